@@ -6,19 +6,33 @@ const long = /test\/(exchanges|crash|shapes-limit|event-resumption|reference-mis
 class LongFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
-    return [...sorted.filter((f) => long.test(f.moduleId)), ...sorted.filter((f) => !long.test(f.moduleId))];
+    // Those that share a process come one after another: a process is kept for the next file alone.
+    const rank = (file: TestSpecification): number => (file.project.name === 'shared' ? 2 : long.test(file.moduleId) ? 0 : 1);
+    return [0, 1, 2].flatMap((r) => sorted.filter((f) => rank(f) === r));
   }
 }
 
+/**
+ * Files that only call functions: engine, formats, compiler, charts. They run in two processes that load the sources once, half a second of processor time a
+ * file. What starts services, threads, LMDB or the clock of a machine has a process of its own for each file.
+ */
+const shared = [
+  'test/unit/{exec,query,formats,vectors,objects,machines}/**/*.test.ts',
+  'test/random/{chain,flips,found,laws,sql-features,windows}.test.ts',
+  'test/conformance.test.ts',
+];
+const all = 'test/**/*.test.ts', common = { testTimeout: 60_000, hookTimeout: 60_000 } as const;
+
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
     globalSetup: ['test/support/worker-bundle.ts'],
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
     pool: 'forks',
     maxWorkers: 2,
     reporters: ['default'],
     sequence: { sequencer: LongFirst },
+    projects: [
+      { test: { ...common, name: 'own', include: [all], exclude: ['node_modules/**', ...shared] } },
+      { test: { ...common, name: 'shared', include: shared, isolate: false } },
+    ],
   },
 });

@@ -165,6 +165,7 @@ export const errorTable = {
   'compact-few': bad('compact: two or more source objects required'),
   'window-offset': bad('window: frame offset must be a number that is not negative, got {value}'),
   'query-missing': bad('query text is missing: send {"query":"from POOL"}, or {"head":{"pool":"POOL"}} for all its data'),
+  'query-index-base': bad('index_base must be 0 or 1, got {value}'),
   'query-unknown': bad('query not found'),
   'query-not-running': absent('{id}: no query of this id runs'),
   'query-progress-unknown': absent('{id}: no query of this id runs or ended lately'),

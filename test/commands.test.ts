@@ -56,6 +56,7 @@ describe('lake', () => {
 });
 
 describe('lake query', () => {
+  test('counts from where it is told', async () => expect(await query(['-s', '-index.base', '1', '-c', 'values {a:[7,8][1]}'])).toEqual({ status: 0, out: '{a:7}\n', err: '' }));
   test('calculates without input', async () => expect(await query(['-s', '-c', '1+1'])).toEqual({ status: 0, out: '2\n', err: '' }));
   describe('a result without rows is a whole file, with the columns that are known:', () => {
     const columns = async (text: string, files: readonly string[] = []): Promise<unknown> => {

@@ -116,7 +116,7 @@ describe('imports', () => {
     // What a query makes the service connect to goes through from-http.ts alone.
     { packages: /^node:(http|https|dns|dns\/promises|tls)$/, home: /^src\/(http|commands|visualize)\/|^src\/workers\/from-http\.ts$/ },
     { packages: /^node:worker_threads$/, home: /^src\/(workers|bundle)\// },
-    { packages: /^node:fs(\/promises)?$/, home: /^src\/(lake\/(objects|lock|environment|log\/.*|checkpoints|recovery|upgrade|tables-head|probe-entry|fsck|repair|repair-rows)|workers\/(spill|from-files)|recording\/.*|commands\/.*|bundle\/.*|main|http\/.*static.*|http\/access\/issuer-keys)(\.|$|\/)/ },
+    { packages: /^node:fs(\/promises)?$/, home: /^src\/(lake\/(objects|lock|environment|log\/.*|checkpoints|recovery|upgrade|tables-head|probe-entry|fsck|repair|replay)|workers\/(spill|from-files)|recording\/.*|commands\/.*|bundle\/.*|main|http\/.*static.*|http\/access\/issuer-keys)(\.|$|\/)/ },
     { packages: /^(vitest|fast-check|oxc-parser|vega-datasets)$/, home: /^test\// },
   ];
   for (const { packages, home } of homes) {

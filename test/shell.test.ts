@@ -82,6 +82,10 @@ describe('through a pipe', () => {
     expect(out).toMatch(/\ninfo\.year +int64 +\n/);
     expect(out).toMatch(/timing on\n1\n1 row in \d+ ms\n$/);
   });
+  test('-index.base says from where brackets count', async () => {
+    expect((await remote('values {a:[7,8][1]}', '-index.base', '1')).out).toBe('{a:7}\n');
+    expect((await remote('values {a:[7,8][1]}')).out).toBe('{a:8}\n');
+  });
   test('-mode table cuts nothing', async () => expect((await remote(`values {a:"${'x'.repeat(300)}",b:1}`, '-mode', 'table')).out).toBe(`${'a'.padEnd(300)}      b\n${'string'.padEnd(300)}  int64\n${'x'.repeat(300)}      1\n`));
   test('-c runs what it is given', async () => {
     expect(await remote('', '-c', 'values 1', '-c', 'from movies\n| count()')).toEqual({ status: 0, out: '1\n3\n', err: '' });
@@ -123,6 +127,7 @@ describe('on a folder', () => {
       `${url}: not a URL that option -from.http lists at line 5, column 6:`, `from '${url}'`, `     ${'~'.repeat(url.length + 2)}`, '',
     ].join('\n'));
     expect(built('', 'shell', '-lake', lake, '-from.http', service.address.slice(7), '-c', `from '${url}' | has(version) | count()`)).toEqual({ status: 0, out: '1\n', err: '' });
+    expect(built('', 'shell', '-lake', lake, '-index.base', '1', '-c', 'values [7,8][1]')).toMatchObject({ status: 0, out: '7\n' });
     expect(built('', 'fsck', '-lake', lake).out).toMatch(/sound\n$/);
   });
   test('a lake that a service has open is left to it', () => {

@@ -20,6 +20,8 @@ export interface QueryOptions {
   readonly pool?: string;
   /** `main` unless told. */
   readonly branch?: string;
+  /** From where brackets count where the text has no `pragma index_base`; as the service is set unless told. */
+  readonly indexBase?: 0 | 1;
   /** Names the query, so that `queryProgress` and `cancelQuery` find it from the first moment on; the service makes one up unless told. */
   readonly requestId?: string;
   readonly signal?: AbortSignal;
@@ -95,11 +97,11 @@ export class Query<T = LakeValue> implements AsyncIterable<T> {
   async asText(format: Format = 'sup'): Promise<string> { return (await this.#send(format, {})).text(); }
 
   async #send(format: Format, query: Readonly<Record<string, string>>): Promise<Response> {
-    const { pool, branch, requestId, signal } = this.#options;
+    const { pool, branch, indexBase, requestId, signal } = this.#options;
     const head = { ...(pool !== undefined && { pool }), ...(branch !== undefined && { branch }) };
     const response = await this.#requests.send({
       method: 'POST', path: ['query'], query, headers: { Accept: mediaTypes[format], 'Content-Type': 'application/json', 'X-Request-ID': requestId },
-      text: this.text, body: JSON.stringify({ query: this.text, ...(Object.keys(head).length > 0 && { head }) }),
+      text: this.text, body: JSON.stringify({ query: this.text, ...(Object.keys(head).length > 0 && { head }), index_base: indexBase }),
       signal: signal ? AbortSignal.any([signal, this.#abort.signal]) : this.#abort.signal,
     });
     this.requestId = response.headers.get('x-request-id') ?? undefined;

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { resolve as resolvePath } from 'node:path';
 import { optionsText } from '../config/help.ts';
-import { formatLimits, recursionLimits } from '../config/limits.ts';
+import { formatLimits, indexBaseOf, recursionLimits } from '../config/limits.ts';
 import { ConfigError, type ParsedOptions, parseOptions } from '../config/options.ts';
 import { queryOptions } from '../config/tables.ts';
 import { LakeError } from '../errors.ts';
@@ -87,7 +87,7 @@ const run = async (options: ParsedOptions, given: CommandIo, engine: EngineSetti
   // Behind the last byte there may be much to do yet.
   const drawing = line.isOn ? setInterval(() => { line.tell(state); }, 100) : undefined;
   try {
-    const plan = await compiled(texts, sources, { hasInput: options.rest.length > 0, advice: io.stderrIsTerminal === true, engine, signal });
+    const plan = await compiled(texts, sources, { hasInput: options.rest.length > 0, advice: io.stderrIsTerminal === true, engine, signal, indexBase: indexBaseOf(options.values) });
     for (const warning of plan.warnings ?? []) io.complain(`warning: ${warning}\n`);
     for await (const { channel, batch } of execute(plan, context)) if (channel === 'main') await output.write(batch);
     await output.end(plan.rowType);
@@ -112,14 +112,14 @@ const watched = (bytesMax: number): AbortController => {
   return query;
 };
 
-interface CompiledOptions { readonly hasInput: boolean; readonly advice: boolean; readonly engine: EngineSettings; readonly signal: AbortSignal }
+interface CompiledOptions { readonly hasInput: boolean; readonly advice: boolean; readonly engine: EngineSettings; readonly signal: AbortSignal; readonly indexBase: 0 | 1 | undefined }
 
-const compiled = async (texts: readonly QuerySource[], sources: FileSources, { hasInput, advice, engine, signal }: CompiledOptions): ReturnType<typeof compile> => {
+const compiled = async (texts: readonly QuerySource[], sources: FileSources, { hasInput, advice, engine, signal, indexBase }: CompiledOptions): ReturnType<typeof compile> => {
   const environment: CompileEnvironment = {
     mode: 'files', functions: functionCatalog, aggregates: aggregateCatalog, windows: windowCatalog,
     evaluate: (expr, functions) => working(signal, () => evaluateConstant(expr, functions)),
     resolve: (request) => sources.resolve(request),
-    ...(hasInput && { defaultSource: { kind: 'name', name: commandLineSource } as const }),
+    ...(indexBase !== undefined && { indexBase }), ...(hasInput && { defaultSource: { kind: 'name', name: commandLineSource } as const }),
   };
   try {
     return await compile(texts, environment, { ...engine, rowType: true });

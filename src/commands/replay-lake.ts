@@ -31,15 +31,15 @@ interface LakeReplayReport extends Findings {
   readonly tipsRead: number;
   readonly rows: number;
 }
-/** `recording`: path of its file. `directory`: of the lake, which must be empty or absent. `memoryBytesMax`: half of it for a query, a quarter for loads. */
-interface LakeReplayOptions { readonly recording: string; readonly directory: string; readonly memoryBytesMax: number; readonly report: (fault: unknown) => void }
+/** `recording`: path of its file. `directory`: of the lake, which must be empty or absent. `memoryBytesMax`: half of it for a query, a quarter for loads. `indexBase`: as in the service that was recorded. */
+interface LakeReplayOptions { readonly recording: string; readonly directory: string; readonly memoryBytesMax: number; readonly indexBase: 0 | 1 | undefined; readonly report: (fault: unknown) => void }
 
 /** @throws LakeError for a directory that is no empty lake */
 export const replayLake = async (plan: ReplayPlan, options: LakeReplayOptions): Promise<LakeReplayReport> => {
   const draws = new GivenDraws(), facts: { readonly pool: Id; readonly fact: LakeFact }[] = [], objects = openObjects(options.directory);
   const lake = await openLake({ directory: options.directory, objects, draws, drew: (pool, fact) => { facts.push({ pool, fact }); }, report: options.report, eventsKeptMax: plan.events.length + 1 });
   const workers = startWorkerPool({
-    lakeDirectory: options.directory, loadMemoryBytesMax: Math.floor(options.memoryBytesMax / 4), queryMemoryBytesMax: Math.floor(options.memoryBytesMax / 2),
+    lakeDirectory: options.directory, loadMemoryBytesMax: Math.floor(options.memoryBytesMax / 4), queryMemoryBytesMax: Math.floor(options.memoryBytesMax / 2), ...(options.indexBase !== undefined && { indexBase: options.indexBase }),
   }, lake);
   const events: LakeEvent[] = [];
   // Recordings do not have the name.

@@ -41,7 +41,7 @@ const recording = async ({ file, path, config, io }: Run): Promise<boolean> => {
   if (config.lakeDirectory === '') return machines.differenceCount === 0;
   const directory = freshFolder(config.lakeDirectory, io.cwd);
   const plan = await planReplay(readRecording(path), file);
-  const lake = await replayLake(plan, { recording: path, directory, memoryBytesMax: config.memoryBytesMax, report: (fault) => { io.complain(`${String(fault)}\n`); } });
+  const lake = await replayLake(plan, { recording: path, directory, memoryBytesMax: config.memoryBytesMax, indexBase: config.indexBase, report: (fault) => { io.complain(`${String(fault)}\n`); } });
   const rows = lake.tipsRead > 0 ? `, ${count(lake.rows, 'row')} of ${count(lake.tipsRead, 'tip')}` : '';
   await tell(io, `${config.lakeDirectory}: ${count(lake.jobs, 'job')}, ${count(lake.commits, 'commit')}, ${count(lake.events, 'event')}, ${count(lake.tips, 'tip')}${rows}`, lake);
   return machines.differenceCount + lake.differenceCount === 0;

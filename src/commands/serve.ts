@@ -60,7 +60,7 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
   });
   recorder?.begin(lake);
   const workers = startWorkerPool({
-    lakeDirectory: directory, threads: config.workerCount, queryStatusMs: config.queryStatusMs, tasksMax: config.tasksMax, warmUpMs: config.warmUpMs, shareSizes: { ...shareSizes, rowsMin: config.queryShareRowsMin }, expandedBytesMax: config.expandedBytesMax, formatLimits: config.formatLimits, recursion: config.recursion,
+    lakeDirectory: directory, threads: config.workerCount, queryStatusMs: config.queryStatusMs, tasksMax: config.tasksMax, warmUpMs: config.warmUpMs, shareSizes: { ...shareSizes, rowsMin: config.queryShareRowsMin }, expandedBytesMax: config.expandedBytesMax, formatLimits: config.formatLimits, recursion: config.recursion, ...(config.indexBase !== undefined && { indexBase: config.indexBase }),
     loadMemoryBytesMax: Math.floor(config.memoryBytesMax / 4), queryMemoryBytesMax: Math.floor(config.memoryBytesMax / 2), cacheBytesMax: Math.floor(config.memoryBytesMax / 4), residentBytesMax: config.memoryBytesMax + memoryBesides, from,
     ...(inspect && { inspect }),
   }, recorder?.lakeFor(lake, objects) ?? lake);

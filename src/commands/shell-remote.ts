@@ -4,9 +4,9 @@ import { type Asked, ShellFault, type ShellLake, faultsOf } from './shell-lake.t
 import { warningsOf } from './warnings.ts';
 import type { Vector } from '../vectors/vector.ts';
 
-/** Asks who is there. @throws ShellFault if nobody answers */
-export const connectLake = async (address: string, token = ''): Promise<ShellLake> => {
-  const service: Remote = { base: new URL(/^https?:\/\//i.test(address) ? address : `http://${address}`), headers: token === '' ? {} : { authorization: `Bearer ${token}` } };
+/** Asks who is there. `indexBase` goes with each query. @throws ShellFault if nobody answers */
+export const connectLake = async (address: string, token = '', indexBase?: 0 | 1): Promise<ShellLake> => {
+  const service: Remote = { base: new URL(/^https?:\/\//i.test(address) ? address : `http://${address}`), headers: token === '' ? {} : { authorization: `Bearer ${token}` }, ...(indexBase !== undefined && { indexBase }) };
   await ask(service, '/version', {});
   return {
     title: service.base.origin,
@@ -16,7 +16,7 @@ export const connectLake = async (address: string, token = ''): Promise<ShellLak
 };
 
 /** `headers` go with each request. */
-interface Remote { readonly base: URL; readonly headers: Readonly<Record<string, string>> }
+interface Remote { readonly base: URL; readonly indexBase?: 0 | 1; readonly headers: Readonly<Record<string, string>> }
 
 const ask = ({ base, headers }: Remote, path: string, init: RequestInit & { readonly headers?: Readonly<Record<string, string>> }): Promise<Response> => fetch(new URL(path, base), { ...init, headers: { ...headers, ...init.headers } }).catch((cause: unknown) => {
   if (init.signal?.aborted) throw cause;
@@ -30,7 +30,7 @@ const reasonOf = (problem: unknown): string => {
 async function* run(service: Remote, query: string, { head, signal, warn }: Asked): AsyncGenerator<Vector> {
   const response = await ask(service, '/query', {
     method: 'POST', headers: { 'content-type': 'application/json', 'accept': 'application/x-bsup', 'accept-encoding': 'identity' },
-    body: JSON.stringify({ query, ...(head && { head }) }), ...(signal && { signal }),
+    body: JSON.stringify({ query, ...(head && { head }), index_base: service.indexBase }), ...(signal && { signal }),
   });
   if (!response.ok) throw await faultOf(response);
   for (const text of warningsOf(response.headers.get('warning'))) warn?.(text);

@@ -6,7 +6,7 @@ import { mkdirSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { resolve as resolvePath } from 'node:path';
 import { optionsText } from '../config/help.ts';
-import { fromConfig } from '../config/limits.ts';
+import { fromConfig, indexBaseOf } from '../config/limits.ts';
 import { ConfigError, type ParsedOptions, parseOptions } from '../config/options.ts';
 import { shellOptions } from '../config/tables.ts';
 import { fromPolicyOf } from './from-options.ts';
@@ -49,14 +49,14 @@ export const shellCommand = async (argv: readonly string[], io: CommandIo, termi
 
 const openedLake = async (options: ParsedOptions, io: CommandIo): Promise<ShellLake> => {
   const text = (name: string): string => options.values[name] as string;
-  const directory = text('lake');
-  if (directory === '') return connectLake(text('s') === '' ? defaultUrl : text('s'), text('token'));
+  const directory = text('lake'), indexBase = indexBaseOf(options.values);
+  if (directory === '') return connectLake(text('s') === '' ? defaultUrl : text('s'), text('token'), indexBase);
   if (text('s') !== '') throw new ConfigError('lake shell: -s and -lake exclude each other');
   const path = resolvePath(io.cwd, directory);
   if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) mkdirSync(path, { recursive: true });
   // Storage and workers are loaded only if they are needed.
   const { openLocalLake } = await import('./shell-local.ts');
-  return openLocalLake({ directory: path, workers: options.values['workers'] as number, memoryBytesMax: options.values['memory'] as number, from: fromPolicyOf(fromConfig(options.values), io.cwd) });
+  return openLocalLake({ directory: path, workers: options.values['workers'] as number, memoryBytesMax: options.values['memory'] as number, from: fromPolicyOf(fromConfig(options.values), io.cwd), ...(indexBase !== undefined && { indexBase }) });
 };
 
 const converse = async (lake: ShellLake, options: ParsedOptions, io: CommandIo, terminal: Terminal | undefined, signal: AbortSignal): Promise<number> => {

@@ -1,4 +1,4 @@
-/** What several commands take of their options: limits of formats and recursion, and what `from` may read. */
+/** What several commands take of their options: limits of formats and recursion, from where indexes count, and what `from` may read. */
 import type { ParsedOptions } from './options.ts';
 
 /** What readers of inputs take at most: bytes, and for loads counts of types and columns. */
@@ -17,6 +17,8 @@ export interface RecursionConfig { readonly rounds: number; readonly rows: numbe
 /** The limits of WITH RECURSIVE among the options of `lake serve` or `lake query`. */
 export const recursionLimits = (values: ParsedOptions['values']): RecursionConfig =>
   Object.freeze({ rounds: values['recursion.rounds.max'] as number, rows: values['recursion.rows.max'] as number });
+/** From where indexes count, among the options of any command that has it; undefined: as the language has it. */
+export const indexBaseOf = (values: ParsedOptions['values']): 0 | 1 | undefined => (values['index.base'] === 'auto' ? undefined : values['index.base'] === '1' ? 1 : 0);
 /** The limits of formats among the options of `lake serve` or `lake query`. */
 export const formatLimits = (values: ParsedOptions['values']): FormatLimitsConfig => Object.freeze({
   valueBytesMax: values['value.max'] as number, bsupFrameBytesMax: (values['bsup.frame.max'] ?? values['bsup.readmax']) as number, csupObjectBytesMax: values['csup.object.max'] as number,

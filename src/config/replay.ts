@@ -1,10 +1,11 @@
 /** What `lake replay` runs with. */
 import { optionsText } from './help.ts';
+import { indexBaseOf } from './limits.ts';
 import { ConfigError, type HelpRequest, type OptionValue, parseOptions } from './options.ts';
 import { replayOptions } from './tables.ts';
 
 /** What is replayed. `lakeDirectory`: empty for a replay against the machines alone. */
-export interface ReplayConfig { readonly files: readonly string[]; readonly lakeDirectory: string; readonly memoryBytesMax: number }
+export interface ReplayConfig { readonly files: readonly string[]; readonly lakeDirectory: string; readonly memoryBytesMax: number; readonly indexBase: 0 | 1 | undefined }
 /** The configuration of `lake replay`. @throws ConfigError */
 export const parseReplay = (argv: readonly string[]): ReplayConfig | HelpRequest => {
   const files: string[] = [], values: Record<string, OptionValue> = { ...parseOptions(replayOptions, []).values };
@@ -20,5 +21,5 @@ export const parseReplay = (argv: readonly string[]): ReplayConfig | HelpRequest
   if (files.length === 0) throw new ConfigError('lake replay needs a recording or a scenario');
   const lakeDirectory = values['lake'] as string;
   if (files.length > 1 && lakeDirectory !== '') throw new ConfigError('lake replay -lake takes one file: each needs a fresh lake');
-  return Object.freeze({ files: Object.freeze(files), lakeDirectory, memoryBytesMax: values['memory'] as number });
+  return Object.freeze({ files: Object.freeze(files), lakeDirectory, memoryBytesMax: values['memory'] as number, indexBase: indexBaseOf(values) });
 };

@@ -1,7 +1,7 @@
 /** What `lake serve` runs with: read once from flags and environment, checked, frozen. */
 import { availableParallelism } from 'node:os';
 import { optionsText } from './help.ts';
-import { type FormatLimitsConfig, type FromConfig, type RecursionConfig, formatLimits, fromConfig, recursionLimits } from './limits.ts';
+import { type FormatLimitsConfig, type FromConfig, type RecursionConfig, formatLimits, fromConfig, indexBaseOf, recursionLimits } from './limits.ts';
 import { type Address, ConfigError, type Environment, type HelpRequest, type ParsedOptions, noMore, parseOptions } from './options.ts';
 import { type LogLevel, type responseFormats, serveOptions } from './tables.ts';
 
@@ -47,6 +47,8 @@ export interface ServeConfig {
   readonly from: FromConfig;
   readonly formatLimits: FormatLimitsConfig;
   readonly recursion: RecursionConfig;
+  /** From where indexes count; undefined: as the language has it. */
+  readonly indexBase: 0 | 1 | undefined;
   /** `file` is empty when nothing is to be recorded. */
   readonly record: RecordConfig;
   readonly inspect: InspectConfig;
@@ -108,7 +110,7 @@ export const parseServe = (argv: readonly string[], environment: Environment = {
     metricsPoolsMax: number('metrics.pools'),
     shutdownMs: number('shutdown.grace'),
     from: fromConfig(values),
-    formatLimits: Object.freeze({ ...formatLimits(values), typesMax: number('types.max'), columnsMax: number('columns.max') }), recursion: recursionLimits(values),
+    formatLimits: Object.freeze({ ...formatLimits(values), typesMax: number('types.max'), columnsMax: number('columns.max') }), recursion: recursionLimits(values), indexBase: indexBaseOf(values),
     inspect: inspectConfig(values),
     auth: authConfig(values), insecure: values['insecure'] as boolean, auditFile: values['audit'] as string,
     record: Object.freeze({

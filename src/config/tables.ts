@@ -36,6 +36,10 @@ const recursionOptions = (more: Partial<OptionRow>): readonly OptionRow[] => [
   { name: 'recursion.rows.max', type: 'integer', fallback: '100000000', value: 'COUNT', least: 1, text: 'rows of one WITH RECURSIVE, all rounds together; more end the query with an error', ...more },
 ];
 
+/** From where indexes count, in all commands that run queries. */
+const indexBaseRow = (text: string): OptionRow =>
+  ({ name: 'index.base', type: 'text', fallback: 'auto', value: 'BASE', choices: ['auto', '0', '1'], text: `${text}: 0 or 1; auto: from 0 in pipes, from 1 in SELECT` });
+
 /** Who may use the service. */
 const authOptions = [
   { name: 'auth.keys', type: 'switch', fallback: 'false', text: 'requests need a token: a key of lake key add, or one of -auth.domain', ...inEnvironment },
@@ -85,6 +89,7 @@ export const serveOptions = [
   { name: 'types.max', type: 'integer', fallback: '100000', value: 'COUNT', least: 1, text: 'shapes of the values of one load: field names in order, kinds of containers, each at its place', ...inEnvironment },
   { name: 'columns.max', type: 'integer', fallback: '1000000', value: 'COUNT', least: 1, text: 'columns of one load: leaves of its shapes, by their type', ...inEnvironment },
   ...recursionOptions(inEnvironment),
+  { ...indexBaseRow('from where brackets count in texts without pragma index_base, unless the request has index_base'), ...inEnvironment },
   { name: 'events.max', type: 'integer', fallback: '1000', value: 'COUNT', least: 1, text: 'subscribers of /events', ...inEnvironment },
   { name: 'events.queue.max', type: 'integer', fallback: '1000', value: 'COUNT', least: 1, text: 'events that wait for one slow subscriber before it is closed', ...inEnvironment },
   { name: 'events.heartbeat', type: 'duration', fallback: '45s', value: 'TIME', text: 'pause between two heartbeat comments on /events; 0: none', ...inEnvironment },
@@ -112,6 +117,7 @@ export const shellOptions = [
   { name: 'c', type: 'list', fallback: '', value: 'TEXT', text: 'run this query or command and end; may be repeated' },
   { name: 'mode', type: 'text', fallback: 'auto', value: 'MODE', choices: ['auto', 'table', 'sup', 'json', 'csv', 'tsv', 'line', 'zeek'], text: 'how results look: table, sup, json, csv, tsv, line or zeek; auto: a table at a terminal, else sup' },
   { name: 'e', type: 'switch', fallback: 'true', text: 'stop at the first query that fails, with exit status 1; not at a terminal' },
+  indexBaseRow('from where brackets count without pragma index_base; auto with -s: as the service has it'),
   { name: 'history', type: 'text', fallback: '', value: 'FILE', text: 'where queries typed at a terminal are kept; off: nowhere; default $XDG_STATE_HOME/lake/history or ~/.local/state/lake/history', ...inEnvironment },
   { name: 'q', type: 'switch', fallback: 'false', text: 'no greeting, no counts of rows behind results' },
   { name: 'workers', type: 'integer', fallback: '2', value: 'COUNT', least: 1, most: 256, text: 'with -lake: worker threads; with one, a query waits for one that was cancelled just before' },
@@ -171,6 +177,7 @@ export const queryOptions = [
   { name: 'bsup.readmax', type: 'bytes', fallback: '1GiB', value: 'BYTES', text: 'longest BSUP frame that is read' },
   ...formatOptions({}),
   ...recursionOptions({}),
+  indexBaseRow('from where brackets count without pragma index_base'),
   { name: 'from.http', type: 'list', fallback: '', value: 'URL', text: 'only these hosts or beginnings of URLs may be read, as in lake serve; may be repeated; default any URL' },
   ...inputOptions,
 ] as const satisfies readonly OptionRow[];
@@ -186,4 +193,5 @@ export const keyOptions = [
 export const replayOptions = [
   { name: 'lake', type: 'text', fallback: '', value: 'DIR', text: 'replay against the whole service too, on a fresh lake in this folder, which must be empty or absent' },
   { name: 'memory', type: 'bytes', fallback: '256MiB', value: 'BYTES', least: 16 << 20, text: 'with -lake: budget of operators, as of lake serve' },
+  indexBaseRow('with -lake: as of the service that was recorded'),
 ] as const satisfies readonly OptionRow[];

@@ -6,6 +6,7 @@ import type { Vector } from '../vectors/vector.ts';
 import { compileAsync, needsDriver } from './expressions/compile.ts';
 import type { AsyncEvaluator, ExpressionContext } from './expressions/evaluator.ts';
 import { FloatRoom } from './expressions/float-room.ts';
+import { Counters, type OperatorCount, analysisOf, counting } from './counters.ts';
 import { Emission, type Item, type Step, type Stream, drive, eachBatch, wait } from './operator.ts';
 import { functionCatalog } from './functions/functions.ts';
 import { aggregate, keepsNoRows } from './operators/aggregate.ts';
@@ -18,6 +19,7 @@ import { debug } from './operators/debug.ts';
 import { distinct } from './operators/distinct.ts';
 import { drop } from './operators/drop.ts';
 import { filter } from './operators/filter.ts';
+import { rowTest } from './operators/row-test.ts';
 import { fork, inTurn, switchOver, through, together } from './operators/fork.ts';
 import { fromEach } from './operators/from-each.ts';
 import { fuse } from './operators/fuse.ts';
@@ -48,6 +50,18 @@ import type { ChannelBatch, ExecutionContext, ExecutionHost } from './source.ts'
 
 /** Runs a plan: batches as they come, each with its channel. Ends early when the consumer returns or `context.signal` aborts. */
 export async function* execute(plan: Plan, context: ExecutionContext): AsyncGenerator<ChannelBatch> {
+  yield* plan.analyze ? analyzed(plan, context) : executed(plan, context);
+}
+
+/** Runs the plan for what its operators do: its rows are counted and not given. */
+async function* analyzed(plan: Plan, context: ExecutionContext): AsyncGenerator<ChannelBatch> {
+  const counters = new Counters(), began = performance.now();
+  let rows = 0;
+  for await (const { batch } of executed(plan, counting(context, counters))) rows += batch.length;
+  yield { channel: 'main', batch: analysisOf(plan, counters, { rows, ms: performance.now() - began }) };
+}
+
+async function* executed(plan: Plan, context: ExecutionContext): AsyncGenerator<ChannelBatch> {
   const build = newBuild(plan.functions, context), { divide } = context.host, split = divide && splitOf(plan, functionCatalog);
   const stream = divide && split ? divided(plan, split, divide, build) : build.step(plan.pipeline)(nothing());
   for await (const item of drive(stream, context.signal)) yield item instanceof Emission ? item : { channel: 'main', batch: item };
@@ -55,25 +69,33 @@ export async function* execute(plan: Plan, context: ExecutionContext): AsyncGene
 
 /** The main pipeline over shares of its scan if the host gives any. */
 function* divided(plan: Plan, split: Split, divide: NonNullable<ExecutionHost['divide']>, build: Build): Generator<Item> {
-  const part: PartPlan = { ops: split.part, aggregate: split.aggregate, functions: plan.functions };
-  const division = yield* wait(divide(part));
+  const { counters } = build.context, part: PartPlan = { ops: split.part, aggregate: split.aggregate, functions: plan.functions, ...(counters && { isCounted: true }) };
+  const division = yield* wait(divide(part, counters?.scanOf(split.part[0]!)));
   if (!division) return yield* build.step(plan.pipeline)(nothing());
   const { work, stream } = partWorker(part, build.context, division.thread, build.memory);
-  yield* build.step({ ops: split.rest })(merged(division, work, () => stream(division.rest), part, build));
+  // What is done once more with the answers gives its rows there.
+  const heard = counters && ((counts: readonly OperatorCount[]): void => {
+    countedOps(part).forEach((op, k) => { counters.add(op, counts[k]!, op !== split.aggregate && !split.rest.includes(op)); });
+  });
+  const answers = merged(division, { own: work, rest: () => stream(division.rest), heard }, part, build);
+  yield* build.step({ ops: split.rest })(counters ? counters.counted(split.aggregate, answers, false) : answers);
 }
+const countedOps = ({ ops, aggregate }: PartPlan): readonly PlanOp[] => (aggregate ? [...ops, aggregate] : ops);
 
 /** What does a part's work in this thread. `stream`: the rows of a share behind the part's operators, without its aggregate. */
 export const partWorker = (
   part: PartPlan, context: ExecutionContext, thread: number, memory = new Memory(context.memoryBytesMax),
 ): { readonly work: PartWorker; readonly stream: (scan: ShareScan) => Stream } => {
   let current: ShareScan | undefined;
+  const { counters: _, ...uncounted } = context, counters = part.isCounted ? new Counters() : undefined;
   const host: ExecutionHost = { ...context.host, scan: (_source, request) => current!(request) };
-  const build = newBuild(part.functions, { ...context, host }, memory), step = build.step({ ops: part.ops }), answer = answering(part, build, thread);
+  const build = newBuild(part.functions, { ...uncounted, host, ...(counters && { counters }) }, memory), step = build.step({ ops: part.ops }), answer = answering(part, build, thread);
   const stream = (scan: ShareScan): Stream => {
     current = scan;
     return step(nothing());
   };
-  return { stream, work: (scan) => answer(stream(scan)) };
+  if (!counters) return { stream, work: (scan) => answer(stream(scan)) };
+  return { stream, work: async (scan) => ({ ...await answer(stream(scan)), counts: counters.take(countedOps(part)) }) };
 };
 
 /** An expression on its own; its subqueries run in `context`. */
@@ -112,10 +134,10 @@ const newBuild = (
 const one = (streams: readonly Stream[]): Stream => (streams.length === 1 ? streams[0]! : together(streams));
 
 const runOf = (p: Pipeline, build: Build): PipelineRun => {
-  const { reshape } = build.context, reshaped = reshape && eachBatch(reshape);
-  const runs = chained(p.ops).map((op): PipelineRun => {
-    const run = makers[op.kind](op as never, build);
-    return reshaped ? (inputs) => run(inputs).map(reshaped) : run;
+  const { reshape, counters } = build.context, reshaped = reshape && eachBatch(reshape);
+  const runs = chained(p.ops).map(({ op, of }): PipelineRun => {
+    const plain = makers[op.kind](op as never, build), run: PipelineRun = reshaped ? (inputs) => plain(inputs).map(reshaped) : plain;
+    return counters ? (inputs) => run(inputs).map((stream) => of.reduce<Stream>((s, one) => counters.counted(one, s), stream)) : run;
   });
   return (inputs) => runs.reduce<readonly Stream[]>((streams, run) => run(streams), inputs);
 };
@@ -124,17 +146,20 @@ const runOf = (p: Pipeline, build: Build): PipelineRun => {
 const lastMax = 100_000;
 /** Ops that are done together: `top` for sort and tail, a scan that knows of the top or the count behind it, a put whose rows are aggregated at once. */
 type ChainedOp = PlanOp | (Extract<PlanOp, { kind: 'scan' }> & { readonly best?: TopOptions; readonly counted?: boolean }) | (Extract<PlanOp, { kind: 'put' }> & { readonly isPassing?: boolean }) | (TopOptions & { readonly kind: 'last' });
-const chained = (ops: readonly PlanOp[]): readonly ChainedOp[] => {
-  const out: ChainedOp[] = [];
+/** `of`: the ops of the plan that it does. */
+interface Chained { readonly op: ChainedOp; readonly of: readonly PlanOp[] }
+const chained = (ops: readonly PlanOp[]): readonly Chained[] => {
+  const out: Chained[] = [];
   for (let i = 0; i < ops.length; i++) {
     const op = ops[i]!, next = ops[i + 1];
     const last = op.kind === 'sort' && next?.kind === 'tail' && next.count <= lastMax ? { keys: op.keys, reverse: op.reverse, count: next.count, end: 'last' as const } : undefined;
-    const best = last ?? (op.kind === 'top' ? { keys: op.keys, reverse: op.reverse, count: op.count, end: 'first' as const } : undefined), before = out.at(-1);
-    if (best && before?.kind === 'scan') out[out.length - 1] = { ...before, best };
-    if (before?.kind === 'scan' && op.kind === 'aggregate' && countsRows(op) && before.columns?.length === 0 && !before.filter && !before.pruner) out[out.length - 1] = { ...before, counted: true };
+    const best = last ?? (op.kind === 'top' ? { keys: op.keys, reverse: op.reverse, count: op.count, end: 'first' as const } : undefined), chainedBefore = out.at(-1), before = chainedBefore?.op;
+    if (best && before?.kind === 'scan') out[out.length - 1] = { ...chainedBefore!, op: { ...before, best } };
+    if (before?.kind === 'scan' && op.kind === 'aggregate' && countsRows(op) && before.columns?.length === 0 && !before.filter && !before.pruner) out[out.length - 1] = { ...chainedBefore!, op: { ...before, counted: true } };
     if (last) i++;
     const isPassing = op.kind === 'put' && next?.kind === 'aggregate' && keepsNoRows(next) && op.assignments.every((a) => !needsDriver(a.value));
-    out.push(last ? { kind: 'last', ...last } : isPassing ? { ...op, isPassing } : op);
+    if (last) out.push({ op: { kind: 'last', ...last }, of: [op, next!] });
+    else out.push({ op: isPassing ? { ...op, isPassing } : op, of: [op] });
   }
   return out;
 };
@@ -194,7 +219,7 @@ const makers: { readonly [K in PlanOpKind]: Maker<K> } & { readonly last: (op: T
   empty: () => source(nothing),
   pass: () => (inputs) => inputs,
   values: (op, build) => step(gathering(values(op.exprs.map(build.expression), build.context.batchRows), op.exprs, build)),
-  filter: (op, build) => step(gathering(filter(build.expression(op.expr)), [op.expr], build)),
+  filter: (op, build) => step(gathering(filter(rowTest(op.expr, build)), [op.expr], build)),
   cut: (op, build) => step(cut(assigns(op.assignments, build))),
   put: (op: OpOf<'put'> & { readonly isPassing?: boolean }, build) => {
     const assignments = assigns(op.assignments, build);

@@ -2,6 +2,7 @@
 import { strict as assert } from 'node:assert';
 import type { PlanFunction, PlanOp } from '../query/plan.ts';
 import type { Vector } from '../vectors/vector.ts';
+import type { OperatorCount } from './counters.ts';
 import { Emission, type Item, type Stream, drive, wait } from './operator.ts';
 import { type GroupsOfShare, mergedGroups, shareGroups } from './operators/aggregate.ts';
 import { KeyBook } from './aggregates/shared-keys.ts';
@@ -13,9 +14,11 @@ export interface PartPlan {
   readonly ops: readonly PlanOp[];
   readonly aggregate: Extract<PlanOp, { kind: 'aggregate' }> | undefined;
   readonly functions: readonly PlanFunction[];
+  /** The answers say what the operators did. */
+  readonly isCounted?: boolean;
 }
-/** What a share comes to: rows in order, or groups if the part ends in an aggregate. */
-export type PartAnswer = { readonly rows: readonly Vector[] } | { readonly groups: GroupsOfShare };
+/** What a share comes to: rows in order, or groups if the part ends in an aggregate. `counts`: of the part's operators and, last, of its aggregate. */
+export type PartAnswer = ({ readonly rows: readonly Vector[] } | { readonly groups: GroupsOfShare }) & { readonly counts?: readonly OperatorCount[] };
 /** The rows of one share. */
 export type ShareScan = (request: ScanRequest) => AsyncIterable<Vector>;
 /** Works out shares, one at a time. */
@@ -33,7 +36,7 @@ export interface Division {
 
 /** Makes the answers of shares; its input is their rows, worked on by the part's operators. */
 export const answering = ({ aggregate }: PartPlan, build: Build, thread: number): ((input: Stream) => Promise<PartAnswer>) => {
-  const { signal } = build.context, grouped = aggregate && shareGroups(aggregate, build, thread);
+  const { signal, counters } = build.context, grouped = aggregate && shareGroups(aggregate, build, thread);
   if (!grouped) {
     return async (input) => {
       const rows: Vector[] = [];
@@ -44,18 +47,23 @@ export const answering = ({ aggregate }: PartPlan, build: Build, thread: number)
   return async (input) => {
     let groups: GroupsOfShare | undefined;
     const run = function* run(): Generator<Item> { groups = yield* grouped(input); };
-    for await (const item of drive(run(), signal)) assert(item, 'groups come at the end');
+    for await (const item of drive(counters ? counters.counted(aggregate!, run()) : run(), signal)) assert(item, 'groups come at the end');
     return { groups: groups! };
   };
 };
 
-/** The merged answers of a division, as a stream. `rest` gives the rows that no answer stands for when groups do not fit any more. */
-export function* merged(division: Division, own: PartWorker, rest: () => Stream, { aggregate }: PartPlan, build: Build): Generator<Item> {
+/** How a division is worked on. `rest` gives the rows that no answer stands for when groups do not fit any more; `heard` is told of the counts of each answer. */
+interface MergedOptions { readonly own: PartWorker; readonly rest: () => Stream; readonly heard: ((counts: readonly OperatorCount[]) => void) | undefined }
+
+/** The merged answers of a division, as a stream. */
+export function* merged(division: Division, { own, rest, heard }: MergedOptions, { aggregate }: PartPlan, build: Build): Generator<Item> {
   const book = new KeyBook(), iterator = division.answers(own, (answer) => { if ('groups' in answer) book.note(answer.groups.keys); })[Symbol.asyncIterator]();
   const next = function* next(): Generator<Item, PartAnswer | undefined> {
     const answer = yield* wait(iterator.next());
     build.context.signal.throwIfAborted();
-    return answer.done ? undefined : answer.value;
+    if (answer.done) return undefined;
+    if (answer.value.counts) heard?.(answer.value.counts);
+    return answer.value;
   };
   const leave = (): Promise<unknown> => iterator.return?.() ?? Promise.resolve();
   try {

@@ -2,6 +2,7 @@
 import type { Vector } from '../vectors/vector.ts';
 import type { Type } from '../vectors/type.ts';
 import type { FieldPath, Pruner, ResolvedSource } from '../query/plan.ts';
+import type { Counters } from './counters.ts';
 import type { Division, PartPlan } from './parts.ts';
 
 /** What a scan of a source is to give; hosts may give more columns and rows than asked for, unless they filter. */
@@ -15,6 +16,17 @@ export interface ScanRequest {
   /** The rows are counted and not looked at: without fields they may come in batches of any length. */
   readonly counted?: boolean;
   readonly signal: AbortSignal;
+  /** Told of what is read, where somebody asked for that. */
+  readonly counts?: ScanCounts;
+}
+
+/** What a scan reads and what it passes over; an object's blocks count as skipped until they are read. */
+export interface ScanCounts {
+  readonly read: (bytes: number) => void;
+  readonly opened: (object: string, blocks: number) => void;
+  readonly block: (object: string, block: number) => void;
+  /** Blocks of objects that are not opened. */
+  readonly skipped: (blocks: number) => void;
 }
 
 /** Which rows a scan is to give. */
@@ -55,7 +67,8 @@ export interface Progress { bytesRead: number; bytesMatched: number; recordsRead
 
 /** Batches that do not fit the memory budget, written one behind the other. */
 export interface SpillRun {
-  readonly append: (batch: Vector) => Promise<void>;
+  /** Resolves to the bytes that it takes. */
+  readonly append: (batch: Vector) => Promise<number>;
   /** The batches in order; may be called again for another pass. */
   readonly read: () => AsyncIterable<Vector>;
   /** Frees the run's space; idempotent. */
@@ -74,7 +87,7 @@ export interface ExecutionHost {
   /** True for sources whose scan does the work of `ScanRequest.filter` itself; absent: none does. */
   readonly filters?: (source: ResolvedSource) => boolean;
   /** Shares out the rows of the part's scan among threads; undefined if that does not pay. */
-  readonly divide?: (part: PartPlan) => Promise<Division | undefined>;
+  readonly divide?: (part: PartPlan, counts?: ScanCounts) => Promise<Division | undefined>;
   /** Opens what a row-dependent `from` names. */
   readonly open: (name: string, format: string | undefined, signal: AbortSignal) => AsyncIterable<Vector>;
   /** Commits the batches to a pool branch; resolves to the 20 bytes of the commit's id. */
@@ -101,6 +114,8 @@ export interface ExecutionContext {
   readonly names: Map<string, Type>;
   /** Most rounds of a WITH RECURSIVE, and most rows. */
   readonly recursion?: { readonly rounds: number; readonly rows: number };
+  /** Counts what the operators do; absent: nobody asked. */
+  readonly counters?: Counters;
   /** Gives what each operator makes in other forms or smaller batches, never with other values or in another order: answers must not depend on either. */
   readonly reshape?: (batch: Vector) => Iterable<Vector>;
 }

@@ -14,7 +14,7 @@ export interface Description { readonly sources: readonly DescribedSource[]; rea
 /** `idOf` gives the id of a pool by its name, as bytes. */
 export const describePlan = (plan: Plan, idOf: (pool: string) => Uint8Array | undefined): Description => ({
   sources: sourcesOf(plan.pipeline).map((source) => describedSource(source, idOf)),
-  channels: channelsOf(plan.pipeline),
+  channels: channelsOf(plan),
 });
 
 type Source = ResolvedSource | 'null';

@@ -21,7 +21,7 @@ const valueErrors: Codes = ['write-type', 'write-not-record', 'write-columns-uns
 export const rowErrors: Codes = [...valueErrors, 'write-columns-types', 'write-not-uniform'];
 /** Of the text of a query, and of what it names. */
 export const queryTextErrors: Codes = [
-  'query-missing', 'query-long', 'query-invalid', 'pool-not-found', 'branch-not-found', 'commit-file-missing', 'meta-unknown', 'meta-unknown-lake', 'worker-died', 'worker-replaced', 'worker-tasks-full', 'workers-closed',
+  'query-missing', 'query-index-base', 'query-long', 'query-invalid', 'pool-not-found', 'branch-not-found', 'commit-file-missing', 'meta-unknown', 'meta-unknown-lake', 'worker-died', 'worker-replaced', 'worker-tasks-full', 'workers-closed',
   'from-file-refused', 'from-file-kind', 'from-file-failed', 'from-file-many', 'from-http-refused', 'from-http-malformed', 'source-directory', 'source-glob-empty', 'query-cancelled',
   // Constants are worked out while a query is compiled.
   'query-memory', 'query-string', 'query-cast', 'query-overflow', 'subquery-rows', 'window-offset',

@@ -147,6 +147,7 @@ export const QueryRequest = Type.Object({
   head: Type.Optional(nullable(Type.Object({
     pool: Type.Optional(nullable(Type.String({ description: 'Pool to query, by id or name, if the text names none.' }))), branch: Type.Optional(nullable(Type.String({ description: 'Default `main`. Of a pool that the text names without a branch too: of `pool`, or of any where there is no `pool`.' }))),
   }))),
+  index_base: Type.Optional(nullable(Type.Integer({ minimum: 0, maximum: 1, description: 'From where brackets count where the text has no `pragma index_base`. Default: option `-index.base`.' }))),
 }, { $id: 'QueryRequest', description: 'A text, or a pool, or both.', anyOf: [{ required: ['query'], properties: { query: { minLength: 1 } } }, { required: ['head'], properties: { head: { type: 'object', required: ['pool'], properties: { pool: { type: 'string', minLength: 1 } } } } }] });
 
 // Data of events.

@@ -51,9 +51,6 @@ export class Environment {
   private readonly directory: string;
   private readonly names: readonly TableName[];
   private failure_: string | undefined;
-  /** Ends of transactions that LMDB may never tell of. */
-  private readonly waiting = new Set<(failure: StoreFailure) => void>();
-  private reopening: Promise<void> | undefined;
   private roomLooked = -Infinity;
 
   /** Opens or makes the environment in this directory. @throws lake-unreadable, storage-full */
@@ -91,7 +88,7 @@ export class Environment {
     }
   }
 
-  /** Does all changes in one durable transaction. @throws StoreFailure when the disk failed (no later write is tried), storage-full when there is no room (nothing was written) */
+  /** Does all changes in one durable transaction, one at a time. @throws StoreFailure when the disk failed (no later write is tried), storage-full when there is no room (nothing was written) */
   async write(changes: readonly ValueChange[]): Promise<void> {
     this.checkFailure();
     this.checkRoom();
@@ -104,7 +101,7 @@ export class Environment {
     try {
       const going = this.root.transaction(apply);
       this.hearBatch();
-      await this.endOf(going);
+      await going;
     } catch (error) {
       await this.failed(error);
     }
@@ -117,36 +114,12 @@ export class Environment {
   /** lmdb may make a promise of its own for the turn's batch; when the commit fails and nobody hears of that one, it ends the process. */
   private hearBatch(): void { setImmediate(() => { this.root.committed.then(nothing, nothing); }); }
 
-  private endOf(going: Promise<unknown>): Promise<void> {
-    return new Promise((resolve, reject) => {
-      this.waiting.add(reject);
-      going.then(() => { this.waiting.delete(reject); resolve(); }, (error: unknown) => { this.waiting.delete(reject); reject(error as Error); });
-    });
-  }
-
-  /** Under way while it is found out why a transaction failed. */
-  private finding: Promise<void> | undefined;
-  /** Resolves when it is known why the last transaction failed, if it did. */
-  whenKnown(): Promise<void> | undefined { return this.finding; }
-
-  private failed(error: unknown): Promise<never> {
-    const failing = this.doFail(error), found = failing.catch(nothing).then(() => { if (this.finding === found) this.finding = undefined; });
-    this.finding = found;
-    return failing;
-  }
-  private async doFail(error: unknown): Promise<never> {
-    if (error instanceof StoreFailure) throw error;
+  private async failed(error: unknown): Promise<never> {
     // At once, before anything else is asked of it.
-    if (this.isStuck()) {
-      this.fail(error instanceof Error ? error.message : String(error));
-      this.reopening ??= this.reopen(this.failure_!);
-    }
-    const reason = await commitFault(error);
-    if (this.reopening) {
-      await this.reopening;
-      throw new StoreFailure((this.failure_ = reason), { cause: error });
-    }
-    if (isNoRoom(reason) || this.roomBytes() < roomBytesMin) throw new LakeError('storage-full', { fault: reason }, { cause: error });
+    const isStuck = this.isStuck();
+    if (isStuck) this.fail(messageOf(error));
+    const [reason] = await Promise.all([commitFault(error), isStuck ? this.reopen() : undefined]);
+    if (!isStuck && (isNoRoom(reason) || this.roomBytes() < roomBytesMin)) throw new LakeError('storage-full', { fault: reason }, { cause: error });
     this.failure_ = reason;
     throw new StoreFailure(reason, { cause: error });
   }
@@ -161,9 +134,8 @@ export class Environment {
       return true;
     }
   }
-  /** Reads go on in an environment that is opened anew; what waits is told that it failed, since the old one may say nothing more. */
-  private async reopen(reason: string): Promise<void> {
-    for (const tell of this.waiting) tell(new StoreFailure(reason));
+  /** Reads go on in an environment that is opened anew. */
+  private async reopen(): Promise<void> {
     const closed = await this.closeInTime();
     if (closed) [this.root, this.stores] = openEnvironment(this.directory, this.names, false);
   }
@@ -206,7 +178,6 @@ export class Environment {
   count(table: TableName): number { return (this.stores[table]?.getStats() as { entryCount?: number } | undefined)?.entryCount ?? 0; }
 
   async close(): Promise<void> {
-    await this.reopening?.catch(nothing);
     if (this.failure_ === undefined) await this.root.close();
     else await this.closeInTime();
   }
@@ -231,16 +202,14 @@ const anyKey = Buffer.from('any');
 const nothing = (): void => undefined;
 
 /** lmdb rejects with "Commit failed" and puts the cause into a promise that may never settle. */
-const commitFault = async (error: unknown): Promise<string> => {
-  const inner = (error as { commitError?: Promise<unknown> }).commitError;
-  const own = error instanceof Error ? error.message : String(error);
-  if (!inner) return own;
-  const cause = await Promise.race([
-    Promise.resolve(inner).then(() => own, (e: unknown) => (e instanceof Error ? e.message : String(e))),
+const commitFault = (error: unknown): Promise<string> => {
+  const inner = (error as { commitError?: Promise<unknown> }).commitError, own = messageOf(error);
+  return Promise.race([
+    Promise.resolve(inner).then(() => own, messageOf),
     new Promise<string>((resolve) => { setTimeout(resolve, 500, own).unref(); }),
   ]);
-  return cause;
 };
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /** The smallest key that is greater than all that begin with this prefix. */
 const after = (prefix: Uint8Array): Buffer | undefined => {

@@ -1,27 +1,26 @@
 /** What damage means to those who read: which branches, how many of their data objects and rows, by which commits they came. */
-import { firstParents } from './history.ts';
 import { base62 } from './ksuid.ts';
 import type { Id, PoolConfig } from './lake.types.ts';
 import { objectNames } from './merge.ts';
-import { decodeBranch, decodeCommit, decodeObject, pairKey, type StoredCommit } from './rows.ts';
+import { decodeObject, pairKey, type StoredCommit } from './rows.ts';
+import { soundBranches, soundCommit, soundCommits, tipObjects } from './sound-rows.ts';
 import type { Tables } from './tables.ts';
 
-/** Of one pool: objects with the number of their rows, if that is known, and commits that are damaged or missing. */
-export interface Damage { readonly pool: PoolConfig; readonly objects: Map<Id, number | undefined>; readonly commits: Set<Id> }
+/** Of one pool: objects with the number of their rows, if that is known, and commits that are damaged or missing; how many of its branches are damaged. */
+export interface Damage { readonly pool: PoolConfig; readonly objects: Map<Id, number | undefined>; readonly commits: Set<Id>; branches: number }
 
 /** What the damages mean, a line for each branch that is hurt and for the commits concerned, pool by pool. */
 export const affected = (tables: Tables, damages: readonly Damage[]): readonly string[] => damages.flatMap((damage) => ofPool(tables, damage));
 
-const ofPool = (tables: Tables, { pool, objects, commits }: Damage): readonly string[] => {
+const ofPool = (tables: Tables, { pool, objects, commits, branches }: Damage): readonly string[] => {
   const lines: string[] = [], seen = new Map<Id, StoredCommit | undefined>();
   const read = (id: Id): StoredCommit | undefined => {
     if (!seen.has(id)) seen.set(id, soundCommit(tables, pool.id, id));
     return seen.get(id);
   };
-  const prefix = Buffer.from(pool.id, 'hex'), branches = tables.keys('branches', { prefix }).length - [...tables.soundRows('branches', { prefix })].length;
   if (branches > 0) lines.push(`pool "${pool.name}": not readable, ${branches} of its branches ${branches === 1 ? 'is' : 'are'} damaged`);
-  for (const row of tables.soundRows('branches', { prefix })) {
-    const branch = decodeBranch(row.key, row.payload), held = tipObjects(read, branch.commit);
+  for (const { branch } of soundBranches(tables, pool.id)) {
+    const held = tipObjects(read, branch.commit);
     if (held.broken !== undefined) lines.push(`pool "${pool.name}", branch "${branch.name}": not readable, its history breaks at commit ${base62(held.broken)}`);
     const hurt = [...objects.keys()].filter((id) => held.objects.has(id));
     if (hurt.length === 0) continue;
@@ -29,41 +28,12 @@ const ofPool = (tables: Tables, { pool, objects, commits }: Damage): readonly st
     lines.push(`pool "${pool.name}", branch "${branch.name}": ${hurt.length} of ${held.objects.size} data objects (${objectNames(hurt)}), ${rows ?? 'an unknown number'} of ${rowsOf(tables, pool.id, held.objects) ?? 'an unknown number of'} rows`);
   }
   const adders: Id[] = [];
-  for (const row of tables.soundRows('commits', { prefix })) {
-    const commit = decodeCommit(row.key.subarray(20).toString('hex'), row.payload);
+  for (const { commit } of soundCommits(tables, pool.id)) {
     if (commit.adds.some((id) => objects.has(id))) adders.push(commit.id);
   }
   if (adders.length > 0) lines.push(`pool "${pool.name}": data objects of commits ${objectNames(adders)}`);
   if (commits.size > 0) lines.push(`pool "${pool.name}": commits ${objectNames([...commits])}`);
   return lines;
-};
-
-/** A commit whose row is sound. */
-export const soundCommit = (tables: Tables, pool: Id, id: Id): StoredCommit | undefined => {
-  try {
-    const payload = tables.get('commits', pairKey(pool, id));
-    return payload && decodeCommit(id, payload);
-  } catch {
-    return undefined;
-  }
-};
-
-/** The objects of a commit, from its whole history; `broken`: the commit that is missing in it. */
-/** The objects of a commit; `broken`: its history is not whole. */
-export const tipObjects = (read: (id: Id) => StoredCommit | undefined, tip: Id): { readonly objects: ReadonlySet<Id>; readonly broken?: Id } => {
-  const deleted = new Set<Id>(), objects = new Set<Id>();
-  let last = tip;
-  try {
-    for (const commit of firstParents(read, tip)) {
-      last = commit.parent;
-      // From the newest back: what comes first has the last word.
-      for (const id of commit.adds) if (!deleted.has(id)) objects.add(id);
-      for (const id of commit.deletes) if (!objects.has(id)) deleted.add(id);
-    }
-  } catch {
-    return { objects, broken: last };
-  }
-  return { objects };
 };
 
 const rowsOf = (tables: Tables, pool: Id, ids: ReadonlySet<Id>): number | undefined => {

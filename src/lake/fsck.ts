@@ -6,26 +6,22 @@ import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { LakeError } from '../errors.ts';
-import { affected, type Damage, soundCommit, tipObjects } from './fsck-affected.ts';
+import { affected, type Damage } from './fsck-affected.ts';
 import { base62, idBuffer, idOfBytes, zeroId } from './ksuid.ts';
-import type { Id, ObjectFiles, ObjectMeta, PoolConfig } from './lake.types.ts';
+import type { Id, ObjectFiles, PoolConfig } from './lake.types.ts';
 import { lockLake } from './lock.ts';
 import { baseFolder, listBases, logBegin, logFolder, restOfLog } from './log/reader.ts';
 import { probeTables } from './probe.ts';
-import { hasObjectsAlone, leftOf, lostFile, makeTables, objectsAlone, tablesFolder, versionOfLog } from './recovery.ts';
-import { decodeBranch, decodeCommit, decodeName, decodeObject, decodePool, idOfPair, nameKey, pairKey, type StoredCommit } from './rows.ts';
-import { objectMeta } from './snapshot.ts';
+import { hasObjectsAlone, lostFile, objectsAlone, versionOfLog } from './recovery.ts';
+import { leftOf, makeTables, tablesFolder } from './replay.ts';
+import { decodeName, idOfPair, nameKey, pairKey } from './rows.ts';
+import { faultOfObject, faultsOfCommit, type ObjectChecks, soundBranches, soundCommit, soundCommits, soundObjects, soundPools, tipObjects } from './sound-rows.ts';
 import { isLogged } from './table-rows.ts';
 import { hasTables } from './tables-head.ts';
 import { type KeyValue, openIndex, type TableName, tableNames, Tables } from './tables.ts';
 
-/** Which lake is looked over, and how closely. */
-export interface FsckOptions {
-  readonly directory: string;
-  readonly files: ObjectFiles;
-  /** Looks at one object's bytes (size, checksums); tells what is wrong with them. Absent: only that the file is there. */
-  readonly checkObject?: (object: ObjectMeta) => Promise<string | undefined> | string | undefined;
-}
+/** Which lake is looked over, and how closely: without `checkObject` only that files are there. */
+export interface FsckOptions extends Pick<ObjectChecks, 'checkObject'> { readonly directory: string; readonly files: ObjectFiles }
 
 /** `records`: of the log's segments, up to `last`; `bases`: the records up to which there are bases. */
 interface LogReport { readonly records: number; readonly last: number; readonly bases: readonly number[] }
@@ -172,15 +168,15 @@ class Walk {
 
   async run(): Promise<{ pools: number; commits: number; objects: number; orphans: number }> {
     for await (const id of this.options.files.list()) this.onDisk.add(id);
-    const pools = [...this.tables.soundRows('pools')].map(({ key, payload }) => decodePool(idOfBytes(key), payload));
+    const pools = soundPools(this.tables);
     this.checkNames(pools);
     for (const pool of pools) {
-      const damage: Damage = { pool, objects: new Map(), commits: new Set() };
+      const damage: Damage = { pool, objects: new Map(), commits: new Set(), branches: 0 };
       this.checkBranches(pool, damage);
       this.checkCommits(pool, damage);
       this.checkCheckpoints(pool);
       await this.checkObjects(pool, damage);
-      if (damage.objects.size + damage.commits.size > 0 || this.hasDamagedBranches(pool)) this.damage.push(damage);
+      if (damage.objects.size + damage.commits.size + damage.branches > 0) this.damage.push(damage);
     }
     const named = new Set(this.tables.keys('files').map((key) => key.toString('hex')));
     const orphans = [...this.onDisk].filter((id) => !named.has(id)).length;
@@ -197,66 +193,41 @@ class Walk {
   }
 
   private checkBranches(pool: PoolConfig, damage: Damage): void {
-    let branches = 0;
-    const vacuumed = new Set(this.tables.keys('vacuumed', { prefix: idBuffer(pool.id) }).map((key) => idOfBytes(key.subarray(20))));
-    for (const row of this.tables.soundRows('branches', { prefix: idBuffer(pool.id) })) {
-      const branch = decodeBranch(row.key, row.payload);
-      branches++;
-      if (vacuumed.size > 0) for (const id of this.heldBy(pool.id, branch.commit)) if (vacuumed.has(id)) this.faults.add(`pool "${pool.name}", branch "${branch.name}": its object ${base62(id)} was vacuumed`);
+    const prefix = idBuffer(pool.id), vacuumed = new Set(this.tables.keys('vacuumed', { prefix }).map((key) => idOfBytes(key.subarray(20))));
+    const branches = soundBranches(this.tables, pool.id), rows = this.tables.keys('branches', { prefix }).length;
+    damage.branches = rows - branches.length;
+    for (const { branch } of branches) {
+      const what = `pool "${pool.name}", branch "${branch.name}"`;
+      if (vacuumed.size > 0) for (const id of tipObjects((each) => soundCommit(this.tables, pool.id, each), branch.commit).objects) if (vacuumed.has(id)) this.faults.add(`${what}: its object ${base62(id)} was vacuumed`);
       if (branch.commit === zeroId || this.tables.has('commits', pairKey(pool.id, branch.commit))) continue;
       damage.commits.add(branch.commit);
-      this.faults.add(`pool "${pool.name}", branch "${branch.name}": its commit ${base62(branch.commit)} is missing`);
+      this.faults.add(`${what}: its commit ${base62(branch.commit)} is missing`);
     }
-    if (branches === 0 && this.tables.keys('branches', { prefix: idBuffer(pool.id), limit: 1 }).length === 0) this.faults.add(`pool "${pool.name}": it has no branch`);
-  }
-
-  private heldBy(pool: Id, tip: Id): ReadonlySet<Id> { return tipObjects((id) => soundCommit(this.tables, pool, id), tip).objects; }
-
-  private hasDamagedBranches({ id }: PoolConfig): boolean {
-    const prefix = idBuffer(id);
-    return this.tables.keys('branches', { prefix }).length > [...this.tables.soundRows('branches', { prefix })].length;
+    if (rows === 0) this.faults.add(`pool "${pool.name}": it has no branch`);
   }
 
   private checkCommits(pool: PoolConfig, damage: Damage): void {
     const sound = new Set<Id>();
-    for (const { key, payload } of this.each('commits', pool.id)) {
-      const commit = decodeCommit(idOfPair('commits', key), payload), what = `pool "${pool.name}", commit ${base62(commit.id)}`;
+    for (const { commit } of soundCommits(this.tables, pool.id)) {
       this.commits++;
       sound.add(commit.id);
-      for (const parent of [commit.parent, commit.secondParent]) {
-        if (parent === undefined || parent === zeroId) continue;
-        const fault = this.tables.has('commits', pairKey(pool.id, parent)) ? this.faultOfHeight(pool.id, parent, commit) : `its parent ${base62(parent)} is missing`;
-        if (fault === undefined) continue;
-        damage.commits.add(parent);
-        this.faults.add(`${what}: ${fault}`);
-      }
-      for (const id of [...commit.adds, ...commit.deletes]) {
-        if (this.tables.has('objects', pairKey(pool.id, id))) continue;
-        damage.objects.set(id, undefined);
-        this.faults.add(`${what}: object ${base62(id)} is not known`);
+      for (const { text, commit: parent, object } of faultsOfCommit(this.tables, pool.id, commit)) {
+        if (parent !== undefined) damage.commits.add(parent);
+        if (object !== undefined) damage.objects.set(object, undefined);
+        this.faults.add(`pool "${pool.name}", commit ${base62(commit.id)}: ${text}`);
       }
     }
-    this.addUnsound('commits', pool.id, (id) => { if (!sound.has(id)) damage.commits.add(id); });
+    for (const id of this.unsound('commits', pool.id, sound)) damage.commits.add(id);
   }
-  /** A way back through commits must end. A parent whose row is damaged is told of by that row. */
-  private faultOfHeight(pool: Id, parent: Id, child: StoredCommit): string | undefined {
-    let row: StoredCommit;
-    try {
-      row = decodeCommit(parent, this.tables.get('commits', pairKey(pool, parent))!);
-    } catch {
-      return undefined;
-    }
-    return row.height < child.height ? undefined : `its height is ${child.height}, that of its parent ${base62(parent)} is ${row.height}`;
-  }
-  /** The ids of rows that may not be sound; those without an id of their own are named by their row alone. */
-  private addUnsound(table: 'commits' | 'objects', pool: Id, add: (id: Id) => void): void {
-    for (const key of this.tables.keys(table, { prefix: idBuffer(pool) })) if (key.length === 40) add(idOfPair(table, key));
+  /** The ids of the other rows; those without an id of their own are named by their row alone. */
+  private unsound(table: 'commits' | 'objects', pool: Id, sound: ReadonlySet<Id>): readonly Id[] {
+    return this.tables.keys(table, { prefix: idBuffer(pool) }).filter((key) => key.length === 40).map((key) => idOfPair(table, key)).filter((id) => !sound.has(id));
   }
 
   /** All parts of one are written in one transaction. */
   private checkCheckpoints(pool: PoolConfig): void {
     const parts = new Map<Id, { readonly wanted: number; found: number }>();
-    for (const { key, payload } of this.each('checkpoints', pool.id)) {
+    for (const { key, payload } of this.tables.soundRows('checkpoints', { prefix: idBuffer(pool.id) })) {
       const commit = key.toString('hex', 20, 40), part = key.readUInt32BE(40);
       if (part === 0) parts.set(commit, { wanted: payload.readUInt32LE(0), found: 1 });
       else if (parts.has(commit)) parts.get(commit)!.found++;
@@ -267,35 +238,17 @@ class Walk {
   }
 
   private async checkObjects(pool: PoolConfig, damage: Damage): Promise<void> {
-    const sound = new Set<Id>();
-    for (const { key, payload } of this.each('objects', pool.id)) {
-      const entry = decodeObject(idOfPair('objects', key), payload), what = `pool "${pool.name}", object ${base62(entry.id)}`;
+    const sound = new Set<Id>(), { onDisk, options: { checkObject } } = this;
+    for (const { key, entry } of soundObjects(this.tables, pool.id)) {
       this.objects++;
       sound.add(entry.id);
-      if (this.tables.has('vacuumed', pairKey(pool.id, entry.id))) continue;
-      const fault = entry.inTable ? this.faultOfBody(entry.id) : this.faultOfFile(entry.id);
-      const found = fault ?? await this.faultOf(() => objectMeta(entry, this.tables));
-      if (found === undefined) continue;
+      const fault = this.tables.has('vacuumed', key) ? undefined : await faultOfObject(this.tables, entry, { onDisk, checkObject });
+      if (!fault) continue;
       damage.objects.set(entry.id, entry.count);
       const before = this.faults.count;
-      this.faults.add(`${what}: ${found}`);
-      // A body's row and a file's are rows like others; what is in them is the object's own.
-      if (!entry.inTable || fault === undefined) this.objectFaults += this.faults.count - before;
+      this.faults.add(`pool "${pool.name}", object ${base62(entry.id)}: ${fault.text}`);
+      if (!fault.inRows) this.objectFaults += this.faults.count - before;
     }
-    this.addUnsound('objects', pool.id, (id) => { if (!sound.has(id)) damage.objects.set(id, undefined); });
+    for (const id of this.unsound('objects', pool.id, sound)) damage.objects.set(id, undefined);
   }
-  private faultOfBody(id: Id): string | undefined { return this.tables.has('bodies', idBuffer(id)) ? undefined : 'its body is missing'; }
-  private faultOfFile(id: Id): string | undefined {
-    if (!this.tables.has('files', idBuffer(id))) return 'its file is not listed';
-    return this.onDisk.has(id) ? undefined : 'its file is missing';
-  }
-  private async faultOf(object: () => ObjectMeta): Promise<string | undefined> {
-    try {
-      return await this.options.checkObject?.(object());
-    } catch (error) {
-      return error instanceof Error ? error.message : String(error);
-    }
-  }
-
-  private each(table: TableName, pool: Id): IterableIterator<KeyValue> { return this.tables.soundRows(table, { prefix: idBuffer(pool) }); }
 }

@@ -5,7 +5,7 @@
  * a socket file in the directory. Whoever finds it taken asks it who holds the lake. The mark of an unclean stop is a file that a clean stop removes.
  */
 import { createHash } from 'node:crypto';
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, realpathSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, createServer, type Server } from 'node:net';
 import { dirname, join, resolve } from 'node:path';
 import { LakeError } from '../errors.ts';
@@ -33,7 +33,7 @@ export const lockLake = async (directory: string, owner: string, { marks = true 
   let diedBefore: string | undefined;
   try {
     diedBefore = existsSync(mark) ? readFileSync(mark, 'utf8').trim() : undefined;
-    if (marks) writeMark(real, mark, answer);
+    if (marks) writeDurably(mark, `${answer}\n`);
   } catch (error) {
     await end();
     throw error;
@@ -94,15 +94,10 @@ const askOwner = (address: string): Promise<string | undefined> => new Promise((
   socket.on('close', () => resolve(text || undefined));
 });
 
-const writeMark = (directory: string, mark: string, text: string): void => {
-  const fd = openSync(mark, 'w');
-  try {
-    writeSync(fd, `${text}\n`);
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
-  }
-  syncFolder(directory);
+/** Writes a small file that is durable with its name. */
+export const writeDurably = (path: string, bytes: string | Uint8Array): void => {
+  writeFileSync(path, bytes, { flush: true });
+  syncFolder(dirname(path));
 };
 
 /** Makes the folder's entries durable. */

@@ -3,15 +3,13 @@
  * Prints one JSON line, the rows by table and the faults found, or the rows themselves.
  */
 import { writeSync } from 'node:fs';
-import { LakeError } from '../errors.ts';
-import { type Newer, type TablesReport, tableRow } from './probe.ts';
+import { type TablesReport, tableRow } from './probe.ts';
 import { formatVersion, type KeyValue, openIndex, type TableName, tableNames } from './tables.ts';
 
 const faultsMax = 1000;
 
 const walk = async (directory: string, look: boolean): Promise<void> => {
   const tables = openIndex(directory), faults: string[] = [], rows: Record<string, number> = {};
-  tables.checkVersion(directory);
   const version = tables.version(), record = tables.place()?.number;
   for (const name of tableNames) {
     const found = rows[name] = tables.verify(name, (fault) => { if (faults.length < faultsMax) faults.push(fault); }, look), counted = tables.count(name);
@@ -44,14 +42,8 @@ const writeRow = ({ key, payload }: KeyValue, length = payload.length): void => 
 
 /** `DIRECTORY [look]`, or `DIRECTORY rows NAMES [reverse]`. */
 const run = async ([directory = '.', what, names = '', order]: readonly string[]): Promise<void> => {
-  if (what === 'rows') {
-    await print(directory, names.split(',') as TableName[], order === 'reverse');
-    return;
-  }
-  await walk(directory, what === 'look').catch((error: unknown) => {
-    if (!(error instanceof LakeError) || error.code !== 'lake-newer') throw error;
-    process.stdout.write(`${JSON.stringify({ newer: error.parameters } satisfies Newer)}\n`);
-  });
+  if (what === 'rows') await print(directory, names.split(',') as TableName[], order === 'reverse');
+  else await walk(directory, what === 'look');
 };
 
 void run(process.argv.slice(2));

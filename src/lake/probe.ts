@@ -2,23 +2,20 @@
 import { spawn } from 'node:child_process';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type ErrorParameters, LakeError } from '../errors.ts';
-import type { KeyValue, TableName } from './tables.ts';
+import { LakeError } from '../errors.ts';
+import { formatVersion, type KeyValue, type TableName } from './tables.ts';
 
 /** `rows`: how many rows each table has, by its name; empty if the reader died. `version`: of their layout, 0 if it is not known. `faults`: a line each. */
 export interface TablesReport { readonly rows: Readonly<Record<string, number>>; readonly version: number; /** The last record of the log that they have, if they say so. */ readonly record?: number; readonly faults: readonly string[] }
-
-/** What the process prints instead for a lake that is none of ours to judge. */
-export interface Newer { readonly newer: ErrorParameters }
 
 /** In the place of a payload's length: the key is a table's name. */
 export const tableRow = 0xffffffff;
 
 const start = (directory: string, ...options: readonly string[]) => {
   // As this file is: from the sources, compiled, or in the bundle.
-  const file = fileURLToPath(new URL(`./probe-entry${extname(import.meta.url)}`, import.meta.url));
-  const loader = file.endsWith('.ts') ? ['--import', 'tsx'] : [];
-  return spawn(process.execPath, [...loader, file, directory, ...options], { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, NODE_OPTIONS: '', LAKE_KILL_AT: '' } });
+  const ending = extname(import.meta.url), entry = ending === '.ts' ? './probe-entry-from-source.mjs' : `./probe-entry${ending}`;
+  const file = fileURLToPath(new URL(entry, import.meta.url));
+  return spawn(process.execPath, [file, directory, ...options], { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, NODE_OPTIONS: '', LAKE_KILL_AT: '' } });
 };
 
 /** The sound rows of these tables that another process could read. When it dies in a table it begins again, from that table's end back, then with the next. */
@@ -59,8 +56,8 @@ export const probeTables = (directory: string, { look = false } = {}): Promise<T
   child.stderr.on('data', (chunk: Buffer) => { fault = (fault + chunk.toString('utf8')).slice(-2000); });
   child.on('error', (error) => resolve({ rows: {}, version: 0, faults: [`the process that reads the tables cannot be started: ${error.message}`] }));
   child.on('close', (code, signal) => {
-    const report = code === 0 && out !== '' ? JSON.parse(out) as TablesReport | Newer : undefined;
-    if (report && 'newer' in report) reject(new LakeError('lake-newer', report.newer));
+    const report = code === 0 && out !== '' ? JSON.parse(out) as TablesReport : undefined, version = report?.version ?? 0;
+    if (version > formatVersion) reject(new LakeError('lake-newer', { directory, version, versionMax: formatVersion }));
     else if (report) resolve(report);
     else resolve({ rows: {}, version: 0, faults: [`reading the tables ended a process by ${signal ?? `exit status ${code}`}${fault ? `: ${causeOf(fault)}` : ''}`] });
   });

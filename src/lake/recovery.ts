@@ -5,21 +5,19 @@
  * - Records that LMDB knows of must be in the log: a log that ends before is damaged, and is not opened.
  * - Whether LMDB's file is sound is known of one that was closed in order (its checksum was kept); any other is walked by a process of its own, since a damaged file ends its reader.
  */
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readdirSync, readFileSync, readSync, renameSync, rmSync, statSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, readSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { LakeError } from '../errors.ts';
 import { Environment, isNoRoom } from './environment.ts';
 import { killPoint } from './kill-points.ts';
-import { syncFolder } from './lock.ts';
-import { changesLength } from './log/changes.ts';
-import { headBytes, newIdentity } from './log/format.ts';
+import { syncFolder, writeDurably } from './lock.ts';
+import { newIdentity } from './log/format.ts';
 import { beginLog, type Log, openLog } from './log/log.ts';
-import { baseFolder, bytesOfLog, listBases, listSegments, logBegin, logFolder, type LogRead, type LogRecord, logRecords, readBase, restOfLog, segmentName, segmentPath } from './log/reader.ts';
+import { baseFolder, listBases, listSegments, logBegin, logFolder, restOfLog } from './log/reader.ts';
 import { probeTables } from './probe.ts';
-import { RecentRows } from './recent-rows.ts';
-import { valueOf } from './row-frames.ts';
-import { type Change, openIndex, placeRow, tableNames, Tables, versionRow } from './tables.ts';
+import { copyTables, damagedLog, leftOf, rebuildTables, tablesFolder } from './replay.ts';
+import { openIndex, tableNames, Tables } from './tables.ts';
 import { hasTables } from './tables-head.ts';
 import { dropOld, upgrade } from './upgrade.ts';
 
@@ -40,10 +38,7 @@ export interface OpenOptions {
 /** `isCovered`: without LMDB's tables there is all that is needed to make them. */
 interface OpenedTables { readonly tables: Tables; readonly log: Log; readonly isCovered: boolean }
 
-export const tablesFolder = (directory: string): string => join(directory, 'tables');
 const unreadable = (directory: string, fault: string): LakeError => new LakeError('lake-unreadable', { directory, fault });
-
-const damagedLog = (directory: string, faults: readonly string[]): LakeError => unreadable(directory, `its log is damaged: ${faults.slice(0, 3).join('; ')} (lake fsck -repair brings back what is whole)`);
 
 /** Opens them, or makes those of a new lake. @throws lake-unreadable, lake-newer, storage-full */
 export const openTables = async (options: OpenOptions): Promise<OpenedTables> => {
@@ -73,7 +68,7 @@ const open = async (options: OpenOptions): Promise<OpenedTables> => {
     const { faults, place: end, identity, changes: records } = restOfLog(directory, new Tables({ environment }).place()!);
     if (faults.length > 0) throw damagedLog(directory, faults);
     const log = openLog({ directory, identity: identity!, place: end!, hasBase: begun.hasBase, ...sized });
-    return { tables: new Tables({ environment, log, records, applyBytes: options.applyBytes }), log, isCovered: begun.first === 1 && !begun.hasBase ? true : listBases(directory).length > 0 };
+    return { tables: new Tables({ environment, log, records, applyBytes: options.applyBytes }), log, isCovered: (begun.first === 1 && !begun.hasBase) || listBases(directory).length > 0 };
   } catch (error) {
     await environment.close();
     throw error;
@@ -96,14 +91,6 @@ const begin = async (options: OpenOptions): Promise<void> => {
 /** Since this version of the tables there is a log. */
 export const versionOfLog = 4;
 
-/** What a log that no segment's head tells of has left; undefined: nothing, or what a stop left while the first one was made. */
-export const leftOf = (directory: string): string | undefined => {
-  const segments = listSegments(directory), bases = listBases(directory);
-  if (segments.length > 1 || segments.some((segment) => usedBytes(segmentPath(directory, segment)) > headBytes)) return `log/${segmentName(segments[0]!)}, byte 0: its head is damaged`;
-  return bases.length > 0 ? `its segments are missing, there is a base up to record ${bases.at(-1)!}` : undefined;
-};
-/** Up to the last byte that is not zero. */
-const usedBytes = (path: string): number => readFileSync(path).findLastIndex((byte) => byte !== 0) + 1;
 /** What there is nothing to rebuild from. */
 export const objectsAlone = 'there are data objects, and neither a log nor tables';
 export const hasObjectsAlone = (directory: string): boolean => {
@@ -148,7 +135,7 @@ const faultOfTables = async ({ directory, isUnclean = false }: OpenOptions): Pro
   }
 };
 
-/** LMDB leaves the pages of removed rows for later ones, and never gives them back to the disk: a start makes the tables again when so many bytes, and so large a part, are free. */
+/** LMDB leaves the pages of removed rows for later ones, and never gives them back to the disk: a start copies the rows when so many bytes, and so large a part, are free. */
 const freeBytesMin = 16 << 20, freeShareMin = 0.5;
 
 /** Opens LMDB, made small before if it is mostly free pages. */
@@ -156,63 +143,8 @@ const openSmall = async ({ directory, compactBytesMin = freeBytesMin, report }: 
   const folder = tablesFolder(directory), environment = new Environment(folder, tableNames, false), bytes = environment.fileBytes(), free = bytes - environment.usedBytes();
   if (free < compactBytesMin || free < bytes * freeShareMin) return environment;
   await environment.close();
-  await rebuildTables(directory).catch((fault: unknown) => { report?.(fault); });
+  await copyTables(directory).catch((fault: unknown) => { report?.(fault); });
   return new Environment(folder, tableNames, false);
-};
-
-const rowsPerTransaction = 8000, bytesPerTransaction = 8 << 20;
-
-/** What the log says, as new tables in this folder. */
-interface Rebuilt { readonly log: LogRead; readonly faults: readonly string[] }
-
-/** Of a log up to this length only what its changes come to is written: rows that went leave no room in LMDB's file then. */
-const netBytesMax = 48 << 20;
-
-/** Makes tables in a folder from base and log. `faults`: what of them could not be read; all else is there. `see`: told of all changes, in their order. */
-export const makeTables = async (directory: string, folder: string, see: (changes: readonly Change[]) => void = () => undefined): Promise<Rebuilt> => {
-  const begun = logBegin(directory);
-  for (const base of [...[...listBases(directory)].reverse(), undefined]) {
-    const faults: string[] = [], done = base ?? 0, newest = new RecentRows(), isNet = bytesOfLog(directory) <= netBytesMax;
-    const follows = (record: LogRecord): boolean => {
-      if (record.number === done + 1 && before && !record.before.equals(before)) faults.push(`base/${base} is not of this log`);
-      return record.number > done;
-    };
-    let before: Buffer | undefined;
-    if (isNet) for (const record of logRecords(directory)) if (record.number > done) newest.put(record.changes);
-    rmSync(folder, { recursive: true, force: true });
-    const environment = new Environment(folder, tableNames, false), writer = new RowWriter(environment);
-    try {
-      if (base !== undefined) {
-        const rows = readBase(directory, base);
-        let next = rows.next();
-        for (; !next.done; next = rows.next()) {
-          see(next.value.changes);
-          await writer.put(next.value.changes.filter(({ table, key }) => !newest.get(table, key)));
-        }
-        before = next.value.head?.before;
-        if (next.value.fault !== undefined) faults.push(next.value.fault);
-        // An older one may do, or none, with the log behind it.
-        if (faults.length > 0 && (listBases(directory)[0]! < base || (begun?.first === 1 && !begun.hasBase))) continue;
-      }
-      const records = logRecords(directory);
-      let next = records.next();
-      for (; !next.done; next = records.next()) {
-        if (!follows(next.value)) continue;
-        see(next.value.changes);
-        if (!isNet) await writer.put(next.value.changes);
-      }
-      const log = next.value;
-      if (!log.identity) faults.push(`log: ${leftOf(directory) ?? 'it is missing'}`);
-      if (log.first > done + 1 || (base === undefined && log.hasBase)) faults.push(`base: there is none of what was before record ${log.first}`);
-      await writer.put(newest.all().filter(({ payload }) => payload));
-      await writer.put([versionRow, ...(log.place ? [placeRow(log.place)] : [])]);
-      await writer.end();
-      return { log, faults: [...faults, ...log.faults] };
-    } finally {
-      await environment.close();
-    }
-  }
-  throw new Error('unreachable');
 };
 
 /** In the folder of what a repair kept: what it could not bring back. */
@@ -238,70 +170,20 @@ export const finishRepair = (directory: string): void => {
   rmSync(made, { recursive: true, force: true });
 };
 
-/** Replaces LMDB's tables by those that base and log give. `record`: the last one that the old ones had. @throws lake-unreadable when base or log are damaged */
-export const rebuildTables = async (directory: string, record = 0): Promise<void> => {
-  const folder = tablesFolder(directory), isNew = !hasTables(folder);
-  // Tables whose making was cut off do not say up to where they have the log.
-  const made = isNew ? folder : join(directory, 'tables.made'), { log, faults: found } = await makeTables(directory, made), last = log.place?.number ?? 0;
-  const faults = last < record ? [...found, `it ends at record ${last}, the tables have record ${record}`] : found;
-  if (faults.length > 0) {
-    rmSync(made, { recursive: true, force: true });
-    throw damagedLog(directory, faults);
-  }
-  syncFolder(made);
-  killPoint('rebuild: made');
-  if (isNew) return syncFolder(directory);
-  rmSync(folder, { recursive: true, force: true });
-  killPoint('rebuild: old tables gone');
-  renameSync(made, folder);
-  syncFolder(directory);
-  killPoint('rebuild: named');
-};
-
-class RowWriter {
-  private readonly environment: Environment;
-  private waiting: Change[] = [];
-  private bytes = 0;
-  constructor(environment: Environment) { this.environment = environment; }
-
-  async put(changes: readonly Change[]): Promise<void> {
-    for (const change of changes) this.waiting.push(change);
-    this.bytes += changesLength(changes);
-    if (this.waiting.length >= rowsPerTransaction || this.bytes >= bytesPerTransaction) await this.end();
-  }
-  async end(): Promise<void> {
-    const { waiting } = this;
-    this.waiting = [];
-    this.bytes = 0;
-    await this.environment.write(waiting.map(valueOf));
-  }
-}
-
 const markPath = (folder: string): string => join(folder, 'closed');
-const dataPath = (folder: string): string => join(folder, 'data.mdb');
 
 /** Keeps the checksum of the tables' file, which is closed: the next start need not look at its rows. Answers whether it could: a stop without it is not one in order. */
 export const markClosed = (folder: string): boolean => {
   try {
-    writeMark(folder);
+    writeDurably(markPath(folder), checksumOf(join(folder, 'data.mdb')));
     return true;
   } catch {
     return false;
   }
 };
-const writeMark = (folder: string): void => {
-  const fd = openSync(markPath(folder), 'w');
-  try {
-    writeSync(fd, checksumOf(dataPath(folder)));
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
-  }
-  syncFolder(folder);
-};
 const markOf = (folder: string): 'matches' | 'differs' | 'absent' => {
   if (!existsSync(markPath(folder))) return 'absent';
-  return statSync(markPath(folder)).isFile() && readFileSync(markPath(folder), 'utf8') === checksumOf(dataPath(folder)) ? 'matches' : 'differs';
+  return statSync(markPath(folder)).isFile() && readFileSync(markPath(folder), 'utf8') === checksumOf(join(folder, 'data.mdb')) ? 'matches' : 'differs';
 };
 const dropMark = (folder: string): void => {
   rmSync(markPath(folder), { recursive: true, force: true });

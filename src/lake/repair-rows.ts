@@ -1,60 +1,70 @@
 /**
  * Tables that are made of a damaged log: what it has in its order, then what rows of the old tables can still be read; of that, what is whole. A branch whose newest commits are lost is set back.
  */
+import { Environment } from './environment.ts';
 import { firstParents } from './history.ts';
 import { base62, idBuffer, idOfBytes, zeroId } from './ksuid.ts';
 import type { BranchRecord, Id, PoolConfig } from './lake.types.ts';
 import { salvageRows } from './probe.ts';
-import {
-  branchKey, checkRow, type Counters, countersKey, decodeBranch, decodeCommit, decodeCounters, decodeObject, decodePool, encodeBranch, encodeCounters, encodeName, encodePool, idOfEventKey, idOfPair, isRow, nameKey, pairKey, type StoredCommit,
-} from './rows.ts';
-import { type Change, type TableName, tableNames, type Tables } from './tables.ts';
+import { makeTables, RowWriter } from './replay.ts';
+import { branchKey, type Counters, countersKey, decodeBranch, decodeCommit, decodeCounters, decodePool, encodeBranch, encodeCounters, encodeName, encodePool, faultOfRow, idOfEventKey, nameKey, type StoredCommit } from './rows.ts';
+import { faultsOfCommit, soundBranches, soundCommit, soundObjects, soundPools } from './sound-rows.ts';
+import { type Change, type TableName, tableNames, Tables } from './tables.ts';
 
-const changesPerTransaction = 4000, bytesPerTransaction = 8 << 20;
 const salvagedTables: readonly TableName[] = ['pools', 'branches', 'commits', 'objects', 'bodies', 'vacuumed', 'retries', 'about'];
 /** Their keys do not begin with a pool; bodies of no object go again in the end. */
 const unpooled: ReadonlySet<TableName> = new Set(['bodies', 'retries']);
 /** What follows from other rows, and is made again where it is missing. */
-const derived: readonly TableName[] = ['names', 'files', 'checkpoints', 'packs', 'lineage'];
+const derived: ReadonlySet<TableName> = new Set<TableName>(['names', 'files', 'checkpoints', 'packs', 'lineage']);
 /** New events begin so much later: numbers that were given and lost are not given again. */
 const eventGap = 1_000_000;
 
-/** Told of all changes (`see`), then asked for the rest (`finish`). */
-export class Rebuilder {
-  private tables!: Tables;
-  private readonly lost: string[] = [];
-  private readonly pools = new Map<Id, PoolConfig>();
-  /** By key. */
-  private readonly branches = new Map<string, BranchRecord>();
-  /** Tips that a branch had, oldest first: to set it back when its newest is lost. */
-  private readonly formerTips = new Map<string, Id[]>();
-  private readonly laterBranches = new Map<string, BranchRecord>();
-  private readonly complete = new Set<string>();
-  private readonly incomplete = new Set<string>();
-  private counters: Counters = { event: 0, sequence: 0 };
-  /** Numbers that came, by range: what is missing between them was lost. */
-  private lastEvent: number | undefined;
-  /** The latest time in the log. */
-  private lastNs = 0n;
-  private waiting: Change[] = [];
-  private waitingBytes = 0;
+/** The rows of one pool begin with its id. */
+const poolOf = (key: Uint8Array): Id => idOfBytes(key.subarray(0, 20));
 
-  /** Changes of the log, in their order. */
-  see(changes: readonly Change[]): void {
-    for (const { table, key, payload } of changes) {
-      if (payload && !isRow(table, key, payload)) continue;
-      if (table === 'pools') {
-        const id = idOfBytes(key);
-        if (payload) this.seePool(decodePool(id, Buffer.from(payload)));
-        else this.pools.delete(id);
-      } else if (table === 'branches') {
-        const name = idOfBytes(key);
-        if (!payload) this.branches.delete(name);
-        else this.setBranch(name, decodeBranch(key, Buffer.from(payload)));
-      } else if (table === 'events' && payload) this.seeEvent(idOfEventKey(Buffer.from(key)));
-      else if (table === 'commits' && payload) this.later(decodeCommit(idOfBytes(key.subarray(20)), Buffer.from(payload)).dateNs);
-      else if (table === 'about' && payload && countersKey.equals(key)) this.raise(decodeCounters(Buffer.from(payload)));
-    }
+/** Makes such tables in a folder. `old`: that of the old tables, if there are any. `lost`: told what cannot be brought back, a line each. */
+export const salvage = async (directory: string, folder: string, old: string | undefined, lost: string[]): Promise<Environment> => {
+  const course = new Course(lost), { faults } = await makeTables(directory, folder, (changes) => course.follow(changes));
+  lost.unshift(...faults);
+  const environment = new Environment(folder, tableNames, false);
+  await new Rebuilder(environment, course, lost).finish(old);
+  return environment;
+};
+
+/** What the changes of the log say in their order, and its rows no more. */
+class Course {
+  private readonly lost: string[];
+  /** Tips that a branch had, by the key of its row, oldest first: to set it back when its newest is lost. */
+  readonly tips = new Map<string, Id[]>();
+  counters: Counters = { event: 0, sequence: 0 };
+  /** The latest time. */
+  lastNs = 0n;
+  /** Numbers that came: what is missing between them was lost. */
+  private lastEvent: number | undefined;
+  constructor(lost: string[]) { this.lost = lost; }
+
+  /** Answers with those that are to be kept: earlier builds wrote some rows by a wrong clock. */
+  follow(changes: readonly Change[]): readonly Change[] {
+    return changes.filter(({ table, key, payload }) => {
+      if (derived.has(table)) return false;
+      const fault = payload && faultOfRow(table, key, payload);
+      if (fault !== undefined) this.lost.push(fault);
+      else if (payload) this.see(table, Buffer.from(key), Buffer.from(payload));
+      return fault === undefined;
+    });
+  }
+  private see(table: TableName, key: Buffer, payload: Buffer): void {
+    if (table === 'pools') this.later(decodePool(idOfBytes(key), payload).tsNs);
+    else if (table === 'branches') this.seeBranch(key, decodeBranch(key, payload));
+    else if (table === 'events') this.seeEvent(idOfEventKey(key));
+    else if (table === 'commits') this.later(decodeCommit(idOfBytes(key.subarray(20)), payload).dateNs);
+    else if (table === 'about' && countersKey.equals(key)) this.raise(decodeCounters(payload));
+  }
+  seeBranch(key: Buffer, { commit, tsNs }: BranchRecord): void {
+    const name = idOfBytes(key), tips = this.tips.get(name) ?? [];
+    if (tips.at(-1) !== commit) tips.push(commit);
+    this.tips.set(name, tips);
+    this.later(tsNs);
   }
   /** Events come in their order. */
   private seeEvent(event: number): void {
@@ -62,106 +72,87 @@ export class Rebuilder {
     if (last !== undefined && event > last + 1) this.lost.push(`event${event > last + 2 ? `s ${last + 1} to ${event - 1} are` : ` ${last + 1} is`} lost: what was made or changed then is gone, what was deleted or renamed then may be as it was before`);
     if (last === undefined || event > last) this.lastEvent = event;
   }
-  private seePool(pool: PoolConfig): void {
-    this.pools.set(pool.id, pool);
-    this.later(pool.tsNs);
-  }
-  private setBranch(name: string, branch: BranchRecord): void {
-    this.branches.set(name, branch);
-    const tips = this.formerTips.get(name) ?? [];
-    if (tips.at(-1) !== branch.commit) tips.push(branch.commit);
-    this.formerTips.set(name, tips);
-    this.later(branch.tsNs);
-  }
   private later(ns: bigint): void { if (ns > this.lastNs) this.lastNs = ns; }
+  raise({ event, sequence }: Counters): void { this.counters = { event: Math.max(event, this.counters.event), sequence: Math.max(sequence, this.counters.sequence) }; }
+}
 
-  private put(change: Change): void {
-    this.waiting.push(change);
-    this.waitingBytes += change.key.length + (change.payload?.length ?? 0);
-  }
-  private async write(): Promise<void> {
-    const { waiting } = this;
-    this.waiting = [];
-    this.waitingBytes = 0;
-    if (waiting.length > 0) await this.tables.write(waiting);
-  }
+class Rebuilder {
+  private readonly tables: Tables;
+  private readonly writer: RowWriter;
+  private readonly course: Course;
+  private readonly lost: string[];
+  private readonly complete = new Set<string>();
+  private readonly incomplete = new Set<string>();
 
-  /** The old tables' rows that the log lacks. */
-  private async takeOld(folder: string): Promise<void> {
-    const { lastNs } = this;
-    for await (const { table, key, payload } of salvageRows(folder, salvagedTables)) {
-      if (table === 'pools') {
-        const pool = decodePool(idOfBytes(key), payload);
-        if (!this.pools.has(pool.id) && pool.tsNs > lastNs) this.seePool(pool);
-      } else if (table === 'branches') this.takeOldBranch(idOfBytes(key), decodeBranch(key, payload), lastNs);
-      else if (table === 'about') {
-        if (key.equals(countersKey)) this.raise(decodeCounters(payload));
-      } else if (!this.tables.has(table, key) && (unpooled.has(table) || this.pools.has(idOfBytes(key.subarray(0, 20))))) {
-        this.put({ table, key, payload });
-        if (this.waiting.length >= changesPerTransaction || this.waitingBytes >= bytesPerTransaction) await this.write();
-      }
-    }
-    await this.write();
-  }
-  private takeOldBranch(name: string, branch: BranchRecord, afterNs: bigint): void {
-    const known = this.branches.get(name);
-    if (!known && branch.tsNs > afterNs) this.setBranch(name, branch);
-    else if (known && known.commit !== branch.commit) this.laterBranches.set(name, branch);
-  }
-  private raise({ event, sequence }: Counters): void {
-    this.counters = { event: Math.max(event, this.counters.event), sequence: Math.max(sequence, this.counters.sequence) };
+  constructor(environment: Environment, course: Course, lost: string[]) {
+    this.tables = new Tables({ environment });
+    this.writer = new RowWriter(environment);
+    this.course = course;
+    this.lost = lost;
   }
 
-  /** Tips whose history is whole, names, files, counters. `old`: folder of the old tables, if there are any. Answers with what is lost, one line each. */
-  async finish(tables: Tables, old: string | undefined): Promise<readonly string[]> {
-    this.tables = tables;
-    for (const table of derived) for (const key of tables.keys(table)) this.put({ table, key });
-    await this.write();
-    await this.dropMalformed();
-    if (old !== undefined) await this.takeOld(old);
+  async finish(old: string | undefined): Promise<void> {
+    const later = old === undefined ? [] : await this.takeOld(old);
     await this.dropStrangers();
     await this.dropIncomplete();
     await this.dropRetries();
-    for (const [name, branch] of this.laterBranches) {
-      const pool = name.slice(0, 40), known = this.branches.get(name);
-      if (known && this.isAncestor(pool, known.commit, branch.commit)) this.setBranch(name, branch);
-    }
-    const names = new Set<string>();
-    for (const pool of this.pools.values()) {
-      const name = names.has(pool.name) ? `${pool.name} (${base62(pool.id)})` : pool.name;
-      names.add(name);
-      this.put({ table: 'pools', key: idBuffer(pool.id), payload: encodePool({ ...pool, name }) });
-      this.put({ table: 'names', key: nameKey(name), payload: encodeName(name, pool.id) });
-      this.writeBranches(pool);
-    }
-    await this.writeFiles();
-    const { event, sequence } = this.counters;
-    this.put({ table: 'about', key: countersKey, payload: encodeCounters({ event: event + eventGap, sequence }) });
-    await this.write();
+    for (const { key, branch } of later) if (this.tables.has('branches', key) && this.isAncestor(poolOf(key), this.tipOf(key), branch.commit)) this.course.seeBranch(key, branch);
+    await this.setNames();
+    for (const pool of soundPools(this.tables)) await this.setBranches(pool);
+    await this.setFiles();
+    const { event, sequence } = this.course.counters;
+    await this.writer.put([{ table: 'about', key: countersKey, payload: encodeCounters({ event: event + eventGap, sequence }) }]);
+    await this.writer.end();
     this.lost.push(`what was committed after event ${event} is lost, if anything was`);
-    return this.lost;
   }
 
-  private writeBranches(pool: PoolConfig): void {
-    const own = [...this.branches].filter(([name]) => name.startsWith(pool.id));
-    for (const [name, branch] of own) {
-      const tips = [...this.formerTips.get(name)!].reverse(), tip = tips.find((id) => this.isComplete(pool.id, id)) ?? zeroId;
-      if (tip !== branch.commit) {
-        const gone = tips.slice(0, tips.includes(tip) ? tips.indexOf(tip) : tips.length).map(base62);
-        this.lost.push(`pool "${pool.name}", branch "${branch.name}": set back to commit ${base62(tip)}, lost with what they did: ${gone.slice(0, 20).join(', ')}${gone.length > 20 ? ` and ${gone.length - 20} more` : ''}`);
+  /** The old tables' rows that the log lacks. Answers with the branches that are elsewhere there. */
+  private async takeOld(folder: string): Promise<readonly { readonly key: Buffer; readonly branch: BranchRecord }[]> {
+    const { tables, course, writer } = this, { lastNs } = course, elsewhere: { readonly key: Buffer; readonly branch: BranchRecord }[] = [], pools = new Set(soundPools(tables).map(({ id }) => id));
+    for await (const { table, key, payload } of salvageRows(folder, salvagedTables)) {
+      if (table === 'about') {
+        if (key.equals(countersKey)) course.raise(decodeCounters(payload));
+        continue;
       }
-      this.put({ table: 'branches', key: Buffer.from(name, 'hex'), payload: encodeBranch({ ...branch, commit: tip }) });
+      const isThere = tables.has(table, key);
+      if (table === 'pools') {
+        // What was made after all that the log has; another one was deleted.
+        if (isThere || decodePool(idOfBytes(key), payload).tsNs <= lastNs) continue;
+        pools.add(idOfBytes(key));
+      } else if (table === 'branches') {
+        const branch = decodeBranch(key, payload);
+        if (isThere && this.tipOf(key) !== branch.commit) elsewhere.push({ key, branch });
+        if (isThere || branch.tsNs <= lastNs) continue;
+        course.seeBranch(key, branch);
+      } else if (isThere || !(unpooled.has(table) || pools.has(poolOf(key)))) continue;
+      await writer.put([{ table, key, payload }]);
     }
-    if (own.length > 0) return;
-    this.lost.push(`pool "${pool.name}": its branches are lost; main begins anew`);
-    this.put({ table: 'branches', key: branchKey(pool.id, 'main'), payload: encodeBranch({ tsNs: pool.tsNs, name: 'main', commit: zeroId }) });
+    await writer.end();
+    return elsewhere;
+  }
+  private tipOf(key: Buffer): Id { return decodeBranch(key, this.tables.get('branches', key)!).commit; }
+
+  /** Rows of pools that are gone. */
+  private async dropStrangers(): Promise<void> {
+    const pools = new Set(soundPools(this.tables).map(({ id }) => id));
+    for (const table of ['commits', 'objects', 'vacuumed', 'branches'] as const) await this.drop(table, this.tables.keys(table).filter((key) => !pools.has(poolOf(key))));
+  }
+  private async drop(table: TableName, keys: readonly Buffer[]): Promise<void> {
+    await this.writer.put(keys.map((key) => ({ table, key })));
+    await this.writer.end();
   }
 
-  private isAncestor(pool: Id, ancestor: Id, of: Id): boolean {
-    if (!this.isComplete(pool, of)) return false;
-    if (ancestor === zeroId || ancestor === of) return true;
-    for (const { id } of firstParents((each) => this.commit(pool, each), of)) if (id === ancestor) return true;
-    return false;
+  /** Commits that hang in the air, until none does: a merge goes with its second parent. */
+  private async dropIncomplete(): Promise<void> {
+    const names = new Map(soundPools(this.tables).map(({ id, name }) => [id, name]));
+    for (;;) {
+      const keys = this.tables.keys('commits').filter((key) => !this.isComplete(poolOf(key), idOfBytes(key.subarray(20))));
+      if (keys.length === 0) return;
+      for (const key of keys) this.lost.push(`pool "${names.get(poolOf(key))!}", commit ${base62(idOfBytes(key.subarray(20)))}: its history is not whole`);
+      await this.drop('commits', keys);
+      this.complete.clear();
+      this.incomplete.clear();
+    }
   }
   /** All commits down to the first one are there, and the rows of all objects that they name. */
   private isComplete(pool: Id, tip: Id): boolean {
@@ -169,80 +160,60 @@ export class Rebuilder {
     let isWhole = true;
     for (let at = tip; at !== zeroId && !this.complete.has(pool + at);) {
       chain.push(at);
-      const parent = this.incomplete.has(pool + at) ? undefined : this.parentOf(pool, at);
-      isWhole = parent !== undefined;
-      if (parent === undefined) break;
-      at = parent;
+      const commit = this.incomplete.has(pool + at) ? undefined : this.commit(pool, at);
+      isWhole = commit !== undefined && faultsOfCommit(this.tables, pool, commit).next().done === true;
+      if (!commit || !isWhole) break;
+      at = commit.parent;
     }
     for (const id of chain) (isWhole ? this.complete : this.incomplete).add(pool + id);
     return isWhole;
   }
-  /** Undefined when the commit, one of its parents or the row of one of its objects is missing, or when a parent is not below it. */
-  private parentOf(pool: Id, id: Id): Id | undefined {
-    const commit = this.commit(pool, id);
-    if (!commit) return undefined;
-    const { adds, deletes, parent, secondParent, height } = commit;
-    if (![...adds, ...deletes].every((object) => this.tables.has('objects', pairKey(pool, object)))) return undefined;
-    const isBelow = (other: Id): boolean => other === zeroId || (this.commit(pool, other)?.height ?? Infinity) < height;
-    return isBelow(parent) && (secondParent === undefined || isBelow(secondParent)) ? parent : undefined;
-  }
-  private commit(pool: Id, id: Id): StoredCommit | undefined {
-    const payload = this.tables.get('commits', pairKey(pool, id));
-    return payload && decodeCommit(id, payload);
-  }
-  /** Commits that hang in the air, until none does: a merge goes with its second parent. */
-  private async dropIncomplete(): Promise<void> {
-    for (;;) {
-      const keys = this.tables.keys('commits').filter((key) => !this.isComplete(idOfBytes(key.subarray(0, 20)), idOfBytes(key.subarray(20))));
-      if (keys.length === 0) return;
-      for (const key of keys) {
-        this.put({ table: 'commits', key });
-        this.lost.push(`pool "${this.pools.get(idOfBytes(key.subarray(0, 20)))!.name}", commit ${base62(idOfBytes(key.subarray(20)))}: its history is not whole`);
-      }
-      await this.write();
-      this.complete.clear();
-      this.incomplete.clear();
-    }
+  private commit(pool: Id, id: Id): StoredCommit | undefined { return soundCommit(this.tables, pool, id); }
+  private isAncestor(pool: Id, ancestor: Id, of: Id): boolean {
+    if (!this.isComplete(pool, of)) return false;
+    return ancestor === zeroId || [...firstParents((id) => this.commit(pool, id), of)].some(({ id }) => id === ancestor);
   }
 
-  /** Rows that no encoder made: earlier builds wrote some by a wrong clock. */
-  private async dropMalformed(): Promise<void> {
-    for (const table of tableNames) {
-      for (const key of this.tables.keys(table)) {
-        try {
-          checkRow(table, key, this.tables.get(table, key)!);
-        } catch (fault) {
-          this.lost.push((fault as Error).message);
-          this.put({ table, key });
-        }
-      }
-    }
-    await this.write();
-  }
-
-  /** Rows of pools that are gone. */
-  private async dropStrangers(): Promise<void> {
-    for (const table of ['commits', 'objects', 'vacuumed', 'branches'] as const) {
-      for (const key of this.tables.keys(table)) if (!this.pools.has(idOfBytes(key.subarray(0, 20)))) this.put({ table, key });
-    }
-    await this.write();
-  }
   /** A request is not done whose commit is lost: sent again under its key it is done again. */
   private async dropRetries(): Promise<void> {
     const commits = new Set(this.tables.keys('commits').map((key) => key.toString('hex', 20)));
-    for (const { key, payload } of this.tables.rows('retries', { prefix: Buffer.from('k') })) if (!commits.has(payload.toString('hex', payload.length - 20))) this.put({ table: 'retries', key });
-    await this.write();
+    const gone = this.tables.rows('retries', { prefix: Buffer.from('k') }).filter(({ payload }) => !commits.has(payload.toString('hex', payload.length - 20)));
+    await this.drop('retries', gone.map(({ key }) => key));
   }
-  private async writeFiles(): Promise<void> {
-    const inTables = new Set<Id>();
-    for (const { key, payload } of this.tables.soundRows('objects')) {
-      const entry = decodeObject(idOfPair('objects', key), payload);
-      this.counters = { ...this.counters, sequence: Math.max(this.counters.sequence, entry.sequence) };
+
+  /** Two pools may have one name where a new name of one is lost. */
+  private async setNames(): Promise<void> {
+    const names = new Set<string>();
+    for (const pool of soundPools(this.tables)) {
+      const name = names.has(pool.name) ? `${pool.name} (${base62(pool.id)})` : pool.name;
+      names.add(name);
+      await this.writer.put([{ table: 'pools', key: idBuffer(pool.id), payload: encodePool({ ...pool, name }) }, { table: 'names', key: nameKey(name), payload: encodeName(name, pool.id) }]);
+    }
+    await this.writer.end();
+  }
+  private async setBranches(pool: PoolConfig): Promise<void> {
+    const own = soundBranches(this.tables, pool.id);
+    for (const { key, branch } of own) {
+      const tips = [...this.course.tips.get(idOfBytes(key))!].reverse(), tip = tips.find((id) => this.isComplete(pool.id, id)) ?? zeroId;
+      if (tip !== tips[0]) {
+        const gone = tips.slice(0, tips.includes(tip) ? tips.indexOf(tip) : tips.length).map(base62);
+        this.lost.push(`pool "${pool.name}", branch "${branch.name}": set back to commit ${base62(tip)}, lost with what they did: ${gone.slice(0, 20).join(', ')}${gone.length > 20 ? ` and ${gone.length - 20} more` : ''}`);
+      }
+      await this.writer.put([{ table: 'branches', key, payload: encodeBranch({ ...branch, commit: tip }) }]);
+    }
+    if (own.length > 0) return;
+    this.lost.push(`pool "${pool.name}": its branches are lost; main begins anew`);
+    await this.writer.put([{ table: 'branches', key: branchKey(pool.id, 'main'), payload: encodeBranch({ tsNs: pool.tsNs, name: 'main', commit: zeroId }) }]);
+  }
+  private async setFiles(): Promise<void> {
+    const inTables = new Set<Id>(), files: Change[] = [];
+    for (const { key, entry } of soundObjects(this.tables)) {
+      this.course.raise({ event: 0, sequence: entry.sequence });
       if (this.tables.has('vacuumed', key)) continue;
       if (entry.inTable) inTables.add(entry.id);
-      else this.put({ table: 'files', key: idBuffer(entry.id), payload: Buffer.from(key.subarray(0, 20)) });
+      else files.push({ table: 'files', key: idBuffer(entry.id), payload: key.subarray(0, 20) });
     }
-    for (const key of this.tables.keys('bodies')) if (!inTables.has(idOfBytes(key))) this.put({ table: 'bodies', key });
-    await this.write();
+    await this.writer.put(files);
+    await this.drop('bodies', this.tables.keys('bodies').filter((key) => !inTables.has(idOfBytes(key))));
   }
 }

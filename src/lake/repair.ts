@@ -9,7 +9,6 @@
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { LakeError } from '../errors.ts';
-import { Environment } from './environment.ts';
 import { type FsckOptions, type FsckReport, lookOver } from './fsck.ts';
 import { killPoint } from './kill-points.ts';
 import { lockLake, syncFolder } from './lock.ts';
@@ -17,10 +16,11 @@ import { allRows, writeBase } from './log/base.ts';
 import { newIdentity, noDigest } from './log/format.ts';
 import { beginLog } from './log/log.ts';
 import { baseFolder, logFolder, restOfLog } from './log/reader.ts';
-import { finishRepair, hasObjectsAlone, lostFile, makeTables, markClosed, objectsAlone, openTables, rebuildTables, repairedFolder, tablesFolder, versionOfLog } from './recovery.ts';
+import { finishRepair, hasObjectsAlone, lostFile, markClosed, objectsAlone, openTables, repairedFolder, versionOfLog } from './recovery.ts';
 import { mend } from './repair-mend.ts';
-import { Rebuilder } from './repair-rows.ts';
-import { openIndex, tableNames, Tables } from './tables.ts';
+import { salvage } from './repair-rows.ts';
+import { tablesFolder } from './replay.ts';
+import { openIndex, Tables } from './tables.ts';
 
 /** Which lake is mended, and where what was there is kept. */
 export interface RepairOptions extends FsckOptions {
@@ -47,10 +47,8 @@ export const repair = async (options: RepairOptions): Promise<RepairReport> => {
     const kept = join(directory, `damaged-${(options.now?.() ?? new Date()).toISOString().replaceAll(/[:.]/g, '-')}`), lost: string[] = [];
     mkdirSync(kept, { recursive: true });
     if (!before.logSound) lost.push(...await beginAnew(directory, before, kept));
-    else if (!before.tablesSound) {
-      if (existsSync(tablesFolder(directory))) renameSync(tablesFolder(directory), join(kept, 'tables'));
-      await rebuildTables(directory);
-    }
+    // Those that are lost are made again when they are opened.
+    else if (!before.tablesSound && existsSync(tablesFolder(directory))) renameSync(tablesFolder(directory), join(kept, 'tables'));
     const { tables } = await openTables({ directory, isUnclean: true });
     try {
       lost.push(...await mend(tables, options));
@@ -71,7 +69,7 @@ const beginAnew = async (directory: string, before: FsckReport, kept: string): P
   const made = `${repairedFolder(directory)}.made`, scratch = join(directory, 'tables.repair'), lost: string[] = [], identity = newIdentity();
   rmSync(made, { recursive: true, force: true });
   mkdirSync(made);
-  const tables = await wholeTables(directory, before) ?? new Tables({ environment: await salvaged(directory, scratch, lost) });
+  const tables = await wholeTables(directory, before) ?? new Tables({ environment: await salvage(directory, scratch, existsSync(tablesFolder(directory)) ? tablesFolder(directory) : undefined, lost) });
   try {
     await writeBase({ directory: made, identity, record: 0, before: noDigest, rows: allRows(tables) });
   } finally {
@@ -101,15 +99,6 @@ const wholeTables = async (directory: string, { rowsSound, historySound, log }: 
   }
   await index.close();
   return undefined;
-};
-
-/** Tables of what base, log and the old tables still have. */
-const salvaged = async (directory: string, folder: string, lost: string[]): Promise<Environment> => {
-  const rows = new Rebuilder(), { faults } = await makeTables(directory, folder, (changes) => { rows.see(changes); });
-  lost.push(...faults);
-  const environment = new Environment(folder, tableNames, false), old = tablesFolder(directory);
-  lost.push(...await rows.finish(new Tables({ environment }), existsSync(old) ? old : undefined));
-  return environment;
 };
 
 /** Files that the next start would remove as orphans: what they belonged to is lost, they are not. */

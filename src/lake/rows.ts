@@ -261,12 +261,12 @@ const checks = {
 } as const satisfies Record<TableName, (key: Buffer, payload: Buffer) => void>;
 /** Looks whether a row is one that an encoder makes. What it names need not be there. @throws table-corrupt */
 export const checkRow = (table: TableName, key: Buffer, payload: Buffer): void => decoded(table, key, () => { checks[table](key, payload); });
-/** The same as a question. */
-export const isRow = (table: TableName, key: Uint8Array, payload: Uint8Array): boolean => {
+/** What is wrong with such a row; undefined if nothing is. */
+export const faultOfRow = (table: TableName, key: Uint8Array, payload: Uint8Array): string | undefined => {
   try {
     checkRow(table, Buffer.from(key), Buffer.from(payload));
-    return true;
-  } catch {
-    return false;
+    return undefined;
+  } catch (fault) {
+    return (fault as Error).message;
   }
 };

@@ -11,6 +11,7 @@ import { type ColumnPruner, type Zone, mayBeTrue, zoneOf } from './columns/prune
 import { type BlockTags, type ObjectReader, projectionOf } from './object-reader.ts';
 import { type BestKeys, spanOfBlock } from './scan-best.ts';
 import { cutOut, cutParts } from './scan-cut.ts';
+import type { BlockCounts } from './scan.types.ts';
 
 type Paths = readonly (readonly string[])[];
 type MaybePromise<T> = T | Promise<T>;
@@ -53,6 +54,7 @@ interface BlockOptions {
   readonly cache?: ColumnCache;
   /** Told of what was read: bytes of objects, and rows. */
   readonly read?: (bytes: number, rows: number) => void;
+  readonly counts?: BlockCounts;
 }
 
 /** Rows of a part that are wanted. `index` absent: all of them. */
@@ -134,12 +136,14 @@ export class BlockScanner {
   }
   private part(reader: ObjectReader, block: number, part: Column): MaybePromise<Vector> {
     const { bytesRead } = reader;
+    this.options.counts?.block(reader.id, block);
     return this.told(reader, bytesRead, this.rows(reader, block, part));
   }
 
   /** All rows of the block with the wanted columns, unfiltered. */
   async whole(reader: ObjectReader, block: number): Promise<Vector> {
     const { bytesRead } = reader;
+    this.options.counts?.block(reader.id, block);
     return this.told(reader, bytesRead, reader.read(block, this.projection));
   }
 
@@ -175,6 +179,7 @@ export class BlockScanner {
     let kept = 0;
     for (const part of this.live(reader.parts(block))) {
       if (pruner && !await reader.mayHold(block, part, pruner)) continue;
+      this.options.counts?.block(reader.id, block);
       const { bytesRead } = reader, rows = this.told(reader, bytesRead, reader.readPart(block, part, this.filterProjection), false);
       kept += await filter!.best!.ahead(rows instanceof Promise ? await rows : rows);
     }
@@ -187,7 +192,9 @@ export class BlockScanner {
     return may ? this.filtered(reader, block, part) : undefined;
   }
   private filtered(reader: ObjectReader, block: number, part: Column): MaybePromise<Kept | undefined> {
-    const { filter } = this.options, { bytesRead } = reader, seen = this.told(reader, bytesRead, this.rows(reader, block, part, filter));
+    const { filter, counts } = this.options, { bytesRead } = reader;
+    counts?.block(reader.id, block);
+    const seen = this.told(reader, bytesRead, this.rows(reader, block, part, filter));
     if (!filter) return seen instanceof Promise ? seen.then((rows) => ({ rows })) : { rows: seen };
     return seen instanceof Promise ? seen.then((rows) => this.chosen(reader, block, part, rows)) : this.chosen(reader, block, part, seen);
   }

@@ -5,12 +5,13 @@ import { compareBytes } from '../vectors/value.ts';
 import type { Vector } from '../vectors/vector.ts';
 import type { Projection } from './columns/decode.ts';
 import type { KeyRange, ObjectMeta, PageRequest } from './lake.types.ts';
+import { blockRowsMax } from './object-format.ts';
 import { type ObjectReader, openObject, projectionOf, sourceOfBytes } from './object-reader.ts';
 import { BestKeys, spanOfBlock } from './scan-best.ts';
 import { wantedRows } from './scan-block.ts';
 import { cutOut } from './scan-cut.ts';
 import { isInRange, keyRange } from './scan-range.ts';
-import type { ScanOptions, ScanSource } from './scan.types.ts';
+import type { BlockCounts, ScanOptions, ScanSource } from './scan.types.ts';
 import { TinyRows } from './tiny-rows.ts';
 
 /** Objects of a page: few at first. */
@@ -60,6 +61,7 @@ export class ScanInput {
   async peek(): Promise<ObjectMeta | undefined> {
     while (this.queueAt >= this.queue.length) {
       if (this.started && this.cursorAt === undefined) return undefined;
+      if (!this.started) await countOthers(this.source, this.range, this.options.counts);
       const page = await this.source.page(this.pageRequest());
       this.started = true;
       this.queue = page.objects;
@@ -94,7 +96,11 @@ export class ScanInput {
   }
 
   /** The reader of an object. */
-  open(meta: ObjectMeta): Promise<ObjectReader> { return openReader(this.source, meta, this.options.read); }
+  async open(meta: ObjectMeta): Promise<ObjectReader> {
+    const { read, blocks, counts } = this.options, reader = await openReader(this.source, meta, read);
+    counts?.opened(meta.id, blocks ? blocks(meta.id).length : reader.blocks.length);
+    return reader;
+  }
 
   /** The first block from `block` on that may hold wanted rows; -1 for none. */
   nextBlock(reader: ObjectReader, block: number): number {
@@ -138,6 +144,20 @@ export class ScanInput {
     }
   }
 }
+
+/** Blocks of an object that is not opened, about. */
+export const blocksOf = ({ count }: ObjectMeta): number => Math.ceil(count / blockRowsMax);
+
+/** Counts the blocks of the objects whose keys are out of the range: pages do not list them. */
+export const countOthers = async (source: ScanSource, range: KeyRange | undefined, counts: BlockCounts | undefined): Promise<void> => {
+  if (!range || !counts) return;
+  for (let cursor: number | undefined, isLast = false; !isLast;) {
+    const { objects, next } = await source.page({ limit: pageObjectsMax, ...(cursor !== undefined && { cursor }) });
+    for (const object of objects) if (!isInRange({ firstKey: object.min.sort, lastKey: object.max.sort }, range, false)) counts.skipped(blocksOf(object));
+    cursor = next;
+    isLast = next === undefined;
+  }
+};
 
 /** The reader of an object, of an earlier scan if there is one. */
 export const openReader = async ({ readers, objects }: ScanSource, { id, size, inline }: ObjectMeta, read?: ScanOptions['read']): Promise<ObjectReader> => {

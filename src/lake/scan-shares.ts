@@ -10,7 +10,7 @@ import type { Vector } from '../vectors/vector.ts';
 import type { ObjectMeta } from './lake.types.ts';
 import { blockRowsMax } from './object-format.ts';
 import { scanObjects } from './scan.ts';
-import { openReader } from './scan-input.ts';
+import { countOthers, openReader } from './scan-input.ts';
 import type { ScanOptions, ScanSource } from './scan.types.ts';
 import { isInRange, keyRange } from './scan-range.ts';
 
@@ -36,13 +36,14 @@ const objectsMax = 256;
 export const outputShares: ShareSizes = { shareRowsMin: blockRowsMax, shareRowsMax: blockRowsMax, rowsMin: 100_000 };
 
 /** Shares of the scan in order; undefined if it is better done by one thread. */
-export const sharesOf = async (source: ScanSource, { columns, pruner, filter, ordered, signal, read }: ScanOptions, { threads, sizes }: { readonly threads: number; readonly sizes: ShareSizes }): Promise<readonly Share[] | undefined> => {
+export const sharesOf = async (source: ScanSource, { columns, pruner, filter, ordered, signal, read, counts }: ScanOptions, { threads, sizes }: { readonly threads: number; readonly sizes: ShareSizes }): Promise<readonly Share[] | undefined> => {
   // What the list of objects tells is not read.
   if (columns?.length === 0 && !pruner && !filter) return undefined;
   const range = pruner && keyRange(pruner, source.keys[0] ?? []), descending = source.order === 'desc';
   const page = await source.page({ limit: objectsMax, ...(range && { range }) }), { objects } = page, rows = objects.reduce((n, o) => n + o.count, 0);
   if (page.next !== undefined || rows < sizes.rowsMin) return undefined;
   if (ordered && !isApart(objects, descending)) return undefined;
+  let skipped = 0;
   const list = new ShareList(shareRowsOf(rows / (threads * sharesPerThread), sizes));
   for (const object of objects) {
     signal?.throwIfAborted();
@@ -51,9 +52,13 @@ export const sharesOf = async (source: ScanSource, { columns, pruner, filter, or
     reader.blocks.forEach((block, k) => {
       end += block.rows;
       if ((!range || isInRange(block, range, descending)) && (!pruner || reader.mayMatch(k, pruner))) list.add(object, k, { rows: block.rows, middle: end - block.rows / 2 });
+      else skipped++;
     });
   }
-  return list.rows < sizes.rowsMin || list.shares.length < 2 ? undefined : list.shares;
+  if (list.rows < sizes.rowsMin || list.shares.length < 2) return undefined;
+  counts?.skipped(skipped);
+  await countOthers(source, range, counts);
+  return list.shares;
 };
 
 /** So many at least, if that does not make them too small: a thread that gets less time than others then takes less. */

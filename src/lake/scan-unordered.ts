@@ -8,7 +8,7 @@ import { type Vector, noRows } from '../vectors/vector.ts';
 import type { ObjectReader } from './object-reader.ts';
 import { type BestKeys, spanOfBlock, spanOfObject } from './scan-best.ts';
 import { BlockScanner } from './scan-block.ts';
-import { type ScanInput, isWhole, wholeBlockRows } from './scan-input.ts';
+import { type ScanInput, blocksOf, isWhole, wholeBlockRows } from './scan-input.ts';
 
 /** A scan of `input`, whose `rows` can be asked for once. */
 export class UnorderedScan {
@@ -38,6 +38,7 @@ export class UnorderedScan {
     for (let meta = await this.input.peek(); meta; meta = this.input.next ?? await this.input.peek()) {
       this.input.step();
       if (best && meta.count > 1 && !best.mayHold(spanOfObject(meta))) {
+        this.input.options.counts?.skipped(blocksOf(meta));
         // Batches end where they would with its rows, so that equal rows keep their order.
         if (meta.count < wholeBlockRows) heldRows += meta.count;
         if (heldRows >= this.input.batchRows) yield* this.input.cut(await flush());

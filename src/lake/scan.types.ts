@@ -22,6 +22,12 @@ export interface ReaderCache {
   get(id: string): ObjectReader | undefined;
   set(id: string, reader: ObjectReader): void;
 }
+/** Part of the shape of `ScanCounts` in exec/source.ts: told of objects that are opened, with their blocks, of blocks that are read, and of those of other objects. */
+export interface BlockCounts {
+  readonly opened: (object: string, blocks: number) => void;
+  readonly block: (object: string, block: number) => void;
+  readonly skipped: (blocks: number) => void;
+}
 /** What is wanted of the rows. */
 export interface ScanOptions {
   /** Paths of the fields that are needed; absent: all. Rows that are no records come whole. */
@@ -43,4 +49,5 @@ export interface ScanOptions {
   readonly signal?: AbortSignal;
   /** Told of what was read: bytes of objects, and rows. */
   readonly read?: (bytes: number, rows: number) => void;
+  readonly counts?: BlockCounts;
 }

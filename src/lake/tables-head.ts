@@ -5,7 +5,7 @@
  * Layout, all little-endian: a page begins with number u64, transaction u64, u16, flags u16, u32; a head's page goes on with magic u32, version u32, address u64, size of
  * the map u64, two trees of 48 bytes (page size u32, flags u16, depth u16, four u64, root u64), last page u64, transaction u64, boot u64.
  */
-import { closeSync, existsSync, fsyncSync, mkdirSync, lstatSync, openSync, readSync, rmSync, statSync, writeFileSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, lstatSync, openSync, readSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { LakeError } from '../errors.ts';
 
@@ -41,17 +41,6 @@ const emptyEnvironment = (): Buffer => {
 /** Whether something else is there: a folder, or a link to nothing. */
 const isNoFile = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false }) !== undefined && statSync(path, { throwIfNoEntry: false })?.isFile() !== true;
 
-/** Durable before LMDB writes the first page behind it: a longer file has sound heads. */
-const writeEmpty = (path: string): void => {
-  const fd = openSync(path, 'w'), bytes = emptyEnvironment();
-  try {
-    for (let done = 0; done < bytes.length;) done += writeSync(fd, bytes, done);
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
-  }
-};
-
 /** Whether the environment may hold rows; one whose making was cut off holds none. */
 export const hasTables = (directory: string): boolean => (statSync(dataPath(directory), { throwIfNoEntry: false })?.size ?? 0) > emptyBytes;
 
@@ -65,7 +54,8 @@ export const prepareTables = (directory: string, options: { readonly readOnly?: 
   try {
     if (!options.readOnly) {
       mkdirSync(directory, { recursive: true });
-      if (isEmpty && faultOfHeads(path) !== undefined) writeEmpty(path);
+      // Durable before LMDB writes the first page behind it: a longer file has sound heads.
+      if (isEmpty && faultOfHeads(path) !== undefined) writeFileSync(path, emptyEnvironment(), { flush: true });
       if (isNoFile(lock)) rmSync(lock, { recursive: true });
       if ((statSync(lock, { throwIfNoEntry: false })?.size ?? 0) < lockBytes) writeFileSync(lock, Buffer.alloc(lockBytes));
     }

@@ -160,15 +160,30 @@ export class Tables {
   *soundRows(table: TableName, options: Pick<RangeOptions, 'prefix' | 'reverse'> = {}): IterableIterator<KeyValue> {
     for (const { key, value } of this.range(table, options)) {
       const own = Buffer.from(key);
-      let payload: Buffer;
       try {
-        payload = unframe(table, own, Buffer.from(value));
+        const payload = unframe(table, own, Buffer.from(value));
         checkRow(table, own, payload);
+        yield { key: own, payload };
       } catch {
         continue;
       }
-      yield { key: own, payload };
     }
+  }
+  /** Looks at every row of a table: tells of each that fails its checksum, is not found by its key or, with `look`, that no encoder made. Answers with the number of rows. */
+  verify(table: TableName, onFault: (fault: string) => void, look = false): number {
+    let rows = 0;
+    for (const { key, value } of this.range(table)) {
+      rows++;
+      // A page above may be damaged so that a walk goes through all rows, and a search goes past one.
+      if (!this.has(table, key)) onFault(rowFault(table, Buffer.from(key).toString('hex'), 'the way to it is damaged').message);
+      try {
+        const payload = unframe(table, key, value);
+        if (look) checkRow(table, Buffer.from(key), payload);
+      } catch (error) {
+        onFault((error as Error).message);
+      }
+    }
+    return rows;
   }
   /** Keys alone, values unread. */
   keys(table: TableName, options: RangeOptions = {}): Buffer[] {
@@ -206,8 +221,6 @@ export class Tables {
    * @throws StoreFailure when the disk failed (no later write is tried), storage-full when there is no room (nothing was written)
    */
   async write(changes: readonly Change[] | (() => readonly Change[]), check?: () => void, options: WriteOptions = {}): Promise<void> {
-    const finding = this.environment.whenKnown();
-    if (finding) await finding;
     // LMDB falls behind: what it does not have is held in memory.
     while (this.recentBytes > recentBytesMax && this.environment.failure === undefined) await this.apply();
     this.environment.checkFailure();
@@ -358,23 +371,6 @@ export class Tables {
     // What came meanwhile.
     if (this.recent.size > 0) this.applyTimer ??= setTimeout(() => { this.applySoon(); }, applyMs).unref();
     this.applied?.();
-  }
-
-  /** Reads every value of a table and tells of each that fails its checksum; of each that is not found by its key; `look`: and of what no encoder made. Answers with the number of rows. */
-  verify(table: TableName, onFault: (fault: string) => void, look = false): number {
-    let rows = 0;
-    for (const { key, value } of this.range(table)) {
-      rows++;
-      // A page above may be damaged so that a walk goes through all rows, and a search goes past one.
-      if (!this.has(table, key)) onFault(rowFault(table, Buffer.from(key).toString('hex'), 'the way to it is damaged').message);
-      try {
-        const payload = unframe(table, key, value);
-        if (look) checkRow(table, Buffer.from(key), payload);
-      } catch (error) {
-        onFault((error as Error).message);
-      }
-    }
-    return rows;
   }
 
   /** Why there is no room for a transaction; undefined if there is. */

@@ -27,7 +27,7 @@ interface Lowering { readonly isSql: boolean; readonly lower: (e: Expr) => PlanE
 
 /** What the aggregate of a call is given, and the form of the call. */
 export const givenTo = (a: Analysis, call: AggregateCall, { isSql, lower }: Lowering): AggregateForm & { readonly argument?: PlanExpr } => {
-  const signature = a.environment.aggregates.find(call.name), form = { distinct: call.distinct, ...(isSql && signature?.sqlDiffers && { sql: true as const }) };
+  const signature = a.environment.aggregates.find(call.name), form = { distinct: call.distinct, ...(isSql && { sql: true as const }) };
   if (!call.argument) return form;
   const args = [call.argument, ...(call.others ?? [])].map(lower), { order } = call;
   if (call.descending && args.length > 1) args[2] = literal(stringValue('desc'));

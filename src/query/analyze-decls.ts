@@ -12,11 +12,19 @@ import { types } from '../vectors/type.ts';
 
 /** The scope of a query: its declarations in a new scope inside `outer`. */
 export const openScope = (a: Analysis, query: QueryNode, outer: Scope | undefined): Scope => {
-  const scope = new Scope(outer);
+  const scope = new Scope(outer ?? surroundings(a));
   for (const decl of query.decls) if (decl.kind !== 'pragma-decl') declare(a, scope, decl, symbolOf(decl, scope));
   for (const decl of query.decls) if (decl.kind === 'pragma-decl') applyPragma(a, scope, decl);
   for (const symbol of scope.symbols.values()) if (symbol.kind === 'const') constantOf(a, symbol);
   for (const symbol of scope.symbols.values()) if (symbol.kind === 'type') checkNames(a, symbol.decl.type, scope);
+  return scope;
+};
+
+/** What holds where the text says nothing else. */
+const surroundings = ({ environment: { indexBase } }: Analysis): Scope | undefined => {
+  if (indexBase === undefined) return undefined;
+  const scope = new Scope(undefined);
+  scope.pragmas.indexBase = indexBase;
   return scope;
 };
 

@@ -7,8 +7,8 @@ import { typeHint } from './hints.ts';
 import type { Analysis } from './analyze-context.ts';
 import { castType, declaredType, literalValue, typeValueExpr } from './analyze-literals.ts';
 import { lowerSubquery, sourced, subqueryOf } from './analyze-queries.ts';
-import type { ArrayExpr, BinaryExpr, CallExpr, CaseExpr, CastExpr, DateExpr, DotExpr, Expr, FStringExpr, IdExpr, OrderKey, RecordExpr, SetExpr, Span, SubstringExpr, WindowExpr } from './ast.ts';
-import { callOf, compareOf, fieldOf, literal, thisExpr } from './plan-walk.ts';
+import type { ArrayExpr, BinaryExpr, CallExpr, CaseExpr, CastExpr, DateExpr, DotExpr, Expr, FStringExpr, IdExpr, LiteralExpr, OrderKey, RecordExpr, SetExpr, Span, SubstringExpr, WindowExpr } from './ast.ts';
+import { callOf, columnOf, compareOf, fieldOf, literal, thisExpr } from './plan-walk.ts';
 import type { ArithmeticOperator, CompareOperator, PlanExpr, RecordElement } from './plan.ts';
 import { constantOf, inNamedQuery } from './analyze-decls.ts';
 import type { Scope } from './scope.ts';
@@ -16,6 +16,7 @@ import { isOpen } from './types-check.ts';
 import { alternatives, recordOf } from './types-of.ts';
 import { meantOf } from './sql-names.ts';
 import { betweenSymmetric, distinctFrom, lowerArrayOf, lowerCorrelatedIn, lowerQuantified } from './sql-correlate.ts';
+import { scaleOfResult, scaleOfText } from './sql-decimals.ts';
 import { countsAsSql, isSql, lowerPattern, lowerSqlIndex, lowerSqlSlice, sqlOperator } from './sql-elements.ts';
 import { conditionIn } from './sql-conditions.ts';
 import { besideClock, lackingType, lowerSqlCast, lowerSqlDate, unknownSqlType } from './sql-casts.ts';
@@ -83,7 +84,7 @@ export const lowerExpr = (a: Analysis, e: Expr, c: ExprContext): PlanExpr => a.a
 const lower = (a: Analysis, e: Expr, c: ExprContext): PlanExpr => {
   const sub = (part: Expr): PlanExpr => lowerExpr(a, part, c);
   switch (e.kind) {
-    case 'literal': return literal(literalValue(a, e));
+    case 'literal': return isSql(c) ? decimalLiteral(a, e) : literal(literalValue(a, e));
     case 'date': return c.sql ? lowerSqlDate(a, e, faultOfTime) : lowerDate(a, e);
     case 'interval': return lowerInterval(a, e, c)!;
     case 'type-value': return typeValueExpr(a, e.type, c.scope);
@@ -192,7 +193,7 @@ const lowerPath = (a: Analysis, e: DotExpr, c: ExprContext): PlanExpr => {
   }
   // A parameter's field is known by the whole of it.
   const whole = expr.kind === 'id' && c.scope.lookup(expr.name)?.kind === 'parameter';
-  return named(a, fieldOf(lowerExpr(a, expr, c), e.name.text), whole ? e : e.name);
+  return named(a, (c.sql ? columnOf : fieldOf)(lowerExpr(a, expr, c), e.name.text), whole ? e : e.name);
 };
 
 const lowerCase = (e: CaseExpr, c: ExprContext, sub: (part: Expr) => PlanExpr): PlanExpr => {
@@ -226,8 +227,17 @@ const lowerBinary = (a: Analysis, e: BinaryExpr, c: ExprContext): PlanExpr => {
   if (ofSql) return ofSql;
   if (e.op === '||') return { kind: 'concat', left, right, ...(isSql(c) && { sql: true }) };
   if (comparisons.has(e.op)) return comparison(c, left, e.op as CompareOperator, right);
-  if (arithmetics.has(e.op)) return { kind: 'arithmetic', operator: e.op as ArithmeticOperator, left, right, ...(isSql(c) && { sql: true }) };
+  if (arithmetics.has(e.op)) return isSql(c) ? sqlArithmetic(e.op as ArithmeticOperator, left, right, c) : { kind: 'arithmetic', operator: e.op as ArithmeticOperator, left, right };
   throw new TypeError(`operator ${e.op}`);
+};
+
+const decimalLiteral = (a: Analysis, e: LiteralExpr): PlanExpr => {
+  const value = literalValue(a, e), scale = value.type === types.float64 ? scaleOfText(e.text) : undefined;
+  return { kind: 'literal', value, ...(scale !== undefined && { scale }) };
+};
+const sqlArithmetic = (operator: ArithmeticOperator, left: PlanExpr, right: PlanExpr, c: ExprContext): PlanExpr => {
+  const scale = scaleOfResult(operator, left, right, c.sql?.typeOf);
+  return { kind: 'arithmetic', operator, left, right, sql: true, ...(scale !== undefined && { scale }) };
 };
 
 /** `x = any(list)` and `x <> all(list)` of SQL: membership. */

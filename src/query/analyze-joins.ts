@@ -3,7 +3,7 @@ import type { Analysis } from './analyze-context.ts';
 import { type ExprContext, lowerExpr } from './analyze-exprs.ts';
 import { type Flow, lowerAlone } from './analyze-queries.ts';
 import type { JoinOp } from './ast.ts';
-import { conjunction, conjuncts, fieldsRead, mapParts, pathExpr, pathOf } from './plan-walk.ts';
+import { conjunction, conjuncts, fieldsRead, pathExpr, replacePaths } from './plan-walk.ts';
 import type { PlanExpr, PlanOp } from './plan.ts';
 import { unknownType } from './types-of.ts';
 import { recordType } from '../vectors/type.ts';
@@ -60,8 +60,5 @@ const sideOf = (e: PlanExpr, leftName: string, rightName: string): 'left' | 'rig
 };
 
 /** The expression over the side alone: `left.x` becomes `x`. */
-const withoutSide = (a: Analysis, e: PlanExpr, name: string): PlanExpr => {
-  const path = pathOf(e);
-  if (path?.length === 1 && path[0] === name) return a.like(e, { kind: 'this' });
-  return a.like(e, mapParts(e, (part) => withoutSide(a, part, name)));
-};
+const withoutSide = (a: Analysis, e: PlanExpr, name: string): PlanExpr =>
+  replacePaths(e, (path) => (path.length === 1 && path[0] === name ? { kind: 'this' } : undefined), (old, made) => a.like(old, made));

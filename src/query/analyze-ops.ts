@@ -11,6 +11,7 @@ import { lowerSearch } from './analyze-search.ts';
 import { lowerFrom, lowerLoad } from './analyze-sources.ts';
 import { lowerSwitch } from './analyze-switch.ts';
 import type { AssignmentsOp, CallOp, CountOp, Expr, Op, OrderKey, Span, UnnestOp } from './ast.ts';
+import { foreignStatement } from './foreign-syntax.ts';
 import { operatorHint } from './hints.ts';
 import type { Assignment, FieldPath, PlanExpr, PlanOp, SortKey } from './plan.ts';
 import { Scope } from './scope.ts';
@@ -112,7 +113,9 @@ const topCount = (a: Analysis, e: Expr | undefined, c: ExprContext): number => {
 const lowerCallOp = (a: Analysis, op: CallOp, flow: Flow): readonly PlanOp[] => {
   const name = op.name.text, symbol = flow.scope.lookup(name);
   if (!symbol) {
-    a.fault(`no such user operator: "${name}"`, op, a.hintAt(op, () => operatorHint(name, flow.scope, a.environment)));
+    const foreign = foreignStatement(a.text);
+    if (foreign?.start === op.start) a.fault(foreign.message, foreign, foreign.hint);
+    else a.fault(`no such user operator: "${name}"`, op, a.hintAt(op, () => operatorHint(name, flow.scope, a.environment)));
     return [];
   }
   if (symbol.kind === 'template' && op.args.length === 0) return a.asCaller(symbol, () => lowerExprOp(a, symbol.expr, { scope: symbol.scope, input: flow.input }));

@@ -3,7 +3,7 @@ import type { Analysis } from './analyze-context.ts';
 import { constantOf, inNamedQuery } from './analyze-decls.ts';
 import { lowerExpr, lowerFString } from './analyze-exprs.ts';
 import { type Flow, lowerQuery, sourced } from './analyze-queries.ts';
-import type { Expr, LoadOp, SourceArg, SourceNode, Span, SqlAlias } from './ast.ts';
+import type { Expr, LoadOp, SourceArg, SourceNode, Span, SqlAlias, SqlBody } from './ast.ts';
 import { wordHint } from './hints.ts';
 import type { PlanExpr, PlanOp, SourceRequest } from './plan.ts';
 import { Scope } from './scope.ts';
@@ -21,12 +21,14 @@ interface LoweredSource {
   readonly alias?: SqlAlias;
   /** It is a table of WITH RECURSIVE. */
   readonly recursive?: boolean;
+  /** What the query of a table of WITH is. */
+  readonly body?: SqlBody;
 }
 
 const failed: LoweredSource = { ops: [{ kind: 'empty' }] };
 
-/** Lowers a source. In a pipeline with an operator before it, only an expression over that operator's values can be one. */
-export const lowerFrom = (a: Analysis, source: SourceNode, flow: Flow): LoweredSource => {
+/** Lowers a source. In a pipeline with an operator before it, only an expression over that operator's values can be one. `table`: of SQL, whose name is found in any letter case. */
+export const lowerFrom = (a: Analysis, source: SourceNode, flow: Flow, table = false): LoweredSource => {
   const { origin } = source;
   if (origin.kind === 'source-fstring') return lowerFStringSource(a, source, origin, flow);
   if (flow.hasParent) {
@@ -36,7 +38,7 @@ export const lowerFrom = (a: Analysis, source: SourceNode, flow: Flow): LoweredS
   switch (origin.kind) {
     case 'source-text': {
       const text = boundText(a, origin, source, flow);
-      return typeof text === 'string' ? readText(a, text, source) : text;
+      return typeof text === 'string' ? readText(a, text, source, table) : text;
     }
     case 'source-glob': case 'source-regexp': {
       if (origin.kind === 'source-regexp' && a.environment.mode === 'files') {
@@ -64,7 +66,7 @@ const boundText = (a: Analysis, { text, quoted, ...place }: NamedSource, source:
     table.open = true;
     const ops = lowerSqlQuery(a, query, { scope: table.scope, input: types.null, hasParent: false, ...(table.recursive ? { recursive: table } : {}), ...(table.inner && flow.outer ? { outer: flow.outer } : {}) }).ops;
     table.open = false;
-    return { ops: sourced(ops), name: table.cte.alias.name.text, alias: table.cte.alias, recursive: table.recursive };
+    return { ops: sourced(ops), name: table.cte.alias.name.text, alias: table.cte.alias, recursive: table.recursive, body: query.body };
   }
   const recurring = quoted ? undefined : lowerRecurring(a, text, scope, place);
   if (recurring) {
@@ -147,7 +149,7 @@ const textsOf = <K extends string>(args: Arguments, keys: readonly K[]): { reado
 };
 
 /** A name, path or URL that is known. */
-const readText = (a: Analysis, text: string, source: SourceNode): LoweredSource => {
+const readText = (a: Analysis, text: string, source: SourceNode, table = false): LoweredSource => {
   const { origin } = source;
   if (/^https?:\/\//.test(text)) {
     const args = argumentsOf(a, source.args, urlArguments);
@@ -157,7 +159,7 @@ const readText = (a: Analysis, text: string, source: SourceNode): LoweredSource 
   const args = argumentsOf(a, source.args, nameArguments(a));
   const request: SourceRequest = {
     kind: 'name', name: text, ...textsOf(args, ['format', 'commit', 'meta']),
-    ...(source.commit ? { commit: source.commit.text } : {}), ...(source.meta ? { meta: source.meta.text } : {}),
+    ...(source.commit ? { commit: source.commit.text } : {}), ...(source.meta ? { meta: source.meta.text } : {}), ...(table ? { anyCase: true } : {}),
   };
   return scanOf(a, request, origin, a.environment.mode === 'lake' ? text : baseName(text), (fault) => partAtFault(source, fault));
 };

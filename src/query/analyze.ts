@@ -11,7 +11,7 @@ import type { CompileEnvironment, Pipeline, Plan, PlanExpr, PlanFunction, PoolCo
 import { Analysis, type Resolution } from './analyze-context.ts';
 import { lowerMain } from './analyze-main.ts';
 import { CompileError, type QuerySource, joinSources } from './parse-error.ts';
-import type { QueryNode } from './ast.ts';
+import type { QueryNode, SqlExplain } from './ast.ts';
 import { parse } from './parser.ts';
 import { planText } from './plan-text.ts';
 import { literal } from './plan-walk.ts';
@@ -38,16 +38,15 @@ export const compile = async (sources: readonly QuerySource[] | string, environm
   const list = typeof sources === 'string' ? [{ text: sources }] : sources;
   const text = joinSources(list), query = parse(text), explained = explainedBy(query);
   if (!explained) return compileQuery(query, text, environment, options);
-  const plan = await compileQuery(explained, text, environment, options);
+  const { rowType: _, ...plan } = await compileQuery(explained.query, text, environment, options);
+  if (explained.analyze) return { ...plan, analyze: true };
   return { pipeline: { ops: [{ kind: 'null' }, { kind: 'values', exprs: planText(plan).trimEnd().split('\n').map(planRow) }] }, functions: [] };
 };
 
-/** The query that EXPLAIN asks for. @throws CompileError for EXPLAIN ANALYZE */
-const explainedBy = ({ decls, ops: [op, ...others] }: QueryNode): QueryNode | undefined => {
+/** The query that EXPLAIN asks for. */
+const explainedBy = ({ decls, ops: [op, ...others] }: QueryNode): SqlExplain | undefined => {
   const body = op?.kind === 'sql-op' && others.length === 0 && decls.length === 0 ? op.query.body : undefined;
-  if (body?.kind !== 'sql-explain') return undefined;
-  if (body.analyze) throw new CompileError([{ message: 'EXPLAIN ANALYZE is not supported', start: body.start, end: body.end, hint: 'EXPLAIN gives the plan; run the query and ask GET /query/{id}, or take -stats, for rows, bytes and time' }]);
-  return body.query;
+  return body?.kind === 'sql-explain' ? body : undefined;
 };
 const planRow = (line: string): PlanExpr => ({ kind: 'record', elements: [{ kind: 'field', name: 'plan', value: literal(stringValue(line)) }] });
 
@@ -119,7 +118,7 @@ const compileOneFilter = async (text: string, environment: CompileEnvironment): 
     resolve: (r) => (r === request ? Promise.resolve([placeholder]) : environment.resolve(r)),
   }, { rulesOff: 'all' });
   const [scan, filter, ...rest] = plan.pipeline.ops;
-  if (scan?.kind !== 'scan' || scan.sources[0] !== placeholder || filter?.kind !== 'filter' || rest.length > 0) {
+  if (plan.analyze || scan?.kind !== 'scan' || scan.sources[0] !== placeholder || filter?.kind !== 'filter' || rest.length > 0) {
     throw new CompileError([{ message: notOneFilter, start: -1, end: -1 }]);
   }
   return { expr: filter.expr, functions: plan.functions };

@@ -1,16 +1,18 @@
 /** The channels in which a plan's rows come, and for each of them the grouping keys and the order of its rows. */
 import { pathOf } from './plan-walk.ts';
-import type { FieldPath, Pipeline, PlanOp, ResolvedSource } from './plan.ts';
+import type { FieldPath, Pipeline, Plan, PlanOp, ResolvedSource } from './plan.ts';
 
 interface Order { readonly order: 'asc' | 'desc'; readonly key: FieldPath }
 /** A channel of the answer; null where there are no grouping keys, or no order is known. */
 export interface Channel { readonly name: string; readonly keys: readonly FieldPath[] | null; readonly sort: readonly Order[] | null }
 
 /** One for each name; those of debug come last. */
-export const channelsOf = (pipeline: Pipeline): readonly Channel[] => {
-  const flows = merged(flowsOf(pipeline, [{ name: 'main', keys: null, sort: null }]));
+export const channelsOf = ({ pipeline, analyze }: Plan): readonly Channel[] => {
+  if (analyze) return [mainChannel];
+  const flows = merged(flowsOf(pipeline, [mainChannel]));
   return hasDebug(pipeline) && flows.every((flow) => flow.name !== 'debug') ? [...flows, { name: 'debug', keys: null, sort: null }] : flows;
 };
+const mainChannel: Channel = { name: 'main', keys: null, sort: null };
 const hasDebug = (pipeline: Pipeline): boolean => pipeline.ops.some((op) => op.kind === 'debug' || branchesOf(op).some(hasDebug));
 /** The pipelines that an operator's input goes through side by side. */
 export const branchesOf = (op: PlanOp): readonly Pipeline[] =>

@@ -7,7 +7,7 @@
  */
 import type { Analysis } from './analyze-context.ts';
 import { splitCondition } from './analyze-joins.ts';
-import { bodyIn, callOf, compareOf, conjunction, conjuncts, exprsOf, fieldOf, isSourced, literal, mapParts, partsOf, pathExpr, pipelinesOf, thisExpr } from './plan-walk.ts';
+import { bodyIn, callOf, compareOf, conjunction, conjuncts, exprsOf, fieldOf, isSourced, literal, mapParts, movePaths, partsOf, pipelinesOf, thisExpr } from './plan-walk.ts';
 import { boolValue, nullValue } from '../vectors/value.ts';
 import type { AbsentRow, Correlated, PlanExpr, PlanOp, RecordElement, WindowGroup } from './plan.ts';
 
@@ -275,7 +275,7 @@ const without = (op: Join): Join => {
 };
 
 /** A key of one side over the pair. */
-const underSide = (e: PlanExpr, name: string): PlanExpr => (e.kind === 'this' ? pathExpr([name]) : mapParts(e, (part) => underSide(part, name)));
+const underSide = (e: PlanExpr, name: string): PlanExpr => movePaths(e, (path) => [name, ...path]);
 
 /** True if the pipeline gives the same rows each time that it runs within a query: it reads no rows of a recursion around it. */
 export const isSteady = (ops: Ops): boolean => !readsWorking(ops, new Set());

@@ -224,10 +224,19 @@ function parseOperand(s: Scanner, { left, start }: Left, op: BinaryOperator, lev
   s.skip();
   const quantified = parseQuantified(s, left, op);
   if (quantified !== undefined) return quantified;
-  const right = parseLevels(s, level + 1);
+  const right = parseNoValues(s, op) ?? parseLevels(s, level + 1);
   if (right === undefined) return undefined;
   const escape = op.endsWith('like') ? parseEscapeClause(s) : undefined;
   return { ...binary(op, left, right, start, s.byte(s.pos)), ...(written !== op && { written }), ...(escape && { escape }) };
+}
+
+/** `in ()`, which SQLite and DuckDB know: nothing is in it. */
+function parseNoValues(s: Scanner, op: BinaryOperator): Expr | undefined {
+  if (!s.sql || (op !== 'in' && op !== 'not in')) return undefined;
+  const start = s.pos;
+  if (s.take('(') && s.takeNext(')')) return { kind: 'array', elems: [], start: s.byte(start), end: s.byte(s.pos) };
+  s.pos = start;
+  return undefined;
 }
 
 /** `ESCAPE character` behind a pattern. */

@@ -6,7 +6,7 @@ import { isAhead } from './parser-sets.ts';
 import { parseAs } from './parser-sql.ts';
 import { parseStar, parseStarChanges } from './parser-stars.ts';
 import { isDeclared } from './parser-statements.ts';
-import { parseList, parseName, parseSqlId } from './parser-strings.ts';
+import { parseList, parseListInBrackets, parseName, parseNameList, parseSqlId } from './parser-strings.ts';
 import type { Scanner } from './scanner.ts';
 
 type ParseAlias = (scanner: Scanner) => SqlAlias | undefined;
@@ -40,26 +40,13 @@ const parsePivotClause = (s: Scanner, source: SqlTableExpr, parseAlias: ParseAli
 const parseFor = (s: Scanner): PivotOn | undefined => {
   const before = s.pos;
   s.skip();
-  const expr = isAhead(s, /group\s+by\b/iy) ? undefined : parseTargets(s), values = expr && parseValues(s);
+  const expr = isAhead(s, /group\s+by\b/iy) ? undefined : parsePostfixExpr(s), values = expr && parseValues(s);
   if (expr !== undefined && values !== undefined) return { expr, values };
   s.pos = before;
   return undefined;
 };
-/** A column, an expression in brackets, or several columns. */
-const parseTargets = (s: Scanner): Expr | undefined => parsePostfixExpr(s);
-
 /** `IN (value [AS name], ..)`. */
-const parseValues = (s: Scanner): readonly PivotValue[] | undefined => {
-  const before = s.pos;
-  if (s.gapKeyword('in') && s.takeNext('(')) {
-    s.nestings++;
-    s.skip();
-    const values = parseList(s, parseValue);
-    if (values !== undefined && s.takeNext(')')) return values;
-  }
-  s.pos = before;
-  return undefined;
-};
+const parseValues = (s: Scanner): readonly PivotValue[] | undefined => parseListInBrackets(s, () => s.gapKeyword('in'), parseValue);
 const parseValue = (s: Scanner): PivotValue | undefined => {
   const expr = parseExpr(s);
   if (expr === undefined) return undefined;
@@ -99,13 +86,9 @@ const parseUnpivotClause = (s: Scanner, source: SqlTableExpr, parseAlias: ParseA
 };
 /** One name, or several in brackets. */
 const parseNames = (s: Scanner): readonly NameNode[] | undefined => {
-  if (!s.take('(')) {
-    const only = parseSqlId(s);
-    return only && [only];
-  }
-  s.skip();
-  const names = parseList(s, parseSqlId);
-  return names !== undefined && s.takeNext(')') ? names : undefined;
+  if (s.code === 0x28) return parseNameList(s, parseSqlId);
+  const only = parseSqlId(s);
+  return only && [only];
 };
 
 /** `PIVOT table ON .. [USING ..] [GROUP BY ..]` and `UNPIVOT table ON .. [INTO NAME n VALUE v]`: all of what they give. */
@@ -132,7 +115,7 @@ const parsePivotRest = (s: Scanner, source: SqlTableExpr): SqlPivotTable | undef
 };
 /** An expression, maybe with the values that it is to have. */
 const parseOn = (s: Scanner): PivotOn | undefined => {
-  const start = s.pos, target = parseTargets(s), values = target && parseValues(s);
+  const start = s.pos, target = parsePostfixExpr(s), values = target && parseValues(s);
   if (target !== undefined && values !== undefined) return { expr: target, values };
   s.pos = start;
   const expr = parseExpr(s);

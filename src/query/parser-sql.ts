@@ -7,12 +7,13 @@ import { parseExpr, parseOrExpr } from './parser-expressions.ts';
 import { endsOp } from './parser-implied.ts';
 import { parseOrderList } from './parser-operators.ts';
 import { parseLiteral } from './parser-literals.ts';
+import { exportedState } from './foreign-syntax.ts';
 import { parsePrimary } from './parser-primaries.ts';
 import { parseUsingSample } from './parser-sample.ts';
 import { beginsSqlClause, isAhead, parseFetch, parseGroupItem, parseSetTail } from './parser-sets.ts';
 import { isColumnsAhead, parseStarTest } from './parser-columns.ts';
 import { parseStar, parseStarChanges } from './parser-stars.ts';
-import { parseList, parseName, parseNameList, parseSqlId } from './parser-strings.ts';
+import { parseList, parseListInBrackets, parseName, parseNameList, parseSqlId } from './parser-strings.ts';
 import { parseDescribe, parseExplain } from './parser-statements.ts';
 import { parsePivotStatement } from './parser-pivot.ts';
 import { parseSourceTable, parseTable, parseTables } from './parser-tables.ts';
@@ -242,17 +243,7 @@ function parseSelectHead(s: Scanner): Pick<SqlSelect, 'distinct' | 'distinctOn' 
 }
 
 /** `ON (expressions)` behind DISTINCT. */
-function parseDistinctOn(s: Scanner): readonly Expr[] | undefined {
-  const before = s.pos;
-  if (s.spaceKeyword('on') && s.takeNext('(')) {
-    s.nestings++;
-    s.skip();
-    const exprs = parseList(s, parseExpr);
-    if (exprs !== undefined && s.takeNext(')')) return exprs;
-  }
-  s.pos = before;
-  return undefined;
-}
+const parseDistinctOn = (s: Scanner): readonly Expr[] | undefined => parseListInBrackets(s, () => s.spaceKeyword('on'), parseExpr);
 
 function parseSelectTail(s: Scanner): Pick<SqlSelect, 'where' | 'groupBy' | 'having' | 'windows' | 'qualify' | 'sample'> {
   const where = parseClause(s, 'where', parseOrExpr);
@@ -269,6 +260,10 @@ function parseColumn(s: Scanner): SqlColumn | undefined {
   const before = parsePrefixAlias(s), star = before || isColumnsAhead(s) ? undefined : parseStar(s);
   const expr = star === undefined ? parseExpr(s) : undefined;
   if (star === undefined && expr === undefined) return undefined;
+  if (expr !== undefined && isAhead(s, /(?<=\))\s*export_state\b/iy)) {
+    s.skip();
+    throw exportedState(s.text, s.pos);
+  }
   const whole: SqlStar | undefined = star && { kind: 'sql-star', ...star, ...parseStarChanges(s), start: s.byte(start), end: s.byte(s.pos) };
   const found = expr ?? (whole && parseStarTest(s, whole)), as = before ?? parseTextAlias(s) ?? parseAs(s, parseSqlId);
   const span = { start: s.byte(start), end: s.byte(s.pos) };

@@ -219,12 +219,23 @@ export function parseList<T>(s: Scanner, parse: (scanner: Scanner) => T | undefi
 
 /** `( list )` of names, maybe after white space; nothing is taken when it does not match. */
 export function parseNameList(s: Scanner, parse: (scanner: Scanner) => NameNode | undefined): NameNode[] | undefined {
+  const start = s.pos, names = s.takeNext('(') ? parseListRest(s, parse) : undefined;
+  if (names === undefined) s.pos = start;
+  return names;
+}
+/** `( list )` of what may hold brackets itself, behind a keyword that `begin` takes; nothing is taken when it does not match. */
+export function parseListInBrackets<T>(s: Scanner, begin: () => boolean, parse: (scanner: Scanner) => T | undefined): T[] | undefined {
   const start = s.pos;
-  if (s.takeNext('(')) {
-    s.skip();
-    const names = parseList(s, parse);
-    if (names !== undefined && s.takeNext(')')) return names;
+  let list: T[] | undefined;
+  if (begin() && s.takeNext('(')) {
+    s.nestings++;
+    list = parseListRest(s, parse);
   }
-  s.pos = start;
-  return undefined;
+  if (list === undefined) s.pos = start;
+  return list;
+}
+function parseListRest<T>(s: Scanner, parse: (scanner: Scanner) => T | undefined): T[] | undefined {
+  s.skip();
+  const list = parseList(s, parse);
+  return list !== undefined && s.takeNext(')') ? list : undefined;
 }

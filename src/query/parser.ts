@@ -4,6 +4,7 @@
  * `parser-expressions` and `parser-primaries`, `parser-calls`, `parser-types`, `parser-literals`, `parser-strings`.
  */
 import type { QueryNode } from './ast.ts';
+import { foreignClause, foreignStatement } from './foreign-syntax.ts';
 import { CompileError } from './parse-error.ts';
 import { parseQuery } from './parser-program.ts';
 import { depthError, queryDepthMaxDefault, Scanner } from './scanner.ts';
@@ -40,7 +41,7 @@ function parseProgram(s: Scanner, depthMax: number): QueryNode {
     throw error;
   }
   s.fail();
-  throw new CompileError([{ message: 'parse error', start: s.byte(s.furthest), end: -1 }]);
+  throw new CompileError([foreignStatement(s.text) ?? foreignClause(s.text, s.furthest) ?? { message: 'parse error', start: s.byte(s.furthest), end: -1 }]);
 }
 
 /** Walks the tree without recursion. Chains (`1+1+1+..`, `a.b.c..`) nest as deep as they are long, though their text does not. */

@@ -2,29 +2,52 @@
 import { quoteName, quoteText, typeText } from '../vectors/type.ts';
 import { supText } from '../vectors/sup-print.ts';
 import { sqlTypeText } from './sql-types.ts';
-import { pathOf } from './plan-walk.ts';
+import { bodyIn, exprsOf, partsOf, pathOf } from './plan-walk.ts';
 import type { Aggregate, FieldPath, Pipeline, Plan, PlanExpr, PlanOp, Pruner, SortKey, WindowFrame } from './plan.ts';
 
+/** A line of a plan's text: of an operator, or of a place inside of one. */
+interface PlanLine { readonly text: string; readonly op?: PlanOp }
+
 /** The text of a plan, a newline behind each line. */
-export const planText = (plan: Plan): string => {
-  const lines = pipelineLines(plan.pipeline, '');
-  plan.functions.forEach((f, i) => lines.unshift(`fn #${i} ${f.name}(${f.parameters.join(',')}): ${exprText(f.body)}`));
-  return lines.map((line) => `${line}\n`).join('');
+export const planText = (plan: Plan): string => [...functionLines(plan), ...pipelineLines(plan.pipeline, '')].map(({ text }) => `${text}\n`).join('');
+/** The lines of the text with their operators, those of subqueries besides. */
+export const planLines = (plan: Plan): readonly PlanLine[] => [...functionLines(plan), ...pipelineLines(plan.pipeline, '', subqueriesIn)];
+
+const functionLines = ({ functions }: Plan): PlanLine[] => functions.map((f, i) => ({ text: `fn #${i} ${f.name}(${f.parameters.join(',')}): ${exprText(f.body)}` })).reverse();
+
+type Inside = (op: PlanOp) => readonly Pipeline[];
+const none: Inside = () => [];
+/** The subqueries in an operator's expressions. */
+const subqueriesIn: Inside = (op) => {
+  const found: Pipeline[] = [];
+  const look = (e: PlanExpr): void => {
+    if (e.kind === 'subquery') found.push(e.body);
+    if (e.kind === 'apply') found.push(e.body.pipeline);
+    partsOf(e).forEach(look);
+    const body = bodyIn(e);
+    if (body) look(body);
+  };
+  exprsOf(op).forEach(look);
+  return found;
 };
 
-const pipelineLines = (pipeline: Pipeline, indent: string): string[] => pipeline.ops.flatMap((op) => opLines(op, indent));
+const pipelineLines = (pipeline: Pipeline, indent: string, inside = none): PlanLine[] => pipeline.ops.flatMap((op) => opLines(op, indent, inside));
 
-const opLines = (op: PlanOp, indent: string): string[] => {
-  const head = `${indent}${opText(op)}`, inner = `${indent}  `;
-  const bodies = (label: string, list: readonly Pipeline[]): string[] => list.flatMap((p) => [`${inner}${label}`, ...pipelineLines(p, `${inner}  `)]);
+const opLines = (op: PlanOp, indent: string, inside: Inside): PlanLine[] => {
+  const head: PlanLine = { text: `${indent}${opText(op)}`, op }, inner = `${indent}  `;
+  const bodies = (label: string, list: readonly Pipeline[]): PlanLine[] => list.flatMap((p) => [{ text: `${inner}${label}` }, ...pipelineLines(p, `${inner}  `, inside)]);
+  return [head, ...partLines(op, bodies), ...bodies('subquery', inside(op))];
+};
+
+const partLines = (op: PlanOp, bodies: (label: string, list: readonly Pipeline[]) => PlanLine[]): PlanLine[] => {
   switch (op.kind) {
-    case 'fork': case 'combine': return [head, ...bodies('branch', op.branches)];
-    case 'switch': return [head, ...op.cases.flatMap((c) => bodies(c.test ? `case ${exprText(c.test)}` : 'default', [c.branch]))];
-    case 'join': case 'setOperation': return [head, ...(op.right ? bodies('right', [op.right]) : [])];
-    case 'recursive': return [head, ...bodies('first', [op.first]), ...bodies('next', [op.next])];
-    case 'lateral': return [head, ...bodies(op.body.mode, [op.body.pipeline])];
-    case 'unnest': return [head, ...(op.into ? bodies('into', [op.into]) : [])];
-    default: return [head];
+    case 'fork': case 'combine': return bodies('branch', op.branches);
+    case 'switch': return op.cases.flatMap((c) => bodies(c.test ? `case ${exprText(c.test)}` : 'default', [c.branch]));
+    case 'join': case 'setOperation': return op.right ? bodies('right', [op.right]) : [];
+    case 'recursive': return [...bodies('first', [op.first]), ...bodies('next', [op.next])];
+    case 'lateral': return bodies(op.body.mode, [op.body.pipeline]);
+    case 'unnest': return op.into ? bodies('into', [op.into]) : [];
+    default: return [];
   }
 };
 
@@ -122,8 +145,8 @@ export const exprText = (e: PlanExpr): string => {
     case 'searchText': return `search(${exprText(e.operand)},${quoteText(e.text)})`;
     case 'searchRegexp': return `search(${exprText(e.operand)},/${e.anchored ? '^' : ''}${e.pattern}${e.anchored ? '$' : ''}/)`;
     case 'searchValue': return `search(${exprText(e.operand)},${supText(e.value)})`;
-    case 'subquery': return `${e.form}${e.correlated ? ' of row' : ''}(${pipelineLines(e.body, '').map((line) => line.trim()).join(' | ')})`;
-    case 'apply': return `${e.form} ${e.body.mode} of (${e.outer.map(exprText).join(', ')}) (${pipelineLines(e.body.pipeline, '').map((line) => line.trim()).join(' | ')})`;
+    case 'subquery': return `${e.form}${e.correlated ? ' of row' : ''}(${pipelineLines(e.body, '').map((line) => line.text.trim()).join(' | ')})`;
+    case 'apply': return `${e.form} ${e.body.mode} of (${e.outer.map(exprText).join(', ')}) (${pipelineLines(e.body.pipeline, '').map((line) => line.text.trim()).join(' | ')})`;
     case 'outer': return `outer${e.index}`;
     case 'columns': return `columns{${e.elements.map((x) => (x.kind === 'field' ? `${quoteName(x.name)}:${exprText(x.value)}` : `...${exprText(x.value)}${x.without.length > 0 ? ` without ${x.without.join(' ')}` : ''}`)).join(',')}}`;
   }

@@ -10,6 +10,8 @@ export const thisExpr: PlanExpr = { kind: 'this' };
 export const literal = (value: Value): PlanExpr => ({ kind: 'literal', value });
 /** `of.name`. */
 export const fieldOf = (of: PlanExpr, name: string): PlanExpr => ({ kind: 'field', of, name });
+/** The same of SQL, where null stands for what is not there. */
+export const columnOf = (of: PlanExpr, name: string): PlanExpr => ({ kind: 'field', of, name, sql: true });
 /** A call of a built-in function by its lower-case name. */
 export const callOf = (name: string, ...args: readonly PlanExpr[]): PlanExpr => ({ kind: 'call', name, arguments: args });
 /** A comparison. */
@@ -28,11 +30,19 @@ export const pathOf = (e: PlanExpr): FieldPath | undefined => {
   return at.kind === 'this' ? names.reverse() : undefined;
 };
 
-/** The expression where the paths for which `place` has another one lie there; longest paths are asked for first. */
-export const movePaths = (e: PlanExpr, place: (path: FieldPath) => FieldPath | undefined): PlanExpr => {
-  const path = pathOf(e), to = path && place(path);
-  return to ? pathExpr(to) : mapParts(e, (part) => movePaths(part, place));
+/** The expression with others in place of the paths for which `other` has one; longest paths are asked for first. `like` makes each new part stand where the old one did. */
+export const replacePaths = (e: PlanExpr, other: (path: FieldPath) => PlanExpr | undefined, like: (old: PlanExpr, made: PlanExpr) => PlanExpr = (_, made) => made): PlanExpr => {
+  const path = pathOf(e);
+  return like(e, (path && other(path)) ?? mapParts(e, (part) => replacePaths(part, other, like)));
 };
+/** The same where other paths are put in their place. */
+export const movePaths = (e: PlanExpr, place: (path: FieldPath) => FieldPath | undefined): PlanExpr => replacePaths(e, (path) => {
+  const to = place(path);
+  return to && pathExpr(to);
+}, sameForm);
+
+/** A field of another place as the one that it stands for: of SQL or not. */
+export const sameForm = (from: PlanExpr, to: PlanExpr): PlanExpr => (from.kind === 'field' && from.sql && to.kind === 'field' && !to.sql ? { ...to, sql: true } : to);
 
 /** Rewrites the direct parts that see the same `this` as the whole (so not the bodies of `mapElements` and subqueries); gives `e` itself if none changes. */
 export const mapParts = (e: PlanExpr, f: (part: PlanExpr) => PlanExpr): PlanExpr => {
@@ -211,11 +221,11 @@ const detailOf = (e: PlanExpr): string => {
     case 'concat': return e.sql ? 'sql' : '';
     case 'index': return `${e.base}${e.byName ? 'n' : ''}`;
     case 'compare': return `${e.sql ? 'sql ' : ''}${e.operator}`;
-    case 'arithmetic': return e.operator;
+    case 'arithmetic': return `${e.operator}${e.scale ?? ''}`;
     case 'call': return `:${e.sql ? 'sql ' : ''}${e.name}${e.lambda ? `/${e.lambda.parameters}/${e.lambda.values}/${exprKey(e.lambda.body)}` : ''}`;
     case 'userCall': return `:${e.id}`;
     case 'cast': return `:${e.type.id}`;
-    case 'sqlCast': return `:${e.failure} ${sqlTypeKey(e.type)}`;
+    case 'sqlCast': return `:${e.failure} ${sqlTypeKey(e.type)}${e.from ? ` ${sqlTypeKey(e.from)}` : ''}`;
     case 'castNamed': return JSON.stringify(e.name);
     case 'like': return `${e.sql ? 'sql ' : ''}${e.caseless ? 'i' : ''}${JSON.stringify(e.pattern)}`;
     case 'match': return JSON.stringify(e.pattern);

@@ -25,18 +25,19 @@ export const openBound = Number.MAX_SAFE_INTEGER;
 
 /** An expression over one row. What does not fit gives an error value. */
 export type PlanExpr =
-  | { readonly kind: 'literal'; readonly value: Value }
+  /** `scale`: a decimal of SQL, which is written with so many places behind the point. */
+  | { readonly kind: 'literal'; readonly value: Value; readonly scale?: number }
   | { readonly kind: 'this' }
-  /** `of.name`; error("missing") where there is none. A path a.b.c is nested fields over `this`. */
-  | { readonly kind: 'field'; readonly of: PlanExpr; readonly name: string }
+  /** `of.name`; error("missing") where there is none, in SQL (`sql`) null. A path a.b.c is nested fields over `this`. */
+  | { readonly kind: 'field'; readonly of: PlanExpr; readonly name: string; readonly sql?: true }
   /** `of[at]`; `base` is the index of the first element (0 or 1). `byName`: the query has a name there, which means the field as a dot does, whatever the value. */
   | { readonly kind: 'index'; readonly of: PlanExpr; readonly at: PlanExpr; readonly base: 0 | 1; readonly byName?: true; readonly sql?: true }
   | { readonly kind: 'slice'; readonly of: PlanExpr; readonly from?: PlanExpr; readonly to?: PlanExpr; readonly base: 0 | 1; readonly sql?: true }
   | { readonly kind: 'negate'; readonly operand: PlanExpr }
   | { readonly kind: 'not'; readonly operand: PlanExpr }
   | { readonly kind: 'and' | 'or'; readonly left: PlanExpr; readonly right: PlanExpr }
-  /** `sql`: a time and a whole number are days, and what leaves 64 bits ends the query. */
-  | { readonly kind: 'arithmetic'; readonly operator: ArithmeticOperator; readonly left: PlanExpr; readonly right: PlanExpr; readonly sql?: true }
+  /** `sql`: a time and a whole number are days, and what leaves 64 bits ends the query. `scale`: of decimals, rounded at so many places. */
+  | { readonly kind: 'arithmetic'; readonly operator: ArithmeticOperator; readonly left: PlanExpr; readonly right: PlanExpr; readonly sql?: true; readonly scale?: number }
   /** `sql`: a text beside a value of another type is cast to that type; lists and records have an order. */
   | { readonly kind: 'compare'; readonly operator: CompareOperator; readonly left: PlanExpr; readonly right: PlanExpr; readonly sql?: true }
   /** `sql`: as SQL has it, of lists too, and of any value with a text. */
@@ -116,7 +117,7 @@ export interface AggregateForm {
   readonly distinct: boolean;
   /** The argument is a record of so many fields `value`, `by`, `third`. Absent: it is the one argument, or a record of it where more may be given (but in SQL alone). */
   readonly arity?: number;
-  /** The call means what SQL means, where pipes mean something else. */
+  /** The call stands in SQL: it means what SQL means, where pipes mean something else. */
   readonly sql?: true;
   /** The argument is a record of `argument` and the sort keys `k0`, `k1` .. by whose order the rows of a group are taken. */
   readonly order?: readonly Omit<SortKey, 'expr'>[];
@@ -289,14 +290,16 @@ export interface Plan {
   readonly functions: readonly PlanFunction[];
   /** The type of the rows, if it was asked for and is wholly known: a record, of fields that each have one type and may be absent. */
   readonly rowType?: RecordType;
+  /** EXPLAIN ANALYZE: what the operators do is the answer, not what they give. */
+  readonly analyze?: true;
   /** What whoever asks is told, such as names that no row has. */
   readonly warnings?: readonly string[];
 }
 
 /** A source as the query names it. */
 export type SourceRequest =
-  /** `forLoad`: the pool branch that a `load` operator writes to (a branch that is not there is told when it runs). */
-  | { readonly kind: 'name'; readonly name: string; readonly commit?: string; readonly meta?: string; readonly format?: string; readonly forLoad?: boolean }
+  /** `forLoad`: the pool branch that a `load` operator writes to (a branch that is not there is told when it runs); `anyCase`: a table of SQL, whose letter case counts only between pools. */
+  | { readonly kind: 'name'; readonly name: string; readonly commit?: string; readonly meta?: string; readonly format?: string; readonly forLoad?: boolean; readonly anyCase?: boolean }
   | { readonly kind: 'glob' | 'regexp'; readonly pattern: string; readonly format?: string }
   | { readonly kind: 'lakeMeta'; readonly meta: string }
   | { readonly kind: 'url'; readonly url: string; readonly format?: string; readonly method?: string; readonly body?: string; readonly headers?: Readonly<Record<string, readonly string[]>> };
@@ -333,8 +336,6 @@ export interface FunctionSignature {
   readonly result?: (argumentTypes: readonly (Type | undefined)[]) => Type | undefined;
   /** A window function that takes IGNORE NULLS. */
   readonly treatsNulls?: boolean;
-  /** An aggregate whose calls in SQL mean something else than those in pipes. */
-  readonly sqlDiffers?: true;
   /** An aggregate that takes its argument from WITHIN GROUP (ORDER BY ..), always or where one is written. */
   readonly withinGroup?: 'needed' | 'allowed';
   /** What SQL alone knows: pipes refuse the function as SuperDB does (`all`), or calls of it with more arguments than these. */
@@ -374,6 +375,8 @@ export interface CompileEnvironment {
   readonly content?: (source: ResolvedSource) => Promise<PoolContent>;
   /** What a main query without a source of its own reads (`head.pool` and `head.branch` of a request); absent: one null. */
   readonly defaultSource?: SourceRequest;
+  /** From where indexes count where no pragma says it; absent: from 0 in pipes, from 1 in SELECT. */
+  readonly indexBase?: 0 | 1;
   /** Evaluates an expression that depends on no row (engine of exec, given by the caller). */
   readonly evaluate: (expr: PlanExpr, functions: readonly PlanFunction[]) => Value;
 }

@@ -7,7 +7,8 @@ import { type ExprContext, lowerExpr } from './analyze-exprs.ts';
 import type { CastExpr, DateExpr, Expr, IdExpr, SqlTypeNode } from './ast.ts';
 import { literal } from './plan-walk.ts';
 import type { PlanExpr } from './plan.ts';
-import { type SqlType, sqlTypeText } from './sql-types.ts';
+import { scaleOf } from './sql-decimals.ts';
+import { type SqlType, decimalPrecisionMax, sqlTypeText } from './sql-types.ts';
 import { didYouMean } from './suggest.ts';
 
 const castLengthMax = 60;
@@ -15,23 +16,30 @@ const shown = (text: string): string => (text.length > castLengthMax ? `${text.s
 
 /** A cast to a type that SQL names; what cannot be cast ends the query, in TRY_CAST and within TRY it is null. */
 export const lowerSqlCast = (a: Analysis, e: CastExpr & { readonly target: SqlTypeNode }, c: ExprContext): PlanExpr =>
-  castTo(beyondInt64(e.expr) ?? lowerExpr(a, e.expr, c), e.target.type, { attempt: e.attempt ?? c.attempt ?? false, written: shown(a.nameOf(e, true)) });
+  castOf(c, beyondInt64(e.expr) ?? lowerExpr(a, e.expr, c), e.target.type, { attempt: e.attempt ?? c.attempt ?? false, written: shown(a.nameOf(e, true)) });
+
+/** Of what is known to be a decimal from the columns of FROM too. */
+const castOf = (c: ExprContext, operand: PlanExpr, type: SqlType, options: CastOptions): PlanExpr => {
+  const scale = scaleOf(operand, c.sql?.typeOf);
+  return castTo(operand, type, { ...options, ...(scale !== undefined && { from: decimalOf(scale) }) });
+};
+const decimalOf = (scale: number): SqlType => ({ kind: 'decimal', precision: decimalPrecisionMax, scale });
 
 /** A whole number that no integer of the query holds: it is cast by its digits. */
 const beyondInt64 = (e: Expr): PlanExpr | undefined => (e.kind === 'literal' && e.type === 'int64' && !fitsInt64(BigInt(e.text)) ? literal(stringValue(e.text)) : undefined);
 
-interface CastOptions { readonly attempt?: boolean; readonly written?: string }
+interface CastOptions { readonly attempt?: boolean; /** What is known of the operand, if the expression alone does not say it. */ readonly from?: SqlType; readonly written?: string }
 /** A cast of an expression; `written` is what its error shows. */
-export const castTo = (operand: PlanExpr, type: SqlType, { attempt = false, written = `CAST(.. AS ${sqlTypeText(type)})` }: CastOptions = {}): PlanExpr => {
-  const from = sqlTypeOf(operand);
-  return { kind: 'sqlCast', operand, type, ...(from && { from }), failure: attempt ? 'null' : 'error', written };
-};
+export const castTo = (operand: PlanExpr, type: SqlType, { attempt = false, from = sqlTypeOf(operand), written = `CAST(.. AS ${sqlTypeText(type)})` }: CastOptions = {}): PlanExpr =>
+  ({ kind: 'sqlCast', operand, type, ...(from && { from }), failure: attempt ? 'null' : 'error', written });
 
 /** Functions whose results are dates. */
 const dateFunctions: ReadonlySet<string> = new Set(['current_date', 'last_day', 'make_date', 'today']);
 /** The type of an expression as far as the query says it; undefined for columns and all else. */
 export const sqlTypeOf = (e: PlanExpr): SqlType | undefined => {
   if (e.kind === 'sqlCast') return e.type;
+  const scale = scaleOf(e, undefined);
+  if (scale !== undefined) return decimalOf(scale);
   if (e.kind !== 'call') return undefined;
   return dateFunctions.has(e.name) ? { kind: 'date' } : roundedType(e);
 };

@@ -10,7 +10,7 @@ import { intValue, stringValue } from '../vectors/value.ts';
 import type { Analysis } from './analyze-context.ts';
 import { type ExprContext, type SqlNames, lowerExpr } from './analyze-exprs.ts';
 import type { Arg, BinaryExpr, CallExpr, IndexExpr, LambdaNode, NameNode, SliceExpr, SqlOperator } from './ast.ts';
-import { callOf, exprKey, fieldOf, literal, thisExpr } from './plan-walk.ts';
+import { callOf, columnOf, exprKey, fieldOf, literal, thisExpr } from './plan-walk.ts';
 import { type FunctionSignature, type PlanExpr, openBound } from './plan.ts';
 import { Scope } from './scope.ts';
 import { castTo } from './sql-casts.ts';
@@ -40,11 +40,13 @@ export const lowerSqlSlice = (a: Analysis, e: SliceExpr, c: ExprContext): PlanEx
 };
 
 /** The functions that operators stand for. */
-const operatorFunctions: Readonly<Record<Exclude<SqlOperator, '!~' | '~*' | '!~*'>, string>> = {
-  '->': 'json_extract', '->>': 'json_extract_string', '//': 'div', '**': 'pow', '^@': 'starts_with', '<<': 'shift_left', '>>': 'shift_right', '@>': 'list_has_all', '<@': 'list_has_all', '&&': 'list_has_any', '&': 'and_bits', 'glob': 'glob_matches',
+const operatorFunctions: Readonly<Record<Exclude<SqlOperator, '!~' | '~*' | '!~*' | '//'>, string>> = {
+  '->': 'json_extract', '->>': 'json_extract_string', '**': 'pow', '^@': 'starts_with', '<<': 'shift_left', '>>': 'shift_right', '@>': 'list_has_all', '<@': 'list_has_all', '&&': 'list_has_any', '&': 'and_bits', 'glob': 'glob_matches',
 };
 /** An operator that SQL alone has; undefined for others. */
 export const sqlOperator = (op: string, left: PlanExpr, right: PlanExpr): PlanExpr | undefined => {
+  // Of whole numbers the quotient has no fraction, of others both operators are the same.
+  if (op === '//') return { kind: 'arithmetic', operator: '/', left, right, sql: true };
   if (!Object.hasOwn(operatorFunctions, op)) return undefined;
   const name = operatorFunctions[op as keyof typeof operatorFunctions];
   return op === '<@' ? callOf(name, right, left) : callOf(name, left, right);
@@ -136,7 +138,7 @@ class Around {
       name: (id) => a.at(id, this.#parameter(id.name) ?? this.#value(sql.name(id))),
       qualified: (dot) => {
         const parameter = this.#parameter(dot.expr.name);
-        return a.at(dot, parameter ? fieldOf(parameter, dot.name.text) : this.#value(sql.qualified(dot)));
+        return a.at(dot, parameter ? columnOf(parameter, dot.name.text) : this.#value(sql.qualified(dot)));
       },
       row: () => this.#value(sql.row()),
       has: (name, column) => this.#parameter(name) !== undefined || sql.has(name, column),

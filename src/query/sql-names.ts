@@ -3,7 +3,7 @@ import type { Analysis } from './analyze-context.ts';
 import { type AggregateCall, type SqlNames, named } from './analyze-exprs.ts';
 import type { CallExpr, DotExpr, Expr, IdExpr, WindowExpr } from './ast.ts';
 import { columnHint } from './hints.ts';
-import { callOf, fieldOf, pathExpr } from './plan-walk.ts';
+import { callOf, columnOf, pathExpr } from './plan-walk.ts';
 import type { FieldPath, PlanExpr } from './plan.ts';
 
 /** A table in scope: where its row lies in the value that the clause sees. */
@@ -20,6 +20,8 @@ export interface SqlTable {
   readonly merged: ReadonlySet<string>;
   /** The columns of USING, found by their bare names. */
   readonly using?: true;
+  /** Rows of VALUES, whose columns are also found by the names that DuckDB and PostgreSQL give them. */
+  readonly ofValues?: boolean;
 }
 
 /** The columns that a table has as far as anybody knows: those of its type, or those of its rows at present. */
@@ -29,6 +31,16 @@ export const meantOf = (names: readonly string[], name: string): string | undefi
   if (names.includes(name)) return name;
   const lower = name.toLowerCase(), [found, ...more] = names.filter((n) => n.toLowerCase() === lower);
   return more.length === 0 ? found : undefined;
+};
+/** The column of a table that a name means; undefined too if its columns are not known. */
+const meantIn = (t: SqlTable, name: string): string | undefined => {
+  const known = knownColumns(t);
+  return known && (meantOf(known, name) ?? (t.ofValues ? meantOf(known, byPlace(name)) : undefined));
+};
+/** What columns of VALUES are called: `col0` in DuckDB and `column1` in PostgreSQL are `c0` here. */
+const byPlace = (name: string): string => {
+  const [, from0, from1] = /^(?:col(\d+)|column([1-9]\d*))$/i.exec(name) ?? [];
+  return from0 !== undefined ? `c${from0}` : from1 !== undefined ? `c${Number(from1) - 1}` : name;
 };
 /** A table as hints tell of it. */
 export const shownTable = (t: SqlTable): { readonly name?: string; readonly columns?: readonly string[] } => {
@@ -114,13 +126,13 @@ const bareName = (clause: Clause, id: IdExpr): PlanExpr => {
   if (options.outer?.has(id.name)) return options.outer.name(id);
   return absent(clause, id) ?? a.wrong(`"${id.name}" is not a column or table`, id, columnHint(id.name, tables.map(shownTable)));
 };
-/** A column that no row of the only table has at present: it is missing in all, and the query says so. */
+/** A column that no row of the only table has at present: it is null in all, and the query says so. */
 const absent = (clause: Clause, id: IdExpr): PlanExpr | undefined => {
   const [only, ...others] = clause.tables, columns = only && !only.columns && others.length === 0 ? only.fields?.() : undefined;
   if (!only || only.columns || others.length > 0 || (clause.options.outer && columns)) return undefined;
   if (columns && columns.length > 0) {
     const hint = columnHint(id.name, [{ columns }]);
-    clause.a.warn(`no row has a column "${id.name}"${only.name === undefined ? '' : ` in ${only.name}`}: it is missing in all${hint === undefined ? '' : `; ${hint}`}`);
+    clause.a.warn(`no row has a column "${id.name}"${only.name === undefined ? '' : ` in ${only.name}`}: it is null in all${hint === undefined ? '' : `; ${hint}`}`);
   }
   return clause.a.at(id, named(clause.a, column(clause, only, id.name), id));
 };
@@ -144,7 +156,7 @@ const tablesNamed = (tables: readonly SqlTable[], name: string): readonly SqlTab
 const qualifiedName = (clause: Clause, dot: QualifiedExpr): PlanExpr => {
   const { a, tables, options, isDynamicJoin } = clause, id = dot.expr, inner = dot.name.text;
   const alias = options.aliasesFirst ? options.aliases?.(id.name) : undefined;
-  if (alias) return named(a, fieldOf(alias, inner), dot.name);
+  if (alias) return named(a, columnOf(alias, inner), dot.name);
   const owners = tablesNamed(tables, id.name);
   if (owners.length === 1 && (isDynamicJoin || !owners[0]!.columns)) return columnOfTable(clause, owners, dot);
   // A column of the table goes before a field of a column of the table's name.
@@ -152,19 +164,19 @@ const qualifiedName = (clause: Clause, dot: QualifiedExpr): PlanExpr => {
   // What is no table here may be a field of a dynamic table; the name of a table further out is taken for that table.
   if (owners.length === 0 && tables.some((t) => !t.columns) && options.outer?.hasTable(id.name)) return options.outer.qualified(dot);
   const found = unqualified(clause, id, dot);
-  if (found !== 'none') return found.kind === 'literal' ? found : named(a, fieldOf(a.at(id, named(a, found, id)), inner), dot);
+  if (found !== 'none') return found.kind === 'literal' ? found : named(a, columnOf(a.at(id, named(a, found, id)), inner), dot);
   if (owners.length > 0) return columnOfTable(clause, owners, dot);
   const late = options.aliases?.(id.name);
-  if (late) return named(a, fieldOf(late, inner), dot.name);
+  if (late) return named(a, columnOf(late, inner), dot.name);
   if (options.outer?.has(id.name, inner)) return options.outer.qualified(dot);
   const lacking = absent(clause, id);
-  if (lacking) return named(a, fieldOf(lacking, inner), dot);
+  if (lacking) return named(a, columnOf(lacking, inner), dot);
   return a.wrong(`"${id.name}" is not a column or table`, dot, columnHint(id.name, tables.map(shownTable)));
 };
 const columnOfTable = (clause: Clause, owners: readonly SqlTable[], dot: QualifiedExpr): PlanExpr => {
   const { a, options } = clause, inner = dot.name.text, isOneOfMany = clause.tables.length > 1 || options.outer !== undefined;
   const fitting = owners.flatMap((t): readonly { readonly t: SqlTable; readonly meant: string | undefined }[] => {
-    const known = knownColumns(t), meant = known ? meantOf(known, inner) : inner;
+    const meant = knownColumns(t) ? meantIn(t, inner) : inner;
     if (meant !== undefined) return [{ t, meant }];
     return isOneOfMany || t.columns ? [] : [{ t, meant: undefined }];
   });
@@ -184,7 +196,7 @@ const unqualified = (clause: Clause, id: IdExpr, whole: IdExpr | DotExpr): PlanE
     if (only.explicit && only.name === name) {
       return a.wrong(`cannot use unqualified reference "${name}" when table of same name is in scope (consider qualified reference)`, id);
     }
-    const known = knownColumns(only), meant = known ? meantOf(known, name) : name;
+    const meant = knownColumns(only) ? meantIn(only, name) : name;
     // What the table has not may be an alias, or in a subquery a column of the query around.
     return meant === undefined ? 'none' : column(clause, only, meant);
   }
@@ -200,7 +212,7 @@ const unqualified = (clause: Clause, id: IdExpr, whole: IdExpr | DotExpr): PlanE
 /** The tables that have a column of that name, or else those that have one which differs from it in letter case alone. What USING took from a table on the left is left out. */
 const ownersOf = (tables: readonly SqlTable[], name: string): readonly { readonly table: SqlTable; readonly meant: string }[] => {
   const found = tables.flatMap((table) => {
-    const known = knownColumns(table), meant = known && meantOf(known, name);
+    const meant = meantIn(table, name);
     return meant === undefined || table.merged.has(meant) ? [] : [{ table, meant }];
   });
   const exact = found.filter(({ meant }) => meant === name);
@@ -208,7 +220,7 @@ const ownersOf = (tables: readonly SqlTable[], name: string): readonly { readonl
 };
 
 const column = ({ uses }: Clause, table: SqlTable, name: string): PlanExpr => {
-  const e = fieldOf(pathExpr(table.path), name);
+  const e = columnOf(pathExpr(table.path), name);
   uses.set(e, name);
   return e;
 };
@@ -219,10 +231,7 @@ const hasName = ({ tables, options }: Clause, first: string, second?: string): b
   || options.outer?.has(first, second) === true;
 
 /** Whether a table has a column that is meant by a name; undefined if its columns are not known. */
-const mayHave = (t: SqlTable, name: string): boolean | undefined => {
-  const known = knownColumns(t);
-  return known && meantOf(known, name) !== undefined;
-};
+const mayHave = (t: SqlTable, name: string): boolean | undefined => (knownColumns(t) ? meantIn(t, name) !== undefined : undefined);
 const hasTable = ({ tables, options }: Clause, name: string): boolean => tablesNamed(tables, name).length > 0 || options.outer?.hasTable(name) === true;
 
 /** Whether all columns that the arguments of an aggregate name are of the query around: then so is the aggregate. One without columns is not, nor one with a subquery in it. */

@@ -1,8 +1,10 @@
 /** Numbers of unlike types that come together in one column of SQL: they become one type, so that equal ones are equal. */
-import { type PrimitiveType, type Type, isFloat, isInteger, isUnsigned, types } from '../vectors/type.ts';
+import { type PrimitiveType, type Type, commonNumber, isFloat, isInteger, isUnsigned, types } from '../vectors/type.ts';
 import type { ExprContext } from './analyze-exprs.ts';
 import type { PlanExpr } from './plan.ts';
 import { castTo } from './sql-casts.ts';
+import { scaleOf } from './sql-decimals.ts';
+import { type SqlType, decimalPrecisionMax } from './sql-types.ts';
 import { alternatives } from './types-of.ts';
 
 /** The type of a column that has numbers of one type, or null, alone. */
@@ -10,17 +12,6 @@ export const numberIn = (t: Type | undefined): PrimitiveType | undefined => {
   const [only, another] = t ? alternatives(t).filter((x) => x !== types.null) : [];
   return only?.kind === 'primitive' && !another && (isFloat(only) || isInteger(only)) && only !== types.time && only !== types.duration ? only : undefined;
 };
-/** The type that holds the numbers of both: of whole numbers an integer, of any others a float64. */
-export const commonNumber = (x: PrimitiveType, y: PrimitiveType): PrimitiveType => {
-  if (isFloat(x) || isFloat(y)) return types.float64;
-  const wide = [x, y].toSorted((a, b) => bitsOf(b) - bitsOf(a))[0]!;
-  if (isUnsigned(x) === isUnsigned(y)) return wide;
-  const unsigned = bitsOf(isUnsigned(x) ? x : y), signed = bitsOf(isUnsigned(x) ? y : x);
-  if (signed > unsigned) return wide;
-  return unsigned === 8 ? types.int16 : unsigned === 16 ? types.int32 : types.int64;
-};
-const bitsOf = (t: PrimitiveType): number => Number(/\d+$/.exec(t.name)?.[0] ?? 64);
-
 /** The values of the branches of CASE, COALESCE and their like, with numbers of one type as far as it is known of what types they are; others as they are. */
 export const alikeNumbers = (c: ExprContext, branches: readonly PlanExpr[]): readonly PlanExpr[] => {
   const typeOf = c.sql?.typeOf;
@@ -29,6 +20,8 @@ export const alikeNumbers = (c: ExprContext, branches: readonly PlanExpr[]): rea
   if (numbers.length < 2 || !numbers.every((t) => t !== undefined) || new Set(numbers).size === 1) return branches;
   // No type holds all of both.
   if (numbers.includes(types.uint64) && !numbers.every((t) => isFloat(t) || isUnsigned(t))) return branches;
-  const target = numbers.reduce(commonNumber);
-  return branches.map((e, i) => (of[i] === types.null || numberIn(of[i]) === target ? e : castTo(e, { kind: 'plain', type: target })));
+  const target = numbers.reduce(commonNumber), isDecimal = branches.every((e, i) => of[i] === types.null || isInteger(numberIn(of[i])!) || scaleOf(e, typeOf) !== undefined);
+  // Whole numbers beside decimals are decimals, so that the whole is known to be one.
+  const wanted: SqlType = isDecimal && isFloat(target) ? { kind: 'decimal', precision: decimalPrecisionMax, scale: 0 } : { kind: 'plain', type: target };
+  return branches.map((e, i) => (of[i] === types.null || numberIn(of[i]) === target ? e : castTo(e, wanted)));
 };

@@ -17,6 +17,7 @@ import { type Column, orderNames, outputOps, recordOfColumns, uncountable, withD
 import { SqlWindows } from './sql-windows.ts';
 import { collated } from './sql-collation.ts';
 import { SqlColumns } from './sql-columns.ts';
+import { ofUnits } from './sql-decimals.ts';
 import { type ChangedColumn, changedStar, starValue, structColumns } from './sql-stars.ts';
 import { sampleOps } from './sql-sample.ts';
 import { SqlUnnest, isUnnestCall } from './sql-unnest.ts';
@@ -59,7 +60,7 @@ class Select {
     this.#unnest = new SqlUnnest(a, (e) => a.typeByContent(this.#from.ops, flow.input, e));
     this.#groupingCalls = new GroupingCalls(a);
     this.#windows = new SqlWindows(a, select.windows ?? [], {
-      lower: (e) => this.#expr(e, { aggregate: this.#collect, grouping: this.#noteGrouping, clause: 'the window or the call of another window function' }), rowType: () => this.#rowType,
+      lower: (e) => this.#expr(e, { aggregate: this.#collect, grouping: this.#noteGrouping, clause: 'the window or the call of another window function' }), rowType: () => this.#rowType, typeOf: this.#typeOf,
     });
   }
 
@@ -72,7 +73,7 @@ class Select {
     const given = this.#select.columns.flatMap((c) => this.#columns(c)), columns = withDistinctNames(given), ofColumns = faults.splice(start);
     if (orderBy.length > 0) this.#probeOrder(orderBy, orderNames(given, columns));
     const ofOrder = faults.splice(start), groupings = this.#groupings(groupBy ?? [], columns), keys = groupings.flat();
-    const ofGroups = faults.splice(start), condition = having && this.#notUnnest(this.#having(having, columns), having);
+    const ofGroups = faults.splice(start), condition = having && this.#notUnnest(this.#having(having, columns, keys), having);
     const ofHaving = faults.splice(start);
     // In the order in which v0.2.0 looks at the clauses; HAVING is looked at twice.
     faults.push(...ofGroups, ...ofOrder, ...ofHaving, ...ofColumns, ...ofHaving.filter((f) => !f.message.startsWith('window ')));
@@ -82,7 +83,7 @@ class Select {
     const grouped = isAsked || (having !== undefined && !isFaulty);
     const group = grouped ? this.#grouping(keys, groupings) : undefined;
     const grouping = (e: PlanExpr): PlanExpr => (group ? group.settle(e) : this.#groupingCalls.without(e)), own = (e: PlanExpr): PlanExpr => this.#windows.settle(grouping(e)), settle = (e: PlanExpr): PlanExpr => this.#unnest.settle(own(e));
-    const output = columns.map((c) => ({ ...c, expr: settle(c.expr) }));
+    const shown = group ? this.#eachColumn(columns) : columns, output = shown.map((c) => ({ ...c, expr: settle(c.expr) }));
     if (group) ops.push(group.op);
     if (condition) ops.push({ kind: 'filter', expr: grouping(condition) });
     const windows = this.#windows.op(grouping);
@@ -92,7 +93,7 @@ class Select {
     const sort = this.#sortKeys(orderBy, columns, grouped).map((k) => ({ ...k, expr: settle(k.expr) }));
     const on = distinctOn?.map((e) => settle(this.#distinctKey(e, columns)));
     ops.push(...outputOps(this.#a, { output, sort, on, distinct, ends: limits(this.#a, this.#flow, tail) }));
-    return { ops, columns: columns.some((c) => c.without) ? undefined : columns.map((c) => c.name) };
+    return { ops, columns: shown.some((c) => c.without) ? undefined : shown.map((c) => c.name) };
   }
 
   #lowerFrom(select: SqlSelect): LoweredTables {
@@ -107,15 +108,22 @@ class Select {
     return select.sample ? { ...tables, ops: [...tables.ops, ...sampleOps(this.#a, select.sample)] } : tables;
   }
 
+  /** The type of an expression over the rows of FROM. */
+  readonly #typeOf = (e: PlanExpr): Type => this.#a.typeOfRows(e, (this.#contentType ??= this.#a.rowTypeByContent(this.#from.ops, this.#flow.input)));
+
   /** Lowers an expression of a clause. */
   #expr(e: Expr, options: ClauseOptions): PlanExpr {
     const { outer, scope } = this.#flow;
-    const sql: SqlNames = clauseNames(this.#a, this.#from.tables, this.#uses, { ...options, ...(outer && { outer }), typeOf: (of) => this.#a.typeOfRows(of, (this.#contentType ??= this.#a.rowTypeByContent(this.#from.ops, this.#flow.input))) });
+    const sql: SqlNames = clauseNames(this.#a, this.#from.tables, this.#uses, { ...options, ...(outer && { outer }), typeOf: this.#typeOf });
     return lowerExpr(this.#a, e, { scope, input: this.#rowType, sql } satisfies ExprContext);
   }
 
-  #having(e: Expr, columns: readonly Column[]): PlanExpr {
-    const aliases = (name: string): PlanExpr | undefined => (this.#isInput(name) ? undefined : this.#byAlias(columns, name)?.expr);
+  /** A column that is not grouped by may not stand in HAVING by itself: an alias of an aggregate that has its name is meant. */
+  #having(e: Expr, columns: readonly Column[], keys: readonly PlanExpr[]): PlanExpr {
+    const aliases = (name: string): PlanExpr | undefined => {
+      const meant = this.#byAlias(columns, name)?.expr, isAggregate = meant && this.#aggregateIn(meant) !== undefined;
+      return this.#isInput(name) && !(isAggregate && keys.every((k) => this.#uses.get(k) !== name)) ? undefined : meant;
+    };
     return sqlCondition(this.#expr(e, { aliases, aliasesFirst: true, aggregate: this.#collect, grouping: this.#noteGrouping, clause: 'HAVING', row: () => recordOfColumns(this.#a, columns) }));
   }
 
@@ -145,18 +153,19 @@ class Select {
   /** Notes an aggregate call and gives what stands for its result. */
   readonly #collect = (call: AggregateCall): PlanExpr => {
     const { outer, scope } = this.#flow, clause = 'the call of an aggregate';
-    if (outer && isOfQueryAround(call, this.#from.tables, outer)) {
+    // Without a FROM there are no columns but those of the queries around.
+    if (outer && isOfQueryAround(call, this.#select.from ? this.#from.tables : [], outer)) {
       return outer.aggregate?.(call) ?? misplaced(this.#a, call);
     }
-    const sql = clauseNames(this.#a, this.#from.tables, this.#uses, { clause, fallback: this.#aliased({ clause }), ...(outer ? { outer } : {}) });
-    const aggregate = aggregateOf(this.#a, call, { scope, input: this.#rowType, sql });
+    const sql = clauseNames(this.#a, this.#from.tables, this.#uses, { clause, fallback: this.#aliased({ clause }), typeOf: this.#typeOf, ...(outer ? { outer } : {}) });
+    const given = aggregateOf(this.#a, call, { scope, input: this.#rowType, sql }), units = ofUnits(given, this.#typeOf), aggregate = units ? { ...given, argument: units.argument } : given;
     const keyOf = (e: PlanExpr | undefined): string => (e ? exprKey(e) : '');
     const key = `${aggregate.name} ${formKey(aggregate)} ${keyOf(aggregate.argument)} ${keyOf(aggregate.where)}`;
     let index = this.#aggregates.findIndex((x) => x.key === key);
     if (index < 0) index = this.#aggregates.push({ key, name: call.name, aggregate }) - 1;
     const result = fieldOf(thisExpr, `\u0000aggregate ${index}`);
     this.#results.set(result, index);
-    return result;
+    return units ? units.settle(result) : result;
   };
 
   /** Sort keys are looked at before the grouping, since aggregates in them make the query a grouped one. A name in them is one of `names`, of the output, or else of the input. */
@@ -299,14 +308,24 @@ class Select {
       else {
         const names = known?.();
         if (!names) return { exprs, isWhole: false };
-        for (const name of names.filter((n) => !without.includes(n))) {
-          const column = fieldOf(expr, name);
-          this.#uses.set(column, name);
-          exprs.push(column);
-        }
+        exprs.push(...names.filter((n) => !without.includes(n)).map((n) => this.#columnOf(expr, n)));
       }
     }
     return { exprs, isWhole: true };
+  }
+
+  /** Columns of groups: those of `*` one by one, as far as they are known. */
+  #eachColumn(columns: readonly Column[]): readonly Column[] {
+    return columns.flatMap((c) => {
+      const names = c.without && c.known?.();
+      return names ? names.filter((name) => !c.without!.includes(name)).map((name) => ({ name, expr: this.#columnOf(c.expr, name) })) : [c];
+    });
+  }
+
+  #columnOf(row: PlanExpr, name: string): PlanExpr {
+    const column = fieldOf(row, name);
+    this.#uses.set(column, name);
+    return column;
   }
 
   /** An expression of DISTINCT ON: a position, an alias, or one over the input. */

@@ -5,9 +5,9 @@ import { fieldOf, literal, thisExpr } from './plan-walk.ts';
 import type { PlanExpr, PlanOp } from './plan.ts';
 import type { LoweredSql } from './sql.ts';
 import { castTo } from './sql-casts.ts';
-import { commonNumber, numberIn } from './sql-numbers.ts';
+import { numberIn } from './sql-numbers.ts';
 import { recordOf } from './types-of.ts';
-import type { Type } from '../vectors/type.ts';
+import { type Type, commonNumber } from '../vectors/type.ts';
 import { nullValue } from '../vectors/value.ts';
 
 /** The operators of both sides. */

@@ -2,7 +2,7 @@
 import type { Analysis } from './analyze-context.ts';
 import type { NameNode, SqlStar, StarName } from './ast.ts';
 import { columnHint } from './hints.ts';
-import { fieldOf, pathExpr } from './plan-walk.ts';
+import { columnOf, pathExpr } from './plan-walk.ts';
 import type { PlanExpr } from './plan.ts';
 import { type SqlTable, knownColumns, meantOf } from './sql-names.ts';
 import type { LoweredTables, StarColumn } from './sql-tables.ts';
@@ -54,7 +54,7 @@ const isShared = (t: SqlTable, column: StarColumn, tables: readonly SqlTable[]):
   (t.merged.has(column.name) || tables.some((x) => x.merged.has(column.name))) && knownColumns(t)?.includes(column.name) === true;
 
 /** The value of a column of a star. */
-export const starValue = ({ name, without, value }: ChangedColumn, row: PlanExpr): PlanExpr => value ?? (without ? row : fieldOf(row, name));
+export const starValue = ({ name, without, value }: ChangedColumn, row: PlanExpr): PlanExpr => value ?? (without ? row : columnOf(row, name));
 
 /** The fields of a struct that is a column; undefined if there is none of that name, or it is not known to be a struct. */
 export const structColumns = (a: Analysis, name: string, { ops, tables }: LoweredTables, input: Type): readonly StarColumn[] | undefined => {

@@ -4,9 +4,9 @@ import { lowerExpr } from './analyze-exprs.ts';
 import { splitCondition } from './analyze-joins.ts';
 import { type Flow, lowerAlone, sourced } from './analyze-queries.ts';
 import { lowerFrom } from './analyze-sources.ts';
-import type { Expr, IdExpr, JoinUsing, SqlAlias, SqlJoin, SqlTableExpr } from './ast.ts';
+import type { Expr, IdExpr, JoinUsing, QueryNode, SqlAlias, SqlBody, SqlJoin, SqlTableExpr } from './ast.ts';
 import { columnHint } from './hints.ts';
-import { callOf, fieldOf, pathExpr } from './plan-walk.ts';
+import { callOf, columnOf, fieldOf, pathExpr } from './plan-walk.ts';
 import type { AbsentRow, FieldPath, PlanExpr, PlanOp } from './plan.ts';
 import { sqlCondition } from './sql-conditions.ts';
 import { lowerPivot } from './sql-pivot.ts';
@@ -32,15 +32,15 @@ const lowerWhole = (a: Analysis, e: SqlTableExpr, flow: Flow): LoweredTables => 
   switch (e.kind) {
     case 'sql-table': {
       if (e.ordinality) a.fault('WITH ORDINALITY clause is not yet supported', e);
-      const source = lowerFrom(a, e.source, flow);
+      const source = lowerFrom(a, e.source, flow, true);
       const ops = source.ops[0]?.kind === 'fromEach' ? source.ops : sourced(source.ops);
       // The columns that WITH names stay when the table gets another name here.
       const named = e.alias && source.alias?.columns ? aliased(a, ops, source.alias, source.name, flow.input).ops : ops;
-      return aliased(a, named, e.alias ?? source.alias, source.name, flow.input);
+      return ofValues(aliased(a, named, e.alias ?? source.alias, source.name, flow.input), source.body);
     }
     case 'sql-subquery-table':
       if (e.ordinality) a.fault('WITH ORDINALITY clause is not yet supported', e);
-      return aliased(a, lowerAlone(a, e.query, flow.scope, flow.outer).ops, e.alias, undefined, flow.input);
+      return ofValues(aliased(a, lowerAlone(a, e.query, flow.scope, flow.outer).ops, e.alias, undefined, flow.input), sqlBody(e.query));
     case 'sql-join': return lowerSqlJoin(a, e, flow);
     case 'sql-pivot': case 'sql-unpivot': return lowerPivot(a, e, flow);
   }
@@ -85,6 +85,10 @@ export const aliased = (a: Analysis, given: readonly PlanOp[], alias: SqlAlias |
   const record = a.recordOfColumns(all.map((name, i) => ({ name, value: fieldOf({ kind: 'this' }, present[i]!) })));
   return single([...ops, { kind: 'values', exprs: [record] }], { ...made, columns: all });
 };
+/** The table knows that its rows are those of VALUES. */
+const ofValues = (from: LoweredTables, body: SqlBody | undefined): LoweredTables =>
+  (body?.kind === 'sql-values' ? { ...from, tables: from.tables.map((t) => ({ ...t, ofValues: true })) } : from);
+const sqlBody = ({ ops: [op, ...others] }: QueryNode): SqlBody | undefined => (op?.kind === 'sql-op' && others.length === 0 ? op.query.body : undefined);
 /** A FROM of one table. */
 export const single = (ops: readonly PlanOp[], table: SqlTable): LoweredTables =>
   ({ ops, tables: [table], star: table.columns?.map((name) => ({ path: table.path, name })) ?? [{ path: table.path, name: '', without: [], ...(table.fields && { known: table.fields }) }] });
@@ -212,7 +216,7 @@ const usingColumn = (a: Analysis, field: IdExpr, tables: readonly SqlTable[], si
   const { name } = field;
   const shared = tables.find((t) => t.using && t.columns?.includes(name) && !t.merged.has(name));
   const owners = shared ? [shared] : tables.filter((t) => knownColumns(t)?.includes(name) !== false && !(t.merged.has(name) && knownColumns(t)));
-  if (owners.length === 1) return pathExpr([...owners[0]!.path, name]);
+  if (owners.length === 1) return columnOf(pathExpr(owners[0]!.path), name);
   a.fault(owners.length > 1 ? `ambiguous unqualified column "${name}"` : `column "${name}" in USING clause does not exist in ${side} table`, field, owners.length > 1 ? undefined : columnHint(name, tables.map(shownTable)));
   return undefined;
 };

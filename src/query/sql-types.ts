@@ -2,7 +2,7 @@
  * Types as SQL names them. Most are types of the data model under another name; those that the model lacks are kept as what a cast has to do:
  * a date is a time at midnight, a decimal a float64 rounded to so many digits, a uuid a string, a time of day the string that SQL writes for it (`12:30:00`).
  */
-import { type Type, arrayType, mapType, primitiveNamed, recordType, typeText, types } from '../vectors/type.ts';
+import { type Type, arrayType, mapType, namedType, primitiveNamed, recordType, typeText, types } from '../vectors/type.ts';
 import type { PrimitiveName } from './ast.ts';
 
 /** What a cast in SQL gives. */
@@ -54,9 +54,13 @@ const namedDecimal = /^deciaml_(\d+)_(\d+)$/;
 export const sqlTypeOfName = (name: string): SqlType | undefined => {
   if (/^arrow_date(32|64)$/.test(name)) return { kind: 'date' };
   if (/^arrow_time(32|64)_/.test(name)) return { kind: 'clock', digits: 9 };
+  if (name === 'arrow_fixed_size_binary_16') return { kind: 'uuid' };
+  if (name === 'arrow_fixed_size_binary_12') return { kind: 'plain', type: types.duration };
   const [, scale, precision] = namedDecimal.exec(name) ?? [];
   return precision === undefined ? undefined : { kind: 'decimal', precision: Number(precision), scale: Number(scale) };
 };
+/** The type of decimals with so many places, by which columns that hold them are known before a query runs. */
+export const decimalType = (scale: number, precision = decimalPrecisionMax): Type => namedType(`deciaml_${scale}_${precision}`, types.float64);
 /** Most digits of a decimal that a name may ask for; `digitsExact` of them are kept. */
 export const decimalPrecisionMax = 38;
 

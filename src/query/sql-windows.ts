@@ -18,6 +18,7 @@ import { isOpen } from './types-check.ts';
 import { collated } from './sql-collation.ts';
 import { Scope } from './scope.ts';
 import { sqlCondition } from './sql-conditions.ts';
+import { ofUnits } from './sql-decimals.ts';
 
 /** A window function where none may stand gives a fault, else what stands for its result. */
 export const lowerWindow = (a: Analysis, e: WindowExpr, { sql }: ExprContext): PlanExpr => {
@@ -46,6 +47,7 @@ interface WindowSource {
   readonly lower: (e: Expr) => PlanExpr;
   /** The type of the rows behind FROM. */
   readonly rowType: () => Type;
+  readonly typeOf: (e: PlanExpr) => Type;
 }
 
 /** `offsets` are those of the frame that differ from row to row: the `argument` of an edge is an index into them until the window is that of a call. */
@@ -128,14 +130,16 @@ export class SqlWindows {
   #collect(e: WindowExpr): PlanExpr {
     const name = nameOf(e);
     const window = this.#window(e.over), { frame, offsets } = window;
-    const call = this.#call(e, name);
-    if (!call) return literal(missing);
+    const given = this.#call(e, name);
+    if (!given) return literal(missing);
+    const [argument, ...others] = given.arguments, units = ofUnits({ ...given, ...(argument && { argument }) }, this.#source.typeOf);
+    const call = units ? { ...given, arguments: [units.argument, ...others] } : given;
     const whole: WindowFrame = { unit: 'range', start: { kind: 'unbounded' }, end: { kind: 'current' }, exclude: 'none' };
     const shifted = frame && { ...frame, start: behind(frame.start, call.arguments.length), end: behind(frame.end, call.arguments.length) };
     const target = this.#add(window, { ...call, arguments: [...call.arguments, ...offsets], frame: shifted ?? whole });
     const result = fieldOf(thisExpr, `\u0000window ${target}`);
     this.#results.set(result, { name, target });
-    return result;
+    return units ? units.settle(result) : result;
   }
 
   /** The field that the call's result is in; equal calls share one. */

@@ -6,7 +6,7 @@ type Foreign = Readonly<Record<string, string>>;
 /** Functions of SQL dialects and pipe languages that have another name or form here. */
 export const foreignFunctions: Foreign = {
   average: 'avg(v)', countd: 'dcount(v)', count_distinct: 'count(distinct v)', group_array: 'collect(v)',
-  to_upper: 'upper(s)', to_lower: 'lower(s)', size: 'len(v)',
+  nextval: 'ksuid()', newid: 'ksuid()', to_upper: 'upper(s)', to_lower: 'lower(s)', size: 'len(v)',
   mid: 'substr(s, start, length)', locate: 'strpos(s, sub)', index_of: 'strpos(s, sub)', strip: 'trim(s)',
   regexp_match: 'regexp(re, s)', regexp_like: 'regexp_matches(s, re)', isnull: 'v is null', nvl: 'ifnull(a, b)', iif: 'if(test, a, b)',
   to_char: 'strftime(format, t)', date_format: 'strftime(format, t)', format_time: 'strftime(format, t)', to_date: 'v::time', datepart: 'date_part(part, t)', getdate: 'now()',

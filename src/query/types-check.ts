@@ -7,7 +7,7 @@
  * - A user function is checked where it is called first, with arguments of unknown types, and anew for each call; within functions once for each combination
  *   of argument types. A recursive call of the same types is unknown.
  */
-import { type Type, arrayType, isFloat, isInteger, mapType, recordType, setType, typeText, types } from '../vectors/type.ts';
+import { type Type, arrayType, isFloat, isInteger, mapType, recordType, setType, unionType, typeText, types } from '../vectors/type.ts';
 import { distinctNames } from '../vectors/field-names.ts';
 import type { Span } from './ast.ts';
 import { fieldHint } from './hints.ts';
@@ -15,7 +15,7 @@ import type { CompileEnvironment, Correlated, Pipeline, PlanExpr, PlanFunction, 
 import { someExpr } from './plan-walk.ts';
 import { RecordDraft } from './types-draft.ts';
 import { alternatives, bare, either, fieldType, fuseAll, hasUnknown, recordOf, unknownType } from './types-of.ts';
-import { modelType } from './sql-types.ts';
+import { type SqlType, decimalType, modelType } from './sql-types.ts';
 import { pipelineType } from './types-ops.ts';
 
 /** Is told of a fault; `place` is undefined where the expression stands nowhere in the text. */
@@ -37,6 +37,9 @@ interface Places {
   /** What to write instead of a field that is not there. */
   readonly hint: WeakMap<object, string>;
 }
+
+/** The type of what a cast of SQL gives: decimals are told by a name. */
+const castType = (t: SqlType): Type => (t.kind === 'decimal' ? unionType([decimalType(t.scale, t.precision), types.null]) : either(modelType(t), types.null));
 
 /** How deep calls of user functions are followed. */
 const callDepthMax = 24;
@@ -147,7 +150,7 @@ export class TypeChecker {
   private typeOf(e: PlanExpr, self: Type): Type {
     switch (e.kind) {
       // An error stands for what the analysis could not make.
-      case 'literal': return e.value.type.kind === 'error' ? unknownType : e.value.type;
+      case 'literal': return e.value.type.kind === 'error' ? unknownType : this.#knowsCasts && e.scale !== undefined ? decimalType(e.scale) : e.value.type;
       case 'this': return self;
       case 'field': return this.field(e, self);
       case 'index': return this.index(e, self);
@@ -176,7 +179,7 @@ export class TypeChecker {
       }
       case 'mapElements': return this.mapElements(e, self);
       case 'cast': return this.cast(e, self);
-      case 'sqlCast': this.expr(e.operand, self); return this.#knowsCasts ? either(modelType(e.type), types.null) : unknownType;
+      case 'sqlCast': this.expr(e.operand, self); return this.#knowsCasts ? castType(e.type) : unknownType;
       case 'castNamed': this.expr(e.operand, self); return unknownType;
       case 'record': return this.record(e, self);
       case 'array': return arrayType(this.elements(e.elements, self));
@@ -302,6 +305,7 @@ export class TypeChecker {
 
   private arithmetic(e: PlanExpr & { readonly kind: 'arithmetic' }, self: Type): Type {
     const [left, right] = this.both(e, self);
+    if (this.#knowsCasts && e.scale !== undefined && e.scale > 0) return unionType([decimalType(e.scale), types.null]);
     if (left === unknownType || right === unknownType) return unknownType;
     if (e.operator !== '+') {
       this.numeric(e.left, left);

@@ -7,6 +7,7 @@
  * - The type of a stream is the fusion of the types of its values (model.md section 8), so it says what may come, never what must.
  */
 import { fuseTypes } from '../vectors/fuse.ts';
+import { decimalType, sqlTypeOfName } from './sql-types.ts';
 import { type RecordField, type RecordType, type Type, arrayType, mapType, namedType, recordType, setType, types, underType, unionType } from '../vectors/type.ts';
 
 /** Could be anything. */
@@ -53,13 +54,32 @@ export const alternatives = (t: Type): readonly Type[] => {
 /** Fusion of two types; the unknown swallows what it cannot be told apart from. */
 export const fuseKnown = (a: Type, b: Type): Type => {
   if (a === b) return a;
-  if (!hasUnknown(a) && !hasUnknown(b)) return fuseTypes(a, b);
+  const decimals = fuseDecimals(a, b);
+  if (decimals) return decimals;
+  if (!hasUnknown(a) && !hasUnknown(b) && !hasDecimal(a) && !hasDecimal(b)) return fuseTypes(a, b);
   const x = bare(a), y = bare(b);
   if (x.kind === 'record' && y.kind === 'record') return fuseRecords(x, y);
   if (x.kind === 'array' && y.kind === 'array') return arrayType(fuseKnown(x.element, y.element));
   if (x.kind === 'set' && y.kind === 'set') return setType(fuseKnown(x.element, y.element));
   if (x.kind === 'map' && y.kind === 'map') return mapType(fuseKnown(x.key, y.key), fuseKnown(x.value, y.value));
-  return unknownType;
+  return hasUnknown(a) || hasUnknown(b) ? unknownType : fuseTypes(a, b);
+};
+const decimalInside = new WeakMap<Type, boolean>();
+const hasDecimal = (t: Type): boolean => {
+  let found = decimalInside.get(t);
+  if (found === undefined) decimalInside.set(t, (found = scaleOfType(t) !== undefined || componentsOf(t).some(hasDecimal)));
+  return found;
+};
+const scaleOfType = (t: Type): number | undefined => {
+  const known = t.kind === 'named' ? sqlTypeOfName(t.name) : undefined;
+  return known?.kind === 'decimal' ? known.scale : undefined;
+};
+/** Decimals, of which some may be null, have the places of the one that has most; undefined for all else. */
+const fuseDecimals = (a: Type, b: Type): Type | undefined => {
+  const members = [a, b].flatMap((t) => (t.kind === 'union' ? t.members : [t])), given = members.filter((m) => m !== types.null), scales = given.map(scaleOfType);
+  if (given.length === 0 || scales.includes(undefined)) return undefined;
+  const type = decimalType(Math.max(...scales.map((s) => s ?? 0)));
+  return given.length < members.length ? unionType([type, types.null]) : type;
 };
 const fuseRecords = (x: RecordType, y: RecordType): RecordType => {
   const fields: RecordField[] = x.fields.map((f) => {

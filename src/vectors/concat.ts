@@ -2,6 +2,7 @@
 import { shapeKey } from './builder.ts';
 import { charge, checkStop } from './stop.ts';
 import { type Type, types } from './type.ts';
+import { onlyMember, unionOfOne } from './unions.ts';
 import {
   type Vector, type FlatVector, type Field, type NumberArray, type NumberVector, type BytesVector, type RecordVector, type ListVector, type MapVector, type UnionVector,
   type DynamicVector, type BoolVector, type TypeVector, type EnumVector, type ErrorVector, type NamedVector, chargeColumns, compacted, compactedParts, dynamic, flatten, itemsOf, noRows, take,
@@ -210,6 +211,8 @@ const concatRecords = (first: RecordVector, vectors: readonly RecordVector[], le
   };
 };
 const concatUnions = (first: UnionVector, given: readonly UnionVector[], length: number): UnionVector => {
+  const members = given.map(onlyMember), tag = first.members.indexOf(members[0]!);
+  if (tag >= 0 && members.every((m, k) => m !== undefined && m === given[k]!.members[tag])) return unionOfOne(first.type, tag, concat(members as Vector[]), first.members.map((m) => (m.length === 0 ? m : take(m, new Uint32Array(0)))));
   const vectors = given.map((v): UnionVector => {
     const { slots, parts } = compacted(v, v.members);
     return { ...v, slots, members: parts };

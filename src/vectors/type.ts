@@ -293,3 +293,13 @@ export const bitsOf = (t: Type): number => {
   const digits = /\d+$/.exec(name);
   return digits ? Number(digits[0]) : 64;
 };
+/** The type that holds the numbers of both: of whole numbers an integer, of any others a float64. */
+export const commonNumber = (x: PrimitiveType, y: PrimitiveType): PrimitiveType => {
+  if (x === y) return x;
+  if (isFloat(x) || isFloat(y)) return types.float64;
+  const wide = [x, y].toSorted((a, b) => bitsOf(b) - bitsOf(a))[0]!;
+  if (isUnsigned(x) === isUnsigned(y)) return wide;
+  const unsigned = bitsOf(isUnsigned(x) ? x : y), signed = bitsOf(isUnsigned(x) ? y : x);
+  if (signed > unsigned) return wide;
+  return unsigned === 8 ? types.int16 : unsigned === 16 ? types.int32 : types.int64;
+};

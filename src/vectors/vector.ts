@@ -17,6 +17,7 @@ import {
   types, recordType, errorType, namedType,
 } from './type.ts';
 import { fewTimes, timesPicked } from './time-texts.ts';
+import { onlyMember, unionOfOne } from './unions.ts';
 import { type Data, type Value, integer } from './value.ts';
 
 /** The values of a number vector; see above which array is for which. */
@@ -285,6 +286,8 @@ export const slice = (v: Vector, start: number, end: number): Vector => {
       chargeColumns(v.fields.length);
       return { form: 'record', length, fields: v.fields.map((f) => ({ ...f, values: slice(f.values, start, end), ...(f.present && { present: f.present.subarray(start, end) }) })) };
     case 'union': {
+      const member = onlyMember(v);
+      if (member) return unionLike(v, member, slice(member, start, end));
       const tags = v.tags.subarray(start, end), { slots, parts } = compacted({ length, tags, slots: v.slots.subarray(start, end) }, v.members);
       return { ...v, length, tags, slots, members: parts };
     }
@@ -294,6 +297,10 @@ export const slice = (v: Vector, start: number, end: number): Vector => {
     case 'selected': return { ...v, length, index: v.index.subarray(start, end) };
   }
 };
+
+/** A union of other rows of its only member. */
+const unionLike = (v: UnionVector, member: Vector, rows: Vector): UnionVector =>
+  unionOfOne(v.type, v.members.indexOf(member), rows, v.members.map((m) => (m.length === 0 || m === member ? m : take(m, noCodes))));
 
 /** A slice holds the rows that it shows, of the parts that it has rows of: lest each slice brings the whole along. */
 const sliceDynamic = (v: DynamicVector, tags: Uint32Array, slots: Uint32Array): DynamicVector => {
@@ -360,7 +367,11 @@ export const gather = (v: Vector, index: Uint32Array): FlatVector => {
       const { offsets, items } = gatherRuns(v.offsets, index);
       return { ...v, length, offsets, keys: take(v.keys, items), values: take(v.values, items) };
     }
-    case 'union': case 'dynamic': return { ...v, length, tags: lookUp(v.tags, index), slots: lookUp(v.slots, index) };
+    case 'union': {
+      const member = onlyMember(v);
+      return member ? unionLike(v, member, gather(member, index)) : { ...v, length, tags: lookUp(v.tags, index), slots: lookUp(v.slots, index) };
+    }
+    case 'dynamic': return { ...v, length, tags: lookUp(v.tags, index), slots: lookUp(v.slots, index) };
     case 'error': case 'named': return { ...v, length, inner: take(v.inner, index) };
     case 'constant': return gather(v.inner, new Uint32Array(length));
     case 'dictionary': return gather(v.values, lookUp(v.codes, index));

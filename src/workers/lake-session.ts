@@ -151,10 +151,10 @@ export class LakeSession {
   }
 
   private async named(request: Extract<SourceRequest, { kind: 'name' }>): Promise<ResolvedSource> {
-    const { name, commit, meta } = request;
+    const { name, commit, meta, anyCase } = request;
     if (name === '') throw new Error('no pool name given');
     if (/^https?:\/\//i.test(name)) return this.url({ kind: 'url', url: name });
-    const pool = this.poolNamed(name), file = pool instanceof LakeError ? await this.file(request, pool) : undefined;
+    const pool = this.poolNamed(name, anyCase), file = pool instanceof LakeError ? await this.file(request, pool) : undefined;
     if (file) return file;
     if (pool instanceof LakeError) throw pool;
     if (request.format !== undefined) throw new SourceFault('unknown argument "format"');
@@ -166,10 +166,13 @@ export class LakeSession {
     return this.pool(name, pool.config.id, commit ?? 'main');
   }
 
-  private poolNamed(name: string): ReturnType<LakeServices['pool']> | LakeError {
+  /** `anyCase`: where none has the very name, the only one whose name differs from it in letter case alone. */
+  private poolNamed(name: string, anyCase = false): ReturnType<LakeServices['pool']> | LakeError {
     try {
       return this.lake.pool(name);
     } catch (error) {
+      const lower = name.toLowerCase(), [meant, ...others] = anyCase ? this.lake.pools().filter((p) => p.name.toLowerCase() === lower) : [];
+      if (meant && others.length === 0) return this.poolNamed(meant.name);
       if (error instanceof LakeError && error.code === 'pool-not-found') return error;
       throw error;
     }

@@ -90,6 +90,8 @@ export interface WorkerTools {
   readonly batchRows: number;
   readonly queryMemoryBytesMax: number;
   readonly recursion: NonNullable<ExecutionContext['recursion']>;
+  /** From where indexes count in texts that do not say it. */
+  readonly indexBase?: 0 | 1;
   readonly thread: { readonly index: number; readonly of: number };
   readonly shareSizes: ShareSizes;
   readonly outputShares: ShareSizes;
@@ -142,7 +144,7 @@ const scan = ({ task, tools, spill, progress }: ScanTools, source: ResolvedSourc
   switch (source.kind) {
     case 'pool': {
       const pool = poolSource(task, source.handle, { keys: source.sortKeys ?? [['ts']], order: source.order ?? 'asc' }, tools);
-      return scanObjects(pool, { ...request, batchRows: tools.batchRows, read: readsInto(progress) });
+      return scanObjects(pool, { ...request, batchRows: tools.batchRows, read: readsInto(progress, request.counts) });
     }
     case 'poolMeta': case 'lakeMeta': return metaRows(task, source, tools.batchRows);
     case 'url': return urlRows(source, tools, spill, request.signal);

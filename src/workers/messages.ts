@@ -26,12 +26,12 @@ export type TaskRequest =
   | {
       readonly kind: 'query'; readonly text: string; readonly format: FormatName; readonly control: boolean;
       readonly channelIds?: boolean; readonly coding?: AnswerCoding;
-      readonly head?: { readonly pool?: string; readonly branch?: string };
+      readonly head?: { readonly pool?: string; readonly branch?: string }; readonly indexBase?: 0 | 1;
     }
   /** The snapshot is handle 0 of the task's session. */
   | { readonly kind: 'delete'; readonly where: string; readonly pool: PoolLayout }
   | { readonly kind: 'compact'; readonly objects: readonly ObjectMeta[]; readonly pool: PoolLayout }
-  | { readonly kind: 'compile'; readonly text: string }
+  | { readonly kind: 'compile'; readonly text: string; readonly indexBase?: 0 | 1 }
   /** Helps a task of another thread: what is to be done comes and goes over the port, until it closes. */
   | { readonly kind: 'part'; readonly of: PartOf; readonly port: MessagePort };
 

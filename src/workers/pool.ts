@@ -75,13 +75,13 @@ class Workers implements WorkerPool {
   constructor(options: WorkerPoolOptions, lake: LakeServices) {
     this.options = { ...defaults, ...defined(options) };
     this.lake = lake;
-    const { lakeDirectory, loadMemoryBytesMax, queryMemoryBytesMax, windowBytesMax, expandedBytesMax, formatLimits, recursion, from, shareSizes, outputShares, residentBytesMax, warmUpMs } = this.options;
+    const { lakeDirectory, loadMemoryBytesMax, queryMemoryBytesMax, windowBytesMax, expandedBytesMax, formatLimits, recursion, from, shareSizes, outputShares, residentBytesMax, warmUpMs, indexBase } = this.options;
     const spillDirectory = this.options.spillDirectory ?? join(lakeDirectory, 'spill');
     clearSpill(spillDirectory);
     this.threadCount = this.options.threads ?? availableParallelism();
     this.cacheCounters = new CacheCounters(this.threadCount);
     const cacheBytesMax = Math.floor(this.options.cacheBytesMax / this.threadCount), cacheCounts = this.cacheCounters.memory;
-    this.settings = { cacheBytesMax, cacheCounts, claim: claimMemory(), lakeDirectory, spillDirectory, loadMemoryBytesMax, queryMemoryBytesMax, windowBytesMax, batchRows, expandedBytesMax, formatLimits, recursion, from, shareSizes, outputShares, residentBytesMax, warmUpMs };
+    this.settings = { cacheBytesMax, cacheCounts, claim: claimMemory(), lakeDirectory, spillDirectory, loadMemoryBytesMax, queryMemoryBytesMax, windowBytesMax, batchRows, expandedBytesMax, formatLimits, recursion, from, shareSizes, outputShares, residentBytesMax, warmUpMs, ...(indexBase !== undefined && { indexBase }) };
     this.objects = openObjects(lakeDirectory);
     this.smallTools = { objects: this.objects, readLimits: { ...formatLimits, expandedBytesMax } };
     for (let i = 0; i < this.threadCount; i++) this.addThread(i);
@@ -155,7 +155,7 @@ class Workers implements WorkerPool {
     }
   }
 
-  async query({ id, text, format, control, channelIds, coding, head, lake, client, watch, signal }: QueryRequest, lentTo?: LentTo): Promise<QueryReply> {
+  async query({ id, text, format, control, channelIds, coding, head, indexBase, lake, client, watch, signal }: QueryRequest, lentTo?: LentTo): Promise<QueryReply> {
     const stream = new QueryStream(), session = new LakeSession(lake ?? lentTo?.lake ?? this.lake, this.options.from), trail = new QueryTrail(() => this.queryActor(id, (lentTo ?? this.options).inspect), this.untold);
     let task: RunningTask | undefined;
     const events: TaskEvents = {
@@ -186,7 +186,7 @@ class Workers implements WorkerPool {
     };
     try {
       const request: TaskRequest = {
-        kind: 'query', text, format, control, ...(channelIds && { channelIds }), ...(coding && { coding }), ...(head && { head }),
+        kind: 'query', text, format, control, ...(channelIds && { channelIds }), ...(coding && { coding }), ...(head && { head }), ...(indexBase !== undefined && { indexBase }),
       };
       const foreseen = await session.foresee(text, head), started = this.start(request, session, events, { client, foreseen });
       task = started;
@@ -232,7 +232,7 @@ class Workers implements WorkerPool {
     return this.outcome<RewriteOutcome>({ kind: 'compact', objects, pool: layoutOf(pool) }, new LakeSession(this.lake, this.options.from), {});
   }
 
-  compile(text: string, lake = this.lake): Promise<CompileReply> { return this.outcome<CompileReply>({ kind: 'compile', text }, new LakeSession(lake, this.options.from), {}); }
+  compile(text: string, lake = this.lake, indexBase?: 0 | 1): Promise<CompileReply> { return this.outcome<CompileReply>({ kind: 'compile', text, ...(indexBase !== undefined && { indexBase }) }, new LakeSession(lake, this.options.from), {}); }
 
   status(): WorkerPoolStatus {
     return { threads: this.threads_.size, queriesRunning: this.running.queries, loadsRunning: this.running.loads, replaced: this.replaced, parts: this.partsStarted, columns: this.cacheCounters.totals() };

@@ -62,6 +62,8 @@ export interface QueryRequest {
   readonly coding?: AnswerCoding;
   /** What a text without a source reads (`head` of the request body); branch default `main`. An empty text with `head` is all its data. The branch is also that of pools which the text names without one: of `pool`, or of all where there is no `pool`. */
   readonly head?: { readonly pool?: string; readonly branch?: string };
+  /** From where indexes count; default: as in `WorkerPoolOptions`. */
+  readonly indexBase?: 0 | 1;
   /** The lake as the one who asks sees it; default: all of it. */
   readonly lake?: LakeServices;
   /** Who takes the answer; without it the query keeps its place, however slowly that goes. */
@@ -138,7 +140,7 @@ export interface WorkerPool {
   /** Puts the rows of small objects together, in the pool's order, for no commit. */
   packObjects(objects: readonly ObjectMeta[], pool: PoolConfig): Promise<{ readonly adds: readonly ObjectMeta[] }>;
   /** `lake`: as the one who asks sees it; default: all of it. */
-  compile(text: string, lake?: LakeServices): Promise<CompileReply>;
+  compile(text: string, lake?: LakeServices, indexBase?: 0 | 1): Promise<CompileReply>;
   status(): WorkerPoolStatus;
   /** Each thread of the moment; the totals of one that was replaced begin anew. */
   threads(): readonly ThreadFigures[];
@@ -169,6 +171,8 @@ export interface WorkerPoolOptions {
   readonly formatLimits?: FormatLimits;
   /** How far WITH RECURSIVE may go; default: a million rounds, a hundred million rows. */
   readonly recursion?: NonNullable<ExecutionContext['recursion']>;
+  /** From where indexes count in texts that do not say it; default: from 0 in pipes, from 1 in SELECT. */
+  readonly indexBase?: 0 | 1;
   /** Where spill files go; default: `<lake>/spill`. */
   readonly spillDirectory?: string;
   /** How long the status of an ended query can be asked for; default 10 s. */

@@ -10,7 +10,7 @@ import type { MessagePort } from 'node:worker_threads';
 import { LakeError } from '../errors.ts';
 import { pack, unpack } from '../exec/carry.ts';
 import type { Division, PartAnswer, PartPlan, PartWorker, ShareScan } from '../exec/parts.ts';
-import type { ExecutionHost, Progress, ScanRequest } from '../exec/source.ts';
+import type { ExecutionHost, Progress, ScanCounts, ScanRequest } from '../exec/source.ts';
 import type { Scan } from '../query/plan.ts';
 import type { Vector } from '../vectors/vector.ts';
 import type { ScanSource } from '../lake/scan.types.ts';
@@ -36,24 +36,26 @@ export type ToHelper = { readonly type: 'start'; readonly start: PartStart } | {
 export type FromHelper = { readonly thread: number } | { readonly share: number; readonly answer: unknown; readonly progress: Progress } | { readonly share: number; readonly error: WireError };
 
 /** How scans of pools are divided. */
-export const divider = (task: Task, tools: WorkerTools, progress: Progress): NonNullable<ExecutionHost['divide']> => async (plan) => {
-  const rows = await sharedRows(plan, { task, tools, progress, sizes: tools.shareSizes });
+export const divider = (task: Task, tools: WorkerTools, progress: Progress): NonNullable<ExecutionHost['divide']> => async (plan, counts) => {
+  const rows = await sharedRows(plan, { task, tools, progress, sizes: tools.shareSizes, ...(counts && { counts }) });
   return rows && new SharedScan({ ...rows, task, tools, progress, plan });
 };
 
 /** The shares of the scan that a part begins with; undefined if it is better done by one thread. */
-export const sharedRows = async (plan: PartPlan, { task, tools, progress, sizes }: { readonly task: Task; readonly tools: WorkerTools; readonly progress: Progress; readonly sizes: ShareSizes }): Promise<Pick<SharedScanOptions, 'source' | 'shares'> | undefined> => {
+interface SharedRowsOptions { readonly task: Task; readonly tools: WorkerTools; readonly progress: Progress; readonly sizes: ShareSizes; readonly counts?: ScanCounts }
+export const sharedRows = async (plan: PartPlan, { task, tools, progress, sizes, counts }: SharedRowsOptions): Promise<Pick<SharedScanOptions, 'source' | 'shares'> | undefined> => {
   const scan = plan.ops[0] as Scan, resolved = scan.sources[0]!, { thread } = tools;
   if (thread.of < 2 || resolved.kind !== 'pool') return undefined;
-  const source = poolSource(task, resolved.handle, { keys: resolved.sortKeys ?? [['ts']], order: resolved.order ?? 'asc' }, tools), read = readsInto(progress);
+  const source = poolSource(task, resolved.handle, { keys: resolved.sortKeys ?? [['ts']], order: resolved.order ?? 'asc' }, tools), read = readsInto(progress, counts);
   const { columns, pruner, filter, ordered } = scan;
-  const options = { ordered, signal: task.signal, read, ...(columns && { columns }), ...(pruner && { pruner }), ...(filter && { filter: { keep: () => undefined } }) };
+  const options = { ordered, signal: task.signal, read, ...(columns && { columns }), ...(pruner && { pruner }), ...(filter && { filter: { keep: () => undefined } }), ...(counts && { counts }) };
   const shares = await sharesOf(source, options, { threads: thread.of, sizes });
   return shares && { source, shares };
 };
 
 /** Counts bytes; rows are counted by the engine's scan operator. */
-export const readsInto = (progress: Progress) => (bytes: number): void => {
+export const readsInto = (progress: Progress, counts?: ScanCounts) => (bytes: number): void => {
+  counts?.read(bytes);
   progress.bytesRead += bytes;
   progress.bytesMatched += bytes;
   collectRead(bytes);
@@ -135,7 +137,7 @@ class SharedScan implements Division {
 
   private scan(share: number, { signal, ...request }: ScanRequest): AsyncIterable<Vector> {
     const { source, shares, progress, tools } = this.options;
-    return scanShare(source, shares[share]!, { ...request, signal, batchRows: tools.batchRows, read: readsInto(progress) });
+    return scanShare(source, shares[share]!, { ...request, signal, batchRows: tools.batchRows, read: readsInto(progress, request.counts) });
   }
 
   private async askForHelp(): Promise<void> {

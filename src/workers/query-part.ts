@@ -86,7 +86,7 @@ class QueryPart {
 
   private async answer(share: number, work: PartWorker): Promise<void> {
     const { progress, tools, start } = this, before = { ...progress };
-    const answer = await work((request) => scanShare(partSource(tools, start), start.shares[share]!, { ...request, batchRows: tools.batchRows, read: readsInto(progress) }));
+    const answer = await work((request) => scanShare(partSource(tools, start), start.shares[share]!, { ...request, batchRows: tools.batchRows, read: readsInto(progress, request.counts) }));
     const { content, buffers } = pack(answer);
     this.port.postMessage({ share, answer: content, progress: progressSince(before, progress) } satisfies FromHelper, [...buffers]);
   }

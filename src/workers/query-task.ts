@@ -26,7 +26,7 @@ import { type Value, intValue, recordValue, stringValue } from '../vectors/value
 import { type WorkerTools, executionHost } from './lake-source.ts';
 import type { TaskRequest } from './messages.ts';
 import { rowTypeByPools } from './empty-answer.ts';
-import { type Head, atHead } from './foresight.ts';
+import { atHead } from './foresight.ts';
 import { divideOutput } from './output-division.ts';
 import { poolContent } from './pool-content.ts';
 import type { QueryStats } from './pool.types.ts';
@@ -35,6 +35,7 @@ import { type Task, smallChunkBytes } from './task.ts';
 import type { TaskCounter } from './task-counts.ts';
 
 type QueryTask = Extract<TaskRequest, { kind: 'query' }>;
+type CompileTask = Extract<TaskRequest, { kind: 'compile' }>;
 
 /** Bytes that are gathered into one chunk once the first is out: each message wakes the main thread. */
 const chunkBytes = 512 << 10;
@@ -52,7 +53,7 @@ export class ToldError extends Error {
 }
 
 /** Where names of a query lead: pools, through the main thread. */
-export const lakeEnvironment = (task: Task, tools: WorkerTools, head?: Head): CompileEnvironment => {
+export const lakeEnvironment = (task: Task, tools: WorkerTools, { head, indexBase = tools.indexBase }: Pick<QueryTask, 'head' | 'indexBase'> = {}): CompileEnvironment => {
   const named = (source: SourceRequest): SourceRequest => (source.kind === 'name' && !source.forLoad ? atHead(source, head) : source);
   return {
     mode: 'lake', ...(tools.from.files.length > 0 && { filesToo: true }), functions: functionCatalog, aggregates: aggregateCatalog, windows: windowCatalog,
@@ -65,13 +66,13 @@ export const lakeEnvironment = (task: Task, tools: WorkerTools, head?: Head): Co
     },
     resolve: (source) => task.call({ kind: 'resolve', source: named(source) }),
     content: poolContent(task, tools),
-    ...(head?.pool !== undefined && { defaultSource: { kind: 'name', name: head.pool } as const }),
+    ...(indexBase !== undefined && { indexBase }), ...(head?.pool !== undefined && { defaultSource: { kind: 'name', name: head.pool } as const }),
   };
 };
 
 /** Tree and plan of a query text, as data. */
-export const runCompile = async (task: Task, text: string, tools: WorkerTools): Promise<{ readonly ast: unknown; readonly plan: unknown }> =>
-  ({ ast: parse(text), plan: await compile(text, lakeEnvironment(task, tools)) });
+export const runCompile = async (task: Task, request: CompileTask, tools: WorkerTools): Promise<{ readonly ast: unknown; readonly plan: unknown }> =>
+  ({ ast: parse(request.text), plan: await compile(request.text, lakeEnvironment(task, tools, request)) });
 
 /** Runs a query; its bytes are sent as they come. */
 export const runQuery = async (task: Task, request: QueryTask, tools: WorkerTools, spill: TaskSpill): Promise<QueryStats> => {
@@ -81,7 +82,7 @@ export const runQuery = async (task: Task, request: QueryTask, tools: WorkerTool
   const encoder = coding && await createEncoder(coding);
   const output = new Output({ task, writer, progress, encoder, control: request.control && writer.control !== undefined });
   try {
-    const environment = lakeEnvironment(task, tools, request.head), plan = await compile(request.text, environment, { rowType: formatTable[format].hasTypeAlone === true });
+    const environment = lakeEnvironment(task, tools, request), plan = await compile(request.text, environment, { rowType: formatTable[format].hasTypeAlone === true });
     task.step('compiled', plan.warnings);
     for (const text of plan.warnings ?? []) await output.warn(text);
     const debugged: Vector[] = [];
@@ -90,7 +91,7 @@ export const runQuery = async (task: Task, request: QueryTask, tools: WorkerTool
     };
     const host = executionHost(task, tools, spill, progress, (batch) => { debugged.push(batch); });
     const context = { host, signal: task.signal, batchRows: tools.batchRows, memoryBytesMax: tools.queryMemoryBytesMax, recursion: tools.recursion, names: new Map() };
-    const parts = request.control ? undefined : await divideOutput(plan, { format, task, tools, context, sizes: tools.outputShares });
+    const parts = request.control || plan.analyze ? undefined : await divideOutput(plan, { format, task, tools, context, sizes: tools.outputShares });
     if (parts) await output.parts(parts, joinParts(format === 'json'));
     else {
       for await (const { channel, batch } of execute(plan, context)) {
@@ -102,7 +103,7 @@ export const runQuery = async (task: Task, request: QueryTask, tools: WorkerTool
     }
     const isTold = plan.rowType !== undefined || !formatTable[format].hasTypeAlone || progress.recordsSent > 0;
     const rowType = isTold ? plan.rowType : await rowTypeByPools(request.text, environment, task, tools);
-    return await output.end(channelsOf(plan.pipeline).map(({ name }) => name), rowType);
+    return await output.end(channelsOf(plan).map(({ name }) => name), rowType);
   } catch (error) {
     if (!await output.fail(error)) throw error;
     throw new ToldError(error, output.stats());

@@ -140,7 +140,7 @@ class FileRun implements SpillRun {
     this.closed = closed;
   }
 
-  append = (batch: Vector): Promise<void> => {
+  append = (batch: Vector): Promise<number> => {
     const offset = this.at, chunks: Uint8Array[] = [];
     const writer = new ObjectWriter((chunk) => { chunks.push(chunk); }, { rowsExpected: 0 });
     for (let start = 0; start < batch.length; start += blockRowsMax) writer.block(slice(batch, start, Math.min(batch.length, start + blockRowsMax)), noKeys);
@@ -149,7 +149,7 @@ class FileRun implements SpillRun {
     this.at += (size + 7) & ~7;
     this.frames.push({ offset, size });
     collectWorthwhile();
-    return Promise.resolve();
+    return Promise.resolve(size);
   };
 
   read = async function* read(this: FileRun): AsyncGenerator<Vector> {

@@ -19,6 +19,7 @@ export interface WorkerSettings {
   readonly expandedBytesMax: number;
   readonly formatLimits: FormatLimits;
   readonly recursion: NonNullable<ExecutionContext['recursion']>;
+  readonly indexBase?: 0 | 1;
   readonly from: FromPolicy;
   /** Numbers of tasks that were given up, by their place (`stopPlace`). */
   readonly stops: SharedArrayBuffer;

@@ -13,7 +13,8 @@ import { type Random, randomOf } from '../support/random.ts';
 import type { PartRun } from './part.ts';
 
 const part = (path: string): Promise<unknown> => import(pathToFileURL(join(dirname(program), path)).href);
-const { openTables, tablesFolder, markClosed } = await part('lake/recovery.js') as typeof import('../../src/lake/recovery.ts');
+const { openTables, markClosed } = await part('lake/recovery.js') as typeof import('../../src/lake/recovery.ts');
+const { tablesFolder } = await part('lake/replay.js') as typeof import('../../src/lake/replay.ts');
 const { readLog, segmentPath } = await part('lake/log/reader.js') as typeof import('../../src/lake/log/reader.ts');
 const { Checkpoints } = await part('lake/checkpoints.js') as typeof import('../../src/lake/checkpoints.ts');
 

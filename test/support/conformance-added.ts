@@ -49,6 +49,20 @@ export const addedCases: Readonly<Record<string, AddedCase>> = {
     feature: 'NaN is the greatest number in min', rows: [{ k: 'x', s: -128 }, { k: 'y', s: 255 }],
     statement: "select k as k, min(a)::int as s from (values ('y', 'NaN'::double), ('x', -128), ('y', 255), ('z', 0)) t(k, a) group by k order by k limit 2",
   },
+  ...Object.fromEntries(Object.entries({
+    'differential/b/00141': {
+      statement: "select amount + 2 as x from (values ('login', null), ('login', null), ('ping', null), ('login', null), ('ping', null), ('buy', 9.99)) t(kind, amount) where not (kind like '%uy')",
+      rows: [{ x: null }, { x: null }, { x: null }, { x: null }, { x: null }],
+    },
+    'differential/b/00175': {
+      statement: 'select total as n from (values (10.5), (10.5), (42.42), (null), (42.42)) t(total)', rows: [{ n: 10.5 }, { n: 10.5 }, { n: 42.42 }, { n: null }, { n: 42.42 }],
+    },
+    'differential/b/00527': { statement: 'select null as z from range(7)', rows: Array.from({ length: 7 }, () => ({ z: null })) },
+    'compiler/ztests/sql/groupby~1': {
+      statement: "select val.radius, count(*) as count from (values ({'radius': 4.2}), ({'radius': 1.5}), ({'radius': 0.7}), (null)) t(val) group by val.radius order by 1 desc",
+      rows: [{ radius: 4.2, count: 1 }, { radius: 1.5, count: 1 }, { radius: 0.7, count: 1 }, { radius: null, count: 1 }],
+    },
+  } satisfies Record<string, Omit<AddedCase, 'feature'>>).map(([id, c]) => [id, { feature: 'null in a column that a row lacks', ...c }])),
 };
 
 /** Whether an answer is that of DuckDB; undefined for cases that are not listed. */

@@ -63,7 +63,7 @@ export const contextOf = (inputs: Readonly<Record<string, Vector>>, options: Run
 const memoryRun = (): SpillRun => {
   let held: Vector[] = [];
   return {
-    append: (batch) => { held.push(concat([batch])); return Promise.resolve(); },
+    append: (batch) => { held.push(concat([batch])); return Promise.resolve(batch.length); },
     async *read() { yield* held; },
     close: () => { held = []; return Promise.resolve(); },
   };

@@ -24,6 +24,9 @@ describe('flags of lake serve', () => {
       memoryBytesMax: 256 * 2 ** 20, queryStatusMs: 10_000, headerBytesMax: 2 ** 20, bodyBytesMax: 2 ** 20, heartbeatMs: 45_000,
     });
   });
+  test('indexes count as the language has it, or from 0 or 1', () => {
+    expect([[], ['-index.base', 'auto'], ['-index.base', '0'], ['-index.base', '1']].map((argv) => (parseServe(argv) as { readonly indexBase?: number }).indexBase)).toEqual([undefined, undefined, 0, 1]);
+  });
   test('one dash, two dashes, a blank and an equals sign mean the same', () => {
     for (const argv of [['-lake', 'x'], ['--lake', 'x'], ['-lake=x'], ['--lake=x']]) expect(parseServe(argv)).toMatchObject({ lakeDirectory: 'x' });
   });

@@ -3,7 +3,7 @@ import { types } from '../../vectors/type.ts';
 import { type NumberVector, type Vector, textAt } from '../../vectors/vector.ts';
 import { parseFloat64 } from '../../vectors/literal.ts';
 import { type AggregateState, bytes, floats, widened } from './state.ts';
-import { eachPart, floatsOf, idsOfOne, isNothing } from './parts.ts';
+import { eachPart, floatsOf, idsOfOne, isNothing, numbersIn } from './parts.ts';
 import { type SparseNumbers, denseRange, sparseNumbers } from '../expressions/sparse.ts';
 import { none } from './tables.ts';
 
@@ -13,8 +13,9 @@ export class AvgState implements AggregateState {
   private cells = floats(32);
   get bytes(): number { return this.cells.byteLength; }
   grow(groups: number): void { this.cells = widened(this.cells, groups * 2, floats); }
-  updateOne(group: number, argument: Vector): void {
-    if (isNothing(argument)) return;
+  updateOne(group: number, given: Vector): void {
+    if (isNothing(given)) return;
+    const argument = numbersIn(given);
     const sparse = sparseNumbers(argument), { length } = argument;
     if (!sparse && argument.form !== 'number') return this.update(idsOfOne(group, length), argument);
     const range = sparse ? denseRange(sparse) : { start: 0, end: length };
@@ -33,8 +34,9 @@ export class AvgState implements AggregateState {
     this.cells[group * 2]! += count;
     this.cells[group * 2 + 1] = total;
   }
-  update(ids: Uint32Array, argument: Vector): void {
-    if (isNothing(argument)) return;
+  update(ids: Uint32Array, given: Vector): void {
+    if (isNothing(given)) return;
+    const argument = numbersIn(given);
     const sparse = sparseNumbers(argument);
     if (sparse) return this.addSparse(ids, sparse);
     if (argument.form === 'number') return this.addAll(ids, floatsOf(argument), ids.length);

@@ -1,114 +1,30 @@
 /**
  * Codes of values: equal values (type and value) of a column get equal codes, 0 for the first met, across batches and whatever form the vectors have.
- * They serve as group keys, join keys and for distinctness.
+ * They serve as group keys, join keys and for distinctness. `sql`: as SQL tells values apart, that is numbers by their value alone, names and what may be null not at all,
+ * what a record lacks as null.
  *
  * Numbers and strings go through hash tables of their own, dictionaries through their codes, records through the codes of their fields; only lists,
  * maps and type values are encoded one by one.
  */
-import { type EnumType, type PrimitiveType, type Type, isFloat, primitiveIds } from '../../vectors/type.ts';
+import { type Type, isFloat, isInteger, types } from '../../vectors/type.ts';
 import { ByteWriter, writeBody, zeroData } from '../../vectors/value.ts';
 import {
-  type Vector, type FlatVector, type BytesVector, type DictionaryVector, type DynamicVector, type RecordVector, dataAt, dynamic, gather, take, typeAt,
+  type Vector, type FlatVector, type BytesVector, type DictionaryVector, type DynamicVector, type RecordVector, type UnionVector, dataAt, dynamic, gather, range, take, typeAt,
 } from '../../vectors/vector.ts';
 import { Builder } from '../../vectors/builder.ts';
 import { Uint32List } from '../../vectors/lists.ts';
 import { classOf, concat } from '../../vectors/concat.ts';
-import { BytesTable, NumberTable, PairTable, Room, lookUp, none } from './tables.ts';
-
-/** Codes of the values of one class (a type, a shape). */
-interface Part {
-  readonly size: number;
-  readonly bytes: number;
-  /** `out`: where the codes may go. */
-  codes(v: FlatVector, insert: boolean, out?: Uint32Array): Uint32Array;
-  /** One row a code. */
-  values(): Vector;
-}
-
-class NumberPart implements Part {
-  private readonly table: NumberTable;
-  private readonly type: PrimitiveType;
-  constructor(type: PrimitiveType) {
-    this.type = type;
-    this.table = new NumberTable(!isFloat(type));
-  }
-  get size(): number { return this.table.size; }
-  get bytes(): number { return this.table.bytes; }
-  codes(v: FlatVector, insert: boolean, out?: Uint32Array): Uint32Array {
-    return v.form === 'number' ? this.table.codes(v.values, v.length, insert, out) : unexpected(v);
-  }
-  values(): Vector { return { form: 'number', type: this.type, length: this.size, values: this.table.values(this.type.id <= primitiveIds.uint64) }; }
-}
-
-class BytesPart implements Part {
-  private readonly table = new BytesTable();
-  private readonly type: PrimitiveType;
-  constructor(type: PrimitiveType) { this.type = type; }
-  get size(): number { return this.table.size; }
-  get bytes(): number { return this.table.held; }
-  codes(v: FlatVector, insert: boolean, out?: Uint32Array): Uint32Array {
-    return v.form === 'bytes' ? this.table.codes(v.bytes, v.offsets, v.length, insert, out) : unexpected(v);
-  }
-  /** The code of one row, which is put in. */
-  codeOf(v: BytesVector, row: number): number { return this.table.code(v.bytes, v.offsets[row]!, v.offsets[row + 1]!, true); }
-  values(): Vector {
-    return { form: 'bytes', type: this.type, length: this.size, offsets: this.table.offsets.array.slice(0, this.size + 1), bytes: this.table.bytes.array.slice(0, this.table.bytes.length) };
-  }
-}
-
-/** Small numbers of some kind: bools, enum symbols, null, types by their place in a table. */
-class SmallPart implements Part {
-  private readonly byNumber: Uint32Array[] = [new Uint32Array(8).fill(none)];
-  private readonly numbers = new Uint32List();
-  private readonly typeNumbers = new Map<Type, number>();
-  private readonly kind: EnumType | 'bool' | 'null' | 'type';
-  constructor(kind: EnumType | 'bool' | 'null' | 'type') { this.kind = kind; }
-  get size(): number { return this.numbers.length; }
-  get bytes(): number { return this.numbers.length * 40; }
-  private code(n: number, insert: boolean): number {
-    let table = this.byNumber[0]!;
-    if (n >= table.length) {
-      const grown = new Uint32Array(Math.max(n + 1, table.length * 2)).fill(none);
-      grown.set(table);
-      table = this.byNumber[0] = grown;
-    }
-    if (table[n] === none && insert) {
-      table[n] = this.numbers.length;
-      this.numbers.push(n);
-    }
-    return table[n]!;
-  }
-  codes(v: FlatVector, insert: boolean): Uint32Array {
-    const out = new Uint32Array(v.length);
-    switch (v.form) {
-      case 'bool': for (let i = 0; i < v.length; i++) out[i] = this.code(v.values[i]!, insert); return out;
-      case 'null': return v.length > 0 ? out.fill(this.code(0, insert)) : out;
-      case 'enum': for (let i = 0; i < v.length; i++) out[i] = this.code(v.codes[i]!, insert); return out;
-      case 'type': for (let i = 0; i < v.length; i++) out[i] = this.code(this.typeNumber(v.table[v.codes[i]!]!), insert); return out;
-      default: return unexpected(v);
-    }
-  }
-  private typeNumber(t: Type): number {
-    let n = this.typeNumbers.get(t);
-    if (n === undefined) this.typeNumbers.set(t, (n = this.typeNumbers.size));
-    return n;
-  }
-  values(): Vector {
-    const length = this.size, numbers = this.numbers.array.slice(0, length);
-    if (this.kind === 'bool') return { form: 'bool', length, values: Uint8Array.from(numbers) };
-    if (this.kind === 'null') return { form: 'null', length };
-    if (this.kind === 'type') return { form: 'type', length, codes: numbers, table: [...this.typeNumbers.keys()] };
-    return { form: 'enum', type: this.kind, length, codes: numbers };
-  }
-}
+import { overlay } from '../expressions/rows.ts';
+import { AnyNumberPart, BytesPart, NumberPart, type Part, SmallPart, unexpected } from './code-parts.ts';
+import { BytesTable, PairTable, Room, lookUp, none } from './tables.ts';
 
 /** Records of one shape: the codes of the fields, combined two by two. Absent fields count by their type alone. */
 class RecordPart implements Part {
   private readonly fields: readonly { readonly name: string; readonly optional: boolean; readonly codes: ColumnCodes; readonly absent: Map<Type, number> }[];
   private readonly pairs: readonly PairTable[];
   private count = 0;
-  constructor(v: RecordVector) {
-    this.fields = v.fields.map((f) => ({ name: f.name, optional: f.optional, codes: new ColumnCodes(), absent: new Map<Type, number>() }));
+  constructor(v: RecordVector, sql: boolean) {
+    this.fields = v.fields.map((f) => ({ name: f.name, optional: f.optional && !sql, codes: new ColumnCodes(sql), absent: new Map<Type, number>() }));
     this.pairs = v.fields.slice(1).map(() => new PairTable());
   }
   get size(): number { return this.fields.length === 0 ? this.count : this.fields.length === 1 ? this.single.size : this.pairs.at(-1)!.size; }
@@ -129,7 +45,7 @@ class RecordPart implements Part {
   }
   private fieldCodes(k: number, values: Vector, present: Uint8Array | undefined, insert: boolean): Uint32Array {
     const field = this.fields[k]!;
-    if (!field.optional) return field.codes.codes(values, insert);
+    if (!field.optional) return field.codes.codes(present ? nullWhereAbsent(values, present) : values, insert);
     const here: number[] = [], out = new Uint32Array(values.length);
     for (let i = 0; i < values.length; i++) {
       if (!present || present[i]) here.push(i);
@@ -172,6 +88,8 @@ class RecordPart implements Part {
     return [codes, ...columns];
   }
 }
+const nullWhereAbsent = (values: Vector, present: Uint8Array): Vector =>
+  overlay(values, Uint8Array.from({ length: values.length }, (_, i) => 1 - present[i]!), { form: 'null', length: values.length });
 const absentCode = (absent: Map<Type, number>, t: Type): number => {
   let n = absent.get(t);
   if (n === undefined) absent.set(t, (n = absent.size));
@@ -180,9 +98,12 @@ const absentCode = (absent: Map<Type, number>, t: Type): number => {
 
 /** error(..) and named values: codes of what is inside. */
 class WrapPart implements Part {
-  private readonly inner = new ColumnCodes();
+  private readonly inner: ColumnCodes;
   private readonly name: string | undefined;
-  constructor(name: string | undefined) { this.name = name; }
+  constructor(name: string | undefined, sql: boolean) {
+    this.name = name;
+    this.inner = new ColumnCodes(sql);
+  }
   get size(): number { return this.inner.size; }
   get bytes(): number { return this.inner.bytes; }
   codes(v: FlatVector, insert: boolean): Uint32Array {
@@ -227,10 +148,35 @@ class EncodedPart implements Part {
     return this.given;
   }
 }
-const unexpected = (v: Vector): never => { throw new Error(`vector of form ${v.form} where another class was promised`); };
 
-/** A part with the codes that its own codes have in the column. */
-interface Place { readonly part: Part; readonly global: Uint32List; same: boolean }
+/** Lists of SQL, of elements of any types: by the codes of these. */
+class ListPart implements Part {
+  private readonly table = new BytesTable();
+  private readonly inner = new ColumnCodes(true);
+  private readonly lists: Vector[] = [];
+  private known: Vector | undefined;
+  get size(): number { return this.table.size; }
+  get bytes(): number { return this.table.held * 2 + this.inner.bytes; }
+  codes(v: FlatVector, insert: boolean): Uint32Array {
+    if (v.form !== 'list') return unexpected(v);
+    const start = v.offsets[0] ?? 0, end = v.length > 0 ? v.offsets[v.length]! : start, items = take(v.items, range(start, end)), codes = this.inner.codes(items, insert);
+    const bytes = new Uint8Array(codes.buffer, codes.byteOffset, codes.byteLength), out = new Uint32Array(v.length), firsts: number[] = [];
+    for (let i = 0; i < v.length; i++) {
+      const size = this.table.size;
+      out[i] = this.table.code(bytes, (v.offsets[i]! - start) * 4, (v.offsets[i + 1]! - start) * 4, insert);
+      if (this.table.size > size) firsts.push(i);
+    }
+    if (firsts.length > 0) {
+      this.lists.push(gather(v, Uint32Array.from(firsts)));
+      this.known = undefined;
+    }
+    return out;
+  }
+  values(): Vector { return (this.known ??= concat(this.lists)); }
+}
+
+/** A part with the codes that its own codes have in the column. `names`: of SQL, what its values are named, null for those without a name. */
+interface Place { readonly part: Part; readonly global: Uint32List; same: boolean; readonly names: Set<string | null> }
 
 /** Codes of one column. */
 export class ColumnCodes {
@@ -243,26 +189,31 @@ export class ColumnCodes {
   private readonly dictionaries = new Map<Vector, Uint32Array>();
   private dictionaryBytes = 0;
   private readonly room = new Room();
+  private readonly sql: boolean;
+  constructor(sql = false) { this.sql = sql; }
   get size(): number { return this.tags.length; }
   get bytes(): number { return this.places.reduce((n, p) => n + p.part.bytes, this.tags.array.byteLength * 2 + this.dictionaryBytes); }
 
   /** The code of each row; `none` for unknown values unless `insert`. Unless `isKept` the answer is for use until the next call. */
-  codes(v: Vector, insert = true, isKept = true): Uint32Array {
+  codes(v: Vector, insert = true, isKept = true, name: string | null = null): Uint32Array {
     switch (v.form) {
       case 'constant': {
-        const code = v.length === 0 ? none : this.codes(v.inner, insert)[0]!;
+        const code = v.length === 0 ? none : this.codes(v.inner, insert, true, name)[0]!;
         return this.out(v.length, isKept).fill(code);
       }
-      case 'dictionary': return this.dictionaryCodes(v, insert, this.out(v.length, isKept));
-      case 'selected': return this.codes(gather(v.base, v.index), insert, isKept);
-      case 'dynamic': return this.taggedCodes(v, insert, this.out(v.length, isKept));
-      default: return this.partCodes(v, insert, isKept ? undefined : this.room.of(v.length));
+      case 'dictionary': return this.dictionaryCodes(v, insert, this.out(v.length, isKept), name);
+      case 'selected': return this.codes(gather(v.base, v.index), insert, isKept, name);
+      case 'dynamic': return this.taggedCodes(v, v.parts, insert, this.out(v.length, isKept), name);
+      case 'named': if (this.sql) return this.codes(v.inner, insert, isKept, v.name); break;
+      case 'union': if (this.sql && v.type.members.includes(types.null)) return this.taggedCodes(v, v.members, insert, this.out(v.length, isKept), name); break;
+      default:
     }
+    return this.partCodes(v, insert, isKept ? undefined : this.room.of(v.length), name);
   }
   private out(length: number, isKept: boolean): Uint32Array { return isKept ? new Uint32Array(length) : this.room.of(length); }
   /** The value of each code. */
   values(): Vector {
-    const parts = this.places.map((p) => p.part.values());
+    const parts = this.places.map(valuesOf);
     if (parts.length === 0) return { form: 'null', length: 0 };
     if (parts.length === 1) return parts[0]!;
     return parts.some((p) => p.form === 'dynamic')
@@ -271,21 +222,21 @@ export class ColumnCodes {
   }
 
   /** Looks up the dictionary's values that occur, once for each dictionary. */
-  private dictionaryCodes(v: DictionaryVector, insert: boolean, out: Uint32Array): Uint32Array {
+  private dictionaryCodes(v: DictionaryVector, insert: boolean, out: Uint32Array, name: string | null): Uint32Array {
     const known = this.knownCodes(v.values);
     if (lookUp(known, v.codes, out)) return out;
     if (insert && v.values.form === 'bytes') {
-      this.meet(v.values, v.codes, known, out);
+      this.meet(v.values, v.codes, known, out, name);
       return out;
     }
-    const index = unknownOnes(known, v.codes, v.length), codes = this.codes(take(v.values, index), insert);
+    const index = unknownOnes(known, v.codes, v.length), codes = this.codes(take(v.values, index), insert, true, name);
     for (let k = 0; k < index.length; k++) known[index[k]!] = codes[k]!;
     for (let i = 0; i < v.length; i++) out[i] = known[v.codes[i]!]!;
     return out;
   }
   /** Puts in the strings of a dictionary that rows lead to for the first time, as they are met, and their codes where `out` has none. */
-  private meet(values: BytesVector, index: Uint32Array, known: Uint32Array, out: Uint32Array): void {
-    const tag = this.placeOf(values), place = this.places[tag]!, { part } = place;
+  private meet(values: BytesVector, index: Uint32Array, known: Uint32Array, out: Uint32Array, name: string | null): void {
+    const tag = this.placeOf(values, name), place = this.places[tag]!, { part } = place;
     if (!(part instanceof BytesPart)) return unexpected(values);
     for (let i = 0; i < out.length; i++) {
       if (out[i] !== none) continue;
@@ -309,14 +260,14 @@ export class ColumnCodes {
     this.dictionaryBytes += known.byteLength;
     return known;
   }
-  private taggedCodes({ tags, slots, parts }: DynamicVector, insert: boolean, out: Uint32Array): Uint32Array {
+  private taggedCodes({ tags, slots }: DynamicVector | UnionVector, parts: readonly Vector[], insert: boolean, out: Uint32Array, name: string | null): Uint32Array {
     const counts = new Uint32Array(parts.length), { length } = out;
     for (let i = 0; i < length; i++) counts[tags[i]!]!++;
     for (const [tag, part] of parts.entries()) {
       const count = counts[tag]!;
       if (count === 0) continue;
       if (part.form === 'null' || part.form === 'constant') {
-        const code = this.codes(part.form === 'null' ? oneNull : part.inner, insert)[0]!;
+        const code = this.codes(part.form === 'null' ? oneNull : part.inner, insert, true, name)[0]!;
         for (let i = 0; i < length; i++) if (tags[i] === tag) out[i] = code;
         continue;
       }
@@ -326,13 +277,13 @@ export class ColumnCodes {
         rows[n] = i;
         index[n++] = slots[i]!;
       }
-      const codes = this.codes(take(part, index), insert);
+      const codes = this.codes(take(part, index), insert, true, name);
       for (let n = 0; n < count; n++) out[rows[n]!] = codes[n]!;
     }
     return out;
   }
-  private partCodes(v: FlatVector, insert: boolean, out: Uint32Array | undefined): Uint32Array {
-    const tag = this.placeOf(v), place = this.places[tag]!;
+  private partCodes(v: FlatVector, insert: boolean, out: Uint32Array | undefined, name: string | null): Uint32Array {
+    const tag = this.placeOf(v, name), place = this.places[tag]!;
     const codes = place.part.codes(v, insert, out);
     this.adopt(tag, place);
     if (place.same) return codes;
@@ -349,16 +300,45 @@ export class ColumnCodes {
       this.slots.push(own);
     }
   }
-  private placeOf(v: FlatVector): number {
-    const key = classOf(v);
+  private placeOf(v: FlatVector, name: string | null): number {
+    const key = this.sql ? sqlClassOf(v) : classOf(v);
     let tag = this.byClass.get(key);
     if (tag === undefined) {
       this.byClass.set(key, (tag = this.places.length));
-      this.places.push({ part: newPart(v), global: new Uint32List(), same: true });
+      this.places.push({ part: newPart(v, this.sql), global: new Uint32List(), same: true, names: new Set() });
     }
+    if (this.sql && v.length > 0) this.places[tag]!.names.add(name);
     return tag;
   }
 }
+
+/** The first row of each code from `before` up to `after`, in the order of the rows. */
+export const firstRows = (codes: Uint32Array, length: number, before: number, after: number): Uint32Array => {
+  const rows = new Uint32Array(after - before), met = new Uint8Array(after - before);
+  for (let i = 0, n = 0; n < rows.length && i < length; i++) {
+    const fresh = codes[i]! - before;
+    if (fresh < 0 || met[fresh]) continue;
+    met[fresh] = 1;
+    rows[n++] = i;
+  }
+  return rows;
+};
+
+/** The values of a part, under their name if all have one. */
+const valuesOf = ({ part, names }: Place): Vector => {
+  const inner = part.values(), [name, ...others] = names;
+  return name !== undefined && name !== null && others.length === 0 ? { form: 'named', name, length: inner.length, inner } : inner;
+};
+/** What is told apart in SQL: numbers of all types are of one class, and so are lists, and records of the same names. */
+const sqlClassOf = (v: FlatVector): string | Type => {
+  switch (v.form) {
+    case 'number': return isOnlyNumber(v.type) ? 'number' : v.type;
+    case 'list': return 'list';
+    case 'record': return `record ${JSON.stringify(v.fields.map((f) => f.name))}`;
+    default: return classOf(v);
+  }
+};
+const isOnlyNumber = (t: Type): boolean => isInteger(t) || isFloat(t);
 
 const oneNull: Vector = { form: 'null', length: 1 };
 /** Dictionaries whose codes are remembered. */
@@ -376,16 +356,17 @@ const unknownOnes = (table: Uint32Array, index: Uint32Array, length: number): Ui
   return found.subarray(0, n);
 };
 
-const newPart = (v: FlatVector): Part => {
+const newPart = (v: FlatVector, sql: boolean): Part => {
   switch (v.form) {
-    case 'number': return new NumberPart(v.type);
+    case 'number': return sql && isOnlyNumber(v.type) ? new AnyNumberPart() : new NumberPart(v.type);
     case 'bytes': return new BytesPart(v.type);
     case 'enum': return new SmallPart(v.type);
     case 'bool': case 'null': case 'type': return new SmallPart(v.form);
-    case 'record': return new RecordPart(v);
-    case 'error': return new WrapPart(undefined);
-    case 'named': return new WrapPart(v.name);
-    case 'list': case 'map': case 'union': return new EncodedPart(v.type);
+    case 'record': return new RecordPart(v, sql);
+    case 'error': return new WrapPart(undefined, sql);
+    case 'named': return new WrapPart(v.name, sql);
+    case 'list': return sql ? new ListPart() : new EncodedPart(v.type);
+    case 'map': case 'union': return new EncodedPart(v.type);
     case 'dynamic': return unexpected(v);
   }
 };

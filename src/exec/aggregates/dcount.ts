@@ -18,6 +18,8 @@ const registersCount = 1 << indexBits;
 
 export class DistinctCountState implements AggregateState {
   readonly keepsNothing = true;
+  private readonly sql: boolean;
+  constructor(sql = false) { this.sql = sql; }
   /** Hashes met, with their group mixed in, while the group is small. */
   private readonly table = new PairTable();
   private readonly groupOf = new Uint32List();
@@ -26,11 +28,11 @@ export class DistinctCountState implements AggregateState {
   get bytes(): number { return this.table.bytes + this.groupOf.array.byteLength + this.sketches.size * registersCount; }
   grow(groups: number): void { this.counts = widened(this.counts, groups, words); }
   update(ids: Uint32Array, argument: Vector): void {
-    const rows = valueRows(argument), own = pick(ids, rows), { low, high } = hashesOf(argument, rows), length = rows?.length ?? argument.length;
+    const rows = valueRows(argument), own = pick(ids, rows), { low, high } = hashesOf(argument, rows, this.sql), length = rows?.length ?? argument.length;
     for (let i = 0; i < length; i++) this.add(own[i]!, low[i]!, high[i]!);
   }
   updateOne(group: number, argument: Vector): void {
-    const rows = valueRows(argument), { low, high } = hashesOf(argument, rows), length = rows?.length ?? argument.length;
+    const rows = valueRows(argument), { low, high } = hashesOf(argument, rows, this.sql), length = rows?.length ?? argument.length;
     let i = 0;
     for (; i < length && this.counts[group]! < exactMax; i++) this.add(group, low[i]!, high[i]!);
     if (i < length) noteAll(this.sketchOf(group), low, high, i, length);
@@ -80,11 +82,11 @@ const valueRows = (argument: Vector): Uint32Array | undefined => rowsWithout(arg
 
 let scratch = { low: words(0), high: words(0) };
 /** Hashes of these rows, for use until the next call. */
-const hashesOf = (argument: Vector, rows: Uint32Array | undefined): Hashes => {
+const hashesOf = (argument: Vector, rows: Uint32Array | undefined, sql: boolean): Hashes => {
   const v = under(rows ? take(argument, rows) : argument);
-  if (v.length > scratchMax) return hashRows(v);
+  if (v.length > scratchMax) return hashRows(v, undefined, sql);
   if (scratch.low.length < v.length) scratch = { low: words(Math.max(8192, v.length)), high: words(Math.max(8192, v.length)) };
-  return hashRows(v, scratch);
+  return hashRows(v, scratch, sql);
 };
 const scratchMax = 1 << 16;
 

@@ -7,8 +7,9 @@ import { concat } from '../../vectors/concat.ts';
 import { Builder } from '../../vectors/builder.ts';
 import { type AggregateState, bytes, floats, widened } from './state.ts';
 import { classOf, classes, mixture, numbersOfGroups } from './numeric.ts';
-import { eachPart, idsOfOne, isNothing, pick } from './parts.ts';
+import { eachPart, idsOfOne, isNothing, numbersIn, pick } from './parts.ts';
 import { type SparseNumbers, denseRange, sparseNumbers } from '../expressions/sparse.ts';
+import { extremeWide } from '../expressions/wide.ts';
 import { none } from './tables.ts';
 
 export class ExtremeState implements AggregateState {
@@ -31,18 +32,21 @@ export class ExtremeState implements AggregateState {
     this.classOfGroup = widened(this.classOfGroup, groups, bytes);
     this.best = widened(this.best, groups, (n) => floats(n).fill(this.start));
   }
-  updateOne(group: number, argument: Vector): void {
-    if (isNothing(argument)) return;
+  updateOne(group: number, given: Vector): void {
+    if (isNothing(given)) return;
+    const argument = numbersIn(given);
     const sparse = this.bigs.size === 0 ? sparseNumbers(argument) : undefined;
     if (sparse) return this.addSparseOne(group, sparse, argument.length);
     if (argument.form === 'bytes' && argument.type === types.string && argument.length > 0) return this.addText(group, argument, extremeRow(argument, this.sign));
-    if (this.bigs.size > 0 || argument.form !== 'number' || !(argument.values instanceof Float64Array)) return this.update(idsOfOne(group, argument.length), argument);
+    if (argument.form !== 'number' || (this.bigs.size > 0 && argument.values instanceof Float64Array)) return this.update(idsOfOne(group, argument.length), argument);
     if (argument.length === 0) return;
     this.classOfGroup[group] = Math.max(this.classOfGroup[group]!, classOf(argument.type));
+    if (!(argument.values instanceof Float64Array)) return this.addOne(group, argument.values[extremeWide(argument.values, argument.length, this.sign)]!);
     this.best[group] = this.extreme(this.best[group]!, argument.values, 0, argument.length);
   }
-  update(ids: Uint32Array, argument: Vector): void {
-    if (isNothing(argument)) return;
+  update(ids: Uint32Array, given: Vector): void {
+    if (isNothing(given)) return;
+    const argument = numbersIn(given);
     const sparse = this.bigs.size === 0 ? sparseNumbers(argument) : undefined;
     if (sparse) return this.addSparse(ids, sparse);
     eachPart(argument, (part, rows) => {

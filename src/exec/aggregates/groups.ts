@@ -15,8 +15,9 @@ export class GroupTable {
   /** Groups by the codes of a dictionary and the other keys. */
   private readonly known = new Map<Vector, Map<string, Uint32Array>>();
   private knownCount = 0;
-  constructor(keys: number) {
-    this.columns = Array.from({ length: keys }, () => new ColumnCodes());
+  /** `sql`: keys are told apart as SQL does it. */
+  constructor(keys: number, sql = false) {
+    this.columns = Array.from({ length: keys }, () => new ColumnCodes(sql));
     this.pairs = this.columns.slice(1).map(() => new GridTable());
     this.rooms = this.pairs.map(() => new Room());
   }

@@ -37,7 +37,7 @@ export class HeldState extends CollectState {
   override result(groups: number): Vector {
     checkStop();
     const rule = ruleNamed(this.rule), all = concat(this.kept), fields = rule.arity === 1 ? [all] : ['value', 'by', 'third'].slice(0, rule.arity).map((name) => fieldOf(all, name));
-    const { order: rows, offsets } = sortByGroup(this.ids.done(), this.ids.length, groups), codes = all.length > 0 ? new ColumnCodes().codes(fields[0]!) : new Uint32Array(0);
+    const { order: rows, offsets } = sortByGroup(this.ids.done(), this.ids.length, groups), codes = all.length > 0 ? new ColumnCodes(true).codes(fields[0]!) : new Uint32Array(0);
     const at = (field: Vector | undefined, row: number): Value => (field ? underValue(valueAt(field, row)) : nullValue), out = new Builder();
     for (let g = 0; g < groups; g++) {
       checkStop();

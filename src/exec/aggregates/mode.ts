@@ -9,10 +9,15 @@ import { words } from './state.ts';
 import { PairTable } from './tables.ts';
 
 export class ModeState extends CollectState {
+  private readonly sql: boolean;
+  constructor(sql = false) {
+    super();
+    this.sql = sql;
+  }
   override result(groups: number): Vector {
     const { length } = this.ids;
     if (length === 0) return nulls(groups);
-    const values = concat(this.kept), codes = new ColumnCodes().codes(values), pairs = new PairTable();
+    const values = concat(this.kept), codes = new ColumnCodes(this.sql).codes(values), pairs = new PairTable();
     /** How often each pair of group and value comes, and its first row. */
     const counts = words(length), firsts = words(length);
     for (let i = 0; i < length; i++) {

@@ -1,8 +1,23 @@
 /** Arguments of aggregates by class: flat vectors without names, unions and mixtures, each with the rows that it holds. */
+import { nearestFloats } from '../expressions/wide.ts';
+import { onlyMember, opened } from '../../vectors/unions.ts';
 import { type Vector, type FlatVector, type NumberVector, constant, flatten, gather, lookUp, range } from '../../vectors/vector.ts';
 
 /** Rows `rows[i]` of the argument (absent: row i) are `part` at i. */
 export type Visit = (part: Exclude<FlatVector, { form: 'dynamic' | 'union' | 'named' }>, rows: Uint32Array | undefined) => void;
+
+/** An argument as loops over numbers take it: held by itself, without a name, and what may be null as numbers among nulls, or as numbers alone. */
+export const numbersIn = (v: Vector): Vector => {
+  switch (v.form) {
+    case 'selected': return numbersIn(flatten(v));
+    case 'named': return v.inner.length === v.length ? numbersIn(v.inner) : v;
+    case 'union': {
+      const rows = opened(v);
+      return rows.form === 'dynamic' ? rows : numbersIn(rows);
+    }
+    default: return v;
+  }
+};
 
 /** Visits every class of rows once; within a class the rows keep their order. */
 export const eachPart = (v: Vector, visit: Visit, rows?: Uint32Array): void => {
@@ -16,7 +31,10 @@ export const eachPart = (v: Vector, visit: Visit, rows?: Uint32Array): void => {
     case 'dictionary': case 'selected': return eachPart(flatten(v), visit, rows);
     case 'named': return eachPart(v.inner.length === v.length ? v.inner : gather(v.inner, range(0, v.length)), visit, rows);
     case 'dynamic': return eachTagged(v.tags, v.slots, v.parts, v.length, visit, rows);
-    case 'union': return eachTagged(v.tags, v.slots, v.members, v.length, visit, rows);
+    case 'union': {
+      const member = onlyMember(v);
+      return member ? eachPart(member, visit, rows) : eachTagged(v.tags, v.slots, v.members, v.length, visit, rows);
+    }
     default: visit(v, rows);
   }
 };
@@ -43,7 +61,10 @@ export const everyPart = (v: Vector, test: (part: Vector) => boolean): boolean =
     case 'dictionary': return everyPart(v.values, test);
     case 'selected': return everyPart(v.base, test);
     case 'dynamic': return v.parts.every((p) => everyPart(p, test));
-    case 'union': return v.members.every((p) => everyPart(p, test));
+    case 'union': {
+      const member = onlyMember(v);
+      return member ? everyPart(member, test) : v.members.every((p) => everyPart(p, test));
+    }
     default: return test(v);
   }
 };
@@ -61,9 +82,4 @@ export const idsOfOne = (group: number, length: number): Uint32Array => {
 export const pick = (table: Uint32Array, index: Uint32Array | undefined): Uint32Array => (index ? lookUp(table, index) : table);
 
 /** Numbers as floats; integers beyond 2^53 are rounded. */
-export const floatsOf = (v: NumberVector): Float64Array => {
-  if (v.values instanceof Float64Array) return v.values;
-  const out = new Float64Array(v.length);
-  for (let i = 0; i < v.length; i++) out[i] = Number(v.values[i]!);
-  return out;
-};
+export const floatsOf = (v: NumberVector): Float64Array => (v.values instanceof Float64Array ? v.values : nearestFloats(v.values, v.length));

@@ -21,19 +21,21 @@ export interface ShareKeys { readonly store: string; readonly order: Uint32Array
 export class KeyStore {
   private readonly keys: number;
   private readonly thread: number;
+  private readonly sql: boolean;
   private generation = 0;
   private told = 0;
   table: GroupTable;
-  constructor(keys: number, thread: number) {
+  constructor(keys: number, thread: number, sql: boolean) {
     this.keys = keys;
     this.thread = thread;
-    this.table = new GroupTable(keys);
+    this.sql = sql;
+    this.table = new GroupTable(keys, sql);
   }
 
   /** Ids for a new share. */
   begin(): ShareIds {
     if (this.table.bytes > storeBytesMax) {
-      this.table = new GroupTable(this.keys);
+      this.table = new GroupTable(this.keys, this.sql);
       this.generation++;
       this.told = 0;
     }

@@ -9,7 +9,7 @@ import { types } from '../../vectors/type.ts';
 import type { BoolVector, NumberVector, Vector } from '../../vectors/vector.ts';
 import { type AggregateState, bytes, floats, widened } from './state.ts';
 import { classOf, classes, numbersOfGroups, plainNumbers, wrapped } from './numeric.ts';
-import { eachPart, floatsOf, idsOfOne, isNothing, pick } from './parts.ts';
+import { eachPart, floatsOf, idsOfOne, isNothing, numbersIn, pick } from './parts.ts';
 import { type SparseNumbers, denseRange, sparseNumbers } from '../expressions/sparse.ts';
 import { none } from './tables.ts';
 
@@ -33,8 +33,9 @@ export class SumState implements AggregateState {
     this.sums = widened(this.sums, groups, floats);
     this.texts = widened(this.texts, groups, bytes);
   }
-  update(ids: Uint32Array, argument: Vector): void {
-    if (isNothing(argument)) return;
+  update(ids: Uint32Array, given: Vector): void {
+    if (isNothing(given)) return;
+    const argument = numbersIn(given);
     const sparse = sparseNumbers(argument);
     if (sparse && (classOf(sparse.part.type) === classes.float || !this.anyFloat)) return this.addSparse(ids, sparse);
     if (argument.form === 'number') return this.addPart(ids, argument, classOf(argument.type));
@@ -48,8 +49,9 @@ export class SumState implements AggregateState {
     if (parts.length > 1 && float) return this.addInOrder(ids, parts);
     for (const p of parts) this.addPart(pick(ids, p.rows), p.part, p.class);
   }
-  updateOne(group: number, argument: Vector): void {
-    if (isNothing(argument)) return;
+  updateOne(group: number, given: Vector): void {
+    if (isNothing(given)) return;
+    const argument = numbersIn(given);
     const sparse = sparseNumbers(argument), part = sparse?.part ?? argument, { length } = argument;
     if (part.form === 'number' && part.values instanceof Float64Array) {
       const c = classOf(part.type);

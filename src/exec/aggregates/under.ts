@@ -1,4 +1,5 @@
 /** Vectors without their outermost names and unions. */
+import { onlyMember } from '../../vectors/unions.ts';
 import { type Vector, constant, gather, take } from '../../vectors/vector.ts';
 import { combine } from '../expressions/rows.ts';
 
@@ -6,7 +7,10 @@ import { combine } from '../expressions/rows.ts';
 export const under = (v: Vector): Vector => {
   switch (v.form) {
     case 'named': return under(v.inner);
-    case 'union': return combine(v.tags.subarray(0, v.length), v.slots.subarray(0, v.length), v.members.map(under));
+    case 'union': {
+      const member = onlyMember(v);
+      return member ? under(member) : combine(v.tags.subarray(0, v.length), v.slots.subarray(0, v.length), v.members.map(under));
+    }
     case 'dynamic': {
       const parts = v.parts.map(under);
       return parts.every((p, k) => p === v.parts[k]) ? v : combine(v.tags.subarray(0, v.length), v.slots.subarray(0, v.length), parts);

@@ -9,7 +9,8 @@ import { BytesBuilder } from '../../vectors/builder-leaves.ts';
 import { missing, underUnion, underValue } from '../../vectors/value.ts';
 import { apply, type Kernel } from './apply.ts';
 import { castVector } from './cast.ts';
-import { elementsOf, mayHaveUnions, withoutUnions } from './lift.ts';
+import { kinds, kindsOf, mayBeError } from '../operators/kinds.ts';
+import { elementsOf, lift, mayHaveUnions, withoutUnions } from './lift.ts';
 import { combine, errors, missingRows, overlay, rowsWith, truth, truthOf, wrapErrors } from './rows.ts';
 
 /** `v.name` of every row: a field of a record, an entry of a map, the field's type of a record type; error("missing") where there is none. */
@@ -70,6 +71,12 @@ const fieldType = (v: TypeVector, name: string): Vector => {
   }
   return out.finish();
 };
+
+/** Null where a row has not what was looked for, as SQL has it. */
+export const nullWhereMissing = (v: Vector): Vector => (mayBeError(v) ? lift(v, (flat) => {
+  const missing = flat.form === 'error' ? kindsOf(flat)?.map((kind) => (kind === kinds.missing ? 1 : 0)) : undefined;
+  return missing ? overlay(flat, missing, nulls(flat.length)) : flat;
+}) : v);
 
 /** The value at a path of fields. */
 export const pathOf = (v: Vector, path: readonly string[]): Vector => path.reduce(fieldOf, v);

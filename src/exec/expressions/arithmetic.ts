@@ -1,5 +1,5 @@
 /** `+ - * / %` and unary minus over vectors (reference/language/types-and-casts.md sections 2 and 3). */
-import { type PrimitiveType, type Type, bitsOf, isFloat, isUnsigned, primitiveNamed, types, typeText } from '../../vectors/type.ts';
+import { type PrimitiveType, type Type, bitsOf, isFloat, isInteger, isUnsigned, primitiveNamed, types, typeText } from '../../vectors/type.ts';
 import { LakeError } from '../../errors.ts';
 import { roundFloat } from '../../vectors/literal.ts';
 import { textError } from '../../vectors/value.ts';
@@ -50,7 +50,7 @@ const rowsBeside = ({ tag, tags }: SparseNumbers, count: number): Uint32Array =>
 };
 
 const ofNumbers = (operator: ArithmeticOperator, left: NumberVector, right: NumberVector, length: number, over: NumberVector | undefined, checked: boolean): Vector => {
-  const type = resultType(operator, left.type, right.type);
+  const type = typeOfResult(operator, left.type, right.type, checked);
   if (checked) refuseDuration(operator, left.type, right.type);
   if (operator === '%' && isFloat(type) && !checked) return errors(`type ${type.name} incompatible with '%' operator`, length);
   const out = over?.values instanceof Float64Array && isFloat(type) ? over.values : undefined;
@@ -64,7 +64,7 @@ const kernelOf = (operator: ArithmeticOperator, checked: boolean): Kernel => ([l
   if (b.form === 'error') return r;
   const x = numberTypeOf(a), y = numberTypeOf(b);
   if (!x || !y) return refuse(operator, l, r, length);
-  const type = resultType(operator, x, y);
+  const type = typeOfResult(operator, x, y, checked);
   if (checked) refuseDuration(operator, x, y);
   if (operator === '%' && isFloat(type) && !checked) return errors(`type ${type.name} incompatible with '%' operator`, length);
   return calculate(operator, type, { left: spread(l, length), right: spread(r, length), x, y, length, checked });
@@ -100,6 +100,8 @@ const resultType = (operator: ArithmeticOperator, x: PrimitiveType, y: Primitive
   if (isUnsigned(x) === isUnsigned(y)) return bitsOf(x) >= bitsOf(y) ? x : y;
   return primitiveNamed(`int${Math.max(bitsOf(x), bitsOf(y))}`)!;
 };
+/** `checked`: a signed and an unsigned number have a type that holds both, as far as 64 bits go. */
+const typeOfResult = (operator: ArithmeticOperator, x: PrimitiveType, y: PrimitiveType, checked: boolean): PrimitiveType => (checked && isInteger(x) && isInteger(y) && isUnsigned(x) !== isUnsigned(y) ? types.int64 : resultType(operator, x, y));
 const floatResult = (x: PrimitiveType, y: PrimitiveType): PrimitiveType => {
   if (isFloat(x) && isFloat(y)) return bitsOf(x) >= bitsOf(y) ? x : y;
   const float = isFloat(x) ? x : y, other = isFloat(x) ? y : x;

@@ -11,7 +11,7 @@ import {
 } from '../../vectors/vector.ts';
 import { constantOf } from '../../vectors/builder.ts';
 import { castPrimitive, refuse } from './cast-primitive.ts';
-import { lift, liftTagged } from './lift.ts';
+import { lift, liftUnion } from './lift.ts';
 import { listsOf, mapsOf } from './lists.ts';
 import { combine, missingRows, overlay, tidy, truth, truthOf, wrapErrors } from './rows.ts';
 
@@ -23,7 +23,7 @@ const castRows = (v: Vector, type: Type, inside: boolean): Vector => lift(v, (fl
 
 const castFlat = (v: FlatVector, type: Type, inside: boolean): Vector => {
   if (uniformType(v) === type) return v;
-  if (v.form === 'union') return liftTagged(v.tags, v.slots, v.members, v.length, (m) => castRows(m, type, inside));
+  if (v.form === 'union') return liftUnion(v, (m) => castRows(m, type, inside));
   if (v.form === 'named') return castNamed(v, type, inside);
   if (v.form === 'null') return nullOf(type, v.length);
   if (v.form === 'error' && !inside) return v;

@@ -6,9 +6,11 @@ import { type SqlType } from '../../query/sql-types.ts';
 import type { CompareOperator } from '../../query/plan.ts';
 import { compareValues } from '../../vectors/compare.ts';
 import { type PrimitiveType, isFloat, isInteger, isUnsigned, types } from '../../vectors/type.ts';
-import { type Data, type Value, nullValue, underValue } from '../../vectors/value.ts';
-import { type Vector, bools, constant, flatten, numbers, valueAt } from '../../vectors/vector.ts';
+import { type Data, type Value, integer, nullValue, underValue } from '../../vectors/value.ts';
+import { type Vector, bools, constant, dataAt, flatten, numbers, valueAt } from '../../vectors/vector.ts';
+import { Builder } from '../../vectors/builder.ts';
 import { truth, truthOf } from './rows.ts';
+import { type TimeSpan, spanOf } from './spans.ts';
 import { sqlCastVector } from './sql-cast.ts';
 
 const inner = (v: Vector): Vector => (v.form === 'constant' ? v.inner : v);
@@ -25,10 +27,38 @@ export const strictness = { left: 1, right: 2 } as const;
 export const alikeForSql = (left: Vector, right: Vector, strict: number): Alike | undefined => {
   const x = primitiveOf(left), y = primitiveOf(right);
   if (!x || !y || x === y) return undefined;
+  if (x === types.bytes || y === types.bytes) {
+    const meant = x === types.bytes ? besideBytes(left, right) : besideBytes(right, left);
+    if (meant) return x === types.bytes ? { left: meant.bytes, right: meant.other } : { left: meant.other, right: meant.bytes };
+  }
   if (x === types.string) return read(left, y, (strict & strictness.left) !== 0, (cast) => ({ left: cast, right }));
   if (y === types.string) return read(right, x, (strict & strictness.right) !== 0, (cast) => ({ left, right: cast }));
   if (x === types.bool) return { left: asNumbers(left), right };
   return y === types.bool ? { left, right: asNumbers(right) } : undefined;
+};
+/** Files have uuids as sixteen bytes, and intervals as twelve: a uuid's text is the former, and the latter are compared with durations, a month as thirty days. */
+const besideBytes = (bytes: Vector, other: Vector): { readonly bytes: Vector; readonly other: Vector } | undefined => {
+  const type = primitiveOf(other), whole = inner(bytes);
+  if (whole.form !== 'bytes' || whole.length === 0) return undefined;
+  if (type === types.duration) {
+    const spans = eachRow(bytes, types.duration, (v) => lengthOfSpan(spanOf(v)));
+    return spans && { bytes: spans, other };
+  }
+  if (type !== types.string || (dataAt(whole, 0) as Uint8Array).length !== uuidBytes) return undefined;
+  const uuids = eachRow(other, types.bytes, ({ data }) => (uuidText.test(data as string) ? new Uint8Array(Buffer.from((data as string).replaceAll('-', ''), 'hex')) : undefined));
+  return uuids && { bytes, other: uuids };
+};
+const uuidBytes = 16, uuidText = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+const lengthOfSpan = (span: TimeSpan | undefined): number | bigint | undefined => span && integer(BigInt(span.months * 30 + span.days) * 86_400_000_000_000n + span.nanos);
+/** Other values of all rows; undefined where one has none. */
+const eachRow = (v: Vector, type: PrimitiveType, of: (value: Value) => Data | undefined): Vector | undefined => {
+  const whole = inner(v), out = new Builder(type);
+  for (let i = 0; i < whole.length; i++) {
+    const x = of(valueAt(whole, i));
+    if (x === undefined) return undefined;
+    out.appendData(type, x);
+  }
+  return v.form === 'constant' ? constant(out.finish(), v.length) : out.finish();
 };
 interface Alike { readonly left: Vector; readonly right: Vector; readonly unread?: Uint8Array }
 const read = (v: Vector, type: PrimitiveType, strict: boolean, sides: (cast: Vector) => Alike): Alike => {

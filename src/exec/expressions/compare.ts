@@ -6,6 +6,7 @@ import { type Vector, type NumberVector, type BytesVector, type BoolVector, bool
 import type { CompareOperator } from '../../query/plan.ts';
 import { areTimeTexts, placeAmong, timesBehind, timesOfTexts } from '../../vectors/time-texts.ts';
 import { apply, type Kernel } from './apply.ts';
+import { type Outcomes, compareWide } from './wide.ts';
 import { errors, overlay } from './rows.ts';
 import { alikeForSql, compareOrdered } from './compare-sql.ts';
 
@@ -69,13 +70,18 @@ const compareNumberRows = (operator: CompareOperator, left: Vector, right: Vecto
   if (a.values instanceof Float64Array && b.values instanceof Float64Array) {
     if (right.form === 'constant') toConstant[operator](a.values, b.values[0]!, out);
     else toVector[operator](a.values, b.values, out);
-  } else if (right.form === 'constant') {
+  } else if (right.form === 'constant' && !floats && !(a.values instanceof Float64Array)) compareWide(a.values, BigInt(b.values[0]!), outcomes[operator], out);
+  else if (right.form === 'constant') {
     const y = floats ? Number(b.values[0]) : b.values[0]!;
     for (let i = 0; i < length; i++) out[i] = holds(operator, floats ? Number(a.values[i]) : a.values[i]!, y) ? 1 : 0;
   } else {
     for (let i = 0; i < length; i++) out[i] = holds(operator, floats ? Number(a.values[i]) : a.values[i]!, floats ? Number(b.values[i]) : b.values[i]!) ? 1 : 0;
   }
   return bools(out);
+};
+const outcomes: Readonly<Record<CompareOperator, Outcomes>> = {
+  '==': { less: 0, equal: 1, greater: 0 }, '!=': { less: 1, equal: 0, greater: 1 }, '<': { less: 1, equal: 0, greater: 0 }, '<=': { less: 1, equal: 1, greater: 0 },
+  '>': { less: 0, equal: 0, greater: 1 }, '>=': { less: 0, equal: 1, greater: 1 },
 };
 const holds = (operator: CompareOperator, x: number | bigint, y: number | bigint): boolean => {
   switch (operator) {

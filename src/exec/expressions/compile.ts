@@ -9,10 +9,11 @@ import { stringValue, underValue } from '../../vectors/value.ts';
 import type { PlanExpr, PlanFunction } from '../../query/plan.ts';
 import { functionNamed } from '../functions/functions.ts';
 import type { CallContext, Evaluate } from '../functions/row.ts';
-import { fieldOf, indexVector, sliceVector } from './access.ts';
+import { fieldOf, indexVector, nullWhereMissing, sliceVector } from './access.ts';
 import { apply } from './apply.ts';
 import { arithmetic, negate } from './arithmetic.ts';
 import { sqlArithmetic } from './arithmetic-sql.ts';
+import { decimalArithmetic } from './decimals.ts';
 import { castToName, castVector } from './cast.ts';
 import { compareVectors } from './compare.ts';
 import { strictness } from './compare-sql.ts';
@@ -64,14 +65,14 @@ const compilers: Compilers = {
     return (batch) => constant(inner, batch.length);
   },
   this: () => (batch) => batch,
-  field: ({ of, name }, context) => {
+  field: ({ of, name, sql }, context) => {
     const evaluate = compile(of, context);
-    return (batch) => fieldOf(evaluate(batch), name);
+    return sql ? (batch) => nullWhereMissing(fieldOf(evaluate(batch), name)) : (batch) => fieldOf(evaluate(batch), name);
   },
   index: ({ of, at, base, byName, sql }, context) => {
-    if (byName && at.kind === 'literal') return compile({ kind: 'field', of, name: at.value.data as string }, context);
+    if (byName && at.kind === 'literal') return compile({ kind: 'field', of, name: at.value.data as string, ...(sql && { sql }) }, context);
     const left = plainIf(sql, compile(of, context)), right = plainIf(sql, compile(at, context));
-    return (batch) => indexVector(left(batch), right(batch), base, batch.length);
+    return sql ? (batch) => nullWhereMissing(indexVector(left(batch), right(batch), base, batch.length)) : (batch) => indexVector(left(batch), right(batch), base, batch.length);
   },
   slice: ({ of, from, to, base, sql }, context) => {
     const value = plainIf(sql, compile(of, context)), start = from && plainIf(sql, compile(from, context)), end = to && plainIf(sql, compile(to, context));
@@ -188,12 +189,13 @@ const binary = (left: PlanExpr, right: PlanExpr, context: ExpressionContext, f: 
   return (batch) => (batch.length === 0 ? noRows : f(l(batch), r(batch)));
 };
 /** What arithmetic within made for this expression alone may be written over. */
-const compileArithmetic = ({ operator, left, right, sql }: Of<'arithmetic'>, context: ExpressionContext): Evaluator => {
+const compileArithmetic = ({ operator, left, right, sql, scale }: Of<'arithmetic'>, context: ExpressionContext): Evaluator => {
   const l = compile(left, context), r = compile(right, context), inner = [left, right].some((e) => e.kind === 'arithmetic');
   return (batch) => {
     if (batch.length === 0) return noRows;
     const a = l(batch), b = r(batch);
     const over = inner ? [a, b].filter((_, k) => isMade(k === 0 ? left : right, context)) : undefined;
+    if (scale !== undefined) return decimalArithmetic(operator, a, b, scale, over);
     return sql ? sqlArithmetic(operator, a, b, a.length, over) : arithmetic(operator, a, b, a.length, over);
   };
 };
@@ -335,7 +337,7 @@ const compileSubquery = ({ body, form, correlated }: Of<'subquery'>, context: Ex
 export const needsDriver = (expr: PlanExpr): boolean => expr.kind === 'userCall' || expr.kind === 'subquery' || expr.kind === 'apply' || childrenOf(expr).some(needsDriver);
 
 /** Whether it must not be asked of rows that need no answer: it can suspend, or end the query. */
-const isGuarded = (expr: PlanExpr): boolean => needsDriver(expr) || mayEnd(expr);
+export const isGuarded = (expr: PlanExpr): boolean => needsDriver(expr) || mayEnd(expr);
 const mayEnd = (expr: PlanExpr): boolean => (expr.kind === 'sqlCast' && expr.failure === 'error') || childrenOf(expr).some(mayEnd);
 
 /** The expressions directly inside of one (bodies of subqueries are not looked into). */

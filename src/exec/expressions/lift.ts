@@ -1,6 +1,7 @@
 /** Work on the parts of a vector that are of one form each, put back in place. */
 import { types } from '../../vectors/type.ts';
-import { type FlatVector, type Vector, constant, flatten, gather, noRows, take } from '../../vectors/vector.ts';
+import { onlyMember } from '../../vectors/unions.ts';
+import { type FlatVector, type UnionVector, type Vector, constant, flatten, gather, noRows, take } from '../../vectors/vector.ts';
 import { combine } from './rows.ts';
 
 /** Runs `f` on each part of a vector in flat form; constants and dictionaries once per value. */
@@ -34,6 +35,11 @@ export const liftTagged = (tags: Uint32Array, slots: Uint32Array, parts: readonl
   for (let i = 0; i < length; i++) outTags[i] = places[tags[i]!]!;
   return combine(outTags, outSlots, results);
 };
+/** The same for a union's members; those of its only one as they are. */
+export const liftUnion = (v: UnionVector, f: (part: Vector) => Vector): Vector => {
+  const member = onlyMember(v);
+  return member ? f(member) : liftTagged(v.tags, v.slots, v.members, v.length, f);
+};
 const copyUsed = (part: Vector, tag: number, tags: Uint32Array, slots: Uint32Array, count: number): Vector => {
   const index = new Uint32Array(count);
   for (let i = 0, n = 0; i < slots.length; i++) {
@@ -47,7 +53,7 @@ const copyUsed = (part: Vector, tag: number, tags: Uint32Array, slots: Uint32Arr
 /** The same rows with unions replaced by their members, at all levels; a name stays unless a union is under it. */
 export const withoutUnions = (v: Vector): Vector => (mayHaveUnions(v) ? lift(v, (flat) => {
   switch (flat.form) {
-    case 'union': return liftTagged(flat.tags, flat.slots, flat.members, flat.length, withoutUnions);
+    case 'union': return liftUnion(flat, withoutUnions);
     case 'named': return lift(flat.inner, (inner) => (endsInUnion(inner) ? withoutUnions(inner) : { form: 'named', name: flat.name, length: inner.length, inner }));
     default: return flat;
   }
@@ -59,7 +65,7 @@ export const plainRows = (v: Vector): Vector => lift(withoutNullable(v), (flat) 
 });
 /** The same rows with the unions that have null among their members replaced by these. */
 const withoutNullable = (v: Vector): Vector => (mayHaveUnions(v) ? lift(v, (flat) =>
-  (flat.form === 'union' && flat.type.members.includes(types.null) ? liftTagged(flat.tags, flat.slots, flat.members, flat.length, withoutNullable) : flat)) : v);
+  (flat.form === 'union' && flat.type.members.includes(types.null) ? liftUnion(flat, withoutNullable) : flat)) : v);
 /** The same rows without their outermost names. */
 export const withoutNames = (v: Vector): Vector => (mayHaveNames(v) ? lift(v, (flat) => (flat.form === 'named' ? withoutNames(flat.inner) : flat)) : v);
 const mayHaveNames = (v: Vector): boolean => {
@@ -87,4 +93,4 @@ export const mayHaveUnions = (v: Vector): boolean => {
 };
 
 /** Elements as they are taken out of a container: a union of its element type is removed, unions inside of that stay. */
-export const elementsOf = (v: Vector): Vector => (mayHaveUnions(v) ? lift(v, (flat) => (flat.form === 'union' ? liftTagged(flat.tags, flat.slots, flat.members, flat.length, (m) => m) : flat)) : v);
+export const elementsOf = (v: Vector): Vector => (mayHaveUnions(v) ? lift(v, (flat) => (flat.form === 'union' ? liftUnion(flat, (m) => m) : flat)) : v);

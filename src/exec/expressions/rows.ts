@@ -4,6 +4,7 @@ import { type Value, stringValue, textError } from '../../vectors/value.ts';
 import {
   type Vector, type FlatVector, type RecordVector, type DynamicVector, type ConstantVector, constant, gather, noRows, range, slice, take,
 } from '../../vectors/vector.ts';
+import { onlyMember } from '../../vectors/unions.ts';
 import { constantOf } from '../../vectors/builder.ts';
 import { classOf as flatClassOf, concat } from '../../vectors/concat.ts';
 
@@ -164,7 +165,10 @@ export const truthOf = (v: Vector): Uint8Array => {
     case 'dictionary': return lookUp(truthOf(v.values), v.codes, v.length);
     case 'selected': return lookUp(truthOf(v.base), v.index, v.length);
     case 'dynamic': return truthOfTagged(v.tags, v.slots, v.parts, v.length);
-    case 'union': return truthOfTagged(v.tags, v.slots, v.members, v.length);
+    case 'union': {
+      const member = onlyMember(v);
+      return member ? truthOf(member) : truthOfTagged(v.tags, v.slots, v.members, v.length);
+    }
     default: return new Uint8Array(v.length).fill(truth.other);
   }
 };

@@ -1,5 +1,5 @@
 /**
- * Casts of SQL over vectors: what cannot be cast ends the query with an error, or is null (TRY_CAST). Floats are rounded to the nearest whole number, halves to the even one;
+ * Casts of SQL over vectors: what cannot be cast ends the query with an error, or is null (TRY_CAST). Floats are rounded to the nearest whole number, halves to the even one, those of decimals away from 0;
  * texts are read with blanks around them. Null stays null, and an error that a row has already (an absent field) stays too.
  */
 import { type SqlType, modelType, sqlTypeOfName } from '../../query/sql-types.ts';
@@ -18,7 +18,9 @@ import { jsonOf, jsonText, parseJson } from './json-text.ts';
 import { castError, digitsExact, mayHoldMore, refuseBeyond } from './sql-cast-errors.ts';
 import { castPrimitive } from './cast-primitive.ts';
 import { nullOf } from './cast.ts';
-import { lift, liftTagged } from './lift.ts';
+import { lift, liftTagged, liftUnion } from './lift.ts';
+import { roundHalfAway } from '../functions/rounding.ts';
+import { onlyMember } from '../../vectors/unions.ts';
 import { listsOf, mapsOf } from './lists.ts';
 import { combine, overlay, tidy, truth, truthOf } from './rows.ts';
 import { entriesOfText, listOfText, rowOfText } from './sql-nested-text.ts';
@@ -62,6 +64,7 @@ const usesAll = ({ codes, values, length }: DictionaryVector): boolean => {
 const castFlat = (v: FlatVector, type: SqlType, cast: SqlCast): Vector => {
   switch (v.form) {
     case 'union': {
+      if (onlyMember(v)) return liftUnion(v, (m) => castRows(m, type, cast));
       const { slots, parts } = compacted(v, v.members);
       return liftTagged(v.tags, slots, parts, v.length, (m) => castRows(m, type, cast));
     }
@@ -173,9 +176,9 @@ const nearest = (x: number): number => {
   return (rest < 0.5 || (rest === 0.5 && floor % 2 === 0) ? floor : floor + 1) + 0;
 };
 const roundedRows = (v: NumberVector, target: PrimitiveType, type: SqlType, cast: SqlCast): Vector => {
-  const { low, high } = bounds(target), out = new NumberBuilder(target), bad = new Uint8Array(v.length);
+  const { low, high } = bounds(target), out = new NumberBuilder(target), bad = new Uint8Array(v.length), toWhole = cast.from?.kind === 'decimal' ? roundHalfAway : nearest;
   for (let i = 0; i < v.length; i++) {
-    const x = nearest(v.values[i] as number), safe = Number.isSafeInteger(x), big = safe || !Number.isFinite(x) ? 0n : BigInt(x);
+    const x = toWhole(v.values[i] as number), safe = Number.isSafeInteger(x), big = safe || !Number.isFinite(x) ? 0n : BigInt(x);
     if (safe ? x >= Number(low) && x <= Number(high) : Number.isFinite(x) && big >= low && big <= high) out.push(safe ? x : big);
     else {
       bad[i] = 1;
@@ -272,14 +275,20 @@ const decimalOf = (digits: string, { precision, scale }: SqlType & { readonly ki
   if (size.length > precision || size.replace(/0+$/, '').length > digitsExact) return undefined;
   return Number(`${scaled}e-${scale}`) + 0;
 };
+/** The same of a number that is clearly nearer to one decimal than to any other; undefined for others. */
+const decimalOfNumber = (x: number | bigint, by: number, unitsMax: number): number | undefined => {
+  const units = Number(x) * by, nearest = Math.round(units);
+  return Math.abs(nearest) < unitsMax && by < 1e15 && Math.abs(units - nearest) < 0.499 ? nearest / by + 0 : undefined;
+};
 const toDecimal = (v: FlatVector, type: SqlType & { readonly kind: 'decimal' }, cast: SqlCast): Vector => {
   if (isText(v)) return byText(v, type, cast, (text) => decimalOf(text, type), (list) => numbersOf(types.float64, list));
-  const read = v.form === 'bool' ? (i: number) => String(v.values[i]) : v.form === 'number' && v.type !== types.time && v.type !== types.duration ? (i: number) => numberDigits(v, i) : undefined;
-  if (!read) return refuse(v, type, cast);
-  const out = new Float64Array(v.length), bad = new Uint8Array(v.length);
+  if (v.form === 'bool') return toDecimal(numbers(types.uint8, Float64Array.from(v.values)), type, cast);
+  const read = v.form === 'number' && v.type !== types.time && v.type !== types.duration ? (i: number) => numberDigits(v, i) : undefined;
+  if (!read || v.form !== 'number') return refuse(v, type, cast);
+  const out = new Float64Array(v.length), bad = new Uint8Array(v.length), by = 10 ** type.scale, unitsMax = 10 ** Math.min(type.precision, digitsExact);
   for (let i = 0; i < v.length; i++) {
     checkStopAt(i);
-    const x = decimalOf(read(i), type);
+    const x = decimalOfNumber(v.values[i]!, by, unitsMax) ?? decimalOf(read(i), type);
     if (x === undefined) bad[i] = 1;
     else out[i] = x;
   }

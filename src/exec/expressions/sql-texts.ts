@@ -1,10 +1,11 @@
 /** Numbers, times and truth from text as SQL's casts read them, and values as their text in SQL. White space around a text counts for nothing. */
-import { dateOfDays, daysOfDate, daysOfMonth, int64Max, int64Min, ipText, netText, shortestDigits } from '../../vectors/literal.ts';
+import { dateOfDays, daysOfDate, daysOfMonth, decimalFloatText, int64Max, int64Min, ipText, netText, shortestDigits } from '../../vectors/literal.ts';
 import { type RecordType, type Type, isFloat, types } from '../../vectors/type.ts';
 import { type Data, type Value, integer, underValue } from '../../vectors/value.ts';
 import { supText } from '../../vectors/sup-print.ts';
 import { type SqlType, sqlTypeOfName } from '../../query/sql-types.ts';
 import { goFloat } from './number-text.ts';
+import { spanOf } from './spans.ts';
 import { timeOfText } from './time-text.ts';
 
 const decimalSyntax = /^([+-]?)(\d+(?:_\d+)*)?(?:\.(\d+(?:_\d+)*)?)?(?:[eE]([+-]?\d{1,9}))?$/;
@@ -159,13 +160,29 @@ const knownByName = (v: Value): SqlType | undefined => {
 };
 /** The text of a value of which SQL's type is known; undefined where that makes no difference. */
 export const knownText = (known: SqlType, data: Data): string | undefined => {
+  if (data instanceof Uint8Array) return known.kind === 'uuid' ? uuidOfBytes(data) : known.kind === 'plain' && known.type === types.duration ? spanText(data) : undefined;
   if (typeof data !== 'number' && typeof data !== 'bigint') return undefined;
   switch (known.kind) {
     case 'date': return sqlDateText(data);
     case 'clock': return sqlClockText(data);
-    case 'decimal': return Number(data).toFixed(known.scale);
+    case 'decimal': return decimalText(Number(data), known.scale);
     default: return undefined;
   }
+};
+const uuidOfBytes = (bytes: Uint8Array): string | undefined => (bytes.length === 16 ? Buffer.from(bytes).toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-') : undefined);
+/** `1 year 2 months 3 days 04:00:00` of an interval's bytes in Parquet. */
+const spanText = (bytes: Uint8Array): string | undefined => {
+  const span = spanOf({ type: types.bytes, data: bytes });
+  if (!span) return undefined;
+  const counted = (n: number, unit: string): string[] => (n === 0 ? [] : [`${n} ${unit}${Math.abs(n) === 1 ? '' : 's'}`]);
+  const parts = [...counted(Math.trunc(span.months / 12), 'year'), ...counted(span.months % 12, 'month'), ...counted(span.days, 'day')];
+  return (span.nanos !== 0n || parts.length === 0 ? [...parts, sqlDurationText(span.nanos)] : parts).join(' ');
+};
+/** With so many places behind the point, by the shortest digits of the float. */
+const decimalText = (x: number, scale: number): string | undefined => {
+  if (!Number.isFinite(x)) return undefined;
+  const units = scaledDecimal(decimalFloatText(x), scale)!, digits = String(units < 0n ? -units : units).padStart(scale + 1, '0'), point = digits.length - scale;
+  return `${units < 0n ? '-' : ''}${digits.slice(0, point)}${scale > 0 ? `.${digits.slice(point)}` : ''}`;
 };
 const quotedInside = /^\s|\s$|^$|[,[\](){}"'=:\\]|^null$/i;
 const innerText = (v: Value): string => {

@@ -1,4 +1,5 @@
 /** Walks all that is inside of values, a batch at a time: for searches and `in`. */
+import { onlyMember } from '../../vectors/unions.ts';
 import { type Vector, type ListVector, type MapVector, gather, slice } from '../../vectors/vector.ts';
 
 /** What a visitor finds in a row; the greatest code of a row's nodes wins. */
@@ -33,7 +34,10 @@ const found = (v: Vector, visitor: Visitor): Codes | undefined => {
       return v.values.length > v.length ? found(gather(v.values, v.codes), visitor) : lookUp(found(v.values, visitor), v.codes, v.length);
     case 'selected': return v.base.length <= v.length ? lookUp(found(v.base, visitor), v.index, v.length) : found(gather(v.base, v.index), visitor);
     case 'dynamic': return tagged(v.tags, v.slots, v.parts, v.length, visitor);
-    case 'union': return tagged(v.tags, v.slots, v.members, v.length, visitor);
+    case 'union': {
+      const member = onlyMember(v);
+      return member ? found(member, visitor) : tagged(v.tags, v.slots, v.members, v.length, visitor);
+    }
     default: return foundInNode(v, visitor);
   }
 };

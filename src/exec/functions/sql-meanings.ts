@@ -60,7 +60,13 @@ const replaced = (s: string, pattern: string, by: string, options = ''): string 
   const re = compiled(pattern, options, 3);
   return re instanceof Refusal ? re : replaceIn(s, re, groupParts(by), { each: options.includes('g'), touching: false });
 };
-const groupParts = (by: string): readonly (string | number)[] => by.split(/(\\[\d\\])/).flatMap((part): readonly (string | number)[] => {
+const groupParts = (by: string): readonly (string | number)[] => {
+  // All rows of a column have the same one, mostly.
+  if (lastParts?.by !== by) lastParts = { by, parts: splitGroups(by) };
+  return lastParts.parts;
+};
+let lastParts: { readonly by: string; readonly parts: readonly (string | number)[] } | undefined;
+const splitGroups = (by: string): readonly (string | number)[] => by.split(/(\\[\d\\])/).flatMap((part): readonly (string | number)[] => {
   if (part === '') return [];
   return /^\\\d$/.test(part) ? [Number(part[1])] : [part === '\\\\' ? '\\' : part];
 });

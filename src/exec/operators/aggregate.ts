@@ -62,7 +62,7 @@ const isDense = ({ rows, keys }: GroupsOfShare): boolean => keys.order.length > 
 
 /** A share is small: nothing of it is spilled. */
 export const shareGroups = (op: AggregateOp, build: Build, thread: number): ((input: Stream) => Generator<Item, GroupsOfShare>) => {
-  const parts = partsOf(op, build), store = new KeyStore(op.keys.length, thread);
+  const parts = partsOf(op, build), store = new KeyStore(op.keys.length, thread, op.sql === true);
   return function* grouped(input) {
     const groups = new Groups(parts, store);
     let rows = 0;
@@ -119,7 +119,7 @@ function* run(input: Stream, parts: Parts, level: number, known?: Groups): Gener
         continue;
       }
       const rest = yield* groups.add(item, level);
-      if (rest) yield* (aside ??= new Partitions(parts.build)).add(rest.rows, partitionsOf(rest.keys, rest.rows.length, level));
+      if (rest) yield* (aside ??= new Partitions(parts.build)).add(rest.rows, partitionsOf(rest.keys, rest.rows.length, level, parts.op.sql));
       else if (parts.op.sortedBy && groups.size >= closedGroupsMin) {
         const [closed, open] = groups.split();
         yield* batches(closed, parts.build.context.batchRows);
@@ -180,7 +180,7 @@ class Groups {
     this.parts = parts;
     this.room = parts.isPassing ? new FloatRoom() : undefined;
     this.own = store?.begin();
-    this.table = store?.table ?? new GroupTable(parts.keys.length);
+    this.table = store?.table ?? new GroupTable(parts.keys.length, parts.op.sql);
     this.states = parts.aggregates.map((a) => a.make());
     // Shares meet about the same groups.
     for (const s of this.states) s.grow(this.table.size);
@@ -291,7 +291,7 @@ class Groups {
   }
   /** The groups whose first key is not that of the last row, as results, and the others in a table of their own. */
   split(): [Vector, Groups] {
-    const keys = this.table.keys(), n = this.table.size, probe = new GroupTable(1);
+    const keys = this.table.keys(), n = this.table.size, probe = new GroupTable(1, this.parts.op.sql);
     probe.ids([this.lastKey], 1);
     const same = probe.ids([keys[0]!], n, false);
     const open = Uint32Array.from({ length: n }, (_, g) => g).filter((g) => same[g] !== none);

@@ -4,7 +4,7 @@
  * When memory runs out, rows whose value is not known yet are put aside by its hash and looked at afterwards, a partition at a time; they come in that order then.
  */
 import { type Vector, take } from '../../vectors/vector.ts';
-import { ColumnCodes } from '../aggregates/codes.ts';
+import { ColumnCodes, firstRows } from '../aggregates/codes.ts';
 import { none } from '../aggregates/tables.ts';
 import { plainRows, withoutNames } from '../expressions/lift.ts';
 import type { AsyncEvaluator } from '../expressions/evaluator.ts';
@@ -14,7 +14,7 @@ import { Partitions, levelsMax, partitionsOf } from './partitions.ts';
 import { pulled } from './scan.ts';
 
 /** The first row of each value of `expr`. */
-export const distinct = (expr: AsyncEvaluator, build: Build, sql = false): Step => (input) => run(input, sql ? plain(expr) : expr, build, 0);
+export const distinct = (expr: AsyncEvaluator, build: Build, sql = false): Step => (input) => run(input, sql ? plain(expr) : expr, { build, sql }, 0);
 
 /** The values as SQL tells them apart. */
 export const plain = (e: AsyncEvaluator): AsyncEvaluator => (batch) => {
@@ -22,8 +22,11 @@ export const plain = (e: AsyncEvaluator): AsyncEvaluator => (batch) => {
   return values instanceof Promise ? values.then(plainRows) : plainRows(values);
 };
 
-function* run(input: Stream, expr: AsyncEvaluator, build: Build, level: number): Generator<Item> {
-  const { memory, context } = build, seen = new Seen();
+/** `sql`: values are told apart as SQL does it. */
+interface Run { readonly build: Build; readonly sql: boolean }
+
+function* run(input: Stream, expr: AsyncEvaluator, whole: Run, level: number): Generator<Item> {
+  const { build, sql } = whole, { memory, context } = build, seen = new Seen(sql);
   let held = 0, aside: Partitions | undefined;
   try {
     for (const item of input) {
@@ -34,7 +37,7 @@ function* run(input: Stream, expr: AsyncEvaluator, build: Build, level: number):
       const values = withoutNames(yield* evaluate(expr, item));
       if (aside) {
         const rows = seen.unknown(values);
-        if (rows.length > 0) yield* aside.add(take(item, rows), partitionsOf([take(values, rows)], rows.length, level));
+        if (rows.length > 0) yield* aside.add(take(item, rows), partitionsOf([take(values, rows)], rows.length, level, sql));
         continue;
       }
       const rows = seen.fresh(values);
@@ -51,7 +54,7 @@ function* run(input: Stream, expr: AsyncEvaluator, build: Build, level: number):
     yield* aside.flush();
     for (const p of aside.each()) {
       const spilled = aside.run(p)!;
-      yield* run(pulled(() => spilled.read(), context.signal), expr, build, level + 1);
+      yield* run(pulled(() => spilled.read(), context.signal), expr, whole, level + 1);
       void spilled.close();
     }
   } finally {
@@ -62,23 +65,19 @@ function* run(input: Stream, expr: AsyncEvaluator, build: Build, level: number):
 
 /** Values that were there before. */
 export class Seen {
-  private codes = new ColumnCodes();
+  private codes: ColumnCodes;
+  private readonly sql: boolean;
   private known = 0;
+  constructor(sql: boolean) {
+    this.sql = sql;
+    this.codes = new ColumnCodes(sql);
+  }
   get bytes(): number { return this.codes.bytes; }
   /** The rows of new values, each once. */
   fresh(values: Vector): Uint32Array {
     const codes = this.codes.codes(values), { known } = this, { size } = this.codes;
-    if (size === known) return new Uint32Array(0);
-    const rows = new Uint32Array(size - known), met = new Uint8Array(size - known);
-    let n = 0;
-    for (let i = 0; i < values.length; i++) {
-      const fresh = codes[i]! - known;
-      if (fresh < 0 || met[fresh]) continue;
-      met[fresh] = 1;
-      rows[n++] = i;
-    }
     this.known = size;
-    return rows.subarray(0, n);
+    return firstRows(codes, values.length, known, size);
   }
   /** The rows of new values, which stay new. */
   unknown(values: Vector): Uint32Array {
@@ -88,7 +87,7 @@ export class Seen {
     return rows.subarray(0, n);
   }
   clear(): void {
-    this.codes = new ColumnCodes();
+    this.codes = new ColumnCodes(this.sql);
     this.known = 0;
   }
 }

@@ -1,18 +1,16 @@
 /** filter (where): rows for which the expression is true. */
 import { type Vector, take } from '../../vectors/vector.ts';
-import type { AsyncEvaluator } from '../expressions/evaluator.ts';
-import { isTrue } from '../expressions/rows.ts';
-import { type Step, eachBatch, evaluate } from '../operator.ts';
+import { type Item, type Step, eachBatch, wait } from '../operator.ts';
+import type { RowTest } from './row-test.ts';
 
 /** The rows for which `test` is true. */
-export const filter = (test: AsyncEvaluator): Step => eachBatch(function* push(batch) {
-  const kept = keep(batch, yield* evaluate(test, batch));
+export const filter = (test: RowTest): Step => eachBatch(function* push(batch) {
+  const kept = yield* tested(batch, test);
   if (kept.length > 0) yield kept;
 });
 
-/** The rows for which `truth` is true. */
-export const keep = (batch: Vector, truth: Vector): Vector => {
-  if (truth.form === 'constant' && truth.inner.form === 'bool' && truth.inner.values[0] === 1) return batch;
-  const rows = isTrue(truth);
-  return rows.length === batch.length ? batch : take(batch, rows);
-};
+/** The rows of a batch for which a test is true. */
+export function* tested(batch: Vector, test: RowTest): Generator<Item, Vector> {
+  const answer = test(batch), rows = answer instanceof Promise ? yield* wait(answer) : answer;
+  return rows ? take(batch, rows) : batch;
+}

@@ -47,20 +47,22 @@ export class JoinIndex {
   /** The rows by what inequalities compare, once it is asked for; null: they cannot be sorted. */
   sorted: Sorted | null | undefined;
   private readonly keys: readonly Vector[];
+  private readonly loose: boolean;
   private readonly typed: Typed | undefined;
   private coded: Coded | undefined;
   /** By the types of other keys: the same rows under keys that are read as those. */
   private readonly others = new Map<string, JoinIndex>();
 
-  constructor(rows: Vector, { keys, out }: Keys) {
+  constructor(rows: Vector, { keys, out, loose = false }: Keys) {
     this.rows = rows;
+    this.loose = loose;
     this.out = out;
     this.matched = new Uint8Array(rows.length);
     const order = (this.order = takingRows(out, rows.length));
     this.keys = order ? keys.map((k) => take(k, order)) : keys;
     this.next = new Uint32Array(order?.length ?? rows.length).fill(none);
     const typed = keys.length > 0 ? typedKeys(this.keys) : undefined;
-    this.typed = typed && hashed(typed, this.next);
+    this.typed = typed && hashed(typed, this.next, loose);
     if (!this.typed) this.coded = this.grouped();
   }
   /** Bytes besides the rows, and those counted by `heldBytes`. */
@@ -80,7 +82,7 @@ export class JoinIndex {
     if (next.length === 0) return { heads: new Uint32Array(length).fill(none), next, order };
     const taking = this.typed || loose ? takingRows(out, length) : undefined, own = taking ? keys.map((k) => take(k, taking)) : keys, typed = this.typed && typedKeys(own), count = taking?.length ?? length;
     const isAlike = typed?.every((k, i) => k.form === this.typed!.keys[i]!.form && k.type === this.typed!.keys[i]!.type) === true;
-    const found = isAlike ? { heads: find(this.typed!, typed!, count), next, order } : loose && count > 0 ? this.findUnlike(own, count) : undefined;
+    const found = isAlike ? { heads: find(this.typed!, typed!, count, loose), next, order } : loose && count > 0 ? this.findUnlike(own, count) : undefined;
     if (found) return taking ? { ...found, heads: spread(found.heads, taking, length) } : found;
     const { table, heads: first } = (this.coded ??= this.grouped()), ids = table.ids(keys, length, false);
     for (let i = 0; i < length; i++) ids[i] = out[i] === 0 && ids[i] !== none ? first[ids[i]!]! : none;
@@ -92,15 +94,15 @@ export class JoinIndex {
     const own = this.keys.map(oneClassOf), other = keys.map(oneClassOf), names = other.map(primitiveName), ownNames = own.map(primitiveName);
     if (names.includes(undefined) || ownNames.includes(undefined) || names.every((name, i) => name === ownNames[i])) return undefined;
     const pairs = other.map((k, i) => alikeKeys(k, own[i]!)), built = pairs.map((p) => p.built), probing = pairs.map((p) => p.probe), name = names.join();
-    const index = this.others.get(name) ?? new JoinIndex(this.order ? take(this.rows, this.order) : this.rows, { keys: built, out: nullRows(built) });
+    const index = this.others.get(name) ?? new JoinIndex(this.order ? take(this.rows, this.order) : this.rows, { keys: built, out: nullRows(built), loose: true });
     this.others.set(name, index);
-    const found = index.find({ keys: probing, out: nullRows(probing) }, length);
+    const found = index.find({ keys: probing, out: nullRows(probing), loose: true }, length);
     // Places of that index are rows in the order of this one.
     return { ...found, order: this.order && found.order ? found.order.map((row) => this.order![row]!) : found.order ?? this.order };
   }
 
   private grouped(): Coded {
-    const { next } = this, table = new GroupTable(this.keys.length), { length } = next;
+    const { next } = this, table = new GroupTable(this.keys.length, this.loose), { length } = next;
     const ids = length > 0 ? table.ids(this.keys, length) : next, heads = new Uint32Array(table.size).fill(none);
     for (let place = length - 1; place >= 0; place--) {
       next[place] = heads[ids[place]!]!;
@@ -111,8 +113,8 @@ export class JoinIndex {
 }
 
 /** A table over the keys where they lie; equal ones are chained from the last to the first. */
-const hashed = (keys: readonly TypedKey[], next: Uint32Array): Typed => {
-  const count = next.length, hashes = hashesOf(keys, count), equal = equality(keys, keys);
+const hashed = (keys: readonly TypedKey[], next: Uint32Array, loose: boolean): Typed => {
+  const count = next.length, hashes = hashesOf(keys, count), equal = equality(keys, keys, loose);
   let size = 64;
   while (size < count * 2) size *= 2;
   const slots = new Uint32Array(size).fill(none), mask = size - 1;
@@ -215,8 +217,8 @@ const hashNumbers = (values: Float64Array, hashes: Uint32Array): void => {
 };
 
 /** The first built row of each key. */
-const find = ({ keys: built, hashes: builtHashes, slots }: Typed, keys: readonly TypedKey[], length: number): Uint32Array => {
-  const hashes = hashesOf(keys, length), mask = slots.length - 1, equal = equality(keys, built);
+const find = ({ keys: built, hashes: builtHashes, slots }: Typed, keys: readonly TypedKey[], length: number, loose = false): Uint32Array => {
+  const hashes = hashesOf(keys, length), mask = slots.length - 1, equal = equality(keys, built, loose);
   for (let i = 0; i < length; i++) {
     const hash = hashes[i]!;
     let at = hash & mask, row = slots[at]!;
@@ -231,15 +233,15 @@ const find = ({ keys: built, hashes: builtHashes, slots }: Typed, keys: readonly
 
 type Equality = (a: number, b: number) => boolean;
 
-const equality = (as: readonly TypedKey[], bs: readonly TypedKey[]): Equality => {
-  const each = as.map((a, k) => equalityOf(a, bs[k]!));
+const equality = (as: readonly TypedKey[], bs: readonly TypedKey[], loose: boolean): Equality => {
+  const each = as.map((a, k) => equalityOf(a, bs[k]!, loose));
   return each.length === 1 ? each[0]! : (a, b) => each.every((equal) => equal(a, b));
 };
-const equalityOf = (a: TypedKey, b: TypedKey): Equality => {
+const equalityOf = (a: TypedKey, b: TypedKey, loose: boolean): Equality => {
   if (a.form === 'number' && b.form === 'number') {
     const left = a.values, right = b.values;
-    // NaN is one number, -0. and 0. are two; of integers there is one zero only.
-    return isFloat(a.type) ? (i, k) => Object.is(left[i], right[k]) : (i, k) => left[i] === right[k];
+    // NaN is one number, -0. and 0. are two; of integers there is one zero only. In SQL there is one zero, and rows whose key is NaN take no part.
+    return isFloat(a.type) && !loose ? (i, k) => Object.is(left[i], right[k]) : (i, k) => left[i] === right[k];
   }
   if (a.form === 'words' && b.form === 'words') {
     const left = a.words, right = b.words;

@@ -87,7 +87,7 @@ export class Aside {
     const parts = this.partsOf(keys, rows.length), index = rowsWhere(out, (code) => code === 0);
     return index.length === rows.length ? { rows, parts } : { rows: rowsOf(rows, index), parts: Uint8Array.from(index, (i) => parts[i]!) };
   }
-  private partsOf(keys: readonly Vector[], length: number): Uint8Array { return partitionsOf(keys, length, this.level); }
+  private partsOf(keys: readonly Vector[], length: number): Uint8Array { return partitionsOf(keys, length, this.level, this.parts.op.loose); }
 }
 
 const noRows = new Uint32Array(0);

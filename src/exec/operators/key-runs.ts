@@ -14,6 +14,7 @@ import { type Value, compareBytes } from '../../vectors/value.ts';
 import type { AsyncEvaluator } from '../expressions/evaluator.ts';
 import { isTrue } from '../expressions/rows.ts';
 import type { Build } from './build.ts';
+import { conjuncts } from './row-test.ts';
 
 /** Rows [start, end). */
 type Run = readonly [start: number, end: number];
@@ -57,7 +58,6 @@ export const keyRuns = (filter: PlanExpr, key: FieldPath, build: Build): KeyRuns
   };
 };
 
-const conjuncts = (e: PlanExpr): readonly PlanExpr[] => (e.kind === 'and' ? [...conjuncts(e.left), ...conjuncts(e.right)] : [e]);
 
 /** What an order is with its sides exchanged. */
 const mirrored: Readonly<Record<Order, Order>> = { '<': '>', '<=': '>=', '>': '<', '>=': '<=' };

@@ -1,4 +1,5 @@
 /** What a row is apart from its value: null, missing, quiet, another error. Names and unions are looked through. */
+import { onlyMember } from '../../vectors/unions.ts';
 import { type Vector, type FlatVector, flatten } from '../../vectors/vector.ts';
 
 /** The kinds as `kindsOf` tells them. `error`: any error but missing and quiet. */
@@ -18,7 +19,10 @@ export const kindsOf = (v: Vector): Uint8Array | undefined => {
     case 'dictionary': return lookUp(kindsOf(v.values), v.codes, v.length);
     case 'selected': return lookUp(kindsOf(v.base), v.index, v.length);
     case 'dynamic': return tagged(v.tags, v.slots, v.parts, v.length);
-    case 'union': return tagged(v.tags, v.slots, v.members, v.length);
+    case 'union': {
+      const member = onlyMember(v);
+      return member ? kindsOf(member) : tagged(v.tags, v.slots, v.members, v.length);
+    }
   }
 };
 /** Whether rows could be errors: a quick look at the forms. */

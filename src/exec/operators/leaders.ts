@@ -5,10 +5,11 @@
  * - Only rows that come after `count` others are left out: numbers behind the bound, and nulls and missing ones where these come last.
  * - Values of other types always stay.
  */
+import { opened } from '../../vectors/unions.ts';
 import { type NumberArray, type NumberVector, type Vector, flatten } from '../../vectors/vector.ts';
 import { isFloat, isInteger } from '../../vectors/type.ts';
-import { wordsOf } from '../aggregates/tables.ts';
 import { under } from '../aggregates/under.ts';
+import { nearestFloats } from '../expressions/wide.ts';
 import { kinds, kindsOf } from './kinds.ts';
 import type { Direction } from './sort-words.ts';
 
@@ -61,7 +62,7 @@ export class Leaders {
       else for (let i = 0; i < v.length; i++) this.offer(values[i]! * this.sign);
       return rows;
     }
-    if (v.form === 'union') return this.mixed({ ...v, parts: v.members });
+    if (v.form === 'union') return this.candidates(opened(v));
     if (v.form === 'constant') return isFull && this.dropsNulls && isNothing(kindsOf(v.inner)?.[0]) ? new Uint32Array(0) : undefined;
     return v.form === 'null' && isFull && this.dropsNulls ? new Uint32Array(0) : v.form === 'dynamic' ? this.mixed(v) : undefined;
   }
@@ -115,12 +116,7 @@ const areComparable = (parts: readonly Vector[]): boolean => {
   return types.size <= 1;
 };
 /** Integers of 64 bits as the nearest floats, which are in their order: different ones may be equal then. */
-const floatsOf = (values: NumberArray): Float64Array => {
-  if (values instanceof Float64Array) return values;
-  const out = new Float64Array(values.length), low = wordsOf(values), high = values instanceof BigInt64Array ? new Int32Array(low.buffer, low.byteOffset, low.length) : low;
-  for (let i = 0; i < out.length; i++) out[i] = high[2 * i + 1]! * 0x1_0000_0000 + low[2 * i]!;
-  return out;
-};
+const floatsOf = (values: NumberArray): Float64Array => (values instanceof Float64Array ? values : nearestFloats(values, values.length));
 
 const isNothing = (kind: number | undefined): boolean => kind === kinds.null || kind === kinds.missing;
 

@@ -18,10 +18,10 @@ export const levelsMax = 4;
 /** Rows of a partition that are written together. */
 const togetherMin = 1024;
 
-/** The partition of each row by its keys; each level looks at other bits. */
-export const partitionsOf = (keys: readonly Vector[], length: number, level: number): Uint8Array => {
+/** The partition of each row by its keys; each level looks at other bits. `sql`: keys are equal as SQL has it. */
+export const partitionsOf = (keys: readonly Vector[], length: number, level: number, sql = false): Uint8Array => {
   const hashes = new Uint32Array(length), out = new Uint8Array(length), salt = Math.imul(level + 1, 0x9e3779b1);
-  for (const key of keys) stir(hashes, hashed(key));
+  for (const key of keys) stir(hashes, sql ? hashRows(key, undefined, sql).low : hashed(key));
   for (let i = 0; i < length; i++) out[i] = mix(hashes[i]! ^ salt) % partsMax;
   return out;
 };

@@ -82,7 +82,7 @@ export function* runKeyed({ op, build, first, nextOf, working, all, log, keyed, 
 
 /** Rows of a map that were not in it before. */
 const changed = (before: readonly Vector[], now: readonly Vector[]): Vector[] => {
-  const seen = new Seen();
+  const seen = new Seen(true);
   for (const rows of before) newRows(seen, rows);
   return now.map((rows) => newRows(seen, rows)).filter((rows) => rows.length > 0);
 };

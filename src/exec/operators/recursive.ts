@@ -60,7 +60,7 @@ export interface RecursionParts {
 }
 
 function* run({ op, build, first, nextOf, working, all }: RecursionParts): Generator<Item> {
-  const { memory } = build, seen = op.distinct ? new Seen() : undefined, limits = build.context.recursion ?? recursionMax;
+  const { memory } = build, seen = op.distinct ? new Seen(true) : undefined, limits = build.context.recursion ?? recursionMax;
   const breath = new Breath(build.context.signal), keepsAll = op.all !== undefined;
   let held = 0, rounds = 0, count = 0;
   const hold = (bytes: number): void => {

@@ -4,14 +4,13 @@ import { fieldsRead } from '../../query/plan-walk.ts';
 import { type Vector, nulls, slice, take } from '../../vectors/vector.ts';
 import { working } from '../../vectors/stop.ts';
 import { types } from '../../vectors/type.ts';
-import { type Item, type Stream, batches, evaluate, wait } from '../operator.ts';
-import type { AsyncEvaluator } from '../expressions/evaluator.ts';
+import { type Item, type Stream, batches, wait } from '../operator.ts';
 import { isPlainText } from '../expressions/regexp.ts';
-import { isTrue } from '../expressions/rows.ts';
 import type { BestRows, KeptRows, Progress, QuickIterator, ScanFilter, ScanRequest } from '../source.ts';
 import type { Build } from './build.ts';
-import { keep } from './filter.ts';
+import { tested } from './filter.ts';
 import { type KeyRuns, keyRuns } from './key-runs.ts';
+import { type RowTest, rowTest } from './row-test.ts';
 import { type KeyBound, type TopOptions, keyBound } from './top.ts';
 
 /** Batches of an asynchronous source as a stream; the source is returned when the stream is. */
@@ -41,25 +40,26 @@ export function* pulled(open: () => AsyncIterable<Vector>, signal: AbortSignal):
 
 /** `best`: what the operator behind keeps of the rows. `counted`: it only counts them. */
 export const scan = (op: Scan & { readonly best?: TopOptions; readonly counted?: boolean }, build: Build): (() => Stream) => {
-  const { context } = build, { host } = context, { progress } = host, test = op.filter && build.expression(op.filter);
+  const { context } = build, { host } = context, { progress } = host, test = op.filter && rowTest(op.filter, build);
   const request: ScanRequest = {
     ordered: op.ordered, signal: context.signal,
     ...(op.columns && { columns: op.columns }), ...(op.pruner && { pruner: op.pruner }), ...(op.limit !== undefined && { limit: op.limit }), ...(op.counted && { counted: true }),
   };
-  const key = op.sources.length === 1 ? op.sources[0]!.sortKeys?.[0] : undefined, runs = op.filter && key && keyRuns(op.filter, key, build), rest = runs?.rest && build.expression(runs.rest);
+  const key = op.sources.length === 1 ? op.sources[0]!.sortKeys?.[0] : undefined, runs = op.filter && key && keyRuns(op.filter, key, build), rest = runs?.rest && rowTest(runs.rest, build);
   // In order a row may be tested twice, which a bound that moves does not stand.
   const bound = op.best && !op.ordered ? keyBound(op.best) : undefined;
   return function* read(): Generator<Item> {
+    const counts = context.counters?.scan(), counted: ScanRequest = counts ? { ...request, counts } : request;
     const filter = scanFilter(context.signal, test && { test, columns: fieldsRead(op.filter!), ...textSearch(op.filter!), ...(runs && { runs: { find: runs.find, rest } }) }, bound?.(), progress);
     for (const source of op.sources) {
       const isFiltered = filter !== undefined && host.filters?.(source) === true;
-      for (const item of pulled(() => host.scan(source, isFiltered ? { ...request, filter } : request), context.signal)) {
+      for (const item of pulled(() => host.scan(source, isFiltered ? { ...counted, filter } : counted), context.signal)) {
         if (item instanceof Promise || !('form' in item)) {
           yield item;
           continue;
         }
         if (!isFiltered) progress.recordsRead += item.length;
-        const kept = test && !isFiltered ? keep(item, yield* evaluate(test, item)) : item;
+        const kept = test && !isFiltered ? yield* tested(item, test) : item;
         progress.recordsMatched += kept.length;
         if (op.counted && kept.form === 'record' && kept.fields.length === 0) yield kept;
         // A batch somewhat larger is better than one and a small rest.
@@ -103,7 +103,7 @@ const textsOf = (e: PlanExpr): readonly string[] | undefined => {
 
 /** The filter and the bound of a top behind it, as the scan of a host may use them. */
 const scanFilter = (
-  signal: AbortSignal, filter: { readonly test: AsyncEvaluator; readonly columns: readonly FieldPath[] | undefined; readonly runs?: Runs } & TextSearch | undefined, bound: KeyBound | undefined, progress: Progress,
+  signal: AbortSignal, filter: { readonly test: RowTest; readonly columns: readonly FieldPath[] | undefined; readonly runs?: Runs } & TextSearch | undefined, bound: KeyBound | undefined, progress: Progress,
 ): ScanFilter | undefined => {
   if (!filter && !bound) return undefined;
   const columns = filter ? filter.columns && [...filter.columns, ...(bound ? [bound.path] : [])] : [bound!.path];
@@ -119,50 +119,40 @@ const scanFilter = (
       if (!filter) return bounded(rows, undefined);
       const run = inOrder && rows.length >= runRowsMin ? filter.runs?.find(rows) : undefined;
       if (run) return keptOfRun(rows, run, filter.runs!.rest, (kept) => bounded(rows, kept));
-      const truth = filter.test(rows);
-      return truth instanceof Promise ? truth.then((t) => bounded(rows, trueRows(t))) : bounded(rows, trueRows(truth));
+      const kept = filter.test(rows);
+      return kept instanceof Promise ? kept.then((own) => bounded(rows, own)) : bounded(rows, kept);
     }),
   };
 };
-const bestOf = ({ path, rows, greater, dropsNulls, floor, ahead }: KeyBound, test: AsyncEvaluator | undefined): BestRows => {
-  const shown = (batch: Vector, truth: Vector | undefined): number => {
-    const kept = truth && trueRows(truth);
+const bestOf = ({ path, rows, greater, dropsNulls, floor, ahead }: KeyBound, test: RowTest | undefined): BestRows => {
+  const shown = (batch: Vector, kept: Uint32Array | undefined): number => {
     if (kept?.length !== 0) ahead(kept ? take(batch, kept) : batch);
     return (kept ?? batch).length;
   };
   return {
     path, rows, isTested: test !== undefined, greater, dropsNulls, floor,
     ahead: (batch) => {
-      const truth = test?.(batch);
-      return truth instanceof Promise ? truth.then((t) => shown(batch, t)) : shown(batch, truth);
+      const kept = test?.(batch);
+      return kept instanceof Promise ? kept.then((own) => shown(batch, own)) : shown(batch, kept);
     },
   };
 };
 /** Tests that hold for a run of rows in order, and what else is asked of those. */
-interface Runs { readonly find: KeyRuns['find']; readonly rest: AsyncEvaluator | undefined }
+interface Runs { readonly find: KeyRuns['find']; readonly rest: RowTest | undefined }
 /** Fewer rows are sooner tested one by one. */
 const runRowsMin = 64;
 
-const keptOfRun = <T>(rows: Vector, [start, end]: readonly [number, number], rest: AsyncEvaluator | undefined, then: (kept: KeptRows) => T): T | Promise<T> => {
+const keptOfRun = <T>(rows: Vector, [start, end]: readonly [number, number], rest: RowTest | undefined, then: (kept: KeptRows) => T): T | Promise<T> => {
   const run = start === 0 && end === rows.length ? undefined : { start, length: end - start };
   if (!rest || start === end) return then(run);
-  const truth = rest(keptOf(rows, run)), all = (t: Vector): KeptRows => {
-    const kept = trueRows(t);
-    return kept ? placed(kept, run) : run;
-  };
-  return truth instanceof Promise ? truth.then((t) => then(all(t))) : then(all(truth));
+  const answer = rest(keptOf(rows, run)), all = (kept: Uint32Array | undefined): KeptRows => (kept ? placed(kept, run) : run);
+  return answer instanceof Promise ? answer.then((kept) => then(all(kept))) : then(all(answer));
 };
 
 const keptOf = (rows: Vector, kept: KeptRows): Vector => (!kept ? rows : kept instanceof Uint32Array ? take(rows, kept) : slice(rows, kept.start, kept.start + kept.length));
 /** The numbers of rows that were chosen among those that are kept. */
 const placed = (chosen: Uint32Array, kept: KeptRows): Uint32Array =>
   (!kept ? chosen : kept instanceof Uint32Array ? chosen.map((i) => kept[i]!) : kept.start === 0 ? chosen : chosen.map((i) => kept.start + i));
-
-const trueRows = (truth: Vector): Uint32Array | undefined => {
-  if (truth.form === 'constant' && truth.inner.form === 'bool' && truth.inner.values[0] === 1) return undefined;
-  const rows = isTrue(truth);
-  return rows.length === truth.length ? undefined : rows;
-};
 
 /** The input of a query without a source: one null. */
 export const oneNull = function* oneNull(): Generator<Item> { yield nulls(1); };

@@ -1,5 +1,5 @@
 /**
- * INTERSECT and EXCEPT: the right side is counted by codes of its rows (type and value), the left side streams past it.
+ * INTERSECT and EXCEPT: the right side is counted by codes of its rows, as SQL tells them apart, the left side streams past it.
  *
  * When memory runs out, both sides are put aside by the hash of their rows and worked on a partition at a time; rows then come in the order of partitions.
  * Not `all`: each row once. `all`: a row that is m times on the left and n times on the right comes min(m, n) times, or m - n times.
@@ -101,7 +101,7 @@ class Aside {
     for (const batch of rows) yield* this.put(this.rights, bare(batch), batch);
   }
   *left(batch: Vector): Generator<Item> { yield* this.put(this.lefts, batch, batch); }
-  private *put(side: Partitions, rows: Vector, whole: Vector): Generator<Item> { yield* side.add(rows, partitionsOf([bare(whole)], rows.length, this.level)); }
+  private *put(side: Partitions, rows: Vector, whole: Vector): Generator<Item> { yield* side.add(rows, partitionsOf([bare(whole)], rows.length, this.level, true)); }
 
   /** Works on each partition; `leftAlone`: also on those that the right side has nothing in. */
   *each(work: (left: Stream, right: Stream) => Stream, leftAlone: boolean): Generator<Item> {
@@ -122,7 +122,7 @@ class Aside {
 }
 
 class Counter {
-  private codes = new ColumnCodes();
+  private codes = new ColumnCodes(true);
   /** Rows of the right side that are not used up, by code; of rows that only the left side has, how many came. */
   private counts = new Uint32List();
   private readonly options: SetOptions;
@@ -133,7 +133,7 @@ class Counter {
 
   get bytes(): number { return this.codes.bytes + this.counts.array.byteLength; }
   clear(): void {
-    this.codes = new ColumnCodes();
+    this.codes = new ColumnCodes(true);
     this.counts = new Uint32List();
   }
 

@@ -82,7 +82,7 @@ const fromFrame = (s: Segment, frames: Frames, argument: Vector, find: (start: n
   return picked(argument, index);
 };
 
-/** nth_value: the argument of row n of the frame, from 1; null where the frame is shorter or n is null, an error where n is no whole number from 1 on. */
+/** nth_value: the argument of row n of the frame, from 1; null where the frame has no such row or n is null, an error where n is no whole number. */
 export const nthValue = (s: Segment, frames: Frames, [argument, nth]: readonly Vector[], ignoreNulls: boolean): Vector =>
   counted('nth_value: argument must be an integer greater than zero', nth!, s.length, (counts) => {
     const filledRows = filled(argument!, ignoreNulls), index = new Uint32Array(s.length), pieces = newPieces();
@@ -102,7 +102,7 @@ export const nthValue = (s: Segment, frames: Frames, [argument, nth]: readonly V
       }
     }
     return picked(argument!, index);
-  });
+  }, true);
 
 /** Rows of the argument; where the index is `nowhere` the row of `otherwise`, or null, which it also is where `isNull` is set. */
 const picked = (argument: Vector, index: Uint32Array, otherwise?: Vector, isNull?: Uint8Array): Vector => {

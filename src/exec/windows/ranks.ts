@@ -62,15 +62,15 @@ export const ntile = ({ length, partitionOf, partitionStarts }: Segment, buckets
     return integers(out);
   });
 
-/** What `make` gives for the rows whose count is a whole number from 1 on; null where it is null, the error elsewhere. */
-export const counted = (fault: string, counts: Vector, length: number, make: (counts: Float64Array) => Vector): Vector => {
+/** What `make` gives for the rows whose count is a whole number from 1 on; null where it is null (or a lower one, if `lowerIsNull`), the error elsewhere. */
+export const counted = (fault: string, counts: Vector, length: number, make: (counts: Float64Array) => Vector, lowerIsNull = false): Vector => {
   const found = new Float64Array(length), tags = new Uint32Array(length), slots = Uint32Array.from({ length }, (_, i) => i);
   const whole = integersAt(counts, length);
   let odd = false;
   for (let i = 0; i < length; i++) {
     const n = whole[i]!;
     found[i] = n >= 1 ? n : 1;
-    tags[i] = n >= 1 ? 0 : n !== n ? 1 : 2;
+    tags[i] = n >= 1 ? 0 : n !== n || (lowerIsNull && n > -Infinity) ? 1 : 2;
     if (tags[i] !== 0) odd = true;
   }
   const made = make(found);

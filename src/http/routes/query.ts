@@ -16,13 +16,14 @@ import { queryRunErrors, queryTextErrors, rowErrors } from '../route-errors.ts';
 import { QueryDescription, QueryRequest, QueryStatus, SyntaxTree } from '../schemas.ts';
 import { isTheirs } from './progress.ts';
 
-interface QueryBody { readonly text: string; readonly head?: { readonly pool?: string; readonly branch?: string } }
+interface QueryBody { readonly text: string; readonly head?: { readonly pool?: string; readonly branch?: string }; readonly indexBase?: 0 | 1 }
 
-/** Text and default source of a query request. @throws query-missing if there is neither */
+/** Text and default source of a query request, and from where its indexes count. @throws query-missing if there is neither text nor source; query-index-base */
 const queryBody = async (call: Call<unknown, unknown, Static<typeof QueryRequest>>): Promise<QueryBody> => {
-  const { query: text = '', head } = await call.body(), { pool, branch } = head ?? {};
+  const { query: text = '', head, index_base: base } = await call.body(), { pool, branch } = head ?? {};
   if (text === '' && !pool) throw new LakeError('query-missing');
-  return { text, ...((pool || branch) && { head: { ...(pool && { pool }), ...(branch && { branch }) } }) };
+  if (typeof base === 'number' && base !== 0 && base !== 1) throw new LakeError('query-index-base', { value: base });
+  return { text, ...(typeof base === 'number' && { indexBase: base === 1 ? 1 : 0 }), ...((pool || branch) && { head: { ...(pool && { pool }), ...(branch && { branch }) } }) };
 };
 
 const ofAnswer = (to: string): Link => ({ to, parameters: { id: '$response.header.X-Request-ID' } });
@@ -41,7 +42,7 @@ export const queryRoutes: readonly Route[] = [
     handler: async (call) => {
       const { service, request, reply, query, response, id } = call;
       const control = boolParameter('ctrl', query.ctrl);
-      const { text, head } = await queryBody(call);
+      const { text, head, indexBase } = await queryBody(call);
       if (text.length > service.config.queryTextMax) throw new LakeError('query-long', { length: text.length, limit: service.config.queryTextMax });
       const coding = answerCoding(request.headers['accept-encoding']);
       const pace = paceOf(request.raw, 'answer', service.config);
@@ -52,7 +53,7 @@ export const queryRoutes: readonly Route[] = [
       try {
         const answer = await service.workers.query({
           id, text, format: response.format, control, signal: run.signal, watch: run.watch, client: pace,
-          ...(channelIds && { channelIds }), ...(coding && { coding }), ...(head && { head }), ...(call.visible !== service.lake && { lake: call.visible }),
+          ...(channelIds && { channelIds }), ...(coding && { coding }), ...(head && { head }), ...(indexBase !== undefined && { indexBase }), ...(call.visible !== service.lake && { lake: call.visible }),
         }, service.lentTo);
         reply.header('vary', varyOf(reply));
         if (answer.warnings.length > 0) reply.header('warning', warningHeader(answer.warnings));
@@ -92,7 +93,7 @@ export const queryRoutes: readonly Route[] = [
     description: 'It is compiled, not run.', body: QueryRequest, examples, answers: { 200: { text: 'What it reads and gives.', value: QueryDescription } }, errors: queryTextErrors,
     handler: async (call) => {
       const { workers } = call.service, lake = call.visible;
-      const { plan } = await workers.compile((await queryBody(call)).text, lake);
+      const { text, indexBase } = await queryBody(call), { plan } = await workers.compile(text, lake, indexBase);
       const description = describePlan(plan as Plan, (name) => idBuffer(lake.pool(name).config.id));
       return sendValue(call.reply, descriptionValue(description), call.response);
     },

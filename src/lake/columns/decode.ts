@@ -6,6 +6,7 @@
  * - Numbers of eight bytes and codes of four are views of the bytes that were read; narrower ones are widened.
  */
 import { type TimeTexts, rangeOfBounds, timeTexts } from '../../vectors/time-texts.ts';
+import { unionOfOne } from '../../vectors/unions.ts';
 import { type Type, types } from '../../vectors/type.ts';
 import { sizeOf } from '../../vectors/sizes.ts';
 import { type Vector, type FlatVector, type Field, type NumberArray, emptyVector } from '../../vectors/vector.ts';
@@ -289,6 +290,11 @@ export const decodeColumn = (column: Column, source: SegmentSource): Vector => {
       keys: decodeColumn(column.keys, source), values: decodeColumn(column.values, source),
     };
     case 'union': {
+      const { tags: { base, width }, members, rows, layout: { type } } = column;
+      if (width === 0 && members[base]?.rows === rows) {
+        const own = members.map((m) => decodeColumn(m, source));
+        return unionOfOne(type, base, own[base]!, own);
+      }
       const tags = decodeCodes(column.tags, column.rows, source);
       return { form: 'union', type: column.layout.type, length: column.rows, tags, slots: slotsOf(tags, column.rows, column.members.length), members: column.members.map((m) => decodeColumn(m, source)) };
     }

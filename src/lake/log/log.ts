@@ -6,11 +6,11 @@
  * - A segment's head is one write with its first record. A record that does not fit into the rest of a segment begins the next one.
  * - Behind a write that failed the same place is written again.
  */
-import { closeSync, constants, fsyncSync, mkdirSync, openSync, rmSync, statSync, write, writeSync } from 'node:fs';
+import { closeSync, constants, mkdirSync, openSync, rmSync, statSync, write, writeSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { killing, killPoint } from '../kill-points.ts';
-import { syncFolder } from '../lock.ts';
+import { syncFolder, writeDurably } from '../lock.ts';
 import type { Change } from '../table-rows.ts';
 import { changesLength, writeChanges } from './changes.ts';
 import { encodeHead, headBytes, type LogIdentity, type LogPlace, noDigest, recordBytes, recordHeadBytes, sealRecord } from './format.ts';
@@ -218,15 +218,9 @@ const makeSegment = async (directory: string, number: number, bytes: number): Pr
 /** Makes the first segment of a log: durable when this returns, but for the name of its folder's parent. */
 export const beginLog = (directory: string, { identity, hasBase, segmentBytes = segmentBytesDefault }: { readonly identity: LogIdentity; readonly hasBase: boolean; readonly segmentBytes?: number }): void => {
   mkdirSync(logFolder(directory), { recursive: true });
-  const path = segmentPath(directory, 1), fd = openSync(path, 'w'), bytes = Buffer.alloc(Math.min(firstSegmentBytes, segmentBytes));
-  try {
-    encodeHead({ kind: 'segment', number: 1, identity, first: 1, before: noDigest, hasBase }).copy(bytes);
-    for (let done = 0; done < bytes.length;) done += writeSync(fd, bytes, done, bytes.length - done, done);
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
-  }
-  syncFolder(logFolder(directory));
+  const bytes = Buffer.alloc(Math.min(firstSegmentBytes, segmentBytes));
+  encodeHead({ kind: 'segment', number: 1, identity, first: 1, before: noDigest, hasBase }).copy(bytes);
+  writeDurably(segmentPath(directory, 1), bytes);
   syncFolder(directory);
 };
 

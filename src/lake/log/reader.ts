@@ -25,8 +25,6 @@ export const listBases = (directory: string): readonly number[] => filesIn(baseF
 export const segmentPath = (directory: string, segment: number): string => join(logFolder(directory), segmentName(segment));
 export const basePath = (directory: string, record: number): string => join(baseFolder(directory), String(record).padStart(16, '0'));
 
-/** Bytes of all segments. */
-export const bytesOfLog = (directory: string): number => listSegments(directory).reduce((sum, segment) => sum + statSync(segmentPath(directory, segment)).size, 0);
 /** Bytes of all bases. */
 export const bytesOfBases = (directory: string): number => listBases(directory).reduce((sum, record) => sum + statSync(basePath(directory, record)).size, 0);
 

@@ -2,7 +2,7 @@
  * `exists` and `not exists` of a filter become joins: each row goes past the rows of the subquery once, instead of batch after batch being looked up in them, and what
  * does not fit into memory is put aside once. Only where the subquery is joined to the values of the row around it by an equality.
  */
-import { callOf, conjunction, conjuncts, fieldOf, hasSubquery, mapParts, pathExpr, pathOf, substituteRow, thisExpr } from '../plan-walk.ts';
+import { callOf, conjunction, conjuncts, fieldOf, hasSubquery, pathExpr, replacePaths, sameForm, substituteRow, thisExpr } from '../plan-walk.ts';
 import type { PlanExpr, PlanOp } from '../plan.ts';
 import type { Rule } from '../rules.ts';
 
@@ -38,10 +38,10 @@ const askedBy = (e: PlanExpr): Asked | undefined => {
 /** The rows that have a match, or those that have none. */
 const semiJoin = ({ apply: { outer }, join, isNegated }: Asked): readonly PlanOp[] => {
   /** What stands for the outer values, which lie at `at` there, over the rows at `to`. */
-  const over = (e: PlanExpr, at: readonly string[], to: PlanExpr): PlanExpr => {
-    const path = pathOf(e), place = path && at.every((name, i) => name === path[i]) ? /^c(\d+)$/.exec(path[at.length] ?? '') : undefined;
-    return place ? path!.slice(at.length + 1).reduce(fieldOf, substituteRow(outer[Number(place[1])]!, to)!) : mapParts(e, (part) => over(part, at, to));
-  };
+  const over = (e: PlanExpr, at: readonly string[], to: PlanExpr): PlanExpr => replacePaths(e, (path) => {
+    const place = at.every((name, i) => name === path[i]) ? /^c(\d+)$/.exec(path[at.length] ?? '') : undefined;
+    return place ? path.slice(at.length + 1).reduce(fieldOf, substituteRow(outer[Number(place[1])]!, to)!) : undefined;
+  }, sameForm);
   const { firstOnly: _, residual, ...base } = join;
   const semi: Join = {
     ...base, style: isNegated ? 'anti' : 'inner', ...(!isNegated && { firstOnly: true }),

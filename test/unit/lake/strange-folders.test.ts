@@ -8,7 +8,8 @@ import { fsck, type FsckReport } from '../../../src/lake/fsck.ts';
 import { headBytes, recordAt } from '../../../src/lake/log/format.ts';
 import { basePath, listSegments, logBegin, readLog, segmentPath } from '../../../src/lake/log/reader.ts';
 import { moveObject, openObjects } from '../../../src/lake/objects.ts';
-import { lostFile, openTables, tablesFolder } from '../../../src/lake/recovery.ts';
+import { lostFile, openTables } from '../../../src/lake/recovery.ts';
+import { tablesFolder } from '../../../src/lake/replay.ts';
 import { repair, type RepairReport } from '../../../src/lake/repair.ts';
 import { failure, fileObject, inlineObject, keysAt, newPool, openIn, openTestLake, temporaryDirectory } from './support.ts';
 

@@ -5,6 +5,8 @@ import { functionCatalog } from '../../../src/exec/functions/functions.ts';
 import { syntaxOf } from '../../../src/commands/compile-error.ts';
 import { adviceToAll } from '../../../src/query/advice.ts';
 import { compile } from '../../../src/query/analyze.ts';
+import { routes } from '../../../src/http/routes/routes.ts';
+import { statements } from '../../../src/query/foreign-syntax.ts';
 import { keywords, operatorTable } from '../../../src/query/operator-table.ts';
 import { CompileError, hintText } from '../../../src/query/parse-error.ts';
 import { parse } from '../../../src/query/parser.ts';
@@ -89,6 +91,32 @@ describe('syntax', () => {
   test('a call with the wrong count of arguments is told how it is written', async () => {
     const text = 'values len()';
     expect(adviceToAll(text, (await faultOf(text)).errors, syntaxOf)).toEqual(['write len(v)']);
+  });
+});
+
+describe('statements and clauses of other databases', () => {
+  test.each([
+    ['insert into p values (1)', 'INSERT INTO', /^rows are loaded by POST/], ['-- a\n/* b */ replace into p select 1', 'REPLACE INTO', /load POOL$/], ['update p set a=1 where b=2', 'UPDATE', /not changed in place/], ['merge into p using q on p.a=q.a when matched then delete', 'MERGE INTO', /not changed in place/],
+    ['delete from p where a=1', 'DELETE FROM', /"where": "CONDITION"/], ['truncate p', 'TRUNCATE', /"true"/], ['create or replace temp table t (a int)', 'CREATE TABLE', /POST \/pool/], ['create table t as select 1', 'CREATE TABLE', /QUERY \| load POOL/],
+    ['create view v as select 1', 'CREATE VIEW', /with NAME as/], ['create index i on p(a)', 'CREATE INDEX', /sorted by its key/], ['create sequence s', 'CREATE SEQUENCE', /row_number/], ['create macro m(a) as a+1', 'CREATE MACRO', /fn NAME/], ["create type t as enum ('a')", 'CREATE TYPE', /type NAME/],
+    ['create schema s', 'CREATE SCHEMA', /one space of names/], ['create user u', 'CREATE USER', /lake key/], ['grant select on p to u', 'GRANT SELECT', /lake key/], ['drop table if exists t', 'DROP TABLE', /^DELETE \/pool/], ['drop view v', 'DROP VIEW', /DELETE/], ['alter table p add column a int', 'ALTER TABLE', /PUT/],
+    ["copy p to 'x.csv'", 'COPY', /Accept/], ["attach 'x.db' as x", 'ATTACH', /one lake/], ['use x', 'USE', /from POOL/], ['set threads = 4', 'SET THREADS', /options/], ['reset threads', 'RESET THREADS', /options/], ['pragma threads=4', 'PRAGMA THREADS', /index_base/], ['begin', 'BEGIN', /commit of its own/],
+    ['start transaction;', 'START TRANSACTION', /merge/], ['commit', 'COMMIT', /merge/], ['rollback', 'ROLLBACK', /revert/], ['vacuum', 'VACUUM', /vacuum/], ['analyze', 'ANALYZE', /explain analyze/], ['checkpoint', 'CHECKPOINT', /durable/], ['install httpfs', 'INSTALL', /built in/], ["export database 'x'", 'EXPORT DATABASE', /Accept/],
+    ['prepare x as select 1', 'PREPARE', /const NAME/], ['call pragma_version()', 'CALL', /FROM/], ['show columns from p', 'SHOW COLUMNS', /describe POOL/], ['explain (format json) select 1', 'EXPLAIN with options', /explain analyze/], ['select sum(a) export_state from p', 'EXPORT_STATE', /aggregate them again/],
+    ["select '1:00'::time with time zone", 'TIME WITH TIME ZONE', /timestamptz/], ["select x'ab'", "x'..'", /from_hex/], ['select * from p for update', 'FOR UPDATE', /locks nothing/], ['select * into x from p', 'SELECT INTO', /load POOL/], ['select top 3 a from p', 'TOP', /limit N/], ['select * from p limit 1,2', 'LIMIT a, b', /offset/], ['select a from p with (nolock)', 'WITH (...)', /leave it out/],
+  ])('%s', async (text, name, hint) => {
+    const { errors } = await faultOf(text);
+    expect({ message: errors[0]!.message, hint: hintText(errors) }).toEqual({ message: `${name} is not supported`, hint: expect.stringMatching(hint) });
+  });
+  test('queries that begin with such a word are none of them', async () => {
+    for (const text of ['op set x: (values x) set 3', 'op begin: (pass) begin', 'values 1 | put update:=2', 'select 1 as export_state', 'select sum(1) as export_state', 'merge:=1', 'explain (select 1)']) await compile(text, lakeEnvironment());
+    expect((await faultOf('op use x: (values x) use 3 |')).errors[0]!.message).toBe('parse error');
+  });
+  test('requests that they name are there', () => {
+    const known = new Set(routes.map(({ method, path }) => `${method} ${path.replace(/:(\w+)/g, (_, name: string) => name.toUpperCase())}`));
+    const named = statements.flatMap(({ hint }) => [...hint.matchAll(/\b(?:GET|POST|PUT|DELETE) \/[\w/]+/g)].map(([request]) => request));
+    expect(named.length).toBeGreaterThan(10);
+    expect([...new Set(named)].filter((request) => !known.has(request))).toEqual([]);
   });
 });
 

@@ -129,6 +129,49 @@ test('a count of all rows needs none of them', async () => {
   expect(await query(`select count(*) as n from ${pool.name}`)).toBe('{n:30003}');
 });
 
+test('indexes count from where the pool is told, in deletes too', async () => {
+  const pool = await newPool(), own = startWorkerPool({ lakeDirectory: directory, spillDirectory: join(directory, 'spill of indexes'), threads: 1, indexBase: 1 }, lake);
+  try {
+    await load(pool, '{k:1,l:[7,8]}{k:2,l:[8,7]}');
+    expect([await answerOf(own, 'values [7,8][1]'), await answerOf(own, 'values [7,8][1]', { indexBase: 0 }), await answerOf(own, 'pragma index_base=0 values [7,8][1]')]).toEqual(['7\n', '8\n', '8\n']);
+    await lake.pool(pool.name).deleteWhere('main', own.prepareDelete('l[1]==8'));
+    expect(await query(`from ${pool.name} | values k`)).toBe('1');
+  } finally {
+    await own.close();
+  }
+});
+
+describe('explain analyze', () => {
+  /** Its lines without what differs from run to run. */
+  const analysis = async (text: string): Promise<string[]> => (await query(text)).split('\n').map((line) => line.replace(/time:[^,]+,/, '').replace(/bytes:[1-9]\d*/, 'bytes:some'));
+  test('says of each operator what it gave, of scans what they read and skipped', async () => {
+    const pool = await newPool('asc', 1 << 16);
+    await load(pool, Array.from({ length: 100_000 }, (_, i) => `{k:${i},s:"text ${i * 7919}"}`).join('\n'));
+    const [whole, scan, ...rest] = await analysis(`explain analyze from ${pool.name} | k >= 50000 and k < 50010 | sort s | head 3 | values s`);
+    const skipped = Number(/blocks_skipped:(\d+)/.exec(scan!)![1]), blocks = Number(/blocks:(\d+)/.exec(scan!)![1]);
+    expect([scan!.slice(0, 12), /rows:\d+/.exec(scan!)![0], blocks, skipped > blocks]).toEqual(['{plan:"scan ', 'rows:10', 1, true]);
+    expect(whole).toBe(`{plan:"query",rows:3,bytes:some,blocks:${blocks},blocks_skipped:${skipped},spills:0,spill_bytes:0}`);
+    expect(rest).toEqual([
+      '{plan:"top 3 s",rows:3,bytes:0,blocks:0,blocks_skipped:0,spills:0,spill_bytes:0}', '{plan:"values s",rows:3,bytes:0,blocks:0,blocks_skipped:0,spills:0,spill_bytes:0}',
+    ]);
+  });
+  test('counts subqueries, right sides, and what one operator does for two', async () => {
+    const pool = await newPool();
+    await load(pool, '{k:1}{k:2}{k:3}');
+    const rowsOf = async (text: string): Promise<string[]> => (await analysis(text)).map((line) => /plan:"( *\w+).*",rows:(\d+)/.exec(line)!.slice(1).join(' '));
+    expect(await rowsOf(`explain analyze select a.k from ${pool.name} a join ${pool.name} b on a.k=b.k where b.k > 1`)).toEqual(expect.arrayContaining(['query 2', '  right 0', '    scan 2']));
+    expect(await rowsOf(`explain analyze from ${pool.name} | sort k | put n:=(from ${pool.name} | k==2 | count()) | tail 2`)).toEqual(expect.arrayContaining(['query 2', '  subquery 0', '    aggregate 1', '    scan 1']));
+    expect(await rowsOf(`explain analyze from ${pool.name} | sort k+1 | tail 2`)).toEqual(['query 2', 'scan 3', 'sort 2', 'tail 2']);
+    expect(await rowsOf('explain analyze values 1, 2')).toEqual(['query 2', 'null 1', 'values 2']);
+  });
+  test('is no filter of a delete, and runs what it is asked about', async () => {
+    const pool = await newPool(), other = await newPool();
+    await load(pool, '{k:1}');
+    await query(`explain analyze from ${pool.name} | load ${other.name}`);
+    expect(await query(`from ${other.name}`)).toBe('{k:1}');
+  });
+});
+
 test('a JSON body of strings says what the reader says', async () => {
   const body = (text: string): Promise<string | undefined> => {
     const raw = Object.assign(Readable.from([Buffer.from(text)]), { headers: { 'content-length': String(Buffer.byteLength(text)) } });

@@ -51,6 +51,13 @@ describe('one query on two threads', () => {
     expect(wanted).not.toBe('');
   });
 
+  test.each([queries[0]!, queries[8]!, queries[9]!, queries[10]!, queries[16]!, "put a:=n | where a > 3 | count() by kind | sort this"])('%s: operators give as many rows, and skip as many blocks', async (text) => {
+    const analysis = async (workers: WorkerPool): Promise<string[]> => (await answerOf(workers, `explain analyze from rows | ${text}`)).trimEnd().split('\n').map((line) => line.replace(/time:[^,]+,bytes:\d+,/, ''));
+    const wanted = await analysis(alone);
+    expect(await analysis(both)).toEqual(wanted);
+    expect(wanted.slice(0, 2)).toEqual([expect.stringContaining('{plan:"query",rows:'), expect.stringContaining('{plan:"scan rows')]);
+  });
+
   test('the other thread takes a part in it', () => {
     expect(both.status().parts).toBeGreaterThan(10);
     expect(alone.status().parts).toBe(0);

@@ -78,6 +78,15 @@ describe('subqueries', () => {
   });
 });
 
+test('EXPLAIN ANALYZE says who spilled', async () => {
+  const counts = async (spill: boolean): Promise<string[]> => {
+    const analysis = await answer('explain analyze select id, k from t order by k, id desc', rows(20_000), { memoryBytesMax: 400_000, ...(spill && { host: contextOf({ t: vectorOf(parseSupValues(rows(20_000))) }, { spill }).host }) });
+    return analysis.split('\n').filter((line) => !line.includes('spills:0')).map((line) => /"(\w+)/.exec(line)?.[1] ?? line);
+  };
+  expect(await counts(true)).toEqual(['query', 'sort', '']);
+  expect(await counts(false)).toEqual([expect.stringMatching(/^query-memory: query: sort needs/)]);
+});
+
 describe('plans', () => {
   const planOf = async (query: string): Promise<string[]> => planText(await compile(query, environment)).split('\n').filter((line) => line !== '');
   test('an equality with an outer column is a hash key, other conditions go to the scan', async () => {
