@@ -24,6 +24,8 @@ export interface ThreadUse {
   readonly kept?: () => number;
   /** Whether the process has more in use than it may: then each thread keeps to its share. */
   readonly isTight?: () => boolean;
+  /** Whether it is near to that: then garbage goes sooner, and operators spill sooner; nobody is refused for it. */
+  readonly isNear?: () => boolean;
   /** Of tasks that made much, only those of the thread that has this go on then. */
   readonly claim?: { readonly claim: () => boolean; readonly release: () => void };
 }
@@ -46,7 +48,7 @@ const shortShare = 0.75;
 const againBytes = 32 << 20;
 
 /** From so much on that the thread holds, as a share of its limit, tasks wait for the oldest one; not for longer than this, nor those that made less. */
-const waitingShare = 0.25, waitMsMax = 20_000, waitMadeMin = 1 << 20, waitHeavyMin = 16 << 20;
+const waitingShare = 0.25, waitMsMax = 60_000, waitMadeMin = 1 << 20, waitHeavyMin = 16 << 20;
 /** Where so many have begun, or so many wait, others begin a little later: each of them would hold its first rows. */
 const begunMax = 16, beginMsMax = 1000, queueMin = 4;
 /** How often those that wait look again, whatever they are told. */
@@ -119,7 +121,7 @@ export class ThreadMemory {
 
   /** Whether the thread holds so much, garbage aside, that operators which can spill should, whatever they know to hold themselves. */
   isShort(account: MemoryAccount): boolean {
-    const share = this.shareNow(account) * shortShare;
+    const share = this.shareKept(account) * shortShare;
     this.relieve(share);
     return this.use.bytes() > this.limit(share);
   }
@@ -159,7 +161,7 @@ export class ThreadMemory {
   }
 
   /** Garbage goes if there is too much of it; what is held is left alone, and not looked through again until there is more. */
-  relieve(share = this.shareNow()): void {
+  relieve(share = this.shareKept()): void {
     const now = this.use.bytes();
     if (now <= this.limit(share) || now <= this.relievedAt + againBytes) return;
     this.use.collect();
@@ -177,6 +179,11 @@ export class ThreadMemory {
   private shareNow(account?: MemoryAccount): number {
     const { use } = this, hasAll = use.isTight?.() !== true || (account !== undefined && this.ahead() === account && use.claim?.claim() === true);
     return (hasAll ? 1 : tightShare) + (this.waiting.size > 0 ? waitingShare : 0);
+  }
+  /** What it fills before garbage goes and operators spill. */
+  private shareKept(account?: MemoryAccount): number {
+    const share = this.shareNow(account);
+    return this.use.isNear?.() === true ? Math.min(share, tightShare) : share;
   }
   private limit(share: number): number { return this.max * share + this.besides + (this.use.kept?.() ?? 0); }
   private isLargest(account: MemoryAccount): boolean {

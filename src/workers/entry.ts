@@ -36,22 +36,22 @@ const counters = new CacheCounters(settings.thread.of, settings.cacheCounts), { 
 /** What all threads keep; a task whose rows do not fit into memory has this thread's part, and the others keep to theirs. */
 const cacheBytesOfAll = settings.cacheBytesMax * settings.thread.of;
 const columns = new ColumnCache(settings.cacheBytesMax, counters.of(thread), counters.room(thread, cacheBytesOfAll));
-/** From this share of what the process may take on threads keep to less: what they make until the next look comes on top. */
-const tightShare = 7 / 8;
-/** This thread, as accounts of memory see it. */
-const claim = new TurnClaim(settings.claim, thread);
+/** From this share of what the process may take on threads take care: what they make until the next look comes on top. */
+const nearShare = 7 / 8;
 /** The process is asked for its memory that often at most: operators ask at each batch, and each answer takes 0.1 ms (5 % of a large group by). */
 const residentEveryMs = 5;
-let residentAt = -Infinity, isTightNow = false;
-const isTight = (): boolean => {
+let residentAt = -Infinity, residentBytes = 0;
+const isBeyond = (share: number): boolean => {
   const now = performance.now();
   if (now - residentAt >= residentEveryMs) {
     residentAt = now;
-    isTightNow = process.memoryUsage.rss() > settings.residentBytesMax * tightShare;
+    residentBytes = process.memoryUsage.rss();
   }
-  return isTightNow;
+  return residentBytes > settings.residentBytesMax * share;
 };
-const use = { bytes: bytesInUse, collect: collectAll, isTight };
+/** This thread, as accounts of memory see it. */
+const claim = new TurnClaim(settings.claim, thread);
+const use = { bytes: bytesInUse, collect: collectAll, isTight: () => isBeyond(1), isNear: () => isBeyond(nearShare) };
 /** Whatever a load may sort in memory: windows of its body, of what is read and of blocks in work are there besides. */
 const loadBytesBesides = 48 << 20;
 /** What queries may hold, and loads: what they sort, once more to put it in order, and what they need besides. The cache has a budget of its own. */

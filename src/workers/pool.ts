@@ -66,6 +66,8 @@ class Workers implements WorkerPool {
   private readonly untold = new Set<QueryTrail>();
   private readonly unlisten: (() => void) | undefined;
   private nextTask = 1;
+  /** Was given the last task. */
+  private latest: Thread | undefined;
   private running = { queries: 0, loads: 0 };
   private replaced = 0;
   private closing = false;
@@ -291,14 +293,19 @@ class Workers implements WorkerPool {
   private start(request: TaskRequest, session: LakeSession, events: TaskEvents, { client, foreseen }: { readonly client?: TaskClient | undefined; readonly foreseen?: readonly Foreseen[] } = {}): RunningTask {
     if (this.closing) throw new LakeError('workers-closed');
     makeRoom(this.tasks(), placeOf(request), this.options.tasksMax);
-    let least: Thread | undefined;
-    for (const thread of this.threads_) if (!least || thread.tasks.size < least.tasks.size) least = thread;
-    if (!least) throw new LakeError('worker-died', { reason: 'it could not be started' });
     this.cacheCounters.tellBesides(this.lake.cachedBytes?.() ?? 0);
-    const thread = least, windowBytesMax = request.kind === 'load' ? this.options.loadWindowBytesMax : this.options.windowBytesMax;
+    const thread = (this.latest = this.threadFor()), windowBytesMax = request.kind === 'load' ? this.options.loadWindowBytesMax : this.options.windowBytesMax;
     const task: RunningTask = new RunningTask(this.nextTask++, thread, session, { ...events, helper: (of) => this.helper(of, thread, task) }, { windowBytesMax, place: placeOf(request), client, unheard: (outcome) => { this.removeUnheard(request, outcome); } });
     thread.start(request, task, foreseen);
     return task;
+  }
+
+  /** The thread that has the fewest tasks; of several the one that was given the last task: what it holds and what was freed in it is used again, and the others need none of it. */
+  private threadFor(): Thread {
+    let least: Thread | undefined;
+    for (const thread of this.threads_) if (!least || thread.tasks.size < least.tasks.size || (thread === this.latest && thread.tasks.size === least.tasks.size)) least = thread;
+    if (!least) throw new LakeError('worker-died', { reason: 'it could not be started' });
+    return least;
   }
 
   /** Objects that were written when nobody waited for them any more go. */

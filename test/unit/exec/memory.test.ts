@@ -70,6 +70,16 @@ describe('operators that can spill', () => {
     use.held = 130 * mega;
     expect([5, 20].map((megabytes) => isOver(megabytes * mega))).toEqual([false, true]);
   });
+  test('do so sooner where the process is near to its bound, for which nobody is refused', () => {
+    const use = { bytes: () => 90 * mega, collect: () => undefined }, { signal } = new AbortController(), memory = new Memory(100 * mega);
+    const isOver = (isNear: boolean): boolean => {
+      const account = new ThreadMemory(100 * mega, { ...use, isNear: () => isNear }).open();
+      linkTask(signal, { account });
+      make(account, 30);
+      return working(signal, () => memory.isOverWith(20 * mega));
+    };
+    expect([false, true].map(isOver)).toEqual([false, true]);
+  });
 });
 
 describe('tasks that need much together', () => {

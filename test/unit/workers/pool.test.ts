@@ -256,6 +256,24 @@ describe('rewrites', () => {
 });
 
 describe('threads', () => {
+  test('one that has worked last is asked again', async () => {
+    const other = startWorkerPool({ lakeDirectory: join(directory, 'fifth'), threads: 2 }, lake), asked: number[] = [];
+    for (const [index, thread] of (threadsOf(other) as unknown as readonly { start: (...given: readonly unknown[]) => unknown }[]).entries()) {
+      const start = thread.start.bind(thread);
+      thread.start = (...given) => {
+        asked.push(index);
+        return start(...given);
+      };
+    }
+    try {
+      await Promise.all([other.compile('values 1'), other.compile('values 2')]);
+      await other.compile('values 3');
+      await other.compile('values 4');
+      expect(asked).toEqual([0, 1, 1, 1]);
+    } finally {
+      await other.close();
+    }
+  });
   test('warm up once they are let', async () => {
     // Time for one query of the warm-up.
     const other = startWorkerPool({ lakeDirectory: join(directory, 'other'), threads: 2, warmUpMs: 1 }, lake);
