@@ -1,7 +1,7 @@
 /**
  * Unions whose rows are all of one member, in its order: columns that may be null and are not, as nearly all are that other programs write to Parquet. What works
  * on the only member as on a plain vector has no price for the nulls that are not there. 1,000,000 rows, beside splitting by tags: sum and average of two such columns
- * 53 -> 10 ms, group by an id and a text 1,250 -> 440.
+ * 74 -> 33 ms of processor time in a service just started, group by an id and a text 730 -> 510, in turns.
  */
 import type { UnionType } from './type.ts';
 import type { UnionVector, Vector } from './vector.ts';
