@@ -7,7 +7,7 @@ import type { PlanExpr, PlanOp } from './plan.ts';
 import { sourced } from './analyze-queries.ts';
 import { type LoweredSql, lowerSqlQuery, withoutRecursion } from './sql.ts';
 import { templateQuery } from './sql-templates.ts';
-import { alternatives, recordOf, unknownType } from './types-of.ts';
+import { alternatives, recordOf, unknownType, withoutDecimals } from './types-of.ts';
 import { type Type, isFloat, isInteger, typeText, types } from '../vectors/type.ts';
 import { nullValue, stringValue } from '../vectors/value.ts';
 
@@ -49,7 +49,7 @@ const rowsOf = (a: Analysis, columns: readonly string[], rows: readonly (readonl
 /** The columns of a query with their types as far as they are known; undefined if the columns are not. */
 const columnsOf = (a: Analysis, query: SqlQuery, flow: Flow): readonly Column[] | undefined => {
   const { ops, columns } = lowerSqlQuery(a, query, withoutRecursion(flow)), record = recordOf(a.rowTypeByContent(sourced(ops), flow.input));
-  if (record && record !== 'dynamic') return record.fields.map(({ name, type }) => ({ name, type }));
+  if (record && record !== 'dynamic') return record.fields.map(({ name, type }) => ({ name, type: withoutDecimals(type) }));
   return columns?.map((name) => ({ name, type: unknownType }));
 };
 

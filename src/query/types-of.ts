@@ -81,6 +81,19 @@ const fuseDecimals = (a: Type, b: Type): Type | undefined => {
   const type = decimalType(Math.max(...scales.map((s) => s ?? 0)));
   return given.length < members.length ? unionType([type, types.null]) : type;
 };
+/** The type as users see it: what is known of decimals beyond their being floats says it no more. */
+export const withoutDecimals = (t: Type): Type => {
+  if (!hasDecimal(t)) return t;
+  switch (t.kind) {
+    case 'named': return scaleOfType(t) === undefined ? t : t.inner;
+    case 'record': return recordType(t.fields.map((f) => ({ ...f, type: withoutDecimals(f.type) })));
+    case 'array': return arrayType(withoutDecimals(t.element));
+    case 'set': return setType(withoutDecimals(t.element));
+    case 'map': return mapType(withoutDecimals(t.key), withoutDecimals(t.value));
+    case 'union': return unionType(t.members.map(withoutDecimals));
+    case 'primitive': case 'enum': case 'error': return t;
+  }
+};
 const fuseRecords = (x: RecordType, y: RecordType): RecordType => {
   const fields: RecordField[] = x.fields.map((f) => {
     const other = y.fields.find((g) => g.name === f.name);
