@@ -11,6 +11,7 @@ import { mix, none, wordsOf } from '../aggregates/tables.ts';
 import { alikeForSql } from '../expressions/compare-sql.ts';
 import { lift } from '../expressions/lift.ts';
 import { flatSize } from './compact.ts';
+import { type Direct, directOf, findDirect } from './join-direct.ts';
 import type { Sorted } from './join-ranges.ts';
 import { kinds, kindsOf } from './kinds.ts';
 
@@ -30,7 +31,8 @@ export interface Keys { readonly keys: readonly Vector[]; readonly out: Uint8Arr
 /** Where the rows of a key are: for each row that looks for partners the place of the first one or `none`, the chains, and the rows by place (undefined: as they lie). */
 export interface Found { readonly heads: Uint32Array; readonly next: Uint32Array; readonly order: Uint32Array | undefined }
 
-interface Typed { readonly keys: readonly TypedKey[]; readonly hashes: Uint32Array; readonly slots: Uint32Array }
+interface Hashed { readonly hashes: Uint32Array; readonly slots: Uint32Array }
+interface Typed { readonly keys: readonly TypedKey[]; readonly table: Hashed | Direct }
 interface Coded { readonly table: GroupTable; readonly heads: Uint32Array }
 
 /** The rows of a join's build side by their keys, and which of them have found a match. */
@@ -50,6 +52,7 @@ export class JoinIndex {
   private readonly loose: boolean;
   private readonly typed: Typed | undefined;
   private coded: Coded | undefined;
+  private unique: boolean | undefined;
   /** By the types of other keys: the same rows under keys that are read as those. */
   private readonly others = new Map<string, JoinIndex>();
 
@@ -62,7 +65,7 @@ export class JoinIndex {
     this.keys = order ? keys.map((k) => take(k, order)) : keys;
     this.next = new Uint32Array(order?.length ?? rows.length).fill(none);
     const typed = keys.length > 0 ? typedKeys(this.keys) : undefined;
-    this.typed = typed && hashed(typed, this.next, loose);
+    this.typed = typed && tableOf(typed, this.next, loose);
     if (!this.typed) this.coded = this.grouped();
   }
   /** Bytes besides the rows, and those counted by `heldBytes`. */
@@ -73,6 +76,8 @@ export class JoinIndex {
     for (const place of this.next) if (place !== none) followed++;
     return this.next.length / (this.next.length - followed);
   }
+  /** Whether no two rows have one key. */
+  get isUnique(): boolean { return (this.unique ??= this.next.every((place) => place === none)); }
   /** For another run: no row has had a match. */
   anew(): JoinIndex { return Object.assign(Object.create(JoinIndex.prototype) as JoinIndex, { ...this, matched: new Uint8Array(this.rows.length) }); }
 
@@ -113,7 +118,11 @@ export class JoinIndex {
 }
 
 /** A table over the keys where they lie; equal ones are chained from the last to the first. */
-const hashed = (keys: readonly TypedKey[], next: Uint32Array, loose: boolean): Typed => {
+const tableOf = (keys: readonly TypedKey[], next: Uint32Array, loose: boolean): Typed => {
+  const [key] = keys, isDirect = keys.length === 1 && key!.form === 'number' && (loose || !isFloat(key!.type));
+  return { keys, table: (isDirect ? directOf(key.values, next) : undefined) ?? hashed(keys, next, loose) };
+};
+const hashed = (keys: readonly TypedKey[], next: Uint32Array, loose: boolean): Hashed => {
   const count = next.length, hashes = hashesOf(keys, count), equal = equality(keys, keys, loose);
   let size = 64;
   while (size < count * 2) size *= 2;
@@ -128,7 +137,7 @@ const hashed = (keys: readonly TypedKey[], next: Uint32Array, loose: boolean): T
     next[place] = other;
     slots[at] = place;
   }
-  return { keys, hashes, slots };
+  return { hashes, slots };
 };
 
 /** Rows that look for partners; undefined: all. */
@@ -217,8 +226,10 @@ const hashNumbers = (values: Float64Array, hashes: Uint32Array): void => {
 };
 
 /** The first built row of each key. */
-const find = ({ keys: built, hashes: builtHashes, slots }: Typed, keys: readonly TypedKey[], length: number, loose = false): Uint32Array => {
-  const hashes = hashesOf(keys, length), mask = slots.length - 1, equal = equality(keys, built, loose);
+const find = ({ keys: built, table }: Typed, keys: readonly TypedKey[], length: number, loose = false): Uint32Array => {
+  const [key] = keys;
+  if ('heads' in table) return findDirect(table, key!.form === 'number' ? key!.values : new Float64Array(0), length);
+  const { hashes: builtHashes, slots } = table, hashes = hashesOf(keys, length), mask = slots.length - 1, equal = equality(keys, built, loose);
   for (let i = 0; i < length; i++) {
     const hash = hashes[i]!;
     let at = hash & mask, row = slots[at]!;
@@ -235,7 +246,9 @@ type Equality = (a: number, b: number) => boolean;
 
 const equality = (as: readonly TypedKey[], bs: readonly TypedKey[], loose: boolean): Equality => {
   const each = as.map((a, k) => equalityOf(a, bs[k]!, loose));
-  return each.length === 1 ? each[0]! : (a, b) => each.every((equal) => equal(a, b));
+  const [one, two] = each;
+  if (each.length === 1) return one!;
+  return each.length === 2 ? (a, b) => one!(a, b) && two!(a, b) : (a, b) => each.every((equal) => equal(a, b));
 };
 const equalityOf = (a: TypedKey, b: TypedKey, loose: boolean): Equality => {
   if (a.form === 'number' && b.form === 'number') {

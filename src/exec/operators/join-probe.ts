@@ -10,7 +10,7 @@ import { combine, isTrue } from '../expressions/rows.ts';
 import { type Item, type Side, batches, evaluate } from '../operator.ts';
 import { Breath } from './breath.ts';
 import type { Build } from './build.ts';
-import type { JoinIndex, Keys } from './join-index.ts';
+import type { Found, JoinIndex, Keys } from './join-index.ts';
 import { type Ranges, candidates } from './join-ranges.ts';
 import { kinds, kindsOf } from './kinds.ts';
 import { field, record } from './records.ts';
@@ -47,13 +47,15 @@ export function* keysOf(rows: Vector, evaluators: readonly AsyncEvaluator[], { n
 
 /** Numbers as floats, so that equal ones of any type have equal codes; those that no float holds stay. NaN equals nothing: its rows take no part. */
 const looseKey = (key: Vector, out: Uint8Array): Vector => {
+  let hasFloats = false;
   const loose = lift(key, (flat) => {
     if (flat.form !== 'number' || !(isInteger(flat.type) || isFloat(flat.type))) return flat;
+    hasFloats ||= isFloat(flat.type);
     if (flat.values instanceof Float64Array) return numbers(types.float64, flat.values, flat.length);
     const tags = Uint32Array.from({ length: flat.length }, (_, i) => (BigInt(Number(flat.values[i])) === BigInt(flat.values[i]!) ? 0 : 1));
     return combine(tags, range(0, flat.length), [numbers(types.float64, Float64Array.from({ length: flat.length }, (_, i) => Number(flat.values[i]))), flat]);
   });
-  if (mayBeNan(loose)) for (let i = 0; i < loose.length; i++) if (typeAt(loose, i) === types.float64 && Number.isNaN(dataAt(loose, i))) out[i] ||= 2;
+  if (hasFloats && mayBeNan(loose)) for (let i = 0; i < loose.length; i++) if (typeAt(loose, i) === types.float64 && Number.isNaN(dataAt(loose, i))) out[i] ||= 2;
   return loose;
 };
 const mayBeNan = (v: Vector): boolean => {
@@ -82,6 +84,13 @@ export function* probe(batch: Vector, index: JoinIndex, parts: JoinParts, piece?
   let lefts = new Uint32Array(pairsMax), rights = new Uint32Array(pairsMax);
   /** Whether a row had a match; those before row `first` have no candidates to come. */
   const matched = piece?.matched ?? new Uint8Array(left.length), breath = new Breath(signal), single = op.firstOnly && !parts.residual;
+  // Each left row has one candidate at most: there are no chains to follow, and the pairs are as many as the left rows, or fewer.
+  const isOne = !piece && !near && left.length <= pairsMax && (single || (next === index.next && index.isUnique));
+  if (isOne) {
+    const count = onePairEach(found, left.length, lefts, rights);
+    yield* give(lefts.subarray(0, count), rights.subarray(0, count), 0, left.length);
+    return;
+  }
   let n = 0, first = 0;
   for (let row = 0; row < left.length; row++) {
     if (piece && op.firstOnly && matched[row]) continue;
@@ -108,6 +117,7 @@ export function* probe(batch: Vector, index: JoinIndex, parts: JoinParts, piece?
   }
   yield* give(lefts.subarray(0, n), rights.subarray(0, n), first, left.length);
 
+  function ofLeft(leftRows: Uint32Array): Vector { return isOne && leftRows.length === left.length ? left : take(left, leftRows); }
   /** Tests the candidates and gives the matches, and what rows [from, to) are without one. */
   function* give(leftRows: Uint32Array, rightRows: Uint32Array, from: number, to: number): Generator<Item> {
     let kept = yield* test(leftRows, rightRows);
@@ -121,7 +131,7 @@ export function* probe(batch: Vector, index: JoinIndex, parts: JoinParts, piece?
   }
   function* test(leftRows: Uint32Array, rightRows: Uint32Array): Generator<Side, Uint32Array | undefined> {
     if (!parts.residual || leftRows.length === 0) return undefined;
-    const kept = isTrue(yield* evaluate(parts.residual, pairs(op, take(left, leftRows), take(index.rows, rightRows))));
+    const kept = isTrue(yield* evaluate(parts.residual, pairs(op, ofLeft(leftRows), take(index.rows, rightRows))));
     return kept.length === leftRows.length ? undefined : kept;
   }
   function* results(leftRows: Uint32Array, rightRows: Uint32Array, from: number, to: number): Generator<Item> {
@@ -130,7 +140,7 @@ export function* probe(batch: Vector, index: JoinIndex, parts: JoinParts, piece?
       if (alone.length > 0) yield leftAlone(op, take(left, alone));
       return;
     }
-    const both = leftRows.length > 0 ? pairs(op, take(left, leftRows), take(index.rows, rightRows)) : undefined;
+    const both = leftRows.length > 0 ? pairs(op, ofLeft(leftRows), take(index.rows, rightRows)) : undefined;
     if (alone.length === 0) {
       if (both) yield both;
       return;
@@ -140,6 +150,18 @@ export function* probe(batch: Vector, index: JoinIndex, parts: JoinParts, piece?
     else yield* batches(inOrder(leftRows, alone, both, own), rowsMax);
   }
 }
+
+/** The pairs of rows with their first candidates; how many there are. */
+const onePairEach = ({ heads, order }: Found, length: number, lefts: Uint32Array, rights: Uint32Array): number => {
+  let n = 0;
+  for (let row = 0; row < length; row++) {
+    const place = heads[row]!;
+    if (place === none) continue;
+    lefts[n] = row;
+    rights[n++] = order ? order[place]! : place;
+  }
+  return n;
+};
 
 /** The first of the candidates of each row that has had no match yet. */
 const firstOnly = (kept: Uint32Array | undefined, leftRows: Uint32Array, matched: Uint8Array): Uint32Array => {
