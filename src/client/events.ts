@@ -42,7 +42,7 @@ export async function* eventsOf(requests: Requests, options: EventsOptions): Asy
     let cause: unknown;
     try {
       const response = await requests.send({
-        method: 'GET', path: ['events'], headers: { Accept: 'application/json', ...(last !== undefined && { 'Last-Event-ID': last }) }, ...(signal && { signal }),
+        method: 'GET', path: ['events'], headers: { Accept: 'application/json', 'Last-Event-ID': last }, ...(signal && { signal }),
       });
       waitMs = waitMsMin;
       // Where the stream begins, for a connection that is lost before its first event.

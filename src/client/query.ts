@@ -98,10 +98,10 @@ export class Query<T = LakeValue> implements AsyncIterable<T> {
 
   async #send(format: Format, query: Readonly<Record<string, string>>): Promise<Response> {
     const { pool, branch, indexBase, requestId, signal } = this.#options;
-    const head = { ...(pool !== undefined && { pool }), ...(branch !== undefined && { branch }) };
+    const head = pool === undefined && branch === undefined ? undefined : { pool, branch };
     const response = await this.#requests.send({
       method: 'POST', path: ['query'], query, headers: { Accept: mediaTypes[format], 'Content-Type': 'application/json', 'X-Request-ID': requestId },
-      text: this.text, body: JSON.stringify({ query: this.text, ...(Object.keys(head).length > 0 && { head }), index_base: indexBase }),
+      text: this.text, body: JSON.stringify({ query: this.text, head, index_base: indexBase }),
       signal: signal ? AbortSignal.any([signal, this.#abort.signal]) : this.#abort.signal,
     });
     this.requestId = response.headers.get('x-request-id') ?? undefined;

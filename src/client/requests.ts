@@ -77,18 +77,20 @@ export class Requests {
   async #once({ method, path, query = {}, headers = {}, body, signal }: RequestOptions): Promise<Response> {
     const { token, fetch: send = fetch } = this.#options;
     const secret = typeof token === 'function' ? await token() : token;
-    const search = new URLSearchParams(Object.entries(query).filter((each): each is [string, string] => each[1] !== undefined)).toString();
-    const all = Object.entries({ ...this.#options.headers, ...(secret !== undefined && { Authorization: `Bearer ${secret}` }), ...headers });
+    const search = new URLSearchParams(given(query)).toString();
     const sent = body === undefined ? undefined : await bodyOf(body);
     return send(`${this.base}/${path.map(encodeURIComponent).join('/')}${search && `?${search}`}`, {
       method,
-      headers: Object.fromEntries(all.filter((each): each is [string, string] => each[1] !== undefined)),
+      headers: given({ ...this.#options.headers, ...(secret !== undefined && { Authorization: `Bearer ${secret}` }), ...headers }),
       ...(sent !== undefined && { body: sent }),
       ...(sent instanceof ReadableStream && { duplex: 'half' }),
       ...(signal && { signal }),
     } as RequestInit);
   }
 }
+
+/** Those that have a value. */
+const given = (all: Readonly<Record<string, string | undefined>>): [string, string][] => Object.entries(all).filter((each): each is [string, string] => each[1] !== undefined);
 
 const isWhole = (body: Body | undefined): boolean => body === undefined || typeof body === 'string' || body instanceof Uint8Array || body instanceof Blob;
 
