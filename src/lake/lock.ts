@@ -1,11 +1,10 @@
 /**
  * Keeps a second server out of a lake, and tells whether the last one stopped cleanly.
  *
- * The lock is a Unix socket: it dies with its process, whatever way that ends. On Linux it is an abstract one, named by a digest of the directory's real path; elsewhere
- * a socket file in the directory. Whoever finds it taken asks it who holds the lake. The mark of an unclean stop is a file that a clean stop removes.
+ * The lock is a Unix socket: it dies with its process, whatever way that ends. On Linux it is an abstract one, named by the folder itself (device and inode), which stays
+ * the same whatever path leads to it (a rename, a bind mount); elsewhere a socket file in the directory. Whoever finds it taken asks it who holds the lake. The mark of an unclean stop is a file that a clean stop removes.
  */
-import { createHash } from 'node:crypto';
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, fstatSync, fsyncSync, mkdirSync, openSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, createServer, type Server } from 'node:net';
 import { dirname, join, resolve } from 'node:path';
 import { LakeError } from '../errors.ts';
@@ -25,11 +24,20 @@ const answerMsMax = 1000;
 /** Makes the directory if need be. `marks`: false leaves no mark of an unclean stop, and writes nothing. @throws lake-locked */
 export const lockLake = async (directory: string, owner: string, { marks = true } = {}): Promise<Lock> => {
   makeFolder(directory);
-  const real = realpathSync(directory), address = socketAddress(real);
-  const answer = `process ${process.pid}${owner ? `, ${owner}` : ''}`;
-  const server = await listen(real, address, answer);
+  const real = realpathSync(directory), answer = `process ${process.pid}${owner ? `, ${owner}` : ''}`;
+  // While it is open no other folder gets its inode.
+  const folder = openSync(real, 'r');
+  const server = await listen(real, socketAddress(real, folder), answer).catch((error: unknown) => {
+    closeSync(folder);
+    throw error;
+  });
   const mark = join(real, 'running');
-  const end = (): Promise<void> => new Promise((resolve) => { server.close(() => resolve()); });
+  const end = (): Promise<void> => new Promise((resolve) => {
+    server.close(() => {
+      closeSync(folder);
+      resolve();
+    });
+  });
   let diedBefore: string | undefined;
   try {
     diedBefore = existsSync(mark) ? readFileSync(mark, 'utf8').trim() : undefined;
@@ -59,8 +67,11 @@ export const makeFolder = (directory: string): void => {
   if (first !== undefined) for (let made = path; made.length >= first.length; made = dirname(made)) syncFolder(dirname(made));
 };
 
-const socketAddress = (real: string): string =>
-  process.platform === 'linux' ? `\0lake-${createHash('sha256').update(real).digest('hex').slice(0, 40)}` : join(real, 'lock.sock');
+const socketAddress = (real: string, folder: number): string => {
+  if (process.platform !== 'linux') return join(real, 'lock.sock');
+  const { dev, ino } = fstatSync(folder, { bigint: true });
+  return `\0lake-${dev}-${ino}`;
+};
 
 const listen = async (directory: string, address: string, answer: string): Promise<Server> => {
   for (let attempt = 1; ; attempt++) {

@@ -179,7 +179,7 @@ describe('a disk that fails', { timeout: 300_000 }, () => {
         [{ kind: kind('write'), n: 3, error: 'ENOSPC' }, 'write tables/data.mdb by node', /no room left on the disk: ENOSPC/],
         [{ kind: kind('write'), n: 4, error: 'ENOSPC' }, 'write tables/lock.mdb by node', /no room left on the disk: ENOSPC/],
         [{ kind: kind('read'), n: 4, error: 'EIO' }, 'pread tables/data.mdb by node', /its tables cannot be read: EIO/],
-        [{ kind: kind('open'), n: 9, error: 'EMFILE' }, 'open tables/data.mdb by node', /its tables cannot be read: EMFILE/],
+        [{ kind: kind('open'), n: 10, error: 'EMFILE' }, 'open tables/data.mdb by node', /its tables cannot be read: EMFILE/],
       ] as const) {
         const told = await at(loads(1), place);
         expect({ struck: told.struck, status: told.status, complaint: told.complaint }).toEqual({ struck, status: 1, complaint: expect.stringMatching(text) as unknown });

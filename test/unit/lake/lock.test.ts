@@ -1,4 +1,4 @@
-import { mkdirSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync, rmdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { lockLake } from '../../../src/lake/lock.ts';
@@ -10,6 +10,18 @@ describe('the lock of a lake', () => {
     expect(await failure(lockLake(directory, 'the second'))).toMatchObject({ code: 'lake-locked', text: expect.stringContaining('the first') as unknown });
     await lock.release(true);
     await (await lockLake(directory, 'the second')).release(true);
+  });
+
+  test('is that of the folder, whatever path leads to it', async () => {
+    const directory = await temporaryDirectory(), lake = join(directory, 'a'), moved = join(directory, 'b'), linked = join(directory, 'c');
+    const lock = await lockLake(lake, 'the first');
+    renameSync(lake, moved);
+    symlinkSync(moved, linked);
+    for (const path of [moved, linked]) expect(await failure(lockLake(path, 'the second'))).toMatchObject({ code: 'lake-locked', text: expect.stringContaining('the first') as unknown });
+    // What is made at the old path is another lake.
+    await (await lockLake(lake, 'the third')).release(true);
+    await lock.release(false);
+    await (await lockLake(moved, 'the second')).release(true);
   });
 
   test('is free again when its mark cannot be written', async () => {
