@@ -3,6 +3,7 @@
  * command line, the shell of a remote service) can give it; the fault's own text stays as it is.
  */
 import { type Outline, outlineOf } from './outline.ts';
+import { misspeltAdvice } from './misspelt.ts';
 import type { CompileFault } from './parse-error.ts';
 
 /** How a function is called (`len(v)`), by its lower-case name. */
@@ -29,7 +30,8 @@ const names: Readonly<Record<string, string>> = { '(': 'parenthesis', '[': 'brac
 /** What is wrong at the place where the parser gave up. */
 const parseAdvice = (text: string, at: number, linesBefore: number): string | undefined => {
   const outline = outlineOf(text), before = text.slice(0, at), rest = text.slice(at);
-  return tokenAdvice(before, rest) ?? openAdvice(outline, at, (opening) => placeOf(text, opening, linesBefore)) ?? (outline.stops.some((stop) => stop < at) ? 'a semicolon ends the query: send what follows as a query of its own' : undefined);
+  return tokenAdvice(before, rest) ?? openAdvice(outline, at, (opening) => placeOf(text, opening, linesBefore)) ?? (outline.stops.some((stop) => stop < at) ? 'a semicolon ends the query: send what follows as a query of its own' 
+    : misspeltAdvice(text, at));
 };
 
 /** Spellings of other languages, at the place or just before it. */
