@@ -153,11 +153,21 @@ describe('over pools', () => {
     'select id from people p join orders o on p.id = o.id': 'ambiguous unqualified column "id" at line 1, column 8:\nselect id from people p join orders o on p.id = o.id\n       ~~',
     'select nme from people p join orders o on p.id = o.id': '"nme" is not a column or table at line 1, column 8:\nselect nme from people p join orders o on p.id = o.id\n       ~~~',
     'select p.nme from people p, orders o where p.id = o.id': 'column "nme" does not exist in table "p" at line 1, column 8:\nselect p.nme from people p, orders o where p.id = o.id\n       ~~~~~',
+    'select orders.id from orders o': '"orders" is not a column or table at line 1, column 8:\nselect orders.id from orders o\n       ~~~~~~~~~',
+    'select no from orders where id in (select * from orders)': 'the subquery has 4 columns where one value is wanted: select one at line 1, column 36:\nselect no from orders where id in (select * from orders)\n                                   ~~~~~~~~~~~~~~~~~~~~',
+    'select no from orders where no = $1': 'a parameter is not supported at line 1, column 34:\nselect no from orders where no = $1\n                                 ~~',
     'select name from people where exists (select 1 from orders where ide = 1)': '"ide" is not a column or table at line 1, column 66:\nselect name from people where exists (select 1 from orders where ide = 1)\n                                                                 ~~~',
   };
   test.each(["timestamp '2020-01-02' - timestamp '2020-01-01' > 365", "(timestamp '2020-01-02' - timestamp '2020-01-01') + 1 is null"])('a duration is no number: %s', async (test) => {
     const { body } = await service.ask('POST', '/query', { headers: json, body: JSON.stringify({ query: `select no from orders where ${test}` }) });
     expect(body).toContain("write date_diff('day', a, b) for days");
+  });
+  test.each([
+    ['selct * from orders', 'did you mean "select" for selct?'], ['select no from orders; select 1', 'a semicolon ends the query: send what follows as a query of its own'],
+    ['show databases', 'show tables lists the pools, describe POOL their columns'], ['select * from information_schema.tables', 'show tables lists the pools, describe POOL their columns'],
+  ])('%s has a hint', async (query, hint) => {
+    const { status, body } = await service.ask('POST', '/query', { headers: json, body: JSON.stringify({ query }) });
+    expect([status, (JSON.parse(body) as { hint?: string }).hint]).toEqual([expect.toSatisfy((n: number) => n >= 400), hint]);
   });
   test('a subquery of several rows has no value', async () => {
     const { body } = await service.ask('POST', '/query', { headers: { ...json, accept: 'application/x-ndjson' }, body: JSON.stringify({ query: 'select (select no from orders) as no' }) });

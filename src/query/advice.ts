@@ -3,6 +3,7 @@
  * command line, the shell of a remote service) can give it; the fault's own text stays as it is.
  */
 import { type Outline, outlineOf } from './outline.ts';
+import { misspeltAdvice } from './misspelt.ts';
 import type { CompileFault } from './parse-error.ts';
 
 /** How a function is called (`len(v)`), by its lower-case name. */
@@ -10,10 +11,11 @@ type SyntaxOf = (name: string) => string | undefined;
 
 /** The advice to a fault, if there is any. Offsets of faults are in UTF-8 bytes; `linesBefore` is added to the lines that it names. */
 export const adviceTo = (text: string, { message, start, end, hint }: CompileFault, syntaxOf: SyntaxOf, linesBefore = 0): string | undefined => {
+  const bytes = Buffer.from(text);
+  // A service's hint to a parse error counts lines of the text that it got; here they may be counted over more.
+  if (message === 'parse error' && start >= 0 && end < 0) return parseAdvice(text, bytes.subarray(0, start).toString().length, linesBefore) ?? hint;
   if (hint !== undefined) return hint;
   if (start < 0) return undefined;
-  const bytes = Buffer.from(text);
-  if (message === 'parse error' && end < 0) return parseAdvice(text, bytes.subarray(0, start).toString().length, linesBefore);
   if (message !== 'too few arguments' && message !== 'too many arguments') return undefined;
   const name = /^[\p{L}_$][\p{L}\p{Nd}_$]*/u.exec(bytes.subarray(start, end).toString())?.[0].toLowerCase();
   const syntax = name === undefined ? undefined : syntaxOf(name);
@@ -29,7 +31,8 @@ const names: Readonly<Record<string, string>> = { '(': 'parenthesis', '[': 'brac
 /** What is wrong at the place where the parser gave up. */
 const parseAdvice = (text: string, at: number, linesBefore: number): string | undefined => {
   const outline = outlineOf(text), before = text.slice(0, at), rest = text.slice(at);
-  return tokenAdvice(before, rest) ?? openAdvice(outline, at, (opening) => placeOf(text, opening, linesBefore)) ?? (outline.stops.some((stop) => stop < at) ? 'a semicolon ends the query: send what follows as a query of its own' : undefined);
+  return tokenAdvice(before, rest) ?? openAdvice(outline, at, (opening) => placeOf(text, opening, linesBefore)) ?? (outline.stops.some((stop) => stop < at) ? 'a semicolon ends the query: send what follows as a query of its own' 
+    : misspeltAdvice(text, at));
 };
 
 /** Spellings of other languages, at the place or just before it. */

@@ -4,6 +4,7 @@ import { type Value, missing } from '../vectors/value.ts';
 import { type Type, recordType, types } from '../vectors/type.ts';
 import type { Expr, Span } from './ast.ts';
 import { foldSubqueries } from './constant-queries.ts';
+import { catalogHint } from './hints.ts';
 import { CompileError, type CompileFault, SourceFault } from './parse-error.ts';
 import { bodyIn, hasSubquery, isWithin, literal, readsRow, someExpr } from './plan-walk.ts';
 import type { CompileEnvironment, FieldPath, Pipeline, PlanExpr, PlanFunction, PlanOp, PoolContent, ResolvedSource, SourceRequest } from './plan.ts';
@@ -201,7 +202,7 @@ export class Analysis {
     if (answer.sources) return described(answer.sources);
     const { error } = answer;
     if (!place || !(error instanceof Error) || (error instanceof LakeError && error.status !== 400)) throw error;
-    this.fault(error.message, placeOf?.(error.message) ?? place, error instanceof SourceFault ? error.hint : undefined);
+    this.fault(error.message, placeOf?.(error.message) ?? place, (request.kind === 'name' ? catalogHint(request.name) : undefined) ?? (error instanceof SourceFault ? error.hint : undefined));
     this.#sourceFailed = true;
     return [];
   }

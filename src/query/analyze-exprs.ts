@@ -15,7 +15,7 @@ import type { Scope } from './scope.ts';
 import { isOpen } from './types-check.ts';
 import { alternatives, recordOf } from './types-of.ts';
 import { meantOf } from './sql-names.ts';
-import { betweenSymmetric, distinctFrom, lowerArrayOf, lowerCorrelatedIn, lowerQuantified } from './sql-correlate.ts';
+import { betweenSymmetric, checkOneColumn, distinctFrom, lowerArrayOf, lowerCorrelatedIn, lowerQuantified } from './sql-correlate.ts';
 import { scaleOfResult, scaleOfText } from './sql-decimals.ts';
 import { countsAsSql, isSql, lowerPattern, lowerSqlIndex, lowerSqlSlice, sqlOperator } from './sql-elements.ts';
 import { conditionIn } from './sql-conditions.ts';
@@ -262,6 +262,7 @@ const lowerIn = (a: Analysis, left: PlanExpr, e: Expr, c: ExprContext): PlanExpr
   if (e.kind !== 'subquery' || !c.sql) return { kind: 'in', left, right: queryAsArray(a, e, c, 'array') ?? lowerExpr(a, e, c), ...(c.sql && { sql: true }) };
   const found = lowerCorrelatedIn(a, left, e.query, c);
   if ('kind' in found) return found;
+  checkOneColumn(a, e.query, found.ops);
   const [column, ...others] = columnsOf(a.typeOf(sourced(found.ops), types.null)) ?? [], ofColumn = column !== undefined && others.length === 0 && left.kind !== 'record';
   const right = a.at(e, subqueryOf(ofColumn ? [...found.ops, { kind: 'values', exprs: [fieldOf(thisExpr, column)] }] : found.ops, 'list'));
   a.places.untyped.add(right);

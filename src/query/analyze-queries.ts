@@ -8,7 +8,7 @@ import type { Op, QueryNode } from './ast.ts';
 import { exprsOf, isSourced, readsRow } from './plan-walk.ts';
 import type { Pipeline, PlanExpr, PlanOp } from './plan.ts';
 import type { CteBinding, Scope } from './scope.ts';
-import { lowerCorrelatedSubquery } from './sql-correlate.ts';
+import { checkOneColumn, lowerCorrelatedSubquery } from './sql-correlate.ts';
 
 /** What a pipeline gets from its surroundings. */
 export interface Flow {
@@ -60,6 +60,7 @@ export const sourced = (ops: readonly PlanOp[]): readonly PlanOp[] => (isSourced
 export const lowerSubquery = (a: Analysis, query: QueryNode, form: Extract<PlanExpr, { readonly kind: 'subquery' }>['form'], c: ExprContext): PlanExpr => {
   const { sql } = c;
   const found = sql && form !== 'scalar' ? lowerCorrelatedSubquery(a, query, form === 'collected' || form === 'list' ? 'array' : form, { ...c, sql }) : { ops: lowerSubqueryOps(a, query, c) };
+  if (form === 'sqlScalar' && 'ops' in found) checkOneColumn(a, query, found.ops);
   return 'kind' in found ? found : subqueryOf(found.ops, form);
 };
 

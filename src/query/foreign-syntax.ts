@@ -17,6 +17,7 @@ const changing = `rows are not changed in place: delete the old ones (${deleting
 const naming = 'the pool is named where it is read: from POOL, from POOL@BRANCH; head of the request, and .use of the shell, give a default';
 const settings = 'settings are options of the service (lake serve -h); a query has pragma index_base and pragma pg';
 const committing = 'each load and each delete is a commit of its own; what belongs together goes to a branch that is merged at once: POST /pool/POOL/branch/BRANCH/merge/CHILD';
+const parameters = 'values stand in the text, or before the query by a name: const NAME = VALUE';
 const states = 'states of aggregates stay inside of a query: keep rows and aggregate them again';
 
 /** By the first words of the text. */
@@ -73,8 +74,12 @@ const clauses: readonly (Foreign & { readonly near: number })[] = [
   { near: 8, pattern: /\b(?:time|timetz)\s+with\s+time\s+zone/iy, name: 'TIME WITH TIME ZONE', hint: 'write ::time for the clock, or ::timestamptz for a moment' },
   { near: 20, pattern: /\btime\s+with\s+time\s+zone/iy, name: 'TIME WITH TIME ZONE', hint: 'write ::time for the clock, or ::timestamptz for a moment' },
   { near: 4, pattern: /\bx'[^']*'/iy, name: "x'..'", hint: "write '\\xAB\\xCD'::blob, or from_hex('ABCD')" },
+  { near: 4, pattern: /(?<=(?:[=<>(,+*/%-]|\b(?:select|where|and|or|not|in|like|between|when|then|else|limit|offset|values))\s*)\?|(?<=[=<>]\s*):[a-z_]\w*/iy, name: 'a parameter', hint: parameters },
   { near: 4, pattern: /@@?\w+/iy, name: 'a variable', hint: 'write const NAME = VALUE before the query' },
 ];
+
+/** A name like `$1` that is no column. */
+export const parameterFault = { message: 'a parameter is not supported', hint: parameters } as const;
 
 /** A statement that is not of this language, if the text begins with one: its fault, with what to write instead. */
 export const foreignStatement = (text: string): CompileFault | undefined => {

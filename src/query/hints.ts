@@ -47,6 +47,17 @@ export const columnHint = (name: string, tables: readonly { readonly name?: stri
   return didYouMean(name, [...columns, ...names]) ?? oneOf('columns', columns);
 };
 
+/** For what stands before a dot and is neither a column nor a table. */
+export const tableHint = (name: string, tables: Parameters<typeof columnHint>[1]): string | undefined => {
+  const names = tables.flatMap((t) => (t.name === undefined ? [] : [t.name])), columns = [...new Set(tables.flatMap((t) => t.columns ?? []))];
+  const shown = [oneOf('tables', names), oneOf('columns', columns)].filter((text) => text !== undefined);
+  return didYouMean(name, [...names, ...columns]) ?? (shown.length > 0 ? shown.join('; ') : undefined);
+};
+
+/** For a source that is not there, and is a catalog of other databases. */
+export const catalogHint = (name: string): string | undefined =>
+  (/^(?:information_schema|pg_catalog|sys|system)\.|^(?:sqlite_(?:master|schema)|pg_tables|duckdb_(?:tables|columns)|databases|schemas)$/i.test(name) ? 'show tables lists the pools, describe POOL their columns' : undefined);
+
 /** For the name of a type. */
 export const typeHint = (name: string): string | undefined => didYouMean(name, Object.keys(types));
 

@@ -4,7 +4,7 @@ import { arrayValue, boolValue, nullValue } from '../vectors/value.ts';
 import type { Analysis } from './analyze-context.ts';
 import { type ExprContext, type SqlNames, lowerExpr } from './analyze-exprs.ts';
 import { ignoresInput, lowerSubqueryOps, sourced, subqueryOf } from './analyze-queries.ts';
-import type { ArraySubqueryExpr, Expr, QuantifiedExpr, QueryNode, Span } from './ast.ts';
+import type { ArraySubqueryExpr, Expr, Op, QuantifiedExpr, QueryNode, Span, SqlBody } from './ast.ts';
 import { correlated } from './correlated.ts';
 import { callOf, exprKey, fieldOf, isSourced, literal, thisExpr } from './plan-walk.ts';
 import type { CompareOperator, Correlated, PlanExpr, PlanOp } from './plan.ts';
@@ -155,7 +155,25 @@ export const lowerCorrelatedSubquery = (
   a: Analysis, query: QueryNode, form: Extract<PlanExpr, { kind: 'apply' }>['form'], c: ExprContext & { readonly sql: SqlNames },
 ): PlanExpr | { readonly ops: Ops } => {
   const capture = new Capture(a, c.sql), ops = lowerSubqueryOps(a, query, c, capture.names);
-  return capture.isUsed ? capture.apply(ops, form) : { ops };
+  if (!capture.isUsed) return { ops };
+  if (form === 'sqlScalar') checkOneColumn(a, query, ops);
+  return capture.apply(ops, form);
+};
+
+/** A SELECT that stands for one value, or for a list of values, has one column: a fault if it has others, as far as they are known. Rows of pipes may be such values themselves. */
+export const checkOneColumn = (a: Analysis, query: QueryNode, ops: Ops): void => {
+  const count = isSelect(query.ops.at(-1)) ? columnNames(a, ops)?.length ?? 1 : 1;
+  if (count > 1) a.fault(`the subquery has ${count} columns where one value is wanted: select one`, query, 'rows are compared by (a, b) in (select a, b ...)');
+};
+/** Whether an operator is a SELECT, or a set operation of which one comes first. */
+const isSelect = (op: Op | undefined): boolean => {
+  if (op?.kind !== 'sql-op') return false;
+  let body: SqlBody = op.query;
+  for (;;) {
+    if (body.kind === 'sql-query') ({ body } = body);
+    else if (body.kind === 'sql-union' || body.kind === 'sql-set') body = body.left;
+    else return body.kind === 'sql-select';
+  }
 };
 
 /** `a is distinct from b`: null and what is missing are values like others. */

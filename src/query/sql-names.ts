@@ -2,7 +2,8 @@
 import type { Analysis } from './analyze-context.ts';
 import { type AggregateCall, type SqlNames, named } from './analyze-exprs.ts';
 import type { CallExpr, DotExpr, Expr, IdExpr, WindowExpr } from './ast.ts';
-import { columnHint } from './hints.ts';
+import { parameterFault } from './foreign-syntax.ts';
+import { columnHint, tableHint } from './hints.ts';
 import { callOf, columnOf, pathExpr } from './plan-walk.ts';
 import type { FieldPath, PlanExpr } from './plan.ts';
 
@@ -128,6 +129,7 @@ const bareName = (clause: Clause, id: IdExpr): PlanExpr => {
 };
 /** A column that no row of the only table has at present: it is null in all, and the query says so. */
 const absent = (clause: Clause, id: IdExpr): PlanExpr | undefined => {
+  if (!id.quoted && id.name.startsWith('$')) return clause.a.wrong(parameterFault.message, id, parameterFault.hint);
   const [only, ...others] = clause.tables, columns = only && !only.columns && others.length === 0 ? only.fields?.() : undefined;
   if (!only || only.columns || others.length > 0 || (clause.options.outer && columns)) return undefined;
   if (columns && columns.length > 0) {
@@ -168,10 +170,14 @@ const qualifiedName = (clause: Clause, dot: QualifiedExpr): PlanExpr => {
   if (owners.length > 0) return columnOfTable(clause, owners, dot);
   const late = options.aliases?.(id.name);
   if (late) return named(a, columnOf(late, inner), dot.name);
+  const hidden = options.fallback?.has(id.name) ? options.fallback.of(id.name) : undefined;
+  if (hidden) return named(a, columnOf(hidden, inner), dot.name);
   if (options.outer?.has(id.name, inner)) return options.outer.qualified(dot);
-  const lacking = absent(clause, id);
+  // Of a table whose columns are known, what is before the dot is neither a column nor a name of it.
+  const isKnown = tables.some((t) => (knownColumns(t)?.length ?? 0) > 0);
+  const lacking = isKnown ? undefined : absent(clause, id);
   if (lacking) return named(a, columnOf(lacking, inner), dot);
-  return a.wrong(`"${id.name}" is not a column or table`, dot, columnHint(id.name, tables.map(shownTable)));
+  return a.wrong(`"${id.name}" is not a column or table`, dot, tableHint(id.name, tables.map(shownTable)));
 };
 const columnOfTable = (clause: Clause, owners: readonly SqlTable[], dot: QualifiedExpr): PlanExpr => {
   const { a, options } = clause, inner = dot.name.text, isOneOfMany = clause.tables.length > 1 || options.outer !== undefined;

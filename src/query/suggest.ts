@@ -9,7 +9,7 @@ export const foreignFunctions: Foreign = {
   nextval: 'ksuid()', newid: 'ksuid()', to_upper: 'upper(s)', to_lower: 'lower(s)', size: 'len(v)',
   mid: 'substr(s, start, length)', locate: 'strpos(s, sub)', index_of: 'strpos(s, sub)', strip: 'trim(s)',
   regexp_match: 'regexp(re, s)', regexp_like: 'regexp_matches(s, re)', isnull: 'v is null', nvl: 'ifnull(a, b)', iif: 'if(test, a, b)',
-  to_char: 'strftime(format, t)', date_format: 'strftime(format, t)', format_time: 'strftime(format, t)', to_date: 'v::time', datepart: 'date_part(part, t)', getdate: 'now()',
+  to_char: 'strftime(format, t)', date_format: 'strftime(format, t)', format_time: 'strftime(format, t)', to_date: 'v::time', datepart: 'date_part(part, t)', date_sub: "t - interval '1 day'", datesub: "t - interval '1 day'", subdate: "t - interval '1 day'", date_add: "t + interval '1 day'", dateadd: "t + interval '1 day'", adddate: "t + interval '1 day'", timestampadd: "t + interval '1 day'", timestampdiff: "date_diff('day', a, b)", curdate: 'current_date()', sysdate: 'now()', unix_timestamp: 'epoch(t)', from_unixtime: 'to_timestamp(seconds)', months_between: "date_diff('month', a, b)", getdate: 'now()',
   int: 'v::int64', int64: 'v::int64', float: 'v::float64', float64: 'v::float64', string: 'v::string', str: 'v::string', to_string: 'v::string', to_int: 'v::int64', parse_json: 'parse_sup(s)', from_json: 'parse_sup(s)', json_parse: 'parse_sup(s)', parse_zson: 'parse_sup(s)',
   type: 'typeof(v)', type_of: 'typeof(v)', pg_typeof: 'typeof(v)', keys: 'fields(r)', object_keys: 'fields(r)', network: 'network_of(ip, mask)', edit_distance: 'levenshtein(a, b)',
 };

@@ -33,6 +33,15 @@ describe('names', () => {
     ['from p | values date_format(a)', 'no such function', 'write strftime(format, t)'],
     ['fn double(x): x+x values duoble(2)', 'no such function', 'did you mean "double"?'],
     ['values map([1],&uper)', 'no such function', 'did you mean "upper"?'],
+    ['select date_sub(1)', 'no such function', "write t - interval '1 day'"],
+    ['select datesub(1)', 'no such function', "write t - interval '1 day'"],
+    ['select substrng(\'a\', 1)', 'no such function', 'did you mean "substring"?'],
+    ['select title.x from films f where fs.title=1', '"fs" is not a column or table', 'tables: f; columns: title, rating'],
+    ['select films.title from films f', '"films" is not a column or table', 'tables: f; columns: title, rating'],
+    ['select title from films where rating=$1', 'a parameter is not supported', 'values stand in the text, or before the query by a name: const NAME = VALUE'],
+    ['select title from films where rating in (select rating, title from other)', 'the subquery has 2 columns where one value is wanted: select one', 'rows are compared by (a, b) in (select a, b ...)'],
+    ['select (select o.rating, o.title from other o where o.title=f.title) from films f', 'the subquery has 2 columns where one value is wanted: select one', 'rows are compared by (a, b) in (select a, b ...)'],
+    ['select title from films where rating=(select rating, title from other limit 1)', 'the subquery has 2 columns where one value is wanted: select one', 'rows are compared by (a, b) in (select a, b ...)'],
     ['values frobnicate(1)', 'no such function', undefined],
     ['from p | filter a', 'no such user operator: "filter"', 'write where EXPR'],
     ['from p | yield a', 'no such user operator: "yield"', 'write values EXPR'],
@@ -78,6 +87,13 @@ describe('syntax', () => {
     ['from p |', 'an operator is missing behind the last |'],
     ['values 1; values 2', 'a semicolon ends the query: send what follows as a query of its own'],
     ['values 1 /* x', 'the comment /* at line 1, column 10 is not closed'],
+    ['selct * from orders', 'did you mean "select" for selct?'],
+    ['select * form orders', 'did you mean "from" for form?'],
+    ['select * from orders whre id=1', 'did you mean "where" for whre?'],
+    ['select id from orders gruop by id', 'did you mean "group" for gruop?'],
+    ['select id from orders order by id lmit 1', 'did you mean "limit" for lmit?'],
+    ['select * from orders join customers', 'a join needs its condition: join TABLE on CONDITION, or join TABLE using (COLUMN, ...); cross join pairs all rows'],
+    ['select * from orders o join customers c where o.id=1', 'a join needs its condition: join TABLE on CONDITION, or join TABLE using (COLUMN, ...); cross join pairs all rows'],
     ['where (a <> b <> c', 'the parenthesis ( at line 1, column 7 is not closed'],
   ])('%s', (text, advice) => {
     let faults: CompileError['errors'] = [];
@@ -104,6 +120,7 @@ describe('statements and clauses of other databases', () => {
     ['start transaction;', 'START TRANSACTION', /merge/], ['commit', 'COMMIT', /merge/], ['rollback', 'ROLLBACK', /revert/], ['vacuum', 'VACUUM', /vacuum/], ['analyze', 'ANALYZE', /explain analyze/], ['checkpoint', 'CHECKPOINT', /durable/], ['install httpfs', 'INSTALL', /built in/], ["export database 'x'", 'EXPORT DATABASE', /Accept/],
     ['prepare x as select 1', 'PREPARE', /const NAME/], ['call pragma_version()', 'CALL', /FROM/], ['show columns from p', 'SHOW COLUMNS', /describe POOL/], ['explain (format json) select 1', 'EXPLAIN with options', /explain analyze/], ['select sum(a) export_state from p', 'EXPORT_STATE', /aggregate them again/],
     ["select '1:00'::time with time zone", 'TIME WITH TIME ZONE', /timestamptz/], ["select x'ab'", "x'..'", /from_hex/], ['select * from p for update', 'FOR UPDATE', /locks nothing/], ['select * into x from p', 'SELECT INTO', /load POOL/], ['select top 3 a from p', 'TOP', /limit N/], ['select * from p limit 1,2', 'LIMIT a, b', /offset/], ['select a from p with (nolock)', 'WITH (...)', /leave it out/],
+    ['select a from p where a = ?', 'a parameter', /const NAME/], ['from p | where a == ? | head 1', 'a parameter', /const NAME/], ['select a from p limit ?', 'a parameter', /const NAME/], ['select a from p where a = :id', 'a parameter', /const NAME/],
   ])('%s', async (text, name, hint) => {
     const { errors } = await faultOf(text);
     expect({ message: errors[0]!.message, hint: hintText(errors) }).toEqual({ message: `${name} is not supported`, hint: expect.stringMatching(hint) });
