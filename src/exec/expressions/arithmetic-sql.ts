@@ -41,7 +41,7 @@ export const dividedBy = (result: Vector, { operator, left, right }: Division, {
   }
   return marks.includes(1) ? overlay(result, marks, errors('divide by zero', marks.length)) : result;
 };
-const isNumber = ({ type, data }: Value): boolean => (typeof data === 'number' || typeof data === 'bigint') && (isInteger(type) || isFloat(type));
+const isNumber = ({ type, data }: Value): boolean => type.kind === 'primitive' && (typeof data === 'number' || typeof data === 'bigint');
 /** Whether a division by zero may have given it: errors, and floats that are no numbers where these count. */
 const mayHaveZeros = (v: Vector, floats: boolean): boolean => {
   switch (v.form) {
