@@ -68,6 +68,7 @@ export const errorTable = {
   'load-memory': { status: 413, kind: 'payload too large', text: 'load: {operator} needs more than {limit} bytes of memory (option -memory)' },
   'query-cast': bad('query: {cast}: {value} cannot be cast to {type}{advice}'),
   'query-overflow': bad('query: {operation} is beyond {type}; as float64 it has a value: write x::double'),
+  'query-division': bad('query: {operation} divides by zero; nullif(divisor, 0) and TRY(..) give null there'),
   'query-memory': { status: 413, kind: 'payload too large', text: 'query: {operator} needs more than {limit} bytes of memory (option -memory)' },
   'query-string': { status: 413, kind: 'payload too large', text: 'query: {operator} makes a string of {length} characters, at most {limit}' },
   // formats

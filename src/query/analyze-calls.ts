@@ -137,7 +137,7 @@ const callBuiltin = (a: Analysis, name: string, e: CallExpr, c: ExprContext, via
   // The arguments have faults of their own.
   if (!signature || !countFits(a, signature, e.args.length, e, via)) return { kind: 'cast', operand: { kind: 'array', elements: values.map((value) => ({ spread: false, value })) }, type: types.null };
   if (name === 'grep') checkGrep(a, values[0], e.args[0]);
-  return { kind: 'call', name, arguments: isSql(c) ? asTexts(c, name, values) : values, ...(isSql(c) && { sql: true }) };
+  return { kind: 'call', name, arguments: isSql(c) ? asTexts(c, name, values) : values, ...(isSql(c) && { sql: true, ...(c.attempt && { attempt: true }) }) };
 };
 
 /** A function as the place of its call knows it: some stand in SQL alone. */

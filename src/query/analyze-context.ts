@@ -254,12 +254,12 @@ export class Analysis {
     return { kind: 'literal', value };
   }
 
-  /** The value of a constant; undefined for a cast that fails: it ends the query where a row asks for it. */
+  /** The value of a constant; undefined for what ends the query where a row asks for it: a cast that fails, a division by zero. */
   #evaluated(e: PlanExpr): Value | undefined {
     try {
       return this.environment.evaluate(e, this.functions);
     } catch (error) {
-      if (error instanceof LakeError && error.code === 'query-cast') return undefined;
+      if (error instanceof LakeError && (error.code === 'query-cast' || error.code === 'query-division')) return undefined;
       throw error;
     }
   }

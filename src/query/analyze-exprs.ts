@@ -223,7 +223,7 @@ const lowerBinary = (a: Analysis, e: BinaryExpr, c: ExprContext): PlanExpr => {
   if (e.op === 'and' || e.op === 'or') return { kind: e.op, left: conditionIn(c, left), right: conditionIn(c, right) };
   const dates = isSql(c) && (e.op === '+' || e.op === '-') ? dateArithmetic(e.op, left, right) : undefined;
   if (dates) return dates;
-  const ofSql = sqlOperator(e.op, left, right);
+  const ofSql = sqlOperator(e.op, left, right, c);
   if (ofSql) return ofSql;
   if (e.op === '||') return isSql(c) ? { kind: 'concat', left: asText(c, left), right: asText(c, right), sql: true } : { kind: 'concat', left, right };
   if (comparisons.has(e.op)) return comparison(c, left, e.op as CompareOperator, right);
@@ -237,7 +237,8 @@ const decimalLiteral = (a: Analysis, e: LiteralExpr): PlanExpr => {
 };
 const sqlArithmetic = (operator: ArithmeticOperator, left: PlanExpr, right: PlanExpr, c: ExprContext): PlanExpr => {
   const scale = scaleOfResult(operator, left, right, c.sql?.typeOf);
-  return { kind: 'arithmetic', operator, left, right, sql: true, ...(scale !== undefined && { scale }) };
+  // A remainder of floats by zero is NaN, one of decimals is none.
+  return { kind: 'arithmetic', operator, left, right, sql: true, ...(scale !== undefined && { scale }), ...(operator === '%' && scale !== undefined && { whole: true }), ...(c.attempt && { attempt: true }) };
 };
 
 /** `x = any(list)` and `x <> all(list)` of SQL: membership. */

@@ -221,8 +221,8 @@ const detailOf = (e: PlanExpr): string => {
     case 'concat': return e.sql ? 'sql' : '';
     case 'index': return `${e.base}${e.byName ? 'n' : ''}`;
     case 'compare': return `${e.sql ? 'sql ' : ''}${e.operator}`;
-    case 'arithmetic': return `${e.operator}${e.scale ?? ''}`;
-    case 'call': return `:${e.sql ? 'sql ' : ''}${e.name}${e.lambda ? `/${e.lambda.parameters}/${e.lambda.values}/${exprKey(e.lambda.body)}` : ''}`;
+    case 'arithmetic': return `${e.sql ? 'sql ' : ''}${e.operator}${e.scale ?? ''}${e.whole ? 'w' : ''}${e.attempt ? 't' : ''}`;
+    case 'call': return `:${e.sql ? 'sql ' : ''}${e.attempt ? 'try ' : ''}${e.name}${e.lambda ? `/${e.lambda.parameters}/${e.lambda.values}/${exprKey(e.lambda.body)}` : ''}`;
     case 'userCall': return `:${e.id}`;
     case 'cast': return `:${e.type.id}`;
     case 'sqlCast': return `:${e.failure} ${sqlTypeKey(e.type)}${e.from ? ` ${sqlTypeKey(e.from)}` : ''}`;

@@ -36,8 +36,9 @@ export type PlanExpr =
   | { readonly kind: 'negate'; readonly operand: PlanExpr }
   | { readonly kind: 'not'; readonly operand: PlanExpr }
   | { readonly kind: 'and' | 'or'; readonly left: PlanExpr; readonly right: PlanExpr }
-  /** `sql`: a time and a whole number are days, and what leaves 64 bits ends the query. `scale`: of decimals, rounded at so many places. */
-  | { readonly kind: 'arithmetic'; readonly operator: ArithmeticOperator; readonly left: PlanExpr; readonly right: PlanExpr; readonly sql?: true; readonly scale?: number }
+  /** `sql`: a time and a whole number are days, and what leaves 64 bits, or divides whole numbers by zero, ends the query. `scale`: of decimals, rounded at so many places.
+   *  `whole`: floats are not divided by zero either. `attempt`: within TRY, a division by zero is an error value. */
+  | { readonly kind: 'arithmetic'; readonly operator: ArithmeticOperator; readonly left: PlanExpr; readonly right: PlanExpr; readonly sql?: true; readonly scale?: number; readonly whole?: true; readonly attempt?: true }
   /** `sql`: a text beside a value of another type is cast to that type; lists and records have an order. */
   | { readonly kind: 'compare'; readonly operator: CompareOperator; readonly left: PlanExpr; readonly right: PlanExpr; readonly sql?: true }
   /** `sql`: as SQL has it, of lists too, and of any value with a text. */
@@ -53,8 +54,8 @@ export type PlanExpr =
   | { readonly kind: 'conditional'; readonly test: PlanExpr; readonly then: PlanExpr; readonly otherwise: PlanExpr }
   | { readonly kind: 'case'; readonly sql?: true; readonly operand?: PlanExpr; readonly branches: readonly { readonly when: PlanExpr; readonly then: PlanExpr }[]; readonly otherwise?: PlanExpr }
   /** A built-in function of the catalog, by its lower-case name. */
-  /** `sql`: as SQL has it where that differs; its arguments come without unions, so that what may be null is of its type. */
-  | { readonly kind: 'call'; readonly name: string; readonly arguments: readonly PlanExpr[]; readonly sql?: true; readonly lambda?: PlanLambda }
+  /** `sql`: as SQL has it where that differs; its arguments come without unions, so that what may be null is of its type. `attempt`: within TRY nothing ends the query. */
+  | { readonly kind: 'call'; readonly name: string; readonly arguments: readonly PlanExpr[]; readonly sql?: true; readonly attempt?: true; readonly lambda?: PlanLambda }
   /** A user function: `plan.functions[id]`. */
   | { readonly kind: 'userCall'; readonly id: number; readonly arguments: readonly PlanExpr[] }
   /** `map(of, fn)`: `body` is evaluated for each element with `this` = {[parameter]: element}. */

@@ -44,9 +44,9 @@ const operatorFunctions: Readonly<Record<Exclude<SqlOperator, '!~' | '~*' | '!~*
   '->': 'json_extract', '->>': 'json_extract_string', '**': 'pow', '^@': 'starts_with', '<<': 'shift_left', '>>': 'shift_right', '@>': 'list_has_all', '<@': 'list_has_all', '&&': 'list_has_any', '&': 'and_bits', 'glob': 'glob_matches',
 };
 /** An operator that SQL alone has; undefined for others. */
-export const sqlOperator = (op: string, left: PlanExpr, right: PlanExpr): PlanExpr | undefined => {
-  // Of whole numbers the quotient has no fraction, of others both operators are the same.
-  if (op === '//') return { kind: 'arithmetic', operator: '/', left, right, sql: true };
+export const sqlOperator = (op: string, left: PlanExpr, right: PlanExpr, c: ExprContext): PlanExpr | undefined => {
+  // Of whole numbers the quotient has no fraction; of others both operators are the same, but for a divisor of zero.
+  if (op === '//') return { kind: 'arithmetic', operator: '/', left, right, sql: true, whole: true, ...(c.attempt && { attempt: true }) };
   if (!Object.hasOwn(operatorFunctions, op)) return undefined;
   const name = operatorFunctions[op as keyof typeof operatorFunctions];
   return op === '<@' ? callOf(name, right, left) : callOf(name, left, right);
@@ -72,7 +72,7 @@ export const lowerSqlCall = (a: Analysis, name: string, e: CallExpr, c: ExprCont
       return e.args.length === 1 && only?.kind === 'record' ? lowerExpr(a, only, c) : a.wrong('struct_pack takes named values: write struct_pack(name := value, ...)', e);
     }
     case 'range': case 'generate_series': return lowerTimeRange(a, name, e.args.filter((arg) => arg.kind !== 'lambda' && arg.kind !== 'function-ref'), c);
-    case 'date': case 'date_add': case 'add': case 'subtract': case 'multiply': case 'divide': return lowerNamedOperator(a, name, e, c);
+    case 'date': case 'date_add': case 'add': case 'subtract': case 'multiply': case 'divide': case 'mod': return lowerNamedOperator(a, name, e, c);
     case 'age': return a.wrong('age gives years and months, which have no length of their own', e, "write a - b for a duration, or date_diff('month', a, b)");
     case 'to_years': case 'to_months': case 'to_quarters': case 'to_decades': case 'to_centuries': case 'to_millennia': return lowerInterval(a, e, c);
     case 'if': case 'iff': {
@@ -85,7 +85,7 @@ export const lowerSqlCall = (a: Analysis, name: string, e: CallExpr, c: ExprCont
   }
 };
 
-const namedOperators = { date_add: '+', add: '+', subtract: '-', multiply: '*', divide: '//' } as const;
+const namedOperators = { date_add: '+', add: '+', subtract: '-', multiply: '*', divide: '//', mod: '%' } as const;
 /** Calls that are an operator or a cast by another name. */
 const lowerNamedOperator = (a: Analysis, name: 'date' | keyof typeof namedOperators, e: CallExpr, c: ExprContext): PlanExpr | undefined => {
   const [left, right, ...more] = e.args, span = { start: e.start, end: e.end };

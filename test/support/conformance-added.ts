@@ -49,6 +49,14 @@ export const addedCases: Readonly<Record<string, AddedCase>> = {
     feature: 'NaN is the greatest number in min', rows: [{ k: 'x', s: -128 }, { k: 'y', s: 255 }],
     statement: "select k as k, min(a)::int as s from (values ('y', 'NaN'::double), ('x', -128), ('y', 255), ('z', 0)) t(k, a) group by k order by k limit 2",
   },
+  'differential/b/00457': {
+    feature: 'a division of whole numbers by zero ends the query', rows: 'refused',
+    statement: 'select a+b as s, a-b as d, a//b as q, a%b as r from (values (0,127),(100,0)) t(a,b)',
+  },
+  'differential/b/00509': {
+    feature: 'a division of whole numbers by zero ends the query', rows: 'refused',
+    statement: 'select a+b as s, a-b as d, a//b as q, a%b as r from (values (7,0),(12,0)) t(a,b)',
+  },
   ...Object.fromEntries(Object.entries({
     'differential/b/00141': {
       statement: "select amount + 2 as x from (values ('login', null), ('login', null), ('ping', null), ('login', null), ('ping', null), ('buy', 9.99)) t(kind, amount) where not (kind like '%uy')",

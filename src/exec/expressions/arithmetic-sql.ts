@@ -1,20 +1,60 @@
 /** Arithmetic of SQL: whole numbers that leave their type end the query, and beside a time at midnight a whole number is so many days. */
 import type { ArithmeticOperator } from '../../query/plan.ts';
-import { isInteger, types } from '../../vectors/type.ts';
-import { integer, textError } from '../../vectors/value.ts';
+import { LakeError } from '../../errors.ts';
+import { isFloat, isInteger, types } from '../../vectors/type.ts';
+import { type Value, integer, textError, underValue } from '../../vectors/value.ts';
 import { type Vector, constant, flatten, numbers, valueAt } from '../../vectors/vector.ts';
+import { supText } from '../../vectors/sup-print.ts';
 import { Builder } from '../../vectors/builder.ts';
 import { NumberBuilder } from '../../vectors/builder-leaves.ts';
 import { apply, type Kernel } from './apply.ts';
 import { arithmetic } from './arithmetic.ts';
-import { overlay, wrapErrors } from './rows.ts';
+import { errors, overlay, wrapErrors } from './rows.ts';
 import { movedBy, spanOf } from './spans.ts';
 
-/** `over` as in arithmetic. @throws query-overflow */
-export const sqlArithmetic = (operator: ArithmeticOperator, left: Vector, right: Vector, length: number, over?: readonly Vector[]): Vector =>
-  ((operator === '+' || operator === '-') && (mayHaveTimes(left) || mayHaveTimes(right))
-    ? apply([left, right], length, timeKernels[operator], 'bare')
-    : arithmetic(operator, left, right, length, over, true));
+/** What a division by zero gives: floats have infinity or NaN, unless the quotient is `whole`; `attempt`: error values, which TRY makes null. */
+export interface Zeros { readonly whole?: true; readonly attempt?: true }
+
+/** `over` as in arithmetic. @throws query-overflow, query-division */
+export const sqlArithmetic = (operator: ArithmeticOperator, left: Vector, right: Vector, length: number, over?: readonly Vector[], zeros: Zeros = {}): Vector => {
+  if ((operator === '+' || operator === '-') && (mayHaveTimes(left) || mayHaveTimes(right))) return apply([left, right], length, timeKernels[operator], 'bare');
+  // Where floats are looked at afterwards, they must still be there.
+  const result = arithmetic(operator, left, right, length, zeros.whole ? undefined : over, true);
+  return operator === '/' || operator === '%' ? dividedBy(result, { operator, left, right }, zeros) : result;
+};
+
+interface Division { readonly operator: ArithmeticOperator; readonly left: Vector; readonly right: Vector }
+/**
+ * The result of a division, unless a row divides by zero. A dictionary may have values that no row has, which are divided as well: what the rows have counts.
+ * @throws query-division
+ */
+export const dividedBy = (result: Vector, { operator, left, right }: Division, { whole, attempt }: Zeros): Vector => {
+  if (!mayHaveZeros(result, whole === true) || (attempt && !whole)) return result;
+  const marks = new Uint8Array(result.length);
+  for (let i = 0; i < marks.length; i++) {
+    const y = underValue(valueAt(right, i));
+    if (!isNumber(y) || Number(y.data) !== 0) continue;
+    const x = underValue(valueAt(left, i));
+    if (!isNumber(x) || (!whole && (isFloat(x.type) || isFloat(y.type)))) continue;
+    if (!attempt) throw new LakeError('query-division', { operation: `${supText(x)} ${operator} ${supText(y)}` });
+    marks[i] = 1;
+  }
+  return marks.includes(1) ? overlay(result, marks, errors('divide by zero', marks.length)) : result;
+};
+const isNumber = ({ type, data }: Value): boolean => type.kind === 'primitive' && (typeof data === 'number' || typeof data === 'bigint');
+/** Whether a division by zero may have given it: errors, and floats that are no numbers where these count. */
+const mayHaveZeros = (v: Vector, floats: boolean): boolean => {
+  switch (v.form) {
+    case 'error': return true;
+    case 'number': return floats && isFloat(v.type) && !(v.values as Float64Array).every(Number.isFinite);
+    case 'constant': case 'named': return mayHaveZeros(v.inner, floats);
+    case 'dictionary': return mayHaveZeros(v.values, floats);
+    case 'selected': return mayHaveZeros(v.base, floats);
+    case 'dynamic': return v.parts.some((part) => mayHaveZeros(part, floats));
+    case 'union': return v.members.some((member) => mayHaveZeros(member, floats));
+    default: return false;
+  }
+};
 
 const mayHaveTimes = (v: Vector): boolean => {
   switch (v.form) {

@@ -12,7 +12,7 @@ import type { CallContext, Evaluate } from '../functions/row.ts';
 import { fieldOf, indexVector, nullWhereMissing, sliceVector } from './access.ts';
 import { apply } from './apply.ts';
 import { arithmetic, negate } from './arithmetic.ts';
-import { sqlArithmetic } from './arithmetic-sql.ts';
+import { type Zeros, sqlArithmetic } from './arithmetic-sql.ts';
 import { decimalArithmetic } from './decimals.ts';
 import { castToName, castVector } from './cast.ts';
 import { compareVectors } from './compare.ts';
@@ -189,14 +189,15 @@ const binary = (left: PlanExpr, right: PlanExpr, context: ExpressionContext, f: 
   return (batch) => (batch.length === 0 ? noRows : f(l(batch), r(batch)));
 };
 /** What arithmetic within made for this expression alone may be written over. */
-const compileArithmetic = ({ operator, left, right, sql, scale }: Of<'arithmetic'>, context: ExpressionContext): Evaluator => {
+const compileArithmetic = ({ operator, left, right, sql, scale, whole, attempt }: Of<'arithmetic'>, context: ExpressionContext): Evaluator => {
+  const zeros: Zeros = { ...(whole && { whole }), ...(attempt && { attempt }) };
   const l = compile(left, context), r = compile(right, context), inner = [left, right].some((e) => e.kind === 'arithmetic');
   return (batch) => {
     if (batch.length === 0) return noRows;
     const a = l(batch), b = r(batch);
     const over = inner ? [a, b].filter((_, k) => isMade(k === 0 ? left : right, context)) : undefined;
-    if (scale !== undefined) return decimalArithmetic(operator, a, b, scale, over);
-    return sql ? sqlArithmetic(operator, a, b, a.length, over) : arithmetic(operator, a, b, a.length, over);
+    if (scale !== undefined) return decimalArithmetic(operator, a, b, scale, over, zeros);
+    return sql ? sqlArithmetic(operator, a, b, a.length, over, zeros) : arithmetic(operator, a, b, a.length, over);
   };
 };
 const isMade = (e: PlanExpr, context: ExpressionContext): boolean => e.kind === 'arithmetic' && isUnshared(e, context);
@@ -208,14 +209,14 @@ const compileList = (kind: 'array' | 'set', elements: readonly { readonly spread
 /** Without unions where SQL asks: there a value that may be null is of its type. */
 const plainIf = (sql: true | undefined, evaluate: Evaluator): Evaluator => (sql ? (batch) => withoutUnions(evaluate(batch)) : evaluate);
 
-const compileCall = ({ name, arguments: args, sql, lambda }: Of<'call'>, context: ExpressionContext): Evaluator => {
+const compileCall = ({ name, arguments: args, sql, attempt, lambda }: Of<'call'>, context: ExpressionContext): Evaluator => {
   const row = functionNamed(name);
   assert(row, `function ${name} is in the catalog`);
   const compiled = args.map((a) => plainIf(sql, compile(a, context)));
   // Later arguments are evaluated for the rows that need them only.
   if (row.name === 'coalesce') return coalesceOf(compiled);
   if (row.name === 'bucket') return bucketed(args, compiled, row.make({ literals: args.map((a) => (a.kind === 'literal' ? a.value : undefined)), names: context.names }), context);
-  const call: CallContext = { literals: args.map((a) => (a.kind === 'literal' ? a.value : undefined)), names: context.names, ...(lambda && { lambda: { ...lambda, evaluate: compile(lambda.body, context) } }) };
+  const call: CallContext = { literals: args.map((a) => (a.kind === 'literal' ? a.value : undefined)), names: context.names, ...(attempt && { attempt }), ...(lambda && { lambda: { ...lambda, evaluate: compile(lambda.body, context) } }) };
   const evaluate = (sql && row.inSql ? row.inSql.make : row.make)(call);
   if (row.name === 'typename') {
     return (batch) => {
@@ -338,7 +339,11 @@ export const needsDriver = (expr: PlanExpr): boolean => expr.kind === 'userCall'
 
 /** Whether it must not be asked of rows that need no answer: it can suspend, or end the query. */
 export const isGuarded = (expr: PlanExpr): boolean => needsDriver(expr) || mayEnd(expr);
-const mayEnd = (expr: PlanExpr): boolean => (expr.kind === 'sqlCast' && expr.failure === 'error') || childrenOf(expr).some(mayEnd);
+const mayEnd = (expr: PlanExpr): boolean => (expr.kind === 'sqlCast' && expr.failure === 'error') || mayDivideByZero(expr) || childrenOf(expr).some(mayEnd);
+const mayDivideByZero = (expr: PlanExpr): boolean => {
+  if (expr.kind === 'call') return expr.sql === true && !expr.attempt && expr.name === 'div';
+  return expr.kind === 'arithmetic' && expr.sql === true && !expr.attempt && (expr.operator === '/' || expr.operator === '%') && !(expr.right.kind === 'literal' && Number(expr.right.value.data) !== 0);
+};
 
 /** The expressions directly inside of one (bodies of subqueries are not looked into). */
 const childrenOf = (expr: PlanExpr): readonly PlanExpr[] => {

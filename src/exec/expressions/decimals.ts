@@ -2,19 +2,20 @@
 import type { ArithmeticOperator } from '../../query/plan.ts';
 import { types } from '../../vectors/type.ts';
 import { type Vector, constant, numbers } from '../../vectors/vector.ts';
-import { sqlArithmetic } from './arithmetic-sql.ts';
+import { type Zeros, dividedBy, sqlArithmetic } from './arithmetic-sql.ts';
 
 /** Whole numbers below it are told apart in spite of the errors of three operations. */
 const unitsMax = 2 ** 50;
 /** Added and taken away again, it leaves the nearest whole number. */
 const rounder = 1.5 * 2 ** 52;
 
-/** `over` as in arithmetic. @throws query-overflow */
-export const decimalArithmetic = (operator: ArithmeticOperator, left: Vector, right: Vector, scale: number, over?: readonly Vector[]): Vector => {
-  if (operator !== '%') return rounded(sqlArithmetic(operator, left, right, left.length, over), 10 ** scale);
+/** `over` as in arithmetic. @throws query-overflow, query-division */
+export const decimalArithmetic = (operator: ArithmeticOperator, left: Vector, right: Vector, scale: number, over?: readonly Vector[], zeros: Zeros = {}): Vector => {
+  if (operator !== '%') return rounded(sqlArithmetic(operator, left, right, left.length, over, zeros), 10 ** scale);
   // The remainder of floats may be nearly as large as the divisor where that of decimals is zero.
   const by = constantOf(10 ** scale, left.length), units = (v: Vector): Vector => rounded(sqlArithmetic('*', v, by, left.length), 1);
-  return rounded(sqlArithmetic('/', sqlArithmetic('%', units(left), units(right), left.length), by, left.length), 10 ** scale);
+  const rest = dividedBy(sqlArithmetic('%', units(left), units(right), left.length), { operator, left, right }, zeros);
+  return rounded(sqlArithmetic('/', rest, by, left.length), 10 ** scale);
 };
 const constantOf = (x: number, length: number): Vector => constant(numbers(types.float64, Float64Array.of(x)), length);
 

@@ -4,6 +4,7 @@ import { int64Max, int64Min, roundFloat } from '../../vectors/literal.ts';
 import { integer } from '../../vectors/value.ts';
 import { type NumberVector, type Vector, flatten, nulls, numbers } from '../../vectors/vector.ts';
 import { NumberBuilder } from '../../vectors/builder-leaves.ts';
+import { dividedBy } from '../expressions/arithmetic-sql.ts';
 import { original, overlay, wrapErrors } from '../expressions/rows.ts';
 import { byKernel, data, inner, isNull, type FunctionRow, type Kernel } from './row.ts';
 import { Refusal, byRow, isNumeric, isWhole } from './typed.ts';
@@ -98,6 +99,11 @@ const quotient = (x: number | bigint, y: number | bigint): number | bigint | Ref
   const q = BigInt(x) / BigInt(y);
   return q > int64Max || q < int64Min ? new Refusal('result out of range') : integer(q);
 };
+const divided = byRow('div', ['integer', 'integer'], 'integer', quotient);
+const dividedInSql: FunctionRow['make'] = (call) => {
+  const evaluate = divided(call), zeros = call.attempt ? { attempt: call.attempt } : {};
+  return ([x, y], length) => dividedBy(evaluate([x!, y!], length), { operator: '/', left: x!, right: y! }, zeros);
+};
 
 export const rounding: readonly FunctionRow[] = [
   {
@@ -121,6 +127,7 @@ export const rounding: readonly FunctionRow[] = [
     examples: [
       { query: 'div(-7,2)', output: '-3' }, { query: 'div(7,0)', output: 'error({message:"div: divide by zero",on:7})' }, { query: 'div(1.5,1)', output: 'error({message:"div: integer argument required",on:1.5})' },
     ],
-    make: byRow('div', ['integer', 'integer'], 'integer', quotient),
+    make: divided,
+    inSql: { argumentsMin: 2, argumentsMax: 2, make: dividedInSql },
   },
 ];

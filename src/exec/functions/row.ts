@@ -12,7 +12,7 @@ import { markNames, namesOf, wrapErrors } from '../expressions/rows.ts';
 interface FunctionExample { readonly query: string; readonly input?: string; readonly output: string }
 
 /** The values of arguments that are literals in the query, and the names known while it runs. */
-export interface CallContext { readonly literals: readonly (Value | undefined)[]; readonly names: Map<string, Type>; readonly lambda?: CallLambda }
+export interface CallContext { readonly literals: readonly (Value | undefined)[]; readonly names: Map<string, Type>; /** Within TRY of SQL. */ readonly attempt?: true; readonly lambda?: CallLambda }
 /** The lambda of a call; `evaluate` takes records of `parameters` (`p0` ..) and of what is behind the first `values` arguments (`c0` ..). */
 export interface CallLambda { readonly parameters: number; readonly values: number; readonly evaluate: (rows: Vector) => Vector }
 /** Arguments of any form with `length` rows each. */

@@ -1,10 +1,12 @@
 /** What a window op is made of: the columns that a group of calls looks at, and how each call is worked out. */
-import { exprKey } from '../../query/plan-walk.ts';
+import { exprKey, literal } from '../../query/plan-walk.ts';
 import type { FrameEdge, PlanExpr, WindowCall, WindowGroup } from '../../query/plan.ts';
+import { nullValue } from '../../vectors/value.ts';
 import { sizeOf } from '../../vectors/sizes.ts';
 import { type Field, type Vector, bools, flatten, noRows } from '../../vectors/vector.ts';
 import { constantOf } from '../../vectors/builder.ts';
 import { aggregateNamed, stateFor } from '../aggregates/aggregates.ts';
+import { isGuarded } from '../expressions/compile.ts';
 import type { AsyncEvaluator } from '../expressions/evaluator.ts';
 import { isTrue, tidy } from '../expressions/rows.ts';
 import { type Carry, aggregateOver } from '../windows/aggregates.ts';
@@ -81,7 +83,9 @@ const looksBack = (call: WindowCall): boolean => {
 const offsetsOf = ({ frame }: WindowCall): readonly FrameEdge[] => [frame.start, frame.end].filter((edge) => 'argument' in edge);
 
 const computer = (call: WindowCall, columns: Columns): WindowCompute['compute'] => {
-  const given = call.arguments.map((e) => columns.add(e)), where = call.where && columns.add(call.where, true);
+  // What may end the query is asked of the rows alone that the filter lets pass.
+  const guarded = (e: PlanExpr): PlanExpr => (call.where && isGuarded(e) ? { kind: 'conditional', test: call.where, then: e, otherwise: literal(nullValue) } : e);
+  const given = call.arguments.map((e) => columns.add(guarded(e))), where = call.where && columns.add(call.where, true);
   const own = functionOf(call), args = given.slice(0, given.length - offsetsOf(call).length);
   const framesIn = (segment: Segment, all: readonly Vector[]) => framesFor(segment, call.frame, (index) => given[index]!(all, segment.length));
   if (own) {

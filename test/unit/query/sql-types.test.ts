@@ -165,3 +165,33 @@ test('whole numbers beyond 64 bits end the query', async () => {
   expect(await runQuery('sum(v)', '{v:9223372036854775807} {v:1}')).toBe('-9223372036854775808\n');
   expect(await runQuery('values 9223372036854775807+this', '1')).toBe('-9223372036854775808\n');
 });
+
+describe('a division by zero', () => {
+  const rows = '{a:7,q:0,k:"x"} {a:8,q:2,k:"x"} {a:9,q:null,k:"y"}';
+  test.each([
+    ['1/0', '1 / 0'], ['1//0', '1 / 0'], ['1%0', '1 % 0'], ['mod(1,0)', '1 % 0'], ['div(1,0)', '1 / 0'], ['divide(1,0)', '1 / 0'], ['5.0%0', '5. % 0'], ['mod(5.0,0)', '5. % 0'], ['1.5//0', '1.5 / 0'],
+    ['1e0//0', '1. / 0'], ['1::utinyint/0', '1::uint8 / 0'], ['coalesce(1/0,5)', '1 / 0'], ["case when 1=1 then 1/0 end", '1 / 0'], ["interval '1 day' / 0", '1d / 0'],
+  ])('%s ends the query', async (select, operation) => {
+    await expect(runQuery(`select ${select} as x`, undefined)).rejects.toMatchObject({ code: 'query-division', parameters: { operation } });
+  });
+  test.each([
+    'select a/q as x', 'select sum(a/q) as x', 'select a where a/q is null', 'select a where a/q>1 and q<>0', 'select a where mod(a,q)=1', 'select sum(div(a,q)) as x group by k', 'select a order by a/q', 'select sum(a%q) over () as x',
+    'select x.a from input x join (values (7)) y(b) on x.a/x.q=y.b',
+  ])('%s too', async (query) => { await expect(runQuery(query, rows)).rejects.toMatchObject({ code: 'query-division', parameters: { operation: /^7 [/%] 0$/ } }); });
+  test.each([
+    ['1.0/0', '{x:+Inf}'], ['1e0/0', '{x:+Inf}'], ['5e0%0', '{x:NaN}'], ['null/0', '{x:null}'], ['null//0', '{x:null}'], ['mod(null,0)', '{x:null}'], ['1/null', '{x:null}'],
+    ['try(1/0)', '{x:null}'], ['try(1//0 + 1)', '{x:null}'], ['try(1.5//0)', '{x:null}'], ['try(5.0%0)', '{x:null}'], ['try(mod(1,0))', '{x:null}'], ['try(div(1,0))', '{x:null}'], ['1/nullif(0,0)', '{x:null}'],
+    ['case when 1=0 then 1/0 else 2 end', '{x:2}'], ['if(1=0, 1%0, 2)', '{x:2}'], ['coalesce(5,1/0)', '{x:5}'], ['1=0 and 1/0=1', '{x:false}'], ['1=1 or mod(1,0)=1', '{x:true}'], ['case when 1=0 then 9223372036854775807+1 else 2 end', '{x:2}'],
+  ])('%s does not', async (select, output) => { expect(await row(select)).toBe(output); });
+  test.each([
+    ['select case when q=0 then null else a/q end as x', '{x:null}\n{x:4}\n{x:null}\n'], ['select case when q<>0 then mod(a,q) end as x', '{x:null}\n{x:0}\n{x:null}\n'], ['select a where q<>0 and a/q>1', '{a:8}\n'],
+    ['select a where not (q=0 or div(a,q)<1)', '{a:8}\n'], ['select sum(a/q) filter (where q<>0) as x', '{x:4}\n'], ['select sum(a//q) filter (where q<>0) over () as x', '{x:4}\n{x:4}\n{x:4}\n'],
+    ['select a/q as x where q<>0', '{x:4}\n'], ['select if(q=0, -1, 100/q) as x', '{x:-1}\n{x:50}\n{x:null}\n'], ['select try(a/q) as x', '{x:null}\n{x:4}\n{x:null}\n'], ['select sum(a/q) as x where q<>0 group by k', '{x:4}\n'],
+    ['select a from (select a, a/q as r, q from input where q<>0) where r>1', '{a:8}\n'], ['select count(*) as n where q=0 and a/(q+1)=7', '{n:1}\n'],
+  ])('%s asks the rows alone that count', async (query, output) => { expect(await runQuery(query, rows)).toBe(output); });
+  test('of values that a dictionary has and no row', async () => {
+    const many = Array.from({ length: 100 }, (_, i) => `{q:${i % 5}}`).join(' ');
+    expect(await runQuery('select sum(case when q>0 then 12/q end) as a, sum(mod(12,q)) filter (where q>0) as b, count(*) filter (where q>0 and div(12,q)>3) as c', many)).toBe('{a:500,b:0,c:60}\n');
+  });
+  test('in pipes it is an error value', async () => { expect(await runQuery('values [a/q,mod(a,q)]', '{a:7,q:0}')).toBe('[error("divide by zero"),error({message:"mod: divide by zero",on:7})]\n'); });
+});
