@@ -72,7 +72,7 @@ export const lowerSqlCall = (a: Analysis, name: string, e: CallExpr, c: ExprCont
       return e.args.length === 1 && only?.kind === 'record' ? lowerExpr(a, only, c) : a.wrong('struct_pack takes named values: write struct_pack(name := value, ...)', e);
     }
     case 'range': case 'generate_series': return lowerTimeRange(a, name, e.args.filter((arg) => arg.kind !== 'lambda' && arg.kind !== 'function-ref'), c);
-    case 'date': case 'date_add': case 'add': case 'subtract': case 'multiply': case 'divide': return lowerNamedOperator(a, name, e, c);
+    case 'date': case 'date_add': case 'add': case 'subtract': case 'multiply': case 'divide': case 'mod': return lowerNamedOperator(a, name, e, c);
     case 'age': return a.wrong('age gives years and months, which have no length of their own', e, "write a - b for a duration, or date_diff('month', a, b)");
     case 'to_years': case 'to_months': case 'to_quarters': case 'to_decades': case 'to_centuries': case 'to_millennia': return lowerInterval(a, e, c);
     case 'if': case 'iff': {
@@ -85,7 +85,7 @@ export const lowerSqlCall = (a: Analysis, name: string, e: CallExpr, c: ExprCont
   }
 };
 
-const namedOperators = { date_add: '+', add: '+', subtract: '-', multiply: '*', divide: '//' } as const;
+const namedOperators = { date_add: '+', add: '+', subtract: '-', multiply: '*', divide: '//', mod: '%' } as const;
 /** Calls that are an operator or a cast by another name. */
 const lowerNamedOperator = (a: Analysis, name: 'date' | keyof typeof namedOperators, e: CallExpr, c: ExprContext): PlanExpr | undefined => {
   const [left, right, ...more] = e.args, span = { start: e.start, end: e.end };
