@@ -13,6 +13,7 @@ import { types } from '../vectors/type.ts';
 import { nullValue } from '../vectors/value.ts';
 import { unknownType } from './types-of.ts';
 import { asTexts } from './sql-casts.ts';
+import { roundedDecimal } from './sql-decimals.ts';
 
 /** Functions that make or change records out of `name := value`, and UNNEST's options. */
 const takesNames = (name: string): boolean => /^(?:struct_|unnest$)/.test(name);
@@ -137,7 +138,8 @@ const callBuiltin = (a: Analysis, name: string, e: CallExpr, c: ExprContext, via
   // The arguments have faults of their own.
   if (!signature || !countFits(a, signature, e.args.length, e, via)) return { kind: 'cast', operand: { kind: 'array', elements: values.map((value) => ({ spread: false, value })) }, type: types.null };
   if (name === 'grep') checkGrep(a, values[0], e.args[0]);
-  return { kind: 'call', name, arguments: isSql(c) ? asTexts(c, name, values) : values, ...(isSql(c) && { sql: true, ...(c.attempt && { attempt: true }) }) };
+  const rounded = isSql(c) ? roundedDecimal(name, values, c.sql?.typeOf, (x) => a.constant(x)) : undefined;
+  return rounded ?? { kind: 'call', name, arguments: isSql(c) ? asTexts(c, name, values) : values, ...(isSql(c) && { sql: true, ...(c.attempt && { attempt: true }) }) };
 };
 
 /** A function as the place of its call knows it: some stand in SQL alone. */

@@ -7,7 +7,8 @@ import { foldSubqueries } from './constant-queries.ts';
 import { catalogHint } from './hints.ts';
 import { CompileError, type CompileFault, SourceFault } from './parse-error.ts';
 import { bodyIn, hasSubquery, isWithin, literal, readsRow, someExpr } from './plan-walk.ts';
-import type { CompileEnvironment, FieldPath, Pipeline, PlanExpr, PlanFunction, PlanOp, PoolContent, ResolvedSource, SourceRequest } from './plan.ts';
+import type { Aggregate, CompileEnvironment, FieldPath, Pipeline, PlanExpr, PlanFunction, PlanOp, PoolContent, ResolvedSource, SourceRequest, WindowCall } from './plan.ts';
+import { aggregateResult, windowResult } from './types-ops.ts';
 import { impliedName } from './print.ts';
 import type { FunctionBinding, OperatorStack, Scope, ScopeSymbol } from './scope.ts';
 import { TypeChecker } from './types-check.ts';
@@ -58,7 +59,7 @@ export class Analysis {
   /** Faults without a place, found when all else is well; only the first is told. */
   readonly lateFaults: { readonly message: string; readonly hint?: string | undefined }[] = [];
   readonly functions: PlanFunction[] = [];
-  readonly places = { whole: new WeakMap<object, Span>(), name: new WeakMap<object, Span>(), path: new WeakMap<object, readonly Span[]>(), twice: new WeakSet<object>(), untyped: new WeakSet<object>(), columns: new WeakSet<object>(), hint: new WeakMap<object, string>() };
+  readonly places = { whole: new WeakMap<object, Span>(), name: new WeakMap<object, Span>(), path: new WeakMap<object, readonly Span[]>(), twice: new WeakSet<object>(), untyped: new WeakSet<object>(), columns: new WeakSet<object>(), hint: new WeakMap<object, string>(), stands: new WeakMap<object, () => Type>() };
   readonly pending = new Map<string, SourceRequest>();
   operatorStack: OperatorStack = [];
   /** Set while a constant is lowered: it may not read data. */
@@ -236,6 +237,19 @@ export class Analysis {
   /** The type of a table's rows, by the content of pools too. */
   rowTypeByContent(ops: readonly PlanOp[], input: Type): Type {
     return this.#byContent.pipeline({ ops }, input);
+  }
+
+  /** Notes the type, by content, of what an expression stands for until it is written over the rows that have it; content is asked for where the type is. */
+  stands(e: PlanExpr, type: () => Type): void {
+    this.places.stands.set(e, type);
+  }
+  /** The type of an aggregate's result, by content. */
+  typeOfAggregate(aggregate: Aggregate, rows: Type): Type {
+    return aggregateResult(this.#byContent, aggregate, rows);
+  }
+  /** The type of a window call's result, by content. */
+  typeOfWindow(call: Omit<WindowCall, 'target' | 'frame'>, rows: Type): Type {
+    return windowResult(this.#byContent, call, rows);
   }
 
   typeOfExpr(e: PlanExpr, self: Type): Type {

@@ -335,6 +335,8 @@ export interface FunctionSignature {
   readonly argumentsMax: number;
   /** Of a window function: the type of its result if it is known from the arguments' types (undefined entries: unknown). */
   readonly result?: (argumentTypes: readonly (Type | undefined)[]) => Type | undefined;
+  /** An aggregate that gives a value of its argument, of the first where there are several, or all of them as an array; a function that gives an element of its first argument. */
+  readonly gives?: 'argument' | 'array' | 'element';
   /** A window function that takes IGNORE NULLS. */
   readonly treatsNulls?: boolean;
   /** An aggregate that takes its argument from WITHIN GROUP (ORDER BY ..), always or where one is written. */

@@ -41,14 +41,7 @@ export const sqlTypeOf = (e: PlanExpr): SqlType | undefined => {
   if (e.kind === 'sqlCast') return e.type;
   const scale = scaleOf(e, undefined);
   if (scale !== undefined) return decimalOf(scale);
-  if (e.kind !== 'call') return undefined;
-  return dateFunctions.has(e.name) ? { kind: 'date' } : roundedType(e);
-};
-/** Of decimals that are rounded. */
-const roundedType = ({ name, arguments: [operand, places] }: PlanExpr & { readonly kind: 'call' }): SqlType | undefined => {
-  const scaleOf = { round: places ? (places.kind === 'literal' ? Number(places.value.data) : NaN) : 0, ceil: 0, ceiling: 0, floor: 0, abs: Infinity }[name];
-  const from = operand && scaleOf !== undefined ? sqlTypeOf(operand) : undefined;
-  return from?.kind === 'decimal' && scaleOf === scaleOf ? { ...from, scale: Math.min(from.scale, Math.max(scaleOf!, 0)) } : undefined;
+  return e.kind === 'call' && dateFunctions.has(e.name) ? { kind: 'date' } : undefined;
 };
 export const isDate = (e: PlanExpr): boolean => sqlTypeOf(e)?.kind === 'date';
 export const isClock = (e: PlanExpr): boolean => sqlTypeOf(e)?.kind === 'clock';

@@ -3,11 +3,11 @@
  * and remainders are rounded there, so that they are the nearest floats to the exact results as far as these have 15 digits.
  */
 import { type Type, isInteger, types } from '../vectors/type.ts';
-import { floatValue } from '../vectors/value.ts';
+import { floatValue, intValue } from '../vectors/value.ts';
 import { literal } from './plan-walk.ts';
 import type { Aggregate, ArithmeticOperator, PlanExpr } from './plan.ts';
-import { numberIn } from './sql-numbers.ts';
 import { sqlTypeOfName } from './sql-types.ts';
+import { numberIn } from './types-of.ts';
 
 type TypeOf = ((e: PlanExpr) => Type) | undefined;
 
@@ -27,11 +27,18 @@ export const scaleOf = (e: PlanExpr, typeOf: TypeOf): number | undefined => {
     case 'negate': return scaleOf(e.operand, typeOf);
     case 'conditional': return scaleOfAll([e.then, e.otherwise], typeOf);
     case 'case': return scaleOfAll([...e.branches.map((b) => b.then), ...(e.otherwise ? [e.otherwise] : [])], typeOf);
-    case 'call': return alike.has(e.name) ? scaleOfAll(e.arguments, typeOf) : undefined;
-    case 'field': case 'index': return typeOf && scaleIn(typeOf(e));
+    case 'call': return scaleOfCall(e, typeOf) ?? (typeOf && scaleIn(typeOf(e)));
+    case 'field': case 'index': case 'subquery': case 'apply': return typeOf && scaleIn(typeOf(e));
     default: return undefined;
   }
 };
+/** Of functions that give one of their arguments, or a decimal without its places. */
+export const scaleOfCall = (e: PlanExpr & { readonly kind: 'call' }, typeOf: TypeOf): number | undefined => {
+  const [operand, another] = e.arguments;
+  if (alike.has(e.name)) return scaleOfAll(e.arguments, typeOf);
+  return whole.has(e.name) && operand && !another && scaleOf(operand, typeOf) !== undefined ? 0 : undefined;
+};
+const whole: ReadonlySet<string> = new Set(['ceil', 'ceiling', 'floor', 'round', 'trunc']);
 /** Functions that give one of their arguments. */
 const alike: ReadonlySet<string> = new Set(['abs', 'coalesce', 'greatest', 'ifnull', 'least', 'nullif']);
 /** Of expressions of which one is a decimal and the others are whole numbers or null. */
@@ -40,17 +47,19 @@ const scaleOfAll = (list: readonly PlanExpr[], typeOf: TypeOf): number | undefin
   if (!scales.some((s) => s !== undefined) || !given.every((e, i) => scales[i] !== undefined || isWhole(e, typeOf))) return undefined;
   return Math.max(...scales.map((s) => s ?? 0));
 };
-const isWhole = (e: PlanExpr, typeOf: TypeOf): boolean => {
-  const type = numberIn(e.kind === 'literal' ? e.value.type : typeOf?.(e));
+const isWhole = (e: PlanExpr, typeOf: TypeOf): boolean => isWholeType(e.kind === 'literal' ? e.value.type : typeOf?.(e));
+const isWholeType = (t: Type | undefined): boolean => {
+  const type = numberIn(t);
   return type !== undefined && isInteger(type);
 };
-/** Columns of files have their places in the names of their types. */
+/** Decimals have their places in the names of their types; whole numbers may be among them. */
 const scaleIn = (t: Type): number | undefined => {
-  const scales = (t.kind === 'union' ? t.members : [t]).filter((m) => m !== types.null).map((m) => {
+  const given = (t.kind === 'union' ? t.members : [t]).filter((m) => m !== types.null), scales = given.map((m) => {
     const known = m.kind === 'named' ? sqlTypeOfName(m.name) : undefined;
     return known?.kind === 'decimal' ? known.scale : undefined;
   });
-  return scales.length > 0 && scales.every((s) => s !== undefined) ? Math.max(...scales) : undefined;
+  const isKnown = given.every((m, i) => scales[i] !== undefined || isWholeType(m));
+  return isKnown && scales.some((s) => s !== undefined) ? Math.max(...scales.map((s) => s ?? 0)) : undefined;
 };
 
 /** The places of a result of decimals, or of one beside a whole number. */
@@ -60,6 +69,17 @@ export const scaleOfResult = (operator: ArithmeticOperator, left: PlanExpr, righ
   if ((l === undefined && r === undefined) || (l === undefined && !isWhole(left, typeOf)) || (r === undefined && !isWhole(right, typeOf))) return undefined;
   const scale = operator === '*' ? (l ?? 0) + (r ?? 0) : Math.max(l ?? 0, r ?? 0);
   return scale <= scaleMax ? scale : undefined;
+};
+
+/** `round(x, n)` and `trunc(x, n)` of decimals: of whole numbers of the last place, as floats may be just below a half that the digits are. Undefined for all else. */
+export const roundedDecimal = (name: string, args: readonly PlanExpr[], typeOf: TypeOf, constant: (e: PlanExpr) => PlanExpr | undefined): PlanExpr | undefined => {
+  const [operand, places] = args;
+  if ((name !== 'round' && name !== 'trunc') || !operand || !places) return undefined;
+  const scale = scaleOf(operand, typeOf), digits = constant(places) ?? places;
+  if (scale === undefined || scale > scaleMax || !isWhole(digits, typeOf)) return undefined;
+  const units: PlanExpr = { kind: 'arithmetic', operator: '*', left: operand, right: literal(floatValue(10 ** scale)), sql: true, scale: 0 };
+  const left: PlanExpr = { kind: 'arithmetic', operator: '-', left: digits, right: literal(intValue(scale)), sql: true }, to = digits.kind === 'literal' ? Number(digits.value.data) : scale;
+  return { kind: 'arithmetic', operator: '/', left: { kind: 'call', name, arguments: [units, left], sql: true }, right: literal(floatValue(10 ** scale)), sql: true, scale: Math.min(scale, Math.max(to, 0)) };
 };
 
 const exactAggregates: ReadonlySet<string> = new Set(['sum', 'avg', 'mean']);

@@ -1,17 +1,12 @@
 /** Numbers of unlike types that come together in one column of SQL: they become one type, so that equal ones are equal. */
-import { type PrimitiveType, type Type, commonNumber, isFloat, isInteger, isUnsigned, types } from '../vectors/type.ts';
+import { commonNumber, isFloat, isInteger, isUnsigned, types } from '../vectors/type.ts';
 import type { ExprContext } from './analyze-exprs.ts';
 import type { PlanExpr } from './plan.ts';
 import { castTo } from './sql-casts.ts';
 import { scaleOf } from './sql-decimals.ts';
 import { type SqlType, decimalPrecisionMax } from './sql-types.ts';
-import { alternatives } from './types-of.ts';
+import { numberIn } from './types-of.ts';
 
-/** The type of a column that has numbers of one type, or null, alone. */
-export const numberIn = (t: Type | undefined): PrimitiveType | undefined => {
-  const [only, another] = t ? alternatives(t).filter((x) => x !== types.null) : [];
-  return only?.kind === 'primitive' && !another && (isFloat(only) || isInteger(only)) && only !== types.time && only !== types.duration ? only : undefined;
-};
 /** The values of the branches of CASE, COALESCE and their like, with numbers of one type as far as it is known of what types they are; others as they are. */
 export const alikeNumbers = (c: ExprContext, branches: readonly PlanExpr[]): readonly PlanExpr[] => {
   const typeOf = c.sql?.typeOf;

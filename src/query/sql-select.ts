@@ -60,7 +60,7 @@ class Select {
     this.#unnest = new SqlUnnest(a, (e) => a.typeByContent(this.#from.ops, flow.input, e));
     this.#groupingCalls = new GroupingCalls(a);
     this.#windows = new SqlWindows(a, select.windows ?? [], {
-      lower: (e) => this.#expr(e, { aggregate: this.#collect, grouping: this.#noteGrouping, clause: 'the window or the call of another window function' }), rowType: () => this.#rowType, typeOf: this.#typeOf,
+      lower: (e) => this.#expr(e, { aggregate: this.#collect, grouping: this.#noteGrouping, clause: 'the window or the call of another window function' }), rowType: () => this.#rowType, typeOf: this.#typeOf, content: () => this.#content,
     });
   }
 
@@ -109,7 +109,8 @@ class Select {
   }
 
   /** The type of an expression over the rows of FROM. */
-  readonly #typeOf = (e: PlanExpr): Type => this.#a.typeOfRows(e, (this.#contentType ??= this.#a.rowTypeByContent(this.#from.ops, this.#flow.input)));
+  readonly #typeOf = (e: PlanExpr): Type => this.#a.typeOfRows(e, this.#content);
+  get #content(): Type { return (this.#contentType ??= this.#a.rowTypeByContent(this.#from.ops, this.#flow.input)); }
 
   /** Lowers an expression of a clause. */
   #expr(e: Expr, options: ClauseOptions): PlanExpr {
@@ -165,6 +166,7 @@ class Select {
     if (index < 0) index = this.#aggregates.push({ key, name: call.name, aggregate }) - 1;
     const result = fieldOf(thisExpr, `\u0000aggregate ${index}`);
     this.#results.set(result, index);
+    this.#a.stands(result, () => this.#a.typeOfAggregate(aggregate, this.#content));
     return units ? units.settle(result) : result;
   };
 

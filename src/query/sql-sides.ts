@@ -5,8 +5,7 @@ import { fieldOf, literal, thisExpr } from './plan-walk.ts';
 import type { PlanExpr, PlanOp } from './plan.ts';
 import type { LoweredSql } from './sql.ts';
 import { castTo } from './sql-casts.ts';
-import { numberIn } from './sql-numbers.ts';
-import { recordOf } from './types-of.ts';
+import { numberIn, recordOf } from './types-of.ts';
 import { type Type, commonNumber } from '../vectors/type.ts';
 import { nullValue } from '../vectors/value.ts';
 

@@ -9,7 +9,7 @@ import type { Analysis } from './analyze-context.ts';
 import type { CallExpr, Expr } from './ast.ts';
 import { callOf, exprKey, fieldOf, literal, mapParts, someExpr, thisExpr } from './plan-walk.ts';
 import type { PlanExpr, PlanOp } from './plan.ts';
-import { alternatives, fuseAll, unknownType } from './types-of.ts';
+import { alternatives, fuseAll, orNull, unknownType } from './types-of.ts';
 import { type Type, typeText, types } from '../vectors/type.ts';
 import { arrayValue } from '../vectors/value.ts';
 
@@ -61,7 +61,9 @@ export class SqlUnnest {
       left--;
     }
     if (depth > 1) this.#checkKnown(call, element ?? type, left);
-    return { expr: this.#marked(lists), type: element ?? unknownType, depth: left };
+    const expr = this.#marked(lists);
+    if (element) this.#a.stands(expr, () => orNull(element));
+    return { expr, type: element ?? unknownType, depth: left };
   }
 
   /** What is taken apart further has to be known. */

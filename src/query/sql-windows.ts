@@ -48,6 +48,8 @@ interface WindowSource {
   /** The type of the rows behind FROM. */
   readonly rowType: () => Type;
   readonly typeOf: (e: PlanExpr) => Type;
+  /** The type of these rows by what pools hold. */
+  readonly content: () => Type;
 }
 
 /** `offsets` are those of the frame that differ from row to row: the `argument` of an edge is an index into them until the window is that of a call. */
@@ -139,6 +141,7 @@ export class SqlWindows {
     const target = this.#add(window, { ...call, arguments: [...call.arguments, ...offsets], frame: shifted ?? whole });
     const result = fieldOf(thisExpr, `\u0000window ${target}`);
     this.#results.set(result, { name, target });
+    this.#a.stands(result, () => this.#a.typeOfWindow(call, this.#source.content()));
     return units ? units.settle(result) : result;
   }
 

@@ -7,14 +7,15 @@
  * - A user function is checked where it is called first, with arguments of unknown types, and anew for each call; within functions once for each combination
  *   of argument types. A recursive call of the same types is unknown.
  */
-import { type Type, arrayType, isFloat, isInteger, mapType, recordType, setType, unionType, typeText, types } from '../vectors/type.ts';
+import { type Type, arrayType, isFloat, isInteger, mapType, recordType, setType, typeText, types } from '../vectors/type.ts';
 import { distinctNames } from '../vectors/field-names.ts';
 import type { Span } from './ast.ts';
 import { fieldHint } from './hints.ts';
 import type { CompileEnvironment, Correlated, Pipeline, PlanExpr, PlanFunction, PlanOp, ResolvedSource } from './plan.ts';
 import { someExpr } from './plan-walk.ts';
 import { RecordDraft } from './types-draft.ts';
-import { alternatives, bare, either, fieldType, fuseAll, hasUnknown, recordOf, unknownType } from './types-of.ts';
+import { alternatives, bare, either, fieldType, fuseAll, hasUnknown, orNull, recordOf, unknownType } from './types-of.ts';
+import { scaleOfCall } from './sql-decimals.ts';
 import { type SqlType, decimalType, modelType } from './sql-types.ts';
 import { pipelineType } from './types-ops.ts';
 
@@ -36,10 +37,12 @@ interface Places {
   readonly columns: WeakSet<object>;
   /** What to write instead of a field that is not there. */
   readonly hint: WeakMap<object, string>;
+  /** Of what type, by content, that is for which an expression stands that is not there yet: results of aggregates and windows, elements of UNNEST. */
+  readonly stands: WeakMap<object, () => Type>;
 }
 
 /** The type of what a cast of SQL gives: decimals are told by a name. */
-const castType = (t: SqlType): Type => (t.kind === 'decimal' ? unionType([decimalType(t.scale, t.precision), types.null]) : either(modelType(t), types.null));
+const castType = (t: SqlType): Type => orNull(t.kind === 'decimal' ? decimalType(t.scale, t.precision) : modelType(t));
 
 /** How deep calls of user functions are followed. */
 const callDepthMax = 24;
@@ -68,13 +71,13 @@ export class TypeChecker {
   #path: Span | undefined;
   readonly #opTypes = new WeakMap<PlanOp, { readonly input: Type; readonly output: Type }>();
 
-  readonly #knowsCasts: boolean;
+  readonly knowsCasts: boolean;
   /** Of what type the rows of a source are. */
   readonly typeOfSource: (source: ResolvedSource) => Type;
 
   constructor(environment: CompileEnvironment, functions: readonly PlanFunction[], places: Places, { report, typeOfSource, knowsCasts = false }: CheckOptions = {}) {
     this.typeOfSource = typeOfSource ?? (({ type }): Type => type ?? unknownType);
-    this.#knowsCasts = knowsCasts;
+    this.knowsCasts = knowsCasts;
     this.environment = environment;
     this.functions = functions;
     this.places = places;
@@ -150,7 +153,7 @@ export class TypeChecker {
   private typeOf(e: PlanExpr, self: Type): Type {
     switch (e.kind) {
       // An error stands for what the analysis could not make.
-      case 'literal': return e.value.type.kind === 'error' ? unknownType : this.#knowsCasts && e.scale !== undefined ? decimalType(e.scale) : e.value.type;
+      case 'literal': return e.value.type.kind === 'error' ? unknownType : this.knowsCasts && e.scale !== undefined ? decimalType(e.scale) : e.value.type;
       case 'this': return self;
       case 'field': return this.field(e, self);
       case 'index': return this.index(e, self);
@@ -169,6 +172,8 @@ export class TypeChecker {
       case 'conditional': {
         this.predicate(e.test, self);
         const [then, otherwise] = this.branches([e.then, e.otherwise], self);
+        // An error says what went wrong, not of what type the values are.
+        if (this.knowsCasts && e.test.kind === 'call' && e.test.name === 'is_error') return otherwise!;
         return either(then!, otherwise!);
       }
       case 'case': return this.cases(e, self);
@@ -179,7 +184,7 @@ export class TypeChecker {
       }
       case 'mapElements': return this.mapElements(e, self);
       case 'cast': return this.cast(e, self);
-      case 'sqlCast': this.expr(e.operand, self); return this.#knowsCasts ? castType(e.type) : unknownType;
+      case 'sqlCast': this.expr(e.operand, self); return this.knowsCasts ? castType(e.type) : unknownType;
       case 'castNamed': this.expr(e.operand, self); return unknownType;
       case 'record': return this.record(e, self);
       case 'array': return arrayType(this.elements(e.elements, self));
@@ -190,9 +195,10 @@ export class TypeChecker {
         for (const p of e.parts) if (typeof p !== 'string') this.expr(p, self);
         return this.#calls.size > 0 ? unknownType : types.string;
       case 'subquery': return this.subquery(e, self);
-      case 'apply':
-        this.correlated(e.body, e.outer, self);
-        return e.form === 'exists' ? types.bool : unknownType;
+      case 'apply': {
+        const out = this.correlated(e.body, e.outer, self);
+        return e.form === 'exists' ? types.bool : this.onlyColumn(e.form, out);
+      }
       case 'outer': return unknownType;
       case 'columns': return this.columns(e, self);
     }
@@ -237,6 +243,8 @@ export class TypeChecker {
   }
 
   private field(e: PlanExpr & { readonly kind: 'field' }, self: Type): Type {
+    const stands = this.places.stands.get(e);
+    if (stands) return this.knowsCasts ? stands() : unknownType;
     const place = this.placeOfField(e), of = this.base(e, self, place), found = fieldType(of, e.name);
     if (found) {
       if (alternatives(of).every((m) => m.kind === 'map' && !isKey(types.string, m.key))) this.fault(otherKey, place);
@@ -305,7 +313,7 @@ export class TypeChecker {
 
   private arithmetic(e: PlanExpr & { readonly kind: 'arithmetic' }, self: Type): Type {
     const [left, right] = this.both(e, self);
-    if (this.#knowsCasts && e.scale !== undefined && e.scale > 0) return unionType([decimalType(e.scale), types.null]);
+    if (this.knowsCasts && e.scale !== undefined && e.scale > 0) return orNull(decimalType(e.scale));
     if (left === unknownType || right === unknownType) return unknownType;
     if (e.operator !== '+') {
       this.numeric(e.left, left);
@@ -377,8 +385,13 @@ export class TypeChecker {
   }
 
   private call(e: PlanExpr & { readonly kind: 'call' }, self: Type): Type {
-    for (const a of e.arguments) this.expr(a, self);
-    return e.name === 'grep' ? types.bool : unknownType;
+    const args = e.arguments.map((a) => this.expr(a, self));
+    if (e.name === 'grep') return types.bool;
+    if (!this.knowsCasts) return unknownType;
+    const scale = scaleOfCall(e, (a) => this.expr(a, self));
+    if (scale !== undefined) return orNull(decimalType(scale));
+    const [list] = args, isElement = list && this.environment.functions.find(e.name)?.gives === 'element' && alternatives(list).every((m) => m.kind === 'array' || m === types.null);
+    return isElement ? orNull(fuseAll(alternatives(list).flatMap((m) => (m.kind === 'array' ? [m.element] : [])))) : unknownType;
   }
 
   /** The type of a user function's result for arguments of these types. */
@@ -484,7 +497,13 @@ export class TypeChecker {
     if (e.form === 'exists') return types.bool;
     if (this.places.untyped.has(e)) return unknownType;
     if (e.form === 'array' || e.form === 'list' || e.form === 'collected') return hasUnknown(out) ? unknownType : arrayType(out);
-    return e.form === 'scalar' ? out : unknownType;
+    return e.form === 'scalar' ? out : this.onlyColumn(e.form, out);
+  }
+
+  /** What a subquery of SQL gives for a value: its column, or null where there is no row. */
+  private onlyColumn(form: 'sqlScalar' | 'array', rows: Type): Type {
+    const record = this.knowsCasts && form === 'sqlScalar' ? recordOf(rows) : undefined;
+    return record && record !== 'dynamic' && record.fields.length === 1 ? orNull(record.fields[0]!.type) : unknownType;
   }
 }
 

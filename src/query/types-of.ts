@@ -8,7 +8,7 @@
  */
 import { fuseTypes } from '../vectors/fuse.ts';
 import { decimalType, sqlTypeOfName } from './sql-types.ts';
-import { type RecordField, type RecordType, type Type, arrayType, mapType, namedType, recordType, setType, types, underType, unionType } from '../vectors/type.ts';
+import { type PrimitiveType, type RecordField, type RecordType, type Type, arrayType, isFloat, isInteger, mapType, namedType, recordType, setType, types, underType, unionType } from '../vectors/type.ts';
 
 /** Could be anything. */
 export const unknownType: Type = namedType('\u0000unknown', types.null);
@@ -109,8 +109,24 @@ export const fuseAll = (list: readonly Type[]): Type => (list.length === 0 ? unk
 export const either = (a: Type, b: Type): Type => {
   if (a === b) return a;
   if (a === unknownType || b === unknownType || hasUnknown(a) || hasUnknown(b)) return unknownType;
-  const members = new Set([...alternatives(a), ...alternatives(b)]);
+  const decimals = fuseDecimals(a, b);
+  if (decimals) return decimals;
+  const members = new Set([...withDecimals(a), ...withDecimals(b)]);
   return members.size === 1 ? [...members][0]! : unionType([...members]);
+};
+
+/** The alternatives, of which decimals keep their names. */
+const withDecimals = (t: Type): readonly Type[] => (t.kind === 'union' ? t.members.flatMap(withDecimals) : scaleOfType(t) === undefined ? alternatives(t) : [t]);
+
+/** The type or null; decimals stay what they are. */
+export const orNull = (t: Type): Type => {
+  if (t === types.null || hasUnknown(t)) return t === types.null ? t : unknownType;
+  return unionType([...new Set([...(t.kind === 'union' ? t.members : [t]), types.null])]);
+};
+/** The type of a column that has numbers of one type, or null, alone. */
+export const numberIn = (t: Type | undefined): PrimitiveType | undefined => {
+  const [only, another] = t ? alternatives(t).filter((x) => x !== types.null) : [];
+  return only?.kind === 'primitive' && !another && (isFloat(only) || isInteger(only)) && only !== types.time && only !== types.duration ? only : undefined;
 };
 
 /** The record among the alternatives, if the rows' type is known; `dynamic` if it is not; null if rows are known to be no records. */

@@ -1,9 +1,9 @@
 /** Types of streams: what an operator makes of the type of its input, and the faults found on the way. */
 import { type RecordType, type Type, arrayType, errorType, recordType, types } from '../vectors/type.ts';
 import { fieldHint } from './hints.ts';
-import type { AbsentRow, FieldPath, PlanOp } from './plan.ts';
+import type { AbsentRow, AggregateForm, FieldPath, PlanExpr, PlanOp, WindowCall } from './plan.ts';
 import { RecordDraft } from './types-draft.ts';
-import { alternatives, either, fieldType, fuseAll, fuseKnown, hasUnknown, recordOf, unknownType } from './types-of.ts';
+import { alternatives, either, fieldType, fuseAll, fuseKnown, hasUnknown, orNull, recordOf, unknownType } from './types-of.ts';
 import { type TypeChecker, isOpen } from './types-check.ts';
 
 /** The type of the values that come out of these operators. */
@@ -160,8 +160,8 @@ const elementType = (t: Type): Type => {
   const [first, second] = t.fields;
   const inner = alternatives(second!.type);
   if (inner.includes(unknownType)) return recordType([first!, { ...second!, type: unknownType }]);
-  if (inner.length !== 1 || (inner[0]!.kind !== 'array' && inner[0]!.kind !== 'set')) return unknownType;
-  return recordType([first!, { name: second!.name, type: inner[0]!.element }]);
+  const elements = inner.flatMap((m) => (m.kind === 'array' || m.kind === 'set' ? [m.element] : []));
+  return inner.length > 0 && elements.length === inner.length ? recordType([first!, { name: second!.name, type: fuseAll(elements) }]) : unknownType;
 };
 
 const aggregateType = (c: TypeChecker, op: PlanOp & { readonly kind: 'aggregate' }, input: Type): Type => {
@@ -172,10 +172,19 @@ const aggregateType = (c: TypeChecker, op: PlanOp & { readonly kind: 'aggregate'
       if (c.places.twice.has(aggregate.argument)) c.again(aggregate.argument, input);
     }
     if (aggregate.where) c.predicate(aggregate.where, input);
-    paths.push({ target, type: unknownType });
+    paths.push({ target, type: aggregateResult(c, aggregate, input) });
   }
   return pathsType(paths);
 };
+/** The type of an aggregate's result, by content: that of its argument where it gives one of its values. */
+export const aggregateResult = (c: TypeChecker, { name, argument, arity, order }: AggregateForm & { readonly name: string; readonly argument?: PlanExpr }, input: Type): Type => {
+  const signature = c.knowsCasts ? c.environment.aggregates.find(name) : undefined;
+  if (!signature?.gives || !argument || (arity ?? 1) > Math.max(1, signature.argumentsMin)) return unknownType;
+  const ordered = argument && order ? elementOf(argument, 'argument') : argument, value = ordered && (arity === undefined ? ordered : elementOf(ordered, 'value')), type = value ? orNull(c.expr(value, input)) : unknownType;
+  return signature.gives === 'array' && !hasUnknown(type) ? orNull(arrayType(type)) : type;
+};
+const elementOf = (e: PlanExpr, name: string): PlanExpr | undefined => (e.kind === 'record' ? e.elements.find((x) => x.kind === 'field' && x.name === name)?.value : undefined);
+
 const resultType = (name: string, argument: Type | undefined): Type => {
   if (name === 'count' || name === 'dcount') return types.int64;
   if (name === 'collect' && argument && alternatives(argument).every((m) => !isOpen(m))) return arrayType(argument);
@@ -186,13 +195,19 @@ const windowType = (c: TypeChecker, op: PlanOp & { readonly kind: 'window' }, in
   const fields = op.groups.flatMap((g) => {
     for (const e of [...g.partition, ...g.order.map((k) => k.expr)]) c.expr(e, input);
     return g.calls.map((x) => {
-      const args = x.arguments.map((e) => c.expr(e, input));
+      const type = windowResult(c, x, input);
       if (x.where) c.predicate(x.where, input);
-      const known = args.map((t) => (hasUnknown(t) ? undefined : t));
-      return { name: x.target, type: x.order ? unknownType : c.environment.windows.find(x.name)?.result?.(known) ?? resultType(x.name, args[0]) };
+      return { name: x.target, type };
     });
   });
   return recordType([{ name: op.row, type: input }, ...fields]);
+};
+
+/** The type of what a call gives over its window. */
+export const windowResult = (c: TypeChecker, x: Omit<WindowCall, 'target' | 'frame'>, input: Type): Type => {
+  const args = x.arguments.map((e) => c.expr(e, input)), known = args.map((t) => (hasUnknown(t) ? undefined : t)), [argument] = x.arguments;
+  const plain = x.order ? undefined : c.environment.windows.find(x.name)?.result?.(known) ?? resultType(x.name, args[0]);
+  return plain === undefined || plain === unknownType ? aggregateResult(c, { ...x, ...(argument && { argument }) }, input) : plain;
 };
 
 const joinType = (c: TypeChecker, op: PlanOp & { readonly kind: 'join' }, input: Type): Type => {

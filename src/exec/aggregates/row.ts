@@ -32,5 +32,8 @@ export const alias = (of: AggregateRow, name: string, examples: AggregateRow['ex
 export const paired = (name: string, argumentsMin: number, text: string, state: AggregateRow['state'], examples: AggregateRow['examples']): AggregateRow =>
   ({ signature: { name, argumentsMin, argumentsMax: 2 }, text, examples, state });
 
+/** An aggregate that gives one of the values of its argument. */
+export const giving = (of: AggregateRow): AggregateRow => signed(of, { gives: 'argument' });
+
 /** A row with more in its signature. */
 export const signed = (of: AggregateRow, more: Partial<FunctionSignature>): AggregateRow => ({ ...of, signature: { ...of.signature, ...more } });

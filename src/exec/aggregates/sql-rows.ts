@@ -6,7 +6,7 @@ import { HeldState } from './held.ts';
 import { ArgumentState } from './pairs.ts';
 import { PlaceState } from './places.ts';
 import { type QuantileKind, QuantileState } from './quantiles.ts';
-import { type AggregateRow, alias, counting, paired, row, signed } from './row.ts';
+import { type AggregateRow, alias, counting, giving, paired, row, signed } from './row.ts';
 
 /** Rows that other names of these stand for. */
 interface Known { readonly argMax: AggregateRow; readonly argMin: AggregateRow; readonly named: (name: string) => AggregateRow }
@@ -34,7 +34,7 @@ export const sqlRows = ({ argMax, argMin, named }: Known): readonly AggregateRow
   const kahan = ofNumbers('kahan_sum', 'the sum of numbers as float64 without what rounding loses', '7.');
   const weighted = (name: string): AggregateRow =>
     alias(ofPoints('weighted_avg', 'the mean of values, each with the weight beside it', ''), name, example(`${name}(y, x)`, points, '2.8333333333333335'));
-  const first = (name: string): AggregateRow => row(name, 'the value of the first row, null too', () => new PlaceState('first'), example(`${name}(v order by v desc)`, '{v:1}\n{v:2}', '2'));
+  const first = (name: string): AggregateRow => giving(row(name, 'the value of the first row, null too', () => new PlaceState('first'), example(`${name}(v order by v desc)`, '{v:1}\n{v:2}', '2')));
   const pairs = '{a:"x",b:1}\n{a:"y",b:2}\n{a:null,b:3}';
   return [
     row('approx_count_distinct', 'the number of distinct values, exact for small sets, else within about 1 %', (call) => named('dcount').state(call), example('approx_count_distinct(v)', '{v:1}\n{v:1}\n{v:2}', '2')),
@@ -42,14 +42,14 @@ export const sqlRows = ({ argMax, argMin, named }: Known): readonly AggregateRow
     { ...paired('approx_top_k', 2, 'the k values that come most often, as an array; exact', () => new HeldState('approx_top_k', 'frequent'), example('approx_top_k(v, 1)', '{v:1}\n{v:2}\n{v:2}', '[2]')), counts },
     first('arbitrary'),
     ...['max_by', 'argmax'].map((name) => alias(argMax, name, example(`${name}(a, b)`, pairs, '"y"'))), ...['min_by', 'argmin'].map((name) => alias(argMin, name, example(`${name}(a, b)`, pairs, '"x"'))),
-    paired('arg_max_null', 2, 'the first value, null too, beside which the second one is greatest', () => new ArgumentState(1, 'values'), example('arg_max_null(a, b)', pairs, 'null')),
-    paired('arg_min_null', 2, 'the first value, null too, beside which the second one is least', () => new ArgumentState(-1, 'values'), example('arg_min_null(a, b)', pairs, '"x"')),
+    giving(paired('arg_max_null', 2, 'the first value, null too, beside which the second one is greatest', () => new ArgumentState(1, 'values'), example('arg_max_null(a, b)', pairs, 'null'))),
+    giving(paired('arg_min_null', 2, 'the first value, null too, beside which the second one is least', () => new ArgumentState(-1, 'values'), example('arg_min_null(a, b)', pairs, '"x"'))),
     signed(paired('arg_max_nulls_last', 2, 'the first value, null too, beside which the second one is greatest; where that is null only if there is no other; with a third argument so many of them',
       ({ arity }) => (arity === 3 ? new HeldState('arg_max_nulls_last', 'greatestByNulls') : new ArgumentState(1, 'all')),
-      [...example('arg_max_nulls_last(a, b)', pairs, 'null'), ...example('arg_max_nulls_last(a, b, 2)', pairs, '[null,"y"]')]), { argumentsMax: 3 }),
+      [...example('arg_max_nulls_last(a, b)', pairs, 'null'), ...example('arg_max_nulls_last(a, b, 2)', pairs, '[null,"y"]')]), { argumentsMax: 3, gives: 'argument' }),
     signed(paired('arg_min_nulls_last', 2, 'the first value, null too, beside which the second one is least; where that is null only if there is no other; with a third argument so many of them',
       ({ arity }) => (arity === 3 ? new HeldState('arg_min_nulls_last', 'leastByNulls') : new ArgumentState(-1, 'all')),
-      [...example('arg_min_nulls_last(a, b)', pairs, '"x"'), ...example('arg_min_nulls_last(a, b, 2)', pairs, '["x","y"]')]), { argumentsMax: 3 }),
+      [...example('arg_min_nulls_last(a, b)', pairs, '"x"'), ...example('arg_min_nulls_last(a, b, 2)', pairs, '["x","y"]')]), { argumentsMax: 3, gives: 'argument' }),
     ofBits('and', 'the bits that are set in all integers', '1'), ofBits('or', 'the bits that are set in any of the integers', '7'), ofBits('xor', 'the bits that are set in an odd number of the integers', '6'),
     ofPoints('corr', "Pearson's coefficient of correlation", '0.9819805060619659'),
     alias(named('count_if'), 'countif', example('countif(v > 1)', four, '2')),
@@ -67,8 +67,8 @@ export const sqlRows = ({ argMax, argMin, named }: Known): readonly AggregateRow
     kahan, alias(kahan, 'fsum', example('fsum(v)', four, '7.')), alias(kahan, 'sumkahan', example('sumkahan(v)', four, '7.')),
     ofNumbers('kurtosis', 'the excess kurtosis of a sample of numbers', 'null'),
     ofNumbers('kurtosis_pop', 'the excess kurtosis of numbers', '-1.5'),
-    row('last', 'the value of the last row, null too', () => new PlaceState('last'), example('last(v order by v)', '{v:1}\n{v:2}', '2')),
-    counting('list', 'the values as an array in the order of arrival, nulls too', () => new CollectState(true), example('list(v order by v desc)', '{v:1}\n{v:null}\n{v:2}', '[2,1,null]')),
+    giving(row('last', 'the value of the last row, null too', () => new PlaceState('last'), example('last(v order by v)', '{v:1}\n{v:2}', '2'))),
+    signed(counting('list', 'the values as an array in the order of arrival, nulls too', () => new CollectState(true), example('list(v order by v desc)', '{v:1}\n{v:null}\n{v:2}', '[2,1,null]')), { gives: 'array' }),
     ...['group_concat', 'listagg'].map((name) => alias(named('string_agg'), name, example(`${name}(v, '-' order by v desc)`, four, '"4-2-1"'))),
     counting('mad', 'the median of the distances from the median, of numbers, times or durations', () => new QuantileState('mad', 'deviation'), example('mad(v)', four, '1.')),
     alias(named('avg'), 'mean', example('mean(v)', four, '2.3333333333333335')),

@@ -214,7 +214,7 @@ export const lists: readonly FunctionRow[] = [
   ...rowsOf('array_extract(v, at)', 'What brackets give in SQL: an element or character by its place from 1, a map\'s value by its key, a field by its name.',
     byRow('array_extract', ['value', 'value'], 'value', extracted),
     [['array_extract([1,2],2)', '2'], ['array_extract("ab",-1)', '"b"'], ['values array_extract(|{"a":1}|,"b")', 'null'], ['array_extract({a:1},"b")', 'error({message:"array_extract: no such field",on:"b"})'],
-      ['array_extract(1,1)', 'error({message:"array_extract: list, string, map or record argument required",on:1})']], { also: ['list_extract', 'list_element'] }),
+      ['array_extract(1,1)', 'error({message:"array_extract: list, string, map or record argument required",on:1})']], { also: ['list_extract', 'list_element'], gives: 'element' }),
   ...rowsOf('array_slice(v, from, to[, step])', 'The elements or characters of a range of places, the end in it; in SQL v[from:to:step].',
     byRow('array_slice', ['value', 'integer', 'integer', 'integer'], 'value', sliced),
     [['array_slice([1,2,3],2,3)', '[2,3]'], ['array_slice("hello",-3,-2)', '"ll"'], ['array_slice([1,2,3,4],1,4,2)', '[1,3]'], ['array_slice([1],1,1,0)', 'error({message:"array_slice: step must not be 0",on:0})'],

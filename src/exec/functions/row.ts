@@ -98,7 +98,7 @@ export const originalValue = (v: Value): Value => (namesOf(v) ?? []).reduceRight
 export type { Kernel };
 
 /** What a family of rows has in common. */
-export interface RowOptions { readonly sqlOnly?: 'all'; readonly also?: readonly string[]; readonly impure?: boolean }
+export interface RowOptions { readonly sqlOnly?: 'all'; readonly also?: readonly string[]; readonly impure?: boolean; readonly gives?: 'element' }
 /**
  * A row by its signature, whose optional arguments are in brackets and whose last one may be `...`; and the rows of its other names. Examples are pairs of a
  * query and its output; the first one is that of the other names too.

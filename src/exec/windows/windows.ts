@@ -1,5 +1,5 @@
 /** The table of window functions: one row each, with what the README prints and what analysis and execution need. Aggregates stand over windows too. */
-import { either } from '../../query/types-of.ts';
+import { either, orNull } from '../../query/types-of.ts';
 import type { FunctionCatalog, FunctionSignature, WindowFrame } from '../../query/plan.ts';
 import { types } from '../../vectors/type.ts';
 import type { Vector } from '../../vectors/vector.ts';
@@ -37,10 +37,10 @@ const row = (syntax: string, text: string, compute: WindowRow['compute'], exampl
 
 const integer: Rest = { result: () => types.int64 }, share: Rest = { result: () => types.float64 };
 /** The argument or null. */
-const orNull: FunctionSignature['result'] = ([argument]) => argument && either(argument, types.null);
+const ofArgument: FunctionSignature['result'] = ([argument]) => argument && orNull(argument);
 /** The argument or the default. */
-const orOther: FunctionSignature['result'] = ([argument, offset, other]) => argument && (offset && !other ? either(argument, types.null) : either(argument, other ?? types.null));
-const value = (max: number, result: FunctionSignature['result'] = orNull): Rest => ({ count: [max === 2 ? 2 : 1, max], result, treatsNulls: true });
+const orOther: FunctionSignature['result'] = ([argument, offset, other]) => argument && orNull(offset && !other ? argument : either(argument, other ?? types.null));
+const value = (max: number, result: FunctionSignature['result'] = ofArgument): Rest => ({ count: [max === 2 ? 2 : 1, max], result, treatsNulls: true });
 
 const four = '{k:"a",v:10}\n{k:"b",v:20}\n{k:"a",v:20}\n{k:"b",v:null}';
 

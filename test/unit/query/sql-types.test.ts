@@ -49,6 +49,25 @@ describe('decimals', () => {
     const rows = 'from (values (0.1), (0.2), (0.30), (null)) t(x)';
     expect(await runQuery(select.includes(' from ') ? `${select} ${rows}) u` : `${select} ${rows}`, undefined)).toBe(`${output}\n`);
   });
+
+  // Floats are just below some halves that decimals are.
+  test.each([
+    ['[round(1.005,2), round(0.285,2), round(1.255,2), round(-1.005,2), round(155.5,-1), round(1.25,5)]', '[1.01,0.29,1.26,-1.01,160.,1.25]'], ['[trunc(1.15,2), trunc(-1.159,2), trunc(29.0*0.01,2)]', '[1.15,-1.15,0.29]'],
+    ['round(0.14,1) + 0.2 = 0.3', 'true'], ['floor(2.55) + 0.1', '2.1'], ['round(1.005::double,2)', '1.'], ["round(1.125,2)::varchar", '"1.13"'], ["round(1.5,'a')", 'error({message:"round: integer argument required",on:"a"})'],
+    ['mod(1.0, 0.1)', '0.'], ['mod(-5, 3)', '-2'], ['subtract(0.3, 0.1)', '0.2'],
+    ['0.3 = 0.1 + (select 0.2)', 'true'], ['0.1 + (select max(b) from (values (0.2)) t(b))', '0.3'], ['[0.1,0.2][1] + 0.2', '0.3'], ['unnest([0.1]) + 0.2', '0.3'],
+  ])('%s is exact', async (select, output) => { expect(await row(select)).toBe(`{x:${output}}`); });
+
+  // What gives values of its argument gives its type.
+  const cents = 'from (values (0.7), (0.1)) t(a)', ordered = `${cents} window w as (order by a)`;
+  test.each([
+    [`select round(a * 0.15, 2) as s ${cents}`, '{s:0.11}\n{s:0.02}'], [`select sum(round(a * 0.15, 2)) + 0.07 as s ${cents}`, '{s:0.2}'], ['select round(a, n) as s from (values (1.005,2), (12.25,-1), (1.25,null)) t(a, n)', '{s:1.01}\n{s:10.}\n{s:null}'],
+    ['select round(sum(a) over (order by a), 2) as s from (values (1.005), (0.1)) t(a)', '{s:0.1}\n{s:1.11}'],
+    [`select max(a)+0.1 as x, min(a)+0.2 as y, max_by(a,a)+0.1 as z, any_value(a)+0.1 as v, first(a order by a desc)+0.1 as u, list(a)[2]+0.2 as l, mode(a)+0.1 as m ${cents}`, '{x:0.8,y:0.3,z:0.8,v:0.8,u:0.8,l:0.3,m:0.8}'],
+    [`select lag(a) over w + 0.2 as a, first_value(a) over w + 0.2 as c, nth_value(a,1) over w + 0.2 as e, max(a) over w + 0.1 as g, lag(a, 1, 0) over w + 0.2 as h ${ordered}`, '{a:null,c:0.3,e:0.3,g:0.2,h:0.2}\n{a:0.3,c:0.3,e:0.3,g:0.8,h:0.3}'],
+    [`select x + 0.1 as y from (select max(a) as x ${cents}) u`, '{y:0.8}'], ['select x + 0.2 as y from (select unnest([0.1]) as x) u', '{y:0.3}'], ['select x + 0.2 as y from unnest([0.1]) u(x)', '{y:0.3}'],
+    [`select a + (select max(b) from (values (0.1)) u(b) where b <= t.a) as x ${cents}`, '{x:0.8}\n{x:0.2}'], [`select x + 0.1 as y from (select case when a > 0.5 then a else 0 end as x, coalesce(a, 0) as z ${cents}) u where z > 0.5`, '{y:0.8}'],
+  ])('%s', async (query, output) => { expect(await runQuery(query, undefined)).toBe(`${output}\n`); });
 });
 
 describe('what files have as bytes', () => {
