@@ -127,8 +127,8 @@ export class GridTable {
   }
 }
 
-/** Whole numbers below this have a place of their own in a table of 1 MiB, made for batches that are not tiny. */
-const directMax = 1 << 18, directRowsMin = 256;
+/** Whole numbers below this have a place of their own, in a table that is made for batches which are not tiny and grows to 1 MiB: one query may have hundreds of them (CUBE). */
+const directMax = 1 << 18, directMin = 1 << 10, directRowsMin = 256;
 
 /** Codes of numbers, by their bits: NaN is one number; -0. and 0. are two, but for `byValue`, where numbers of all types may come and equal ones have one code. */
 export class NumberTable {
@@ -150,19 +150,28 @@ export class NumberTable {
     return this.byValue ? this.floatCodesByValue(values, length, insert, out) : this.floatCodes(values, length, insert, out);
   }
   private wholeCodes(values: Float64Array, length: number, insert: boolean, out: Uint32Array): Uint32Array {
-    if (this.direct.length === 0) this.direct = new Uint32Array(directMax).fill(none);
-    const words = wordsOf(values), table = this.words, { direct } = this;
+    const words = wordsOf(values), table = this.words;
+    let { direct } = this;
     for (let i = 0; i < length; i++) {
       const x = values[i]!, k = x >>> 0;
       if (k !== x || k >= directMax) {
         out[i] = table.code(words[2 * i]!, words[2 * i + 1]!, insert);
         continue;
       }
+      if (k >= direct.length) direct = this.reach(k);
       let code = direct[k]!;
       if (code === none) direct[k] = code = table.code(words[2 * i]!, words[2 * i + 1]!, insert);
       out[i] = code;
     }
     return out;
+  }
+  /** Makes room for a number among those that have a place. */
+  private reach(k: number): Uint32Array<ArrayBuffer> {
+    let size = Math.max(directMin, this.direct.length * 4);
+    while (size <= k) size *= 4;
+    const wider = new Uint32Array(Math.min(size, directMax)).fill(none);
+    wider.set(this.direct);
+    return (this.direct = wider);
   }
   private floatCodes(values: Float64Array, length: number, insert: boolean, out: Uint32Array): Uint32Array {
     const words = wordsOf(values), table = this.words;

@@ -16,3 +16,11 @@ test('the values of a column can be asked for again and again while it grows', (
   });
   expect(Array.from(codes.codes(vectorOf(parseSupValues(rows.join(' '))), false))).toEqual(rows.map((_, n) => n));
 });
+
+test('a column of few small numbers takes little memory, however many of them a query has', () => {
+  const codes = new ColumnCodes(), numbers = (at: (i: number) => number): Vector => vectorOf(parseSupValues(Array.from({ length: 1000 }, (_, i) => String(at(i))).join(' ')));
+  expect(Array.from(codes.codes(numbers((i) => i % 7), true))).toEqual(Array.from({ length: 1000 }, (_, i) => i % 7));
+  expect(codes.bytes).toBeLessThan(64 << 10);
+  // Those that come later and are larger find their places, and the others keep theirs.
+  expect(Array.from(codes.codes(numbers((i) => (i % 2 === 0 ? i % 7 : 200_000 + (i % 3))), true)).every((code, i) => (i % 2 === 0 ? code === i % 7 : code >= 7 && code < 10))).toBe(true);
+});
