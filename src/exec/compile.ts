@@ -256,7 +256,7 @@ const makers: { readonly [K in PlanOpKind]: Maker<K> } & { readonly last: (op: T
   fork: makeFork,
   switch: makeSwitch,
   merge: (op, build) => {
-    const keys = op.keys.map((k) => ({ order: k.order, nulls: k.nulls, evaluate: build.expression(k.expr) }));
+    const keys = op.keys.map(({ expr, ...direction }) => ({ ...direction, evaluate: build.expression(expr) }));
     return (inputs) => [mergeSorted(inputs, keys, build.context.batchRows)];
   },
   combine: (op, build) => {

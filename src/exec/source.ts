@@ -58,6 +58,8 @@ export interface BestRows {
   readonly floor: () => number | undefined;
   /** Once there is a floor, nulls and rows without the field are not wanted either. */
   readonly dropsNulls: boolean;
+  /** NaN is the greatest number, else the least. */
+  readonly nanLast: boolean;
   /** Looks at rows that the scan will give later, so that the floor is high from the start; tells how many the test keeps. No row may be shown twice. */
   readonly ahead: (rows: Vector) => number | Promise<number>;
 }

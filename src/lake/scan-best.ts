@@ -3,7 +3,7 @@
  *
  * Invariants:
  * - What is left out comes after so many rows as are wanted, never beside one of them: which of equal rows are answered stays as it was.
- * - Only keys of plain values rule anything out. Rows of other keys, and blocks that may hold nulls where these would come first, are always read.
+ * - Only keys of plain values rule anything out. Rows of other keys, spans that may hold NaN where it is the greatest number (it is the least of the keys), and blocks that may hold nulls where these would come first, are always read.
  */
 import { nullSortKey, sortKeyBytes } from '../vectors/sort-key.ts';
 import { types } from '../vectors/type.ts';
@@ -30,30 +30,36 @@ export class BestKeys {
   private readonly rows: number;
   private readonly greater: boolean;
   private readonly dropsNulls: boolean;
+  private readonly nanLast: boolean;
   /** The best rows come last in the pool. */
   private readonly atEnd: boolean;
   /** Rows that are known, best first, and what each of them reaches at least. */
   private readonly known: { readonly key: Uint8Array; readonly rows: number }[] = [];
   private knownRows = 0;
 
-  constructor({ path, rows, greater, dropsNulls }: BestRows, descending: boolean) {
+  constructor({ path, rows, greater, dropsNulls, nanLast }: BestRows, descending: boolean) {
     this.path = path;
     this.rows = rows;
     this.greater = greater;
     this.dropsNulls = dropsNulls;
+    this.nanLast = nanLast;
     this.atEnd = greater !== descending;
   }
 
   /** Below 0 where `a` is better. */
   private compare(a: Uint8Array, b: Uint8Array): number { return this.greater ? compareBytes(b, a) : compareBytes(a, b); }
 
+  /** Whether a span from this key on may hold NaN where the sort has it elsewhere than the keys. */
+  private isAstray(low: Uint8Array): boolean { return this.nanLast && compareBytes(low.subarray(0, leastNumber.length), leastNumber) < 0; }
   /** The best key that rows of the span may have; undefined if that is not sure. */
   private most({ low, high }: KeySpan): Uint8Array | undefined {
+    if (this.isAstray(low)) return undefined;
     const key = this.greater ? high : low, isSure = this.greater === this.dropsNulls ? isPlain(high) : key.length > 0;
     return isSure ? key : undefined;
   }
   /** What each row of the span reaches; undefined if that is not sure. */
   private least({ low, high }: KeySpan): Uint8Array | undefined {
+    if (this.isAstray(low)) return undefined;
     return this.greater ? (isPlain(low) && (!this.dropsNulls || isPlain(high)) ? low : undefined) : isPlain(high) ? high : undefined;
   }
   /** What so many rows as are wanted reach; undefined as long as nothing is known. */
@@ -89,7 +95,7 @@ export class BestKeys {
   /** Of rows in the pool's order those that may be among the best: as many as are wanted, and what equals the last of them. */
   chosen(rows: Vector, kept: KeptRows, { low, high }: KeySpan): KeptRows {
     const { length } = kept ?? rows;
-    if (length <= this.rows || !isPlain(low) || !isPlain(high)) return kept;
+    if (length <= this.rows || !isPlain(low) || !isPlain(high) || this.isAstray(low)) return kept;
     const keys = keyColumn(rows, this.path), keyAt = (i: number): Uint8Array => sortKeyBytes(valueAt(keys, !kept ? i : kept instanceof Uint32Array ? kept[i]! : kept.start + i));
     const edge = this.atEnd ? length - this.rows : this.rows - 1, bound = keyAt(edge);
     // `within` is wanted, `out` is not.
@@ -104,3 +110,5 @@ export class BestKeys {
   }
 }
 const none = new Uint8Array(0);
+/** The key of the least number but NaN. */
+const leastNumber = sortKeyBytes({ type: types.float64, data: -Infinity });

@@ -39,6 +39,7 @@ export interface BestRows {
   readonly greater: boolean;
   readonly floor: () => number | undefined;
   readonly dropsNulls: boolean;
+  readonly nanLast: boolean;
   readonly ahead: (rows: Vector) => number | Promise<number>;
 }
 

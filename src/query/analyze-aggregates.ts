@@ -35,7 +35,7 @@ export const givenTo = (a: Analysis, call: AggregateCall, { isSql, lower }: Lowe
   return {
     ...form, ...(args.length > 1 && { arity: args.length }),
     argument: order ? { kind: 'record', elements: [field('argument', given), ...keys.map((k, i) => field(`k${i}`, k))] } : given,
-    ...(order && { order: order.map((k) => ({ order: k.order ?? 'asc', nulls: k.nulls ?? 'last' })) }),
+    ...(order && { order: order.map((k) => ({ order: k.order ?? 'asc', nulls: k.nulls ?? 'last', ...(isSql && { sql: true as const }) })) }),
   };
 };
 

@@ -112,7 +112,13 @@ export interface PlanFunction { readonly name: string; readonly parameters: read
 /** `target := value` of cut and put; the target is never empty. */
 export interface Assignment { readonly target: FieldPath; readonly value: PlanExpr }
 /** An ascending sort has nulls last by default, and so has a descending one. */
-export interface SortKey { readonly expr: PlanExpr; readonly order: 'asc' | 'desc'; readonly nulls: 'first' | 'last' }
+export interface SortKey {
+  readonly expr: PlanExpr;
+  readonly order: 'asc' | 'desc';
+  readonly nulls: 'first' | 'last';
+  /** The key of a SELECT: NaN is the greatest number there, and lists and records are compared part by part. */
+  readonly sql?: true;
+}
 /** How an aggregate is called, beside its name and argument: what its state is made for. */
 export interface AggregateForm {
   readonly distinct: boolean;

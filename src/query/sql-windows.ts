@@ -18,6 +18,7 @@ import { isOpen } from './types-check.ts';
 import { collated } from './sql-collation.ts';
 import { Scope } from './scope.ts';
 import { sqlCondition } from './sql-conditions.ts';
+import { directionOf } from './sql.ts';
 import { ofUnits } from './sql-decimals.ts';
 
 /** A window function where none may stand gives a fault, else what stands for its result. */
@@ -182,7 +183,7 @@ export class SqlWindows {
     const base = spec.base && this.#byName(spec.base, before);
     if (base) this.#checkBase(spec, spec.base!, base);
     const partition = base ? base.partition : spec.partitionBy.map(lower);
-    const order = base && spec.orderBy.length === 0 ? base.order : spec.orderBy.map((k): SortKey => ({ expr: collated(k, lower(k.expr)), order: k.order ?? 'asc', nulls: k.nulls ?? 'last' }));
+    const order = base && spec.orderBy.length === 0 ? base.order : spec.orderBy.map((k): SortKey => ({ expr: collated(k, lower(k.expr)), ...directionOf(k) }));
     const offsets: PlanExpr[] = [];
     return { partition, order, offsets, ...(spec.frame ? { frame: this.#frame(spec.frame, order, offsets) } : {}) };
   }

@@ -167,7 +167,7 @@ const selectsIn = (body: SqlBody): readonly SqlSelect[] => {
 };
 
 /** The direction of a key of ORDER BY, and where its nulls come. */
-export const directionOf = (k: OrderKey): Omit<SortKey, 'expr'> => ({ order: k.order ?? 'asc', nulls: k.nulls ?? 'last' });
+export const directionOf = (k: OrderKey): Omit<SortKey, 'expr'> => ({ order: k.order ?? 'asc', nulls: k.nulls ?? 'last', sql: true });
 
 /** Whether it is ORDER BY ALL: by each column of the output, from the left. */
 export const isByAll = (keys: readonly OrderKey[], isColumn: (name: string) => boolean): boolean => {

@@ -4,14 +4,14 @@
  */
 import { type SqlType } from '../../query/sql-types.ts';
 import type { CompareOperator } from '../../query/plan.ts';
-import { compareValues } from '../../vectors/compare.ts';
 import { type PrimitiveType, isFloat, isInteger, isUnsigned, types } from '../../vectors/type.ts';
-import { type Data, type Value, integer, nullValue, underValue } from '../../vectors/value.ts';
+import { type Data, type Value, integer } from '../../vectors/value.ts';
 import { type Vector, bools, constant, dataAt, flatten, numbers, valueAt } from '../../vectors/vector.ts';
 import { Builder } from '../../vectors/builder.ts';
 import { truth, truthOf } from './rows.ts';
 import { type TimeSpan, spanOf } from './spans.ts';
 import { sqlCastVector } from './sql-cast.ts';
+import { order } from './value-order.ts';
 
 const inner = (v: Vector): Vector => (v.form === 'constant' ? v.inner : v);
 /** The type of rows that a text can be read as; undefined for others. */
@@ -88,21 +88,6 @@ export const compareOrdered = (operator: CompareOperator, left: Vector, right: V
     out[i] = holds(operator, c) ? 1 : 0;
   }
   return bools(out);
-};
-/** Lists and records element by element, whatever their types are called; null is greatest, and so is what is behind the end of the shorter one. */
-const order = (left: Value, right: Value): number => {
-  const a = underValue(left), b = underValue(right), x = elementsOf(a), y = elementsOf(b);
-  if (!x || !y) return compareValues(a, b);
-  for (let i = 0; i < Math.min(x.length, y.length); i++) {
-    const c = order(x[i]!, y[i]!);
-    if (c !== 0) return c;
-  }
-  return x.length - y.length;
-};
-const elementsOf = ({ type, data }: Value): readonly Value[] | undefined => {
-  if (data === null) return undefined;
-  if (type.kind === 'array' || type.kind === 'set') return (data as readonly Data[]).map((d) => ({ type: type.element, data: d }));
-  return type.kind === 'record' ? type.fields.map((f, k) => ((data as readonly (Data | undefined)[])[k] === undefined ? nullValue : { type: f.type, data: (data as readonly Data[])[k]! })) : undefined;
 };
 const holds = (operator: CompareOperator, c: number): boolean => {
   switch (operator) {

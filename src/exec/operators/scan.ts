@@ -124,13 +124,13 @@ const scanFilter = (
     }),
   };
 };
-const bestOf = ({ path, rows, greater, dropsNulls, floor, ahead }: KeyBound, test: RowTest | undefined): BestRows => {
+const bestOf = ({ path, rows, greater, dropsNulls, nanLast, floor, ahead }: KeyBound, test: RowTest | undefined): BestRows => {
   const shown = (batch: Vector, kept: Uint32Array | undefined): number => {
     if (kept?.length !== 0) ahead(kept ? take(batch, kept) : batch);
     return (kept ?? batch).length;
   };
   return {
-    path, rows, isTested: test !== undefined, greater, dropsNulls, floor,
+    path, rows, isTested: test !== undefined, greater, dropsNulls, nanLast, floor,
     ahead: (batch) => {
       const kept = test?.(batch);
       return kept instanceof Promise ? kept.then((own) => shown(batch, own)) : shown(batch, kept);

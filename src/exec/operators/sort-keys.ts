@@ -25,7 +25,7 @@ export const orderBy = (columns: readonly Vector[], keys: readonly Direction[], 
 
 /** The keys of a sort: those of the query, or one guessed from the first value, once for all runs of the operator. */
 export const guessing = (named: readonly SortKey[], reverse: boolean, expression: (e: PlanExpr) => AsyncEvaluator): ((batch: Vector) => readonly EvaluatedKey[]) => {
-  const made = (keys: readonly SortKey[]): readonly EvaluatedKey[] => keys.map((k) => ({ order: k.order, nulls: k.nulls, evaluate: expression(k.expr) }));
+  const made = (keys: readonly SortKey[]): readonly EvaluatedKey[] => keys.map(({ expr, ...direction }) => ({ ...direction, evaluate: expression(expr) }));
   let keys = named.length > 0 ? made(named) : undefined;
   return (batch) => (keys ??= made([{ expr: guess(typeAt(batch, 0)), order: reverse ? 'desc' : 'asc', nulls: 'last' }]));
 };

@@ -2,8 +2,11 @@
  * Sort keys as words: for each key column a few 32-bit words a row whose unsigned order is the order of the values (reference/formats/model.md section 7.2,
  * with direction and nulls worked in). Rows are then sorted by radix over the words, stably.
  *
+ * Keys of SELECT have SQL's order: NaN is the greatest number, lists and records are compared part by part.
+ *
  * Words are comparable within one call only: strings and odd kinds are ranked among the rows at hand.
  */
+import type { SortKey } from '../../query/plan.ts';
 import { types } from '../../vectors/type.ts';
 import { checkStop, checkStopAt, checked } from '../../vectors/stop.ts';
 import { compareValues } from '../../vectors/compare.ts';
@@ -11,11 +14,12 @@ import { type Vector, type NumberArray, type NumberVector, type BytesVector, val
 import { concat } from '../../vectors/concat.ts';
 import { eachPart } from '../aggregates/parts.ts';
 import { wordsOf } from '../aggregates/tables.ts';
+import { order as sqlOrder } from '../expressions/value-order.ts';
 import { kinds, kindsOf } from './kinds.ts';
 import { rankRuns } from './sort-runs.ts';
 
 /** The order of a sort key and the place of its nulls. */
-export interface Direction { readonly order: 'asc' | 'desc'; readonly nulls: 'first' | 'last' }
+export type Direction = Omit<SortKey, 'expr'>;
 
 /** Most significant first; none where all rows are equal. */
 export type Words = readonly Uint32Array[];
@@ -64,7 +68,7 @@ const wordsOfRows = (key: Vector, direction: Direction): Words => {
   });
   for (const [c, parts] of runs) groups.push(runWords(c, parts));
   if (odd.length > 0) groups.push(rankOdd(key, odd, direction));
-  if (numberParts.length > 0) groups.push(numberWords(numberParts));
+  if (numberParts.length > 0) groups.push(numberWords(numberParts, direction.sql === true));
   if (groups.length === 0) return [];
   if (groups.length === 1 && !nullRows && !groups[0]!.rows) return direction.order === 'asc' ? groups[0]!.words : groups[0]!.words.map(inverted);
   return withClasses(groups, length, direction);
@@ -102,14 +106,14 @@ const withClasses = (groups: readonly ClassRows[], length: number, { order, null
 };
 
 /** Ranks of rows that have no words of their own, by comparing values. */
-const rankOdd = (key: Vector, rows: readonly number[], { order, nulls }: Direction): ClassRows => {
+const rankOdd = (key: Vector, rows: readonly number[], { order, nulls, sql }: Direction): ClassRows => {
   const sorted = rows.map((row, at) => {
     checkStopAt(at);
     return { at, value: valueAt(key, row) };
   });
-  // Ranks of a descending order are turned around later, but nulls inside of lists stay on their side.
+  // Ranks of a descending order are turned around later, but nulls inside of lists stay on their side; in SQL they are the greatest values.
   const nullsMax = (nulls === 'last') === (order === 'asc');
-  const compare = checked((a: (typeof sorted)[number], b: (typeof sorted)[number]): number => compareValues(a.value, b.value, nullsMax));
+  const compare = checked((a: (typeof sorted)[number], b: (typeof sorted)[number]): number => (sql ? sqlOrder(a.value, b.value) : compareValues(a.value, b.value, nullsMax)));
   sorted.sort(compare);
   const ranks = new Uint32Array(rows.length);
   let rank = 0;
@@ -121,9 +125,9 @@ const rankOdd = (key: Vector, rows: readonly number[], { order, nulls }: Directi
 };
 
 /** Numbers of all types are one class. */
-const numberWords = (parts: readonly { readonly part: NumberVector; readonly rows: Uint32Array | undefined }[]): ClassRows => {
+const numberWords = (parts: readonly { readonly part: NumberVector; readonly rows: Uint32Array | undefined }[], nanLast: boolean): ClassRows => {
   const rows = parts.length === 1 ? parts[0]!.rows : Uint32Array.from(parts.flatMap((p) => [...p.rows!]));
-  if (parts.length === 1) return { class: classes.number, rows, words: wordsOfNumbers(parts[0]!.part.values, parts[0]!.part.length) };
+  if (parts.length === 1) return { class: classes.number, rows, words: wordsOfNumbers(parts[0]!.part.values, parts[0]!.part.length, nanLast) };
   const length = parts.reduce((n, p) => n + p.part.length, 0);
   if (parts.every((p) => p.part.values instanceof Float64Array)) {
     const all = new Float64Array(length);
@@ -132,30 +136,30 @@ const numberWords = (parts: readonly { readonly part: NumberVector; readonly row
       all.set((part.values as Float64Array).subarray(0, part.length), at);
       at += part.length;
     }
-    return { class: classes.number, rows, words: wordsOfFloats(all, length) };
+    return { class: classes.number, rows, words: wordsOfFloats(all, length, nanLast) };
   }
   const numbers: (number | bigint)[] = parts.flatMap((p) => Array.from(p.part.values.subarray(0, p.part.length) as ArrayLike<number | bigint>));
-  return { class: classes.number, rows, words: [rankNumbers(numbers)] };
+  return { class: classes.number, rows, words: [rankNumbers(numbers, nanLast ? 1 : -1)] };
 };
-const rankNumbers = (numbers: readonly (number | bigint)[]): Uint32Array => {
-  const order = numbers.map((_, i) => i).sort(checked((a, b) => compareMixed(numbers[a]!, numbers[b]!)));
+const rankNumbers = (numbers: readonly (number | bigint)[], nanSide: 1 | -1): Uint32Array => {
+  const order = numbers.map((_, i) => i).sort(checked((a, b) => compareMixed(numbers[a]!, numbers[b]!, nanSide)));
   const ranks = new Uint32Array(numbers.length);
   let rank = 0;
   order.forEach((i, n) => {
-    if (n > 0 && compareMixed(numbers[order[n - 1]!]!, numbers[i]!) !== 0) rank++;
+    if (n > 0 && compareMixed(numbers[order[n - 1]!]!, numbers[i]!, nanSide) !== 0) rank++;
     ranks[i] = rank;
   });
   return ranks;
 };
-/** NaN first; JavaScript compares numbers with bigints exactly. */
-const compareMixed = (a: number | bigint, b: number | bigint): number => {
+/** NaN is on its side; JavaScript compares numbers with bigints exactly. */
+const compareMixed = (a: number | bigint, b: number | bigint, nanSide: 1 | -1): number => {
   if (a < b) return -1;
   if (a > b) return 1;
-  return Number(b !== b) - Number(a !== a);
+  return nanSide * (Number(a !== a) - Number(b !== b));
 };
 
-const wordsOfNumbers = (values: NumberArray, length: number): Words => {
-  if (values instanceof Float64Array) return wordsOfFloats(values, length);
+const wordsOfNumbers = (values: NumberArray, length: number, nanLast: boolean): Words => {
+  if (values instanceof Float64Array) return wordsOfFloats(values, length, nanLast);
   const bits = new Uint32Array(values.buffer, values.byteOffset, length * 2), flip = values instanceof BigInt64Array ? 0x80000000 : 0;
   const high = new Uint32Array(length), low = new Uint32Array(length);
   for (let i = 0; i < length; i++) {
@@ -166,7 +170,7 @@ const wordsOfNumbers = (values: NumberArray, length: number): Words => {
 };
 
 /** Whole numbers in a narrow range take one word, their distance from the least; others their bits, turned so that they sort. */
-const wordsOfFloats = (values: Float64Array, length: number): Words => {
+const wordsOfFloats = (values: Float64Array, length: number, nanLast: boolean): Words => {
   let least = Infinity, greatest = -Infinity, whole = true;
   for (let i = 0; i < length; i++) {
     const x = values[i]!;
@@ -183,7 +187,10 @@ const wordsOfFloats = (values: Float64Array, length: number): Words => {
   const bits = wordsOf(values), high = new Uint32Array(length), low = new Uint32Array(length);
   for (let i = 0; i < length; i++) {
     const x = values[i]!;
-    if (x !== x) continue;
+    if (x !== x) {
+      if (nanLast) high[i] = low[i] = 0xffffffff;
+      continue;
+    }
     const h = x === 0 ? 0 : bits[2 * i + 1]!, l = bits[2 * i]!;
     if (h & 0x80000000) {
       high[i] = ~h;

@@ -96,6 +96,7 @@ export interface KeyBound {
   /** See `BestRows`. */
   readonly greater: boolean;
   readonly dropsNulls: boolean;
+  readonly nanLast: boolean;
   readonly floor: () => number | undefined;
   readonly ahead: (rows: Vector) => void;
 }
@@ -107,7 +108,7 @@ export const keyBound = ({ count, keys, end }: TopOptions): (() => KeyBound) | u
     const direction = key!, leaders = new Leaders({ count, direction, end, single: keys.length === 1 }), scouts = new Leaders({ count, direction, end, single: false });
     return {
       path, rows: count, keep: (rows) => leaders.candidates(valuesAt(rows, path)),
-      greater: leaders.sign > 0, dropsNulls: leaders.dropsNulls,
+      greater: leaders.sign > 0, dropsNulls: leaders.dropsNulls, nanLast: direction.sql === true,
       floor: () => (leaders.bound > -Infinity ? leaders.bound * leaders.sign : undefined),
       ahead: (rows) => {
         scouts.candidates(valuesAt(rows, path));

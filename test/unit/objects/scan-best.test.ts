@@ -80,7 +80,7 @@ const keyOf = (random: Random, kinds: number, range: number): Value | undefined 
   }
 };
 const randomKeys = (random: Random): readonly SortKey[] => {
-  const key = (name: string): SortKey => ({ expr: field(name), order: random.pick(['asc', 'desc']), nulls: random.pick(['first', 'last']) });
+  const key = (name: string): SortKey => ({ expr: field(name), order: random.pick(['asc', 'desc']), nulls: random.pick(['first', 'last']), ...(random.below(2) === 0 && { sql: true }) });
   return random.below(3) === 0 ? [key('k'), key('n')] : [key('k')];
 };
 
@@ -134,7 +134,7 @@ describe('the best rows by the pool key', () => {
   test('where keys are equal no more rows are tested ahead than are wanted', async () => {
     const rows = Array.from({ length: 16_384 }, (_, i) => row(text(7), i)), metas = await load(rows, { order: 'asc', blockRows: 1024, threshold: 1 << 30 });
     let tested = 0;
-    const best = { path: ['k'], rows: 3, isTested: true, greater: true, dropsNulls: true, floor: () => undefined, ahead: (batch: Vector) => (tested += batch.length) }, keep = () => ({ start: 0, length: 3 });
+    const best = { path: ['k'], rows: 3, isTested: true, greater: true, dropsNulls: true, nanLast: false, floor: () => undefined, ahead: (batch: Vector) => (tested += batch.length) }, keep = () => ({ start: 0, length: 3 });
     for await (const batch of scanObjects({ keys: [['k']], order: 'asc', objects, page: pages(metas, 'asc') }, { ordered: false, filter: { keep, best } })) expect(batch.length).toBe(3);
     expect(tested).toBe(1024);
   });
@@ -149,7 +149,7 @@ describe('the best rows by the pool key', () => {
 
 describe('spans of keys', () => {
   const span = (low: Value, high: Value) => ({ low: lowerBound(sortKeyBytes(low)), high: upperBound(sortKeyBytes(high)) });
-  const best = (greater: boolean, dropsNulls: boolean): BestKeys => new BestKeys({ path: ['k'], rows: 10, isTested: true, greater, dropsNulls, floor: () => undefined, ahead: () => 0 }, false);
+  const best = (greater: boolean, dropsNulls: boolean, nanLast = false): BestKeys => new BestKeys({ path: ['k'], rows: 10, isTested: true, greater, dropsNulls, nanLast, floor: () => undefined, ahead: () => 0 }, false);
   test('rule out what is behind as many rows as are wanted, not what reaches the worst of them', () => {
     const b = best(true, true);
     b.add(span(intValue(50), intValue(90)), 6);

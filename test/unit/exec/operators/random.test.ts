@@ -30,6 +30,7 @@ const rowsOf = (next: (n: number) => number, count: number): string => Array.fro
 const all = 'count(),sum(v),avg(v),min(v),max(v),and(v),or(v),any(v),collect(v),union(v),fuse(v),dcount(v),collect_map(v)';
 const ordered = [
   'where k>1', 'values k,v,this', 'cut v:=k,z.y:=n.a', 'put v:=k,n.a:=v,z.y:=1', 'put k:=quiet(v)', 'drop k,n.a,o', 'rename q:=k,n.b:=n.a,o:=v', 'skip 3 | head 7', 'tail 7',
+  'select n, v, k from input order by n desc, v nulls first, k', 'select n, v from input order by v, n limit 6', 'select v, rank() over (order by n, v) as r, count(*) over (order by v desc) as c from input',
   'sort k', 'sort k desc,v nulls first', 'sort this desc nulls first', 'sort n', 'top 3 k desc', 'top 4 v', 'cut k | uniq -c', 'distinct k', 'distinct this', 'fuse', 'count',
   'assert k>1', 'unnest v', 'unnest {k,e:v}', 'unnest v into (sum(this),collect(this))', all, `${all} by k | sort this`, 'left join (values {k:1,w:1},{k:2},{k:null}) using (k)',
   'anti join (values 1,2) on left.k>right', 'sort k | fork (pass) (where k>2) | merge k', 'values {a:[unnest v],s:(unnest v | head 1),e:exists(unnest v | this>1)}',

@@ -15,15 +15,15 @@ const rows = vectorOf(Array.from({ length: 3000 }, (_, i) => {
 }));
 const run = async (...ops: readonly PlanOp[]): Promise<string> => supOf((await runPlan(planOf(ops), { input: rows }, { batchRows: 16 })).map((b) => b.batch));
 
-const keysOf = (order: 'asc' | 'desc', nulls: 'first' | 'last', second: boolean): SortKey[] =>
-  [{ expr: field('a'), order, nulls }, ...(second ? [{ expr: field('b'), order: 'asc', nulls: 'last' } as const] : [])];
+const keysOf = (order: 'asc' | 'desc', nulls: 'first' | 'last', second: boolean, sql: boolean): SortKey[] =>
+  [{ expr: field('a'), order, nulls, ...(sql && { sql }) }, ...(second ? [{ expr: field('b'), order: 'asc', nulls: 'last' } as const] : [])];
 
 for (const order of ['asc', 'desc'] as const) {
   for (const nulls of ['first', 'last'] as const) {
     for (const second of [false, true]) {
       test(`${order}, nulls ${nulls}${second ? ', with a second key' : ''}: the ends of the sort`, async () => {
-        const keys = keysOf(order, nulls, second), sorted = (await run({ kind: 'sort', keys, reverse: false })).trimEnd().split('\n');
-        for (const count of [1, 5, 700]) {
+        for (const [count, sql] of [[1, false], [5, false], [700, false], [1, true], [130, true], [700, true]] as const) {
+          const keys = keysOf(order, nulls, second, sql), sorted = (await run({ kind: 'sort', keys, reverse: false })).trimEnd().split('\n');
           expect((await run({ kind: 'top', count, keys, reverse: false })).trimEnd().split('\n')).toEqual(sorted.slice(0, count));
           expect((await run({ kind: 'sort', keys, reverse: false }, { kind: 'tail', count })).trimEnd().split('\n')).toEqual(sorted.slice(-count));
         }
