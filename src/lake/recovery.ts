@@ -62,11 +62,12 @@ const open = async (options: OpenOptions): Promise<OpenedTables> => {
     if (hasTables(folder)) options.rebuilt?.(bad.why);
     await rebuildTables(directory, bad.record);
   }
-  dropMark(folder);
   const environment = await openSmall(options);
   try {
     const { faults, place: end, identity, changes: records } = restOfLog(directory, new Tables({ environment }).place()!);
     if (faults.length > 0) throw damagedLog(directory, faults);
+    // Not before: of a lake that is refused a repair must still know that its tables are complete. Not later: from here on they are written to.
+    dropMark(folder);
     const log = openLog({ directory, identity: identity!, place: end!, hasBase: begun.hasBase, ...sized });
     return { tables: new Tables({ environment, log, records, applyBytes: options.applyBytes }), log, isCovered: (begun.first === 1 && !begun.hasBase) || listBases(directory).length > 0 };
   } catch (error) {
@@ -181,6 +182,8 @@ export const markClosed = (folder: string): boolean => {
     return false;
   }
 };
+/** Whether the tables are as a stop in order left them: they have all that the log had then, and nothing was committed since. */
+export const wereClosed = (folder: string): boolean => hasTables(folder) && markOf(folder) === 'matches';
 const markOf = (folder: string): 'matches' | 'differs' | 'absent' => {
   if (!existsSync(markPath(folder))) return 'absent';
   return statSync(markPath(folder)).isFile() && readFileSync(markPath(folder), 'utf8') === checksumOf(join(folder, 'data.mdb')) ? 'matches' : 'differs';

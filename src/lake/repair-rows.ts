@@ -19,6 +19,12 @@ const derived: ReadonlySet<TableName> = new Set<TableName>(['names', 'files', 'c
 /** New events begin so much later: numbers that were given and lost are not given again. */
 const eventGap = 1_000_000;
 
+/** Tells that there may have been more than these counters know; they go on behind all that may have been given. */
+export const lostEnd = ({ event, sequence }: Counters, lost: string[]): Change => {
+  lost.push(`what was committed after event ${event} is lost, if anything was`);
+  return { table: 'about', key: countersKey, payload: encodeCounters({ event: event + eventGap, sequence }) };
+};
+
 /** The rows of one pool begin with its id. */
 const poolOf = (key: Uint8Array): Id => idOfBytes(key.subarray(0, 20));
 
@@ -100,10 +106,8 @@ class Rebuilder {
     await this.setNames();
     for (const pool of soundPools(this.tables)) await this.setBranches(pool);
     await this.setFiles();
-    const { event, sequence } = this.course.counters;
-    await this.writer.put([{ table: 'about', key: countersKey, payload: encodeCounters({ event: event + eventGap, sequence }) }]);
+    await this.writer.put([lostEnd(this.course.counters, this.lost)]);
     await this.writer.end();
-    this.lost.push(`what was committed after event ${event} is lost, if anything was`);
   }
 
   /** The old tables' rows that the log lacks. Answers with the branches that are elsewhere there. */

@@ -3,6 +3,8 @@
  * knows, else with what base, log and the rows of the tables still have. Objects whose bytes are lost are taken out of the branches. What cannot be brought back is named.
  *
  * Invariants:
+ * - Tables lag behind the log while a service runs: where its end is not there, only those that were closed in order are taken for complete. Of others it is said that there may have been more, and
+ *   the numbers of events that may have been given are passed over.
  * - A new log is built beside what is there; the old one, its base and tables, and files that no row names any more, are kept in a folder `damaged-TIME`.
  * - A stop at any point leaves either the old lake or the new one; the repair can be run again.
  */
@@ -16,10 +18,11 @@ import { allRows, writeBase } from './log/base.ts';
 import { newIdentity, noDigest } from './log/format.ts';
 import { beginLog } from './log/log.ts';
 import { baseFolder, logFolder, restOfLog } from './log/reader.ts';
-import { finishRepair, hasObjectsAlone, lostFile, markClosed, objectsAlone, openTables, repairedFolder, versionOfLog } from './recovery.ts';
+import { finishRepair, hasObjectsAlone, lostFile, markClosed, objectsAlone, openTables, repairedFolder, versionOfLog, wereClosed } from './recovery.ts';
 import { mend } from './repair-mend.ts';
-import { salvage } from './repair-rows.ts';
+import { lostEnd, salvage } from './repair-rows.ts';
 import { tablesFolder } from './replay.ts';
+import { countersKey, decodeCounters } from './rows.ts';
 import { openIndex, Tables } from './tables.ts';
 
 /** Which lake is mended, and where what was there is kept. */
@@ -69,7 +72,7 @@ const beginAnew = async (directory: string, before: FsckReport, kept: string): P
   const made = `${repairedFolder(directory)}.made`, scratch = join(directory, 'tables.repair'), lost: string[] = [], identity = newIdentity();
   rmSync(made, { recursive: true, force: true });
   mkdirSync(made);
-  const tables = await wholeTables(directory, before) ?? new Tables({ environment: await salvage(directory, scratch, existsSync(tablesFolder(directory)) ? tablesFolder(directory) : undefined, lost) });
+  const tables = await wholeTables(directory, before, lost) ?? new Tables({ environment: await salvage(directory, scratch, existsSync(tablesFolder(directory)) ? tablesFolder(directory) : undefined, lost) });
   try {
     await writeBase({ directory: made, identity, record: 0, before: noDigest, rows: allRows(tables) });
   } finally {
@@ -89,13 +92,14 @@ const beginAnew = async (directory: string, before: FsckReport, kept: string): P
   return lost;
 };
 
-/** The tables, if they are sound and have all that is known of the log, or can be given it. */
-const wholeTables = async (directory: string, { rowsSound, historySound, log }: FsckReport): Promise<Tables | undefined> => {
+/** The tables, if they are sound and have all that is known of the log, or can be given it. `lost`: told when there may have been more. */
+const wholeTables = async (directory: string, { rowsSound, historySound, log }: FsckReport, lost: string[]): Promise<Tables | undefined> => {
   if (!rowsSound || !historySound) return undefined;
-  const index = openIndex(tablesFolder(directory)), place = index.place();
+  const folder = tablesFolder(directory), isComplete = wereClosed(folder), index = openIndex(folder), place = index.place();
   if (place) {
-    const { faults, changes } = restOfLog(directory, place), isWhole = faults.length === 0;
-    if (isWhole || place.number >= log!.last) return index.with(isWhole ? changes : []);
+    const { faults, changes } = restOfLog(directory, place);
+    if (faults.length === 0) return index.with(changes);
+    if (place.number >= log!.last) return isComplete ? index : index.with([[lostEnd(decodeCounters(index.get('about', countersKey)), lost)]]);
   }
   await index.close();
   return undefined;

@@ -172,6 +172,46 @@ describe('the log', { timeout: 60_000 }, () => {
   });
 });
 
+describe('a log whose end is not there, after a service that died', { timeout: 60_000 }, () => {
+  const first = (directory: string): string => segmentPath(directory, 1);
+  const damages: readonly (readonly [string, (directory: string) => void])[] = [
+    ['its segment is missing', (d) => rmSync(first(d))],
+    ['the whole log is missing', (d) => rmSync(logFolder(d), { recursive: true })],
+    ['its segment is empty', (d) => writeFileSync(first(d), '')],
+    ['its segment is all zeros', (d) => change(first(d), (b) => { b.fill(0); })],
+    ['its segment is cut off before what the tables have', (d) => change(first(d), (b) => b.subarray(0, 400))],
+  ];
+  /** The tables have some of the commits, the log all of them. */
+  const killed = async (): Promise<{ directory: string; lastEvent: number }> => {
+    const lake = await openTestLake(), pool = await newPool(lake), directory = await temporaryDirectory();
+    for (let n = 0; n < 5; n++) await pool.load('main', [inlineObject(n)]);
+    await new Promise((resolve) => { setTimeout(resolve, 400); });
+    for (let n = 5; n < 9; n++) await pool.load('main', [inlineObject(n)]);
+    cpSync(lake.directory, directory, { recursive: true });
+    return { directory, lastEvent: lake.lastEventId() };
+  };
+  test.each(damages)('%s: the tables may lag, what they lack is said to be lost, and numbers of events are not given twice', async (_, damage) => {
+    const { directory, lastEvent } = await killed();
+    damage(directory);
+    const { after, lost } = await repairAt(directory);
+    expect(after?.faults).toEqual([]);
+    expect(lost.join('\n')).toMatch(/^what was committed after event \d+ is lost, if anything was$/);
+    const told = Number(/event (\d+)/.exec(lost[0]!)![1]), again = await openTestLake({ directory }), keys = await keysAt(again, 'p', 'main');
+    expect(keys).toEqual(Array.from({ length: keys.length }, (__, n) => String(n)));
+    await again.pool('p').load('main', [inlineObject(100)]);
+    expect([again.lastEventId(), again.eventsSince(lastEvent), again.eventsSince(told)]).toEqual([told + 1_000_001, undefined, undefined]);
+    await again.close();
+  });
+  test.each(damages.slice(0, 3))('%s: tables that were closed in order have it all, a start that was refused does not change that', async (_, damage) => {
+    const { directory, state } = await makeLake();
+    damage(directory);
+    expect((await failure(openTestLake({ directory }))).code).toBe('lake-unreadable');
+    const { after, lost } = await repairAt(directory);
+    expect({ faults: after?.faults, lost }).toEqual({ faults: [], lost: [] });
+    expect(await reopened(directory)).toEqual(state);
+  });
+});
+
 describe('data objects', { timeout: 60_000 }, () => {
   test('that are lost are named and taken out of the branches by a commit, the rest can be read', async () => {
     const { directory, file } = await makeLake();
