@@ -11,7 +11,7 @@ import { execute } from '../exec/compile.ts';
 import { evaluateConstant } from '../exec/expressions/compile.ts';
 import { functionCatalog } from '../exec/functions/functions.ts';
 import { type Encoder, createEncoder } from '../formats/encoding-encode.ts';
-import { type ControlMessage, type Writer, createWriter, formatTable } from '../formats/formats.ts';
+import { type ControlMessage, type FormatName, type Writer, createWriter, formatTable } from '../formats/formats.ts';
 import { type PartJoiner, joinParts } from '../formats/parts.ts';
 import { compile } from '../query/analyze.ts';
 import { channelsOf } from '../query/channels.ts';
@@ -41,6 +41,8 @@ type CompileTask = Extract<TaskRequest, { kind: 'compile' }>;
 const chunkBytes = 512 << 10;
 /** The longest time that bytes wait for more. */
 const gatherMsMax = 100;
+/** How long the first bytes of files of columns wait: an error that comes so long is the answer, not a file that breaks off. The beginning of a Parquet file is of no use to anybody. */
+const firstMsOf: Readonly<Partial<Record<FormatName, number>>> = { arrows: gatherMsMax, parquet: Infinity };
 const statisticsEveryMs = 1000;
 
 /** An error that the client has been told of in the bytes. */
@@ -80,7 +82,7 @@ export const runQuery = async (task: Task, request: QueryTask, tools: WorkerTool
   const { format, coding, channelIds = false } = request;
   const writer = createWriter(format, { httpArray: format === 'json', channelIds, buffers: task.buffers, isAwaited: () => !task.isHeldUp });
   const encoder = coding && await createEncoder(coding);
-  const output = new Output({ task, writer, progress, encoder, control: request.control && writer.control !== undefined });
+  const output = new Output({ task, writer, progress, encoder, control: request.control && writer.control !== undefined, firstMsMax: firstMsOf[format] ?? 0 });
   try {
     const environment = lakeEnvironment(task, tools, request), plan = await compile(request.text, environment, { rowType: formatTable[format].hasTypeAlone === true });
     task.step('compiled', plan.warnings);
@@ -112,7 +114,7 @@ export const runQuery = async (task: Task, request: QueryTask, tools: WorkerTool
   }
 };
 
-interface OutputOptions { readonly task: Task; readonly writer: Writer; readonly progress: TaskCounter; readonly encoder: Encoder | undefined; readonly control: boolean }
+interface OutputOptions { readonly task: Task; readonly writer: Writer; readonly progress: TaskCounter; readonly encoder: Encoder | undefined; readonly control: boolean; readonly firstMsMax: number }
 
 class Output {
   private readonly task: Task;
@@ -120,6 +122,7 @@ class Output {
   private readonly progress: TaskCounter;
   private readonly encoder: Encoder | undefined;
   private readonly control: boolean;
+  private readonly firstMsMax: number;
   private readonly startMs = Date.now();
   private held: Uint8Array[] = [];
   private heldBytes = 0;
@@ -131,12 +134,13 @@ class Output {
   private channel: string | undefined;
   private toldAt = performance.now();
 
-  constructor({ task, writer, progress, encoder, control }: OutputOptions) {
+  constructor({ task, writer, progress, encoder, control, firstMsMax }: OutputOptions) {
     this.task = task;
     this.writer = writer;
     this.progress = progress;
     this.encoder = encoder;
     this.control = control;
+    this.firstMsMax = firstMsMax;
   }
 
   async batch(channel: string, batch: Parameters<Writer['write']>[0]): Promise<void> {
@@ -148,7 +152,7 @@ class Output {
     }
     this.progress.recordsSent += batch.length;
     await this.hold(this.writer.write(batch));
-    if (!this.started || performance.now() - this.heldSince >= gatherMsMax) await this.flush();
+    if (performance.now() - this.heldSince >= (this.started ? gatherMsMax : this.firstMsMax)) await this.flush();
   }
 
   /** What the text may not mean as it was written. */
@@ -178,10 +182,11 @@ class Output {
 
   /**
    * Puts the error into the bytes if the client reads messages and has bytes already; answers whether it did. What the writer gave before it failed is
-   * sent in any case: rows before a failure do not depend on where batches end.
+   * sent in any case: rows before a failure do not depend on where batches end. But of a file of columns nothing is sent where nothing was: the error is the answer then.
    */
   async fail(error: unknown): Promise<boolean> {
     if (this.task.signal.aborted) return false;
+    if (this.firstMsMax > 0 && !this.started) return false;
     if (!this.control) await this.flush();
     if (!this.control || !this.started) return false;
     await this.tell('QueryError', recordValue([{ name: 'error', value: stringValue(error instanceof Error ? error.message : String(error)) }]));

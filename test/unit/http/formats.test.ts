@@ -79,11 +79,16 @@ describe('rows that one file cannot hold', () => {
   for (const [accept, fault] of [
     ['text/csv', /CSV output requires uniform records but multiple types encountered \(consider 'fuse'\)/], ['application/vnd.apache.arrow.stream', /multiple types|more than one type|fuse/], ['application/x-parquet', /multiple types|more than one type|fuse/],
   ] as const) {
-    test(`end the answer in ${accept} without its last chunk, and the query's status tells why`, async () => {
+    const isParquet = accept === 'application/x-parquet';
+    test(isParquet ? 'are an error in Parquet, of which nothing was sent yet' : `end the answer in ${accept} without its last chunk, and the query's status tells why`, async () => {
       const answer = await stream(rows, accept);
       const status = await service.ask('GET', `/query/status/${answer.queryId}`);
-      expect(answer).toMatchObject({ status: 200, whole: false });
+      expect(answer).toMatchObject(isParquet ? { status: 400, whole: true } : { status: 200, whole: false });
       expect(status.body).toMatch(fault);
+    });
+    if (accept !== 'text/csv') test(`are an error in ${accept} where there are few`, async () => {
+      const answer = await service.ask('POST', '/query', { headers: { accept, 'content-type': 'application/json' }, body: JSON.stringify({ query: 'values {id:1,e:1},{id:2,e:error("x")}' }) });
+      expect([answer.status, answer.body]).toEqual([400, expect.stringMatching(fault)]);
     });
     test(`are whole in ${accept} with fuse before it`, async () => {
       expect(await stream(`${rows} | fuse`, accept)).toMatchObject({ status: 200, whole: true });
