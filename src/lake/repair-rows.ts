@@ -28,12 +28,16 @@ export const lostEnd = ({ event, sequence }: Counters, lost: string[]): Change =
 /** The rows of one pool begin with its id. */
 const poolOf = (key: Uint8Array): Id => idOfBytes(key.subarray(0, 20));
 
-/** Makes such tables in a folder. `old`: that of the old tables, if there are any. `lost`: told what cannot be brought back, a line each. */
-export const salvage = async (directory: string, folder: string, old: string | undefined, lost: string[]): Promise<Environment> => {
+/** What is left of the old tables: their folder, if there are any, and whether all of their rows can be read. */
+interface OldTables { readonly old: string | undefined; readonly rowsSound: boolean }
+/** Makes such tables in a folder. `lost`: told what cannot be brought back, a line each. */
+export const salvage = async (directory: string, folder: string, { old, rowsSound }: OldTables, lost: string[]): Promise<Environment> => {
   const course = new Course(lost), { faults } = await makeTables(directory, folder, (changes) => course.follow(changes));
   lost.unshift(...faults);
   const environment = new Environment(folder, tableNames, false);
   await new Rebuilder(environment, course, lost).finish(old);
+  // In the log a key is in the record of its commit, and goes with it. In a base and in tables it may be lost alone.
+  if (!rowsSound && (old !== undefined || faults.some((fault) => fault.startsWith('base/')))) lost.push(`keys of requests may be lost: what was asked for before event ${course.counters.event} and is sent again may be committed again`);
   return environment;
 };
 

@@ -72,7 +72,7 @@ const beginAnew = async (directory: string, before: FsckReport, kept: string): P
   const made = `${repairedFolder(directory)}.made`, scratch = join(directory, 'tables.repair'), lost: string[] = [], identity = newIdentity();
   rmSync(made, { recursive: true, force: true });
   mkdirSync(made);
-  const tables = await wholeTables(directory, before, lost) ?? new Tables({ environment: await salvage(directory, scratch, existsSync(tablesFolder(directory)) ? tablesFolder(directory) : undefined, lost) });
+  const tables = await wholeTables(directory, before, lost) ?? new Tables({ environment: await salvage(directory, scratch, { old: existsSync(tablesFolder(directory)) ? tablesFolder(directory) : undefined, rowsSound: before.rowsSound }, lost) });
   try {
     await writeBase({ directory: made, identity, record: 0, before: noDigest, rows: allRows(tables) });
   } finally {
