@@ -10,10 +10,10 @@ import { affected, type Damage } from './fsck-affected.ts';
 import { base62, idBuffer, idOfBytes, zeroId } from './ksuid.ts';
 import type { Id, ObjectFiles, PoolConfig } from './lake.types.ts';
 import { lockLake } from './lock.ts';
-import { baseFolder, listBases, logBegin, logFolder, restOfLog } from './log/reader.ts';
+import { baseFolder, logBegin, logFolder, restOfLog } from './log/reader.ts';
 import { probeTables } from './probe.ts';
 import { hasObjectsAlone, lostFile, objectsAlone, versionOfLog } from './recovery.ts';
-import { leftOf, makeTables, tablesFolder } from './replay.ts';
+import { basesOf, leftOf, makeTables, tablesFolder } from './replay.ts';
 import { decodeName, idOfPair, nameKey, pairKey } from './rows.ts';
 import { faultOfObject, faultsOfCommit, type ObjectChecks, soundBranches, soundCommit, soundCommits, soundObjects, soundPools, tipObjects } from './sound-rows.ts';
 import { isLogged } from './table-rows.ts';
@@ -81,6 +81,7 @@ export const lookOver = async (options: FsckOptions): Promise<FsckReport> => {
     const walk = truth && new Walk(truth, options, history), counts = walk ? await walk.run() : { pools: 0, commits: 0, objects: 0, orphans: 0 };
     for (const line of [...logFaults, ...tableFaults.lines, ...history.lines]) faults.add(line);
     if (made && made.log.tailBytes > 0) notes.push(`log: ${made.log.tailBytes} bytes at its end are half a record, as a stop in the middle of writing leaves them`);
+    for (const line of made?.passedOver ?? []) notes.push(`${line}; it is not read`);
     if (hasLog && !hasTables(folder)) notes.push('there are no tables: the next start makes them from the log');
     for (const name of existsSync(directory) ? readdirSync(directory) : []) if (existsSync(join(directory, name, lostFile))) notes.push(`${name}/${lostFile} says what a repair could not bring back`);
     if (!hasLog && probed.version > 0) notes.push('an earlier build wrote this lake: the next start begins its log');
@@ -89,7 +90,7 @@ export const lookOver = async (options: FsckOptions): Promise<FsckReport> => {
     return {
       faults: faults.lines, faultCount: faults.count, notes, rows: probed.rows, ...counts,
       affected: walk ? affected(truth, walk.damage) : ['all pools: the tables cannot be read, lake fsck -repair brings back what base and log have'],
-      ...(made && { log: { records: made.log.records, last: made.log.place?.number ?? 0, bases: listBases(directory) } }), rowsSound: index !== undefined && probed.faults.length === 0, tablesSound: tableFaults.count === 0, historySound, logSound,
+      ...(made && { log: { records: made.log.records, last: made.log.place?.number ?? 0, bases: basesOf(directory).own } }), rowsSound: index !== undefined && probed.faults.length === 0, tablesSound: tableFaults.count === 0, historySound, logSound,
     };
   } finally {
     await index?.close();

@@ -14,9 +14,9 @@ import { killPoint } from './kill-points.ts';
 import { syncFolder, writeDurably } from './lock.ts';
 import { newIdentity } from './log/format.ts';
 import { beginLog, type Log, openLog } from './log/log.ts';
-import { baseFolder, listBases, listSegments, logBegin, logFolder, restOfLog } from './log/reader.ts';
+import { baseFolder, listSegments, logBegin, logFolder, restOfLog } from './log/reader.ts';
 import { probeTables } from './probe.ts';
-import { copyTables, damagedLog, leftOf, rebuildTables, tablesFolder } from './replay.ts';
+import { basesOf, copyTables, damagedLog, leftOf, rebuildTables, tablesFolder } from './replay.ts';
 import { openIndex, tableNames, Tables } from './tables.ts';
 import { hasTables } from './tables-head.ts';
 import { dropOld, upgrade } from './upgrade.ts';
@@ -58,10 +58,12 @@ const open = async (options: OpenOptions): Promise<OpenedTables> => {
   if (!logBegin(directory)) await begin(options);
   dropOld(directory);
   const begun = logBegin(directory)!, bad = await faultOfTables(options);
+  const { own, foreign } = basesOf(directory), passedOver = new Set(foreign);
   if (bad) {
     if (hasTables(folder)) options.rebuilt?.(bad.why);
-    await rebuildTables(directory, bad.record);
+    for (const line of await rebuildTables(directory, bad.record)) passedOver.add(line);
   }
+  for (const line of passedOver) options.report?.(new Error(`${line}; it is not read`));
   const environment = await openSmall(options);
   try {
     const { faults, place: end, identity, changes: records } = restOfLog(directory, new Tables({ environment }).place()!);
@@ -69,7 +71,7 @@ const open = async (options: OpenOptions): Promise<OpenedTables> => {
     // Not before: of a lake that is refused a repair must still know that its tables are complete. Not later: from here on they are written to.
     dropMark(folder);
     const log = openLog({ directory, identity: identity!, place: end!, hasBase: begun.hasBase, ...sized });
-    return { tables: new Tables({ environment, log, records, applyBytes: options.applyBytes }), log, isCovered: (begun.first === 1 && !begun.hasBase) || listBases(directory).length > 0 };
+    return { tables: new Tables({ environment, log, records, applyBytes: options.applyBytes }), log, isCovered: (begun.first === 1 && !begun.hasBase) || own.some((base) => base <= end!.number) };
   } catch (error) {
     await environment.close();
     throw error;

@@ -14,7 +14,7 @@ import { syncFolder } from './lock.ts';
 import { allRows } from './log/base.ts';
 import { changesLength } from './log/changes.ts';
 import { headBytes } from './log/format.ts';
-import { listBases, listSegments, logBegin, type LogRead, type LogRecord, logRecords, readBase, segmentName, segmentPath } from './log/reader.ts';
+import { isForeignBase, listBases, listSegments, logBegin, logIdentity, type LogRead, type LogRecord, logRecords, readBase, segmentName, segmentPath } from './log/reader.ts';
 import { valueOf } from './row-frames.ts';
 import { type Change, openIndex, placeRow, tableNames, versionRow } from './tables.ts';
 import { hasTables } from './tables-head.ts';
@@ -33,20 +33,27 @@ export const leftOf = (directory: string): string | undefined => {
 /** Up to the last byte that is not zero. */
 const usedBytes = (path: string): number => readFileSync(path).findLastIndex((byte) => byte !== 0) + 1;
 
-/** What there is of base and log; `faults`: what of them could not be read; `baseFault`: what of the base. */
-interface Replayed { readonly log: LogRead; readonly faults: readonly string[]; readonly baseFault?: string | undefined }
+/** What there is of base and log; `faults`: what of them could not be read; `baseFaults`: what is wrong with the base, or shows that it is none of this log's. */
+interface Replayed { readonly log: LogRead; readonly faults: readonly string[]; readonly baseFaults: readonly string[] }
+/** `passedOver`: why bases were not read. */
+interface MadeTables extends Replayed { readonly passedOver: readonly string[] }
 
 /** What base and log say, in its order; without a base what the log alone does. */
 function* replay(directory: string, base: number | undefined): Generator<readonly Change[], Replayed> {
-  const faults: string[] = [], done = base ?? 0, read = base === undefined ? undefined : yield* changesOf(readBase(directory, base)), before = read?.head?.before;
-  if (read?.fault !== undefined) faults.push(read.fault);
+  const done = base ?? 0, read = base === undefined ? undefined : yield* changesOf(readBase(directory, base)), before = read?.head?.before, baseFaults = [...read?.faults ?? []], name = `base/${String(done).padStart(16, '0')}`;
+  let isOther = false;
   const log = yield* changesOf(logRecords(directory), (record) => {
-    if (record.number === done + 1 && before && !record.before.equals(before)) faults.push(`base/${base} is not of this log`);
+    if (record.number === done + 1 && before && !record.before.equals(before)) isOther = true;
     return record.number > done;
   });
+  const last = log.place?.number ?? 0;
+  if (last === done && before && log.place && !log.place.digest.equals(before)) isOther = true;
+  if (isOther) baseFaults.push(`${name}: the log's records do not follow it`);
+  if (log.identity && last < done) baseFaults.push(`${name}: the log ends before it, at record ${last}`);
+  const faults = [...baseFaults];
   if (!log.identity) faults.push(`log: ${leftOf(directory) ?? 'it is missing'}`);
   if (log.first > done + 1 || (base === undefined && log.hasBase)) faults.push(`base: there is none of what was before record ${log.first}`);
-  return { log, faults: [...faults, ...log.faults], baseFault: read?.fault };
+  return { log, faults: [...faults, ...log.faults], baseFaults };
 }
 function* changesOf<R>(records: Generator<LogRecord, R>, isWanted: (record: LogRecord) => boolean = () => true): Generator<readonly Change[], R> {
   for (let next = records.next(); ; next = records.next()) {
@@ -55,10 +62,16 @@ function* changesOf<R>(records: Generator<LogRecord, R>, isWanted: (record: LogR
   }
 }
 
+/** The bases of this lake, oldest first; `foreign`: a line for each that is another's. */
+export const basesOf = (directory: string): { readonly own: readonly number[]; readonly foreign: readonly string[] } => {
+  const bases = listBases(directory), identity = bases.length > 0 ? logIdentity(directory) : undefined, own = bases.filter((base) => !isForeignBase(directory, base, identity));
+  return { own, foreign: bases.filter((base) => !own.includes(base)).map((base) => `base/${String(base).padStart(16, '0')}: it is of another lake`) };
+};
+
 /** Makes tables in a folder from base and log, as much as can be read of them. `take`: shown all changes, in their order, answers with those that are to be done. */
-export const makeTables = async (directory: string, folder: string, take = (changes: readonly Change[]): readonly Change[] => changes): Promise<Replayed> => {
-  const begun = logBegin(directory), bases: (number | undefined)[] = [...listBases(directory)].reverse();
-  // Where the newest is damaged an older one may do, or none, with the log behind it.
+export const makeTables = async (directory: string, folder: string, take = (changes: readonly Change[]): readonly Change[] => changes): Promise<MadeTables> => {
+  const begun = logBegin(directory), { own, foreign } = basesOf(directory), bases: (number | undefined)[] = [...own].reverse(), passedOver = [...foreign];
+  // Where the newest is damaged, or the log does not follow it, an older one may do, or none, with the log behind it.
   if (bases.length === 0 || (begun?.first === 1 && !begun.hasBase)) bases.push(undefined);
   for (const base of bases) {
     rmSync(folder, { recursive: true, force: true });
@@ -66,11 +79,14 @@ export const makeTables = async (directory: string, folder: string, take = (chan
     try {
       let next = changes.next();
       for (; !next.done; next = changes.next()) await writer.put(take(next.value));
-      const { log, baseFault } = next.value;
-      if (baseFault !== undefined && base !== bases.at(-1)) continue;
+      const { log, baseFaults } = next.value;
+      if (baseFaults.length > 0 && base !== bases.at(-1)) {
+        passedOver.push(...baseFaults);
+        continue;
+      }
       await writer.put([versionRow, ...(log.place ? [placeRow(log.place)] : [])]);
       await writer.end();
-      return next.value;
+      return { ...next.value, passedOver };
     } finally {
       await environment.close();
     }
@@ -78,12 +94,17 @@ export const makeTables = async (directory: string, folder: string, take = (chan
   throw new Error('unreachable');
 };
 
-/** Replaces LMDB's tables by those that base and log give. `record`: the last one that the old ones had. @throws lake-unreadable when base or log are damaged */
-export const rebuildTables = (directory: string, record = 0): Promise<void> => replaceTables(directory, async (made) => {
-  const { log, faults } = await makeTables(directory, made), last = log.place?.number ?? 0;
-  if (last < record) throw damagedLog(directory, [...faults, `it ends at record ${last}, the tables have record ${record}`]);
-  if (faults.length > 0) throw damagedLog(directory, faults);
-});
+/** Replaces LMDB's tables by those that base and log give; answers why bases were passed over. `record`: the last one that the old ones had. @throws lake-unreadable when base or log are damaged */
+export const rebuildTables = async (directory: string, record = 0): Promise<readonly string[]> => {
+  let told: readonly string[] = [];
+  await replaceTables(directory, async (made) => {
+    const { log, faults, passedOver } = await makeTables(directory, made), last = log.place?.number ?? 0;
+    if (last < record) throw damagedLog(directory, [...faults, `it ends at record ${last}, the tables have record ${record}`, ...passedOver]);
+    if (faults.length > 0) throw damagedLog(directory, [...passedOver, ...faults]);
+    told = passedOver;
+  });
+  return told;
+};
 /** Replaces them by a copy, without the pages that removed rows left. */
 export const copyTables = (directory: string): Promise<void> => replaceTables(directory, async (made) => {
   const tables = openIndex(tablesFolder(directory)), environment = new Environment(made, tableNames, false), writer = new RowWriter(environment);

@@ -5,13 +5,14 @@
  * - The chain ends where no record follows. What is behind is half a write that nobody was told of, unless something later shows that there was more: then it is damage, told with its
  *   place, and those records are read too, for whoever wants what is left.
  * - A record counts only with the salt's digest, its number and the digest of the one before.
+ * - A base says in its head whose it is: that of another lake, or of another log, is never read.
  */
 import { closeSync, existsSync, fstatSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { LakeError } from '../../errors.ts';
 import type { Change } from '../table-rows.ts';
 import { readChanges } from './changes.ts';
-import { decodeHead, type FileHead, formatOfLog, type FoundRecord, guessHead, headBytes, type LogIdentity, type LogPlace, newerVersion, recordAt, recordBytes, recordHeadBytes } from './format.ts';
+import { decodeHead, type FileHead, formatOfLog, type FoundRecord, guessHead, headBytes, type LogIdentity, type LogPlace, newerVersion, recordAt, recordBytes, recordHeadBytes, recordKinds } from './format.ts';
 
 /** Where segments and bases are in the lake's folder, and what their files are called. */
 export const logFolder = (directory: string): string => join(directory, 'log');
@@ -207,33 +208,78 @@ export const logBegin = (directory: string): FileHead | undefined => {
   return undefined;
 };
 
-/** A base's head, how many rows it has, and what is wrong with it. */
-export interface BaseRead { readonly head: FileHead | undefined; readonly rows: number; readonly fault?: string }
+/** Whose log it is, from a head or from what a damaged one still says. */
+export const logIdentity = (directory: string): LogIdentity | undefined => {
+  const begun = logBegin(directory);
+  if (begun) return begun.identity;
+  for (const segment of listSegments(directory)) {
+    const path = segmentPath(directory, segment), head = statSync(path).isFile() ? guessHead(readFile(path), segment) : undefined;
+    if (head) return head.identity;
+  }
+  return undefined;
+};
+/** Whether a base says itself that it is of another lake, or of another log of this one. What a damaged head says is not known. */
+export const isForeignBase = (directory: string, record: number, own: LogIdentity | undefined): boolean => {
+  const path = basePath(directory, record), head = own && statSync(path).isFile() ? decodeHead(withFile(path, (fd) => readAt(fd, 0, headBytes)), 'base') : undefined;
+  return head !== undefined && !(head.identity.lake.equals(own!.lake) && head.identity.salt.equals(own!.salt));
+};
 
-/** The records of a base, as far as they are sound; returns what was found. A base without its end is not complete. */
+/** A base's head, how many rows it has, and what is wrong with it, a line each with file and byte. */
+export interface BaseRead { readonly head: FileHead | undefined; readonly rows: number; readonly faults: readonly string[] }
+
+/** The whole records of a base, those behind damage too; returns what was found. A base without its end is not complete. */
 export function* readBase(directory: string, record: number): Generator<LogRecord, BaseRead> {
-  const path = basePath(directory, record), fd = openSync(path, 'r');
+  const path = basePath(directory, record), fd = openSync(path, 'r'), faults: string[] = [];
   let rows = 0, at = headBytes;
-  const fault = (text: string, head?: FileHead): BaseRead => ({ head, rows, fault: `base/${basename(path)}, byte ${at}: ${text}` });
+  const fault = (text: string): number => faults.push(`base/${basename(path)}, byte ${at}: ${text}`);
   try {
-    const size = fstatSync(fd).size, head = decodeHead(readAt(fd, 0, headBytes), 'base');
-    if (!head || head.first !== record + 1) return fault('its head is damaged');
-    let before = head.digest;
-    for (let number = 1; ; number++) {
-      const length = size - at < recordHeadBytes ? Infinity : recordBytes(readAt(fd, at, 4).readUInt32LE(0));
-      const bytes = readAt(fd, at, at + length <= size ? length : 0), found = recordAt(bytes, 0, { salt: head.identity.salt, file: 0, byte: at });
-      if (!found?.isWhole || found.number !== number || found.kind === 'transactions' || !found.before.equals(before)) return fault('the record there is damaged or missing', head);
-      if (found.kind === 'end') return { head, rows };
-      const changes = readChanges(bytes, found.payloadAt, found.payloadEnd);
+    const size = fstatSync(fd).size, bytes = readAt(fd, 0, headBytes), decoded = decodeHead(bytes, 'base'), head = decoded?.first === record + 1 ? decoded : undefined;
+    if (!head) fault('its head is damaged');
+    // What a damaged head says of the salt is not believed where the log has it.
+    const salt = head?.identity.salt ?? logIdentity(directory)?.salt ?? Buffer.from(bytes.subarray(32, 48));
+    let before: Buffer | undefined = head ? decoded!.digest : undefined;
+    for (let number = 1; ;) {
+      const here = baseRecord(fd, size, at, salt), isNext = here?.number === number && (before === undefined || here.before.equals(before));
+      if (!isNext && before !== undefined) fault('the record there is damaged or missing');
+      const found = isNext ? here : laterOfBase(fd, size, { salt, from: at, after: number - 1 });
+      if (!found) {
+        if (before === undefined && number > 1) fault('the record there is damaged or missing');
+        return { head, rows, faults };
+      }
+      if (found.kind === 'end') return { head, rows, faults };
+      const changes = readChanges(found.bytes, found.payloadAt, found.payloadEnd);
       rows += changes.length;
-      yield { number, before, changes };
+      yield { number: found.number, before: found.before, changes };
       before = found.digest;
-      at += found.end;
+      number = found.number + 1;
+      at = found.byte + found.end;
     }
   } finally {
     closeSync(fd);
   }
 }
+interface BaseRecord extends FoundRecord { readonly bytes: Buffer; /** Where it begins in the file. */ readonly byte: number }
+/** The whole record of a base at a place. */
+const baseRecord = (fd: number, size: number, byte: number, salt: Buffer): BaseRecord | undefined => {
+  const length = size - byte < recordHeadBytes ? Infinity : recordBytes(readAt(fd, byte, 4).readUInt32LE(0));
+  if (byte + length > size) return undefined;
+  const bytes = readAt(fd, byte, length), found = recordAt(bytes, 0, { salt, file: 0, byte });
+  return found?.isWhole && found.kind !== 'transactions' ? { ...found, bytes, byte } : undefined;
+};
+const searchBytes = 1 << 20;
+/** The first whole record of a base with a number above `after` from a place on. */
+const laterOfBase = (fd: number, size: number, { salt, from, after }: { readonly salt: Buffer; readonly from: number; readonly after: number }): BaseRecord | undefined => {
+  for (let start = from; start + recordHeadBytes <= size; start += searchBytes) {
+    const bytes = readAt(fd, start, Math.min(size - start, searchBytes + recordHeadBytes - 8));
+    for (let at = 0; at + recordHeadBytes <= bytes.length; at += 8) {
+      // As in segments: most bytes are seen to be none.
+      const mayBe = (bytes[at + 4] === recordKinds.rows || bytes[at + 4] === recordKinds.end) && bytes.readUInt32LE(at) <= size - start - at && bytes.readUInt32LE(at + 8) > after;
+      const found = mayBe && recordAt(bytes, at, { salt, file: 0, byte: start + at }) ? baseRecord(fd, size, start + at, salt) : undefined;
+      if (found && found.number > after) return found;
+    }
+  }
+  return undefined;
+};
 
 const readAt = (fd: number, position: number, length: number): Buffer => {
   const bytes = Buffer.allocUnsafe(length);

@@ -5,6 +5,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { LakeError } from '../../../src/errors.ts';
 import { Checkpoints } from '../../../src/lake/checkpoints.ts';
 import { fsck } from '../../../src/lake/fsck.ts';
+import { allRows, writeBase } from '../../../src/lake/log/base.ts';
 import { decodeHead, headBytes, type LogPlace, recordAt, recordHeadBytes } from '../../../src/lake/log/format.ts';
 import { basePath, listBases, listSegments, logBegin, readBase, readLog, segmentPath } from '../../../src/lake/log/reader.ts';
 import { openObjects } from '../../../src/lake/objects.ts';
@@ -321,8 +322,8 @@ describe('bases', { timeout: 60_000 }, () => {
       let next = read.next();
       while (!next.done) next = read.next();
       // Padding behind a payload is nobody's.
-      if (next.value.fault === undefined) expect(broken.equals(bytes) || at > 0).toBe(true);
-      else expect(next.value.fault).toMatch(/^base\/\d{16}, byte \d+: /);
+      if (next.value.faults.length === 0) expect(broken.equals(bytes) || at > 0).toBe(true);
+      else for (const fault of next.value.faults) expect(fault).toMatch(/^base\/\d{16}, byte \d+: /);
     }
     rmSync(basePath(sound, record));
     const lost = await killed(sound);
@@ -332,6 +333,81 @@ describe('bases', { timeout: 60_000 }, () => {
     expect([rowsOf(lake.tables), lake.isCovered]).toEqual([rows, false]);
     await lake.tables.close();
   });
+});
+
+describe('a base that is none of the log\'s', { timeout: 60_000 }, () => {
+  /** A lake with so many loads, or so many more, and a base of its last record; the segments before that are gone. */
+  const made = async (loads: number, pool: string, directory?: string): Promise<string> => {
+    const lake = await openTestLake({ segmentBytes: 4096, ...(directory && { directory }) });
+    if (!directory) await newPool(lake, pool);
+    for (let n = 0; n < loads; n++) await lake.pool(pool).load('main', [inlineObject(n)]);
+    await lake.close();
+    const { tables, log } = await openTables({ directory: lake.directory, segmentBytes: 4096 }), { number, digest, segment } = tables.seen;
+    await writeBase({ directory: lake.directory, identity: log.identity, record: number, before: digest, rows: allRows(tables) });
+    log.forget(segment);
+    await tables.close();
+    return lake.directory;
+  };
+  const keepFile = async (): Promise<void> => undefined;
+  const lookAt = async (directory: string): Promise<readonly string[]> => {
+    const { faults, notes } = await fsck({ directory, files: openObjects(directory) });
+    expect(faults).toEqual([]);
+    return notes;
+  };
+  test.each([['another lake, up to a record after the end', 99_999], ['another lake, up to a record of the log', 0]])('%s: it is named and not read, with the tables and without, and nothing is lost', async (_, behind) => {
+    const own = await made(40, 'p'), other = await made(90, 'q'), theirs = listBases(other)[0]!, number = behind > 0 ? theirs : listBases(own)[0]! - 1, name = `base/${String(number).padStart(16, '0')}`;
+    copyFileSync(basePath(other, theirs), basePath(own, number));
+    for (const gone of [false, true]) {
+      const directory = await killed(own), told: unknown[] = [];
+      if (gone) rmSync(tablesFolder(directory), { recursive: true });
+      expect((await lookAt(directory)).filter((note) => note.startsWith(name))).toEqual([`${name}: it is of another lake; it is not read`]);
+      expect(await repair({ directory, files: openObjects(directory), keepFile })).toMatchObject({ lost: [] });
+      const lake = await openTestLake({ directory, report: (fault) => { told.push((fault as Error).message); } });
+      expect([(await keysAt(lake, 'p', 'main')).length, told]).toEqual([40, [`${name}: it is of another lake; it is not read`]]);
+      await lake.close();
+    }
+    // Without its own base a lake is damaged, whatever others are there.
+    const directory = await killed(own);
+    for (const each of listBases(directory)) if (each !== number) rmSync(basePath(directory, each));
+    rmSync(tablesFolder(directory), { recursive: true });
+    expect((await failure(openTables({ directory }))).text).toMatch(new RegExp(`${name}: it is of another lake; base: there is none of what was before record`));
+  });
+  test('a copy of the lake that went on: it is not read where the log has what it needs without, and is refused where not', async () => {
+    const early = await made(10, 'p'), copy = await killed(early), own = early;
+    await made(5, 'p', copy);
+    const theirs = listBases(copy).at(-1)!, name = `base/${String(theirs).padStart(16, '0')}`;
+    expect(theirs).toBeGreaterThan(readLog(own).place!.number);
+    copyFileSync(basePath(copy, theirs), basePath(own, theirs));
+    rmSync(tablesFolder(own), { recursive: true });
+    const alone = await killed(own), told: unknown[] = [];
+    expect((await lookAt(own)).some((note) => note.startsWith(`${name}: the log ends before it, at record`))).toBe(true);
+    const lake = await openTestLake({ directory: own, report: (fault) => { told.push((fault as Error).message); } });
+    expect([(await keysAt(lake, 'p', 'main')).length, told.length]).toEqual([10, 1]);
+    await lake.close();
+    for (const each of listBases(alone)) if (each !== theirs) rmSync(basePath(alone, each));
+    expect((await failure(openTables({ directory: alone }))).text).toContain(`${name}: the log ends before it, at record`);
+  });
+});
+
+test('what a base has after a damaged record is read', { timeout: 60_000 }, async () => {
+  const directory = await temporaryDirectory(), record = 1, salted = { lake: Buffer.alloc(16, 1), salt: Buffer.alloc(16, 2) };
+  const rows = Array.from({ length: 6 }, (_, n) => [put(n, `part ${n}`.repeat(50))]);
+  await writeBase({ directory, identity: salted, record, before: Buffer.alloc(16), rows });
+  const path = basePath(directory, record), sound = readFileSync(path), partsOf = (): { readonly parts: readonly number[]; readonly faults: readonly string[] } => {
+    const parts: number[] = [], read = readBase(directory, record);
+    let next = read.next();
+    for (; !next.done; next = read.next()) parts.push(next.value.number);
+    return { parts, faults: next.value.faults };
+  };
+  expect(partsOf()).toEqual({ parts: [1, 2, 3, 4, 5, 6], faults: [] });
+  const damages: readonly (readonly [at: number, parts: readonly number[]])[] = [[5, [1, 2, 3, 4, 5, 6]], [40, [1, 2, 3, 4, 5, 6]], [sound.indexOf('part 2'), [1, 2, 4, 5, 6]], [sound.indexOf('part 0') - 40, [2, 3, 4, 5, 6]], [sound.length - 20, [1, 2, 3, 4, 5, 6]]];
+  for (const [at, parts] of damages) {
+    // What the head says of the salt is believed where no log says it.
+    flip(path, at);
+    const { parts: found, faults } = partsOf();
+    expect([at, found, faults.length]).toEqual([at, at === 40 ? [] : parts, 1]);
+    writeFileSync(path, sound);
+  }
 });
 
 test('a log that is damaged where the tables know it all: fsck names it, a repair begins a new one, and nothing is lost; with the tables gone what is before and behind is there', { timeout: 60_000 }, async () => {
