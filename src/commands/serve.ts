@@ -104,9 +104,10 @@ const refusalLine = (fault: unknown): object =>
   (fault instanceof TokenRefused || fault instanceof KeysUnavailable ? { reason: fault.message } : { fault: loggedFault(fault) });
 
 /** What the lake has to say to nobody in particular goes into the log. */
-const noted = (log: Logger): Required<Pick<LakeOptions, 'report' | 'clockNoted' | 'tablesMade'>> => ({
+const noted = (log: Logger): Required<Pick<LakeOptions, 'report' | 'clockNoted' | 'tablesMade' | 'basePassedOver'>> => ({
   report: (fault) => { log.error({ err: fault }, 'lake'); },
   tablesMade: (why) => { log.warn({ why }, 'the tables were made again from the log'); },
+  basePassedOver: (why) => { log.warn({ why }, 'a base was passed over'); },
   clockNoted: ({ isBehind, clockMs, idMs }) => {
     const times = { clock: new Date(clockMs).toISOString(), ids: new Date(idMs).toISOString() };
     if (isBehind) log.warn(times, 'the clock is behind the ids that were drawn, or out of their range: they go on from the last one');

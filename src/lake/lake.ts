@@ -114,7 +114,7 @@ class OpenLake implements Lake {
       killPoint('start: locked');
       const { directory, options: { applyBytes, segmentBytes, compactBytesMin, baseBytesMin: bytesMin } } = this, report = (fault: unknown): void => this.report(fault);
       const { tables, log, isCovered } = await openTables({
-        directory, isUnclean: this.lock.diedBefore !== undefined, rebuilt: (why) => { this.options.tablesMade?.(why); }, report, applyBytes, segmentBytes, compactBytesMin,
+        directory, isUnclean: this.lock.diedBefore !== undefined, rebuilt: (why) => { this.options.tablesMade?.(why); }, passedOver: (why) => { this.options.basePassedOver?.(why); }, report, applyBytes, segmentBytes, compactBytesMin,
       });
       tables.lagged = report;
       this.checkpoints = new Checkpoints({ directory, tables, log, isCovered, report, bytesMin });

@@ -330,6 +330,8 @@ export interface LakeOptions {
   readonly clockNoted?: (note: ClockNote) => void;
   /** Told why the tables were made again from base and log at the start. Must not throw. */
   readonly tablesMade?: (why: string) => void;
+  /** Told why a base is not read: it is another lake's, or damaged, and the lake does not need it. */
+  readonly basePassedOver?: (why: string) => void;
   /** Told of what was drawn, in order. Must not throw. */
   readonly drew?: (poolId: Id, fact: LakeFact) => void;
   /** Told of faults that no call can tell of: background work, errors of the service itself. */

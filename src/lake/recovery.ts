@@ -29,6 +29,8 @@ export interface OpenOptions {
   readonly isUnclean?: boolean;
   /** Told why tables were made again. */
   readonly rebuilt?: (why: string) => void;
+  /** Told why a base is not read. */
+  readonly passedOver?: (why: string) => void;
   readonly report?: (fault: unknown) => void;
   /** See tables.ts, log.ts. `compactBytesMin`: free bytes of LMDB's file from which on it is made small. */
   readonly applyBytes?: number | undefined;
@@ -63,7 +65,7 @@ const open = async (options: OpenOptions): Promise<OpenedTables> => {
     if (hasTables(folder)) options.rebuilt?.(bad.why);
     for (const line of await rebuildTables(directory, bad.record)) passedOver.add(line);
   }
-  for (const line of passedOver) options.report?.(new Error(`${line}; it is not read`));
+  for (const line of passedOver) options.passedOver?.(`${line}; it is not read`);
   const environment = await openSmall(options);
   try {
     const { faults, place: end, identity, changes: records } = restOfLog(directory, new Tables({ environment }).place()!);

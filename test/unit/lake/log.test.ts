@@ -362,7 +362,7 @@ describe('a base that is none of the log\'s', { timeout: 60_000 }, () => {
       if (gone) rmSync(tablesFolder(directory), { recursive: true });
       expect((await lookAt(directory)).filter((note) => note.startsWith(name))).toEqual([`${name}: it is of another lake; it is not read`]);
       expect(await repair({ directory, files: openObjects(directory), keepFile })).toMatchObject({ lost: [] });
-      const lake = await openTestLake({ directory, report: (fault) => { told.push((fault as Error).message); } });
+      const lake = await openTestLake({ directory, basePassedOver: (why) => { told.push(why); } });
       expect([(await keysAt(lake, 'p', 'main')).length, told]).toEqual([40, [`${name}: it is of another lake; it is not read`]]);
       await lake.close();
     }
@@ -381,7 +381,7 @@ describe('a base that is none of the log\'s', { timeout: 60_000 }, () => {
     rmSync(tablesFolder(own), { recursive: true });
     const alone = await killed(own), told: unknown[] = [];
     expect((await lookAt(own)).some((note) => note.startsWith(`${name}: the log ends before it, at record`))).toBe(true);
-    const lake = await openTestLake({ directory: own, report: (fault) => { told.push((fault as Error).message); } });
+    const lake = await openTestLake({ directory: own, basePassedOver: (why) => { told.push(why); } });
     expect([(await keysAt(lake, 'p', 'main')).length, told.length]).toEqual([10, 1]);
     await lake.close();
     for (const each of listBases(alone)) if (each !== theirs) rmSync(basePath(alone, each));
