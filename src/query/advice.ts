@@ -10,10 +10,10 @@ import type { CompileFault } from './parse-error.ts';
 type SyntaxOf = (name: string) => string | undefined;
 
 /** The advice to a fault, if there is any. Offsets of faults are in UTF-8 bytes; `linesBefore` is added to the lines that it names. */
-export const adviceTo = (text: string, { message, start, end, hint }: CompileFault, syntaxOf: SyntaxOf, linesBefore = 0): string | undefined => {
-  const bytes = Buffer.from(text);
+export const adviceTo = (text: string, fault: CompileFault, syntaxOf: SyntaxOf, linesBefore = 0): string | undefined => {
+  const bytes = Buffer.from(text), { message, start, end, hint } = fault;
   // A service's hint to a parse error counts lines of the text that it got; here they may be counted over more.
-  if (message === 'parse error' && start >= 0 && end < 0) return parseAdvice(text, bytes.subarray(0, start).toString().length, linesBefore) ?? hint;
+  if (isParseError(fault)) return parseAdvice(text, bytes.subarray(0, start).toString().length, linesBefore) ?? hint;
   if (hint !== undefined) return hint;
   if (start < 0) return undefined;
   if (message !== 'too few arguments' && message !== 'too many arguments') return undefined;
@@ -25,6 +25,16 @@ export const adviceTo = (text: string, { message, start, end, hint }: CompileFau
 /** The advice to all faults, each once. */
 export const adviceToAll = (text: string, faults: readonly CompileFault[], syntaxOf: SyntaxOf): readonly string[] =>
   [...new Set(faults.flatMap((fault) => adviceTo(text, fault, syntaxOf) ?? []))];
+
+/**
+ * What a service adds to its errors: the faults' own hints, and of parse errors what is said of words. Brackets, quotes and commas are seen at the place that the
+ * error names, and there SuperDB's body of the error stays as it is.
+ */
+export const hintOfAll = (text: string, faults: readonly CompileFault[]): string | undefined => {
+  const bytes = Buffer.from(text), hints = faults.flatMap((fault) => fault.hint ?? (isParseError(fault) ? misspeltAdvice(text, bytes.subarray(0, fault.start).toString().length) ?? [] : []));
+  return [...new Set(hints)].join('\n') || undefined;
+};
+const isParseError = ({ message, start, end }: CompileFault): boolean => message === 'parse error' && start >= 0 && end < 0;
 
 const names: Readonly<Record<string, string>> = { '(': 'parenthesis', '[': 'bracket', '{': 'brace', '/*': 'comment', '"': 'string', "'": 'string', '`': 'name' };
 

@@ -49,12 +49,6 @@ export class SourceFault extends Error {
   }
 }
 
-/** The hints of all faults, one a line; undefined for none. */
-export function hintText(errors: readonly CompileFault[]): string | undefined {
-  const hints = new Set(errors.flatMap(({ hint }) => (hint === undefined ? [] : [hint])));
-  return hints.size === 0 ? undefined : [...hints].join('\n');
-}
-
 /** The one text that is parsed: the sources in order, a newline between each. */
 export function joinSources(sources: readonly QuerySource[]): string {
   return sources.map((source) => source.text).join('\n');

@@ -7,8 +7,8 @@
  * - Each task ends with exactly one `done` or `failed` from the worker, or with the worker's death.
  */
 import type { MessagePort } from 'node:worker_threads';
-import { adviceToAll } from '../query/advice.ts';
-import { CompileError, SourceFault, compilationErrorsJson, formatCompileErrors, hintText } from '../query/parse-error.ts';
+import { hintOfAll } from '../query/advice.ts';
+import { CompileError, SourceFault, compilationErrorsJson, formatCompileErrors } from '../query/parse-error.ts';
 import { LakeError, type ErrorCode, type ErrorParameters, errorTable, framesOf } from '../errors.ts';
 import type { CommitNote, MetaPage, MetaSource, ObjectMeta, PageRequest, SortOrder } from '../lake/lake.types.ts';
 import type { ContentCoding } from '../formats/encoding.ts';
@@ -110,7 +110,7 @@ export const toWire = (error: unknown, queryText = ''): WireError => {
   if (error instanceof LakeError) return { code: error.code, parameters: error.parameters, details: error.details, message: error.message };
   if (error instanceof CompileError) {
     const text = formatCompileErrors(queryText, error.errors);
-    const hint = queryText === '' ? hintText(error.errors) : adviceToAll(queryText, error.errors, () => undefined).join('\n') || undefined;
+    const hint = hintOfAll(queryText, error.errors);
     return { code: 'query-invalid', parameters: { text }, details: { compilation_errors: compilationErrorsJson(error.errors), ...(hint !== undefined && { hint }) }, message: text };
   }
   if (error instanceof SourceFault) {

@@ -8,7 +8,8 @@ import { compile } from '../../../src/query/analyze.ts';
 import { routes } from '../../../src/http/routes/routes.ts';
 import { statements } from '../../../src/query/foreign-syntax.ts';
 import { keywords, operatorTable } from '../../../src/query/operator-table.ts';
-import { CompileError, hintText } from '../../../src/query/parse-error.ts';
+import { hintOfAll } from '../../../src/query/advice.ts';
+import { CompileError } from '../../../src/query/parse-error.ts';
 import { parse } from '../../../src/query/parser.ts';
 import { closest, didYouMean, didYouMeanName, foreignFunctions, foreignOperators } from '../../../src/query/suggest.ts';
 import { recordType, types } from '../../../src/vectors/type.ts';
@@ -68,7 +69,7 @@ describe('names', () => {
     ['pragma index_bas=1 values 1', 'unknown pragma "index_bas"', 'did you mean "index_base"?'],
   ])('%s', async (text, message, hint) => {
     const { errors } = await faultOf(text);
-    expect({ message: errors[0]!.message, hint: hintText(errors) }).toEqual({ message, hint });
+    expect({ message: errors[0]!.message, hint: hintOfAll('', errors) }).toEqual({ message, hint });
   });
 });
 
@@ -123,7 +124,7 @@ describe('statements and clauses of other databases', () => {
     ['select a from p where a = ?', 'a parameter', /const NAME/], ['from p | where a == ? | head 1', 'a parameter', /const NAME/], ['select a from p limit ?', 'a parameter', /const NAME/], ['select a from p where a = :id', 'a parameter', /const NAME/],
   ])('%s', async (text, name, hint) => {
     const { errors } = await faultOf(text);
-    expect({ message: errors[0]!.message, hint: hintText(errors) }).toEqual({ message: `${name} is not supported`, hint: expect.stringMatching(hint) });
+    expect({ message: errors[0]!.message, hint: hintOfAll('', errors) }).toEqual({ message: `${name} is not supported`, hint: expect.stringMatching(hint) });
   });
   test('queries that begin with such a word are none of them', async () => {
     for (const text of ['op set x: (values x) set 3', 'op begin: (pass) begin', 'values 1 | put update:=2', 'select 1 as export_state', 'select sum(1) as export_state', 'merge:=1', 'explain (select 1)']) await compile(text, lakeEnvironment());
