@@ -27,11 +27,11 @@ export const adviceToAll = (text: string, faults: readonly CompileFault[], synta
   [...new Set(faults.flatMap((fault) => adviceTo(text, fault, syntaxOf) ?? []))];
 
 /**
- * What a service adds to its errors: the faults' own hints, and of parse errors what is said of words. Brackets, quotes and commas are seen at the place that the
+ * What a service adds to its errors: the faults' own hints, and of parse errors what is said of words and of a second query. Brackets, quotes and commas are seen at the place that the
  * error names, and there SuperDB's body of the error stays as it is.
  */
 export const hintOfAll = (text: string, faults: readonly CompileFault[]): string | undefined => {
-  const bytes = Buffer.from(text), hints = faults.flatMap((fault) => fault.hint ?? (isParseError(fault) ? misspeltAdvice(text, bytes.subarray(0, fault.start).toString().length) ?? [] : []));
+  const bytes = Buffer.from(text), hints = faults.flatMap((fault) => fault.hint ?? (isParseError(fault) ? wordAdvice(text, bytes.subarray(0, fault.start).toString().length, outlineOf(text)) ?? [] : []));
   return [...new Set(hints)].join('\n') || undefined;
 };
 const isParseError = ({ message, start, end }: CompileFault): boolean => message === 'parse error' && start >= 0 && end < 0;
@@ -41,9 +41,12 @@ const names: Readonly<Record<string, string>> = { '(': 'parenthesis', '[': 'brac
 /** What is wrong at the place where the parser gave up. */
 const parseAdvice = (text: string, at: number, linesBefore: number): string | undefined => {
   const outline = outlineOf(text), before = text.slice(0, at), rest = text.slice(at);
-  return tokenAdvice(before, rest) ?? openAdvice(outline, at, (opening) => placeOf(text, opening, linesBefore)) ?? (outline.stops.some((stop) => stop < at) ? 'a semicolon ends the query: send what follows as a query of its own' 
-    : misspeltAdvice(text, at));
+  return tokenAdvice(before, rest) ?? openAdvice(outline, at, (opening) => placeOf(text, opening, linesBefore)) ?? wordAdvice(text, at, outline);
 };
+
+/** A second query, or a word that is close to one of the language. */
+const wordAdvice = (text: string, at: number, { stops }: Outline): string | undefined =>
+  (stops.some((stop) => stop < at) ? 'a semicolon ends the query: send what follows as a query of its own' : misspeltAdvice(text, at));
 
 /** Spellings of other languages, at the place or just before it. */
 const tokenAdvice = (before: string, rest: string): string | undefined => {
