@@ -72,10 +72,10 @@ describe('at a terminal', () => {
     expect(left(shown)).toEqual([expect.stringMatching(/^0x[0-9a-f]{40} .*pipe$/)]);
   });
   test('a query shows how much of its files it has read; its rows stand by themselves', async () => {
-    const shown = all(await inTerminal({ argv: [process.execPath, program, 'query', '-s', '-c', 'sort -r s | head 2 | values k', 'rows.ndjson'], steps: [], columns: 60, cwd: folder }));
+    const shown = all(await inTerminal({ argv: [process.execPath, program, 'query', '-s', '-c', 'sort -r s | head 2 | values k', ...Array.from({ length: 4 }, () => 'rows.ndjson')], steps: [], columns: 60, cwd: folder }));
     expect(shown).toMatch(/\[\x1b\[36m=*\x1b\[0m>? *\] +\d+ %/);
     for (const [, line] of shown.matchAll(/\r([^\r\n]*)\x1b\[K/g)) expect(line!.replaceAll(/\x1b\[\d+m/g, '').length).toBeLessThan(60);
-    expect(left(shown)).toEqual(['99999', '99998']);
+    expect(left(shown)).toEqual(['99999', '99999']);
   });
   test('where errors go to a file there is none, nor at a terminal that cannot erase', async () => {
     const run = (redirect: string, environment: Readonly<Record<string, string>> = {}): Promise<TerminalEnd> =>
