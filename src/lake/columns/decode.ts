@@ -18,9 +18,9 @@ import { type BytesBounds, type NumberBounds, readBytesBounds, readWide } from '
 
 /** `offset` counts from the start of the block. */
 export interface Segment { readonly offset: number; readonly length: number; readonly check: number }
-interface Codes { readonly base: number; readonly width: Width; readonly segment?: Segment }
+export interface Codes { readonly base: number; readonly width: Width; readonly segment?: Segment }
 type PackedPlan = Omit<Packed, 'bytes'> & { readonly first: number; readonly segment?: Segment };
-interface Flags { readonly same?: number; readonly segment?: Segment }
+export interface Flags { readonly same?: number; readonly segment?: Segment }
 
 /** A column of a block as the directory tells it: where its segments are and how they are encoded. */
 export type Column =
@@ -344,12 +344,22 @@ const bytesOf = (segment: Segment | undefined, source: SegmentSource, least: num
   return bytes;
 };
 const byteLength = (array: { readonly byteLength: number }): number => array.byteLength;
-const decodeCodes = (c: Codes, rows: number, source: SegmentSource): Uint32Array =>
+export const decodeCodes = (c: Codes, rows: number, source: SegmentSource): Uint32Array =>
   source.decoded(c, () => unpackCodes(bytesOf(c.segment, source, rows * c.width), c.base, c.width, rows), byteLength);
 const decodeOffsets = (c: Codes, rows: number, source: SegmentSource): Uint32Array =>
   source.decoded(c, () => unpackOffsets(bytesOf(c.segment, source, rows * c.width), c.base, c.width, rows), byteLength);
-const decodeFlags = (f: Flags, rows: number, source: SegmentSource): Uint8Array =>
+export const decodeFlags = (f: Flags, rows: number, source: SegmentSource): Uint8Array =>
   f.same === undefined ? source.decoded(f, () => unpackBits(bytesOf(f.segment, source, (rows + 7) >> 3), rows), byteLength) : new Uint8Array(rows).fill(f.same);
+/** Codes as they are stored, less their base: what is kept of them is what was read. */
+export const codesAsStored = (c: Codes, rows: number, source: SegmentSource): Uint8Array | Uint16Array | Uint32Array =>
+  narrow(source.decoded(c, () => bytesOf(c.segment, source, rows * c.width), byteLength), c.width, rows);
+/** Numbers of a column that is packed without steps, less its base, divided by its scale. */
+export const distancesAsStored = ({ packed, rows }: Extract<Column, { form: 'number' }>, source: SegmentSource): Uint8Array | Uint16Array | Uint32Array =>
+  narrow(source.decoded(packed!, () => bytesOf(packed!.segment, source, rows * packed!.width), byteLength), packed!.width, rows);
+const narrow = (bytes: Uint8Array, width: Width, rows: number): Uint8Array | Uint16Array | Uint32Array => {
+  if (width === 0) return new Uint8Array(rows);
+  return width === 1 ? bytes.subarray(0, rows) : width === 2 ? new Uint16Array(bytes.buffer, bytes.byteOffset, rows) : new Uint32Array(bytes.buffer, bytes.byteOffset, rows);
+};
 /** Codes and offsets of a column that is kept as a whole. */
 const innerCodes = (c: Codes, rows: number, source: SegmentSource): Uint32Array => unpackCodes(bytesOf(c.segment, source, rows * c.width), c.base, c.width, rows);
 const innerOffsets = (c: Codes, rows: number, source: SegmentSource): Uint32Array => unpackOffsets(bytesOf(c.segment, source, rows * c.width), c.base, c.width, rows);
