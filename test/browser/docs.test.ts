@@ -62,7 +62,7 @@ describe.skipIf(lacksChromium())('the manual', () => {
     await page.getByRole('searchbox').fill('revert-vacuumed');
     await expect.poll(ids).toEqual(['revert']);
     await page.getByRole('status').filter({ hasText: '1 endpoint,' }).waitFor();
-    await page.getByRole('searchbox').fill('nothing has these words');
+    await page.getByRole('searchbox').fill('quux frobnicate');
     await page.getByText('Nothing has all of these words.').waitFor();
     await page.keyboard.press('Escape');
     await expect.poll(async () => ((await ids()) as string[]).length).toBeGreaterThan(routes.length);
@@ -77,7 +77,7 @@ describe.skipIf(lacksChromium())('the manual', () => {
     for (const { title } of contents) {
       await page.getByRole('navigation').getByRole('link', { name: plain(title), exact: true }).click();
       await page.locator('main h2').first().waitFor();
-      expect(await page.getByRole('navigation').locator('[aria-current=page]').textContent()).toBe(plain(title));
+      await expect.poll(() => page.getByRole('navigation').locator('[aria-current=page]').textContent()).toBe(plain(title));
       expect(await page.evaluate('[...document.querySelectorAll("main a[href^=\\"#\\"]")].map((a) => a.hash.slice(1)).length')).toBeGreaterThan(0);
     }
     await page.goto(`${service.address}/docs#console`);
