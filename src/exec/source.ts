@@ -16,9 +16,22 @@ export interface ScanRequest {
   readonly limit?: number;
   /** The rows are counted and not looked at: without fields they may come in batches of any length. */
   readonly counted?: boolean;
+  /** Only for hosts that filter, and in any order. */
+  readonly summaries?: BlockSummaries;
   readonly signal: AbortSignal;
   /** Told of what is read, where somebody asked for that. */
   readonly counts?: ScanCounts;
+}
+
+/** Whole numbers of one type: what they come to. */
+export interface IntegerTotals { readonly type: PrimitiveType; readonly min: bigint; readonly max: bigint; readonly sum: bigint }
+/** Values of a column: so many rows have one (neither null nor missing). `integers`: asked for, and there are any. */
+export interface ColumnSummary { readonly count: number; readonly integers?: IntegerTotals }
+/** What an aggregate needs of the rows that are wanted as a whole: the host may give what they come to instead of them. */
+export interface BlockSummaries {
+  readonly of: readonly { readonly path: FieldPath; readonly totals: boolean }[];
+  /** `columns`: one for each that is asked for. False: the rows themselves are needed. */
+  readonly take: (rows: number, columns: readonly ColumnSummary[]) => boolean;
 }
 
 /** What a scan reads and what it passes over; an object's blocks count as skipped until they are read. */

@@ -23,6 +23,7 @@ import { type SearchedText, mayContain, pairsOf } from './columns/pairs.ts';
 import { type ColumnPruner, mayBeTrue, mayHoldAll } from './columns/prune.ts';
 import type { Selection } from './columns/select.ts';
 import { type KnownValues, type StoredTest, type TestPlan, costOf, planned, selected, visitPlan } from './columns/stored-tests.ts';
+import { type ColumnSummary, type SummaryRequest, type SummaryStep, summaryStep, totalsBytes, totalsOf, visitTotals } from './columns/summaries.ts';
 import { formatVersion, magic, trailerLength } from './object-format.ts';
 
 type MaybePromise<T> = T | Promise<T>;
@@ -216,6 +217,19 @@ export class ObjectReader {
     };
     return from(0, undefined);
   }
+  /** What the rows of a part come to; undefined if one of the columns has no summary. */
+  summaries(block: number, part: Column, requests: readonly SummaryRequest[]): MaybePromise<readonly ColumnSummary[] | undefined> {
+    const steps: SummaryStep[] = [];
+    for (const request of requests) {
+      const step = summaryStep(part, request);
+      if (!step) return undefined;
+      steps.push(step);
+    }
+    const missing = [...new Set(steps.flatMap((step) => ('column' in step ? [step.column] : [])))];
+    if (missing.length === 0) return steps.map((step) => (step as { readonly summary: ColumnSummary }).summary);
+    this.dictionaryBytes += missing.length * totalsBytes;
+    return this.readNodes(block, (visitor) => { for (const column of missing) visitTotals(column, visitor); }, (source) => steps.map((step) => ('column' in step ? totalsOf(step.column, source) : step.summary)));
+  }
   /** The part with those strings alone that may hold one of the texts. */
   searched(block: number, part: Column, texts: readonly SearchedText[]): MaybePromise<Column> {
     const pairs: Segment[] = [], dictionaries = new Set<number>();
@@ -266,6 +280,7 @@ export class ObjectReader {
       return value;
     };
     const entry = this.blocks[block] as BlockEntry, place = `block ${block}`;
+    segments.sort((a, b) => a.offset - b.offset);
     const ready = missing.size > 0 ? this.loadDictionaries([...missing]) : undefined;
     return then(ready, () => then(this.readSegments(segments, entry.offset, place), (bytes) =>
       this.decode(place, () => make({ bytes: (s) => bytes.get(s)!, dictionary: (n) => this.dictionaries[n]!, decoded }))));

@@ -9,11 +9,12 @@ import { type Column, type Projection, textsAlone } from './columns/decode.ts';
 import { type SearchedText, searchedTexts } from './columns/pairs.ts';
 import { type ColumnPruner, type Zone, mayBeTrue, zoneOf } from './columns/prune.ts';
 import { type BlockTags, type ObjectReader, projectionOf } from './object-reader.ts';
+import type { ColumnSummary } from './columns/summaries.ts';
 import type { Selection } from './columns/select.ts';
 import type { KnownValues, StoredTest } from './columns/stored-tests.ts';
 import { type BestKeys, spanOfBlock } from './scan-best.ts';
 import { cutOut, cutParts } from './scan-cut.ts';
-import type { BlockCounts } from './scan.types.ts';
+import type { BlockCounts, BlockSummaries } from './scan.types.ts';
 
 type Paths = readonly (readonly string[])[];
 type MaybePromise<T> = T | Promise<T>;
@@ -66,6 +67,7 @@ interface BlockOptions {
   /** Told of what was read: bytes of objects, and rows. */
   readonly read?: (bytes: number, rows: number) => void;
   readonly counts?: BlockCounts;
+  readonly summaries?: BlockSummaries;
 }
 
 /** Some columns of a part, by a name for them. */
@@ -164,7 +166,7 @@ export class BlockScanner {
   }
 
   /** All rows of the block with the wanted columns, unfiltered. */
-  async whole(reader: ObjectReader, block: number): Promise<Vector> {
+  async all(reader: ObjectReader, block: number): Promise<Vector> {
     const { bytesRead } = reader;
     this.options.counts?.block(reader.id, block);
     return this.told(reader, bytesRead, reader.read(block, this.projection));
@@ -222,7 +224,19 @@ export class BlockScanner {
       if (passing instanceof Promise) return passing.then((found) => this.passed(reader, block, part, { found, bytesRead }));
       if (passing) return this.passed(reader, block, part, { found: passing, bytesRead });
     }
-    return this.looked(reader, block, part, bytesRead);
+    return filter ? this.looked(reader, block, part, bytesRead) : this.whole(reader, block, part, () => this.looked(reader, block, part, bytesRead));
+  }
+  /** All rows of a part are wanted: what they come to may be enough. */
+  private whole(reader: ObjectReader, block: number, part: Column, rows: () => MaybePromise<Kept | undefined>): MaybePromise<Kept | undefined> {
+    const { summaries, filter, read } = this.options;
+    if (!summaries || part.rows === 0) return rows();
+    const { bytesRead } = reader, found = reader.summaries(block, part, summaries.of), taken = (columns: readonly ColumnSummary[] | undefined): MaybePromise<Kept | undefined> => {
+      read?.(reader.bytesRead - bytesRead, 0);
+      if (!columns || !summaries.take(part.rows, columns)) return rows();
+      if (!filter) read?.(0, part.rows);
+      return undefined;
+    };
+    return found instanceof Promise ? found.then(taken) : taken(found);
   }
   private looked(reader: ObjectReader, block: number, part: Column, bytesRead: number): MaybePromise<Kept | undefined> {
     const { filter } = this.options;
@@ -242,7 +256,7 @@ export class BlockScanner {
     seen(part.rows);
     if (kept?.length === 0) return undefined;
     const index = kept?.length === part.rows ? undefined : kept;
-    if (!rest) return this.wanted(reader, block, part, index);
+    if (!rest) return index ? this.wanted(reader, block, part, index) : this.whole(reader, block, part, () => this.wanted(reader, block, part, undefined));
     const { bytesRead: before } = reader, rows = this.named(reader, block, part, { name: this.restName, projection: this.restProjection });
     const asked = (all: Vector): MaybePromise<Kept | undefined> => {
       this.told(reader, before, all, false);

@@ -6,7 +6,7 @@ import { working } from '../../vectors/stop.ts';
 import { types } from '../../vectors/type.ts';
 import { type Item, type Stream, batches, wait } from '../operator.ts';
 import { isPlainText } from '../expressions/regexp.ts';
-import type { BestRows, KeptRows, Progress, QuickIterator, ScanFilter, ScanRequest, StoredTests } from '../source.ts';
+import type { BestRows, BlockSummaries, KeptRows, Progress, QuickIterator, ScanFilter, ScanRequest, StoredTests } from '../source.ts';
 import type { Build } from './build.ts';
 import { tested } from './filter.ts';
 import { type KeyRuns, keyRuns } from './key-runs.ts';
@@ -39,8 +39,11 @@ export function* pulled(open: () => AsyncIterable<Vector>, signal: AbortSignal):
   }
 }
 
-/** `best`: what the operator behind keeps of the rows. `counted`: it only counts them. */
-export const scan = (op: Scan & { readonly best?: TopOptions; readonly counted?: boolean }, build: Build): (() => Stream) => {
+/** Where a scan takes blocks as a whole: set while the aggregate behind it asks for rows. */
+export interface TotalsSink { readonly of: BlockSummaries['of']; take?: BlockSummaries['take'] }
+
+/** `best`: what the operator behind keeps of the rows. `counted`: it only counts them. `totals`: what they come to is enough for it. */
+export const scan = (op: Scan & { readonly best?: TopOptions; readonly counted?: boolean; readonly totals?: TotalsSink }, build: Build): (() => Stream) => {
   const { context } = build, { host } = context, { progress } = host, test = op.filter && rowTest(op.filter, build);
   const request: ScanRequest = {
     ordered: op.ordered, signal: context.signal,
@@ -51,7 +54,8 @@ export const scan = (op: Scan & { readonly best?: TopOptions; readonly counted?:
   // In order a row may be tested twice, which a bound that moves does not stand.
   const bound = op.best && !op.ordered ? keyBound(op.best) : undefined;
   return function* read(): Generator<Item> {
-    const counts = context.counters?.scan(), counted: ScanRequest = counts ? { ...request, counts } : request;
+    const counts = context.counters?.scan(), take = op.totals?.take, summaries = take && op.totals && { of: op.totals.of, take: totalsTaken(take, progress, op.filter === undefined) };
+    const counted: ScanRequest = { ...request, ...(counts && { counts }), ...(summaries && { summaries }) };
     const filter = scanFilter(context.signal, test && { test, columns: fieldsRead(op.filter!), ...textSearch(op.filter!), ...(runs && { runs: { find: runs.find, rest } }), ...(stored && { stored }) }, bound?.(), progress);
     for (const source of op.sources) {
       const isFiltered = filter !== undefined && host.filters?.(source) === true;
@@ -69,6 +73,14 @@ export const scan = (op: Scan & { readonly best?: TopOptions; readonly counted?:
       }
     }
   };
+};
+
+/** Rows that came as what they come to are read, and match, as others do. */
+const totalsTaken = (take: BlockSummaries['take'], progress: Progress, isUnseen: boolean): BlockSummaries['take'] => (rows, columns) => {
+  if (!take(rows, columns)) return false;
+  if (isUnseen) progress.recordsRead += rows;
+  progress.recordsMatched += rows;
+  return true;
 };
 
 type TextSearch = Pick<ScanFilter, 'textOnly' | 'texts'>;
