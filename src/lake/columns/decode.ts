@@ -50,6 +50,21 @@ export type Column =
   | { readonly form: 'error'; readonly rows: number; readonly inner: Column }
   | { readonly form: 'named'; readonly rows: number; readonly name: string; readonly inner: Column };
 
+type RecordColumn = Extract<Column, { form: 'record' }>;
+/** Where fields of a name were last: blocks have the same ones in the same places, and wide rows have many. */
+const places = new Map<string, number>();
+const placesMax = 4096;
+/** A field of a record's column by its name. */
+export const fieldNamed = ({ fields }: RecordColumn, name: string): RecordColumn['fields'][number] | undefined => {
+  const known = places.get(name), field = known === undefined ? undefined : fields[known];
+  if (field?.name === name) return field;
+  const at = fields.findIndex((f) => f.name === name);
+  if (at < 0) return undefined;
+  if (places.size >= placesMax) places.clear();
+  places.set(name, at);
+  return fields[at];
+};
+
 /** Reads a block's directory. */
 export class DirectoryReader {
   private readonly input: ByteReader;

@@ -9,7 +9,7 @@
 import { type PrimitiveType, isFloat, isNumeric, types } from '../../vectors/type.ts';
 import { type Value, compareBytes } from '../../vectors/value.ts';
 import type { BytesVector, NumberVector, Vector } from '../../vectors/vector.ts';
-import { type Codes, type Column, type Flags, type SegmentSource, type SegmentVisitor, codesAsStored, decodeCodes, decodeColumn, decodeFlags, distancesAsStored, visitSegments } from './decode.ts';
+import { type Codes, type Column, type Flags, type SegmentSource, type SegmentVisitor, codesAsStored, decodeCodes, decodeColumn, fieldNamed, decodeFlags, distancesAsStored, visitSegments } from './decode.ts';
 import { numberKinds } from './encode.ts';
 import { type NumberRange, floatRange, integerRange } from './number-ranges.ts';
 import { type Candidates, type CodeRange, type Selection, both, either, flagged, inCodeRange, inFloatRange, inWideRange, passingCodes, rowsOfSlots } from './select.ts';
@@ -64,7 +64,7 @@ const plannedUnion = ({ tags, members }: Extract<Column, { form: 'union' }>, tes
   return { kind: 'union', tags, members: plans, memberRows: members.map((m) => m.rows) };
 };
 const plannedField = (column: Extract<Column, { form: 'record' }>, test: StoredTest, depth: number): TestPlan | undefined => {
-  const field = column.fields.find((f) => f.name === test.path[depth]);
+  const field = fieldNamed(column, test.path[depth]!);
   if (!field || field.present?.same === 0) return none;
   const inner = planned(field.values, test, depth + 1), { present } = field;
   return !inner || inner.kind === 'none' || !present || present.same === 1 ? inner : { kind: 'present', flags: present, inner };

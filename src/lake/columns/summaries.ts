@@ -7,7 +7,7 @@
  */
 import { type PrimitiveType, isFloat } from '../../vectors/type.ts';
 import type { NumberVector } from '../../vectors/vector.ts';
-import { type Column, type SegmentSource, type SegmentVisitor, decodeColumn, distancesAsStored, visitSegments } from './decode.ts';
+import { type Column, type SegmentSource, type SegmentVisitor, decodeColumn, distancesAsStored, fieldNamed, visitSegments } from './decode.ts';
 
 /** Whole numbers of one type: how many, and what they come to. */
 export interface IntegerTotals { readonly type: PrimitiveType; readonly min: bigint; readonly max: bigint; readonly sum: bigint }
@@ -28,7 +28,7 @@ const valuesAt = (column: Column, path: readonly string[], depth = 0): Values | 
     }
     case 'record': {
       if (depth === path.length) return { column, count: column.rows };
-      const field = column.fields.find((f) => f.name === path[depth]);
+      const field = fieldNamed(column, path[depth]!);
       return field && (!field.present || field.present.same === 1) ? valuesAt(field.values, path, depth + 1) : undefined;
     }
     case 'number': case 'bytes': case 'bool': case 'list': case 'map': case 'enum': case 'type': return depth === path.length ? { column, count: column.rows } : undefined;
