@@ -159,11 +159,12 @@ const chained = (ops: readonly PlanOp[], isCounted: boolean): readonly Chained[]
     if (before?.kind === 'scan' && op.kind === 'aggregate' && countsRows(op) && before.columns?.length === 0 && !before.filter && !before.pruner) out[out.length - 1] = { ...chainedBefore!, op: { ...before, counted: true } };
     if (last) i++;
     // Counters count rows.
-    const totals = before?.kind === 'scan' && op.kind === 'aggregate' && !before.ordered && !isCounted ? blockTotals(op) : undefined, sink: TotalsSink & BlockTotals | undefined = totals && { ...totals };
-    if (sink && totals!.of.length > 0 && before?.kind === 'scan') out[out.length - 1] = { ...chainedBefore!, op: { ...before, totals: sink } };
+    const totals = before?.kind === 'scan' && op.kind === 'aggregate' && !before.ordered && !isCounted ? blockTotals(op) : undefined;
+    const sink: TotalsSink & BlockTotals | undefined = totals && (totals.of.length > 0 || (before?.kind === 'scan' && before.filter)) ? { ...totals } : undefined;
+    if (sink && before?.kind === 'scan') out[out.length - 1] = { ...chainedBefore!, op: { ...before, totals: sink } };
     const isPassing = op.kind === 'put' && next?.kind === 'aggregate' && keepsNoRows(next) && op.assignments.every((a) => !needsDriver(a.value));
     if (last) out.push({ op: { kind: 'last', ...last }, of: [op, next!] });
-    else if (sink && totals!.of.length > 0 && op.kind === 'aggregate') out.push({ op: { ...op, totals: sink }, of: [op] });
+    else if (sink && op.kind === 'aggregate') out.push({ op: { ...op, totals: sink }, of: [op] });
     else out.push({ op: isPassing ? { ...op, isPassing } : op, of: [op] });
   }
   return out;

@@ -256,6 +256,8 @@ export class BlockScanner {
     seen(part.rows);
     if (kept?.length === 0) return undefined;
     const index = kept?.length === part.rows ? undefined : kept;
+    // Rows that are only counted need not come.
+    if (!rest && this.options.summaries?.of.length === 0 && this.options.summaries.take(kept?.length ?? part.rows, [])) return undefined;
     if (!rest) return index ? this.wanted(reader, block, part, index) : this.whole(reader, block, part, () => this.wanted(reader, block, part, undefined));
     const { bytesRead: before } = reader, rows = this.named(reader, block, part, { name: this.restName, projection: this.restProjection });
     const asked = (all: Vector): MaybePromise<Kept | undefined> => {
