@@ -403,7 +403,7 @@ const gatherBytes = (v: BytesVector, index: Uint32Array): BytesVector => {
   if (index.length > longRows) checkStop();
   charge(size, rowsCopied);
   const bytes = new Uint8Array(size);
-  // Rows that follow one another are copied at once: a filter that keeps nearly all leaves long runs of them (1,000,000 addresses: 51 -> 9 ms).
+  // Rows that follow one another are copied at once: a filter that keeps nearly all leaves long runs of them (mean length of 980,000 of 1,000,000 addresses: 157 -> 85 ms).
   for (let i = 0, next = 0; i < index.length; i = next) {
     for (next = i + 1; next < index.length && index[next] === index[next - 1]! + 1;) next++;
     copyRun(v.bytes, v.offsets[index[i]!]!, v.offsets[index[next - 1]! + 1]!, bytes, offsets[i]!);

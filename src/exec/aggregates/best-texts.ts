@@ -1,6 +1,6 @@
 /**
- * The least or the greatest text of each group, all in one run of bytes. (An array of its own for each took as long in collecting garbage as all else: `min(URL)` of
- * 60,000 groups, 310 -> 160 ms.)
+ * The least or the greatest text of each group, all in one run of bytes. (With an array of its own for each a third of the time went into collecting garbage: `min(URL)` by a text,
+ * some 20,000 groups, 310 -> 190 ms of processor time.)
  */
 import { types } from '../../vectors/type.ts';
 import { Uint8List } from '../../vectors/lists.ts';

@@ -1,6 +1,7 @@
 /**
  * Aggregates of all rows from what blocks come to, where a scan knows that: counts, sums, averages, least and greatest values of columns, and of a column with a whole
- * number added or taken away. `sum(a + 1), sum(a + 2) ..` thus needs one sum of `a`: 90 of them over 1,000,000 rows took 260 ms, they take 3.
+ * number added or taken away. `sum(a + 1), sum(a + 2) ..` thus needs one sum of `a`: 90 of them over 1,000,000 rows took 440 ms of
+ * the worker's processor time, and take 11.
  */
 import { pathOf } from '../../query/plan-walk.ts';
 import type { Aggregate, FieldPath, PlanExpr, PlanOp } from '../../query/plan.ts';

@@ -1,6 +1,6 @@
 /**
- * The conditions of a filter that compare a column with a constant, apart from the others: a scan may answer them from how the column is stored. Measured: `count(*)`
- * with one condition over 1,000,000 rows took 13 ms in vectors, 3 in stored bytes.
+ * The conditions of a filter that compare a column with a constant, apart from the others: a scan may answer them from how the column is stored. Processor time of the
+ * worker for 1,000,000 rows of 104 columns, in turns: `count(*)` with one condition 6.6 -> 4.4 ms, a group by behind six conditions 61 -> 20.
  */
 import { fieldsRead, pathOf } from '../../query/plan-walk.ts';
 import type { CompareOperator, FieldPath, PlanExpr } from '../../query/plan.ts';

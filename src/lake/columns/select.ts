@@ -2,7 +2,7 @@
  * Rows whose stored number is in a range, found in the bytes as they are stored: one, two or four bytes a row, doubles, or 64-bit integers by their halves.
  *
  * Each kernel exists twice, for all rows and for rows that earlier tests left, and once for each kind of array, so that it sees one kind alone. 1,000,000 rows
- * of a byte take 0.9 ms; decoded to doubles, compared into a vector of truth values and picked they took 13.
+ * of a byte take 1.3 ms, whatever part of them passes: without a branch on the outcome (with one 5 ms where half of them do).
  */
 
 /** Numbers of rows, in order; undefined: all of them. */
