@@ -219,7 +219,6 @@ const faultOfLog = async (lake: string, states: readonly LakeState[], { isAlone,
   if (before.faults.includes('there are data objects, and neither a log nor tables')) return undefined;
   const { after, lost } = await repairBuiltLake(lake);
   if (!after || after.faultCount > 0) return `after the repair: ${after?.faults.join('; ') ?? 'nothing was done'}`;
-  if (foreign !== undefined && existsSync(join(lake, foreign))) return `${foreign} is there after the repair`;
   count(lost.length > 0 ? 'repaired with losses' : 'repaired');
   const opened = await openBuiltLake(lake, (problem) => { throw problem; });
   try {
