@@ -4,7 +4,7 @@
  * after `-repair` 0 when the lake is sound again and nothing was lost, 1 when something was.
  */
 import { parseFsck } from '../config/fsck.ts';
-import { checkThere, fsck, type FsckOptions, type FsckReport } from '../lake/fsck.ts';
+import { checkThere, type DamagedFile, fsck, type FsckOptions, type FsckReport } from '../lake/fsck.ts';
 import type { ObjectMeta } from '../lake/lake.types.ts';
 import { openObject, sourceOfBytes } from '../lake/object-reader.ts';
 import { moveObject, type ObjectStore, openObjects } from '../lake/objects.ts';
@@ -59,7 +59,7 @@ const reportLines = (directory: string, report: FsckReport): readonly string[] =
 const count = (n: number, noun: string): string => `${n} ${noun}${n === 1 ? '' : 's'}`;
 
 /** Keys are the commands', not the lake's. */
-const keysFault = (directory: string): ReturnType<Required<FsckOptions>['besides']> => {
+const keysFault = (directory: string): readonly DamagedFile[] => {
   const fault = faultOfKeys(directory);
   return fault === undefined ? [] : [{ name: keysName, fault: `it is damaged: ${fault}`, loss: 'the keys of the lake: nobody has one until they are made again (lake key add)' }];
 };

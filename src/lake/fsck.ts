@@ -21,7 +21,7 @@ import { hasTables } from './tables-head.ts';
 import { type KeyValue, openIndex, type TableName, tableNames, Tables } from './tables.ts';
 
 /** A damaged file of the lake's folder that the log knows nothing of. `loss`: what is gone without it. */
-interface DamagedFile { readonly name: string; readonly fault: string; readonly loss: string }
+export interface DamagedFile { readonly name: string; readonly fault: string; readonly loss: string }
 /** Which lake is looked over, and how closely: without `checkObject` only that files are there. `besides`: looks at the files of its folder that are others'. */
 export interface FsckOptions extends Pick<ObjectChecks, 'checkObject'> { readonly directory: string; readonly files: ObjectFiles; readonly besides?: () => readonly DamagedFile[] }
 
