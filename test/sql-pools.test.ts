@@ -14,6 +14,7 @@ beforeAll(async () => {
   await load('people', 'id', '{id:1,name:"ann",boss:null} {id:2,name:"bob",boss:1} {id:3,name:"cy",boss:1,city:"Rome"} {id:4,name:"di",boss:3}');
   await load('orders', 'no', '{no:10,id:2,total:5} {no:11,id:2,total:7.5} {no:12,id:3,total:1,note:"late"} {no:13,id:9,total:2}');
   await load('nested', 'k', '{k:1,r:{Name:"a",in:{Deep:2}}} {k:2,r:{Name:"b",in:{Deep:3}}}');
+  await load('floats', 'f', '{f:NaN,g:1.} {f:1.,g:NaN} {f:2.,g:2.}');
   await load('narrow', 'k', '{k:1,a:10::int32} {k:2,a:11::int32} {k:3,a:12::int32}');
   await load('nullable', 'a', '{a:1::(int64|null),s:"p"::(string|null)} {a:null::(int64|null),s:null::(string|null)}');
 });
@@ -50,7 +51,10 @@ const cases: Readonly<Record<string, string>> = {
   'select no from orders o where exists (select 1 from people p where p.id = o.id and p.boss is not null) and not exists (select 1 from orders x where x.id = o.id and x.no > o.no) order by no': '{no:11}\n{no:12}\n',
   'select count(*) as n from people natural join orders': '{n:3}\n',
   'select count(*) as n, max(range) as m from range(5, 3000000, 2)': '{n:1499998,m:2999999}\n',
-  'show tables': '{name:"narrow"}\n{name:"nested"}\n{name:"nullable"}\n{name:"orders"}\n{name:"people"}\n',
+  'select g from floats where f > 5': '{g:1.}\n',
+  'select f from floats where g > 5': '{f:1.}\n',
+  'from floats | where g > 5': '',
+  'show tables': '{name:"floats"}\n{name:"narrow"}\n{name:"nested"}\n{name:"nullable"}\n{name:"orders"}\n{name:"people"}\n',
   'select column_name, column_type from (describe orders)': '{column_name:"no",column_type:"int64"}\n{column_name:"id",column_type:"int64"}\n{column_name:"total",column_type:"int64|float64"}\n{column_name:"note",column_type:"string"}\n',
   'select columns(\'n.*\') from people where columns(\'^(id|name)$\') is not null order by 1 limit 1': '{name:"ann"}\n',
   'select id from people union select 2::int32 order by id': '{id:1}\n{id:2}\n{id:3}\n{id:4}\n',

@@ -90,7 +90,7 @@ const lower = (a: Analysis, e: Expr, c: ExprContext): PlanExpr => {
     case 'type-value': return typeValueExpr(a, e.type, c.scope);
     case 'fstring': return lowerFString(a, e, c);
     case 'id': return lowerId(a, e, c);
-    case 'unary': return (c.sql && e.op === '-' ? lowerIntervalArithmetic(a, e, c) : undefined) ?? (e.op === '+' ? sub(e.operand) : e.op === '!' ? { kind: 'not', operand: conditionIn(c, sub(e.operand)) } : { kind: 'negate', operand: sub(e.operand) });
+    case 'unary': return (c.sql && e.op === '-' ? lowerIntervalArithmetic(a, e, c) : undefined) ?? (e.op === '+' ? sub(e.operand) : e.op === '!' ? { kind: 'not', operand: conditionIn(c, sub(e.operand)) } : { kind: 'negate', operand: sub(e.operand), ...(isSql(c) && !c.attempt && { sql: true }) });
     case 'binary': return lowerBinary(a, e, c);
     case 'between': {
       const value = sub(e.expr);

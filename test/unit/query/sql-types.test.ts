@@ -214,3 +214,32 @@ describe('a division by zero', () => {
   });
   test('in pipes it is an error value', async () => { expect(await runQuery('values [a/q,mod(a,q)]', '{a:7,q:0}')).toBe('[error("divide by zero"),error({message:"mod: divide by zero",on:7})]\n'); });
 });
+
+describe('an overflow', () => {
+  const most = '9223372036854775807', rows = `{a:${most},u:1::uint64} {a:1,u:2::uint64} {a:2,u:3::uint64} {a:3,u:4::uint64} {a:4,u:5::uint64}`;
+  test.each([
+    ['select a where a<10 and a*2>4', '{a:3}\n{a:4}\n'], [`select a where a=${most} or a*2>4`, `{a:${most}}\n{a:3}\n{a:4}\n`], ['select (a<10 and a*2>4) as x', '{x:false}\n{x:false}\n{x:false}\n{x:true}\n{x:true}\n'],
+    ['select count(*) filter (where a<10 and a+a>4) as n', '{n:2}\n'], ['select case when a<10 then a*2 end as x', '{x:null}\n{x:2}\n{x:4}\n{x:6}\n{x:8}\n'], ['select x.a from input x join input y on x.a=y.a and x.a<10 and x.a*2>7', '{a:4}\n'],
+  ])('of rows that need no answer counts for nothing: %s', async (query, output) => { expect(await runQuery(query, rows)).toBe(output); });
+  test.each([
+    'select a where a*2>4', 'select a where a>1 and a*2>4', 'select sum(a) as x', 'select sum(a) over () as x', 'select -(-a-1) as x', 'select abs(-a-1) as x', 'select a+1 as x', 'select u-2::ubigint as x', 'select a+u as x', 'select -(a::ubigint*2) as x',
+    'select abs((-128)::tinyint) as x', 'select -((-128)::tinyint) as x', 'select 100::tinyint*2::tinyint as x',
+  ])('%s', async (query) => { await expect(runQuery(query, rows)).rejects.toMatchObject({ code: 'query-overflow' }); });
+  test('of a minus is null in TRY', async () => { expect(await row('try(-(-9223372036854775807-1))')).toBe('{x:null}'); });
+});
+
+describe('NaN is equal to itself and greater than any other number', () => {
+  const nan = "'nan'::double";
+  test.each([
+    [`[${nan}=${nan}, ${nan}<>${nan}, ${nan}>=${nan}, ${nan}<${nan}]`, '[true,false,true,false]'], [`[${nan}>'inf'::double, ${nan}<=5, 1<${nan}, 1>=${nan}]`, '[true,false,true,false]'], [`${nan}='nan'::real`, 'true'],
+    [`[${nan} in (1, ${nan}), ${nan} in (1, 2), ${nan} between 1 and 2, ${nan} is distinct from ${nan}]`, '[true,false,false,false]'], [`nullif(${nan},${nan})`, 'null'], [`case ${nan} when ${nan} then 1 end`, '1'], [`[${nan}] > [1e0]`, 'true'],
+    [`${nan} in (1e0,2e0,3e0,4e0,5e0,6e0,7e0,8e0,9e0,10e0,11e0,12e0,13e0,14e0,15e0,16e0,${nan})`, 'true'],
+  ])('%s', async (select, output) => { expect(await row(select)).toBe(`{x:${output}}`); });
+  const input = '{x:NaN} {x:1.} {x:null} {x:NaN} {x:2}';
+  test.each([
+    ['select x where x>1', '{x:NaN}\n{x:NaN}\n{x:2}\n'], ['select x where x<5', '{x:1.}\n{x:2}\n'], ['select count(*) as n where x=x', '{n:4}\n'], ['select count(*) as n from input a join input b on a.x=b.x', '{n:6}\n'],
+    ['select count(*) as n from input a join input b on a.x>b.x', '{n:5}\n'], ['select count(*) as n where x in (select x from input where x>2)', '{n:2}\n'], ['select x, count(*) as n where x is not null group by x order by x', '{x:1.,n:1}\n{x:2,n:1}\n{x:NaN,n:2}\n'],
+    ['select max(x) as a, min(x) as b, count(distinct x) as c', '{a:NaN,b:1.,c:3}\n'],
+  ])('%s', async (query, output) => { expect(await runQuery(query, input)).toBe(output); });
+  test('not in pipes', async () => { expect(await runQuery('values [x==x,x>1]', '{x:NaN}')).toBe('[false,false]\n'); });
+});
