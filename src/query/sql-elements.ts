@@ -8,7 +8,7 @@
 import { types } from '../vectors/type.ts';
 import { intValue, stringValue } from '../vectors/value.ts';
 import type { Analysis } from './analyze-context.ts';
-import { type ExprContext, type SqlNames, lowerExpr } from './analyze-exprs.ts';
+import { type ExprContext, type SqlNames, lowerExpr, lowerValue } from './analyze-exprs.ts';
 import type { Arg, BinaryExpr, CallExpr, IndexExpr, LambdaNode, NameNode, SliceExpr, SqlOperator } from './ast.ts';
 import { callOf, columnOf, exprKey, fieldOf, literal, thisExpr } from './plan-walk.ts';
 import { type FunctionSignature, type PlanExpr, openBound } from './plan.ts';
@@ -26,7 +26,7 @@ export const countsAsSql = (c: ExprContext): boolean => isSql(c) && !c.scope.has
 
 /** `of[at]`: an element, a character, a map's value, a field of a struct. */
 export const lowerSqlIndex = (a: Analysis, e: IndexExpr, c: ExprContext): PlanExpr => {
-  const of = lowerExpr(a, e.expr, c), at = lowerExpr(a, e.index, c);
+  const of = lowerExpr(a, e.expr, c), at = lowerValue(a, e.index, c);
   const isName = at.kind === 'literal' && at.value.type === types.string;
   if (isName && alternatives(a.typeOfExpr(of, c.input)).every((t) => t.kind === 'record')) return { kind: 'index', of, at, base: 1, byName: true };
   return callOf('array_extract', of, at);
@@ -103,7 +103,7 @@ const lowerListAggregate = (a: Analysis, name: string, e: CallExpr, values: () =
 };
 
 const lowerArg = (a: Analysis, arg: Arg, c: ExprContext): PlanExpr =>
-  (arg.kind === 'lambda' || arg.kind === 'function-ref' ? a.wrong('function value may only be passed to a function', arg) : lowerExpr(a, arg, c));
+  (arg.kind === 'lambda' || arg.kind === 'function-ref' ? a.wrong('function value may only be passed to a function', arg) : lowerValue(a, arg, c));
 
 const lowerLambdaCall = (a: Analysis, f: FunctionSignature, e: CallExpr, c: ExprContext): PlanExpr => {
   const [list, lambda, ...others] = e.args, { least, most } = f.lambda!;
