@@ -16,8 +16,8 @@ beforeAll(async () => {
   await load('orders', 'no', '{no:10,id:2,total:5} {no:11,id:2,total:7.5} {no:12,id:3,total:1,note:"late"} {no:13,id:9,total:2}');
   await load('nested', 'k', '{k:1,r:{Name:"a",in:{Deep:2}}} {k:2,r:{Name:"b",in:{Deep:3}}}');
   await load('floats', 'f', '{f:NaN,g:1.} {f:1.,g:NaN} {f:2.,g:2.}');
-  await load('filed', 'i', `{i:1,t:1970-01-01T10:00:00.5Z::=arrow_time64_us,u:0xa0eebc999c0b4ef8bb6d6bb9bd380a11::=arrow_fixed_size_binary_16,v:0x000000000000000080ee3600::=arrow_fixed_size_binary_12,m:0x010000000000000000000000::=arrow_fixed_size_binary_12,d:2024-01-02T00:00:00Z::=arrow_date32}
-{i:2,t:1970-01-01T12:30:00Z::=arrow_time64_us,u:0x${uuid.replaceAll('-', '')}::=arrow_fixed_size_binary_16,v:0x000000000001000000000000::=arrow_fixed_size_binary_12,m:0x000000001d00000000000000::=arrow_fixed_size_binary_12,d:2024-01-03T00:00:00Z::=arrow_date32}`);
+  await load('filed', 'i', `{i:1,t:1970-01-01T10:00:00.5Z::=arrow_time64_us,u:0xa0eebc999c0b4ef8bb6d6bb9bd380a11::=arrow_uuid,v:0x000000000000000080ee3600::=arrow_interval,m:0x010000000000000000000000::=arrow_interval,d:2024-01-02T00:00:00Z::=arrow_date32}
+{i:2,t:1970-01-01T12:30:00Z::=arrow_time64_us,u:0x${uuid.replaceAll('-', '')}::=arrow_uuid,v:0x000000000001000000000000::=arrow_interval,m:0x000000001d00000000000000::=arrow_interval,d:2024-01-03T00:00:00Z::=arrow_date32}`);
   await load('narrow', 'k', '{k:1,a:10::int32} {k:2,a:11::int32} {k:3,a:12::int32}');
   await load('nullable', 'a', '{a:1::(int64|null),s:"p"::(string|null)} {a:null::(int64|null),s:null::(string|null)}');
 });

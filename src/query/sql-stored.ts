@@ -19,7 +19,9 @@ const namesOf = (t: Type): readonly string[] | undefined => {
 /** What may be such a column: it is asked for its type only then. */
 const mayBeColumn = (e: PlanExpr): boolean => e.kind === 'field' || e.kind === 'index' || e.kind === 'subquery' || e.kind === 'apply';
 const storedType = (t: Type): SqlType | undefined => {
-  const [first, ...others] = namesOf(t)?.map(sqlTypeOfName) ?? [];
+  const names = namesOf(t), [first, ...others] = names?.map(sqlTypeOfName) ?? [];
+  // Sixteen bytes may be something else.
+  if (names?.some((name) => name === 'arrow_fixed_size_binary_16')) return undefined;
   return first && (first.kind === 'clock' || first.kind === 'uuid') && others.every((o) => o?.kind === first.kind) ? first : undefined;
 };
 

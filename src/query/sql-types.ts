@@ -50,14 +50,15 @@ export const sqlTypeNamed = (word: string): SqlType | undefined => {
   return name === 'decimal' || name === 'numeric' || name === 'dec' ? { kind: 'decimal', precision: 18, scale: 3 } : undefined;
 };
 /** The name of intervals that a file has as twelve bytes. */
-export const isStoredInterval = (name: string): boolean => name === 'arrow_fixed_size_binary_12';
+export const isStoredInterval = (name: string): boolean => name === 'arrow_interval';
 const namedDecimal = /^deciaml_(\d+)_(\d+)$/;
 /** What SQL calls values of a named type as readers of Parquet and Arrow give them; undefined for other names. */
 export const sqlTypeOfName = (name: string): SqlType | undefined => {
   if (/^arrow_date(32|64)$/.test(name)) return { kind: 'date' };
   if (/^arrow_time(32|64)_/.test(name)) return { kind: 'clock', digits: 9 };
-  if (isStoredInterval(name)) return { kind: 'plain', type: types.duration };
-  if (name === 'arrow_fixed_size_binary_16') return { kind: 'uuid' };
+  // Where nothing was said of the bytes when they were read, their number has to say it.
+  if (isStoredInterval(name) || name === 'arrow_fixed_size_binary_12') return { kind: 'plain', type: types.duration };
+  if (name === 'arrow_uuid' || name === 'arrow_fixed_size_binary_16') return { kind: 'uuid' };
   const [, scale, precision] = namedDecimal.exec(name) ?? [];
   return precision === undefined ? undefined : { kind: 'decimal', precision: Number(precision), scale: Number(scale) };
 };
