@@ -158,9 +158,9 @@ duckdb.sql('''copy (select * from (values
     expect([read.error, read.output.split('\n')[0]]).toEqual(['', '{d9:1.5::=deciaml_2_9::(deciaml_2_9|null),d18:1.23456789012345e+12::=deciaml_2_18::(deciaml_2_18|null),d38:1234.5678::=deciaml_4_38::(deciaml_4_38|null),d4:0.5::=deciaml_4_5::(deciaml_4_5|null),t:1970-01-01T10:00:00.5Z::=arrow_time64_us::(arrow_time64_us|null),u:0xa0eebc999c0b4ef8bb6d6bb9bd380a11::=arrow_uuid::(arrow_uuid|null),v:0x0100000002000000b80b0000::=arrow_interval::(arrow_interval|null),e:"x"::(string|null)}']);
     const values = parseSupValues(read.output), made = python(String.raw`
 import duckdb, pyarrow as pa
-table = pa.ipc.open_stream(open('after.arrows', 'rb')).read_all()
+stream = pa.ipc.open_stream(open('after.arrows', 'rb')).read_all()
 want = duckdb.sql("select * replace (e::varchar as e) from 'before.parquet'").fetchall()
-for source in ("'after.parquet'", 'table'):
+for source in ("'after.parquet'", 'stream'):
     got = duckdb.sql(f'from {source}')
     print(got.types == duckdb.sql("select * replace (e::varchar as e) from 'before.parquet'").types, got.fetchall() == want)
 `, { 'before.parquet': before, 'after.parquet': written(values, 'parquet'), 'after.arrows': written(values, 'arrows') });
