@@ -41,8 +41,12 @@ export const sqlTypeOf = (e: PlanExpr): SqlType | undefined => {
   if (e.kind === 'sqlCast') return e.type;
   const scale = scaleOf(e, undefined);
   if (scale !== undefined) return decimalOf(scale);
+  if (e.kind === 'call' && (e.name === 'bitstring' || e.name === 'set_bit' || (bitFunctions.has(e.name) && e.arguments.some(isBits)))) return { kind: 'bit' };
   return e.kind === 'call' && dateFunctions.has(e.name) ? { kind: 'date' } : undefined;
 };
+/** Functions that give bits of bits, and of numbers numbers. */
+const bitFunctions: ReadonlySet<string> = new Set(['and_bits', 'or_bits', 'xor', 'not_bits', 'shift_left', 'shift_right']);
+export const isBits = (e: PlanExpr): boolean => sqlTypeOf(e)?.kind === 'bit';
 export const isDate = (e: PlanExpr): boolean => sqlTypeOf(e)?.kind === 'date';
 export const isClock = (e: PlanExpr): boolean => sqlTypeOf(e)?.kind === 'clock';
 
@@ -73,9 +77,9 @@ const timeIn = (c: ExprContext, e: PlanExpr): 'timestamp' | undefined => {
 /** Types that the data model lacks, and what to write instead. */
 const lacking: Readonly<Record<string, string>> = {
   timetz: 'a time of day has no zone: write ::time for the clock, or ::timestamptz for a moment',
-  bit: "there are no bit strings: a & b, a << n and bit_count(a) take whole numbers, '0b101'::bigint", bitstring: 'there are no bit strings', money: 'write decimal(18,2)',
+  money: 'write decimal(18,2)',
 };
-const familiar = ['time', 'bigint', 'integer', 'smallint', 'tinyint', 'double', 'real', 'decimal', 'varchar', 'text', 'boolean', 'date', 'timestamp', 'timestamptz', 'interval', 'blob', 'uuid', 'struct', 'map'];
+const familiar = ['time', 'bigint', 'integer', 'smallint', 'tinyint', 'double', 'real', 'decimal', 'varchar', 'text', 'boolean', 'date', 'timestamp', 'timestamptz', 'interval', 'blob', 'bit', 'uuid', 'struct', 'map'];
 
 /** The fault of a type that SQL names and the data model lacks; undefined for others. */
 export const lackingType = (a: Analysis, e: Expr | CastExpr['target']): PlanExpr | undefined => {

@@ -31,7 +31,7 @@ describe('names of types', () => {
     expect(await runQuery('values double+date', '{double:1,date:2}')).toBe('3\n');
   });
   test.each([
-    ["'1'::intt", 'no such type name: "intt"'], ["'12:00'::timetz", 'a time of day has no zone'], ["'1'::bit", 'there are no bit strings'],
+    ["'1'::intt", 'no such type name: "intt"'], ["'12:00'::timetz", 'a time of day has no zone'], ["'1'::bits", 'no such type name: "bits"'],
   ])('%s is no type', async (select, message) => { expect(await fails(select)).toContain(message); });
 });
 
@@ -76,6 +76,16 @@ describe('what files have as bytes', () => {
     [`${uuid}::uuid::blob = ${uuid}`, 'true'], [`${uuid}::uuid::blob <> ${uuid}::uuid`, 'false'], [`${uuid}::uuid::blob in ('x', ${uuid})`, 'true'], [`${uuid} < ${uuid}::uuid::blob`, 'false'],
     [`${day} > interval '5 hours'`, 'true'], [`interval '24 hours' = ${day}`, 'true'], [`${day} < interval '1 day'`, 'false'],
   ])('%s', async (select, output) => { expect(await row(select)).toBe(`{x:${output}}`); });
+});
+
+describe('bit strings', () => {
+  test.each([
+    ["'0101'::bit", '{x:"0101"}'], ["'xA5'::bit", '{x:"10100101"}'], ["'101'::bit::int", '{x:5::int32}'], ["'11111111'::bit::tinyint", '{x:-1::int8}'], ["5::utinyint::bit", '{x:"00000101"}'], ["(-1)::tinyint::bit", '{x:"11111111"}'], ["1.5::real::bit::real", '{x:1.5::float32}'],
+    ["'00'::bit::bool", '{x:false}'], ["true::bit", '{x:"00000001"}'], ["'101'::bit::blob", '{x:0x05}'], ["'a'::blob::bit", '{x:"01100001"}'], ["'101'::bit::varchar", '{x:"101"}'], ["try_cast('102' as bit)", '{x:null}'], ["try_cast(bitstring('1',33) as int)", '{x:null}'],
+    ["'101'::bit < '11'::bit", '{x:true}'], ["'11'::bit & '01'::bit", '{x:"01"}'], ["or_bits('10'::bit,'01')", '{x:"11"}'], ["~'101'::bit", '{x:"010"}'], ["'1011'::bit << 1", '{x:"0110"}'], ["('1011'::bit >> 2)::int", '{x:2::int32}'], ["'1'::bit << 70", '{x:"0"}'],
+    ["bit_length('01101'::bit)", '{x:5}'], ["octet_length('011010111'::bit)", '{x:2}'], ["bit_length('01')", '{x:16}'], ["bit_count('0111'::bit)", '{x:3}'], ["get_bit('01'::bit, 1) + 1", '{x:2}'], ["set_bit('00'::bit, 1, 1)::int", '{x:1::int32}'], ["bitstring('11'::bit, 4)", '{x:"0011"}'], ["bit_position('1'::bit,'001'::bit)", '{x:3}'],
+  ])('%s', async (select, output) => { expect(await row(select)).toBe(output); });
+  test.each([["'102'::bit", 'cannot be cast to bit'], ["''::bit", 'cannot be cast to bit'], ["bitstring('1',9)::tinyint", 'cannot be cast to int8'], ["DATE '2020-01-01'::bit", 'cannot be cast to bit'], ["'101'::bit << -1", 'negative count']])('%s fails', async (select, message) => { expect(await fails(select)).toContain(message); });
 });
 
 describe('casts', () => {
