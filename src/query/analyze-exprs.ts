@@ -16,7 +16,7 @@ import { isOpen } from './types-check.ts';
 import { alternatives, recordOf } from './types-of.ts';
 import { meantOf } from './sql-names.ts';
 import { betweenSymmetric, checkOneColumn, distinctFrom, lowerArrayOf, lowerCorrelatedIn, lowerQuantified } from './sql-correlate.ts';
-import { scaleOfResult, scaleOfText } from './sql-decimals.ts';
+import { decimalDigitsMax, isBeyondDecimals, scaleOfResult, scaleOfText } from './sql-decimals.ts';
 import { countsAsSql, isSql, lowerPattern, lowerSqlIndex, lowerSqlSlice, sqlOperator } from './sql-elements.ts';
 import { conditionIn } from './sql-conditions.ts';
 import { asSqlValue, spanOfFile, spansOf, storedColumn } from './sql-stored.ts';
@@ -237,6 +237,7 @@ const lowerBinary = (a: Analysis, e: BinaryExpr, c: ExprContext): PlanExpr => {
 
 const decimalLiteral = (a: Analysis, e: LiteralExpr): PlanExpr => {
   const value = literalValue(a, e), scale = value.type === types.float64 ? scaleOfText(e.text) : undefined;
+  if (value.type === types.float64 && isBeyondDecimals(e.text)) a.warn(`${e.text} has more digits than a decimal keeps, which are ${decimalDigitsMax}: it is the nearest float64; write '${e.text}'::double to say so`);
   return { kind: 'literal', value, ...(scale !== undefined && { scale }) };
 };
 const sqlArithmetic = (operator: ArithmeticOperator, l: PlanExpr, r: PlanExpr, c: ExprContext): PlanExpr => {

@@ -7,7 +7,7 @@ import { type ExprContext, lowerExpr } from './analyze-exprs.ts';
 import type { CastExpr, DateExpr, Expr, IdExpr, SqlTypeNode } from './ast.ts';
 import { literal } from './plan-walk.ts';
 import type { PlanExpr } from './plan.ts';
-import { scaleOf } from './sql-decimals.ts';
+import { isBeyondDecimals, scaleOf } from './sql-decimals.ts';
 import { type SqlType, decimalPrecisionMax, sqlTypeText } from './sql-types.ts';
 import { didYouMean } from './suggest.ts';
 import { alternatives } from './types-of.ts';
@@ -17,7 +17,7 @@ const shown = (text: string): string => (text.length > castLengthMax ? `${text.s
 
 /** A cast to a type that SQL names; what cannot be cast ends the query, in TRY_CAST and within TRY it is null. */
 export const lowerSqlCast = (a: Analysis, e: CastExpr & { readonly target: SqlTypeNode }, c: ExprContext): PlanExpr =>
-  castOf(c, beyondInt64(e.expr) ?? lowerExpr(a, e.expr, c), e.target.type, { attempt: e.attempt ?? c.attempt ?? false, written: shown(a.nameOf(e, true)) });
+  castOf(c, byDigits(e.expr) ?? lowerExpr(a, e.expr, c), e.target.type, { attempt: e.attempt ?? c.attempt ?? false, written: shown(a.nameOf(e, true)) });
 
 /** Of what is known to be a decimal from the columns of FROM too. */
 const castOf = (c: ExprContext, operand: PlanExpr, type: SqlType, options: CastOptions): PlanExpr => {
@@ -26,8 +26,9 @@ const castOf = (c: ExprContext, operand: PlanExpr, type: SqlType, options: CastO
 };
 const decimalOf = (scale: number): SqlType => ({ kind: 'decimal', precision: decimalPrecisionMax, scale });
 
-/** A whole number that no integer of the query holds: it is cast by its digits. */
-const beyondInt64 = (e: Expr): PlanExpr | undefined => (e.kind === 'literal' && e.type === 'int64' && !fitsInt64(BigInt(e.text)) ? literal(stringValue(e.text)) : undefined);
+/** A number that no number of the query holds as it is written: it is cast by its digits. */
+const byDigits = (e: Expr): PlanExpr | undefined =>
+  (e.kind === 'literal' && ((e.type === 'int64' && !fitsInt64(BigInt(e.text))) || (e.type === 'float64' && isBeyondDecimals(e.text))) ? literal(stringValue(e.text)) : undefined);
 
 interface CastOptions { readonly attempt?: boolean; /** What is known of the operand, if the expression alone does not say it. */ readonly from?: SqlType; readonly written?: string }
 /** A cast of an expression; `written` is what its error shows. */
