@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type TestService, startService } from './support/server.ts';
 
 let service: TestService;
+const uuid = 'b0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11';
 const json = { 'content-type': 'application/json', accept: 'application/json' };
 const load = async (pool: string, key: string, rows: string): Promise<void> => {
   await service.ask('POST', '/pool', { headers: json, body: JSON.stringify({ name: pool, layout: { order: 'asc', keys: [[key]] } }) });
@@ -14,10 +15,27 @@ beforeAll(async () => {
   await load('people', 'id', '{id:1,name:"ann",boss:null} {id:2,name:"bob",boss:1} {id:3,name:"cy",boss:1,city:"Rome"} {id:4,name:"di",boss:3}');
   await load('orders', 'no', '{no:10,id:2,total:5} {no:11,id:2,total:7.5} {no:12,id:3,total:1,note:"late"} {no:13,id:9,total:2}');
   await load('nested', 'k', '{k:1,r:{Name:"a",in:{Deep:2}}} {k:2,r:{Name:"b",in:{Deep:3}}}');
+  await load('floats', 'f', '{f:NaN,g:1.} {f:1.,g:NaN} {f:2.,g:2.}');
+  await load('filed', 'i', `{i:1,t:1970-01-01T10:00:00.5Z::=arrow_time64_us,u:0xa0eebc999c0b4ef8bb6d6bb9bd380a11::=arrow_uuid,v:0x000000000000000080ee3600::=arrow_interval,m:0x010000000000000000000000::=arrow_interval,d:2024-01-02T00:00:00Z::=arrow_date32}
+{i:2,t:1970-01-01T12:30:00Z::=arrow_time64_us,u:0x${uuid.replaceAll('-', '')}::=arrow_uuid,v:0x000000000001000000000000::=arrow_interval,m:0x000000001d00000000000000::=arrow_interval,d:2024-01-03T00:00:00Z::=arrow_date32}`);
   await load('narrow', 'k', '{k:1,a:10::int32} {k:2,a:11::int32} {k:3,a:12::int32}');
   await load('nullable', 'a', '{a:1::(int64|null),s:"p"::(string|null)} {a:null::(int64|null),s:null::(string|null)}');
 });
 afterAll(() => service.close());
+
+/** Times of day, uuids and intervals that files have in a form of their own are those of SQL as soon as something is done with them. */
+const filed: Readonly<Record<string, string>> = {
+  "select i from filed where t > '12:00'": '{i:2}', "select i from filed where t = '12:30'": '{i:2}', "select i from filed where t in ('12:30', '1:00')": '{i:2}', "select i from filed where t between '9:00' and '11:00'": '{i:1}',
+  'select i from filed where t in (select t from filed where i = 1)': '{i:1}', [`select i from filed where u in ('${uuid}')`]: '{i:2}', 'select i from filed where u in (select u from filed where i = 1)': '{i:1}',
+  [`select map([t],[i])[time '12:30'] as x, map([u],[i])['${uuid}'] as y, map(['${uuid}'::uuid],[7])[u] as z from filed where i = 2`]: '{x:2,y:2,z:7}', "select map([time '12:30'],[7])[t] as x from filed where i = 2": '{x:7}',
+  "select i from filed join (values (time '12:30')) b(x) on t = x": '{i:2}', [`select i from filed join (values ('${uuid}'::uuid)) b(x) on u = x`]: '{i:2}', 'select a.i from filed a join filed b using (t) where b.i = 2': '{i:2}',
+  'select min(t) as a, max(t) as b, list(t) as c, max(u) as d from filed': `{a:"10:00:00.5",b:"12:30:00",c:["10:00:00.5","12:30:00"],d:"${uuid}"}`,
+  "select t + interval 1 hour as a, coalesce(t, time '1:00') as b, d + t as c, t - time '12:00' as e from filed where i = 2": '{a:"13:30:00",b:"12:30:00",c:2024-01-03T12:30:00Z,e:30m}',
+  "select t from filed union select time '12:30' order by 1": '{t:"10:00:00.5"}\n{t:"12:30:00"}', 'select t from filed where i = 1': '{t:1970-01-01T10:00:00.5Z::=arrow_time64_us}',
+  'select sum(v) as a, avg(v) as b, min(v) as c, max(v) as e from filed': '{a:256d1h,b:128d30m,c:1h,e:256d}', 'select sum(v) over () as s from filed where i = 1': '{s:1h}',
+  'select v + v as a, v * 2 as b, -v as c, v + interval 1 hour as e, d + m as f from filed where i = 1': '{a:2h,b:2h,c:-1h,e:2h,f:2024-02-02T00:00:00Z}',
+  'select i from filed order by v desc': '{i:2}\n{i:1}', 'select i, row_number() over (order by m) as n from filed order by n': '{i:2,n:1}\n{i:1,n:2}',
+};
 
 const cases: Readonly<Record<string, string>> = {
   'select * from orders where total > 4': '{no:10,id:2,total:5}\n{no:11,id:2,total:7.5}\n',
@@ -50,7 +68,10 @@ const cases: Readonly<Record<string, string>> = {
   'select no from orders o where exists (select 1 from people p where p.id = o.id and p.boss is not null) and not exists (select 1 from orders x where x.id = o.id and x.no > o.no) order by no': '{no:11}\n{no:12}\n',
   'select count(*) as n from people natural join orders': '{n:3}\n',
   'select count(*) as n, max(range) as m from range(5, 3000000, 2)': '{n:1499998,m:2999999}\n',
-  'show tables': '{name:"narrow"}\n{name:"nested"}\n{name:"nullable"}\n{name:"orders"}\n{name:"people"}\n',
+  'select g from floats where f > 5': '{g:1.}\n',
+  'select f from floats where g > 5': '{f:1.}\n',
+  'from floats | where g > 5': '',
+  'show tables': '{name:"filed"}\n{name:"floats"}\n{name:"narrow"}\n{name:"nested"}\n{name:"nullable"}\n{name:"orders"}\n{name:"people"}\n',
   'select column_name, column_type from (describe orders)': '{column_name:"no",column_type:"int64"}\n{column_name:"id",column_type:"int64"}\n{column_name:"total",column_type:"int64|float64"}\n{column_name:"note",column_type:"string"}\n',
   'select columns(\'n.*\') from people where columns(\'^(id|name)$\') is not null order by 1 limit 1': '{name:"ann"}\n',
   'select id from people union select 2::int32 order by id': '{id:1}\n{id:2}\n{id:3}\n{id:4}\n',
@@ -131,7 +152,7 @@ const cases: Readonly<Record<string, string>> = {
 };
 
 describe('over pools', () => {
-  test.each(Object.entries(cases))('%s', async (query, rows) => { expect(await service.query(query)).toBe(rows); });
+  test.each(Object.entries({ ...cases, ...Object.fromEntries(Object.entries(filed).map(([query, rows]) => [query, `${rows}\n`])) }))('%s', async (query, rows) => { expect(await service.query(query)).toBe(rows); });
 
   test('a name that no row has is null in all, and the answer says so', async () => {
     const ask = (query: string, format = 'x-ndjson', parameters = ''): ReturnType<TestService['ask']> => service.ask('POST', `/query${parameters}`, { headers: { ...json, accept: `application/${format}` }, body: JSON.stringify({ query }) });
@@ -155,6 +176,7 @@ describe('over pools', () => {
     'select p.nme from people p, orders o where p.id = o.id': 'column "nme" does not exist in table "p" at line 1, column 8:\nselect p.nme from people p, orders o where p.id = o.id\n       ~~~~~',
     'select orders.id from orders o': '"orders" is not a column or table at line 1, column 8:\nselect orders.id from orders o\n       ~~~~~~~~~',
     'select no from orders where id in (select * from orders)': 'the subquery has 4 columns where one value is wanted: select one at line 1, column 36:\nselect no from orders where id in (select * from orders)\n                                   ~~~~~~~~~~~~~~~~~~~~',
+    'select sum(t) from filed': 'sum: numbers or durations are needed, and this is text at line 1, column 8:\nselect sum(t) from filed\n       ~~~~~~',
     'select no from orders where no = $1': 'a parameter is not supported at line 1, column 34:\nselect no from orders where no = $1\n                                 ~~',
     'select name from people where exists (select 1 from orders where ide = 1)': '"ide" is not a column or table at line 1, column 66:\nselect name from people where exists (select 1 from orders where ide = 1)\n                                                                 ~~~',
   };
@@ -168,6 +190,10 @@ describe('over pools', () => {
   ])('%s has a hint', async (query, hint) => {
     const { status, body } = await service.ask('POST', '/query', { headers: json, body: JSON.stringify({ query }) });
     expect([status, (JSON.parse(body) as { hint?: string }).hint]).toEqual([expect.toSatisfy((n: number) => n >= 400), hint]);
+  });
+  test.each([["select i from filed where t > 'noon'", 'cannot be cast to time'], ['select sum(m) as x from filed', 'cannot be cast to duration']])('%s says what is wrong', async (query, text) => {
+    const { body } = await service.ask('POST', '/query', { headers: json, body: JSON.stringify({ query }) });
+    expect(body).toContain(text);
   });
   test('a subquery of several rows has no value', async () => {
     const { body } = await service.ask('POST', '/query', { headers: { ...json, accept: 'application/x-ndjson' }, body: JSON.stringify({ query: 'select (select no from orders) as no' }) });

@@ -12,12 +12,14 @@ export type ColumnType =
   | { readonly kind: 'null' | 'bool' }
   | { readonly kind: 'int'; readonly bits: 8 | 16 | 32 | 64; readonly signed: boolean }
   | { readonly kind: 'float'; readonly bits: 16 | 32 | 64 }
-  | { readonly kind: 'decimal'; readonly bits: 32 | 64 | 128 | 256; readonly precision: number; readonly scale: number }
+  /** `inWords`: the values are whole numbers as their words, and no floats. */
+  | { readonly kind: 'decimal'; readonly bits: 32 | 64 | 128 | 256; readonly precision: number; readonly scale: number; readonly inWords?: true }
   | { readonly kind: 'date'; readonly unit: 'day' | 'ms' }
   | { readonly kind: 'time' | 'timestamp' | 'duration'; readonly unit: TimeUnit }
   | { readonly kind: 'interval'; readonly unit: 'month' | 'day-time' | 'month-day-nano' }
   | { readonly kind: 'binary'; readonly text: boolean; readonly layout: 'plain' | 'large' | 'view' }
-  | { readonly kind: 'fixed-binary'; readonly size: number }
+  /** `meaning`: what the bytes are, where that is said. */
+  | { readonly kind: 'fixed-binary'; readonly size: number; readonly meaning?: 'uuid' | 'interval' }
   | { readonly kind: 'list'; readonly layout: 'plain' | 'large' | 'view' | 'large-view'; readonly item: Column }
   | { readonly kind: 'fixed-list'; readonly size: number; readonly item: Column }
   | { readonly kind: 'struct'; readonly fields: readonly Column[] }
@@ -64,8 +66,9 @@ const namedColumns: ReadonlyMap<Type, ColumnType> = new Map([
   named('day_time_interval', dayTimeType, { kind: 'interval', unit: 'day-time' }),
   named('month_day_nano_interval', monthDayNanoType, { kind: 'interval', unit: 'month-day-nano' }),
   // The names do not tell digits and scale: whole numbers of as many digits as fit, which other readers take, unlike the reference's 0.
-  named('decimal128', decimal128Type, { kind: 'decimal', bits: 128, precision: 38, scale: 0 }),
-  named('decimal256', decimal256Type, { kind: 'decimal', bits: 256, precision: 76, scale: 0 }),
+  named('decimal128', decimal128Type, { kind: 'decimal', bits: 128, precision: 38, scale: 0, inWords: true }),
+  named('decimal256', decimal256Type, { kind: 'decimal', bits: 256, precision: 76, scale: 0, inWords: true }),
+  named('uuid', types.bytes, { kind: 'fixed-binary', size: 16, meaning: 'uuid' }), named('interval', types.bytes, { kind: 'fixed-binary', size: 12, meaning: 'interval' }),
   named('large_binary', types.bytes, { kind: 'binary', text: false, layout: 'large' }),
   named('large_string', types.string, { kind: 'binary', text: true, layout: 'large' }),
 ]);
@@ -92,11 +95,22 @@ const columnOfName = (type: NamedType): ((writer: string) => ColumnType) | undef
     const size = sizeIn(name, 'arrow_fixed_size_list_');
     if (size !== undefined) return (writer) => ({ kind: 'fixed-list', size, item: columnOf('', inner.element, writer) });
   }
+  if (inner === types.float64) {
+    const decimal = decimalIn(name);
+    return decimal && (() => decimal);
+  }
   if (inner === types.bytes) {
     const size = sizeIn(name, 'arrow_fixed_size_binary_');
     if (size !== undefined) return () => ({ kind: 'fixed-binary', size });
   }
   return undefined;
+};
+/** Digits of decimals of 128 bits, and of 256. */
+const decimalDigits = 38, decimalDigitsMax = 76;
+/** Of a name that the readers give. */
+const decimalIn = (name: string): ColumnType | undefined => {
+  const [, s, p] = /^deciaml_(\d{1,2})_(\d{1,2})$/.exec(name) ?? [], scale = Number(s), precision = Number(p);
+  return precision >= 1 && precision <= decimalDigitsMax && scale <= precision ? { kind: 'decimal', bits: precision <= decimalDigits ? 128 : 256, precision, scale } : undefined;
 };
 const sizeIn = (name: string, prefix: string): number | undefined => {
   const digits = name.startsWith(prefix) ? name.slice(prefix.length) : '';

@@ -93,8 +93,9 @@ export interface CreatePoolRequest {
   readonly threshold?: number;
 }
 
-/** A data key range, both ends included; compared with `KeyBound.sort`. `complex`: keys of complex types too: an enum equals its number, and has its place elsewhere. */
-export interface KeyRange { readonly min?: Uint8Array; readonly max?: Uint8Array; readonly complex?: boolean }
+/** A data key range, both ends included; compared with `KeyBound.sort`. `complex`: keys of complex types too: an enum equals its number, and has its place elsewhere.
+ *  `nan`: NaN too, which SELECT has as the greatest number and keys as the least. */
+export interface KeyRange { readonly min?: Uint8Array; readonly max?: Uint8Array; readonly complex?: boolean; readonly nan?: boolean }
 /** Which objects of a snapshot are wanted. */
 export interface PageRequest {
   /** Where the last page ended (`next`); absent: from the start. */

@@ -1,5 +1,4 @@
 /** Aggregation in pipes: keys, aggregate calls, and the bare result of a lone one. */
-import { collated } from './sql-collation.ts';
 import assert from 'node:assert';
 import { aggregateCall, aggregateIn, markedAggregate } from './analyze-calls.ts';
 import { recordFault, targetPath } from './analyze-assignments.ts';
@@ -10,7 +9,11 @@ import { functionHint } from './hints.ts';
 import { literal, pathExpr, pathOf } from './plan-walk.ts';
 import type { Aggregate, AggregateForm, FieldPath, FunctionSignature, PlanExpr, PlanOp } from './plan.ts';
 import { stringValue } from '../vectors/value.ts';
+import { types } from '../vectors/type.ts';
+import { collated } from './sql-collation.ts';
 import { conditionIn } from './sql-conditions.ts';
+import { inAggregate } from './sql-stored.ts';
+import { alternatives } from './types-of.ts';
 
 /** The plan's aggregate for a call whose argument and filter are lowered in `c`. */
 export const aggregateOf = (a: Analysis, call: AggregateCall, c: ExprContext): Aggregate => {
@@ -19,7 +22,16 @@ export const aggregateOf = (a: Analysis, call: AggregateCall, c: ExprContext): A
   else if (!call.argument && call.name !== 'count') a.lateFaults.push({ message: `${call.name}: argument required` });
   else if (count < signature.argumentsMin) a.fault('too few arguments', call.place, signature.withinGroup ? `write ${call.name}(...) within group (order by ...)` : undefined);
   else if (count > signature.argumentsMax) a.fault('too many arguments', call.place);
-  return { name: call.name, ...givenTo(a, call, { isSql: c.sql !== undefined, lower: (e) => lowerExpr(a, e, c) }), ...(call.filter ? { where: conditionIn(c, lowerExpr(a, call.filter, c)) } : {}) };
+  const given = givenTo(a, call, { isSql: c.sql !== undefined, lower: (e) => inAggregate(call.name, lowerExpr(a, e, c), c.sql?.typeOf) });
+  if (ofNumbers.has(call.name) && given.argument && isText(given.argument, c)) a.fault(`${call.name}: numbers or durations are needed, and this is text`, call.place, `write ${call.name}(x::double)`);
+  return { name: call.name, ...given, ...(call.filter ? { where: conditionIn(c, lowerExpr(a, call.filter, c)) } : {}) };
+};
+/** Aggregates that find nothing to add in texts. */
+const ofNumbers: ReadonlySet<string> = new Set(['sum', 'avg', 'mean']);
+/** What is known to be text alone. */
+const isText = (e: PlanExpr, c: ExprContext): boolean => {
+  const given = c.sql?.typeOf ? alternatives(c.sql.typeOf(e)).filter((t) => t !== types.null) : [];
+  return given.length > 0 && given.every((t) => t === types.string);
 };
 
 /** How the arguments of a call are lowered. */

@@ -1,6 +1,6 @@
 /** Calls: built-in functions, user functions specialised by the functions passed to them, lambdas, `map`, aggregates inside expressions. */
 import type { Analysis } from './analyze-context.ts';
-import { type AggregateCall, type ExprContext, checkRegexp, lowerExpr } from './analyze-exprs.ts';
+import { type AggregateCall, type ExprContext, checkRegexp, lowerExpr, lowerValue } from './analyze-exprs.ts';
 import type { AggExpr, Arg, CallExpr, Expr, FnDecl, LambdaNode, NameNode, Span } from './ast.ts';
 import { functionHint } from './hints.ts';
 import { callOf, fieldOf, literal } from './plan-walk.ts';
@@ -130,7 +130,7 @@ const callBuiltin = (a: Analysis, name: string, e: CallExpr, c: ExprContext, via
     if (only?.kind === 'binary' && only.op === 'in') return { kind: 'call', name: isSql(c) ? 'strpos' : name, arguments: [lowerExpr(a, only.right, c), lowerExpr(a, only.left, c)], ...(isSql(c) && { sql: true }) };
   }
   const values = e.args.map((arg) => {
-    if (!isFunctionArg(arg)) return lowerExpr(a, arg, c);
+    if (!isFunctionArg(arg)) return lowerValue(a, arg, c);
     return a.wrong('function value may only be passed to a function', arg);
   });
   const signature = signatureIn(a, name, c);

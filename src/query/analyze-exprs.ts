@@ -16,10 +16,11 @@ import { isOpen } from './types-check.ts';
 import { alternatives, recordOf } from './types-of.ts';
 import { meantOf } from './sql-names.ts';
 import { betweenSymmetric, checkOneColumn, distinctFrom, lowerArrayOf, lowerCorrelatedIn, lowerQuantified } from './sql-correlate.ts';
-import { scaleOfResult, scaleOfText } from './sql-decimals.ts';
+import { decimalDigitsMax, isBeyondDecimals, scaleOfResult, scaleOfText } from './sql-decimals.ts';
 import { countsAsSql, isSql, lowerPattern, lowerSqlIndex, lowerSqlSlice, sqlOperator } from './sql-elements.ts';
 import { conditionIn } from './sql-conditions.ts';
-import { asText, besideClock, lackingType, lowerSqlCast, lowerSqlDate, unknownSqlType } from './sql-casts.ts';
+import { asSqlValue, spanOfFile, spansOf, storedColumn } from './sql-stored.ts';
+import { asText, besideClock, castTo, lackingType, lowerSqlCast, lowerSqlDate, unknownSqlType } from './sql-casts.ts';
 import { alikeNumbers } from './sql-numbers.ts';
 import { dateArithmetic, lowerInterval, lowerIntervalArithmetic } from './sql-intervals.ts';
 import { columnsOf } from './sql-tables.ts';
@@ -90,20 +91,20 @@ const lower = (a: Analysis, e: Expr, c: ExprContext): PlanExpr => {
     case 'type-value': return typeValueExpr(a, e.type, c.scope);
     case 'fstring': return lowerFString(a, e, c);
     case 'id': return lowerId(a, e, c);
-    case 'unary': return (c.sql && e.op === '-' ? lowerIntervalArithmetic(a, e, c) : undefined) ?? (e.op === '+' ? sub(e.operand) : e.op === '!' ? { kind: 'not', operand: conditionIn(c, sub(e.operand)) } : { kind: 'negate', operand: sub(e.operand) });
+    case 'unary': return (c.sql && e.op === '-' ? lowerIntervalArithmetic(a, e, c) : undefined) ?? (e.op === '+' ? sub(e.operand) : e.op === '!' ? { kind: 'not', operand: conditionIn(c, sub(e.operand)) } : { kind: 'negate', operand: spanOfFile(sub(e.operand), c.sql?.typeOf), ...(isSql(c) && !c.attempt && { sql: true }) });
     case 'binary': return lowerBinary(a, e, c);
     case 'between': {
-      const value = sub(e.expr);
-      if (e.symmetric) return negateIf(e.negated, betweenSymmetric(value, sub(e.lower), sub(e.upper)));
-      const within: PlanExpr = { kind: 'and', left: comparison(c, value, '>=', sub(e.lower)), right: comparison(c, value, '<=', sub(e.upper)) };
+      const [value, lower, upper] = [e.expr, e.lower, e.upper].map((x) => lowerValue(a, x, c)) as [PlanExpr, PlanExpr, PlanExpr];
+      if (e.symmetric) return negateIf(e.negated, betweenSymmetric(value, lower, upper));
+      const within: PlanExpr = { kind: 'and', left: comparison(c, value, '>=', lower), right: comparison(c, value, '<=', upper) };
       return e.negated ? { kind: 'not', operand: within } : within;
     }
     case 'is-null': {
       const isNull: PlanExpr = { kind: 'isNull', operand: sub(e.expr), ...(isSql(c) && { sql: true }) };
       return e.negated ? { kind: 'not', operand: isNull } : isNull;
     }
-    case 'conditional': return { kind: 'conditional', test: conditionIn(c, sub(e.condition)), then: sub(e.then), otherwise: sub(e.otherwise) };
-    case 'case': return lowerCase(e, c, sub);
+    case 'conditional': return { kind: 'conditional', test: conditionIn(c, sub(e.condition)), then: lowerValue(a, e.then, c), otherwise: lowerValue(a, e.otherwise, c) };
+    case 'case': return lowerCase(e, c, (part) => lowerValue(a, part, c));
     case 'cast': return lowerCast(a, e, c);
     case 'index': {
       if (countsAsSql(c)) return lowerSqlIndex(a, e, c);
@@ -116,7 +117,7 @@ const lower = (a: Analysis, e: Expr, c: ExprContext): PlanExpr => {
     case 'agg': return lowerAgg(a, e, c);
     case 'record': return lowerRecord(a, e, c);
     case 'array': case 'set': return lowerElements(a, e, c);
-    case 'map': return { kind: 'map', entries: e.entries.map((x) => ({ key: sub(x.key), value: sub(x.value) })) };
+    case 'map': return { kind: 'map', entries: e.entries.map((x) => ({ key: lowerValue(a, x.key, c), value: lowerValue(a, x.value, c) })) };
     case 'tuple': return a.recordOfColumns(e.elems.map((x, i) => ({ name: `c${i}`, value: sub(x) })));
     case 'subquery': return a.at(e.query, lowerSubquery(a, e.query, c.sql ? 'sqlScalar' : 'scalar', c));
     case 'array-subquery': return e.ofColumn ? lowerArrayOf(a, e, c) : a.at(e.query, lowerSubquery(a, e.query, 'collected', c));
@@ -208,17 +209,20 @@ const lowerCase = (e: CaseExpr, c: ExprContext, sub: (part: Expr) => PlanExpr): 
 const comparisons: ReadonlySet<string> = new Set<CompareOperator>(['==', '!=', '<', '<=', '>', '>=']);
 const arithmetics: ReadonlySet<string> = new Set<ArithmeticOperator>(['+', '-', '*', '/', '%']);
 
+/** An expression that something is done with. */
+export const lowerValue = (a: Analysis, e: Expr, c: ExprContext): PlanExpr => asSqlValue(lowerExpr(a, e, c), c.sql?.typeOf);
+
 const lowerBinary = (a: Analysis, e: BinaryExpr, c: ExprContext): PlanExpr => {
   const interval = c.sql && arithmetics.has(e.op) ? lowerIntervalArithmetic(a, e, c) : undefined;
   if (interval) return interval;
-  const left = lowerExpr(a, e.left, c);
+  const left = lowerValue(a, e.left, c);
   const list = c.sql ? lowerListQuantifier(a, e, left, c) : undefined;
   if (list) return list;
   if (e.op === 'in' || e.op === 'not in') return negateIf(e.op === 'not in', lowerIn(a, left, e.right, c));
   if (e.op === 'like' || e.op === 'not like' || e.op === 'ilike' || e.op === 'not ilike') return negateIf(e.op.startsWith('not'), lowerLike(a, left, e, c));
   if (e.op === 'similar to' || e.op === 'not similar to') return negateIf(e.op.startsWith('not'), lowerSimilar(a, left, e.right, c));
   if (e.op === '~' || e.op === '!~' || e.op === '~*' || e.op === '!~*') return negateIf(e.op.startsWith('!'), lowerMatch(a, left, e.right, c, e.op.endsWith('*')));
-  const right = lowerExpr(a, e.right, c);
+  const right = lowerValue(a, e.right, c);
   if (e.op === 'is distinct from' || e.op === 'is not distinct from') return negateIf(e.op === 'is not distinct from', distinctFrom(left, right));
   if (e.op === 'and' || e.op === 'or') return { kind: e.op, left: conditionIn(c, left), right: conditionIn(c, right) };
   const dates = isSql(c) && (e.op === '+' || e.op === '-') ? dateArithmetic(e.op, left, right) : undefined;
@@ -233,9 +237,11 @@ const lowerBinary = (a: Analysis, e: BinaryExpr, c: ExprContext): PlanExpr => {
 
 const decimalLiteral = (a: Analysis, e: LiteralExpr): PlanExpr => {
   const value = literalValue(a, e), scale = value.type === types.float64 ? scaleOfText(e.text) : undefined;
+  if (value.type === types.float64 && isBeyondDecimals(e.text)) a.warn(`${e.text} has more digits than a decimal keeps, which are ${decimalDigitsMax}: it is the nearest float64; write '${e.text}'::double to say so`);
   return { kind: 'literal', value, ...(scale !== undefined && { scale }) };
 };
-const sqlArithmetic = (operator: ArithmeticOperator, left: PlanExpr, right: PlanExpr, c: ExprContext): PlanExpr => {
+const sqlArithmetic = (operator: ArithmeticOperator, l: PlanExpr, r: PlanExpr, c: ExprContext): PlanExpr => {
+  const [left, right] = spansOf(operator, l, r, c);
   const scale = scaleOfResult(operator, left, right, c.sql?.typeOf);
   // A remainder of floats by zero is NaN, one of decimals is none.
   return { kind: 'arithmetic', operator, left, right, sql: true, ...(scale !== undefined && { scale }), ...(operator === '%' && scale !== undefined && { whole: true }), ...(c.attempt && { attempt: true }) };
@@ -260,14 +266,29 @@ const negateIf = (negated: boolean, operand: PlanExpr): PlanExpr => (negated ? {
 
 /** On the right side of `in` a query is always taken as the array of its results. */
 const lowerIn = (a: Analysis, left: PlanExpr, e: Expr, c: ExprContext): PlanExpr => {
-  if (e.kind !== 'subquery' || !c.sql) return { kind: 'in', left, right: queryAsArray(a, e, c, 'array') ?? lowerExpr(a, e, c), ...(c.sql && { sql: true }) };
+  if (e.kind !== 'subquery' || !c.sql) return { kind: 'in', left, right: elementsBeside(left, queryAsArray(a, e, c, 'array') ?? lowerExpr(a, e, c)), ...(c.sql && { sql: true }) };
   const found = lowerCorrelatedIn(a, left, e.query, c);
   if ('kind' in found) return found;
   checkOneColumn(a, e.query, found.ops);
-  const [column, ...others] = columnsOf(a.typeOf(sourced(found.ops), types.null)) ?? [], ofColumn = column !== undefined && others.length === 0 && left.kind !== 'record';
-  const right = a.at(e, subqueryOf(ofColumn ? [...found.ops, { kind: 'values', exprs: [fieldOf(thisExpr, column)] }] : found.ops, 'list'));
+  const ops = sourced(found.ops), [column, ...others] = columnsOf(a.typeOf(ops, types.null)) ?? [], ofColumn = column !== undefined && others.length === 0 && left.kind !== 'record';
+  const right = a.at(e, subqueryOf(ofColumn ? [...found.ops, { kind: 'values', exprs: [valueOfColumn(a.rowTypeByContent(ops, types.null), column)] }] : found.ops, 'list'));
   a.places.untyped.add(right);
   return { kind: 'in', left, right, ofQuery: true, ...(ofColumn && { ofColumn }), sql: true };
+};
+
+/** The only column of a query. */
+const valueOfColumn = (row: Type, column: string): PlanExpr => {
+  const value = fieldOf(thisExpr, column), record = recordOf(row), field = record && record !== 'dynamic' ? record.fields.find((f) => f.name === column) : undefined, stored = field && storedColumn(field.type);
+  return stored ? castTo(value, stored) : value;
+};
+/** Texts of a list that a time of day is looked for in are such times. */
+const elementsBeside = (left: PlanExpr, right: PlanExpr): PlanExpr => {
+  switch (right.kind) {
+    case 'array': return { ...right, elements: right.elements.map((x) => (x.spread ? x : { ...x, value: besideClock(x.value, left) })) };
+    case 'record': return { ...right, elements: right.elements.map((x) => (x.kind === 'field' ? { ...x, value: besideClock(x.value, left) } : x)) };
+    case 'literal': return right.value.type === types.string ? besideClock(right, left) : right;
+    default: return right;
+  }
 };
 
 /** All results of a subquery or named query as an array; undefined for other expressions. */
@@ -385,7 +406,7 @@ const lowerElements = (a: Analysis, e: ArrayExpr | SetExpr, c: ExprContext): Pla
   }
   return {
     kind: e.kind,
-    elements: e.elems.map((x) => (x.kind === 'spread' ? { spread: true, value: lowerExpr(a, x.expr, c) } : { spread: false, value: lowerExpr(a, x, c) })),
+    elements: e.elems.map((x) => (x.kind === 'spread' ? { spread: true, value: lowerExpr(a, x.expr, c) } : { spread: false, value: lowerValue(a, x, c) })),
   };
 };
 

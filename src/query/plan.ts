@@ -33,7 +33,8 @@ export type PlanExpr =
   /** `of[at]`; `base` is the index of the first element (0 or 1). `byName`: the query has a name there, which means the field as a dot does, whatever the value. */
   | { readonly kind: 'index'; readonly of: PlanExpr; readonly at: PlanExpr; readonly base: 0 | 1; readonly byName?: true; readonly sql?: true }
   | { readonly kind: 'slice'; readonly of: PlanExpr; readonly from?: PlanExpr; readonly to?: PlanExpr; readonly base: 0 | 1; readonly sql?: true }
-  | { readonly kind: 'negate'; readonly operand: PlanExpr }
+  /** `sql`: what has no place in its type ends the query, and durations have a sign. */
+  | { readonly kind: 'negate'; readonly operand: PlanExpr; readonly sql?: true }
   | { readonly kind: 'not'; readonly operand: PlanExpr }
   | { readonly kind: 'and' | 'or'; readonly left: PlanExpr; readonly right: PlanExpr }
   /** `sql`: a time and a whole number are days, and what leaves 64 bits, or divides whole numbers by zero, ends the query. `scale`: of decimals, rounded at so many places.

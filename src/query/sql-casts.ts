@@ -7,7 +7,7 @@ import { type ExprContext, lowerExpr } from './analyze-exprs.ts';
 import type { CastExpr, DateExpr, Expr, IdExpr, SqlTypeNode } from './ast.ts';
 import { literal } from './plan-walk.ts';
 import type { PlanExpr } from './plan.ts';
-import { scaleOf } from './sql-decimals.ts';
+import { isBeyondDecimals, scaleOf } from './sql-decimals.ts';
 import { type SqlType, decimalPrecisionMax, sqlTypeText } from './sql-types.ts';
 import { didYouMean } from './suggest.ts';
 import { alternatives } from './types-of.ts';
@@ -17,7 +17,7 @@ const shown = (text: string): string => (text.length > castLengthMax ? `${text.s
 
 /** A cast to a type that SQL names; what cannot be cast ends the query, in TRY_CAST and within TRY it is null. */
 export const lowerSqlCast = (a: Analysis, e: CastExpr & { readonly target: SqlTypeNode }, c: ExprContext): PlanExpr =>
-  castOf(c, beyondInt64(e.expr) ?? lowerExpr(a, e.expr, c), e.target.type, { attempt: e.attempt ?? c.attempt ?? false, written: shown(a.nameOf(e, true)) });
+  castOf(c, byDigits(e.expr) ?? lowerExpr(a, e.expr, c), e.target.type, { attempt: e.attempt ?? c.attempt ?? false, written: shown(a.nameOf(e, true)) });
 
 /** Of what is known to be a decimal from the columns of FROM too. */
 const castOf = (c: ExprContext, operand: PlanExpr, type: SqlType, options: CastOptions): PlanExpr => {
@@ -26,8 +26,9 @@ const castOf = (c: ExprContext, operand: PlanExpr, type: SqlType, options: CastO
 };
 const decimalOf = (scale: number): SqlType => ({ kind: 'decimal', precision: decimalPrecisionMax, scale });
 
-/** A whole number that no integer of the query holds: it is cast by its digits. */
-const beyondInt64 = (e: Expr): PlanExpr | undefined => (e.kind === 'literal' && e.type === 'int64' && !fitsInt64(BigInt(e.text)) ? literal(stringValue(e.text)) : undefined);
+/** A number that no number of the query holds as it is written: it is cast by its digits. */
+const byDigits = (e: Expr): PlanExpr | undefined =>
+  (e.kind === 'literal' && ((e.type === 'int64' && !fitsInt64(BigInt(e.text))) || (e.type === 'float64' && isBeyondDecimals(e.text))) ? literal(stringValue(e.text)) : undefined);
 
 interface CastOptions { readonly attempt?: boolean; /** What is known of the operand, if the expression alone does not say it. */ readonly from?: SqlType; readonly written?: string }
 /** A cast of an expression; `written` is what its error shows. */
@@ -41,8 +42,12 @@ export const sqlTypeOf = (e: PlanExpr): SqlType | undefined => {
   if (e.kind === 'sqlCast') return e.type;
   const scale = scaleOf(e, undefined);
   if (scale !== undefined) return decimalOf(scale);
+  if (e.kind === 'call' && (e.name === 'bitstring' || e.name === 'set_bit' || (bitFunctions.has(e.name) && e.arguments.some(isBits)))) return { kind: 'bit' };
   return e.kind === 'call' && dateFunctions.has(e.name) ? { kind: 'date' } : undefined;
 };
+/** Functions that give bits of bits, and of numbers numbers. */
+const bitFunctions: ReadonlySet<string> = new Set(['and_bits', 'or_bits', 'xor', 'not_bits', 'shift_left', 'shift_right']);
+export const isBits = (e: PlanExpr): boolean => sqlTypeOf(e)?.kind === 'bit';
 export const isDate = (e: PlanExpr): boolean => sqlTypeOf(e)?.kind === 'date';
 export const isClock = (e: PlanExpr): boolean => sqlTypeOf(e)?.kind === 'clock';
 
@@ -73,9 +78,9 @@ const timeIn = (c: ExprContext, e: PlanExpr): 'timestamp' | undefined => {
 /** Types that the data model lacks, and what to write instead. */
 const lacking: Readonly<Record<string, string>> = {
   timetz: 'a time of day has no zone: write ::time for the clock, or ::timestamptz for a moment',
-  bit: "there are no bit strings: a & b, a << n and bit_count(a) take whole numbers, '0b101'::bigint", bitstring: 'there are no bit strings', money: 'write decimal(18,2)',
+  money: 'write decimal(18,2)',
 };
-const familiar = ['time', 'bigint', 'integer', 'smallint', 'tinyint', 'double', 'real', 'decimal', 'varchar', 'text', 'boolean', 'date', 'timestamp', 'timestamptz', 'interval', 'blob', 'uuid', 'struct', 'map'];
+const familiar = ['time', 'bigint', 'integer', 'smallint', 'tinyint', 'double', 'real', 'decimal', 'varchar', 'text', 'boolean', 'date', 'timestamp', 'timestamptz', 'interval', 'blob', 'bit', 'uuid', 'struct', 'map'];
 
 /** The fault of a type that SQL names and the data model lacks; undefined for others. */
 export const lackingType = (a: Analysis, e: Expr | CastExpr['target']): PlanExpr | undefined => {

@@ -13,10 +13,18 @@ type TypeOf = ((e: PlanExpr) => Type) | undefined;
 
 /** Places beyond which nothing is rounded: a number with as many has hardly a digit left before them. */
 const scaleMax = 18;
+/** Digits of a decimal that a float64 gives back. */
+export const decimalDigitsMax = 15;
+const decimalSyntax = /^[+-]?0*(\d*)\.(\d*)$/;
 /** The places of a literal as it is written; undefined for exponents, and for more digits than a float64 holds. */
 export const scaleOfText = (text: string): number | undefined => {
-  const m = /^[+-]?0*(\d*)\.(\d*)$/.exec(text);
-  return m && m[1]!.length + m[2]!.length <= 15 ? m[2]!.length : undefined;
+  const m = decimalSyntax.exec(text);
+  return m && m[1]!.length + m[2]!.length <= decimalDigitsMax ? m[2]!.length : undefined;
+};
+/** Whether a literal is written as a decimal with more digits that count than a float64 gives back. */
+export const isBeyondDecimals = (text: string): boolean => {
+  const m = decimalSyntax.exec(text);
+  return m !== null && `${m[1]!}${m[2]!}`.replace(/^0+|0+$/g, '').length > decimalDigitsMax;
 };
 
 /** How many places the values of an expression have, if it is known that they are decimals. */

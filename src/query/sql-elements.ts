@@ -8,12 +8,12 @@
 import { types } from '../vectors/type.ts';
 import { intValue, stringValue } from '../vectors/value.ts';
 import type { Analysis } from './analyze-context.ts';
-import { type ExprContext, type SqlNames, lowerExpr } from './analyze-exprs.ts';
+import { type ExprContext, type SqlNames, lowerExpr, lowerValue } from './analyze-exprs.ts';
 import type { Arg, BinaryExpr, CallExpr, IndexExpr, LambdaNode, NameNode, SliceExpr, SqlOperator } from './ast.ts';
 import { callOf, columnOf, exprKey, fieldOf, literal, thisExpr } from './plan-walk.ts';
 import { type FunctionSignature, type PlanExpr, openBound } from './plan.ts';
 import { Scope } from './scope.ts';
-import { castTo } from './sql-casts.ts';
+import { castTo, isBits } from './sql-casts.ts';
 import { alikeNumbers } from './sql-numbers.ts';
 import { sqlCondition } from './sql-conditions.ts';
 import { lowerInterval, lowerTimeRange } from './sql-intervals.ts';
@@ -26,7 +26,7 @@ export const countsAsSql = (c: ExprContext): boolean => isSql(c) && !c.scope.has
 
 /** `of[at]`: an element, a character, a map's value, a field of a struct. */
 export const lowerSqlIndex = (a: Analysis, e: IndexExpr, c: ExprContext): PlanExpr => {
-  const of = lowerExpr(a, e.expr, c), at = lowerExpr(a, e.index, c);
+  const of = lowerExpr(a, e.expr, c), at = lowerValue(a, e.index, c);
   const isName = at.kind === 'literal' && at.value.type === types.string;
   if (isName && alternatives(a.typeOfExpr(of, c.input)).every((t) => t.kind === 'record')) return { kind: 'index', of, at, base: 1, byName: true };
   return callOf('array_extract', of, at);
@@ -73,6 +73,7 @@ export const lowerSqlCall = (a: Analysis, name: string, e: CallExpr, c: ExprCont
     }
     case 'range': case 'generate_series': return lowerTimeRange(a, name, e.args.filter((arg) => arg.kind !== 'lambda' && arg.kind !== 'function-ref'), c);
     case 'date': case 'date_add': case 'add': case 'subtract': case 'multiply': case 'divide': case 'mod': return lowerNamedOperator(a, name, e, c);
+    case 'bit_length': case 'octet_length': return lengthOfBits(name, values());
     case 'age': return a.wrong('age gives years and months, which have no length of their own', e, "write a - b for a duration, or date_diff('month', a, b)");
     case 'to_years': case 'to_months': case 'to_quarters': case 'to_decades': case 'to_centuries': case 'to_millennia': return lowerInterval(a, e, c);
     case 'if': case 'iff': {
@@ -83,6 +84,14 @@ export const lowerSqlCall = (a: Analysis, name: string, e: CallExpr, c: ExprCont
     case 'coalesce': case 'ifnull': return callOf(name, ...alikeNumbers(c, values()));
     default: return lowerListAggregate(a, name, e, values);
   }
+};
+
+/** Bits are texts of as many characters; undefined for lengths of other values. */
+const lengthOfBits = (name: 'bit_length' | 'octet_length', [bits, ...others]: readonly PlanExpr[]): PlanExpr | undefined => {
+  if (!bits || others.length > 0 || !isBits(bits)) return undefined;
+  const length: PlanExpr = { kind: 'call', name: 'length', arguments: [bits], sql: true };
+  if (name === 'bit_length') return length;
+  return { kind: 'arithmetic', operator: '/', left: { kind: 'arithmetic', operator: '+', left: length, right: literal(intValue(7)), sql: true }, right: literal(intValue(8)), sql: true };
 };
 
 const namedOperators = { date_add: '+', add: '+', subtract: '-', multiply: '*', divide: '//', mod: '%' } as const;
@@ -103,7 +112,7 @@ const lowerListAggregate = (a: Analysis, name: string, e: CallExpr, values: () =
 };
 
 const lowerArg = (a: Analysis, arg: Arg, c: ExprContext): PlanExpr =>
-  (arg.kind === 'lambda' || arg.kind === 'function-ref' ? a.wrong('function value may only be passed to a function', arg) : lowerExpr(a, arg, c));
+  (arg.kind === 'lambda' || arg.kind === 'function-ref' ? a.wrong('function value may only be passed to a function', arg) : lowerValue(a, arg, c));
 
 const lowerLambdaCall = (a: Analysis, f: FunctionSignature, e: CallExpr, c: ExprContext): PlanExpr => {
   const [list, lambda, ...others] = e.args, { least, most } = f.lambda!;

@@ -6,12 +6,13 @@ import { fitsInt64 } from '../vectors/literal.ts';
 import { types } from '../vectors/type.ts';
 import { integer, intValue, stringValue } from '../vectors/value.ts';
 import type { Analysis } from './analyze-context.ts';
-import { type ExprContext, lowerExpr } from './analyze-exprs.ts';
+import { type ExprContext, lowerExpr, lowerValue } from './analyze-exprs.ts';
 import type { BinaryExpr, CallExpr, Expr, IntervalExpr, Span, UnaryExpr } from './ast.ts';
 import { type Interval, type IntervalUnit, intervalOfText, intervalUnit } from './intervals.ts';
 import { callOf, literal } from './plan-walk.ts';
 import type { PlanExpr } from './plan.ts';
 import { asDuration, castTo, isClock, isDate } from './sql-casts.ts';
+import { spanOfFile } from './sql-stored.ts';
 
 /** The parts of an interval as expressions: whole months, and a duration. */
 interface Lowered { readonly months?: PlanExpr; readonly rest?: PlanExpr }
@@ -99,9 +100,9 @@ export const lowerIntervalArithmetic = (a: Analysis, e: BinaryExpr | UnaryExpr, 
   if (whole) return alone(a, whole, e);
   if (e.kind === 'unary' || (e.op !== '+' && e.op !== '-')) return undefined;
   const right = intervalOf(a, e.right, c);
-  if (right) return moved(lowerExpr(a, e.left, c), e.op, right);
+  if (right) return moved(spanOfFile(lowerValue(a, e.left, c), c.sql?.typeOf), e.op, right);
   const left = e.op === '+' ? intervalOf(a, e.left, c) : undefined;
-  return left && moved(lowerExpr(a, e.right, c), '+', left);
+  return left && moved(spanOfFile(lowerValue(a, e.right, c), c.sql?.typeOf), '+', left);
 };
 /** A time that an interval is added to or taken from: first its months, then the rest. */
 const moved = (time: PlanExpr, operator: '+' | '-', { months, rest }: Lowered): PlanExpr => {

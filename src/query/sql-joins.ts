@@ -28,7 +28,7 @@ interface AsofParts { readonly base: JoinBase; readonly left: LoweredTables; rea
 /** Each row with the nearest one of those that fulfil the condition, which has one inequality between the two sides: the greatest for `>=` and `>`, else the least. Of USING the last column is compared by `>=`. */
 export const joinAsof = (a: Analysis, e: SqlJoin, { base, left, right, flow }: AsofParts): LoweredTables => {
   const merged = e.condition?.kind === 'join-using' ? e.condition.fields.map((f) => f.name) : [], { tables, star } = beside(left, right, merged);
-  const join: PlanOp = { ...base, equal: [] }, parts = conditionOf(a, e, a.typeOf([...left.ops, join], flow.input), { tables, left, right, flow });
+  const join: PlanOp = { ...base, equal: [] }, parts = conditionOf(a, e, [...left.ops, join], { tables, left, right, flow });
   const nearest = parts.map(inequalityOf), found = nearest.filter((x) => x !== undefined), [only] = found;
   if (found.length !== 1 || !only) {
     if (a.sourcesKnown) a.fault(`ASOF JOIN takes one inequality between its tables, such as left.time >= right.time, and finds ${found.length}`, e.condition ?? e);
@@ -50,9 +50,9 @@ export const joinAsof = (a: Analysis, e: SqlJoin, { base, left, right, flow }: A
 };
 
 /** The parts of the condition, over the pair. */
-const conditionOf = (a: Analysis, e: SqlJoin, pair: ReturnType<Analysis['typeOf']>, { tables, left, right, flow }: Omit<AsofParts, 'base'> & { readonly tables: LoweredTables['tables'] }): readonly PlanExpr[] => {
+const conditionOf = (a: Analysis, e: SqlJoin, pairs: readonly PlanOp[], { tables, left, right, flow }: Omit<AsofParts, 'base'> & { readonly tables: LoweredTables['tables'] }): readonly PlanExpr[] => {
   const { condition } = e;
-  if (condition?.kind === 'join-on') return conjuncts(lowerOn(a, condition.expr, pair, tables, flow));
+  if (condition?.kind === 'join-on') return conjuncts(lowerOn(a, condition.expr, pairs, tables, flow));
   const keys = condition ? joinColumns(a, condition, left, right) : [];
   return keys.map((k, i) => compareOf(k.left, i === keys.length - 1 ? '>=' : '==', k.right));
 };

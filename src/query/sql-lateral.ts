@@ -27,6 +27,6 @@ export const joinLateral = (a: Analysis, e: SqlJoin, left: LoweredTables, { righ
   }
   if (condition?.kind === 'join-using' || e.natural) a.fault('LATERAL takes ON and no USING: write ON with the columns of both sides', condition ?? e.right);
   const lateral: PlanOp = { kind: 'lateral', style, leftName: 'left', rightName: 'right', ...absentRows(style, left, right), outer: [...capture.values], body: capture.body(right.ops) };
-  const on = condition?.kind === 'join-on' ? lowerOn(a, condition.expr, a.typeOf([...left.ops, lateral], flow.input), tables, flow) : undefined;
+  const on = condition?.kind === 'join-on' ? lowerOn(a, condition.expr, [...left.ops, lateral], tables, flow) : undefined;
   return { ops: [...left.ops, on ? { ...lateral, residual: on } : lateral], tables, star };
 };

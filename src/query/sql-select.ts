@@ -16,6 +16,7 @@ import { type ClauseOptions, type ColumnUses, clauseNames, isOfQueryAround, know
 import { type Column, orderNames, outputOps, recordOfColumns, uncountable, withDistinctNames } from './sql-output.ts';
 import { SqlWindows } from './sql-windows.ts';
 import { collated } from './sql-collation.ts';
+import { orderOfSpan } from './sql-stored.ts';
 import { SqlColumns } from './sql-columns.ts';
 import { ofUnits } from './sql-decimals.ts';
 import { type ChangedColumn, changedStar, starValue, structColumns } from './sql-stars.ts';
@@ -416,7 +417,7 @@ class Select {
       const expr = position === undefined
         ? this.#expr(k.expr, { aliases, aliasesFirst: true, ...this.#calls(), ...row })
         : this.#atPosition(k.expr, position, columns);
-      return { expr: collated(k, expr), ...directionOf(k) };
+      return { expr: collated(k, orderOfSpan(expr, this.#typeOf)), ...directionOf(k) };
     });
   }
 }

@@ -5,6 +5,8 @@ import { fieldOf, literal, thisExpr } from './plan-walk.ts';
 import type { PlanExpr, PlanOp } from './plan.ts';
 import type { LoweredSql } from './sql.ts';
 import { castTo } from './sql-casts.ts';
+import { storedColumn } from './sql-stored.ts';
+import type { SqlType } from './sql-types.ts';
 import { numberIn, recordOf } from './types-of.ts';
 import { type Type, commonNumber } from '../vectors/type.ts';
 import { nullValue } from '../vectors/value.ts';
@@ -32,21 +34,32 @@ const isSame = (x: string, y: string): boolean => x.toLowerCase() === y.toLowerC
 export const sidesOfOneType = (a: Analysis, { left, right }: AlignedSides, input: Type): AlignedSides => {
   const { columns } = left, [ours, theirs] = [left.ops, right].map((ops) => recordOf(a.rowTypeByContent(ops, input)));
   if (!columns || !ours || !theirs || ours === 'dynamic' || theirs === 'dynamic') return { left, right };
-  const casts = new Map<string, { readonly target: Type; readonly left: boolean; readonly right: boolean }>();
+  const casts = new Map<string, Sides>();
   for (const name of columns) {
-    const of = [ours, theirs].map((record) => numberIn(record.fields.find((f) => f.name === name)?.type)), [x, y] = of;
-    if (!x || !y || x === y) continue;
-    const target = commonNumber(x, y);
-    casts.set(name, { target, left: x !== target, right: y !== target });
+    const [x, y] = [ours, theirs].map((record) => record.fields.find((f) => f.name === name)?.type);
+    const found = x && y && sidesOf(x, y);
+    if (found) casts.set(name, found);
   }
   const cast = (ops: readonly PlanOp[], side: 'left' | 'right'): readonly PlanOp[] => {
     if (![...casts.values()].some((c) => c[side])) return ops;
     return projected(a, ops, columns, (name) => {
       const found = casts.get(name), value = fieldOf(thisExpr, name);
-      return found?.[side] ? castTo(value, { kind: 'plain', type: found.target }) : value;
+      return found?.[side] ? castTo(value, found[side]) : value;
     });
   };
   return { left: { ...left, ops: cast(left.ops, 'left') }, right: cast(right, 'right') };
+};
+
+/** What a column is cast to on either side. */
+interface Sides { readonly left?: SqlType; readonly right?: SqlType }
+const sidesOf = (x: Type, y: Type): Sides | undefined => {
+  const left = storedColumn(x), right = storedColumn(y);
+  // What a file has in a form of its own is beside other values what these are.
+  if ((left && !right && x !== y) || (right && !left)) return { ...(left && { left }), ...(right && { right }) };
+  const ours = numberIn(x), theirs = numberIn(y);
+  if (!ours || !theirs || ours === theirs) return undefined;
+  const type = commonNumber(ours, theirs), target: SqlType = { kind: 'plain', type };
+  return { ...(ours !== type && { left: target }), ...(theirs !== type && { right: target }) };
 };
 
 const projected = (a: Analysis, ops: readonly PlanOp[], columns: readonly string[], valueOf: (name: string) => PlanExpr): readonly PlanOp[] =>

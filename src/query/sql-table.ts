@@ -71,6 +71,7 @@ export const sqlTable: Readonly<Record<string, readonly SqlForm[]>> = {
     ['interval', "interval N UNIT, INTERVAL 'TEXT'", 'a span of time', "select interval 2 hours + interval '30 minutes' as a", '{a:2h30m}'],
     ['blob', 'blob', 'bytes', String.raw`select '\x41B'::blob as a`, '{a:0x4142}'],
     ['uuid', 'uuid', 'an id, as text', "select 'A0EEBC999C0B4EF8BB6D6BB9BD380A11'::uuid as a", '{a:"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"}'],
+    ['bit', 'bit', 'zeros and ones, as text', "select '0101'::bit & '0110'::bit as a, '101'::bit::int as b", '{a:"0100",b:5::int32}'],
     ['list', 'TYPE[]', 'values of one type in order, counted from 1', 'select [1,2,3][1] as a, [1,2,3][2:3] as b', '{a:1,b:[2,3]}'],
     ['struct', 'struct(NAME TYPE, ...)', 'fields by their names', "select {a:1,b:'x'}.b as c", '{c:"x"}'],
     ['map', 'map(TYPE, TYPE)', 'values by keys', "select map(['a'],[1])['a'] as v", '{v:1}'],

@@ -132,7 +132,7 @@ const absentRow = (tables: readonly SqlTable[], depth = 0): AbsentRow | undefine
 
 const joinOn = (a: Analysis, base: JoinBase, condition: Expr | undefined, left: LoweredTables, right: LoweredTables, flow: Flow): LoweredTables => {
   const { tables, star } = beside(left, right), join: PlanOp = { ...base, equal: [] };
-  const on = condition && lowerOn(a, condition, a.typeOf([...left.ops, join], flow.input), tables, flow);
+  const on = condition && lowerOn(a, condition, [...left.ops, join], tables, flow);
   return { ops: [...left.ops, { ...join, ...splitCondition(a, on, 'left', 'right') }], tables, star };
 };
 
@@ -154,9 +154,12 @@ const leftOnly = ({ ops }: LoweredTables, left: LoweredTables): LoweredTables =>
 /** Tables or columns of one side of a join, with paths over the pair. */
 export const underSide = <T extends { readonly path: FieldPath }>(side: string, list: readonly T[]): T[] => list.map((t) => ({ ...t, path: [side, ...t.path] }));
 
-/** A condition over the rows of these tables. */
-export const lowerOn = (a: Analysis, e: Expr, pair: Type, tables: readonly SqlTable[], flow: Flow): PlanExpr =>
-  sqlCondition(lowerExpr(a, e, { scope: flow.scope, input: pair, sql: clauseNames(a, tables, new WeakMap(), flow.outer ? { outer: flow.outer } : {}) }));
+/** A condition over the rows of these tables, which the operators give. */
+export const lowerOn = (a: Analysis, e: Expr, pairs: readonly PlanOp[], tables: readonly SqlTable[], flow: Flow): PlanExpr => {
+  let content: Type | undefined;
+  const typeOf = (x: PlanExpr): Type => a.typeOfRows(x, content ??= a.rowTypeByContent(pairs, flow.input));
+  return sqlCondition(lowerExpr(a, e, { scope: flow.scope, input: a.typeOf(pairs, flow.input), sql: clauseNames(a, tables, new WeakMap(), { typeOf, ...(flow.outer && { outer: flow.outer }) }) }));
+};
 
 type Join = Extract<PlanOp, { kind: 'join' }>;
 

@@ -1,6 +1,6 @@
 /**
  * Types as SQL names them. Most are types of the data model under another name; those that the model lacks are kept as what a cast has to do:
- * a date is a time at midnight, a decimal a float64 rounded to so many digits, a uuid a string, a time of day the string that SQL writes for it (`12:30:00`).
+ * a date is a time at midnight, a decimal a float64 rounded to so many digits, a uuid and bits a string, a time of day the string that SQL writes for it (`12:30:00`).
  */
 import { type Type, arrayType, mapType, namedType, primitiveNamed, recordType, typeText, types } from '../vectors/type.ts';
 import type { PrimitiveName } from './ast.ts';
@@ -8,7 +8,8 @@ import type { PrimitiveName } from './ast.ts';
 /** What a cast in SQL gives. */
 export type SqlType =
   | { readonly kind: 'plain'; readonly type: Type }
-  | { readonly kind: 'date' | 'uuid' }
+  /** `bit`: zeros and ones as text. */
+  | { readonly kind: 'date' | 'uuid' | 'bit' }
   /** JSON as text. */
   | { readonly kind: 'json' }
   /** A time of day, with as many digits of a second: its texts have the order of the times. */
@@ -45,17 +46,21 @@ export const sqlTypeNamed = (word: string): SqlType | undefined => {
   if (name === 'hugeint' || name === 'int128' || name === 'uhugeint' || name === 'uint128') return { kind: 'wide', unsigned: name.startsWith('u') };
   if (name === 'json') return { kind: 'json' };
   if (name === 'date') return { kind: 'date' };
+  if (name === 'bit' || name === 'bitstring') return { kind: 'bit' };
   if (name === 'time' || name === 'time_ns') return { kind: 'clock', digits: name === 'time' ? 6 : 9 };
   if (name === 'uuid' || name === 'guid') return { kind: 'uuid' };
   return name === 'decimal' || name === 'numeric' || name === 'dec' ? { kind: 'decimal', precision: 18, scale: 3 } : undefined;
 };
+/** The name of intervals that a file has as twelve bytes. */
+export const isStoredInterval = (name: string): boolean => name === 'arrow_interval';
 const namedDecimal = /^deciaml_(\d+)_(\d+)$/;
 /** What SQL calls values of a named type as readers of Parquet and Arrow give them; undefined for other names. */
 export const sqlTypeOfName = (name: string): SqlType | undefined => {
   if (/^arrow_date(32|64)$/.test(name)) return { kind: 'date' };
   if (/^arrow_time(32|64)_/.test(name)) return { kind: 'clock', digits: 9 };
-  if (name === 'arrow_fixed_size_binary_16') return { kind: 'uuid' };
-  if (name === 'arrow_fixed_size_binary_12') return { kind: 'plain', type: types.duration };
+  // Where nothing was said of the bytes when they were read, their number has to say it.
+  if (isStoredInterval(name) || name === 'arrow_fixed_size_binary_12') return { kind: 'plain', type: types.duration };
+  if (name === 'arrow_uuid' || name === 'arrow_fixed_size_binary_16') return { kind: 'uuid' };
   const [, scale, precision] = namedDecimal.exec(name) ?? [];
   return precision === undefined ? undefined : { kind: 'decimal', precision: Number(precision), scale: Number(scale) };
 };
@@ -70,7 +75,7 @@ export const modelType = (t: SqlType): Type => {
     case 'plain': return t.type;
     case 'date': case 'timestamp': return types.time;
     case 'wide': return t.unsigned ? types.uint64 : types.int64;
-    case 'uuid': case 'clock': case 'json': return types.string;
+    case 'uuid': case 'bit': case 'clock': case 'json': return types.string;
     case 'decimal': return types.float64;
     case 'list': return arrayType(modelType(t.element));
     case 'struct': return recordType(t.fields.map((f) => ({ name: f.name, type: modelType(f.type) })));
@@ -82,7 +87,7 @@ export const modelType = (t: SqlType): Type => {
 export const sqlTypeText = (t: SqlType): string => {
   switch (t.kind) {
     case 'plain': return typeText(t.type);
-    case 'date': case 'uuid': case 'json': return t.kind;
+    case 'date': case 'uuid': case 'bit': case 'json': return t.kind;
     case 'clock': return 'time';
     case 'wide': return t.unsigned ? 'uhugeint' : 'hugeint';
     case 'timestamp': return 'timestamp';

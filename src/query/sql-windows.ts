@@ -16,6 +16,7 @@ import { didYouMean } from './suggest.ts';
 import { alternatives } from './types-of.ts';
 import { isOpen } from './types-check.ts';
 import { collated } from './sql-collation.ts';
+import { inAggregate, orderOfSpan } from './sql-stored.ts';
 import { Scope } from './scope.ts';
 import { sqlCondition } from './sql-conditions.ts';
 import { directionOf } from './sql.ts';
@@ -183,7 +184,7 @@ export class SqlWindows {
     const base = spec.base && this.#byName(spec.base, before);
     if (base) this.#checkBase(spec, spec.base!, base);
     const partition = base ? base.partition : spec.partitionBy.map(lower);
-    const order = base && spec.orderBy.length === 0 ? base.order : spec.orderBy.map((k): SortKey => ({ expr: collated(k, lower(k.expr)), ...directionOf(k) }));
+    const order = base && spec.orderBy.length === 0 ? base.order : spec.orderBy.map((k): SortKey => ({ expr: collated(k, orderOfSpan(lower(k.expr), this.#source.typeOf)), ...directionOf(k) }));
     const offsets: PlanExpr[] = [];
     return { partition, order, offsets, ...(spec.frame ? { frame: this.#frame(spec.frame, order, offsets) } : {}) };
   }
@@ -274,7 +275,7 @@ export class SqlWindows {
     if (nulls) this.#noNulls(nulls, name, place);
     if (count < min || count > max) a.fault(count < min ? 'too few arguments' : 'too many arguments', place);
     if (a.faults.length > before) return undefined;
-    const { argument, ...form } = givenTo(a, call, { isSql: true, lower: this.#source.lower }), where = filter && sqlCondition(this.#source.lower(filter));
+    const { argument, ...form } = givenTo(a, call, { isSql: true, lower: (x) => inAggregate(call.name, this.#source.lower(x), this.#source.typeOf) }), where = filter && sqlCondition(this.#source.lower(filter));
     return { name, arguments: argument ? [argument] : [], ...form, ignoreNulls: false, ...(where ? { where } : {}) };
   }
 

@@ -15,6 +15,10 @@ const complexClass = 0x40;
 /** Keys of complex types, enums among them, are from here on, those of others but null before it. */
 export const complexKeys: { readonly min: Uint8Array; readonly max: Uint8Array } = { min: Uint8Array.of(complexClass), max: Uint8Array.of(complexClass + 1) };
 
+/** The key of NaN. */
+const nanKey = Uint8Array.of(numberClass, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+export const nanKeys: { readonly min: Uint8Array; readonly max: Uint8Array } = { min: nanKey, max: nanKey };
+
 /** The sort key of a value. */
 export const sortKeyBytes = (value: Value): Uint8Array => {
   const out = new ByteWriter();

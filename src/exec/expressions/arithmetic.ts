@@ -232,13 +232,13 @@ const staysWithin = (type: PrimitiveType, values: Float64Array): boolean => {
 /** 64-bit arithmetic that wraps around, unless it is checked. @throws query-overflow */
 const calculateExactly = (operator: ArithmeticOperator, type: PrimitiveType, { left, right, x, y, length, checked }: Operands): Vector => {
   const out = isUnsigned(type) ? new BigUint64Array(length) : new BigInt64Array(length);
-  const narrow = isUnsigned(type) ? (n: bigint): bigint => n : (n: bigint): bigint => BigInt.asIntN(64, n);
+  const narrow = isUnsigned(type) || checked ? (n: bigint): bigint => n : (n: bigint): bigint => BigInt.asIntN(64, n);
   const mixedSigns = isUnsigned(x) !== isUnsigned(y);
   const zeros = operator === '/' || operator === '%' ? zerosOf(right, length) : undefined;
   let tooLarge: Uint8Array | undefined;
   for (let i = 0; i < length; i++) {
     const a = BigInt(left[i]!), b = BigInt(right[i]!);
-    if (mixedSigns && (a > int64Max || b > int64Max)) (tooLarge ??= new Uint8Array(length))[i] = 1;
+    if (mixedSigns && !checked && (a > int64Max || b > int64Max)) (tooLarge ??= new Uint8Array(length))[i] = 1;
     else if (!zeros?.[i]) {
       const result = exact(operator, narrow(a), narrow(b));
       if (checked && !isWithin(type, result)) throw new LakeError('query-overflow', { operation: `${a} ${operator} ${b}`, type: type.name });
@@ -271,11 +271,11 @@ export const narrowed = (values: BigInt64Array | BigUint64Array): NumberArray =>
 };
 
 /** Unary minus. */
-export const negate = (operand: Vector, length: number): Vector => apply([operand], length, negateKernel);
-const negateKernel: Kernel = ([operand], length) => {
+export const negate = (operand: Vector, length: number, sql?: true): Vector => apply([operand], length, sql ? sqlNegateKernel : negateKernel);
+const negateKernelOf = (sql: boolean): Kernel => ([operand], length) => {
   const v = flatten(operand!);
   if (v.form === 'null' || v.form === 'error') return operand!;
-  if (v.form !== 'number' || v.type === types.duration || v.type === types.time) return wrapErrors("type incompatible with unary '-' operator", operand!);
+  if (v.form !== 'number' || (v.type === types.duration && !sql) || v.type === types.time) return wrapErrors("type incompatible with unary '-' operator", operand!);
   if (isFloat(v.type)) return numbers(v.type, Float64Array.from(floatsOf(v.values, length).subarray(0, length), (x) => -x));
   const bits = bitsOf(v.type), unsigned = isUnsigned(v.type);
   const type = unsigned ? primitiveNamed(`int${bits}`)! : v.type;
@@ -284,9 +284,11 @@ const negateKernel: Kernel = ([operand], length) => {
   let bad: Uint8Array | undefined;
   for (let i = 0; i < length; i++) {
     const x = BigInt(v.values[i]!);
-    if (unsigned ? x > limit - 1n : x === -limit) (bad ??= new Uint8Array(length))[i] = 1;
-    else out[i] = -x;
+    if (!(unsigned ? x > limit - 1n : x === -limit)) out[i] = -x;
+    else if (sql) throw new LakeError('query-overflow', { operation: `-(${x})`, type: type.name });
+    else (bad ??= new Uint8Array(length))[i] = 1;
   }
   const result = numbers(type, narrowed(out));
   return bad ? overlay(result, bad, wrapErrors(unsigned ? `cannot cast to ${type.name}` : "unary '-' underflow", operand!)) : result;
 };
+const negateKernel = negateKernelOf(false), sqlNegateKernel = negateKernelOf(true);

@@ -2,7 +2,7 @@
 import { LakeError } from '../../errors.ts';
 import { types, isFloat } from '../../vectors/type.ts';
 import { sameData } from '../../vectors/compare.ts';
-import { type Vector, type NumberVector, type BytesVector, type BoolVector, bools, constant, dataAt, flatten, nulls, numbers, typeAt, uniformType } from '../../vectors/vector.ts';
+import { type Vector, type NumberVector, type BytesVector, type BoolVector, type ConstantVector, bools, constant, dataAt, flatten, nulls, numbers, typeAt, uniformType } from '../../vectors/vector.ts';
 import type { CompareOperator } from '../../query/plan.ts';
 import { areTimeTexts, placeAmong, timesBehind, timesOfTexts } from '../../vectors/time-texts.ts';
 import { apply, type Kernel } from './apply.ts';
@@ -26,7 +26,10 @@ const kernelOf = (operator: CompareOperator, others: Others, isSql = false): Ker
   if (b.form === 'error') return r;
   if (a.form === 'null' || b.form === 'null') return nulls(length);
   if (isSql && a.form === 'number' && b.form === 'number' && (a.type === types.duration) !== (b.type === types.duration)) refuseDuration(a, b);
-  if (a.form === 'number' && b.form === 'number') return compareNumberRows(operator, l, r, length);
+  if (a.form === 'number' && b.form === 'number') {
+    const result = compareNumberRows(operator, l, r, length);
+    return isSql && (isFloat(a.type) || isFloat(b.type)) ? besideNan(operator, result, l, r) : result;
+  }
   if (a.form === 'bytes' && b.form === 'bytes' && a.type === b.type) {
     if (a.type === types.net && !equality) return errors(`type net incompatible with '${operator}' operator`, length);
     return compareBytesRows(operator, l, r, length);
@@ -34,6 +37,30 @@ const kernelOf = (operator: CompareOperator, others: Others, isSql = false): Ker
   if (equality && a.form === 'enum' && b.form === 'number') return compareNumberRows(operator, enumNumbers(l), r, length);
   if (equality && a.form === 'number' && b.form === 'enum') return compareNumberRows(operator, l, enumNumbers(r), length);
   return others(operator, l, r, length);
+};
+/** In SQL NaN is equal to itself and greater than any other number. */
+const besideNan = (operator: CompareOperator, result: Vector, left: Vector, right: Vector): Vector => {
+  if (result.form === 'constant') return constant(besideNan(operator, result.inner, (left as ConstantVector).inner, (right as ConstantVector).inner), result.length);
+  const a = nansOf(left), b = nansOf(right);
+  if (result.form !== 'bool' || (!a && !b)) return result;
+  const values = result.values.slice(0, result.length);
+  for (let i = 0; i < values.length; i++) {
+    const x = a?.[left.form === 'constant' ? 0 : i] ?? 0, y = b?.[right.form === 'constant' ? 0 : i] ?? 0;
+    if (x + y > 0) values[i] = holds(operator, x, y) ? 1 : 0;
+  }
+  return bools(values);
+};
+/** Which numbers are NaN; undefined where none is. */
+const nansOf = (v: Vector): Uint8Array | undefined => {
+  const of = v.form === 'constant' ? v.inner : v;
+  if (of.form !== 'number' || !(of.values instanceof Float64Array) || !isFloat(of.type)) return undefined;
+  const { values, length } = of;
+  let i = 0;
+  while (i < length && values[i] === values[i]) i++;
+  if (i === length) return undefined;
+  const found = new Uint8Array(length);
+  for (; i < length; i++) found[i] = Number(values[i] !== values[i]);
+  return found;
 };
 /** In SQL a duration is no number of anything. @throws query-cast */
 const refuseDuration = (a: NumberVector, b: NumberVector): never => {

@@ -78,7 +78,7 @@ const compilers: Compilers = {
     const value = plainIf(sql, compile(of, context)), start = from && plainIf(sql, compile(from, context)), end = to && plainIf(sql, compile(to, context));
     return (batch) => sliceVector(value(batch), { ...(start && { from: start(batch) }), ...(end && { to: end(batch) }), base }, batch.length);
   },
-  negate: ({ operand }, context) => unary(operand, context, (v) => negate(v, v.length)),
+  negate: ({ operand, sql }, context) => unary(operand, context, (v) => negate(v, v.length, sql)),
   not: ({ operand }, context) => unary(operand, context, notVector),
   and: ({ left, right }, context) => logical('and', compile(left, context), compile(right, context), isGuarded(right)),
   or: ({ left, right }, context) => logical('or', compile(left, context), compile(right, context), isGuarded(right)),

@@ -121,7 +121,7 @@ const tableOf = (nodes: readonly Value[]): NodeTable => {
 
 const findIn = (x: Vector, { nodes, table, hasNull: isNullInside }: Inside, length: number, sql: number | undefined): Uint8Array => {
   const codes = new Uint8Array(length).fill(isNullInside ? hasNull : no);
-  if (nodes.length > linearMax && (sql === undefined || nodes.every((n) => areAlike(x, n)))) return findHashed(x, table, codes);
+  if (nodes.length > linearMax && (sql === undefined || nodes.every((n) => areAlike(x, n)))) return findHashed(x, table, codes, sql !== undefined);
   for (const node of nodes) {
     const equal = truthOf(compareVectors('==', x, constant(vectorOf([node]), length), length, sql));
     for (let i = 0; i < length; i++) if (equal[i] === truth.true) codes[i] = found;
@@ -133,14 +133,14 @@ const areAlike = (x: Vector, n: Value): boolean => {
   const form = underForm(x);
   return n.type === types.string ? form === 'bytes' : isNumeric(n.type) ? form === 'number' : n.type.kind !== 'primitive';
 };
-const findHashed = (x: Vector, { texts, numbers, others, containers }: NodeTable, codes: Uint8Array): Uint8Array => {
+const findHashed = (x: Vector, { texts, numbers, others, containers }: NodeTable, codes: Uint8Array, nanEqual: boolean): Uint8Array => {
   if (x.form === 'number' && x.values instanceof Float64Array && others.length === 0) {
-    for (let i = 0; i < codes.length; i++) if (numbers.has(x.values[i]!) && x.values[i] === x.values[i]) codes[i] = found;
+    for (let i = 0; i < codes.length; i++) if (numbers.has(x.values[i]!) && (nanEqual || x.values[i] === x.values[i])) codes[i] = found;
     return codes;
   }
   for (let i = 0; i < codes.length; i++) {
     const v = valueAt(x, i);
-    const hit = v.type === types.string ? texts.has(v.data as string) : isNumeric(v.type) && typeof v.data === 'number' && !Number.isNaN(v.data) && numbers.has(v.data);
+    const hit = v.type === types.string ? texts.has(v.data as string) : isNumeric(v.type) && typeof v.data === 'number' && (nanEqual || !Number.isNaN(v.data)) && numbers.has(v.data);
     if (hit || (v.type.kind === 'primitive' ? others : containers).some((o) => equalValues(o, v))) codes[i] = found;
   }
   return codes;

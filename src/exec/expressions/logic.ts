@@ -1,4 +1,5 @@
 /** and, or, not, `?:`, case, is null: branches are evaluated only for the rows that need them, so that recursion ends. */
+import { LakeError } from '../../errors.ts';
 import { type Vector, bools, constant, lookUp, noRows, take } from '../../vectors/vector.ts';
 import type { Evaluator } from './evaluator.ts';
 import { compareVectors } from './compare.ts';
@@ -49,7 +50,7 @@ const andTable = combination((l, r) =>
 const orTable = combination((l, r) =>
   (l === truth.true || r === truth.true ? isTrue : l === truth.null || r === truth.null ? isNull : isError(l) ? leftError : isError(r) ? rightError : isFalse));
 
-/** `and` and `or`; the right side is not evaluated for rows that the left side decides, where those are many or the right side must not be asked (`guarded`). */
+/** `and` and `or`; the right side is not evaluated for rows that the left side decides, where those are many or the right side must not be asked (`guarded`). An overflow in the right side counts only where it had to be asked. */
 export const logical = (operator: 'and' | 'or', left: Evaluator, right: Evaluator, guarded: boolean): Evaluator => {
   const table = operator === 'and' ? andTable : orTable, decided = operator === 'and' ? truth.false : truth.true;
   return (batch) => {
@@ -66,10 +67,20 @@ export const logical = (operator: 'and' | 'or', left: Evaluator, right: Evaluato
     let open = 0;
     for (let i = 0; i < length; i++) if (leftCodes[i] !== decided) open++;
     if (open === 0) return bool(operator === 'or', length);
-    if (open < length && (guarded || open * 2 < length)) return decideSome(l, leftCodes, { batch, right, table, decided, open });
-    const r = right(batch);
-    return outcome(l, leftCodes, r, truthOf(r), table, length);
+    const undecided = (): Vector => decideSome(l, leftCodes, { batch, right, table, decided, open });
+    if (open < length && (guarded || open * 2 < length)) return undecided();
+    const r = open < length ? unlessBeyond(() => right(batch)) : right(batch);
+    return r ? outcome(l, leftCodes, r, truthOf(r), table, length) : undecided();
   };
+};
+/** What all rows give; undefined if a sum or product of one leaves its type: the row may be one that need not be asked. */
+export const unlessBeyond = (evaluate: () => Vector): Vector | undefined => {
+  try {
+    return evaluate();
+  } catch (problem) {
+    if (problem instanceof LakeError && problem.code === 'query-overflow') return undefined;
+    throw problem;
+  }
 };
 interface Undecided { readonly batch: Vector; readonly right: Evaluator; readonly table: Uint8Array; readonly decided: number; readonly open: number }
 const onlyBools = (codes: Uint8Array, length: number): boolean => {

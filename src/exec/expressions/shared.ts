@@ -64,7 +64,7 @@ const made = (expr: PlanExpr): string | undefined => {
       return type.kind === 'primitive' && (typeof data === 'number' || typeof data === 'bigint' || typeof data === 'string') ? `${type.name} ${typeof data} ${Object.is(data, -0) ? '-0' : JSON.stringify(String(data))}` : undefined;
     }
     case 'arithmetic': return together(expr.operator, [expr.left, expr.right], expr.sql ? `sql${expr.scale ?? ''}${expr.whole ? 'w' : ''}${expr.attempt ? 't' : ''}` : '');
-    case 'negate': return together('negate', [expr.operand]);
+    case 'negate': return together('negate', [expr.operand], expr.sql ? 'sql' : '');
     case 'cast': return together('cast', [expr.operand], expr.type.kind === 'primitive' ? expr.type.name : `#${expr.type.id}`);
     case 'sqlCast': return together('sqlCast', [expr.operand], `${expr.failure} ${sqlTypeKey(expr.type)}${expr.from ? ` ${sqlTypeKey(expr.from)}` : ''}`);
     case 'call': return functionNamed(expr.name)?.impure || expr.lambda ? undefined : together('call', expr.arguments, expr.sql ? `sql ${expr.attempt ? 'try ' : ''}${expr.name}` : expr.name);

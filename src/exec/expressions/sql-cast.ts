@@ -23,6 +23,7 @@ import { roundHalfAway } from '../functions/rounding.ts';
 import { onlyMember } from '../../vectors/unions.ts';
 import { listsOf, mapsOf } from './lists.ts';
 import { combine, overlay, tidy, truth, truthOf } from './rows.ts';
+import { bitsAt, boolOfBits, bytesOfBits, numberOfBits } from './sql-bits.ts';
 import { entriesOfText, listOfText, rowOfText } from './sql-nested-text.ts';
 import { knownText, scaledDecimal, sqlBool, sqlBytes, sqlClock, sqlClockText, sqlFloat, sqlInteger, sqlText, sqlTime } from './sql-texts.ts';
 import { type TimeSpan, spanOf } from './spans.ts';
@@ -79,6 +80,7 @@ const castFlat = (v: FlatVector, type: SqlType, cast: SqlCast): Vector => {
     case 'date': return toTime(v, nanosOfDay, type, cast);
     case 'timestamp': return toTime(v, type.unit, type, cast);
     case 'uuid': return toUuid(v, type, cast);
+    case 'bit': return toBits(v, type, cast);
     case 'clock': return toClock(v, type, cast);
     case 'json': return isText(v) ? byText(v, type, cast, (text) => (parseJson(text) === undefined ? undefined : text), textsOf) : textsOf(Array.from({ length: v.length }, (_, i) => jsonText(jsonOf(valueAt(v, i)))));
     case 'decimal': return toDecimal(v, type, cast);
@@ -102,6 +104,7 @@ const isText = (v: FlatVector): v is BytesVector => v.form === 'bytes' && v.type
 
 const castPlain = (v: FlatVector, target: PrimitiveType, type: SqlType, cast: SqlCast): Vector => {
   if ((v.form === 'number' || v.form === 'bytes') && v.type === target) return v;
+  if (isText(v) && cast.from?.kind === 'bit' && target !== types.string) return ofBits(v, target, type, cast);
   switch (target) {
     case types.string: return toText(v, cast);
     case types.bool: return v.form === 'bool' ? v : v.form === 'number' ? numbersToBool(v) : isText(v) ? byText(v, type, cast, sqlBool, boolsOf) : refuse(v, type, cast);
@@ -246,6 +249,18 @@ const toClock = (v: FlatVector, type: SqlType & { readonly kind: 'clock' }, cast
   if (v.form !== 'number' || (v.type !== types.time && v.type !== types.duration)) return refuse(v, type, cast);
   const unit = 10n ** BigInt(9 - type.digits);
   return textsOf(Array.from({ length: v.length }, (_, i) => sqlClockText(flooredTo(BigInt(v.values[i]!), unit))));
+};
+const toBits = (v: FlatVector, type: SqlType, cast: SqlCast): Vector => {
+  const list = Array.from({ length: v.length }, (_, i) => bitsAt(v, i));
+  return settle(textsOf(list), Uint8Array.from(list, (bits) => (bits === undefined ? 1 : 0)), v, type, cast);
+};
+/** Bits as numbers of as many bits at least, bools and bytes. */
+const ofBits = (v: BytesVector, target: PrimitiveType, type: SqlType, cast: SqlCast): Vector => {
+  switch (target) {
+    case types.bool: return byText(v, type, cast, boolOfBits, boolsOf);
+    case types.bytes: return byText(v, type, cast, bytesOfBits, bytesOf);
+    default: return isInteger(target) || isFloat(target) ? byText(v, type, cast, (bits) => numberOfBits(bits, target), (list) => numbersOf(target, list)) : refuse(v, type, cast);
+  }
 };
 const flooredTo = (x: bigint, unit: bigint): bigint => x - (((x % unit) + unit) % unit);
 const uuidBytes = (text: string): Uint8Array => Buffer.from(text.replaceAll('-', ''), 'hex');

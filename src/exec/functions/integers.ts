@@ -4,8 +4,9 @@ import { integer } from '../../vectors/value.ts';
 import { bitsOf, types } from '../../vectors/type.ts';
 import { type NumberVector, nulls, numbers } from '../../vectors/vector.ts';
 import { wrapErrors } from '../expressions/rows.ts';
-import { byKernel, data, inner, isNull, type FunctionRow, type Kernel } from './row.ts';
-import { Refusal, byRow, isWhole } from './typed.ts';
+import { bitsOfText } from '../expressions/sql-bits.ts';
+import { byKernel, data, inner, isNull, isText, type FunctionRow, type Kernel } from './row.ts';
+import { Refusal, byRow, isWhole, rowKernel } from './typed.ts';
 
 const within = (x: bigint): number | bigint | Refusal => (x > int64Max ? new Refusal('result out of range') : integer(x));
 const size = (x: number | bigint): bigint => (x < 0 ? -BigInt(x) : BigInt(x));
@@ -29,10 +30,15 @@ const factorial = (n: number | bigint): number | bigint | Refusal => {
 /** Of a number below zero the ones of its two's complement in the bits of its type. */
 const bitCount: Kernel = ([n], length) => {
   if (isNull(n!)) return nulls(length);
+  if (isText(n!)) return bitCountOfText([n!], length);
   if (!isWhole(n!)) return wrapErrors('bit_count: integer argument required', n!);
   const bits = bitsOf((inner(n!) as NumberVector).type), read = data(n!);
   return numbers(types.int64, Float64Array.from({ length }, (_, i) => onesIn(BigInt.asUintN(bits, BigInt(read(i) as number | bigint)))));
 };
+const bitCountOfText = rowKernel('bit_count', ['string'], 'integer', (text) => {
+  const bits = bitsOfText(text);
+  return bits === undefined ? new Refusal('integer argument required') : onesIn(BigInt(`0b${bits}`));
+});
 const onesIn = (x: bigint): number => {
   let n = 0;
   for (let rest = x; rest !== 0n; rest &= rest - 1n) n++;
@@ -67,8 +73,8 @@ export const integers: readonly FunctionRow[] = [
     make: byRow('lcm', ['integer', 'integer'], 'integer', (a, b) => within(multiple(size(a), size(b)))),
   },
   {
-    name: 'bit_count', signature: 'bit_count(n)', text: 'The number of ones in the bits of a whole number.', argumentsMin: 1, argumentsMax: 1,
-    examples: [{ query: 'bit_count(255)', output: '8' }, { query: 'bit_count(-1::int8)', output: '8' }, { query: 'bit_count("a")', output: 'error({message:"bit_count: integer argument required",on:"a"})' }],
+    name: 'bit_count', signature: 'bit_count(n)', text: 'The number of ones in the bits of a whole number, or in a bit string.', argumentsMin: 1, argumentsMax: 1,
+    examples: [{ query: 'bit_count(255)', output: '8' }, { query: 'bit_count(-1::int8)', output: '8' }, { query: 'bit_count("1011")', output: '3' }, { query: 'bit_count("a")', output: 'error({message:"bit_count: integer argument required",on:"a"})' }],
     make: byKernel(bitCount, 'bare'),
   },
 ];

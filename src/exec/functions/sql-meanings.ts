@@ -1,8 +1,9 @@
 /** What names that pipes know mean in SQL, where that is something else: PostgreSQL's and DuckDB's functions of those names. */
-import { types } from '../../vectors/type.ts';
+import { LakeError } from '../../errors.ts';
+import { bitsOf, isFloat, isUnsigned, types } from '../../vectors/type.ts';
 import { checkStop } from '../../vectors/stop.ts';
 import { type Value, nullValue, recordValue, stringValue } from '../../vectors/value.ts';
-import { type Vector, constant, nulls } from '../../vectors/vector.ts';
+import { type Vector, constant, flatten, nulls } from '../../vectors/vector.ts';
 import { vectorOf } from '../../vectors/builder.ts';
 import { apply } from '../expressions/apply.ts';
 import { listFrom } from '../expressions/construct.ts';
@@ -125,6 +126,16 @@ const hexDigits = (v: Value): string | Refusal => {
 };
 const flattenedLists = (list: Items): Value | Refusal => flattened(list);
 
+/** As in pipes, but that of the least integer of a type ends the query. @throws query-overflow */
+const withinType = (make: FunctionRow['make']): FunctionRow['make'] => (call) => {
+  const evaluate = make(call);
+  return (args, length) => apply(args, length, (given, n): Vector => {
+    const v = flatten(given[0]!), least = v.form === 'number' && !isFloat(v.type) && !isUnsigned(v.type) ? -(2n ** BigInt(bitsOf(v.type) - 1)) : undefined;
+    // Mixed number and bigint.
+    if (v.form === 'number' && least !== undefined && v.values.some((x: number | bigint) => x == least)) throw new LakeError('query-overflow', { operation: `abs(${least})`, type: v.type.name });
+    return evaluate(given, n);
+  }, 'bare');
+};
 /** As in pipes, but null for null. */
 const nullForNull = (make: FunctionRow['make']): FunctionRow['make'] => (call) => {
   const evaluate = make(call);
@@ -142,6 +153,7 @@ const meaningsOf = (rows: ReadonlyMap<string, FunctionRow>): readonly SqlMeaning
   return [
     splitMeaning('string_split'), splitMeaning('str_split'), splitMeaning('string_to_array'),
     { name: 'epoch', text: 'In SQL also of durations and times of day', argumentsMin: 1, argumentsMax: 1, make: byRow('epoch', ['timely'], 'value', epochOf), examples: [["select epoch(time '00:01:30') as n", '{n:90.}']] },
+    { name: 'abs', text: 'In SQL an error where it has no place in its type', argumentsMin: 1, argumentsMax: 1, make: withinType(own('abs')), examples: [['select abs(-3) as n', '{n:3}']] },
     sized('len'), sized('length'),
     {
       name: 'array_length', text: 'In SQL null for null, and the dimension may be told, which is 1', argumentsMin: 1, argumentsMax: 2,

@@ -253,8 +253,9 @@ const equality = (as: readonly TypedKey[], bs: readonly TypedKey[], loose: boole
 const equalityOf = (a: TypedKey, b: TypedKey, loose: boolean): Equality => {
   if (a.form === 'number' && b.form === 'number') {
     const left = a.values, right = b.values;
-    // NaN is one number, -0. and 0. are two; of integers there is one zero only. In SQL there is one zero, and rows whose key is NaN take no part.
-    return isFloat(a.type) && !loose ? (i, k) => Object.is(left[i], right[k]) : (i, k) => left[i] === right[k];
+    // NaN is one number, -0. and 0. are two; of integers there is one zero only. In SQL there is one zero.
+    if (isFloat(a.type) && !loose) return (i, k) => Object.is(left[i], right[k]);
+    return isFloat(a.type) ? (i, k) => left[i] === right[k] || (left[i] !== left[i] && right[k] !== right[k]) : (i, k) => left[i] === right[k];
   }
   if (a.form === 'words' && b.form === 'words') {
     const left = a.words, right = b.words;

@@ -1,7 +1,7 @@
 /** Probing of a join: key columns of a side, the pairs of a batch of left rows with the built right side, and what either side has without a partner. */
 import type { AbsentRow, PlanOp } from '../../query/plan.ts';
 import { isFloat, isInteger, types } from '../../vectors/type.ts';
-import { type Vector, dataAt, lookUp, nulls, numbers, range, take, typeAt } from '../../vectors/vector.ts';
+import { type Vector, lookUp, nulls, numbers, range, take } from '../../vectors/vector.ts';
 import { none } from '../aggregates/tables.ts';
 import { under } from '../aggregates/under.ts';
 import type { AsyncEvaluator } from '../expressions/evaluator.ts';
@@ -40,34 +40,18 @@ export function* keysOf(rows: Vector, evaluators: readonly AsyncEvaluator[], { n
       if (k === kinds.missing) out[i] = nullsMatch ? 1 : 2;
       else if (k === kinds.null && !nullsMatch && out[i] === 0) out[i] = 2;
     });
-    keys.push(loose ? looseKey(under(key), out) : under(key));
+    keys.push(loose ? looseKey(under(key)) : under(key));
   }
   return { keys, out, ...(loose && { loose }) };
 }
 
-/** Numbers as floats, so that equal ones of any type have equal codes; those that no float holds stay. NaN equals nothing: its rows take no part. */
-const looseKey = (key: Vector, out: Uint8Array): Vector => {
-  let hasFloats = false;
-  const loose = lift(key, (flat) => {
-    if (flat.form !== 'number' || !(isInteger(flat.type) || isFloat(flat.type))) return flat;
-    hasFloats ||= isFloat(flat.type);
-    if (flat.values instanceof Float64Array) return numbers(types.float64, flat.values, flat.length);
-    const tags = Uint32Array.from({ length: flat.length }, (_, i) => (BigInt(Number(flat.values[i])) === BigInt(flat.values[i]!) ? 0 : 1));
-    return combine(tags, range(0, flat.length), [numbers(types.float64, Float64Array.from({ length: flat.length }, (_, i) => Number(flat.values[i]))), flat]);
-  });
-  if (hasFloats && mayBeNan(loose)) for (let i = 0; i < loose.length; i++) if (typeAt(loose, i) === types.float64 && Number.isNaN(dataAt(loose, i))) out[i] ||= 2;
-  return loose;
-};
-const mayBeNan = (v: Vector): boolean => {
-  switch (v.form) {
-    case 'number': return v.values instanceof Float64Array && v.values.some((x, i) => x !== x && i < v.length);
-    case 'constant': return mayBeNan(v.inner);
-    case 'dictionary': return mayBeNan(v.values);
-    case 'selected': return mayBeNan(v.base);
-    case 'dynamic': return v.parts.some(mayBeNan);
-    default: return false;
-  }
-};
+/** Numbers as floats, so that equal ones of any type have equal codes; those that no float holds stay. */
+const looseKey = (key: Vector): Vector => lift(key, (flat) => {
+  if (flat.form !== 'number' || !(isInteger(flat.type) || isFloat(flat.type))) return flat;
+  if (flat.values instanceof Float64Array) return numbers(types.float64, flat.values, flat.length);
+  const tags = Uint32Array.from({ length: flat.length }, (_, i) => (BigInt(Number(flat.values[i])) === BigInt(flat.values[i]!) ? 0 : 1));
+  return combine(tags, range(0, flat.length), [numbers(types.float64, Float64Array.from({ length: flat.length }, (_, i) => Number(flat.values[i]))), flat]);
+});
 
 /** Pairs that are tested together, also of small batches. */
 const pairsMin = 1024;

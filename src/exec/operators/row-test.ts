@@ -6,6 +6,7 @@ import type { PlanExpr } from '../../query/plan.ts';
 import { type Vector, lookUp, take } from '../../vectors/vector.ts';
 import { isGuarded, needsDriver } from '../expressions/compile.ts';
 import type { AsyncEvaluator } from '../expressions/evaluator.ts';
+import { unlessBeyond } from '../expressions/logic.ts';
 import { isTrue, truth, truthOf } from '../expressions/rows.ts';
 import type { Build } from './build.ts';
 
@@ -32,8 +33,9 @@ const refined = (batch: Vector, tests: readonly Conjunct[]): Uint32Array | undef
   for (const { evaluate, isGuarded: guarded } of tests) {
     if (kept?.length === 0) return kept;
     // Where most rows are left, looking them up costs more than asking about the others too.
-    const isWhole = !kept || (!guarded && kept.length * 4 > batch.length * 3), answer = evaluate(isWhole ? batch : take(batch, kept!)) as Vector;
-    kept = !kept ? trueRows(answer) : isWhole ? alsoTrue(kept, answer) : looked(kept, trueRows(answer));
+    const isWhole = !kept || (!guarded && kept.length * 4 > batch.length * 3), known = kept && isWhole ? unlessBeyond(() => evaluate(batch) as Vector) : undefined;
+    if (kept && known) kept = alsoTrue(kept, known);
+    else kept = kept ? looked(kept, trueRows(evaluate(take(batch, kept)) as Vector)) : trueRows(evaluate(batch) as Vector);
   }
   return kept;
 };

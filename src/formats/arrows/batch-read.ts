@@ -17,6 +17,7 @@ import {
 import { type Column, type ColumnType, distinctNames, nanosOf } from '../column-types.ts';
 import type { Hold, RowWindows } from '../row-windows.ts';
 import { BytesFault } from '../type-bytes.ts';
+import { type LostDigits, decimalsOfWords } from '../decimals.ts';
 import { type Buffer, type BufferOptions, Buffers } from './buffers.ts';
 import type { FlatTable } from './flat-read.ts';
 import type { Message } from './messages.ts';
@@ -34,7 +35,10 @@ interface Places { readonly node: number; readonly place: number; readonly varia
 const beginning: Places = { node: 0, place: 0, variadic: 0 };
 
 /** What a batch takes besides its message. `hold`: charges bytes of the rows that are read. */
-interface BatchOptions extends BufferOptions { readonly dictionaries: Dictionaries }
+interface BatchOptions extends BufferOptions { readonly dictionaries: Dictionaries; /** Of a column: told of decimals whose digits do not fit. */ readonly lost?: ((column: string) => LostDigits) | undefined }
+
+/** Digits of whole numbers that may be floats; those with more keep all of them as words, as in the reference. */
+const wholeDigitsMax = 18;
 
 /** What a row of a column takes while it is made, about. */
 const rowBytes = 16;
@@ -52,6 +56,9 @@ export class BatchReader {
   private cells = 0;
   private at = { ...beginning };
   private hold: Hold = () => undefined;
+  private readonly lostOf: BatchOptions['lost'];
+  /** Of the column that is read. */
+  private lost: LostDigits | undefined;
 
   /** @throws BytesFault */
   constructor(message: Message, batch: FlatTable, options: BatchOptions) {
@@ -62,6 +69,7 @@ export class BatchReader {
     this.variadics = batch.sizes(4, 1);
     this.buffers = new Buffers(message.body, { places: batch.sizes(2, 2), codec }, options);
     this.dictionaries = options.dictionaries;
+    this.lostOf = options.lost;
     this.unionsHaveValidity = message.version < metadataVersion;
     this.cellsMax = cellsMax * 4 + message.body.size * 16 * (codec ? 255 : 1);
   }
@@ -76,6 +84,7 @@ export class BatchReader {
     try {
       const fields = columns.map((c, k): Field => {
         try {
+          this.lost = this.lostOf?.(names[k]);
           return { name: names[k], optional: false, values: window.column(rows, () => this.column(c, from, rows)) };
         } catch (problem) {
           throw problem instanceof BytesFault ? new BytesFault(`column ${names[k]}: ${problem.message}`, { cause: problem }) : problem;
@@ -91,6 +100,7 @@ export class BatchReader {
   dictionary(column: Column, hold: Hold): Vector {
     const { dictionary: _, ...values } = column;
     this.hold = hold;
+    this.lost = this.lostOf?.(column.name);
     return lean(this.column({ ...values, nullable: false }, 0, this.rows));
   }
 
@@ -135,7 +145,7 @@ export class BatchReader {
       }
       case 'int': return this.integers(type, from, rows, valid);
       case 'float': return this.floats(type.bits, from, rows, valid);
-      case 'decimal': return this.decimals(type.bits, from, rows, valid);
+      case 'decimal': return this.decimals(type, from, rows, valid);
       case 'date': {
         if (type.unit === 'day') return namedVector('date32', timesOfDays(floatsOf(this.array(Int32Array, from, rows), rows, valid)));
         return namedVector('date64', numbersOfPairs(types.time, scaledPairs(this.pairs(from, rows, valid), 1e6, 'date in milliseconds')));
@@ -159,7 +169,7 @@ export class BatchReader {
         const all = this.buffer();
         if ((from + rows) * type.size > all.length) throw new BytesFault('buffer too short');
         const bytes = this.read(all, from * type.size, rows * type.size), offsets = stepped(rows, type.size);
-        return namedVector(`fixed_size_binary_${type.size}`, runsVector(types.bytes, { offsets, bytes, rows }, valid));
+        return namedVector(type.meaning === 'uuid' ? 'uuid' : `fixed_size_binary_${type.size}`, runsVector(types.bytes, { offsets, bytes, rows }, valid));
       }
       case 'struct': return picked(this.struct(type.fields, from, rows), valid);
       case 'list': return this.list(type.layout, type.item, from, rows, valid);
@@ -192,12 +202,10 @@ export class BatchReader {
     if (bits === 32) return numbers(types.float32, floatsOf(this.array(Float32Array, from, rows), rows, valid));
     return numbers(types.float16, floatsOf(this.array(Uint16Array, from, rows), rows, valid).map(float16Number));
   }
-  /** High and low words of 128 bits, four words of 256; narrower ones are widened. */
-  private decimals(bits: number, from: number, rows: number, valid: Uint32Array | undefined): Vector {
-    if (bits === 32 || bits === 64) {
-      const low = bits === 64 ? this.pairs(from, rows, valid) : pairsOf(floatsOf(this.array(Int32Array, from, rows), rows, valid));
-      return decimal128(low, low.map((_, i) => (low[i | 1] < 0 ? -1 : 0)));
-    }
+  /** Floats; whole numbers of more digits than 64 bits have are high and low words of 128 bits, four words of 256. */
+  private decimals(type: ColumnType & { readonly kind: 'decimal' }, from: number, rows: number, valid: Uint32Array | undefined): Vector {
+    const { bits } = type;
+    if (bits === 32 || bits === 64) return decimalsOfWords(type, [bits === 64 ? this.pairs(from, rows, valid) : pairsOf(floatsOf(this.array(Int32Array, from, rows), rows, valid))], this.lost);
     const words = bits / 32, all = this.array(Int32Array, from * words, rows * words), count = valid?.length ?? rows;
     const columns = Array.from({ length: words / 2 }, () => new Int32Array(count * 2));
     for (let i = 0; i < count; i++) {
@@ -207,6 +215,7 @@ export class BatchReader {
         column[i * 2 + 1] = all[from + k * 2 + 1];
       });
     }
+    if (type.scale !== 0 || type.precision <= wholeDigitsMax) return decimalsOfWords(type, columns, this.lost);
     if (bits === 128) return decimal128(columns[0], columns[1]);
     const items = new Int32Array(count * 8);
     columns.forEach((column, k) => {

@@ -1,19 +1,23 @@
 /** A record batch: the arrays of each column, one behind the other, and the list of where they are. */
 import { LakeError } from '../../errors.ts';
 import { concat } from '../../vectors/concat.ts';
+import { types } from '../../vectors/type.ts';
 import { float16Bits } from '../../vectors/value.ts';
 import {
-  type BoolVector, type BytesVector, type ListVector, type MapVector, type NumberVector, type RecordVector, type UnionVector, type Vector, nulls, slice, take,
+  type BoolVector, type BytesVector, type ListVector, type MapVector, type NumberVector, type RecordVector, type UnionVector, type Vector, nulls, numbers, slice, take,
 } from '../../vectors/vector.ts';
 import {
   type Plain, daysFrom, dividedPairs, firstOfOtherSize, nullCount, numbersFrom, packBits, pairsFrom, plainOf, runsFrom, withPlaceholder,
 } from '../column-out.ts';
 import { type Column, type ColumnType, memberIndexes, nanosOf } from '../column-types.ts';
+import { unitsOfDecimals } from '../decimals.ts';
 import { type FlatObject, int64 } from './flat-write.ts';
 
 /** What errors call the writer. */
 export const writerName = 'arrowio';
 const none = new Uint8Array(0);
+/** Of an interval of Parquet. */
+const spanBytes = 12;
 
 /** One batch in the making: columns are added in order, then header and body are asked for. */
 export class BatchWriter {
@@ -76,10 +80,13 @@ export class BatchWriter {
         const pairs = dividedPairs(pairsFrom(v as NumberVector), nanosOf[type.unit]);
         return this.pushArray(type.kind === 'time' && (type.unit === 's' || type.unit === 'ms') ? Int32Array.from(numbersFrom(pairs)) : pairs);
       }
-      case 'decimal': return this.words(type.bits / 32, type.bits === 128 ? fieldPairs(v, ['low', 'high']) : wordPairs(v as ListVector, valid));
+      case 'decimal': {
+        if (v.form === 'number') return this.units(unitsOfDecimals(v, type, writerName), type.bits);
+        return this.words(type.bits / 32, type.bits === 128 ? fieldPairs(v, ['low', 'high']) : wordPairs(v as ListVector, valid));
+      }
       case 'interval': return this.interval(type.unit, v);
       case 'binary': return this.runs(type.layout === 'large', runsFrom(v), rows);
-      case 'fixed-binary': return this.fixedRuns(type.size, v as BytesVector, valid);
+      case 'fixed-binary': return type.meaning === 'interval' ? this.spans(v as BytesVector, valid) : this.fixedRuns(type.size, v as BytesVector, valid);
       case 'list': return this.list(type, v as ListVector);
       case 'fixed-list': return this.fixedList(type, v as ListVector, valid);
       case 'struct': return type.fields.forEach((f, k) => this.column(f, (v as RecordVector).fields[k].values, (v as RecordVector).fields[k].present, valid));
@@ -100,6 +107,11 @@ export class BatchWriter {
     const values = v.values.subarray(0, v.length) as Float64Array;
     this.pushArray(bits === 64 ? values : bits === 32 ? Float32Array.from(values) : Uint16Array.from(values, float16Bits));
   }
+  /** Decimals by their whole numbers of the last place. */
+  private units(units: Float64Array, bits: number): void {
+    const low = pairsFrom(numbers(types.int64, units)), sign = low.map((_, i) => (low[i | 1] < 0 ? -1 : 0));
+    this.words(bits / 32, [low, ...Array.from({ length: bits / 64 - 1 }, () => sign)]);
+  }
   /** Rows of `width` words, a pair of each of `pairs` in turn. */
   private words(width: number, pairs: readonly Int32Array[]): void {
     const rows = pairs[0].length / 2, out = new Int32Array(rows * width);
@@ -117,6 +129,20 @@ export class BatchWriter {
     for (let i = 0; i < words.length; i += 2) words[i + 1] = second[i];
     if (unit === 'day-time') this.pushArray(words);
     else this.words(4, [words, ...fieldPairs(v, ['nanoseconds'])]);
+  }
+
+  /** Months, days and milliseconds of twelve bytes as months, days and nanoseconds. */
+  private spans(v: BytesVector, valid: Uint8Array | undefined): void {
+    checkSize(v.offsets, v.length, spanBytes, valid, 'bytes');
+    const view = new DataView(v.bytes.buffer, v.bytes.byteOffset, v.bytes.byteLength), units = new Int32Array(v.length * 2), nanos = new BigInt64Array(v.length);
+    for (let i = 0; i < v.length; i++) {
+      if (valid?.[i] === 0) continue;
+      const at = v.offsets[i];
+      units[i * 2] = view.getInt32(at, true);
+      units[i * 2 + 1] = view.getInt32(at + 4, true);
+      nanos[i] = BigInt(view.getInt32(at + 8, true)) * 1_000_000n;
+    }
+    this.words(4, [units, new Int32Array(nanos.buffer)]);
   }
 
   private runs(large: boolean, v: BytesVector, rows: number): void {

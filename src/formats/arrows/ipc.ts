@@ -10,3 +10,6 @@ export const headerCode = { schema: 1, dictionaryBatch: 2, recordBatch: 3 } as c
 export const continuation = 0xffffffff;
 /** Version V5 of the metadata; V4 gave unions a validity bitmap. */
 export const metadataVersion = 4;
+
+/** Keys of a field's metadata, and the extension that says that sixteen bytes are a uuid. */
+export const extensionKey = 'ARROW:extension:name', extensionMetadata = 'ARROW:extension:metadata', uuidExtension = 'arrow.uuid';

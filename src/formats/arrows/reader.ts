@@ -3,7 +3,8 @@ import { LakeError } from '../../errors.ts';
 import { cutBySize } from '../../vectors/shown-size.ts';
 import { sizeOf } from '../../vectors/sizes.ts';
 import type { Vector } from '../../vectors/vector.ts';
-import type { Column, ColumnType } from '../column-types.ts';
+import type { Column } from '../column-types.ts';
+import { type LostDigits, lostDigitsOf } from '../decimals.ts';
 import { type ReadOptions, readLimits } from '../format.types.ts';
 import { ReadMemory } from '../read-memory.ts';
 import { type RowWindowOptions, RowWindows, batchBytesMax } from '../row-windows.ts';
@@ -21,12 +22,11 @@ const bodyBytesMax = 512 << 20;
 export async function* readArrows(input: AsyncIterable<Uint8Array>, options: ReadOptions): AsyncGenerator<Vector> {
   const { batchRows } = readLimits(options), bytesMax = options.arrowBodyBytesMax ?? bodyBytesMax;
   const messages = new MessageReader(input, bytesMax, options);
-  const told = new Set<string>();
+  const lost = options.warn && lostDigitsOf('arrows', options.warn);
   let values = 0, stream: Stream | undefined;
   try {
     for (let schema = await messages.first(); schema; schema = messages.mayContinue() ? await messages.first() : undefined) {
-      stream = new Stream(schema, { memory: options.memory ?? new ReadMemory(), scratch: options.scratch, expandedBytesMax: bytesMax }, { batchRows, turn: options.turn });
-      if (options.warn) warnOfScales(stream.columns, told, options.warn);
+      stream = new Stream(schema, { memory: options.memory ?? new ReadMemory(), scratch: options.scratch, expandedBytesMax: bytesMax, lost }, { batchRows, turn: options.turn });
       for (let message = await messages.next(); message; message = await messages.next()) {
         try {
           for (const window of stream.take(message)) {
@@ -72,42 +72,15 @@ const columnsOf = (message: Message): readonly Column[] => {
   return readSchema(message.header);
 };
 
-/** Tells of decimals, which the reference keeps as integers: a column, and not what is in it, is told once. */
-const warnOfScales = (columns: readonly Column[], told: Set<string>, warn: (text: string) => void): void => {
-  for (const column of columns) {
-    const decimal = scaledDecimal(column);
-    if (!decimal || told.has(column.name)) continue;
-    told.add(column.name);
-    warn(`arrows: column ${column.name}: decimal(${decimal.precision},${decimal.scale}) is kept as an integer, without its scale of ${decimal.scale}`);
-  }
-};
-/** A type of decimals with a point in the column. */
-const scaledDecimal = ({ type }: Column): Extract<ColumnType, { kind: 'decimal' }> | undefined => {
-  if (type.kind === 'decimal') return type.scale === 0 ? undefined : type;
-  for (const part of partsOf(type)) {
-    const found = scaledDecimal(part);
-    if (found) return found;
-  }
-  return undefined;
-};
-const partsOf = (type: ColumnType): readonly Column[] => {
-  switch (type.kind) {
-    case 'list': case 'fixed-list': return [type.item];
-    case 'struct': return type.fields;
-    case 'map': return [type.key, type.value];
-    case 'union': return type.members;
-    case 'run-end': return [type.values];
-    default: return [];
-  }
-};
-
+/** `lost`: of a column, told of decimals whose digits do not fit. */
+interface StreamOptions extends BufferOptions { readonly lost?: ((column: string) => LostDigits) | undefined }
 /** Of the windows that rows are read in. */
 type WindowOptions = Pick<RowWindowOptions, 'batchRows' | 'turn'>;
 
 /** A schema and the dictionaries that came so far. */
 class Stream {
   readonly columns: readonly Column[];
-  private readonly options: BufferOptions;
+  private readonly options: StreamOptions;
   private readonly windows: WindowOptions;
   private readonly dictionaries = new Map<number, Vector>();
   /** Columns by the dictionary that they look up. */
@@ -115,7 +88,7 @@ class Stream {
   /** Bytes of the dictionaries. */
   private held = 0;
 
-  constructor(schema: Message, options: BufferOptions, windows: WindowOptions) {
+  constructor(schema: Message, options: StreamOptions, windows: WindowOptions) {
     this.columns = columnsOf(schema);
     this.options = options;
     this.windows = windows;

@@ -2,7 +2,7 @@
 import type { Column, ColumnType, TimeUnit } from '../column-types.ts';
 import { BytesFault } from '../type-bytes.ts';
 import type { FlatTable } from './flat-read.ts';
-import { typeCode } from './ipc.ts';
+import { extensionKey, typeCode, uuidExtension } from './ipc.ts';
 
 /** Most columns of a schema, nested ones too. */
 const columnsMax = 100_000;
@@ -20,7 +20,7 @@ const readField = (field: FlatTable, budget: Budget, depth: number): Column => {
   if (--budget.columns < 0) throw new BytesFault(`more than ${columnsMax} columns`);
   if (depth > depthMax) throw new BytesFault(`types nested deeper than ${depthMax}`);
   const children = field.tables(5).map((c) => readField(c, budget, depth + 1));
-  const type = readType(field.uint8(2), field.table(3), children), encoding = field.table(4);
+  const type = meant(readType(field.uint8(2), field.table(3), children), field), encoding = field.table(4);
   const column: Column = { name: field.text(0), type, nullable: field.bool(1) };
   if (!encoding) return column;
   const index = encoding.table(1);
@@ -46,6 +46,12 @@ const sizeOf = (type: FlatTable): number => {
 const only = (children: readonly Column[], count: number, what: string): readonly Column[] => {
   if (children.length !== count) throw new BytesFault(`${what} with ${children.length} children`);
   return children;
+};
+
+/** What an extension that is known says of a type. */
+const meant = (type: ColumnType, field: FlatTable): ColumnType => {
+  if (type.kind !== 'fixed-binary' || type.size !== 16) return type;
+  return field.tables(6).some((pair) => pair.text(0) === extensionKey && pair.text(1) === uuidExtension) ? { ...type, meaning: 'uuid' } : type;
 };
 
 const readType = (code: number, type: FlatTable | undefined, children: readonly Column[]): ColumnType => {

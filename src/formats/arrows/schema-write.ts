@@ -1,7 +1,7 @@
 /** The schema message of an Arrow stream. */
 import type { Column, ColumnType } from '../column-types.ts';
 import { type FlatField, type FlatObject, bool, flatBytes, int16, int32, int64, uint8 } from './flat-write.ts';
-import { headerCode, metadataVersion, typeCode } from './ipc.ts';
+import { extensionKey, extensionMetadata, headerCode, metadataVersion, typeCode, uuidExtension } from './ipc.ts';
 
 /** The metadata of a message. */
 export const messageBytes = (kind: keyof typeof headerCode, header: FlatObject, bodyLength: number): Uint8Array =>
@@ -12,8 +12,11 @@ export const schemaHeader = (columns: readonly Column[]): FlatObject => ({ table
 
 const field = (c: Column): FlatObject => {
   const { code, type } = typeOf(c.type);
-  return { table: [{ text: c.name }, bool(c.nullable), uint8(code), { table: type }, undefined, { tables: childrenOf(c.type).map(field) }] };
+  return { table: [{ text: c.name }, bool(c.nullable), uint8(code), { table: type }, undefined, { tables: childrenOf(c.type).map(field) }, ...extensionOf(c.type)] };
 };
+
+const extensionOf = (type: ColumnType): readonly FlatField[] =>
+  (type.kind === 'fixed-binary' && type.meaning === 'uuid' ? [{ tables: [{ table: [{ text: extensionKey }, { text: uuidExtension }] }, { table: [{ text: extensionMetadata }, { text: '' }] }] }] : []);
 
 const childrenOf = (type: ColumnType): readonly Column[] => {
   switch (type.kind) {
@@ -43,7 +46,7 @@ const typeOf = (type: ColumnType): { readonly code: number; readonly type: reado
       const isLarge = type.layout === 'large';
       return { code: type.text ? (isLarge ? typeCode.largeUtf8 : typeCode.utf8) : isLarge ? typeCode.largeBinary : typeCode.binary, type: [] };
     }
-    case 'fixed-binary': return { code: typeCode.fixedBinary, type: [int32(type.size)] };
+    case 'fixed-binary': return type.meaning === 'interval' ? typeOf({ kind: 'interval', unit: 'month-day-nano' }) : { code: typeCode.fixedBinary, type: [int32(type.size)] };
     case 'list': return { code: type.layout === 'large' ? typeCode.largeList : typeCode.list, type: [] };
     case 'fixed-list': return { code: typeCode.fixedList, type: [int32(type.size)] };
     case 'struct': return { code: typeCode.struct, type: [] };

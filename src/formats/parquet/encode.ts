@@ -1,9 +1,11 @@
 /** The arrays of a leaf as Parquet's bytes: plain values, dictionaries of them, runs of small numbers. */
 import { LakeError } from '../../errors.ts';
 import { float16Bits } from '../../vectors/value.ts';
-import type { BoolVector, BytesVector, NumberVector } from '../../vectors/vector.ts';
-import { type Plain, daysFrom, dividedPairs, firstOfOtherSize, numbersFrom, packBits, pairsFrom, runsFrom } from '../column-out.ts';
+import { types } from '../../vectors/type.ts';
+import { type BoolVector, type BytesVector, type NumberVector, type RecordVector, numbers } from '../../vectors/vector.ts';
+import { type Plain, daysFrom, dividedPairs, firstOfOtherSize, numbersFrom, packBits, pairsFrom, plainOf, runsFrom } from '../column-out.ts';
 import { nanosOf } from '../column-types.ts';
+import { unitsOfDecimals } from '../decimals.ts';
 import { type LeafOut, writerName } from './schema-write.ts';
 
 /** Values in their physical form: words of a fixed number each, or runs of bytes. */
@@ -33,6 +35,11 @@ export const physicalOf = (leaf: LeafOut, v: Plain['values']): Physical => {
       return { kind: 'runs', count, offsets: runs.offsets, bytes: runs.bytes };
     }
     case 'fixed-binary': return fixed(v as BytesVector, type.size);
+    case 'decimal': {
+      if (type.inWords) return { kind: 'fixed', count, size: leaf.size, bytes: bytesOfWords(v as RecordVector) };
+      const units = unitsOfDecimals(v as NumberVector, type, writerName);
+      return leaf.physical === 'INT32' ? words(toWords(units, count)) : leaf.physical === 'INT64' ? pairs(pairsFrom(numbers(types.int64, units))) : { kind: 'fixed', count, size: leaf.size, bytes: wideBytes(units, leaf.size) };
+    }
     default: throw new Error(`leaf of kind ${type.kind}`);
   }
 };
@@ -47,6 +54,28 @@ const floats = (bits: number, values: Float64Array): Physical => {
   if (bits === 64) return pairs(new Int32Array(values.buffer, values.byteOffset, values.length * 2));
   if (bits === 32) return words(new Int32Array(Float32Array.from(values).buffer));
   return { kind: 'fixed', count: values.length, size: 2, bytes: new Uint8Array(Uint16Array.from(values, float16Bits).buffer) };
+};
+/** Whole numbers of so many bytes, the most significant one first. */
+const wideBytes = (units: Float64Array, size: number): Uint8Array => {
+  const bytes = new Uint8Array(units.length * size), view = new DataView(bytes.buffer);
+  for (let i = 0; i < units.length; i++) {
+    const end = (i + 1) * size;
+    if (units[i] < 0) bytes.fill(0xff, i * size, end);
+    view.setBigInt64(end - 8, BigInt(units[i]));
+  }
+  return bytes;
+};
+/** Records `{high,low}` of 64 bits each, the most significant byte first. */
+const bytesOfWords = ({ fields, length }: RecordVector): Uint8Array => {
+  const bytes = new Uint8Array(length * 16), view = new DataView(bytes.buffer);
+  ['high', 'low'].forEach((name, k) => {
+    const pairs = pairsFrom(plainOf(fields.find((f) => f.name === name)!.values).values as NumberVector);
+    for (let i = 0; i < length; i++) {
+      view.setInt32(i * 16 + k * 8, pairs[i * 2 + 1]);
+      view.setInt32(i * 16 + k * 8 + 4, pairs[i * 2]);
+    }
+  });
+  return bytes;
 };
 const fixed = (v: BytesVector, size: number): Physical => {
   const row = firstOfOtherSize(v.offsets, v.length, size, undefined), start = v.offsets[0];

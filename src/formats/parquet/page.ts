@@ -9,7 +9,7 @@ import { BytesFault } from '../type-bytes.ts';
 import type { Vector } from '../../vectors/vector.ts';
 import { type Place, bitsFor, decodeHybrid } from './decode.ts';
 import { type PageHeader, pageKind } from './page-header.ts';
-import type { LostDigits } from './decimals.ts';
+import type { LostDigits } from '../decimals.ts';
 import type { Leaf } from './plan.ts';
 import { encodings, valuesVector } from './values.ts';
 

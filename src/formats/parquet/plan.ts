@@ -8,7 +8,7 @@ import { BytesFault } from '../type-bytes.ts';
 
 /** What the bytes of a leaf mean. */
 type Meaning =
-  | { readonly kind: 'null' | 'bool' | 'float16' | 'float32' | 'float64' | 'string' | 'bytes' | 'date' | 'int96' }
+  | { readonly kind: 'null' | 'bool' | 'float16' | 'float32' | 'float64' | 'string' | 'bytes' | 'date' | 'int96' | 'uuid' | 'interval' }
   | { readonly kind: 'int'; readonly bits: 8 | 16 | 32 | 64; readonly signed: boolean }
   | { readonly kind: 'timestamp' | 'time'; readonly unit: 'ms' | 'us' | 'ns' }
   | { readonly kind: 'decimal'; readonly scale: number; readonly precision: number }
@@ -150,6 +150,8 @@ const meaningOf = (element: SchemaElement): Meaning => {
     default: {
       const size = element.type_length ?? 0;
       if (logical?.type === 'FLOAT16' && size === 2) return { kind: 'float16' };
+      if (logical?.type === 'UUID' && size === 16) return { kind: 'uuid' };
+      if (converted === 'INTERVAL' && size === 12) return { kind: 'interval' };
       return decimal ?? { kind: 'fixed-bytes', size };
     }
   }

@@ -8,7 +8,7 @@ import { ReadMemory } from '../read-memory.ts';
 import { batchBytesMax } from '../row-windows.ts';
 import { Spool } from '../spool.ts';
 import { BytesFault } from '../type-bytes.ts';
-import { lostDigitsOf } from './decimals.ts';
+import { lostDigitsOf } from '../decimals.ts';
 import { planOf } from './plan.ts';
 import { readGroup } from './row-group.ts';
 
@@ -21,7 +21,7 @@ const contentsFactor = 10;
 export async function* readParquet(input: AsyncIterable<Uint8Array>, options: ReadOptions): AsyncGenerator<Vector> {
   const { batchRows } = readLimits(options), { memory = new ReadMemory() } = options;
   const file = new Spool({ memory, scratch: options.scratch, format: 'parquet', what: 'file' });
-  const lost = options.warn && lostDigitsOf(options.warn);
+  const lost = options.warn && lostDigitsOf('parquet', options.warn);
   let values = 0, contentBytes = 0;
   try {
     await collect(input, file, options);

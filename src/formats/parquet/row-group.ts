@@ -15,7 +15,7 @@ import type { Spool } from '../spool.ts';
 import { BytesFault } from '../type-bytes.ts';
 import { assemble } from './assemble.ts';
 import { ColumnChunk, type Mark } from './column-chunk.ts';
-import type { LostDigits } from './decimals.ts';
+import type { LostDigits } from '../decimals.ts';
 import { type Node, leavesOf } from './plan.ts';
 import type { Entries } from './page.ts';
 

@@ -76,7 +76,7 @@ const addContent = (type: ColumnType, head: Pick<SchemaElement, 'name' | 'repeti
   }
 };
 
-type Annotated = Pick<LeafOut, 'physical' | 'size' | 'unsigned'> & Pick<SchemaElement, 'logical_type' | 'converted_type'>;
+type Annotated = Pick<LeafOut, 'physical' | 'size' | 'unsigned'> & Pick<SchemaElement, 'logical_type' | 'converted_type' | 'precision' | 'scale'>;
 const plain = (physical: LeafOut['physical'], annotation: Pick<SchemaElement, 'logical_type' | 'converted_type'> = {}): Annotated => ({ physical, size: 0, unsigned: false, ...annotation });
 
 const leafOf = (type: ColumnType): Annotated => {
@@ -93,12 +93,24 @@ const leafOf = (type: ColumnType): Annotated => {
     case 'timestamp': return plain('INT64', timeAnnotation('TIMESTAMP', type.unit));
     case 'time': return plain(type.unit === 's' || type.unit === 'ms' ? 'INT32' : 'INT64', timeAnnotation('TIME', type.unit));
     case 'binary': return type.text ? plain('BYTE_ARRAY', { converted_type: 'UTF8', logical_type: { type: 'STRING' } }) : plain('BYTE_ARRAY');
-    case 'fixed-binary': return { ...plain('FIXED_LEN_BYTE_ARRAY'), size: type.size };
-    default: throw new LakeError('write-columns-unsupported', { writer: writerName, fault: `not implemented: support for ${arrowName(type)}` });
+    case 'fixed-binary': {
+      const meaning = type.meaning === 'uuid' ? { logical_type: { type: 'UUID' as const } } : type.meaning === 'interval' ? { converted_type: 'INTERVAL' as const } : {};
+      return { ...plain('FIXED_LEN_BYTE_ARRAY', meaning), size: type.size };
+    }
+    // Whole numbers of 256 bits are not written.
+    case 'decimal': return type.bits === 256 && type.inWords ? unsupported(type) : decimalLeaf(type);
+    default: return unsupported(type);
   }
 };
+const unsupported = (type: ColumnType): never => { throw new LakeError('write-columns-unsupported', { writer: writerName, fault: `not implemented: support for ${arrowName(type)}` }); };
+/** As short as the digits allow. */
+const decimalLeaf = ({ bits, precision, scale }: ColumnType & { readonly kind: 'decimal' }): Annotated => {
+  const physical = precision <= 9 ? 'INT32' : precision <= 18 ? 'INT64' : 'FIXED_LEN_BYTE_ARRAY';
+  return { ...plain(physical, { converted_type: 'DECIMAL', logical_type: { type: 'DECIMAL', precision, scale } }), size: physical === 'FIXED_LEN_BYTE_ARRAY' ? bits / 8 : 0, precision, scale };
+};
+/** A time of day is that of no zone; moments are those of UTC. */
 const timeAnnotation = (type: 'TIME' | 'TIMESTAMP', unit: TimeUnit): Pick<SchemaElement, 'logical_type' | 'converted_type'> => {
-  const logical_type = { type, isAdjustedToUTC: true, unit: unit === 'ns' ? 'NANOS' : unit === 'us' ? 'MICROS' : 'MILLIS' } as const;
+  const logical_type = { type, isAdjustedToUTC: type === 'TIMESTAMP', unit: unit === 'ns' ? 'NANOS' : unit === 'us' ? 'MICROS' : 'MILLIS' } as const;
   return unit === 'ns' ? { logical_type } : { logical_type, converted_type: unit === 'us' ? `${type}_MICROS` : `${type}_MILLIS` };
 };
 const arrowName = (type: ColumnType): string => {

@@ -8,7 +8,7 @@ import { BytesFault } from '../type-bytes.ts';
 import {
   type Place, type Runs, decodeBools, decodeDeltaLengths, decodeDeltaRuns, decodeDeltas, decodeHybrid, decodeRuns, decodeSplit, plainBytes,
 } from './decode.ts';
-import { type LostDigits, decimalsOf32, decimalsOf64, decimalsOfRuns } from './decimals.ts';
+import { type LostDigits, decimalsOf32, decimalsOf64, decimalsOfRuns } from '../decimals.ts';
 import type { Leaf } from './plan.ts';
 
 /** Numbers of the encodings. */
@@ -136,6 +136,7 @@ const runsMeaning = (leaf: Leaf, { offsets, bytes }: Runs, rows: number, lost: L
     case 'string': return runsVector(types.string, { offsets, bytes, rows }, undefined);
     case 'float16': return numbers(types.float16, Float64Array.from({ length: rows }, (_, i) => float16Number(bytes[i * 2] | (bytes[i * 2 + 1] << 8))));
     case 'decimal': return decimalsOfRuns(meaning, { offsets, bytes }, rows, lost);
+    case 'uuid': case 'interval': return namedVector(meaning.kind, runsVector(types.bytes, { offsets, bytes, rows }, undefined));
     case 'fixed-bytes': return namedVector(`fixed_size_binary_${meaning.size}`, runsVector(types.bytes, { offsets, bytes, rows }, undefined));
     default: return runsVector(types.bytes, { offsets, bytes, rows }, undefined);
   }

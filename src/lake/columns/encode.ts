@@ -126,14 +126,15 @@ class BlockEncoder {
   }
 
   private floats(type: PrimitiveType, values: Float64Array, length: number): void {
-    const out = this.directory, { min, max } = numberBounds(values, length);
+    const out = this.directory, { min, max, hasNan } = numberBounds(values, length);
     const same = min === max && isConstant(values, length);
     out.byte(same ? encodings.constant : 0);
     const encodingAt = out.length - 1;
     out.byte(numberKinds.float);
     if (this.statistics) {
       writeFloat(out, min);
-      writeFloat(out, max);
+      // NaN is greater than any other number in SELECT: what asks for greater ones reads the block.
+      writeFloat(out, hasNan ? Infinity : max);
     }
     if (same) return writeFloat(out, values[0]!);
     const distances = isWhole(values, length, isFloat(type)) && max - min <= Number.MAX_SAFE_INTEGER ? lessBase(values, length, min) : undefined;

@@ -6,7 +6,6 @@ import { ByteWriter } from '../../vectors/value.ts';
 import type { ByteReader } from './byte-reader.ts';
 import { compareRuns, viewOf } from './words.ts';
 
-/** `nan`: some values are NaN, which no bound covers. */
 export interface NumberBounds { readonly min: number; readonly max: number }
 /** Bounds of texts or bytes, each cut to 16 bytes where it can be: `min` downwards, `max` upwards. Both are included. */
 export interface BytesBounds { readonly min: Uint8Array; readonly max: Uint8Array }
@@ -14,15 +13,16 @@ export interface BytesBounds { readonly min: Uint8Array; readonly max: Uint8Arra
 /** Bytes of a text that a bound keeps. */
 const boundBytesMax = 16;
 
-/** Least and greatest of the numbers; NaN does not count. min > max when there is nothing else. */
-export const numberBounds = (values: Float64Array, length: number): NumberBounds => {
-  let min = Infinity, max = -Infinity;
+/** Least and greatest of the numbers; NaN does not count, and `hasNan` says that there is one. min > max when there is nothing else. */
+export const numberBounds = (values: Float64Array, length: number): NumberBounds & { readonly hasNan: boolean } => {
+  let min = Infinity, max = -Infinity, hasNan = false;
   for (let i = 0; i < length; i++) {
     const x = values[i]!;
     if (x < min) min = x;
     if (x > max) max = x;
+    if (x !== x) hasNan = true;
   }
-  return { min, max };
+  return { min, max, hasNan };
 };
 /** Rounded outwards. */
 export const wideBounds = (values: BigInt64Array | BigUint64Array, length: number): NumberBounds => {

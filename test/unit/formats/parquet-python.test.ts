@@ -145,6 +145,33 @@ print(duckdb.sql("select row_group_id, stats_min_value, stats_max_value, stats_n
   });
 });
 
+describe.skipIf(absent)('types that SQL has', () => {
+  test('come in and go out as what they are', async () => {
+    const given = python(String.raw`
+import duckdb
+duckdb.sql('''copy (select * from (values
+  (1.50::decimal(9,2), 1234567890123.45::decimal(18,2), 1234.5678::decimal(38,4), 0.5::decimal(4,4), time '10:00:00.5', 'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'::uuid, interval '1 month 2 days 3 seconds', 'x'::enum('x','y')),
+  (-2.25, -0.01, -0.0001, -0.0001, time '23:59:59.999999', 'ffeebc99-9c0b-4ef8-bb6d-6bb9bd380a11', interval '1 year 5 hours', 'y'), (null, null, null, null, null, null, null, null)) t(d9, d18, d38, d4, t, u, v, e)) to 'given.parquet' (format parquet)''')
+`), before = given.file('given.parquet');
+    given.close();
+    const read = await convert(before, { from: 'parquet' });
+    expect([read.error, read.output.split('\n')[0]]).toEqual(['', '{d9:1.5::=deciaml_2_9::(deciaml_2_9|null),d18:1.23456789012345e+12::=deciaml_2_18::(deciaml_2_18|null),d38:1234.5678::=deciaml_4_38::(deciaml_4_38|null),d4:0.5::=deciaml_4_5::(deciaml_4_5|null),t:1970-01-01T10:00:00.5Z::=arrow_time64_us::(arrow_time64_us|null),u:0xa0eebc999c0b4ef8bb6d6bb9bd380a11::=arrow_uuid::(arrow_uuid|null),v:0x0100000002000000b80b0000::=arrow_interval::(arrow_interval|null),e:"x"::(string|null)}']);
+    const values = parseSupValues(read.output), made = python(String.raw`
+import duckdb, pyarrow as pa
+stream = pa.ipc.open_stream(open('after.arrows', 'rb')).read_all()
+want = duckdb.sql("select * replace (e::varchar as e) from 'before.parquet'").fetchall()
+for source in ("'after.parquet'", 'stream'):
+    got = duckdb.sql(f'from {source}')
+    print(got.types == duckdb.sql("select * replace (e::varchar as e) from 'before.parquet'").types, got.fetchall() == want)
+`, { 'before.parquet': before, 'after.parquet': written(values, 'parquet'), 'after.arrows': written(values, 'arrows') });
+    expect(made.output).toBe('True True\nTrue True\n');
+    made.close();
+  });
+  test.each(['1.2345678901234567e+19::=deciaml_2_38', '0.125::=deciaml_2_9', '12345678.::=deciaml_2_9', 'NaN::=deciaml_2_9'])('%s is no decimal, which is an error', (value) => {
+    for (const format of ['parquet', 'arrows'] as const) expect(() => written(parseSupValues(`{d:${value}}`), format)).toThrow(/value \S+ is no decimal\(\d+,2\) of at most 15 digits: cast the column to float64/);
+  });
+});
+
 describe.skipIf(lacksPython('pyarrow'))('statistics in the headers of pages', () => {
   const made = python(String.raw`
 import pyarrow as pa, pyarrow.parquet as pq

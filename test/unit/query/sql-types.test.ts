@@ -31,7 +31,7 @@ describe('names of types', () => {
     expect(await runQuery('values double+date', '{double:1,date:2}')).toBe('3\n');
   });
   test.each([
-    ["'1'::intt", 'no such type name: "intt"'], ["'12:00'::timetz", 'a time of day has no zone'], ["'1'::bit", 'there are no bit strings'],
+    ["'1'::intt", 'no such type name: "intt"'], ["'12:00'::timetz", 'a time of day has no zone'], ["'1'::bits", 'no such type name: "bits"'],
   ])('%s is no type', async (select, message) => { expect(await fails(select)).toContain(message); });
 });
 
@@ -40,7 +40,7 @@ describe('decimals', () => {
     ['0.1 + 0.2 = 0.3', '{x:true}'], ['0.06 + 0.01', '{x:0.07}'], ['1.1 * 1.1', '{x:1.21}'], ['0.3 % 0.1', '{x:0.}'], ['1e-1 + 2e-1', '{x:0.30000000000000004}'], ['0.1::double + 0.2', '{x:0.30000000000000004}'],
     ['(1.10::decimal(5,2) + 1)::varchar', '{x:"2.10"}'], ['-(1.10 + 0.2) = -1.3', '{x:true}'], ['case when true then 0.1 else 1 end + 0.2', '{x:0.3}'], ['coalesce(null, 0.1) + 0.2', '{x:0.3}'],
     ["1.50 || 'x'", '{x:"1.50x"}'], ["concat(1.50::decimal(4,2), '-', DATE '2020-01-01')", '{x:"1.50-2020-01-01"}'], ["format('{} {}', DATE '2020-01-01', TIMESTAMP '2020-01-01 10:00:00')", '{x:"2020-01-01 2020-01-01 10:00:00"}'],
-    ["format('{:.2f}', 2.5)", '{x:"2.50"}'], ['123456789012345.6 * 10', '{x:1234567890123456.}'], ['123456789.125 * 1000000.25', '{x:1.2345681998919728e+14}'],
+    ["format('{:.2f}', 2.5)", '{x:"2.50"}'], ['123456789012345.6 * 10', '{x:1234567890123456.}'], ['1234567890.123456789::varchar', '{x:"1234567890.123456789"}'], ['3.14159265358979323846::double', '{x:3.141592653589793}'], ['1234567890.1234567890::decimal(20,2)', '{x:1.23456789012e+09}'], ['123456789.125 * 1000000.25', '{x:1.2345681998919728e+14}'],
   ])('%s', async (select, output) => { expect(await row(select)).toBe(output); });
   test.each([
     ['select sum(x) as s, avg(x) as m, sum(x) + sum(x) = 1.2 as b, sum(distinct x)::varchar as t', "{s:0.6,m:0.2,b:true,t:\"0.60\"}"],
@@ -76,6 +76,16 @@ describe('what files have as bytes', () => {
     [`${uuid}::uuid::blob = ${uuid}`, 'true'], [`${uuid}::uuid::blob <> ${uuid}::uuid`, 'false'], [`${uuid}::uuid::blob in ('x', ${uuid})`, 'true'], [`${uuid} < ${uuid}::uuid::blob`, 'false'],
     [`${day} > interval '5 hours'`, 'true'], [`interval '24 hours' = ${day}`, 'true'], [`${day} < interval '1 day'`, 'false'],
   ])('%s', async (select, output) => { expect(await row(select)).toBe(`{x:${output}}`); });
+});
+
+describe('bit strings', () => {
+  test.each([
+    ["'0101'::bit", '{x:"0101"}'], ["'xA5'::bit", '{x:"10100101"}'], ["'101'::bit::int", '{x:5::int32}'], ["'11111111'::bit::tinyint", '{x:-1::int8}'], ["5::utinyint::bit", '{x:"00000101"}'], ["(-1)::tinyint::bit", '{x:"11111111"}'], ["1.5::real::bit::real", '{x:1.5::float32}'],
+    ["'00'::bit::bool", '{x:false}'], ["true::bit", '{x:"00000001"}'], ["'101'::bit::blob", '{x:0x05}'], ["'a'::blob::bit", '{x:"01100001"}'], ["'101'::bit::varchar", '{x:"101"}'], ["try_cast('102' as bit)", '{x:null}'], ["try_cast(bitstring('1',33) as int)", '{x:null}'],
+    ["'101'::bit < '11'::bit", '{x:true}'], ["'11'::bit & '01'::bit", '{x:"01"}'], ["or_bits('10'::bit,'01')", '{x:"11"}'], ["~'101'::bit", '{x:"010"}'], ["'1011'::bit << 1", '{x:"0110"}'], ["('1011'::bit >> 2)::int", '{x:2::int32}'], ["'1'::bit << 70", '{x:"0"}'],
+    ["bit_length('01101'::bit)", '{x:5}'], ["octet_length('011010111'::bit)", '{x:2}'], ["bit_length('01')", '{x:16}'], ["bit_count('0111'::bit)", '{x:3}'], ["get_bit('01'::bit, 1) + 1", '{x:2}'], ["set_bit('00'::bit, 1, 1)::int", '{x:1::int32}'], ["bitstring('11'::bit, 4)", '{x:"0011"}'], ["bit_position('1'::bit,'001'::bit)", '{x:3}'],
+  ])('%s', async (select, output) => { expect(await row(select)).toBe(output); });
+  test.each([["'102'::bit", 'cannot be cast to bit'], ["''::bit", 'cannot be cast to bit'], ["bitstring('1',9)::tinyint", 'cannot be cast to int8'], ["DATE '2020-01-01'::bit", 'cannot be cast to bit'], ["'101'::bit << -1", 'negative count']])('%s fails', async (select, message) => { expect(await fails(select)).toContain(message); });
 });
 
 describe('casts', () => {
@@ -179,7 +189,7 @@ test('sum, min and max of bools', async () => {
 
 test('whole numbers beyond 64 bits end the query', async () => {
   await expect(runQuery('select 9223372036854775807 + 1', undefined)).rejects.toMatchObject({ code: 'query-overflow', parameters: { operation: '9223372036854775807 + 1', type: 'int64' } });
-  expect(await fails('100::tinyint * 100::tinyint')).toContain('100 * 100 is beyond int8');
+  expect(await fails('100::tinyint * 100::tinyint')).toContain('100 * 100 overflows int8');
   await expect(runQuery('select sum(v) from input', '{v:9223372036854775807} {v:1}')).rejects.toMatchObject({ code: 'query-overflow' });
   expect(await runQuery('sum(v)', '{v:9223372036854775807} {v:1}')).toBe('-9223372036854775808\n');
   expect(await runQuery('values 9223372036854775807+this', '1')).toBe('-9223372036854775808\n');
@@ -213,4 +223,33 @@ describe('a division by zero', () => {
     expect(await runQuery('select sum(case when q>0 then 12/q end) as a, sum(mod(12,q)) filter (where q>0) as b, count(*) filter (where q>0 and div(12,q)>3) as c', many)).toBe('{a:500,b:0,c:60}\n');
   });
   test('in pipes it is an error value', async () => { expect(await runQuery('values [a/q,mod(a,q)]', '{a:7,q:0}')).toBe('[error("divide by zero"),error({message:"mod: divide by zero",on:7})]\n'); });
+});
+
+describe('an overflow', () => {
+  const most = '9223372036854775807', rows = `{a:${most},u:1::uint64} {a:1,u:2::uint64} {a:2,u:3::uint64} {a:3,u:4::uint64} {a:4,u:5::uint64}`;
+  test.each([
+    ['select a where a<10 and a*2>4', '{a:3}\n{a:4}\n'], [`select a where a=${most} or a*2>4`, `{a:${most}}\n{a:3}\n{a:4}\n`], ['select (a<10 and a*2>4) as x', '{x:false}\n{x:false}\n{x:false}\n{x:true}\n{x:true}\n'],
+    ['select count(*) filter (where a<10 and a+a>4) as n', '{n:2}\n'], ['select case when a<10 then a*2 end as x', '{x:null}\n{x:2}\n{x:4}\n{x:6}\n{x:8}\n'], ['select x.a from input x join input y on x.a=y.a and x.a<10 and x.a*2>7', '{a:4}\n'],
+  ])('of rows that need no answer counts for nothing: %s', async (query, output) => { expect(await runQuery(query, rows)).toBe(output); });
+  test.each([
+    'select a where a*2>4', 'select a where a>1 and a*2>4', 'select sum(a) as x', 'select sum(a) over () as x', 'select -(-a-1) as x', 'select abs(-a-1) as x', 'select a+1 as x', 'select u-2::ubigint as x', 'select a+u as x', 'select -(a::ubigint*2) as x',
+    'select abs((-128)::tinyint) as x', 'select -((-128)::tinyint) as x', 'select 100::tinyint*2::tinyint as x',
+  ])('%s', async (query) => { await expect(runQuery(query, rows)).rejects.toMatchObject({ code: 'query-overflow' }); });
+  test('of a minus is null in TRY', async () => { expect(await row('try(-(-9223372036854775807-1))')).toBe('{x:null}'); });
+});
+
+describe('NaN is equal to itself and greater than any other number', () => {
+  const nan = "'nan'::double";
+  test.each([
+    [`[${nan}=${nan}, ${nan}<>${nan}, ${nan}>=${nan}, ${nan}<${nan}]`, '[true,false,true,false]'], [`[${nan}>'inf'::double, ${nan}<=5, 1<${nan}, 1>=${nan}]`, '[true,false,true,false]'], [`${nan}='nan'::real`, 'true'],
+    [`[${nan} in (1, ${nan}), ${nan} in (1, 2), ${nan} between 1 and 2, ${nan} is distinct from ${nan}]`, '[true,false,false,false]'], [`nullif(${nan},${nan})`, 'null'], [`case ${nan} when ${nan} then 1 end`, '1'], [`[${nan}] > [1e0]`, 'true'],
+    [`${nan} in (1e0,2e0,3e0,4e0,5e0,6e0,7e0,8e0,9e0,10e0,11e0,12e0,13e0,14e0,15e0,16e0,${nan})`, 'true'],
+  ])('%s', async (select, output) => { expect(await row(select)).toBe(`{x:${output}}`); });
+  const input = '{x:NaN} {x:1.} {x:null} {x:NaN} {x:2}';
+  test.each([
+    ['select x where x>1', '{x:NaN}\n{x:NaN}\n{x:2}\n'], ['select x where x<5', '{x:1.}\n{x:2}\n'], ['select count(*) as n where x=x', '{n:4}\n'], ['select count(*) as n from input a join input b on a.x=b.x', '{n:6}\n'],
+    ['select count(*) as n from input a join input b on a.x>b.x', '{n:5}\n'], ['select count(*) as n where x in (select x from input where x>2)', '{n:2}\n'], ['select x, count(*) as n where x is not null group by x order by x', '{x:1.,n:1}\n{x:2,n:1}\n{x:NaN,n:2}\n'],
+    ['select max(x) as a, min(x) as b, count(distinct x) as c', '{a:NaN,b:1.,c:3}\n'],
+  ])('%s', async (query, output) => { expect(await runQuery(query, input)).toBe(output); });
+  test('not in pipes', async () => { expect(await runQuery('values [x==x,x>1]', '{x:NaN}')).toBe('[false,false]\n'); });
 });

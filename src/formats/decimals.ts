@@ -1,12 +1,17 @@
 /**
- * Decimals of Parquet as floats, rounded once: the reference has no other type for them.
+ * Decimals of Parquet and Arrow as floats, rounded once: the reference has no other type for them. They go out as decimals again.
  *
- * Invariant: a decimal that its float does not give back digit by digit is told, once a column; who does not listen pays nothing for it.
+ * Invariants:
+ * - A decimal that its float does not give back digit by digit is told, once a column; who does not listen pays nothing for it.
+ * - What goes out is the decimal that the float is the nearest one to, and of floats that are none it is an error.
  */
-import { types } from '../../vectors/type.ts';
-import { type Vector, numbers } from '../../vectors/vector.ts';
-import { BytesFault } from '../type-bytes.ts';
-import type { Runs } from './decode.ts';
+import { LakeError } from '../errors.ts';
+import { types } from '../vectors/type.ts';
+import { type NumberVector, type Vector, numbers } from '../vectors/vector.ts';
+import { BytesFault } from './type-bytes.ts';
+
+/** Runs of bytes, one behind the other. */
+interface Runs { readonly offsets: Uint32Array; readonly bytes: Uint8Array }
 
 /** How many digits decimals have, and how many of them behind the point (before it, where negative). */
 export interface DecimalType { readonly scale: number; readonly precision: number }
@@ -15,7 +20,7 @@ export interface DecimalType { readonly scale: number; readonly precision: numbe
 export interface LostDigits { isTold: boolean; tell(type: DecimalType, first: string): void }
 
 /** Tells what the columns of one file lose. */
-export const lostDigitsOf = (warn: (text: string) => void): ((column: string) => LostDigits) => {
+export const lostDigitsOf = (format: string, warn: (text: string) => void): ((column: string) => LostDigits) => {
   const columns = new Map<string, LostDigits>();
   return (column) => {
     let lost = columns.get(column);
@@ -24,7 +29,7 @@ export const lostDigitsOf = (warn: (text: string) => void): ((column: string) =>
         isTold: false,
         tell({ precision, scale }, first) {
           this.isTold = true;
-          warn(`parquet: column ${column}: decimal(${precision},${scale}) is kept as float64, which does not hold all of its digits (first: ${first})`);
+          warn(`${format}: column ${column}: decimal(${precision},${scale}) is kept as float64, which does not hold all of its digits (first: ${first})`);
         },
       };
       columns.set(column, lost);
@@ -70,6 +75,34 @@ export const decimalsOfRuns = (type: DecimalType, { offsets, bytes }: Runs, rows
   const integers = new Float64Array(rows);
   for (let i = 0; i < rows; i++) integers[i] = nearInteger(bytes, offsets[i]!, offsets[i + 1]!);
   return decimalsOf(type, integers, wide, lost);
+};
+
+/** Decimals of integers of `words.length` times 64 bits, each as pairs of 32-bit words, the lowest pair first. */
+export const decimalsOfWords = (type: DecimalType, words: readonly Int32Array[], lost?: LostDigits): Vector => {
+  const [low, ...others] = words, rows = low!.length >> 1, integers = new Float64Array(rows);
+  const exact = (i: number): bigint => words.reduceRight((x, pairs, k) => (x << 64n) | (k === words.length - 1 ? BigInt.asIntN(64, pairAt(pairs, i)) : pairAt(pairs, i)), 0n);
+  for (let i = 0; i < rows; i++) {
+    const high = low![i * 2 + 1]!, sign = high < 0 ? -1 : 0;
+    const isNear = high < wordMax && high >= -wordMax && others.every((pairs) => pairs[i * 2] === sign && pairs[i * 2 + 1] === sign);
+    integers[i] = isNear ? high * 2 ** 32 + (low![i * 2]! >>> 0) : Number(exact(i));
+  }
+  return decimalsOf(type, integers, exact, lost);
+};
+/** High words of integers that are floats in any case. */
+const wordMax = 2 ** 20;
+const pairAt = (pairs: Int32Array, i: number): bigint => (BigInt(pairs[i * 2 + 1]! >>> 0) << 32n) | BigInt(pairs[i * 2]! >>> 0);
+
+/** The whole numbers of the last place. @throws LakeError `write-columns-value` for a float that is not the nearest one to a decimal of the type with at most 15 digits */
+export const unitsOfDecimals = ({ values, length }: NumberVector, { scale, precision }: DecimalType, writer: string): Float64Array => {
+  const units = new Float64Array(length), by = Number(`1e${scale}`), most = 10 ** Math.min(precision, digitsMax), isExact = scale <= exactScaleMax;
+  for (let i = 0; i < length; i++) {
+    const x = Number(values[i]), n = Math.round(x * by) + 0;
+    if (!(Math.abs(n) < most) || (isExact ? n / by : Number(`${n}e${-scale}`)) !== x) {
+      throw new LakeError('write-columns-value', { writer, fault: `value ${x} is no decimal(${precision},${scale}) of at most ${digitsMax} digits: cast the column to float64` });
+    }
+    units[i] = n;
+  }
+  return units;
 };
 
 /** Bytes of an integer that is a float in any case, and of the longest that is read. */
