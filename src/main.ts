@@ -1,4 +1,4 @@
-#!/usr/bin/env node
+#!/usr/bin/env -S MALLOC_MMAP_THRESHOLD_=131072 node
 /** Starts the program: the bundle of it that `npm run build` makes, or its modules as they are. */
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';

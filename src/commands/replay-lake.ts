@@ -232,7 +232,7 @@ class LakeReplay {
 }
 
 /** Errors that are not the body's. */
-const outside: ReadonlySet<string> = new Set(['load-cancelled', 'worker-died', 'worker-replaced', 'worker-tasks-full', 'workers-closed', 'internal']);
+const outside: ReadonlySet<string> = new Set(['load-cancelled', 'worker-died', 'worker-replaced', 'worker-tasks-full', 'query-memory-busy', 'workers-closed', 'internal']);
 const chunkBytes = 256 << 10;
 
 async function* chunked(bytes: Uint8Array): AsyncGenerator<Uint8Array> {

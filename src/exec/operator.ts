@@ -92,7 +92,7 @@ function* halvedIfNeeded(batch: Vector, push: (batch: Vector) => Iterable<Item>)
     }
     return;
   } catch (error) {
-    if (isGiven || batch.length === 1 || !(error instanceof LakeError && error.code === 'query-memory')) throw error;
+    if (isGiven || batch.length === 1 || !(error instanceof LakeError && (error.code === 'query-memory' || error.code === 'query-memory-busy'))) throw error;
   }
   for (const half of batches(batch, Math.ceil(batch.length / 2))) yield* halvedIfNeeded(half, push);
 }

@@ -24,7 +24,7 @@ export const queryTextErrors: Codes = [
   'query-missing', 'query-index-base', 'query-long', 'query-invalid', 'pool-not-found', 'branch-not-found', 'commit-file-missing', 'meta-unknown', 'meta-unknown-lake', 'worker-died', 'worker-replaced', 'worker-tasks-full', 'workers-closed',
   'from-file-refused', 'from-file-kind', 'from-file-failed', 'from-file-many', 'from-http-refused', 'from-http-malformed', 'source-directory', 'source-glob-empty', 'query-cancelled',
   // Constants are worked out while a query is compiled.
-  'query-memory', 'query-string', 'query-cast', 'query-overflow', 'query-division', 'subquery-rows', 'window-offset',
+  'query-memory', 'query-memory-busy', 'query-string', 'query-cast', 'query-overflow', 'query-division', 'subquery-rows', 'window-offset',
 ];
 /** Of data that is read. */
 const readErrors: Codes = ['vacuumed', 'object-corrupt', 'object-missing', 'object-unread', 'object-version', 'table-corrupt'];
@@ -42,7 +42,7 @@ export const commitErrors: Codes = [
   ...jobErrors, 'pool-not-found', 'branch-not-found', 'commit-header', 'commit-meta', ...tipErrors, 'retry-key-invalid', 'retry-key-reused',
 ];
 /** Of commits that replace data objects by others. */
-export const rewriteErrors: Codes = [...commitErrors, ...readErrors, 'object-not-found', 'rewrite-overtaken', 'worker-died', 'worker-replaced', 'worker-tasks-full', 'workers-closed', 'object-unwritten', 'spill-full', 'load-memory', 'query-memory', 'query-string', 'query-cancelled'];
+export const rewriteErrors: Codes = [...commitErrors, ...readErrors, 'object-not-found', 'rewrite-overtaken', 'worker-died', 'worker-replaced', 'worker-tasks-full', 'workers-closed', 'object-unwritten', 'spill-full', 'load-memory', 'query-memory', 'query-memory-busy', 'query-string', 'query-cancelled'];
 /** Of changes that are no commits: pools and branches made, renamed or deleted, and vacuums. */
 export const changeErrors: Codes = jobErrors;
 

@@ -11,6 +11,7 @@
  * - Of several tasks of a thread the one that made most is refused first; far beyond the limit, whichever charges.
  * - Where several queries hold more than a part of the limit together, the oldest goes on, and those that made much wait between two turns: each gets what it needs, one after the other.
  *   Nobody waits for a task that waits for its client or that helps another thread's, nor for long in which no task has ended.
+ * - A query that is refused while others hold what it lacks is told to come again, not that it is too large: alone it might have had room.
  */
 import { LakeError } from '../errors.ts';
 
@@ -55,8 +56,8 @@ const begunMax = 16, beginMsMax = 1000, queueMin = 4;
 const waitLookMs = 50;
 
 /** What kind of tasks they are. `what`: what makes most of it, in errors; `patient`: the first of them does not wait for what others have left to be collected. */
-interface TaskKind { readonly code: 'query-memory' | 'load-memory'; readonly what: string; readonly patient?: boolean }
-const queries: TaskKind = { code: 'query-memory', what: 'evaluation' };
+interface TaskKind { readonly code: 'query-memory' | 'load-memory'; readonly busyCode?: 'query-memory-busy'; readonly what: string; readonly patient?: boolean }
+const queries: TaskKind = { code: 'query-memory', busyCode: 'query-memory-busy', what: 'evaluation' };
 /** Loads: their memory is bounded by what they sort, and so is this, but for a value that is large by itself. */
 export const loads: TaskKind = { code: 'load-memory', what: 'a value', patient: true };
 
@@ -116,6 +117,14 @@ export class ThreadMemory {
     return true;
   }
 
+  /** Whether a task lacks no more than what others may hold, so that it might have room without them. */
+  isCrowded(account: MemoryAccount, bytes: number): boolean {
+    const lacking = this.use.bytes() + bytes - this.limit(1);
+    let made = 0;
+    for (const other of this.accounts) if (other !== account) made += other.made;
+    return made > Math.max(0, lacking) || (lacking <= 0 && this.use.isTight?.() === true && this.use.claim?.claim() === false);
+  }
+
   /** Whether a task has less than all of the budget to itself. */
   get isShared(): boolean { return this.accounts.size > 1 || this.use.isTight?.() === true; }
 
@@ -163,7 +172,8 @@ export class ThreadMemory {
   /** Garbage goes if there is too much of it; what is held is left alone, and not looked through again until there is more. */
   relieve(share = this.shareKept()): void {
     const now = this.use.bytes();
-    if (now <= this.limit(share) || now <= this.relievedAt + againBytes) return;
+    // Near the process's bound it is not for this thread alone to say how much garbage is too much.
+    if (now <= this.limit(this.use.isNear?.() === true ? 0 : share) || now <= this.relievedAt + againBytes) return;
     this.use.collect();
     this.relievedAt = this.use.bytes();
   }
@@ -235,18 +245,18 @@ export class MemoryAccount {
     this.hasBegun = true;
   }
 
-  /** Charges bytes that are about to be allocated in one piece. @throws query-memory, load-memory */
+  /** Charges bytes that are about to be allocated in one piece. @throws query-memory, query-memory-busy, load-memory */
   charge(bytes: number, what: string): void {
     this.made += bytes;
-    if (bytes > this.thread.max) this.refuse(what);
+    if (bytes > this.thread.max) this.refuse(what, this.thread.kind.code);
     if ((this.unseenBytes += bytes) > lookBytes) this.look(bytes, what);
   }
-  /** Charges bytes that are there already. @throws query-memory, load-memory */
+  /** Charges bytes that are there already. @throws query-memory, query-memory-busy, load-memory */
   hold(bytes: number): void {
     this.made += bytes;
     if ((this.unseenBytes += bytes) > lookBytes) this.look(0, this.thread.kind.what);
   }
-  /** Steps of a loop, each of which may have made a little. @throws query-memory, load-memory */
+  /** Steps of a loop, each of which may have made a little. @throws query-memory, query-memory-busy, load-memory */
   step(steps: number): void { if ((this.unseenSteps += steps) >= lookSteps) this.look(0, this.thread.kind.what); }
 
   /** Whether it should do with less than its budget. */
@@ -260,7 +270,9 @@ export class MemoryAccount {
 
   private look(bytes: number, what: string): void {
     this.unseenBytes = this.unseenSteps = 0;
-    if (!this.thread.hasRoom(this, bytes)) this.refuse(what);
+    if (this.thread.hasRoom(this, bytes)) return;
+    const { code, busyCode } = this.thread.kind;
+    this.refuse(what, busyCode && this.thread.isCrowded(this, bytes) ? busyCode : code);
   }
-  private refuse(what: string): never { throw new LakeError(this.thread.kind.code, { operator: what, limit: this.thread.max }); }
+  private refuse(what: string, code: 'query-memory' | 'query-memory-busy' | 'load-memory'): never { throw new LakeError(code, { operator: what, limit: this.thread.max }); }
 }

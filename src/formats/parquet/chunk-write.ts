@@ -14,30 +14,24 @@ const pageEntries = 1 << 17;
 /** After so many entries it is looked how large the page is; after fewer where values are long. */
 const stepMax = 1024;
 
-/** The bytes of a chunk, in pieces, and what the table of contents says of it. */
-interface WrittenChunk { readonly bytes: readonly Uint8Array[]; readonly chunk: ColumnChunk }
-
-/** `start`: where in the file the chunk begins. */
-export const writeChunk = (data: LeafData, start: number): WrittenChunk => {
+/** Gives the pages of a chunk as they are made, so that no more than one is held; then what the table of contents says of it. `start`: where in the file the chunk begins. */
+export function* writeChunk(data: LeafData, start: number): Generator<Uint8Array, ColumnChunk> {
   const { leaf } = data, physical = physicalOf(leaf, data.values), dictionary = coded(physical);
   const out = new Pages();
-  if (dictionary) out.dictionary(dictionary.entries);
+  if (dictionary) yield* out.dictionary(dictionary.entries);
   const dataStart = out.length;
-  for (const page of pagesOf(data, physical)) out.data(data, page, physical, dictionary);
+  for (const page of pagesOf(data, physical)) yield* out.data(data, page, physical, dictionary);
   const encodings: Encoding[] = dictionary ? ['PLAIN', 'RLE', 'RLE_DICTIONARY'] : ['PLAIN', 'RLE'];
   return {
-    bytes: out.bytes,
-    chunk: {
-      file_offset: BigInt(start),
-      meta_data: {
-        type: leaf.physical, encodings, path_in_schema: [...leaf.path], codec: 'SNAPPY', num_values: BigInt(data.entries),
-        total_uncompressed_size: BigInt(out.rawLength), total_compressed_size: BigInt(out.length),
-        data_page_offset: BigInt(start + dataStart), ...(dictionary && { dictionary_page_offset: BigInt(start) }),
-        statistics: statisticsOf(leaf, dictionary?.entries ?? physical, data.entries - physical.count),
-      },
+    file_offset: BigInt(start),
+    meta_data: {
+      type: leaf.physical, encodings, path_in_schema: [...leaf.path], codec: 'SNAPPY', num_values: BigInt(data.entries),
+      total_uncompressed_size: BigInt(out.rawLength), total_compressed_size: BigInt(out.length),
+      data_page_offset: BigInt(start + dataStart), ...(dictionary && { dictionary_page_offset: BigInt(start) }),
+      statistics: statisticsOf(leaf, dictionary?.entries ?? physical, data.entries - physical.count),
     },
   };
-};
+}
 
 /** Entries [start, end) with values [first, last). */
 interface Page { readonly start: number; readonly end: number; readonly first: number; readonly last: number }
@@ -60,15 +54,14 @@ function* pagesOf({ entries, definition, repetition, leaf }: LeafData, physical:
 }
 
 class Pages {
-  readonly bytes: Uint8Array[] = [];
   length = 0;
   /** Before compression. */
   rawLength = 0;
 
-  dictionary(entries: Physical): void {
-    this.page(plainValues(entries, 0, entries.count), { type: 'DICTIONARY_PAGE', dictionary_page_header: { num_values: entries.count, encoding: 'PLAIN' } });
+  dictionary(entries: Physical): Iterable<Uint8Array> {
+    return this.page(plainValues(entries, 0, entries.count), { type: 'DICTIONARY_PAGE', dictionary_page_header: { num_values: entries.count, encoding: 'PLAIN' } });
   }
-  data({ leaf, definition, repetition }: LeafData, page: Page, physical: Physical, dictionary: Coded | undefined): void {
+  data({ leaf, definition, repetition }: LeafData, page: Page, physical: Physical, dictionary: Coded | undefined): Iterable<Uint8Array> {
     const parts: Uint8Array[] = [], entries = page.end - page.start;
     if (leaf.repetitionMax > 0) parts.push(...counted(hybrid(repetition!, page.start, page.end, bitsFor(leaf.repetitionMax))));
     if (leaf.definitionMax > 0) parts.push(...counted(definition ? hybrid(definition, page.start, page.end, bitsFor(leaf.definitionMax)) : allAt(leaf.definitionMax, entries)));
@@ -76,22 +69,18 @@ class Pages {
       const width = bitsFor(dictionary.entries.count - 1);
       parts.push(Uint8Array.of(width), hybrid(dictionary.codes, page.first, page.last, width));
     } else parts.push(plainValues(physical, page.first, page.last));
-    this.page(parts.length === 1 ? parts[0] : Buffer.concat(parts), {
+    return this.page(parts.length === 1 ? parts[0] : Buffer.concat(parts), {
       type: 'DATA_PAGE',
       data_page_header: { num_values: entries, encoding: dictionary ? 'RLE_DICTIONARY' : 'PLAIN', definition_level_encoding: 'RLE', repetition_level_encoding: 'RLE' },
     });
   }
 
-  private page(raw: Uint8Array, header: Omit<PageHeader, 'uncompressed_page_size' | 'compressed_page_size'>): void {
+  private page(raw: Uint8Array, header: Omit<PageHeader, 'uncompressed_page_size' | 'compressed_page_size'>): readonly Uint8Array[] {
     const packed = encodeSnappy(raw), head = new ByteWriter(64);
     writePageHeader(head, { ...header, uncompressed_page_size: raw.length, compressed_page_size: packed.length });
-    this.push(head.getBytes());
-    this.push(packed);
     this.rawLength += head.offset + raw.length;
-  }
-  private push(bytes: Uint8Array): void {
-    this.bytes.push(bytes);
-    this.length += bytes.length;
+    this.length += head.offset + packed.length;
+    return [head.getBytes(), packed];
   }
 }
 

@@ -1,5 +1,5 @@
 /** Writes Parquet: the schema from the first record, or of what is known where none comes, row groups of bounded size, the table of contents at the end. */
-import type { RowGroup } from 'hyparquet';
+import type { ColumnChunk, RowGroup } from 'hyparquet';
 import { ByteWriter } from 'hyparquet-writer';
 import { writeMetadata } from 'hyparquet-writer/src/metadata.js';
 import { checkStop } from '../../vectors/stop.ts';
@@ -9,7 +9,7 @@ import type { WriteOptions, Writer } from '../format.types.ts';
 import { RecordRows } from '../record-rows.ts';
 import { writeChunk } from './chunk-write.ts';
 import { type SchemaOut, schemaOf, writerName } from './schema-write.ts';
-import { shred } from './shred.ts';
+import { type LeafData, shred } from './shred.ts';
 
 /** More rows at a time take more memory, and the same time each. */
 const groupRows = 1 << 16;
@@ -51,14 +51,21 @@ class FileWriter {
     for (const [k, node] of nodes.entries()) {
       for (const leaf of shred(node, v.fields[k].values, v.fields[k].present)) {
         checkStop();
-        const { bytes, chunk } = writeChunk(leaf, this.length);
-        for (const piece of bytes) yield this.count(piece);
-        columns.push(chunk);
+        columns.push(yield* this.chunk(leaf));
       }
     }
     const rawBytes = columns.reduce((n, c) => n + (c.meta_data?.total_uncompressed_size ?? 0n), 0n);
     this.groups.push({ columns, total_byte_size: rawBytes, num_rows: BigInt(v.length), total_compressed_size: BigInt(this.length - Math.max(start, magic.length)) });
     this.rows += v.length;
+  }
+
+  private *chunk(leaf: LeafData): Generator<Uint8Array, ColumnChunk> {
+    const pieces = writeChunk(leaf, this.length);
+    for (;;) {
+      const { done, value } = pieces.next();
+      if (done) return value;
+      yield this.count(value);
+    }
   }
 
   private *head(): Generator<Uint8Array> { if (this.length === 0) yield this.count(magic.slice()); }

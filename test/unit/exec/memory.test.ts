@@ -50,6 +50,22 @@ describe('accounts of a thread', () => {
     use.held = 200 * mega;
     expect(() => { for (let i = 0; i < 256; i++) account.step(1); }).toThrow('query: evaluation needs more than');
   });
+  test('what may have room without the others is told to come again', () => {
+    const use = { held: 50 * mega, garbage: 0 }, { memory } = thread(use), large = memory.open(), other = memory.open();
+    make(other, 60);
+    make(large, 64);
+    use.held = 170 * mega;
+    expect(() => { make(large, 20); }).toThrow(expect.objectContaining({ code: 'query-memory-busy', status: 503 }));
+    expect(() => { large.charge(101 * mega, 'a test'); }).toThrow(refusal);
+  });
+  test('near the bound of the process garbage goes, however little of it is this thread\'s', () => {
+    const use = { held: 50 * mega, garbage: 40 * mega }, memory = new ThreadMemory(100 * mega, { bytes: () => use.held + use.garbage, collect: () => { use.garbage = 0; }, isNear: () => true });
+    memory.relieve();
+    expect(use.garbage).toBe(0);
+    use.garbage = 30 * mega;
+    memory.relieve();
+    expect(use.garbage).toBe(30 * mega);
+  });
   test('of two tasks the one that made more is refused, far beyond the limit either', () => {
     const use = { held: 50 * mega, garbage: 0 }, { memory } = thread(use), large = memory.open(), small = memory.open();
     make(large, 64);
