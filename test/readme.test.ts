@@ -40,6 +40,10 @@ describe('texts', () => {
     expect(read('README.md').split('\n').length).toBeLessThanOrEqual(300);
     expect(manualPages.onDisk).toEqual(manualPages.listed);
   });
+  test('no text has words of our own where the field has one', () => {
+    const own = /\b(?:put(?:s|ting)? aside|anew|foreseen|foresight|whoever|made out for|so many|tells? of|told of)\b/i;
+    expect(documents.flatMap((path) => read(path).split('\n').flatMap((line, i) => (own.test(line) ? [`${path}:${i + 1}: ${own.exec(line)![0]}`] : [])))).toEqual([]);
+  });
   test('links lead to files and headings that are there', () => {
     const broken = documents.flatMap((path) => linksOf(read(path)).filter((link) => {
       const [file, anchor] = link.split('#'), target = file === '' ? path : join(dirname(path), file!);

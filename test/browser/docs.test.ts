@@ -46,7 +46,7 @@ describe.skipIf(lacksChromium())('the manual', () => {
     await load.getByText('Parameters').first().click();
     await load.getByRole('row', { name: /csv\.delim.*field delimiter/ }).waitFor();
     await load.locator('details.answer', { hasText: '412' }).locator('summary').click();
-    await load.getByText('the branch is at {tip}, which If-Match does not name').waitFor();
+    await load.getByText('If-Match does not match: the branch is at {tip}').waitFor();
     await page.locator('#events').getByText('Events', { exact: false }).first().click();
     await page.locator('#events').getByText('branch-delete').first().waitFor();
     expect({ faults, elsewhere }).toEqual({ faults: [], elsewhere: [] });

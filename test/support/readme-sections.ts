@@ -43,7 +43,7 @@ const needs = {
 } as const satisfies Record<Need, string>;
 
 export const sections: Readonly<Record<string, () => string>> = {
-  'commands': () => table(['Command', 'What it does'], [...commands.map((c) => [code(`lake ${c.name}${c.usage}`), c.text]), ['`lake help`', 'lists the commands; `lake help COMMAND` tells of one, `lake help functions`, `lake help operators` and `lake help sql` of the language']]),
+  'commands': () => table(['Command', 'What it does'], [...commands.map((c) => [code(`lake ${c.name}${c.usage}`), c.text]), ['`lake help`', 'lists the commands; `lake help COMMAND` describes one, `lake help functions`, `lake help operators` and `lake help sql` of the language']]),
   'serve-options': () => optionsTable(serveOptions),
   'query-options': () => optionsTable(queryOptions),
   'load-options': () => optionsTable(loadOptions),
