@@ -3,6 +3,9 @@
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
+import { freeBuffersAtOnce } from './allocator.ts';
+
+freeBuffersAtOnce();
 
 const bundle = fileURLToPath(new URL('../bundle/load.cjs', import.meta.url));
 if (existsSync(bundle)) createRequire(import.meta.url)(bundle);
