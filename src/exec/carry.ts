@@ -17,6 +17,7 @@ import { AvgState } from './aggregates/avg.ts';
 import { BitsState } from './aggregates/bits.ts';
 import { CellState } from './aggregates/cells.ts';
 import { CollectMapState } from './aggregates/collect-map.ts';
+import { BestTexts } from './aggregates/best-texts.ts';
 import { CollectState } from './aggregates/collect.ts';
 import { CountState } from './aggregates/count.ts';
 import { CountTrueState } from './aggregates/count-true.ts';
@@ -38,7 +39,7 @@ import { PairTable } from './aggregates/tables.ts';
 const classes: readonly (abstract new (...args: never[]) => object)[] = [
   AnyState, AvgState, CollectMapState, CollectState, CountState, DistinctCountState, ExtremeState, FuseState, LogicState, SumState, PairTable, Uint32List, Uint8List,
   ArgumentState, CountTrueState, MedianState, ModeState, SpreadState, TextState, BytesBuilder,
-  AnyExtremeState, BitsState, CellState, HeldState, PlaceState, QuantileState, TimelyAvgState,
+  AnyExtremeState, BestTexts, BitsState, CellState, HeldState, PlaceState, QuantileState, TimelyAvgState,
 ];
 
 /** Something packed, and the buffers to transfer along with it. */

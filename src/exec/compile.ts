@@ -10,6 +10,7 @@ import { Counters, type OperatorCount, analysisOf, counting } from './counters.t
 import { Emission, type Item, type Step, type Stream, drive, eachBatch, wait } from './operator.ts';
 import { functionCatalog } from './functions/functions.ts';
 import { aggregate, keepsNoRows } from './operators/aggregate.ts';
+import { type BlockTotals, blockTotals } from './operators/block-totals.ts';
 import { applyRunner, lateral } from './operators/apply.ts';
 import { assertion } from './operators/assert.ts';
 import { type Build, Memory, type PipelineRun } from './operators/build.ts';
@@ -33,7 +34,7 @@ import { output } from './operators/output.ts';
 import { type Assign, put } from './operators/put.ts';
 import { recursive, workingRows } from './operators/recursive.ts';
 import { rename } from './operators/rename.ts';
-import { nothing, oneNull, scan } from './operators/scan.ts';
+import { type TotalsSink, nothing, oneNull, scan } from './operators/scan.ts';
 import { setOperation } from './operators/set-operation.ts';
 import { shapes } from './operators/shapes.ts';
 import { skip } from './operators/skip.ts';
@@ -135,7 +136,7 @@ const one = (streams: readonly Stream[]): Stream => (streams.length === 1 ? stre
 
 const runOf = (p: Pipeline, build: Build): PipelineRun => {
   const { reshape, counters } = build.context, reshaped = reshape && eachBatch(reshape);
-  const runs = chained(p.ops).map(({ op, of }): PipelineRun => {
+  const runs = chained(p.ops, counters !== undefined).map(({ op, of }): PipelineRun => {
     const plain = makers[op.kind](op as never, build), run: PipelineRun = reshaped ? (inputs) => plain(inputs).map(reshaped) : plain;
     return counters ? (inputs) => run(inputs).map((stream) => of.reduce<Stream>((s, one) => counters.counted(one, s), stream)) : run;
   });
@@ -145,10 +146,10 @@ const runOf = (p: Pipeline, build: Build): PipelineRun => {
 /** A sort of which the last rows alone are wanted, beyond so many rows it is as good. */
 const lastMax = 100_000;
 /** Ops that are done together: `top` for sort and tail, a scan that knows of the top or the count behind it, a put whose rows are aggregated at once. */
-type ChainedOp = PlanOp | (Extract<PlanOp, { kind: 'scan' }> & { readonly best?: TopOptions; readonly counted?: boolean }) | (Extract<PlanOp, { kind: 'put' }> & { readonly isPassing?: boolean }) | (TopOptions & { readonly kind: 'last' });
+type ChainedOp = PlanOp | (Extract<PlanOp, { kind: 'scan' }> & { readonly best?: TopOptions; readonly counted?: boolean; readonly totals?: TotalsSink }) | (Extract<PlanOp, { kind: 'aggregate' }> & { readonly totals?: TotalsSink & BlockTotals }) | (Extract<PlanOp, { kind: 'put' }> & { readonly isPassing?: boolean }) | (TopOptions & { readonly kind: 'last' });
 /** `of`: the ops of the plan that it does. */
 interface Chained { readonly op: ChainedOp; readonly of: readonly PlanOp[] }
-const chained = (ops: readonly PlanOp[]): readonly Chained[] => {
+const chained = (ops: readonly PlanOp[], isCounted: boolean): readonly Chained[] => {
   const out: Chained[] = [];
   for (let i = 0; i < ops.length; i++) {
     const op = ops[i]!, next = ops[i + 1];
@@ -157,8 +158,13 @@ const chained = (ops: readonly PlanOp[]): readonly Chained[] => {
     if (best && before?.kind === 'scan') out[out.length - 1] = { ...chainedBefore!, op: { ...before, best } };
     if (before?.kind === 'scan' && op.kind === 'aggregate' && countsRows(op) && before.columns?.length === 0 && !before.filter && !before.pruner) out[out.length - 1] = { ...chainedBefore!, op: { ...before, counted: true } };
     if (last) i++;
+    // Counters count rows.
+    const totals = before?.kind === 'scan' && op.kind === 'aggregate' && !before.ordered && !isCounted ? blockTotals(op) : undefined;
+    const sink: TotalsSink & BlockTotals | undefined = totals && (totals.of.length > 0 || (before?.kind === 'scan' && before.filter)) ? { ...totals } : undefined;
+    if (sink && before?.kind === 'scan') out[out.length - 1] = { ...chainedBefore!, op: { ...before, totals: sink } };
     const isPassing = op.kind === 'put' && next?.kind === 'aggregate' && keepsNoRows(next) && op.assignments.every((a) => !needsDriver(a.value));
     if (last) out.push({ op: { kind: 'last', ...last }, of: [op, next!] });
+    else if (sink && op.kind === 'aggregate') out.push({ op: { ...op, totals: sink }, of: [op] });
     else out.push({ op: isPassing ? { ...op, isPassing } : op, of: [op] });
   }
   return out;

@@ -1,7 +1,8 @@
 /** What the engine reads from and writes to besides its plan: given by the worker (service) or by the command line (`lake query`). */
 import type { Vector } from '../vectors/vector.ts';
-import type { Type } from '../vectors/type.ts';
-import type { FieldPath, Pruner, ResolvedSource } from '../query/plan.ts';
+import type { PrimitiveType, Type } from '../vectors/type.ts';
+import type { Value } from '../vectors/value.ts';
+import type { CompareOperator, FieldPath, Pruner, ResolvedSource } from '../query/plan.ts';
 import type { Counters } from './counters.ts';
 import type { Division, PartPlan } from './parts.ts';
 
@@ -15,9 +16,22 @@ export interface ScanRequest {
   readonly limit?: number;
   /** The rows are counted and not looked at: without fields they may come in batches of any length. */
   readonly counted?: boolean;
+  /** Only for hosts that filter, and in any order. */
+  readonly summaries?: BlockSummaries;
   readonly signal: AbortSignal;
   /** Told of what is read, where somebody asked for that. */
   readonly counts?: ScanCounts;
+}
+
+/** Whole numbers of one type: what they come to. */
+export interface IntegerTotals { readonly type: PrimitiveType; readonly min: bigint; readonly max: bigint; readonly sum: bigint }
+/** Values of a column: so many rows have one (neither null nor missing). `integers`: asked for, and there are any. */
+export interface ColumnSummary { readonly count: number; readonly integers?: IntegerTotals }
+/** What an aggregate needs of the rows that are wanted as a whole: the host may give what they come to instead of them. */
+export interface BlockSummaries {
+  readonly of: readonly { readonly path: FieldPath; readonly totals: boolean }[];
+  /** `columns`: one for each that is asked for. False: the rows themselves are needed. */
+  readonly take: (rows: number, columns: readonly ColumnSummary[]) => boolean;
 }
 
 /** What a scan reads and what it passes over; an object's blocks count as skipped until they are read. */
@@ -40,6 +54,25 @@ export interface ScanFilter {
   /** The rows to keep; undefined: all of them. `inOrder`: they are in the order of the source's first key. */
   readonly keep: (rows: Vector, inOrder?: boolean) => KeptRows | Promise<KeptRows>;
   readonly best?: BestRows;
+  readonly stored?: StoredTests;
+}
+/** A comparison of one column with a constant. `readAs`: the constant as it is read beside a column of another type (SQL); undefined if it cannot be. */
+export interface StoredTest {
+  readonly path: FieldPath;
+  readonly operator: CompareOperator;
+  readonly value: Value;
+  readonly sql?: true;
+  readonly readAs?: (type: PrimitiveType) => Value | undefined;
+}
+/** Of the conditions of a filter those that a host may answer from how it stores a column, without making vectors of it. Where it cannot answer one of them, it asks `keep` for all. */
+export interface StoredTests {
+  readonly tests: readonly StoredTest[];
+  /** What `rest` looks at; absent: all of the row. */
+  readonly columns?: readonly FieldPath[];
+  /** What is asked besides, of the rows that passed (undefined: all); absent: nothing. The answer are numbers of `rows`. */
+  readonly rest?: (rows: Vector, kept: Uint32Array | undefined) => KeptRows | Promise<KeptRows>;
+  /** So many rows were tested. */
+  readonly seen: (rows: number) => void;
 }
 /** Rows one behind the other. */
 export interface RowRun { readonly start: number; readonly length: number }

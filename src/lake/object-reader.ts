@@ -21,6 +21,9 @@ import { type Layout, readLayout, readTypes, typeOfLayout } from './columns/layo
 import { mayHold } from './columns/membership.ts';
 import { type SearchedText, mayContain, pairsOf } from './columns/pairs.ts';
 import { type ColumnPruner, mayBeTrue, mayHoldAll } from './columns/prune.ts';
+import type { Selection } from './columns/select.ts';
+import { type KnownValues, type StoredTest, type TestPlan, costOf, planned, selected, visitPlan } from './columns/stored-tests.ts';
+import { type ColumnSummary, type SummaryRequest, type SummaryStep, summaryStep, totalsBytes, totalsOf, visitTotals } from './columns/summaries.ts';
 import { formatVersion, magic, trailerLength } from './object-format.ts';
 
 type MaybePromise<T> = T | Promise<T>;
@@ -46,6 +49,8 @@ export interface BlockTags { readonly tags: Uint32Array; readonly slots: Uint32A
 
 interface BlockEntry extends ObjectBlock { readonly layout: number; readonly offset: number; readonly dataLength: number; readonly directory: number; readonly directoryLength: number }
 interface DictionaryEntry { readonly rows: number; readonly offset: number; readonly column?: Column }
+
+const noRows = new Uint32Array(0);
 
 /** First read of a file: most footers are shorter. */
 const tailBytes = 32 << 10;
@@ -194,6 +199,37 @@ export class ObjectReader {
     return this.readNodes(block, (visitor) => { for (const f of filters) if (!visitor.known(f)) visitor.segment(f); }, (source) => mayHoldAll(part, pruner, ({ filter, value }) =>
       mayHold(source.decoded(filter, () => wordsOf(source.bytes(filter)), (words) => words.byteLength), value)));
   }
+  /** The rows of a part that pass all tests, from what is stored alone: `rows` undefined: all of them. Undefined as a whole if one of the tests takes more than that. */
+  passing(block: number, part: Column, tests: readonly StoredTest[], known: readonly KnownValues[]): MaybePromise<{ readonly rows: Selection } | undefined> {
+    const steps: { readonly plan: TestPlan; readonly known: KnownValues }[] = [];
+    for (const [k, test] of tests.entries()) {
+      const plan = planned(part, test);
+      if (!plan) return undefined;
+      if (plan.kind === 'none') return { rows: noRows };
+      if (plan.kind !== 'all') steps.push({ plan, known: known[k]! });
+    }
+    if (steps.length > 1) steps.sort((a, b) => costOf(a.plan) - costOf(b.plan));
+    const from = (k: number, prior: Selection): MaybePromise<{ readonly rows: Selection }> => {
+      const step = steps[k];
+      if (!step || prior?.length === 0) return { rows: prior };
+      const found = this.readNodes(block, (visitor) => { visitPlan(step.plan, visitor); }, (source) => ({ rows: selected(step.plan, { rows: part.rows, prior }, source, step.known) }));
+      return then(found, ({ rows }) => from(k + 1, rows));
+    };
+    return from(0, undefined);
+  }
+  /** What the rows of a part come to; undefined if one of the columns has no summary. */
+  summaries(block: number, part: Column, requests: readonly SummaryRequest[]): MaybePromise<readonly ColumnSummary[] | undefined> {
+    const steps: SummaryStep[] = [];
+    for (const request of requests) {
+      const step = summaryStep(part, request);
+      if (!step) return undefined;
+      steps.push(step);
+    }
+    const missing = [...new Set(steps.flatMap((step) => ('column' in step ? [step.column] : [])))];
+    if (missing.length === 0) return steps.map((step) => (step as { readonly summary: ColumnSummary }).summary);
+    this.dictionaryBytes += missing.length * totalsBytes;
+    return this.readNodes(block, (visitor) => { for (const column of missing) visitTotals(column, visitor); }, (source) => steps.map((step) => ('column' in step ? totalsOf(step.column, source) : step.summary)));
+  }
   /** The part with those strings alone that may hold one of the texts. */
   searched(block: number, part: Column, texts: readonly SearchedText[]): MaybePromise<Column> {
     const pairs: Segment[] = [], dictionaries = new Set<number>();
@@ -244,6 +280,7 @@ export class ObjectReader {
       return value;
     };
     const entry = this.blocks[block] as BlockEntry, place = `block ${block}`;
+    segments.sort((a, b) => a.offset - b.offset);
     const ready = missing.size > 0 ? this.loadDictionaries([...missing]) : undefined;
     return then(ready, () => then(this.readSegments(segments, entry.offset, place), (bytes) =>
       this.decode(place, () => make({ bytes: (s) => bytes.get(s)!, dictionary: (n) => this.dictionaries[n]!, decoded }))));

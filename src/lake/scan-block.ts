@@ -9,9 +9,12 @@ import { type Column, type Projection, textsAlone } from './columns/decode.ts';
 import { type SearchedText, searchedTexts } from './columns/pairs.ts';
 import { type ColumnPruner, type Zone, mayBeTrue, zoneOf } from './columns/prune.ts';
 import { type BlockTags, type ObjectReader, projectionOf } from './object-reader.ts';
+import type { ColumnSummary } from './columns/summaries.ts';
+import type { Selection } from './columns/select.ts';
+import type { KnownValues, StoredTest } from './columns/stored-tests.ts';
 import { type BestKeys, spanOfBlock } from './scan-best.ts';
 import { cutOut, cutParts } from './scan-cut.ts';
-import type { BlockCounts } from './scan.types.ts';
+import type { BlockCounts, BlockSummaries } from './scan.types.ts';
 
 type Paths = readonly (readonly string[])[];
 type MaybePromise<T> = T | Promise<T>;
@@ -27,6 +30,14 @@ export interface RowFilter {
   /** The rows to keep; undefined: all of them. Asked once for each row, or twice in an ordered scan. `inOrder`: the rows are in the order of the first key. */
   readonly keep: (rows: Vector, inOrder?: boolean) => MaybePromise<KeptRows>;
   readonly best?: BestRows;
+  readonly stored?: StoredTests;
+}
+/** The shape of `StoredTests` in exec/source.ts. */
+export interface StoredTests {
+  readonly tests: readonly StoredTest[];
+  readonly columns?: Paths;
+  readonly rest?: (rows: Vector, kept: Uint32Array | undefined) => MaybePromise<KeptRows>;
+  readonly seen: (rows: number) => void;
 }
 /** The shape of `KeptRows` in exec/source.ts: numbers of rows, or a run of them. */
 export type KeptRows = Uint32Array | { readonly start: number; readonly length: number } | undefined;
@@ -56,8 +67,11 @@ interface BlockOptions {
   /** Told of what was read: bytes of objects, and rows. */
   readonly read?: (bytes: number, rows: number) => void;
   readonly counts?: BlockCounts;
+  readonly summaries?: BlockSummaries;
 }
 
+/** Some columns of a part, by a name for them. */
+interface WantedColumns { readonly name: string; readonly projection: Projection | undefined; readonly textOnly?: boolean }
 /** Rows of a part that are wanted. `index` absent: all of them. */
 interface Kept { readonly rows: Vector; readonly index?: KeptRows }
 /** The rows that were kept, as a view of the block's or copied where they are few. */
@@ -80,6 +94,11 @@ export class BlockScanner {
   /** The filter looks at all that is wanted. */
   private readonly filterSuffices: boolean;
   private readonly texts: readonly SearchedText[] | undefined;
+  /** What is asked beyond tests that are answered from what is stored, and its columns. */
+  private readonly restProjection: Projection | undefined;
+  private readonly restName: string;
+  private readonly restSuffices: boolean;
+  private readonly knownValues: readonly KnownValues[];
   /** Parts of blocks that the pruner leaves. */
   private readonly known = new Map<readonly Column[], readonly Column[]>();
 
@@ -91,7 +110,12 @@ export class BlockScanner {
     this.texts = filter?.textOnly && filter.texts ? searchedTexts(filter.texts) : undefined;
     this.name = JSON.stringify(columns ?? null);
     this.filterName = filter ? JSON.stringify([filter.columns ?? null, filter.textOnly ?? false]) : this.name;
-    this.filterSuffices = (!this.filterProjection && (!filter?.textOnly || columns?.length === 0)) || (columns !== undefined && columns.every((c) => filter!.columns!.some((f) => f.length <= c.length && f.every((name, i) => name === c[i]))));
+    this.filterSuffices = (!this.filterProjection && (!filter?.textOnly || columns?.length === 0)) || (columns !== undefined && covers(filter!.columns!, columns));
+    const rest = filter?.stored?.columns;
+    this.restProjection = rest && projectionOf(rest);
+    this.restName = JSON.stringify([rest ?? null, false]);
+    this.restSuffices = !rest || (columns !== undefined && covers(rest, columns));
+    this.knownValues = filter?.stored?.tests.map(() => new WeakMap()) ?? [];
   }
 
   /** The wanted rows, apart by part and so not in the block's order; at once if all of it is at hand. */
@@ -142,7 +166,7 @@ export class BlockScanner {
   }
 
   /** All rows of the block with the wanted columns, unfiltered. */
-  async whole(reader: ObjectReader, block: number): Promise<Vector> {
+  async all(reader: ObjectReader, block: number): Promise<Vector> {
     const { bytesRead } = reader;
     this.options.counts?.block(reader.id, block);
     return this.told(reader, bytesRead, reader.read(block, this.projection));
@@ -193,8 +217,29 @@ export class BlockScanner {
     return may ? this.filtered(reader, block, part) : undefined;
   }
   private filtered(reader: ObjectReader, block: number, part: Column): MaybePromise<Kept | undefined> {
-    const { filter, counts } = this.options, { bytesRead } = reader;
+    const { filter, counts, bestKeys } = this.options, { bytesRead } = reader;
     counts?.block(reader.id, block);
+    if (filter?.stored && !bestKeys) {
+      const passing = reader.passing(block, part, filter.stored.tests, this.knownValues);
+      if (passing instanceof Promise) return passing.then((found) => this.passed(reader, block, part, { found, bytesRead }));
+      if (passing) return this.passed(reader, block, part, { found: passing, bytesRead });
+    }
+    return filter ? this.looked(reader, block, part, bytesRead) : this.whole(reader, block, part, () => this.looked(reader, block, part, bytesRead));
+  }
+  /** All rows of a part are wanted: what they come to may be enough. */
+  private whole(reader: ObjectReader, block: number, part: Column, rows: () => MaybePromise<Kept | undefined>): MaybePromise<Kept | undefined> {
+    const { summaries, filter, read } = this.options;
+    if (!summaries || part.rows === 0) return rows();
+    const { bytesRead } = reader, found = reader.summaries(block, part, summaries.of), taken = (columns: readonly ColumnSummary[] | undefined): MaybePromise<Kept | undefined> => {
+      read?.(reader.bytesRead - bytesRead, 0);
+      if (!columns || !summaries.take(part.rows, columns)) return rows();
+      if (!filter) read?.(0, part.rows);
+      return undefined;
+    };
+    return found instanceof Promise ? found.then(taken) : taken(found);
+  }
+  private looked(reader: ObjectReader, block: number, part: Column, bytesRead: number): MaybePromise<Kept | undefined> {
+    const { filter } = this.options;
     const seen = this.told(reader, bytesRead, this.rows(reader, block, part, filter));
     if (!filter) return seen instanceof Promise ? seen.then((rows) => ({ rows })) : { rows: seen };
     return seen instanceof Promise ? seen.then((rows) => this.chosen(reader, block, part, rows)) : this.chosen(reader, block, part, seen);
@@ -203,6 +248,29 @@ export class BlockScanner {
     const answer = this.options.filter!.keep(seen, true), completed = (index: KeptRows) => this.completed(reader, block, part, seen, this.best(reader, block, seen, index));
     return answer instanceof Promise ? answer.then(completed) : completed(answer);
   }
+  /** What is left of the rows that pass the stored tests. */
+  private passed(reader: ObjectReader, block: number, part: Column, { found, bytesRead }: { readonly found: { readonly rows: Selection } | undefined; readonly bytesRead: number }): MaybePromise<Kept | undefined> {
+    if (!found) return this.looked(reader, block, part, bytesRead);
+    const { rows: kept } = found, { rest, seen } = this.options.filter!.stored!;
+    this.options.read?.(reader.bytesRead - bytesRead, 0);
+    seen(part.rows);
+    if (kept?.length === 0) return undefined;
+    const index = kept?.length === part.rows ? undefined : kept;
+    // Rows that are only counted need not come.
+    if (!rest && this.options.summaries?.of.length === 0 && this.options.summaries.take(kept?.length ?? part.rows, [])) return undefined;
+    if (!rest) return index ? this.wanted(reader, block, part, index) : this.whole(reader, block, part, () => this.wanted(reader, block, part, undefined));
+    const { bytesRead: before } = reader, rows = this.named(reader, block, part, { name: this.restName, projection: this.restProjection });
+    const asked = (all: Vector): MaybePromise<Kept | undefined> => {
+      this.told(reader, before, all, false);
+      const answer = rest(all, index), completed = (own: KeptRows) => (own?.length === 0 ? undefined : this.restSuffices ? { rows: all, index: own } : this.wanted(reader, block, part, own));
+      return answer instanceof Promise ? answer.then(completed) : completed(answer);
+    };
+    return rows instanceof Promise ? rows.then(asked) : asked(rows);
+  }
+  private wanted(reader: ObjectReader, block: number, part: Column, index: KeptRows): MaybePromise<Kept> {
+    const { bytesRead } = reader, rows = this.told(reader, bytesRead, this.rows(reader, block, part), false);
+    return rows instanceof Promise ? rows.then((all) => ({ rows: all, index })) : { rows, index };
+  }
   private best(reader: ObjectReader, block: number, seen: Vector, index: KeptRows): KeptRows {
     const { bestKeys, descending } = this.options;
     return bestKeys ? bestKeys.chosen(seen, index, spanOfBlock(reader.blocks[block]!, descending === true)) : index;
@@ -210,19 +278,20 @@ export class BlockScanner {
   /** The rows that the filter chose, with the columns that it did not look at. */
   private completed(reader: ObjectReader, block: number, part: Column, seen: Vector, index: KeptRows): MaybePromise<Kept | undefined> {
     if (index?.length === 0) return undefined;
-    if (this.filterSuffices) return { rows: seen, index };
-    const { bytesRead } = reader, rows = this.told(reader, bytesRead, this.rows(reader, block, part), false);
-    return rows instanceof Promise ? rows.then((all) => ({ rows: all, index })) : { rows, index };
+    return this.filterSuffices ? { rows: seen, index } : this.wanted(reader, block, part, index);
   }
 
   /** The wanted columns of a part, or those that the filter looks at. */
   private rows(reader: ObjectReader, block: number, part: Column, filter?: RowFilter): Vector | Promise<Vector> {
     if (filter?.textOnly && this.texts) return this.searched(reader, block, part, this.texts);
-    const { cache } = this.options, name = filter ? this.filterName : this.name;
+    return filter ? this.named(reader, block, part, { name: this.filterName, projection: this.filterProjection, textOnly: filter.textOnly === true }) : this.named(reader, block, part, { name: this.name, projection: this.projection });
+  }
+  private named(reader: ObjectReader, block: number, part: Column, { name, projection, textOnly = false }: WantedColumns): MaybePromise<Vector> {
+    const { cache } = this.options;
     const made = cache?.made(part, name) as Vector | undefined;
     if (made) return made;
     const { bytesRead } = reader, refused = cache?.refused;
-    const rows = reader.readPart(block, filter?.textOnly ? textsAlone(part, () => true) : part, filter ? this.filterProjection : this.projection);
+    const rows = reader.readPart(block, textOnly ? textsAlone(part, () => true) : part, projection);
     // What took no bytes is made of kept columns and of what the directory says.
     if (cache && !(rows instanceof Promise) && reader.bytesRead === bytesRead && cache.refused === refused && !isLate(rows)) cache.keepMade(part, name, rows);
     return rows;
@@ -255,6 +324,9 @@ const isLate = (v: Vector): boolean => {
     default: return false;
   }
 };
+
+/** Whether all wanted paths are those, or within them. */
+const covers = (paths: Paths, wanted: Paths): boolean => wanted.every((c) => paths.some((f) => f.length <= c.length && f.every((name, i) => name === c[i])));
 
 const isNothing = ({ min, max, other }: Zone): boolean => !other && min > max;
 const mayBeBest = ({ min, max, nothing, other }: Zone, { greater, dropsNulls }: BestRows, floor: number): boolean =>

@@ -126,7 +126,7 @@ export class OrderedScan {
       this.input.options.signal?.throwIfAborted();
       if (!withKeys && !cursor.meta.inline && await this.loadFirst(cursor)) return true;
       // Rows of small objects are told apart by their places, so all of them come.
-      const number = cursor.next, all = cursor.meta.inline ? await scanner.whole(reader, number) : await scanner.inOrder(reader, number);
+      const number = cursor.next, all = cursor.meta.inline ? await scanner.all(reader, number) : await scanner.inOrder(reader, number);
       const rows = all && cursor.skip > 0 ? cutOut(all, cursor.skip, all.length) : all;
       cursor.next = this.input.nextBlock(reader, number + 1);
       cursor.skip = 0;

@@ -73,7 +73,7 @@ export class UnorderedScan {
         if (isWhole(reader, block)) continue;
         this.input.options.signal?.throwIfAborted();
         this.current.block = this.input.nextBlock(reader, block + 1);
-        if (!best || best.mayHold(spanOfBlock(reader.blocks[block]!, this.input.descending))) held.push(await this.scanner.whole(reader, block));
+        if (!best || best.mayHold(spanOfBlock(reader.blocks[block]!, this.input.descending))) held.push(await this.scanner.all(reader, block));
         heldRows += reader.blocks[block]!.rows;
         if (heldRows >= this.input.batchRows) yield* this.input.cut(await flush());
       }

@@ -1,6 +1,7 @@
 /** What a scan is given: where the objects are, and what is wanted of their rows. */
 import type { ColumnCache } from './columns/cache.ts';
 import type { ColumnPruner } from './columns/prune.ts';
+import type { ColumnSummary, SummaryRequest } from './columns/summaries.ts';
 import type { ObjectPage, PageRequest, SortOrder } from './lake.types.ts';
 import type { ObjectReader } from './object-reader.ts';
 import type { ObjectStore } from './objects.ts';
@@ -28,6 +29,11 @@ export interface BlockCounts {
   readonly block: (object: string, block: number) => void;
   readonly skipped: (blocks: number) => void;
 }
+/** The shape of `BlockSummaries` in exec/source.ts. */
+export interface BlockSummaries {
+  readonly of: readonly SummaryRequest[];
+  readonly take: (rows: number, columns: readonly ColumnSummary[]) => boolean;
+}
 /** What is wanted of the rows. */
 export interface ScanOptions {
   /** Paths of the fields that are needed; absent: all. Rows that are no records come whole. */
@@ -36,6 +42,7 @@ export interface ScanOptions {
   readonly pruner?: ColumnPruner;
   /** The exact test; the pruner follows from it. Absent: all rows. */
   readonly filter?: RowFilter;
+  readonly summaries?: BlockSummaries;
   /** In the pool's order; else in any. */
   readonly ordered: boolean;
   /** The blocks of an object that are to be read, in order; absent: all that the pruner leaves. */

@@ -1,12 +1,12 @@
 /** avg in SQL: that of times is a time, that of durations a duration, both worked out in whole nanoseconds; else the mean of numbers. */
-import { types } from '../../vectors/type.ts';
+import { type PrimitiveType, types } from '../../vectors/type.ts';
 import { integer } from '../../vectors/value.ts';
 import { type Vector, range, take } from '../../vectors/vector.ts';
 import { Builder } from '../../vectors/builder.ts';
 import { overlay } from '../expressions/rows.ts';
 import { AvgState } from './avg.ts';
 import { eachPart, everyPart, idsOfOne, pick } from './parts.ts';
-import type { AggregateState } from './state.ts';
+import type { AggregateState, Totals } from './state.ts';
 import { none } from './tables.ts';
 
 /** Of one group: nanoseconds. */
@@ -39,6 +39,12 @@ export class TimelyAvgState implements AggregateState {
     const others = range(0, argument.length).filter((i) => timely[i] === 0);
     if (others.length > 0) this.numbers.update(pick(ids, others), take(argument, others));
   }
+  takesTotals(group: number, totals: Totals): boolean { return (totals.sum && isTimely(totals.sum.type)) || this.numbers.takesTotals(group, totals); }
+  addTotals(group: number, totals: Totals): void {
+    const { sum, count } = totals;
+    if (sum && isTimely(sum.type)) this.add(group, { sum: sum.value, count, isTime: sum.type === types.time });
+    else this.numbers.addTotals(group, totals);
+  }
   private add(group: number, { sum, count, isTime }: Total): void {
     const known = this.totals.get(group);
     if (!known) this.totals.set(group, { sum, count, isTime });
@@ -69,7 +75,8 @@ export class TimelyAvgState implements AggregateState {
   }
 }
 
-const isTimeless = (v: Vector): boolean => v.form !== 'number' || (v.type !== types.time && v.type !== types.duration);
+const isTimely = (type: PrimitiveType): boolean => type === types.time || type === types.duration;
+const isTimeless = (v: Vector): boolean => v.form !== 'number' || !isTimely(v.type);
 
 /** Rounded to the nearest whole, halves away from zero. */
 const quotient = (sum: bigint, count: bigint): bigint => (sum < 0n ? -((-sum * 2n + count) / (count * 2n)) : (sum * 2n + count) / (count * 2n));

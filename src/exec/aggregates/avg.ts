@@ -2,7 +2,7 @@
 import { types } from '../../vectors/type.ts';
 import { type NumberVector, type Vector, textAt } from '../../vectors/vector.ts';
 import { parseFloat64 } from '../../vectors/literal.ts';
-import { type AggregateState, bytes, floats, widened } from './state.ts';
+import { type AggregateState, type Totals, bytes, floats, widened } from './state.ts';
 import { eachPart, floatsOf, idsOfOne, isNothing, numbersIn } from './parts.ts';
 import { type SparseNumbers, denseRange, sparseNumbers } from '../expressions/sparse.ts';
 import { none } from './tables.ts';
@@ -33,6 +33,16 @@ export class AvgState implements AggregateState {
     }
     this.cells[group * 2]! += count;
     this.cells[group * 2 + 1] = total;
+  }
+  /** As long as all sums on the way are safe integers it does not matter in which order the rows are added. */
+  takesTotals(group: number, { sum }: Totals): boolean {
+    const total = this.cells[group * 2 + 1]!;
+    return !sum || (Number.isSafeInteger(total) && Math.abs(total) + Number(sum.reach) <= Number.MAX_SAFE_INTEGER);
+  }
+  addTotals(group: number, { count, sum }: Totals): void {
+    if (!sum) return;
+    this.cells[group * 2]! += count;
+    this.cells[group * 2 + 1]! += Number(sum.value);
   }
   update(ids: Uint32Array, given: Vector): void {
     if (isNothing(given)) return;

@@ -2,7 +2,7 @@
 import type { Vector } from '../../vectors/vector.ts';
 import { types } from '../../vectors/type.ts';
 import { kinds, kindsOf } from '../operators/kinds.ts';
-import { type AggregateState, floats, widened } from './state.ts';
+import { type AggregateState, type Totals, floats, widened } from './state.ts';
 import { none } from './tables.ts';
 
 export class CountState implements AggregateState {
@@ -28,6 +28,8 @@ export class CountState implements AggregateState {
     if (table) for (let i = 0; i < argument.length; i++) if (table[i] === kinds.null || table[i] === kinds.missing) n--;
     this.counts[group]! += n;
   }
+  takesTotals(): boolean { return true; }
+  addTotals(group: number, { count }: Totals): void { this.counts[group]! += count; }
   private countSome(ids: Uint32Array, table: Uint8Array, length: number): void {
     const { counts } = this;
     for (let i = 0; i < length; i++) if (table[i] !== kinds.null && table[i] !== kinds.missing) counts[ids[i]!]!++;

@@ -1,10 +1,10 @@
 /** min and max: of numbers, durations and times (one class, widened), or of strings by bytes; both in one group is an error. A NaN stays. */
 import { types } from '../../vectors/type.ts';
-import { compareBytes } from '../../vectors/value.ts';
 import { compareNumbers } from '../../vectors/compare.ts';
 import { type Vector, type BytesVector, type NumberVector, take } from '../../vectors/vector.ts';
 import { concat } from '../../vectors/concat.ts';
 import { Builder } from '../../vectors/builder.ts';
+import { BestTexts } from './best-texts.ts';
 import { type AggregateState, bytes, floats, widened } from './state.ts';
 import { classOf, classes, mixture, numbersOfGroups } from './numeric.ts';
 import { eachPart, idsOfOne, isNothing, numbersIn, pick } from './parts.ts';
@@ -18,16 +18,16 @@ export class ExtremeState implements AggregateState {
   private best: Float64Array<ArrayBuffer>;
   /** Integers that are no safe numbers, in place of `best`. */
   private readonly bigs = new Map<number, bigint>();
-  private readonly texts = new Map<number, Uint8Array>();
-  private textBytes = 0;
+  private readonly texts: BestTexts;
   private readonly sign: 1 | -1;
   private readonly start: number;
   constructor(which: 'min' | 'max') {
     this.sign = which === 'min' ? 1 : -1;
+    this.texts = new BestTexts(this.sign);
     this.start = which === 'min' ? Infinity : -Infinity;
     this.best = new Float64Array(16).fill(this.start);
   }
-  get bytes(): number { return this.best.byteLength + this.bigs.size * 64 + this.textBytes; }
+  get bytes(): number { return this.best.byteLength + this.bigs.size * 64 + this.texts.bytes; }
   grow(groups: number): void {
     this.classOfGroup = widened(this.classOfGroup, groups, bytes);
     this.best = widened(this.best, groups, (n) => floats(n).fill(this.start));
@@ -92,12 +92,7 @@ export class ExtremeState implements AggregateState {
   private addTexts(ids: Uint32Array, v: BytesVector): void {
     for (let i = 0; i < v.length; i++) this.addText(ids[i]!, v, i);
   }
-  private addText(g: number, v: BytesVector, row: number): void {
-    const start = v.offsets[row]!, end = v.offsets[row + 1]!, known = this.texts.get(g);
-    if (known && compareRun(known, v.bytes, start, end) * this.sign <= 0) return;
-    this.textBytes += end - start + (known ? -known.length : 64);
-    this.texts.set(g, v.bytes.slice(start, end));
-  }
+  private addText(g: number, v: BytesVector, row: number): void { this.texts.add(g, v.bytes, v.offsets[row]!, v.offsets[row + 1]!); }
   merge(other: AggregateState, map: Uint32Array, groups: number): void {
     const from = other as ExtremeState;
     for (let g = 0; g < groups; g++) {
@@ -107,12 +102,17 @@ export class ExtremeState implements AggregateState {
         if (this.classOfGroup[to]! < from.classOfGroup[g]!) this.classOfGroup[to] = from.classOfGroup[g]!;
         this.addOne(to, from.bigs.get(g) ?? from.best[g]!);
       }
-      const known = this.texts.get(to);
-      if (text && (!known || compareBytes(known, text) * this.sign > 0)) this.texts.set(to, text);
+      if (text) this.texts.add(to, text, 0, text.length);
     }
   }
   result(groups: number): Vector {
-    return this.texts.size > 0 ? this.mixedResult(groups) : this.numbers(groups);
+    if (this.texts.count === 0) return this.numbers(groups);
+    return this.areTexts(groups) ? this.texts.vector(groups) : this.mixedResult(groups);
+  }
+  /** Whether each group has texts alone. */
+  private areTexts(groups: number): boolean {
+    for (let g = 0; g < groups; g++) if (!this.texts.has(g) || this.classOfGroup[g] !== classes.none) return false;
+    return true;
   }
   private numbers(groups: number): Vector {
     const { classOfGroup } = this;
@@ -187,12 +187,6 @@ const extremeRow = ({ bytes, offsets, length }: BytesVector, sign: 1 | -1): numb
     to = end;
   }
   return best;
-};
-/** Compares `a` with bytes[start, end). */
-const compareRun = (a: Uint8Array, b: Uint8Array, start: number, end: number): number => {
-  const n = Math.min(a.length, end - start);
-  for (let i = 0; i < n; i++) if (a[i] !== b[start + i]) return a[i]! - b[start + i]!;
-  return a.length - (end - start);
 };
 /** Rows of two vectors, either of which may be mixed. */
 const scatterTwo = (tags: Uint32Array, slots: Uint32Array, first: Vector, second: Vector): Vector => {

@@ -1,5 +1,9 @@
 /** What an aggregate is: states for all groups at once, in typed arrays, that take columns and can be merged. */
+import type { PrimitiveType } from '../../vectors/type.ts';
 import type { Vector } from '../../vectors/vector.ts';
+
+/** What rows come to: so many have a value. `sum` and `reach`, of whole numbers: their sum, and how far the sum of some of them may be from zero. */
+export interface Totals { readonly count: number; readonly sum?: { readonly type: PrimitiveType; readonly value: bigint; readonly reach: bigint } }
 
 /**
  * The states of one aggregate for groups 0, 1, ..
@@ -12,6 +16,10 @@ export interface AggregateState {
   update(ids: Uint32Array, argument: Vector): void;
   /** The same for rows that are all of one group, where that is less work. */
   updateOne?(group: number, argument: Vector): void;
+  /** Whether `addTotals` gives what the rows would, to the last bit. */
+  takesTotals?(group: number, totals: Totals): boolean;
+  /** Adds rows of which it is known what they come to. */
+  addTotals?(group: number, totals: Totals): void;
   /** Adds group g of `other`, which has `groups` groups, to group map[g] here (`none`: leaves it out). `other` is not used afterwards. */
   merge(other: AggregateState, map: Uint32Array, groups: number): void;
   /** Nothing of an argument is needed after `update` has seen it. */

@@ -5,9 +5,9 @@
  * Integer sums are kept as floats while they are safe integers; what goes beyond is carried over to a bigint of the group.
  */
 import { LakeError } from '../../errors.ts';
-import { types } from '../../vectors/type.ts';
+import { isInteger, isUnsigned, types } from '../../vectors/type.ts';
 import type { BoolVector, NumberVector, Vector } from '../../vectors/vector.ts';
-import { type AggregateState, bytes, floats, widened } from './state.ts';
+import { type AggregateState, type Totals, bytes, floats, widened } from './state.ts';
 import { classOf, classes, numbersOfGroups, plainNumbers, wrapped } from './numeric.ts';
 import { eachPart, floatsOf, idsOfOne, isNothing, numbersIn, pick } from './parts.ts';
 import { type SparseNumbers, denseRange, sparseNumbers } from '../expressions/sparse.ts';
@@ -59,6 +59,13 @@ export class SumState implements AggregateState {
       if (!sparse && !this.anyFloat && this.addIntegersOfOne(group, part.values, length, c)) return;
     }
     this.update(idsOfOne(group, length), argument);
+  }
+  /** Floats are added in the order of the rows, each by itself. */
+  takesTotals(_group: number, { sum }: Totals): boolean { return !sum || (!this.anyFloat && sum.value === BigInt.asIntN(64, sum.value)); }
+  addTotals(group: number, { sum }: Totals): void {
+    if (!sum) return;
+    const { type, value } = sum, wide = isInteger(type) ? types.int64 : type;
+    this.updateOne(group, { form: 'number', type: isUnsigned(type) ? types.uint64 : wide, length: 1, values: isSafe(value) ? Float64Array.of(Number(value)) : BigInt64Array.of(value) });
   }
   private addFloatsOfOne(group: number, values: Float64Array, sparse: SparseNumbers | undefined, length: number): void {
     if (sparse && !sparse.tags.subarray(0, length).includes(sparse.tag)) return;
@@ -216,6 +223,7 @@ export class SumState implements AggregateState {
 /** Bools as the numbers 0 and 1. */
 const onesOf = (v: BoolVector): NumberVector => ({ form: 'number', type: types.int64, length: v.length, values: Float64Array.from(v.values.subarray(0, v.length)) });
 
+const isSafe = (x: bigint): boolean => x <= 9007199254740991n && x >= -9007199254740991n;
 const sizeOfAll = (values: Float64Array, length: number): number => {
   let size = 0;
   for (let i = 0; i < length; i++) size += Math.abs(values[i]!);

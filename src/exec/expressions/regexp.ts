@@ -3,6 +3,7 @@ import { RE2JS, RE2JSSyntaxException } from 're2js';
 import { checkStop } from '../../vectors/stop.ts';
 import { types } from '../../vectors/type.ts';
 import { type BytesVector, type Vector, bools, nulls, textAt } from '../../vectors/vector.ts';
+import { linearRegexp } from './linear-regexp.ts';
 import { apply, type Kernel } from './apply.ts';
 
 /** Compiled expressions that are kept; patterns that come from data must not fill the memory. */
@@ -36,7 +37,8 @@ export const regexpTest = (pattern: string): ((text: string) => boolean) => {
   if (isPlainText(pattern)) return (text) => text.includes(pattern);
   const re = compileRegexp(pattern);
   if (typeof re === 'string') throw new Error(`error parsing regexp: ${re}`);
-  return (text) => re.test(text);
+  const linear = linearRegexp(pattern);
+  return linear ? (text) => linear.test(text) : (text) => re.test(text);
 };
 
 /** Rows of a string vector that pass; the test is asked once per row. */

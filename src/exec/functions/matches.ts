@@ -1,6 +1,7 @@
 /** RE2 expressions with the string first, as PostgreSQL and DuckDB have them: whether one matches, what it matches, what is between its matches. */
 import { RE2JS } from 're2js';
 import { checkStop } from '../../vectors/stop.ts';
+import { linearRegexp } from '../expressions/linear-regexp.ts';
 import { compileRegexp } from '../expressions/regexp.ts';
 import type { FunctionRow } from './row.ts';
 import { Refusal, byRow } from './typed.ts';
@@ -18,7 +19,9 @@ export const compiled = (pattern: string, options: string, optionsArgument: numb
 
 const matches = (s: string, pattern: string, options = ''): boolean | Refusal => {
   const re = compiled(pattern, options, 2);
-  return re instanceof Refusal ? re : re.matcher(s).find();
+  if (re instanceof Refusal) return re;
+  const linear = linearRegexp(re.pattern());
+  return linear ? linear.test(s) : re.matcher(s).find();
 };
 const groupMax = 9;
 const isGroup = (group: number | bigint): boolean => group >= 0 && group <= groupMax;
@@ -26,6 +29,11 @@ export const extract = (s: string, pattern: string, group: number | bigint = 0, 
   const re = compiled(pattern, options, 3);
   if (re instanceof Refusal) return re;
   if (!isGroup(group)) return new Refusal(`group must be 0 to ${groupMax}`, 2);
+  const linear = linearRegexp(re.pattern());
+  if (linear) {
+    const found = linear.exec(s);
+    return found ? found[Number(group)] ?? '' : options.includes('k') ? s : '';
+  }
   const matcher = re.matcher(s);
   if (!matcher.find()) return options.includes('k') ? s : '';
   return Number(group) <= matcher.groupCount() ? matcher.group(Number(group)) ?? '' : '';

@@ -5,6 +5,7 @@ import { types } from '../../vectors/type.ts';
 import { type Vector, bools, dataAt, nulls, noRows, take } from '../../vectors/vector.ts';
 import { BytesBuilder } from '../../vectors/builder-leaves.ts';
 import { applyCarrying } from '../expressions/apply.ts';
+import { linearRegexp } from '../expressions/linear-regexp.ts';
 import { compileRegexp, isPlainText, regexpTest } from '../expressions/regexp.ts';
 import { combine, overlay, truth, truthOf, wrapErrors } from '../expressions/rows.ts';
 import { foldedSearch, foldedTest, searchAllText, searchPattern, searchText } from '../expressions/search.ts';
@@ -81,6 +82,8 @@ const replaceMatches = (text: string, pattern: string, by: string): string => {
 };
 /** The text with its matches, or the first one, replaced by texts and groups; `touching`: also an empty match right behind another one. */
 export const replaceIn = (text: string, re: ReturnType<typeof compiled>, parts: readonly (string | number)[], { each, touching }: { readonly each: boolean; readonly touching: boolean }): string => {
+  const linear = linearRegexp(re.pattern());
+  if (linear) return replaceFirst(text, linear, parts);
   const matcher = re.matcher(text), out = new TextPieces('regexp_replace');
   let done = 0;
   while (matcher.find()) {
@@ -95,6 +98,15 @@ export const replaceIn = (text: string, re: ReturnType<typeof compiled>, parts: 
   }
   out.add(text.slice(done));
   return out.text();
+};
+/** One that begins where the text does is the only match. */
+const replaceFirst = (text: string, linear: RegExp, parts: readonly (string | number)[]): string => {
+  const found = linear.exec(text);
+  if (!found) return text;
+  let out = '';
+  for (const p of parts) out += typeof p === 'string' ? p : found[p] ?? '';
+  if (out.length > longText) chargeText(text.length + out.length, 'regexp_replace');
+  return found[0].length === text.length ? out : out + text.slice(found[0].length);
 };
 /** What one match gives is measured from so many characters on. */
 const longText = 1 << 16;

@@ -24,17 +24,19 @@ import { plain } from './distinct.ts';
 import { kinds, kindsOf, mayBeQuiet } from './kinds.ts';
 import { Partitions, levelsMax, partitionsOf } from './partitions.ts';
 import { recordOfPaths, rowsOf } from './records.ts';
-import { pulled } from './scan.ts';
+import { type BlockTotals, TotalsOfBlocks } from './block-totals.ts';
+import { type TotalsSink, pulled } from './scan.ts';
+import type { ColumnSummary } from '../source.ts';
 
 type AggregateOp = Extract<PlanOp, { kind: 'aggregate' }>;
 
 interface Compiled { readonly argument: AsyncEvaluator | undefined; readonly where: AsyncEvaluator | undefined; readonly make: () => AggregateState }
 /** `isPassing`: nothing of what the arguments give is kept. */
-interface Parts { readonly op: AggregateOp; readonly isPassing: boolean; readonly build: Build; readonly keys: readonly AsyncEvaluator[]; readonly aggregates: readonly Compiled[]; readonly targets: readonly FieldPath[] }
+interface Parts { readonly op: AggregateOp; readonly totals?: TotalsSink & BlockTotals; readonly isPassing: boolean; readonly build: Build; readonly keys: readonly AsyncEvaluator[]; readonly aggregates: readonly Compiled[]; readonly targets: readonly FieldPath[] }
 
-/** The operator as a step. @throws query-memory when the budget is used up and nothing can be spilled */
-export const aggregate = (op: AggregateOp, build: Build): Step => {
-  const parts = partsOf(op, build);
+/** The operator as a step. `totals`: where the scan before it leaves what blocks come to. @throws query-memory when the budget is used up and nothing can be spilled */
+export const aggregate = (op: AggregateOp & { readonly totals?: TotalsSink & BlockTotals }, build: Build): Step => {
+  const parts: Parts = { ...partsOf(op, build), ...(op.totals && { totals: op.totals }) };
   return (input) => run(input, parts, 0);
 };
 
@@ -112,6 +114,7 @@ const closedGroupsMin = 4096;
 function* run(input: Stream, parts: Parts, level: number, known?: Groups): Generator<Item> {
   let groups = known ?? new Groups(parts);
   let aside: Partitions | undefined;
+  if (parts.totals) parts.totals.take = (rows, columns) => groups.addTotals(rows, columns);
   try {
     for (const item of input) {
       if (!isBatch(item)) {
@@ -176,6 +179,7 @@ class Groups {
   private full = false;
   /** Of a share: the table is the store's, states have places for the groups of the share alone. */
   private readonly own: ShareIds | undefined;
+  private ofBlocks: TotalsOfBlocks | undefined;
   constructor(parts: Parts, store?: KeyStore) {
     this.parts = parts;
     this.room = parts.isPassing ? new FloatRoom() : undefined;
@@ -195,6 +199,7 @@ class Groups {
   /** Adds a batch; gives the rows for which there is no room. */
   *add(batch: Vector, level: number): Generator<Item, { readonly rows: Vector; readonly keys: readonly Vector[] } | undefined> {
     const { keys: keyExprs, build } = this.parts;
+    this.ofBlocks?.flush();
     let keys: Vector[] = [];
     for (const k of keyExprs) {
       const key = k(batch);
@@ -269,6 +274,11 @@ class Groups {
     if (context.host.spill && this.parts.keys.length > 0) this.full = true;
     else if (memory.isFullWith(bytes)) memory.refuse('aggregate');
   }
+  /** Takes what rows of the one group come to; false if they are needed themselves. */
+  addTotals(rows: number, columns: readonly ColumnSummary[]): boolean {
+    this.grow();
+    return (this.ofBlocks ??= new TotalsOfBlocks(this.states, this.parts.totals!)).take(rows, columns);
+  }
   share(rows: number, store: KeyStore): GroupsOfShare { return { rows, keys: store.tell(this.own!), states: this.states }; }
   /** Adds the groups of a share, which are not used afterwards. */
   merge({ keys, states }: GroupsOfShare, book: KeyBook): void {
@@ -285,6 +295,7 @@ class Groups {
   }
 
   result(): Vector {
+    this.ofBlocks?.flush();
     const n = this.table.size;
     if (n === 0) return noRows;
     return recordOfPaths(this.parts.targets, [...this.table.keys(), ...this.states.map((s) => s.result(n))], n);

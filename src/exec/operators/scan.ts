@@ -6,11 +6,12 @@ import { working } from '../../vectors/stop.ts';
 import { types } from '../../vectors/type.ts';
 import { type Item, type Stream, batches, wait } from '../operator.ts';
 import { isPlainText } from '../expressions/regexp.ts';
-import type { BestRows, KeptRows, Progress, QuickIterator, ScanFilter, ScanRequest } from '../source.ts';
+import type { BestRows, BlockSummaries, KeptRows, Progress, QuickIterator, ScanFilter, ScanRequest, StoredTests } from '../source.ts';
 import type { Build } from './build.ts';
 import { tested } from './filter.ts';
 import { type KeyRuns, keyRuns } from './key-runs.ts';
 import { type RowTest, rowTest } from './row-test.ts';
+import { type SplitFilter, storedTests } from './stored-tests.ts';
 import { type KeyBound, type TopOptions, keyBound } from './top.ts';
 
 /** Batches of an asynchronous source as a stream; the source is returned when the stream is. */
@@ -38,19 +39,24 @@ export function* pulled(open: () => AsyncIterable<Vector>, signal: AbortSignal):
   }
 }
 
-/** `best`: what the operator behind keeps of the rows. `counted`: it only counts them. */
-export const scan = (op: Scan & { readonly best?: TopOptions; readonly counted?: boolean }, build: Build): (() => Stream) => {
+/** Where a scan takes blocks as a whole: set while the aggregate behind it asks for rows. */
+export interface TotalsSink { readonly of: BlockSummaries['of']; take?: BlockSummaries['take'] }
+
+/** `best`: what the operator behind keeps of the rows. `counted`: it only counts them. `totals`: what they come to is enough for it. */
+export const scan = (op: Scan & { readonly best?: TopOptions; readonly counted?: boolean; readonly totals?: TotalsSink }, build: Build): (() => Stream) => {
   const { context } = build, { host } = context, { progress } = host, test = op.filter && rowTest(op.filter, build);
   const request: ScanRequest = {
     ordered: op.ordered, signal: context.signal,
     ...(op.columns && { columns: op.columns }), ...(op.pruner && { pruner: op.pruner }), ...(op.limit !== undefined && { limit: op.limit }), ...(op.counted && { counted: true }),
   };
   const key = op.sources.length === 1 ? op.sources[0]!.sortKeys?.[0] : undefined, runs = op.filter && key && keyRuns(op.filter, key, build), rest = runs?.rest && rowTest(runs.rest, build);
+  const stored = op.filter && !runs ? storedTests(op.filter, build) : undefined;
   // In order a row may be tested twice, which a bound that moves does not stand.
   const bound = op.best && !op.ordered ? keyBound(op.best) : undefined;
   return function* read(): Generator<Item> {
-    const counts = context.counters?.scan(), counted: ScanRequest = counts ? { ...request, counts } : request;
-    const filter = scanFilter(context.signal, test && { test, columns: fieldsRead(op.filter!), ...textSearch(op.filter!), ...(runs && { runs: { find: runs.find, rest } }) }, bound?.(), progress);
+    const counts = context.counters?.scan(), take = op.totals?.take, summaries = take && op.totals && { of: op.totals.of, take: totalsTaken(take, progress, op.filter === undefined) };
+    const counted: ScanRequest = { ...request, ...(counts && { counts }), ...(summaries && { summaries }) };
+    const filter = scanFilter(context.signal, test && { test, columns: fieldsRead(op.filter!), ...textSearch(op.filter!), ...(runs && { runs: { find: runs.find, rest } }), ...(stored && { stored }) }, bound?.(), progress);
     for (const source of op.sources) {
       const isFiltered = filter !== undefined && host.filters?.(source) === true;
       for (const item of pulled(() => host.scan(source, isFiltered ? { ...counted, filter } : counted), context.signal)) {
@@ -67,6 +73,14 @@ export const scan = (op: Scan & { readonly best?: TopOptions; readonly counted?:
       }
     }
   };
+};
+
+/** Rows that came as what they come to are read, and match, as others do. */
+const totalsTaken = (take: BlockSummaries['take'], progress: Progress, isUnseen: boolean): BlockSummaries['take'] => (rows, columns) => {
+  if (!take(rows, columns)) return false;
+  if (isUnseen) progress.recordsRead += rows;
+  progress.recordsMatched += rows;
+  return true;
 };
 
 type TextSearch = Pick<ScanFilter, 'textOnly' | 'texts'>;
@@ -103,7 +117,7 @@ const textsOf = (e: PlanExpr): readonly string[] | undefined => {
 
 /** The filter and the bound of a top behind it, as the scan of a host may use them. */
 const scanFilter = (
-  signal: AbortSignal, filter: { readonly test: RowTest; readonly columns: readonly FieldPath[] | undefined; readonly runs?: Runs } & TextSearch | undefined, bound: KeyBound | undefined, progress: Progress,
+  signal: AbortSignal, filter: { readonly test: RowTest; readonly columns: readonly FieldPath[] | undefined; readonly runs?: Runs; readonly stored?: SplitFilter } & TextSearch | undefined, bound: KeyBound | undefined, progress: Progress,
 ): ScanFilter | undefined => {
   if (!filter && !bound) return undefined;
   const columns = filter ? filter.columns && [...filter.columns, ...(bound ? [bound.path] : [])] : [bound!.path];
@@ -112,8 +126,9 @@ const scanFilter = (
     const rest = bound.keep(keptOf(rows, kept));
     return rest ? placed(rest, kept) : kept;
   };
+  const stored = filter?.stored && toStored(filter.stored, { signal, bound, bounded, progress });
   return {
-    ...(columns && { columns }), ...(filter?.textOnly && !bound && { textOnly: true, ...(filter.texts && { texts: filter.texts }) }), ...(bound && { best: bestOf(bound, filter?.test) }),
+    ...(columns && { columns }), ...(stored && { stored }), ...(filter?.textOnly && !bound && { textOnly: true, ...(filter.texts && { texts: filter.texts }) }), ...(bound && { best: bestOf(bound, filter?.test) }),
     keep: (rows, inOrder) => working(signal, () => {
       progress.recordsRead += rows.length;
       if (!filter) return bounded(rows, undefined);
@@ -122,6 +137,21 @@ const scanFilter = (
       const kept = filter.test(rows);
       return kept instanceof Promise ? kept.then((own) => bounded(rows, own)) : bounded(rows, kept);
     }),
+  };
+};
+/** What is asked beyond the stored tests: the rest of the filter, and the bound of a top. */
+const toStored = (
+  { tests, rest, columns: own }: SplitFilter,
+  { signal, bound, bounded, progress }: { readonly signal: AbortSignal; readonly bound: KeyBound | undefined; readonly bounded: (rows: Vector, kept: KeptRows) => KeptRows; readonly progress: Progress },
+): StoredTests => {
+  const columns = rest && !own ? undefined : [...own ?? [], ...(bound ? [bound.path] : [])];
+  const asked = (rows: Vector, kept: Uint32Array | undefined): KeptRows | Promise<KeptRows> => {
+    const answer = rest?.(kept ? take(rows, kept) : rows), all = (chosen: Uint32Array | undefined): KeptRows => bounded(rows, chosen ? placed(chosen, kept) : kept);
+    return answer instanceof Promise ? answer.then(all) : all(answer);
+  };
+  return {
+    tests, ...(columns && { columns }), ...((rest || bound) && { rest: (rows: Vector, kept: Uint32Array | undefined) => working(signal, () => asked(rows, kept)) }),
+    seen: (rows) => { progress.recordsRead += rows; },
   };
 };
 const bestOf = ({ path, rows, greater, dropsNulls, nanLast, floor, ahead }: KeyBound, test: RowTest | undefined): BestRows => {

@@ -18,9 +18,9 @@ import { type BytesBounds, type NumberBounds, readBytesBounds, readWide } from '
 
 /** `offset` counts from the start of the block. */
 export interface Segment { readonly offset: number; readonly length: number; readonly check: number }
-interface Codes { readonly base: number; readonly width: Width; readonly segment?: Segment }
+export interface Codes { readonly base: number; readonly width: Width; readonly segment?: Segment }
 type PackedPlan = Omit<Packed, 'bytes'> & { readonly first: number; readonly segment?: Segment };
-interface Flags { readonly same?: number; readonly segment?: Segment }
+export interface Flags { readonly same?: number; readonly segment?: Segment }
 
 /** A column of a block as the directory tells it: where its segments are and how they are encoded. */
 export type Column =
@@ -49,6 +49,21 @@ export type Column =
   | { readonly form: 'dynamic'; readonly rows: number; readonly tags: Codes; readonly parts: readonly Column[] }
   | { readonly form: 'error'; readonly rows: number; readonly inner: Column }
   | { readonly form: 'named'; readonly rows: number; readonly name: string; readonly inner: Column };
+
+type RecordColumn = Extract<Column, { form: 'record' }>;
+/** Where fields of a name were last: blocks have the same ones in the same places, and wide rows have many. */
+const places = new Map<string, number>();
+const placesMax = 4096;
+/** A field of a record's column by its name. */
+export const fieldNamed = ({ fields }: RecordColumn, name: string): RecordColumn['fields'][number] | undefined => {
+  const known = places.get(name), field = known === undefined ? undefined : fields[known];
+  if (field?.name === name) return field;
+  const at = fields.findIndex((f) => f.name === name);
+  if (at < 0) return undefined;
+  if (places.size >= placesMax) places.clear();
+  places.set(name, at);
+  return fields[at];
+};
 
 /** Reads a block's directory. */
 export class DirectoryReader {
@@ -344,12 +359,22 @@ const bytesOf = (segment: Segment | undefined, source: SegmentSource, least: num
   return bytes;
 };
 const byteLength = (array: { readonly byteLength: number }): number => array.byteLength;
-const decodeCodes = (c: Codes, rows: number, source: SegmentSource): Uint32Array =>
+export const decodeCodes = (c: Codes, rows: number, source: SegmentSource): Uint32Array =>
   source.decoded(c, () => unpackCodes(bytesOf(c.segment, source, rows * c.width), c.base, c.width, rows), byteLength);
 const decodeOffsets = (c: Codes, rows: number, source: SegmentSource): Uint32Array =>
   source.decoded(c, () => unpackOffsets(bytesOf(c.segment, source, rows * c.width), c.base, c.width, rows), byteLength);
-const decodeFlags = (f: Flags, rows: number, source: SegmentSource): Uint8Array =>
+export const decodeFlags = (f: Flags, rows: number, source: SegmentSource): Uint8Array =>
   f.same === undefined ? source.decoded(f, () => unpackBits(bytesOf(f.segment, source, (rows + 7) >> 3), rows), byteLength) : new Uint8Array(rows).fill(f.same);
+/** Codes as they are stored, less their base: what is kept of them is what was read. */
+export const codesAsStored = (c: Codes, rows: number, source: SegmentSource): Uint8Array | Uint16Array | Uint32Array =>
+  narrow(source.decoded(c, () => bytesOf(c.segment, source, rows * c.width), byteLength), c.width, rows);
+/** Numbers of a column that is packed without steps, less its base, divided by its scale. */
+export const distancesAsStored = ({ packed, rows }: Extract<Column, { form: 'number' }>, source: SegmentSource): Uint8Array | Uint16Array | Uint32Array =>
+  narrow(source.decoded(packed!, () => bytesOf(packed!.segment, source, rows * packed!.width), byteLength), packed!.width, rows);
+const narrow = (bytes: Uint8Array, width: Width, rows: number): Uint8Array | Uint16Array | Uint32Array => {
+  if (width === 0) return new Uint8Array(rows);
+  return width === 1 ? bytes.subarray(0, rows) : width === 2 ? new Uint16Array(bytes.buffer, bytes.byteOffset, rows) : new Uint32Array(bytes.buffer, bytes.byteOffset, rows);
+};
 /** Codes and offsets of a column that is kept as a whole. */
 const innerCodes = (c: Codes, rows: number, source: SegmentSource): Uint32Array => unpackCodes(bytesOf(c.segment, source, rows * c.width), c.base, c.width, rows);
 const innerOffsets = (c: Codes, rows: number, source: SegmentSource): Uint32Array => unpackOffsets(bytesOf(c.segment, source, rows * c.width), c.base, c.width, rows);

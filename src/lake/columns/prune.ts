@@ -1,7 +1,7 @@
 /** Whether a block may hold rows that pass a test, from zone maps alone (comparison rules: reference/language/types-and-casts.md section 4). */
 import { type Type, types, isFloat, isNumeric } from '../../vectors/type.ts';
 import { type Value, compareBytes } from '../../vectors/value.ts';
-import type { Column, Segment } from './decode.ts';
+import { type Column, type Segment, fieldNamed } from './decode.ts';
 import { numberKinds } from './encode.ts';
 import { outward } from './statistics.ts';
 
@@ -37,9 +37,8 @@ const mayPass = (column: Column, test: ColumnTest, depth: number): boolean => {
   }
   if (depth < test.path.length) {
     if (column.form !== 'record') return true;
-    const name = test.path[depth];
-    for (const f of column.fields) if (f.name === name) return mayPass(f.values, test, depth + 1);
-    return false;
+    const field = fieldNamed(column, test.path[depth]!);
+    return field !== undefined && mayPass(field.values, test, depth + 1);
   }
   if (column.form === 'number' && isNumeric(test.value.type)) return numbersMayPass(column, test);
   if (column.form === 'bytes' && column.layout.type === test.value.type) return bytesMayPass(column, test);
@@ -58,7 +57,7 @@ export const mayHoldAll = (column: Column, pruner: ColumnPruner, holds: (members
       const { operator, value, path } = pruner.test;
       if (operator !== '==' || value.type !== types.string) return true;
       let at: Column | undefined = column;
-      for (const name of path) at = at?.form === 'record' ? at.fields.find((f) => f.name === name)?.values : undefined;
+      for (const name of path) at = at?.form === 'record' ? fieldNamed(at, name)?.values : undefined;
       return at?.form !== 'bytes' || !at.filter || at.layout.type !== types.string || holds({ filter: at.filter, value: bytesOf(value) });
     }
   }
