@@ -72,7 +72,8 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   visualize: ['machines', 'recording', 'client'],
   commands: all,
   program: all,
-  main: ['program'],
+  allocator: [],
+  main: ['program', 'allocator'],
   'engine-flags': [],
   bundle: ['engine-flags'],
 };

@@ -10,7 +10,7 @@ import { type FormatLimits, type FormatName, formatOfFile, isFormatName, openRea
 import { ReadMemory } from '../formats/read-memory.ts';
 import type { ScratchBytes } from '../formats/spool.ts';
 import type { ResolvedSource, SourceRequest } from '../query/plan.ts';
-import { fuseTypes } from '../vectors/fuse.ts';
+import { Fusion } from '../vectors/fuse.ts';
 import type { Type } from '../vectors/type.ts';
 import { type Vector, slice, typeAt } from '../vectors/vector.ts';
 import { openUrl } from '../workers/from-http.ts';
@@ -210,15 +210,15 @@ export class FileMissing extends Error {
 }
 
 const fuseRows = (batch: Vector, before: Type | undefined): Type | undefined => {
-  let fused = before;
+  const fusion = new Fusion(before);
   let last: Type | undefined;
   for (let i = 0; i < batch.length; i++) {
     const type = typeAt(batch, i);
     if (type === last) continue;
     last = type;
-    fused = fused ? fuseTypes(fused, type) : type;
+    fusion.add(type);
   }
-  return fused;
+  return fusion.type;
 };
 
 /** An error of an input with the input's name before it. */

@@ -2,7 +2,7 @@
  * Queries and loads by their request ids: those that run, and for a while those that ended. What cancels them, and how far they are.
  *
  * Invariants:
- * - Of an id the newest is known, and older ones that still run: a client may give several requests the same id.
+ * - Of an id the newest of each owner is known, and older ones that still run: a client may give several requests the same id.
  * - What ended is known for `keepMs` at most; no more than `endedMax`, nor more text of queries than `endedCharsMax`: the oldest go first.
  * - One that has ended does not change.
  */
@@ -163,8 +163,12 @@ export class LoadRun extends Run {
   }
 }
 
+/** Who asks for runs of an id. `seesAll`: those of others too, where there are none of their own. */
+export interface Asker { readonly name: string | undefined; readonly seesAll: boolean }
+
 class Runs<R extends Run> {
-  readonly #newest = new Map<string, R>();
+  /** The newest of each id and owner: what others call theirs hides nothing. */
+  readonly #newest = new Map<string, Map<string | undefined, R>>();
   /** Oldest first. */
   readonly #ended = new Set<R>();
   readonly #keepMs: number;
@@ -180,17 +184,17 @@ class Runs<R extends Run> {
   }
 
   add(run: R): R {
-    const before = this.#newest.get(run.id);
-    this.#newest.set(run.id, run);
+    const before = this.#newestAs(run);
+    this.#setNewest(run);
     if (!before) return run;
     if (before.endedAt > 0) this.#forget(before);
     run.older = before.endedAt > 0 ? before.older : before;
     return run;
   }
 
-  /** It has ended: known for a while, unless a newer one has its id. */
+  /** It has ended: known for a while, unless a newer one of its owner has its id. */
   left(run: R): void {
-    let newer = this.#newest.get(run.id);
+    let newer = this.#newestAs(run);
     if (newer !== run) {
       while (newer && newer.older !== run) newer = newer.older;
       if (newer) newer.older = run.older;
@@ -201,29 +205,59 @@ class Runs<R extends Run> {
     if (this.#ended.size > endedMax || this.#endedChars > endedCharsMax) this.#sweep();
   }
 
-  /** The newest of an id that the asker may know of. */
-  find(id: string, may: (run: R) => boolean): R | undefined {
-    for (let run = this.#newest.get(id); run; run = run.older) if (may(run) && !this.#isOver(run)) return run;
-    return undefined;
+  /** The newest of an id that is the asker's own, else the newest that they may know of. */
+  find(id: string, { name, seesAll }: Asker): R | undefined {
+    const owners = this.#newest.get(id), own = owners && this.#known(owners.get(name));
+    if (own || !owners || !seesAll) return own;
+    let found: R | undefined;
+    for (const newest of owners.values()) {
+      const run = this.#known(newest);
+      if (run && (!found || run.startedAt > found.startedAt)) found = run;
+    }
+    return found;
   }
   /** All that run. */
-  *all(): Generator<R> { for (const newest of this.#newest.values()) for (let run: R | undefined = newest; run; run = run.older) if (run.endedAt === 0) yield run; }
-  /** All of an id that run. */
-  *runningOf(id: string): Generator<R> { for (let run = this.#newest.get(id); run; run = run.older) if (run.endedAt === 0) yield run; }
+  *all(): Generator<R> { for (const owners of this.#newest.values()) for (const newest of owners.values()) yield* runningOf(newest); }
+  /** All of an id that run: the asker's own, else those that they may know of. */
+  runningOf(id: string, { name, seesAll }: Asker): readonly R[] {
+    const owners = this.#newest.get(id), own = [...runningOf(owners?.get(name))];
+    return own.length > 0 || !owners || !seesAll ? own : [...owners.values()].flatMap((newest) => [...runningOf(newest)]);
+  }
 
   close(): void { clearInterval(this.#sweeping); }
 
+  #newestAs({ id, owner }: R): R | undefined { return this.#newest.get(id)?.get(owner); }
+  #setNewest(run: R): void {
+    const { id, owner } = run, owners = this.#newest.get(id);
+    if (owners) owners.set(owner, run);
+    else this.#newest.set(id, new Map([[owner, run]]));
+  }
+  #known(newest: R | undefined): R | undefined {
+    let run = newest;
+    while (run && this.#isOver(run)) run = run.older;
+    return run;
+  }
   #isOver(run: R): boolean { return run.endedAt > 0 && performance.now() - run.endedAt > this.#keepMs; }
   #sweep(): void {
     for (const run of this.#ended) {
       if (this.#ended.size <= endedMax && this.#endedChars <= endedCharsMax && !this.#isOver(run)) return;
       this.#forget(run);
-      if (this.#newest.get(run.id) !== run) continue;
-      if (run.older) this.#newest.set(run.id, run.older);
-      else this.#newest.delete(run.id);
+      if (this.#newestAs(run) !== run) continue;
+      if (run.older) this.#setNewest(run.older);
+      else this.#remove(run);
     }
   }
+  #remove({ id, owner }: R): void {
+    const owners = this.#newest.get(id);
+    owners?.delete(owner);
+    if (owners?.size === 0) this.#newest.delete(id);
+  }
   #forget(run: R): void { if (this.#ended.delete(run)) this.#endedChars -= this.#charsOf(run); }
+}
+
+/** Those that run, of the same id and owner. */
+function* runningOf<R extends Run>(newest: R | undefined): Generator<R> {
+  for (let run = newest; run; run = run.older) if (run.endedAt === 0) yield run;
 }
 
 /** Told of each query and load that has ended. */
@@ -259,12 +293,11 @@ export class Running {
   beginQuery(begun: QueryBegun): QueryRun { return this.#queries.add(new QueryRun(begun, this.#queryMsMax, this.#queryLeft)); }
   beginLoad(begun: LoadBegun): LoadRun { return this.#loads.add(new LoadRun(begun, this.#loadLeft)); }
 
-  /** `may`: whether who asks may know of it. */
-  query(id: string, may: (run: QueryRun) => boolean): QueryRun | undefined { return this.#queries.find(id, may); }
-  load(id: string, may: (run: LoadRun) => boolean): LoadRun | undefined { return this.#loads.find(id, may); }
+  query(id: string, asker: Asker): QueryRun | undefined { return this.#queries.find(id, asker); }
+  load(id: string, asker: Asker): LoadRun | undefined { return this.#loads.find(id, asker); }
   /** Ends the queries of an id; whether there were any. */
-  cancelQueries(id: string, may: (run: QueryRun) => boolean): boolean {
-    const all = [...this.#queries.runningOf(id)].filter(may);
+  cancelQueries(id: string, asker: Asker): boolean {
+    const all = this.#queries.runningOf(id, asker);
     for (const run of all) run.cancel();
     return all.length > 0;
   }

@@ -41,7 +41,7 @@ import { RoutedCall } from './routed-call.ts';
 import type { Route, RouteConfig, Service } from './route.ts';
 import { routes } from './routes/routes.ts';
 import { Running } from './running.ts';
-import { addPages } from './static-pages.ts';
+import { addPages, isNoAsset } from './static-pages.ts';
 import type { Tracing } from './tracing.ts';
 import { queryParameters, targetOf } from './url.ts';
 
@@ -177,7 +177,7 @@ const buildApp = (options: ServerOptions): { readonly app: FastifyInstance; read
   for (const method of METHODS) if (method !== 'CONNECT') app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
   app.setErrorHandler((error, request, reply) => {
     logFailure(answering.of(request.raw).log, request, reply, error);
-    return sendError(reply, error);
+    return isNoAsset(request, error) ? notFound(reply) : sendError(reply, error);
   });
   app.setNotFoundHandler((_request, reply) => notFound(reply));
   addInternalRoutes(app);

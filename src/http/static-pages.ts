@@ -9,7 +9,7 @@ import { existsSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import fastifyStatic from '@fastify/static';
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { LakeError } from '../errors.ts';
 
 /** Pages by path; the file is in the folder of the built pages. */
@@ -46,6 +46,10 @@ export const addPages = (app: FastifyInstance, folder: string = pagesFolder()): 
   });
   app.decorate('pagesFolder', folder);
 };
+
+/** Whether a fault is that of an address which is no asset's: one that leads out of their folder is told apart from the others by nothing. */
+export const isNoAsset = ({ routeOptions: { url } }: FastifyRequest, fault: unknown): boolean =>
+  url?.startsWith(`${assetsPath}/`) === true && fault instanceof Error && 'statusCode' in fault && typeof fault.statusCode === 'number' && fault.statusCode < 500;
 
 /** Whether a page was built. */
 export const hasPage = (reply: FastifyReply, file: string): boolean => existsSync(join((reply.server as FastifyInstance & { readonly pagesFolder: string }).pagesFolder, file));

@@ -7,7 +7,7 @@
  * - A dictionary is decoded once: all blocks of a column share one `values` vector, so that work on codes can be kept from block to block.
  */
 import { LakeError } from '../errors.ts';
-import { fuseTypes } from '../vectors/fuse.ts';
+import { fuseAll } from '../vectors/fuse.ts';
 import { type Type, types } from '../vectors/type.ts';
 import { type BytesVector, type Field, type Vector, flatten } from '../vectors/vector.ts';
 import { compareBytes } from '../vectors/value.ts';
@@ -165,8 +165,8 @@ export class ObjectReader {
 
   /** The fusion of the types of its rows; undefined if it has none. */
   get rowType(): Type | undefined {
-    const layouts = new Set(this.blocks.map((b) => (b as BlockEntry).layout)), [first, ...others] = [...layouts].map((k) => typeOfLayout(this.layouts[k]!));
-    return first && others.reduce(fuseTypes, first);
+    const layouts = new Set(this.blocks.map((b) => (b as BlockEntry).layout)), types = Array.from(layouts, (k) => typeOfLayout(this.layouts[k]!));
+    return fuseAll(types);
   }
   /** Bytes that it holds besides the columns in the cache: the footer and what was decoded of dictionaries. */
   get heldBytes(): number { return this.footer.buffer.byteLength * footerCost + this.dictionaryBytes; }

@@ -40,7 +40,9 @@ class Select {
   #contentType: Type | undefined;
   readonly #starred: SqlColumns;
   readonly #uses: ColumnUses = new WeakMap();
-  readonly #aggregates: { readonly key: string; readonly name: string; readonly aggregate: Aggregate }[] = [];
+  readonly #aggregates: { readonly name: string; readonly aggregate: Aggregate }[] = [];
+  /** Their places by what they are called with: equal calls are one. */
+  readonly #places = new Map<string, number>();
   /** Expressions that stand for the result of an aggregate, and which. */
   readonly #results = new WeakMap<PlanExpr, number>();
   readonly #groupingCalls: GroupingCalls;
@@ -163,8 +165,8 @@ class Select {
     const given = aggregateOf(this.#a, call, { scope, input: this.#rowType, sql }), units = ofUnits(given, this.#typeOf), aggregate = units ? { ...given, argument: units.argument } : given;
     const keyOf = (e: PlanExpr | undefined): string => (e ? exprKey(e) : '');
     const key = `${aggregate.name} ${formKey(aggregate)} ${keyOf(aggregate.argument)} ${keyOf(aggregate.where)}`;
-    let index = this.#aggregates.findIndex((x) => x.key === key);
-    if (index < 0) index = this.#aggregates.push({ key, name: call.name, aggregate }) - 1;
+    let index = this.#places.get(key);
+    if (index === undefined) this.#places.set(key, (index = this.#aggregates.push({ name: call.name, aggregate }) - 1));
     const result = fieldOf(thisExpr, `\u0000aggregate ${index}`);
     this.#results.set(result, index);
     this.#a.stands(result, () => this.#a.typeOfAggregate(aggregate, this.#content));

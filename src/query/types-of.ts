@@ -6,6 +6,7 @@
  *   see only types without it.
  * - The type of a stream is the fusion of the types of its values (model.md section 8), so it says what may come, never what must.
  */
+import { fieldPlace } from '../vectors/field-places.ts';
 import { fuseTypes } from '../vectors/fuse.ts';
 import { decimalType, sqlTypeOfName } from './sql-types.ts';
 import { type PrimitiveType, type RecordField, type RecordType, type Type, arrayType, isFloat, isInteger, mapType, namedType, recordType, setType, types, underType, unionType } from '../vectors/type.ts';
@@ -96,10 +97,10 @@ export const withoutDecimals = (t: Type): Type => {
 };
 const fuseRecords = (x: RecordType, y: RecordType): RecordType => {
   const fields: RecordField[] = x.fields.map((f) => {
-    const other = y.fields.find((g) => g.name === f.name);
+    const other = y.fields[fieldPlace(y.fields, f.name)];
     return other ? { name: f.name, type: fuseKnown(f.type, other.type), optional: f.optional || other.optional } : { ...f, optional: true };
   });
-  for (const g of y.fields) if (!x.fields.some((f) => f.name === g.name)) fields.push({ ...g, optional: true });
+  for (const g of y.fields) if (fieldPlace(x.fields, g.name) < 0) fields.push({ ...g, optional: true });
   return recordType(fields);
 };
 /** Fusion of many; the unknown for none. */
@@ -151,7 +152,7 @@ export const fieldType = (t: Type, name: string): Type | undefined => {
 const fieldOfOne = (t: Type, name: string): Type | undefined => {
   if (t === unknownType) return unknownType;
   switch (t.kind) {
-    case 'record': return t.fields.find((f) => f.name === name)?.type;
+    case 'record': return t.fields[fieldPlace(t.fields, name)]?.type;
     case 'map': return t.value;
     default: return undefined;
   }

@@ -6,15 +6,81 @@ import { type Vector, type RecordVector, uniformType } from './vector.ts';
 export const fuseTypes = (a: Type, b: Type): Type => {
   if (a === b) return a;
   const key = `${a.id} ${b.id}`;
-  let fused = memo.get(key);
+  let fused = memo.get(key)?.deref();
   if (!fused) {
     if (memo.size >= memoMax) memo.clear();
-    memo.set(key, (fused = fuse(underType(a), underType(b))));
+    memo.set(key, new WeakRef(fused = fuse(underType(a), underType(b))));
   }
   return fused;
 };
 const memoMax = 10_000;
-const memo = new Map<string, Type>();
+/** Fusions met before by the numbers of the two types. It keeps none: of thousands of wide records they would be gigabytes, and nobody's. */
+const memo = new Map<string, WeakRef<Type>>();
+
+/** The fusion of types one after the other. Records are gathered field by field: a type for each step between would take the square of the number of fields. */
+export class Fusion {
+  private fused: Type | undefined;
+  private gathered: FieldsGathered | undefined;
+  constructor(start?: Type) { this.fused = start; }
+
+  add(type: Type): void {
+    const { fused } = this;
+    if (fused === type || (fused === undefined && !this.gathered)) {
+      this.fused = type;
+      return;
+    }
+    const under = underType(type);
+    if (under.kind === 'record' && !this.gathered && fused) {
+      const before = underType(fused);
+      if (before === under) this.fused = under;
+      else if (before.kind === 'record') {
+        this.gathered = new FieldsGathered(before);
+        this.fused = undefined;
+      }
+    }
+    if (this.gathered && under.kind === 'record') this.gathered.add(under);
+    else if (this.fused !== under) this.settle(type);
+  }
+  private settle(type: Type): void {
+    this.fused = fuseTypes(this.type!, type);
+    this.gathered = undefined;
+  }
+
+  /** Undefined: of no type yet. */
+  get type(): Type | undefined { return this.gathered ? this.gathered.type : this.fused; }
+}
+
+/** The fields of several record types, in the order in which they were met. */
+class FieldsGathered {
+  private readonly fields = new Map<string, { readonly fusion: Fusion; optional: boolean; records: number }>();
+  private records = 0;
+  private last: RecordType | undefined;
+  constructor(first: RecordType) { this.add(first); }
+
+  add(record: RecordType): void {
+    if (record === this.last) return;
+    this.last = record;
+    this.records++;
+    for (const { name, type, optional } of record.fields) {
+      const known = this.fields.get(name);
+      if (!known) this.fields.set(name, { fusion: new Fusion(type), optional, records: 1 });
+      else {
+        known.fusion.add(type);
+        known.optional ||= optional;
+        known.records++;
+      }
+    }
+  }
+  /** A field that some record lacks is optional. */
+  get type(): RecordType { return recordType(Array.from(this.fields, ([name, { fusion, optional, records }]) => ({ name, type: fusion.type!, optional: optional || records < this.records }))); }
+}
+
+/** The fusion of several types; undefined of none. */
+export const fuseAll = (types: Iterable<Type>, start?: Type): Type | undefined => {
+  const fusion = new Fusion(start);
+  for (const type of types) fusion.add(type);
+  return fusion.type;
+};
 
 const fuse = (a: Type, b: Type): Type => {
   if (a === b) return a;
@@ -170,14 +236,13 @@ export const fuseRows = (v: Vector, start?: Type): Type | undefined => {
   if (v.length === 0) return start;
   const { table, codes } = typesOf(v);
   if (!codes) return start ? fuseTypes(start, table[0]!) : table[0]!;
-  let fused = start;
-  const seen = new Uint8Array(table.length);
+  const fusion = new Fusion(start), seen = new Uint8Array(table.length);
   for (let left = table.length, row = unseen(codes, seen, 0, v.length); left > 0 && row < v.length; left--, row = unseen(codes, seen, row, v.length)) {
     const code = codes[row]!;
     seen[code] = 1;
-    fused = fused ? fuseTypes(fused, table[code]!) : table[code]!;
+    fusion.add(table[code]!);
   }
-  return fused;
+  return fusion.type;
 };
 /** The first row from `start` on whose code was not seen. */
 const unseen = (codes: Uint32Array, seen: Uint8Array, start: number, length: number): number => {

@@ -7,7 +7,7 @@
  *
  * Invariants:
  * - A charge costs an addition as long as no look is due; kernels charge once a batch, builders once each time they double.
- * - What the thread holds when it has had no task for a while is no task's: it is found out by a collection, and no task is refused for it.
+ * - What the thread holds when a task begins that is alone is not that task's: it is found out by a collection, and no task is refused for it.
  * - Of several tasks of a thread the one that made most is refused first; far beyond the limit, whichever charges.
  * - Where several queries hold more than a part of the limit together, the oldest goes on, and those that made much wait between two turns: each gets what it needs, one after the other.
  *   Nobody waits for a task that waits for its client or that helps another thread's, nor for long in which no task has ended.
@@ -82,7 +82,7 @@ export class ThreadMemory {
 
   /** An account for a task that begins; it is closed when the task has ended. */
   open(task: TaskTurns = {}): MemoryAccount {
-    if (!this.kind.patient && this.accounts.size === 0 && this.use.bytes() > this.limit(tightShare)) this.use.collect();
+    if (this.accounts.size === 0 && this.use.bytes() > this.limit(this.kind.patient ? 1 : tightShare)) this.measureRest();
     const account = new MemoryAccount(this, task);
     this.accounts.add(account);
     return account;
@@ -181,8 +181,10 @@ export class ThreadMemory {
   /** For a thread that has no task: what the last ones left goes. */
   rest(): void {
     if (this.use.bytes() <= this.limit(0)) return;
+    this.measureRest();
+  }
+  private measureRest(): void {
     this.use.collect();
-    // A task that has just ended may be held by what waits for its last promises; by now it is not.
     this.besides = Math.max(besidesBytes, this.use.bytes() - (this.use.kept?.() ?? 0));
   }
   /** What a thread has of its budget at the moment, with what those that wait may hold of it: all of it for the task that all others wait for. */

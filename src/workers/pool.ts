@@ -155,8 +155,8 @@ class Workers implements WorkerPool {
     }
   }
 
-  async query({ id, text, format, control, channelIds, coding, head, indexBase, lake, client, watch, signal }: QueryRequest, lentTo?: LentTo): Promise<QueryReply> {
-    const stream = new QueryStream(), session = new LakeSession(lake ?? lentTo?.lake ?? this.lake, this.options.from), trail = new QueryTrail(() => this.queryActor(id, (lentTo ?? this.options).inspect), this.untold);
+  async query({ id, owner, text, format, control, channelIds, coding, head, indexBase, lake, client, watch, signal }: QueryRequest, lentTo?: LentTo): Promise<QueryReply> {
+    const stream = new QueryStream(), session = new LakeSession(lake ?? lentTo?.lake ?? this.lake, this.options.from), trail = new QueryTrail(() => this.queryActor(id, owner, (lentTo ?? this.options).inspect), this.untold);
     let task: RunningTask | undefined;
     const events: TaskEvents = {
       step: (_step, warnings = []) => {
@@ -210,9 +210,9 @@ class Workers implements WorkerPool {
     }
   }
 
-  async queryStatus(id: string): Promise<string | undefined> {
+  async queryStatus(id: string, owner?: string): Promise<string | undefined> {
     this.tellAll();
-    const actor = this.queries.get(id);
+    const actor = this.queries.get(statusKey(id, owner));
     if (!actor) return undefined;
     return (await waitFor(actor, (state) => state.hasTag('ended') || state.status !== 'active')).context.error;
   }
@@ -348,11 +348,11 @@ class Workers implements WorkerPool {
 
   private tellAll(): void { for (const trail of [...this.untold]) trail.actor(); }
 
-  private queryActor(id: string, inspect: LentTo['inspect']): Actor<typeof queryMachine> {
-    const actor = createActor(queryMachine, { input: { id, keepMs: this.options.queryStatusMs }, inspect });
-    this.queries.get(id)?.stop();
-    this.queries.set(id, actor);
-    actor.subscribe({ complete: () => { if (this.queries.get(id) === actor) this.queries.delete(id); } });
+  private queryActor(id: string, owner: string | undefined, inspect: LentTo['inspect']): Actor<typeof queryMachine> {
+    const key = statusKey(id, owner), actor = createActor(queryMachine, { input: { id, keepMs: this.options.queryStatusMs }, inspect });
+    this.queries.get(key)?.stop();
+    this.queries.set(key, actor);
+    actor.subscribe({ complete: () => { if (this.queries.get(key) === actor) this.queries.delete(key); } });
     actor.start();
     return actor;
   }
@@ -368,6 +368,9 @@ const wroteAtOnce = (watch: LoadWatch, outcome: LoadOutcome): void => {
   wrote(watch, outcome);
   watch.readAt = watch.sortedAt = watch.writtenAt;
 };
+
+/** Ids are of the clients' making: those of one client name nothing of another's. */
+const statusKey = (id: string, owner: string | undefined): string => (owner === undefined ? id : `${id}\n${owner}`);
 
 /** Of the machine's event. */
 const written = ({ objects, records, bytes }: LoadOutcome) => ({ objects: objects.map((o) => o.id), records, bytes });

@@ -50,8 +50,10 @@ export interface LoadReply extends LoadOutcome {
 
 /** One query: its text, what it may see, and how its answer is written. */
 export interface QueryRequest {
-  /** The request id: names the query for `queryStatus` (a later query of the same id replaces the earlier one). */
+  /** The request id: names the query for `queryStatus` (a later query of the same id and owner replaces the earlier one). */
   readonly id: string;
+  /** Whose it is, where there is access control. */
+  readonly owner?: string | undefined;
   readonly text: string;
   readonly format: FormatName;
   /** Control messages (channels, statistics, errors) in the body: BSUP and JSUP only. */
@@ -132,7 +134,7 @@ export interface WorkerPool {
   /** @throws LakeError for what fails before the first byte: syntax, unknown pools, ... */
   query(request: QueryRequest, lentTo?: LentTo): Promise<QueryReply>;
   /** Text of the query's error ('' for none), once it has ended; undefined: never heard of it, or expired. */
-  queryStatus(id: string): Promise<string | undefined>;
+  queryStatus(id: string, owner?: string): Promise<string | undefined>;
   /** What the lake's `deleteWhere` calls to rewrite a snapshot without the rows that `where` selects. `lake`: what its subqueries see; default: all of it. */
   prepareDelete(where: string, lake?: LakeServices): PrepareRewrite;
   /** What the lake's `compact` calls to merge these objects. */

@@ -147,6 +147,16 @@ describe('with keys', () => {
     expect((await ask('lake reader', 'GET', '/query/status/theirs')).status).toBe(200);
     expect((await ask('lake admin', 'GET', '/query/status/theirs')).status).toBe(200);
   });
+  test('an id that another gives to theirs stays one\'s own', async () => {
+    const id = { 'x-request-id': 'both' }, queryOf = async (who: Parameters<typeof ask>[0]): Promise<unknown> => (JSON.parse((await ask(who, 'GET', '/query/both')).body) as { readonly query: string }).query;
+    await ask('lake admin', 'POST', '/query', '{"query":"from own | nosuch()"}', id);
+    await ask('reader of own', 'POST', '/query', '{"query":"values 1"}', id);
+    expect(await queryOf('lake admin')).toBe('from own | nosuch()');
+    expect(await queryOf('reader of own')).toBe('values 1');
+    expect((await ask('lake admin', 'GET', '/query/status/both')).body).toContain('nosuch');
+    expect((await ask('reader of own', 'GET', '/query/status/both')).body).not.toContain('nosuch');
+    expect((await ask('lake reader', 'GET', '/query/both')).status).toBe(404);
+  });
 
   test('events are those of readable pools, and end when the key is revoked', async () => {
     const token = await lakeKey(directory, 'add', '-role', 'reader:own', 'listener');

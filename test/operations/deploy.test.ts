@@ -9,6 +9,7 @@ import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rm
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { withFixedThreshold } from '../../src/allocator.ts';
 import { parseServe } from '../../src/config/serve.ts';
 import { serveOptions } from '../../src/config/tables.ts';
 
@@ -140,5 +141,23 @@ describe('the unit', () => {
   test.skipIf(!hasSystemd)('is exposed by less than 2 of 10', () => {
     const { stdout } = spawnSync('systemd-analyze', ['security', '--offline=true', path('lake.service')], { encoding: 'utf8' });
     expect(Number(/Overall exposure level for lake\.service: ([\d.]+)/.exec(stdout)?.[1])).toBeLessThan(2);
+  });
+});
+
+describe('a service that was started otherwise', () => {
+  const begun = { argv: ['node', '/lake/main.js', 'serve', '-l', ':0'], env: { PATH: '/bin' }, execArgv: ['--no-warnings'], execPath: '/bin/node', platform: 'linux' } as const;
+  const withArgv = (...argv: string[]) => ({ ...begun, argv: [...argv], execArgv: [...begun.execArgv] });
+  const serve = withArgv(...begun.argv);
+  test('begins again with the allocator\'s threshold of the image and the unit, and with all that it was given', () => {
+    const [, threshold] = /^Environment=MALLOC_MMAP_THRESHOLD_=(\d+)$/m.exec(readFileSync(path('lake.service'), 'utf8'))!;
+    expect(of(final, 'ENV')[0]).toContain(`MALLOC_MMAP_THRESHOLD_=${threshold}`);
+    expect(withFixedThreshold(serve)).toEqual(['/bin/node', ['/bin/node', '--no-warnings', '/lake/main.js', 'serve', '-l', ':0'], { PATH: '/bin', MALLOC_MMAP_THRESHOLD_: threshold }]);
+  });
+  test('once, and only where nobody else has said how memory is to be got', () => {
+    const [, , env] = withFixedThreshold(serve)!;
+    expect(withFixedThreshold({ ...serve, env })).toBeUndefined();
+    expect(withFixedThreshold({ ...serve, env: { GLIBC_TUNABLES: 'glibc.malloc.trim_threshold=1' } })).toBeUndefined();
+    expect(withFixedThreshold({ ...serve, platform: 'darwin' })).toBeUndefined();
+    expect(withFixedThreshold(withArgv('node', '/lake/main.js', 'query'))).toBeUndefined();
   });
 });

@@ -24,15 +24,12 @@ export interface Service {
   readonly stop: () => Promise<void>;
 }
 
-/** What `npm start` and the command `lake` set. */
-const shippedEnvironment = { MALLOC_MMAP_THRESHOLD_: '131072' };
-
 /** Starts the program; resolves when it has printed its address. `lake`: an existing folder to open. `port`: a free one unless told. `by`: a program that starts it, and its arguments. `asShipped`: for figures, it warms up as it does for users; tests, small runs of the benches among them, have no time for it. */
 export const startBuiltService = async (options: { readonly lake?: string; readonly port?: number; readonly flags?: readonly string[]; readonly by?: readonly string[]; readonly asShipped?: boolean } = {}): Promise<Service> => {
   const folder = options.lake ? undefined : mkdtempSync(join(tmpdir(), 'lake-service-'));
   const lake = options.lake ?? join(folder!, 'lake');
   const [command, ...before] = [...(options.by ?? []), process.execPath];
-  const child = spawn(command!, [...before, program, 'serve', '-lake', lake, '-l', `127.0.0.1:${options.port ?? 0}`, '-log.level', 'error', ...(options.asShipped && !process.env['VITEST'] ? [] : ['-warmup', '0s']), ...(options.flags ?? [])], { stdio: ['ignore', 'pipe', 'pipe'], env: { ...shippedEnvironment, ...process.env } });
+  const child = spawn(command!, [...before, program, 'serve', '-lake', lake, '-l', `127.0.0.1:${options.port ?? 0}`, '-log.level', 'error', ...(options.asShipped && !process.env['VITEST'] ? [] : ['-warmup', '0s']), ...(options.flags ?? [])], { stdio: ['ignore', 'pipe', 'pipe'] });
   let printed = '';
   const ended = new Promise<number | string>((resolve) => child.once('exit', (status, signal) => resolve(status ?? signal ?? 'unknown')));
   child.stderr.on('data', (chunk: Buffer) => { printed += chunk.toString(); });

@@ -4,6 +4,7 @@ import {
   type Vector, type RecordVector, type ListVector, type MapVector, type BytesVector, type TypeVector, type NumberVector, constant, dataAt, flatten, noRows, nulls, take, typeAt, valueAt,
 } from '../../vectors/vector.ts';
 import { equalValues } from '../../vectors/compare.ts';
+import { fieldPlace } from '../../vectors/field-places.ts';
 import { Builder } from '../../vectors/builder.ts';
 import { BytesBuilder } from '../../vectors/builder-leaves.ts';
 import { missing, underUnion, underValue } from '../../vectors/value.ts';
@@ -35,11 +36,9 @@ export const fieldOf = (v: Vector, name: string): Vector => {
   }
 };
 const recordField = (v: RecordVector, name: string): Vector => {
-  for (const f of v.fields) {
-    if (f.name !== name) continue;
-    return f.present ? withAbsent(f.values, f.present, v.length) : f.values;
-  }
-  return missingRows(v.length);
+  const f = v.fields[fieldPlace(v.fields, name)];
+  if (!f) return missingRows(v.length);
+  return f.present ? withAbsent(f.values, f.present, v.length) : f.values;
 };
 const withAbsent = (values: Vector, present: Uint8Array, length: number): Vector => {
   const absent = new Uint8Array(length);
@@ -65,7 +64,7 @@ const fieldType = (v: TypeVector, name: string): Vector => {
   for (let i = 0; i < v.length; i++) {
     let type: Type = v.table[v.codes[i]!]!;
     while (type.kind === 'named') type = type.inner;
-    const field = type.kind === 'record' ? type.fields.find((f) => f.name === name) : undefined;
+    const field = type.kind === 'record' ? type.fields[fieldPlace(type.fields, name)] : undefined;
     if (field) out.appendData(types.type, field.type);
     else out.append(missing);
   }

@@ -5,6 +5,7 @@
 import {
   type EnumType, type MapType, type NamedType, type RecordType, type Type, type UnionType, type ArrayType, type SetType, namedType, nullable, primitiveNamed, typeText, types, underType,
 } from '../../vectors/type.ts';
+import { fieldPlace } from '../../vectors/field-places.ts';
 import { underValue, zeroData } from '../../vectors/value.ts';
 import {
   type BytesVector, type Field, type FlatVector, type ListVector, type MapVector, type NamedVector, type RecordVector, type Vector, constant, dataAt, flatten, gather, noRows, range, take, typeAt, uniformType, valueAt,
@@ -136,7 +137,7 @@ const castError = (v: FlatVector, inner: Type, inside: boolean): Vector => {
 
 const castRecord = (v: RecordVector, type: RecordType): Vector => {
   const fields = type.fields.map((target): Field => {
-    const source = v.fields.find((f) => f.name === target.name);
+    const source = v.fields[fieldPlace(v.fields, target.name)];
     if (!source) {
       return target.optional
         ? { name: target.name, optional: true, present: new Uint8Array(v.length), values: constantOf({ type: target.type, data: zeroData(target.type) }, v.length) }

@@ -54,12 +54,14 @@ const nanosOf = (text: string): number | bigint | undefined => {
   const m = /^(-?)(\d+)(?:\.(\d*))?$/.exec(text);
   if (!m) {
     const x = parseFloat64(text);
-    return x === undefined || !Number.isFinite(x) ? undefined : integer(BigInt(Math.round(x * 1e9)));
+    return x === undefined || !Number.isFinite(x) ? undefined : int64Of(BigInt(Math.round(x * 1e9)));
   }
   if (m[2]!.length > 30) return undefined;
   const nanos = BigInt(m[2]!) * 1_000_000_000n + BigInt((m[3] ?? '').slice(0, 9).padEnd(9, '0'));
-  return nanos >= 1n << 63n ? undefined : integer(m[1] ? -nanos : nanos);
+  return int64Of(m[1] ? -nanos : nanos);
 };
+/** Undefined: there is no such time. The least one has no positive counterpart. */
+const int64Of = (nanos: bigint): number | bigint | undefined => (BigInt.asIntN(64, nanos) === nanos ? integer(nanos) : undefined);
 
 const letters: Readonly<Record<string, number>> = { '\\': 0x5c, n: 10, r: 13, t: 9, b: 8, f: 12 };
 /** Undoes `\xNN` and the short escapes. Bytes that make no UTF-8 stay escaped. */

@@ -30,10 +30,6 @@ export interface Access {
    * whether who is still connected may be. Returns the call that ends it.
    */
   onRecheck(listener: () => void): () => void;
-  /** Notes whose query a request id is. */
-  owns(id: string, principal: Principal): void;
-  /** Whether somebody may ask about a query: it is theirs, or they administer the lake. */
-  mayAsk(id: string, principal: Principal): boolean;
 }
 /** Who sent a request and with which token. `byCookie`: the token is that of a session. */
 export interface Identified { readonly principal: Principal; readonly token: string; readonly byCookie: boolean }
@@ -46,9 +42,6 @@ interface AccessOptions {
   readonly refused?: (reason: unknown) => void;
   readonly clock?: Clock;
 }
-
-/** Queries whose owner is known, at most. */
-const ownersMax = 10_000;
 
 /** The access control that the options ask for; undefined for none. */
 export const accessOf = ({ auth, ring, refused, clock = systemClock }: AccessOptions): Access | undefined => {
@@ -72,15 +65,9 @@ export const accessOf = ({ auth, ring, refused, clock = systemClock }: AccessOpt
       throw new LakeError('auth-invalid', {}, { cause: error });
     }
   };
-  const owners = new Map<string, string>();
   return {
     sessions,
     onRecheck: (listener) => rechecks.add(listener),
-    owns: (id, { name }) => {
-      if (owners.size >= ownersMax) owners.delete(owners.keys().next().value!);
-      owners.set(id, name);
-    },
-    mayAsk: (id, principal) => owners.get(id) === principal.name || mayOnLake(principal, 'admin'),
     identify: async ({ authorization, cookie }) => {
       if (authorization !== undefined) {
         const token = /^Bearer +(\S+)$/i.exec(authorization)?.[1];

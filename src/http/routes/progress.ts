@@ -5,18 +5,18 @@ import { mayOnLake } from '../access/roles.ts';
 import { loadProgressValue, queryProgressValue } from '../records.ts';
 import { sendValue } from '../reply.ts';
 import { type Call, type Route, route } from '../route.ts';
-import type { LoadRun } from '../running.ts';
+import type { Asker, LoadRun } from '../running.ts';
 import { LoadProgress, QueryProgress } from '../schemas.ts';
 
-/** Whether a request is one's own, or one administers the lake. */
-export const isTheirs = ({ who }: Pick<Call, 'who'>) => ({ owner }: { readonly owner: string | undefined }): boolean => !who || owner === who.name || mayOnLake(who, 'admin');
+/** Who asks for a run: their own come first, and others' are for those alone who administer the lake. */
+export const askerOf = ({ who }: Pick<Call, 'who'>): Asker => ({ name: who?.name, seesAll: !who || mayOnLake(who, 'admin') });
 
 const ofQuery = Type.Object({ id: Type.String({ description: 'X-Request-ID of the query', examples: ['report-42'] }) });
 const ofLoad = Type.Object({ id: Type.String({ description: 'X-Request-ID of the load', examples: ['report-42'] }) });
 
 /** The load that a request names, if it is one's own. @throws load-unknown */
 const loadOf = (call: Call<{ readonly id: string }>): LoadRun => {
-  const { service, params } = call, run = service.running.load(params.id, isTheirs(call));
+  const { service, params } = call, run = service.running.load(params.id, askerOf(call));
   if (!run) throw new LakeError('load-unknown', { id: params.id });
   return run;
 };
@@ -27,7 +27,7 @@ export const progressRoutes: readonly Route[] = [
     id: 'queryProgress', tag: 'Queries', method: 'GET', path: '/query/:id', summary: 'How far a query is', need: 'known', params: ofQuery,
     description: 'While it runs, and for as long afterwards as option `-query.status` says.', answers: { 200: { text: 'Its state and its figures.', value: QueryProgress } }, errors: ['query-progress-unknown'],
     handler: async (call) => {
-      const { service, params, reply, response } = call, run = service.running.query(params.id, isTheirs(call));
+      const { service, params, reply, response } = call, run = service.running.query(params.id, askerOf(call));
       if (!run) throw new LakeError('query-progress-unknown', { id: params.id });
       return sendValue(reply, queryProgressValue(run, await run.watch.rowsTotal()), response);
     },

@@ -14,7 +14,7 @@ import { sendChunks, sendValue } from '../reply.ts';
 import { type Call, type Link, type Route, route } from '../route.ts';
 import { queryRunErrors, queryTextErrors, rowErrors } from '../route-errors.ts';
 import { QueryDescription, QueryRequest, QueryStatus, SyntaxTree } from '../schemas.ts';
-import { isTheirs } from './progress.ts';
+import { askerOf } from './progress.ts';
 
 interface QueryBody { readonly text: string; readonly head?: { readonly pool?: string; readonly branch?: string }; readonly indexBase?: 0 | 1 }
 
@@ -47,12 +47,11 @@ export const queryRoutes: readonly Route[] = [
       const coding = answerCoding(request.headers['accept-encoding']);
       const pace = paceOf(request.raw, 'answer', service.config);
       const channelIds = response.mediaType === 'application/x-zjson';
-      if (call.who) service.access!.owns(id, call.who);
       const run = service.running.beginQuery({ id, text, owner: call.who?.name, whenLeft: (left) => { call.whenLeft(left); } });
       service.tracing?.note(request, { query: run });
       try {
         const answer = await service.workers.query({
-          id, text, format: response.format, control, signal: run.signal, watch: run.watch, client: pace,
+          id, text, format: response.format, control, owner: run.owner, signal: run.signal, watch: run.watch, client: pace,
           ...(channelIds && { channelIds }), ...(coding && { coding }), ...(head && { head }), ...(indexBase !== undefined && { indexBase }), ...(call.visible !== service.lake && { lake: call.visible }),
         }, service.lentTo);
         reply.header('vary', varyOf(reply));
@@ -74,16 +73,17 @@ export const queryRoutes: readonly Route[] = [
     answers: { 204: { text: 'It ends; its own answer is a 499, or a body that ends without its last chunk.' } }, errors: ['query-not-running'],
     handler: async (call) => {
       const { service, params, reply } = call;
-      if (!service.running.cancelQueries(params.id, isTheirs(call))) throw new LakeError('query-not-running', { id: params.id });
+      if (!service.running.cancelQueries(params.id, askerOf(call))) throw new LakeError('query-not-running', { id: params.id });
       return reply.code(204).send();
     },
   }),
   route({
     id: 'queryStatus', tag: 'Queries', method: 'GET', path: '/query/status/:id', summary: 'Error text of a query, once it has ended', need: 'known', params: ofQuery,
     description: 'It waits while the query runs, and knows of it for as long as option `-query.status` says.', answers: { 200: { text: 'How it ended.', value: QueryStatus, example: { error: '' } } }, errors: ['query-unknown'],
-    handler: async ({ service, params, reply, response, who }) => {
-      if (who && !service.access!.mayAsk(params.id, who)) throw new LakeError('query-unknown');
-      const error = await service.workers.queryStatus(params.id);
+    handler: async (call) => {
+      const { service, params, reply, response, who } = call, owner = who && service.running.query(params.id, askerOf(call))?.owner;
+      if (who && owner === undefined) throw new LakeError('query-unknown');
+      const error = await service.workers.queryStatus(params.id, owner);
       if (error === undefined) throw new LakeError('query-unknown');
       return sendValue(reply, queryStatusValue(error), response);
     },

@@ -10,7 +10,7 @@ import {
   type Type, type PrimitiveType, type EnumType, type ArrayType, type SetType, type MapType, type UnionType, primitiveOfId,
   recordType, arrayType, setType, mapType, unionType, enumType, errorType, namedType, types,
 } from '../../vectors/type.ts';
-import { fuseTypes } from '../../vectors/fuse.ts';
+import { fuseAll } from '../../vectors/fuse.ts';
 import { ByteWriter } from '../../vectors/value.ts';
 import type { ByteReader } from './byte-reader.ts';
 
@@ -194,7 +194,7 @@ export const typeOfLayout = (layout: Layout): Type => {
     case 'bool': case 'null': case 'type': return types[layout.form];
     case 'empty': case 'number': case 'bytes': case 'enum': case 'list': case 'map': case 'union': return layout.type;
     case 'record': return recordType(layout.fields.map((f) => ({ name: f.name, type: typeOfLayout(f.values), optional: f.optional })));
-    case 'dynamic': return layout.parts.map(typeOfLayout).reduce(fuseTypes);
+    case 'dynamic': return fuseAll(layout.parts.map(typeOfLayout))!;
     case 'error': return errorType(typeOfLayout(layout.inner));
     case 'named': return namedType(layout.name, typeOfLayout(layout.inner));
   }

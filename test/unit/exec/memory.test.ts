@@ -45,6 +45,16 @@ describe('accounts of a thread', () => {
     use.held = 520 * mega;
     expect(() => { make(account, 20); }).toThrow(refusal);
   });
+  test('nor is what the last task left, where the next one comes at once', () => {
+    const use = { held: 10 * mega, garbage: 0 }, { memory } = thread(use), before = memory.open();
+    make(before, 64);
+    use.held = 400 * mega;
+    memory.close(before);
+    const account = memory.open();
+    make(account, 64);
+    use.held = 520 * mega;
+    expect(() => { make(account, 20); }).toThrow(refusal);
+  });
   test('steps count too: what they made is in the heap', () => {
     const use = { held: 0, garbage: 0 }, account = thread(use).memory.open();
     use.held = 200 * mega;

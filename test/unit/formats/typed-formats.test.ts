@@ -147,6 +147,16 @@ describe('Zeek', () => {
     const { output } = await convert('#separator \\x09\n#fields\ta\tb\n#types\tdouble\tbool\ninf\tt\n-Infinity\t0\n0x1p3\tTRUE\n1_0\tF\n', { from: 'zeek', to: 'json' });
     expect(output).toBe('{"a":null,"b":true}\n{"a":null,"b":false}\n{"a":8,"b":true}\n{"a":10,"b":false}\n');
   });
+  test('the least and the greatest time and duration that are written are read', async () => {
+    const rows = '{a:1677-09-21T00:12:43.145224192Z,b:-106751d23h47m16.854775808s}\n{a:2262-04-11T23:47:16.854775807Z,b:106751d23h47m16.854775807s}\n';
+    const { output } = await convert(rows, { from: 'sup', to: 'zeek' });
+    expect(output.split('\n').filter((line) => /^-?\d/.test(line))).toEqual(['-9223372036.854775808\t-9223372036.854775808', '9223372036.854775807\t9223372036.854775807']);
+    const read = await convert(output, { from: 'zeek', to: 'sup' });
+    expect((await convert(read.output, { from: 'sup', to: 'zeek' })).output).toBe(output);
+  });
+  test.each(['9223372036.854775808', '-9223372036.854775809', '1e30'])('there is no time %s', async (text) => {
+    expect((await convert(`#separator \\x09\n#fields\ta\n#types\ttime\n${text}\n`, { from: 'zeek', to: 'sup' })).error).toContain('strconv.ParseFloat');
+  });
   test('a negative zero keeps its sign', async () => { expect((await convert('{a:-0.,b:0.}', { from: 'sup', to: 'zeek' })).output.split('\n').at(-2)).toBe('-0\t0'); });
   test('what it cannot hold ends the output after the rows before', async () => {
     const { output, error } = await convert('{a:1}\n{a:null}', { from: 'sup', to: 'zeek' });

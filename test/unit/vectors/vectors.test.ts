@@ -7,7 +7,7 @@ import { type Vector, flatten, gather, slice, take, typeAt, uniformType, valueAt
 import { concat, scatter } from '../../../src/vectors/concat.ts';
 import { type Value, nullValue, recordValue, stringValue } from '../../../src/vectors/value.ts';
 import { recordType, typeText, types, unionType, arrayType, compareText, compareTypes, namedType } from '../../../src/vectors/type.ts';
-import { fuseTypes, typesOf } from '../../../src/vectors/fuse.ts';
+import { fuseAll, fuseTypes, typesOf } from '../../../src/vectors/fuse.ts';
 import { upcastVector } from '../../../src/vectors/upcast.ts';
 import { compareValues, equalValues } from '../../../src/vectors/compare.ts';
 
@@ -144,7 +144,8 @@ describe('types of rows', () => {
   });
   test('rows upcast together are what each is by itself', () => {
     fc.assert(fc.property(mixed.filter((v) => v.length > 0), fc.nat(), (values, a) => {
-      const v = slice(vectorOf(values), a % values.length, values.length), own = rows(v), type = own.map((x) => x.type).reduce((x, y) => fuseTypes(x, y));
+      const v = slice(vectorOf(values), a % values.length, values.length), own = rows(v), types = own.map((x) => x.type), type = types.reduce((x, y) => fuseTypes(x, y));
+      expect(fuseAll(types)).toBe(type);
       expect(rows(upcastVector(v, type))).toEqual(own.map((x) => valueAt(upcastVector(vectorOf([x]), type), 0)));
     }), parameters);
   });
