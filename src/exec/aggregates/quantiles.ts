@@ -23,13 +23,16 @@ import { none } from './tables.ts';
 export type QuantileKind = 'discrete' | 'continuous' | 'rounded' | 'median' | 'deviation';
 
 /** Values of a group in order, by place. */
-interface Sorted { readonly count: number; readonly at: (place: number) => Value }
+export interface Sorted { readonly count: number; readonly at: (place: number) => Value }
+
+/** A fraction, or several, and whether they count from the greatest value down. */
+interface Fraction { readonly of: Value; readonly isDescending: boolean }
 
 export class QuantileState extends CollectState {
   private readonly name: string;
-  private readonly kind: QuantileKind;
+  readonly kind: QuantileKind;
   /** By group: the fractions, and whether they count from the greatest value down. That of its last row counts. */
-  private readonly fractions = new Map<number, { readonly of: Value; readonly isDescending: boolean }>();
+  private readonly fractions = new Map<number, Fraction>();
   private readonly isSql: boolean;
   /** The arguments are a record, but those of `median` and `deviation`. `isSql`: values between which there is none end the query. */
   constructor(name: string, kind: QuantileKind, isSql = false) {
@@ -54,15 +57,16 @@ export class QuantileState extends CollectState {
     const { order, offsets } = sortByGroup(pick(this.ids.done(), sorted), this.ids.length, groups);
     for (let g = 0; g < groups; g++) {
       const start = offsets[g]!, count = offsets[g + 1]! - start;
-      out.append(this.ofGroup({ count, at: (place) => underValue(valueAt(values, sorted[order[start + place]!]!)) }, g));
+      out.append(this.ofValues({ count, at: (place) => underValue(valueAt(values, sorted[order[start + place]!]!)) }, this.fractions.get(g)));
     }
     return out.finish();
   }
-  private ofGroup(values: Sorted, group: number): Value {
+  /** The result for values in order; median and deviation take no fraction. */
+  ofValues(values: Sorted, fraction: Fraction | undefined): Value {
     if (values.count === 0) return nullValue;
     if (this.kind === 'median') return this.at(values, 0.5, false);
     if (this.kind === 'deviation') return deviation(values, (of) => this.at(of, 0.5, false), (odd) => this.notBetween(odd));
-    const { of, isDescending } = this.fractions.get(group)!;
+    const { of, isDescending } = fraction!;
     if (of.type.kind !== 'array') return this.checked(values, of, isDescending);
     const { element } = of.type;
     return arrayValue((of.data as readonly Data[]).map((data) => this.checked(values, underValue({ type: element, data }), isDescending)));
@@ -98,7 +102,7 @@ export class QuantileState extends CollectState {
 }
 
 /** The rows in order, NaN behind all other numbers. */
-const orderOf = (values: Vector): Uint32Array => {
+export const orderOf = (values: Vector): Uint32Array => {
   if (everyPart(values, (part) => part.form === 'number' || part.form === 'bytes' || part.form === 'bool')) {
     const sorted = sortedOrder(sortWords(values, { order: 'asc', nulls: 'last' }), values.length);
     let first = 0;
