@@ -18,6 +18,7 @@ import { meantOf } from './sql-names.ts';
 import { betweenSymmetric, checkOneColumn, distinctFrom, lowerArrayOf, lowerCorrelatedIn, lowerQuantified } from './sql-correlate.ts';
 import { scaleOfResult, scaleOfText } from './sql-decimals.ts';
 import { countsAsSql, isSql, lowerPattern, lowerSqlIndex, lowerSqlSlice, sqlOperator } from './sql-elements.ts';
+import { ofOneWidth } from './sql-numbers.ts';
 import { conditionIn } from './sql-conditions.ts';
 import { asText, besideClock, lackingType, lowerSqlCast, lowerSqlDate, unknownSqlType } from './sql-casts.ts';
 import { alikeNumbers } from './sql-numbers.ts';
@@ -235,7 +236,8 @@ const decimalLiteral = (a: Analysis, e: LiteralExpr): PlanExpr => {
   const value = literalValue(a, e), scale = value.type === types.float64 ? scaleOfText(e.text) : undefined;
   return { kind: 'literal', value, ...(scale !== undefined && { scale }) };
 };
-const sqlArithmetic = (operator: ArithmeticOperator, left: PlanExpr, right: PlanExpr, c: ExprContext): PlanExpr => {
+const sqlArithmetic = (operator: ArithmeticOperator, x: PlanExpr, y: PlanExpr, c: ExprContext): PlanExpr => {
+  const left = ofOneWidth(c, x), right = ofOneWidth(c, y);
   const scale = scaleOfResult(operator, left, right, c.sql?.typeOf);
   // A remainder of floats by zero is NaN, one of decimals is none.
   return { kind: 'arithmetic', operator, left, right, sql: true, ...(scale !== undefined && { scale }), ...(operator === '%' && scale !== undefined && { whole: true }), ...(c.attempt && { attempt: true }) };

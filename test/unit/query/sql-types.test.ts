@@ -210,6 +210,10 @@ describe('a literal that a function refuses ends the query', () => {
   ])('%s does not', async (query, output) => { expect(await runQuery(query, '{s:"a",p:"("}')).toBe(`${output}\n`); });
 });
 
+test('a column with integers of several types has room for what the widest has', async () => {
+  expect(await runQuery('select k - a as d from (values (1::utinyint, 3::utinyint), (2, 5::tinyint)) t(k, a)', undefined)).toBe('{d:-2}\n{d:-3}\n');
+});
+
 describe('a division by zero', () => {
   const rows = '{a:7,q:0,k:"x"} {a:8,q:2,k:"x"} {a:9,q:null,k:"y"}';
   test.each([
