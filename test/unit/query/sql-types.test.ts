@@ -179,7 +179,7 @@ test('sum, min and max of bools', async () => {
 
 test('whole numbers beyond 64 bits end the query', async () => {
   await expect(runQuery('select 9223372036854775807 + 1', undefined)).rejects.toMatchObject({ code: 'query-overflow', parameters: { operation: '9223372036854775807 + 1', type: 'int64' } });
-  expect(await fails('100::tinyint * 100::tinyint')).toContain('100 * 100 is beyond int8');
+  expect(await fails('100::tinyint * 100::tinyint')).toContain('100 * 100 overflows int8');
   await expect(runQuery('select sum(v) from input', '{v:9223372036854775807} {v:1}')).rejects.toMatchObject({ code: 'query-overflow' });
   expect(await runQuery('sum(v)', '{v:9223372036854775807} {v:1}')).toBe('-9223372036854775808\n');
   expect(await runQuery('values 9223372036854775807+this', '1')).toBe('-9223372036854775808\n');
@@ -208,6 +208,10 @@ describe('a literal that a function refuses ends the query', () => {
     ["select regexp_matches(s, p) as r", '{r:error({message:"regexp_matches: invalid regular expression: missing closing )",on:"("})}'], ["select try(regexp_matches(s, '(')) as r", '{r:null}'], ["select regexp_matches(null, '(') as r", '{r:null}'],
     ['values regexp_matches(s, "(")', 'error({message:"regexp_matches: invalid regular expression: missing closing )",on:"("})'],
   ])('%s does not', async (query, output) => { expect(await runQuery(query, '{s:"a",p:"("}')).toBe(`${output}\n`); });
+});
+
+test('a quotient of decimals is a float, also as a column of a subquery', async () => {
+  expect(await runQuery('select 1.0 + c as y from (select (2.0 + 5.5) / 4.0 as c) d', undefined)).toBe('{y:2.875}\n');
 });
 
 test('a column with integers of several types has room for what the widest has', async () => {
