@@ -69,6 +69,8 @@ export const errorTable = {
   'query-cast': bad('query: {cast}: {value} cannot be cast to {type}{advice}'),
   'query-overflow': bad('query: {operation} overflows {type}; as float64 it has a value: write x::double'),
   'query-division': bad('query: {operation}: division by zero; nullif(divisor, 0) and TRY(..) give null there'),
+  'query-aggregate': bad('query: {aggregate} takes {wanted}, got {value}; write {aggregate}(x::{type}), or TRY_CAST(x AS {type}) to leave out what is none'),
+  'query-argument': bad('query: {fault}'),
   'query-memory': { status: 413, kind: 'payload too large', text: 'query: {operator} needs more than {limit} bytes of memory (option -memory)' },
   'query-memory-busy': { status: 503, kind: 'overloaded', text: 'query: {operator} needs memory that others hold at the moment, of {limit} bytes for a query (option -memory): send it again' },
   'query-string': { status: 413, kind: 'payload too large', text: 'query: {operator} makes a string of {length} characters, at most {limit}' },

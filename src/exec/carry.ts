@@ -32,13 +32,14 @@ import { ArgumentState, TextState } from './aggregates/pairs.ts';
 import { PlaceState } from './aggregates/places.ts';
 import { QuantileState } from './aggregates/quantiles.ts';
 import { SpreadState } from './aggregates/spread.ts';
+import { StrictState } from './aggregates/strict.ts';
 import { SumState } from './aggregates/sum.ts';
 import { PairTable } from './aggregates/tables.ts';
 
 /** Their place in the list is their name on the way: both ends run the same program. */
 const classes: readonly (abstract new (...args: never[]) => object)[] = [
   AnyState, AvgState, CollectMapState, CollectState, CountState, DistinctCountState, ExtremeState, FuseState, LogicState, SumState, PairTable, Uint32List, Uint8List,
-  ArgumentState, CountTrueState, MedianState, ModeState, SpreadState, TextState, BytesBuilder,
+  ArgumentState, CountTrueState, MedianState, ModeState, SpreadState, StrictState, TextState, BytesBuilder,
   AnyExtremeState, BestTexts, BitsState, CellState, HeldState, PlaceState, QuantileState, TimelyAvgState,
 ];
 

@@ -24,7 +24,7 @@ export const queryTextErrors: Codes = [
   'query-missing', 'query-index-base', 'query-long', 'query-invalid', 'pool-not-found', 'branch-not-found', 'commit-file-missing', 'meta-unknown', 'meta-unknown-lake', 'worker-died', 'worker-replaced', 'worker-tasks-full', 'workers-closed',
   'from-file-refused', 'from-file-kind', 'from-file-failed', 'from-file-many', 'from-http-refused', 'from-http-malformed', 'source-directory', 'source-glob-empty', 'query-cancelled',
   // Constants are worked out while a query is compiled.
-  'query-memory', 'query-memory-busy', 'query-string', 'query-cast', 'query-overflow', 'query-division', 'subquery-rows', 'window-offset',
+  'query-memory', 'query-memory-busy', 'query-string', 'query-cast', 'query-overflow', 'query-division', 'query-aggregate', 'query-argument', 'subquery-rows', 'window-offset',
 ];
 /** Of data that is read. */
 const readErrors: Codes = ['vacuumed', 'object-corrupt', 'object-missing', 'object-unread', 'object-version', 'table-corrupt'];

@@ -21,7 +21,7 @@ import { countsAsSql, isSql, lowerPattern, lowerSqlIndex, lowerSqlSlice, sqlOper
 import { conditionIn } from './sql-conditions.ts';
 import { asSqlValue, spanOfFile, spansOf, storedColumn } from './sql-stored.ts';
 import { asText, besideClock, castTo, lackingType, lowerSqlCast, lowerSqlDate, unknownSqlType } from './sql-casts.ts';
-import { alikeNumbers } from './sql-numbers.ts';
+import { alikeNumbers, ofOneWidth } from './sql-numbers.ts';
 import { dateArithmetic, lowerInterval, lowerIntervalArithmetic } from './sql-intervals.ts';
 import { columnsOf } from './sql-tables.ts';
 import { lowerWindow } from './sql-windows.ts';
@@ -240,8 +240,8 @@ const decimalLiteral = (a: Analysis, e: LiteralExpr): PlanExpr => {
   if (value.type === types.float64 && isBeyondDecimals(e.text)) a.warn(`${e.text} has more digits than a decimal keeps, which are ${decimalDigitsMax}: it is the nearest float64; write '${e.text}'::double to say so`);
   return { kind: 'literal', value, ...(scale !== undefined && { scale }) };
 };
-const sqlArithmetic = (operator: ArithmeticOperator, l: PlanExpr, r: PlanExpr, c: ExprContext): PlanExpr => {
-  const [left, right] = spansOf(operator, l, r, c);
+const sqlArithmetic = (operator: ArithmeticOperator, x: PlanExpr, y: PlanExpr, c: ExprContext): PlanExpr => {
+  const [left, right] = spansOf(operator, ofOneWidth(c, x), ofOneWidth(c, y), c);
   const scale = scaleOfResult(operator, left, right, c.sql?.typeOf);
   // A remainder of floats by zero is NaN, one of decimals is none.
   return { kind: 'arithmetic', operator, left, right, sql: true, ...(scale !== undefined && { scale }), ...(operator === '%' && scale !== undefined && { whole: true }), ...(c.attempt && { attempt: true }) };

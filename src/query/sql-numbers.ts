@@ -5,7 +5,14 @@ import type { PlanExpr } from './plan.ts';
 import { castTo } from './sql-casts.ts';
 import { scaleOf } from './sql-decimals.ts';
 import { type SqlType, decimalPrecisionMax } from './sql-types.ts';
-import { numberIn } from './types-of.ts';
+import { alternatives, numberIn } from './types-of.ts';
+
+/** A value whose rows are known to have integers of several types, as the one type that a column of theirs has: what is too large for the type of a row is not for that. */
+export const ofOneWidth = (c: ExprContext, e: PlanExpr): PlanExpr => {
+  const type = e.kind === 'literal' ? undefined : c.sql?.typeOf?.(e), members = type ? alternatives(type).filter((t) => t !== types.null) : [];
+  const integers = members.map(numberIn).filter((t) => t !== undefined && isInteger(t) && t !== types.uint64);
+  return members.length > 1 && integers.length === members.length ? castTo(e, { kind: 'plain', type: integers.map((t) => t!).reduce(commonNumber) }) : e;
+};
 
 /** The values of the branches of CASE, COALESCE and their like, with numbers of one type as far as it is known of what types they are; others as they are. */
 export const alikeNumbers = (c: ExprContext, branches: readonly PlanExpr[]): readonly PlanExpr[] => {

@@ -64,17 +64,18 @@ const both = (left: Expr, right: Expr): Expr => ({ kind: 'binary', op: 'and', le
 
 const nameOfValue = (a: Analysis, e: Expr, flow: Flow): string => {
   if (e.kind === 'tuple') return e.elems.map((x) => nameOfValue(a, x, flow)).join('_');
-  if (e.kind === 'literal') return e.type === 'null' ? 'NULL' : e.text;
+  // A column has a name: the empty text is written as it stands in the query.
+  if (e.kind === 'literal') return e.type === 'null' ? 'NULL' : e.text === '' ? "''" : e.text;
   const found = a.constant(lowerExpr(a, e, { scope: flow.scope, input: types.null, sql: clauseNames(a, [], new WeakMap(), {}) }))?.value;
   return typeof found?.data === 'string' ? found.data : found === undefined ? printExpr(e) : String(found.data);
 };
 
-/** The values that rows of constants have, in their order. */
+/** The values that rows of constants have, in their order; null is none of them. */
 const constantValues = (a: Analysis, expr: Expr, e: SqlPivotTable, flow: Flow): readonly PivotValue[] => {
   const { start, end } = expr, span = { start, end };
   const { ops } = lowerSqlQuery(a, queryOf({ kind: 'sql-select', distinct: false, columns: [columnOf(expr, 'v', span)], from: e.source, ...span }), flow);
   const rows = a.constant({ kind: 'subquery', form: 'list', correlated: false, body: { ops: sourced(ops) } })?.value;
-  const values = rows && valuesIn(rows), literals = values?.map((v) => literalOf(v, span));
+  const values = rows && valuesIn(rows), literals = values?.filter((v) => v.type !== types.null).map((v) => literalOf(v, span));
   if (!literals || literals.some((x) => x === undefined)) {
     if (a.sourcesKnown) a.fault('the columns that PIVOT gives are not known before the query runs', expr, `name its values: ON ${printExpr(expr)} IN (value, ..)`);
     return [];

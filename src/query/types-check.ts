@@ -14,7 +14,7 @@ import { fieldHint } from './hints.ts';
 import type { CompileEnvironment, Correlated, Pipeline, PlanExpr, PlanFunction, PlanOp, ResolvedSource } from './plan.ts';
 import { someExpr } from './plan-walk.ts';
 import { RecordDraft } from './types-draft.ts';
-import { alternatives, bare, either, fieldType, fuseAll, hasUnknown, orNull, recordOf, unknownType } from './types-of.ts';
+import { alternatives, bare, either, fieldType, fuseAll, hasUnknown, orNull, recordOf, unknownType, withoutDecimals } from './types-of.ts';
 import { scaleOfCall } from './sql-decimals.ts';
 import { type SqlType, decimalType, modelType } from './sql-types.ts';
 import { pipelineType } from './types-ops.ts';
@@ -312,8 +312,10 @@ export class TypeChecker {
   }
 
   private arithmetic(e: PlanExpr & { readonly kind: 'arithmetic' }, self: Type): Type {
-    const [left, right] = this.both(e, self);
+    const both = this.both(e, self);
     if (this.knowsCasts && e.scale !== undefined && e.scale > 0) return orNull(decimalType(e.scale));
+    // What has no places of its own is a float, whatever its operands are: a quotient of decimals is none.
+    const [left, right] = e.scale === undefined ? [withoutDecimals(both[0]), withoutDecimals(both[1])] : both;
     if (left === unknownType || right === unknownType) return unknownType;
     if (e.operator !== '+') {
       this.numeric(e.left, left);

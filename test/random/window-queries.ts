@@ -109,6 +109,7 @@ class Writer {
     const [ours, theirs] = this.random.pick<readonly [string, string]>([
       ['sum(v)', 'sum(v)'], ['sum(f)', 'sum(f)'], ['avg(v)', 'avg(v)'], ['avg(f)', 'avg(f)'], ['min(v)', 'min(v)'], ['max(f)', 'max(f)'], ['min(s)', 'min(s)'], ['max(s)', 'max(s)'],
       ['count(*)', 'count(*)'], ['count(v)', 'count(v)'], ['min(ts)', 'min(ts)'], ['max(ts)', 'max(ts)'], ['count(distinct g)', 'count(distinct g)'], ['sum(distinct g)', 'sum(distinct g)'],
+      ['median(v)', 'median(v)'], ['quantile_disc(f, 0.3)', 'quantile_disc(f, 0.3)'], ['quantile_cont(v, 0.7)', 'quantile_cont(v, 0.7)'], ['count(distinct s)', 'count(distinct s)'], ['max(distinct v)', 'max(distinct v)'],
       ['and(b)', 'bool_and(b)'], ['or(b)', 'bool_or(b)'], ['sum(v * 2 + id)', 'sum(v * 2 + id)'],
     ]);
     const filter = this.random.below(4) === 0 ? ` filter (where ${this.random.pick(['b', 'v > 0', 'k = \'a\'', 'f is not null'])})` : '';

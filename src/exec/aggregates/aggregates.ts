@@ -19,21 +19,23 @@ import { ModeState } from './mode.ts';
 import { OrderedState } from './ordered.ts';
 import { ArgumentState, TextState } from './pairs.ts';
 import { QuantileState } from './quantiles.ts';
-import { type AggregateRow, type StateCall, alias, counting, giving, paired, row, signed } from './row.ts';
+import { type AggregateRow, type StateCall, alias, counting, giving, paired, row, signed, taking } from './row.ts';
 import { SpreadState } from './spread.ts';
 import type { AggregateState } from './state.ts';
 import { sqlRows } from './sql-rows.ts';
+import { StrictState } from './strict.ts';
 import { SumState } from './sum.ts';
 import { UnionState } from './union.ts';
 
 /** A fresh state of an aggregate that is called so. */
 export const stateFor = (of: AggregateRow, call: StateCall): AggregateState => {
-  const make = (): AggregateState => (call.distinct && of.counts ? new DistinctState(of.state(call), call.sql === true) : of.state(call));
+  const plain = (): AggregateState => (call.sql && of.takes ? new StrictState(of.state(call), of.signature.name, of.takes) : of.state(call));
+  const make = (): AggregateState => (call.distinct && of.counts ? new DistinctState(plain(), call.sql === true) : plain());
   return call.order ? new OrderedState(call.order, make) : make();
 };
 
 const spreadRow = (name: string, text: string, spread: { readonly sample: boolean; readonly root: boolean }, output: string): AggregateRow =>
-  counting(name, text, () => new SpreadState(spread), [{ query: `${name}(this)`, input: '1\n2\n4\nnull', output }]);
+  taking('numbers', counting(name, text, () => new SpreadState(spread), [{ query: `${name}(this)`, input: '1\n2\n4\nnull', output }]));
 
 /** Also the count of values in SQL: the first so many of them. */
 const few = (of: AggregateRow, count: number): AggregateRow => signed(of, { argumentsMax: count, sqlOnly: { pipeArgumentsMax: count - 1 } });
@@ -54,8 +56,8 @@ const languageRows: readonly AggregateRow[] = [
   argMax,
   argMin,
   signed(counting('array_agg', 'the values as an array in the order of arrival, nulls too', () => new CollectState(true), [{ query: 'array_agg(this)', input: '1\nnull\n2', output: '[1,null,2]' }]), { gives: 'array' }),
-  counting('avg', 'the mean of numbers, durations, times, bools and numeric strings as float64; in SQL that of times and durations is one itself', ({ sql }) => (sql ? new TimelyAvgState() : new AvgState()),
-    [{ query: 'avg(this)', input: '1\n2\n4', output: '2.3333333333333335' }, { query: 'select avg(d) as m', input: '{d:1h}\n{d:2h}', output: '{m:1h30m}' }]),
+  taking('amounts', counting('avg', 'the mean of numbers, durations, times, bools and, in pipes, numeric strings as float64; in SQL that of times and durations is one itself', ({ sql }) => (sql ? new TimelyAvgState() : new AvgState()),
+    [{ query: 'avg(this)', input: '1\n2\n4', output: '2.3333333333333335' }, { query: 'select avg(d) as m', input: '{d:1h}\n{d:2h}', output: '{m:1h30m}' }])),
   alias(and, 'bool_and', [{ query: 'bool_and(this)', input: 'true\nfalse', output: 'false' }]),
   alias(or, 'bool_or', [{ query: 'bool_or(this)', input: 'true\nfalse', output: 'true' }]),
   counting('collect', 'the values as an array in the order of arrival', () => new CollectState(), [{ query: 'collect(this)', input: '1\nnull\n"a"\n[1]', output: '[1,"a",[1]]' }]),
@@ -69,7 +71,7 @@ const languageRows: readonly AggregateRow[] = [
   row('fuse', 'the fusion of the types of the values', () => new FuseState(), [{ query: 'fuse(this)', input: '{a:1}\n{b:"x"}', output: '<{a?:int64,b?:string}>' }]),
   few(giving(counting('max', 'the greatest number or string; in SQL the greatest value of any type, with a second argument n, the first n of them', ({ sql, arity }) => (arity === 2 ? new HeldState('max', 'greatest') : sql ? new AnyExtremeState('max') : new ExtremeState('max')),
     [{ query: 'max(this)', input: '1\n5\n2', output: '5' }, { query: 'select max(v) as m, max(v, 2) as two', input: '{v:[1,2]}\n{v:[2]}\n{v:[1]}', output: '{m:[2],two:[[2],[1,2]]}' }])), 2),
-  counting('median', 'the number in the middle, or the mean of the two there; in SQL the value in the middle of any', ({ sql }) => (sql ? new QuantileState('median', 'median') : new MedianState()),
+  counting('median', 'the number in the middle, or the mean of the two there; in SQL the value in the middle of any', ({ sql }) => (sql ? new QuantileState('median', 'median', sql) : new MedianState()),
     [{ query: 'median(this)', input: '1\n5\n2\n4', output: '3.' }, { query: 'select median(v) as m', input: '{v:"a"}\n{v:"c"}\n{v:"b"}', output: '{m:"b"}' }]),
   few(giving(counting('min', 'the least number or string; in SQL the least value of any type, with a second argument n, the first n of them', ({ sql, arity }) => (arity === 2 ? new HeldState('min', 'least') : sql ? new AnyExtremeState('min') : new ExtremeState('min')),
     [{ query: 'min(this)', input: '3\n1\n2', output: '1' }, { query: 'select min(v) as m, min(v, 2) as two', input: '{v:true}\n{v:false}\n{v:null}', output: '{m:false,two:[false,true]}' }])), 2),
@@ -80,8 +82,8 @@ const languageRows: readonly AggregateRow[] = [
   spreadRow('stddev_pop', 'the standard deviation of numbers', { sample: false, root: true }, '1.247219128924647'),
   spreadRow('stddev_samp', 'the standard deviation of a sample of numbers', { sample: true, root: true }, '1.5275252316519465'),
   { ...paired('string_agg', 1, 'the values as text with the second argument (a comma) in between', () => new TextState(), [{ query: 'string_agg(a,"-")', input: '{a:"x"}\n{a:null}\n{a:1}', output: '"x-1"' }]), counts: true },
-  counting('sum', 'the sum of numbers, durations and times; in SQL bools are numbers too, and what is out of the range of 64 bits is an error', ({ sql }) => new SumState(sql === true),
-    [{ query: 'sum(this)', input: '1\n2\n3', output: '6' }, { query: 'select sum(v) as s', input: '{v:true}\n{v:false}\n{v:true}', output: '{s:2}' }]),
+  taking('amounts', counting('sum', 'the sum of numbers, durations and times; in SQL bools are numbers too, and what is out of the range of 64 bits is an error', ({ sql }) => new SumState(sql === true),
+    [{ query: 'sum(this)', input: '1\n2\n3', output: '6' }, { query: 'select sum(v) as s', input: '{v:true}\n{v:false}\n{v:true}', output: '{s:2}' }])),
   row('union', 'the set of the distinct values', () => new UnionState(), [{ query: 'union(this)', input: '3\n1\n2\n1', output: '|[1,2,3]|' }]),
   spreadRow('var_pop', 'the variance of numbers', { sample: false, root: false }, '1.5555555555555554'),
   spreadRow('var_samp', 'the variance of a sample of numbers', { sample: true, root: false }, '2.333333333333333'),

@@ -20,7 +20,7 @@ export class AnyExtremeState implements AggregateState {
   private readonly best = new Map<number, Value>();
   private readonly sign: 1 | -1;
   constructor(which: 'min' | 'max') {
-    this.quick = new ExtremeState(which);
+    this.quick = new ExtremeState(which, true);
     this.sign = which === 'min' ? -1 : 1;
   }
   get bytes(): number { return this.quick.bytes + this.best.size * entryBytes; }

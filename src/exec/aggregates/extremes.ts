@@ -1,5 +1,8 @@
 /** min and max: of numbers, durations and times (one class, widened), or of strings by bytes; both in one group is an error. A NaN stays. */
 import { types } from '../../vectors/type.ts';
+import { stringValue } from '../../vectors/value.ts';
+import { supText } from '../../vectors/sup-print.ts';
+import { LakeError } from '../../errors.ts';
 import { compareNumbers } from '../../vectors/compare.ts';
 import { type Vector, type BytesVector, type NumberVector, take } from '../../vectors/vector.ts';
 import { concat } from '../../vectors/concat.ts';
@@ -21,7 +24,10 @@ export class ExtremeState implements AggregateState {
   private readonly texts: BestTexts;
   private readonly sign: 1 | -1;
   private readonly start: number;
-  constructor(which: 'min' | 'max') {
+  /** In SQL texts beside numbers end the query. */
+  private readonly isSql: boolean;
+  constructor(which: 'min' | 'max', isSql = false) {
+    this.isSql = isSql;
     this.sign = which === 'min' ? 1 : -1;
     this.texts = new BestTexts(this.sign);
     this.start = which === 'min' ? Infinity : -Infinity;
@@ -130,11 +136,15 @@ export class ExtremeState implements AggregateState {
       tags[g] = 1;
       slots[g] = texts.length;
       if (this.classOfGroup[g] === classes.none) texts.run(types.string, text, 0, text.length);
+      else if (this.isSql) throw mixtureIn(this.sign > 0 ? 'min' : 'max', text);
       else texts.append(mixture);
     }
     return scatterTwo(tags, slots, numbers, texts.finish());
   }
 }
+
+const mixtureIn = (aggregate: string, text: Uint8Array): LakeError =>
+  new LakeError('query-aggregate', { aggregate, wanted: 'numbers or texts alone', value: supText(stringValue(new TextDecoder().decode(text.subarray(0, 100)))), type: 'varchar' });
 
 const leastOf = (first: number, values: Float64Array, start: number, end: number): number => {
   let best = first;

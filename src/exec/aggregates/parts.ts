@@ -53,17 +53,18 @@ const eachTagged = (tags: Uint32Array, slots: Uint32Array, parts: readonly Vecto
     eachPart(gather(part, index), visit, own);
   }
 };
-/** Whether the test holds for all that a vector is made of, rows that are not in use too; null and errors are not asked about. Nothing is flattened. */
-export const everyPart = (v: Vector, test: (part: Vector) => boolean): boolean => {
+/** Whether the test holds for all that a vector is made of, rows that are not in use too; null is not asked about, nor are errors but for `ofErrors`. Nothing is flattened. */
+export const everyPart = (v: Vector, test: (part: Vector) => boolean, ofErrors = false): boolean => {
   switch (v.form) {
-    case 'null': case 'error': return true;
-    case 'constant': case 'named': return everyPart(v.inner, test);
-    case 'dictionary': return everyPart(v.values, test);
-    case 'selected': return everyPart(v.base, test);
-    case 'dynamic': return v.parts.every((p) => everyPart(p, test));
+    case 'null': return true;
+    case 'error': return !ofErrors || test(v);
+    case 'constant': case 'named': return everyPart(v.inner, test, ofErrors);
+    case 'dictionary': return everyPart(v.values, test, ofErrors);
+    case 'selected': return everyPart(v.base, test, ofErrors);
+    case 'dynamic': return v.parts.every((p) => everyPart(p, test, ofErrors));
     case 'union': {
       const member = onlyMember(v);
-      return member ? everyPart(member, test) : v.members.every((p) => everyPart(p, test));
+      return member ? everyPart(member, test, ofErrors) : v.members.every((p) => everyPart(p, test, ofErrors));
     }
     default: return test(v);
   }

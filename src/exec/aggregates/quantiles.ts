@@ -1,8 +1,10 @@
 /** Quantiles in SQL: of the values of a group in order, NaN last, those at a fraction of the way; the median of any values, and the median distance from it. Nulls and what is missing are left out. */
+import { LakeError } from '../../errors.ts';
 import { checkStop, checked } from '../../vectors/stop.ts';
 import { type Type, isFloat, isInteger, types } from '../../vectors/type.ts';
 import { type Data, type Value, arrayValue, floatValue, intValue, integer, nullValue, textError, underValue } from '../../vectors/value.ts';
 import { type Vector, range, valueAt } from '../../vectors/vector.ts';
+import { supText } from '../../vectors/sup-print.ts';
 import { Builder } from '../../vectors/builder.ts';
 import { concat } from '../../vectors/concat.ts';
 import { fieldOf } from '../expressions/access.ts';
@@ -21,18 +23,23 @@ import { none } from './tables.ts';
 export type QuantileKind = 'discrete' | 'continuous' | 'rounded' | 'median' | 'deviation';
 
 /** Values of a group in order, by place. */
-interface Sorted { readonly count: number; readonly at: (place: number) => Value }
+export interface Sorted { readonly count: number; readonly at: (place: number) => Value }
+
+/** A fraction, or several, and whether they count from the greatest value down. */
+interface Fraction { readonly of: Value; readonly isDescending: boolean }
 
 export class QuantileState extends CollectState {
   private readonly name: string;
-  private readonly kind: QuantileKind;
+  readonly kind: QuantileKind;
   /** By group: the fractions, and whether they count from the greatest value down. That of its last row counts. */
-  private readonly fractions = new Map<number, { readonly of: Value; readonly isDescending: boolean }>();
-  /** The arguments are a record, but those of `median` and `deviation`. */
-  constructor(name: string, kind: QuantileKind) {
+  private readonly fractions = new Map<number, Fraction>();
+  private readonly isSql: boolean;
+  /** The arguments are a record, but those of `median` and `deviation`. `isSql`: values between which there is none end the query. */
+  constructor(name: string, kind: QuantileKind, isSql = false) {
     super();
     this.name = name;
     this.kind = kind;
+    this.isSql = isSql;
   }
   override update(ids: Uint32Array, argument: Vector): void {
     if (this.kind === 'median' || this.kind === 'deviation') return super.update(ids, argument);
@@ -50,22 +57,23 @@ export class QuantileState extends CollectState {
     const { order, offsets } = sortByGroup(pick(this.ids.done(), sorted), this.ids.length, groups);
     for (let g = 0; g < groups; g++) {
       const start = offsets[g]!, count = offsets[g + 1]! - start;
-      out.append(this.ofGroup({ count, at: (place) => underValue(valueAt(values, sorted[order[start + place]!]!)) }, g));
+      out.append(this.ofValues({ count, at: (place) => underValue(valueAt(values, sorted[order[start + place]!]!)) }, this.fractions.get(g)));
     }
     return out.finish();
   }
-  private ofGroup(values: Sorted, group: number): Value {
+  /** The result for values in order; median and deviation take no fraction. */
+  ofValues(values: Sorted, fraction: Fraction | undefined): Value {
     if (values.count === 0) return nullValue;
     if (this.kind === 'median') return this.at(values, 0.5, false);
-    if (this.kind === 'deviation') return deviation(values, (of) => this.at(of, 0.5, false));
-    const { of, isDescending } = this.fractions.get(group)!;
+    if (this.kind === 'deviation') return deviation(values, (of) => this.at(of, 0.5, false), (odd) => this.notBetween(odd));
+    const { of, isDescending } = fraction!;
     if (of.type.kind !== 'array') return this.checked(values, of, isDescending);
     const { element } = of.type;
     return arrayValue((of.data as readonly Data[]).map((data) => this.checked(values, underValue({ type: element, data }), isDescending)));
   }
   private checked(values: Sorted, { type, data }: Value, isDescending: boolean): Value {
     const fraction = Number(data);
-    if (!(isInteger(type) || isFloat(type)) || !(fraction >= -1 && fraction <= 1)) return textError(`${this.name}: fraction from 0 to 1 required`);
+    if (!(isInteger(type) || isFloat(type)) || !(fraction >= -1 && fraction <= 1)) return this.notFraction({ type, data });
     return this.at(values, Math.abs(fraction), isDescending !== fraction < 0);
   }
   /** The value at the fraction of the way. */
@@ -75,14 +83,26 @@ export class QuantileState extends CollectState {
       return place(Math.max(1, count - Math.floor(count - fraction * count)) - 1);
     }
     const way = (count - 1) * fraction, low = Math.floor(way), from = place(low), to = place(Math.ceil(way));
-    if (!isContinuous(from) || !isContinuous(to)) return textError(`${this.name}: numbers, times or durations required, quantile_disc takes any values`);
+    if (!isContinuous(from) || !isContinuous(to)) return this.notBetween(isContinuous(from) ? to : from);
     const between = middle(from, to, way - low);
     return this.kind === 'rounded' && isInteger(from.type) && isInteger(to.type) ? intValue(roundHalfEven(Number(between.data))) : between;
+  }
+  /** Of texts, lists. @throws query-aggregate in SQL */
+  private notBetween(value: Value): Value {
+    const wanted = 'numbers, times or durations';
+    if (this.isSql) throw new LakeError('query-aggregate', { aggregate: this.name, wanted, value: supText(value).slice(0, 100), type: 'double' });
+    return textError(`${this.name}: ${wanted} required${this.kind === 'deviation' ? '' : ', quantile_disc takes any values'}`);
+  }
+  /** @throws query-argument in SQL */
+  private notFraction(value: Value): Value {
+    const fault = 'fraction from 0 to 1 required';
+    if (this.isSql) throw new LakeError('query-argument', { fault: `${this.name}: ${fault}, got ${supText(value).slice(0, 100)}` });
+    return textError(`${this.name}: ${fault}`);
   }
 }
 
 /** The rows in order, NaN behind all other numbers. */
-const orderOf = (values: Vector): Uint32Array => {
+export const orderOf = (values: Vector): Uint32Array => {
   if (everyPart(values, (part) => part.form === 'number' || part.form === 'bytes' || part.form === 'bool')) {
     const sorted = sortedOrder(sortWords(values, { order: 'asc', nulls: 'last' }), values.length);
     let first = 0;
@@ -111,9 +131,9 @@ const middle = (from: Value, to: Value, share: number): Value => {
 };
 
 /** The median of how far the values are from their median; the distance of times is a duration. */
-const deviation = (values: Sorted, median: (of: Sorted) => Value): Value => {
-  const around = median(values), all = Array.from({ length: values.count }, (_, k) => values.at(k)).filter(isContinuous);
-  if (all.length < values.count) return textError('mad: numbers, times or durations required');
+const deviation = (values: Sorted, median: (of: Sorted) => Value, refuse: (odd: Value) => Value): Value => {
+  const around = median(values), all = Array.from({ length: values.count }, (_, k) => values.at(k)), odd = all.find((v) => !isContinuous(v));
+  if (odd) return refuse(odd);
   const distances = all.map((v): Value => {
     if (!isTimely(v.type)) return floatValue(Math.abs(Number(v.data) - Number(around.data)));
     const length = BigInt(v.data as number | bigint) - BigInt(around.data as number | bigint);

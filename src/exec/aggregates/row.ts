@@ -1,6 +1,7 @@
 /** What a row of the table of aggregates is, and how rows are written. */
 import type { AggregateForm, FunctionSignature } from '../../query/plan.ts';
 import type { AggregateState } from './state.ts';
+import type { Takes } from './strict.ts';
 
 /** How an aggregate is called; `all`: without argument. */
 export interface StateCall extends AggregateForm { readonly all: boolean }
@@ -15,6 +16,8 @@ export interface AggregateRow {
   readonly state: (call: StateCall) => AggregateState;
   /** It matters how often a value comes; to the others `distinct` says nothing. */
   readonly counts?: true;
+  /** In SQL other values end the query. */
+  readonly takes?: Takes;
 }
 
 /** A row of an aggregate with one argument. */
@@ -37,3 +40,5 @@ export const giving = (of: AggregateRow): AggregateRow => signed(of, { gives: 'a
 
 /** A row with more in its signature. */
 export const signed = (of: AggregateRow, more: Partial<FunctionSignature>): AggregateRow => ({ ...of, signature: { ...of.signature, ...more } });
+/** A row that takes such values alone in SQL. */
+export const taking = (takes: Takes, of: AggregateRow): AggregateRow => ({ ...of, takes });

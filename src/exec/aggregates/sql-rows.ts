@@ -6,7 +6,7 @@ import { HeldState } from './held.ts';
 import { ArgumentState } from './pairs.ts';
 import { PlaceState } from './places.ts';
 import { type QuantileKind, QuantileState } from './quantiles.ts';
-import { type AggregateRow, alias, counting, giving, paired, row, signed } from './row.ts';
+import { type AggregateRow, alias, counting, giving, paired, row, signed, taking } from './row.ts';
 
 /** Rows that other names of these stand for. */
 interface Known { readonly argMax: AggregateRow; readonly argMin: AggregateRow; readonly named: (name: string) => AggregateRow }
@@ -19,13 +19,13 @@ const counts = true as const;
 /** Points: y before x. */
 const points = '{y:1,x:1}\n{y:2,x:2}\n{y:4,x:3}\n{y:null,x:4}';
 
-const ofNumbers = (name: string, text: string, output: string): AggregateRow => counting(name, text, () => new CellState(name), example(`${name}(v)`, four, output));
+const ofNumbers = (name: string, text: string, output: string): AggregateRow => taking('numbers', counting(name, text, () => new CellState(name), example(`${name}(v)`, four, output)));
 const ofPoints = (name: string, text: string, output: string): AggregateRow =>
-  ({ ...paired(name, 2, text, () => new CellState(name, true), example(`${name}(y, x)`, points, output)), counts });
+  taking('pairs', { ...paired(name, 2, text, () => new CellState(name, true), example(`${name}(y, x)`, points, output)), counts });
 const ofBits = (operation: 'and' | 'or' | 'xor', text: string, output: string): AggregateRow =>
-  counting(`bit_${operation}`, text, () => new BitsState(operation), example(`bit_${operation}(v)`, '{v:5}\n{v:3}\n{v:null}', output));
+  taking('integers', counting(`bit_${operation}`, text, () => new BitsState(operation), example(`bit_${operation}(v)`, '{v:5}\n{v:3}\n{v:null}', output)));
 const quantile = (name: string, kind: QuantileKind, text: string, examples: AggregateRow['examples']): AggregateRow =>
-  signed({ ...paired(name, 2, text, () => new QuantileState(name, kind), examples), counts }, { withinGroup: name.startsWith('percentile') ? 'needed' : 'allowed' });
+  signed({ ...paired(name, 2, text, ({ sql }) => new QuantileState(name, kind, sql), examples), counts }, { withinGroup: name.startsWith('percentile') ? 'needed' : 'allowed' });
 
 const fractions = 'at a fraction of the way through the values in order, or at each of an array of fractions; from the greatest down below 0';
 
@@ -70,7 +70,7 @@ export const sqlRows = ({ argMax, argMin, named }: Known): readonly AggregateRow
     giving(row('last', 'the value of the last row, null too', () => new PlaceState('last'), example('last(v order by v)', '{v:1}\n{v:2}', '2'))),
     signed(counting('list', 'the values as an array in the order of arrival, nulls too', () => new CollectState(true), example('list(v order by v desc)', '{v:1}\n{v:null}\n{v:2}', '[2,1,null]')), { gives: 'array' }),
     ...['group_concat', 'listagg'].map((name) => alias(named('string_agg'), name, example(`${name}(v, '-' order by v desc)`, four, '"4-2-1"'))),
-    counting('mad', 'the median of the distances from the median, of numbers, times or durations', () => new QuantileState('mad', 'deviation'), example('mad(v)', four, '1.')),
+    counting('mad', 'the median of the distances from the median, of numbers, times or durations', ({ sql }) => new QuantileState('mad', 'deviation', sql), example('mad(v)', four, '1.')),
     alias(named('avg'), 'mean', example('mean(v)', four, '2.3333333333333335')),
     quantile('percentile_cont', 'continuous', `the number ${fractions}, in between where none is there`, example('percentile_cont(0.25) within group (order by v desc)', four, '3.')),
     quantile('percentile_disc', 'discrete', `the value ${fractions}`, example('percentile_disc(0.25) within group (order by v desc)', four, '4')),

@@ -1,4 +1,5 @@
 /** Expressions of the plan to functions over vectors. See evaluator.ts for how they are used. */
+import { LakeError } from '../../errors.ts';
 import { strict as assert } from 'node:assert';
 import { type Type, types } from '../../vectors/type.ts';
 import { typesOf } from '../../vectors/fuse.ts';
@@ -224,18 +225,29 @@ const compileCall = ({ name, arguments: args, sql, attempt, lambda }: Of<'call'>
       return batch.length === 0 ? noRows : evaluate(compiled.map((c) => c(batch)), batch.length);
     };
   }
-  if (sql) return nullsOfCalls(compiled, evaluate);
+  if (sql) return nullsOfCalls(compiled, evaluate, attempt ? [] : call.literals);
   return (batch) => (batch.length === 0 ? noRows : evaluate(compiled.map((c) => c(batch)), batch.length));
 };
 
-/** In SQL a function that refuses null gives null for it. */
-const nullsOfCalls = (args: readonly Evaluator[], evaluate: Evaluate): Evaluator => (batch) => {
+/** In SQL a function that refuses null gives null for it, and one that refuses a literal of the query ends it. */
+const nullsOfCalls = (args: readonly Evaluator[], evaluate: Evaluate, literals: CallContext['literals']): Evaluator => (batch) => {
   if (batch.length === 0) return noRows;
   const values = args.map((arg) => arg(batch)), result = evaluate(values, batch.length);
   if (!mayHaveErrors(result)) return result;
   const codes = truthOf(result), refused = new Uint8Array(batch.length);
   for (const v of values) truthOf(v).forEach((code, i) => { if (code === truth.null && codes[i] === truth.error) refused[i] = 1; });
+  if (literals.some((l) => l !== undefined)) refuseLiterals(result, literals, (i) => codes[i] === truth.error && refused[i] === 0);
   return refused.includes(1) ? overlay(result, refused, nulls(batch.length)) : result;
+};
+/** An error around a literal is a mistake of the query, whatever the rows are. @throws query-argument */
+const refuseLiterals = (result: Vector, literals: CallContext['literals'], isAsked: (row: number) => boolean): void => {
+  for (let i = 0; i < result.length; i++) {
+    if (!isAsked(i)) continue;
+    const { type, data } = valueAt(result, i);
+    if (type.kind !== 'error' || type.inner.kind !== 'record' || type.inner.fields.length !== 2 || type.inner.fields[1]!.name !== 'on') continue;
+    const [message, on] = data as readonly [string, Value['data']], of = type.inner.fields[1]!.type;
+    if (literals.some((l) => l?.type === of && l.data === on)) throw new LakeError('query-argument', { fault: message });
+  }
 };
 const mayHaveErrors = (v: Vector): boolean => {
   switch (v.form) {

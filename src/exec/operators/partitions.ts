@@ -66,6 +66,9 @@ const hashedParts = ({ tags, slots, parts, length }: DynamicVector): Uint32Array
   return hashes;
 };
 
+/** Rows that may be read again and again. */
+export type Rereadable = Pick<SpillRun, 'read'>;
+
 interface Waiting { vectors: Vector[]; rows: number }
 
 /** Rows by partition: held until they are enough, then written to spill files. */
@@ -110,6 +113,11 @@ export class Partitions {
     for (let p = 0; p < partsMax; p++) if (this.rows[p]! > 0) yield p;
   }
   run(p: number): SpillRun | undefined { return this.runs[p]; }
+  /** The rows of all partitions, one after the other. */
+  whole(): Rereadable {
+    const runs = this.runs.filter((run) => run !== undefined);
+    return { read: async function* read() { for (const run of runs) yield* run.read(); } };
+  }
   close(): void {
     for (const run of this.runs) void run?.close();
   }

@@ -1,6 +1,6 @@
 /**
  * Aggregates over frames. Frames that are whole partitions are grouped as any aggregation; count, sum, avg, min and max of numbers (min and max of texts too) have
- * sums up to each row and trees over rows; any other aggregate is carried on where its frames only grow, else worked out anew for each row.
+ * sums up to each row and trees over rows; quantiles, mode, count(distinct) and joined texts slide (sliding.ts); any other aggregate is carried on where its frames only grow, else worked out again for each row.
  */
 import { checkStopAt } from '../../vectors/stop.ts';
 import type { AggregateForm } from '../../query/plan.ts';
@@ -14,6 +14,7 @@ import { rowsWith } from '../expressions/rows.ts';
 import { type Frames, newPieces, piecesOf } from './frames.ts';
 import { numericAggregate } from './numeric.ts';
 import { type Segment, partitionCount } from './segment.ts';
+import { slidingAggregate } from './sliding.ts';
 
 /** One aggregate of a window over one segment; vectors have a row for each of the segment. */
 export interface AggregateInput {
@@ -37,10 +38,12 @@ export const aggregateOver = (input: AggregateInput): Vector => {
   const { frames, name, form: { distinct, order, arity, sql }, carry } = input;
   if (carry) return carriedOn(input, carry);
   if (frames.whole) return overPartitions(input);
-  const isPlain = !distinct && !order && arity === undefined;
+  // The least and the greatest of all values are those of the distinct ones.
+  const isPlain = (!distinct || name === 'min' || name === 'max') && !order && arity === undefined;
   if (name === 'count' && isPlain) return countOver(input);
   const numeric = isPlain ? numericAggregate(input, sql === true) : undefined;
-  if (numeric) return numeric;
+  const moved = numeric ?? slidingAggregate(input);
+  if (moved) return moved;
   return frames.fromStart && frames.exclude === 'none' ? carriedOn(input) : anew(input);
 };
 

@@ -5,6 +5,7 @@ import { type NumberArray, type Vector, nulls, take } from '../../vectors/vector
 import { classOf, classes, numbersOfGroups, wrapped } from '../aggregates/numeric.ts';
 import { type Visit, eachPart } from '../aggregates/parts.ts';
 import { combine } from '../expressions/rows.ts';
+import { kinds, kindsOf, mayBeError } from '../operators/kinds.ts';
 import { sortWords, sortedOrder } from '../operators/sort-words.ts';
 import { type AggregateInput, countsBefore } from './aggregates.ts';
 import { newPieces, piecesOf } from './frames.ts';
@@ -18,6 +19,8 @@ export const numericAggregate = (input: AggregateInput, isSql: boolean): Vector 
   const { name, argument } = input;
   if (!argument || !['sum', 'avg', 'min', 'max'].includes(name)) return undefined;
   const parts: PartRows[] = [];
+  // The states say what becomes of an error in SQL.
+  if (isSql && mayBeError(argument) && kindsOf(argument)?.includes(kinds.error)) return undefined;
   eachPart(argument, (part, rows) => {
     if (part.form !== 'null' && part.form !== 'error') parts.push({ part, rows });
   });

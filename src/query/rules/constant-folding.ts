@@ -23,7 +23,7 @@ const fold = (e: PlanExpr, context: RuleContext): PlanExpr => {
 };
 
 /** Faults of an expression that count where a row asks for it. */
-const unasked: ReadonlySet<string> = new Set(['query-memory', 'query-memory-busy', 'query-string', 'query-cast', 'query-overflow', 'query-division']);
+const unasked: ReadonlySet<string> = new Set(['query-memory', 'query-memory-busy', 'query-string', 'query-cast', 'query-overflow', 'query-division', 'query-aggregate', 'query-argument']);
 /** Constants beyond so many bytes, one alone or all together, are made when the query runs. */
 const bytesMax = 1 << 20, bytesOfAllMax = 8 << 20;
 const folded = new WeakMap<RuleContext, number>();

@@ -43,6 +43,9 @@ const queries = [
   'from same | anti join (from same) as {l,r} on l.k==r.k and l.i<r.i',
   'select a.i as x, b.i as y from same a join same b on a.i + 10 < b.i', 'select a.i as x, b.i as y from left a left join same b on a.i > b.i + 190 and a.s = b.s',
   'select i from left where k in (select k from same)',
+  // A text is read as the number on the other side.
+  ...['', 'full ', 'left ', 'right '].map((style) => `select a.i as x, b.i as y from same a ${style}join (select i, cast(i * 2 as varchar) as t from left) b on a.i = b.t`),
+  'select a.i as x, b.i as y from (select i, cast(i as varchar) || case when i % 3 = 0 then \'.0\' else \'\' end as t from left) a left join left b on a.t = b.i + 0.0',
   // Few rows look among many that do not fit: the join is turned, whatever else it asks.
   'select a.i as x, b.i as y from (select * from same where i > 0 and i < 46) a join same b on a.k = b.k and a.i < b.i', 'select a.i as x, b.i as y from (select * from same where i > 0 and i < 46) a asof join same b on a.k = b.k and a.i > b.i - 20',
   'select i from (select * from same where i > 0 and i < 46) a where not exists (select 1 from same b where a.k = b.k and a.i + 190 < b.i)',

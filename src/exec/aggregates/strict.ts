@@ -1,0 +1,76 @@
+/**
+ * Aggregates of SQL that take numbers alone: any other value ends the query. Passed over, a text among numbers would change the result without a word.
+ * Null and what is missing are left out as ever; an error value ends the query too.
+ */
+import { LakeError } from '../../errors.ts';
+import { supText } from '../../vectors/sup-print.ts';
+import { type Type, isFloat, isInteger, isNumeric, types } from '../../vectors/type.ts';
+import { isMissing } from '../../vectors/value.ts';
+import { type Vector, valueAt } from '../../vectors/vector.ts';
+import { fieldOf } from '../expressions/access.ts';
+import { eachPart, everyPart } from './parts.ts';
+import type { AggregateState } from './state.ts';
+
+/** What an aggregate of SQL takes; of `pairs` both. `amounts`: bools, times and durations beside numbers. */
+export type Takes = 'integers' | 'numbers' | 'amounts' | 'pairs';
+
+const taken: Readonly<Record<Takes, (type: Type) => boolean>> = {
+  integers: isInteger,
+  numbers: (t) => isInteger(t) || isFloat(t),
+  amounts: (t) => isNumeric(t) || t === types.bool,
+  pairs: (t) => isInteger(t) || isFloat(t),
+};
+const wanted: Readonly<Record<Takes, string>> = { integers: 'whole numbers', numbers: 'numbers', amounts: 'numbers, times or durations', pairs: 'numbers' };
+const castOf: Readonly<Record<Takes, string>> = { integers: 'bigint', numbers: 'double', amounts: 'double', pairs: 'double' };
+const pairFields = ['value', 'by'];
+
+/** The state of an aggregate, asked before it sees an argument whether it takes that. */
+export class StrictState implements AggregateState {
+  readonly keepsNothing?: true;
+  private readonly inner: AggregateState;
+  private readonly name: string;
+  private readonly takes: Takes;
+  constructor(inner: AggregateState, name: string, takes: Takes) {
+    this.inner = inner;
+    this.name = name;
+    this.takes = takes;
+    if (inner.keepsNothing) this.keepsNothing = true;
+  }
+  get bytes(): number { return this.inner.bytes; }
+  grow(groups: number): void { this.inner.grow(groups); }
+  update(ids: Uint32Array, argument: Vector): void {
+    this.check(argument);
+    this.inner.update(ids, argument);
+  }
+  updateOne(group: number, argument: Vector): void {
+    this.check(argument);
+    if (this.inner.updateOne) this.inner.updateOne(group, argument);
+    else this.inner.update(new Uint32Array(argument.length).fill(group), argument);
+  }
+  merge(other: AggregateState, map: Uint32Array, groups: number): void { this.inner.merge((other as StrictState).inner, map, groups); }
+  result(groups: number): Vector { return this.inner.result(groups); }
+  private check(argument: Vector): void {
+    if (this.takes !== 'pairs') return this.checkOne(argument);
+    for (const name of pairFields) this.checkOne(fieldOf(argument, name));
+  }
+  /** @throws query-aggregate for a value of another type */
+  private checkOne(v: Vector): void {
+    const takes = taken[this.takes];
+    if (v.form === 'null' || everyPart(v, (part) => isOf(part, takes), true)) return;
+    eachPart(v, (part) => {
+      if (part.form === 'null' || isOf(part, takes)) return;
+      for (let i = 0; i < part.length; i++) {
+        const value = valueAt(part, i);
+        if (!isMissing(value)) this.refuse(supText(value));
+      }
+    });
+  }
+  private refuse(shown: string): never {
+    const value = shown.length > shownMax ? `${shown.slice(0, shownMax)}..` : shown;
+    throw new LakeError('query-aggregate', { aggregate: this.name, wanted: wanted[this.takes], value, type: castOf[this.takes] });
+  }
+}
+const shownMax = 100;
+
+const isOf = (part: Vector, takes: (type: Type) => boolean): boolean =>
+  (part.form === 'number' && takes(part.type)) || (part.form === 'bool' && takes(types.bool));
