@@ -16,7 +16,8 @@ import { Uint32List } from '../../vectors/lists.ts';
 import { classOf, concat } from '../../vectors/concat.ts';
 import { overlay } from '../expressions/rows.ts';
 import { AnyNumberPart, BytesPart, NumberPart, type Part, SmallPart, unexpected } from './code-parts.ts';
-import { BytesTable, PairTable, Room, lookUp, none } from './tables.ts';
+import { PairTable, none } from './pair-table.ts';
+import { BytesTable, Room, lookUp } from './tables.ts';
 
 /** Records of one shape: the codes of the fields, combined two by two. Absent fields count by their type alone. */
 class RecordPart implements Part {

@@ -9,7 +9,7 @@ import { kinds, rowsWithout } from '../operators/kinds.ts';
 import { type Hashes, hashRows } from './hash.ts';
 import { pick } from './parts.ts';
 import { type AggregateState, widened, words } from './state.ts';
-import { PairTable, mix, none } from './tables.ts';
+import { PairTable, mix, none } from './pair-table.ts';
 import { under } from './under.ts';
 
 const exactMax = 2048;

@@ -6,7 +6,7 @@ import { overlay } from '../expressions/rows.ts';
 import { ColumnCodes } from './codes.ts';
 import { CollectState } from './collect.ts';
 import { words } from './state.ts';
-import { PairTable } from './tables.ts';
+import { PairTable } from './pair-table.ts';
 
 export class ModeState extends CollectState {
   private readonly sql: boolean;

@@ -12,7 +12,7 @@ import { ColumnCodes } from './codes.ts';
 import { listsOfGroups } from './lists.ts';
 import { pick } from './parts.ts';
 import type { AggregateState } from './state.ts';
-import { PairTable, none } from './tables.ts';
+import { PairTable, none } from './pair-table.ts';
 
 export class UnionState implements AggregateState {
   private readonly codes = new ColumnCodes();
