@@ -78,13 +78,13 @@ class RecordPart implements Part {
   /** Field codes of each record code: the pairs undone. */
   private fieldCodesOfRows(length: number): Uint32Array[] {
     if (this.fields.length === 0) return [];
-    if (this.fields.length === 1) return [this.single.first.array.slice(0, length)];
+    if (this.fields.length === 1) return [this.single.words().first];
     const columns: Uint32Array[] = [];
     let codes = Uint32Array.from({ length }, (_, i) => i);
     for (let k = this.pairs.length - 1; k >= 0; k--) {
-      const { first, second } = this.pairs[k]!;
-      columns.unshift(Uint32Array.from(codes, (c) => second.array[c]!));
-      codes = Uint32Array.from(codes, (c) => first.array[c]!);
+      const { first, second } = this.pairs[k]!.words();
+      columns.unshift(Uint32Array.from(codes, (c) => second[c]!));
+      codes = Uint32Array.from(codes, (c) => first[c]!);
     }
     return [codes, ...columns];
   }

@@ -161,8 +161,8 @@ export class CombinationTable {
 
   /** The codes that these combinations are of, of each column; absent: of all of them. */
   columnCodes(combinations?: Uint32Array): Uint32Array[] {
-    const { layout: { places }, pairs } = this, length = combinations?.length ?? this.size;
-    const words = [pairs.first.array, pairs.second.array].map((w) => (combinations ? combinations.map((c) => w[c]!) : w.subarray(0, length)));
+    const { places } = this.layout, { first, second } = this.pairs.words();
+    const words = [first, second].map((w) => (combinations ? combinations.map((c) => w[c]!) : w));
     const own = places.map(({ word, shift, bits }) => words[word]!.map((w) => (w >>> shift) & maskOf(bits)));
     return this.before ? [...this.before.columnCodes(words[0]), ...own] : own;
   }

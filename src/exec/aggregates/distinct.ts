@@ -46,12 +46,12 @@ export class DistinctState implements AggregateState {
   merge(other: AggregateState, map: Uint32Array): void {
     const from = other as DistinctState;
     from.notePairs();
-    const ids: number[] = [], rows: number[] = [];
+    const ids: number[] = [], rows: number[] = [], { first, second } = from.pairs.words();
     for (let k = 0; k < from.pairs.size; k++) {
-      const to = map[from.pairs.first.array[k]!]!;
+      const to = map[first[k]!]!;
       if (to === none) continue;
       ids.push(to);
-      rows.push(from.pairs.second.array[k]!);
+      rows.push(second[k]!);
     }
     if (rows.length > 0) this.update(Uint32Array.from(ids), take(from.codes.values(), Uint32Array.from(rows)));
   }

@@ -2,7 +2,6 @@
  * Codes of numbers: those that floats hold by the bits of the float, other integers by their own bits, as pairs of another kind in one table.
  */
 import type { NumberArray } from '../../vectors/vector.ts';
-import { Uint32List } from '../../vectors/lists.ts';
 import { PairTable, none } from './pair-table.ts';
 
 /** The bits of numbers: two words a row. */
@@ -17,15 +16,15 @@ const directMax = 1 << 18, directMin = 1 << 10, directRowsMin = 256;
 /** Codes of numbers, by their bits: NaN is one number; -0. and 0. are two, but for `byValue`, where numbers of all types may come and equal ones have one code. */
 export class NumberTable {
   private readonly words = new PairTable();
-  /** The codes of integers that are not safe, and of those from 2^63 on. */
-  private readonly bigs = new Uint32List();
-  private readonly huges = new Uint32List();
+  /** How many integers are not safe, and how many are from 2^63 on. */
+  private bigs = 0;
+  private huges = 0;
   /** Codes of small whole numbers, found without hashing. */
   private direct = new Uint32Array(0);
   private readonly byValue: boolean;
   constructor(byValue = false) { this.byValue = byValue; }
   get size(): number { return this.words.size; }
-  get bytes(): number { return this.words.bytes + this.bigs.array.byteLength + this.huges.array.byteLength + this.direct.byteLength; }
+  get bytes(): number { return this.words.bytes + this.direct.byteLength; }
 
   /** `whole`: the numbers are integers, so that there is one zero only. */
   codes(values: NumberArray, length: number, { whole, insert }: { readonly whole: boolean; readonly insert: boolean }, out: Uint32Array = new Uint32Array(length)): Uint32Array {
@@ -99,44 +98,37 @@ export class NumberTable {
       return this.words.code(scratchWords[0]!, scratchWords[1]!, insert);
     }
     const isHuge = !signed && upper > 0x7fffffff, { size } = this.words, code = this.words.code(low, high, insert, isHuge ? hugeKind : bigKind);
-    if (this.words.size > size) (isHuge ? this.huges : this.bigs).push(code);
+    if (this.words.size > size) isHuge ? this.huges++ : this.bigs++;
     return code;
   }
-  /** Whether numbers of 2^63 and more are there, and their codes. */
-  get isHuge(): boolean { return this.huges.length > 0; }
-  huge(): Uint32Array { return this.huges.array.subarray(0, this.huges.length); }
-  private big(): Uint32Array { return this.bigs.array.subarray(0, this.bigs.length); }
+  /** Whether numbers of 2^63 and more are there, and which codes are theirs. */
+  get isHuge(): boolean { return this.huges > 0; }
+  huge(): Uint32Array {
+    const { kinds } = this.words.words();
+    return Uint32Array.from(kinds.keys()).filter((code) => kinds[code] === hugeKind);
+  }
   /** The number of each code as a float. */
   floats(): Float64Array {
-    const words = this.known(), out = new Float64Array(words.buffer), wide = new BigInt64Array(words.buffer);
-    for (const code of this.big()) out[code] = Number(wide[code]);
-    for (const code of this.huge()) out[code] = Number(BigInt.asUintN(64, wide[code]!));
+    const { bits, kinds } = this.known(), out = new Float64Array(bits.buffer), wide = new BigInt64Array(bits.buffer);
+    if (this.bigs + this.huges > 0) for (let code = 0; code < out.length; code++) if (kinds[code] !== floatKind) out[code] = Number(kinds[code] === hugeKind ? BigInt.asUintN(64, wide[code]!) : wide[code]);
     return out;
   }
   /** The integer of each code; `unsigned`: none is below 0. */
   values(unsigned: boolean): NumberArray {
-    const words = this.known(), out = new Float64Array(words.buffer), kinds = this.kinds();
-    if (!kinds && !(this.byValue && out.some(isBigInteger))) return out;
-    const wide = unsigned ? new BigUint64Array(words.buffer) : new BigInt64Array(words.buffer);
-    for (let code = 0; code < this.size; code++) if (!kinds || kinds[code] === floatKind) wide[code] = Number.isInteger(out[code]) ? BigInt(out[code]!) : 0n;
+    const { bits, kinds } = this.known(), out = new Float64Array(bits.buffer);
+    if (this.bigs + this.huges === 0 && !(this.byValue && out.some(isBigInteger))) return out;
+    const wide = unsigned ? new BigUint64Array(bits.buffer) : new BigInt64Array(bits.buffer);
+    for (let code = 0; code < out.length; code++) if (kinds[code] === floatKind) wide[code] = Number.isInteger(out[code]) ? BigInt(out[code]!) : 0n;
     return wide;
   }
-  /** The kind of each code; undefined if all are floats. */
-  private kinds(): Uint8Array | undefined {
-    if (this.bigs.length === 0 && !this.isHuge) return undefined;
-    const out = new Uint8Array(this.size);
-    for (const code of this.big()) out[code] = bigKind;
-    for (const code of this.huge()) out[code] = hugeKind;
-    return out;
-  }
-  /** The bits of each code. */
-  private known(): Uint32Array<ArrayBuffer> {
-    const out = new Uint32Array(this.size * 2), first = this.words.first.array, second = this.words.second.array;
-    for (let code = 0; code < this.size; code++) {
-      out[2 * code] = first[code]!;
-      out[2 * code + 1] = second[code]!;
+  /** The bits of each code, and their kinds. */
+  private known(): { readonly bits: Uint32Array<ArrayBuffer>; readonly kinds: Uint8Array } {
+    const { first, second, kinds } = this.words.words(), bits = new Uint32Array(this.size * 2);
+    for (let code = 0; code < first.length; code++) {
+      bits[2 * code] = first[code]!;
+      bits[2 * code + 1] = second[code]!;
     }
-    return out;
+    return { bits, kinds };
   }
 }
 const isBigInteger = (x: number): boolean => Number.isInteger(x) && !Number.isSafeInteger(x);

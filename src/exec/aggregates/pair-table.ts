@@ -1,5 +1,4 @@
 /** Hash tables from pairs of 32-bit words to dense codes: 0 for the first pair met, 1 for the next. */
-import { Uint32List } from '../../vectors/lists.ts';
 
 /** No code, row or group. */
 export const none = 0xffffffff;
@@ -18,21 +17,21 @@ const slotsMin = 32;
 /** Where the kind begins in the last word of a slot. */
 const kindShift = 30, codeMask = (1 << kindShift) - 1;
 
-/** Codes of pairs of 32-bit words. Pairs of unlike kinds (0 to 3) are different ones. */
+/** The words of each code, and its kind. */
+interface PairWords { readonly first: Uint32Array; readonly second: Uint32Array; readonly kinds: Uint8Array }
+
+/** Codes of pairs of 32-bit words. Pairs of unlike kinds (0 to 3) are different ones. Nothing is held beside the slots: the words of codes are looked for there, all at once. */
 export class PairTable {
   private slots: Uint32Array<ArrayBuffer>;
   private mask: number;
-  /** The words of each code. */
-  readonly first = new Uint32List();
-  readonly second = new Uint32List();
+  size = 0;
   /** `pairs`: so many are to come at once. */
   constructor(pairs = 0) {
     const size = Math.max(slotsMin, 2 ** Math.ceil(Math.log2((pairs + 1) * 1.5)));
     this.slots = new Uint32Array(size * slotWords);
     this.mask = size - 1;
   }
-  get size(): number { return this.first.length; }
-  get bytes(): number { return this.slots.byteLength + this.first.array.byteLength * 2; }
+  get bytes(): number { return this.slots.byteLength; }
 
   code(a: number, b: number, insert: boolean, kind = 0): number {
     const { slots, mask } = this, above = kind << kindShift;
@@ -44,13 +43,11 @@ export class PairTable {
     return insert ? this.add(slot, a, b, above) : none;
   }
   private add(slot: number, a: number, b: number, above: number): number {
-    const code = this.first.length, at = slot * slotWords;
+    const code = this.size++, at = slot * slotWords;
     this.slots[at] = a;
     this.slots[at + 1] = b;
     this.slots[at + 2] = (code + 1) | above;
-    this.first.push(a);
-    this.second.push(b);
-    if (this.first.length * 3 > (this.mask + 1) * 2) this.grow();
+    if (this.size * 3 > (this.mask + 1) * 2) this.grow();
     return code;
   }
   private grow(): void {
@@ -58,6 +55,18 @@ export class PairTable {
     this.mask = size - 1;
     this.slots = new Uint32Array(size * slotWords);
     moveSlots(before, this.slots, this.mask);
+  }
+  words(): PairWords {
+    const { slots, size } = this, first = new Uint32Array(size), second = new Uint32Array(size), kinds = new Uint8Array(size);
+    for (let at = 0; at < slots.length; at += slotWords) {
+      const last = slots[at + 2]!;
+      if (last === 0) continue;
+      const code = (last & codeMask) - 1;
+      first[code] = slots[at]!;
+      second[code] = slots[at + 1]!;
+      kinds[code] = last >>> kindShift;
+    }
+    return { first, second, kinds };
   }
   /** Codes of the pairs (a[i], b[i]); a `none` on either side gives `none`. */
   codes(a: Uint32Array, b: Uint32Array, length: number, insert: boolean, out: Uint32Array = new Uint32Array(length)): Uint32Array {
