@@ -29,12 +29,16 @@ export interface Working { rows: readonly Vector[] }
 
 /** Operators that can spill do so from this share of the budget on: there is room left for those that cannot. */
 const spillShare = 0.4;
-/** Groups make no copies when no more of them are taken, and what is spilled of them comes back in pieces: they may hold more. 1,000,000 groups by three keys take 0.45 of the time, with 0.4 half of their rows were spilled. */
-export const groupsSpillShare = 0.75;
 /** Where the thread has other tasks too, or the process little left, it is this part of that: what puts rows aside makes copies of them first. */
 const sharedPart = 0.5;
 /** So much an operator may hold even if others take nearly all: spilling less at a time costs more than it frees. */
 const ownShare = 0.1;
+
+/** When an operator spills, as shares of the budget: what the query holds by then, and what the operator holds itself at least. */
+interface SpillShares { readonly all: number; readonly own: number }
+const usualShares: SpillShares = { all: spillShare, own: ownShare };
+/** Groups make no copies when no more of them are taken, and what is spilled of them comes back in pieces: they may hold more. 1,000,000 groups by three keys take 0.33 of the time; with 0.4 half of their rows were spilled. */
+export const groupsShares: SpillShares = { all: 0.75, own: 0.35 };
 
 /** Bytes that the operators of one query hold. */
 export class Memory {
@@ -48,7 +52,7 @@ export class Memory {
     return this.held > spillAt || (this.held > spillAt * sharedPart && isMemoryShared());
   }
   /** Whether an operator that holds so much should spill: for what the query holds, or for what its thread does with all that copies and others take. */
-  isOverWith(own: number, share = spillShare): boolean { return own > this.max * ownShare && (this.isOverShare(share) || isMemoryShort()); }
+  isOverWith(own: number, shares = usualShares): boolean { return own > this.max * shares.own && (this.isOverShare(shares.all) || isMemoryShort()); }
   /** The budget is used up. */
   get isFull(): boolean { return this.held > this.max; }
   /** The same for an operator that holds so much: one that holds next to nothing goes on. */
