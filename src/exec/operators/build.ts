@@ -53,6 +53,8 @@ export class Memory {
   }
   /** Whether an operator that holds so much should spill: for what the query holds, or for what its thread does with all that copies and others take. */
   isOverWith(own: number, shares = usualShares): boolean { return own > this.max * shares.own && (this.isOverShare(shares.all) || isMemoryShort()); }
+  /** The thread has other tasks too, or little memory left. */
+  get isTight(): boolean { return isMemoryShared() || isMemoryShort(); }
   /** The budget is used up. */
   get isFull(): boolean { return this.held > this.max; }
   /** The same for an operator that holds so much: one that holds next to nothing goes on. */

@@ -81,7 +81,7 @@ export function* fitsLeft(left: Iterator<Item>, lefts: Vector[], holding: Holdin
       lefts.push(own);
       bytes += size;
       holding.hold(size);
-      if (holding.memory.isOverWith(bytes)) return false;
+      if (holding.memory.isFullWith(bytes)) return false;
     }
   }
   return false;
