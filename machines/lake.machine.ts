@@ -49,10 +49,10 @@ export const lakeMachine = setup({
     'settle running job as failed': emit(({ context, event }) => ({
       type: 'settled', outcomes: context.running ? [{ id: context.running.id, status: 'failed', code: 'internal', text: faultOf(event) } as const] : [],
     })),
-    'refuse job: queue is full': emit(({ context, event }) => refused(event.type === 'job' ? [event.job] : [], 'queue full', `${context.waitingMax} jobs wait already`)),
-    'refuse job: lake closes': emit(({ event }) => refused(event.type === 'job' ? [event.job] : [], 'closing', 'the lake is closing')),
+    'refuse job: queue is full': emit(({ context, event }) => refused(event.type === 'job' ? [event.job] : [], 'queue full', `${context.waitingMax} pending (option -queue.max)`)),
+    'refuse job: lake closes': emit(({ event }) => refused(event.type === 'job' ? [event.job] : [], 'closing', 'lake is closing')),
     'refuse waiting jobs: lake closes': enqueueActions(({ context, enqueue }) => {
-      if (context.waiting.length > 0) enqueue.emit(refused(context.waiting, 'closing', 'the lake is closing'));
+      if (context.waiting.length > 0) enqueue.emit(refused(context.waiting, 'closing', 'lake is closing'));
     }),
     'refuse job: store failed': emit(({ context, event }) => refused(event.type === 'job' ? [event.job] : [], 'store failed', context.failure ?? '')),
     'refuse waiting jobs: store failed': enqueueActions(({ context, enqueue }) => {

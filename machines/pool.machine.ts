@@ -52,8 +52,8 @@ export const poolMachine = setup({
     'settle running jobs as failed': emit(({ context, event }) => ({
       type: 'settled', outcomes: context.running.map((job): JobOutcome => ({ id: job.id, status: 'failed', code: 'internal', text: faultOf(event) })),
     })),
-    'refuse job: queue is full': emit(({ context, event }) => refused(event.type === 'job' ? [event.job] : [], 'queue full', `${context.waitingMax} jobs wait already`)),
-    'refuse job: pool closes': emit(({ event }) => refused(event.type === 'job' ? [event.job] : [], 'closing', 'the pool is closing')),
+    'refuse job: queue is full': emit(({ context, event }) => refused(event.type === 'job' ? [event.job] : [], 'queue full', `${context.waitingMax} pending (option -queue.max)`)),
+    'refuse job: pool closes': emit(({ event }) => refused(event.type === 'job' ? [event.job] : [], 'closing', 'pool is closing')),
     'refuse job: store failed': emit(({ context, event }) => refused(event.type === 'job' ? [event.job] : [], 'store failed', context.failure ?? '')),
     'refuse waiting jobs: store failed': enqueueActions(({ context, enqueue }) => {
       if (context.waiting.length > 0) enqueue.emit(refused(context.waiting, 'store failed', context.failure ?? ''));

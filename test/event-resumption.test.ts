@@ -74,9 +74,9 @@ describe('Last-Event-ID', () => {
     const newest = lake.lastEventId();
     await lake.close();
     const [again, later] = await start(first.lake);
-    expect(await refusal(again.address, '1')).toEqual([410, `events after 1 are not kept: the last one is ${newest}`]);
-    expect(await refusal(again.address, String(newest + 5))).toEqual([410, `events after ${newest + 5} are not kept: the last one is ${newest}`]);
-    for (const id of ['x', '-1', '1.5', '1e3', '9999999999999999']) expect(await refusal(again.address, id)).toEqual([400, `Last-Event-ID ${id}: not an event id`]);
+    expect(await refusal(again.address, '1')).toEqual([410, `events after 1 are no longer available: the latest is ${newest}`]);
+    expect(await refusal(again.address, String(newest + 5))).toEqual([410, `events after ${newest + 5} are no longer available: the latest is ${newest}`]);
+    for (const id of ['x', '-1', '1.5', '1e3', '9999999999999999']) expect(await refusal(again.address, id)).toEqual([400, `invalid Last-Event-ID ${id}`]);
     const kept = await later.events({ lastEventId: newest - 3 });
     expect((await kept.until(3)).map(({ id, kind }) => [id, kind])).toEqual([newest - 2, newest - 1, newest].map((id) => [id, 'pool-new']));
     kept.close();

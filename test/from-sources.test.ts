@@ -50,14 +50,14 @@ describe('without options', () => {
 
   test('URLs are refused at their place, the option is named, nobody is asked', async () => {
     const url = `http://127.0.0.1:${port}/rows`;
-    expect(await refusal(service, `from '${url}'`)).toEqual({ status: 400, error: `${url}: not a URL that option -from.http lists at line 1, column 6:`, fault: { Pos: 5, End: url.length + 6 } });
+    expect(await refusal(service, `from '${url}'`)).toEqual({ status: 400, error: `${url}: not a URL that option -from.http allows at line 1, column 6:`, fault: { Pos: 5, End: url.length + 6 } });
     for (const query of ['from http://example.com/x', `select * from '${url}'`, `values (from '${url}')`, `from movies | join (from '${url}') on a=b`, `from f"http://127.0.0.1:${port}/"`, `let q = (from '${url}') from q`]) {
-      expect((await refusal(service, query)).error).toMatch(/not a URL that option -from\.http lists/);
+      expect((await refusal(service, query)).error).toMatch(/not a URL that option -from\.http allows/);
     }
     expect((await refusal(service, `from '${url}'`, '/compile')).error).toMatch(/not a URL that option/);
     expect((await refusal(service, `from '${url}'`, '/query/describe')).error).toMatch(/not a URL that option/);
     const head = await service.ask('POST', '/query', { headers: json, body: JSON.stringify({ query: 'count()', head: { pool: url } }) });
-    expect(head).toMatchObject({ status: 400, body: expect.stringContaining('not a URL that option -from.http lists') as string });
+    expect(head).toMatchObject({ status: 400, body: expect.stringContaining('not a URL that option -from.http allows') as string });
     // What a value of the data names is never opened.
     expect((await refusal(service, `values "${url}" | from f"{this}"`)).error).toBe(`${url}: cannot open in a database environment`);
     expect((await refusal(service, `from movies | load '${url}'`)).status).toBe(400);
@@ -98,7 +98,7 @@ describe('with options', () => {
   });
   test('other files are refused, behind links and dots too', async () => {
     for (const name of [join(folder, 'secret.csv'), '../secret.csv', './link.csv', '/etc/passwd', 'file:///etc/passwd']) {
-      expect(await refusal(service, `from '${name}'`)).toMatchObject({ status: 400, error: `${name}: not in a folder that option -from.files lists at line 1, column 6:` });
+      expect(await refusal(service, `from '${name}'`)).toMatchObject({ status: 400, error: `${name}: not in a folder that option -from.files allows at line 1, column 6:` });
     }
     expect((await refusal(service, "from 'nothing.csv'")).error).toBe('nothing.csv: pool not found at line 1, column 6:');
     expect((await refusal(service, `from '${folder}/open'`)).error).toMatch(/not in a folder|is a directory/);
@@ -107,7 +107,7 @@ describe('with options', () => {
     expect(await service.query(`from 'http://127.0.0.1:${port}/rows' | sum(a)`)).toBe('11\n');
     expect(await service.query(`from 'http://127.0.0.1:${port}/rows' (format line) | count()`)).toBe('2\n');
     const before = hits;
-    expect(await refusal(service, `from 'http://127.0.0.1:${port}/inside'`)).toMatchObject({ status: 400, error: `http://localhost:${port}/rows: not a URL that option -from.http lists` });
+    expect(await refusal(service, `from 'http://127.0.0.1:${port}/inside'`)).toMatchObject({ status: 400, error: `http://localhost:${port}/rows: not a URL that option -from.http allows` });
     expect((await refusal(service, 'from http://localhost/rows')).error).toMatch(/localhost has the address \S+, which is not public/);
     expect((await refusal(service, 'from http://169.254.169.254/latest')).error).toMatch(/169\.254\.169\.254, which is not public/);
     expect(hits).toBe(before + 1);
@@ -138,7 +138,7 @@ describe('lake query', () => {
   });
   test('reads only the URLs that -from.http lists, if it is given', async () => {
     expect(await query('-from.http', `127.0.0.1:${port}`, '-c', `from 'http://127.0.0.1:${port}/rows' | sum(a)`)).toBe('11\n');
-    expect(await query('-from.http', `127.0.0.1:${port}`, '-c', `from 'http://127.0.0.1:${port}/inside'`)).toMatch(/localhost:\d+\/rows: not a URL that option -from\.http lists/);
-    expect(await query('-from.http=example.com', '-c', `from 'http://127.0.0.1:${port}/rows'`)).toMatch(/not a URL that option -from\.http lists/);
+    expect(await query('-from.http', `127.0.0.1:${port}`, '-c', `from 'http://127.0.0.1:${port}/inside'`)).toMatch(/localhost:\d+\/rows: not a URL that option -from\.http allows/);
+    expect(await query('-from.http=example.com', '-c', `from 'http://127.0.0.1:${port}/rows'`)).toMatch(/not a URL that option -from\.http allows/);
   });
 });

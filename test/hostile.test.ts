@@ -68,7 +68,7 @@ describe('transfer codings', () => {
         const answer = await exchange(chunked(path, lines), behind);
         expect({ lines, path, statuses: statuses(answer) }).toEqual({ lines, path, statuses: ['501'] });
         expect(answer).toMatch(/^connection: close\r$/im);
-        expect(JSON.parse(answer.slice(answer.indexOf('\r\n\r\n') + 4))).toEqual({ type: 'Error', kind: 'invalid operation', error: `Transfer-Encoding: ${named}: unknown transfer coding, only chunked is taken` });
+        expect(JSON.parse(answer.slice(answer.indexOf('\r\n\r\n') + 4))).toEqual({ type: 'Error', kind: 'invalid operation', error: `Transfer-Encoding: unknown coding ${named}, only chunked is supported` });
       }
     }
     expect(await count()).toBe(before);
@@ -111,7 +111,7 @@ describe('paths and names', () => {
     const name = 'é'.repeat(33);
     for (const [method, path, body] of [['POST', '/pool', { name }], ['PUT', '/pool/p', { name }], ['POST', '/pool/p', { name, commit: `0x${'0'.repeat(40)}` }]] as const) {
       const answer = await service.ask(method, path, { headers: json, body: JSON.stringify(body) });
-      expect({ status: answer.status, text: (JSON.parse(answer.body) as { readonly error: string }).error }).toEqual({ status: 400, text: `${path === '/pool/p' && method === 'POST' ? 'branch' : 'pool'} name: 66 bytes, at most 64 (option -name.max)` });
+      expect({ status: answer.status, text: (JSON.parse(answer.body) as { readonly error: string }).error }).toEqual({ status: 400, text: `${path === '/pool/p' && method === 'POST' ? 'branch' : 'pool'} name is too long: 66 bytes, at most 64 (option -name.max)` });
     }
   });
 });
@@ -159,27 +159,27 @@ describe('too slow, too long', () => {
       exchange(`POST /pool/p/branch/main HTTP/1.1\r\nHost: localhost\r\n${length}\r\n\r\n${length.startsWith('T') ? '7\r\n{"k":1}' : '{"k":1}'}`)));
     for (const answer of answers) {
       expect(answer).toMatch(/^HTTP\/1\.1 408 /);
-      expect(answer).toContain('request body: nothing came for 0.3 s (option -body.idle)');
+      expect(answer).toContain('request body timed out: no data for 0.3 s (option -body.idle)');
     }
     expect(await query).toMatch(/^HTTP\/1\.1 408 /);
     expect(await count()).toBe(before);
   });
   test('a query text beyond the limit is refused', async () => {
     const answer = await service.ask('POST', '/query', { headers: json, body: JSON.stringify({ query: `values ${'1,'.repeat(1000)}1` }) });
-    expect({ status: answer.status, text: answer.body }).toEqual({ status: 413, text: expect.stringContaining('query: a text of 2008 characters, at most 2000 (option -query.text.max)') });
+    expect({ status: answer.status, text: answer.body }).toEqual({ status: 413, text: expect.stringContaining('query text is too long: 2008 characters, at most 2000 (option -query.text.max)') });
   });
 
   const endless = 'with recursive t as (select 1 as n union all select n+1 as n from t) select count(*) as c from t';
   test('a query that runs too long is ended and told so', async () => {
     const answer = await service.ask('POST', '/query', { headers: json, body: JSON.stringify({ query: endless }) });
-    expect({ status: answer.status, retry: answer.headers.get('retry-after'), text: answer.body }).toEqual({ status: 503, retry: '1', text: expect.stringContaining('query: ended after 4 s (option -query.time)') });
+    expect({ status: answer.status, retry: answer.headers.get('retry-after'), text: answer.body }).toEqual({ status: 503, retry: '1', text: expect.stringContaining('query timed out after 4 s (option -query.time)') });
   });
   test('a query is ended by its id, and its worker takes the next one', async () => {
     const running = service.ask('POST', '/query', { headers: { ...json, 'x-request-id': 'to end' }, body: JSON.stringify({ query: endless }) });
     await expect.poll(() => service.workers.status().queriesRunning).toBe(1);
     expect((await service.ask('DELETE', '/query/to%20end')).status).toBe(204);
     expect((await running).status).toBe(499);
-    expect((await service.ask('DELETE', '/query/to%20end')).body).toBe('{"type":"Error","kind":"item does not exist","error":"to end: no query of this id runs"}\n');
+    expect((await service.ask('DELETE', '/query/to%20end')).body).toBe('{"type":"Error","kind":"item does not exist","error":"no running query with id to end"}\n');
     expect(service.workers.status()).toMatchObject({ queriesRunning: 0, replaced: 0 });
     expect(await service.query('values 1')).toBe('1\n');
   });

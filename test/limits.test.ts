@@ -152,7 +152,7 @@ describe('names and ids in paths', () => {
     ['POST', `/pool/p/branch/main/revert/0x${'5'.repeat(40)}`, notFound(like(/^commit not found: [0-9A-Za-z]{27}$/))],
     ['POST', '/pool/p/revision/nope/vacuum', notFound('"nope": branch not found')],
     ['POST', `/pool/p/revision/0x${'6'.repeat(40)}/vacuum`, notFound('file does not exist')],
-    ['POST', '/pool/p/revision/main/vacuum?dryrun=yes', bad('invalid query param "dryrun": yes: neither T nor F')],
+    ['POST', '/pool/p/revision/main/vacuum?dryrun=yes', bad('invalid query param "dryrun": yes: expected T or F')],
     ['POST', '/pool/p/branch/main?csv.delim=%C3%A9%C3%A9', bad('invalid query param "csv.delim": must be exactly one character')],
     ['GET', `/query/status/${'x'.repeat(10_000)}`, bad('query not found')],
   ];
@@ -184,7 +184,7 @@ describe('headers', () => {
     ['metadata of a commit that is no value', { 'superdb-commit': '{"meta":"{a:"}' }, bad('invalid commit metadata in request')],
     ['metadata nested 100,000 deep', { 'superdb-commit': JSON.stringify({ meta: '['.repeat(100_000) }) }, bad('invalid commit metadata in request')],
     ['an origin of elsewhere', { origin: 'https://elsewhere.example' }, [403, 'invalid operation', like(/^origin https:\/\/elsewhere.example: /)]],
-    ['a host of elsewhere', { host: 'elsewhere.example' }, [403, 'invalid operation', like(/^host elsewhere.example: /)]],
+    ['a host of elsewhere', { host: 'elsewhere.example' }, [403, 'invalid operation', like(/^host elsewhere.example is not/)]],
   ];
   test.each(cases)('%s: refused, nothing is committed', async (_, headers, answer) => {
     expect(await refused(() => client.ask('POST', '/pool/p/branch/main', { headers, body: '{"k":5}' }))).toEqual(answer);

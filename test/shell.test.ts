@@ -124,7 +124,7 @@ describe('on a folder', () => {
     expect(err).toBe([
       'nope: pool not found at line 3, column 6:', 'from nope', '     ~~~~',
       './rows.sup: pool not found at line 4, column 6:', "from './rows.sup'", '     ~~~~~~~~~~~~', 'hint: files are read only from the folders that option -from.files lists',
-      `${url}: not a URL that option -from.http lists at line 5, column 6:`, `from '${url}'`, `     ${'~'.repeat(url.length + 2)}`, '',
+      `${url}: not a URL that option -from.http allows at line 5, column 6:`, `from '${url}'`, `     ${'~'.repeat(url.length + 2)}`, '',
     ].join('\n'));
     expect(built('', 'shell', '-lake', lake, '-from.http', service.address.slice(7), '-c', `from '${url}' | has(version) | count()`)).toEqual({ status: 0, out: '1\n', err: '' });
     expect(built('', 'shell', '-lake', lake, '-index.base', '1', '-c', 'values [7,8][1]')).toMatchObject({ status: 0, out: '7\n' });

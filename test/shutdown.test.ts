@@ -59,7 +59,7 @@ describe('SIGTERM', () => {
     service.process.kill('SIGTERM');
     // Whoever gets through meanwhile is refused; who does not sees the connection end.
     const after = await held.ask('POST', '/query', { headers: { 'content-type': 'application/json' }, body: '{"query":"from :pools"}' }).catch(() => undefined);
-    if (after !== undefined && after.status !== 200) expect(after.body).toContain('the service is closing');
+    if (after !== undefined && after.status !== 200) expect(after.body).toContain('service is shutting down');
     expect(await service.ended).toBe(0);
     slow.destroy();
     client.close();

@@ -55,12 +55,12 @@ describe.concurrent('slow clients', { timeout: 300_000 }, () => {
     const all = await begin(context, '-tasks.max', '8'), { service, send, load, query, untilDone, expect } = all;
     const stopped = Array.from({ length: 6 }, () => send(`POST /pool/p/branch/main HTTP/1.1\r\nContent-Type: application/json\r\n${chunked}`, chunk(rows(3000))));
     await expect.poll(() => allTasks(service), soon).toBe(6);
-    expect(errorOf(await load())).toBe('503 too many loads at once: 6 already (option -tasks.max 8)');
+    expect(errorOf(await load())).toBe('503 too many concurrent loads: limit 6 (option -tasks.max 8)');
     expect((await query()).body).toBe('[1]\n');
     await untilDone(load);
     const ended = stopped.filter(({ got }) => got() !== '');
     expect(ended.map(({ got }) => /^HTTP\/1\.1 (\d+)/.exec(got())?.[1])).toEqual(['408']);
-    expect(ended[0]!.got()).toMatch(/"error":"request body: \d+ bytes a second, at least 1024 while others wait \(option -rate\.min\)"/);
+    expect(ended[0]!.got()).toMatch(/"error":"request body is too slow: \d+ bytes\/s, at least 1024 while others wait \(option -rate\.min\)"/);
     // Who goes on is in time.
     for (const { socket, got } of stopped) if (got() === '') socket.write('0\r\n\r\n');
     await expect.poll(() => stopped.filter(({ got }) => got().startsWith('HTTP/1.1 200')).length, soon).toBe(5);
@@ -74,11 +74,11 @@ describe.concurrent('slow clients', { timeout: 300_000 }, () => {
     const unread = Array.from({ length: 6 }, (_, i) => send(`POST /query HTTP/1.1\r\nX-Request-Id: unread ${i}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n`, body));
     for (const { socket } of unread) socket.pause();
     await expect.poll(() => service.workers.status().queriesRunning, soon).toBe(6);
-    expect(errorOf(await query())).toBe('503 too many queries at once: 6 already (option -tasks.max 8)');
+    expect(errorOf(await query())).toBe('503 too many concurrent queries: limit 6 (option -tasks.max 8)');
     expect((await load()).status).toBe(200);
     await untilDone(query);
     const errors = await Promise.all(unread.map(async (_, i) => (JSON.parse((await service.ask('GET', `/query/unread%20${i}`, { headers: json })).body) as { error: string | null }).error));
-    expect(errors.filter((error) => error !== null)).toEqual([expect.stringMatching(/^answer: the client took \d+ bytes a second, at least 1024 while others wait \(option -rate\.min\)$/)]);
+    expect(errors.filter((error) => error !== null)).toEqual([expect.stringMatching(/^client reads too slowly: \d+ bytes\/s, at least 1024 while others wait \(option -rate\.min\)$/)]);
     expect(service.workers.status().queriesRunning).toBe(5);
     // Its connection has ended without the last chunk; those of the others go on.
     const ends = unread.map(({ socket, got }) => once(socket.resume(), 'close').then(() => got().endsWith('0\r\n\r\n')));
@@ -92,7 +92,7 @@ describe.concurrent('slow clients', { timeout: 300_000 }, () => {
     send(`POST /pool/p/branch/main HTTP/1.1\r\n${chunked}`, chunk(rows(3000)));
     await expect.poll(() => allTasks(service), soon).toBe(1);
     await new Promise((resolve) => { setTimeout(resolve, 7000); });
-    expect(errorOf(await load())).toBe('503 too many loads at once: 1 already (option -tasks.max 2)');
+    expect(errorOf(await load())).toBe('503 too many concurrent loads: limit 1 (option -tasks.max 2)');
   });
 
   test('unfinished control bodies hold so much memory together; short ones are always read', async (context) => {
@@ -101,7 +101,7 @@ describe.concurrent('slow clients', { timeout: 300_000 }, () => {
     const stalled = Array.from({ length: 40 }, (_, i) => send(`POST /query HTTP/1.1\r\nContent-Type: application/json\r\n${i % 2 === 0 ? 'Content-Length: 1000000\r\n' : chunked}`, i % 2 === 0 ? long : chunk(long.slice(0, -1))));
     const answered = (status: number): number => stalled.filter(({ got }) => got().startsWith(`HTTP/1.1 ${status} `)).length;
     await expect.poll(() => answered(503), soon).toBeGreaterThan(0);
-    expect(stalled.find(({ got }) => got() !== '')!.got()).toContain('"error":"request bodies: 33554432 bytes of unfinished ones already"');
+    expect(stalled.find(({ got }) => got() !== '')!.got()).toContain('"error":"too many unfinished request bodies: limit 33554432 bytes"');
     expect((await query()).body).toBe('[1]\n');
     await untilDone(ask);
     expect(answered(408)).toBeGreaterThan(0);

@@ -142,7 +142,7 @@ describe('over pools', () => {
   });
   test('a recursion without an end is an error that names the option', async () => {
     const { body } = await service.ask('POST', '/query', { headers: { ...json, accept: 'application/x-ndjson' }, body: JSON.stringify({ query: 'with recursive r(n) as (select 1 union all select n from r) select count(*) from r' }) });
-    expect(body).toContain('with recursive r goes on after 100 rounds (option -recursion.rounds.max)');
+    expect(body).toContain('with recursive r did not finish within 100 rounds (option -recursion.rounds.max)');
   });
   test('so are too many rows', async () => {
     const { body } = await service.ask('POST', '/query', { headers: json, body: JSON.stringify({ query: 'with recursive r(n) as (select 1 union all select r.n from r cross join (values (1),(2)) v(x)) select count(*) from r' }) });
@@ -171,7 +171,7 @@ describe('over pools', () => {
   });
   test('a subquery of several rows has no value', async () => {
     const { body } = await service.ask('POST', '/query', { headers: { ...json, accept: 'application/x-ndjson' }, body: JSON.stringify({ query: 'select (select no from orders) as no' }) });
-    expect(body).toContain('query: a subquery that stands for one value gives several rows: give it a condition, an aggregate or limit 1, or write array(select ...) for all of them');
+    expect(body).toContain('query: scalar subquery returns more than one row: add a condition, an aggregate or limit 1, or write array(select ...) for all of them');
   });
   test.each(Object.entries(faults))('%s names the column', async (query, error) => {
     const { status, body } = await service.ask('POST', '/query', { headers: json, body: JSON.stringify({ query }) });

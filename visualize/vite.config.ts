@@ -1,9 +1,11 @@
 /** Builds the browser pages into dist/visualize. A page is an HTML file here; its path in the service is in src/http/static-pages.ts. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { defineConfig, type Plugin } from 'vite';
-import { type HelpRow, aggregateRows, functionRows, windowRows } from '../src/commands/help.ts';
+import { aggregateRows, functionRows, windowRows } from '../src/commands/help.ts';
 import { keywords, operatorTable } from '../src/query/operator-table.ts';
-import { sqlTable } from '../src/query/sql-table.ts';
+import { contentsOf, manualOf } from './docs/markdown.ts';
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
@@ -14,15 +16,21 @@ const language = (): Plugin => {
   return { name: 'language', resolveId: (source) => (source === id ? `\0${id}` : undefined), load: (source) => (source === `\0${id}` ? `export const language = ${JSON.stringify(lists)};` : undefined) };
 };
 
-/** The language with its examples, for the page of the API: `virtual:manual`. */
+/** The pages of the manual: `virtual:manual`. Their pictures become assets. */
 const manual = (): Plugin => {
-  const id = 'virtual:manual', row = ({ name, syntax, text, examples }: HelpRow) => ({ name, syntax, text, examples: examples.map(({ query, input, output }) => ({ query, ...(input !== undefined && { input }), output })) });
-  const chapters = [
-    ...Object.entries(sqlTable).map(([title, forms]) => ({ title: `SQL: ${title.toLowerCase()}`, rows: forms.map(row) })),
-    { title: 'Operators of pipes', rows: operatorTable.map((o) => row({ ...o, examples: [] })) },
-    { title: 'Functions', rows: functionRows.map(row) }, { title: 'Aggregates', rows: aggregateRows.map(row) }, { title: 'Window functions', rows: windowRows.map(row) },
-  ];
-  return { name: 'manual', resolveId: (source) => (source === id ? `\0${id}` : undefined), load: (source) => (source === `\0${id}` ? `export const chapters = ${JSON.stringify(chapters)};` : undefined) };
+  const id = 'virtual:manual', folder = here('docs/manual/'), read = (file: string): string => readFileSync(`${folder}${file}`, 'utf8');
+  const load = (source: string): string | undefined => {
+    if (source !== `\0${id}`) return undefined;
+    const pictures = new Map<string, string>(), picture = (path: string): string => {
+      const name = pictures.get(path) ?? `picture:${pictures.size}`;
+      pictures.set(path, name);
+      return name;
+    };
+    const pages = JSON.stringify(manualOf(contentsOf(read('README.md')), read, picture)), names = [...pictures];
+    const imports = names.map(([path], k) => `import picture${k} from ${JSON.stringify(join(folder, path))};`).join('\n');
+    return `${imports}\nconst pictures = [${names.map((_, k) => `picture${k}`).join(', ')}];\nexport const pages = ${pages}.map((page) => ({ ...page, html: page.html.replaceAll(/picture:(\\d+)/g, (_, k) => pictures[k]) }));`;
+  };
+  return { name: 'manual', resolveId: (source) => (source === id ? `\0${id}` : undefined), load };
 };
 
 export default defineConfig({

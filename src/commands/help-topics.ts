@@ -18,7 +18,9 @@ export const helpOn = (topic: string): string => {
 };
 
 /** One paragraph a form of SQL, with its example. */
-const sqlText = (): string => Object.entries(sqlTable).map(([title, forms]) =>
-  `${title}:\n\n${forms.map(({ syntax, text, examples }) => `${syntax}\n    ${text}\n${examples.map(({ query }) => `    ${query}\n`).join('')}`).join('\n')}`).join('\n');
+const sqlText = (): string => Object.entries(sqlTable).map(([title, forms]) => `${title}:\n\n${forms.map(paragraph).join('\n')}`).join('\n');
 /** One paragraph an operator. */
-const operatorsText = (): string => operatorTable.map(({ syntax, text }) => `${syntax}\n    ${text}\n`).join('\n');
+const operatorsText = (): string => operatorTable.map(paragraph).join('\n');
+
+interface Described { readonly syntax: string; readonly text: string; readonly examples: readonly { readonly query: string }[] }
+const paragraph = ({ syntax, text, examples }: Described): string => `${syntax}\n    ${text}\n${examples.map(({ query }) => `    ${query}\n`).join('')}`;

@@ -11,29 +11,29 @@ export type LogLevel = (typeof logLevels)[number];
 const inEnvironment = { environment: true } as const;
 /** Bound of times that no timer waits for: they are only compared with the clock. */
 const tenYearsMs = 3650 * 864e5;
-const lakeRow: OptionRow = { name: 'lake', type: 'text', fallback: './lake-data', value: 'DIR', text: 'folder of the lake; made when it is not there', ...inEnvironment };
+const lakeRow: OptionRow = { name: 'lake', type: 'text', fallback: './lake-data', value: 'DIR', text: 'folder of the lake; created if missing', ...inEnvironment };
 const tokenRow: OptionRow = { name: 'token', type: 'text', fallback: '', value: 'TOKEN', text: 'key or JSON Web Token for a service with access control', ...inEnvironment };
 
 /** What `from` may read besides pools, in `lake serve` and `lake shell`. */
 const fromOptions = [
-  { name: 'from.files', type: 'list', fallback: '', value: 'DIR', text: 'folder whose files a query may read with from; may be repeated; none: no files', ...inEnvironment },
-  { name: 'from.http', type: 'list', fallback: '', value: 'URL', text: 'HOST[:PORT] or beginning of a URL that a query may read with from; may be repeated; * is any public host, *.HOST the names below one, :* any port; private and loopback addresses only for a host that is named itself; none: no URLs', ...inEnvironment },
-  { name: 'from.http.max', type: 'bytes', fallback: '1GiB', value: 'BYTES', least: 1, text: 'longest answer of a URL', ...inEnvironment },
-  { name: 'from.http.time', type: 'duration', fallback: '1m', value: 'TIME', least: 1, text: 'how long one URL may keep a query waiting, all its pauses together', ...inEnvironment },
+  { name: 'from.files', type: 'list', fallback: '', value: 'DIR', text: 'folder whose files a query may read with from; may be repeated; default none', ...inEnvironment },
+  { name: 'from.http', type: 'list', fallback: '', value: 'URL', text: 'HOST[:PORT] or URL prefix that a query may read with from; may be repeated; * is any public host, *.HOST any subdomain, :* any port; private and loopback addresses only for hosts named explicitly; default none', ...inEnvironment },
+  { name: 'from.http.max', type: 'bytes', fallback: '1GiB', value: 'BYTES', least: 1, text: 'largest response of a URL', ...inEnvironment },
+  { name: 'from.http.time', type: 'duration', fallback: '1m', value: 'TIME', least: 1, text: 'total time that one URL may keep a query waiting', ...inEnvironment },
 ] as const satisfies readonly OptionRow[];
 
 /** What readers of inputs take at most, in `lake serve` and `lake query`. */
 const formatOptions = (more: Partial<OptionRow>): readonly OptionRow[] => [
   { name: 'value.max', type: 'bytes', fallback: '50MB', value: 'BYTES', least: 1024, most: 1 << 30, text: 'a single value or line of a text format', ...more },
-  { name: 'csup.object.max', type: 'bytes', fallback: '256MiB', value: 'BYTES', least: 1024, most: 2 ** 31, text: 'one object of a CSUP input, which is kept whole, and what it expands to', ...more },
-  { name: 'arrows.body.max', type: 'bytes', fallback: '512MiB', value: 'BYTES', least: 1024, most: 2 ** 31, text: 'the body of one Arrow message, which is kept whole, and what it expands to', ...more },
-  { name: 'parquet.file.max', type: 'bytes', fallback: '1GiB', value: 'BYTES', least: 1024, most: 2 ** 32, text: 'a Parquet file, which is kept whole, since its table of contents comes last', ...more },
+  { name: 'csup.object.max', type: 'bytes', fallback: '256MiB', value: 'BYTES', least: 1024, most: 2 ** 31, text: 'one object of a CSUP input, which is held in memory, before and after expansion', ...more },
+  { name: 'arrows.body.max', type: 'bytes', fallback: '512MiB', value: 'BYTES', least: 1024, most: 2 ** 31, text: 'the body of one Arrow message, which is held in memory, before and after expansion', ...more },
+  { name: 'parquet.file.max', type: 'bytes', fallback: '1GiB', value: 'BYTES', least: 1024, most: 2 ** 32, text: 'a Parquet file, which is held whole, since its footer comes last', ...more },
 ];
 
 /** How far WITH RECURSIVE may go, in `lake serve` and `lake query`. */
 const recursionOptions = (more: Partial<OptionRow>): readonly OptionRow[] => [
-  { name: 'recursion.rounds.max', type: 'integer', fallback: '1000000', value: 'COUNT', least: 1, text: 'rounds of one WITH RECURSIVE; more end the query with an error', ...more },
-  { name: 'recursion.rows.max', type: 'integer', fallback: '100000000', value: 'COUNT', least: 1, text: 'rows of one WITH RECURSIVE, all rounds together; more end the query with an error', ...more },
+  { name: 'recursion.rounds.max', type: 'integer', fallback: '1000000', value: 'COUNT', least: 1, text: 'maximum rounds of one WITH RECURSIVE', ...more },
+  { name: 'recursion.rows.max', type: 'integer', fallback: '100000000', value: 'COUNT', least: 1, text: 'maximum rows of one WITH RECURSIVE, all rounds together', ...more },
 ];
 
 /** From where indexes count, in all commands that run queries. */
@@ -42,85 +42,85 @@ const indexBaseRow = (text: string, otherwise = 'from 0 in pipes, from 1 in SELE
 
 /** Who may use the service. */
 const authOptions = [
-  { name: 'auth.keys', type: 'switch', fallback: 'false', text: 'requests need a token: a key of lake key add, or one of -auth.domain', ...inEnvironment },
-  { name: 'auth.domain', type: 'text', fallback: '', value: 'URL', text: 'requests need a token: a JSON Web Token of this issuer (RS256, ES256, EdDSA), or with -auth.keys a key', ...inEnvironment },
-  { name: 'auth.audience', type: 'text', fallback: '', value: 'TEXT', text: 'what tokens must be made out for', ...inEnvironment },
-  { name: 'auth.clientid', type: 'text', fallback: '', value: 'TEXT', text: 'told to clients that want to log in at the issuer', ...inEnvironment },
+  { name: 'auth.keys', type: 'switch', fallback: 'false', text: 'require a token: a key of lake key add, or one of -auth.domain', ...inEnvironment },
+  { name: 'auth.domain', type: 'text', fallback: '', value: 'URL', text: 'require a token: a JSON Web Token of this issuer (RS256, ES256, EdDSA), or with -auth.keys a key', ...inEnvironment },
+  { name: 'auth.audience', type: 'text', fallback: '', value: 'TEXT', text: 'audience that tokens must have', ...inEnvironment },
+  { name: 'auth.clientid', type: 'text', fallback: '', value: 'TEXT', text: 'client id for logging in at the issuer, passed on to clients', ...inEnvironment },
   { name: 'auth.jwks', type: 'text', fallback: '', value: 'URL', text: 'URL or file of the issuer\'s keys; default /.well-known/jwks.json of -auth.domain', ...inEnvironment },
   {
     name: 'auth.jwks.ttl', type: 'duration', fallback: '30s', value: 'TIME', least: 1000, most: 86_400_000,
-    text: 'how old the issuer\'s keys may be: tokens, sessions and streams of a key that was taken out there end by then', ...inEnvironment,
+    text: 'maximum age of the cached issuer keys: tokens, sessions and streams of a removed key end within it', ...inEnvironment,
   },
-  { name: 'auth.roles', type: 'text', fallback: 'roles', value: 'CLAIM', text: 'claim of a token that lists roles: reader, writer or admin, or with a pool writer:POOL', ...inEnvironment },
-  { name: 'auth.skew', type: 'duration', fallback: '30s', value: 'TIME', text: 'how far the issuer\'s clock may be off', ...inEnvironment },
-  { name: 'auth.session.ttl', type: 'duration', fallback: '12h', value: 'TIME', least: 1000, most: tenYearsMs, text: 'how long a browser\'s session lasts', ...inEnvironment },
-  { name: 'insecure', type: 'switch', fallback: 'false', text: 'listen on an address that others can reach though there is no access control', ...inEnvironment },
+  { name: 'auth.roles', type: 'text', fallback: 'roles', value: 'CLAIM', text: 'token claim that lists roles: reader, writer or admin, or for one pool writer:POOL', ...inEnvironment },
+  { name: 'auth.skew', type: 'duration', fallback: '30s', value: 'TIME', text: 'allowed clock skew of the issuer', ...inEnvironment },
+  { name: 'auth.session.ttl', type: 'duration', fallback: '12h', value: 'TIME', least: 1000, most: tenYearsMs, text: 'lifetime of a browser session', ...inEnvironment },
+  { name: 'insecure', type: 'switch', fallback: 'false', text: 'allow listening on a non-loopback address without access control', ...inEnvironment },
   { name: 'audit', type: 'text', fallback: '', value: 'FILE', text: 'append a line of JSON for each request that may change something, each commit of a query, and each refusal', ...inEnvironment },
 ] as const satisfies readonly OptionRow[];
 
 /** Options of `lake serve`. */
 export const serveOptions = [
   lakeRow,
-  { name: 'l', type: 'address', fallback: '127.0.0.1:9867', value: 'HOST:PORT', text: 'address to listen on; port 0 takes a free one', ...inEnvironment },
+  { name: 'l', type: 'address', fallback: '127.0.0.1:9867', value: 'HOST:PORT', text: 'address to listen on; port 0 picks a free one', ...inEnvironment },
   { name: 'defaultfmt', type: 'text', fallback: 'sup', value: 'FORMAT', choices: responseFormats, text: 'format of responses to requests without Accept', ...inEnvironment },
-  { name: 'log.level', type: 'text', fallback: 'info', value: 'LEVEL', choices: logLevels, text: 'least level that is logged', ...inEnvironment },
-  { name: 'cors.origin', type: 'list', fallback: '', value: 'ORIGIN', text: 'origin (and host) whose web pages may use the service; may be repeated, * stands for any part, * alone for any page (then without cookies); none: its own pages alone', ...inEnvironment },
-  { name: 'workers', type: 'integer', fallback: '0', value: 'COUNT', least: 0, most: 256, text: 'worker threads for loads and queries; 0: one per core; long loads use idle ones too', ...inEnvironment },
-  { name: 'memory', type: 'bytes', fallback: '256MiB', value: 'BYTES', least: 16 << 20, text: 'budget of operators and caches: a query may hold half of it, the loads of one worker a quarter, before they spill or end with an error; a quarter, shared out among the workers, keeps decoded columns and lists of data objects for later queries, the lists up to an eighth of -memory', ...inEnvironment },
-  { name: 'query.status.ttl', type: 'duration', fallback: '10s', value: 'TIME', text: 'how long the status of a query that ended can be asked for', ...inEnvironment },
-  { name: 'tasks.max', type: 'integer', fallback: '256', value: 'COUNT', least: 1, text: 'loads and queries at once, taking turns on the workers; a quarter is kept for each of the two; more are refused with 503', ...inEnvironment },
-  { name: 'connections.max', type: 'integer', fallback: '10000', value: 'COUNT', least: 1, text: 'open connections; for one more the one goes that has been without a request for longest', ...inEnvironment },
-  { name: 'queue.max', type: 'integer', fallback: '10000', value: 'COUNT', least: 1, text: 'jobs that wait in one pool\'s queue; more are refused with 503', ...inEnvironment },
-  { name: 'header.max', type: 'bytes', fallback: '1MiB', value: 'BYTES', least: 1024, most: 64 << 20, text: 'request line and headers, together', ...inEnvironment },
+  { name: 'log.level', type: 'text', fallback: 'info', value: 'LEVEL', choices: logLevels, text: 'minimum level that is logged', ...inEnvironment },
+  { name: 'cors.origin', type: 'list', fallback: '', value: 'ORIGIN', text: 'origin (and host) whose web pages may use the service; may be repeated; * matches any part, * alone any page (then without cookies); default its own pages only', ...inEnvironment },
+  { name: 'workers', type: 'integer', fallback: '0', value: 'COUNT', least: 0, most: 256, text: 'worker threads for loads and queries; 0: one per core; long loads also use idle ones', ...inEnvironment },
+  { name: 'memory', type: 'bytes', fallback: '256MiB', value: 'BYTES', least: 16 << 20, text: 'memory budget of operators and caches: a query may hold half of it and the loads of one worker a quarter before they spill or fail; a quarter, divided among the workers, caches decoded columns and object lists (the lists up to an eighth)', ...inEnvironment },
+  { name: 'query.status.ttl', type: 'duration', fallback: '10s', value: 'TIME', text: 'how long the status of a finished query is available', ...inEnvironment },
+  { name: 'tasks.max', type: 'integer', fallback: '256', value: 'COUNT', least: 1, text: 'concurrent loads and queries; a quarter is reserved for each kind; more get a 503', ...inEnvironment },
+  { name: 'connections.max', type: 'integer', fallback: '10000', value: 'COUNT', least: 1, text: 'open connections; beyond that the one that has been idle longest is closed', ...inEnvironment },
+  { name: 'queue.max', type: 'integer', fallback: '10000', value: 'COUNT', least: 1, text: 'pending jobs of one pool; more get a 503', ...inEnvironment },
+  { name: 'header.max', type: 'bytes', fallback: '1MiB', value: 'BYTES', least: 1024, most: 64 << 20, text: 'request line and headers together', ...inEnvironment },
   { name: 'body.max', type: 'bytes', fallback: '1MiB', value: 'BYTES', least: 1024, most: 64 << 20, text: 'request bodies other than loads', ...inEnvironment },
-  { name: 'body.idle', type: 'duration', fallback: '1m', value: 'TIME', least: 1, text: 'how long a request body may pause; then the request fails and its connection ends', ...inEnvironment },
-  { name: 'rate.min', type: 'bytes', fallback: '1KiB', value: 'BYTES', least: 0, text: 'a client that sends less of a body, or takes less of an answer, a second is given up when another needs its place or its memory; 0: never', ...inEnvironment },
-  { name: 'header.time', type: 'duration', fallback: '30s', value: 'TIME', least: 1, text: 'how long a client may take for the headers of a request', ...inEnvironment },
+  { name: 'body.idle', type: 'duration', fallback: '1m', value: 'TIME', least: 1, text: 'idle timeout of a request body; the connection is then closed', ...inEnvironment },
+  { name: 'rate.min', type: 'bytes', fallback: '1KiB', value: 'BYTES', least: 0, text: 'minimum bytes a second of a body or an answer; slower clients are disconnected when others need their place or memory; 0: never', ...inEnvironment },
+  { name: 'header.time', type: 'duration', fallback: '30s', value: 'TIME', least: 1, text: 'timeout for the headers of a request', ...inEnvironment },
   { name: 'name.max', type: 'bytes', fallback: '64KiB', value: 'BYTES', least: 64, most: 1 << 20, text: 'name of a pool or a branch', ...inEnvironment },
   { name: 'query.text.max', type: 'integer', fallback: '1000000', value: 'COUNT', least: 64, text: 'characters of a query', ...inEnvironment },
-  { name: 'query.time', type: 'duration', fallback: '1h', value: 'TIME', text: 'how long a query may run, until its last byte is taken; 0s: as long as it likes', ...inEnvironment },
-  { name: 'retry.keep', type: 'duration', fallback: '24h', value: 'TIME', least: 1000, most: tenYearsMs, text: 'how long the commit of a request with an Idempotency-Key is known', ...inEnvironment },
-  { name: 'expanded.max', type: 'bytes', fallback: '64GiB', value: 'BYTES', least: 1 << 20, text: 'what a compressed request body may expand to', ...inEnvironment },
-  { name: 'pack.objects', type: 'integer', fallback: '256', value: 'N', least: 0, text: 'so many small objects of a branch are packed in the background, so that scans read them as one; 0: never', ...inEnvironment },
-  { name: 'query.share.rows', type: 'integer', fallback: '0', value: 'ROWS', least: 0, text: 'a query whose scan has so many rows is shared out over idle workers (sums of floats are then added up share by share); 0: never', ...inEnvironment },
-  { name: 'warmup', type: 'duration', fallback: '1500ms', value: 'TIME', text: 'how long the service may warm up after the start, while it has nothing to do, so that the first requests find compiled code: workers run queries and loads over rows of their own, then the main thread answers small requests for lakes of its own in a temporary folder; 0s: not at all', ...inEnvironment },
+  { name: 'query.time', type: 'duration', fallback: '1h', value: 'TIME', text: 'maximum run time of a query, until its last byte is read; 0s: unlimited', ...inEnvironment },
+  { name: 'retry.keep', type: 'duration', fallback: '24h', value: 'TIME', least: 1000, most: tenYearsMs, text: 'how long an Idempotency-Key is remembered', ...inEnvironment },
+  { name: 'expanded.max', type: 'bytes', fallback: '64GiB', value: 'BYTES', least: 1 << 20, text: 'maximum expanded size of a compressed request body', ...inEnvironment },
+  { name: 'pack.objects', type: 'integer', fallback: '256', value: 'N', least: 0, text: 'number of small objects of a branch that are packed into one in the background, for faster scans; 0: never', ...inEnvironment },
+  { name: 'query.share.rows', type: 'integer', fallback: '0', value: 'ROWS', least: 0, text: 'a query whose scan has at least this many rows is split over idle workers (float sums are then added per part); 0: never', ...inEnvironment },
+  { name: 'warmup', type: 'duration', fallback: '1500ms', value: 'TIME', text: 'CPU time for JIT warm-up while the service is idle after its start; 0s: none', ...inEnvironment },
   { name: 'bsup.frame.max', type: 'bytes', fallback: '128MiB', value: 'BYTES', least: 1024, most: 2 ** 31, text: 'one frame of a BSUP input, before and after expansion', ...inEnvironment },
   ...formatOptions(inEnvironment),
-  { name: 'types.max', type: 'integer', fallback: '100000', value: 'COUNT', least: 1, text: 'shapes of the values of one load: field names in order, kinds of containers, each at its place', ...inEnvironment },
-  { name: 'columns.max', type: 'integer', fallback: '1000000', value: 'COUNT', least: 1, text: 'columns of one load: leaves of its shapes, by their type', ...inEnvironment },
+  { name: 'types.max', type: 'integer', fallback: '100000', value: 'COUNT', least: 1, text: 'distinct shapes of the values of one load: field names in order, and kinds of containers', ...inEnvironment },
+  { name: 'columns.max', type: 'integer', fallback: '1000000', value: 'COUNT', least: 1, text: 'columns of one load: leaves of its shapes by type', ...inEnvironment },
   ...recursionOptions(inEnvironment),
   { ...indexBaseRow('from where brackets count in texts without pragma index_base, unless the request has index_base'), ...inEnvironment },
   { name: 'events.max', type: 'integer', fallback: '1000', value: 'COUNT', least: 1, text: 'subscribers of /events', ...inEnvironment },
-  { name: 'events.queue.max', type: 'integer', fallback: '1000', value: 'COUNT', least: 1, text: 'events that wait for one slow subscriber before it is closed', ...inEnvironment },
-  { name: 'events.heartbeat', type: 'duration', fallback: '45s', value: 'TIME', text: 'pause between two heartbeat comments on /events; 0: none', ...inEnvironment },
+  { name: 'events.queue.max', type: 'integer', fallback: '1000', value: 'COUNT', least: 1, text: 'events queued for one slow subscriber before it is disconnected', ...inEnvironment },
+  { name: 'events.heartbeat', type: 'duration', fallback: '45s', value: 'TIME', text: 'interval of heartbeat comments on /events; 0: none', ...inEnvironment },
   ...fromOptions,
   ...authOptions,
-  { name: 'record', type: 'text', fallback: '', value: 'FILE', text: 'write every message that enters a machine to this file, for lake replay; a recording that is there is kept as FILE.before', ...inEnvironment },
-  { name: 'record.bytes.max', type: 'bytes', fallback: '256MiB', value: 'BYTES', least: 4096, text: 'size of a file of the recording, about; then it becomes FILE.1 and a new one begins', ...inEnvironment },
-  { name: 'record.files.max', type: 'integer', fallback: '8', value: 'COUNT', least: 1, most: 9999, text: 'files of the recording that are kept', ...inEnvironment },
-  { name: 'record.bodies', type: 'switch', fallback: 'false', text: 'keep the bodies of loads too, in the folder FILE.bodies, and the rows of every branch at the end as a digest; without it, bodies are told by their digest alone', ...inEnvironment },
-  { name: 'record.bodies.max', type: 'bytes', fallback: '1GiB', value: 'BYTES', least: 1, text: 'kept bodies, together; later ones are told by their digest alone', ...inEnvironment },
-  { name: 'inspect', type: 'switch', fallback: 'true', text: 'keep the last 10,000 messages of the state machines, as ids and counts, and show them live on /inspect', ...inEnvironment },
-  { name: 'inspect.max', type: 'integer', fallback: '16', value: 'COUNT', least: 1, most: 1000, text: 'pages and inspectors that watch at once; more are refused with 503', ...inEnvironment },
-  { name: 'inspect.stately', type: 'text', fallback: '', value: 'URL', text: 'WebSocket of a Stately inspector that the messages are sent to as well, for instance ws://localhost:8080', ...inEnvironment },
-  { name: 'trace.otlp', type: 'text', fallback: '', value: 'URL', text: 'collector that traces are sent to by OTLP over HTTP, for instance http://localhost:4318; OTEL_EXPORTER_OTLP_ENDPOINT says it too, OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES name the service', ...inEnvironment },
-  { name: 'metrics.pools', type: 'integer', fallback: '100', value: 'COUNT', least: 0, text: 'pools that /metrics tells apart; the others are one sum', ...inEnvironment },
-  { name: 'shutdown.grace', type: 'duration', fallback: '5s', value: 'TIME', text: 'how long requests may go on after the signal to end', ...inEnvironment },
+  { name: 'record', type: 'text', fallback: '', value: 'FILE', text: 'record every message that enters a machine to this file, for lake replay; an existing recording is kept as FILE.before', ...inEnvironment },
+  { name: 'record.bytes.max', type: 'bytes', fallback: '256MiB', value: 'BYTES', least: 4096, text: 'approximate size at which the recording is rotated to FILE.1', ...inEnvironment },
+  { name: 'record.files.max', type: 'integer', fallback: '8', value: 'COUNT', least: 1, most: 9999, text: 'rotated recording files that are kept', ...inEnvironment },
+  { name: 'record.bodies', type: 'switch', fallback: 'false', text: 'also record the bodies of loads, in the folder FILE.bodies, and at the end a digest of the rows of every branch; otherwise only digests of bodies', ...inEnvironment },
+  { name: 'record.bodies.max', type: 'bytes', fallback: '1GiB', value: 'BYTES', least: 1, text: 'total size of recorded bodies; of later ones only the digest is recorded', ...inEnvironment },
+  { name: 'inspect', type: 'switch', fallback: 'true', text: 'keep the last 10,000 messages of the state machines, as ids and counts, and show them live at /inspect', ...inEnvironment },
+  { name: 'inspect.max', type: 'integer', fallback: '16', value: 'COUNT', least: 1, most: 1000, text: 'concurrent watchers (pages and inspectors); more get a 503', ...inEnvironment },
+  { name: 'inspect.stately', type: 'text', fallback: '', value: 'URL', text: 'WebSocket of a Stately inspector that also receives the messages, for instance ws://localhost:8080', ...inEnvironment },
+  { name: 'trace.otlp', type: 'text', fallback: '', value: 'URL', text: 'OTLP over HTTP collector that receives traces, for instance http://localhost:4318; also OTEL_EXPORTER_OTLP_ENDPOINT; OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES name the service', ...inEnvironment },
+  { name: 'metrics.pools', type: 'integer', fallback: '100', value: 'COUNT', least: 0, text: 'pools with their own label in /metrics; the rest are aggregated', ...inEnvironment },
+  { name: 'shutdown.grace', type: 'duration', fallback: '5s', value: 'TIME', text: 'how long requests may continue after SIGTERM', ...inEnvironment },
 ] as const satisfies readonly OptionRow[];
 
 /** Options of `lake shell`. */
 export const shellOptions = [
   { name: 's', type: 'text', fallback: '', value: 'URL', text: 'address of the service; default http://127.0.0.1:9867' },
   tokenRow,
-  { name: 'lake', type: 'text', fallback: '', value: 'DIR', text: 'open the lake in this folder instead; no service may have it open' },
+  { name: 'lake', type: 'text', fallback: '', value: 'DIR', text: 'open the lake in this folder instead; no service may be using it' },
   { name: 'use', type: 'text', fallback: '', value: 'POOL[@BRANCH]', text: 'what queries without from read' },
   { name: 'c', type: 'list', fallback: '', value: 'TEXT', text: 'run this query or command and end; may be repeated' },
-  { name: 'mode', type: 'text', fallback: 'auto', value: 'MODE', choices: ['auto', 'table', 'sup', 'json', 'csv', 'tsv', 'line', 'zeek'], text: 'how results look: table, sup, json, csv, tsv, line or zeek; auto: a table at a terminal, else sup' },
+  { name: 'mode', type: 'text', fallback: 'auto', value: 'MODE', choices: ['auto', 'table', 'sup', 'json', 'csv', 'tsv', 'line', 'zeek'], text: 'format of results: table, sup, json, csv, tsv, line or zeek; auto: a table at a terminal, else sup' },
   { name: 'e', type: 'switch', fallback: 'true', text: 'stop at the first query that fails, with exit status 1; not at a terminal' },
   indexBaseRow('from where brackets count without pragma index_base', 'as the service has it, with -lake from 0 in pipes, from 1 in SELECT'),
-  { name: 'history', type: 'text', fallback: '', value: 'FILE', text: 'where queries typed at a terminal are kept; off: nowhere; default $XDG_STATE_HOME/lake/history or ~/.local/state/lake/history', ...inEnvironment },
-  { name: 'q', type: 'switch', fallback: 'false', text: 'no greeting, no counts of rows behind results' },
-  { name: 'workers', type: 'integer', fallback: '2', value: 'COUNT', least: 1, most: 256, text: 'with -lake: worker threads; with one, a query waits for one that was cancelled just before' },
+  { name: 'history', type: 'text', fallback: '', value: 'FILE', text: 'history file of queries typed at a terminal; off: none; default $XDG_STATE_HOME/lake/history or ~/.local/state/lake/history', ...inEnvironment },
+  { name: 'q', type: 'switch', fallback: 'false', text: 'no greeting, no row counts after results' },
+  { name: 'workers', type: 'integer', fallback: '2', value: 'COUNT', least: 1, most: 256, text: 'with -lake: worker threads; with one, a query waits for a query that was just cancelled' },
   { name: 'memory', type: 'bytes', fallback: '256MiB', value: 'BYTES', least: 16 << 20, text: 'with -lake: budget of operators, as of lake serve' },
   ...fromOptions,
 ] as const satisfies readonly OptionRow[];
@@ -128,7 +128,7 @@ export const shellOptions = [
 /** Options of `lake fsck`. */
 export const fsckOptions = [
   lakeRow,
-  { name: 'repair', type: 'switch', fallback: 'false', text: 'mends a damaged lake: tables from the log, or a new log from what is whole, and names what is lost' },
+  { name: 'repair', type: 'switch', fallback: 'false', text: 'repairs a damaged lake: tables from the log, or a new log from what is intact, and names what is lost' },
 ] as const satisfies readonly OptionRow[];
 
 const inputOptions = [
@@ -163,7 +163,7 @@ export const queryOptions = [
   { name: 'noheader', type: 'switch', fallback: 'false', text: 'no header line in CSV and TSV' },
   { name: 'dynamic', type: 'switch', fallback: 'false', text: 'do not sample the input\'s types before compiling' },
   { name: 'samplesize', type: 'integer', fallback: '1000', value: 'COUNT', text: 'values sampled per input before compiling; -1: all, 0: none' },
-  { name: 'persist', type: 'text', fallback: '', value: 'REGEXP', text: 'names of types that stay defined over the whole SUP output' },
+  { name: 'persist', type: 'text', fallback: '', value: 'REGEXP', text: 'named types that stay defined over the whole SUP output' },
   { name: 'B', type: 'switch', fallback: 'false', text: 'binary output to a terminal is allowed' },
   { name: 'unbuffered', type: 'switch', fallback: 'false', text: 'write each batch at once, which is always so' },
   { name: 'stats', type: 'switch', fallback: 'false', text: 'statistics on standard error' },
@@ -178,7 +178,7 @@ export const queryOptions = [
   ...formatOptions({}),
   ...recursionOptions({}),
   indexBaseRow('from where brackets count without pragma index_base'),
-  { name: 'from.http', type: 'list', fallback: '', value: 'URL', text: 'only these hosts or beginnings of URLs may be read, as in lake serve; may be repeated; default any URL' },
+  { name: 'from.http', type: 'list', fallback: '', value: 'URL', text: 'only these hosts or URL prefixes may be read, as in lake serve; may be repeated; default any URL' },
   ...inputOptions,
 ] as const satisfies readonly OptionRow[];
 
@@ -186,7 +186,7 @@ export const queryOptions = [
 export const keyOptions = [
   lakeRow,
   { name: 'role', type: 'list', fallback: '', value: 'ROLE[:POOL]', text: 'add: reader, writer or admin of the lake, or of one pool, by name or id; may be repeated' },
-  { name: 'ttl', type: 'duration', fallback: '0s', value: 'TIME', most: tenYearsMs, text: 'add: how long the key is good for; 0s: until it is revoked' },
+  { name: 'ttl', type: 'duration', fallback: '0s', value: 'TIME', most: tenYearsMs, text: 'add: lifetime of the key; 0s: until it is revoked' },
 ] as const satisfies readonly OptionRow[];
 
 /** Options of `lake replay`. */

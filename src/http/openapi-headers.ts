@@ -6,7 +6,7 @@ import { CommitMessage } from './schemas.ts';
 /** A header of requests that the document describes. */
 export type RequestHeader = 'Accept-Encoding' | 'Content-Encoding' | 'Idempotency-Key' | 'If-Match' | 'Last-Event-ID' | 'SuperDB-Commit' | 'X-Request-ID';
 /** A header of answers that the document describes. */
-export type AnswerHeader = 'Allow' | 'Cache-Control' | 'Content-Encoding' | 'ETag' | 'Last-Event-ID' | 'Retry-After' | 'Set-Cookie' | 'Vary' | 'WWW-Authenticate' | 'X-Accel-Buffering' | 'X-Request-ID';
+export type AnswerHeader = 'Allow' | 'Cache-Control' | 'Content-Encoding' | 'ETag' | 'Last-Event-ID' | 'Link' | 'Retry-After' | 'Set-Cookie' | 'Vary' | 'WWW-Authenticate' | 'X-Accel-Buffering' | 'X-Request-ID';
 
 interface HeaderRow { readonly description: string; readonly schema: TSchema; readonly example?: string }
 /** How a request header is described. */
@@ -50,6 +50,7 @@ export const answerHeaderTable = {
   'Content-Encoding': { description: 'The content coding of the body, if the request had an `Accept-Encoding` and the body is not short.', schema: Type.String() },
   'ETag': { description: 'The commit, in quotes, as `If-Match` takes it.', schema: Type.String({ pattern: '^"0x[0-9a-f]{40}"$' }), always: true },
   'Last-Event-ID': { description: 'The event after which those of this stream come: what to come back with when none of them has come.', schema: Type.String({ pattern: '^[0-9]+$' }), always: true },
+  'Link': { description: 'With `rel="help"`: where the manual describes the error.', schema: Type.String(), example: '</docs#error-pool-not-found>; rel="help"' },
   'Retry-After': { description: 'Seconds after which to try again.', schema: Type.String({ pattern: '^[0-9]+$' }), always: true },
   'Set-Cookie': { description: 'The session\'s cookie, or its end.', schema: Type.String(), always: true },
   'Vary': { description: 'Headers of the request that the answer depends on.', schema: Type.String() },

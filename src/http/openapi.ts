@@ -165,7 +165,7 @@ const failed = (row: Route, status: number, codes: readonly ErrorCode[], refs: (
   const kinds = [...new Set(codes.map((code) => errorTable[code].kind))];
   return {
     description: statusTexts[status] ?? 'It was not done.',
-    ...headersOf(['X-Request-ID', ...(status === 401 ? ['WWW-Authenticate'] as const : []), ...(status === 503 && Object.keys(row.answers).every((s) => s !== '503') ? ['Retry-After'] as const : [])]),
+    ...headersOf(['X-Request-ID', 'Link', ...(status === 401 ? ['WWW-Authenticate'] as const : []), ...(status === 503 && Object.keys(row.answers).every((s) => s !== '503') ? ['Retry-After'] as const : [])]),
     content: { 'application/json': { schema: { ...refs(ErrorBody), properties: { kind: { enum: kinds } } } } },
     'x-errors': codes,
   };

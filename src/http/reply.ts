@@ -40,9 +40,10 @@ export const errorAnswer = (error: unknown): { readonly status: number; readonly
 const errorBody = (kind: string, error: string, details: Readonly<Record<string, unknown>> = {}): string =>
   `${JSON.stringify({ type: 'Error', kind, error, ...details })}\n`;
 
-/** Sends an error; the body is JSON whatever the client accepts. */
+/** Sends an error; the body is JSON whatever the client accepts. A header leads to its place in the manual. */
 export const sendError = (reply: FastifyReply, error: unknown): FastifyReply => {
   const { status, body } = errorAnswer(error);
+  if (error instanceof LakeError) reply.header('link', `</docs#error-${error.code}>; rel="help"`);
   if (status === 401) reply.header('www-authenticate', 'Bearer');
   if (status === 503) reply.header('retry-after', '1');
   return reply.code(status).header('content-type', 'application/json').send(Buffer.from(body));

@@ -15,7 +15,7 @@ import { LakeError } from '../errors.ts';
 /** Pages by path; the file is in the folder of the built pages. */
 export const pages = [
   { id: 'inspectPage', path: '/inspect', file: 'inspect.html', summary: 'The state machines, live, from a recording or a scenario: a page for browsers' },
-  { id: 'docsPage', path: '/docs', file: 'docs.html', summary: 'What the API and the language are, as a page for browsers' },
+  { id: 'docsPage', path: '/docs', file: 'docs.html', summary: 'The manual and the API: a page for browsers' },
 ] as const;
 
 /** The page at `/`, for browsers: clients of the interface get there what it says. */

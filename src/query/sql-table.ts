@@ -63,7 +63,7 @@ export const sqlTable: Readonly<Record<string, readonly SqlForm[]>> = {
     ['cast', 'cast(EXPR as TYPE) | EXPR::TYPE | try_cast(EXPR as TYPE)', 'changes the type; try_cast gives null where it cannot', "select '12'::bigint as a, try_cast('x' as int) as b", '{a:12,b:null}'],
     ['whole numbers', 'tinyint, smallint, integer, bigint; utinyint, usmallint, uinteger, ubigint', 'of 8, 16, 32 and 64 bits', "select 7::tinyint as a, '18446744073709551615'::ubigint as b", '{a:7::int8,b:18446744073709551615::uint64}'],
     ['floating numbers', 'real, double', 'of 32 and 64 bits', 'select 1.5::double as a', '{a:1.5}'],
-    ['decimal', 'decimal(DIGITS, PLACES)', 'rounds to so many places', 'select 1.005::decimal(5,2) as a', '{a:1.01}'],
+    ['decimal', 'decimal(DIGITS, PLACES)', 'an exact number, rounded to PLACES', 'select 1.005::decimal(5,2) as a', '{a:1.01}'],
     ['varchar', 'varchar, text', 'text', 'select 12::varchar as a', '{a:"12"}'],
     ['boolean', 'boolean', 'true and false', "select 't'::boolean as a", '{a:true}'],
     ['date', "date, timestamp, timestamptz, DATE 'TEXT'", 'moments, by the nanosecond', "select date '2024-01-31' + interval 1 month as a", '{a:2024-02-29T00:00:00Z}'],

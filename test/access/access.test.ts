@@ -134,7 +134,7 @@ describe('with keys', () => {
 
   test('load in a query needs the writer of its pool', async () => {
     const refused = await query('reader of own', 'from own | load own');
-    expect({ status: refused.status, body: JSON.parse(refused.body) as unknown }).toEqual({ status: 403, body: { type: 'Error', kind: 'invalid operation', error: 'reader of own may not do this: it needs the role writer on pool own' } });
+    expect({ status: refused.status, body: JSON.parse(refused.body) as unknown }).toEqual({ status: 403, body: { type: 'Error', kind: 'invalid operation', error: 'reader of own lacks permission: requires role writer on pool own' } });
     expect((await query('writer of own', 'values {k:2,of:"own"} | load own')).status).toBe(200);
     expect((await query('lake reader', 'from own | count()')).body.trim()).toBe('[2]');
     
@@ -347,7 +347,7 @@ describe('with keys', () => {
 
 test('without access control there are no sessions', async () => {
   const service = await startService();
-  for (const method of ['POST', 'DELETE']) expect((await service.ask(method, '/auth/session', { headers: { accept: 'application/json' } })).body).toBe('{"type":"Error","kind":"item does not exist","error":"there is no access control here, and so no sessions"}\n');
+  for (const method of ['POST', 'DELETE']) expect((await service.ask(method, '/auth/session', { headers: { accept: 'application/json' } })).body).toBe('{"type":"Error","kind":"item does not exist","error":"access control is off: there are no sessions"}\n');
   await service.close();
 });
 

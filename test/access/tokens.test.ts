@@ -119,7 +119,7 @@ describe('tokens', () => {
     answer = () => ({ status: 500, body: '' });
     const without = await startService(['-auth.domain', issuer, '-auth.audience', 'lake', '-auth.jwks', keysUrl()]);
     const answered = await without.ask('GET', '/auth/identity', { headers: { accept: 'application/json', authorization: `Bearer ${await signed(rs, claims())}` } });
-    expect({ status: answered.status, body: answered.body }).toEqual({ status: 503, body: '{"type":"Error","kind":"overloaded","error":"the keys of the token issuer cannot be had at the moment"}\n' });
+    expect({ status: answered.status, body: answered.body }).toEqual({ status: 503, body: '{"type":"Error","kind":"overloaded","error":"signing keys of the token issuer are temporarily unavailable"}\n' });
     await without.close();
     // A redirect leads to no other place than the one that was named.
     answer = () => ({ status: 302, body: '', location: 'http://169.254.169.254/latest/meta-data' });

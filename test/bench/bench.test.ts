@@ -1,4 +1,4 @@
-/** The bench at a small size: every answer is checked, no time is judged. README shows a table that it printed. */
+/** The bench at a small size: every answer is checked, no time is judged. the manual shows a table that it printed. */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
@@ -22,11 +22,11 @@ test('the table has ours, the peer, their ratio, and the mean of the queries', (
   ]);
   expect(table).toMatch(/^1,000 records \(2 MB of NDJSON\), medians of 3 runs; \d+ cores \(.+\), Node v.+; DuckDB v9 in process\.\n/);
   expect(withTable(`x\n${tableMarkers.begin}old\n${tableMarkers.end}\ny\n`, table)).toBe(`x\n${tableMarkers.begin}${table}${tableMarkers.end}\ny\n`);
-  expect(() => withTable('nothing', table)).toThrow('README has no place for the table');
+  expect(() => withTable('nothing', table)).toThrow('the page has no place for the table');
 });
 
-test('README shows a table of the bench, with every step of it and the machine', () => {
-  const text = readFileSync(fileURLToPath(new URL('../../README.md', import.meta.url)), 'utf8');
+test('the manual shows a table of the bench, with every step of it and the machine', () => {
+  const text = readFileSync(fileURLToPath(new URL('../../visualize/docs/manual/measurements.md', import.meta.url)), 'utf8');
   const table = text.slice(text.indexOf(tableMarkers.begin) + tableMarkers.begin.length, text.indexOf(tableMarkers.end)).split('\n');
   expect(table[0]).toMatch(/^1,000,000 records \(\d+ MB of NDJSON\), medians of \d+ runs; \d+ cores \(.+\), Node v\d+.*; DuckDB v\d.* in process\.$/);
   const rows = table.slice(4, -1).map((line) => line.split(/(?<!\\)\|/).slice(1, -1).map((cell) => cell.trim()));

@@ -1,5 +1,5 @@
 /**
- * The bench: `npm run bench -- --rows 1000000 --runs 5` (`--only load,query,output,commits,latency`, `--file FILE` for rows that are there already, `--markdown FILE`, `--readme`: the table goes into README).
+ * The bench: `npm run bench -- --rows 1000000 --runs 5` (`--only load,query,output,commits,latency`, `--file FILE` for rows that are there already, `--markdown FILE`, `--manual`: the table goes into the manual).
  *
  * Loads, queries, outputs and small commits over HTTP on a service of its own, every answer checked (bench-steps.ts), beside DuckDB in process on the same file
  * where python3 has the package: ours, DuckDB's, and ours by DuckDB's. The two take turns. Times are medians in milliseconds of the client's clock; the first run
@@ -315,19 +315,19 @@ export const runBench = async (options: BenchOptions): Promise<BenchFigures> => 
 
 const machine = (): string => `${cpus().length} cores (${cpus()[0]?.model.trim() ?? 'unknown'}), Node ${process.version}`;
 
-/** The table as README shows it. */
+/** The table as the manual shows it. */
 export const markdown = ({ lines, mean, rows, runs, megabytes, duckdb }: BenchFigures): string => [
   `${rows.toLocaleString('en')} records (${megabytes} MB of NDJSON), medians of ${runs} runs; ${machine()}${duckdb === undefined ? '' : `; DuckDB ${duckdb} in process`}.`, '', '| Step | ours | DuckDB | ratio |', '|---|---|---|---|',
   ...lines.map(({ step, ours, peer, note }) => `| ${step.replaceAll('|', '\\|')}${note === undefined ? '' : ` (${note})`} | ${figure(ours)} ms | ${peer === undefined ? '' : `${figure(peer)} ms`} | ${peer === undefined ? '' : (ours / peer).toFixed(2)} |`),
   ...(mean === undefined ? [] : [`| geometric mean of the queries | | | ${mean.toFixed(2)} |`]), '',
 ].join('\n');
 
-const readme = fileURLToPath(new URL('../../README.md', import.meta.url));
+const measurements = fileURLToPath(new URL('../../visualize/docs/manual/measurements.md', import.meta.url));
 export const tableMarkers = { begin: '<!-- begin bench -->\n', end: '<!-- end bench -->' } as const;
-/** README with this table between its markers. */
+/** A page with this table between its markers. */
 export const withTable = (text: string, table: string): string => {
   const start = text.indexOf(tableMarkers.begin) + tableMarkers.begin.length, end = text.indexOf(tableMarkers.end);
-  if (start < tableMarkers.begin.length || end < start) throw new Error('README has no place for the table');
+  if (start < tableMarkers.begin.length || end < start) throw new Error('the page has no place for the table');
   return text.slice(0, start) + table + text.slice(end);
 };
 
@@ -336,6 +336,6 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const only = option('only')?.split(',') as Part[] | undefined, file = option('file'), target = option('markdown');
   const figures = await runBench({ rows: Number(option('rows') ?? 1_000_000), runs: Number(option('runs') ?? 5), ...(file !== undefined && { file }), ...(only && { only: new Set(only) }) });
   if (target !== undefined) writeFileSync(target, markdown(figures));
-  if (process.argv.includes('--readme')) writeFileSync(readme, withTable(readFileSync(readme, 'utf8'), markdown(figures)));
+  if (process.argv.includes('--manual')) writeFileSync(measurements, withTable(readFileSync(measurements, 'utf8'), markdown(figures)));
   process.exitCode = figures.wrong.length > 0 ? 1 : 0;
 }

@@ -1,12 +1,14 @@
-/** The page of the API in a real browser against the real service, with every other origin out of reach. */
+/** The manual and the API in a real browser against the real service, with every other origin out of reach. */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readFileSync } from 'node:fs';
+import { contentsOf } from '../../visualize/docs/markdown.ts';
 import { routes } from '../../src/http/routes/routes.ts';
 import { type Service, startBuiltService } from '../support/built-service.ts';
 import { faultsOf, lacksChromium, launchChromium, seriousFindings } from '../support/chromium.ts';
 import { clientOf } from '../support/client.ts';
 
-describe.skipIf(lacksChromium())('the page of the API', () => {
+describe.skipIf(lacksChromium())('the manual', () => {
   let service: Service, browser: Browser;
   beforeAll(async () => {
     service = await startBuiltService();
@@ -21,7 +23,7 @@ describe.skipIf(lacksChromium())('the page of the API', () => {
     await service?.stop();
   });
 
-  const open = async ({ width = 1280, height = 900, dark = false, hash = '' } = {}): Promise<{ readonly page: Page; readonly faults: readonly string[]; readonly elsewhere: readonly string[] }> => {
+  const open = async ({ width = 1280, height = 900, dark = false, hash = '#api' } = {}): Promise<{ readonly page: Page; readonly faults: readonly string[]; readonly elsewhere: readonly string[] }> => {
     const context = await browser.newContext({ viewport: { width, height }, colorScheme: dark ? 'dark' : 'light', permissions: ['clipboard-read', 'clipboard-write'] });
     const page = await context.newPage(), faults = faultsOf(page), elsewhere: string[] = [];
     await page.route('**/*', (route) => {
@@ -31,7 +33,7 @@ describe.skipIf(lacksChromium())('the page of the API', () => {
       return route.abort();
     });
     await page.goto(`${service.address}/docs${hash}`);
-    await page.getByRole('heading', { level: 1, name: 'API' }).waitFor();
+    await page.getByRole('heading', { level: 1, name: 'Manual' }).waitFor();
     return { page, faults, elsewhere };
   };
   const close = (page: Page): Promise<void> => page.context().close();
@@ -44,7 +46,7 @@ describe.skipIf(lacksChromium())('the page of the API', () => {
     await load.getByText('Parameters').first().click();
     await load.getByRole('row', { name: /csv\.delim.*field delimiter/ }).waitFor();
     await load.locator('details.answer', { hasText: '412' }).locator('summary').click();
-    await load.getByText('the branch is at {tip}, which If-Match does not name').waitFor();
+    await load.getByText('If-Match does not match: the branch is at {tip}').waitFor();
     await page.locator('#events').getByText('Events', { exact: false }).first().click();
     await page.locator('#events').getByText('branch-delete').first().waitFor();
     expect({ faults, elsewhere }).toEqual({ faults: [], elsewhere: [] });
@@ -59,13 +61,47 @@ describe.skipIf(lacksChromium())('the page of the API', () => {
     await expect.poll(ids).toEqual(expect.arrayContaining(['cancelLoad']));
     await page.getByRole('searchbox').fill('revert-vacuumed');
     await expect.poll(ids).toEqual(['revert']);
-    await page.getByRole('status').filter({ hasText: '1 endpoint' }).waitFor();
-    await page.getByRole('searchbox').fill('string_agg order');
-    await page.getByText('=> {s:"y-x"}').waitFor();
-    await page.getByRole('searchbox').fill('nothing has these words');
-    await page.getByText('No endpoint has all of these words.').waitFor();
+    await page.getByRole('status').filter({ hasText: '1 endpoint,' }).waitFor();
+    await page.getByRole('searchbox').fill('quux frobnicate');
+    await page.getByText('Nothing has all of these words.').waitFor();
     await page.keyboard.press('Escape');
     await expect.poll(async () => ((await ids()) as string[]).length).toBeGreaterThan(routes.length);
+    expect(faults).toEqual([]);
+    await close(page);
+  });
+
+  test('the first page lists all pages, and each of them shows', async () => {
+    const { page, faults, elsewhere } = await open({ hash: '' });
+    const contents = contentsOf(readFileSync(new URL('../../visualize/docs/manual/README.md', import.meta.url), 'utf8')), plain = (text: string): string => text.replaceAll('`', '');
+    for (const { title, text } of contents) await page.getByRole('main').getByRole('listitem').filter({ hasText: plain(title) }).filter({ hasText: text }).first().waitFor();
+    for (const { title } of contents) {
+      await page.getByRole('navigation').getByRole('link', { name: plain(title), exact: true }).click();
+      await page.locator('main h2').first().waitFor();
+      await expect.poll(() => page.getByRole('navigation').locator('[aria-current=page]').textContent()).toBe(plain(title));
+      expect(await page.evaluate('[...document.querySelectorAll("main a[href^=\\"#\\"]")].map((a) => a.hash.slice(1)).length')).toBeGreaterThan(0);
+    }
+    await page.goto(`${service.address}/docs#console`);
+    await expect.poll(() => page.evaluate('[...document.querySelectorAll("main img")].map((image) => image.loading = "eager") && [...document.querySelectorAll("main img")].every((image) => image.naturalWidth > 0)')).toBe(true);
+    expect({ faults, elsewhere }).toEqual({ faults: [], elsewhere: [] });
+    await close(page);
+  });
+
+  test('a search finds options, errors, metrics and functions, and leads to their rows', async () => {
+    const { page, faults } = await open({ hash: '' });
+    for (const [search, id] of [['-retry.keep', 'lake-serve-retry.keep'], ['lake_ready', 'metric-lake_ready'], ['levenshtein', 'function-levenshtein'], ['merge-conflict', 'error-merge-conflict']] as const) {
+      await page.getByRole('searchbox').fill(search);
+      await page.locator(`main a[href="#${id}"]`).click();
+      await expect.poll(() => page.evaluate('document.activeElement.id')).toBe(id);
+      expect(await page.locator(`[id="${id}"]`).isVisible()).toBe(true);
+    }
+    expect(faults).toEqual([]);
+    await close(page);
+  });
+
+  test('the answer to a mistake leads to its place', async () => {
+    const { headers } = await fetch(`${service.address}/pool/absent`, { method: 'DELETE' }), place = /^<\/docs(#[\w-]+)>; rel="help"$/.exec(headers.get('link') ?? '')![1]!;
+    const { page, faults } = await open({ hash: place });
+    await expect.poll(() => page.evaluate('document.activeElement.textContent')).toContain('pool not found');
     expect(faults).toEqual([]);
     await close(page);
   });
@@ -113,12 +149,12 @@ describe.skipIf(lacksChromium())('the page of the API', () => {
 
   test('axe-core finds nothing serious in both themes, wide and on a phone, and nothing is wider than the screen', async () => {
     // All of it in one theme, and on a phone those that have the most to show in the other.
-    for (const { search, ...look } of [{ dark: true, search: '' }, { width: 360, height: 740, search: 'branch-not-found' }]) {
+    for (const { search, ...look } of [{ dark: true, search: '' }, { width: 360, height: 740, search: 'branch-not-found' }, { width: 360, height: 740, search: '', hash: '#functions' }, { dark: true, search: '', hash: '#console' }]) {
       const { page, faults, elsewhere } = await open(look);
       await page.getByRole('searchbox').fill(search);
       // Everything is open: what is closed is not looked at.
       await page.evaluate('for (const e of document.querySelectorAll("#load details, #getBranch details, #events details")) e.open = true');
-      await page.getByRole('button', { name: 'Send' }).first().waitFor();
+      if (!('hash' in look)) await page.getByRole('button', { name: 'Send' }).first().waitFor();
       expect(await seriousFindings(page), JSON.stringify(look)).toEqual([]);
       expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
       expect({ faults, elsewhere }).toEqual({ faults: [], elsewhere: [] });

@@ -260,7 +260,7 @@ describe.skipIf(lacksChromium())('the console for everybody', () => {
     });
 
     test('the lines for curl of the API\'s page take the token from the same variable', async () => {
-      const { page } = await pages.open('docs', { url: pages.guarded.address, wait: false, own: true });
+      const { page } = await pages.open('docs#api', { url: pages.guarded.address, wait: false, own: true });
       expect(await page.locator('#getBranch .copyable pre').textContent()).toContain('-H "Authorization: Bearer $LAKE_TOKEN"');
       await page.close();
     });

@@ -62,7 +62,7 @@ describe.skipIf(lacksChromium())('the inspector opens scenarios', () => {
     await activeState(page, 'working').waitFor();
     await result(page).getByRole('heading', { name: 'Step 4: job' }).waitFor();
     const [expected, found] = await cells(page, 'emitted');
-    expect(JSON.parse(expected!)).toEqual([{ type: 'settled', outcomes: [{ id: 3, status: 'refused', why: 'queue full', text: '1 jobs wait already' }] }]);
+    expect(JSON.parse(expected!)).toEqual([{ type: 'settled', outcomes: [{ id: 3, status: 'refused', why: 'queue full', text: '1 pending (option -queue.max)' }] }]);
     expect(JSON.parse(found!)).toEqual(JSON.parse(expected!));
     await step(page);
     expect(await cells(page, 'context')).toHaveLength(2);

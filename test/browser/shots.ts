@@ -93,7 +93,7 @@ export const shots: readonly Shot[] = [
     await button(page, 'Sign in').click();
     await page.getByRole('alert').waitFor();
   } },
-  { name: 'docs', path: 'docs', show: async (page) => { await page.getByRole('heading', { level: 1, name: 'API' }).waitFor(); } },
-  { name: 'docs-try', path: 'docs', show: async (page) => { await page.locator('article', { hasText: '/version' }).getByText('Try it').first().click(); } },
+  { name: 'docs', path: 'docs', show: async (page) => { await page.getByRole('heading', { level: 1, name: 'Manual' }).waitFor(); } },
+  { name: 'docs-try', path: 'docs#api', show: async (page) => { await page.locator('article', { hasText: '/version' }).getByText('Try it').first().click(); } },
   { name: 'inspector', path: 'inspect', show: async (page) => { await page.getByRole('treeitem', { name: 'flights' }).first().click(); await page.locator('.machine .node.active').first().waitFor(); } },
 ];

@@ -176,8 +176,8 @@ describe('a disk that fails', { timeout: 300_000 }, () => {
     test('the tables are looked at before LMDB opens them: where its opening would end the process there is an error, and the next start goes on', async () => {
       for (const [place, struck, text] of [
         [{ kind: kind('write'), n: 3, error: 'EIO' }, 'write tables/data.mdb by node', /its tables cannot be read: EIO/],
-        [{ kind: kind('write'), n: 3, error: 'ENOSPC' }, 'write tables/data.mdb by node', /no room left on the disk: ENOSPC/],
-        [{ kind: kind('write'), n: 4, error: 'ENOSPC' }, 'write tables/lock.mdb by node', /no room left on the disk: ENOSPC/],
+        [{ kind: kind('write'), n: 3, error: 'ENOSPC' }, 'write tables/data.mdb by node', /disk is full: ENOSPC/],
+        [{ kind: kind('write'), n: 4, error: 'ENOSPC' }, 'write tables/lock.mdb by node', /disk is full: ENOSPC/],
         [{ kind: kind('read'), n: 4, error: 'EIO' }, 'pread tables/data.mdb by node', /its tables cannot be read: EIO/],
         [{ kind: kind('open'), n: 10, error: 'EMFILE' }, 'open tables/data.mdb by node', /its tables cannot be read: EMFILE/],
       ] as const) {
@@ -252,8 +252,8 @@ describe('a disk that fails', { timeout: 300_000 }, () => {
     try {
       const pool = (await lake.createPool({ name: 'p', keys: [['k']] })).pool.name, tell = async (name: string): Promise<string> => lake.createPool({ name }).then(() => 'done', (error: LakeError) => `${error.code} ${error.message}`);
       writeFileSync(join(folder, 'ballast'), Buffer.alloc(statfsSync(folder).bavail * 4096 - (600 << 10)));
-      expect(await tell('q')).toMatch(/^storage-full no room left on the disk: \d+ KiB are left$/);
-      expect(lake.full()).toMatch(/^no room left on the disk: \d+ KiB are left$/);
+      expect(await tell('q')).toMatch(/^storage-full disk is full: \d+ KiB are left$/);
+      expect(lake.full()).toMatch(/^disk is full: \d+ KiB are left$/);
       expect(await stateOf(lake)).toEqual({ [pool]: { main: [] } });
       // What makes room is done all the same.
       await lake.deletePool(pool);

@@ -271,7 +271,7 @@ describe('events', () => {
   });
 
   test('an id that is no longer kept, or none, is refused', async () => {
-    await expect(lake.events({ lastEventId: 'x' }).next()).rejects.toMatchObject({ status: 400, message: 'Last-Event-ID x: not an event id' });
+    await expect(lake.events({ lastEventId: 'x' }).next()).rejects.toMatchObject({ status: 400, message: 'invalid Last-Event-ID x' });
   });
 });
 

@@ -74,7 +74,7 @@ describe('loads', () => {
     sent.end(rowsOf(rows / 2, rows / 2));
     const { commit } = JSON.parse((await answered).body) as { readonly commit: string }, total = before.bytes_total as number;
     expect(steady(await progress('/load/seen'))).toEqual({ request_id: 'seen', state: 'committed', pool: 'seen', branch: 'main', bytes_received: total, bytes_total: total, records: rows, commit, error: null });
-    expect(errorOf(await service.ask('DELETE', '/load/seen'))).toEqual([409, `seen: the load is committed already: ${commit}`]);
+    expect(errorOf(await service.ask('DELETE', '/load/seen'))).toEqual([409, `load seen is already committed: ${commit}`]);
   });
   test('a small load too, and its length is not known when it comes in chunks', async () => {
     const { commit } = JSON.parse((await load(service, 'seen', '{"k":-1}', { 'x-request-id': 'small' })).body) as { readonly commit: string };
@@ -108,7 +108,7 @@ describe('loads', () => {
     expect(await progress('/load/again')).toMatchObject({ state: 'committed', commit: (JSON.parse(first.body) as { readonly commit: string }).commit });
   });
   test('what was never there is not found', async () => {
-    for (const method of ['GET', 'DELETE']) expect(errorOf(await service.ask(method, '/load/nobody'))).toEqual([404, 'nobody: no load of this id runs or ended lately']);
+    for (const method of ['GET', 'DELETE']) expect(errorOf(await service.ask(method, '/load/nobody'))).toEqual([404, 'no running or recently finished load with id nobody']);
   });
 });
 
@@ -158,7 +158,7 @@ describe('queries', () => {
     expect(await progress('/query/twice')).toMatchObject({ query: 'values 2' });
   });
   test('what was never there is not found', async () => {
-    expect(errorOf(await service.ask('GET', '/query/nobody'))).toEqual([404, 'nobody: no query of this id runs or ended lately']);
+    expect(errorOf(await service.ask('GET', '/query/nobody'))).toEqual([404, 'no running or recently finished query with id nobody']);
   });
   test('formats other than JSON have times as times', async () => {
     await query('values 3', 'formats');

@@ -41,7 +41,7 @@ test('before the lake is open, health checks are told so and everything else is 
     expect(await ask(port, 'GET', '/status?x')).toEqual(early);
     expect(await ask(port, 'HEAD', '/ready')).toEqual({ ...early, body: '' });
     expect(await ask(port, 'POST', '/pool/p/branch/main', { body: 'x'.repeat(1 << 20) })).toEqual({
-      status: 503, type: 'application/json', body: '{"type":"Error","kind":"overloaded","error":"the service is recovering its lake; ask again soon"}\n', retryAfter: '1',
+      status: 503, type: 'application/json', body: '{"type":"Error","kind":"overloaded","error":"service is starting: the lake is being recovered; retry shortly"}\n', retryAfter: '1',
     });
     await expect(openDoor(config)).rejects.toMatchObject({ code: 'EADDRINUSE' });
   } finally {

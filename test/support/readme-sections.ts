@@ -1,4 +1,4 @@
-/** The parts of README.md that the code's own tables print. */
+/** The parts of README.md and of the manual's pages that the code's own tables print. */
 import { readFileSync } from 'node:fs';
 import { type HelpRow, aggregateRows, functionRows, windowRows } from '../../src/commands/help.ts';
 import { commands } from '../../src/config/help.ts';
@@ -21,8 +21,13 @@ const table = (head: readonly string[], rows: readonly (readonly string[])[]): s
 
 interface Parameters { readonly properties?: Readonly<Record<string, unknown>> }
 const parametersOf = (schema: unknown): string => Object.keys((schema as Parameters | undefined)?.properties ?? {}).map(code).join(', ');
+/** What is written, what it gives, and examples: a line each, query and answer. */
 const helpTable = (rows: readonly HelpRow[]): string =>
-  table(['', ''], [...rows].sort((a, b) => (a.name < b.name ? -1 : 1)).map((r) => [code(r.syntax), cell(r.text)]));
+  table(['Syntax', 'Meaning', 'Examples'], rows.map((r) => [code(r.syntax), cell(r.text), r.examples.map(exampleOf).join('<br>')]));
+const byName = (rows: readonly HelpRow[]): readonly HelpRow[] => [...rows].sort((a, b) => (a.name < b.name ? -1 : 1));
+const exampleOf = ({ query, input, output }: HelpRow['examples'][number]): string =>
+  [code(line(query)), ...(input === undefined ? [] : [`of ${code(line(input))}`]), ...(output === '' ? [] : [`→ ${code(line(output))}`])].join(' ');
+const line = (text: string): string => text.trim().replaceAll(/\s*\n\s*/g, ' ');
 
 /** Without a column for the environment where none comes from there. */
 const optionsTable = (rows: readonly OptionRow[]): string => {
@@ -38,7 +43,7 @@ const needs = {
 } as const satisfies Record<Need, string>;
 
 export const sections: Readonly<Record<string, () => string>> = {
-  'commands': () => table(['Command', 'What it does'], [...commands.map((c) => [code(`lake ${c.name}${c.usage}`), c.text]), ['`lake help`', 'lists the commands; `lake help COMMAND` tells of one, `lake help functions`, `lake help operators` and `lake help sql` of the language']]),
+  'commands': () => table(['Command', 'What it does'], [...commands.map((c) => [code(`lake ${c.name}${c.usage}`), c.text]), ['`lake help`', 'lists the commands; `lake help COMMAND` describes one, `lake help functions`, `lake help operators` and `lake help sql` of the language']]),
   'serve-options': () => optionsTable(serveOptions),
   'query-options': () => optionsTable(queryOptions),
   'load-options': () => optionsTable(loadOptions),
@@ -47,14 +52,16 @@ export const sections: Readonly<Record<string, () => string>> = {
   'campaign-totals': () => totalsTable(readTotals()),
   'replay-options': () => optionsTable(replayOptions),
   'endpoints': () => table(['Method', 'Path', 'What it does', 'Query parameters', 'With access control'], routes.map((r) => [r.method, code(r.path.replaceAll(/:(\w+)/g, '{$1}')), cell(r.summary), parametersOf(r.query), needs[r.need]])),
+  'endpoints-in-brief': () => table(['Method', 'Path', 'What it does'], routes.map((r) => [r.method, code(r.path.replaceAll(/:(\w+)/g, '{$1}')), cell(r.summary)])),
   'client-example': () => `\`\`\`js\n${readFileSync(new URL('../demo/client.mjs', import.meta.url), 'utf8').trimEnd()}\n\`\`\``,
   'key-options': () => optionsTable(keyOptions),
   'formats': () => table(['Format', 'Media type', 'Read', 'Written'], Object.values(formatTable).filter((f) => f.mediaTypes.length > 0)
     .map((f) => [f.title, f.mediaTypes.map(code).join(', '), f.reader ? 'yes' : f.responseOnly ? 'as JSON' : 'not yet', 'yes'])),
   'metrics': () => table(['Name', 'Labels', 'What'], metricRows.map(({ name, labels = [], help }) => [code(name), labels.map(code).join(', '), cell(help)])),
-  // Some errors differ in their code alone, which nobody outside sees.
-  'errors': () => [...new Set(table(['Status', 'Kind', 'Text'], Object.values(errorTable).map((row) => [String(row.status), row.kind, cell(code(row.text))])).split('\n'))].join('\n'),
-  'operators': () => `### Operators\n\n${table(['', ''], operatorTable.map((o) => [code(o.syntax), cell(o.text)]))}`,
-  'sql': () => `### SQL\n\n${Object.entries(sqlTable).map(([title, forms]) => `${title}:\n\n${table(['', '', ''], forms.map((f) => [code(f.syntax), cell(f.text), code(f.examples[0]!.query)]))}`).join('\n\n')}`,
-  'functions': () => `### Functions\n\n${helpTable(functionRows)}\n\n### Aggregates\n\n${helpTable(aggregateRows)}\n\n### Window functions\n\n${helpTable(windowRows)}`,
+  'errors': () => table(['Code', 'Status', 'Kind', 'Text'], Object.entries(errorTable).map(([name, row]) => [code(name), String(row.status), row.kind, cell(code(row.text))])),
+  'operators': () => helpTable(operatorTable),
+  'sql': () => Object.entries(sqlTable).map(([title, forms]) => `## ${title}\n\n${helpTable(forms)}`).join('\n\n'),
+  'functions': () => helpTable(byName(functionRows)),
+  'aggregates': () => helpTable(byName(aggregateRows)),
+  'windows': () => helpTable(byName(windowRows)),
 };

@@ -49,7 +49,7 @@ const Top = () => {
       <nav aria-label="Console">
         {places.map(([id, name]) => <a key={id} href={id === 'query' ? queryLink.value : link([id])} aria-current={place.value === id ? 'page' : undefined}>{name}</a>)}
         {may('reader') && <a class="away" href="./inspect">Machines</a>}
-        <a class="away" href="./docs">API</a>
+        <a class="away" href="./docs">Manual</a>
       </nav>
       <div class="group">
         <span class={`pill ${tone}`} role="status">{text}</span>

@@ -41,9 +41,9 @@ const few = (of: AggregateRow, count: number): AggregateRow => signed(of, { argu
 const and = row('and', 'true if all bools are true', () => new LogicState('and'), [{ query: 'and(this)', input: 'true\nfalse', output: 'false' }]);
 const any = giving(row('any', 'the first value that is neither null nor missing', () => new AnyState(), [{ query: 'any(this)', input: 'null\n1\n"a"', output: '1' }]));
 const or = row('or', 'true if any bool is true', () => new LogicState('or'), [{ query: 'or(this)', input: 'true\nfalse', output: 'true' }]);
-const argMax = few(giving(paired('arg_max', 2, 'the first value beside which the second one is greatest; in SQL with a third argument so many of them', ({ arity }) => (arity === 3 ? new HeldState('arg_max', 'greatestBy') : new ArgumentState(1)),
+const argMax = few(giving(paired('arg_max', 2, 'the first value beside which the second one is greatest; in SQL with a third argument n, the first n of them', ({ arity }) => (arity === 3 ? new HeldState('arg_max', 'greatestBy') : new ArgumentState(1)),
   [{ query: 'arg_max(a,b)', input: '{a:"x",b:1}\n{a:"y",b:2}', output: '"y"' }, { query: 'select arg_max(a, b, 2) as m', input: '{a:"x",b:1}\n{a:"y",b:3}\n{a:"z",b:2}', output: '{m:["y","z"]}' }])), 3);
-const argMin = few(giving(paired('arg_min', 2, 'the first value beside which the second one is least; in SQL with a third argument so many of them', ({ arity }) => (arity === 3 ? new HeldState('arg_min', 'leastBy') : new ArgumentState(-1)),
+const argMin = few(giving(paired('arg_min', 2, 'the first value beside which the second one is least; in SQL with a third argument n, the first n of them', ({ arity }) => (arity === 3 ? new HeldState('arg_min', 'leastBy') : new ArgumentState(-1)),
   [{ query: 'arg_min(a,b)', input: '{a:"x",b:1}\n{a:"y",b:2}', output: '"x"' }, { query: 'select arg_min(a, b, 2) as m', input: '{a:"x",b:1}\n{a:"y",b:3}\n{a:"z",b:2}', output: '{m:["x","z"]}' }])), 3);
 
 /** The aggregates that pipes know too. */
@@ -67,11 +67,11 @@ const languageRows: readonly AggregateRow[] = [
   row('dcount', 'the number of distinct values, exact for small sets, else within about 1 %', ({ sql }) => new DistinctCountState(sql),
     [{ query: 'dcount(this)', input: '1\n1\n2\n"1"\nnull', output: '3' }]),
   row('fuse', 'the fusion of the types of the values', () => new FuseState(), [{ query: 'fuse(this)', input: '{a:1}\n{b:"x"}', output: '<{a?:int64,b?:string}>' }]),
-  few(giving(counting('max', 'the greatest number or string; in SQL the greatest value of any type, with a second argument so many of them', ({ sql, arity }) => (arity === 2 ? new HeldState('max', 'greatest') : sql ? new AnyExtremeState('max') : new ExtremeState('max')),
+  few(giving(counting('max', 'the greatest number or string; in SQL the greatest value of any type, with a second argument n, the first n of them', ({ sql, arity }) => (arity === 2 ? new HeldState('max', 'greatest') : sql ? new AnyExtremeState('max') : new ExtremeState('max')),
     [{ query: 'max(this)', input: '1\n5\n2', output: '5' }, { query: 'select max(v) as m, max(v, 2) as two', input: '{v:[1,2]}\n{v:[2]}\n{v:[1]}', output: '{m:[2],two:[[2],[1,2]]}' }])), 2),
   counting('median', 'the number in the middle, or the mean of the two there; in SQL the value in the middle of any', ({ sql }) => (sql ? new QuantileState('median', 'median') : new MedianState()),
     [{ query: 'median(this)', input: '1\n5\n2\n4', output: '3.' }, { query: 'select median(v) as m', input: '{v:"a"}\n{v:"c"}\n{v:"b"}', output: '{m:"b"}' }]),
-  few(giving(counting('min', 'the least number or string; in SQL the least value of any type, with a second argument so many of them', ({ sql, arity }) => (arity === 2 ? new HeldState('min', 'least') : sql ? new AnyExtremeState('min') : new ExtremeState('min')),
+  few(giving(counting('min', 'the least number or string; in SQL the least value of any type, with a second argument n, the first n of them', ({ sql, arity }) => (arity === 2 ? new HeldState('min', 'least') : sql ? new AnyExtremeState('min') : new ExtremeState('min')),
     [{ query: 'min(this)', input: '3\n1\n2', output: '1' }, { query: 'select min(v) as m, min(v, 2) as two', input: '{v:true}\n{v:false}\n{v:null}', output: '{m:false,two:[false,true]}' }])), 2),
   signed(counting('mode', 'the value that comes most often, of several such the first', ({ sql }) => new ModeState(sql),
     [{ query: 'mode(this)', input: '1\n2\n2\nnull', output: '2' }, { query: 'select mode() within group (order by v) as m', input: '{v:1}\n{v:2}\n{v:2}', output: '{m:2}' }]), { withinGroup: 'allowed', gives: 'argument' }),

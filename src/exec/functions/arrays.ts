@@ -59,7 +59,7 @@ const positionRow: FunctionRow = {
   }),
 };
 const sortRow: FunctionRow = {
-  name: 'list_sort', signature: 'list_sort(a[, direction[, nulls]])', text: 'The elements in order, "ASC" (by default) or "DESC", nulls behind them or "NULLS FIRST".', argumentsMin: 1, argumentsMax: 3,
+  name: 'list_sort', signature: 'list_sort(a[, direction[, nulls]])', text: 'The elements in order, "ASC" (by default) or "DESC", nulls last or "NULLS FIRST".', argumentsMin: 1, argumentsMax: 3,
   examples: [
     { query: 'list_sort([3,null,1])', output: '[1,3,null]' }, { query: 'list_sort([1,2],"DESC")', output: '[2,1]' }, { query: 'list_sort([1],"x")', output: 'error({message:"list_sort: ASC or DESC required",on:"x"})' },
     { query: 'list_sort([1],"ASC","x")', output: 'error({message:"list_sort: NULLS FIRST or NULLS LAST required",on:"x"})' }, { query: 'list_sort(1)', output: 'error({message:"list_sort: list argument required",on:1})' },
@@ -99,7 +99,7 @@ export const arrays: readonly FunctionRow[] = [
   sortRow,
   aliasOf(sortRow, 'array_sort', [{ query: 'array_sort([2,1])', output: '[1,2]' }]),
   {
-    name: 'list_reverse_sort', signature: 'list_reverse_sort(a[, nulls])', text: 'The elements from the greatest down, nulls behind them or "NULLS FIRST".', argumentsMin: 1, argumentsMax: 2,
+    name: 'list_reverse_sort', signature: 'list_reverse_sort(a[, nulls])', text: 'The elements from the greatest down, nulls last or "NULLS FIRST".', argumentsMin: 1, argumentsMax: 2,
     examples: [{ query: 'list_reverse_sort([1,null,3])', output: '[3,1,null]' }, { query: 'list_reverse_sort(1)', output: 'error({message:"list_reverse_sort: list argument required",on:1})' }],
     make: byRow('list_reverse_sort', ['list', 'string'], 'value', (list, nulls) => {
       const found = sorted(list, 'desc', nulls);

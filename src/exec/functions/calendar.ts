@@ -161,7 +161,7 @@ export const calendar: readonly FunctionRow[] = [
   dateDiff,
   aliasOf(dateDiff, 'datediff', [{ query: 'datediff("year",2024-12-31T00:00:00Z,2025-01-01T00:00:00Z)', output: '1' }]),
   {
-    name: 'make_timestamp', signature: 'make_timestamp(year, month, day, hour, minute, second)', text: 'The time (UTC) with these parts; with one argument, that of so many microseconds since 1970.', argumentsMin: 1, argumentsMax: 6,
+    name: 'make_timestamp', signature: 'make_timestamp(year, month, day, hour, minute, second)', text: 'The time (UTC) with these parts; with one argument, that of this many microseconds since 1970.', argumentsMin: 1, argumentsMax: 6,
     examples: [
       { query: 'make_timestamp(2024,2,29,23,59,59.5)', output: '2024-02-29T23:59:59.5Z' }, { query: 'make_timestamp(1000000)', output: '1970-01-01T00:00:01Z' },
       { query: 'make_timestamp(2024,2,30,0,0,0)', output: 'error({message:"make_timestamp: out of range",on:2024})' },
@@ -171,7 +171,7 @@ export const calendar: readonly FunctionRow[] = [
     make: byRow('make_timestamp', ['integer', 'integer', 'integer', 'integer', 'integer', 'number'], 'time', madeTime),
   },
   {
-    name: 'to_timestamp', signature: 'to_timestamp(seconds)', text: 'The time of so many seconds since 1970, to the microsecond.', argumentsMin: 1, argumentsMax: 1,
+    name: 'to_timestamp', signature: 'to_timestamp(seconds)', text: 'The time that many seconds after 1970, to the microsecond.', argumentsMin: 1, argumentsMax: 1,
     examples: [
       { query: 'to_timestamp(1.5)', output: '1970-01-01T00:00:01.5Z' }, { query: 'to_timestamp(99999999999)', output: 'error({message:"to_timestamp: out of range",on:99999999999})' },
       { query: 'to_timestamp("a")', output: 'error({message:"to_timestamp: number argument required",on:"a"})' },
@@ -184,7 +184,7 @@ export const calendar: readonly FunctionRow[] = [
     make: byRow('epoch', ['time'], 'number', (t) => Number(floorBy(t, 1000n)) / 1e6),
   },
   {
-    name: 'epoch_ms', signature: 'epoch_ms(t)', text: 'The milliseconds from 1970 to a time, or the time of so many milliseconds.', argumentsMin: 1, argumentsMax: 1,
+    name: 'epoch_ms', signature: 'epoch_ms(t)', text: 'The milliseconds from 1970 to a time, or the time of that many milliseconds.', argumentsMin: 1, argumentsMax: 1,
     examples: [
       { query: 'epoch_ms(1970-01-01T00:00:01.5Z)', output: '1500' }, { query: 'epoch_ms(1500)', output: '1970-01-01T00:00:01.5Z' },
       { query: 'epoch_ms("a")', output: 'error({message:"epoch_ms: time or integer argument required",on:"a"})' },

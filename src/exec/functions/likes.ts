@@ -34,7 +34,7 @@ const likeExpression = (pattern: string, escape: string): string | undefined => 
 };
 const likeOf = remembered((key) => {
   const [flags, escape, pattern] = JSON.parse(key) as [string, string, string], text = likeExpression(pattern, escape);
-  return text === undefined ? new Refusal('nothing stands behind the escape character', 1) : RE2JS.compile(`(?s${flags})^(?:${text})$`);
+  return text === undefined ? new Refusal('nothing after the escape character', 1) : RE2JS.compile(`(?s${flags})^(?:${text})$`);
 });
 const likeRow = (name: string, flags: string) => byRow(name, ['string', 'string', 'string'], 'bool', (s, pattern, escape = '') => {
   if ([...escape].length > 1) return new Refusal('escape must be one character or empty', 2);
@@ -58,7 +58,7 @@ const special = /[^A-Za-z0-9_]/gu;
 const wrong = (name: string, rest = ',"a"'): readonly [string, string] => [`${name}(1${rest})`, `error({message:"${name}: string argument required",on:1})`];
 export const likes: readonly FunctionRow[] = [
   ...rowsOf('like_escape(s, pattern[, escape])', 'Whether a string matches a pattern of LIKE (% any run, _ one character); the escape character makes the next one plain.', likeRow('like_escape', ''),
-    [['values like_escape("a%c","a!%c","!")', 'true'], ['like_escape("a","a!","!")', 'error({message:"like_escape: nothing stands behind the escape character",on:"a!"})'],
+    [['values like_escape("a%c","a!%c","!")', 'true'], ['like_escape("a","a!","!")', 'error({message:"like_escape: nothing after the escape character",on:"a!"})'],
       ['like_escape("a","a","xy")', 'error({message:"like_escape: escape must be one character or empty",on:"xy"})'], wrong('like_escape')]),
   ...rowsOf('ilike_escape(s, pattern[, escape])', 'The same in any case of letters.', likeRow('ilike_escape', 'i'), [['values ilike_escape("ABC","a%")', 'true'], wrong('ilike_escape')]),
   ...rowsOf('glob_matches(s, pattern)', 'Whether a string matches a glob: * any run, ? one character, [a-z] one of these; in SQL s GLOB pattern.', byRow('glob_matches', ['string', 'string'], 'bool', (s, pattern) => {

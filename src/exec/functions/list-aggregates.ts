@@ -30,7 +30,7 @@ const pairFields = ['value', 'by', 'third'];
 const aggregated = (list: Vector, name: string, names: Vector, others: readonly Vector[]): Vector => {
   const v = flatten(list), row = aggregateNamed(name.toLowerCase());
   if (v.form !== 'list') return wrapErrors('list_aggregate: list argument required', list);
-  if (!row || row.signature.argumentsMax < 1 + others.length || row.signature.argumentsMin > 1 + others.length) return wrapErrors('list_aggregate: no such aggregate of so many arguments', names);
+  if (!row || row.signature.argumentsMax < 1 + others.length || row.signature.argumentsMin > 1 + others.length) return wrapErrors('list_aggregate: no such aggregate with this number of arguments', names);
   const start = v.offsets[0]!, size = v.offsets[v.length]! - start, ids = new Uint32Array(size), index = new Uint32Array(size);
   for (let i = 0, at = 0; i < v.length; i++) {
     for (let k = v.offsets[i]!; k < v.offsets[i + 1]!; k++) {
@@ -50,7 +50,7 @@ const aggregated = (list: Vector, name: string, names: Vector, others: readonly 
 
 export const listAggregates: readonly FunctionRow[] = rowsOf(
   'list_aggregate(a, name, ...)', 'An aggregate over the elements of a list, by its name; in SQL list_sum(a), list_avg(a) and the like stand for it.', () => evaluate,
-  [['list_aggregate([1,2,null],"sum")', '3'], ['list_aggregate([1],"x")', 'error({message:"list_aggregate: no such aggregate of so many arguments",on:"x"})'],
+  [['list_aggregate([1,2,null],"sum")', '3'], ['list_aggregate([1],"x")', 'error({message:"list_aggregate: no such aggregate with this number of arguments",on:"x"})'],
     ['list_aggregate(1,"sum")', 'error({message:"list_aggregate: list argument required",on:1})']],
   { also: ['list_aggr', 'array_aggregate', 'array_aggr', 'aggregate'] },
 );

@@ -227,7 +227,7 @@ export const lists: readonly FunctionRow[] = [
     [['values list_has([1,2],2)', 'true'], ['list_has(1,1)', 'error({message:"list_has: list argument required",on:1})']], { also: ['array_has'] }),
   ...rowsOf('list_intersect(a, b)', 'The elements of a list that another one has too, each once, without nulls.', byRow('list_intersect', ['list', 'list'], 'value', common),
     [['list_intersect([1,2,2],[2,3])', '[2]'], ['list_intersect([1],1)', 'error({message:"list_intersect: list argument required",on:1})']], { also: ['array_intersect'] }),
-  ...rowsOf('list_resize(a, size[, filler])', 'A list of so many elements: cut, or with nulls or another value behind it.', byRow('list_resize', ['list', 'integer?', 'value?'], 'value', (list, size, filler) => resized(list, size, filler ?? nullValue)),
+  ...rowsOf('list_resize(a, size[, filler])', 'A list of the given size: cut, or with nulls or another value after it.', byRow('list_resize', ['list', 'integer?', 'value?'], 'value', (list, size, filler) => resized(list, size, filler ?? nullValue)),
     [['list_resize([1,2],3)', '[1,2,null]'], ['list_resize([1,2],3,0)', '[1,2,0]'], ['list_resize([1],-1)', `error({message:"list_resize: size must be 0 to ${sizeMax}",on:-1})`]], { also: ['array_resize'] }),
   ...rowsOf('list_zip(a, ...)', 'Records of the elements of several lists at each place; a last argument true cuts to the shortest one.', byRow('list_zip', ['value?'], 'value', zipped),
     [['list_zip([1,2],["a","b"])', '[{c0:1,c1:"a"},{c0:2,c1:"b"}]'], ['list_zip([1,2],["a"],true)', '[{c0:1,c1:"a"}]'], ['list_zip([1],2)', 'error({message:"list_zip: list argument required",on:2})']], { also: ['array_zip'] }),

@@ -190,7 +190,7 @@ export const math: readonly FunctionRow[] = [
     make: byKernel(rounding('floor', Math.floor, { nulls: false }), 'whole'),
   },
   {
-    name: 'round', signature: 'round(n[, digits])', text: 'The nearest whole number, in SQL also with so many digits behind the point; halves away from zero.', argumentsMin: 1, argumentsMax: 2,
+    name: 'round', signature: 'round(n[, digits])', text: 'The nearest whole number, in SQL also with this many digits after the point; halves away from zero.', argumentsMin: 1, argumentsMax: 2,
     sqlOnly: { pipeArgumentsMax: 1 },
     examples: [
       { query: 'round(2.5)', output: '3.' }, { query: 'round(-1.5)', output: '-2.' }, { query: 'round("a")', output: 'error({message:"round: not a number",on:"a"})' },

@@ -113,7 +113,7 @@ export const padding: readonly FunctionRow[] = [
     make: byRow('lpad', ['string', 'integer', 'string'], 'string', pad('lpad', 'left')),
   },
   {
-    name: 'rpad', signature: 'rpad(s, n[, by])', text: 'The string made n code points long: padded behind (with blanks), or cut.', argumentsMin: 2, argumentsMax: 3,
+    name: 'rpad', signature: 'rpad(s, n[, by])', text: 'The string made n code points long: padded at the end (with blanks), or cut.', argumentsMin: 2, argumentsMax: 3,
     examples: [{ query: 'rpad("hi",5,"xy")', output: '"hixyx"' }, { query: 'rpad(1,2)', output: 'error({message:"rpad: string argument required",on:1})' }],
     make: byRow('rpad', ['string', 'integer', 'string'], 'string', pad('rpad', 'right')),
   },

@@ -47,7 +47,7 @@ const addressRoot = /^[a-z][a-z0-9+.-]*:\/\/[^/]*/i;
 const joinedPath = (...all: readonly string[]): string | Refusal => {
   const paths = all.filter((p) => p !== undefined);
   const rooted = paths.slice(1).findIndex((p) => p.startsWith('/'));
-  if (rooted >= 0) return new Refusal('a path from the root cannot stand behind another', rooted + 1);
+  if (rooted >= 0) return new Refusal('an absolute path cannot follow another', rooted + 1);
   // An address begins with a root of its own.
   const [first = '', ...rest] = paths, root = addressRoot.exec(first)?.[0] ?? (first.startsWith('/') ? '' : undefined), isRooted = root !== undefined, out: string[] = [];
   for (const part of [first.slice(root?.length ?? 0), ...rest].join('/').split('/')) {
@@ -79,5 +79,5 @@ export const paths: readonly FunctionRow[] = [
   ...pathRow('parse_dirname', 'The first part of a path, if there are several.', firstOf, ['parse_dirname("a/b/c.txt")', '"a"']),
   ...pathRow('parse_dirpath', 'A path without its last part.', directory, ['parse_dirpath("a/b/c.txt")', '"a/b"']),
   ...rowsOf('path_join(path, ...)', 'Paths one behind the other, as short as they can be written.', byRow('path_join', ['string'], 'string', joinedPath),
-    [['path_join("a/","./b","../c")', '"a/c"'], ['path_join("a","/b")', 'error({message:"path_join: a path from the root cannot stand behind another",on:"/b"})'], wrong('path_join')]),
+    [['path_join("a/","./b","../c")', '"a/c"'], ['path_join("a","/b")', 'error({message:"path_join: an absolute path cannot follow another",on:"/b"})'], wrong('path_join')]),
 ];

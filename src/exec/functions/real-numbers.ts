@@ -90,6 +90,6 @@ export const realNumbers: readonly FunctionRow[] = [
   }), [['values signbit(-1)', 'true'], wrong('signbit')]),
   ...rowsOf('binom(n, k)', 'How many ways there are to choose k of n things.', byRow('binom', ['integer', 'integer'], 'integer', binomial),
     [['binom(5,2)', '10'], ['binom(-1,1)', 'error({message:"binom: negative number",on:-1})'], ['binom(100,50)', 'error({message:"binom: result out of range",on:100})']]),
-  ...rowsOf('round_even(n[, digits])', 'The nearest number with so many digits behind the point; halves to the even one.', byRow('round_even', ['value', 'integer'], 'value', roundedEven),
+  ...rowsOf('round_even(n[, digits])', 'The nearest number with this many digits after the point; halves to the even one.', byRow('round_even', ['value', 'integer'], 'value', roundedEven),
     [['round_even(2.5)', '2.'], ['round_even(45,-1)', '40'], wrong('round_even')], { also: ['roundbankers'] }),
 ];

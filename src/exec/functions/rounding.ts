@@ -107,7 +107,7 @@ const dividedInSql: FunctionRow['make'] = (call) => {
 
 export const rounding: readonly FunctionRow[] = [
   {
-    name: 'trunc', signature: 'trunc(n[, digits])', text: 'The number without its fraction, or cut after so many digits (before the point if negative).', argumentsMin: 1, argumentsMax: 2,
+    name: 'trunc', signature: 'trunc(n[, digits])', text: 'The number without its fraction, or cut after this many digits (before the point if negative).', argumentsMin: 1, argumentsMax: 2,
     examples: [
       { query: 'trunc(-2.7)', output: '-2.' }, { query: 'trunc(1234.5678,2)', output: '1234.56' }, { query: 'trunc(159,-1)', output: '150' },
       { query: 'trunc("a")', output: 'error({message:"trunc: not a number",on:"a"})' }, { query: 'trunc(1,"a")', output: 'error({message:"trunc: integer argument required",on:"a"})' },

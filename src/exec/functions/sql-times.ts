@@ -152,7 +152,7 @@ const unitNanos: readonly (readonly [name: string, text: string, nanos: number])
   ['to_microseconds', 'microseconds', 1e3],
 ];
 const durationExamples: Readonly<Record<string, string>> = { to_weeks: '14d', to_days: '2d', to_hours: '2h', to_minutes: '2m', to_seconds: '2s', to_milliseconds: '2ms', to_microseconds: '2us' };
-const durationRows = unitNanos.flatMap(([name, text, size]) => rowsOf(`${name}(n)`, `A duration of so many ${text}.`, byRow(name, ['number'], 'duration', (n) => {
+const durationRows = unitNanos.flatMap(([name, text, size]) => rowsOf(`${name}(n)`, `A duration of n ${text}.`, byRow(name, ['number'], 'duration', (n) => {
   const nanos = Number.isInteger(n) ? BigInt(n) * BigInt(size) : BigInt(Math.round(Number.isFinite(n) ? n * size : 0));
   return Number.isFinite(n) && fitsInt64(nanos) ? integer(nanos) : new Refusal('out of range');
 }), [[`${name}(2)`, durationExamples[name]!], [`${name}("a")`, `error({message:"${name}: number argument required",on:"a"})`]]));

@@ -49,7 +49,7 @@ export const structs: readonly FunctionRow[] = [
     [['struct_insert({a:1},{b:2})', '{a:1,b:2}'], ['struct_insert({a:1},{a:2})', 'error({message:"struct_insert: a field comes twice",on:{a:2}})'], recordError('struct_insert', ',{a:1}')]),
   ...rowsOf('struct_update(r, fields)', 'A record with fields put in, or others in their place; in SQL struct_update(r, name := value, ...).', byRow('struct_update', ['record', 'record'], 'value', updated),
     [['struct_update({a:1,b:2},{b:3,c:4})', '{a:1,b:3,c:4}'], recordError('struct_update', ',{a:1}')]),
-  ...rowsOf('struct_concat(r, ...)', 'The fields of several records; of rows without names the values behind one another.', byRow('struct_concat', ['record'], 'value', concatenated),
+  ...rowsOf('struct_concat(r, ...)', 'The fields of several records; of rows without names the values one after another.', byRow('struct_concat', ['record'], 'value', concatenated),
     [['struct_concat({a:1},{b:2},{c:3})', '{a:1,b:2,c:3}'], ['struct_concat({a:1},{a:2})', 'error({message:"struct_concat: a field comes twice",on:{a:2}})'], ['struct_concat({a:1},{c0:2})', 'error({message:"struct_concat: records with names or without them required",on:{c0:2}})'], recordError('struct_concat')]),
   ...rowsOf('struct_remove(r, name, ...)', 'A record without some fields.', byRow('struct_remove', ['record', 'string'], 'value', without),
     [['struct_remove({a:1,b:2},"a")', '{b:2}'], recordError('struct_remove', ',"a"')]),

@@ -45,8 +45,8 @@ test.each(requests)('%s', async (_what, bytes, status) => {
 
 test('the texts of what a head lacks', async () => {
   const errorOf = async (bytes: string): Promise<unknown> => (JSON.parse((await raw(bytes)).body) as { readonly error: string }).error;
-  expect(await errorOf(requests[0]![1])).toBe('the request has no Host header');
-  expect(await errorOf(requests[3]![1])).toBe('Expect: a-miracle: unknown expectation, only 100-continue is met');
+  expect(await errorOf(requests[0]![1])).toBe('missing Host header');
+  expect(await errorOf(requests[3]![1])).toBe('Expect: unknown expectation a-miracle, only 100-continue is supported');
 });
 
 test('HTTP/1.0 needs no Host, and what is open has an id too', async () => {

@@ -150,7 +150,7 @@ describe('the feed of a service', () => {
 
   test('one watcher too many is refused with 503, and again has a place when one has left', async () => {
     const pages = [await openPage(service.url), await openPage(service.url), await openPage(service.url)];
-    expect(await refusal(service.url)).toEqual([503, 'the inspector has 3 watchers already (option -inspect.max)']);
+    expect(await refusal(service.url)).toEqual([503, 'inspector: too many watchers: limit 3 (option -inspect.max)']);
     await pages[0]!.close();
     await expect.poll(() => openPage(service.url).then((page) => page.close().then(() => 'open'), String)).toBe('open');
     for (const page of pages.slice(1)) await page.close();
@@ -158,7 +158,7 @@ describe('the feed of a service', () => {
 
   test('a plain request to the feed is told to upgrade (feed-not-upgraded)', async () => {
     const answer = await service.ask('GET', '/inspect/feed');
-    expect([answer.status, JSON.parse(answer.body)]).toEqual([426, { type: 'Error', kind: 'invalid operation', error: 'the inspector\'s feed is a WebSocket' }]);
+    expect([answer.status, JSON.parse(answer.body)]).toEqual([426, { type: 'Error', kind: 'invalid operation', error: 'inspector feed requires a WebSocket' }]);
   });
 
   test('a request that asks for HTTP/2 on the way is answered in HTTP/1.1, with its body', async () => {
@@ -238,14 +238,14 @@ describe('without the inspector', () => {
   test('-inspect=false answers 404 on the feed, and pages that were not built are told', async () => {
     const service = await startService(['-workers', '1', '-inspect=false']);
     const answer = await service.ask('GET', '/inspect/feed');
-    expect([answer.status, answer.body]).toEqual([404, '{"type":"Error","kind":"item does not exist","error":"the inspector is switched off (option -inspect)"}\n']);
+    expect([answer.status, answer.body]).toEqual([404, '{"type":"Error","kind":"item does not exist","error":"inspector is disabled (option -inspect)"}\n']);
     await service.close();
     const folder = mkdtempSync(join(tmpdir(), 'pages-')), app = Fastify() as FastifyInstance;
     addPages(app, folder);
     app.setErrorHandler((error, _, reply) => sendError(reply, error));
     app.get('/inspect', async (_, reply) => sendPage(reply, 'inspect.html'));
     const missing = await app.inject('/inspect');
-    expect([missing.statusCode, missing.json<{ error: string }>().error]).toEqual([404, 'inspect.html: the pages were not built (npm run build)']);
+    expect([missing.statusCode, missing.json<{ error: string }>().error]).toEqual([404, 'inspect.html: page was not built (npm run build)']);
     await app.close();
     rmSync(folder, { recursive: true });
   });

@@ -66,7 +66,7 @@ describe('a pace', () => {
     const { pace, after } = paced(100);
     for (let i = 0; i < 8; i++) after(1000, 4);
     after(500);
-    expect(new Pace('answer', 100).tooSlow()).toMatchObject({ code: 'answer-slow', message: 'answer: the client took 0 bytes a second, at least 100 while others wait (option -rate.min)' });
-    expect(pace.tooSlow()).toMatchObject({ code: 'body-slow', status: 408, message: expect.stringMatching(/^request body: \d bytes a second, at least 100 while others wait \(option -rate\.min\)$/) as unknown });
+    expect(new Pace('answer', 100).tooSlow()).toMatchObject({ code: 'answer-slow', message: 'client reads too slowly: 0 bytes/s, at least 100 while others wait (option -rate.min)' });
+    expect(pace.tooSlow()).toMatchObject({ code: 'body-slow', status: 408, message: expect.stringMatching(/^request body is too slow: \d bytes\/s, at least 100 while others wait \(option -rate\.min\)$/) as unknown });
   });
 });

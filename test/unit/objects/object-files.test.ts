@@ -25,10 +25,10 @@ test('a missing file, one that ends early, one that cannot be read and one that 
   expect(await codeOf(() => files.readRange(id, 0, 4))).toBe(`object-missing: object ${id}: file does not exist`);
   await files.put(id, Uint8Array.of(1, 2, 3));
   expect(await codeOf(() => files.readRange(id, 1, 4))).toBe(`object-corrupt: object ${id}: byte 3: the file ends there, 3 bytes long`);
-  expect(await codeOf(() => files.put(id, Uint8Array.of(1)))).toMatch(new RegExp(`^object-unwritten: object ${id}: it cannot be written: EEXIST`));
+  expect(await codeOf(() => files.put(id, Uint8Array.of(1)))).toMatch(new RegExp(`^object-unwritten: object ${id}: write failed: EEXIST`));
   await files.delete(id);
   mkdirSync(join(lake, 'objects', id.slice(38), id));
-  expect(await codeOf(() => files.readRange(id, 0, 4))).toMatch(new RegExp(`^object-unread: object ${id}: byte 0: it cannot be read: EISDIR`));
+  expect(await codeOf(() => files.readRange(id, 0, 4))).toMatch(new RegExp(`^object-unread: object ${id}: byte 0: read failed: EISDIR`));
   files.close();
 });
 

@@ -1,9 +1,10 @@
-/** Examples of SQL's forms give what stands beside them. */
+/** Examples of SQL's forms and of operators give what stands beside them. */
 import { describe, expect, test } from 'vitest';
+import { operatorTable } from '../../../src/query/operator-table.ts';
 import { sqlTable } from '../../../src/query/sql-table.ts';
 import { runQuery } from '../../support/query-case.ts';
 
-describe.each(Object.entries(sqlTable))('%s', (_, forms) => {
+describe.each([...Object.entries(sqlTable), ['operators', operatorTable] as const])('%s', (_, forms) => {
   test.each(forms.flatMap(({ examples }) => examples.filter(({ output }) => output !== '').map(({ query, output }) => [query, output] as const)))('%s', async (query, output) => {
     expect(await runQuery(query, undefined)).toBe(`${output}\n`);
   });

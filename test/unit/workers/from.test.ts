@@ -148,7 +148,7 @@ describe('URLs', () => {
     for await (const chunk of gzip.bytes) expect(chunk[0]).toBe(0x1f);
   });
   test('a host that is not listed is not asked, and neither is another port', async () => {
-    expect(await fault(at('/', '127.0.0.1', inner), { policy: policy([]) })).toBe(`http://127.0.0.1:${inner}/: not a URL that option -from.http lists`);
+    expect(await fault(at('/', '127.0.0.1', inner), { policy: policy([]) })).toBe(`http://127.0.0.1:${inner}/: not a URL that option -from.http allows`);
     expect(await fault(at('/', '127.0.0.1', inner), { policy: policy([`127.0.0.1:${outer}`, '127.0.0.1']) })).toMatch(/not a URL that option/);
     expect(reached).toEqual([]);
   });
@@ -166,8 +166,8 @@ describe('URLs', () => {
     for (const target of [at('/x', '127.0.0.1', inner), at('/x', 'localhost', inner), `//127.0.0.1:${inner}/x`, `http://[::1]:${inner}/x`]) {
       expect(await fault(at(`/to?url=${encodeURIComponent(target)}`), { policy: listed })).toMatch(/which is not public/);
     }
-    expect(await fault(at(`/to?url=${encodeURIComponent(at('/x', '127.0.0.1', inner))}`), { policy: policy([`127.0.0.1:${outer}`]) })).toMatch(/not a URL that option -from\.http lists/);
-    expect(await fault(at(`/to?url=${encodeURIComponent('file:///etc/passwd')}`), { policy: listed })).toBe('file:///etc/passwd: not an http or https URL without user, password, backslash or control character');
+    expect(await fault(at(`/to?url=${encodeURIComponent(at('/x', '127.0.0.1', inner))}`), { policy: policy([`127.0.0.1:${outer}`]) })).toMatch(/not a URL that option -from\.http allows/);
+    expect(await fault(at(`/to?url=${encodeURIComponent('file:///etc/passwd')}`), { policy: listed })).toBe('file:///etc/passwd: expected an http or https URL without user, password, backslash or control characters');
     expect(reached).toEqual([]);
     expect(await fault(at('/round'), { policy: listed })).toBe(`${at('/round')}: more than 5 redirects`);
   });
@@ -190,8 +190,8 @@ describe('URLs', () => {
     const listed = [`127.0.0.1:${outer}`];
     expect(await fault(at('/long'), { policy: policy(listed, { bytesMax: 4999 }) })).toBe(`${at('/long')}: longer than 4999 bytes (option -from.http.max)`);
     expect(await read(at('/long'), { policy: policy(listed, { bytesMax: 5000 }) })).toHaveLength(5000);
-    expect(await fault(at('/slow'), { policy: policy(listed, { waitMsMax: 50 }) })).toBe(`${at('/slow')}: no whole answer in 50 ms of waiting (option -from.http.time)`);
-    expect(await fault(at('/silent'), { policy: policy(listed, { waitMsMax: 50 }) })).toMatch(/no whole answer in 50 ms/);
+    expect(await fault(at('/slow'), { policy: policy(listed, { waitMsMax: 50 }) })).toBe(`${at('/slow')}: timed out after 50 ms of waiting (option -from.http.time)`);
+    expect(await fault(at('/silent'), { policy: policy(listed, { waitMsMax: 50 }) })).toMatch(/timed out after 50 ms/);
     const { bytes } = await openUrl({ url: at('/long') }, { policy: policy(listed, { waitMsMax: 100 }) });
     let length = 0;
     for await (const chunk of bytes) {
@@ -254,7 +254,7 @@ describe('files', () => {
   });
   test('what lies outside is refused alike whether it is there or not', async () => {
     for (const name of ['../secret/s.csv', '../secret/none.csv', join(secret, 's.csv'), '/etc/passwd', '/etc/none', join(`${open}-not`, 'n.csv'), open, 'deep/../..', 'file://elsewhere/x', `file://${secret}/s.csv`, 'a\0.csv']) {
-      expect(await find(name)).toBe(`${name.replaceAll(base, '')}: not in a folder that option -from.files lists`);
+      expect(await find(name)).toBe(`${name.replaceAll(base, '')}: not in a folder that option -from.files allows`);
     }
   });
   test('links that lead outside are refused when they are found and when they are opened', async () => {
@@ -282,6 +282,6 @@ describe('files', () => {
     expect((await expandGlob(`${open}/d*/b*`, folders)).map((p) => p.replace(base, ''))).toEqual(['/open/deep/b.csv']);
     expect(await expandGlob(`${secret}/*`, folders)).toEqual([]);
     await expect(expandGlob('*.csv', folders, 2)).rejects.toThrow('*.csv: more than 2 files match');
-    await expect(expandGlob('../secret/*', folders)).rejects.toThrow('../secret/*: not in a folder that option -from.files lists');
+    await expect(expandGlob('../secret/*', folders)).rejects.toThrow('../secret/*: not in a folder that option -from.files allows');
   });
 });

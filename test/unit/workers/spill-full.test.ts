@@ -7,7 +7,7 @@ import type { WorkerPool } from '../../../src/workers/pool.types.ts';
 import { type SmallDisk, mayMount, mountSmallDisk } from '../../support/small-disk.ts';
 import { type ComparedPools, answerOf, openCompared } from './support.ts';
 
-const rows = 40_000, full = { code: 'spill-full', message: 'no room left on the disk for temporary files: ENOSPC: no space left on device, write' };
+const rows = 40_000, full = { code: 'spill-full', message: 'disk is full, no room for temporary files: ENOSPC: no space left on device, write' };
 
 describe.skipIf(!mayMount())('with a full disk under the temporary files', () => {
   let disk: SmallDisk, pools: ComparedPools, small: WorkerPool, lone: WorkerPool;

@@ -27,11 +27,11 @@ describe('WITH RECURSIVE', () => {
   const endless = 'with recursive r(n) as (select 1 union all select n from r) select count(*) as c from r';
   test('ends with an error after its rounds', async () => {
     expect(await answer(endless, '', { recursion: { rounds: 50, rows: 1000 } }))
-      .toBe('recursion-rounds: query: with recursive r goes on after 50 rounds (option -recursion.rounds.max); give it a condition that ends it, or a limit');
+      .toBe('recursion-rounds: query: with recursive r did not finish within 50 rounds (option -recursion.rounds.max); add a condition that ends it, or a limit');
   });
   test('ends with an error after its rows', async () => {
     expect(await answer('with recursive r(n) as (select 1 union all select r.n from r join r s on r.n=s.n cross join (values (1),(2)) v(x)) select count(*) as c from r', '', { recursion: { rounds: 50, rows: 1000 } }))
-      .toBe('recursion-rows: query: with recursive r gives more than 1000 rows (option -recursion.rows.max); give it a condition that ends it, or a limit');
+      .toBe('recursion-rows: query: with recursive r gives more than 1000 rows (option -recursion.rows.max); add a condition that ends it, or a limit');
   });
   test('as many rounds as are allowed', async () => {
     expect(await answer('with recursive r(n) as (select 1 union all select n+1 from r where n<5) select max(n) as m from r', '', { recursion: { rounds: 5, rows: 5 } })).toBe('{m:5}\n');
