@@ -5,7 +5,7 @@
  * for each of them: of 1,000,000 groups by three columns that took 1.9 times as long, and twice the memory.
  *
  * Invariants:
- * - Each code of a column is in a combination, and they come in the order in which rows meet them, as those of `ColumnCodes` do.
+ * - Each code of a column that is dense is in a combination, and they come in the order in which rows meet them, as those of `ColumnCodes` do.
  * - A code of a column has fewer than all of its bits set, so that no word is `none`.
  * - When a column has outgrown its bits all combinations are packed anew, in the order of their codes: these stay what they are.
  * - What does not fit into two words is combined before: the first columns have a table of their own, whose codes are one word.
@@ -23,11 +23,13 @@ const wordBits = 32;
 const bitsOf = (size: number): number => (size <= 1 ? 0 : wordBits - Math.clz32(size - 1));
 /** Bits in which the codes of so many values have one that is not set. */
 const roomyBits = (size: number): number => Math.max(1, bitsOf(size + 1));
+/** Of many columns some grow at any time: each has so many bits more at least, lest all combinations are packed anew again and again. */
+const growBits = 2;
 const maskOf = (bits: number): number => (bits === wordBits ? none : (1 << bits) - 1);
 
 /** The places of columns of these sizes, of which the first `before` have none. */
 const layoutOf = (sizes: readonly number[], before = 0): Layout => {
-  const bits = sizes.slice(before).map(roomyBits), free = before === 0 ? [wordBits, wordBits] : [0, wordBits], members: number[][] = [[], []];
+  const bits = sizes.slice(before).map((size) => Math.min(wordBits, roomyBits(size) + (before === 0 ? 0 : growBits))), free = before === 0 ? [wordBits, wordBits] : [0, wordBits], members: number[][] = [[], []];
   const largestFirst = bits.map((_, k) => k).sort((x, y) => bits[y]! - bits[x]!);
   for (const k of largestFirst) {
     const word = free[0]! >= free[1]! ? 0 : 1;
@@ -80,8 +82,9 @@ export class CombinationTable {
   /** As long as no column but one has more than one code, its codes are those of the combinations, and nothing is noted: 1,000,000 rows by a constant and an address take 0.7 of the time. */
   private alone: { readonly column: number; readonly size: number } | undefined = { column: 0, size: 0 };
   private readonly rooms = [new Room(), new Room(), new Room()] as const;
-  /** `columns`: at least two. */
-  constructor(columns: number) {
+  /** `columns`: at least two. `isDense`: their codes have no gaps. */
+  constructor(columns: number, isDense = true) {
+    if (!isDense) this.alone = undefined;
     this.columns = columns;
     this.layout = layoutOf(new Array<number>(columns).fill(1));
     this.before = this.beforeOf(this.layout);
@@ -174,7 +177,7 @@ export class CombinationTable {
     if (own.length === 1 && places[own[0]!]!.shift === 0) return columns[before + own[0]!]!;
     own.forEach((k, n) => { pack(out, columns[before + k]!, places[k]!.shift, n === 0); });
     if (own.length === 0) out.fill(0);
-    if (!insert) for (const k of own) spread(out, columns[before + k]!);
+    if (!insert) for (const k of own) spread(out, columns[before + k]!, maskOf(places[k]!.bits));
     return out;
   }
   /** Makes a layout for columns of these sizes, if the one that is there has become too narrow. */
@@ -202,7 +205,7 @@ export class CombinationTable {
   }
 }
 
-/** Rows that have no code have no combination. */
-const spread = (out: Uint32Array, codes: Uint32Array): void => {
-  for (let i = 0; i < out.length; i++) if (codes[i] === none) out[i] = none;
+/** Rows that have no code, or one that is in no combination so far, have no combination. */
+const spread = (out: Uint32Array, codes: Uint32Array, mask = none): void => {
+  for (let i = 0; i < out.length; i++) if (codes[i]! >= mask) out[i] = none;
 };

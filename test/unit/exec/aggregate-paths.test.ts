@@ -179,6 +179,9 @@ describe('combinations of codes', () => {
     table.codes(codes, { sizes, insert: true, out: new Uint32Array(3) });
     const some = codes.map((c, k) => c.map((code, i) => (i === k ? none : code)));
     expect(Array.from(table.codes(some, { sizes, insert: false, out: new Uint32Array(3) }))).toEqual([none, none, none]);
+    // Nor has one whose code came after all combinations, and has more bits than there were.
+    const large = codes.map((c, k) => (k === 0 ? c.map((code) => code + 2 ** 31) : c));
+    expect(Array.from(table.codes(large, { sizes: [2 ** 31 + 3, 2, 4], insert: false, out: new Uint32Array(3) }))).toEqual([none, none, none]);
   });
 });
 
