@@ -1,7 +1,7 @@
 /** The `lake` command as a person types it: what it prints, where it writes, how it ends. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { spawnSync } from 'node:child_process';
-import { closeSync, mkdtempSync, openSync, readFileSync, readdirSync, rmSync, writeFileSync, writeSync, statSync } from 'node:fs';
+import { closeSync, cpSync, existsSync, mkdtempSync, openSync, readFileSync, readdirSync, rmSync, writeFileSync, writeSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -178,7 +178,39 @@ describe('lake load and lake fsck', () => {
   test('no service there: the address is named', () => {
     expect(lake(['load', '-lake', 'http://127.0.0.1:1', '-use', 'p', 'rows.json'])).toMatchObject({ status: 1, err: expect.stringMatching(/^http:\/\/127\.0\.0\.1:1: no service answers there/) as string });
   });
-  test('no lake there: the folder is named', () => {
+  test('no lake there: the folder is named, and not made', () => {
     expect(lake(['fsck', '-lake', 'nothing'])).toMatchObject({ status: 1, err: expect.stringMatching(/nothing: its tables cannot be read: there is no lake here/) as string });
+    expect(existsSync(join(folder, 'nothing'))).toBe(false);
+  });
+  test('damaged keys: the start names the file and what to do, fsck finds them, a repair moves them away', () => {
+    const directory = join(folder, 'guarded'), path = join(directory, 'keys.json');
+    lake(['key', 'add', '-lake', directory, '-role', 'reader:p', 'one']);
+    const text = readFileSync(path, 'utf8'), start = (): object => lake(['serve', '-lake', directory, '-auth.keys', '-l', '127.0.0.1:0']), told = `${path} is damaged: `;
+    for (const [damaged, why] of [
+      [text.slice(0, 40), 'not a list of keys'], [text.replace('reader:p', 'reader:q'), 'its checksum does not match'], [text.replace('reader', 'ruler'), 'not a list of keys'], [JSON.stringify({ keys: [{ ...(JSON.parse(text) as { keys: object[] }).keys[0], expires: 'late' }] }), 'not a list of keys'],
+    ] as const) {
+      writeFileSync(path, damaged);
+      const err = `${told}${why}. Restore it, or move it away and make keys again (lake key add); without it nobody has a key\n`;
+      if (why === 'its checksum does not match') expect(start()).toMatchObject({ status: 1, err });
+      expect(lake(['key', 'list', '-lake', directory])).toMatchObject({ status: 1, err });
+    }
+    // Of an earlier build: without a checksum.
+    writeFileSync(path, JSON.stringify({ keys: (JSON.parse(text) as { keys: object[] }).keys }));
+    expect(lake(['key', 'list', '-lake', directory])).toMatchObject({ status: 0, out: expect.stringContaining('reader:p') as string });
+    cpSync(lakeFolder, directory, { recursive: true });
+    const sound = lake(['fsck', '-lake', directory]).out;
+    writeFileSync(path, text.slice(0, 40));
+    const { status, out } = lake(['fsck', '-lake', directory]);
+    expect([status, out.includes('keys.json: it is damaged: not a list of keys\n'), sound.includes('keys.json')]).toEqual([1, true, false]);
+    expect(lake(['fsck', '-lake', directory, '-repair']).out).toMatch(/\nlost:[\s\S]*the keys of the lake: nobody has one until they are made again \(lake key add\)\nwhat was there before is kept in/);
+    expect([existsSync(path), readdirSync(directory).filter((name) => name.startsWith('damaged-')).map((name) => existsSync(join(directory, name, 'keys.json')))]).toEqual([false, [true]]);
+  });
+  test('a folder whose name is no text: refused, and no other one is made; a link to it is a way', () => {
+    const run = (script: string): { readonly status: number | null; readonly stdout: string; readonly stderr: string } => spawnSync('bash', ['-c', script, 'bash', process.execPath, program, lakeFolder], { cwd: folder, encoding: 'utf8' });
+    expect(run(`cp -r "$3" $'caf\\xe9'; for command in "serve -l 127.0.0.1:0 -lake" "fsck -lake" "key list -lake"; do "$1" "$2" $command $'caf\\xe9'; echo $?; done; cd $'caf\\xe9' && "$1" "$2" fsck -lake sub; echo $?`)).toMatchObject({
+      stdout: '2\n2\n2\n2\n', stderr: expect.stringMatching(/^(-lake (caf\ufffd|sub): the name of \S+caf\ufffd(\/sub)? is not UTF-8 text: rename the folder, or give a link to it \(ln -s\) whose name is\n){4}$/) as string,
+    });
+    expect(readdirSync(folder)).not.toContain('caf\ufffd/sub');
+    expect(run(`ln -s $'caf\\xe9' linked && "$1" "$2" fsck -lake linked`).stdout).toMatch(/1 pool, 1 commit, 1 data object/);
   });
 });

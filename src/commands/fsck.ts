@@ -3,14 +3,15 @@
  * checksum, and what they say of each other. Changes nothing unless it is asked to repair. Exit status 0 for a sound lake, 1 for a damaged one;
  * after `-repair` 0 when the lake is sound again and nothing was lost, 1 when something was.
  */
-import { resolve as resolvePath } from 'node:path';
 import { parseFsck } from '../config/fsck.ts';
-import { fsck, type FsckReport } from '../lake/fsck.ts';
+import { checkThere, type DamagedFile, fsck, type FsckOptions, type FsckReport } from '../lake/fsck.ts';
 import type { ObjectMeta } from '../lake/lake.types.ts';
 import { openObject, sourceOfBytes } from '../lake/object-reader.ts';
 import { moveObject, type ObjectStore, openObjects } from '../lake/objects.ts';
 import { repair } from '../lake/repair.ts';
 import type { CommandIo } from './io.ts';
+import { faultOfKeys, keysName } from './key-file.ts';
+import { lakeFolder } from './lake-folder.ts';
 
 /** Runs the command; gives its exit status. */
 export const fsckCommand = async (argv: readonly string[], io: CommandIo): Promise<number> => {
@@ -19,10 +20,12 @@ export const fsckCommand = async (argv: readonly string[], io: CommandIo): Promi
     await io.write(Buffer.from(config.help));
     return 0;
   }
-  const directory = resolvePath(io.cwd, config.lakeDirectory);
+  const directory = lakeFolder(io.cwd, config.lakeDirectory);
+  // What opens the objects makes their folder.
+  checkThere(directory);
   const files = openObjects(directory);
   const print = (lines: readonly string[]): Promise<void> => io.write(Buffer.from([...lines, ''].join('\n')));
-  const options = { directory, files, checkObject: (object: ObjectMeta) => faultOf(object, files) };
+  const options: FsckOptions = { directory, files, besides: () => keysFault(directory), checkObject: (object: ObjectMeta) => faultOf(object, files) };
   try {
     if (!config.repair) {
       const report = await fsck(options);
@@ -54,6 +57,12 @@ const reportLines = (directory: string, report: FsckReport): readonly string[] =
 };
 
 const count = (n: number, noun: string): string => `${n} ${noun}${n === 1 ? '' : 's'}`;
+
+/** Keys are the commands', not the lake's. */
+const keysFault = (directory: string): readonly DamagedFile[] => {
+  const fault = faultOfKeys(directory);
+  return fault === undefined ? [] : [{ name: keysName, fault: `it is damaged: ${fault}`, loss: 'the keys of the lake: nobody has one until they are made again (lake key add)' }];
+};
 
 /** Reads the whole object; what is wrong with it, if anything. */
 const faultOf = async (object: ObjectMeta, files: ObjectStore): Promise<string | undefined> => {

@@ -1,13 +1,14 @@
 /** `lake key add | list | revoke`: the API keys of a lake. A service that has it open follows within a second. */
-import { existsSync, mkdirSync } from 'node:fs';
-import { resolve as resolvePath } from 'node:path';
+import { existsSync } from 'node:fs';
 import { optionsText } from '../config/help.ts';
 import { ConfigError, parseOptions } from '../config/options.ts';
 import { keyOptions } from '../config/tables.ts';
 import { newKey } from '../http/access/keys.ts';
 import { type Grant, parseGrant, roles } from '../http/access/roles.ts';
+import { makeFolder } from '../lake/lock.ts';
 import type { CommandIo } from './io.ts';
 import { changeKeys, readKeys } from './key-file.ts';
+import { lakeFolder } from './lake-folder.ts';
 
 /** Runs the command; gives its exit status. @throws ConfigError */
 export const keyCommand = async (argv: readonly string[], io: CommandIo): Promise<number> => {
@@ -18,7 +19,7 @@ export const keyCommand = async (argv: readonly string[], io: CommandIo): Promis
     await io.write(Buffer.from(optionsText('key', keyOptions)));
     return help ? 0 : 2;
   }
-  const directory = resolvePath(io.cwd, text('lake'));
+  const directory = lakeFolder(io.cwd, text('lake'));
   if (action !== 'add' && !existsSync(directory)) throw new ConfigError(`no lake in ${directory}`);
   switch (action) {
     case 'add': {
@@ -27,7 +28,7 @@ export const keyCommand = async (argv: readonly string[], io: CommandIo): Promis
       if (readKeys(directory).some((key) => key.name === name)) throw new ConfigError(`there is a key ${JSON.stringify(name)} already: revoke it first, or take another name`);
       const grants = (values['role'] as readonly string[]).map(grantOf);
       if (grants.length === 0) throw new ConfigError('lake key add: -role says what the key may do');
-      mkdirSync(directory, { recursive: true });
+      makeFolder(directory);
       const ttlMs = values['ttl'] as number, key = newKey({ name, grants, ...(ttlMs > 0 && { expires: new Date(Date.now() + ttlMs) }) });
       changeKeys(directory, (keys) => [...keys, key.record]);
       io.complain('This is shown once and kept nowhere:\n');

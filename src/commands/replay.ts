@@ -2,7 +2,7 @@
  * `lake replay`: runs recordings and scenarios again, against the machines alone, with `-lake` against the whole service too, and tells what came out otherwise.
  * Exit status 0 when everything came out the same, 1 when not.
  */
-import { existsSync, mkdirSync, readFileSync, readdirSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { resolve as resolvePath } from 'node:path';
 import { ConfigError } from '../config/options.ts';
 import { parseReplay, type ReplayConfig } from '../config/replay.ts';
@@ -11,7 +11,9 @@ import { replayMachines } from '../recording/replay.ts';
 import { readRecording } from '../recording/reader.ts';
 import { parseScenario, playScenario } from '../recording/scenario.ts';
 import { isScenarioName } from '../recording/scenario-words.ts';
+import { makeFolder } from '../lake/lock.ts';
 import type { CommandIo } from './io.ts';
+import { lakeFolder } from './lake-folder.ts';
 import { replayLake } from './replay-lake.ts';
 import { planReplay } from './replay-plan.ts';
 import { playLakeScenario } from './lake-scenario.ts';
@@ -69,8 +71,8 @@ const tell = async (io: CommandIo, what: string, { differences, differenceCount,
 };
 
 const freshFolder = (folder: string, cwd: string): string => {
-  const directory = resolvePath(cwd, folder);
-  mkdirSync(directory, { recursive: true });
+  const directory = lakeFolder(cwd, folder);
+  makeFolder(directory);
   if (readdirSync(directory).length > 0) throw new ConfigError(`-lake ${folder}: not empty; a replay begins with a fresh lake`);
   return directory;
 };

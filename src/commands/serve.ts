@@ -1,5 +1,5 @@
 /** `lake serve`: opens the lake, starts the workers and the HTTP server, and closes them in turn when a signal comes. */
-import { existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { resolve as resolvePath } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import pino, { type Logger } from 'pino';
@@ -15,6 +15,7 @@ import { loopback } from '../http/origin.ts';
 import { startServer } from '../http/server.ts';
 import { openLake } from '../lake/lake.ts';
 import type { LakeOptions, PackOptions } from '../lake/lake.types.ts';
+import { makeFolder } from '../lake/lock.ts';
 import { openObjects } from '../lake/objects.ts';
 import { shareSizes } from '../lake/scan-shares.ts';
 import { MachineWatch } from '../recording/watch.ts';
@@ -25,6 +26,7 @@ import { fromPolicyOf } from './from-options.ts';
 import type { CommandIo } from './io.ts';
 import { openAudit } from './audit.ts';
 import { watchKeys } from './key-file.ts';
+import { lakeFolder } from './lake-folder.ts';
 import { Recorder } from './recorder.ts';
 import { startWarmUp } from './warm-service.ts';
 
@@ -43,12 +45,15 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
   yieldCollectors();
   for (const flag of engineFlags) setFlagsFromString(flag);
   const log = pino({ level: config.logLevel }, pino.destination({ dest: 2, sync: false }));
-  const directory = resolvePath(io.cwd, config.lakeDirectory), from = fromPolicyOf(config.from, io.cwd);
-  mkdirSync(directory, { recursive: true });
+  const directory = lakeFolder(io.cwd, config.lakeDirectory), from = fromPolicyOf(config.from, io.cwd);
+  makeFolder(directory);
   const owner = `${config.listen.host}:${config.listen.port}`;
   const watch = new MachineWatch(), recorder = await beginRecording(config, { cwd: io.cwd, watch, report: (fault) => { log.error({ err: fault }, 'recording'); } });
   const inspect = recorder || config.inspect.on ? watch.inspect : undefined, objects = openObjects(directory);
   const packs: PackOptions = { objectsMin: config.packObjectsMin, prepare: (small, pool) => workers.packObjects(small, pool) };
+  // What fails here does so before a lake is open and threads run.
+  const audit = config.auditFile === '' ? undefined : await openAudit(resolvePath(io.cwd, config.auditFile), (fault) => { log.error({ err: fault }, 'audit log'); });
+  const access = accessOf({ auth: config.auth, ...(config.auth.keys && { ring: watchKeys(directory, (fault) => { log.error({ err: fault }, 'keys'); }) }), refused: (fault) => { log.info(refusalLine(fault), 'token refused'); } });
   // For localhost the framework finds the addresses, once the lake is open.
   const door = host === 'localhost' ? undefined : await openDoor(config);
   const lake = await openLake({
@@ -64,8 +69,6 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
     loadMemoryBytesMax: Math.floor(config.memoryBytesMax / 4), queryMemoryBytesMax: Math.floor(config.memoryBytesMax / 2), cacheBytesMax: Math.floor(config.memoryBytesMax / 4), residentBytesMax: config.memoryBytesMax + memoryBesides, from,
     ...(inspect && { inspect }),
   }, recorder?.lakeFor(lake, objects) ?? lake);
-  const audit = config.auditFile === '' ? undefined : await openAudit(resolvePath(io.cwd, config.auditFile), (fault) => { log.error({ err: fault }, 'audit log'); });
-  const access = accessOf({ auth: config.auth, ...(config.auth.keys && { ring: watchKeys(directory, (fault) => { log.error({ err: fault }, 'keys'); }) }), refused: (fault) => { log.info(refusalLine(fault), 'token refused'); } });
   const tracing = config.trace && (await import('../http/tracing-otlp.ts')).openTracing(config.trace, { version, log });
   const server = await startServer({ ...(access && { access }), ...(audit && { audit: audit.write }), ...(door && { door }), ...(tracing && { tracing }), config, version, lake, workers: recorder?.workersFor(workers) ?? workers, log, ...(inspect && { watch }) }).catch(async (problem: unknown) => {
     await workers.close();

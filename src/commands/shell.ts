@@ -2,15 +2,16 @@
  * `lake shell`: questions to a running service, or to a lake that it opens itself. At a terminal it is a line editor, else it reads statements from
  * standard input. Exit status 0; 1 when a statement failed that did not come from a person; 130 when it was interrupted.
  */
-import { mkdirSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { resolve as resolvePath } from 'node:path';
 import { optionsText } from '../config/help.ts';
 import { fromConfig, indexBaseOf } from '../config/limits.ts';
 import { ConfigError, type ParsedOptions, parseOptions } from '../config/options.ts';
 import { shellOptions } from '../config/tables.ts';
+import { makeFolder } from '../lake/lock.ts';
 import { fromPolicyOf } from './from-options.ts';
 import type { CommandIo } from './io.ts';
+import { lakeFolder } from './lake-folder.ts';
 import { History, historyFile } from './shell-history.ts';
 import { type Statement, StatementReader, isCommand } from './shell-input.ts';
 import type { ShellLake } from './shell-lake.ts';
@@ -52,8 +53,8 @@ const openedLake = async (options: ParsedOptions, io: CommandIo): Promise<ShellL
   const directory = text('lake'), indexBase = indexBaseOf(options.values);
   if (directory === '') return connectLake(text('s') === '' ? defaultUrl : text('s'), text('token'), indexBase);
   if (text('s') !== '') throw new ConfigError('lake shell: -s and -lake exclude each other');
-  const path = resolvePath(io.cwd, directory);
-  if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) mkdirSync(path, { recursive: true });
+  const path = lakeFolder(io.cwd, directory);
+  if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) makeFolder(path);
   // Storage and workers are loaded only if they are needed.
   const { openLocalLake } = await import('./shell-local.ts');
   return openLocalLake({ directory: path, workers: options.values['workers'] as number, memoryBytesMax: options.values['memory'] as number, from: fromPolicyOf(fromConfig(options.values), io.cwd), ...(indexBase !== undefined && { indexBase }) });

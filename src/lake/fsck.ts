@@ -10,18 +10,20 @@ import { affected, type Damage } from './fsck-affected.ts';
 import { base62, idBuffer, idOfBytes, zeroId } from './ksuid.ts';
 import type { Id, ObjectFiles, PoolConfig } from './lake.types.ts';
 import { lockLake } from './lock.ts';
-import { baseFolder, logBegin, logFolder, restOfLog } from './log/reader.ts';
+import { baseFolder, logBegin, logFolder, type LogRead, restOfLog, segmentName } from './log/reader.ts';
 import { probeTables } from './probe.ts';
-import { hasObjectsAlone, lostFile, objectsAlone, versionOfLog } from './recovery.ts';
-import { basesOf, leftOf, makeTables, tablesFolder } from './replay.ts';
+import { hasObjectsAlone, lostFile, objectsAlone, repairedFolder, versionOfLog } from './recovery.ts';
+import { basesOf, leftOf, makeTables, type StrayBase, tablesFolder } from './replay.ts';
 import { decodeName, idOfPair, nameKey, pairKey } from './rows.ts';
 import { faultOfObject, faultsOfCommit, type ObjectChecks, soundBranches, soundCommit, soundCommits, soundObjects, soundPools, tipObjects } from './sound-rows.ts';
 import { isLogged } from './table-rows.ts';
 import { hasTables } from './tables-head.ts';
 import { type KeyValue, openIndex, type TableName, tableNames, Tables } from './tables.ts';
 
-/** Which lake is looked over, and how closely: without `checkObject` only that files are there. */
-export interface FsckOptions extends Pick<ObjectChecks, 'checkObject'> { readonly directory: string; readonly files: ObjectFiles }
+/** A damaged file of the lake's folder that the log knows nothing of. `loss`: what is gone without it. */
+export interface DamagedFile { readonly name: string; readonly fault: string; readonly loss: string }
+/** Which lake is looked over, and how closely: without `checkObject` only that files are there. `besides`: looks at the files of its folder that are others'. */
+export interface FsckOptions extends Pick<ObjectChecks, 'checkObject'> { readonly directory: string; readonly files: ObjectFiles; readonly besides?: () => readonly DamagedFile[] }
 
 /** `records`: of the log's segments, up to `last`; `bases`: the records up to which there are bases. */
 interface LogReport { readonly records: number; readonly last: number; readonly bases: readonly number[] }
@@ -48,15 +50,16 @@ export interface FsckReport {
   readonly historySound: boolean;
   /** Base and log give all rows, and these are as they should be. */
   readonly logSound: boolean;
+  /** Bases that are not read, and damaged files of others: faults that a repair moves away. */
+  readonly strays: readonly StrayBase[];
+  readonly besides: readonly DamagedFile[];
 }
 
 const faultsMax = 1000;
 
 /** @throws lake-locked, lake-newer, lake-unreadable when there is no lake in the directory */
 export const fsck = async (options: FsckOptions): Promise<FsckReport> => {
-  if (![tablesFolder, logFolder, baseFolder].some((folder) => existsSync(folder(options.directory)))) {
-    throw new LakeError('lake-unreadable', { directory: options.directory, fault: 'there is no lake here' });
-  }
+  checkThere(options.directory);
   // Nothing is changed: a lake that died stays marked so, and one on a disk that takes no writes is looked over like any other.
   const lock = await lockLake(options.directory, 'lake fsck', { marks: false });
   try {
@@ -64,6 +67,11 @@ export const fsck = async (options: FsckOptions): Promise<FsckReport> => {
   } finally {
     await lock.release(false);
   }
+};
+
+/** @throws lake-unreadable when nothing of a lake is in the folder */
+export const checkThere = (directory: string): void => {
+  if (![tablesFolder, logFolder, baseFolder, repairedFolder].some((folder) => existsSync(folder(directory)))) throw new LakeError('lake-unreadable', { directory, fault: 'there is no lake here' });
 };
 
 /** The same for whoever holds the lock. */
@@ -79,9 +87,9 @@ export const lookOver = async (options: FsckOptions): Promise<FsckReport> => {
     if (own && isWhole) for (const line of differences(own, wanted!)) tableFaults.add(line);
     if (isWhole) for (const table of tableNames) wanted!.verify(table, (line) => { history.add(line); }, true);
     const walk = truth && new Walk(truth, options, history), counts = walk ? await walk.run() : { pools: 0, commits: 0, objects: 0, orphans: 0 };
-    for (const line of [...logFaults, ...tableFaults.lines, ...history.lines]) faults.add(line);
-    if (made && made.log.tailBytes > 0) notes.push(`log: ${made.log.tailBytes} bytes at its end are half a record, as a stop in the middle of writing leaves them`);
-    for (const line of made?.passedOver ?? []) notes.push(`${line}; it is not read`);
+    const strays = made?.strays ?? [], besides = options.besides?.() ?? [];
+    for (const line of [...logFaults, ...strays.flatMap((stray) => stray.faults), ...besides.map(({ name, fault }) => `${name}: ${fault}`), ...(existsSync(repairedFolder(directory)) ? ['repaired: a repair was cut off: lake fsck -repair, or the next start, ends it'] : []), ...tableFaults.lines, ...history.lines]) faults.add(line);
+    if (made) notes.push(...endNotes(made.log, counts.orphans));
     if (hasLog && !hasTables(folder)) notes.push('there are no tables: the next start makes them from the log');
     for (const name of existsSync(directory) ? readdirSync(directory) : []) if (existsSync(join(directory, name, lostFile))) notes.push(`${name}/${lostFile} says what a repair could not bring back`);
     if (!hasLog && probed.version > 0) notes.push('an earlier build wrote this lake: the next start begins its log');
@@ -90,7 +98,7 @@ export const lookOver = async (options: FsckOptions): Promise<FsckReport> => {
     return {
       faults: faults.lines, faultCount: faults.count, notes, rows: probed.rows, ...counts,
       affected: walk ? affected(truth, walk.damage) : ['all pools: the tables cannot be read, lake fsck -repair brings back what base and log have'],
-      ...(made && { log: { records: made.log.records, last: made.log.place?.number ?? 0, bases: basesOf(directory).own } }), rowsSound: index !== undefined && probed.faults.length === 0, tablesSound: tableFaults.count === 0, historySound, logSound,
+      ...(made && { log: { records: made.log.records, last: made.log.place?.number ?? 0, bases: basesOf(directory).own } }), rowsSound: index !== undefined && probed.faults.length === 0, tablesSound: tableFaults.count === 0, historySound, logSound, strays, besides,
     };
   } finally {
     await index?.close();
@@ -98,6 +106,13 @@ export const lookOver = async (options: FsckOptions): Promise<FsckReport> => {
     if (wantedIn) rmSync(wantedIn.folder, { recursive: true, force: true });
   }
 };
+
+/** What the end of a log may have lost without a trace in the log itself. */
+const endNotes = ({ tailBytes, isCut, place }: LogRead, orphans: number): readonly string[] => [
+  ...(tailBytes > 0 ? [`log: ${tailBytes} bytes at its end are half a record, as a stop in the middle of writing leaves them`] : []),
+  ...(isCut && place ? [`log/${segmentName(place.segment)}: the file is shorter than it was made: what was committed last may be missing`] : []),
+  ...(orphans > 0 ? [`${orphans} file${orphans === 1 ? '' : 's'} of data objects that no commit names: of loads that did not come to their commit, or of commits that the end of the log has lost; the next start removes ${orphans === 1 ? 'it' : 'them'}`] : []),
+];
 
 /** What the log gives, in a folder of its own: the lake's disk may be full, or take no writes; where temporary files have too little room it is beside the lake's tables. */
 const tablesOf = async (directory: string): Promise<{ readonly folder: string; readonly made: Awaited<ReturnType<typeof makeTables>> }> => {

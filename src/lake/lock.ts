@@ -24,7 +24,7 @@ const answerMsMax = 1000;
 /** Makes the directory if need be. `marks`: false leaves no mark of an unclean stop, and writes nothing. @throws lake-locked */
 export const lockLake = async (directory: string, owner: string, { marks = true } = {}): Promise<Lock> => {
   makeFolder(directory);
-  const real = realpathSync(directory), answer = `process ${process.pid}${owner ? `, ${owner}` : ''}`;
+  const real = realOf(directory), answer = `process ${process.pid}${owner ? `, ${owner}` : ''}`;
   // While it is open no other folder gets its inode.
   const folder = openSync(real, 'r');
   const server = await listen(real, socketAddress(real, folder), answer).catch((error: unknown) => {
@@ -59,6 +59,12 @@ export const lockLake = async (directory: string, owner: string, { marks = true 
       }
     },
   };
+};
+
+/** A name that is no text in UTF-8 is known to the file system alone: what it has become here leads nowhere, the way that was given does. */
+const realOf = (directory: string): string => {
+  const real = realpathSync.native(directory);
+  return existsSync(real) ? real : resolve(directory);
 };
 
 /** Makes a folder whose name, and those of the folders above that had to be made, are durable. */

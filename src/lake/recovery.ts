@@ -60,12 +60,12 @@ const open = async (options: OpenOptions): Promise<OpenedTables> => {
   if (!logBegin(directory)) await begin(options);
   dropOld(directory);
   const begun = logBegin(directory)!, bad = await faultOfTables(options);
-  const { own, foreign } = basesOf(directory), passedOver = new Set(foreign);
+  const { own, foreign } = basesOf(directory), strays = [...foreign];
   if (bad) {
     if (hasTables(folder)) options.rebuilt?.(bad.why);
-    for (const line of await rebuildTables(directory, bad.record)) passedOver.add(line);
+    strays.push(...await rebuildTables(directory, bad.record));
   }
-  for (const line of passedOver) options.passedOver?.(`${line}; it is not read`);
+  for (const line of new Set(strays.flatMap(({ faults }) => faults))) options.passedOver?.(`${line}; it is not read (lake fsck -repair moves it away)`);
   const environment = await openSmall(options);
   try {
     const { faults, place: end, identity, changes: records } = restOfLog(directory, new Tables({ environment }).place()!);

@@ -1,5 +1,5 @@
 /**
- * Makes a damaged lake whole again. Where base and log are sound, they give the tables. Else a new log is begun: with the tables' rows as its base if these are sound and know all that the log
+ * Makes a damaged lake whole again. Where base and log are sound, they give the tables; bases that are not read, and damaged files that are others', are moved away. Else a new log is begun: with the tables' rows as its base if these are sound and know all that the log
  * knows, else with what base, log and the rows of the tables still have. Objects whose bytes are lost are taken out of the branches. What cannot be brought back is named.
  *
  * Invariants:
@@ -11,13 +11,13 @@
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { LakeError } from '../errors.ts';
-import { type FsckOptions, type FsckReport, lookOver } from './fsck.ts';
+import { checkThere, type FsckOptions, type FsckReport, lookOver } from './fsck.ts';
 import { killPoint } from './kill-points.ts';
 import { lockLake, syncFolder } from './lock.ts';
 import { allRows, writeBase } from './log/base.ts';
 import { newIdentity, noDigest } from './log/format.ts';
 import { beginLog } from './log/log.ts';
-import { baseFolder, logFolder, restOfLog } from './log/reader.ts';
+import { baseName, basePath, restOfLog } from './log/reader.ts';
 import { finishRepair, hasObjectsAlone, lostFile, markClosed, objectsAlone, openTables, repairedFolder, versionOfLog, wereClosed } from './recovery.ts';
 import { mend } from './repair-mend.ts';
 import { lostEnd, salvage } from './repair-rows.ts';
@@ -38,7 +38,7 @@ export interface RepairReport { readonly before: FsckReport; readonly after?: Fs
 /** @throws lake-locked, lake-newer, lake-unreadable when there is nothing to rebuild from, or an earlier build wrote it */
 export const repair = async (options: RepairOptions): Promise<RepairReport> => {
   const { directory } = options;
-  if (![tablesFolder, logFolder, baseFolder, repairedFolder].some((folder) => existsSync(folder(directory)))) throw new LakeError('lake-unreadable', { directory, fault: 'there is no lake here' });
+  checkThere(directory);
   const lock = await lockLake(directory, 'lake fsck -repair');
   let isDone = false;
   try {
@@ -49,9 +49,7 @@ export const repair = async (options: RepairOptions): Promise<RepairReport> => {
     if (before.log === undefined) throw new LakeError('lake-unreadable', { directory, fault: `an earlier build wrote it (format below ${versionOfLog}): lake fsck -repair of that build mends it` });
     const kept = join(directory, `damaged-${(options.now?.() ?? new Date()).toISOString().replaceAll(/[:.]/g, '-')}`), lost: string[] = [];
     mkdirSync(kept, { recursive: true });
-    if (!before.logSound) lost.push(...await beginAnew(directory, before, kept));
-    // Tables that are not there are made again when they are opened.
-    else if (!before.tablesSound && existsSync(tablesFolder(directory))) renameSync(tablesFolder(directory), join(kept, 'tables'));
+    lost.push(...(before.logSound ? moveAside(directory, before, kept) : await beginAnew(directory, before, kept)));
     const { tables } = await openTables({ directory, isUnclean: true });
     try {
       lost.push(...await mend(tables, options));
@@ -59,12 +57,24 @@ export const repair = async (options: RepairOptions): Promise<RepairReport> => {
     } finally {
       if (await tables.close()) markClosed(tablesFolder(directory));
     }
+    for (const { name, loss } of before.besides) {
+      renameSync(join(directory, name), join(kept, name));
+      lost.push(loss);
+    }
     const after = await lookOver(options);
     isDone = after.faultCount === 0;
     return { before, after, lost, kept };
   } finally {
     await lock.release(isDone || lock.diedBefore === undefined);
   }
+};
+
+/** Moves away what a sound log does without: bases that are not read, and damaged tables, which are made again when they are opened. Answers with what is lost: what a base of this log knows beyond its end. */
+const moveAside = (directory: string, { strays, tablesSound }: FsckReport, kept: string): readonly string[] => {
+  if (strays.length > 0) mkdirSync(join(kept, 'base'));
+  for (const { record } of strays) renameSync(basePath(directory, record), join(kept, baseName(record)));
+  if (!tablesSound && existsSync(tablesFolder(directory))) renameSync(tablesFolder(directory), join(kept, 'tables'));
+  return strays.flatMap(({ faults, isAhead }) => (isAhead ? faults : []));
 };
 
 /** Replaces base and log by new ones. Answers with what is lost. */

@@ -14,7 +14,7 @@ import { syncFolder } from './lock.ts';
 import { allRows } from './log/base.ts';
 import { changesLength } from './log/changes.ts';
 import { headBytes } from './log/format.ts';
-import { isForeignBase, listBases, listSegments, logBegin, logIdentity, type LogRead, type LogRecord, logRecords, readBase, segmentName, segmentPath } from './log/reader.ts';
+import { baseName, isFile, listBases, listSegments, logBegin, logIdentity, type LogRead, type LogRecord, logRecords, readBase, segmentName, segmentPath, strangeBase } from './log/reader.ts';
 import { valueOf } from './row-frames.ts';
 import { type Change, openIndex, placeRow, tableNames, versionRow } from './tables.ts';
 import { hasTables } from './tables-head.ts';
@@ -27,20 +27,22 @@ export const damagedLog = (directory: string, faults: readonly string[]): LakeEr
 /** What a log that no segment's head tells of has left; undefined: nothing, or what a stop left while the first one was made. */
 export const leftOf = (directory: string): string | undefined => {
   const segments = listSegments(directory), bases = listBases(directory);
-  if (segments.length > 1 || segments.some((segment) => usedBytes(segmentPath(directory, segment)) > headBytes)) return `log/${segmentName(segments[0]!)}, byte 0: its head is damaged`;
+  if (segments.length > 1 || segments.some((segment) => !isFile(segmentPath(directory, segment)) || usedBytes(segmentPath(directory, segment)) > headBytes)) return `log/${segmentName(segments[0]!)}, byte 0: its head is damaged`;
   return bases.length > 0 ? `its segments are missing, there is a base up to record ${bases.at(-1)!}` : undefined;
 };
 /** Up to the last byte that is not zero. */
 const usedBytes = (path: string): number => readFileSync(path).findLastIndex((byte) => byte !== 0) + 1;
 
-/** What there is of base and log; `faults`: what of them could not be read; `baseFaults`: what is wrong with the base, or shows that it is none of this log's. */
-interface Replayed { readonly log: LogRead; readonly faults: readonly string[]; readonly baseFaults: readonly string[] }
-/** `passedOver`: why bases were not read. */
-interface MadeTables extends Replayed { readonly passedOver: readonly string[] }
+/** A base that is not read, and why: a line each. `isAhead`: it is of this log, and knows more. */
+export interface StrayBase { readonly record: number; readonly faults: readonly string[]; readonly isAhead: boolean }
+/** What there is of base and log; `faults`: what of them could not be read; `base`: what is wrong with the base, or shows that it is none of this log's. */
+interface Replayed { readonly log: LogRead; readonly faults: readonly string[]; readonly base: StrayBase }
+/** `strays`: bases that were passed over. */
+interface MadeTables extends Replayed { readonly strays: readonly StrayBase[] }
 
 /** What base and log say, in its order; without a base what the log alone does. */
 function* replay(directory: string, base: number | undefined): Generator<readonly Change[], Replayed> {
-  const done = base ?? 0, read = base === undefined ? undefined : yield* changesOf(readBase(directory, base)), before = read?.head?.before, baseFaults = [...read?.faults ?? []], name = `base/${String(done).padStart(16, '0')}`;
+  const done = base ?? 0, read = base === undefined ? undefined : yield* changesOf(readBase(directory, base)), before = read?.head?.before, baseFaults = [...read?.faults ?? []];
   let isOther = false;
   const log = yield* changesOf(logRecords(directory), (record) => {
     if (record.number === done + 1 && before && !record.before.equals(before)) isOther = true;
@@ -48,12 +50,13 @@ function* replay(directory: string, base: number | undefined): Generator<readonl
   });
   const last = log.place?.number ?? 0;
   if (last === done && before && log.place && !log.place.digest.equals(before)) isOther = true;
-  if (isOther) baseFaults.push(`${name}: the log's records do not follow it`);
-  if (log.identity && last < done) baseFaults.push(`${name}: the log ends before it, at record ${last}`);
+  if (isOther) baseFaults.push(`${baseName(done)}: the log's records do not follow it`);
+  const isBehind = log.identity !== undefined && last < done;
+  if (isBehind) baseFaults.push(`${baseName(done)}: the log ends before it, at record ${last}`);
   const faults = [...baseFaults];
   if (!log.identity) faults.push(`log: ${leftOf(directory) ?? 'it is missing'}`);
   if (log.first > done + 1 || (base === undefined && log.hasBase)) faults.push(`base: there is none of what was before record ${log.first}`);
-  return { log, faults: [...faults, ...log.faults], baseFaults };
+  return { log, faults: [...faults, ...log.faults], base: { record: done, faults: baseFaults, isAhead: isBehind && read?.head !== undefined } };
 }
 function* changesOf<R>(records: Generator<LogRecord, R>, isWanted: (record: LogRecord) => boolean = () => true): Generator<readonly Change[], R> {
   for (let next = records.next(); ; next = records.next()) {
@@ -62,15 +65,20 @@ function* changesOf<R>(records: Generator<LogRecord, R>, isWanted: (record: LogR
   }
 }
 
-/** The bases of this lake, oldest first; `foreign`: a line for each that is another's. */
-export const basesOf = (directory: string): { readonly own: readonly number[]; readonly foreign: readonly string[] } => {
-  const bases = listBases(directory), identity = bases.length > 0 ? logIdentity(directory) : undefined, own = bases.filter((base) => !isForeignBase(directory, base, identity));
-  return { own, foreign: bases.filter((base) => !own.includes(base)).map((base) => `base/${String(base).padStart(16, '0')}: it is of another lake`) };
+/** The bases of this lake, oldest first, and those of others. */
+export const basesOf = (directory: string): { readonly own: readonly number[]; readonly foreign: readonly StrayBase[] } => {
+  const bases = listBases(directory), identity = bases.length > 0 ? logIdentity(directory) : undefined, own: number[] = [], foreign: StrayBase[] = [];
+  for (const record of bases) {
+    const fault = strangeBase(directory, record, identity);
+    if (fault === undefined) own.push(record);
+    else foreign.push({ record, faults: [`${baseName(record)}: ${fault}`], isAhead: false });
+  }
+  return { own, foreign };
 };
 
 /** Makes tables in a folder from base and log, as much as can be read of them. `take`: shown all changes, in their order, answers with those that are to be done. */
 export const makeTables = async (directory: string, folder: string, take = (changes: readonly Change[]): readonly Change[] => changes): Promise<MadeTables> => {
-  const begun = logBegin(directory), { own, foreign } = basesOf(directory), bases: (number | undefined)[] = [...own].reverse(), passedOver = [...foreign];
+  const begun = logBegin(directory), { own, foreign } = basesOf(directory), bases: (number | undefined)[] = [...own].reverse(), strays = [...foreign];
   // Where the newest is damaged, or the log does not follow it, an older one may do, or none, with the log behind it.
   if (bases.length === 0 || (begun?.first === 1 && !begun.hasBase)) bases.push(undefined);
   for (const base of bases) {
@@ -79,14 +87,14 @@ export const makeTables = async (directory: string, folder: string, take = (chan
     try {
       let next = changes.next();
       for (; !next.done; next = changes.next()) await writer.put(take(next.value));
-      const { log, baseFaults } = next.value;
-      if (baseFaults.length > 0 && base !== bases.at(-1)) {
-        passedOver.push(...baseFaults);
+      const { log, base: read } = next.value;
+      if (read.faults.length > 0 && base !== bases.at(-1)) {
+        strays.push(read);
         continue;
       }
       await writer.put([versionRow, ...(log.place ? [placeRow(log.place)] : [])]);
       await writer.end();
-      return { ...next.value, passedOver };
+      return { ...next.value, strays };
     } finally {
       await environment.close();
     }
@@ -94,14 +102,14 @@ export const makeTables = async (directory: string, folder: string, take = (chan
   throw new Error('unreachable');
 };
 
-/** Replaces LMDB's tables by those that base and log give; answers why bases were passed over. `record`: the last one that the old ones had. @throws lake-unreadable when base or log are damaged */
-export const rebuildTables = async (directory: string, record = 0): Promise<readonly string[]> => {
-  let told: readonly string[] = [];
+/** Replaces LMDB's tables by those that base and log give; answers with the bases that were passed over. `record`: the last one that the old ones had. @throws lake-unreadable when base or log are damaged */
+export const rebuildTables = async (directory: string, record = 0): Promise<readonly StrayBase[]> => {
+  let told: readonly StrayBase[] = [];
   await replaceTables(directory, async (made) => {
-    const { log, faults, passedOver } = await makeTables(directory, made), last = log.place?.number ?? 0;
+    const { log, faults, strays } = await makeTables(directory, made), last = log.place?.number ?? 0, passedOver = strays.flatMap((stray) => stray.faults);
     if (last < record) throw damagedLog(directory, [...faults, `it ends at record ${last}, the tables have record ${record}`, ...passedOver]);
     if (faults.length > 0) throw damagedLog(directory, [...passedOver, ...faults]);
-    told = passedOver;
+    told = strays;
   });
   return told;
 };

@@ -3,11 +3,16 @@
  * the object. Tables that are damaged or lost come back by themselves. Of a log that is damaged, with the tables or without, the start gives right rows or says what is wrong, and
  * `lake fsck -repair` brings the lake back or names what is lost.
  */
-import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { LakeError } from '../../src/errors.ts';
+import { allRows, writeBase } from '../../src/lake/log/base.ts';
+import { newIdentity } from '../../src/lake/log/format.ts';
+import { baseName, basePath, logIdentity } from '../../src/lake/log/reader.ts';
 import { openObject, sourceOfBytes } from '../../src/lake/object-reader.ts';
 import { ObjectWriter } from '../../src/lake/object-writer.ts';
+import { tablesFolder } from '../../src/lake/replay.ts';
+import { openIndex } from '../../src/lake/tables.ts';
 import { vectorOf } from '../../src/vectors/builder.ts';
 import { supText } from '../../src/vectors/sup-print.ts';
 import { intValue, recordValue, stringValue, type Value } from '../../src/vectors/value.ts';
@@ -93,7 +98,32 @@ class SoundLakes {
     cpSync(sound, lake, { recursive: true });
     return { lake, states };
   }
+
+  /** Puts a base among a lake's that another one wrote, or this one before a repair, up to a record before, at or far after the log's end. Answers its name; undefined where that cannot be told, or there is one of that number. */
+  async putForeignBase(lake: string, random: Random): Promise<string | undefined> {
+    const record = random.pick([0, 1, random.below(40), 77_777]), own = logIdentity(lake), other = join(this.folder, `sound-${random.pick([...this.known.keys()])}`), path = basePath(lake, record);
+    if (!own || existsSync(path)) return undefined;
+    const scratch = join(this.folder, 'foreign'), tables = openIndex(tablesFolder(other)), identity = newIdentity();
+    try {
+      await writeBase({ directory: scratch, identity: random.below(2) === 0 ? identity : { ...own, salt: identity.salt }, record, before: Buffer.from(random.hex(32), 'hex'), rows: allRows(tables) });
+    } finally {
+      await tables.close();
+    }
+    mkdirSync(dirname(path), { recursive: true });
+    renameSync(basePath(scratch, record), path);
+    return baseName(record);
+  }
 }
+/** Names that are hard on whoever puts paths together. */
+const folderNames = ['lake of others', 'ein See äöü 湖 😀', "it's %20 #1?&*", 'a\nb', '-lake', ' .. '];
+/** The lake under another name, in the place of what was there. */
+const renamed = (lake: string, random: Random): string => {
+  const path = join(dirname(lake), random.pick(folderNames));
+  rmSync(path, { recursive: true, force: true });
+  renameSync(lake, path);
+  return path;
+};
+
 /** Damages a file some times; says how. */
 const damageFile = (path: string, random: Random): readonly string[] => Array.from({ length: 1 + random.below(3) }, () => {
   const change = damaged(readFileSync(path), random);
@@ -148,8 +178,13 @@ export const logs: PartRun = async ({ folder, seeds, count, failed }) => {
     }
     if (isAlone) rmSync(join(lake, 'tables'), { recursive: true });
     count(isAlone ? 'without tables' : 'with tables');
-    const fault = await faultOfLog(lake, states, isAlone, count).catch((problem: unknown) => String(problem));
-    if (fault !== undefined) failed(seed, `${path.slice(lake.length + 1)} of script ${number}, ${how}, tables ${isAlone ? 'lost' : 'sound'}: ${fault}`);
+    const foreign = random.below(4) === 0 ? await lakes.putForeignBase(lake, random) : undefined;
+    if (foreign !== undefined) count('with a base of another lake');
+    const placed = random.below(4) === 0 ? renamed(lake, random) : lake;
+    if (placed !== lake) count('renamed');
+    const fault = await faultOfLog(placed, states, { isAlone, foreign, count }).catch((problem: unknown) => String(problem));
+    if (placed !== lake) rmSync(placed, { recursive: true, force: true });
+    if (fault !== undefined) failed(seed, `${path.slice(lake.length + 1)} of script ${number}, ${how}, tables ${isAlone ? 'lost' : 'sound'}${foreign === undefined ? '' : `, ${foreign}`}${placed === lake ? '' : `, renamed to ${placed}`}: ${fault}`);
   }
 };
 
@@ -163,9 +198,12 @@ const isPrefix = (found: Flat, states: readonly LakeState[]): boolean => [{}, ..
   return JSON.stringify(found) === JSON.stringify(before) || isBetween;
 });
 
-const faultOfLog = async (lake: string, states: readonly LakeState[], isAlone: boolean, count: (name: string) => void): Promise<string | undefined> => {
+/** `foreign`: a base that is none of the lake's. */
+interface Damaged { readonly isAlone: boolean; readonly foreign: string | undefined; readonly count: (name: string) => void }
+const faultOfLog = async (lake: string, states: readonly LakeState[], { isAlone, foreign, count }: Damaged): Promise<string | undefined> => {
   const wanted = canonical(states.at(-1)!), isKnown = (state: string): boolean => isPrefix(JSON.parse(state) as Flat, states), before = await checkBuiltLake(lake);
   count(before.faultCount === 0 ? 'harmless' : 'named by fsck');
+  if (foreign !== undefined && !before.faults.includes(`${foreign}: it is of another lake`)) return `fsck did not name ${foreign}: ${before.faults.join('; ')}`;
   const copy = `${lake}.started`;
   rmSync(copy, { recursive: true, force: true });
   cpSync(lake, copy, { recursive: true });

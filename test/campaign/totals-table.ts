@@ -8,7 +8,7 @@ const texts: Readonly<Record<string, string>> = {
   faults: 'the n-th read, write, sync, open, mkdir, rename or unlink of the lake\'s files fails (EIO, ENOSPC, EMFILE, short writes)',
   objects: 'damaged data objects: the right rows, or an error that names the object',
   tables: 'tables that are damaged or lost: they come back by themselves, from base and log',
-  logs: 'damaged and lost segments and bases, beside their tables and without: named, never served, what is whole comes back by `lake fsck -repair`',
+  logs: 'damaged and lost segments and bases, beside their tables and without, with bases of other lakes among them, in folders that were renamed: named, never served, what is whole comes back by `lake fsck -repair`',
   forged: 'rows that are the lake\'s own bytes, or records of it as far as they can be made without the salt, with clean stops, kills and power cuts between: nothing is read that was not committed',
   laws: 'random histories beside a model',
   floods: 'drips, floods, requests given up, answers nobody reads and half-open connections of 30 to 90 clients, beside one that behaves, which must succeed; afterwards the service holds nothing for them',

@@ -16,7 +16,7 @@ import { syncFolder } from '../lock.ts';
 import { type Change, isLogged, type Put, type TableName, tableNames } from '../table-rows.ts';
 import { changesLength, writeChanges } from './changes.ts';
 import { encodeHead, headBytes, type LogIdentity, recordBytes, recordHeadBytes, type RecordKind, sealRecord } from './format.ts';
-import { baseFolder, basePath, isForeignBase, listBases } from './reader.ts';
+import { baseFolder, basePath, listBases, strangeBase } from './reader.ts';
 
 const rowsPerPart = 500;
 /** Rows of these are up to 64 KiB each, or larger. */
@@ -75,7 +75,7 @@ export const writeBase = async ({ directory, identity, record, before, rows, end
   syncFolder(folder);
   syncFolder(directory);
   killPoint('base: named');
-  for (const other of listBases(directory)) if (other !== record && !isForeignBase(directory, other, identity)) rmSync(basePath(directory, other), { force: true });
+  for (const other of listBases(directory)) if (other !== record && strangeBase(directory, other, identity) === undefined) rmSync(basePath(directory, other), { force: true });
   return true;
 };
 /** Removes what a stop left of one. */

@@ -16,6 +16,8 @@ import { hash, randomBytes } from 'node:crypto';
 
 /** Bytes before the first record, and before a record's payload. */
 export const headBytes = 128, recordHeadBytes = 64;
+/** Segments are made in multiples of this; earlier builds made one for a single long record as long as that. */
+export const segmentBytesUnit = 4096;
 /** The version of all this. */
 export const formatOfLog = 1;
 const digestBytes = 16, idBytes = 16;

@@ -13,7 +13,7 @@ import { killing, killPoint } from '../kill-points.ts';
 import { syncFolder, writeDurably } from '../lock.ts';
 import type { Change } from '../table-rows.ts';
 import { changesLength, writeChanges } from './changes.ts';
-import { encodeHead, headBytes, type LogIdentity, type LogPlace, noDigest, recordBytes, recordHeadBytes, sealRecord } from './format.ts';
+import { encodeHead, headBytes, type LogIdentity, type LogPlace, noDigest, recordBytes, recordHeadBytes, sealRecord, segmentBytesUnit } from './format.ts';
 import { listSegments, logFolder, segmentPath } from './reader.ts';
 
 /** The first segment is small, each one twice as long as the one before, up to this. */
@@ -139,7 +139,7 @@ export class Log {
   private makeNext(recordBytesMin: number, isScarce = false): void {
     const { segmentBytes = segmentBytesDefault } = this.options, number = this.segment.number + 1;
     const bytes = Math.max(headBytes + recordBytesMin, Math.min(isScarce ? scarceBytes : segmentBytes, Math.max(firstSegmentBytes, this.segment.bytes * 2)));
-    this.next = makeSegment(this.options.directory, number, bytes);
+    this.next = makeSegment(this.options.directory, number, Math.ceil(bytes / segmentBytesUnit) * segmentBytesUnit);
     // Where there is no room for it, the write that needs it tries again and says so.
     this.next.catch(() => { this.next = undefined; });
   }

@@ -8,11 +8,11 @@
  * - A base says in its head whose it is: that of another lake, or of another log, is never read.
  */
 import { closeSync, existsSync, fstatSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { LakeError } from '../../errors.ts';
 import type { Change } from '../table-rows.ts';
 import { readChanges } from './changes.ts';
-import { decodeHead, type FileHead, formatOfLog, type FoundRecord, guessHead, headBytes, type LogIdentity, type LogPlace, newerVersion, recordAt, recordBytes, recordHeadBytes, recordKinds } from './format.ts';
+import { decodeHead, type FileHead, formatOfLog, type FoundRecord, guessHead, headBytes, type LogIdentity, type LogPlace, newerVersion, recordAt, recordBytes, recordHeadBytes, recordKinds, segmentBytesUnit } from './format.ts';
 
 /** Where segments and bases are in the lake's folder, and what their files are called. */
 export const logFolder = (directory: string): string => join(directory, 'log');
@@ -24,10 +24,14 @@ export const listSegments = (directory: string): readonly number[] => filesIn(lo
 /** Numbers of the records up to which there are bases, oldest first. */
 export const listBases = (directory: string): readonly number[] => filesIn(baseFolder(directory));
 export const segmentPath = (directory: string, segment: number): string => join(logFolder(directory), segmentName(segment));
-export const basePath = (directory: string, record: number): string => join(baseFolder(directory), String(record).padStart(16, '0'));
+export const basePath = (directory: string, record: number): string => join(directory, baseName(record));
+/** In the lake's folder. */
+export const baseName = (record: number): string => `base/${String(record).padStart(16, '0')}`;
 
+/** Not a folder, a pipe or a link to nothing. */
+export const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() === true;
 /** Bytes of all bases. */
-export const bytesOfBases = (directory: string): number => listBases(directory).reduce((sum, record) => sum + statSync(basePath(directory, record)).size, 0);
+export const bytesOfBases = (directory: string): number => listBases(directory).reduce((sum, record) => sum + (statSync(basePath(directory, record), { throwIfNoEntry: false })?.size ?? 0), 0);
 
 /** A record's changes, which view the file's bytes, and the digest of the record before. */
 export interface LogRecord { readonly number: number; readonly before: Buffer; readonly changes: readonly Change[] }
@@ -46,6 +50,8 @@ export interface LogRead {
   readonly records: number;
   /** Bytes behind the last record that are none. */
   readonly tailBytes: number;
+  /** Its last segment is no longer as long as it was made: what it ended with may be missing. */
+  readonly isCut: boolean;
   /** A line each, with file and byte. */
   readonly faults: readonly string[];
 }
@@ -77,6 +83,7 @@ class LogReader {
   private hasBase = false;
   private records = 0;
   private tailBytes = 0;
+  private isCut = false;
   private damagedHead: number | undefined;
 
   constructor(directory: string, from: LogPlace | undefined) {
@@ -88,7 +95,7 @@ class LogReader {
     let unbegun: number | undefined, before: number | undefined;
     for (const segment of listSegments(this.directory)) {
       if (this.from && segment < this.from.segment) continue;
-      if (!statSync(segmentPath(this.directory, segment)).isFile()) {
+      if (!isFile(segmentPath(this.directory, segment))) {
         this.fault(segment, 0, 'it is no file');
         continue;
       }
@@ -110,8 +117,8 @@ class LogReader {
     if (unbegun !== undefined && this.place && this.later(readFile(segmentPath(this.directory, unbegun)), unbegun, headBytes, this.place.number + 1)) this.fault(unbegun, 0, 'its head is damaged');
     if (!this.identity && unbegun !== undefined) this.fault(unbegun, 0, 'its head is damaged');
     if (this.from && !this.place) this.fault(this.from.segment, 0, 'the segment is missing or its head is damaged');
-    const { identity, place, first, hasBase, records, tailBytes, faults } = this;
-    return { identity, place, first, hasBase, records, tailBytes, faults };
+    const { identity, place, first, hasBase, records, tailBytes, isCut, faults } = this;
+    return { identity, place, first, hasBase, records, tailBytes, isCut, faults };
   }
 
   /** Whether the segment is one of this log. */
@@ -154,6 +161,7 @@ class LogReader {
       at = from.end;
     }
     this.tailBytes = 0;
+    this.isCut = bytes.length % segmentBytesUnit !== 0 && recordAt(bytes, headBytes, { salt: identity!.salt, file: segment, byte: headBytes })?.end !== bytes.length;
     while (at < bytes.length) {
       const next = this.place!.number + 1, here = recordAt(bytes, at, { salt: identity!.salt, file: segment, byte: at });
       const isNext = here?.isWhole === true && here.kind === 'transactions' && here.number === next && here.before.equals(this.place!.digest);
@@ -200,6 +208,7 @@ const tailOf = (bytes: Buffer, at: number): number => {
 /** What a log begins with, from the first segment that was begun. @throws lake-newer */
 export const logBegin = (directory: string): FileHead | undefined => {
   for (const segment of listSegments(directory)) {
+    if (!isFile(segmentPath(directory, segment))) continue;
     const bytes = withFile(segmentPath(directory, segment), (fd) => readAt(fd, 0, headBytes)), head = decodeHead(bytes, 'segment');
     if (head) return head;
     const version = newerVersion(bytes);
@@ -213,15 +222,17 @@ export const logIdentity = (directory: string): LogIdentity | undefined => {
   const begun = logBegin(directory);
   if (begun) return begun.identity;
   for (const segment of listSegments(directory)) {
-    const path = segmentPath(directory, segment), head = statSync(path).isFile() ? guessHead(readFile(path), segment) : undefined;
+    const path = segmentPath(directory, segment), head = isFile(path) ? guessHead(readFile(path), segment) : undefined;
     if (head) return head.identity;
   }
   return undefined;
 };
-/** Whether a base says itself that it is of another lake, or of another log of this one. What a damaged head says is not known. */
-export const isForeignBase = (directory: string, record: number, own: LogIdentity | undefined): boolean => {
-  const path = basePath(directory, record), head = own && statSync(path).isFile() ? decodeHead(withFile(path, (fd) => readAt(fd, 0, headBytes)), 'base') : undefined;
-  return head !== undefined && !(head.identity.lake.equals(own!.lake) && head.identity.salt.equals(own!.salt));
+/** Why a base is none of this log's, if it says so itself; what a damaged head says is not known. */
+export const strangeBase = (directory: string, record: number, own: LogIdentity | undefined): string | undefined => {
+  const path = basePath(directory, record);
+  if (!isFile(path)) return 'it is no file';
+  const head = own && decodeHead(withFile(path, (fd) => readAt(fd, 0, headBytes)), 'base');
+  return head && !(head.identity.lake.equals(own.lake) && head.identity.salt.equals(own.salt)) ? 'it is of another lake' : undefined;
 };
 
 /** A base's head, how many rows it has, and what is wrong with it, a line each with file and byte. */
@@ -231,7 +242,7 @@ export interface BaseRead { readonly head: FileHead | undefined; readonly rows: 
 export function* readBase(directory: string, record: number): Generator<LogRecord, BaseRead> {
   const path = basePath(directory, record), fd = openSync(path, 'r'), faults: string[] = [];
   let rows = 0, at = headBytes;
-  const fault = (text: string): number => faults.push(`base/${basename(path)}, byte ${at}: ${text}`);
+  const fault = (text: string): number => faults.push(`${baseName(record)}, byte ${at}: ${text}`);
   try {
     const size = fstatSync(fd).size, bytes = readAt(fd, 0, headBytes), decoded = decodeHead(bytes, 'base'), head = decoded?.first === record + 1 ? decoded : undefined;
     if (!head) fault('its head is damaged');

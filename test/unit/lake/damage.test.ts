@@ -194,7 +194,7 @@ describe('fsck', () => {
     const { directory } = await closedLake();
     const report = await fsck({ directory, files: openObjects(directory), checkObject: (object) => (object.inline || object.size === 3 ? undefined : 'size') });
     expect({ ...report, rows: 0 }).toEqual({
-      faults: [], faultCount: 0, affected: [], notes: [], rows: 0, pools: 1, commits: 1, objects: 2, orphans: 0, log: { records: 2, last: 2, bases: [] }, rowsSound: true, tablesSound: true, historySound: true, logSound: true,
+      faults: [], faultCount: 0, affected: [], notes: [], rows: 0, pools: 1, commits: 1, objects: 2, orphans: 0, log: { records: 2, last: 2, bases: [] }, rowsSound: true, tablesSound: true, historySound: true, logSound: true, strays: [], besides: [],
     });
   });
 

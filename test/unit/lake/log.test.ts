@@ -1,5 +1,5 @@
 /** The log and its index: what is durable, what a cut, a flip, a lost table or a lost segment make of it. */
-import { copyFileSync, cpSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { copyFileSync, cpSync, readdirSync, readFileSync, renameSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { LakeError } from '../../../src/errors.ts';
@@ -349,22 +349,23 @@ describe('a base that is none of the log\'s', { timeout: 60_000 }, () => {
     return lake.directory;
   };
   const keepFile = async (): Promise<void> => undefined;
-  const lookAt = async (directory: string): Promise<readonly string[]> => {
-    const { faults, notes } = await fsck({ directory, files: openObjects(directory) });
-    expect(faults).toEqual([]);
-    return notes;
-  };
-  test.each([['another lake, up to a record after the end', 99_999], ['another lake, up to a record of the log', 0]])('%s: it is named and not read, with the tables and without, and nothing is lost', async (_, behind) => {
+  const faultsOf = async (directory: string): Promise<readonly string[]> => (await fsck({ directory, files: openObjects(directory) })).faults;
+  test.each([['another lake, up to a record after the end', 99_999], ['another lake, up to a record of the log', 0]])('%s: it is named and not read, with the tables and without, a repair moves it away, and nothing is lost', async (_, behind) => {
     const own = await made(40, 'p'), other = await made(90, 'q'), theirs = listBases(other)[0]!, number = behind > 0 ? theirs : listBases(own)[0]! - 1, name = `base/${String(number).padStart(16, '0')}`;
     copyFileSync(basePath(other, theirs), basePath(own, number));
     for (const gone of [false, true]) {
       const directory = await killed(own), told: unknown[] = [];
       if (gone) rmSync(tablesFolder(directory), { recursive: true });
-      expect((await lookAt(directory)).filter((note) => note.startsWith(name))).toEqual([`${name}: it is of another lake; it is not read`]);
-      expect(await repair({ directory, files: openObjects(directory), keepFile })).toMatchObject({ lost: [] });
-      const lake = await openTestLake({ directory, basePassedOver: (why) => { told.push(why); } });
-      expect([(await keysAt(lake, 'p', 'main')).length, told]).toEqual([40, [`${name}: it is of another lake; it is not read`]]);
-      await lake.close();
+      const mended = await killed(directory), opened = async (at: string): Promise<unknown> => {
+        const lake = await openTestLake({ directory: at, basePassedOver: (why) => { told.push(why); } }), keys = await keysAt(lake, 'p', 'main');
+        await lake.close();
+        return [keys.length, told.splice(0)];
+      };
+      expect(await opened(directory)).toEqual([40, [`${name}: it is of another lake; it is not read (lake fsck -repair moves it away)`]]);
+      expect(await faultsOf(mended)).toEqual([`${name}: it is of another lake`]);
+      const { after, lost, kept } = await repair({ directory: mended, files: openObjects(mended), keepFile });
+      expect([after!.faults, lost, listBases(mended).includes(number), listBases(kept!)]).toEqual([[], [], false, [number]]);
+      expect(await opened(mended)).toEqual([40, []]);
     }
     // Without its own base a lake is damaged, whatever others are there.
     const directory = await killed(own);
@@ -380,13 +381,51 @@ describe('a base that is none of the log\'s', { timeout: 60_000 }, () => {
     copyFileSync(basePath(copy, theirs), basePath(own, theirs));
     rmSync(tablesFolder(own), { recursive: true });
     const alone = await killed(own), told: unknown[] = [];
-    expect((await lookAt(own)).some((note) => note.startsWith(`${name}: the log ends before it, at record`))).toBe(true);
+    const found = await faultsOf(own), mended = await killed(own);
+    expect(found).toEqual([expect.stringMatching(`^${name}: the log ends before it, at record`)]);
+    // It is this log's: what it knows more was committed, here or in the copy.
+    expect(await repair({ directory: mended, files: openObjects(mended), keepFile })).toMatchObject({ after: { faults: [] }, lost: found });
     const lake = await openTestLake({ directory: own, basePassedOver: (why) => { told.push(why); } });
     expect([(await keysAt(lake, 'p', 'main')).length, told.length]).toEqual([10, 1]);
     await lake.close();
     for (const each of listBases(alone)) if (each !== theirs) rmSync(basePath(alone, each));
     expect((await failure(openTables({ directory: alone }))).text).toContain(`${name}: the log ends before it, at record`);
   });
+});
+
+test('a pool that a damaged base alone has comes back by a repair, with all that is whole of it', { timeout: 60_000 }, async () => {
+  const lake = await openTestLake({ segmentBytes: 4096 });
+  for (const name of ['p', 'q']) await newPool(lake, name);
+  for (let n = 0; n < 12; n++) await lake.pool('p').load('main', [inlineObject(n)], { body: `load number ${n}` });
+  await lake.pool('q').load('main', [inlineObject(99, 100)]);
+  await lake.close();
+  const { tables, log } = await openTables({ directory: lake.directory, segmentBytes: 4096 }), { number, digest, segment } = tables.seen;
+  await writeBase({ directory: lake.directory, identity: log.identity, record: number, before: digest, rows: allRows(tables) });
+  log.forget(segment);
+  await tables.close();
+  rmSync(tablesFolder(lake.directory), { recursive: true });
+  const sound = readFileSync(basePath(lake.directory, number)), keys = Array.from({ length: 12 }, (_, n) => String(n));
+  // Where each table's rows begin in the base: of all tables but those of pools and branches their parts may be lost alone.
+  const damages: readonly (readonly [string, number, readonly string[], RegExp])[] = [
+    ['the head of the file', 20, keys, /its head is damaged/],
+    ['events, retries and what else is behind', sound.length - 300, keys, /the record there is damaged or missing/],
+    ['commits of both pools', sound.indexOf('load number 3'), [], /pool "p", branch "main": set back to commit 0{27}, lost with what they did/],
+    ['bodies', sound.indexOf('99..100'), [], /takes out 12 lost data objects with 12 rows/],
+  ];
+  for (const [what, at, left, told] of damages) {
+    const directory = await killed(lake.directory);
+    flip(basePath(directory, number), at);
+    expect((await failure(openTables({ directory }))).text, what).toMatch(/its log is damaged: base\//);
+    const { after, lost, kept } = await repair({ directory, files: openObjects(directory), keepFile: async () => undefined });
+    expect([after?.faults, listBases(kept!)], what).toEqual([[], [number]]);
+    expect(lost.join('\n'), what).toMatch(told);
+    const again = await openTestLake({ directory });
+    expect([again.pools().map(({ name }) => name).sort(), await keysAt(again, 'p', 'main')], what).toEqual([['p', 'q'], left]);
+    await again.pool('p').load('main', [inlineObject(500)]);
+    expect(await keysAt(again, 'p', 'main'), what).toEqual([...left, '500']);
+    await again.close();
+    expect((await fsck({ directory, files: openObjects(directory) })).faults, what).toEqual([]);
+  }
 });
 
 test('what a base has after a damaged record is read', { timeout: 60_000 }, async () => {
@@ -430,6 +469,22 @@ test('a log that is damaged where the tables know it all: fsck names it, a repai
   const left = await openTestLake({ directory: torn });
   expect([await keysAt(left, 'p', 'main'), await keysAt(left, 'q', 'main')]).toEqual([['0', '1', '2'], ['7']]);
   expect(readdirSync(torn).filter((name) => name.startsWith('repaired') || name.startsWith('tables.'))).toEqual([]);
+});
+
+test('an end that may have lost something is noted: a file that is shorter than it was made, data objects that no commit names', { timeout: 60_000 }, async () => {
+  const lake = await openTestLake(), ids = ['a', 'b'].map((digit) => digit.repeat(40));
+  await newPool(lake);
+  for (let n = 0; n < 4; n++) await lake.pool('p').load('main', [inlineObject(n)]);
+  await lake.close();
+  for (const [cut, orphans] of [[0, 1], [8, 2], [200, 0]] as const) {
+    const directory = await killed(lake.directory), { end } = placeOf(directory), files = openObjects(directory);
+    rmSync(tablesFolder(directory), { recursive: true });
+    for (const id of ids.slice(0, orphans)) await files.put(id, Uint8Array.of(1));
+    truncateSync(segmentPath(directory, 1), end - cut);
+    const { faults, notes } = await fsck({ directory, files });
+    expect([faults, notes.some((note) => /^log\/00000001: the file is shorter than it was made: what was committed last may be missing$/.test(note))]).toEqual([[], true]);
+    expect(notes.filter((note) => note.includes('that no commit names')).map((note) => note.slice(0, 8))).toEqual(orphans === 0 ? [] : [orphans === 1 ? '1 file o' : '2 files ']);
+  }
 });
 
 describe('a stop in the middle', { timeout: 120_000 }, () => {

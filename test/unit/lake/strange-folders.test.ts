@@ -169,8 +169,6 @@ describe('things in the places of files', { timeout: 60_000 }, () => {
     ['a link to nowhere for tables/lock.mdb', (d) => { rmSync(join(d, 'tables', 'lock.mdb')); symlinkSync('/nonexistent/x', join(d, 'tables', 'lock.mdb')); }],
     ['a folder for tables/closed', (d) => { rmSync(join(d, 'tables', 'closed')); mkdirSync(join(d, 'tables', 'closed')); }],
     ['no tables/data.mdb', (d) => { rmSync(join(d, 'tables', 'data.mdb')); }], ['an empty tables/data.mdb', (d) => { truncateSync(join(d, 'tables', 'data.mdb')); }],
-    ['a base of a number that no record has', (d) => { mkdirSync(join(d, 'base')); writeFileSync(join(d, 'base', '9999999999999999'), 'x'); }],
-    ['a base of a record that is not there', (d) => { mkdirSync(join(d, 'base')); writeFileSync(basePath(d, 77), 'x'); rmSync(tablesFolder(d), { recursive: true }); }],
   ];
   test.each(places)('%s: the lake opens with all its rows', async (_, change) => {
     const directory = await made();
@@ -178,6 +176,28 @@ describe('things in the places of files', { timeout: 60_000 }, () => {
     await check(directory);
     expect(await keysIn(directory)).toEqual(all);
     expect((await check(directory)).faults).toEqual([]);
+  });
+  const bases: readonly (readonly [string, (directory: string) => void])[] = [
+    ['of a record that is not there', (d) => { writeFileSync(basePath(d, 77), 'x'); }], ['that is a folder', (d) => { mkdirSync(basePath(d, 3)); }], ['that is a link to nothing', (d) => { symlinkSync('/nonexistent/x', basePath(d, 3)); }],
+  ];
+  test.each(bases)('a base %s: the lake opens with all its rows, fsck names the file, a repair moves it away', async (_, change) => {
+    for (const tablesGone of [false, true]) {
+      const directory = await made();
+      mkdirSync(join(directory, 'base'));
+      change(directory);
+      if (tablesGone) rmSync(tablesFolder(directory), { recursive: true });
+      expect((await check(directory)).faults.join()).toMatch(/^base\/\d{16}(: it is no file|, byte 128: its head is damaged,base\/\d{16}: the log ends before it, at record 7)$/);
+      expect(await keysIn(await copyOf(directory))).toEqual(all);
+      const { after, lost, kept } = await mend(directory);
+      expect([after?.faults, lost, readdirSync(join(kept!, 'base')).length, readdirSync(join(directory, 'base'))]).toEqual([[], [], 1, []]);
+      expect(await keysIn(directory)).toEqual(all);
+    }
+  });
+  test('a base of a number that no record has is no file of the lake', async () => {
+    const directory = await made();
+    mkdirSync(join(directory, 'base'));
+    writeFileSync(join(directory, 'base', '9999999999999999'), 'x');
+    expect([await keysIn(directory), (await check(directory)).faults]).toEqual([all, []]);
   });
   test.each(['folder', 'fifo'])('a %s for a segment is named', async (what) => {
     const directory = await made(), path = segmentPath(directory, listSegments(directory).at(-1)! + 1);
