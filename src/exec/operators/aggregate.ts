@@ -19,7 +19,7 @@ import type { AsyncEvaluator } from '../expressions/evaluator.ts';
 import { FloatRoom, inRoom } from '../expressions/float-room.ts';
 import { isTrue } from '../expressions/rows.ts';
 import { type Item, type Step, type Stream, batches, isBatch, wait } from '../operator.ts';
-import { type Build, groupsShares } from './build.ts';
+import type { Build } from './build.ts';
 import { plain } from './distinct.ts';
 import { kinds, kindsOf, mayBeQuiet } from './kinds.ts';
 import { Partitions, levelsMax, partitionsOf } from './partitions.ts';
@@ -264,7 +264,7 @@ class Groups {
     memory.add(bytes - this.held);
     this.held = bytes;
     const { groupsMax } = this.parts.op;
-    const over = memory.isOverWith(bytes, groupsShares) || (groupsMax !== undefined && this.table.size >= groupsMax);
+    const over = memory.isOverWith(bytes) || (groupsMax !== undefined && this.table.size >= groupsMax);
     if (!over || this.full || level >= levelsMax) return;
     if (context.host.spill && this.parts.keys.length > 0) this.full = true;
     else if (memory.isFullWith(bytes)) memory.refuse('aggregate');

@@ -34,25 +34,18 @@ const sharedPart = 0.5;
 /** So much an operator may hold even if others take nearly all: spilling less at a time costs more than it frees. */
 const ownShare = 0.1;
 
-/** When an operator spills, as shares of the budget: what the query holds by then, and what the operator holds itself at least. */
-interface SpillShares { readonly all: number; readonly own: number }
-const usualShares: SpillShares = { all: spillShare, own: ownShare };
-/** Groups make no copies when no more of them are taken, and what is spilled of them comes back in pieces: they may hold more. 1,000,000 groups by three keys take 0.33 of the time; with 0.4 half of their rows were spilled. Where the thread is short they spill as others do: their results are copies. */
-export const groupsShares: SpillShares = { all: 0.6, own: ownShare };
-
 /** Bytes that the operators of one query hold. */
 export class Memory {
   private held = 0;
   readonly max: number;
   constructor(max: number) { this.max = max; }
   /** Little is left. */
-  get isOver(): boolean { return this.isOverShare(spillShare); }
-  private isOverShare(share: number): boolean {
-    const spillAt = this.max * share;
+  get isOver(): boolean {
+    const spillAt = this.max * spillShare;
     return this.held > spillAt || (this.held > spillAt * sharedPart && isMemoryShared());
   }
   /** Whether an operator that holds so much should spill: for what the query holds, or for what its thread does with all that copies and others take. */
-  isOverWith(own: number, shares = usualShares): boolean { return own > this.max * shares.own && (this.isOverShare(shares.all) || isMemoryShort()); }
+  isOverWith(own: number): boolean { return own > this.max * ownShare && (this.isOver || isMemoryShort()); }
   /** The thread has other tasks too, or little memory left. */
   get isTight(): boolean { return isMemoryShared() || isMemoryShort(); }
   /** The budget is used up. */
