@@ -34,7 +34,7 @@ import { QuantileState } from './aggregates/quantiles.ts';
 import { SpreadState } from './aggregates/spread.ts';
 import { StrictState } from './aggregates/strict.ts';
 import { SumState } from './aggregates/sum.ts';
-import { PairTable } from './aggregates/tables.ts';
+import { PairTable } from './aggregates/pair-table.ts';
 
 /** Their place in the list is their name on the way: both ends run the same program. */
 const classes: readonly (abstract new (...args: never[]) => object)[] = [

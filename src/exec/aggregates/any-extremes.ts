@@ -8,7 +8,7 @@ import { order } from '../expressions/value-order.ts';
 import { ExtremeState } from './extremes.ts';
 import { eachPart, everyPart, idsOfOne, pick } from './parts.ts';
 import type { AggregateState } from './state.ts';
-import { none } from './tables.ts';
+import { none } from './pair-table.ts';
 
 /** What an entry of a group takes, about. */
 const entryBytes = 150;

@@ -7,7 +7,7 @@ import { overlay } from '../expressions/rows.ts';
 import { AvgState } from './avg.ts';
 import { eachPart, everyPart, idsOfOne, pick } from './parts.ts';
 import type { AggregateState, Totals } from './state.ts';
-import { none } from './tables.ts';
+import { none } from './pair-table.ts';
 
 /** Of one group: nanoseconds. */
 interface Total { sum: bigint; count: number; isTime: boolean }

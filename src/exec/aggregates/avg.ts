@@ -5,7 +5,7 @@ import { parseFloat64 } from '../../vectors/literal.ts';
 import { type AggregateState, type Totals, bytes, floats, widened } from './state.ts';
 import { eachPart, floatsOf, idsOfOne, isNothing, numbersIn } from './parts.ts';
 import { type SparseNumbers, denseRange, sparseNumbers } from '../expressions/sparse.ts';
-import { none } from './tables.ts';
+import { none } from './pair-table.ts';
 
 export class AvgState implements AggregateState {
   readonly keepsNothing = true;

@@ -5,7 +5,7 @@ import type { Vector } from '../../vectors/vector.ts';
 import { Builder } from '../../vectors/builder.ts';
 import type { AggregateState } from './state.ts';
 import { eachPart } from './parts.ts';
-import { none } from './tables.ts';
+import { none } from './pair-table.ts';
 
 const operations = { and: (a: bigint, b: bigint) => a & b, or: (a: bigint, b: bigint) => a | b, xor: (a: bigint, b: bigint) => a ^ b } as const;
 

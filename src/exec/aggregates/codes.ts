@@ -16,19 +16,22 @@ import { Uint32List } from '../../vectors/lists.ts';
 import { classOf, concat } from '../../vectors/concat.ts';
 import { overlay } from '../expressions/rows.ts';
 import { AnyNumberPart, BytesPart, NumberPart, type Part, SmallPart, unexpected } from './code-parts.ts';
-import { BytesTable, PairTable, Room, lookUp, none } from './tables.ts';
+import { CombinationTable } from './combinations.ts';
+import { PairTable, none } from './pair-table.ts';
+import { BytesTable, Room, lookUp } from './tables.ts';
 
-/** Records of one shape: the codes of the fields, combined two by two. Absent fields count by their type alone. */
+/** Records of one shape: the codes of the fields, combined. Absent fields count by their type alone. */
 class RecordPart implements Part {
   private readonly fields: readonly { readonly name: string; readonly optional: boolean; readonly codes: ColumnCodes; readonly absent: Map<Type, number> }[];
-  private readonly pairs: readonly PairTable[];
+  private readonly combinations: CombinationTable | undefined;
   private count = 0;
   constructor(v: RecordVector, sql: boolean) {
     this.fields = v.fields.map((f) => ({ name: f.name, optional: f.optional && !sql, codes: new ColumnCodes(sql), absent: new Map<Type, number>() }));
-    this.pairs = v.fields.slice(1).map(() => new PairTable());
+    // Codes of optional fields have gaps.
+    this.combinations = v.fields.length > 1 ? new CombinationTable(v.fields.length, this.fields.every((f) => !f.optional)) : undefined;
   }
-  get size(): number { return this.fields.length === 0 ? this.count : this.fields.length === 1 ? this.single.size : this.pairs.at(-1)!.size; }
-  get bytes(): number { return this.pairs.reduce((n, p) => n + p.bytes, 0) + this.fields.reduce((n, f) => n + f.codes.bytes, 0); }
+  get size(): number { return this.combinations?.size ?? (this.fields.length === 0 ? this.count : this.single.size); }
+  get bytes(): number { return (this.combinations?.bytes ?? this.single.bytes) + this.fields.reduce((n, f) => n + f.codes.bytes, 0); }
   /** A single field's codes: those of present rows doubled, absent ones odd, made dense here. */
   private readonly single = new PairTable();
   codes(v: FlatVector, insert: boolean): Uint32Array {
@@ -38,10 +41,8 @@ class RecordPart implements Part {
       return new Uint32Array(v.length).fill(this.count === 1 ? 0 : none);
     }
     const columns = v.fields.map((f, k) => this.fieldCodes(k, f.values, f.present, insert));
-    if (columns.length === 1) return this.single.codes(columns[0]!, new Uint32Array(v.length), v.length, insert);
-    let codes = columns[0]!;
-    for (let k = 1; k < columns.length; k++) codes = this.pairs[k - 1]!.codes(codes, columns[k]!, v.length, insert);
-    return codes;
+    const out = new Uint32Array(v.length);
+    return this.combinations?.codes(columns, { sizes: this.fields.map(codesBelow), insert, out }) ?? this.single.codes(columns[0]!, out, v.length, insert, out);
   }
   private fieldCodes(k: number, values: Vector, present: Uint8Array | undefined, insert: boolean): Uint32Array {
     const field = this.fields[k]!;
@@ -57,7 +58,7 @@ class RecordPart implements Part {
   }
   values(): Vector {
     const length = this.size;
-    const columns = this.fieldCodesOfRows(length);
+    const columns = this.fieldCodesOfRows();
     return {
       form: 'record', length,
       fields: this.fields.map((f, k) => {
@@ -74,20 +75,15 @@ class RecordPart implements Part {
       }),
     };
   }
-  /** Field codes of each record code: the pairs undone. */
-  private fieldCodesOfRows(length: number): Uint32Array[] {
+  /** Field codes of each record code. */
+  private fieldCodesOfRows(): Uint32Array[] {
     if (this.fields.length === 0) return [];
-    if (this.fields.length === 1) return [this.single.first.array.slice(0, length)];
-    const columns: Uint32Array[] = [];
-    let codes = Uint32Array.from({ length }, (_, i) => i);
-    for (let k = this.pairs.length - 1; k >= 0; k--) {
-      const { first, second } = this.pairs[k]!;
-      columns.unshift(Uint32Array.from(codes, (c) => second.array[c]!));
-      codes = Uint32Array.from(codes, (c) => first.array[c]!);
-    }
-    return [codes, ...columns];
+    return this.combinations?.columnCodes() ?? [this.single.words().first];
   }
 }
+/** All codes of a field are below this: those of present rows are doubled where it is optional. */
+const codesBelow = ({ optional, codes, absent }: { readonly optional: boolean; readonly codes: ColumnCodes; readonly absent: ReadonlyMap<Type, number> }): number =>
+  (optional ? Math.max(codes.size, absent.size) * 2 : codes.size);
 const nullWhereAbsent = (values: Vector, present: Uint8Array): Vector =>
   overlay(values, Uint8Array.from({ length: values.length }, (_, i) => 1 - present[i]!), { form: 'null', length: values.length });
 const absentCode = (absent: Map<Type, number>, t: Type): number => {

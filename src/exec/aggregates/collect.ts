@@ -7,7 +7,7 @@ import { kinds, rowsWithout } from '../operators/kinds.ts';
 import { listsOfGroups } from './lists.ts';
 import { pick } from './parts.ts';
 import type { AggregateState } from './state.ts';
-import { none } from './tables.ts';
+import { none } from './pair-table.ts';
 import { under } from './under.ts';
 
 export class CollectState implements AggregateState {

@@ -3,7 +3,7 @@ import { types } from '../../vectors/type.ts';
 import { type Vector, numbers } from '../../vectors/vector.ts';
 import { type AggregateState, floats, widened } from './state.ts';
 import { eachPart, isNothing, pick } from './parts.ts';
-import { none } from './tables.ts';
+import { none } from './pair-table.ts';
 
 export class CountTrueState implements AggregateState {
   readonly keepsNothing = true;

@@ -3,7 +3,7 @@ import type { Vector } from '../../vectors/vector.ts';
 import { types } from '../../vectors/type.ts';
 import { kinds, kindsOf } from '../operators/kinds.ts';
 import { type AggregateState, type Totals, floats, widened } from './state.ts';
-import { none } from './tables.ts';
+import { none } from './pair-table.ts';
 
 export class CountState implements AggregateState {
   readonly keepsNothing = true;

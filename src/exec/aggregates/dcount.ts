@@ -9,7 +9,7 @@ import { kinds, rowsWithout } from '../operators/kinds.ts';
 import { type Hashes, hashRows } from './hash.ts';
 import { pick } from './parts.ts';
 import { type AggregateState, widened, words } from './state.ts';
-import { PairTable, mix, none } from './tables.ts';
+import { PairTable, mix, none } from './pair-table.ts';
 import { under } from './under.ts';
 
 const exactMax = 2048;
@@ -51,10 +51,10 @@ export class DistinctCountState implements AggregateState {
     return sketch;
   }
   merge(other: AggregateState, map: Uint32Array): void {
-    const from = other as DistinctCountState;
+    const from = other as DistinctCountState, { first, second } = from.table.words();
     for (let k = 0; k < from.groupOf.length; k++) {
       const g = from.groupOf.array[k]!, to = map[g]!;
-      if (to !== none) this.add(to, (from.table.first.array[k]! ^ spread(g)) >>> 0, from.table.second.array[k]!);
+      if (to !== none) this.add(to, (first[k]! ^ spread(g)) >>> 0, second[k]!);
     }
     for (const [g, sketch] of from.sketches) {
       const to = map[g]!;
@@ -67,9 +67,10 @@ export class DistinctCountState implements AggregateState {
   result(groups: number): Vector {
     const values = Float64Array.from(this.counts.subarray(0, groups));
     if (this.sketches.size > 0) {
+      const { first, second } = this.table.words();
       for (let k = 0; k < this.groupOf.length; k++) {
         const g = this.groupOf.array[k]!, sketch = this.sketches.get(g);
-        if (sketch) note(sketch, (this.table.first.array[k]! ^ spread(g)) >>> 0, this.table.second.array[k]!);
+        if (sketch) note(sketch, (first[k]! ^ spread(g)) >>> 0, second[k]!);
       }
       for (const [g, sketch] of this.sketches) if (g < groups) values[g] = estimate(sketch);
     }

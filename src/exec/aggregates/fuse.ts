@@ -6,7 +6,7 @@ import { withoutUnions } from '../expressions/lift.ts';
 import { kinds, rowsWithout } from '../operators/kinds.ts';
 import { pick } from './parts.ts';
 import { type AggregateState, widened, words } from './state.ts';
-import { none } from './tables.ts';
+import { none } from './pair-table.ts';
 
 export class FuseState implements AggregateState {
   /** The fused type of a group by its place in `table`; 0: none yet. */

@@ -1,7 +1,9 @@
 /** Groups: dense ids for combinations of key values, by type and value, in the order in which they are met. */
-import { type Vector, gather, lookUp as valuesAt, range, take } from '../../vectors/vector.ts';
+import { type Vector, gather, range, take } from '../../vectors/vector.ts';
 import { ColumnCodes } from './codes.ts';
-import { GridTable, Room, lookUp, none } from './tables.ts';
+import { none } from './pair-table.ts';
+import { CombinationTable } from './combinations.ts';
+import { Room, lookUp } from './tables.ts';
 
 /** Dictionaries of at most so many values are looked up with the other keys at once, where batches are not tiny; so many tables of theirs are kept. */
 const quickValuesMax = 1024, quickRowsMin = 256, quickTablesMax = 64;
@@ -9,20 +11,19 @@ const quickValuesMax = 1024, quickRowsMin = 256, quickTablesMax = 64;
 /** Gives each combination of key values a group: numbers from 0 in order of first appearance. */
 export class GroupTable {
   private readonly columns: readonly ColumnCodes[];
-  /** Codes of the columns combined two by two, from the left. */
-  private readonly pairs: readonly GridTable[];
-  private readonly rooms: readonly Room[];
+  /** Where there are several columns: what their codes are together. */
+  private readonly combinations: CombinationTable | undefined;
+  private readonly room = new Room();
   /** Groups by the codes of a dictionary and the other keys. */
   private readonly known = new Map<Vector, Map<string, Uint32Array>>();
   private knownCount = 0;
   /** `sql`: keys are told apart as SQL does it. */
   constructor(keys: number, sql = false) {
     this.columns = Array.from({ length: keys }, () => new ColumnCodes(sql));
-    this.pairs = this.columns.slice(1).map(() => new GridTable());
-    this.rooms = this.pairs.map(() => new Room());
+    this.combinations = keys > 1 ? new CombinationTable(keys) : undefined;
   }
-  get size(): number { return this.pairs.at(-1)?.size ?? this.columns[0]?.size ?? 1; }
-  get bytes(): number { return this.columns.reduce((n, c) => n + c.bytes, 0) + this.pairs.reduce((n, p) => n + p.bytes, 0); }
+  get size(): number { return this.combinations?.size ?? this.columns[0]?.size ?? 1; }
+  get bytes(): number { return this.columns.reduce((n, c) => n + c.bytes, 0) + (this.combinations?.bytes ?? 0); }
 
   /**
    * The group of each row; new groups are made if `insert`, else `none` says that there is none. Without keys all rows are in group 0.
@@ -30,17 +31,14 @@ export class GroupTable {
    */
   ids(keys: readonly Vector[], length: number, insert = true, isKept = true): Uint32Array {
     if (this.columns.length === 0) return new Uint32Array(length);
-    if (!isKept && insert && this.pairs.length > 0 && length >= quickRowsMin) {
+    const { combinations } = this;
+    if (!combinations) return this.columns[0]!.codes(keys[0]!, insert, isKept);
+    if (!isKept && insert && length >= quickRowsMin) {
       const quick = this.quick(keys, length);
       if (quick) return quick;
     }
-    let ids = this.columns[0]!.codes(keys[0]!, insert, isKept), sizeA = this.columns[0]!.size;
-    for (let k = 1; k < keys.length; k++) {
-      const column = this.columns[k]!, pairs = this.pairs[k - 1]!, own = column.codes(keys[k]!, insert, isKept);
-      ids = pairs.codes(ids, own, { sizeA, sizeB: column.size, insert, out: isKept ? new Uint32Array(length) : this.rooms[k - 1]!.of(length) });
-      sizeA = pairs.size;
-    }
-    return ids;
+    const codes = this.columns.map((c, k) => c.codes(keys[k]!, insert, isKept)), sizes = this.columns.map((c) => c.size);
+    return combinations.codes(codes, { sizes, insert, out: isKept ? new Uint32Array(length) : this.room.of(length) });
   }
   /** The groups where all keys but one small dictionary are constants: looked up by its codes alone. */
   private quick(keys: readonly Vector[], length: number): Uint32Array | undefined {
@@ -56,7 +54,7 @@ export class GroupTable {
     }
     const key = keys[varying];
     if (key?.form !== 'dictionary') return undefined;
-    const known = this.knownGroups(key.values, place), out = this.rooms[0]!.of(length);
+    const known = this.knownGroups(key.values, place), out = this.room.of(length);
     if (lookUp(known, key.codes, out)) return out;
     for (let i = 0; i < length; i++) {
       const at = key.codes[i]!;
@@ -92,14 +90,8 @@ export class GroupTable {
   }
   /** The key columns, one row a group, from group `start` on. */
   keys(start = 0): Vector[] {
-    if (start === 0 && this.pairs.length === 0) return this.columns.map((c) => c.values());
-    const codes: Uint32Array[] = [];
-    let ids = range(start, this.size);
-    for (let k = this.pairs.length - 1; k >= 0; k--) {
-      const { first, second } = this.pairs[k]!;
-      codes.unshift(valuesAt(second.array, ids));
-      ids = valuesAt(first.array, ids);
-    }
-    return this.columns.map((c, k) => gather(c.values(), k === 0 ? ids : codes[k - 1]!));
+    const { combinations } = this, codes = combinations?.columnCodes(start > 0 ? range(start, combinations.size) : undefined);
+    if (codes) return this.columns.map((c, k) => gather(c.values(), codes[k]!));
+    return start === 0 ? this.columns.map((c) => c.values()) : this.columns.map((c) => gather(c.values(), range(start, c.size)));
   }
 }

@@ -2,7 +2,8 @@
 import { type Type, isFloat, isInteger, typeText, types } from '../../vectors/type.ts';
 import { encodeBody } from '../../vectors/value.ts';
 import { type Vector, type FlatVector, type ListVector, type NumberVector, type RecordVector, dataAt, flatten, gather, range, take, typeAt } from '../../vectors/vector.ts';
-import { mix, wordsOf } from './tables.ts';
+import { wordsOf } from './number-table.ts';
+import { mix } from './pair-table.ts';
 
 /** The two words of each row's hash. */
 export interface Hashes { readonly low: Uint32Array; readonly high: Uint32Array }

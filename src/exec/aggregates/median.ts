@@ -7,7 +7,7 @@ import { overlay } from '../expressions/rows.ts';
 import { type AggregateState, floats, widened } from './state.ts';
 import { sortByGroup } from './lists.ts';
 import { eachPart, floatsOf, isNothing, pick } from './parts.ts';
-import { none } from './tables.ts';
+import { none } from './pair-table.ts';
 
 export class MedianState implements AggregateState {
   private readonly ids = new Uint32List();

@@ -6,7 +6,7 @@ import { overlay } from '../expressions/rows.ts';
 import { ColumnCodes } from './codes.ts';
 import { CollectState } from './collect.ts';
 import { words } from './state.ts';
-import { PairTable } from './tables.ts';
+import { PairTable } from './pair-table.ts';
 
 export class ModeState extends CollectState {
   private readonly sql: boolean;
@@ -26,9 +26,9 @@ export class ModeState extends CollectState {
       if (pairs.size > size) firsts[pair] = i;
       counts[pair]!++;
     }
-    const best = words(groups), rows = words(groups), empty = new Uint8Array(groups).fill(1);
+    const groupOf = pairs.words().first, best = words(groups), rows = words(groups), empty = new Uint8Array(groups).fill(1);
     for (let pair = 0; pair < pairs.size; pair++) {
-      const group = pairs.first.array[pair]!;
+      const group = groupOf[pair]!;
       if (counts[pair]! <= best[group]!) continue;
       best[group] = counts[pair]!;
       rows[group] = firsts[pair]!;

@@ -8,7 +8,7 @@ import { fieldOf } from '../expressions/access.ts';
 import { sortWords, sortedOrder } from '../operators/sort-words.ts';
 import { pick } from './parts.ts';
 import type { AggregateState } from './state.ts';
-import { none } from './tables.ts';
+import { none } from './pair-table.ts';
 
 export class OrderedState implements AggregateState {
   private readonly ids = new Uint32List();

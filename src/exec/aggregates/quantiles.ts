@@ -14,7 +14,7 @@ import { CollectState } from './collect.ts';
 import { sortByGroup } from './lists.ts';
 import { everyPart, pick } from './parts.ts';
 import type { AggregateState } from './state.ts';
-import { none } from './tables.ts';
+import { none } from './pair-table.ts';
 
 /**
  * What is between two values: the one before (`discrete`), or a value in between (`continuous`), which `rounded` makes a whole number among whole ones. `median`: continuous where that can be, half

@@ -4,7 +4,7 @@ import { type Vector, nulls, numbers } from '../../vectors/vector.ts';
 import { overlay } from '../expressions/rows.ts';
 import { type AggregateState, floats, widened } from './state.ts';
 import { eachPart, floatsOf, isNothing, pick } from './parts.ts';
-import { none } from './tables.ts';
+import { none } from './pair-table.ts';
 
 /** `sample`: divided by one less than the count, so that one number has no spread. `root`: the deviation, else the variance. */
 interface Spread { readonly sample: boolean; readonly root: boolean }

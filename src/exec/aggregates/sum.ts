@@ -11,7 +11,7 @@ import { type AggregateState, type Totals, bytes, floats, widened } from './stat
 import { classOf, classes, numbersOfGroups, plainNumbers, wrapped } from './numeric.ts';
 import { eachPart, floatsOf, idsOfOne, isNothing, numbersIn, pick } from './parts.ts';
 import { type SparseNumbers, denseRange, sparseNumbers } from '../expressions/sparse.ts';
-import { none } from './tables.ts';
+import { none } from './pair-table.ts';
 
 interface NumberRows { readonly part: NumberVector; readonly rows: Uint32Array | undefined; readonly class: number }
 

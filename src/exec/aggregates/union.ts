@@ -12,7 +12,7 @@ import { ColumnCodes } from './codes.ts';
 import { listsOfGroups } from './lists.ts';
 import { pick } from './parts.ts';
 import type { AggregateState } from './state.ts';
-import { PairTable, none } from './tables.ts';
+import { PairTable, none } from './pair-table.ts';
 
 export class UnionState implements AggregateState {
   private readonly codes = new ColumnCodes();
@@ -29,16 +29,16 @@ export class UnionState implements AggregateState {
   }
   merge(other: AggregateState, map: Uint32Array): void {
     const from = other as UnionState;
-    const codes = this.codes.codes(from.codes.values());
+    const codes = this.codes.codes(from.codes.values()), { first, second } = from.pairs.words();
     for (let k = 0; k < from.pairs.size; k++) {
-      const to = map[from.pairs.first.array[k]!]!;
-      if (to !== none) this.pairs.code(to, codes[from.pairs.second.array[k]!]!, true);
+      const to = map[first[k]!]!;
+      if (to !== none) this.pairs.code(to, codes[second[k]!]!, true);
     }
   }
   result(groups: number): Vector {
-    const values = this.codes.values(), { first, second, size } = this.pairs, codes = second.array.subarray(0, size);
-    const words = canonicalWords(values).map((w) => lookUp(w, codes)), order = sortedOrder(words, size);
-    return canonicalUnions(listsOfGroups('set', gather(values, lookUp(codes, order)), lookUp(first.array, order), groups));
+    const values = this.codes.values(), { first, second: codes } = this.pairs.words();
+    const words = canonicalWords(values).map((w) => lookUp(w, codes)), order = sortedOrder(words, codes.length);
+    return canonicalUnions(listsOfGroups('set', gather(values, lookUp(codes, order)), lookUp(first, order), groups));
   }
 }
 

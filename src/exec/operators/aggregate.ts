@@ -13,7 +13,7 @@ import { GroupTable } from '../aggregates/groups.ts';
 import { idsOfOne, pick } from '../aggregates/parts.ts';
 import { type KeyBook, KeyStore, type ShareIds, type ShareKeys } from '../aggregates/shared-keys.ts';
 import type { AggregateState } from '../aggregates/state.ts';
-import { none } from '../aggregates/tables.ts';
+import { none } from '../aggregates/pair-table.ts';
 import { needsDriver } from '../expressions/compile.ts';
 import type { AsyncEvaluator } from '../expressions/evaluator.ts';
 import { FloatRoom, inRoom } from '../expressions/float-room.ts';

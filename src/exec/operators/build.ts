@@ -46,6 +46,8 @@ export class Memory {
   }
   /** Whether an operator that holds so much should spill: for what the query holds, or for what its thread does with all that copies and others take. */
   isOverWith(own: number): boolean { return own > this.max * ownShare && (this.isOver || isMemoryShort()); }
+  /** The thread has other tasks too, or little memory left. */
+  get isTight(): boolean { return isMemoryShared() || isMemoryShort(); }
   /** The budget is used up. */
   get isFull(): boolean { return this.held > this.max; }
   /** The same for an operator that holds so much: one that holds next to nothing goes on. */

@@ -7,7 +7,8 @@
 import { type PrimitiveType, isFloat, isInteger, types } from '../../vectors/type.ts';
 import { type FlatVector, type Vector, flatten, gather, numbers, take } from '../../vectors/vector.ts';
 import { GroupTable } from '../aggregates/groups.ts';
-import { mix, none, wordsOf } from '../aggregates/tables.ts';
+import { wordsOf } from '../aggregates/number-table.ts';
+import { mix, none } from '../aggregates/pair-table.ts';
 import { alikeForSql } from '../expressions/compare-sql.ts';
 import { lift } from '../expressions/lift.ts';
 import { flatSize } from './compact.ts';

@@ -14,7 +14,7 @@ import type { PlanExpr } from '../../query/plan.ts';
 import { isFloat, isInteger, types } from '../../vectors/type.ts';
 import type { NumberArray, Vector } from '../../vectors/vector.ts';
 import { eachPart } from '../aggregates/parts.ts';
-import { none } from '../aggregates/tables.ts';
+import { none } from '../aggregates/pair-table.ts';
 import type { AsyncEvaluator } from '../expressions/evaluator.ts';
 import { type Side, evaluate } from '../operator.ts';
 import { numbersOf } from '../windows/keys.ts';

@@ -6,7 +6,7 @@
  * It buys, with rows gathered (gather.ts): TPC-H Q17 at scale 1, where 6,000 rows look among 6,000,000, takes 1.0 s of processor time in place of 68.
  */
 import { type Vector, lookUp, range, take } from '../../vectors/vector.ts';
-import { none } from '../aggregates/tables.ts';
+import { none } from '../aggregates/pair-table.ts';
 import { isTrue } from '../expressions/rows.ts';
 import { concat } from '../../vectors/concat.ts';
 import { withoutUnions } from '../expressions/lift.ts';
@@ -81,7 +81,7 @@ export function* fitsLeft(left: Iterator<Item>, lefts: Vector[], holding: Holdin
       lefts.push(own);
       bytes += size;
       holding.hold(size);
-      if (holding.memory.isOverWith(bytes)) return false;
+      if (holding.memory.isFullWith(bytes)) return false;
     }
   }
   return false;

@@ -48,15 +48,17 @@ function* run(left: Stream, right: Stream, parts: JoinParts, kept: Kept | undefi
     memory.add(bytes);
   };
   const holding = { get bytes() { return held; }, memory, hold };
-  /** Lets the right rows so far stream past the left ones, if these are few, and those to come; else puts them aside. They are out of the way while the left side is read. */
+  /** Lets the right rows so far stream past the left ones, if these are few, and those to come; else puts them aside. They are out of the way while the left side is read, where little memory is left. */
   const turn = function* turn(spill: SpillStore): Generator<Item> {
     const before = rows;
     rows = [];
     isAsked = true;
-    put = spill.open();
-    for (let batch = before.shift(); batch; batch = before.shift()) {
-      hold(-heldBytes(batch));
-      yield* wait(put.append(batch));
+    put = memory.isTight ? spill.open() : undefined;
+    if (put) {
+      for (let batch = before.shift(); batch; batch = before.shift()) {
+        hold(-heldBytes(batch));
+        yield* wait(put.append(batch));
+      }
     }
     if (yield* fitsLeft(items, waiting, holding)) turned = yield* turnedOver(waiting, parts);
     else {
@@ -65,6 +67,11 @@ function* run(left: Stream, right: Stream, parts: JoinParts, kept: Kept | undefi
       for (let batch = waiting.shift(); batch; batch = waiting.shift()) yield* aside.left(batch);
     }
     const rest = put, take = turned?.push ?? ((batch: Vector): Generator<Item> => aside!.right(batch));
+    for (let batch = before.shift(); batch; batch = before.shift()) {
+      if (turned) hold(-heldBytes(batch));
+      yield* take(batch);
+    }
+    if (!rest) return;
     for (const item of pulled(() => rest.read(), build.context.signal)) {
       if (isBatch(item)) yield* take(item);
       else yield item;

@@ -13,7 +13,7 @@ import { compareValues } from '../../vectors/compare.ts';
 import { type Vector, type NumberArray, type NumberVector, type BytesVector, valueAt } from '../../vectors/vector.ts';
 import { concat } from '../../vectors/concat.ts';
 import { eachPart } from '../aggregates/parts.ts';
-import { wordsOf } from '../aggregates/tables.ts';
+import { wordsOf } from '../aggregates/number-table.ts';
 import { order as sqlOrder } from '../expressions/value-order.ts';
 import { kinds, kindsOf } from './kinds.ts';
 import { rankRuns } from './sort-runs.ts';

@@ -1,41 +1,57 @@
-/** Parts of a filter behind a join that read one side go to that side, where unmatched rows of the join cannot change what they see. */
+/** Parts of a filter behind a join, and of what a join asks of its pairs, that read one side go to that side, where unmatched rows of the join cannot change what they see. */
 import { conjunction, conjuncts, fieldsRead, hasSubquery, movePaths } from '../plan-walk.ts';
 import type { PlanExpr, PlanOp } from '../plan.ts';
 import type { Rule } from '../rules.ts';
 
 export const filterThroughJoin = {
   name: 'filter-through-join',
-  apply: (ops) => {
-    const at = ops.findIndex((op, i) => op.kind === 'filter' && ops[i - 1]?.kind === 'join');
-    const filter = ops[at], join = ops[at - 1];
-    if (filter?.kind !== 'filter' || join?.kind !== 'join' || !join.right) return ops;
-    const left: PlanExpr[] = [], right: PlanExpr[] = [], rest: PlanExpr[] = [];
-    for (const part of conjuncts(filter.expr)) {
-      const side = sideOf(part, join);
-      if (side === 'left') left.push(over(part, join.leftName));
-      else if (side === 'right') right.push(over(part, join.rightName));
-      else rest.push(part);
-    }
-    if (left.length === 0 && right.length === 0) return ops;
-    const filterOf = (list: readonly PlanExpr[]): readonly PlanOp[] => {
-      const expr = conjunction(list);
-      return expr ? [{ kind: 'filter', expr }] : [];
-    };
-    const joined: PlanOp = right.length > 0 ? { ...join, right: { ops: [...join.right.ops, ...filterOf(right)] } } : join;
-    return [...ops.slice(0, at - 1), ...filterOf(left), joined, ...filterOf(rest), ...ops.slice(at + 1)];
-  },
+  apply: (ops) => throughFilter(ops) ?? throughPairs(ops) ?? ops,
 } as const satisfies Rule;
+
+const throughFilter = (ops: readonly PlanOp[]): readonly PlanOp[] | undefined => {
+  const at = ops.findIndex((op, i) => op.kind === 'filter' && ops[i - 1]?.kind === 'join'), filter = ops[at], join = ops[at - 1];
+  if (filter?.kind !== 'filter' || join?.kind !== 'join' || !join.right) return undefined;
+  const { left, right, rest } = divided(filter.expr, join, sidesKept(join));
+  if (left.length === 0 && right.length === 0) return undefined;
+  return [...ops.slice(0, at - 1), ...filterOf(left), filteredRight(join, right), ...filterOf(rest), ...ops.slice(at + 1)];
+};
+/** A join asks of pairs what could be asked of rows: these need not be held then, nor the columns that it reads. */
+const throughPairs = (ops: readonly PlanOp[]): readonly PlanOp[] | undefined => {
+  for (const [at, join] of ops.entries()) {
+    if (join.kind !== 'join' || !join.right || !join.residual || join.nearest) continue;
+    const { left, right, rest } = divided(join.residual, join, sidesAsked(join));
+    if (left.length === 0 && right.length === 0) continue;
+    const { residual: _, ...others } = join, residual = conjunction(rest);
+    return [...ops.slice(0, at), ...filterOf(left), filteredRight({ ...others, ...(residual && { residual }) }, right), ...ops.slice(at + 1)];
+  }
+  return undefined;
+};
+
+const filterOf = (list: readonly PlanExpr[]): readonly PlanOp[] => {
+  const expr = conjunction(list);
+  return expr ? [{ kind: 'filter', expr }] : [];
+};
+const filteredRight = (join: Join, list: readonly PlanExpr[]): Join => (list.length > 0 && join.right ? { ...join, right: { ops: [...join.right.ops, ...filterOf(list)] } } : join);
 
 type Join = PlanOp & { readonly kind: 'join' };
 
-/** The side that the predicate reads alone, if rows may be taken away from it before the join. */
-const sideOf = (e: PlanExpr, join: Join): 'left' | 'right' | undefined => {
-  const paths = fieldsRead(e);
-  if (!paths || paths.length === 0 || hasSubquery(e)) return undefined;
-  const keepsLeft = join.style === 'inner' || join.style === 'cross' || join.style === 'left' || join.style === 'anti';
-  const keepsRight = join.style === 'inner' || join.style === 'cross' || join.style === 'right';
-  if (keepsLeft && paths.every((p) => p[0] === join.leftName)) return 'left';
-  return keepsRight && paths.every((p) => p[0] === join.rightName) ? 'right' : undefined;
+interface Sides { readonly left: boolean; readonly right: boolean }
+/** From which sides rows may be taken away before the join, when a filter would take them away after it. */
+const sidesKept = ({ style }: Join): Sides =>
+  ({ left: style === 'inner' || style === 'cross' || style === 'left' || style === 'anti', right: style === 'inner' || style === 'cross' || style === 'right' });
+/** The same where they would have no match: not if unmatched rows of that side are given. */
+const sidesAsked = ({ style }: Join): Sides => ({ left: style === 'inner' || style === 'right', right: style === 'inner' || style === 'left' || style === 'anti' });
+
+/** The parts of a condition over pairs that read one side alone, as conditions over its rows. */
+const divided = (expr: PlanExpr, join: Join, may: Sides): { readonly left: readonly PlanExpr[]; readonly right: readonly PlanExpr[]; readonly rest: readonly PlanExpr[] } => {
+  const left: PlanExpr[] = [], right: PlanExpr[] = [], rest: PlanExpr[] = [];
+  for (const part of conjuncts(expr)) {
+    const paths = hasSubquery(part) ? undefined : fieldsRead(part), reads = (name: string): boolean => paths !== undefined && paths.length > 0 && paths.every((p) => p[0] === name);
+    if (may.left && reads(join.leftName)) left.push(over(part, join.leftName));
+    else if (may.right && reads(join.rightName)) right.push(over(part, join.rightName));
+    else rest.push(part);
+  }
+  return { left, right, rest };
 };
 
 const over = (e: PlanExpr, name: string): PlanExpr => movePaths(e, (path) => (path[0] === name ? path.slice(1) : undefined));

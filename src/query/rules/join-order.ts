@@ -2,8 +2,8 @@
  * Cross joins before a filter, as the commas of FROM make them, become joins by the equalities of the filter.
  *
  * - Parts of the filter that read one table go to that table; equalities between two tables become hash keys, and what else reads several is tested as soon as they are joined.
- * - The table of most rows streams past the others, which are held: of those that an equality connects the one of fewest rows comes next. A cross product is left only where
- *   nothing connects. Without figures the order of the text is kept as far as it is connected.
+ * - The table of most rows streams past the others, which are held: of those that an equality connects one that filters leave a part of comes next, for it leaves fewer rows to look up
+ *   in the others (TPC-H Q09: 0.5 of the time), and of several the one of fewest rows. A cross product is left only where nothing connects. Without figures the order of the text is kept as far as it is connected.
  * - Tables that hang on one of these, such as the customers of orders, and leave fewer of its rows, are joined to it before it is held.
  * - Rows keep their form, so that what follows need not know. Where their order counts, as in pipes, tables are joined as they are written.
  */
@@ -113,10 +113,11 @@ const treeOf = (sizes: readonly Size[], edges: readonly Edge[]): readonly Branch
   const all = [...sizes.keys()], areKnown = sizes.every(({ rows }) => rows !== undefined), first = areKnown ? all.reduce((most, i) => (sizes[i]!.rows! > sizes[most]!.rows! ? i : most), 0) : 0;
   const branches = areKnown ? branchesOf(first, sizes, edges) : all.filter((i) => i !== first).map((leaf): Branch => ({ leaf, under: [] }));
   const size = (b: Branch): number => (areKnown ? sizes[b.leaf]!.rows! * shareUnder(b, sizes) : b.leaf), order: Branch[] = [{ leaf: first, under: [] }];
+  const share = (b: Branch): number => sizes[b.leaf]!.share * shareUnder(b, sizes), isSooner = (a: Branch, b: Branch): boolean => (areKnown && share(a) < 1 !== share(b) < 1 ? share(a) < 1 : size(a) < size(b));
   while (order.length <= branches.length) {
     const left = branches.filter((b) => !order.includes(b)), placed = order.flatMap(leavesOfBranch);
     const connected = left.filter((b) => leavesOfBranch(b).some((leaf) => edges.some((e) => e.leaves.includes(leaf) && e.leaves.some((other) => placed.includes(other)))));
-    order.push((connected.length > 0 ? connected : left).reduce((least, b) => (size(b) < size(least) ? b : least)));
+    order.push((connected.length > 0 ? connected : left).reduce((least, b) => (isSooner(b, least) ? b : least)));
   }
   return order;
 };

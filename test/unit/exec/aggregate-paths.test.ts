@@ -1,9 +1,10 @@
 /** Fast ways of grouping and aggregating give what the plain ones give: dictionaries and flat columns, grids and hash tables, one group and many, sparse and mixed numbers. */
 import { describe, expect, it, test } from 'vitest';
 import { aggregateNamed } from '../../../src/exec/aggregates/aggregates.ts';
+import { CombinationTable } from '../../../src/exec/aggregates/combinations.ts';
 import { GroupTable } from '../../../src/exec/aggregates/groups.ts';
 import { hashRows } from '../../../src/exec/aggregates/hash.ts';
-import { GridTable, PairTable } from '../../../src/exec/aggregates/tables.ts';
+import { none } from '../../../src/exec/aggregates/pair-table.ts';
 import type { Aggregate, PlanExpr, PlanOp } from '../../../src/query/plan.ts';
 import { vectorOf } from '../../../src/vectors/builder.ts';
 import { markRuns } from '../../../src/vectors/runs.ts';
@@ -148,15 +149,39 @@ describe('sums that are worked out in place', () => {
   });
 });
 
-describe('pairs of codes', () => {
-  it('a grid that grows gives the codes of a hash table, also once it is given up', () => {
-    const grid = new GridTable(), pairs = new PairTable();
-    for (const [sizeA, sizeB] of [[1, 1], [3, 1], [3, 9], [40, 9], [200, 200], [200, 3000], [70000, 3000]] as const) {
-      const a = numbersBelow(2000, sizeA, sizeA), b = numbersBelow(2000, sizeB, sizeB + 1);
-      expect(grid.codes(a, b, { sizeA, sizeB, insert: true, out: new Uint32Array(2000) })).toEqual(pairs.codes(a, b, 2000, true));
-      expect(grid.codes(a, b, { sizeA, sizeB, insert: false, out: new Uint32Array(2000) })).toEqual(pairs.codes(a, b, 2000, false));
-    }
-    expect(grid.size).toBe(pairs.size);
+describe('combinations of codes', () => {
+  /** Sizes of which first none, then one is more than 1, then those that outgrow a grid, then the bits that columns had, then two words. */
+  const steps = (columns: number): number[][] => [Array.from({ length: columns }, () => 1), Array.from({ length: columns }, (_, k) => (k === columns - 1 ? 3 : 1)), ...wider(columns)];
+  const wider = (columns: number): number[][] => [3, 9, 40, 300, 3000, 70_000, 40_000_000].map((size, step) => Array.from({ length: columns }, (_, k) => (k % 3 === 1 ? Math.min(size, 7) : size + (k === 0 ? step : 0))));
+  for (const columns of [2, 3, 5, 9]) {
+    it(`${columns} columns that grow have the codes that a map gives, and these lead back to the columns' codes`, () => {
+      const table = new CombinationTable(columns), known = new Map<string, number>(), all: number[][] = [];
+      for (const sizes of steps(columns)) {
+        // Codes of a column come in order; of large ones the last is there, and two thirds of the rows come again.
+        const codes = sizes.map((size, k) => numbersBelow(2000, size, size + k).map((x, i) => (size <= 3 ? i % size : i === 7 ? size - 1 : i % 3 > 0 ? x % 5 % size : x)));
+        const keys = Array.from({ length: 2000 }, (_, i) => codes.map((c) => c[i]!)), before = keys.map((k) => known.get(k.join(' ')) ?? none);
+        if (sizes[0]! > 1) expect(Array.from(table.codes(codes, { sizes, insert: false, out: new Uint32Array(2000) }))).toEqual(before);
+        for (const key of keys) {
+          if (known.has(key.join(' '))) continue;
+          known.set(key.join(' '), known.size);
+          all.push(key);
+        }
+        expect(Array.from(table.codes(codes, { sizes, insert: true, out: new Uint32Array(2000) }))).toEqual(keys.map((k) => known.get(k.join(' '))));
+        expect(Array.from(table.codes(codes, { sizes, insert: false, out: new Uint32Array(2000) }))).toEqual(keys.map((k) => known.get(k.join(' '))));
+        expect(table.columnCodes().map((c) => Array.from(c))).toEqual(codes.map((_, k) => all.map((key) => key[k])));
+        expect(table.columnCodes(Uint32Array.of(table.size - 1, 0)).map((c) => Array.from(c))).toEqual(codes.map((_, k) => [all.at(-1)![k], all[0]![k]]));
+      }
+      expect(table.size).toBe(known.size);
+    });
+  }
+  it('a row that lacks a code has no combination', () => {
+    const table = new CombinationTable(3), codes = [Uint32Array.of(0, 1, 2), Uint32Array.of(0, 0, 1), Uint32Array.of(3, 1, 0)], sizes = [3, 2, 4];
+    table.codes(codes, { sizes, insert: true, out: new Uint32Array(3) });
+    const some = codes.map((c, k) => c.map((code, i) => (i === k ? none : code)));
+    expect(Array.from(table.codes(some, { sizes, insert: false, out: new Uint32Array(3) }))).toEqual([none, none, none]);
+    // Nor has one whose code came after all combinations, and has more bits than there were.
+    const large = codes.map((c, k) => (k === 0 ? c.map((code) => code + 2 ** 31) : c));
+    expect(Array.from(table.codes(large, { sizes: [2 ** 31 + 3, 2, 4], insert: false, out: new Uint32Array(3) }))).toEqual([none, none, none]);
   });
 });
 
