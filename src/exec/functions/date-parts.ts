@@ -169,6 +169,6 @@ export const dateParts: readonly FunctionRow[] = called.flatMap((name) => {
     return parts ? parts(name) ?? new Refusal(`${v.type === types.string ? 'a time of day' : 'a duration'} has no such part`) : noTime(0);
   });
   return rowsOf(`${name}(t)`, `In SQL: ${text.charAt(0).toLowerCase()}${text.slice(1)} of a time (UTC).`, byKernel((args, length) => partOfTimes(name, args[0]!) ?? byEach(args, length), 'bare'), [
-    [`select ${name}(timestamp '2024-07-30 20:05:15') as n`, `{n:${shown(of(example))}}`], [`select ${name}(1) as n`, `{n:error({message:"${name}: time argument required",on:1})}`],
+    [`select ${name}(timestamp '2024-07-30 20:05:15') as n`, `{n:${shown(of(example))}}`], [`select ${name}(x) as n from (values (1)) t(x)`, `{n:error({message:"${name}: time argument required",on:1})}`],
   ], { sqlOnly: 'all' });
 });

@@ -27,7 +27,7 @@ export const elementary: readonly FunctionRow[] = [
   realRow('log10', 'The logarithm to the base 10.', Math.log10, ['1000', '3.']),
   {
     ...realRow('exp', 'In SQL: e to the n-th.', Math.exp, ['0', '1.']), sqlOnly: 'all',
-    examples: [{ query: 'select exp(0) as n', output: '{n:1.}' }, { query: "select exp('a') as n", output: '{n:error({message:"exp: number argument required",on:"a"})}' }],
+    examples: [{ query: 'select exp(0) as n', output: '{n:1.}' }, { query: "select exp(x) as n from (values ('a')) t(x)", output: '{n:error({message:"exp: number argument required",on:"a"})}' }],
   },
   realRow('cbrt', 'The cube root.', Math.cbrt, ['-27', '-3.']),
   realRow('radians', 'Degrees as radians.', (x) => x * (Math.PI / 180), ['180', '3.141592653589793']),

@@ -48,7 +48,7 @@ const onesIn = (x: bigint): number => {
 export const integers: readonly FunctionRow[] = [
   {
     name: 'sign', signature: 'sign(n)', text: 'In SQL: -1, 0 or 1 for numbers below, at and above zero; 0 for NaN.', argumentsMin: 1, argumentsMax: 1, sqlOnly: 'all',
-    examples: [{ query: 'select sign(-2.5) as n', output: '{n:-1}' }, { query: "select sign('a') as n", output: '{n:error({message:"sign: number argument required",on:"a"})}' }],
+    examples: [{ query: 'select sign(-2.5) as n', output: '{n:-1}' }, { query: "select sign(x) as n from (values ('a')) t(x)", output: '{n:error({message:"sign: number argument required",on:"a"})}' }],
     make: byRow('sign', ['number'], 'integer', (x) => Number(x > 0) - Number(x < 0)),
   },
   {

@@ -195,7 +195,7 @@ export const math: readonly FunctionRow[] = [
     examples: [
       { query: 'round(2.5)', output: '3.' }, { query: 'round(-1.5)', output: '-2.' }, { query: 'round("a")', output: 'error({message:"round: not a number",on:"a"})' },
       { query: 'select round(1234.5678,2) as n', output: '{n:1234.57}' }, { query: 'select round(1250,-2) as n', output: '{n:1300}' },
-      { query: "select round(1,'a') as n", output: '{n:error({message:"round: integer argument required",on:"a"})}' },
+      { query: "select round(1,x) as n from (values ('a')) t(x)", output: '{n:error({message:"round: integer argument required",on:"a"})}' },
     ],
     make: (call) => (call.literals.length > 1 ? byKernel(roundDigits, 'bare') : byKernel(rounding('round', roundHalfAway, { nulls: true }), 'whole'))(call),
   },
