@@ -1,5 +1,5 @@
 /**
- * What enters and leaves a pool's machine. Plain JSON: bodies, notes and promises stay with the host (src/lake/pool.ts), under the job's id.
+ * What enters and leaves a pool's machine. Plain JSON: bodies, notes and promises stay with the host (src/lake/pool/pool.ts), under the job's id.
  */
 
 /** Work that a pool does in its turn. Ids are 40 hexadecimal digits. */
@@ -20,7 +20,7 @@ export type PoolTask = { readonly ifTip?: readonly string[] } & (
   | { readonly kind: 'vacuum'; readonly revision: string; readonly dryRun: boolean }
   | { readonly kind: 'create branch'; readonly name: string; readonly commit: string }
   | { readonly kind: 'delete branch'; readonly name: string });
-/** The kinds of jobs; the host has work for each (src/lake/jobs.ts). */
+/** The kinds of jobs; the host has work for each (src/lake/pool/jobs.ts). */
 export type PoolJobKind = PoolTask['kind'];
 
 /** How a job ended. `failed`: the job itself could not be done, the pool goes on. `refused`: the pool did not try. */

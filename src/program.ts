@@ -25,10 +25,10 @@ const run = async (argv: readonly string[]): Promise<number> => {
       return (await import('./commands/serve.ts')).serveCommand(rest, io);
     case 'query': return (await import('./commands/query.ts')).queryCommand(rest, io);
     case 'load': return (await import('./commands/load.ts')).loadCommand(rest, io);
-    case 'shell': return (await import('./commands/shell.ts')).shellCommand(rest, io, process.stdin.isTTY && process.stdout.isTTY ? { input: process.stdin, output: process.stdout } : undefined);
+    case 'shell': return (await import('./commands/shell/shell.ts')).shellCommand(rest, io, process.stdin.isTTY && process.stdout.isTTY ? { input: process.stdin, output: process.stdout } : undefined);
     case 'key': return (await import('./commands/key.ts')).keyCommand(rest, io);
     case 'fsck': return (await import('./commands/fsck.ts')).fsckCommand(rest, io);
-    case 'replay': return (await import('./commands/replay.ts')).replayCommand(rest, io);
+    case 'replay': return (await import('./commands/replay/replay.ts')).replayCommand(rest, io);
     case 'help': case 'h':
       await io.write(Buffer.from(rest[0] === undefined ? helpText() : (await import('./commands/help-topics.ts')).helpOn(rest[0])));
       return 0;

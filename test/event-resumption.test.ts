@@ -4,7 +4,7 @@ import { request as httpRequest } from 'node:http';
 import { type Service, startBuiltService } from './support/built-service.ts';
 import { type Client, clientOf } from './support/client.ts';
 import { openLake } from '../src/lake/lake.ts';
-import { openObjects } from '../src/lake/objects.ts';
+import { openObjects } from '../src/lake/objects/objects.ts';
 
 let services: Service[] = [], clients: Client[] = [];
 afterEach(async () => {

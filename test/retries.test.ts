@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { request as httpRequest } from 'node:http';
-import { openTables } from '../src/lake/recovery.ts';
+import { openTables } from '../src/lake/repair/recovery.ts';
 import { startBuiltService } from './support/built-service.ts';
 import { type Answer, startService, type TestService } from './support/server.ts';
 

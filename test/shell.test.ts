@@ -4,7 +4,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { shellCommand } from '../src/commands/shell.ts';
+import { shellCommand } from '../src/commands/shell/shell.ts';
 import type { CommandIo } from '../src/commands/io.ts';
 import { ConfigError } from '../src/config/options.ts';
 import { type Service, program, startBuiltService } from './support/built-service.ts';

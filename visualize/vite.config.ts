@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { defineConfig, type Plugin } from 'vite';
 import { aggregateRows, functionRows, windowRows } from '../src/commands/help.ts';
-import { keywords, operatorTable } from '../src/query/operator-table.ts';
+import { keywords, operatorTable } from '../src/query/reference/operators.ts';
 import { contentsOf, manualOf } from './docs/markdown.ts';
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));

@@ -37,7 +37,7 @@ export default defineConfig({
   build: {
     ssr: true, outDir: here('../../dist/bundle'), emptyOutDir: true, target: 'node20', minify: false, sourcemap: true,
     rolldownOptions: {
-      input: { load: here('load.ts'), program: here('../program.ts'), entry: here('../workers/entry.ts'), 'probe-entry': here('../lake/probe-entry.ts') },
+      input: { load: here('load.ts'), program: here('../program.ts'), entry: here('../workers/entry.ts'), 'probe-entry': here('../lake/tables/probe-entry.ts') },
       output: { format: 'cjs', sourcemapExcludeSources: true, entryFileNames: '[name].cjs', chunkFileNames: '[name].cjs' },
     },
   },

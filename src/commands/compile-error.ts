@@ -1,6 +1,6 @@
 /** Faults of a query text as a person at a terminal sees them: the text of errors, then a line of advice for each that has one. */
-import { adviceToAll } from '../query/advice.ts';
-import { type CompileError, type QuerySource, formatCompileErrors, joinSources } from '../query/parse-error.ts';
+import { adviceToAll } from '../query/parse/advice.ts';
+import { type CompileError, type QuerySource, formatCompileErrors, joinSources } from '../query/parse/error.ts';
 import { aggregateRows, functionRows, windowRows } from './help.ts';
 
 /** How a function or aggregate is called. */

@@ -5,16 +5,16 @@
 import { createReadStream, existsSync, readdirSync, statSync } from 'node:fs';
 import { join, resolve as resolvePath } from 'node:path';
 import { LakeError } from '../errors.ts';
-import { decoded } from '../formats/encoding.ts';
+import { decoded } from '../formats/codings/encoding.ts';
 import { type FormatLimits, type FormatName, formatOfFile, isFormatName, openReader } from '../formats/formats.ts';
 import { ReadMemory } from '../formats/read-memory.ts';
 import type { ScratchBytes } from '../formats/spool.ts';
-import type { ResolvedSource, SourceRequest } from '../query/plan.ts';
+import type { ResolvedSource, SourceRequest } from '../query/plan/plan.ts';
 import { Fusion } from '../vectors/fuse.ts';
 import type { Type } from '../vectors/type.ts';
 import { type Vector, slice, typeAt } from '../vectors/vector.ts';
-import { openUrl } from '../workers/from-http.ts';
-import { type HttpPolicy, allowedUrl } from '../workers/from-policy.ts';
+import { openUrl } from '../workers/from/http.ts';
+import { type HttpPolicy, allowedUrl } from '../workers/from/policy.ts';
 
 const standardInput = 'stdio:stdin';
 /** The name under which the paths of the command line are one source. */

@@ -3,7 +3,7 @@ import { realpathSync, statSync } from 'node:fs';
 import { resolve as resolvePath } from 'node:path';
 import type { FromConfig } from '../config/limits.ts';
 import { ConfigError } from '../config/options.ts';
-import { type FromPolicy, type HttpRule, parseHttpRule } from '../workers/from-policy.ts';
+import { type FromPolicy, type HttpRule, parseHttpRule } from '../workers/from/policy.ts';
 
 /** Folders by their real paths, URLs as rules. @throws ConfigError for a folder that is not there and for what is no host or URL */
 export const fromPolicyOf = ({ files, http, httpBytesMax, httpMsMax }: FromConfig, cwd: string): FromPolicy => ({

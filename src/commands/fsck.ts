@@ -4,11 +4,11 @@
  * after `-repair` 0 when the lake is sound again and nothing was lost, 1 when something was.
  */
 import { parseFsck } from '../config/fsck.ts';
-import { checkThere, type DamagedFile, fsck, type FsckOptions, type FsckReport } from '../lake/fsck.ts';
+import { checkThere, type DamagedFile, fsck, type FsckOptions, type FsckReport } from '../lake/repair/fsck.ts';
 import type { ObjectMeta } from '../lake/lake.types.ts';
-import { openObject, sourceOfBytes } from '../lake/object-reader.ts';
-import { moveObject, type ObjectStore, openObjects } from '../lake/objects.ts';
-import { repair } from '../lake/repair.ts';
+import { openObject, sourceOfBytes } from '../lake/objects/reader.ts';
+import { moveObject, type ObjectStore, openObjects } from '../lake/objects/objects.ts';
+import { repair } from '../lake/repair/repair.ts';
 import type { CommandIo } from './io.ts';
 import { faultOfKeys, keysName } from './key-file.ts';
 import { lakeFolder } from './lake-folder.ts';

@@ -1,10 +1,10 @@
 /** `lake help TOPIC`: a command's options, or the tables of the language. */
 import { commands, optionsText } from '../config/help.ts';
 import { ConfigError } from '../config/options.ts';
-import { operatorTable } from '../query/operator-table.ts';
-import { sqlTable } from '../query/sql-table.ts';
+import { operatorTable } from '../query/reference/operators.ts';
+import { sqlTable } from '../query/reference/sql.ts';
 import { functionsText } from './help.ts';
-import { shellHelp } from './shell.ts';
+import { shellHelp } from './shell/shell.ts';
 
 /** The text on a topic. @throws ConfigError */
 export const helpOn = (topic: string): string => {

@@ -8,7 +8,7 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, renameSync, rmSync } from 'node:fs';
 import { LakeError } from '../errors.ts';
 import type { Id, Lake, LakeFact, LakeOptions, ObjectMeta, PrepareRewrite, Rewrite, Snapshot } from '../lake/lake.types.ts';
-import type { ObjectStore } from '../lake/objects.ts';
+import type { ObjectStore } from '../lake/objects/objects.ts';
 import { BodyKeeper, bodiesFolder } from '../recording/bodies.ts';
 import { partsOf } from '../recording/reader.ts';
 import { type ObjectsSource, type RecordedBody, type RecordedObject, type RecordLine, recordFormat } from '../recording/record.ts';

@@ -9,15 +9,15 @@ import { engineFlags } from '../engine-flags.ts';
 import { accessOf } from '../http/access/access.ts';
 import { KeysUnavailable } from '../http/access/issuer-keys.ts';
 import { TokenRefused } from '../http/access/tokens.ts';
-import { openDoor } from '../http/door.ts';
+import { openDoor } from '../http/connections/door.ts';
 import { loggedFault } from '../http/log-fault.ts';
-import { loopback } from '../http/origin.ts';
+import { loopback } from '../http/connections/origin.ts';
 import { startServer } from '../http/server.ts';
 import { openLake } from '../lake/lake.ts';
 import type { LakeOptions, PackOptions } from '../lake/lake.types.ts';
 import { makeFolder } from '../lake/lock.ts';
-import { openObjects } from '../lake/objects.ts';
-import { shareSizes } from '../lake/scan-shares.ts';
+import { openObjects } from '../lake/objects/objects.ts';
+import { shareSizes } from '../lake/scan/shares.ts';
 import { MachineWatch } from '../recording/watch.ts';
 import { version } from '../version.ts';
 import { startWorkerPool } from '../workers/pool.ts';
@@ -69,7 +69,7 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
     loadMemoryBytesMax: Math.floor(config.memoryBytesMax / 4), queryMemoryBytesMax: Math.floor(config.memoryBytesMax / 2), cacheBytesMax: Math.floor(config.memoryBytesMax / 4), residentBytesMax: config.memoryBytesMax + memoryBesides, from,
     ...(inspect && { inspect }),
   }, recorder?.lakeFor(lake, objects) ?? lake);
-  const tracing = config.trace && (await import('../http/tracing-otlp.ts')).openTracing(config.trace, { version, log });
+  const tracing = config.trace && (await import('../http/tracing/otlp.ts')).openTracing(config.trace, { version, log });
   const server = await startServer({ ...(access && { access }), ...(audit && { audit: audit.write }), ...(door && { door }), ...(tracing && { tracing }), config, version, lake, workers: recorder?.workersFor(workers) ?? workers, log, ...(inspect && { watch }) }).catch(async (problem: unknown) => {
     await workers.close();
     await lake.close();

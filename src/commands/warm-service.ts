@@ -19,7 +19,7 @@ import { compiling } from '../engine-flags.ts';
 import type { LentServer, Server } from '../http/server.ts';
 import { openLake } from '../lake/lake.ts';
 import type { Lake } from '../lake/lake.types.ts';
-import { openObjects } from '../lake/objects.ts';
+import { openObjects } from '../lake/objects/objects.ts';
 import { MachineWatch } from '../recording/watch.ts';
 import { collectInSteps } from '../workers/collector.ts';
 import type { WorkerPool } from '../workers/pool.types.ts';

@@ -4,8 +4,8 @@
  *
  * Time is an operator's own: from being asked until it gives or asks another one, and its waits. One clock serves all operators of a thread, since one of them works at a time.
  */
-import type { Plan, PlanOp } from '../query/plan.ts';
-import { planLines } from '../query/plan-text.ts';
+import type { Plan, PlanOp } from '../query/plan/plan.ts';
+import { planLines } from '../query/plan/text.ts';
 import { vectorOf } from '../vectors/builder.ts';
 import { types } from '../vectors/type.ts';
 import { type Value, intValue, integer, recordValue, stringValue } from '../vectors/value.ts';

@@ -1,11 +1,11 @@
 /** Plans split over shares of a scan: what a thread does with one share, and what becomes of the answers in the thread of the query. */
 import { strict as assert } from 'node:assert';
-import type { PlanFunction, PlanOp } from '../query/plan.ts';
+import type { PlanFunction, PlanOp } from '../query/plan/plan.ts';
 import type { Vector } from '../vectors/vector.ts';
 import type { OperatorCount } from './counters.ts';
 import { Emission, type Item, type Stream, drive, wait } from './operator.ts';
 import { type GroupsOfShare, mergedGroups, shareGroups } from './operators/aggregate.ts';
-import { KeyBook } from './aggregates/shared-keys.ts';
+import { KeyBook } from './aggregates/grouping/shared-keys.ts';
 import type { Build } from './operators/build.ts';
 import type { ScanRequest } from './source.ts';
 

@@ -2,7 +2,7 @@
 import type { Vector } from '../vectors/vector.ts';
 import type { PrimitiveType, Type } from '../vectors/type.ts';
 import type { Value } from '../vectors/value.ts';
-import type { CompareOperator, FieldPath, Pruner, ResolvedSource } from '../query/plan.ts';
+import type { CompareOperator, FieldPath, Pruner, ResolvedSource } from '../query/plan/plan.ts';
 import type { Counters } from './counters.ts';
 import type { Division, PartPlan } from './parts.ts';
 

@@ -8,7 +8,7 @@ import { vectorOf, constantOf } from '../vectors/builder.ts';
 import { BytesBuilder } from '../vectors/builder-leaves.ts';
 import { concat } from '../vectors/concat.ts';
 import { ipText, netText } from '../vectors/literal.ts';
-import { supText } from '../vectors/sup-print.ts';
+import { supText } from '../vectors/sup/print.ts';
 import { typeText, types } from '../vectors/type.ts';
 import { zeroData } from '../vectors/value.ts';
 import {

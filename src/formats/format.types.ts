@@ -4,7 +4,7 @@ import type { RecordType } from '../vectors/type.ts';
 import type { Value } from '../vectors/value.ts';
 import type { Vector } from '../vectors/vector.ts';
 import type { BlockHelper } from './blocks.ts';
-import type { ContentCoding } from './encoding.ts';
+import type { ContentCoding } from './codings/encoding.ts';
 import type { ReadMemory } from './read-memory.ts';
 import type { ScratchBytes } from './spool.ts';
 

@@ -6,7 +6,7 @@
 import { LakeError } from '../errors.ts';
 import { concat } from '../vectors/concat.ts';
 import { typesOf } from '../vectors/fuse.ts';
-import { supText } from '../vectors/sup-print.ts';
+import { supText } from '../vectors/sup/print.ts';
 import { type RecordType, type Type, typeText } from '../vectors/type.ts';
 import { shownSize } from '../vectors/shown-size.ts';
 import { type RecordVector, type Vector, flatten, slice, valueAt } from '../vectors/vector.ts';

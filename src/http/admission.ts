@@ -12,7 +12,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import { checkNeed, type Identified, poolNamed } from './access/access.ts';
 import type { AuditTrail } from './access/audit.ts';
-import { checkHost, checkOrigin, type OriginRules } from './origin.ts';
+import { checkHost, checkOrigin, type OriginRules } from './connections/origin.ts';
 import type { Route, Service } from './route.ts';
 
 /** Where a request comes from. @throws host-foreign, origin-foreign */

@@ -4,8 +4,8 @@ import type { Id } from '../lake/lake.types.ts';
 import type { FormatName } from '../formats/formats.ts';
 import { zeroId } from '../lake/ksuid.ts';
 import { noteCommit } from './access/audit.ts';
-import type { ResponseFormat } from './negotiate.ts';
-import { commitValue } from './records.ts';
+import type { ResponseFormat } from './bodies/negotiate.ts';
+import { commitValue } from './bodies/records.ts';
 import { sendBytes, valueBytes } from './reply.ts';
 
 /** Formats that spell an id as its hexadecimal digits. */

@@ -3,8 +3,8 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { LakeError } from '../errors.ts';
 import { jsonFault } from '../formats/json-fault.ts';
 import type { CommitNote } from '../lake/lake.types.ts';
-import { supText } from '../vectors/sup-print.ts';
-import { parseSup } from '../vectors/sup-parse.ts';
+import { supText } from '../vectors/sup/print.ts';
+import { parseSup } from '../vectors/sup/parse.ts';
 
 /** What the client says about its commit. @throws commit-header, commit-meta */
 export const commitNote = (headers: IncomingHttpHeaders): CommitNote => {

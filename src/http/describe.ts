@@ -1,6 +1,6 @@
 /** What a plan says about its answer: the sources that it reads, and its channels. */
-import { type Channel, branchesOf, channelsOf } from '../query/channels.ts';
-import type { Pipeline, Plan, PlanOp, ResolvedSource } from '../query/plan.ts';
+import { type Channel, branchesOf, channelsOf } from '../query/plan/channels.ts';
+import type { Pipeline, Plan, PlanOp, ResolvedSource } from '../query/plan/plan.ts';
 
 /** What is read: a pool (its data, or what is told of it), a list of the lake, a file or a URL. */
 export type DescribedSource =

@@ -13,7 +13,7 @@ import { subscriberMachine } from '../../machines/subscriber.machine.ts';
 import type { EventKind, Lake, LakeEvent } from '../lake/lake.types.ts';
 import { LakeError } from '../errors.ts';
 import type { FormatName } from '../formats/formats.ts';
-import { eventValue } from './records.ts';
+import { eventValue } from './bodies/records.ts';
 import { valueBytes } from './reply.ts';
 
 /** Names of the events: the interface's, or those of SuperDB v0.2.0. */

@@ -9,7 +9,7 @@ import type { Socket } from 'node:net';
 import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
 import { Counter, Gauge, Registry, collectDefaultMetrics } from 'prom-client';
 import type { Lake } from '../lake/lake.types.ts';
-import { diskTotals } from '../lake/objects.ts';
+import { diskTotals } from '../lake/objects/objects.ts';
 import type { WorkerPool } from '../workers/pool.types.ts';
 import type { EventFeed } from './events.ts';
 import { type Spread, Spreads, type Tally, Tallies } from './figures.ts';

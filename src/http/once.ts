@@ -12,7 +12,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { LakeError } from '../errors.ts';
 import { parseId } from '../lake/ksuid.ts';
 import type { CommitNote, CommitTerms, Id, TipTerms } from '../lake/lake.types.ts';
-import { checkTip } from '../lake/tip-check.ts';
+import { checkTip } from '../lake/commits/tip-check.ts';
 import type { Call } from './route.ts';
 
 const keyCharactersMax = 255;

@@ -8,8 +8,8 @@ import { LakeError } from '../errors.ts';
 import { type FormatName, createWriter } from '../formats/formats.ts';
 import type { Value } from '../vectors/value.ts';
 import { vectorOf } from '../vectors/builder.ts';
-import type { ResponseFormat } from './negotiate.ts';
-import type { Pace } from './pace.ts';
+import type { ResponseFormat } from './bodies/negotiate.ts';
+import type { Pace } from './connections/pace.ts';
 
 /** The bytes of one of the service's own values in a format; Zeek has text for what it has no type for. @throws LakeError, what the writer says of a value that it cannot hold */
 export const valueBytes = (value: Value, format: FormatName): Uint8Array => {

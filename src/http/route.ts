@@ -11,14 +11,14 @@ import type { Access, Need } from './access/access.ts';
 import type { AuditEntry, AuditTrail } from './access/audit.ts';
 import type { Principal } from './access/roles.ts';
 import type { LakeServices, LentTo } from '../workers/pool.types.ts';
-import type { HeldBodies } from './held-bodies.ts';
+import type { HeldBodies } from './bodies/held.ts';
 import type { Metrics } from './metrics.ts';
-import type { ResponseFormat } from './negotiate.ts';
+import type { ResponseFormat } from './bodies/negotiate.ts';
 import type { UnderWay } from './once.ts';
-import type { AnswerHeader, RequestHeader } from './openapi-headers.ts';
-import type { OriginRules } from './origin.ts';
+import type { AnswerHeader, RequestHeader } from './openapi/headers.ts';
+import type { OriginRules } from './connections/origin.ts';
 import type { Running } from './running.ts';
-import type { Tracing } from './tracing.ts';
+import type { Tracing } from './tracing/tracing.ts';
 
 /** What the framework keeps with a route: names of the query parameters that it takes. */
 export interface RouteConfig { readonly parameters: readonly string[] }

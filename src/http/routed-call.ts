@@ -7,10 +7,10 @@ import type { Identified } from './access/access.ts';
 import type { AuditTrail } from './access/audit.ts';
 import { lakeOf } from './access/lake-view.ts';
 import type { Principal } from './access/roles.ts';
-import { readControlBody } from './body.ts';
-import { fieldsOf } from './body-fields.ts';
-import type { ResponseFormat } from './negotiate.ts';
-import { paceOf } from './pace.ts';
+import { readControlBody } from './bodies/body.ts';
+import { fieldsOf } from './bodies/fields.ts';
+import type { ResponseFormat } from './bodies/negotiate.ts';
+import { paceOf } from './connections/pace.ts';
 import type { Call, Route, Service } from './route.ts';
 
 /** A request with its row and the service that answers it. */

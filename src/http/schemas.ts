@@ -1,11 +1,11 @@
 /**
- * The shapes of requests and answers as JSON schemas. Those of bodies and parameters are what the routes read them by (body-fields.ts, parameters.ts);
+ * The shapes of requests and answers as JSON schemas. Those of bodies and parameters are what the routes read them by (bodies/fields.ts, parameters.ts);
  * those of answers say how records.ts writes its values in JSON. A schema with an `$id` is a component of the document.
  *
  * `format`s of our own: `superql` (the text of a query), `superql-filter` (a filter expression), `sup` (text of SUP values), `lake-id` (an id), `lake-object` (one of a data object).
  */
 import { type TSchema, Type } from 'typebox';
-import { objectIdFormat } from './body-fields.ts';
+import { objectIdFormat } from './bodies/fields.ts';
 
 /** Integers that a JSON number of JavaScript holds exactly. */
 const integerMax = Number.MAX_SAFE_INTEGER;

@@ -19,22 +19,22 @@ import type { Access } from './access/access.ts';
 import { type AuditEntry, AuditTrail } from './access/audit.ts';
 import { callerOf, checkSource } from './admission.ts';
 import { Answering } from './answering.ts';
-import { answerUnparsed } from './client-ends.ts';
-import { Connections } from './connections.ts';
-import { type Door, httpServer } from './door.ts';
-import { encodeAnswer } from './encoding.ts';
+import { answerUnparsed } from './connections/client-ends.ts';
+import { Connections } from './connections/connections.ts';
+import { type Door, httpServer } from './connections/door.ts';
+import { encodeAnswer } from './bodies/encoding.ts';
 import { EventFeed } from './events.ts';
-import { checkHead } from './head.ts';
-import { beginningBytesMax, controlBytesMax, HeldBodies } from './held-bodies.ts';
-import { Inspection } from './inspect.ts';
-import { addInspectSocket, feedPath, type InspectAdmission } from './inspect-socket.ts';
-import { connectStately } from './inspect-stately.ts';
-import { isLastAnswer } from './linger.ts';
+import { checkHead } from './bodies/head.ts';
+import { beginningBytesMax, controlBytesMax, HeldBodies } from './bodies/held.ts';
+import { Inspection } from './inspect/feed.ts';
+import { addInspectSocket, feedPath, type InspectAdmission } from './inspect/socket.ts';
+import { connectStately } from './inspect/stately.ts';
+import { isLastAnswer } from './connections/linger.ts';
 import { startMetrics } from './metrics.ts';
 import { logFailure, logId } from './log-fault.ts';
-import { responseFormat, type ResponseFormat } from './negotiate.ts';
-import { corsHeaders, preflightHeaders, type OriginRules } from './origin.ts';
-import { checkParameters } from './parameters.ts';
+import { responseFormat, type ResponseFormat } from './bodies/negotiate.ts';
+import { corsHeaders, preflightHeaders, type OriginRules } from './connections/origin.ts';
+import { checkParameters } from './bodies/parameters.ts';
 import { sendError, sendText } from './reply.ts';
 import { requestIdOf } from './request-id.ts';
 import { RoutedCall } from './routed-call.ts';
@@ -42,7 +42,7 @@ import type { Route, RouteConfig, Service } from './route.ts';
 import { routes } from './routes/routes.ts';
 import { Running } from './running.ts';
 import { addPages, isNoAsset } from './static-pages.ts';
-import type { Tracing } from './tracing.ts';
+import type { Tracing } from './tracing/tracing.ts';
 import { queryParameters, targetOf } from './url.ts';
 
 /** What a server is made of; the lake and the workers belong to who made them. */
@@ -189,7 +189,7 @@ const buildApp = (options: ServerOptions): { readonly app: FastifyInstance; read
   return { app, answering };
 };
 
-/** Routes have no schemas of the framework's: bodies and parameters are read by ours (body-fields.ts, parameters.ts). Without these it loads its compilers at the start. */
+/** Routes have no schemas of the framework's: bodies and parameters are read by ours (bodies/fields.ts, parameters.ts). Without these it loads its compilers at the start. */
 const noSchemas = (): never => assert.fail('a route with a schema');
 
 /** The methods that the router knows: a tree for each of the 34 that Node parses would take a tenth of the start. */

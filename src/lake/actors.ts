@@ -4,7 +4,7 @@ import type { LakeJob, LakeWorkDone } from '../../machines/lake.events.ts';
 import { lakeMachine } from '../../machines/lake.machine.ts';
 import type { PoolJob, WorkDone } from '../../machines/pool.events.ts';
 import { poolMachine } from '../../machines/pool.machine.ts';
-import { withSteps } from './pool-steps.ts';
+import { withSteps } from './pool/steps.ts';
 
 /** What the machines leave to the host: each call is the promise that one of their invoked actors stands for. */
 interface LakeWork {

@@ -7,8 +7,8 @@
  */
 import { IdDraws, zeroId } from './ksuid.ts';
 import type { ClockNote, Draws, Id } from './lake.types.ts';
-import { decodeCommit, decodePool } from './rows.ts';
-import type { Tables } from './tables.ts';
+import { decodeCommit, decodePool } from './tables/rows.ts';
+import type { Tables } from './tables/tables.ts';
 
 const nsPerMs = 1_000_000n, nsStep = 1000n;
 /** How far a millisecond has gone, in nanoseconds of whole microseconds: the wall clock itself has milliseconds alone. */

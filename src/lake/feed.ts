@@ -7,8 +7,8 @@
  *   seen by the first number that is.
  */
 import type { Draws, Id, LakeEvent, LakeFact, LakeOptions } from './lake.types.ts';
-import { type Counters, countersKey, decodeCounters, decodeEvent, encodeCounters, encodeEvent, eventKey, idOfEventKey } from './rows.ts';
-import type { Change, Tables } from './tables.ts';
+import { type Counters, countersKey, decodeCounters, decodeEvent, encodeCounters, encodeEvent, eventKey, idOfEventKey } from './tables/rows.ts';
+import type { Change, Tables } from './tables/tables.ts';
 
 /** Events that go with a new one: more than one where fewer are kept than before. */
 const removedAtOnce = 8;

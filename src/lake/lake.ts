@@ -13,29 +13,29 @@ import type { LakeJob, LakeTask, LakeWorkDone } from '../../machines/lake.events
 import { lakeMachine } from '../../machines/lake.machine.ts';
 import type { JobOutcome, PoolJob } from '../../machines/pool.events.ts';
 import { type PoolActor, provideLake } from './actors.ts';
-import { Checkpoints } from './checkpoints.ts';
+import { Checkpoints } from './tables/checkpoints.ts';
 import { LakeDraws, lastDrawn } from './draws.ts';
 import { Feed } from './feed.ts';
 import { base62, idBuffer, idOfBytes, parseId, threadIds, zeroId } from './ksuid.ts';
 import type {
   BranchRecord, CreatePoolRequest, DoneJob, Draws, Id, KnownRetry, Lake, LakeEvent, LakeFigures, LakeOptions, MetaPage, MetaSource, PoolConfig, PoolQueue, Snapshot, UnreadablePool,
 } from './lake.types.ts';
-import { lineageIsWhole } from './lineage.ts';
+import { lineageIsWhole } from './commits/lineage.ts';
 import { type Lock, lockLake } from './lock.ts';
 import { killPoint } from './kill-points.ts';
 import { metaPage } from './meta.ts';
 import { checkNotReserved } from './names.ts';
-import { Packer } from './packer.ts';
-import { PoolFace } from './pool.ts';
-import { PoolStore, type Stores } from './pool-store.ts';
-import { findOrphans, purgePool } from './purge.ts';
-import { markClosed, openTables } from './recovery.ts';
-import { tablesFolder } from './replay.ts';
-import { branchKey, decodeName, decodePool, encodeBranch, encodeName, encodePool, nameKey } from './rows.ts';
-import { Retries } from './retries.ts';
-import { SnapshotCache } from './snapshot.ts';
-import { type Change, type KeyValue, StoreFailure } from './tables.ts';
-import { ToldFiles } from './told-files.ts';
+import { Packer } from './objects/packer.ts';
+import { PoolFace } from './pool/pool.ts';
+import { PoolStore, type Stores } from './pool/store.ts';
+import { findOrphans, purgePool } from './objects/purge.ts';
+import { markClosed, openTables } from './repair/recovery.ts';
+import { tablesFolder } from './repair/replay.ts';
+import { branchKey, decodeName, decodePool, encodeBranch, encodeName, encodePool, nameKey } from './tables/rows.ts';
+import { Retries } from './commits/retries.ts';
+import { SnapshotCache } from './commits/snapshot.ts';
+import { type Change, type KeyValue, StoreFailure } from './tables/tables.ts';
+import { ToldFiles } from './objects/told-files.ts';
 
 const seekStrideDefault = 65536;
 const thresholdDefault = 524_288_000;

@@ -280,7 +280,7 @@ export interface Lake {
   close(): Promise<void>;
 }
 
-/** The part of the object files that the lake itself uses; src/lake/objects.ts implements it. */
+/** The part of the object files that the lake itself uses; src/lake/objects/objects.ts implements it. */
 export interface ObjectFiles {
   delete(id: Id): Promise<void>;
   list(): AsyncIterable<Id>;

@@ -3,13 +3,13 @@
  * so that all pages are of one commit.
  */
 import { LakeError } from '../errors.ts';
-import { firstParents } from './history.ts';
+import { firstParents } from './commits/history.ts';
 import { zeroId } from './ksuid.ts';
 import type { Id, LakeMeta, CommitMeta, MetaPage, MetaRow, MetaSource, ObjectMeta, PoolMeta } from './lake.types.ts';
-import type { ObjectEntry } from './object-list.ts';
-import type { PoolFace } from './pool.ts';
-import { checkBelow } from './rows.ts';
-import { objectMeta } from './snapshot.ts';
+import type { ObjectEntry } from './objects/list.ts';
+import type { PoolFace } from './pool/pool.ts';
+import { checkBelow } from './tables/rows.ts';
+import { objectMeta } from './commits/snapshot.ts';
 
 /** What meta sources need of the lake: its open pools. `face` throws pool-not-found. */
 interface MetaLake { faces(): readonly PoolFace[]; face(reference: string): PoolFace }

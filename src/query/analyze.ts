@@ -7,17 +7,17 @@
  * - Errors come in the order of discovery. Errors of names and structure go first; types are checked only when there are none.
  */
 import { types } from '../vectors/type.ts';
-import type { CompileEnvironment, Pipeline, Plan, PlanExpr, PlanFunction, PoolContent, ResolvedSource, SourceRequest } from './plan.ts';
-import { Analysis, type Resolution } from './analyze-context.ts';
-import { lowerMain } from './analyze-main.ts';
-import { CompileError, type QuerySource, joinSources } from './parse-error.ts';
+import type { CompileEnvironment, Pipeline, Plan, PlanExpr, PlanFunction, PoolContent, ResolvedSource, SourceRequest } from './plan/plan.ts';
+import { Analysis, type Resolution } from './analyze/context.ts';
+import { lowerMain } from './analyze/main.ts';
+import { CompileError, type QuerySource, joinSources } from './parse/error.ts';
 import type { QueryNode, SqlExplain } from './ast.ts';
-import { parse } from './parser.ts';
-import { planText } from './plan-text.ts';
-import { literal } from './plan-walk.ts';
+import { parse } from './parse/parser.ts';
+import { planText } from './plan/text.ts';
+import { literal } from './plan/walk.ts';
 import { stringValue } from '../vectors/value.ts';
-import { applyRules, type RuleName } from './rules.ts';
-import { definiteRecord } from './types-of.ts';
+import { applyRules, type RuleName } from './rules/rules.ts';
+import { definiteRecord } from './types/of.ts';
 
 /** How a query is compiled; by default every rule is applied. */
 export interface CompileOptions {

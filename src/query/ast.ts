@@ -10,7 +10,7 @@
  * - No path through the tree is deeper than twice the parser's `queryDepthMax` (500), so that recursion over it is safe.
  */
 
-import type { SqlType } from './sql-types.ts';
+import type { SqlType } from './sql/types.ts';
 
 /** A place in the query text: UTF-8 byte offsets, end exclusive. */
 export interface Span {

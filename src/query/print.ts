@@ -1,6 +1,6 @@
 /** The normalised text of expressions and types, and the names it gives to expressions without one (grammar.md, section 4). */
 import { typeText } from '../vectors/type.ts';
-import { sqlTypeText } from './sql-types.ts';
+import { sqlTypeText } from './sql/types.ts';
 import type { Arg, CallExpr, CastTarget, Expr, FStringExpr, FrameBound, LambdaNode, NameNode, OrderKey, QueryNode, RecordElem, Span, TypeNode, WindowSpec } from './ast.ts';
 
 /** What a name depends on besides the expression. */

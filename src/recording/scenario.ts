@@ -1,6 +1,6 @@
 /**
  * Scenarios: files of YAML for people. One kind tells of a machine alone (these messages, then these states and emitted events), the other of a whole lake (these
- * requests, then these tips, rows, events and states; commands/lake-scenario.ts plays it).
+ * requests, then these tips, rows, events and states; commands/replay/lake-scenario.ts plays it).
  *
  * A scenario of a machine has `why`, `machine`, its `input`, and `steps`. A step is one of
  * - `event`: a message as it enters;
@@ -36,7 +36,7 @@ export interface MachineStep {
 }
 /** A scenario of one machine alone. */
 export interface MachineScenario { readonly why: string; readonly machine: MachineName; readonly input?: unknown; readonly steps: readonly MachineStep[] }
-/** Steps are maps of words; commands/lake-scenario.ts tells of them. */
+/** Steps are maps of words; commands/replay/lake-scenario.ts tells of them. */
 export interface LakeScenario { readonly why: string; readonly lake: Readonly<Record<string, unknown>>; readonly steps: readonly LakeStep[] }
 /** A step of a lake's scenario. */
 export type LakeStep = Readonly<Record<string, unknown>>;

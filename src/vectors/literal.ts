@@ -335,7 +335,7 @@ export const bytesText = (bytes: Uint8Array): string => {
   return out;
 };
 
-/** Text of a number, duration, time, bool, null, ip, net or bytes as SUP spells it, without decorator; strings and types are sup-print.ts's. */
+/** Text of a number, duration, time, bool, null, ip, net or bytes as SUP spells it, without decorator; strings and types are sup/print.ts's. */
 export const primitiveText = (type: Type, data: Data): string => {
   switch (type) {
     case types.float64: return floatText(data as number);

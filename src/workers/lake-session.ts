@@ -8,12 +8,12 @@
 import { RE2JS } from 're2js';
 import { LakeError } from '../errors.ts';
 import type { Snapshot } from '../lake/lake.types.ts';
-import { inlineBytesMax } from '../lake/object-format.ts';
-import { SourceFault } from '../query/parse-error.ts';
-import type { ResolvedSource, SourceRequest } from '../query/plan.ts';
-import { didYouMean, didYouMeanName } from '../query/suggest.ts';
-import { expandGlob, findFile, looksLikePath } from './from-files.ts';
-import { type FromPolicy, allowedUrl } from './from-policy.ts';
+import { inlineBytesMax } from '../lake/objects/format.ts';
+import { SourceFault } from '../query/parse/error.ts';
+import type { ResolvedSource, SourceRequest } from '../query/plan/plan.ts';
+import { didYouMean, didYouMeanName } from '../query/analyze/suggest.ts';
+import { expandGlob, findFile, looksLikePath } from './from/files.ts';
+import { type FromPolicy, allowedUrl } from './from/policy.ts';
 import { atHead, namesIn } from './foresight.ts';
 import type { Call, Foreseen, PoolLayout } from './messages.ts';
 import { type PackedPage, packPage } from './packed-page.ts';

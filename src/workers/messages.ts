@@ -7,14 +7,14 @@
  * - Each task ends with exactly one `done` or `failed` from the worker, or with the worker's death.
  */
 import type { MessagePort } from 'node:worker_threads';
-import { hintOfAll } from '../query/advice.ts';
-import { CompileError, SourceFault, compilationErrorsJson, formatCompileErrors } from '../query/parse-error.ts';
+import { hintOfAll } from '../query/parse/advice.ts';
+import { CompileError, SourceFault, compilationErrorsJson, formatCompileErrors } from '../query/parse/error.ts';
 import { LakeError, type ErrorCode, type ErrorParameters, errorTable, framesOf } from '../errors.ts';
 import type { CommitNote, MetaPage, MetaSource, ObjectMeta, PageRequest, SortOrder } from '../lake/lake.types.ts';
-import type { ContentCoding } from '../formats/encoding.ts';
-import type { AnswerCoding } from '../formats/encoding-encode.ts';
+import type { ContentCoding } from '../formats/codings/encoding.ts';
+import type { AnswerCoding } from '../formats/codings/encode.ts';
 import type { FormatName } from '../formats/formats.ts';
-import type { ResolvedSource, SourceRequest } from '../query/plan.ts';
+import type { ResolvedSource, SourceRequest } from '../query/plan/plan.ts';
 import type { PackedPage } from './packed-page.ts';
 import type { LoadOutcome, QueryStats } from './pool.types.ts';
 

@@ -1,8 +1,8 @@
 /** What the helpers of a query and those of its output have in common: shares of one scan are all that they read. */
 import type { ExecutionContext, Progress } from '../exec/source.ts';
-import type { ScanSource } from '../lake/scan.types.ts';
-import type { WorkerTools } from './lake-source.ts';
-import type { PartStart } from './query-division.ts';
+import type { ScanSource } from '../lake/scan/scan.types.ts';
+import type { WorkerTools } from './query/lake-source.ts';
+import type { PartStart } from './query/division.ts';
 
 const unavailable = (): never => { throw new Error('parts read shares of one scan alone'); };
 

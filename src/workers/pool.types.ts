@@ -3,13 +3,13 @@
  * threads behind them are pool.ts.
  */
 import type { CommitNote, MetaPage, MetaSource, ObjectMeta, PoolConfig, PrepareRewrite, Snapshot } from '../lake/lake.types.ts';
-import type { ContentCoding } from '../formats/encoding.ts';
-import type { AnswerCoding } from '../formats/encoding-encode.ts';
+import type { ContentCoding } from '../formats/codings/encoding.ts';
+import type { AnswerCoding } from '../formats/codings/encode.ts';
 import type { ExecutionContext } from '../exec/source.ts';
 import type { FormatLimits, FormatName } from '../formats/formats.ts';
-import type { ShareSizes } from '../lake/scan-shares.ts';
+import type { ShareSizes } from '../lake/scan/shares.ts';
 import type { CacheTotals } from './cache-counts.ts';
-import type { FromPolicy } from './from-policy.ts';
+import type { FromPolicy } from './from/policy.ts';
 import type { TaskClient } from './places.ts';
 import type { ThreadTotals } from './task-counts.ts';
 import type { LoadWatch, QueryWatch } from './watches.ts';

@@ -3,7 +3,7 @@ import { MessagePort } from 'node:worker_threads';
 import { LakeError } from '../errors.ts';
 import { ChunkBuffers } from '../vectors/chunk-buffers.ts';
 import { pauseTask } from '../vectors/stop.ts';
-import { SourceFault } from '../query/parse-error.ts';
+import { SourceFault } from '../query/parse/error.ts';
 import { freeBuffer } from './free-bytes.ts';
 import { type Answers, type Call, type Foreseen, type FromWorker, type Step, type ToWorker, type WireError, fromWire } from './messages.ts';
 import type { QueryStats } from './pool.types.ts';

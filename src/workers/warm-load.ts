@@ -6,9 +6,9 @@
 import { type BlockHelper, lineCut, readBlocks } from '../formats/blocks.ts';
 import type { ReadOptions } from '../formats/formats.ts';
 import { jsonBlocks } from '../formats/json/reader.ts';
-import { sortIntoObjects } from '../lake/load-sort.ts';
-import type { ObjectStore } from '../lake/objects.ts';
-import { shapeLimitsOf } from './load-task.ts';
+import { sortIntoObjects } from '../lake/load/sort.ts';
+import type { ObjectStore } from '../lake/objects/objects.ts';
+import { shapeLimitsOf } from './load/task.ts';
 
 /** A load in order, which goes straight into objects, and one whose pieces are not, which is sorted in runs that are merged. */
 export type WarmLoadKind = 'in order' | 'shuffled';

@@ -10,13 +10,13 @@ import { CacheCounters } from './cache-counts.ts';
 import { collectInSteps } from './collector.ts';
 import { type FormatName, openReader } from '../formats/formats.ts';
 import { ColumnCache } from '../lake/columns/cache.ts';
-import { sortIntoObjects } from '../lake/load-sort.ts';
-import type { ObjectSink, ObjectStore } from '../lake/objects.ts';
-import { ReaderList, type WorkerTools } from './lake-source.ts';
+import { sortIntoObjects } from '../lake/load/sort.ts';
+import type { ObjectSink, ObjectStore } from '../lake/objects/objects.ts';
+import { ReaderList, type WorkerTools } from './query/lake-source.ts';
 import type { Foreseen } from './messages.ts';
 import { packPage } from './packed-page.ts';
-import { runQuery } from './query-task.ts';
-import type { TaskSpill } from './spill.ts';
+import { runQuery } from './query/task.ts';
+import type { TaskSpill } from './query/spill.ts';
 import { type Post, Task } from './task.ts';
 import { type WarmLoadKind, warmLoad } from './warm-load.ts';
 

@@ -1,7 +1,7 @@
 import type { ExecutionContext } from '../exec/source.ts';
 import type { FormatLimits } from '../formats/formats.ts';
-import type { ShareSizes } from '../lake/scan-shares.ts';
-import type { FromPolicy } from './from-policy.ts';
+import type { ShareSizes } from '../lake/scan/shares.ts';
+import type { FromPolicy } from './from/policy.ts';
 
 /** What a worker thread is told when it starts. */
 export interface WorkerSettings {

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { WebSocket } from 'ws';
 import { keyCommand } from '../../src/commands/key.ts';
 import { serveCommand } from '../../src/commands/serve.ts';
-import { feedPath } from '../../src/http/inspect-socket.ts';
+import { feedPath } from '../../src/http/inspect/socket.ts';
 import type { Need } from '../../src/http/access/access.ts';
 import { routes } from '../../src/http/routes/routes.ts';
 import { type Answer, startService, type TestService } from '../support/server.ts';

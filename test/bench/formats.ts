@@ -14,7 +14,7 @@ import { compressors } from 'hyparquet-compressors';
 import { parquetWriteBuffer } from 'hyparquet-writer';
 import { type FormatName, type WriteOptions, createWriter, formatTable } from '../../src/formats/formats.ts';
 import { type Vector, valueAt } from '../../src/vectors/vector.ts';
-import { supText } from '../../src/vectors/sup-print.ts';
+import { supText } from '../../src/vectors/sup/print.ts';
 import { writeEvents } from './events.ts';
 
 interface FormatFigures {

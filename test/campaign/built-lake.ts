@@ -1,17 +1,17 @@
 /** The lake of the built program, in this process, and what a campaign asks of it. */
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { FsckReport } from '../../src/lake/fsck.ts';
+import type { FsckReport } from '../../src/lake/repair/fsck.ts';
 import type { Lake, ObjectMeta } from '../../src/lake/lake.types.ts';
-import type { RepairReport } from '../../src/lake/repair.ts';
+import type { RepairReport } from '../../src/lake/repair/repair.ts';
 import { program } from '../support/built-service.ts';
 import type { LakeState } from './run-victim.ts';
 
 const part = (path: string): Promise<unknown> => import(pathToFileURL(join(dirname(program), path)).href);
 const { openLake } = await part('lake/lake.js') as typeof import('../../src/lake/lake.ts');
-const { openObjects, moveObject } = await part('lake/objects.js') as typeof import('../../src/lake/objects.ts');
-const { fsck } = await part('lake/fsck.js') as typeof import('../../src/lake/fsck.ts');
-const { repair } = await part('lake/repair.js') as typeof import('../../src/lake/repair.ts');
+const { openObjects, moveObject } = await part('lake/objects/objects.js') as typeof import('../../src/lake/objects/objects.ts');
+const { fsck } = await part('lake/repair/fsck.js') as typeof import('../../src/lake/repair/fsck.ts');
+const { repair } = await part('lake/repair/repair.js') as typeof import('../../src/lake/repair/repair.ts');
 
 export const openBuiltLake = (directory: string, report: (fault: unknown) => void): Promise<Lake> => openLake({ directory, objects: openObjects(directory), report });
 

@@ -269,7 +269,7 @@ describe('a disk that fails', { timeout: 300_000 }, () => {
     const folder = mkdtempSync(join(tmpdir(), 'lake-few-'));
     onTestFinished(() => { rmSync(folder, { recursive: true, force: true }); });
     const script = `import { openSync, closeSync } from 'node:fs';
-      const { openObjects } = await import(${JSON.stringify(pathToFileURL(join(dirname(program), 'lake/objects.js')).href)});
+      const { openObjects } = await import(${JSON.stringify(pathToFileURL(join(dirname(program), 'lake/objects/objects.js')).href)});
       const files = openObjects(${JSON.stringify(folder)}), ids = ['a', 'b', 'c'].map((c) => c.repeat(40)), taken = [];
       for (const id of ids) await files.put(id, Buffer.from(id));
       const read = (id) => Buffer.from(files.readRange(id, 0, 40)).toString();

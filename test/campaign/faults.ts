@@ -70,7 +70,7 @@ const placesOf = (counted: readonly number[], number: number): readonly Place[] 
 const reasons = /^(storage-full|lake-failed|lake-unreadable|lake-closing|object-unwritten|object-unread|object-missing|pool-not-found|branch-not-found|branch-exists|pool-exists|load-empty|commit-not-found|merge-empty|merge-conflict|revert-empty|revert-conflict|revert-vacuumed|compact-few|object-not-found|transaction-empty)$/;
 const ofTheDisk = /E(IO|NOSPC|MFILE)|Input\/output|No space|[Ss]hort|Too many open|no room left|MDB_|, mkdir '/;
 
-/** A call of LMDB's own opening: its binding frees memory twice when one fails. Whatever can fail there was tried a moment before (tables-head.ts), so that only a test meets it. */
+/** A call of LMDB's own opening: its binding frees memory twice when one fails. Whatever can fail there was tried a moment before (tables/head.ts), so that only a test meets it. */
 const isOpening = (struck: string | undefined): boolean => /^(open|pread) tables\/(data|lock)\.mdb by .*\.node$/.test(struck ?? '');
 
 /** Its text of a page that was not written is longer than its memory for it. A disk without room is found before (tables.ts); what is left are writes that fail at once, which disks do not do. */

@@ -7,16 +7,16 @@ import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } 
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { crc32 } from 'node:zlib';
-import type { Change, Tables } from '../../src/lake/tables.ts';
+import type { Change, Tables } from '../../src/lake/tables/tables.ts';
 import { program } from '../support/built-service.ts';
 import { type Random, randomOf } from '../support/random.ts';
 import type { PartRun } from './part.ts';
 
 const part = (path: string): Promise<unknown> => import(pathToFileURL(join(dirname(program), path)).href);
-const { openTables, markClosed } = await part('lake/recovery.js') as typeof import('../../src/lake/recovery.ts');
-const { tablesFolder } = await part('lake/replay.js') as typeof import('../../src/lake/replay.ts');
+const { openTables, markClosed } = await part('lake/repair/recovery.js') as typeof import('../../src/lake/repair/recovery.ts');
+const { tablesFolder } = await part('lake/repair/replay.js') as typeof import('../../src/lake/repair/replay.ts');
 const { readLog, segmentPath } = await part('lake/log/reader.js') as typeof import('../../src/lake/log/reader.ts');
-const { Checkpoints } = await part('lake/checkpoints.js') as typeof import('../../src/lake/checkpoints.ts');
+const { Checkpoints } = await part('lake/tables/checkpoints.js') as typeof import('../../src/lake/tables/checkpoints.ts');
 
 /** Rows of a seed, and after how many of them the lake ends, one way or another. */
 const rowsPerSeed = 500, rowsPerLife = 40;

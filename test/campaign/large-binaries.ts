@@ -2,7 +2,7 @@
 import { type Duplex, Readable } from 'node:stream';
 import { createBrotliCompress, createDeflate, createGzip } from 'node:zlib';
 import { type FormatName, createWriter } from '../../src/formats/formats.ts';
-import { parseSupValues } from '../../src/vectors/sup-parse.ts';
+import { parseSupValues } from '../../src/vectors/sup/parse.ts';
 import { vectorOf } from '../../src/vectors/builder.ts';
 import { lacksPython, python } from '../support/python.ts';
 import type { Random } from '../support/random.ts';

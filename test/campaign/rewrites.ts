@@ -1,7 +1,7 @@
 /** Random histories of rewritten objects beside a model of all courses that rows may have taken (laws/rewrites.ts), one a seed, all in one lake. */
 import fc from 'fast-check';
 import { openLake } from '../../src/lake/lake.ts';
-import { openObjects } from '../../src/lake/objects.ts';
+import { openObjects } from '../../src/lake/objects/objects.ts';
 import { steps } from '../laws/history.ts';
 import { runRewrites } from '../laws/rewrites.ts';
 import type { PartRun } from './part.ts';

@@ -15,7 +15,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 const program = process.env.LAKE_PROGRAM ?? fileURLToPath(new URL('../../dist/src/main.js', import.meta.url));
 const part = (path) => import(pathToFileURL(join(dirname(program), path)).href);
 const [{ openLake }, { openObjects }, { sortKeyBytes }, { intValue }, { killCounts }] = await Promise.all(
-  ['lake/lake.js', 'lake/objects.js', 'vectors/sort-key.js', 'vectors/value.js', 'lake/kill-points.js'].map(part));
+  ['lake/lake.js', 'lake/objects/objects.js', 'vectors/sort-key.js', 'vectors/value.js', 'lake/kill-points.js'].map(part));
 
 /** Bodies follow from the key: small ones live in the tables, large ones in files. */
 const bodyOf = (n, bytes) => Buffer.from(`${n}:`.repeat(1 + Math.ceil(bytes / (String(n).length + 1)))).subarray(0, bytes);

@@ -13,8 +13,8 @@
  */
 import { newId, zeroId } from '../../src/lake/ksuid.ts';
 import type { Id, Lake, ObjectMeta, Pool, Preview } from '../../src/lake/lake.types.ts';
-import { Lineage } from '../../src/lake/lineage.ts';
-import type { PoolFace } from '../../src/lake/pool.ts';
+import { Lineage } from '../../src/lake/commits/lineage.ts';
+import type { PoolFace } from '../../src/lake/pool/pool.ts';
 import { sortKeyBytes } from '../../src/vectors/sort-key.ts';
 import { intValue } from '../../src/vectors/value.ts';
 import { type LineageStep, type Sides, worldsOf } from './worlds.ts';

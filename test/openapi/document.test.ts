@@ -1,7 +1,7 @@
 /** The document of the API: that it is whole, well-formed by OpenAPI 3.1, and true. */
 import { describe, expect, test } from 'vitest';
 import { errorTable } from '../../src/errors.ts';
-import { pathOf } from '../../src/http/openapi.ts';
+import { pathOf } from '../../src/http/openapi/document.ts';
 import { routes } from '../../src/http/routes/routes.ts';
 import { document, faultOf, type Json, undocumented } from './contract.ts';
 

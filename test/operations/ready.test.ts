@@ -8,7 +8,7 @@ import { Agent, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseServe } from '../../src/config/serve.ts';
-import { openDoor } from '../../src/http/door.ts';
+import { openDoor } from '../../src/http/connections/door.ts';
 import { program, startBuiltService } from '../support/built-service.ts';
 
 interface Seen { readonly status: number; readonly type: string | undefined; readonly body: string; readonly retryAfter: string | undefined }

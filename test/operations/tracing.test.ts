@@ -7,7 +7,7 @@ import { createServer, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseServe } from '../../src/config/serve.ts';
-import { requestSpans, traceParent } from '../../src/http/tracing.ts';
+import { requestSpans, traceParent } from '../../src/http/tracing/tracing.ts';
 import { program } from '../support/built-service.ts';
 
 type AnyValue = { readonly stringValue?: string; readonly intValue?: number | string; readonly doubleValue?: number; readonly boolValue?: boolean };

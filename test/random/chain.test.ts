@@ -1,7 +1,7 @@
 /** Values through all lossless formats, one after the other. `CHAIN_COUNT=20000 SEED=n npx vitest run test/random/chain.test.ts` is the large run. */
 import { describe, expect, test } from 'vitest';
-import { supText } from '../../src/vectors/sup-print.ts';
-import { parseSupValues } from '../../src/vectors/sup-parse.ts';
+import { supText } from '../../src/vectors/sup/print.ts';
+import { parseSupValues } from '../../src/vectors/sup/parse.ts';
 import { readValues, written } from '../support/convert.ts';
 import { seedOf } from '../support/random.ts';
 import { anyFormats, arrowFormats, chain, parquetFormats } from './chain.ts';

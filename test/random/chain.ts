@@ -7,7 +7,7 @@
 import fc from 'fast-check';
 import { type FormatName, createWriter, openReader } from '../../src/formats/formats.ts';
 import { vectorOf } from '../../src/vectors/builder.ts';
-import { isImplied, supText } from '../../src/vectors/sup-print.ts';
+import { isImplied, supText } from '../../src/vectors/sup/print.ts';
 import { type Type, arrayType, mapType, setType, typeText, types } from '../../src/vectors/type.ts';
 import { type Data, type Value, canonicalMap, canonicalSet } from '../../src/vectors/value.ts';
 import { type Vector, valueAt } from '../../src/vectors/vector.ts';

@@ -8,14 +8,14 @@ import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:
 import { parquetMetadata } from 'hyparquet';
 import { deserializeTCompactProtocol } from 'hyparquet/src/thrift.js';
 import { LakeError } from '../../src/errors.ts';
-import { expand } from '../../src/formats/block-codecs.ts';
-import { type ContentCoding, decoded } from '../../src/formats/encoding.ts';
+import { expand } from '../../src/formats/codings/block-codecs.ts';
+import { type ContentCoding, decoded } from '../../src/formats/codings/encoding.ts';
 import { type FormatName, openReader } from '../../src/formats/formats.ts';
-import { encodeLz4 } from '../../src/formats/lz4.ts';
+import { encodeLz4 } from '../../src/formats/codings/lz4.ts';
 import { BytesFault } from '../../src/formats/type-bytes.ts';
-import { xxh32 } from '../../src/formats/xxh.ts';
+import { xxh32 } from '../../src/formats/codings/xxh.ts';
 import { intValue, recordValue, stringValue } from '../../src/vectors/value.ts';
-import { supText } from '../../src/vectors/sup-print.ts';
+import { supText } from '../../src/vectors/sup/print.ts';
 import { valueAt } from '../../src/vectors/vector.ts';
 import { pieces, written } from '../support/convert.ts';
 

@@ -1,7 +1,7 @@
 /** What the fuzz found, made small: each once hung, overflowed the stack or answered with as much text as the input had. */
 import { expect, test } from 'vitest';
 import { compile } from '../../src/query/analyze.ts';
-import { CompileError } from '../../src/query/parse-error.ts';
+import { CompileError } from '../../src/query/parse/error.ts';
 import { type Conversion, convert } from '../support/convert.ts';
 import { lakeEnvironment } from '../support/query-environment.ts';
 

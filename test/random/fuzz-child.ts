@@ -4,11 +4,11 @@
  */
 import { writeSync } from 'node:fs';
 import { LakeError } from '../../src/errors.ts';
-import { CompileError } from '../../src/query/parse-error.ts';
+import { CompileError } from '../../src/query/parse/error.ts';
 import { compile } from '../../src/query/analyze.ts';
-import { type ContentCoding, contentCodings } from '../../src/formats/encoding.ts';
+import { type ContentCoding, contentCodings } from '../../src/formats/codings/encoding.ts';
 import { type FormatName, isFormatName, openReader } from '../../src/formats/formats.ts';
-import { supText } from '../../src/vectors/sup-print.ts';
+import { supText } from '../../src/vectors/sup/print.ts';
 import { typeText } from '../../src/vectors/type.ts';
 import { typeAt, valueAt } from '../../src/vectors/vector.ts';
 import { pieces } from '../support/convert.ts';

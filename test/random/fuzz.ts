@@ -7,7 +7,7 @@ import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { contentCodings } from '../../src/formats/encoding.ts';
+import { contentCodings } from '../../src/formats/codings/encoding.ts';
 import { formatTable } from '../../src/formats/formats.ts';
 import { seedOf } from '../support/random.ts';
 import type { Work } from './fuzz-child.ts';

@@ -6,7 +6,7 @@ import { execute } from '../../src/exec/compile.ts';
 import { compile } from '../../src/query/analyze.ts';
 import { fuseRows } from '../../src/vectors/fuse.ts';
 import { vectorOf } from '../../src/vectors/builder.ts';
-import { parseSupValues } from '../../src/vectors/sup-parse.ts';
+import { parseSupValues } from '../../src/vectors/sup/parse.ts';
 import type { Value } from '../../src/vectors/value.ts';
 import { type Vector, valueAt } from '../../src/vectors/vector.ts';
 import { type DuckResult, type DuckTable, type DuckValue, duckdb } from '../support/duckdb.ts';

@@ -5,7 +5,7 @@
 import { describe, expect, test } from 'vitest';
 import { type CompileOptions, compile } from '../../src/query/analyze.ts';
 import type { Type } from '../../src/vectors/type.ts';
-import { parseSupValues } from '../../src/vectors/sup-parse.ts';
+import { parseSupValues } from '../../src/vectors/sup/parse.ts';
 import { type DuckResult, type DuckValue, duckdb, lacksDuckdb } from '../support/duckdb.ts';
 import { fileEnvironment } from '../support/query-environment.ts';
 import { randomOf, seedOf } from '../support/random.ts';

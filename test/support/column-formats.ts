@@ -1,7 +1,7 @@
 /** What the tests of Arrow and Parquet have in common: one trip of text, random records and damaged bytes through the format. */
 import fc from 'fast-check';
 import { expect } from 'vitest';
-import { parseSupValues } from '../../src/vectors/sup-parse.ts';
+import { parseSupValues } from '../../src/vectors/sup/parse.ts';
 import type { Value } from '../../src/vectors/value.ts';
 import { someRecords } from './column-values.ts';
 import { convert, printed, readValues, written } from './convert.ts';

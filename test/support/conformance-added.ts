@@ -3,8 +3,8 @@
  * `statement` is the query as DuckDB takes it, over `tables`; `rows` are its answer, or `refused`: DuckDB refuses the query too, for whatever reason.
  * `test/unit/query/conformance-added.test.ts` holds the list to DuckDB.
  */
-import { supText } from '../../src/vectors/sup-print.ts';
-import { parseSupValues } from '../../src/vectors/sup-parse.ts';
+import { supText } from '../../src/vectors/sup/print.ts';
+import { parseSupValues } from '../../src/vectors/sup/parse.ts';
 import type { DuckTable } from './duckdb.ts';
 
 interface AddedCase {

@@ -2,7 +2,7 @@
 import { LakeError } from '../../src/errors.ts';
 import { type FormatName, type ReadOptions, type WriteOptions, createWriter, openReader } from '../../src/formats/formats.ts';
 import { vectorOf } from '../../src/vectors/builder.ts';
-import { supText } from '../../src/vectors/sup-print.ts';
+import { supText } from '../../src/vectors/sup/print.ts';
 import { typeText } from '../../src/vectors/type.ts';
 import type { Value } from '../../src/vectors/value.ts';
 import { type Vector, valueAt } from '../../src/vectors/vector.ts';

@@ -1,10 +1,10 @@
 /** The ways of running a query that must not change its answer: rules switched off, other sizes of batches, other forms of vectors, rows out of stored objects. */
 import type { EngineSettings } from '../../src/commands/query.ts';
 import type { ScanRequest } from '../../src/exec/source.ts';
-import { BlockScanner } from '../../src/lake/scan-block.ts';
-import { openObject, sourceOfBytes } from '../../src/lake/object-reader.ts';
-import { ObjectWriter } from '../../src/lake/object-writer.ts';
-import { rules } from '../../src/query/rules.ts';
+import { BlockScanner } from '../../src/lake/scan/block.ts';
+import { openObject, sourceOfBytes } from '../../src/lake/objects/reader.ts';
+import { ObjectWriter } from '../../src/lake/objects/writer.ts';
+import { rules } from '../../src/query/rules/rules.ts';
 import { type Vector, slice } from '../../src/vectors/vector.ts';
 import { type ForcedForm, forced, forcedForms } from './forced-forms.ts';
 import { splitting } from './split-engine.ts';

@@ -1,5 +1,5 @@
 /** The same rows in other forms of vector, down to the columns of records and the items of lists. */
-import { ColumnCodes } from '../../src/exec/aggregates/codes.ts';
+import { ColumnCodes } from '../../src/exec/aggregates/grouping/codes.ts';
 import { vectorOf } from '../../src/vectors/builder.ts';
 import { type Vector, constant, emptyVector, flatten, gather, uniformType, valueAt } from '../../src/vectors/vector.ts';
 import { types } from '../../src/vectors/type.ts';

@@ -1,8 +1,8 @@
 /** Runs queries over SUP text through compiler and engine, without files and formats. */
 import { compile } from '../../src/query/analyze.ts';
-import type { Plan } from '../../src/query/plan.ts';
+import type { Plan } from '../../src/query/plan/plan.ts';
 import { vectorOf } from '../../src/vectors/builder.ts';
-import { parseSupValues } from '../../src/vectors/sup-parse.ts';
+import { parseSupValues } from '../../src/vectors/sup/parse.ts';
 import { types } from '../../src/vectors/type.ts';
 import { fileEnvironment } from './query-environment.ts';
 import { type RunPlanOptions, runPlan, runSup, supOf } from './run-plan.ts';

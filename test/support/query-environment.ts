@@ -3,7 +3,7 @@ import { aggregateCatalog } from '../../src/exec/aggregates/aggregates.ts';
 import { windowCatalog } from '../../src/exec/windows/windows.ts';
 import { evaluateConstant } from '../../src/exec/expressions/compile.ts';
 import { functionCatalog } from '../../src/exec/functions/functions.ts';
-import type { CompileEnvironment, ResolvedSource, SourceRequest } from '../../src/query/plan.ts';
+import type { CompileEnvironment, ResolvedSource, SourceRequest } from '../../src/query/plan/plan.ts';
 import type { Type } from '../../src/vectors/type.ts';
 
 const pools: Readonly<Record<string, ResolvedSource>> = {

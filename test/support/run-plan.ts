@@ -1,9 +1,9 @@
 /** Runs plans on vectors at hand: the real engine, a host that serves sources from memory. Batches and vectors can be forced into odd sizes and forms. */
 import { execute } from '../../src/exec/compile.ts';
 import type { ChannelBatch, ExecutionContext, ExecutionHost, SpillRun } from '../../src/exec/source.ts';
-import type { Pipeline, Plan, PlanOp, ResolvedSource } from '../../src/query/plan.ts';
-import { supText } from '../../src/vectors/sup-print.ts';
-import { parseSupValues } from '../../src/vectors/sup-parse.ts';
+import type { Pipeline, Plan, PlanOp, ResolvedSource } from '../../src/query/plan/plan.ts';
+import { supText } from '../../src/vectors/sup/print.ts';
+import { parseSupValues } from '../../src/vectors/sup/parse.ts';
 import { type Vector, slice, valueAt } from '../../src/vectors/vector.ts';
 import { concat } from '../../src/vectors/concat.ts';
 import { vectorOf } from '../../src/vectors/builder.ts';

@@ -13,7 +13,7 @@ import { accessOf } from '../../src/http/access/access.ts';
 import { type Server, startServer } from '../../src/http/server.ts';
 import { openLake } from '../../src/lake/lake.ts';
 import type { Lake, PackOptions } from '../../src/lake/lake.types.ts';
-import { openObjects } from '../../src/lake/objects.ts';
+import { openObjects } from '../../src/lake/objects/objects.ts';
 import { MachineWatch } from '../../src/recording/watch.ts';
 import { startWorkerPool } from '../../src/workers/pool.ts';
 import type { WorkerPool } from '../../src/workers/pool.types.ts';

@@ -5,8 +5,8 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { openLake } from '../../src/lake/lake.ts';
-import { sortIntoObjects } from '../../src/lake/load-sort.ts';
-import { openObjects } from '../../src/lake/objects.ts';
+import { sortIntoObjects } from '../../src/lake/load/sort.ts';
+import { openObjects } from '../../src/lake/objects/objects.ts';
 import { vectorOf } from '../../src/vectors/builder.ts';
 import { intValue, recordValue, stringValue } from '../../src/vectors/value.ts';
 

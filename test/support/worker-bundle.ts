@@ -10,14 +10,14 @@ import { build } from 'vite';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
-/** For vitest's `globalSetup`; src/workers/entry-from-source.mjs and src/lake/probe-entry-from-source.mjs take the files from the environment. */
+/** For vitest's `globalSetup`; src/workers/entry-from-source.mjs and src/lake/tables/probe-entry-from-source.mjs take the files from the environment. */
 export const setup = async (): Promise<() => Promise<void>> => {
   // Below node_modules, for the packages that it imports. A run that was killed leaves its folder behind.
   const cache = join(root, 'node_modules/.cache/lake-workers'), folder = join(cache, String(process.pid));
   await mkdir(folder, { recursive: true });
   for (const name of await readdir(cache)) if (!isRunning(Number(name))) await rm(join(cache, name), { recursive: true, force: true });
   await bundle('src/workers/entry.ts', folder, 'entry.mjs');
-  await bundle('src/lake/probe-entry.ts', folder, 'probe-entry.mjs');
+  await bundle('src/lake/tables/probe-entry.ts', folder, 'probe-entry.mjs');
   process.env['LAKE_WORKER_ENTRY'] = join(folder, 'entry.mjs');
   process.env['LAKE_PROBE_ENTRY'] = join(folder, 'probe-entry.mjs');
   return () => rm(folder, { recursive: true, force: true });

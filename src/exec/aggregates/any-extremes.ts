@@ -4,10 +4,10 @@ import { type Value, underValue } from '../../vectors/value.ts';
 import { type NumberVector, type Vector, range, take, valueAt } from '../../vectors/vector.ts';
 import { Builder } from '../../vectors/builder.ts';
 import { overlay } from '../expressions/rows.ts';
-import { order } from '../expressions/value-order.ts';
+import { order } from '../expressions/sql/value-order.ts';
 import { ExtremeState } from './extremes.ts';
-import { eachPart, everyPart, idsOfOne, pick } from './parts.ts';
-import type { AggregateState } from './state.ts';
+import { eachPart, everyPart, idsOfOne, pick } from './grouping/parts.ts';
+import type { AggregateState } from './grouping/state.ts';
 import { none } from './pair-table.ts';
 
 /** What an entry of a group takes, about. */

@@ -3,8 +3,8 @@ import { sizeOf } from '../../vectors/sizes.ts';
 import { type Vector, flatten, take } from '../../vectors/vector.ts';
 import { concat } from '../../vectors/concat.ts';
 import { withoutUnions } from '../expressions/lift.ts';
-import { kinds, kindsOf } from '../operators/kinds.ts';
-import { type AggregateState, widened, words } from './state.ts';
+import { kinds, kindsOf } from '../operators/rows/kinds.ts';
+import { type AggregateState, widened, words } from './grouping/state.ts';
 import { none } from './pair-table.ts';
 
 export class AnyState implements AggregateState {

@@ -5,8 +5,8 @@ import { type Vector, range, take } from '../../vectors/vector.ts';
 import { Builder } from '../../vectors/builder.ts';
 import { overlay } from '../expressions/rows.ts';
 import { AvgState } from './avg.ts';
-import { eachPart, everyPart, idsOfOne, pick } from './parts.ts';
-import type { AggregateState, Totals } from './state.ts';
+import { eachPart, everyPart, idsOfOne, pick } from './grouping/parts.ts';
+import type { AggregateState, Totals } from './grouping/state.ts';
 import { none } from './pair-table.ts';
 
 /** Of one group: nanoseconds. */

@@ -2,8 +2,8 @@
 import { types } from '../../vectors/type.ts';
 import { type NumberVector, type Vector, textAt } from '../../vectors/vector.ts';
 import { parseFloat64 } from '../../vectors/literal.ts';
-import { type AggregateState, type Totals, bytes, floats, widened } from './state.ts';
-import { eachPart, floatsOf, idsOfOne, isNothing, numbersIn } from './parts.ts';
+import { type AggregateState, type Totals, bytes, floats, widened } from './grouping/state.ts';
+import { eachPart, floatsOf, idsOfOne, isNothing, numbersIn } from './grouping/parts.ts';
 import { type SparseNumbers, denseRange, sparseNumbers } from '../expressions/sparse.ts';
 import { none } from './pair-table.ts';
 

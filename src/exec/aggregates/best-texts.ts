@@ -5,7 +5,7 @@
 import { types } from '../../vectors/type.ts';
 import { Uint8List } from '../../vectors/lists.ts';
 import type { BytesVector } from '../../vectors/vector.ts';
-import { widened, words } from './state.ts';
+import { widened, words } from './grouping/state.ts';
 
 /** Bytes that nobody needs before those in use are moved together. */
 const wasteMin = 1 << 16;

@@ -3,8 +3,8 @@ import { type PrimitiveType, isInteger, types } from '../../vectors/type.ts';
 import { integer } from '../../vectors/value.ts';
 import type { Vector } from '../../vectors/vector.ts';
 import { Builder } from '../../vectors/builder.ts';
-import type { AggregateState } from './state.ts';
-import { eachPart } from './parts.ts';
+import type { AggregateState } from './grouping/state.ts';
+import { eachPart } from './grouping/parts.ts';
 import { none } from './pair-table.ts';
 
 const operations = { and: (a: bigint, b: bigint) => a & b, or: (a: bigint, b: bigint) => a | b, xor: (a: bigint, b: bigint) => a ^ b } as const;

@@ -3,8 +3,8 @@ import { checkStop } from '../../vectors/stop.ts';
 import { type Value, encodeBody, mapValue, nullValue, underUnion } from '../../vectors/value.ts';
 import { type MapVector, type Vector, valueAt } from '../../vectors/vector.ts';
 import { Builder } from '../../vectors/builder.ts';
-import { eachPart } from './parts.ts';
-import type { AggregateState } from './state.ts';
+import { eachPart } from './grouping/parts.ts';
+import type { AggregateState } from './grouping/state.ts';
 import { none } from './pair-table.ts';
 
 type Entries = Map<string, readonly [Value, Value]>;

@@ -3,10 +3,10 @@ import { sizeOf } from '../../vectors/sizes.ts';
 import { type Vector, flatten, take } from '../../vectors/vector.ts';
 import { Uint32List } from '../../vectors/lists.ts';
 import { concat } from '../../vectors/concat.ts';
-import { kinds, rowsWithout } from '../operators/kinds.ts';
+import { kinds, rowsWithout } from '../operators/rows/kinds.ts';
 import { listsOfGroups } from './lists.ts';
-import { pick } from './parts.ts';
-import type { AggregateState } from './state.ts';
+import { pick } from './grouping/parts.ts';
+import type { AggregateState } from './grouping/state.ts';
 import { none } from './pair-table.ts';
 import { under } from './under.ts';
 

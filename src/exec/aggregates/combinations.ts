@@ -12,7 +12,7 @@
  */
 import { range } from '../../vectors/vector.ts';
 import { PairTable, none } from './pair-table.ts';
-import { Room } from './tables.ts';
+import { Room } from './grouping/tables.ts';
 
 /** Where a column's code is: in which of the two words, from which bit on. */
 interface Place { readonly word: 0 | 1; readonly shift: number; readonly bits: number }

@@ -1,8 +1,8 @@
 /** count_if: how many bools are true; everything else is left out. */
 import { types } from '../../vectors/type.ts';
 import { type Vector, numbers } from '../../vectors/vector.ts';
-import { type AggregateState, floats, widened } from './state.ts';
-import { eachPart, isNothing, pick } from './parts.ts';
+import { type AggregateState, floats, widened } from './grouping/state.ts';
+import { eachPart, isNothing, pick } from './grouping/parts.ts';
 import { none } from './pair-table.ts';
 
 export class CountTrueState implements AggregateState {

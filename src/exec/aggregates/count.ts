@@ -1,8 +1,8 @@
 /** count: rows, or rows whose argument is neither null nor missing. */
 import type { Vector } from '../../vectors/vector.ts';
 import { types } from '../../vectors/type.ts';
-import { kinds, kindsOf } from '../operators/kinds.ts';
-import { type AggregateState, type Totals, floats, widened } from './state.ts';
+import { kinds, kindsOf } from '../operators/rows/kinds.ts';
+import { type AggregateState, type Totals, floats, widened } from './grouping/state.ts';
 import { none } from './pair-table.ts';
 
 export class CountState implements AggregateState {

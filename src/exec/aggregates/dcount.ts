@@ -5,10 +5,10 @@
 import { types } from '../../vectors/type.ts';
 import { type Vector, take } from '../../vectors/vector.ts';
 import { Uint32List } from '../../vectors/lists.ts';
-import { kinds, rowsWithout } from '../operators/kinds.ts';
-import { type Hashes, hashRows } from './hash.ts';
-import { pick } from './parts.ts';
-import { type AggregateState, widened, words } from './state.ts';
+import { kinds, rowsWithout } from '../operators/rows/kinds.ts';
+import { type Hashes, hashRows } from './grouping/hash.ts';
+import { pick } from './grouping/parts.ts';
+import { type AggregateState, widened, words } from './grouping/state.ts';
 import { PairTable, mix, none } from './pair-table.ts';
 import { under } from './under.ts';
 

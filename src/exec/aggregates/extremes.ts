@@ -1,16 +1,16 @@
 /** min and max: of numbers, durations and times (one class, widened), or of strings by bytes; both in one group is an error. A NaN stays. */
 import { types } from '../../vectors/type.ts';
 import { stringValue } from '../../vectors/value.ts';
-import { supText } from '../../vectors/sup-print.ts';
+import { supText } from '../../vectors/sup/print.ts';
 import { LakeError } from '../../errors.ts';
 import { compareNumbers } from '../../vectors/compare.ts';
 import { type Vector, type BytesVector, type NumberVector, take } from '../../vectors/vector.ts';
 import { concat } from '../../vectors/concat.ts';
 import { Builder } from '../../vectors/builder.ts';
 import { BestTexts } from './best-texts.ts';
-import { type AggregateState, bytes, floats, widened } from './state.ts';
+import { type AggregateState, bytes, floats, widened } from './grouping/state.ts';
 import { classOf, classes, mixture, numbersOfGroups } from './numeric.ts';
-import { eachPart, idsOfOne, isNothing, numbersIn, pick } from './parts.ts';
+import { eachPart, idsOfOne, isNothing, numbersIn, pick } from './grouping/parts.ts';
 import { type SparseNumbers, denseRange, sparseNumbers } from '../expressions/sparse.ts';
 import { extremeWide } from '../expressions/wide.ts';
 import { none } from './pair-table.ts';

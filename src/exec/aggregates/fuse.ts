@@ -3,9 +3,9 @@ import type { Type } from '../../vectors/type.ts';
 import { type Vector, take } from '../../vectors/vector.ts';
 import { fuseTypes, typesOf } from '../../vectors/fuse.ts';
 import { withoutUnions } from '../expressions/lift.ts';
-import { kinds, rowsWithout } from '../operators/kinds.ts';
-import { pick } from './parts.ts';
-import { type AggregateState, widened, words } from './state.ts';
+import { kinds, rowsWithout } from '../operators/rows/kinds.ts';
+import { pick } from './grouping/parts.ts';
+import { type AggregateState, widened, words } from './grouping/state.ts';
 import { none } from './pair-table.ts';
 
 export class FuseState implements AggregateState {

@@ -1,7 +1,7 @@
 /** and, or: of bools; everything else is left out. */
 import { type Vector } from '../../vectors/vector.ts';
-import { type AggregateState, bytes, widened } from './state.ts';
-import { eachPart, pick } from './parts.ts';
+import { type AggregateState, bytes, widened } from './grouping/state.ts';
+import { eachPart, pick } from './grouping/parts.ts';
 import { none } from './pair-table.ts';
 
 export class LogicState implements AggregateState {

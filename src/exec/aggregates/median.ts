@@ -4,9 +4,9 @@ import { isFloat, isInteger, types } from '../../vectors/type.ts';
 import { type Vector, nulls, numbers } from '../../vectors/vector.ts';
 import { Uint32List } from '../../vectors/lists.ts';
 import { overlay } from '../expressions/rows.ts';
-import { type AggregateState, floats, widened } from './state.ts';
+import { type AggregateState, floats, widened } from './grouping/state.ts';
 import { sortByGroup } from './lists.ts';
-import { eachPart, floatsOf, isNothing, pick } from './parts.ts';
+import { eachPart, floatsOf, isNothing, pick } from './grouping/parts.ts';
 import { none } from './pair-table.ts';
 
 export class MedianState implements AggregateState {

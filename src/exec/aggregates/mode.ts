@@ -3,9 +3,9 @@ import { checkStopAt } from '../../vectors/stop.ts';
 import { type Vector, nulls, take } from '../../vectors/vector.ts';
 import { concat } from '../../vectors/concat.ts';
 import { overlay } from '../expressions/rows.ts';
-import { ColumnCodes } from './codes.ts';
+import { ColumnCodes } from './grouping/codes.ts';
 import { CollectState } from './collect.ts';
-import { words } from './state.ts';
+import { words } from './grouping/state.ts';
 import { PairTable } from './pair-table.ts';
 
 export class ModeState extends CollectState {

@@ -1,13 +1,13 @@
 /** agg(v order by k): an aggregate that takes the rows of a group in the order of sort keys. The argument is a record of `argument` and the keys `k0`, `k1` .. */
-import type { SortKey } from '../../query/plan.ts';
+import type { SortKey } from '../../query/plan/plan.ts';
 import { Uint32List } from '../../vectors/lists.ts';
 import { sizeOf } from '../../vectors/sizes.ts';
 import { type Vector, flatten, range, take } from '../../vectors/vector.ts';
 import { concat } from '../../vectors/concat.ts';
 import { fieldOf } from '../expressions/access.ts';
-import { sortWords, sortedOrder } from '../operators/sort-words.ts';
-import { pick } from './parts.ts';
-import type { AggregateState } from './state.ts';
+import { sortWords, sortedOrder } from '../operators/sort/words.ts';
+import { pick } from './grouping/parts.ts';
+import type { AggregateState } from './grouping/state.ts';
 import { none } from './pair-table.ts';
 
 export class OrderedState implements AggregateState {

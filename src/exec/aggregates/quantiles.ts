@@ -4,16 +4,16 @@ import { checkStop, checked } from '../../vectors/stop.ts';
 import { type Type, isFloat, isInteger, types } from '../../vectors/type.ts';
 import { type Data, type Value, arrayValue, floatValue, intValue, integer, nullValue, textError, underValue } from '../../vectors/value.ts';
 import { type Vector, range, valueAt } from '../../vectors/vector.ts';
-import { supText } from '../../vectors/sup-print.ts';
+import { supText } from '../../vectors/sup/print.ts';
 import { Builder } from '../../vectors/builder.ts';
 import { concat } from '../../vectors/concat.ts';
 import { fieldOf } from '../expressions/access.ts';
-import { order } from '../expressions/value-order.ts';
-import { sortWords, sortedOrder } from '../operators/sort-words.ts';
+import { order } from '../expressions/sql/value-order.ts';
+import { sortWords, sortedOrder } from '../operators/sort/words.ts';
 import { CollectState } from './collect.ts';
 import { sortByGroup } from './lists.ts';
-import { everyPart, pick } from './parts.ts';
-import type { AggregateState } from './state.ts';
+import { everyPart, pick } from './grouping/parts.ts';
+import type { AggregateState } from './grouping/state.ts';
 import { none } from './pair-table.ts';
 
 /**

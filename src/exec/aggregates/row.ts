@@ -1,6 +1,6 @@
 /** What a row of the table of aggregates is, and how rows are written. */
-import type { AggregateForm, FunctionSignature } from '../../query/plan.ts';
-import type { AggregateState } from './state.ts';
+import type { AggregateForm, FunctionSignature } from '../../query/plan/plan.ts';
+import type { AggregateState } from './grouping/state.ts';
 import type { Takes } from './strict.ts';
 
 /** How an aggregate is called; `all`: without argument. */

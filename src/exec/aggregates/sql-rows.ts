@@ -1,10 +1,10 @@
 /** Aggregates that SQL alone knows: rows of the table as DuckDB and PostgreSQL have them. */
 import { BitsState } from './bits.ts';
-import { CellState } from './cells.ts';
+import { CellState } from './grouping/cells.ts';
 import { CollectState } from './collect.ts';
-import { HeldState } from './held.ts';
-import { ArgumentState } from './pairs.ts';
-import { PlaceState } from './places.ts';
+import { HeldState } from './grouping/held.ts';
+import { ArgumentState } from './grouping/pairs.ts';
+import { PlaceState } from './grouping/places.ts';
 import { type QuantileKind, QuantileState } from './quantiles.ts';
 import { type AggregateRow, alias, counting, giving, paired, row, signed, taking } from './row.ts';
 

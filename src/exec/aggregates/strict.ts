@@ -3,13 +3,13 @@
  * Null and what is missing are left out as ever; an error value ends the query too.
  */
 import { LakeError } from '../../errors.ts';
-import { supText } from '../../vectors/sup-print.ts';
+import { supText } from '../../vectors/sup/print.ts';
 import { type Type, isFloat, isInteger, isNumeric, types } from '../../vectors/type.ts';
 import { isMissing } from '../../vectors/value.ts';
 import { type Vector, valueAt } from '../../vectors/vector.ts';
 import { fieldOf } from '../expressions/access.ts';
-import { eachPart, everyPart } from './parts.ts';
-import type { AggregateState } from './state.ts';
+import { eachPart, everyPart } from './grouping/parts.ts';
+import type { AggregateState } from './grouping/state.ts';
 
 /** What an aggregate of SQL takes; of `pairs` both. `amounts`: bools, times and durations beside numbers. */
 export type Takes = 'integers' | 'numbers' | 'amounts' | 'pairs';

@@ -7,9 +7,9 @@
 import { LakeError } from '../../errors.ts';
 import { isInteger, isUnsigned, types } from '../../vectors/type.ts';
 import type { BoolVector, NumberVector, Vector } from '../../vectors/vector.ts';
-import { type AggregateState, type Totals, bytes, floats, widened } from './state.ts';
+import { type AggregateState, type Totals, bytes, floats, widened } from './grouping/state.ts';
 import { classOf, classes, numbersOfGroups, plainNumbers, wrapped } from './numeric.ts';
-import { eachPart, floatsOf, idsOfOne, isNothing, numbersIn, pick } from './parts.ts';
+import { eachPart, floatsOf, idsOfOne, isNothing, numbersIn, pick } from './grouping/parts.ts';
 import { type SparseNumbers, denseRange, sparseNumbers } from '../expressions/sparse.ts';
 import { none } from './pair-table.ts';
 

@@ -5,13 +5,13 @@ import { ByteWriter, writeTagged } from '../../vectors/value.ts';
 import { type Vector, dataAt, gather, lookUp, take, typeAt } from '../../vectors/vector.ts';
 import { lift, withoutUnions } from '../expressions/lift.ts';
 import { setsOf } from '../expressions/lists.ts';
-import { kinds, rowsWithout } from '../operators/kinds.ts';
-import { rankRuns } from '../operators/sort-runs.ts';
-import { sortedOrder } from '../operators/sort-words.ts';
-import { ColumnCodes } from './codes.ts';
+import { kinds, rowsWithout } from '../operators/rows/kinds.ts';
+import { rankRuns } from '../operators/sort/runs.ts';
+import { sortedOrder } from '../operators/sort/words.ts';
+import { ColumnCodes } from './grouping/codes.ts';
 import { listsOfGroups } from './lists.ts';
-import { pick } from './parts.ts';
-import type { AggregateState } from './state.ts';
+import { pick } from './grouping/parts.ts';
+import type { AggregateState } from './grouping/state.ts';
 import { PairTable, none } from './pair-table.ts';
 
 export class UnionState implements AggregateState {

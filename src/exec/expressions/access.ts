@@ -10,7 +10,7 @@ import { BytesBuilder } from '../../vectors/builder-leaves.ts';
 import { missing, underUnion, underValue } from '../../vectors/value.ts';
 import { apply, type Kernel } from './apply.ts';
 import { castVector } from './cast.ts';
-import { kinds, kindsOf, mayBeError } from '../operators/kinds.ts';
+import { kinds, kindsOf, mayBeError } from '../operators/rows/kinds.ts';
 import { elementsOf, lift, mayHaveUnions, withoutUnions } from './lift.ts';
 import { combine, errors, missingRows, overlay, rowsWith, truth, truthOf, wrapErrors } from './rows.ts';
 

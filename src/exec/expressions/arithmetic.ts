@@ -5,7 +5,7 @@ import { roundFloat } from '../../vectors/literal.ts';
 import { textError } from '../../vectors/value.ts';
 import { Builder } from '../../vectors/builder.ts';
 import { type Vector, type DynamicVector, type NumberArray, type NumberVector, type EnumVector, flatten, gather, nulls, slice, numbers, typeAt, uniformType } from '../../vectors/vector.ts';
-import type { ArithmeticOperator } from '../../query/plan.ts';
+import type { ArithmeticOperator } from '../../query/plan/plan.ts';
 import { apply, type Kernel } from './apply.ts';
 import { floatsFor } from './float-room.ts';
 import { combine, errors, overlay, wrapErrors } from './rows.ts';

@@ -5,9 +5,9 @@ import { castFloatText, durationText, fitsInt64, ipText, netText, parseDuration,
 import { type BoolVector, type BytesVector, type FlatVector, type NumberVector, type Vector, bools, dataAt, numbers, textAt, valueAt } from '../../vectors/vector.ts';
 import { Builder } from '../../vectors/builder.ts';
 import { BytesBuilder, NumberBuilder } from '../../vectors/builder-leaves.ts';
-import { supText } from '../../vectors/sup-print.ts';
-import { parseSupType } from '../../vectors/sup-parse.ts';
-import { SupError } from '../../vectors/sup-error.ts';
+import { supText } from '../../vectors/sup/print.ts';
+import { parseSupType } from '../../vectors/sup/parse.ts';
+import { SupError } from '../../vectors/sup/error.ts';
 import { boolOfText, goFloat } from './number-text.ts';
 import { overlay, wrapErrors } from './rows.ts';
 import { timeOfText } from './time-text.ts';

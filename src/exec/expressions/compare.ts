@@ -3,17 +3,17 @@ import { LakeError } from '../../errors.ts';
 import { types, isFloat } from '../../vectors/type.ts';
 import { sameData } from '../../vectors/compare.ts';
 import { type Vector, type NumberVector, type BytesVector, type BoolVector, type ConstantVector, bools, constant, dataAt, flatten, nulls, numbers, typeAt, uniformType } from '../../vectors/vector.ts';
-import type { CompareOperator } from '../../query/plan.ts';
+import type { CompareOperator } from '../../query/plan/plan.ts';
 import { areTimeTexts, placeAmong, timesBehind, timesOfTexts } from '../../vectors/time-texts.ts';
 import { apply, type Kernel } from './apply.ts';
 import { type Outcomes, compareWide } from './wide.ts';
 import { errors, overlay } from './rows.ts';
-import { alikeForSql, compareOrdered } from './compare-sql.ts';
+import { alikeForSql, compareOrdered } from './sql/compare.ts';
 
 /** What compares rows that are neither numbers nor bytes of one type. */
 export type Others = (operator: CompareOperator, left: Vector, right: Vector, length: number) => Vector;
 
-/** Rows compared; `sql`: as SQL does, and which sides are literals of the query (compare-sql.ts); null and error operands as section 1 says. */
+/** Rows compared; `sql`: as SQL does, and which sides are literals of the query (sql/compare.ts); null and error operands as section 1 says. */
 export const compareVectors = (operator: CompareOperator, left: Vector, right: Vector, length: number, sql?: number): Vector =>
   apply([left, right], length, (sql === undefined ? kernels : sqlKernels[sql]!)[operator], operator === '==' || operator === '!=' ? 'bare' : 'named');
 

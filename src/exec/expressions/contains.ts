@@ -6,7 +6,7 @@ import { type Vector, bools, constant, noRows, nulls, take, valueAt } from '../.
 import { vectorOf } from '../../vectors/builder.ts';
 import { apply, type Kernel } from './apply.ts';
 import { compareVectors } from './compare.ts';
-import { strictness } from './compare-sql.ts';
+import { strictness } from './sql/compare.ts';
 import { combine, truth, truthOf } from './rows.ts';
 import { walk } from './walk.ts';
 

@@ -10,7 +10,7 @@
  */
 import type { Type } from '../../vectors/type.ts';
 import type { Vector } from '../../vectors/vector.ts';
-import type { Pipeline, PlanExpr, PlanFunction } from '../../query/plan.ts';
+import type { Pipeline, PlanExpr, PlanFunction } from '../../query/plan/plan.ts';
 
 /** Values of an expression for the rows of a batch: as many rows as the batch has. */
 export type Evaluator = (batch: Vector) => Vector;

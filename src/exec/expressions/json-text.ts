@@ -8,7 +8,7 @@
 import { checkStopAt } from '../../vectors/stop.ts';
 import { isFloat, isInteger, types } from '../../vectors/type.ts';
 import { type Data, type Value, underValue } from '../../vectors/value.ts';
-import { sqlFloatText, sqlText } from './sql-texts.ts';
+import { sqlFloatText, sqlText } from './sql/texts.ts';
 
 /** A number by its digits. */
 export interface JsonNumber { readonly digits: string }

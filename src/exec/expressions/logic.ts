@@ -5,7 +5,7 @@ import type { Evaluator } from './evaluator.ts';
 import { compareVectors } from './compare.ts';
 import { combine, errors, overlay, repeat, rowsWith, truth, truthOf, wrapErrors } from './rows.ts';
 import { withoutUnions } from './lift.ts';
-import { kinds, kindsOf, mayBeError } from '../operators/kinds.ts';
+import { kinds, kindsOf, mayBeError } from '../operators/rows/kinds.ts';
 import { nullValue } from '../../vectors/value.ts';
 
 const bool = (value: boolean, length: number): Vector => constant(bools(Uint8Array.of(value ? 1 : 0)), length);

@@ -3,7 +3,7 @@ import { type Type, types, underType } from '../../vectors/type.ts';
 import { type Value, stringValue } from '../../vectors/value.ts';
 import { type BytesVector, type RecordVector, type Vector, bools, flatten } from '../../vectors/vector.ts';
 import { constantOf } from '../../vectors/builder.ts';
-import { kinds, kindsOf, mayBeError } from '../operators/kinds.ts';
+import { kinds, kindsOf, mayBeError } from '../operators/rows/kinds.ts';
 import { compareVectors } from './compare.ts';
 import { areTimeTexts, isOfTimeText } from '../../vectors/time-texts.ts';
 import { testRows } from './regexp.ts';

@@ -4,8 +4,8 @@
  * Only what depends on nothing but the row is shared, and only where a second expression of the same context asks for it.
  */
 import type { Vector } from '../../vectors/vector.ts';
-import type { PlanExpr } from '../../query/plan.ts';
-import { sqlTypeKey } from '../../query/sql-types.ts';
+import type { PlanExpr } from '../../query/plan/plan.ts';
+import { sqlTypeKey } from '../../query/sql/types.ts';
 import { functionNamed } from '../functions/functions.ts';
 import type { Evaluator, ExpressionContext } from './evaluator.ts';
 import { type FloatRoom, roomAtHand } from './float-room.ts';

@@ -6,7 +6,7 @@ import { fieldOf } from '../expressions/access.ts';
 import { recordOf } from '../expressions/construct.ts';
 import { caseOf, coalesceOf } from '../expressions/logic.ts';
 import { fitsInt64 } from '../../vectors/literal.ts';
-import { order } from '../expressions/value-order.ts';
+import { order } from '../expressions/sql/value-order.ts';
 import { byValues, refused, type Evaluate, type FunctionRow } from './row.ts';
 
 const isNumber = (v: Value): boolean => isInteger(v.type) || isFloat(v.type);

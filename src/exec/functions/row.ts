@@ -4,7 +4,7 @@ import { type PrimitiveType, type Type, namedType, types } from '../../vectors/t
 import { type Value, wrappedError } from '../../vectors/value.ts';
 import { type BytesVector, type Vector, dataAt, nulls, textAt, valueAt } from '../../vectors/vector.ts';
 import { Builder } from '../../vectors/builder.ts';
-import type { FunctionSignature } from '../../query/plan.ts';
+import type { FunctionSignature } from '../../query/plan/plan.ts';
 import { apply, type Kernel, type Wrapping } from '../expressions/apply.ts';
 import { markNames, namesOf, wrapErrors } from '../expressions/rows.ts';
 

@@ -7,16 +7,16 @@ import { type Vector, constant, flatten, nulls } from '../../vectors/vector.ts';
 import { vectorOf } from '../../vectors/builder.ts';
 import { apply } from '../expressions/apply.ts';
 import { listFrom } from '../expressions/construct.ts';
-import { sqlTextOf } from '../expressions/sql-concat.ts';
-import { joinedElements } from './array-sums.ts';
-import { datePart, datePartRow } from './date-parts.ts';
-import { logarithm } from './elementary.ts';
-import { flattened, listOf, itemsOf, repeatedList } from './lists.ts';
-import { compiled, extract, hasGroup } from './matches.ts';
-import { concatWithSeparator, repeated } from './padding.ts';
-import { replaceIn } from './patterns.ts';
+import { sqlTextOf } from '../expressions/sql/concat.ts';
+import { joinedElements } from './lists/array-sums.ts';
+import { datePart, datePartRow } from './times/date-parts.ts';
+import { logarithm } from './numbers/elementary.ts';
+import { flattened, listOf, itemsOf, repeatedList } from './lists/lists.ts';
+import { compiled, extract, hasGroup } from './texts/matches.ts';
+import { concatWithSeparator, repeated } from './texts/padding.ts';
+import { replaceIn } from './texts/patterns.ts';
 import { byKernel, inner, isNull, isText, type FunctionRow, type Kernel } from './row.ts';
-import { timeText } from './sql-times.ts';
+import { timeText } from './times/sql-times.ts';
 import { Refusal, byRow, rowKernel, type Items } from './typed.ts';
 
 /** What SQL says of a name: the text goes behind that of the row. */

@@ -1,8 +1,8 @@
 /** Further names that SQL has for functions of pipes; pipes do not know them. */
 import type { FunctionRow } from './row.ts';
-import { math } from './math.ts';
-import { strings } from './strings.ts';
-import { substrings } from './substrings.ts';
+import { math } from './numbers/math.ts';
+import { strings } from './texts/strings.ts';
+import { substrings } from './texts/substrings.ts';
 
 const named = (rows: readonly FunctionRow[], name: string, other: string, example: readonly [query: string, output: string]): FunctionRow => {
   const row = rows.find((r) => r.name === name);

@@ -13,7 +13,7 @@ import { Builder } from '../../vectors/builder.ts';
 import { BytesBuilder, NumberBuilder } from '../../vectors/builder-leaves.ts';
 import { overlay, wrapErrors } from '../expressions/rows.ts';
 import { byKernel, inner, isError, isNull, isOf, isText, texts, type FunctionRow, type Kernel } from './row.ts';
-import { textLists } from './strings.ts';
+import { textLists } from './texts/strings.ts';
 
 /** What a leaf reads of an argument. Whole numbers beyond 2^53 are bigints; times are nanoseconds since 1970; `number` is any number as a float, `timely` a time or what has parts as times have them. */
 interface ArgumentData { string: string; bool: boolean; bytes: Uint8Array; map: Entries; record: Value; duration: number | bigint; integer: number | bigint; number: number; time: number | bigint; list: Items; value: Value; timely: Value }

@@ -3,16 +3,16 @@
  *
  * When memory runs out, groups that are there go on in memory; rows of new groups are spilled, by a hash of their keys, and aggregated afterwards.
  */
-import type { Aggregate, FieldPath, PlanOp } from '../../query/plan.ts';
+import type { Aggregate, FieldPath, PlanOp } from '../../query/plan/plan.ts';
 import { isTurnLong, nextTurn } from '../../vectors/stop.ts';
 import { runsOf } from '../../vectors/runs.ts';
 import { type Vector, noRows, slice, take } from '../../vectors/vector.ts';
 import { aggregateNamed, stateFor } from '../aggregates/aggregates.ts';
 import type { StateCall } from '../aggregates/row.ts';
-import { GroupTable } from '../aggregates/groups.ts';
-import { idsOfOne, pick } from '../aggregates/parts.ts';
-import { type KeyBook, KeyStore, type ShareIds, type ShareKeys } from '../aggregates/shared-keys.ts';
-import type { AggregateState } from '../aggregates/state.ts';
+import { GroupTable } from '../aggregates/grouping/groups.ts';
+import { idsOfOne, pick } from '../aggregates/grouping/parts.ts';
+import { type KeyBook, KeyStore, type ShareIds, type ShareKeys } from '../aggregates/grouping/shared-keys.ts';
+import type { AggregateState } from '../aggregates/grouping/state.ts';
 import { none } from '../aggregates/pair-table.ts';
 import { needsDriver } from '../expressions/compile.ts';
 import type { AsyncEvaluator } from '../expressions/evaluator.ts';
@@ -21,9 +21,9 @@ import { isTrue } from '../expressions/rows.ts';
 import { type Item, type Step, type Stream, batches, isBatch, wait } from '../operator.ts';
 import type { Build } from './build.ts';
 import { plain } from './distinct.ts';
-import { kinds, kindsOf, mayBeQuiet } from './kinds.ts';
-import { Partitions, levelsMax, partitionsOf } from './partitions.ts';
-import { recordOfPaths, rowsOf } from './records.ts';
+import { kinds, kindsOf, mayBeQuiet } from './rows/kinds.ts';
+import { Partitions, levelsMax, partitionsOf } from './rows/partitions.ts';
+import { recordOfPaths, rowsOf } from './rows/records.ts';
 import { type BlockTotals, TotalsOfBlocks } from './block-totals.ts';
 import { type TotalsSink, pulled } from './scan.ts';
 import type { ColumnSummary } from '../source.ts';

@@ -6,8 +6,8 @@ import type { AsyncEvaluator } from '../expressions/evaluator.ts';
 import { withoutUnions } from '../expressions/lift.ts';
 import { rowsWith, truth, truthOf, wrapErrors } from '../expressions/rows.ts';
 import { type Step, eachBatch, evaluate } from '../operator.ts';
-import { withoutQuiet } from './quiet.ts';
-import { field, record, together } from './records.ts';
+import { withoutQuiet } from './rows/quiet.ts';
+import { field, record, together } from './rows/records.ts';
 
 export const assertion = (expr: AsyncEvaluator, text: string): Step => eachBatch(function* push(given) {
   const batch = withoutQuiet(given), tested = yield* evaluate(expr, batch), codes = truthOf(tested);

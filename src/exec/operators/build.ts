@@ -1,6 +1,6 @@
 /** What operators are made with. */
 import { LakeError } from '../../errors.ts';
-import type { Correlated, Pipeline, PlanExpr } from '../../query/plan.ts';
+import type { Correlated, Pipeline, PlanExpr } from '../../query/plan/plan.ts';
 import { chargeHeld, isMemoryShared, isMemoryShort } from '../../vectors/stop.ts';
 import type { Vector } from '../../vectors/vector.ts';
 import type { AsyncEvaluator } from '../expressions/evaluator.ts';

@@ -3,7 +3,7 @@ import { types } from '../../vectors/type.ts';
 import type { Vector } from '../../vectors/vector.ts';
 import type { AsyncEvaluator } from '../expressions/evaluator.ts';
 import { type Step, evaluate, stage } from '../operator.ts';
-import { field, record, rowsOf, setPath, shapesOf, together } from './records.ts';
+import { field, record, rowsOf, setPath, shapesOf, together } from './rows/records.ts';
 
 /** `name` is the field that the number goes to; without an expression the row is the field `that`. */
 export const count = (expr: AsyncEvaluator | undefined, name: string): Step => stage(() => {

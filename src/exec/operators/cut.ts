@@ -2,8 +2,8 @@
 import type { Vector } from '../../vectors/vector.ts';
 import { type Step, eachBatch, evaluate } from '../operator.ts';
 import type { Assign } from './put.ts';
-import { byQuiet } from './quiet.ts';
-import { recordOfPaths, rowsOf, together } from './records.ts';
+import { byQuiet } from './rows/quiet.ts';
+import { recordOfPaths, rowsOf, together } from './rows/records.ts';
 
 export const cut = (assignments: readonly Assign[]): Step => eachBatch(function* push(batch) {
   const values: Vector[] = [];

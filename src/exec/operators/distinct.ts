@@ -4,13 +4,13 @@
  * When memory runs out, rows whose value is not known yet are put aside by its hash and looked at afterwards, a partition at a time; they come in that order then.
  */
 import { type Vector, take } from '../../vectors/vector.ts';
-import { ColumnCodes, firstRows } from '../aggregates/codes.ts';
+import { ColumnCodes, firstRows } from '../aggregates/grouping/codes.ts';
 import { none } from '../aggregates/pair-table.ts';
 import { plainRows, withoutNames } from '../expressions/lift.ts';
 import type { AsyncEvaluator } from '../expressions/evaluator.ts';
 import { type Item, type Step, type Stream, evaluate, isBatch } from '../operator.ts';
 import type { Build } from './build.ts';
-import { Partitions, levelsMax, partitionsOf } from './partitions.ts';
+import { Partitions, levelsMax, partitionsOf } from './rows/partitions.ts';
 import { pulled } from './scan.ts';
 
 /** The first row of each value of `expr`. */

@@ -1,10 +1,10 @@
 /** drop: fields taken away. A record that loses its last field is dropped; what has none of the fields passes as it is. */
-import type { FieldPath } from '../../query/plan.ts';
+import type { FieldPath } from '../../query/plan/plan.ts';
 import type { RecordVector, Vector } from '../../vectors/vector.ts';
 import { type Step, eachBatch } from '../operator.ts';
-import { kinds } from './kinds.ts';
-import { withoutErrors } from './quiet.ts';
-import { dropPath, elseWhole, shapesOf, together } from './records.ts';
+import { kinds } from './rows/kinds.ts';
+import { withoutErrors } from './rows/quiet.ts';
+import { dropPath, elseWhole, shapesOf, together } from './rows/records.ts';
 
 export const drop = (paths: readonly FieldPath[]): Step => eachBatch(function* push(given) {
   const batch = withoutErrors(given, kinds.quiet, kinds.missing), groups: { readonly rows?: Uint32Array; readonly values: Vector }[] = [];

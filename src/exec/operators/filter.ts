@@ -1,7 +1,7 @@
 /** filter (where): rows for which the expression is true. */
 import { type Vector, take } from '../../vectors/vector.ts';
 import { type Item, type Step, eachBatch, wait } from '../operator.ts';
-import type { RowTest } from './row-test.ts';
+import type { RowTest } from './rows/row-test.ts';
 
 /** The rows for which `test` is true. */
 export const filter = (test: RowTest): Step => eachBatch(function* push(batch) {

@@ -9,8 +9,8 @@ import { concat } from '../../vectors/concat.ts';
 import type { AsyncEvaluator } from '../expressions/evaluator.ts';
 import { rowsWith, truth, truthOf } from '../expressions/rows.ts';
 import { type Item, type Side, type Step, type Stream, evaluate, isBatch, pause } from '../operator.ts';
-import { kinds, kindsOf, rowsWithout } from './kinds.ts';
-import { rowsOf } from './records.ts';
+import { kinds, kindsOf, rowsWithout } from './rows/kinds.ts';
+import { rowsOf } from './rows/records.ts';
 
 const queueBatchesMax = 16;
 

@@ -1,5 +1,5 @@
 /** load: all rows become one commit of a pool branch; the commit's id is the result. */
-import type { PlanOp } from '../../query/plan.ts';
+import type { PlanOp } from '../../query/plan/plan.ts';
 import { types } from '../../vectors/type.ts';
 import type { Vector } from '../../vectors/vector.ts';
 import { vectorOf } from '../../vectors/builder.ts';

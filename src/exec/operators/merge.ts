@@ -5,7 +5,7 @@
 import { type Vector, slice, take } from '../../vectors/vector.ts';
 import { concat } from '../../vectors/concat.ts';
 import { type Item, type Stream, batches, isBatch, pause } from '../operator.ts';
-import { type EvaluatedKey, keysOf, orderBy } from './sort-keys.ts';
+import { type EvaluatedKey, keysOf, orderBy } from './sort/keys.ts';
 
 /** Rows at hand of a stream, and their key columns. */
 interface Cursor { readonly items: Iterator<Item>; rows: Vector | undefined; keys: readonly Vector[]; ended: boolean }

@@ -1,12 +1,12 @@
 /** put: fields set or appended; all right sides see the value as it was. */
-import type { FieldPath } from '../../query/plan.ts';
+import type { FieldPath } from '../../query/plan/plan.ts';
 import { type Vector, type RecordVector, flatten, take } from '../../vectors/vector.ts';
 import type { AsyncEvaluator } from '../expressions/evaluator.ts';
 import { type FloatRoom, inRoom } from '../expressions/float-room.ts';
 import { wrapErrors } from '../expressions/rows.ts';
 import { type Step, eachBatch, evaluate } from '../operator.ts';
-import { byQuiet, withoutQuiet } from './quiet.ts';
-import { dropPath, presences, rowsOf, setPath, shapesOf, together } from './records.ts';
+import { byQuiet, withoutQuiet } from './rows/quiet.ts';
+import { dropPath, presences, rowsOf, setPath, shapesOf, together } from './rows/records.ts';
 
 /** `target := value`, compiled. */
 export interface Assign { readonly target: FieldPath; readonly value: AsyncEvaluator }

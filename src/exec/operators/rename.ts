@@ -1,11 +1,11 @@
 /** rename: fields renamed in place, from left to right; a name that is taken makes the value an error. */
-import type { FieldPath } from '../../query/plan.ts';
+import type { FieldPath } from '../../query/plan/plan.ts';
 import type { RecordVector, Vector } from '../../vectors/vector.ts';
 import { overlay, wrapErrors } from '../expressions/rows.ts';
 import { type Step, eachBatch } from '../operator.ts';
-import { kinds } from './kinds.ts';
-import { withoutErrors } from './quiet.ts';
-import { elseWhole, mark, record, shapesOf, together } from './records.ts';
+import { kinds } from './rows/kinds.ts';
+import { withoutErrors } from './rows/quiet.ts';
+import { elseWhole, mark, record, shapesOf, together } from './rows/records.ts';
 
 /** `rename to := from`; the two paths differ in their last names alone. */
 interface Renaming { readonly from: FieldPath; readonly to: FieldPath }

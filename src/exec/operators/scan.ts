@@ -1,6 +1,6 @@
 /** Sources: pools and files by way of the host, one null, nothing. */
-import type { FieldPath, PlanExpr, Scan } from '../../query/plan.ts';
-import { fieldsRead } from '../../query/plan-walk.ts';
+import type { FieldPath, PlanExpr, Scan } from '../../query/plan/plan.ts';
+import { fieldsRead } from '../../query/plan/walk.ts';
 import { type Vector, nulls, slice, take } from '../../vectors/vector.ts';
 import { working } from '../../vectors/stop.ts';
 import { types } from '../../vectors/type.ts';
@@ -9,10 +9,10 @@ import { isPlainText } from '../expressions/regexp.ts';
 import type { BestRows, BlockSummaries, KeptRows, Progress, QuickIterator, ScanFilter, ScanRequest, StoredTests } from '../source.ts';
 import type { Build } from './build.ts';
 import { tested } from './filter.ts';
-import { type KeyRuns, keyRuns } from './key-runs.ts';
-import { type RowTest, rowTest } from './row-test.ts';
+import { type KeyRuns, keyRuns } from './rows/key-runs.ts';
+import { type RowTest, rowTest } from './rows/row-test.ts';
 import { type SplitFilter, storedTests } from './stored-tests.ts';
-import { type KeyBound, type TopOptions, keyBound } from './top.ts';
+import { type KeyBound, type TopOptions, keyBound } from './sort/top.ts';
 
 /** Batches of an asynchronous source as a stream; the source is returned when the stream is. */
 export function* pulled(open: () => AsyncIterable<Vector>, signal: AbortSignal): Generator<Item> {

@@ -7,14 +7,14 @@
 import { Uint32List } from '../../vectors/lists.ts';
 import { sizeOf } from '../../vectors/sizes.ts';
 import { type Vector, take } from '../../vectors/vector.ts';
-import { ColumnCodes } from '../aggregates/codes.ts';
+import { ColumnCodes } from '../aggregates/grouping/codes.ts';
 import { none } from '../aggregates/pair-table.ts';
 import { under } from '../aggregates/under.ts';
 import { plainRows } from '../expressions/lift.ts';
 import { type Item, type Stream, isBatch } from '../operator.ts';
 import type { Build } from './build.ts';
-import { Partitions, levelsMax, partitionsOf } from './partitions.ts';
-import { rightFirst } from './right-first.ts';
+import { Partitions, levelsMax, partitionsOf } from './rows/partitions.ts';
+import { rightFirst } from './join/right-first.ts';
 import { pulled } from './scan.ts';
 
 /** Which operation; `all` counts repeated rows. */

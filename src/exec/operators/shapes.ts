@@ -5,8 +5,8 @@ import { typesOf } from '../../vectors/fuse.ts';
 import { withoutUnions } from '../expressions/lift.ts';
 import type { AsyncEvaluator } from '../expressions/evaluator.ts';
 import { type Step, evaluate, stage } from '../operator.ts';
-import { kinds, rowsWithout } from './kinds.ts';
-import { rowsOf } from './records.ts';
+import { kinds, rowsWithout } from './rows/kinds.ts';
+import { rowsOf } from './rows/records.ts';
 
 export const shapes = (expr: AsyncEvaluator): Step => stage(() => {
   const seen = new Set<Type>();

@@ -2,16 +2,16 @@
  * The conditions of a filter that compare a column with a constant, apart from the others: a scan may answer them from how the column is stored. Processor time of the
  * worker for 1,000,000 rows of 104 columns, in turns: `count(*)` with one condition 6.6 -> 4.4 ms, a group by behind six conditions 61 -> 20.
  */
-import { fieldsRead, pathOf } from '../../query/plan-walk.ts';
-import type { CompareOperator, FieldPath, PlanExpr } from '../../query/plan.ts';
+import { fieldsRead, pathOf } from '../../query/plan/walk.ts';
+import type { CompareOperator, FieldPath, PlanExpr } from '../../query/plan/plan.ts';
 import { type PrimitiveType, types } from '../../vectors/type.ts';
 import type { Value } from '../../vectors/value.ts';
 import { vectorOf } from '../../vectors/builder.ts';
 import { numbers, valueAt } from '../../vectors/vector.ts';
-import { alikeForSql, strictness } from '../expressions/compare-sql.ts';
+import { alikeForSql, strictness } from '../expressions/sql/compare.ts';
 import type { StoredTest } from '../source.ts';
 import type { Build } from './build.ts';
-import { type RowTest, conjuncts, rowTest } from './row-test.ts';
+import { type RowTest, conjuncts, rowTest } from './rows/row-test.ts';
 
 /** A filter in two: `rest` is absent where the tests are all of it; `columns` are those that it looks at (absent: all of the row). */
 export interface SplitFilter { readonly tests: readonly StoredTest[]; readonly rest?: RowTest; readonly columns?: readonly FieldPath[] }

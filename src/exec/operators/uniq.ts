@@ -2,9 +2,9 @@
 import { types } from '../../vectors/type.ts';
 import { type Vector, flatten, slice, take } from '../../vectors/vector.ts';
 import { concat } from '../../vectors/concat.ts';
-import { ColumnCodes } from '../aggregates/codes.ts';
+import { ColumnCodes } from '../aggregates/grouping/codes.ts';
 import { type Step, stage } from '../operator.ts';
-import { field, record } from './records.ts';
+import { field, record } from './rows/records.ts';
 
 /** `withCount`: records of the value and its count. */
 export const uniq = (withCount: boolean): Step => stage(() => {

@@ -5,8 +5,8 @@ import type { AsyncEvaluator } from '../expressions/evaluator.ts';
 import { under } from '../aggregates/under.ts';
 import { tidy, wrapErrors } from '../expressions/rows.ts';
 import { type Item, type Step, batches, eachBatch, evaluate, isBatch } from '../operator.ts';
-import { kinds, kindsOf, rowsWithout } from './kinds.ts';
-import { type ShapeRows, field, record, shapesOf } from './records.ts';
+import { kinds, kindsOf, rowsWithout } from './rows/kinds.ts';
+import { type ShapeRows, field, record, shapesOf } from './rows/records.ts';
 
 /** `into`: the pipeline that runs on the elements of each value. Batches of at most about `rowsMax` rows. */
 export const unnest = (expr: AsyncEvaluator, into: Step | undefined, rowsMax: number): Step => eachBatch(function* push(batch) {

@@ -3,7 +3,7 @@ import { type Vector, take } from '../../vectors/vector.ts';
 import { concat } from '../../vectors/concat.ts';
 import type { AsyncEvaluator } from '../expressions/evaluator.ts';
 import { type Step, batches, eachBatch, evaluate } from '../operator.ts';
-import { withoutQuiet } from './quiet.ts';
+import { withoutQuiet } from './rows/quiet.ts';
 
 /** Batches of at most `rowsMax` rows. */
 export const values = (exprs: readonly AsyncEvaluator[], rowsMax: number): Step => eachBatch(function* push(batch) {

@@ -3,13 +3,13 @@
  * sums up to each row and trees over rows; quantiles, mode, count(distinct) and joined texts slide (sliding.ts); any other aggregate is carried on where its frames only grow, else worked out again for each row.
  */
 import { checkStopAt } from '../../vectors/stop.ts';
-import type { AggregateForm } from '../../query/plan.ts';
+import type { AggregateForm } from '../../query/plan/plan.ts';
 import { types } from '../../vectors/type.ts';
 import { type Vector, nulls, numbers, range, slice, take, valueAt } from '../../vectors/vector.ts';
 import { Builder } from '../../vectors/builder.ts';
-import { pick } from '../aggregates/parts.ts';
-import type { AggregateState } from '../aggregates/state.ts';
-import { kinds, kindsOf } from '../operators/kinds.ts';
+import { pick } from '../aggregates/grouping/parts.ts';
+import type { AggregateState } from '../aggregates/grouping/state.ts';
+import { kinds, kindsOf } from '../operators/rows/kinds.ts';
 import { rowsWith } from '../expressions/rows.ts';
 import { type Frames, newPieces, piecesOf } from './frames.ts';
 import { numericAggregate } from './numeric.ts';

@@ -3,7 +3,7 @@
  *
  * Where offsets are constants, starts and ends never go back within a partition: bounds are found by moving on, without searching. Those that differ from row to row are in offsets.ts.
  */
-import type { FrameEdge, WindowFrame } from '../../query/plan.ts';
+import type { FrameEdge, WindowFrame } from '../../query/plan/plan.ts';
 import type { Vector } from '../../vectors/vector.ts';
 import { fillCurrent, numbersOf } from './keys.ts';
 import { fillVarying } from './offsets.ts';

@@ -1,7 +1,7 @@
 /** What frames of either kind look at: the peers of a row, and the sort key as numbers. */
 import { isFloat, isInteger, types } from '../../vectors/type.ts';
 import type { NumberArray, Vector } from '../../vectors/vector.ts';
-import { eachPart } from '../aggregates/parts.ts';
+import { eachPart } from '../aggregates/grouping/parts.ts';
 import type { Segment, Side } from './segment.ts';
 
 /** Edges at the current row, or at the first or last of its peers. */

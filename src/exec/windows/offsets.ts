@@ -1,10 +1,10 @@
 /** Edges of frames by offsets that differ from row to row: each is looked for by itself. */
 import { LakeError } from '../../errors.ts';
 import { isInteger, isFloat, types } from '../../vectors/type.ts';
-import { supText } from '../../vectors/sup-print.ts';
+import { supText } from '../../vectors/sup/print.ts';
 import { underValue } from '../../vectors/value.ts';
 import { type NumberArray, type Vector, valueAt } from '../../vectors/vector.ts';
-import type { WindowFrame } from '../../query/plan.ts';
+import type { WindowFrame } from '../../query/plan/plan.ts';
 import { fillCurrent, numbersOf } from './keys.ts';
 import type { Segment, Side } from './segment.ts';
 

@@ -2,7 +2,7 @@
 import { checkStopAt } from '../../vectors/stop.ts';
 import { type Vector, nulls, take } from '../../vectors/vector.ts';
 import { combine } from '../expressions/rows.ts';
-import { kinds, kindsOf } from '../operators/kinds.ts';
+import { kinds, kindsOf } from '../operators/rows/kinds.ts';
 import { type Frames, newPieces, piecesOf } from './frames.ts';
 import { counted, integersAt } from './ranks.ts';
 import type { Segment } from './segment.ts';

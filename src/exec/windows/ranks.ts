@@ -1,7 +1,7 @@
 /** Functions of a row's place in its partition: they look at no frame. */
 import { types } from '../../vectors/type.ts';
 import { type Vector, nulls, numbers } from '../../vectors/vector.ts';
-import { eachPart } from '../aggregates/parts.ts';
+import { eachPart } from '../aggregates/grouping/parts.ts';
 import { combine, wrapErrors } from '../expressions/rows.ts';
 import type { Segment } from './segment.ts';
 

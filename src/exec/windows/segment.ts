@@ -7,7 +7,7 @@
  * - Row i is of partition `partitionOf[i]` and of peer group `groupOf[i]`.
  */
 import type { Vector } from '../../vectors/vector.ts';
-import type { Direction } from '../operators/sort-words.ts';
+import type { Direction } from '../operators/sort/words.ts';
 
 /** What the first partition of a segment had in the segments before. */
 export interface Carried { readonly rows: number; readonly groups: number }

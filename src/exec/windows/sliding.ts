@@ -12,14 +12,14 @@ import { type Vector, flatten, nulls, numbers, range, take, valueAt } from '../.
 import { Builder } from '../../vectors/builder.ts';
 import { BytesBuilder } from '../../vectors/builder-leaves.ts';
 import { Uint8List } from '../../vectors/lists.ts';
-import { ColumnCodes } from '../aggregates/codes.ts';
+import { ColumnCodes } from '../aggregates/grouping/codes.ts';
 import { ModeState } from '../aggregates/mode.ts';
-import { TextState } from '../aggregates/pairs.ts';
+import { TextState } from '../aggregates/grouping/pairs.ts';
 import { QuantileState, orderOf } from '../aggregates/quantiles.ts';
 import { under } from '../aggregates/under.ts';
 import { fieldOf } from '../expressions/access.ts';
 import { overlay } from '../expressions/rows.ts';
-import { kinds, kindsOf } from '../operators/kinds.ts';
+import { kinds, kindsOf } from '../operators/rows/kinds.ts';
 import type { AggregateInput } from './aggregates.ts';
 import { newPieces, piecesOf } from './frames.ts';
 import { RankSet } from './rank-set.ts';

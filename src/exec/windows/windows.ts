@@ -1,6 +1,6 @@
 /** The table of window functions: one row each, with what the README prints and what analysis and execution need. Aggregates stand over windows too. */
-import { either, orNull } from '../../query/types-of.ts';
-import type { FunctionCatalog, FunctionSignature, WindowFrame } from '../../query/plan.ts';
+import { either, orNull } from '../../query/types/of.ts';
+import type { FunctionCatalog, FunctionSignature, WindowFrame } from '../../query/plan/plan.ts';
 import { types } from '../../vectors/type.ts';
 import type { Vector } from '../../vectors/vector.ts';
 import { type Frames, framesOf } from './frames.ts';

@@ -3,7 +3,7 @@
  *
  * Invariants: a buffer is used only as far as it reaches; of a body that is spooled no more is in memory than is asked for.
  */
-import { type Codec, expand } from '../block-codecs.ts';
+import { type Codec, expand } from '../codings/block-codecs.ts';
 import type { ReadMemory } from '../read-memory.ts';
 import { Spool } from '../spool.ts';
 import type { ScratchBytes } from '../spool.ts';

@@ -6,7 +6,7 @@
 import { LakeError } from '../../errors.ts';
 import { ByteSource } from '../byte-source.ts';
 import type { ReadMemory } from '../read-memory.ts';
-import { lz4ExpansionMax, decodeLz4 } from '../lz4.ts';
+import { lz4ExpansionMax, decodeLz4 } from '../codings/lz4.ts';
 
 /** What a frame holds: bits 4 and 5 of its second byte. */
 export const frameKind = { types: 0, values: 1, control: 2 } as const;

@@ -6,14 +6,14 @@
  */
 import { LakeError } from '../../errors.ts';
 import { typesOf } from '../../vectors/fuse.ts';
-import { supText } from '../../vectors/sup-print.ts';
+import { supText } from '../../vectors/sup/print.ts';
 import type { ChunkBuffers } from '../../vectors/chunk-buffers.ts';
 import { checkStop } from '../../vectors/stop.ts';
 import { namedType, types } from '../../vectors/type.ts';
 import { type Data, type Value, recordValue } from '../../vectors/value.ts';
 import { type Vector, slice } from '../../vectors/vector.ts';
 import type { ControlMessage, WriteOptions, Writer } from '../format.types.ts';
-import { encodeLz4, encodeLz4Marked } from '../lz4.ts';
+import { encodeLz4, encodeLz4Marked } from '../codings/lz4.ts';
 import { Space, type Target, taggedSize, writeUvarint } from './encode-leaves.ts';
 import { measure, tooManyCells } from './encode.ts';
 import { compressedBit, endOfSegment, formatLz4, frameKind, versionByte } from './frames.ts';

@@ -9,7 +9,7 @@ import { type Type, arrayType, bitsOf, compareTypes, errorType, isUnsigned, mapT
 import { toFloat16 } from '../../vectors/value.ts';
 import { constantOf } from '../../vectors/builder.ts';
 import { type Vector, type NumberArray, constant, gather, noRows } from '../../vectors/vector.ts';
-import { decodeLz4, lz4ExpansionMax } from '../lz4.ts';
+import { decodeLz4, lz4ExpansionMax } from '../codings/lz4.ts';
 import { emptyOf, zeroOf } from '../placeholders.ts';
 import { BytesFault, Cursor, checkedNamed, checkedRecord, checkedUnion, readTypeValue } from '../type-bytes.ts';
 import { typeFault } from '../type-limits.ts';

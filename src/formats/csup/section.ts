@@ -1,6 +1,6 @@
 /** The data section of a CSUP object in the making. */
 import { ByteWriter } from '../../vectors/value.ts';
-import { encodeLz4 } from '../lz4.ts';
+import { encodeLz4 } from '../codings/lz4.ts';
 import type { Segment } from './descriptors.ts';
 
 /** A segment of no bytes. */

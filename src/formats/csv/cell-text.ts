@@ -1,6 +1,6 @@
 /** Prints cells of CSV and TSV, in quotes where they need them. */
 import { plainFloatText, primitiveText } from '../../vectors/literal.ts';
-import { supText } from '../../vectors/sup-print.ts';
+import { supText } from '../../vectors/sup/print.ts';
 import type { TextOut } from '../../vectors/text-out.ts';
 import { timePrinter } from '../../vectors/time-out.ts';
 import { type Type, isFloat, types } from '../../vectors/type.ts';

@@ -1,6 +1,6 @@
 /** Writes CSV and TSV: nested records flattened, one header from the first record; records with other names do not fit. */
 import { LakeError } from '../../errors.ts';
-import { supText } from '../../vectors/sup-print.ts';
+import { supText } from '../../vectors/sup/print.ts';
 import type { TextOut } from '../../vectors/text-out.ts';
 import { type RecordVector, type Vector, valueAt } from '../../vectors/vector.ts';
 import { asRecord, leafValues, leavesOf } from '../flat-columns.ts';

@@ -3,7 +3,7 @@ import { checkStopAt } from '../../vectors/stop.ts';
 import { type Type, isFloat, isInteger, types } from '../../vectors/type.ts';
 import { type Data, type Value } from '../../vectors/value.ts';
 import { floatText, jsonFloatText, primitiveText } from '../../vectors/literal.ts';
-import { supText, supType } from '../../vectors/sup-print.ts';
+import { supText, supType } from '../../vectors/sup/print.ts';
 
 const special = /["\\\u0000-\u001f\u2028\u2029]/;
 /** A string in JSON's quotes; line separators are escaped, HTML is not. */

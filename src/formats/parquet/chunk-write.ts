@@ -2,7 +2,7 @@
 import type { ColumnChunk, Encoding, PageHeader } from 'hyparquet';
 import { ByteWriter } from 'hyparquet-writer';
 import { writePageHeader } from 'hyparquet-writer/src/datapage.js';
-import { encodeSnappy } from '../snappy.ts';
+import { encodeSnappy } from '../codings/snappy.ts';
 import { bitsFor } from './decode.ts';
 import { type Coded, type Physical, coded, hybrid, physicalOf, plainSize, plainValues } from './encode.ts';
 import type { LeafData } from './shred.ts';

@@ -12,7 +12,7 @@ import { joinBytes } from '../../vectors/join-bytes.ts';
 import { unshared } from '../../vectors/shown-size.ts';
 import { sizeOf } from '../../vectors/sizes.ts';
 import { type Vector, slice } from '../../vectors/vector.ts';
-import type { Codec } from '../block-codecs.ts';
+import type { Codec } from '../codings/block-codecs.ts';
 import type { ReadMemory } from '../read-memory.ts';
 import type { Spool } from '../spool.ts';
 import { BytesFault } from '../type-bytes.ts';

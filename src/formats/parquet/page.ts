@@ -3,7 +3,7 @@
  *
  * Invariants: levels and values stay apart; what a page comes to is charged before it is made, by the number of values that it claims.
  */
-import { type Codec, expand } from '../block-codecs.ts';
+import { type Codec, expand } from '../codings/block-codecs.ts';
 import type { ReadMemory } from '../read-memory.ts';
 import { BytesFault } from '../type-bytes.ts';
 import type { Vector } from '../../vectors/vector.ts';

@@ -3,8 +3,8 @@
  * defines hold for the values after it.
  */
 import { LakeError } from '../../errors.ts';
-import { SupParser } from '../../vectors/sup-parse.ts';
-import { SupError } from '../../vectors/sup-error.ts';
+import { SupParser } from '../../vectors/sup/parse.ts';
+import { SupError } from '../../vectors/sup/error.ts';
 import type { TypeNames } from '../../vectors/type.ts';
 import type { Value } from '../../vectors/value.ts';
 import type { Vector } from '../../vectors/vector.ts';

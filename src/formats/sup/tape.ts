@@ -13,8 +13,8 @@
 import { daysOfDate, daysOfMonth, roundFloat } from '../../vectors/literal.ts';
 import { type PrimitiveType, componentsMax, isFloat, isInteger, isUnsigned, primitiveIds, primitiveNamed, types } from '../../vectors/type.ts';
 import { type Value, integer } from '../../vectors/value.ts';
-import { SupError } from '../../vectors/sup-error.ts';
-import { wordValue } from '../../vectors/sup-words.ts';
+import { SupError } from '../../vectors/sup/error.ts';
+import { wordValue } from '../../vectors/sup/words.ts';
 import { checkStopAt } from '../../vectors/stop.ts';
 import type { ByteWindow } from '../byte-window.ts';
 import { type KeyNode, type Layout, Layouts, sameBytes } from '../key-layouts.ts';

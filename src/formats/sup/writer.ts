@@ -1,6 +1,6 @@
 /** Writes SUP: one value a line, or over several lines. */
-import { supText } from '../../vectors/sup-print.ts';
-import { supRowPrinter, supShared } from '../../vectors/sup-rows.ts';
+import { supText } from '../../vectors/sup/print.ts';
+import { supRowPrinter, supShared } from '../../vectors/sup/rows.ts';
 import type { TypeNames } from '../../vectors/type.ts';
 import { type Vector, valueAt } from '../../vectors/vector.ts';
 import type { WriteOptions, Writer } from '../format.types.ts';

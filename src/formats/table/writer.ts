@@ -1,7 +1,7 @@
 /** Writes tables for people: columns as wide as their widest cell, a header for each type of records that follow one another. */
 import { LakeError } from '../../errors.ts';
 import { decimalFloatText, primitiveText } from '../../vectors/literal.ts';
-import { supText } from '../../vectors/sup-print.ts';
+import { supText } from '../../vectors/sup/print.ts';
 import { TextOut } from '../../vectors/text-out.ts';
 import { type Type, isFloat, types } from '../../vectors/type.ts';
 import { type Data, type Value, isMissing, underValue } from '../../vectors/value.ts';

@@ -1,6 +1,6 @@
 /** Values as Zeek can hold them. */
 import { bytesText } from '../../vectors/literal.ts';
-import { supText } from '../../vectors/sup-print.ts';
+import { supText } from '../../vectors/sup/print.ts';
 import { arrayType, nullable, types, underType } from '../../vectors/type.ts';
 import { type Data, type Value, nullValue, recordValue, stringValue, underValue } from '../../vectors/value.ts';
 import { zeekOfType } from './types.ts';

@@ -1,7 +1,7 @@
 /** Writes Zeek logs: nested records flattened, the header again when the type of the records changes, the path in a line of its own. */
 import { LakeError } from '../../errors.ts';
 import { vectorOf } from '../../vectors/builder.ts';
-import { supText, supType } from '../../vectors/sup-print.ts';
+import { supText, supType } from '../../vectors/sup/print.ts';
 import { TextOut } from '../../vectors/text-out.ts';
 import { type RecordType, type Type, types } from '../../vectors/type.ts';
 import type { Data } from '../../vectors/value.ts';

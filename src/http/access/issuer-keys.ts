@@ -10,8 +10,8 @@
  */
 import { readFile } from 'node:fs/promises';
 import { createLocalJWKSet, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose';
-import { openUrl } from '../../workers/from-http.ts';
-import { parseHttpRule } from '../../workers/from-policy.ts';
+import { openUrl } from '../../workers/from/http.ts';
+import { parseHttpRule } from '../../workers/from/policy.ts';
 import type { Principal } from './roles.ts';
 
 /** The issuer's keys could not be had: nobody's fault but ours or the issuer's. */

@@ -1,6 +1,6 @@
 /** The document of the API, made from the table of routes that it belongs to. */
 import { Type } from 'typebox';
-import { openApiDocument } from '../openapi.ts';
+import { openApiDocument } from '../openapi/document.ts';
 import { sendText } from '../reply.ts';
 import { type Route, route, type Service } from '../route.ts';
 

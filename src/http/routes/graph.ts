@@ -1,9 +1,9 @@
 /** What the console draws: the commits of a pool as a graph, and what a revision holds. */
 import { Type } from 'typebox';
 import { LakeError } from '../../errors.ts';
-import { graphCommitsMax } from '../../lake/graph.ts';
-import { idListPattern, idOf } from '../parameters.ts';
-import { graphValue, sumsValue } from '../records.ts';
+import { graphCommitsMax } from '../../lake/commits/graph.ts';
+import { idListPattern, idOf } from '../bodies/parameters.ts';
+import { graphValue, sumsValue } from '../bodies/records.ts';
 import { sendValue } from '../reply.ts';
 import { type Route, route } from '../route.ts';
 import { Graph, Sums } from '../schemas.ts';

@@ -1,7 +1,7 @@
-/** The machines' inspector: its page, and the feed behind it (a WebSocket, inspect-socket.ts; these rows stand for it while it is switched off). */
+/** The machines' inspector: its page, and the feed behind it (a WebSocket, inspect/socket.ts; these rows stand for it while it is switched off). */
 import { Type } from 'typebox';
 import { LakeError } from '../../errors.ts';
-import { feedPath } from '../inspect-socket.ts';
+import { feedPath } from '../inspect/socket.ts';
 import { type Route, route } from '../route.ts';
 import { pages, sendPage } from '../static-pages.ts';
 

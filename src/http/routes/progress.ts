@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 import { LakeError } from '../../errors.ts';
 import { mayOnLake } from '../access/roles.ts';
-import { loadProgressValue, queryProgressValue } from '../records.ts';
+import { loadProgressValue, queryProgressValue } from '../bodies/records.ts';
 import { sendValue } from '../reply.ts';
 import { type Call, type Route, route } from '../route.ts';
 import type { Asker, LoadRun } from '../running.ts';

@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { Type } from 'typebox';
 import { LakeError } from '../../errors.ts';
-import { authIdentityValue, authMethodValue } from '../records.ts';
+import { authIdentityValue, authMethodValue } from '../bodies/records.ts';
 import { sendText, sendValue } from '../reply.ts';
 import { type Route, route, type Service } from '../route.ts';
 import { AuthMethod, Identity, Version } from '../schemas.ts';

@@ -20,7 +20,7 @@ import { type Layout, type TypeTable } from './layout.ts';
 import { filterOf } from './membership.ts';
 import { pairsOf } from './pairs.ts';
 import { type Packed, packBits, packCodes, packDistances, wideDistances } from './packing.ts';
-import { pairsVersion, timesVersion } from '../object-format.ts';
+import { pairsVersion, timesVersion } from '../objects/format.ts';
 import { BytesRange, numberBounds, wideBounds, writeBytesBounds, writeFloat, writeWide } from './statistics.ts';
 
 /** Encodings of a column of numbers, bytes or bools. */

@@ -5,9 +5,9 @@ import { type Column, type Segment, fieldNamed } from './decode.ts';
 import { numberKinds } from './encode.ts';
 import { outward } from './statistics.ts';
 
-/** A test of one column; the shape of `Predicate` in query/plan.ts. */
+/** A test of one column; the shape of `Predicate` in query/plan/plan.ts. */
 interface ColumnTest { readonly path: readonly string[]; readonly operator: '==' | '!=' | '<' | '<=' | '>' | '>='; readonly value: Value; readonly sql?: true }
-/** The shape of `Pruner` in query/plan.ts. */
+/** The shape of `Pruner` in query/plan/plan.ts. */
 export type ColumnPruner =
   | { readonly kind: 'test'; readonly test: ColumnTest }
   | { readonly kind: 'all' | 'any'; readonly of: readonly ColumnPruner[] };

@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { killing, killPoint } from '../kill-points.ts';
 import { syncFolder } from '../lock.ts';
-import { type Change, isLogged, type Put, type TableName, tableNames } from '../table-rows.ts';
+import { type Change, isLogged, type Put, type TableName, tableNames } from '../tables/table-rows.ts';
 import { changesLength, writeChanges } from './changes.ts';
 import { encodeHead, headBytes, type LogIdentity, recordBytes, recordHeadBytes, type RecordKind, sealRecord } from './format.ts';
 import { baseFolder, basePath, listBases, strangeBase } from './reader.ts';

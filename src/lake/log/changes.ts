@@ -2,7 +2,7 @@
  * Changes of rows as bytes, one after the other: table u8 (its high bit: the row goes), length of the key u8, key, and unless the row goes: length u32 little-endian, bytes.
  * A table's code is its place among the names, to which others are only ever added.
  */
-import { type Change, type TableName, tableNames } from '../table-rows.ts';
+import { type Change, type TableName, tableNames } from '../tables/table-rows.ts';
 
 const goesFlag = 0x80;
 const codes = new Map(tableNames.map((name, i) => [name, i]));

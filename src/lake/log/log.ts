@@ -11,7 +11,7 @@ import { open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { killing, killPoint } from '../kill-points.ts';
 import { syncFolder, writeDurably } from '../lock.ts';
-import type { Change } from '../table-rows.ts';
+import type { Change } from '../tables/table-rows.ts';
 import { changesLength, writeChanges } from './changes.ts';
 import { encodeHead, headBytes, type LogIdentity, type LogPlace, noDigest, recordBytes, recordHeadBytes, sealRecord, segmentBytesUnit } from './format.ts';
 import { listSegments, logFolder, segmentPath } from './reader.ts';

@@ -10,7 +10,7 @@
 import { closeSync, existsSync, fstatSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { LakeError } from '../../errors.ts';
-import type { Change } from '../table-rows.ts';
+import type { Change } from '../tables/table-rows.ts';
 import { readChanges } from './changes.ts';
 import { decodeHead, type FileHead, formatOfLog, type FoundRecord, guessHead, headBytes, type LogIdentity, type LogPlace, newerVersion, recordAt, recordBytes, recordHeadBytes, recordKinds, segmentBytesUnit } from './format.ts';
 

@@ -2,9 +2,9 @@
 import { LakeError } from '../../errors.ts';
 import { types } from '../../vectors/type.ts';
 import type { Value } from '../../vectors/value.ts';
-import { bodyIn, bytesWithin, mapExprs, mapParts, partsOf, withBody } from '../plan-walk.ts';
-import type { PlanExpr } from '../plan.ts';
-import type { Rule, RuleContext } from '../rules.ts';
+import { bodyIn, bytesWithin, mapExprs, mapParts, partsOf, withBody } from '../plan/walk.ts';
+import type { PlanExpr } from '../plan/plan.ts';
+import type { Rule, RuleContext } from './rules.ts';
 
 export const constantFolding = {
   name: 'constant-folding',

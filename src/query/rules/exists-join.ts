@@ -2,9 +2,9 @@
  * `exists` and `not exists` of a filter become joins: each row goes past the rows of the subquery once, instead of batch after batch being looked up in them, and what
  * does not fit into memory is put aside once. Only where the subquery is joined to the values of the row around it by an equality.
  */
-import { callOf, conjunction, conjuncts, fieldOf, hasSubquery, pathExpr, replacePaths, sameForm, substituteRow, thisExpr } from '../plan-walk.ts';
-import type { PlanExpr, PlanOp } from '../plan.ts';
-import type { Rule } from '../rules.ts';
+import { callOf, conjunction, conjuncts, fieldOf, hasSubquery, pathExpr, replacePaths, sameForm, substituteRow, thisExpr } from '../plan/walk.ts';
+import type { PlanExpr, PlanOp } from '../plan/plan.ts';
+import type { Rule } from './rules.ts';
 
 type Join = PlanOp & { readonly kind: 'join' };
 type Apply = PlanExpr & { readonly kind: 'apply' };

@@ -1,7 +1,7 @@
 /** Parts of a filter that ask a subquery about each row get a filter of their own behind the others: the subquery is asked about the rows alone that these leave. */
-import { conjunction, conjuncts, someExpr } from '../plan-walk.ts';
-import type { PlanExpr, PlanOp } from '../plan.ts';
-import type { Rule } from '../rules.ts';
+import { conjunction, conjuncts, someExpr } from '../plan/walk.ts';
+import type { PlanExpr, PlanOp } from '../plan/plan.ts';
+import type { Rule } from './rules.ts';
 
 export const filterSplit = {
   name: 'filter-split',

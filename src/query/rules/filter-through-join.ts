@@ -1,7 +1,7 @@
 /** Parts of a filter behind a join, and of what a join asks of its pairs, that read one side go to that side, where unmatched rows of the join cannot change what they see. */
-import { conjunction, conjuncts, fieldsRead, hasSubquery, movePaths } from '../plan-walk.ts';
-import type { PlanExpr, PlanOp } from '../plan.ts';
-import type { Rule } from '../rules.ts';
+import { conjunction, conjuncts, fieldsRead, hasSubquery, movePaths } from '../plan/walk.ts';
+import type { PlanExpr, PlanOp } from '../plan/plan.ts';
+import type { Rule } from './rules.ts';
 
 export const filterThroughJoin = {
   name: 'filter-through-join',

@@ -1,7 +1,7 @@
 /** A filter over a record that was just made goes before the making, written over what the fields are made of: so WHERE around a subquery gets to its scan. */
-import { fieldsRead, hasSubquery, isSmall, someExpr, substituteRow } from '../plan-walk.ts';
-import type { PlanExpr, PlanOp } from '../plan.ts';
-import type { Rule } from '../rules.ts';
+import { fieldsRead, hasSubquery, isSmall, someExpr, substituteRow } from '../plan/walk.ts';
+import type { PlanExpr, PlanOp } from '../plan/plan.ts';
+import type { Rule } from './rules.ts';
 
 export const filterThroughValues = {
   name: 'filter-through-values',

@@ -2,9 +2,9 @@
  * `x in (query)` of a filter becomes a semi join: the rows of the query are indexed once and where they lie, instead of becoming a list of values, and what does not fit
  * into memory is put aside. `not in` stays as it is: a null among the rows of the query decides about all of them.
  */
-import { conjunction, conjuncts, hasSubquery, pathExpr, thisExpr } from '../plan-walk.ts';
-import type { PlanExpr, PlanOp } from '../plan.ts';
-import type { Rule } from '../rules.ts';
+import { conjunction, conjuncts, hasSubquery, pathExpr, thisExpr } from '../plan/walk.ts';
+import type { PlanExpr, PlanOp } from '../plan/plan.ts';
+import type { Rule } from './rules.ts';
 
 type In = PlanExpr & { readonly kind: 'in'; readonly right: PlanExpr & { readonly kind: 'subquery' } };
 

@@ -7,9 +7,9 @@
  * - Tables that hang on one of these, such as the customers of orders, and leave fewer of its rows, are joined to it before it is held.
  * - Rows keep their form, so that what follows need not know. Where their order counts, as in pipes, tables are joined as they are written.
  */
-import { conjunction, conjuncts, exprKey, fieldsRead, movePaths, pathExpr, someExpr } from '../plan-walk.ts';
-import type { FieldPath, PlanExpr, PlanOp } from '../plan.ts';
-import type { Rule } from '../rules.ts';
+import { conjunction, conjuncts, exprKey, fieldsRead, movePaths, pathExpr, someExpr } from '../plan/walk.ts';
+import type { FieldPath, PlanExpr, PlanOp } from '../plan/plan.ts';
+import type { Rule } from './rules.ts';
 
 type Join = PlanOp & { readonly kind: 'join' };
 type Ops = readonly PlanOp[];

@@ -1,5 +1,5 @@
 /** What operators do to the order and the fields of their input: shared by the rules about order. */
-import type { FieldPath, PlanOp } from '../plan.ts';
+import type { FieldPath, PlanOp } from '../plan/plan.ts';
 
 /** Looks at each value by itself and keeps the order, so that only what follows can need it. */
 export const keepsOrder = (op: PlanOp): boolean => {

@@ -1,9 +1,9 @@
 /** A filter directly behind a scan is done by the scan, which can then skip objects and blocks by their bounds. */
 import { types } from '../../vectors/type.ts';
 import type { Value } from '../../vectors/value.ts';
-import { pathOf } from '../plan-walk.ts';
-import type { CompareOperator, PlanExpr, Pruner } from '../plan.ts';
-import type { Rule } from '../rules.ts';
+import { pathOf } from '../plan/walk.ts';
+import type { CompareOperator, PlanExpr, Pruner } from '../plan/plan.ts';
+import type { Rule } from './rules.ts';
 
 export const predicatePushdown = {
   name: 'predicate-pushdown',

@@ -3,9 +3,9 @@
  *
  * A demand is a list of paths from the row, or `all`. It may be larger than what is needed, never smaller.
  */
-import { bodyIn, exprsOf, fieldsRead, mapPipelines, pathOf, pipelinesOf, someExpr } from '../plan-walk.ts';
-import type { FieldPath, Pipeline, PlanExpr, PlanOp, RecordElement } from '../plan.ts';
-import type { Rule } from '../rules.ts';
+import { bodyIn, exprsOf, fieldsRead, mapPipelines, pathOf, pipelinesOf, someExpr } from '../plan/walk.ts';
+import type { FieldPath, Pipeline, PlanExpr, PlanOp, RecordElement } from '../plan/plan.ts';
+import type { Rule } from './rules.ts';
 
 export const projectionPushdown = {
   name: 'projection-pushdown',

@@ -3,15 +3,15 @@ import { describe, expect, test } from 'vitest';
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { shellCommands } from '../../../src/commands/shell-commands.ts';
-import { type LakeWords, complete } from '../../../src/commands/shell-complete.ts';
-import { faultText } from '../../../src/commands/shell-fault.ts';
-import { History, historyFile } from '../../../src/commands/shell-history.ts';
-import { StatementReader, oneLine } from '../../../src/commands/shell-input.ts';
-import { ShellFault } from '../../../src/commands/shell-lake.ts';
-import { secondsText } from '../../../src/commands/shell-session.ts';
-import { TableText } from '../../../src/commands/shell-table.ts';
-import { colors, colorsFor, fitted, harmless, noColors, textWidth } from '../../../src/commands/shell-text.ts';
+import { shellCommands } from '../../../src/commands/shell/commands.ts';
+import { type LakeWords, complete } from '../../../src/commands/shell/complete.ts';
+import { faultText } from '../../../src/commands/shell/fault.ts';
+import { History, historyFile } from '../../../src/commands/shell/history.ts';
+import { StatementReader, oneLine } from '../../../src/commands/shell/input.ts';
+import { ShellFault } from '../../../src/commands/shell/lake.ts';
+import { secondsText } from '../../../src/commands/shell/session.ts';
+import { TableText } from '../../../src/commands/shell/table.ts';
+import { colors, colorsFor, fitted, harmless, noColors, textWidth } from '../../../src/commands/shell/text.ts';
 import { openReader } from '../../../src/formats/formats.ts';
 
 describe('statements', () => {

@@ -7,7 +7,7 @@ import { WarmClient } from '../../../src/commands/warm-client.ts';
 import { warmService } from '../../../src/commands/warm-service.ts';
 import { parseServe } from '../../../src/config/serve.ts';
 import { openLake } from '../../../src/lake/lake.ts';
-import { openObjects } from '../../../src/lake/objects.ts';
+import { openObjects } from '../../../src/lake/objects/objects.ts';
 import { type TestService, startService } from '../../support/server.ts';
 
 let service: TestService;

@@ -2,11 +2,11 @@
 import { describe, expect, test } from 'vitest';
 import { aggregateTable } from '../../../src/exec/aggregates/aggregates.ts';
 import { pack, unpack } from '../../../src/exec/carry.ts';
-import type { AggregateState } from '../../../src/exec/aggregates/state.ts';
+import type { AggregateState } from '../../../src/exec/aggregates/grouping/state.ts';
 import { types } from '../../../src/vectors/type.ts';
 import { type Value, boolValue, floatValue, intValue, mapValue, nullValue, recordValue, stringValue } from '../../../src/vectors/value.ts';
 import { type Vector, take, valueAt } from '../../../src/vectors/vector.ts';
-import { supText } from '../../../src/vectors/sup-print.ts';
+import { supText } from '../../../src/vectors/sup/print.ts';
 import { vectorOf } from '../../../src/vectors/builder.ts';
 
 const rows = [3, 1, undefined, 4, 1, 5, 9, 2, 6, 5, 3, 5], ids = Uint32Array.of(0, 1, 2, 0, 1, 0, 1, 0, 0, 1, 1, 0);

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { ColumnCodes } from '../../../src/exec/aggregates/codes.ts';
+import { ColumnCodes } from '../../../src/exec/aggregates/grouping/codes.ts';
 import { vectorOf } from '../../../src/vectors/builder.ts';
-import { parseSupValues } from '../../../src/vectors/sup-parse.ts';
-import { supText } from '../../../src/vectors/sup-print.ts';
+import { parseSupValues } from '../../../src/vectors/sup/parse.ts';
+import { supText } from '../../../src/vectors/sup/print.ts';
 import { type Vector, valueAt } from '../../../src/vectors/vector.ts';
 
 const texts = (v: Vector): string[] => Array.from({ length: v.length }, (_, i) => supText(valueAt(v, i)));

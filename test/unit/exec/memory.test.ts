@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { Memory } from '../../../src/exec/operators/build.ts';
 import { linkTask, working } from '../../../src/vectors/stop.ts';
 import { type MemoryAccount, ThreadMemory } from '../../../src/vectors/thread-memory.ts';
-import { TurnClaim, claimMemory } from '../../../src/workers/turn-claim.ts';
+import { TurnClaim, claimMemory } from '../../../src/workers/query/turn-claim.ts';
 import { runQuery } from '../../support/query-case.ts';
 
 const mega = 1 << 20;

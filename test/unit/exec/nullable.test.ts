@@ -4,11 +4,11 @@
  */
 import { describe, expect, test } from 'vitest';
 import { aggregateTable } from '../../../src/exec/aggregates/aggregates.ts';
-import { GroupTable } from '../../../src/exec/aggregates/groups.ts';
+import { GroupTable } from '../../../src/exec/aggregates/grouping/groups.ts';
 import { compareVectors } from '../../../src/exec/expressions/compare.ts';
 import { plainRows } from '../../../src/exec/expressions/lift.ts';
-import { kindsOf } from '../../../src/exec/operators/kinds.ts';
-import { Leaders } from '../../../src/exec/operators/leaders.ts';
+import { kindsOf } from '../../../src/exec/operators/rows/kinds.ts';
+import { Leaders } from '../../../src/exec/operators/sort/leaders.ts';
 import { concat } from '../../../src/vectors/concat.ts';
 import { type UnionType, types, unionType } from '../../../src/vectors/type.ts';
 import { unionOfOne } from '../../../src/vectors/unions.ts';

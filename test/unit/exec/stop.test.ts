@@ -1,7 +1,7 @@
 /** Long loops look whether their work is still wanted: counted, since times depend on the machine. */
 import { describe, expect, test } from 'vitest';
 import { UnionState } from '../../../src/exec/aggregates/union.ts';
-import { rankRuns } from '../../../src/exec/operators/sort-runs.ts';
+import { rankRuns } from '../../../src/exec/operators/sort/runs.ts';
 import { vectorOf } from '../../../src/vectors/builder.ts';
 import { concat } from '../../../src/vectors/concat.ts';
 import { checked, linkTask, working } from '../../../src/vectors/stop.ts';

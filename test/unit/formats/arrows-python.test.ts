@@ -1,6 +1,6 @@
 /** Arrow with pyarrow and DuckDB at the other end. */
 import { describe, expect, test, vi } from 'vitest';
-import { parseSupValues } from '../../../src/vectors/sup-parse.ts';
+import { parseSupValues } from '../../../src/vectors/sup/parse.ts';
 import { type FormatName, createWriter } from '../../../src/formats/formats.ts';
 import { convert, read, written } from '../../support/convert.ts';
 import { lacksPython, python } from '../../support/python.ts';

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { tableFromArrays, tableFromIPC, tableToIPC } from 'apache-arrow';
 import { createWriter, openReader } from '../../../src/formats/formats.ts';
-import { parseSupValues } from '../../../src/vectors/sup-parse.ts';
+import { parseSupValues } from '../../../src/vectors/sup/parse.ts';
 import type { Value } from '../../../src/vectors/value.ts';
 import { valueAt } from '../../../src/vectors/vector.ts';
 import { expectDamageEnds, expectSettled, trip } from '../../support/column-formats.ts';

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { type BlockHelper, type BlockParser, blockBytesMax } from '../../../src/formats/blocks.ts';
 import type { BlockSetup, FormatLimits } from '../../../src/formats/format.types.ts';
 import { type FormatName, blockParser, openReader } from '../../../src/formats/formats.ts';
-import { supText } from '../../../src/vectors/sup-print.ts';
+import { supText } from '../../../src/vectors/sup/print.ts';
 import { valueAt } from '../../../src/vectors/vector.ts';
 import { randomOf, seedOf } from '../../support/random.ts';
 

@@ -4,7 +4,7 @@ import { crc32, deflateSync, gzipSync } from 'node:zlib';
 import { Zstd } from '@hpcc-js/wasm-zstd';
 import { LakeError } from '../../../src/errors.ts';
 import { type FormatName, type ReadOptions, openReader } from '../../../src/formats/formats.ts';
-import type { ContentCoding } from '../../../src/formats/encoding.ts';
+import type { ContentCoding } from '../../../src/formats/codings/encoding.ts';
 import { convert, pieces } from '../../support/convert.ts';
 
 const faultOf = async (input: AsyncIterable<Uint8Array>, format: FormatName | 'auto', options: ReadOptions = {}): Promise<string> => {

@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { formatOfFile, formatOfMediaType, formatTable, mediaTypeOf, openReader, requestMediaType } from '../../../src/formats/formats.ts';
-import { supText } from '../../../src/vectors/sup-print.ts';
+import { supText } from '../../../src/vectors/sup/print.ts';
 import { convert, readValues, written } from '../../support/convert.ts';
 import { someValues } from '../../support/values.ts';
 

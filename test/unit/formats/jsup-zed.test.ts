@@ -9,7 +9,7 @@ import { describe, expect, test } from 'vitest';
 import { type zjson, DefaultContext, ResultStream } from '@brimdata/zed-js';
 import { createWriter } from '../../../src/formats/formats.ts';
 import { vectorOf } from '../../../src/vectors/builder.ts';
-import { parseSupValues } from '../../../src/vectors/sup-parse.ts';
+import { parseSupValues } from '../../../src/vectors/sup/parse.ts';
 import { type Type, typeText, types } from '../../../src/vectors/type.ts';
 import { type Data, type Value, recordValue, stringValue } from '../../../src/vectors/value.ts';
 import { printed, readValues } from '../../support/convert.ts';

@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { LakeError } from '../../../src/errors.ts';
-import type { ContentCoding } from '../../../src/formats/encoding.ts';
+import type { ContentCoding } from '../../../src/formats/codings/encoding.ts';
 import { formatOfMediaType, openReader } from '../../../src/formats/formats.ts';
 import { ReadMemory } from '../../../src/formats/read-memory.ts';
 import { shownSize } from '../../../src/vectors/shown-size.ts';
-import { TaskSpill } from '../../../src/workers/spill.ts';
+import { TaskSpill } from '../../../src/workers/query/spill.ts';
 import { largeBinaries } from '../../campaign/large-binaries.ts';
 import { randomOf, seedOf } from '../../support/random.ts';
 

@@ -1,7 +1,7 @@
 /** LZ4 blocks: see typed-formats.test.ts for whole inputs; here are the bounds, which hold whatever the bytes are. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { decodeLz4, decodeLz4At, encodeLz4, encodeLz4Marked } from '../../../src/formats/lz4.ts';
+import { decodeLz4, decodeLz4At, encodeLz4, encodeLz4Marked } from '../../../src/formats/codings/lz4.ts';
 
 const guard = 0xa5;
 const text = fc.array(fc.oneof(fc.constantFrom('abc', 'hello world, ', 'x', '0123456789abcdef'.repeat(5)), fc.string({ maxLength: 9 })), { maxLength: 80 }).map((a) => new Uint8Array(Buffer.from(a.join(''))));

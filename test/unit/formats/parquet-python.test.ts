@@ -1,6 +1,6 @@
 /** Parquet with pyarrow and DuckDB at the other end. */
 import { describe, expect, test, vi } from 'vitest';
-import { parseSupValues } from '../../../src/vectors/sup-parse.ts';
+import { parseSupValues } from '../../../src/vectors/sup/parse.ts';
 import { convert, written } from '../../support/convert.ts';
 import { lacksPython, python } from '../../support/python.ts';
 

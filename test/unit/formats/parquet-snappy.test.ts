@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { snappyUncompress } from 'hyparquet';
 import { snappyCompress } from 'hyparquet-writer/src/snappy.js';
-import { decodeSnappy, encodeSnappy } from '../../../src/formats/snappy.ts';
+import { decodeSnappy, encodeSnappy } from '../../../src/formats/codings/snappy.ts';
 
 const inputs = fc.oneof(
   fc.uint8Array({ maxLength: 3000 }),

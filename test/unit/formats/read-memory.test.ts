@@ -3,8 +3,8 @@ import { parquetWriteBuffer } from 'hyparquet-writer';
 import { describe, expect, test } from 'vitest';
 import { createWriter, openReader } from '../../../src/formats/formats.ts';
 import { ReadMemory } from '../../../src/formats/read-memory.ts';
-import { LoadBudget } from '../../../src/workers/load-task.ts';
-import { parseSupValues } from '../../../src/vectors/sup-parse.ts';
+import { LoadBudget } from '../../../src/workers/load/task.ts';
+import { parseSupValues } from '../../../src/vectors/sup/parse.ts';
 import { vectorOf } from '../../../src/vectors/builder.ts';
 import { piecesOf } from '../../support/bodies.ts';
 

@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { type FormatName, type WriteOptions, createWriter, formatTable, isFormatName } from '../../../src/formats/formats.ts';
-import { parseSupValues } from '../../../src/vectors/sup-parse.ts';
+import { parseSupValues } from '../../../src/vectors/sup/parse.ts';
 import { convert, read, written } from '../../support/convert.ts';
 
 const folder = fileURLToPath(new URL('../../cases/formats/samples/', import.meta.url));

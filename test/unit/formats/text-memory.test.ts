@@ -7,7 +7,7 @@ import { type FormatName, openReader } from '../../../src/formats/formats.ts';
 import { ReadMemory } from '../../../src/formats/read-memory.ts';
 import { pieceBytes, textPieces } from '../../../src/formats/text-pieces.ts';
 import { type Vector, valueAt } from '../../../src/vectors/vector.ts';
-import { supText } from '../../../src/vectors/sup-print.ts';
+import { supText } from '../../../src/vectors/sup/print.ts';
 import { randomOf, seedOf } from '../../support/random.ts';
 
 async function* once(text: string): AsyncGenerator<Uint8Array> { yield Buffer.from(text); }

@@ -2,9 +2,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createWriter } from '../../../src/formats/formats.ts';
-import { decodeLz4, encodeLz4 } from '../../../src/formats/lz4.ts';
-import { supText } from '../../../src/vectors/sup-print.ts';
-import { parseSupValues } from '../../../src/vectors/sup-parse.ts';
+import { decodeLz4, encodeLz4 } from '../../../src/formats/codings/lz4.ts';
+import { supText } from '../../../src/vectors/sup/print.ts';
+import { parseSupValues } from '../../../src/vectors/sup/parse.ts';
 import { types } from '../../../src/vectors/type.ts';
 import { type Value, intValue, recordValue, stringValue } from '../../../src/vectors/value.ts';
 import { valueAt } from '../../../src/vectors/vector.ts';

@@ -6,7 +6,7 @@ import { jsonText } from '../../../src/formats/json/text.ts';
 import { vectorOf } from '../../../src/vectors/builder.ts';
 import { ChunkBuffers } from '../../../src/vectors/chunk-buffers.ts';
 import { concat } from '../../../src/vectors/concat.ts';
-import { supText } from '../../../src/vectors/sup-print.ts';
+import { supText } from '../../../src/vectors/sup/print.ts';
 import { types } from '../../../src/vectors/type.ts';
 import { type Value, floatValue, intValue, nullValue, recordValue, stringValue } from '../../../src/vectors/value.ts';
 import { type Vector, slice, take, valueAt } from '../../../src/vectors/vector.ts';

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type FormatName, formatTable } from '../../../src/formats/formats.ts';
 import { routes } from '../../../src/http/routes/routes.ts';
-import { supText } from '../../../src/vectors/sup-print.ts';
+import { supText } from '../../../src/vectors/sup/print.ts';
 import { underValue } from '../../../src/vectors/value.ts';
 import { readValues } from '../../support/convert.ts';
 import { type TestService, startService } from '../../support/server.ts';

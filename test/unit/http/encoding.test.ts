@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type IncomingMessage, request as httpRequest } from 'node:http';
 import { brotliCompressSync, brotliDecompressSync, deflateRawSync, deflateSync, gunzipSync, gzipSync } from 'node:zlib';
 import { Zstd } from '@hpcc-js/wasm-zstd';
-import { expandZstd, zstdExpanded } from '../../../src/formats/zstd.ts';
-import { answerCoding } from '../../../src/http/encoding.ts';
+import { expandZstd, zstdExpanded } from '../../../src/formats/codings/zstd.ts';
+import { answerCoding } from '../../../src/http/bodies/encoding.ts';
 import { type TestService, startService } from '../../support/server.ts';
 
 let service: TestService, zstd: Zstd;

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { eventBytes } from '../../../src/http/events.ts';
-import { eventValue } from '../../../src/http/records.ts';
+import { eventValue } from '../../../src/http/bodies/records.ts';
 import { valueBytes } from '../../../src/http/reply.ts';
 import { formatTable } from '../../../src/formats/formats.ts';
-import { supText } from '../../../src/vectors/sup-print.ts';
+import { supText } from '../../../src/vectors/sup/print.ts';
 import { readValues } from '../../support/convert.ts';
 import { hostileTexts } from '../../support/hostile-texts.ts';
 import { type TestService, startService } from '../../support/server.ts';

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { request as httpRequest } from 'node:http';
 import { parquetWriteBuffer } from 'hyparquet-writer';
-import { parseSupValues } from '../../../src/vectors/sup-parse.ts';
+import { parseSupValues } from '../../../src/vectors/sup/parse.ts';
 import { written } from '../../support/convert.ts';
 import { type TestService, startService } from '../../support/server.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { commitNote } from '../../../src/http/commit-note.ts';
-import { parseMediaType } from '../../../src/http/media.ts';
+import { parseMediaType } from '../../../src/http/bodies/media.ts';
 
 test('media types are read without parameters and letter case, faults in the words of the reference', () => {
   expect(['Application/JSON; charset=utf-8', 'json', 'application//json', 'a b', 'a/b c', '', '*/*', 'application/json; charset'].map(parseMediaType)).toEqual([

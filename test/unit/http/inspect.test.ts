@@ -11,7 +11,7 @@ import { WebSocket } from 'ws';
 import { createActor } from 'xstate';
 import { subscriberMachine } from '../../../machines/subscriber.machine.ts';
 import { parseServe } from '../../../src/config/serve.ts';
-import { Inspection, type Wire } from '../../../src/http/inspect.ts';
+import { Inspection, type Wire } from '../../../src/http/inspect/feed.ts';
 import { sendError } from '../../../src/http/reply.ts';
 import { addPages, sendPage } from '../../../src/http/static-pages.ts';
 import type { LiveDetail, LiveFrame, LiveHello, LiveMessage, LiveRecord } from '../../../src/recording/live.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { checkHost, checkOrigin, corsHeaders, isForeign, preflightHeaders, type OriginRules } from '../../../src/http/origin.ts';
+import { checkHost, checkOrigin, corsHeaders, isForeign, preflightHeaders, type OriginRules } from '../../../src/http/connections/origin.ts';
 
 const listen = { host: '127.0.0.1', port: 9867 };
 const open: OriginRules = { origins: [], listen };

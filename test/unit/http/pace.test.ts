@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { Pace, slowest } from '../../../src/http/pace.ts';
+import { Pace, slowest } from '../../../src/http/connections/pace.ts';
 
 /** A pace on a clock of its own. */
 const paced = (rateMin: number): { readonly pace: Pace; readonly after: (ms: number, bytes?: number) => number | undefined } => {

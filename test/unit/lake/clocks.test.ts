@@ -3,8 +3,8 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { LakeDraws } from '../../../src/lake/draws.ts';
 import { IdDraws, idBuffer, newIdText, parseId, zeroId } from '../../../src/lake/ksuid.ts';
 import type { ClockNote } from '../../../src/lake/lake.types.ts';
-import { Retries } from '../../../src/lake/retries.ts';
-import { branchKey, encodeBranch } from '../../../src/lake/rows.ts';
+import { Retries } from '../../../src/lake/commits/retries.ts';
+import { branchKey, encodeBranch } from '../../../src/lake/tables/rows.ts';
 
 import { randomOf, seedOf } from '../../support/random.ts';
 import { inlineObject, metaRows, newPool, openTestLake, tablesOf, temporaryDirectory } from './support.ts';

@@ -2,10 +2,10 @@
 import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { fsck } from '../../../src/lake/fsck.ts';
+import { fsck } from '../../../src/lake/repair/fsck.ts';
 import { newId } from '../../../src/lake/ksuid.ts';
 import type { ObjectMeta } from '../../../src/lake/lake.types.ts';
-import { openObjects } from '../../../src/lake/objects.ts';
+import { openObjects } from '../../../src/lake/objects/objects.ts';
 import { bound, inlineObject, keysAt, newPool, openIn, openTestLake, temporaryDirectory } from './support.ts';
 
 const largeBody = (key: number): ObjectMeta => ({ id: newId(), count: 1, size: 20_000, min: bound(key), max: bound(key), inline: new Uint8Array(20_000).fill(key) });

@@ -2,7 +2,7 @@
 import { writeSync } from 'node:fs';
 import { newId } from '../../../src/lake/ksuid.ts';
 import { openLake } from '../../../src/lake/lake.ts';
-import { openObjects } from '../../../src/lake/objects.ts';
+import { openObjects } from '../../../src/lake/objects/objects.ts';
 import { sortKeyBytes } from '../../../src/vectors/sort-key.ts';
 import { intValue } from '../../../src/vectors/value.ts';
 

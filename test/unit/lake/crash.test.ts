@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { openObjects } from '../../../src/lake/objects.ts';
+import { openObjects } from '../../../src/lake/objects/objects.ts';
 import { keysAt, metaRows, openTestLake, temporaryDirectory } from './support.ts';
 
 const faultWriter = fileURLToPath(new URL('./fault-writer.ts', import.meta.url));

@@ -2,12 +2,12 @@ import { openSync, readFileSync, rmSync, writeFileSync, writeSync, closeSync, ex
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 import { LakeError } from '../../../src/errors.ts';
-import { fsck } from '../../../src/lake/fsck.ts';
+import { fsck } from '../../../src/lake/repair/fsck.ts';
 import { base62, idBuffer } from '../../../src/lake/ksuid.ts';
 import { readLog, segmentPath } from '../../../src/lake/log/reader.ts';
-import { openObjects } from '../../../src/lake/objects.ts';
-import { formatVersion, openIndex, tableNames, Tables } from '../../../src/lake/tables.ts';
-import { Environment } from '../../../src/lake/environment.ts';
+import { openObjects } from '../../../src/lake/objects/objects.ts';
+import { formatVersion, openIndex, tableNames, Tables } from '../../../src/lake/tables/tables.ts';
+import { Environment } from '../../../src/lake/tables/environment.ts';
 import { edited, failure, fileObject, inlineObject, keysAt, newPool, openTestLake, tablesOf, temporaryDirectory } from './support.ts';
 
 const closedLake = async (): Promise<{ directory: string; file: string; inline: string; poolId: string }> => {

@@ -1,10 +1,10 @@
 /** Rows whose checksums hold and that make no history: malformed ids and keys, loops, parents that are not below, torn checkpoints. Whatever is asked ends, with an error that names the row. */
 import { describe, expect, test, vi } from 'vitest';
 import { idBuffer } from '../../../src/lake/ksuid.ts';
-import { moveObject, openObjects } from '../../../src/lake/objects.ts';
-import { repair } from '../../../src/lake/repair.ts';
-import { checkpointKey, encodeCommit, encodeObjects, pairKey } from '../../../src/lake/rows.ts';
-import type { Change } from '../../../src/lake/table-rows.ts';
+import { moveObject, openObjects } from '../../../src/lake/objects/objects.ts';
+import { repair } from '../../../src/lake/repair/repair.ts';
+import { checkpointKey, encodeCommit, encodeObjects, pairKey } from '../../../src/lake/tables/rows.ts';
+import type { Change } from '../../../src/lake/tables/table-rows.ts';
 import { bound, edited, failure, inlineObject, keysAt, metaRows, newPool, openTestLake } from './support.ts';
 
 const json = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));

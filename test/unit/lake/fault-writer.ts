@@ -1,7 +1,7 @@
 /** A process whose files may not grow beyond a limit (`ulimit -f`): it commits until its store fails, then says what still works, as JSON. */
 import { newId } from '../../../src/lake/ksuid.ts';
 import { openLake } from '../../../src/lake/lake.ts';
-import { openObjects } from '../../../src/lake/objects.ts';
+import { openObjects } from '../../../src/lake/objects/objects.ts';
 import { nullSortKey } from '../../../src/vectors/sort-key.ts';
 
 process.on('SIGXFSZ', () => undefined);

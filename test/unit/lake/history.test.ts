@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { ancestors, commonAncestors } from '../../../src/lake/history.ts';
+import { ancestors, commonAncestors } from '../../../src/lake/commits/history.ts';
 import { zeroId } from '../../../src/lake/ksuid.ts';
-import type { StoredCommit } from '../../../src/lake/rows.ts';
+import type { StoredCommit } from '../../../src/lake/tables/rows.ts';
 import { inlineObject, keysAt, metaRows, newPool, openTestLake, temporaryDirectory } from './support.ts';
 
 /** A history from lines like `c: a b` (commit c has the parents a and b). */

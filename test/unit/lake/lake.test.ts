@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { base62, zeroId } from '../../../src/lake/ksuid.ts';
 import type { Lake, LakeEvent } from '../../../src/lake/lake.types.ts';
-import { openObjects } from '../../../src/lake/objects.ts';
+import { openObjects } from '../../../src/lake/objects/objects.ts';
 import { failure, inlineObject, keysAt, metaRows, newPool, openTestLake, temporaryDirectory } from './support.ts';
 
 describe('pools', () => {

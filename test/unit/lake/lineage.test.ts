@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { base62 } from '../../../src/lake/ksuid.ts';
 import type { Id, Lake, ObjectMeta, Pool } from '../../../src/lake/lake.types.ts';
-import { formatVersion, type Tables } from '../../../src/lake/tables.ts';
+import { formatVersion, type Tables } from '../../../src/lake/tables/tables.ts';
 import { edited, failure, inlineObject, keysAt, newPool, openTestLake, temporaryDirectory } from './support.ts';
 
 const start = async (directory?: string): Promise<{ lake: Lake; pool: Pool; object: ObjectMeta }> => {

@@ -3,16 +3,16 @@ import { copyFileSync, cpSync, readdirSync, readFileSync, renameSync, rmSync, st
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { LakeError } from '../../../src/errors.ts';
-import { Checkpoints } from '../../../src/lake/checkpoints.ts';
-import { fsck } from '../../../src/lake/fsck.ts';
+import { Checkpoints } from '../../../src/lake/tables/checkpoints.ts';
+import { fsck } from '../../../src/lake/repair/fsck.ts';
 import { allRows, writeBase } from '../../../src/lake/log/base.ts';
 import { decodeHead, headBytes, type LogPlace, recordAt, recordHeadBytes } from '../../../src/lake/log/format.ts';
 import { basePath, listBases, listSegments, logBegin, readBase, readLog, segmentPath } from '../../../src/lake/log/reader.ts';
-import { openObjects } from '../../../src/lake/objects.ts';
-import { openTables } from '../../../src/lake/recovery.ts';
-import { tablesFolder } from '../../../src/lake/replay.ts';
-import { repair } from '../../../src/lake/repair.ts';
-import { type Change, type TableName, type Tables } from '../../../src/lake/tables.ts';
+import { openObjects } from '../../../src/lake/objects/objects.ts';
+import { openTables } from '../../../src/lake/repair/recovery.ts';
+import { tablesFolder } from '../../../src/lake/repair/replay.ts';
+import { repair } from '../../../src/lake/repair/repair.ts';
+import { type Change, type TableName, type Tables } from '../../../src/lake/tables/tables.ts';
 import { randomOf, seedOf } from '../../support/random.ts';
 import { failure, inlineObject, keysAt, newPool, openIn, openTestLake, temporaryDirectory } from './support.ts';
 

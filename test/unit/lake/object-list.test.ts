@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { planMerge } from '../../../src/lake/commit.ts';
-import { difference, type ObjectEntry, ObjectList } from '../../../src/lake/object-list.ts';
-import { decodeObjects, encodeObjects } from '../../../src/lake/rows.ts';
+import { planMerge } from '../../../src/lake/commits/commit.ts';
+import { difference, type ObjectEntry, ObjectList } from '../../../src/lake/objects/list.ts';
+import { decodeObjects, encodeObjects } from '../../../src/lake/tables/rows.ts';
 import { bound } from './support.ts';
 
 const entry = (sequence: number, min: number, max = min): ObjectEntry =>

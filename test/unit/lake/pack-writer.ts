@@ -1,9 +1,9 @@
 /** A process that commits small objects and packs them until it is killed: `node --import tsx pack-writer.ts DIRECTORY FIRST-KEY`. Prints the key of each commit that was acknowledged. */
 import { openLake } from '../../../src/lake/lake.ts';
-import { ObjectCutter } from '../../../src/lake/object-cutter.ts';
-import { openObjects } from '../../../src/lake/objects.ts';
-import { scanObjects } from '../../../src/lake/scan.ts';
-import { runSmallLoad } from '../../../src/workers/small-load.ts';
+import { ObjectCutter } from '../../../src/lake/objects/cutter.ts';
+import { openObjects } from '../../../src/lake/objects/objects.ts';
+import { scanObjects } from '../../../src/lake/scan/scan.ts';
+import { runSmallLoad } from '../../../src/workers/load/small.ts';
 
 const [directory, first] = process.argv.slice(2) as [string, string];
 const objects = openObjects(directory), keys = [['k']], order = 'asc' as const, threshold = 1 << 20;

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { base62, newId, zeroId } from '../../../src/lake/ksuid.ts';
 import type { ObjectMeta, Snapshot } from '../../../src/lake/lake.types.ts';
-import { openObjects } from '../../../src/lake/objects.ts';
-import { purgePool } from '../../../src/lake/purge.ts';
+import { openObjects } from '../../../src/lake/objects/objects.ts';
+import { purgePool } from '../../../src/lake/objects/purge.ts';
 import { edited, failure, fileObject, inlineObject, keysAt, metaRows, newPool, openTestLake } from './support.ts';
-import { tableNames } from '../../../src/lake/tables.ts';
+import { tableNames } from '../../../src/lake/tables/tables.ts';
 
 const files = async (directory: string): Promise<string[]> => {
   const found: string[] = [];

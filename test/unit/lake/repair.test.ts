@@ -2,12 +2,12 @@
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { fsck } from '../../../src/lake/fsck.ts';
+import { fsck } from '../../../src/lake/repair/fsck.ts';
 import { base62 } from '../../../src/lake/ksuid.ts';
 import type { Lake, ObjectMeta } from '../../../src/lake/lake.types.ts';
-import { moveObject, openObjects } from '../../../src/lake/objects.ts';
+import { moveObject, openObjects } from '../../../src/lake/objects/objects.ts';
 import { listSegments, logFolder, readLog, segmentPath } from '../../../src/lake/log/reader.ts';
-import { repair, type RepairReport } from '../../../src/lake/repair.ts';
+import { repair, type RepairReport } from '../../../src/lake/repair/repair.ts';
 import { bound, failure, fileObject, inlineObject, keysAt, metaRows, newPool, openTestLake, temporaryDirectory } from './support.ts';
 import { newId } from '../../../src/lake/ksuid.ts';
 

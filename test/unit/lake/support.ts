@@ -8,10 +8,10 @@ import { onTestFinished } from 'vitest';
 import { newId } from '../../../src/lake/ksuid.ts';
 import { openLake } from '../../../src/lake/lake.ts';
 import type { KeyBound, Lake, LakeOptions, MetaRow, ObjectMeta, Pool } from '../../../src/lake/lake.types.ts';
-import { openObjects } from '../../../src/lake/objects.ts';
-import { markClosed, type OpenOptions, openTables } from '../../../src/lake/recovery.ts';
-import { tablesFolder } from '../../../src/lake/replay.ts';
-import type { Tables } from '../../../src/lake/tables.ts';
+import { openObjects } from '../../../src/lake/objects/objects.ts';
+import { markClosed, type OpenOptions, openTables } from '../../../src/lake/repair/recovery.ts';
+import { tablesFolder } from '../../../src/lake/repair/replay.ts';
+import type { Tables } from '../../../src/lake/tables/tables.ts';
 import { sortKeyBytes } from '../../../src/vectors/sort-key.ts';
 import { intValue } from '../../../src/vectors/value.ts';
 

@@ -1,14 +1,14 @@
 /** Objects of one plain record, read in bulk: the same rows as the ordinary reader gives, in every order, and whatever is no such object left to it. */
 import { describe, expect, test } from 'vitest';
-import { sortIntoObjects } from '../../../src/lake/load-sort.ts';
+import { sortIntoObjects } from '../../../src/lake/load/sort.ts';
 import type { ObjectMeta } from '../../../src/lake/lake.types.ts';
-import { openObject, projectionOf, sourceOfBytes } from '../../../src/lake/object-reader.ts';
-import type { ObjectStore } from '../../../src/lake/objects.ts';
-import { scanObjects } from '../../../src/lake/scan.ts';
-import { TinyRows } from '../../../src/lake/tiny-rows.ts';
+import { openObject, projectionOf, sourceOfBytes } from '../../../src/lake/objects/reader.ts';
+import type { ObjectStore } from '../../../src/lake/objects/objects.ts';
+import { scanObjects } from '../../../src/lake/scan/scan.ts';
+import { TinyRows } from '../../../src/lake/tables/tiny-rows.ts';
 import { formatTable } from '../../../src/formats/formats.ts';
 import { type Vector, valueAt } from '../../../src/vectors/vector.ts';
-import { supText } from '../../../src/vectors/sup-print.ts';
+import { supText } from '../../../src/vectors/sup/print.ts';
 import { packPage, unpackPage } from '../../../src/workers/packed-page.ts';
 
 const noFiles = new Proxy({}, { get: () => () => { throw new Error('no object has a file here'); } }) as ObjectStore;

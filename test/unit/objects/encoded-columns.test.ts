@@ -2,20 +2,20 @@
 import { describe, expect, test } from 'vitest';
 import fc from 'fast-check';
 import { filterOf, mayHold } from '../../../src/lake/columns/membership.ts';
-import { BlockScanner } from '../../../src/lake/scan-block.ts';
-import { type ObjectReader, openObject, sourceOfBytes } from '../../../src/lake/object-reader.ts';
-import { ObjectWriter } from '../../../src/lake/object-writer.ts';
-import { scanObjects } from '../../../src/lake/scan.ts';
-import type { ScanOptions } from '../../../src/lake/scan.types.ts';
+import { BlockScanner } from '../../../src/lake/scan/block.ts';
+import { type ObjectReader, openObject, sourceOfBytes } from '../../../src/lake/objects/reader.ts';
+import { ObjectWriter } from '../../../src/lake/objects/writer.ts';
+import { scanObjects } from '../../../src/lake/scan/scan.ts';
+import type { ScanOptions } from '../../../src/lake/scan/scan.types.ts';
 import type { ScanFilter } from '../../../src/exec/source.ts';
-import type { PlanExpr, PlanOp, SortKey } from '../../../src/query/plan.ts';
+import type { PlanExpr, PlanOp, SortKey } from '../../../src/query/plan/plan.ts';
 import { vectorOf } from '../../../src/vectors/builder.ts';
 import { compileExpression } from '../../../src/exec/expressions/compile.ts';
 import { areTimeTexts, rangeOfBounds } from '../../../src/vectors/time-texts.ts';
 import { types } from '../../../src/vectors/type.ts';
 import { type Value, intValue, nullValue, recordValue, stringValue } from '../../../src/vectors/value.ts';
 import { type BytesVector, type RecordVector, type Vector, dataAt, gather, slice, take, valueAt } from '../../../src/vectors/vector.ts';
-import { supText } from '../../../src/vectors/sup-print.ts';
+import { supText } from '../../../src/vectors/sup/print.ts';
 import { planOf, runPlan, supOf } from '../../support/run-plan.ts';
 
 const noKeys = { first: new Uint8Array(0), last: new Uint8Array(0) };

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { keyColumn } from '../../../src/lake/sort-rows.ts';
+import { keyColumn } from '../../../src/lake/load/sort-rows.ts';
 import { vectorOf } from '../../../src/vectors/builder.ts';
-import { parseSupValues } from '../../../src/vectors/sup-parse.ts';
-import { supText } from '../../../src/vectors/sup-print.ts';
+import { parseSupValues } from '../../../src/vectors/sup/parse.ts';
+import { supText } from '../../../src/vectors/sup/print.ts';
 import { valueAt } from '../../../src/vectors/vector.ts';
 
 test('the key of a row is what a query reads at the path: fields, and entries of maps; else null', () => {

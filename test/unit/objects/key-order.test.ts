@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { inKeyOrder, keyColumn, sortColumn, sortRows } from '../../../src/lake/sort-rows.ts';
+import { inKeyOrder, keyColumn, sortColumn, sortRows } from '../../../src/lake/load/sort-rows.ts';
 import { vectorOf } from '../../../src/vectors/builder.ts';
 import { concat } from '../../../src/vectors/concat.ts';
 import { compareValues } from '../../../src/vectors/compare.ts';

@@ -4,14 +4,14 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { SortOrder } from '../../../src/lake/lake.types.ts';
-import { RunWriter, SpilledRun, halvesOf, mergeRuns, rowsInOrder } from '../../../src/lake/load-runs.ts';
-import { openScratch } from '../../../src/lake/objects.ts';
-import { keyColumn, sortColumn, sortRows } from '../../../src/lake/sort-rows.ts';
+import { RunWriter, SpilledRun, halvesOf, mergeRuns, rowsInOrder } from '../../../src/lake/load/runs.ts';
+import { openScratch } from '../../../src/lake/objects/objects.ts';
+import { keyColumn, sortColumn, sortRows } from '../../../src/lake/load/sort-rows.ts';
 import { vectorOf } from '../../../src/vectors/builder.ts';
 import { types } from '../../../src/vectors/type.ts';
 import { type Value, intValue, nullValue, recordValue, stringValue } from '../../../src/vectors/value.ts';
 import { type Vector, numbers, range, slice, take, valueAt } from '../../../src/vectors/vector.ts';
-import { supText } from '../../../src/vectors/sup-print.ts';
+import { supText } from '../../../src/vectors/sup/print.ts';
 import { randomOf } from '../../support/random.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'lake-runs-')), store = openScratch(folder);

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { moveObject, openObjects } from '../../../src/lake/objects.ts';
+import { moveObject, openObjects } from '../../../src/lake/objects/objects.ts';
 
 const id = '0123456789'.repeat(4);
 const folderOf = (): string => {

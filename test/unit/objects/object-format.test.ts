@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import fc from 'fast-check';
-import { ObjectReader, type ObjectSource, openObject, projectionOf, sourceOfBytes } from '../../../src/lake/object-reader.ts';
-import { ObjectWriter } from '../../../src/lake/object-writer.ts';
+import { ObjectReader, type ObjectSource, openObject, projectionOf, sourceOfBytes } from '../../../src/lake/objects/reader.ts';
+import { ObjectWriter } from '../../../src/lake/objects/writer.ts';
 import { LakeError } from '../../../src/errors.ts';
 import { vectorOf } from '../../../src/vectors/builder.ts';
 import { type Vector, dataAt, range, slice, take, typeAt } from '../../../src/vectors/vector.ts';
 import { type Value, intValue, recordValue, stringValue, integer } from '../../../src/vectors/value.ts';
 import { types } from '../../../src/vectors/type.ts';
-import { supText } from '../../../src/vectors/sup-print.ts';
+import { supText } from '../../../src/vectors/sup/print.ts';
 import { randomOf } from '../../support/random.ts';
 import { someValues } from '../../support/values.ts';
 

@@ -1,13 +1,13 @@
 /** The type of an object's rows is told by its footer as it is by the rows. */
 import { describe, expect, test } from 'vitest';
 import type { ObjectMeta } from '../../../src/lake/lake.types.ts';
-import { type ObjectReader, openObject, sourceOfBytes } from '../../../src/lake/object-reader.ts';
-import { ObjectWriter } from '../../../src/lake/object-writer.ts';
-import { rowTypeOf } from '../../../src/lake/scan-row-type.ts';
-import type { ScanSource } from '../../../src/lake/scan.types.ts';
+import { type ObjectReader, openObject, sourceOfBytes } from '../../../src/lake/objects/reader.ts';
+import { ObjectWriter } from '../../../src/lake/objects/writer.ts';
+import { rowTypeOf } from '../../../src/lake/scan/row-type.ts';
+import type { ScanSource } from '../../../src/lake/scan/scan.types.ts';
 import { vectorOf } from '../../../src/vectors/builder.ts';
 import { fuseTypes } from '../../../src/vectors/fuse.ts';
-import { parseSupValues } from '../../../src/vectors/sup-parse.ts';
+import { parseSupValues } from '../../../src/vectors/sup/parse.ts';
 import { typeText } from '../../../src/vectors/type.ts';
 import type { Value } from '../../../src/vectors/value.ts';
 

@@ -1,8 +1,8 @@
 /** Comparisons answered from what is stored, and what blocks come to: the same as of the rows themselves, whatever the encoding. */
 import { expect, test } from 'vitest';
 import { type KnownValues, type StoredTest } from '../../../src/lake/columns/stored-tests.ts';
-import { type ObjectReader, openObject, sourceOfBytes } from '../../../src/lake/object-reader.ts';
-import { ObjectWriter } from '../../../src/lake/object-writer.ts';
+import { type ObjectReader, openObject, sourceOfBytes } from '../../../src/lake/objects/reader.ts';
+import { ObjectWriter } from '../../../src/lake/objects/writer.ts';
 import { compareVectors } from '../../../src/exec/expressions/compare.ts';
 import { isTrue } from '../../../src/exec/expressions/rows.ts';
 import { vectorOf } from '../../../src/vectors/builder.ts';

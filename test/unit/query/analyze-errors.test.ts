@@ -2,8 +2,8 @@
 import { describe, expect, test } from 'vitest';
 import { LakeError } from '../../../src/errors.ts';
 import { compile } from '../../../src/query/analyze.ts';
-import { CompileError, compilationErrorsJson, formatCompileErrors } from '../../../src/query/parse-error.ts';
-import type { CompileEnvironment } from '../../../src/query/plan.ts';
+import { CompileError, compilationErrorsJson, formatCompileErrors } from '../../../src/query/parse/error.ts';
+import type { CompileEnvironment } from '../../../src/query/plan/plan.ts';
 import { recordType, types } from '../../../src/vectors/type.ts';
 import { fileEnvironment, lakeEnvironment } from '../../support/query-environment.ts';
 

@@ -1,9 +1,9 @@
 /** How queries are lowered: plans as text, without rules. */
 import { describe, expect, test } from 'vitest';
 import { compile, compileFilter, notOneFilter } from '../../../src/query/analyze.ts';
-import { CompileError } from '../../../src/query/parse-error.ts';
-import type { CompileEnvironment } from '../../../src/query/plan.ts';
-import { exprText, planText } from '../../../src/query/plan-text.ts';
+import { CompileError } from '../../../src/query/parse/error.ts';
+import type { CompileEnvironment } from '../../../src/query/plan/plan.ts';
+import { exprText, planText } from '../../../src/query/plan/text.ts';
 import { fileEnvironment, lakeEnvironment } from '../../support/query-environment.ts';
 
 const planned = async (query: string, environment: CompileEnvironment = lakeEnvironment()): Promise<readonly string[]> =>

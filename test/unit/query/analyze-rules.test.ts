@@ -4,8 +4,8 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'yaml';
 import { compile } from '../../../src/query/analyze.ts';
-import { planText } from '../../../src/query/plan-text.ts';
-import { rules } from '../../../src/query/rules.ts';
+import { planText } from '../../../src/query/plan/text.ts';
+import { rules } from '../../../src/query/rules/rules.ts';
 import { lakeEnvironment } from '../../support/query-environment.ts';
 
 interface RuleCase { readonly why: string; readonly query: string; readonly before: string; readonly after: string }

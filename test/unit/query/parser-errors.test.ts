@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { compilationErrorsJson, CompileError, formatCompileErrors, joinSources } from '../../../src/query/parse-error.ts';
-import { parse } from '../../../src/query/parser.ts';
+import { compilationErrorsJson, CompileError, formatCompileErrors, joinSources } from '../../../src/query/parse/error.ts';
+import { parse } from '../../../src/query/parse/parser.ts';
 
 function fault(text: string, queryDepthMax?: number): CompileError {
   try {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Expr } from '../../../src/query/ast.ts';
-import { parse } from '../../../src/query/parser.ts';
+import { parse } from '../../../src/query/parse/parser.ts';
 import { impliedName, printExpr } from '../../../src/query/print.ts';
 
 function expressionOf(text: string): Expr {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { QueryNode } from '../../../src/query/ast.ts';
-import { parse } from '../../../src/query/parser.ts';
+import { parse } from '../../../src/query/parse/parser.ts';
 
 /** The tree as one line: kinds with their parts, names as text, identifiers with `$`, literals as type:text; spans, false and empty parts are left out. */
 function show(node: unknown): string {

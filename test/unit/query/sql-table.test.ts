@@ -1,7 +1,7 @@
 /** Examples of SQL's forms and of operators give what stands beside them. */
 import { describe, expect, test } from 'vitest';
-import { operatorTable } from '../../../src/query/operator-table.ts';
-import { sqlTable } from '../../../src/query/sql-table.ts';
+import { operatorTable } from '../../../src/query/reference/operators.ts';
+import { sqlTable } from '../../../src/query/reference/sql.ts';
 import { runQuery } from '../../support/query-case.ts';
 
 describe.each([...Object.entries(sqlTable), ['operators', operatorTable] as const])('%s', (_, forms) => {

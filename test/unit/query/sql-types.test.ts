@@ -1,6 +1,6 @@
 /** Types, casts, dates and intervals of SQL, as DuckDB and PostgreSQL have them; what cannot be answered is an error that says what to write. */
 import { describe, expect, test } from 'vitest';
-import { CompileError } from '../../../src/query/parse-error.ts';
+import { CompileError } from '../../../src/query/parse/error.ts';
 import { runQuery } from '../../support/query-case.ts';
 
 const row = async (select: string, input?: string): Promise<string> => (await runQuery(`select ${select} as x`, input)).trim();

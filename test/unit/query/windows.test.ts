@@ -1,11 +1,11 @@
 /** Windows in SQL: what is refused, with the text, the place and the hint that users see; words that stay names; plans. */
 import { describe, expect, test } from 'vitest';
 import { compile } from '../../../src/query/analyze.ts';
-import { parse } from '../../../src/query/parser.ts';
-import { CompileError } from '../../../src/query/parse-error.ts';
+import { parse } from '../../../src/query/parse/parser.ts';
+import { CompileError } from '../../../src/query/parse/error.ts';
 import { printExpr } from '../../../src/query/print.ts';
 import { recordType, types } from '../../../src/vectors/type.ts';
-import { planText } from '../../../src/query/plan-text.ts';
+import { planText } from '../../../src/query/plan/text.ts';
 import { fileEnvironment, lakeEnvironment } from '../../support/query-environment.ts';
 
 const row = recordType([{ name: 'id', type: types.int64 }, { name: 'v', type: types.int64 }, { name: 's', type: types.string }, { name: 'ts', type: types.time }]);

@@ -7,7 +7,7 @@ import { createActor } from 'xstate';
 import { loadMachine } from '../../../machines/load.machine.ts';
 import { subscriberMachine } from '../../../machines/subscriber.machine.ts';
 import { Recorder } from '../../../src/commands/recorder.ts';
-import { replayCommand } from '../../../src/commands/replay.ts';
+import { replayCommand } from '../../../src/commands/replay/replay.ts';
 import { BodyKeeper, bodiesFolder, readBody } from '../../../src/recording/bodies.ts';
 import { partsOf, readRecording } from '../../../src/recording/reader.ts';
 import { type RecordedBody, type RecordLine, recordFormat } from '../../../src/recording/record.ts';

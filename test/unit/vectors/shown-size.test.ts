@@ -1,11 +1,11 @@
 /** What rows come to, and what views of them hold. */
 import { describe, expect, test } from 'vitest';
-import { sortIntoObjects } from '../../../src/lake/load-sort.ts';
+import { sortIntoObjects } from '../../../src/lake/load/sort.ts';
 import { MemoryObjects } from '../../../src/workers/warm-up.ts';
 import { constantOf, vectorOf } from '../../../src/vectors/builder.ts';
 import { cutBySize, lean, shownSize } from '../../../src/vectors/shown-size.ts';
-import { parseSupValues } from '../../../src/vectors/sup-parse.ts';
-import { supText } from '../../../src/vectors/sup-print.ts';
+import { parseSupValues } from '../../../src/vectors/sup/parse.ts';
+import { supText } from '../../../src/vectors/sup/print.ts';
 import { sizeOf } from '../../../src/vectors/sizes.ts';
 import { type Vector, range, slice, take, valueAt } from '../../../src/vectors/vector.ts';
 

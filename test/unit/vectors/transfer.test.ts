@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { Builder, constantOf, vectorOf } from '../../../src/vectors/builder.ts';
-import { supText } from '../../../src/vectors/sup-print.ts';
+import { supText } from '../../../src/vectors/sup/print.ts';
 import { packVectors, unpackVectors } from '../../../src/vectors/transfer.ts';
 import { type Vector, range, slice, take, typeAt, valueAt } from '../../../src/vectors/vector.ts';
 import { stringValue } from '../../../src/vectors/value.ts';

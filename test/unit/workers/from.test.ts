@@ -7,9 +7,9 @@ import { spawnSync } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { expandGlob, fileBytes, findFile } from '../../../src/workers/from-files.ts';
-import { type HostAddress, type OpenUrlOptions, type UrlRequest, openUrl } from '../../../src/workers/from-http.ts';
-import { type HttpPolicy, type HttpRule, allowedUrl, isPublicAddress, parseHttpRule } from '../../../src/workers/from-policy.ts';
+import { expandGlob, fileBytes, findFile } from '../../../src/workers/from/files.ts';
+import { type HostAddress, type OpenUrlOptions, type UrlRequest, openUrl } from '../../../src/workers/from/http.ts';
+import { type HttpPolicy, type HttpRule, allowedUrl, isPublicAddress, parseHttpRule } from '../../../src/workers/from/policy.ts';
 
 const rules = (...entries: readonly string[]): readonly HttpRule[] => entries.map((entry) => parseHttpRule(entry)!);
 const policy = (entries: readonly string[], limits: Partial<HttpPolicy> = {}): HttpPolicy => ({ rules: rules(...entries), bytesMax: 1 << 20, waitMsMax: 5000, ...limits });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { setTimeout as later } from 'node:timers/promises';
-import { LoadBudget } from '../../../src/workers/load-task.ts';
+import { LoadBudget } from '../../../src/workers/load/task.ts';
 
 const never = new AbortController().signal;
 

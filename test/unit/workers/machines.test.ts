@@ -5,7 +5,7 @@ import type { LoadEvent } from '../../../machines/load.events.ts';
 import { queryMachine } from '../../../machines/query.machine.ts';
 import type { QueryEvent } from '../../../machines/query.events.ts';
 import { MachineWatch } from '../../../src/recording/watch.ts';
-import { LoadRun } from '../../../src/workers/load-run.ts';
+import { LoadRun } from '../../../src/workers/load/run.ts';
 
 const loadAfter = (events: readonly LoadEvent[]) => {
   let [state] = initialTransition(loadMachine, { poolId: 'p' });

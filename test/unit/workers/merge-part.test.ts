@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openLake } from '../../../src/lake/lake.ts';
 import type { Lake, PoolConfig } from '../../../src/lake/lake.types.ts';
-import { openObjects } from '../../../src/lake/objects.ts';
+import { openObjects } from '../../../src/lake/objects/objects.ts';
 import { startWorkerPool } from '../../../src/workers/pool.ts';
 import type { WorkerPool } from '../../../src/workers/pool.types.ts';
 import { answerOf } from './support.ts';

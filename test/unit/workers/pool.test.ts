@@ -7,7 +7,7 @@ import { parquetWriteBuffer } from 'hyparquet-writer';
 import { LakeError } from '../../../src/errors.ts';
 import { openLake } from '../../../src/lake/lake.ts';
 import type { Lake, PoolConfig } from '../../../src/lake/lake.types.ts';
-import { openObjects } from '../../../src/lake/objects.ts';
+import { openObjects } from '../../../src/lake/objects/objects.ts';
 import { startWorkerPool } from '../../../src/workers/pool.ts';
 import type { WorkerPool } from '../../../src/workers/pool.types.ts';
 import { LoadWatch } from '../../../src/workers/watches.ts';

@@ -2,11 +2,11 @@
 import { expect, test } from 'vitest';
 import { gzipSync } from 'node:zlib';
 import { type FormatName, formatTable } from '../../../src/formats/formats.ts';
-import type { ObjectStore } from '../../../src/lake/objects.ts';
-import { type SmallLoad, isSmallLoad, once, runSmallLoad, smallBodyBytesMax } from '../../../src/workers/small-load.ts';
-import { sortIntoObjects } from '../../../src/lake/load-sort.ts';
-import { openObject, sourceOfBytes } from '../../../src/lake/object-reader.ts';
-import { supText } from '../../../src/vectors/sup-print.ts';
+import type { ObjectStore } from '../../../src/lake/objects/objects.ts';
+import { type SmallLoad, isSmallLoad, once, runSmallLoad, smallBodyBytesMax } from '../../../src/workers/load/small.ts';
+import { sortIntoObjects } from '../../../src/lake/load/sort.ts';
+import { openObject, sourceOfBytes } from '../../../src/lake/objects/reader.ts';
+import { supText } from '../../../src/vectors/sup/print.ts';
 import { valueAt } from '../../../src/vectors/vector.ts';
 
 const noFiles = new Proxy({}, { get: () => () => { throw new Error('no object has a file here'); } }) as ObjectStore;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { vectorOf } from '../../../src/vectors/builder.ts';
 import { intValue, recordValue, stringValue } from '../../../src/vectors/value.ts';
 import { type Vector, valueAt } from '../../../src/vectors/vector.ts';
-import { TaskSpill } from '../../../src/workers/spill.ts';
+import { TaskSpill } from '../../../src/workers/query/spill.ts';
 
 const batch = (from: number, length: number): Vector => vectorOf(Array.from({ length }, (_, i) => (i % 3 ? recordValue([{ name: 'n', value: intValue(from + i) }]) : stringValue(`s${from + i}`))));
 

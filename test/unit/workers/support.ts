@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Worker } from 'node:worker_threads';
 import { openLake } from '../../../src/lake/lake.ts';
 import type { Lake } from '../../../src/lake/lake.types.ts';
-import { openObjects } from '../../../src/lake/objects.ts';
+import { openObjects } from '../../../src/lake/objects/objects.ts';
 import { startWorkerPool } from '../../../src/workers/pool.ts';
 import type { QueryRequest, WorkerPool, WorkerPoolOptions } from '../../../src/workers/pool.types.ts';
 

@@ -3,12 +3,12 @@ import { describe, expect, test } from 'vitest';
 import fc from 'fast-check';
 import { compileExpression } from '../../../../src/exec/expressions/compile.ts';
 import { functionTable } from '../../../../src/exec/functions/functions.ts';
-import type { PlanExpr } from '../../../../src/query/plan.ts';
+import type { PlanExpr } from '../../../../src/query/plan/plan.ts';
 import { vectorOf } from '../../../../src/vectors/builder.ts';
 import { types } from '../../../../src/vectors/type.ts';
 import { type Value, errorValue, intValue, missing, nullValue, recordValue, stringValue } from '../../../../src/vectors/value.ts';
 import { type Vector, constant, gather, slice, take, valueAt } from '../../../../src/vectors/vector.ts';
-import { supText } from '../../../../src/vectors/sup-print.ts';
+import { supText } from '../../../../src/vectors/sup/print.ts';
 import { anyValue } from '../../../support/values.ts';
 
 const field = (name: string): PlanExpr => ({ kind: 'field', of: { kind: 'this' }, name });

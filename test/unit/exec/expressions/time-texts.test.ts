@@ -5,7 +5,7 @@ import { compileExpression } from '../../../../src/exec/expressions/compile.ts';
 import { compareVectors } from '../../../../src/exec/expressions/compare.ts';
 import { foldedSearch } from '../../../../src/exec/expressions/search.ts';
 import { timesOfStored } from '../../../../src/exec/expressions/time-bytes.ts';
-import type { ArithmeticOperator, CompareOperator, PlanExpr } from '../../../../src/query/plan.ts';
+import type { ArithmeticOperator, CompareOperator, PlanExpr } from '../../../../src/query/plan/plan.ts';
 import { vectorOf } from '../../../../src/vectors/builder.ts';
 import { areTimeTexts, timeTexts, timesOfTexts } from '../../../../src/vectors/time-texts.ts';
 import { runsOf } from '../../../../src/vectors/runs.ts';

@@ -1,7 +1,7 @@
 /** What no query shows: streams end early, are cancelled, wait for one another, and stay within memory. */
 import { expect, test } from 'vitest';
 import { execute } from '../../../../src/exec/compile.ts';
-import type { PlanExpr, PlanOp } from '../../../../src/query/plan.ts';
+import type { PlanExpr, PlanOp } from '../../../../src/query/plan/plan.ts';
 import { types } from '../../../../src/vectors/type.ts';
 import { type Vector, valueAt } from '../../../../src/vectors/vector.ts';
 import { vectorOf } from '../../../../src/vectors/builder.ts';

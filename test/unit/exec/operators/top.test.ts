@@ -1,6 +1,6 @@
 /** The first and last rows of a sort, cut many times on the way: the same as sorting everything. */
 import { expect, test } from 'vitest';
-import type { PlanExpr, PlanOp, SortKey } from '../../../../src/query/plan.ts';
+import type { PlanExpr, PlanOp, SortKey } from '../../../../src/query/plan/plan.ts';
 import { vectorOf } from '../../../../src/vectors/builder.ts';
 import { type Value, intValue, nullValue, recordValue, stringValue } from '../../../../src/vectors/value.ts';
 import { types } from '../../../../src/vectors/type.ts';

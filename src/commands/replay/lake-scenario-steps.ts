@@ -1,0 +1,137 @@
+/** What the words of a scenario of a whole lake do (lake-scenario.ts tells of them). */
+import { LakeError } from '../../errors.ts';
+import { base62 } from '../../lake/ksuid.ts';
+import type { Id, SortOrder } from '../../lake/lake.types.ts';
+import { innerSteps, type LakeStep } from '../../recording/scenario.ts';
+import type { LakeStepWord } from '../../recording/scenario-words.ts';
+import { snapshotRows, type Stage } from './lake-stage.ts';
+
+/** What came of a step. `commit`: the one it made. `inner`: of the steps inside it. */
+export interface StepFound { readonly error?: string; readonly commit?: Id; readonly rows?: string; readonly objects?: number; readonly inner?: readonly StepFound[] }
+type Run = (stage: Stage, step: LakeStep, inner: (step: LakeStep) => Promise<StepFound>) => Promise<StepFound>;
+
+const text = (step: LakeStep, word: string): string => {
+  const value = step[word];
+  if (typeof value !== 'string') throw new LakeError('scenario-invalid', { file: 'scenario', fault: `${JSON.stringify(step)} needs "${word}"` });
+  return value;
+};
+const objectsOf = (stage: Stage, names: unknown): readonly Id[] => (names as readonly string[]).flatMap((name) => {
+  const id = stage.commit(name);
+  return stage.added.get(id) ?? [id];
+});
+
+/** Loads that are under way at once. */
+const clientsMax = 64;
+
+/** By the first word of a step. */
+export const steps: Readonly<Record<LakeStepWord, Run>> = {
+  'create pool': async ({ lake }, step) => {
+    const order = step['order'] as SortOrder | undefined, keys = step['keys'] as readonly (readonly string[])[] | undefined, threshold = step['threshold'] as number | undefined;
+    await lake.createPool({ name: text(step, 'create pool'), ...(order && { order }), ...(keys && { keys }), ...(threshold !== undefined && { threshold }) });
+    return {};
+  },
+  'rename pool': async ({ lake }, step) => {
+    await lake.renamePool(text(step, 'rename pool'), text(step, 'to'));
+    return {};
+  },
+  'delete pool': async ({ lake }, step) => {
+    await lake.deletePool(text(step, 'delete pool'));
+    return {};
+  },
+  load: (stage, step) => load(stage, text(step, 'into'), padded(text(step, 'load'), step['pad'] as number | undefined), step['breaks'] === true),
+  loads: async (stage, step) => {
+    const count = step['loads'] as number;
+    let next = 0;
+    const client = async (): Promise<void> => { while (next < count) await load(stage, text(step, 'into'), `{ts:${next++}}`, false); };
+    await Promise.all(Array.from({ length: clientsMax }, client));
+    return {};
+  },
+  delete: async (stage, step) => {
+    const { pool, branch } = stage.place(text(step, 'from'));
+    return pool.deleteObjects(branch, objectsOf(stage, step['delete']));
+  },
+  'delete where': async (stage, step) => {
+    const { pool, branch } = stage.place(text(step, 'from'));
+    return pool.deleteWhere(branch, stage.workers.prepareDelete(text(step, 'delete where')));
+  },
+  compact: async (stage, step) => {
+    const { pool, branch } = stage.place(text(step, 'on')), ids = objectsOf(stage, step['compact']);
+    return pool.compact(branch, ids, stage.workers.prepareCompact(ids));
+  },
+  mark: async (stage, step) => {
+    const { pool, branch } = stage.place(text(step, 'on'));
+    return pool.vectors(branch, 'add', objectsOf(stage, step['mark']));
+  },
+  unmark: async (stage, step) => {
+    const { pool, branch } = stage.place(text(step, 'on'));
+    return pool.vectors(branch, 'delete', objectsOf(stage, step['unmark']));
+  },
+  'create branch': async (stage, step) => {
+    const { commit } = await stage.lake.pool(text(step, 'in')).createBranch(text(step, 'create branch'), stage.commit(text(step, 'at')));
+    return { commit };
+  },
+  'delete branch': async (stage, step) => {
+    await stage.lake.pool(text(step, 'in')).deleteBranch(text(step, 'delete branch'));
+    return {};
+  },
+  merge: async (stage, step) => {
+    const { pool, branch } = stage.place(text(step, 'into'));
+    return pool.merge(branch, text(step, 'merge'));
+  },
+  revert: async (stage, step) => {
+    const { pool, branch } = stage.place(text(step, 'on'));
+    return pool.revert(branch, stage.commit(text(step, 'revert')));
+  },
+  vacuum: async (stage, step) => {
+    const at = text(step, 'vacuum'), dryRun = step['dry'] === true;
+    const { pool, revision } = step['in'] === undefined ? { pool: stage.place(at).pool, revision: stage.place(at).branch } : { pool: stage.lake.pool(text(step, 'in')), revision: base62(stage.commit(at)) };
+    return { objects: (await pool.vacuum(revision, { dryRun })).length };
+  },
+  query: async (stage, step) => ({ rows: await stage.query(text(step, 'query').replaceAll(/\$(\w+)/g, (_, name: string) => base62(stage.commit(name)))) }),
+  open: async (stage, step) => {
+    const pool = text(step, 'in'), snapshot = await stage.lake.openSnapshot(pool, base62(stage.commit(text(step, 'open'))));
+    stage.snapshots.set(text(step, 'keep'), snapshot);
+    return {};
+  },
+  read: async (stage, step) => ({ rows: await snapshotRows(stage.snapshots.get(text(step, 'read'))!, stage.directory) }),
+  release: async (stage, step) => {
+    stage.snapshots.get(text(step, 'release'))!.release();
+    stage.snapshots.delete(text(step, 'release'));
+    return {};
+  },
+  together: async (_, step, inner) => ({ inner: await Promise.all(innerSteps(step)!.map(inner)) }),
+  close: async (stage, step, inner) => {
+    const begun = innerSteps(step)!.map(inner);
+    const closed = stage.lake.close();
+    const found = await Promise.all(begun);
+    await closed;
+    await stage.close();
+    return { inner: found };
+  },
+  restart: async (stage) => {
+    await stage.reopen();
+    return {};
+  },
+  'start again': async (stage) => {
+    await (await stage.openLake(stage.directory)).close();
+    return {};
+  },
+};
+
+const load = async (stage: Stage, place: string, body: string, breaks: boolean): Promise<StepFound> => {
+  const { pool, branch } = stage.place(place);
+  const reply = await stage.workers.load({ pool: pool.config, format: 'sup', body: bodyOf(body, breaks) });
+  return reply.settled(pool.load(branch, reply.objects));
+};
+async function* bodyOf(text: string, breaks: boolean): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(text);
+  if (breaks) throw new Error('the connection was lost');
+}
+
+/** Rows with noise that does not compress, so that their object gets a file of its own. The same text gives the same noise. */
+const padded = (rows: string, pad: number | undefined): string => {
+  if (!pad) return rows;
+  let state = 12345;
+  const noise = Array.from({ length: pad }, () => String.fromCharCode(97 + ((state = (Math.imul(state, 1103515245) + 12345) >>> 0) >>> 16) % 26)).join('');
+  return rows.replaceAll('}', `,pad:"${noise}"}`);
+};

@@ -1,0 +1,78 @@
+/** Aggregates of numbers, or of pairs of numbers, that keep a few floats per group: a rule says what these are. What is no number is left out, as are pairs of which one is none. */
+import { isFloat, isInteger, types } from '../../../vectors/type.ts';
+import { type Vector, nulls, numbers } from '../../../vectors/vector.ts';
+import { fieldOf } from '../../expressions/access.ts';
+import { overlay } from '../../expressions/rows.ts';
+import { type AggregateState, floats, widened } from './state.ts';
+import { eachPart, floatsOf, isNothing } from './parts.ts';
+import { momentRules } from '../moments.ts';
+import { regressionRules } from '../regressions.ts';
+import { none } from '../pair-table.ts';
+
+/** The cells of a group are `count` floats from `at` on; all are 0 at first. */
+export interface CellRule {
+  readonly count: number;
+  /** Adds a number, or a pair. */
+  readonly add: (cells: Float64Array, at: number, x: number, y: number) => void;
+  /** Adds the cells of `other` from `from` on. */
+  readonly merge: (cells: Float64Array, at: number, other: Float64Array, from: number) => void;
+  /** Null where there is too little. */
+  readonly result: (cells: Float64Array, at: number) => number | null;
+  readonly isInteger?: true;
+}
+
+/** Cells by the name of a rule: states travel, rules do not. */
+export class CellState implements AggregateState {
+  readonly keepsNothing = true;
+  private cells: Float64Array<ArrayBuffer> = floats(16);
+  private readonly rule: string;
+  private readonly isPair: boolean;
+  constructor(rule: string, isPair = false) {
+    this.rule = rule;
+    this.isPair = isPair;
+  }
+  get bytes(): number { return this.cells.byteLength; }
+  grow(groups: number): void { this.cells = widened(this.cells, groups * ruleNamed(this.rule).count, floats); }
+  update(ids: Uint32Array, argument: Vector): void {
+    const x = numbersIn(this.isPair ? fieldOf(argument, 'value') : argument), y = this.isPair ? numbersIn(fieldOf(argument, 'by')) : x;
+    if (!x || !y) return;
+    const { cells } = this, { count, add } = ruleNamed(this.rule);
+    for (let i = 0; i < argument.length; i++) if (x.valid[i] === 1 && y.valid[i] === 1) add(cells, ids[i]! * count, x.values[i]!, y.values[i]!);
+  }
+  merge(other: AggregateState, map: Uint32Array, groups: number): void {
+    const from = (other as CellState).cells, { count, merge } = ruleNamed(this.rule);
+    for (let g = 0; g < groups; g++) if (map[g] !== none) merge(this.cells, map[g]! * count, from, g * count);
+  }
+  result(groups: number): Vector {
+    const { count, result, isInteger: whole } = ruleNamed(this.rule), values = floats(groups), empty = new Uint8Array(groups);
+    for (let g = 0; g < groups; g++) {
+      const found = result(this.cells, g * count);
+      if (found === null) empty[g] = 1;
+      else values[g] = found;
+    }
+    return overlay(numbers(whole ? types.int64 : types.float64, values), empty, nulls(groups));
+  }
+}
+
+/** The numbers of a column as floats, and which rows have one; undefined if none has. */
+const numbersIn = (v: Vector): { readonly values: Float64Array; readonly valid: Uint8Array } | undefined => {
+  if (isNothing(v)) return undefined;
+  const values = floats(v.length), valid = new Uint8Array(v.length);
+  eachPart(v, (part, rows) => {
+    if (part.form !== 'number' || !(isInteger(part.type) || isFloat(part.type))) return;
+    const own = floatsOf(part);
+    for (let i = 0; i < part.length; i++) {
+      const row = rows ? rows[i]! : i;
+      values[row] = own[i]!;
+      valid[row] = 1;
+    }
+  });
+  return { values, valid };
+};
+
+const cellRules: Readonly<Record<string, CellRule>> = { ...momentRules, ...regressionRules };
+const ruleNamed = (name: string): CellRule => {
+  const rule = cellRules[name];
+  if (!rule) throw new Error(`no rule ${name}`);
+  return rule;
+};

@@ -1,0 +1,97 @@
+/** Groups: dense ids for combinations of key values, by type and value, in the order in which they are met. */
+import { type Vector, gather, range, take } from '../../../vectors/vector.ts';
+import { ColumnCodes } from './codes.ts';
+import { none } from '../pair-table.ts';
+import { CombinationTable } from '../combinations.ts';
+import { Room, lookUp } from './tables.ts';
+
+/** Dictionaries of at most so many values are looked up with the other keys at once, where batches are not tiny; so many tables of theirs are kept. */
+const quickValuesMax = 1024, quickRowsMin = 256, quickTablesMax = 64;
+
+/** Gives each combination of key values a group: numbers from 0 in order of first appearance. */
+export class GroupTable {
+  private readonly columns: readonly ColumnCodes[];
+  /** Where there are several columns: what their codes are together. */
+  private readonly combinations: CombinationTable | undefined;
+  private readonly room = new Room();
+  /** Groups by the codes of a dictionary and the other keys. */
+  private readonly known = new Map<Vector, Map<string, Uint32Array>>();
+  private knownCount = 0;
+  /** `sql`: keys are told apart as SQL does it. */
+  constructor(keys: number, sql = false) {
+    this.columns = Array.from({ length: keys }, () => new ColumnCodes(sql));
+    this.combinations = keys > 1 ? new CombinationTable(keys) : undefined;
+  }
+  get size(): number { return this.combinations?.size ?? this.columns[0]?.size ?? 1; }
+  get bytes(): number { return this.columns.reduce((n, c) => n + c.bytes, 0) + (this.combinations?.bytes ?? 0); }
+
+  /**
+   * The group of each row; new groups are made if `insert`, else `none` says that there is none. Without keys all rows are in group 0.
+   * Unless `isKept` the answer is for use until the next call.
+   */
+  ids(keys: readonly Vector[], length: number, insert = true, isKept = true): Uint32Array {
+    if (this.columns.length === 0) return new Uint32Array(length);
+    const { combinations } = this;
+    if (!combinations) return this.columns[0]!.codes(keys[0]!, insert, isKept);
+    if (!isKept && insert && length >= quickRowsMin) {
+      const quick = this.quick(keys, length);
+      if (quick) return quick;
+    }
+    const codes = this.columns.map((c, k) => c.codes(keys[k]!, insert, isKept)), sizes = this.columns.map((c) => c.size);
+    return combinations.codes(codes, { sizes, insert, out: isKept ? new Uint32Array(length) : this.room.of(length) });
+  }
+  /** The groups where all keys but one small dictionary are constants: looked up by its codes alone. */
+  private quick(keys: readonly Vector[], length: number): Uint32Array | undefined {
+    let varying = -1, place = '';
+    for (let k = 0; k < keys.length; k++) {
+      const key = keys[k]!;
+      if (key.form === 'constant') place += `${this.columns[k]!.codes(key.inner)[0]!} `;
+      else if (key.form !== 'dictionary' || varying >= 0 || key.values.length > quickValuesMax) return undefined;
+      else {
+        varying = k;
+        place += '- ';
+      }
+    }
+    const key = keys[varying];
+    if (key?.form !== 'dictionary') return undefined;
+    const known = this.knownGroups(key.values, place), out = this.room.of(length);
+    if (lookUp(known, key.codes, out)) return out;
+    for (let i = 0; i < length; i++) {
+      const at = key.codes[i]!;
+      if (known[at] === none) known[at] = this.ids(keys.map((k) => (k.form === 'constant' ? k.inner : take(k, Uint32Array.of(i)))), 1)[0]!;
+      out[i] = known[at]!;
+    }
+    return out;
+  }
+  private knownGroups(values: Vector, place: string): Uint32Array {
+    let places = this.known.get(values);
+    if (!places) this.known.set(values, (places = new Map()));
+    let groups = places.get(place);
+    if (!groups) {
+      if (this.knownCount++ === quickTablesMax) {
+        this.known.clear();
+        this.knownCount = 1;
+        this.known.set(values, (places = new Map()));
+      }
+      places.set(place, (groups = new Uint32Array(values.length).fill(none)));
+    }
+    return groups;
+  }
+
+  /** The group of all rows, if each key is one constant. */
+  single(keys: readonly Vector[]): number | undefined {
+    if (this.columns.length === 0) return 0;
+    const inner: Vector[] = [];
+    for (const k of keys) {
+      if (k.form !== 'constant' || k.length === 0) return undefined;
+      inner.push(k.inner);
+    }
+    return this.ids(inner, 1)[0]!;
+  }
+  /** The key columns, one row a group, from group `start` on. */
+  keys(start = 0): Vector[] {
+    const { combinations } = this, codes = combinations?.columnCodes(start > 0 ? range(start, combinations.size) : undefined);
+    if (codes) return this.columns.map((c, k) => gather(c.values(), codes[k]!));
+    return start === 0 ? this.columns.map((c) => c.values()) : this.columns.map((c) => gather(c.values(), range(start, c.size)));
+  }
+}

@@ -1,0 +1,45 @@
+/** What an aggregate is: states for all groups at once, in typed arrays, that take columns and can be merged. */
+import type { PrimitiveType } from '../../../vectors/type.ts';
+import type { Vector } from '../../../vectors/vector.ts';
+
+/** What rows come to: so many have a value. `sum` and `reach`, of whole numbers: their sum, and how far the sum of some of them may be from zero. */
+export interface Totals { readonly count: number; readonly sum?: { readonly type: PrimitiveType; readonly value: bigint; readonly reach: bigint } }
+
+/**
+ * The states of one aggregate for groups 0, 1, ..
+ * `grow` is called before ids of new groups are used. Names and unions of arguments are the aggregate's business.
+ */
+export interface AggregateState {
+  /** Makes room for so many groups. */
+  grow(groups: number): void;
+  /** Adds row i of the argument to group ids[i]. */
+  update(ids: Uint32Array, argument: Vector): void;
+  /** The same for rows that are all of one group, where that is less work. */
+  updateOne?(group: number, argument: Vector): void;
+  /** Whether `addTotals` gives what the rows would, to the last bit. */
+  takesTotals?(group: number, totals: Totals): boolean;
+  /** Adds rows of which it is known what they come to. */
+  addTotals?(group: number, totals: Totals): void;
+  /** Adds group g of `other`, which has `groups` groups, to group map[g] here (`none`: leaves it out). `other` is not used afterwards. */
+  merge(other: AggregateState, map: Uint32Array, groups: number): void;
+  /** Nothing of an argument is needed after `update` has seen it. */
+  readonly keepsNothing?: true;
+  /** The results of the first `groups` groups. */
+  result(groups: number): Vector;
+  /** Bytes held, roughly. */
+  readonly bytes: number;
+}
+
+/** A typed array at least `length` long with the old contents; new places are as `make` gives them. */
+export const widened = <A extends Float64Array | Uint32Array | Uint8Array>(array: A, length: number, make: (n: number) => A): A => {
+  if (length <= array.length) return array;
+  const grown = make(Math.max(length, array.length * 2, 16));
+  grown.set(array);
+  return grown;
+};
+/** `n` zeros of 8 bytes each. */
+export const floats = (n: number): Float64Array<ArrayBuffer> => new Float64Array(n);
+/** `n` zeros of a byte each. */
+export const bytes = (n: number): Uint8Array<ArrayBuffer> => new Uint8Array(n);
+/** `n` zeros of 4 bytes each. */
+export const words = (n: number): Uint32Array<ArrayBuffer> => new Uint32Array(n);

@@ -1,0 +1,33 @@
+/** Texts by their code points, without an array of them: what is within the basic plane is cut where it is, other text is walked. */
+import { checkStopAt } from '../../../vectors/stop.ts';
+
+const beyondPlane = /[\ud800-\udbff]/;
+
+/** How many code points a text has. */
+export const countOf = (text: string, end = text.length): number => {
+  if (!beyondPlane.test(text)) return end;
+  let n = 0;
+  for (let i = 0; i < end; n++) {
+    checkStopAt(n);
+    i += text.codePointAt(i)! > 0xffff ? 2 : 1;
+  }
+  return n;
+};
+
+/** Code points [start, end) of a text; what is outside of it is left out. */
+export const cut = (text: string, start: number, end: number): string => {
+  const from = Math.max(0, start);
+  if (end <= from) return '';
+  if (!beyondPlane.test(text)) return text.slice(from, end);
+  const first = unitsOf(text, from, 0);
+  return text.slice(first, unitsOf(text, end - from, first));
+};
+/** Where the text goes on `count` code points behind unit `at`. */
+const unitsOf = (text: string, count: number, at: number): number => {
+  let i = at;
+  for (let n = 0; n < count && i < text.length; n++) {
+    checkStopAt(n);
+    i += text.codePointAt(i)! > 0xffff ? 2 : 1;
+  }
+  return i;
+};

@@ -1,0 +1,212 @@
+/** Values written by formats: printf with %, format with {}; sizes of bytes; bars. */
+import { castVector } from '../../expressions/cast.ts';
+import { sqlText } from '../../expressions/sql/texts.ts';
+import { isFloat, isInteger, types } from '../../../vectors/type.ts';
+import { type Value, intValue } from '../../../vectors/value.ts';
+import { valueAt } from '../../../vectors/vector.ts';
+import { vectorOf } from '../../../vectors/builder.ts';
+import { rowsOf, type FunctionRow } from '../row.ts';
+import { Refusal, byRow } from '../typed.ts';
+
+/** One place of a format: how a value is written there. */
+interface Spec { readonly fill: string; readonly align: '<' | '>' | '^' | undefined; readonly sign: string; readonly alternate: boolean; readonly zero: boolean; readonly width: number; readonly thousands: string; readonly precision: number | undefined; readonly type: string }
+/** `width`: the argument that has the width, where a format leaves it to one. */
+type Piece = string | { readonly spec: Spec; readonly argument: number; readonly width?: number };
+
+const widthMax = 100_000;
+const printfSyntax = /%(?:%|([-+ #0]*)([,'_]?)(\d*|\*)(?:\.(\d*))?(?:hh?|ll?|[qjzt])?([a-zA-Z]))/gy;
+/** The pieces of a format of printf; undefined if it is none. */
+const printfPieces = (format: string): readonly Piece[] | undefined => {
+  const out: Piece[] = [];
+  let argument = 0;
+  for (let at = 0; at < format.length;) {
+    const next = format.indexOf('%', at), end = next < 0 ? format.length : next;
+    if (end > at) out.push(format.slice(at, end));
+    if (next < 0) break;
+    printfSyntax.lastIndex = next;
+    const found = printfSyntax.exec(format);
+    if (!found) return undefined;
+    at = next + found[0].length;
+    if (found[0] === '%%') {
+      out.push('%');
+      continue;
+    }
+    const [, flags = '', thousands = '', width, precision, type = ''] = found, byArgument = width === '*' ? { width: argument++ } : {};
+    out.push({ ...byArgument, argument: argument++, spec: {
+      fill: ' ', align: flags.includes('-') ? '<' : '>', sign: flags.includes('+') ? '+' : flags.includes(' ') ? ' ' : '', alternate: flags.includes('#'), zero: flags.includes('0') && !flags.includes('-'),
+      // A point without digits parts thousands, as in DuckDB.
+      width: width === '*' ? 0 : Number(width || 0), thousands: precision === '' && 'diu'.includes(type) ? '.' : thousands, precision: precision === undefined ? undefined : Number(precision || 0), type: type === 'i' || type === 'u' ? 'd' : type,
+    } });
+  }
+  return out;
+};
+const braceSyntax = /\{\{|\}\}|\{(\d*)(?::(?:([^{}])?([<>^]))?([-+ ]?)(#?)(0?)(\d*)(?:([,_'])|t([^{}]))?(?:\.(\d+))?([a-zA-Z]?))?\}/gy;
+/** The pieces of a format with braces; undefined if it is none. */
+const bracePieces = (format: string): readonly Piece[] | undefined => {
+  const out: Piece[] = [];
+  let argument = 0;
+  for (let at = 0; at < format.length;) {
+    const next = format.slice(at).search(/[{}]/), end = next < 0 ? format.length : at + next;
+    if (end > at) out.push(format.slice(at, end));
+    if (next < 0) break;
+    braceSyntax.lastIndex = end;
+    const found = braceSyntax.exec(format);
+    if (!found) return undefined;
+    at = end + found[0].length;
+    if (found[0] === '{{' || found[0] === '}}') {
+      out.push(found[0][0]!);
+      continue;
+    }
+    const [, place, fill, align, sign = '', alternate, zero, width, known = '', thousands = known, precision, type = ''] = found;
+    out.push({ argument: place ? Number(place) : argument++, spec: {
+      fill: fill ?? ' ', align: align as Spec['align'], sign: sign === '-' ? '' : sign, alternate: alternate === '#', zero: zero === '0', width: Number(width || 0), thousands,
+      precision: precision === undefined ? undefined : Number(precision), type,
+    } });
+  }
+  return out;
+};
+
+const isNumber = (v: Value): boolean => isInteger(v.type) || isFloat(v.type);
+/** The digits of a number without its sign; undefined where the letter does not fit. */
+const digitsOf = (v: Value, { type, precision, alternate }: Spec): string | undefined => {
+  if (isInteger(v.type)) {
+    const x = BigInt(v.data as number | bigint), size = x < 0n ? -x : x;
+    switch (type) {
+      case '': case 'd': return size.toString();
+      case 'x': return `${alternate ? '0x' : ''}${size.toString(16)}`;
+      case 'X': return `${alternate ? '0X' : ''}${size.toString(16).toUpperCase()}`;
+      case 'o': return `${alternate ? '0' : ''}${size.toString(8)}`;
+      case 'b': return `${alternate ? '0b' : ''}${size.toString(2)}`;
+      case 'c': return String.fromCodePoint(Number(size));
+      case 'f': case 'F': return precision === 0 ? size.toString() : `${size}.${'0'.repeat(Math.min(precision ?? 6, 100))}`;
+      default: return 'eEgG'.includes(type) ? floatDigits(Math.abs(Number(x)), type, precision) : undefined;
+    }
+  }
+  return type === '' || 'eEfFgG'.includes(type) ? floatDigits(Math.abs(v.data as number), type, precision) : undefined;
+};
+const exponent = (text: string): string => text.replace(/e([+-])(\d)$/, 'e$10$2');
+const floatDigits = (x: number, type: string, precision: number | undefined): string => {
+  if (!Number.isFinite(x)) return Number.isNaN(x) ? 'nan' : 'inf';
+  const digits = Math.min(precision ?? 6, 100), upper = type >= 'A' && type <= 'Z';
+  const text = ((): string => {
+    switch (type.toLowerCase()) {
+      case 'f': return x.toFixed(digits);
+      case 'e': return exponent(x.toExponential(digits));
+      case 'g': return generalDigits(x, digits || 1);
+      default: return precision === undefined ? shortest(x) : generalDigits(x, digits || 1, true);
+    }
+  })();
+  return upper ? text.toUpperCase() : text;
+};
+const shortest = (x: number): string => (Number.isInteger(x) && x < 1e16 ? `${x}.0` : exponent(String(x)));
+/** So many digits that count; `whole`: zeros at the end too. */
+const generalDigits = (x: number, digits: number, whole = false): string => {
+  if (x === 0) return whole && digits > 1 ? `0.${'0'.repeat(digits - 1)}` : '0';
+  const power = Math.floor(Math.log10(Number(x.toPrecision(Math.min(digits, 100)))));
+  if (power < -4 || power >= digits) return exponent(x.toExponential(digits - 1).replace(/\.?0+e/, 'e'));
+  const fixed = x.toFixed(Math.min(Math.max(digits - 1 - power, 0), 100));
+  return fixed.includes('.') && !whole ? fixed.replace(/\.?0+$/, '') : fixed;
+};
+const grouped = (digits: string, by: string): string => digits.replace(/^\d+/, (whole) => whole.replace(/\B(?=(?:\d{3})+$)/g, by));
+const isNegative = (v: Value): boolean => (typeof v.data === 'bigint' ? v.data < 0n : (v.data as number) < 0 || Object.is(v.data, -0));
+const textFor = (v: Value): string => {
+  if (v.type === types.string) return v.data as string;
+  const cast = v.type === types.bytes ? v : valueAt(castVector(vectorOf([v]), types.string), 0);
+  return typeof cast.data === 'string' ? cast.data : sqlText(v);
+};
+/** A value as its place says, or undefined if it does not fit there. */
+const written = (v: Value, spec: Spec): string | undefined => {
+  if (v.type === types.null) return 'NULL';
+  if (!isNumber(v)) {
+    if (spec.type !== '' && spec.type !== 's') return v.type === types.bool && spec.type === 'd' ? padded(String(Number(v.data)), spec, '>') : undefined;
+    const text = textFor(v);
+    return padded(spec.precision === undefined ? text : [...text].slice(0, spec.precision).join(''), spec, '<');
+  }
+  const digits = digitsOf(v, spec);
+  if (digits === undefined) return undefined;
+  const sign = isNegative(v) ? '-' : spec.sign, body = spec.thousands ? grouped(digits, spec.thousands) : digits;
+  if (spec.zero && spec.align !== '<' && spec.align !== '^') return sign + body.padStart(spec.width - sign.length, '0');
+  return padded(sign + body, spec, '>');
+};
+const padded = (text: string, { width, fill, align }: Spec, usual: '<' | '>'): string => {
+  const room = width - [...text].length;
+  if (room <= 0) return text;
+  switch (align ?? usual) {
+    case '<': return text + fill.repeat(room);
+    case '>': return fill.repeat(room) + text;
+    case '^': return fill.repeat(Math.floor(room / 2)) + text + fill.repeat(Math.ceil(room / 2));
+  }
+};
+
+const formatted = (piecesOf: (format: string) => readonly Piece[] | undefined) => (format: Value, ...given: readonly Value[]): string | Refusal => {
+  if (format.type !== types.string) return new Refusal('string argument required');
+  const pieces = piecesOf(format.data as string), values = given.filter((v) => v !== undefined);
+  if (!pieces) return new Refusal('invalid format');
+  let out = '';
+  for (const piece of pieces) {
+    if (typeof piece === 'string') {
+      out += piece;
+      continue;
+    }
+    const value = values[piece.argument], width = piece.width === undefined ? undefined : values[piece.width];
+    if (value === undefined) return new Refusal('too few arguments for the format');
+    if (width && !isInteger(width.type)) return new Refusal('integer argument required', piece.width! + 1);
+    const spec = width ? { ...piece.spec, width: Math.abs(Number(width.data)), ...(Number(width.data) < 0 && { align: '<' as const }) } : piece.spec;
+    if (spec.width > widthMax || (spec.precision ?? 0) > widthMax) return new Refusal(`width must be at most ${widthMax}`);
+    const text = written(value, spec);
+    if (text === undefined) return new Refusal(`'${spec.type}' does not fit the argument`, piece.argument + 1);
+    out += text;
+  }
+  return out;
+};
+
+const binaryUnits = ['KiB', 'MiB', 'GiB', 'TiB', 'PiB'], decimalUnits = ['kB', 'MB', 'GB', 'TB', 'PB'];
+/** With one digit behind the point, cut. */
+const sizeText = (n: number | bigint, base: bigint, units: readonly string[]): string => {
+  const x = BigInt(n), size = x < 0n ? -x : x, sign = x < 0n ? '-' : '';
+  if (size < base) return `${sign}${size} byte${size === 1n ? '' : 's'}`;
+  let unit = 0, divisor = base;
+  while (unit + 1 < units.length && size >= divisor * base) {
+    divisor *= base;
+    unit++;
+  }
+  return `${sign}${size / divisor}.${(size * 10n / divisor) % 10n} ${units[unit]!}`;
+};
+const sizeSyntax = /^\s*(\d+(?:\.\d+)?(?:e[+-]?\d+)?)\s*([a-z]+)\s*$/i;
+const sizeUnits: Readonly<Record<string, number>> = {
+  b: 1, byte: 1, bytes: 1, kb: 1e3, k: 1e3, kilobyte: 1e3, kilobytes: 1e3, mb: 1e6, m: 1e6, megabyte: 1e6, megabytes: 1e6, gb: 1e9, g: 1e9, gigabyte: 1e9, gigabytes: 1e9, tb: 1e12, t: 1e12, terabyte: 1e12,
+  terabytes: 1e12, kib: 2 ** 10, kibibyte: 2 ** 10, kibibytes: 2 ** 10, mib: 2 ** 20, mebibyte: 2 ** 20, mebibytes: 2 ** 20, gib: 2 ** 30, gibibyte: 2 ** 30, gibibytes: 2 ** 30, tib: 2 ** 40, tebibyte: 2 ** 40, tebibytes: 2 ** 40,
+};
+const parsedSize = (text: string): number | undefined => {
+  const [, number, unit = ''] = sizeSyntax.exec(text) ?? [], factor = sizeUnits[unit.toLowerCase()];
+  return number === undefined || factor === undefined ? undefined : Math.floor(Number(number) * factor);
+};
+
+const barWidth = 80, barWidthMax = 1000, eighths = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉', '█'];
+const bar = (x: number, low: number, high: number, width: number = barWidth): string | Refusal => {
+  if (!Number.isFinite(width) || width < 1 || width > barWidthMax) return new Refusal(`width must be 1 to ${barWidthMax}`, 3);
+  if (!Number.isFinite(low) || !Number.isFinite(high)) return new Refusal('finite bounds required', 1);
+  const share = Number.isNaN(x) || x <= low ? 0 : x >= high ? width : width * (x - low) / (high - low), parts = Math.floor(share * 8 + 1e-9), full = Math.floor(parts / 8);
+  const text = '█'.repeat(full) + (parts % 8 > 0 ? eighths[parts % 8]! : '');
+  return text.padEnd(Math.ceil(width), ' ');
+};
+
+const wrongInteger = (name: string): readonly [string, string] => [`${name}("a")`, `error({message:"${name}: integer argument required",on:"a"})`];
+export const textFormats: readonly FunctionRow[] = [
+  ...rowsOf('printf(format, v, ...)', 'Values in a format of C: %d, %s, %.2f, %5d, %-5s, %05d, %x, %e, %,d and the like.', byRow('printf', ['value', 'value'], 'string', formatted(printfPieces)),
+    [['printf("%d is %s",1,"a")', '"1 is a"'], ['printf("%.2f|%05d",3.14159,7)', '"3.14|00007"'], ['printf("%d",1.5)', 'error({message:"printf: \'d\' does not fit the argument",on:1.5})'],
+      ['printf("%d")', 'error({message:"printf: too few arguments for the format",on:"%d"})'], ['printf("%")', 'error({message:"printf: invalid format",on:"%"})']]).map((row) => ({ ...row, argumentsMin: 1 })),
+  ...rowsOf('format(format, v, ...)', 'Values in a format with braces: {}, {1}, {:,}, {:.2f}, {:>5}, {:05d}, {:x} and the like.', byRow('format', ['value', 'value'], 'string', formatted(bracePieces)),
+    [['format("{} is {}",1,"a")', '"1 is a"'], ['format("{1}{0:>3}",1,"a")', '"a  1"'], ['format("{}")', 'error({message:"format: too few arguments for the format",on:"{}"})'],
+      ['format("{")', 'error({message:"format: invalid format",on:"{"})']]).map((row) => ({ ...row, argumentsMin: 1 })),
+  ...rowsOf('format_bytes(n)', 'A number of bytes with a unit of 1024: KiB, MiB and so on.', byRow('format_bytes', ['integer'], 'string', (n) => sizeText(n, 1024n, binaryUnits)),
+    [['format_bytes(123456)', '"120.5 KiB"'], ['format_bytes(1)', '"1 byte"'], wrongInteger('format_bytes')], { also: ['formatreadablesize'] }),
+  ...rowsOf('formatreadabledecimalsize(n)', 'A number of bytes with a unit of 1000: kB, MB and so on.', byRow('formatreadabledecimalsize', ['integer'], 'string', (n) => sizeText(n, 1000n, decimalUnits)),
+    [['formatreadabledecimalsize(123456)', '"123.4 kB"'], wrongInteger('formatreadabledecimalsize')]),
+  ...rowsOf('parse_formatted_bytes(s)', 'The number of bytes that a size with a unit says.', byRow('parse_formatted_bytes', ['string'], 'value', (s) => {
+    const found = parsedSize(s);
+    return found === undefined ? new Refusal('number with a unit required') : intValue(BigInt(found));
+  }), [['parse_formatted_bytes("1.5 KiB")', '1536'], ['parse_formatted_bytes("1")', 'error({message:"parse_formatted_bytes: number with a unit required",on:"1"})']]),
+  ...rowsOf('bar(x, min, max[, width])', 'A bar of blocks that is so far between two bounds, of 80 characters or another width.', byRow('bar', ['number', 'number', 'number', 'number'], 'string', bar),
+    [['bar(5,0,10,4)', '"██  "'], ['bar(1,0,1,0)', 'error({message:"bar: width must be 1 to 1000",on:0})']]),
+];

@@ -1,0 +1,158 @@
+/**
+ * join: the right side is held and indexed by its keys (type and value), the left side streams past it. Without equalities every pair is a candidate,
+ * unless inequalities say less (join/ranges.ts).
+ *
+ * Candidates are made and tested a batch of pairs at a time. Left rows keep their order; right rows without a match come last.
+ * A row whose key is error("missing") takes part in nothing, unmatched output included.
+ * A join that runs again and again (`kept`) reads and indexes its right side, if it fits into memory; where few rows look for partners among many, it is these that
+ * are indexed, and the right side streams past them (join/turned.ts).
+ * What does not fit is put aside on both sides, by the hash of the keys, and joined a partition at a time (join/spill.ts); rows then come in the order of partitions.
+ */
+import { sizeOf } from '../../../vectors/sizes.ts';
+import type { Vector } from '../../../vectors/vector.ts';
+import { concat } from '../../../vectors/concat.ts';
+import { withoutUnions } from '../../expressions/lift.ts';
+import { type Item, type Stream, isBatch, wait } from '../../operator.ts';
+import type { SpillRun, SpillStore } from '../../source.ts';
+import type { Build } from '../build.ts';
+import { compact } from '../compact.ts';
+import { JoinIndex, heldBytes } from './index.ts';
+import { type JoinOp, type JoinParts, keepsRight, keysOf, probe, unmatchedRight } from './probe.ts';
+import { rangesOf } from './ranges.ts';
+import { Aside } from './spill.ts';
+import { type Turned, type Turns, fitsLeft, isTurnable, isTurnableLate, sidesOf, turnedOver } from './turned.ts';
+import { rightFirst } from './right-first.ts';
+import { pulled } from '../scan.ts';
+
+/** A join of two inputs; each call of what it answers is a run of its own. */
+export const join = (op: JoinOp, build: Build): ((left: Stream, right: Stream) => Stream) => {
+  const parts: JoinParts = {
+    op, build,
+    leftKeys: op.equal.map((e) => build.expression(e.left)),
+    rightKeys: op.equal.map((e) => build.expression(e.right)),
+    residual: op.residual && build.expression(op.residual),
+    ranges: rangesOf(op, build),
+  };
+  const kept: Kept = { index: undefined, turns: 0 };
+  return (left, right) => run(left, right, parts, kept, 0);
+};
+
+/** The index of an earlier run, and how many runs had none. */
+interface Kept extends Turns { index: JoinIndex | undefined }
+
+function* run(left: Stream, right: Stream, parts: JoinParts, kept: Kept | undefined, level: number): Generator<Item> {
+  const { op, build } = parts, { memory } = build, items = left[Symbol.iterator](), known = op.kept ? kept?.index?.anew() : undefined;
+  let rows: Vector[] = [], waiting: Vector[] = [], held = 0, aside: Aside | undefined, turned: Turned | undefined, isAsked = false, put: SpillRun | undefined;
+  const hold = (bytes: number): void => {
+    held += bytes;
+    memory.add(bytes);
+  };
+  const holding = { get bytes() { return held; }, memory, hold };
+  /** Lets the right rows so far stream past the left ones, if these are few, and those to come; else puts them aside. They are out of the way while the left side is read, where little memory is left. */
+  const turn = function* turn(spill: SpillStore): Generator<Item> {
+    const before = rows;
+    rows = [];
+    isAsked = true;
+    put = memory.isTight ? spill.open() : undefined;
+    if (put) {
+      for (let batch = before.shift(); batch; batch = before.shift()) {
+        hold(-heldBytes(batch));
+        yield* wait(put.append(batch));
+      }
+    }
+    if (yield* fitsLeft(items, waiting, holding)) turned = yield* turnedOver(waiting, parts);
+    else {
+      aside = new Aside(parts, level);
+      hold(-held);
+      for (let batch = waiting.shift(); batch; batch = waiting.shift()) yield* aside.left(batch);
+    }
+    const rest = put, take = turned?.push ?? ((batch: Vector): Generator<Item> => aside!.right(batch));
+    for (let batch = before.shift(); batch; batch = before.shift()) {
+      if (turned) hold(-heldBytes(batch));
+      yield* take(batch);
+    }
+    if (!rest) return;
+    for (const item of pulled(() => rest.read(), build.context.signal)) {
+      if (isBatch(item)) yield* take(item);
+      else yield item;
+    }
+    put = undefined;
+    yield* wait(rest.close());
+  };
+  /** Puts all rows so far aside once there are too many. */
+  const overflow = function* overflow(): Generator<Item> {
+    if (!memory.isOverWith(held) || aside) return;
+    const { spill } = build.context.host;
+    if (!spill) return memory.isFull ? memory.refuse('join') : undefined;
+    if (!isAsked && level === 0 && isTurnableLate(op)) return yield* turn(spill);
+    const before = { rows, waiting };
+    aside = new Aside(parts, level);
+    rows = [];
+    waiting = [];
+    hold(-held);
+    for (let batch = before.rows.shift(); batch; batch = before.rows.shift()) yield* aside.right(batch);
+    for (let batch = before.waiting.shift(); batch; batch = before.waiting.shift()) yield* aside.left(batch);
+  };
+  const takeRight = function* takeRight(batch: Vector): Generator<Item> {
+    const own = compact(withoutUnions(batch));
+    if (turned) return yield* turned.push(own);
+    if (aside) return yield* aside.right(own);
+    rows.push(own);
+    hold(heldBytes(own));
+    yield* overflow();
+  };
+  const takeLeft = function* takeLeft(batch: Vector): Generator<Item> {
+    if (aside) return yield* aside.left(batch);
+    waiting.push(batch);
+    hold(sizeOf(batch));
+    yield* overflow();
+  };
+  try {
+    if (kept && !known && isTurnable(op)) {
+      const rest = right[Symbol.iterator](), sides = yield* sidesOf(items, rest, kept, holding);
+      if (sides.lefts.length === 0) return;
+      if (sides.isTurned) {
+        const { push } = yield* turnedOver(sides.lefts, parts);
+        for (let batch = sides.rights.shift(); batch; batch = sides.rights.shift()) yield* push(batch);
+        for (let next = rest.next(); !next.done; next = rest.next()) {
+          if (isBatch(next.value)) yield* push(next.value);
+          else yield next.value;
+        }
+        return;
+      }
+      ({ rights: rows, lefts: waiting } = sides);
+    } else yield* rightFirst(known ? [] : right, items, { right: takeRight, left: takeLeft });
+    if (turned) return yield* turned.finish();
+    if (aside) {
+      yield* aside.rightDone();
+      for (let next = items.next(); !next.done; next = items.next()) {
+        if (isBatch(next.value)) yield* aside.left(next.value);
+        else yield next.value;
+      }
+      yield* aside.joined((l, r) => run(l, r, parts, undefined, level + 1));
+      return;
+    }
+    let index = known;
+    if (!index) {
+      const all = concat(rows);
+      rows = [];
+      index = new JoinIndex(all, yield* keysOf(all, parts.rightKeys, op));
+      hold(index.bytes);
+      if (op.kept && kept) {
+        kept.index = index;
+        held = 0;
+      }
+    }
+    for (const batch of waiting) yield* probe(batch, index, parts);
+    for (let next = items.next(); !next.done; next = items.next()) {
+      if (isBatch(next.value)) yield* probe(next.value, index, parts);
+      else yield next.value;
+    }
+    if (keepsRight(op)) yield* unmatchedRight(index, parts);
+  } finally {
+    items.return?.();
+    aside?.close();
+    void put?.close();
+    memory.add(-held);
+  }
+}

@@ -1,0 +1,73 @@
+/** Query and path parameters: their schemas, and how they are read, in the words that clients know. */
+import { Type } from 'typebox';
+import { LakeError } from '../../errors.ts';
+import type { Id } from '../../lake/lake.types.ts';
+import { isDelimiter } from '../../formats/csv/reader.ts';
+import { parseId } from '../../lake/ksuid.ts';
+import { didYouMean } from '../../query/analyze/suggest.ts';
+import { idPattern, idText } from '../schemas.ts';
+import { queryPairs } from '../url.ts';
+
+/** The path parameter that names a pool. */
+export const poolParameter = Type.String({ description: 'id or name of the pool', examples: ['movies'] });
+/** The path parameter that names a branch. */
+export const branchParameter = Type.String({ description: 'name of the branch', examples: ['main'] });
+/** The path parameter that names a branch or a commit. */
+export const revisionParameter = Type.String({ description: 'branch name or commit id', examples: ['main'] });
+/** The path parameter that names a commit, in either spelling of its id. */
+export const commitParameter = { ...idText, description: 'id of the commit' };
+/** Ids with commas between them. */
+export const idListPattern = `^${idPattern}(,${idPattern})*$`;
+
+/**
+ * Checks the query of a request's target before anything is done: what a client misspelled must not be done without it.
+ * @throws parameter-unknown, parameter-empty, parameter-twice, parameter-malformed
+ */
+export const checkParameters = (url: string, known: readonly string[]): void => {
+  const seen = new Set<string>();
+  for (const { raw, name, value } of queryPairs(url)) {
+    if (!known.includes(name)) throw new LakeError('parameter-unknown', { name, instead: insteadOf(name, known) });
+    if (value === undefined) throw new LakeError('parameter-malformed', { name, pair: raw });
+    if (value === '') throw new LakeError('parameter-empty', { name });
+    if (seen.has(name)) throw new LakeError('parameter-twice', { name });
+    seen.add(name);
+  }
+};
+const insteadOf = (name: string, known: readonly string[]): string =>
+  didYouMean(name, known) ?? (known.length === 0 ? 'there are none here' : `here ${known.length === 1 ? 'is' : 'are'} ${known.join(', ')}`);
+
+/** A boolean in the spellings that Go takes; absent is false. */
+const booleans: ReadonlyMap<string, boolean> = new Map([
+  ...['0', 'f', 'F', 'FALSE', 'false', 'False'].map((text) => [text, false] as const), ...['1', 't', 'T', 'TRUE', 'true', 'True'].map((text) => [text, true] as const),
+]);
+/** A query parameter that `boolParameter` reads. */
+export const boolSchema = (description: string) => Type.Enum([...booleans.keys()], { description });
+/** @throws parameter-bool */
+export const boolParameter = (name: string, text: string | undefined): boolean => {
+  if (text === undefined) return false;
+  const value = booleans.get(text);
+  if (value === undefined) throw new LakeError('parameter-bool', { name, value: text });
+  return value;
+};
+
+/** The query parameter that `delimiterParameter` reads. */
+export const delimiterSchema = Type.String({ pattern: '^[^"\\r\\n]$', description: 'field delimiter of CSV: one character, no quote or line break; default a comma' });
+/** One character. @throws csv-delimiter */
+export const delimiterParameter = (text: string | undefined): string | undefined => {
+  if (text !== undefined && !isDelimiter(text)) throw new LakeError('csv-delimiter', { fault: Array.from(text).length === 1 ? 'a quote, a line break or what is no UTF-8 cannot be it' : 'must be exactly one character' });
+  return text;
+};
+
+/** Hexadecimal digits of an id in either spelling. @throws id-invalid */
+export const idOf = (text: string): Id => {
+  const id = parseId(text);
+  if (id === undefined) throw new LakeError('id-invalid', { id: text });
+  return id;
+};
+
+/** The same for a path parameter. @throws path-id */
+export const pathId = (name: string, text: string): Id => {
+  const id = parseId(text);
+  if (id === undefined) throw new LakeError('path-id', { name, id: text });
+  return id;
+};

@@ -1,0 +1,82 @@
+/**
+ * The port before the lake is open: recovering one that was not closed can take a while, and whoever asks is told so instead of finding nobody.
+ *
+ * Invariants:
+ * - Nothing is taken that changes anything: every request but those for health gets a 503 that says to come again.
+ * - `take` hands the listening server on as it is: no connection is refused or cut in between.
+ */
+import { type IncomingMessage, type RequestListener, type Server, type ServerResponse, createServer } from 'node:http';
+import type { ServeConfig } from '../../config/serve.ts';
+import { LakeError } from '../../errors.ts';
+import { hearEnds } from './client-ends.ts';
+import { isLastAnswer, listenTo } from './linger.ts';
+import { errorAnswer } from '../reply.ts';
+import { requestIdOf } from '../request-id.ts';
+
+/** The port while nobody but health checks is answered. */
+export interface Door {
+  /** Gives the server to who answers from here on. Its `listen` tells that it listens already. */
+  take(listener: RequestListener): Server;
+  /** Ends it where nobody took it. */
+  close(): Promise<void>;
+}
+
+/** What the server is told of how it reads requests. */
+type HttpConfig = Pick<ServeConfig, 'headerBytesMax' | 'headerMsMax'>;
+
+/** A server that reads requests as all of ours do, for a listener; `unlisten` takes it back. */
+export const httpServer = ({ headerBytesMax, headerMsMax }: HttpConfig, listener: RequestListener): { readonly server: Server; readonly unlisten: () => void } => {
+  const server = createServer({ requireHostHeader: false, maxHeaderSize: headerBytesMax + 4096, connectionsCheckingInterval: Math.min(30_000, Math.ceil(headerMsMax / 4)) });
+  // Who names no Host is told so as everybody is told of errors (head.ts): Node's own answer has no body.
+  // Node drops the headers behind the first 1,000 without a word; their bytes are bounded.
+  server.maxHeadersCount = 0;
+  // A load may take as long as it takes, as long as it comes; headers have a time limit.
+  server.requestTimeout = 0;
+  server.headersTimeout = headerMsMax;
+  server.keepAliveTimeout = keepAliveMs;
+  hearEnds(server);
+  return { server, unlisten: listenTo(server, listener) };
+};
+
+/** Begins to listen; rejects when the address is taken. */
+export const openDoor = async (config: Pick<ServeConfig, 'listen'> & HttpConfig): Promise<Door> => {
+  const { server, unlisten } = httpServer(config, answerEarly);
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(config.listen, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+  // A lake that cannot be opened must not keep the process.
+  server.unref();
+  return {
+    take: (listener) => {
+      unlisten();
+      listenTo(server, listener);
+      server.ref();
+      server.listen = () => {
+        process.nextTick(() => { server.emit('listening'); });
+        return server;
+      };
+      return server;
+    },
+    close: () => new Promise((resolve) => {
+      server.close(() => { resolve(); });
+      server.closeAllConnections();
+    }),
+  };
+};
+
+/** The framework's own default. */
+const keepAliveMs = 72_000;
+
+const answerEarly = (request: IncomingMessage, response: ServerResponse): void => {
+  const path = (request.url ?? '').split('?', 1)[0], isHealth = path === '/ready' || path === '/status';
+  const body = Buffer.from(isHealth ? 'recovering' : errorAnswer(new LakeError('service-recovering')).body);
+  response.writeHead(503, {
+    ...(isLastAnswer(request) && { connection: 'close' }),
+    'x-request-id': requestIdOf(request.headers), 'content-type': isHealth ? 'text/plain; charset=utf-8' : 'application/json', 'content-length': body.length, 'retry-after': '1', 'cache-control': 'no-store',
+  });
+  response.end(request.method === 'HEAD' ? undefined : body);
+};

@@ -1,0 +1,181 @@
+/**
+ * Rows to the bytes of a data object. An object is a header, blocks of column segments, dictionaries, a footer and a trailer; see `objects/format.ts`.
+ *
+ * Invariants:
+ * - Rows come sorted by the pool's key, a block at a time; bytes leave in order as soon as they are made.
+ * - Nothing that was written is touched again.
+ */
+import assert from 'node:assert';
+import { heldSize } from '../../vectors/shown-size.ts';
+import { sizeOf } from '../../vectors/sizes.ts';
+import type { Vector } from '../../vectors/vector.ts';
+import { ByteWriter } from '../../vectors/value.ts';
+import { checksum } from '../columns/checksum.ts';
+import { ColumnDictionary } from '../columns/dictionary.ts';
+import { type EncodedBlock, type ObjectTables, encodeBlock } from '../columns/encode.ts';
+import { TypeTable, layoutKey, writeLayout } from '../columns/layout.ts';
+import { blockRowsMax, header, magic, plainVersion } from './format.ts';
+
+/** Sort keys of a block's first and last row. */
+interface BlockKeys { readonly first: Uint8Array; readonly last: Uint8Array }
+/** What is known of an object before its rows come. */
+interface ObjectWriterOptions {
+  /** Rows that will come, about: small objects go without zone maps, large ones try out their dictionaries first. */
+  readonly rowsExpected: number;
+}
+
+/** Rows that a large object holds back to see which dictionaries pay, in no more blocks than that, nor in more memory, which rows of very many columns take. */
+const trialRows = 24_576, trialBlocks = 4, trialBytesMax = 32 << 20;
+/** Rows from which zone maps are worth their place. */
+const statisticsRowsMin = 1024;
+/** What a footer of one block has beside its parts, about. */
+const footerRoom = 64;
+
+interface BlockEntry { readonly rows: number; readonly layout: number; readonly offset: number; readonly dataLength: number; readonly directory: Uint8Array; readonly keys: BlockKeys }
+
+/** Writes one data object, block by block; its bytes go to `emit`. */
+export class ObjectWriter {
+  /** Rows so far. */
+  count = 0;
+  private readonly emit: (chunk: Uint8Array) => void;
+  private readonly statistics: boolean;
+  private readonly types = new TypeTable();
+  private readonly tables: ObjectTables;
+  private readonly dictionaries = new Map<string, ColumnDictionary>();
+  private readonly layouts = new Map<string, number>();
+  private readonly layoutBytes = new ByteWriter();
+  private readonly blocks: BlockEntry[] = [];
+  private directoryLength = 0;
+  private at = 0;
+  private trial: { readonly batch: Vector; readonly keys: BlockKeys }[] | undefined;
+  private trialBytes = 0;
+  private trialHeld = 0;
+  private version: number = plainVersion;
+
+  constructor(emit: (chunk: Uint8Array) => void, options: ObjectWriterOptions) {
+    this.emit = emit;
+    this.statistics = options.rowsExpected >= statisticsRowsMin;
+    this.tables = { types: this.types, dictionaries: this.dictionaries, newer: (version) => { this.version = Math.max(this.version, version); } };
+    this.trial = [];
+    this.write(header);
+  }
+
+  /** Bytes that the object would have if it ended now, about. */
+  get size(): number { return this.at + this.trialBytes + this.directoryLength; }
+
+  /** Bytes of the footer so far, about. */
+  get footerSize(): number { return this.directoryLength + this.layoutBytes.length + this.types.out.length; }
+
+  /** Appends one block of at most `blockRowsMax` rows. */
+  block(batch: Vector, keys: BlockKeys): void {
+    assert(batch.length > 0 && batch.length <= blockRowsMax);
+    this.count += batch.length;
+    if (!this.trial) return this.encode(batch, keys);
+    this.trial.push({ batch, keys });
+    this.trialBytes += sizeOf(batch);
+    this.trialHeld += heldSize(batch);
+    if (this.count >= trialRows || this.trial.length === trialBlocks || this.trialHeld >= trialBytesMax) this.endTrial();
+  }
+
+  /** Writes dictionaries and footer; answers the object's length. */
+  finish(): number {
+    this.endTrial();
+    const footer = new ByteWriter(), { types, layouts, layoutBytes } = this;
+    footer.reserve(this.directoryLength + types.out.length + layoutBytes.length + footerRoom);
+    const dictionaries = this.dictionaryEntries();
+    footer.uvarint(this.version);
+    footer.byte(this.statistics ? 1 : 0);
+    footer.uvarint(this.count);
+    footer.uvarint(numberLength(types.count) + types.out.length + numberLength(layouts.size) + layoutBytes.length);
+    footer.uvarint(types.count);
+    footer.written(types.out);
+    footer.uvarint(layouts.size);
+    footer.written(layoutBytes);
+    if (dictionaries) footer.written(dictionaries);
+    else footer.byte(0);
+    this.blockEntries(footer);
+    const { length } = footer;
+    writeWord(footer, length);
+    writeWord(footer, checksum(footer.bytes.subarray(0, length)));
+    footer.raw(magic);
+    this.write(footer.done());
+    return this.at;
+  }
+
+  private endTrial(): void {
+    const trial = this.trial;
+    if (!trial) return;
+    this.trial = undefined;
+    this.trialBytes = 0;
+    if (trial.length > 1 || (trial[0]?.batch.length ?? 0) >= statisticsRowsMin) {
+      const types = new TypeTable();
+      for (const { batch } of trial) encodeBlock(batch, { types, dictionaries: this.dictionaries, newer: () => undefined }, false);
+      for (const dictionary of this.dictionaries.values()) dictionary.restart();
+    }
+    for (const { batch, keys } of trial) this.encode(batch, keys);
+  }
+
+  private encode(batch: Vector, keys: BlockKeys): void {
+    const block = encodeBlock(batch, this.tables, this.statistics);
+    this.blocks.push({ rows: block.rows, layout: this.layout(block), offset: this.at, dataLength: block.dataLength, directory: block.directory, keys });
+    this.directoryLength += block.directory.length + keys.first.length + keys.last.length + 8;
+    this.writeAll(block.data);
+  }
+
+  private layout(block: EncodedBlock): number {
+    const key = layoutKey(block.layout);
+    let number = this.layouts.get(key);
+    if (number === undefined) {
+      this.layouts.set(key, (number = this.layouts.size));
+      writeLayout(this.layoutBytes, block.layout, this.types);
+    }
+    return number;
+  }
+
+  /** Undefined: there are none. */
+  private dictionaryEntries(): ByteWriter | undefined {
+    if (this.dictionaries.size === 0) return undefined;
+    const out = new ByteWriter();
+    out.uvarint(this.dictionaries.size);
+    for (const dictionary of this.dictionaries.values()) {
+      out.uvarint(dictionary.length);
+      if (dictionary.length === 0) continue;
+      const block = encodeBlock(dictionary.values(), { types: this.types }, false);
+      out.uvarint(dictionary.type.id);
+      out.uvarint(this.at / 8);
+      out.uvarint(block.dataLength / 8);
+      out.uvarint(block.directory.length);
+      out.raw(block.directory);
+      this.writeAll(block.data);
+    }
+    return out;
+  }
+
+  private blockEntries(footer: ByteWriter): void {
+    footer.uvarint(this.blocks.length);
+    for (const b of this.blocks) {
+      footer.uvarint(b.rows);
+      footer.uvarint(b.layout);
+      footer.uvarint(b.offset / 8);
+      footer.uvarint(b.dataLength / 8);
+      footer.uvarint(b.directory.length);
+      writeKey(footer, b.keys.first);
+      writeKey(footer, b.keys.last);
+    }
+    for (const b of this.blocks) footer.raw(b.directory);
+  }
+
+  private writeAll(chunks: readonly Uint8Array[]): void { for (const chunk of chunks) this.write(chunk); }
+  private write(chunk: Uint8Array): void {
+    this.emit(chunk);
+    this.at += chunk.length;
+  }
+}
+
+/** Of a LEB128 number. */
+const numberLength = (n: number): number => (n < 0x80 ? 1 : 1 + numberLength(Math.floor(n / 0x80)));
+const writeWord = (out: ByteWriter, word: number): void => { for (let shift = 0; shift < 32; shift += 8) out.byte((word >>> shift) & 0xff); };
+const writeKey = (out: ByteWriter, key: Uint8Array): void => {
+  out.uvarint(key.length);
+  out.raw(key);
+};

@@ -1,0 +1,185 @@
+/**
+ * The work of each kind of pool job. Called by the pool's machine, one group at a time; what a job carries beyond its plain data comes with it as `Payload`.
+ */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { LakeError } from '../../errors.ts';
+import type { PoolJob, PoolJobKind } from '../../../machines/pool.events.ts';
+import { base62, zeroId } from '../ksuid.ts';
+import type { CommitNote, Id, ObjectFiles, ObjectMeta } from '../lake.types.ts';
+import { objectNames, prepareMerge } from '../commits/merge.ts';
+import { checkTip } from '../commits/tip-check.ts';
+import { compactMessage, deleteMessage, loadMessage, mergeMessage, revertMessage, vectorsMessage } from '../commits/messages.ts';
+import type { ObjectEntry, ObjectList } from '../objects/list.ts';
+import type { NewCommit, PoolStore } from './store.ts';
+import { prepareRevert } from '../commits/revert.ts';
+import { removeObjects, vacuumable } from '../commits/vacuum.ts';
+
+/** Objects that a job looks up before others get their turn of the event loop. */
+const idsPerTurn = 512;
+
+/** What stays with the host while the job's plain data goes through the machine. */
+export interface Payload { readonly note: CommitNote; readonly objects: readonly ObjectMeta[]; readonly candidates: readonly ObjectEntry[] }
+/** What jobs work with. `payload` gives what a job carries beyond its plain data, by the job's id; `report` is told of faults that fail no job. */
+interface JobContext { readonly store: PoolStore; readonly files: ObjectFiles; readonly report: (fault: unknown) => void; readonly payload: (job: number) => Payload }
+/** `commit`: the commit that the job made; `objects`: the objects that a vacuum removed. */
+export interface JobResult { readonly commit?: Id; readonly objects?: readonly Id[] }
+/** What a job came to: its result, or why it could not be done. */
+export type JobEnd = { readonly id: number; readonly result: JobResult } | { readonly id: number; readonly error: unknown };
+
+type Job<K extends PoolJobKind> = Extract<PoolJob, { readonly kind: K }>;
+type Work<K extends PoolJobKind> = (context: JobContext, job: Job<K>) => Promise<JobResult>;
+
+/** Does a group that the machine took: loads together, anything else alone. */
+export const doJobs = async (context: JobContext, jobs: readonly PoolJob[]): Promise<readonly JobEnd[]> => {
+  if (jobs.every((job) => job.kind === 'load')) return loadGroup(context, jobs as readonly Job<'load'>[]);
+  const ends: JobEnd[] = [];
+  for (const job of jobs) {
+    try {
+      ends.push({ id: job.id, result: await doJob(context, job) });
+    } catch (error) {
+      ends.push({ id: job.id, error });
+    }
+  }
+  return ends;
+};
+
+const doJob = async <K extends PoolJobKind>(context: JobContext, job: Job<K>): Promise<JobResult> => {
+  // Nobody moves it before this job has ended: it is its pool's turn.
+  if (job.ifTip && job.kind !== 'load') checkTip(job.ifTip, tipOf(context.store, job));
+  return (work[job.kind as K] as Work<K>)(context, job);
+};
+/** Where what a job changes is at. */
+const tipOf = (store: PoolStore, job: PoolJob): Id => {
+  switch (job.kind) {
+    case 'merge': return store.branch(job.target).commit;
+    case 'vacuum': return store.resolve(job.revision);
+    // No condition comes with it.
+    case 'create branch': return job.commit;
+    case 'delete branch': return store.branch(job.name).commit;
+    default: return store.branch(job.branch).commit;
+  }
+};
+
+/** All loads in one transaction, one commit each. A load whose branch is not there fails alone. */
+const loadGroup = async (context: JobContext, jobs: readonly Job<'load'>[]): Promise<readonly JobEnd[]> => {
+  const ends: JobEnd[] = [], commits: NewCommit[] = [], ready: Job<'load'>[] = [], moved = new Set<string>();
+  for (const job of jobs) {
+    try {
+      const { note, objects } = context.payload(job.id);
+      if (objects.length === 0) throw new LakeError('load-empty');
+      if (job.ifTip && moved.has(job.branch)) throw new LakeError('tip-moved', { tip: 'a newer commit' });
+      checkTip(job.ifTip, context.store.branch(job.branch).commit);
+      moved.add(job.branch);
+      commits.push({ branch: job.branch, note, message: note.body ? '' : loadMessage(objects), changes: { adds: [], removes: [] }, created: objects });
+      ready.push(job);
+    } catch (error) {
+      ends.push({ id: job.id, error });
+    }
+  }
+  if (ready.length === 0) return ends;
+  try {
+    const ids = await context.store.write(commits);
+    ready.forEach((job, i) => ends.push({ id: job.id, result: { commit: ids[i]! } }));
+  } catch (error) {
+    for (const job of ready) ends.push({ id: job.id, error });
+  }
+  return ends;
+};
+
+const commitOne = async (store: PoolStore, commit: NewCommit): Promise<JobResult> => ({ commit: (await store.write([commit]))[0]! });
+
+/** The entries of these ids in a list. @throws object-not-found */
+const inList = (store: PoolStore, list: ObjectList, ids: readonly Id[]): readonly ObjectEntry[] =>
+  [...new Set(ids)].map((id) => {
+    const entry = store.entry(id);
+    if (!entry || !list.has(entry)) throw new LakeError('object-not-found', { id: base62(id) });
+    return entry;
+  });
+
+/** The rewrite was prepared on an older tip: some of the objects that it removes are gone. The caller prepares again. */
+export class Overtaken extends Error {
+  readonly missing: readonly Id[];
+  constructor(missing: readonly Id[]) {
+    super(`objects ${objectNames(missing)} are gone`);
+    this.missing = missing;
+  }
+}
+
+const work: { readonly [K in PoolJobKind]: Work<K> } = {
+  load: async (context, job) => {
+    const end = (await loadGroup(context, [job]))[0]!;
+    if ('error' in end) throw end.error;
+    return end.result;
+  },
+  delete: async ({ store, payload }, job) => {
+    const list = await store.list(store.branch(job.branch).commit);
+    const removes = inList(store, list, job.objects);
+    return commitOne(store, { branch: job.branch, note: payload(job.id).note, message: deleteMessage(removes), changes: { removes, adds: [] } });
+  },
+  rewrite: async ({ store, payload }, job) => {
+    const { note, objects } = payload(job.id);
+    const list = await store.list(store.branch(job.branch).commit);
+    const ids = [...new Set(job.removes)], removes: ObjectEntry[] = [];
+    for (const [i, id] of ids.entries()) {
+      const entry = store.entry(id);
+      if (entry && list.has(entry)) removes.push(entry);
+      // The branch cannot move meanwhile: this is its pool's turn.
+      if (i % idsPerTurn === idsPerTurn - 1) await nextTurn();
+    }
+    if (removes.length < ids.length) {
+      const there = new Set(removes.map((e) => e.id));
+      throw new Overtaken(ids.filter((id) => !there.has(id)));
+    }
+    const message = job.cause === 'compact' ? compactMessage(removes, objects) : deleteMessage(removes, objects);
+    const changes = { removes, adds: [] }, rewrite = job.parts && fits(job.parts, ids, objects) ? job.parts : true;
+    const lineage = await store.lineage.changes({ adds: objects.map((o) => o.id), deletes: ids, rewrite });
+    return commitOne(store, { branch: job.branch, note, message, changes, created: objects, vectorsOfCreated: job.vectors, rewrite, lineage });
+  },
+  merge: async ({ store, payload }, job) => {
+    const { changes, childTip } = await prepareMerge(store, job.target, job.child);
+    return commitOne(store, { branch: job.target, note: payload(job.id).note, message: mergeMessage(job.child, job.target), changes, secondParent: childTip });
+  },
+  revert: async ({ store, payload }, job) => {
+    const changes = await prepareRevert(store, job.branch, job.commit);
+    return commitOne(store, { branch: job.branch, note: payload(job.id).note, message: revertMessage(job.commit), changes });
+  },
+  vectors: async ({ store, payload }, job) => {
+    const list = await store.list(store.branch(job.branch).commit);
+    const entries = [...new Set(job.objects)].map((id) => {
+      const entry = store.entry(id), found = entry && list.find(entry);
+      if (!found) throw new LakeError('vector-object-missing', { id: base62(id) });
+      if (job.action === 'add' && found.vector) throw new LakeError('vector-exists', { id: base62(id) });
+      if (job.action === 'delete' && !found.vector) throw new LakeError('vector-missing', { id: base62(id) });
+      return found;
+    });
+    const marks = job.action === 'add' ? { addVectors: entries } : { deleteVectors: entries };
+    const message = vectorsMessage(job.action, entries.map((e) => e.id));
+    return commitOne(store, { branch: job.branch, note: payload(job.id).note, message, changes: { removes: [], adds: [] }, ...marks, silent: true });
+  },
+  vacuum: async ({ store, files, report, payload }, job) => {
+    const entries = await vacuumable(store, payload(job.id).candidates);
+    if (!job.dryRun) await removeObjects(store, entries, files, report);
+    return { objects: entries.map((e) => e.id) };
+  },
+  'create branch': async ({ store }, job) => {
+    store.mustBeNew(job.name);
+    if (!store.hasCommit(job.commit)) throw new LakeError('commit-not-found', { id: base62(job.commit) });
+    if (job.commit !== zeroId) {
+      const missing = store.missing(await store.list(job.commit));
+      if (missing.length > 0) throw vacuumedError(job.commit, missing);
+    }
+    const { commit } = await store.createBranch(job.name, job.commit);
+    return { commit };
+  },
+  'delete branch': async ({ store }, job) => {
+    await store.deleteBranch(job.name);
+    return {};
+  },
+};
+
+const fits = (parts: readonly number[], removes: readonly Id[], adds: readonly ObjectMeta[]): boolean =>
+  parts.length === removes.length && parts.reduce((sum, n) => sum + n, 0) === adds.length;
+
+/** The error of a commit some of whose objects were vacuumed. */
+export const vacuumedError = (commit: Id, missing: readonly Id[]): LakeError =>
+  new LakeError('vacuumed', { id: base62(commit), objects: objectNames(missing) }, { details: { object_ids: missing.map((id) => `0x${id}`) } });

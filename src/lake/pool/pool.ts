@@ -1,0 +1,323 @@
+/**
+ * The promise face of a pool: turns calls into jobs of the pool's machine, keeps what the machine need not see, settles the promises.
+ *
+ * Invariant: a job's promise settles exactly once, with the machine's `settled`, or at once when the machine has ended.
+ */
+import assert from 'node:assert';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { LakeError } from '../../errors.ts';
+import type { JobOutcome, PoolJob, PoolTask, WorkDone } from '../../../machines/pool.events.ts';
+import { firstParents } from '../commits/history.ts';
+import { base62, plainId, zeroId } from '../ksuid.ts';
+import { graphCommitsMax, graphPage, listSums } from '../commits/graph.ts';
+import { doJobs, type JobEnd, type JobResult, Overtaken, type Payload, vacuumedError } from './jobs.ts';
+import type {
+  BranchRecord, CommitNote, CommitResult, DoneJob, GraphPage, Id, JobMarks, ObjectFiles, ObjectMeta, ObjectSums, Pool, PoolConfig, PoolStats, PrepareRewrite, Preview, Snapshot, TipTerms,
+} from '../lake.types.ts';
+import { checkNotReserved } from '../names.ts';
+import type { ObjectList } from '../objects/list.ts';
+import type { PoolStore } from './store.ts';
+import { previewMerge, previewOf, previewRevert } from '../commits/preview.ts';
+import { checkBelow } from '../tables/rows.ts';
+import { objectMeta, snapshotOf } from '../commits/snapshot.ts';
+import { rowMissing, StoreFailure } from '../tables/tables.ts';
+import { removeObjectFiles, removeUncommitted } from '../objects/removal.ts';
+import { vacuumCandidates } from '../commits/vacuum.ts';
+
+/** What a pool needs of its lake. */
+interface PoolHost {
+  readonly files: ObjectFiles;
+  /** Told of faults that no call can tell of. */
+  readonly report: (fault: unknown) => void;
+  /** Gives the job to the pool's machine, or answers false when there is none any more. */
+  send(poolId: Id, job: PoolJob): boolean;
+  nextJobId(): number;
+  /** The disk failed: the whole lake takes no writes any more. */
+  storeFailed(reason: string): void;
+  /** Told of each job that is over, done or not. */
+  jobDone(job: DoneJob): void;
+  closing(): boolean;
+}
+
+interface Waiting { readonly payload: Payload; readonly kind: PoolTask['kind']; readonly askedAt: number; beganAt: number; readonly resolve: (result: JobResult & { readonly marks: JobMarks }) => void; readonly reject: (error: unknown) => void; error?: unknown }
+
+/** How often a rewrite is prepared again when others change the branch under it. */
+const attemptsMax = 8;
+const tipsPerTurn = 256;
+const nothing: Payload = { note: {}, objects: [], candidates: [] };
+
+/** One open pool: each method that changes it is a job of its machine. */
+export class PoolFace implements Pool {
+  readonly store: PoolStore;
+  private readonly host: PoolHost;
+  private readonly waiting = new Map<number, Waiting>();
+  private readonly statsOf = new WeakMap<ObjectList, PoolStats>();
+  /** Tips that cannot be read, with their faults. */
+  private readonly unreadable = new Map<Id, string>();
+  /** The same of the list of branches. */
+  private branchesFault: string | undefined;
+
+  constructor(store: PoolStore, host: PoolHost) {
+    this.store = store;
+    this.host = host;
+  }
+
+  get config(): PoolConfig { return this.store.config; }
+  branches(): readonly BranchRecord[] { return [...this.store.branches().values()]; }
+  branch(name: string): BranchRecord { return this.store.branch(name); }
+
+  /** Each job is told of a row that is damaged; the next one may not need it. */
+  readBranches(): void {
+    try {
+      this.store.branches();
+    } catch (fault) {
+      if (!(fault instanceof LakeError)) throw fault;
+    }
+  }
+
+  /** Looks whether branches and tips can be read; each tip's history as far as its parents. */
+  async look(): Promise<void> {
+    let looked = 0;
+    try {
+      for (const { commit } of this.store.branches().values()) {
+        this.lookAt(commit);
+        if (++looked % tipsPerTurn === 0) await nextTurn();
+      }
+    } catch (fault) {
+      this.branchesFault = (fault as Error).message;
+      this.host.report(fault);
+    }
+  }
+  private lookAt(tip: Id): void {
+    try {
+      const [own] = firstParents(this.store.commit, tip), parents = [own?.parent, own?.secondParent].flatMap((id) => (id === undefined || id === zeroId ? [] : [id]));
+      for (const id of parents) {
+        const parent = this.store.commit(id);
+        if (!parent) throw rowMissing('commits', id);
+        checkBelow(parent, own!);
+      }
+    } catch (fault) {
+      this.noteUnreadable(tip, ofTip(fault, tip));
+    }
+  }
+  private noteUnreadable(tip: Id, fault: unknown): void {
+    if (!(fault instanceof LakeError) || fault.code !== 'table-corrupt' || this.unreadable.has(tip)) return;
+    this.unreadable.set(tip, fault.message);
+    this.host.report(fault);
+  }
+  /** Why a branch cannot be read, as far as that was found out. */
+  fault(): string | undefined {
+    if (this.branchesFault !== undefined) return this.branchesFault;
+    for (const [tip, fault] of this.unreadable) if (this.store.isTip(tip)) return fault;
+    return undefined;
+  }
+
+  async createBranch(name: string, commit: Id): Promise<BranchRecord> {
+    if (name === '') throw new LakeError('branch-name-missing');
+    checkNotReserved('branch', name);
+    const id = plainId(commit);
+    if (!id) throw new LakeError('commit-invalid', { id: commit });
+    await this.submit({ kind: 'create branch', name, commit: id });
+    return this.store.branch(name);
+  }
+  async deleteBranch(name: string, terms: TipTerms = {}): Promise<void> {
+    this.store.branch(name);
+    await this.submit({ kind: 'delete branch', name, ...terms });
+  }
+
+  async load(branch: string, objects: readonly ObjectMeta[], note: CommitNote = {}): Promise<CommitResult> {
+    try {
+      return await this.commit({ kind: 'load', branch, objects: objects.map((o) => o.id) }, { ...nothing, note, objects });
+    } catch (error) {
+      await this.removeUncommitted(objects, error);
+      throw error;
+    }
+  }
+  async deleteObjects(branch: string, ids: readonly Id[], note: CommitNote = {}): Promise<CommitResult> {
+    return this.commit({ kind: 'delete', branch, objects: ids }, { ...nothing, note });
+  }
+  async merge(target: string, child: string, note: CommitNote = {}): Promise<CommitResult> {
+    return this.commit({ kind: 'merge', target, child }, { ...nothing, note });
+  }
+  async revert(branch: string, commit: Id, note: CommitNote = {}): Promise<CommitResult> {
+    return this.commit({ kind: 'revert', branch, commit }, { ...nothing, note });
+  }
+  async vectors(branch: string, action: 'add' | 'delete', ids: readonly Id[], note: CommitNote = {}): Promise<CommitResult> {
+    return this.commit({ kind: 'vectors', branch, action, objects: ids }, { ...nothing, note });
+  }
+
+  async deleteWhere(branch: string, prepare: PrepareRewrite, note: CommitNote = {}): Promise<CommitResult> {
+    return this.rewrite({ branch, cause: 'delete where', vectors: false }, prepare, note);
+  }
+  async compact(branch: string, ids: readonly Id[], prepare: PrepareRewrite, note: CommitNote = {}, options: { readonly vectors?: boolean } = {}): Promise<CommitResult> {
+    const wanted = [...new Set(ids)];
+    if (wanted.length < 2) throw new LakeError('compact-few');
+    return this.rewrite({ branch, cause: 'compact', vectors: options.vectors ?? false, wanted }, prepare, note);
+  }
+
+  previewMerge(target: string, child: string, terms: TipTerms = {}): Promise<Preview> { return previewMerge(this.store, target, child, terms); }
+  previewRevert(branch: string, commit: Id, terms: TipTerms = {}): Promise<Preview> { return previewRevert(this.store, branch, commit, terms); }
+  /** Prepares the rewrite as the delete would, and throws away what it wrote. */
+  previewDelete(branch: string, prepare: PrepareRewrite, terms: TipTerms = {}): Promise<Preview> {
+    return previewOf(this.store, branch, terms, async () => {
+      const { snapshot } = await this.open(this.store.branch(branch).commit);
+      try {
+        const { removes, adds } = await prepare(snapshot);
+        await this.removeFiles(adds);
+        if (removes.length === 0) throw new LakeError('transaction-empty');
+        return { adds, removes: removes.map((id) => objectMeta(this.store.entry(id)!)) };
+      } finally {
+        snapshot.release();
+      }
+    });
+  }
+
+  /** Prepares on a pinned snapshot, commits if the branch still has what is to be removed, prepares again otherwise. */
+  private async rewrite(
+    task: { readonly branch: string; readonly cause: 'delete where' | 'compact'; readonly vectors: boolean; readonly wanted?: readonly Id[] }, prepare: PrepareRewrite, note: CommitNote,
+  ): Promise<CommitResult> {
+    const { branch, cause, vectors, wanted } = task;
+    for (let attempt = 1; ; attempt++) {
+      const { snapshot, list } = await this.open(this.store.branch(branch).commit);
+      const written: ObjectMeta[] = [];
+      try {
+        for (const id of wanted ?? []) this.mustHave(list, id);
+        const { removes, adds, parts } = await prepare(snapshot);
+        written.push(...adds);
+        if (removes.length === 0) throw new LakeError('transaction-empty');
+        const job: PoolTask = { kind: 'rewrite', branch, cause, removes, adds: adds.map((o) => o.id), ...(parts && { parts }), vectors };
+        return await this.commit(job, { ...nothing, note, objects: adds });
+      } catch (error) {
+        if (error instanceof Overtaken) await this.removeFiles(written);
+        else await this.removeUncommitted(written, error);
+        if (!(error instanceof Overtaken)) throw error;
+        if (attempt === attemptsMax) throw new LakeError('rewrite-overtaken', { branch, attempts: attempt, objects: error.missing.map(base62).join(', ') });
+      } finally {
+        snapshot.release();
+      }
+    }
+  }
+  private mustHave(list: ObjectList, id: Id): void {
+    const entry = this.store.entry(id);
+    if (!entry || !list.has(entry)) throw new LakeError('object-not-found', { id: base62(id) });
+  }
+  private removeUncommitted(objects: readonly ObjectMeta[], error: unknown): Promise<void> { return removeUncommitted(objects, error, this.host); }
+  private removeFiles(objects: readonly ObjectMeta[]): Promise<void> { return removeObjectFiles(objects, this.host); }
+
+  async vacuum(revision: string, { dryRun, ...terms }: { readonly dryRun: boolean } & TipTerms): Promise<readonly Id[]> {
+    const candidates = await vacuumCandidates(this.store, this.resolve(revision));
+    const result = await this.submit({ kind: 'vacuum', revision, dryRun, ...terms }, { ...nothing, candidates });
+    return result.objects ?? [];
+  }
+
+  async stats(): Promise<PoolStats> {
+    const list = await this.store.list(this.store.branch('main').commit);
+    let stats = this.statsOf.get(list);
+    if (!stats) this.statsOf.set(list, stats = measure(list));
+    return stats;
+  }
+
+  async graph({ from, limit }: { readonly from?: readonly Id[]; readonly limit: number }): Promise<GraphPage> {
+    return graphPage(this.store, from ?? [...this.store.branches().values()].map((branch) => branch.commit), Math.min(limit, graphCommitsMax));
+  }
+  async sums(commitish: string): Promise<ObjectSums & { readonly commit: Id }> {
+    const commit = this.resolve(commitish);
+    return { commit, ...listSums(await this.store.list(commit)) };
+  }
+
+  resolve(commitish: string): Id { return this.store.resolve(commitish); }
+
+  /** @throws vacuumed */
+  async open(commit: Id): Promise<{ readonly snapshot: Snapshot; readonly list: ObjectList }> {
+    const found = this.store.list(commit);
+    const list = found instanceof Promise ? await found.catch((fault: unknown) => { throw this.store.isTip(commit) ? this.tipFault(fault, commit) : fault; }) : found;
+    // From here to the pin nothing waits, so that no vacuum comes in between.
+    if (this.store.deleted) throw new LakeError('pool-not-found', { pool: this.config.name });
+    if (!this.store.isTip(commit)) {
+      const missing = this.store.missing(list);
+      if (missing.length > 0) throw vacuumedError(commit, missing);
+    }
+    const onRelease = this.store.pin(list);
+    return { list, snapshot: snapshotOf({ pool: this.config, commit, list, tables: this.store.stores.tables, packs: this.store.packs, onRelease }) };
+  }
+
+  private tipFault(fault: unknown, tip: Id): unknown {
+    const own = ofTip(fault, tip);
+    this.noteUnreadable(tip, own);
+    return own;
+  }
+
+  private async commit(task: PoolTask, payload: Payload): Promise<CommitResult> {
+    const ifTip = payload.note.terms?.ifTip, { commit, marks } = await this.submit(ifTip ? { ...task, ifTip } : task, payload);
+    assert(commit);
+    return { commit, marks };
+  }
+
+  /** Puts a job into the queue as it is; what the other calls check before is not checked here. */
+  submit(task: PoolTask, payload: Payload = nothing): Promise<JobResult & { readonly marks: JobMarks }> {
+    const id = this.host.nextJobId();
+    return new Promise((resolve, reject) => {
+      this.waiting.set(id, { payload, kind: task.kind, askedAt: performance.now(), beganAt: 0, resolve, reject });
+      if (this.host.send(this.store.poolId, { id, ...task })) return;
+      this.waiting.delete(id);
+      reject(this.ended());
+    });
+  }
+  private ended(): LakeError { return this.host.closing() ? new LakeError('lake-closing') : new LakeError('pool-not-found', { pool: this.config.name }); }
+
+  /** The machine's `work`. */
+  async work(jobs: readonly PoolJob[]): Promise<WorkDone> {
+    const { store, host: { files, report } } = this, now = performance.now();
+    for (const { id } of jobs) this.waiting.get(id)!.beganAt = now;
+    const ends = await doJobs({ store, files, report, payload: (id) => this.waiting.get(id)!.payload }, jobs);
+    let unsound: string | undefined;
+    const outcomes = ends.map((end): JobOutcome => {
+      if ('error' in end && end.error instanceof StoreFailure) unsound = end.error.message;
+      return this.outcome(end);
+    });
+    if (unsound !== undefined) this.host.storeFailed(unsound);
+    return { outcomes, ...(unsound !== undefined && { unsound }) };
+  }
+  private outcome(end: JobEnd): JobOutcome {
+    if ('result' in end) return { id: end.id, status: 'done', ...end.result };
+    const { error } = end, waiting = this.waiting.get(end.id)!;
+    waiting.error = error instanceof StoreFailure ? new LakeError('lake-failed', { fault: error.message }, { cause: error }) : error;
+    if (!(error instanceof LakeError || error instanceof Overtaken)) this.host.report(error);
+    return { id: end.id, status: 'failed', code: error instanceof LakeError ? error.code : 'internal', text: error instanceof Error ? error.message : String(error) };
+  }
+
+  /** The machine's `settled`. */
+  settle(outcomes: readonly JobOutcome[]): void {
+    const endedAt = performance.now();
+    for (const outcome of outcomes) {
+      const waiting = this.waiting.get(outcome.id);
+      assert(waiting, 'a job is settled once');
+      this.waiting.delete(outcome.id);
+      const { kind, askedAt } = waiting, marks: JobMarks = { askedAt, beganAt: waiting.beganAt || endedAt, endedAt };
+      this.host.jobDone({ kind, isDone: outcome.status === 'done', ...marks });
+      if (outcome.status === 'done') waiting.resolve({ marks, ...outcome });
+      else waiting.reject(waiting.error ?? refusal(outcome, this.ended()));
+    }
+  }
+}
+
+const refusal = (outcome: JobOutcome, ended: LakeError): LakeError => {
+  if (outcome.status === 'failed') return new LakeError('internal', { text: outcome.text });
+  assert(outcome.status === 'refused');
+  if (outcome.why === 'queue full') return new LakeError('jobs-full', { fault: outcome.text });
+  return outcome.why === 'closing' ? ended : new LakeError('lake-failed', { fault: outcome.text });
+};
+
+const measure = (list: ObjectList): PoolStats => {
+  let size = 0, min: ObjectMeta['min'] | undefined, max: ObjectMeta['max'] | undefined;
+  for (const e of list.entries()) {
+    size += e.size;
+    if (!min || Buffer.compare(e.min.sort, min.sort) < 0) min = e.min;
+    if (!max || Buffer.compare(e.max.sort, max.sort) > 0) max = e.max;
+  }
+  return { size, ...(min && max && { span: { min, max } }) };
+};
+
+/** The commit of a tip is there: that it is not is no fault of who asks. */
+const ofTip = (fault: unknown, commit: Id): unknown =>
+  (fault instanceof LakeError && fault.code === 'commit-not-found' ? rowMissing('commits', commit) : fault);

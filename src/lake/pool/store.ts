@@ -1,0 +1,326 @@
+/**
+ * What is durable of one pool: branches, commits, objects. Reads answer from memory or the tables; `commit` is the only way to a new commit.
+ *
+ * Invariants:
+ * - One caller at a time writes (the pool's actor); between the check of a tip in memory and its transaction nobody else moves it. The transaction checks again.
+ * - A branch in memory moves, and listeners hear of it, only after its transaction is durable.
+ * - No tip of a branch and no pinned list holds a vacuumed object.
+ */
+import assert from 'node:assert';
+import { LakeError } from '../../errors.ts';
+import { killPoint } from '../kill-points.ts';
+import { idBuffer, parseId, plainId, zeroId } from '../ksuid.ts';
+import type { BranchRecord, CommitNote, Draws, Id, LakeEvent, LakeFact, ObjectMeta, PoolConfig } from '../lake.types.ts';
+import type { Feed } from '../feed.ts';
+import type { Changes } from '../commits/commit.ts';
+import { Lineage } from '../commits/lineage.ts';
+import type { ObjectEntry, ObjectList } from '../objects/list.ts';
+import {
+  branchKey, decodeBranch, decodeCommit, decodeObject, encodeBranch, encodeCommit, encodeObject, pairKey, type StoredCommit,
+} from '../tables/rows.ts';
+import { PackIndex } from '../objects/packs.ts';
+import { isVacuumed, type SnapshotCache } from '../commits/snapshot.ts';
+import type { Retries } from '../commits/retries.ts';
+import { type Change, type Tables, rowMissing } from '../tables/tables.ts';
+
+/** What the pools of a lake share. */
+export interface Stores {
+  readonly tables: Tables;
+  readonly feed: Feed;
+  readonly snapshots: SnapshotCache;
+  readonly draws: Draws;
+  /** Told of what was drawn for a change, before the change is durable. */
+  readonly drew?: (poolId: Id, fact: LakeFact) => void;
+  /** Keys under which requests may be sent again. */
+  readonly retries?: Retries;
+  /** Told when a branch got objects that live in the tables. */
+  readonly small?: (poolId: Id, branch: string, objects: number) => void;
+}
+
+/** One commit to be written: who, what it changes, and the objects that are new to the lake. */
+export interface NewCommit {
+  readonly branch: string;
+  readonly note: CommitNote;
+  readonly message: string;
+  readonly changes: Changes;
+  /** Those of `changes.adds` that the lake does not know yet come from these. */
+  readonly created?: readonly ObjectMeta[];
+  /** The created objects get the marker that `:vectors` lists. */
+  readonly vectorsOfCreated?: boolean;
+  readonly secondParent?: Id;
+  /** It makes its objects of those that it removes (`StoredCommit.rewrite`); `lineage`: what that adds to the pool's lineage. */
+  readonly rewrite?: Exclude<StoredCommit['rewrite'], undefined | false>;
+  readonly lineage?: readonly Change[];
+  readonly addVectors?: readonly ObjectEntry[];
+  readonly deleteVectors?: readonly ObjectEntry[];
+  /** No event tells of it. */
+  readonly silent?: boolean;
+}
+
+/** A tip that this process wrote: what follows from it is known without a read. `row`: the branch's. */
+interface WrittenTip { readonly branch: BranchRecord; readonly height: number; readonly row: Buffer }
+/** A branch that commits are put on. */
+interface MovingTip { readonly before: BranchRecord; readonly key: Buffer; now: Id; height: number; readonly removes: ObjectEntry[]; readonly adds: ObjectEntry[]; changed: number }
+interface MovedTip { readonly tip: MovingTip; readonly after: WrittenTip }
+
+/** The branches, commits and objects of one pool, in memory and in the tables. */
+export class PoolStore {
+  readonly stores: Stores;
+  readonly poolId: Id;
+  config: PoolConfig;
+  readonly packs: PackIndex;
+  readonly lineage: Lineage;
+  /** Lists of open snapshots, and how many of them hold each. */
+  readonly pins = new Map<ObjectList, number>();
+  /** Objects whose vacuum is under way: gone for whoever comes now. */
+  readonly vacuuming = new Set<Id>();
+  /** Counts vacuums, so that what was found out about a list can be kept. */
+  private vacuums = 0;
+  private readonly checked = new WeakMap<ObjectList, { readonly vacuums: number; readonly missing: readonly Id[] }>();
+  private branchMap: Map<string, BranchRecord> | undefined;
+  private readonly written = new Map<string, WrittenTip>();
+  private readonly branchKeys = new Map<string, Buffer>();
+  private readonly poolKey: Buffer;
+  deleted = false;
+  /** Commits of the transaction before. */
+  private groupBefore = 0;
+
+  constructor(stores: Stores, config: PoolConfig) {
+    this.stores = stores;
+    this.config = config;
+    this.poolId = config.id;
+    this.poolKey = idBuffer(config.id);
+    this.packs = new PackIndex(stores.tables, config.id);
+    this.lineage = new Lineage({ tables: stores.tables, poolId: config.id, entry: (id) => this.entry(id), checkPool: () => { this.checkPool(); } });
+  }
+
+  get order(): PoolConfig['layout']['order'] { return this.config.layout.order; }
+
+  branches(): ReadonlyMap<string, BranchRecord> { return this.loadBranches(); }
+  private loadBranches(): Map<string, BranchRecord> { return this.branchMap ?? this.readBranches(); }
+  private readBranches(): Map<string, BranchRecord> {
+    this.branchMap = new Map(this.stores.tables.rows('branches', { prefix: idBuffer(this.poolId) }).map((row) => {
+      const branch = decodeBranch(row.key, row.payload);
+      return [branch.name, branch] as const;
+    }));
+    return this.branchMap;
+  }
+  /** @throws branch-not-found */
+  branch(name: string): BranchRecord {
+    const branch = this.loadBranches().get(name);
+    if (!branch) throw new LakeError('branch-not-found', { branch: name });
+    return branch;
+  }
+  /** A commit of this pool in a client's spelling (which wins over a branch of that name), else a branch's tip, be its name like an id, else a commit in the service's own spelling.
+   * @throws branch-not-found, commit-file-missing, table-corrupt */
+  resolve(commitish: string): Id {
+    const id = parseId(commitish);
+    const found = id && this.hasCommit(id) ? id : this.branches().get(commitish)?.commit ?? plainId(commitish);
+    if (!found) throw new LakeError('branch-not-found', { branch: commitish });
+    if (!this.hasCommit(found)) throw this.isTip(found) ? rowMissing('commits', found) : new LakeError('commit-file-missing');
+    return found;
+  }
+  isTip(commit: Id): boolean {
+    for (const branch of this.loadBranches().values()) if (branch.commit === commit) return true;
+    return false;
+  }
+
+  readonly commit = (id: Id): StoredCommit | undefined => {
+    const payload = this.stores.tables.get('commits', pairKey(this.poolId, id));
+    return payload && decodeCommit(id, payload);
+  };
+  hasCommit(id: Id): boolean { return id === zeroId || this.stores.tables.has('commits', pairKey(this.poolId, id)); }
+  /** An object of any commit, vacuumed ones too. */
+  readonly entry = (id: Id): ObjectEntry | undefined => {
+    const payload = this.stores.tables.get('objects', pairKey(this.poolId, id));
+    return payload && decodeObject(id, payload);
+  };
+  list(commit: Id): ObjectList | Promise<ObjectList> { return this.stores.snapshots.list(this, commit); }
+
+  pin(list: ObjectList): () => void {
+    this.pins.set(list, (this.pins.get(list) ?? 0) + 1);
+    return () => {
+      const left = this.pins.get(list)! - 1;
+      if (left > 0) this.pins.set(list, left);
+      else this.pins.delete(list);
+      this.onRelease();
+    };
+  }
+  /** Told when a pinned list was released. */
+  onRelease: () => void = () => undefined;
+
+  vacuumed(id: Id): boolean { return this.vacuuming.has(id) || isVacuumed(this.stores.tables, this.poolId, id); }
+  vacuumChanged(): void { this.vacuums++; }
+  /** Objects of the list that were vacuumed; what was found is kept until the next vacuum. */
+  missing(list: ObjectList): readonly Id[] {
+    const known = this.checked.get(list);
+    if (known?.vacuums === this.vacuums) return known.missing;
+    const any = this.vacuuming.size > 0 || this.stores.tables.keys('vacuumed', { prefix: idBuffer(this.poolId), limit: 1 }).length > 0;
+    const missing = any ? [...list.entries()].filter((e) => this.vacuumed(e.id)).map((e) => e.id) : [];
+    this.checked.set(list, { vacuums: this.vacuums, missing });
+    return missing;
+  }
+
+  /** Writes commits, each on what the one before made of its branch, in one durable transaction. Answers with their ids. */
+  async write(commits: readonly NewCommit[]): Promise<readonly Id[]> {
+    const tips = new Map<string, MovingTip>(), events: LakeEvent[] = [], ids: Id[] = [], moved: MovedTip[] = [];
+    for (const { branch } of commits) if (!tips.has(branch)) tips.set(branch, this.tip(branch));
+    await this.stores.tables.write(() => this.stores.feed.drawing(() => {
+      const rows: Change[] = [];
+      for (const commit of commits) ids.push(this.makeCommit(commit, tips.get(commit.branch)!, rows, events));
+      for (const tip of tips.values()) {
+        const branch = { ...tip.before, commit: tip.now }, row = encodeBranch(branch);
+        moved.push({ tip, after: { branch, height: tip.height, row } });
+        rows.push({ table: 'branches', key: tip.key, payload: row });
+      }
+      rows.push(this.stores.feed.countersRow());
+      return rows;
+    }), () => {
+      this.checkPool();
+      for (const tip of tips.values()) this.checkTip(tip.before, tip.key);
+    }, { alone: commits.length === 1 && this.groupBefore === 1 });
+    this.groupBefore = commits.length;
+    for (const one of moved) this.move(one);
+    killPoint('commit: branch moved');
+    this.stores.feed.publish(events);
+    killPoint('commit: told');
+    for (const { tip } of moved) {
+      let small = 0;
+      for (const entry of tip.adds) if (entry.inTable) small++;
+      if (small > 0) this.stores.small?.(this.poolId, tip.before.name, small);
+    }
+    return ids;
+  }
+
+  private tip(name: string): MovingTip {
+    const before = this.branch(name);
+    return { before, key: this.keyOf(name), now: before.commit, height: this.tipHeight(before), removes: [], adds: [], changed: 0 };
+  }
+  /** Puts a commit on a tip: its rows and its event. */
+  private makeCommit(commit: NewCommit, tip: MovingTip, rows: Change[], events: LakeEvent[]): Id {
+    const { stores, poolId } = this, { branch, note, changes, secondParent, deleteVectors } = commit;
+    const created = (commit.created ?? []).map((meta) => this.newObject(meta, rows));
+    const adds = changes.adds.length > 0 ? [...changes.adds, ...created] : created;
+    const addVectors = commit.vectorsOfCreated ? created : commit.addVectors ?? [];
+    const row: StoredCommit = {
+      id: stores.draws.newId(), parent: tip.now, ...(secondParent && { secondParent }),
+      height: 1 + Math.max(tip.height, secondParent ? this.height(secondParent) : 0),
+      author: note.author ?? '', dateNs: stores.draws.nowNs(), message: note.body || commit.message, meta: note.meta ?? 'null',
+      adds: adds.map((e) => e.id), deletes: changes.removes.map((e) => e.id),
+      ...(addVectors.length > 0 && { addVectors: addVectors.map((e) => e.id) }),
+      ...(deleteVectors && { deleteVectors: deleteVectors.map((e) => e.id) }),
+      ...(adds.length > 0 && changes.removes.length > 0 && !secondParent && { rewrite: commit.rewrite ?? false }),
+    };
+    if (commit.lineage) rows.push(...commit.lineage);
+    if (stores.drew) this.drewCommit(branch, row);
+    rows.push({ table: 'commits', key: pairKey(poolId, row.id), payload: encodeCommit(row) });
+    if (note.terms?.retry && stores.retries) rows.push(...stores.retries.changes(note.terms.retry, row.id, { key: tip.key, branch: tip.before }));
+    if (!commit.silent) {
+      const made = stores.feed.make({ kind: 'pool-commit', poolId, poolName: this.config.name, commitId: row.id, branch, parent: secondParent ? branch : '' });
+      events.push(made.event);
+      rows.push(...made.changes);
+    }
+    tip.now = row.id;
+    tip.height = row.height;
+    this.collect(tip, commit, adds, addVectors);
+    return row.id;
+  }
+
+  private drewCommit(branch: string, { height: _, rewrite: __, dateNs, ...commit }: StoredCommit): void {
+    this.stores.drew?.(this.poolId, { what: 'commit', branch, commit: { ...commit, dateNs: String(dateNs) } });
+  }
+
+  /** Adds a commit's changes up, so that a group changes the list once. Only single commits remove anything: a group is loads alone. */
+  private collect(tip: MovingTip, { changes: { removes }, deleteVectors = [] }: NewCommit, adds: readonly ObjectEntry[], addVectors: readonly ObjectEntry[]): void {
+    assert(tip.changed === 0 || removes.length === 0);
+    tip.changed += adds.length + removes.length + addVectors.length + deleteVectors.length;
+    tip.removes.push(...removes);
+    if (addVectors.length === 0 && deleteVectors.length === 0) {
+      tip.adds.push(...adds);
+      return;
+    }
+    const marked = [...addVectors.map((e) => ({ ...e, vector: true })), ...deleteVectors.map((e) => ({ ...e, vector: false }))];
+    const markedIds = new Set(marked.map((e) => e.id)), addedIds = new Set(adds.map((e) => e.id));
+    tip.removes.push(...marked.filter((e) => !addedIds.has(e.id)));
+    tip.adds.push(...adds.filter((e) => !markedIds.has(e.id)), ...marked);
+  }
+
+  private move({ tip: { before, removes, adds, changed }, after }: MovedTip): void {
+    this.loadBranches().set(before.name, after.branch);
+    this.written.set(before.name, after);
+    const list = this.stores.snapshots.warmList(this, before.commit);
+    if (!list) return;
+    const keep = this.isTip(before.commit);
+    this.stores.snapshots.advance(this, { from: before.commit, to: after.branch.commit, list: list.change(removes, adds), changes: changed, keep });
+  }
+
+  private newObject(meta: ObjectMeta, rows: Change[]): ObjectEntry {
+    const { id, count, size, min, max, inline } = meta;
+    const entry: ObjectEntry = { id, count, size, min, max, sequence: this.stores.feed.nextSequence(), inTable: inline !== undefined, vector: false };
+    rows.push({ table: 'objects', key: pairKey(this.poolId, id), payload: encodeObject(entry) });
+    if (inline) rows.push({ table: 'bodies', key: idBuffer(id), payload: inline });
+    else rows.push({ table: 'files', key: idBuffer(id), payload: idBuffer(this.poolId) });
+    return entry;
+  }
+
+  /** The key of a branch that is there; a digest each. */
+  private keyOf(name: string): Buffer {
+    let key = this.branchKeys.get(name);
+    if (!key) this.branchKeys.set(name, (key = branchKey(this.poolId, name)));
+    return key;
+  }
+  private tipHeight(branch: BranchRecord): number {
+    const known = this.written.get(branch.name);
+    return known?.branch === branch ? known.height : this.height(branch.commit);
+  }
+  private height(commit: Id): number {
+    if (commit === zeroId) return 0;
+    const row = this.commit(commit);
+    // A tip and a second parent were there when they were made.
+    if (!row) throw rowMissing('commits', commit);
+    return row.height;
+  }
+
+  /** @throws branch-exists */
+  mustBeNew(name: string): void {
+    if (this.loadBranches().has(name)) throw new LakeError('branch-exists', { pool: this.config.name, branch: name });
+  }
+  async createBranch(name: string, commit: Id): Promise<BranchRecord> {
+    this.mustBeNew(name);
+    const branch: BranchRecord = { tsNs: this.stores.draws.nowNs(), name, commit };
+    this.stores.drew?.(this.poolId, { what: 'branch', name, commit, tsNs: String(branch.tsNs) });
+    const row: Change = { table: 'branches', key: branchKey(this.poolId, name), payload: encodeBranch(branch) };
+    const publish = await this.stores.feed.write({ kind: 'branch-update', poolId: this.poolId, poolName: this.config.name, branch: name }, [row], () => this.checkPool());
+    killPoint('branch: in the tables');
+    this.loadBranches().set(name, branch);
+    publish();
+    return branch;
+  }
+
+  async deleteBranch(name: string): Promise<void> {
+    const before = this.branch(name);
+    const row: Change = { table: 'branches', key: branchKey(this.poolId, name) };
+    const publish = await this.stores.feed.write({ kind: 'branch-delete', poolId: this.poolId, poolName: this.config.name, branch: name }, [row], () => {
+      this.checkPool();
+      this.checkTip(before);
+    });
+    killPoint('branch: in the tables');
+    this.loadBranches().delete(name);
+    this.written.delete(name);
+    this.branchKeys.delete(name);
+    if (!this.isTip(before.commit)) this.stores.snapshots.leave(this.poolId, before.commit);
+    publish();
+  }
+
+  /** For use inside a transaction. @throws pool-not-found */
+  checkPool(): void {
+    if (this.deleted || !this.stores.tables.has('pools', this.poolKey)) throw new LakeError('pool-not-found', { pool: this.config.name });
+  }
+  private checkTip(expected: BranchRecord, key = branchKey(this.poolId, expected.name)): void {
+    const payload = this.stores.tables.get('branches', key);
+    const known = this.written.get(expected.name);
+    if (payload?.equals(known?.branch === expected ? known.row : encodeBranch(expected))) return;
+    const found = payload && decodeBranch(key, payload);
+    assert(found?.commit === expected.commit && found.name === expected.name, `branch ${expected.name} is at ${found?.commit}, not at ${expected.commit}`);
+  }
+}

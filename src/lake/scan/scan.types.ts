@@ -1,0 +1,60 @@
+/** What a scan is given: where the objects are, and what is wanted of their rows. */
+import type { ColumnCache } from '../columns/cache.ts';
+import type { ColumnPruner } from '../columns/prune.ts';
+import type { ColumnSummary, SummaryRequest } from '../columns/summaries.ts';
+import type { ObjectPage, PageRequest, SortOrder } from '../lake.types.ts';
+import type { ObjectReader } from '../objects/reader.ts';
+import type { ObjectStore } from '../objects/objects.ts';
+import type { RowFilter } from './block.ts';
+
+/** What is scanned: the objects of one commit. Pages list them by their first key in the pool's order. */
+export interface ScanSource {
+  readonly keys: readonly (readonly string[])[];
+  readonly order: SortOrder;
+  readonly objects: Pick<ObjectStore, 'readRange'>;
+  readonly page: (request: PageRequest) => ObjectPage | Promise<ObjectPage>;
+  /** Readers of earlier scans by object id; a scan takes from it and adds to it. */
+  readonly readers?: ReaderCache;
+}
+/** Opened objects, kept between scans; what it keeps and for how long is its own affair. */
+export interface ReaderCache {
+  /** Decoded columns of these readers. */
+  readonly columns?: ColumnCache;
+  get(id: string): ObjectReader | undefined;
+  set(id: string, reader: ObjectReader): void;
+}
+/** Part of the shape of `ScanCounts` in exec/source.ts: told of objects that are opened, with their blocks, of blocks that are read, and of those of other objects. */
+export interface BlockCounts {
+  readonly opened: (object: string, blocks: number) => void;
+  readonly block: (object: string, block: number) => void;
+  readonly skipped: (blocks: number) => void;
+}
+/** The shape of `BlockSummaries` in exec/source.ts. */
+export interface BlockSummaries {
+  readonly of: readonly SummaryRequest[];
+  readonly take: (rows: number, columns: readonly ColumnSummary[]) => boolean;
+}
+/** What is wanted of the rows. */
+export interface ScanOptions {
+  /** Paths of the fields that are needed; absent: all. Rows that are no records come whole. */
+  readonly columns?: readonly (readonly string[])[];
+  /** Rules out objects and blocks that cannot hold wanted rows. */
+  readonly pruner?: ColumnPruner;
+  /** The exact test; the pruner follows from it. Absent: all rows. */
+  readonly filter?: RowFilter;
+  readonly summaries?: BlockSummaries;
+  /** In the pool's order; else in any. */
+  readonly ordered: boolean;
+  /** The blocks of an object that are to be read, in order; absent: all that the pruner leaves. */
+  readonly blocks?: (id: string) => readonly number[];
+  /** Rows without fields may come in batches of any length. */
+  readonly counted?: boolean;
+  /** No more rows than this are needed, about. */
+  readonly limit?: number;
+  /** Default 4096. */
+  readonly batchRows?: number;
+  readonly signal?: AbortSignal;
+  /** Told of what was read: bytes of objects, and rows. */
+  readonly read?: (bytes: number, rows: number) => void;
+  readonly counts?: BlockCounts;
+}

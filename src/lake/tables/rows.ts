@@ -1,0 +1,272 @@
+/**
+ * Keys and payloads of the tables' rows. Small rows are JSON; checkpoints, which hold thousands of objects, are packed.
+ *
+ * Invariants: every decoder takes what its encoder made; a payload reaches a decoder only after its checksum was verified (tables.ts). What no encoder of ours makes (a malformed id, a row
+ * under another's key) is `table-corrupt`.
+ */
+import assert from 'node:assert';
+import { createHash } from 'node:crypto';
+import { LakeError } from '../../errors.ts';
+import { idBuffer, isId } from '../ksuid.ts';
+import type { BranchRecord, CommitRecord, Id, KeyBound, LakeEvent, PoolConfig, SortOrder } from '../lake.types.ts';
+import type { ObjectEntry } from '../objects/list.ts';
+import { rowFault, type TableName } from './table-rows.ts';
+
+/** 20 bytes that stand for a name of any length. */
+const nameDigest = (name: string): Buffer => createHash('sha256').update(name, 'utf8').digest().subarray(0, 20);
+/** Key of a pool's name. */
+export const nameKey = (name: string): Buffer => nameDigest(name);
+/** Key of a branch of a pool. */
+export const branchKey = (pool: Id, name: string): Buffer => Buffer.concat([idBuffer(pool), nameDigest(name)]);
+/** Key of a commit, object or vacuumed object of a pool. */
+export const pairKey = (pool: Id, id: Id): Buffer => {
+  const key = Buffer.from(pool + id, 'hex');
+  assert(key.length === pairBytes && id.length === pairBytes, `${pool} or ${id} is no id`);
+  return key;
+};
+const pairBytes = 40;
+/** The id in such a key. @throws table-corrupt when it is not one */
+export const idOfPair = (table: TableName, key: Uint8Array): Id => {
+  const text = Buffer.from(key).toString('hex');
+  if (key.length !== pairBytes) throw rowFault(table, text, `a key of ${key.length} bytes, not ${pairBytes}`);
+  return text.slice(pairBytes);
+};
+/** Key of a part of the checkpoint at a commit. */
+export const checkpointKey = (pool: Id, commit: Id, part: number): Buffer => {
+  const key = Buffer.allocUnsafe(44);
+  assert(key.write(pool, 0, 'hex') === 20 && key.write(commit, 20, 'hex') === 20, `${pool} or ${commit} is no id`);
+  key.writeUInt32BE(part, 40);
+  return key;
+};
+/** Key of an event: its number, big-endian, so that events are in order. */
+export const eventKey = (id: number): Buffer => {
+  const key = Buffer.allocUnsafe(8);
+  key.writeUInt32BE(Math.floor(id / 2 ** 32), 0);
+  key.writeUInt32BE(id % 2 ** 32, 4);
+  return key;
+};
+/** The event id of a key that `eventKey` made. */
+export const idOfEventKey = (key: Buffer): number => Number(key.readBigUInt64BE(0));
+
+const json = (value: unknown): Buffer => Buffer.from(JSON.stringify(value), 'utf8');
+const parse = <T>(payload: Buffer): T => JSON.parse(payload.toString('utf8')) as T;
+
+/** The key of a row, or the id in it. */
+type RowKey = Uint8Array | string;
+/** What a row says. @throws table-corrupt */
+const decoded = <T>(table: TableName, key: RowKey, decode: () => T): T => {
+  try {
+    return decode();
+  } catch (fault) {
+    if (fault instanceof LakeError) throw fault;
+    throw rowFault(table, typeof key === 'string' ? key : Buffer.from(key).toString('hex'), fault instanceof Error ? fault.message : String(fault), fault);
+  }
+};
+const checkIds = (ids: readonly (Id | undefined)[]): void => {
+  for (const id of ids) if (id !== undefined && !isId(id)) throw new Error(`${JSON.stringify(id)} is no id`);
+};
+const checkOwn = (found: Id, id: Id): void => { if (found !== id) throw new Error(`the row is of id ${found}`); };
+
+interface PoolRow { ts: string; name: string; id: Id; order: SortOrder; keys: string[][]; seekStride: number; threshold: number }
+/** Rows of the tables `pools`, `names`, `branches`, `commits` and `events`: JSON, with times as texts of nanoseconds. */
+export const encodePool = (pool: PoolConfig): Buffer => json({
+  ts: String(pool.tsNs), name: pool.name, id: pool.id, order: pool.layout.order, keys: pool.layout.keys, seekStride: pool.seekStride, threshold: pool.threshold,
+});
+/** The pool of a row of `pools`. @throws table-corrupt */
+export const decodePool = (id: Id, payload: Buffer): PoolConfig => decoded('pools', id, () => {
+  const row = parse<PoolRow>(payload);
+  checkIds([row.id]);
+  checkOwn(row.id, id);
+  return { tsNs: BigInt(row.ts), name: row.name, id: row.id, layout: { order: row.order, keys: row.keys }, seekStride: row.seekStride, threshold: row.threshold };
+});
+
+/** A row of `names`: which pool has a name. The name comes along, as the key is only its digest. */
+export const encodeName = (name: string, pool: Id): Buffer => json({ name, pool });
+/** The name and pool of a row of `names`. @throws table-corrupt */
+export const decodeName = (key: RowKey, payload: Buffer): { readonly name: string; readonly pool: Id } => decoded('names', key, () => {
+  const row = parse<{ name: string; pool: Id }>(payload);
+  checkIds([row.pool]);
+  return row;
+});
+
+/** A row of `branches`. */
+export const encodeBranch = (branch: BranchRecord): Buffer => json({ ts: String(branch.tsNs), name: branch.name, commit: branch.commit });
+/** The branch of a row of `branches`. @throws table-corrupt */
+export const decodeBranch = (key: RowKey, payload: Buffer): BranchRecord => decoded('branches', key, () => {
+  const row = parse<{ ts: string; name: string; commit: Id }>(payload);
+  if (!isId(row.commit)) throw new Error(`branch "${row.name}" is at ${JSON.stringify(row.commit)}, which is no id`);
+  return { tsNs: BigInt(row.ts), name: row.name, commit: row.commit };
+});
+
+/**
+ * A commit with what only the lake needs. `height` is one more than that of its higher parent. `rewrite`: whether it made its objects of those that it deletes; numbers: how
+ * many of each, in their order. Earlier builds did not say.
+ */
+export interface StoredCommit extends CommitRecord { readonly height: number; readonly rewrite?: boolean | readonly number[] }
+interface CommitRow {
+  p: Id; q?: Id; h: number; a: string; d: string; m: string; x: string; add: Id[]; del: Id[]; addV?: Id[]; delV?: Id[];
+  w?: boolean | number[];
+}
+/** A row of `commits`. The commit's id is in the key only. */
+export const encodeCommit = (commit: StoredCommit): Buffer => json({
+  p: commit.parent, q: commit.secondParent, h: commit.height, a: commit.author, d: String(commit.dateNs), m: commit.message, x: commit.meta,
+  add: commit.adds, del: commit.deletes, addV: commit.addVectors, delV: commit.deleteVectors, w: commit.rewrite,
+});
+/** The commit of a row of `commits`. @throws table-corrupt */
+export const decodeCommit = (id: Id, payload: Buffer): StoredCommit => decoded('commits', id, () => {
+  const row = parse<CommitRow>(payload);
+  checkIds([id, row.p, row.q]);
+  for (const ids of [row.add, row.del, row.addV ?? [], row.delV ?? []]) checkIds(ids);
+  if (!Number.isSafeInteger(row.h) || row.h < 1) throw new Error(`a height of ${row.h}`);
+  return {
+    id, parent: row.p, ...(row.q && { secondParent: row.q }), height: row.h, author: row.a, dateNs: BigInt(row.d), message: row.m, meta: row.x,
+    adds: row.add, deletes: row.del, ...(row.addV && { addVectors: row.addV }), ...(row.delV && { deleteVectors: row.delV }),
+    ...(row.w !== undefined && { rewrite: row.w }),
+  };
+});
+/** A commit is above those that it comes from, so that no way back is endless. @throws table-corrupt */
+export const checkBelow = (parent: StoredCommit, child: { readonly id: Id; readonly height: number }): void => {
+  if (parent.height < child.height) return;
+  throw rowFault('commits', child.id, `its height is ${child.height}, that of its parent ${parent.id} is ${parent.height}`);
+};
+
+/** A row of `events`. */
+export const encodeEvent = (event: LakeEvent): Buffer => json(event);
+/** The event of a row of `events`. @throws table-corrupt */
+export const decodeEvent = (key: RowKey, payload: Buffer): LakeEvent => decoded('events', key, () => {
+  const row = parse<LakeEvent>(payload);
+  checkIds([row.poolId, row.commitId]);
+  return row;
+});
+
+/** What must never be given twice: ids of events, sequence numbers of objects. */
+export interface Counters { readonly event: number; readonly sequence: number }
+/** Key of the counters in the table `about`. */
+export const countersKey = Buffer.from('counters');
+/** The row of the counters. */
+export const encodeCounters = (counters: Counters): Buffer => json(counters);
+/** The counters of that row; both 0 where there is none yet. */
+export const decodeCounters = (payload: Buffer | undefined): Counters => (payload ? parse(payload) : { event: 0, sequence: 0 });
+
+/** A row of `objects`: one entry as `encodeObjects` packs it. */
+export const encodeObject = (entry: ObjectEntry): Buffer => encodeObjects([entry]);
+/** The entry of a row of `objects`, or of another table that has one. @throws table-corrupt */
+export const decodeObject = (id: Id, payload: Buffer, table: TableName = 'objects'): ObjectEntry => decoded(table, id, () => {
+  const [entry, ...more] = unpackObjects(payload);
+  if (!entry || more.length > 0) throw new Error('it is not one object');
+  checkOwn(entry.id, id);
+  return entry;
+});
+
+const fixed = 20 + 8 + 8 + 8 + 1;
+const inTableFlag = 1, vectorFlag = 2, sameBoundFlag = 4;
+
+/** Packed: id, count, size, sequence (doubles), flags, then both bounds as text and sort key, each after its length; one bound if both are the same. */
+export const encodeObjects = (entries: readonly ObjectEntry[]): Buffer => {
+  let bytes = 0;
+  for (const e of entries) bytes += fixed + boundBytes(e.min) + boundBytes(e.max);
+  const out = Buffer.allocUnsafe(bytes);
+  let at = 0;
+  for (const e of entries) {
+    const same = e.min === e.max || (e.min.text === e.max.text && Buffer.compare(e.min.sort, e.max.sort) === 0);
+    assert(out.write(e.id, at, 'hex') === 20, `${e.id} is no id`);
+    out.writeDoubleLE(e.count, at + 20);
+    out.writeDoubleLE(e.size, at + 28);
+    out.writeDoubleLE(e.sequence, at + 36);
+    out[at + 44] = (e.inTable ? inTableFlag : 0) | (e.vector ? vectorFlag : 0) | (same ? sameBoundFlag : 0);
+    at = writeBound(out, at + fixed, e.min);
+    if (!same) at = writeBound(out, at, e.max);
+  }
+  return out.subarray(0, at);
+};
+
+/** The entries of a part of a checkpoint. @throws table-corrupt */
+export const decodeObjects = (key: RowKey, payload: Buffer): ObjectEntry[] => decoded('checkpoints', key, () => unpackObjects(payload));
+/** The entries that `encodeObjects` wrote; they keep nothing of the payload. */
+const unpackObjects = (payload: Buffer): ObjectEntry[] => {
+  // One copy that the entries' sort keys view: the payload itself may be a view of memory that lmdb uses again.
+  const from = Buffer.from(payload), entries: ObjectEntry[] = [];
+  let at = 0;
+  while (at < from.length) {
+    const flags = from[at + 44]!;
+    const min = readBound(from, at + fixed);
+    const max = flags & sameBoundFlag ? min : readBound(from, min.end);
+    entries.push({
+      id: from.toString('hex', at, at + 20), count: from.readDoubleLE(at + 20), size: from.readDoubleLE(at + 28), sequence: from.readDoubleLE(at + 36),
+      inTable: (flags & inTableFlag) !== 0, vector: (flags & vectorFlag) !== 0, min: min.bound, max: max.bound,
+    });
+    at = max.end;
+  }
+  assert(at === from.length);
+  return entries;
+};
+
+const boundBytes = (bound: KeyBound): number => 8 + bound.text.length * 3 + bound.sort.length;
+const writeBound = (out: Buffer, at: number, bound: KeyBound): number => {
+  const text = out.write(bound.text, at + 4, 'utf8');
+  out.writeUInt32LE(text, at);
+  out.writeUInt32LE(bound.sort.length, at + 4 + text);
+  out.set(bound.sort, at + 8 + text);
+  return at + 8 + text + bound.sort.length;
+};
+const readBound = (from: Buffer, at: number): { readonly bound: KeyBound; readonly end: number } => {
+  const text = from.readUInt32LE(at), sortAt = at + 8 + text, end = sortAt + from.readUInt32LE(sortAt - 4);
+  return { bound: { text: from.toString('utf8', at + 4, at + 4 + text), sort: from.subarray(sortAt, end) }, end };
+};
+
+/** Ids of two kinds, `count` of the first: `count u32 | ids`. */
+export const encodeIds = (count: number, ids: readonly Id[]): Buffer => {
+  const out = Buffer.allocUnsafe(4 + ids.length * idBytes);
+  out.writeUInt32LE(count);
+  ids.forEach((id, i) => out.write(id, 4 + i * idBytes, 'hex'));
+  return out;
+};
+/** What `encodeIds` made. */
+export const decodeIds = (row: Buffer): { readonly count: number; readonly ids: readonly Id[] } => {
+  const count = row.readUInt32LE(0), all = (row.length - 4) / idBytes;
+  if (!Number.isInteger(all) || count > all) throw new Error(`${count} of ${all} ids`);
+  return { count, ids: Array.from({ length: all }, (_, i) => row.toString('hex', 4 + i * idBytes, 4 + (i + 1) * idBytes)) };
+};
+const idBytes = 20;
+
+const hasBytes = (bytes: number) => (key: Buffer): void => { if (key.length !== bytes) throw new Error(`a key of ${key.length} bytes, not ${bytes}`); };
+const checkId = hasBytes(20), checkPair = hasBytes(pairBytes), checkPart = hasBytes(44), checkNumber = hasBytes(8);
+const anyRow = (): void => undefined;
+const checks = {
+  about: anyRow,
+  pools: (key, payload) => { checkId(key); decodePool(key.toString('hex'), payload); },
+  names: (key, payload) => { checkId(key); decodeName(key, payload); },
+  branches: (key, payload) => { checkPair(key); decodeBranch(key, payload); },
+  commits: (key, payload) => { decodeCommit(idOfPair('commits', key), payload); },
+  objects: (key, payload) => { decodeObject(idOfPair('objects', key), payload); },
+  bodies: checkId,
+  files: checkId,
+  vacuumed: checkPair,
+  checkpoints: (key, payload) => {
+    checkPart(key);
+    const isFirst = key.readUInt32BE(40) === 0;
+    if (isFirst) payload.readUInt32LE(0);
+    decodeObjects(key, payload.subarray(isFirst ? 4 : 0));
+  },
+  events: (key, payload) => { checkNumber(key); decodeEvent(key, payload); },
+  purges: checkId,
+  packs: checkPair,
+  // The pool's own row, one of an object, one of a step.
+  lineage: (key, payload) => {
+    if (key.length === idBytes) return;
+    if (key.length !== pairBytes + 1) checkPair(key);
+    decodeIds(payload);
+  },
+  retries: anyRow,
+} as const satisfies Record<TableName, (key: Buffer, payload: Buffer) => void>;
+/** Looks whether a row is one that an encoder makes. What it names need not be there. @throws table-corrupt */
+export const checkRow = (table: TableName, key: Buffer, payload: Buffer): void => decoded(table, key, () => { checks[table](key, payload); });
+/** What is wrong with such a row; undefined if nothing is. */
+export const faultOfRow = (table: TableName, key: Uint8Array, payload: Uint8Array): string | undefined => {
+  try {
+    checkRow(table, Buffer.from(key), Buffer.from(payload));
+    return undefined;
+  } catch (fault) {
+    return (fault as Error).message;
+  }
+};

@@ -1,0 +1,413 @@
+/**
+ * The tables of the lake: what the log says (log/log.ts), as rows by key. LMDB (environment.ts) is given what the log has in batches, and says up to which record it has it.
+ *
+ * Invariants:
+ * - What `write` has resolved survives power loss: it is in the log. LMDB can be made again from it (recovery.ts).
+ * - Every value in LMDB carries a CRC-32 and its key: `crc u32 | key length u8 | key | payload`; the checksum covers table name, key and payload.
+ *   A value that fails it, or lies under another key, is never returned: `table-corrupt` names table and key.
+ * - `check` sees all transactions that were taken before, those too that are on their way to the disk; they become durable in that order, or none of those behind one that failed does.
+ *   It must not write, and when it throws nothing is written. Who reads outside of one sees what is durable.
+ * - This process is the only writer (lock.ts).
+ */
+import assert from 'node:assert';
+import { LakeError } from '../../errors.ts';
+import { Environment, isNoRoom, type RangeOptions, StoreFailure, type Row } from './environment.ts';
+import { killPoint } from '../kill-points.ts';
+import { changesLength } from '../log/changes.ts';
+import { decodePlace, encodePlace, type LogPlace } from '../log/format.ts';
+import type { Log } from '../log/log.ts';
+import { newestOf, RecentRows } from './recent-rows.ts';
+import { rowsOf, unframe, valueOf } from './row-frames.ts';
+import { checkRow } from './rows.ts';
+import { type Change, isKey, placeKey, rowFault, type TableName, tableNames, versionKey } from './table-rows.ts';
+
+export { StoreFailure } from './environment.ts';
+
+export { type Change, type Put, type Remove, rowFault, rowMissing, type TableName, tableNames } from './table-rows.ts';
+
+/**
+ * Layout of the lake; one of a newer layout is refused. 2: a journal ahead of LMDB. 3: the lineage of rewritten objects, which an older build would not add to. 4: one log, whose index
+ * LMDB is.
+ */
+export const formatVersion = 4;
+/** The row that says which one it is. */
+export const versionRow = { table: 'about', key: versionKey, payload: Buffer.from(String(formatVersion)) } as const;
+
+/** A row whose checksum was verified. */
+export interface KeyValue { readonly key: Buffer; readonly payload: Buffer }
+/** What tables are made of. */
+interface TablesParts {
+  readonly environment: Environment;
+  /** Absent: they are read only, or what is written goes into LMDB alone. */
+  readonly log?: Log;
+  /** What the log has and LMDB does not, oldest first. */
+  readonly records?: readonly (readonly Change[])[];
+  /** Bytes of records after which LMDB is given what it does not have, at the latest. */
+  readonly applyBytes?: number | undefined;
+}
+/** How a transaction is written. */
+interface WriteOptions {
+  /** Nobody else is waiting to write: on a disk that flushes quickly the log is written in this thread, at once. */
+  readonly alone?: boolean;
+  /** It makes room: on a full disk it goes into what the log has left. */
+  readonly frees?: boolean;
+}
+
+/** A write that takes longer than this holds up the thread that waits for it more than a change of threads would. */
+const slowMs = 2;
+/** After one that was slow so many go the other way, twice as many each time, half as many after a quick one. */
+const pauseMin = 8, pauseMax = 1024;
+/** What the log has is given to LMDB after this time, or when it is so much. */
+const applyMs = 200, applyBytesDefault = 256 << 10, recentBytesMax = 32 << 20;
+
+interface Taken { readonly changes: readonly Change[]; readonly resolve: () => void; readonly reject: (fault: unknown) => void }
+
+/** The open tables of one lake. */
+export class Tables {
+  private readonly environment: Environment;
+  private readonly log: Log | undefined;
+  private readonly applyBytes: number;
+  /** Durable in the log, not in LMDB. */
+  private readonly recent = new RecentRows();
+  /** Of the last record whose changes `recent` or LMDB have: the log itself may be one ahead for a moment. */
+  private place_: LogPlace | undefined;
+  /** Bytes of records that LMDB does not have, about. */
+  private recentBytes = 0;
+  /** Taken, on their way to the disk. */
+  private readonly pending = new RecentRows();
+  private queue: Taken[] = [];
+  private pumping: Promise<void> | undefined;
+  private applying: Promise<void> = Promise.resolve();
+  private applyTimer: NodeJS.Timeout | undefined;
+  private isApplying = false;
+  private checking = false;
+  /** A row was damaged: the next start is to look at all of them. */
+  private isDamaged = false;
+  /** Transactions that are not to be done at once, since the last one that was took long. */
+  private pausing = 0;
+  private pause = pauseMin;
+  /** Told when LMDB could not be given what the log has. */
+  lagged: ((fault: unknown) => void) | undefined;
+  /** Told when LMDB has been given what the log had. */
+  applied: (() => void) | undefined;
+  /** Told when transactions that were taken do not come; nothing else is on its way then. */
+  refused: (() => void) | undefined;
+
+  constructor({ environment, log, records = [], applyBytes = applyBytesDefault }: TablesParts) {
+    this.environment = environment;
+    this.log = log;
+    this.place_ = log?.place;
+    this.applyBytes = applyBytes;
+    for (const changes of records) this.recent.put(changes);
+    if (log && records.length > 0) this.applySoon();
+  }
+
+  /** The same rows, with what records changed behind them; read only. */
+  with(records: readonly (readonly Change[])[]): Tables { return new Tables({ environment: this.environment, records }); }
+
+  /** Of its rows' layout; 0: it does not say. */
+  version(): number { return Number(this.get('about', versionKey)?.toString('latin1') ?? 0); }
+  /** @throws lake-newer */
+  checkVersion(directory: string): void {
+    const version = this.version();
+    if (version > formatVersion) throw new LakeError('lake-newer', { directory, version, versionMax: formatVersion });
+  }
+  /** Up to where readers see the log. */
+  get seen(): LogPlace { return this.place_!; }
+  /** Up to where LMDB has the log; undefined if it does not say. */
+  place(): LogPlace | undefined {
+    try {
+      const row = this.get('about', placeKey);
+      return row && decodePlace(row);
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** What was written to the key last, as far as who asks may know: undefined if LMDB has it. */
+  private own(table: TableName, key: Uint8Array): Change | undefined { return (this.checking ? this.pending.get(table, key) : undefined) ?? this.recent.get(table, key); }
+
+  /** A copy of the payload, or undefined. @throws table-corrupt */
+  get(table: TableName, key: Uint8Array): Buffer | undefined {
+    const own = this.own(table, key);
+    if (own) return own.payload && Buffer.from(own.payload);
+    const value = this.environment.get(table, key);
+    return value && this.unframed(table, key, value);
+  }
+  private unframed(table: TableName, key: Uint8Array, value: Buffer): Buffer {
+    try {
+      return unframe(table, key, value);
+    } catch (fault) {
+      this.isDamaged = true;
+      throw fault;
+    }
+  }
+  /** Whether LMDB has the table at all. */
+  isThere(table: TableName): boolean { return this.environment.isThere(table); }
+  has(table: TableName, key: Uint8Array): boolean {
+    if (!isKey(key)) return false;
+    const own = this.own(table, key);
+    return own ? own.payload !== undefined : this.environment.has(table, key);
+  }
+
+  /** Rows whose key begins with `prefix`, in key order, from `start` (included) on. Read at once: for ranges with a known limit. @throws table-corrupt */
+  rows(table: TableName, options: RangeOptions = {}): KeyValue[] {
+    const found: KeyValue[] = [];
+    for (const { key, value } of this.range(table, options)) found.push({ key: Buffer.from(key), payload: this.unframed(table, key, value) });
+    return found;
+  }
+  /** The rows whose checksums hold and that an encoder made, one by one, all in one read: for whoever is alone with the tables. */
+  *soundRows(table: TableName, options: Pick<RangeOptions, 'prefix' | 'reverse'> = {}): IterableIterator<KeyValue> {
+    for (const { key, value } of this.range(table, options)) {
+      const own = Buffer.from(key);
+      try {
+        const payload = unframe(table, own, Buffer.from(value));
+        checkRow(table, own, payload);
+        yield { key: own, payload };
+      } catch {
+        continue;
+      }
+    }
+  }
+  /** Looks at every row of a table: tells of each that fails its checksum, is not found by its key or, with `look`, that no encoder made. Answers with the number of rows. */
+  verify(table: TableName, onFault: (fault: string) => void, look = false): number {
+    let rows = 0;
+    for (const { key, value } of this.range(table)) {
+      rows++;
+      // A page above may be damaged so that a walk goes through all rows, and a search goes past one.
+      if (!this.has(table, key)) onFault(rowFault(table, Buffer.from(key).toString('hex'), 'the way to it is damaged').message);
+      try {
+        const payload = unframe(table, key, value);
+        if (look) checkRow(table, Buffer.from(key), payload);
+      } catch (error) {
+        onFault((error as Error).message);
+      }
+    }
+    return rows;
+  }
+  /** Keys alone, values unread. */
+  keys(table: TableName, options: RangeOptions = {}): Buffer[] {
+    const found: Buffer[] = [];
+    for (const { key } of this.range(table, options)) found.push(Buffer.from(key));
+    return found;
+  }
+
+  /** LMDB's rows and those that it does not have yet, in one order. */
+  private *range(table: TableName, options: RangeOptions = {}): IterableIterator<Row> {
+    const recent = this.recent.range(table, options), pending = this.checking ? this.pending.range(table, options) : [];
+    const own = pending.length === 0 ? recent : newestOf(recent, pending, options.reverse);
+    if (own.length === 0) return yield* this.environment.range(table, options);
+    let left = options.limit ?? Infinity;
+    for (const row of this.merged(table, own, { ...options, ...(left < Infinity && { limit: left + own.length }) })) {
+      if (left-- <= 0) return;
+      yield row;
+    }
+  }
+  private *merged(table: TableName, own: readonly Change[], options: RangeOptions): IterableIterator<Row> {
+    const order = options.reverse ? -1 : 1;
+    let at = 0;
+    for (const row of this.environment.range(table, options)) {
+      let compared = -1;
+      for (; at < own.length && (compared = order * Buffer.compare(own[at]!.key, row.key)) < 0; at++) yield* rowsOf(own[at]!);
+      // One of the same key takes its place.
+      if (at === own.length || compared > 0) yield row;
+    }
+    for (; at < own.length; at++) yield* rowsOf(own[at]!);
+  }
+
+  /**
+   * Runs `check`, then writes all changes in one durable transaction. What `check` throws comes out as it is. Payloads are kept as they are: they must not change any more.
+   * `changes`: called when nothing was refused, in the order in which transactions become durable, if they are not known before.
+   * @throws StoreFailure when the disk failed (no later write is tried), storage-full when there is no room (nothing was written)
+   */
+  async write(changes: readonly Change[] | (() => readonly Change[]), check?: () => void, options: WriteOptions = {}): Promise<void> {
+    // LMDB falls behind: what it does not have is held in memory.
+    while (this.recentBytes > recentBytesMax && this.environment.failure === undefined) await this.apply();
+    this.environment.checkFailure();
+    if (!options.frees) this.environment.checkRoom();
+    killPoint('transaction: asked');
+    this.check(check);
+    const made = typeof changes === 'function' ? changes() : changes;
+    if (made.length === 0) return;
+    // What is in the log must go into LMDB.
+    assert(made.every(({ key }) => isKey(key)), 'keys are of 1 to 255 bytes');
+    killPoint('transaction: in it');
+    const { log } = this;
+    if (!log) return this.environment.write(made.map(valueOf));
+    const isAlone = options.alone === true && !this.pumping && this.pausing === 0;
+    if (isAlone) {
+      log.add(made);
+      if (log.fits()) this.writeNow(log, made);
+      else {
+        log.clear();
+        await this.taken(made);
+      }
+    } else {
+      this.pausing = Math.max(0, this.pausing - 1);
+      await this.taken(made);
+    }
+    killPoint('transaction: durable');
+  }
+  private check(check: (() => void) | undefined): void {
+    this.checking = true;
+    try {
+      check?.();
+    } finally {
+      this.checking = false;
+    }
+  }
+
+  /** In this thread: the log's record has the changes already. */
+  private writeNow(log: Log, changes: readonly Change[]): void {
+    const began = performance.now();
+    try {
+      log.writeSync();
+    } catch (fault) {
+      const error = this.failed(fault);
+      this.refused?.();
+      throw error;
+    }
+    this.keep([changes]);
+    if (performance.now() - began <= slowMs) this.pause = Math.max(pauseMin, this.pause / 2);
+    else {
+      this.pausing = this.pause;
+      this.pause = Math.min(pauseMax, this.pause * 2);
+    }
+  }
+  private taken(changes: readonly Change[]): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.pending.put(changes);
+      this.queue.push({ changes, resolve, reject });
+      this.pumping ??= this.pump();
+    });
+  }
+
+  /** Writes what waits, as much as a record holds at a time, until nothing does. */
+  private async pump(): Promise<void> {
+    // What comes in this turn goes together.
+    await Promise.resolve();
+    while (this.queue.length > 0) await this.writeGroup(this.nextGroup());
+    // In the step that found nothing: what is taken from here on begins anew.
+    this.pumping = undefined;
+  }
+  private async writeGroup(group: readonly Taken[]): Promise<void> {
+    const log = this.log!;
+    try {
+      for (const { changes } of group) log.add(changes);
+      await log.write();
+    } catch (fault) {
+      // Those behind were checked against what does not come.
+      this.settle([...group, ...this.queue.splice(0)], this.failed(fault));
+      this.refused?.();
+      return;
+    }
+    this.keep(group.map(({ changes }) => changes));
+    this.settle(group);
+  }
+  private settle(group: readonly Taken[], error?: unknown): void {
+    for (const { changes, resolve, reject } of group) {
+      this.pending.drop(changes);
+      if (error === undefined) resolve();
+      else reject(error);
+    }
+  }
+  private nextGroup(): readonly Taken[] {
+    const { queue } = this, { groupBytesMax } = this.log!;
+    let bytes = changesLength(queue[0]!.changes), end = 1;
+    for (; end < queue.length; end++) {
+      bytes += changesLength(queue[end]!.changes);
+      if (bytes > groupBytesMax) break;
+    }
+    return queue.splice(0, end);
+  }
+  /** The log's last record is durable: who reads sees what it changes, and LMDB is given it with its number. */
+  private keep(record: readonly (readonly Change[])[]): void {
+    for (const changes of record) {
+      this.recent.put(changes);
+      this.recentBytes += changesLength(changes);
+    }
+    this.place_ = this.log!.place;
+    if (this.recentBytes >= this.applyBytes) this.applySoon();
+    else this.applyTimer ??= setTimeout(() => { this.applySoon(); }, applyMs).unref();
+  }
+
+  /** The error that tells of a fault of the disk. */
+  private failed(fault: unknown): unknown {
+    this.log!.clear();
+    if (fault instanceof StoreFailure || fault instanceof LakeError) return fault;
+    const reason = fault instanceof Error ? fault.message : String(fault);
+    if (isNoRoom(reason)) return new LakeError('storage-full', { fault: reason }, { cause: fault });
+    this.environment.fail(reason);
+    return new StoreFailure(reason, { cause: fault });
+  }
+
+  /** What cannot be done now stays in the log: the next write tries again, or hears that the store failed. */
+  private applySoon(): void {
+    if (!this.isApplying) this.apply().catch((fault: unknown) => { this.lagged?.(fault); });
+  }
+  /** Gives LMDB what it does not have, in one transaction of its own. */
+  private apply(): Promise<void> {
+    this.applying = this.applying.catch(() => undefined).then(() => this.doApply());
+    return this.applying;
+  }
+  private async doApply(): Promise<void> {
+    clearTimeout(this.applyTimer);
+    this.applyTimer = undefined;
+    const rows = this.recent.all(), place = this.place_!;
+    if (rows.length === 0) return;
+    const bytes = this.recentBytes;
+    this.isApplying = true;
+    this.recentBytes = 0;
+    try {
+      await this.environment.write([...rows, versionRow, placeRow(place)].map(valueOf));
+      killPoint('tables: written');
+      this.recent.drop(rows);
+    } catch (fault) {
+      this.recentBytes += bytes;
+      throw fault;
+    } finally {
+      this.isApplying = false;
+    }
+    // What came meanwhile.
+    if (this.recent.size > 0) this.applyTimer ??= setTimeout(() => { this.applySoon(); }, applyMs).unref();
+    this.applied?.();
+  }
+
+  /** Why there is no room for a transaction; undefined if there is. */
+  full(): string | undefined {
+    try {
+      this.environment.checkRoom();
+      return undefined;
+    } catch (fault) {
+      return (fault as Error).message;
+    }
+  }
+
+  /** Bytes of the environment's pages that hold rows. */
+  usedBytes(): number { return this.environment.usedBytes(); }
+  /** Bytes of the environment's file. */
+  fileBytes(): number { return this.environment.fileBytes(); }
+  /** Number of rows. */
+  count(table: TableName): number {
+    let count = this.environment.count(table);
+    for (const { key, payload } of this.recent.of(table)) count += Number(payload !== undefined) - Number(this.environment.has(table, key));
+    return count;
+  }
+
+  /** What LMDB lacks is given to it before; where that fails the next start does it. Answers whether LMDB has all, as far as it is known. */
+  async close(): Promise<boolean> {
+    await this.pumping;
+    const isWhole = this.log !== undefined && this.environment.failure === undefined && await this.apply().then(() => true, () => false);
+    await this.applying.catch(() => undefined);
+    clearTimeout(this.applyTimer);
+    await this.log?.close();
+    await this.environment.close();
+    return isWhole && !this.isDamaged;
+  }
+}
+
+/** LMDB's rows alone, read only. */
+export const openIndex = (folder: string): Tables => new Tables({ environment: new Environment(folder, tableNames, true) });
+
+/** Says up to where LMDB has the log. */
+export const placeRow = (place: LogPlace): Change => ({ table: 'about', key: placeKey, payload: encodePlace(place) });

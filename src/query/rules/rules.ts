@@ -1,0 +1,98 @@
+/**
+ * The optimizer: rules that rewrite a plan without changing what it gives.
+ *
+ * Invariants:
+ * - A rule sees one pipeline at a time, innermost first; subqueries, branches and right sides are pipelines of their own.
+ * - The order of the list is the order of work: folding first, filters down to the scans, then what depends on the filters' place, columns last.
+ * - Every rule can be switched off by its name, and the answer stays the same: `test/random` and the case runner compare.
+ */
+import { bodyIn, exprsOf, hasSubquery, mapExprs, mapParts, mapPipelines, pipelinesOf, withBody } from '../plan/walk.ts';
+import type { CompileEnvironment, Pipeline, Plan, PlanExpr, PlanFunction, PlanOp } from '../plan/plan.ts';
+import { constantFolding } from './constant-folding.ts';
+import { existsJoin } from './exists-join.ts';
+import { filterMerge } from './filter-merge.ts';
+import { filterSplit } from './filter-split.ts';
+import { filterThroughJoin } from './filter-through-join.ts';
+import { filterThroughSort } from './filter-through-sort.ts';
+import { filterThroughValues } from './filter-through-values.ts';
+import { headThroughValues } from './head-through-values.ts';
+import { inJoin } from './in-join.ts';
+import { joinOrder } from './join-order.ts';
+import { passRemoval } from './pass-removal.ts';
+import { projectionPushdown } from './projection-pushdown.ts';
+import { predicatePushdown } from './predicate-pushdown.ts';
+import { scanLimit } from './scan-limit.ts';
+import { sortedAggregate } from './sorted-aggregate.ts';
+import { topK } from './top-k.ts';
+import { unorderedScan } from './unordered-scan.ts';
+
+/** What a rule may look at beside the operators that it rewrites. */
+export interface RuleContext {
+  readonly environment: CompileEnvironment;
+  /** User functions as the rules before this one left them. */
+  readonly functions: readonly PlanFunction[];
+  /** False: there is no subquery to look for in expressions. */
+  readonly subqueries: boolean;
+}
+
+/** One rewriting of plans, which leaves what they give as it is. */
+export interface Rule {
+  readonly name: string;
+  /** Rewrites one pipeline; `nested` is true for all but the main one. Gives the same list if there is nothing to do. */
+  readonly apply: (ops: readonly PlanOp[], context: RuleContext, nested: boolean) => readonly PlanOp[];
+  /** Rewrites the bodies of user functions. */
+  readonly applyToFunction?: (body: PlanExpr, context: RuleContext) => PlanExpr;
+  /** The rule looks into nested pipelines itself, from the main one. */
+  readonly whole?: true;
+}
+
+/** In the order in which they are applied. */
+export const rules = [
+  constantFolding, passRemoval, filterThroughValues, filterThroughSort, filterMerge, joinOrder, filterThroughJoin, filterSplit, existsJoin, inJoin, predicatePushdown,
+  headThroughValues, topK, scanLimit, sortedAggregate, unorderedScan, projectionPushdown,
+] as const satisfies readonly Rule[];
+
+/** Names by which rules are switched off. */
+export type RuleName = (typeof rules)[number]['name'];
+
+/** The plan rewritten by all rules but those of `off`, in pipelines, subqueries and user functions. */
+export const applyRules = (plan: Plan, environment: CompileEnvironment, off: readonly RuleName[] | 'all' = []): Plan => {
+  if (off === 'all') return plan;
+  let { pipeline, functions } = plan;
+  const subqueries = functions.length > 0 || opsHaveSubquery(pipeline.ops);
+  for (const rule of rules as readonly Rule[]) {
+    if ((off as readonly string[]).includes(rule.name)) continue;
+    const context: RuleContext = { environment, functions, subqueries };
+    functions = functions.map((f) => {
+      const body = applyToExpr(rule, f.body, context);
+      return { ...f, body: rule.applyToFunction ? rule.applyToFunction(body, context) : body };
+    });
+    pipeline = applyRule(rule, pipeline, context, false);
+  }
+  return { pipeline, functions };
+};
+
+/** True if there is a subquery anywhere below these operators. */
+const opsHaveSubquery = (ops: readonly PlanOp[]): boolean => ops.some((op) => exprsOf(op).some(hasSubquery) || pipelinesOf(op).some((p) => opsHaveSubquery(p.ops)));
+
+const applyRule = (rule: Rule, pipeline: Pipeline, context: RuleContext, nested: boolean): Pipeline => {
+  const inner = (p: Pipeline): Pipeline => (rule.whole ? inSubqueries(rule, p, context) : applyRule(rule, p, context, true));
+  const below = (op: PlanOp): PlanOp => {
+    const mapped = mapPipelines(op, inner);
+    return context.subqueries ? mapExprs(mapped, (e) => applyToExpr(rule, e, context)) : mapped;
+  };
+  return { ops: rule.apply(pipeline.ops.map(below), context, nested) };
+};
+
+/** Applies the rule to nothing but the subqueries below a pipeline. */
+const inSubqueries = (rule: Rule, pipeline: Pipeline, context: RuleContext): Pipeline =>
+  ({ ops: pipeline.ops.map((op) => mapExprs(mapPipelines(op, (p) => inSubqueries(rule, p, context)), (e) => applyToExpr(rule, e, context))) });
+
+/** Applies the rule to the subqueries of an expression. */
+const applyToExpr = (rule: Rule, e: PlanExpr, context: RuleContext): PlanExpr => {
+  const mapped = mapParts(e, (part) => applyToExpr(rule, part, context));
+  if (mapped.kind === 'subquery') return { ...mapped, body: applyRule(rule, mapped.body, context, true) };
+  if (mapped.kind === 'apply') return { ...mapped, body: { ...mapped.body, pipeline: applyRule(rule, mapped.body.pipeline, context, true) } };
+  if (bodyIn(mapped)) return withBody(mapped, (body) => applyToExpr(rule, body, context));
+  return mapped;
+};

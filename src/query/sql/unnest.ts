@@ -1,0 +1,149 @@
+/**
+ * UNNEST in a select list: each row comes once for each element of the lists, with these elements; records become columns.
+ *
+ * Invariants:
+ * - It happens behind groups and windows, before ORDER BY, DISTINCT and the limits.
+ * - Several lists go in step: the shorter ones give null at their ends. Of no list, and of null, there are no rows.
+ */
+import type { Analysis } from '../analyze/context.ts';
+import type { CallExpr, Expr } from '../ast.ts';
+import { callOf, exprKey, fieldOf, literal, mapParts, someExpr, thisExpr } from '../plan/walk.ts';
+import type { PlanExpr, PlanOp } from '../plan/plan.ts';
+import { alternatives, fuseAll, orNull, unknownType } from '../types/of.ts';
+import { type Type, typeText, types } from '../../vectors/type.ts';
+import { arrayValue } from '../../vectors/value.ts';
+
+const rowField = 'row', elementField = 'element', emptyList = literal(arrayValue([]));
+const marker = '\u0000element ';
+
+/** A column that UNNEST gives. */
+interface UnnestedColumn { readonly name?: string; readonly expr: PlanExpr }
+
+/** The calls of UNNEST in one SELECT, noted while the select list is lowered. */
+export class SqlUnnest {
+  readonly #a: Analysis;
+  /** The type of an expression as far as it is known, by the content of pools too. */
+  readonly #typeOf: (e: PlanExpr) => Type;
+  readonly #lists: PlanExpr[] = [];
+  constructor(a: Analysis, typeOf: (e: PlanExpr) => Type) {
+    this.#a = a;
+    this.#typeOf = typeOf;
+  }
+
+  get isUsed(): boolean { return this.#lists.length > 0; }
+
+  /** Whether a value depends on an element. */
+  isIn(e: PlanExpr): boolean { return someExpr(e, isMarker); }
+
+  /** Notes the list of a call and gives what stands for its elements. */
+  readonly collect = (call: CallExpr, list: PlanExpr): PlanExpr => {
+    const { expr, type } = this.#elements(call, list, this.#typeOf(list));
+    if (recordIn(type) && expr === list) return this.#a.wrong('unnest of a struct gives several columns', call, 'write it as a column of its own in the select list');
+    return expr;
+  };
+
+  /** The columns that a call gives which is a whole item of the select list; a list gives one without a name. */
+  columns(call: CallExpr, value: PlanExpr): readonly UnnestedColumn[] {
+    const { expr, type, depth } = this.#elements(call, value, this.#typeOf(value));
+    return fieldsOf(expr, type, depth);
+  }
+
+  /** The elements of a value, and of the lists in it as far as the call goes; `depth`: how far it may go on. */
+  #elements(call: CallExpr, value: PlanExpr, type: Type): { readonly expr: PlanExpr; readonly type: Type; readonly depth: number } {
+    const depth = this.#depth(call);
+    if (recordIn(type)) return { expr: value, type, depth };
+    const wrong = others(type).find((t) => t !== unknownType && t.kind !== 'array' && t.kind !== 'set' && t.kind !== 'error');
+    if (wrong) this.#a.fault(`unnest takes a list or a struct, not ${typeText(wrong)}`, call);
+    let lists = value, element = elementOf(type), left = depth - 1;
+    for (let next = element && elementOf(element); next !== undefined && left > 0; next = elementOf(next)) {
+      lists = { kind: 'call', name: 'flatten', arguments: [lists], sql: true };
+      element = next;
+      left--;
+    }
+    if (depth > 1) this.#checkKnown(call, element ?? type, left);
+    const expr = this.#marked(lists);
+    if (element) this.#a.stands(expr, () => orNull(element));
+    return { expr, type: element ?? unknownType, depth: left };
+  }
+
+  /** What is taken apart further has to be known. */
+  #checkKnown(call: CallExpr, type: Type, depth: number): void {
+    if (depth > 0 && isUnknown(type) && this.#a.sourcesKnown) this.#a.fault('what a recursive unnest gives is not known before the query runs', call, 'cast the value to its type: unnest(x::STRUCT(a INTEGER)[], recursive := true)');
+  }
+
+  #marked(list: PlanExpr): PlanExpr {
+    const key = exprKey(list), known = this.#lists.findIndex((x) => exprKey(x) === key);
+    return fieldOf(thisExpr, `${marker}${known < 0 ? this.#lists.push(list) - 1 : known}`);
+  }
+
+  /** How many levels of lists and structs a call takes away. */
+  #depth(call: CallExpr): number {
+    const [, options] = call.args;
+    if (!options) return 1;
+    const wrong = (): number => {
+      this.#a.fault('unnest takes a value, and recursive := true or max_depth := n', options);
+      return 1;
+    };
+    const [only] = options.kind === 'record' ? options.elems : [];
+    if (call.args.length > 2 || options.kind !== 'record' || options.elems.length > 1 || only?.kind !== 'record-field' || only.expr.kind !== 'literal') return wrong();
+    const { expr: { type, text } } = only;
+    switch (only.name.text.toLowerCase()) {
+      case 'recursive': return type === 'bool' ? (text.toLowerCase() === 'true' ? Infinity : 1) : wrong();
+      case 'max_depth': return type === 'int64' && Number(text) > 0 ? Number(text) : wrong();
+      default: return wrong();
+    }
+  }
+
+  /** The operators that make the rows. `settle`: how expressions are written over the rows before. */
+  ops(settle: (e: PlanExpr) => PlanExpr): readonly PlanOp[] {
+    if (!this.isUsed) return [];
+    const lists = this.#lists.map((list) => orEmpty(settle(list))), [only] = lists;
+    const value = lists.length === 1 ? only! : callOf('list_zip', ...lists);
+    return [{ kind: 'unnest', expr: { kind: 'record', elements: [{ kind: 'field', name: rowField, value: thisExpr }, { kind: 'field', name: elementField, value }] } }];
+  }
+
+  /** An expression over these rows. */
+  settle(e: PlanExpr): PlanExpr {
+    if (!this.isUsed) return e;
+    const visit = (part: PlanExpr): PlanExpr => {
+      if (isMarker(part)) return this.#a.like(part, this.#element(Number(part.name.slice(marker.length))));
+      if (part.kind === 'this') return this.#a.like(part, fieldOf(thisExpr, rowField));
+      if (part.kind === 'subquery' && part.correlated) return this.#a.like(part, { ...part, body: { ops: [{ kind: 'values', exprs: [fieldOf(thisExpr, rowField)] }, ...part.body.ops] } });
+      return this.#a.like(part, mapParts(part, visit));
+    };
+    return visit(e);
+  }
+
+  /** An element; of what is no list the error that says so, which stands in the place of the row. */
+  #element(index: number): PlanExpr {
+    const element = fieldOf(thisExpr, elementField);
+    return { kind: 'conditional', test: callOf('is_error', thisExpr), then: thisExpr, otherwise: this.#lists.length === 1 ? element : fieldOf(element, `c${index}`) };
+  }
+}
+
+const isMarker = (e: PlanExpr): e is Extract<PlanExpr, { kind: 'field' }> => e.kind === 'field' && e.name.startsWith(marker);
+
+/** Null and what is missing as no elements; another error stays one. */
+const orEmpty = (list: PlanExpr): PlanExpr => ({
+  kind: 'conditional', then: emptyList, otherwise: list,
+  test: { kind: 'or', left: { kind: 'isNull', operand: list }, right: callOf('missing', list) },
+});
+
+const others = (t: Type): readonly Type[] => alternatives(t).filter((x) => x !== types.null);
+const isUnknown = (t: Type): boolean => others(t).some((x) => x === unknownType);
+/** What the elements of lists are; undefined for what is not known to be a list. */
+const elementOf = (t: Type): Type | undefined => {
+  const members = others(t), elements = members.flatMap((x) => (x.kind === 'array' || x.kind === 'set' ? [x.element] : []));
+  return elements.length > 0 && elements.length === members.length ? fuseAll(elements) : undefined;
+};
+const recordIn = (t: Type): Extract<Type, { kind: 'record' }> | undefined => {
+  const [only, another] = others(t);
+  return only?.kind === 'record' && !another ? only : undefined;
+};
+const fieldsOf = (expr: PlanExpr, type: Type, depth: number, name?: string): readonly UnnestedColumn[] => {
+  const record = depth > 0 ? recordIn(type) : undefined;
+  return record ? record.fields.flatMap((f) => fieldsOf(fieldOf(expr, f.name), f.type, depth - 1, f.name)) : [{ ...(name !== undefined && { name }), expr }];
+};
+
+/** Whether an expression is a call of UNNEST. */
+export const isUnnestCall = (e: Expr): e is CallExpr => e.kind === 'call' && e.callee.kind === 'name' && e.callee.text.toLowerCase() === 'unnest' && e.args.length > 0;

@@ -1,0 +1,159 @@
+/**
+ * Static types: what is known about values before a query runs.
+ *
+ * Invariants:
+ * - `unknownType` stands for "could be anything" and may sit inside records, arrays and so on. It never leaves this folder: plans, catalogs and users
+ *   see only types without it.
+ * - The type of a stream is the fusion of the types of its values (model.md section 8), so it says what may come, never what must.
+ */
+import { fieldPlace } from '../../vectors/field-places.ts';
+import { fuseTypes } from '../../vectors/fuse.ts';
+import { decimalType, sqlTypeOfName } from '../sql/types.ts';
+import { type PrimitiveType, type RecordField, type RecordType, type Type, arrayType, isFloat, isInteger, mapType, namedType, recordType, setType, types, underType, unionType } from '../../vectors/type.ts';
+
+/** Could be anything. */
+export const unknownType: Type = namedType('\u0000unknown', types.null);
+
+const unknownInside = new WeakMap<Type, boolean>([[unknownType, true]]);
+/** True if the type is not wholly known. */
+export const hasUnknown = (t: Type): boolean => {
+  let found = unknownInside.get(t);
+  if (found === undefined) unknownInside.set(t, (found = componentsOf(t).some(hasUnknown)));
+  return found;
+};
+const componentsOf = (t: Type): readonly Type[] => {
+  switch (t.kind) {
+    case 'primitive': case 'enum': return [];
+    case 'record': return t.fields.map((f) => f.type);
+    case 'array': case 'set': return [t.element];
+    case 'map': return [t.key, t.value];
+    case 'union': return t.members;
+    case 'error': case 'named': return [t.inner];
+  }
+};
+
+/**
+ * The type as that of records whose every part is of one type or null; undefined if it is not wholly known, or leaves a choice. All fields are optional, since
+ * what is known says what may come, never what must.
+ */
+export const definiteRecord = (t: Type): RecordType | undefined => {
+  const record = bare(t);
+  return record.kind === 'record' && !hasUnknown(record) && !hasChoice(record) ? optionalFields(record) : undefined;
+};
+const optionalFields = (t: RecordType): RecordType => recordType(t.fields.map((f) => ({ name: f.name, type: f.type.kind === 'record' ? optionalFields(f.type) : f.type, optional: true })));
+const hasChoice = (t: Type): boolean => (t.kind === 'union' && t.members.filter((m) => m !== types.null).length > 1) || componentsOf(t).some(hasChoice);
+
+/** The type without names; names around the unknown stay. */
+export const bare = (t: Type): Type => (t === unknownType ? t : underType(t));
+
+/** The types that a value may have: members of unions, names removed. */
+export const alternatives = (t: Type): readonly Type[] => {
+  const u = bare(t);
+  return u.kind === 'union' ? u.members.flatMap(alternatives) : [u];
+};
+
+/** Fusion of two types; the unknown swallows what it cannot be told apart from. */
+export const fuseKnown = (a: Type, b: Type): Type => {
+  if (a === b) return a;
+  const decimals = fuseDecimals(a, b);
+  if (decimals) return decimals;
+  if (!hasUnknown(a) && !hasUnknown(b) && !hasDecimal(a) && !hasDecimal(b)) return fuseTypes(a, b);
+  const x = bare(a), y = bare(b);
+  if (x.kind === 'record' && y.kind === 'record') return fuseRecords(x, y);
+  if (x.kind === 'array' && y.kind === 'array') return arrayType(fuseKnown(x.element, y.element));
+  if (x.kind === 'set' && y.kind === 'set') return setType(fuseKnown(x.element, y.element));
+  if (x.kind === 'map' && y.kind === 'map') return mapType(fuseKnown(x.key, y.key), fuseKnown(x.value, y.value));
+  return hasUnknown(a) || hasUnknown(b) ? unknownType : fuseTypes(a, b);
+};
+const decimalInside = new WeakMap<Type, boolean>();
+const hasDecimal = (t: Type): boolean => {
+  let found = decimalInside.get(t);
+  if (found === undefined) decimalInside.set(t, (found = scaleOfType(t) !== undefined || componentsOf(t).some(hasDecimal)));
+  return found;
+};
+const scaleOfType = (t: Type): number | undefined => {
+  const known = t.kind === 'named' ? sqlTypeOfName(t.name) : undefined;
+  return known?.kind === 'decimal' ? known.scale : undefined;
+};
+/** Decimals, of which some may be null, have the places of the one that has most; undefined for all else. */
+const fuseDecimals = (a: Type, b: Type): Type | undefined => {
+  const members = [a, b].flatMap((t) => (t.kind === 'union' ? t.members : [t])), given = members.filter((m) => m !== types.null), scales = given.map(scaleOfType);
+  if (given.length === 0 || scales.includes(undefined)) return undefined;
+  const type = decimalType(Math.max(...scales.map((s) => s ?? 0)));
+  return given.length < members.length ? unionType([type, types.null]) : type;
+};
+/** The type as users see it: what is known of decimals beyond their being floats says it no more. */
+export const withoutDecimals = (t: Type): Type => {
+  if (!hasDecimal(t)) return t;
+  switch (t.kind) {
+    case 'named': return scaleOfType(t) === undefined ? t : t.inner;
+    case 'record': return recordType(t.fields.map((f) => ({ ...f, type: withoutDecimals(f.type) })));
+    case 'array': return arrayType(withoutDecimals(t.element));
+    case 'set': return setType(withoutDecimals(t.element));
+    case 'map': return mapType(withoutDecimals(t.key), withoutDecimals(t.value));
+    case 'union': return unionType(t.members.map(withoutDecimals));
+    case 'primitive': case 'enum': case 'error': return t;
+  }
+};
+const fuseRecords = (x: RecordType, y: RecordType): RecordType => {
+  const fields: RecordField[] = x.fields.map((f) => {
+    const other = y.fields[fieldPlace(y.fields, f.name)];
+    return other ? { name: f.name, type: fuseKnown(f.type, other.type), optional: f.optional || other.optional } : { ...f, optional: true };
+  });
+  for (const g of y.fields) if (fieldPlace(x.fields, g.name) < 0) fields.push({ ...g, optional: true });
+  return recordType(fields);
+};
+/** Fusion of many; the unknown for none. */
+export const fuseAll = (list: readonly Type[]): Type => (list.length === 0 ? unknownType : list.reduce(fuseKnown));
+
+/** One type or the other, records not fused: what an expression with two outcomes has. */
+export const either = (a: Type, b: Type): Type => {
+  if (a === b) return a;
+  if (a === unknownType || b === unknownType || hasUnknown(a) || hasUnknown(b)) return unknownType;
+  const decimals = fuseDecimals(a, b);
+  if (decimals) return decimals;
+  const members = new Set([...withDecimals(a), ...withDecimals(b)]);
+  return members.size === 1 ? [...members][0]! : unionType([...members]);
+};
+
+/** The alternatives, of which decimals keep their names. */
+const withDecimals = (t: Type): readonly Type[] => (t.kind === 'union' ? t.members.flatMap(withDecimals) : scaleOfType(t) === undefined ? alternatives(t) : [t]);
+
+/** The type or null; decimals stay what they are. */
+export const orNull = (t: Type): Type => {
+  if (t === types.null || hasUnknown(t)) return t === types.null ? t : unknownType;
+  return unionType([...new Set([...(t.kind === 'union' ? t.members : [t]), types.null])]);
+};
+/** The type of a column that has numbers of one type, or null, alone. */
+export const numberIn = (t: Type | undefined): PrimitiveType | undefined => {
+  const [only, another] = t ? alternatives(t).filter((x) => x !== types.null) : [];
+  return only?.kind === 'primitive' && !another && (isFloat(only) || isInteger(only)) && only !== types.time && only !== types.duration ? only : undefined;
+};
+
+/** The record among the alternatives, if the rows' type is known; `dynamic` if it is not; null if rows are known to be no records. */
+export const recordOf = (t: Type): RecordType | 'dynamic' | null => {
+  let found: RecordType | null = null;
+  for (const member of alternatives(t)) {
+    if (member === unknownType) return 'dynamic';
+    if (member.kind === 'record') found = found ? fuseRecords(found, member) : member;
+  }
+  return found;
+};
+
+/** What one gets from a value of this type by `.name`: its type, or undefined if no alternative can have such a field. */
+export const fieldType = (t: Type, name: string): Type | undefined => {
+  let found: Type | undefined;
+  for (const member of alternatives(t)) {
+    const one = fieldOfOne(member, name);
+    if (one) found = found ? either(found, one) : one;
+  }
+  return found;
+};
+const fieldOfOne = (t: Type, name: string): Type | undefined => {
+  if (t === unknownType) return unknownType;
+  switch (t.kind) {
+    case 'record': return t.fields[fieldPlace(t.fields, name)]?.type;
+    case 'map': return t.value;
+    default: return undefined;
+  }
+};

@@ -1,0 +1,167 @@
+/** Loads: bytes of a body become sorted data objects that are durable or inline. Nothing is committed here. */
+import { LakeError } from '../../errors.ts';
+import { type ReadOptions, openReader } from '../../formats/formats.ts';
+import { ReadMemory } from '../../formats/read-memory.ts';
+import { type ShapeLimits, sortIntoObjects } from '../../lake/load/sort.ts';
+import { type ObjectSink, type ObjectStore, openObjects } from '../../lake/objects/objects.ts';
+import { working } from '../../vectors/stop.ts';
+import { bufferOf } from '../../vectors/transfer.ts';
+import type { Vector } from '../../vectors/vector.ts';
+import { freeBuffer } from '../free-bytes.ts';
+import type { TaskRequest } from '../messages.ts';
+import type { LoadOutcome } from '../pool.types.ts';
+import type { TaskSpill } from '../query/spill.ts';
+import { loadHelper } from './part.ts';
+import { mergeHelper } from './merge-part.ts';
+import type { Task } from '../task.ts';
+
+/** Most of the time that a load waits for another of very many shapes: the client of that may be slow. */
+const turnMsMax = 30_000;
+
+/** Least memory for sorting: with less a load is nothing but runs. */
+const sortBytesMin = 4 << 20;
+
+/**
+ * Memory of the loads of one worker: each has its share, and those of very many shapes, which no share bounds, go on one after the other.
+ *
+ * Invariant: what the reader of a load holds is taken off what the load may sort in memory.
+ */
+export class LoadBudget {
+  private readonly bytesMax: number;
+  private readonly turnMs: number;
+  private loads = 0;
+  /** The load of very many shapes that goes on, and what tells the others that it has ended. */
+  private ahead: LoadShare | undefined;
+  private waiting: (() => void)[] = [];
+  constructor(bytesMax: number, turnMs = turnMsMax) {
+    this.bytesMax = bytesMax;
+    this.turnMs = turnMs;
+  }
+
+  begin(): LoadShare {
+    this.loads++;
+    let hasTurn = false;
+    const memory = this.forReader();
+    const load: LoadShare = {
+      memory,
+      sortBytesMax: () => Math.max(sortBytesMin, this.share - memory.bytes),
+      turn: async (signal) => {
+        if (hasTurn) return;
+        const until = performance.now() + this.turnMs;
+        for (let left = this.turnMs; this.ahead && left > 0; left = until - performance.now()) {
+          await this.ended(left, signal);
+          signal.throwIfAborted();
+        }
+        hasTurn = true;
+        this.ahead ??= load;
+      },
+      end: () => {
+        this.loads--;
+        if (this.ahead !== load) return;
+        this.ahead = undefined;
+        for (const wake of this.waiting.splice(0)) wake();
+      },
+    };
+    return load;
+  }
+  get share(): number { return Math.max(sortBytesMin, this.bytesMax / Math.max(1, this.loads)); }
+  /** What the reader of one input may hold: the whole budget, however many loads there are, lest a body fail because of others. */
+  forReader(): ReadMemory { return new ReadMemory(() => this.bytesMax, () => this.share); }
+
+  private ended(ms: number, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const wake = (): void => {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', wake);
+        resolve();
+      };
+      const timer = setTimeout(wake, ms);
+      signal.addEventListener('abort', wake, { once: true });
+      this.waiting.push(wake);
+    });
+  }
+}
+/** One load's part of the budget. */
+interface LoadShare {
+  /** Waits for its turn to hold very many shapes; it keeps it to its end. */
+  turn(signal: AbortSignal): Promise<void>;
+  /** Of the load's reader. */
+  readonly memory: ReadMemory;
+  /** Bytes of rows that may wait to be sorted. */
+  sortBytesMax(): number;
+  end(): void;
+}
+
+/** What a load has of its worker. */
+interface LoadTools { readonly objects: ObjectStore; readonly spill: TaskSpill; readonly budget: LoadBudget; readonly readLimits: ReadOptions }
+
+/** Runs a load. @throws load-empty when the body holds no value */
+export const runLoad = async (task: Task, request: Extract<TaskRequest, { kind: 'load' }>, { objects: files, spill, budget, readLimits }: LoadTools): Promise<LoadOutcome> => {
+  const own = request.directory === undefined ? undefined : openObjects(request.directory), objects = timed(own ?? files, task), share = budget.begin();
+  const warnings = new Warnings();
+  try {
+    const { format, csvDelimiter, contentCodings, pool: { keys, order, threshold } } = request;
+    const reader = await openReader(format, task.body, {
+      ...readLimits, memory: share.memory, turn: (work) => working(task.signal, work), helper: (setup) => loadHelper(task, setup),
+      scratch: () => spill.scratchBytes(), copied: (bytes) => { task.body.free(bytes); }, warn: (text) => { warnings.add(text); }, ...(contentCodings && { contentCodings }), ...(csvDelimiter !== undefined && { csvDelimiter }),
+    });
+    const outcome = await sortIntoObjects(turning(reader, task), {
+      keys, order, threshold, objects, shapeLimits: shapeLimitsOf(readLimits), manyShapes: () => share.turn(task.signal), spill: () => spill.objects(), mergeHelper: () => mergeHelper(task, spill.directory()), copied: freeBatch, signal: task.signal, breathe: () => task.breathe(), sorted: () => { task.step('sorted'); }, 
+      get memoryBytesMax() { return share.sortBytesMax(); },
+    });
+    if (outcome.records === 0) throw new LakeError('load-empty');
+    return { ...outcome, warnings: warnings.texts() };
+  } finally {
+    share.end();
+    own?.close();
+  }
+};
+
+/** Most warnings of a load, and characters of each, which go into a header: names of columns are the client's. */
+const warningsMax = 5, warningCharactersMax = 200;
+/** What could not be kept as it came. */
+class Warnings {
+  private readonly first: string[] = [];
+  private more = 0;
+
+  add(text: string): void {
+    if (this.first.length === warningsMax) this.more++;
+    else this.first.push(text.length > warningCharactersMax ? `${text.slice(0, warningCharactersMax)}...` : text);
+  }
+  texts(): readonly string[] { return this.more === 0 ? this.first : [...this.first, `${this.more} more`]; }
+}
+
+/** What a load may hold, of the limits of inputs. */
+export const shapeLimitsOf = ({ typesMax = Infinity, columnsMax = Infinity }: ReadOptions): ShapeLimits => ({ typesMax, columnsMax });
+
+/** Notes when objects are synced. */
+const timed = (objects: ObjectStore, task: Task): ObjectStore => Object.assign(Object.create(objects) as ObjectStore, {
+  create: (id: string): ObjectSink => {
+    const sink = objects.create(id);
+    return {
+      write: (chunk) => { sink.write(chunk); },
+      close: async () => {
+        const began = performance.now();
+        await sink.close();
+        task.counter.synced(began, performance.now());
+      },
+      abort: () => sink.abort(),
+    };
+  },
+});
+
+/** Frees the memory of a batch that came packed. */
+const freeBatch = (batch: Vector): void => {
+  const buffer = bufferOf(batch);
+  if (buffer) freeBuffer(buffer);
+};
+
+/** The batches, with a turn of the event loop now and then; tells when the last was read. */
+async function* turning(batches: AsyncIterable<Vector>, task: Task): AsyncGenerator<Vector> {
+  for await (const batch of batches) {
+    task.counter.recordsRead += batch.length;
+    yield batch;
+    await task.breathe();
+  }
+  task.step('read');
+}
