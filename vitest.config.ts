@@ -2,22 +2,29 @@ import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** Files that take long begin first, so that the last minute is not one file's. */
-const long = /test\/(exchanges|crash|shapes-limit|event-resumption|reference-mistakes|random\/fuzz|browser\/\w+|openapi\/api)\.test\.ts$/;
+const long =
+  /test\/(exchanges|crash|shapes-limit|event-resumption|reference-mistakes|random\/fuzz|browser\/\w+|openapi\/api)\.test\.ts$/;
 class LongFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
     // Those that share a process come one after another: a process is kept for the next file alone.
-    const rank = (file: TestSpecification): number => (file.project.name === 'shared' ? 2 : long.test(file.moduleId) ? 0 : 1);
+    const rank = (file: TestSpecification): number =>
+      file.project.name === 'shared' ? 2 : long.test(file.moduleId) ? 0 : 1;
     return [0, 1, 2].flatMap((r) => sorted.filter((f) => rank(f) === r));
   }
 }
 
 /**
- * Files that only call functions: compiler, expressions and operators, vectors, charts. They run in two processes that load the sources once, half a second of processor time a
- * file. What starts services, threads, LMDB or the clock of a machine has a process of its own for each file.
+ * Files that only call functions: compiler, expressions and operators, vectors, charts. They run in two processes that
+ * load the sources once, half a second of processor time a file. What starts services, threads, LMDB or the clock of a
+ * machine has a process of its own for each file.
  */
-const shared = ['test/unit/{query,vectors,machines}/**/*.test.ts', 'test/unit/exec/{expressions,operators}/**/*.test.ts'];
-const all = 'test/**/*.test.ts', common = { testTimeout: 60_000, hookTimeout: 60_000 } as const;
+const shared = [
+  'test/unit/{query,vectors,machines}/**/*.test.ts',
+  'test/unit/exec/{expressions,operators}/**/*.test.ts',
+];
+const all = 'test/**/*.test.ts';
+const common = { testTimeout: 60_000, hookTimeout: 60_000 } as const;
 
 export default defineConfig({
   test: {

@@ -1,4 +1,7 @@
-/** What enters and leaves the lake's machine. Plain JSON: what a job carries beyond this, and its promise, stay with the host (src/lake/lake.ts). */
+/**
+ * What enters and leaves the lake's machine. Plain JSON: what a job carries beyond this, and its promise, stay with the
+ * host (src/lake/lake.ts).
+ */
 import type { JobOutcome } from './pool.events.ts';
 
 /** Work on the set of pools, done one by one. */
@@ -19,7 +22,11 @@ export type LakeEvent =
   | { readonly type: 'close' };
 
 /** Most jobs that wait for the lake, most that wait for each pool, and most loads that a pool commits together. */
-export interface LakeInput { readonly waitingMax: number; readonly poolWaitingMax: number; readonly groupMax: number }
+export interface LakeInput {
+  readonly waitingMax: number;
+  readonly poolWaitingMax: number;
+  readonly groupMax: number;
+}
 /** The queue, the job at work, and the pools that have an actor. */
 export interface LakeContext extends LakeInput {
   /** Jobs in the order in which they came. */
@@ -33,6 +40,10 @@ export interface LakeContext extends LakeInput {
 }
 
 /** What `work` gives back. `closePool`: that pool is gone, its actor is to end. */
-export interface LakeWorkDone { readonly outcome: JobOutcome; readonly closePool?: string; readonly unsound?: string }
+export interface LakeWorkDone {
+  readonly outcome: JobOutcome;
+  readonly closePool?: string;
+  readonly unsound?: string;
+}
 /** Tells the host of jobs that are settled: one outcome for each. */
 export type LakeEmitted = { readonly type: 'settled'; readonly outcomes: readonly JobOutcome[] };

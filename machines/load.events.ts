@@ -4,13 +4,26 @@ export type LoadEvent =
   | { readonly type: 'all rows read'; readonly bodyBytes: number }
   | { readonly type: 'rows sorted' }
   /** Every object is durable, or small enough to be inline. */
-  | { readonly type: 'objects written'; readonly objects: readonly string[]; readonly records: number; readonly bytes: number }
+  | {
+      readonly type: 'objects written';
+      readonly objects: readonly string[];
+      readonly records: number;
+      readonly bytes: number;
+    }
   /** A small body is read, sorted and made into inline objects in one go. */
-  | { readonly type: 'done at once'; readonly bodyBytes: number; readonly objects: readonly string[]; readonly records: number; readonly bytes: number }
+  | {
+      readonly type: 'done at once';
+      readonly bodyBytes: number;
+      readonly objects: readonly string[];
+      readonly records: number;
+      readonly bytes: number;
+    }
   | { readonly type: 'committed'; readonly commit: string }
   | { readonly type: 'failed'; readonly text: string };
 /** The pool that the load is for. */
-export interface LoadInput { readonly poolId: string }
+export interface LoadInput {
+  readonly poolId: string;
+}
 /** What is known of the load so far. */
 export interface LoadContext extends LoadInput {
   /** Length of the body as it was sent, content codings included; 0 until it is read. */

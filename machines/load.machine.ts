@@ -1,20 +1,41 @@
 /**
- * One load: receiving -> sorting -> writing -> waiting -> committed | rejected; a small body goes from receiving to waiting. Nothing of it can be seen by queries before `committed`; whatever fails on the way,
- * a client that goes away included, leads to `rejected` and leaves the branch as it was.
+ * One load: receiving -> sorting -> writing -> waiting -> committed | rejected; a small body goes from receiving to
+ * waiting. Nothing of it can be seen by queries before `committed`; whatever fails on the way, a client that goes away
+ * included, leads to `rejected` and leaves the branch as it was.
  */
 import { assign, setup } from 'xstate';
 import type { LoadContext, LoadEvent, LoadInput } from './load.events.ts';
 
 /** Field by field: the engine takes a hundred times as long to add some to a spread object. */
-export const beginLoad = ({ poolId }: LoadInput): LoadContext => ({ poolId, bodyBytes: 0, objects: [], records: 0, bytes: 0, commit: null, error: null });
+export const beginLoad = ({ poolId }: LoadInput): LoadContext => ({
+  poolId,
+  bodyBytes: 0,
+  objects: [],
+  records: 0,
+  bytes: 0,
+  commit: null,
+  error: null,
+});
 
-interface Noted { readonly context: LoadContext; readonly event: LoadEvent }
+interface Noted {
+  readonly context: LoadContext;
+  readonly event: LoadEvent;
+}
 /** What the actions write down; they do nothing else. */
 export const loadNotes = {
-  'note size of body': ({ context, event }: Noted): Partial<LoadContext> => ({ bodyBytes: event.type === 'all rows read' || event.type === 'done at once' ? event.bodyBytes : context.bodyBytes }),
-  'note objects': ({ event }: Noted): Partial<LoadContext> => (event.type === 'objects written' || event.type === 'done at once' ? { objects: event.objects, records: event.records, bytes: event.bytes } : {}),
-  'note commit': ({ event }: Noted): Partial<LoadContext> => ({ commit: event.type === 'committed' ? event.commit : null }),
-  'note why it failed': ({ event }: Noted): Partial<LoadContext> => ({ error: event.type === 'failed' ? event.text : null }),
+  'note size of body': ({ context, event }: Noted): Partial<LoadContext> => ({
+    bodyBytes: event.type === 'all rows read' || event.type === 'done at once' ? event.bodyBytes : context.bodyBytes,
+  }),
+  'note objects': ({ event }: Noted): Partial<LoadContext> =>
+    event.type === 'objects written' || event.type === 'done at once'
+      ? { objects: event.objects, records: event.records, bytes: event.bytes }
+      : {},
+  'note commit': ({ event }: Noted): Partial<LoadContext> => ({
+    commit: event.type === 'committed' ? event.commit : null,
+  }),
+  'note why it failed': ({ event }: Noted): Partial<LoadContext> => ({
+    error: event.type === 'failed' ? event.text : null,
+  }),
 } as const;
 
 /** The chart. It waits for events and notes them; it starts nothing. */

@@ -1,5 +1,6 @@
 /**
- * One pool: does its jobs one after the other, loads that wait together as one group. No I/O: `open` and `work` come in through `provide()`.
+ * One pool: does its jobs one after the other, loads that wait together as one group. No I/O: `open` and `work` come in
+ * through `provide()`.
  *
  * Invariants:
  * - A job is taken in every state: it is queued, or settled as refused. Every job is settled exactly once.
@@ -14,12 +15,19 @@ const notProvided = (name: string) => () => Promise.reject(new Error(`"${name}" 
 /** The jobs that go next: the first one, and if it is a load, the loads right behind it. */
 export const nextJobs = (waiting: readonly PoolJob[], groupMax: number): readonly PoolJob[] => {
   let end = waiting.length > 0 ? 1 : 0;
-  if (waiting[0]?.kind === 'load') while (end < waiting.length && end < groupMax && waiting[end]!.kind === 'load') end++;
+  if (waiting[0]?.kind === 'load')
+    while (end < waiting.length && end < groupMax && waiting[end]!.kind === 'load') end++;
   return waiting.slice(0, end);
 };
 
-const refused = (jobs: readonly PoolJob[], why: 'queue full' | 'closing' | 'store failed', text: string): PoolEmitted =>
-  ({ type: 'settled', outcomes: jobs.map((job): JobOutcome => ({ id: job.id, status: 'refused', why, text })) });
+const refused = (
+  jobs: readonly PoolJob[],
+  why: 'queue full' | 'closing' | 'store failed',
+  text: string,
+): PoolEmitted => ({
+  type: 'settled',
+  outcomes: jobs.map((job): JobOutcome => ({ id: job.id, status: 'refused', why, text })),
+});
 
 /** `xstate.done.actor.*` and `xstate.error.actor.*` as far as guards and actions read them. */
 const outputOf = (event: unknown): WorkDone => (event as { readonly output: WorkDone }).output;
@@ -42,7 +50,9 @@ export const poolMachine = setup({
     'store is unsound': ({ event }) => outputOf(event).unsound !== undefined,
   },
   actions: {
-    'put job into queue': assign({ waiting: ({ context, event }) => (event.type === 'job' ? [...context.waiting, event.job] : context.waiting) }),
+    'put job into queue': assign({
+      waiting: ({ context, event }) => (event.type === 'job' ? [...context.waiting, event.job] : context.waiting),
+    }),
     'take next jobs': assign(({ context }) => {
       const running = nextJobs(context.waiting, context.groupMax);
       return { running, waiting: context.waiting.slice(running.length) };
@@ -50,11 +60,24 @@ export const poolMachine = setup({
     'clear running jobs': assign({ running: [] }),
     'settle finished jobs': emit(({ event }) => ({ type: 'settled', outcomes: outputOf(event).outcomes })),
     'settle running jobs as failed': emit(({ context, event }) => ({
-      type: 'settled', outcomes: context.running.map((job): JobOutcome => ({ id: job.id, status: 'failed', code: 'internal', text: faultOf(event) })),
+      type: 'settled',
+      outcomes: context.running.map(
+        (job): JobOutcome => ({ id: job.id, status: 'failed', code: 'internal', text: faultOf(event) }),
+      ),
     })),
-    'refuse job: queue is full': emit(({ context, event }) => refused(event.type === 'job' ? [event.job] : [], 'queue full', `${context.waitingMax} pending (option -queue.max)`)),
-    'refuse job: pool closes': emit(({ event }) => refused(event.type === 'job' ? [event.job] : [], 'closing', 'pool is closing')),
-    'refuse job: store failed': emit(({ context, event }) => refused(event.type === 'job' ? [event.job] : [], 'store failed', context.failure ?? '')),
+    'refuse job: queue is full': emit(({ context, event }) =>
+      refused(
+        event.type === 'job' ? [event.job] : [],
+        'queue full',
+        `${context.waitingMax} pending (option -queue.max)`,
+      ),
+    ),
+    'refuse job: pool closes': emit(({ event }) =>
+      refused(event.type === 'job' ? [event.job] : [], 'closing', 'pool is closing'),
+    ),
+    'refuse job: store failed': emit(({ context, event }) =>
+      refused(event.type === 'job' ? [event.job] : [], 'store failed', context.failure ?? ''),
+    ),
     'refuse waiting jobs: store failed': enqueueActions(({ context, enqueue }) => {
       if (context.waiting.length > 0) enqueue.emit(refused(context.waiting, 'store failed', context.failure ?? ''));
     }),
@@ -96,7 +119,11 @@ export const poolMachine = setup({
         src: 'work',
         input: ({ context }) => ({ poolId: context.poolId, jobs: context.running }),
         onDone: [
-          { guard: 'store is unsound', target: 'failed', actions: ['settle finished jobs', 'clear running jobs', 'remember why the store failed'] },
+          {
+            guard: 'store is unsound',
+            target: 'failed',
+            actions: ['settle finished jobs', 'clear running jobs', 'remember why the store failed'],
+          },
           { guard: 'close is asked for', target: 'closing', actions: ['settle finished jobs', 'clear running jobs'] },
           { target: 'idle', actions: ['settle finished jobs', 'clear running jobs'] },
         ],
@@ -114,7 +141,11 @@ export const poolMachine = setup({
             src: 'work',
             input: ({ context }) => ({ poolId: context.poolId, jobs: context.running }),
             onDone: [
-              { guard: 'store is unsound', target: '#pool.failed', actions: ['settle finished jobs', 'clear running jobs', 'remember why the store failed'] },
+              {
+                guard: 'store is unsound',
+                target: '#pool.failed',
+                actions: ['settle finished jobs', 'clear running jobs', 'remember why the store failed'],
+              },
               { target: 'choosing', actions: ['settle finished jobs', 'clear running jobs'] },
             ],
             onError: { target: 'choosing', actions: ['settle running jobs as failed', 'clear running jobs'] },

@@ -8,7 +8,10 @@ export type QueryEvent =
   /** The client went away, or the service closes. */
   | { readonly type: 'cancel' };
 /** `keepMs`: how long the status of an ended query can be asked for. */
-export interface QueryInput { readonly id: string; readonly keepMs: number }
+export interface QueryInput {
+  readonly id: string;
+  readonly keepMs: number;
+}
 /** What is known of the query until it expires. */
 export interface QueryContext extends QueryInput {
   /** Empty if nothing went wrong. */

@@ -1,6 +1,7 @@
 /**
- * One query: compiling -> running -> streaming -> done | failed | cancelled -> expired. From its end until `expired` its error text can be asked for.
- * A query may end from every state before: a text that does not compile fails, a query without rows is done without having streamed.
+ * One query: compiling -> running -> streaming -> done | failed | cancelled -> expired. From its end until `expired`
+ * its error text can be asked for. A query may end from every state before: a text that does not compile fails, a query
+ * without rows is done without having streamed.
  */
 import { assign, setup } from 'xstate';
 import type { QueryContext, QueryEvent, QueryInput } from './query.events.ts';

@@ -1,8 +1,13 @@
-/** What happens to one subscriber of the events feed. Plain JSON: the bytes themselves wait with the host, in the order of these events. */
+/**
+ * What happens to one subscriber of the events feed. Plain JSON: the bytes themselves wait with the host, in the order
+ * of these events.
+ */
 export type SubscriberEvent =
   /** The lake changed: one more event for this subscriber. */
   | { readonly type: 'event came'; readonly id: number }
-  /** There are older events that it has not got: the host reads them from the log, and the ones that come meanwhile too. */
+  /**
+   * There are older events that it has not got: the host reads them from the log, and the ones that come meanwhile too.
+   */
   | { readonly type: 'fell behind' }
   /** It got all that there is. */
   | { readonly type: 'caught up' }
@@ -22,7 +27,9 @@ export type SubscriberEmitted =
   /** End the connection. */
   | { readonly type: 'end'; readonly reason: SubscriberEnd };
 
-/** Why a subscriber is closed. `too slow`: one event more than may wait, or what it has not got is no longer in the log. */
+/**
+ * Why a subscriber is closed. `too slow`: one event more than may wait, or what it has not got is no longer in the log.
+ */
 export type SubscriberEnd = 'too slow' | 'client left' | 'service closing';
 
 /** How far the connection is behind. */

@@ -1,23 +1,42 @@
 /**
- * Every error that the service can answer, by code. A row has the HTTP status, the kind that the error body names and the text;
- * `{name}` in a text stands for a parameter. Texts that clients know from the reference are kept to the letter.
+ * Every error that the service can answer, by code. A row has the HTTP status, the kind that the error body names and
+ * the text; `{name}` in a text stands for a parameter. Texts that clients know from the reference are kept to the
+ * letter.
  *
  * Bad values are no errors of this kind: they become error values in vectors. Our own mistakes end in an assert.
  */
 
 /** What an error body names as its `kind`. */
 type ErrorKind =
-  | 'invalid operation' | 'item does not exist' | 'conflict with pending operation' | 'missing authentication credentials' | 'other error'
-  | 'gone' | 'precondition failed' | 'payload too large' | 'overloaded' | 'storage full';
+  | 'invalid operation'
+  | 'item does not exist'
+  | 'conflict with pending operation'
+  | 'missing authentication credentials'
+  | 'other error'
+  | 'gone'
+  | 'precondition failed'
+  | 'payload too large'
+  | 'overloaded'
+  | 'storage full';
 
 /** `ours`: parameters whose text is the service's own, never a client's. Others are not logged. */
-interface ErrorRow { readonly status: number; readonly kind: ErrorKind; readonly text: string; readonly ours?: readonly string[] }
+interface ErrorRow {
+  readonly status: number;
+  readonly kind: ErrorKind;
+  readonly text: string;
+  readonly ours?: readonly string[];
+}
 
 const bad = (text: string, status = 400): ErrorRow => ({ status, kind: 'invalid operation', text });
 const absent = (text: string): ErrorRow => ({ status: 404, kind: 'item does not exist', text });
 const conflict = (text: string): ErrorRow => ({ status: 409, kind: 'conflict with pending operation', text });
 const unknownCaller = (text: string): ErrorRow => ({ status: 401, kind: 'missing authentication credentials', text });
-const internal = (text: string, ...ours: readonly string[]): ErrorRow => ({ status: 500, kind: 'other error', text, ours });
+const internal = (text: string, ...ours: readonly string[]): ErrorRow => ({
+  status: 500,
+  kind: 'other error',
+  text,
+  ours,
+});
 
 /** The errors by code. */
 export const errorTable = {
@@ -30,13 +49,21 @@ export const errorTable = {
   'commit-file-missing': absent('file does not exist'),
   'object-not-found': absent('{id}: commit object not found'),
   'merge-empty': conflict('error merging "{child}" into "{target}": difference is empty'),
-  'merge-conflict': conflict('error merging "{child}" into "{target}": both changed the same data objects since their common ancestor: {objects}'),
+  'merge-conflict': conflict(
+    'error merging "{child}" into "{target}": both changed the same data objects since their common ancestor: {objects}',
+  ),
   'revert-empty': conflict('revert commit is empty'),
-  'revert-conflict': conflict('commit {id} cannot be reverted: the data objects it added were rewritten since or deleted: {objects}'),
-  'revert-rewritten': conflict('commit {id} cannot be reverted: the branch has rows of the data objects it deleted, rewritten since: {objects}'),
+  'revert-conflict': conflict(
+    'commit {id} cannot be reverted: the data objects it added were rewritten since or deleted: {objects}',
+  ),
+  'revert-rewritten': conflict(
+    'commit {id} cannot be reverted: the branch has rows of the data objects it deleted, rewritten since: {objects}',
+  ),
   'revert-vacuumed': conflict('commit {id} cannot be reverted: its data objects were vacuumed: {objects}'),
-  'rewrite-overtaken': conflict('branch "{branch}": gave up after {attempts} conflicts with concurrent writes: data objects {objects} were replaced'),
-  'vacuumed': { status: 410, kind: 'gone', text: 'commit {id}: its data objects were vacuumed: {objects}' },
+  'rewrite-overtaken': conflict(
+    'branch "{branch}": gave up after {attempts} conflicts with concurrent writes: data objects {objects} were replaced',
+  ),
+  vacuumed: { status: 410, kind: 'gone', text: 'commit {id}: its data objects were vacuumed: {objects}' },
   'vector-exists': conflict('vector exists for {id}: vector add operation aborted'),
   'vector-missing': absent('vector {id} does not exist: vector delete operation aborted'),
   'vector-object-missing': absent('object {id}: file does not exist'),
@@ -45,42 +72,98 @@ export const errorTable = {
   'if-match-untaken': bad('If-Match is not supported by {method} {path}'),
   'retry-key-untaken': bad('Idempotency-Key is not supported by {method} {path}: a repeated request would run again'),
   'retry-key-invalid': bad('Idempotency-Key must be 1 to {limit} characters, got {length}'),
-  'retry-key-reused': { status: 422, kind: 'invalid operation', text: 'Idempotency-Key {key} was already used for a different request' },
+  'retry-key-reused': {
+    status: 422,
+    kind: 'invalid operation',
+    text: 'Idempotency-Key {key} was already used for a different request',
+  },
   'jobs-full': { status: 503, kind: 'overloaded', text: 'write queue is full: {fault}', ours: ['fault'] },
-  'service-recovering': { status: 503, kind: 'overloaded', text: 'service is starting: the lake is being recovered; retry shortly' },
+  'service-recovering': {
+    status: 503,
+    kind: 'overloaded',
+    text: 'service is starting: the lake is being recovered; retry shortly',
+  },
   'service-closing': { status: 503, kind: 'overloaded', text: 'service is shutting down' },
   'lake-closing': { status: 503, kind: 'overloaded', text: 'lake is closing' },
-  'lake-failed': { status: 503, kind: 'other error', text: 'lake is read-only: storage failed: {fault}', ours: ['fault'] },
-  'lake-locked': { status: 503, kind: 'other error', text: 'lake {directory} is in use by another server ({owner})', ours: ['directory', 'owner'] },
-  'lake-newer': { status: 500, kind: 'other error', text: 'lake {directory} has format version {version}, this server reads up to {versionMax}', ours: ['directory'] },
+  'lake-failed': {
+    status: 503,
+    kind: 'other error',
+    text: 'lake is read-only: storage failed: {fault}',
+    ours: ['fault'],
+  },
+  'lake-locked': {
+    status: 503,
+    kind: 'other error',
+    text: 'lake {directory} is in use by another server ({owner})',
+    ours: ['directory', 'owner'],
+  },
+  'lake-newer': {
+    status: 500,
+    kind: 'other error',
+    text: 'lake {directory} has format version {version}, this server reads up to {versionMax}',
+    ours: ['directory'],
+  },
   'lake-unreadable': internal('lake {directory}: its tables cannot be read: {fault}', 'directory', 'fault'),
   'table-corrupt': internal('table {table}, key {key}: {fault}', 'table', 'key', 'fault'),
   'storage-full': { status: 507, kind: 'storage full', text: 'disk is full: {fault}', ours: ['fault'] },
-  'spill-full': { status: 507, kind: 'storage full', text: 'disk is full, no room for temporary files: {fault}', ours: ['fault'] },
+  'spill-full': {
+    status: 507,
+    kind: 'storage full',
+    text: 'disk is full, no room for temporary files: {fault}',
+    ours: ['fault'],
+  },
   'graph-limit': bad('invalid query param "limit": {value}: expected an integer from 1 to {limit}'),
   'meta-unknown': bad('unknown metadata type "{meta}"'),
   'meta-unknown-lake': bad('unknown database metadata type "{meta}" in from operator'),
   // query
   'query-invalid': bad('{text}'),
-  'subquery-rows': bad('query: scalar subquery returns more than one row: add a condition, an aggregate or limit 1, or write array(select ...) for all of them'),
-  'recursion-rounds': bad('query: with recursive {name} did not finish within {limit} rounds (option -recursion.rounds.max); add a condition that ends it, or a limit'),
-  'recursion-rows': bad('query: with recursive {name} gives more than {limit} rows (option -recursion.rows.max); add a condition that ends it, or a limit'),
-  'load-memory': { status: 413, kind: 'payload too large', text: 'load: {operator} needs more than {limit} bytes of memory (option -memory)' },
+  'subquery-rows': bad(
+    'query: scalar subquery returns more than one row: add a condition, an aggregate or limit 1, or write array(select ...) for all of them',
+  ),
+  'recursion-rounds': bad(
+    'query: with recursive {name} did not finish within {limit} rounds (option -recursion.rounds.max); add a condition that ends it, or a limit',
+  ),
+  'recursion-rows': bad(
+    'query: with recursive {name} gives more than {limit} rows (option -recursion.rows.max); add a condition that ends it, or a limit',
+  ),
+  'load-memory': {
+    status: 413,
+    kind: 'payload too large',
+    text: 'load: {operator} needs more than {limit} bytes of memory (option -memory)',
+  },
   'query-cast': bad('query: {cast}: {value} cannot be cast to {type}{advice}'),
   'query-overflow': bad('query: {operation} overflows {type}; as float64 it has a value: write x::double'),
   'query-division': bad('query: {operation}: division by zero; nullif(divisor, 0) and TRY(..) give null there'),
-  'query-aggregate': bad('query: {aggregate} takes {wanted}, got {value}; write {aggregate}(x::{type}), or TRY_CAST(x AS {type}) to leave out what is none'),
+  'query-aggregate': bad(
+    'query: {aggregate} takes {wanted}, got {value}; write {aggregate}(x::{type}), or TRY_CAST(x AS {type}) to leave out what is none',
+  ),
   'query-argument': bad('query: {fault}'),
-  'query-memory': { status: 413, kind: 'payload too large', text: 'query: {operator} needs more than {limit} bytes of memory (option -memory)' },
-  'query-memory-busy': { status: 503, kind: 'overloaded', text: 'query: {operator} needs memory that others hold at the moment, of {limit} bytes for a query (option -memory): send it again' },
-  'query-string': { status: 413, kind: 'payload too large', text: 'query: {operator} makes a string of {length} characters, at most {limit}' },
+  'query-memory': {
+    status: 413,
+    kind: 'payload too large',
+    text: 'query: {operator} needs more than {limit} bytes of memory (option -memory)',
+  },
+  'query-memory-busy': {
+    status: 503,
+    kind: 'overloaded',
+    text: 'query: {operator} needs memory that others hold at the moment, of {limit} bytes for a query (option -memory): send it again',
+  },
+  'query-string': {
+    status: 413,
+    kind: 'payload too large',
+    text: 'query: {operator} makes a string of {length} characters, at most {limit}',
+  },
   // formats
   'format-unknown': bad('no such format: "{format}"'),
   'format-not-read': bad('{format}: this format cannot be read'),
   'format-broken': bad('{format}: {fault}{place}'),
   'format-detection': bad('format detection error\n{complaints}'),
   'format-look-ahead': bad('buffer exceeded max size trying to infer input format ({limit} bytes)'),
-  'format-memory': { status: 413, kind: 'payload too large', text: '{format}: {what} needs more than {limit} bytes of memory (option -memory)' },
+  'format-memory': {
+    status: 413,
+    kind: 'payload too large',
+    text: '{format}: {what} needs more than {limit} bytes of memory (option -memory)',
+  },
   'format-limit': { status: 413, kind: 'payload too large', text: '{format}: {what}: more than {limit} bytes{place}' },
   'write-type': bad('type {type}: type cannot be represented in {format} format'),
   'format-too-large': { status: 413, kind: 'payload too large', text: '{format}: {fault}{place}' },
@@ -97,14 +180,30 @@ export const errorTable = {
   'object-unwritten': internal('object {id}: write failed: {fault}', 'id', 'fault'),
   'object-version': internal('object {id}: format version {version}, this server reads up to {versionMax}', 'id'),
   'worker-died': internal('worker thread exited while processing this: {reason}'),
-  'worker-replaced': { status: 503, kind: 'overloaded', text: 'worker thread was replaced since another task in it could not be cancelled: retry' },
-  'worker-tasks-full': { status: 503, kind: 'overloaded', text: 'too many concurrent {tasks}: limit {limit} (option -tasks.max {tasksMax})' },
+  'worker-replaced': {
+    status: 503,
+    kind: 'overloaded',
+    text: 'worker thread was replaced since another task in it could not be cancelled: retry',
+  },
+  'worker-tasks-full': {
+    status: 503,
+    kind: 'overloaded',
+    text: 'too many concurrent {tasks}: limit {limit} (option -tasks.max {tasksMax})',
+  },
   'workers-closed': { status: 503, kind: 'overloaded', text: 'service is shutting down' },
   'query-cancelled': bad('query was cancelled', 499),
   'load-cancelled': bad('load was cancelled: {reason}', 400),
   'load-empty': bad('no records in request'),
-  'load-types': { status: 413, kind: 'payload too large', text: 'load: more than {limit} distinct shapes (option -types.max), reached between values {first} and {last}' },
-  'load-columns': { status: 413, kind: 'payload too large', text: 'load: more than {limit} columns (option -columns.max), reached between values {first} and {last}' },
+  'load-types': {
+    status: 413,
+    kind: 'payload too large',
+    text: 'load: more than {limit} distinct shapes (option -types.max), reached between values {first} and {last}',
+  },
+  'load-columns': {
+    status: 413,
+    kind: 'payload too large',
+    text: 'load: more than {limit} columns (option -columns.max), reached between values {first} and {last}',
+  },
   'delete-where-invalid': bad('invalid delete where query: must be a single filter operation'),
   'transaction-empty': bad('empty transaction: the filter selects no row of the branch'),
   // files of the command line
@@ -117,10 +216,18 @@ export const errorTable = {
   'from-file-failed': bad('{path}: {fault}'),
   'from-file-many': bad('{pattern}: more than {limit} files match'),
   'from-http-refused': bad('{url}: not a URL that option -from.http allows'),
-  'from-http-malformed': bad('{url}: expected an http or https URL without user, password, backslash or control characters'),
-  'from-http-address': bad('{url}: {host} has the address {address}, which is not public (option -from.http allows it if it names the host itself)'),
+  'from-http-malformed': bad(
+    '{url}: expected an http or https URL without user, password, backslash or control characters',
+  ),
+  'from-http-address': bad(
+    '{url}: {host} has the address {address}, which is not public (option -from.http allows it if it names the host itself)',
+  ),
   'from-http-redirects': bad('{url}: more than {limit} redirects'),
-  'from-http-bytes': { status: 413, kind: 'payload too large', text: '{url}: longer than {limit} bytes (option -from.http.max)' },
+  'from-http-bytes': {
+    status: 413,
+    kind: 'payload too large',
+    text: '{url}: longer than {limit} bytes (option -from.http.max)',
+  },
   'from-http-time': bad('{url}: timed out after {limit} ms of waiting (option -from.http.time)'),
   'from-http-failed': bad('{url}: {fault}'),
   'recording-invalid': bad('{file}, line {line}: {fault}'),
@@ -131,11 +238,15 @@ export const errorTable = {
   'accept-unknown': bad('could not find supported MIME type in Accept header'),
   'content-type-unknown': bad('unsupported MIME type: {type}'),
   'content-type-malformed': bad('mime: {fault}'),
-  'content-type-response-only': bad('no such format: "{format}": it is a response format only; send the same bytes as {instead}'),
+  'content-type-response-only': bad(
+    'no such format: "{format}": it is a response format only; send the same bytes as {instead}',
+  ),
   'parameter-unknown': bad('unknown query param "{name}": {instead}'),
   'parameter-empty': bad('invalid query param "{name}": empty'),
   'parameter-twice': bad('invalid query param "{name}": given more than once'),
-  'parameter-malformed': bad('invalid query param "{name}": {pair}: invalid percent encoding, or a semicolon (write %25, %3B)'),
+  'parameter-malformed': bad(
+    'invalid query param "{name}": {pair}: invalid percent encoding, or a semicolon (write %25, %3B)',
+  ),
   'parameter-bool': bad('invalid query param "{name}": {value}: expected T or F'),
   'csv-delimiter': bad('invalid query param "csv.delim": {fault}'),
   'path-id': bad('invalid path param "{name}": invalid ID: {id}'),
@@ -149,8 +260,16 @@ export const errorTable = {
   'body-second-value': bad('request body: expected one value, got more'),
   'body-field-twice': bad('request body: {name}: set twice, in a record and by its path'),
   'body-cell': bad('request body: {name}: {fault}'),
-  'body-too-long': { status: 413, kind: 'payload too large', text: 'request body: longer than {limit} bytes (option -body.max)' },
-  'body-expanded': { status: 413, kind: 'payload too large', text: 'request body: {coding}: expands to more than {limit} bytes (option -expanded.max)' },
+  'body-too-long': {
+    status: 413,
+    kind: 'payload too large',
+    text: 'request body: longer than {limit} bytes (option -body.max)',
+  },
+  'body-expanded': {
+    status: 413,
+    kind: 'payload too large',
+    text: 'request body: {coding}: expands to more than {limit} bytes (option -expanded.max)',
+  },
   'transfer-coding-unknown': bad('Transfer-Encoding: unknown coding {coding}, only chunked is supported', 501),
   'host-missing': bad('missing Host header'),
   'expectation-unknown': bad('Expect: unknown expectation {expectation}, only 100-continue is supported', 417),
@@ -168,38 +287,71 @@ export const errorTable = {
   'delete-neither': bad('either object_ids or where must be set'),
   'compact-few': bad('compact: two or more source objects required'),
   'window-offset': bad('window: frame offset must be a number that is not negative, got {value}'),
-  'query-missing': bad('query text is missing: send {"query":"from POOL"}, or {"head":{"pool":"POOL"}} for all its data'),
+  'query-missing': bad(
+    'query text is missing: send {"query":"from POOL"}, or {"head":{"pool":"POOL"}} for all its data',
+  ),
   'query-index-base': bad('index_base must be 0 or 1, got {value}'),
   'query-unknown': bad('query not found'),
   'query-not-running': absent('no running query with id {id}'),
   'query-progress-unknown': absent('no running or recently finished query with id {id}'),
   'load-unknown': absent('no running or recently finished load with id {id}'),
   'load-committed': conflict('load {id} is already committed: {commit}'),
-  'query-long': { status: 413, kind: 'payload too large', text: 'query text is too long: {length} characters, at most {limit} (option -query.text.max)' },
+  'query-long': {
+    status: 413,
+    kind: 'payload too large',
+    text: 'query text is too long: {length} characters, at most {limit} (option -query.text.max)',
+  },
   'query-time': { status: 503, kind: 'overloaded', text: 'query timed out after {limit} s (option -query.time)' },
   'name-long': bad('{what} name is too long: {length} bytes, at most {limit} (option -name.max)'),
-  'body-stalled': { status: 408, kind: 'other error', text: 'request body timed out: no data for {limit} s (option -body.idle)' },
-  'body-slow': { status: 408, kind: 'other error', text: 'request body is too slow: {rate} bytes/s, at least {limit} while others wait (option -rate.min)' },
-  'answer-slow': { status: 408, kind: 'other error', text: 'client reads too slowly: {rate} bytes/s, at least {limit} while others wait (option -rate.min)' },
+  'body-stalled': {
+    status: 408,
+    kind: 'other error',
+    text: 'request body timed out: no data for {limit} s (option -body.idle)',
+  },
+  'body-slow': {
+    status: 408,
+    kind: 'other error',
+    text: 'request body is too slow: {rate} bytes/s, at least {limit} while others wait (option -rate.min)',
+  },
+  'answer-slow': {
+    status: 408,
+    kind: 'other error',
+    text: 'client reads too slowly: {rate} bytes/s, at least {limit} while others wait (option -rate.min)',
+  },
   'bodies-full': { status: 503, kind: 'overloaded', text: 'too many unfinished request bodies: limit {limit} bytes' },
   'host-foreign': bad('host {host} is not a name of this machine (option -cors.origin allows others)', 403),
-  'origin-foreign': bad('origin {origin}: web pages of another origin are refused (option -cors.origin allows them)', 403),
+  'origin-foreign': bad(
+    'origin {origin}: web pages of another origin are refused (option -cors.origin allows them)',
+    403,
+  ),
   'auth-missing': unknownCaller('no token present in request'),
   'auth-invalid': unknownCaller('invalid token'),
   'auth-role': bad('{name} lacks permission: requires role {role} on {where}', 403),
   'auth-off': absent('access control is off: there are no sessions'),
-  'auth-keys-unavailable': { status: 503, kind: 'overloaded', text: 'signing keys of the token issuer are temporarily unavailable' },
+  'auth-keys-unavailable': {
+    status: 503,
+    kind: 'overloaded',
+    text: 'signing keys of the token issuer are temporarily unavailable',
+  },
   'method-not-allowed': bad('{method} {path}: method not allowed', 405),
-  'subscribers-full': { status: 503, kind: 'overloaded', text: 'events: too many subscribers: limit {limit} (option -events.max)' },
+  'subscribers-full': {
+    status: 503,
+    kind: 'overloaded',
+    text: 'events: too many subscribers: limit {limit} (option -events.max)',
+  },
   'events-gone': { status: 410, kind: 'gone', text: 'events after {id} are no longer available: the latest is {last}' },
   'event-names-unknown': bad('invalid query param "names": {names}: expected superdb'),
   'event-id-invalid': bad('invalid Last-Event-ID {id}'),
   'inspect-off': absent('inspector is disabled (option -inspect)'),
   'feed-not-upgraded': bad('inspector feed requires a WebSocket', 426),
-  'watchers-full': { status: 503, kind: 'overloaded', text: 'inspector: too many watchers: limit {limit} (option -inspect.max)' },
+  'watchers-full': {
+    status: 503,
+    kind: 'overloaded',
+    text: 'inspector: too many watchers: limit {limit} (option -inspect.max)',
+  },
   'page-missing': absent('{file}: page was not built (npm run build)'),
   // anything that nobody foresaw
-  'internal': internal('{text}'),
+  internal: internal('{text}'),
 } as const satisfies Record<string, ErrorRow>;
 
 /** The name of a row. */
@@ -211,25 +363,50 @@ export type ErrorParameters = Readonly<Record<string, string | number>>;
 const parameterCharsMax = 16_384;
 const shortened = (parameters: ErrorParameters): ErrorParameters =>
   Object.values(parameters).some((x) => typeof x === 'string' && x.length > parameterCharsMax)
-    ? Object.fromEntries(Object.entries(parameters).map(([name, x]) => [name, typeof x === 'string' && x.length > parameterCharsMax ? `${x.slice(0, parameterCharsMax)}...` : x]))
+    ? Object.fromEntries(
+        Object.entries(parameters).map(([name, x]) => [
+          name,
+          typeof x === 'string' && x.length > parameterCharsMax ? `${x.slice(0, parameterCharsMax)}...` : x,
+        ]),
+      )
     : parameters;
 
-/** A request that cannot be done: a row of the table with its parameters filled in. `details` goes into the error body as it is. */
+/**
+ * A request that cannot be done: a row of the table with its parameters filled in. `details` goes into the error body
+ * as it is.
+ */
 export class LakeError extends Error {
   readonly code: ErrorCode;
   readonly parameters: ErrorParameters;
   readonly details: Readonly<Record<string, unknown>>;
-  constructor(code: ErrorCode, given: ErrorParameters = {}, options: { readonly cause?: unknown; readonly details?: Readonly<Record<string, unknown>> } = {}) {
+  constructor(
+    code: ErrorCode,
+    given: ErrorParameters = {},
+    options: { readonly cause?: unknown; readonly details?: Readonly<Record<string, unknown>> } = {},
+  ) {
     const parameters = code === 'query-invalid' ? given : shortened(given);
-    super(errorTable[code].text.replace(/\{(\w+)\}/g, (whole, name: string) => (name in parameters ? String(parameters[name]) : whole)), { cause: options.cause });
+    super(
+      errorTable[code].text.replace(/\{(\w+)\}/g, (whole, name: string) =>
+        name in parameters ? String(parameters[name]) : whole,
+      ),
+      { cause: options.cause },
+    );
     this.name = 'LakeError';
     this.code = code;
     this.parameters = parameters;
     this.details = options.details ?? {};
   }
-  get status(): number { return errorTable[this.code].status; }
-  get kind(): ErrorKind { return errorTable[this.code].kind; }
+  get status(): number {
+    return errorTable[this.code].status;
+  }
+  get kind(): ErrorKind {
+    return errorTable[this.code].kind;
+  }
 }
 
 /** Where an error was thrown: the lines of its stack behind its message. */
-export const framesOf = ({ stack = '' }: Error): string => stack.split('\n').filter((line) => /^\s+at /.test(line)).join('\n');
+export const framesOf = ({ stack = '' }: Error): string =>
+  stack
+    .split('\n')
+    .filter((line) => /^\s+at /.test(line))
+    .join('\n');

@@ -1,4 +1,7 @@
-/** The `lake` command. Each command is a file in commands/; this one picks it and turns what goes wrong into an exit status. */
+/**
+ * The `lake` command. Each command is a file in commands/; this one picks it and turns what goes wrong into an exit
+ * status.
+ */
 import { helpText } from './config/help.ts';
 import { ConfigError } from './config/options.ts';
 import { parseServe } from './config/serve.ts';
@@ -10,12 +13,23 @@ const io: CommandIo = {
   stdin: process.stdin,
   stdoutIsTerminal: process.stdout.isTTY,
   stderrIsTerminal: process.stderr.isTTY,
-  ...(process.stderr.isTTY && process.env['TERM'] !== 'dumb' && { progress: { columns: () => process.stderr.columns, color: (process.env['NO_COLOR'] ?? '') === '' } }),
-  write: (chunk) => new Promise((resolve, reject) => { process.stdout.write(chunk, (problem) => (problem ? reject(problem) : resolve())); }),
-  complain: (text) => { process.stderr.write(text); },
+  ...(process.stderr.isTTY &&
+    process.env['TERM'] !== 'dumb' && {
+      progress: { columns: () => process.stderr.columns, color: (process.env['NO_COLOR'] ?? '') === '' },
+    }),
+  write: (chunk) =>
+    new Promise((resolve, reject) => {
+      process.stdout.write(chunk, (problem) => (problem ? reject(problem) : resolve()));
+    }),
+  complain: (text) => {
+    process.stderr.write(text);
+  },
 };
 
-/** Runs a command line; resolves to the exit status. Only what the command needs is loaded: the whole program takes its time. */
+/**
+ * Runs a command line; resolves to the exit status. Only what the command needs is loaded: the whole program takes its
+ * time.
+ */
 const run = async (argv: readonly string[]): Promise<number> => {
   const [command = 'help', ...rest] = argv;
   switch (command.replace(/^--?(help|h|version)$/, '$1')) {
@@ -23,19 +37,33 @@ const run = async (argv: readonly string[]): Promise<number> => {
       // A mistake in the options is told before all of the service is loaded.
       parseServe(rest, process.env);
       return (await import('./commands/serve.ts')).serveCommand(rest, io);
-    case 'query': return (await import('./commands/query.ts')).queryCommand(rest, io);
-    case 'load': return (await import('./commands/load.ts')).loadCommand(rest, io);
-    case 'shell': return (await import('./commands/shell/shell.ts')).shellCommand(rest, io, process.stdin.isTTY && process.stdout.isTTY ? { input: process.stdin, output: process.stdout } : undefined);
-    case 'key': return (await import('./commands/key.ts')).keyCommand(rest, io);
-    case 'fsck': return (await import('./commands/fsck.ts')).fsckCommand(rest, io);
-    case 'replay': return (await import('./commands/replay/replay.ts')).replayCommand(rest, io);
-    case 'help': case 'h':
-      await io.write(Buffer.from(rest[0] === undefined ? helpText() : (await import('./commands/help-topics.ts')).helpOn(rest[0])));
+    case 'query':
+      return (await import('./commands/query.ts')).queryCommand(rest, io);
+    case 'load':
+      return (await import('./commands/load.ts')).loadCommand(rest, io);
+    case 'shell':
+      return (await import('./commands/shell/shell.ts')).shellCommand(
+        rest,
+        io,
+        process.stdin.isTTY && process.stdout.isTTY ? { input: process.stdin, output: process.stdout } : undefined,
+      );
+    case 'key':
+      return (await import('./commands/key.ts')).keyCommand(rest, io);
+    case 'fsck':
+      return (await import('./commands/fsck.ts')).fsckCommand(rest, io);
+    case 'replay':
+      return (await import('./commands/replay/replay.ts')).replayCommand(rest, io);
+    case 'help':
+    case 'h':
+      await io.write(
+        Buffer.from(rest[0] === undefined ? helpText() : (await import('./commands/help-topics.ts')).helpOn(rest[0])),
+      );
       return 0;
     case 'version':
       await io.write(Buffer.from(`${version}\n`));
       return 0;
-    default: throw new ConfigError(`unknown command: ${command} (lake help lists them)`);
+    default:
+      throw new ConfigError(`unknown command: ${command} (lake help lists them)`);
   }
 };
 
@@ -43,7 +71,9 @@ const run = async (argv: readonly string[]): Promise<number> => {
 process.stdout.on('error', (problem: NodeJS.ErrnoException) => process.exit(problem.code === 'EPIPE' ? 0 : 1));
 
 run(process.argv.slice(2)).then(
-  (status) => { process.exitCode = status; },
+  (status) => {
+    process.exitCode = status;
+  },
   (problem: unknown) => {
     process.stderr.write(`${problem instanceof Error ? problem.message : String(problem)}\n`);
     process.exitCode = problem instanceof ConfigError ? problem.exitStatus : 1;

@@ -1,4 +1,7 @@
-/** The service is killed with SIGKILL while clients commit and delete, twenty times, on one lake (promises P1 and P2, mistake 10 of the reference). */
+/**
+ * The service is killed with SIGKILL while clients commit and delete, twenty times, on one lake (promises P1 and P2,
+ * mistake 10 of the reference).
+ */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,8 +16,11 @@ import { randomOf, seedOf } from './support/random.ts';
 const kills = 20;
 
 test('20 SIGKILLs under load lose nothing acknowledged and leave nothing torn', { timeout: 300_000 }, async () => {
-  const seed = seedOf(3), random = randomOf(seed), book = new CrashBook(random);
-  const folder = mkdtempSync(join(tmpdir(), 'lake-crash-')), lake = join(folder, 'lake');
+  const seed = seedOf(3);
+  const random = randomOf(seed);
+  const book = new CrashBook(random);
+  const folder = mkdtempSync(join(tmpdir(), 'lake-crash-'));
+  const lake = join(folder, 'lake');
   let service: Service | undefined;
   onTestFinished(async () => {
     await service?.end('SIGKILL');
@@ -33,7 +39,12 @@ test('20 SIGKILLs under load lose nothing acknowledged and leave nothing torn', 
     if (kill % 8 !== 7) book.settle(await rowsByCommit(client));
     // Now and then right behind the start, while the orphans are swept.
     if (kill % 8 === 7) expect(await service!.end('SIGKILL')).toBe('SIGKILL');
-    else await loadUntilKilled(service!, client, book, { answers: 3 + random.below(60), bodies: 1 + random.below(3), byBody: random.below(4) === 0 });
+    else
+      await loadUntilKilled(service!, client, book, {
+        answers: 3 + random.below(60),
+        bodies: 1 + random.below(3),
+        byBody: random.below(4) === 0,
+      });
     client.close();
   }
   // As the last kill left it: files that no table names may lie there, nothing else.
@@ -41,12 +52,16 @@ test('20 SIGKILLs under load lose nothing acknowledged and leave nothing torn', 
 
   const client = await start();
   book.settle(await rowsByCommit(client));
-  const wanted = [...book.entries.values()].filter((entry) => entry.state === 'there').flatMap((entry) => book.rows(entry));
+  const wanted = [...book.entries.values()]
+    .filter((entry) => entry.state === 'there')
+    .flatMap((entry) => book.rows(entry));
   expect(await client.query<Row>('from p | sort n, i')).toEqual(wanted);
   // One commit each, in one line down to the first.
-  const log = (await logOf(client, 'p')).filter((commit) => commit.id !== undefined), ids = new Set(log.map((commit) => commit.id));
+  const log = (await logOf(client, 'p')).filter((commit) => commit.id !== undefined);
+  const ids = new Set(log.map((commit) => commit.id));
   expect(ids.size).toBe(log.length);
-  for (const { n, commit } of book.entries.values()) if (commit !== undefined && !ids.has(commit)) throw new Error(`commit ${commit} (${n}) is not in the log`);
+  for (const { n, commit } of book.entries.values())
+    if (commit !== undefined && !ids.has(commit)) throw new Error(`commit ${commit} (${n}) is not in the log`);
   expect(log.slice(0, -1).map((commit) => commit.parent)).toEqual(log.slice(1).map((commit) => commit.id));
   // And it goes on.
   await client.load('p', [{ k: 1, n: -1, i: 0, text: '' }]);
@@ -59,24 +74,51 @@ test('20 SIGKILLs under load lose nothing acknowledged and leave nothing torn', 
   // Large bodies came through too: how many depends on the moments of the kills.
   expect(Number(/^ +files +(\d+)$/m.exec(end.output)?.[1])).toBeGreaterThan(0);
   printFigures('crash', {
-    seed, kills, acknowledged: book.acknowledged, unanswered: book.unanswered, 'rows at the end': wanted.length,
-    'start median': ms(median(starts)), 'start longest': ms(Math.max(...starts)),
+    seed,
+    kills,
+    acknowledged: book.acknowledged,
+    unanswered: book.unanswered,
+    'rows at the end': wanted.length,
+    'start median': ms(median(starts)),
+    'start longest': ms(Math.max(...starts)),
   });
 });
 
-const soundness = ({ status, output, complaint }: Awaited<ReturnType<typeof checkLake>>) =>
-  ({ status, verdict: status === 0 ? output.trimEnd().split('\n').at(-1) : output + complaint });
+const soundness = ({ status, output, complaint }: Awaited<ReturnType<typeof checkLake>>) => ({
+  status,
+  verdict: status === 0 ? output.trimEnd().split('\n').at(-1) : output + complaint,
+});
 
 const rowsByCommit = async (client: Client): Promise<ReadonlyMap<number, number>> =>
-  new Map((await client.query<{ n: number; count: number }>('from p | count() by n')).map(({ n, count }) => [n, count]));
+  new Map(
+    (await client.query<{ n: number; count: number }>('from p | count() by n')).map(({ n, count }) => [n, count]),
+  );
 
 /** Ends the service right at an acknowledgement, or right when a large body was sent. */
-const loadUntilKilled = async (service: Service, client: Client, book: CrashBook, when: { readonly answers: number; readonly bodies: number; readonly byBody: boolean }): Promise<void> => {
-  let answers = 0, bodies = 0, dead: Promise<number | string> | undefined;
-  const kill = (): void => { dead ??= service.end('SIGKILL'); };
-  await crashLoad(client, book, { small: 6, large: 2 }, {
-    answered: () => { if (++answers >= when.answers) kill(); },
-    sent: () => { if (when.byBody && ++bodies >= when.bodies + 2) kill(); },
-  });
+const loadUntilKilled = async (
+  service: Service,
+  client: Client,
+  book: CrashBook,
+  when: { readonly answers: number; readonly bodies: number; readonly byBody: boolean },
+): Promise<void> => {
+  let answers = 0;
+  let bodies = 0;
+  let dead: Promise<number | string> | undefined;
+  const kill = (): void => {
+    dead ??= service.end('SIGKILL');
+  };
+  await crashLoad(
+    client,
+    book,
+    { small: 6, large: 2 },
+    {
+      answered: () => {
+        if (++answers >= when.answers) kill();
+      },
+      sent: () => {
+        if (when.byBody && ++bodies >= when.bodies + 2) kill();
+      },
+    },
+  );
   expect(await dead).toBe('SIGKILL');
 };

@@ -1,9 +1,11 @@
 /**
- * Replays the recorded exchanges of $EXCHANGES_DIR against the real service, one for each way in which the recorded server was started. Most of the time goes
- * into pauses of the recording and waits for events that must not come: the scenarios, which know nothing of each other, are dealt to services side by side.
+ * Replays the recorded exchanges of $EXCHANGES_DIR against the real service, one for each way in which the recorded
+ * server was started. Most of the time goes into pauses of the recording and waits for events that must not come: the
+ * scenarios, which know nothing of each other, are dealt to services side by side.
  *
- * A step that does not match is either listed in exchanges.departures with its reason, or needs a format that has no reader or writer yet. A listed step
- * that matches after all must leave the list. Matches a server must not fall below exchanges.floors.json; `UPDATE_FLOORS=1` raises them.
+ * A step that does not match is either listed in exchanges.departures with its reason, or needs a format that has no
+ * reader or writer yet. A listed step that matches after all must leave the list. Matches a server must not fall below
+ * exchanges.floors.json; `UPDATE_FLOORS=1` raises them.
  */
 import { afterAll, describe, expect, test } from 'vitest';
 import { spawn, spawnSync } from 'node:child_process';
@@ -32,11 +34,19 @@ interface Step {
   readonly events?: Readonly<Record<string, readonly unknown[]>>;
   readonly request: { readonly headers?: Readonly<Record<string, string>> } | null;
 }
-interface Result { readonly scenario: string; readonly step: number; readonly result: string }
+interface Result {
+  readonly scenario: string;
+  readonly step: number;
+  readonly result: string;
+}
 
 const file = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
 const directory = process.env['EXCHANGES_DIR'];
-const missing = !directory ? 'EXCHANGES_DIR is not set' : spawnSync('python3', ['--version']).status !== 0 ? 'python3 is not installed' : undefined;
+const missing = !directory
+  ? 'EXCHANGES_DIR is not set'
+  : spawnSync('python3', ['--version']).status !== 0
+    ? 'python3 is not installed'
+    : undefined;
 
 /** Reasons by `scenario#step`. Lines: `scenario#1,3-5 reason`; # at the start is a comment. */
 const departures = (): Map<string, string> => {
@@ -54,17 +64,32 @@ const departures = (): Map<string, string> => {
 };
 
 /** Media types of formats that cannot be read or written yet. */
-const later = new Set(Object.values(formatTable).filter((f) => !f.writer || (!f.reader && !f.responseOnly)).flatMap((f) => f.mediaTypes));
+const later = new Set(
+  Object.values(formatTable)
+    .filter((f) => !f.writer || (!f.reader && !f.responseOnly))
+    .flatMap((f) => f.mediaTypes),
+);
 const needsLater = ({ request }: Step): boolean =>
-  Object.entries(request?.headers ?? {}).some(([name, value]) => /^(?:accept|content-type)$/i.test(name) && value.split(',').some((v) => later.has(v.split(';')[0]!.trim().toLowerCase())));
+  Object.entries(request?.headers ?? {}).some(
+    ([name, value]) =>
+      /^(?:accept|content-type)$/i.test(name) &&
+      value.split(',').some((v) => later.has(v.split(';')[0]!.trim().toLowerCase())),
+  );
 
-interface Replayed { readonly output: string; readonly results: readonly Result[] }
+interface Replayed {
+  readonly output: string;
+  readonly results: readonly Result[];
+}
 
 /** Services that share the scenarios of one server. */
 const services = 6;
 
-/** How long the player waits at a step, in seconds, about: what it was told to, half a second for a stream, and a quarter for events that must not come. */
-const waitOf = ({ pause_before_s: pause = 0, stream, events = {} }: Step): number => 0.01 + pause + (stream ? 0.5 : 0) + 0.25 * Object.values(events).filter((some) => some.length === 0).length;
+/**
+ * How long the player waits at a step, in seconds, about: what it was told to, half a second for a stream, and a
+ * quarter for events that must not come.
+ */
+const waitOf = ({ pause_before_s: pause = 0, stream, events = {} }: Step): number =>
+  0.01 + pause + (stream ? 0.5 : 0) + 0.25 * Object.values(events).filter((some) => some.length === 0).length;
 
 /** The scenarios of a server, dealt to so many hands that wait about as long; no hand is empty. */
 const dealt = (all: readonly Step[], server: string): readonly (readonly Step[])[] => {
@@ -87,7 +112,8 @@ const dealt = (all: readonly Step[], server: string): readonly (readonly Step[])
 
 /** Replays steps against a service of their own. */
 const replayed = async (steps: readonly Step[], server: string, flags: readonly string[]): Promise<Replayed> => {
-  const folder = mkdtempSync(join(tmpdir(), 'exchanges-')), service = await startService(flags);
+  const folder = mkdtempSync(join(tmpdir(), 'exchanges-'));
+  const service = await startService(flags);
   try {
     const part = join(folder, 'exchanges.jsonl');
     writeFileSync(part, steps.map((step) => `${JSON.stringify(step)}\n`).join(''));
@@ -98,18 +124,44 @@ const replayed = async (steps: readonly Step[], server: string, flags: readonly 
   }
 };
 
-const replay = (url: string, server: string, exchanges: string, json: string): Promise<Replayed> => new Promise((resolve, reject) => {
-  const only = (process.env['EXCHANGES_ONLY'] ?? '').split(',').filter((name) => name !== '').flatMap((name) => ['--only', name]);
-  const child = spawn('python3', [join(directory!, 'replay.py'), '--base', url, '--profile', 'seed', '--errors', process.env['EXCHANGES_ERRORS'] ?? 'full', '--server', server, '--diffs', '100', '--timeout', '15', '--json', json, ...only, exchanges]);
-  let output = '';
-  child.stdout.on('data', (chunk: Buffer) => { output += chunk.toString(); });
-  child.stderr.on('data', (chunk: Buffer) => { output += chunk.toString(); });
-  child.on('error', reject);
-  child.on('close', () => {
-    if (existsSync(json)) resolve({ output, results: JSON.parse(readFileSync(json, 'utf8')) as Result[] });
-    else reject(new Error(output));
+const replay = (url: string, server: string, exchanges: string, json: string): Promise<Replayed> =>
+  new Promise((resolve, reject) => {
+    const only = (process.env['EXCHANGES_ONLY'] ?? '')
+      .split(',')
+      .filter((name) => name !== '')
+      .flatMap((name) => ['--only', name]);
+    const child = spawn('python3', [
+      join(directory!, 'replay.py'),
+      '--base',
+      url,
+      '--profile',
+      'seed',
+      '--errors',
+      process.env['EXCHANGES_ERRORS'] ?? 'full',
+      '--server',
+      server,
+      '--diffs',
+      '100',
+      '--timeout',
+      '15',
+      '--json',
+      json,
+      ...only,
+      exchanges,
+    ]);
+    let output = '';
+    child.stdout.on('data', (chunk: Buffer) => {
+      output += chunk.toString();
+    });
+    child.stderr.on('data', (chunk: Buffer) => {
+      output += chunk.toString();
+    });
+    child.on('error', reject);
+    child.on('close', () => {
+      if (existsSync(json)) resolve({ output, results: JSON.parse(readFileSync(json, 'utf8')) as Result[] });
+      else reject(new Error(output));
+    });
   });
-});
 
 if (missing) {
   test('recorded exchanges need EXCHANGES_DIR and python3', ({ skip }) => {
@@ -117,21 +169,29 @@ if (missing) {
     skip(missing);
   });
 } else {
-  const steps = readFileSync(join(directory!, 'exchanges.jsonl'), 'utf8').split('\n').filter((line) => line !== '').map((line) => JSON.parse(line) as Step);
-  const floors = (existsSync(file('exchanges.floors.json')) ? JSON.parse(readFileSync(file('exchanges.floors.json'), 'utf8')) : {}) as Record<string, number>;
+  const steps = readFileSync(join(directory!, 'exchanges.jsonl'), 'utf8')
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Step);
+  const floors = (
+    existsSync(file('exchanges.floors.json')) ? JSON.parse(readFileSync(file('exchanges.floors.json'), 'utf8')) : {}
+  ) as Record<string, number>;
   const raised = { ...floors };
   const reasons = departures();
   const partial = process.env['EXCHANGES_ONLY'] !== undefined;
   mkdirSync(file('out/'), { recursive: true });
   afterAll(() => {
-    if (process.env['UPDATE_FLOORS'] && !partial) writeFileSync(file('exchanges.floors.json'), `${JSON.stringify(raised, null, 2)}\n`);
+    if (process.env['UPDATE_FLOORS'] && !partial)
+      writeFileSync(file('exchanges.floors.json'), `${JSON.stringify(raised, null, 2)}\n`);
   });
   describe('recorded exchanges', () => {
     for (const [server, flags] of Object.entries(servers)) {
       test(`those of the server "${server}" match, save for what is listed`, { timeout: 600_000 }, async () => {
-        const answers = watchAnswers(), hands = dealt(steps, server);
+        const answers = watchAnswers();
+        const hands = dealt(steps, server);
         try {
-          const parts = await Promise.all(hands.map((hand) => replayed(hand, server, flags))), results = parts.flatMap((part) => part.results);
+          const parts = await Promise.all(hands.map((hand) => replayed(hand, server, flags)));
+          const results = parts.flatMap((part) => part.results);
           writeFileSync(file(`out/exchanges-${server}.txt`), parts.map((part) => part.output).join('\n'));
           expect(partial || results.length).toBe(partial || hands.flat().length);
           const matched = results.filter((r) => r.result === 'ok').length;
@@ -139,9 +199,13 @@ if (missing) {
           console.log(`${server.padEnd(14)} ${matched}/${matched + failed.length} steps match`);
           const key = (r: Result): string => `${r.scenario}#${r.step}`;
           const waits = new Set(steps.filter(needsLater).map((s) => `${s.scenario}#${s.step}`));
-          const unlisted = failed.filter((r) => !reasons.has(key(r)) && !waits.has(key(r))).map((r) => `${key(r)} ${r.result.slice(0, 300)}`);
+          const unlisted = failed
+            .filter((r) => !reasons.has(key(r)) && !waits.has(key(r)))
+            .map((r) => `${key(r)} ${r.result.slice(0, 300)}`);
           // Two scenarios share a name: a key may stand for two steps.
-          const stale = [...new Set(results.map(key))].filter((k) => reasons.has(k) && results.filter((r) => key(r) === k).every((r) => r.result === 'ok'));
+          const stale = [...new Set(results.map(key))].filter(
+            (k) => reasons.has(k) && results.filter((r) => key(r) === k).every((r) => r.result === 'ok'),
+          );
           raised[server] = Math.max(floors[server] ?? 0, matched);
           expect({ unlisted, stale }).toEqual({ unlisted: [], stale: [] });
           expect(answers.stop(), 'what the document of the API does not say').toEqual([]);

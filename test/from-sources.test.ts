@@ -1,4 +1,7 @@
-/** `from` with files and URLs in the service: refused unless switched on, and then only what the options list; the command line reads what its user may. */
+/**
+ * `from` with files and URLs in the service: refused unless switched on, and then only what the options list; the
+ * command line reads what its user may.
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Server, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -11,7 +14,9 @@ import { parseServe } from '../src/config/serve.ts';
 import { type TestService, startService } from './support/server.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'from-sources-'));
-let server: Server, port = 0, hits = 0;
+let server: Server;
+let port = 0;
+let hits = 0;
 beforeAll(async () => {
   mkdirSync(join(folder, 'open'));
   writeFileSync(join(folder, 'open', 'rows.csv'), 'a,b\n1,x\n2,y\n');
@@ -23,7 +28,9 @@ beforeAll(async () => {
     if (request.url === '/inside') response.writeHead(302, { location: `http://localhost:${port}/rows` }).end();
     else response.end('{"a":5}\n{"a":6}\n');
   });
-  await new Promise<void>((resolve) => { server.listen(0, '127.0.0.1', resolve); });
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
   port = (server.address() as AddressInfo).port;
 });
 afterAll(() => {
@@ -32,12 +39,30 @@ afterAll(() => {
 });
 
 const json = { 'content-type': 'application/json', accept: 'application/x-sup' };
-interface Refusal { readonly status: number; readonly error: string; readonly hint?: string; readonly fault?: { readonly Pos: number; readonly End: number } }
+interface Refusal {
+  readonly status: number;
+  readonly error: string;
+  readonly hint?: string;
+  readonly fault?: { readonly Pos: number; readonly End: number };
+}
 const refusal = async (service: TestService, query: string, path = '/query'): Promise<Refusal> => {
   const { status, body } = await service.ask('POST', path, { headers: json, body: JSON.stringify({ query }) });
   if (status === 200) return { status, error: `rows: ${body}` };
-  const { error, hint, compilation_errors: [fault] = [] } = JSON.parse(body) as { error: string; hint?: string; compilation_errors?: readonly { Pos: number; End: number }[] };
-  return { status, error: error.split('\n')[0]!, ...(hint !== undefined && { hint }), ...(fault && { fault: { Pos: fault.Pos, End: fault.End } }) };
+  const {
+    error,
+    hint,
+    compilation_errors: [fault] = [],
+  } = JSON.parse(body) as {
+    error: string;
+    hint?: string;
+    compilation_errors?: readonly { Pos: number; End: number }[];
+  };
+  return {
+    status,
+    error: error.split('\n')[0]!,
+    ...(hint !== undefined && { hint }),
+    ...(fault && { fault: { Pos: fault.Pos, End: fault.End } }),
+  };
 };
 
 describe('without options', () => {
@@ -50,27 +75,62 @@ describe('without options', () => {
 
   test('URLs are refused at their place, the option is named, nobody is asked', async () => {
     const url = `http://127.0.0.1:${port}/rows`;
-    expect(await refusal(service, `from '${url}'`)).toEqual({ status: 400, error: `${url}: not a URL that option -from.http allows at line 1, column 6:`, fault: { Pos: 5, End: url.length + 6 } });
-    for (const query of ['from http://example.com/x', `select * from '${url}'`, `values (from '${url}')`, `from movies | join (from '${url}') on a=b`, `from f"http://127.0.0.1:${port}/"`, `let q = (from '${url}') from q`]) {
+    expect(await refusal(service, `from '${url}'`)).toEqual({
+      status: 400,
+      error: `${url}: not a URL that option -from.http allows at line 1, column 6:`,
+      fault: { Pos: 5, End: url.length + 6 },
+    });
+    for (const query of [
+      'from http://example.com/x',
+      `select * from '${url}'`,
+      `values (from '${url}')`,
+      `from movies | join (from '${url}') on a=b`,
+      `from f"http://127.0.0.1:${port}/"`,
+      `let q = (from '${url}') from q`,
+    ]) {
       expect((await refusal(service, query)).error).toMatch(/not a URL that option -from\.http allows/);
     }
     expect((await refusal(service, `from '${url}'`, '/compile')).error).toMatch(/not a URL that option/);
     expect((await refusal(service, `from '${url}'`, '/query/describe')).error).toMatch(/not a URL that option/);
-    const head = await service.ask('POST', '/query', { headers: json, body: JSON.stringify({ query: 'count()', head: { pool: url } }) });
-    expect(head).toMatchObject({ status: 400, body: expect.stringContaining('not a URL that option -from.http allows') as string });
+    const head = await service.ask('POST', '/query', {
+      headers: json,
+      body: JSON.stringify({ query: 'count()', head: { pool: url } }),
+    });
+    expect(head).toMatchObject({
+      status: 400,
+      body: expect.stringContaining('not a URL that option -from.http allows') as string,
+    });
     // What a value of the data names is never opened.
-    expect((await refusal(service, `values "${url}" | from f"{this}"`)).error).toBe(`${url}: cannot open in a database environment`);
+    expect((await refusal(service, `values "${url}" | from f"{this}"`)).error).toBe(
+      `${url}: cannot open in a database environment`,
+    );
     expect((await refusal(service, `from movies | load '${url}'`)).status).toBe(400);
     expect(hits).toBe(0);
   });
   test('files are no pools, and a name that can only be a file is told of the option', async () => {
     const path = join(folder, 'open', 'rows.csv');
-    expect(await refusal(service, `from '${path}'`)).toMatchObject({ status: 400, error: `${path}: pool not found at line 1, column 6:`, hint: 'files are read only from the folders that option -from.files lists' });
-    expect(await refusal(service, `from 'file://${path}'`)).toMatchObject({ status: 400, error: expect.stringMatching(/: pool not found at/) as string });
-    expect(await refusal(service, "from 'rows.csv'")).toEqual({ status: 400, error: 'rows.csv: pool not found at line 1, column 6:', fault: { Pos: 5, End: 14 } });
-    expect(await refusal(service, "from 'stdio:stdin'")).toMatchObject({ status: 400, error: 'stdio:stdin: pool not found at line 1, column 6:' });
+    expect(await refusal(service, `from '${path}'`)).toMatchObject({
+      status: 400,
+      error: `${path}: pool not found at line 1, column 6:`,
+      hint: 'files are read only from the folders that option -from.files lists',
+    });
+    expect(await refusal(service, `from 'file://${path}'`)).toMatchObject({
+      status: 400,
+      error: expect.stringMatching(/: pool not found at/) as string,
+    });
+    expect(await refusal(service, "from 'rows.csv'")).toEqual({
+      status: 400,
+      error: 'rows.csv: pool not found at line 1, column 6:',
+      fault: { Pos: 5, End: 14 },
+    });
+    expect(await refusal(service, "from 'stdio:stdin'")).toMatchObject({
+      status: 400,
+      error: 'stdio:stdin: pool not found at line 1, column 6:',
+    });
     expect((await refusal(service, 'from ro*.csv')).error).toMatch(/pool matching glob not found/);
-    expect((await refusal(service, `values "${path}" | from f"{this}"`)).error).toBe(`${path}: cannot open in a database environment`);
+    expect((await refusal(service, `values "${path}" | from f"{this}"`)).error).toBe(
+      `${path}: cannot open in a database environment`,
+    );
     expect((await refusal(service, `from movies (format csv)`)).error).toMatch(/^unknown argument "format"/);
   });
 });
@@ -78,7 +138,14 @@ describe('without options', () => {
 describe('with options', () => {
   let service: TestService;
   beforeAll(async () => {
-    service = await startService(['-from.files', join(folder, 'open'), `-from.http=127.0.0.1:${port}`, '-from.http=*', '-from.http.max', '1KiB']);
+    service = await startService([
+      '-from.files',
+      join(folder, 'open'),
+      `-from.http=127.0.0.1:${port}`,
+      '-from.http=*',
+      '-from.http.max',
+      '1KiB',
+    ]);
     await service.ask('POST', '/pool', { headers: json, body: '{"name":"rows.csv"}' });
     await service.ask('POST', '/pool', { headers: json, body: '{"name":"movies"}' });
   });
@@ -97,38 +164,73 @@ describe('with options', () => {
     expect((await refusal(service, "from 'rows.csv' (format csv)")).error).toMatch(/^unknown argument "format"/);
   });
   test('other files are refused, behind links and dots too', async () => {
-    for (const name of [join(folder, 'secret.csv'), '../secret.csv', './link.csv', '/etc/passwd', 'file:///etc/passwd']) {
-      expect(await refusal(service, `from '${name}'`)).toMatchObject({ status: 400, error: `${name}: not in a folder that option -from.files allows at line 1, column 6:` });
+    for (const name of [
+      join(folder, 'secret.csv'),
+      '../secret.csv',
+      './link.csv',
+      '/etc/passwd',
+      'file:///etc/passwd',
+    ]) {
+      expect(await refusal(service, `from '${name}'`)).toMatchObject({
+        status: 400,
+        error: `${name}: not in a folder that option -from.files allows at line 1, column 6:`,
+      });
     }
-    expect((await refusal(service, "from 'nothing.csv'")).error).toBe('nothing.csv: pool not found at line 1, column 6:');
+    expect((await refusal(service, "from 'nothing.csv'")).error).toBe(
+      'nothing.csv: pool not found at line 1, column 6:',
+    );
     expect((await refusal(service, `from '${folder}/open'`)).error).toMatch(/not in a folder|is a directory/);
   });
   test('URLs that are listed are read; a redirect inside is refused and its target never asked', async () => {
     expect(await service.query(`from 'http://127.0.0.1:${port}/rows' | sum(a)`)).toBe('11\n');
     expect(await service.query(`from 'http://127.0.0.1:${port}/rows' (format line) | count()`)).toBe('2\n');
     const before = hits;
-    expect(await refusal(service, `from 'http://127.0.0.1:${port}/inside'`)).toMatchObject({ status: 400, error: `http://localhost:${port}/rows: not a URL that option -from.http allows` });
-    expect((await refusal(service, 'from http://localhost/rows')).error).toMatch(/localhost has the address \S+, which is not public/);
-    expect((await refusal(service, 'from http://169.254.169.254/latest')).error).toMatch(/169\.254\.169\.254, which is not public/);
+    expect(await refusal(service, `from 'http://127.0.0.1:${port}/inside'`)).toMatchObject({
+      status: 400,
+      error: `http://localhost:${port}/rows: not a URL that option -from.http allows`,
+    });
+    expect((await refusal(service, 'from http://localhost/rows')).error).toMatch(
+      /localhost has the address \S+, which is not public/,
+    );
+    expect((await refusal(service, 'from http://169.254.169.254/latest')).error).toMatch(
+      /169\.254\.169\.254, which is not public/,
+    );
     expect(hits).toBe(before + 1);
   });
 });
 
 test('a bad entry or a folder that is not there ends the start with one line', () => {
-  const policy = (...flags: readonly string[]) => (): unknown => {
-    const config = parseServe(flags);
-    return 'help' in config ? config : fromPolicyOf(config.from, folder);
-  };
+  const policy =
+    (...flags: readonly string[]) =>
+    (): unknown => {
+      const config = parseServe(flags);
+      return 'help' in config ? config : fromPolicyOf(config.from, folder);
+    };
   expect(policy('-from.files', 'nowhere')).toThrow('bad value for -from.files: "nowhere" (a folder that is there)');
   expect(policy('-from.http', 'ftp://x')).toThrow(/^bad value for -from\.http: "ftp:\/\/x" \(a host such as/);
-  expect(policy('-from.files=open', '-from.http=*.example.com')()).toMatchObject({ files: [{ path: join(folder, 'open') }], http: { rules: [{ host: '*.example.com', path: '/' }], bytesMax: 2 ** 30, waitMsMax: 60_000 } });
+  expect(policy('-from.files=open', '-from.http=*.example.com')()).toMatchObject({
+    files: [{ path: join(folder, 'open') }],
+    http: { rules: [{ host: '*.example.com', path: '/' }], bytesMax: 2 ** 30, waitMsMax: 60_000 },
+  });
 });
 
 describe('lake query', () => {
   const query = async (...args: readonly string[]): Promise<string> => {
     const out: string[] = [];
-    async function* stdin(): AsyncGenerator<Uint8Array> { /* nothing */ }
-    await queryCommand(['-s', ...args], { cwd: folder, stdin: stdin(), stdoutIsTerminal: false, write: async (chunk) => { out.push(Buffer.from(chunk).toString()); }, complain: (text) => { out.push(text); } });
+    async function* stdin(): AsyncGenerator<Uint8Array> {
+      /* nothing */
+    }
+    await queryCommand(['-s', ...args], {
+      cwd: folder,
+      stdin: stdin(),
+      stdoutIsTerminal: false,
+      write: async (chunk) => {
+        out.push(Buffer.from(chunk).toString());
+      },
+      complain: (text) => {
+        out.push(text);
+      },
+    });
     return out.join('');
   };
   test('reads any file and any URL of its user', async () => {
@@ -137,8 +239,14 @@ describe('lake query', () => {
     expect(await query('-c', 'sum(a)', `http://127.0.0.1:${port}/rows`)).toBe('11\n');
   });
   test('reads only the URLs that -from.http lists, if it is given', async () => {
-    expect(await query('-from.http', `127.0.0.1:${port}`, '-c', `from 'http://127.0.0.1:${port}/rows' | sum(a)`)).toBe('11\n');
-    expect(await query('-from.http', `127.0.0.1:${port}`, '-c', `from 'http://127.0.0.1:${port}/inside'`)).toMatch(/localhost:\d+\/rows: not a URL that option -from\.http allows/);
-    expect(await query('-from.http=example.com', '-c', `from 'http://127.0.0.1:${port}/rows'`)).toMatch(/not a URL that option -from\.http allows/);
+    expect(await query('-from.http', `127.0.0.1:${port}`, '-c', `from 'http://127.0.0.1:${port}/rows' | sum(a)`)).toBe(
+      '11\n',
+    );
+    expect(await query('-from.http', `127.0.0.1:${port}`, '-c', `from 'http://127.0.0.1:${port}/inside'`)).toMatch(
+      /localhost:\d+\/rows: not a URL that option -from\.http allows/,
+    );
+    expect(await query('-from.http=example.com', '-c', `from 'http://127.0.0.1:${port}/rows'`)).toMatch(
+      /not a URL that option -from\.http allows/,
+    );
   });
 });

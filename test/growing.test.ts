@@ -5,12 +5,20 @@ import { seedOf } from './support/random.ts';
 
 const count = Number(process.env['GROWING_COUNT'] ?? 12);
 
-test(`${count} growing queries end in answers or in errors that name the limit, within -memory and 256 MB`, { timeout: 600_000 }, async () => {
-  const seed = seedOf(1), faults: string[] = [];
+test(`${count} growing queries end in answers or in errors that name the limit, within -memory and 256 MB`, {
+  timeout: 600_000,
+}, async () => {
+  const seed = seedOf(1);
+  const faults: string[] = [];
   let refused = 0;
-  await growQueries(seed, count, ({ query, status, fault }) => {
-    if (fault) faults.push(`${fault}: ${query}`);
-    if (status.startsWith('413')) refused++;
-  }, 64);
+  await growQueries(
+    seed,
+    count,
+    ({ query, status, fault }) => {
+      if (fault) faults.push(`${fault}: ${query}`);
+      if (status.startsWith('413')) refused++;
+    },
+    64,
+  );
   expect({ seed, faults, refuses: refused > 0 }).toEqual({ seed, faults: [], refuses: true });
 });

@@ -1,6 +1,6 @@
 /**
- * What the reference gets wrong (list in design.md), by its numbers, on the built program. 3 is in crowd.test.ts, 10 in crash.test.ts, 5 (ids, replay and
- * order of events) in crowd.test.ts and unit/http/events.test.ts.
+ * What the reference gets wrong (list in design.md), by its numbers, on the built program. 3 is in crowd.test.ts, 10 in
+ * crash.test.ts, 5 (ids, replay and order of events) in crowd.test.ts and unit/http/events.test.ts.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,7 +11,8 @@ import { type Answer, type Client, clientOf, jsonType } from './support/client.t
 import { median, ms, printFigures } from './support/figures.ts';
 import { makeSmallCommits } from './support/small-commits.ts';
 
-let service: Service, client: Client;
+let service: Service;
+let client: Client;
 beforeAll(async () => {
   service = await startBuiltService();
   client = clientOf(service.address);
@@ -21,16 +22,22 @@ afterAll(async () => {
   await service?.stop();
 });
 
-const keys = async (source: string): Promise<readonly number[]> => (await client.query<{ k: number }>(`from ${source} | sort k | values {k}`)).map(({ k }) => k);
-const branchAt = (pool: string, name: string, commit: string): Promise<unknown> => client.json('POST', `/pool/${pool}`, { name, commit });
-const deleteWhere = async (pool: string, branch: string, where: string): Promise<string> => (await client.json<{ commit: string }>('POST', `/pool/${pool}/branch/${branch}/delete`, { where })).commit;
-const merge = (pool: string, target: string, child: string): Promise<Answer> => client.ask('POST', `/pool/${pool}/branch/${target}/merge/${child}`);
-const vacuum = async (pool: string, revision: string): Promise<readonly string[]> => (await client.json<{ object_ids: string[] }>('POST', `/pool/${pool}/revision/${revision}/vacuum`)).object_ids;
+const keys = async (source: string): Promise<readonly number[]> =>
+  (await client.query<{ k: number }>(`from ${source} | sort k | values {k}`)).map(({ k }) => k);
+const branchAt = (pool: string, name: string, commit: string): Promise<unknown> =>
+  client.json('POST', `/pool/${pool}`, { name, commit });
+const deleteWhere = async (pool: string, branch: string, where: string): Promise<string> =>
+  (await client.json<{ commit: string }>('POST', `/pool/${pool}/branch/${branch}/delete`, { where })).commit;
+const merge = (pool: string, target: string, child: string): Promise<Answer> =>
+  client.ask('POST', `/pool/${pool}/branch/${target}/merge/${child}`);
+const vacuum = async (pool: string, revision: string): Promise<readonly string[]> =>
+  (await client.json<{ object_ids: string[] }>('POST', `/pool/${pool}/revision/${revision}/vacuum`)).object_ids;
 const fault = ({ status, body }: Answer): readonly [number, string, string] => {
   const { kind, error } = JSON.parse(body) as { kind: string; error: string };
   return [status, kind, error];
 };
-const objectIds = async (source: string): Promise<readonly string[]> => (await client.query<{ id: string }>(`from ${source}:objects`)).map(({ id }) => id);
+const objectIds = async (source: string): Promise<readonly string[]> =>
+  (await client.query<{ id: string }>(`from ${source}:objects`)).map(({ id }) => id);
 
 test('1: vacuum on one branch leaves alone what another branch has', async () => {
   await client.createPool('m1');
@@ -55,7 +62,11 @@ test('2: a branch that deleted something can be merged again and again, and the 
   await client.load('m2', [{ k: 3 }], 'kid');
   expect((await merge('m2', 'main', 'kid')).status).toBe(200);
   expect(await keys('m2')).toEqual([2, 3]);
-  expect(fault(await merge('m2', 'main', 'kid'))).toEqual([409, 'conflict with pending operation', 'error merging "kid" into "main": difference is empty']);
+  expect(fault(await merge('m2', 'main', 'kid'))).toEqual([
+    409,
+    'conflict with pending operation',
+    'error merging "kid" into "main": difference is empty',
+  ]);
   expect(await keys('m2')).toEqual([2, 3]);
 });
 
@@ -65,9 +76,12 @@ test('2: an object that both sides rewrote is a conflict that names it, and the 
   await branchAt('m2b', 'kid', first);
   await deleteWhere('m2b', 'kid', 'k==1');
   await deleteWhere('m2b', 'main', 'k==2');
-  const tip = await client.tip('m2b'), [status, kind, text] = fault(await merge('m2b', 'main', 'kid'));
+  const tip = await client.tip('m2b');
+  const [status, kind, text] = fault(await merge('m2b', 'main', 'kid'));
   expect([status, kind]).toEqual([409, 'conflict with pending operation']);
-  expect(text).toMatch(/^error merging "kid" into "main": both changed the same data objects since their common ancestor: [0-9A-Za-z]{27}$/);
+  expect(text).toMatch(
+    /^error merging "kid" into "main": both changed the same data objects since their common ancestor: [0-9A-Za-z]{27}$/,
+  );
   expect([await client.tip('m2b'), await keys('m2b'), await keys('m2b@kid')]).toEqual([tip, [1, 3], [2, 3]]);
 });
 
@@ -75,8 +89,15 @@ test('4: a load whose body breaks in the middle commits nothing and says where',
   await client.createPool('m4');
   const tip = await client.load('m4', [{ k: 0 }]);
   const good = Array.from({ length: 50_000 }, (_, k) => `{"k":${k + 1},"text":"${'x'.repeat(100)}"}`).join('\n');
-  const broken = await client.ask('POST', '/pool/m4/branch/main', { headers: jsonType, body: `${good}\n{"k":7,}\n{"k":8}` });
-  expect(fault(broken)).toEqual([400, 'invalid operation', expect.stringMatching(/^json: .*\(line 50001, column 8, byte \d+\)$/)]);
+  const broken = await client.ask('POST', '/pool/m4/branch/main', {
+    headers: jsonType,
+    body: `${good}\n{"k":7,}\n{"k":8}`,
+  });
+  expect(fault(broken)).toEqual([
+    400,
+    'invalid operation',
+    expect.stringMatching(/^json: .*\(line 50001, column 8, byte \d+\)$/),
+  ]);
   expect([await client.tip('m4'), await keys('m4')]).toEqual([tip, [0]]);
 });
 
@@ -97,34 +118,48 @@ test('7: a revert that needs vacuumed objects is refused by their names, and the
   const first = await client.load('m7', [{ k: 1 }]);
   const ids = await objectIds('m7');
   await client.load('m7', [{ k: 2 }]);
-  const deleted = (await client.json<{ commit: string }>('POST', '/pool/m7/branch/main/delete', { object_ids: ids })).commit;
+  const deleted = (await client.json<{ commit: string }>('POST', '/pool/m7/branch/main/delete', { object_ids: ids }))
+    .commit;
   expect(await vacuum('m7', 'main')).toEqual(ids);
   const [status, kind, text] = fault(await client.ask('POST', `/pool/m7/branch/main/revert/${deleted}`));
   expect([status, kind]).toEqual([409, 'conflict with pending operation']);
   expect(text).toMatch(/^commit [0-9A-Za-z]{27} cannot be reverted: its data objects were vacuumed: [0-9A-Za-z]{27}$/);
   expect(await keys('m7')).toEqual([2]);
-  const past = await client.ask('POST', '/query', { headers: jsonType, body: JSON.stringify({ query: `from m7@${first}` }) });
+  const past = await client.ask('POST', '/query', {
+    headers: jsonType,
+    body: JSON.stringify({ query: `from m7@${first}` }),
+  });
   expect(fault(past).slice(0, 2)).toEqual([410, 'gone']);
   expect((JSON.parse(past.body) as { object_ids: string[] }).object_ids).toEqual(ids);
 });
 
 describe('8: cost does not grow with history', () => {
   const commits = { few: 100, many: 20_000 };
-  test('after 20,000 commits `head 1` and opening the lake cost at most twice what they cost after 100', { timeout: 120_000 }, async () => {
+  test('after 20,000 commits `head 1` and opening the lake cost at most twice what they cost after 100', {
+    timeout: 120_000,
+  }, async () => {
     const folder = mkdtempSync(join(tmpdir(), 'lake-history-'));
-    onTestFinished(() => { rmSync(folder, { recursive: true, force: true }); });
+    onTestFinished(() => {
+      rmSync(folder, { recursive: true, force: true });
+    });
     const began = performance.now();
     await Promise.all(Object.entries(commits).map(([name, count]) => makeSmallCommits(join(folder, name), count)));
     const made = performance.now() - began;
-    const both = ['few', 'many'] as const, opening = { few: [] as number[], many: [] as number[] }, firstAnswer = { few: [] as number[], many: [] as number[] };
+    const both = ['few', 'many'] as const;
+    const opening = { few: [] as number[], many: [] as number[] };
+    const firstAnswer = { few: [] as number[], many: [] as number[] };
     const open: Partial<Record<'few' | 'many', { readonly service: Service; readonly client: Client }>> = {};
     for (let round = 0; round < 4; round++) {
       for (const name of both) {
         await open[name]?.service.end();
-        const start = performance.now(), opened = await startBuiltService({ lake: join(folder, name) });
+        const start = performance.now();
+        const opened = await startBuiltService({ lake: join(folder, name) });
         opening[name].push(performance.now() - start);
-        onTestFinished(async () => { await opened.end('SIGKILL'); });
-        const c = clientOf(opened.address), asked = performance.now();
+        onTestFinished(async () => {
+          await opened.end('SIGKILL');
+        });
+        const c = clientOf(opened.address);
+        const asked = performance.now();
         expect(await c.query('from p | head 1')).toEqual([{ k: 0, text: 'row 0' }]);
         firstAnswer[name].push(performance.now() - asked);
         open[name] = { service: opened, client: c };
@@ -138,47 +173,76 @@ describe('8: cost does not grow with history', () => {
         head[name].push(performance.now() - start);
       }
     }
-    expect(await open.many!.client.query('from p | aggregate n:=count(), last:=max(k)')).toEqual([{ n: commits.many, last: commits.many - 1 }]);
+    expect(await open.many!.client.query('from p | aggregate n:=count(), last:=max(k)')).toEqual([
+      { n: commits.many, last: commits.many - 1 },
+    ]);
     for (const name of both) open[name]!.client.close();
     printFigures('history', {
-      'commits made in': ms(made), 'head 1 after 100': ms(median(head.few)), 'after 20,000': ms(median(head.many)), 'opening after 100': ms(Math.min(...opening.few)),
-      'opening after 20,000': ms(Math.min(...opening.many)), 'first query after 100': ms(Math.min(...firstAnswer.few)), 'first query after 20,000': ms(Math.min(...firstAnswer.many)),
+      'commits made in': ms(made),
+      'head 1 after 100': ms(median(head.few)),
+      'after 20,000': ms(median(head.many)),
+      'opening after 100': ms(Math.min(...opening.few)),
+      'opening after 20,000': ms(Math.min(...opening.many)),
+      'first query after 100': ms(Math.min(...firstAnswer.few)),
+      'first query after 20,000': ms(Math.min(...firstAnswer.many)),
     });
     expect(median(head.many)).toBeLessThan(2 * median(head.few) + 2);
-    // Starting a process is no even work on a busy machine: the best of four each, and some time that v0.2.0 exceeds many times over.
+    // Starting a process is no even work on a busy machine: the best of four each, and some time that v0.2.0 exceeds
+    // many times over.
     expect(Math.min(...opening.many)).toBeLessThan(2 * Math.min(...opening.few) + 300);
   });
 });
 
 describe('9: no nesting ends the process', () => {
   const deep = 100_000;
-  const text = (prefix: string, open: string, inner: string, close: string): string => `${prefix}${open.repeat(deep)}${inner}${close.repeat(deep)}`;
-  beforeAll(async () => { await client.createPool('m9'); });
+  const text = (prefix: string, open: string, inner: string, close: string): string =>
+    `${prefix}${open.repeat(deep)}${inner}${close.repeat(deep)}`;
+  beforeAll(async () => {
+    await client.createPool('m9');
+  });
   const stillThere = async (): Promise<void> => {
     expect([(await client.ask('GET', '/status')).body, await client.query('values 1+1')]).toEqual(['ok', [2]]);
     expect((await client.ask('GET', '/metrics')).body).toMatch(/^lake_workers_replaced_total 0$/m);
   };
 
   const queries: Readonly<Record<string, string>> = {
-    parentheses: text('values ', '(', '1', ')'), 'open parentheses': text('', '(', '', ''), 'type brackets': text('values <', '[', 'int64', ']>'.slice(0, 1)),
-    'types of a cast': text('values 1::', '[', 'int64', ']'), arrays: text('values ', '[', '1', ']'), records: text('values ', '{a:', '1', '}'), nots: text('values ', '!', 'true', ''),
-    sums: text('values 1', '+1', '', ''), dots: text('values this', '.a', '', ''), indexes: text('values this', '[0]', '', ''), 'or chains': text('a==1', ' or a', '', ''),
-    subqueries: text('from ', '(', 'values 1', ')'), forks: text('', 'fork (', 'pass', ')'), conditionals: text('values ', 'a?', '1', ''), calls: text('values ', 'abs(', '1', ')'),
-    'formatted strings': text('values ', 'f"{', '1', '}"'), pipes: text('pass', '|cut a', '', ''),
+    parentheses: text('values ', '(', '1', ')'),
+    'open parentheses': text('', '(', '', ''),
+    'type brackets': text('values <', '[', 'int64', ']>'.slice(0, 1)),
+    'types of a cast': text('values 1::', '[', 'int64', ']'),
+    arrays: text('values ', '[', '1', ']'),
+    records: text('values ', '{a:', '1', '}'),
+    nots: text('values ', '!', 'true', ''),
+    sums: text('values 1', '+1', '', ''),
+    dots: text('values this', '.a', '', ''),
+    indexes: text('values this', '[0]', '', ''),
+    'or chains': text('a==1', ' or a', '', ''),
+    subqueries: text('from ', '(', 'values 1', ')'),
+    forks: text('', 'fork (', 'pass', ')'),
+    conditionals: text('values ', 'a?', '1', ''),
+    calls: text('values ', 'abs(', '1', ')'),
+    'formatted strings': text('values ', 'f"{', '1', '}"'),
+    pipes: text('pass', '|cut a', '', ''),
   };
   test.each(Object.entries(queries))('100,000 %s in a query are a clear error', async (_, query) => {
     const answer = await client.ask('POST', '/query', { headers: jsonType, body: JSON.stringify({ query }) });
     const [status, kind, error] = fault(answer);
     expect([status, kind]).toEqual([400, 'invalid operation']);
-    expect(error).toMatch(/^query (nested too deeply \(at most \d+ levels\) at line 1, column \d+:|is too large: more than \d+ parts)/);
+    expect(error).toMatch(
+      /^query (nested too deeply \(at most \d+ levels\) at line 1, column \d+:|is too large: more than \d+ parts)/,
+    );
     await stillThere();
   });
 
   const bodies: Readonly<Record<string, { readonly type: string; readonly body: string }>> = {
-    'JSON arrays': { type: 'application/json', body: text('', '[', '', ']') }, 'JSON objects': { type: 'application/json', body: text('', '{"a":', '1', '}') },
-    'open JSON arrays': { type: 'application/json', body: text('', '[', '', '') }, 'SUP arrays': { type: 'application/x-sup', body: text('', '[', '', ']') },
-    'SUP records': { type: 'application/x-sup', body: text('', '{a:', '1', '}') }, 'SUP types': { type: 'application/x-sup', body: text('<', '[', 'int64', ']') },
-    'SUP errors': { type: 'application/x-sup', body: text('', 'error(', '1', ')') }, 'SUP sets': { type: 'application/x-sup', body: text('', '|[', '1', ']|') },
+    'JSON arrays': { type: 'application/json', body: text('', '[', '', ']') },
+    'JSON objects': { type: 'application/json', body: text('', '{"a":', '1', '}') },
+    'open JSON arrays': { type: 'application/json', body: text('', '[', '', '') },
+    'SUP arrays': { type: 'application/x-sup', body: text('', '[', '', ']') },
+    'SUP records': { type: 'application/x-sup', body: text('', '{a:', '1', '}') },
+    'SUP types': { type: 'application/x-sup', body: text('<', '[', 'int64', ']') },
+    'SUP errors': { type: 'application/x-sup', body: text('', 'error(', '1', ')') },
+    'SUP sets': { type: 'application/x-sup', body: text('', '|[', '1', ']|') },
     'SUP maps': { type: 'application/x-sup', body: text('', '|{1:', '1', '}|') },
   };
   test.each(Object.entries(bodies))('100,000 nested %s in a body are a clear error', async (_, { type, body }) => {
@@ -197,11 +261,21 @@ describe('9: no nesting ends the process', () => {
     await stillThere();
   });
   test('as deep as is allowed is loaded, read and written in every text format', async () => {
-    const depth = 400, nested = '['.repeat(depth) + '1' + ']'.repeat(depth), sup = `{k:1,v:${nested}}`;
+    const depth = 400;
+    const nested = '['.repeat(depth) + '1' + ']'.repeat(depth);
+    const sup = `{k:1,v:${nested}}`;
     await client.createPool('m9deep');
     await client.load('m9deep', `{"k":1,"v":${nested}}`);
-    for (const [accept, wanted] of [['application/x-sup', `${sup}\n`], ['application/json', `[{"k":1,"v":${nested}}]\n`], ['application/x-ndjson', `{"k":1,"v":${nested}}\n`], ['text/csv', `k,v\n1,${nested}\n`]] as const) {
-      const answer = await client.ask('POST', '/query', { headers: { ...jsonType, accept }, body: '{"query":"from m9deep"}' });
+    for (const [accept, wanted] of [
+      ['application/x-sup', `${sup}\n`],
+      ['application/json', `[{"k":1,"v":${nested}}]\n`],
+      ['application/x-ndjson', `{"k":1,"v":${nested}}\n`],
+      ['text/csv', `k,v\n1,${nested}\n`],
+    ] as const) {
+      const answer = await client.ask('POST', '/query', {
+        headers: { ...jsonType, accept },
+        body: '{"query":"from m9deep"}',
+      });
       expect([accept, answer.status, answer.body]).toEqual([accept, 200, wanted]);
     }
     expect(await client.query('from m9deep | count() by typeof(v) | values count')).toEqual([1]);
@@ -217,15 +291,30 @@ describe('the same id twice in one delete', () => {
     await client.load('twice', [{ k: 2 }]);
     await client.json('POST', '/pool/twice/branch/main/delete', { object_ids: [id, id, id] });
     expect(await keys('twice')).toEqual([2]);
-    expect(fault(await client.ask('POST', '/pool/twice/branch/main/delete', { headers: jsonType, body: JSON.stringify({ object_ids: [id] }) })).slice(0, 2)).toEqual([404, 'item does not exist']);
+    expect(
+      fault(
+        await client.ask('POST', '/pool/twice/branch/main/delete', {
+          headers: jsonType,
+          body: JSON.stringify({ object_ids: [id] }),
+        }),
+      ).slice(0, 2),
+    ).toEqual([404, 'item does not exist']);
     expect(await keys('twice')).toEqual([2]);
   });
   test('counts once in a compaction too', async () => {
     await client.createPool('twice2');
     for (const k of [1, 2]) await client.load('twice2', [{ k }]);
-    const [a, b] = await objectIds('twice2'), compact = (ids: readonly (string | undefined)[]): Promise<Answer> =>
-      client.ask('POST', '/pool/twice2/branch/main/compact', { headers: { 'content-type': 'application/x-sup' }, body: `{object_ids:[${ids.join(',')}]}` });
-    expect(fault(await compact([a, a]))).toEqual([400, 'invalid operation', 'compact: two or more source objects required']);
+    const [a, b] = await objectIds('twice2');
+    const compact = (ids: readonly (string | undefined)[]): Promise<Answer> =>
+      client.ask('POST', '/pool/twice2/branch/main/compact', {
+        headers: { 'content-type': 'application/x-sup' },
+        body: `{object_ids:[${ids.join(',')}]}`,
+      });
+    expect(fault(await compact([a, a]))).toEqual([
+      400,
+      'invalid operation',
+      'compact: two or more source objects required',
+    ]);
     expect((await compact([a, b, a])).status).toBe(200);
     expect([await keys('twice2'), (await objectIds('twice2')).length]).toEqual([[1, 2], 1]);
   });

@@ -1,4 +1,7 @@
-/** The repo's own rules: who may import whom, what may not be written. They are read from the code itself, so that a breach names its file. */
+/**
+ * The repo's own rules: who may import whom, what may not be written. They are read from the code itself, so that a
+ * breach names its file.
+ */
 import { describe, expect, test } from 'vitest';
 import { parseSync } from 'oxc-parser';
 import { readFileSync, readdirSync, statSync } from 'node:fs';
@@ -21,8 +24,13 @@ const sources = [...filesBelow('src'), ...filesBelow('machines')];
 const everything = [...sources, ...filesBelow('test')];
 const textOf = (path: string): string => readFileSync(join(root, path), 'utf8');
 
-interface Node { readonly type: string; readonly start: number; readonly [key: string]: unknown }
-const isNode = (x: unknown): x is Node => typeof x === 'object' && x !== null && typeof (x as { type?: unknown }).type === 'string';
+interface Node {
+  readonly type: string;
+  readonly start: number;
+  readonly [key: string]: unknown;
+}
+const isNode = (x: unknown): x is Node =>
+  typeof x === 'object' && x !== null && typeof (x as { type?: unknown }).type === 'string';
 const walk = (node: Node, visit: (node: Node) => void): void => {
   visit(node);
   for (const child of Object.values(node)) {
@@ -42,7 +50,12 @@ const importsOf = (path: string): string[] => {
   const found: string[] = [];
   walk(trees.get(path)!, (node) => {
     const source = node['source'];
-    if (/^(Import|Export(Named|All))(Declaration|Expression)$/.test(node.type) && isNode(source) && typeof source['value'] === 'string') found.push(source['value']);
+    if (
+      /^(Import|Export(Named|All))(Declaration|Expression)$/.test(node.type) &&
+      isNode(source) &&
+      typeof source['value'] === 'string'
+    )
+      found.push(source['value']);
   });
   return found;
 };
@@ -54,7 +67,24 @@ const folderOf = (path: string): string => {
   return parts.length === 2 ? parts[1]!.replace(/\.ts$/, '') : parts[1]!;
 };
 
-const all = ['vectors', 'formats', 'query', 'exec', 'lake', 'workers', 'recording', 'http', 'machines', 'client', 'commands', 'config', 'engine-flags', 'errors', 'visualize', 'version'];
+const all = [
+  'vectors',
+  'formats',
+  'query',
+  'exec',
+  'lake',
+  'workers',
+  'recording',
+  'http',
+  'machines',
+  'client',
+  'commands',
+  'config',
+  'engine-flags',
+  'errors',
+  'visualize',
+  'version',
+];
 const mayImport: Readonly<Record<string, readonly string[]>> = {
   errors: [],
   version: [],
@@ -66,7 +96,19 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   lake: ['vectors', 'formats', 'machines', 'errors'],
   workers: ['formats', 'query', 'exec', 'vectors', 'machines', 'lake', 'errors'],
   recording: ['machines', 'errors'],
-  http: ['query', 'lake', 'formats', 'vectors', 'workers', 'machines', 'recording', 'visualize', 'config', 'errors', 'version'],
+  http: [
+    'query',
+    'lake',
+    'formats',
+    'vectors',
+    'workers',
+    'machines',
+    'recording',
+    'visualize',
+    'config',
+    'errors',
+    'version',
+  ],
   client: [],
   machines: [],
   visualize: ['machines', 'recording', 'client'],
@@ -83,7 +125,8 @@ const lakeFilesOfWorkers = /^src\/lake\/(objects\/(?!pack|purge|told)|scan\/|loa
 describe('imports', () => {
   for (const path of sources) {
     test(`${path} imports only what its folder may`, () => {
-      const own = folderOf(path), breaches: string[] = [];
+      const own = folderOf(path);
+      const breaches: string[] = [];
       for (const specifier of importsOf(path)) {
         if (!specifier.startsWith('.')) continue;
         const target = relative(root, resolve(root, dirname(path), specifier));
@@ -91,7 +134,8 @@ describe('imports', () => {
         if (folder === own) continue;
         if (own === 'package.json' || target.endsWith('.json')) continue;
         if (!mayImport[own]?.includes(folder)) breaches.push(`${specifier}: ${own} may not import ${folder}`);
-        else if (own === 'workers' && folder === 'lake' && !lakeFilesOfWorkers.test(target)) breaches.push(`${specifier}: of lake, workers see the object files alone`);
+        else if (own === 'workers' && folder === 'lake' && !lakeFilesOfWorkers.test(target))
+          breaches.push(`${specifier}: of lake, workers see the object files alone`);
         else if (own === 'formats' && folder === 'formats') breaches.push(specifier);
       }
       expect(breaches).toEqual([]);
@@ -115,9 +159,15 @@ describe('imports', () => {
     { packages: /^(fastify|@fastify\/.*)$/, home: /^src\/http\// },
     { packages: /^xstate(\/.*)?$/, home: /^(machines|src\/lake|src\/http|src\/workers|src\/recording)\// },
     // What a query makes the service connect to goes through from/http.ts alone.
-    { packages: /^node:(http|https|dns|dns\/promises|tls)$/, home: /^src\/(http|commands|visualize)\/|^src\/workers\/from\/http\.ts$/ },
+    {
+      packages: /^node:(http|https|dns|dns\/promises|tls)$/,
+      home: /^src\/(http|commands|visualize)\/|^src\/workers\/from\/http\.ts$/,
+    },
     { packages: /^node:worker_threads$/, home: /^src\/(workers|bundle)\// },
-    { packages: /^node:fs(\/promises)?$/, home: /^src\/(lake\/(objects\/objects|lock|log\/.*|tables\/(environment|checkpoints|head|probe-entry)|repair\/(recovery|upgrade|fsck|repair|replay))|workers\/(query\/spill|from\/files)|recording\/.*|commands\/.*|bundle\/.*|main|http\/.*static.*|http\/access\/issuer-keys)(\.|$|\/)/ },
+    {
+      packages: /^node:fs(\/promises)?$/,
+      home: /^src\/(lake\/(objects\/objects|lock|log\/.*|tables\/(environment|checkpoints|head|probe-entry)|repair\/(recovery|upgrade|fsck|repair|replay))|workers\/(query\/spill|from\/files)|recording\/.*|commands\/.*|bundle\/.*|main|http\/.*static.*|http\/access\/issuer-keys)(\.|$|\/)/,
+    },
     { packages: /^(vitest|fast-check|oxc-parser|vega-datasets)$/, home: /^test\// },
   ];
   for (const { packages, home } of homes) {
@@ -131,9 +181,17 @@ describe('imports', () => {
     const visit = (path: string): void => {
       if (seen.has(path)) return;
       seen.add(path);
-      for (const specifier of importsOf(path).filter((s) => s.startsWith('.') && s.endsWith('.ts'))) visit(relative(root, resolve(root, dirname(path), specifier)));
+      for (const specifier of importsOf(path).filter((s) => s.startsWith('.') && s.endsWith('.ts')))
+        visit(relative(root, resolve(root, dirname(path), specifier)));
     };
-    const entries = sources.filter((p) => p === 'src/main.ts' || p === 'src/client/client.ts' || /^src\/bundle\/(load|vite\.config)\.ts$/.test(p) || /^src\/workers\/entry\.ts$/.test(p) || /^src\/lake\/tables\/probe[^/]*\.ts$/.test(p));
+    const entries = sources.filter(
+      (p) =>
+        p === 'src/main.ts' ||
+        p === 'src/client/client.ts' ||
+        /^src\/bundle\/(load|vite\.config)\.ts$/.test(p) ||
+        /^src\/workers\/entry\.ts$/.test(p) ||
+        /^src\/lake\/tables\/probe[^/]*\.ts$/.test(p),
+    );
     for (const entry of entries) visit(entry);
     expect(sources.filter((path) => !seen.has(path))).toEqual([]);
   });
@@ -142,7 +200,8 @@ describe('imports', () => {
 describe('code', () => {
   const breachesOf = (paths: readonly string[], find: (node: Node, text: string) => string | undefined): string[] =>
     paths.flatMap((path) => {
-      const text = textOf(path), found: string[] = [];
+      const text = textOf(path);
+      const found: string[] = [];
       walk(trees.get(path)!, (node) => {
         const breach = find(node, text);
         if (breach) found.push(`${path}:${text.slice(0, node.start).split('\n').length}: ${breach}`);
@@ -155,25 +214,41 @@ describe('code', () => {
   });
 
   test('no code is made from strings', () => {
-    expect(breachesOf(everything, (node) => {
-      const callee = node['callee'];
-      const name = isNode(callee) && callee.type === 'Identifier' ? callee['name'] : undefined;
-      return (node.type === 'CallExpression' || node.type === 'NewExpression') && (name === 'eval' || name === 'Function') ? String(name) : undefined;
-    })).toEqual([]);
+    expect(
+      breachesOf(everything, (node) => {
+        const callee = node['callee'];
+        const name = isNode(callee) && callee.type === 'Identifier' ? callee['name'] : undefined;
+        return (node.type === 'CallExpression' || node.type === 'NewExpression') &&
+          (name === 'eval' || name === 'Function')
+          ? String(name)
+          : undefined;
+      }),
+    ).toEqual([]);
   });
 
   test('there are no default exports, enums or namespaces in the sources', () => {
     // The build's configuration is what vite wants it to be.
-    expect(breachesOf(sources.filter((path) => !path.endsWith('/vite.config.ts')), (node) => (/^(ExportDefaultDeclaration|TSEnumDeclaration|TSModuleDeclaration)$/.test(node.type) ? node.type : undefined))).toEqual([]);
+    expect(
+      breachesOf(
+        sources.filter((path) => !path.endsWith('/vite.config.ts')),
+        (node) =>
+          /^(ExportDefaultDeclaration|TSEnumDeclaration|TSModuleDeclaration)$/.test(node.type) ? node.type : undefined,
+      ),
+    ).toEqual([]);
   });
 
   test('no vector keeps its values in a JavaScript array of rows', () => {
     // The forms are interfaces of vector.ts; what holds rows must be a typed array or a vector.
     const rowHolders = breachesOf(['src/vectors/vector.ts'], (node, text) => {
       if (node.type !== 'TSPropertySignature') return undefined;
-      const key = node['key'], annotation = node['typeAnnotation'];
+      const key = node['key'];
+      const annotation = node['typeAnnotation'];
       const name = isNode(key) && typeof key['name'] === 'string' ? key['name'] : '';
-      if (!isNode(annotation) || !/^(values|items|keys|offsets|codes|tags|slots|index|bytes|inner|base|present)$/.test(name)) return undefined;
+      if (
+        !isNode(annotation) ||
+        !/^(values|items|keys|offsets|codes|tags|slots|index|bytes|inner|base|present)$/.test(name)
+      )
+        return undefined;
       const type = text.slice(annotation.start + 1, annotation['end'] as number).trim();
       return /^(Vector|NumberArray|Uint8Array|Uint32Array)$/.test(type) ? undefined : `${name}: ${type}`;
     });
@@ -181,15 +256,25 @@ describe('code', () => {
   });
 
   test('no test is skipped, singled out or left for later', () => {
-    expect(everything.filter((path) => path !== 'test/rules.test.ts' && /\b(test|it|describe)\.(only|skip|todo)\(/.test(textOf(path)))).toEqual([]);
+    expect(
+      everything.filter(
+        (path) => path !== 'test/rules.test.ts' && /\b(test|it|describe)\.(only|skip|todo)\(/.test(textOf(path)),
+      ),
+    ).toEqual([]);
   });
 });
 
 describe('tables', () => {
   const texts = (folder: string, ending: RegExp): string =>
-    readdirSync(join(root, folder), { recursive: true, withFileTypes: true }).filter((e) => e.isFile() && ending.test(e.name) && !e.parentPath.includes(`${sep}out`))
-      .map((e) => readFileSync(join(e.parentPath, e.name), 'utf8')).join('\n');
-  const tests = texts('test', /\.(ts|yaml)$/), code = sources.filter((p) => p !== 'src/errors.ts').map(textOf).join('\n');
+    readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
+      .filter((e) => e.isFile() && ending.test(e.name) && !e.parentPath.includes(`${sep}out`))
+      .map((e) => readFileSync(join(e.parentPath, e.name), 'utf8'))
+      .join('\n');
+  const tests = texts('test', /\.(ts|yaml)$/);
+  const code = sources
+    .filter((p) => p !== 'src/errors.ts')
+    .map(textOf)
+    .join('\n');
 
   test('every error is thrown somewhere', () => {
     expect(Object.keys(errorTable).filter((name) => !code.includes(`'${name}'`))).toEqual([]);
@@ -200,13 +285,24 @@ describe('tables', () => {
     'storage-full': 'needs a full disk: a file system of its own, which takes rights that a test run may lack',
   };
   test('every error is provoked by a test, which names it by its code or its text', () => {
-    const longest = (text: string): string => text.split(/\{\w+\}/).sort((a, b) => b.length - a.length)[0]!.trim();
-    const missing = Object.entries(errorTable).filter(([name, row]) => !(name in unprovoked) && !tests.includes(name) && !tests.includes(longest(row.text)) && !tests.includes(JSON.stringify(longest(row.text)).slice(1, -1)));
+    const longest = (text: string): string =>
+      text
+        .split(/\{\w+\}/)
+        .sort((a, b) => b.length - a.length)[0]!
+        .trim();
+    const missing = Object.entries(errorTable).filter(
+      ([name, row]) =>
+        !(name in unprovoked) &&
+        !tests.includes(name) &&
+        !tests.includes(longest(row.text)) &&
+        !tests.includes(JSON.stringify(longest(row.text)).slice(1, -1)),
+    );
     expect(missing.map(([name, row]) => `${name}: ${row.text}`)).toEqual([]);
   });
 
   test('every function, aggregate and operator has a case file', () => {
-    const names = (folder: string): ReadonlySet<string> => new Set(readdirSync(join(root, 'test/cases', folder)).map((f) => f.replace('.yaml', '')));
+    const names = (folder: string): ReadonlySet<string> =>
+      new Set(readdirSync(join(root, 'test/cases', folder)).map((f) => f.replace('.yaml', '')));
     expect(functionTable.map((r) => r.name).filter((name) => !names('functions').has(name))).toEqual([]);
     expect(aggregateTable.map((r) => r.signature.name).filter((name) => !names('aggregates').has(name))).toEqual([]);
     expect(windowTable.map((r) => r.signature.name).filter((name) => !names('windows').has(name))).toEqual([]);
@@ -218,12 +314,16 @@ describe('machines', () => {
     const breaches: string[] = [];
     for (const path of sources.filter((p) => p.endsWith('.machine.ts'))) {
       walk(trees.get(path)!, (node) => {
-        const key = node['key'], value = node['value'];
+        const key = node['key'];
+        const value = node['value'];
         if (node.type !== 'Property' || !isNode(key) || key['name'] !== 'invoke' || !isNode(value)) return;
         const invokes = value.type === 'ArrayExpression' ? (value['elements'] as Node[]) : [value];
         for (const invoke of invokes) {
-          const names = ((invoke['properties'] as Node[] | undefined) ?? []).map((p) => (isNode(p['key']) ? p['key']['name'] : undefined));
-          if (!names.includes('onDone') || !names.includes('onError')) breaches.push(`${path}: ${textOf(path).slice(0, invoke.start).split('\n').length}`);
+          const names = ((invoke['properties'] as Node[] | undefined) ?? []).map((p) =>
+            isNode(p['key']) ? p['key']['name'] : undefined,
+          );
+          if (!names.includes('onDone') || !names.includes('onError'))
+            breaches.push(`${path}: ${textOf(path).slice(0, invoke.start).split('\n').length}`);
         }
       });
     }
@@ -232,7 +332,9 @@ describe('machines', () => {
 });
 
 test('the repo speaks of the product alone', () => {
-  const tracked = ['README.md', 'package.json', 'package-lock.json', '.ci/run', ...everything].filter((p) => statSync(join(root, p), { throwIfNoEntry: false }));
+  const tracked = ['README.md', 'package.json', 'package-lock.json', '.ci/run', ...everything].filter((p) =>
+    statSync(join(root, p), { throwIfNoEntry: false }),
+  );
   const named = new RegExp([String.raw`/wo${''}rk/`, 'registry\\.npm', 'farm-'].join('|'));
   expect(tracked.filter((path) => path !== 'test/rules.test.ts' && named.test(textOf(path)))).toEqual([]);
 });

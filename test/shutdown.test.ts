@@ -18,7 +18,8 @@ const start = async (...flags: readonly string[]): Promise<Service> => {
 
 describe('SIGTERM', () => {
   test('what is under way is finished, event streams end, the exit status is 0, and all that was acknowledged is there', async () => {
-    const service = await start('-shutdown.grace', '5s'), client = clientOf(service.address);
+    const service = await start('-shutdown.grace', '5s');
+    const client = clientOf(service.address);
     await client.createPool('p');
     const events = await client.events();
     // A load whose body still comes when the signal does.
@@ -31,7 +32,9 @@ describe('SIGTERM', () => {
       load.write('{"k":1}\n');
       setTimeout(() => {
         service.process.kill('SIGTERM');
-        setTimeout(() => { load.end('{"k":2}\n'); }, 200);
+        setTimeout(() => {
+          load.end('{"k":2}\n');
+        }, 200);
       }, 100);
     });
     expect(await loaded).toBe(200);
@@ -39,26 +42,35 @@ describe('SIGTERM', () => {
     expect(seen).toEqual(['pool-commit']);
     expect(await service.ended).toBe(0);
     client.close();
-    const again = await startBuiltService({ lake: service.lake }), later = clientOf(again.address);
+    const again = await startBuiltService({ lake: service.lake });
+    const later = clientOf(again.address);
     services.push(again);
     expect(await later.query<{ k: number }>('from p | sort k | cut k')).toEqual([{ k: 1 }, { k: 2 }]);
     later.close();
   });
 
   test('a connection that stays open is told that no work is taken', async () => {
-    const service = await start('-shutdown.grace', '3s'), client = clientOf(service.address, 1);
+    const service = await start('-shutdown.grace', '3s');
+    const client = clientOf(service.address, 1);
     await client.createPool('p');
     const slow = request(`${service.address}/pool/p/branch/main`, { method: 'POST', agent: false });
     slow.on('error', () => undefined);
     slow.write('{"k":1}\n');
     const held = clientOf(service.address, 1);
     expect((await held.ask('GET', '/ready')).body).toBe('ready');
-    await new Promise((resolve) => { setTimeout(resolve, 100); });
-    const stays = held.ask('POST', '/query', { headers: { 'content-type': 'application/json' }, body: '{"query":"from :pools"}' });
+    await new Promise((resolve) => {
+      setTimeout(resolve, 100);
+    });
+    const stays = held.ask('POST', '/query', {
+      headers: { 'content-type': 'application/json' },
+      body: '{"query":"from :pools"}',
+    });
     expect((await stays).status).toBe(200);
     service.process.kill('SIGTERM');
     // Whoever gets through meanwhile is refused; who does not sees the connection end.
-    const after = await held.ask('POST', '/query', { headers: { 'content-type': 'application/json' }, body: '{"query":"from :pools"}' }).catch(() => undefined);
+    const after = await held
+      .ask('POST', '/query', { headers: { 'content-type': 'application/json' }, body: '{"query":"from :pools"}' })
+      .catch(() => undefined);
     if (after !== undefined && after.status !== 200) expect(after.body).toContain('service is shutting down');
     expect(await service.ended).toBe(0);
     slow.destroy();
@@ -67,16 +79,28 @@ describe('SIGTERM', () => {
   });
 
   test('a subscriber and a reader that left are not waited for', async () => {
-    const service = await start('-shutdown.grace', '45s'), client = clientOf(service.address);
+    const service = await start('-shutdown.grace', '45s');
+    const client = clientOf(service.address);
     await client.createPool('p');
-    await client.load('p', Array.from({ length: 5000 }, (_, k) => ({ k })));
-    const events = await client.events(), reader = request(`${service.address}/query`, { method: 'POST', agent: false, headers: { 'content-type': 'application/json', accept: 'application/x-ndjson' } });
+    await client.load(
+      'p',
+      Array.from({ length: 5000 }, (_, k) => ({ k })),
+    );
+    const events = await client.events();
+    const reader = request(`${service.address}/query`, {
+      method: 'POST',
+      agent: false,
+      headers: { 'content-type': 'application/json', accept: 'application/x-ndjson' },
+    });
     reader.on('error', () => undefined);
     await new Promise<void>((resolve) => {
-      reader.on('response', (response) => { response.once('data', () => resolve()).on('error', () => undefined); });
+      reader.on('response', (response) => {
+        response.once('data', () => resolve()).on('error', () => undefined);
+      });
       reader.end(JSON.stringify({ query: 'select a.k from p a, p b' }));
     });
-    const listening = async (): Promise<string | undefined> => /^lake_events_subscribers (\d+)$/m.exec((await client.ask('GET', '/metrics')).body)?.[1];
+    const listening = async (): Promise<string | undefined> =>
+      /^lake_events_subscribers (\d+)$/m.exec((await client.ask('GET', '/metrics')).body)?.[1];
     expect(await listening()).toBe('1');
     reader.destroy();
     events.close();
@@ -88,10 +112,13 @@ describe('SIGTERM', () => {
   });
 
   test('a client that never ends is cut off after the grace', async () => {
-    const service = await start('-shutdown.grace', '300ms'), client = clientOf(service.address);
+    const service = await start('-shutdown.grace', '300ms');
+    const client = clientOf(service.address);
     await client.createPool('p');
     const slow = request(`${service.address}/pool/p/branch/main`, { method: 'POST', agent: false });
-    const ended = new Promise<void>((resolve) => { slow.on('error', () => resolve()).on('close', () => resolve()); });
+    const ended = new Promise<void>((resolve) => {
+      slow.on('error', () => resolve()).on('close', () => resolve());
+    });
     slow.write('{"k":1}\n');
     await client.query('from :pools');
     expect(await service.end()).toBe(0);
@@ -100,7 +127,8 @@ describe('SIGTERM', () => {
   });
 
   test('a second signal ends it at once, and loses nothing', async () => {
-    const service = await start('-shutdown.grace', '60s'), client = clientOf(service.address);
+    const service = await start('-shutdown.grace', '60s');
+    const client = clientOf(service.address);
     await client.createPool('p');
     const commit = await client.load('p', [{ k: 1 }]);
     const slow = request(`${service.address}/pool/p/branch/main`, { method: 'POST', agent: false });
@@ -108,11 +136,14 @@ describe('SIGTERM', () => {
     slow.write('{"k":2}\n');
     await client.query('from :pools');
     service.process.kill('SIGTERM');
-    await expect.poll(async () => (await client.ask('GET', '/ready').catch(() => ({ body: 'closed' }))).body).not.toBe('ready');
+    await expect
+      .poll(async () => (await client.ask('GET', '/ready').catch(() => ({ body: 'closed' }))).body)
+      .not.toBe('ready');
     expect(await service.end('SIGTERM')).toBe(1);
     slow.destroy();
     client.close();
-    const again = await startBuiltService({ lake: service.lake }), later = clientOf(again.address);
+    const again = await startBuiltService({ lake: service.lake });
+    const later = clientOf(again.address);
     services.push(again);
     expect(await later.tip('p')).toBe(commit);
     later.close();

@@ -1,6 +1,7 @@
 /**
- * Lakes that earlier builds wrote (test/cases/upgrade; make.mjs there makes them) open with the service of today: what they answered then they answer now, and they can be written on.
- * A lake of a format that is newer than ours is refused.
+ * Lakes that earlier builds wrote (test/cases/upgrade; make.mjs there makes them) open with the service of today: what
+ * they answered then they answer now, and they can be written on. A lake of a format that is newer than ours is
+ * refused.
  */
 import { afterAll, describe, expect, test } from 'vitest';
 import { execFileSync } from 'node:child_process';
@@ -21,11 +22,22 @@ import { clientOf } from './support/client.ts';
 import { openIn } from './unit/lake/support.ts';
 import { checkLake, runProgram } from './support/lake-command.ts';
 
-interface Kept { readonly first: string; readonly deletion: string; readonly before: string; readonly events: string; readonly answers: readonly { readonly query: string; readonly answer: string }[] }
+interface Kept {
+  readonly first: string;
+  readonly deletion: string;
+  readonly before: string;
+  readonly events: string;
+  readonly answers: readonly { readonly query: string; readonly answer: string }[];
+}
 
-const folder = fileURLToPath(new URL('cases/upgrade/', import.meta.url)), names = readdirSync(folder).filter((file) => file.endsWith('.tar.gz')).map((file) => file.replace('.tar.gz', ''));
+const folder = fileURLToPath(new URL('cases/upgrade/', import.meta.url));
+const names = readdirSync(folder)
+  .filter((file) => file.endsWith('.tar.gz'))
+  .map((file) => file.replace('.tar.gz', ''));
 const opened: string[] = [];
-afterAll(() => { for (const each of opened) rmSync(each, { recursive: true, force: true }); });
+afterAll(() => {
+  for (const each of opened) rmSync(each, { recursive: true, force: true });
+});
 /** A copy of its own of a lake that is kept. */
 const unpacked = (name: string): string => {
   const directory = mkdtempSync(join(tmpdir(), 'lake-upgrade-'));
@@ -43,16 +55,30 @@ describe.each(names)('the lake of %s', { timeout: 120_000 }, (name) => {
   const kept = JSON.parse(readFileSync(join(folder, `${name}.json`), 'utf8')) as Kept;
   test('answers what it answered, takes writes, and is sound afterwards', { timeout: 120_000 }, async () => {
     const lake = unpacked(name);
-    let service = await startBuiltService({ lake }), client = clientOf(service.address);
-    const ask = async (text: string): Promise<string> => (await client.ask('POST', '/query', { headers: { 'content-type': 'application/json', accept: 'application/x-sup' }, body: JSON.stringify({ query: text }) })).body;
+    let service = await startBuiltService({ lake });
+    let client = clientOf(service.address);
+    const ask = async (text: string): Promise<string> =>
+      (
+        await client.ask('POST', '/query', {
+          headers: { 'content-type': 'application/json', accept: 'application/x-sup' },
+          body: JSON.stringify({ query: text }),
+        })
+      ).body;
     try {
       for (const { query, answer } of kept.answers) expect([query, await ask(query)]).toEqual([query, answer]);
-      const feed = await client.events({ lastEventId: 1 }), told = kept.events.split('\n\n').filter((block) => block !== '').map((block) => Number(/^id: (\d+)$/m.exec(block)![1]));
+      const feed = await client.events({ lastEventId: 1 });
+      const told = kept.events
+        .split('\n\n')
+        .filter((block) => block !== '')
+        .map((block) => Number(/^id: (\d+)$/m.exec(block)![1]));
       expect((await feed.until(told.length)).map(({ id }) => id)).toEqual(told);
       feed.close();
 
-      // It goes on where it was: appends, time travel, a revert of an old commit, a merge of an old branch, a delete in old objects, compaction by packing.
-      const count = async (of: string): Promise<number> => (await client.query<number>(`from ${of} | count()`))[0]!, people = await count('people'), rows = await count('rows');
+      // It goes on where it was: appends, time travel, a revert of an old commit, a merge of an old branch, a delete in
+      // old objects, compaction by packing.
+      const count = async (of: string): Promise<number> => (await client.query<number>(`from ${of} | count()`))[0]!;
+      const people = await count('people');
+      const rows = await count('rows');
       await client.load('people', [{ id: 1000, name: 'new' }]);
       const loaded = await client.tip('people');
       expect(await count('people')).toBe(people + 1);
@@ -73,29 +99,53 @@ describe.each(names)('the lake of %s', { timeout: 120_000 }, (name) => {
       expect(await service.end()).toBe(0);
       service = await startBuiltService({ lake });
       client = clientOf(service.address);
-      expect(await Promise.all(['people', 'rows', 'types', 'small'].map((of) => ask(`from ${of} | sort this`)))).toEqual(before);
+      expect(
+        await Promise.all(['people', 'rows', 'types', 'small'].map((of) => ask(`from ${of} | sort this`))),
+      ).toEqual(before);
     } finally {
       client.close();
       await service.end();
     }
     expect(await checkLake(lake)).toMatchObject({ status: 0, complaint: '' });
   });
-  test('is sound for fsck before anything was written', async () => { expect(await checkLake(unpacked(name))).toMatchObject({ status: 0, complaint: '' }); });
+  test('is sound for fsck before anything was written', async () => {
+    expect(await checkLake(unpacked(name))).toMatchObject({ status: 0, complaint: '' });
+  });
 });
 
 describe('the ring of formats 2 and 3', { timeout: 120_000 }, () => {
   /** LMDB's own place in it, and the rows that it has. */
-  const placeIn = async (lake: string): Promise<{ readonly number: number; readonly offset: number; readonly rows: number }> => {
-    const tables = openIndex(join(lake, 'tables')), row = tables.get('about', journalKey)!, rows = tables.rows('pools').length;
+  const placeIn = async (
+    lake: string,
+  ): Promise<{ readonly number: number; readonly offset: number; readonly rows: number }> => {
+    const tables = openIndex(join(lake, 'tables'));
+    const row = tables.get('about', journalKey)!;
+    const rows = tables.rows('pools').length;
     await tables.close();
     return { number: Number(row.readBigUInt64LE(0)), offset: row.readUInt32LE(8), rows };
   };
   /** A record that makes a pool. */
   const recordOf = (number: number, name: string): Buffer => {
-    const id = Buffer.alloc(20, 0x33), pool: Change[] = [
-      { table: 'pools', key: id, payload: encodePool({ tsNs: 1n, name, id: id.toString('hex'), layout: { order: 'asc', keys: [['ts']] }, seekStride: 65_536, threshold: 1000 }) },
+    const id = Buffer.alloc(20, 0x33);
+    const pool: Change[] = [
+      {
+        table: 'pools',
+        key: id,
+        payload: encodePool({
+          tsNs: 1n,
+          name,
+          id: id.toString('hex'),
+          layout: { order: 'asc', keys: [['ts']] },
+          seekStride: 65_536,
+          threshold: 1000,
+        }),
+      },
       { table: 'names', key: nameKey(name), payload: encodeName(name, id.toString('hex')) },
-      { table: 'branches', key: branchKey(id.toString('hex'), 'main'), payload: encodeBranch({ tsNs: 1n, name: 'main', commit: '0'.repeat(40) }) },
+      {
+        table: 'branches',
+        key: branchKey(id.toString('hex'), 'main'),
+        payload: encodeBranch({ tsNs: 1n, name: 'main', commit: '0'.repeat(40) }),
+      },
     ];
     const bytes = Buffer.alloc(20 + changesLength(pool));
     bytes.write('LJRN');
@@ -106,31 +156,52 @@ describe('the ring of formats 2 and 3', { timeout: 120_000 }, () => {
     return bytes;
   };
   const poolsOf = async (lake: string): Promise<readonly string[]> => {
-    const opened = await openLake({ directory: lake, objects: openObjects(lake), report: (fault) => { throw fault; } }), pools = opened.pools().map(({ name }) => name);
+    const opened = await openLake({
+      directory: lake,
+      objects: openObjects(lake),
+      report: (fault) => {
+        throw fault;
+      },
+    });
+    const pools = opened.pools().map(({ name }) => name);
     await opened.close();
     return pools;
   };
   const put = (lake: string, at: number, record: Buffer): void => {
-    const path = join(lake, 'tables', 'journal'), ring = readFileSync(path);
+    const path = join(lake, 'tables', 'journal');
+    const ring = readFileSync(path);
     record.copy(ring, at);
     writeFileSync(path, ring);
   };
 
-  test.each(['f5dad02', '2e4e35a'])('%s: what stands behind its end after a stop in order is of no meaning, whatever it looks like; after a kill it is the newest transactions', async (name) => {
-    const forged = unpacked(name), { number, offset, rows } = await placeIn(forged);
-    put(forged, offset, recordOf(number + 1, 'nobody made it'));
-    // Twenty bytes in anybody's row that look like a record of a far later time.
-    put(forged, offset + 4000, Buffer.from('4c4a524e00000000000000000001000058ac177a', 'hex'));
-    expect((await poolsOf(forged)).length).toBe(rows);
-    const killed = unpacked(name);
-    put(killed, offset, recordOf(number + 1, 'the newest'));
-    writeFileSync(join(killed, 'running'), 'process 1\n');
-    expect((await poolsOf(killed)).filter((pool) => pool === 'the newest')).toEqual(['the newest']);
-    expect(await checkLake(killed)).toMatchObject({ status: 0, complaint: '' });
-  });
+  test.each(['f5dad02', '2e4e35a'])(
+    '%s: what stands behind its end after a stop in order is of no meaning, whatever it looks like; after a kill it is the newest transactions',
+    async (name) => {
+      const forged = unpacked(name);
+      const { number, offset, rows } = await placeIn(forged);
+      put(forged, offset, recordOf(number + 1, 'nobody made it'));
+      // Twenty bytes in anybody's row that look like a record of a far later time.
+      put(forged, offset + 4000, Buffer.from('4c4a524e00000000000000000001000058ac177a', 'hex'));
+      expect((await poolsOf(forged)).length).toBe(rows);
+      const killed = unpacked(name);
+      put(killed, offset, recordOf(number + 1, 'the newest'));
+      writeFileSync(join(killed, 'running'), 'process 1\n');
+      expect((await poolsOf(killed)).filter((pool) => pool === 'the newest')).toEqual(['the newest']);
+      expect(await checkLake(killed)).toMatchObject({ status: 0, complaint: '' });
+    },
+  );
 
-  test.each(['base: half written', 'base: written', 'base: named', 'upgrade: base written', 'upgrade: log begun', 'rebuild: made', 'rebuild: old tables gone'])('a kill at "%s" of taking a lake over leaves it whole', async (killAt) => {
-    const lake = unpacked('2e4e35a'), pools = (await placeIn(lake)).rows;
+  test.each([
+    'base: half written',
+    'base: written',
+    'base: named',
+    'upgrade: base written',
+    'upgrade: log begun',
+    'rebuild: made',
+    'rebuild: old tables gone',
+  ])('a kill at "%s" of taking a lake over leaves it whole', async (killAt) => {
+    const lake = unpacked('2e4e35a');
+    const pools = (await placeIn(lake)).rows;
     expect(await openIn(lake, { killAt })).toBe('SIGKILL');
     expect((await poolsOf(lake)).length).toBe(pools);
     expect(readdirSync(join(lake, 'log')).filter((file) => file.endsWith('.log'))).toEqual([]);
@@ -138,13 +209,18 @@ describe('the ring of formats 2 and 3', { timeout: 120_000 }, () => {
   });
 });
 
-test('a lake of a newer format is refused, by name and number, and left as it is: by the service, after a kill too, by fsck and its repair', { timeout: 120_000 }, async () => {
-  const lake = unpacked('10c3400'), tables = new Tables({ environment: new Environment(join(lake, 'tables'), tableNames, false) }), versions = [...tables.rows('about')].filter(({ payload }) => Buffer.from(payload).toString() === '1');
+test('a lake of a newer format is refused, by name and number, and left as it is: by the service, after a kill too, by fsck and its repair', {
+  timeout: 120_000,
+}, async () => {
+  const lake = unpacked('10c3400');
+  const tables = new Tables({ environment: new Environment(join(lake, 'tables'), tableNames, false) });
+  const versions = [...tables.rows('about')].filter(({ payload }) => Buffer.from(payload).toString() === '1');
   expect([tableNames[0], versions.length]).toEqual(['about', 1]);
   await tables.write([{ table: 'about', key: versions[0]!.key, payload: Buffer.from(String(formatVersion + 1)) }]);
   await tables.close();
   const text = `lake ${join(lake, 'tables')} has format version ${formatVersion + 1}, this server reads up to ${formatVersion}`;
-  const file = join(lake, 'tables/data.mdb'), bytes = readFileSync(file);
+  const file = join(lake, 'tables/data.mdb');
+  const bytes = readFileSync(file);
   const serve = ['serve', '-l', '127.0.0.1:0', '-log.level', 'silent'];
   for (const [i, command] of [serve, ['fsck'], ['fsck', '-repair'], serve].entries()) {
     // As if the one that wrote it had been killed.

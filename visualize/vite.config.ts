@@ -1,4 +1,7 @@
-/** Builds the browser pages into dist/visualize. A page is an HTML file here; its path in the service is in src/http/static-pages.ts. */
+/**
+ * Builds the browser pages into dist/visualize. A page is an HTML file here; its path in the service is in
+ * src/http/static-pages.ts.
+ */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -11,23 +14,44 @@ const here = (path: string): string => fileURLToPath(new URL(path, import.meta.u
 
 /** What the language has, for the console's editor: `virtual:language`, made of the tables when the pages are built. */
 const language = (): Plugin => {
-  const id = 'virtual:language', word = ({ name, syntax, text }: { readonly name: string; readonly syntax: string; readonly text: string }) => ({ name, syntax, text });
-  const lists = { operators: operatorTable.map(word), functions: functionRows.map(word), aggregates: aggregateRows.map(word), windows: windowRows.map(word), keywords };
-  return { name: 'language', resolveId: (source) => (source === id ? `\0${id}` : undefined), load: (source) => (source === `\0${id}` ? `export const language = ${JSON.stringify(lists)};` : undefined) };
+  const id = 'virtual:language';
+  const word = ({ name, syntax, text }: { readonly name: string; readonly syntax: string; readonly text: string }) => ({
+    name,
+    syntax,
+    text,
+  });
+  const lists = {
+    operators: operatorTable.map(word),
+    functions: functionRows.map(word),
+    aggregates: aggregateRows.map(word),
+    windows: windowRows.map(word),
+    keywords,
+  };
+  return {
+    name: 'language',
+    resolveId: (source) => (source === id ? `\0${id}` : undefined),
+    load: (source) => (source === `\0${id}` ? `export const language = ${JSON.stringify(lists)};` : undefined),
+  };
 };
 
 /** The pages of the manual: `virtual:manual`. Their pictures become assets. */
 const manual = (): Plugin => {
-  const id = 'virtual:manual', folder = here('docs/manual/'), read = (file: string): string => readFileSync(`${folder}${file}`, 'utf8');
+  const id = 'virtual:manual';
+  const folder = here('docs/manual/');
+  const read = (file: string): string => readFileSync(`${folder}${file}`, 'utf8');
   const load = (source: string): string | undefined => {
     if (source !== `\0${id}`) return undefined;
-    const pictures = new Map<string, string>(), picture = (path: string): string => {
+    const pictures = new Map<string, string>();
+    const picture = (path: string): string => {
       const name = pictures.get(path) ?? `picture:${pictures.size}`;
       pictures.set(path, name);
       return name;
     };
-    const pages = JSON.stringify(manualOf(contentsOf(read('README.md')), read, picture)), names = [...pictures];
-    const imports = names.map(([path], k) => `import picture${k} from ${JSON.stringify(join(folder, path))};`).join('\n');
+    const pages = JSON.stringify(manualOf(contentsOf(read('README.md')), read, picture));
+    const names = [...pictures];
+    const imports = names
+      .map(([path], k) => `import picture${k} from ${JSON.stringify(join(folder, path))};`)
+      .join('\n');
     return `${imports}\nconst pictures = [${names.map((_, k) => `picture${k}`).join(', ')}];\nexport const pages = ${pages}.map((page) => ({ ...page, html: page.html.replaceAll(/picture:(\\d+)/g, (_, k) => pictures[k]) }));`;
   };
   return { name: 'manual', resolveId: (source) => (source === id ? `\0${id}` : undefined), load };
@@ -40,8 +64,15 @@ export default defineConfig({
   base: './',
   publicDir: false,
   build: {
-    outDir: here('../dist/visualize'), emptyOutDir: true, target: 'es2022', assetsInlineLimit: 0, modulePreload: { polyfill: false }, sourcemap: false,
-    rolldownOptions: { input: { docs: here('docs.html'), console: here('console.html'), inspect: here('inspect.html') } },
+    outDir: here('../dist/visualize'),
+    emptyOutDir: true,
+    target: 'es2022',
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    sourcemap: false,
+    rolldownOptions: {
+      input: { docs: here('docs.html'), console: here('console.html'), inspect: here('inspect.html') },
+    },
   },
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
 });

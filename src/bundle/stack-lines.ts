@@ -3,7 +3,10 @@ import { readFileSync } from 'node:fs';
 import { SourceMap } from 'node:module';
 import { basename, dirname } from 'node:path';
 
-/** Lets the engine name lines so, of all files in this folder. A file's map is read when one of its lines is named for the first time. */
+/**
+ * Lets the engine name lines so, of all files in this folder. A file's map is read when one of its lines is named for
+ * the first time.
+ */
 export const nameSourceLines = (folder: string): void => {
   const maps = new Map<string, SourceMap | undefined>();
   const mapOf = (file: string): SourceMap | undefined => {
@@ -12,10 +15,18 @@ export const nameSourceLines = (folder: string): void => {
     return maps.get(file);
   };
   const placeOf = (site: NodeJS.CallSite): string => {
-    const text = String(site), file = site.getFileName(), line = site.getLineNumber(), column = site.getColumnNumber();
+    const text = String(site);
+    const file = site.getFileName();
+    const line = site.getLineNumber();
+    const column = site.getColumnNumber();
     if (!file || !line || !column) return text;
     const found = mapOf(file)?.findEntry(line - 1, column - 1);
-    return found && 'originalSource' in found ? text.replace(`${file}:${line}:${column}`, `${found.originalSource.replace(/^(\.\.\/)+/, '')}:${found.originalLine + 1} (${basename(file)}:${line})`) : text;
+    return found && 'originalSource' in found
+      ? text.replace(
+          `${file}:${line}:${column}`,
+          `${found.originalSource.replace(/^(\.\.\/)+/, '')}:${found.originalLine + 1} (${basename(file)}:${line})`,
+        )
+      : text;
   };
   Error.prepareStackTrace = (error, sites) => [headOf(error), ...sites.map(placeOf)].join('\n    at ');
 };

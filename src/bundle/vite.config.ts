@@ -1,6 +1,7 @@
 /**
- * Puts the program into few files, `dist/bundle`: one for what every thread has, one for each thing that is loaded when it is needed, packages and all.
- * A thread that loads some 400 files takes twice as long. What the program is started with stays `dist/src/main.js`.
+ * Puts the program into few files, `dist/bundle`: one for what every thread has, one for each thing that is loaded when
+ * it is needed, packages and all. A thread that loads some 400 files takes twice as long. What the program is started
+ * with stays `dist/src/main.js`.
  */
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -14,18 +15,31 @@ const outside = ['lmdb', '@fastify/ajv-compiler', '@fastify/fast-json-stringify-
 
 /** A single character beyond Latin 1 makes the engine keep two bytes for each one of a file's text. */
 const ascii = (): Plugin => ({
-  name: 'ascii', enforce: 'post',
+  name: 'ascii',
+  enforce: 'post',
   generateBundle: (_options, bundle) => {
-    for (const part of Object.values(bundle)) if (part.type === 'chunk') part.code = part.code.replace(/[^\0-\x7f]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
+    for (const part of Object.values(bundle))
+      if (part.type === 'chunk')
+        part.code = part.code.replace(/[^\0-\x7f]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
   },
 });
 
-/** Runs the new program for a moment, and lets it keep the code that the engine made of it. Where it cannot be run it is whole all the same, and only starts more slowly. */
+/**
+ * Runs the new program for a moment, and lets it keep the code that the engine made of it. Where it cannot be run it is
+ * whole all the same, and only starts more slowly.
+ */
 const kept = (): Plugin => ({
   name: 'keep-code',
   writeBundle: {
-    order: 'post', sequential: true,
-    async handler({ dir }) { await keepCode(join(dir!, '../src/main.js')).catch((fault: unknown) => { this.warn(`starts will take longer, no compiled code was kept: ${fault instanceof Error ? fault.message : String(fault)}`); }); },
+    order: 'post',
+    sequential: true,
+    async handler({ dir }) {
+      await keepCode(join(dir!, '../src/main.js')).catch((fault: unknown) => {
+        this.warn(
+          `starts will take longer, no compiled code was kept: ${fault instanceof Error ? fault.message : String(fault)}`,
+        );
+      });
+    },
   },
 });
 
@@ -35,10 +49,25 @@ export default defineConfig({
   publicDir: false,
   ssr: { noExternal: true, external: outside },
   build: {
-    ssr: true, outDir: here('../../dist/bundle'), emptyOutDir: true, target: 'node20', minify: false, sourcemap: true,
+    ssr: true,
+    outDir: here('../../dist/bundle'),
+    emptyOutDir: true,
+    target: 'node20',
+    minify: false,
+    sourcemap: true,
     rolldownOptions: {
-      input: { load: here('load.ts'), program: here('../program.ts'), entry: here('../workers/entry.ts'), 'probe-entry': here('../lake/tables/probe-entry.ts') },
-      output: { format: 'cjs', sourcemapExcludeSources: true, entryFileNames: '[name].cjs', chunkFileNames: '[name].cjs' },
+      input: {
+        load: here('load.ts'),
+        program: here('../program.ts'),
+        entry: here('../workers/entry.ts'),
+        'probe-entry': here('../lake/tables/probe-entry.ts'),
+      },
+      output: {
+        format: 'cjs',
+        sourcemapExcludeSources: true,
+        entryFileNames: '[name].cjs',
+        chunkFileNames: '[name].cjs',
+      },
     },
   },
 });

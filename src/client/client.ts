@@ -1,5 +1,6 @@
 /**
- * The client of the lake service: pools, branches, loads, queries as typed values or Arrow, events that come back after a lost connection.
+ * The client of the lake service: pools, branches, loads, queries as typed values or Arrow, events that come back after
+ * a lost connection.
  *
  * ```ts
  * import { connect } from 'lake-data-service/client';
@@ -26,7 +27,17 @@ export { type Format, Query, type QueryOptions, type QueryStats, type TypedValue
 export type { EventsOptions, LakeEvent } from './events.ts';
 export type { Body, ConnectOptions } from './requests.ts';
 export { type Type, typeText } from './types.ts';
-export { Address, Duration, ErrorValue, type LakeRecord, type LakeValue, Network, Symbolic, Time, TypeValue } from './values.ts';
+export {
+  Address,
+  Duration,
+  ErrorValue,
+  type LakeRecord,
+  type LakeValue,
+  Network,
+  Symbolic,
+  Time,
+  TypeValue,
+} from './values.ts';
 
 /** What a new pool keeps its records in order by. */
 export interface PoolOptions {
@@ -35,15 +46,33 @@ export interface PoolOptions {
   /** Paths of fields; `[['ts']]` unless told. */
   readonly keys?: readonly (readonly string[])[];
 }
-/** A pool as the service describes it. `id` is `0x` and 40 hexadecimal digits, `ts` the time when it was made, in RFC 3339; `keys` are paths of fields. */
-export interface PoolInfo { readonly id: string; readonly name: string; readonly ts: string; readonly layout: { readonly order: 'asc' | 'desc'; readonly keys: readonly (readonly string[])[] } }
+/**
+ * A pool as the service describes it. `id` is `0x` and 40 hexadecimal digits, `ts` the time when it was made, in RFC
+ * 3339; `keys` are paths of fields.
+ */
+export interface PoolInfo {
+  readonly id: string;
+  readonly name: string;
+  readonly ts: string;
+  readonly layout: { readonly order: 'asc' | 'desc'; readonly keys: readonly (readonly string[])[] };
+}
 /** `commit`: its tip, all zeros while it is empty. `ts`: when it was made, in RFC 3339. */
-export interface BranchInfo { readonly name: string; readonly commit: string; readonly ts: string }
+export interface BranchInfo {
+  readonly name: string;
+  readonly commit: string;
+  readonly ts: string;
+}
 
 /** Data objects in sum; `bytes` are encoded. */
-export interface ObjectSums { readonly objects: number; readonly records: number; readonly bytes: number }
+export interface ObjectSums {
+  readonly objects: number;
+  readonly records: number;
+  readonly bytes: number;
+}
 /** What a branch or commit holds; `commit` is the one that it was resolved to. */
-export interface RevisionSums extends ObjectSums { readonly commit: string }
+export interface RevisionSums extends ObjectSums {
+  readonly commit: string;
+}
 /** `parents` has two for a merge, none for the first commit. */
 export interface GraphCommit {
   readonly id: string;
@@ -55,7 +84,10 @@ export interface GraphCommit {
   readonly removed: ObjectSums;
 }
 /** `next`: where to go on from; empty at the end. */
-export interface GraphPage { readonly commits: readonly GraphCommit[]; readonly next: readonly string[] }
+export interface GraphPage {
+  readonly commits: readonly GraphCommit[];
+  readonly next: readonly string[];
+}
 /** What a write would do to the branch. `error`: why it would be refused. */
 export interface Preview {
   readonly tip: string;
@@ -78,7 +110,10 @@ export interface WriteOptions extends Condition {
   readonly message?: string;
   /** SUP text of a value that the commit carries. */
   readonly meta?: string;
-  /** The same key gives the same commit once, however often it is sent; what has one is sent again after a lost connection. */
+  /**
+   * The same key gives the same commit once, however often it is sent; what has one is sent again after a lost
+   * connection.
+   */
   readonly idempotencyKey?: string;
   /** Names a load, so that `loadProgress` and `cancelLoad` find it. */
   readonly requestId?: string;
@@ -94,60 +129,104 @@ export interface LoadOptions extends WriteOptions {
   readonly encoding?: 'gzip' | 'br' | 'zstd';
 }
 /** `commit` is the id of the commit that was made. */
-export interface Committed { readonly commit: string }
+export interface Committed {
+  readonly commit: string;
+}
 
 /** A service to talk to. No connection is made before the first request. */
-export const connect = (address: string | URL, options: ConnectOptions = {}): Lake => new Lake(new Requests(String(address), options));
+export const connect = (address: string | URL, options: ConnectOptions = {}): Lake =>
+  new Lake(new Requests(String(address), options));
 
 /** A lake: its pools, its events, queries over any of them. */
 export class Lake {
   readonly #requests: Requests;
-  constructor(requests: Requests) { this.#requests = requests; }
+  constructor(requests: Requests) {
+    this.#requests = requests;
+  }
 
   /** By name or id; whether there is one shows when it is used. */
-  pool(pool: string): Pool { return new Pool(this.#requests, pool); }
+  pool(pool: string): Pool {
+    return new Pool(this.#requests, pool);
+  }
 
   async createPool(name: string, options: PoolOptions = {}): Promise<Pool> {
     const { order, keys } = options;
     const layout = { ...(order && { order }), ...(keys && { keys }) };
-    const created = await this.#requests.json({ method: 'POST', path: ['pool'], ...jsonBody({ name, ...(Object.keys(layout).length > 0 && { layout }) }) });
+    const created = await this.#requests.json({
+      method: 'POST',
+      path: ['pool'],
+      ...jsonBody({ name, ...(Object.keys(layout).length > 0 && { layout }) }),
+    });
     return new Pool(this.#requests, (created as { readonly pool: PoolInfo }).pool.id);
   }
 
-  pools(): Promise<PoolInfo[]> { return rowsOf<PoolInfo>(this.#requests, 'from :pools'); }
+  pools(): Promise<PoolInfo[]> {
+    return rowsOf<PoolInfo>(this.#requests, 'from :pools');
+  }
 
   /** A query that runs when it is read. `T` is what the caller knows of the rows; it is not checked. */
-  query<T = LakeValue>(text: string, options: QueryOptions = {}): Query<T> { return new Query<T>(this.#requests, text, options); }
+  query<T = LakeValue>(text: string, options: QueryOptions = {}): Query<T> {
+    return new Query<T>(this.#requests, text, options);
+  }
 
   /** The syntax tree of a query that could run. @throws LakeFailure with the places of what is wrong in its text */
-  compile(text: string, options: { readonly signal?: AbortSignal } = {}): Promise<unknown> { return this.#requests.json({ method: 'POST', path: ['compile'], text, ...jsonBody({ query: text }), ...options }); }
+  compile(text: string, options: { readonly signal?: AbortSignal } = {}): Promise<unknown> {
+    return this.#requests.json({ method: 'POST', path: ['compile'], text, ...jsonBody({ query: text }), ...options });
+  }
 
-  /** How far a query or a load is, by its request id. @throws LakeFailure 404 when none of that id runs or ended lately */
-  queryProgress(requestId: string): Promise<QueryProgress> { return queryProgress(this.#requests, requestId); }
-  loadProgress(requestId: string): Promise<LoadProgress> { return loadProgress(this.#requests, requestId); }
+  /**
+   * How far a query or a load is, by its request id. @throws LakeFailure 404 when none of that id runs or ended lately
+   */
+  queryProgress(requestId: string): Promise<QueryProgress> {
+    return queryProgress(this.#requests, requestId);
+  }
+  loadProgress(requestId: string): Promise<LoadProgress> {
+    return loadProgress(this.#requests, requestId);
+  }
   /** Ends a query that runs. */
-  async cancelQuery(requestId: string): Promise<void> { await this.#requests.send({ method: 'DELETE', path: ['query', requestId] }); }
+  async cancelQuery(requestId: string): Promise<void> {
+    await this.#requests.send({ method: 'DELETE', path: ['query', requestId] });
+  }
   /** Ends a load that is not committed yet. @throws LakeFailure 409 when it is */
-  async cancelLoad(requestId: string): Promise<void> { await this.#requests.send({ method: 'DELETE', path: ['load', requestId] }); }
+  async cancelLoad(requestId: string): Promise<void> {
+    await this.#requests.send({ method: 'DELETE', path: ['load', requestId] });
+  }
 
   /** What changes from now on, or since an event; reconnects and resumes until the signal fires. */
-  events(options: EventsOptions = {}): AsyncGenerator<LakeEvent> { return eventsOf(this.#requests, options); }
+  events(options: EventsOptions = {}): AsyncGenerator<LakeEvent> {
+    return eventsOf(this.#requests, options);
+  }
 
   /** The branches of all pools. */
-  branches(): Promise<{ readonly pool: PoolInfo; readonly branch: BranchInfo }[]> { return rowsOf(this.#requests, 'from :branches'); }
+  branches(): Promise<{ readonly pool: PoolInfo; readonly branch: BranchInfo }[]> {
+    return rowsOf(this.#requests, 'from :branches');
+  }
 
   /** How one logs in: by a key, by a token of an issuer (`auth0`), or not at all (an empty kind). */
-  async authMethod(): Promise<{ readonly kind: 'auth0' | 'key' | '' }> { return (await this.#requests.json({ method: 'GET', path: ['auth', 'method'] })) as { readonly kind: 'auth0' | 'key' | '' }; }
+  async authMethod(): Promise<{ readonly kind: 'auth0' | 'key' | '' }> {
+    return (await this.#requests.json({ method: 'GET', path: ['auth', 'method'] })) as {
+      readonly kind: 'auth0' | 'key' | '';
+    };
+  }
   /** Who one is, and the grants that one has; none without access control. @throws LakeFailure 401 */
   async identity(): Promise<{ readonly name: string; readonly grants: readonly string[] }> {
-    const { user_id, roles } = (await this.#requests.json({ method: 'GET', path: ['auth', 'identity'] })) as { readonly user_id: string; readonly roles?: readonly string[] };
+    const { user_id, roles } = (await this.#requests.json({ method: 'GET', path: ['auth', 'identity'] })) as {
+      readonly user_id: string;
+      readonly roles?: readonly string[];
+    };
     return { name: user_id, grants: roles ?? [] };
   }
   /** Changes the token for a session cookie of this browser. */
-  async openSession(): Promise<void> { await this.#requests.send({ method: 'POST', path: ['auth', 'session'] }); }
-  async closeSession(): Promise<void> { await this.#requests.send({ method: 'DELETE', path: ['auth', 'session'] }); }
+  async openSession(): Promise<void> {
+    await this.#requests.send({ method: 'POST', path: ['auth', 'session'] });
+  }
+  async closeSession(): Promise<void> {
+    await this.#requests.send({ method: 'DELETE', path: ['auth', 'session'] });
+  }
 
-  async version(): Promise<string> { return ((await this.#requests.json({ method: 'GET', path: ['version'] })) as { readonly version: string }).version; }
+  async version(): Promise<string> {
+    return ((await this.#requests.json({ method: 'GET', path: ['version'] })) as { readonly version: string }).version;
+  }
 }
 
 /** A pool of the lake. Whether there is one shows when it is used. */
@@ -161,28 +240,53 @@ export class Pool {
   }
 
   /** By name; whether there is one shows when it is used. */
-  branch(name: string): Branch { return new Branch(this.#requests, this.pool, name); }
-  async rename(name: string): Promise<void> { await this.#requests.send({ method: 'PUT', path: ['pool', this.pool], ...jsonBody({ name }) }); }
+  branch(name: string): Branch {
+    return new Branch(this.#requests, this.pool, name);
+  }
+  async rename(name: string): Promise<void> {
+    await this.#requests.send({ method: 'PUT', path: ['pool', this.pool], ...jsonBody({ name }) });
+  }
   /** With all its branches and data. */
-  async delete(): Promise<void> { await this.#requests.send({ method: 'DELETE', path: ['pool', this.pool] }); }
+  async delete(): Promise<void> {
+    await this.#requests.send({ method: 'DELETE', path: ['pool', this.pool] });
+  }
   /** At a commit: the tip of a branch, or any older one. */
   async createBranch(name: string, commit: string): Promise<Branch> {
     await this.#requests.json({ method: 'POST', path: ['pool', this.pool], ...jsonBody({ name, commit }) });
     return this.branch(name);
   }
   branches(): Promise<BranchInfo[]> {
-    return rowsOf<{ readonly branch: BranchInfo }>(this.#requests, `from ${nameText(this.pool)}:branches`).then((rows) => rows.map(({ branch }) => branch));
+    return rowsOf<{ readonly branch: BranchInfo }>(this.#requests, `from ${nameText(this.pool)}:branches`).then(
+      (rows) => rows.map(({ branch }) => branch),
+    );
   }
   /** The commits of all branches, the newest first, a page at a time; `from` is `next` of the page before. */
-  async graph(options: { readonly limit?: number; readonly from?: readonly string[]; readonly signal?: AbortSignal } = {}): Promise<GraphPage> {
+  async graph(
+    options: { readonly limit?: number; readonly from?: readonly string[]; readonly signal?: AbortSignal } = {},
+  ): Promise<GraphPage> {
     const { limit, from, signal } = options;
-    return (await this.#requests.json({ method: 'GET', path: ['pool', this.pool, 'graph'], query: { limit: limit === undefined ? undefined : String(limit), from: from?.join(',') }, ...(signal && { signal }) })) as GraphPage;
+    return (await this.#requests.json({
+      method: 'GET',
+      path: ['pool', this.pool, 'graph'],
+      query: { limit: limit === undefined ? undefined : String(limit), from: from?.join(',') },
+      ...(signal && { signal }),
+    })) as GraphPage;
   }
   /** What a branch or commit holds. */
-  async sums(revision: string): Promise<RevisionSums> { return (await this.#requests.json({ method: 'GET', path: ['pool', this.pool, 'revision', revision, 'sums'] })) as RevisionSums; }
+  async sums(revision: string): Promise<RevisionSums> {
+    return (await this.#requests.json({
+      method: 'GET',
+      path: ['pool', this.pool, 'revision', revision, 'sums'],
+    })) as RevisionSums;
+  }
   /** Removes the bodies of data objects that no branch holds any more; `dryRun` only lists them. */
   async vacuum(revision: string, options: Condition & { readonly dryRun?: boolean } = {}): Promise<readonly string[]> {
-    const answer = await this.#requests.json({ method: 'POST', path: ['pool', this.pool, 'revision', revision, 'vacuum'], query: { dryrun: options.dryRun ? 'T' : 'F' }, headers: conditionHeaders(options) });
+    const answer = await this.#requests.json({
+      method: 'POST',
+      path: ['pool', this.pool, 'revision', revision, 'vacuum'],
+      query: { dryrun: options.dryRun ? 'T' : 'F' },
+      headers: conditionHeaders(options),
+    });
     return (answer as { readonly object_ids: readonly string[] }).object_ids;
   }
 }
@@ -199,60 +303,131 @@ export class Branch {
   }
 
   /** Id of the commit that it points at. */
-  async tip(): Promise<string> { return ((await this.#requests.json({ method: 'GET', path: this.#path() })) as Committed).commit; }
+  async tip(): Promise<string> {
+    return ((await this.#requests.json({ method: 'GET', path: this.#path() })) as Committed).commit;
+  }
   /** The commits and what they did, the newest first. */
-  log(): Promise<LakeRecord[]> { return new Query<LakeRecord>(this.#requests, `from ${nameText(this.#pool)}@${nameText(this.name)}:log | has(parent)`, {}).all(); }
-  async delete(options: Condition = {}): Promise<void> { await this.#requests.send({ method: 'DELETE', path: this.#path(), headers: conditionHeaders(options) }); }
+  log(): Promise<LakeRecord[]> {
+    return new Query<LakeRecord>(
+      this.#requests,
+      `from ${nameText(this.#pool)}@${nameText(this.name)}:log | has(parent)`,
+      {},
+    ).all();
+  }
+  async delete(options: Condition = {}): Promise<void> {
+    await this.#requests.send({ method: 'DELETE', path: this.#path(), headers: conditionHeaders(options) });
+  }
 
   /** Loads a body, all of it or nothing. In browsers a stream is gathered first, since they send none over HTTP/1.1. */
   load(body: Body, options: LoadOptions = {}): Promise<Committed> {
     const { format, delimiter, encoding } = options;
-    return this.#write([], options, { body, query: { 'csv.delim': delimiter }, headers: { 'Content-Type': format ? mediaTypes[format] : '', ...(encoding && { 'Content-Encoding': encoding }) } });
+    return this.#write([], options, {
+      body,
+      query: { 'csv.delim': delimiter },
+      headers: { 'Content-Type': format ? mediaTypes[format] : '', ...(encoding && { 'Content-Encoding': encoding }) },
+    });
   }
-  /** Loads JavaScript values: whole numbers as `int64`, Dates as `time`, bigints, Maps, Sets, bytes and this package's values as what they are. */
+  /**
+   * Loads JavaScript values: whole numbers as `int64`, Dates as `time`, bigints, Maps, Sets, bytes and this package's
+   * values as what they are.
+   */
   async insert(values: Iterable<unknown> | AsyncIterable<unknown>, options: WriteOptions = {}): Promise<Committed> {
     const body = Array.isArray(values) ? values.map((value) => `${supText(value)}\n`).join('') : supLines(values);
     return this.#write([], options, { body, headers: { 'Content-Type': mediaTypes.sup } });
   }
   /** Deletes the rows that a filter keeps. */
-  deleteWhere(where: string, options: WriteOptions = {}): Promise<Committed> { return this.#write(['delete'], options, jsonBody({ where })); }
-  deleteObjects(objectIds: readonly string[], options: WriteOptions = {}): Promise<Committed> { return this.#write(['delete'], options, jsonBody({ object_ids: objectIds })); }
+  deleteWhere(where: string, options: WriteOptions = {}): Promise<Committed> {
+    return this.#write(['delete'], options, jsonBody({ where }));
+  }
+  deleteObjects(objectIds: readonly string[], options: WriteOptions = {}): Promise<Committed> {
+    return this.#write(['delete'], options, jsonBody({ object_ids: objectIds }));
+  }
   /** Brings what another branch has into this one. */
-  merge(child: string, options: WriteOptions = {}): Promise<Committed> { return this.#write(['merge', child], options, {}); }
+  merge(child: string, options: WriteOptions = {}): Promise<Committed> {
+    return this.#write(['merge', child], options, {});
+  }
   /** What they would do at this moment. */
-  previewDelete(where: string): Promise<Preview> { return this.#preview(['delete'], jsonBody({ where })); }
-  previewMerge(child: string): Promise<Preview> { return this.#preview(['merge', child], {}); }
-  previewRevert(commit: string): Promise<Preview> { return this.#preview(['revert', commit], {}); }
+  previewDelete(where: string): Promise<Preview> {
+    return this.#preview(['delete'], jsonBody({ where }));
+  }
+  previewMerge(child: string): Promise<Preview> {
+    return this.#preview(['merge', child], {});
+  }
+  previewRevert(commit: string): Promise<Preview> {
+    return this.#preview(['revert', commit], {});
+  }
   /** Puts data objects together into new ones. */
   compact(objectIds: readonly string[], options: WriteOptions = {}): Promise<Committed> {
-    return this.#write(['compact'], options, { body: `{object_ids:[${objectIds.join(',')}]}`, headers: { 'Content-Type': mediaTypes.sup } });
+    return this.#write(['compact'], options, {
+      body: `{object_ids:[${objectIds.join(',')}]}`,
+      headers: { 'Content-Type': mediaTypes.sup },
+    });
   }
   /** Undoes a commit by a new one. */
-  revert(commit: string, options: WriteOptions = {}): Promise<Committed> { return this.#write(['revert', commit], options, {}); }
+  revert(commit: string, options: WriteOptions = {}): Promise<Committed> {
+    return this.#write(['revert', commit], options, {});
+  }
 
   async #preview(path: readonly string[], request: Pick<RequestOptions, 'body' | 'headers'>): Promise<Preview> {
-    const { tip, adds, removes, records_added: recordsAdded, records_removed: recordsRemoved, conflicts, error } =
-      (await this.#requests.json({ method: 'POST', path: [...this.#path(), ...path], query: { dryrun: 'T' }, ...request })) as WirePreview;
+    const {
+      tip,
+      adds,
+      removes,
+      records_added: recordsAdded,
+      records_removed: recordsRemoved,
+      conflicts,
+      error,
+    } = (await this.#requests.json({
+      method: 'POST',
+      path: [...this.#path(), ...path],
+      query: { dryrun: 'T' },
+      ...request,
+    })) as WirePreview;
     return { tip, adds, removes, recordsAdded, recordsRemoved, conflicts, error: error ?? undefined };
   }
-  #path(): string[] { return ['pool', this.#pool, 'branch', this.name]; }
-  async #write(path: readonly string[], options: WriteOptions, request: Pick<RequestOptions, 'body' | 'query' | 'headers'>): Promise<Committed> {
+  #path(): string[] {
+    return ['pool', this.#pool, 'branch', this.name];
+  }
+  async #write(
+    path: readonly string[],
+    options: WriteOptions,
+    request: Pick<RequestOptions, 'body' | 'query' | 'headers'>,
+  ): Promise<Committed> {
     const { author, message, meta, idempotencyKey, requestId, signal } = options;
     const note = asciiJson({ author, body: message, meta });
     const answer = await this.#requests.json({
-      method: 'POST', path: [...this.#path(), ...path], ...request, ...(signal && { signal }),
-      headers: { ...request.headers, ...conditionHeaders(options), 'SuperDB-Commit': note === '{}' ? undefined : note, 'X-Request-ID': requestId, 'Idempotency-Key': idempotencyKey },
+      method: 'POST',
+      path: [...this.#path(), ...path],
+      ...request,
+      ...(signal && { signal }),
+      headers: {
+        ...request.headers,
+        ...conditionHeaders(options),
+        'SuperDB-Commit': note === '{}' ? undefined : note,
+        'X-Request-ID': requestId,
+        'Idempotency-Key': idempotencyKey,
+      },
     });
     return { commit: (answer as Committed).commit };
   }
 }
 
-type WirePreview = Omit<Preview, 'recordsAdded' | 'recordsRemoved' | 'error'> & { readonly records_added: number; readonly records_removed: number; readonly error: string | null };
+type WirePreview = Omit<Preview, 'recordsAdded' | 'recordsRemoved' | 'error'> & {
+  readonly records_added: number;
+  readonly records_removed: number;
+  readonly error: string | null;
+};
 
-const conditionHeaders = ({ ifMatch }: Condition): RequestOptions['headers'] & object => ({ 'If-Match': ifMatch && `"${ifMatch}"` });
+const conditionHeaders = ({ ifMatch }: Condition): RequestOptions['headers'] & object => ({
+  'If-Match': ifMatch && `"${ifMatch}"`,
+});
 /** JSON that an HTTP header may hold. */
-const asciiJson = (value: unknown): string => JSON.stringify(value).replace(/[\u007f-\uffff]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
-const jsonBody = (value: unknown): Pick<RequestOptions, 'body' | 'headers'> => ({ body: JSON.stringify(value), headers: { 'Content-Type': 'application/json' } });
+const asciiJson = (value: unknown): string =>
+  JSON.stringify(value).replace(/[\u007f-\uffff]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
+const jsonBody = (value: unknown): Pick<RequestOptions, 'body' | 'headers'> => ({
+  body: JSON.stringify(value),
+  headers: { 'Content-Type': 'application/json' },
+});
 
 async function* supLines(values: Iterable<unknown> | AsyncIterable<unknown>): AsyncGenerator<string> {
   for await (const value of values) yield `${supText(value)}\n`;

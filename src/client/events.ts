@@ -1,5 +1,6 @@
 /**
- * The events feed, kept open: after a lost connection it comes back with the last event's id, so that none is missed and none comes twice.
+ * The events feed, kept open: after a lost connection it comes back with the last event's id, so that none is missed
+ * and none comes twice.
  *
  * The stream is read with `fetch`, since an EventSource cannot send a token.
  */
@@ -8,12 +9,19 @@ import { linesOf } from './lines.ts';
 import { passing, pause, type Requests } from './requests.ts';
 
 /**
- * Something changed in the lake. `branch` is the one that moved, came or went, `commitId` its new tip; pools as a whole have neither.
- * `parent`: of merges alone, the branch that was merged into, which is the one that moved.
+ * Something changed in the lake. `branch` is the one that moved, came or went, `commitId` its new tip; pools as a whole
+ * have neither. `parent`: of merges alone, the branch that was merged into, which is the one that moved.
  */
 export interface LakeEvent {
   readonly id: string;
-  readonly kind: 'pool-new' | 'pool-update' | 'pool-commit' | 'pool-delete' | 'branch-update' | 'branch-delete' | (string & {});
+  readonly kind:
+    | 'pool-new'
+    | 'pool-update'
+    | 'pool-commit'
+    | 'pool-delete'
+    | 'branch-update'
+    | 'branch-delete'
+    | (string & {});
   readonly poolId: string;
   readonly branch?: string;
   readonly commitId?: string;
@@ -34,15 +42,22 @@ export interface EventsOptions {
 
 const waitMsMin = 250;
 
-/** Ends when the signal fires; else goes on for ever. @throws LakeFailure 410 when the events after `lastEventId` are no longer kept, and what else the service refuses. */
+/**
+ * Ends when the signal fires; else goes on for ever. @throws LakeFailure 410 when the events after `lastEventId` are no
+ * longer kept, and what else the service refuses.
+ */
 export async function* eventsOf(requests: Requests, options: EventsOptions): AsyncGenerator<LakeEvent> {
   const { signal, retryMsMax = 15_000 } = options;
-  let last = options.lastEventId, waitMs = waitMsMin;
+  let last = options.lastEventId;
+  let waitMs = waitMsMin;
   while (!signal?.aborted) {
     let cause: unknown;
     try {
       const response = await requests.send({
-        method: 'GET', path: ['events'], headers: { Accept: 'application/json', 'Last-Event-ID': last }, ...(signal && { signal }),
+        method: 'GET',
+        path: ['events'],
+        headers: { Accept: 'application/json', 'Last-Event-ID': last },
+        ...(signal && { signal }),
       });
       waitMs = waitMsMin;
       // Where the stream begins, for a connection that is lost before its first event.
@@ -60,14 +75,20 @@ export async function* eventsOf(requests: Requests, options: EventsOptions): Asy
       cause = error;
     }
     options.onReconnect?.(cause);
-    try { await pause(waitMs * (0.5 + Math.random() / 2), signal); } catch { return; }
+    try {
+      await pause(waitMs * (0.5 + Math.random() / 2), signal);
+    } catch {
+      return;
+    }
     waitMs = Math.min(waitMs * 2, retryMsMax);
   }
 }
 
 /** Server-sent events by their lines (HTML standard, "interpreting an event stream"). */
 async function* parsed(lines: AsyncIterable<string>): AsyncGenerator<LakeEvent> {
-  let kind = '', id = '', data: string[] = [];
+  let kind = '';
+  let id = '';
+  let data: string[] = [];
   for await (const line of lines) {
     if (line === '') {
       if (data.length > 0) yield eventOf(id, kind, JSON.parse(data.join('\n')) as Readonly<Record<string, string>>);
@@ -75,7 +96,9 @@ async function* parsed(lines: AsyncIterable<string>): AsyncGenerator<LakeEvent> 
       data = [];
       continue;
     }
-    const colon = line.indexOf(':'), name = colon < 0 ? line : line.slice(0, colon), value = colon < 0 ? '' : line.slice(colon + 1).replace(/^ /, '');
+    const colon = line.indexOf(':');
+    const name = colon < 0 ? line : line.slice(0, colon);
+    const value = colon < 0 ? '' : line.slice(colon + 1).replace(/^ /, '');
     if (name === 'event') kind = value;
     else if (name === 'id') id = value;
     else if (name === 'data') data.push(value);
@@ -83,7 +106,11 @@ async function* parsed(lines: AsyncIterable<string>): AsyncGenerator<LakeEvent> 
 }
 
 const eventOf = (id: string, kind: string, data: Readonly<Record<string, string>>): LakeEvent => ({
-  id, kind, poolId: data['pool_id']!, ...(data['branch'] !== undefined && { branch: data['branch'] }), ...(data['commit_id'] !== undefined && { commitId: data['commit_id'] }),
+  id,
+  kind,
+  poolId: data['pool_id']!,
+  ...(data['branch'] !== undefined && { branch: data['branch'] }),
+  ...(data['commit_id'] !== undefined && { commitId: data['commit_id'] }),
   // The feed gives the commits that are no merges an empty one.
   ...(data['parent'] && { parent: data['parent'] }),
 });

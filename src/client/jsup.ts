@@ -2,7 +2,8 @@
  * Reads the lines of a JSUP answer: values with their types, and the messages about the query between them.
  *
  * - A type is defined once a channel by an id and referred to later; `null` fields mean none.
- * - A primitive's value is its text; a union's is `[member, value]`; a record with optional fields begins with the positions, among those, of the absent ones.
+ * - A primitive's value is its text; a union's is `[member, value]`; a record with optional fields begins with the
+ *   positions, among those, of the absent ones.
  * - For each type a reader is made once, when it is defined.
  */
 import type { FieldType, Type } from './types.ts';
@@ -14,14 +15,20 @@ export type Message =
   | { readonly kind: 'control'; readonly name: string; readonly value: unknown };
 
 type Read = (json: unknown) => LakeValue;
-interface Known { readonly type: Type; readonly read: Read }
+interface Known {
+  readonly type: Type;
+  readonly read: Read;
+}
 type Json = Readonly<Record<string, unknown>>;
 
 /** The answer is not the JSUP that it says it is. */
-export class MalformedAnswer extends Error { override readonly name = 'MalformedAnswer'; }
+export class MalformedAnswer extends Error {
+  override readonly name = 'MalformedAnswer';
+}
 
 const record = (json: unknown): Json => {
-  if (typeof json !== 'object' || json === null) throw new MalformedAnswer(`expected an object, not ${JSON.stringify(json)}`);
+  if (typeof json !== 'object' || json === null)
+    throw new MalformedAnswer(`expected an object, not ${JSON.stringify(json)}`);
   return json as Json;
 };
 const list = (json: unknown): readonly unknown[] => {
@@ -39,11 +46,15 @@ const bytesOf = (hex: string): Uint8Array => {
   return bytes;
 };
 /** The number of a text of JSUP. */
-export const floatOf = (number: string): number => (number === '+Inf' ? Infinity : number === '-Inf' ? -Infinity : Number(number));
+export const floatOf = (number: string): number =>
+  number === '+Inf' ? Infinity : number === '-Inf' ? -Infinity : Number(number);
 
 /** Readers of the primitives but for `type`, whose values are types of the stream. */
 const primitives: ReadonlyMap<string, Read> = new Map<string, Read>([
-  ...['int8', 'int16', 'int32', 'uint8', 'uint16', 'uint32'].map((name): [string, Read] => [name, (json) => Number(text(json))]),
+  ...['int8', 'int16', 'int32', 'uint8', 'uint16', 'uint32'].map((name): [string, Read] => [
+    name,
+    (json) => Number(text(json)),
+  ]),
   ...['int64', 'uint64'].map((name): [string, Read] => [name, (json) => BigInt(text(json))]),
   ...['float16', 'float32', 'float64'].map((name): [string, Read] => [name, (json) => floatOf(text(json))]),
   ['time', (json) => Time.parse(text(json))],
@@ -73,7 +84,8 @@ export class JsupReader {
   }
 
   #known(json: unknown): Known {
-    const object = record(json), id = object['id'];
+    const object = record(json);
+    const id = object['id'];
     if (object['kind'] === 'ref') {
       const known = this.#byId.get(Number(id));
       if (!known) throw new MalformedAnswer(`no type has the id ${String(id)}`);
@@ -86,8 +98,10 @@ export class JsupReader {
 
   #defined(json: Json): Known {
     switch (json['kind']) {
-      case 'primitive': return this.#primitive(text(json['name']));
-      case 'record': return this.#record(json);
+      case 'primitive':
+        return this.#primitive(text(json['name']));
+      case 'record':
+        return this.#record(json);
       case 'array': {
         const { type, read } = this.#known(json['type']);
         return { type: { kind: 'array', type }, read: (value) => list(value).map(read) };
@@ -97,11 +111,16 @@ export class JsupReader {
         return { type: { kind: 'set', type }, read: (value) => new Set(list(value).map(read)) };
       }
       case 'map': {
-        const key = this.#known(json['key_type']), value = this.#known(json['val_type']);
+        const key = this.#known(json['key_type']);
+        const value = this.#known(json['val_type']);
         const entry = (pair: unknown): [LakeValue, LakeValue] => [key.read(list(pair)[0]), value.read(list(pair)[1])];
-        return { type: { kind: 'map', key: key.type, value: value.type }, read: (entries) => new Map(list(entries).map(entry)) };
+        return {
+          type: { kind: 'map', key: key.type, value: value.type },
+          read: (entries) => new Map(list(entries).map(entry)),
+        };
       }
-      case 'union': return unionOf(list(json['types']).map((member) => this.#known(member)));
+      case 'union':
+        return unionOf(list(json['types']).map((member) => this.#known(member)));
       case 'enum': {
         const symbols = list(json['symbols']).map(text);
         return { type: { kind: 'enum', symbols }, read: (value) => new Symbolic(symbols[Number(text(value))]!) };
@@ -114,7 +133,8 @@ export class JsupReader {
         const { type, read } = this.#known(json['type']);
         return { type: { kind: 'named', name: text(json['name']), type }, read };
       }
-      default: throw new MalformedAnswer(`unknown kind of type: ${JSON.stringify(json['kind'])}`);
+      default:
+        throw new MalformedAnswer(`unknown kind of type: ${JSON.stringify(json['kind'])}`);
     }
   }
 
@@ -130,12 +150,16 @@ export class JsupReader {
   #record(json: Json): Known {
     const readers: Read[] = [];
     const fields = list(json['fields'] ?? []).map((each): FieldType => {
-      const field = record(each), known = this.#known(field['type']);
+      const field = record(each);
+      const known = this.#known(field['type']);
       readers.push(known.read);
       return { name: text(field['name']), type: known.type, optional: field['opt'] === true };
     });
     const type: Type = { kind: 'record', fields };
-    return { type, read: fields.some((field) => field.optional) ? withOptional(fields, readers) : plain(fields, readers) };
+    return {
+      type,
+      read: fields.some((field) => field.optional) ? withOptional(fields, readers) : plain(fields, readers),
+    };
   }
 }
 
@@ -143,7 +167,8 @@ const unionOf = (members: readonly Known[]): Known => ({
   type: { kind: 'union', types: members.map(({ type }) => type) },
   read: (value) => {
     if (value === null) return null;
-    const [tag, inner] = list(value), member = members[Number(tag)];
+    const [tag, inner] = list(value);
+    const member = members[Number(tag)];
     if (!member) throw new MalformedAnswer(`a union has no member ${String(tag)}`);
     return member.read(inner);
   },
@@ -151,25 +176,38 @@ const unionOf = (members: readonly Known[]): Known => ({
 
 /** Sets an own field, `__proto__` too. */
 const put = (target: Record<string, LakeValue>, name: string, value: LakeValue): void => {
-  if (name === '__proto__') Object.defineProperty(target, name, { value, enumerable: true, configurable: true, writable: true });
+  if (name === '__proto__')
+    Object.defineProperty(target, name, { value, enumerable: true, configurable: true, writable: true });
   else target[name] = value;
 };
 
-const plain = (fields: readonly FieldType[], readers: readonly Read[]): Read => (value) => {
-  const values = list(value), result: Record<string, LakeValue> = {};
-  for (let i = 0; i < fields.length; i++) put(result, fields[i]!.name, readers[i]!(values[i]));
-  return result;
-};
+const plain =
+  (fields: readonly FieldType[], readers: readonly Read[]): Read =>
+  (value) => {
+    const values = list(value);
+    const result: Record<string, LakeValue> = {};
+    for (let i = 0; i < fields.length; i++) put(result, fields[i]!.name, readers[i]!(values[i]));
+    return result;
+  };
 
-const withOptional = (fields: readonly FieldType[], readers: readonly Read[]): Read => (value) => {
-  const values = list(value), result: Record<string, LakeValue> = {};
-  placesOf(fields, values).forEach((at, i) => { if (at !== undefined) put(result, fields[i]!.name, readers[i]!(values[at])); });
-  return result;
-};
+const withOptional =
+  (fields: readonly FieldType[], readers: readonly Read[]): Read =>
+  (value) => {
+    const values = list(value);
+    const result: Record<string, LakeValue> = {};
+    placesOf(fields, values).forEach((at, i) => {
+      if (at !== undefined) put(result, fields[i]!.name, readers[i]!(values[at]));
+    });
+    return result;
+  };
 
-/** Where the fields of a record with optional ones stand in its JSON: a position each, undefined for one that is absent. @throws MalformedAnswer */
+/**
+ * Where the fields of a record with optional ones stand in its JSON: a position each, undefined for one that is absent.
+ * @throws MalformedAnswer
+ */
 export const placesOf = (fields: readonly FieldType[], values: readonly unknown[]): readonly (number | undefined)[] => {
   const absent = new Set(list(values[0] ?? []).map(Number));
-  let optional = 0, next = 1;
+  let optional = 0;
+  let next = 1;
   return fields.map((field) => (field.optional && absent.has(optional++) ? undefined : next++));
 };

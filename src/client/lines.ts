@@ -1,7 +1,12 @@
-/** The lines of a stream of UTF-8 bytes, without their ends, as they come; the last one needs none. Leaving the loop cancels the stream. */
+/**
+ * The lines of a stream of UTF-8 bytes, without their ends, as they come; the last one needs none. Leaving the loop
+ * cancels the stream.
+ */
 export async function* linesOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<string> {
-  const reader = stream.getReader(), decoder = new TextDecoder();
-  let rest = '', ended = false;
+  const reader = stream.getReader();
+  const decoder = new TextDecoder();
+  let rest = '';
+  let ended = false;
   try {
     while (!ended) {
       const { value, done } = await reader.read();

@@ -23,7 +23,15 @@ export interface QueryProgress extends Progress {
 }
 /** How far a load is. `commit`: the commit that it became. */
 export interface LoadProgress extends Progress {
-  readonly state: 'waiting' | 'receiving' | 'sorting' | 'writing' | 'committing' | 'committed' | 'rejected' | 'cancelled';
+  readonly state:
+    | 'waiting'
+    | 'receiving'
+    | 'sorting'
+    | 'writing'
+    | 'committing'
+    | 'committed'
+    | 'rejected'
+    | 'cancelled';
   readonly pool: string;
   readonly branch: string;
   readonly bytesReceived: number;
@@ -35,25 +43,41 @@ export interface LoadProgress extends Progress {
 
 type Json = Readonly<Record<string, unknown>>;
 const progressOf = (json: Json): Progress => ({
-  requestId: json['request_id'] as string, startedAt: new Date(json['started'] as string), elapsedMs: json['elapsed_ms'] as number,
-  recordsPerSecond: json['records_per_second'] as number, bytesPerSecond: json['bytes_per_second'] as number, error: optional<string>(json['error']),
+  requestId: json['request_id'] as string,
+  startedAt: new Date(json['started'] as string),
+  elapsedMs: json['elapsed_ms'] as number,
+  recordsPerSecond: json['records_per_second'] as number,
+  bytesPerSecond: json['bytes_per_second'] as number,
+  error: optional<string>(json['error']),
 });
-const optional = <T>(value: unknown): T | undefined => (value === null ? undefined : value as T);
+const optional = <T>(value: unknown): T | undefined => (value === null ? undefined : (value as T));
 
 /** @throws LakeFailure 404 when no such query runs or ended lately */
 export const queryProgress = async (requests: Requests, requestId: string): Promise<QueryProgress> => {
-  const json = await requests.json({ method: 'GET', path: ['query', requestId] }) as Json;
+  const json = (await requests.json({ method: 'GET', path: ['query', requestId] })) as Json;
   return {
-    ...progressOf(json), state: json['state'] as QueryProgress['state'], query: json['query'] as string, recordsRead: json['records_read'] as number, bytesRead: json['bytes_read'] as number,
-    recordsTotal: optional<number>(json['records_total']), recordsSent: json['records_sent'] as number, bytesSent: json['bytes_sent'] as number,
+    ...progressOf(json),
+    state: json['state'] as QueryProgress['state'],
+    query: json['query'] as string,
+    recordsRead: json['records_read'] as number,
+    bytesRead: json['bytes_read'] as number,
+    recordsTotal: optional<number>(json['records_total']),
+    recordsSent: json['records_sent'] as number,
+    bytesSent: json['bytes_sent'] as number,
   };
 };
 
 /** @throws LakeFailure 404 when no such load runs or ended lately */
 export const loadProgress = async (requests: Requests, requestId: string): Promise<LoadProgress> => {
-  const json = await requests.json({ method: 'GET', path: ['load', requestId] }) as Json;
+  const json = (await requests.json({ method: 'GET', path: ['load', requestId] })) as Json;
   return {
-    ...progressOf(json), state: json['state'] as LoadProgress['state'], pool: json['pool'] as string, branch: json['branch'] as string, bytesReceived: json['bytes_received'] as number,
-    bytesTotal: optional<number>(json['bytes_total']), records: json['records'] as number, commit: optional<string>(json['commit']),
+    ...progressOf(json),
+    state: json['state'] as LoadProgress['state'],
+    pool: json['pool'] as string,
+    branch: json['branch'] as string,
+    bytesReceived: json['bytes_received'] as number,
+    bytesTotal: optional<number>(json['bytes_total']),
+    records: json['records'] as number,
+    commit: optional<string>(json['commit']),
   };
 };

@@ -1,7 +1,8 @@
 /**
  * Sends requests: the address, the token, repetition of what may be repeated.
  *
- * What is sent again after a lost connection, a 503, or a proxy's word that the service is not there (502, 504): requests that change nothing, and writes that have an `Idempotency-Key` and a body that can be read twice.
+ * What is sent again after a lost connection, a 503, or a proxy's word that the service is not there (502, 504):
+ * requests that change nothing, and writes that have an `Idempotency-Key` and a body that can be read twice.
  */
 import { failureOf, LakeFailure } from './failure.ts';
 
@@ -18,7 +19,13 @@ export interface ConnectOptions {
 }
 
 /** What a load takes: bytes or text at once or piece by piece. */
-export type Body = string | Uint8Array | Blob | ReadableStream<Uint8Array> | AsyncIterable<Uint8Array | string> | Iterable<Uint8Array | string>;
+export type Body =
+  | string
+  | Uint8Array
+  | Blob
+  | ReadableStream<Uint8Array>
+  | AsyncIterable<Uint8Array | string>
+  | Iterable<Uint8Array | string>;
 
 /** One request. Queries and headers whose value is undefined are left out. */
 export interface RequestOptions {
@@ -34,7 +41,9 @@ export interface RequestOptions {
 }
 
 /** Node and its kin send a request body while it is read; browsers do so over HTTP/2 alone. */
-const sendsStreams = typeof (globalThis as { readonly process?: { readonly versions?: { readonly node?: string } } }).process?.versions?.node === 'string';
+const sendsStreams =
+  typeof (globalThis as { readonly process?: { readonly versions?: { readonly node?: string } } }).process?.versions
+    ?.node === 'string';
 const retryMsBase = 100;
 /** Statuses of what passes. */
 export const passing: ReadonlySet<number> = new Set([502, 503, 504]);
@@ -51,7 +60,8 @@ export class Requests {
 
   /** The answer, 2xx. @throws LakeFailure, or what `fetch` throws. */
   async send(request: RequestOptions): Promise<Response> {
-    const mayRepeat = request.method === 'GET' || (request.headers?.['Idempotency-Key'] !== undefined && isWhole(request.body));
+    const mayRepeat =
+      request.method === 'GET' || (request.headers?.['Idempotency-Key'] !== undefined && isWhole(request.body));
     const triesMax = mayRepeat ? 1 + (this.#options.retriesMax ?? 2) : 1;
     for (let tries = 1; ; tries++) {
       let retryMs = retryMsBase * 2 ** (tries - 1);
@@ -81,7 +91,11 @@ export class Requests {
     const sent = body === undefined ? undefined : await bodyOf(body);
     return send(`${this.base}/${path.map(encodeURIComponent).join('/')}${search && `?${search}`}`, {
       method,
-      headers: given({ ...this.#options.headers, ...(secret !== undefined && { Authorization: `Bearer ${secret}` }), ...headers }),
+      headers: given({
+        ...this.#options.headers,
+        ...(secret !== undefined && { Authorization: `Bearer ${secret}` }),
+        ...headers,
+      }),
       ...(sent !== undefined && { body: sent }),
       ...(sent instanceof ReadableStream && { duplex: 'half' }),
       ...(signal && { signal }),
@@ -90,9 +104,11 @@ export class Requests {
 }
 
 /** Those that have a value. */
-const given = (all: Readonly<Record<string, string | undefined>>): [string, string][] => Object.entries(all).filter((each): each is [string, string] => each[1] !== undefined);
+const given = (all: Readonly<Record<string, string | undefined>>): [string, string][] =>
+  Object.entries(all).filter((each): each is [string, string] => each[1] !== undefined);
 
-const isWhole = (body: Body | undefined): boolean => body === undefined || typeof body === 'string' || body instanceof Uint8Array || body instanceof Blob;
+const isWhole = (body: Body | undefined): boolean =>
+  body === undefined || typeof body === 'string' || body instanceof Uint8Array || body instanceof Blob;
 
 /** What `fetch` takes: pieces become a stream where streams can be sent, else one Blob. */
 const bodyOf = async (body: Body): Promise<string | Uint8Array | Blob | ReadableStream<Uint8Array>> => {
@@ -101,17 +117,22 @@ const bodyOf = async (body: Body): Promise<string | Uint8Array | Blob | Readable
   return body instanceof ReadableStream ? new Response(body).blob() : new Response(streamOf(body)).blob();
 };
 
-const streamOf = (pieces: AsyncIterable<Uint8Array | string> | Iterable<Uint8Array | string>): ReadableStream<Uint8Array> => {
+const streamOf = (
+  pieces: AsyncIterable<Uint8Array | string> | Iterable<Uint8Array | string>,
+): ReadableStream<Uint8Array> => {
   const encoder = new TextEncoder();
   const iterator = Symbol.asyncIterator in pieces ? pieces[Symbol.asyncIterator]() : pieces[Symbol.iterator]();
   return new ReadableStream<Uint8Array>({
     pull: async (controller) => {
       const next = await iterator.next();
       if (next.done) controller.close();
-      else if (next.value.length > 0) controller.enqueue(typeof next.value === 'string' ? encoder.encode(next.value) : next.value);
+      else if (next.value.length > 0)
+        controller.enqueue(typeof next.value === 'string' ? encoder.encode(next.value) : next.value);
       else controller.enqueue(new Uint8Array(0));
     },
-    cancel: async (reason) => { await iterator.return?.(reason); },
+    cancel: async (reason) => {
+      await iterator.return?.(reason);
+    },
   });
 };
 

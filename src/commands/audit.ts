@@ -3,15 +3,25 @@ import { createWriteStream } from 'node:fs';
 import type { AuditEntry } from '../http/access/audit.ts';
 
 /** The open file. `close` resolves when all lines are written. */
-interface AuditFile { readonly write: (entry: AuditEntry) => void; readonly close: () => Promise<void> }
+interface AuditFile {
+  readonly write: (entry: AuditEntry) => void;
+  readonly close: () => Promise<void>;
+}
 
 /** Opens the file for appending; only its owner may read a new one. Rejects when it cannot be opened. */
 export const openAudit = async (path: string, report: (fault: unknown) => void): Promise<AuditFile> => {
   const stream = createWriteStream(path, { flags: 'a', mode: 0o600 });
-  await new Promise<void>((resolve, reject) => { stream.once('open', () => resolve()).once('error', reject); });
+  await new Promise<void>((resolve, reject) => {
+    stream.once('open', () => resolve()).once('error', reject);
+  });
   stream.on('error', report);
   return {
-    write: (entry) => { stream.write(`${JSON.stringify(entry)}\n`); },
-    close: () => new Promise((resolve) => { stream.end(() => resolve()); }),
+    write: (entry) => {
+      stream.write(`${JSON.stringify(entry)}\n`);
+    },
+    close: () =>
+      new Promise((resolve) => {
+        stream.end(() => resolve());
+      }),
   };
 };

@@ -1,6 +1,6 @@
 /**
- * Files, URLs and standard input as sources of a query that runs without a lake. A path is opened anew for each scan; standard input can be read once,
- * what was sampled of it before compiling is kept and read first.
+ * Files, URLs and standard input as sources of a query that runs without a lake. A path is opened anew for each scan;
+ * standard input can be read once, what was sampled of it before compiling is kept and read first.
  */
 import { createReadStream, existsSync, readdirSync, statSync } from 'node:fs';
 import { join, resolve as resolvePath } from 'node:path';
@@ -45,7 +45,13 @@ interface FileOptions {
 }
 
 /** `size`: of a file, when it was named; `read`: since it was last opened. */
-interface Input { readonly name: string; readonly format: FormatName | 'auto'; readonly bytes: () => AsyncIterable<Uint8Array>; readonly size?: number; read: number }
+interface Input {
+  readonly name: string;
+  readonly format: FormatName | 'auto';
+  readonly bytes: () => AsyncIterable<Uint8Array>;
+  readonly size?: number;
+  read: number;
+}
 
 /** The sources that a query names, by the handles given out for them. */
 export class FileSources {
@@ -53,11 +59,14 @@ export class FileSources {
   private readonly inputs: (readonly Input[])[] = [];
   private readonly sampled = new Map<Input, { readonly batches: Vector[]; readonly rest: AsyncIterator<Vector> }>();
 
-  constructor(options: FileOptions) { this.options = options; }
+  constructor(options: FileOptions) {
+    this.options = options;
+  }
 
   async resolve(request: SourceRequest): Promise<readonly ResolvedSource[]> {
     const inputs = this.inputsOf(request);
-    if (request.kind === 'name' && request.name === commandLineSource) return [await this.give(inputs, commandLineSource, 'file')];
+    if (request.kind === 'name' && request.name === commandLineSource)
+      return [await this.give(inputs, commandLineSource, 'file')];
     const kind = request.kind === 'url' ? 'url' : 'file';
     return Promise.all(inputs.map((input) => this.give([input], input.name, kind)));
   }
@@ -65,7 +74,8 @@ export class FileSources {
   /** Bytes of all inputs that were read, and their size if it is known of all. */
   progress(): { readonly bytes: number; readonly total?: number } {
     const all = new Set(this.inputs.flat());
-    let bytes = 0, total: number | undefined = 0;
+    let bytes = 0;
+    let total: number | undefined = 0;
     for (const { read, size } of all) {
       bytes += read;
       total = total === undefined || size === undefined ? undefined : total + size;
@@ -92,28 +102,39 @@ export class FileSources {
   private inputsOf(request: SourceRequest): readonly Input[] {
     switch (request.kind) {
       case 'name':
-        if (request.name === commandLineSource) return this.options.paths.map((path) => this.input(path, this.options.format));
+        if (request.name === commandLineSource)
+          return this.options.paths.map((path) => this.input(path, this.options.format));
         return [this.input(request.name, checkedFormat(request.format))];
-      case 'url': return [this.urlInput(request, checkedFormat(request.format))];
+      case 'url':
+        return [this.urlInput(request, checkedFormat(request.format))];
       case 'glob': {
         const names = this.expand(request.pattern);
         if (names.length === 0) throw new LakeError('source-glob-empty');
         return names.map((name) => this.input(name, checkedFormat(request.format)));
       }
-      case 'regexp': throw new LakeError('source-regexp-files');
-      case 'lakeMeta': throw new LakeError('source-meta-files', { meta: request.meta });
+      case 'regexp':
+        throw new LakeError('source-regexp-files');
+      case 'lakeMeta':
+        throw new LakeError('source-meta-files', { meta: request.meta });
     }
   }
 
   private input(name: string, format: FormatName | 'auto'): Input {
-    if (name === '-' || name === standardInput) return { name: standardInput, format, bytes: () => this.options.stdin, read: 0 };
+    if (name === '-' || name === standardInput)
+      return { name: standardInput, format, bytes: () => this.options.stdin, read: 0 };
     if (/^https?:\/\//.test(name)) return this.urlInput({ kind: 'url', url: name }, format);
     const path = resolvePath(this.options.cwd, name.replace(/^file:\/\//, ''));
     const stat = existsSync(path) ? statSync(path) : undefined;
     // Unless the input is sampled before compiling, a file that is not there is found out when it is read.
     if (!stat && this.options.sampleRows !== 0) throw new FileMissing(name);
     if (stat?.isDirectory()) throw new LakeError('source-directory', { path: name });
-    return { name, format: format === 'auto' ? formatOfFile(name) ?? 'auto' : format, bytes: () => fileBytes(name, path), ...(stat?.isFile() && { size: stat.size }), read: 0 };
+    return {
+      name,
+      format: format === 'auto' ? (formatOfFile(name) ?? 'auto') : format,
+      bytes: () => fileBytes(name, path),
+      ...(stat?.isFile() && { size: stat.size }),
+      read: 0,
+    };
   }
 
   /** What no option allows is told before anything is asked for. */
@@ -143,7 +164,14 @@ export class FileSources {
 
   private reader(input: Input): Promise<AsyncIterable<Vector>> {
     const { csvDelimiter, readLimits, memoryBytesMax, scratch, batchRows } = this.options;
-    return openReader(input.format, this.counted(input), { name: input.name, csvDelimiter, ...readLimits, memory: new ReadMemory(() => memoryBytesMax), scratch, batchRows });
+    return openReader(input.format, this.counted(input), {
+      name: input.name,
+      csvDelimiter,
+      ...readLimits,
+      memory: new ReadMemory(() => memoryBytesMax),
+      scratch,
+      batchRows,
+    });
   }
 
   private async *counted(input: Input): AsyncGenerator<Uint8Array> {
@@ -164,7 +192,8 @@ export class FileSources {
 
   private async sample(input: Input, before: Type | undefined): Promise<Type | undefined> {
     try {
-      let fused = before, rows = 0;
+      let fused = before;
+      let rows = 0;
       const most = this.options.sampleRows < 0 ? Infinity : this.options.sampleRows;
       const batches: Vector[] = [];
       const rest = (await this.reader(input))[Symbol.asyncIterator]();
@@ -193,7 +222,10 @@ export class FileSources {
       found = found.flatMap((folder) => {
         const path = resolvePath(this.options.cwd, folder);
         if (!existsSync(path) || !statSync(path).isDirectory()) return [];
-        return readdirSync(path).filter((name) => matcher.test(name)).sort().map((name) => (folder === '' ? name : join(folder, name)));
+        return readdirSync(path)
+          .filter((name) => matcher.test(name))
+          .sort()
+          .map((name) => (folder === '' ? name : join(folder, name)));
       });
     }
     return found.filter((name) => statSync(resolvePath(this.options.cwd, name)).isFile());

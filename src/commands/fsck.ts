@@ -1,7 +1,8 @@
 /**
- * `lake fsck`: checks a lake that no service has open: every record of the log, every row of the tables against it, every block of every data object against its
- * checksum, and what they say of each other. Changes nothing unless it is asked to repair. Exit status 0 for a sound lake, 1 for a damaged one;
- * after `-repair` 0 when the lake is sound again and nothing was lost, 1 when something was.
+ * `lake fsck`: checks a lake that no service has open: every record of the log, every row of the tables against it,
+ * every block of every data object against its checksum, and what they say of each other. Changes nothing unless it is
+ * asked to repair. Exit status 0 for a sound lake, 1 for a damaged one; after `-repair` 0 when the lake is sound again
+ * and nothing was lost, 1 when something was.
  */
 import { parseFsck } from '../config/fsck.ts';
 import { checkThere, type DamagedFile, fsck, type FsckOptions, type FsckReport } from '../lake/repair/fsck.ts';
@@ -25,17 +26,31 @@ export const fsckCommand = async (argv: readonly string[], io: CommandIo): Promi
   checkThere(directory);
   const files = openObjects(directory);
   const print = (lines: readonly string[]): Promise<void> => io.write(Buffer.from([...lines, ''].join('\n')));
-  const options: FsckOptions = { directory, files, besides: () => keysFault(directory), checkObject: (object: ObjectMeta) => faultOf(object, files) };
+  const options: FsckOptions = {
+    directory,
+    files,
+    besides: () => keysFault(directory),
+    checkObject: (object: ObjectMeta) => faultOf(object, files),
+  };
   try {
     if (!config.repair) {
       const report = await fsck(options);
       await print(reportLines(directory, report));
       return report.faultCount === 0 ? 0 : 1;
     }
-    const { before, after, lost, kept } = await repair({ ...options, keepFile: (id, folder) => moveObject(directory, id, folder) });
+    const { before, after, lost, kept } = await repair({
+      ...options,
+      keepFile: (id, folder) => moveObject(directory, id, folder),
+    });
     await print(reportLines(directory, before));
     if (!after) return 0;
-    await print(['', 'repaired:', ...reportLines(directory, after), ...(lost.length > 0 ? ['lost:', ...lost] : ['nothing is lost']), `what was there before is kept in ${kept}`]);
+    await print([
+      '',
+      'repaired:',
+      ...reportLines(directory, after),
+      ...(lost.length > 0 ? ['lost:', ...lost] : ['nothing is lost']),
+      `what was there before is kept in ${kept}`,
+    ]);
     return after.faultCount === 0 && lost.length === 0 ? 0 : 1;
   } finally {
     files.close();
@@ -43,11 +58,16 @@ export const fsckCommand = async (argv: readonly string[], io: CommandIo): Promi
 };
 
 const reportLines = (directory: string, report: FsckReport): readonly string[] => {
-  const rows = Object.entries(report.rows).map(([table, count]) => `  ${table.padEnd(14)}${count}`), { log } = report;
+  const rows = Object.entries(report.rows).map(([table, count]) => `  ${table.padEnd(14)}${count}`);
+  const { log } = report;
   return [
     `${directory}: ${count(report.pools, 'pool')}, ${count(report.commits, 'commit')}, ${count(report.objects, 'data object')}, ${count(report.orphans, 'file')} that no table names`,
     ...(rows.length > 0 ? ['rows:', ...rows] : []),
-    ...(log ? [`log: ${count(log.records, 'record')}, up to record ${log.last}${log.bases.length > 0 ? `; base up to record ${log.bases.join(', ')}` : ''}`] : []),
+    ...(log
+      ? [
+          `log: ${count(log.records, 'record')}, up to record ${log.last}${log.bases.length > 0 ? `; base up to record ${log.bases.join(', ')}` : ''}`,
+        ]
+      : []),
     ...report.notes,
     ...report.faults,
     ...(report.faultCount > report.faults.length ? [`... and ${report.faultCount - report.faults.length} more`] : []),
@@ -61,14 +81,27 @@ const count = (n: number, noun: string): string => `${n} ${noun}${n === 1 ? '' :
 /** Keys are the commands', not the lake's. */
 const keysFault = (directory: string): readonly DamagedFile[] => {
   const fault = faultOfKeys(directory);
-  return fault === undefined ? [] : [{ name: keysName, fault: `it is damaged: ${fault}`, loss: 'the keys of the lake: nobody has one until they are made again (lake key add)' }];
+  return fault === undefined
+    ? []
+    : [
+        {
+          name: keysName,
+          fault: `it is damaged: ${fault}`,
+          loss: 'the keys of the lake: nobody has one until they are made again (lake key add)',
+        },
+      ];
 };
 
 /** Reads the whole object; what is wrong with it, if anything. */
 const faultOf = async (object: ObjectMeta, files: ObjectStore): Promise<string | undefined> => {
   try {
-    const source = object.inline ? sourceOfBytes(object.id, object.inline)
-      : { id: object.id, size: object.size, read: (offset: number, length: number) => files.readRange(object.id, offset, length) };
+    const source = object.inline
+      ? sourceOfBytes(object.id, object.inline)
+      : {
+          id: object.id,
+          size: object.size,
+          read: (offset: number, length: number) => files.readRange(object.id, offset, length),
+        };
     const reader = await openObject(source);
     if (reader.count !== object.count) return `it has ${reader.count} records, the tables say ${object.count}`;
     for (let block = 0; block < reader.blocks.length; block++) await reader.read(block);

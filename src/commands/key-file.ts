@@ -3,7 +3,8 @@
  *
  * - Commands write it, a service only reads it, at most a second late: keys can be added and revoked while it runs.
  * - A write goes to a file beside it that is synced and renamed; one command writes at a time.
- * - The file says the SHA-256 of its keys: a changed byte gives nobody a role, another pool or more time. Those of earlier builds have none.
+ * - The file says the SHA-256 of its keys: a changed byte gives nobody a role, another pool or more time. Those of
+ *   earlier builds have none.
  */
 import { createHash } from 'node:crypto';
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, statSync, writeSync } from 'node:fs';
@@ -17,10 +18,16 @@ const checkMs = 1000;
 
 const pathIn = (directory: string): string => join(directory, keysName);
 
-/** The keys of a lake's folder; none where there is no file. @throws Error for a file that is damaged: what to do about it */
+/**
+ * The keys of a lake's folder; none where there is no file. @throws Error for a file that is damaged: what to do about
+ * it
+ */
 export const readKeys = (directory: string): readonly KeyRecord[] => {
   const keys = keysIn(directory);
-  if (typeof keys === 'string') throw new Error(`${pathIn(directory)} is damaged: ${keys}. Restore it, or move it away and make keys again (lake key add); without it nobody has a key`);
+  if (typeof keys === 'string')
+    throw new Error(
+      `${pathIn(directory)} is damaged: ${keys}. Restore it, or move it away and make keys again (lake key add); without it nobody has a key`,
+    );
   return keys;
 };
 /** What is wrong with the file; undefined if nothing is. */
@@ -42,22 +49,40 @@ const keysIn = (directory: string): readonly KeyRecord[] | string => {
   if (!Array.isArray(keys) || !keys.every(isRecord)) return 'not a list of keys';
   return sha256 === undefined || sha256 === sumOf(keys) ? keys : 'its checksum does not match';
 };
-const parsed = (text: string): { readonly keys?: unknown; readonly sha256?: unknown } => { try { return JSON.parse(text) as object; } catch { return {}; } };
+const parsed = (text: string): { readonly keys?: unknown; readonly sha256?: unknown } => {
+  try {
+    return JSON.parse(text) as object;
+  } catch {
+    return {};
+  }
+};
 const isRecord = (x: unknown): x is KeyRecord => {
   const { id, name, sha256, grants, created, expires } = (x ?? {}) as Partial<KeyRecord>;
-  return typeof id === 'string' && typeof name === 'string' && /^[0-9a-f]{64}$/.test(sha256 ?? '') && Array.isArray(grants) && grants.every((grant) => typeof grant === 'string' && parseGrant(grant)) && isTime(created) && (expires === undefined || isTime(expires));
+  return (
+    typeof id === 'string' &&
+    typeof name === 'string' &&
+    /^[0-9a-f]{64}$/.test(sha256 ?? '') &&
+    Array.isArray(grants) &&
+    grants.every((grant) => typeof grant === 'string' && parseGrant(grant)) &&
+    isTime(created) &&
+    (expires === undefined || isTime(expires))
+  );
 };
 const isTime = (text: unknown): boolean => typeof text === 'string' && !Number.isNaN(Date.parse(text));
 const sumOf = (keys: readonly KeyRecord[]): string => createHash('sha256').update(JSON.stringify(keys)).digest('hex');
 
 /** Replaces the keys by what `change` makes of them. @throws Error while another command changes them */
 export const changeKeys = (directory: string, change: (keys: readonly KeyRecord[]) => readonly KeyRecord[]): void => {
-  const path = pathIn(directory), beside = `${path}.new`;
+  const path = pathIn(directory);
+  const beside = `${path}.new`;
   let file: number;
   try {
     file = openSync(beside, 'wx', 0o600);
   } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === 'EEXIST') throw new Error(`${beside} is there: another command is changing the keys, or one was cut off; remove it then`, { cause });
+    if ((cause as NodeJS.ErrnoException).code === 'EEXIST')
+      throw new Error(`${beside} is there: another command is changing the keys, or one was cut off; remove it then`, {
+        cause,
+      });
     throw cause;
   }
   try {
@@ -76,9 +101,14 @@ export const changeKeys = (directory: string, change: (keys: readonly KeyRecord[
   closeSync(folder);
 };
 
-/** The keys of a lake's folder as they are now. A file that cannot be read keeps the keys of before, and is told to `report`. */
+/**
+ * The keys of a lake's folder as they are now. A file that cannot be read keeps the keys of before, and is told to
+ * `report`.
+ */
 export const watchKeys = (directory: string, report: (fault: unknown) => void): KeyRing => {
-  let keys = new Map(readKeys(directory).map((key) => [key.id, key])), seen = stampOf(directory), checkedAt = performance.now();
+  let keys = new Map(readKeys(directory).map((key) => [key.id, key]));
+  let seen = stampOf(directory);
+  let checkedAt = performance.now();
   const listeners: (() => void)[] = [];
   const refresh = (): void => {
     checkedAt = performance.now();

@@ -14,7 +14,8 @@ import { lakeFolder } from './lake-folder.ts';
 export const keyCommand = async (argv: readonly string[], io: CommandIo): Promise<number> => {
   const [action = '', ...options] = argv;
   const { values, rest, help } = parseOptions(keyOptions, action.startsWith('-') ? argv : options, process.env);
-  const text = (name: string): string => values[name] as string, print = (line: string): Promise<void> => io.write(Buffer.from(`${line}\n`));
+  const text = (name: string): string => values[name] as string;
+  const print = (line: string): Promise<void> => io.write(Buffer.from(`${line}\n`));
   if (help || action === '' || action.startsWith('-')) {
     await io.write(Buffer.from(optionsText('key', keyOptions)));
     return help ? 0 : 2;
@@ -24,33 +25,47 @@ export const keyCommand = async (argv: readonly string[], io: CommandIo): Promis
   switch (action) {
     case 'add': {
       const [name = ''] = rest;
-      if (name === '' || rest.length > 1) throw new ConfigError('lake key add takes one name, behind its options: lake key add -role reader NAME');
-      if (readKeys(directory).some((key) => key.name === name)) throw new ConfigError(`there is a key ${JSON.stringify(name)} already: revoke it first, or take another name`);
+      if (name === '' || rest.length > 1)
+        throw new ConfigError('lake key add takes one name, behind its options: lake key add -role reader NAME');
+      if (readKeys(directory).some((key) => key.name === name))
+        throw new ConfigError(`there is a key ${JSON.stringify(name)} already: revoke it first, or take another name`);
       const grants = (values['role'] as readonly string[]).map(grantOf);
       if (grants.length === 0) throw new ConfigError('lake key add: -role says what the key may do');
       makeFolder(directory);
-      const ttlMs = values['ttl'] as number, key = newKey({ name, grants, ...(ttlMs > 0 && { expires: new Date(Date.now() + ttlMs) }) });
+      const ttlMs = values['ttl'] as number;
+      const key = newKey({ name, grants, ...(ttlMs > 0 && { expires: new Date(Date.now() + ttlMs) }) });
       changeKeys(directory, (keys) => [...keys, key.record]);
       io.complain('This is shown once and kept nowhere:\n');
       await print(key.text);
       return 0;
     }
     case 'list':
-      for (const { id, name, grants, created, expires } of readKeys(directory)) await print([id, name, grants.join(' '), `since ${created}`, ...(expires === undefined ? [] : [`until ${expires}`])].join('  '));
+      for (const { id, name, grants, created, expires } of readKeys(directory))
+        await print(
+          [id, name, grants.join(' '), `since ${created}`, ...(expires === undefined ? [] : [`until ${expires}`])].join(
+            '  ',
+          ),
+        );
       return 0;
     case 'revoke': {
       if (rest.length === 0) throw new ConfigError('lake key revoke takes names or ids of keys');
-      const unknown = rest.find((wanted) => !readKeys(directory).some(({ id, name }) => wanted === id || wanted === name));
+      const unknown = rest.find(
+        (wanted) => !readKeys(directory).some(({ id, name }) => wanted === id || wanted === name),
+      );
       if (unknown !== undefined) throw new ConfigError(`no key ${JSON.stringify(unknown)}: lake key list shows them`);
       changeKeys(directory, (keys) => keys.filter(({ id, name }) => !rest.includes(id) && !rest.includes(name)));
       return 0;
     }
-    default: throw new ConfigError(`lake key ${action}: add, list or revoke`);
+    default:
+      throw new ConfigError(`lake key ${action}: add, list or revoke`);
   }
 };
 
 const grantOf = (text: string): Grant => {
   const grant = parseGrant(text);
-  if (!grant) throw new ConfigError(`bad value for -role: ${JSON.stringify(text)} (${roles.join(', ')}, or with a pool writer:POOL)`);
+  if (!grant)
+    throw new ConfigError(
+      `bad value for -role: ${JSON.stringify(text)} (${roles.join(', ')}, or with a pool writer:POOL)`,
+    );
   return grant;
 };

@@ -7,11 +7,14 @@ import { ConfigError } from '../config/options.ts';
 const noText = '\ufffd';
 
 /**
- * The folder's absolute path. Names of files are bytes, those that the program is given are text: a name that is none in UTF-8 comes here as another one, under which a second
- * lake would be made beside the one that is meant. @throws ConfigError
+ * The folder's absolute path. Names of files are bytes, those that the program is given are text: a name that is none
+ * in UTF-8 comes here as another one, under which a second lake would be made beside the one that is meant. @throws
+ * ConfigError
  */
 export const lakeFolder = (cwd: string, name: string): string => {
   const directory = resolvePath(cwd, name);
   if (!directory.includes(noText) || existsSync(directory)) return directory;
-  throw new ConfigError(`-lake ${name}: the name of ${directory} is not UTF-8 text: rename the folder, or give a link to it (ln -s) whose name is`);
+  throw new ConfigError(
+    `-lake ${name}: the name of ${directory} is not UTF-8 text: rename the folder, or give a link to it (ln -s) whose name is`,
+  );
 };

@@ -20,13 +20,15 @@ export const loadCommand = async (argv: readonly string[], io: CommandIo): Promi
     return 0;
   }
   const target = (values['use'] as string).split('@');
-  const pool = target[0]!, branch = target[1] ?? 'main';
+  const pool = target[0]!;
+  const branch = target[1] ?? 'main';
   if (pool === '') throw new ConfigError('lake load: -use POOL[@BRANCH] says where to load');
   if (rest.length === 0) throw new ConfigError('lake load: no files (- is standard input)');
   const missing = rest.find((path) => path !== '-' && !existsSync(resolvePath(io.cwd, path)));
   if (missing !== undefined) throw new Error(`${missing}: file does not exist`);
   const text = (name: string): string => values[name] as string;
-  const token = text('token'), note = { author: text('user'), body: text('message'), meta: text('meta') };
+  const token = text('token');
+  const note = { author: text('user'), body: text('message'), meta: text('meta') };
   const url = new URL(`/pool/${encodeURIComponent(pool)}/branch/${encodeURIComponent(branch)}`, text('lake'));
   if (text('csv.delim') !== ',') url.searchParams.set('csv.delim', text('csv.delim'));
   for (const path of rest) {
@@ -47,36 +49,95 @@ const mediaType = (path: string, format: string): string | undefined => {
 };
 
 /** A commit that was made. */
-interface Loaded { readonly commit: string; readonly warnings: readonly string[] }
+interface Loaded {
+  readonly commit: string;
+  readonly warnings: readonly string[];
+}
 /** Sends one body. */
-const send = async (url: URL, path: string, type: string | undefined, { note, token }: { readonly note: Readonly<Record<string, string>>; readonly token: string }, io: CommandIo): Promise<Loaded> => {
+const send = async (
+  url: URL,
+  path: string,
+  type: string | undefined,
+  { note, token }: { readonly note: Readonly<Record<string, string>>; readonly token: string },
+  io: CommandIo,
+): Promise<Loaded> => {
   const bytes = path === '-' ? io.stdin : createReadStream(resolvePath(io.cwd, path), { highWaterMark: 1 << 18 });
-  const given = Object.fromEntries(Object.entries(note).filter(([, value]) => value !== '')), id = randomUUID();
+  const given = Object.fromEntries(Object.entries(note).filter(([, value]) => value !== ''));
+  const id = randomUUID();
   const shown = watched({ url, id, token, path, io });
   const response = await fetch(url, {
-    method: 'POST', body: Readable.toWeb(Readable.from(bytes)) as ReadableStream, duplex: 'half',
+    method: 'POST',
+    body: Readable.toWeb(Readable.from(bytes)) as ReadableStream,
+    duplex: 'half',
     headers: {
-      accept: 'application/json', 'x-request-id': id, ...(token !== '' && { authorization: `Bearer ${token}` }), ...(type && { 'content-type': type }), ...(Object.keys(given).length > 0 && { 'superdb-commit': asciiJson(given) }),
+      accept: 'application/json',
+      'x-request-id': id,
+      ...(token !== '' && { authorization: `Bearer ${token}` }),
+      ...(type && { 'content-type': type }),
+      ...(Object.keys(given).length > 0 && { 'superdb-commit': asciiJson(given) }),
     },
-  } as RequestInit).catch((cause: unknown) => { throw new Error(`${url.origin}: no service answers there (${reason(cause)})`, { cause }); }).finally(() => { shown.end(); });
+  } as RequestInit)
+    .catch((cause: unknown) => {
+      throw new Error(`${url.origin}: no service answers there (${reason(cause)})`, { cause });
+    })
+    .finally(() => {
+      shown.end();
+    });
   const body = await response.text();
-  if (!response.ok) throw new Error(`${path}: ${(parse(body) as { error?: string }).error ?? `${response.status} ${body}`}`);
+  if (!response.ok)
+    throw new Error(`${path}: ${(parse(body) as { error?: string }).error ?? `${response.status} ${body}`}`);
   return { commit: (parse(body) as { commit: string }).commit, warnings: warningsOf(response.headers.get('warning')) };
 };
 
 /** How often the service is asked. */
 const lookMs = 200;
 /** Shows how far a load is, as long as it takes. */
-const watched = ({ url, id, token, path, io }: { readonly url: URL; readonly id: string; readonly token: string; readonly path: string; readonly io: CommandIo }): { readonly end: () => void } => {
-  const line = new ProgressLine(io), ending = new AbortController();
-  const total = path === '-' ? undefined : sizeOf(resolvePath(io.cwd, path)), asked = new URL(`/load/${id}`, url);
+const watched = ({
+  url,
+  id,
+  token,
+  path,
+  io,
+}: {
+  readonly url: URL;
+  readonly id: string;
+  readonly token: string;
+  readonly path: string;
+  readonly io: CommandIo;
+}): { readonly end: () => void } => {
+  const line = new ProgressLine(io);
+  const ending = new AbortController();
+  const total = path === '-' ? undefined : sizeOf(resolvePath(io.cwd, path));
+  const asked = new URL(`/load/${id}`, url);
   const look = async (): Promise<void> => {
-    const response = await fetch(asked, { headers: { accept: 'application/json', ...(token !== '' && { authorization: `Bearer ${token}` }) }, signal: ending.signal });
-    const { state, bytes_received: bytes, records } = await response.json() as { readonly state: string; readonly bytes_received: number; readonly records: number };
-    if (response.ok && !ending.signal.aborted) line.tell(() => ({ what: path, bytes, ...(total !== undefined && { total }), records, ...(state !== 'receiving' && { state }) }));
+    const response = await fetch(asked, {
+      headers: { accept: 'application/json', ...(token !== '' && { authorization: `Bearer ${token}` }) },
+      signal: ending.signal,
+    });
+    const {
+      state,
+      bytes_received: bytes,
+      records,
+    } = (await response.json()) as {
+      readonly state: string;
+      readonly bytes_received: number;
+      readonly records: number;
+    };
+    if (response.ok && !ending.signal.aborted)
+      line.tell(() => ({
+        what: path,
+        bytes,
+        ...(total !== undefined && { total }),
+        records,
+        ...(state !== 'receiving' && { state }),
+      }));
   };
   // What an older service does not tell is not shown.
-  const timer = line.isOn ? setInterval(() => { look().catch(() => undefined); }, lookMs) : undefined;
+  const timer = line.isOn
+    ? setInterval(() => {
+        look().catch(() => undefined);
+      }, lookMs)
+    : undefined;
   return {
     end: () => {
       clearInterval(timer);
@@ -93,7 +154,8 @@ const sizeOf = (path: string): number | undefined => {
 };
 
 /** Headers hold ASCII alone. */
-const asciiJson = (value: unknown): string => JSON.stringify(value).replace(/[^\x20-\x7e]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
+const asciiJson = (value: unknown): string =>
+  JSON.stringify(value).replace(/[^\x20-\x7e]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
 const parse = (text: string): unknown => {
   try {

@@ -1,9 +1,19 @@
-/** Where the results of `lake query` go: standard output, a file, or a folder with a file for each type (or of a certain size). */
+/**
+ * Where the results of `lake query` go: standard output, a file, or a folder with a file for each type (or of a certain
+ * size).
+ */
 import { closeSync, mkdirSync, openSync, writeSync } from 'node:fs';
 import { join, resolve as resolvePath } from 'node:path';
 import { ConfigError, type ParsedOptions } from '../config/options.ts';
 import { LakeError } from '../errors.ts';
-import { type FormatName, type WriteOptions, type Writer, createWriter, formatTable, isFormatName } from '../formats/formats.ts';
+import {
+  type FormatName,
+  type WriteOptions,
+  type Writer,
+  createWriter,
+  formatTable,
+  isFormatName,
+} from '../formats/formats.ts';
 import { Uint32List } from '../vectors/lists.ts';
 import type { RecordType, Type } from '../vectors/type.ts';
 import { type Vector, dataAt, take, typeAt } from '../vectors/vector.ts';
@@ -16,11 +26,17 @@ interface Output {
   readonly end: (rowType?: RecordType) => Promise<void>;
 }
 
-/** The output that the options ask for. Nothing is opened before the first batch or the end. @throws ConfigError, Error */
+/**
+ * The output that the options ask for. Nothing is opened before the first batch or the end. @throws ConfigError, Error
+ */
 export const outputOf = (options: ParsedOptions, io: CommandIo, turn: Turn = (work) => work()): Output => {
-  const format = formatOf(options, io), layout = layoutOf(options);
-  const file = options.values['o'] as string, folder = options.values['split'] as string, sizeMin = options.values['splitsize'] as number;
-  if (folder !== '') return new SplitOutput({ format, layout, folder: resolvePath(io.cwd, folder), prefix: file, sizeMin });
+  const format = formatOf(options, io);
+  const layout = layoutOf(options);
+  const file = options.values['o'] as string;
+  const folder = options.values['split'] as string;
+  const sizeMin = options.values['splitsize'] as number;
+  if (folder !== '')
+    return new SplitOutput({ format, layout, folder: resolvePath(io.cwd, folder), prefix: file, sizeMin });
   if (sizeMin > 0) throw new ConfigError('-splitsize needs -split');
   if (file !== '') return single(createWriter(format, layout), new OutputFile(resolvePath(io.cwd, file)), turn);
   if (io.stdoutIsTerminal && binary.has(format) && options.values['B'] !== true) {
@@ -32,33 +48,51 @@ const binary: ReadonlySet<FormatName> = new Set(['arrows', 'bsup', 'csup', 'parq
 
 const formatOf = (options: ParsedOptions, io: CommandIo): FormatName => {
   const has = (name: string): boolean => options.values[name] === true;
-  const json = has('j') || has('J'), sup = has('s') || has('S');
+  const json = has('j') || has('J');
+  const sup = has('s') || has('S');
   if (json && (options.given.has('f') || sup)) throw new Error('cannot use -j or -J with -f, -s, or -S');
   if (sup && options.given.has('f')) throw new Error('cannot use -s or -S with -f');
   const named = options.values['f'] as string;
-  const format = json ? 'json' : sup ? 'sup' : named !== '' ? named : io.stdoutIsTerminal && options.values['o'] === '' ? 'sup' : 'bsup';
+  const format = json
+    ? 'json'
+    : sup
+      ? 'sup'
+      : named !== ''
+        ? named
+        : io.stdoutIsTerminal && options.values['o'] === ''
+          ? 'sup'
+          : 'bsup';
   if (!isFormatName(format)) throw new LakeError('format-unknown', { format });
   return format;
 };
 
 const layoutOf = (options: ParsedOptions): WriteOptions => {
-  const has = (name: string): boolean => options.values[name] === true, persist = options.values['persist'] as string;
+  const has = (name: string): boolean => options.values[name] === true;
+  const persist = options.values['persist'] as string;
   return {
     pretty: has('j') || has('s') ? 0 : has('J') || has('S') ? 2 : (options.values['pretty'] as number),
-    noHeader: has('noheader'), csvDelimiter: ',', optFlags: true,
-    bsupCompress: has('bsup.compress'), bsupFrameBytes: options.values['bsup.framethresh'] as number, ...(persist !== '' && { persist }),
+    noHeader: has('noheader'),
+    csvDelimiter: ',',
+    optFlags: true,
+    bsupCompress: has('bsup.compress'),
+    bsupFrameBytes: options.values['bsup.framethresh'] as number,
+    ...(persist !== '' && { persist }),
   };
 };
 
 /** Where bytes go. */
-interface Sink { readonly write: (chunk: Uint8Array) => Promise<void>; readonly close: () => void }
+interface Sink {
+  readonly write: (chunk: Uint8Array) => Promise<void>;
+  readonly close: () => void;
+}
 
 /** Does a piece of the query's work, which awaits nothing. */
 type Turn = <T>(work: () => T) => T;
 
 const single = (writer: Writer, sink: Sink, turn: Turn): Output => ({
   write: async (batch) => {
-    const chunks = writer.write(batch)[Symbol.iterator](), next = (): IteratorResult<Uint8Array> => chunks.next();
+    const chunks = writer.write(batch)[Symbol.iterator]();
+    const next = (): IteratorResult<Uint8Array> => chunks.next();
     for (let chunk = turn(next); !chunk.done; chunk = turn(next)) await sink.write(chunk.value);
   },
   end: async (rowType) => {
@@ -70,24 +104,37 @@ const single = (writer: Writer, sink: Sink, turn: Turn): Output => ({
 class OutputFile implements Sink {
   private readonly fd: number;
   bytes = 0;
-  constructor(path: string) { this.fd = openSync(path, 'w'); }
+  constructor(path: string) {
+    this.fd = openSync(path, 'w');
+  }
   readonly write = (chunk: Uint8Array): Promise<void> => {
-    for (let at = 0; at < chunk.length;) at += writeSync(this.fd, chunk, at);
+    for (let at = 0; at < chunk.length; ) at += writeSync(this.fd, chunk, at);
     this.bytes += chunk.length;
     return Promise.resolve();
   };
-  readonly close = (): void => { closeSync(this.fd); };
+  readonly close = (): void => {
+    closeSync(this.fd);
+  };
 }
 
-interface SplitOptions { readonly format: FormatName; readonly layout: WriteOptions; readonly folder: string; readonly prefix: string; readonly sizeMin: number }
-interface Part { readonly output: Output; readonly file: OutputFile }
+interface SplitOptions {
+  readonly format: FormatName;
+  readonly layout: WriteOptions;
+  readonly folder: string;
+  readonly prefix: string;
+  readonly sizeMin: number;
+}
+interface Part {
+  readonly output: Output;
+  readonly file: OutputFile;
+}
 
 /** Most files that are written at once. */
 const partsMax = 512;
 
 /**
- * With a size: one file after another, each ended behind the batch that brings it to the size. Else one file for each type of value.
- * Names: `PREFIX-N.EXT` with -o PREFIX; the record's `_path` if it has one; else `N.EXT`.
+ * With a size: one file after another, each ended behind the batch that brings it to the size. Else one file for each
+ * type of value. Names: `PREFIX-N.EXT` with -o PREFIX; the record's `_path` if it has one; else `N.EXT`.
  */
 class SplitOutput implements Output {
   private readonly options: SplitOptions;
@@ -96,7 +143,9 @@ class SplitOutput implements Output {
   private count = 0;
   private readonly names = new Set<string>();
 
-  constructor(options: SplitOptions) { this.options = options; }
+  constructor(options: SplitOptions) {
+    this.options = options;
+  }
 
   readonly write = async (batch: Vector): Promise<void> => {
     if (this.options.sizeMin > 0) return this.bySize(batch);
@@ -111,7 +160,8 @@ class SplitOutput implements Output {
       const values = take(batch, rows.done());
       let part = this.byType.get(type);
       if (!part) {
-        if (this.byType.size >= partsMax) throw new Error(`-split: more than ${partsMax} types (use -splitsize, or fuse the values)`);
+        if (this.byType.size >= partsMax)
+          throw new Error(`-split: more than ${partsMax} types (use -splitsize, or fuse the values)`);
         this.byType.set(type, (part = this.open(type, values)));
       }
       await part.output.write(values);
@@ -139,7 +189,8 @@ class SplitOutput implements Output {
   }
 
   private name(type?: Type, values?: Vector): string {
-    const { format, prefix } = this.options, ending = format === 'zeek' ? '.log' : formatTable[format].endings[0] ?? `.${format}`;
+    const { format, prefix } = this.options;
+    const ending = format === 'zeek' ? '.log' : (formatTable[format].endings[0] ?? `.${format}`);
     const path = prefix === '' && type?.kind === 'record' && values ? pathField(type, values) : undefined;
     const base = path ?? (prefix === '' ? String(this.count) : `${prefix}-${this.count}`);
     this.count++;

@@ -1,18 +1,29 @@
 /**
- * One line on a terminal that tells how far something is. It comes after a moment, never leaves the terminal's width, and is gone at the end.
+ * One line on a terminal that tells how far something is. It comes after a moment, never leaves the terminal's width,
+ * and is gone at the end.
  *
  * Invariant: whoever writes to the terminal in between takes the line away first (`aside`).
  */
 import type { CommandIo } from './io.ts';
 
 /** What a line needs of the terminal behind standard error. */
-export interface ProgressTerminal { readonly columns: () => number; readonly color: boolean }
+export interface ProgressTerminal {
+  readonly columns: () => number;
+  readonly color: boolean;
+}
 
 /** What can be told. `total`: of bytes, where it is known. */
-export interface ProgressState { readonly what: string; readonly bytes: number; readonly total?: number; readonly records: number; readonly state?: string }
+export interface ProgressState {
+  readonly what: string;
+  readonly bytes: number;
+  readonly total?: number;
+  readonly records: number;
+  readonly state?: string;
+}
 
 /** Shorter work shows nothing; then so often. */
-const firstMs = 300, everyMs = 100;
+const firstMs = 300;
+const everyMs = 100;
 
 /** The line of one command. Without a terminal nothing is shown. */
 export class ProgressLine {
@@ -28,14 +39,20 @@ export class ProgressLine {
   }
 
   /** Whether there is a terminal to draw on. */
-  get isOn(): boolean { return this.#terminal !== undefined; }
+  get isOn(): boolean {
+    return this.#terminal !== undefined;
+  }
 
   /** Draws, unless it is too early. */
   tell(state: () => ProgressState): void {
     const now = performance.now();
     if (!this.#terminal || now - this.#beganAt < firstMs || now - this.#drawnAt < everyMs) return;
     this.#drawnAt = now;
-    const line = progressText(state(), { seconds: (now - this.#beganAt) / 1000, columns: this.#terminal.columns(), color: this.#terminal.color });
+    const line = progressText(state(), {
+      seconds: (now - this.#beganAt) / 1000,
+      columns: this.#terminal.columns(),
+      color: this.#terminal.color,
+    });
     if (line === '') return this.hide();
     this.#isShown = true;
     this.#io.complain(`\r${line}\x1b[K`);
@@ -47,7 +64,10 @@ export class ProgressLine {
   }
   /** Surroundings whose output does not mix with the line. */
   aside(): CommandIo {
-    const io = this.#io, hide = (): void => { this.hide(); };
+    const io = this.#io;
+    const hide = (): void => {
+      this.hide();
+    };
     if (!this.#terminal) return io;
     return {
       ...io,
@@ -63,24 +83,51 @@ export class ProgressLine {
   }
 }
 
-const barMax = 30, barMin = 8;
-interface Drawing { readonly seconds: number; readonly columns: number; readonly color: boolean }
+const barMax = 30;
+const barMin = 8;
+interface Drawing {
+  readonly seconds: number;
+  readonly columns: number;
+  readonly color: boolean;
+}
 
-/** The line: what fits, the least important left out first; empty if nothing does. The last column stays free, where some terminals wrap. */
-export const progressText = ({ what, bytes, total, records, state }: ProgressState, { seconds, columns, color }: Drawing): string => {
-  const room = columns - 1, share = total !== undefined && total > 0 ? Math.min(1, bytes / total) : undefined;
+/**
+ * The line: what fits, the least important left out first; empty if nothing does. The last column stays free, where
+ * some terminals wrap.
+ */
+export const progressText = (
+  { what, bytes, total, records, state }: ProgressState,
+  { seconds, columns, color }: Drawing,
+): string => {
+  const room = columns - 1;
+  const share = total !== undefined && total > 0 ? Math.min(1, bytes / total) : undefined;
   const percent = share === undefined ? undefined : `${Math.floor(share * 100)} %`.padStart(5);
   const amount = total === undefined ? bytesText(bytes) : `${bytesText(bytes)} of ${bytesText(total)}`;
-  const needed = fitting([percent ?? bytesText(bytes), state], room), bar = share !== undefined && room - needed.length - barMin - 3 >= 0 ? barMin + 3 : 0;
+  const needed = fitting([percent ?? bytesText(bytes), state], room);
+  const bar = share !== undefined && room - needed.length - barMin - 3 >= 0 ? barMin + 3 : 0;
   if (needed.parts.length === 0) return '';
-  const more = fitting([percent === undefined ? undefined : amount, records > 0 ? `${records.toLocaleString('en-US')} records` : undefined, seconds > 0 ? `${bytesText(bytes / seconds)}/s` : undefined], room - needed.length - bar - 2);
-  const left = room - needed.length - bar - (more.length > 0 ? more.length + 2 : 0), name = nameText(what, left - 2);
-  const wide = Math.min(barMax, barMin + left - (name === '' ? 0 : name.length + 2)), [first, ...states] = needed.parts;
-  return [name, bar === 0 ? first : `${barOf(share!, wide, color)} ${first}`, ...states, ...more.parts].filter((part) => part !== '').join('  ');
+  const more = fitting(
+    [
+      percent === undefined ? undefined : amount,
+      records > 0 ? `${records.toLocaleString('en-US')} records` : undefined,
+      seconds > 0 ? `${bytesText(bytes / seconds)}/s` : undefined,
+    ],
+    room - needed.length - bar - 2,
+  );
+  const left = room - needed.length - bar - (more.length > 0 ? more.length + 2 : 0);
+  const name = nameText(what, left - 2);
+  const wide = Math.min(barMax, barMin + left - (name === '' ? 0 : name.length + 2));
+  const [first, ...states] = needed.parts;
+  return [name, bar === 0 ? first : `${barOf(share!, wide, color)} ${first}`, ...states, ...more.parts]
+    .filter((part) => part !== '')
+    .join('  ');
 };
 
 /** Those that fit, in their order, with two blanks between them. */
-const fitting = (parts: readonly (string | undefined)[], room: number): { readonly parts: readonly string[]; readonly length: number } => {
+const fitting = (
+  parts: readonly (string | undefined)[],
+  room: number,
+): { readonly parts: readonly string[]; readonly length: number } => {
   const taken: string[] = [];
   let length = 0;
   for (const part of parts) {
@@ -99,7 +146,9 @@ const nameText = (name: string, room: number): string => {
 };
 
 const barOf = (share: number, width: number, color: boolean): string => {
-  const full = Math.floor(share * width), done = '='.repeat(full), rest = `${full < width ? '>' : ''}${' '.repeat(Math.max(0, width - full - 1))}`;
+  const full = Math.floor(share * width);
+  const done = '='.repeat(full);
+  const rest = `${full < width ? '>' : ''}${' '.repeat(Math.max(0, width - full - 1))}`;
   return color ? `[\x1b[36m${done}\x1b[0m${rest}]` : `[${done}${rest}]`;
 };
 
@@ -108,7 +157,8 @@ const printable = (text: string): string => text.replace(/[^\x20-\x7e\u00a1-\u02
 
 const units = ['B', 'kB', 'MB', 'GB', 'TB'] as const;
 const bytesText = (bytes: number): string => {
-  let unit = 0, n = bytes;
+  let unit = 0;
+  let n = bytes;
   while (n >= 1000 && unit < units.length - 1) {
     n /= 1000;
     unit++;

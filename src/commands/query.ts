@@ -1,6 +1,6 @@
 /**
- * `lake query`: runs a query over files, URLs and standard input, without a lake and without a server. Flags, defaults and messages are those of the
- * `super` command; the engine is the service's own.
+ * `lake query`: runs a query over files, URLs and standard input, without a lake and without a server. Flags, defaults
+ * and messages are those of the `super` command; the engine is the service's own.
  */
 import { readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -41,7 +41,11 @@ export interface EngineSettings extends CompileOptions, Pick<ExecutionContext, '
 }
 
 /** Runs the command; resolves to its exit status. */
-export const queryCommand = async (argv: readonly string[], io: CommandIo, engine: EngineSettings = {}): Promise<number> => {
+export const queryCommand = async (
+  argv: readonly string[],
+  io: CommandIo,
+  engine: EngineSettings = {},
+): Promise<number> => {
   try {
     const options = parseOptions(queryOptions, argv);
     if (options.help) {
@@ -57,18 +61,41 @@ export const queryCommand = async (argv: readonly string[], io: CommandIo, engin
 };
 
 const run = async (options: ParsedOptions, given: CommandIo, engine: EngineSettings): Promise<void> => {
-  const line = new ProgressLine(given), io = line.aside();
-  const memoryBytesMax = engine.memoryBytesMax ?? memoryOf(options), { signal } = watched(memoryBytesMax);
-  const output = outputOf(options, io, (work) => working(signal, work)), { batchRows = 4096, reshape } = engine;
-  for (const name of ['sortmem', 'aggmem', 'fusemem']) if (options.values[name] === 0) throw new Error(`${name} value must be greater than zero`);
+  const line = new ProgressLine(given);
+  const io = line.aside();
+  const memoryBytesMax = engine.memoryBytesMax ?? memoryOf(options);
+  const { signal } = watched(memoryBytesMax);
+  const output = outputOf(options, io, (work) => working(signal, work));
+  const { batchRows = 4096, reshape } = engine;
+  for (const name of ['sortmem', 'aggmem', 'fusemem'])
+    if (options.values[name] === 0) throw new Error(`${name} value must be greater than zero`);
   const texts = textsOf(options, io.cwd);
-  if (texts.length === 0 && options.rest.length === 0) throw new ConfigError('lake query: no query and no input (see lake query -h)');
-  const spill = new TaskSpill(tmpdir()), sources = new FileSources({
-    cwd: io.cwd, stdin: io.stdin, paths: options.rest, batchRows, complain: options.values['q'] === true ? () => undefined : io.complain,
-    format: inputFormat(options), csvDelimiter: options.values['csv.delim'] as string, readLimits: formatLimits(options.values), memoryBytesMax: Math.max(memoryBytesMax, taskBytesMin), scratch: () => spill.scratchBytes(),
-    ...(line.isOn && { came: () => { line.tell(state); } }),
-    sampleRows: options.values['dynamic'] ? 0 : (options.values['samplesize'] as number), stopOnError: options.values['e'] as boolean,
-    http: { rules: options.given.has('from.http') ? httpRules(options.values['from.http'] as readonly string[]) : 'all', bytesMax: Infinity, waitMsMax: Infinity },
+  if (texts.length === 0 && options.rest.length === 0)
+    throw new ConfigError('lake query: no query and no input (see lake query -h)');
+  const spill = new TaskSpill(tmpdir());
+  const sources = new FileSources({
+    cwd: io.cwd,
+    stdin: io.stdin,
+    paths: options.rest,
+    batchRows,
+    complain: options.values['q'] === true ? () => undefined : io.complain,
+    format: inputFormat(options),
+    csvDelimiter: options.values['csv.delim'] as string,
+    readLimits: formatLimits(options.values),
+    memoryBytesMax: Math.max(memoryBytesMax, taskBytesMin),
+    scratch: () => spill.scratchBytes(),
+    ...(line.isOn && {
+      came: () => {
+        line.tell(state);
+      },
+    }),
+    sampleRows: options.values['dynamic'] ? 0 : (options.values['samplesize'] as number),
+    stopOnError: options.values['e'] as boolean,
+    http: {
+      rules: options.given.has('from.http') ? httpRules(options.values['from.http'] as readonly string[]) : 'all',
+      bytesMax: Infinity,
+      waitMsMax: Infinity,
+    },
   });
   const debug = createWriter('sup', { pretty: 0 });
   const host: ExecutionHost = {
@@ -81,13 +108,28 @@ const run = async (options: ParsedOptions, given: CommandIo, engine: EngineSetti
   };
   const context: ExecutionContext = {
     host: engine.host?.(host) ?? host,
-    signal, batchRows, memoryBytesMax, recursion: recursionLimits(options.values), names: new Map(), ...(reshape && { reshape }),
+    signal,
+    batchRows,
+    memoryBytesMax,
+    recursion: recursionLimits(options.values),
+    names: new Map(),
+    ...(reshape && { reshape }),
   };
   const state = (): ProgressState => ({ what: '', ...sources.progress(), records: context.host.progress.recordsRead });
   // Behind the last byte there may be much to do yet.
-  const drawing = line.isOn ? setInterval(() => { line.tell(state); }, 100) : undefined;
+  const drawing = line.isOn
+    ? setInterval(() => {
+        line.tell(state);
+      }, 100)
+    : undefined;
   try {
-    const plan = await compiled(texts, sources, { hasInput: options.rest.length > 0, advice: io.stderrIsTerminal === true, engine, signal, indexBase: indexBaseOf(options.values) });
+    const plan = await compiled(texts, sources, {
+      hasInput: options.rest.length > 0,
+      advice: io.stderrIsTerminal === true,
+      engine,
+      signal,
+      indexBase: indexBaseOf(options.values),
+    });
     for (const warning of plan.warnings ?? []) io.complain(`warning: ${warning}\n`);
     for await (const { channel, batch } of execute(plan, context)) if (channel === 'main') await output.write(batch);
     await output.end(plan.rowType);
@@ -101,25 +143,43 @@ const run = async (options: ParsedOptions, given: CommandIo, engine: EngineSetti
 
 /** One budget for all operators: the largest of those given, else the default. */
 const memoryOf = ({ values, given }: ParsedOptions): number => {
-  const named = ['sortmem', 'aggmem', 'fusemem'].filter((name) => given.has(name)).map((name) => values[name] as number);
-  return named.length > 0 ? Math.max(...named) : values['sortmem'] as number;
+  const named = ['sortmem', 'aggmem', 'fusemem']
+    .filter((name) => given.has(name))
+    .map((name) => values[name] as number);
+  return named.length > 0 ? Math.max(...named) : (values['sortmem'] as number);
 };
 
 /** The signal of a query whose memory is watched; what the process has in use before it is not the query's. */
 const watched = (bytesMax: number): AbortController => {
-  const before = bytesInUse(), query = new AbortController(), memory = new ThreadMemory(bytesMax, { bytes: bytesInUse, collect: collectAll, kept: () => before });
+  const before = bytesInUse();
+  const query = new AbortController();
+  const memory = new ThreadMemory(bytesMax, { bytes: bytesInUse, collect: collectAll, kept: () => before });
   linkTask(query.signal, { account: memory.open() });
   return query;
 };
 
-interface CompiledOptions { readonly hasInput: boolean; readonly advice: boolean; readonly engine: EngineSettings; readonly signal: AbortSignal; readonly indexBase: 0 | 1 | undefined }
+interface CompiledOptions {
+  readonly hasInput: boolean;
+  readonly advice: boolean;
+  readonly engine: EngineSettings;
+  readonly signal: AbortSignal;
+  readonly indexBase: 0 | 1 | undefined;
+}
 
-const compiled = async (texts: readonly QuerySource[], sources: FileSources, { hasInput, advice, engine, signal, indexBase }: CompiledOptions): ReturnType<typeof compile> => {
+const compiled = async (
+  texts: readonly QuerySource[],
+  sources: FileSources,
+  { hasInput, advice, engine, signal, indexBase }: CompiledOptions,
+): ReturnType<typeof compile> => {
   const environment: CompileEnvironment = {
-    mode: 'files', functions: functionCatalog, aggregates: aggregateCatalog, windows: windowCatalog,
+    mode: 'files',
+    functions: functionCatalog,
+    aggregates: aggregateCatalog,
+    windows: windowCatalog,
     evaluate: (expr, functions) => working(signal, () => evaluateConstant(expr, functions)),
     resolve: (request) => sources.resolve(request),
-    ...(indexBase !== undefined && { indexBase }), ...(hasInput && { defaultSource: { kind: 'name', name: commandLineSource } as const }),
+    ...(indexBase !== undefined && { indexBase }),
+    ...(hasInput && { defaultSource: { kind: 'name', name: commandLineSource } as const }),
   };
   try {
     return await compile(texts, environment, { ...engine, rowType: true });
@@ -132,14 +192,16 @@ const compiled = async (texts: readonly QuerySource[], sources: FileSources, { h
 
 /** The texts of -c and -I in the order in which they were given. */
 const textsOf = (options: ParsedOptions, cwd: string): readonly QuerySource[] =>
-  options.order.filter(({ name }) => name === 'c' || name === 'I').map(({ name, value }) => {
-    if (name === 'c') return { text: value };
-    try {
-      return { text: readFileSync(resolvePath(cwd, value), 'utf8'), name: value };
-    } catch (cause) {
-      throw new Error(`${value}: file does not exist`, { cause });
-    }
-  });
+  options.order
+    .filter(({ name }) => name === 'c' || name === 'I')
+    .map(({ name, value }) => {
+      if (name === 'c') return { text: value };
+      try {
+        return { text: readFileSync(resolvePath(cwd, value), 'utf8'), name: value };
+      } catch (cause) {
+        throw new Error(`${value}: file does not exist`, { cause });
+      }
+    });
 
 const inputFormat = (options: ParsedOptions): FormatName | 'auto' => {
   const format = options.values['i'] as string;

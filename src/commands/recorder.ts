@@ -1,5 +1,6 @@
 /**
- * `lake serve -record`: writes down what enters the machines, what the lake draws and tells, and which bodies came (src/recording has the form of it).
+ * `lake serve -record`: writes down what enters the machines, what the lake draws and tells, and which bodies came
+ * (src/recording has the form of it).
  *
  * - Nothing that is written is waited for by a request; only closing waits.
  * - It sees bodies and objects by standing between the routes and the workers, and between the workers and the lake.
@@ -7,11 +8,26 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, renameSync, rmSync } from 'node:fs';
 import { LakeError } from '../errors.ts';
-import type { Id, Lake, LakeFact, LakeOptions, ObjectMeta, PrepareRewrite, Rewrite, Snapshot } from '../lake/lake.types.ts';
+import type {
+  Id,
+  Lake,
+  LakeFact,
+  LakeOptions,
+  ObjectMeta,
+  PrepareRewrite,
+  Rewrite,
+  Snapshot,
+} from '../lake/lake.types.ts';
 import type { ObjectStore } from '../lake/objects/objects.ts';
 import { BodyKeeper, bodiesFolder } from '../recording/bodies.ts';
 import { partsOf } from '../recording/reader.ts';
-import { type ObjectsSource, type RecordedBody, type RecordedObject, type RecordLine, recordFormat } from '../recording/record.ts';
+import {
+  type ObjectsSource,
+  type RecordedBody,
+  type RecordedObject,
+  type RecordLine,
+  recordFormat,
+} from '../recording/record.ts';
 import { digestRows, type TipRows } from '../recording/tip-rows.ts';
 import type { MachineWatch } from '../recording/watch.ts';
 import { RecordingWriter } from '../recording/writer.ts';
@@ -50,35 +66,74 @@ export class Recorder {
   private unlistenLake: () => void = () => undefined;
   private readonly pending = new Set<Promise<void>>();
 
-  private constructor(options: RecorderOptions, writer: RecordingWriter, bodies: BodyKeeper, standing: { now: () => readonly RecordLine[] }) {
+  private constructor(
+    options: RecorderOptions,
+    writer: RecordingWriter,
+    bodies: BodyKeeper,
+    standing: { now: () => readonly RecordLine[] },
+  ) {
     this.options = options;
     this.writer = writer;
     this.bodies = bodies;
     standing.now = () => [...options.watch.actors({ snapshots: true }), ...this.given()];
-    this.unlisten = options.watch.listen({ actor: (record) => { writer.write(record); }, message: (record) => { writer.write(record); } });
+    this.unlisten = options.watch.listen({
+      actor: (record) => {
+        writer.write(record);
+      },
+      message: (record) => {
+        writer.write(record);
+      },
+    });
   }
 
-  /** Begins a recording before anything else has begun. One of that name is kept as `FILE.before`, in place of the one before it. */
+  /**
+   * Begins a recording before anything else has begun. One of that name is kept as `FILE.before`, in place of the one
+   * before it.
+   */
   static async open(options: RecorderOptions): Promise<Recorder> {
-    const { path, report, watch } = options, folder = bodiesFolder(path);
+    const { path, report, watch } = options;
+    const folder = bodiesFolder(path);
     setAside(path);
     const standing: { now: () => readonly RecordLine[] } = { now: () => [] };
     const writer = await RecordingWriter.open({
-      path, fileBytesMax: options.fileBytesMax, filesMax: options.filesMax, report, nextSeq: () => watch.nextSeq(), standing: () => standing.now(),
+      path,
+      fileBytesMax: options.fileBytesMax,
+      filesMax: options.filesMax,
+      report,
+      nextSeq: () => watch.nextSeq(),
+      standing: () => standing.now(),
       ...(options.queueLinesMax !== undefined && { queueLinesMax: options.queueLinesMax }),
-      header: { format: recordFormat, service: options.version, recording: randomUUID(), ms: Date.now(), bodies: options.keepBodies ? 'kept' : 'digest', options: options.options },
+      header: {
+        format: recordFormat,
+        service: options.version,
+        recording: randomUUID(),
+        ms: Date.now(),
+        bodies: options.keepBodies ? 'kept' : 'digest',
+        options: options.options,
+      },
     });
-    return new Recorder(options, writer, new BodyKeeper({ folder, keep: options.keepBodies, bytesMax: options.bodyBytesMax, report }), standing);
+    return new Recorder(
+      options,
+      writer,
+      new BodyKeeper({ folder, keep: options.keepBodies, bytesMax: options.bodyBytesMax, report }),
+      standing,
+    );
   }
 
   /** For `openLake`. */
-  readonly lakeHooks: Pick<LakeOptions, 'drew'> = { drew: (pool: Id, fact: LakeFact) => { this.tell((at) => ({ kind: 'drawn', ...at, pool, fact })); } };
+  readonly lakeHooks: Pick<LakeOptions, 'drew'> = {
+    drew: (pool: Id, fact: LakeFact) => {
+      this.tell((at) => ({ kind: 'drawn', ...at, pool, fact }));
+    },
+  };
 
   /** The lake has opened: what it holds, and its events from now on. */
   begin(lake: Lake): void {
     this.lake = lake;
     for (const line of this.given()) this.writer.write(line);
-    this.unlistenLake = lake.onEvent(({ poolName: _, ...event }) => { this.tell((at) => ({ kind: 'event', ...at, event })); });
+    this.unlistenLake = lake.onEvent(({ poolName: _, ...event }) => {
+      this.tell((at) => ({ kind: 'event', ...at, event }));
+    });
   }
 
   /** The lake as the workers see it: objects that a query's own operator makes are kept. */
@@ -100,8 +155,19 @@ export class Recorder {
   workersFor(workers: WorkerPool): WorkerPool {
     return overlaid<WorkerPool>(workers, {
       load: (request, lentTo) => (lentTo ? workers.load(request, lentTo) : this.load(workers, request)),
-      prepareDelete: (where, lake) => this.preparing(workers.prepareDelete(where, lake), (snapshot, removes) => ({ what: 'delete where', where, commit: snapshot.commit, removes })),
-      prepareCompact: (ids) => this.preparing(workers.prepareCompact(ids), (snapshot, removes) => ({ what: 'compact', commit: snapshot.commit, removes: removes.length > 0 ? removes : ids })),
+      prepareDelete: (where, lake) =>
+        this.preparing(workers.prepareDelete(where, lake), (snapshot, removes) => ({
+          what: 'delete where',
+          where,
+          commit: snapshot.commit,
+          removes,
+        })),
+      prepareCompact: (ids) =>
+        this.preparing(workers.prepareCompact(ids), (snapshot, removes) => ({
+          what: 'compact',
+          commit: snapshot.commit,
+          removes: removes.length > 0 ? removes : ids,
+        })),
     });
   }
 
@@ -110,7 +176,8 @@ export class Recorder {
     const end = performance.now() + tipsMsMax;
     for (const config of this.lake?.pools() ?? []) {
       for (const { name: branch, commit } of this.lake!.pool(`0x${config.id}`).branches()) {
-        const rows = this.bodies.keeps && performance.now() < end ? await this.rowsOf(workers, config.id, branch) : undefined;
+        const rows =
+          this.bodies.keeps && performance.now() < end ? await this.rowsOf(workers, config.id, branch) : undefined;
         this.tell((at) => ({ kind: 'tip', ...at, pool: config.id, branch, commit, ...(rows && { rows }) }));
       }
     }
@@ -126,14 +193,23 @@ export class Recorder {
     await this.writer.close();
   }
 
-  private tell(line: (at: { readonly seq: number; readonly ms: number }) => RecordLine): void { this.writer.write(line({ seq: this.options.watch.nextSeq(), ms: Date.now() })); }
+  private tell(line: (at: { readonly seq: number; readonly ms: number }) => RecordLine): void {
+    this.writer.write(line({ seq: this.options.watch.nextSeq(), ms: Date.now() }));
+  }
 
   private given(): readonly RecordLine[] {
     const { lake } = this;
     if (!lake || lake.status().state === 'closed') return [];
     return lake.pools().map((config) => ({
-      kind: 'given', seq: this.options.watch.nextSeq(), ms: Date.now(), pool: config.id, name: config.name,
-      branches: lake.pool(`0x${config.id}`).branches().map((b) => [b.name, b.commit] as const),
+      kind: 'given',
+      seq: this.options.watch.nextSeq(),
+      ms: Date.now(),
+      pool: config.id,
+      name: config.name,
+      branches: lake
+        .pool(`0x${config.id}`)
+        .branches()
+        .map((b) => [b.name, b.commit] as const),
     }));
   }
 
@@ -144,15 +220,29 @@ export class Recorder {
       const at = { seq: this.options.watch.nextSeq(), ms: Date.now() };
       this.later(async () => {
         const from: ObjectsSource = {
-          what: 'body', format: format ?? 'auto', ...(csvDelimiter !== undefined && { csvDelimiter }), ...(contentCodings?.length && { contentCodings }), ...(body && { body: await body }),
+          what: 'body',
+          format: format ?? 'auto',
+          ...(csvDelimiter !== undefined && { csvDelimiter }),
+          ...(contentCodings?.length && { contentCodings }),
+          ...(body && { body: await body }),
         };
-        this.writer.write({ kind: 'objects', ...at, pool: pool.id, from, objects: objects.map(recorded), ...(error !== undefined && { error: faultOf(error) }) });
+        this.writer.write({
+          kind: 'objects',
+          ...at,
+          pool: pool.id,
+          from,
+          objects: objects.map(recorded),
+          ...(error !== undefined && { error: faultOf(error) }),
+        });
       });
     };
     try {
       const { whole } = request;
       const reply = await workers.load({
-        ...request, body: this.bodies.tee(request.body, (one) => { body = one; }),
+        ...request,
+        body: this.bodies.tee(request.body, (one) => {
+          body = one;
+        }),
         ...(whole && {
           whole: async () => {
             const bytes = await whole();
@@ -169,10 +259,20 @@ export class Recorder {
     }
   }
 
-  private preparing(prepare: PrepareRewrite, source: (snapshot: Snapshot, removes: readonly Id[]) => ObjectsSource): PrepareRewrite {
+  private preparing(
+    prepare: PrepareRewrite,
+    source: (snapshot: Snapshot, removes: readonly Id[]) => ObjectsSource,
+  ): PrepareRewrite {
     return async (snapshot): Promise<Rewrite> => {
       const tell = ({ removes, adds }: Rewrite, error?: unknown): void => {
-        this.tell((at) => ({ kind: 'objects', ...at, pool: snapshot.pool.id, from: source(snapshot, removes), objects: adds.map(recorded), ...(error !== undefined && { error: faultOf(error) }) }));
+        this.tell((at) => ({
+          kind: 'objects',
+          ...at,
+          pool: snapshot.pool.id,
+          from: source(snapshot, removes),
+          objects: adds.map(recorded),
+          ...(error !== undefined && { error: faultOf(error) }),
+        }));
       };
       try {
         const rewrite = await prepare(snapshot);
@@ -189,12 +289,17 @@ export class Recorder {
     const at = { seq: this.options.watch.nextSeq(), ms: Date.now() };
     this.later(async () => {
       const bodies: RecordedBody[] = [];
-      for (const object of this.bodies.keeps ? made : []) bodies.push(await this.bodies.keep(object.inline ?? await files.readRange(object.id, 0, object.size)));
+      for (const object of this.bodies.keeps ? made : [])
+        bodies.push(await this.bodies.keep(object.inline ?? (await files.readRange(object.id, 0, object.size))));
       this.writer.write({ kind: 'objects', ...at, pool, from: { what: 'query', bodies }, objects: made.map(recorded) });
     });
   }
   private later(work: () => Promise<void>): void {
-    const running = work().catch(this.options.report).finally(() => { this.pending.delete(running); });
+    const running = work()
+      .catch(this.options.report)
+      .finally(() => {
+        this.pending.delete(running);
+      });
     this.pending.add(running);
   }
 
@@ -210,27 +315,40 @@ export class Recorder {
 
 /** The rows of a branch as they are now. */
 export const rowsOfTip = async (workers: WorkerPool, pool: Id, branch: string): Promise<TipRows> => {
-  const { chunks } = await workers.query({ id: `rows of ${pool} ${branch}`, text: '', format: 'sup', control: false, head: { pool: `0x${pool}`, branch } });
+  const { chunks } = await workers.query({
+    id: `rows of ${pool} ${branch}`,
+    text: '',
+    format: 'sup',
+    control: false,
+    head: { pool: `0x${pool}`, branch },
+  });
   return digestRows(chunks);
 };
 
 const recorded = ({ id, count, size, min, max, inline }: ObjectMeta): RecordedObject => ({
-  id, count, size, inline: inline !== undefined,
-  min: { text: min.text, sort: Buffer.from(min.sort).toString('base64') }, max: { text: max.text, sort: Buffer.from(max.sort).toString('base64') },
+  id,
+  count,
+  size,
+  inline: inline !== undefined,
+  min: { text: min.text, sort: Buffer.from(min.sort).toString('base64') },
+  max: { text: max.text, sort: Buffer.from(max.sort).toString('base64') },
 });
 
 /** What a recording says of an error: the code of a LakeError, `internal` for any other. */
-export const faultOf = (error: unknown): { readonly code: string; readonly text: string } =>
-  ({ code: error instanceof LakeError ? error.code : 'internal', text: error instanceof Error ? error.message : String(error) });
+export const faultOf = (error: unknown): { readonly code: string; readonly text: string } => ({
+  code: error instanceof LakeError ? error.code : 'internal',
+  text: error instanceof Error ? error.message : String(error),
+});
 
 /** The same object with some of its members replaced. */
-const overlaid = <T extends object>(target: T, members: Partial<T>): T => new Proxy(target, {
-  get: (_, name) => {
-    if (name in members) return members[name as keyof T];
-    const value: unknown = target[name as keyof T];
-    return typeof value === 'function' ? (value as (...args: unknown[]) => unknown).bind(target) : value;
-  },
-});
+const overlaid = <T extends object>(target: T, members: Partial<T>): T =>
+  new Proxy(target, {
+    get: (_, name) => {
+      if (name in members) return members[name as keyof T];
+      const value: unknown = target[name as keyof T];
+      return typeof value === 'function' ? (value as (...args: unknown[]) => unknown).bind(target) : value;
+    },
+  });
 
 const setAside = (path: string): void => {
   if (!existsSync(path)) return;

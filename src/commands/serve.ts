@@ -1,4 +1,6 @@
-/** `lake serve`: opens the lake, starts the workers and the HTTP server, and closes them in turn when a signal comes. */
+/**
+ * `lake serve`: opens the lake, starts the workers and the HTTP server, and closes them in turn when a signal comes.
+ */
 import { existsSync, readdirSync } from 'node:fs';
 import { resolve as resolvePath } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
@@ -40,55 +42,135 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
     await io.write(Buffer.from(config.help));
     return 0;
   }
-  const guarded = config.auth.keys || config.auth.domain !== '', { host } = config.listen;
-  if (!guarded && !config.insecure && !loopback(host)) throw new ConfigError(`-l ${host}:${config.listen.port}: others can reach this address, and there is no access control: -auth.keys or -auth.domain turn it on, -insecure goes without`);
+  const guarded = config.auth.keys || config.auth.domain !== '';
+  const { host } = config.listen;
+  if (!guarded && !config.insecure && !loopback(host))
+    throw new ConfigError(
+      `-l ${host}:${config.listen.port}: others can reach this address, and there is no access control: -auth.keys or -auth.domain turn it on, -insecure goes without`,
+    );
   yieldCollectors();
   for (const flag of engineFlags) setFlagsFromString(flag);
   const log = pino({ level: config.logLevel }, pino.destination({ dest: 2, sync: false }));
-  const directory = lakeFolder(io.cwd, config.lakeDirectory), from = fromPolicyOf(config.from, io.cwd);
+  const directory = lakeFolder(io.cwd, config.lakeDirectory);
+  const from = fromPolicyOf(config.from, io.cwd);
   makeFolder(directory);
   const owner = `${config.listen.host}:${config.listen.port}`;
-  const watch = new MachineWatch(), recorder = await beginRecording(config, { cwd: io.cwd, watch, report: (fault) => { log.error({ err: fault }, 'recording'); } });
-  const inspect = recorder || config.inspect.on ? watch.inspect : undefined, objects = openObjects(directory);
-  const packs: PackOptions = { objectsMin: config.packObjectsMin, prepare: (small, pool) => workers.packObjects(small, pool) };
+  const watch = new MachineWatch();
+  const recorder = await beginRecording(config, {
+    cwd: io.cwd,
+    watch,
+    report: (fault) => {
+      log.error({ err: fault }, 'recording');
+    },
+  });
+  const inspect = recorder || config.inspect.on ? watch.inspect : undefined;
+  const objects = openObjects(directory);
+  const packs: PackOptions = {
+    objectsMin: config.packObjectsMin,
+    prepare: (small, pool) => workers.packObjects(small, pool),
+  };
   // What fails here does so before a lake is open and threads run.
-  const audit = config.auditFile === '' ? undefined : await openAudit(resolvePath(io.cwd, config.auditFile), (fault) => { log.error({ err: fault }, 'audit log'); });
-  const access = accessOf({ auth: config.auth, ...(config.auth.keys && { ring: watchKeys(directory, (fault) => { log.error({ err: fault }, 'keys'); }) }), refused: (fault) => { log.info(refusalLine(fault), 'token refused'); } });
+  const audit =
+    config.auditFile === ''
+      ? undefined
+      : await openAudit(resolvePath(io.cwd, config.auditFile), (fault) => {
+          log.error({ err: fault }, 'audit log');
+        });
+  const access = accessOf({
+    auth: config.auth,
+    ...(config.auth.keys && {
+      ring: watchKeys(directory, (fault) => {
+        log.error({ err: fault }, 'keys');
+      }),
+    }),
+    refused: (fault) => {
+      log.info(refusalLine(fault), 'token refused');
+    },
+  });
   // For localhost the framework finds the addresses, once the lake is open.
   const door = host === 'localhost' ? undefined : await openDoor(config);
   const lake = await openLake({
-    directory, objects, queueJobsMax: config.queueJobsMax, retryKeepMs: config.retryKeepMs, owner, snapshots: { bytesMax: Math.floor(config.memoryBytesMax / 8) }, ...noted(log),
-    ...(packs.objectsMin > 0 && { packs }), ...recorder?.lakeHooks, ...(inspect && { inspect }),
+    directory,
+    objects,
+    queueJobsMax: config.queueJobsMax,
+    retryKeepMs: config.retryKeepMs,
+    owner,
+    snapshots: { bytesMax: Math.floor(config.memoryBytesMax / 8) },
+    ...noted(log),
+    ...(packs.objectsMin > 0 && { packs }),
+    ...recorder?.lakeHooks,
+    ...(inspect && { inspect }),
   }).catch(async (problem: unknown) => {
     await door?.close();
     throw problem;
   });
   recorder?.begin(lake);
-  const workers = startWorkerPool({
-    lakeDirectory: directory, threads: config.workerCount, queryStatusMs: config.queryStatusMs, tasksMax: config.tasksMax, warmUpMs: config.warmUpMs, shareSizes: { ...shareSizes, rowsMin: config.queryShareRowsMin }, expandedBytesMax: config.expandedBytesMax, formatLimits: config.formatLimits, recursion: config.recursion, ...(config.indexBase !== undefined && { indexBase: config.indexBase }),
-    loadMemoryBytesMax: Math.floor(config.memoryBytesMax / 4), queryMemoryBytesMax: Math.floor(config.memoryBytesMax / 2), cacheBytesMax: Math.floor(config.memoryBytesMax / 4), residentBytesMax: config.memoryBytesMax + memoryBesides, from,
-    ...(inspect && { inspect }),
-  }, recorder?.lakeFor(lake, objects) ?? lake);
+  const workers = startWorkerPool(
+    {
+      lakeDirectory: directory,
+      threads: config.workerCount,
+      queryStatusMs: config.queryStatusMs,
+      tasksMax: config.tasksMax,
+      warmUpMs: config.warmUpMs,
+      shareSizes: { ...shareSizes, rowsMin: config.queryShareRowsMin },
+      expandedBytesMax: config.expandedBytesMax,
+      formatLimits: config.formatLimits,
+      recursion: config.recursion,
+      ...(config.indexBase !== undefined && { indexBase: config.indexBase }),
+      loadMemoryBytesMax: Math.floor(config.memoryBytesMax / 4),
+      queryMemoryBytesMax: Math.floor(config.memoryBytesMax / 2),
+      cacheBytesMax: Math.floor(config.memoryBytesMax / 4),
+      residentBytesMax: config.memoryBytesMax + memoryBesides,
+      from,
+      ...(inspect && { inspect }),
+    },
+    recorder?.lakeFor(lake, objects) ?? lake,
+  );
   const tracing = config.trace && (await import('../http/tracing/otlp.ts')).openTracing(config.trace, { version, log });
-  const server = await startServer({ ...(access && { access }), ...(audit && { audit: audit.write }), ...(door && { door }), ...(tracing && { tracing }), config, version, lake, workers: recorder?.workersFor(workers) ?? workers, log, ...(inspect && { watch }) }).catch(async (problem: unknown) => {
+  const server = await startServer({
+    ...(access && { access }),
+    ...(audit && { audit: audit.write }),
+    ...(door && { door }),
+    ...(tracing && { tracing }),
+    config,
+    version,
+    lake,
+    workers: recorder?.workersFor(workers) ?? workers,
+    log,
+    ...(inspect && { watch }),
+  }).catch(async (problem: unknown) => {
     await workers.close();
     await lake.close();
     throw problem;
   });
   await io.write(Buffer.from(welcome(server.address, directory)));
-  const endWarmUp = startWarmUp({ config, server, workers, watched: inspect !== undefined, report: (fault) => { log.debug({ err: fault }, 'warm-up'); } });
+  const endWarmUp = startWarmUp({
+    config,
+    server,
+    workers,
+    watched: inspect !== undefined,
+    report: (fault) => {
+      log.debug({ err: fault }, 'warm-up');
+    },
+  });
   const signal = await new Promise<NodeJS.Signals>((resolve) => {
     for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => resolve(name));
   });
   log.info({ signal }, 'closing');
-  // Another signal ends the process at once; so does what does not end by itself. Either way nothing is lost that was acknowledged.
+  // Another signal ends the process at once; so does what does not end by itself. Either way nothing is lost that was
+  // acknowledged.
   const cut = (reason: string): void => {
     log.error({ reason }, 'cut off');
     process.exit(1);
   };
-  for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => { cut(`a second signal: ${name}`); });
+  for (const name of ['SIGTERM', 'SIGINT'] as const)
+    process.once(name, () => {
+      cut(`a second signal: ${name}`);
+    });
   const closeMs = config.shutdownMs + closeMsMore;
-  const deadline = setTimeout(() => { cut(`not closed after ${closeMs} ms`); }, closeMs);
+  const deadline = setTimeout(() => {
+    cut(`not closed after ${closeMs} ms`);
+  }, closeMs);
   const warmUpEnded = endWarmUp();
   await server.close();
   await tracing?.close();
@@ -104,16 +186,30 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
 
 /** Why, as far as the text is ours. */
 const refusalLine = (fault: unknown): object =>
-  (fault instanceof TokenRefused || fault instanceof KeysUnavailable ? { reason: fault.message } : { fault: loggedFault(fault) });
+  fault instanceof TokenRefused || fault instanceof KeysUnavailable
+    ? { reason: fault.message }
+    : { fault: loggedFault(fault) };
 
 /** What the lake has to say to nobody in particular goes into the log. */
-const noted = (log: Logger): Required<Pick<LakeOptions, 'report' | 'clockNoted' | 'tablesMade' | 'basePassedOver'>> => ({
-  report: (fault) => { log.error({ err: fault }, 'lake'); },
-  tablesMade: (why) => { log.warn({ why }, 'the tables were made again from the log'); },
-  basePassedOver: (why) => { log.warn({ why }, 'a base was passed over'); },
+const noted = (
+  log: Logger,
+): Required<Pick<LakeOptions, 'report' | 'clockNoted' | 'tablesMade' | 'basePassedOver'>> => ({
+  report: (fault) => {
+    log.error({ err: fault }, 'lake');
+  },
+  tablesMade: (why) => {
+    log.warn({ why }, 'the tables were made again from the log');
+  },
+  basePassedOver: (why) => {
+    log.warn({ why }, 'a base was passed over');
+  },
   clockNoted: ({ isBehind, clockMs, idMs }) => {
     const times = { clock: new Date(clockMs).toISOString(), ids: new Date(idMs).toISOString() };
-    if (isBehind) log.warn(times, 'the clock is behind the ids that were drawn, or out of their range: they go on from the last one');
+    if (isBehind)
+      log.warn(
+        times,
+        'the clock is behind the ids that were drawn, or out of their range: they go on from the last one',
+      );
     else log.info(times, 'the clock has caught up with the ids');
   },
 });
@@ -123,19 +219,53 @@ const memoryBesides = 256 << 20;
 
 /** Threads that the engine starts before any code of ours runs: they collect and compile for all others. */
 const engineThreads = 5;
-/** Lets the main thread go before them, as it goes before the workers, or it would wait for its turn while these collect for scans. */
+/**
+ * Lets the main thread go before them, as it goes before the workers, or it would wait for its turn while these collect
+ * for scans.
+ */
 const yieldCollectors = (): void => {
   if (process.platform !== 'linux' || !existsSync('/proc/self/task')) return;
-  const others = readdirSync('/proc/self/task').map(Number).sort((a, b) => a - b).filter((id) => id !== process.pid);
+  const others = readdirSync('/proc/self/task')
+    .map(Number)
+    .sort((a, b) => a - b)
+    .filter((id) => id !== process.pid);
   for (const id of others.slice(0, engineThreads)) giveWay(id);
 };
 
 /** Begins what `-record` asks for, if anything. */
-export const beginRecording = async (config: ServeConfig, { cwd, watch, report }: { readonly cwd: string; readonly watch: MachineWatch; readonly report: (fault: unknown) => void }): Promise<Recorder | undefined> => {
-  const { record: { file, ...limits }, workerCount, memoryBytesMax, queueJobsMax, tasksMax, expandedBytesMax, queryStatusMs, subscribersMax, subscriberEventsMax } = config;
+export const beginRecording = async (
+  config: ServeConfig,
+  {
+    cwd,
+    watch,
+    report,
+  }: { readonly cwd: string; readonly watch: MachineWatch; readonly report: (fault: unknown) => void },
+): Promise<Recorder | undefined> => {
+  const {
+    record: { file, ...limits },
+    workerCount,
+    memoryBytesMax,
+    queueJobsMax,
+    tasksMax,
+    expandedBytesMax,
+    queryStatusMs,
+    subscribersMax,
+    subscriberEventsMax,
+  } = config;
   // Those that have a say in what happens; others may hold secrets.
-  const options = { workerCount, memoryBytesMax, queueJobsMax, tasksMax, expandedBytesMax, queryStatusMs, subscribersMax, subscriberEventsMax };
-  return file === '' ? undefined : Recorder.open({ path: resolvePath(cwd, file), ...limits, watch, version, options, report });
+  const options = {
+    workerCount,
+    memoryBytesMax,
+    queueJobsMax,
+    tasksMax,
+    expandedBytesMax,
+    queryStatusMs,
+    subscribersMax,
+    subscriberEventsMax,
+  };
+  return file === ''
+    ? undefined
+    : Recorder.open({ path: resolvePath(cwd, file), ...limits, watch, version, options, report });
 };
 
 const welcome = (address: string, directory: string): string => `The lake in ${directory} is served on ${address}

@@ -1,12 +1,15 @@
 /**
- * Makes the main thread's code warm after the start: the server is lent to lakes in a temporary folder, and is sent small requests for them until this thread has worked for so long. What
- * answers them is what answers the first clients, the very objects of the server: compiled code is for objects of the forms that it was made with. Inspectors, options and the ways in which
- * clients write a request are as they will be, too.
+ * Makes the main thread's code warm after the start: the server is lent to lakes in a temporary folder, and is sent
+ * small requests for them until this thread has worked for so long. What answers them is what answers the first
+ * clients, the very objects of the server: compiled code is for objects of the forms that it was made with. Inspectors,
+ * options and the ways in which clients write a request are as they will be, too.
  *
- * - Nothing of it can be seen in the real service: neither its lake, its events, its machines nor its figures. The folder goes when it ends; what a crash leaves goes with the next one.
+ * - Nothing of it can be seen in the real service: neither its lake, its events, its machines nor its figures. The
+ *   folder goes when it ends; what a crash leaves goes with the next one.
  * - It gives way: between two requests it waits until the real service has been idle for a moment.
  *
- * The workers warm up by themselves (workers/warm-up.ts); `startWarmUp` says when, so that neither is in the other's way.
+ * The workers warm up by themselves (workers/warm-up.ts); `startWarmUp` says when, so that neither is in the other's
+ * way.
  */
 import { readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
@@ -37,20 +40,33 @@ interface WarmUpOptions {
 }
 /** Those who waited for the start go first, and the worker threads: while they warm up nothing is compiled early. */
 const afterMs = 700;
-/** The warm-up waits for so long a pause of the clients, in the worker threads too: between two requests of one of them it would be in the way of the second. */
+/**
+ * The warm-up waits for so long a pause of the clients, in the worker threads too: between two requests of one of them
+ * it would be in the way of the second.
+ */
 const quietMs = 250;
 /** How often the workers are told whether they may. */
 const lookMs = 50;
 
 /** Warms a service up in the pauses of its clients, the workers first. The function that it returns ends it. */
-export const startWarmUp = ({ config, server, workers, watched, report }: WarmUpOptions): () => Promise<void> => {
+export const startWarmUp = ({ config, server, workers, watched, report }: WarmUpOptions): (() => Promise<void>) => {
   if (config.warmUpMs === 0) return async () => undefined;
-  const ending = new AbortController(), isQuiet = (): boolean => server.quietMs() >= quietMs;
+  const ending = new AbortController();
+  const isQuiet = (): boolean => server.quietMs() >= quietMs;
   const look = setInterval(() => {
     if (!workers.isWarm()) workers.letWarm(isQuiet());
   }, lookMs).unref();
   const warm = later(afterMs, undefined, { signal: ending.signal, ref: false })
-    .then(() => warmService({ config, server, watched, budgetMs: config.warmUpMs, isIdle: () => isQuiet() && workers.isWarm(), signal: ending.signal }))
+    .then(() =>
+      warmService({
+        config,
+        server,
+        watched,
+        budgetMs: config.warmUpMs,
+        isIdle: () => isQuiet() && workers.isWarm(),
+        signal: ending.signal,
+      }),
+    )
     .catch(report);
   return () => {
     clearInterval(look);
@@ -76,20 +92,34 @@ interface WarmServiceOptions {
 
 const waitMs = 20;
 /** Every so many turns so many small loads come at once, for what commits a group. */
-const crowdEvery = 6, crowd = 8;
+const crowdEvery = 6;
+const crowd = 8;
 /** Values come again, the first ones too: those of the first turns are seen by nobody who compiles. */
 const row = (n: number): string => JSON.stringify({ ts: n % 97, value: `row ${n}`, n: n * 7 });
 /** Rows of three kinds, which a worker reads. */
-const rowsOf = (count: number): string => Array.from({ length: count }, (_, i) => [
-  `{"ts":"2020-01-01T00:00:${10 + (i % 50)}Z","kind":"a","who":"user ${i}","took":${i / 7},"sent":${i * 300}}`,
-  `{"ts":"2020-01-01T00:00:${10 + (i % 50)}Z","kind":"b","path":"/some/where/${i}","code":${200 + i},"took":null}`,
-  `{"ts":"2020-01-01T00:00:${10 + (i % 50)}Z","kind":"c","note":"text of note ${i / 7}","marks":["m${i}","m"],"place":{"line":${i}}}`,
-][i % 3]!).join('\n');
-/** Bodies of larger loads: what becomes of `rows` lies in the tables, of `manyRows` in a file. Both come in more pieces than are read at once. */
-interface Bodies { readonly rows: string; readonly manyRows: string }
+const rowsOf = (count: number): string =>
+  Array.from(
+    { length: count },
+    (_, i) =>
+      [
+        `{"ts":"2020-01-01T00:00:${10 + (i % 50)}Z","kind":"a","who":"user ${i}","took":${i / 7},"sent":${i * 300}}`,
+        `{"ts":"2020-01-01T00:00:${10 + (i % 50)}Z","kind":"b","path":"/some/where/${i}","code":${200 + i},"took":null}`,
+        `{"ts":"2020-01-01T00:00:${10 + (i % 50)}Z","kind":"c","note":"text of note ${i / 7}","marks":["m${i}","m"],"place":{"line":${i}}}`,
+      ][i % 3]!,
+  ).join('\n');
+/**
+ * Bodies of larger loads: what becomes of `rows` lies in the tables, of `manyRows` in a file. Both come in more pieces
+ * than are read at once.
+ */
+interface Bodies {
+  readonly rows: string;
+  readonly manyRows: string;
+}
 const makeBodies = (): Bodies => ({ rows: rowsOf(300), manyRows: rowsOf(6000) });
 /** `far`: a worker thread has a part in it. */
-interface Turn extends Asked { readonly far?: true }
+interface Turn extends Asked {
+  readonly far?: true;
+}
 /** In turn: most clients write small bodies and ask small questions. */
 const requests: readonly ((n: number, bodies: Bodies) => Turn)[] = [
   (n) => ({ method: 'POST', path: '/pool/warm/branch/main', body: row(n) }),
@@ -114,7 +144,10 @@ const seldom: readonly ((bodies: Bodies) => Turn)[] = [
 ];
 const seldomEvery = 20;
 
-/** Time for which this thread was at work: how busy the machine is with others does not matter. Where the system does not tell, they and waiting for the disk count too. */
+/**
+ * Time for which this thread was at work: how busy the machine is with others does not matter. Where the system does
+ * not tell, they and waiting for the disk count too.
+ */
 const workedMs = (): number => {
   try {
     return Number(readFileSync('/proc/thread-self/schedstat', 'latin1').split(' ', 1)[0]) / 1e6;
@@ -152,14 +185,18 @@ const isAlive = (pid: number): boolean => {
   }
 };
 
-const compile = (when: keyof typeof compiling): void => { for (const flag of compiling[when]) setFlagsFromString(flag); };
+const compile = (when: keyof typeof compiling): void => {
+  for (const flag of compiling[when]) setFlagsFromString(flag);
+};
 
 /** Of two lakes: what belongs to one of them is no reason for code to be made for it alone. */
 const inFolder = async (directory: string, options: WarmServiceOptions): Promise<void> => {
-  const lent: LentServer[] = [], lakes: Lake[] = [];
+  const lent: LentServer[] = [];
+  const lakes: Lake[] = [];
   try {
     for (const name of ['one', 'other']) await openAt(join(directory, name), options, lakes, lent);
-    const { budgetMs, isIdle, signal } = options, beganAt = workedMs();
+    const { budgetMs, isIdle, signal } = options;
+    const beganAt = workedMs();
     compile('early');
     await askAll(lent, async () => {
       if (!isIdle()) {
@@ -176,11 +213,25 @@ const inFolder = async (directory: string, options: WarmServiceOptions): Promise
     collectInSteps();
   }
 };
-const idle = async ({ isIdle, signal }: WarmServiceOptions): Promise<void> => { while (!isIdle() && !signal.aborted) await later(waitMs); };
-const openAt = async (directory: string, { config, server, watched }: WarmServiceOptions, lakes: Lake[], lent: LentServer[]): Promise<void> => {
+const idle = async ({ isIdle, signal }: WarmServiceOptions): Promise<void> => {
+  while (!isIdle() && !signal.aborted) await later(waitMs);
+};
+const openAt = async (
+  directory: string,
+  { config, server, watched }: WarmServiceOptions,
+  lakes: Lake[],
+  lent: LentServer[],
+): Promise<void> => {
   await mkdir(directory);
   const watch = watched ? new MachineWatch() : undefined;
-  const lake = await openLake({ directory, objects: openObjects(directory), queueJobsMax: config.queueJobsMax, retryKeepMs: config.retryKeepMs, owner: 'warm-up', ...(watch && { inspect: watch.inspect }) });
+  const lake = await openLake({
+    directory,
+    objects: openObjects(directory),
+    queueJobsMax: config.queueJobsMax,
+    retryKeepMs: config.retryKeepMs,
+    owner: 'warm-up',
+    ...(watch && { inspect: watch.inspect }),
+  });
   lakes.push(lake);
   lent.push(await server.lend({ lake, directory, ...(watch && { watch }) }));
 };
@@ -194,13 +245,21 @@ const askOne = async (client: WarmClient, asked: Turn): Promise<void> => {
 
 /** Sends requests while it `goesOn`. */
 const askAll = async (lent: readonly LentServer[], goesOn: () => Promise<boolean>): Promise<void> => {
-  const bodies = makeBodies(), crowds = lent.map((server) => Array.from({ length: crowd }, () => new WarmClient(server)));
+  const bodies = makeBodies();
+  const crowds = lent.map((server) => Array.from({ length: crowd }, () => new WarmClient(server)));
   try {
     for (const clients of crowds) await clients[0]!.ask({ method: 'POST', path: '/pool', body: '{"name":"warm"}' });
     for (let turn = 0; await goesOn(); turn++) {
       const clients = crowds[Math.floor(turn / requests.length) % crowds.length]!;
-      if (turn % crowdEvery === 0) await Promise.all(clients.map((client, i) => client.ask(requests[0]!(turn + i, bodies))));
-      else await askOne(clients[turn % crowd]!, turn % seldomEvery === 1 ? seldom[Math.floor(turn / seldomEvery) % seldom.length]!(bodies) : requests[turn % requests.length]!(turn, bodies));
+      if (turn % crowdEvery === 0)
+        await Promise.all(clients.map((client, i) => client.ask(requests[0]!(turn + i, bodies))));
+      else
+        await askOne(
+          clients[turn % crowd]!,
+          turn % seldomEvery === 1
+            ? seldom[Math.floor(turn / seldomEvery) % seldom.length]!(bodies)
+            : requests[turn % requests.length]!(turn, bodies),
+        );
     }
   } finally {
     for (const client of crowds.flat()) client.close();

@@ -4,7 +4,10 @@ import { type Environment, type HelpRequest, noMore, parseOptions } from './opti
 import { fsckOptions } from './tables.ts';
 
 /** Which lake is looked over, and whether it is mended. */
-interface FsckConfig { readonly lakeDirectory: string; readonly repair: boolean }
+interface FsckConfig {
+  readonly lakeDirectory: string;
+  readonly repair: boolean;
+}
 /** The configuration of `lake fsck`. @throws ConfigError */
 export const parseFsck = (argv: readonly string[], environment: Environment = {}): FsckConfig | HelpRequest => {
   const { values, rest, help } = parseOptions(fsckOptions, argv, environment);

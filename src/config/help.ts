@@ -1,28 +1,63 @@
 /** The commands of the program, and its help as text. */
 import { type OptionRow, environmentName } from './options.ts';
-import { fsckOptions, keyOptions, loadOptions, queryOptions, replayOptions, serveOptions, shellOptions } from './tables.ts';
+import {
+  fsckOptions,
+  keyOptions,
+  loadOptions,
+  queryOptions,
+  replayOptions,
+  serveOptions,
+  shellOptions,
+} from './tables.ts';
 
 /** Commands of the program, with the line that `lake help` prints. */
 export const commands = [
   { name: 'serve', text: 'runs the service', options: serveOptions, usage: '' },
-  { name: 'query', text: 'runs a query over files or standard input, without a service', options: queryOptions, usage: ' [FILE ...]' },
+  {
+    name: 'query',
+    text: 'runs a query over files or standard input, without a service',
+    options: queryOptions,
+    usage: ' [FILE ...]',
+  },
   { name: 'load', text: 'loads files into a branch of a running service', options: loadOptions, usage: ' FILE ...' },
   { name: 'shell', text: 'asks a running service, or a lake that it opens itself', options: shellOptions, usage: '' },
   { name: 'fsck', text: 'checks a lake that no service has open, repairs it', options: fsckOptions, usage: '' },
-  { name: 'key', text: 'adds, lists and revokes the API keys of a lake', options: keyOptions, usage: ' add, list, revoke [NAME ...]' },
-  { name: 'replay', text: 'runs a recording or a scenario again and compares', options: replayOptions, usage: ' FILE ...' },
+  {
+    name: 'key',
+    text: 'adds, lists and revokes the API keys of a lake',
+    options: keyOptions,
+    usage: ' add, list, revoke [NAME ...]',
+  },
+  {
+    name: 'replay',
+    text: 'runs a recording or a scenario again and compares',
+    options: replayOptions,
+    usage: ' FILE ...',
+  },
 ] as const;
 
 /** The text of `lake help`. */
 export const helpText = (): string =>
-  ['usage: lake COMMAND [OPTION ...]', '', ...commands.map((c) => `  ${c.name.padEnd(7)}${c.text}`), '', 'lake COMMAND -h lists the options of a command.', ''].join('\n');
+  [
+    'usage: lake COMMAND [OPTION ...]',
+    '',
+    ...commands.map((c) => `  ${c.name.padEnd(7)}${c.text}`),
+    '',
+    'lake COMMAND -h lists the options of a command.',
+    '',
+  ].join('\n');
 
 /** The text of `lake COMMAND -h`. */
 export const optionsText = (command: string, rows: readonly OptionRow[]): string => {
   const usage = commands.find((c) => c.name === command)?.usage ?? '';
   const left = (row: OptionRow): string => `-${row.name}${row.value ? ` ${row.value}` : ''}`;
   const width = Math.max(...rows.map((row) => left(row).length)) + 2;
-  const lines = rows.map((row) => `  ${left(row).padEnd(width)}${row.text}${row.type === 'switch' && row.fallback === 'false' ? '' : row.fallback ? ` (default ${row.fallback})` : ''}`);
-  const note = rows.some((row) => row.environment) ? ['', `Options can come from the environment too: -${rows[0]!.name} is ${environmentName(rows[0]!.name)}.`] : [];
+  const lines = rows.map(
+    (row) =>
+      `  ${left(row).padEnd(width)}${row.text}${row.type === 'switch' && row.fallback === 'false' ? '' : row.fallback ? ` (default ${row.fallback})` : ''}`,
+  );
+  const note = rows.some((row) => row.environment)
+    ? ['', `Options can come from the environment too: -${rows[0]!.name} is ${environmentName(rows[0]!.name)}.`]
+    : [];
   return [`usage: lake ${command} [OPTION ...]${usage}`, '', ...lines, ...note, ''].join('\n');
 };

@@ -1,8 +1,10 @@
 /**
  * Command lines and environments against tables of options.
  *
- * - A flag may begin with one dash or two, its value may follow `=` or be the next argument; a flag given twice takes the last, lists collect.
- * - Options marked so in their table can come from the environment: `-query.status.ttl` is LAKE_QUERY_STATUS_TTL. A flag wins over the environment.
+ * - A flag may begin with one dash or two, its value may follow `=` or be the next argument; a flag given twice takes
+ *   the last, lists collect.
+ * - Options marked so in their table can come from the environment: `-query.status.ttl` is LAKE_QUERY_STATUS_TTL. A
+ *   flag wins over the environment.
  * - What is unknown or has a bad value is a ConfigError: one line for people; main prints it and ends with status 2.
  *
  * Nothing in this folder reads files or the network.
@@ -19,7 +21,10 @@ export class ConfigError extends Error {
 
 /** How the text of an option is read. `bytes` takes units such as KiB, `duration` such as ms. */
 type OptionType = 'text' | 'list' | 'switch' | 'integer' | 'bytes' | 'duration' | 'address';
-/** One option. `fallback` is written as on the command line; `choices`, `least` and `most` bound the value; `value` names it in the help text. */
+/**
+ * One option. `fallback` is written as on the command line; `choices`, `least` and `most` bound the value; `value`
+ * names it in the help text.
+ */
 export interface OptionRow {
   readonly name: string;
   readonly type: OptionType;
@@ -34,14 +39,22 @@ export interface OptionRow {
   readonly environment?: boolean;
 }
 /** Where to listen: HOST:PORT. */
-export interface Address { readonly host: string; readonly port: number }
+export interface Address {
+  readonly host: string;
+  readonly port: number;
+}
 /** The value of an option: of lists their items, of sizes bytes, of times milliseconds. */
 export type OptionValue = string | readonly string[] | boolean | number | Address;
 
 /** The command line asks for help instead of work. */
-export interface HelpRequest { readonly help: string }
+export interface HelpRequest {
+  readonly help: string;
+}
 
-/** Options as given: value by name, which names were given, list items in the order in which they came, and what is no option. */
+/**
+ * Options as given: value by name, which names were given, list items in the order in which they came, and what is no
+ * option.
+ */
 export interface ParsedOptions {
   readonly values: Readonly<Record<string, OptionValue>>;
   readonly given: ReadonlySet<string>;
@@ -55,7 +68,11 @@ export interface ParsedOptions {
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Reads `argv` against a table; options end at the first argument that is none, or at `--`. @throws ConfigError */
-export const parseOptions = (rows: readonly OptionRow[], argv: readonly string[], environment: Environment = {}): ParsedOptions => {
+export const parseOptions = (
+  rows: readonly OptionRow[],
+  argv: readonly string[],
+  environment: Environment = {},
+): ParsedOptions => {
   const byName = new Map(rows.map((row) => [row.name, row]));
   const values: Record<string, OptionValue> = {};
   const given = new Set<string>();
@@ -66,10 +83,17 @@ export const parseOptions = (rows: readonly OptionRow[], argv: readonly string[]
     const text = row.environment ? environment[variable] : undefined;
     if (text !== undefined && text !== '') {
       given.add(row.name);
-      values[row.name] = row.type === 'list' ? text.split(',').map((item) => item.trim()).filter((item) => item !== '') : parseValue(row, text, variable);
+      values[row.name] =
+        row.type === 'list'
+          ? text
+              .split(',')
+              .map((item) => item.trim())
+              .filter((item) => item !== '')
+          : parseValue(row, text, variable);
     } else values[row.name] = row.type === 'list' ? [] : parseValue(row, row.fallback, `-${row.name}`);
   }
-  let at = 0, help = false;
+  let at = 0;
+  let help = false;
   for (; at < argv.length; at++) {
     const argument = argv[at]!;
     if (argument === '--') {
@@ -110,24 +134,33 @@ export const noMore = (command: string, rest: readonly string[]): void => {
 const splitFlag = (argument: string): { readonly name: string; readonly inline: string | undefined } => {
   const bare = argument.replace(/^--?/, '');
   const equals = bare.indexOf('=');
-  return equals < 0 ? { name: bare, inline: undefined } : { name: bare.slice(0, equals), inline: bare.slice(equals + 1) };
+  return equals < 0
+    ? { name: bare, inline: undefined }
+    : { name: bare.slice(0, equals), inline: bare.slice(equals + 1) };
 };
 
 /** `-query.status.ttl` -> LAKE_QUERY_STATUS_TTL. */
 export const environmentName = (option: string): string => `LAKE_${option.toUpperCase().replaceAll('.', '_')}`;
 
 const suggestion = (name: string, rows: readonly OptionRow[]): string => {
-  const close = rows.find((row) => row.name.length > 2 && (row.name.replaceAll(/[.-]/g, '') === name.replaceAll(/[.-]/g, '').toLowerCase() || row.name.startsWith(`${name}.`)));
+  const close = rows.find(
+    (row) =>
+      row.name.length > 2 &&
+      (row.name.replaceAll(/[.-]/g, '') === name.replaceAll(/[.-]/g, '').toLowerCase() ||
+        row.name.startsWith(`${name}.`)),
+  );
   return close ? ` (did you mean -${close.name}?)` : ' (lake help lists them)';
 };
 
 const parseValue = (row: OptionRow, text: string, label: string): OptionValue => {
-  const bad = (wanted: string): ConfigError => new ConfigError(`bad value for ${label}: ${JSON.stringify(text)} (${wanted})`);
+  const bad = (wanted: string): ConfigError =>
+    new ConfigError(`bad value for ${label}: ${JSON.stringify(text)} (${wanted})`);
   switch (row.type) {
     case 'text':
       if (row.choices && !row.choices.includes(text)) throw bad(`one of ${row.choices.join(', ')}`);
       return text;
-    case 'list': return [text];
+    case 'list':
+      return [text];
     case 'switch':
       if (/^(1|t|true)$/i.test(text)) return true;
       if (/^(0|f|false)$/i.test(text)) return false;
@@ -159,14 +192,28 @@ const parseValue = (row: OptionRow, text: string, label: string): OptionValue =>
 const timerMsMax = 24 * 864e5;
 
 const bounded = (row: OptionRow, n: number, bad: (wanted: string) => ConfigError): number => {
-  const isDuration = row.type === 'duration', { least, most = isDuration ? timerMsMax : undefined } = row, shown = isDuration ? durationText : String;
+  const isDuration = row.type === 'duration';
+  const { least, most = isDuration ? timerMsMax : undefined } = row;
+  const shown = isDuration ? durationText : String;
   if (least !== undefined && n < least) throw bad(`at least ${shown(least)}`);
   if (most !== undefined && n > most) throw bad(`at most ${shown(most)}`);
   return n;
 };
 
 const byteUnits: Readonly<Record<string, number>> = {
-  '': 1, b: 1, kb: 1e3, mb: 1e6, gb: 1e9, tb: 1e12, kib: 2 ** 10, mib: 2 ** 20, gib: 2 ** 30, tib: 2 ** 40, k: 2 ** 10, m: 2 ** 20, g: 2 ** 30,
+  '': 1,
+  b: 1,
+  kb: 1e3,
+  mb: 1e6,
+  gb: 1e9,
+  tb: 1e12,
+  kib: 2 ** 10,
+  mib: 2 ** 20,
+  gib: 2 ** 30,
+  tib: 2 ** 40,
+  k: 2 ** 10,
+  m: 2 ** 20,
+  g: 2 ** 30,
 };
 /** Bytes of `64KiB`, `256MB`, `1.5GiB`, `100`; undefined if the text is none. */
 export const parseBytes = (text: string): number | undefined => {
@@ -183,7 +230,8 @@ export const parseDurationMs = (text: string): number | undefined => {
   if (text === '0') return 0;
   if (!/^(?:\d+(?:\.\d+)?(?:ms|s|m|h|d))+$/.test(text)) return undefined;
   let total = 0;
-  for (const [, count, unit] of text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h|d)/g)) total += Number(count) * durationUnits[unit!]!;
+  for (const [, count, unit] of text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h|d)/g))
+    total += Number(count) * durationUnits[unit!]!;
   return total;
 };
 /** `5s` of 5000: whole milliseconds in the greatest unit that takes them whole. */

@@ -1,8 +1,24 @@
 /** What `lake serve` runs with: read once from flags and environment, checked, frozen. */
 import { availableParallelism } from 'node:os';
 import { optionsText } from './help.ts';
-import { type FormatLimitsConfig, type FromConfig, type RecursionConfig, formatLimits, fromConfig, indexBaseOf, recursionLimits } from './limits.ts';
-import { type Address, ConfigError, type Environment, type HelpRequest, type ParsedOptions, noMore, parseOptions } from './options.ts';
+import {
+  type FormatLimitsConfig,
+  type FromConfig,
+  type RecursionConfig,
+  formatLimits,
+  fromConfig,
+  indexBaseOf,
+  recursionLimits,
+} from './limits.ts';
+import {
+  type Address,
+  ConfigError,
+  type Environment,
+  type HelpRequest,
+  type ParsedOptions,
+  noMore,
+  parseOptions,
+} from './options.ts';
 import { type LogLevel, type responseFormats, serveOptions } from './tables.ts';
 
 /** What `lake serve` runs with. Times are in milliseconds, sizes in bytes. */
@@ -72,11 +88,25 @@ export interface AuthConfig {
   readonly sessionMs: number;
 }
 /** Where traces go, and as whose. `url` is that of the traces themselves. */
-export interface TraceConfig { readonly url: string; readonly service: string; readonly resource: Readonly<Record<string, string>> }
+export interface TraceConfig {
+  readonly url: string;
+  readonly service: string;
+  readonly resource: Readonly<Record<string, string>>;
+}
 /** What `lake serve` shows of its machines. `stately` is empty when no inspector is to be connected to. */
-interface InspectConfig { readonly on: boolean; readonly watchersMax: number; readonly stately: string }
+interface InspectConfig {
+  readonly on: boolean;
+  readonly watchersMax: number;
+  readonly stately: string;
+}
 /** What `lake serve` records. */
-interface RecordConfig { readonly file: string; readonly fileBytesMax: number; readonly filesMax: number; readonly keepBodies: boolean; readonly bodyBytesMax: number }
+interface RecordConfig {
+  readonly file: string;
+  readonly fileBytesMax: number;
+  readonly filesMax: number;
+  readonly keepBodies: boolean;
+  readonly bodyBytesMax: number;
+}
 
 /** The configuration of `lake serve` from flags and environment. @throws ConfigError */
 export const parseServe = (argv: readonly string[], environment: Environment = {}): ServeConfig | HelpRequest => {
@@ -101,7 +131,13 @@ export const parseServe = (argv: readonly string[], environment: Environment = {
     queueJobsMax: number('queue.max'),
     headerBytesMax: number('header.max'),
     bodyBytesMax: number('body.max'),
-    retryKeepMs: number('retry.keep'), bodyIdleMsMax: number('body.idle'), rateBytesMin: number('rate.min'), headerMsMax: number('header.time'), nameBytesMax: number('name.max'), queryTextMax: number('query.text.max'), queryMsMax: number('query.time'),
+    retryKeepMs: number('retry.keep'),
+    bodyIdleMsMax: number('body.idle'),
+    rateBytesMin: number('rate.min'),
+    headerMsMax: number('header.time'),
+    nameBytesMax: number('name.max'),
+    queryTextMax: number('query.text.max'),
+    queryMsMax: number('query.time'),
     expandedBytesMax: number('expanded.max'),
     subscribersMax: number('events.max'),
     subscriberEventsMax: number('events.queue.max'),
@@ -110,44 +146,91 @@ export const parseServe = (argv: readonly string[], environment: Environment = {
     metricsPoolsMax: number('metrics.pools'),
     shutdownMs: number('shutdown.grace'),
     from: fromConfig(values),
-    formatLimits: Object.freeze({ ...formatLimits(values), typesMax: number('types.max'), columnsMax: number('columns.max') }), recursion: recursionLimits(values), indexBase: indexBaseOf(values),
+    formatLimits: Object.freeze({
+      ...formatLimits(values),
+      typesMax: number('types.max'),
+      columnsMax: number('columns.max'),
+    }),
+    recursion: recursionLimits(values),
+    indexBase: indexBaseOf(values),
     inspect: inspectConfig(values),
-    auth: authConfig(values), insecure: values['insecure'] as boolean, auditFile: values['audit'] as string,
+    auth: authConfig(values),
+    insecure: values['insecure'] as boolean,
+    auditFile: values['audit'] as string,
     record: Object.freeze({
-      file: values['record'] as string, fileBytesMax: number('record.bytes.max'), filesMax: number('record.files.max'), keepBodies: values['record.bodies'] as boolean, bodyBytesMax: number('record.bodies.max'),
+      file: values['record'] as string,
+      fileBytesMax: number('record.bytes.max'),
+      filesMax: number('record.files.max'),
+      keepBodies: values['record.bodies'] as boolean,
+      bodyBytesMax: number('record.bodies.max'),
     }),
   });
 };
 
-/** From the option, else from the variables that OpenTelemetry's specification names. @throws ConfigError for what is no URL */
+/**
+ * From the option, else from the variables that OpenTelemetry's specification names. @throws ConfigError for what is no
+ * URL
+ */
 const traceConfig = (option: string, environment: Environment): { readonly trace?: TraceConfig } => {
-  const variable = (name: string): string => environment[name] ?? '', own = variable('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'), base = variable('OTEL_EXPORTER_OTLP_ENDPOINT');
-  const given = option || own || base, label = option ? '-trace.otlp' : own ? 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT' : 'OTEL_EXPORTER_OTLP_ENDPOINT';
+  const variable = (name: string): string => environment[name] ?? '';
+  const own = variable('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT');
+  const base = variable('OTEL_EXPORTER_OTLP_ENDPOINT');
+  const given = option || own || base;
+  const label = option ? '-trace.otlp' : own ? 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT' : 'OTEL_EXPORTER_OTLP_ENDPOINT';
   if (given === '' || (option === '' && /^true$/i.test(variable('OTEL_SDK_DISABLED')))) return {};
   const url = URL.canParse(given) ? new URL(given) : undefined;
-  if (!url || !/^https?:$/.test(url.protocol)) throw new ConfigError(`bad value for ${label}: ${JSON.stringify(given)} (a URL such as http://localhost:4318)`);
+  if (!url || !/^https?:$/.test(url.protocol))
+    throw new ConfigError(`bad value for ${label}: ${JSON.stringify(given)} (a URL such as http://localhost:4318)`);
   // A base has the path of traces added; the option is one if it has no path.
   if (option ? url.pathname === '/' : !own) url.pathname = `${url.pathname.replace(/\/$/, '')}/v1/traces`;
-  const pairs = variable('OTEL_RESOURCE_ATTRIBUTES').split(',').map((pair) => pair.split('=')).filter(([key = '', value]) => key.trim() !== '' && value !== undefined);
-  const resource = Object.fromEntries(pairs.map(([key = '', ...value]) => [key.trim(), percentDecoded(value.join('=').trim())]));
-  return { trace: Object.freeze({ url: url.href, service: variable('OTEL_SERVICE_NAME') || resource['service.name'] || 'lake-data-service', resource: Object.freeze(Object.fromEntries(Object.entries(resource).filter(([key]) => key !== 'service.name'))) }) };
+  const pairs = variable('OTEL_RESOURCE_ATTRIBUTES')
+    .split(',')
+    .map((pair) => pair.split('='))
+    .filter(([key = '', value]) => key.trim() !== '' && value !== undefined);
+  const resource = Object.fromEntries(
+    pairs.map(([key = '', ...value]) => [key.trim(), percentDecoded(value.join('=').trim())]),
+  );
+  return {
+    trace: Object.freeze({
+      url: url.href,
+      service: variable('OTEL_SERVICE_NAME') || resource['service.name'] || 'lake-data-service',
+      resource: Object.freeze(Object.fromEntries(Object.entries(resource).filter(([key]) => key !== 'service.name'))),
+    }),
+  };
 };
 const percentDecoded = (text: string): string => {
-  try { return decodeURIComponent(text); } catch { return text; }
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 };
 
 const authConfig = (values: ParsedOptions['values']): AuthConfig => {
-  const text = (name: string): string => values[name] as string, domain = text('auth.domain');
-  if (domain !== '' && (!/^https?:\/\//i.test(domain) || !URL.canParse(domain))) throw new ConfigError(`bad value for -auth.domain: ${JSON.stringify(domain)} (an https:// address)`);
-  if (domain !== '' && text('auth.audience') === '') throw new ConfigError('-auth.domain needs -auth.audience: else a token for any other service of that issuer would do');
+  const text = (name: string): string => values[name] as string;
+  const domain = text('auth.domain');
+  if (domain !== '' && (!/^https?:\/\//i.test(domain) || !URL.canParse(domain)))
+    throw new ConfigError(`bad value for -auth.domain: ${JSON.stringify(domain)} (an https:// address)`);
+  if (domain !== '' && text('auth.audience') === '')
+    throw new ConfigError(
+      '-auth.domain needs -auth.audience: else a token for any other service of that issuer would do',
+    );
   return Object.freeze({
-    keysMs: values['auth.jwks.ttl'] as number, keys: values['auth.keys'] as boolean, domain, audience: text('auth.audience'), clientId: text('auth.clientid'),
-    keysFrom: text('auth.jwks') || `${domain.replace(/\/+$/, '')}/.well-known/jwks.json`, rolesClaim: text('auth.roles'), skewMs: values['auth.skew'] as number, sessionMs: values['auth.session.ttl'] as number,
+    keysMs: values['auth.jwks.ttl'] as number,
+    keys: values['auth.keys'] as boolean,
+    domain,
+    audience: text('auth.audience'),
+    clientId: text('auth.clientid'),
+    keysFrom: text('auth.jwks') || `${domain.replace(/\/+$/, '')}/.well-known/jwks.json`,
+    rolesClaim: text('auth.roles'),
+    skewMs: values['auth.skew'] as number,
+    sessionMs: values['auth.session.ttl'] as number,
   });
 };
 
 const inspectConfig = (values: ParsedOptions['values']): InspectConfig => {
   const stately = values['inspect.stately'] as string;
-  if (stately !== '' && (!/^wss?:\/\//i.test(stately) || !URL.canParse(stately))) throw new ConfigError(`bad value for -inspect.stately: ${JSON.stringify(stately)} (a ws:// or wss:// address)`);
+  if (stately !== '' && (!/^wss?:\/\//i.test(stately) || !URL.canParse(stately)))
+    throw new ConfigError(`bad value for -inspect.stately: ${JSON.stringify(stately)} (a ws:// or wss:// address)`);
   return Object.freeze({ on: values['inspect'] as boolean, watchersMax: values['inspect.max'] as number, stately });
 };

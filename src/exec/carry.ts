@@ -1,5 +1,6 @@
 /**
- * What the engine makes, on its way to another thread: plans, vectors and states of aggregates as data that can be cloned, and back.
+ * What the engine makes, on its way to another thread: plans, vectors and states of aggregates as data that can be
+ * cloned, and back.
  *
  * Invariants:
  * - Types are the same objects by `===` where they arrive; what was one object at the start is one object at the end.
@@ -9,7 +10,18 @@
 import { strict as assert } from 'node:assert';
 import { BytesBuilder } from '../vectors/builder-leaves.ts';
 import { Uint32List, Uint8List } from '../vectors/lists.ts';
-import { type Type, arrayType, enumType, errorType, mapType, namedType, primitiveNamed, recordType, setType, unionType } from '../vectors/type.ts';
+import {
+  type Type,
+  arrayType,
+  enumType,
+  errorType,
+  mapType,
+  namedType,
+  primitiveNamed,
+  recordType,
+  setType,
+  unionType,
+} from '../vectors/type.ts';
 import { AnyExtremeState } from './aggregates/any-extremes.ts';
 import { AnyState } from './aggregates/any.ts';
 import { TimelyAvgState } from './aggregates/averages.ts';
@@ -38,18 +50,52 @@ import { PairTable } from './aggregates/pair-table.ts';
 
 /** Their place in the list is their name on the way: both ends run the same program. */
 const classes: readonly (abstract new (...args: never[]) => object)[] = [
-  AnyState, AvgState, CollectMapState, CollectState, CountState, DistinctCountState, ExtremeState, FuseState, LogicState, SumState, PairTable, Uint32List, Uint8List,
-  ArgumentState, CountTrueState, MedianState, ModeState, SpreadState, StrictState, TextState, BytesBuilder,
-  AnyExtremeState, BestTexts, BitsState, CellState, HeldState, PlaceState, QuantileState, TimelyAvgState,
+  AnyState,
+  AvgState,
+  CollectMapState,
+  CollectState,
+  CountState,
+  DistinctCountState,
+  ExtremeState,
+  FuseState,
+  LogicState,
+  SumState,
+  PairTable,
+  Uint32List,
+  Uint8List,
+  ArgumentState,
+  CountTrueState,
+  MedianState,
+  ModeState,
+  SpreadState,
+  StrictState,
+  TextState,
+  BytesBuilder,
+  AnyExtremeState,
+  BestTexts,
+  BitsState,
+  CellState,
+  HeldState,
+  PlaceState,
+  QuantileState,
+  TimelyAvgState,
 ];
 
 /** Something packed, and the buffers to transfer along with it. */
-interface Cargo { readonly content: unknown; readonly buffers: readonly ArrayBuffer[] }
+interface Cargo {
+  readonly content: unknown;
+  readonly buffers: readonly ArrayBuffer[];
+}
 
 type Packed =
   | { readonly of: 'data'; readonly data: unknown }
   | { readonly of: 'list'; readonly items: readonly unknown[] }
-  | { readonly of: 'record'; readonly class: number; readonly names: readonly string[]; readonly values: readonly unknown[] }
+  | {
+      readonly of: 'record';
+      readonly class: number;
+      readonly names: readonly string[];
+      readonly values: readonly unknown[];
+    }
   | { readonly of: 'map'; readonly entries: readonly (readonly [unknown, unknown])[] }
   | { readonly of: 'type'; readonly type: Type };
 
@@ -59,7 +105,8 @@ const plain = -1;
 
 /** A plan, vector or state as what `postMessage` can send. */
 export const pack = (value: unknown): Cargo => {
-  const known = new Map<object, Packed>(), buffers: ArrayBuffer[] = [];
+  const known = new Map<object, Packed>();
+  const buffers: ArrayBuffer[] = [];
   const packed = (v: unknown): unknown => {
     assert(typeof v !== 'function' && typeof v !== 'symbol', 'functions do not travel');
     if (typeof v !== 'object' || v === null) return v;
@@ -78,21 +125,40 @@ const packedObject = (v: object, packed: (v: unknown) => unknown, buffers: Array
     return { of: 'data', data: copy };
   }
   if (Array.isArray(v)) return { of: 'list', items: v.map(packed) };
-  if (v instanceof Map) return { of: 'map', entries: Array.from(v, ([key, value]: [unknown, unknown]) => [packed(key), packed(value)] as const) };
+  if (v instanceof Map)
+    return {
+      of: 'map',
+      entries: Array.from(v, ([key, value]: [unknown, unknown]) => [packed(key), packed(value)] as const),
+    };
   if (isType(v)) return { of: 'type', type: v };
   const prototype = Object.getPrototypeOf(v) as object | null;
-  const number = prototype === Object.prototype || prototype === null ? plain : classes.findIndex((c) => c.prototype === prototype);
-  assert(number !== -1 || prototype === Object.prototype || prototype === null, `objects of class ${prototype?.constructor.name} do not travel`);
+  const number =
+    prototype === Object.prototype || prototype === null ? plain : classes.findIndex((c) => c.prototype === prototype);
+  assert(
+    number !== -1 || prototype === Object.prototype || prototype === null,
+    `objects of class ${prototype?.constructor.name} do not travel`,
+  );
   return { of: 'record', class: number, names: Object.keys(v), values: Object.values(v).map(packed) };
 };
 
-const typeKinds: ReadonlySet<unknown> = new Set(['primitive', 'record', 'array', 'set', 'map', 'union', 'enum', 'error', 'named'] satisfies Type['kind'][]);
+const typeKinds: ReadonlySet<unknown> = new Set([
+  'primitive',
+  'record',
+  'array',
+  'set',
+  'map',
+  'union',
+  'enum',
+  'error',
+  'named',
+] satisfies Type['kind'][]);
 /** Expressions have kinds of the same names, but no numbers. */
 const isType = (v: object): v is Type => 'id' in v && typeof v.id === 'number' && 'kind' in v && typeKinds.has(v.kind);
 
 /** What `pack` packed. */
 export const unpack = (content: unknown): unknown => {
-  const known = new Map<object, unknown>(), typeOf = typeReader();
+  const known = new Map<object, unknown>();
+  const typeOf = typeReader();
   const unpacked = (v: unknown): unknown => {
     if (typeof v !== 'object' || v === null) return v;
     const found = known.get(v);
@@ -106,13 +172,22 @@ export const unpack = (content: unknown): unknown => {
 
 const unpackedObject = (v: Packed, unpacked: (v: unknown) => unknown, typeOf: (t: Type) => Type): unknown => {
   switch (v.of) {
-    case 'data': return v.data;
-    case 'list': return v.items.map(unpacked);
-    case 'map': return new Map(v.entries.map(([key, value]) => [unpacked(key), unpacked(value)]));
-    case 'type': return typeOf(v.type);
+    case 'data':
+      return v.data;
+    case 'list':
+      return v.items.map(unpacked);
+    case 'map':
+      return new Map(v.entries.map(([key, value]) => [unpacked(key), unpacked(value)]));
+    case 'type':
+      return typeOf(v.type);
     case 'record': {
-      const made = (v.class === plain ? {} : Object.create(classes[v.class]!.prototype as object)) as Record<string, unknown>;
-      v.names.forEach((name, i) => { made[name] = unpacked(v.values[i]); });
+      const made = (v.class === plain ? {} : Object.create(classes[v.class]!.prototype as object)) as Record<
+        string,
+        unknown
+      >;
+      v.names.forEach((name, i) => {
+        made[name] = unpacked(v.values[i]);
+      });
       return made;
     }
   }
@@ -128,15 +203,24 @@ const typeReader = (): ((t: Type) => Type) => {
   };
   const made = (t: Type): Type => {
     switch (t.kind) {
-      case 'primitive': return primitiveNamed(t.name)!;
-      case 'record': return recordType(t.fields.map((f) => ({ ...f, type: read(f.type) })));
-      case 'array': return arrayType(read(t.element));
-      case 'set': return setType(read(t.element));
-      case 'map': return mapType(read(t.key), read(t.value));
-      case 'union': return unionType(t.members.map(read));
-      case 'enum': return enumType(t.symbols);
-      case 'error': return errorType(read(t.inner));
-      case 'named': return namedType(t.name, read(t.inner));
+      case 'primitive':
+        return primitiveNamed(t.name)!;
+      case 'record':
+        return recordType(t.fields.map((f) => ({ ...f, type: read(f.type) })));
+      case 'array':
+        return arrayType(read(t.element));
+      case 'set':
+        return setType(read(t.element));
+      case 'map':
+        return mapType(read(t.key), read(t.value));
+      case 'union':
+        return unionType(t.members.map(read));
+      case 'enum':
+        return enumType(t.symbols);
+      case 'error':
+        return errorType(read(t.inner));
+      case 'named':
+        return namedType(t.name, read(t.inner));
     }
   };
   return read;

@@ -49,70 +49,127 @@ import { window } from './operators/window/window.ts';
 import { type PartPlan, type PartWorker, type ShareScan, answering, merged } from './parts.ts';
 import type { ChannelBatch, ExecutionContext, ExecutionHost } from './source.ts';
 
-/** Runs a plan: batches as they come, each with its channel. Ends early when the consumer returns or `context.signal` aborts. */
+/**
+ * Runs a plan: batches as they come, each with its channel. Ends early when the consumer returns or `context.signal`
+ * aborts.
+ */
 export async function* execute(plan: Plan, context: ExecutionContext): AsyncGenerator<ChannelBatch> {
   yield* plan.analyze ? analyzed(plan, context) : executed(plan, context);
 }
 
 /** Runs the plan for what its operators do: its rows are counted and not given. */
 async function* analyzed(plan: Plan, context: ExecutionContext): AsyncGenerator<ChannelBatch> {
-  const counters = new Counters(), began = performance.now();
+  const counters = new Counters();
+  const began = performance.now();
   let rows = 0;
   for await (const { batch } of executed(plan, counting(context, counters))) rows += batch.length;
   yield { channel: 'main', batch: analysisOf(plan, counters, { rows, ms: performance.now() - began }) };
 }
 
 async function* executed(plan: Plan, context: ExecutionContext): AsyncGenerator<ChannelBatch> {
-  const build = newBuild(plan.functions, context), { divide } = context.host, split = divide && splitOf(plan, functionCatalog);
+  const build = newBuild(plan.functions, context);
+  const { divide } = context.host;
+  const split = divide && splitOf(plan, functionCatalog);
   const stream = divide && split ? divided(plan, split, divide, build) : build.step(plan.pipeline)(nothing());
-  for await (const item of drive(stream, context.signal)) yield item instanceof Emission ? item : { channel: 'main', batch: item };
+  for await (const item of drive(stream, context.signal))
+    yield item instanceof Emission ? item : { channel: 'main', batch: item };
 }
 
 /** The main pipeline over shares of its scan if the host gives any. */
-function* divided(plan: Plan, split: Split, divide: NonNullable<ExecutionHost['divide']>, build: Build): Generator<Item> {
-  const { counters } = build.context, part: PartPlan = { ops: split.part, aggregate: split.aggregate, functions: plan.functions, ...(counters && { isCounted: true }) };
+function* divided(
+  plan: Plan,
+  split: Split,
+  divide: NonNullable<ExecutionHost['divide']>,
+  build: Build,
+): Generator<Item> {
+  const { counters } = build.context;
+  const part: PartPlan = {
+    ops: split.part,
+    aggregate: split.aggregate,
+    functions: plan.functions,
+    ...(counters && { isCounted: true }),
+  };
   const division = yield* wait(divide(part, counters?.scanOf(split.part[0]!)));
   if (!division) return yield* build.step(plan.pipeline)(nothing());
   const { work, stream } = partWorker(part, build.context, division.thread, build.memory);
   // What is done once more with the answers gives its rows there.
-  const heard = counters && ((counts: readonly OperatorCount[]): void => {
-    countedOps(part).forEach((op, k) => { counters.add(op, counts[k]!, op !== split.aggregate && !split.rest.includes(op)); });
-  });
+  const heard =
+    counters &&
+    ((counts: readonly OperatorCount[]): void => {
+      countedOps(part).forEach((op, k) => {
+        counters.add(op, counts[k]!, op !== split.aggregate && !split.rest.includes(op));
+      });
+    });
   const answers = merged(division, { own: work, rest: () => stream(division.rest), heard }, part, build);
   yield* build.step({ ops: split.rest })(counters ? counters.counted(split.aggregate, answers, false) : answers);
 }
 const countedOps = ({ ops, aggregate }: PartPlan): readonly PlanOp[] => (aggregate ? [...ops, aggregate] : ops);
 
-/** What does a part's work in this thread. `stream`: the rows of a share behind the part's operators, without its aggregate. */
+/**
+ * What does a part's work in this thread. `stream`: the rows of a share behind the part's operators, without its
+ * aggregate.
+ */
 export const partWorker = (
-  part: PartPlan, context: ExecutionContext, thread: number, memory = new Memory(context.memoryBytesMax),
+  part: PartPlan,
+  context: ExecutionContext,
+  thread: number,
+  memory = new Memory(context.memoryBytesMax),
 ): { readonly work: PartWorker; readonly stream: (scan: ShareScan) => Stream } => {
   let current: ShareScan | undefined;
-  const { counters: _, ...uncounted } = context, counters = part.isCounted ? new Counters() : undefined;
+  const { counters: _, ...uncounted } = context;
+  const counters = part.isCounted ? new Counters() : undefined;
   const host: ExecutionHost = { ...context.host, scan: (_source, request) => current!(request) };
-  const build = newBuild(part.functions, { ...uncounted, host, ...(counters && { counters }) }, memory), step = build.step({ ops: part.ops }), answer = answering(part, build, thread);
+  const build = newBuild(part.functions, { ...uncounted, host, ...(counters && { counters }) }, memory);
+  const step = build.step({ ops: part.ops });
+  const answer = answering(part, build, thread);
   const stream = (scan: ShareScan): Stream => {
     current = scan;
     return step(nothing());
   };
   if (!counters) return { stream, work: (scan) => answer(stream(scan)) };
-  return { stream, work: async (scan) => ({ ...await answer(stream(scan)), counts: counters.take(countedOps(part)) }) };
+  return {
+    stream,
+    work: async (scan) => ({ ...(await answer(stream(scan))), counts: counters.take(countedOps(part)) }),
+  };
 };
 
 /** An expression on its own; its subqueries run in `context`. */
-export const compileAlone = (expr: PlanExpr, functions: readonly PlanFunction[], context: ExecutionContext): AsyncEvaluator => newBuild(functions, context).expression(expr);
+export const compileAlone = (
+  expr: PlanExpr,
+  functions: readonly PlanFunction[],
+  context: ExecutionContext,
+): AsyncEvaluator => newBuild(functions, context).expression(expr);
 
 type Outer = ReadonlyMap<number, () => readonly Vector[]>;
 
 const newBuild = (
-  functions: readonly PlanFunction[], context: ExecutionContext, memory = new Memory(context.memoryBytesMax), callDepth = 0, outer: Outer = new Map(), working: Build['working'] = new Map(),
+  functions: readonly PlanFunction[],
+  context: ExecutionContext,
+  memory = new Memory(context.memoryBytesMax),
+  callDepth = 0,
+  outer: Outer = new Map(),
+  working: Build['working'] = new Map(),
 ): Build => {
   const build: Build = {
-    context, memory, working,
+    context,
+    memory,
+    working,
     dependent: (body, depth) => {
       let values: readonly Vector[] = [];
-      const own = newBuild(functions, context, memory, depth, new Map([...outer, [body.level, () => values]]), new Map(working));
-      return { step: own.step(body.pipeline), set: (given) => { values = given; } };
+      const own = newBuild(
+        functions,
+        context,
+        memory,
+        depth,
+        new Map([...outer, [body.level, () => values]]),
+        new Map(working),
+      );
+      return {
+        step: own.step(body.pipeline),
+        set: (given) => {
+          values = given;
+        },
+      };
     },
     expression: (expr) => compileAsync(expr, expressions),
     step: (p) => {
@@ -120,9 +177,15 @@ const newBuild = (
       return (input) => one(run([input]));
     },
   };
-  const subquery = subqueries((p, depth) => (depth === callDepth ? build : newBuild(functions, context, memory, depth, outer, new Map(working))).step(p));
+  const subquery = subqueries((p, depth) =>
+    (depth === callDepth ? build : newBuild(functions, context, memory, depth, outer, new Map(working))).step(p),
+  );
   const expressions: ExpressionContext = {
-    functions, names: context.names, subquery, callDepth, apply: (expr) => applyRunner(expr, build),
+    functions,
+    names: context.names,
+    subquery,
+    callDepth,
+    apply: (expr) => applyRunner(expr, build),
     outer: (level) => {
       const values = outer.get(level);
       assert(values, 'a pipeline that depends on outer values has them');
@@ -135,34 +198,75 @@ const newBuild = (
 const one = (streams: readonly Stream[]): Stream => (streams.length === 1 ? streams[0]! : together(streams));
 
 const runOf = (p: Pipeline, build: Build): PipelineRun => {
-  const { reshape, counters } = build.context, reshaped = reshape && eachBatch(reshape);
+  const { reshape, counters } = build.context;
+  const reshaped = reshape && eachBatch(reshape);
   const runs = chained(p.ops, counters !== undefined).map(({ op, of }): PipelineRun => {
-    const plain = makers[op.kind](op as never, build), run: PipelineRun = reshaped ? (inputs) => plain(inputs).map(reshaped) : plain;
-    return counters ? (inputs) => run(inputs).map((stream) => of.reduce<Stream>((s, one) => counters.counted(one, s), stream)) : run;
+    const plain = makers[op.kind](op as never, build);
+    const run: PipelineRun = reshaped ? (inputs) => plain(inputs).map(reshaped) : plain;
+    return counters
+      ? (inputs) => run(inputs).map((stream) => of.reduce<Stream>((s, one) => counters.counted(one, s), stream))
+      : run;
   });
   return (inputs) => runs.reduce<readonly Stream[]>((streams, run) => run(streams), inputs);
 };
 
 /** A sort of which the last rows alone are wanted, beyond so many rows it is as good. */
 const lastMax = 100_000;
-/** Ops that are done together: `top` for sort and tail, a scan that knows of the top or the count behind it, a put whose rows are aggregated at once. */
-type ChainedOp = PlanOp | (Extract<PlanOp, { kind: 'scan' }> & { readonly best?: TopOptions; readonly counted?: boolean; readonly totals?: TotalsSink }) | (Extract<PlanOp, { kind: 'aggregate' }> & { readonly totals?: TotalsSink & BlockTotals }) | (Extract<PlanOp, { kind: 'put' }> & { readonly isPassing?: boolean }) | (TopOptions & { readonly kind: 'last' });
+/**
+ * Ops that are done together: `top` for sort and tail, a scan that knows of the top or the count behind it, a put whose
+ * rows are aggregated at once.
+ */
+type ChainedOp =
+  | PlanOp
+  | (Extract<PlanOp, { kind: 'scan' }> & {
+      readonly best?: TopOptions;
+      readonly counted?: boolean;
+      readonly totals?: TotalsSink;
+    })
+  | (Extract<PlanOp, { kind: 'aggregate' }> & { readonly totals?: TotalsSink & BlockTotals })
+  | (Extract<PlanOp, { kind: 'put' }> & { readonly isPassing?: boolean })
+  | (TopOptions & { readonly kind: 'last' });
 /** `of`: the ops of the plan that it does. */
-interface Chained { readonly op: ChainedOp; readonly of: readonly PlanOp[] }
+interface Chained {
+  readonly op: ChainedOp;
+  readonly of: readonly PlanOp[];
+}
 const chained = (ops: readonly PlanOp[], isCounted: boolean): readonly Chained[] => {
   const out: Chained[] = [];
   for (let i = 0; i < ops.length; i++) {
-    const op = ops[i]!, next = ops[i + 1];
-    const last = op.kind === 'sort' && next?.kind === 'tail' && next.count <= lastMax ? { keys: op.keys, reverse: op.reverse, count: next.count, end: 'last' as const } : undefined;
-    const best = last ?? (op.kind === 'top' ? { keys: op.keys, reverse: op.reverse, count: op.count, end: 'first' as const } : undefined), chainedBefore = out.at(-1), before = chainedBefore?.op;
+    const op = ops[i]!;
+    const next = ops[i + 1];
+    const last =
+      op.kind === 'sort' && next?.kind === 'tail' && next.count <= lastMax
+        ? { keys: op.keys, reverse: op.reverse, count: next.count, end: 'last' as const }
+        : undefined;
+    const best =
+      last ??
+      (op.kind === 'top' ? { keys: op.keys, reverse: op.reverse, count: op.count, end: 'first' as const } : undefined);
+    const chainedBefore = out.at(-1);
+    const before = chainedBefore?.op;
     if (best && before?.kind === 'scan') out[out.length - 1] = { ...chainedBefore!, op: { ...before, best } };
-    if (before?.kind === 'scan' && op.kind === 'aggregate' && countsRows(op) && before.columns?.length === 0 && !before.filter && !before.pruner) out[out.length - 1] = { ...chainedBefore!, op: { ...before, counted: true } };
+    if (
+      before?.kind === 'scan' &&
+      op.kind === 'aggregate' &&
+      countsRows(op) &&
+      before.columns?.length === 0 &&
+      !before.filter &&
+      !before.pruner
+    )
+      out[out.length - 1] = { ...chainedBefore!, op: { ...before, counted: true } };
     if (last) i++;
     // Counters count rows.
-    const totals = before?.kind === 'scan' && op.kind === 'aggregate' && !before.ordered && !isCounted ? blockTotals(op) : undefined;
-    const sink: TotalsSink & BlockTotals | undefined = totals && (totals.of.length > 0 || (before?.kind === 'scan' && before.filter)) ? { ...totals } : undefined;
+    const totals =
+      before?.kind === 'scan' && op.kind === 'aggregate' && !before.ordered && !isCounted ? blockTotals(op) : undefined;
+    const sink: (TotalsSink & BlockTotals) | undefined =
+      totals && (totals.of.length > 0 || (before?.kind === 'scan' && before.filter)) ? { ...totals } : undefined;
     if (sink && before?.kind === 'scan') out[out.length - 1] = { ...chainedBefore!, op: { ...before, totals: sink } };
-    const isPassing = op.kind === 'put' && next?.kind === 'aggregate' && keepsNoRows(next) && op.assignments.every((a) => !needsDriver(a.value));
+    const isPassing =
+      op.kind === 'put' &&
+      next?.kind === 'aggregate' &&
+      keepsNoRows(next) &&
+      op.assignments.every((a) => !needsDriver(a.value));
     if (last) out.push({ op: { kind: 'last', ...last }, of: [op, next!] });
     else if (sink && op.kind === 'aggregate') out.push({ op: { ...op, totals: sink }, of: [op] });
     else out.push({ op: isPassing ? { ...op, isPassing } : op, of: [op] });
@@ -172,16 +276,25 @@ const chained = (ops: readonly PlanOp[], isCounted: boolean): readonly Chained[]
 
 /** Whether it asks for nothing but how many rows there are. */
 const countsRows = ({ keys, aggregates }: Extract<PlanOp, { kind: 'aggregate' }>): boolean =>
-  keys.length === 0 && aggregates.every(({ aggregate: a }) => a.name === 'count' && !a.argument && !a.where && !a.distinct);
+  keys.length === 0 &&
+  aggregates.every(({ aggregate: a }) => a.name === 'count' && !a.argument && !a.where && !a.distinct);
 
 /** The op of a kind, those that share their form too. */
-type OpOf<K extends PlanOpKind, O extends PlanOp = PlanOp> = O extends PlanOp ? (K extends O['kind'] ? O : never) : never;
+type OpOf<K extends PlanOpKind, O extends PlanOp = PlanOp> = O extends PlanOp
+  ? K extends O['kind']
+    ? O
+    : never
+  : never;
 type Maker<K extends PlanOpKind> = (op: OpOf<K>, build: Build) => PipelineRun;
 
 /** An operator with one input. */
-const step = (s: Step): PipelineRun => (inputs) => [s(one(inputs))];
+const step =
+  (s: Step): PipelineRun =>
+  (inputs) => [s(one(inputs))];
 /** An operator that begins a stream. */
-const source = (open: () => Stream): PipelineRun => () => [open()];
+const source =
+  (open: () => Stream): PipelineRun =>
+  () => [open()];
 
 const assigns = (list: Extract<PlanOp, { kind: 'put' | 'cut' }>['assignments'], build: Build): readonly Assign[] =>
   list.map((a) => ({ target: a.target, value: build.expression(a.value) }));
@@ -190,9 +303,17 @@ const assigns = (list: Extract<PlanOp, { kind: 'put' | 'cut' }>['assignments'], 
 const hasSource = (p: Pipeline): boolean => {
   const first = p.ops[0];
   switch (first?.kind) {
-    case 'scan': case 'null': case 'empty': case 'combine': case 'recursive': case 'working': return true;
-    case 'fork': return first.branches.every(hasSource);
-    default: return false;
+    case 'scan':
+    case 'null':
+    case 'empty':
+    case 'combine':
+    case 'recursive':
+    case 'working':
+      return true;
+    case 'fork':
+      return first.branches.every(hasSource);
+    default:
+      return false;
   }
 };
 
@@ -206,7 +327,8 @@ const makeFork = (op: Extract<PlanOp, { kind: 'fork' }>, build: Build): Pipeline
 };
 
 const makeSwitch = (op: Extract<PlanOp, { kind: 'switch' }>, build: Build): PipelineRun => {
-  const cases = op.cases.map((c) => ({ test: c.test && build.expression(c.test) })), branches = op.cases.map((c) => build.step(c.branch));
+  const cases = op.cases.map((c) => ({ test: c.test && build.expression(c.test) }));
+  const branches = op.cases.map((c) => build.step(c.branch));
   const dropMissing = op.dropMissing && build.expression(op.dropMissing);
   return (inputs) => switchOver(one(inputs), cases, dropMissing).map((port, k) => through(port, branches[k]!));
 };
@@ -218,13 +340,16 @@ const makeJoin = (op: Extract<PlanOp, { kind: 'join' }>, build: Build): Pipeline
   return (inputs) => [run(one(inputs), right(nothing()))];
 };
 
-const makers: { readonly [K in PlanOpKind]: Maker<K> } & { readonly last: (op: TopOptions, build: Build) => PipelineRun } = {
+const makers: { readonly [K in PlanOpKind]: Maker<K> } & {
+  readonly last: (op: TopOptions, build: Build) => PipelineRun;
+} = {
   scan: (op, build) => source(scan(op, build)),
   last: (op, build) => step(top(op, build)),
   null: () => source(oneNull),
   empty: () => source(nothing),
   pass: () => (inputs) => inputs,
-  values: (op, build) => step(gathering(values(op.exprs.map(build.expression), build.context.batchRows), op.exprs, build)),
+  values: (op, build) =>
+    step(gathering(values(op.exprs.map(build.expression), build.context.batchRows), op.exprs, build)),
   filter: (op, build) => step(gathering(filter(rowTest(op.expr, build)), [op.expr], build)),
   cut: (op, build) => step(cut(assigns(op.assignments, build))),
   put: (op: OpOf<'put'> & { readonly isPassing?: boolean }, build) => {
@@ -247,12 +372,14 @@ const makers: { readonly [K in PlanOpKind]: Maker<K> } & { readonly last: (op: T
   debug: (op, build) => step(debug(build.expression(op.expr), build.context.host.debug)),
   output: (op) => step(output(op.channel)),
   load: (op, build) => step(load(op, build.context)),
-  unnest: (op, build) => step(unnest(build.expression(op.expr), op.into && build.step(op.into), build.context.batchRows)),
+  unnest: (op, build) =>
+    step(unnest(build.expression(op.expr), op.into && build.step(op.into), build.context.batchRows)),
   aggregate: (op, build) => step(aggregate(op, build)),
   window: (op, build) => step(window(op, build)),
   join: makeJoin,
   setOperation: (op, build) => {
-    const run = setOperation(op, build), right = op.right && build.step(op.right);
+    const run = setOperation(op, build);
+    const right = op.right && build.step(op.right);
     return right ? (inputs) => [run(one(inputs), right(nothing()))] : ([left, other]) => [run(left!, other!)];
   },
   recursive: (op, build) => source(recursive(op, build)),

@@ -1,8 +1,9 @@
 /**
- * What the operators of a query did: how many rows each gave, how long it took, what scans read and skipped, what was spilled. For EXPLAIN ANALYZE alone: a query
- * that is not asked has no counters, and its streams are not wrapped.
+ * What the operators of a query did: how many rows each gave, how long it took, what scans read and skipped, what was
+ * spilled. For EXPLAIN ANALYZE alone: a query that is not asked has no counters, and its streams are not wrapped.
  *
- * Time is an operator's own: from being asked until it gives or asks another one, and its waits. One clock serves all operators of a thread, since one of them works at a time.
+ * Time is an operator's own: from being asked until it gives or asks another one, and its waits. One clock serves all
+ * operators of a thread, since one of them works at a time.
  */
 import type { Plan, PlanOp } from '../query/plan/plan.ts';
 import { planLines } from '../query/plan/text.ts';
@@ -14,8 +15,24 @@ import { type Item, type Stream, isBatch, pause } from './operator.ts';
 import type { ExecutionContext, ScanCounts, SpillStore } from './source.ts';
 
 /** Figures of one operator; plain data, since those of other threads travel. */
-export interface OperatorCount { rows: number; ms: number; bytes: number; blocks: number; blocksSkipped: number; spills: number; spillBytes: number }
-const noCount = (): OperatorCount => ({ rows: 0, ms: 0, bytes: 0, blocks: 0, blocksSkipped: 0, spills: 0, spillBytes: 0 });
+export interface OperatorCount {
+  rows: number;
+  ms: number;
+  bytes: number;
+  blocks: number;
+  blocksSkipped: number;
+  spills: number;
+  spillBytes: number;
+}
+const noCount = (): OperatorCount => ({
+  rows: 0,
+  ms: 0,
+  bytes: 0,
+  blocks: 0,
+  blocksSkipped: 0,
+  spills: 0,
+  spillBytes: 0,
+});
 const add = (to: OperatorCount, more: OperatorCount): void => {
   for (const name of Object.keys(to) as (keyof OperatorCount)[]) to[name] += more[name];
 };
@@ -29,11 +46,14 @@ export class Counters {
   private since = 0;
 
   /** Undefined for operators that never ran, such as those that another one does along with its own work. */
-  of(op: PlanOp): OperatorCount | undefined { return this.counts.get(op); }
+  of(op: PlanOp): OperatorCount | undefined {
+    return this.counts.get(op);
+  }
 
   /** The stream of an operator, counted. `isWaiting` false: its waits are for work that others count. */
-  * counted(op: PlanOp | undefined, stream: Stream, isWaiting = true): Generator<Item> {
-    const own = op ? this.begun(op) : noCount(), items = this.timed(own, () => stream[Symbol.iterator]());
+  *counted(op: PlanOp | undefined, stream: Stream, isWaiting = true): Generator<Item> {
+    const own = op ? this.begun(op) : noCount();
+    const items = this.timed(own, () => stream[Symbol.iterator]());
     let hasEnded = false;
     try {
       for (;;) {
@@ -53,7 +73,9 @@ export class Counters {
   }
 
   /** What another thread, or this one besides, has counted. */
-  add(op: PlanOp, { rows, ...count }: OperatorCount, areRowsGiven: boolean): void { add(this.begun(op), { ...count, rows: areRowsGiven ? rows : 0 }); }
+  add(op: PlanOp, { rows, ...count }: OperatorCount, areRowsGiven: boolean): void {
+    add(this.begun(op), { ...count, rows: areRowsGiven ? rows : 0 });
+  }
 
   /** The counts of these operators, which begin at nothing again. */
   take(ops: readonly PlanOp[]): readonly OperatorCount[] {
@@ -63,14 +85,19 @@ export class Counters {
   }
 
   /** What the scan that works at the moment reads. */
-  scan(): ScanCounts { return scanCounts(this.current ?? noCount()); }
-  scanOf(op: PlanOp): ScanCounts { return scanCounts(this.begun(op)); }
+  scan(): ScanCounts {
+    return scanCounts(this.current ?? noCount());
+  }
+  scanOf(op: PlanOp): ScanCounts {
+    return scanCounts(this.begun(op));
+  }
 
   /** A store that counts for the operator that opens a run. */
   spill(store: SpillStore): SpillStore {
     return {
       open: () => {
-        const own = this.current ?? noCount(), run = store.open();
+        const own = this.current ?? noCount();
+        const run = store.open();
         own.spills++;
         return {
           ...run,
@@ -99,7 +126,8 @@ export class Counters {
     }
   }
   private turnTo(next: OperatorCount | undefined): void {
-    const now = performance.now(), ended = this.current ?? this.awaited;
+    const now = performance.now();
+    const ended = this.current ?? this.awaited;
     if (ended) ended.ms += now - this.since;
     if (!this.current) this.awaited = undefined;
     this.current = next;
@@ -111,9 +139,15 @@ const scanCounts = (own: OperatorCount): ScanCounts => {
   const seen = new Set<string>();
   const isNew = (name: string): boolean => seen.size < seen.add(name).size;
   return {
-    read: (bytes) => { own.bytes += bytes; },
-    skipped: (blocks) => { own.blocksSkipped += blocks; },
-    opened: (object, blocks) => { if (isNew(object)) own.blocksSkipped += blocks; },
+    read: (bytes) => {
+      own.bytes += bytes;
+    },
+    skipped: (blocks) => {
+      own.blocksSkipped += blocks;
+    },
+    opened: (object, blocks) => {
+      if (isNew(object)) own.blocksSkipped += blocks;
+    },
     block: (object, block) => {
       if (!isNew(`${object}:${block}`)) return;
       own.blocks++;
@@ -128,9 +162,16 @@ export const counting = (context: ExecutionContext, counters: Counters): Executi
   return { ...context, counters, host: spill ? { ...context.host, spill: counters.spill(spill) } : context.host };
 };
 
-/** The answer of EXPLAIN ANALYZE: a row for the query and one for each line of its plan. `rows` and `ms`: of all of it. */
-export const analysisOf = (plan: Plan, counters: Counters, { rows, ms }: { readonly rows: number; readonly ms: number }): Vector => {
-  const lines = planLines(plan), all = { ...noCount(), rows, ms };
+/**
+ * The answer of EXPLAIN ANALYZE: a row for the query and one for each line of its plan. `rows` and `ms`: of all of it.
+ */
+export const analysisOf = (
+  plan: Plan,
+  counters: Counters,
+  { rows, ms }: { readonly rows: number; readonly ms: number },
+): Vector => {
+  const lines = planLines(plan);
+  const all = { ...noCount(), rows, ms };
   for (const op of new Set(lines.map((line) => line.op))) {
     const count = op && counters.of(op);
     if (count) add(all, { ...count, rows: 0, ms: 0 });
@@ -138,8 +179,14 @@ export const analysisOf = (plan: Plan, counters: Counters, { rows, ms }: { reado
   return vectorOf([row('query', all), ...lines.map(({ text, op }) => row(text, (op && counters.of(op)) ?? noCount()))]);
 };
 
-const row = (text: string, { rows, ms, bytes, blocks, blocksSkipped, spills, spillBytes }: OperatorCount): Value => recordValue([
-  { name: 'plan', value: stringValue(text) }, { name: 'rows', value: intValue(rows) }, { name: 'time', value: { type: types.duration, data: integer(Math.round(ms * 1e6)) } },
-  { name: 'bytes', value: intValue(bytes) }, { name: 'blocks', value: intValue(blocks) }, { name: 'blocks_skipped', value: intValue(blocksSkipped) },
-  { name: 'spills', value: intValue(spills) }, { name: 'spill_bytes', value: intValue(spillBytes) },
-]);
+const row = (text: string, { rows, ms, bytes, blocks, blocksSkipped, spills, spillBytes }: OperatorCount): Value =>
+  recordValue([
+    { name: 'plan', value: stringValue(text) },
+    { name: 'rows', value: intValue(rows) },
+    { name: 'time', value: { type: types.duration, data: integer(Math.round(ms * 1e6)) } },
+    { name: 'bytes', value: intValue(bytes) },
+    { name: 'blocks', value: intValue(blocks) },
+    { name: 'blocks_skipped', value: intValue(blocksSkipped) },
+    { name: 'spills', value: intValue(spills) },
+    { name: 'spill_bytes', value: intValue(spillBytes) },
+  ]);

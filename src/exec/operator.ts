@@ -1,9 +1,10 @@
 /**
  * What an operator is: a function from the streams before it to the stream behind it.
  *
- * A stream is pulled. It gives batches and, between them, things that only pass through (`Side`): promises to be awaited before the next pull, the `pause` of a
- * shared upstream, and batches that go to another channel. Streams are plain generators, so a pipeline whose data is at hand runs without a single await
- * (correlated subqueries run once a row); `drive` awaits the promises, one a batch at most.
+ * A stream is pulled. It gives batches and, between them, things that only pass through (`Side`): promises to be
+ * awaited before the next pull, the `pause` of a shared upstream, and batches that go to another channel. Streams are
+ * plain generators, so a pipeline whose data is at hand runs without a single await (correlated subqueries run once a
+ * row); `drive` awaits the promises, one a batch at most.
  *
  * Invariants:
  * - A batch is never empty, and has at most `context.batchRows` rows; those of scans up to twice as many.
@@ -29,7 +30,10 @@ export class Emission implements ChannelBatch {
 /** "Ask my siblings first": a shared upstream gives it when another reader lags too far behind. */
 export const pause: Promise<void> = Promise.resolve();
 
-/** What passes between batches: a promise that is awaited before the next pull (`pause` is one), or a batch for another channel. */
+/**
+ * What passes between batches: a promise that is awaited before the next pull (`pause` is one), or a batch for another
+ * channel.
+ */
 export type Side = Promise<unknown> | Emission;
 /** A batch, or what only passes by. */
 export type Item = Vector | Side;
@@ -41,7 +45,10 @@ export type Step = (input: Stream) => Stream;
 /** Whether an item is a batch; any other is to be passed on. */
 export const isBatch = (item: Item): item is Vector => !(item instanceof Promise) && !(item instanceof Emission);
 
-/** An operator with state and one input. `finish` is called at the end of the input, unless `done` has ended the stream before. */
+/**
+ * An operator with state and one input. `finish` is called at the end of the input, unless `done` has ended the stream
+ * before.
+ */
 export interface Stage {
   push(batch: Vector): Iterable<Item>;
   finish?(): Iterable<Item>;
@@ -50,34 +57,39 @@ export interface Stage {
 }
 
 /** A stage as a step; `make` gives a fresh one for each run. */
-export const stage = (make: () => Stage): Step => function* run(input) {
-  const s = make();
-  if (s.done) return;
-  for (const item of input) {
-    if (!isBatch(item)) {
-      yield item;
-      continue;
-    }
-    yield* s.push(item);
+export const stage = (make: () => Stage): Step =>
+  function* run(input) {
+    const s = make();
     if (s.done) return;
-    if (isTurnLong()) yield nextTurn();
-  }
-  if (s.finish) yield* s.finish();
-};
+    for (const item of input) {
+      if (!isBatch(item)) {
+        yield item;
+        continue;
+      }
+      yield* s.push(item);
+      if (s.done) return;
+      if (isTurnLong()) yield nextTurn();
+    }
+    if (s.finish) yield* s.finish();
+  };
 
 /** A step without state: one batch in, any number of items out. Large batches are worked on in pieces. */
-export const eachBatch = (push: (batch: Vector) => Iterable<Item>): Step => function* run(input) {
-  for (const item of input) {
-    if (isBatch(item)) yield* inPieces(item, push);
-    else yield item;
-    if (isTurnLong()) yield nextTurn();
-  }
-};
+export const eachBatch = (push: (batch: Vector) => Iterable<Item>): Step =>
+  function* run(input) {
+    for (const item of input) {
+      if (isBatch(item)) yield* inPieces(item, push);
+      else yield item;
+      if (isTurnLong()) yield nextTurn();
+    }
+  };
 /** Batches of more bytes are cut into pieces of about so many: what is made of the rows may be larger still. */
-const largeBytes = 16 << 20, pieceBytes = 4 << 20;
+const largeBytes = 16 << 20;
+const pieceBytes = 4 << 20;
 const inPieces = (batch: Vector, push: (batch: Vector) => Iterable<Item>): Iterable<Item> => {
   const bytes = batch.length > 1 ? flatSize(batch) : 0;
-  return bytes > largeBytes ? pieceByPiece(batch, Math.max(1, Math.floor((batch.length * pieceBytes) / bytes)), push) : halvedIfNeeded(batch, push);
+  return bytes > largeBytes
+    ? pieceByPiece(batch, Math.max(1, Math.floor((batch.length * pieceBytes) / bytes)), push)
+    : halvedIfNeeded(batch, push);
 };
 function* pieceByPiece(batch: Vector, rows: number, push: (batch: Vector) => Iterable<Item>): Generator<Item> {
   for (const piece of batches(batch, rows)) yield* halvedIfNeeded(piece, push);
@@ -92,7 +104,12 @@ function* halvedIfNeeded(batch: Vector, push: (batch: Vector) => Iterable<Item>)
     }
     return;
   } catch (error) {
-    if (isGiven || batch.length === 1 || !(error instanceof LakeError && (error.code === 'query-memory' || error.code === 'query-memory-busy'))) throw error;
+    if (
+      isGiven ||
+      batch.length === 1 ||
+      !(error instanceof LakeError && (error.code === 'query-memory' || error.code === 'query-memory-busy'))
+    )
+      throw error;
   }
   for (const half of batches(batch, Math.ceil(batch.length / 2))) yield* halvedIfNeeded(half, push);
 }
@@ -102,13 +119,17 @@ export function* evaluate(evaluator: AsyncEvaluator, batch: Vector): Generator<S
   const result = evaluator(batch);
   if (!(result instanceof Promise)) return result;
   let vector: Vector | undefined;
-  yield result.then((v) => { vector = v; });
+  yield result.then((v) => {
+    vector = v;
+  });
   return vector!;
 }
 /** Waits for a promise inside a generator. */
 export function* wait<T>(promise: Promise<T>): Generator<Side, T> {
   let result: { readonly value: T } | undefined;
-  yield promise.then((value) => { result = { value }; });
+  yield promise.then((value) => {
+    result = { value };
+  });
   return result!.value;
 }
 
@@ -121,7 +142,8 @@ export function* batches(v: Vector, rowsMax: number): Generator<Vector> {
 
 /** Awaits what a stream asks for and gives its batches, those of other channels marked. */
 export async function* drive(stream: Stream, signal: AbortSignal): AsyncGenerator<Vector | Emission> {
-  const items = stream[Symbol.iterator](), next = (): IteratorResult<Item> => items.next();
+  const items = stream[Symbol.iterator]();
+  const next = (): IteratorResult<Item> => items.next();
   let ended = false;
   turnBegan();
   try {
@@ -143,7 +165,10 @@ export async function* drive(stream: Stream, signal: AbortSignal): AsyncGenerato
   }
 }
 
-/** All batches of a stream: at once if nothing has to be awaited, else a promise. Batches for other channels are dropped. */
+/**
+ * All batches of a stream: at once if nothing has to be awaited, else a promise. Batches for other channels are
+ * dropped.
+ */
 export const collect = (stream: Stream): readonly Vector[] | Promise<readonly Vector[]> => {
   const out: Vector[] = [];
   const iterator = stream[Symbol.iterator]();
@@ -155,8 +180,13 @@ export const collect = (stream: Stream): readonly Vector[] | Promise<readonly Ve
     } else if (isBatch(next.value)) out.push(next.value);
   }
 };
-const collectLater = async (first: Promise<unknown>, iterator: Iterator<Item>, out: Vector[]): Promise<readonly Vector[]> => {
-  const goOn = sameTask(), pull = (): IteratorResult<Item> => iterator.next();
+const collectLater = async (
+  first: Promise<unknown>,
+  iterator: Iterator<Item>,
+  out: Vector[],
+): Promise<readonly Vector[]> => {
+  const goOn = sameTask();
+  const pull = (): IteratorResult<Item> => iterator.next();
   try {
     await first;
     for (let next = goOn(pull); !next.done; next = goOn(pull)) {

@@ -1,4 +1,7 @@
-/** Plans split over shares of a scan: what a thread does with one share, and what becomes of the answers in the thread of the query. */
+/**
+ * Plans split over shares of a scan: what a thread does with one share, and what becomes of the answers in the thread
+ * of the query.
+ */
 import { strict as assert } from 'node:assert';
 import type { PlanFunction, PlanOp } from '../query/plan/plan.ts';
 import type { Vector } from '../vectors/vector.ts';
@@ -17,8 +20,13 @@ export interface PartPlan {
   /** The answers say what the operators did. */
   readonly isCounted?: boolean;
 }
-/** What a share comes to: rows in order, or groups if the part ends in an aggregate. `counts`: of the part's operators and, last, of its aggregate. */
-export type PartAnswer = ({ readonly rows: readonly Vector[] } | { readonly groups: GroupsOfShare }) & { readonly counts?: readonly OperatorCount[] };
+/**
+ * What a share comes to: rows in order, or groups if the part ends in an aggregate. `counts`: of the part's operators
+ * and, last, of its aggregate.
+ */
+export type PartAnswer = ({ readonly rows: readonly Vector[] } | { readonly groups: GroupsOfShare }) & {
+  readonly counts?: readonly OperatorCount[];
+};
 /** The rows of one share. */
 export type ShareScan = (request: ScanRequest) => AsyncIterable<Vector>;
 /** Works out shares, one at a time. */
@@ -28,15 +36,23 @@ export type PartWorker = (scan: ShareScan) => Promise<PartAnswer>;
 export interface Division {
   /** The number of this thread. */
   readonly thread: number;
-  /** The answers in the order of the shares. `own` works out those that this thread takes; `heard` is told of each answer as it comes. */
+  /**
+   * The answers in the order of the shares. `own` works out those that this thread takes; `heard` is told of each
+   * answer as it comes.
+   */
   readonly answers: (own: PartWorker, heard: (answer: PartAnswer) => void) => AsyncIterable<PartAnswer>;
   /** The rows of all shares whose answers have not been taken, in order. Asked for once `answers` has been left. */
   readonly rest: ShareScan;
 }
 
 /** Makes the answers of shares; its input is their rows, worked on by the part's operators. */
-export const answering = ({ aggregate }: PartPlan, build: Build, thread: number): ((input: Stream) => Promise<PartAnswer>) => {
-  const { signal, counters } = build.context, grouped = aggregate && shareGroups(aggregate, build, thread);
+export const answering = (
+  { aggregate }: PartPlan,
+  build: Build,
+  thread: number,
+): ((input: Stream) => Promise<PartAnswer>) => {
+  const { signal, counters } = build.context;
+  const grouped = aggregate && shareGroups(aggregate, build, thread);
   if (!grouped) {
     return async (input) => {
       const rows: Vector[] = [];
@@ -46,18 +62,38 @@ export const answering = ({ aggregate }: PartPlan, build: Build, thread: number)
   }
   return async (input) => {
     let groups: GroupsOfShare | undefined;
-    const run = function* run(): Generator<Item> { groups = yield* grouped(input); };
-    for await (const item of drive(counters ? counters.counted(aggregate!, run()) : run(), signal)) assert(item, 'groups come at the end');
+    const run = function* run(): Generator<Item> {
+      groups = yield* grouped(input);
+    };
+    for await (const item of drive(counters ? counters.counted(aggregate!, run()) : run(), signal))
+      assert(item, 'groups come at the end');
     return { groups: groups! };
   };
 };
 
-/** How a division is worked on. `rest` gives the rows that no answer stands for when groups do not fit any more; `heard` is told of the counts of each answer. */
-interface MergedOptions { readonly own: PartWorker; readonly rest: () => Stream; readonly heard: ((counts: readonly OperatorCount[]) => void) | undefined }
+/**
+ * How a division is worked on. `rest` gives the rows that no answer stands for when groups do not fit any more; `heard`
+ * is told of the counts of each answer.
+ */
+interface MergedOptions {
+  readonly own: PartWorker;
+  readonly rest: () => Stream;
+  readonly heard: ((counts: readonly OperatorCount[]) => void) | undefined;
+}
 
 /** The merged answers of a division, as a stream. */
-export function* merged(division: Division, { own, rest, heard }: MergedOptions, { aggregate }: PartPlan, build: Build): Generator<Item> {
-  const book = new KeyBook(), iterator = division.answers(own, (answer) => { if ('groups' in answer) book.note(answer.groups.keys); })[Symbol.asyncIterator]();
+export function* merged(
+  division: Division,
+  { own, rest, heard }: MergedOptions,
+  { aggregate }: PartPlan,
+  build: Build,
+): Generator<Item> {
+  const book = new KeyBook();
+  const iterator = division
+    .answers(own, (answer) => {
+      if ('groups' in answer) book.note(answer.groups.keys);
+    })
+    [Symbol.asyncIterator]();
   const next = function* next(): Generator<Item, PartAnswer | undefined> {
     const answer = yield* wait(iterator.next());
     build.context.signal.throwIfAborted();

@@ -1,4 +1,7 @@
-/** What the engine reads from and writes to besides its plan: given by the worker (service) or by the command line (`lake query`). */
+/**
+ * What the engine reads from and writes to besides its plan: given by the worker (service) or by the command line
+ * (`lake query`).
+ */
 import type { Vector } from '../vectors/vector.ts';
 import type { PrimitiveType, Type } from '../vectors/type.ts';
 import type { Value } from '../vectors/value.ts';
@@ -24,10 +27,20 @@ export interface ScanRequest {
 }
 
 /** Whole numbers of one type: what they come to. */
-export interface IntegerTotals { readonly type: PrimitiveType; readonly min: bigint; readonly max: bigint; readonly sum: bigint }
+export interface IntegerTotals {
+  readonly type: PrimitiveType;
+  readonly min: bigint;
+  readonly max: bigint;
+  readonly sum: bigint;
+}
 /** Values of a column: so many rows have one (neither null nor missing). `integers`: asked for, and there are any. */
-export interface ColumnSummary { readonly count: number; readonly integers?: IntegerTotals }
-/** What an aggregate needs of the rows that are wanted as a whole: the host may give what they come to instead of them. */
+export interface ColumnSummary {
+  readonly count: number;
+  readonly integers?: IntegerTotals;
+}
+/**
+ * What an aggregate needs of the rows that are wanted as a whole: the host may give what they come to instead of them.
+ */
 export interface BlockSummaries {
   readonly of: readonly { readonly path: FieldPath; readonly totals: boolean }[];
   /** `columns`: one for each that is asked for. False: the rows themselves are needed. */
@@ -56,7 +69,10 @@ export interface ScanFilter {
   readonly best?: BestRows;
   readonly stored?: StoredTests;
 }
-/** A comparison of one column with a constant. `readAs`: the constant as it is read beside a column of another type (SQL); undefined if it cannot be. */
+/**
+ * A comparison of one column with a constant. `readAs`: the constant as it is read beside a column of another type
+ * (SQL); undefined if it cannot be.
+ */
 export interface StoredTest {
   readonly path: FieldPath;
   readonly operator: CompareOperator;
@@ -64,21 +80,32 @@ export interface StoredTest {
   readonly sql?: true;
   readonly readAs?: (type: PrimitiveType) => Value | undefined;
 }
-/** Of the conditions of a filter those that a host may answer from how it stores a column, without making vectors of it. Where it cannot answer one of them, it asks `keep` for all. */
+/**
+ * Of the conditions of a filter those that a host may answer from how it stores a column, without making vectors of it.
+ * Where it cannot answer one of them, it asks `keep` for all.
+ */
 export interface StoredTests {
   readonly tests: readonly StoredTest[];
   /** What `rest` looks at; absent: all of the row. */
   readonly columns?: readonly FieldPath[];
-  /** What is asked besides, of the rows that passed (undefined: all); absent: nothing. The answer are numbers of `rows`. */
+  /**
+   * What is asked besides, of the rows that passed (undefined: all); absent: nothing. The answer are numbers of `rows`.
+   */
   readonly rest?: (rows: Vector, kept: Uint32Array | undefined) => KeptRows | Promise<KeptRows>;
   /** So many rows were tested. */
   readonly seen: (rows: number) => void;
 }
 /** Rows one behind the other. */
-export interface RowRun { readonly start: number; readonly length: number }
+export interface RowRun {
+  readonly start: number;
+  readonly length: number;
+}
 /** Their numbers, or the run that they are; undefined: all rows. */
 export type KeptRows = Uint32Array | RowRun | undefined;
-/** Of the rows that a filter keeps only the best by one field are wanted: bounds of columns tell where none of them can be. */
+/**
+ * Of the rows that a filter keeps only the best by one field are wanted: bounds of columns tell where none of them can
+ * be.
+ */
 export interface BestRows {
   readonly path: FieldPath;
   /** So many are wanted. */
@@ -93,12 +120,20 @@ export interface BestRows {
   readonly dropsNulls: boolean;
   /** NaN is the greatest number, else the least. */
   readonly nanLast: boolean;
-  /** Looks at rows that the scan will give later, so that the floor is high from the start; tells how many the test keeps. No row may be shown twice. */
+  /**
+   * Looks at rows that the scan will give later, so that the floor is high from the start; tells how many the test
+   * keeps. No row may be shown twice.
+   */
   readonly ahead: (rows: Vector) => number | Promise<number>;
 }
 
 /** Counts that a query's statistics report; the scan adds to them. */
-export interface Progress { bytesRead: number; bytesMatched: number; recordsRead: number; recordsMatched: number }
+export interface Progress {
+  bytesRead: number;
+  bytesMatched: number;
+  recordsRead: number;
+  recordsMatched: number;
+}
 
 /** Batches that do not fit the memory budget, written one behind the other. */
 export interface SpillRun {
@@ -110,7 +145,9 @@ export interface SpillRun {
   readonly close: () => Promise<void>;
 }
 /** Where operators put the rows and states that do not fit their memory. */
-export interface SpillStore { readonly open: () => SpillRun }
+export interface SpillStore {
+  readonly open: () => SpillRun;
+}
 
 /** An iterator may give batches that need no wait in between. */
 export type QuickIterator = AsyncIterator<Vector> & { readonly nextNow?: () => Vector | undefined };
@@ -126,7 +163,11 @@ export interface ExecutionHost {
   /** Opens what a row-dependent `from` names. */
   readonly open: (name: string, format: string | undefined, signal: AbortSignal) => AsyncIterable<Vector>;
   /** Commits the batches to a pool branch; resolves to the 20 bytes of the commit's id. */
-  readonly load: (target: ResolvedSource, batches: AsyncIterable<Vector>, commit: { readonly author: string; readonly message: string; readonly meta: string }) => Promise<Uint8Array>;
+  readonly load: (
+    target: ResolvedSource,
+    batches: AsyncIterable<Vector>,
+    commit: { readonly author: string; readonly message: string; readonly meta: string },
+  ) => Promise<Uint8Array>;
   /** Values of the `debug` operator. */
   readonly debug: (batch: Vector) => void;
   readonly progress: Progress;
@@ -135,7 +176,10 @@ export interface ExecutionHost {
 }
 
 /** How far WITH RECURSIVE may go, if the context says nothing. */
-export const recursionMax: { readonly rounds: number; readonly rows: number } = { rounds: 1_000_000, rows: 100_000_000 };
+export const recursionMax: { readonly rounds: number; readonly rows: number } = {
+  rounds: 1_000_000,
+  rows: 100_000_000,
+};
 
 /** What a running query carries along. */
 export interface ExecutionContext {
@@ -143,7 +187,9 @@ export interface ExecutionContext {
   readonly signal: AbortSignal;
   /** Rows of a batch, at most. */
   readonly batchRows: number;
-  /** Bytes that the operators may hold together before they spill; one that cannot ends the query with `query-memory`. */
+  /**
+   * Bytes that the operators may hold together before they spill; one that cannot ends the query with `query-memory`.
+   */
   readonly memoryBytesMax: number;
   /** Names bound to types by the values read so far (`typename`). */
   readonly names: Map<string, Type>;
@@ -151,9 +197,15 @@ export interface ExecutionContext {
   readonly recursion?: { readonly rounds: number; readonly rows: number };
   /** Counts what the operators do; absent: nobody asked. */
   readonly counters?: Counters;
-  /** Gives what each operator makes in other forms or smaller batches, never with other values or in another order: answers must not depend on either. */
+  /**
+   * Gives what each operator makes in other forms or smaller batches, never with other values or in another order:
+   * answers must not depend on either.
+   */
   readonly reshape?: (batch: Vector) => Iterable<Vector>;
 }
 
 /** A batch and the channel that it goes to (`output`; default `main`). */
-export interface ChannelBatch { readonly channel: string; readonly batch: Vector }
+export interface ChannelBatch {
+  readonly channel: string;
+  readonly batch: Vector;
+}

@@ -1,8 +1,8 @@
 /**
  * The batches of a reader of text in the making.
  *
- * Invariant: a batch ends when it has rows, bytes of text, or parts of builders enough: rows of ever new shapes, or of ever more fields, cost by their parts. Rows that are alike
- * share theirs, so wide ones are still gathered.
+ * Invariant: a batch ends when it has rows, bytes of text, or parts of builders enough: rows of ever new shapes, or of
+ * ever more fields, cost by their parts. Rows that are alike share theirs, so wide ones are still gathered.
  */
 import { Builder, partsMade } from '../vectors/builder.ts';
 import type { Vector } from '../vectors/vector.ts';
@@ -20,13 +20,23 @@ export class Batches {
   private parts = 0;
   private widest = 0;
   private bytes = 0;
-  constructor(rowsMax: number) { this.rowsMax = rowsMax; }
+  constructor(rowsMax: number) {
+    this.rowsMax = rowsMax;
+  }
 
   /** Rows of the stream so far. */
-  get rows(): number { return this.before + this.builder.length; }
-  get isEmpty(): boolean { return this.builder.length === 0; }
+  get rows(): number {
+    return this.before + this.builder.length;
+  }
+  get isEmpty(): boolean {
+    return this.builder.length === 0;
+  }
   get isFull(): boolean {
-    return this.builder.length >= this.rowsMax || this.bytes >= textBytesMax || (this.parts >= partsMax && this.parts >= this.widest * 2);
+    return (
+      this.builder.length >= this.rowsMax ||
+      this.bytes >= textBytesMax ||
+      (this.parts >= partsMax && this.parts >= this.widest * 2)
+    );
   }
 
   /** Where the next row goes. */

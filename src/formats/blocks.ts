@@ -1,17 +1,33 @@
 /**
- * Reads a long input in blocks that are cut at line ends, some of them in another thread. A block is read as if a value began where it begins; that was
- * right if the block before ended behind a whole value. What proves wrong is read again in sequence, to the end of the input, so that values, errors and
- * the places in them are those of the reader that goes through the input alone.
+ * Reads a long input in blocks that are cut at line ends, some of them in another thread. A block is read as if a value
+ * began where it begins; that was right if the block before ended behind a whole value. What proves wrong is read again
+ * in sequence, to the end of the input, so that values, errors and the places in them are those of the reader that goes
+ * through the input alone.
  */
 import { type PackedVectors, unpackVectors } from '../vectors/transfer.ts';
 import type { Vector } from '../vectors/vector.ts';
 
 /** What a block gave that begins and ends between values. */
-export interface ParsedBlock { readonly batches: PackedVectors; readonly rows: number; readonly lines: number; /** Bytes behind its last line break. */ readonly tail: number }
-/** Reads blocks one by one; undefined for what is not whole values without a fault, up to the end. `bytes[length]` is there and 0. */
+export interface ParsedBlock {
+  readonly batches: PackedVectors;
+  readonly rows: number;
+  readonly lines: number /** Bytes behind its last line break. */;
+  readonly tail: number;
+}
+/**
+ * Reads blocks one by one; undefined for what is not whole values without a fault, up to the end. `bytes[length]` is
+ * there and 0.
+ */
 export type BlockParser = (bytes: Uint8Array, length: number) => ParsedBlock | undefined;
-/** How a format is read in blocks. `cut`: the greatest place up to `length` at which a block may end, 0 if there is none; blocks begin between values. */
-interface BlockFormat { readonly parser: BlockParser; readonly cut: (bytes: Uint8Array, length: number) => number; readonly copied?: ((bytes: Uint8Array) => void) | undefined }
+/**
+ * How a format is read in blocks. `cut`: the greatest place up to `length` at which a block may end, 0 if there is
+ * none; blocks begin between values.
+ */
+interface BlockFormat {
+  readonly parser: BlockParser;
+  readonly cut: (bytes: Uint8Array, length: number) => number;
+  readonly copied?: ((bytes: Uint8Array) => void) | undefined;
+}
 /** Cuts behind the last line break. */
 export const lineCut = (bytes: Uint8Array, length: number): number => bytes.lastIndexOf(0x0a, length - 1) + 1;
 
@@ -20,25 +36,42 @@ export interface BlockHelper {
   /** Blocks that it would take now. */
   readonly free: number;
   /** Takes the bytes, with the room behind them, and gives them back in the end. @throws when the thread died */
-  parse(bytes: Uint8Array, length: number): Promise<{ readonly bytes: Uint8Array; readonly parsed: ParsedBlock | undefined }>;
+  parse(
+    bytes: Uint8Array,
+    length: number,
+  ): Promise<{ readonly bytes: Uint8Array; readonly parsed: ParsedBlock | undefined }>;
   close(): void;
 }
 
 /** Where in an input reading goes on: values, lines and bytes before it, and the byte at which its line begins. */
-export interface Progress { readonly values: number; readonly lines: number; readonly offset: number; readonly lineStart: number }
+export interface Progress {
+  readonly values: number;
+  readonly lines: number;
+  readonly offset: number;
+  readonly lineStart: number;
+}
 
 /** Where blocks stopped being right; the rest of the input is to be read in sequence from there. */
-interface Stopped extends Progress { readonly rest: AsyncIterable<Uint8Array> }
+interface Stopped extends Progress {
+  readonly rest: AsyncIterable<Uint8Array>;
+}
 
 /** A shorter input is not worth the other thread. */
 export const sequentialBytes = 2 << 20;
 /** Rows that a block should have: four of them make one block of an object, nearly full. */
 const blockRows = 7_600;
 /** Bytes of a block; it ends with the last line within that. */
-const blockBytesLeast = 256 << 10, blockBytesMost = 2 << 20;
-/** Bytes that a block may grow to, with the room behind it, to take in a whole line; a longer line is not for blocks. Readers that take only shorter values than this do without blocks. */
+const blockBytesLeast = 256 << 10;
+const blockBytesMost = 2 << 20;
+/**
+ * Bytes that a block may grow to, with the room behind it, to take in a whole line; a longer line is not for blocks.
+ * Readers that take only shorter values than this do without blocks.
+ */
 export const blockBytesMax = 4 << 20;
-/** Parts of builders that a block may make: rows of very many shapes or columns are not for blocks, of which several are there at once. */
+/**
+ * Parts of builders that a block may make: rows of very many shapes or columns are not for blocks, of which several are
+ * there at once.
+ */
 export const blockPartsMax = 8192;
 /** Bytes behind a block. */
 const room = 16;
@@ -53,10 +86,19 @@ interface Block {
 }
 
 /** Reads blocks until the input ends (undefined) or one proves not to be what it was taken for. */
-export async function* readBlocks(input: AsyncIterable<Uint8Array>, progress: Progress, format: BlockFormat, helper: BlockHelper): AsyncGenerator<Vector, Stopped | undefined> {
-  const size = Math.min(blockBytesMost, Math.max(blockBytesLeast, Math.ceil((progress.offset / progress.values) * blockRows)));
+export async function* readBlocks(
+  input: AsyncIterable<Uint8Array>,
+  progress: Progress,
+  format: BlockFormat,
+  helper: BlockHelper,
+): AsyncGenerator<Vector, Stopped | undefined> {
+  const size = Math.min(
+    blockBytesMost,
+    Math.max(blockBytesLeast, Math.ceil((progress.offset / progress.values) * blockRows)),
+  );
   const reader = new BlockReader(input, size, format, helper);
-  let { values, lines, offset, lineStart } = progress, stopped = false;
+  let { values, lines, offset, lineStart } = progress;
+  let stopped = false;
   try {
     for (let block = await reader.next(); block; block = await reader.next()) {
       const { parsed, length } = block;
@@ -123,12 +165,17 @@ class BlockReader {
         return first;
       }
       const waiting = this.blocks.find((b) => b.state === 'waiting');
-      if (!waiting) await new Promise<void>((resolve) => { this.readerWaits = resolve; });
+      if (!waiting)
+        await new Promise<void>((resolve) => {
+          this.readerWaits = resolve;
+        });
       else {
         waiting.parsed = this.format.parser(waiting.bytes, waiting.length);
         waiting.state = 'done';
         // Messages of the other thread get their turn.
-        await new Promise((resolve) => { setImmediate(resolve); });
+        await new Promise((resolve) => {
+          setImmediate(resolve);
+        });
       }
     }
   }
@@ -138,7 +185,10 @@ class BlockReader {
     this.stopped = true;
     this.wakeFeeder();
     await this.feeding;
-    while (!this.helperFault && this.blocks.some((b) => b.state === 'away')) await new Promise<void>((resolve) => { this.readerWaits = resolve; });
+    while (!this.helperFault && this.blocks.some((b) => b.state === 'away'))
+      await new Promise<void>((resolve) => {
+        this.readerWaits = resolve;
+      });
   }
 
   /** The bytes from this block on; after `settle`. */
@@ -160,33 +210,43 @@ class BlockReader {
   }
 
   /** The input is not read any further. */
-  async close(): Promise<void> { if (!this.ended && !this.inputFault) await this.source.return?.(); }
+  async close(): Promise<void> {
+    if (!this.ended && !this.inputFault) await this.source.return?.();
+  }
 
   /** The bytes of a block may hold another one now. */
-  recycle({ bytes }: Block): void { if (bytes.length === this.size + room && this.spare.length < blocksAheadMax) this.spare.push(bytes); }
+  recycle({ bytes }: Block): void {
+    if (bytes.length === this.size + room && this.spare.length < blocksAheadMax) this.spare.push(bytes);
+  }
 
   private dispatch(): void {
     if (this.stopped || this.helper.free === 0) return;
     const block = this.blocks.find((b) => b.state === 'waiting');
     if (!block) return;
     block.state = 'away';
-    this.helper.parse(block.bytes, block.length).then(({ bytes, parsed }) => {
-      block.bytes = bytes;
-      block.parsed = parsed;
-      block.state = 'done';
-      this.dispatch();
-      this.wakeReader();
-    }, (problem: unknown) => {
-      this.helperFault ??= { problem };
-      this.wakeReader();
-    });
+    this.helper.parse(block.bytes, block.length).then(
+      ({ bytes, parsed }) => {
+        block.bytes = bytes;
+        block.parsed = parsed;
+        block.state = 'done';
+        this.dispatch();
+        this.wakeReader();
+      },
+      (problem: unknown) => {
+        this.helperFault ??= { problem };
+        this.wakeReader();
+      },
+    );
     this.dispatch();
   }
 
   private async feed(): Promise<void> {
     try {
       while (!this.stopped) {
-        if (this.blocks.length >= blocksAheadMax) await new Promise<void>((resolve) => { this.feederWaits = resolve; });
+        if (this.blocks.length >= blocksAheadMax)
+          await new Promise<void>((resolve) => {
+            this.feederWaits = resolve;
+          });
         else if (this.chunk) this.take(this.chunk);
         else {
           const { done, value } = await this.source.next();
@@ -218,7 +278,8 @@ class BlockReader {
 
   /** Cuts a block where it may end, if there is such a place. */
   private cut(): void {
-    const { bytes } = this, length = this.format.cut(bytes, this.length);
+    const { bytes } = this;
+    const length = this.format.cut(bytes, this.length);
     if (length === 0 && bytes.length < blockBytesMax) {
       this.bytes = new Uint8Array(Math.min(bytes.length * 2, blockBytesMax));
       this.bytes.set(bytes);
@@ -231,7 +292,8 @@ class BlockReader {
       this.length = 0;
       return;
     }
-    if (rest.length >= this.bytes.length - room) this.bytes = new Uint8Array(Math.min(rest.length * 2 + room, blockBytesMax));
+    if (rest.length >= this.bytes.length - room)
+      this.bytes = new Uint8Array(Math.min(rest.length * 2 + room, blockBytesMax));
     this.bytes.set(rest);
     this.length = rest.length;
     bytes.fill(0, length, length + room);

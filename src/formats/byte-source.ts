@@ -1,13 +1,18 @@
 /**
- * Bytes of a stream by count, for the binary formats: so many bytes in one piece, no more read from the stream than that takes.
+ * Bytes of a stream by count, for the binary formats: so many bytes in one piece, no more read from the stream than
+ * that takes.
  *
- * Invariants: `bytes[start, end)` is read and not used up; the buffer grows with what has come, never with what a length claims.
- * What was read holds until more is asked for. The buffer is charged to the reader's memory.
+ * Invariants: `bytes[start, end)` is read and not used up; the buffer grows with what has come, never with what a
+ * length claims. What was read holds until more is asked for. The buffer is charged to the reader's memory.
  */
 import { ReadMemory } from './read-memory.ts';
 
 /** Who reads: named in errors. `what`: of the bytes that are read, such as `frame`. */
-interface Use { readonly memory?: ReadMemory | undefined; readonly format: string; readonly what: string }
+interface Use {
+  readonly memory?: ReadMemory | undefined;
+  readonly format: string;
+  readonly what: string;
+}
 /** A larger buffer goes as soon as nothing of it is left to be read. */
 const keptBytesMax = 1 << 20;
 
@@ -31,7 +36,9 @@ export class ByteSource {
   }
 
   /** Where `start` is in the stream. */
-  get offset(): number { return this.before + this.start; }
+  get offset(): number {
+    return this.before + this.start;
+  }
 
   /** Reads until `count` bytes are there; false if the stream ends before. @throws LakeError format-memory */
   async need(count: number): Promise<boolean> {
@@ -44,7 +51,10 @@ export class ByteSource {
     return true;
   }
 
-  /** The next bytes, used up: as many as there are, at most so many; undefined at the end. They hold until more is asked for. */
+  /**
+   * The next bytes, used up: as many as there are, at most so many; undefined at the end. They hold until more is asked
+   * for.
+   */
   async some(most: number): Promise<Uint8Array | undefined> {
     if (!(await this.need(1))) return undefined;
     const { bytes, start } = this;
@@ -60,7 +70,8 @@ export class ByteSource {
   }
 
   private append(chunk: Uint8Array, wanted: number): void {
-    const kept = this.end - this.start, size = kept + chunk.length;
+    const kept = this.end - this.start;
+    const size = kept + chunk.length;
     if (kept === 0) {
       this.before += this.end;
       this.bytes = chunk;
@@ -71,7 +82,8 @@ export class ByteSource {
     }
     const ours = this.bytes === this.room;
     if (!ours || this.end + chunk.length > this.room.length) {
-      const { room: before } = this, room = size <= before.length ? before : this.setRoom(Math.max(size, Math.min(wanted, size * 2)));
+      const { room: before } = this;
+      const room = size <= before.length ? before : this.setRoom(Math.max(size, Math.min(wanted, size * 2)));
       if (ours && room === before) room.copyWithin(0, this.start, this.end);
       else room.set(this.bytes.subarray(this.start, this.end));
       this.bytes = room;

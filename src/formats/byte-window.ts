@@ -1,8 +1,9 @@
 /**
- * The bytes of a stream that are not used up yet, in one piece. Readers take what is whole from the front and ask for more when a value is cut.
+ * The bytes of a stream that are not used up yet, in one piece. Readers take what is whole from the front and ask for
+ * more when a value is cut.
  *
- * Invariants: `bytes[end]` is there and 0, so that scanners stop at the end without asking for it at every byte; what lies before `start` is used up;
- * a byte-order mark at the beginning of a stream is never seen.
+ * Invariants: `bytes[end]` is there and 0, so that scanners stop at the end without asking for it at every byte; what
+ * lies before `start` is used up; a byte-order mark at the beginning of a stream is never seen.
  */
 import { LakeError } from '../errors.ts';
 
@@ -11,8 +12,10 @@ const partBytesLeast = 1 << 16;
 /** UTF-8's byte-order mark, which some programs put before a text: it is no part of it. */
 const mark = [0xef, 0xbb, 0xbf];
 /** Bytes of the mark that a text begins with: three, or none. */
-export const markLength = (bytes: Uint8Array, end: number): number => (end >= mark.length && mark.every((byte, i) => bytes[i] === byte) ? mark.length : 0);
-const isMarkCut = (bytes: Uint8Array, end: number): boolean => end > 0 && end < mark.length && mark.slice(0, end).every((byte, i) => bytes[i] === byte);
+export const markLength = (bytes: Uint8Array, end: number): number =>
+  end >= mark.length && mark.every((byte, i) => bytes[i] === byte) ? mark.length : 0;
+const isMarkCut = (bytes: Uint8Array, end: number): boolean =>
+  end > 0 && end < mark.length && mark.slice(0, end).every((byte, i) => bytes[i] === byte);
 
 export class ByteWindow {
   /** As long as the first chunk to begin with: most bodies of a busy service are small. */
@@ -35,7 +38,15 @@ export class ByteWindow {
   private readonly place: () => string;
 
   /** `place` tells where the window begins, for errors; `offset`: bytes before the input. */
-  constructor(input: AsyncIterable<Uint8Array>, options: { readonly format: string; readonly valueBytesMax: number; readonly place?: () => string; readonly offset?: number }) {
+  constructor(
+    input: AsyncIterable<Uint8Array>,
+    options: {
+      readonly format: string;
+      readonly valueBytesMax: number;
+      readonly place?: () => string;
+      readonly offset?: number;
+    },
+  ) {
     this.offset = options.offset ?? 0;
     this.source = input[Symbol.asyncIterator]();
     this.format = options.format;
@@ -44,7 +55,8 @@ export class ByteWindow {
   }
 
   /**
-   * Reads on; false when the stream has ended. A value that did not fit doubles the window at least, so that a long one is scanned a few times only.
+   * Reads on; false when the stream has ended. A value that did not fit doubles the window at least, so that a long one
+   * is scanned a few times only.
    * @throws LakeError `format-limit` when a single value is longer than allowed
    */
   async more(): Promise<boolean> {
@@ -56,7 +68,8 @@ export class ByteWindow {
         this.final = true;
         break;
       }
-      // A chunk that is longer than a value may be is looked at in parts, so that none that is too long slips through with it.
+      // A chunk that is longer than a value may be is looked at in parts, so that none that is too long slips through
+      // with it.
       const size = Math.max(this.valueBytesMax, partBytesLeast);
       this.waiting = chunk.length > size ? chunk.subarray(size) : undefined;
       this.append(this.waiting ? chunk.subarray(0, size) : chunk);
@@ -64,11 +77,13 @@ export class ByteWindow {
     if (this.atBeginning()) this.start = markLength(this.bytes, this.end);
     return true;
   }
-  private atBeginning(): boolean { return this.offset + this.start === 0; }
+  private atBeginning(): boolean {
+    return this.offset + this.start === 0;
+  }
 
   /**
-   * Takes the next line: it is bytes[lineStart, lineEnd), without its break. False when the rest is no whole line yet; at the end of the stream what is
-   * left counts as one.
+   * Takes the next line: it is bytes[lineStart, lineEnd), without its break. False when the rest is no whole line yet;
+   * at the end of the stream what is left counts as one.
    */
   nextLine(): boolean {
     const { bytes, start } = this;
@@ -88,7 +103,8 @@ export class ByteWindow {
     try {
       if (this.end > this.start) yield this.bytes.subarray(this.start, this.end);
       if (this.waiting) yield this.waiting;
-      for (let chunk = this.final ? undefined : await this.nextChunk(); chunk; chunk = await this.nextChunk()) yield chunk;
+      for (let chunk = this.final ? undefined : await this.nextChunk(); chunk; chunk = await this.nextChunk())
+        yield chunk;
       this.final = true;
     } finally {
       await this.close();
@@ -106,8 +122,15 @@ export class ByteWindow {
     return done ? undefined : value;
   }
   private append(chunk: Uint8Array): void {
-    const kept = this.end - this.start, size = kept + chunk.length;
-    if (kept > this.valueBytesMax) throw new LakeError('format-limit', { format: this.format, what: 'a single value', limit: this.valueBytesMax, place: `${this.place()} (option -value.max)` });
+    const kept = this.end - this.start;
+    const size = kept + chunk.length;
+    if (kept > this.valueBytesMax)
+      throw new LakeError('format-limit', {
+        format: this.format,
+        what: 'a single value',
+        limit: this.valueBytesMax,
+        place: `${this.place()} (option -value.max)`,
+      });
     if (size + 1 > this.bytes.length) {
       const grown = new Uint8Array(Math.max(size + 1, this.bytes.length * 2));
       grown.set(this.bytes.subarray(this.start, this.end));

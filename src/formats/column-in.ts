@@ -1,17 +1,37 @@
 /**
- * From the arrays of a column, as Arrow and Parquet files have them, to vectors. Nothing here makes an object a row, save for maps that are out of order.
+ * From the arrays of a column, as Arrow and Parquet files have them, to vectors. Nothing here makes an object a row,
+ * save for maps that are out of order.
  *
- * Invariants: 64-bit integers come as pairs of 32-bit words, low word first (the arrays' own order); rows that are null are left out of what a
- * function is given, `withNulls` puts them in afterwards.
+ * Invariants: 64-bit integers come as pairs of 32-bit words, low word first (the arrays' own order); rows that are null
+ * are left out of what a function is given, `withNulls` puts them in afterwards.
  */
 import { isAscii, isUtf8 } from 'node:buffer';
 import { BytesBuilder } from '../vectors/builder-leaves.ts';
 import { Uint32List } from '../vectors/lists.ts';
 import { concat } from '../vectors/concat.ts';
-import { type PrimitiveType, type Type, mapType, nullable, types, unionOfDistinct, unionType } from '../vectors/type.ts';
+import {
+  type PrimitiveType,
+  type Type,
+  mapType,
+  nullable,
+  types,
+  unionOfDistinct,
+  unionType,
+} from '../vectors/type.ts';
 import { compareBytes, encodeBody } from '../vectors/value.ts';
 import {
-  type MapVector, type NumberArray, type NumberVector, type UnionVector, type Vector, dataAt, flatten, nulls, numbers, range, take, uniformType,
+  type MapVector,
+  type NumberArray,
+  type NumberVector,
+  type UnionVector,
+  type Vector,
+  dataAt,
+  flatten,
+  nulls,
+  numbers,
+  range,
+  take,
+  uniformType,
 } from '../vectors/vector.ts';
 import { BytesFault } from './type-bytes.ts';
 
@@ -32,10 +52,19 @@ export const unpackBits = (bits: Uint8Array, rows: number, first: number): Uint8
   return out;
 };
 
-type IntArray = Int8Array | Uint8Array | Int16Array | Uint16Array | Int32Array | Uint32Array | Float32Array | Float64Array;
+type IntArray =
+  | Int8Array
+  | Uint8Array
+  | Int16Array
+  | Uint16Array
+  | Int32Array
+  | Uint32Array
+  | Float32Array
+  | Float64Array;
 /** The rows of an array as floats, those in `index` if it is given. */
 export const floatsOf = (values: IntArray, rows: number, index: Uint32Array | undefined): Float64Array => {
-  if (!index) return values instanceof Float64Array ? values.subarray(0, rows) : Float64Array.from(values.subarray(0, rows));
+  if (!index)
+    return values instanceof Float64Array ? values.subarray(0, rows) : Float64Array.from(values.subarray(0, rows));
   const out = new Float64Array(index.length);
   for (let i = 0; i < out.length; i++) out[i] = values[index[i]];
   return out;
@@ -64,8 +93,13 @@ export const pairsOf = (values: Float64Array): Int32Array => {
 
 /** A vector of 64-bit integers, times or durations. */
 export const numbersOfPairs = (type: PrimitiveType, pairs: Int32Array): NumberVector => {
-  const rows = pairs.length >> 1, unsigned = type === types.uint64;
-  return numbers(type, (unsigned ? allBelow(pairs) : allSafe(pairs)) ? safeNumbers(pairs, rows) : wideNumbers(pairs, rows, unsigned), rows);
+  const rows = pairs.length >> 1;
+  const unsigned = type === types.uint64;
+  return numbers(
+    type,
+    (unsigned ? allBelow(pairs) : allSafe(pairs)) ? safeNumbers(pairs, rows) : wideNumbers(pairs, rows, unsigned),
+    rows,
+  );
 };
 /** 2^53 is the first integer that is not safe: words above are below 2^21. */
 const safeHigh = 0x200000;
@@ -87,7 +121,9 @@ const safeNumbers = (pairs: Int32Array, rows: number): Float64Array => {
 };
 const wideNumbers = (pairs: Int32Array, rows: number, unsigned: boolean): NumberArray => {
   const own = pairs.byteOffset % 8 === 0 ? pairs : pairs.slice();
-  return unsigned ? new BigUint64Array(own.buffer as ArrayBuffer, own.byteOffset, rows) : new BigInt64Array(own.buffer as ArrayBuffer, own.byteOffset, rows);
+  return unsigned
+    ? new BigUint64Array(own.buffer as ArrayBuffer, own.byteOffset, rows)
+    : new BigInt64Array(own.buffer as ArrayBuffer, own.byteOffset, rows);
 };
 
 /** Each pair times `by` (at most 10^9). @throws BytesFault for a product beyond 64 bits */
@@ -96,8 +132,13 @@ export const scaledPairs = (pairs: Int32Array, by: number, what: string): Int32A
   const out = new Int32Array(pairs.length);
   for (let i = 0; i < pairs.length; i += 2) {
     const low = pairs[i] >>> 0;
-    const first = (low & 0xffff) * by, second = (low >>> 16) * by + Math.floor(first / 65536), high = pairs[i + 1] * by + Math.floor(second / 65536);
-    if (high >= 2147483648 || high < -2147483648) throw new BytesFault(`${what} ${(BigInt(pairs[i + 1]) << 32n) | BigInt(low)} is outside of the years 1677 to 2262`);
+    const first = (low & 0xffff) * by;
+    const second = (low >>> 16) * by + Math.floor(first / 65536);
+    const high = pairs[i + 1] * by + Math.floor(second / 65536);
+    if (high >= 2147483648 || high < -2147483648)
+      throw new BytesFault(
+        `${what} ${(BigInt(pairs[i + 1]) << 32n) | BigInt(low)} is outside of the years 1677 to 2262`,
+      );
     out[i] = (second % 65536) * 65536 + (first % 65536);
     out[i + 1] = high;
   }
@@ -108,21 +149,32 @@ export const scaledPairs = (pairs: Int32Array, by: number, what: string): Int32A
 export const timesOfDays = (days: Float64Array): NumberVector => {
   const millis = new Int32Array(days.length * 2);
   for (let i = 0; i < days.length; i++) {
-    const x = days[i] * 86_400_000, high = Math.floor(x / two32);
-    if (high >= 2147483648 || high < -2147483648) throw new BytesFault(`date ${days[i]} is outside of the years 1677 to 2262`);
+    const x = days[i] * 86_400_000;
+    const high = Math.floor(x / two32);
+    if (high >= 2147483648 || high < -2147483648)
+      throw new BytesFault(`date ${days[i]} is outside of the years 1677 to 2262`);
     millis[i * 2] = x - high * two32;
     millis[i * 2 + 1] = high;
   }
   return numbersOfPairs(types.time, scaledPairs(millis, 1e6, 'date in milliseconds'));
 };
 
-/** Strings or bytes; rows in `index` if given. What is no UTF-8 in a string becomes U+FFFD. @throws BytesFault for offsets that run backwards or out */
-export const runsVector = (type: PrimitiveType, given: { readonly offsets: Uint32Array; readonly bytes: Uint8Array; readonly rows: number }, index: Uint32Array | undefined): Vector => {
-  const { rows, bytes } = given, offsets = given.offsets.subarray(0, rows + 1);
+/**
+ * Strings or bytes; rows in `index` if given. What is no UTF-8 in a string becomes U+FFFD. @throws BytesFault for
+ * offsets that run backwards or out
+ */
+export const runsVector = (
+  type: PrimitiveType,
+  given: { readonly offsets: Uint32Array; readonly bytes: Uint8Array; readonly rows: number },
+  index: Uint32Array | undefined,
+): Vector => {
+  const { rows, bytes } = given;
+  const offsets = given.offsets.subarray(0, rows + 1);
   checkOffsets(offsets, rows, bytes.length);
   const v = { form: 'bytes', type, length: rows, offsets, bytes } as const;
   if (type !== types.string || isWellFormed(offsets, rows, bytes)) return index ? flatten(take(v, index)) : v;
-  const builder = new BytesBuilder(type), decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+  const builder = new BytesBuilder(type);
+  const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   for (let i = 0; i < (index?.length ?? rows); i++) {
     const row = index ? index[i] : i;
     builder.text(decoder.decode(bytes.subarray(offsets[row], offsets[row + 1])));
@@ -131,7 +183,8 @@ export const runsVector = (type: PrimitiveType, given: { readonly offsets: Uint3
 };
 /** @throws BytesFault */
 export const checkOffsets = (offsets: Uint32Array, rows: number, size: number): void => {
-  for (let i = 0; i < rows; i++) if (offsets[i + 1] < offsets[i]) throw new BytesFault(`offset ${offsets[i + 1]} behind ${offsets[i]}`);
+  for (let i = 0; i < rows; i++)
+    if (offsets[i + 1] < offsets[i]) throw new BytesFault(`offset ${offsets[i + 1]} behind ${offsets[i]}`);
   if (offsets[rows] > size) throw new BytesFault(`offset ${offsets[rows]} of ${size}`);
 };
 /** All bytes are UTF-8 and no row begins inside a character. */
@@ -144,22 +197,34 @@ const isWellFormed = (offsets: Uint32Array, rows: number, bytes: Uint8Array): bo
 };
 
 /** Values under a name. */
-export const namedVector = (name: string, inner: Vector): Vector => ({ form: 'named', name: `arrow_${name}`, length: inner.length, inner });
+export const namedVector = (name: string, inner: Vector): Vector => ({
+  form: 'named',
+  name: `arrow_${name}`,
+  length: inner.length,
+  inner,
+});
 
-/** Rows `valid` (all, if undefined) have the values of `dense` in order, the others are null; the type is `T|null` either way. */
+/**
+ * Rows `valid` (all, if undefined) have the values of `dense` in order, the others are null; the type is `T|null`
+ * either way.
+ */
 export const withNulls = (dense: Vector, rows: number, valid: Uint32Array | undefined): Vector => {
   const base = uniformType(dense)!;
   if (base === types.null) return nulls(rows);
   const type = nullable(base);
   if (type.kind !== 'union') throw new Error('nullable of a type is a union');
-  const none = type.members.indexOf(types.null), nullRows = rows - (valid?.length ?? rows);
+  const none = type.members.indexOf(types.null);
+  const nullRows = rows - (valid?.length ?? rows);
   const flat = base.kind === 'union' ? (flatten(dense) as UnionVector) : undefined;
   if (flat && base === type) return valid ? widened(flat, type.members, flat.members, none, rows, valid) : flat;
-  const members = type.members.map((m): Vector => (m === types.null ? nulls(nullRows) : flat ? flat.members[flat.type.members.indexOf(m)] : dense));
+  const members = type.members.map(
+    (m): Vector => (m === types.null ? nulls(nullRows) : flat ? flat.members[flat.type.members.indexOf(m)] : dense),
+  );
   if (flat) return { ...widened(flat, type.members, members, none, rows, valid ?? range(0, rows)), type };
   const tag = 1 - none;
   if (!valid) return { form: 'union', type, length: rows, ...allOf(tag, rows), members };
-  const tags = new Uint32Array(rows), slots = new Uint32Array(rows);
+  const tags = new Uint32Array(rows);
+  const slots = new Uint32Array(rows);
   tags.fill(none);
   for (let i = 0; i < valid.length; i++) {
     tags[valid[i]] = tag;
@@ -176,24 +241,44 @@ const allOf = (tag: number, rows: number): { readonly tags: Uint32Array; readonl
 };
 const lastAllOf: { readonly tags: Uint32Array; readonly slots: Uint32Array }[] = [];
 /** A union vector's rows put at `valid` among nulls. */
-const widened = (v: UnionVector, memberTypes: readonly Type[], members: readonly Vector[], none: number, rows: number, valid: Uint32Array): UnionVector => {
-  const map = v.type.members.map((m) => memberTypes.indexOf(m)), before = v.members[map.indexOf(none)]?.length ?? 0;
-  const tags = new Uint32Array(rows).fill(none), slots = new Uint32Array(rows).fill(0xffffffff);
+const widened = (
+  v: UnionVector,
+  memberTypes: readonly Type[],
+  members: readonly Vector[],
+  none: number,
+  rows: number,
+  valid: Uint32Array,
+): UnionVector => {
+  const map = v.type.members.map((m) => memberTypes.indexOf(m));
+  const before = v.members[map.indexOf(none)]?.length ?? 0;
+  const tags = new Uint32Array(rows).fill(none);
+  const slots = new Uint32Array(rows).fill(0xffffffff);
   for (let i = 0; i < valid.length; i++) {
     tags[valid[i]] = map[v.tags[i]];
     slots[valid[i]] = v.slots[i];
   }
   let at = before;
   for (let i = 0; i < rows; i++) if (slots[i] === 0xffffffff) slots[i] = at++;
-  return { form: 'union', type: unionType(memberTypes), length: rows, tags, slots, members: members.map((m, k) => (k === none ? nulls(at) : m)) };
+  return {
+    form: 'union',
+    type: unionType(memberTypes),
+    length: rows,
+    tags,
+    slots,
+    members: members.map((m, k) => (k === none ? nulls(at) : m)),
+  };
 };
 
-/** Rows of several columns as one union: row i is row slots[i] of columns[tags[i]]. Columns of one type are joined, unions inside are opened. */
+/**
+ * Rows of several columns as one union: row i is row slots[i] of columns[tags[i]]. Columns of one type are joined,
+ * unions inside are opened.
+ */
 export const unionVector = (tags: Uint32Array, slots: Uint32Array, columns: readonly Vector[]): Vector => {
   const groups = new Map<Type, { readonly vectors: Vector[]; length: number }>();
   const join = (v: Vector): { readonly type: Type; readonly base: number } => {
     const type = uniformType(v)!;
-    const group = groups.get(type) ?? { vectors: [], length: 0 }, base = group.length;
+    const group = groups.get(type) ?? { vectors: [], length: 0 };
+    const base = group.length;
     groups.set(type, group);
     group.vectors.push(v);
     group.length += v.length;
@@ -203,27 +288,41 @@ export const unionVector = (tags: Uint32Array, slots: Uint32Array, columns: read
     const v = uniformType(column)!.kind === 'union' ? flatten(column) : column;
     return v.form === 'union' ? { inner: v, places: v.members.map(join) } : { places: [join(v)] };
   });
-  const type = unionOfDistinct(groups.keys()), rows = tags.length;
-  const outTags = new Uint32Array(rows), outSlots = new Uint32Array(rows);
+  const type = unionOfDistinct(groups.keys());
+  const rows = tags.length;
+  const outTags = new Uint32Array(rows);
+  const outSlots = new Uint32Array(rows);
   const tagOf = (t: Type): number => (type.kind === 'union' ? type.members.indexOf(t) : 0);
   const places = opened.map((o) => o.places.map((p) => ({ tag: tagOf(p.type), base: p.base })));
   for (let i = 0; i < rows; i++) {
-    const { inner } = opened[tags[i]], slot = slots[i];
+    const { inner } = opened[tags[i]];
+    const slot = slots[i];
     const place = places[tags[i]][inner ? inner.tags[slot] : 0];
     outTags[i] = place.tag;
     outSlots[i] = place.base + (inner ? inner.slots[slot] : slot);
   }
-  if (type.kind !== 'union') return columns.length === 0 ? nulls(rows) : take(concat(groups.get(type)!.vectors), outSlots);
-  return { form: 'union', type, length: rows, tags: outTags, slots: outSlots, members: type.members.map((m) => concat(groups.get(m)!.vectors)) };
+  if (type.kind !== 'union')
+    return columns.length === 0 ? nulls(rows) : take(concat(groups.get(type)!.vectors), outSlots);
+  return {
+    form: 'union',
+    type,
+    length: rows,
+    tags: outTags,
+    slots: outSlots,
+    members: type.members.map((m) => concat(groups.get(m)!.vectors)),
+  };
 };
 
 /** A map a row, its entries brought into canonical order; of equal keys the first stays. */
 export const mapVector = (rows: number, offsets: Uint32Array, keys: Vector, values: Vector): MapVector => {
-  const keyType = uniformType(keys)!, type = mapType(keyType, uniformType(values)!);
-  const index = new Uint32List(), ends = new Uint32Array(rows + 1);
+  const keyType = uniformType(keys)!;
+  const type = mapType(keyType, uniformType(values)!);
+  const index = new Uint32List();
+  const ends = new Uint32Array(rows + 1);
   let changed = false;
   for (let i = 0; i < rows; i++) {
-    const start = offsets[i], end = offsets[i + 1];
+    const start = offsets[i];
+    const end = offsets[i + 1];
     if (end - start < 2) {
       if (end > start) index.push(start);
     } else {
@@ -234,7 +333,14 @@ export const mapVector = (rows: number, offsets: Uint32Array, keys: Vector, valu
     ends[i + 1] = index.length;
   }
   if (!changed) return { form: 'map', type, length: rows, offsets, keys, values };
-  return { form: 'map', type, length: rows, offsets: ends, keys: take(keys, index.done()), values: take(values, index.done()) };
+  return {
+    form: 'map',
+    type,
+    length: rows,
+    offsets: ends,
+    keys: take(keys, index.done()),
+    values: take(values, index.done()),
+  };
 };
 const canonicalOrder = (type: Type, keys: Vector, start: number, end: number): readonly number[] => {
   const coded: { readonly at: number; readonly bytes: Uint8Array }[] = [];

@@ -1,5 +1,6 @@
 /**
- * From vectors to the arrays of columns, as Arrow and Parquet files have them: names and nulls taken off, integers as pairs of 32-bit words.
+ * From vectors to the arrays of columns, as Arrow and Parquet files have them: names and nulls taken off, integers as
+ * pairs of 32-bit words.
  *
  * Invariant: all rows of a vector given here have the same type.
  */
@@ -12,29 +13,52 @@ import { supText } from '../vectors/sup/print.ts';
 import { typeText, types } from '../vectors/type.ts';
 import { zeroData } from '../vectors/value.ts';
 import {
-  type BytesVector, type DynamicVector, type FlatVector, type NumberVector, type UnionVector, type Vector, flatten, take, uniformType, valueAt,
+  type BytesVector,
+  type DynamicVector,
+  type FlatVector,
+  type NumberVector,
+  type UnionVector,
+  type Vector,
+  flatten,
+  take,
+  uniformType,
+  valueAt,
 } from '../vectors/vector.ts';
 
 const two32 = 4294967296;
 
 /** Rows without names; `valid` has a 0 where the row is null and `values` holds some value that nobody should read. */
-export interface Plain { readonly values: Exclude<FlatVector, { form: 'dynamic' | 'named' }>; readonly valid: Uint8Array | undefined }
+export interface Plain {
+  readonly values: Exclude<FlatVector, { form: 'dynamic' | 'named' }>;
+  readonly valid: Uint8Array | undefined;
+}
 
 /** `present`: 0 where an optional field is absent. Unions of several types stay unions. */
 export const plainOf = (given: Vector, present?: Uint8Array): Plain => {
-  let v = given, valid = present?.subarray(0, given.length);
+  let v = given;
+  let valid = present?.subarray(0, given.length);
   if (valid && valid.indexOf(0) < 0) valid = undefined;
   for (;;) {
     switch (v.form) {
-      case 'constant': case 'dictionary': case 'selected': v = flatten(v); break;
-      case 'named': v = v.inner; break;
-      case 'dynamic': v = settled(v); break;
+      case 'constant':
+      case 'dictionary':
+      case 'selected':
+        v = flatten(v);
+        break;
+      case 'named':
+        v = v.inner;
+        break;
+      case 'dynamic':
+        v = settled(v);
+        break;
       case 'union': {
-        if (v.type.members.reduce((n, m) => n + (m === types.null ? 0 : 1), 0) !== 1 || v.type.members.length === 1) return { values: v, valid };
+        if (v.type.members.reduce((n, m) => n + (m === types.null ? 0 : 1), 0) !== 1 || v.type.members.length === 1)
+          return { values: v, valid };
         ({ values: v, valid } = withoutNulls(v, valid));
         break;
       }
-      default: return { values: v, valid };
+      default:
+        return { values: v, valid };
     }
   }
 };
@@ -51,17 +75,30 @@ export const settled = (v: DynamicVector): Vector => {
 };
 
 /** The values of a `T|null` and where they are. */
-const withoutNulls = (v: UnionVector, present: Uint8Array | undefined): { readonly values: Vector; readonly valid: Uint8Array | undefined } => {
-  const none = v.type.members.indexOf(types.null), member = v.members[1 - none], rows = v.length, { tags, slots } = v;
+const withoutNulls = (
+  v: UnionVector,
+  present: Uint8Array | undefined,
+): { readonly values: Vector; readonly valid: Uint8Array | undefined } => {
+  const none = v.type.members.indexOf(types.null);
+  const member = v.members[1 - none];
+  const rows = v.length;
+  const { tags, slots } = v;
   const nullRows = countTag(tags, none, rows);
-  if (nullRows === 0) return { values: member.length === rows && isCounted(slots, rows) ? member : take(member, slots.subarray(0, rows)), valid: present };
-  const valid = new Uint8Array(rows), index = new Uint32Array(rows);
+  if (nullRows === 0)
+    return {
+      values: member.length === rows && isCounted(slots, rows) ? member : take(member, slots.subarray(0, rows)),
+      valid: present,
+    };
+  const valid = new Uint8Array(rows);
+  const index = new Uint32Array(rows);
   markOthers(tags, none, valid);
   if (present) clearAbsent(present, valid);
-  const type = v.type.members[1 - none], zero = { type, data: zeroData(type) };
+  const type = v.type.members[1 - none];
+  const zero = { type, data: zeroData(type) };
   if (member.length === 0) return { values: constantOf(zero, rows), valid };
   // Any row serves as the place of a null if its size is the same; what varies in size gets an empty one.
-  const isFixed = member.form === 'number' || member.form === 'bool', place = isFixed ? 0 : member.length;
+  const isFixed = member.form === 'number' || member.form === 'bool';
+  const place = isFixed ? 0 : member.length;
   slotsOr(tags, none, slots, place, index);
   return { values: take(isFixed ? member : concat([member, vectorOf([zero])]), index), valid };
 };
@@ -77,10 +114,16 @@ const isCounted = (slots: Uint32Array, rows: number): boolean => {
   for (let i = 0; i < rows; i++) if (slots[i] !== i) return false;
   return true;
 };
-const markOthers = (tags: Uint32Array, tag: number, out: Uint8Array): void => { for (let i = 0; i < out.length; i++) out[i] = tags[i] === tag ? 0 : 1; };
-const clearAbsent = (present: Uint8Array, out: Uint8Array): void => { for (let i = 0; i < out.length; i++) if (present[i] === 0) out[i] = 0; };
+const markOthers = (tags: Uint32Array, tag: number, out: Uint8Array): void => {
+  for (let i = 0; i < out.length; i++) out[i] = tags[i] === tag ? 0 : 1;
+};
+const clearAbsent = (present: Uint8Array, out: Uint8Array): void => {
+  for (let i = 0; i < out.length; i++) if (present[i] === 0) out[i] = 0;
+};
 /** Slots of the rows that do not have the tag, `place` for those that do. */
-const slotsOr = (tags: Uint32Array, tag: number, slots: Uint32Array, place: number, out: Uint32Array): void => { for (let i = 0; i < out.length; i++) out[i] = tags[i] === tag ? place : slots[i]; };
+const slotsOr = (tags: Uint32Array, tag: number, slots: Uint32Array, place: number, out: Uint32Array): void => {
+  for (let i = 0; i < out.length; i++) out[i] = tags[i] === tag ? place : slots[i];
+};
 
 /** Number of zeros. */
 export const nullCount = (valid: Uint8Array | undefined): number => {
@@ -114,7 +157,9 @@ export const dividedPairs = (pairs: Int32Array, by: number): Int32Array => {
   if (by > 1e6) return dividedPairs(dividedPairs(pairs, 1e3), by / 1e3);
   const out = new Int32Array(pairs.length);
   for (let i = 0; i < pairs.length; i += 2) {
-    const high = pairs[i + 1], above = Math.floor(high / by), low = Math.floor(((high - above * by) * two32 + (pairs[i] >>> 0)) / by);
+    const high = pairs[i + 1];
+    const above = Math.floor(high / by);
+    const low = Math.floor(((high - above * by) * two32 + (pairs[i] >>> 0)) / by);
     const carry = Math.floor(low / two32);
     out[i] = low - carry * two32;
     out[i + 1] = above + carry;
@@ -128,32 +173,42 @@ export const numbersFrom = (pairs: Int32Array): Float64Array => {
   return out;
 };
 /** Times as days since 1970. */
-export const daysFrom = (v: NumberVector): Float64Array => numbersFrom(dividedPairs(pairsFrom(v), 1e6)).map((ms) => Math.floor(ms / 86_400_000));
+export const daysFrom = (v: NumberVector): Float64Array =>
+  numbersFrom(dividedPairs(pairsFrom(v), 1e6)).map((ms) => Math.floor(ms / 86_400_000));
 
 /** Values as strings or bytes: strings as they are, addresses, types, enums and errors as text. */
 export const runsFrom = (v: Plain['values']): BytesVector => {
   if (v.form === 'bytes' && (v.type === types.string || v.type === types.bytes)) return v;
-  const builder = new BytesBuilder(types.string), text = textOf(v);
+  const builder = new BytesBuilder(types.string);
+  const text = textOf(v);
   for (let i = 0; i < v.length; i++) builder.text(text(i));
   return builder.finish() as BytesVector;
 };
-const textOf = (v: Plain['values']): (row: number) => string => {
+const textOf = (v: Plain['values']): ((row: number) => string) => {
   switch (v.form) {
     case 'bytes': {
-      const { offsets, bytes } = v, print = v.type === types.ip ? ipText : netText;
+      const { offsets, bytes } = v;
+      const print = v.type === types.ip ? ipText : netText;
       return (i) => print(bytes.subarray(offsets[i], offsets[i + 1]));
     }
-    case 'enum': return (i) => v.type.symbols[v.codes[i]];
+    case 'enum':
+      return (i) => v.type.symbols[v.codes[i]];
     case 'type': {
       const texts = v.table.map((t) => typeText(t));
       return (i) => texts[v.codes[i]];
     }
-    default: return (i) => supText(valueAt(v, i));
+    default:
+      return (i) => supText(valueAt(v, i));
   }
 };
 
 /** All rows have this many bytes or items, if they are not null. */
-export const firstOfOtherSize = (offsets: Uint32Array, rows: number, size: number, valid: Uint8Array | undefined): number => {
+export const firstOfOtherSize = (
+  offsets: Uint32Array,
+  rows: number,
+  size: number,
+  valid: Uint8Array | undefined,
+): number => {
   for (let i = 0; i < rows; i++) if (offsets[i + 1] - offsets[i] !== size && (!valid || valid[i])) return i;
   return -1;
 };

@@ -1,19 +1,37 @@
 /**
- * Types of columns as Arrow and Parquet know them, and which of them a type of ours is written as (reference/formats/text.md section 7).
- * Reading goes the other way: see column-in.ts.
+ * Types of columns as Arrow and Parquet know them, and which of them a type of ours is written as
+ * (reference/formats/text.md section 7). Reading goes the other way: see column-in.ts.
  */
 import { LakeError } from '../errors.ts';
-import { type NamedType, type RecordType, type Type, arrayType, namedType, recordType, typeText, types } from '../vectors/type.ts';
+import {
+  type NamedType,
+  type RecordType,
+  type Type,
+  arrayType,
+  namedType,
+  recordType,
+  typeText,
+  types,
+} from '../vectors/type.ts';
 
 /** Seconds, milliseconds, microseconds, nanoseconds. */
 export type TimeUnit = 's' | 'ms' | 'us' | 'ns';
-/** What the rows of a column are. `layout` is Arrow's (`large`: offsets of 64 bits); `codes` are the type codes of `members`. */
+/**
+ * What the rows of a column are. `layout` is Arrow's (`large`: offsets of 64 bits); `codes` are the type codes of
+ * `members`.
+ */
 export type ColumnType =
   | { readonly kind: 'null' | 'bool' }
   | { readonly kind: 'int'; readonly bits: 8 | 16 | 32 | 64; readonly signed: boolean }
   | { readonly kind: 'float'; readonly bits: 16 | 32 | 64 }
   /** `inWords`: the values are whole numbers as their words, and no floats. */
-  | { readonly kind: 'decimal'; readonly bits: 32 | 64 | 128 | 256; readonly precision: number; readonly scale: number; readonly inWords?: true }
+  | {
+      readonly kind: 'decimal';
+      readonly bits: 32 | 64 | 128 | 256;
+      readonly precision: number;
+      readonly scale: number;
+      readonly inWords?: true;
+    }
   | { readonly kind: 'date'; readonly unit: 'day' | 'ms' }
   | { readonly kind: 'time' | 'timestamp' | 'duration'; readonly unit: TimeUnit }
   | { readonly kind: 'interval'; readonly unit: 'month' | 'day-time' | 'month-day-nano' }
@@ -24,7 +42,12 @@ export type ColumnType =
   | { readonly kind: 'fixed-list'; readonly size: number; readonly item: Column }
   | { readonly kind: 'struct'; readonly fields: readonly Column[] }
   | { readonly kind: 'map'; readonly key: Column; readonly value: Column }
-  | { readonly kind: 'union'; readonly dense: boolean; readonly members: readonly Column[]; readonly codes: readonly number[] }
+  | {
+      readonly kind: 'union';
+      readonly dense: boolean;
+      readonly members: readonly Column[];
+      readonly codes: readonly number[];
+    }
   | { readonly kind: 'run-end'; readonly ends: Column; readonly values: Column };
 
 /** A column of a schema, or a part of one. */
@@ -47,37 +70,64 @@ const plainBytes: ColumnType = { kind: 'binary', text: false, layout: 'plain' };
 
 const int32 = types.int32;
 /** Inner types of the names that stand for a column type. */
-const dayTimeType = recordType([{ name: 'days', type: int32 }, { name: 'milliseconds', type: types.uint32 }]);
-const monthDayNanoType = recordType([{ name: 'month', type: int32 }, { name: 'day', type: int32 }, { name: 'nanoseconds', type: types.int64 }]);
-const decimal128Type = recordType([{ name: 'high', type: types.int64 }, { name: 'low', type: types.uint64 }]);
+const dayTimeType = recordType([
+  { name: 'days', type: int32 },
+  { name: 'milliseconds', type: types.uint32 },
+]);
+const monthDayNanoType = recordType([
+  { name: 'month', type: int32 },
+  { name: 'day', type: int32 },
+  { name: 'nanoseconds', type: types.int64 },
+]);
+const decimal128Type = recordType([
+  { name: 'high', type: types.int64 },
+  { name: 'low', type: types.uint64 },
+]);
 const decimal256Type = arrayType(types.uint64);
 
-const named = (name: string, inner: Type, type: ColumnType): readonly [NamedType, ColumnType] => [namedType(`arrow_${name}`, inner), type];
+const named = (name: string, inner: Type, type: ColumnType): readonly [NamedType, ColumnType] => [
+  namedType(`arrow_${name}`, inner),
+  type,
+];
 /** Named types that have a column type of their own; those with a number in the name are in `sizedType`. */
 const namedColumns: ReadonlyMap<Type, ColumnType> = new Map([
-  named('date32', types.time, { kind: 'date', unit: 'day' }), named('date64', types.time, { kind: 'date', unit: 'ms' }),
-  named('timestamp_s', types.time, { kind: 'timestamp', unit: 's' }), named('timestamp_ms', types.time, { kind: 'timestamp', unit: 'ms' }),
+  named('date32', types.time, { kind: 'date', unit: 'day' }),
+  named('date64', types.time, { kind: 'date', unit: 'ms' }),
+  named('timestamp_s', types.time, { kind: 'timestamp', unit: 's' }),
+  named('timestamp_ms', types.time, { kind: 'timestamp', unit: 'ms' }),
   named('timestamp_us', types.time, { kind: 'timestamp', unit: 'us' }),
-  named('time32_s', types.time, { kind: 'time', unit: 's' }), named('time32_ms', types.time, { kind: 'time', unit: 'ms' }),
-  named('time64_us', types.time, { kind: 'time', unit: 'us' }), named('time64_ns', types.time, { kind: 'time', unit: 'ns' }),
-  named('duration_s', types.duration, { kind: 'duration', unit: 's' }), named('duration_ms', types.duration, { kind: 'duration', unit: 'ms' }),
+  named('time32_s', types.time, { kind: 'time', unit: 's' }),
+  named('time32_ms', types.time, { kind: 'time', unit: 'ms' }),
+  named('time64_us', types.time, { kind: 'time', unit: 'us' }),
+  named('time64_ns', types.time, { kind: 'time', unit: 'ns' }),
+  named('duration_s', types.duration, { kind: 'duration', unit: 's' }),
+  named('duration_ms', types.duration, { kind: 'duration', unit: 'ms' }),
   named('duration_us', types.duration, { kind: 'duration', unit: 'us' }),
   named('month_interval', int32, { kind: 'interval', unit: 'month' }),
   named('day_time_interval', dayTimeType, { kind: 'interval', unit: 'day-time' }),
   named('month_day_nano_interval', monthDayNanoType, { kind: 'interval', unit: 'month-day-nano' }),
-  // The names do not tell digits and scale: whole numbers of as many digits as fit, which other readers take, unlike the reference's 0.
+  // The names do not tell digits and scale: whole numbers of as many digits as fit, which other readers take, unlike
+  // the reference's 0.
   named('decimal128', decimal128Type, { kind: 'decimal', bits: 128, precision: 38, scale: 0, inWords: true }),
   named('decimal256', decimal256Type, { kind: 'decimal', bits: 256, precision: 76, scale: 0, inWords: true }),
-  named('uuid', types.bytes, { kind: 'fixed-binary', size: 16, meaning: 'uuid' }), named('interval', types.bytes, { kind: 'fixed-binary', size: 12, meaning: 'interval' }),
+  named('uuid', types.bytes, { kind: 'fixed-binary', size: 16, meaning: 'uuid' }),
+  named('interval', types.bytes, { kind: 'fixed-binary', size: 12, meaning: 'interval' }),
   named('large_binary', types.bytes, { kind: 'binary', text: false, layout: 'large' }),
   named('large_string', types.string, { kind: 'binary', text: true, layout: 'large' }),
 ]);
 
-/** The type that a value has once names without a meaning here and a union with nothing but null are off; and whether rows may be null. */
-interface Stripped { readonly type: Type; readonly nullable: boolean }
+/**
+ * The type that a value has once names without a meaning here and a union with nothing but null are off; and whether
+ * rows may be null.
+ */
+interface Stripped {
+  readonly type: Type;
+  readonly nullable: boolean;
+}
 const stripped = (type: Type): Stripped => {
   if (type.kind === 'union') {
-    const rest = type.members.filter((m) => m !== types.null), nullable = rest.length < type.members.length;
+    const rest = type.members.filter((m) => m !== types.null);
+    const nullable = rest.length < type.members.length;
     if (rest.length === 1) return { type: stripped(rest[0]).type, nullable: nullable || stripped(rest[0]).nullable };
     return rest.length === 0 ? { type: types.null, nullable: true } : { type, nullable };
   }
@@ -91,9 +141,11 @@ const columnOfName = (type: NamedType): ((writer: string) => ColumnType) | undef
   if (known) return () => known;
   const { name, inner } = type;
   if (inner.kind === 'array') {
-    if (name === 'arrow_large_list') return (writer) => ({ kind: 'list', layout: 'large', item: columnOf('', inner.element, writer) });
+    if (name === 'arrow_large_list')
+      return (writer) => ({ kind: 'list', layout: 'large', item: columnOf('', inner.element, writer) });
     const size = sizeIn(name, 'arrow_fixed_size_list_');
-    if (size !== undefined) return (writer) => ({ kind: 'fixed-list', size, item: columnOf('', inner.element, writer) });
+    if (size !== undefined)
+      return (writer) => ({ kind: 'fixed-list', size, item: columnOf('', inner.element, writer) });
   }
   if (inner === types.float64) {
     const decimal = decimalIn(name);
@@ -106,11 +158,16 @@ const columnOfName = (type: NamedType): ((writer: string) => ColumnType) | undef
   return undefined;
 };
 /** Digits of decimals of 128 bits, and of 256. */
-const decimalDigits = 38, decimalDigitsMax = 76;
+const decimalDigits = 38;
+const decimalDigitsMax = 76;
 /** Of a name that the readers give. */
 const decimalIn = (name: string): ColumnType | undefined => {
-  const [, s, p] = /^deciaml_(\d{1,2})_(\d{1,2})$/.exec(name) ?? [], scale = Number(s), precision = Number(p);
-  return precision >= 1 && precision <= decimalDigitsMax && scale <= precision ? { kind: 'decimal', bits: precision <= decimalDigits ? 128 : 256, precision, scale } : undefined;
+  const [, s, p] = /^deciaml_(\d{1,2})_(\d{1,2})$/.exec(name) ?? [];
+  const scale = Number(s);
+  const precision = Number(p);
+  return precision >= 1 && precision <= decimalDigitsMax && scale <= precision
+    ? { kind: 'decimal', bits: precision <= decimalDigits ? 128 : 256, precision, scale }
+    : undefined;
 };
 const sizeIn = (name: string, prefix: string): number | undefined => {
   const digits = name.startsWith(prefix) ? name.slice(prefix.length) : '';
@@ -124,7 +181,11 @@ export const columnsOf = (type: RecordType, writer: string): readonly Column[] =
 };
 
 /** The columns of a file without rows: those of a type that `isHeld` does not throw at, and of others none. */
-export const columnsWithoutRows = (type: RecordType | undefined, writer: string, isHeld: (columns: readonly Column[]) => void = () => undefined): readonly Column[] => {
+export const columnsWithoutRows = (
+  type: RecordType | undefined,
+  writer: string,
+  isHeld: (columns: readonly Column[]) => void = () => undefined,
+): readonly Column[] => {
   if (!type) return [];
   try {
     const columns = columnsOf(type, writer);
@@ -138,7 +199,8 @@ export const columnsWithoutRows = (type: RecordType | undefined, writer: string,
 
 /** The column for values of a type. @throws LakeError `write-columns-unsupported` */
 const columnOf = (name: string, type: Type, writer: string, optional = false): Column => {
-  const { type: inner, nullable } = stripped(type), column = withAbsence(columnTypeOf(inner, writer), optional);
+  const { type: inner, nullable } = stripped(type);
+  const column = withAbsence(columnTypeOf(inner, writer), optional);
   // A union has its nulls in a member; called nullable besides, v0.2.0 would take it for a union of null and the union.
   return { name, type: column, nullable: (nullable && column.kind !== 'union') || optional || column.kind === 'null' };
 };
@@ -146,42 +208,73 @@ const columnOf = (name: string, type: Type, writer: string, optional = false): C
 /** Unions have no validity: what may be absent needs a member that is null. */
 const withAbsence = (type: ColumnType, optional: boolean): ColumnType => {
   if (type.kind !== 'union' || !optional || type.members.some((m) => m.type.kind === 'null')) return type;
-  return { ...type, members: [...type.members, { name: '', type: { kind: 'null' }, nullable: true }], codes: [...type.codes, type.codes.length] };
+  return {
+    ...type,
+    members: [...type.members, { name: '', type: { kind: 'null' }, nullable: true }],
+    codes: [...type.codes, type.codes.length],
+  };
 };
 
 const columnTypeOf = (type: Type, writer: string): ColumnType => {
   switch (type.kind) {
-    case 'primitive': return primitiveColumns[type.name];
-    case 'record': return { kind: 'struct', fields: columnsOf(type, writer) };
-    case 'array': case 'set': return { kind: 'list', layout: 'plain', item: columnOf('', type.element, writer) };
+    case 'primitive':
+      return primitiveColumns[type.name];
+    case 'record':
+      return { kind: 'struct', fields: columnsOf(type, writer) };
+    case 'array':
+    case 'set':
+      return { kind: 'list', layout: 'plain', item: columnOf('', type.element, writer) };
     case 'map': {
       const key = columnOf('key', type.key, writer);
-      if (key.nullable) throw new LakeError('write-columns-unsupported', { writer, fault: `map with null keys: ${typeText(type)}` });
+      if (key.nullable)
+        throw new LakeError('write-columns-unsupported', { writer, fault: `map with null keys: ${typeText(type)}` });
       return { kind: 'map', key, value: columnOf('value', type.value, writer) };
     }
-    case 'union': return unionColumn(type.members, writer);
-    case 'enum': case 'error': return plainText;
-    case 'named': return columnOfName(type)!(writer);
+    case 'union':
+      return unionColumn(type.members, writer);
+    case 'enum':
+    case 'error':
+      return plainText;
+    case 'named':
+      return columnOfName(type)!(writer);
   }
 };
 
 const primitiveColumns = {
-  uint8: { kind: 'int', bits: 8, signed: false }, uint16: { kind: 'int', bits: 16, signed: false },
-  uint32: { kind: 'int', bits: 32, signed: false }, uint64: { kind: 'int', bits: 64, signed: false },
-  int8: { kind: 'int', bits: 8, signed: true }, int16: { kind: 'int', bits: 16, signed: true },
-  int32: { kind: 'int', bits: 32, signed: true }, int64: { kind: 'int', bits: 64, signed: true },
-  duration: { kind: 'duration', unit: 'ns' }, time: { kind: 'timestamp', unit: 'ns' },
-  float16: { kind: 'float', bits: 16 }, float32: { kind: 'float', bits: 32 }, float64: { kind: 'float', bits: 64 },
-  bool: { kind: 'bool' }, bytes: plainBytes, string: plainText, ip: plainText, net: plainText, type: plainText, null: { kind: 'null' },
+  uint8: { kind: 'int', bits: 8, signed: false },
+  uint16: { kind: 'int', bits: 16, signed: false },
+  uint32: { kind: 'int', bits: 32, signed: false },
+  uint64: { kind: 'int', bits: 64, signed: false },
+  int8: { kind: 'int', bits: 8, signed: true },
+  int16: { kind: 'int', bits: 16, signed: true },
+  int32: { kind: 'int', bits: 32, signed: true },
+  int64: { kind: 'int', bits: 64, signed: true },
+  duration: { kind: 'duration', unit: 'ns' },
+  time: { kind: 'timestamp', unit: 'ns' },
+  float16: { kind: 'float', bits: 16 },
+  float32: { kind: 'float', bits: 32 },
+  float64: { kind: 'float', bits: 64 },
+  bool: { kind: 'bool' },
+  bytes: plainBytes,
+  string: plainText,
+  ip: plainText,
+  net: plainText,
+  type: plainText,
+  null: { kind: 'null' },
 } as const satisfies Record<string, ColumnType>;
 
 /** Members that become the same column share it; `memberIndexes` tells which. */
 const unionColumn = (members: readonly Type[], writer: string): ColumnType => {
   const columns: Column[] = [];
   const indexes = memberIndexes(members, writer);
-  members.forEach((m, k) => { columns[indexes[k]] ??= columnOf('', m, writer); });
+  members.forEach((m, k) => {
+    columns[indexes[k]] ??= columnOf('', m, writer);
+  });
   if (columns.length > unionMembersMax) {
-    throw new LakeError('write-columns-unsupported', { writer, fault: `union of ${columns.length} types (limit ${unionMembersMax})` });
+    throw new LakeError('write-columns-unsupported', {
+      writer,
+      fault: `union of ${columns.length} types (limit ${unionMembersMax})`,
+    });
   }
   return { kind: 'union', dense: true, members: columns, codes: columns.map((_, k) => k) };
 };
@@ -197,7 +290,9 @@ export const memberIndexes = (members: readonly Type[], writer: string): readonl
 
 /** Names without repetition: the second of one name gets the suffix 1, the third 2. */
 export const distinctNames = (names: readonly string[]): readonly string[] => {
-  const taken = new Set(names), next = new Map<string, number>(), used = new Set<string>();
+  const taken = new Set(names);
+  const next = new Map<string, number>();
+  const used = new Set<string>();
   return names.map((name) => {
     let candidate = name;
     if (used.has(name)) {

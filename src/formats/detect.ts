@@ -1,4 +1,6 @@
-/** Finds the format of an input by trying the readers on its beginning, in a fixed order; the first that reads is taken. */
+/**
+ * Finds the format of an input by trying the readers on its beginning, in a fixed order; the first that reads is taken.
+ */
 import { LakeError, errorTable } from '../errors.ts';
 import type { Format, FormatName } from './formats.ts';
 import type { ReadOptions } from './format.types.ts';
@@ -12,12 +14,24 @@ interface Trial {
   readonly delimiter?: string;
 }
 const trials: readonly Trial[] = [
-  { name: 'parquet', values: 0 }, { name: 'csup', values: 0 }, { name: 'arrows', values: 0 }, { name: 'zeek', values: 1 }, { name: 'jsup', values: 1 }, { name: 'json', values: 10 }, { name: 'sup', values: 1 },
-  { name: 'bsup', values: 1 }, { name: 'csv', values: 1, delimiter: ',' }, { name: 'tsv', values: 1, delimiter: '\t' },
+  { name: 'parquet', values: 0 },
+  { name: 'csup', values: 0 },
+  { name: 'arrows', values: 0 },
+  { name: 'zeek', values: 1 },
+  { name: 'jsup', values: 1 },
+  { name: 'json', values: 10 },
+  { name: 'sup', values: 1 },
+  { name: 'bsup', values: 1 },
+  { name: 'csv', values: 1, delimiter: ',' },
+  { name: 'tsv', values: 1, delimiter: '\t' },
 ];
 
 /** @throws LakeError `format-detection` with each reader's complaint */
-export const detectFormat = async (ahead: LookAhead, table: Readonly<Record<FormatName, Format>>, options: ReadOptions): Promise<FormatName> => {
+export const detectFormat = async (
+  ahead: LookAhead,
+  table: Readonly<Record<FormatName, Format>>,
+  options: ReadOptions,
+): Promise<FormatName> => {
   const complaints = new Map<string, string>([['line', 'auto-detection not supported']]);
   for (const trial of trials) {
     const complaint = await complaintOf(trial, ahead, table, options);
@@ -25,16 +39,23 @@ export const detectFormat = async (ahead: LookAhead, table: Readonly<Record<Form
     if (complaint !== '') complaints.set(trial.name, complaint);
   }
   const names = [...complaints.keys()].sort((a, b) => Number(a === 'jsup') - Number(b === 'jsup') || (a < b ? -1 : 1));
-  throw new LakeError('format-detection', { complaints: names.map((name) => `\t${name}: ${complaints.get(name)!}`).join('\n') });
+  throw new LakeError('format-detection', {
+    complaints: names.map((name) => `\t${name}: ${complaints.get(name)!}`).join('\n'),
+  });
 };
 
 /** Undefined if the trial succeeds; empty if there is no reader. */
-const complaintOf = async (trial: Trial, ahead: LookAhead, table: Readonly<Record<FormatName, Format>>, options: ReadOptions): Promise<string | undefined> => {
+const complaintOf = async (
+  trial: Trial,
+  ahead: LookAhead,
+  table: Readonly<Record<FormatName, Format>>,
+  options: ReadOptions,
+): Promise<string | undefined> => {
   const { reader, probe } = table[trial.name];
   if (!reader) return '';
   try {
     if (probe) return await probe(ahead.peek());
-    const delimiter = trial.name === 'csv' ? options.csvDelimiter ?? trial.delimiter : trial.delimiter;
+    const delimiter = trial.name === 'csv' ? (options.csvDelimiter ?? trial.delimiter) : trial.delimiter;
     if (delimiter !== undefined) {
       const fault = await delimiterFault(delimiter, ahead);
       if (fault !== undefined) return fault;
@@ -47,10 +68,18 @@ const complaintOf = async (trial: Trial, ahead: LookAhead, table: Readonly<Recor
     return undefined;
   } catch (problem) {
     // What fails here, as a full disk, says nothing of the bytes.
-    if (!(problem instanceof LakeError) || problem.code === 'format-look-ahead' || problem === ahead.fault || errorTable[problem.code].status >= 500) throw problem;
+    if (
+      !(problem instanceof LakeError) ||
+      problem.code === 'format-look-ahead' ||
+      problem === ahead.fault ||
+      errorTable[problem.code].status >= 500
+    )
+      throw problem;
     // What the end of the input cuts short is no evidence against SUP; the reader will say where it was cut.
     if (problem.parameters['cut'] === 'sup') return undefined;
-    return problem.code === 'format-broken' || problem.code === 'format-too-large' ? String(problem.parameters['fault']) : problem.message;
+    return problem.code === 'format-broken' || problem.code === 'format-too-large'
+      ? String(problem.parameters['fault'])
+      : problem.message;
   }
 };
 
@@ -59,7 +88,10 @@ const delimiterFault = async (delimiter: string, ahead: LookAhead): Promise<stri
   for await (const chunk of ahead.peek()) {
     const end = chunk.indexOf(0x0a);
     line.push(end < 0 ? chunk : chunk.subarray(0, end));
-    if (end >= 0) return Buffer.concat(line).includes(delimiter) ? undefined : `line 1: delimiter '${delimiter === '\t' ? '\\t' : delimiter}' not found`;
+    if (end >= 0)
+      return Buffer.concat(line).includes(delimiter)
+        ? undefined
+        : `line 1: delimiter '${delimiter === '\t' ? '\\t' : delimiter}' not found`;
   }
   return 'line 1: EOF';
 };

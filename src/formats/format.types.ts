@@ -47,20 +47,42 @@ export interface ReadOptions {
   readonly copied?: (bytes: Uint8Array) => void;
   /** Told of values that could not be kept as they are in the input. The same text comes once at most. */
   readonly warn?: (text: string) => void;
-  /** Does a piece of work on a long value, so that it can be stopped in the middle (vectors/stop.ts). Default: just does it. */
+  /**
+   * Does a piece of work on a long value, so that it can be stopped in the middle (vectors/stop.ts). Default: just does
+   * it.
+   */
   readonly turn?: <T>(work: () => T) => T;
   /** Asks for another thread to help with a long input; undefined: there is none. */
   readonly helper?: (setup: BlockSetup) => Promise<BlockHelper | undefined>;
 }
 
 /** What a thread has to know to read blocks as the reader would. */
-export type BlockSetup = { readonly format: 'json' } | { readonly format: 'csv' | 'tsv'; /** One character. */ readonly delimiter: string; /** Of the columns. */ readonly names: readonly string[] };
+export type BlockSetup =
+  | { readonly format: 'json' }
+  | {
+      readonly format: 'csv' | 'tsv' /** One character. */;
+      readonly delimiter: string /** Of the columns. */;
+      readonly names: readonly string[];
+    };
 
 /** Limits of readers that a service is started with. */
-export type FormatLimits = Pick<ReadOptions, 'valueBytesMax' | 'bsupFrameBytesMax' | 'csupObjectBytesMax' | 'arrowBodyBytesMax' | 'parquetFileBytesMax' | 'typesMax' | 'columnsMax'>;
+export type FormatLimits = Pick<
+  ReadOptions,
+  | 'valueBytesMax'
+  | 'bsupFrameBytesMax'
+  | 'csupObjectBytesMax'
+  | 'arrowBodyBytesMax'
+  | 'parquetFileBytesMax'
+  | 'typesMax'
+  | 'columnsMax'
+>;
 
 /** The limits of a reader with the defaults filled in. */
-export interface ReadLimits { readonly batchRows: number; readonly nestingMax: number; readonly valueBytesMax: number }
+export interface ReadLimits {
+  readonly batchRows: number;
+  readonly nestingMax: number;
+  readonly valueBytesMax: number;
+}
 /** Defaults: 4,096 rows, 1,000 levels, 50 MB. */
 export const readLimits = (options: ReadOptions): ReadLimits => ({
   batchRows: options.batchRows ?? 4096,
@@ -70,15 +92,23 @@ export const readLimits = (options: ReadOptions): ReadLimits => ({
 
 /** Values that may be longer than this are read as pieces of work that can be stopped. */
 const longValueBytes = 1 << 20;
-/** Pieces of a reader's work on what a window holds: all of them until the window is filled again, if it was long then. */
+/**
+ * Pieces of a reader's work on what a window holds: all of them until the window is filled again, if it was long then.
+ */
 export class ReaderTurns {
   private readonly turn: ReadOptions['turn'];
   private isLong = false;
-  constructor({ turn }: ReadOptions) { this.turn = turn; }
+  constructor({ turn }: ReadOptions) {
+    this.turn = turn;
+  }
 
   /** The window was filled. */
-  filled({ start, end }: { readonly start: number; readonly end: number }): void { this.isLong = end - start > longValueBytes; }
-  run<T>(work: () => T): T { return this.isLong && this.turn ? this.turn(work) : work(); }
+  filled({ start, end }: { readonly start: number; readonly end: number }): void {
+    this.isLong = end - start > longValueBytes;
+  }
+  run<T>(work: () => T): T {
+    return this.isLong && this.turn ? this.turn(work) : work();
+  }
 }
 
 /** Bytes to batches. Broken bytes end in LakeError `format-broken`; batches given out before stay good. */
@@ -97,7 +127,10 @@ export interface WriteOptions {
   readonly csvDelimiter?: string;
   /** JSON: all values in one array on one line, `[]` for none, as HTTP answers have it. */
   readonly httpArray?: boolean;
-  /** JSUP: say `"opt":false` of fields that are not optional and `"fields":null` of `{}`, as the reference's program does; the interface does not. */
+  /**
+   * JSUP: say `"opt":false` of fields that are not optional and `"fields":null` of `{}`, as the reference's program
+   * does; the interface does not.
+   */
   readonly optFlags?: boolean;
   /** JSUP: number the channels (`channel_id`) in their messages, as zed-js wants them. */
   readonly channelIds?: boolean;
@@ -111,23 +144,36 @@ export interface WriteOptions {
   readonly bsupFrameBytes?: number;
   /** The bytes are a part of an answer that several threads write: those that `joinParts` (parts.ts) puts together. */
   readonly part?: boolean;
-  /** Whether the reader waits for bytes, rather than we for the reader. BSUP then does not compress large frames. Default: never. */
+  /**
+   * Whether the reader waits for bytes, rather than we for the reader. BSUP then does not compress large frames.
+   * Default: never.
+   */
   readonly isAwaited?: () => boolean;
   /** Where to take the memory of large chunks from. */
   readonly buffers?: ChunkBuffers;
 }
 
 /**
- * Messages between the values of a query's answer; BSUP and JSUP only. The value is a plain record: `channel`; `error`; or `start_time`, `update_time`
- * (times), `bytes_read`, `bytes_matched`, `records_read`, `records_matched`. They come before `end()`.
+ * Messages between the values of a query's answer; BSUP and JSUP only. The value is a plain record: `channel`; `error`;
+ * or `start_time`, `update_time` (times), `bytes_read`, `bytes_matched`, `records_read`, `records_matched`. They come
+ * before `end()`.
  */
-export interface ControlMessage { readonly type: 'QueryChannelSet' | 'QueryChannelEnd' | 'QueryStats' | 'QueryError' | 'QueryWarning'; readonly value: Value }
+export interface ControlMessage {
+  readonly type: 'QueryChannelSet' | 'QueryChannelEnd' | 'QueryStats' | 'QueryError' | 'QueryWarning';
+  readonly value: Value;
+}
 
-/** Batches to bytes. Chunks are the caller's to keep or transfer, with their buffers; none is empty. @throws LakeError for what the format cannot hold */
+/**
+ * Batches to bytes. Chunks are the caller's to keep or transfer, with their buffers; none is empty. @throws LakeError
+ * for what the format cannot hold
+ */
 export interface Writer {
   /** Rows before one that the format cannot hold are given out before it throws: read the chunks as they come. */
   write(batch: Vector): Iterable<Uint8Array>;
-  /** What the format has at its end; nothing can be written afterwards. `rowType`: of the rows, if it is known and none came; files of columns then have those. */
+  /**
+   * What the format has at its end; nothing can be written afterwards. `rowType`: of the rows, if it is known and none
+   * came; files of columns then have those.
+   */
   end(rowType?: RecordType): Iterable<Uint8Array>;
   /** Only on formats that have control messages. */
   control?(message: ControlMessage): Iterable<Uint8Array>;

@@ -1,11 +1,18 @@
 /**
- * The table of formats: names, media types, file endings, readers and writers. A format without a reader is known by name and media type,
- * and asking for it is an error that says so.
+ * The table of formats: names, media types, file endings, readers and writers. A format without a reader is known by
+ * name and media type, and asking for it is an error that says so.
  */
 import { LakeError } from '../errors.ts';
 import type { Vector } from '../vectors/vector.ts';
 import type { BlockParser } from './blocks.ts';
-import { type BlockSetup, type ReadOptions, type Reader, type WholeReader, type WriteOptions, type Writer } from './format.types.ts';
+import {
+  type BlockSetup,
+  type ReadOptions,
+  type Reader,
+  type WholeReader,
+  type WriteOptions,
+  type Writer,
+} from './format.types.ts';
 import { detectFormat } from './detect.ts';
 import { CodedBytes } from './codings/coded-bytes.ts';
 import { decoded, gunzipped } from './codings/encoding.ts';
@@ -40,7 +47,20 @@ export type { ControlMessage, FormatLimits, ReadOptions, Reader, WriteOptions, W
 
 /** Every format that has a name, those that are only written included. */
 export type FormatName =
-  | 'arrows' | 'bsup' | 'csup' | 'csv' | 'db' | 'json' | 'jsup' | 'line' | 'ndjson' | 'parquet' | 'sup' | 'table' | 'tsv' | 'zeek';
+  | 'arrows'
+  | 'bsup'
+  | 'csup'
+  | 'csv'
+  | 'db'
+  | 'json'
+  | 'jsup'
+  | 'line'
+  | 'ndjson'
+  | 'parquet'
+  | 'sup'
+  | 'table'
+  | 'tsv'
+  | 'zeek';
 
 /** A row of the table. Without a reader the format is only written. */
 export interface Format {
@@ -59,7 +79,10 @@ export interface Format {
   readonly hasTypeAlone?: boolean;
   /** Has control messages between its values. */
   readonly control?: boolean;
-  /** Tells from the beginning of an input what speaks against the format, where that is better than reading values; undefined: nothing does. */
+  /**
+   * Tells from the beginning of an input what speaks against the format, where that is better than reading values;
+   * undefined: nothing does.
+   */
   readonly probe?: (input: AsyncIterable<Uint8Array>) => Promise<string | undefined>;
   readonly reader?: Reader;
   /** Reads a small body that is there as a whole (`WholeReader`). */
@@ -69,39 +92,123 @@ export interface Format {
 
 /** CSUP has BSUP inside. */
 const bsupParts = {
-  read: readBsup, createWriter: createBsupWriter, bodiesOf, bodies: (...of: ConstructorParameters<typeof BodyCursor>) => new BodyCursor(...of),
+  read: readBsup,
+  createWriter: createBsupWriter,
+  bodiesOf,
+  bodies: (...of: ConstructorParameters<typeof BodyCursor>) => new BodyCursor(...of),
 };
 
 const formats = {
   arrows: {
-    name: 'arrows', title: 'Arrow IPC Stream', isBinary: true, hasTypeAlone: true, mediaTypes: ['application/vnd.apache.arrow.stream'], endings: [],
-    probe: probeArrows, reader: readArrows, writer: createArrowsWriter,
+    name: 'arrows',
+    title: 'Arrow IPC Stream',
+    isBinary: true,
+    hasTypeAlone: true,
+    mediaTypes: ['application/vnd.apache.arrow.stream'],
+    endings: [],
+    probe: probeArrows,
+    reader: readArrows,
+    writer: createArrowsWriter,
   },
-  bsup: { name: 'bsup', title: 'BSUP', isBinary: true, mediaTypes: ['application/x-bsup'], endings: ['.bsup'], control: true, reader: readBsup, writer: createBsupWriter },
-  csup: { name: 'csup', title: 'CSUP', isBinary: true, mediaTypes: ['application/x-csup'], endings: ['.csup'], reader: csupReader(bsupParts), probe: probeCsup, writer: csupWriter(bsupParts) },
-  csv: { name: 'csv', title: 'CSV', mediaTypes: ['text/csv'], endings: ['.csv'], reader: readCsv, writer: (options) => createCsvWriter(options) },
+  bsup: {
+    name: 'bsup',
+    title: 'BSUP',
+    isBinary: true,
+    mediaTypes: ['application/x-bsup'],
+    endings: ['.bsup'],
+    control: true,
+    reader: readBsup,
+    writer: createBsupWriter,
+  },
+  csup: {
+    name: 'csup',
+    title: 'CSUP',
+    isBinary: true,
+    mediaTypes: ['application/x-csup'],
+    endings: ['.csup'],
+    reader: csupReader(bsupParts),
+    probe: probeCsup,
+    writer: csupWriter(bsupParts),
+  },
+  csv: {
+    name: 'csv',
+    title: 'CSV',
+    mediaTypes: ['text/csv'],
+    endings: ['.csv'],
+    reader: readCsv,
+    writer: (options) => createCsvWriter(options),
+  },
   db: { name: 'db', title: 'db', mediaTypes: [], endings: [], writer: createDbWriter },
-  json: { name: 'json', title: 'JSON', mediaTypes: ['application/json'], endings: ['.json', '.jsonl', '.ndjson'], reader: readJson, whole: readWholeJson, writer: createJsonWriter },
-  jsup: {
-    name: 'jsup', title: 'JSUP', mediaTypes: ['application/x-jsup', 'application/x-zjson'], endings: ['.jsup'], control: true,
-    reader: readJsup, writer: createJsupWriter,
+  json: {
+    name: 'json',
+    title: 'JSON',
+    mediaTypes: ['application/json'],
+    endings: ['.json', '.jsonl', '.ndjson'],
+    reader: readJson,
+    whole: readWholeJson,
+    writer: createJsonWriter,
   },
-  line: { name: 'line', title: 'Line', mediaTypes: ['application/x-line'], endings: ['.text', '.txt'], reader: readLines, writer: createLineWriter },
+  jsup: {
+    name: 'jsup',
+    title: 'JSUP',
+    mediaTypes: ['application/x-jsup', 'application/x-zjson'],
+    endings: ['.jsup'],
+    control: true,
+    reader: readJsup,
+    writer: createJsupWriter,
+  },
+  line: {
+    name: 'line',
+    title: 'Line',
+    mediaTypes: ['application/x-line'],
+    endings: ['.text', '.txt'],
+    reader: readLines,
+    writer: createLineWriter,
+  },
   ndjson: {
-    name: 'ndjson', title: 'NDJSON', mediaTypes: ['application/x-ndjson'], endings: [], responseOnly: true,
+    name: 'ndjson',
+    title: 'NDJSON',
+    mediaTypes: ['application/x-ndjson'],
+    endings: [],
+    responseOnly: true,
     writer: (options) => createJsonWriter({ ...options, pretty: 0, httpArray: false }),
   },
   parquet: {
-    name: 'parquet', title: 'Parquet', isBinary: true, hasTypeAlone: true, mediaTypes: ['application/x-parquet'], endings: ['.parquet'],
-    probe: probeParquet, reader: readParquet, writer: createParquetWriter,
+    name: 'parquet',
+    title: 'Parquet',
+    isBinary: true,
+    hasTypeAlone: true,
+    mediaTypes: ['application/x-parquet'],
+    endings: ['.parquet'],
+    probe: probeParquet,
+    reader: readParquet,
+    writer: createParquetWriter,
   },
-  sup: { name: 'sup', title: 'SUP', mediaTypes: ['application/x-sup'], endings: ['.sup'], reader: readSup, writer: createSupWriter },
+  sup: {
+    name: 'sup',
+    title: 'SUP',
+    mediaTypes: ['application/x-sup'],
+    endings: ['.sup'],
+    reader: readSup,
+    writer: createSupWriter,
+  },
   table: { name: 'table', title: 'table', mediaTypes: [], endings: [], writer: createTableWriter },
   tsv: {
-    name: 'tsv', title: 'TSV', mediaTypes: ['text/tab-separated-values'], endings: ['.tsv'], reader: readTsv,
+    name: 'tsv',
+    title: 'TSV',
+    mediaTypes: ['text/tab-separated-values'],
+    endings: ['.tsv'],
+    reader: readTsv,
     writer: (options) => createCsvWriter({ ...options, csvDelimiter: '\t' }),
   },
-  zeek: { name: 'zeek', title: 'Zeek', mediaTypes: ['application/x-zeek'], endings: [], reader: readZeek, writer: createZeekWriter },
+  zeek: {
+    name: 'zeek',
+    title: 'Zeek',
+    mediaTypes: ['application/x-zeek'],
+    endings: [],
+    reader: readZeek,
+    writer: createZeekWriter,
+  },
 } as const satisfies Record<FormatName, Format>;
 
 /** The rows by name. */
@@ -110,28 +217,44 @@ export const formatTable: Readonly<Record<FormatName, Format>> = formats;
 /** Whether a format has this name. */
 export const isFormatName = (name: string): name is FormatName => Object.hasOwn(formats, name);
 
-const byMediaType: ReadonlyMap<string, Format> = new Map(Object.values(formatTable).flatMap((f) => f.mediaTypes.map((type) => [type, f] as const)));
+const byMediaType: ReadonlyMap<string, Format> = new Map(
+  Object.values(formatTable).flatMap((f) => f.mediaTypes.map((type) => [type, f] as const)),
+);
 /** The format of a media type (lower case, no parameters), or undefined. */
 export const formatOfMediaType = (type: string): Format | undefined => byMediaType.get(type);
 
 /** The media type that answers in this format carry. */
 export const mediaTypeOf = (name: FormatName): string => formatTable[name].mediaTypes[0] ?? 'text/plain';
 
-/** The Content-Type under which bodies of this format are sent; undefined for formats that are never sent. NDJSON goes as JSON. */
-export const requestMediaType = (name: FormatName): string | undefined => (formatTable[name].responseOnly ? requestMediaType('json') : formatTable[name].mediaTypes[0]);
+/**
+ * The Content-Type under which bodies of this format are sent; undefined for formats that are never sent. NDJSON goes
+ * as JSON.
+ */
+export const requestMediaType = (name: FormatName): string | undefined =>
+  formatTable[name].responseOnly ? requestMediaType('json') : formatTable[name].mediaTypes[0];
 
 /** The format that a file's ending names, or undefined. */
 export const formatOfFile = (path: string): FormatName | undefined =>
   Object.values(formatTable).find((f) => f.endings.some((ending) => path.toLowerCase().endsWith(ending)))?.name;
 
 /**
- * Batches of an input in the given format, or in the one that its first bytes show. Content codings are undone first, and gzip wherever it is found.
- * @throws LakeError `format-detection`, `format-not-read`; while reading `format-broken`, `format-limit`, `body-expanded`
+ * Batches of an input in the given format, or in the one that its first bytes show. Content codings are undone first,
+ * and gzip wherever it is found.
+ * @throws LakeError `format-detection`, `format-not-read`; while reading `format-broken`, `format-limit`,
+ * `body-expanded`
  */
-export const openReader = async (format: FormatName | 'auto', input: AsyncIterable<Uint8Array>, options: ReadOptions = {}): Promise<AsyncIterable<Vector>> => {
-  const bytesMax = options.expandedBytesMax ?? Infinity, codings = options.contentCodings ?? [];
-  const isBinary = format !== 'auto' && formatTable[format].isBinary === true, reader = format === 'auto' ? undefined : readerOf(format);
-  const coded = new CodedBytes(input, (bytes, found) => gunzipped(decoded(bytes, { codings, bytesMax, isBinary, found }), { bytesMax, found }));
+export const openReader = async (
+  format: FormatName | 'auto',
+  input: AsyncIterable<Uint8Array>,
+  options: ReadOptions = {},
+): Promise<AsyncIterable<Vector>> => {
+  const bytesMax = options.expandedBytesMax ?? Infinity;
+  const codings = options.contentCodings ?? [];
+  const isBinary = format !== 'auto' && formatTable[format].isBinary === true;
+  const reader = format === 'auto' ? undefined : readerOf(format);
+  const coded = new CodedBytes(input, (bytes, found) =>
+    gunzipped(decoded(bytes, { codings, bytesMax, isBinary, found }), { bytesMax, found }),
+  );
   return coded.read(reader ? reader(coded, options) : await coded.work(() => detected(coded, options)));
 };
 
@@ -152,7 +275,8 @@ const readerOf = (name: FormatName): Reader => {
 };
 
 /** What reads blocks of an input as the reader of that setup does. */
-export const blockParser = (setup: BlockSetup, options: ReadOptions): BlockParser => (setup.format === 'json' ? jsonBlocks(options) : delimitedBlocks(setup));
+export const blockParser = (setup: BlockSetup, options: ReadOptions): BlockParser =>
+  setup.format === 'json' ? jsonBlocks(options) : delimitedBlocks(setup);
 
 /** A writer of the format. */
 export const createWriter = (name: FormatName, options: WriteOptions = {}): Writer => formatTable[name].writer(options);

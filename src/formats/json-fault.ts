@@ -19,15 +19,23 @@ class Fault extends Error {}
 class Scan {
   private readonly text: string;
   private at = 0;
-  constructor(text: string) { this.text = text; }
+  constructor(text: string) {
+    this.text = text;
+  }
 
   /** The character here; none at the end. */
-  private peek(): string { return this.text[this.at] ?? ''; }
-  private space(): void { while (/^[ \t\r\n]$/.test(this.peek())) this.at++; }
+  private peek(): string {
+    return this.text[this.at] ?? '';
+  }
+  private space(): void {
+    while (/^[ \t\r\n]$/.test(this.peek())) this.at++;
+  }
   private unexpected(where: string): never {
     if (this.at >= this.text.length) throw new Fault('unexpected end of JSON input');
     const char = String.fromCodePoint(this.text.codePointAt(this.at)!);
-    throw new Fault(`invalid character ${char === '\'' ? `'\\''` : char === '"' ? `'"'` : `'${goQuoted(char).slice(1, -1)}'`} ${where}`);
+    throw new Fault(
+      `invalid character ${char === "'" ? `'\\''` : char === '"' ? `'"'` : `'${goQuoted(char).slice(1, -1)}'`} ${where}`,
+    );
   }
 
   end(): void {
@@ -65,7 +73,8 @@ class Scan {
         if (inside === '{') this.key();
         return true;
       }
-      if (c !== (inside === '{' ? '}' : ']')) this.unexpected(inside === '{' ? 'after object key:value pair' : 'after array element');
+      if (c !== (inside === '{' ? '}' : ']'))
+        this.unexpected(inside === '{' ? 'after object key:value pair' : 'after array element');
       this.at++;
       open.pop();
     }

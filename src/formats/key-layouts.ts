@@ -1,11 +1,14 @@
 /**
- * What the records seen so far look like in a text: a tree of keys in their order. The next record's keys are compared with the bytes of the path that
- * the last one took, so that known records cost no string and no hash per key.
+ * What the records seen so far look like in a text: a tree of keys in their order. The next record's keys are compared
+ * with the bytes of the path that the last one took, so that known records cost no string and no hash per key.
  */
 import { type Shape, shapeOf, type Builder, type RecordBuilder } from '../vectors/builder.ts';
 
 /** What a key says. */
-interface Key { readonly name: string; readonly optional: boolean }
+interface Key {
+  readonly name: string;
+  readonly optional: boolean;
+}
 
 /** A key behind the keys before it, or the place where records begin (no key). */
 export interface KeyNode {
@@ -36,7 +39,10 @@ export interface Layout {
   tag: number;
 }
 
-/** Bytes of nodes kept before all is forgotten; bounds what records with ever new keys may cost. A node takes so many, beside its key and its name. */
+/**
+ * Bytes of nodes kept before all is forgotten; bounds what records with ever new keys may cost. A node takes so many,
+ * beside its key and its name.
+ */
 const bytesMaxDefault = 24 << 20;
 const nodeBytes = 300;
 const linearMax = 8;
@@ -50,10 +56,14 @@ export class Layouts {
   private keysEnd = 0;
   private held = 0;
   private readonly bytesMax: number;
-  constructor(bytesMax = bytesMaxDefault) { this.bytesMax = bytesMax; }
+  constructor(bytesMax = bytesMaxDefault) {
+    this.bytesMax = bytesMax;
+  }
 
   /** Bytes that nodes and layouts take, about. */
-  get bytes(): number { return this.held; }
+  get bytes(): number {
+    return this.held;
+  }
 
   /** Between values: starts anew when too much was seen. */
   trim(): void {
@@ -96,7 +106,14 @@ export class Layouts {
     return child;
   }
 
-  private followMany(node: KeyNode, many: Map<string, KeyNode>, bytes: Uint8Array, start: number, end: number, decode: () => Key): KeyNode {
+  private followMany(
+    node: KeyNode,
+    many: Map<string, KeyNode>,
+    bytes: Uint8Array,
+    start: number,
+    end: number,
+    decode: () => Key,
+  ): KeyNode {
     const key = latin1(bytes, start, end);
     let child = many.get(key);
     if (!child) many.set(key, (child = this.make(node, bytes, start, end, decode)));
@@ -117,7 +134,7 @@ export class Layouts {
       this.keysEnd = 0;
       if (size > this.keys.length) return bytes.slice(start, end);
     }
-    const key = this.keys.subarray(this.keysEnd, this.keysEnd += size);
+    const key = this.keys.subarray(this.keysEnd, (this.keysEnd += size));
     key.set(bytes.subarray(start, end));
     return key;
   }
@@ -126,8 +143,16 @@ export class Layouts {
 const noBytes = new Uint8Array(0);
 
 const noKey: Key = { name: '', optional: false };
-const newNode = (bytes: Uint8Array, { name, optional }: Key, parent: KeyNode | undefined): KeyNode =>
-  ({ bytes, name, optional, parent, next: [], byBytes: undefined, inner: undefined, layout: undefined });
+const newNode = (bytes: Uint8Array, { name, optional }: Key, parent: KeyNode | undefined): KeyNode => ({
+  bytes,
+  name,
+  optional,
+  parent,
+  next: [],
+  byBytes: undefined,
+  inner: undefined,
+  layout: undefined,
+});
 
 /** Whether bytes[start, end) are those of the key. */
 export const sameBytes = (key: Uint8Array, bytes: Uint8Array, start: number, end: number): boolean => {
@@ -136,7 +161,8 @@ export const sameBytes = (key: Uint8Array, bytes: Uint8Array, start: number, end
   for (let i = 0; i < size; i++) if (key[i] !== bytes[start + i]) return false;
   return true;
 };
-const latin1 = (bytes: Uint8Array, start: number, end: number): string => Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString('latin1');
+const latin1 = (bytes: Uint8Array, start: number, end: number): string =>
+  Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString('latin1');
 
 const makeLayout = (end: KeyNode): Layout => {
   const keys: KeyNode[] = [];
@@ -144,7 +170,12 @@ const makeLayout = (end: KeyNode): Layout => {
   keys.reverse();
   const last = new Map(keys.map((key, i) => [key.name, i]));
   const sources = last.size < keys.length ? [...last.values()] : undefined;
-  return { shape: shapeOf(sources ? [...last.keys()].map((name) => ({ name })) : keys), sources, builder: undefined, tag: 0 };
+  return {
+    shape: shapeOf(sources ? [...last.keys()].map((name) => ({ name })) : keys),
+    sources,
+    builder: undefined,
+    tag: 0,
+  };
 };
 
 /** Begins a row of such a record. */

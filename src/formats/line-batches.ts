@@ -5,10 +5,14 @@ import { Batches } from './batches.ts';
 import type { ByteWindow } from './byte-window.ts';
 
 /**
- * Gives each line of the window to `take`, which appends the rows that it makes to the builder. What came before a fault is given out before the fault is thrown;
- * the window is closed in the end.
+ * Gives each line of the window to `take`, which appends the rows that it makes to the builder. What came before a
+ * fault is given out before the fault is thrown; the window is closed in the end.
  */
-export async function* batchesOfLines(window: ByteWindow, batchRows: number, take: (window: ByteWindow, builder: Builder) => void): AsyncGenerator<Vector> {
+export async function* batchesOfLines(
+  window: ByteWindow,
+  batchRows: number,
+  take: (window: ByteWindow, builder: Builder) => void,
+): AsyncGenerator<Vector> {
   const batches = new Batches(batchRows);
   try {
     while (await window.more()) {

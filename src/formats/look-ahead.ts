@@ -1,4 +1,7 @@
-/** A stream whose beginning can be read several times, so that formats can be tried on it. What was read ahead is bounded. */
+/**
+ * A stream whose beginning can be read several times, so that formats can be tried on it. What was read ahead is
+ * bounded.
+ */
 import { LakeError } from '../errors.ts';
 
 export class LookAhead {
@@ -7,7 +10,9 @@ export class LookAhead {
   private readonly chunks: Uint8Array[] = [];
   private size = 0;
   private ended = false;
-  /** Why the stream ended too early. It is no evidence against any format, and what came before is not the whole input. */
+  /**
+   * Why the stream ended too early. It is no evidence against any format, and what came before is not the whole input.
+   */
   fault: unknown;
 
   constructor(input: AsyncIterable<Uint8Array>, bytesMax: number) {

@@ -1,8 +1,9 @@
 /**
  * Answers that are written in parts, by several threads side by side, and put together again.
  *
- * Invariants: a part is what a writer with `part` gives for some of the rows, its end included. The parts one behind the other, with what is put around them,
- * have the values of the whole answer in order; in BSUP each part has segments of its own, in other formats the bytes are those of one writer.
+ * Invariants: a part is what a writer with `part` gives for some of the rows, its end included. The parts one behind
+ * the other, with what is put around them, have the values of the whole answer in order; in BSUP each part has segments
+ * of its own, in other formats the bytes are those of one writer.
  */
 import type { FormatName } from './formats.ts';
 
@@ -10,10 +11,16 @@ const inParts: ReadonlySet<FormatName> = new Set(['json', 'ndjson', 'sup', 'bsup
 /** Whether answers in this format can be written in parts. */
 export const canJoinParts = (format: FormatName): boolean => inParts.has(format);
 
-const comma = 0x2c, openBracket = 0x5b;
+const comma = 0x2c;
+const openBracket = 0x5b;
 
-/** Puts parts together: `chunk` is told of all chunks in order, which may be changed, and `end` gives what comes last. */
-export interface PartJoiner { readonly chunk: (bytes: Uint8Array) => void; readonly end: () => Iterable<Uint8Array> }
+/**
+ * Puts parts together: `chunk` is told of all chunks in order, which may be changed, and `end` gives what comes last.
+ */
+export interface PartJoiner {
+  readonly chunk: (bytes: Uint8Array) => void;
+  readonly end: () => Iterable<Uint8Array>;
+}
 /** `httpArray` as for the writers. */
 export const joinParts = (httpArray: boolean): PartJoiner => {
   let isEmpty = true;

@@ -1,8 +1,10 @@
 /**
- * Bytes that the readers of inputs hold: read-ahead, dictionaries, expanded pages, values that are being built. Batches that were given out are their receiver's.
+ * Bytes that the readers of inputs hold: read-ahead, dictionaries, expanded pages, values that are being built. Batches
+ * that were given out are their receiver's.
  *
  * Invariants:
- * - Bytes are charged before they are allocated, where they are allocated: a decoded page by its length, a dictionary once, a list by its elements.
+ * - Bytes are charged before they are allocated, where they are allocated: a decoded page by its length, a dictionary
+ *   once, a list by its elements.
  * - What was charged is given back when the reader lets go of it, also when it ends with an error.
  */
 import { LakeError } from '../errors.ts';
@@ -18,18 +20,32 @@ export class ReadMemory {
     this.shareOf = share;
   }
 
-  /** Charges bytes that are about to be allocated. `what` names them in the error: `row group 3, column "a"`. @throws LakeError format-memory */
+  /**
+   * Charges bytes that are about to be allocated. `what` names them in the error: `row group 3, column "a"`. @throws
+   * LakeError format-memory
+   */
   hold(bytes: number, { format, what }: { readonly format: string; readonly what: string }): void {
     const limit = this.limit();
     if (this.held + bytes > limit) throw new LakeError('format-memory', { format, what, limit });
     this.held += bytes;
   }
   /** Gives back bytes that were charged. */
-  free(bytes: number): void { this.held -= bytes; }
+  free(bytes: number): void {
+    this.held -= bytes;
+  }
   /** Bytes that are charged now. */
-  get bytes(): number { return this.held; }
-  /** Bytes that it should keep to where it has the choice, as in how many rows it reads at once: others have their shares. */
-  get share(): number { return Math.min(this.limit(), this.shareOf()); }
+  get bytes(): number {
+    return this.held;
+  }
+  /**
+   * Bytes that it should keep to where it has the choice, as in how many rows it reads at once: others have their
+   * shares.
+   */
+  get share(): number {
+    return Math.min(this.limit(), this.shareOf());
+  }
   /** Bytes that can still be charged. */
-  get room(): number { return Math.max(0, this.limit() - this.held); }
+  get room(): number {
+    return Math.max(0, this.limit() - this.held);
+  }
 }

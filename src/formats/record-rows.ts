@@ -1,7 +1,9 @@
 /**
- * The rows of writers whose records must all have one type: the first row's. Batches are gathered to groups of a given size.
+ * The rows of writers whose records must all have one type: the first row's. Batches are gathered to groups of a given
+ * size.
  *
- * Invariant: what is given out has the type that `start` was called with; the rows before one of another type are given out before the error.
+ * Invariant: what is given out has the type that `start` was called with; the rows before one of another type are given
+ * out before the error.
  */
 import { LakeError } from '../errors.ts';
 import { concat } from '../vectors/concat.ts';
@@ -32,13 +34,16 @@ export class RecordRows {
   private length = 0;
   private bytes = 0;
 
-  constructor(groups: RowGroups) { this.groups = groups; }
+  constructor(groups: RowGroups) {
+    this.groups = groups;
+  }
 
   /** @throws LakeError `write-columns-not-record`, `write-columns-types`, `write-columns-unsupported` */
   *add(batch: Vector): Generator<RecordVector> {
-    const plain = unwrapped(batch), { table, codes } = typesOf(plain);
+    const plain = unwrapped(batch);
+    const { table, codes } = typesOf(plain);
     const records = table.map(recordOf);
-    for (let start = 0; start < plain.length;) {
+    for (let start = 0; start < plain.length; ) {
       const type = records[codes ? codes[start] : 0];
       if (!type || (this.type && type !== this.type)) {
         yield* this.flush();
@@ -60,9 +65,11 @@ export class RecordRows {
   }
 
   private *take(rows: Vector): Generator<RecordVector> {
-    const { rows: rowsMax, bytes: bytesMax = Infinity } = this.groups, rowBytes = bytesMax === Infinity ? 0 : shownSize(rows) / rows.length;
-    for (let start = 0; start < rows.length;) {
-      const fit = rowBytes === 0 ? rowsMax : Math.max(1, Math.floor((bytesMax - this.bytes) / rowBytes)), end = Math.min(rows.length, start + rowsMax - this.length, start + fit);
+    const { rows: rowsMax, bytes: bytesMax = Infinity } = this.groups;
+    const rowBytes = bytesMax === Infinity ? 0 : shownSize(rows) / rows.length;
+    for (let start = 0; start < rows.length; ) {
+      const fit = rowBytes === 0 ? rowsMax : Math.max(1, Math.floor((bytesMax - this.bytes) / rowBytes));
+      const end = Math.min(rows.length, start + rowsMax - this.length, start + fit);
       this.pending.push(recordsOf(slice(rows, start, end)));
       this.length += end - start;
       this.bytes += (end - start) * rowBytes;
@@ -87,21 +94,35 @@ export class RecordRows {
 /** Rows without the names and unions around them. */
 const unwrapped = (v: Vector): Vector => {
   switch (v.form) {
-    case 'named': return unwrapped(v.inner);
-    case 'union': return unwrapped({ form: 'dynamic', length: v.length, tags: v.tags, slots: v.slots, parts: v.members });
-    case 'dynamic': return v.parts.some((p) => p.form === 'named' || p.form === 'union' || p.form === 'selected') ? { ...v, parts: v.parts.map(unwrapped) } : v;
-    case 'selected': return v.base.form === 'record' ? v : unwrapped(flatten(v));
-    case 'dictionary': case 'constant': return unwrapped(flatten(v));
-    default: return v;
+    case 'named':
+      return unwrapped(v.inner);
+    case 'union':
+      return unwrapped({ form: 'dynamic', length: v.length, tags: v.tags, slots: v.slots, parts: v.members });
+    case 'dynamic':
+      return v.parts.some((p) => p.form === 'named' || p.form === 'union' || p.form === 'selected')
+        ? { ...v, parts: v.parts.map(unwrapped) }
+        : v;
+    case 'selected':
+      return v.base.form === 'record' ? v : unwrapped(flatten(v));
+    case 'dictionary':
+    case 'constant':
+      return unwrapped(flatten(v));
+    default:
+      return v;
   }
 };
-const recordOf = (type: Type): RecordType | undefined => (type.kind === 'record' ? type : type.kind === 'named' ? recordOf(type.inner) : undefined);
+const recordOf = (type: Type): RecordType | undefined =>
+  type.kind === 'record' ? type : type.kind === 'named' ? recordOf(type.inner) : undefined;
 /** Rows of one record type as a record vector. */
 const recordsOf = (v: Vector): RecordVector => {
   switch (v.form) {
-    case 'record': return v;
-    case 'named': return recordsOf(v.inner);
-    case 'dynamic': return recordsOf(settled(v));
-    default: return recordsOf(flatten(v));
+    case 'record':
+      return v;
+    case 'named':
+      return recordsOf(v.inner);
+    case 'dynamic':
+      return recordsOf(settled(v));
+    default:
+      return recordsOf(flatten(v));
   }
 };

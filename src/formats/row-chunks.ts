@@ -8,7 +8,10 @@ export const chunkBytes = 1 << 19;
 /** Where a writer of text prints. */
 export const chunkText = (options: WriteOptions): TextOut => new TextOut(chunkBytes * 2, options.buffers);
 
-/** Prints rows 0 to `count`. When one cannot be printed, what came before it is given out, nothing of it, and its error is thrown. */
+/**
+ * Prints rows 0 to `count`. When one cannot be printed, what came before it is given out, nothing of it, and its error
+ * is thrown.
+ */
 export function* rowChunks(out: TextOut, count: number, print: (row: number) => void): Generator<Uint8Array> {
   for (let row = 0; row < count; row++) {
     const start = out.length;

@@ -1,7 +1,9 @@
 /**
- * Rows of columns that are read side by side, a window of them at a time, as many as a part of the reader's memory holds.
+ * Rows of columns that are read side by side, a window of them at a time, as many as a part of the reader's memory
+ * holds.
  *
- * Invariant: a window that turns out larger is read again with half of its rows; a single row may take all of the memory.
+ * Invariant: a window that turns out larger is read again with half of its rows; a single row may take all of the
+ * memory.
  */
 import { LakeError } from '../errors.ts';
 import { lean, shownSize } from '../vectors/shown-size.ts';
@@ -12,11 +14,20 @@ import type { ReadMemory } from './read-memory.ts';
 
 /** A batch ends when its rows come to so many bytes. */
 export const batchBytesMax = 4 << 20;
-/** Part of the memory for a window, and for one that is worth while to be large; most bytes of each, however much memory there is: a usual one is a batch, since cutting it would make its columns once more. */
-const windowPart = { usual: 4, large: 2 }, windowBytesMax = { usual: batchBytesMax, large: 32 << 20 };
+/**
+ * Part of the memory for a window, and for one that is worth while to be large; most bytes of each, however much memory
+ * there is: a usual one is a batch, since cutting it would make its columns once more.
+ */
+const windowPart = { usual: 4, large: 2 };
+const windowBytesMax = { usual: batchBytesMax, large: 32 << 20 };
 
 /** Whose rows they are. `batchRows`: of a usual window. */
-export interface RowWindowOptions { readonly memory: ReadMemory; readonly format: string; readonly batchRows: number; readonly turn?: ReadOptions['turn'] }
+export interface RowWindowOptions {
+  readonly memory: ReadMemory;
+  readonly format: string;
+  readonly batchRows: number;
+  readonly turn?: ReadOptions['turn'];
+}
 /** Charges bytes to the window in work. @throws LakeError format-memory */
 export type Hold = (bytes: number) => void;
 
@@ -30,13 +41,24 @@ export class RowWindows {
     this.rows = options.batchRows;
   }
 
-  /** What `read` gives of the next rows, at most `left`; `again` is called before it is asked for fewer of them. `isShort`: large windows are worth while. */
-  next(left: number, { read, again, isShort = false }: { readonly read: (rows: number) => Vector; readonly again: () => void; readonly isShort?: boolean }): Vector {
+  /**
+   * What `read` gives of the next rows, at most `left`; `again` is called before it is asked for fewer of them.
+   * `isShort`: large windows are worth while.
+   */
+  next(
+    left: number,
+    {
+      read,
+      again,
+      isShort = false,
+    }: { readonly read: (rows: number) => Vector; readonly again: () => void; readonly isShort?: boolean },
+  ): Vector {
     this.size = isShort ? 'large' : 'usual';
     for (;;) {
       const rows = Math.min(left, this.rows);
       try {
-        const { turn } = this.options, window = turn ? turn(() => read(rows)) : read(rows);
+        const { turn } = this.options;
+        const window = turn ? turn(() => read(rows)) : read(rows);
         this.grow(rows, isShort);
         return window;
       } catch (problem) {
@@ -52,17 +74,23 @@ export class RowWindows {
 
   /** Charges bytes to the window of so many rows. */
   hold(bytes: number, rows: number): void {
-    const { memory, format } = this.options, what = rows === 1 ? 'row' : `${rows} rows`, { limit } = this;
+    const { memory, format } = this.options;
+    const what = rows === 1 ? 'row' : `${rows} rows`;
+    const { limit } = this;
     if (rows > 1 && this.held + bytes > limit) throw new LakeError('format-memory', { format, what, limit });
     memory.hold(bytes, { format, what });
     charge(bytes, what);
     this.held += bytes;
   }
 
-  /** A column as it is given out, of what `read` makes: charged by what it shows, whatever views and dictionaries bring along. */
+  /**
+   * A column as it is given out, of what `read` makes: charged by what it shows, whatever views and dictionaries bring
+   * along.
+   */
   column(rows: number, read: () => Vector): Vector {
     charge(vectorBytes, 'columns of a window');
-    const before = this.held, own = lean(read());
+    const before = this.held;
+    const own = lean(read());
     if (rows === 1) return own;
     const made = this.held - before;
     this.options.memory.free(made);
@@ -71,7 +99,9 @@ export class RowWindows {
     return own;
   }
 
-  private get limit(): number { return Math.min(windowBytesMax[this.size], partOf(this.options.memory, windowPart[this.size])); }
+  private get limit(): number {
+    return Math.min(windowBytesMax[this.size], partOf(this.options.memory, windowPart[this.size]));
+  }
 
   /** Larger windows, up to those of a batch; beyond that if they are worth while. */
   private grow(rows: number, isShort: boolean): void {

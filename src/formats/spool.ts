@@ -1,5 +1,6 @@
 /**
- * Bytes that must be there as a whole before they can be read, as a file whose table of contents comes last: the first ones in memory, many in a scratch file.
+ * Bytes that must be there as a whole before they can be read, as a file whose table of contents comes last: the first
+ * ones in memory, many in a scratch file.
  *
  * Invariant: without a scratch file all of them are in memory, and charged.
  */
@@ -13,8 +14,15 @@ export interface ScratchBytes {
   close(): void;
 }
 
-/** What a spool has of its reader. `scratch`: opens a file; absent: all stays in memory. `what`: the bytes, in errors. */
-interface SpoolOptions { readonly memory?: ReadMemory | undefined; readonly scratch?: (() => ScratchBytes) | undefined; readonly format: string; readonly what: string }
+/**
+ * What a spool has of its reader. `scratch`: opens a file; absent: all stays in memory. `what`: the bytes, in errors.
+ */
+interface SpoolOptions {
+  readonly memory?: ReadMemory | undefined;
+  readonly scratch?: (() => ScratchBytes) | undefined;
+  readonly format: string;
+  readonly what: string;
+}
 
 /** Fewer bytes are not worth a file. */
 const memoryBytesMax = 1 << 20;

@@ -1,11 +1,23 @@
 /**
- * Values of type `type` from bytes (reference/formats/bsup.md section 6), and the small reads that the binary formats share.
+ * Values of type `type` from bytes (reference/formats/bsup.md section 6), and the small reads that the binary formats
+ * share.
  *
  * Invariant: nothing is read at or behind `end`; what is cut or makes no sense is a BytesFault.
  */
 import { isUtf8 } from 'node:buffer';
 import {
-  type Type, arrayType, componentsMax, enumType, errorType, mapType, namedType, primitiveNamed, primitiveOfId, recordType, setType, unionType,
+  type Type,
+  arrayType,
+  componentsMax,
+  enumType,
+  errorType,
+  mapType,
+  namedType,
+  primitiveNamed,
+  primitiveOfId,
+  recordType,
+  setType,
+  unionType,
 } from '../vectors/type.ts';
 import { extentOf, typeFault, typeNodesMax, typeTooLarge } from './type-limits.ts';
 
@@ -33,7 +45,8 @@ export class Cursor {
   }
   /** A number below 2^53. */
   uvarint(): number {
-    let n = 0, scale = 1;
+    let n = 0;
+    let scale = 1;
     for (;;) {
       const b = this.byte();
       n += (b & 0x7f) * scale;
@@ -59,14 +72,18 @@ export class Cursor {
   }
   /** A counted name. */
   name(): string {
-    const n = this.uvarint(), start = this.run(n), bytes = this.bytes.subarray(start, start + n);
+    const n = this.uvarint();
+    const start = this.run(n);
+    const bytes = this.bytes.subarray(start, start + n);
     if (!isUtf8(bytes)) throw new BytesFault(`bad name "${decoder.decode(bytes)}": invalid UTF-8`);
     return decoder.decode(bytes);
   }
 }
 
 /** A record type whose field names are unique. */
-export const checkedRecord = (fields: readonly { readonly name: string; readonly type: Type; readonly optional: boolean }[]): Type => {
+export const checkedRecord = (
+  fields: readonly { readonly name: string; readonly type: Type; readonly optional: boolean }[],
+): Type => {
   if (fields.length > 1) {
     const seen = new Set<string>();
     for (const { name } of fields) {
@@ -96,7 +113,10 @@ export const readTypeValue = (cursor: Cursor, nestingMax: number): Type => {
   return type;
 };
 
-interface TypeValueContext { readonly nestingMax: number; readonly names: Map<string, Type> }
+interface TypeValueContext {
+  readonly nestingMax: number;
+  readonly names: Map<string, Type>;
+}
 
 const typeValue = (cursor: Cursor, context: TypeValueContext, depth: number): Type => {
   if (depth > context.nestingMax) throw new BytesFault(`type nesting too deep (limit ${context.nestingMax})`);
@@ -108,45 +128,58 @@ const typeValue = (cursor: Cursor, context: TypeValueContext, depth: number): Ty
 
 const typeOfCode = (cursor: Cursor, { names }: TypeValueContext, code: number, next: () => Type): Type => {
   switch (code) {
-    case 30: return recordOfBytes(cursor, next);
-    case 31: return arrayType(next());
-    case 32: return setType(next());
+    case 30:
+      return recordOfBytes(cursor, next);
+    case 31:
+      return arrayType(next());
+    case 32:
+      return setType(next());
     case 33: {
       const key = next();
       return mapType(key, next());
     }
-    case 34: return checkedUnion(times(cursor.count('members'), next));
-    case 35: return enumType(times(cursor.count('symbols'), () => cursor.name()));
-    case 36: return errorType(next());
+    case 34:
+      return checkedUnion(times(cursor.count('members'), next));
+    case 35:
+      return enumType(times(cursor.count('symbols'), () => cursor.name()));
+    case 36:
+      return errorType(next());
     case 37: {
-      const name = cursor.name(), type = checkedNamed(name, next());
+      const name = cursor.name();
+      const type = checkedNamed(name, next());
       names.set(name, type);
       return type;
     }
     case 38: {
-      const name = cursor.name(), type = names.get(name);
+      const name = cursor.name();
+      const type = names.get(name);
       if (!type) throw new BytesFault(`no such type name: ${JSON.stringify(name)}`);
       return type;
     }
-    default: return primitiveOf(code);
+    default:
+      return primitiveOf(code);
   }
 };
 
 /** The primitive type of a wire id. */
 export const primitiveOf = (id: number): Type => {
   const type = primitiveOfId(id);
-  if (!type) throw new BytesFault(id < 30 ? `primitive type ID ${id} not implemented` : `malformed type value: code ${id}`);
+  if (!type)
+    throw new BytesFault(id < 30 ? `primitive type ID ${id} not implemented` : `malformed type value: code ${id}`);
   return type;
 };
 
 const recordOfBytes = (cursor: Cursor, next: () => Type): Type => {
-  const n = cursor.count('fields'), bits = cursor.run((n + 7) >> 3);
+  const n = cursor.count('fields');
+  const bits = cursor.run((n + 7) >> 3);
   let k = 0;
-  return checkedRecord(times(n, () => {
-    const optional = ((cursor.bytes[bits + (k >> 3)] >> (k & 7)) & 1) === 1;
-    k++;
-    return { name: cursor.name(), type: next(), optional };
-  }));
+  return checkedRecord(
+    times(n, () => {
+      const optional = ((cursor.bytes[bits + (k >> 3)] >> (k & 7)) & 1) === 1;
+      k++;
+      return { name: cursor.name(), type: next(), optional };
+    }),
+  );
 };
 
 /** `n` things; the array grows as they come. */

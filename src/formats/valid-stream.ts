@@ -7,7 +7,8 @@ const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 export async function* validUtf8(input: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let left: Uint8Array = new Uint8Array(0);
   for await (const chunk of input) {
-    const bytes = left.length > 0 ? Buffer.concat([left, chunk]) : chunk, end = wholeEnd(bytes);
+    const bytes = left.length > 0 ? Buffer.concat([left, chunk]) : chunk;
+    const end = wholeEnd(bytes);
     // The next chunk may take the place of this one.
     left = bytes.slice(end);
     if (end > 0) yield valid(bytes.subarray(0, end));

@@ -1,8 +1,9 @@
 /**
  * Who comes in: the checks before a handler, in one order for all routes.
  *
- * 1. Where a request comes from: the Host, and the origin of the page that sends it (403). What says nothing of the lake (pages, the manual,
- *    `/openapi.json`, `/auth/method`, the 404 and 405 of what no route has) is answered to all; pages of other origins cannot read it.
+ * 1. Where a request comes from: the Host, and the origin of the page that sends it (403). What says nothing of the
+ *   lake (pages, the manual, `/openapi.json`, `/auth/method`, the 404 and 405 of what no route has) is answered to all;
+ *   pages of other origins cannot read it.
  * 2. Who sends it (401).
  * 3. What they may do (403), where a pool that they may not read and one that is not there are the same 404.
  *
@@ -16,7 +17,11 @@ import { checkHost, checkOrigin, type OriginRules } from './connections/origin.t
 import type { Route, Service } from './route.ts';
 
 /** Where a request comes from. @throws host-foreign, origin-foreign */
-export const checkSource = (rules: OriginRules, row: Pick<Route, 'need' | 'writes' | 'open'>, headers: IncomingHttpHeaders): void => {
+export const checkSource = (
+  rules: OriginRules,
+  row: Pick<Route, 'need' | 'writes' | 'open'>,
+  headers: IncomingHttpHeaders,
+): void => {
   const isGuarded = row.need !== 'open' || row.writes === true;
   if (isGuarded || !row.open) checkHost(rules, headers.host);
   if (isGuarded) checkOrigin(rules, headers);
@@ -27,14 +32,26 @@ export const checkSource = (rules: OriginRules, row: Pick<Route, 'need' | 'write
  * @throws auth-missing, auth-invalid, auth-keys-unavailable, origin-foreign, auth-role, pool-not-found
  */
 export const callerOf = async (
-  { access, lake, originRules: rules }: Service, row: Pick<Route, 'need'>, request: FastifyRequest, audit: AuditTrail | undefined,
+  { access, lake, originRules: rules }: Service,
+  row: Pick<Route, 'need'>,
+  request: FastifyRequest,
+  audit: AuditTrail | undefined,
 ): Promise<Identified | undefined> => {
   if (!access || row.need === 'open') return undefined;
-  const { headers } = request, who = await access.identify(headers);
+  const { headers } = request;
+  const who = await access.identify(headers);
   if (audit) audit.who = who.principal;
   if (who.byCookie) checkOrigin(rules, headers, 'cookie');
   const reference = (request.params as { readonly pool?: string } | undefined)?.pool;
   const pool = reference === undefined ? undefined : { reference, found: poolNamed(lake, reference) };
-  checkNeed(row.need, who.principal, pool, audit && ((refusal) => { audit.refused(refusal); }));
+  checkNeed(
+    row.need,
+    who.principal,
+    pool,
+    audit &&
+      ((refusal) => {
+        audit.refused(refusal);
+      }),
+  );
   return who;
 };

@@ -1,4 +1,7 @@
-/** Answers that are a commit: the one that a write made, or a branch's tip. They differ from one to the next in its id alone. */
+/**
+ * Answers that are a commit: the one that a write made, or a branch's tip. They differ from one to the next in its id
+ * alone.
+ */
 import type { FastifyReply } from 'fastify';
 import type { Id } from '../lake/lake.types.ts';
 import type { FormatName } from '../formats/formats.ts';
@@ -11,18 +14,29 @@ import { sendBytes, valueBytes } from './reply.ts';
 /** Formats that spell an id as its hexadecimal digits. */
 const textFormats: ReadonlySet<FormatName> = new Set<FormatName>(['json', 'ndjson', 'sup']);
 type Templates = Map<FormatName, { readonly bytes: Buffer; readonly at: number }>;
-const loadTemplates: Templates = new Map(), otherTemplates: Templates = new Map();
+const loadTemplates: Templates = new Map();
+const otherTemplates: Templates = new Map();
 
 /** What If-Match takes. */
 const etagOf = (commit: Id): string => `"0x${commit}"`;
 
 /** Sends the commit that a write made; `warnings` of a load, null for the others. */
-export const sendCommit = (reply: FastifyReply, commit: Id, response: ResponseFormat, warnings?: readonly string[]): FastifyReply => {
+export const sendCommit = (
+  reply: FastifyReply,
+  commit: Id,
+  response: ResponseFormat,
+  warnings?: readonly string[],
+): FastifyReply => {
   noteCommit(reply, commit);
   return sendTip(reply, commit, response, warnings);
 };
 /** Sends a commit. */
-export const sendTip = (reply: FastifyReply, commit: Id, response: ResponseFormat, warnings?: readonly string[]): FastifyReply =>
+export const sendTip = (
+  reply: FastifyReply,
+  commit: Id,
+  response: ResponseFormat,
+  warnings?: readonly string[],
+): FastifyReply =>
   sendBytes(reply.header('etag', etagOf(commit)), commitBytes(commit, warnings, response.format), response);
 
 /** The bytes of `commitValue(commit, warnings)`. */
@@ -39,6 +53,21 @@ const commitBytes = (commit: Id, warnings: readonly string[] | undefined, format
   return answer;
 };
 
-/** A header `Warning` of what was done otherwise than asked: a value `299 - "text"` each, which has no characters but printable ASCII (RFC 7234, 5.5). */
+/**
+ * A header `Warning` of what was done otherwise than asked: a value `299 - "text"` each, which has no characters but
+ * printable ASCII (RFC 7234, 5.5).
+ */
 export const warningHeader = (texts: readonly string[]): string =>
-  texts.map((text) => `299 - "${text.replace(/[\\"]/g, '\\$&').replace(/[^ -~]/gu, (c) => `%${Buffer.from(c).toString('hex').toUpperCase().replace(/..(?=.)/g, '$&%')}`)}"`).join(', ');
+  texts
+    .map(
+      (text) =>
+        `299 - "${text.replace(/[\\"]/g, '\\$&').replace(
+          /[^ -~]/gu,
+          (c) =>
+            `%${Buffer.from(c)
+              .toString('hex')
+              .toUpperCase()
+              .replace(/..(?=.)/g, '$&%')}`,
+        )}"`,
+    )
+    .join(', ');

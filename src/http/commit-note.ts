@@ -1,4 +1,7 @@
-/** The commit message header: `SuperDB-Commit`, or `Zed-Commit` from older clients; JSON `{author,body,meta}` with keys in any letter case. */
+/**
+ * The commit message header: `SuperDB-Commit`, or `Zed-Commit` from older clients; JSON `{author,body,meta}` with keys
+ * in any letter case.
+ */
 import type { IncomingHttpHeaders } from 'node:http';
 import { LakeError } from '../errors.ts';
 import { jsonFault } from '../formats/json-fault.ts';
@@ -19,17 +22,26 @@ export const commitNote = (headers: IncomingHttpHeaders): CommitNote => {
     throw new LakeError('commit-header', { fault: jsonFault(text) ?? (cause as Error).message }, { cause });
   }
   if (json === null) return {};
-  if (typeof json !== 'object' || Array.isArray(json)) throw new LakeError('commit-header', { fault: `json: cannot unmarshal ${kindOf(json)} into Go value of type api.CommitMessage` });
+  if (typeof json !== 'object' || Array.isArray(json))
+    throw new LakeError('commit-header', {
+      fault: `json: cannot unmarshal ${kindOf(json)} into Go value of type api.CommitMessage`,
+    });
   const note: { author?: string; body?: string; meta?: string } = {};
   for (const [key, value] of Object.entries(json)) {
     const name = key.toLowerCase();
     if ((name !== 'author' && name !== 'body' && name !== 'meta') || value === null) continue;
     if (typeof value !== 'string') {
-      throw new LakeError('commit-header', { fault: `json: cannot unmarshal ${kindOf(value)} into Go struct field CommitMessage.${name[0]!.toUpperCase()}${name.slice(1)} of type string` });
+      throw new LakeError('commit-header', {
+        fault: `json: cannot unmarshal ${kindOf(value)} into Go struct field CommitMessage.${name[0]!.toUpperCase()}${name.slice(1)} of type string`,
+      });
     }
     note[name] = value;
   }
-  return { ...(note.author && { author: note.author }), ...(note.body && { body: note.body }), ...(note.meta && { meta: metaText(note.meta) }) };
+  return {
+    ...(note.author && { author: note.author }),
+    ...(note.body && { body: note.body }),
+    ...(note.meta && { meta: metaText(note.meta) }),
+  };
 };
 
 /** The first SUP value of the text, spelled anew. */
@@ -44,4 +56,5 @@ const metaText = (text: string): string => {
   return supText(value);
 };
 
-const kindOf = (json: unknown): string => (Array.isArray(json) ? 'array' : typeof json === 'boolean' ? 'bool' : typeof json as string);
+const kindOf = (json: unknown): string =>
+  Array.isArray(json) ? 'array' : typeof json === 'boolean' ? 'bool' : (typeof json as string);

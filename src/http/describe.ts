@@ -9,7 +9,10 @@ export type DescribedSource =
   | { readonly kind: 'DBMeta'; readonly meta: string }
   | { readonly kind: 'Path'; readonly uri: string };
 /** What is told of a plan. */
-export interface Description { readonly sources: readonly DescribedSource[]; readonly channels: readonly Channel[] }
+export interface Description {
+  readonly sources: readonly DescribedSource[];
+  readonly channels: readonly Channel[];
+}
 
 /** `idOf` gives the id of a pool by its name, as bytes. */
 export const describePlan = (plan: Plan, idOf: (pool: string) => Uint8Array | undefined): Description => ({
@@ -19,25 +22,40 @@ export const describePlan = (plan: Plan, idOf: (pool: string) => Uint8Array | un
 
 type Source = ResolvedSource | 'null';
 
-const sourcesOf = (pipeline: Pipeline): Source[] => pipeline.ops.flatMap((op, i): Source[] => {
-  switch (op.kind) {
-    case 'scan': return [...op.sources];
-    // Branches that all begin with a source of their own have no use for it.
-    case 'null': return startsWithSources(pipeline.ops[i + 1]) ? [] : ['null'];
-    case 'join': case 'setOperation': return op.right ? sourcesOf(op.right) : [];
-    case 'recursive': return [op.first, op.next].flatMap(sourcesOf);
-    case 'lateral': return sourcesOf(op.body.pipeline);
-    default: return branchesOf(op).flatMap(sourcesOf);
-  }
-});
+const sourcesOf = (pipeline: Pipeline): Source[] =>
+  pipeline.ops.flatMap((op, i): Source[] => {
+    switch (op.kind) {
+      case 'scan':
+        return [...op.sources];
+      // Branches that all begin with a source of their own have no use for it.
+      case 'null':
+        return startsWithSources(pipeline.ops[i + 1]) ? [] : ['null'];
+      case 'join':
+      case 'setOperation':
+        return op.right ? sourcesOf(op.right) : [];
+      case 'recursive':
+        return [op.first, op.next].flatMap(sourcesOf);
+      case 'lateral':
+        return sourcesOf(op.body.pipeline);
+      default:
+        return branchesOf(op).flatMap(sourcesOf);
+    }
+  });
 
-const startsWithSources = (op: PlanOp | undefined): boolean => op?.kind === 'scan' || (op !== undefined && branchesOf(op).length > 0 && branchesOf(op).every((b) => startsWithSources(b.ops[0])));
+const startsWithSources = (op: PlanOp | undefined): boolean =>
+  op?.kind === 'scan' ||
+  (op !== undefined && branchesOf(op).length > 0 && branchesOf(op).every((b) => startsWithSources(b.ops[0])));
 
 const describedSource = (source: Source, idOf: (pool: string) => Uint8Array | undefined): DescribedSource => {
   if (source === 'null') return { kind: 'Null' };
   switch (source.kind) {
-    case 'pool': case 'poolMeta': return { kind: 'Pool', name: source.name, id: idOf(source.name) };
-    case 'lakeMeta': return { kind: 'DBMeta', meta: source.name.slice(1) };
-    case 'file': case 'url': return { kind: 'Path', uri: source.name };
+    case 'pool':
+    case 'poolMeta':
+      return { kind: 'Pool', name: source.name, id: idOf(source.name) };
+    case 'lakeMeta':
+      return { kind: 'DBMeta', meta: source.name.slice(1) };
+    case 'file':
+    case 'url':
+      return { kind: 'Path', uri: source.name };
   }
 };

@@ -1,10 +1,12 @@
 /**
  * The events feed: server-sent events of what changed in the lake.
  *
- * - Headers go out at once. An event is the lines `event`, `data`, `id` and a blank one; data of several lines is several `data` lines, binary formats
- *   are base64. Ids are the lake's: a client that comes back with `Last-Event-ID` gets what it missed, or a 410.
+ * - Headers go out at once. An event is the lines `event`, `data`, `id` and a blank one; data of several lines is
+ *   several `data` lines, binary formats are base64. Ids are the lake's: a client that comes back with `Last-Event-ID`
+ *   gets what it missed, or a 410.
  * - An event is encoded once for each format in use, not once a subscriber.
- * - Each subscriber has its own bounded queue (machines/subscriber.machine.ts): who does not read is closed, and nobody else waits for it.
+ * - Each subscriber has its own bounded queue (machines/subscriber.machine.ts): who does not read is closed, and nobody
+ *   else waits for it.
  * - Comments keep idle connections alive; proxies are told to keep nothing back.
  */
 import type { ServerResponse } from 'node:http';
@@ -46,8 +48,12 @@ interface SubscribeRequest {
 }
 
 const superdbNames = {
-  'pool-new': 'pool-new', 'pool-update': 'pool-update', 'pool-delete': 'pool-delete',
-  'pool-commit': 'branch-commit', 'branch-update': 'branch-update', 'branch-delete': 'branch-delete',
+  'pool-new': 'pool-new',
+  'pool-update': 'pool-update',
+  'pool-delete': 'pool-delete',
+  'pool-commit': 'branch-commit',
+  'branch-update': 'branch-update',
+  'branch-delete': 'branch-delete',
 } as const satisfies Record<EventKind, string>;
 const binary: ReadonlySet<string> = new Set(['arrows', 'bsup', 'csup', 'parquet']);
 
@@ -56,7 +62,10 @@ interface Subscriber {
   readonly request: SubscribeRequest;
   /** Bytes of the events that the machine counts as waiting, oldest first. */
   readonly waiting: Uint8Array[];
-  /** Bytes of the events of this turn, which are written together at its end: those of one transaction come one after the other. */
+  /**
+   * Bytes of the events of this turn, which are written together at its end: those of one transaction come one after
+   * the other.
+   */
   readonly turn: Uint8Array[];
   /** Id of the last event that was read from the log for it. */
   read: number;
@@ -77,14 +86,18 @@ export class EventFeed {
     this.#lake = lake;
     this.#options = options;
     this.#unlisten = lake.onEvent((event) => this.#publish(event));
-    this.#endRechecks = options.onRecheck?.(() => { this.#recheck(); });
+    this.#endRechecks = options.onRecheck?.(() => {
+      this.#recheck();
+    });
     if (options.heartbeatMs > 0) {
       this.#heartbeat = setInterval(() => this.#beat(), options.heartbeatMs);
       this.#heartbeat.unref();
     }
   }
 
-  get size(): number { return this.#subscribers.size; }
+  get size(): number {
+    return this.#subscribers.size;
+  }
   /** Events written, subscribers that are behind just now, and those that were closed for being too slow. */
   figures(): { readonly sent: number; readonly lagging: number; readonly dropped: number } {
     let lagging = 0;
@@ -92,20 +105,35 @@ export class EventFeed {
     return { sent: this.#sent, lagging, dropped: this.#dropped };
   }
 
-  /** Answers with a stream that ends with its client, its slowness or the service. @throws subscribers-full, events-gone, event-id-invalid */
+  /**
+   * Answers with a stream that ends with its client, its slowness or the service. @throws subscribers-full,
+   * events-gone, event-id-invalid
+   */
   subscribe(request: SubscribeRequest): void {
-    if (this.#subscribers.size >= this.#options.subscribersMax) throw new LakeError('subscribers-full', { limit: this.#options.subscribersMax });
+    if (this.#subscribers.size >= this.#options.subscribersMax)
+      throw new LakeError('subscribers-full', { limit: this.#options.subscribersMax });
     const last = this.#lastSeen(request.lastEventId);
     const { response } = request;
-    const actor = createActor(subscriberMachine, { input: { waitingMax: this.#options.waitingMax, lastId: this.#lake.lastEventId() }, ...(this.#options.inspect && { inspect: this.#options.inspect }) });
+    const actor = createActor(subscriberMachine, {
+      input: { waitingMax: this.#options.waitingMax, lastId: this.#lake.lastEventId() },
+      ...(this.#options.inspect && { inspect: this.#options.inspect }),
+    });
     const subscriber: Subscriber = { actor, request, waiting: [], turn: [], read: last };
     actor.on('end', () => this.#end(subscriber));
-    response.on('drain', () => (actor.getSnapshot().value === 'catching up' ? this.#catchUp(subscriber) : drain(subscriber)));
+    response.on('drain', () =>
+      actor.getSnapshot().value === 'catching up' ? this.#catchUp(subscriber) : drain(subscriber),
+    );
     response.on('close', () => actor.send({ type: 'client left' }));
     response.on('error', () => actor.send({ type: 'client left' }));
     actor.start();
     this.#subscribers.add(subscriber);
-    response.writeHead(200, { ...request.headers, 'content-type': 'text/event-stream', 'cache-control': 'no-cache', 'x-accel-buffering': 'no', 'last-event-id': String(last) } as Record<string, string>);
+    response.writeHead(200, {
+      ...request.headers,
+      'content-type': 'text/event-stream',
+      'cache-control': 'no-cache',
+      'x-accel-buffering': 'no',
+      'last-event-id': String(last),
+    } as Record<string, string>);
     response.flushHeaders();
     if (last === this.#lake.lastEventId()) return;
     actor.send({ type: 'fell behind' });
@@ -124,7 +152,8 @@ export class EventFeed {
     if (lastEventId === undefined || lastEventId === '') return this.#lake.lastEventId();
     if (!/^\d{1,15}$/.test(lastEventId)) throw new LakeError('event-id-invalid', { id: lastEventId });
     const id = Number(lastEventId);
-    if (!this.#lake.eventsSince(id, 1)) throw new LakeError('events-gone', { id: lastEventId, last: this.#lake.lastEventId() });
+    if (!this.#lake.eventsSince(id, 1))
+      throw new LakeError('events-gone', { id: lastEventId, last: this.#lake.lastEventId() });
     return id;
   }
 
@@ -140,7 +169,11 @@ export class EventFeed {
       subscriber.read = page.at(-1)!.id;
       const wanted = request.wanted ? page.filter(request.wanted) : page;
       this.#sent += wanted.length;
-      if (wanted.length > 0 && !request.response.write(Buffer.concat(wanted.map((event) => eventBytes(event, request))))) return;
+      if (
+        wanted.length > 0 &&
+        !request.response.write(Buffer.concat(wanted.map((event) => eventBytes(event, request))))
+      )
+        return;
     }
   }
 
@@ -159,12 +192,16 @@ export class EventFeed {
 
   /** Ends the streams of those who may no longer listen. */
   #recheck(): void {
-    for (const { actor, request } of this.#subscribers) void request.stillMay?.().then((may) => { if (!may) actor.send({ type: 'service closing' }); });
+    for (const { actor, request } of this.#subscribers)
+      void request.stillMay?.().then((may) => {
+        if (!may) actor.send({ type: 'service closing' });
+      });
   }
 
   #beat(): void {
     for (const { actor, request } of this.#subscribers) {
-      if (actor.getSnapshot().value === 'open' && !request.response.write(heartbeat)) actor.send({ type: 'connection full' });
+      if (actor.getSnapshot().value === 'open' && !request.response.write(heartbeat))
+        actor.send({ type: 'connection full' });
     }
   }
 
@@ -199,33 +236,56 @@ const offer = (subscriber: Subscriber, event: LakeEvent, bytes: Uint8Array): voi
   else if (subscriber.turn.push(bytes) === 1) process.nextTick(writeTurn, subscriber);
 };
 const writeTurn = ({ actor, request, turn }: Subscriber): void => {
-  const bytes = turn.length === 1 ? turn[0]! : Buffer.concat(turn), none = turn.length === 0;
+  const bytes = turn.length === 1 ? turn[0]! : Buffer.concat(turn);
+  const none = turn.length === 0;
   turn.length = 0;
   if (none || request.response.destroyed) return;
   if (!request.response.write(bytes)) actor.send({ type: 'connection full' });
 };
 
 const drain = ({ actor, request, waiting }: Subscriber): void => {
-  let taken = 0, full = false;
+  let taken = 0;
+  let full = false;
   while (!full && taken < waiting.length) full = !request.response.write(waiting[taken++]!);
   waiting.splice(0, taken);
   actor.send({ type: 'connection drained', taken, full });
 };
 
 /** The bytes of an event on the wire. */
-export const eventBytes = (event: LakeEvent, { format, names }: { readonly format: FormatName; readonly names: EventNames }): Uint8Array => {
+export const eventBytes = (
+  event: LakeEvent,
+  { format, names }: { readonly format: FormatName; readonly names: EventNames },
+): Uint8Array => {
   const quick = format === 'json' ? jsonText(event) : undefined;
-  if (quick !== undefined) return Buffer.from(`event: ${names === 'superdb' ? superdbNames[event.kind] : event.kind}\ndata: ${quick}\nid: ${event.id}\n\n`);
+  if (quick !== undefined)
+    return Buffer.from(
+      `event: ${names === 'superdb' ? superdbNames[event.kind] : event.kind}\ndata: ${quick}\nid: ${event.id}\n\n`,
+    );
   const bytes = valueBytes(eventValue(event), format);
-  const text = binary.has(format) ? Buffer.from(bytes).toString('base64') : Buffer.from(bytes).toString('utf8').replace(/\r?\n$/, '');
-  const data = text.split(/\r\n|\n|\r/).map((line) => `data: ${line}\n`).join('');
-  return Buffer.from(`event: ${names === 'superdb' ? superdbNames[event.kind] : event.kind}\n${data}id: ${event.id}\n\n`);
+  const text = binary.has(format)
+    ? Buffer.from(bytes).toString('base64')
+    : Buffer.from(bytes)
+        .toString('utf8')
+        .replace(/\r?\n$/, '');
+  const data = text
+    .split(/\r\n|\n|\r/)
+    .map((line) => `data: ${line}\n`)
+    .join('');
+  return Buffer.from(
+    `event: ${names === 'superdb' ? superdbNames[event.kind] : event.kind}\n${data}id: ${event.id}\n\n`,
+  );
 };
 
 const plain = /^[\w ./:@-]*$/;
-/** What the JSON writer makes of the event, which costs as much as a tenth of a small commit; undefined where a name would take quoting. */
+/**
+ * What the JSON writer makes of the event, which costs as much as a tenth of a small commit; undefined where a name
+ * would take quoting.
+ */
 const jsonText = ({ kind, poolId, commitId, branch = '', parent = '' }: LakeEvent): string | undefined => {
   if (!plain.test(branch) || !plain.test(parent)) return undefined;
-  if (kind === 'pool-commit') return `{"commit_id":"0x${commitId!}","pool_id":"0x${poolId}","branch":"${branch}","parent":"${parent}"}`;
-  return kind === 'branch-update' || kind === 'branch-delete' ? `{"pool_id":"0x${poolId}","branch":"${branch}"}` : `{"pool_id":"0x${poolId}"}`;
+  if (kind === 'pool-commit')
+    return `{"commit_id":"0x${commitId!}","pool_id":"0x${poolId}","branch":"${branch}","parent":"${parent}"}`;
+  return kind === 'branch-update' || kind === 'branch-delete'
+    ? `{"pool_id":"0x${poolId}","branch":"${branch}"}`
+    : `{"pool_id":"0x${poolId}"}`;
 };

@@ -1,13 +1,16 @@
 /**
- * Figures that are counted with every request, as plain numbers: prom-client makes a text of the labels each time that it counts, and keeps its figures by it. It is told of these when
- * somebody asks.
+ * Figures that are counted with every request, as plain numbers: prom-client makes a text of the labels each time that
+ * it counts, and keeps its figures by it. It is told of these when somebody asks.
  */
 import { Counter, type CounterConfiguration, Histogram, type HistogramConfiguration } from 'prom-client';
 
 type Labels = Readonly<Record<string, string | number>>;
 
 /** How often something was, for one set of labels. */
-export interface Tally { readonly labels: Labels; value: number }
+export interface Tally {
+  readonly labels: Labels;
+  value: number;
+}
 /** Counts by labels: who counts keeps the tallies that they were given. What never was is not told. */
 export class Tallies {
   readonly #all: Tally[] = [];
@@ -50,11 +53,26 @@ export class Spread {
   }
   samples(name: string): Sample[] {
     let count = 0;
-    const buckets = Array.from(this.#counts, (own, i): Sample => ({ metricName: `${name}_bucket`, labels: { le: this.#bounds[i] ?? '+Inf', ...this.labels }, value: (count += own) }));
-    return [...buckets, { metricName: `${name}_sum`, labels: this.labels, value: this.#sum }, { metricName: `${name}_count`, labels: this.labels, value: count }];
+    const buckets = Array.from(
+      this.#counts,
+      (own, i): Sample => ({
+        metricName: `${name}_bucket`,
+        labels: { le: this.#bounds[i] ?? '+Inf', ...this.labels },
+        value: (count += own),
+      }),
+    );
+    return [
+      ...buckets,
+      { metricName: `${name}_sum`, labels: this.labels, value: this.#sum },
+      { metricName: `${name}_count`, labels: this.labels, value: count },
+    ];
   }
 }
-interface Sample { readonly metricName: string; readonly labels: Labels; readonly value: number }
+interface Sample {
+  readonly metricName: string;
+  readonly labels: Labels;
+  readonly value: number;
+}
 
 /** Spreads by labels: who observes keeps those that they were given. */
 export class Spreads {
@@ -64,7 +82,13 @@ export class Spreads {
   constructor(options: HistogramConfiguration<string> & { readonly buckets: number[] }) {
     const { name, help, buckets } = options;
     this.#bounds = buckets;
-    const read = async (): Promise<unknown> => ({ name, help, type: 'histogram', aggregator: 'sum', values: this.#all.flatMap((spread) => spread.samples(name)) });
+    const read = async (): Promise<unknown> => ({
+      name,
+      help,
+      type: 'histogram',
+      aggregator: 'sum',
+      values: this.#all.flatMap((spread) => spread.samples(name)),
+    });
     // Both are asked for what it holds; its own is nothing.
     Object.assign(new Histogram(options), { get: read, getForPromString: read });
   }

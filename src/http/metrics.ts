@@ -1,7 +1,8 @@
 /**
  * Figures of the service in the text format of Prometheus. One registry a server: tests run several in a process.
  *
- * - Names, units and kinds by Prometheus' conventions: base units, `_total` for what only grows. Figures that others count already are read when somebody asks.
+ * - Names, units and kinds by Prometheus' conventions: base units, `_total` for what only grows. Figures that others
+ *   count already are read when somebody asks.
  * - Labels are of a few values: routes are patterns, never paths; of pools the first `metricsPoolsMax` are told apart.
  */
 import type { Server } from 'node:http';
@@ -18,12 +19,22 @@ import type { Running } from './running.ts';
 /** The figures of one server. */
 export interface Metrics {
   /** Counts one answered request; `route` is the pattern, never the path, so that names do not become labels. */
-  readonly answered: (labels: { readonly method: string; readonly route: string; readonly status: number }, seconds: number) => void;
+  readonly answered: (
+    labels: { readonly method: string; readonly route: string; readonly status: number },
+    seconds: number,
+  ) => void;
   /** All figures, read at this moment. */
   readonly text: () => Promise<string>;
   readonly contentType: string;
-  /** Counts the bytes of a server's connections, those aside that are not `counted`; `cuts` are those that were cut, by reason. */
-  readonly watch: (server: Server, counted: (socket: Socket) => boolean, cuts: Readonly<Record<string, number>>) => void;
+  /**
+   * Counts the bytes of a server's connections, those aside that are not `counted`; `cuts` are those that were cut, by
+   * reason.
+   */
+  readonly watch: (
+    server: Server,
+    counted: (socket: Socket) => boolean,
+    cuts: Readonly<Record<string, number>>,
+  ) => void;
   readonly close: () => void;
 }
 /** Where figures are read that others keep. */
@@ -37,18 +48,25 @@ interface MetricsSources {
   readonly poolsMax: number;
 }
 
-interface Row { readonly name: string; readonly help: string; readonly labels?: readonly string[] }
+interface Row {
+  readonly name: string;
+  readonly help: string;
+  readonly labels?: readonly string[];
+}
 type Labels = Readonly<Record<string, string | number>>;
 type Sample = readonly [value: number, labels?: Labels];
 
 /** Starts collecting. */
 export const startMetrics = (sources: MetricsSources): Metrics => {
-  const registry = new Registry(), { lake } = sources;
+  const registry = new Registry();
+  const { lake } = sources;
   collectDefaultMetrics({ register: registry });
-  const answered = countRequests(registry), unhear = countJobs(registry, lake);
+  const answered = countRequests(registry);
+  const unhear = countJobs(registry, lake);
   countRuns(registry, sources.running);
   const traffic = new Traffic();
-  for (const [name, read] of Object.entries(readings(sources, traffic))) (name.endsWith('_total') ? counter : gauge)(registry, name, read);
+  for (const [name, read] of Object.entries(readings(sources, traffic)))
+    (name.endsWith('_total') ? counter : gauge)(registry, name, read);
   const late = monitorEventLoopDelay({ resolution: tickMs });
   late.enable();
   lateness(registry, late);
@@ -58,7 +76,9 @@ export const startMetrics = (sources: MetricsSources): Metrics => {
     contentType: registry.contentType,
     watch: (server, counted, cuts) => {
       traffic.watch(server, counted);
-      counter(registry, 'lake_http_connections_cut_total', () => Object.entries(cuts).map(([reason, count]) => [count, { reason }] as const));
+      counter(registry, 'lake_http_connections_cut_total', () =>
+        Object.entries(cuts).map(([reason, count]) => [count, { reason }] as const),
+      );
     },
     close: () => {
       unhear();
@@ -75,24 +95,47 @@ export const metricRows: readonly Row[] = [
   { name: 'lake_build_info', help: 'Always 1; the label is the version', labels: ['version'] },
   { name: 'lake_ready', help: '1 while writes are accepted, else 0' },
   { name: 'lake_http_requests_total', help: 'Requests answered', labels: ['method', 'route', 'status'] },
-  { name: 'lake_http_request_duration_seconds', help: 'Time from a request to the end of its answer', labels: ['method', 'route'] },
+  {
+    name: 'lake_http_request_duration_seconds',
+    help: 'Time from a request to the end of its answer',
+    labels: ['method', 'route'],
+  },
   { name: 'lake_http_received_bytes_total', help: 'Bytes received' },
   { name: 'lake_http_sent_bytes_total', help: 'Bytes sent' },
   { name: 'lake_http_connections', help: 'Open connections' },
-  { name: 'lake_http_connections_cut_total', help: 'Connections closed by the service: full, at -connections.max; unread, because unread answers held too much memory', labels: ['reason'] },
+  {
+    name: 'lake_http_connections_cut_total',
+    help: 'Connections closed by the service: full, at -connections.max; unread, because unread answers held too much memory',
+    labels: ['reason'],
+  },
   { name: 'lake_pools', help: 'Pools' },
   { name: 'lake_commits', help: 'Commits' },
   { name: 'lake_objects', help: 'Data objects, including unreferenced ones until they are vacuumed' },
   { name: 'lake_unreadable_pools', help: 'Pools known to have an unreadable branch' },
-  { name: 'lake_clock_corrections_total', help: 'Ids derived from the previous one because the clock was behind or out of range' },
+  {
+    name: 'lake_clock_corrections_total',
+    help: 'Ids derived from the previous one because the clock was behind or out of range',
+  },
   { name: 'lake_ids_ahead_seconds', help: 'How far the latest id is ahead of the clock' },
   { name: 'lake_tables_bytes', help: 'Size of the LMDB file' },
   { name: 'lake_snapshot_cache_bytes', help: 'Bytes of the cached object lists' },
   { name: 'lake_snapshot_cache_lists', help: 'Cached object lists, one per commit' },
-  { name: 'lake_pool_queue_jobs', help: 'Pending jobs of a pool; pool="" aggregates pools without their own label', labels: ['pool'] },
-  { name: 'lake_jobs_total', help: 'Jobs completed: loads, merges, deletes and other changes of pools', labels: ['kind', 'outcome'] },
+  {
+    name: 'lake_pool_queue_jobs',
+    help: 'Pending jobs of a pool; pool="" aggregates pools without their own label',
+    labels: ['pool'],
+  },
+  {
+    name: 'lake_jobs_total',
+    help: 'Jobs completed: loads, merges, deletes and other changes of pools',
+    labels: ['kind', 'outcome'],
+  },
   { name: 'lake_job_wait_seconds', help: 'Time a job waited in the queue of its pool', labels: ['kind'] },
-  { name: 'lake_job_work_seconds', help: 'Time from the start of a job until its transaction is durable', labels: ['kind'] },
+  {
+    name: 'lake_job_work_seconds',
+    help: 'Time from the start of a job until its transaction is durable',
+    labels: ['kind'],
+  },
   { name: 'lake_queries', help: 'Queries in progress', labels: ['state'] },
   { name: 'lake_queries_total', help: 'Queries finished', labels: ['outcome'] },
   { name: 'lake_query_records_read_total', help: 'Records read by queries' },
@@ -114,7 +157,11 @@ export const metricRows: readonly Row[] = [
   { name: 'lake_workers_replaced_total', help: 'Worker threads replaced after they died' },
   { name: 'lake_worker_tasks', help: 'Active tasks of a worker', labels: ['worker'] },
   { name: 'lake_worker_busy_seconds_total', help: 'Busy time of a worker', labels: ['worker'] },
-  { name: 'lake_worker_late_max_seconds', help: 'Maximum event loop lag of a worker since the last scrape', labels: ['worker'] },
+  {
+    name: 'lake_worker_late_max_seconds',
+    help: 'Maximum event loop lag of a worker since the last scrape',
+    labels: ['worker'],
+  },
   { name: 'lake_worker_heap_bytes', help: 'Used heap of a worker', labels: ['worker'] },
   { name: 'lake_worker_buffer_bytes', help: 'Buffers of a worker outside its heap', labels: ['worker'] },
   { name: 'lake_worker_parts_total', help: 'Parts of queries and loads taken over by another worker' },
@@ -135,10 +182,16 @@ const own = (name: string): { readonly name: string; readonly help: string; read
 };
 
 /** What is read when somebody asks. */
-const readings = ({ lake, workers, feed, running, version, poolsMax }: MetricsSources, traffic: Traffic): Readonly<Record<string, () => Iterable<Sample>>> => {
+const readings = (
+  { lake, workers, feed, running, version, poolsMax }: MetricsSources,
+  traffic: Traffic,
+): Readonly<Record<string, () => Iterable<Sample>>> => {
   const one = (read: () => number) => (): Iterable<Sample> => [[read()]];
-  const each = (read: (figures: ReturnType<WorkerPool['threads']>[number]) => number) => (): Iterable<Sample> => workers.threads().map((thread) => [read(thread), { worker: thread.thread }] as const);
-  const disk = (read: (totals: { readonly syncs: number; readonly syncMs: number; readonly scratchBytes: number }) => number) => one(() => workers.threads().reduce((sum, thread) => sum + read(thread), read(diskTotals)));
+  const each = (read: (figures: ReturnType<WorkerPool['threads']>[number]) => number) => (): Iterable<Sample> =>
+    workers.threads().map((thread) => [read(thread), { worker: thread.thread }] as const);
+  const disk = (
+    read: (totals: { readonly syncs: number; readonly syncMs: number; readonly scratchBytes: number }) => number,
+  ) => one(() => workers.threads().reduce((sum, thread) => sum + read(thread), read(diskTotals)));
   return {
     lake_build_info: () => [[1, { version }]],
     lake_ready: one(() => (lake.status().state === 'ready' ? 1 : 0)),
@@ -187,9 +240,12 @@ const readings = ({ lake, workers, feed, running, version, poolsMax }: MetricsSo
 
 /** Pools in the order in which they were made; the sum of those beyond the limit has no name. */
 const queueSamples = (lake: Lake, poolsMax: number): Iterable<Sample> => {
-  const waiting = new Map(lake.queues().map(({ pool, waiting: jobs }) => [pool, jobs] as const)), names = lake.pools().map(({ name }) => name), told = names.slice(0, poolsMax);
+  const waiting = new Map(lake.queues().map(({ pool, waiting: jobs }) => [pool, jobs] as const));
+  const names = lake.pools().map(({ name }) => name);
+  const told = names.slice(0, poolsMax);
   const samples: Sample[] = told.map((pool) => [waiting.get(pool) ?? 0, { pool }]);
-  if (names.length > poolsMax) samples.push([names.slice(poolsMax).reduce((sum, name) => sum + (waiting.get(name) ?? 0), 0), { pool: '' }]);
+  if (names.length > poolsMax)
+    samples.push([names.slice(poolsMax).reduce((sum, name) => sum + (waiting.get(name) ?? 0), 0), { pool: '' }]);
   return samples;
 };
 
@@ -202,20 +258,34 @@ const rowOf = <K, V>(rows: Map<K, V>, key: K, make: (key: K) => V): V => {
   return row;
 };
 const tallies = (registry: Registry, name: string): Tallies => new Tallies({ ...own(name), registers: [registry] });
-const spreads = (registry: Registry, name: string, buckets: readonly number[]): Spreads => new Spreads({ ...own(name), buckets: [...buckets], registers: [registry] });
+const spreads = (registry: Registry, name: string, buckets: readonly number[]): Spreads =>
+  new Spreads({ ...own(name), buckets: [...buckets], registers: [registry] });
 /** The tally of each value of the only label. */
 const talliesBy = (registry: Registry, name: string, label: string): ((value: string) => Tally) => {
-  const all = tallies(registry, name), rows = new Map<string, Tally>();
+  const all = tallies(registry, name);
+  const rows = new Map<string, Tally>();
   return (value) => rowOf(rows, value, () => all.of({ [label]: value }));
 };
 const total = (registry: Registry, name: string): Tally => tallies(registry, name).of({});
 
 const countRequests = (registry: Registry): Metrics['answered'] => {
-  interface Row { readonly seconds: Spread; readonly byStatus: Map<number, Tally> }
-  const requests = tallies(registry, 'lake_http_requests_total'), seconds = spreads(registry, 'lake_http_request_duration_seconds', [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 60]);
+  interface Row {
+    readonly seconds: Spread;
+    readonly byStatus: Map<number, Tally>;
+  }
+  const requests = tallies(registry, 'lake_http_requests_total');
+  const seconds = spreads(
+    registry,
+    'lake_http_request_duration_seconds',
+    [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 60],
+  );
   const byRoute = new Map<string, Map<string, Row>>();
   return ({ method, route, status }, took) => {
-    const row = rowOf(rowOf(byRoute, route, () => new Map<string, Row>()), method, () => ({ seconds: seconds.of({ method, route }), byStatus: new Map() }));
+    const row = rowOf(
+      rowOf(byRoute, route, () => new Map<string, Row>()),
+      method,
+      () => ({ seconds: seconds.of({ method, route }), byStatus: new Map() }),
+    );
     rowOf(row.byStatus, status, () => requests.of({ method, route, status })).value++;
     row.seconds.observe(took);
   };
@@ -223,11 +293,23 @@ const countRequests = (registry: Registry): Metrics['answered'] => {
 
 /** Counts jobs when they are over; what it gives ends that. */
 const countJobs = (registry: Registry, lake: Lake): (() => void) => {
-  interface Row { readonly done: Tally; readonly failed: Tally; readonly wait: Spread; readonly work: Spread }
-  const waits = spreads(registry, 'lake_job_wait_seconds', jobBuckets), works = spreads(registry, 'lake_job_work_seconds', jobBuckets), jobs = tallies(registry, 'lake_jobs_total');
+  interface Row {
+    readonly done: Tally;
+    readonly failed: Tally;
+    readonly wait: Spread;
+    readonly work: Spread;
+  }
+  const waits = spreads(registry, 'lake_job_wait_seconds', jobBuckets);
+  const works = spreads(registry, 'lake_job_work_seconds', jobBuckets);
+  const jobs = tallies(registry, 'lake_jobs_total');
   const rows = new Map<string, Row>();
   return lake.onJob(({ kind, isDone, askedAt, beganAt, endedAt }) => {
-    const row = rowOf(rows, kind, () => ({ done: jobs.of({ kind, outcome: 'done' }), failed: jobs.of({ kind, outcome: 'failed' }), wait: waits.of({ kind }), work: works.of({ kind }) }));
+    const row = rowOf(rows, kind, () => ({
+      done: jobs.of({ kind, outcome: 'done' }),
+      failed: jobs.of({ kind, outcome: 'failed' }),
+      wait: waits.of({ kind }),
+      work: works.of({ kind }),
+    }));
     (isDone ? row.done : row.failed).value++;
     row.wait.observe(Math.max(0, beganAt - askedAt) / 1000);
     row.work.observe(Math.max(0, endedAt - beganAt) / 1000);
@@ -237,8 +319,14 @@ const countJobs = (registry: Registry, lake: Lake): (() => void) => {
 /** Counts queries and loads when they have ended. */
 const countRuns = (registry: Registry, running: Running): void => {
   const of = (name: string): Tally => total(registry, name);
-  const queries = talliesBy(registry, 'lake_queries_total', 'outcome'), read = of('lake_query_records_read_total'), readBytes = of('lake_query_read_bytes_total'), sent = of('lake_query_records_sent_total');
-  const loads = talliesBy(registry, 'lake_loads_total', 'outcome'), records = of('lake_load_records_total'), bodyBytes = of('lake_load_body_bytes_total'), objectBytes = of('lake_load_object_bytes_total');
+  const queries = talliesBy(registry, 'lake_queries_total', 'outcome');
+  const read = of('lake_query_records_read_total');
+  const readBytes = of('lake_query_read_bytes_total');
+  const sent = of('lake_query_records_sent_total');
+  const loads = talliesBy(registry, 'lake_loads_total', 'outcome');
+  const records = of('lake_load_records_total');
+  const bodyBytes = of('lake_load_body_bytes_total');
+  const objectBytes = of('lake_load_object_bytes_total');
   running.hear({
     query: ({ state, watch }) => {
       const counts = watch.counts();
@@ -273,7 +361,9 @@ class Traffic {
       });
     });
   }
-  get open(): number { return this.sockets.size; }
+  get open(): number {
+    return this.sockets.size;
+  }
   bytes(which: 'bytesRead' | 'bytesWritten'): number {
     let sum = this.ended[which];
     for (const socket of this.sockets) sum += socket[which];
@@ -284,7 +374,10 @@ class Traffic {
 /** Milliseconds between two looks at the event loop. */
 const tickMs = 5;
 
-/** How late the main thread's event loop was since the last look at the figures. The histogram holds whole intervals, so the interval itself is taken off. */
+/**
+ * How late the main thread's event loop was since the last look at the figures. The histogram holds whole intervals, so
+ * the interval itself is taken off.
+ */
 const lateness = (registry: Registry, late: IntervalHistogram): void => {
   const seconds = (nanoseconds: number): number => Math.max(0, nanoseconds / 1e6 - tickMs) / 1e3;
   const read = { p50: () => late.percentile(50), p99: () => late.percentile(99), max: () => late.max };
@@ -300,7 +393,8 @@ const lateness = (registry: Registry, late: IntervalHistogram): void => {
 
 const gauge = (registry: Registry, name: string, read: () => Iterable<Sample>): void => {
   new Gauge({
-    ...own(name), registers: [registry],
+    ...own(name),
+    registers: [registry],
     collect() {
       this.reset();
       for (const [value, labels = {}] of read()) this.set(labels, value);
@@ -310,7 +404,8 @@ const gauge = (registry: Registry, name: string, read: () => Iterable<Sample>): 
 /** Of what somebody else counts. */
 const counter = (registry: Registry, name: string, read: () => Iterable<Sample>): void => {
   new Counter({
-    ...own(name), registers: [registry],
+    ...own(name),
+    registers: [registry],
     collect() {
       this.reset();
       for (const [value, labels = {}] of read()) this.inc(labels, value);

@@ -1,10 +1,13 @@
 /**
- * The terms on which a client wants a commit: `If-Match`, the tip that it knows, and `Idempotency-Key`, under which the request may be sent again.
+ * The terms on which a client wants a commit: `If-Match`, the tip that it knows, and `Idempotency-Key`, under which the
+ * request may be sent again.
  *
- * - The same key of the same caller on the same pool is the same commit, once, over restarts, for as long as option -retry.keep says. A request that comes while the first one is
- *   under way waits for it. One that failed made no commit: the next one is tried as if it were the first.
- * - A key that named another request is refused (422, as in the IETF draft "The Idempotency-Key HTTP Header Field"): another method, path, query string or commit message, and, once the
- *   body was read, another Content-Type or Content-Encoding or other bytes. What an earlier build kept has no body to compare.
+ * - The same key of the same caller on the same pool is the same commit, once, over restarts, for as long as option
+ *   -retry.keep says. A request that comes while the first one is under way waits for it. One that failed made no
+ *   commit: the next one is tried as if it were the first.
+ * - A key that named another request is refused (422, as in the IETF draft "The Idempotency-Key HTTP Header Field"):
+ *   another method, path, query string or commit message, and, once the body was read, another Content-Type or
+ *   Content-Encoding or other bytes. What an earlier build kept has no body to compare.
  * - A key goes with its branch.
  */
 import { createHash } from 'node:crypto';
@@ -16,29 +19,51 @@ import { checkTip } from '../lake/commits/tip-check.ts';
 import type { Call } from './route.ts';
 
 const keyCharactersMax = 255;
-const digest = (...parts: readonly string[]): string => createHash('sha256').update(JSON.stringify(parts)).digest('hex');
+const digest = (...parts: readonly string[]): string =>
+  createHash('sha256').update(JSON.stringify(parts)).digest('hex');
 
 /** Commits that are under way, by the digest of their key. */
 export type UnderWay = Map<string, { readonly request: string; readonly commit: Promise<Id> }>;
 
 /**
- * The commit that a request makes, or made when it came before. `make` is called when it makes one; the note with the terms is to be asked for once the body was read.
- * `discard`: reads what is left of a body, where the handler has not read it.
+ * The commit that a request makes, or made when it came before. `make` is called when it makes one; the note with the
+ * terms is to be asked for once the body was read. `discard`: reads what is left of a body, where the handler has not
+ * read it.
  */
 export const commitOnce = async (
-  call: Pick<Call<{ readonly pool: string; readonly branch: string }>, 'service' | 'request' | 'params' | 'who' | 'sent'>, note: CommitNote, make: (terms: () => Promise<CommitNote>) => Promise<Id>, discard?: () => Promise<void>,
+  call: Pick<
+    Call<{ readonly pool: string; readonly branch: string }>,
+    'service' | 'request' | 'params' | 'who' | 'sent'
+  >,
+  note: CommitNote,
+  make: (terms: () => Promise<CommitNote>) => Promise<Id>,
+  discard?: () => Promise<void>,
 ): Promise<Id> => {
-  const { service: { lake, underWay }, request: { method, originalUrl, headers }, params, who, sent } = call;
-  const ifTip = tipsOf(headers), key = keyOf(headers);
+  const {
+    service: { lake, underWay },
+    request: { method, originalUrl, headers },
+    params,
+    who,
+    sent,
+  } = call;
+  const ifTip = tipsOf(headers);
+  const key = keyOf(headers);
   if (key === undefined) {
     // So that nobody sends a long body for nothing; it is checked again when the commit is made.
     if (ifTip) checkTip(ifTip, lake.pool(params.pool).branch(params.branch).commit);
     return make(async () => withTerms(note, ifTip && { ifTip }));
   }
-  const pool = lake.pool(params.pool).config.id, keyDigest = digest(pool, who?.name ?? '', key), request = digest(method, withoutPool(originalUrl), header(headers, 'superdb-commit'));
+  const pool = lake.pool(params.pool).config.id;
+  const keyDigest = digest(pool, who?.name ?? '', key);
+  const request = digest(method, withoutPool(originalUrl), header(headers, 'superdb-commit'));
   const body = async (): Promise<string> => {
     await discard?.();
-    return digest(header(headers, 'content-type'), header(headers, 'content-encoding'), header(headers, 'zed-commit'), sent!.digest('hex'));
+    return digest(
+      header(headers, 'content-type'),
+      header(headers, 'content-encoding'),
+      header(headers, 'zed-commit'),
+      sent!.digest('hex'),
+    );
   };
   const reused = (): LakeError => new LakeError('retry-key-reused', { key });
   for (let running = underWay.get(keyDigest); running; running = underWay.get(keyDigest)) {
@@ -48,10 +73,12 @@ export const commitOnce = async (
   }
   const before = lake.retried(keyDigest);
   if (before) {
-    if (before.request !== request || (before.body !== undefined && before.body !== await body())) throw reused();
+    if (before.request !== request || (before.body !== undefined && before.body !== (await body()))) throw reused();
     return before.commit;
   }
-  const commit = make(async () => withTerms(note, { retry: { key: keyDigest, request, body: await body() }, ...(ifTip && { ifTip }) }));
+  const commit = make(async () =>
+    withTerms(note, { retry: { key: keyDigest, request, body: await body() }, ...(ifTip && { ifTip }) }),
+  );
   underWay.set(keyDigest, { request, commit });
   try {
     return await commit;
@@ -71,7 +98,8 @@ const withoutPool = (url: string): string => url.replace(/^\/+pool\/[^/]*/, '');
 const keyOf = (headers: IncomingHttpHeaders): string | undefined => {
   if (headers['idempotency-key'] === undefined) return undefined;
   const key = header(headers, 'idempotency-key');
-  if (key === '' || key.length > keyCharactersMax) throw new LakeError('retry-key-invalid', { length: key.length, limit: keyCharactersMax });
+  if (key === '' || key.length > keyCharactersMax)
+    throw new LakeError('retry-key-invalid', { length: key.length, limit: keyCharactersMax });
   return key;
 };
 

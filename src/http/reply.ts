@@ -11,14 +11,18 @@ import { vectorOf } from '../vectors/builder.ts';
 import type { ResponseFormat } from './bodies/negotiate.ts';
 import type { Pace } from './connections/pace.ts';
 
-/** The bytes of one of the service's own values in a format; Zeek has text for what it has no type for. @throws LakeError, what the writer says of a value that it cannot hold */
+/**
+ * The bytes of one of the service's own values in a format; Zeek has text for what it has no type for. @throws
+ * LakeError, what the writer says of a value that it cannot hold
+ */
 export const valueBytes = (value: Value, format: FormatName): Uint8Array => {
   const writer = createWriter(format, { othersAsText: true });
   return Buffer.concat([...writer.write(vectorOf([value])), ...writer.end()]);
 };
 
 /** Sends one value. */
-export const sendValue = (reply: FastifyReply, value: Value, response: ResponseFormat): FastifyReply => sendBytes(reply, valueBytes(value, response.format), response);
+export const sendValue = (reply: FastifyReply, value: Value, response: ResponseFormat): FastifyReply =>
+  sendBytes(reply, valueBytes(value, response.format), response);
 
 /** Sends the bytes of a value. */
 export const sendBytes = (reply: FastifyReply, bytes: Uint8Array, response: ResponseFormat): FastifyReply =>
@@ -30,10 +34,12 @@ export const sendText = (reply: FastifyReply, status: number, mediaType: string,
 
 /** Status and body of an error; what nobody foresaw is a 500 with its message. */
 export const errorAnswer = (error: unknown): { readonly status: number; readonly body: string } => {
-  if (error instanceof LakeError) return { status: error.status, body: errorBody(error.kind, error.message, error.details) };
+  if (error instanceof LakeError)
+    return { status: error.status, body: errorBody(error.kind, error.message, error.details) };
   const status = (error as { readonly statusCode?: number } | null)?.statusCode;
   const text = error instanceof Error ? error.message : String(error);
-  if (status !== undefined && status >= 400 && status < 500) return { status, body: errorBody('invalid operation', text) };
+  if (status !== undefined && status >= 400 && status < 500)
+    return { status, body: errorBody('invalid operation', text) };
   return { status: 500, body: errorBody('other error', text) };
 };
 
@@ -49,7 +55,10 @@ export const sendError = (reply: FastifyReply, error: unknown): FastifyReply => 
   return reply.code(status).header('content-type', 'application/json').send(Buffer.from(body));
 };
 
-/** `sent`: told of chunks whose bytes are not needed any more; `whenFailed`: calls when no more of them will come; `pace`: how fast the client takes them. */
+/**
+ * `sent`: told of chunks whose bytes are not needed any more; `whenFailed`: calls when no more of them will come;
+ * `pace`: how fast the client takes them.
+ */
 interface Chunks {
   readonly chunks: AsyncIterable<Uint8Array>;
   readonly sent?: (chunk: Uint8Array) => void;
@@ -58,21 +67,32 @@ interface Chunks {
 }
 
 /**
- * Sends chunks as they come, no faster than the client takes them. A failure after the first byte ends the connection without the last chunk, so that
- * no client takes the body for whole; what came before it is still delivered to a client that reads. Resolves when the answer has ended, however it did.
+ * Sends chunks as they come, no faster than the client takes them. A failure after the first byte ends the connection
+ * without the last chunk, so that no client takes the body for whole; what came before it is still delivered to a
+ * client that reads. Resolves when the answer has ended, however it did.
  */
-export const sendChunks = async (reply: FastifyReply, { chunks, sent, whenFailed, pace }: Chunks, mediaType: string, onFault: (fault: unknown) => void): Promise<void> => {
+export const sendChunks = async (
+  reply: FastifyReply,
+  { chunks, sent, whenFailed, pace }: Chunks,
+  mediaType: string,
+  onFault: (fault: unknown) => void,
+): Promise<void> => {
   const { raw } = reply.header('content-type', mediaType);
   reply.hijack();
   // Headers that hooks have set are the framework's until it sends them: take them over.
   raw.writeHead(200, reply.getHeaders() as Record<string, string>);
-  let flushed = Promise.resolve(), isFull = false;
+  let flushed = Promise.resolve();
+  let isFull = false;
   // Nobody knows whether a client that does not read ever will.
-  whenFailed?.(() => { if (isFull) raw.destroy(); });
+  whenFailed?.(() => {
+    if (isFull) raw.destroy();
+  });
   try {
     for await (const chunk of chunks) {
       if (raw.destroyed) return;
-      flushed = new Promise<void>((resolve) => { isFull = !raw.write(chunk, () => resolve()); });
+      flushed = new Promise<void>((resolve) => {
+        isFull = !raw.write(chunk, () => resolve());
+      });
       if (!isFull) continue;
       pace.waits();
       await drained(raw);
@@ -86,7 +106,9 @@ export const sendChunks = async (reply: FastifyReply, { chunks, sent, whenFailed
     onFault(fault);
     if (raw.destroyed) return;
     raw.flushHeaders();
-    const late = setTimeout(() => { raw.destroy(); }, flushMsMax).unref();
+    const late = setTimeout(() => {
+      raw.destroy();
+    }, flushMsMax).unref();
     await Promise.race([flushed, closed(raw)]);
     clearTimeout(late);
     raw.socket?.destroySoon();
@@ -95,14 +117,16 @@ export const sendChunks = async (reply: FastifyReply, { chunks, sent, whenFailed
 /** How long a client may take for the rest of an answer that failed. */
 const flushMsMax = 5_000;
 
-const closed = (raw: FastifyReply['raw']): Promise<void> => new Promise((resolve) => (raw.destroyed ? resolve() : raw.once('close', () => resolve())));
-const drained = (raw: FastifyReply['raw']): Promise<void> => new Promise((resolve) => {
-  const done = (): void => {
-    raw.off('drain', done);
-    raw.off('close', done);
-    resolve();
-  };
-  raw.on('drain', done);
-  raw.on('close', done);
-  if (raw.destroyed) done();
-});
+const closed = (raw: FastifyReply['raw']): Promise<void> =>
+  new Promise((resolve) => (raw.destroyed ? resolve() : raw.once('close', () => resolve())));
+const drained = (raw: FastifyReply['raw']): Promise<void> =>
+  new Promise((resolve) => {
+    const done = (): void => {
+      raw.off('drain', done);
+      raw.off('close', done);
+      resolve();
+    };
+    raw.on('drain', done);
+    raw.on('close', done);
+    if (raw.destroyed) done();
+  });

@@ -1,4 +1,7 @@
-/** Which errors a row of the route table can answer with: its own, and those that its kind brings along. The document says them by status; tests hold every answer against it. */
+/**
+ * Which errors a row of the route table can answer with: its own, and those that its kind brings along. The document
+ * says them by status; tests hold every answer against it.
+ */
 import { type ErrorCode, errorTable } from '../errors.ts';
 import type { Route } from './route.ts';
 
@@ -6,32 +9,143 @@ type Codes = readonly ErrorCode[];
 
 /** Of bodies that are one record. */
 const controlBodyErrors: Codes = [
-  'content-type-unknown', 'content-type-malformed', 'content-type-response-only', 'content-coding-unknown', 'content-coding-count', 'body-not-record', 'body-not-array', 'body-field-type', 'body-second-value', 'body-field-twice', 'body-cell', 'size-large', 'id-invalid',
-  'format-broken', 'format-limit', 'format-memory', 'format-too-large', 'body-too-long', 'body-expanded', 'body-stalled', 'body-slow', 'bodies-full',
+  'content-type-unknown',
+  'content-type-malformed',
+  'content-type-response-only',
+  'content-coding-unknown',
+  'content-coding-count',
+  'body-not-record',
+  'body-not-array',
+  'body-field-type',
+  'body-second-value',
+  'body-field-twice',
+  'body-cell',
+  'size-large',
+  'id-invalid',
+  'format-broken',
+  'format-limit',
+  'format-memory',
+  'format-too-large',
+  'body-too-long',
+  'body-expanded',
+  'body-stalled',
+  'body-slow',
+  'bodies-full',
   'load-cancelled',
 ];
 /** Of bodies that are data. */
 export const dataErrors: Codes = [
-  'content-type-unknown', 'content-type-malformed', 'content-type-response-only', 'content-coding-unknown', 'content-coding-count', 'format-broken', 'format-detection', 'format-look-ahead', 'format-limit', 'format-memory', 'format-too-large',
-  'body-expanded', 'body-stalled', 'body-slow', 'load-cancelled', 'load-empty', 'load-types', 'load-columns', 'load-memory', 'worker-died', 'worker-replaced', 'worker-tasks-full', 'workers-closed', 'object-unwritten', 'spill-full',
+  'content-type-unknown',
+  'content-type-malformed',
+  'content-type-response-only',
+  'content-coding-unknown',
+  'content-coding-count',
+  'format-broken',
+  'format-detection',
+  'format-look-ahead',
+  'format-limit',
+  'format-memory',
+  'format-too-large',
+  'body-expanded',
+  'body-stalled',
+  'body-slow',
+  'load-cancelled',
+  'load-empty',
+  'load-types',
+  'load-columns',
+  'load-memory',
+  'worker-died',
+  'worker-replaced',
+  'worker-tasks-full',
+  'workers-closed',
+  'object-unwritten',
+  'spill-full',
 ];
 /** A value that the format asked for cannot hold. */
-const valueErrors: Codes = ['write-type', 'write-not-record', 'write-columns-unsupported', 'write-columns-value', 'write-columns-not-record'];
+const valueErrors: Codes = [
+  'write-type',
+  'write-not-record',
+  'write-columns-unsupported',
+  'write-columns-value',
+  'write-columns-not-record',
+];
 /** Of rows that the format asked for cannot hold. */
 export const rowErrors: Codes = [...valueErrors, 'write-columns-types', 'write-not-uniform'];
 /** Of the text of a query, and of what it names. */
 export const queryTextErrors: Codes = [
-  'query-missing', 'query-index-base', 'query-long', 'query-invalid', 'pool-not-found', 'branch-not-found', 'commit-file-missing', 'meta-unknown', 'meta-unknown-lake', 'worker-died', 'worker-replaced', 'worker-tasks-full', 'workers-closed',
-  'from-file-refused', 'from-file-kind', 'from-file-failed', 'from-file-many', 'from-http-refused', 'from-http-malformed', 'source-directory', 'source-glob-empty', 'query-cancelled',
+  'query-missing',
+  'query-index-base',
+  'query-long',
+  'query-invalid',
+  'pool-not-found',
+  'branch-not-found',
+  'commit-file-missing',
+  'meta-unknown',
+  'meta-unknown-lake',
+  'worker-died',
+  'worker-replaced',
+  'worker-tasks-full',
+  'workers-closed',
+  'from-file-refused',
+  'from-file-kind',
+  'from-file-failed',
+  'from-file-many',
+  'from-http-refused',
+  'from-http-malformed',
+  'source-directory',
+  'source-glob-empty',
+  'query-cancelled',
   // Constants are worked out while a query is compiled.
-  'query-memory', 'query-memory-busy', 'query-string', 'query-cast', 'query-overflow', 'query-division', 'query-aggregate', 'query-argument', 'subquery-rows', 'window-offset',
+  'query-memory',
+  'query-memory-busy',
+  'query-string',
+  'query-cast',
+  'query-overflow',
+  'query-division',
+  'query-aggregate',
+  'query-argument',
+  'subquery-rows',
+  'window-offset',
 ];
 /** Of data that is read. */
-const readErrors: Codes = ['vacuumed', 'object-corrupt', 'object-missing', 'object-unread', 'object-version', 'table-corrupt'];
+const readErrors: Codes = [
+  'vacuumed',
+  'object-corrupt',
+  'object-missing',
+  'object-unread',
+  'object-version',
+  'table-corrupt',
+];
 /** While a query runs, before its first byte. */
 export const queryRunErrors: Codes = [
-  ...queryTextErrors, ...readErrors, 'query-time', 'answer-slow', 'recursion-rounds', 'recursion-rows', 'commit-not-found', 'format-broken', 'format-detection', 'format-look-ahead', 'format-limit', 'format-memory', 'format-too-large', 'format-unknown', 'body-expanded',
-  'from-http-address', 'from-http-redirects', 'from-http-bytes', 'from-http-time', 'from-http-failed', 'auth-role', 'load-empty', 'jobs-full', 'lake-closing', 'lake-failed', 'storage-full', 'object-unwritten', 'spill-full',
+  ...queryTextErrors,
+  ...readErrors,
+  'query-time',
+  'answer-slow',
+  'recursion-rounds',
+  'recursion-rows',
+  'commit-not-found',
+  'format-broken',
+  'format-detection',
+  'format-look-ahead',
+  'format-limit',
+  'format-memory',
+  'format-too-large',
+  'format-unknown',
+  'body-expanded',
+  'from-http-address',
+  'from-http-redirects',
+  'from-http-bytes',
+  'from-http-time',
+  'from-http-failed',
+  'auth-role',
+  'load-empty',
+  'jobs-full',
+  'lake-closing',
+  'lake-failed',
+  'storage-full',
+  'object-unwritten',
+  'spill-full',
 ];
 /** Of everything that goes through a pool's queue or the lake's. */
 const jobErrors: Codes = ['jobs-full', 'lake-closing', 'lake-failed', 'storage-full', 'table-corrupt'];
@@ -39,26 +153,56 @@ const jobErrors: Codes = ['jobs-full', 'lake-closing', 'lake-failed', 'storage-f
 export const tipErrors: Codes = ['if-match-invalid', 'tip-moved'];
 /** Of every commit. */
 export const commitErrors: Codes = [
-  ...jobErrors, 'pool-not-found', 'branch-not-found', 'commit-header', 'commit-meta', ...tipErrors, 'retry-key-invalid', 'retry-key-reused',
+  ...jobErrors,
+  'pool-not-found',
+  'branch-not-found',
+  'commit-header',
+  'commit-meta',
+  ...tipErrors,
+  'retry-key-invalid',
+  'retry-key-reused',
 ];
 /** Of commits that replace data objects by others. */
-export const rewriteErrors: Codes = [...commitErrors, ...readErrors, 'object-not-found', 'rewrite-overtaken', 'worker-died', 'worker-replaced', 'worker-tasks-full', 'workers-closed', 'object-unwritten', 'spill-full', 'load-memory', 'query-memory', 'query-memory-busy', 'query-string', 'query-cancelled'];
+export const rewriteErrors: Codes = [
+  ...commitErrors,
+  ...readErrors,
+  'object-not-found',
+  'rewrite-overtaken',
+  'worker-died',
+  'worker-replaced',
+  'worker-tasks-full',
+  'workers-closed',
+  'object-unwritten',
+  'spill-full',
+  'load-memory',
+  'query-memory',
+  'query-memory-busy',
+  'query-string',
+  'query-cancelled',
+];
 /** Of changes that are no commits: pools and branches made, renamed or deleted, and vacuums. */
 export const changeErrors: Codes = jobErrors;
 
 /** What every row of this kind can answer. */
 const kindErrors = (row: Route): Codes => [
-  'host-missing', 'transfer-coding-unknown', 'header-twice', 'expectation-unknown',
-  ...(row.tag === 'Pages' && row.query === undefined ? [] : ['parameter-unknown', 'parameter-empty', 'parameter-twice', 'parameter-malformed'] satisfies Codes),
-  ...(row.method === 'GET' || row.takes?.includes('If-Match') ? [] : ['if-match-untaken'] satisfies Codes),
-  ...(row.method === 'GET' || row.takes?.includes('Idempotency-Key') ? [] : ['retry-key-untaken'] satisfies Codes),
-  ...(row.answers[503] ? [] : ['service-recovering'] satisfies Codes),
-  ...(row.open ? [] : ['service-closing', 'internal', ...(row.silent ? [] : ['accept-unknown'] as const)] satisfies Codes),
-  ...(row.open && row.need === 'open' ? [] : ['host-foreign'] satisfies Codes),
-  ...(row.writes || row.need !== 'open' ? ['origin-foreign'] satisfies Codes : []),
-  ...(row.need === 'open' ? [] : ['auth-missing', 'auth-invalid', 'auth-keys-unavailable'] satisfies Codes),
-  ...(row.need === 'open' || row.need === 'known' ? [] : ['auth-role'] satisfies Codes),
-  ...(row.need.endsWith('of pool') ? ['pool-not-found'] satisfies Codes : []),
+  'host-missing',
+  'transfer-coding-unknown',
+  'header-twice',
+  'expectation-unknown',
+  ...(row.tag === 'Pages' && row.query === undefined
+    ? []
+    : (['parameter-unknown', 'parameter-empty', 'parameter-twice', 'parameter-malformed'] satisfies Codes)),
+  ...(row.method === 'GET' || row.takes?.includes('If-Match') ? [] : (['if-match-untaken'] satisfies Codes)),
+  ...(row.method === 'GET' || row.takes?.includes('Idempotency-Key') ? [] : (['retry-key-untaken'] satisfies Codes)),
+  ...(row.answers[503] ? [] : (['service-recovering'] satisfies Codes)),
+  ...(row.open
+    ? []
+    : (['service-closing', 'internal', ...(row.silent ? [] : (['accept-unknown'] as const))] satisfies Codes)),
+  ...(row.open && row.need === 'open' ? [] : (['host-foreign'] satisfies Codes)),
+  ...(row.writes || row.need !== 'open' ? (['origin-foreign'] satisfies Codes) : []),
+  ...(row.need === 'open' ? [] : (['auth-missing', 'auth-invalid', 'auth-keys-unavailable'] satisfies Codes)),
+  ...(row.need === 'open' || row.need === 'known' ? [] : (['auth-role'] satisfies Codes)),
+  ...(row.need.endsWith('of pool') ? (['pool-not-found'] satisfies Codes) : []),
   ...(row.body !== undefined && row.body !== 'data' ? controlBodyErrors : []),
   ...(Object.values(row.answers).some((answer) => answer.value) ? valueErrors : []),
 ];

@@ -21,7 +21,9 @@ import type { Running } from './running.ts';
 import type { Tracing } from './tracing/tracing.ts';
 
 /** What the framework keeps with a route: names of the query parameters that it takes. */
-export interface RouteConfig { readonly parameters: readonly string[] }
+export interface RouteConfig {
+  readonly parameters: readonly string[];
+}
 
 /** What the handlers work with. */
 export interface Service {
@@ -40,7 +42,7 @@ export interface Service {
   /** Beginnings of loads. */
   readonly loadBodies: HeldBodies;
   /** Those of subscribers too. */
-  readonly requests: { underWay: number; /** When the last one ended. */ endedAt: number };
+  readonly requests: { underWay: number /** When the last one ended. */; endedAt: number };
   /** Whether the service is on its way out: it takes no new work. */
   readonly closing: () => boolean;
   /** Absent: nothing is traced. */
@@ -82,7 +84,10 @@ export interface Call<Params = unknown, Query = unknown, Body = unknown> {
 /** What endpoints are about: the chapters of the document. */
 export type Tag = 'Pools' | 'Branches' | 'Data' | 'Queries' | 'Events' | 'Service' | 'Access' | 'Pages';
 
-/** A success: its body is one value or the rows of a query in the format that the client accepts, or what `content` says by media type, or nothing. */
+/**
+ * A success: its body is one value or the rows of a query in the format that the client accepts, or what `content` says
+ * by media type, or nothing.
+ */
 export interface Answer {
   readonly text: string;
   /** Of the value as JSON. */
@@ -96,7 +101,10 @@ export interface Answer {
   readonly links?: Readonly<Record<string, Link>>;
 }
 /** `to`: the operation's id. `parameters`: by name, as OpenAPI's runtime expressions. */
-export interface Link { readonly to: string; readonly parameters: Readonly<Record<string, string>> }
+export interface Link {
+  readonly to: string;
+  readonly parameters: Readonly<Record<string, string>>;
+}
 
 /** What the document at /openapi.json says of a row, beyond what it takes. */
 interface RouteDescription {
@@ -132,7 +140,10 @@ export interface Route extends RouteDescription {
   readonly open?: boolean;
   /** Answers any method, for health checks differ in what they send. */
   readonly anyMethod?: boolean;
-  /** OPTIONS reaches it: preflights are answered. Without their headers it tells the methods, or is any method to a row that is open. */
+  /**
+   * OPTIONS reaches it: preflights are answered. Without their headers it tells the methods, or is any method to a row
+   * that is open.
+   */
   readonly preflight?: boolean;
   /** Answers without a body: the format does not matter. */
   readonly silent?: boolean;
@@ -143,5 +154,10 @@ export interface Route extends RouteDescription {
 
 /** A row whose handler sees the types of its schemas. */
 export const route = <P extends TSchema, Q extends TSchema, B extends TSchema>(
-  row: Omit<Route, 'handler' | 'params' | 'query' | 'body'> & { readonly params?: P; readonly query?: Q; readonly body?: B | 'data'; readonly handler: (call: Call<Static<P>, Static<Q>, Static<B>>) => Promise<unknown> },
+  row: Omit<Route, 'handler' | 'params' | 'query' | 'body'> & {
+    readonly params?: P;
+    readonly query?: Q;
+    readonly body?: B | 'data';
+    readonly handler: (call: Call<Static<P>, Static<Q>, Static<B>>) => Promise<unknown>;
+  },
 ): Route => row as unknown as Route;

@@ -48,9 +48,15 @@ export class RoutedCall implements Call {
     this.#row = row;
   }
 
-  get params(): unknown { return this.request.params; }
-  get query(): unknown { return this.request.query; }
-  get contentType(): string | undefined { return this.request.headers['content-type']; }
+  get params(): unknown {
+    return this.request.params;
+  }
+  get query(): unknown {
+    return this.request.query;
+  }
+  get contentType(): string | undefined {
+    return this.request.headers['content-type'];
+  }
   get id(): string {
     const { id } = this.request;
     return isAscii.test(id) ? id : Buffer.from(id, 'latin1').toString('utf8');
@@ -58,15 +64,25 @@ export class RoutedCall implements Call {
   whenLeft(left: () => void): void {
     const { raw } = this.reply;
     if (raw.destroyed && !raw.writableFinished) return left();
-    raw.on('close', () => { if (!raw.writableFinished) left(); });
+    raw.on('close', () => {
+      if (!raw.writableFinished) left();
+    });
   }
 
   async body(): Promise<unknown> {
-    const { config, controlBodies: held } = this.service, { raw } = this.request, pace = paceOf(raw, 'body', config);
+    const { config, controlBodies: held } = this.service;
+    const { raw } = this.request;
+    const pace = paceOf(raw, 'body', config);
     const limits = { bytesMax: config.bodyBytesMax, idleMsMax: config.bodyIdleMsMax, pace, held, sent: this.sent };
     return fieldsOf(await readControlBody(raw, this.contentType, limits), this.#row.body as TSchema);
   }
 }
-const viewListener = (audit: AuditTrail): Parameters<typeof lakeOf>[2] =>
-  ({ changed: (change) => { audit.changed(change); }, refused: (refusal) => { audit.refused(refusal); } });
+const viewListener = (audit: AuditTrail): Parameters<typeof lakeOf>[2] => ({
+  changed: (change) => {
+    audit.changed(change);
+  },
+  refused: (refusal) => {
+    audit.refused(refusal);
+  },
+});
 const isAscii = /^[\0-\x7f]*$/;

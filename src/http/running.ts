@@ -1,25 +1,47 @@
 /**
- * Queries and loads by their request ids: those that run, and for a while those that ended. What cancels them, and how far they are.
+ * Queries and loads by their request ids: those that run, and for a while those that ended. What cancels them, and how
+ * far they are.
  *
  * Invariants:
- * - Of an id the newest of each owner is known, and older ones that still run: a client may give several requests the same id.
- * - What ended is known for `keepMs` at most; no more than `endedMax`, nor more text of queries than `endedCharsMax`: the oldest go first.
+ * - Of an id the newest of each owner is known, and older ones that still run: a client may give several requests the
+ *   same id.
+ * - What ended is known for `keepMs` at most; no more than `endedMax`, nor more text of queries than `endedCharsMax`:
+ *   the oldest go first.
  * - One that has ended does not change.
  */
 import { LakeError } from '../errors.ts';
 import { LoadWatch, QueryWatch } from '../workers/watches.ts';
 
-const endedMax = 4096, endedCharsMax = 8 << 20;
+const endedMax = 4096;
+const endedCharsMax = 8 << 20;
 /** How often it is looked for what nobody may ask for any more. */
 const sweepMs = 1000;
 
-/** How far a query is: it waits for its turn, is compiled, runs without an answer yet, sends its answer; then how it ended. */
+/**
+ * How far a query is: it waits for its turn, is compiled, runs without an answer yet, sends its answer; then how it
+ * ended.
+ */
 type QueryState = 'waiting' | 'compiling' | 'running' | 'streaming' | 'done' | 'failed' | 'cancelled';
 /** How far a load is; after `committing` its commit is made, or the load was rejected. */
-type LoadState = 'waiting' | 'receiving' | 'sorting' | 'writing' | 'committing' | 'committed' | 'rejected' | 'cancelled';
+type LoadState =
+  | 'waiting'
+  | 'receiving'
+  | 'sorting'
+  | 'writing'
+  | 'committing'
+  | 'committed'
+  | 'rejected'
+  | 'cancelled';
 
-/** What a request tells of itself when it begins. `owner`: who sent it, where there is access control. `whenLeft`: calls when they go away, at once if they are gone. */
-interface Begun { readonly id: string; readonly owner: string | undefined; readonly whenLeft: (left: () => void) => void }
+/**
+ * What a request tells of itself when it begins. `owner`: who sent it, where there is access control. `whenLeft`: calls
+ * when they go away, at once if they are gone.
+ */
+interface Begun {
+  readonly id: string;
+  readonly owner: string | undefined;
+  readonly whenLeft: (left: () => void) => void;
+}
 
 abstract class Run {
   readonly id: string;
@@ -44,14 +66,20 @@ abstract class Run {
   /** Fires when it is to end: its client left, it was cancelled, its time is over. */
   get signal(): AbortSignal {
     if (this.#controller) return this.#controller.signal;
-    const controller = this.#controller = new AbortController();
-    this.#whenLeft(() => { if (this.endedAt === 0) controller.abort(); });
+    const controller = (this.#controller = new AbortController());
+    this.#whenLeft(() => {
+      if (this.endedAt === 0) controller.abort();
+    });
     if (this.#reason) controller.abort(this.#reason);
     return controller.signal;
   }
-  get elapsedMs(): number { return (this.endedAt || performance.now()) - this.startedAt; }
+  get elapsedMs(): number {
+    return (this.endedAt || performance.now()) - this.startedAt;
+  }
   /** Why it was told to end. */
-  get reason(): LakeError | undefined { return this.#reason; }
+  get reason(): LakeError | undefined {
+    return this.#reason;
+  }
   protected stop(reason: LakeError): void {
     this.#reason ??= reason;
     this.#controller?.abort(reason);
@@ -59,7 +87,11 @@ abstract class Run {
 
   /** Resolves once it has ended. */
   whenEnded(): Promise<void> {
-    return this.endedAt > 0 ? Promise.resolve() : new Promise((resolve) => { (this.#waiters ??= []).push(resolve); });
+    return this.endedAt > 0
+      ? Promise.resolve()
+      : new Promise((resolve) => {
+          (this.#waiters ??= []).push(resolve);
+        });
   }
   protected finish(): boolean {
     if (this.endedAt > 0) return false;
@@ -71,7 +103,9 @@ abstract class Run {
 }
 
 /** A query that begins: `text` is what was asked. */
-interface QueryBegun extends Begun { readonly text: string }
+interface QueryBegun extends Begun {
+  readonly text: string;
+}
 /** A query, from the moment that its text is known until it was answered, and a while longer. */
 export class QueryRun extends Run {
   readonly text: string;
@@ -84,30 +118,52 @@ export class QueryRun extends Run {
     super(begun);
     this.text = begun.text;
     this.#left = left;
-    this.#timer = msMax > 0 ? setTimeout(() => { this.stop(new LakeError('query-time', { limit: msMax / 1000 })); }, msMax) : undefined;
+    this.#timer =
+      msMax > 0
+        ? setTimeout(() => {
+            this.stop(new LakeError('query-time', { limit: msMax / 1000 }));
+          }, msMax)
+        : undefined;
     this.#timer?.unref();
   }
 
-  cancel(): void { this.stop(new LakeError('query-cancelled')); }
+  cancel(): void {
+    this.stop(new LakeError('query-cancelled'));
+  }
   /** It ended by an error that the answer tells of. */
-  failed(error: unknown): void { this.#failure ??= error; }
+  failed(error: unknown): void {
+    this.#failure ??= error;
+  }
   /** Its answer is over. */
   ended(): void {
     clearTimeout(this.#timer);
     if (this.finish()) this.#left(this);
   }
 
-  get failure(): unknown { return this.#failure ?? this.watch.failure; }
+  get failure(): unknown {
+    return this.#failure ?? this.watch.failure;
+  }
   get state(): QueryState {
     const { failure, watch } = this;
-    if (this.endedAt === 0) return watch.beganAt === 0 ? 'waiting' : watch.compiledAt === 0 ? 'compiling' : watch.firstBytesAt === 0 ? 'running' : 'streaming';
+    if (this.endedAt === 0)
+      return watch.beganAt === 0
+        ? 'waiting'
+        : watch.compiledAt === 0
+          ? 'compiling'
+          : watch.firstBytesAt === 0
+            ? 'running'
+            : 'streaming';
     if (failure === undefined) return 'done';
     return failure instanceof LakeError && failure.code === 'query-cancelled' ? 'cancelled' : 'failed';
   }
 }
 
 /** `bytesTotal`: length of the body, where the client told it. */
-interface LoadBegun extends Begun { readonly pool: string; readonly branch: string; readonly bytesTotal: number | undefined }
+interface LoadBegun extends Begun {
+  readonly pool: string;
+  readonly branch: string;
+  readonly bytesTotal: number | undefined;
+}
 /** A load, until its commit was made or refused, and a while longer. */
 export class LoadRun extends Run {
   readonly pool: string;
@@ -150,21 +206,41 @@ export class LoadRun extends Run {
   }
 
   /** Its objects were written; it was its commit that failed. */
-  get isCommitFailure(): boolean { return this.#committing && this.#failure !== undefined; }
-  get isCommitting(): boolean { return this.#committing && this.endedAt === 0; }
-  get commitId(): string | undefined { return this.#commit; }
-  get failure(): unknown { return this.#failure; }
+  get isCommitFailure(): boolean {
+    return this.#committing && this.#failure !== undefined;
+  }
+  get isCommitting(): boolean {
+    return this.#committing && this.endedAt === 0;
+  }
+  get commitId(): string | undefined {
+    return this.#commit;
+  }
+  get failure(): unknown {
+    return this.#failure;
+  }
   get state(): LoadState {
     const { watch } = this;
     if (this.#commit !== undefined) return 'committed';
-    if (this.endedAt > 0) return this.#failure instanceof LakeError && this.#failure.code === 'load-cancelled' ? 'cancelled' : 'rejected';
+    if (this.endedAt > 0)
+      return this.#failure instanceof LakeError && this.#failure.code === 'load-cancelled' ? 'cancelled' : 'rejected';
     if (this.#committing) return 'committing';
-    return watch.beganAt === 0 ? 'waiting' : watch.readAt === 0 ? 'receiving' : watch.sortedAt === 0 ? 'sorting' : watch.writtenAt === 0 ? 'writing' : 'committing';
+    return watch.beganAt === 0
+      ? 'waiting'
+      : watch.readAt === 0
+        ? 'receiving'
+        : watch.sortedAt === 0
+          ? 'sorting'
+          : watch.writtenAt === 0
+            ? 'writing'
+            : 'committing';
   }
 }
 
 /** Who asks for runs of an id. `seesAll`: those of others too, where there are none of their own. */
-export interface Asker { readonly name: string | undefined; readonly seesAll: boolean }
+export interface Asker {
+  readonly name: string | undefined;
+  readonly seesAll: boolean;
+}
 
 class Runs<R extends Run> {
   /** The newest of each id and owner: what others call theirs hides nothing. */
@@ -179,7 +255,9 @@ class Runs<R extends Run> {
   constructor(keepMs: number, charsOf: (run: R) => number) {
     this.#keepMs = keepMs;
     this.#charsOf = charsOf;
-    this.#sweeping = setInterval(() => { this.#sweep(); }, sweepMs);
+    this.#sweeping = setInterval(() => {
+      this.#sweep();
+    }, sweepMs);
     this.#sweeping.unref();
   }
 
@@ -207,7 +285,8 @@ class Runs<R extends Run> {
 
   /** The newest of an id that is the asker's own, else the newest that they may know of. */
   find(id: string, { name, seesAll }: Asker): R | undefined {
-    const owners = this.#newest.get(id), own = owners && this.#known(owners.get(name));
+    const owners = this.#newest.get(id);
+    const own = owners && this.#known(owners.get(name));
     if (own || !owners || !seesAll) return own;
     let found: R | undefined;
     for (const newest of owners.values()) {
@@ -217,18 +296,28 @@ class Runs<R extends Run> {
     return found;
   }
   /** All that run. */
-  *all(): Generator<R> { for (const owners of this.#newest.values()) for (const newest of owners.values()) yield* runningOf(newest); }
+  *all(): Generator<R> {
+    for (const owners of this.#newest.values()) for (const newest of owners.values()) yield* runningOf(newest);
+  }
   /** All of an id that run: the asker's own, else those that they may know of. */
   runningOf(id: string, { name, seesAll }: Asker): readonly R[] {
-    const owners = this.#newest.get(id), own = [...runningOf(owners?.get(name))];
-    return own.length > 0 || !owners || !seesAll ? own : [...owners.values()].flatMap((newest) => [...runningOf(newest)]);
+    const owners = this.#newest.get(id);
+    const own = [...runningOf(owners?.get(name))];
+    return own.length > 0 || !owners || !seesAll
+      ? own
+      : [...owners.values()].flatMap((newest) => [...runningOf(newest)]);
   }
 
-  close(): void { clearInterval(this.#sweeping); }
+  close(): void {
+    clearInterval(this.#sweeping);
+  }
 
-  #newestAs({ id, owner }: R): R | undefined { return this.#newest.get(id)?.get(owner); }
+  #newestAs({ id, owner }: R): R | undefined {
+    return this.#newest.get(id)?.get(owner);
+  }
   #setNewest(run: R): void {
-    const { id, owner } = run, owners = this.#newest.get(id);
+    const { id, owner } = run;
+    const owners = this.#newest.get(id);
     if (owners) owners.set(owner, run);
     else this.#newest.set(id, new Map([[owner, run]]));
   }
@@ -237,7 +326,9 @@ class Runs<R extends Run> {
     while (run && this.#isOver(run)) run = run.older;
     return run;
   }
-  #isOver(run: R): boolean { return run.endedAt > 0 && performance.now() - run.endedAt > this.#keepMs; }
+  #isOver(run: R): boolean {
+    return run.endedAt > 0 && performance.now() - run.endedAt > this.#keepMs;
+  }
   #sweep(): void {
     for (const run of this.#ended) {
       if (this.#ended.size <= endedMax && this.#endedChars <= endedCharsMax && !this.#isOver(run)) return;
@@ -252,7 +343,9 @@ class Runs<R extends Run> {
     owners?.delete(owner);
     if (owners?.size === 0) this.#newest.delete(id);
   }
-  #forget(run: R): void { if (this.#ended.delete(run)) this.#endedChars -= this.#charsOf(run); }
+  #forget(run: R): void {
+    if (this.#ended.delete(run)) this.#endedChars -= this.#charsOf(run);
+  }
 }
 
 /** Those that run, of the same id and owner. */
@@ -261,7 +354,10 @@ function* runningOf<R extends Run>(newest: R | undefined): Generator<R> {
 }
 
 /** Told of each query and load that has ended. */
-interface EndListener { readonly query: (run: QueryRun) => void; readonly load: (run: LoadRun) => void }
+interface EndListener {
+  readonly query: (run: QueryRun) => void;
+  readonly load: (run: LoadRun) => void;
+}
 
 const counted = <S extends string>(runs: Iterable<{ readonly state: S }>): ReadonlyMap<S, number> => {
   const counts = new Map<S, number>();
@@ -290,11 +386,19 @@ export class Running {
     this.#loads = new Runs(keepMs, () => 0);
   }
 
-  beginQuery(begun: QueryBegun): QueryRun { return this.#queries.add(new QueryRun(begun, this.#queryMsMax, this.#queryLeft)); }
-  beginLoad(begun: LoadBegun): LoadRun { return this.#loads.add(new LoadRun(begun, this.#loadLeft)); }
+  beginQuery(begun: QueryBegun): QueryRun {
+    return this.#queries.add(new QueryRun(begun, this.#queryMsMax, this.#queryLeft));
+  }
+  beginLoad(begun: LoadBegun): LoadRun {
+    return this.#loads.add(new LoadRun(begun, this.#loadLeft));
+  }
 
-  query(id: string, asker: Asker): QueryRun | undefined { return this.#queries.find(id, asker); }
-  load(id: string, asker: Asker): LoadRun | undefined { return this.#loads.find(id, asker); }
+  query(id: string, asker: Asker): QueryRun | undefined {
+    return this.#queries.find(id, asker);
+  }
+  load(id: string, asker: Asker): LoadRun | undefined {
+    return this.#loads.find(id, asker);
+  }
   /** Ends the queries of an id; whether there were any. */
   cancelQueries(id: string, asker: Asker): boolean {
     const all = this.#queries.runningOf(id, asker);
@@ -302,9 +406,13 @@ export class Running {
     return all.length > 0;
   }
   /** How many are in which state. */
-  states(): { readonly queries: ReadonlyMap<QueryState, number>; readonly loads: ReadonlyMap<LoadState, number> } { return { queries: counted(this.#queries.all()), loads: counted(this.#loads.all()) }; }
+  states(): { readonly queries: ReadonlyMap<QueryState, number>; readonly loads: ReadonlyMap<LoadState, number> } {
+    return { queries: counted(this.#queries.all()), loads: counted(this.#loads.all()) };
+  }
   /** Told of each that has ended. */
-  hear(listener: EndListener): void { this.#listener = listener; }
+  hear(listener: EndListener): void {
+    this.#listener = listener;
+  }
 
   close(): void {
     this.#queries.close();

@@ -1,8 +1,10 @@
 /**
- * The shapes of requests and answers as JSON schemas. Those of bodies and parameters are what the routes read them by (bodies/fields.ts, parameters.ts);
- * those of answers say how records.ts writes its values in JSON. A schema with an `$id` is a component of the document.
+ * The shapes of requests and answers as JSON schemas. Those of bodies and parameters are what the routes read them by
+ * (bodies/fields.ts, parameters.ts); those of answers say how records.ts writes its values in JSON. A schema with an
+ * `$id` is a component of the document.
  *
- * `format`s of our own: `superql` (the text of a query), `superql-filter` (a filter expression), `sup` (text of SUP values), `lake-id` (an id), `lake-object` (one of a data object).
+ * `format`s of our own: `superql` (the text of a query), `superql-filter` (a filter expression), `sup` (text of SUP
+ * values), `lake-id` (an id), `lake-object` (one of a data object).
  */
 import { type TSchema, Type } from 'typebox';
 import { objectIdFormat } from './bodies/fields.ts';
@@ -14,154 +16,441 @@ const array = <T extends TSchema>(schema: T, options: Record<string, unknown> = 
 const count = (description: string): TSchema => Type.Integer({ minimum: 0, description });
 
 /** An id as answers spell it. */
-export const Id = Type.String({ $id: 'Id', pattern: '^0x[0-9a-f]{40}$', description: 'Id of a pool, commit or data object: `0x` and 40 hexadecimal digits.' });
-/** An id as requests may spell it. The first digit of 27 in base 62 cannot be a small letter: that would be more than 20 bytes. */
+export const Id = Type.String({
+  $id: 'Id',
+  pattern: '^0x[0-9a-f]{40}$',
+  description: 'Id of a pool, commit or data object: `0x` and 40 hexadecimal digits.',
+});
+/**
+ * An id as requests may spell it. The first digit of 27 in base 62 cannot be a small letter: that would be more than 20
+ * bytes.
+ */
 export const idPattern = '(0x[0-9a-fA-F]{40}|[0-9A-Z][0-9A-Za-z]{26})';
 /** The same as a schema. */
-export const idText = Type.String({ pattern: `^${idPattern}$`, format: 'lake-id', description: '`0x` and 40 hexadecimal digits, or 27 characters of base 62' });
-const Time = Type.String({ $id: 'Time', pattern: '^[0-9]{4,}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\\.[0-9]{1,9})?Z$', description: 'A time in UTC, to the nanosecond.' });
+export const idText = Type.String({
+  pattern: `^${idPattern}$`,
+  format: 'lake-id',
+  description: '`0x` and 40 hexadecimal digits, or 27 characters of base 62',
+});
+const Time = Type.String({
+  $id: 'Time',
+  pattern: '^[0-9]{4,}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\\.[0-9]{1,9})?Z$',
+  description: 'A time in UTC, to the nanosecond.',
+});
 
 const keyPath = array(Type.String(), { description: 'Path of a field: names, outermost first.' });
 /** A pool in answers. */
-export const Pool = Type.Object({
-  ts: Time, name: Type.String({ description: 'Unique in the lake.' }), id: Id,
-  layout: Type.Object({ order: Type.Enum(['asc', 'desc']), keys: array(keyPath, { description: 'What records are kept in order by.' }) }),
-  seek_stride: Type.Integer({ description: 'Bytes.' }), threshold: Type.Integer({ description: 'Bytes: about where a load cuts its data objects.' }),
-}, { $id: 'Pool', description: 'A pool: records of any shape, with branches.' });
+export const Pool = Type.Object(
+  {
+    ts: Time,
+    name: Type.String({ description: 'Unique in the lake.' }),
+    id: Id,
+    layout: Type.Object({
+      order: Type.Enum(['asc', 'desc']),
+      keys: array(keyPath, { description: 'What records are kept in order by.' }),
+    }),
+    seek_stride: Type.Integer({ description: 'Bytes.' }),
+    threshold: Type.Integer({ description: 'Bytes: about where a load cuts its data objects.' }),
+  },
+  { $id: 'Pool', description: 'A pool: records of any shape, with branches.' },
+);
 /** A branch in answers. */
-export const Branch = Type.Object({ ts: Time, name: Type.String(), commit: Id }, { $id: 'Branch', description: 'A branch; `commit` is all zeros while it has none.' });
+export const Branch = Type.Object(
+  { ts: Time, name: Type.String(), commit: Id },
+  { $id: 'Branch', description: 'A branch; `commit` is all zeros while it has none.' },
+);
 /** The answer of `POST /pool`. */
-export const CreatedPool = Type.Object({ pool: Pool, branch: Branch }, { $id: 'CreatedPool', description: 'A new pool and its branch `main`.' });
+export const CreatedPool = Type.Object(
+  { pool: Pool, branch: Branch },
+  { $id: 'CreatedPool', description: 'A new pool and its branch `main`.' },
+);
 /** The answer to a write that made a commit. */
-export const CommitResult = Type.Object({ commit: Id, warnings: nullable(array(Type.String())) }, { $id: 'CommitResult', description: 'A commit. `warnings` is an empty array after a load, else null.' });
+export const CommitResult = Type.Object(
+  { commit: Id, warnings: nullable(array(Type.String())) },
+  { $id: 'CommitResult', description: 'A commit. `warnings` is an empty array after a load, else null.' },
+);
 /** The answer to a write with `dryrun`. */
-export const Preview = Type.Object({
-  tip: Id, adds: array(Id), removes: array(Id), records_added: Type.Integer(), records_removed: Type.Integer(), records: Type.Integer({ description: 'By how many the branch would change.' }),
-  conflicts: array(Id), error: nullable(Type.String({ description: 'Why the write would be refused.' })),
-}, { $id: 'Preview', description: 'What a write would do.' });
+export const Preview = Type.Object(
+  {
+    tip: Id,
+    adds: array(Id),
+    removes: array(Id),
+    records_added: Type.Integer(),
+    records_removed: Type.Integer(),
+    records: Type.Integer({ description: 'By how many the branch would change.' }),
+    conflicts: array(Id),
+    error: nullable(Type.String({ description: 'Why the write would be refused.' })),
+  },
+  { $id: 'Preview', description: 'What a write would do.' },
+);
 /** The answer of `POST /pool/:pool/revision/:revision/vacuum`. */
-export const VacuumResult = Type.Object({ object_ids: array(Id) }, { $id: 'VacuumResult', description: 'Data objects that were removed, or would be.' });
+export const VacuumResult = Type.Object(
+  { object_ids: array(Id) },
+  { $id: 'VacuumResult', description: 'Data objects that were removed, or would be.' },
+);
 /** The answer of `GET /pool/:pool/stats`. */
-export const PoolStats = Type.Object({
-  size: count('Bytes of all data objects of main.'),
-  span: nullable(Type.Object({ ts: Time, dur: Type.Integer({ description: 'Nanoseconds.' }) })),
-}, { $id: 'PoolStats', description: 'Size of main, and the time it spans if its key is a time.' });
+export const PoolStats = Type.Object(
+  {
+    size: count('Bytes of all data objects of main.'),
+    span: nullable(Type.Object({ ts: Time, dur: Type.Integer({ description: 'Nanoseconds.' }) })),
+  },
+  { $id: 'PoolStats', description: 'Size of main, and the time it spans if its key is a time.' },
+);
 /** The answer of `GET /query/status/:id`. */
-export const QueryStatus = Type.Object({ error: Type.String({ description: 'Empty if all went well.' }) }, { $id: 'QueryStatus', description: 'How a query ended.' });
+export const QueryStatus = Type.Object(
+  { error: Type.String({ description: 'Empty if all went well.' }) },
+  { $id: 'QueryStatus', description: 'How a query ended.' },
+);
 /** The answer of `POST /query`. */
 export const Rows = Type.Array(Type.Unknown(), { $id: 'Rows', description: 'The rows of a query, in their order.' });
 /** The answer of `POST /query/describe`. */
-export const QueryDescription = Type.Object({
-  sources: array(Type.Object({
-    kind: Type.Enum(['Null', 'Pool', 'DBMeta', 'Path']), name: Type.Optional(Type.String()), id: Type.Optional(nullable(Id)), meta: Type.Optional(Type.String({ description: 'Of the lake: `pools` or `branches`.' })), uri: Type.Optional(Type.String()),
-  })),
-  channels: array(Type.Object({
-    name: Type.String(), aggregation_keys: nullable(array(keyPath)), sort: nullable(array(Type.Object({ order: Type.Enum(['asc', 'desc']), key: keyPath }))),
-  })),
-}, { $id: 'QueryDescription', description: 'The sources that a query reads, and for each of its channels the grouping keys and the order of its rows.' });
+export const QueryDescription = Type.Object(
+  {
+    sources: array(
+      Type.Object({
+        kind: Type.Enum(['Null', 'Pool', 'DBMeta', 'Path']),
+        name: Type.Optional(Type.String()),
+        id: Type.Optional(nullable(Id)),
+        meta: Type.Optional(Type.String({ description: 'Of the lake: `pools` or `branches`.' })),
+        uri: Type.Optional(Type.String()),
+      }),
+    ),
+    channels: array(
+      Type.Object({
+        name: Type.String(),
+        aggregation_keys: nullable(array(keyPath)),
+        sort: nullable(array(Type.Object({ order: Type.Enum(['asc', 'desc']), key: keyPath }))),
+      }),
+    ),
+  },
+  {
+    $id: 'QueryDescription',
+    description:
+      'The sources that a query reads, and for each of its channels the grouping keys and the order of its rows.',
+  },
+);
 /** The answer of `POST /compile`. */
-export const SyntaxTree = Type.Unknown({ $id: 'SyntaxTree', description: 'The tree of a query. Its shape is this service\'s own and may change.' });
+export const SyntaxTree = Type.Unknown({
+  $id: 'SyntaxTree',
+  description: "The tree of a query. Its shape is this service's own and may change.",
+});
 /** The answer of `GET /query/:id`; its states are those of `QueryState` in running.ts. */
-export const QueryProgress = Type.Object({
-  request_id: Type.String(), state: Type.Enum(['waiting', 'compiling', 'running', 'streaming', 'done', 'failed', 'cancelled']), query: Type.String(), started: Time, elapsed_ms: count('Milliseconds.'),
-  records_read: count('By the scans.'), bytes_read: count('By the scans.'), records_total: nullable(count('What the scans hold, if that is known.')), records_sent: count('Rows of the answer.'), bytes_sent: count('Bytes of the answer.'),
-  records_per_second: count('Read, on average.'), bytes_per_second: count('Read, on average.'), error: nullable(Type.String()),
-}, { $id: 'QueryProgress', description: 'How far a query is.' });
+export const QueryProgress = Type.Object(
+  {
+    request_id: Type.String(),
+    state: Type.Enum(['waiting', 'compiling', 'running', 'streaming', 'done', 'failed', 'cancelled']),
+    query: Type.String(),
+    started: Time,
+    elapsed_ms: count('Milliseconds.'),
+    records_read: count('By the scans.'),
+    bytes_read: count('By the scans.'),
+    records_total: nullable(count('What the scans hold, if that is known.')),
+    records_sent: count('Rows of the answer.'),
+    bytes_sent: count('Bytes of the answer.'),
+    records_per_second: count('Read, on average.'),
+    bytes_per_second: count('Read, on average.'),
+    error: nullable(Type.String()),
+  },
+  { $id: 'QueryProgress', description: 'How far a query is.' },
+);
 /** The answer of `GET /load/:id`; its states are those of `LoadState` in running.ts. */
-export const LoadProgress = Type.Object({
-  request_id: Type.String(), state: Type.Enum(['waiting', 'receiving', 'sorting', 'writing', 'committing', 'committed', 'rejected', 'cancelled']), pool: Type.String(), branch: Type.String(), started: Time, elapsed_ms: count('Milliseconds.'),
-  bytes_received: count('Of the body.'), bytes_total: nullable(count('Length of the body, if the client said it.')), records: count('Read from the body.'), records_per_second: count('On average.'), bytes_per_second: count('On average.'),
-  commit: nullable(Id), error: nullable(Type.String()),
-}, { $id: 'LoadProgress', description: 'How far a load is.' });
+export const LoadProgress = Type.Object(
+  {
+    request_id: Type.String(),
+    state: Type.Enum([
+      'waiting',
+      'receiving',
+      'sorting',
+      'writing',
+      'committing',
+      'committed',
+      'rejected',
+      'cancelled',
+    ]),
+    pool: Type.String(),
+    branch: Type.String(),
+    started: Time,
+    elapsed_ms: count('Milliseconds.'),
+    bytes_received: count('Of the body.'),
+    bytes_total: nullable(count('Length of the body, if the client said it.')),
+    records: count('Read from the body.'),
+    records_per_second: count('On average.'),
+    bytes_per_second: count('On average.'),
+    commit: nullable(Id),
+    error: nullable(Type.String()),
+  },
+  { $id: 'LoadProgress', description: 'How far a load is.' },
+);
 /** The answer of `GET /auth/method`. */
-export const AuthMethod = Type.Object({
-  kind: Type.Enum(['', 'auth0', 'key']), auth0: nullable(Type.Object({ audience: Type.String(), client_id: Type.String(), domain: Type.String() })),
-}, { $id: 'AuthMethod', description: 'How one says who one is: with a token of an issuer (`auth0`), with a key (`key`), or not at all.' });
+export const AuthMethod = Type.Object(
+  {
+    kind: Type.Enum(['', 'auth0', 'key']),
+    auth0: nullable(Type.Object({ audience: Type.String(), client_id: Type.String(), domain: Type.String() })),
+  },
+  {
+    $id: 'AuthMethod',
+    description: 'How one says who one is: with a token of an issuer (`auth0`), with a key (`key`), or not at all.',
+  },
+);
 /** The answer of `GET /auth/identity`. */
-export const Identity = Type.Object({
-  tenant_id: Type.String(), user_id: Type.String(), roles: Type.Optional(array(Type.String(), { description: 'Such as `writer`, or `reader:POOL`.' })),
-}, { $id: 'Identity', description: 'Who one is, and what one may do.' });
+export const Identity = Type.Object(
+  {
+    tenant_id: Type.String(),
+    user_id: Type.String(),
+    roles: Type.Optional(array(Type.String(), { description: 'Such as `writer`, or `reader:POOL`.' })),
+  },
+  { $id: 'Identity', description: 'Who one is, and what one may do.' },
+);
 /** The answer of `GET /version`. */
 export const Version = Type.Object({ version: Type.String() }, { $id: 'Version' });
 
-const sums = { objects: count('Data objects.'), records: count('Records in them.'), bytes: count('Their size, encoded.') };
+const sums = {
+  objects: count('Data objects.'),
+  records: count('Records in them.'),
+  bytes: count('Their size, encoded.'),
+};
 const GraphSums = Type.Object(sums, { $id: 'ObjectSums', description: 'Data objects in sum.' });
 /** The answer of `GET /pool/:pool/revision/:revision/sums`. */
-export const Sums = Type.Object({ commit: Id, ...sums }, { $id: 'RevisionSums', description: 'What a branch or commit holds.' });
+export const Sums = Type.Object(
+  { commit: Id, ...sums },
+  { $id: 'RevisionSums', description: 'What a branch or commit holds.' },
+);
 /** The answer of `GET /pool/:pool/graph`: a page of commits. */
-export const Graph = Type.Object({
-  commits: array(Type.Object({
-    id: Id, parents: array(Id, { description: 'None of a first commit, two of a merge: the branch that it was made on, and the one that was merged.' }),
-    author: Type.String(), date: Time, message: Type.String(), added: GraphSums, removed: GraphSums,
-  })),
-  next: array(Id, { description: 'Where to go on from; empty at the end.' }),
-}, { $id: 'Graph', description: 'Commits, the newest first.' });
+export const Graph = Type.Object(
+  {
+    commits: array(
+      Type.Object({
+        id: Id,
+        parents: array(Id, {
+          description:
+            'None of a first commit, two of a merge: the branch that it was made on, and the one that was merged.',
+        }),
+        author: Type.String(),
+        date: Time,
+        message: Type.String(),
+        added: GraphSums,
+        removed: GraphSums,
+      }),
+    ),
+    next: array(Id, { description: 'Where to go on from; empty at the end.' }),
+  },
+  { $id: 'Graph', description: 'Commits, the newest first.' },
+);
 
 /** The error body; `kind` is narrowed where it is used. */
-export const ErrorBody = Type.Object({
-  type: Type.Literal('Error'), kind: Type.String(), error: Type.String({ description: 'What is wrong, for people.' }),
-  compilation_errors: Type.Optional(array(Type.Object({ Msg: Type.String(), Pos: Type.Integer({ description: 'Byte of the query text.' }), End: Type.Integer({ description: 'Last byte, or -1.' }) }), { description: 'Of a query text.' })),
-  hint: Type.Optional(Type.String({ description: 'What to write instead.' })),
-  commit: Type.Optional(Type.String({ pattern: '^0x[0-9a-f]{40}$', description: 'Where the branch is, when it is not where If-Match said.' })),
-}, { $id: 'Error', description: 'Why a request was not done. It is JSON whatever the client accepts.' });
+export const ErrorBody = Type.Object(
+  {
+    type: Type.Literal('Error'),
+    kind: Type.String(),
+    error: Type.String({ description: 'What is wrong, for people.' }),
+    compilation_errors: Type.Optional(
+      array(
+        Type.Object({
+          Msg: Type.String(),
+          Pos: Type.Integer({ description: 'Byte of the query text.' }),
+          End: Type.Integer({ description: 'Last byte, or -1.' }),
+        }),
+        { description: 'Of a query text.' },
+      ),
+    ),
+    hint: Type.Optional(Type.String({ description: 'What to write instead.' })),
+    commit: Type.Optional(
+      Type.String({
+        pattern: '^0x[0-9a-f]{40}$',
+        description: 'Where the branch is, when it is not where If-Match said.',
+      }),
+    ),
+  },
+  { $id: 'Error', description: 'Why a request was not done. It is JSON whatever the client accepts.' },
+);
 
 /** What a commit says of itself. Letter case of the names does not matter; others are not looked at. */
-export const CommitMessage = Type.Union([Type.Object({
-  author: Type.Optional(nullable(Type.String())), body: Type.Optional(nullable(Type.String({ description: 'The message; without one the service writes one.' }))),
-  meta: Type.Optional(nullable(Type.String({ format: 'sup', description: 'One SUP value, kept with the commits of loads, deletes by filter and compactions.' }))),
-}), Type.Null()], { $id: 'CommitMessage' });
+export const CommitMessage = Type.Union(
+  [
+    Type.Object({
+      author: Type.Optional(nullable(Type.String())),
+      body: Type.Optional(nullable(Type.String({ description: 'The message; without one the service writes one.' }))),
+      meta: Type.Optional(
+        nullable(
+          Type.String({
+            format: 'sup',
+            description: 'One SUP value, kept with the commits of loads, deletes by filter and compactions.',
+          }),
+        ),
+      ),
+    }),
+    Type.Null(),
+  ],
+  { $id: 'CommitMessage' },
+);
 /** A `SuperDB-Commit` header, for the document. */
 export const commitMessageExample = { author: 'ann', body: 'the films of 2026', meta: '{run:17}' };
 
 // Bodies of requests.
 
-const poolName = (description: string) => Type.String({ minLength: 1, not: { enum: ['HEAD', '.', '..'] }, description: `${description} At most 65,536 bytes (option \`-name.max\`). Not \`HEAD\`, \`.\` or \`..\`.` });
+const poolName = (description: string) =>
+  Type.String({
+    minLength: 1,
+    not: { enum: ['HEAD', '.', '..'] },
+    description: `${description} At most 65,536 bytes (option \`-name.max\`). Not \`HEAD\`, \`.\` or \`..\`.`,
+  });
 /** Its key paths may be null, as the reference's clients send them. */
-const keys = Type.Union([Type.Array(Type.Array(Type.String()), { description: 'Default `[["ts"]]`. The first key also leads the search for the objects that a query needs.' }), Type.Null()]);
+const keys = Type.Union([
+  Type.Array(Type.Array(Type.String()), {
+    description: 'Default `[["ts"]]`. The first key also leads the search for the objects that a query needs.',
+  }),
+  Type.Null(),
+]);
 /** The body of `POST /pool`. */
-export const NewPool = Type.Object({
-  name: poolName('Unique in the lake.'),
-  layout: Type.Optional(Type.Object({ order: Type.Optional(Type.String({ pattern: '^([aA][sS][cC]|[dD][eE][sS][cC])$', description: '`asc` (default) or `desc`.' })), keys: Type.Optional(keys) })),
-  thresh: Type.Optional(Type.Integer({ format: 'int64', minimum: 0, maximum: integerMax, description: 'Bytes: about where a load cuts its data objects. 0: the default, 524288000.' })),
-  seek_stride: Type.Optional(Type.Integer({ minimum: 0, maximum: integerMax, description: 'Bytes. 0: the default, 65536.' })),
-}, { $id: 'NewPool' });
+export const NewPool = Type.Object(
+  {
+    name: poolName('Unique in the lake.'),
+    layout: Type.Optional(
+      Type.Object({
+        order: Type.Optional(
+          Type.String({ pattern: '^([aA][sS][cC]|[dD][eE][sS][cC])$', description: '`asc` (default) or `desc`.' }),
+        ),
+        keys: Type.Optional(keys),
+      }),
+    ),
+    thresh: Type.Optional(
+      Type.Integer({
+        format: 'int64',
+        minimum: 0,
+        maximum: integerMax,
+        description: 'Bytes: about where a load cuts its data objects. 0: the default, 524288000.',
+      }),
+    ),
+    seek_stride: Type.Optional(
+      Type.Integer({ minimum: 0, maximum: integerMax, description: 'Bytes. 0: the default, 65536.' }),
+    ),
+  },
+  { $id: 'NewPool' },
+);
 /** The body of `PUT /pool/:pool`. */
 export const NewName = Type.Object({ name: poolName('Unique in the lake.') }, { $id: 'NewName' });
 /** The body of `POST /pool/:pool`. */
-export const NewBranch = Type.Object({
-  name: Type.String({ minLength: 1, not: { enum: ['.', '..'] }, description: 'Unique in the pool. At most 65,536 bytes (option `-name.max`). Not `.` or `..`.' }), commit: idText,
-}, { $id: 'NewBranch', description: 'A branch at a commit; the zero id is where an empty `main` is.' });
+export const NewBranch = Type.Object(
+  {
+    name: Type.String({
+      minLength: 1,
+      not: { enum: ['.', '..'] },
+      description: 'Unique in the pool. At most 65,536 bytes (option `-name.max`). Not `.` or `..`.',
+    }),
+    commit: idText,
+  },
+  { $id: 'NewBranch', description: 'A branch at a commit; the zero id is where an empty `main` is.' },
+);
 /** Ids as the lake's own sources give them, too. */
-const objectId = Type.String({ pattern: `^${idPattern}$`, format: objectIdFormat, description: '`0x` and 40 hexadecimal digits, or 27 characters of base 62; or 20 bytes, in SUP `0x1785...` without quotes' });
+const objectId = Type.String({
+  pattern: `^${idPattern}$`,
+  format: objectIdFormat,
+  description:
+    '`0x` and 40 hexadecimal digits, or 27 characters of base 62; or 20 bytes, in SUP `0x1785...` without quotes',
+});
 /** The body of `POST /pool/:pool/branch/:branch/delete`. */
-export const Deletion = Type.Object({
-  object_ids: Type.Optional(nullable(array(objectId))), where: Type.Optional(Type.String({ format: 'superql-filter', description: 'A filter expression: what it selects is deleted.' })),
-}, { $id: 'Deletion', description: 'Either `object_ids` or `where`.', oneOf: [{ required: ['object_ids'], properties: { object_ids: { type: 'array', minItems: 1 }, where: { const: '' } } }, { required: ['where'], properties: { where: { minLength: 1 }, object_ids: { anyOf: [{ type: 'null' }, { type: 'array', maxItems: 0 }] } } }] });
+export const Deletion = Type.Object(
+  {
+    object_ids: Type.Optional(nullable(array(objectId))),
+    where: Type.Optional(
+      Type.String({ format: 'superql-filter', description: 'A filter expression: what it selects is deleted.' }),
+    ),
+  },
+  {
+    $id: 'Deletion',
+    description: 'Either `object_ids` or `where`.',
+    oneOf: [
+      { required: ['object_ids'], properties: { object_ids: { type: 'array', minItems: 1 }, where: { const: '' } } },
+      {
+        required: ['where'],
+        properties: {
+          where: { minLength: 1 },
+          object_ids: { anyOf: [{ type: 'null' }, { type: 'array', maxItems: 0 }] },
+        },
+      },
+    ],
+  },
+);
 /** The body of `POST /pool/:pool/branch/:branch/compact`. */
 export const Compaction = Type.Object({ object_ids: Type.Array(objectId, { minItems: 2 }) }, { $id: 'Compaction' });
 /** The body of `POST` and `DELETE` of `/pool/:pool/revision/:revision/vector`: objects whose marker comes or goes. */
-export const ObjectIds = Type.Object({ object_ids: Type.Optional(nullable(Type.Array(objectId))) }, { $id: 'ObjectIds' });
+export const ObjectIds = Type.Object(
+  { object_ids: Type.Optional(nullable(Type.Array(objectId))) },
+  { $id: 'ObjectIds' },
+);
 /** The body of `POST /query`, `/query/describe` and `/compile`. */
-export const QueryRequest = Type.Object({
-  query: Type.Optional(Type.String({ format: 'superql', description: 'SuperSQL or SQL. Without it all data of `head` comes.' })),
-  head: Type.Optional(nullable(Type.Object({
-    pool: Type.Optional(nullable(Type.String({ description: 'Pool to query, by id or name, if the text names none.' }))), branch: Type.Optional(nullable(Type.String({ description: 'Default `main`. Of a pool that the text names without a branch too: of `pool`, or of any where there is no `pool`.' }))),
-  }))),
-  index_base: Type.Optional(nullable(Type.Integer({ minimum: 0, maximum: 1, description: 'From where brackets count where the text has no `pragma index_base`. Default: option `-index.base`.' }))),
-}, { $id: 'QueryRequest', description: 'A text, or a pool, or both.', anyOf: [{ required: ['query'], properties: { query: { minLength: 1 } } }, { required: ['head'], properties: { head: { type: 'object', required: ['pool'], properties: { pool: { type: 'string', minLength: 1 } } } } }] });
+export const QueryRequest = Type.Object(
+  {
+    query: Type.Optional(
+      Type.String({ format: 'superql', description: 'SuperSQL or SQL. Without it all data of `head` comes.' }),
+    ),
+    head: Type.Optional(
+      nullable(
+        Type.Object({
+          pool: Type.Optional(
+            nullable(Type.String({ description: 'Pool to query, by id or name, if the text names none.' })),
+          ),
+          branch: Type.Optional(
+            nullable(
+              Type.String({
+                description:
+                  'Default `main`. Of a pool that the text names without a branch too: of `pool`, or of any where there is no `pool`.',
+              }),
+            ),
+          ),
+        }),
+      ),
+    ),
+    index_base: Type.Optional(
+      nullable(
+        Type.Integer({
+          minimum: 0,
+          maximum: 1,
+          description:
+            'From where brackets count where the text has no `pragma index_base`. Default: option `-index.base`.',
+        }),
+      ),
+    ),
+  },
+  {
+    $id: 'QueryRequest',
+    description: 'A text, or a pool, or both.',
+    anyOf: [
+      { required: ['query'], properties: { query: { minLength: 1 } } },
+      {
+        required: ['head'],
+        properties: {
+          head: { type: 'object', required: ['pool'], properties: { pool: { type: 'string', minLength: 1 } } },
+        },
+      },
+    ],
+  },
+);
 
 // Data of events.
 
 /** Data of events about a pool as a whole. */
 const PoolEvent = Type.Object({ pool_id: Id }, { $id: 'PoolEvent' });
 const BranchEvent = Type.Object({ pool_id: Id, branch: Type.String() }, { $id: 'BranchEvent' });
-const CommitEvent = Type.Object({ commit_id: Id, pool_id: Id, branch: Type.String({ description: 'The branch that moved.' }), parent: Type.String({ description: 'After a merge the branch that was merged into, else empty.' }) }, { $id: 'CommitEvent' });
+const CommitEvent = Type.Object(
+  {
+    commit_id: Id,
+    pool_id: Id,
+    branch: Type.String({ description: 'The branch that moved.' }),
+    parent: Type.String({ description: 'After a merge the branch that was merged into, else empty.' }),
+  },
+  { $id: 'CommitEvent' },
+);
 /** By name: the interface's, and what SuperDB v0.2.0 calls it. */
 export const eventTable = {
   'pool-new': { data: PoolEvent, superdb: 'pool-new', when: 'a pool was made' },
   'pool-update': { data: PoolEvent, superdb: 'pool-update', when: 'a pool has a new name' },
   'pool-delete': { data: PoolEvent, superdb: 'pool-delete', when: 'a pool was deleted' },
-  'pool-commit': { data: CommitEvent, superdb: 'branch-commit', when: 'a branch has a new commit: load, delete, merge, revert, compact' },
+  'pool-commit': {
+    data: CommitEvent,
+    superdb: 'branch-commit',
+    when: 'a branch has a new commit: load, delete, merge, revert, compact',
+  },
   'branch-update': { data: BranchEvent, superdb: 'branch-update', when: 'a branch was made' },
   'branch-delete': { data: BranchEvent, superdb: 'branch-delete', when: 'a branch was deleted' },
 } as const;

@@ -1,15 +1,27 @@
 /**
  * The HTTP server: route table -> Fastify, with the rules that hold on every route.
  *
- * - Order of checks: the head (head.ts), route (404) and method (405), from where, who and what (admission.ts), query parameters (400), conditions (400), Accept (400), handler.
- * - Handlers only ask the lake and the workers, and await what they say; nothing is computed here that grows with the data.
- * - Every answer has an `X-Request-Id`; every error is the JSON body of `errorAnswer`, save for requests that were never routed.
- * - To the framework no method has a body: so it looks at no Content-Type (it refuses empty and malformed ones) and leaves bodies unread, for the handlers.
+ * - Order of checks: the head (head.ts), route (404) and method (405), from where, who and what (admission.ts), query
+ *   parameters (400), conditions (400), Accept (400), handler.
+ * - Handlers only ask the lake and the workers, and await what they say; nothing is computed here that grows with the
+ *   data.
+ * - Every answer has an `X-Request-Id`; every error is the JSON body of `errorAnswer`, save for requests that were
+ *   never routed.
+ * - To the framework no method has a body: so it looks at no Content-Type (it refuses empty and malformed ones) and
+ *   leaves bodies unread, for the handlers.
  */
 import assert from 'node:assert/strict';
 import { METHODS, type IncomingHttpHeaders, type IncomingMessage, type RequestListener } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import Fastify, { LogController, type FastifyBaseLogger, type FastifyInstance, type FastifyReply, type FastifyRequest, type FastifyServerFactory, type HTTPMethods } from 'fastify';
+import Fastify, {
+  LogController,
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  type FastifyServerFactory,
+  type HTTPMethods,
+} from 'fastify';
 import type { ServeConfig } from '../config/serve.ts';
 import { LakeError } from '../errors.ts';
 import type { Lake } from '../lake/lake.types.ts';
@@ -52,7 +64,9 @@ interface ServerOptions {
   readonly lake: Lake;
   readonly workers: WorkerPool;
   readonly log: FastifyBaseLogger;
-  /** Sees every machine of the service, and is told of the subscribers' here. Without it there is nothing to inspect. */
+  /**
+   * Sees every machine of the service, and is told of the subscribers' here. Without it there is nothing to inspect.
+   */
   readonly watch?: MachineWatch;
   /** Without it everybody may do everything. */
   readonly access?: Access;
@@ -77,7 +91,11 @@ export interface Server {
 }
 
 /** `directory` is that lake's, `watch` sees its machines. */
-interface LendOptions { readonly lake: Lake; readonly directory: string; readonly watch?: MachineWatch }
+interface LendOptions {
+  readonly lake: Lake;
+  readonly directory: string;
+  readonly watch?: MachineWatch;
+}
 /** What another lake has of a server that was lent to it. */
 export interface LentServer {
   readonly port: number;
@@ -89,19 +107,36 @@ export interface LentServer {
 
 /** Starts to listen. */
 export const startServer = async (options: ServerOptions): Promise<Server> => {
-  const { app, answering } = buildApp(options), service = answering.own;
+  const { app, answering } = buildApp(options);
+  const service = answering.own;
   const { host, port } = options.config.listen;
   await app.listen({ host, port });
   const bound = app.server.address() as AddressInfo;
   const name = bound.family === 'IPv6' ? `[${bound.address}]` : bound.address;
-  return { address: `http://${name}:${bound.port}`, app, quietMs: () => (service.requests.underWay > service.feed.size ? 0 : performance.now() - service.requests.endedAt), lend: (lent) => lend(app, answering, options, lent), close: () => close(app, service) };
+  return {
+    address: `http://${name}:${bound.port}`,
+    app,
+    quietMs: () => (service.requests.underWay > service.feed.size ? 0 : performance.now() - service.requests.endedAt),
+    lend: (lent) => lend(app, answering, options, lent),
+    close: () => close(app, service),
+  };
 };
 
 /** Messages that the inspection of a lent server keeps: nobody sees them. */
 const lentRing = 500;
-const lend = async (app: FastifyInstance, answering: Answering, { config, version, workers, log }: ServerOptions, { lake, directory, watch }: LendOptions): Promise<LentServer> => {
-  const service = serviceOf({ config, version, lake, workers, log: log.child({}, { level: 'silent' }), ...(watch && { watch }) }, app, { lake, directory, ...(watch && { inspect: watch.inspect }) });
-  const inspection = watch && config.inspect.on ? new Inspection(watch, lake, version, lentRing) : undefined, { port, secret, close: closeDoor } = await answering.lend(service);
+const lend = async (
+  app: FastifyInstance,
+  answering: Answering,
+  { config, version, workers, log }: ServerOptions,
+  { lake, directory, watch }: LendOptions,
+): Promise<LentServer> => {
+  const service = serviceOf(
+    { config, version, lake, workers, log: log.child({}, { level: 'silent' }), ...(watch && { watch }) },
+    app,
+    { lake, directory, ...(watch && { inspect: watch.inspect }) },
+  );
+  const inspection = watch && config.inspect.on ? new Inspection(watch, lake, version, lentRing) : undefined;
+  const { port, secret, close: closeDoor } = await answering.lend(service);
   return {
     port,
     secret,
@@ -120,11 +155,15 @@ const closingApps = new WeakSet<FastifyInstance>();
 
 const close = async (app: FastifyInstance, service: Service): Promise<void> => {
   closingApps.add(app);
-  const cut = setTimeout(() => app.server.closeAllConnections(), service.config.shutdownMs), until = performance.now() + service.config.shutdownMs;
+  const cut = setTimeout(() => app.server.closeAllConnections(), service.config.shutdownMs);
+  const until = performance.now() + service.config.shutdownMs;
   try {
     const closed = app.close();
     // Subscribers are told of what is still under way.
-    while (service.requests.underWay > service.feed.size && performance.now() < until) await new Promise((resolve) => { setTimeout(resolve, closeLookMs); });
+    while (service.requests.underWay > service.feed.size && performance.now() < until)
+      await new Promise((resolve) => {
+        setTimeout(resolve, closeLookMs);
+      });
     service.feed.close();
     await closed;
   } finally {
@@ -139,13 +178,39 @@ const end = ({ feed, metrics, running }: Service): void => {
 };
 
 /** What the handlers work with, for a server's own lake or for one that it is lent to. */
-const serviceOf = ({ config, version, lake, workers, log, watch, access, audit, tracing }: ServerOptions, app: FastifyInstance, lentTo?: LentTo): Service => {
-  const feed = new EventFeed(lake, { subscribersMax: config.subscribersMax, waitingMax: config.subscriberEventsMax, heartbeatMs: config.heartbeatMs, ...(watch && { inspect: watch.inspect }), ...(access && { onRecheck: access.onRecheck }) });
-  const running = new Running({ queryMsMax: config.queryMsMax, keepMs: config.queryStatusMs }), metrics = startMetrics({ lake, workers, feed, running, version, poolsMax: config.metricsPoolsMax });
+const serviceOf = (
+  { config, version, lake, workers, log, watch, access, audit, tracing }: ServerOptions,
+  app: FastifyInstance,
+  lentTo?: LentTo,
+): Service => {
+  const feed = new EventFeed(lake, {
+    subscribersMax: config.subscribersMax,
+    waitingMax: config.subscriberEventsMax,
+    heartbeatMs: config.heartbeatMs,
+    ...(watch && { inspect: watch.inspect }),
+    ...(access && { onRecheck: access.onRecheck }),
+  });
+  const running = new Running({ queryMsMax: config.queryMsMax, keepMs: config.queryStatusMs });
+  const metrics = startMetrics({ lake, workers, feed, running, version, poolsMax: config.metricsPoolsMax });
   return {
-    config, version, lake, workers, lentTo, log, feed, metrics, running, underWay: new Map(), controlBodies: new HeldBodies(controlBytesMax), loadBodies: new HeldBodies(beginningBytesMax),
-    requests: { underWay: 0, endedAt: -Infinity }, closing: () => closingApps.has(app), originRules: originRules(config, access),
-    ...(tracing && { tracing }), ...(access && { access }), ...(audit && { audit }),
+    config,
+    version,
+    lake,
+    workers,
+    lentTo,
+    log,
+    feed,
+    metrics,
+    running,
+    underWay: new Map(),
+    controlBodies: new HeldBodies(controlBytesMax),
+    loadBodies: new HeldBodies(beginningBytesMax),
+    requests: { underWay: 0, endedAt: -Infinity },
+    closing: () => closingApps.has(app),
+    originRules: originRules(config, access),
+    ...(tracing && { tracing }),
+    ...(access && { access }),
+    ...(audit && { audit }),
   };
 };
 
@@ -160,8 +225,12 @@ const buildApp = (options: ServerOptions): { readonly app: FastifyInstance; read
     exposeHeadRoutes: false,
     forceCloseConnections: 'idle',
     return503OnClosing: false,
-    serverFactory: ((listener: RequestListener) => (door ? door.take(listener) : httpServer(config, listener).server)) as FastifyServerFactory,
-    routerOptions: { maxParamLength: config.headerBytesMax, querystringParser: (text) => (text === '' ? {} : Object.fromEntries(queryParameters(`?${text}`))) },
+    serverFactory: ((listener: RequestListener) =>
+      door ? door.take(listener) : httpServer(config, listener).server) as FastifyServerFactory,
+    routerOptions: {
+      maxParamLength: config.headerBytesMax,
+      querystringParser: (text) => (text === '' ? {} : Object.fromEntries(queryParameters(`?${text}`))),
+    },
     genReqId: (raw) => requestIdOf(raw.headers),
     rewriteUrl: (raw) => {
       routeRare(raw);
@@ -170,11 +239,16 @@ const buildApp = (options: ServerOptions): { readonly app: FastifyInstance; read
     schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
     clientErrorHandler: answerUnparsed,
   }) as unknown as FastifyInstance;
-  const service = serviceOf(options, app), answering = new Answering(app.server, service), counted = (socket: Socket): boolean => answering.isOwn(socket);
+  const service = serviceOf(options, app);
+  const answering = new Answering(app.server, service);
+  const counted = (socket: Socket): boolean => answering.isOwn(socket);
   const connections = new Connections(app.server, { connectionsMax: config.connectionsMax, counted });
   service.metrics.watch(app.server, counted, connections.cuts);
-  app.addHook('onClose', async () => { connections.close(); });
-  for (const method of METHODS) if (method !== 'CONNECT') app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
+  app.addHook('onClose', async () => {
+    connections.close();
+  });
+  for (const method of METHODS)
+    if (method !== 'CONNECT') app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
   app.setErrorHandler((error, request, reply) => {
     logFailure(answering.of(request.raw).log, request, reply, error);
     return isNoAsset(request, error) ? notFound(reply) : sendError(reply, error);
@@ -189,12 +263,18 @@ const buildApp = (options: ServerOptions): { readonly app: FastifyInstance; read
   return { app, answering };
 };
 
-/** Routes have no schemas of the framework's: bodies and parameters are read by ours (bodies/fields.ts, parameters.ts). Without these it loads its compilers at the start. */
+/**
+ * Routes have no schemas of the framework's: bodies and parameters are read by ours (bodies/fields.ts, parameters.ts).
+ * Without these it loads its compilers at the start.
+ */
 const noSchemas = (): never => assert.fail('a route with a schema');
 
 /** The methods that the router knows: a tree for each of the 34 that Node parses would take a tenth of the start. */
 const routedMethods: readonly HTTPMethods[] = ['DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT', 'TRACE'];
-/** Requests of all other methods, by their own: they go the way of one that no route has for itself either, until the router is done. */
+/**
+ * Requests of all other methods, by their own: they go the way of one that no route has for itself either, until the
+ * router is done.
+ */
 const rareMethods = new WeakMap<IncomingMessage, string>();
 const routeRare = (raw: Pick<IncomingMessage, 'method'>): void => {
   const { method = 'GET' } = raw;
@@ -209,20 +289,34 @@ const restoreRare = (raw: IncomingMessage): void => {
 
 const internal = { moved: '/.moved', malformed: '/.malformed', unknown: '/.unknown' } as const;
 
-/** Targets that the router must not see are sent to routes of ours; no client can name these, since a leading dot segment is no route. */
+/**
+ * Targets that the router must not see are sent to routes of ours; no client can name these, since a leading dot
+ * segment is no route.
+ */
 const internalUrl = (url: string): string => {
   const target = targetOf(url);
   if (target.kind === 'route') return target.url.startsWith('/.') ? internal.unknown : target.url;
-  return target.kind === 'moved' ? `${internal.moved}?to=${encodeURIComponent(target.location)}` : internal[target.kind];
+  return target.kind === 'moved'
+    ? `${internal.moved}?to=${encodeURIComponent(target.location)}`
+    : internal[target.kind];
 };
 
 const addInternalRoutes = (app: FastifyInstance): void => {
   const method = [...routedMethods];
-  app.route({ method, url: internal.moved, handler: (request, reply) => {
-    const { to } = request.query as { readonly to: string };
-    return sendText(reply.header('location', to), 301, 'text/plain; charset=utf-8', `moved to ${to}\n`);
-  } });
-  app.route({ method, url: internal.malformed, handler: (_request, reply) => sendText(reply.header('connection', 'close'), 400, 'text/plain; charset=utf-8', '400 Bad Request') });
+  app.route({
+    method,
+    url: internal.moved,
+    handler: (request, reply) => {
+      const { to } = request.query as { readonly to: string };
+      return sendText(reply.header('location', to), 301, 'text/plain; charset=utf-8', `moved to ${to}\n`);
+    },
+  });
+  app.route({
+    method,
+    url: internal.malformed,
+    handler: (_request, reply) =>
+      sendText(reply.header('connection', 'close'), 400, 'text/plain; charset=utf-8', '400 Bad Request'),
+  });
   app.route({ method, url: internal.unknown, handler: (_request, reply) => notFound(reply) });
 };
 
@@ -260,7 +354,11 @@ const addHooks = (app: FastifyInstance, answering: Answering, connections: Conne
   app.addHook('onSend', encodeAnswer);
   app.addHook('onResponse', (request, reply, done) => {
     const { metrics, tracing, log } = answering.of(request.raw);
-    const { method, routeOptions: { url: route = 'none' } } = request, { statusCode: status, elapsedTime: ms } = reply;
+    const {
+      method,
+      routeOptions: { url: route = 'none' },
+    } = request;
+    const { statusCode: status, elapsedTime: ms } = reply;
     metrics.answered({ method, route, status }, ms / 1000);
     log.debug({ id: logId(request), method, route, status, ms: Math.round(ms) }, 'answered');
     if (tracing) tracing.answered(request, reply);
@@ -270,8 +368,15 @@ const addHooks = (app: FastifyInstance, answering: Answering, connections: Conne
 
 /** The inspector's feed, until the server closes. */
 const addInspection = (app: FastifyInstance, service: Service, watch: MachineWatch): void => {
-  const { config, version, lake, log } = service, inspection = new Inspection(watch, lake, version), { stately, watchersMax } = config.inspect;
-  const disconnect = stately === '' ? undefined : connectStately(watch, stately, (fault) => { log.warn({ err: fault, url: stately }, 'the Stately inspector cannot be reached'); });
+  const { config, version, lake, log } = service;
+  const inspection = new Inspection(watch, lake, version);
+  const { stately, watchersMax } = config.inspect;
+  const disconnect =
+    stately === ''
+      ? undefined
+      : connectStately(watch, stately, (fault) => {
+          log.warn({ err: fault, url: stately }, 'the Stately inspector cannot be reached');
+        });
   const row = routes.find(({ path }) => path === feedPath)!;
   addInspectSocket(app, { watch, inspection, watchersMax, admission: admissionOf(service, row) });
   app.addHook('onClose', async () => {
@@ -294,31 +399,51 @@ const admissionOf = (service: Service, row: Route): InspectAdmission => ({
   },
 });
 
-const originRules = (config: ServeConfig, access: Access | undefined): OriginRules => ({ origins: config.corsOrigins, listen: config.listen, ...(config.insecure && { insecure: true }), ...(access && { guarded: true }) });
+const originRules = (config: ServeConfig, access: Access | undefined): OriginRules => ({
+  origins: config.corsOrigins,
+  listen: config.listen,
+  ...(config.insecure && { insecure: true }),
+  ...(access && { guarded: true }),
+});
 
 /** `inspected`: the feed has a route of its own. */
 const addRoutes = (app: FastifyInstance, answering: Answering, inspected: boolean): void => {
   const methodsOf = new Map<string, string[]>();
   for (const row of routes) {
-    const methods = row.anyMethod ? [...routedMethods] : [row.method, ...(row.open ? ['HEAD'] : []), ...(row.preflight ? ['OPTIONS'] : [])];
+    const methods = row.anyMethod
+      ? [...routedMethods]
+      : [row.method, ...(row.open ? ['HEAD'] : []), ...(row.preflight ? ['OPTIONS'] : [])];
     methodsOf.set(row.path, [...(methodsOf.get(row.path) ?? []), ...methods]);
     if (row.path === feedPath && inspected) continue;
     app.route({
-      method: methods as HTTPMethods[], url: row.path, exposeHeadRoute: false, config: routeConfig(row),
+      method: methods as HTTPMethods[],
+      url: row.path,
+      exposeHeadRoute: false,
+      config: routeConfig(row),
       handler: (request, reply) => answer(answering.of(request.raw), row, request, reply),
     });
   }
   for (const [url, taken] of methodsOf) {
     const others = routedMethods.filter((method) => !taken.includes(method));
     if (others.length === 0) continue;
-    app.route({ method: others, url, exposeHeadRoute: false, handler: (request, reply) => {
-      reply.header('allow', taken.join(', ')).header('vary', 'Origin');
-      return sendError(reply, new LakeError('method-not-allowed', { method: request.method, path: request.originalUrl }));
-    } });
+    app.route({
+      method: others,
+      url,
+      exposeHeadRoute: false,
+      handler: (request, reply) => {
+        reply.header('allow', taken.join(', ')).header('vary', 'Origin');
+        return sendError(
+          reply,
+          new LakeError('method-not-allowed', { method: request.method, path: request.originalUrl }),
+        );
+      },
+    });
   }
 };
 
-const routeConfig = ({ query }: Route): RouteConfig => ({ parameters: Object.keys((query as { readonly properties?: object } | undefined)?.properties ?? {}) });
+const routeConfig = ({ query }: Route): RouteConfig => ({
+  parameters: Object.keys((query as { readonly properties?: object } | undefined)?.properties ?? {}),
+});
 
 const answer = (service: Service, row: Route, request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
   if (!service.audit) return answerRow(service, row, request, reply, undefined);
@@ -327,14 +452,20 @@ const answer = (service: Service, row: Route, request: FastifyRequest, reply: Fa
 };
 
 const answerRow = async (
-  service: Service, row: Route, request: FastifyRequest, reply: FastifyReply, audit: AuditTrail | undefined,
+  service: Service,
+  row: Route,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  audit: AuditTrail | undefined,
 ): Promise<unknown> => {
-  const { config, access, originRules: rules } = service, { headers } = request;
+  const { config, access, originRules: rules } = service;
+  const { headers } = request;
   if (row.preflight && request.method === 'OPTIONS' && headers['access-control-request-method']) {
     return reply.code(204).headers(preflightHeaders(rules, headers)).send();
   }
   // A safe method does nothing, whatever the route does by its own (RFC 9110, 9.3.7).
-  if (request.method === 'OPTIONS' && !row.open) return reply.code(204).header('allow', `${row.method}, OPTIONS`).header('vary', 'Origin').send();
+  if (request.method === 'OPTIONS' && !row.open)
+    return reply.code(204).header('allow', `${row.method}, OPTIONS`).header('vary', 'Origin').send();
   reply.header('vary', 'Origin');
   if (headers.origin) reply.headers(corsHeaders(rules, headers.origin));
   if (!row.open && service.closing()) throw new LakeError('service-closing');
@@ -347,13 +478,19 @@ const answerRow = async (
   const response = row.silent ? anyFormat : responseFormat(headers.accept, config.defaultFormat, row.acceptToo);
   return row.handler(new RoutedCall({ service, row, request, reply, response, audit }, who));
 };
-/** Who makes a condition that nobody would look at must not be told that it was done. @throws if-match-untaken, retry-key-untaken */
+/**
+ * Who makes a condition that nobody would look at must not be told that it was done. @throws if-match-untaken,
+ * retry-key-untaken
+ */
 const checkCondition = ({ method, path, takes }: Route, headers: IncomingHttpHeaders): void => {
-  if (headers['idempotency-key'] !== undefined && method !== 'GET' && !takes?.includes('Idempotency-Key')) throw new LakeError('retry-key-untaken', { method, path });
-  if (headers['if-match'] !== undefined && method !== 'GET' && !takes?.includes('If-Match')) throw new LakeError('if-match-untaken', { method, path });
+  if (headers['idempotency-key'] !== undefined && method !== 'GET' && !takes?.includes('Idempotency-Key'))
+    throw new LakeError('retry-key-untaken', { method, path });
+  if (headers['if-match'] !== undefined && method !== 'GET' && !takes?.includes('If-Match'))
+    throw new LakeError('if-match-untaken', { method, path });
 };
 /** Pages are reached by links, to which others add what they like. */
 const checkQuery = (row: Route, { raw: { url = '' } }: FastifyRequest): void => {
-  if (url.includes('?') && !(row.tag === 'Pages' && row.query === undefined)) checkParameters(url, routeConfig(row).parameters);
+  if (url.includes('?') && !(row.tag === 'Pages' && row.query === undefined))
+    checkParameters(url, routeConfig(row).parameters);
 };
 const anyFormat: ResponseFormat = { format: 'sup', mediaType: 'application/x-sup' };

@@ -1,8 +1,10 @@
 /**
- * Request targets as clients of the reference write them: segments are percent-decoded and a plus sign is a space, `%2F` stays inside a name,
- * `//` and dot segments are answered with the clean path, and a bad escape is a malformed request.
+ * Request targets as clients of the reference write them: segments are percent-decoded and a plus sign is a space,
+ * `%2F` stays inside a name, `//` and dot segments are answered with the clean path, and a bad escape is a malformed
+ * request.
  *
- * The router below us knows none of that, so it is given a target that it cannot misread: every segment decoded here and escaped anew.
+ * The router below us knows none of that, so it is given a target that it cannot misread: every segment decoded here
+ * and escaped anew.
  */
 
 import type { FastifyRequest } from 'fastify';
@@ -15,7 +17,10 @@ type Target =
   | { readonly kind: 'malformed' }
   | { readonly kind: 'unknown' };
 
-/** Targets that are as they should be: no escapes, no empty or dot segments, nothing that the router would have to see otherwise. */
+/**
+ * Targets that are as they should be: no escapes, no empty or dot segments, nothing that the router would have to see
+ * otherwise.
+ */
 const plainTarget = /^(?:\/[\w~-][\w.~-]*)+(?:\?[^#]*)?$/;
 
 /** Judges the target of a request line. */
@@ -27,7 +32,14 @@ export const targetOf = (raw: string): Target => {
   const clean = cleanPath(path);
   if (clean !== path) return { kind: 'moved', location: clean + query };
   if (path.length > 1 && path.endsWith('/')) return { kind: 'unknown' };
-  return { kind: 'route', url: path.split('/').map((segment) => encodeURIComponent(decodeSegment(segment))).join('/') + query };
+  return {
+    kind: 'route',
+    url:
+      path
+        .split('/')
+        .map((segment) => encodeURIComponent(decodeSegment(segment)))
+        .join('/') + query,
+  };
 };
 
 const splitTarget = (raw: string): readonly [path: string, query: string] => {
@@ -69,31 +81,60 @@ const decodeSegment = (text: string): string => {
   return lossy.decode(bytes.subarray(0, length));
 };
 
-/** Path and query as logs and traces may have them: of the parameters those alone that the endpoint takes, as any other may hold a token or key; and without the user and password of an absolute target. */
-export const shownTarget = ({ originalUrl, routeOptions: { config } }: Pick<FastifyRequest, 'originalUrl' | 'routeOptions'>): string => {
-  const [path, query] = splitTarget(originalUrl), { parameters = [] } = (config as Partial<RouteConfig> | undefined) ?? {};
-  const shown = query.slice(1).split('&').filter((pair) => parameters.includes(decodeSegment(pair.split('=', 1)[0]!)));
+/**
+ * Path and query as logs and traces may have them: of the parameters those alone that the endpoint takes, as any other
+ * may hold a token or key; and without the user and password of an absolute target.
+ */
+export const shownTarget = ({
+  originalUrl,
+  routeOptions: { config },
+}: Pick<FastifyRequest, 'originalUrl' | 'routeOptions'>): string => {
+  const [path, query] = splitTarget(originalUrl);
+  const { parameters = [] } = (config as Partial<RouteConfig> | undefined) ?? {};
+  const shown = query
+    .slice(1)
+    .split('&')
+    .filter((pair) => parameters.includes(decodeSegment(pair.split('=', 1)[0]!)));
   return shown.length === 0 ? path : `${path}?${shown.join('&')}`;
 };
 
-/** A pair of a query as it was written; without `value` where it cannot be read: a bad escape, or a raw semicolon, which once separated pairs. */
-interface QueryPair { readonly raw: string; readonly name: string; readonly value?: string }
+/**
+ * A pair of a query as it was written; without `value` where it cannot be read: a bad escape, or a raw semicolon, which
+ * once separated pairs.
+ */
+interface QueryPair {
+  readonly raw: string;
+  readonly name: string;
+  readonly value?: string;
+}
 
 /** The pairs of a target's query, in their order. */
 export const queryPairs = (url: string): readonly QueryPair[] => {
   const mark = url.indexOf('?');
-  return mark < 0 ? [] : url.slice(mark + 1).split('&').filter((raw) => raw !== '').map(pairOf);
+  return mark < 0
+    ? []
+    : url
+        .slice(mark + 1)
+        .split('&')
+        .filter((raw) => raw !== '')
+        .map(pairOf);
 };
 
 const pairOf = (raw: string): QueryPair => {
-  const equals = raw.indexOf('='), rawName = equals < 0 ? raw : raw.slice(0, equals), rawValue = equals < 0 ? '' : raw.slice(equals + 1);
+  const equals = raw.indexOf('=');
+  const rawName = equals < 0 ? raw : raw.slice(0, equals);
+  const rawValue = equals < 0 ? '' : raw.slice(equals + 1);
   const name = decodeSegment(rawName);
   // `csv.delim=;` can only mean one thing; elsewhere guessing would be wrong half of the time.
-  const isRead = !/%(?![0-9a-fA-F]{2})/.test(raw) && !rawName.includes(';') && (rawValue === ';' || !rawValue.includes(';'));
+  const isRead =
+    !/%(?![0-9a-fA-F]{2})/.test(raw) && !rawName.includes(';') && (rawValue === ';' || !rawValue.includes(';'));
   return { raw, name, ...(isRead && { value: decodeSegment(rawValue) }) };
 };
 
-/** Query parameters by name; the first value of a name counts. What cannot be read is left out (`checkParameters` refuses it). */
+/**
+ * Query parameters by name; the first value of a name counts. What cannot be read is left out (`checkParameters`
+ * refuses it).
+ */
 export const queryParameters = (url: string): ReadonlyMap<string, string> => {
   const out = new Map<string, string>();
   for (const { name, value } of queryPairs(url)) if (value !== undefined && !out.has(name)) out.set(name, value);

@@ -2,7 +2,8 @@
  * What a lake draws from the clock: ids and times.
  *
  * Invariants:
- * - Ids rise strictly and times never fall over the lake's life, restarts included, whatever the clock does: a clock that is behind changes nothing but the times that are shown.
+ * - Ids rise strictly and times never fall over the lake's life, restarts included, whatever the clock does: a clock
+ *   that is behind changes nothing but the times that are shown.
  * - A clock that is behind is reported once until it has caught up.
  */
 import { IdDraws, zeroId } from './ksuid.ts';
@@ -10,9 +11,13 @@ import type { ClockNote, Draws, Id } from './lake.types.ts';
 import { decodeCommit, decodePool } from './tables/rows.ts';
 import type { Tables } from './tables/tables.ts';
 
-const nsPerMs = 1_000_000n, nsStep = 1000n;
-/** How far a millisecond has gone, in nanoseconds of whole microseconds: the wall clock itself has milliseconds alone. */
-const microsecondsNs = (): bigint => BigInt(Math.floor(((performance.timeOrigin + performance.now()) % 1) * 1000)) * nsStep;
+const nsPerMs = 1_000_000n;
+const nsStep = 1000n;
+/**
+ * How far a millisecond has gone, in nanoseconds of whole microseconds: the wall clock itself has milliseconds alone.
+ */
+const microsecondsNs = (): bigint =>
+  BigInt(Math.floor(((performance.timeOrigin + performance.now()) % 1) * 1000)) * nsStep;
 /** Times end in 2262, where nanoseconds no longer fit into 64 bits; before, there must be room for steps. */
 const clockMsMax = Date.UTC(2262, 0, 1);
 
@@ -32,14 +37,19 @@ export class LakeDraws implements Draws {
   }
 
   newId(): Id {
-    const before = this.ids.corrections, id = this.ids.newId(), isBehind = this.ids.corrections > before;
+    const before = this.ids.corrections;
+    const id = this.ids.newId();
+    const isBehind = this.ids.corrections > before;
     if (isBehind !== this.isBehind) {
       this.isBehind = isBehind;
       this.noted?.({ isBehind, clockMs: this.now(), idMs: this.ids.lastMs });
     }
     return id;
   }
-  /** Nanoseconds since 1970 by the microsecond, each time later than the one before. None is a whole millisecond: texts of times leave zeros at the end out, and clients look for a fraction. */
+  /**
+   * Nanoseconds since 1970 by the microsecond, each time later than the one before. None is a whole millisecond: texts
+   * of times leave zeros at the end out, and clients look for a fraction.
+   */
   nowNs(): bigint {
     const now = BigInt(Math.min(this.now(), clockMsMax)) * nsPerMs + microsecondsNs();
     this.lastNs = now > this.lastNs ? now : this.lastNs + nsStep;
@@ -60,13 +70,20 @@ export class LakeDraws implements Draws {
 }
 
 /** The newest id and time of a lake. */
-interface LastDrawn { readonly id: Id; readonly ns: bigint }
+interface LastDrawn {
+  readonly id: Id;
+  readonly ns: bigint;
+}
 
 const idBytes = 20;
 
-/** What a lake drew last, from the rows that tell of it: pools, and the newest commit and object of each. Rows that are damaged tell nothing. */
+/**
+ * What a lake drew last, from the rows that tell of it: pools, and the newest commit and object of each. Rows that are
+ * damaged tell nothing.
+ */
 export const lastDrawn = (tables: Tables): LastDrawn => {
-  let id = zeroId, ns = 0n;
+  let id = zeroId;
+  let ns = 0n;
   const see = (other: Id, otherNs = 0n): void => {
     if (other > id) id = other;
     if (otherNs > ns) ns = otherNs;
@@ -74,7 +91,10 @@ export const lastDrawn = (tables: Tables): LastDrawn => {
   for (const { key, payload } of tables.soundRows('pools')) {
     const pool = key.toString('hex');
     if (key.length !== idBytes) continue;
-    see(pool, sound(() => decodePool(pool, payload).tsNs));
+    see(
+      pool,
+      sound(() => decodePool(pool, payload).tsNs),
+    );
     for (const table of ['commits', 'objects'] as const) {
       for (const row of tables.soundRows(table, { prefix: key, reverse: true })) {
         if (row.key.length !== 2 * idBytes) continue;

@@ -1,13 +1,24 @@
 /**
- * The events of the lake: numbered, durable with the change that they tell of, readable again by number while they are kept.
+ * The events of the lake: numbered, durable with the change that they tell of, readable again by number while they are
+ * kept.
  *
  * Invariants:
- * - An event's row is in the same transaction as its change; listeners hear of it after that is durable, in the order of the numbers.
- * - Numbers have no gaps: one is drawn when its change was not refused, in the order of the log, and numbers of changes that the disk did not take are drawn again. So what is not kept any more is
- *   seen by the first number that is.
+ * - An event's row is in the same transaction as its change; listeners hear of it after that is durable, in the order
+ *   of the numbers.
+ * - Numbers have no gaps: one is drawn when its change was not refused, in the order of the log, and numbers of changes
+ *   that the disk did not take are drawn again. So what is not kept any more is seen by the first number that is.
  */
 import type { Draws, Id, LakeEvent, LakeFact, LakeOptions } from './lake.types.ts';
-import { type Counters, countersKey, decodeCounters, decodeEvent, encodeCounters, encodeEvent, eventKey, idOfEventKey } from './tables/rows.ts';
+import {
+  type Counters,
+  countersKey,
+  decodeCounters,
+  decodeEvent,
+  encodeCounters,
+  encodeEvent,
+  eventKey,
+  idOfEventKey,
+} from './tables/rows.ts';
 import type { Change, Tables } from './tables/tables.ts';
 
 /** Events that go with a new one: more than one where fewer are kept than before. */
@@ -30,7 +41,12 @@ export class Feed {
   /** Keys of others: behind a gap that earlier builds or a repair left. */
   private stale: Buffer[] = [];
 
-  constructor(tables: Tables, keptMax: number, report: (fault: unknown) => void, { drew, draws }: Pick<LakeOptions, 'drew' | 'draws'> = {}) {
+  constructor(
+    tables: Tables,
+    keptMax: number,
+    report: (fault: unknown) => void,
+    { drew, draws }: Pick<LakeOptions, 'drew' | 'draws'> = {},
+  ) {
     this.drew = drew;
     this.draws = draws;
     this.tables = tables;
@@ -51,24 +67,33 @@ export class Feed {
   private findOldest(): void {
     const keys = this.tables.keys('events');
     let from = keys.length;
-    for (this.oldest = this.counters.event + 1; from > 0 && idOfEventKey(keys[from - 1]!) === this.oldest - 1; from--) this.oldest--;
+    for (this.oldest = this.counters.event + 1; from > 0 && idOfEventKey(keys[from - 1]!) === this.oldest - 1; from--)
+      this.oldest--;
     this.stale = keys.slice(0, from);
   }
   /** A new event and the rows that keep it: to be called when nothing can refuse the change any more. */
   make(draft: Omit<LakeEvent, 'id'>): { readonly event: LakeEvent; readonly changes: readonly Change[] } {
-    const last = this.counters.event, id = this.draws?.eventId?.(last) ?? last + 1;
+    const last = this.counters.event;
+    const id = this.draws?.eventId?.(last) ?? last + 1;
     this.counters.event = id;
     this.drawn.push({ id });
     this.drew?.(draft.poolId, { what: 'event', id });
-    const event = { id, ...draft }, changes: Change[] = [{ table: 'events', key: eventKey(id), payload: encodeEvent(event) }];
-    for (let left = removedAtOnce; left > 0 && this.oldest <= id - this.keptMax; left--) changes.push({ table: 'events', key: eventKey(this.oldest++) });
+    const event = { id, ...draft };
+    const changes: Change[] = [{ table: 'events', key: eventKey(id), payload: encodeEvent(event) }];
+    for (let left = removedAtOnce; left > 0 && this.oldest <= id - this.keptMax; left--)
+      changes.push({ table: 'events', key: eventKey(this.oldest++) });
     for (const key of this.stale.slice(0, removedAtOnce)) changes.push({ table: 'events', key });
     if (this.stale.length > 0) this.stale = this.stale.slice(removedAtOnce);
     return { event, changes };
   }
   /** Makes what a transaction is to write, with the numbers that it draws; what throws has drawn none. */
   drawing<T>(make: () => T): T {
-    const before = { ...this.counters }, { oldest, drawn: { length }, stale } = this;
+    const before = { ...this.counters };
+    const {
+      oldest,
+      drawn: { length },
+      stale,
+    } = this;
     try {
       return make();
     } catch (fault) {
@@ -83,20 +108,37 @@ export class Feed {
     return ++this.counters.sequence;
   }
   /** Goes into every transaction that used a number. */
-  countersRow(): Change { return { table: 'about', key: countersKey, payload: encodeCounters(this.counters) }; }
-
-  /** Writes rows with the event that tells of them. Answers with what tells the listeners. */
-  async write(draft: Omit<LakeEvent, 'id'>, rows: readonly Change[], check: () => void, options: { readonly frees?: boolean } = {}): Promise<() => void> {
-    const events: LakeEvent[] = [];
-    await this.tables.write(() => this.drawing(() => {
-      const { event, changes } = this.make(draft);
-      events.push(event);
-      return [...rows, ...changes, this.countersRow()];
-    }), check, options);
-    return () => { this.publish(events); };
+  countersRow(): Change {
+    return { table: 'about', key: countersKey, payload: encodeCounters(this.counters) };
   }
 
-  /** Tells listeners, once all events before have been told: what is durable together is heard of in the order of the numbers, whichever pool's turn comes first. */
+  /** Writes rows with the event that tells of them. Answers with what tells the listeners. */
+  async write(
+    draft: Omit<LakeEvent, 'id'>,
+    rows: readonly Change[],
+    check: () => void,
+    options: { readonly frees?: boolean } = {},
+  ): Promise<() => void> {
+    const events: LakeEvent[] = [];
+    await this.tables.write(
+      () =>
+        this.drawing(() => {
+          const { event, changes } = this.make(draft);
+          events.push(event);
+          return [...rows, ...changes, this.countersRow()];
+        }),
+      check,
+      options,
+    );
+    return () => {
+      this.publish(events);
+    };
+  }
+
+  /**
+   * Tells listeners, once all events before have been told: what is durable together is heard of in the order of the
+   * numbers, whichever pool's turn comes first.
+   */
   publish(events: readonly LakeEvent[]): void {
     for (const event of events) {
       const place = this.drawn.find(({ id }) => id === event.id);
@@ -122,15 +164,25 @@ export class Feed {
   }
   listen(listener: (event: LakeEvent) => void): () => void {
     this.listeners.add(listener);
-    return () => { this.listeners.delete(listener); };
+    return () => {
+      this.listeners.delete(listener);
+    };
   }
 
-  /** Events after that number which listeners have heard of, the first `limit` of them; undefined if some of them are no longer kept, or the number was never given. */
+  /**
+   * Events after that number which listeners have heard of, the first `limit` of them; undefined if some of them are no
+   * longer kept, or the number was never given.
+   */
   since(id: number, limit?: number): readonly LakeEvent[] | undefined {
     if (!Number.isSafeInteger(id) || id < 0 || id > this.published) return undefined;
     if (id === this.published) return [];
     if (id + 1 < this.oldest) return undefined;
-    return this.tables.rows('events', { start: eventKey(id + 1), ...(limit !== undefined && { limit }) }).map(({ key, payload }) => decodeEvent(key, payload)).filter((event) => event.id <= this.published);
+    return this.tables
+      .rows('events', { start: eventKey(id + 1), ...(limit !== undefined && { limit }) })
+      .map(({ key, payload }) => decodeEvent(key, payload))
+      .filter((event) => event.id <= this.published);
   }
-  last(): number { return this.published; }
+  last(): number {
+    return this.published;
+  }
 }

@@ -1,7 +1,8 @@
 /**
  * KSUIDs: ids of 20 bytes, 4 of seconds since 2014-05-13T16:53:20Z and 16 random ones.
  *
- * Inside the service an id is a text of 40 lower-case hexadecimal digits. Clients write `0x` and 40 digits, or 27 characters of base 62.
+ * Inside the service an id is a text of 40 lower-case hexadecimal digits. Clients write `0x` and 40 digits, or 27
+ * characters of base 62.
  */
 import assert from 'node:assert';
 import { randomFillSync } from 'node:crypto';
@@ -35,8 +36,9 @@ const secondsMax = 0xffff_ffff;
 const stepBytes = 8;
 
 /**
- * Draws ids, each above all before. Where the clock is behind the last id, before the first second of KSUIDs (2014) or after their last one (2150), ids go on from the last one by
- * random steps: only the time that they name is not the clock's.
+ * Draws ids, each above all before. Where the clock is behind the last id, before the first second of KSUIDs (2014) or
+ * after their last one (2150), ids go on from the last one by random steps: only the time that they name is not the
+ * clock's.
  */
 export class IdDraws {
   private readonly now: () => number;
@@ -44,14 +46,22 @@ export class IdDraws {
   private isFirst = true;
   private corrections_ = 0;
 
-  constructor(now: () => number = () => Date.now()) { this.now = now; }
+  constructor(now: () => number = () => Date.now()) {
+    this.now = now;
+  }
 
   /** Ids that were drawn while the clock did not show a time for them. */
-  get corrections(): number { return this.corrections_; }
+  get corrections(): number {
+    return this.corrections_;
+  }
   /** Seconds by which the last id's time is ahead of the clock; below 0: behind. */
-  get aheadSeconds(): number { return this.isFirst ? 0 : this.last.readUInt32BE(0) - this.seconds(); }
+  get aheadSeconds(): number {
+    return this.isFirst ? 0 : this.last.readUInt32BE(0) - this.seconds();
+  }
   /** The time that the last id names, in milliseconds since 1970; that of the first possible id before there is any. */
-  get lastMs(): number { return (this.last.readUInt32BE(0) + epochSeconds) * 1000; }
+  get lastMs(): number {
+    return (this.last.readUInt32BE(0) + epochSeconds) * 1000;
+  }
 
   /** From here on ids are above this one. */
   goOnFrom(id: Id): void {
@@ -61,13 +71,19 @@ export class IdDraws {
     this.isFirst = false;
   }
 
-  newId(): Id { return this.next().toString('hex'); }
+  newId(): Id {
+    return this.next().toString('hex');
+  }
   /** A new id, spelled in base 62. */
-  newIdText(): string { return spell(partsOf(this.next())); }
+  newIdText(): string {
+    return spell(partsOf(this.next()));
+  }
 
   /** The bytes of a new id, until the next one is drawn. */
   private next(): Buffer {
-    const { last } = this, seconds = this.seconds(), possible = Math.min(Math.max(seconds, 0), secondsMax);
+    const { last } = this;
+    const seconds = this.seconds();
+    const possible = Math.min(Math.max(seconds, 0), secondsMax);
     if (seconds !== possible || (!this.isFirst && possible < last.readUInt32BE(0))) this.corrections_++;
     const at = randomAt();
     if (this.isFirst || possible > last.readUInt32BE(0)) {
@@ -79,7 +95,9 @@ export class IdDraws {
     } else step(last, at);
     return last;
   }
-  private seconds(): number { return Math.floor(this.now() / 1000) - epochSeconds; }
+  private seconds(): number {
+    return Math.floor(this.now() / 1000) - epochSeconds;
+  }
 }
 
 /** Adds a random number above 0. */
@@ -111,17 +129,22 @@ export const idBuffer = (id: Id): Buffer => {
   return bytes;
 };
 /** The id of these 20 bytes. */
-export const idOfBytes = (bytes: Uint8Array): Id => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex');
+export const idOfBytes = (bytes: Uint8Array): Id =>
+  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex');
 
 /** Digits of base 62 that come out of one division: its remainder times 65,536 is still exact. */
-const digitsPerPass = 5, passDivisor = 62 ** digitsPerPass, passes = 6;
-const digitCodes = Buffer.from(digits, 'latin1'), spelled = Buffer.alloc(digitsPerPass * passes);
+const digitsPerPass = 5;
+const passDivisor = 62 ** digitsPerPass;
+const passes = 6;
+const digitCodes = Buffer.from(digits, 'latin1');
+const spelled = Buffer.alloc(digitsPerPass * passes);
 /** Spells a number of 16 bits a part, which it uses up. */
 const spell = (parts: number[]): string => {
-  for (let at = spelled.length; at > 0;) {
+  for (let at = spelled.length; at > 0; ) {
     let rest = 0;
     for (let i = 0; i < parts.length; i++) {
-      const value = rest * 65_536 + parts[i]!, quotient = Math.floor(value / passDivisor);
+      const value = rest * 65_536 + parts[i]!;
+      const quotient = Math.floor(value / passDivisor);
       parts[i] = quotient;
       rest = value - quotient * passDivisor;
     }

@@ -18,7 +18,22 @@ import { LakeDraws, lastDrawn } from './draws.ts';
 import { Feed } from './feed.ts';
 import { base62, idBuffer, idOfBytes, parseId, threadIds, zeroId } from './ksuid.ts';
 import type {
-  BranchRecord, CreatePoolRequest, DoneJob, Draws, Id, KnownRetry, Lake, LakeEvent, LakeFigures, LakeOptions, MetaPage, MetaSource, PoolConfig, PoolQueue, Snapshot, UnreadablePool,
+  BranchRecord,
+  CreatePoolRequest,
+  DoneJob,
+  Draws,
+  Id,
+  KnownRetry,
+  Lake,
+  LakeEvent,
+  LakeFigures,
+  LakeOptions,
+  MetaPage,
+  MetaSource,
+  PoolConfig,
+  PoolQueue,
+  Snapshot,
+  UnreadablePool,
 } from './lake.types.ts';
 import { lineageIsWhole } from './commits/lineage.ts';
 import { type Lock, lockLake } from './lock.ts';
@@ -62,7 +77,15 @@ class OpenLake implements Lake {
   private readonly actor: Actor<typeof lakeMachine>;
   private readonly pools_ = new Map<Id, PoolFace>();
   private readonly names = new Map<string, PoolFace>();
-  private readonly waiting = new Map<number, { readonly request?: CreatePoolRequest; readonly resolve: () => void; readonly reject: (error: unknown) => void; error?: unknown }>();
+  private readonly waiting = new Map<
+    number,
+    {
+      readonly request?: CreatePoolRequest;
+      readonly resolve: () => void;
+      readonly reject: (error: unknown) => void;
+      error?: unknown;
+    }
+  >();
   /** Pools that have or had a machine; a deleted one stays until its machine has settled what waited. */
   private readonly acting = new Map<Id, PoolFace>();
   /** Machines that this lake listens to. */
@@ -84,16 +107,28 @@ class OpenLake implements Lake {
     this.clockDraws = new LakeDraws(options.clockNoted);
     this.draws = options.draws ?? this.clockDraws;
     this.files = new ToldFiles(options.objects);
-    if (options.packs) this.packer = new Packer({ options: options.packs, report: (fault) => this.report(fault), closing: () => this.closeAsked, deleteFile: (id) => this.files.delete(id) });
+    if (options.packs)
+      this.packer = new Packer({
+        options: options.packs,
+        report: (fault) => this.report(fault),
+        closing: () => this.closeAsked,
+        deleteFile: (id) => this.files.delete(id),
+      });
     const machine = provideLake({
       start: () => this.openTables(),
       recover: () => this.recover(),
       work: (job) => this.work(job),
       shutDown: () => this.shutDown(),
-      poolOpen: async (poolId) => { this.acting.get(poolId)!.readBranches(); },
+      poolOpen: async (poolId) => {
+        this.acting.get(poolId)!.readBranches();
+      },
       poolWork: (poolId, jobs) => this.acting.get(poolId)!.work(jobs),
     });
-    const input = { waitingMax: options.queueJobsMax ?? queueJobsMaxDefault, poolWaitingMax: options.queueJobsMax ?? queueJobsMaxDefault, groupMax: groupJobsMax };
+    const input = {
+      waitingMax: options.queueJobsMax ?? queueJobsMaxDefault,
+      poolWaitingMax: options.queueJobsMax ?? queueJobsMaxDefault,
+      groupMax: groupJobsMax,
+    };
     this.actor = createActor(machine, { id: 'lake', input, ...(options.inspect && { inspect: options.inspect }) });
     this.actor.on('settled', ({ outcomes }) => this.settle(outcomes));
   }
@@ -104,7 +139,9 @@ class OpenLake implements Lake {
     if (!state.matches('failed')) return;
     await this.lock?.release(false);
     this.actor.send({ type: 'close' });
-    throw this.startFault instanceof Error ? this.startFault : new LakeError('internal', { text: state.context.failure ?? '' });
+    throw this.startFault instanceof Error
+      ? this.startFault
+      : new LakeError('internal', { text: state.context.failure ?? '' });
   }
 
   private async openTables(): Promise<void> {
@@ -112,15 +149,34 @@ class OpenLake implements Lake {
       this.lock = await lockLake(this.options.directory, this.options.owner ?? '');
       this.directory = this.lock.directory;
       killPoint('start: locked');
-      const { directory, options: { applyBytes, segmentBytes, compactBytesMin, baseBytesMin: bytesMin } } = this, report = (fault: unknown): void => this.report(fault);
+      const {
+        directory,
+        options: { applyBytes, segmentBytes, compactBytesMin, baseBytesMin: bytesMin },
+      } = this;
+      const report = (fault: unknown): void => this.report(fault);
       const { tables, log, isCovered } = await openTables({
-        directory, isUnclean: this.lock.diedBefore !== undefined, rebuilt: (why) => { this.options.tablesMade?.(why); }, passedOver: (why) => { this.options.basePassedOver?.(why); }, report, applyBytes, segmentBytes, compactBytesMin,
+        directory,
+        isUnclean: this.lock.diedBefore !== undefined,
+        rebuilt: (why) => {
+          this.options.tablesMade?.(why);
+        },
+        passedOver: (why) => {
+          this.options.basePassedOver?.(why);
+        },
+        report,
+        applyBytes,
+        segmentBytes,
+        compactBytesMin,
       });
       tables.lagged = report;
       this.checkpoints = new Checkpoints({ directory, tables, log, isCovered, report, bytesMin });
       killPoint('start: tables open');
       this.stores = {
-        tables, retries: new Retries(tables, this.options.retryKeepMs ?? retryKeepMsDefault), feed: new Feed(tables, this.options.eventsKeptMax ?? eventsKeptMaxDefault, report, this.options), draws: this.draws, ...(this.options.drew && { drew: this.options.drew }),
+        tables,
+        retries: new Retries(tables, this.options.retryKeepMs ?? retryKeepMsDefault),
+        feed: new Feed(tables, this.options.eventsKeptMax ?? eventsKeptMaxDefault, report, this.options),
+        draws: this.draws,
+        ...(this.options.drew && { drew: this.options.drew }),
         snapshots: new SnapshotCache(tables, { ...snapshotLimits, ...this.options.snapshots }, report),
         small: (poolId, branch, objects) => {
           const face = this.pools_.get(poolId);
@@ -140,7 +196,10 @@ class OpenLake implements Lake {
       const last = lastDrawn(tables);
       this.clockDraws.goOnFrom(last);
       if (last.id !== zeroId) threadIds.goOnFrom(last.id);
-      const purges = tables.keys('purges').filter((key) => key.length === zeroId.length / 2).map(idOfBytes);
+      const purges = tables
+        .keys('purges')
+        .filter((key) => key.length === zeroId.length / 2)
+        .map(idOfBytes);
       const orphans = await findOrphans(tables, this.files);
       killPoint('start: orphans found');
       this.inBackground(async () => {
@@ -150,7 +209,9 @@ class OpenLake implements Lake {
         }
         for (const id of purges) await purgePool(tables, this.files, id, () => this.closeAsked);
       });
-      this.inBackground(async () => { for (const face of this.faces()) if (!this.closeAsked) await face.look(); });
+      this.inBackground(async () => {
+        for (const face of this.faces()) if (!this.closeAsked) await face.look();
+      });
     } catch (error) {
       this.startFault = error;
       throw error;
@@ -166,10 +227,14 @@ class OpenLake implements Lake {
     }
   }
   private inBackground(task: () => Promise<void>): void {
-    const running = task().catch((fault: unknown) => this.report(fault)).finally(() => this.background.delete(running));
+    const running = task()
+      .catch((fault: unknown) => this.report(fault))
+      .finally(() => this.background.delete(running));
     this.background.add(running);
   }
-  private report(fault: unknown): void { this.options.report?.(fault); }
+  private report(fault: unknown): void {
+    this.options.report?.(fault);
+  }
 
   private addPool(config: PoolConfig): PoolFace {
     const face = new PoolFace(new PoolStore(this.stores, config), {
@@ -179,7 +244,9 @@ class OpenLake implements Lake {
       nextJobId: () => ++this.jobs,
       storeFailed: (reason) => this.actor.send({ type: 'store failed', reason }),
       closing: () => this.closeAsked,
-      jobDone: (job) => { this.jobListener?.(job); },
+      jobDone: (job) => {
+        this.jobListener?.(job);
+      },
     });
     this.pools_.set(config.id, face);
     this.names.set(config.name, face);
@@ -194,11 +261,19 @@ class OpenLake implements Lake {
     return reason === null ? { state: 'ready' } : { state: 'failed', reason };
   }
 
-  full(): string | undefined { return this.status().state === 'ready' ? this.stores.tables.full() : undefined; }
+  full(): string | undefined {
+    return this.status().state === 'ready' ? this.stores.tables.full() : undefined;
+  }
 
-  pools(): readonly PoolConfig[] { return [...this.pools_.values()].map((face) => face.config); }
-  faces(): readonly PoolFace[] { return [...this.pools_.values()]; }
-  pool(reference: string): PoolFace { return this.face(reference); }
+  pools(): readonly PoolConfig[] {
+    return [...this.pools_.values()].map((face) => face.config);
+  }
+  faces(): readonly PoolFace[] {
+    return [...this.pools_.values()];
+  }
+  pool(reference: string): PoolFace {
+    return this.face(reference);
+  }
   face(reference: string): PoolFace {
     const id = parseId(reference);
     const face = (id && this.pools_.get(id)) ?? this.names.get(reference);
@@ -233,18 +308,32 @@ class OpenLake implements Lake {
     const face = this.face(pool);
     return (await face.open(face.resolve(commitish))).snapshot;
   }
-  retried(key: string): KnownRetry | undefined { return this.stores.retries!.find(key); }
-  metaPage(source: MetaSource, next?: string): Promise<MetaPage> { return metaPage(this, source, next); }
+  retried(key: string): KnownRetry | undefined {
+    return this.stores.retries!.find(key);
+  }
+  metaPage(source: MetaSource, next?: string): Promise<MetaPage> {
+    return metaPage(this, source, next);
+  }
 
-  onEvent(listener: (event: LakeEvent) => void): () => void { return this.stores.feed.listen(listener); }
-  eventsSince(id: number, limit?: number): readonly LakeEvent[] | undefined { return this.stores.feed.since(id, limit); }
-  lastEventId(): number { return this.stores.feed.last(); }
+  onEvent(listener: (event: LakeEvent) => void): () => void {
+    return this.stores.feed.listen(listener);
+  }
+  eventsSince(id: number, limit?: number): readonly LakeEvent[] | undefined {
+    return this.stores.feed.since(id, limit);
+  }
+  lastEventId(): number {
+    return this.stores.feed.last();
+  }
 
   onJob(listener: (job: DoneJob) => void): () => void {
     this.jobListener = listener;
-    return () => { if (this.jobListener === listener) this.jobListener = undefined; };
+    return () => {
+      if (this.jobListener === listener) this.jobListener = undefined;
+    };
   }
-  onObjectGone(listener: (id: Id) => void): () => void { return this.files.listen(listener); }
+  onObjectGone(listener: (id: Id) => void): () => void {
+    return this.files.listen(listener);
+  }
   queues(): readonly PoolQueue[] {
     const children = this.actor.getSnapshot().children as Record<string, PoolActor | undefined>;
     return Object.entries(children).flatMap(([id, child]) => {
@@ -254,16 +343,31 @@ class OpenLake implements Lake {
       return [{ pool: face.config.name, waiting: waiting.length, running: running.length }];
     });
   }
-  cachedBytes(): number { return this.stores.snapshots.bytes; }
+  cachedBytes(): number {
+    return this.stores.snapshots.bytes;
+  }
   figures(): LakeFigures {
-    const { tables, snapshots } = this.stores, objects = tables.count('objects') - tables.count('vacuumed');
+    const { tables, snapshots } = this.stores;
+    const objects = tables.count('objects') - tables.count('vacuumed');
     const { corrections: clockCorrections, aheadSeconds: idsAheadSeconds } = this.clockDraws.clock;
     return {
-      commits: tables.count('commits'), objects, tableBytes: tables.fileBytes(), snapshots: snapshots.lists, snapshotBytes: snapshots.bytes, clockCorrections, idsAheadSeconds,
+      commits: tables.count('commits'),
+      objects,
+      tableBytes: tables.fileBytes(),
+      snapshots: snapshots.lists,
+      snapshotBytes: snapshots.bytes,
+      clockCorrections,
+      idsAheadSeconds,
     };
   }
   unreadable(): readonly UnreadablePool[] {
-    return [...this.lostPools, ...this.faces().flatMap((face) => { const fault = face.fault(); return fault === undefined ? [] : [{ pool: face.config.name, fault }]; })];
+    return [
+      ...this.lostPools,
+      ...this.faces().flatMap((face) => {
+        const fault = face.fault();
+        return fault === undefined ? [] : [{ pool: face.config.name, fault }];
+      }),
+    ];
   }
 
   async close(): Promise<void> {
@@ -307,12 +411,18 @@ class OpenLake implements Lake {
       this.listening.add(child);
       const face = this.face_(poolId);
       child.on('settled', ({ outcomes }) => face.settle(outcomes));
-      child.subscribe({ complete: () => { if (face.store.deleted) this.acting.delete(poolId); } });
+      child.subscribe({
+        complete: () => {
+          if (face.store.deleted) this.acting.delete(poolId);
+        },
+      });
     }
     child.send({ type: 'job', job });
     return true;
   }
-  private poolActor(poolId: Id) { return (this.actor.getSnapshot().children as Record<string, PoolActor | undefined>)[poolId]; }
+  private poolActor(poolId: Id) {
+    return (this.actor.getSnapshot().children as Record<string, PoolActor | undefined>)[poolId];
+  }
 
   private settle(outcomes: readonly JobOutcome[]): void {
     for (const outcome of outcomes) {
@@ -334,54 +444,91 @@ class OpenLake implements Lake {
     } catch (error) {
       const failed = error instanceof StoreFailure;
       if (!failed && !(error instanceof LakeError)) this.report(error);
-      this.waiting.get(job.id)!.error = failed ? new LakeError('lake-failed', { fault: error.message }, { cause: error }) : error;
+      this.waiting.get(job.id)!.error = failed
+        ? new LakeError('lake-failed', { fault: error.message }, { cause: error })
+        : error;
       const text = error instanceof Error ? error.message : String(error);
-      return { outcome: { id: job.id, status: 'failed', code: error instanceof LakeError ? error.code : 'internal', text }, ...(failed && { unsound: text }) };
+      return {
+        outcome: { id: job.id, status: 'failed', code: error instanceof LakeError ? error.code : 'internal', text },
+        ...(failed && { unsound: text }),
+      };
     }
   }
 
   private async doCreate(id: Id, request: CreatePoolRequest): Promise<void> {
-    const tsNs = this.draws.nowNs(), { name } = request;
+    const tsNs = this.draws.nowNs();
+    const { name } = request;
     const keys = request.keys && request.keys.length > 0 ? request.keys : [['ts']];
     const config: PoolConfig = {
-      tsNs, name, id, layout: { order: request.order ?? 'asc', keys },
-      seekStride: request.seekStride || seekStrideDefault, threshold: request.threshold || thresholdDefault,
+      tsNs,
+      name,
+      id,
+      layout: { order: request.order ?? 'asc', keys },
+      seekStride: request.seekStride || seekStrideDefault,
+      threshold: request.threshold || thresholdDefault,
     };
-    this.options.drew?.(id, { what: 'pool', name, tsNs: String(tsNs), ...config.layout, seekStride: config.seekStride, threshold: config.threshold });
+    this.options.drew?.(id, {
+      what: 'pool',
+      name,
+      tsNs: String(tsNs),
+      ...config.layout,
+      seekStride: config.seekStride,
+      threshold: config.threshold,
+    });
     const branch: BranchRecord = { tsNs, name: 'main', commit: zeroId };
-    await this.write({ kind: 'pool-new', poolId: id, poolName: name }, [
-      { table: 'pools', key: idBuffer(id), payload: encodePool(config) },
-      { table: 'names', key: nameKey(name), payload: encodeName(name, id) },
-      { table: 'branches', key: branchKey(id, 'main'), payload: encodeBranch(branch) },
-      lineageIsWhole(id),
-    ], () => this.checkFree(name), () => { this.addPool(config); });
+    await this.write(
+      { kind: 'pool-new', poolId: id, poolName: name },
+      [
+        { table: 'pools', key: idBuffer(id), payload: encodePool(config) },
+        { table: 'names', key: nameKey(name), payload: encodeName(name, id) },
+        { table: 'branches', key: branchKey(id, 'main'), payload: encodeBranch(branch) },
+        lineageIsWhole(id),
+      ],
+      () => this.checkFree(name),
+      () => {
+        this.addPool(config);
+      },
+    );
   }
 
   private async doRename(id: Id, name: string): Promise<void> {
-    const face = this.face_(id), before = face.config, after = { ...before, name };
-    await this.write({ kind: 'pool-update', poolId: id, poolName: name }, [
-      { table: 'pools', key: idBuffer(id), payload: encodePool(after) },
-      { table: 'names', key: nameKey(name), payload: encodeName(name, id) },
-      { table: 'names', key: nameKey(before.name) },
-    ], () => this.checkFree(name), () => {
-      face.store.config = after;
-      this.names.delete(before.name);
-      this.names.set(name, face);
-    });
+    const face = this.face_(id);
+    const before = face.config;
+    const after = { ...before, name };
+    await this.write(
+      { kind: 'pool-update', poolId: id, poolName: name },
+      [
+        { table: 'pools', key: idBuffer(id), payload: encodePool(after) },
+        { table: 'names', key: nameKey(name), payload: encodeName(name, id) },
+        { table: 'names', key: nameKey(before.name) },
+      ],
+      () => this.checkFree(name),
+      () => {
+        face.store.config = after;
+        this.names.delete(before.name);
+        this.names.set(name, face);
+      },
+    );
   }
 
   private async doDelete(id: Id): Promise<void> {
-    const face = this.face_(id), { name } = face.config;
-    await this.write({ kind: 'pool-delete', poolId: id, poolName: name }, [
-      { table: 'pools', key: idBuffer(id) },
-      { table: 'names', key: nameKey(name) },
-      { table: 'purges', key: idBuffer(id), payload: Buffer.alloc(0) },
-    ], () => face.store.checkPool(), () => {
-      this.pools_.delete(id);
-      this.names.delete(name);
-      face.store.deleted = true;
-      this.stores.snapshots.forget(id);
-    });
+    const face = this.face_(id);
+    const { name } = face.config;
+    await this.write(
+      { kind: 'pool-delete', poolId: id, poolName: name },
+      [
+        { table: 'pools', key: idBuffer(id) },
+        { table: 'names', key: nameKey(name) },
+        { table: 'purges', key: idBuffer(id), payload: Buffer.alloc(0) },
+      ],
+      () => face.store.checkPool(),
+      () => {
+        this.pools_.delete(id);
+        this.names.delete(name);
+        face.store.deleted = true;
+        this.stores.snapshots.forget(id);
+      },
+    );
     this.inBackground(() => this.purge(face));
   }
   /** Waits until nobody reads the deleted pool any more. */
@@ -389,7 +536,9 @@ class OpenLake implements Lake {
     if (face.store.pins.size > 0) {
       let unlisten = (): void => undefined;
       await new Promise<void>((resolve) => {
-        face.store.onRelease = () => { if (face.store.pins.size === 0) resolve(); };
+        face.store.onRelease = () => {
+          if (face.store.pins.size === 0) resolve();
+        };
         unlisten = this.onClosing(resolve);
       });
       unlisten();
@@ -397,8 +546,12 @@ class OpenLake implements Lake {
     if (!this.closeAsked) await purgePool(this.stores.tables, this.files, face.config.id, () => this.closeAsked);
   }
   private onClosing(call: () => void): () => void {
-    const subscription = this.actor.subscribe((state) => { if (state.matches('closing')) call(); });
-    return () => { subscription.unsubscribe(); };
+    const subscription = this.actor.subscribe((state) => {
+      if (state.matches('closing')) call();
+    });
+    return () => {
+      subscription.unsubscribe();
+    };
   }
 
   /** For use inside a transaction. @throws pool-exists */
@@ -406,7 +559,12 @@ class OpenLake implements Lake {
     const payload = this.stores.tables.get('names', nameKey(name));
     if (payload && decodeName(nameKey(name), payload).name === name) throw new LakeError('pool-exists', { pool: name });
   }
-  private async write(draft: Omit<LakeEvent, 'id'>, rows: readonly Change[], check: () => void, done: () => void): Promise<void> {
+  private async write(
+    draft: Omit<LakeEvent, 'id'>,
+    rows: readonly Change[],
+    check: () => void,
+    done: () => void,
+  ): Promise<void> {
     const publish = await this.stores.feed.write(draft, rows, check, { frees: draft.kind === 'pool-delete' });
     killPoint('pool: in the tables');
     done();
@@ -418,5 +576,7 @@ const refusal = (outcome: JobOutcome): LakeError => {
   if (outcome.status === 'failed') return new LakeError('internal', { text: outcome.text });
   assert(outcome.status === 'refused');
   if (outcome.why === 'queue full') return new LakeError('jobs-full', { fault: outcome.text });
-  return outcome.why === 'closing' ? new LakeError('lake-closing') : new LakeError('lake-failed', { fault: outcome.text });
+  return outcome.why === 'closing'
+    ? new LakeError('lake-closing')
+    : new LakeError('lake-failed', { fault: outcome.text });
 };

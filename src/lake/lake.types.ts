@@ -1,8 +1,9 @@
 /**
  * What the lake gives to the rest of the process: shapes of records, requests and answers.
  *
- * Ids (pools, commits, objects) are texts of 40 lower-case hexadecimal digits, without `0x`; `ksuid.ts` turns them into other spellings.
- * Everything here can be cloned between threads, save for what has functions: `Lake`, `Pool`, `Snapshot`, `ObjectFiles`.
+ * Ids (pools, commits, objects) are texts of 40 lower-case hexadecimal digits, without `0x`; `ksuid.ts` turns them into
+ * other spellings. Everything here can be cloned between threads, save for what has functions: `Lake`, `Pool`,
+ * `Snapshot`, `ObjectFiles`.
  */
 
 import type { LakeTask } from '../../machines/lake.events.ts';
@@ -12,10 +13,19 @@ export type Id = string;
 /** The order of a pool's keys. */
 export type SortOrder = 'asc' | 'desc';
 
-/** One end of an object's range of primary key values: SUP text for people, `sort` compares by bytes (vectors/sort-key.ts). A missing key is `null`. */
-export interface KeyBound { readonly text: string; readonly sort: Uint8Array }
+/**
+ * One end of an object's range of primary key values: SUP text for people, `sort` compares by bytes
+ * (vectors/sort-key.ts). A missing key is `null`.
+ */
+export interface KeyBound {
+  readonly text: string;
+  readonly sort: Uint8Array;
+}
 
-/** A data object. `size` is the encoded length in bytes. `inline` is the body, if it lives inside the lake's tables and not in a file. */
+/**
+ * A data object. `size` is the encoded length in bytes. `inline` is the body, if it lives inside the lake's tables and
+ * not in a file.
+ */
 export interface ObjectMeta {
   readonly id: Id;
   readonly count: number;
@@ -39,7 +49,11 @@ export interface PoolConfig {
   readonly threshold: number;
 }
 /** `tsNs`: when the branch was made, nanoseconds since 1970. `commit`: its tip; the zero commit while it is empty. */
-export interface BranchRecord { readonly tsNs: bigint; readonly name: string; readonly commit: Id }
+export interface BranchRecord {
+  readonly tsNs: bigint;
+  readonly name: string;
+  readonly commit: Id;
+}
 
 /** What a commit did to its branch: the objects that it added and deleted, against its parent. */
 export interface CommitRecord {
@@ -60,25 +74,61 @@ export interface CommitRecord {
   readonly deleteVectors?: readonly Id[];
 }
 
-/** What a client may say about its commit (header `SuperDB-Commit`). `body` replaces the message that the lake makes up; `meta` is SUP text, already checked. */
-export interface CommitNote { readonly author?: string; readonly body?: string; readonly meta?: string; readonly terms?: CommitTerms }
+/**
+ * What a client may say about its commit (header `SuperDB-Commit`). `body` replaces the message that the lake makes up;
+ * `meta` is SUP text, already checked.
+ */
+export interface CommitNote {
+  readonly author?: string;
+  readonly body?: string;
+  readonly meta?: string;
+  readonly terms?: CommitTerms;
+}
 /** `ifTip`: only on one of these tips. @throws tip-moved from whatever takes it */
-export interface TipTerms { readonly ifTip?: readonly Id[] }
+export interface TipTerms {
+  readonly ifTip?: readonly Id[];
+}
 /** `retry`: the commit is known under this key from then on. */
-export interface CommitTerms extends TipTerms { readonly retry?: Retry }
-/** Digests, 64 hexadecimal digits each: of the key and whose it is, of what is asked, and of the body with what says how it is read. */
-export interface Retry { readonly key: string; readonly request: string; readonly body: string }
-/** A commit that was made under a key, and the digests of what was asked. `body` is absent where an earlier build made it. */
-export interface KnownRetry { readonly commit: Id; readonly request: string; readonly body?: string }
+export interface CommitTerms extends TipTerms {
+  readonly retry?: Retry;
+}
+/**
+ * Digests, 64 hexadecimal digits each: of the key and whose it is, of what is asked, and of the body with what says how
+ * it is read.
+ */
+export interface Retry {
+  readonly key: string;
+  readonly request: string;
+  readonly body: string;
+}
+/**
+ * A commit that was made under a key, and the digests of what was asked. `body` is absent where an earlier build made
+ * it.
+ */
+export interface KnownRetry {
+  readonly commit: Id;
+  readonly request: string;
+  readonly body?: string;
+}
 /** `marks`: when the job that made the commit waited and worked. */
-export interface CommitResult { readonly commit: Id; readonly marks?: JobMarks }
+export interface CommitResult {
+  readonly commit: Id;
+  readonly marks?: JobMarks;
+}
 
 /**
- * Objects to be replaced in one commit: those of `removes` go, those of `adds` (written and synced already) come. `parts`: how many of `adds` each of `removes` was made into,
- * in their order; absent: rows of any may be in any.
+ * Objects to be replaced in one commit: those of `removes` go, those of `adds` (written and synced already) come.
+ * `parts`: how many of `adds` each of `removes` was made into, in their order; absent: rows of any may be in any.
  */
-export interface Rewrite { readonly removes: readonly Id[]; readonly adds: readonly ObjectMeta[]; readonly parts?: readonly number[] }
-/** Prepares a rewrite against one snapshot. Called again with a newer snapshot when the branch lost a removed object in the meantime. */
+export interface Rewrite {
+  readonly removes: readonly Id[];
+  readonly adds: readonly ObjectMeta[];
+  readonly parts?: readonly number[];
+}
+/**
+ * Prepares a rewrite against one snapshot. Called again with a newer snapshot when the branch lost a removed object in
+ * the meantime.
+ */
 export type PrepareRewrite = (snapshot: Snapshot) => Promise<Rewrite>;
 
 /** A pool that is wanted. */
@@ -93,9 +143,17 @@ export interface CreatePoolRequest {
   readonly threshold?: number;
 }
 
-/** A data key range, both ends included; compared with `KeyBound.sort`. `complex`: keys of complex types too: an enum equals its number, and has its place elsewhere.
- *  `nan`: NaN too, which SELECT has as the greatest number and keys as the least. */
-export interface KeyRange { readonly min?: Uint8Array; readonly max?: Uint8Array; readonly complex?: boolean; readonly nan?: boolean }
+/**
+ * A data key range, both ends included; compared with `KeyBound.sort`. `complex`: keys of complex types too: an enum
+ * equals its number, and has its place elsewhere. `nan`: NaN too, which SELECT has as the greatest number and keys as
+ * the least.
+ */
+export interface KeyRange {
+  readonly min?: Uint8Array;
+  readonly max?: Uint8Array;
+  readonly complex?: boolean;
+  readonly nan?: boolean;
+}
 /** Which objects of a snapshot are wanted. */
 export interface PageRequest {
   /** Where the last page ended (`next`); absent: from the start. */
@@ -107,8 +165,14 @@ export interface PageRequest {
   /** The rows are wanted, not the objects: packs may stand in the place of small ones. */
   readonly packs?: boolean;
 }
-/** `next` is absent on the last page. Objects in pool order: smallest `min` first (`asc`) or largest `max` first (`desc`), ties oldest first. */
-export interface ObjectPage { readonly objects: readonly ObjectMeta[]; readonly next?: number }
+/**
+ * `next` is absent on the last page. Objects in pool order: smallest `min` first (`asc`) or largest `max` first
+ * (`desc`), ties oldest first.
+ */
+export interface ObjectPage {
+  readonly objects: readonly ObjectMeta[];
+  readonly next?: number;
+}
 
 /** The state of a branch at one commit. Its objects stay readable until `release`. */
 export interface Snapshot {
@@ -123,8 +187,9 @@ export interface Snapshot {
 /** What an event tells of. */
 export type EventKind = 'pool-new' | 'pool-update' | 'pool-delete' | 'pool-commit' | 'branch-update' | 'branch-delete';
 /**
- * `id` grows by one an event, across restarts too. `poolName`: the pool's name at that time (after a rename the new one), which says who may hear of it; absent where an earlier build told it.
- * `branch` is the one that moved; `parent` is its name too if a merge moved it, empty for other commits.
+ * `id` grows by one an event, across restarts too. `poolName`: the pool's name at that time (after a rename the new
+ * one), which says who may hear of it; absent where an earlier build told it. `branch` is the one that moved; `parent`
+ * is its name too if a merge moved it, empty for other commits.
  */
 export interface LakeEvent {
   readonly id: number;
@@ -136,20 +201,35 @@ export interface LakeEvent {
   readonly parent?: string;
 }
 
-/** Of what branch `main` holds: `size` in encoded bytes, and the range of its primary keys; no `span` when it holds nothing. */
-export interface PoolStats { readonly size: number; readonly span?: { readonly min: KeyBound; readonly max: KeyBound } }
+/**
+ * Of what branch `main` holds: `size` in encoded bytes, and the range of its primary keys; no `span` when it holds
+ * nothing.
+ */
+export interface PoolStats {
+  readonly size: number;
+  readonly span?: { readonly min: KeyBound; readonly max: KeyBound };
+}
 
 /** Rows of a meta source, as plain data. */
 export type MetaRow =
   | { readonly kind: 'pool'; readonly pool: PoolConfig }
   | { readonly kind: 'branch'; readonly pool: PoolConfig; readonly branch: BranchRecord }
   | { readonly kind: 'object'; readonly object: ObjectMeta }
-  | { readonly kind: 'partition'; readonly min: KeyBound; readonly max: KeyBound; readonly objects: readonly ObjectMeta[] }
+  | {
+      readonly kind: 'partition';
+      readonly min: KeyBound;
+      readonly max: KeyBound;
+      readonly objects: readonly ObjectMeta[];
+    }
   | { readonly kind: 'tip'; readonly name: string; readonly commit: Id }
   | { readonly kind: 'commit'; readonly commit: CommitRecord }
   | { readonly kind: 'action-commit'; readonly commit: CommitRecord }
   | { readonly kind: 'action-add'; readonly commit: Id; readonly object: ObjectMeta }
-  | { readonly kind: 'action-delete' | 'action-add-vector' | 'action-delete-vector'; readonly commit: Id; readonly id: Id };
+  | {
+      readonly kind: 'action-delete' | 'action-add-vector' | 'action-delete-vector';
+      readonly commit: Id;
+      readonly id: Id;
+    };
 /** Meta sources of the whole lake: `from :pools`. */
 export type LakeMeta = 'pools' | 'branches';
 /** Meta sources of a pool: `from p:branches`. */
@@ -157,11 +237,21 @@ export type PoolMeta = 'branches';
 /** Meta sources of a commit: `from p@main:objects`. */
 export type CommitMeta = 'objects' | 'partitions' | 'vectors' | 'log' | 'rawlog';
 /** `pool` absent: a source of the lake (`pools`, `branches`). `commit`: branch name or commit id; default `main`. */
-export interface MetaSource { readonly pool?: string; readonly commit?: string; readonly meta: string }
+export interface MetaSource {
+  readonly pool?: string;
+  readonly commit?: string;
+  readonly meta: string;
+}
 /** `next` goes into the next call; absent on the last page. */
-export interface MetaPage { readonly rows: readonly MetaRow[]; readonly next?: string }
+export interface MetaPage {
+  readonly rows: readonly MetaRow[];
+  readonly next?: string;
+}
 
-/** Promise face of one pool. Writes wait for their turn in the pool's actor and settle once they are durable. All throw LakeError. */
+/**
+ * Promise face of one pool. Writes wait for their turn in the pool's actor and settle once they are durable. All throw
+ * LakeError.
+ */
 export interface Pool {
   readonly config: PoolConfig;
   branches(): readonly BranchRecord[];
@@ -170,13 +260,27 @@ export interface Pool {
   /** `commit`: id in either spelling; must exist in this pool or be the zero commit. */
   createBranch(name: string, commit: Id): Promise<BranchRecord>;
   deleteBranch(name: string, terms?: TipTerms): Promise<void>;
-  /** One commit that adds these objects; their files are written and synced already. @throws load-empty for no objects */
+  /**
+   * One commit that adds these objects; their files are written and synced already. @throws load-empty for no objects
+   */
   load(branch: string, objects: readonly ObjectMeta[], note?: CommitNote): Promise<CommitResult>;
   deleteObjects(branch: string, ids: readonly Id[], note?: CommitNote): Promise<CommitResult>;
-  /** Runs `prepare` outside of the queue, commits its result, again with a fresh snapshot if it was overtaken. @throws transaction-empty when it removes nothing, rewrite-overtaken when it was overtaken too often */
+  /**
+   * Runs `prepare` outside of the queue, commits its result, again with a fresh snapshot if it was overtaken. @throws
+   * transaction-empty when it removes nothing, rewrite-overtaken when it was overtaken too often
+   */
   deleteWhere(branch: string, prepare: PrepareRewrite, note?: CommitNote): Promise<CommitResult>;
-  /** Replaces at least two objects by what `prepare` makes of them. `vectors`: the same commit marks the new ones, as `vectors()` does. */
-  compact(branch: string, ids: readonly Id[], prepare: PrepareRewrite, note?: CommitNote, options?: { readonly vectors?: boolean }): Promise<CommitResult>;
+  /**
+   * Replaces at least two objects by what `prepare` makes of them. `vectors`: the same commit marks the new ones, as
+   * `vectors()` does.
+   */
+  compact(
+    branch: string,
+    ids: readonly Id[],
+    prepare: PrepareRewrite,
+    note?: CommitNote,
+    options?: { readonly vectors?: boolean },
+  ): Promise<CommitResult>;
   merge(target: string, child: string, note?: CommitNote): Promise<CommitResult>;
   revert(branch: string, commit: Id, note?: CommitNote): Promise<CommitResult>;
   /** What they would do at this moment; nothing is written or queued. */
@@ -194,8 +298,15 @@ export interface Pool {
 }
 
 /** Data objects in sum; `bytes` are encoded. */
-export interface ObjectSums { readonly objects: number; readonly records: number; readonly bytes: number }
-/** A commit with what it did; what was vacuumed since still counts. `parents` has two for a merge, none for the first commit. */
+export interface ObjectSums {
+  readonly objects: number;
+  readonly records: number;
+  readonly bytes: number;
+}
+/**
+ * A commit with what it did; what was vacuumed since still counts. `parents` has two for a merge, none for the first
+ * commit.
+ */
 export interface GraphCommit {
   readonly id: Id;
   readonly parents: readonly Id[];
@@ -206,7 +317,10 @@ export interface GraphCommit {
   readonly removed: ObjectSums;
 }
 /** `next`: where to go on from; empty at the end. */
-export interface GraphPage { readonly commits: readonly GraphCommit[]; readonly next: readonly Id[] }
+export interface GraphPage {
+  readonly commits: readonly GraphCommit[];
+  readonly next: readonly Id[];
+}
 
 /** What a write would do. `refusal`: why it would not be done; `conflicts`: the objects that stand in its way. */
 export interface Preview {
@@ -220,13 +334,30 @@ export interface Preview {
   readonly refusal?: string;
 }
 
-/** Moments of a job in its pool's queue, of `performance.now()`: when it was asked for, when its turn came, when it was over (durable, if it made a commit). */
-export interface JobMarks { readonly askedAt: number; readonly beganAt: number; readonly endedAt: number }
+/**
+ * Moments of a job in its pool's queue, of `performance.now()`: when it was asked for, when its turn came, when it was
+ * over (durable, if it made a commit).
+ */
+export interface JobMarks {
+  readonly askedAt: number;
+  readonly beganAt: number;
+  readonly endedAt: number;
+}
 /** A job that a pool did, or could not do. */
-export interface DoneJob extends JobMarks { readonly kind: string; readonly isDone: boolean }
+export interface DoneJob extends JobMarks {
+  readonly kind: string;
+  readonly isDone: boolean;
+}
 /** `waiting`: jobs in the queue; `running`: those that are done just now. */
-export interface PoolQueue { readonly pool: string; readonly waiting: number; readonly running: number }
-/** All that is kept, whether a branch still holds it or not. `clockCorrections`: ids that the clock had no time for; `idsAheadSeconds`: by so much the last one is ahead of it. */
+export interface PoolQueue {
+  readonly pool: string;
+  readonly waiting: number;
+  readonly running: number;
+}
+/**
+ * All that is kept, whether a branch still holds it or not. `clockCorrections`: ids that the clock had no time for;
+ * `idsAheadSeconds`: by so much the last one is ahead of it.
+ */
 export interface LakeFigures {
   readonly commits: number;
   readonly objects: number;
@@ -238,7 +369,10 @@ export interface LakeFigures {
   readonly idsAheadSeconds: number;
 }
 /** A pool that cannot be read, as far as is known: by its name (its row's key, where that is lost), with the fault. */
-export interface UnreadablePool { readonly pool: string; readonly fault: string }
+export interface UnreadablePool {
+  readonly pool: string;
+  readonly fault: string;
+}
 
 /** What the service needs of a lake that is open. Calls throw LakeError. */
 export interface Lake {
@@ -253,19 +387,31 @@ export interface Lake {
   createPool(request: CreatePoolRequest): Promise<{ readonly pool: PoolConfig; readonly branch: BranchRecord }>;
   renamePool(reference: string, name: string): Promise<void>;
   deletePool(reference: string): Promise<void>;
-  /** `commitish`: branch name or commit id. @throws pool-not-found, branch-not-found, commit-file-missing when there is no such commit, vacuumed */
+  /**
+   * `commitish`: branch name or commit id. @throws pool-not-found, branch-not-found, commit-file-missing when there is
+   * no such commit, vacuumed
+   */
   openSnapshot(pool: string, commitish: string): Promise<Snapshot>;
   metaPage(source: MetaSource, next?: string): Promise<MetaPage>;
-  /** The commit that was made under a key; undefined when there is none, it is too long ago, or the branch was deleted since. */
+  /**
+   * The commit that was made under a key; undefined when there is none, it is too long ago, or the branch was deleted
+   * since.
+   */
   retried(key: string): KnownRetry | undefined;
   /** Called in commit order, after the change is durable. Returns the call that ends it. A listener must not throw. */
   onEvent(listener: (event: LakeEvent) => void): () => void;
-  /** Events after that id, oldest first, at most `limit`; undefined if the first of them is no longer kept (or the id was never given). */
+  /**
+   * Events after that id, oldest first, at most `limit`; undefined if the first of them is no longer kept (or the id
+   * was never given).
+   */
   eventsSince(id: number, limit?: number): readonly LakeEvent[] | undefined;
   lastEventId(): number;
   /** Called when a job of a pool is over; one listener, which must not throw. Returns the call that ends it. */
   onJob(listener: (job: DoneJob) => void): () => void;
-  /** Called when a data object's file was deleted: whoever has it open closes it. Returns the call that ends it. Must not throw. */
+  /**
+   * Called when a data object's file was deleted: whoever has it open closes it. Returns the call that ends it. Must
+   * not throw.
+   */
   onObjectGone(listener: (id: Id) => void): () => void;
   /** Of pools that were written to. */
   queues(): readonly PoolQueue[];
@@ -274,7 +420,10 @@ export interface Lake {
   figures(): LakeFigures;
   /** Pools of which a branch cannot be read: found in the background after the start, and whenever a branch is read. */
   unreadable(): readonly UnreadablePool[];
-  /** Puts a job into the lake's queue as it is; what the other calls check before is not checked here. `request` comes with the creation of a pool. */
+  /**
+   * Puts a job into the lake's queue as it is; what the other calls check before is not checked here. `request` comes
+   * with the creation of a pool.
+   */
   submit(task: LakeTask, request?: CreatePoolRequest): Promise<void>;
   /** Refuses new work, lets running jobs settle, marks the clean stop. */
   close(): Promise<void>;
@@ -286,22 +435,59 @@ export interface ObjectFiles {
   list(): AsyncIterable<Id>;
 }
 
-/** What the lake draws: ids, times, and numbers of events (default: one more than the last). A replay gives those of its recording. */
-export interface Draws { newId(): Id; nowNs(): bigint; eventId?(last: number): number }
-/** The clock is behind the ids that were drawn, or has caught up with them: milliseconds since 1970, of the clock and of the time that the last id names. */
-export interface ClockNote { readonly isBehind: boolean; readonly clockMs: number; readonly idMs: number }
-/** Something that was drawn for a change, told before the change is durable. Times are nanoseconds since 1970 as text. */
+/**
+ * What the lake draws: ids, times, and numbers of events (default: one more than the last). A replay gives those of its
+ * recording.
+ */
+export interface Draws {
+  newId(): Id;
+  nowNs(): bigint;
+  eventId?(last: number): number;
+}
+/**
+ * The clock is behind the ids that were drawn, or has caught up with them: milliseconds since 1970, of the clock and of
+ * the time that the last id names.
+ */
+export interface ClockNote {
+  readonly isBehind: boolean;
+  readonly clockMs: number;
+  readonly idMs: number;
+}
+/**
+ * Something that was drawn for a change, told before the change is durable. Times are nanoseconds since 1970 as text.
+ */
 export type LakeFact =
-  | { readonly what: 'pool'; readonly name: string; readonly tsNs: string; readonly order: SortOrder; readonly keys: readonly (readonly string[])[]; readonly seekStride: number; readonly threshold: number }
+  | {
+      readonly what: 'pool';
+      readonly name: string;
+      readonly tsNs: string;
+      readonly order: SortOrder;
+      readonly keys: readonly (readonly string[])[];
+      readonly seekStride: number;
+      readonly threshold: number;
+    }
   | { readonly what: 'branch'; readonly name: string; readonly commit: Id; readonly tsNs: string }
-  | { readonly what: 'commit'; readonly branch: string; readonly commit: Omit<CommitRecord, 'dateNs'> & { readonly dateNs: string } }
+  | {
+      readonly what: 'commit';
+      readonly branch: string;
+      readonly commit: Omit<CommitRecord, 'dateNs'> & { readonly dateNs: string };
+    }
   | { readonly what: 'event'; readonly id: number };
 
-/** `objectsMin`: so many small objects that are in no pack are packed. `prepare` puts the rows of objects together, in the pool's order. */
-export interface PackOptions { readonly objectsMin: number; readonly prepare: (objects: readonly ObjectMeta[], pool: PoolConfig) => Promise<Pick<Rewrite, 'adds'>> }
+/**
+ * `objectsMin`: so many small objects that are in no pack are packed. `prepare` puts the rows of objects together, in
+ * the pool's order.
+ */
+export interface PackOptions {
+  readonly objectsMin: number;
+  readonly prepare: (objects: readonly ObjectMeta[], pool: PoolConfig) => Promise<Pick<Rewrite, 'adds'>>;
+}
 
 /** Of the lists of data objects in memory. `idleMs`: those that nobody used for so long go. */
-export interface SnapshotLimits { readonly bytesMax: number; readonly idleMs: number }
+export interface SnapshotLimits {
+  readonly bytesMax: number;
+  readonly idleMs: number;
+}
 
 /** Where a lake is, what bounds it, and who is told of what it does. */
 export interface LakeOptions {
@@ -313,15 +499,21 @@ export interface LakeOptions {
   readonly retryKeepMs?: number;
   /** Events that stay readable by id; default 10,000. */
   readonly eventsKeptMax?: number;
-  /** Bytes of records after which LMDB is given what it does not have; default 256 KiB, and after 200 ms in any case. */
+  /**
+   * Bytes of records after which LMDB is given what it does not have; default 256 KiB, and after 200 ms in any case.
+   */
   readonly applyBytes?: number;
   /** Bytes of a segment of the log at most; default 8 MiB. */
   readonly segmentBytes?: number;
   /** Bytes by which the log may be longer than the tables' rows; default 32 MiB. */
   readonly baseBytesMin?: number;
-  /** Free bytes of the tables' file from which on a start compacts it, if they are half of it or more; default 16 MiB. */
+  /**
+   * Free bytes of the tables' file from which on a start compacts it, if they are half of it or more; default 16 MiB.
+   */
   readonly compactBytesMin?: number;
-  /** Lists of data objects kept in memory, all pools together; default 32 MiB, and five minutes after their last use. */
+  /**
+   * Lists of data objects kept in memory, all pools together; default 32 MiB, and five minutes after their last use.
+   */
   readonly snapshots?: Partial<SnapshotLimits>;
   /** Told of every machine event and snapshot (XState inspection); for the visualizer. */
   readonly inspect?: (event: unknown) => void;

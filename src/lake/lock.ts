@@ -1,10 +1,23 @@
 /**
  * Keeps a second server out of a lake, and tells whether the last one stopped cleanly.
  *
- * The lock is a Unix socket: it dies with its process, whatever way that ends. On Linux it is an abstract one, named by the folder itself (device and inode), which stays
- * the same whatever path leads to it (a rename, a bind mount); elsewhere a socket file in the directory. Whoever finds it taken asks it who holds the lake. The mark of an unclean stop is a file that a clean stop removes.
+ * The lock is a Unix socket: it dies with its process, whatever way that ends. On Linux it is an abstract one, named by
+ * the folder itself (device and inode), which stays the same whatever path leads to it (a rename, a bind mount);
+ * elsewhere a socket file in the directory. Whoever finds it taken asks it who holds the lake. The mark of an unclean
+ * stop is a file that a clean stop removes.
  */
-import { closeSync, existsSync, fstatSync, fsyncSync, mkdirSync, openSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { connect, createServer, type Server } from 'node:net';
 import { dirname, join, resolve } from 'node:path';
 import { LakeError } from '../errors.ts';
@@ -21,10 +34,14 @@ export interface Lock {
 
 const answerMsMax = 1000;
 
-/** Makes the directory if need be. `marks`: false leaves no mark of an unclean stop, and writes nothing. @throws lake-locked */
+/**
+ * Makes the directory if need be. `marks`: false leaves no mark of an unclean stop, and writes nothing. @throws
+ * lake-locked
+ */
 export const lockLake = async (directory: string, owner: string, { marks = true } = {}): Promise<Lock> => {
   makeFolder(directory);
-  const real = realOf(directory), answer = `process ${process.pid}${owner ? `, ${owner}` : ''}`;
+  const real = realOf(directory);
+  const answer = `process ${process.pid}${owner ? `, ${owner}` : ''}`;
   // While it is open no other folder gets its inode.
   const folder = openSync(real, 'r');
   const server = await listen(real, socketAddress(real, folder), answer).catch((error: unknown) => {
@@ -32,12 +49,13 @@ export const lockLake = async (directory: string, owner: string, { marks = true 
     throw error;
   });
   const mark = join(real, 'running');
-  const end = (): Promise<void> => new Promise((resolve) => {
-    server.close(() => {
-      closeSync(folder);
-      resolve();
+  const end = (): Promise<void> =>
+    new Promise((resolve) => {
+      server.close(() => {
+        closeSync(folder);
+        resolve();
+      });
     });
-  });
   let diedBefore: string | undefined;
   try {
     diedBefore = existsSync(mark) ? readFileSync(mark, 'utf8').trim() : undefined;
@@ -47,7 +65,8 @@ export const lockLake = async (directory: string, owner: string, { marks = true 
     throw error;
   }
   return {
-    directory: real, diedBefore,
+    directory: real,
+    diedBefore,
     release: async (clean) => {
       try {
         if (clean) {
@@ -61,7 +80,10 @@ export const lockLake = async (directory: string, owner: string, { marks = true 
   };
 };
 
-/** A name that is no text in UTF-8 is known to the file system alone: what it has become here leads nowhere, the way that was given does. */
+/**
+ * A name that is no text in UTF-8 is known to the file system alone: what it has become here leads nowhere, the way
+ * that was given does.
+ */
 const realOf = (directory: string): string => {
   const real = realpathSync.native(directory);
   return existsSync(real) ? real : resolve(directory);
@@ -69,8 +91,10 @@ const realOf = (directory: string): string => {
 
 /** Makes a folder whose name, and those of the folders above that had to be made, are durable. */
 export const makeFolder = (directory: string): void => {
-  const path = resolve(directory), first = mkdirSync(path, { recursive: true });
-  if (first !== undefined) for (let made = path; made.length >= first.length; made = dirname(made)) syncFolder(dirname(made));
+  const path = resolve(directory);
+  const first = mkdirSync(path, { recursive: true });
+  if (first !== undefined)
+    for (let made = path; made.length >= first.length; made = dirname(made)) syncFolder(dirname(made));
 };
 
 const socketAddress = (real: string, folder: number): string => {
@@ -102,14 +126,17 @@ const listen = async (directory: string, address: string, answer: string): Promi
   }
 };
 
-const askOwner = (address: string): Promise<string | undefined> => new Promise((resolve) => {
-  const socket = connect(address);
-  let text = '';
-  socket.setTimeout(answerMsMax, () => socket.destroy());
-  socket.on('data', (chunk) => { text += chunk.toString('utf8'); });
-  socket.on('error', () => resolve(undefined));
-  socket.on('close', () => resolve(text || undefined));
-});
+const askOwner = (address: string): Promise<string | undefined> =>
+  new Promise((resolve) => {
+    const socket = connect(address);
+    let text = '';
+    socket.setTimeout(answerMsMax, () => socket.destroy());
+    socket.on('data', (chunk) => {
+      text += chunk.toString('utf8');
+    });
+    socket.on('error', () => resolve(undefined));
+    socket.on('close', () => resolve(text || undefined));
+  });
 
 /** Writes a small file that is durable with its name. */
 export const writeDurably = (path: string, bytes: string | Uint8Array): void => {

@@ -1,6 +1,6 @@
 /**
- * Rows of the meta sources (`from :pools`, `from p@main:log`, ...) as plain data, in pages. A page's `next` names the commit that the first page was resolved to,
- * so that all pages are of one commit.
+ * Rows of the meta sources (`from :pools`, `from p@main:log`, ...) as plain data, in pages. A page's `next` names the
+ * commit that the first page was resolved to, so that all pages are of one commit.
  */
 import { LakeError } from '../errors.ts';
 import { firstParents } from './commits/history.ts';
@@ -12,7 +12,10 @@ import { checkBelow } from './tables/rows.ts';
 import { objectMeta } from './commits/snapshot.ts';
 
 /** What meta sources need of the lake: its open pools. `face` throws pool-not-found. */
-interface MetaLake { faces(): readonly PoolFace[]; face(reference: string): PoolFace }
+interface MetaLake {
+  faces(): readonly PoolFace[];
+  face(reference: string): PoolFace;
+}
 
 const rowsPerPage = 1000;
 
@@ -25,19 +28,23 @@ export const metaPage = async (lake: MetaLake, source: MetaSource, next?: string
   const pool = lake.face(source.pool);
   if (Object.hasOwn(poolSources, source.meta)) return page(poolSources[source.meta as PoolMeta](pool), next);
   if (!Object.hasOwn(commitSources, source.meta)) throw new LakeError('meta-unknown', { meta: source.meta });
-  const [at, cursor] = next === undefined ? [pool.resolve(source.commit ?? 'main'), undefined] : next.split(':') as [Id, string];
+  const [at, cursor] =
+    next === undefined ? [pool.resolve(source.commit ?? 'main'), undefined] : (next.split(':') as [Id, string]);
   const { rows, cursor: onward } = await commitSources[source.meta as CommitMeta](pool, at, cursor);
   return { rows, ...(onward !== undefined && { next: `${at}:${onward}` }) };
 };
 
 /** A page of rows that are all at hand; the list is made anew for each page, from a sorted source. */
 const page = (rows: readonly MetaRow[], next: string | undefined): MetaPage => {
-  const start = Number(next ?? 0), end = start + rowsPerPage;
+  const start = Number(next ?? 0);
+  const end = start + rowsPerPage;
   return { rows: rows.slice(start, end), ...(end < rows.length && { next: String(end) }) };
 };
 
-const sortedFaces = (lake: MetaLake): readonly PoolFace[] => [...lake.faces()].sort((a, b) => (a.config.id < b.config.id ? -1 : 1));
-const branchRows = (pool: PoolFace): readonly MetaRow[] => pool.branches().map((branch) => ({ kind: 'branch', pool: pool.config, branch }));
+const sortedFaces = (lake: MetaLake): readonly PoolFace[] =>
+  [...lake.faces()].sort((a, b) => (a.config.id < b.config.id ? -1 : 1));
+const branchRows = (pool: PoolFace): readonly MetaRow[] =>
+  pool.branches().map((branch) => ({ kind: 'branch', pool: pool.config, branch }));
 
 const lakeSources: { readonly [K in LakeMeta]: (lake: MetaLake) => readonly MetaRow[] } = {
   pools: (lake) => sortedFaces(lake).map((pool) => ({ kind: 'pool', pool: pool.config })),
@@ -45,38 +52,56 @@ const lakeSources: { readonly [K in LakeMeta]: (lake: MetaLake) => readonly Meta
 };
 const poolSources: { readonly [K in PoolMeta]: (pool: PoolFace) => readonly MetaRow[] } = { branches: branchRows };
 
-type CommitPage = (pool: PoolFace, at: Id, cursor: string | undefined) => Promise<{ readonly rows: readonly MetaRow[]; readonly cursor?: string }>;
+type CommitPage = (
+  pool: PoolFace,
+  at: Id,
+  cursor: string | undefined,
+) => Promise<{ readonly rows: readonly MetaRow[]; readonly cursor?: string }>;
 
 const commitSources: { readonly [K in CommitMeta]: CommitPage } = {
   objects: async (pool, at, cursor) => {
     const { entries, next } = (await pool.store.list(at)).page(Number(cursor ?? 0), rowsPerPage);
-    return { rows: entries.map((e) => ({ kind: 'object', object: objectMeta(e) })), ...(next !== undefined && { cursor: String(next) }) };
+    return {
+      rows: entries.map((e) => ({ kind: 'object', object: objectMeta(e) })),
+      ...(next !== undefined && { cursor: String(next) }),
+    };
   },
   vectors: async (pool, at, cursor) => {
     const { entries, next } = (await pool.store.list(at)).page(Number(cursor ?? 0), rowsPerPage);
-    return { rows: entries.filter((e) => e.vector).map((e) => ({ kind: 'object', object: objectMeta(e) })), ...(next !== undefined && { cursor: String(next) }) };
+    return {
+      rows: entries.filter((e) => e.vector).map((e) => ({ kind: 'object', object: objectMeta(e) })),
+      ...(next !== undefined && { cursor: String(next) }),
+    };
   },
   partitions: async (pool, at, cursor) => {
-    const start = Number(cursor ?? 0), list = await pool.store.list(at);
+    const start = Number(cursor ?? 0);
+    const list = await pool.store.list(at);
     const groups = partition(list.page(start, list.length).entries, rowsPerPage);
     const end = start + groups.reduce((n, group) => n + group.length, 0);
     return { rows: groups.map(partitionRow), ...(end < list.length && { cursor: String(end) }) };
   },
   log: async (pool, at, cursor) => {
-    const rows: MetaRow[] = cursor === undefined ? pool.branches().map((branch) => ({ kind: 'tip', name: branch.name, commit: branch.commit })) : [];
+    const rows: MetaRow[] =
+      cursor === undefined
+        ? pool.branches().map((branch) => ({ kind: 'tip', name: branch.name, commit: branch.commit }))
+        : [];
     // Where to go on from, and the height that is above it.
-    const [from, height] = cursor === undefined ? [at, Infinity] : [cursor.slice(0, at.length), Number(cursor.slice(at.length + 1))];
+    const [from, height] =
+      cursor === undefined ? [at, Infinity] : [cursor.slice(0, at.length), Number(cursor.slice(at.length + 1))];
     for (const commit of firstParents(pool.store.commit, from)) {
       if (rows.length === 0) checkBelow(commit, { id: from, height });
       rows.push({ kind: 'commit', commit });
-      if (rows.length >= rowsPerPage && commit.parent !== zeroId) return { rows, cursor: `${commit.parent} ${commit.height}` };
+      if (rows.length >= rowsPerPage && commit.parent !== zeroId)
+        return { rows, cursor: `${commit.parent} ${commit.height}` };
     }
     return { rows };
   },
   rawlog: async (pool, at, cursor) => {
-    const chain = chainOf(pool, at), rows: MetaRow[] = [];
+    const chain = chainOf(pool, at);
+    const rows: MetaRow[] = [];
     let position = Number(cursor ?? 0);
-    for (; position < chain.length && rows.length < rowsPerPage; position++) rows.push(...actions(pool, chain[chain.length - 1 - position]!));
+    for (; position < chain.length && rows.length < rowsPerPage; position++)
+      rows.push(...actions(pool, chain[chain.length - 1 - position]!));
     return { rows, ...(position < chain.length && { cursor: String(position) }) };
   },
 };
@@ -84,9 +109,12 @@ const commitSources: { readonly [K in CommitMeta]: CommitPage } = {
 /** Neighbours in the list whose key ranges touch, at least `objectsMin` objects in all unless the list ends. */
 const partition = (entries: readonly ObjectEntry[], objectsMin: number): readonly (readonly ObjectEntry[])[] => {
   const groups: ObjectEntry[][] = [];
-  let low: Uint8Array | undefined, high: Uint8Array | undefined, taken = 0;
+  let low: Uint8Array | undefined;
+  let high: Uint8Array | undefined;
+  let taken = 0;
   for (const entry of entries) {
-    const touches = low && high && Buffer.compare(entry.min.sort, high) <= 0 && Buffer.compare(entry.max.sort, low) >= 0;
+    const touches =
+      low && high && Buffer.compare(entry.min.sort, high) <= 0 && Buffer.compare(entry.max.sort, low) >= 0;
     if (touches) groups.at(-1)!.push(entry);
     else {
       if (taken >= objectsMin) break;
@@ -106,7 +134,9 @@ const partitionRow = (group: readonly ObjectEntry[]): MetaRow => {
 };
 
 const chains = new WeakMap<PoolFace, { readonly at: Id; readonly chain: readonly Id[] }>();
-/** The first parents of a commit, itself first; the last one asked for is kept, since a long log is read page by page. */
+/**
+ * The first parents of a commit, itself first; the last one asked for is kept, since a long log is read page by page.
+ */
 const chainOf = (pool: PoolFace, at: Id): readonly Id[] => {
   const known = chains.get(pool);
   if (known?.at === at) return known.chain;
@@ -126,6 +156,8 @@ const actions = (pool: PoolFace, id: Id): readonly MetaRow[] => {
       return entry ? [{ kind: 'action-add', commit: id, object: objectMeta(entry) }] : [];
     }),
     ...(commit.addVectors ?? []).map((object): MetaRow => ({ kind: 'action-add-vector', commit: id, id: object })),
-    ...(commit.deleteVectors ?? []).map((object): MetaRow => ({ kind: 'action-delete-vector', commit: id, id: object })),
+    ...(commit.deleteVectors ?? []).map(
+      (object): MetaRow => ({ kind: 'action-delete-vector', commit: id, id: object }),
+    ),
   ];
 };

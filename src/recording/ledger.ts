@@ -1,6 +1,6 @@
 /**
- * What the jobs of the lake and of its pools come to, told by their outcomes alone: commits, tips of branches, events, in their order. A replay compares this with
- * what the recorded lake told of itself.
+ * What the jobs of the lake and of its pools come to, told by their outcomes alone: commits, tips of branches, events,
+ * in their order. A replay compares this with what the recorded lake told of itself.
  *
  * The same outcomes give the same books. Commits' contents (rows, objects) are not known here.
  */
@@ -9,9 +9,18 @@ import type { JobOutcome, PoolJob } from '../../machines/pool.events.ts';
 import type { RecordedEvent } from './record.ts';
 
 /** A change that listeners hear of, without its number. */
-export interface BookedEvent { readonly kind: string; readonly poolId: string; readonly commitId?: string; readonly branch?: string }
+export interface BookedEvent {
+  readonly kind: string;
+  readonly poolId: string;
+  readonly commitId?: string;
+  readonly branch?: string;
+}
 /** A commit and the one before it on its branch. */
-interface BookedCommit { readonly id: string; readonly branch: string; readonly parent: string | undefined }
+interface BookedCommit {
+  readonly id: string;
+  readonly branch: string;
+  readonly parent: string | undefined;
+}
 
 /** The books of one lake, filled by the outcomes of its jobs. */
 export class Ledger {
@@ -31,7 +40,9 @@ export class Ledger {
   }
 
   /** A job entered its machine. */
-  asked(pool: string, job: PoolJob | LakeJob): void { this.jobs.set(job.id, { pool, job }); }
+  asked(pool: string, job: PoolJob | LakeJob): void {
+    this.jobs.set(job.id, { pool, job });
+  }
 
   /** A machine emitted something. Answers with what is wrong: a job that nobody asked for, or that is settled twice. */
   emitted({ type, outcomes }: RecordedEvent): readonly string[] {
@@ -49,24 +60,35 @@ export class Ledger {
     return faults;
   }
   /** Jobs that were asked for and not settled. */
-  get open(): readonly number[] { return [...this.jobs.keys()]; }
+  get open(): readonly number[] {
+    return [...this.jobs.keys()];
+  }
 
   private book(pool: string, job: PoolJob | LakeJob, outcome: Extract<JobOutcome, { readonly status: 'done' }>): void {
     switch (job.kind) {
       case 'create pool':
         if (!this.branches(pool).has('main')) this.branches(pool).set('main', noCommit);
         return this.tell(ofLake, { kind: 'pool-new', poolId: pool });
-      case 'rename pool': return this.tell(ofLake, { kind: 'pool-update', poolId: pool });
-      case 'delete pool': return this.tell(ofLake, { kind: 'pool-delete', poolId: pool });
+      case 'rename pool':
+        return this.tell(ofLake, { kind: 'pool-update', poolId: pool });
+      case 'delete pool':
+        return this.tell(ofLake, { kind: 'pool-delete', poolId: pool });
       case 'create branch':
         this.branches(pool).set(job.name, job.commit);
         return this.tell(pool, { kind: 'branch-update', poolId: pool, branch: job.name });
       case 'delete branch':
         this.branches(pool).delete(job.name);
         return this.tell(pool, { kind: 'branch-delete', poolId: pool, branch: job.name });
-      case 'vacuum': return;
-      case 'load': case 'delete': case 'rewrite': case 'merge': case 'revert': case 'vectors': {
-        const branch = job.kind === 'merge' ? job.target : job.branch, id = outcome.commit!;
+      case 'vacuum':
+        return;
+      case 'load':
+      case 'delete':
+      case 'rewrite':
+      case 'merge':
+      case 'revert':
+      case 'vectors': {
+        const branch = job.kind === 'merge' ? job.target : job.branch;
+        const id = outcome.commit!;
         of(this.commits, pool).push({ id, branch, parent: this.branches(pool).get(branch) });
         this.branches(pool).set(branch, id);
         // Marks change no data: no event tells of them.
@@ -79,7 +101,9 @@ export class Ledger {
     if (!tips) this.tips.set(pool, (tips = new Map()));
     return tips;
   }
-  private tell(key: string, event: BookedEvent): void { of(this.events, key).push(event); }
+  private tell(key: string, event: BookedEvent): void {
+    of(this.events, key).push(event);
+  }
 }
 
 const of = <T>(lists: Map<string, T[]>, pool: string): T[] => {

@@ -1,6 +1,6 @@
 /**
- * What goes over the inspector's WebSocket, both ways. Made of the records of record.ts, cut down: ids, names and counts, never what records or error texts hold.
- * Types alone: the page reads them too.
+ * What goes over the inspector's WebSocket, both ways. Made of the records of record.ts, cut down: ids, names and
+ * counts, never what records or error texts hold. Types alone: the page reads them too.
  */
 import type { MachineName, MessageOutcome } from './record.ts';
 
@@ -84,4 +84,7 @@ export interface LiveDetail {
 export type LiveMessage = LiveHello | LiveFrame | LiveDetail;
 
 /** What a page may ask for: details of one actor. */
-export interface LiveRequest { readonly kind: 'watch'; readonly actor: string | null }
+export interface LiveRequest {
+  readonly kind: 'watch';
+  readonly actor: string | null;
+}

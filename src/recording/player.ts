@@ -1,6 +1,7 @@
 /**
- * Plays messages through a machine with XState's pure `transition()`: no actor runs, no work is done, and time passes only when it is told to. Work that the machine
- * invoked ends when a message says so, as the recorded `xstate.done.actor.*` events do.
+ * Plays messages through a machine with XState's pure `transition()`: no actor runs, no work is done, and time passes
+ * only when it is told to. Work that the machine invoked ends when a message says so, as the recorded
+ * `xstate.done.actor.*` events do.
  */
 import { type AnyMachineSnapshot, type AnyStateMachine, createActor, initialTransition, transition } from 'xstate';
 import { lakeMachine } from '../../machines/lake.machine.ts';
@@ -13,7 +14,11 @@ import { leavesOf } from './watch.ts';
 
 /** The charts by the names that recordings use. */
 export const machines: { readonly [Name in MachineName]: AnyStateMachine } = {
-  lake: lakeMachine, pool: poolMachine, load: loadMachine, query: queryMachine, subscriber: subscriberMachine,
+  lake: lakeMachine,
+  pool: poolMachine,
+  load: loadMachine,
+  query: queryMachine,
+  subscriber: subscriberMachine,
 };
 
 /** What a message did. */
@@ -29,8 +34,15 @@ export interface Step {
 /** How a machine begins: with its input, or as XState persisted it. */
 type PlayStart = { readonly input: unknown } | { readonly snapshot: unknown };
 
-interface Action { readonly type: string; readonly params?: unknown }
-interface Due { readonly id: string; readonly event: RecordedEvent; readonly atMs: number }
+interface Action {
+  readonly type: string;
+  readonly params?: unknown;
+}
+interface Due {
+  readonly id: string;
+  readonly event: RecordedEvent;
+  readonly atMs: number;
+}
 
 /** A machine that is played, from its start or from what XState persisted of it. */
 export class MachinePlayer {
@@ -54,32 +66,54 @@ export class MachinePlayer {
     this.emittedFirst = this.take(actions);
   }
 
-  get state(): readonly string[] { return leavesOf(this.snapshot.value); }
-  get ended(): boolean { return this.snapshot.status !== 'active'; }
+  get state(): readonly string[] {
+    return leavesOf(this.snapshot.value);
+  }
+  get ended(): boolean {
+    return this.snapshot.status !== 'active';
+  }
   /** Why the machine could not begin: what it threw over its input; undefined: it could. */
-  get failure(): unknown { return this.snapshot.status === 'error' ? this.snapshot.error : undefined; }
-  get context(): Readonly<Record<string, unknown>> { return this.snapshot.context as Readonly<Record<string, unknown>>; }
+  get failure(): unknown {
+    return this.snapshot.status === 'error' ? this.snapshot.error : undefined;
+  }
+  get context(): Readonly<Record<string, unknown>> {
+    return this.snapshot.context as Readonly<Record<string, unknown>>;
+  }
   /** The actors that are there: id and what they run. */
   get children(): readonly { readonly id: string; readonly source: string }[] {
-    return Object.entries(this.snapshot.children as Record<string, { readonly src: unknown }>).map(([id, child]) => ({ id, source: String(child.src) }));
+    return Object.entries(this.snapshot.children as Record<string, { readonly src: unknown }>).map(([id, child]) => ({
+      id,
+      source: String(child.src),
+    }));
   }
   /** Time until the next delayed event of the machine; undefined if there is none. */
-  get nextDelayMs(): number | undefined { return this.due.length === 0 ? undefined : Math.max(0, Math.min(...this.due.map((d) => d.atMs)) - this.nowMs); }
+  get nextDelayMs(): number | undefined {
+    return this.due.length === 0 ? undefined : Math.max(0, Math.min(...this.due.map((d) => d.atMs)) - this.nowMs);
+  }
 
   send(event: RecordedEvent): Step {
     const from = this.state;
     if (this.ended) return { event, from, to: from, outcome: 'dropped', emitted: [], taken: true };
     const taken = event.type === 'xstate.stop' || this.machine.getTransitionData(this.snapshot, event).length > 0;
-    const [snapshot, actions] = transition(this.machine, this.snapshot, event) as [AnyMachineSnapshot, readonly Action[]];
+    const [snapshot, actions] = transition(this.machine, this.snapshot, event) as [
+      AnyMachineSnapshot,
+      readonly Action[],
+    ];
     this.snapshot = snapshot;
-    const emitted = this.take(actions), to = this.state;
-    const outcome = this.ended ? 'ended' : from.length === to.length && from.every((name, i) => name === to[i]) ? 'stayed' : 'moved';
+    const emitted = this.take(actions);
+    const to = this.state;
+    const outcome = this.ended
+      ? 'ended'
+      : from.length === to.length && from.every((name, i) => name === to[i])
+        ? 'stayed'
+        : 'moved';
     return { event, from, to, outcome, emitted, taken };
   }
 
   /** Lets time pass; sends the delayed events that become due, in their order. */
   advance(ms: number): readonly Step[] {
-    const end = this.nowMs + ms, steps: Step[] = [];
+    const end = this.nowMs + ms;
+    const steps: Step[] = [];
     for (;;) {
       const next = this.due.filter((d) => d.atMs <= end).sort((a, b) => a.atMs - b.atMs)[0];
       if (!next) break;
@@ -91,16 +125,24 @@ export class MachinePlayer {
     return steps;
   }
   /** Tells the time of day without letting delayed events come: a recording has them as messages. */
-  setTime(nowMs: number): void { this.nowMs = nowMs; }
+  setTime(nowMs: number): void {
+    this.nowMs = nowMs;
+  }
 
   private take(actions: readonly Action[]): readonly RecordedEvent[] {
     const emitted: RecordedEvent[] = [];
     for (const { type, params } of actions) {
       if (type === 'xstate.emit') emitted.push((params as { readonly event: RecordedEvent }).event);
-      else if (type === 'xstate.cancel') this.due = this.due.filter((d) => d.id !== (params as { readonly sendId: string }).sendId);
+      else if (type === 'xstate.cancel')
+        this.due = this.due.filter((d) => d.id !== (params as { readonly sendId: string }).sendId);
       else if (type === 'xstate.raise') {
-        const { event, id, delay } = params as { readonly event: RecordedEvent; readonly id: string; readonly delay?: number };
-        if (delay !== undefined) this.due = [...this.due.filter((d) => d.id !== id), { id, event, atMs: this.nowMs + delay }];
+        const { event, id, delay } = params as {
+          readonly event: RecordedEvent;
+          readonly id: string;
+          readonly delay?: number;
+        };
+        if (delay !== undefined)
+          this.due = [...this.due.filter((d) => d.id !== id), { id, event, atMs: this.nowMs + delay }];
       }
     }
     return emitted;

@@ -6,7 +6,11 @@ import { type HeaderRecord, type RecordLine, recordFormat } from './record.ts';
 import { partsMax } from './writer.ts';
 
 /** A line and where it stands. */
-export interface PlacedLine { readonly line: HeaderRecord | RecordLine; readonly path: string; readonly number: number }
+export interface PlacedLine {
+  readonly line: HeaderRecord | RecordLine;
+  readonly path: string;
+  readonly number: number;
+}
 
 /** Files of a recording, the oldest part first. */
 export const partsOf = (path: string): readonly string[] => {
@@ -17,13 +21,15 @@ export const partsOf = (path: string): readonly string[] => {
 
 /**
  * The lines, headers included. A last line that was cut off, as a killed service leaves it, is left out.
- * @throws recording-invalid for a file that is no recording, a line that is none, or a format that this version does not know
+ * @throws recording-invalid for a file that is no recording, a line that is none, or a format that this version does
+ * not know
  */
 export async function* readRecording(path: string): AsyncGenerator<PlacedLine> {
   const parts = partsOf(path);
   let recording: string | undefined;
   for (const part of parts) {
-    let number = 0, held: { readonly text: string; readonly number: number } | undefined;
+    let number = 0;
+    let held: { readonly text: string; readonly number: number } | undefined;
     const lines = createInterface({ input: createReadStream(part), crlfDelay: Infinity });
     const placed = (text: string, at: number): PlacedLine => {
       const line = parseLine(text, part, at);
@@ -57,14 +63,40 @@ const parseLine = (text: string, file: string, line: number): HeaderRecord | Rec
     throw new LakeError('recording-invalid', { file, line, fault: 'it is no JSON' }, { cause });
   }
   const kind = typeof value === 'object' && value !== null ? (value as { readonly kind?: unknown }).kind : undefined;
-  if (typeof kind !== 'string' || !kinds.has(kind)) throw new LakeError('recording-invalid', { file, line, fault: `it is no line of a recording (kind ${JSON.stringify(kind ?? null)})` });
+  if (typeof kind !== 'string' || !kinds.has(kind))
+    throw new LakeError('recording-invalid', {
+      file,
+      line,
+      fault: `it is no line of a recording (kind ${JSON.stringify(kind ?? null)})`,
+    });
   return value as HeaderRecord | RecordLine;
 };
-const kinds: ReadonlySet<string> = new Set(['header', 'actor', 'message', 'given', 'drawn', 'event', 'objects', 'tip', 'lost', 'end'] satisfies (HeaderRecord | RecordLine)['kind'][]);
+const kinds: ReadonlySet<string> = new Set([
+  'header',
+  'actor',
+  'message',
+  'given',
+  'drawn',
+  'event',
+  'objects',
+  'tip',
+  'lost',
+  'end',
+] satisfies (HeaderRecord | RecordLine)['kind'][]);
 
 const checkHeader = (line: HeaderRecord | RecordLine, file: string, recording: string | undefined): string => {
   if (line.kind !== 'header') throw new LakeError('recording-invalid', { file, line: 1, fault: 'it has no header' });
-  if (line.format !== recordFormat) throw new LakeError('recording-invalid', { file, line: 1, fault: `its format is ${line.format}, this version knows ${recordFormat}` });
-  if (recording !== undefined && line.recording !== recording) throw new LakeError('recording-invalid', { file, line: 1, fault: 'it belongs to another recording than the part before' });
+  if (line.format !== recordFormat)
+    throw new LakeError('recording-invalid', {
+      file,
+      line: 1,
+      fault: `its format is ${line.format}, this version knows ${recordFormat}`,
+    });
+  if (recording !== undefined && line.recording !== recording)
+    throw new LakeError('recording-invalid', {
+      file,
+      line: 1,
+      fault: 'it belongs to another recording than the part before',
+    });
   return line.recording;
 };

@@ -1,11 +1,13 @@
 /**
- * What is known of the messages that enter the actors: the lines of a recording (NDJSON, the header first), and what the inspector's live feed is made of.
- * Plain JSON; imports nothing, so that a page can read it.
+ * What is known of the messages that enter the actors: the lines of a recording (NDJSON, the header first), and what
+ * the inspector's live feed is made of. Plain JSON; imports nothing, so that a page can read it.
  *
- * - `seq` counts up by one over all lines of one service run that have it; it is given when a message comes to its actor, so that a message which another one
- *   caused has the greater number. A message's line is written when its actor has taken it: lines of nested messages come before those that caused them.
+ * - `seq` counts up by one over all lines of one service run that have it; it is given when a message comes to its
+ *   actor, so that a message which another one caused has the greater number. A message's line is written when its
+ *   actor has taken it: lines of nested messages come before those that caused them.
  * - `ms` is the time of day in milliseconds since 1970.
- * - Actors are named `lake`, `pool/<pool id>`, `load/<n>`, `query/<n>`, `subscriber/<n>`; one that comes again under a name that was taken gets `#2` behind it.
+ * - Actors are named `lake`, `pool/<pool id>`, `load/<n>`, `query/<n>`, `subscriber/<n>`; one that comes again under a
+ *   name that was taken gets `#2` behind it.
  */
 
 /** Version of the lines. */
@@ -17,9 +19,15 @@ export const machineNames = ['lake', 'pool', 'load', 'query', 'subscriber'] as c
 export type MachineName = (typeof machineNames)[number];
 
 /** An event as it entered: plain JSON. An error in it is `{message, code?}`. */
-export interface RecordedEvent { readonly type: string; readonly [field: string]: unknown }
+export interface RecordedEvent {
+  readonly type: string;
+  readonly [field: string]: unknown;
+}
 
-/** An actor came. With `snapshot` (XState's persisted one) it was there already when this part of the recording began, or after messages were lost. */
+/**
+ * An actor came. With `snapshot` (XState's persisted one) it was there already when this part of the recording began,
+ * or after messages were lost.
+ */
 export interface ActorRecord {
   readonly kind: 'actor';
   readonly seq: number;
@@ -36,7 +44,10 @@ export interface ActorRecord {
   readonly snapshot?: unknown;
 }
 
-/** `moved`: other states are active now, `stayed`: the same ones, `ended`: the actor is in a final state, `dropped`: it had ended before. */
+/**
+ * `moved`: other states are active now, `stayed`: the same ones, `ended`: the actor is in a final state, `dropped`: it
+ * had ended before.
+ */
 export type MessageOutcome = 'moved' | 'stayed' | 'ended' | 'dropped';
 
 /** One message that entered an actor, and what it did there. */
@@ -46,7 +57,10 @@ export interface MessageRecord {
   readonly ms: number;
   readonly actor: string;
   readonly machine: MachineName;
-  /** The actor that sent it; absent: the service itself. Work that an actor invoked is named `<actor>:<work>`, for instance `lake:recover`. */
+  /**
+   * The actor that sent it; absent: the service itself. Work that an actor invoked is named `<actor>:<work>`, for
+   * instance `lake:recover`.
+   */
   readonly by?: string;
   readonly event: RecordedEvent;
   readonly from: readonly string[];
@@ -56,7 +70,10 @@ export interface MessageRecord {
   readonly emitted?: readonly RecordedEvent[];
 }
 
-/** First line of every file. `part` counts the files of one recording from 1; a later part tells first, like the start of a recording, which actors and pools were there. */
+/**
+ * First line of every file. `part` counts the files of one recording from 1; a later part tells first, like the start
+ * of a recording, which actors and pools were there.
+ */
 export interface HeaderRecord {
   readonly kind: 'header';
   readonly format: typeof recordFormat;
@@ -69,14 +86,34 @@ export interface HeaderRecord {
   readonly bodies: 'digest' | 'kept';
   readonly options: Readonly<Record<string, unknown>>;
 }
-interface Line { readonly seq: number; readonly ms: number }
+interface Line {
+  readonly seq: number;
+  readonly ms: number;
+}
 /** A pool that was there when this part of the recording began, or after lines were lost. */
-export interface GivenRecord extends Line { readonly kind: 'given'; readonly pool: string; readonly name: string; readonly branches: readonly (readonly [name: string, commit: string])[] }
+export interface GivenRecord extends Line {
+  readonly kind: 'given';
+  readonly pool: string;
+  readonly name: string;
+  readonly branches: readonly (readonly [name: string, commit: string])[];
+}
 /** An id, a time or a number of an event that the lake drew for a change, before it was durable. */
-export interface DrawnRecord extends Line { readonly kind: 'drawn'; readonly pool: string; readonly fact: RecordedFact }
+export interface DrawnRecord extends Line {
+  readonly kind: 'drawn';
+  readonly pool: string;
+  readonly fact: RecordedFact;
+}
 /** As the lake tells them (`LakeFact`); times are nanoseconds since 1970 as text. */
 export type RecordedFact =
-  | { readonly what: 'pool'; readonly name: string; readonly tsNs: string; readonly order: 'asc' | 'desc'; readonly keys: readonly (readonly string[])[]; readonly seekStride: number; readonly threshold: number }
+  | {
+      readonly what: 'pool';
+      readonly name: string;
+      readonly tsNs: string;
+      readonly order: 'asc' | 'desc';
+      readonly keys: readonly (readonly string[])[];
+      readonly seekStride: number;
+      readonly threshold: number;
+    }
   | { readonly what: 'branch'; readonly name: string; readonly commit: string; readonly tsNs: string }
   | { readonly what: 'commit'; readonly branch: string; readonly commit: RecordedCommit }
   | { readonly what: 'event'; readonly id: number };
@@ -97,7 +134,14 @@ export interface RecordedCommit {
 /** An event that the lake told its listeners: its change is durable. */
 export interface EventRecord extends Line {
   readonly kind: 'event';
-  readonly event: { readonly id: number; readonly kind: string; readonly poolId: string; readonly commitId?: string; readonly branch?: string; readonly parent?: string };
+  readonly event: {
+    readonly id: number;
+    readonly kind: string;
+    readonly poolId: string;
+    readonly commitId?: string;
+    readonly branch?: string;
+    readonly parent?: string;
+  };
 }
 /** A data object without its rows. `sort` keys are base64. */
 export interface RecordedObject {
@@ -109,8 +153,14 @@ export interface RecordedObject {
   /** It has no file of its own. */
   readonly inline: boolean;
 }
-/** Bytes that came: SHA-256 in hexadecimal digits. `kept`: they are in the recording's folder of bodies under that name. */
-export interface RecordedBody { readonly digest: string; readonly bytes: number; readonly kept: boolean }
+/**
+ * Bytes that came: SHA-256 in hexadecimal digits. `kept`: they are in the recording's folder of bodies under that name.
+ */
+export interface RecordedBody {
+  readonly digest: string;
+  readonly bytes: number;
+  readonly kept: boolean;
+}
 /** Data objects were made, or could not be made, from a body or from others, for a commit to come. */
 export interface ObjectsRecord extends Line {
   readonly kind: 'objects';
@@ -121,13 +171,27 @@ export interface ObjectsRecord extends Line {
 }
 /** What data objects were made from. */
 export type ObjectsSource =
-  | { readonly what: 'body'; readonly format: string; readonly csvDelimiter?: string; readonly contentCodings?: readonly string[]; readonly body?: RecordedBody }
+  | {
+      readonly what: 'body';
+      readonly format: string;
+      readonly csvDelimiter?: string;
+      readonly contentCodings?: readonly string[];
+      readonly body?: RecordedBody;
+    }
   /** The snapshot of `commit` without the rows that `where` selects. */
-  | { readonly what: 'delete where'; readonly where: string; readonly commit: string; readonly removes: readonly string[] }
+  | {
+      readonly what: 'delete where';
+      readonly where: string;
+      readonly commit: string;
+      readonly removes: readonly string[];
+    }
   | { readonly what: 'compact'; readonly commit: string; readonly removes: readonly string[] }
   /** A query's own operator: the objects themselves are kept, one body each. */
   | { readonly what: 'query'; readonly bodies: readonly RecordedBody[] };
-/** The tip of a branch when the recording ended. `rows`: number, and digest over them in any order (tip-rows.ts); only with bodies. */
+/**
+ * The tip of a branch when the recording ended. `rows`: number, and digest over them in any order (tip-rows.ts); only
+ * with bodies.
+ */
 export interface TipRecord extends Line {
   readonly kind: 'tip';
   readonly pool: string;
@@ -135,10 +199,26 @@ export interface TipRecord extends Line {
   readonly commit: string;
   readonly rows?: { readonly count: number; readonly digest: string };
 }
-/** The disk was slower than the service: so many lines are missing here. The actors and pools as they are now follow. */
-export interface LostRecord extends Line { readonly kind: 'lost'; readonly lines: number }
+/**
+ * The disk was slower than the service: so many lines are missing here. The actors and pools as they are now follow.
+ */
+export interface LostRecord extends Line {
+  readonly kind: 'lost';
+  readonly lines: number;
+}
 /** The service was closed in order; nothing follows. */
-export interface EndRecord extends Line { readonly kind: 'end' }
+export interface EndRecord extends Line {
+  readonly kind: 'end';
+}
 
 /** Any line of a recording but the header. */
-export type RecordLine = ActorRecord | MessageRecord | GivenRecord | DrawnRecord | EventRecord | ObjectsRecord | TipRecord | LostRecord | EndRecord;
+export type RecordLine =
+  | ActorRecord
+  | MessageRecord
+  | GivenRecord
+  | DrawnRecord
+  | EventRecord
+  | ObjectsRecord
+  | TipRecord
+  | LostRecord
+  | EndRecord;

@@ -1,6 +1,7 @@
 /**
- * Replays a recording against the machines alone: every message that was recorded goes through `transition()` of its machine again, and what the machine does then is
- * compared with what it did: states, what it emitted, and by that the commits, tips and events of the lake (ledger.ts). The same messages give the same (P9).
+ * Replays a recording against the machines alone: every message that was recorded goes through `transition()` of its
+ * machine again, and what the machine does then is compared with what it did: states, what it emitted, and by that the
+ * commits, tips and events of the lake (ledger.ts). The same messages give the same (P9).
  */
 import { isDeepStrictEqual } from 'node:util';
 import { LakeError } from '../errors.ts';
@@ -25,7 +26,10 @@ export interface ReplayReport extends Findings {
 const timerToleranceMs = 2;
 
 /** @throws recording-invalid */
-export const replayMachines = async (lines: AsyncIterable<PlacedLine>, charts: typeof machines = machines): Promise<ReplayReport> => {
+export const replayMachines = async (
+  lines: AsyncIterable<PlacedLine>,
+  charts: typeof machines = machines,
+): Promise<ReplayReport> => {
   const replay = new Replay(charts);
   for await (const line of lines) replay.take(line);
   return replay.report();
@@ -44,29 +48,53 @@ class Replay {
   private header: HeaderRecord | undefined;
   private ended = false;
 
-  constructor(charts: typeof machines) { this.charts = charts; }
+  constructor(charts: typeof machines) {
+    this.charts = charts;
+  }
 
   take({ line, path, number }: PlacedLine): void {
     const step = `${path}:${number}`;
     switch (line.kind) {
       case 'header':
-        if (!this.header && line.part > 1) this.findings.note(`parts 1 to ${line.part - 1} of the recording are gone: it is replayed from part ${line.part} on`);
-        if (this.header && line.part !== this.header.part + 1) throw new LakeError('recording-invalid', { file: path, line: number, fault: `part ${line.part} follows part ${this.header.part}` });
+        if (!this.header && line.part > 1)
+          this.findings.note(
+            `parts 1 to ${line.part - 1} of the recording are gone: it is replayed from part ${line.part} on`,
+          );
+        if (this.header && line.part !== this.header.part + 1)
+          throw new LakeError('recording-invalid', {
+            file: path,
+            line: number,
+            fault: `part ${line.part} follows part ${this.header.part}`,
+          });
         this.header = line;
         return;
-      case 'actor': return this.actor(line, step);
-      case 'message': return this.message(line, step);
+      case 'actor':
+        return this.actor(line, step);
+      case 'message':
+        return this.message(line, step);
       case 'given':
         if (!this.ledger.tips.has(line.pool)) this.ledger.given(line.pool, line.branches);
-        else this.findings.compare(step, `branches of pool ${line.pool}`, sorted(line.branches), sorted(this.ledger.tips.get(line.pool)!));
+        else
+          this.findings.compare(
+            step,
+            `branches of pool ${line.pool}`,
+            sorted(line.branches),
+            sorted(this.ledger.tips.get(line.pool)!),
+          );
         return;
       case 'drawn':
         if (line.fact.what === 'commit') this.drawn.set(line.fact.commit.id, line.fact);
         return;
-      case 'event': return this.event(line);
+      case 'event':
+        return this.event(line);
       case 'tip':
         this.counts.tips++;
-        return this.findings.compare(step, `tip of ${line.pool} ${line.branch}`, line.commit, this.ledger.tips.get(line.pool)?.get(line.branch));
+        return this.findings.compare(
+          step,
+          `tip of ${line.pool} ${line.branch}`,
+          line.commit,
+          this.ledger.tips.get(line.pool)?.get(line.branch),
+        );
       case 'lost':
         this.findings.note(`${line.lines} lines were lost before ${step}: what follows is replayed from there`);
         this.books(step, 'cut off');
@@ -78,7 +106,8 @@ class Replay {
       case 'end':
         this.ended = true;
         return this.books(step, 'whole');
-      case 'objects': return;
+      case 'objects':
+        return;
     }
   }
 
@@ -97,25 +126,38 @@ class Replay {
       return;
     }
     this.counts.actors++;
-    const player = new MachinePlayer(this.charts[line.machine], line.snapshot === undefined ? { input: line.input } : { snapshot: line.snapshot }, line.ms);
+    const player = new MachinePlayer(
+      this.charts[line.machine],
+      line.snapshot === undefined ? { input: line.input } : { snapshot: line.snapshot },
+      line.ms,
+    );
     this.players.set(line.actor, player);
     if (line.snapshot === undefined) {
-      this.compareActor(line.actor, step, { state: line.state, emitted: line.emitted ?? [] }, { state: player.state, emitted: player.emittedFirst });
+      this.compareActor(
+        line.actor,
+        step,
+        { state: line.state, emitted: line.emitted ?? [] },
+        { state: player.state, emitted: player.emittedFirst },
+      );
       this.settle(player.emittedFirst, step);
       return;
     }
     // Jobs that it had before.
     const { waiting, running } = player.context as { readonly waiting?: unknown; readonly running?: unknown };
-    for (const jobs of [running, waiting]) for (const job of Array.isArray(jobs) ? jobs : jobs ? [jobs] : []) this.asked(line.actor, job as PoolJob | LakeJob);
+    for (const jobs of [running, waiting])
+      for (const job of Array.isArray(jobs) ? jobs : jobs ? [jobs] : [])
+        this.asked(line.actor, job as PoolJob | LakeJob);
   }
 
   private message(line: MessageRecord, place: string): void {
     this.counts.messages++;
-    const { actor, event, ms } = line, step = `${place} (message ${line.seq}, ${actor}: ${event.type})`;
+    const { actor, event, ms } = line;
+    const step = `${place} (message ${line.seq}, ${actor}: ${event.type})`;
     if (this.astray.has(actor)) return;
     const player = this.players.get(actor);
     if (!player) {
-      if (line.outcome !== 'dropped') this.findings.differ({ step, what: 'actor', expected: actor, found: 'no such actor' });
+      if (line.outcome !== 'dropped')
+        this.findings.differ({ step, what: 'actor', expected: actor, found: 'no such actor' });
       return;
     }
     player.setTime(ms);
@@ -124,49 +166,83 @@ class Replay {
     const found = player.send(revived(event));
     this.settle(found.emitted, step);
     if (!found.taken) this.findings.differ({ step, what: 'event', expected: 'taken', found: 'no state takes it' });
-    this.compareActor(actor, step,
+    this.compareActor(
+      actor,
+      step,
       { from: line.from, to: line.to, outcome: line.outcome, emitted: line.emitted ?? [] },
-      { from: found.from, to: found.to, outcome: found.outcome, emitted: found.emitted });
+      { from: found.from, to: found.to, outcome: found.outcome, emitted: found.emitted },
+    );
     if (player.ended) this.players.delete(actor);
   }
 
   private delayed(player: MachinePlayer, step: string): void {
     const { nextDelayMs } = player;
-    if (nextDelayMs === undefined || nextDelayMs > timerToleranceMs) this.findings.differ({ step, what: 'time left of a delayed event', expected: 0, found: nextDelayMs ?? 'no event is delayed' });
+    if (nextDelayMs === undefined || nextDelayMs > timerToleranceMs)
+      this.findings.differ({
+        step,
+        what: 'time left of a delayed event',
+        expected: 0,
+        found: nextDelayMs ?? 'no event is delayed',
+      });
   }
-  private asked(actor: string, job: PoolJob | LakeJob): void { this.ledger.asked(poolOf(actor) ?? (job as LakeJob).poolId, job); }
+  private asked(actor: string, job: PoolJob | LakeJob): void {
+    this.ledger.asked(poolOf(actor) ?? (job as LakeJob).poolId, job);
+  }
   private settle(emitted: readonly RecordedEvent[], step: string): void {
-    for (const event of emitted) for (const fault of this.ledger.emitted(event)) this.findings.differ({ step, what: 'settled jobs', expected: 'each job once', found: fault });
+    for (const event of emitted)
+      for (const fault of this.ledger.emitted(event))
+        this.findings.differ({ step, what: 'settled jobs', expected: 'each job once', found: fault });
   }
 
   private event({ event }: EventRecord): void {
-    const { kind, poolId, commitId, branch } = event, key = kind.startsWith('pool-') && kind !== 'pool-commit' ? ofLake : poolId;
+    const { kind, poolId, commitId, branch } = event;
+    const key = kind.startsWith('pool-') && kind !== 'pool-commit' ? ofLake : poolId;
     const list = this.told.get(key) ?? [];
     list.push({ kind, poolId, ...(commitId !== undefined && { commitId }), ...(branch !== undefined && { branch }) });
     this.told.set(key, list);
   }
 
-  /** Compares what the machines' outcomes came to with what the lake told. What was cut off may lack the outcomes of its last changes. */
+  /**
+   * Compares what the machines' outcomes came to with what the lake told. What was cut off may lack the outcomes of its
+   * last changes.
+   */
   private books(step: string, end: 'whole' | 'cut off'): void {
     if (end === 'whole') this.findings.compare(step, 'jobs that were not settled', [], this.ledger.open);
     for (const key of new Set([...this.told.keys(), ...this.ledger.events.keys()])) {
-      const found = this.ledger.events.get(key) ?? [], told = this.told.get(key) ?? [];
+      const found = this.ledger.events.get(key) ?? [];
+      const told = this.told.get(key) ?? [];
       const expected = end === 'whole' ? told : told.slice(0, found.length);
       this.counts.events += found.length;
       const at = expected.findIndex((event, i) => !isDeepStrictEqual(event, found[i]));
-      if (at >= 0 || expected.length !== found.length) this.findings.differ({ step, what: `event ${at < 0 ? Math.min(expected.length, found.length) + 1 : at + 1} of ${key}`, expected: expected[at < 0 ? found.length : at], found: found[at < 0 ? expected.length : at] });
+      if (at >= 0 || expected.length !== found.length)
+        this.findings.differ({
+          step,
+          what: `event ${at < 0 ? Math.min(expected.length, found.length) + 1 : at + 1} of ${key}`,
+          expected: expected[at < 0 ? found.length : at],
+          found: found[at < 0 ? expected.length : at],
+        });
     }
     for (const [pool, commits] of this.ledger.commits) {
       this.counts.commits += commits.length;
       for (const { id, branch, parent } of commits) {
         const drawn = this.drawn.get(id);
-        this.findings.compare(step, `commit ${id} of pool ${pool}`, drawn && { branch: drawn.branch, parent: drawn.commit.parent }, { branch, parent });
+        this.findings.compare(
+          step,
+          `commit ${id} of pool ${pool}`,
+          drawn && { branch: drawn.branch, parent: drawn.commit.parent },
+          { branch, parent },
+        );
       }
     }
     this.drawn = new Map();
   }
 
-  private compareActor(actor: string, step: string, expected: Readonly<Record<string, unknown>>, found: Readonly<Record<string, unknown>>): void {
+  private compareActor(
+    actor: string,
+    step: string,
+    expected: Readonly<Record<string, unknown>>,
+    found: Readonly<Record<string, unknown>>,
+  ): void {
     for (const [what, value] of Object.entries(expected)) {
       if (sameJson(value, found[what])) continue;
       this.astray.add(actor);
@@ -177,4 +253,5 @@ class Replay {
 }
 
 const poolOf = (actor: string): string | undefined => /^pool\/([^#]*)/.exec(actor)?.[1];
-const sorted = (pairs: Iterable<readonly [string, string]>): readonly (readonly [string, string])[] => [...pairs].map(([a, b]) => [a, b] as const).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
+const sorted = (pairs: Iterable<readonly [string, string]>): readonly (readonly [string, string])[] =>
+  [...pairs].map(([a, b]) => [a, b] as const).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));

@@ -1,17 +1,24 @@
 /**
- * Turns XState's inspection events into records (record.ts): one when an actor comes, one for every message that entered an actor. The recording and the
- * inspector's feed listen to the same watch, so that both number the messages alike.
+ * Turns XState's inspection events into records (record.ts): one when an actor comes, one for every message that
+ * entered an actor. The recording and the inspector's feed listen to the same watch, so that both number the messages
+ * alike.
  *
- * - `inspect` goes into `createActor` of every root actor of the service; the actors of pools come along with the lake's. Work that a machine invoked (promises)
- *   is no actor of its own here: what it ends with is a message to its machine.
+ * - `inspect` goes into `createActor` of every root actor of the service; the actors of pools come along with the
+ *   lake's. Work that a machine invoked (promises) is no actor of its own here: what it ends with is a message to its
+ *   machine.
  * - Nothing is made for a message while nobody listens.
  * - A listener is called while the actor is at work: it must return at once and must not throw.
- * - Listeners that need not know at once (`late`) are told of some messages together, while no other listens: theirs is not the time of those whose jobs the actors do.
+ * - Listeners that need not know at once (`late`) are told of some messages together, while no other listens: theirs is
+ *   not the time of those whose jobs the actors do.
  */
 import { type ActorRecord, type MachineName, type MessageRecord, type RecordedEvent, machineNames } from './record.ts';
 
 /** What is seen of an actor's snapshot. */
-export interface WatchedSnapshot { readonly status: string; readonly value: unknown; readonly context: unknown }
+export interface WatchedSnapshot {
+  readonly status: string;
+  readonly value: unknown;
+  readonly context: unknown;
+}
 /** What is seen of an actor: XState's own, without its types. */
 export interface WatchedActor {
   readonly logic?: { readonly id?: string };
@@ -30,9 +37,20 @@ interface WatchListener {
   message(record: MessageRecord, snapshot: WatchedSnapshot): void;
 }
 
-interface Pending { readonly event: RecordedEvent; readonly seq: number; readonly ms: number; readonly by?: string | undefined }
+interface Pending {
+  readonly event: RecordedEvent;
+  readonly seq: number;
+  readonly ms: number;
+  readonly by?: string | undefined;
+}
 /** A message that was taken and is still to be told. */
-interface Untold { readonly one: Tracked; readonly pending: Pending; readonly snapshot: WatchedSnapshot; readonly emitted: readonly RecordedEvent[]; readonly dropped: boolean }
+interface Untold {
+  readonly one: Tracked;
+  readonly pending: Pending;
+  readonly snapshot: WatchedSnapshot;
+  readonly emitted: readonly RecordedEvent[];
+  readonly dropped: boolean;
+}
 interface Tracked {
   readonly name: string;
   readonly machine: MachineName;
@@ -71,7 +89,9 @@ export class MachineWatch {
   private lastSeq = 0;
   private readonly now: () => number;
 
-  constructor(now: () => number = steadyNow) { this.now = now; }
+  constructor(now: () => number = steadyNow) {
+    this.now = now;
+  }
 
   /** `late`: messages may wait until there are more of them, or until somebody calls `settle`. */
   listen(listener: WatchListener, { late = false }: { readonly late?: boolean } = {}): () => void {
@@ -93,17 +113,24 @@ export class MachineWatch {
   }
 
   /** The next number, for lines that tell of something other than a message. */
-  nextSeq(): number { return ++this.lastSeq; }
+  nextSeq(): number {
+    return ++this.lastSeq;
+  }
 
   /** The actors that are there; with `snapshots`, each with what XState persists of it. */
   actors(options: { readonly snapshots: boolean } = { snapshots: false }): readonly ActorRecord[] {
     this.settle();
-    return [...this.live.values()].filter((one) => one.begun).map((one) => ({
-      ...this.actorRecord(one, { seq: this.nextSeq(), ms: this.now() }), ...(options.snapshots && { snapshot: one.ref.getPersistedSnapshot() }),
-    }));
+    return [...this.live.values()]
+      .filter((one) => one.begun)
+      .map((one) => ({
+        ...this.actorRecord(one, { seq: this.nextSeq(), ms: this.now() }),
+        ...(options.snapshots && { snapshot: one.ref.getPersistedSnapshot() }),
+      }));
   }
   /** The actor of that name, while it has not ended. */
-  actor(name: string): WatchedActor | undefined { return this.live.get(name)?.ref; }
+  actor(name: string): WatchedActor | undefined {
+    return this.live.get(name)?.ref;
+  }
 
   /** For `createActor`. */
   readonly inspect = (inspection: unknown): void => {
@@ -118,11 +145,22 @@ export class MachineWatch {
     if (machine === undefined || !known.has(machine)) return;
     const parent = ref._parent && this.tracked.get(ref._parent)?.name;
     const one: Tracked = {
-      name: this.nameOf(machine as MachineName, ref), machine: machine as MachineName, ref, pending: [], input: null, value: undefined, state: [], emitted: nothing, begun: false, ...(parent !== undefined && { parent }),
+      name: this.nameOf(machine as MachineName, ref),
+      machine: machine as MachineName,
+      ref,
+      pending: [],
+      input: null,
+      value: undefined,
+      state: [],
+      emitted: nothing,
+      begun: false,
+      ...(parent !== undefined && { parent }),
     };
     this.tracked.set(ref, one);
     this.live.set(one.name, one);
-    ref.on('*', (emitted) => { if (this.listeners.size > 0) one.emitted = [...one.emitted, emitted]; });
+    ref.on('*', (emitted) => {
+      if (this.listeners.size > 0) one.emitted = [...one.emitted, emitted];
+    });
   }
   private nameOf(machine: MachineName, ref: WatchedActor): string {
     const count = (this.counts.get(machine) ?? 0) + 1;
@@ -145,7 +183,12 @@ export class MachineWatch {
       return;
     }
     if (this.listeners.size === 0) return;
-    const pending: Pending = { event, seq: this.nextSeq(), ms: this.now(), by: source && source !== ref ? this.sender(source) : undefined };
+    const pending: Pending = {
+      event,
+      seq: this.nextSeq(),
+      ms: this.now(),
+      by: source && source !== ref ? this.sender(source) : undefined,
+    };
     const snapshot = ref.getSnapshot();
     if (snapshot.status === 'active') one.pending.push(pending);
     else this.tell(one, pending, snapshot, true);
@@ -186,9 +229,20 @@ export class MachineWatch {
   private tellNow({ one, pending: { event, seq, ms, by }, snapshot, emitted, dropped }: Untold): void {
     const from = one.state;
     this.see(one, snapshot);
-    const to = one.state, outcome = dropped ? 'dropped' : (snapshot.status !== 'active' ? 'ended' : same(from, to) ? 'stayed' : 'moved');
+    const to = one.state;
+    const outcome = dropped ? 'dropped' : snapshot.status !== 'active' ? 'ended' : same(from, to) ? 'stayed' : 'moved';
     const record: MessageRecord = {
-      kind: 'message', seq, ms, actor: one.name, machine: one.machine, ...(by !== undefined && { by }), event: plainEvent(event), from, to, outcome, ...(emitted.length > 0 && { emitted }),
+      kind: 'message',
+      seq,
+      ms,
+      actor: one.name,
+      machine: one.machine,
+      ...(by !== undefined && { by }),
+      event: plainEvent(event),
+      from,
+      to,
+      outcome,
+      ...(emitted.length > 0 && { emitted }),
     };
     for (const listener of this.listeners) listener.message(record, snapshot);
   }
@@ -200,7 +254,14 @@ export class MachineWatch {
   }
   private actorRecord(one: Tracked, { seq, ms }: { readonly seq: number; readonly ms: number }): ActorRecord {
     return {
-      kind: 'actor', seq, ms, actor: one.name, machine: one.machine, ...(one.parent !== undefined && { parent: one.parent }), input: one.input, state: one.state,
+      kind: 'actor',
+      seq,
+      ms,
+      actor: one.name,
+      machine: one.machine,
+      ...(one.parent !== undefined && { parent: one.parent }),
+      input: one.input,
+      state: one.state,
       ...(one.emitted.length > 0 && { emitted: one.emitted }),
     };
   }
@@ -232,7 +293,8 @@ const takePending = (waiting: Pending[], event: RecordedEvent): Pending | undefi
   return at < 0 ? undefined : waiting.splice(at, 1)[0];
 };
 
-const same = (a: readonly string[], b: readonly string[]): boolean => a === b || (a.length === b.length && a.every((name, i) => name === b[i]));
+const same = (a: readonly string[], b: readonly string[]): boolean =>
+  a === b || (a.length === b.length && a.every((name, i) => name === b[i]));
 
 /** The event with its error, if it has one, as plain data. */
 const plainEvent = (event: RecordedEvent): RecordedEvent => {

@@ -1,10 +1,13 @@
 /**
  * Writes a recording: NDJSON, a header first, in files of bounded size that take turns.
  *
- * - `write` only puts a line into a queue; text is made and written in batches, between other work. Nothing ever waits for it, save `close`.
- * - The queue is bounded. A line that finds it full is lost, and so are the ones behind it until the queue has been written; then a `lost` line says how many, and
- *   what `standing` tells (actors and pools as they are) follows, so that a replay can go on from there.
- * - A file that has reached its size is renamed `FILE.1`, its predecessors one up, the oldest goes; the next part begins with the header and what `standing` tells.
+ * - `write` only puts a line into a queue; text is made and written in batches, between other work. Nothing ever waits
+ *   for it, save `close`.
+ * - The queue is bounded. A line that finds it full is lost, and so are the ones behind it until the queue has been
+ *   written; then a `lost` line says how many, and what `standing` tells (actors and pools as they are) follows, so
+ *   that a replay can go on from there.
+ * - A file that has reached its size is renamed `FILE.1`, its predecessors one up, the oldest goes; the next part
+ *   begins with the header and what `standing` tells.
  * - A disk that refuses ends the recording, with a report, and nothing else.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -69,7 +72,9 @@ export class RecordingWriter {
   }
 
   /** Lines that are not written yet, and lost ones that have not been told of. */
-  get waiting(): number { return this.queue.length - this.at + this.lost; }
+  get waiting(): number {
+    return this.queue.length - this.at + this.lost;
+  }
 
   write(line: RecordLine): void {
     if (this.broken || this.closed) return;
@@ -78,7 +83,9 @@ export class RecordingWriter {
       return;
     }
     this.queue.push(line);
-    this.timer ??= setTimeout(() => { this.flush(); }, batchMs).unref();
+    this.timer ??= setTimeout(() => {
+      this.flush();
+    }, batchMs).unref();
   }
 
   /** Writes what waits and ends the file. */
@@ -97,7 +104,10 @@ export class RecordingWriter {
     if (this.writing) return;
     this.writing = this.drain().finally(() => {
       this.writing = undefined;
-      if (!this.closed && this.queue.length > this.at) this.timer ??= setTimeout(() => { this.flush(); }, batchMs).unref();
+      if (!this.closed && this.queue.length > this.at)
+        this.timer ??= setTimeout(() => {
+          this.flush();
+        }, batchMs).unref();
     });
   }
 
@@ -114,7 +124,10 @@ export class RecordingWriter {
   /** One write. What it tells of the actors is made in the same turn as the text of the last line before. */
   private async batch(): Promise<void> {
     const full = this.fileBytes >= this.options.fileBytesMax;
-    const end = full && this.fileBytes >= 2 * this.options.fileBytesMax ? this.queue.length : Math.min(this.queue.length, this.at + batchLines);
+    const end =
+      full && this.fileBytes >= 2 * this.options.fileBytesMax
+        ? this.queue.length
+        : Math.min(this.queue.length, this.at + batchLines);
     let text = '';
     while (this.at < end) text += `${JSON.stringify(this.queue[this.at++])}\n`;
     let next = '';
@@ -128,11 +141,16 @@ export class RecordingWriter {
       this.at = 0;
       const { lost } = this;
       this.lost = 0;
-      const resumes = lost > 0, rotates = full && !this.closed;
-      if (resumes) text += `${JSON.stringify({ kind: 'lost', seq: this.options.nextSeq(), ms: Date.now(), lines: lost } satisfies RecordLine)}\n`;
+      const resumes = lost > 0;
+      const rotates = full && !this.closed;
+      if (resumes)
+        text += `${JSON.stringify({ kind: 'lost', seq: this.options.nextSeq(), ms: Date.now(), lines: lost } satisfies RecordLine)}\n`;
       if (rotates) this.part++;
       if (resumes || rotates) {
-        const standing = this.options.standing().map((line) => `${JSON.stringify(line)}\n`).join('');
+        const standing = this.options
+          .standing()
+          .map((line) => `${JSON.stringify(line)}\n`)
+          .join('');
         if (rotates) next = this.header() + standing;
         else text += standing;
       }
@@ -149,7 +167,7 @@ export class RecordingWriter {
   }
   private async writeText(text: string): Promise<void> {
     const bytes = Buffer.from(text);
-    for (let at = 0; at < bytes.length;) at += (await this.file.write(bytes, at)).bytesWritten;
+    for (let at = 0; at < bytes.length; ) at += (await this.file.write(bytes, at)).bytesWritten;
     this.fileBytes += bytes.length;
   }
 
@@ -157,7 +175,10 @@ export class RecordingWriter {
     const { path, filesMax } = this.options;
     await this.file.close();
     await rm(`${path}.${filesMax - 1}`, { force: true });
-    for (let n = filesMax - 2; n >= 1; n--) await rename(`${path}.${n}`, `${path}.${n + 1}`).catch((fault: NodeJS.ErrnoException) => { if (fault.code !== 'ENOENT') throw fault; });
+    for (let n = filesMax - 2; n >= 1; n--)
+      await rename(`${path}.${n}`, `${path}.${n + 1}`).catch((fault: NodeJS.ErrnoException) => {
+        if (fault.code !== 'ENOENT') throw fault;
+      });
     if (filesMax > 1) await rename(path, `${path}.1`);
     this.file = await open(path, 'w');
     this.fileBytes = 0;

@@ -1,4 +1,7 @@
-/** Builders of the rows of one type without types inside: numbers, bools, bytes, nulls, types and enums. `newLeaf` has one for each primitive type. */
+/**
+ * Builders of the rows of one type without types inside: numbers, bools, bytes, nulls, types and enums. `newLeaf` has
+ * one for each primitive type.
+ */
 import { Uint32List, Uint8List } from './lists.ts';
 import { charge, checkStop, checkStopAt } from './stop.ts';
 import { type EnumType, type PrimitiveType, type Type, primitiveIds } from './type.ts';
@@ -23,8 +26,12 @@ export class NumberBuilder implements Part {
   readonly type: PrimitiveType;
   values: NumberArray = new Float64Array(8);
   length = 0;
-  constructor(type: PrimitiveType) { this.type = type; }
-  append(data: Data): void { this.push(data as number | bigint); }
+  constructor(type: PrimitiveType) {
+    this.type = type;
+  }
+  append(data: Data): void {
+    this.push(data as number | bigint);
+  }
   push(x: number | bigint): void {
     if (this.length === this.values.length) this.double();
     if (this.values instanceof Float64Array) {
@@ -45,8 +52,12 @@ export class NumberBuilder implements Part {
     }
     if (this.length === this.values.length) this.double();
     // Words of 32 bits: a bigint for each value would cost more than all the rest.
-    const words = (this.words ??= new Uint32Array(this.values.buffer)), high = Math.floor(seconds / 0x10000), small = (seconds - high * 0x10000) * 1e9 + nanos;
-    const upper = high * 1e9, carry = Math.floor(upper / 0x10000), low = (upper - carry * 0x10000) * 0x10000 + small;
+    const words = (this.words ??= new Uint32Array(this.values.buffer));
+    const high = Math.floor(seconds / 0x10000);
+    const small = (seconds - high * 0x10000) * 1e9 + nanos;
+    const upper = high * 1e9;
+    const carry = Math.floor(upper / 0x10000);
+    const low = (upper - carry * 0x10000) * 0x10000 + small;
     words[this.length * 2] = low;
     words[this.length * 2 + 1] = carry + Math.floor(low / 0x1_0000_0000);
     this.length++;
@@ -56,14 +67,19 @@ export class NumberBuilder implements Part {
     this.words = undefined;
     const { values, length } = this;
     charge(length * 2 * values.BYTES_PER_ELEMENT, 'a list of numbers');
-    const grown = values instanceof Float64Array ? new Float64Array(length * 2)
-      : values instanceof BigInt64Array ? new BigInt64Array(length * 2) : new BigUint64Array(length * 2);
+    const grown =
+      values instanceof Float64Array
+        ? new Float64Array(length * 2)
+        : values instanceof BigInt64Array
+          ? new BigInt64Array(length * 2)
+          : new BigUint64Array(length * 2);
     for (let i = 0; i < length; i++) grown[i] = values[i]!;
     this.values = grown;
   }
   private widen(): void {
     charge(this.values.byteLength, 'a list of numbers');
-    const old = this.values, unsigned = this.type.id <= primitiveIds.uint64;
+    const old = this.values;
+    const unsigned = this.type.id <= primitiveIds.uint64;
     const wide = unsigned ? new BigUint64Array(old.length) : new BigInt64Array(old.length);
     for (let i = 0; i < this.length; i++) wide[i] = BigInt(old[i]!);
     this.values = wide;
@@ -76,16 +92,31 @@ export class NumberBuilder implements Part {
     this.words = undefined;
   }
   finish(): FlatVector {
-    return { form: 'number', type: this.type, length: this.length, values: (this.length <= 8 ? this.values.slice(0, this.length) : this.values.subarray(0, this.length)) as NumberArray };
+    return {
+      form: 'number',
+      type: this.type,
+      length: this.length,
+      values: (this.length <= 8
+        ? this.values.slice(0, this.length)
+        : this.values.subarray(0, this.length)) as NumberArray,
+    };
   }
 }
 
 class BoolBuilder implements Part {
   readonly values = new Uint8List();
-  get length(): number { return this.values.length; }
-  append(data: Data): void { this.values.push(data ? 1 : 0); }
-  clear(): void { this.values.length = 0; }
-  finish(): FlatVector { return { form: 'bool', length: this.length, values: this.values.done() }; }
+  get length(): number {
+    return this.values.length;
+  }
+  append(data: Data): void {
+    this.values.push(data ? 1 : 0);
+  }
+  clear(): void {
+    this.values.length = 0;
+  }
+  finish(): FlatVector {
+    return { form: 'bool', length: this.length, values: this.values.done() };
+  }
 }
 
 /** string, bytes, ip or net. */
@@ -97,7 +128,9 @@ export class BytesBuilder implements Part {
     this.type = type;
     this.offsets.push(0);
   }
-  get length(): number { return this.offsets.length - 1; }
+  get length(): number {
+    return this.offsets.length - 1;
+  }
   append(data: Data): void {
     if (typeof data === 'string') this.text(data);
     else this.run(data as Uint8Array, 0, (data as Uint8Array).length);
@@ -136,21 +169,35 @@ export class BytesBuilder implements Part {
     this.bytes.length = 0;
   }
   finish(): FlatVector {
-    return { form: 'bytes', type: this.type, length: this.length, offsets: this.offsets.done(), bytes: this.bytes.done() };
+    return {
+      form: 'bytes',
+      type: this.type,
+      length: this.length,
+      offsets: this.offsets.done(),
+      bytes: this.bytes.done(),
+    };
   }
 }
 
 class NullBuilder implements Part {
   length = 0;
-  append(): void { this.length++; }
-  clear(): void { this.length = 0; }
-  finish(): FlatVector { return { form: 'null', length: this.length }; }
+  append(): void {
+    this.length++;
+  }
+  clear(): void {
+    this.length = 0;
+  }
+  finish(): FlatVector {
+    return { form: 'null', length: this.length };
+  }
 }
 
 class TypeBuilder implements Part {
   readonly codes = new Uint32List();
   readonly table = new Map<Type, number>();
-  get length(): number { return this.codes.length; }
+  get length(): number {
+    return this.codes.length;
+  }
   append(data: Data): void {
     const type = data as Type;
     let code = this.table.get(type);
@@ -161,27 +208,47 @@ class TypeBuilder implements Part {
     this.codes.length = 0;
     this.table.clear();
   }
-  finish(): FlatVector { return { form: 'type', length: this.length, codes: this.codes.done(), table: [...this.table.keys()] }; }
+  finish(): FlatVector {
+    return { form: 'type', length: this.length, codes: this.codes.done(), table: [...this.table.keys()] };
+  }
 }
 
 /** Indexes of symbols of one enum type. */
 export class EnumBuilder implements Part {
   readonly type: EnumType;
   readonly codes = new Uint32List();
-  constructor(type: EnumType) { this.type = type; }
-  get length(): number { return this.codes.length; }
-  append(data: Data): void { this.codes.push(data as number); }
-  clear(): void { this.codes.length = 0; }
-  finish(): FlatVector { return { form: 'enum', type: this.type, length: this.length, codes: this.codes.done() }; }
+  constructor(type: EnumType) {
+    this.type = type;
+  }
+  get length(): number {
+    return this.codes.length;
+  }
+  append(data: Data): void {
+    this.codes.push(data as number);
+  }
+  clear(): void {
+    this.codes.length = 0;
+  }
+  finish(): FlatVector {
+    return { form: 'enum', type: this.type, length: this.length, codes: this.codes.done() };
+  }
 }
 
 /** An empty builder for values of this type. */
 export const newLeaf = (type: PrimitiveType): Part => {
   switch (type.name) {
-    case 'bool': return new BoolBuilder();
-    case 'string': case 'bytes': case 'ip': case 'net': return new BytesBuilder(type);
-    case 'null': return new NullBuilder();
-    case 'type': return new TypeBuilder();
-    default: return new NumberBuilder(type);
+    case 'bool':
+      return new BoolBuilder();
+    case 'string':
+    case 'bytes':
+    case 'ip':
+    case 'net':
+      return new BytesBuilder(type);
+    case 'null':
+      return new NullBuilder();
+    case 'type':
+      return new TypeBuilder();
+    default:
+      return new NumberBuilder(type);
   }
 };

@@ -1,15 +1,28 @@
 /**
- * Builders: rows in, one vector out. Readers append values as they meet them; rows of unlike types end in a dynamic vector.
+ * Builders: rows in, one vector out. Readers append values as they meet them; rows of unlike types end in a dynamic
+ * vector.
  *
  * Invariants:
  * - Storage is typed arrays that double; nothing is kept per row as an object.
- * - Records of one shape (field names with optional flags) share a RecordBuilder; a field that changes type becomes dynamic by itself.
- * - A builder can be finished once. What it lends out holds until the loan ends; then it begins anew with the same storage.
+ * - Records of one shape (field names with optional flags) share a RecordBuilder; a field that changes type becomes
+ *   dynamic by itself.
+ * - A builder can be finished once. What it lends out holds until the loan ends; then it begins anew with the same
+ *   storage.
  */
 import { type BytesBuilder, EnumBuilder, type NumberBuilder, type Part, newLeaf } from './builder-leaves.ts';
 import { Uint32List, Uint8List } from './lists.ts';
 import { charge, checkStopAt } from './stop.ts';
-import { type ArrayType, type MapType, type NamedType, type PrimitiveType, type SetType, type Type, type UnionType, memberOf, types } from './type.ts';
+import {
+  type ArrayType,
+  type MapType,
+  type NamedType,
+  type PrimitiveType,
+  type SetType,
+  type Type,
+  type UnionType,
+  memberOf,
+  types,
+} from './type.ts';
 import { type Data, type Value, zeroData } from './value.ts';
 import { type Field, type FlatVector, type Vector, emptyVector, noRows } from './vector.ts';
 
@@ -28,7 +41,9 @@ class ListBuilder implements Part {
     this.items = new Builder(type.element);
     this.offsets.push(0);
   }
-  get length(): number { return this.offsets.length - 1; }
+  get length(): number {
+    return this.offsets.length - 1;
+  }
   append(data: Data): void {
     for (const d of data as readonly Data[]) {
       checkStopAt(this.items.length);
@@ -36,12 +51,22 @@ class ListBuilder implements Part {
     }
     this.end();
   }
-  end(): void { this.offsets.push(this.items.length); }
+  end(): void {
+    this.offsets.push(this.items.length);
+  }
   clear(): void {
     this.offsets.length = 1;
     this.items.clear();
   }
-  finish(lent = false): FlatVector { return { form: 'list', type: this.type, length: this.length, offsets: this.offsets.done(), items: this.items.result(lent) }; }
+  finish(lent = false): FlatVector {
+    return {
+      form: 'list',
+      type: this.type,
+      length: this.length,
+      offsets: this.offsets.done(),
+      items: this.items.result(lent),
+    };
+  }
 }
 
 class MapBuilder implements Part {
@@ -56,7 +81,9 @@ class MapBuilder implements Part {
     this.values = new Builder(type.value);
     this.offsets.push(0);
   }
-  get length(): number { return this.offsets.length - 1; }
+  get length(): number {
+    return this.offsets.length - 1;
+  }
   append(data: Data): void {
     for (const [k, v] of data as readonly (readonly [Data, Data])[]) {
       this.keys.appendData(this.type.key, k);
@@ -70,7 +97,14 @@ class MapBuilder implements Part {
     this.values.clear();
   }
   finish(lent = false): FlatVector {
-    return { form: 'map', type: this.type, length: this.length, offsets: this.offsets.done(), keys: this.keys.result(lent), values: this.values.result(lent) };
+    return {
+      form: 'map',
+      type: this.type,
+      length: this.length,
+      offsets: this.offsets.done(),
+      keys: this.keys.result(lent),
+      values: this.values.result(lent),
+    };
   }
 }
 
@@ -84,7 +118,9 @@ class UnionBuilder implements Part {
     this.type = type;
     this.members = type.members.map((m) => new Builder(m));
   }
-  get length(): number { return this.tags.length; }
+  get length(): number {
+    return this.tags.length;
+  }
   append(data: Data): void {
     const value = data as Value;
     this.begin(memberOf(this.type, value.type)).appendData(value.type, value.data);
@@ -100,19 +136,33 @@ class UnionBuilder implements Part {
     for (const m of this.members) m.clear();
   }
   finish(lent = false): FlatVector {
-    return { form: 'union', type: this.type, length: this.length, tags: this.tags.done(), slots: this.slots.done(), members: this.members.map((m) => m.result(lent)) };
+    return {
+      form: 'union',
+      type: this.type,
+      length: this.length,
+      tags: this.tags.done(),
+      slots: this.slots.done(),
+      members: this.members.map((m) => m.result(lent)),
+    };
   }
 }
 
 /** The names and optional flags of a record's fields; records of one shape share a builder. */
-export interface Shape { readonly key: string; readonly names: readonly string[]; readonly optional: readonly boolean[] }
+export interface Shape {
+  readonly key: string;
+  readonly names: readonly string[];
+  readonly optional: readonly boolean[];
+}
 
 /** Tells shapes apart: equal for the same names with the same optional flags, in order. */
 export const shapeKey = (fields: readonly { readonly name: string; readonly optional?: boolean }[]): string =>
   fields.map((f) => `${f.optional ? '?' : ','}${f.name.length}:${f.name}`).join('');
 /** The shape of these fields. */
-export const shapeOf = (fields: readonly { readonly name: string; readonly optional?: boolean }[]): Shape =>
-  ({ key: shapeKey(fields), names: fields.map((f) => f.name), optional: fields.map((f) => f.optional ?? false) });
+export const shapeOf = (fields: readonly { readonly name: string; readonly optional?: boolean }[]): Shape => ({
+  key: shapeKey(fields),
+  names: fields.map((f) => f.name),
+  optional: fields.map((f) => f.optional ?? false),
+});
 
 /** Records of one shape. A reader appends one row to each of `fields` (or calls `absent`), then `end()`. */
 export class RecordBuilder implements Part {
@@ -144,7 +194,9 @@ export class RecordBuilder implements Part {
     }
     this.end();
   }
-  append(): void { throw new Error('records are appended with their type'); }
+  append(): void {
+    throw new Error('records are appended with their type');
+  }
   clear(): void {
     this.length = 0;
     for (const f of this.fields) f.clear();
@@ -153,7 +205,12 @@ export class RecordBuilder implements Part {
   finish(lent = false): FlatVector {
     const fields = this.fields.map((f, k): Field => {
       const present = this.present[k]?.done();
-      return { name: this.shape.names[k]!, optional: this.shape.optional[k]!, values: f.result(lent), ...(present && { present }) };
+      return {
+        name: this.shape.names[k]!,
+        optional: this.shape.optional[k]!,
+        values: f.result(lent),
+        ...(present && { present }),
+      };
     });
     return { form: 'record', length: this.length, fields };
   }
@@ -163,20 +220,31 @@ export class RecordBuilder implements Part {
 class WrapBuilder implements Part {
   readonly name: string | undefined;
   readonly inner = new Builder();
-  constructor(name: string | undefined) { this.name = name; }
-  get length(): number { return this.inner.length; }
-  append(): void { throw new Error('wrapped values are appended with their type'); }
-  clear(): void { this.inner.clear(); }
+  constructor(name: string | undefined) {
+    this.name = name;
+  }
+  get length(): number {
+    return this.inner.length;
+  }
+  append(): void {
+    throw new Error('wrapped values are appended with their type');
+  }
+  clear(): void {
+    this.inner.clear();
+  }
   finish(lent = false): FlatVector {
     const inner = this.inner.result(lent);
-    return this.name === undefined ? { form: 'error', length: inner.length, inner } : { form: 'named', name: this.name, length: inner.length, inner };
+    return this.name === undefined
+      ? { form: 'error', length: inner.length, inner }
+      : { form: 'named', name: this.name, length: inner.length, inner };
   }
 }
 
 let made = 0;
 /**
- * Parts that the builders of this thread have ever made: one for each type, or shape, of values at one place. The difference over a piece of work that awaits nothing tells what
- * it made: parts, not rows, are what rows of ever new shapes cost.
+ * Parts that the builders of this thread have ever made: one for each type, or shape, of values at one place. The
+ * difference over a piece of work that awaits nothing tells what it made: parts, not rows, are what rows of ever new
+ * shapes cost.
  */
 export const partsMade = (): number => made;
 /** Bytes that a part takes with its builder, about, however few its rows. */
@@ -197,9 +265,13 @@ export class Builder {
   length = 0;
 
   /** `emptyType`: what the vector's type is if nothing is appended (elements of an empty list). */
-  constructor(emptyType?: Type) { this.emptyType = emptyType; }
+  constructor(emptyType?: Type) {
+    this.emptyType = emptyType;
+  }
 
-  append(value: Value): void { this.appendData(value.type, value.data); }
+  append(value: Value): void {
+    this.appendData(value.type, value.data);
+  }
 
   /** Appends data of the given type. */
   appendData(type: Type, data: Data): void {
@@ -207,49 +279,67 @@ export class Builder {
     const part = this.parts[tag]!;
     this.mark(tag, part.length);
     switch (type.kind) {
-      case 'record': (part as RecordBuilder).appendRecord(type.fields, data as readonly (Data | undefined)[]); return;
-      case 'error': case 'named': (part as WrapBuilder).inner.appendData(type.inner, data); return;
-      default: part.append(data);
+      case 'record':
+        (part as RecordBuilder).appendRecord(type.fields, data as readonly (Data | undefined)[]);
+        return;
+      case 'error':
+      case 'named':
+        (part as WrapBuilder).inner.appendData(type.inner, data);
+        return;
+      default:
+        part.append(data);
     }
   }
-  null(): void { this.appendData(types.null, null); }
-  bool(x: boolean): void { this.appendData(types.bool, x); }
+  null(): void {
+    this.appendData(types.null, null);
+  }
+  bool(x: boolean): void {
+    this.appendData(types.bool, x);
+  }
   number(type: PrimitiveType, x: number | bigint): void {
-    const tag = this.tagOf(type), part = this.parts[tag] as NumberBuilder;
+    const tag = this.tagOf(type);
+    const part = this.parts[tag] as NumberBuilder;
     this.mark(tag, part.length);
     part.push(x);
   }
   /** Appends a time or duration of whole seconds and nanoseconds (0 to 999,999,999). */
   seconds(type: PrimitiveType, seconds: number, nanos: number): void {
-    const tag = this.tagOf(type), part = this.parts[tag] as NumberBuilder;
+    const tag = this.tagOf(type);
+    const part = this.parts[tag] as NumberBuilder;
     this.mark(tag, part.length);
     part.pushSeconds(seconds, nanos);
   }
   text(s: string): void {
-    const tag = this.tagOf(types.string), part = this.parts[tag] as BytesBuilder;
+    const tag = this.tagOf(types.string);
+    const part = this.parts[tag] as BytesBuilder;
     this.mark(tag, part.length);
     part.text(s);
   }
   /** Appends a string that comes in pieces. */
   texts(pieces: Iterable<string>): void {
-    const tag = this.tagOf(types.string), part = this.parts[tag] as BytesBuilder;
+    const tag = this.tagOf(types.string);
+    const part = this.parts[tag] as BytesBuilder;
     this.mark(tag, part.length);
     part.texts(pieces);
   }
   /** Appends source[start, end) as a string (valid UTF-8), bytes, ip or net. */
   run(type: PrimitiveType, source: Uint8Array, start: number, end: number): void {
-    const tag = this.tagOf(type), part = this.parts[tag] as BytesBuilder;
+    const tag = this.tagOf(type);
+    const part = this.parts[tag] as BytesBuilder;
     this.mark(tag, part.length);
     part.run(source, start, end);
   }
   /** Begins a row that is a record: fill the builder's fields, then call its `end()`. */
   record(shape: Shape): RecordBuilder {
-    const tag = this.tagOfShape(shape), part = this.parts[tag] as RecordBuilder;
+    const tag = this.tagOfShape(shape);
+    const part = this.parts[tag] as RecordBuilder;
     this.mark(tag, part.length);
     return part;
   }
   /** What `beginRecord` takes for this shape; worth keeping where rows of a shape are many. */
-  recordTag(shape: Shape): number { return this.tagOfShape(shape); }
+  recordTag(shape: Shape): number {
+    return this.tagOfShape(shape);
+  }
   /** Begins a row that is a record, as `record` does. */
   beginRecord(tag: number): RecordBuilder {
     const part = this.parts[tag] as RecordBuilder;
@@ -258,30 +348,37 @@ export class Builder {
   }
   /** Begins a row that is an array or set of this type: fill the builder's items, then call its `end()`. */
   list(type: ArrayType | SetType): ListBuilder {
-    const tag = this.tagOf(type), part = this.parts[tag] as ListBuilder;
+    const tag = this.tagOf(type);
+    const part = this.parts[tag] as ListBuilder;
     this.mark(tag, part.length);
     return part;
   }
   /** Begins a row that is an error: append one value to the builder that comes back. */
   error(): Builder {
-    const tag = this.tagOfWrap(undefined), part = this.parts[tag] as WrapBuilder;
+    const tag = this.tagOfWrap(undefined);
+    const part = this.parts[tag] as WrapBuilder;
     this.mark(tag, part.length);
     return part.inner;
   }
   /** Begins a row of this named type: append one value of the type inside to the builder that comes back. */
   named(type: NamedType): Builder {
-    const tag = this.tagOf(type), part = this.parts[tag] as WrapBuilder;
+    const tag = this.tagOf(type);
+    const part = this.parts[tag] as WrapBuilder;
     this.mark(tag, part.length);
     return part.inner;
   }
   /** Begins a row of this union: append one value of the type of member `member` to the builder that comes back. */
   union(type: UnionType, member: number): Builder {
-    const tag = this.tagOf(type), part = this.parts[tag] as UnionBuilder;
+    const tag = this.tagOf(type);
+    const part = this.parts[tag] as UnionBuilder;
     this.mark(tag, part.length);
     return part.begin(member);
   }
 
-  /** What is in the builder, for the time of the call; the builder is empty afterwards and keeps its storage, its parts and their tags. */
+  /**
+   * What is in the builder, for the time of the call; the builder is empty afterwards and keeps its storage, its parts
+   * and their tags.
+   */
   lend<T>(use: (vector: FlatVector) => T): T {
     const given = use(this.result(true));
     this.clear();
@@ -301,7 +398,13 @@ export class Builder {
     if (live.length === 1) return live[0]!.finish(true);
     const own = tags!.done();
     if (live.length < parts.length) renumber(own, parts);
-    return { form: 'dynamic', length: this.length, tags: own, slots: slots!.done(), parts: live.map((p) => p.finish(true)) };
+    return {
+      form: 'dynamic',
+      length: this.length,
+      tags: own,
+      slots: slots!.done(),
+      parts: live.map((p) => p.finish(true)),
+    };
   }
 
   finish(): FlatVector {
@@ -311,7 +414,13 @@ export class Builder {
     this.tags = this.slots = this.byType = this.byShape = this.lastType = undefined;
     if (parts.length === 0) return this.emptyType ? emptyVector(this.emptyType) : noRows;
     if (parts.length === 1) return parts[0]!.finish();
-    return { form: 'dynamic', length: this.length, tags: tags!.done(), slots: slots!.done(), parts: parts.map((p) => p.finish()) };
+    return {
+      form: 'dynamic',
+      length: this.length,
+      tags: tags!.done(),
+      slots: slots!.done(),
+      parts: parts.map((p) => p.finish()),
+    };
   }
 
   private mark(tag: number, slot: number): void {
@@ -336,18 +445,26 @@ export class Builder {
     if (type === this.lastType) return this.lastTag;
     let tag = this.byType?.get(type);
     if (tag === undefined) {
-      tag = type.kind === 'record' ? this.tagOfShape(shapeOf(type.fields))
-        : type.kind === 'error' ? this.tagOfWrap(undefined)
-        : type.kind === 'named' ? this.tagOfWrap(type.name)
-        : this.add(newPart(type));
+      tag =
+        type.kind === 'record'
+          ? this.tagOfShape(shapeOf(type.fields))
+          : type.kind === 'error'
+            ? this.tagOfWrap(undefined)
+            : type.kind === 'named'
+              ? this.tagOfWrap(type.name)
+              : this.add(newPart(type));
       if (this.lastType) (this.byType ??= new Map([[this.lastType, this.lastTag]])).set(type, tag);
     }
     this.lastType = type;
     this.lastTag = tag;
     return tag;
   }
-  private tagOfShape(shape: Shape): number { return this.keyed(`r${shape.key}`, () => new RecordBuilder(shape)); }
-  private tagOfWrap(name: string | undefined): number { return this.keyed(name === undefined ? 'e' : `n${name}`, () => new WrapBuilder(name)); }
+  private tagOfShape(shape: Shape): number {
+    return this.keyed(`r${shape.key}`, () => new RecordBuilder(shape));
+  }
+  private tagOfWrap(name: string | undefined): number {
+    return this.keyed(name === undefined ? 'e' : `n${name}`, () => new WrapBuilder(name));
+  }
   private keyed(key: string, make: () => Part): number {
     let tag = this.byShape?.get(key);
     if (tag === undefined) (this.byShape ??= new Map<string, number>()).set(key, (tag = this.add(make())));
@@ -363,17 +480,25 @@ export class Builder {
 const renumber = (tags: Uint32Array, parts: readonly Part[]): void => {
   const tagOf = new Uint32Array(parts.length);
   let next = 0;
-  parts.forEach((p, tag) => { if (p.length > 0) tagOf[tag] = next++; });
+  parts.forEach((p, tag) => {
+    if (p.length > 0) tagOf[tag] = next++;
+  });
   for (let i = 0; i < tags.length; i++) tags[i] = tagOf[tags[i]!]!;
 };
 
 const newPart = (type: Exclude<Type, { kind: 'record' | 'error' | 'named' }>): Part => {
   switch (type.kind) {
-    case 'array': case 'set': return new ListBuilder(type);
-    case 'map': return new MapBuilder(type);
-    case 'union': return new UnionBuilder(type);
-    case 'enum': return new EnumBuilder(type);
-    case 'primitive': return newLeaf(type);
+    case 'array':
+    case 'set':
+      return new ListBuilder(type);
+    case 'map':
+      return new MapBuilder(type);
+    case 'union':
+      return new UnionBuilder(type);
+    case 'enum':
+      return new EnumBuilder(type);
+    case 'primitive':
+      return newLeaf(type);
   }
 };
 
@@ -384,4 +509,8 @@ export const vectorOf = (values: Iterable<Value>): Vector => {
   return builder.finish();
 };
 /** One value `length` times. */
-export const constantOf = (value: Value, length: number): Vector => ({ form: 'constant', length, inner: vectorOf([value]) });
+export const constantOf = (value: Value, length: number): Vector => ({
+  form: 'constant',
+  length,
+  inner: vectorOf([value]),
+});

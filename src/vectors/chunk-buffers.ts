@@ -1,9 +1,11 @@
 /**
- * Buffers for bytes on their way to another thread, used again once those have been sent: fresh memory costs page faults, and each megabyte of it brings the
- * next collection nearer. They are shared: a buffer that is transferred instead is detached, and the engine's access to all typed arrays of a thread is
- * slower from the first detached one on.
+ * Buffers for bytes on their way to another thread, used again once those have been sent: fresh memory costs page
+ * faults, and each megabyte of it brings the next collection nearer. They are shared: a buffer that is transferred
+ * instead is detached, and the engine's access to all typed arrays of a thread is slower from the first detached one
+ * on.
  *
- * Invariant: all have the same size. The collector of no thread counts shared memory, so what is not used again may stay for long.
+ * Invariant: all have the same size. The collector of no thread counts shared memory, so what is not used again may
+ * stay for long.
  */
 
 /** Buffers that are kept at once: what is on its way, and one to write in. */
@@ -29,11 +31,17 @@ export class ChunkBuffers {
     return new Uint8Array(buffer);
   }
   /** Whether the bytes are in a buffer from here, and so alone in it. */
-  has(bytes: Uint8Array): boolean { return this.taken.has(bytes.buffer); }
+  has(bytes: Uint8Array): boolean {
+    return this.taken.has(bytes.buffer);
+  }
   /** Bytes in such a buffer of another thread: they are the caller's to keep, as if the buffer came from here. */
-  adopt(bytes: Uint8Array): void { if (bytes.buffer instanceof SharedArrayBuffer) this.taken.add(bytes.buffer); }
+  adopt(bytes: Uint8Array): void {
+    if (bytes.buffer instanceof SharedArrayBuffer) this.taken.add(bytes.buffer);
+  }
   /** A buffer for another thread, if there is one to spare. */
-  spare(): SharedArrayBuffer | undefined { return this.kept.pop(); }
+  spare(): SharedArrayBuffer | undefined {
+    return this.kept.pop();
+  }
   /** Bytes for a chunk that is larger than a buffer: they are copied into some, and `done` is called. */
   takeLarge(size: number): Uint8Array<ArrayBuffer> {
     const bytes = new Uint8Array(size);

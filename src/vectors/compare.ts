@@ -4,35 +4,48 @@ import { type Type, types, compareText, compareTypes, isNumeric, isFloat } from 
 import { type Data, type Value, compareBytes, encodeUntagged, isMissing, underValue } from './value.ts';
 
 /**
- * The total order of `sort`, `compare()` and pool keys: below 0, 0 or above 0. Names and unions are looked through; numbers, durations and times are one class with NaN first.
- * Null and error("missing") tie and come last, or first if `nullsMax` is false.
+ * The total order of `sort`, `compare()` and pool keys: below 0, 0 or above 0. Names and unions are looked through;
+ * numbers, durations and times are one class with NaN first. Null and error("missing") tie and come last, or first if
+ * `nullsMax` is false.
  */
 export const compareValues = (left: Value, right: Value, nullsMax = true): number => {
-  const a = underValue(left), b = underValue(right);
-  const aNull = a.type === types.null || isMissing(a), bNull = b.type === types.null || isMissing(b);
+  const a = underValue(left);
+  const b = underValue(right);
+  const aNull = a.type === types.null || isMissing(a);
+  const bNull = b.type === types.null || isMissing(b);
   if (aNull || bNull) return aNull && bNull ? 0 : aNull === nullsMax ? 1 : -1;
-  if (isNumeric(a.type) && isNumeric(b.type)) return compareNumbers(a.data as number | bigint, b.data as number | bigint);
+  if (isNumeric(a.type) && isNumeric(b.type))
+    return compareNumbers(a.data as number | bigint, b.data as number | bigint);
   if (a.type !== b.type) return compareListsOfUnlikeTypes(a, b, nullsMax) ?? compareTypes(a.type, b.type);
   return compareSameType(a.type, a.data, b.data, nullsMax);
 };
 
 /** Arrays and sets of unlike element types are ordered by type, as are all other unlike types. */
 const compareListsOfUnlikeTypes = (a: Value, b: Value, _nullsMax: boolean): number | undefined =>
-  a.type.kind === b.type.kind && compareTypes(a.type, b.type) === 0 ? compareBytes(encodeUntagged(a.type, a.data), encodeUntagged(b.type, b.data)) : undefined;
+  a.type.kind === b.type.kind && compareTypes(a.type, b.type) === 0
+    ? compareBytes(encodeUntagged(a.type, a.data), encodeUntagged(b.type, b.data))
+    : undefined;
 
 const compareSameType = (type: Type, a: Data, b: Data, nullsMax: boolean): number => {
   if (type.kind === 'primitive') {
     switch (type.name) {
-      case 'bool': return Number(a) - Number(b);
-      case 'string': return compareText(a as string, b as string);
-      case 'bytes': return compareBytes(a as Uint8Array, b as Uint8Array);
-      case 'ip': return (a as Uint8Array).length - (b as Uint8Array).length || compareBytes(a as Uint8Array, b as Uint8Array);
-      case 'type': return compareTypes(a as Type, b as Type);
-      default: return compareBytes(encodeUntagged(type, a), encodeUntagged(type, b));
+      case 'bool':
+        return Number(a) - Number(b);
+      case 'string':
+        return compareText(a as string, b as string);
+      case 'bytes':
+        return compareBytes(a as Uint8Array, b as Uint8Array);
+      case 'ip':
+        return (a as Uint8Array).length - (b as Uint8Array).length || compareBytes(a as Uint8Array, b as Uint8Array);
+      case 'type':
+        return compareTypes(a as Type, b as Type);
+      default:
+        return compareBytes(encodeUntagged(type, a), encodeUntagged(type, b));
     }
   }
   if (type.kind === 'array' || type.kind === 'set') {
-    const x = a as readonly Data[], y = b as readonly Data[];
+    const x = a as readonly Data[];
+    const y = b as readonly Data[];
     for (let i = 0; i < Math.min(x.length, y.length); i++) {
       checkStopAt(i);
       const c = compareValues({ type: type.element, data: x[i]! }, { type: type.element, data: y[i]! }, nullsMax);
@@ -48,15 +61,18 @@ export const compareNumbers = (a: number | bigint, b: number | bigint): number =
   if (a < b) return -1;
   if (a > b) return 1;
   if (a == b) return 0;
-  const aNan = a !== a, bNan = b !== b;
+  const aNan = a !== a;
+  const bNan = b !== b;
   return aNan && bNan ? 0 : aNan ? -1 : 1;
 };
 
 /**
- * `==` of two values that are neither null nor errors: numbers by value (as floats when either is a float), everything else by type and bytes.
+ * `==` of two values that are neither null nor errors: numbers by value (as floats when either is a float), everything
+ * else by type and bytes.
  */
 export const equalValues = (left: Value, right: Value): boolean => {
-  const a = underValue(left), b = underValue(right);
+  const a = underValue(left);
+  const b = underValue(right);
   if (isNumeric(a.type) && isNumeric(b.type)) {
     return isFloat(a.type) || isFloat(b.type) ? Number(a.data) === Number(b.data) : a.data === b.data;
   }

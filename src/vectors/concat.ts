@@ -1,11 +1,36 @@
-/** Vectors one behind the other as one vector, and rows of several vectors interleaved; arrays are copied whole, never row by row through values. */
+/**
+ * Vectors one behind the other as one vector, and rows of several vectors interleaved; arrays are copied whole, never
+ * row by row through values.
+ */
 import { shapeKey } from './builder.ts';
 import { charge, checkStop } from './stop.ts';
 import { type Type, types } from './type.ts';
 import { onlyMember, unionOfOne } from './unions.ts';
 import {
-  type Vector, type FlatVector, type Field, type NumberArray, type NumberVector, type BytesVector, type RecordVector, type ListVector, type MapVector, type UnionVector,
-  type DynamicVector, type BoolVector, type TypeVector, type EnumVector, type ErrorVector, type NamedVector, chargeColumns, compacted, compactedParts, dynamic, flatten, itemsOf, noRows, take,
+  type Vector,
+  type FlatVector,
+  type Field,
+  type NumberArray,
+  type NumberVector,
+  type BytesVector,
+  type RecordVector,
+  type ListVector,
+  type MapVector,
+  type UnionVector,
+  type DynamicVector,
+  type BoolVector,
+  type TypeVector,
+  type EnumVector,
+  type ErrorVector,
+  type NamedVector,
+  chargeColumns,
+  compacted,
+  compactedParts,
+  dynamic,
+  flatten,
+  itemsOf,
+  noRows,
+  take,
 } from './vector.ts';
 
 /** All rows of the vectors, in order. */
@@ -32,17 +57,32 @@ const concatCoded = (vectors: readonly Vector[]): Vector | undefined => {
 /** Below so many rows a loop is quicker than `set`. */
 const loopRowsMax = 16;
 
-/** What rows of a flat vector are: vectors of one class can be put together as one flat vector, but for dynamic ones. */
+/**
+ * What rows of a flat vector are: vectors of one class can be put together as one flat vector, but for dynamic ones.
+ */
 export const classOf = (v: FlatVector): string | Type => {
   switch (v.form) {
-    case 'number': case 'bytes': case 'enum': case 'list': case 'map': case 'union': return v.type;
-    case 'bool': return types.bool;
-    case 'null': return types.null;
-    case 'type': return types.type;
-    case 'record': return `r${shapeKey(v.fields)}`;
-    case 'error': return 'e';
-    case 'named': return `n${v.name}`;
-    case 'dynamic': return 'dynamic';
+    case 'number':
+    case 'bytes':
+    case 'enum':
+    case 'list':
+    case 'map':
+    case 'union':
+      return v.type;
+    case 'bool':
+      return types.bool;
+    case 'null':
+      return types.null;
+    case 'type':
+      return types.type;
+    case 'record':
+      return `r${shapeKey(v.fields)}`;
+    case 'error':
+      return 'e';
+    case 'named':
+      return `n${v.name}`;
+    case 'dynamic':
+      return 'dynamic';
   }
 };
 
@@ -54,7 +94,8 @@ const concatFlat = (vectors: readonly FlatVector[]): Vector => {
   if (first !== 'dynamic' && vectors.every((v) => classOf(v) === first)) return concatAlike(vectors);
   const groups = new Map<string | Type, { readonly tag: number; readonly vectors: FlatVector[]; length: number }>();
   const total = vectors.reduce((n, v) => n + v.length, 0);
-  const tags = new Uint32Array(total), slots = new Uint32Array(total);
+  const tags = new Uint32Array(total);
+  const slots = new Uint32Array(total);
   let at = 0;
   const join = (v: FlatVector): { readonly tag: number; readonly base: number } => {
     const key = classOf(v);
@@ -69,7 +110,13 @@ const concatFlat = (vectors: readonly FlatVector[]): Vector => {
     const v = given.form === 'dynamic' ? compactedParts(given) : given;
     if (v.form === 'dynamic') {
       const parts = v.parts.map((p) => (p.length === 0 ? noPart : join(flatten(p))));
-      copyTags(v.tags.subarray(0, v.length), v.slots, { tags, slots, at, newTags: Uint32Array.from(parts, (p) => p.tag), bases: Uint32Array.from(parts, (p) => p.base) });
+      copyTags(v.tags.subarray(0, v.length), v.slots, {
+        tags,
+        slots,
+        at,
+        newTags: Uint32Array.from(parts, (p) => p.tag),
+        bases: Uint32Array.from(parts, (p) => p.base),
+      });
       at += v.length;
     } else {
       const { tag, base } = join(v);
@@ -78,16 +125,36 @@ const concatFlat = (vectors: readonly FlatVector[]): Vector => {
       at += v.length;
     }
   }
-  return dynamic(tags, slots, [...groups.values()].map((g) => (g.vectors.length === 1 ? g.vectors[0]! : concatAlike(g.vectors))));
+  return dynamic(
+    tags,
+    slots,
+    [...groups.values()].map((g) => (g.vectors.length === 1 ? g.vectors[0]! : concatAlike(g.vectors))),
+  );
 };
 
 // The loops are functions of their own, which take arrays: the engine compiles them once for all kinds of vectors.
 
-const countUp = (out: Uint32Array, at: number, count: number, first: number): void => { for (let i = 0; i < count; i++) out[at + i] = first + i; };
+const countUp = (out: Uint32Array, at: number, count: number, first: number): void => {
+  for (let i = 0; i < count; i++) out[at + i] = first + i;
+};
 /** Tags and slots of one vector among those of all. */
-const copyTags = (from: Uint32Array, fromSlots: Uint32Array, { tags, slots, at, newTags, bases }: {
-  readonly tags: Uint32Array; readonly slots: Uint32Array; readonly at: number; readonly newTags: Uint32Array; readonly bases: Uint32Array;
-}): void => {
+const copyTags = (
+  from: Uint32Array,
+  fromSlots: Uint32Array,
+  {
+    tags,
+    slots,
+    at,
+    newTags,
+    bases,
+  }: {
+    readonly tags: Uint32Array;
+    readonly slots: Uint32Array;
+    readonly at: number;
+    readonly newTags: Uint32Array;
+    readonly bases: Uint32Array;
+  },
+): void => {
   for (let i = 0, to = at; i < from.length; i++, to++) {
     const tag = from[i]!;
     tags[to] = newTags[tag]!;
@@ -106,25 +173,66 @@ const concatAlike = (vectors: readonly FlatVector[]): FlatVector => {
   charge(length * 8, joined);
   const first = vectors[0]!;
   switch (first.form) {
-    case 'number': return { form: 'number', type: first.type, length, values: concatNumbers(vectors as readonly NumberVector[], length) };
-    case 'bool': return { form: 'bool', length, values: concatBytes((vectors as readonly BoolVector[]).map((v) => v.values.subarray(0, v.length)), length) };
-    case 'bytes': return concatRuns(first, vectors as readonly BytesVector[], length);
-    case 'null': return { form: 'null', length };
-    case 'type': return concatTypes(vectors as readonly TypeVector[], length);
-    case 'enum': return { ...first, length, codes: concatCodes((vectors as readonly EnumVector[]).map((v) => v.codes.subarray(0, v.length)), length) };
-    case 'record': return concatRecords(first, vectors as readonly RecordVector[], length);
+    case 'number':
+      return {
+        form: 'number',
+        type: first.type,
+        length,
+        values: concatNumbers(vectors as readonly NumberVector[], length),
+      };
+    case 'bool':
+      return {
+        form: 'bool',
+        length,
+        values: concatBytes(
+          (vectors as readonly BoolVector[]).map((v) => v.values.subarray(0, v.length)),
+          length,
+        ),
+      };
+    case 'bytes':
+      return concatRuns(first, vectors as readonly BytesVector[], length);
+    case 'null':
+      return { form: 'null', length };
+    case 'type':
+      return concatTypes(vectors as readonly TypeVector[], length);
+    case 'enum':
+      return {
+        ...first,
+        length,
+        codes: concatCodes(
+          (vectors as readonly EnumVector[]).map((v) => v.codes.subarray(0, v.length)),
+          length,
+        ),
+      };
+    case 'record':
+      return concatRecords(first, vectors as readonly RecordVector[], length);
     case 'list': {
       const lists = vectors as readonly ListVector[];
-      return { ...first, length, offsets: concatOffsets(lists, length), items: concat(lists.map((v) => itemsOf(v, v.items))) };
+      return {
+        ...first,
+        length,
+        offsets: concatOffsets(lists, length),
+        items: concat(lists.map((v) => itemsOf(v, v.items))),
+      };
     }
     case 'map': {
       const maps = vectors as readonly MapVector[];
-      return { ...first, length, offsets: concatOffsets(maps, length), keys: concat(maps.map((v) => itemsOf(v, v.keys))), values: concat(maps.map((v) => itemsOf(v, v.values))) };
+      return {
+        ...first,
+        length,
+        offsets: concatOffsets(maps, length),
+        keys: concat(maps.map((v) => itemsOf(v, v.keys))),
+        values: concat(maps.map((v) => itemsOf(v, v.values))),
+      };
     }
-    case 'union': return concatUnions(first, vectors as readonly UnionVector[], length);
-    case 'error': return { form: 'error', length, inner: concat((vectors as readonly ErrorVector[]).map((v) => v.inner)) };
-    case 'named': return { ...first, length, inner: concat((vectors as readonly NamedVector[]).map((v) => v.inner)) };
-    case 'dynamic': return concatFlat(vectors) as DynamicVector;
+    case 'union':
+      return concatUnions(first, vectors as readonly UnionVector[], length);
+    case 'error':
+      return { form: 'error', length, inner: concat((vectors as readonly ErrorVector[]).map((v) => v.inner)) };
+    case 'named':
+      return { ...first, length, inner: concat((vectors as readonly NamedVector[]).map((v) => v.inner)) };
+    case 'dynamic':
+      return concatFlat(vectors) as DynamicVector;
   }
 };
 
@@ -169,13 +277,20 @@ const concatCodes = (parts: readonly Uint32Array[], length: number): Uint32Array
 const concatRuns = (first: BytesVector, vectors: readonly BytesVector[], length: number): BytesVector => {
   const size = vectors.reduce((n, v) => n + v.offsets[v.length]! - v.offsets[0]!, 0);
   charge(size, joined);
-  const bytes = concatBytes(vectors.map((v) => v.bytes.subarray(v.offsets[0], v.offsets[v.length])), size);
+  const bytes = concatBytes(
+    vectors.map((v) => v.bytes.subarray(v.offsets[0], v.offsets[v.length])),
+    size,
+  );
   return { ...first, length, offsets: concatOffsets(vectors, length), bytes };
 };
 /** Offsets of runs put one behind the other, counted from 0. */
-const concatOffsets = (vectors: readonly { readonly offsets: Uint32Array; readonly length: number }[], length: number): Uint32Array => {
+const concatOffsets = (
+  vectors: readonly { readonly offsets: Uint32Array; readonly length: number }[],
+  length: number,
+): Uint32Array => {
   const out = new Uint32Array(length + 1);
-  let at = 0, base = 0;
+  let at = 0;
+  let base = 0;
   for (const v of vectors) {
     const start = v.offsets[0]!;
     shift(v.offsets, v.length, base - start, out, at);
@@ -184,7 +299,9 @@ const concatOffsets = (vectors: readonly { readonly offsets: Uint32Array; readon
   }
   return out;
 };
-const shift = (from: Uint32Array, length: number, by: number, out: Uint32Array, at: number): void => { for (let i = 1; i <= length; i++) out[at + i] = from[i]! + by; };
+const shift = (from: Uint32Array, length: number, by: number, out: Uint32Array, at: number): void => {
+  for (let i = 1; i <= length; i++) out[at + i] = from[i]! + by;
+};
 const concatTypes = (vectors: readonly TypeVector[], length: number): TypeVector => {
   const table = new Map<Type, number>();
   const codes = new Uint32Array(length);
@@ -201,38 +318,75 @@ const concatTypes = (vectors: readonly TypeVector[], length: number): TypeVector
 const concatRecords = (first: RecordVector, vectors: readonly RecordVector[], length: number): RecordVector => {
   chargeColumns(first.fields.length);
   return {
-    form: 'record', length,
+    form: 'record',
+    length,
     fields: first.fields.map((f, k): Field => {
       const values = concat(vectors.map((v) => v.fields[k]!.values));
       if (!f.optional) return { name: f.name, optional: false, values };
-      const present = concatBytes(vectors.map((v) => v.fields[k]!.present?.subarray(0, v.length) ?? new Uint8Array(v.length).fill(1)), length);
+      const present = concatBytes(
+        vectors.map((v) => v.fields[k]!.present?.subarray(0, v.length) ?? new Uint8Array(v.length).fill(1)),
+        length,
+      );
       return { name: f.name, optional: true, values, present };
     }),
   };
 };
 const concatUnions = (first: UnionVector, given: readonly UnionVector[], length: number): UnionVector => {
-  const members = given.map(onlyMember), tag = first.members.indexOf(members[0]!);
-  if (tag >= 0 && members.every((m, k) => m !== undefined && m === given[k]!.members[tag])) return unionOfOne(first.type, tag, concat(members as Vector[]), first.members.map((m) => (m.length === 0 ? m : take(m, new Uint32Array(0)))));
+  const members = given.map(onlyMember);
+  const tag = first.members.indexOf(members[0]!);
+  if (tag >= 0 && members.every((m, k) => m !== undefined && m === given[k]!.members[tag]))
+    return unionOfOne(
+      first.type,
+      tag,
+      concat(members as Vector[]),
+      first.members.map((m) => (m.length === 0 ? m : take(m, new Uint32Array(0)))),
+    );
   const vectors = given.map((v): UnionVector => {
     const { slots, parts } = compacted(v, v.members);
     return { ...v, slots, members: parts };
   });
-  const tags = concatCodes(vectors.map((v) => v.tags.subarray(0, v.length)), length);
+  const tags = concatCodes(
+    vectors.map((v) => v.tags.subarray(0, v.length)),
+    length,
+  );
   const slots = new Uint32Array(length);
   const bases = new Uint32Array(first.members.length);
   let at = 0;
   for (const v of vectors) {
     addBases(v.tags, v.slots, v.length, bases, slots, at);
     at += v.length;
-    v.members.forEach((m, k) => { bases[k]! += m.length; });
+    v.members.forEach((m, k) => {
+      bases[k]! += m.length;
+    });
   }
-  return { ...first, length, tags, slots, members: first.members.map((_, k) => concat(vectors.map((v) => v.members[k]!))) };
+  return {
+    ...first,
+    length,
+    tags,
+    slots,
+    members: first.members.map((_, k) => concat(vectors.map((v) => v.members[k]!))),
+  };
 };
 
-const addBases = (tags: Uint32Array, from: Uint32Array, length: number, bases: Uint32Array, out: Uint32Array, at: number): void => { for (let i = 0; i < length; i++) out[at + i] = bases[tags[i]!]! + from[i]!; };
+const addBases = (
+  tags: Uint32Array,
+  from: Uint32Array,
+  length: number,
+  bases: Uint32Array,
+  out: Uint32Array,
+  at: number,
+): void => {
+  for (let i = 0; i < length; i++) out[at + i] = bases[tags[i]!]! + from[i]!;
+};
 
-/** Puts results of row subsets together again: each group's `values` belong to the rows `rows` of a batch of `length` rows; together they cover it. */
-export const scatter = (length: number, groups: readonly { readonly rows: Uint32Array; readonly values: Vector }[]): Vector => {
+/**
+ * Puts results of row subsets together again: each group's `values` belong to the rows `rows` of a batch of `length`
+ * rows; together they cover it.
+ */
+export const scatter = (
+  length: number,
+  groups: readonly { readonly rows: Uint32Array; readonly values: Vector }[],
+): Vector => {
   const filled = groups.filter((g) => g.rows.length > 0);
   if (filled.length === 1 && filled[0]!.rows.length === length && isRange(filled[0]!.rows)) return filled[0]!.values;
   const all = concat(filled.map((g) => g.values));

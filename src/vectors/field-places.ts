@@ -1,4 +1,7 @@
-/** Where a record's field stands. Records of thousands of fields are asked for each of them: one walk over the names for each would take the square of their number. */
+/**
+ * Where a record's field stands. Records of thousands of fields are asked for each of them: one walk over the names for
+ * each would take the square of their number.
+ */
 
 type Named = readonly { readonly name: string }[];
 
@@ -7,7 +10,10 @@ const fewFields = 16;
 /** As often a record is walked over before the places of its names are noted: most are asked for few. */
 const walksMax = 8;
 
-interface Known { walks: number; places: ReadonlyMap<string, number> | undefined }
+interface Known {
+  walks: number;
+  places: ReadonlyMap<string, number> | undefined;
+}
 const known = new WeakMap<Named, Known>();
 
 /** The place of the field of that name; -1: there is none. */

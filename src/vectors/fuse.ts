@@ -1,5 +1,21 @@
-/** Fusion: the one type that values of several types can be raised to (reference/formats/model.md section 8), and the types that a vector's rows have. */
-import { type Type, type RecordType, type UnionType, arrayType, enumType, errorType, mapType, namedType, recordType, setType, underType, unionType } from './type.ts';
+/**
+ * Fusion: the one type that values of several types can be raised to (reference/formats/model.md section 8), and the
+ * types that a vector's rows have.
+ */
+import {
+  type Type,
+  type RecordType,
+  type UnionType,
+  arrayType,
+  enumType,
+  errorType,
+  mapType,
+  namedType,
+  recordType,
+  setType,
+  underType,
+  unionType,
+} from './type.ts';
 import { type Vector, type RecordVector, uniformType } from './vector.ts';
 
 /** The fusion of two types. */
@@ -9,19 +25,27 @@ export const fuseTypes = (a: Type, b: Type): Type => {
   let fused = memo.get(key)?.deref();
   if (!fused) {
     if (memo.size >= memoMax) memo.clear();
-    memo.set(key, new WeakRef(fused = fuse(underType(a), underType(b))));
+    memo.set(key, new WeakRef((fused = fuse(underType(a), underType(b)))));
   }
   return fused;
 };
 const memoMax = 10_000;
-/** Fusions met before by the numbers of the two types. It keeps none: of thousands of wide records they would be gigabytes, and nobody's. */
+/**
+ * Fusions met before by the numbers of the two types. It keeps none: of thousands of wide records they would be
+ * gigabytes, and nobody's.
+ */
 const memo = new Map<string, WeakRef<Type>>();
 
-/** The fusion of types one after the other. Records are gathered field by field: a type for each step between would take the square of the number of fields. */
+/**
+ * The fusion of types one after the other. Records are gathered field by field: a type for each step between would take
+ * the square of the number of fields.
+ */
 export class Fusion {
   private fused: Type | undefined;
   private gathered: FieldsGathered | undefined;
-  constructor(start?: Type) { this.fused = start; }
+  constructor(start?: Type) {
+    this.fused = start;
+  }
 
   add(type: Type): void {
     const { fused } = this;
@@ -47,7 +71,9 @@ export class Fusion {
   }
 
   /** Undefined: of no type yet. */
-  get type(): Type | undefined { return this.gathered ? this.gathered.type : this.fused; }
+  get type(): Type | undefined {
+    return this.gathered ? this.gathered.type : this.fused;
+  }
 }
 
 /** The fields of several record types, in the order in which they were met. */
@@ -55,7 +81,9 @@ class FieldsGathered {
   private readonly fields = new Map<string, { readonly fusion: Fusion; optional: boolean; records: number }>();
   private records = 0;
   private last: RecordType | undefined;
-  constructor(first: RecordType) { this.add(first); }
+  constructor(first: RecordType) {
+    this.add(first);
+  }
 
   add(record: RecordType): void {
     if (record === this.last) return;
@@ -72,7 +100,15 @@ class FieldsGathered {
     }
   }
   /** A field that some record lacks is optional. */
-  get type(): RecordType { return recordType(Array.from(this.fields, ([name, { fusion, optional, records }]) => ({ name, type: fusion.type!, optional: optional || records < this.records }))); }
+  get type(): RecordType {
+    return recordType(
+      Array.from(this.fields, ([name, { fusion, optional, records }]) => ({
+        name,
+        type: fusion.type!,
+        optional: optional || records < this.records,
+      })),
+    );
+  }
 }
 
 /** The fusion of several types; undefined of none. */
@@ -104,7 +140,9 @@ const fuseRecords = (a: RecordType, b: RecordType): RecordType => {
   const fields = a.fields.map((f) => {
     const other = theirs.get(f.name);
     theirs.delete(f.name);
-    return other ? { name: f.name, type: fuseTypes(f.type, other.type), optional: f.optional || other.optional } : { ...f, optional: true };
+    return other
+      ? { name: f.name, type: fuseTypes(f.type, other.type), optional: f.optional || other.optional }
+      : { ...f, optional: true };
   });
   for (const f of theirs.values()) fields.push({ ...f, optional: true });
   return recordType(fields);
@@ -129,29 +167,45 @@ const addMember = (members: Type[], m: Type): void => {
   members.push(m);
 };
 
-/** The type of each row: row i has type table[codes[i]]; `codes` is absent if all rows have table[0]. Types that no row has may be in the table. */
-interface RowTypes { readonly table: readonly Type[]; readonly codes?: Uint32Array }
+/**
+ * The type of each row: row i has type table[codes[i]]; `codes` is absent if all rows have table[0]. Types that no row
+ * has may be in the table.
+ */
+interface RowTypes {
+  readonly table: readonly Type[];
+  readonly codes?: Uint32Array;
+}
 
 /** The types of a vector's rows, found a column at a time. */
 export const typesOf = (v: Vector): RowTypes => {
   const uniform = uniformType(v);
   if (uniform) return { table: [uniform] };
   switch (v.form) {
-    case 'record': return recordTypes(v);
-    case 'error': return mapTypes(typesOf(v.inner), errorType);
-    case 'named': return mapTypes(typesOf(v.inner), (t) => namedType(v.name, t));
+    case 'record':
+      return recordTypes(v);
+    case 'error':
+      return mapTypes(typesOf(v.inner), errorType);
+    case 'named':
+      return mapTypes(typesOf(v.inner), (t) => namedType(v.name, t));
     case 'constant': {
       const inner = typesOf(v.inner);
       return { table: [inner.table[inner.codes?.[0] ?? 0]!] };
     }
-    case 'dictionary': return lookUpTypes(typesOf(v.values), v.codes, v.length);
-    case 'selected': return lookUpTypes(typesOf(v.base), v.index, v.length);
-    case 'dynamic': return dynamicTypes(v.parts.map(typesOf), v.tags, v.slots, v.length);
-    default: throw new Error(`vector of form ${v.form} without a type`);
+    case 'dictionary':
+      return lookUpTypes(typesOf(v.values), v.codes, v.length);
+    case 'selected':
+      return lookUpTypes(typesOf(v.base), v.index, v.length);
+    case 'dynamic':
+      return dynamicTypes(v.parts.map(typesOf), v.tags, v.slots, v.length);
+    default:
+      throw new Error(`vector of form ${v.form} without a type`);
   }
 };
 
-const mapTypes = (inner: RowTypes, wrap: (t: Type) => Type): RowTypes => ({ table: inner.table.map(wrap), ...(inner.codes && { codes: inner.codes }) });
+const mapTypes = (inner: RowTypes, wrap: (t: Type) => Type): RowTypes => ({
+  table: inner.table.map(wrap),
+  ...(inner.codes && { codes: inner.codes }),
+});
 const lookUpTypes = (base: RowTypes, index: Uint32Array, length: number): RowTypes => {
   if (!base.codes) return base;
   const codes = new Uint32Array(length);
@@ -163,21 +217,38 @@ const dynamicTypes = (parts: readonly RowTypes[], tags: Uint32Array, slots: Uint
   const maps = parts.map((p) => Uint32Array.from(p.table, (t) => codeOf(table, t)));
   if (table.size === 1) return { table: [...table.keys()] };
   const codes = new Uint32Array(length);
-  if (parts.every((p) => !p.codes)) pick(Uint32Array.from(maps, (m) => m[0]!), tags, codes);
-  else parts.forEach((p, tag) => {
-    if (p.codes) pickPart(tag, tags, slots, p.codes, maps[tag]!, codes);
-    else fillPart(tag, tags, maps[tag]![0]!, codes);
-  });
+  if (parts.every((p) => !p.codes))
+    pick(
+      Uint32Array.from(maps, (m) => m[0]!),
+      tags,
+      codes,
+    );
+  else
+    parts.forEach((p, tag) => {
+      if (p.codes) pickPart(tag, tags, slots, p.codes, maps[tag]!, codes);
+      else fillPart(tag, tags, maps[tag]![0]!, codes);
+    });
   return { table: [...table.keys()], codes };
 };
 
 // The loops are functions of their own, which take arrays: the engine compiles them once, whatever vectors come.
 
-const pick = (from: Uint32Array, index: Uint32Array, out: Uint32Array): void => { for (let i = 0; i < out.length; i++) out[i] = from[index[i]!]!; };
-const pickPart = (part: number, tags: Uint32Array, slots: Uint32Array, from: Uint32Array, map: Uint32Array, out: Uint32Array): void => {
+const pick = (from: Uint32Array, index: Uint32Array, out: Uint32Array): void => {
+  for (let i = 0; i < out.length; i++) out[i] = from[index[i]!]!;
+};
+const pickPart = (
+  part: number,
+  tags: Uint32Array,
+  slots: Uint32Array,
+  from: Uint32Array,
+  map: Uint32Array,
+  out: Uint32Array,
+): void => {
   for (let i = 0; i < out.length; i++) if (tags[i] === part) out[i] = map[from[slots[i]!]!]!;
 };
-const fillPart = (part: number, tags: Uint32Array, code: number, out: Uint32Array): void => { for (let i = 0; i < out.length; i++) if (tags[i] === part) out[i] = code; };
+const fillPart = (part: number, tags: Uint32Array, code: number, out: Uint32Array): void => {
+  for (let i = 0; i < out.length; i++) if (tags[i] === part) out[i] = code;
+};
 const codeOf = (table: Map<Type, number>, t: Type): number => {
   let code = table.get(t);
   if (code === undefined) table.set(t, (code = table.size));
@@ -187,7 +258,8 @@ const codeOf = (table: Map<Type, number>, t: Type): number => {
 /** Combines the codes of the fields two by two: combinations that occur are few. */
 const recordTypes = (v: RecordVector): RowTypes => {
   const columns = v.fields.map((f) => typesOf(f.values));
-  let codes: Uint32Array | undefined, combinations: number[][] = [[]];
+  let codes: Uint32Array | undefined;
+  let combinations: number[][] = [[]];
   for (const { table, codes: own } of columns) {
     if (!own) for (const c of combinations) c.push(0);
     else if (!codes && table.length <= fewTypes) {
@@ -196,7 +268,9 @@ const recordTypes = (v: RecordVector): RowTypes => {
       combinations = table.map((_, code) => [...first!, code]);
     } else ({ codes, combinations } = combined(codes ?? new Uint32Array(v.length), combinations, own, table.length));
   }
-  const table = combinations.map((c) => recordType(v.fields.map((f, k) => ({ name: f.name, optional: f.optional, type: columns[k]!.table[c[k]!]! }))));
+  const table = combinations.map((c) =>
+    recordType(v.fields.map((f, k) => ({ name: f.name, optional: f.optional, type: columns[k]!.table[c[k]!]! }))),
+  );
   return codes ? { table, codes } : { table };
 };
 
@@ -204,12 +278,24 @@ const recordTypes = (v: RecordVector): RowTypes => {
 const fewTypes = 16;
 /** More pairs of codes than this are looked up in a map. */
 const pairsMax = 1 << 16;
-const combined = (codes: Uint32Array, combinations: readonly number[][], own: Uint32Array, count: number): { readonly codes: Uint32Array; readonly combinations: number[][] } => {
-  const next: number[][] = [], out = new Uint32Array(codes.length), pairs = combinations.length * count;
+const combined = (
+  codes: Uint32Array,
+  combinations: readonly number[][],
+  own: Uint32Array,
+  count: number,
+): { readonly codes: Uint32Array; readonly combinations: number[][] } => {
+  const next: number[][] = [];
+  const out = new Uint32Array(codes.length);
+  const pairs = combinations.length * count;
   const add = (row: number): number => next.push([...combinations[codes[row]!]!, own[row]!]) - 1;
   if (pairs <= pairsMax) {
     const known = new Int32Array(pairs).fill(-1);
-    for (let row = combineKnown(codes, own, count, known, out, 0); row < out.length; row = combineKnown(codes, own, count, known, out, row)) known[codes[row]! * count + own[row]!] = add(row);
+    for (
+      let row = combineKnown(codes, own, count, known, out, 0);
+      row < out.length;
+      row = combineKnown(codes, own, count, known, out, row)
+    )
+      known[codes[row]! * count + own[row]!] = add(row);
   } else {
     const known = new Map<number, number>();
     for (let row = 0; row < out.length; row++) {
@@ -222,7 +308,14 @@ const combined = (codes: Uint32Array, combinations: readonly number[][], own: Ui
   return { codes: out, combinations: next };
 };
 /** The codes of pairs that are known, from `start` on; the first row whose pair is not. */
-const combineKnown = (codes: Uint32Array, own: Uint32Array, count: number, known: Int32Array, out: Uint32Array, start: number): number => {
+const combineKnown = (
+  codes: Uint32Array,
+  own: Uint32Array,
+  count: number,
+  known: Int32Array,
+  out: Uint32Array,
+  start: number,
+): number => {
   for (let i = start; i < out.length; i++) {
     const code = known[codes[i]! * count + own[i]!]!;
     if (code < 0) return i;
@@ -236,8 +329,13 @@ export const fuseRows = (v: Vector, start?: Type): Type | undefined => {
   if (v.length === 0) return start;
   const { table, codes } = typesOf(v);
   if (!codes) return start ? fuseTypes(start, table[0]!) : table[0]!;
-  const fusion = new Fusion(start), seen = new Uint8Array(table.length);
-  for (let left = table.length, row = unseen(codes, seen, 0, v.length); left > 0 && row < v.length; left--, row = unseen(codes, seen, row, v.length)) {
+  const fusion = new Fusion(start);
+  const seen = new Uint8Array(table.length);
+  for (
+    let left = table.length, row = unseen(codes, seen, 0, v.length);
+    left > 0 && row < v.length;
+    left--, row = unseen(codes, seen, row, v.length)
+  ) {
     const code = codes[row]!;
     seen[code] = 1;
     fusion.add(table[code]!);

@@ -1,8 +1,8 @@
 /**
  * Lists of numbers that grow, over typed arrays.
  *
- * Typed arrays of up to 64 bytes live in the heap until somebody asks for their buffer, as a view does: a batch of many columns and few rows has very many
- * of them, so they begin that small and are copied, not viewed, if they stayed so.
+ * Typed arrays of up to 64 bytes live in the heap until somebody asks for their buffer, as a view does: a batch of many
+ * columns and few rows has very many of them, so they begin that small and are copied, not viewed, if they stayed so.
  */
 import { charge } from './stop.ts';
 
@@ -14,14 +14,17 @@ export class Uint32List {
     if (this.length === this.array.length) this.array = grow(this.array, this.length + 1, (n) => new Uint32Array(n));
     this.array[this.length++] = x;
   }
-  done(): Uint32Array { return this.length <= 16 ? this.array.slice(0, this.length) : this.array.subarray(0, this.length); }
+  done(): Uint32Array {
+    return this.length <= 16 ? this.array.slice(0, this.length) : this.array.subarray(0, this.length);
+  }
 }
 /** A list of bytes that doubles as it grows. */
 export class Uint8List {
   array = new Uint8Array(64);
   length = 0;
   reserve(extra: number): void {
-    if (this.length + extra > this.array.length) this.array = grow(this.array, this.length + extra, (n) => new Uint8Array(n));
+    if (this.length + extra > this.array.length)
+      this.array = grow(this.array, this.length + extra, (n) => new Uint8Array(n));
   }
   push(x: number): void {
     this.reserve(1);
@@ -34,9 +37,15 @@ export class Uint8List {
     else for (let i = start, to = this.length; i < end; i++) this.array[to++] = source[i]!;
     this.length += size;
   }
-  done(): Uint8Array { return this.length <= 64 ? this.array.slice(0, this.length) : this.array.subarray(0, this.length); }
+  done(): Uint8Array {
+    return this.length <= 64 ? this.array.slice(0, this.length) : this.array.subarray(0, this.length);
+  }
 }
-const grow = <A extends { readonly length: number; readonly BYTES_PER_ELEMENT: number; set(from: A): void }>(array: A, least: number, make: (n: number) => A): A => {
+const grow = <A extends { readonly length: number; readonly BYTES_PER_ELEMENT: number; set(from: A): void }>(
+  array: A,
+  least: number,
+  make: (n: number) => A,
+): A => {
   const size = Math.max(array.length * 2, least);
   charge(size * array.BYTES_PER_ELEMENT, 'a list');
   const grown = make(size);

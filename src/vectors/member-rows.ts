@@ -11,7 +11,10 @@ export interface MemberRows {
 }
 
 export const memberRows = (tags: Uint32Array, slots: Uint32Array, length: number, members: number): MemberRows => {
-  const starts = new Uint32Array(members + 1), grouped = new Uint32Array(length), places = new Uint32Array(length), inOrder = new Uint8Array(members).fill(1);
+  const starts = new Uint32Array(members + 1);
+  const grouped = new Uint32Array(length);
+  const places = new Uint32Array(length);
+  const inOrder = new Uint8Array(members).fill(1);
   countUp(tags, length, starts);
   group(tags, slots, { starts, grouped, places, inOrder, next: starts.slice() });
   return { starts, slots: grouped, places, inOrder };
@@ -23,11 +26,28 @@ const countUp = (tags: Uint32Array, length: number, starts: Uint32Array): void =
   for (let i = 0; i < length; i++) starts[tags[i]! + 1]!++;
   for (let tag = 1; tag < starts.length; tag++) starts[tag]! += starts[tag - 1]!;
 };
-const group = (tags: Uint32Array, slots: Uint32Array, { starts, grouped, places, inOrder, next }: {
-  readonly starts: Uint32Array; readonly grouped: Uint32Array; readonly places: Uint32Array; readonly inOrder: Uint8Array; readonly next: Uint32Array;
-}): void => {
+const group = (
+  tags: Uint32Array,
+  slots: Uint32Array,
+  {
+    starts,
+    grouped,
+    places,
+    inOrder,
+    next,
+  }: {
+    readonly starts: Uint32Array;
+    readonly grouped: Uint32Array;
+    readonly places: Uint32Array;
+    readonly inOrder: Uint8Array;
+    readonly next: Uint32Array;
+  },
+): void => {
   for (let i = 0; i < places.length; i++) {
-    const tag = tags[i]!, at = next[tag]!++, start = starts[tag]!, slot = slots[i]!;
+    const tag = tags[i]!;
+    const at = next[tag]!++;
+    const start = starts[tag]!;
+    const slot = slots[i]!;
     grouped[at] = slot;
     places[i] = at - start;
     if (slot !== grouped[start]! + at - start) inOrder[tag] = 0;

@@ -1,6 +1,6 @@
 /**
- * Rows of records as text, woven from their columns: what stands before a value, then the value, strand by strand. The loop over the strands is one for all
- * shapes, and most values are copied as they lie in their columns.
+ * Rows of records as text, woven from their columns: what stands before a value, then the value, strand by strand. The
+ * loop over the strands is one for all shapes, and most values are copied as they lie in their columns.
  *
  * Invariant: the text is that of the style's own printer; a strand is only a quicker way to it.
  */
@@ -24,11 +24,18 @@ export interface WeaveStyle {
 }
 
 /** Texts one behind the other: row i is bytes[offsets[i], offsets[i + 1]). */
-interface TextTable { readonly bytes: Uint8Array; readonly offsets: Uint32Array }
+interface TextTable {
+  readonly bytes: Uint8Array;
+  readonly offsets: Uint32Array;
+}
 
 const kinds = { runs: 0, integers: 1, printed: 2, nothing: 3 } as const;
 type Kind = (typeof kinds)[keyof typeof kinds];
-const noOffsets = new Uint32Array(0), noNumbers = new Float64Array(0), noPrinter = (): void => undefined, noBytes = new Uint8Array(0), noView = new DataView(noBytes.buffer);
+const noOffsets = new Uint32Array(0);
+const noNumbers = new Float64Array(0);
+const noPrinter = (): void => undefined;
+const noBytes = new Uint8Array(0);
+const noView = new DataView(noBytes.buffer);
 
 /** One column of a record's rows: text before each value, and where the values are. */
 interface Strand {
@@ -49,16 +56,19 @@ interface Strand {
 export const strandOf = (head: string, v: Vector, style: WeaveStyle, out: TextOut, rows: number): Strand => {
   switch (v.form) {
     case 'bytes':
-      if (v.type === types.string && v.length <= rows * 4 && style.isClean(v)) return { kind: kinds.runs, head: head + style.quote, tail: style.quote, runs: v };
+      if (v.type === types.string && v.length <= rows * 4 && style.isClean(v))
+        return { kind: kinds.runs, head: head + style.quote, tail: style.quote, runs: v };
       break;
     case 'number':
-      if (v.type === types.int64 && v.values instanceof Float64Array) return { kind: kinds.integers, head, numbers: v.values };
+      if (v.type === types.int64 && v.values instanceof Float64Array)
+        return { kind: kinds.integers, head, numbers: v.values };
       break;
     case 'constant':
       if (!isScalar(v.inner)) break;
       return { kind: kinds.nothing, head: head + textOfRow(v.inner, style) };
     case 'dictionary': {
-      const { values, codes } = v, known = style.tables.get(values)?.get(head);
+      const { values, codes } = v;
+      const known = style.tables.get(values)?.get(head);
       if (!known && (values.length > rows * 2 || !isScalar(values))) break;
       return { kind: kinds.runs, head: '', runs: known ?? tableOf(head, values, style), codes };
     }
@@ -66,7 +76,8 @@ export const strandOf = (head: string, v: Vector, style: WeaveStyle, out: TextOu
   return printedStrand(head, style.printer(v, out));
 };
 /** The text of a row does not depend on what was printed before it. */
-const isScalar = (v: Vector): boolean => v.form === 'bytes' || v.form === 'number' || v.form === 'bool' || v.form === 'null';
+const isScalar = (v: Vector): boolean =>
+  v.form === 'bytes' || v.form === 'number' || v.form === 'bool' || v.form === 'null';
 
 /** Anything that prints itself behind its head. */
 export const printedStrand = (head: string, print: RowPrinter): Strand => ({ kind: kinds.printed, head, print });
@@ -79,7 +90,10 @@ const textOfRow = (v: Vector, style: WeaveStyle): string => {
 };
 /** The texts of a dictionary's values with their head. */
 const tableOf = (head: string, values: Vector, style: WeaveStyle): TextTable => {
-  const out = new TextOut(), offsets = new Uint32Array(values.length + 1), print = style.printer(values, out), before = bytesOfText(head);
+  const out = new TextOut();
+  const offsets = new Uint32Array(values.length + 1);
+  const print = style.printer(values, out);
+  const before = bytesOfText(head);
   for (let i = 0; i < values.length; i++) {
     out.raw(before);
     print(i);
@@ -92,7 +106,10 @@ const tableOf = (head: string, values: Vector, style: WeaveStyle): TextTable => 
   return table;
 };
 
-/** A printer of rows woven from the strands, with text before and after each row. What is the same in all rows becomes one piece. */
+/**
+ * A printer of rows woven from the strands, with text before and after each row. What is the same in all rows becomes
+ * one piece.
+ */
 export const weavePrinter = (before: string, strands: readonly Strand[], after: string, out: TextOut): RowPrinter => {
   const threads: Thread[] = [];
   let fixed = before;
@@ -145,7 +162,10 @@ class Thread {
 }
 
 /** What stands before values. */
-interface Head { readonly view: DataView; readonly size: number }
+interface Head {
+  readonly view: DataView;
+  readonly size: number;
+}
 const headsMax = 4096;
 const heads = new Map<string, Head>();
 /** Names of fields come again with every batch. */
@@ -153,7 +173,8 @@ const knownHead = (text: string): Head => {
   let head = heads.get(text);
   if (!head) {
     if (heads.size >= headsMax) heads.clear();
-    const bytes = bytesOfText(text), padded = new Uint8Array(Math.ceil(bytes.length / stride) * stride);
+    const bytes = bytesOfText(text);
+    const padded = new Uint8Array(Math.ceil(bytes.length / stride) * stride);
     padded.set(bytes);
     heads.set(text, (head = { view: new DataView(padded.buffer), size: bytes.length }));
   }
@@ -163,17 +184,19 @@ const knownHead = (text: string): Head => {
 /** Longer runs go through the engine's copy, which has a price per call. */
 const longRun = 128;
 /**
- * Bytes that one step copies: most heads and values have no more, and how many they have is hard to guess. They go as floats of eight bytes, which the engine
- * moves as they are; no eight bytes of UTF-8 are a NaN.
+ * Bytes that one step copies: most heads and values have no more, and how many they have is hard to guess. They go as
+ * floats of eight bytes, which the engine moves as they are; no eight bytes of UTF-8 are a NaN.
  */
 const stride = 16;
 /** Room behind a head or a run: for what is copied too much, a quote, a number. */
 const slack = 48;
 
 const printThreads = (threads: readonly Thread[], out: TextOut, row: number): void => {
-  let { bytes, view, length: to } = out, room = bytes.length - slack;
+  let { bytes, view, length: to } = out;
+  let room = bytes.length - slack;
   for (let k = 0; k < threads.length; k++) {
-    const thread = threads[k]!, { present, headView, headSize, codes, kind } = thread;
+    const thread = threads[k]!;
+    const { present, headView, headSize, codes, kind } = thread;
     if (present !== undefined && present[row] === 0) continue;
     if (to + headSize > room) {
       out.length = to;
@@ -188,14 +211,18 @@ const printThreads = (threads: readonly Thread[], out: TextOut, row: number): vo
     }
     to += headSize;
     if (kind === kinds.runs) {
-      const { offsets, view: source } = thread, r = codes === undefined ? row : codes[row]!, from = offsets[r]!, size = offsets[r + 1]! - from;
+      const { offsets, view: source } = thread;
+      const r = codes === undefined ? row : codes[row]!;
+      const from = offsets[r]!;
+      const size = offsets[r + 1]! - from;
       if (to + size > room) {
         out.length = to;
         out.reserve(size + slack);
         ({ bytes, view } = out);
         room = bytes.length - slack;
       }
-      if (size > longRun || from + size + stride > source.byteLength) bytes.set(thread.bytes.subarray(from, from + size), to);
+      if (size > longRun || from + size + stride > source.byteLength)
+        bytes.set(thread.bytes.subarray(from, from + size), to);
       else {
         view.setFloat64(to, source.getFloat64(from, true), true);
         view.setFloat64(to + 8, source.getFloat64(from + 8, true), true);
@@ -225,7 +252,12 @@ export const isPlainAscii = (bytes: Uint8Array, start: number, end: number): boo
     let flags = 0;
     for (const stop = Math.min(end - 3, at + 256); at < stop; at += 4) {
       const word = view.getInt32(at, true);
-      flags |= word | (word + 0x01010101) | (word - 0x20202020) | ((word ^ 0x22222222) - 0x01010101) | ((word ^ 0x5c5c5c5c) - 0x01010101);
+      flags |=
+        word |
+        (word + 0x01010101) |
+        (word - 0x20202020) |
+        ((word ^ 0x22222222) - 0x01010101) |
+        ((word ^ 0x5c5c5c5c) - 0x01010101);
     }
     if ((flags & 0x80808080) !== 0) return false;
   }
@@ -237,11 +269,14 @@ export const isPlainAscii = (bytes: Uint8Array, start: number, end: number): boo
 };
 
 /** Remembers of each vector whether it is clean: batches of one block share theirs. */
-export const cleanliness = (isClean: (bytes: Uint8Array, start: number, end: number) => boolean): ((v: BytesVector) => boolean) => {
+export const cleanliness = (
+  isClean: (bytes: Uint8Array, start: number, end: number) => boolean,
+): ((v: BytesVector) => boolean) => {
   const known = new WeakMap<BytesVector, boolean>();
   return (v) => {
     let clean = known.get(v);
-    if (clean === undefined) known.set(v, (clean = v.length === 0 || isClean(v.bytes, v.offsets[0]!, v.offsets[v.length]!)));
+    if (clean === undefined)
+      known.set(v, (clean = v.length === 0 || isClean(v.bytes, v.offsets[0]!, v.offsets[v.length]!)));
     return clean;
   };
 };

@@ -6,19 +6,35 @@ import { type RecordVector, type Vector, itemsOf, vectorBytes } from './vector.t
 /** Bytes that the vector's own arrays hold, views counted by what they show; for budgets. */
 export const sizeOf = (v: Vector): number => {
   switch (v.form) {
-    case 'number': return v.length * 8;
-    case 'bool': return v.length;
-    case 'bytes': return v.length * 4 + (v.length ? bytesUnwritten(v) ?? v.offsets[v.length]! - v.offsets[0]! : 0);
-    case 'null': return 0;
-    case 'type': case 'enum': return v.length * 4;
-    case 'record': return v.fields.reduce((n, f) => n + sizeOf(f.values) + (f.present ? v.length : 0), 0);
-    case 'list': return v.length * 4 + sizeOf(itemsOf(v, v.items));
-    case 'map': return v.length * 4 + sizeOf(itemsOf(v, v.keys)) + sizeOf(itemsOf(v, v.values));
-    case 'union': return v.members.reduce((n, m) => n + sizeOf(m), v.length * 8);
-    case 'dynamic': return v.parts.reduce((n, m) => n + sizeOf(m), v.length * 8);
-    case 'error': case 'named': case 'constant': return sizeOf(v.inner);
-    case 'dictionary': return v.length * 4 + sizeOf(v.values);
-    case 'selected': return v.length * 4 + sizeOf(v.base);
+    case 'number':
+      return v.length * 8;
+    case 'bool':
+      return v.length;
+    case 'bytes':
+      return v.length * 4 + (v.length ? (bytesUnwritten(v) ?? v.offsets[v.length]! - v.offsets[0]!) : 0);
+    case 'null':
+      return 0;
+    case 'type':
+    case 'enum':
+      return v.length * 4;
+    case 'record':
+      return v.fields.reduce((n, f) => n + sizeOf(f.values) + (f.present ? v.length : 0), 0);
+    case 'list':
+      return v.length * 4 + sizeOf(itemsOf(v, v.items));
+    case 'map':
+      return v.length * 4 + sizeOf(itemsOf(v, v.keys)) + sizeOf(itemsOf(v, v.values));
+    case 'union':
+      return v.members.reduce((n, m) => n + sizeOf(m), v.length * 8);
+    case 'dynamic':
+      return v.parts.reduce((n, m) => n + sizeOf(m), v.length * 8);
+    case 'error':
+    case 'named':
+    case 'constant':
+      return sizeOf(v.inner);
+    case 'dictionary':
+      return v.length * 4 + sizeOf(v.values);
+    case 'selected':
+      return v.length * 4 + sizeOf(v.base);
   }
 };
 
@@ -36,14 +52,24 @@ export const vectorsIn = (v: Vector): number => {
       if (n > vectorsCounted) vectorCounts.set(v, n);
       return n;
     }
-    case 'list': return 1 + vectorsIn(v.items);
-    case 'map': return 1 + vectorsIn(v.keys) + vectorsIn(v.values);
-    case 'union': return v.members.reduce((n, m) => n + vectorsIn(m), 1);
-    case 'dynamic': return v.parts.reduce((n, m) => n + vectorsIn(m), 1);
-    case 'error': case 'named': case 'constant': return 1 + vectorsIn(v.inner);
-    case 'dictionary': return 1 + vectorsIn(v.values);
-    case 'selected': return 1 + vectorsIn(v.base);
-    default: return 1;
+    case 'list':
+      return 1 + vectorsIn(v.items);
+    case 'map':
+      return 1 + vectorsIn(v.keys) + vectorsIn(v.values);
+    case 'union':
+      return v.members.reduce((n, m) => n + vectorsIn(m), 1);
+    case 'dynamic':
+      return v.parts.reduce((n, m) => n + vectorsIn(m), 1);
+    case 'error':
+    case 'named':
+    case 'constant':
+      return 1 + vectorsIn(v.inner);
+    case 'dictionary':
+      return 1 + vectorsIn(v.values);
+    case 'selected':
+      return 1 + vectorsIn(v.base);
+    default:
+      return 1;
   }
 };
 

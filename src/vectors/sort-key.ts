@@ -1,5 +1,6 @@
 /**
- * Sort keys: bytes whose plain order (memcmp) is the order of values of `compareValues` (reference/formats/model.md, 7.2), nulls and missing last.
+ * Sort keys: bytes whose plain order (memcmp) is the order of values of `compareValues` (reference/formats/model.md,
+ * 7.2), nulls and missing last.
  *
  * Invariants:
  * - `compareBytes(sortKeyBytes(a), sortKeyBytes(b))` has the sign of `compareValues(a, b)`.
@@ -13,7 +14,10 @@ const nullClass = 0xff;
 const numberClass = 0x01;
 const complexClass = 0x40;
 /** Keys of complex types, enums among them, are from here on, those of others but null before it. */
-export const complexKeys: { readonly min: Uint8Array; readonly max: Uint8Array } = { min: Uint8Array.of(complexClass), max: Uint8Array.of(complexClass + 1) };
+export const complexKeys: { readonly min: Uint8Array; readonly max: Uint8Array } = {
+  min: Uint8Array.of(complexClass),
+  max: Uint8Array.of(complexClass + 1),
+};
 
 /** The key of NaN. */
 const nanKey = Uint8Array.of(numberClass, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
@@ -55,12 +59,13 @@ const scratch = new DataView(new ArrayBuffer(8));
 const scratchBytes = new Uint8Array(scratch.buffer);
 
 /**
- * The greatest double that is not above the number, then what is left of it: integers beyond 2^53 keep their exact place between the doubles.
- * NaN is all zeros: before everything.
+ * The greatest double that is not above the number, then what is left of it: integers beyond 2^53 keep their exact
+ * place between the doubles. NaN is all zeros: before everything.
  */
 const writeNumber = (out: ByteWriter, x: number | bigint): void => {
   out.byte(numberClass);
-  let near = Number(x), rest = 0;
+  let near = Number(x);
+  let rest = 0;
   if (typeof x === 'bigint') {
     if (BigInt(near) > x) near = below(near);
     rest = Number(x - BigInt(near));
@@ -85,14 +90,19 @@ const below = (x: number): number => {
 
 const writePrimitive = (out: ByteWriter, type: Type, data: Data): void => {
   switch (type) {
-    case types.bool: return out.byte(data ? 1 : 0);
-    case types.string: return writeEscaped(out, utf8.encode(data as string));
-    case types.bytes: return writeEscaped(out, data as Uint8Array);
+    case types.bool:
+      return out.byte(data ? 1 : 0);
+    case types.string:
+      return writeEscaped(out, utf8.encode(data as string));
+    case types.bytes:
+      return writeEscaped(out, data as Uint8Array);
     case types.ip:
       out.byte((data as Uint8Array).length);
       return out.raw(data as Uint8Array);
-    case types.type: return writeTypeOrder(out, data as Type);
-    default: return writeEscaped(out, encodeUntagged(type, data));
+    case types.type:
+      return writeTypeOrder(out, data as Type);
+    default:
+      return writeEscaped(out, encodeUntagged(type, data));
   }
 };
 const utf8 = new TextEncoder();
@@ -114,13 +124,18 @@ const writeTypeOrder = (out: ByteWriter, type: Type): void => {
   const under = underType(type);
   out.byte(kindOrder[under.kind] + 1);
   switch (under.kind) {
-    case 'primitive': out.byte(under.id); break;
+    case 'primitive':
+      out.byte(under.id);
+      break;
     case 'record':
       writeCount(out, under.fields.length);
       for (const f of under.fields) writeEscaped(out, utf8.encode(f.name));
       for (const f of under.fields) writeTypeOrder(out, f.type);
       break;
-    case 'array': case 'set': writeTypeOrder(out, under.element); break;
+    case 'array':
+    case 'set':
+      writeTypeOrder(out, under.element);
+      break;
     case 'map':
       writeTypeOrder(out, under.key);
       writeTypeOrder(out, under.value);
@@ -133,7 +148,9 @@ const writeTypeOrder = (out: ByteWriter, type: Type): void => {
       writeCount(out, under.symbols.length);
       for (const s of under.symbols) writeEscaped(out, utf8.encode(s));
       break;
-    case 'error': writeTypeOrder(out, under.inner); break;
+    case 'error':
+      writeTypeOrder(out, under.inner);
+      break;
   }
   for (let t = type; t.kind === 'named'; t = t.inner) {
     out.byte(1);
@@ -149,7 +166,8 @@ const writeCount = (out: ByteWriter, n: number): void => {
 const boundBytesMax = 256;
 
 /** A lower bound of the key, cut to a bounded length. */
-export const lowerBound = (key: Uint8Array): Uint8Array => (key.length > boundBytesMax ? key.slice(0, boundBytesMax) : key);
+export const lowerBound = (key: Uint8Array): Uint8Array =>
+  key.length > boundBytesMax ? key.slice(0, boundBytesMax) : key;
 /** An upper bound of the key, cut to a bounded length. */
 export const upperBound = (key: Uint8Array): Uint8Array => {
   if (key.length <= boundBytesMax) return key;

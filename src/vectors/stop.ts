@@ -1,10 +1,11 @@
 /**
- * How long loops learn that what they work for was given up, that it needs too much memory, and that others wait for a turn. While a loop runs no message reaches its
- * thread; a flag in shared memory does.
+ * How long loops learn that what they work for was given up, that it needs too much memory, and that others wait for a
+ * turn. While a loop runs no message reaches its thread; a flag in shared memory does.
  *
  * Invariants:
  * - Whoever gives a task its turn says so by `working`: only between two awaits is it known whose work is done.
- * - `checkStop` and `charge` throw for the task whose turn it is, never for another one; without a task they do nothing.
+ * - `checkStop` and `charge` throw for the task whose turn it is, never for another one; without a task they do
+ *   nothing.
  */
 import { LakeError } from '../errors.ts';
 import type { MemoryAccount } from './thread-memory.ts';
@@ -21,7 +22,9 @@ const tasks = new WeakMap<AbortSignal, TaskWork>();
 let current: TaskWork | undefined;
 
 /** Tells what there is to know of the task that this signal ends. */
-export const linkTask = (signal: AbortSignal, work: TaskWork): void => { tasks.set(signal, work); };
+export const linkTask = (signal: AbortSignal, work: TaskWork): void => {
+  tasks.set(signal, work);
+};
 /** Another signal for a part of the same task's work. */
 export const linkPart = (signal: AbortSignal, of: AbortSignal): void => {
   const work = tasks.get(of);
@@ -55,16 +58,31 @@ export const sameTask = (): (<T>(work: () => T) => T) => {
   };
 };
 
-/** Charges bytes that are about to be allocated for the task whose turn it is; `what` makes them, as the error says it. @throws LakeError query-memory, load-memory */
-export const charge = (bytes: number, what: string): void => { current?.account?.charge(bytes, what); };
+/**
+ * Charges bytes that are about to be allocated for the task whose turn it is; `what` makes them, as the error says it.
+ * @throws LakeError query-memory, load-memory
+ */
+export const charge = (bytes: number, what: string): void => {
+  current?.account?.charge(bytes, what);
+};
 
-/** Charges bytes that are held on to from now on, in whatever pieces they were made. @throws LakeError query-memory, load-memory */
-export const chargeHeld = (bytes: number): void => { current?.account?.hold(bytes); };
+/**
+ * Charges bytes that are held on to from now on, in whatever pieces they were made. @throws LakeError query-memory,
+ * load-memory
+ */
+export const chargeHeld = (bytes: number): void => {
+  current?.account?.hold(bytes);
+};
 
 /** Between two pieces of a task's work, now and then: what is garbage goes if the thread needs its room. */
-export const pauseTask = (signal: AbortSignal): void => { tasks.get(signal)?.account?.pause(); };
+export const pauseTask = (signal: AbortSignal): void => {
+  tasks.get(signal)?.account?.pause();
+};
 
-/** Whether the task whose turn it is shares its thread's memory with others at the moment, or has to leave some to the process. */
+/**
+ * Whether the task whose turn it is shares its thread's memory with others at the moment, or has to leave some to the
+ * process.
+ */
 export const isMemoryShared = (): boolean => current?.account?.isShared === true;
 
 /** Whether the thread of the task whose turn it is has little memory left, whoever holds it. */
@@ -81,7 +99,10 @@ export const chargeText = (length: number, what: string): void => {
   if (length > stringLengthMax) throw new LakeError('query-string', { operator: what, length, limit: stringLengthMax });
 };
 
-/** To be asked in loops over one value or batch that may be long, once a row or every some thousand steps. @throws LakeError query-cancelled, query-memory */
+/**
+ * To be asked in loops over one value or batch that may be long, once a row or every some thousand steps. @throws
+ * LakeError query-cancelled, query-memory
+ */
 export const checkStop = (): void => {
   if (!current) return;
   if (current.isStopped?.()) throw new LakeError('query-cancelled');
@@ -89,7 +110,8 @@ export const checkStop = (): void => {
 };
 
 /** Steps, and comparisons, between two looks at the flag, less one. */
-const stepsMask = 4095, comparisonsMask = 511;
+const stepsMask = 4095;
+const comparisonsMask = 511;
 /** What some thousand steps of a loop count for, beside one row. */
 const loopSteps = 64;
 /** `checkStop` in step `i` of a loop, every some thousand steps. */
@@ -112,11 +134,15 @@ export const checked = <T>(compare: (a: T, b: T) => number): ((a: T, b: T) => nu
 const turnMsMax = 10;
 let turn = performance.now();
 /** Work begins, for which others may wait so long. */
-export const turnBegan = (): void => { turn = performance.now(); };
+export const turnBegan = (): void => {
+  turn = performance.now();
+};
 /** Whether others should have a turn. */
 export const isTurnLong = (): boolean => performance.now() - turn > turnMsMax;
 /** Lets others have their turn. */
 export const nextTurn = async (): Promise<void> => {
-  await new Promise((resolve) => { setImmediate(resolve); });
+  await new Promise((resolve) => {
+    setImmediate(resolve);
+  });
   turn = performance.now();
 };

@@ -1,4 +1,7 @@
-/** Bytes of text in the making: what writers print into, a value at a time, without strings where the values are bytes or small integers. */
+/**
+ * Bytes of text in the making: what writers print into, a value at a time, without strings where the values are bytes
+ * or small integers.
+ */
 import { charge } from './stop.ts';
 import type { ChunkBuffers } from './chunk-buffers.ts';
 
@@ -18,7 +21,10 @@ export class TextOut {
   view: DataView;
   private readonly buffers: ChunkBuffers | undefined;
 
-  /** `size` is what is about to come; a small answer never takes it. With buffers, large pieces are given out as they are. */
+  /**
+   * `size` is what is about to come; a small answer never takes it. With buffers, large pieces are given out as they
+   * are.
+   */
   constructor(size = 1 << 16, buffers?: ChunkBuffers) {
     this.bytes = new Uint8Array(Math.min(size, smallBytes));
     this.view = viewOf(this.bytes);
@@ -29,11 +35,17 @@ export class TextOut {
     if (this.length + extra > this.bytes.length) this.grow(this.length + extra);
   }
   private grow(least: number): void {
-    const { buffers } = this, size = Math.max(this.bytes.length * 2, least);
+    const { buffers } = this;
+    const size = Math.max(this.bytes.length * 2, least);
     charge(size, 'the text of a value');
     // No bytes at all: the last piece was given out with its buffer.
-    const before = this.bytes, isShared = buffers && size <= buffers.size && (size >= buffers.size >> 2 || before.length === 0);
-    const grown = isShared ? buffers.take() : buffers && size > buffers.size ? buffers.takeLarge(size) : new Uint8Array(size);
+    const before = this.bytes;
+    const isShared = buffers && size <= buffers.size && (size >= buffers.size >> 2 || before.length === 0);
+    const grown = isShared
+      ? buffers.take()
+      : buffers && size > buffers.size
+        ? buffers.takeLarge(size)
+        : new Uint8Array(size);
     grown.set(before.subarray(0, this.length));
     this.bytes = grown;
     this.view = viewOf(grown);
@@ -66,7 +78,8 @@ export class TextOut {
   raw(source: Uint8Array, start = 0, end = source.length): void {
     const size = end - start;
     this.reserve(size);
-    if (size > 48) this.bytes.set(start === 0 && end === source.length ? source : source.subarray(start, end), this.length);
+    if (size > 48)
+      this.bytes.set(start === 0 && end === source.length ? source : source.subarray(start, end), this.length);
     else {
       const { bytes } = this;
       for (let i = start, to = this.length; i < end; i++) bytes[to++] = source[i]!;
@@ -74,18 +87,28 @@ export class TextOut {
     this.length += size;
   }
   /**
-   * source[start, end) as it is, but only up to a byte that is no plain ASCII or that quoted text may not have (control characters, `"`, `\\`), or a few bytes before
-   * it; answers where it stopped. `from` is a view of the source.
+   * source[start, end) as it is, but only up to a byte that is no plain ASCII or that quoted text may not have (control
+   * characters, `"`, `\\`), or a few bytes before it; answers where it stopped. `from` is a view of the source.
    */
   plainRun(source: Uint8Array, from: DataView, start: number, end: number): number {
     this.reserve(end - start + 3);
-    const { view } = this, offset = this.length - start, wordEnd = Math.min(end, source.length - 3);
+    const { view } = this;
+    const offset = this.length - start;
+    const wordEnd = Math.min(end, source.length - 3);
     let at = start;
     for (; at < wordEnd; at += 4) {
-      const all = from.getInt32(at, true), rest = end - at;
+      const all = from.getInt32(at, true);
+      const rest = end - at;
       // What is behind the end counts as blanks, and is printed over by what comes next.
-      const word = rest >= 4 ? all : (all & ~(-1 << (rest * 8))) | (0x20202020 << (rest * 8)), quotes = word ^ 0x22222222, slashes = word ^ 0x5c5c5c5c;
-      if (((word | (word + 0x01010101) | (word - 0x20202020) | (quotes - 0x01010101) | (slashes - 0x01010101)) & 0x80808080) !== 0) break;
+      const word = rest >= 4 ? all : (all & ~(-1 << (rest * 8))) | (0x20202020 << (rest * 8));
+      const quotes = word ^ 0x22222222;
+      const slashes = word ^ 0x5c5c5c5c;
+      if (
+        ((word | (word + 0x01010101) | (word - 0x20202020) | (quotes - 0x01010101) | (slashes - 0x01010101)) &
+          0x80808080) !==
+        0
+      )
+        break;
       view.setInt32(at + offset, all, true);
     }
     if (at > end) at = end;
@@ -106,7 +129,26 @@ export class TextOut {
       bytes[this.length++] = 0x2d;
       rest = -rest;
     }
-    const digits = rest < 10 ? 1 : rest < 100 ? 2 : rest < 1e3 ? 3 : rest < 1e4 ? 4 : rest < 1e5 ? 5 : rest < 1e6 ? 6 : rest < 1e7 ? 7 : rest < 1e8 ? 8 : rest < 1e9 ? 9 : 10;
+    const digits =
+      rest < 10
+        ? 1
+        : rest < 100
+          ? 2
+          : rest < 1e3
+            ? 3
+            : rest < 1e4
+              ? 4
+              : rest < 1e5
+                ? 5
+                : rest < 1e6
+                  ? 6
+                  : rest < 1e7
+                    ? 7
+                    : rest < 1e8
+                      ? 8
+                      : rest < 1e9
+                        ? 9
+                        : 10;
     for (let to = this.length + digits - 1; to >= this.length; to--) {
       const tenth = (rest / 10) | 0;
       bytes[to] = zero + rest - tenth * 10;
@@ -122,11 +164,12 @@ export class TextOut {
     }
   }
   /**
-   * A float of at most six digits behind the point and fifteen in all, as JavaScript spells it; false, and nothing printed, for any other.
-   * Two such numbers are never one double, so no shorter spelling can stand for it.
+   * A float of at most six digits behind the point and fifteen in all, as JavaScript spells it; false, and nothing
+   * printed, for any other. Two such numbers are never one double, so no shorter spelling can stand for it.
    */
   decimal(x: number): boolean {
-    const whole = Math.floor(x), millionths = Math.round(x * 1e6);
+    const whole = Math.floor(x);
+    const millionths = Math.round(x * 1e6);
     if (!(x > 0 && millionths < 1e15 && millionths / 1e6 === x && whole < 0x7fffffff)) return false;
     this.integer(whole);
     let rest = millionths - whole * 1e6;
@@ -148,7 +191,9 @@ export class TextOut {
     return true;
   }
   /** Drops what was printed behind `length`. */
-  cutTo(length: number): void { this.length = length; }
+  cutTo(length: number): void {
+    this.length = length;
+  }
   /** What was printed, for the caller to keep, with its buffer unless that is nearly empty; printing begins anew. */
   take(): Uint8Array {
     const { bytes, length, buffers } = this;

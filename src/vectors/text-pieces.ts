@@ -1,4 +1,7 @@
-/** A long string put together of very many short ones: made by `+=`, each of them would stay as an object of its own until the whole is asked for. */
+/**
+ * A long string put together of very many short ones: made by `+=`, each of them would stay as an object of its own
+ * until the whole is asked for.
+ */
 import { charge, chargeText, checkStop } from './stop.ts';
 
 /** Pieces that are joined at a time. */
@@ -10,7 +13,9 @@ export class TextPieces {
   private pieces: string[] = [];
   private readonly what: string;
   /** `what` makes the string, as errors say it. */
-  constructor(what: string) { this.what = what; }
+  constructor(what: string) {
+    this.what = what;
+  }
 
   add(piece: string): void {
     this.length += piece.length;
@@ -25,7 +30,10 @@ export class TextPieces {
   }
   private join(): void {
     checkStop();
-    charge(this.pieces.reduce((n, p) => n + p.length, 0), this.what);
+    charge(
+      this.pieces.reduce((n, p) => n + p.length, 0),
+      this.what,
+    );
     this.joined.push(this.pieces.join(''));
     this.pieces = [];
   }

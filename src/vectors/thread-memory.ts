@@ -1,17 +1,24 @@
 /**
- * The memory of the tasks of one thread: what their evaluation makes is charged before it is allocated, and compared with what the thread has in use.
+ * The memory of the tasks of one thread: what their evaluation makes is charged before it is allocated, and compared
+ * with what the thread has in use.
  *
- * Charges alone would have to know when everything is freed; the bytes in use alone are known too late for one large allocation. So
+ * Charges alone would have to know when everything is freed; the bytes in use alone are known too late for one large
+ * allocation. So
  * - a single allocation beyond the limit is refused at once, without a look at the thread;
- * - after so many bytes or steps the bytes in use are looked at, and if they are too many, again after a collection: what is left then is really held.
+ * - after so many bytes or steps the bytes in use are looked at, and if they are too many, again after a collection:
+ *   what is left then is really held.
  *
  * Invariants:
- * - A charge costs an addition as long as no look is due; kernels charge once a batch, builders once each time they double.
- * - What the thread holds when a task begins that is alone is not that task's: it is found out by a collection, and no task is refused for it.
+ * - A charge costs an addition as long as no look is due; kernels charge once a batch, builders once each time they
+ *   double.
+ * - What the thread holds when a task begins that is alone is not that task's: it is found out by a collection, and no
+ *   task is refused for it.
  * - Of several tasks of a thread the one that made most is refused first; far beyond the limit, whichever charges.
- * - Where several queries hold more than a part of the limit together, the oldest goes on, and those that made much wait between two turns: each gets what it needs, one after the other.
- *   Nobody waits for a task that waits for its client or that helps another thread's, nor for long in which no task has ended.
- * - A query that is refused while others hold what it lacks is told to come again, not that it is too large: alone it might have had room.
+ * - Where several queries hold more than a part of the limit together, the oldest goes on, and those that made much
+ *   wait between two turns: each gets what it needs, one after the other. Nobody waits for a task that waits for its
+ *   client or that helps another thread's, nor for long in which no task has ended.
+ * - A query that is refused while others hold what it lacks is told to come again, not that it is too large: alone it
+ *   might have had room.
  */
 import { LakeError } from '../errors.ts';
 
@@ -36,7 +43,8 @@ export const taskBytesMin = 16 << 20;
 /** What a thread needs at least for its program, and for work beside what its tasks hold. */
 const besidesBytes = 48 << 20;
 /** Bytes charged, and steps taken, between two looks at the thread. */
-const lookBytes = 8 << 20, lookSteps = 256;
+const lookBytes = 8 << 20;
+const lookSteps = 256;
 /** So near to the limit the collector would run all the time. */
 const marginBytes = 8 << 20;
 /** Beyond the limit by so much, as a share of it, no task is spared. */
@@ -48,15 +56,31 @@ const shortShare = 0.75;
 /** Bytes after which a collection that freed too little for others is tried again. */
 const againBytes = 32 << 20;
 
-/** From so much on that the thread holds, as a share of its limit, tasks wait for the oldest one; not for longer than this, nor those that made less. */
-const waitingShare = 0.25, waitMsMax = 60_000, waitMadeMin = 1 << 20, waitHeavyMin = 16 << 20;
+/**
+ * From so much on that the thread holds, as a share of its limit, tasks wait for the oldest one; not for longer than
+ * this, nor those that made less.
+ */
+const waitingShare = 0.25;
+const waitMsMax = 60_000;
+const waitMadeMin = 1 << 20;
+const waitHeavyMin = 16 << 20;
 /** Where so many have begun, or so many wait, others begin a little later: each of them would hold its first rows. */
-const begunMax = 16, beginMsMax = 1000, queueMin = 4;
+const begunMax = 16;
+const beginMsMax = 1000;
+const queueMin = 4;
 /** How often those that wait look again, whatever they are told. */
 const waitLookMs = 50;
 
-/** What kind of tasks they are. `what`: what makes most of it, in errors; `patient`: the first of them does not wait for what others have left to be collected. */
-interface TaskKind { readonly code: 'query-memory' | 'load-memory'; readonly busyCode?: 'query-memory-busy'; readonly what: string; readonly patient?: boolean }
+/**
+ * What kind of tasks they are. `what`: what makes most of it, in errors; `patient`: the first of them does not wait for
+ * what others have left to be collected.
+ */
+interface TaskKind {
+  readonly code: 'query-memory' | 'load-memory';
+  readonly busyCode?: 'query-memory-busy';
+  readonly what: string;
+  readonly patient?: boolean;
+}
 const queries: TaskKind = { code: 'query-memory', busyCode: 'query-memory-busy', what: 'evaluation' };
 /** Loads: their memory is bounded by what they sort, and so is this, but for a value that is large by itself. */
 export const loads: TaskKind = { code: 'load-memory', what: 'a value', patient: true };
@@ -82,7 +106,8 @@ export class ThreadMemory {
 
   /** An account for a task that begins; it is closed when the task has ended. */
   open(task: TaskTurns = {}): MemoryAccount {
-    if (this.accounts.size === 0 && this.use.bytes() > this.limit(this.kind.patient ? 1 : tightShare)) this.measureRest();
+    if (this.accounts.size === 0 && this.use.bytes() > this.limit(this.kind.patient ? 1 : tightShare))
+      this.measureRest();
     const account = new MemoryAccount(this, task);
     this.accounts.add(account);
     return account;
@@ -97,7 +122,9 @@ export class ThreadMemory {
     for (const wake of [...this.waiting]) wake();
   }
   /** What its tasks may hold at the moment. */
-  get reserved(): number { return this.accounts.size > 0 ? this.max : 0; }
+  get reserved(): number {
+    return this.accounts.size > 0 ? this.max : 0;
+  }
 
   /** Whether the thread has room for so many more bytes of this task. */
   hasRoom(account: MemoryAccount, bytes: number): boolean {
@@ -106,7 +133,8 @@ export class ThreadMemory {
     if (now <= this.limit(tightShare)) return true;
     const isLargest = this.isLargest(account);
     if (!isLargest && now <= this.looksAgainAt) return true;
-    const share = this.shareNow(account), limit = this.limit(this.kind.patient ? 1 : share);
+    const share = this.shareNow(account);
+    const limit = this.limit(this.kind.patient ? 1 : share);
     if (now <= this.limit(share)) return true;
     use.collect();
     now = use.bytes() + bytes;
@@ -122,13 +150,21 @@ export class ThreadMemory {
     const lacking = this.use.bytes() + bytes - this.limit(1);
     let made = 0;
     for (const other of this.accounts) if (other !== account) made += other.made;
-    return made > Math.max(0, lacking) || (lacking <= 0 && this.use.isTight?.() === true && this.use.claim?.claim() === false);
+    return (
+      made > Math.max(0, lacking) ||
+      (lacking <= 0 && this.use.isTight?.() === true && this.use.claim?.claim() === false)
+    );
   }
 
   /** Whether a task has less than all of the budget to itself. */
-  get isShared(): boolean { return this.accounts.size > 1 || this.use.isTight?.() === true; }
+  get isShared(): boolean {
+    return this.accounts.size > 1 || this.use.isTight?.() === true;
+  }
 
-  /** Whether the thread holds so much, garbage aside, that operators which can spill should, whatever they know to hold themselves. */
+  /**
+   * Whether the thread holds so much, garbage aside, that operators which can spill should, whatever they know to hold
+   * themselves.
+   */
   isShort(account: MemoryAccount): boolean {
     const share = this.shareKept(account) * shortShare;
     this.relieve(share);
@@ -138,9 +174,16 @@ export class ThreadMemory {
   /** Whether the task should wait for another one, which needs the thread's room first. */
   isBehind(account: MemoryAccount): boolean {
     const { use } = this;
-    if (this.accounts.size === 1 || this.ahead() === account) return account.made >= waitHeavyMin && use.bytes() > this.limit(waitingShare) && use.isTight?.() === true && use.claim?.claim() === false;
+    if (this.accounts.size === 1 || this.ahead() === account)
+      return (
+        account.made >= waitHeavyMin &&
+        use.bytes() > this.limit(waitingShare) &&
+        use.isTight?.() === true &&
+        use.claim?.claim() === false
+      );
     if (!account.hasBegun && account.waitedMs < beginMsMax && this.begun() >= begunMax) return true;
-    if ((account.made < waitMadeMin && this.waiting.size < queueMin) || use.bytes() <= this.limit(waitingShare)) return false;
+    if ((account.made < waitMadeMin && this.waiting.size < queueMin) || use.bytes() <= this.limit(waitingShare))
+      return false;
     // Where others wait already, it has been found out that what is there is held.
     if (this.waiting.size === 0) this.relieve(waitingShare);
     return use.bytes() > this.limit(waitingShare);
@@ -165,11 +208,15 @@ export class ThreadMemory {
   }
   /** The oldest task that goes on. */
   private ahead(): MemoryAccount | undefined {
-    for (const account of this.accounts) if (account.task.isPart !== true && account.task.isIdle?.() !== true) return account;
+    for (const account of this.accounts)
+      if (account.task.isPart !== true && account.task.isIdle?.() !== true) return account;
     return undefined;
   }
 
-  /** Garbage goes if there is too much of it; what is held is left alone, and not looked through again until there is more. */
+  /**
+   * Garbage goes if there is too much of it; what is held is left alone, and not looked through again until there is
+   * more.
+   */
   relieve(share = this.shareKept()): void {
     const now = this.use.bytes();
     // Near the process's bound it is not for this thread alone to say how much garbage is too much.
@@ -187,9 +234,14 @@ export class ThreadMemory {
     this.use.collect();
     this.besides = Math.max(besidesBytes, this.use.bytes() - (this.use.kept?.() ?? 0));
   }
-  /** What a thread has of its budget at the moment, with what those that wait may hold of it: all of it for the task that all others wait for. */
+  /**
+   * What a thread has of its budget at the moment, with what those that wait may hold of it: all of it for the task
+   * that all others wait for.
+   */
   private shareNow(account?: MemoryAccount): number {
-    const { use } = this, hasAll = use.isTight?.() !== true || (account !== undefined && this.ahead() === account && use.claim?.claim() === true);
+    const { use } = this;
+    const hasAll =
+      use.isTight?.() !== true || (account !== undefined && this.ahead() === account && use.claim?.claim() === true);
     return (hasAll ? 1 : tightShare) + (this.waiting.size > 0 ? waitingShare : 0);
   }
   /** What it fills before garbage goes and operators spill. */
@@ -197,7 +249,9 @@ export class ThreadMemory {
     const share = this.shareNow(account);
     return this.use.isNear?.() === true ? Math.min(share, tightShare) : share;
   }
-  private limit(share: number): number { return this.max * share + this.besides + (this.use.kept?.() ?? 0); }
+  private limit(share: number): number {
+    return this.max * share + this.besides + (this.use.kept?.() ?? 0);
+  }
   private isLargest(account: MemoryAccount): boolean {
     for (const other of this.accounts) if (other.made > account.made && !other.isWaiting) return false;
     return true;
@@ -259,16 +313,24 @@ export class MemoryAccount {
     if ((this.unseenBytes += bytes) > lookBytes) this.look(0, this.thread.kind.what);
   }
   /** Steps of a loop, each of which may have made a little. @throws query-memory, query-memory-busy, load-memory */
-  step(steps: number): void { if ((this.unseenSteps += steps) >= lookSteps) this.look(0, this.thread.kind.what); }
+  step(steps: number): void {
+    if ((this.unseenSteps += steps) >= lookSteps) this.look(0, this.thread.kind.what);
+  }
 
   /** Whether it should do with less than its budget. */
-  get isShared(): boolean { return this.thread.isShared; }
+  get isShared(): boolean {
+    return this.thread.isShared;
+  }
 
   /** Whether its thread has little left. */
-  get isShort(): boolean { return this.thread.isShort(this); }
+  get isShort(): boolean {
+    return this.thread.isShort(this);
+  }
 
   /** Between two pieces of work that charge nothing: garbage goes if there is too much of it. */
-  pause(): void { this.thread.relieve(); }
+  pause(): void {
+    this.thread.relieve();
+  }
 
   private look(bytes: number, what: string): void {
     this.unseenBytes = this.unseenSteps = 0;
@@ -276,5 +338,7 @@ export class MemoryAccount {
     const { code, busyCode } = this.thread.kind;
     this.refuse(what, busyCode && this.thread.isCrowded(this, bytes) ? busyCode : code);
   }
-  private refuse(what: string, code: 'query-memory' | 'query-memory-busy' | 'load-memory'): never { throw new LakeError(code, { operator: what, limit: this.thread.max }); }
+  private refuse(what: string, code: 'query-memory' | 'query-memory-busy' | 'load-memory'): never {
+    throw new LakeError(code, { operator: what, limit: this.thread.max });
+  }
 }

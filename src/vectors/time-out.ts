@@ -13,7 +13,8 @@ export class SecondsView {
 
   constructor(values: NumberArray) {
     this.values = values;
-    this.words = values instanceof Float64Array ? undefined : new Uint32Array(values.buffer, values.byteOffset, values.length * 2);
+    this.words =
+      values instanceof Float64Array ? undefined : new Uint32Array(values.buffer, values.byteOffset, values.length * 2);
   }
 
   /** Fills `seconds` and `nanos` with those of a row. */
@@ -28,9 +29,13 @@ export class SecondsView {
       return;
     }
     // With the sign bit flipped it is 2^63 more and never negative; 16 bits at a time every step is exact.
-    const low = words[row * 2], high = (words[row * 2 + 1] ^ 0x80000000) >>> 0;
-    const upper = Math.floor(high / 1e9), r1 = (high - upper * 1e9) * 65536 + (low >>> 16), q1 = Math.floor(r1 / 1e9);
-    const r2 = (r1 - q1 * 1e9) * 65536 + (low & 0xffff), q2 = Math.floor(r2 / 1e9);
+    const low = words[row * 2];
+    const high = (words[row * 2 + 1] ^ 0x80000000) >>> 0;
+    const upper = Math.floor(high / 1e9);
+    const r1 = (high - upper * 1e9) * 65536 + (low >>> 16);
+    const q1 = Math.floor(r1 / 1e9);
+    const r2 = (r1 - q1 * 1e9) * 65536 + (low & 0xffff);
+    const q2 = Math.floor(r2 / 1e9);
     this.seconds = (upper * 65536 + q1) * 65536 + q2 - 9_223_372_036;
     this.nanos = r2 - q2 * 1e9 - 854_775_808;
     if (this.nanos < 0) this.borrow();
@@ -50,7 +55,8 @@ const twoDigits = (bytes: Uint8Array, at: number, x: number): void => {
 
 /** `.` and the nanoseconds in so many digits, without trailing zeros but for the first `least`. */
 export const appendFraction = (out: TextOut, nanos: number, least = 0): void => {
-  let rest = nanos, digits = 9;
+  let rest = nanos;
+  let digits = 9;
   while (digits > least && rest % 10 === 0) {
     rest /= 10;
     digits--;
@@ -68,11 +74,13 @@ export const appendFraction = (out: TextOut, nanos: number, least = 0): void => 
 
 /** A printer of times as `timeText` of literal.ts spells them. */
 export const timePrinter = (values: NumberArray, out: TextOut): ((row: number) => void) => {
-  const view = new SecondsView(values), date = new Uint8Array(11);
+  const view = new SecondsView(values);
+  const date = new Uint8Array(11);
   let lastDay = NaN;
   return (row) => {
     view.read(row);
-    const day = Math.floor(view.seconds / 86400), ofDay = view.seconds - day * 86400;
+    const day = Math.floor(view.seconds / 86400);
+    const ofDay = view.seconds - day * 86400;
     if (day !== lastDay) {
       lastDay = day;
       const { year, month, day: ofMonth } = dateOfDays(day);
@@ -85,7 +93,9 @@ export const timePrinter = (values: NumberArray, out: TextOut): ((row: number) =
     }
     out.raw(date);
     out.reserve(8);
-    const { bytes, length } = out, hour = (ofDay / 3600) | 0, minute = ((ofDay - hour * 3600) / 60) | 0;
+    const { bytes, length } = out;
+    const hour = (ofDay / 3600) | 0;
+    const minute = ((ofDay - hour * 3600) / 60) | 0;
     twoDigits(bytes, length, hour);
     twoDigits(bytes, length + 3, minute);
     twoDigits(bytes, length + 6, ofDay - hour * 3600 - minute * 60);

@@ -1,6 +1,6 @@
 /**
- * Columns of times as text, `2024-01-02T03:04:05.678Z` with as many digits behind the point in every row: the numbers that they stand for, and the text
- * made of the numbers again when somebody asks for it.
+ * Columns of times as text, `2024-01-02T03:04:05.678Z` with as many digits behind the point in every row: the numbers
+ * that they stand for, and the text made of the numbers again when somebody asks for it.
  *
  * Invariants:
  * - Text and numbers tell the same, byte for byte: a column with a row in any other spelling has no numbers.
@@ -10,10 +10,21 @@ import { dateOfDays, daysOfDate, daysOfMonth } from './literal.ts';
 import { types } from './type.ts';
 import type { BytesVector, Vector } from './vector.ts';
 
-/** Row i is the time `base` seconds since 1970 plus distances[i] units; a unit is the last of the digits behind the point. */
-export interface TimeTexts { readonly digits: number; readonly base: number; readonly distances: Float64Array; /** No distance is less than the one before. */ readonly isSorted: boolean }
+/**
+ * Row i is the time `base` seconds since 1970 plus distances[i] units; a unit is the last of the digits behind the
+ * point.
+ */
+export interface TimeTexts {
+  readonly digits: number;
+  readonly base: number;
+  readonly distances: Float64Array /** No distance is less than the one before. */;
+  readonly isSorted: boolean;
+}
 /** Seconds since 1970 that all times of a vector lie in: from `least` on and before `end`. */
-export interface TimeRange { readonly least: number; readonly end: number }
+export interface TimeRange {
+  readonly least: number;
+  readonly end: number;
+}
 
 const textLength = (digits: number): number => (digits === 0 ? 20 : 21 + digits);
 /** Digits behind the point of texts of a length; -1 for none such. */
@@ -25,20 +36,30 @@ export const timesOfTexts = (v: BytesVector): TimeTexts | undefined => {
   return timesIn(v.bytes, v.offsets, v.length);
 };
 const timesIn = (bytes: Uint8Array, offsets: Uint32Array, length: number): TimeTexts | undefined => {
-  const size = offsets[1]! - offsets[0]!, digits = digitsOf(size);
+  const size = offsets[1]! - offsets[0]!;
+  const digits = digitsOf(size);
   if (digits < 0) return undefined;
-  const distances = new Float64Array(length), unit = 10 ** digits;
-  let memo = -1, minute = 0, first = 0, least = 0, greatest = 0, before = 0, isSorted = true;
+  const distances = new Float64Array(length);
+  const unit = 10 ** digits;
+  let memo = -1;
+  let minute = 0;
+  let first = 0;
+  let least = 0;
+  let greatest = 0;
+  let before = 0;
+  let isSorted = true;
   for (let i = 0; i < length; i++) {
     const start = offsets[i]!;
-    if (offsets[i + 1]! - start !== size || bytes[start + size - 1] !== 90 || bytes[start + 16] !== 58) return undefined;
+    if (offsets[i + 1]! - start !== size || bytes[start + size - 1] !== 90 || bytes[start + 16] !== 58)
+      return undefined;
     // Mostly a row is of the same minute as the one before.
     if (memo < 0 || !startsAlike(bytes, start, memo)) {
       minute = minuteOf(bytes, start);
       if (minute !== minute) return undefined;
       memo = start;
     }
-    const second = two(bytes, start + 17), fraction = digits === 0 ? 0 : fractionOf(bytes, start + 19, digits);
+    const second = two(bytes, start + 17);
+    const fraction = digits === 0 ? 0 : fractionOf(bytes, start + 19, digits);
     if (!(second <= 59) || fraction < 0) return undefined;
     if (i === 0) first = minute + second;
     const distance = (minute + second - first) * unit + fraction;
@@ -54,11 +75,18 @@ const timesIn = (bytes: Uint8Array, offsets: Uint32Array, length: number): TimeT
   return { digits, base: first + seconds, distances, isSorted };
 };
 /** The range that follows from bounds of such texts, cut after the minute; `max` is one more in its last byte. */
-export const rangeOfBounds = ({ min, max }: { readonly min: Uint8Array; readonly max: Uint8Array }): TimeRange | undefined => {
+export const rangeOfBounds = ({
+  min,
+  max,
+}: {
+  readonly min: Uint8Array;
+  readonly max: Uint8Array;
+}): TimeRange | undefined => {
   if (min.length !== minuteLength || max.length !== minuteLength) return undefined;
   const last = max.slice();
   last[minuteLength - 1]!--;
-  const least = minuteOf(min, 0), end = minuteOf(last, 0) + 60;
+  const least = minuteOf(min, 0);
+  const end = minuteOf(last, 0) + 60;
   return least <= end ? { least, end } : undefined;
 };
 const minuteLength = 16;
@@ -70,15 +98,24 @@ const startsAlike = (bytes: Uint8Array, a: number, b: number): boolean => {
 };
 /** Seconds since 1970 of `2024-01-02T03:04` in UTF-8 bytes; NaN when it is something else. */
 export const minuteOf = (bytes: Uint8Array, start: number): number => {
-  if (bytes[start + 4] !== 45 || bytes[start + 7] !== 45 || bytes[start + 10] !== 84 || bytes[start + 13] !== 58) return NaN;
-  const year = two(bytes, start) * 100 + two(bytes, start + 2), month = two(bytes, start + 5), day = two(bytes, start + 8);
-  const hour = two(bytes, start + 11), minute = two(bytes, start + 14);
-  if (!(year >= 1678 && year <= 2261 && month >= 1 && month <= 12 && day >= 1 && hour <= 23 && minute <= 59) || day > daysOfMonth(year, month)) return NaN;
+  if (bytes[start + 4] !== 45 || bytes[start + 7] !== 45 || bytes[start + 10] !== 84 || bytes[start + 13] !== 58)
+    return NaN;
+  const year = two(bytes, start) * 100 + two(bytes, start + 2);
+  const month = two(bytes, start + 5);
+  const day = two(bytes, start + 8);
+  const hour = two(bytes, start + 11);
+  const minute = two(bytes, start + 14);
+  if (
+    !(year >= 1678 && year <= 2261 && month >= 1 && month <= 12 && day >= 1 && hour <= 23 && minute <= 59) ||
+    day > daysOfMonth(year, month)
+  )
+    return NaN;
   return daysOfDate(year, month, day) * 86400 + hour * 3600 + minute * 60;
 };
 /** The number of two digits; NaN when they are none. */
 export const two = (bytes: Uint8Array, at: number): number => {
-  const a = bytes[at]! - 48, b = bytes[at + 1]! - 48;
+  const a = bytes[at]! - 48;
+  const b = bytes[at + 1]! - 48;
   return a >= 0 && a <= 9 && b >= 0 && b <= 9 ? a * 10 + b : NaN;
 };
 /** The digits behind the point at `start`, or -1. */
@@ -102,7 +139,11 @@ interface TimeSearch {
   readonly at: (rows: Uint32Array) => Float64Array;
 }
 interface Behind {
-  readonly digits: number; readonly times: () => TimeTexts; readonly range: (() => TimeRange | undefined) | undefined; readonly search: TimeSearch | undefined; isWritten: boolean;
+  readonly digits: number;
+  readonly times: () => TimeTexts;
+  readonly range: (() => TimeRange | undefined) | undefined;
+  readonly search: TimeSearch | undefined;
+  isWritten: boolean;
 }
 const behind = new WeakMap<Vector, Behind>();
 /** The times of a vector that `timeTexts` made. */
@@ -115,12 +156,16 @@ export const searchBehind = (v: Vector): (TimeSearch & { readonly digits: number
   return known?.search && { ...known.search, digits: known.digits };
 };
 /**
- * Where a time stands among the distances of others; undefined if that cannot be told. Texts of whole seconds sort behind all others of the second ('.' comes
- * before 'Z'), and equal none of them.
+ * Where a time stands among the distances of others; undefined if that cannot be told. Texts of whole seconds sort
+ * behind all others of the second ('.' comes before 'Z'), and equal none of them.
  */
-export const placeAmong = ({ digits, base }: Pick<TimeTexts, 'digits' | 'base'>, wanted: TimeTexts): number | undefined => {
+export const placeAmong = (
+  { digits, base }: Pick<TimeTexts, 'digits' | 'base'>,
+  wanted: TimeTexts,
+): number | undefined => {
   if (wanted.digits !== digits && wanted.digits !== 0) return undefined;
-  const unit = 10 ** digits, seconds = wanted.base - base;
+  const unit = 10 ** digits;
+  const seconds = wanted.base - base;
   if (Math.abs(seconds) > 2 ** 51 / unit) return undefined;
   return wanted.digits === digits ? seconds * unit + wanted.distances[0]! : (seconds + 1) * unit - 0.5;
 };
@@ -131,35 +176,70 @@ export const bytesUnwritten = (v: BytesVector): number | undefined => {
   const known = behind.get(v);
   return known && !known.isWritten ? v.length * textLength(known.digits) : undefined;
 };
-/** Rows of such a vector, as long as nobody has asked for its text; `pick` gives their distances, in order or not. `start`: they are a slice that begins there. */
-export const timesPicked = (v: BytesVector, length: number, inOrder: boolean, pick: (distances: Float64Array) => Float64Array, start?: number): BytesVector | undefined => {
+/**
+ * Rows of such a vector, as long as nobody has asked for its text; `pick` gives their distances, in order or not.
+ * `start`: they are a slice that begins there.
+ */
+export const timesPicked = (
+  v: BytesVector,
+  length: number,
+  inOrder: boolean,
+  pick: (distances: Float64Array) => Float64Array,
+  start?: number,
+): BytesVector | undefined => {
   const known = behind.get(v);
   if (!known || known.isWritten) return undefined;
-  return timeTexts(length, known.digits, () => {
-    const times = known.times();
-    return { ...times, distances: pick(times.distances), isSorted: inOrder && times.isSorted };
-  }, known.range, start !== undefined && known.search ? searchFrom(known.search, start, length) : undefined);
+  return timeTexts(
+    length,
+    known.digits,
+    () => {
+      const times = known.times();
+      return { ...times, distances: pick(times.distances), isSorted: inOrder && times.isSorted };
+    },
+    known.range,
+    start !== undefined && known.search ? searchFrom(known.search, start, length) : undefined,
+  );
 };
 const searchFrom = ({ base, below, at }: TimeSearch, start: number, length: number): TimeSearch => ({
-  base, below: (bound) => Math.max(0, Math.min(length, below(bound) - start)), at: (rows) => at(rows.map((row) => start + row)),
+  base,
+  below: (bound) => Math.max(0, Math.min(length, below(bound) - start)),
+  at: (rows) => at(rows.map((row) => start + row)),
 });
 /** A few rows of many, whose numbers rise; undefined for others, and where all have to be worked out for it. */
 export const fewTimes = (v: BytesVector, length: number, rows: () => Uint32Array): BytesVector | undefined => {
   if (length * fewOf > v.length) return undefined;
   const known = behind.get(v);
   if (!known?.search || known.isWritten) return undefined;
-  const { digits, search: { base, at }, range } = known, index = rows();
+  const {
+    digits,
+    search: { base, at },
+    range,
+  } = known;
+  const index = rows();
   for (let i = 1; i < length; i++) if (index[i]! < index[i - 1]!) return undefined;
   return timeTexts(length, digits, () => ({ digits, base, distances: at(index), isSorted: true }), range);
 };
 const fewOf = 16;
-/** Whether the text holds nothing but what such texts are made of; what is searched for, in small letters, cannot be in a column of them if not. */
+/**
+ * Whether the text holds nothing but what such texts are made of; what is searched for, in small letters, cannot be in
+ * a column of them if not.
+ */
 export const isOfTimeText = (lower: string): boolean => /^[0-9tz:.-]*$/.test(lower);
 
 /** The texts of times as a string vector; neither times nor texts are worked out before somebody looks at them. */
-export const timeTexts = (length: number, digits: number, times: () => TimeTexts, range?: () => TimeRange | undefined, search?: TimeSearch): BytesVector => {
+export const timeTexts = (
+  length: number,
+  digits: number,
+  times: () => TimeTexts,
+  range?: () => TimeRange | undefined,
+  search?: TimeSearch,
+): BytesVector => {
   let known: TimeTexts | undefined;
-  const vector: { form: 'bytes'; type: BytesVector['type']; length: number } = { form: 'bytes', type: types.string, length };
+  const vector: { form: 'bytes'; type: BytesVector['type']; length: number } = {
+    form: 'bytes',
+    type: types.string,
+    length,
+  };
   // Getters that all vectors share, and defined one by one: the engine then keeps the quick form of objects.
   Object.defineProperty(vector, 'offsets', offsetsGetter);
   Object.defineProperty(vector, 'bytes', bytesGetter);
@@ -168,30 +248,52 @@ export const timeTexts = (length: number, digits: number, times: () => TimeTexts
 };
 /** Writes the text of a vector, and makes plain properties of it: loops read them. */
 const written = (vector: BytesVector): BytesVector => {
-  const own = behind.get(vector)!, { length } = vector, size = textLength(own.digits), offsets = new Uint32Array(length + 1), bytes = writeTexts(own.times(), length);
+  const own = behind.get(vector)!;
+  const { length } = vector;
+  const size = textLength(own.digits);
+  const offsets = new Uint32Array(length + 1);
+  const bytes = writeTexts(own.times(), length);
   for (let i = 1; i <= length; i++) offsets[i] = i * size;
   own.isWritten = true;
   Object.defineProperty(vector, 'offsets', { value: offsets, enumerable: true, configurable: true, writable: true });
   Object.defineProperty(vector, 'bytes', { value: bytes, enumerable: true, configurable: true, writable: true });
   return vector;
 };
-const offsetsGetter = { get(this: BytesVector): Uint32Array { return written(this).offsets; }, enumerable: true, configurable: true };
-const bytesGetter = { get(this: BytesVector): Uint8Array { return written(this).bytes; }, enumerable: true, configurable: true };
+const offsetsGetter = {
+  get(this: BytesVector): Uint32Array {
+    return written(this).offsets;
+  },
+  enumerable: true,
+  configurable: true,
+};
+const bytesGetter = {
+  get(this: BytesVector): Uint8Array {
+    return written(this).bytes;
+  },
+  enumerable: true,
+  configurable: true,
+};
 
 const writeTexts = ({ digits, base, distances }: TimeTexts, length: number): Uint8Array => {
   if (digits === 3) return writeMilliseconds(base, distances, length);
-  const size = textLength(digits), out = new Uint8Array(length * size), unit = 10 ** digits;
+  const size = textLength(digits);
+  const out = new Uint8Array(length * size);
+  const unit = 10 ** digits;
   // The text of the row before, in place: only what differs is written anew.
   const row = new Uint8Array(size);
   row.set([45, 0, 0, 45, 0, 0, 84, 0, 0, 58, 0, 0, 58], 4);
   if (digits > 0) row[19] = 46;
   row[size - 1] = 90;
-  let minute = NaN, day = NaN;
+  let minute = NaN;
+  let day = NaN;
   for (let i = 0; i < length; i++) {
-    const whole = Math.floor(distances[i]! / unit), seconds = base + whole, m = Math.floor(seconds / 60);
+    const whole = Math.floor(distances[i]! / unit);
+    const seconds = base + whole;
+    const m = Math.floor(seconds / 60);
     if (m !== minute) {
       minute = m;
-      const d = Math.floor(m / 1440), ofDay = m - d * 1440;
+      const d = Math.floor(m / 1440);
+      const ofDay = m - d * 1440;
       if (d !== day) {
         day = d;
         writeDate(row, d);
@@ -213,13 +315,24 @@ const writeTexts = ({ digits, base, distances }: TimeTexts, length: number): Uin
 };
 /** Texts of 24 bytes, the most frequent ones, by six words a row. */
 const writeMilliseconds = (base: number, distances: Float64Array, length: number): Uint8Array => {
-  const out = new Uint32Array(length * 6), row = new Uint8Array(16), words = new Uint32Array(row.buffer);
+  const out = new Uint32Array(length * 6);
+  const row = new Uint8Array(16);
+  const words = new Uint32Array(row.buffer);
   row.set([45, 0, 0, 45, 0, 0, 84, 0, 0, 58, 0, 0], 4);
-  let from = 0, to = 0, before = 0, day = NaN, a = 0, b = 0, c = 0, d = 0;
+  let from = 0;
+  let to = 0;
+  let before = 0;
+  let day = NaN;
+  let a = 0;
+  let b = 0;
+  let c = 0;
+  let d = 0;
   for (let i = 0, at = 0; i < length; i++, at += 6) {
     const distance = distances[i]!;
     if (distance < from || distance >= to) {
-      const minute = Math.floor((base + Math.floor(distance / 1000)) / 60), days = Math.floor(minute / 1440), ofDay = minute - days * 1440;
+      const minute = Math.floor((base + Math.floor(distance / 1000)) / 60);
+      const days = Math.floor(minute / 1440);
+      const ofDay = minute - days * 1440;
       if (days !== day) writeDate(row, (day = days));
       writeTwo(row, 11, Math.floor(ofDay / 60));
       writeTwo(row, 14, ofDay % 60);
@@ -231,7 +344,8 @@ const writeMilliseconds = (base: number, distances: Float64Array, length: number
       from = Math.max(0, before);
       to = before + 60_000;
     }
-    const ofMinute = distance - before, second = Math.floor(ofMinute / 1000);
+    const ofMinute = distance - before;
+    const second = Math.floor(ofMinute / 1000);
     out[at] = a;
     out[at + 1] = b;
     out[at + 2] = c;
@@ -242,8 +356,14 @@ const writeMilliseconds = (base: number, distances: Float64Array, length: number
   return new Uint8Array(out.buffer);
 };
 /** `:05.` and `678Z` as words, first byte lowest. */
-const secondWords = Uint32Array.from({ length: 60 }, (_, s) => 58 | ((48 + Math.floor(s / 10)) << 8) | ((48 + (s % 10)) << 16) | (46 << 24));
-const milliWords = Uint32Array.from({ length: 1000 }, (_, m) => (48 + Math.floor(m / 100)) | ((48 + (Math.floor(m / 10) % 10)) << 8) | ((48 + (m % 10)) << 16) | (90 << 24));
+const secondWords = Uint32Array.from(
+  { length: 60 },
+  (_, s) => 58 | ((48 + Math.floor(s / 10)) << 8) | ((48 + (s % 10)) << 16) | (46 << 24),
+);
+const milliWords = Uint32Array.from(
+  { length: 1000 },
+  (_, m) => (48 + Math.floor(m / 100)) | ((48 + (Math.floor(m / 10) % 10)) << 8) | ((48 + (m % 10)) << 16) | (90 << 24),
+);
 const writeDate = (out: Uint8Array, days: number): void => {
   const { year, month, day } = dateOfDays(days);
   writeTwo(out, 0, Math.floor(year / 100));

@@ -3,7 +3,8 @@
  *
  * Invariants:
  * - Two structurally equal types are the same object: compare them with `===`.
- * - The table that makes them so holds them weakly; a type that nobody refers to is collected, its `id` is never used again.
+ * - The table that makes them so holds them weakly; a type that nobody refers to is collected, its `id` is never used
+ *   again.
  * - Members of a union are in type order; duplicates that the caller gives stay.
  *
  * The model is SuperDB's (reference/formats/model.md, sections 1 to 6).
@@ -12,52 +13,145 @@ import { charge, chargeText, checkStopAt } from './stop.ts';
 
 /** The primitive types as SUP names them. */
 export type PrimitiveName =
-  | 'uint8' | 'uint16' | 'uint32' | 'uint64' | 'int8' | 'int16' | 'int32' | 'int64' | 'duration' | 'time'
-  | 'float16' | 'float32' | 'float64' | 'bool' | 'bytes' | 'string' | 'ip' | 'net' | 'type' | 'null';
+  | 'uint8'
+  | 'uint16'
+  | 'uint32'
+  | 'uint64'
+  | 'int8'
+  | 'int16'
+  | 'int32'
+  | 'int64'
+  | 'duration'
+  | 'time'
+  | 'float16'
+  | 'float32'
+  | 'float64'
+  | 'bool'
+  | 'bytes'
+  | 'string'
+  | 'ip'
+  | 'net'
+  | 'type'
+  | 'null';
 
 interface Base {
   /** Unique in this process among all types ever made; primitives have their wire ids (0 to 29). */
   readonly id: number;
 }
 /** A type that no other type is in; `types` has one object for each name. */
-export interface PrimitiveType extends Base { readonly kind: 'primitive'; readonly name: PrimitiveName }
+export interface PrimitiveType extends Base {
+  readonly kind: 'primitive';
+  readonly name: PrimitiveName;
+}
 /** A field of a record type, `a:int64`, or `a?:int64` if it is optional: a value may be without it. */
-export interface RecordField { readonly name: string; readonly type: Type; readonly optional: boolean }
+export interface RecordField {
+  readonly name: string;
+  readonly type: Type;
+  readonly optional: boolean;
+}
 /** `{a:int64,b?:string}`: fields in order, each name once. */
-export interface RecordType extends Base { readonly kind: 'record'; readonly fields: readonly RecordField[] }
+export interface RecordType extends Base {
+  readonly kind: 'record';
+  readonly fields: readonly RecordField[];
+}
 /** `[int64]`. */
-export interface ArrayType extends Base { readonly kind: 'array'; readonly element: Type }
+export interface ArrayType extends Base {
+  readonly kind: 'array';
+  readonly element: Type;
+}
 /** `|[int64]|`. */
-export interface SetType extends Base { readonly kind: 'set'; readonly element: Type }
+export interface SetType extends Base {
+  readonly kind: 'set';
+  readonly element: Type;
+}
 /** `|{string:int64}|`. */
-export interface MapType extends Base { readonly kind: 'map'; readonly key: Type; readonly value: Type }
+export interface MapType extends Base {
+  readonly kind: 'map';
+  readonly key: Type;
+  readonly value: Type;
+}
 /** `int64|string`: members in type order. */
-export interface UnionType extends Base { readonly kind: 'union'; readonly members: readonly Type[] }
+export interface UnionType extends Base {
+  readonly kind: 'union';
+  readonly members: readonly Type[];
+}
 /** `enum(a,b)`: values are indexes of symbols. */
-export interface EnumType extends Base { readonly kind: 'enum'; readonly symbols: readonly string[] }
+export interface EnumType extends Base {
+  readonly kind: 'enum';
+  readonly symbols: readonly string[];
+}
 /** `error(string)`: values are errors around one of the inner type. */
-export interface ErrorType extends Base { readonly kind: 'error'; readonly inner: Type }
+export interface ErrorType extends Base {
+  readonly kind: 'error';
+  readonly inner: Type;
+}
 /** `port=uint16`: values are those of the inner type. */
-export interface NamedType extends Base { readonly kind: 'named'; readonly name: string; readonly inner: Type }
+export interface NamedType extends Base {
+  readonly kind: 'named';
+  readonly name: string;
+  readonly inner: Type;
+}
 /** Any type. Equal types are one object. */
-export type Type = PrimitiveType | RecordType | ArrayType | SetType | MapType | UnionType | EnumType | ErrorType | NamedType;
+export type Type =
+  | PrimitiveType
+  | RecordType
+  | ArrayType
+  | SetType
+  | MapType
+  | UnionType
+  | EnumType
+  | ErrorType
+  | NamedType;
 
 /** Wire ids of the primitives; the gaps are reserved by the format and not implemented. */
 export const primitiveIds = {
-  uint8: 0, uint16: 1, uint32: 2, uint64: 3, int8: 6, int16: 7, int32: 8, int64: 9, duration: 12, time: 13,
-  float16: 14, float32: 15, float64: 16, bool: 23, bytes: 24, string: 25, ip: 26, net: 27, type: 28, null: 29,
+  uint8: 0,
+  uint16: 1,
+  uint32: 2,
+  uint64: 3,
+  int8: 6,
+  int16: 7,
+  int32: 8,
+  int64: 9,
+  duration: 12,
+  time: 13,
+  float16: 14,
+  float32: 15,
+  float64: 16,
+  bool: 23,
+  bytes: 24,
+  string: 25,
+  ip: 26,
+  net: 27,
+  type: 28,
+  null: 29,
 } as const satisfies Record<PrimitiveName, number>;
 
-const primitive = (name: PrimitiveName): PrimitiveType => Object.freeze({ kind: 'primitive', name, id: primitiveIds[name] });
+const primitive = (name: PrimitiveName): PrimitiveType =>
+  Object.freeze({ kind: 'primitive', name, id: primitiveIds[name] });
 
 /** The primitive types by name. */
 export const types = {
-  uint8: primitive('uint8'), uint16: primitive('uint16'), uint32: primitive('uint32'), uint64: primitive('uint64'),
-  int8: primitive('int8'), int16: primitive('int16'), int32: primitive('int32'), int64: primitive('int64'),
-  duration: primitive('duration'), time: primitive('time'),
-  float16: primitive('float16'), float32: primitive('float32'), float64: primitive('float64'),
-  bool: primitive('bool'), bytes: primitive('bytes'), string: primitive('string'),
-  ip: primitive('ip'), net: primitive('net'), type: primitive('type'), null: primitive('null'),
+  uint8: primitive('uint8'),
+  uint16: primitive('uint16'),
+  uint32: primitive('uint32'),
+  uint64: primitive('uint64'),
+  int8: primitive('int8'),
+  int16: primitive('int16'),
+  int32: primitive('int32'),
+  int64: primitive('int64'),
+  duration: primitive('duration'),
+  time: primitive('time'),
+  float16: primitive('float16'),
+  float32: primitive('float32'),
+  float64: primitive('float64'),
+  bool: primitive('bool'),
+  bytes: primitive('bytes'),
+  string: primitive('string'),
+  ip: primitive('ip'),
+  net: primitive('net'),
+  type: primitive('type'),
+  null: primitive('null'),
 } as const satisfies Record<PrimitiveName, PrimitiveType>;
 
 const byName: ReadonlyMap<string, PrimitiveType> = new Map(Object.entries(types));
@@ -89,24 +183,34 @@ const intern = <T extends Type>(key: string, make: (id: number) => T): T => {
   return type;
 };
 
-/** A record type; `optional` defaults to false. Field names must be unique: the caller checks, since its error text differs. */
-export const recordType = (fields: readonly { readonly name: string; readonly type: Type; readonly optional?: boolean }[]): RecordType => {
+/**
+ * A record type; `optional` defaults to false. Field names must be unique: the caller checks, since its error text
+ * differs.
+ */
+export const recordType = (
+  fields: readonly { readonly name: string; readonly type: Type; readonly optional?: boolean }[],
+): RecordType => {
   let key = 'r';
   for (const f of fields) key += `${f.optional ? '?' : ','}${f.type.id}:${f.name.length}:${f.name}`;
   return intern(key, (id) => ({
-    kind: 'record', id, fields: fields.map((f) => ({ name: f.name, type: f.type, optional: f.optional ?? false })),
+    kind: 'record',
+    id,
+    fields: fields.map((f) => ({ name: f.name, type: f.type, optional: f.optional ?? false })),
   }));
 };
 /** The type `[element]`. */
-export const arrayType = (element: Type): ArrayType => intern(`a${element.id}`, (id) => ({ kind: 'array', id, element }));
+export const arrayType = (element: Type): ArrayType =>
+  intern(`a${element.id}`, (id) => ({ kind: 'array', id, element }));
 /** The type `|[element]|`. */
 export const setType = (element: Type): SetType => intern(`s${element.id}`, (id) => ({ kind: 'set', id, element }));
 /** The type `|{key:value}|`. */
-export const mapType = (key: Type, value: Type): MapType => intern(`m${key.id}:${value.id}`, (id) => ({ kind: 'map', id, key, value }));
+export const mapType = (key: Type, value: Type): MapType =>
+  intern(`m${key.id}:${value.id}`, (id) => ({ kind: 'map', id, key, value }));
 /** The type `error(inner)`. */
 export const errorType = (inner: Type): ErrorType => intern(`e${inner.id}`, (id) => ({ kind: 'error', id, inner }));
 /** The type `name=inner`. */
-export const namedType = (name: string, inner: Type): NamedType => intern(`n${inner.id}:${name}`, (id) => ({ kind: 'named', id, name, inner }));
+export const namedType = (name: string, inner: Type): NamedType =>
+  intern(`n${inner.id}:${name}`, (id) => ({ kind: 'named', id, name, inner }));
 /** The type `enum(symbols)`; the symbols are copied. */
 export const enumType = (symbols: readonly string[]): EnumType =>
   intern(`y${symbols.map((s) => `${s.length}:${s}`).join(',')}`, (id) => ({ kind: 'enum', id, symbols: [...symbols] }));
@@ -153,11 +257,15 @@ const kindOrder = { primitive: 0, record: 1, array: 2, set: 3, map: 4, union: 5,
 /** Types share their parts: the text of a small one, and a comparison, may be very long. */
 let steps = 0;
 
-/** Type order: below 0, 0 or above 0. 0 only for the same type, save for optional flags, which do not count (model.md section 6). */
+/**
+ * Type order: below 0, 0 or above 0. 0 only for the same type, save for optional flags, which do not count (model.md
+ * section 6).
+ */
 export const compareTypes = (a: Type, b: Type): number => {
   if (a === b) return 0;
   checkStopAt(steps++);
-  const x = underType(a), y = underType(b);
+  const x = underType(a);
+  const y = underType(b);
   if (x === y) {
     if (a.kind !== 'named') return -1;
     if (b.kind !== 'named') return 1;
@@ -177,14 +285,15 @@ const compareSameKind = (x: Exclude<Type, NamedType>, y: Exclude<Type, NamedType
   if (x.kind === 'union' && y.kind === 'union') {
     return x.members.length - y.members.length || firstDifference(x.members, y.members, compareTypes);
   }
-  if (x.kind === 'enum' && y.kind === 'enum') return x.symbols.length - y.symbols.length || firstDifference(x.symbols, y.symbols, compareText);
+  if (x.kind === 'enum' && y.kind === 'enum')
+    return x.symbols.length - y.symbols.length || firstDifference(x.symbols, y.symbols, compareText);
   return 0;
 };
 
 const compareRecordTypes = (x: RecordType, y: RecordType): number =>
-  x.fields.length - y.fields.length
-  || firstDifference(x.fields, y.fields, (f, g) => compareText(f.name, g.name))
-  || firstDifference(x.fields, y.fields, (f, g) => compareTypes(f.type, g.type));
+  x.fields.length - y.fields.length ||
+  firstDifference(x.fields, y.fields, (f, g) => compareText(f.name, g.name)) ||
+  firstDifference(x.fields, y.fields, (f, g) => compareTypes(f.type, g.type));
 
 const firstDifference = <T>(x: readonly T[], y: readonly T[], compare: (a: T, b: T) => number): number => {
   for (let i = 0; i < x.length; i++) {
@@ -198,9 +307,11 @@ const firstDifference = <T>(x: readonly T[], y: readonly T[], compare: (a: T, b:
 export const compareText = (a: string, b: string): number => {
   const n = Math.min(a.length, b.length);
   for (let i = 0; i < n; i++) {
-    const x = a.charCodeAt(i), y = b.charCodeAt(i);
+    const x = a.charCodeAt(i);
+    const y = b.charCodeAt(i);
     if (x === y) continue;
-    const xHigh = x >= 0xd800 && x <= 0xdfff, yHigh = y >= 0xd800 && y <= 0xdfff;
+    const xHigh = x >= 0xd800 && x <= 0xdfff;
+    const yHigh = y >= 0xd800 && y <= 0xdfff;
     return xHigh === yHigh ? x - y : xHigh ? (y >= 0xe000 ? 1 : x - y) : x >= 0xe000 ? -1 : x - y;
   }
   return a.length - b.length;
@@ -231,8 +342,17 @@ export const quoteText = (text: string): string => {
 const pieceLength = 1 << 14;
 /** What makes it, in errors. */
 const quoted = 'a quoted string';
-const escaped = (text: string): string => text.replace(/["\\\u0000-\u001f]/g, (c) => escapes[c] ?? `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
-const escapes: Readonly<Record<string, string>> = { '"': '\\"', '\\': '\\\\', '\b': '\\b', '\f': '\\f', '\n': '\\n', '\r': '\\r', '\t': '\\t' };
+const escaped = (text: string): string =>
+  text.replace(/["\\\u0000-\u001f]/g, (c) => escapes[c] ?? `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
+const escapes: Readonly<Record<string, string>> = {
+  '"': '\\"',
+  '\\': '\\\\',
+  '\b': '\\b',
+  '\f': '\\f',
+  '\n': '\\n',
+  '\r': '\\r',
+  '\t': '\\t',
+};
 
 /** Longer texts are charged. */
 const longText = 1 << 16;
@@ -240,8 +360,9 @@ const longText = 1 << 16;
 export type TypeNames = Map<string, Type>;
 
 /**
- * SUP text of a type without the angle brackets: `{a:int64,b?:string|null}`. The first mention of a named type defines it, as does a mention after
- * the name got another meaning; `names` grows. A definition is in parentheses inside a union; in a decorator that of a union is too, but in an error.
+ * SUP text of a type without the angle brackets: `{a:int64,b?:string|null}`. The first mention of a named type defines
+ * it, as does a mention after the name got another meaning; `names` grows. A definition is in parentheses inside a
+ * union; in a decorator that of a union is too, but in an error.
  */
 export const typeText = (type: Type, names: TypeNames = new Map(), decorator = false): string => {
   checkStopAt(steps++);
@@ -251,17 +372,29 @@ export const typeText = (type: Type, names: TypeNames = new Map(), decorator = f
     return text;
   };
   switch (type.kind) {
-    case 'primitive': return type.name;
-    case 'record': return `{${type.fields.map((f) => `${quoteName(f.name)}${f.optional ? '?' : ''}:${inner(f.type)}`).join(',')}}`;
-    case 'array': return `[${inner(type.element)}]`;
-    case 'set': return `|[${inner(type.element)}]|`;
-    case 'map': return `|{${inner(type.key)}:${inner(type.value)}}|`;
-    case 'union': return type.members.map((m) => {
-      const parentheses = m.kind === 'union' || (m.kind === 'named' && names.get(m.name) !== m && !(decorator && m.inner.kind === 'union'));
-      return parentheses ? `(${inner(m)})` : inner(m);
-    }).join('|');
-    case 'enum': return `enum(${type.symbols.map(quoteName).join(',')})`;
-    case 'error': return `error(${typeText(type.inner, names, decorator && type.inner.kind !== 'named')})`;
+    case 'primitive':
+      return type.name;
+    case 'record':
+      return `{${type.fields.map((f) => `${quoteName(f.name)}${f.optional ? '?' : ''}:${inner(f.type)}`).join(',')}}`;
+    case 'array':
+      return `[${inner(type.element)}]`;
+    case 'set':
+      return `|[${inner(type.element)}]|`;
+    case 'map':
+      return `|{${inner(type.key)}:${inner(type.value)}}|`;
+    case 'union':
+      return type.members
+        .map((m) => {
+          const parentheses =
+            m.kind === 'union' ||
+            (m.kind === 'named' && names.get(m.name) !== m && !(decorator && m.inner.kind === 'union'));
+          return parentheses ? `(${inner(m)})` : inner(m);
+        })
+        .join('|');
+    case 'enum':
+      return `enum(${type.symbols.map(quoteName).join(',')})`;
+    case 'error':
+      return `error(${typeText(type.inner, names, decorator && type.inner.kind !== 'named')})`;
     case 'named': {
       if (names.get(type.name) === type) return decorator ? quoteReference(type.name) : quoteName(type.name);
       const text = `${quoteName(type.name)}=${inner(type.inner)}`;
@@ -299,7 +432,8 @@ export const commonNumber = (x: PrimitiveType, y: PrimitiveType): PrimitiveType 
   if (isFloat(x) || isFloat(y)) return types.float64;
   const wide = [x, y].toSorted((a, b) => bitsOf(b) - bitsOf(a))[0]!;
   if (isUnsigned(x) === isUnsigned(y)) return wide;
-  const unsigned = bitsOf(isUnsigned(x) ? x : y), signed = bitsOf(isUnsigned(x) ? y : x);
+  const unsigned = bitsOf(isUnsigned(x) ? x : y);
+  const signed = bitsOf(isUnsigned(x) ? y : x);
   if (signed > unsigned) return wide;
   return unsigned === 8 ? types.int16 : unsigned === 16 ? types.int32 : types.int64;
 };

@@ -1,9 +1,10 @@
 /**
- * One value by itself: a type and its data. Vectors hold values by the thousand; this form is for constants, literals and the
- * paths where speed does not matter.
+ * One value by itself: a type and its data. Vectors hold values by the thousand; this form is for constants, literals
+ * and the paths where speed does not matter.
  *
  * Data by kind of type:
- * - integers, duration, time: a number when |x| <= 2^53 - 1, else a bigint (so `===` on equal integers of one type holds);
+ * - integers, duration, time: a number when |x| <= 2^53 - 1, else a bigint (so `===` on equal integers of one type
+ *   holds);
  * - floats: a number; bool: a boolean; string: a string; null: null; type: a Type;
  * - bytes: the bytes; ip: 4 or 16 bytes in network order; net: address then mask, 8 or 32 bytes, masked;
  * - enum: the symbol's index; error and named: the inner data;
@@ -12,12 +13,35 @@
  * - union: the member value with its type.
  */
 import { charge, checkStopAt, checked } from './stop.ts';
-import { type Type, types, unionOfDistinct, arrayType, setType, mapType, recordType, errorType, primitiveIds } from './type.ts';
+import {
+  type Type,
+  types,
+  unionOfDistinct,
+  arrayType,
+  setType,
+  mapType,
+  recordType,
+  errorType,
+  primitiveIds,
+} from './type.ts';
 
 /** The data of a value of any type, as listed above; they mean nothing without the type. */
-export type Data = number | bigint | boolean | string | null | Uint8Array | Type | Value | readonly (Data | undefined)[] | readonly (readonly [Data, Data])[];
+export type Data =
+  | number
+  | bigint
+  | boolean
+  | string
+  | null
+  | Uint8Array
+  | Type
+  | Value
+  | readonly (Data | undefined)[]
+  | readonly (readonly [Data, Data])[];
 /** A type and data of that type. */
-export interface Value { readonly type: Type; readonly data: Data }
+export interface Value {
+  readonly type: Type;
+  readonly data: Data;
+}
 
 /** The canonical data of an integer: number if it is safe, bigint beyond. */
 export const integer = (x: bigint | number): number | bigint => {
@@ -42,16 +66,25 @@ export const errorValue = (inner: Value): Value => ({ type: errorType(inner.type
 /** `error("text")`. */
 export const textError = (text: string): Value => ({ type: errorType(types.string), data: text });
 /** `error({message, on})`. */
-export const wrappedError = (message: string, on: Value): Value =>
-  ({ type: errorType(recordType([{ name: 'message', type: types.string }, { name: 'on', type: on.type }])), data: [message, on.data] });
+export const wrappedError = (message: string, on: Value): Value => ({
+  type: errorType(
+    recordType([
+      { name: 'message', type: types.string },
+      { name: 'on', type: on.type },
+    ]),
+  ),
+  data: [message, on.data],
+});
 /** `error("missing")`: what a field gives that is not there. */
 export const missing: Value = textError('missing');
 /** `error("quiet")`: what operators leave out. */
 export const quiet: Value = textError('quiet');
 
 /** A record of these fields in order, none of them optional. Names are unique: the caller checks. */
-export const recordValue = (fields: readonly { readonly name: string; readonly value: Value }[]): Value =>
-  ({ type: recordType(fields.map((f) => ({ name: f.name, type: f.value.type }))), data: fields.map((f) => f.value.data) });
+export const recordValue = (fields: readonly { readonly name: string; readonly value: Value }[]): Value => ({
+  type: recordType(fields.map((f) => ({ name: f.name, type: f.value.type }))),
+  data: fields.map((f) => f.value.data),
+});
 
 /** Puts element values under one element type: bare data if all have one type, union data otherwise. */
 const elements = (items: readonly Value[]): { readonly type: Type; readonly data: Data[] } => {
@@ -73,22 +106,35 @@ export const setValue = (items: readonly Value[]): Value => {
 };
 /** A map value in canonical form; of equal keys the first stays. */
 export const mapValue = (entries: readonly (readonly [Value, Value])[]): Value => {
-  const keys = elements(entries.map((e) => e[0])), values = elements(entries.map((e) => e[1]));
-  return { type: mapType(keys.type, values.type), data: canonicalMap(keys.type, keys.data.map((k, i) => [k, values.data[i]!] as const)) };
+  const keys = elements(entries.map((e) => e[0]));
+  const values = elements(entries.map((e) => e[1]));
+  return {
+    type: mapType(keys.type, values.type),
+    data: canonicalMap(
+      keys.type,
+      keys.data.map((k, i) => [k, values.data[i]!] as const),
+    ),
+  };
 };
 
 /** Sorts elements by their encoding and drops duplicates (model.md section 5). */
 export const canonicalSet = (element: Type, data: readonly Data[]): Data[] => {
   charge(data.length * 8, 'a set');
-  const out = new ByteWriter(), offsets = new Uint32Array(data.length + 1), order = new Uint32Array(data.length);
+  const out = new ByteWriter();
+  const offsets = new Uint32Array(data.length + 1);
+  const order = new Uint32Array(data.length);
   data.forEach((d, i) => {
     checkStopAt(i);
     writeTagged(out, element, d);
     offsets[i + 1] = out.length;
     order[i] = i;
   });
-  const { bytes } = out, compare = (a: number, b: number): number => compareRuns(bytes, offsets, a, b), distinct: Data[] = [];
-  order.sort(checked(compare)).forEach((at, i) => { if (i === 0 || compare(order[i - 1]!, at) !== 0) distinct.push(data[at]!); });
+  const { bytes } = out;
+  const compare = (a: number, b: number): number => compareRuns(bytes, offsets, a, b);
+  const distinct: Data[] = [];
+  order.sort(checked(compare)).forEach((at, i) => {
+    if (i === 0 || compare(order[i - 1]!, at) !== 0) distinct.push(data[at]!);
+  });
   return distinct;
 };
 /** What an encoded key takes beside its bytes, about. */
@@ -96,15 +142,17 @@ const codedBytes = 256;
 /** Sorts entries by their encoded keys; of equal keys the first stays. */
 export const canonicalMap = (key: Type, entries: readonly (readonly [Data, Data])[]): (readonly [Data, Data])[] => {
   charge(entries.length * codedBytes, 'a map');
-  const coded = entries.map((entry, i) => {
-    checkStopAt(i);
-    return { entry, bytes: encodeBody(key, entry[0]) };
-  }).sort(checked((a, b) => compareBytes(a.bytes, b.bytes)));
+  const coded = entries
+    .map((entry, i) => {
+      checkStopAt(i);
+      return { entry, bytes: encodeBody(key, entry[0]) };
+    })
+    .sort(checked((a, b) => compareBytes(a.bytes, b.bytes)));
   return coded.filter((c, i) => i === 0 || compareBytes(coded[i - 1]!.bytes, c.bytes) !== 0).map((c) => c.entry);
 };
 
 /** The value in a union, with its name if it has one. */
-export const underUnion = (v: Value): Value => (v.type.kind === 'union' ? v.data as Value : v);
+export const underUnion = (v: Value): Value => (v.type.kind === 'union' ? (v.data as Value) : v);
 /** Removes names and unions: the value that operators and most functions act on. */
 export const underValue = (v: Value): Value => {
   let { type, data } = v;
@@ -118,27 +166,46 @@ export const underValue = (v: Value): Value => {
 /** Whether it is `error("missing")`; one with a name or in a union is not. */
 export const isMissing = (v: Value): boolean => v.type === missing.type && v.data === 'missing';
 
-/** A placeholder of that type: zero, empty text, empty containers. Used where a vector needs a row that nobody reads. */
+/**
+ * A placeholder of that type: zero, empty text, empty containers. Used where a vector needs a row that nobody reads.
+ */
 export const zeroData = (type: Type): Data => {
   switch (type.kind) {
-    case 'primitive': return zeroPrimitive(type.name);
-    case 'record': return type.fields.map((f) => (f.optional ? undefined : zeroData(f.type)));
-    case 'array': case 'set': case 'map': return [];
-    case 'union': return { type: type.members[0]!, data: zeroData(type.members[0]!) };
-    case 'enum': return 0;
-    case 'error': case 'named': return zeroData(type.inner);
+    case 'primitive':
+      return zeroPrimitive(type.name);
+    case 'record':
+      return type.fields.map((f) => (f.optional ? undefined : zeroData(f.type)));
+    case 'array':
+    case 'set':
+    case 'map':
+      return [];
+    case 'union':
+      return { type: type.members[0]!, data: zeroData(type.members[0]!) };
+    case 'enum':
+      return 0;
+    case 'error':
+    case 'named':
+      return zeroData(type.inner);
   }
 };
 const zeroPrimitive = (name: keyof typeof primitiveIds): Data => {
   switch (name) {
-    case 'bool': return false;
-    case 'bytes': return new Uint8Array(0);
-    case 'string': return '';
-    case 'ip': return new Uint8Array(4);
-    case 'net': return new Uint8Array(8);
-    case 'type': return types.null;
-    case 'null': return null;
-    default: return 0;
+    case 'bool':
+      return false;
+    case 'bytes':
+      return new Uint8Array(0);
+    case 'string':
+      return '';
+    case 'ip':
+      return new Uint8Array(4);
+    case 'net':
+      return new Uint8Array(8);
+    case 'type':
+      return types.null;
+    case 'null':
+      return null;
+    default:
+      return 0;
   }
 };
 
@@ -151,8 +218,10 @@ export const compareBytes = (a: Uint8Array, b: Uint8Array): number => {
 
 /** The same of two runs of one buffer. */
 const compareRuns = (bytes: Uint8Array, offsets: Uint32Array, a: number, b: number): number => {
-  const endA = offsets[a + 1]!, endB = offsets[b + 1]!;
-  let i = offsets[a]!, k = offsets[b]!;
+  const endA = offsets[a + 1]!;
+  const endB = offsets[b + 1]!;
+  let i = offsets[a]!;
+  let k = offsets[b]!;
   for (; i < endA && k < endB; i++, k++) if (bytes[i] !== bytes[k]) return bytes[i]! - bytes[k]!;
   return endA - i - (endB - k);
 };
@@ -173,18 +242,23 @@ export class ByteWriter {
     this.reserve(1);
     this.bytes[this.length++] = b;
   }
-  raw(b: Uint8Array): void { this.run(b, 0, b.length); }
+  raw(b: Uint8Array): void {
+    this.run(b, 0, b.length);
+  }
   /** Appends source[start, end). */
   run(source: Uint8Array, start: number, end: number): void {
     const size = end - start;
     this.reserve(size);
     // A copy by the engine costs as much as that many steps.
-    if (size > loopBytesMax) this.bytes.set(start === 0 && end === source.length ? source : source.subarray(start, end), this.length);
+    if (size > loopBytesMax)
+      this.bytes.set(start === 0 && end === source.length ? source : source.subarray(start, end), this.length);
     else for (let i = start, to = this.length, { bytes } = this; i < end; i++) bytes[to++] = source[i]!;
     this.length += size;
   }
   /** Appends what another writer has. */
-  written(from: ByteWriter): void { this.run(from.bytes, 0, from.length); }
+  written(from: ByteWriter): void {
+    this.run(from.bytes, 0, from.length);
+  }
   /** LEB128: seven bits a byte, low group first. */
   uvarint(n: number): void {
     let rest = n;
@@ -214,14 +288,17 @@ export class ByteWriter {
     this.length = to;
     return true;
   }
-  done(): Uint8Array { return this.bytes.slice(0, this.length); }
+  done(): Uint8Array {
+    return this.bytes.slice(0, this.length);
+  }
 }
 const utf8 = new TextEncoder();
 const loopBytesMax = 32;
 
 /**
- * The tagged body of a value as BSUP writes it (reference/formats/bsup.md section 4). Equal values of one type have equal bytes, so these
- * bytes serve as the canonical order of sets and maps, the sort order of records and nets, and as hash keys.
+ * The tagged body of a value as BSUP writes it (reference/formats/bsup.md section 4). Equal values of one type have
+ * equal bytes, so these bytes serve as the canonical order of sets and maps, the sort order of records and nets, and as
+ * hash keys.
  */
 export const encodeBody = (type: Type, data: Data): Uint8Array => {
   const out = new ByteWriter();
@@ -248,10 +325,15 @@ export const writeTagged = (out: ByteWriter, type: Type, data: Data): void => {
 /** The untagged body of a value, appended to `out`. */
 export const writeBody = (out: ByteWriter, type: Type, data: Data): void => {
   switch (type.kind) {
-    case 'primitive': return writePrimitive(out, type.name, data);
-    case 'enum': return writeUnsigned(out, BigInt(data as number));
-    case 'error': case 'named': return writeBody(out, type.inner, data);
-    case 'array': case 'set':
+    case 'primitive':
+      return writePrimitive(out, type.name, data);
+    case 'enum':
+      return writeUnsigned(out, BigInt(data as number));
+    case 'error':
+    case 'named':
+      return writeBody(out, type.inner, data);
+    case 'array':
+    case 'set':
       (data as readonly Data[]).forEach((d, i) => {
         checkStopAt(i);
         writeTagged(out, type.element, d);
@@ -269,11 +351,16 @@ export const writeBody = (out: ByteWriter, type: Type, data: Data): void => {
       writeTagged(out, types.uint64, index);
       return writeTagged(out, member.type, member.data);
     }
-    case 'record': return writeRecord(out, type.fields, data as readonly (Data | undefined)[]);
+    case 'record':
+      return writeRecord(out, type.fields, data as readonly (Data | undefined)[]);
   }
 };
 
-const writeRecord = (out: ByteWriter, fields: readonly { readonly type: Type; readonly optional: boolean }[], data: readonly (Data | undefined)[]): void => {
+const writeRecord = (
+  out: ByteWriter,
+  fields: readonly { readonly type: Type; readonly optional: boolean }[],
+  data: readonly (Data | undefined)[],
+): void => {
   const optionals = fields.reduce((n, f) => n + (f.optional ? 1 : 0), 0);
   if (optionals > 0) {
     const bits = new Uint8Array((optionals + 7) >> 3);
@@ -297,8 +384,18 @@ const scratchBytes = new Uint8Array(scratch.buffer);
 
 const writePrimitive = (out: ByteWriter, name: keyof typeof primitiveIds, data: Data): void => {
   switch (name) {
-    case 'uint8': case 'uint16': case 'uint32': case 'uint64': return writeUnsigned(out, BigInt.asUintN(64, BigInt(data as number | bigint)));
-    case 'int8': case 'int16': case 'int32': case 'int64': case 'duration': case 'time': return writeSigned(out, BigInt(data as number | bigint));
+    case 'uint8':
+    case 'uint16':
+    case 'uint32':
+    case 'uint64':
+      return writeUnsigned(out, BigInt.asUintN(64, BigInt(data as number | bigint)));
+    case 'int8':
+    case 'int16':
+    case 'int32':
+    case 'int64':
+    case 'duration':
+    case 'time':
+      return writeSigned(out, BigInt(data as number | bigint));
     case 'float16':
       scratch.setUint16(0, float16Bits(data as number), true);
       return out.raw(scratchBytes.subarray(0, 2));
@@ -310,11 +407,18 @@ const writePrimitive = (out: ByteWriter, name: keyof typeof primitiveIds, data: 
       if (Number.isNaN(data)) scratch.setBigUint64(0, 0x7ff8_0000_0000_0001n, true);
       else scratch.setFloat64(0, data as number, true);
       return out.raw(scratchBytes.subarray(0, 8));
-    case 'bool': return out.byte(data ? 1 : 0);
-    case 'string': return out.raw(utf8.encode(data as string));
-    case 'bytes': case 'ip': case 'net': return out.raw(data as Uint8Array);
-    case 'type': return writeTypeValue(out, data as Type, new Set());
-    case 'null': return;
+    case 'bool':
+      return out.byte(data ? 1 : 0);
+    case 'string':
+      return out.raw(utf8.encode(data as string));
+    case 'bytes':
+    case 'ip':
+    case 'net':
+      return out.raw(data as Uint8Array);
+    case 'type':
+      return writeTypeValue(out, data as Type, new Set());
+    case 'null':
+      return;
   }
 };
 
@@ -330,12 +434,15 @@ const writeSigned = (out: ByteWriter, x: bigint): void => {
 /** The bytes of a value of type `type` (bsup.md section 6). */
 export const writeTypeValue = (out: ByteWriter, type: Type, defined: Set<Type>): void => {
   switch (type.kind) {
-    case 'primitive': return out.byte(type.id);
+    case 'primitive':
+      return out.byte(type.id);
     case 'record': {
       out.byte(30);
       out.uvarint(type.fields.length);
       const bits = new Uint8Array((type.fields.length + 7) >> 3);
-      type.fields.forEach((f, i) => { if (f.optional) bits[i >> 3]! |= 1 << (i & 7); });
+      type.fields.forEach((f, i) => {
+        if (f.optional) bits[i >> 3]! |= 1 << (i & 7);
+      });
       out.raw(bits);
       for (const f of type.fields) {
         out.text(f.name);
@@ -343,8 +450,12 @@ export const writeTypeValue = (out: ByteWriter, type: Type, defined: Set<Type>):
       }
       return;
     }
-    case 'array': out.byte(31); return writeTypeValue(out, type.element, defined);
-    case 'set': out.byte(32); return writeTypeValue(out, type.element, defined);
+    case 'array':
+      out.byte(31);
+      return writeTypeValue(out, type.element, defined);
+    case 'set':
+      out.byte(32);
+      return writeTypeValue(out, type.element, defined);
     case 'map':
       out.byte(33);
       writeTypeValue(out, type.key, defined);
@@ -359,7 +470,9 @@ export const writeTypeValue = (out: ByteWriter, type: Type, defined: Set<Type>):
       out.uvarint(type.symbols.length);
       for (const s of type.symbols) out.text(s);
       return;
-    case 'error': out.byte(36); return writeTypeValue(out, type.inner, defined);
+    case 'error':
+      out.byte(36);
+      return writeTypeValue(out, type.inner, defined);
     case 'named':
       out.byte(defined.has(type) ? 38 : 37);
       out.text(type.name);
@@ -379,18 +492,23 @@ export const float16Bits = (x: number): number => {
   const a = Math.abs(x);
   if (a >= 65520) return sign | 0x7c00;
   if (a < 2 ** -14) return sign | roundEven(a * 2 ** 24);
-  const exponent = Math.floor(Math.log2(a)) + (a < 2 ** Math.floor(Math.log2(a)) ? -1 : a >= 2 ** (Math.floor(Math.log2(a)) + 1) ? 1 : 0);
+  const exponent =
+    Math.floor(Math.log2(a)) +
+    (a < 2 ** Math.floor(Math.log2(a)) ? -1 : a >= 2 ** (Math.floor(Math.log2(a)) + 1) ? 1 : 0);
   const mantissa = roundEven((a / 2 ** exponent - 1) * 1024);
   return sign | (((exponent + 15) << 10) + mantissa);
 };
 /** The number of half precision bits. */
 export const float16Number = (bits: number): number => {
-  const sign = bits & 0x8000 ? -1 : 1, exponent = (bits >> 10) & 0x1f, mantissa = bits & 0x3ff;
+  const sign = bits & 0x8000 ? -1 : 1;
+  const exponent = (bits >> 10) & 0x1f;
+  const mantissa = bits & 0x3ff;
   if (exponent === 0x1f) return mantissa ? NaN : sign * Infinity;
   return exponent === 0 ? sign * mantissa * 2 ** -24 : sign * (1 + mantissa / 1024) * 2 ** (exponent - 15);
 };
 const roundEven = (x: number): number => {
-  const down = Math.floor(x), rest = x - down;
+  const down = Math.floor(x);
+  const rest = x - down;
   return rest > 0.5 || (rest === 0.5 && down % 2 === 1) ? down + 1 : down;
 };
 /** Rounds to half precision. */

@@ -1,12 +1,22 @@
-/** How often the workers found a decoded column in their caches, and how many bytes these hold: numbers that all threads see, each worker writing its own. */
+/**
+ * How often the workers found a decoded column in their caches, and how many bytes these hold: numbers that all threads
+ * see, each worker writing its own.
+ */
 import type { CacheCounts, CacheRoom } from '../lake/columns/cache.ts';
 
 const perThread = 3;
 
 /** `bytes`: of decoded columns, with what tasks have borrowed of their room. */
-export interface CacheTotals { readonly found: number; readonly missed: number; readonly bytes: number }
+export interface CacheTotals {
+  readonly found: number;
+  readonly missed: number;
+  readonly bytes: number;
+}
 
-/** The numbers of all threads, in memory that they share; each has a place of its own in it, and the main thread one behind them. */
+/**
+ * The numbers of all threads, in memory that they share; each has a place of its own in it, and the main thread one
+ * behind them.
+ */
 export class CacheCounters {
   readonly memory: SharedArrayBuffer;
   private readonly threads: number;
@@ -20,15 +30,26 @@ export class CacheCounters {
   }
 
   /** What caches of the main thread hold of the budget of all. */
-  tellBesides(bytes: number): void { this.besides[0] = bytes; }
+  tellBesides(bytes: number): void {
+    this.besides[0] = bytes;
+  }
 
   of(thread: number): CacheCounts {
-    const { numbers } = this, at = thread * perThread;
-    return { found: () => { numbers[at]!++; }, missed: () => { numbers[at + 1]!++; } };
+    const { numbers } = this;
+    const at = thread * perThread;
+    return {
+      found: () => {
+        numbers[at]!++;
+      },
+      missed: () => {
+        numbers[at + 1]!++;
+      },
+    };
   }
   /** A thread's place in the budget of all. */
   room(thread: number, bytesMax: number): CacheRoom {
-    const { numbers, besides, threads } = this, own = thread * perThread + 2;
+    const { numbers, besides, threads } = this;
+    const own = thread * perThread + 2;
     return {
       own: () => (bytesMax - besides[0]!) / threads,
       left: () => {
@@ -36,7 +57,9 @@ export class CacheCounters {
         for (let at = 2; at < numbers.length; at += perThread) left -= numbers[at]!;
         return left;
       },
-      told: (held) => { numbers[own] = held; },
+      told: (held) => {
+        numbers[own] = held;
+      },
     };
   }
   totals(): CacheTotals {

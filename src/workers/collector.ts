@@ -1,12 +1,15 @@
 /**
- * The collector of this thread, called at chosen moments. By itself it lets buffers that nobody uses any more pile up to some hundred megabytes for each thread,
- * and in a thread that has nothing to do it never runs.
+ * The collector of this thread, called at chosen moments. By itself it lets buffers that nobody uses any more pile up
+ * to some hundred megabytes for each thread, and in a thread that has nothing to do it never runs.
  */
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-/** So many bytes of new buffers make it worth while for a task that puts rows aside: to look at young ones, and at all. */
-const youngBytesMax = 16 << 20, freshBytesMax = 32 << 20;
+/**
+ * So many bytes of new buffers make it worth while for a task that puts rows aside: to look at young ones, and at all.
+ */
+const youngBytesMax = 16 << 20;
+const freshBytesMax = 32 << 20;
 /** Where a thread holds so much, each task is one of those. */
 const largeBytes = 128 << 20;
 /** In a thread without a task, which has the time. */
@@ -29,20 +32,25 @@ export const bytesInUse = (): number => {
 /** Frees all that is garbage, at once: for work that goes on without a pause and may have no more room. */
 export const collectAll = (): void => {
   gc();
-  // Another thread gives the buffers back, some milliseconds later; they count until then, unless the next collection begins, which waits for it.
+  // Another thread gives the buffers back, some milliseconds later; they count until then, unless the next collection
+  // begins, which waits for it.
   gc({ type: 'minor' });
   kept = keptOfAll = bytesNow();
   keptOfHeap = heapNow();
 };
 
-/** What the heap may grow by where the process is near to its bound: the collector by itself waits until it has more than doubled. */
+/**
+ * What the heap may grow by where the process is near to its bound: the collector by itself waits until it has more
+ * than doubled.
+ */
 const heapBytesMax = 48 << 20;
 const heapNow = (): number => getHeapStatistics().used_heap_size;
 /** Bytes of the heap after the last collection of all. */
 let keptOfHeap = Infinity;
 
 /** Bytes of buffers after the collector's last run, and after the last one that looked at all. */
-let kept = 0, keptOfAll = 0;
+let kept = 0;
+let keptOfAll = 0;
 
 /** For a task whose rows do not fit into memory, if much was made since the last time. */
 export const collectWorthwhile = (): void => {
@@ -64,10 +72,17 @@ export const collectIdle = (after: keyof typeof idleBytesMax): void => {
   if (fresh() > 0 && bytesNow() - keptOfAll > idleBytesMax[isTight ? 'large' : after]) collectInSteps();
 };
 /** For a thread that had no task for long: whatever is left of the last ones goes, however little. */
-export const collectRest = (): void => { collectInSteps(); };
+export const collectRest = (): void => {
+  collectInSteps();
+};
 
-/** Told every now and then how much of its memory the process takes: of much of it threads give back sooner what they do not need. */
-export const noteResident = (bytes: number, bytesMax: number): void => { isTight = bytes > bytesMax * tightShare; };
+/**
+ * Told every now and then how much of its memory the process takes: of much of it threads give back sooner what they do
+ * not need.
+ */
+export const noteResident = (bytes: number, bytesMax: number): void => {
+  isTight = bytes > bytesMax * tightShare;
+};
 const tightShare = 3 / 4;
 let isTight = false;
 
@@ -97,11 +112,13 @@ const fresh = (): number => {
 };
 
 /**
- * Begins to look at all objects, in steps of which this thread takes some, other threads the most, over some milliseconds. That leaves compiled code; a collection in one go throws away what is
- * for objects of forms of which there are none at the moment, which between two requests are most.
+ * Begins to look at all objects, in steps of which this thread takes some, other threads the most, over some
+ * milliseconds. That leaves compiled code; a collection in one go throws away what is for objects of forms of which
+ * there are none at the moment, which between two requests are most.
  */
 export const collectInSteps = (): void => {
-  // What the engine's own tests set so that it begins with the next look at young objects; otherwise it would wait until the heap has grown.
+  // What the engine's own tests set so that it begins with the next look at young objects; otherwise it would wait
+  // until the heap has grown.
   setFlagsFromString('--stress-incremental-marking');
   gc({ type: 'minor' });
   setFlagsFromString('--no-stress-incremental-marking');

@@ -5,7 +5,15 @@ import { ColumnCache } from '../lake/columns/cache.ts';
 import { threadIds } from '../lake/ksuid.ts';
 import { diskTotals, openObjects } from '../lake/objects/objects.ts';
 import { CacheCounters } from './cache-counts.ts';
-import { bytesInUse, collectAll, collectIdle, collectLarge, collectRest, heldBytes, noteResident } from './collector.ts';
+import {
+  bytesInUse,
+  collectAll,
+  collectIdle,
+  collectLarge,
+  collectRest,
+  heldBytes,
+  noteResident,
+} from './collector.ts';
 import { ReaderList, type WorkerTools } from './query/lake-source.ts';
 import { runLoadPart } from './load/part.ts';
 import { LoadBudget, runLoad } from './load/task.ts';
@@ -29,18 +37,30 @@ giveWay();
 
 const settings = workerData as WorkerSettings;
 threadIds.goOnFrom(settings.idsAbove);
-const port = parentPort!, stops = new Int32Array(settings.stops), counts = new Float64Array(settings.counts);
+const port = parentPort!;
+const stops = new Int32Array(settings.stops);
+const counts = new Float64Array(settings.counts);
 const tasks = new Map<number, Task>();
 const budget = new LoadBudget(settings.loadMemoryBytesMax);
-const counters = new CacheCounters(settings.thread.of, settings.cacheCounts), { index: thread } = settings.thread;
-/** What all threads keep; a task whose rows do not fit into memory has this thread's part, and the others keep to theirs. */
+const counters = new CacheCounters(settings.thread.of, settings.cacheCounts);
+const { index: thread } = settings.thread;
+/**
+ * What all threads keep; a task whose rows do not fit into memory has this thread's part, and the others keep to
+ * theirs.
+ */
 const cacheBytesOfAll = settings.cacheBytesMax * settings.thread.of;
 const columns = new ColumnCache(settings.cacheBytesMax, counters.of(thread), counters.room(thread, cacheBytesOfAll));
-/** From this share of what the process may take on threads take care: what they make until the next look comes on top. */
+/**
+ * From this share of what the process may take on threads take care: what they make until the next look comes on top.
+ */
 const nearShare = 7 / 8;
-/** The process is asked for its memory that often at most: operators ask at each batch, and each answer takes 0.1 ms (5 % of a large group by). */
+/**
+ * The process is asked for its memory that often at most: operators ask at each batch, and each answer takes 0.1 ms (5
+ * % of a large group by).
+ */
 const residentEveryMs = 5;
-let residentAt = -Infinity, residentBytes = 0;
+let residentAt = -Infinity;
+let residentBytes = 0;
 const isBeyond = (share: number): boolean => {
   const now = performance.now();
   if (now - residentAt >= residentEveryMs) {
@@ -54,13 +74,26 @@ const claim = new TurnClaim(settings.claim, thread);
 const use = { bytes: bytesInUse, collect: collectAll, isTight: () => isBeyond(1), isNear: () => isBeyond(nearShare) };
 /** Whatever a load may sort in memory: windows of its body, of what is read and of blocks in work are there besides. */
 const loadBytesBesides = 48 << 20;
-/** What queries may hold, and loads: what they sort, once more to put it in order, and what they need besides. The cache has a budget of its own. */
+/**
+ * What queries may hold, and loads: what they sort, once more to put it in order, and what they need besides. The cache
+ * has a budget of its own.
+ */
 const memory: Record<'queries' | 'loads', ThreadMemory> = {
-  queries: new ThreadMemory(settings.queryMemoryBytesMax, { ...use, claim, kept: () => tools.readers.bytes + memory.loads.reserved }),
-  loads: new ThreadMemory(settings.loadMemoryBytesMax * 2 + loadBytesBesides, { ...use, kept: () => tools.readers.bytes + memory.queries.reserved }, loads),
+  queries: new ThreadMemory(settings.queryMemoryBytesMax, {
+    ...use,
+    claim,
+    kept: () => tools.readers.bytes + memory.loads.reserved,
+  }),
+  loads: new ThreadMemory(
+    settings.loadMemoryBytesMax * 2 + loadBytesBesides,
+    { ...use, kept: () => tools.readers.bytes + memory.queries.reserved },
+    loads,
+  ),
 };
 /** What is there without a task is nobody's. */
-const measureRest = (): void => { for (const kind of Object.values(memory)) kind.rest(); };
+const measureRest = (): void => {
+  for (const kind of Object.values(memory)) kind.rest();
+};
 /** How soon a thread gives back what it holds beyond its part when others need theirs. */
 const trimEveryMs = 1000;
 setInterval(() => {
@@ -68,8 +101,18 @@ setInterval(() => {
   columns.trim();
 }, trimEveryMs).unref();
 const tools: WorkerTools = {
-  objects: openObjects(settings.lakeDirectory), readers: new ReaderList(columns, settings.cacheBytesMax / 2), budget, batchRows: settings.batchRows, queryMemoryBytesMax: settings.queryMemoryBytesMax,
-  recursion: settings.recursion, ...(settings.indexBase !== undefined && { indexBase: settings.indexBase }), from: settings.from, thread: settings.thread, shareSizes: settings.shareSizes, outputShares: settings.outputShares, readLimits: { ...settings.formatLimits, expandedBytesMax: settings.expandedBytesMax },
+  objects: openObjects(settings.lakeDirectory),
+  readers: new ReaderList(columns, settings.cacheBytesMax / 2),
+  budget,
+  batchRows: settings.batchRows,
+  queryMemoryBytesMax: settings.queryMemoryBytesMax,
+  recursion: settings.recursion,
+  ...(settings.indexBase !== undefined && { indexBase: settings.indexBase }),
+  from: settings.from,
+  thread: settings.thread,
+  shareSizes: settings.shareSizes,
+  outputShares: settings.outputShares,
+  readLimits: { ...settings.formatLimits, expandedBytesMax: settings.expandedBytesMax },
 };
 
 /** How often it is looked whether tasks hold much. */
@@ -87,10 +130,19 @@ setInterval(() => {
 const warmUpAfterMs = 100;
 
 let held: FromWorker[] = [];
-/** Sends a message; those that nobody waits for, and few bytes, go along with the next one, or at the end of this turn of the event loop. */
+/**
+ * Sends a message; those that nobody waits for, and few bytes, go along with the next one, or at the end of this turn
+ * of the event loop.
+ */
 const post = (message: FromWorker, transfer: readonly ArrayBuffer[] = []): void => {
-  const isPatient = message.type === 'credit' || message.type === 'step' || (message.type === 'chunk' && message.bytes.length < smallChunkBytes);
-  if (held.push(message) === 1 && isPatient) setImmediate(() => { flush(); });
+  const isPatient =
+    message.type === 'credit' ||
+    message.type === 'step' ||
+    (message.type === 'chunk' && message.bytes.length < smallChunkBytes);
+  if (held.push(message) === 1 && isPatient)
+    setImmediate(() => {
+      flush();
+    });
   if (!isPatient) flush(transfer);
 };
 const flush = (transfer: readonly ArrayBuffer[] = []): void => {
@@ -101,35 +153,60 @@ const flush = (transfer: readonly ArrayBuffer[] = []): void => {
 
 const runPart = (task: Task, { of, port: way }: Extract<TaskRequest, { kind: 'part' }>): Promise<TaskOutcome> => {
   switch (of) {
-    case 'load': return runLoadPart(task, way, { ...tools.readLimits, memory: budget.forReader() }, tools.objects);
-    case 'query': return runQueryPart(task, way, tools);
-    case 'output': return runOutputPart(task, way, tools);
+    case 'load':
+      return runLoadPart(task, way, { ...tools.readLimits, memory: budget.forReader() }, tools.objects);
+    case 'query':
+      return runQueryPart(task, way, tools);
+    case 'output':
+      return runOutputPart(task, way, tools);
   }
 };
 
 const run = (task: Task, request: TaskRequest, spill: TaskSpill): Promise<TaskOutcome> => {
   switch (request.kind) {
-    case 'load': return runLoad(task, request, { objects: tools.objects, spill, budget, readLimits: tools.readLimits });
-    case 'query': return runQuery(task, request, tools, spill);
-    case 'delete': return runDelete(task, request, tools, spill);
-    case 'compact': return runCompact(task, request, tools);
-    case 'compile': return runCompile(task, request, tools);
-    case 'part': return runPart(task, request);
+    case 'load':
+      return runLoad(task, request, { objects: tools.objects, spill, budget, readLimits: tools.readLimits });
+    case 'query':
+      return runQuery(task, request, tools, spill);
+    case 'delete':
+      return runDelete(task, request, tools, spill);
+    case 'compact':
+      return runCompact(task, request, tools);
+    case 'compile':
+      return runCompile(task, request, tools);
+    case 'part':
+      return runPart(task, request);
   }
 };
 
 const start = async (task: Task, request: TaskRequest): Promise<void> => {
   let lent = 0;
-  const spill = new TaskSpill(join(settings.spillDirectory), () => { columns.lend(lent = cacheBytesOfAll); });
-  const isLoad = request.kind === 'load' || request.kind === 'compact' || (request.kind === 'part' && request.of === 'load'), accounts = memory[isLoad ? 'loads' : 'queries'], account = accounts.open({ isPart: request.kind === 'part', isIdle: () => task.isWaiting });
+  const spill = new TaskSpill(join(settings.spillDirectory), () => {
+    columns.lend((lent = cacheBytesOfAll));
+  });
+  const isLoad =
+    request.kind === 'load' || request.kind === 'compact' || (request.kind === 'part' && request.of === 'load');
+  const accounts = memory[isLoad ? 'loads' : 'queries'];
+  const account = accounts.open({ isPart: request.kind === 'part', isIdle: () => task.isWaiting });
   linkTask(task.signal, { isStopped: () => Atomics.load(stops, stopPlace(task.id)) === task.id, account });
-  const text = request.kind === 'query' || request.kind === 'compile' ? request.text : request.kind === 'delete' ? request.where : '';
+  const text =
+    request.kind === 'query' || request.kind === 'compile'
+      ? request.text
+      : request.kind === 'delete'
+        ? request.where
+        : '';
   try {
     const outcome = await run(task, request, spill);
     post({ type: 'done', task: task.id, outcome });
   } catch (error) {
     const told = error instanceof ToldError;
-    post({ type: 'failed', task: task.id, error: toWire(told ? error.cause : error, text), told, ...(told && { stats: error.stats }) });
+    post({
+      type: 'failed',
+      task: task.id,
+      error: toWire(told ? error.cause : error, text),
+      told,
+      ...(told && { stats: error.stats }),
+    });
   } finally {
     accounts.close(account);
     spill.dispose();
@@ -139,8 +216,12 @@ const start = async (task: Task, request: TaskRequest): Promise<void> => {
   }
 };
 
-/** A thread without a task gives back what the last one left, sooner where rows had to be put aside; not at once, for what comes next often comes soon, to another thread maybe. */
-const restAfterMs = { large: 500, usual: 1000 }, longRestMs = 10_000;
+/**
+ * A thread without a task gives back what the last one left, sooner where rows had to be put aside; not at once, for
+ * what comes next often comes soon, to another thread maybe.
+ */
+const restAfterMs = { large: 500, usual: 1000 };
+const longRestMs = 10_000;
 let resting: NodeJS.Timeout | undefined;
 const rest = (after: keyof typeof restAfterMs): void => {
   clearTimeout(resting);
@@ -160,12 +241,33 @@ const restLong = (): void => {
 };
 
 measureRest();
-const warmUp = settings.warmUpMs > 0 ? new WarmUp({ tools, budgetMs: settings.warmUpMs, windowBytes: Infinity, spill: () => new TaskSpill(settings.spillDirectory), isIdle: () => tasks.size === 0 && mayWarm(counts) }) : undefined;
+const warmUp =
+  settings.warmUpMs > 0
+    ? new WarmUp({
+        tools,
+        budgetMs: settings.warmUpMs,
+        windowBytes: Infinity,
+        spill: () => new TaskSpill(settings.spillDirectory),
+        isIdle: () => tasks.size === 0 && mayWarm(counts),
+      })
+    : undefined;
 // A fault of it is ours, and no query's.
-if (warmUp) setTimeout(() => { warmUp.run().catch((fault: unknown) => { console.error('warm-up', fault); }).finally(() => { tellWarm(counts); }); }, warmUpAfterMs).unref();
+if (warmUp)
+  setTimeout(() => {
+    warmUp
+      .run()
+      .catch((fault: unknown) => {
+        console.error('warm-up', fault);
+      })
+      .finally(() => {
+        tellWarm(counts);
+      });
+  }, warmUpAfterMs).unref();
 else tellWarm(counts);
 
-port.on('message', (messages: readonly ToWorker[]) => { for (const message of messages) take(message); });
+port.on('message', (messages: readonly ToWorker[]) => {
+  for (const message of messages) take(message);
+});
 
 const take = (message: ToWorker): void => {
   if (message.type === 'gone') {
@@ -179,7 +281,13 @@ const take = (message: ToWorker): void => {
     else discard(message);
     return;
   }
-  const task = new Task(message.task, settings.windowBytesMax, post, message.foreseen, new TaskCounter(message.task, tasks.has(taskAt(counts, message.task)) ? undefined : counts));
+  const task = new Task(
+    message.task,
+    settings.windowBytesMax,
+    post,
+    message.foreseen,
+    new TaskCounter(message.task, tasks.has(taskAt(counts, message.task)) ? undefined : counts),
+  );
   tasks.set(task.id, task);
   warmUp?.yield();
   void start(task, message.request);

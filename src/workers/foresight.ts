@@ -1,4 +1,7 @@
-/** The pools that a query text most likely reads, found without parsing it: the main thread has them ready when the worker would ask. A wrong guess costs a look-up. */
+/**
+ * The pools that a query text most likely reads, found without parsing it: the main thread has them ready when the
+ * worker would ask. A wrong guess costs a look-up.
+ */
 
 const sourceName = /\b(?:from|join)\s+(?:'([^'\\\n]+)'|"([^"\\\n]+)"|([A-Za-z_][\w.]*))(?![\w.@:(*?[/-])/gi;
 /** More are asked for one by one. */
@@ -17,7 +20,15 @@ export const namesIn = (text: string): readonly string[] => {
 };
 
 /** The default source and branch of a query. */
-export interface Head { readonly pool?: string; readonly branch?: string }
+export interface Head {
+  readonly pool?: string;
+  readonly branch?: string;
+}
 /** A pool that is named without a branch is read at that of `head`, unless that is of another pool. */
-export const atHead = <T extends { readonly name: string; readonly commit?: string }>(request: T, head: Head | undefined): T =>
-  (head?.branch === undefined || request.commit !== undefined || (head.pool !== undefined && head.pool !== request.name) ? request : { ...request, commit: head.branch });
+export const atHead = <T extends { readonly name: string; readonly commit?: string }>(
+  request: T,
+  head: Head | undefined,
+): T =>
+  head?.branch === undefined || request.commit !== undefined || (head.pool !== undefined && head.pool !== request.name)
+    ? request
+    : { ...request, commit: head.branch };

@@ -1,5 +1,6 @@
 /**
- * What one task sees of the lake, on the main thread: it answers the worker's calls and keeps the snapshots that the task reads pinned until it ends.
+ * What one task sees of the lake, on the main thread: it answers the worker's calls and keeps the snapshots that the
+ * task reads pinned until it ends.
  *
  * Invariants:
  * - Within a session a branch of a pool is one commit, however often and under whatever name it is asked for.
@@ -25,12 +26,21 @@ const foreseenInlineMax = 8;
 /** Objects whose rows are counted in one turn of the event loop. */
 const countedObjects = 4096;
 
-interface Opened { readonly snapshot: Snapshot; readonly branch: string; readonly poolId: string }
+interface Opened {
+  readonly snapshot: Snapshot;
+  readonly branch: string;
+  readonly poolId: string;
+}
 
 /** Either spelling of an id. */
 const idShape = /^(?:0x[0-9a-f]{40}|[0-9A-Za-z]{27})$/i;
 /** Errors of names: compile errors at the name's place in the text. */
-const nameFaults: ReadonlySet<string> = new Set(['pool-not-found', 'branch-not-found', 'meta-unknown', 'meta-unknown-lake']);
+const nameFaults: ReadonlySet<string> = new Set([
+  'pool-not-found',
+  'branch-not-found',
+  'meta-unknown',
+  'meta-unknown-lake',
+]);
 
 /** The lake as one task sees it; `release` ends it. */
 export class LakeSession {
@@ -47,14 +57,24 @@ export class LakeSession {
   }
 
   /** Takes over a snapshot that others release. */
-  lend(snapshot: Snapshot): void { this.opened.push({ snapshot: { ...viewOf(snapshot), release: () => undefined }, branch: '', poolId: snapshot.pool.id }); }
+  lend(snapshot: Snapshot): void {
+    this.opened.push({
+      snapshot: { ...viewOf(snapshot), release: () => undefined },
+      branch: '',
+      poolId: snapshot.pool.id,
+    });
+  }
 
   async answer(call: Exclude<Call, { kind: 'helper' }>): Promise<unknown> {
     switch (call.kind) {
-      case 'resolve': return this.resolve(call.source);
-      case 'page': return packPage(this.at(call.handle).snapshot.page(call.page));
-      case 'meta': return this.lake.metaPage(call.source, call.next);
-      case 'layout': return layoutOf(this.at(call.handle).snapshot.pool);
+      case 'resolve':
+        return this.resolve(call.source);
+      case 'page':
+        return packPage(this.at(call.handle).snapshot.page(call.page));
+      case 'meta':
+        return this.lake.metaPage(call.source, call.next);
+      case 'layout':
+        return layoutOf(this.at(call.handle).snapshot.pool);
       case 'commit': {
         const { poolId, branch } = this.at(call.handle);
         return (await this.lake.pool(`0x${poolId}`).load(branch, call.objects, call.note)).commit;
@@ -62,9 +82,19 @@ export class LakeSession {
     }
   }
 
-  /** What the worker is going to ask for, as far as the text tells: so it need not wait for the answers. Faults are left to when it asks. */
-  async foresee(text: string, head: { readonly pool?: string; readonly branch?: string } | undefined): Promise<readonly Foreseen[]> {
-    const wanted = [...(head?.pool !== undefined ? [{ name: head.pool }] : []), ...namesIn(text).map((name) => ({ name }))].map((request) => atHead(request, head)), found: Foreseen[] = [];
+  /**
+   * What the worker is going to ask for, as far as the text tells: so it need not wait for the answers. Faults are left
+   * to when it asks.
+   */
+  async foresee(
+    text: string,
+    head: { readonly pool?: string; readonly branch?: string } | undefined,
+  ): Promise<readonly Foreseen[]> {
+    const wanted = [
+      ...(head?.pool !== undefined ? [{ name: head.pool }] : []),
+      ...namesIn(text).map((name) => ({ name })),
+    ].map((request) => atHead(request, head));
+    const found: Foreseen[] = [];
     for (const request of wanted) {
       if (this.poolNamed(request.name) instanceof LakeError) continue;
       const source = await this.named({ kind: 'name', ...request }).catch(() => undefined);
@@ -84,17 +114,22 @@ export class LakeSession {
     return objects.length <= foreseenInlineMax ? packPage(snapshot.page({ limit: foreseenInlineMax })) : undefined;
   }
 
-  /** Rows of the commits that it has opened, while they are pinned; undefined when it reads what is not counted. Takes turns where there are many objects. */
+  /**
+   * Rows of the commits that it has opened, while they are pinned; undefined when it reads what is not counted. Takes
+   * turns where there are many objects.
+   */
   async rowsTotal(): Promise<number | undefined> {
     let rows = 0;
     for (const { snapshot } of this.opened) {
-      for (let cursor: number | undefined; ;) {
+      for (let cursor: number | undefined; ; ) {
         if (this.released || this.readsMore) return undefined;
         const page = snapshot.page({ limit: countedObjects, inline: false, ...(cursor !== undefined && { cursor }) });
         for (const object of page.objects) rows += object.count;
         cursor = page.next;
         if (cursor === undefined) break;
-        await new Promise((resolve) => { setImmediate(resolve); });
+        await new Promise((resolve) => {
+          setImmediate(resolve);
+        });
       }
     }
     return this.opened.length > 0 ? rows : undefined;
@@ -120,16 +155,25 @@ export class LakeSession {
   private async found(source: SourceRequest): Promise<readonly ResolvedSource[]> {
     try {
       switch (source.kind) {
-        case 'name': return [await this.named(source)];
+        case 'name':
+          return [await this.named(source)];
         case 'lakeMeta':
-          if (source.meta !== 'pools' && source.meta !== 'branches') throw new LakeError('meta-unknown-lake', { meta: source.meta });
+          if (source.meta !== 'pools' && source.meta !== 'branches')
+            throw new LakeError('meta-unknown-lake', { meta: source.meta });
           return [{ kind: 'lakeMeta', name: `:${source.meta}`, handle: JSON.stringify({ meta: source.meta }) }];
-        case 'glob': return await this.matchingGlob(source);
-        case 'regexp': return await this.matching(RE2JS.compile(source.pattern), `${source.pattern}: pool matching regexp not found`);
-        case 'url': return [this.url(source)];
+        case 'glob':
+          return await this.matchingGlob(source);
+        case 'regexp':
+          return await this.matching(
+            RE2JS.compile(source.pattern),
+            `${source.pattern}: pool matching regexp not found`,
+          );
+        case 'url':
+          return [this.url(source)];
       }
     } catch (error) {
-      if (source.kind === 'name' && error instanceof LakeError && error.code === 'pool-not-found') this.lake.missed?.(source.name);
+      if (source.kind === 'name' && error instanceof LakeError && error.code === 'pool-not-found')
+        this.lake.missed?.(source.name);
       // The worker puts plain errors at their place in the query text.
       if (!(error instanceof LakeError) || !nameFaults.has(error.code)) throw error;
       const hint = this.hint(error, source);
@@ -142,11 +186,24 @@ export class LakeSession {
     if (source.kind !== 'name') return undefined;
     switch (error.code) {
       case 'pool-not-found':
-        if (this.from.files.length === 0 && looksLikePath(source.name)) return 'files are read only from the folders that option -from.files lists';
-        return didYouMeanName(source.name, this.lake.pools().map((p) => p.name));
-      case 'branch-not-found': return didYouMeanName(source.commit ?? '', this.lake.pool(source.name).branches().map((b) => b.name));
-      case 'meta-unknown': return didYouMean(source.meta ?? '', poolMetas);
-      default: return undefined;
+        if (this.from.files.length === 0 && looksLikePath(source.name))
+          return 'files are read only from the folders that option -from.files lists';
+        return didYouMeanName(
+          source.name,
+          this.lake.pools().map((p) => p.name),
+        );
+      case 'branch-not-found':
+        return didYouMeanName(
+          source.commit ?? '',
+          this.lake
+            .pool(source.name)
+            .branches()
+            .map((b) => b.name),
+        );
+      case 'meta-unknown':
+        return didYouMean(source.meta ?? '', poolMetas);
+      default:
+        return undefined;
     }
   }
 
@@ -154,13 +211,18 @@ export class LakeSession {
     const { name, commit, meta, anyCase } = request;
     if (name === '') throw new Error('no pool name given');
     if (/^https?:\/\//i.test(name)) return this.url({ kind: 'url', url: name });
-    const pool = this.poolNamed(name, anyCase), file = pool instanceof LakeError ? await this.file(request, pool) : undefined;
+    const pool = this.poolNamed(name, anyCase);
+    const file = pool instanceof LakeError ? await this.file(request, pool) : undefined;
     if (file) return file;
     if (pool instanceof LakeError) throw pool;
     if (request.format !== undefined) throw new SourceFault('unknown argument "format"');
     if (meta !== undefined) {
       if (!poolMetas.has(meta)) throw new LakeError('meta-unknown', { meta });
-      const source = { pool: `0x${pool.config.id}`, meta, ...(meta !== 'branches' && { commit: this.commitOf(pool, commit ?? 'main') }) };
+      const source = {
+        pool: `0x${pool.config.id}`,
+        meta,
+        ...(meta !== 'branches' && { commit: this.commitOf(pool, commit ?? 'main') }),
+      };
       return { kind: 'poolMeta', name, handle: JSON.stringify(source) };
     }
     return this.pool(name, pool.config.id, commit ?? 'main');
@@ -171,7 +233,8 @@ export class LakeSession {
     try {
       return this.lake.pool(name);
     } catch (error) {
-      const lower = name.toLowerCase(), [meant, ...others] = anyCase ? this.lake.pools().filter((p) => p.name.toLowerCase() === lower) : [];
+      const lower = name.toLowerCase();
+      const [meant, ...others] = anyCase ? this.lake.pools().filter((p) => p.name.toLowerCase() === lower) : [];
       if (meant && others.length === 0) return this.poolNamed(meant.name);
       if (error instanceof LakeError && error.code === 'pool-not-found') return error;
       throw error;
@@ -179,7 +242,10 @@ export class LakeSession {
   }
 
   /** The file that a name stands for when no pool has it; undefined if there is none. */
-  private async file({ name, commit, meta, format, forLoad }: Extract<SourceRequest, { kind: 'name' }>, noPool: LakeError): Promise<ResolvedSource | undefined> {
+  private async file(
+    { name, commit, meta, format, forLoad }: Extract<SourceRequest, { kind: 'name' }>,
+    noPool: LakeError,
+  ): Promise<ResolvedSource | undefined> {
     const { files } = this.from;
     if (files.length === 0 || forLoad || commit !== undefined || meta !== undefined) return undefined;
     const path = await findFile(name, files).catch((error: unknown) => {
@@ -194,7 +260,10 @@ export class LakeSession {
     return { kind: 'url', name: source.url, handle: JSON.stringify(source) };
   }
 
-  /** A branch's commit of this moment, so that all pages list one commit; the branch's name while it has none, and what is no branch as it is. */
+  /**
+   * A branch's commit of this moment, so that all pages list one commit; the branch's name while it has none, and what
+   * is no branch as it is.
+   */
   private commitOf(pool: ReturnType<LakeServices['pool']>, commitish: string): string {
     try {
       const { commit } = pool.branch(commitish);
@@ -209,7 +278,8 @@ export class LakeSession {
     const key = `${poolId} ${commitish}`;
     let known = this.known.get(key);
     if (!known) this.known.set(key, (known = this.open(poolId, commitish)));
-    const handle = await known, { layout } = this.opened[handle]!.snapshot.pool;
+    const handle = await known;
+    const { layout } = this.opened[handle]!.snapshot.pool;
     return { kind: 'pool', name, handle: String(handle), sortKeys: layout.keys, order: layout.order };
   }
 
@@ -223,10 +293,19 @@ export class LakeSession {
   }
 
   /** Pools, else files. */
-  private async matchingGlob({ pattern, format }: Extract<SourceRequest, { kind: 'glob' | 'regexp' }>): Promise<readonly ResolvedSource[]> {
-    const { files } = this.from, matcher = globPattern(pattern);
-    const paths = files.length > 0 && !this.lake.pools().some((p) => matcher.matcher(p.name).find()) ? await expandGlob(pattern, files) : [];
-    return paths.length > 0 ? paths.map((path) => fileSource(path, path, format)) : this.matching(matcher, `${pattern}: pool matching glob not found`);
+  private async matchingGlob({
+    pattern,
+    format,
+  }: Extract<SourceRequest, { kind: 'glob' | 'regexp' }>): Promise<readonly ResolvedSource[]> {
+    const { files } = this.from;
+    const matcher = globPattern(pattern);
+    const paths =
+      files.length > 0 && !this.lake.pools().some((p) => matcher.matcher(p.name).find())
+        ? await expandGlob(pattern, files)
+        : [];
+    return paths.length > 0
+      ? paths.map((path) => fileSource(path, path, format))
+      : this.matching(matcher, `${pattern}: pool matching glob not found`);
   }
 
   private async matching(pattern: RE2JS, none: string): Promise<readonly ResolvedSource[]> {
@@ -236,18 +315,33 @@ export class LakeSession {
   }
 }
 
-const fileSource = (name: string, path: string, format: string | undefined): ResolvedSource =>
-  ({ kind: 'file', name, handle: JSON.stringify({ path, ...(format !== undefined && { format }) }) });
+const fileSource = (name: string, path: string, format: string | undefined): ResolvedSource => ({
+  kind: 'file',
+  name,
+  handle: JSON.stringify({ path, ...(format !== undefined && { format }) }),
+});
 
 const poolMetas: ReadonlySet<string> = new Set(['branches', 'objects', 'partitions', 'vectors', 'log', 'rawlog']);
 
-const viewOf = (snapshot: Snapshot): Omit<Snapshot, 'release'> =>
-  ({ pool: snapshot.pool, commit: snapshot.commit, objectCount: snapshot.objectCount, page: (request) => snapshot.page(request) });
+const viewOf = (snapshot: Snapshot): Omit<Snapshot, 'release'> => ({
+  pool: snapshot.pool,
+  commit: snapshot.commit,
+  objectCount: snapshot.objectCount,
+  page: (request) => snapshot.page(request),
+});
 
 /** What a worker needs to know of a pool to load into it. */
-export const layoutOf = (pool: { readonly layout: { readonly keys: readonly (readonly string[])[]; readonly order: 'asc' | 'desc' }; readonly threshold: number }): PoolLayout =>
-  ({ keys: pool.layout.keys, order: pool.layout.order, threshold: pool.threshold });
+export const layoutOf = (pool: {
+  readonly layout: { readonly keys: readonly (readonly string[])[]; readonly order: 'asc' | 'desc' };
+  readonly threshold: number;
+}): PoolLayout => ({ keys: pool.layout.keys, order: pool.layout.order, threshold: pool.threshold });
 
 /** `*` any text, `?` one character, `[...]` one of these. */
 const globPattern = (glob: string): RE2JS =>
-  RE2JS.compile(`^${glob.replace(/[.+^${}()|\\]/g, '\\$&').replaceAll('*', '.*').replaceAll('?', '.')}$`, RE2JS.DOTALL);
+  RE2JS.compile(
+    `^${glob
+      .replace(/[.+^${}()|\\]/g, '\\$&')
+      .replaceAll('*', '.*')
+      .replaceAll('?', '.')}$`,
+    RE2JS.DOTALL,
+  );

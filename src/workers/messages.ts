@@ -1,9 +1,11 @@
 /**
- * What the main thread and a worker tell each other. Plain data that can be cloned; chunks of a body are transferred, those of an answer are shared.
+ * What the main thread and a worker tell each other. Plain data that can be cloned; chunks of a body are transferred,
+ * those of an answer are shared.
  *
  * Invariants:
  * - A task's messages carry its number; a number is never used again.
- * - Bytes flow under credit in both directions: a side sends no more unread bytes than the window, and gets credit back as the other side takes them.
+ * - Bytes flow under credit in both directions: a side sends no more unread bytes than the window, and gets credit back
+ *   as the other side takes them.
  * - Each task ends with exactly one `done` or `failed` from the worker, or with the worker's death.
  */
 import type { MessagePort } from 'node:worker_threads';
@@ -19,15 +21,31 @@ import type { PackedPage } from './packed-page.ts';
 import type { LoadOutcome, QueryStats } from './pool.types.ts';
 
 /** Keys, order and size of objects of a pool that is loaded into. */
-export interface PoolLayout { readonly keys: readonly (readonly string[])[]; readonly order: SortOrder; readonly threshold: number }
+export interface PoolLayout {
+  readonly keys: readonly (readonly string[])[];
+  readonly order: SortOrder;
+  readonly threshold: number;
+}
 
 /** What a task is to do. */
 export type TaskRequest =
-  | { readonly kind: 'load'; readonly pool: PoolLayout; readonly format: FormatName | 'auto'; readonly csvDelimiter?: string; readonly contentCodings?: readonly ContentCoding[]; /** Of another lake: objects go there. */ readonly directory: string | undefined }
   | {
-      readonly kind: 'query'; readonly text: string; readonly format: FormatName; readonly control: boolean;
-      readonly channelIds?: boolean; readonly coding?: AnswerCoding;
-      readonly head?: { readonly pool?: string; readonly branch?: string }; readonly indexBase?: 0 | 1;
+      readonly kind: 'load';
+      readonly pool: PoolLayout;
+      readonly format: FormatName | 'auto';
+      readonly csvDelimiter?: string;
+      readonly contentCodings?: readonly ContentCoding[] /** Of another lake: objects go there. */;
+      readonly directory: string | undefined;
+    }
+  | {
+      readonly kind: 'query';
+      readonly text: string;
+      readonly format: FormatName;
+      readonly control: boolean;
+      readonly channelIds?: boolean;
+      readonly coding?: AnswerCoding;
+      readonly head?: { readonly pool?: string; readonly branch?: string };
+      readonly indexBase?: 0 | 1;
     }
   /** The snapshot is handle 0 of the task's session. */
   | { readonly kind: 'delete'; readonly where: string; readonly pool: PoolLayout }
@@ -40,24 +58,57 @@ export type TaskRequest =
 export type PartOf = 'load' | 'query' | 'output';
 
 /** What a delete or a compaction gives: ids of the objects that go, and the objects that it wrote. */
-export interface RewriteOutcome { readonly removes: readonly string[]; readonly adds: readonly ObjectMeta[]; readonly parts?: readonly number[] }
+export interface RewriteOutcome {
+  readonly removes: readonly string[];
+  readonly adds: readonly ObjectMeta[];
+  readonly parts?: readonly number[];
+}
 /** What a task gives at its end; in this order of a load, a delete or compact, a part, a compile, a query. */
-export type TaskOutcome = LoadOutcome | RewriteOutcome | undefined | { readonly ast: unknown; readonly plan: unknown } | QueryStats;
+export type TaskOutcome =
+  | LoadOutcome
+  | RewriteOutcome
+  | undefined
+  | { readonly ast: unknown; readonly plan: unknown }
+  | QueryStats;
 
-/** A pool that a query's text names, told before it is asked for. `objects`: all objects of its snapshot, if they are few. */
-export interface Foreseen { readonly name: string; readonly commit?: string; readonly source: ResolvedSource; readonly objects?: PackedPage }
+/**
+ * A pool that a query's text names, told before it is asked for. `objects`: all objects of its snapshot, if they are
+ * few.
+ */
+export interface Foreseen {
+  readonly name: string;
+  readonly commit?: string;
+  readonly source: ResolvedSource;
+  readonly objects?: PackedPage;
+}
 
 /** From the main thread: what tasks begin with, what they wait for, and when they are to stop. */
 export type ToWorker =
-  | { readonly type: 'start'; readonly task: number; readonly request: TaskRequest; readonly foreseen?: readonly Foreseen[] }
+  | {
+      readonly type: 'start';
+      readonly task: number;
+      readonly request: TaskRequest;
+      readonly foreseen?: readonly Foreseen[];
+    }
   | { readonly type: 'body'; readonly task: number; readonly chunk: Uint8Array }
   | { readonly type: 'bodyEnd'; readonly task: number; readonly error?: WireError }
   /** Bytes of chunks that the consumer has taken; buffers of chunks that are not needed any more. */
-  | { readonly type: 'credit'; readonly task: number; readonly bytes: number; readonly buffers?: readonly SharedArrayBuffer[] }
+  | {
+      readonly type: 'credit';
+      readonly task: number;
+      readonly bytes: number;
+      readonly buffers?: readonly SharedArrayBuffer[];
+    }
   | { readonly type: 'cancel'; readonly task: number }
   /** Of no task: a data object was deleted that no task reads any more. */
   | { readonly type: 'gone'; readonly object: string }
-  | { readonly type: 'answer'; readonly task: number; readonly call: number; readonly value?: unknown; readonly error?: WireError };
+  | {
+      readonly type: 'answer';
+      readonly task: number;
+      readonly call: number;
+      readonly value?: unknown;
+      readonly error?: WireError;
+    };
 
 /** Of a query: compiled; of a load: all rows read, all rows sorted. */
 export type Step = 'compiled' | 'read' | 'sorted';
@@ -67,11 +118,22 @@ export type FromWorker =
   | { readonly type: 'credit'; readonly task: number; readonly bytes: number }
   | { readonly type: 'chunk'; readonly task: number; readonly bytes: Uint8Array; readonly stats: QueryStats }
   /** A step of the task for its machine. */
-  | { readonly type: 'step'; readonly task: number; readonly step: Step; /** Of a query that was compiled. */ readonly warnings?: readonly string[] }
+  | {
+      readonly type: 'step';
+      readonly task: number;
+      readonly step: Step /** Of a query that was compiled. */;
+      readonly warnings?: readonly string[];
+    }
   | { readonly type: 'call'; readonly task: number; readonly call: number; readonly request: Call }
   | { readonly type: 'done'; readonly task: number; readonly outcome: TaskOutcome }
   /** `told`: the error is in the chunks already, as a control message. */
-  | { readonly type: 'failed'; readonly task: number; readonly error: WireError; readonly told: boolean; readonly stats?: QueryStats };
+  | {
+      readonly type: 'failed';
+      readonly task: number;
+      readonly error: WireError;
+      readonly told: boolean;
+      readonly stats?: QueryStats;
+    };
 
 /** What a worker asks of the main thread. */
 export type Call =
@@ -79,7 +141,12 @@ export type Call =
   | { readonly kind: 'page'; readonly handle: string; readonly page: PageRequest }
   | { readonly kind: 'meta'; readonly source: MetaSource; readonly next?: string }
   | { readonly kind: 'layout'; readonly handle: string }
-  | { readonly kind: 'commit'; readonly handle: string; readonly objects: readonly ObjectMeta[]; readonly note: CommitNote }
+  | {
+      readonly kind: 'commit';
+      readonly handle: string;
+      readonly objects: readonly ObjectMeta[];
+      readonly note: CommitNote;
+    }
   /** A part in another thread. */
   | { readonly kind: 'helper'; readonly of: PartOf };
 /** What the main thread answers to each call of a worker. */
@@ -107,15 +174,25 @@ export interface WireError {
 
 /** Faults of a query text become `query-invalid` with the marked lines; what is no LakeError keeps its text. */
 export const toWire = (error: unknown, queryText = ''): WireError => {
-  if (error instanceof LakeError) return { code: error.code, parameters: error.parameters, details: error.details, message: error.message };
+  if (error instanceof LakeError)
+    return { code: error.code, parameters: error.parameters, details: error.details, message: error.message };
   if (error instanceof CompileError) {
     const text = formatCompileErrors(queryText, error.errors);
     const hint = hintOfAll(queryText, error.errors);
-    return { code: 'query-invalid', parameters: { text }, details: { compilation_errors: compilationErrorsJson(error.errors), ...(hint !== undefined && { hint }) }, message: text };
+    return {
+      code: 'query-invalid',
+      parameters: { text },
+      details: { compilation_errors: compilationErrorsJson(error.errors), ...(hint !== undefined && { hint }) },
+      message: text,
+    };
   }
   if (error instanceof SourceFault) {
     const { message, hint, cause } = error;
-    return { message, ...(hint !== undefined && { details: { hint } }), ...(cause instanceof LakeError && { source: { code: cause.code, parameters: cause.parameters } }) };
+    return {
+      message,
+      ...(hint !== undefined && { details: { hint } }),
+      ...(cause instanceof LakeError && { source: { code: cause.code, parameters: cause.parameters } }),
+    };
   }
   return error instanceof Error ? { message: error.message, frames: framesOf(error) } : { message: String(error) };
 };

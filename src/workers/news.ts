@@ -4,7 +4,9 @@ export class News {
   private waiting: (() => void) | undefined;
 
   /** How often something was told so far. */
-  get told(): number { return this.count; }
+  get told(): number {
+    return this.count;
+  }
 
   /** Ends a wait, if there is one. */
   tell(): void {
@@ -15,11 +17,17 @@ export class News {
   }
 
   /** Until something is told. */
-  wait(): Promise<void> { return new Promise((resolve) => { this.waiting = resolve; }); }
+  wait(): Promise<void> {
+    return new Promise((resolve) => {
+      this.waiting = resolve;
+    });
+  }
 
   /** Until something is told; throws when the signal does. */
   async waitUnless(signal: AbortSignal): Promise<void> {
-    const tell = (): void => { this.tell(); };
+    const tell = (): void => {
+      this.tell();
+    };
     signal.throwIfAborted();
     signal.addEventListener('abort', tell, { once: true });
     await this.wait();

@@ -1,4 +1,7 @@
-/** Pages of objects on their way between threads: a few large pieces instead of thousands of small ones, which would be copied one by one. */
+/**
+ * Pages of objects on their way between threads: a few large pieces instead of thousands of small ones, which would be
+ * copied one by one.
+ */
 import type { ObjectMeta, ObjectPage } from '../lake/lake.types.ts';
 
 /** `bytes`: of each object the sort keys of both ends, then its body at a multiple of eight. */
@@ -13,12 +16,14 @@ export interface PackedPage {
   readonly bytes: Uint8Array;
 }
 
-const idLength = 40, perObject = 5;
+const idLength = 40;
+const perObject = 5;
 const aligned = (length: number): number => Math.ceil(length / 8) * 8;
 
 /** A page as few large pieces. */
 export const packPage = ({ objects, next }: ObjectPage): PackedPage => {
-  const numbers = new Float64Array(objects.length * perObject), texts: string[] = [];
+  const numbers = new Float64Array(objects.length * perObject);
+  const texts: string[] = [];
   let length = 0;
   objects.forEach(({ count, size, min, max, inline }, i) => {
     numbers.set([count, size, min.sort.length, max.sort.length, inline?.length ?? -1], i * perObject);
@@ -43,10 +48,21 @@ export const unpackPage = ({ ids, texts, numbers, bytes, next }: PackedPage): Ob
   const objects: ObjectMeta[] = [];
   let at = 0;
   for (let i = 0, n = 0; n < numbers.length; i++, n += perObject) {
-    const minLength = numbers[n + 2]!, maxLength = numbers[n + 3]!, bodyLength = numbers[n + 4]!, maxAt = at + minLength, body = at + aligned(minLength + maxLength);
-    const min = { text: texts[2 * i]!, sort: bytes.subarray(at, maxAt) }, max = { text: texts[2 * i + 1]!, sort: bytes.subarray(maxAt, maxAt + maxLength) };
+    const minLength = numbers[n + 2]!;
+    const maxLength = numbers[n + 3]!;
+    const bodyLength = numbers[n + 4]!;
+    const maxAt = at + minLength;
+    const body = at + aligned(minLength + maxLength);
+    const min = { text: texts[2 * i]!, sort: bytes.subarray(at, maxAt) };
+    const max = { text: texts[2 * i + 1]!, sort: bytes.subarray(maxAt, maxAt + maxLength) };
     at = body + aligned(Math.max(0, bodyLength));
-    const object = { id: ids.slice(i * idLength, (i + 1) * idLength), count: numbers[n]!, size: numbers[n + 1]!, min, max };
+    const object = {
+      id: ids.slice(i * idLength, (i + 1) * idLength),
+      count: numbers[n]!,
+      size: numbers[n + 1]!,
+      min,
+      max,
+    };
     objects.push(bodyLength < 0 ? object : { ...object, inline: bytes.subarray(body, body + bodyLength) });
   }
   return { objects, ...(next !== undefined && { next }) };

@@ -4,22 +4,35 @@ import type { ScanSource } from '../lake/scan/scan.types.ts';
 import type { WorkerTools } from './query/lake-source.ts';
 import type { PartStart } from './query/division.ts';
 
-const unavailable = (): never => { throw new Error('parts read shares of one scan alone'); };
+const unavailable = (): never => {
+  throw new Error('parts read shares of one scan alone');
+};
 
 /** The context of a helper: anything but reading shares is an error of ours. */
 export const partContext = (tools: WorkerTools, progress: Progress, signal: AbortSignal): ExecutionContext => ({
   host: { scan: unavailable, open: unavailable, load: unavailable, debug: unavailable, filters: () => true, progress },
-  signal, batchRows: tools.batchRows, memoryBytesMax: tools.queryMemoryBytesMax, names: new Map(),
+  signal,
+  batchRows: tools.batchRows,
+  memoryBytesMax: tools.queryMemoryBytesMax,
+  names: new Map(),
 });
 
 /** The source of the shares of a part. */
-export const partSource = (tools: WorkerTools, { keys, order }: PartStart): ScanSource => ({ keys, order, objects: tools.objects, readers: tools.readers, page: unavailable });
+export const partSource = (tools: WorkerTools, { keys, order }: PartStart): ScanSource => ({
+  keys,
+  order,
+  objects: tools.objects,
+  readers: tools.readers,
+  page: unavailable,
+});
 
 /** Nothing read yet. */
 export const noProgress = (): Progress => ({ bytesRead: 0, bytesMatched: 0, recordsRead: 0, recordsMatched: 0 });
 
 /** What was read between two moments. */
 export const progressSince = (before: Progress, now: Progress): Progress => ({
-  bytesRead: now.bytesRead - before.bytesRead, bytesMatched: now.bytesMatched - before.bytesMatched,
-  recordsRead: now.recordsRead - before.recordsRead, recordsMatched: now.recordsMatched - before.recordsMatched,
+  bytesRead: now.bytesRead - before.bytesRead,
+  bytesMatched: now.bytesMatched - before.bytesMatched,
+  recordsRead: now.recordsRead - before.recordsRead,
+  recordsMatched: now.recordsMatched - before.recordsMatched,
 });

@@ -3,7 +3,8 @@
  *
  * Invariants:
  * - Neither loads nor all other tasks can use up all places: a quarter is kept for each.
- * - Where there is no place the client that is slowest of those that are too slow is given up for the one that came; who is fast enough, or waits for us, is not.
+ * - Where there is no place the client that is slowest of those that are too slow is given up for the one that came;
+ *   who is fast enough, or waits for us, is not.
  */
 import { LakeError } from '../errors.ts';
 
@@ -31,16 +32,25 @@ const mostOf = (tasksMax: number): number => (tasksMax === 1 ? 1 : tasksMax - Ma
 
 /** Sees to it that there is room for one more, if need be at the cost of the slowest. @throws worker-tasks-full */
 export const makeRoom = (tasks: Iterable<PlacedTask>, kind: PlaceKind, tasksMax: number): void => {
-  const running = [...tasks].filter((task) => task.place !== undefined && !task.isGivenUp), own = running.filter((task) => task.place === kind), most = mostOf(tasksMax);
+  const running = [...tasks].filter((task) => task.place !== undefined && !task.isGivenUp);
+  const own = running.filter((task) => task.place === kind);
+  const most = mostOf(tasksMax);
   const isKindFull = own.length >= most;
   if (!isKindFull && running.length < tasksMax) return;
   const slow = slowestOf(isKindFull ? own : running);
-  if (!slow) throw new LakeError('worker-tasks-full', isKindFull ? { tasks: names[kind], limit: most, tasksMax } : { tasks: 'queries and loads', limit: tasksMax, tasksMax });
+  if (!slow)
+    throw new LakeError(
+      'worker-tasks-full',
+      isKindFull
+        ? { tasks: names[kind], limit: most, tasksMax }
+        : { tasks: 'queries and loads', limit: tasksMax, tasksMax },
+    );
   slow.giveUp(slow.client!.tooSlow());
 };
 
 const slowestOf = (tasks: readonly PlacedTask[]): PlacedTask | undefined => {
-  let found: PlacedTask | undefined, least = Infinity;
+  let found: PlacedTask | undefined;
+  let least = Infinity;
   for (const task of tasks) {
     const rate = task.client?.slowRate();
     if (rate === undefined || rate >= least) continue;

@@ -1,9 +1,10 @@
 /**
- * The worker pool: bodies become objects, query texts become bytes, objects are rewritten, all in worker threads. The main thread passes bytes on and keeps
- * the machines of loads and queries.
+ * The worker pool: bodies become objects, query texts become bytes, objects are rewritten, all in worker threads. The
+ * main thread passes bytes on and keeps the machines of loads and queries.
  *
  * Invariants:
- * - A task runs in the thread that had the fewest; it ends once, with its outcome, its error, or that of its thread's death.
+ * - A task runs in the thread that had the fewest; it ends once, with its outcome, its error, or that of its thread's
+ *   death.
  * - The snapshots that a task reads stay pinned until its worker has stopped working on it.
  * - The status of a query can be asked for from its start until `queryStatusMs` after its end.
  */
@@ -25,7 +26,19 @@ import { poolsOnly } from './from/policy.ts';
 import { LakeSession, layoutOf } from './lake-session.ts';
 import type { Foreseen, PartOf, RewriteOutcome, TaskOutcome, TaskRequest } from './messages.ts';
 import type {
-  CompileReply, LakeServices, LentTo, LoadOutcome, LoadReply, LoadRequest, QueryReply, QueryRequest, QueryStats, ThreadFigures, WorkerPool, WorkerPoolOptions, WorkerPoolStatus,
+  CompileReply,
+  LakeServices,
+  LentTo,
+  LoadOutcome,
+  LoadReply,
+  LoadRequest,
+  QueryReply,
+  QueryRequest,
+  QueryStats,
+  ThreadFigures,
+  WorkerPool,
+  WorkerPoolOptions,
+  WorkerPoolStatus,
 } from './pool.types.ts';
 import { LoadRun } from './load/run.ts';
 import { LoadTrail } from './load/trail.ts';
@@ -39,7 +52,22 @@ import type { LoadWatch } from './watches.ts';
 import type { WorkerSettings } from './worker-settings.ts';
 
 const defaults = {
-  loadMemoryBytesMax: 64 << 20, queryMemoryBytesMax: 128 << 20, cacheBytesMax: 64 << 20, queryStatusMs: 10_000, windowBytesMax: 1 << 20, loadWindowBytesMax: 4 << 20, tasksMax: 256, cancelMsMax: 10_000, expandedBytesMax: Infinity, formatLimits: {}, recursion: recursionMax, from: poolsOnly, shareSizes, outputShares, residentBytesMax: Infinity, warmUpMs: 0,
+  loadMemoryBytesMax: 64 << 20,
+  queryMemoryBytesMax: 128 << 20,
+  cacheBytesMax: 64 << 20,
+  queryStatusMs: 10_000,
+  windowBytesMax: 1 << 20,
+  loadWindowBytesMax: 4 << 20,
+  tasksMax: 256,
+  cancelMsMax: 10_000,
+  expandedBytesMax: Infinity,
+  formatLimits: {},
+  recursion: recursionMax,
+  from: poolsOnly,
+  shareSizes,
+  outputShares,
+  residentBytesMax: Infinity,
+  warmUpMs: 0,
 };
 const batchRows = 8192;
 /** What a thread takes that has done nothing like it before. */
@@ -50,7 +78,8 @@ const steadyMs = 1000;
 const pageObjects = 4096;
 
 /** Starts the threads. */
-export const startWorkerPool = (options: WorkerPoolOptions, lake: LakeServices): WorkerPool => new Workers(options, lake);
+export const startWorkerPool = (options: WorkerPoolOptions, lake: LakeServices): WorkerPool =>
+  new Workers(options, lake);
 
 class Workers implements WorkerPool {
   private readonly options: WorkerPoolOptions & typeof defaults;
@@ -75,26 +104,75 @@ class Workers implements WorkerPool {
   constructor(options: WorkerPoolOptions, lake: LakeServices) {
     this.options = { ...defaults, ...defined(options) };
     this.lake = lake;
-    const { lakeDirectory, loadMemoryBytesMax, queryMemoryBytesMax, windowBytesMax, expandedBytesMax, formatLimits, recursion, from, shareSizes, outputShares, residentBytesMax, warmUpMs, indexBase } = this.options;
+    const {
+      lakeDirectory,
+      loadMemoryBytesMax,
+      queryMemoryBytesMax,
+      windowBytesMax,
+      expandedBytesMax,
+      formatLimits,
+      recursion,
+      from,
+      shareSizes,
+      outputShares,
+      residentBytesMax,
+      warmUpMs,
+      indexBase,
+    } = this.options;
     const spillDirectory = this.options.spillDirectory ?? join(lakeDirectory, 'spill');
     clearSpill(spillDirectory);
     this.threadCount = this.options.threads ?? availableParallelism();
     this.cacheCounters = new CacheCounters(this.threadCount);
-    const cacheBytesMax = Math.floor(this.options.cacheBytesMax / this.threadCount), cacheCounts = this.cacheCounters.memory;
-    this.settings = { cacheBytesMax, cacheCounts, claim: claimMemory(), lakeDirectory, spillDirectory, loadMemoryBytesMax, queryMemoryBytesMax, windowBytesMax, batchRows, expandedBytesMax, formatLimits, recursion, from, shareSizes, outputShares, residentBytesMax, warmUpMs, ...(indexBase !== undefined && { indexBase }) };
+    const cacheBytesMax = Math.floor(this.options.cacheBytesMax / this.threadCount);
+    const cacheCounts = this.cacheCounters.memory;
+    this.settings = {
+      cacheBytesMax,
+      cacheCounts,
+      claim: claimMemory(),
+      lakeDirectory,
+      spillDirectory,
+      loadMemoryBytesMax,
+      queryMemoryBytesMax,
+      windowBytesMax,
+      batchRows,
+      expandedBytesMax,
+      formatLimits,
+      recursion,
+      from,
+      shareSizes,
+      outputShares,
+      residentBytesMax,
+      warmUpMs,
+      ...(indexBase !== undefined && { indexBase }),
+    };
     this.objects = openObjects(lakeDirectory);
     this.smallTools = { objects: this.objects, readLimits: { ...formatLimits, expandedBytesMax } };
     for (let i = 0; i < this.threadCount; i++) this.addThread(i);
-    this.unlisten = lake.onObjectGone?.((id) => { for (const thread of this.threads_) thread.forget(id); });
+    this.unlisten = lake.onObjectGone?.((id) => {
+      for (const thread of this.threads_) thread.forget(id);
+    });
   }
 
   async load(request: LoadRequest, lentTo?: LentTo): Promise<LoadReply> {
-    const { pool, whole } = request, trail = new LoadTrail(() => new LoadRun({ poolId: pool.id }, (lentTo ?? this.options).inspect), whole !== undefined);
+    const { pool, whole } = request;
+    const trail = new LoadTrail(
+      () => new LoadRun({ poolId: pool.id }, (lentTo ?? this.options).inspect),
+      whole !== undefined,
+    );
     this.running.loads++;
     if (whole && request.watch) request.watch.beganAt = performance.now();
     try {
-      const outcome = whole ? await this.loadWhole(request, await whole(), trail, lentTo) : await this.loadChunks(request, trail, lentTo), { objects, records, bytes, warnings } = outcome;
-      return { objects, records, bytes, warnings, settled: (commit) => this.settled(trail, lentTo ? [] : objects, commit) };
+      const outcome = whole
+        ? await this.loadWhole(request, await whole(), trail, lentTo)
+        : await this.loadChunks(request, trail, lentTo);
+      const { objects, records, bytes, warnings } = outcome;
+      return {
+        objects,
+        records,
+        bytes,
+        warnings,
+        settled: (commit) => this.settled(trail, lentTo ? [] : objects, commit),
+      };
     } catch (error) {
       trail.note({ type: 'failed', text: textOf(error) });
       throw error;
@@ -103,28 +181,54 @@ class Workers implements WorkerPool {
     }
   }
 
-  private async loadWhole(request: LoadRequest, body: Uint8Array, trail: LoadTrail, lentTo?: LentTo): Promise<LoadOutcome> {
+  private async loadWhole(
+    request: LoadRequest,
+    body: Uint8Array,
+    trail: LoadTrail,
+    lentTo?: LentTo,
+  ): Promise<LoadOutcome> {
     request.watch?.took(body.length);
     const { pool, format, csvDelimiter, contentCodings } = request;
-    const small: SmallLoad = { pool: layoutOf(pool), format: format ?? 'auto', body, ...(csvDelimiter !== undefined && { csvDelimiter }) };
-    if (!isSmallLoad(small, contentCodings ?? [])) return this.loadChunks({ ...request, body: once(body), begun: undefined }, trail, lentTo);
+    const small: SmallLoad = {
+      pool: layoutOf(pool),
+      format: format ?? 'auto',
+      body,
+      ...(csvDelimiter !== undefined && { csvDelimiter }),
+    };
+    if (!isSmallLoad(small, contentCodings ?? []))
+      return this.loadChunks({ ...request, body: once(body), begun: undefined }, trail, lentTo);
     if (this.closing) throw new LakeError('workers-closed');
-    const { watch } = request, outcome = await runSmallLoad(small, this.smallTools);
+    const { watch } = request;
+    const outcome = await runSmallLoad(small, this.smallTools);
     if (watch) wroteAtOnce(watch, outcome);
     trail.plan();
     trail.note({ type: 'done at once', bodyBytes: body.length, ...written(outcome) });
     return outcome;
   }
 
-  private async loadChunks({ pool, format, csvDelimiter, contentCodings, body, begun, client, watch, signal }: LoadRequest, trail: LoadTrail, lentTo?: LentTo): Promise<LoadOutcome> {
+  private async loadChunks(
+    { pool, format, csvDelimiter, contentCodings, body, begun, client, watch, signal }: LoadRequest,
+    trail: LoadTrail,
+    lentTo?: LentTo,
+  ): Promise<LoadOutcome> {
     let running: RunningTask | undefined;
     const request: TaskRequest = {
-      kind: 'load', pool: layoutOf(pool), format: format ?? 'auto', ...(csvDelimiter !== undefined && { csvDelimiter }), ...(contentCodings?.length && { contentCodings }), directory: lentTo?.directory,
+      kind: 'load',
+      pool: layoutOf(pool),
+      format: format ?? 'auto',
+      ...(csvDelimiter !== undefined && { csvDelimiter }),
+      ...(contentCodings?.length && { contentCodings }),
+      directory: lentTo?.directory,
     };
     if (watch) watch.beganAt ||= performance.now();
     await begun?.();
     const outcome = await this.outcome<LoadOutcome>(request, new LakeSession(this.lake, this.options.from), {
-      client, signal, cancelled: () => (signal?.reason instanceof LakeError ? signal.reason : new LakeError('load-cancelled', { reason: 'the client went away' })),
+      client,
+      signal,
+      cancelled: () =>
+        signal?.reason instanceof LakeError
+          ? signal.reason
+          : new LakeError('load-cancelled', { reason: 'the client went away' }),
       started: (task) => {
         running = task;
         watch?.began(task);
@@ -133,7 +237,9 @@ class Workers implements WorkerPool {
       step: (step) => {
         if (step === 'read') watch?.read();
         else watch?.sorted();
-        trail.note(step === 'read' ? { type: 'all rows read', bodyBytes: running?.bodyBytes ?? 0 } : { type: 'rows sorted' });
+        trail.note(
+          step === 'read' ? { type: 'all rows read', bodyBytes: running?.bodyBytes ?? 0 } : { type: 'rows sorted' },
+        );
       },
     });
     if (watch) wrote(watch, outcome);
@@ -142,7 +248,11 @@ class Workers implements WorkerPool {
   }
 
   /** What no commit names goes; also where the commit was never asked for. */
-  private async settled<T extends { readonly commit: string }>(trail: LoadTrail, objects: readonly ObjectMeta[], commit: Promise<T>): Promise<T> {
+  private async settled<T extends { readonly commit: string }>(
+    trail: LoadTrail,
+    objects: readonly ObjectMeta[],
+    commit: Promise<T>,
+  ): Promise<T> {
     try {
       const result = await commit;
       trail.plan();
@@ -155,8 +265,27 @@ class Workers implements WorkerPool {
     }
   }
 
-  async query({ id, owner, text, format, control, channelIds, coding, head, indexBase, lake, client, watch, signal }: QueryRequest, lentTo?: LentTo): Promise<QueryReply> {
-    const stream = new QueryStream(), session = new LakeSession(lake ?? lentTo?.lake ?? this.lake, this.options.from), trail = new QueryTrail(() => this.queryActor(id, owner, (lentTo ?? this.options).inspect), this.untold);
+  async query(
+    {
+      id,
+      owner,
+      text,
+      format,
+      control,
+      channelIds,
+      coding,
+      head,
+      indexBase,
+      lake,
+      client,
+      watch,
+      signal,
+    }: QueryRequest,
+    lentTo?: LentTo,
+  ): Promise<QueryReply> {
+    const stream = new QueryStream();
+    const session = new LakeSession(lake ?? lentTo?.lake ?? this.lake, this.options.from);
+    const trail = new QueryTrail(() => this.queryActor(id, owner, (lentTo ?? this.options).inspect), this.untold);
     let task: RunningTask | undefined;
     const events: TaskEvents = {
       step: (_step, warnings = []) => {
@@ -186,13 +315,23 @@ class Workers implements WorkerPool {
     };
     try {
       const request: TaskRequest = {
-        kind: 'query', text, format, control, ...(channelIds && { channelIds }), ...(coding && { coding }), ...(head && { head }), ...(indexBase !== undefined && { indexBase }),
+        kind: 'query',
+        text,
+        format,
+        control,
+        ...(channelIds && { channelIds }),
+        ...(coding && { coding }),
+        ...(head && { head }),
+        ...(indexBase !== undefined && { indexBase }),
       };
-      const foreseen = await session.foresee(text, head), started = this.start(request, session, events, { client, foreseen });
+      const foreseen = await session.foresee(text, head);
+      const started = this.start(request, session, events, { client, foreseen });
       task = started;
       watch?.began(started);
       this.running.queries++;
-      const cancel = (): void => { started.cancel(signal?.reason instanceof LakeError ? signal.reason : new LakeError('query-cancelled')); };
+      const cancel = (): void => {
+        started.cancel(signal?.reason instanceof LakeError ? signal.reason : new LakeError('query-cancelled'));
+      };
       if (signal?.aborted) cancel();
       signal?.addEventListener('abort', cancel, { once: true });
       await stream.ready;
@@ -229,27 +368,58 @@ class Workers implements WorkerPool {
   }
 
   packObjects(objects: readonly ObjectMeta[], pool: PoolConfig): Promise<RewriteOutcome> {
-    return this.outcome<RewriteOutcome>({ kind: 'compact', objects, pool: layoutOf(pool) }, new LakeSession(this.lake, this.options.from), {});
+    return this.outcome<RewriteOutcome>(
+      { kind: 'compact', objects, pool: layoutOf(pool) },
+      new LakeSession(this.lake, this.options.from),
+      {},
+    );
   }
 
-  compile(text: string, lake = this.lake, indexBase?: 0 | 1): Promise<CompileReply> { return this.outcome<CompileReply>({ kind: 'compile', text, ...(indexBase !== undefined && { indexBase }) }, new LakeSession(lake, this.options.from), {}); }
+  compile(text: string, lake = this.lake, indexBase?: 0 | 1): Promise<CompileReply> {
+    return this.outcome<CompileReply>(
+      { kind: 'compile', text, ...(indexBase !== undefined && { indexBase }) },
+      new LakeSession(lake, this.options.from),
+      {},
+    );
+  }
 
   status(): WorkerPoolStatus {
-    return { threads: this.threads_.size, queriesRunning: this.running.queries, loadsRunning: this.running.loads, replaced: this.replaced, parts: this.partsStarted, columns: this.cacheCounters.totals() };
+    return {
+      threads: this.threads_.size,
+      queriesRunning: this.running.queries,
+      loadsRunning: this.running.loads,
+      replaced: this.replaced,
+      parts: this.partsStarted,
+      columns: this.cacheCounters.totals(),
+    };
   }
 
-  forgetLate(): void { for (const thread of this.threads_) thread.forgetLate(); }
-  threads(): readonly ThreadFigures[] { return [...this.threads_].map((thread) => ({ thread: thread.index, busyMs: thread.busyMs(), tasks: thread.tasks.size, ...thread.totals() })); }
+  forgetLate(): void {
+    for (const thread of this.threads_) thread.forgetLate();
+  }
+  threads(): readonly ThreadFigures[] {
+    return [...this.threads_].map((thread) => ({
+      thread: thread.index,
+      busyMs: thread.busyMs(),
+      tasks: thread.tasks.size,
+      ...thread.totals(),
+    }));
+  }
 
-  letWarm(may: boolean): void { for (const thread of this.threads_) thread.letWarm(may); }
-  isWarm(): boolean { return [...this.threads_].every((thread) => thread.isWarm()); }
+  letWarm(may: boolean): void {
+    for (const thread of this.threads_) thread.letWarm(may);
+  }
+  isWarm(): boolean {
+    return [...this.threads_].every((thread) => thread.isWarm());
+  }
 
   async close(): Promise<void> {
     if (this.closing) return;
     this.closing = true;
     this.unlisten?.();
     const threads = [...this.threads_];
-    for (const thread of threads) for (const task of [...thread.tasks.values()]) task.cancel(new LakeError('workers-closed'));
+    for (const thread of threads)
+      for (const task of [...thread.tasks.values()]) task.cancel(new LakeError('workers-closed'));
     await Promise.all(threads.map((thread) => thread.close()));
     for (const thread of threads) for (const task of thread.tasks.values()) task.session.release();
     this.threads_.clear();
@@ -266,67 +436,135 @@ class Workers implements WorkerPool {
   }
 
   /** Runs a task to its outcome. */
-  private outcome<T extends TaskOutcome>(request: TaskRequest, session: LakeSession, { client, signal, cancelled, started, step }: {
-    readonly client?: TaskClient | undefined; readonly signal?: AbortSignal; readonly cancelled?: () => LakeError; readonly started?: (task: RunningTask) => void; readonly step?: TaskEvents['step'];
-  }): Promise<T> {
+  private outcome<T extends TaskOutcome>(
+    request: TaskRequest,
+    session: LakeSession,
+    {
+      client,
+      signal,
+      cancelled,
+      started,
+      step,
+    }: {
+      readonly client?: TaskClient | undefined;
+      readonly signal?: AbortSignal;
+      readonly cancelled?: () => LakeError;
+      readonly started?: (task: RunningTask) => void;
+      readonly step?: TaskEvents['step'];
+    },
+  ): Promise<T> {
     return new Promise((resolve, reject) => {
       let unlisten = (): void => undefined;
-      const task = this.start(request, session, {
-        step,
-        done: (outcome) => {
-          unlisten();
-          resolve(outcome as T);
+      const task = this.start(
+        request,
+        session,
+        {
+          step,
+          done: (outcome) => {
+            unlisten();
+            resolve(outcome as T);
+          },
+          failed: (error) => {
+            unlisten();
+            reject(error);
+          },
         },
-        failed: (error) => {
-          unlisten();
-          reject(error);
-        },
-      }, { client });
-      const cancel = (): void => { task.cancel(cancelled?.() ?? new LakeError('query-cancelled')); };
+        { client },
+      );
+      const cancel = (): void => {
+        task.cancel(cancelled?.() ?? new LakeError('query-cancelled'));
+      };
       signal?.addEventListener('abort', cancel, { once: true });
-      unlisten = () => { signal?.removeEventListener('abort', cancel); };
+      unlisten = () => {
+        signal?.removeEventListener('abort', cancel);
+      };
       if (signal?.aborted) cancel();
       else started?.(task);
     });
   }
 
-  private start(request: TaskRequest, session: LakeSession, events: TaskEvents, { client, foreseen }: { readonly client?: TaskClient | undefined; readonly foreseen?: readonly Foreseen[] } = {}): RunningTask {
+  private start(
+    request: TaskRequest,
+    session: LakeSession,
+    events: TaskEvents,
+    { client, foreseen }: { readonly client?: TaskClient | undefined; readonly foreseen?: readonly Foreseen[] } = {},
+  ): RunningTask {
     if (this.closing) throw new LakeError('workers-closed');
     makeRoom(this.tasks(), placeOf(request), this.options.tasksMax);
     this.cacheCounters.tellBesides(this.lake.cachedBytes?.() ?? 0);
-    const thread = (this.latest = this.threadFor()), windowBytesMax = request.kind === 'load' ? this.options.loadWindowBytesMax : this.options.windowBytesMax;
-    const task: RunningTask = new RunningTask(this.nextTask++, thread, session, { ...events, helper: (of) => this.helper(of, thread, task) }, { windowBytesMax, place: placeOf(request), client, unheard: (outcome) => { this.removeUnheard(request, outcome); } });
+    const thread = (this.latest = this.threadFor());
+    const windowBytesMax = request.kind === 'load' ? this.options.loadWindowBytesMax : this.options.windowBytesMax;
+    const task: RunningTask = new RunningTask(
+      this.nextTask++,
+      thread,
+      session,
+      { ...events, helper: (of) => this.helper(of, thread, task) },
+      {
+        windowBytesMax,
+        place: placeOf(request),
+        client,
+        unheard: (outcome) => {
+          this.removeUnheard(request, outcome);
+        },
+      },
+    );
     thread.start(request, task, foreseen);
     return task;
   }
 
-  /** The thread that has the fewest tasks; of several the one that was given the last task: what it holds and what was freed in it is used again, and the others need none of it. */
+  /**
+   * The thread that has the fewest tasks; of several the one that was given the last task: what it holds and what was
+   * freed in it is used again, and the others need none of it.
+   */
   private threadFor(): Thread {
     let least: Thread | undefined;
-    for (const thread of this.threads_) if (!least || thread.tasks.size < least.tasks.size || (thread === this.latest && thread.tasks.size === least.tasks.size)) least = thread;
+    for (const thread of this.threads_)
+      if (
+        !least ||
+        thread.tasks.size < least.tasks.size ||
+        (thread === this.latest && thread.tasks.size === least.tasks.size)
+      )
+        least = thread;
     if (!least) throw new LakeError('worker-died', { reason: 'it could not be started' });
     return least;
   }
 
   /** Objects that were written when nobody waited for them any more go. */
   private removeUnheard(request: TaskRequest, outcome: TaskOutcome): void {
-    if (request.kind === 'load' && request.directory === undefined) void removeObjectFiles((outcome as LoadOutcome).objects, { files: this.objects });
-    else if (request.kind === 'delete' || request.kind === 'compact') void removeObjectFiles((outcome as RewriteOutcome).adds, { files: this.objects });
+    if (request.kind === 'load' && request.directory === undefined)
+      void removeObjectFiles((outcome as LoadOutcome).objects, { files: this.objects });
+    else if (request.kind === 'delete' || request.kind === 'compact')
+      void removeObjectFiles((outcome as RewriteOutcome).adds, { files: this.objects });
   }
 
-  private *tasks(): Generator<RunningTask> { for (const thread of this.threads_) yield* thread.tasks.values(); }
+  private *tasks(): Generator<RunningTask> {
+    for (const thread of this.threads_) yield* thread.tasks.values();
+  }
 
-  /** Starts a part in the thread that has the fewest tasks besides the one it helps; a query is helped by idle threads alone. It ends when the port closes, also by the death of either thread. */
+  /**
+   * Starts a part in the thread that has the fewest tasks besides the one it helps; a query is helped by idle threads
+   * alone. It ends when the port closes, also by the death of either thread.
+   */
   private helper(of: PartOf, helped: Thread, load: RunningTask): MessagePort | undefined {
-    const [least] = [...this.threads_].filter((thread) => thread !== helped).sort((a, b) => a.tasks.size - b.tasks.size);
+    const [least] = [...this.threads_]
+      .filter((thread) => thread !== helped)
+      .sort((a, b) => a.tasks.size - b.tasks.size);
     if (!least || this.closing || (of !== 'load' && least.tasks.size > 0)) return undefined;
     if (of === 'output' && process.memoryUsage.rss() + helpBytes > this.options.residentBytesMax) return undefined;
     const { port1, port2 } = new MessageChannel();
-    const task = new RunningTask(this.nextTask++, least, new LakeSession(this.lake, this.options.from), {
-      done: () => undefined,
-      // A thread that dies before it has its end of the port does not close it.
-      failed: (error) => { if (of === 'load' && (error.code === 'worker-died' || error.code === 'worker-replaced')) load.cancel(error); },
-    }, { windowBytesMax: this.options.windowBytesMax });
+    const task = new RunningTask(
+      this.nextTask++,
+      least,
+      new LakeSession(this.lake, this.options.from),
+      {
+        done: () => undefined,
+        // A thread that dies before it has its end of the port does not close it.
+        failed: (error) => {
+          if (of === 'load' && (error.code === 'worker-died' || error.code === 'worker-replaced')) load.cancel(error);
+        },
+      },
+      { windowBytesMax: this.options.windowBytesMax },
+    );
     this.partsStarted++;
     least.start({ kind: 'part', of, port: port1 }, task);
     return port2;
@@ -334,25 +572,38 @@ class Workers implements WorkerPool {
 
   private addThread(index: number): void {
     if (this.closing) return;
-    this.threads_.add(new Thread({
-      settings: { ...this.settings, idsAbove: newId(), thread: { index, of: this.threadCount } }, cancelMsMax: this.options.cancelMsMax,
-      ended: (thread) => {
-        this.threads_.delete(thread);
-        if (this.closing) return;
-        this.replaced++;
-        if (performance.now() - thread.startedAt > steadyMs) this.addThread(index);
-        else setTimeout(() => { this.addThread(index); }, steadyMs).unref();
-      },
-    }));
+    this.threads_.add(
+      new Thread({
+        settings: { ...this.settings, idsAbove: newId(), thread: { index, of: this.threadCount } },
+        cancelMsMax: this.options.cancelMsMax,
+        ended: (thread) => {
+          this.threads_.delete(thread);
+          if (this.closing) return;
+          this.replaced++;
+          if (performance.now() - thread.startedAt > steadyMs) this.addThread(index);
+          else
+            setTimeout(() => {
+              this.addThread(index);
+            }, steadyMs).unref();
+        },
+      }),
+    );
   }
 
-  private tellAll(): void { for (const trail of [...this.untold]) trail.actor(); }
+  private tellAll(): void {
+    for (const trail of [...this.untold]) trail.actor();
+  }
 
   private queryActor(id: string, owner: string | undefined, inspect: LentTo['inspect']): Actor<typeof queryMachine> {
-    const key = statusKey(id, owner), actor = createActor(queryMachine, { input: { id, keepMs: this.options.queryStatusMs }, inspect });
+    const key = statusKey(id, owner);
+    const actor = createActor(queryMachine, { input: { id, keepMs: this.options.queryStatusMs }, inspect });
     this.queries.get(key)?.stop();
     this.queries.set(key, actor);
-    actor.subscribe({ complete: () => { if (this.queries.get(key) === actor) this.queries.delete(key); } });
+    actor.subscribe({
+      complete: () => {
+        if (this.queries.get(key) === actor) this.queries.delete(key);
+      },
+    });
     actor.start();
     return actor;
   }
@@ -379,17 +630,24 @@ const textOf = (error: unknown): string => (error instanceof Error ? error.messa
 const placeOf = ({ kind }: TaskRequest): PlaceKind => (kind === 'load' ? kind : 'query');
 
 /** Without the entries that are undefined, which would hide defaults. */
-const defined = <T extends object>(options: T): T => Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as T;
+const defined = <T extends object>(options: T): T =>
+  Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as T;
 
-/** The objects of these ids; turns of the event loop in between. @throws object-not-found for the first that is not there */
+/**
+ * The objects of these ids; turns of the event loop in between. @throws object-not-found for the first that is not
+ * there
+ */
 const findObjects = async (snapshot: Snapshot, ids: readonly string[]): Promise<readonly ObjectMeta[]> => {
-  const wanted = new Set(ids), found: ObjectMeta[] = [];
-  for (let cursor: number | undefined; ;) {
+  const wanted = new Set(ids);
+  const found: ObjectMeta[] = [];
+  for (let cursor: number | undefined; ; ) {
     const page = snapshot.page({ limit: pageObjects, ...(cursor !== undefined && { cursor }), inline: true });
     for (const object of page.objects) if (wanted.delete(object.id)) found.push(object);
     cursor = page.next;
     if (cursor === undefined || wanted.size === 0) break;
-    await new Promise((resolve) => { setImmediate(resolve); });
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
   }
   for (const id of wanted) throw new LakeError('object-not-found', { id });
   return found;

@@ -1,8 +1,16 @@
 /**
- * What the worker pool does for the main thread: bodies become objects, query texts become bytes, objects are rewritten. Promise faces only; the
- * threads behind them are pool.ts.
+ * What the worker pool does for the main thread: bodies become objects, query texts become bytes, objects are
+ * rewritten. Promise faces only; the threads behind them are pool.ts.
  */
-import type { CommitNote, MetaPage, MetaSource, ObjectMeta, PoolConfig, PrepareRewrite, Snapshot } from '../lake/lake.types.ts';
+import type {
+  CommitNote,
+  MetaPage,
+  MetaSource,
+  ObjectMeta,
+  PoolConfig,
+  PrepareRewrite,
+  Snapshot,
+} from '../lake/lake.types.ts';
 import type { ContentCoding } from '../formats/codings/encoding.ts';
 import type { AnswerCoding } from '../formats/codings/encode.ts';
 import type { ExecutionContext } from '../exec/source.ts';
@@ -43,14 +51,20 @@ export interface LoadOutcome {
   readonly bytes: number;
   readonly warnings: readonly string[];
 }
-/** `settled` tells the load's machine how the commit went, and removes the files of a load that was not committed. It passes the promise on. */
+/**
+ * `settled` tells the load's machine how the commit went, and removes the files of a load that was not committed. It
+ * passes the promise on.
+ */
 export interface LoadReply extends LoadOutcome {
   readonly settled: <T extends { readonly commit: string }>(commit: Promise<T>) => Promise<T>;
 }
 
 /** One query: its text, what it may see, and how its answer is written. */
 export interface QueryRequest {
-  /** The request id: names the query for `queryStatus` (a later query of the same id and owner replaces the earlier one). */
+  /**
+   * The request id: names the query for `queryStatus` (a later query of the same id and owner replaces the earlier
+   * one).
+   */
   readonly id: string;
   /** Whose it is, where there is access control. */
   readonly owner?: string | undefined;
@@ -62,7 +76,11 @@ export interface QueryRequest {
   readonly channelIds?: boolean;
   /** The bytes are to come in this coding. An answer without any bytes has none. */
   readonly coding?: AnswerCoding;
-  /** What a text without a source reads (`head` of the request body); branch default `main`. An empty text with `head` is all its data. The branch is also that of pools which the text names without one: of `pool`, or of all where there is no `pool`. */
+  /**
+   * What a text without a source reads (`head` of the request body); branch default `main`. An empty text with `head`
+   * is all its data. The branch is also that of pools which the text names without one: of `pool`, or of all where
+   * there is no `pool`.
+   */
   readonly head?: { readonly pool?: string; readonly branch?: string };
   /** From where indexes count; default: as in `WorkerPoolOptions`. */
   readonly indexBase?: 0 | 1;
@@ -88,8 +106,9 @@ export interface QueryStats {
 }
 /**
  * A query that has given its first bytes or has ended without any. A failure before that rejects `query()` instead.
- * `chunks` throws (LakeError) when the query fails later: the body must then end without its last chunk, unless `control` was asked for (then the
- * error is in the bytes as a QueryError message and `chunks` ends normally). Leaving the loop over `chunks` cancels the query.
+ * `chunks` throws (LakeError) when the query fails later: the body must then end without its last chunk, unless
+ * `control` was asked for (then the error is in the bytes as a QueryError message and `chunks` ends normally). Leaving
+ * the loop over `chunks` cancels the query.
  */
 export interface QueryReply {
   readonly id: string;
@@ -98,7 +117,10 @@ export interface QueryReply {
   /** What the text may not mean as it was written, such as names that no row has. */
   readonly warnings: readonly string[];
   readonly chunks: AsyncIterable<Uint8Array>;
-  /** Tells, before the next chunk is asked for, that the bytes of this one are not needed any more: its memory is used again. */
+  /**
+   * Tells, before the next chunk is asked for, that the bytes of this one are not needed any more: its memory is used
+   * again.
+   */
   readonly sent?: (chunk: Uint8Array) => void;
   /** Calls when the query has failed: no more chunks come than are there. */
   readonly whenFailed: (failed: () => void) => void;
@@ -106,7 +128,10 @@ export interface QueryReply {
 }
 
 /** Answers of `POST /query/describe` and `POST /compile`, as plain data. */
-export interface CompileReply { readonly ast: unknown; readonly plan: unknown }
+export interface CompileReply {
+  readonly ast: unknown;
+  readonly plan: unknown;
+}
 
 /** What the pool has at the moment, and what it has counted since it was started. */
 export interface WorkerPoolStatus {
@@ -121,13 +146,30 @@ export interface WorkerPoolStatus {
   readonly columns: CacheTotals;
 }
 
-/** A thread and what it has done since it was started. `busyMs`: in which its event loop was busy; `tasks`: those that it is at, parts of others included. */
-export interface ThreadFigures extends ThreadTotals { readonly thread: number; readonly busyMs: number; readonly tasks: number }
+/**
+ * A thread and what it has done since it was started. `busyMs`: in which its event loop was busy; `tasks`: those that
+ * it is at, parts of others included.
+ */
+export interface ThreadFigures extends ThreadTotals {
+  readonly thread: number;
+  readonly busyMs: number;
+  readonly tasks: number;
+}
 
-/** A lake that is not the pool's own; loads write their objects to its folder, queries read only what lies in its tables. Who inspects or records the service is not told of what is done for it. */
-export interface LentTo { readonly lake: LakeServices; readonly directory: string; readonly inspect?: (event: unknown) => void }
+/**
+ * A lake that is not the pool's own; loads write their objects to its folder, queries read only what lies in its
+ * tables. Who inspects or records the service is not told of what is done for it.
+ */
+export interface LentTo {
+  readonly lake: LakeServices;
+  readonly directory: string;
+  readonly inspect?: (event: unknown) => void;
+}
 
-/** The worker threads. What needs one of them throws `worker-tasks-full` at the limit of tasks, `workers-closed` after `close`, `worker-died` if the thread ends. */
+/**
+ * The worker threads. What needs one of them throws `worker-tasks-full` at the limit of tasks, `workers-closed` after
+ * `close`, `worker-died` if the thread ends.
+ */
 export interface WorkerPool {
   /** @throws LakeError for a body that cannot be read, load-empty for one without records */
   load(request: LoadRequest, lentTo?: LentTo): Promise<LoadReply>;
@@ -135,7 +177,10 @@ export interface WorkerPool {
   query(request: QueryRequest, lentTo?: LentTo): Promise<QueryReply>;
   /** Text of the query's error ('' for none), once it has ended; undefined: never heard of it, or expired. */
   queryStatus(id: string, owner?: string): Promise<string | undefined>;
-  /** What the lake's `deleteWhere` calls to rewrite a snapshot without the rows that `where` selects. `lake`: what its subqueries see; default: all of it. */
+  /**
+   * What the lake's `deleteWhere` calls to rewrite a snapshot without the rows that `where` selects. `lake`: what its
+   * subqueries see; default: all of it.
+   */
   prepareDelete(where: string, lake?: LakeServices): PrepareRewrite;
   /** What the lake's `compact` calls to merge these objects. */
   prepareCompact(ids: readonly string[]): PrepareRewrite;
@@ -161,7 +206,10 @@ export interface WorkerPoolOptions {
   readonly lakeDirectory: string;
   /** Default: one per core. */
   readonly threads?: number;
-  /** Bytes that the loads of one worker share; a load spills what is beyond its share, which is 4 MiB at least. Default 64 MiB. */
+  /**
+   * Bytes that the loads of one worker share; a load spills what is beyond its share, which is 4 MiB at least. Default
+   * 64 MiB.
+   */
   readonly loadMemoryBytesMax?: number;
   /** Bytes that the operators of one query may hold together before they spill; default 128 MiB. */
   readonly queryMemoryBytesMax?: number;
@@ -183,7 +231,10 @@ export interface WorkerPoolOptions {
   readonly windowBytesMax?: number;
   /** A worker that still has a task this long after it was cancelled is replaced; default 10 s. */
   readonly cancelMsMax?: number;
-  /** Queries, loads and rewrites that may run at once, of which neither loads nor all others take more than three quarters; more are refused. Default 256. */
+  /**
+   * Queries, loads and rewrites that may run at once, of which neither loads nor all others take more than three
+   * quarters; more are refused. Default 256.
+   */
   readonly tasksMax?: number;
   /** What `from` may read besides pools; default: nothing. */
   readonly from?: FromPolicy;
@@ -217,4 +268,5 @@ export interface LakeServices {
   /** Listens to the deletion of data objects' files; absent: none are deleted. Returns the call that ends it. */
   onObjectGone?(listener: (id: string) => void): () => void;
 }
-// The implementation: `export const startWorkerPool = (options: WorkerPoolOptions, lake: LakeServices): WorkerPool` in src/workers/pool.ts.
+// The implementation: `export const startWorkerPool = (options: WorkerPoolOptions, lake: LakeServices): WorkerPool` in
+// src/workers/pool.ts.

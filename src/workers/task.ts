@@ -5,7 +5,16 @@ import { ChunkBuffers } from '../vectors/chunk-buffers.ts';
 import { pauseTask } from '../vectors/stop.ts';
 import { SourceFault } from '../query/parse/error.ts';
 import { freeBuffer } from './free-bytes.ts';
-import { type Answers, type Call, type Foreseen, type FromWorker, type Step, type ToWorker, type WireError, fromWire } from './messages.ts';
+import {
+  type Answers,
+  type Call,
+  type Foreseen,
+  type FromWorker,
+  type Step,
+  type ToWorker,
+  type WireError,
+  fromWire,
+} from './messages.ts';
 import type { QueryStats } from './pool.types.ts';
 import { TaskCounter } from './task-counts.ts';
 
@@ -34,7 +43,9 @@ export const discard = (message: ToWorker): void => {
 /** One task in its worker thread, from its request to its end. */
 export class Task {
   readonly id: number;
-  readonly body = new Body((bytes) => { this.post({ type: 'credit', task: this.id, bytes }); });
+  readonly body = new Body((bytes) => {
+    this.post({ type: 'credit', task: this.id, bytes });
+  });
   /** For bytes that are sent; they come back when they are out. */
   readonly buffers = buffers;
   /** What the main thread told without being asked. */
@@ -49,10 +60,19 @@ export class Task {
   private sent = 0;
   private waiting: (() => void) | undefined;
   private nextCall = 0;
-  private readonly calls = new Map<number, { readonly resolve: (value: unknown) => void; readonly reject: (error: unknown) => void }>();
+  private readonly calls = new Map<
+    number,
+    { readonly resolve: (value: unknown) => void; readonly reject: (error: unknown) => void }
+  >();
   private turn = performance.now();
 
-  constructor(id: number, windowBytes: number, post: Post, foreseen: readonly Foreseen[] = [], counter = new TaskCounter(id)) {
+  constructor(
+    id: number,
+    windowBytes: number,
+    post: Post,
+    foreseen: readonly Foreseen[] = [],
+    counter = new TaskCounter(id),
+  ) {
     this.id = id;
     this.foreseen = foreseen;
     this.counter = counter;
@@ -60,19 +80,27 @@ export class Task {
     this.post = post;
   }
 
-  get signal(): AbortSignal { return this.abort.signal; }
+  get signal(): AbortSignal {
+    return this.abort.signal;
+  }
 
   /** Takes a message of the main thread. */
   take(message: ToWorker): void {
     switch (message.type) {
-      case 'body': this.body.push(message.chunk); return;
-      case 'bodyEnd': this.body.end(message.error); return;
+      case 'body':
+        this.body.push(message.chunk);
+        return;
+      case 'bodyEnd':
+        this.body.end(message.error);
+        return;
       case 'credit':
         this.sent -= message.bytes;
         for (const buffer of message.buffers ?? []) this.buffers.give(buffer);
         this.wake();
         return;
-      case 'cancel': this.cancel(); return;
+      case 'cancel':
+        this.cancel();
+        return;
       case 'answer': {
         const call = this.calls.get(message.call);
         this.calls.delete(message.call);
@@ -81,7 +109,8 @@ export class Task {
         else call?.resolve(message.value);
         return;
       }
-      case 'start': return;
+      case 'start':
+        return;
     }
   }
 
@@ -95,7 +124,9 @@ export class Task {
   }
 
   /** Whether it waits until its client has taken what was sent. */
-  get isWaiting(): boolean { return this.waiting !== undefined; }
+  get isWaiting(): boolean {
+    return this.waiting !== undefined;
+  }
 
   /** Asks the main thread. */
   call<K extends Call['kind']>(request: Extract<Call, { readonly kind: K }>): Promise<Answers[K]> {
@@ -117,7 +148,9 @@ export class Task {
     for (const piece of this.shareable(bytes)) {
       const since = performance.now();
       while (this.sent > 0 && this.sent + piece.length > this.windowBytes) {
-        await new Promise<void>((resolve) => { this.waiting = resolve; });
+        await new Promise<void>((resolve) => {
+          this.waiting = resolve;
+        });
         this.signal.throwIfAborted();
       }
       this.isHeldUp = performance.now() - since > heldUpMsMin;
@@ -127,7 +160,10 @@ export class Task {
     }
   }
 
-  /** Bytes that can be sent, in pieces: few are cloned with the message, together with all of their buffer, more are shared. */
+  /**
+   * Bytes that can be sent, in pieces: few are cloned with the message, together with all of their buffer, more are
+   * shared.
+   */
   *shareable(bytes: Uint8Array): Generator<Uint8Array> {
     const isOurs = this.buffers.has(bytes);
     if (bytes.length >= smallChunkBytes) {
@@ -135,7 +171,8 @@ export class Task {
         yield bytes;
         return;
       }
-      for (let start = 0; start < bytes.length; start += this.buffers.size) yield this.shared(bytes.subarray(start, start + this.buffers.size));
+      for (let start = 0; start < bytes.length; start += this.buffers.size)
+        yield this.shared(bytes.subarray(start, start + this.buffers.size));
       this.buffers.done(bytes);
     } else if (!isOurs && bytes.byteLength === bytes.buffer.byteLength) yield bytes;
     else {
@@ -153,7 +190,9 @@ export class Task {
   /** Lets messages through if the last turn was long; throws when the task was cancelled. */
   async breathe(): Promise<void> {
     if (performance.now() - this.turn > turnMsMax) {
-      await new Promise((resolve) => { setImmediate(resolve); });
+      await new Promise((resolve) => {
+        setImmediate(resolve);
+      });
       this.turn = performance.now();
       pauseTask(this.signal);
     }
@@ -169,10 +208,18 @@ export class Task {
 
 /** What is no LakeError is a fault of a source that the query names. */
 const sourceFault = ({ message, details, source }: WireError): SourceFault =>
-  new SourceFault(message, { ...(typeof details?.['hint'] === 'string' && { hint: details['hint'] }), ...(source && { cause: new LakeError(source.code, source.parameters) }) });
+  new SourceFault(message, {
+    ...(typeof details?.['hint'] === 'string' && { hint: details['hint'] }),
+    ...(source && { cause: new LakeError(source.code, source.parameters) }),
+  });
 
-const withResolvers = <T>(): { readonly promise: Promise<T>; readonly resolve: (value: T) => void; readonly reject: (error: unknown) => void } => {
-  let resolve!: (value: T) => void, reject!: (error: unknown) => void;
+const withResolvers = <T>(): {
+  readonly promise: Promise<T>;
+  readonly resolve: (value: T) => void;
+  readonly reject: (error: unknown) => void;
+} => {
+  let resolve!: (value: T) => void;
+  let reject!: (error: unknown) => void;
   const promise = new Promise<T>((yes, no) => {
     resolve = yes;
     reject = no;
@@ -189,21 +236,25 @@ class Body implements AsyncIterable<Uint8Array> {
   private readonly taken: (bytes: number) => void;
   /** Of chunks that were given out. */
   private readonly given = new WeakSet<ArrayBufferLike>();
-  constructor(taken: (bytes: number) => void) { this.taken = taken; }
+  constructor(taken: (bytes: number) => void) {
+    this.taken = taken;
+  }
 
   push(chunk: Uint8Array): void {
     this.queue.push(chunk);
     this.wake();
   }
   /** The bytes were copied: if they are a chunk of this body, its memory goes. */
-  free({ buffer }: Uint8Array): void { if (this.given.delete(buffer)) freeBuffer(buffer as ArrayBuffer); }
+  free({ buffer }: Uint8Array): void {
+    if (this.given.delete(buffer)) freeBuffer(buffer as ArrayBuffer);
+  }
   end(error: WireError | undefined): void {
     this.ended = true;
     this.error ??= error;
     this.wake();
   }
 
-  async* [Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
+  async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
     for (;;) {
       // What failed is not read on: the load is lost anyway.
       if (this.error) throw fromWire(this.error);
@@ -213,7 +264,10 @@ class Body implements AsyncIterable<Uint8Array> {
         this.given.add(chunk.buffer);
         yield chunk;
       } else if (this.ended) return;
-      else await new Promise<void>((resolve) => { this.waiting = resolve; });
+      else
+        await new Promise<void>((resolve) => {
+          this.waiting = resolve;
+        });
     }
   }
   private wake(): void {

@@ -1,6 +1,6 @@
 /**
- * One worker thread on the main side: starts tasks in it, passes bytes both ways under credit, answers its calls. When it dies its tasks fail, and it is
- * replaced.
+ * One worker thread on the main side: starts tasks in it, passes bytes both ways under credit, answers its calls. When
+ * it dies its tasks fail, and it is replaced.
  */
 import { extname } from 'node:path';
 import { type MessagePort, Worker } from 'node:worker_threads';
@@ -8,10 +8,32 @@ import { collectInSteps, collectPassed } from './collector.ts';
 import { LakeError } from '../errors.ts';
 import { joinBytes } from '../vectors/join-bytes.ts';
 import type { LakeSession } from './lake-session.ts';
-import { type Foreseen, type FromWorker, type PartOf, type Step, type TaskOutcome, type TaskRequest, type ToWorker, fromWire, stopBytes, stopPlace, toWire } from './messages.ts';
+import {
+  type Foreseen,
+  type FromWorker,
+  type PartOf,
+  type Step,
+  type TaskOutcome,
+  type TaskRequest,
+  type ToWorker,
+  fromWire,
+  stopBytes,
+  stopPlace,
+  toWire,
+} from './messages.ts';
 import type { PlaceKind, TaskClient } from './places.ts';
 import type { QueryStats } from './pool.types.ts';
-import { type TaskCounts, type ThreadTotals, countsBytes, countsOf, forgetLate, isWarm, letWarm, noCounts, threadTotals } from './task-counts.ts';
+import {
+  type TaskCounts,
+  type ThreadTotals,
+  countsBytes,
+  countsOf,
+  forgetLate,
+  isWarm,
+  letWarm,
+  noCounts,
+  threadTotals,
+} from './task-counts.ts';
 import type { WorkerSettings } from './worker-settings.ts';
 
 /** What happens to a task, for its host. Exactly one of `done` and `failed` comes, as the last. */
@@ -32,8 +54,16 @@ const transferBytesMin = 16 << 10;
 const largeBodyBytes = 64 << 20;
 let hasCollected = false;
 
-/** `windowBytesMax`: bytes that may be on their way. `unheard`: takes the outcome of a task that was done when it was cancelled. */
-interface TaskTerms { readonly windowBytesMax: number; readonly place?: PlaceKind; readonly client?: TaskClient | undefined; readonly unheard?: (outcome: TaskOutcome) => void }
+/**
+ * `windowBytesMax`: bytes that may be on their way. `unheard`: takes the outcome of a task that was done when it was
+ * cancelled.
+ */
+interface TaskTerms {
+  readonly windowBytesMax: number;
+  readonly place?: PlaceKind;
+  readonly client?: TaskClient | undefined;
+  readonly unheard?: (outcome: TaskOutcome) => void;
+}
 
 /** A task that runs in a thread. */
 export class RunningTask {
@@ -54,7 +84,13 @@ export class RunningTask {
   private sent = 0;
   private waiting: (() => void) | undefined;
 
-  constructor(id: number, thread: Thread, session: LakeSession, events: TaskEvents, { windowBytesMax, place, client, unheard }: TaskTerms) {
+  constructor(
+    id: number,
+    thread: Thread,
+    session: LakeSession,
+    events: TaskEvents,
+    { windowBytesMax, place, client, unheard }: TaskTerms,
+  ) {
     this.id = id;
     this.thread = thread;
     this.session = session;
@@ -66,19 +102,25 @@ export class RunningTask {
   }
 
   /** What it has read and sent so far. */
-  counts(): TaskCounts { return this.thread.countsOf(this.id) ?? noCounts; }
-  rowsTotal(): Promise<number | undefined> { return this.session.rowsTotal(); }
+  counts(): TaskCounts {
+    return this.thread.countsOf(this.id) ?? noCounts;
+  }
+  rowsTotal(): Promise<number | undefined> {
+    return this.session.rowsTotal();
+  }
 
   /** Sends a body to the worker, no faster than it reads; stops when the task has ended. */
   async pump(body: AsyncIterable<Uint8Array>): Promise<void> {
-    let held: Uint8Array[] = [], heldBytes = 0;
+    let held: Uint8Array[] = [];
+    let heldBytes = 0;
     try {
       for await (const chunk of body) {
         if (!this.events) return;
         held.push(chunk);
         heldBytes += chunk.length;
         this.bodyBytes += chunk.length;
-        // What the start left in this thread's heap would stay until requests have made as much again; while much comes in nobody waits for a turn.
+        // What the start left in this thread's heap would stay until requests have made as much again; while much comes
+        // in nobody waits for a turn.
         if (!hasCollected && this.bodyBytes >= largeBodyBytes) {
           hasCollected = true;
           collectInSteps();
@@ -92,19 +134,34 @@ export class RunningTask {
       if (heldBytes > 0) await this.sendBody(held, heldBytes);
       this.thread.post({ type: 'bodyEnd', task: this.id });
     } catch (error) {
-      const known = error instanceof LakeError ? error : new LakeError('load-cancelled', { reason: error instanceof Error ? error.message : String(error) }, { cause: error });
+      const known =
+        error instanceof LakeError
+          ? error
+          : new LakeError(
+              'load-cancelled',
+              { reason: error instanceof Error ? error.message : String(error) },
+              { cause: error },
+            );
       this.thread.post({ type: 'bodyEnd', task: this.id, error: toWire(known) });
     }
   }
   private async sendBody(chunks: readonly Uint8Array[], length: number): Promise<void> {
-    while (this.events && this.sent > 0 && this.sent + length > this.windowBytesMax) await new Promise<void>((resolve) => { this.waiting = resolve; });
+    while (this.events && this.sent > 0 && this.sent + length > this.windowBytesMax)
+      await new Promise<void>((resolve) => {
+        this.waiting = resolve;
+      });
     const bytes = joinBytes(chunks, new Uint8Array(length));
     this.sent += length;
-    this.thread.post({ type: 'body', task: this.id, chunk: bytes }, length >= transferBytesMin ? bytes.buffer : undefined);
+    this.thread.post(
+      { type: 'body', task: this.id, chunk: bytes },
+      length >= transferBytesMin ? bytes.buffer : undefined,
+    );
   }
 
   /** Gives the worker credit for more chunks, and back the buffer of one that was sent. */
-  credit(bytes: number, buffer?: SharedArrayBuffer): void { this.thread.post({ type: 'credit', task: this.id, bytes, ...(buffer && { buffers: [buffer] }) }); }
+  credit(bytes: number, buffer?: SharedArrayBuffer): void {
+    this.thread.post({ type: 'credit', task: this.id, bytes, ...(buffer && { buffers: [buffer] }) });
+  }
 
   /** Ends the task for its host at once; the worker hears of it and has some time to stop. */
   cancel(error: LakeError): void {
@@ -112,7 +169,9 @@ export class RunningTask {
     this.thread.stop(this.id);
     this.thread.post({ type: 'cancel', task: this.id });
     this.thread.watch(this.id);
-    this.settle((events) => { events.failed(error, false); });
+    this.settle((events) => {
+      events.failed(error, false);
+    });
   }
 
   /** Another needs its place. */
@@ -127,19 +186,36 @@ export class RunningTask {
         this.sent -= message.bytes;
         this.wake();
         return;
-      case 'chunk': this.events?.chunk?.(message.bytes, message.stats); return;
-      case 'step': this.events?.step?.(message.step, message.warnings); return;
-      case 'call': void this.answer(message); return;
+      case 'chunk':
+        this.events?.chunk?.(message.bytes, message.stats);
+        return;
+      case 'step':
+        this.events?.step?.(message.step, message.warnings);
+        return;
+      case 'call':
+        void this.answer(message);
+        return;
       case 'done':
-        if (this.events) this.settle((events) => { events.done(message.outcome); });
+        if (this.events)
+          this.settle((events) => {
+            events.done(message.outcome);
+          });
         else this.unheard?.(message.outcome);
         return;
-      case 'failed': this.settle((events) => { events.failed(fromWire(message.error), message.told); }); return;
+      case 'failed':
+        this.settle((events) => {
+          events.failed(fromWire(message.error), message.told);
+        });
+        return;
     }
   }
 
   /** The thread is gone. */
-  died(error: LakeError): void { this.settle((events) => { events.failed(error, false); }); }
+  died(error: LakeError): void {
+    this.settle((events) => {
+      events.failed(error, false);
+    });
+  }
 
   private settle(tell: (events: TaskEvents) => void): void {
     const { events } = this;
@@ -177,10 +253,17 @@ interface ThreadOptions {
 }
 
 /** Compiled code runs as it is; sources and bundles need a loader in the worker too. */
-const entries: Readonly<Record<string, string>> = { '.ts': './entry-from-source.mjs', '.js': './entry.js', '.cjs': './load.cjs' };
+const entries: Readonly<Record<string, string>> = {
+  '.ts': './entry-from-source.mjs',
+  '.js': './entry.js',
+  '.cjs': './load.cjs',
+};
 const entry = new URL(entries[extname(import.meta.url)]!, import.meta.url);
 
-/** Of a thread's heap, for what is young: new columns live about as long, and what is held back for them is twice two thirds of it. More gains nothing and stays resident. */
+/**
+ * Of a thread's heap, for what is young: new columns live about as long, and what is held back for them is twice two
+ * thirds of it. More gains nothing and stays resident.
+ */
 const youngMb = 24;
 
 /** One worker thread, and the tasks that it is at. */
@@ -199,24 +282,50 @@ export class Thread {
 
   constructor(options: ThreadOptions) {
     this.options = options;
-    this.worker = new Worker(entry, { workerData: { ...options.settings, stops: this.stops.buffer, counts: this.counts.buffer }, execArgv: [], resourceLimits: { maxYoungGenerationSizeMb: youngMb }, name: 'lake-worker' });
+    this.worker = new Worker(entry, {
+      workerData: { ...options.settings, stops: this.stops.buffer, counts: this.counts.buffer },
+      execArgv: [],
+      resourceLimits: { maxYoungGenerationSizeMb: youngMb },
+      name: 'lake-worker',
+    });
     let reason = '';
-    this.worker.on('message', (messages: readonly FromWorker[]) => { for (const message of messages) this.take(message); });
-    this.worker.on('messageerror', (error) => { this.end(`a message could not be read: ${error.message}`); });
-    this.worker.on('error', (error) => { reason = error instanceof Error ? error.message : String(error); });
-    this.worker.on('exit', (code) => { this.end(reason || `exit status ${code}`); });
+    this.worker.on('message', (messages: readonly FromWorker[]) => {
+      for (const message of messages) this.take(message);
+    });
+    this.worker.on('messageerror', (error) => {
+      this.end(`a message could not be read: ${error.message}`);
+    });
+    this.worker.on('error', (error) => {
+      reason = error instanceof Error ? error.message : String(error);
+    });
+    this.worker.on('exit', (code) => {
+      this.end(reason || `exit status ${code}`);
+    });
   }
 
   start(request: TaskRequest, task: RunningTask, foreseen?: readonly Foreseen[]): void {
     this.tasks.set(task.id, task);
-    this.post({ type: 'start', task: task.id, request, ...(foreseen && foreseen.length > 0 && { foreseen }) }, request.kind === 'part' ? request.port : undefined);
+    this.post(
+      { type: 'start', task: task.id, request, ...(foreseen && foreseen.length > 0 && { foreseen }) },
+      request.kind === 'part' ? request.port : undefined,
+    );
   }
 
-  /** Sends a message. What a load begins with waits for its body, to the end of this turn of the event loop at most: a small load is one message, not three. */
+  /**
+   * Sends a message. What a load begins with waits for its body, to the end of this turn of the event loop at most: a
+   * small load is one message, not three.
+   */
   post(message: ToWorker, transfer?: ArrayBuffer | MessagePort): void {
     if (!this.isAlive) return;
-    const patient = message.type === 'body' || message.type === 'credit' || message.type === 'gone' || (message.type === 'start' && message.request.kind === 'load');
-    if (this.waiting.push(message) === 1 && patient) setImmediate(() => { this.flush(); });
+    const patient =
+      message.type === 'body' ||
+      message.type === 'credit' ||
+      message.type === 'gone' ||
+      (message.type === 'start' && message.request.kind === 'load');
+    if (this.waiting.push(message) === 1 && patient)
+      setImmediate(() => {
+        this.flush();
+      });
     if (transfer) this.transfers.push(transfer);
     if (!patient) this.flush();
   }
@@ -229,34 +338,61 @@ export class Thread {
   }
 
   /** A data object was deleted. */
-  forget(object: string): void { this.post({ type: 'gone', object }); }
+  forget(object: string): void {
+    this.post({ type: 'gone', object });
+  }
 
   /** Tells long loops of the task that it was given up. */
-  stop(task: number): void { Atomics.store(this.stops, stopPlace(task), task); }
+  stop(task: number): void {
+    Atomics.store(this.stops, stopPlace(task), task);
+  }
 
-  get index(): number { return this.options.settings.thread.index; }
-  totals(): ThreadTotals { return threadTotals(this.counts); }
+  get index(): number {
+    return this.options.settings.thread.index;
+  }
+  totals(): ThreadTotals {
+    return threadTotals(this.counts);
+  }
   /** Whether its warm-up is over. */
-  isWarm(): boolean { return isWarm(this.counts); }
+  isWarm(): boolean {
+    return isWarm(this.counts);
+  }
   /** Whether it may warm up while it has no task. */
-  letWarm(may: boolean): void { letWarm(this.counts, may); }
-  forgetLate(): void { forgetLate(this.counts); }
+  letWarm(may: boolean): void {
+    letWarm(this.counts, may);
+  }
+  forgetLate(): void {
+    forgetLate(this.counts);
+  }
   /** Milliseconds in which it did something. */
-  busyMs(): number { return this.worker.performance.eventLoopUtilization().active; }
-  countsOf(task: number): TaskCounts | undefined { return countsOf(this.counts, task); }
+  busyMs(): number {
+    return this.worker.performance.eventLoopUtilization().active;
+  }
+  countsOf(task: number): TaskCounts | undefined {
+    return countsOf(this.counts, task);
+  }
 
   /** Replaces the thread if it still has the task when its time is over. */
   watch(task: number): void {
-    setTimeout(() => { if (this.tasks.has(task)) this.end('it did not stop when it was told to', task); }, this.options.cancelMsMax).unref();
+    setTimeout(() => {
+      if (this.tasks.has(task)) this.end('it did not stop when it was told to', task);
+    }, this.options.cancelMsMax).unref();
   }
 
-  /** Ends the thread; its tasks fail with that reason, or, if it is for one of them, the others as what may be sent again. */
+  /**
+   * Ends the thread; its tasks fail with that reason, or, if it is for one of them, the others as what may be sent
+   * again.
+   */
   end(reason: string, forTask?: number): void {
     if (!this.isAlive) return;
     this.isAlive = false;
     void this.worker.terminate();
     for (const task of this.tasks.values()) {
-      task.died(forTask === undefined || task.id === forTask ? new LakeError('worker-died', { reason }) : new LakeError('worker-replaced'));
+      task.died(
+        forTask === undefined || task.id === forTask
+          ? new LakeError('worker-died', { reason })
+          : new LakeError('worker-replaced'),
+      );
       task.session.release();
     }
     this.tasks.clear();

@@ -1,5 +1,6 @@
 /**
- * What the pool tells of a query or a load while it goes on, into an object that its caller made and reads when somebody asks. Marks are of `performance.now()`; 0: not yet.
+ * What the pool tells of a query or a load while it goes on, into an object that its caller made and reads when
+ * somebody asks. Marks are of `performance.now()`; 0: not yet.
  *
  * Invariants:
  * - The pool writes what happens in it; how the answer or the commit ended is the caller's to tell.
@@ -43,7 +44,9 @@ class Watch {
     const now = this.task?.counts();
     return now && now.recordsRead >= this.last.recordsRead ? now : this.last;
   }
-  protected get bodySoFar(): number { return this.task?.bodyBytes ?? 0; }
+  protected get bodySoFar(): number {
+    return this.task?.bodyBytes ?? 0;
+  }
   async rowsTotal(): Promise<number | undefined> {
     this.total ??= await this.task?.rowsTotal();
     return this.total;
@@ -55,7 +58,9 @@ export class QueryWatch extends Watch {
   compiledAt = 0;
   firstBytesAt = 0;
   /** The worker's own mark, where it has one: its message came later. */
-  compiled(): void { this.compiledAt = markOf(this.counts().firstStepAt) || performance.now(); }
+  compiled(): void {
+    this.compiledAt = markOf(this.counts().firstStepAt) || performance.now();
+  }
   /** Bytes that the client has taken. */
   bytesSent = 0;
 }
@@ -64,8 +69,12 @@ export class QueryWatch extends Watch {
 export class LoadWatch extends Watch {
   readAt = 0;
   sortedAt = 0;
-  read(): void { this.readAt = markOf(this.counts().firstStepAt) || performance.now(); }
-  sorted(): void { this.sortedAt = markOf(this.counts().secondStepAt) || performance.now(); }
+  read(): void {
+    this.readAt = markOf(this.counts().firstStepAt) || performance.now();
+  }
+  sorted(): void {
+    this.sortedAt = markOf(this.counts().secondStepAt) || performance.now();
+  }
   writtenAt = 0;
   records = 0;
   /** Encoded size of its objects, once they are written. */
@@ -73,11 +82,21 @@ export class LoadWatch extends Watch {
   private body = 0;
 
   /** Objects that were synced, and from when to when. */
-  get syncs(): number { return this.counts().syncs; }
-  get syncAt(): number { return markOf(this.counts().syncAt); }
-  get syncedAt(): number { return markOf(this.counts().syncedAt); }
-  get bodyBytes(): number { return Math.max(this.body, this.bodySoFar); }
-  took(bytes: number): void { this.body = bytes; }
+  get syncs(): number {
+    return this.counts().syncs;
+  }
+  get syncAt(): number {
+    return markOf(this.counts().syncAt);
+  }
+  get syncedAt(): number {
+    return markOf(this.counts().syncedAt);
+  }
+  get bodyBytes(): number {
+    return Math.max(this.body, this.bodySoFar);
+  }
+  took(bytes: number): void {
+    this.body = bytes;
+  }
   override ended(failure?: LakeError): void {
     this.body = this.bodyBytes;
     super.ended(failure);

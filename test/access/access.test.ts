@@ -18,8 +18,15 @@ const lakeKey = async (directory: string, ...argv: readonly string[]): Promise<s
   let out = '';
   const [action, ...rest] = argv;
   await keyCommand([action!, '-lake', directory, ...rest], {
-    cwd: directory, stdin: (async function* none() { yield* []; })(), stdoutIsTerminal: false, complain: () => undefined,
-    write: async (chunk) => { out += Buffer.from(chunk).toString(); },
+    cwd: directory,
+    stdin: (async function* none() {
+      yield* [];
+    })(),
+    stdoutIsTerminal: false,
+    complain: () => undefined,
+    write: async (chunk) => {
+      out += Buffer.from(chunk).toString();
+    },
   });
   return out.trim();
 };
@@ -29,8 +36,15 @@ const bearer = (token: string): Record<string, string> => ({ authorization: `Bea
 
 /** Who asks: the grants of their key. */
 const people = {
-  'lake reader': ['reader'], 'lake writer': ['writer'], 'lake admin': ['admin'], 'reader of own': ['reader:own'], 'writer of own': ['writer:own'], 'admin of own': ['admin:own'], 'reader of other': ['reader:other'],
-  'reader of the lake, writer of own': ['reader', 'writer:own'], 'nothing at all': ['reader:no such pool'],
+  'lake reader': ['reader'],
+  'lake writer': ['writer'],
+  'lake admin': ['admin'],
+  'reader of own': ['reader:own'],
+  'writer of own': ['writer:own'],
+  'admin of own': ['admin:own'],
+  'reader of other': ['reader:other'],
+  'reader of the lake, writer of own': ['reader', 'writer:own'],
+  'nothing at all': ['reader:no such pool'],
 } as const satisfies Record<string, readonly string[]>;
 type Person = keyof typeof people;
 const ranks = ['reader', 'writer', 'admin'];
@@ -46,12 +60,18 @@ const may = (need: Need, grants: readonly string[], pool: string): boolean => {
 };
 
 describe('with keys', () => {
-  let service: TestService, directory: string, audit: string;
+  let service: TestService;
+  let directory: string;
+  let audit: string;
   const tokens = new Map<Person, string>();
   beforeAll(async () => {
     directory = await mkdtemp(join(tmpdir(), 'lake-access-'));
     audit = join(directory, 'audit.ndjson');
-    for (const [person, grants] of Object.entries(people)) tokens.set(person as Person, await lakeKey(directory, 'add', ...grants.flatMap((grant) => ['-role', grant]), person));
+    for (const [person, grants] of Object.entries(people))
+      tokens.set(
+        person as Person,
+        await lakeKey(directory, 'add', ...grants.flatMap((grant) => ['-role', grant]), person),
+      );
     service = await startService(['-auth.keys', '-audit', audit, '-events.heartbeat', '1h'], directory);
   });
   afterAll(async () => {
@@ -61,29 +81,75 @@ describe('with keys', () => {
   beforeEach(async () => {
     for (const name of ['own', 'other']) {
       const there = service.lake.pools().find((pool) => pool.name === name);
-      if (there && service.lake.pool(name).branches().some((branch) => branch.name === 'main')) continue;
+      if (
+        there &&
+        service.lake
+          .pool(name)
+          .branches()
+          .some((branch) => branch.name === 'main')
+      )
+        continue;
       if (there) await service.lake.deletePool(name);
       await service.lake.createPool({ name, keys: [['k']] });
       await ask('lake admin', 'POST', `/pool/${name}/branch/main`, `{"k":1,"of":"${name}"}`);
     }
   });
-  const ask = (person: Person | undefined, method: string, path: string, body?: string, headers: Readonly<Record<string, string>> = {}): Promise<Answer> =>
-    service.ask(method, path, { headers: { ...json, ...(person && bearer(tokens.get(person)!)), ...headers }, ...(body !== undefined && { body }) });
-  const query = (person: Person | undefined, text: string): Promise<Answer> => ask(person, 'POST', '/query', JSON.stringify({ query: text }));
-  const lines = (): readonly Record<string, unknown>[] => readFileSync(audit, 'utf8').trim().split('\n').map((line) => JSON.parse(line) as Record<string, unknown>);
+  const ask = (
+    person: Person | undefined,
+    method: string,
+    path: string,
+    body?: string,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<Answer> =>
+    service.ask(method, path, {
+      headers: { ...json, ...(person && bearer(tokens.get(person)!)), ...headers },
+      ...(body !== undefined && { body }),
+    });
+  const query = (person: Person | undefined, text: string): Promise<Answer> =>
+    ask(person, 'POST', '/query', JSON.stringify({ query: text }));
+  const lines = (): readonly Record<string, unknown>[] =>
+    readFileSync(audit, 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
 
   for (const { method, path, need } of routes) {
     test(`${method} ${path} (${need}) is open to whom it is meant for and to nobody else`, async () => {
       // Without a body a handler that was reached changes nothing, but for what takes none.
-      const target = path.replace(':pool', 'own').replace(':branch', 'main').replace(':child', 'none').replace(':revision', 'main').replace(':commit', '0'.repeat(40)).replace(':id', 'none');
-      const verdicts: Record<string, string> = {}, wanted: Record<string, string> = {};
-      for (const person of [undefined, ...Object.keys(people) as Person[]]) {
-        if (path === '/events' && (person !== undefined)) continue;
-        if (!service.lake.pools().some((pool) => pool.name === 'own')) await service.lake.createPool({ name: 'own', keys: [['k']] });
-        const { status, body } = await ask(person, method, target), name = person ?? 'nobody';
-        verdicts[name] = status === 401 ? 'who?' : status === 403 ? 'no' : status === 404 && body.includes('own: pool not found') ? 'hidden' : 'yes';
-        const grants = person ? people[person] : [], reads = may('reader of pool', grants, 'own');
-        wanted[name] = !person ? (need === 'open' ? 'yes' : 'who?') : may(need, grants, 'own') ? 'yes' : path.includes(':pool') && !reads ? 'hidden' : 'no';
+      const target = path
+        .replace(':pool', 'own')
+        .replace(':branch', 'main')
+        .replace(':child', 'none')
+        .replace(':revision', 'main')
+        .replace(':commit', '0'.repeat(40))
+        .replace(':id', 'none');
+      const verdicts: Record<string, string> = {};
+      const wanted: Record<string, string> = {};
+      for (const person of [undefined, ...(Object.keys(people) as Person[])]) {
+        if (path === '/events' && person !== undefined) continue;
+        if (!service.lake.pools().some((pool) => pool.name === 'own'))
+          await service.lake.createPool({ name: 'own', keys: [['k']] });
+        const { status, body } = await ask(person, method, target);
+        const name = person ?? 'nobody';
+        verdicts[name] =
+          status === 401
+            ? 'who?'
+            : status === 403
+              ? 'no'
+              : status === 404 && body.includes('own: pool not found')
+                ? 'hidden'
+                : 'yes';
+        const grants = person ? people[person] : [];
+        const reads = may('reader of pool', grants, 'own');
+        wanted[name] = !person
+          ? need === 'open'
+            ? 'yes'
+            : 'who?'
+          : may(need, grants, 'own')
+            ? 'yes'
+            : path.includes(':pool') && !reads
+              ? 'hidden'
+              : 'no';
       }
       expect(verdicts).toEqual(wanted);
     });
@@ -91,53 +157,101 @@ describe('with keys', () => {
 
   test('no token is told apart from a wrong one', async () => {
     const answer = await service.ask('GET', '/auth/identity', { headers: { accept: 'application/json' } });
-    expect({ status: answer.status, body: answer.body }).toEqual({ status: 401, body: '{"type":"Error","kind":"missing authentication credentials","error":"no token present in request"}\n' });
+    expect({ status: answer.status, body: answer.body }).toEqual({
+      status: 401,
+      body: '{"type":"Error","kind":"missing authentication credentials","error":"no token present in request"}\n',
+    });
   });
 
   test('a token that is none, is cut, or has another scheme is invalid', async () => {
     const token = tokens.get('lake admin')!;
-    for (const authorization of ['Bearer nonsense', `Bearer ${token.slice(0, -1)}`, `Bearer ${token}x`, `Bearer ${token.replace(/.$/, token.endsWith('A') ? 'B' : 'A')}`, `Basic ${token}`, 'Bearer', 'Bearer null', token]) {
-      const answer = await service.ask('GET', '/auth/identity', { headers: { accept: 'application/json', authorization } });
-      expect({ authorization, status: answer.status, body: answer.body }).toEqual({ authorization, status: 401, body: '{"type":"Error","kind":"missing authentication credentials","error":"invalid token"}\n' });
+    for (const authorization of [
+      'Bearer nonsense',
+      `Bearer ${token.slice(0, -1)}`,
+      `Bearer ${token}x`,
+      `Bearer ${token.replace(/.$/, token.endsWith('A') ? 'B' : 'A')}`,
+      `Basic ${token}`,
+      'Bearer',
+      'Bearer null',
+      token,
+    ]) {
+      const answer = await service.ask('GET', '/auth/identity', {
+        headers: { accept: 'application/json', authorization },
+      });
+      expect({ authorization, status: answer.status, body: answer.body }).toEqual({
+        authorization,
+        status: 401,
+        body: '{"type":"Error","kind":"missing authentication credentials","error":"invalid token"}\n',
+      });
       expect(answer.headers.get('www-authenticate')).toBe('Bearer');
     }
   });
 
   test('everybody sees their own pools alone', async () => {
-    const names = async (person: Person): Promise<string> => (await query(person, 'from :pools | sort name | collect(name)')).body.trim();
+    const names = async (person: Person): Promise<string> =>
+      (await query(person, 'from :pools | sort name | collect(name)')).body.trim();
     expect(await names('lake reader')).toBe('[["other","own"]]');
     expect(await names('reader of own')).toBe('[["own"]]');
     expect(await names('nothing at all')).toBe('[null]');
     expect((await query('reader of own', 'from :branches | count()')).body.trim()).toBe('[1]');
     expect((await query('reader of own', 'from * | collect(of)')).body.trim()).toBe('[["own"]]');
-    expect((await query('reader of own', 'from own | join (from own) on left.k==right.k | count()')).body.trim()).toBe('[1]');
+    expect((await query('reader of own', 'from own | join (from own) on left.k==right.k | count()')).body.trim()).toBe(
+      '[1]',
+    );
   });
 
   test('a pool that one may not read cannot be told from one that is not there', async () => {
-    for (const text of ['from NAME', 'from own | join (from NAME) on left.k==right.k', 'select * from NAME', 'from NAME:log', 'from NAME@main:objects', 'from own | load NAME']) {
-      const hidden = await query('reader of own', text.replace('NAME', 'other')), absent = await query('reader of own', text.replace('NAME', 'absnt'));
+    for (const text of [
+      'from NAME',
+      'from own | join (from NAME) on left.k==right.k',
+      'select * from NAME',
+      'from NAME:log',
+      'from NAME@main:objects',
+      'from own | load NAME',
+    ]) {
+      const hidden = await query('reader of own', text.replace('NAME', 'other'));
+      const absent = await query('reader of own', text.replace('NAME', 'absnt'));
       expect(hidden.body).not.toContain('did you mean');
-      expect({ text, status: hidden.status, body: hidden.body.replaceAll('other', 'absnt') }).toEqual({ text, status: absent.status, body: absent.body });
+      expect({ text, status: hidden.status, body: hidden.body.replaceAll('other', 'absnt') }).toEqual({
+        text,
+        status: absent.status,
+        body: absent.body,
+      });
     }
-    const hidden = await ask('reader of own', 'POST', '/query/describe', '{"query":"from other"}'), absent = await ask('reader of own', 'POST', '/query/describe', '{"query":"from absnt"}');
+    const hidden = await ask('reader of own', 'POST', '/query/describe', '{"query":"from other"}');
+    const absent = await ask('reader of own', 'POST', '/query/describe', '{"query":"from absnt"}');
     expect(hidden.body.replaceAll('other', 'absnt')).toBe(absent.body);
   });
 
   test('the filter of a delete reads what its writer may read', async () => {
     const where = (pool: string): string => JSON.stringify({ where: `k in (from ${pool} | values k)` });
-    const [hidden, absent] = [await ask('writer of own', 'POST', '/pool/own/branch/main/delete', where('other')), await ask('writer of own', 'POST', '/pool/own/branch/main/delete', where('absnt'))];
-    expect({ status: hidden.status, body: hidden.body.replaceAll('other', 'absnt') }).toEqual({ status: 400, body: absent.body });
-    expect((await ask('reader of the lake, writer of own', 'POST', '/pool/own/branch/main/delete', where('other'))).status).toBe(200);
+    const [hidden, absent] = [
+      await ask('writer of own', 'POST', '/pool/own/branch/main/delete', where('other')),
+      await ask('writer of own', 'POST', '/pool/own/branch/main/delete', where('absnt')),
+    ];
+    expect({ status: hidden.status, body: hidden.body.replaceAll('other', 'absnt') }).toEqual({
+      status: 400,
+      body: absent.body,
+    });
+    expect(
+      (await ask('reader of the lake, writer of own', 'POST', '/pool/own/branch/main/delete', where('other'))).status,
+    ).toBe(200);
     expect((await query('lake reader', 'from own | count()')).body.trim()).toBe('[0]');
     expect((await ask('lake admin', 'DELETE', '/pool/own')).status).toBe(204);
   });
 
   test('load in a query needs the writer of its pool', async () => {
     const refused = await query('reader of own', 'from own | load own');
-    expect({ status: refused.status, body: JSON.parse(refused.body) as unknown }).toEqual({ status: 403, body: { type: 'Error', kind: 'invalid operation', error: 'reader of own lacks permission: requires role writer on pool own' } });
+    expect({ status: refused.status, body: JSON.parse(refused.body) as unknown }).toEqual({
+      status: 403,
+      body: {
+        type: 'Error',
+        kind: 'invalid operation',
+        error: 'reader of own lacks permission: requires role writer on pool own',
+      },
+    });
     expect((await query('writer of own', 'values {k:2,of:"own"} | load own')).status).toBe(200);
     expect((await query('lake reader', 'from own | count()')).body.trim()).toBe('[2]');
-    
   });
 
   test('the status of a query is told to who asked it and to admins', async () => {
@@ -147,8 +261,10 @@ describe('with keys', () => {
     expect((await ask('lake reader', 'GET', '/query/status/theirs')).status).toBe(200);
     expect((await ask('lake admin', 'GET', '/query/status/theirs')).status).toBe(200);
   });
-  test('an id that another gives to theirs stays one\'s own', async () => {
-    const id = { 'x-request-id': 'both' }, queryOf = async (who: Parameters<typeof ask>[0]): Promise<unknown> => (JSON.parse((await ask(who, 'GET', '/query/both')).body) as { readonly query: string }).query;
+  test("an id that another gives to theirs stays one's own", async () => {
+    const id = { 'x-request-id': 'both' };
+    const queryOf = async (who: Parameters<typeof ask>[0]): Promise<unknown> =>
+      (JSON.parse((await ask(who, 'GET', '/query/both')).body) as { readonly query: string }).query;
     await ask('lake admin', 'POST', '/query', '{"query":"from own | nosuch()"}', id);
     await ask('reader of own', 'POST', '/query', '{"query":"values 1"}', id);
     expect(await queryOf('lake admin')).toBe('from own | nosuch()');
@@ -160,9 +276,13 @@ describe('with keys', () => {
 
   test('events are those of readable pools, and end when the key is revoked', async () => {
     const token = await lakeKey(directory, 'add', '-role', 'reader:own', 'listener');
-    const response = await fetch(`${service.url}/events`, { headers: { accept: 'application/json', ...bearer(token) } }), seen: string[] = [];
+    const response = await fetch(`${service.url}/events`, {
+      headers: { accept: 'application/json', ...bearer(token) },
+    });
+    const seen: string[] = [];
     const ended = (async () => {
-      for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) seen.push(...chunk.split('\n').filter((line) => line.startsWith('data:')));
+      for await (const chunk of response.body!.pipeThrough(new TextDecoderStream()))
+        seen.push(...chunk.split('\n').filter((line) => line.startsWith('data:')));
     })();
     await ask('lake admin', 'POST', '/pool/other/branch/main', '{"k":5}');
     await ask('lake admin', 'POST', '/pool/own/branch/main', '{"k":6}');
@@ -175,51 +295,104 @@ describe('with keys', () => {
   });
 
   test('who comes back gets the events that an open stream got: of the pools that had the name, or the id, when it happened', async () => {
-    const first = service.lake.lastEventId(), controller = new AbortController();
+    const first = service.lake.lastEventId();
+    const controller = new AbortController();
     const listen = async (role: string, lastEventId?: number): Promise<readonly number[]> => {
-      const token = await lakeKey(directory, 'add', '-role', role, `of ${role} ${lastEventId}`), seen: number[] = [];
-      const { body } = await fetch(`${service.url}/events`, { headers: { accept: 'application/json', ...bearer(token), ...(lastEventId !== undefined && { 'last-event-id': String(lastEventId) }) }, signal: controller.signal });
+      const token = await lakeKey(directory, 'add', '-role', role, `of ${role} ${lastEventId}`);
+      const seen: number[] = [];
+      const { body } = await fetch(`${service.url}/events`, {
+        headers: {
+          accept: 'application/json',
+          ...bearer(token),
+          ...(lastEventId !== undefined && { 'last-event-id': String(lastEventId) }),
+        },
+        signal: controller.signal,
+      });
       void (async () => {
-        for await (const chunk of body!.pipeThrough(new TextDecoderStream())) seen.push(...[...chunk.matchAll(/^id: (\d+)$/gm)].map(([, id]) => Number(id) - first));
+        for await (const chunk of body!.pipeThrough(new TextDecoderStream()))
+          seen.push(...[...chunk.matchAll(/^id: (\d+)$/gm)].map(([, id]) => Number(id) - first));
       })().catch(() => undefined);
       return seen;
     };
     const open = await listen('reader:came');
-    const create = async (name: string): Promise<string> => `0x${(await service.lake.createPool({ name, keys: [['k']] })).pool.id}`;
-    const one = await create('came');                                       // 1
+    const create = async (name: string): Promise<string> =>
+      `0x${(await service.lake.createPool({ name, keys: [['k']] })).pool.id}`;
+    const one = await create('came'); // 1
     const openById = await listen(`reader:${one}`);
-    await ask('lake admin', 'POST', '/pool/came/branch/main', '{"k":1}');    // 2
-    await service.lake.deletePool('came');                                  // 3
-    const two = await create('secret');                                     // 4
-    await ask('lake admin', 'POST', '/pool/secret/branch/main', '{"k":1}');  // 5
-    await service.lake.renamePool('secret', 'came');                        // 6
-    await ask('lake admin', 'POST', '/pool/came/branch/main', '{"k":2}');    // 7
-    await service.lake.renamePool('came', 'gone');                          // 8
-    await ask('lake admin', 'POST', '/pool/gone/branch/main', '{"k":3}');    // 9
-    await service.lake.deletePool('gone');                                  // 10
-    const wanted = { 'reader:came': [1, 2, 3, 6, 7], [`reader:${one}`]: [1, 2, 3], [`reader:${two}`]: [4, 5, 6, 7, 8, 9, 10], 'reader:secret': [4, 5], 'reader:gone': [8, 9, 10], 'reader:none': [] } as const;
+    await ask('lake admin', 'POST', '/pool/came/branch/main', '{"k":1}'); // 2
+    await service.lake.deletePool('came'); // 3
+    const two = await create('secret'); // 4
+    await ask('lake admin', 'POST', '/pool/secret/branch/main', '{"k":1}'); // 5
+    await service.lake.renamePool('secret', 'came'); // 6
+    await ask('lake admin', 'POST', '/pool/came/branch/main', '{"k":2}'); // 7
+    await service.lake.renamePool('came', 'gone'); // 8
+    await ask('lake admin', 'POST', '/pool/gone/branch/main', '{"k":3}'); // 9
+    await service.lake.deletePool('gone'); // 10
+    const wanted = {
+      'reader:came': [1, 2, 3, 6, 7],
+      [`reader:${one}`]: [1, 2, 3],
+      [`reader:${two}`]: [4, 5, 6, 7, 8, 9, 10],
+      'reader:secret': [4, 5],
+      'reader:gone': [8, 9, 10],
+      'reader:none': [],
+    } as const;
     const again: Record<string, readonly number[]> = {};
     for (const role of Object.keys(wanted)) again[role] = await listen(role, first);
-    await expect.poll(() => ({ open, openById, ...again })).toEqual({ open: wanted['reader:came'], openById: [2, 3], ...wanted });
+    await expect
+      .poll(() => ({ open, openById, ...again }))
+      .toEqual({ open: wanted['reader:came'], openById: [2, 3], ...wanted });
     controller.abort();
   });
 
-  test('the inspector\'s feed needs a reader of the lake', async () => {
-    expect([(await ask(undefined, 'GET', feedPath)).status, (await ask('reader of own', 'GET', feedPath)).status, (await ask('lake reader', 'GET', feedPath)).status]).toEqual([401, 403, 426]);
+  test("the inspector's feed needs a reader of the lake", async () => {
+    expect([
+      (await ask(undefined, 'GET', feedPath)).status,
+      (await ask('reader of own', 'GET', feedPath)).status,
+      (await ask('lake reader', 'GET', feedPath)).status,
+    ]).toEqual([401, 403, 426]);
   });
 
   test('a session cookie stands for its token, for our own pages alone, until it is ended', async () => {
     const opened = await ask('writer of own', 'POST', '/auth/session', undefined, { origin: service.url });
     const set = opened.headers.get('set-cookie')!;
-    expect({ status: opened.status, set: set.replace(/=[^;]+/, '=X') }).toEqual({ status: 204, set: expect.stringMatching(/^lake_session=X; Path=\/; Max-Age=43(200|199); HttpOnly; SameSite=Strict$/) });
+    expect({ status: opened.status, set: set.replace(/=[^;]+/, '=X') }).toEqual({
+      status: 204,
+      set: expect.stringMatching(/^lake_session=X; Path=\/; Max-Age=43(200|199); HttpOnly; SameSite=Strict$/),
+    });
     const cookie = set.split(';')[0]!;
-    expect(JSON.parse((await ask(undefined, 'GET', '/auth/identity', undefined, { cookie })).body)).toMatchObject({ user_id: 'writer of own', roles: ['writer:own'] });
-    expect((await ask(undefined, 'POST', '/pool/own/branch/main', '{"k":9}', { cookie, origin: service.url })).status).toBe(200);
-    for (const [method, path] of [['POST', '/pool/own/branch/main'], ['POST', '/query'], ['GET', '/events'], ['POST', '/auth/session']] as const) {
-      expect((await ask(undefined, method, path, method === 'POST' ? '{"k":9}' : undefined, { cookie, origin: 'http://evil.example' })).status).toBe(403);
+    expect(JSON.parse((await ask(undefined, 'GET', '/auth/identity', undefined, { cookie })).body)).toMatchObject({
+      user_id: 'writer of own',
+      roles: ['writer:own'],
+    });
+    expect(
+      (await ask(undefined, 'POST', '/pool/own/branch/main', '{"k":9}', { cookie, origin: service.url })).status,
+    ).toBe(200);
+    for (const [method, path] of [
+      ['POST', '/pool/own/branch/main'],
+      ['POST', '/query'],
+      ['GET', '/events'],
+      ['POST', '/auth/session'],
+    ] as const) {
+      expect(
+        (
+          await ask(undefined, method, path, method === 'POST' ? '{"k":9}' : undefined, {
+            cookie,
+            origin: 'http://evil.example',
+          })
+        ).status,
+      ).toBe(403);
     }
-    expect((await ask('writer of own', 'POST', '/auth/session', undefined, { origin: 'http://evil.example' })).status).toBe(403);
-    expect((await ask('writer of own', 'POST', '/auth/session', undefined, { origin: service.url.replace('http', 'https'), 'x-forwarded-proto': 'https' })).headers.get('set-cookie')).toContain('; Secure');
+    expect(
+      (await ask('writer of own', 'POST', '/auth/session', undefined, { origin: 'http://evil.example' })).status,
+    ).toBe(403);
+    expect(
+      (
+        await ask('writer of own', 'POST', '/auth/session', undefined, {
+          origin: service.url.replace('http', 'https'),
+          'x-forwarded-proto': 'https',
+        })
+      ).headers.get('set-cookie'),
+    ).toContain('; Secure');
     const closed = await ask(undefined, 'DELETE', '/auth/session', undefined, { cookie, origin: service.url });
     expect(closed.headers.get('set-cookie')).toContain('Max-Age=0');
     expect((await ask(undefined, 'GET', '/auth/identity', undefined, { cookie })).status).toBe(401);
@@ -227,20 +400,37 @@ describe('with keys', () => {
 
   test('a key that is revoked has no sessions, one that expires ends', async () => {
     const token = await lakeKey(directory, 'add', '-role', 'reader', '-ttl', '1s', 'short');
-    const cookie = (await service.ask('POST', '/auth/session', { headers: { ...bearer(token) } })).headers.get('set-cookie')!.split(';')[0]!;
+    const cookie = (await service.ask('POST', '/auth/session', { headers: { ...bearer(token) } })).headers
+      .get('set-cookie')!
+      .split(';')[0]!;
     expect((await ask(undefined, 'GET', '/auth/identity', undefined, { cookie })).status).toBe(200);
-    await expect.poll(async () => (await service.ask('GET', '/auth/identity', { headers: bearer(token) })).status, { timeout: 5000 }).toBe(401);
+    await expect
+      .poll(async () => (await service.ask('GET', '/auth/identity', { headers: bearer(token) })).status, {
+        timeout: 5000,
+      })
+      .toBe(401);
     expect((await ask(undefined, 'GET', '/auth/identity', undefined, { cookie })).status).toBe(401);
   });
 
   /** The lines that what is asked makes: written once an answer is out, so those of the tests before may still come. */
   const linesOf = async (count: number, asked: () => Promise<unknown>): Promise<readonly Record<string, unknown>[]> => {
     let before = -1;
-    for (; before !== lines().length; await new Promise((resolve) => { setTimeout(resolve, 100); })) before = lines().length;
+    for (
+      ;
+      before !== lines().length;
+      await new Promise((resolve) => {
+        setTimeout(resolve, 100);
+      })
+    )
+      before = lines().length;
     await asked();
     await expect.poll(() => lines().length).toBeGreaterThanOrEqual(before + count);
-    await new Promise((resolve) => { setTimeout(resolve, 100); });
-    return lines().slice(before).map(({ time: _time, request: _request, from: _from, ...rest }) => rest);
+    await new Promise((resolve) => {
+      setTimeout(resolve, 100);
+    });
+    return lines()
+      .slice(before)
+      .map(({ time: _time, request: _request, from: _from, ...rest }) => rest);
   };
 
   test('the audit log has a line for each change and each refusal, and cannot be forged', async () => {
@@ -249,20 +439,51 @@ describe('with keys', () => {
       await ask('lake reader', 'POST', '/query', '{"query":"from own"}');
       await ask('lake reader', 'DELETE', '/pool/own');
       await service.ask('POST', '/pool/%0A%7B%22who%22:%22root%22%7D/branch/main', { headers: json });
-    }), own = service.lake.pool('own');
-    expect(lines().find(({ request }) => request === 'r1')).toMatchObject({ time: expect.any(String), request: 'r1', from: '127.0.0.1' });
+    });
+    const own = service.lake.pool('own');
+    expect(lines().find(({ request }) => request === 'r1')).toMatchObject({
+      time: expect.any(String),
+      request: 'r1',
+      from: '127.0.0.1',
+    });
     expect(made).toEqual([
-      { who: 'lake writer', method: 'POST', path: '/pool/own/branch/main', status: 200, pool: `0x${own.config.id}`, branch: 'main', commit: `0x${own.branch('main').commit}` },
-      { who: 'lake reader', method: 'DELETE', path: '/pool/own', status: 403, refused: 'admin', pool: `0x${own.config.id}` },
+      {
+        who: 'lake writer',
+        method: 'POST',
+        path: '/pool/own/branch/main',
+        status: 200,
+        pool: `0x${own.config.id}`,
+        branch: 'main',
+        commit: `0x${own.branch('main').commit}`,
+      },
+      {
+        who: 'lake reader',
+        method: 'DELETE',
+        path: '/pool/own',
+        status: 403,
+        refused: 'admin',
+        pool: `0x${own.config.id}`,
+      },
       { method: 'POST', path: '/pool/%0A%7B%22who%22:%22root%22%7D/branch/main', status: 401, refused: 'token' },
     ]);
   });
 
   test('a line names the pool and the branch that the path names, by whatever name, and nothing that could be a credential', async () => {
-    const { id } = (await service.lake.createPool({ name: 'audited', keys: [['k']] })).pool, secret = tokens.get('lake admin')!, own = { who: 'lake admin', pool: `0x${id}` };
-    const first = (JSON.parse((await ask('lake admin', 'POST', '/pool/audited/branch/main', '{"k":0}')).body) as { readonly commit: string }).commit;
+    const { id } = (await service.lake.createPool({ name: 'audited', keys: [['k']] })).pool;
+    const secret = tokens.get('lake admin')!;
+    const own = { who: 'lake admin', pool: `0x${id}` };
+    const first = (
+      JSON.parse((await ask('lake admin', 'POST', '/pool/audited/branch/main', '{"k":0}')).body) as {
+        readonly commit: string;
+      }
+    ).commit;
     const made = await linesOf(7, async () => {
-      await ask('lake admin', 'POST', `/pool/audited/branch/main?access_token=${secret}&csv.delim=%3B&key=${secret}`, '{"k":1}');
+      await ask(
+        'lake admin',
+        'POST',
+        `/pool/audited/branch/main?access_token=${secret}&csv.delim=%3B&key=${secret}`,
+        '{"k":1}',
+      );
       await ask('lake admin', 'POST', `/pool/0x${id}/branch/main/delete?dryrun=T&${secret}`, '{"where":"k==1"}');
       await ask('lake admin', 'POST', `/pool/audited/branch/none?${secret}=1`, '{"k":1}');
       await ask('lake admin', 'POST', '/pool/audited/revision/main/vacuum?dryrun=T');
@@ -282,47 +503,126 @@ describe('with keys', () => {
   });
 
   test('a refusal that looks like a pool that is not there has its line, and one that is not there has none', async () => {
-    const other = service.lake.pool('other').config.id, hidden = (method: string, path: string, status: number): unknown => ({ who: 'writer of own', method, path, status, refused: 'reader', pool: `0x${other}` });
-    const paths = [['GET', '/pool/NAME/stats'], ['GET', '/pool/NAME/branch/main'], ['GET', '/pool/NAME/graph'], ['GET', '/pool/NAME/revision/main/sums']] as const;
-    const texts = [['/query', 'from NAME'], ['/query', 'from own | load NAME'], ['/query', 'from NAME:log'], ['/query/describe', 'from NAME'], ['/compile', 'from own | load NAME'], ['/compile', 'select * from NAME']] as const;
+    const other = service.lake.pool('other').config.id;
+    const hidden = (method: string, path: string, status: number): unknown => ({
+      who: 'writer of own',
+      method,
+      path,
+      status,
+      refused: 'reader',
+      pool: `0x${other}`,
+    });
+    const paths = [
+      ['GET', '/pool/NAME/stats'],
+      ['GET', '/pool/NAME/branch/main'],
+      ['GET', '/pool/NAME/graph'],
+      ['GET', '/pool/NAME/revision/main/sums'],
+    ] as const;
+    const texts = [
+      ['/query', 'from NAME'],
+      ['/query', 'from own | load NAME'],
+      ['/query', 'from NAME:log'],
+      ['/query/describe', 'from NAME'],
+      ['/compile', 'from own | load NAME'],
+      ['/compile', 'select * from NAME'],
+    ] as const;
     const asked = (name: string) => async (): Promise<void> => {
-      for (const [method, path] of paths) expect((await ask('writer of own', method, path.replace('NAME', name))).status).toBe(404);
-      for (const [path, query_] of texts) expect((await ask('writer of own', 'POST', path, JSON.stringify({ query: query_.replace('NAME', name) }))).status).toBe(400);
+      for (const [method, path] of paths)
+        expect((await ask('writer of own', method, path.replace('NAME', name))).status).toBe(404);
+      for (const [path, query_] of texts)
+        expect(
+          (await ask('writer of own', 'POST', path, JSON.stringify({ query: query_.replace('NAME', name) }))).status,
+        ).toBe(400);
       await ask('writer of own', 'POST', '/query', `{"head":{"pool":"${name}"}}`);
-      await ask('writer of own', 'POST', '/pool/own/branch/main/delete', JSON.stringify({ where: `k in (from ${name} | values k)` }));
+      await ask(
+        'writer of own',
+        'POST',
+        '/pool/own/branch/main/delete',
+        JSON.stringify({ where: `k in (from ${name} | values k)` }),
+      );
     };
-    const wanted = [...paths.map(([method, path]) => hidden(method, path.replace('NAME', 'other'), 404)), ...texts.map(([path]) => hidden('POST', path, 400)), hidden('POST', '/query', 404), hidden('POST', '/pool/own/branch/main/delete', 400)];
+    const wanted = [
+      ...paths.map(([method, path]) => hidden(method, path.replace('NAME', 'other'), 404)),
+      ...texts.map(([path]) => hidden('POST', path, 400)),
+      hidden('POST', '/query', 404),
+      hidden('POST', '/pool/own/branch/main/delete', 400),
+    ];
     expect(await linesOf(wanted.length, asked('other'))).toEqual(wanted);
     // A delete may change something.
-    expect(await linesOf(1, asked('absnt'))).toEqual([{ who: 'writer of own', method: 'POST', path: '/pool/own/branch/main/delete', status: 400, pool: `0x${service.lake.pool('own').config.id}`, branch: 'main' }]);
+    expect(await linesOf(1, asked('absnt'))).toEqual([
+      {
+        who: 'writer of own',
+        method: 'POST',
+        path: '/pool/own/branch/main/delete',
+        status: 400,
+        pool: `0x${service.lake.pool('own').config.id}`,
+        branch: 'main',
+      },
+    ]);
     // A name that is no source of the query is none.
-    expect(await linesOf(0, () => query('writer of own', 'values {other:1} | put x:=other | where "other"==x'))).toEqual([]);
+    expect(
+      await linesOf(0, () => query('writer of own', 'values {other:1} | put x:=other | where "other"==x')),
+    ).toEqual([]);
   });
 
   test('a load of a query has its line with a status, and so has one that is refused', async () => {
-    const own = service.lake.pool('own').config.id, other = service.lake.pool('other').config.id;
+    const own = service.lake.pool('own').config.id;
+    const other = service.lake.pool('other').config.id;
     const made = await linesOf(3, async () => {
       expect((await query('writer of own', 'values {k:2,of:"own"} | load own')).status).toBe(200);
-      expect((await query('reader of the lake, writer of own', 'fork (values {k:1} | load own) (values {k:2} | load other)')).status).toBe(403);
+      expect(
+        (await query('reader of the lake, writer of own', 'fork (values {k:1} | load own) (values {k:2} | load other)'))
+          .status,
+      ).toBe(403);
     });
     expect(made).toHaveLength(3);
-    expect(made).toContainEqual({ who: 'writer of own', method: 'POST', path: '/query', status: 200, pool: `0x${own}`, branch: 'main', commit: expect.stringMatching(/^0x[0-9a-f]{40}$/) });
-    expect(made).toContainEqual({ who: 'reader of the lake, writer of own', method: 'POST', path: '/query', status: 403, refused: 'writer', pool: `0x${other}` });
+    expect(made).toContainEqual({
+      who: 'writer of own',
+      method: 'POST',
+      path: '/query',
+      status: 200,
+      pool: `0x${own}`,
+      branch: 'main',
+      commit: expect.stringMatching(/^0x[0-9a-f]{40}$/),
+    });
+    expect(made).toContainEqual({
+      who: 'reader of the lake, writer of own',
+      method: 'POST',
+      path: '/query',
+      status: 403,
+      refused: 'writer',
+      pool: `0x${other}`,
+    });
   });
 
-  test('refusals of the inspector\'s feed have their lines, by plain request and by WebSocket, and those of foreign pages', async () => {
-    const upgrade = { connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13', 'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==' };
-    const open = (headers: Readonly<Record<string, string>>): Promise<number> => new Promise((resolve, reject) => {
-      const { hostname, port } = new URL(service.url);
-      httpRequest({ hostname, port, path: feedPath, headers: { ...upgrade, ...headers } }, (response) => {
-        response.resume();
-        resolve(response.statusCode!);
-      }).on('upgrade', (response, socket) => {
-        socket.destroy();
-        resolve(response.statusCode!);
-      }).on('error', reject).end();
+  test("refusals of the inspector's feed have their lines, by plain request and by WebSocket, and those of foreign pages", async () => {
+    const upgrade = {
+      connection: 'Upgrade',
+      upgrade: 'websocket',
+      'sec-websocket-version': '13',
+      'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
+    };
+    const open = (headers: Readonly<Record<string, string>>): Promise<number> =>
+      new Promise((resolve, reject) => {
+        const { hostname, port } = new URL(service.url);
+        httpRequest({ hostname, port, path: feedPath, headers: { ...upgrade, ...headers } }, (response) => {
+          response.resume();
+          resolve(response.statusCode!);
+        })
+          .on('upgrade', (response, socket) => {
+            socket.destroy();
+            resolve(response.statusCode!);
+          })
+          .on('error', reject)
+          .end();
+      });
+    const line = (status: number, refused: string, who?: Person): unknown => ({
+      ...(who && { who }),
+      method: 'GET',
+      path: feedPath,
+      status,
+      refused,
     });
-    const line = (status: number, refused: string, who?: Person): unknown => ({ ...(who && { who }), method: 'GET', path: feedPath, status, refused });
     const made = await linesOf(5, async () => {
       await ask(undefined, 'GET', feedPath);
       await ask('reader of own', 'GET', feedPath);
@@ -331,25 +631,68 @@ describe('with keys', () => {
       expect(await open({ ...bearer(tokens.get('lake reader')!), origin: 'http://evil.example' })).toBe(403);
       expect(await open(bearer(tokens.get('lake reader')!))).toBe(101);
     });
-    expect(made).toEqual([line(401, 'token'), line(403, 'reader', 'reader of own'), line(401, 'token'), line(403, 'reader', 'reader of own'), line(403, 'origin')]);
+    expect(made).toEqual([
+      line(401, 'token'),
+      line(403, 'reader', 'reader of own'),
+      line(401, 'token'),
+      line(403, 'reader', 'reader of own'),
+      line(403, 'origin'),
+    ]);
   });
 
   test('a write whose client left has its line', async () => {
-    const made = await linesOf(1, () => new Promise<void>((resolve) => {
-      const { hostname, port } = new URL(service.url);
-      const client = httpRequest({ hostname, port, method: 'POST', path: '/pool/own/branch/main', headers: { ...bearer(tokens.get('lake writer')!), 'content-length': '100' } });
-      client.on('error', () => { resolve(); }).on('socket', (socket) => { socket.on('connect', () => { setTimeout(() => { client.destroy(new Error('left')); }, 100); }); });
-      client.write('{"k":');
-    }));
-    expect(made).toEqual([{ who: 'lake writer', method: 'POST', path: '/pool/own/branch/main', status: 400, pool: `0x${service.lake.pool('own').config.id}`, branch: 'main' }]);
+    const made = await linesOf(
+      1,
+      () =>
+        new Promise<void>((resolve) => {
+          const { hostname, port } = new URL(service.url);
+          const client = httpRequest({
+            hostname,
+            port,
+            method: 'POST',
+            path: '/pool/own/branch/main',
+            headers: { ...bearer(tokens.get('lake writer')!), 'content-length': '100' },
+          });
+          client
+            .on('error', () => {
+              resolve();
+            })
+            .on('socket', (socket) => {
+              socket.on('connect', () => {
+                setTimeout(() => {
+                  client.destroy(new Error('left'));
+                }, 100);
+              });
+            });
+          client.write('{"k":');
+        }),
+    );
+    expect(made).toEqual([
+      {
+        who: 'lake writer',
+        method: 'POST',
+        path: '/pool/own/branch/main',
+        status: 400,
+        pool: `0x${service.lake.pool('own').config.id}`,
+        branch: 'main',
+      },
+    ]);
   });
 
   test('who watches the machines is cut off when the key is revoked', async () => {
     const token = await lakeKey(directory, 'add', '-role', 'reader', 'watcher');
-    await expect.poll(async () => (await service.ask('GET', '/auth/identity', { headers: bearer(token) })).status, { timeout: 5000 }).toBe(200);
+    await expect
+      .poll(async () => (await service.ask('GET', '/auth/identity', { headers: bearer(token) })).status, {
+        timeout: 5000,
+      })
+      .toBe(200);
     const socket = new WebSocket(`${service.url.replace('http', 'ws')}${feedPath}`, { headers: bearer(token) });
-    await new Promise((resolve, reject) => { socket.once('open', resolve).once('error', reject); });
-    const closed = new Promise<number>((resolve) => { socket.once('close', resolve); });
+    await new Promise((resolve, reject) => {
+      socket.once('open', resolve).once('error', reject);
+    });
+    const closed = new Promise<number>((resolve) => {
+      socket.once('close', resolve);
+    });
     await lakeKey(directory, 'revoke', 'watcher');
     expect(await closed).toBe(1008);
   });
@@ -357,28 +700,50 @@ describe('with keys', () => {
 
 test('without access control there are no sessions', async () => {
   const service = await startService();
-  for (const method of ['POST', 'DELETE']) expect((await service.ask(method, '/auth/session', { headers: { accept: 'application/json' } })).body).toBe('{"type":"Error","kind":"item does not exist","error":"access control is off: there are no sessions"}\n');
+  for (const method of ['POST', 'DELETE'])
+    expect((await service.ask(method, '/auth/session', { headers: { accept: 'application/json' } })).body).toBe(
+      '{"type":"Error","kind":"item does not exist","error":"access control is off: there are no sessions"}\n',
+    );
   await service.close();
 });
 
 describe('lake key', () => {
   let directory: string;
-  beforeAll(async () => { directory = await mkdtemp(join(tmpdir(), 'lake-keys-')); });
+  beforeAll(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'lake-keys-'));
+  });
   afterAll(() => rm(directory, { recursive: true, force: true }));
 
-  test('keys are listed without their secret, kept hashed, for their owner\'s eyes', async () => {
-    const token = await lakeKey(directory, 'add', '-role', 'writer:events', '-role', 'reader', '-ttl', '24h', 'nightly load');
-    const secret = token.slice(-43), path = join(directory, 'keys.json');
-    expect(await lakeKey(directory, 'list')).toMatch(/^[0-9a-f]{12} {2}nightly load {2}writer:events reader {2}since \S+Z {2}until \S+Z$/);
+  test("keys are listed without their secret, kept hashed, for their owner's eyes", async () => {
+    const token = await lakeKey(
+      directory,
+      'add',
+      '-role',
+      'writer:events',
+      '-role',
+      'reader',
+      '-ttl',
+      '24h',
+      'nightly load',
+    );
+    const secret = token.slice(-43);
+    const path = join(directory, 'keys.json');
+    expect(await lakeKey(directory, 'list')).toMatch(
+      /^[0-9a-f]{12} {2}nightly load {2}writer:events reader {2}since \S+Z {2}until \S+Z$/,
+    );
     expect(readFileSync(path, 'utf8')).not.toContain(secret);
     expect(statSync(path).mode & 0o777).toBe(0o600);
     expect(existsSync(`${path}.new`)).toBe(false);
   });
 
   test('mistakes on the command line are told', async () => {
-    await expect(lakeKey(directory, 'add', '-role', 'owner', 'x')).rejects.toThrow('bad value for -role: "owner" (reader, writer, admin, or with a pool writer:POOL)');
+    await expect(lakeKey(directory, 'add', '-role', 'owner', 'x')).rejects.toThrow(
+      'bad value for -role: "owner" (reader, writer, admin, or with a pool writer:POOL)',
+    );
     await expect(lakeKey(directory, 'add', 'x')).rejects.toThrow('-role says what the key may do');
-    await expect(lakeKey(directory, 'add', '-role', 'reader', 'nightly load')).rejects.toThrow('there is a key "nightly load" already');
+    await expect(lakeKey(directory, 'add', '-role', 'reader', 'nightly load')).rejects.toThrow(
+      'there is a key "nightly load" already',
+    );
     await expect(lakeKey(directory, 'revoke', 'nobody')).rejects.toThrow('no key "nobody"');
     await expect(lakeKey(join(directory, 'none'), 'list')).rejects.toThrow('no lake in');
     expect(await lakeKey(join(directory, 'new', 'lake'), 'add', '-role', 'reader', 'first')).not.toBe('');
@@ -388,10 +753,22 @@ describe('lake key', () => {
 });
 
 describe('listening', () => {
-  const serve = (...argv: readonly string[]): Promise<unknown> => serveCommand([...argv, '-lake', '/nonexistent/lake'], { cwd: '/', stdin: (async function* none() { yield* []; })(), stdoutIsTerminal: false, write: async () => undefined, complain: () => undefined });
+  const serve = (...argv: readonly string[]): Promise<unknown> =>
+    serveCommand([...argv, '-lake', '/nonexistent/lake'], {
+      cwd: '/',
+      stdin: (async function* none() {
+        yield* [];
+      })(),
+      stdoutIsTerminal: false,
+      write: async () => undefined,
+      complain: () => undefined,
+    });
 
   test('an address that others reach needs access control, or the word that none is wanted', async () => {
-    for (const address of ['0.0.0.0:0', '192.0.2.1:80', '[::]:0', 'lake.example:80']) await expect(serve('-l', address)).rejects.toThrow('-auth.keys or -auth.domain turn it on, -insecure goes without');
+    for (const address of ['0.0.0.0:0', '192.0.2.1:80', '[::]:0', 'lake.example:80'])
+      await expect(serve('-l', address)).rejects.toThrow(
+        '-auth.keys or -auth.domain turn it on, -insecure goes without',
+      );
   });
   test('tokens of an issuer need an audience', async () => {
     await expect(serve('-auth.domain', 'https://issuer.example')).rejects.toThrow('-auth.domain needs -auth.audience');

@@ -8,12 +8,19 @@ import { runRotation } from './rotation.ts';
 
 const runs = Number(process.env['RUNS'] ?? 20);
 
-test(`${runs} sequences of key sets: who is forgotten there is forgotten here, and nobody else`, { timeout: 120_000 }, async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'lake-rotation-')), seed = seedOf(1), sums: Record<string, number> = {};
-  onTestFinished(() => { rmSync(folder, { recursive: true, force: true }); });
+test(`${runs} sequences of key sets: who is forgotten there is forgotten here, and nobody else`, {
+  timeout: 120_000,
+}, async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'lake-rotation-'));
+  const seed = seedOf(1);
+  const sums: Record<string, number> = {};
+  onTestFinished(() => {
+    rmSync(folder, { recursive: true, force: true });
+  });
   console.log(`rotation: seed ${seed}`);
   for (let n = 0; n < runs; n++) {
-    for (const [what, count] of Object.entries(await runRotation(folder, seed + n))) sums[what] = (sums[what] ?? 0) + count;
+    for (const [what, count] of Object.entries(await runRotation(folder, seed + n)))
+      sums[what] = (sums[what] ?? 0) + count;
   }
   for (const what of ['asked', 'let in', 'refused', 'key sets']) expect(sums[what], what).toBeGreaterThan(runs);
 });

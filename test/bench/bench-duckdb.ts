@@ -1,4 +1,6 @@
-/** DuckDB in a process beside the service, on the same file: asked in turn with it, so that both see the same weather. */
+/**
+ * DuckDB in a process beside the service, on the same file: asked in turn with it, so that both see the same weather.
+ */
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -7,10 +9,15 @@ const script = fileURLToPath(new URL('./bench-duckdb.py', import.meta.url));
 
 /** Rows that are looked at, at most. */
 const rowsMax = 1000;
-interface DuckAnswer { readonly ms: number; readonly rows: readonly Readonly<Record<string, unknown>>[] }
+interface DuckAnswer {
+  readonly ms: number;
+  readonly rows: readonly Readonly<Record<string, unknown>>[];
+}
 export interface DuckDb {
   readonly version: string;
-  /** Milliseconds that a statement took inside of it, its rows fetched; undefined, and a line on stderr, when it failed. */
+  /**
+   * Milliseconds that a statement took inside of it, its rows fetched; undefined, and a line on stderr, when it failed.
+   */
   readonly run: (sql: string) => Promise<number | undefined>;
   /** The same with the first rows of the answer. */
   readonly ask: (sql: string) => Promise<DuckAnswer | undefined>;
@@ -29,14 +36,21 @@ export const startDuckDb = async (store: string): Promise<DuckDb | undefined> =>
   child.on('error', end);
   child.on('exit', end);
   child.stdin.on('error', end);
-  createInterface(child.stdout).on('line', (line) => { waiting.shift()?.(line); });
+  createInterface(child.stdout).on('line', (line) => {
+    waiting.shift()?.(line);
+  });
   const send = async (sql: string, keep: number): Promise<DuckAnswer | undefined> => {
     const line = await new Promise<string | undefined>((resolve) => {
       if (ended) return resolve(undefined);
       waiting.push(resolve);
       child.stdin.write(`${JSON.stringify({ sql, keep })}\n`);
     });
-    const answer = line === undefined ? { fault: 'DuckDB has ended' } : JSON.parse(line) as { readonly ms: number; readonly rows?: DuckAnswer['rows'] } | { readonly fault: string };
+    const answer =
+      line === undefined
+        ? { fault: 'DuckDB has ended' }
+        : (JSON.parse(line) as
+            | { readonly ms: number; readonly rows?: DuckAnswer['rows'] }
+            | { readonly fault: string });
     if (!('fault' in answer)) return { ms: answer.ms, rows: answer.rows ?? [] };
     if (!ended) process.stderr.write(`DuckDB: ${sql}: ${answer.fault}\n`);
     return undefined;
@@ -46,5 +60,12 @@ export const startDuckDb = async (store: string): Promise<DuckDb | undefined> =>
     child.kill();
     return undefined;
   }
-  return { version: String(about.rows[0]?.['v']), run: async (sql) => (await send(sql, 0))?.ms, ask: (sql) => send(sql, rowsMax), stop: () => { child.kill(); } };
+  return {
+    version: String(about.rows[0]?.['v']),
+    run: async (sql) => (await send(sql, 0))?.ms,
+    ask: (sql) => send(sql, rowsMax),
+    stop: () => {
+      child.kill();
+    },
+  };
 };

@@ -4,7 +4,11 @@ import { lacksChromium } from '../support/chromium.ts';
 import { measureConsole } from './console.ts';
 
 test.skipIf(lacksChromium())('a page that watches a busy lake shows every event', async () => {
-  const { commitsASecond, cpuMsACommit, seen } = await measureConsole({ commitsASecond: 100, rounds: 1, secondsARound: 0.4 });
+  const { commitsASecond, cpuMsACommit, seen } = await measureConsole({
+    commitsASecond: 100,
+    rounds: 1,
+    secondsARound: 0.4,
+  });
   expect([...Object.values(commitsASecond), ...Object.values(cpuMsACommit)].every((n) => n > 0)).toBe(true);
   expect(seen).toEqual({ shown: 40, made: 40 });
 });

@@ -1,4 +1,7 @@
-/** The formats' benchmark at a small size: what comes out is checked, times are printed by `npm run bench:formats` alone. */
+/**
+ * The formats' benchmark at a small size: what comes out is checked, times are printed by `npm run bench:formats`
+ * alone.
+ */
 import { expect, test } from 'vitest';
 import { measureFormats } from './formats.ts';
 

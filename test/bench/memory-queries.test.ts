@@ -1,4 +1,7 @@
-/** The bench of memory at a small size: queries of more rows than they may hold answer right; the memory is printed, not judged. */
+/**
+ * The bench of memory at a small size: queries of more rows than they may hold answer right; the memory is printed, not
+ * judged.
+ */
 import { expect, test } from 'vitest';
 import { measureQueries } from './memory-queries.ts';
 

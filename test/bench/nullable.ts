@@ -1,8 +1,9 @@
 /**
- * What nulls cost: the same rows as plain columns, as columns that may be null and never are, and with 10 % nulls: `npm run bench:nullable -- --rows 1000000 --runs 15`.
+ * What nulls cost: the same rows as plain columns, as columns that may be null and never are, and with 10 % nulls: `npm
+ * run bench:nullable -- --rows 1000000 --runs 15`.
  *
- * Each query is asked of the three pools in turn; what counts is the processor time of the process (Linux), as the machine may have other work. It reports, and
- * asserts nothing of times: 1.1 and 1.5 of plain are what is aimed at.
+ * Each query is asked of the three pools in turn; what counts is the processor time of the process (Linux), as the
+ * machine may have other work. It reports, and asserts nothing of times: 1.1 and 1.5 of plain are what is aimed at.
  */
 import { readFileSync, readdirSync } from 'node:fs';
 import { startBuiltService } from '../support/built-service.ts';
@@ -27,21 +28,57 @@ const columns: readonly { readonly name: string; readonly type: string; readonly
 
 /** A query for each kind of kernel. */
 const queries: readonly string[] = [
-  ...['small <> 0', 'code = 17', 'code < 2500', 'id > 4611686018427387904', 'ratio >= 7000', "at < '2023-11-20'", "word = 'word 17'", "path like '%/17%'", 'flag', 'small in (1, 5)', 'code + small > 2500', 'small is null', 'code between 10 and 20'].map((test) => `select count(*) as n from POOL where ${test}`),
-  ...['sum(code)', 'avg(small)', 'min(id)', 'max(at)', 'max(word)', 'sum(ratio)', 'count(path)', 'count(distinct code)', 'sum(code * 2 + small)', 'stddev(ratio)', 'avg(strlen(path))', 'max(upper(word))', 'count_if(flag)', 'sum(case when flag then code else small end)', 'max(round(ratio))', 'max(code::string)', "max(date_trunc('day', at))"].map((value) => `select ${value} as v from POOL`),
-  ...['small', 'code', 'word', 'flag', 'small, word', "date_trunc('day', at)"].map((key) => `select count(*) as n from (select ${key}, count(*) as c, sum(code) as s from POOL group by ${key})`),
+  ...[
+    'small <> 0',
+    'code = 17',
+    'code < 2500',
+    'id > 4611686018427387904',
+    'ratio >= 7000',
+    "at < '2023-11-20'",
+    "word = 'word 17'",
+    "path like '%/17%'",
+    'flag',
+    'small in (1, 5)',
+    'code + small > 2500',
+    'small is null',
+    'code between 10 and 20',
+  ].map((test) => `select count(*) as n from POOL where ${test}`),
+  ...[
+    'sum(code)',
+    'avg(small)',
+    'min(id)',
+    'max(at)',
+    'max(word)',
+    'sum(ratio)',
+    'count(path)',
+    'count(distinct code)',
+    'sum(code * 2 + small)',
+    'stddev(ratio)',
+    'avg(strlen(path))',
+    'max(upper(word))',
+    'count_if(flag)',
+    'sum(case when flag then code else small end)',
+    'max(round(ratio))',
+    'max(code::string)',
+    "max(date_trunc('day', at))",
+  ].map((value) => `select ${value} as v from POOL`),
+  ...['small', 'code', 'word', 'flag', 'small, word', "date_trunc('day', at)"].map(
+    (key) => `select count(*) as n from (select ${key}, count(*) as c, sum(code) as s from POOL group by ${key})`,
+  ),
   ...['code', 'id', 'word', 'ratio'].map((key) => `select ${key} from POOL order by ${key} desc limit 5`),
   'select count(*) as n from POOL as a join (select distinct code from POOL where small = 1) as b on a.code = b.code',
 ];
 
 const batchRows = 20_000;
 const fill = async (client: Client, pool: PoolName, rows: number): Promise<void> => {
-  const random = randomOf(11), typeOf = (type: string): string => (pool === 'plain' ? type : `${type}|null`);
+  const random = randomOf(11);
+  const typeOf = (type: string): string => (pool === 'plain' ? type : `${type}|null`);
   await client.createPool(pool);
   const body: string[] = [];
   for (let i = 0; i < rows; i++) {
     const values = columns.map(({ name, type, of }) => {
-      const x = random.below(1 << 30), isNull = random.below(10) === 0 && pool === 'holed';
+      const x = random.below(1 << 30);
+      const isNull = random.below(10) === 0 && pool === 'holed';
       return `${name}:${isNull ? 'null' : type === 'string' || type === 'bool' || type === 'time' || type === 'float64' ? of(x) : `${of(x)}::${type}`}::(${typeOf(type)})`;
     });
     body.push(`{${values.join()}}`);
@@ -49,22 +86,28 @@ const fill = async (client: Client, pool: PoolName, rows: number): Promise<void>
   }
 };
 const post = async (client: Client, pool: PoolName, body: string): Promise<void> => {
-  const { status, body: answer } = await client.ask('POST', `/pool/${pool}/branch/main`, { headers: { 'content-type': 'application/x-sup' }, body });
+  const { status, body: answer } = await client.ask('POST', `/pool/${pool}/branch/main`, {
+    headers: { 'content-type': 'application/x-sup' },
+    body,
+  });
   if (status !== 200) throw new Error(answer);
 };
 
 /** Milliseconds of processor time that a process has taken, all threads together. */
-const processorMs = (pid: number): number => readdirSync(`/proc/${pid}/task`).reduce((sum, thread) => {
-  try {
-    return sum + Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ')[0]) / 1e6;
-  } catch {
-    // The thread has ended meanwhile.
-    return sum;
-  }
-}, 0);
+const processorMs = (pid: number): number =>
+  readdirSync(`/proc/${pid}/task`).reduce((sum, thread) => {
+    try {
+      return sum + Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ')[0]) / 1e6;
+    } catch {
+      // The thread has ended meanwhile.
+      return sum;
+    }
+  }, 0);
 
 const measure = async (rows: number, runs: number): Promise<void> => {
-  const service = await startBuiltService({ asShipped: true }), client = clientOf(service.address), pid = service.process.pid!;
+  const service = await startBuiltService({ asShipped: true });
+  const client = clientOf(service.address);
+  const pid = service.process.pid!;
   const all: Record<PoolName, number[]> = { plain: [], nullable: [], holed: [] };
   try {
     for (const pool of pools) await fill(client, pool, rows);
@@ -77,11 +120,15 @@ const measure = async (rows: number, runs: number): Promise<void> => {
           if (run >= 0) times[pool].push(processorMs(pid) - began);
         }
       }
-      const plain = median(times.plain), ratio = (pool: PoolName): string => (median(times[pool]) / plain).toFixed(2);
+      const plain = median(times.plain);
+      const ratio = (pool: PoolName): string => (median(times[pool]) / plain).toFixed(2);
       for (const pool of pools) all[pool].push(median(times[pool]) / plain);
-      console.log(`${plain.toFixed(1).padStart(8)} ms  never null ${ratio('nullable')}  10 % null ${ratio('holed')}  ${query}`);
+      console.log(
+        `${plain.toFixed(1).padStart(8)} ms  never null ${ratio('nullable')}  10 % null ${ratio('holed')}  ${query}`,
+      );
     }
-    const mean = (list: readonly number[]): string => Math.exp(list.reduce((sum, x) => sum + Math.log(x), 0) / list.length).toFixed(2);
+    const mean = (list: readonly number[]): string =>
+      Math.exp(list.reduce((sum, x) => sum + Math.log(x), 0) / list.length).toFixed(2);
     console.log(`geometric mean: never null ${mean(all.nullable)}, 10 % null ${mean(all.holed)} of plain`);
   } finally {
     client.close();

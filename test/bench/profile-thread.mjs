@@ -1,4 +1,7 @@
-/** Loaded into each thread of a service that is profiled (profile.ts): its worker threads sample themselves from `start` on and write what they saw at `stop`. */
+/**
+ * Loaded into each thread of a service that is profiled (profile.ts): its worker threads sample themselves from `start`
+ * on and write what they saw at `stop`.
+ */
 import { writeFileSync } from 'node:fs';
 import { Session } from 'node:inspector';
 import { BroadcastChannel, isMainThread, threadId } from 'node:worker_threads';
@@ -15,7 +18,9 @@ const profileWhenAsked = () => {
     if (data.command === 'start') {
       session.post('Profiler.enable');
       session.post('Profiler.setSamplingInterval', { interval: sampleEvery });
-      session.post('Profiler.start', () => { channel.postMessage({ started: threadId }); });
+      session.post('Profiler.start', () => {
+        channel.postMessage({ started: threadId });
+      });
     } else if (data.command === 'stop') {
       session.post('Profiler.stop', (error, answer) => {
         const file = `${data.folder}/${threadId}.cpuprofile`;
@@ -29,9 +34,13 @@ const profileWhenAsked = () => {
 /** The main thread passes commands on, and answers. */
 const passOn = () => {
   if (!process.send) return;
-  process.on('message', (message) => { channel.postMessage(message); });
+  process.on('message', (message) => {
+    channel.postMessage(message);
+  });
   process.channel?.unref();
-  channel.onmessage = ({ data }) => { process.send(data); };
+  channel.onmessage = ({ data }) => {
+    process.send(data);
+  };
 };
 
 if (isMainThread) passOn();

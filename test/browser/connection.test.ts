@@ -16,12 +16,18 @@ const flags = ['-workers', '1', '-cors.origin', 'http://127.0.0.1:*'];
 const soon = { timeout: 20_000 };
 
 describe.skipIf(lacksChromium())('the console while the service is away', () => {
-  let service: Service, browser: Browser, context: BrowserContext, lake: Lake, port: number, folder: string;
+  let service: Service;
+  let browser: Browser;
+  let context: BrowserContext;
+  let lake: Lake;
+  let port: number;
+  let folder: string;
   beforeAll(async () => {
     [service, browser] = await Promise.all([startBuiltService({ flags }), launchChromium()]);
     [port, folder, lake] = [Number(new URL(service.address).port), service.lake, connect(service.address)];
     context = await browser.newContext({ reducedMotion: 'reduce' });
-    for (const name of ['looked at', 'not yet']) await (await lake.createPool(name, { keys: [['k']] })).branch('main').insert([{ k: 1n }], { message: 'before' });
+    for (const name of ['looked at', 'not yet'])
+      await (await lake.createPool(name, { keys: [['k']] })).branch('main').insert([{ k: 1n }], { message: 'before' });
   });
   afterAll(async () => {
     await browser?.close();
@@ -35,9 +41,12 @@ describe.skipIf(lacksChromium())('the console while the service is away', () => 
     await page.getByText('Live', { exact: true }).waitFor();
     return page;
   };
-  const restart = async (): Promise<void> => { service = await startBuiltService({ lake: folder, port, flags }); };
+  const restart = async (): Promise<void> => {
+    service = await startBuiltService({ lake: folder, port, flags });
+  };
   const commit = (page: Page, text: string) => page.locator('.row.commit').filter({ hasText: text });
-  const records = (page: Page): Promise<string | null> => page.locator('.figure').filter({ hasText: 'records' }).locator('dd').textContent();
+  const records = (page: Page): Promise<string | null> =>
+    page.locator('.figure').filter({ hasText: 'records' }).locator('dd').textContent();
 
   test('each page says that the connection is lost, goes on by itself when the service is back, and keeps what was typed', async () => {
     const [asking, watching, pool] = await Promise.all([open('#/query'), open('#/events'), open('#/pool/looked at')]);
@@ -60,7 +69,10 @@ describe.skipIf(lacksChromium())('the console while the service is away', () => 
     await pool.getByText('The service cannot be reached.').waitFor(soon);
 
     await restart();
-    await lake.pool('looked at').branch('main').insert([{ k: 2n }], { message: 'after' });
+    await lake
+      .pool('looked at')
+      .branch('main')
+      .insert([{ k: 2n }], { message: 'after' });
     for (const page of [asking, watching, pool]) await page.getByText('Live', { exact: true }).waitFor(soon);
     // The commit was made before the page was back.
     await watching.locator('.row.event').filter({ hasText: 'looked at @ main' }).waitFor(soon);
@@ -71,7 +83,10 @@ describe.skipIf(lacksChromium())('the console while the service is away', () => 
     await expect.poll(() => records(pool), soon).toBe('2');
     await asking.keyboard.press('Control+Enter');
     await asking.locator('.run-status .pill').getByText('Done', { exact: true }).waitFor(soon);
-    expect([await editor.innerText(), await asking.locator('#cell-0-1').innerText()]).toEqual(['from "looked at" | count() | values this + 1', '3']);
+    expect([await editor.innerText(), await asking.locator('#cell-0-1').innerText()]).toEqual([
+      'from "looked at" | count() | values this + 1',
+      '3',
+    ]);
     await Promise.all([asking, watching, pool].map((page) => page.close()));
   });
 
@@ -88,15 +103,33 @@ describe.skipIf(lacksChromium())('the console while the service is away', () => 
         const chunks: Buffer[] = [];
         for await (const chunk of request) chunks.push(chunk as Buffer);
         const left = new AbortController();
-        response.on('close', () => { left.abort(); });
-        const answer = await fetch(`${service.address}${url}`, { method, headers: Object.entries(request.headers).filter((each): each is [string, string] => typeof each[1] === 'string' && !/^(?:host|connection|content-length|transfer-encoding)$/.test(each[0])), ...(chunks.length > 0 && { body: Buffer.concat(chunks) }), signal: left.signal });
-        const headers = Object.fromEntries([...answer.headers].filter(([name]) => !/^(?:content-encoding|content-length|transfer-encoding|connection)$/.test(name)));
+        response.on('close', () => {
+          left.abort();
+        });
+        const answer = await fetch(`${service.address}${url}`, {
+          method,
+          headers: Object.entries(request.headers).filter(
+            (each): each is [string, string] =>
+              typeof each[1] === 'string' && !/^(?:host|connection|content-length|transfer-encoding)$/.test(each[0]),
+          ),
+          ...(chunks.length > 0 && { body: Buffer.concat(chunks) }),
+          signal: left.signal,
+        });
+        const headers = Object.fromEntries(
+          [...answer.headers].filter(
+            ([name]) => !/^(?:content-encoding|content-length|transfer-encoding|connection)$/.test(name),
+          ),
+        );
         response.writeHead(answer.status, headers).flushHeaders();
         for await (const chunk of answer.body ?? []) response.write(chunk);
         response.end();
-      })().catch(() => { response.destroy(); });
+      })().catch(() => {
+        response.destroy();
+      });
     });
-    await new Promise<void>((resolve) => { proxy.listen(0, '127.0.0.1', resolve); });
+    await new Promise<void>((resolve) => {
+      proxy.listen(0, '127.0.0.1', resolve);
+    });
     const page = await context.newPage();
     await page.goto(`http://127.0.0.1:${(proxy.address() as AddressInfo).port}/#/events`);
     await page.getByRole('heading', { name: 'The service cannot be reached' }).waitFor(soon);
@@ -107,7 +140,10 @@ describe.skipIf(lacksChromium())('the console while the service is away', () => 
     await page.getByText('Connection lost', { exact: true }).waitFor(soon);
     // Tried again at least once.
     await page.waitForResponse((response) => response.url().endsWith('/events') && response.status() === 502);
-    await lake.pool('not yet').branch('main').insert([{ k: 3n }]);
+    await lake
+      .pool('not yet')
+      .branch('main')
+      .insert([{ k: 3n }]);
     away = false;
     await page.locator('.row.event').filter({ hasText: 'not yet @ main' }).waitFor(soon);
     await page.close();
@@ -116,14 +152,23 @@ describe.skipIf(lacksChromium())('the console while the service is away', () => 
   });
 
   test('a load whose connection is lost before its answer is tried again without loading the file twice', async () => {
-    const page = await open('#/pool/not yet'), before = await lake.pool('not yet').sums('main');
+    const page = await open('#/pool/not yet');
+    const before = await lake.pool('not yet').sums('main');
     // The service has done it when the answer is lost.
-    await page.route(/\/branch\/main$/, async (route) => {
-      await route.fetch();
-      await route.abort('connectionreset');
-    }, { times: 1 });
+    await page.route(
+      /\/branch\/main$/,
+      async (route) => {
+        await route.fetch();
+        await route.abort('connectionreset');
+      },
+      { times: 1 },
+    );
     await page.getByRole('button', { name: 'Load data' }).click();
-    await page.setInputFiles('dialog input[type=file]', { name: 'more.ndjson', mimeType: '', buffer: Buffer.from('{"k":10}\n{"k":11}\n') });
+    await page.setInputFiles('dialog input[type=file]', {
+      name: 'more.ndjson',
+      mimeType: '',
+      buffer: Buffer.from('{"k":10}\n{"k":11}\n'),
+    });
     await page.getByRole('button', { name: 'Load file' }).click();
     await page.getByText('Not known whether it was loaded').waitFor();
     await page.getByRole('button', { name: 'Load file' }).click();

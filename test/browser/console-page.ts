@@ -8,14 +8,26 @@ import { faultsOf, launchChromium } from '../support/chromium.ts';
 /** For what comes by itself, on a machine that has other work too. */
 export const soon = { timeout: 15_000 };
 
-interface OpenOptions { readonly width?: number; readonly height?: number; readonly url?: string; readonly wait?: boolean; readonly own?: true }
-interface OpenPage { readonly page: Page; readonly faults: readonly string[] }
+interface OpenOptions {
+  readonly width?: number;
+  readonly height?: number;
+  readonly url?: string;
+  readonly wait?: boolean;
+  readonly own?: true;
+}
+interface OpenPage {
+  readonly page: Page;
+  readonly faults: readonly string[];
+}
 interface Console {
   readonly service: Service;
   /** A service that asks for keys, where one was wanted. */
   readonly guarded: Service;
   readonly lake: Lake;
-  /** A page, in the context that the tests share unless it is to have its `own`, so that what the pages are made of is read and compiled once. */
+  /**
+   * A page, in the context that the tests share unless it is to have its `own`, so that what the pages are made of is
+   * read and compiled once.
+   */
   readonly open: (hash?: string, options?: OpenOptions) => Promise<OpenPage>;
 }
 
@@ -23,10 +35,18 @@ interface Console {
 export const useConsole = (options: { readonly guarded?: true } = {}): Console => {
   // A story is many clicks, and each waits for the machine.
   vi.setConfig({ testTimeout: 180_000 });
-  let service: Service, guarded: Service | undefined, browser: Browser, context: BrowserContext, lake: Lake;
+  let service: Service;
+  let guarded: Service | undefined;
+  let browser: Browser;
+  let context: BrowserContext;
+  let lake: Lake;
   const look = { viewport: { width: 1440, height: 900 }, reducedMotion: 'reduce' } as const;
   beforeAll(async () => {
-    [service, guarded, browser] = await Promise.all([startBuiltService({ flags: ['-workers', '1'] }), options.guarded && startBuiltService({ flags: ['-workers', '1', '-auth.keys'] }), launchChromium()]);
+    [service, guarded, browser] = await Promise.all([
+      startBuiltService({ flags: ['-workers', '1'] }),
+      options.guarded && startBuiltService({ flags: ['-workers', '1', '-auth.keys'] }),
+      launchChromium(),
+    ]);
     lake = connect(service.address);
     context = await browser.newContext(look);
   });
@@ -35,9 +55,18 @@ export const useConsole = (options: { readonly guarded?: true } = {}): Console =
     await Promise.all([service?.stop(), guarded?.stop()]);
   });
   return {
-    get service() { return service; }, get guarded() { return guarded!; }, get lake() { return lake; },
+    get service() {
+      return service;
+    },
+    get guarded() {
+      return guarded!;
+    },
+    get lake() {
+      return lake;
+    },
     open: async (hash = '', { width, height = 900, url = service.address, wait = true, own } = {}) => {
-      const page = await (own ? browser.newPage(look) : context.newPage()), faults = faultsOf(page);
+      const page = await (own ? browser.newPage(look) : context.newPage());
+      const faults = faultsOf(page);
       if (width !== undefined) await page.setViewportSize({ width, height });
       await page.goto(`${url}/${hash}`);
       if (wait) await page.getByText('Live', { exact: true }).waitFor();
@@ -46,13 +75,16 @@ export const useConsole = (options: { readonly guarded?: true } = {}): Console =
   };
 };
 
-export const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name, ...(typeof name === 'string' && { exact: true }) });
+export const button = (page: Page, name: string | RegExp) =>
+  page.getByRole('button', { name, ...(typeof name === 'string' && { exact: true }) });
 export const figure = (page: Page, label: string) => page.locator('.figure').filter({ hasText: label }).locator('dd');
 export const commit = (page: Page, text: string) => page.locator('.row.commit').filter({ hasText: text }).first();
 /** The line for curl of the open dialog. */
 export const curl = (page: Page): Promise<string | null> => page.locator('dialog .curl code').textContent();
 /** Chooses a file in the open dialog. */
-export const pick = async (page: Page, name: string, body: Buffer | string): Promise<void> => { await page.setInputFiles('dialog input[type=file]', { name, mimeType: '', buffer: Buffer.from(body) }); };
+export const pick = async (page: Page, name: string, body: Buffer | string): Promise<void> => {
+  await page.setInputFiles('dialog input[type=file]', { name, mimeType: '', buffer: Buffer.from(body) });
+};
 /** Drops a file on the page as a hand does. */
 export const drop = async (page: Page, name: string, body: Buffer): Promise<void> => {
   await page.evaluate(`(async () => {

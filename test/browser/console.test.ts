@@ -32,7 +32,12 @@ describe.skipIf(lacksChromium())('the console', () => {
     expect(await commit(page, 'all films').textContent()).toContain('+3,201');
 
     await page.getByRole('link', { name: 'Query', exact: true }).last().click();
-    await page.locator('.query-place:not([hidden])').getByText('Casablanca').or(page.locator('.query-place [role=gridcell]').first()).first().waitFor();
+    await page
+      .locator('.query-place:not([hidden])')
+      .getByText('Casablanca')
+      .or(page.locator('.query-place [role=gridcell]').first())
+      .first()
+      .waitFor();
     await page.getByRole('link', { name: 'Pools', exact: true }).first().click();
     await page.getByRole('link', { name: 'movies', exact: true }).click();
 
@@ -49,7 +54,9 @@ describe.skipIf(lacksChromium())('the console', () => {
 
     await button(page, 'Merge').click();
     await page.locator('dialog .effect').waitFor();
-    expect(await page.locator('dialog .effect').textContent()).toBe('adds+2 records in 1 data objectremovesnothingthe branch changes by+2 recordsconflictsnone');
+    expect(await page.locator('dialog .effect').textContent()).toBe(
+      'adds+2 records in 1 data objectremovesnothingthe branch changes by+2 recordsconflictsnone',
+    );
     await button(page, 'Merge').last().click();
     await page.getByText('Merged trial into main.').waitFor();
     expect(await count('from movies | count()')).toBe(3203n);
@@ -73,7 +80,10 @@ describe.skipIf(lacksChromium())('the console', () => {
     await button(page, `Delete ${gone} records`).click();
     await expect.poll(() => count('from movies | count()'), soon).toBe(BigInt(3201 - gone));
 
-    await button(page, 'Branches 2').or(page.getByRole('tab', { name: /Branches/ })).first().click();
+    await button(page, 'Branches 2')
+      .or(page.getByRole('tab', { name: /Branches/ }))
+      .first()
+      .click();
     await button(page, 'Delete branch trial').click();
     await page.getByLabel(/to confirm/).fill('trial');
     await button(page, 'Delete branch').click();
@@ -109,7 +119,9 @@ describe.skipIf(lacksChromium())('the console', () => {
     await page.mouse.up();
     await expect.poll(() => new URL(page.url()).hash, soon).toMatch(/text=from\+visits\+%7C\+where\+ts\+%3E%3D\+/);
     const text = new URLSearchParams(new URL(page.url()).hash.split('?')[1]).get('text')!;
-    await page.getByText(`${Number(await count(`${text} | count()`)).toLocaleString('en-US')} rows`, { exact: true }).waitFor();
+    await page
+      .getByText(`${Number(await count(`${text} | count()`)).toLocaleString('en-US')} rows`, { exact: true })
+      .waitFor();
     expect(faults).toEqual([]);
     await page.close();
   });
@@ -124,7 +136,9 @@ describe.skipIf(lacksChromium())('the console', () => {
     await page.getByText(/The pool as it was at/).waitFor();
     expect(new URL(page.url()).hash).toBe(`#/pool/travel?at=${first.commit}`);
     await expect.poll(() => figure(page, 'records').textContent(), soon).toBe('1');
-    expect(await page.getByRole('link', { name: 'Query', exact: true }).last().getAttribute('href')).toBe(`#/query?pool=travel&branch=${first.commit}`);
+    expect(await page.getByRole('link', { name: 'Query', exact: true }).last().getAttribute('href')).toBe(
+      `#/query?pool=travel&branch=${first.commit}`,
+    );
     await page.getByRole('tab', { name: 'Data objects' }).click();
     await page.locator('.row.object').waitFor();
     expect(await page.locator('.row.object').count()).toBe(1);
@@ -140,12 +154,18 @@ describe.skipIf(lacksChromium())('the console', () => {
     await pages.lake.createPool('faults');
     const { page } = await pages.open('#/pool/faults');
     await button(page, 'Load data').first().click();
-    const tried: readonly (readonly [name: string, text: string | Buffer, lines: readonly string[], mark?: string])[] = [
-      ['a.ndjson', '{"a":1}\n{"a":2}\n{"a":,"b":3}\n{"a":4}\n', ['1{"a":1}', '2{"a":2}', '3{"a":,"b":3}', '4{"a":4}'], ','],
-      ['b.csv', 'a,b\n1,2\n3\n4,5\n', ['1a,b', '21,2', '33', '44,5']],
-      ['c.json.gz', gzipSync('[{"a":1},\n{"a":2 "b"}]'), ['[{"a":1},', '{"a":2 "b"}]'], '"'],
-      ['<b>.sup', '{a:1}\n{a:\u202e"<i>" y}\n', ['1{a:1}', '2{a:⟨U+202E⟩"<i>" y}']],
-    ];
+    const tried: readonly (readonly [name: string, text: string | Buffer, lines: readonly string[], mark?: string])[] =
+      [
+        [
+          'a.ndjson',
+          '{"a":1}\n{"a":2}\n{"a":,"b":3}\n{"a":4}\n',
+          ['1{"a":1}', '2{"a":2}', '3{"a":,"b":3}', '4{"a":4}'],
+          ',',
+        ],
+        ['b.csv', 'a,b\n1,2\n3\n4,5\n', ['1a,b', '21,2', '33', '44,5']],
+        ['c.json.gz', gzipSync('[{"a":1},\n{"a":2 "b"}]'), ['[{"a":1},', '{"a":2 "b"}]'], '"'],
+        ['<b>.sup', '{a:1}\n{a:\u202e"<i>" y}\n', ['1{a:1}', '2{a:⟨U+202E⟩"<i>" y}']],
+      ];
     for (const [name, text, lines, mark] of tried) {
       await pick(page, name, text);
       await button(page, /^Load/).last().click();
@@ -161,12 +181,18 @@ describe.skipIf(lacksChromium())('the console', () => {
   });
 
   test('a load can be cancelled, and nothing of it is there', async () => {
-    const pool = await pages.lake.createPool('cancelled', { keys: [['k']] }), before = await pool.branch('main').tip();
+    const pool = await pages.lake.createPool('cancelled', { keys: [['k']] });
+    const before = await pool.branch('main').tip();
     const { page } = await pages.open('#/pool/cancelled');
     await button(page, 'Load data').first().click();
     // Slow enough that it is still on its way.
     const network = await page.context().newCDPSession(page);
-    await network.send('Network.emulateNetworkConditions', { offline: false, latency: 0, downloadThroughput: -1, uploadThroughput: 200_000 });
+    await network.send('Network.emulateNetworkConditions', {
+      offline: false,
+      latency: 0,
+      downloadThroughput: -1,
+      uploadThroughput: 200_000,
+    });
     await pick(page, 'long.ndjson', '{"k":1,"text":"a line that is repeated"}\n'.repeat(100_000));
     await button(page, 'Load file').click();
     await page.getByText(/^Sent \d+ %/).waitFor();
@@ -177,13 +203,16 @@ describe.skipIf(lacksChromium())('the console', () => {
   });
 
   test('the lines for curl do what they say, whatever the names are', async () => {
-    const run = async (line: string, cwd?: string): Promise<string> => (await promisify(execFile)('bash', ['-c', line], { encoding: 'utf8', ...(cwd !== undefined && { cwd }) })).stdout;
+    const run = async (line: string, cwd?: string): Promise<string> =>
+      (await promisify(execFile)('bash', ['-c', line], { encoding: 'utf8', ...(cwd !== undefined && { cwd }) })).stdout;
     const { page } = await pages.open();
     for (const name of ['plain', 'it\'s $(touch pwned) `id` "quoted" \\', 'ünï©ode \u202e👩‍👧', 'a\u0000b\nc']) {
       await button(page, 'New pool').click();
       await page.getByLabel('Name', { exact: true }).fill('');
       // What a field cannot take by typing it takes by pasting.
-      await page.evaluate(`document.activeElement.value = ${JSON.stringify(name)}; document.activeElement.dispatchEvent(new Event('input', { bubbles: true }))`);
+      await page.evaluate(
+        `document.activeElement.value = ${JSON.stringify(name)}; document.activeElement.dispatchEvent(new Event('input', { bubbles: true }))`,
+      );
       const asTyped = name.replace('\n', '');
       await expect.poll(async () => (await curl(page))!.includes('"name":""'), soon).toBe(false);
       const line = (await curl(page))!;
@@ -196,19 +225,23 @@ describe.skipIf(lacksChromium())('the console', () => {
       await page.getByLabel('Name', { exact: true }).fill(name.replaceAll(/[\0\n]/g, ''));
       await run((await curl(page))!);
       await page.keyboard.press('Escape');
-      expect((await pages.lake.pool(id).branches()).map((b) => b.name).sort()).toEqual(['main', name.replaceAll(/[\0\n]/g, '')].sort());
+      expect((await pages.lake.pool(id).branches()).map((b) => b.name).sort()).toEqual(
+        ['main', name.replaceAll(/[\0\n]/g, '')].sort(),
+      );
       await page.goto(`${pages.service.address}/`);
     }
     const folder = mkdtempSync(join(tmpdir(), 'console-'));
     try {
       await page.goto(`${pages.service.address}/#/pool/plain`);
-      for (const file of ['it\'s a file.ndjson', '-o.json', '\u202ex é.json']) {
+      for (const file of ["it's a file.ndjson", '-o.json', '\u202ex é.json']) {
         await button(page, 'Load data').first().click();
         const body = '{"ts":1}\n';
         execFileSync('bash', ['-c', 'cat > "./$1"', 'sh', file], { cwd: folder, input: body });
         await pick(page, file, body);
         await page.locator('dialog .curl code').waitFor();
-        expect((JSON.parse(await run((await curl(page))!, folder)) as { readonly commit: string }).commit).toMatch(/^0x[0-9a-f]{40}$/);
+        expect((JSON.parse(await run((await curl(page))!, folder)) as { readonly commit: string }).commit).toMatch(
+          /^0x[0-9a-f]{40}$/,
+        );
         await button(page, 'Close').last().click();
       }
       expect(await pages.lake.pool('plain').sums('main')).toMatchObject({ records: 3 });
@@ -220,7 +253,10 @@ describe.skipIf(lacksChromium())('the console', () => {
       await expect.poll(() => page.getByLabel('Key', { exact: true }).inputValue(), soon).toBe('at');
       await run((await curl(page))!, folder);
       expect(await pages.lake.pool('it is new').sums('main')).toMatchObject({ records: 2 });
-      expect((await pages.lake.pools()).find(({ name }) => name === 'it is new')!.layout).toEqual({ order: 'desc', keys: [['at']] });
+      expect((await pages.lake.pools()).find(({ name }) => name === 'it is new')!.layout).toEqual({
+        order: 'desc',
+        keys: [['at']],
+      });
     } finally {
       rmSync(folder, { recursive: true, force: true });
     }
@@ -228,9 +264,11 @@ describe.skipIf(lacksChromium())('the console', () => {
   });
 
   test('a merge that conflicts is shown before it is tried, and each change is done by its line for curl', async () => {
-    const pool = await pages.lake.createPool('by-line', { keys: [['k']] }), main = pool.branch('main');
+    const pool = await pages.lake.createPool('by-line', { keys: [['k']] });
+    const main = pool.branch('main');
     await main.load('{k:1}{k:2}{k:3}', { format: 'sup' });
-    const side = await pool.createBranch('side', await main.tip()), other = await pool.createBranch('other', await main.tip());
+    const side = await pool.createBranch('side', await main.tip());
+    const other = await pool.createBranch('other', await main.tip());
     await other.load('{k:4}', { format: 'sup' });
     await main.deleteWhere('k == 1');
     await side.deleteWhere('k == 2');
@@ -247,7 +285,8 @@ describe.skipIf(lacksChromium())('the console', () => {
       await page.keyboard.press('Escape');
       await page.locator('dialog').waitFor({ state: 'detached' });
     };
-    const keys = async (branch = 'main'): Promise<readonly unknown[]> => pages.lake.query(`from "by-line"@${branch} | sort k | values k`).all();
+    const keys = async (branch = 'main'): Promise<readonly unknown[]> =>
+      pages.lake.query(`from "by-line"@${branch} | sort k | values k`).all();
     await page.locator('dialog select').first().selectOption('other');
     await page.locator('dialog .effect:not(.refused)').waitFor();
     await byLine();
@@ -302,7 +341,8 @@ describe.skipIf(lacksChromium())('the console', () => {
   });
 
   test('events come as they happen, pause, and are filtered', async () => {
-    const pool = await pages.lake.createPool('watched'), other = await pages.lake.createPool('unwatched');
+    const pool = await pages.lake.createPool('watched');
+    const other = await pages.lake.createPool('unwatched');
     const { page, faults } = await pages.open('#/events');
     await pool.branch('main').insert([{ ts: 1n }]);
     await other.branch('main').insert([{ ts: 1n }]);
@@ -325,15 +365,22 @@ describe.skipIf(lacksChromium())('the console', () => {
   });
 
   test('a long history is drawn a screen at a time, and read as one scrolls', async () => {
-    const pool = await pages.lake.createPool('long', { keys: [['k']] }), main = pool.branch('main');
-    for (let i = 0; i < 13; i++) await Promise.all(Array.from({ length: 32 }, (_, at) => main.insert([{ k: BigInt(i * 32 + at) }])));
+    const pool = await pages.lake.createPool('long', { keys: [['k']] });
+    const main = pool.branch('main');
+    for (let i = 0; i < 13; i++)
+      await Promise.all(Array.from({ length: 32 }, (_, at) => main.insert([{ k: BigInt(i * 32 + at) }])));
     const { page } = await pages.open('#/pool/long');
     await page.locator('.row.commit').first().waitFor();
     await page.getByRole('listbox', { name: 'Commits, newest first' }).focus();
-    await expect.poll(async () => {
-      await page.keyboard.press('End');
-      return page.locator('.row.commit').first().getAttribute('aria-setsize');
-    }, { timeout: 10_000 }).toBe('416');
+    await expect
+      .poll(
+        async () => {
+          await page.keyboard.press('End');
+          return page.locator('.row.commit').first().getAttribute('aria-setsize');
+        },
+        { timeout: 10_000 },
+      )
+      .toBe('416');
     await page.keyboard.press('End');
     await page.locator('.row.commit[aria-selected=true][aria-posinset="416"]').waitFor();
     expect(await page.locator('.row.commit').count()).toBeLessThan(60);

@@ -9,7 +9,8 @@ import { faultsOf, lacksChromium, launchChromium, seriousFindings } from '../sup
 import { clientOf } from '../support/client.ts';
 
 describe.skipIf(lacksChromium())('the manual', () => {
-  let service: Service, browser: Browser;
+  let service: Service;
+  let browser: Browser;
   beforeAll(async () => {
     service = await startBuiltService();
     const client = clientOf(service.address, 1);
@@ -23,9 +24,24 @@ describe.skipIf(lacksChromium())('the manual', () => {
     await service?.stop();
   });
 
-  const open = async ({ width = 1280, height = 900, dark = false, hash = '#api' } = {}): Promise<{ readonly page: Page; readonly faults: readonly string[]; readonly elsewhere: readonly string[] }> => {
-    const context = await browser.newContext({ viewport: { width, height }, colorScheme: dark ? 'dark' : 'light', permissions: ['clipboard-read', 'clipboard-write'] });
-    const page = await context.newPage(), faults = faultsOf(page), elsewhere: string[] = [];
+  const open = async ({
+    width = 1280,
+    height = 900,
+    dark = false,
+    hash = '#api',
+  } = {}): Promise<{
+    readonly page: Page;
+    readonly faults: readonly string[];
+    readonly elsewhere: readonly string[];
+  }> => {
+    const context = await browser.newContext({
+      viewport: { width, height },
+      colorScheme: dark ? 'dark' : 'light',
+      permissions: ['clipboard-read', 'clipboard-write'],
+    });
+    const page = await context.newPage();
+    const faults = faultsOf(page);
+    const elsewhere: string[] = [];
     await page.route('**/*', (route) => {
       const url = route.request().url();
       if (url.startsWith(`${service.address}/`)) return route.continue();
@@ -40,7 +56,9 @@ describe.skipIf(lacksChromium())('the manual', () => {
 
   test('every endpoint is there, with its answers, and nothing is loaded from elsewhere', async () => {
     const { page, faults, elsewhere } = await open();
-    const shown = await page.evaluate('[...document.querySelectorAll("main article.endpoint .method")].map((e) => e.closest("article").id)') as string[];
+    const shown = (await page.evaluate(
+      '[...document.querySelectorAll("main article.endpoint .method")].map((e) => e.closest("article").id)',
+    )) as string[];
     expect(shown.sort()).toEqual(routes.map((row) => row.id).sort());
     const load = page.locator('#load');
     await load.getByText('Parameters').first().click();
@@ -56,7 +74,8 @@ describe.skipIf(lacksChromium())('the manual', () => {
   test('a search finds endpoints by their words and by their errors', async () => {
     const { page, faults } = await open();
     await page.keyboard.press('/');
-    const ids = (): Promise<unknown> => page.evaluate('[...document.querySelectorAll("main article")].map((e) => e.id)');
+    const ids = (): Promise<unknown> =>
+      page.evaluate('[...document.querySelectorAll("main article")].map((e) => e.id)');
     await page.keyboard.type('cancel load');
     await expect.poll(ids).toEqual(expect.arrayContaining(['cancelLoad']));
     await page.getByRole('searchbox').fill('revert-vacuumed');
@@ -72,23 +91,53 @@ describe.skipIf(lacksChromium())('the manual', () => {
 
   test('the first page lists all pages, and each of them shows', async () => {
     const { page, faults, elsewhere } = await open({ hash: '' });
-    const contents = contentsOf(readFileSync(new URL('../../visualize/docs/manual/README.md', import.meta.url), 'utf8')), plain = (text: string): string => text.replaceAll('`', '');
-    for (const { title, text } of contents) await page.getByRole('main').getByRole('listitem').filter({ hasText: plain(title) }).filter({ hasText: text }).first().waitFor();
+    const contents = contentsOf(
+      readFileSync(new URL('../../visualize/docs/manual/README.md', import.meta.url), 'utf8'),
+    );
+    const plain = (text: string): string => text.replaceAll('`', '');
+    for (const { title, text } of contents)
+      await page
+        .getByRole('main')
+        .getByRole('listitem')
+        .filter({ hasText: plain(title) })
+        .filter({ hasText: text })
+        .first()
+        .waitFor();
     for (const { title } of contents) {
-      await page.getByRole('navigation').getByRole('link', { name: plain(title), exact: true }).click();
+      await page
+        .getByRole('navigation')
+        .getByRole('link', { name: plain(title), exact: true })
+        .click();
       await page.locator('main h2').first().waitFor();
-      await expect.poll(() => page.getByRole('navigation').locator('[aria-current=page]').textContent()).toBe(plain(title));
-      expect(await page.evaluate('[...document.querySelectorAll("main a[href^=\\"#\\"]")].map((a) => a.hash.slice(1)).length')).toBeGreaterThan(0);
+      await expect
+        .poll(() => page.getByRole('navigation').locator('[aria-current=page]').textContent())
+        .toBe(plain(title));
+      expect(
+        await page.evaluate(
+          '[...document.querySelectorAll("main a[href^=\\"#\\"]")].map((a) => a.hash.slice(1)).length',
+        ),
+      ).toBeGreaterThan(0);
     }
     await page.goto(`${service.address}/docs#console`);
-    await expect.poll(() => page.evaluate('[...document.querySelectorAll("main img")].map((image) => image.loading = "eager") && [...document.querySelectorAll("main img")].every((image) => image.naturalWidth > 0)')).toBe(true);
+    await expect
+      .poll(() =>
+        page.evaluate(
+          '[...document.querySelectorAll("main img")].map((image) => image.loading = "eager") && [...document.querySelectorAll("main img")].every((image) => image.naturalWidth > 0)',
+        ),
+      )
+      .toBe(true);
     expect({ faults, elsewhere }).toEqual({ faults: [], elsewhere: [] });
     await close(page);
   });
 
   test('a search finds options, errors, metrics and functions, and leads to their rows', async () => {
     const { page, faults } = await open({ hash: '' });
-    for (const [search, id] of [['-retry.keep', 'lake-serve-retry.keep'], ['lake_ready', 'metric-lake_ready'], ['levenshtein', 'function-levenshtein'], ['merge-conflict', 'error-merge-conflict']] as const) {
+    for (const [search, id] of [
+      ['-retry.keep', 'lake-serve-retry.keep'],
+      ['lake_ready', 'metric-lake_ready'],
+      ['levenshtein', 'function-levenshtein'],
+      ['merge-conflict', 'error-merge-conflict'],
+    ] as const) {
       await page.getByRole('searchbox').fill(search);
       await page.locator(`main a[href="#${id}"]`).click();
       await expect.poll(() => page.evaluate('document.activeElement.id')).toBe(id);
@@ -99,7 +148,8 @@ describe.skipIf(lacksChromium())('the manual', () => {
   });
 
   test('the answer to a mistake leads to its place', async () => {
-    const { headers } = await fetch(`${service.address}/pool/absent`, { method: 'DELETE' }), place = /^<\/docs(#[\w-]+)>; rel="help"$/.exec(headers.get('link') ?? '')![1]!;
+    const { headers } = await fetch(`${service.address}/pool/absent`, { method: 'DELETE' });
+    const place = /^<\/docs(#[\w-]+)>; rel="help"$/.exec(headers.get('link') ?? '')![1]!;
     const { page, faults } = await open({ hash: place });
     await expect.poll(() => page.evaluate('document.activeElement.textContent')).toContain('pool not found');
     expect(faults).toEqual([]);
@@ -110,7 +160,10 @@ describe.skipIf(lacksChromium())('the manual', () => {
     const { page, faults } = await open({ hash: '#vacuum' });
     const focused = (): Promise<unknown> => page.evaluate('document.activeElement.id');
     await expect.poll(focused).toBe('vacuum');
-    await page.getByRole('navigation').getByRole('link', { name: /Run a query/ }).click();
+    await page
+      .getByRole('navigation')
+      .getByRole('link', { name: /Run a query/ })
+      .click();
     await expect.poll(focused).toBe('query');
     expect(new URL(page.url()).hash).toBe('#query');
     expect(faults).toEqual([]);
@@ -121,10 +174,16 @@ describe.skipIf(lacksChromium())('the manual', () => {
     const { page, faults } = await open();
     await page.getByRole('button', { name: 'Copy curl line of getBranch' }).click();
     await page.getByText('Copied').waitFor();
-    expect(await page.evaluate('navigator.clipboard.readText()')).toBe(`curl '${service.address}/pool/movies/branch/main' -H 'Accept: application/json'`);
+    expect(await page.evaluate('navigator.clipboard.readText()')).toBe(
+      `curl '${service.address}/pool/movies/branch/main' -H 'Accept: application/json'`,
+    );
     const lineOf = (id: string): Promise<string | null> => page.locator(`#${id} .copyable pre`).textContent();
-    expect(await lineOf('renamePool')).toBe(`curl -X PUT '${service.address}/pool/movies' -H 'Content-Type: application/json' -d '{"name":"films"}'`);
-    expect(await lineOf('compact')).toMatch(/-H 'Content-Type: application\/json' -d '\{"object_ids":\["0x[0-9a-f]{40}","0x[0-9a-f]{40}"\]\}'$/);
+    expect(await lineOf('renamePool')).toBe(
+      `curl -X PUT '${service.address}/pool/movies' -H 'Content-Type: application/json' -d '{"name":"films"}'`,
+    );
+    expect(await lineOf('compact')).toMatch(
+      /-H 'Content-Type: application\/json' -d '\{"object_ids":\["0x[0-9a-f]{40}","0x[0-9a-f]{40}"\]\}'$/,
+    );
     expect(await lineOf('events')).toBe(`curl -N '${service.address}/events' -H 'Accept: application/json'`);
     expect(faults).toEqual([]);
     await close(page);
@@ -138,22 +197,34 @@ describe.skipIf(lacksChromium())('the manual', () => {
     const form = card.getByRole('form', { name: 'Try getBranch' });
     await form.getByRole('button', { name: 'Send' }).click();
     await form.getByText(/^200 OK/).waitFor();
-    expect(JSON.parse((await form.getByLabel('Body of the answer').textContent())!)).toEqual({ commit: expect.stringMatching(/^0x[0-9a-f]{40}$/), warnings: null });
+    expect(JSON.parse((await form.getByLabel('Body of the answer').textContent())!)).toEqual({
+      commit: expect.stringMatching(/^0x[0-9a-f]{40}$/),
+      warnings: null,
+    });
     expect(faults).toEqual([]);
     await form.getByLabel('branch').fill('a/b');
     await page.keyboard.press('Enter');
     await form.getByText(/^404/).waitFor();
-    expect(await form.getByLabel('Body of the answer').textContent()).toBe('{"type":"Error","kind":"item does not exist","error":"\\"a/b\\": branch not found"}\n');
+    expect(await form.getByLabel('Body of the answer').textContent()).toBe(
+      '{"type":"Error","kind":"item does not exist","error":"\\"a/b\\": branch not found"}\n',
+    );
     await close(page);
   });
 
   test('axe-core finds nothing serious in both themes, wide and on a phone, and nothing is wider than the screen', async () => {
     // All of it in one theme, and on a phone those that have the most to show in the other.
-    for (const { search, ...look } of [{ dark: true, search: '' }, { width: 360, height: 740, search: 'branch-not-found' }, { width: 360, height: 740, search: '', hash: '#functions' }, { dark: true, search: '', hash: '#console' }]) {
+    for (const { search, ...look } of [
+      { dark: true, search: '' },
+      { width: 360, height: 740, search: 'branch-not-found' },
+      { width: 360, height: 740, search: '', hash: '#functions' },
+      { dark: true, search: '', hash: '#console' },
+    ]) {
       const { page, faults, elsewhere } = await open(look);
       await page.getByRole('searchbox').fill(search);
       // Everything is open: what is closed is not looked at.
-      await page.evaluate('for (const e of document.querySelectorAll("#load details, #getBranch details, #events details")) e.open = true');
+      await page.evaluate(
+        'for (const e of document.querySelectorAll("#load details, #getBranch details, #events details")) e.open = true',
+      );
       if (!('hash' in look)) await page.getByRole('button', { name: 'Send' }).first().waitFor();
       expect(await seriousFindings(page), JSON.stringify(look)).toEqual([]);
       expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);

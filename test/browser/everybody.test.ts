@@ -1,4 +1,7 @@
-/** The console for everybody: hostile names, the keyboard, contrast and names for screen readers, a path prefix, API clients, access control. */
+/**
+ * The console for everybody: hostile names, the keyboard, contrast and names for screen readers, a path prefix, API
+ * clients, access control.
+ */
 import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -21,19 +24,39 @@ describe.skipIf(lacksChromium())('the console for everybody', () => {
 
   test('hostile names, authors and messages stay text on every page', async () => {
     for (const [i, text] of hostileTexts.entries()) {
-      const pool = await pages.lake.createPool(text, { keys: [[`k${i} ${text.slice(0, 200)}`]] }), main = pool.branch('main');
-      await main.insert([{ [`k${i} ${text.slice(0, 200)}`]: text }], { author: text.slice(0, 3000), message: text.slice(0, 3000) });
+      const pool = await pages.lake.createPool(text, { keys: [[`k${i} ${text.slice(0, 200)}`]] });
+      const main = pool.branch('main');
+      await main.insert([{ [`k${i} ${text.slice(0, 200)}`]: text }], {
+        author: text.slice(0, 3000),
+        message: text.slice(0, 3000),
+      });
       if (i % 4 === 0) await pool.createBranch(text, await main.tip());
     }
     const { page, faults } = await pages.open();
     await page.locator('.pools .name a').nth(20).waitFor();
     const names = await page.locator('.pools .name bdi').allTextContents();
-    expect(names).toEqual(expect.arrayContaining(['<img src=x onerror=alert(1)>', '⟨U+202E⟩evil', 'a␀b', 'tab␉and␊line␍', '␛[31mred', '👩‍👩‍👧‍👦🏳️‍🌈', 'مرحبا بالعالم', `${'x'.repeat(120)}…`]));
+    expect(names).toEqual(
+      expect.arrayContaining([
+        '<img src=x onerror=alert(1)>',
+        '⟨U+202E⟩evil',
+        'a␀b',
+        'tab␉and␊line␍',
+        '␛[31mred',
+        '👩‍👩‍👧‍👦🏳️‍🌈',
+        'مرحبا بالعالم',
+        `${'x'.repeat(120)}…`,
+      ]),
+    );
     // The figures of all of them come, however many are asked for at once.
     await expect.poll(() => page.locator('.pools .number').filter({ hasText: '…' }).count(), soon).toBe(0);
-    const clean = async (): Promise<void> => { expect(await page.locator('iframe, img:not(.brand img), script:not([type=module]), [onerror], [onload]').count()).toBe(0); };
+    const clean = async (): Promise<void> => {
+      expect(
+        await page.locator('iframe, img:not(.brand img), script:not([type=module]), [onerror], [onload]').count(),
+      ).toBe(0);
+    };
     for (const i of [0, 1, 7, 11, 16, 21]) {
-      const text = hostileTexts[i]!, { id } = (await pages.lake.pools()).find((p) => p.name === text)!;
+      const text = hostileTexts[i]!;
+      const { id } = (await pages.lake.pools()).find((p) => p.name === text)!;
       await page.goto(`${pages.service.address}/#/pool/${id}`);
       await page.locator('.row.commit').first().waitFor();
       await page.getByRole('tab', { name: 'Data objects' }).click();
@@ -46,7 +69,10 @@ describe.skipIf(lacksChromium())('the console for everybody', () => {
       await page.getByRole('tab', { name: 'Commits' }).click();
     }
     await page.goto(`${pages.service.address}/#/events`);
-    await pages.lake.pool(hostileTexts[0]!).branch('main').insert([{ a: 1n }]);
+    await pages.lake
+      .pool(hostileTexts[0]!)
+      .branch('main')
+      .insert([{ a: 1n }]);
     await page.locator('.row.event').filter({ hasText: '<img src=x' }).first().waitFor();
     await clean();
     expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
@@ -60,14 +86,17 @@ describe.skipIf(lacksChromium())('the console for everybody', () => {
     await page.keyboard.press('Tab');
     expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to content');
     await page.keyboard.press('Enter');
-    for (let i = 0; i < 3 && (await page.evaluate('document.activeElement.textContent')) !== 'New pool'; i++) await page.keyboard.press('Tab');
+    for (let i = 0; i < 3 && (await page.evaluate('document.activeElement.textContent')) !== 'New pool'; i++)
+      await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
     await page.locator('dialog input:focus').waitFor();
     await page.keyboard.type('by hand');
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'by hand' }).waitFor();
-    const main = pages.lake.pool('by hand').branch('main'), commits: string[] = [];
-    for (let i = 0; i < 3; i++) commits.push((await main.insert([{ ts: BigInt(i) }], { message: `number ${i}` })).commit);
+    const main = pages.lake.pool('by hand').branch('main');
+    const commits: string[] = [];
+    for (let i = 0; i < 3; i++)
+      commits.push((await main.insert([{ ts: BigInt(i) }], { message: `number ${i}` })).commit);
     await commit(page, 'number 2').waitFor();
     await page.getByRole('listbox', { name: 'Commits, newest first' }).focus();
     await page.keyboard.press('End');
@@ -91,42 +120,94 @@ describe.skipIf(lacksChromium())('the console for everybody', () => {
   });
 
   test('axe-core finds nothing serious on any page, in both themes, wide and narrow', async () => {
-    const pool = await pages.lake.createPool('looked at', { keys: [['k']] }), main = pool.branch('main');
+    const pool = await pages.lake.createPool('looked at', { keys: [['k']] });
+    const main = pool.branch('main');
     await main.insert([{ k: 1n }], { author: 'ann', message: 'first' });
     const side = await pool.createBranch('side', await main.tip());
     await side.insert([{ k: 2n }]);
     await main.insert([{ k: 3n }]);
     await main.merge('side');
     const states: readonly (readonly [name: string, hash: string, show: (page: Page) => Promise<void>])[] = [
-      ['pools', '#/pools', async (page) => { await page.locator('.pools').waitFor(); }],
-      ['commits', '#/pool/looked at', async (page) => { await page.locator('.row.commit').nth(2).click(); }],
-      ['merge', '#/pool/looked at', async (page) => { await button(page, 'Merge').click(); await page.locator('.effect').waitFor(); }],
-      ['objects', '#/pool/looked at', async (page) => { await page.keyboard.press('Escape'); await page.getByRole('tab', { name: 'Data objects' }).click(); await page.locator('.row.object').first().click(); }],
-      ['branches', '#/pool/looked at', async (page) => { await page.getByRole('tab', { name: /Branches/ }).click(); }],
-      ['load', '#/pool/looked at', async (page) => {
-        await button(page, 'Load data').click();
-        await pick(page, 'a.ndjson', '{"a":1}\n{"a":}\n');
-        await button(page, /^Load file/).click();
-        await page.locator('.fault-place').waitFor();
-      }],
-      ['events', '#/events', async (page) => {
-        await page.keyboard.press('Escape');
-        await page.waitForURL(/events/);
-        await main.insert([{ k: 4n }]);
-        await page.locator('.row.event').first().click();
-      }],
+      [
+        'pools',
+        '#/pools',
+        async (page) => {
+          await page.locator('.pools').waitFor();
+        },
+      ],
+      [
+        'commits',
+        '#/pool/looked at',
+        async (page) => {
+          await page.locator('.row.commit').nth(2).click();
+        },
+      ],
+      [
+        'merge',
+        '#/pool/looked at',
+        async (page) => {
+          await button(page, 'Merge').click();
+          await page.locator('.effect').waitFor();
+        },
+      ],
+      [
+        'objects',
+        '#/pool/looked at',
+        async (page) => {
+          await page.keyboard.press('Escape');
+          await page.getByRole('tab', { name: 'Data objects' }).click();
+          await page.locator('.row.object').first().click();
+        },
+      ],
+      [
+        'branches',
+        '#/pool/looked at',
+        async (page) => {
+          await page.getByRole('tab', { name: /Branches/ }).click();
+        },
+      ],
+      [
+        'load',
+        '#/pool/looked at',
+        async (page) => {
+          await button(page, 'Load data').click();
+          await pick(page, 'a.ndjson', '{"a":1}\n{"a":}\n');
+          await button(page, /^Load file/).click();
+          await page.locator('.fault-place').waitFor();
+        },
+      ],
+      [
+        'events',
+        '#/events',
+        async (page) => {
+          await page.keyboard.press('Escape');
+          await page.waitForURL(/events/);
+          await main.insert([{ k: 4n }]);
+          await page.locator('.row.event').first().click();
+        },
+      ],
     ];
-    for (const { width, height } of [{ width: 1440, height: 900 }, { width: 360, height: 740 }]) {
+    for (const { width, height } of [
+      { width: 1440, height: 900 },
+      { width: 360, height: 740 },
+    ]) {
       const { page } = await pages.open('#/pools', { width, height });
       for (const [name, hash, show] of states) {
-        if (!page.url().endsWith(hash.replaceAll(' ', '%20'))) await page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
+        if (!page.url().endsWith(hash.replaceAll(' ', '%20')))
+          await page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
         await show(page);
         // The themes differ in colours alone.
         for (const theme of ['light', 'dark'] as const) {
           await page.evaluate(`document.documentElement.dataset.theme = '${theme}'`);
-          expect(await seriousFindings(page, theme === 'light' ? undefined : ['color-contrast']), `${name} ${width} ${theme}`).toEqual([]);
+          expect(
+            await seriousFindings(page, theme === 'light' ? undefined : ['color-contrast']),
+            `${name} ${width} ${theme}`,
+          ).toEqual([]);
         }
-        expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth'), `${name} is wider than the screen of ${width}`).toBeLessThanOrEqual(0);
+        expect(
+          await page.evaluate('document.documentElement.scrollWidth - innerWidth'),
+          `${name} is wider than the screen of ${width}`,
+        ).toBeLessThanOrEqual(0);
       }
       await page.close();
     }
@@ -150,12 +231,15 @@ describe.skipIf(lacksChromium())('the console for everybody', () => {
   });
 
   test('API clients get at / what they got before the console, browsers a page that runs nothing from elsewhere', async () => {
-    const forClients = await fetch(`${pages.service.address}/`), forBrowsers = await fetch(`${pages.service.address}/`, { headers: { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' } });
+    const forClients = await fetch(`${pages.service.address}/`);
+    const forBrowsers = await fetch(`${pages.service.address}/`, {
+      headers: { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' },
+    });
     expect(await forClients.text()).toContain('<h1>Lake data service');
     expect(await forBrowsers.text()).toContain('<div id="page">');
     expect(forBrowsers.headers.get('vary')).toContain('Accept');
     const policy = forBrowsers.headers.get('content-security-policy')!;
-    expect(policy).toContain('default-src \'self\'');
+    expect(policy).toContain("default-src 'self'");
     expect(policy).not.toMatch(/unsafe|https?:|\*/);
   });
 
@@ -164,10 +248,14 @@ describe.skipIf(lacksChromium())('the console for everybody', () => {
     const pages = readdirSync(folder).filter((name) => name.endsWith('.html'));
     expect(pages).toContain('console.html');
     for (const name of pages) {
-      const files = new Set<string>(), read = (path: string): void => {
+      const files = new Set<string>();
+      const read = (path: string): void => {
         if (files.has(path)) return;
         files.add(path);
-        for (const [, part] of readFileSync(join(folder, path), 'utf8').matchAll(/(?:assets\/|["'`]\.\/)([\w.-]+-[\w-]{8}\.(?:js|css|svg))/g)) read(join('assets', part!));
+        for (const [, part] of readFileSync(join(folder, path), 'utf8').matchAll(
+          /(?:assets\/|["'`]\.\/)([\w.-]+-[\w-]{8}\.(?:js|css|svg))/g,
+        ))
+          read(join('assets', part!));
       };
       read(name);
       const size = [...files].reduce((sum, path) => sum + gzipSync(readFileSync(join(folder, path))).length, 0);
@@ -189,7 +277,8 @@ describe.skipIf(lacksChromium())('the console for everybody', () => {
       addKey('guest', [{ role: 'reader', pool: 'open' }]);
       // The service sees new keys when they are first used.
       const admin = connect(pages.guarded.address, { token: keys.get('admin')! });
-      for (const name of ['open', 'closed']) await (await admin.createPool(name, { keys: [['k']] })).branch('main').insert([{ k: 1n }, { k: 2n }]);
+      for (const name of ['open', 'closed'])
+        await (await admin.createPool(name, { keys: [['k']] })).branch('main').insert([{ k: 1n }, { k: 2n }]);
     });
 
     const signIn = async (page: Page, who: string): Promise<void> => {
@@ -205,10 +294,14 @@ describe.skipIf(lacksChromium())('the console for everybody', () => {
       await page.getByRole('alert').waitFor();
       const tools = async (): Promise<readonly string[]> => {
         await page.locator('.row.commit').first().waitFor();
-        return await page.evaluate('[...document.querySelectorAll(".pool-head button, .tools button")].map((one) => one.ariaLabel ?? one.textContent)') as readonly string[];
+        return (await page.evaluate(
+          '[...document.querySelectorAll(".pool-head button, .tools button")].map((one) => one.ariaLabel ?? one.textContent)',
+        )) as readonly string[];
       };
       const offered: Readonly<Record<string, readonly string[]>> = {
-        reader: [], writer: ['Load data', 'Branch', 'Delete records'], admin: ['Load data', 'Branch', 'Delete records', 'Vacuum', 'Rename pool', 'Delete pool'],
+        reader: [],
+        writer: ['Load data', 'Branch', 'Delete records'],
+        admin: ['Load data', 'Branch', 'Delete records', 'Vacuum', 'Rename pool', 'Delete pool'],
       };
       for (const [who, names] of Object.entries(offered)) {
         await signIn(page, who);
@@ -224,7 +317,9 @@ describe.skipIf(lacksChromium())('the console for everybody', () => {
       expect(await page.locator('.pools .name').allTextContents()).toEqual(['Pool↑', 'open']);
       expect(await button(page, 'New pool').count()).toBe(0);
       // No trace of a key is left in the browser.
-      expect(await page.evaluate('document.cookie + JSON.stringify(localStorage) + JSON.stringify(sessionStorage)')).not.toContain('lake_');
+      expect(
+        await page.evaluate('document.cookie + JSON.stringify(localStorage) + JSON.stringify(sessionStorage)'),
+      ).not.toContain('lake_');
       expect(faults.filter((fault) => !/40[13]/.test(fault))).toEqual([]);
       await page.close();
     });
@@ -236,7 +331,9 @@ describe.skipIf(lacksChromium())('the console for everybody', () => {
       // The lines for curl leave the token to a variable.
       await button(page, 'Branch').click();
       await page.getByLabel('Name', { exact: true }).fill('by line');
-      await promisify(execFile)('bash', ['-c', (await curl(page))!], { env: { ...process.env, LAKE_TOKEN: keys.get('passing') } });
+      await promisify(execFile)('bash', ['-c', (await curl(page))!], {
+        env: { ...process.env, LAKE_TOKEN: keys.get('passing') },
+      });
       await page.keyboard.press('Escape');
       await page.getByRole('tab', { name: 'Branches 2' }).waitFor();
       await button(page, 'Load data').first().click();
@@ -259,9 +356,11 @@ describe.skipIf(lacksChromium())('the console for everybody', () => {
       await page.close();
     });
 
-    test('the lines for curl of the API\'s page take the token from the same variable', async () => {
+    test("the lines for curl of the API's page take the token from the same variable", async () => {
       const { page } = await pages.open('docs#api', { url: pages.guarded.address, wait: false, own: true });
-      expect(await page.locator('#getBranch .copyable pre').textContent()).toContain('-H "Authorization: Bearer $LAKE_TOKEN"');
+      expect(await page.locator('#getBranch .copyable pre').textContent()).toContain(
+        '-H "Authorization: Bearer $LAKE_TOKEN"',
+      );
       await page.close();
     });
   });

@@ -22,7 +22,8 @@ steps:
 `;
 
 describe.skipIf(lacksChromium())('the inspector opens scenarios', () => {
-  let service: TestService, browser: Browser;
+  let service: TestService;
+  let browser: Browser;
   beforeAll(async () => {
     service = await startService(['-workers', '1']);
     browser = await launchChromium();
@@ -32,26 +33,40 @@ describe.skipIf(lacksChromium())('the inspector opens scenarios', () => {
     await service?.close();
   });
 
-  const open = async (options: { readonly width?: number; readonly height?: number; readonly dark?: boolean; readonly url?: string } = {}): Promise<{ readonly page: Page; readonly faults: readonly string[] }> => {
-    const page = await browser.newPage({ viewport: { width: options.width ?? 1440, height: options.height ?? 900 }, colorScheme: options.dark ? 'dark' : 'light' });
+  const open = async (
+    options: { readonly width?: number; readonly height?: number; readonly dark?: boolean; readonly url?: string } = {},
+  ): Promise<{ readonly page: Page; readonly faults: readonly string[] }> => {
+    const page = await browser.newPage({
+      viewport: { width: options.width ?? 1440, height: options.height ?? 900 },
+      colorScheme: options.dark ? 'dark' : 'light',
+    });
     const faults = faultsOf(page);
     await page.goto(`${options.url ?? service.url}/inspect`);
     await page.getByText('Live', { exact: true }).waitFor();
     return { page, faults };
   };
-  const give = (page: Page, name: string, text: string): Promise<void> => page.setInputFiles('input[type=file]', { name, mimeType: 'text/plain', buffer: Buffer.from(text) });
+  const give = (page: Page, name: string, text: string): Promise<void> =>
+    page.setInputFiles('input[type=file]', { name, mimeType: 'text/plain', buffer: Buffer.from(text) });
   const activeState = (page: Page, state: string) => page.locator(`.machine .node.active[data-state="${state}"]`);
   const steps = (page: Page) => page.getByRole('listbox', { name: 'Messages' });
   const result = (page: Page) => page.getByRole('region', { name: 'Expected and found' });
-  const row = (page: Page, what: string) => result(page).getByRole('row').filter({ has: page.getByRole('rowheader', { name: what, exact: true }) });
-  const cells = (page: Page, what: string): Promise<readonly string[]> => row(page, what).getByRole('cell').allTextContents();
+  const row = (page: Page, what: string) =>
+    result(page)
+      .getByRole('row')
+      .filter({ has: page.getByRole('rowheader', { name: what, exact: true }) });
+  const cells = (page: Page, what: string): Promise<readonly string[]> =>
+    row(page, what).getByRole('cell').allTextContents();
   const step = (page: Page): Promise<void> => page.getByRole('button', { name: 'Step', exact: true }).click();
 
   test("a machine's scenario is played, and its steps go forward and backward with what was expected beside what came", async () => {
     const { page, faults } = await open();
     await page.setInputFiles('input[type=file]', join(scenarioFolder, 'pool/queue-full.yaml'));
     await page.getByText('queue-full.yaml: 5 steps, all as expected').waitFor();
-    await page.getByRole('status').filter({ hasText: 'Scenario queue-full.yaml' }).filter({ hasText: 'as expected' }).waitFor();
+    await page
+      .getByRole('status')
+      .filter({ hasText: 'Scenario queue-full.yaml' })
+      .filter({ hasText: 'as expected' })
+      .waitFor();
     await activeState(page, 'opening').waitFor();
     await result(page).getByText('a job for a full queue is settled as refused at once').waitFor();
     expect(await steps(page).getByRole('option').count()).toBe(6);
@@ -62,7 +77,12 @@ describe.skipIf(lacksChromium())('the inspector opens scenarios', () => {
     await activeState(page, 'working').waitFor();
     await result(page).getByRole('heading', { name: 'Step 4: job' }).waitFor();
     const [expected, found] = await cells(page, 'emitted');
-    expect(JSON.parse(expected!)).toEqual([{ type: 'settled', outcomes: [{ id: 3, status: 'refused', why: 'queue full', text: '1 pending (option -queue.max)' }] }]);
+    expect(JSON.parse(expected!)).toEqual([
+      {
+        type: 'settled',
+        outcomes: [{ id: 3, status: 'refused', why: 'queue full', text: '1 pending (option -queue.max)' }],
+      },
+    ]);
     expect(JSON.parse(found!)).toEqual(JSON.parse(expected!));
     await step(page);
     expect(await cells(page, 'context')).toHaveLength(2);
@@ -82,18 +102,31 @@ describe.skipIf(lacksChromium())('the inspector opens scenarios', () => {
   test('steps that come out otherwise are marked, and those behind one that cannot be played are not run', async () => {
     const { page, faults } = await open();
     await give(page, 'told.yaml', differing);
-    await page.getByRole('alert').filter({ hasText: 'told.yaml: 2 of 4 steps differ from what was expected, the first is step 2; not run from step 4 on' }).waitFor();
+    await page
+      .getByRole('alert')
+      .filter({
+        hasText: 'told.yaml: 2 of 4 steps differ from what was expected, the first is step 2; not run from step 4 on',
+      })
+      .waitFor();
     await page.getByRole('status').filter({ hasText: '2 differ' }).waitFor();
-    await steps(page).getByRole('option', { name: /step 1.*all rows read.*as expected/ }).waitFor();
-    await steps(page).getByRole('option', { name: /step 4.*committed.*not run/ }).waitFor();
+    await steps(page)
+      .getByRole('option', { name: /step 1.*all rows read.*as expected/ })
+      .waitFor();
+    await steps(page)
+      .getByRole('option', { name: /step 4.*committed.*not run/ })
+      .waitFor();
     await page.getByLabel('Differences').check();
     expect(await steps(page).getByRole('option').count()).toBe(2);
-    await steps(page).getByRole('option', { name: /step 2.*rows sorted.*differs: state, emitted/ }).click();
+    await steps(page)
+      .getByRole('option', { name: /step 2.*rows sorted.*differs: state, emitted/ })
+      .click();
     expect(await cells(page, 'state')).toEqual(['waiting', '≠ writing']);
     expect(await cells(page, 'emitted')).toEqual(['[ { "type": "surprise" } ]', '≠ nothing']);
     expect(await row(page, 'state').getAttribute('class')).toBe('differs');
     await activeState(page, 'writing').waitFor();
-    await steps(page).getByRole('option', { name: /step 3.*bake done.*differs: work/ }).click();
+    await steps(page)
+      .getByRole('option', { name: /step 3.*bake done.*differs: work/ })
+      .click();
     expect(await cells(page, 'work')).toEqual(['bake', '≠ nothing runs']);
     expect(faults).toEqual([]);
     await page.close();
@@ -106,7 +139,9 @@ describe.skipIf(lacksChromium())('the inspector opens scenarios', () => {
     await page.getByRole('status').filter({ hasText: 'not run' }).waitFor();
     await page.getByText('lake replay overtaken.yaml -lake DIR').waitFor();
     expect(await page.locator('.machine').count()).toBe(0);
-    await steps(page).getByRole('option', { name: /step 5.*together.*not run/ }).click();
+    await steps(page)
+      .getByRole('option', { name: /step 5.*together.*not run/ })
+      .click();
     await result(page).getByRole('heading', { name: 'Step 5: together' }).waitFor();
     expect(await cells(page, '1 (compact): error')).toEqual(['object-not-found', 'not run']);
     expect(await cells(page, '2 (delete): error')).toEqual(['none', 'not run']);
@@ -122,7 +157,11 @@ describe.skipIf(lacksChromium())('the inspector opens scenarios', () => {
       for (const file of scenarioFiles(folder)) {
         const name = `${folder}-${file}`;
         await give(page, name, readFileSync(join(scenarioFolder, folder, file), 'utf8'));
-        await page.getByRole('status').filter({ hasText: name }).filter({ hasText: folder === 'service' ? 'not run' : 'as expected' }).waitFor({ timeout: 5000 });
+        await page
+          .getByRole('status')
+          .filter({ hasText: name })
+          .filter({ hasText: folder === 'service' ? 'not run' : 'as expected' })
+          .waitFor({ timeout: 5000 });
       }
     }
     expect(faults).toEqual([]);
@@ -130,7 +169,8 @@ describe.skipIf(lacksChromium())('the inspector opens scenarios', () => {
   });
 
   test('a scenario that is dropped on the page opens, behind a path prefix too', async () => {
-    const proxy = await startPrefixProxy(new URL(service.url)), { page, faults } = await open({ url: proxy.url });
+    const proxy = await startPrefixProxy(new URL(service.url));
+    const { page, faults } = await open({ url: proxy.url });
     await page.evaluate(`(() => {
       const data = new DataTransfer();
       data.items.add(new File([${JSON.stringify(differing)}], 'dropped.yml'));
@@ -144,17 +184,29 @@ describe.skipIf(lacksChromium())('the inspector opens scenarios', () => {
 
   test('a file that is no scenario is told with its line or step, and the page goes on', async () => {
     const { page, faults } = await open();
-    const machine = (text: string): string => `why: x\nmachine: load\ninput: {poolId: p}\nsteps:\n  - {event: {type: rows sorted}, state: receiving}\n  - ${text}\n`;
+    const machine = (text: string): string =>
+      `why: x\nmachine: load\ninput: {poolId: p}\nsteps:\n  - {event: {type: rows sorted}, state: receiving}\n  - ${text}\n`;
     const lake = (text: string): string => `why: x\nlake: {}\nsteps:\n  - {create pool: p}\n  - ${text}\n`;
     for (const [name, text, fault] of [
-      ['a.yaml', 'why: x\nsteps:\n  - {a: [}\n', 'at line 3'], ['b.yaml', 'hello', 'it does not say why'], ['c.yml', machine('{after: 1}'), 'step 2 does not say the state after it'],
-      ['d.yaml', machine('knock'), 'step 2 is no map'], ['e.yaml', lake('{bake cake: p}'), 'step 2: there is no step "bake cake"'],
-      ['f.yaml', lake('{together: [{load: a, into: p@main}, {bake: p}]}'), 'step 2, 2: there is no step "bake"'], ['g.yaml', 'why: x\nmachine: pool\nsteps:\n  - {event: {}, state: a}\n', 'step 1: its event has no type'],
+      ['a.yaml', 'why: x\nsteps:\n  - {a: [}\n', 'at line 3'],
+      ['b.yaml', 'hello', 'it does not say why'],
+      ['c.yml', machine('{after: 1}'), 'step 2 does not say the state after it'],
+      ['d.yaml', machine('knock'), 'step 2 is no map'],
+      ['e.yaml', lake('{bake cake: p}'), 'step 2: there is no step "bake cake"'],
+      ['f.yaml', lake('{together: [{load: a, into: p@main}, {bake: p}]}'), 'step 2, 2: there is no step "bake"'],
+      ['g.yaml', 'why: x\nmachine: pool\nsteps:\n  - {event: {}, state: a}\n', 'step 1: its event has no type'],
     ] as const) {
       await give(page, name, text);
-      await page.getByRole('alert').filter({ hasText: `${name}: ` }).filter({ hasText: fault }).waitFor({ timeout: 5000 });
+      await page
+        .getByRole('alert')
+        .filter({ hasText: `${name}: ` })
+        .filter({ hasText: fault })
+        .waitFor({ timeout: 5000 });
     }
-    await page.setInputFiles('input[type=file]', ['pool/close.yaml', 'pool/drain.yaml'].map((file) => join(scenarioFolder, file)));
+    await page.setInputFiles(
+      'input[type=file]',
+      ['pool/close.yaml', 'pool/drain.yaml'].map((file) => join(scenarioFolder, file)),
+    );
     await page.getByRole('alert').filter({ hasText: 'Open one scenario at a time' }).waitFor();
     await page.getByText('Live', { exact: true }).waitFor();
     expect(faults).toEqual([]);
@@ -163,9 +215,18 @@ describe.skipIf(lacksChromium())('the inspector opens scenarios', () => {
 
   test('hostile texts of a scenario stay text, and axe-core finds nothing serious, in both themes, wide and narrow', async () => {
     const hostile = '<img src=x onerror=alert(1)>';
-    for (const look of [{ dark: false }, { dark: true }, { width: 360, height: 740, dark: false }, { width: 360, height: 740, dark: true }]) {
+    for (const look of [
+      { dark: false },
+      { dark: true },
+      { width: 360, height: 740, dark: false },
+      { width: 360, height: 740, dark: true },
+    ]) {
       const { page, faults } = await open(look);
-      await give(page, 'hostile.yaml', `${differing.replace('told of too much', hostile).replace('surprise', hostile).replace('poolId: p', `poolId: "${hostile}"`)}`);
+      await give(
+        page,
+        'hostile.yaml',
+        `${differing.replace('told of too much', hostile).replace('surprise', hostile).replace('poolId: p', `poolId: "${hostile}"`)}`,
+      );
       await page.getByRole('status').filter({ hasText: 'hostile.yaml' }).waitFor();
       for (let n = 1; n <= 2; n++) await page.keyboard.press('.');
       await result(page).getByText(hostile).first().waitFor();

@@ -10,11 +10,24 @@ import { startService, type TestService } from '../support/server.ts';
 
 const json = { 'content-type': 'application/json', accept: 'application/json' } as const;
 /** Names that would be markup, script, or hard to show. */
-const hostileNames = ['<img src=x onerror=alert(1)>', '"><script>alert(2)</script>', '\'-alert(3)-\'', 'javascript:alert(4)', '{{constructor.constructor("alert(5)")()}}', '</svg><svg onload=alert(6)>', '\u202eevil', 'a\u0000b', '&lt;b&gt;', 'x'.repeat(500)];
+const hostileNames = [
+  '<img src=x onerror=alert(1)>',
+  '"><script>alert(2)</script>',
+  "'-alert(3)-'",
+  'javascript:alert(4)',
+  '{{constructor.constructor("alert(5)")()}}',
+  '</svg><svg onload=alert(6)>',
+  '\u202eevil',
+  'a\u0000b',
+  '&lt;b&gt;',
+  'x'.repeat(500),
+];
 
 describe.skipIf(lacksChromium())('the inspector', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'inspect-')), recording = join(folder, 'recording.ndjson');
-  let service: TestService, browser: Browser;
+  const folder = mkdtempSync(join(tmpdir(), 'inspect-'));
+  const recording = join(folder, 'recording.ndjson');
+  let service: TestService;
+  let browser: Browser;
   beforeAll(async () => {
     service = await startService(['-workers', '1', '-record', recording]);
     browser = await launchChromium();
@@ -27,14 +40,31 @@ describe.skipIf(lacksChromium())('the inspector', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  const createPool = async (name: string): Promise<void> => { expect((await service.ask('POST', '/pool', { headers: json, body: JSON.stringify({ name, layout: { order: 'asc', keys: [['k']] } }) })).status).toBe(200); };
+  const createPool = async (name: string): Promise<void> => {
+    expect(
+      (
+        await service.ask('POST', '/pool', {
+          headers: json,
+          body: JSON.stringify({ name, layout: { order: 'asc', keys: [['k']] } }),
+        })
+      ).status,
+    ).toBe(200);
+  };
   const load = async (pool: string, body: string, branch = 'main'): Promise<string> => {
-    const answer = await service.ask('POST', `/pool/${encodeURIComponent(pool)}/branch/${branch}`, { headers: { accept: 'application/json' }, body });
+    const answer = await service.ask('POST', `/pool/${encodeURIComponent(pool)}/branch/${branch}`, {
+      headers: { accept: 'application/json' },
+      body,
+    });
     expect(answer.status, answer.body).toBe(200);
     return (JSON.parse(answer.body) as { readonly commit: string }).commit;
   };
-  const open = async (options: { readonly width?: number; readonly height?: number; readonly dark?: boolean; readonly url?: string } = {}): Promise<{ readonly page: Page; readonly faults: readonly string[] }> => {
-    const page = await browser.newPage({ viewport: { width: options.width ?? 1440, height: options.height ?? 900 }, colorScheme: options.dark ? 'dark' : 'light' });
+  const open = async (
+    options: { readonly width?: number; readonly height?: number; readonly dark?: boolean; readonly url?: string } = {},
+  ): Promise<{ readonly page: Page; readonly faults: readonly string[] }> => {
+    const page = await browser.newPage({
+      viewport: { width: options.width ?? 1440, height: options.height ?? 900 },
+      colorScheme: options.dark ? 'dark' : 'light',
+    });
     const faults = faultsOf(page);
     await page.goto(`${options.url ?? service.url}/inspect`);
     await page.getByText('Live', { exact: true }).waitFor();
@@ -57,8 +87,14 @@ describe.skipIf(lacksChromium())('the inspector', () => {
     })()`);
     await load('flights', '{k:3}');
     await expect.poll(() => page.evaluate('window.seen'), { timeout: 10_000 }).toEqual(['idle', 'working', 'idle']);
-    await messages(page).getByRole('option', { name: /flights.*job · load · main.*idle → working/ }).last().waitFor();
-    await messages(page).getByRole('option', { name: /flights.*work is done · 1 done.*working → idle/ }).last().waitFor();
+    await messages(page)
+      .getByRole('option', { name: /flights.*job · load · main.*idle → working/ })
+      .last()
+      .waitFor();
+    await messages(page)
+      .getByRole('option', { name: /flights.*work is done · 1 done.*working → idle/ })
+      .last()
+      .waitFor();
     expect(faults).toEqual([]);
     await page.close();
   });
@@ -66,12 +102,32 @@ describe.skipIf(lacksChromium())('the inspector', () => {
   test('the failure of a merge that conflicts is seen', async () => {
     await createPool('conflict');
     const tip = await load('conflict', '{k:1} {k:2} {k:3}');
-    expect((await service.ask('POST', '/pool/conflict', { headers: json, body: JSON.stringify({ name: 'child', commit: tip }) })).status).toBe(200);
+    expect(
+      (
+        await service.ask('POST', '/pool/conflict', {
+          headers: json,
+          body: JSON.stringify({ name: 'child', commit: tip }),
+        })
+      ).status,
+    ).toBe(200);
     const { page, faults } = await open();
-    for (const [branch, k] of [['main', 1], ['child', 2]] as const) expect((await service.ask('POST', `/pool/conflict/branch/${branch}/delete`, { headers: json, body: JSON.stringify({ where: `k==${k}` }) })).status).toBe(200);
+    for (const [branch, k] of [
+      ['main', 1],
+      ['child', 2],
+    ] as const)
+      expect(
+        (
+          await service.ask('POST', `/pool/conflict/branch/${branch}/delete`, {
+            headers: json,
+            body: JSON.stringify({ where: `k==${k}` }),
+          })
+        ).status,
+      ).toBe(200);
     expect((await service.ask('POST', '/pool/conflict/branch/main/merge/child', { headers: json })).status).toBe(409);
     await page.getByLabel('Failures').check();
-    const failed = messages(page).getByRole('option', { name: /conflict.*work is done · 1 failed: merge-conflict.*working → idle/ });
+    const failed = messages(page).getByRole('option', {
+      name: /conflict.*work is done · 1 failed: merge-conflict.*working → idle/,
+    });
     await failed.click();
     expect(await page.getByRole('status').first().textContent()).toBe('Paused');
     await activeState(page, 'idle').waitFor();
@@ -84,12 +140,17 @@ describe.skipIf(lacksChromium())('the inspector', () => {
     const { page, faults } = await open();
     await page.setInputFiles('input[type=file]', recording);
     await page.getByText(/recording\.ndjson: \d+ messages/).waitFor();
-    const place = page.getByRole('slider', { name: 'Place' }), at = async (): Promise<number> => Number(await place.inputValue());
+    const place = page.getByRole('slider', { name: 'Place' });
+    const at = async (): Promise<number> => Number(await place.inputValue());
     expect(await at()).toBe(Number(await place.getAttribute('min')));
     const option = messages(page).locator('[aria-selected=true]');
     expect(await option.textContent()).toMatch(/lake.*starts.*start → starting/);
     await activeState(page, 'starting').waitFor();
-    for (const [state, event] of [['recovering', 'work is done'], ['ready.idle', 'work is done'], ['ready.working', 'create pool']] as const) {
+    for (const [state, event] of [
+      ['recovering', 'work is done'],
+      ['ready.idle', 'work is done'],
+      ['ready.working', 'create pool'],
+    ] as const) {
       await page.getByRole('button', { name: 'Step', exact: true }).click();
       await activeState(page, state).waitFor();
       expect(await option.textContent()).toContain(event);
@@ -97,7 +158,10 @@ describe.skipIf(lacksChromium())('the inspector', () => {
     await page.getByRole('button', { name: 'Step back' }).click();
     await activeState(page, 'ready.idle').waitFor();
     await page.getByPlaceholder('Event').fill('load');
-    await messages(page).getByRole('option', { name: /flights.*job · load · main.*idle → working/ }).first().click();
+    await messages(page)
+      .getByRole('option', { name: /flights.*job · load · main.*idle → working/ })
+      .first()
+      .click();
     await activeState(page, 'working').waitFor();
     await place.focus();
     await page.keyboard.press('End');
@@ -111,7 +175,12 @@ describe.skipIf(lacksChromium())('the inspector', () => {
 
   test('a file that is no recording is told, and the page goes on', async () => {
     const { page } = await open();
-    for (const [name, text, fault] of [['movies.json', '[1,2]', 'is no line of a recording'], ['a.ndjson', '{"kind":"message"}', 'its first line is no header'], ['b.ndjson', '{"kind":"header","format":99}', 'has format 99'], ['c.txt', 'hello', 'its first line is no JSON']] as const) {
+    for (const [name, text, fault] of [
+      ['movies.json', '[1,2]', 'is no line of a recording'],
+      ['a.ndjson', '{"kind":"message"}', 'its first line is no header'],
+      ['b.ndjson', '{"kind":"header","format":99}', 'has format 99'],
+      ['c.txt', 'hello', 'its first line is no JSON'],
+    ] as const) {
       await page.setInputFiles('input[type=file]', { name, mimeType: 'text/plain', buffer: Buffer.from(text) });
       await page.getByRole('alert').filter({ hasText: name }).filter({ hasText: fault }).waitFor();
     }
@@ -129,7 +198,8 @@ describe.skipIf(lacksChromium())('the inspector', () => {
     await page.keyboard.press('Home');
     await page.keyboard.press('ArrowDown');
     expect(await page.locator('[role=treeitem][aria-selected=true]').getAttribute('data-actor')).toMatch(/^pool\//);
-    const place = page.getByRole('slider', { name: 'Place' }), before = Number(await place.inputValue());
+    const place = page.getByRole('slider', { name: 'Place' });
+    const before = Number(await place.inputValue());
     await page.keyboard.press('.');
     await page.keyboard.press('.');
     await page.keyboard.press(',');
@@ -148,7 +218,11 @@ describe.skipIf(lacksChromium())('the inspector', () => {
       await load(name, '{k:1}');
     }
     const clipped = hostileNames.map((name) => (name.length > 200 ? `${name.slice(0, 200)}…` : name));
-    await expect.poll(() => page.evaluate('[...document.querySelectorAll("[role=treeitem] .name")].map((e) => e.textContent)'), { timeout: 10_000 }).toEqual(expect.arrayContaining(clipped));
+    await expect
+      .poll(() => page.evaluate('[...document.querySelectorAll("[role=treeitem] .name")].map((e) => e.textContent)'), {
+        timeout: 10_000,
+      })
+      .toEqual(expect.arrayContaining(clipped));
     await page.getByRole('searchbox', { name: 'Search actors' }).fill('img');
     await choose(page, hostileNames[0]!);
     expect(await page.locator('img:not(.home img), iframe, script:not([type=module])').count()).toBe(0);
@@ -157,7 +231,12 @@ describe.skipIf(lacksChromium())('the inspector', () => {
   });
 
   test('axe-core finds nothing serious, in both themes, wide and narrow, live and from a recording', async () => {
-    for (const look of [{ dark: false }, { dark: true }, { width: 360, height: 740, dark: false }, { width: 360, height: 740, dark: true }]) {
+    for (const look of [
+      { dark: false },
+      { dark: true },
+      { width: 360, height: 740, dark: false },
+      { width: 360, height: 740, dark: true },
+    ]) {
       const { page } = await open(look);
       expect(await seriousFindings(page), JSON.stringify(look)).toEqual([]);
       // The themes differ in colours alone: the parts of a narrow page are looked at in one.

@@ -9,13 +9,20 @@ import { hostileTexts } from '../support/hostile-texts.ts';
 
 const eventCount = 20_000;
 /** Events of three shapes, one each minute. */
-const events = (): string => Array.from({ length: eventCount }, (_, i) => {
-  const ts = new Date(Date.UTC(2026, 0, 1) + i * 60_000).toISOString();
-  return i % 3 === 0 ? `{ts:${ts},kind:"http",status:${[200, 404, 500][i % 7 % 3]},client:{ip:10.0.0.${i % 200},user:"u${i % 9}"}}` : i % 3 === 1 ? `{ts:${ts},kind:"dns",answers:[10.1.0.1,10.1.0.2],rtt:${i % 90}ms}` : `{ts:${ts},kind:"log",message:${i % 5 === 0 ? 'null' : `"worker ${i}"`},status:error("missing")}`;
-}).join('\n');
+const events = (): string =>
+  Array.from({ length: eventCount }, (_, i) => {
+    const ts = new Date(Date.UTC(2026, 0, 1) + i * 60_000).toISOString();
+    return i % 3 === 0
+      ? `{ts:${ts},kind:"http",status:${[200, 404, 500][(i % 7) % 3]},client:{ip:10.0.0.${i % 200},user:"u${i % 9}"}}`
+      : i % 3 === 1
+        ? `{ts:${ts},kind:"dns",answers:[10.1.0.1,10.1.0.2],rtt:${i % 90}ms}`
+        : `{ts:${ts},kind:"log",message:${i % 5 === 0 ? 'null' : `"worker ${i}"`},status:error("missing")}`;
+  }).join('\n');
 
 describe.skipIf(lacksChromium())('the query page', () => {
-  let service: Service, browser: Browser, lake: Lake;
+  let service: Service;
+  let browser: Browser;
+  let lake: Lake;
   beforeAll(async () => {
     [service, browser] = await Promise.all([startBuiltService({ flags: ['-workers', '1'] }), launchChromium()]);
     lake = connect(service.address);
@@ -28,28 +35,51 @@ describe.skipIf(lacksChromium())('the query page', () => {
     await service?.stop();
   });
 
-  let shared: { readonly page: Page; readonly faults: string[] } | undefined, links = 0;
+  let shared: { readonly page: Page; readonly faults: string[] } | undefined;
+  let links = 0;
   /** Follows a link: in the page that the tests share, or in one of its own that looks or stores otherwise. */
-  const open = async (text: string | undefined, options: { readonly width?: number; readonly height?: number; readonly dark?: boolean; readonly storage?: Readonly<Record<string, string>>; readonly own?: boolean } = {}): Promise<{ readonly page: Page; readonly faults: readonly string[] }> => {
+  const open = async (
+    text: string | undefined,
+    options: {
+      readonly width?: number;
+      readonly height?: number;
+      readonly dark?: boolean;
+      readonly storage?: Readonly<Record<string, string>>;
+      readonly own?: boolean;
+    } = {},
+  ): Promise<{ readonly page: Page; readonly faults: readonly string[] }> => {
     const hash = `#/query${text === undefined ? '' : `?${new URLSearchParams({ text, n: String(++links) }).toString()}`}`;
     if (shared && Object.keys(options).length === 0) {
       const { page, faults } = shared;
       faults.length = 0;
       // What stands there goes before the link's own query comes.
-      await page.evaluate(`(document.querySelector('.query').dataset.before = '', location.hash = ${JSON.stringify(hash)})`);
+      await page.evaluate(
+        `(document.querySelector('.query').dataset.before = '', location.hash = ${JSON.stringify(hash)})`,
+      );
       await page.locator('.query:not([data-before])').waitFor();
       await editor(page).waitFor();
       return shared;
     }
-    const context = await browser.newContext({ viewport: { width: options.width ?? 1440, height: options.height ?? 900 }, colorScheme: options.dark ? 'dark' : 'light', reducedMotion: 'reduce', acceptDownloads: true });
-    const page = await context.newPage(), faults = faultsOf(page) as string[];
-    if (options.storage) await page.addInitScript(`for (const [key, value] of Object.entries(${JSON.stringify(options.storage)})) localStorage.setItem(key, value)`);
+    const context = await browser.newContext({
+      viewport: { width: options.width ?? 1440, height: options.height ?? 900 },
+      colorScheme: options.dark ? 'dark' : 'light',
+      reducedMotion: 'reduce',
+      acceptDownloads: true,
+    });
+    const page = await context.newPage();
+    const faults = faultsOf(page) as string[];
+    if (options.storage)
+      await page.addInitScript(
+        `for (const [key, value] of Object.entries(${JSON.stringify(options.storage)})) localStorage.setItem(key, value)`,
+      );
     await page.goto(`${service.address}/${hash}`);
     await editor(page).waitFor();
     if (Object.keys(options).length === 0) shared = { page, faults };
     return { page, faults };
   };
-  const close = async (page: Page): Promise<void> => { if (page !== shared?.page) await page.context().close(); };
+  const close = async (page: Page): Promise<void> => {
+    if (page !== shared?.page) await page.context().close();
+  };
   const editor = (page: Page) => page.getByRole('textbox', { name: 'Query' });
   const write = async (page: Page, text: string): Promise<void> => {
     await editor(page).click();
@@ -57,12 +87,23 @@ describe.skipIf(lacksChromium())('the query page', () => {
     await page.keyboard.press('Delete');
     await page.keyboard.insertText(text);
   };
-  const written = (page: Page): Promise<string> => editor(page).locator('.cm-line').allTextContents().then((lines) => lines.join('\n'));
-  const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name, ...(typeof name === 'string' && { exact: true }) });
-  const ended = (page: Page, state = 'Done') => page.locator('.run-status .pill').getByText(state, { exact: true }).waitFor();
+  const written = (page: Page): Promise<string> =>
+    editor(page)
+      .locator('.cm-line')
+      .allTextContents()
+      .then((lines) => lines.join('\n'));
+  const button = (page: Page, name: string | RegExp) =>
+    page.getByRole('button', { name, ...(typeof name === 'string' && { exact: true }) });
+  const ended = (page: Page, state = 'Done') =>
+    page.locator('.run-status .pill').getByText(state, { exact: true }).waitFor();
   const rowCount = (page: Page): Promise<string> => page.locator('.run-status strong').innerText();
   const cell = (page: Page, row: number, column: number) => page.locator(`#cell-${row}-${column}`);
-  const titles = (page: Page): Promise<string[]> => page.getByRole('columnheader').evaluateAll((all) => all.map((each) => `${(each as unknown as { dataset: { column?: string } }).dataset.column ?? '#'}`));
+  const titles = (page: Page): Promise<string[]> =>
+    page
+      .getByRole('columnheader')
+      .evaluateAll((all) =>
+        all.map((each) => `${(each as unknown as { dataset: { column?: string } }).dataset.column ?? '#'}`),
+      );
 
   test('a question is written, completed, run by the keyboard; its link carries it', async () => {
     const { page, faults } = await open(undefined);
@@ -82,31 +123,46 @@ describe.skipIf(lacksChromium())('the query page', () => {
     await page.keyboard.type(' client.');
     await page.getByRole('option', { name: /user/ }).waitFor();
     await page.keyboard.type('user == "u3" | count() by sta');
-    await page.getByRole('option', { name: /status/ }).first().waitFor();
+    await page
+      .getByRole('option', { name: /status/ })
+      .first()
+      .waitFor();
     await page.keyboard.press('Escape');
     await page.keyboard.type('tus | sort status');
     expect(await written(page)).toBe('from events | where client.user == "u3" | count() by status | sort status');
     await page.keyboard.press('Control+Enter');
     await ended(page);
     expect(await titles(page)).toEqual(['#', 'status', 'count']);
-    const [count] = await lake.query<{ readonly count: bigint }>('from events | where client.user == "u3" | count() by status | sort status').all();
+    const [count] = await lake
+      .query<{ readonly count: bigint }>('from events | where client.user == "u3" | count() by status | sort status')
+      .all();
     expect(await cell(page, 0, 2).innerText()).toBe(String(count!.count));
     const link = page.url();
-    expect(new URLSearchParams(link.split('?')[1]).get('text')).toBe('from events | where client.user == "u3" | count() by status | sort status');
-    // Tab leaves the editor; what the compiler said of the half-written query may stand before the buttons for a moment longer.
+    expect(new URLSearchParams(link.split('?')[1]).get('text')).toBe(
+      'from events | where client.user == "u3" | count() by status | sort status',
+    );
+    // Tab leaves the editor; what the compiler said of the half-written query may stand before the buttons for a moment
+    // longer.
     const reached = (): Promise<unknown> => page.evaluate('document.activeElement.textContent');
     await page.keyboard.press('Escape');
     for (let i = 0; i < 3 && !String(await reached()).includes('Run'); i++) await page.keyboard.press('Tab');
     expect(await reached()).toContain('Run');
     // Where one types slowly enough, the half-written query is compiled and refused, which Chromium logs.
-    expect(faults.filter((fault) => fault !== 'Failed to load resource: the server responded with a status of 400 (Bad Request)')).toEqual([]);
+    expect(
+      faults.filter(
+        (fault) => fault !== 'Failed to load resource: the server responded with a status of 400 (Bad Request)',
+      ),
+    ).toEqual([]);
     await close(page);
   });
 
   test('a link that would write, or fetch from elsewhere, waits for the reader', async () => {
     for (const text of ['from events | head 1 | LOAD events', 'from "https://example.com/x"']) {
-      const { page } = await open(text), asked: string[] = [];
-      page.on('request', (request) => { if (request.url().includes('/query?')) asked.push(request.postData() ?? ''); });
+      const { page } = await open(text);
+      const asked: string[] = [];
+      page.on('request', (request) => {
+        if (request.url().includes('/query?')) asked.push(request.postData() ?? '');
+      });
       // The text is there, and checked, which runs nothing.
       await page.waitForResponse((response) => response.url().endsWith('/compile'));
       expect([asked, await page.locator('.run-status').count()], text).toEqual([[], 0]);
@@ -135,18 +191,61 @@ describe.skipIf(lacksChromium())('the query page', () => {
     await ended(page);
     expect(await rowCount(page)).toBe('1,000 rows');
     expect(await titles(page)).toEqual(['#', 'ts', 'kind', 'message', 'status', 'client', 'answers', 'rtt']);
-    expect(await page.getByRole('columnheader', { name: /^status/ }).innerText()).toMatch(/^status\s+int64 \| error\(string\)$/);
-    const looks = async (row: number): Promise<string[]> => page.locator('.grid-row[aria-rowindex="' + (row + 2) + '"] .cell').evaluateAll((all) => all.slice(1).map((each) => `${(each as unknown as { className: string }).className.replace(/cell|active/g, '').trim()} ${each.textContent}`));
-    expect(await looks(1)).toEqual(['is-time 2026-01-01T00:01:00Z', 'is-string dns', 'is-missing ', 'is-missing ', 'is-missing ', 'is-nested [10.1.0.1,10.1.0.2]', 'is-time 1ms']);
-    expect(await looks(5)).toEqual(['is-time 2026-01-01T00:05:00Z', 'is-string log', 'is-null null', 'is-error missing', 'is-missing ', 'is-missing ', 'is-missing ']);
+    expect(await page.getByRole('columnheader', { name: /^status/ }).innerText()).toMatch(
+      /^status\s+int64 \| error\(string\)$/,
+    );
+    const looks = async (row: number): Promise<string[]> =>
+      page
+        .locator('.grid-row[aria-rowindex="' + (row + 2) + '"] .cell')
+        .evaluateAll((all) =>
+          all
+            .slice(1)
+            .map(
+              (each) =>
+                `${(each as unknown as { className: string }).className.replace(/cell|active/g, '').trim()} ${each.textContent}`,
+            ),
+        );
+    expect(await looks(1)).toEqual([
+      'is-time 2026-01-01T00:01:00Z',
+      'is-string dns',
+      'is-missing ',
+      'is-missing ',
+      'is-missing ',
+      'is-nested [10.1.0.1,10.1.0.2]',
+      'is-time 1ms',
+    ]);
+    expect(await looks(5)).toEqual([
+      'is-time 2026-01-01T00:05:00Z',
+      'is-string log',
+      'is-null null',
+      'is-error missing',
+      'is-missing ',
+      'is-missing ',
+      'is-missing ',
+    ]);
     await button(page, 'Unfold client').click();
     await button(page, 'Unfold answers').click();
-    expect(await titles(page)).toEqual(['#', 'ts', 'kind', 'message', 'status', 'client.ip', 'client.user', 'answers[0]', 'answers[1]', 'rtt']);
+    expect(await titles(page)).toEqual([
+      '#',
+      'ts',
+      'kind',
+      'message',
+      'status',
+      'client.ip',
+      'client.user',
+      'answers[0]',
+      'answers[1]',
+      'rtt',
+    ]);
     expect(await cell(page, 3, 6).innerText()).toBe('u3');
     // The active cell is told while it is there alone.
-    await page.locator('.grid').evaluate((grid) => { (grid as unknown as { scrollTop: number }).scrollTop = 9000; });
+    await page.locator('.grid').evaluate((grid) => {
+      (grid as unknown as { scrollTop: number }).scrollTop = 9000;
+    });
     await expect.poll(() => page.getByRole('grid').getAttribute('aria-activedescendant')).toBeNull();
-    await page.locator('.grid').evaluate((grid) => { (grid as unknown as { scrollTop: number }).scrollTop = 0; });
+    await page.locator('.grid').evaluate((grid) => {
+      (grid as unknown as { scrollTop: number }).scrollTop = 0;
+    });
     // By the keyboard: to the titles, the menu of a column, sort, and back into the rows.
     await cell(page, 0, 1).click();
     await page.keyboard.press('ArrowUp');
@@ -173,7 +272,20 @@ describe.skipIf(lacksChromium())('the query page', () => {
     await ended(page);
     await page.getByRole('tab', { name: 'SUP' }).click();
     const expected = (await lake.query('from events | head 2').asText('sup')).trimEnd();
-    await expect.poll(() => page.locator('.sup-line:not([hidden])').evaluateAll((all) => all.map((each) => [...each.childNodes].slice(1).map((piece) => piece.textContent).join('')).join('\n'))).toBe(expected);
+    await expect
+      .poll(() =>
+        page.locator('.sup-line:not([hidden])').evaluateAll((all) =>
+          all
+            .map((each) =>
+              [...each.childNodes]
+                .slice(1)
+                .map((piece) => piece.textContent)
+                .join(''),
+            )
+            .join('\n'),
+        ),
+      )
+      .toBe(expected);
     await close(page);
   });
 
@@ -182,17 +294,22 @@ describe.skipIf(lacksChromium())('the query page', () => {
     await ended(page);
     await page.getByRole('tab', { name: 'Plot' }).click();
     await page.getByText(/20,000 rows in bins of 3 h/).waitFor();
-    const over = (await page.locator('.u-over').boundingBox())!, brush = async (from: number, to: number): Promise<void> => {
+    const over = (await page.locator('.u-over').boundingBox())!;
+    const brush = async (from: number, to: number): Promise<void> => {
       await page.mouse.move(over.x + over.width * from, over.y + 50);
       await page.mouse.down();
       await page.mouse.move(over.x + over.width * to, over.y + 60, { steps: 4 });
       await page.mouse.up();
     };
     await brush(0.25, 0.5);
-    await expect.poll(() => written(page)).toMatch(/^from events \| where ts >= 2026-01-0\dT\d\d:00:00Z and ts < 2026-01-0\dT\d\d:00:00Z$/);
+    await expect
+      .poll(() => written(page))
+      .toMatch(/^from events \| where ts >= 2026-01-0\dT\d\d:00:00Z and ts < 2026-01-0\dT\d\d:00:00Z$/);
     const narrowed = await written(page);
     await ended(page);
-    await expect.poll(() => rowCount(page)).toBe(`${Number(await lake.query(`${narrowed} | count()`).first()).toLocaleString('en')} rows`);
+    await expect
+      .poll(() => rowCount(page))
+      .toBe(`${Number(await lake.query(`${narrowed} | count()`).first()).toLocaleString('en')} rows`);
     await page.getByText(/rows in bins of 1 h/).waitFor();
     // Again, by the keyboard.
     await page.getByRole('slider', { name: 'To' }).focus();
@@ -214,12 +331,24 @@ describe.skipIf(lacksChromium())('the query page', () => {
     const { page } = await open('from events | count(), n:=sum(len(kind)) by kind | sort kind');
     await ended(page);
     await page.getByRole('tab', { name: 'Plot' }).click();
-    expect(await page.getByRole('table').getByRole('row').allInnerTexts()).toEqual(['kind\tcount\tn', 'dns\t\n6,667\n\t\n20,001', 'http\t\n6,667\n\t\n26,668', 'log\t\n6,666\n\t\n19,998']);
+    expect(await page.getByRole('table').getByRole('row').allInnerTexts()).toEqual([
+      'kind\tcount\tn',
+      'dns\t\n6,667\n\t\n20,001',
+      'http\t\n6,667\n\t\n26,668',
+      'log\t\n6,666\n\t\n19,998',
+    ]);
     // However long their figures are, the bars of a column have one scale.
     await write(page, 'values {k:"a",n:1000000000},{k:"b",n:500000000},{k:"c",n:250000}');
     await page.keyboard.press('Control+Enter');
     await page.getByRole('row', { name: '1,000,000,000' }).waitFor();
-    const [a, b, c] = await page.locator('.chart-bar').evaluateAll((all) => all.map((each) => (each as unknown as { getBoundingClientRect: () => { width: number } }).getBoundingClientRect().width)) as [number, number, number];
+    const [a, b, c] = (await page
+      .locator('.chart-bar')
+      .evaluateAll((all) =>
+        all.map(
+          (each) =>
+            (each as unknown as { getBoundingClientRect: () => { width: number } }).getBoundingClientRect().width,
+        ),
+      )) as [number, number, number];
     expect([Math.round((b / a) * 100), c <= 1.5]).toEqual([50, true]);
     await write(page, 'from events | count() by bucket(ts,1d), kind');
     await page.keyboard.press('Control+Enter');
@@ -245,16 +374,30 @@ describe.skipIf(lacksChromium())('the query page', () => {
     await ended(first.page, 'Waiting');
     const before = Number((await rowCount(first.page)).replace(/\D/g, ''));
     expect(before).toBeGreaterThan(1000);
-    // Between a click and the next rows it is neither: whichever comes is waited for. It may go away between the look and the click.
-    const done = first.page.locator('.run-status .pill').getByText('Done', { exact: true }), more = button(first.page, 'More');
-    while (await done.or(more).waitFor().then(() => more.isVisible())) await more.click({ timeout: 2000 }).catch(() => undefined);
+    // Between a click and the next rows it is neither: whichever comes is waited for. It may go away between the look
+    // and the click.
+    const done = first.page.locator('.run-status .pill').getByText('Done', { exact: true });
+    const more = button(first.page, 'More');
+    while (
+      await done
+        .or(more)
+        .waitFor()
+        .then(() => more.isVisible())
+    )
+      await more.click({ timeout: 2000 }).catch(() => undefined);
     await ended(first.page);
     expect(await rowCount(first.page)).toBe('3,000 rows');
     await close(first.page);
     const { page } = await open('values 1', { own: true });
     await ended(page);
     // A service that ends in the middle of an answer.
-    await page.route('**/query?ctrl=T', (route) => route.fulfill({ status: 200, contentType: 'application/x-jsup', body: '{"type":{"kind":"primitive","name":"int64"},"value":"7"}\n{"type":"QueryError","value":{"error":"the <b>store</b> is gone"}}\n' }));
+    await page.route('**/query?ctrl=T', (route) =>
+      route.fulfill({
+        status: 200,
+        contentType: 'application/x-jsup',
+        body: '{"type":{"kind":"primitive","name":"int64"},"value":"7"}\n{"type":"QueryError","value":{"error":"the <b>store</b> is gone"}}\n',
+      }),
+    );
     await button(page, /^Run/).click();
     await ended(page, 'Failed');
     await page.getByRole('alert').getByText('the <b>store</b> is gone').waitFor();
@@ -287,7 +430,12 @@ describe.skipIf(lacksChromium())('the query page', () => {
   });
 
   test('where there is no room for one more saved query, the page says so', async () => {
-    const { page } = await open('values 1', { own: true, storage: { 'lake-queries': JSON.stringify(Array.from({ length: 200 }, (_, i) => ({ name: `n${i}`, text: 'pass' }))) } });
+    const { page } = await open('values 1', {
+      own: true,
+      storage: {
+        'lake-queries': JSON.stringify(Array.from({ length: 200 }, (_, i) => ({ name: `n${i}`, text: 'pass' }))),
+      },
+    });
     await ended(page);
     await button(page, 'Saved').click();
     await page.getByLabel('Save the query as').fill('z');
@@ -319,15 +467,29 @@ describe.skipIf(lacksChromium())('the query page', () => {
   });
 
   test('hostile texts stay texts: names of fields, values, errors, queries', async () => {
-    const row = `{${hostileTexts.slice(0, -1).map((text, i) => `${JSON.stringify(`${text}${i}`)}:${JSON.stringify(text)}`).join(',')},e:${JSON.stringify(hostileTexts[0])}}`;
+    const row = `{${hostileTexts
+      .slice(0, -1)
+      .map((text, i) => `${JSON.stringify(`${text}${i}`)}:${JSON.stringify(text)}`)
+      .join(',')},e:${JSON.stringify(hostileTexts[0])}}`;
     const pool = await lake.createPool(hostileTexts[0]);
-    await pool.branch('main').load(`${row}\n${hostileTexts.map((text) => `error(${JSON.stringify(text)})`).join('\n')}\n${JSON.stringify(hostileTexts.at(-1))}`, { format: 'sup' });
+    await pool
+      .branch('main')
+      .load(
+        `${row}\n${hostileTexts.map((text) => `error(${JSON.stringify(text)})`).join('\n')}\n${JSON.stringify(hostileTexts.at(-1))}`,
+        { format: 'sup' },
+      );
     const { page, faults } = await open(`from ${JSON.stringify(hostileTexts[0])}`);
     await ended(page);
     await cell(page, 0, 1).dblclick();
     for (const view of ['SUP', 'Plot', 'Table']) await page.getByRole('tab', { name: view }).click();
     await button(page, 'Columns').click();
-    await write(page, `values ${hostileTexts.slice(0, -1).map((text) => JSON.stringify(text)).join(',')} | ${hostileTexts[1]}`);
+    await write(
+      page,
+      `values ${hostileTexts
+        .slice(0, -1)
+        .map((text) => JSON.stringify(text))
+        .join(',')} | ${hostileTexts[1]}`,
+    );
     await page.keyboard.press('Control+Enter');
     await ended(page, 'Failed');
     await button(page, 'History').click();
@@ -339,9 +501,20 @@ describe.skipIf(lacksChromium())('the query page', () => {
   });
 
   test('axe-core finds nothing serious in both themes, wide and narrow, and nothing is wider than the screen', async () => {
-    const looks = [{ dark: false, width: 1200, height: 620, checks: ['failure', 'table', 'SUP', 'plot'] }, { dark: true, width: 360, height: 740, checks: ['failure', 'long text', 'table', 'SUP', 'plot', 'Help', 'Download'] }];
+    const looks = [
+      { dark: false, width: 1200, height: 620, checks: ['failure', 'table', 'SUP', 'plot'] },
+      {
+        dark: true,
+        width: 360,
+        height: 740,
+        checks: ['failure', 'long text', 'table', 'SUP', 'plot', 'Help', 'Download'],
+      },
+    ];
     for (const { checks, ...look } of looks) {
-      const { page } = await open('from events | where uper(kind) == "x"', look), check = async (what: string): Promise<void> => { if (checks.includes(what)) expect(await seriousFindings(page), `${what} ${JSON.stringify(look)}`).toEqual([]); };
+      const { page } = await open('from events | where uper(kind) == "x"', look);
+      const check = async (what: string): Promise<void> => {
+        if (checks.includes(what)) expect(await seriousFindings(page), `${what} ${JSON.stringify(look)}`).toEqual([]);
+      };
       await page.locator('.cm-lintRange-error').first().waitFor();
       await check('failure');
       if (checks.includes('long text')) {

@@ -8,26 +8,34 @@ import { program } from '../support/built-service.ts';
 import type { LakeState } from './run-victim.ts';
 
 const part = (path: string): Promise<unknown> => import(pathToFileURL(join(dirname(program), path)).href);
-const { openLake } = await part('lake/lake.js') as typeof import('../../src/lake/lake.ts');
-const { openObjects, moveObject } = await part('lake/objects/objects.js') as typeof import('../../src/lake/objects/objects.ts');
-const { fsck } = await part('lake/repair/fsck.js') as typeof import('../../src/lake/repair/fsck.ts');
-const { repair } = await part('lake/repair/repair.js') as typeof import('../../src/lake/repair/repair.ts');
+const { openLake } = (await part('lake/lake.js')) as typeof import('../../src/lake/lake.ts');
+const { openObjects, moveObject } = (await part(
+  'lake/objects/objects.js',
+)) as typeof import('../../src/lake/objects/objects.ts');
+const { fsck } = (await part('lake/repair/fsck.js')) as typeof import('../../src/lake/repair/fsck.ts');
+const { repair } = (await part('lake/repair/repair.js')) as typeof import('../../src/lake/repair/repair.ts');
 
-export const openBuiltLake = (directory: string, report: (fault: unknown) => void): Promise<Lake> => openLake({ directory, objects: openObjects(directory), report });
+export const openBuiltLake = (directory: string, report: (fault: unknown) => void): Promise<Lake> =>
+  openLake({ directory, objects: openObjects(directory), report });
 
 /** The id of an object, from the same drawer as the program's own. */
-export const { newId: newObjectId } = await part('lake/ksuid.js') as typeof import('../../src/lake/ksuid.ts');
+export const { newId: newObjectId } = (await part('lake/ksuid.js')) as typeof import('../../src/lake/ksuid.ts');
 
 /** The victim's bodies. */
-const bodyOf = (key: string, bytes: number): Buffer => Buffer.from(`${key}:`.repeat(1 + Math.ceil(bytes / (key.length + 1)))).subarray(0, bytes);
-const faultOf = async (object: ObjectMeta, read: (id: string, offset: number, length: number) => Uint8Array | Promise<Uint8Array>): Promise<string | undefined> => {
-  const bytes = object.inline ?? await read(object.id, 0, object.size);
+const bodyOf = (key: string, bytes: number): Buffer =>
+  Buffer.from(`${key}:`.repeat(1 + Math.ceil(bytes / (key.length + 1)))).subarray(0, bytes);
+const faultOf = async (
+  object: ObjectMeta,
+  read: (id: string, offset: number, length: number) => Uint8Array | Promise<Uint8Array>,
+): Promise<string | undefined> => {
+  const bytes = object.inline ?? (await read(object.id, 0, object.size));
   return bodyOf(object.min.text, object.size).equals(bytes) ? undefined : 'other bytes';
 };
 
 /** Keys of every tip. Throws when a body is not the one that belongs to its key. */
 export const stateOf = async (lake: Lake): Promise<LakeState> => {
-  const found: Record<string, Record<string, readonly number[]>> = {}, files = openObjects(lake.directory);
+  const found: Record<string, Record<string, readonly number[]>> = {};
+  const files = openObjects(lake.directory);
   try {
     for (const { name } of lake.pools()) {
       found[name] = {};
@@ -53,7 +61,11 @@ export const stateOf = async (lake: Lake): Promise<LakeState> => {
 
 const options = (directory: string) => {
   const files = openObjects(directory);
-  return { directory, files, checkObject: (object: ObjectMeta) => faultOf(object, (id, offset, length) => files.readRange(id, offset, length)) };
+  return {
+    directory,
+    files,
+    checkObject: (object: ObjectMeta) => faultOf(object, (id, offset, length) => files.readRange(id, offset, length)),
+  };
 };
 export const checkBuiltLake = async (directory: string): Promise<FsckReport> => {
   const own = options(directory);

@@ -1,4 +1,6 @@
-/** A victim that does script after script with faults that fault-shim.c makes, and is started again when one ends it. */
+/**
+ * A victim that does script after script with faults that fault-shim.c makes, and is started again when one ends it.
+ */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -6,7 +8,10 @@ import { fileURLToPath } from 'node:url';
 import { type Told, victim } from './run-victim.ts';
 import type { Step } from './scripts.ts';
 
-/** By the shim's numbers: kinds of calls, and what each may fail with (numbers of errno; 0: it moves less than it was asked to). */
+/**
+ * By the shim's numbers: kinds of calls, and what each may fail with (numbers of errno; 0: it moves less than it was
+ * asked to).
+ */
 const errno = { EIO: 5, EMFILE: 24, ENOSPC: 28, short: 0 } as const;
 export const faultKinds: readonly { readonly name: string; readonly errors: readonly (keyof typeof errno)[] }[] = [
   { name: 'write', errors: ['EIO', 'ENOSPC', 'short'] },
@@ -18,11 +23,18 @@ export const faultKinds: readonly { readonly name: string; readonly errors: read
   { name: 'read', errors: ['EIO'] },
   { name: 'rename', errors: ['EIO', 'ENOSPC'] },
 ];
-export interface Place { readonly kind: number; readonly n: number; readonly error: keyof typeof errno }
+export interface Place {
+  readonly kind: number;
+  readonly n: number;
+  readonly error: keyof typeof errno;
+}
 
 const cFile = fileURLToPath(new URL('./fault-shim.c', import.meta.url));
 /** `struck`: the call that failed, its file and the library that made it. `counted`: calls by kind. */
-export interface FaultTold extends Told { readonly struck?: string; readonly counted?: readonly number[] }
+export interface FaultTold extends Told {
+  readonly struck?: string;
+  readonly counted?: readonly number[];
+}
 
 export class FaultVictim {
   private readonly shim: string;
@@ -33,13 +45,17 @@ export class FaultVictim {
   /** Makes the shim in this folder. */
   constructor(folder: string) {
     this.shim = join(folder, 'fault-shim.so');
-    execFileSync('cc', ['-shared', '-fPIC', '-O1', '-o', this.shim, cFile, '-ldl'], { stdio: ['ignore', 'ignore', 'inherit'] });
+    execFileSync('cc', ['-shared', '-fPIC', '-O1', '-o', this.shim, cFile, '-ldl'], {
+      stdio: ['ignore', 'ignore', 'inherit'],
+    });
   }
 
   /** Does a script in a lake that is not there yet; without a place no call fails. */
   async run(directory: string, script: readonly Step[], place: Place | undefined, msMax = 120_000): Promise<FaultTold> {
-    const child = (this.child ??= this.start()), lines: string[] = [];
-    let struck: string | undefined, counted: readonly number[] | undefined;
+    const child = (this.child ??= this.start());
+    const lines: string[] = [];
+    let struck: string | undefined;
+    let counted: readonly number[] | undefined;
     this.complaint = '';
     const status = await new Promise<number | string>((resolve) => {
       const ended = (code: number | null, signal: string | null): void => {
@@ -67,13 +83,24 @@ export class FaultVictim {
       const faults = place ? `${place.kind} ${place.n} ${errno[place.error]}` : 'count';
       child.stdin!.write(`${JSON.stringify({ directory, script, mode: 'states', faults })}\n`);
     });
-    return { status, lines, complaint: this.complaint, ...(struck !== undefined && { struck }), ...(counted && { counted }) };
+    return {
+      status,
+      lines,
+      complaint: this.complaint,
+      ...(struck !== undefined && { struck }),
+      ...(counted && { counted }),
+    };
   }
 
   private start(): ChildProcess {
-    const child = spawn(process.execPath, [victim, 'serve'], { stdio: ['pipe', 'pipe', 'pipe'], env: { ...process.env, NODE_OPTIONS: '', UV_THREADPOOL_SIZE: '1', LAKE_KILL_AT: '', LD_PRELOAD: this.shim } });
+    const child = spawn(process.execPath, [victim, 'serve'], {
+      stdio: ['pipe', 'pipe', 'pipe'],
+      env: { ...process.env, NODE_OPTIONS: '', UV_THREADPOOL_SIZE: '1', LAKE_KILL_AT: '', LD_PRELOAD: this.shim },
+    });
     child.stdin!.on('error', () => undefined);
-    child.stderr!.on('data', (chunk: Buffer) => { this.complaint = (this.complaint + chunk.toString()).slice(-4000); });
+    child.stderr!.on('data', (chunk: Buffer) => {
+      this.complaint = (this.complaint + chunk.toString()).slice(-4000);
+    });
     createInterface({ input: child.stdout! }).on('line', (line) => this.hear?.(line));
     return child;
   }

@@ -16,7 +16,9 @@ export const flips: PartRun = async ({ seeds, count, failed }) => {
       count('bits');
       try {
         const end = await endOfFlip(body, bit, sound);
-        count(end === 'same' ? 'the same rows' : end === 'other, no checksum' ? 'other rows where no checksum is' : end);
+        count(
+          end === 'same' ? 'the same rows' : end === 'other, no checksum' ? 'other rows where no checksum is' : end,
+        );
         if (end === 'wrong') failed(seed, `${body.name}, bit ${bit}: other rows`);
       } catch (error) {
         failed(seed, `${body.name}, bit ${bit}: ${error instanceof Error ? error.stack : String(error)}`);

@@ -14,5 +14,8 @@ export interface LargeBody {
   /** Chunks of the body, made while it is sent. */
   readonly chunks: () => Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
 }
-/** Bodies by name. `size` 1 is the campaign's: some tens of megabytes; tests ask for smaller ones. The random numbers vary their sizes. */
+/**
+ * Bodies by name. `size` 1 is the campaign's: some tens of megabytes; tests ask for smaller ones. The random numbers
+ * vary their sizes.
+ */
 export type LargeBodies = Readonly<Record<string, (random: Random, size: number) => LargeBody | Promise<LargeBody>>>;

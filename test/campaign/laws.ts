@@ -6,10 +6,12 @@ import { startService } from '../support/server.ts';
 import type { PartRun } from './part.ts';
 
 export const laws: PartRun = async ({ seeds, count, failed }) => {
-  const service = await startService(), client = clientOf(service.url);
+  const service = await startService();
+  const client = clientOf(service.url);
   try {
     for (const seed of seeds) {
-      const [history] = fc.sample(steps(40), { seed, numRuns: 1 }), pool = `h${seed}`;
+      const [history] = fc.sample(steps(40), { seed, numRuns: 1 });
+      const pool = `h${seed}`;
       try {
         const counts = await runHistory(client, pool, history!);
         count('histories');

@@ -1,4 +1,7 @@
-/** Random histories of rewritten objects beside a model of all courses that rows may have taken (laws/rewrites.ts), one a seed, all in one lake. */
+/**
+ * Random histories of rewritten objects beside a model of all courses that rows may have taken (laws/rewrites.ts), one
+ * a seed, all in one lake.
+ */
 import fc from 'fast-check';
 import { openLake } from '../../src/lake/lake.ts';
 import { openObjects } from '../../src/lake/objects/objects.ts';
@@ -7,10 +10,18 @@ import { runRewrites } from '../laws/rewrites.ts';
 import type { PartRun } from './part.ts';
 
 export const rewrites: PartRun = async ({ folder, seeds, count, failed }) => {
-  const faults: unknown[] = [], lake = await openLake({ directory: folder, objects: openObjects(folder), report: (fault) => { faults.push(fault); } });
+  const faults: unknown[] = [];
+  const lake = await openLake({
+    directory: folder,
+    objects: openObjects(folder),
+    report: (fault) => {
+      faults.push(fault);
+    },
+  });
   try {
     for (const seed of seeds) {
-      const [history] = fc.sample(steps(40), { seed, numRuns: 1 }), pool = `r${seed}`;
+      const [history] = fc.sample(steps(40), { seed, numRuns: 1 });
+      const pool = `r${seed}`;
       try {
         const counts = await runRewrites(lake, pool, history!);
         if (faults.length > 0) throw faults.shift();

@@ -1,4 +1,7 @@
-/** Scripts for the victim: what it does step by step, by seed. Steps that the lake refuses are part of them: they are refused in every run. */
+/**
+ * Scripts for the victim: what it does step by step, by seed. Steps that the lake refuses are part of them: they are
+ * refused in every run.
+ */
 import { type Random, randomOf } from '../support/random.ts';
 
 export type Step = { readonly do: string } & Readonly<Record<string, string | number | boolean | readonly number[]>>;
@@ -7,7 +10,8 @@ export const scriptCount = 40;
 
 /** Script number `n`, of `blocks` parts. */
 export const scriptOf = (n: number, blocks = 7): readonly Step[] => {
-  const random = randomOf(n + 1), writer = new Writer(random);
+  const random = randomOf(n + 1);
+  const writer = new Writer(random);
   const names = Object.keys(parts) as (keyof typeof parts)[];
   writer.steps.push({ do: 'create pool', pool: 'p' });
   writer.load('main');
@@ -25,9 +29,15 @@ class Writer {
   private next = 1;
   private names = 0;
 
-  constructor(random: Random) { this.random = random; }
-  key(): number { return this.next++; }
-  name(): string { return `n${this.names++}`; }
+  constructor(random: Random) {
+    this.random = random;
+  }
+  key(): number {
+    return this.next++;
+  }
+  name(): string {
+    return `n${this.names++}`;
+  }
   load(branch: string, large = this.random.below(3) === 0): number {
     const key = this.key();
     this.steps.push({ do: 'load', pool: 'p', branch, key, large });
@@ -42,15 +52,20 @@ class Writer {
 }
 
 const parts = {
-  loads: (w) => { for (let i = 0; i < 3; i++) w.load('main'); },
+  loads: (w) => {
+    for (let i = 0; i < 3; i++) w.load('main');
+  },
   group: (w) => {
     const keys = Array.from({ length: 2 + w.random.below(7) }, () => w.key());
     w.steps.push({ do: 'group', pool: 'p', branch: 'main', keys });
     w.keys.push(...keys);
   },
-  delete: (w) => { w.steps.push({ do: 'delete', pool: 'p', branch: 'main', keys: w.take(1 + w.random.below(2)) }); },
+  delete: (w) => {
+    w.steps.push({ do: 'delete', pool: 'p', branch: 'main', keys: w.take(1 + w.random.below(2)) });
+  },
   merge: (w) => {
-    const name = w.name(), [gone] = w.take(1);
+    const name = w.name();
+    const [gone] = w.take(1);
     w.steps.push({ do: 'create branch', pool: 'p', branch: 'main', name });
     const key = w.load(name);
     w.steps.push({ do: 'delete', pool: 'p', branch: name, keys: [gone!] });
@@ -65,23 +80,35 @@ const parts = {
     w.steps.push({ do: 'revert', pool: 'p', branch: 'main', step: w.steps.length - 1 });
   },
   compaction: (w) => {
-    const keys = w.take(2), to = w.key();
+    const keys = w.take(2);
+    const to = w.key();
     w.steps.push({ do: 'compact', pool: 'p', branch: 'main', keys, to, large: w.random.below(2) === 0 });
     w.keys.push(to);
   },
   'delete where': (w) => {
-    const keys = w.take(1), to = w.key();
+    const keys = w.take(1);
+    const to = w.key();
     w.steps.push({ do: 'delete where', pool: 'p', branch: 'main', keys, to });
     w.keys.push(to);
   },
   vacuum: (w) => {
     w.load('main', true);
-    w.steps.push({ do: 'delete', pool: 'p', branch: 'main', keys: [w.keys.pop()!] }, { do: 'vacuum', pool: 'p', branch: 'main' });
+    w.steps.push(
+      { do: 'delete', pool: 'p', branch: 'main', keys: [w.keys.pop()!] },
+      { do: 'vacuum', pool: 'p', branch: 'main' },
+    );
   },
-  sweep: (w) => { w.steps.push({ do: 'orphan', key: w.key() }, { do: 'restart' }); },
+  sweep: (w) => {
+    w.steps.push({ do: 'orphan', key: w.key() }, { do: 'restart' });
+  },
   pools: (w) => {
-    const name = w.name(), to = w.name();
-    w.steps.push({ do: 'create pool', pool: name }, { do: 'load', pool: name, branch: 'main', key: w.key(), large: true }, { do: 'load', pool: name, branch: 'main', key: w.key(), large: false });
+    const name = w.name();
+    const to = w.name();
+    w.steps.push(
+      { do: 'create pool', pool: name },
+      { do: 'load', pool: name, branch: 'main', key: w.key(), large: true },
+      { do: 'load', pool: name, branch: 'main', key: w.key(), large: false },
+    );
     w.steps.push({ do: 'rename pool', pool: name, to });
     if (w.random.below(3) > 0) w.steps.push({ do: 'delete pool', pool: to });
   },

@@ -2,29 +2,40 @@
 import type { Totals } from './campaign.ts';
 
 const texts: Readonly<Record<string, string>> = {
-  kills: 'named kill points, one after the other in random scripts of commits, group commits, deletes, merges, reverts, compactions, vacuums, pools and starts',
+  kills:
+    'named kill points, one after the other in random scripts of commits, group commits, deletes, merges, reverts, compactions, vacuums, pools and starts',
   sigkill: 'SIGKILL of the service under 32 writers and 8 readers',
   power: 'the power goes after a system call: what was not synced is gone, there, or torn at 512 or 4,096 bytes',
-  faults: 'the n-th read, write, sync, open, mkdir, rename or unlink of the lake\'s files fails (EIO, ENOSPC, EMFILE, short writes)',
+  faults:
+    "the n-th read, write, sync, open, mkdir, rename or unlink of the lake's files fails (EIO, ENOSPC, EMFILE, short writes)",
   objects: 'damaged data objects: the right rows, or an error that names the object',
   tables: 'tables that are damaged or lost: they come back by themselves, from base and log',
   logs: 'damaged and lost segments and bases, beside their tables and without, with bases of other lakes among them, in folders that were renamed: named, never served, what is whole comes back by `lake fsck -repair`',
-  forged: 'rows that are the lake\'s own bytes, or records of it as far as they can be made without the salt, with clean stops, kills and power cuts between: nothing is read that was not committed',
+  forged:
+    "rows that are the lake's own bytes, or records of it as far as they can be made without the salt, with clean stops, kills and power cuts between: nothing is read that was not committed",
   laws: 'random histories beside a model',
-  floods: 'drips, floods, requests given up, answers nobody reads and half-open connections of 30 to 90 clients, beside one that behaves, which must succeed; afterwards the service holds nothing for them',
-  rotation: 'an issuer\'s keys come, go, return and are replaced: tokens and sessions of those that went are refused after `-auth.jwks.ttl`, no others',
-  rewrites: 'random histories of rewritten objects beside a model of all courses that their rows may have taken: what a merge or a revert does is right in each, what it refuses is wrong in one',
+  floods:
+    'drips, floods, requests given up, answers nobody reads and half-open connections of 30 to 90 clients, beside one that behaves, which must succeed; afterwards the service holds nothing for them',
+  rotation:
+    "an issuer's keys come, go, return and are replaced: tokens and sessions of those that went are refused after `-auth.jwks.ttl`, no others",
+  rewrites:
+    'random histories of rewritten objects beside a model of all courses that their rows may have taken: what a merge or a revert does is right in each, what it refuses is wrong in one',
   growing: 'queries whose values grow: the service keeps to `-memory` and 256 MB, answers or says why not, and goes on',
   clocks: 'histories under a clock in 1970, 2014 or 2150 that jumps, also between starts',
   flips: 'every bit of compressed bodies flipped: each content coding, page codec and kind of frame',
-  large: 'bodies that are large in one piece, or of very many shapes, of every format: the service with default options stays within `-memory` and 256 MiB, and commits all rows or names the limit',
+  large:
+    'bodies that are large in one piece, or of very many shapes, of every format: the service with default options stays within `-memory` and 256 MiB, and commits all rows or names the limit',
   fuzz: 'hostile inputs for every reader, coding and the compiler of queries; random queries checked by laws and beside DuckDB',
 };
 
-export const totalsTable = (totals: Totals): string => [
-  '| Part | What | Counted | Failures |', '|---|---|---|---|',
-  ...Object.entries(totals).map(([part, { counts, failures }]) => {
-    const counted = Object.entries(counts).filter(([what]) => what !== 'not reached' && !/ ms$|^(peak|rest) MB$/.test(what)).map(([what, n]) => `${n.toLocaleString('en-US')} ${what}`);
-    return `| \`${part}\` | ${texts[part] ?? part} | ${counted.join(', ')} | ${failures.length} |`;
-  }),
-].join('\n');
+export const totalsTable = (totals: Totals): string =>
+  [
+    '| Part | What | Counted | Failures |',
+    '|---|---|---|---|',
+    ...Object.entries(totals).map(([part, { counts, failures }]) => {
+      const counted = Object.entries(counts)
+        .filter(([what]) => what !== 'not reached' && !/ ms$|^(peak|rest) MB$/.test(what))
+        .map(([what, n]) => `${n.toLocaleString('en-US')} ${what}`);
+      return `| \`${part}\` | ${texts[part] ?? part} | ${counted.join(', ')} | ${failures.length} |`;
+    }),
+  ].join('\n');

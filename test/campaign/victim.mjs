@@ -1,10 +1,12 @@
 /**
- * A process that does a script of steps on a lake and may be ended, starved of disk or traced while it does: `node victim.mjs DIRECTORY SCRIPT [states]`.
- * Prints a line at each beginning (`begin I`), each acknowledgement (`ack I` or `ack I.J`) or refusal (`refused I CODE TEXT`), and with `states` what the lake
- * holds after each step (`state I JSON`). The program is the built one beside LAKE_PROGRAM.
+ * A process that does a script of steps on a lake and may be ended, starved of disk or traced while it does: `node
+ * victim.mjs DIRECTORY SCRIPT [states]`. Prints a line at each beginning (`begin I`), each acknowledgement (`ack I` or
+ * `ack I.J`) or refusal (`refused I CODE TEXT`), and with `states` what the lake holds after each step (`state I
+ * JSON`). The program is the built one beside LAKE_PROGRAM.
  *
- * `node victim.mjs serve` does one script after the other: a line of JSON each on its input, `{directory, script, mode, faults}`. `faults`: what fault-shim.c
- * is told before; what it counted is said after the script, then `end STATUS COMPLAINT`.
+ * `node victim.mjs serve` does one script after the other: a line of JSON each on its input, `{directory, script, mode,
+ * faults}`. `faults`: what fault-shim.c is told before; what it counted is said after the script, then `end STATUS
+ * COMPLAINT`.
  */
 import { createHash } from 'node:crypto';
 import { openSync, writeSync } from 'node:fs';
@@ -15,15 +17,22 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 const program = process.env.LAKE_PROGRAM ?? fileURLToPath(new URL('../../dist/src/main.js', import.meta.url));
 const part = (path) => import(pathToFileURL(join(dirname(program), path)).href);
 const [{ openLake }, { openObjects }, { sortKeyBytes }, { intValue }, { killCounts }] = await Promise.all(
-  ['lake/lake.js', 'lake/objects/objects.js', 'vectors/sort-key.js', 'vectors/value.js', 'lake/kill-points.js'].map(part));
+  ['lake/lake.js', 'lake/objects/objects.js', 'vectors/sort-key.js', 'vectors/value.js', 'lake/kill-points.js'].map(
+    part,
+  ),
+);
 
 /** Bodies follow from the key: small ones live in the tables, large ones in files. */
-const bodyOf = (n, bytes) => Buffer.from(`${n}:`.repeat(1 + Math.ceil(bytes / (String(n).length + 1)))).subarray(0, bytes);
+const bodyOf = (n, bytes) =>
+  Buffer.from(`${n}:`.repeat(1 + Math.ceil(bytes / (String(n).length + 1)))).subarray(0, bytes);
 /** Known in advance: what goes wrong with an object's file is arranged by its path. */
 const idOf = (n) => createHash('sha1').update(String(n)).digest('hex');
 const bound = (n) => ({ text: String(n), sort: sortKeyBytes(intValue(n)) });
 
-/** Of every second script: LMDB gets what it has after some commits, segments are short, and bases are written all the time. The others hardly meet LMDB but at their ends. */
+/**
+ * Of every second script: LMDB gets what it has after some commits, segments are short, and bases are written all the
+ * time. The others hardly meet LMDB but at their ends.
+ */
 const shortLog = { applyBytes: 1024, segmentBytes: 16_384, baseBytesMin: 1 };
 
 class Run {
@@ -39,9 +48,18 @@ class Run {
     Object.assign(this, { directory, script, mode });
   }
 
-  say(text) { if (!this.isOver) writeSync(1, `${text}\n`); }
+  say(text) {
+    if (!this.isOver) writeSync(1, `${text}\n`);
+  }
   async open() {
-    this.lake = await openLake({ directory: this.directory, objects: this.objects, ...(this.script.length % 2 === 0 ? {} : shortLog), report: (fault) => { this.say(`fault ${fault instanceof Error ? fault.message : String(fault)}`); } });
+    this.lake = await openLake({
+      directory: this.directory,
+      objects: this.objects,
+      ...(this.script.length % 2 === 0 ? {} : shortLog),
+      report: (fault) => {
+        this.say(`fault ${fault instanceof Error ? fault.message : String(fault)}`);
+      },
+    });
   }
 
   async all() {
@@ -60,7 +78,8 @@ class Run {
       }
       if (this.mode === 'states') this.say(`state ${i} ${JSON.stringify(await this.state())}`);
     }
-    if (this.mode === 'read') this.say(`state end ${JSON.stringify(await this.state())} ${JSON.stringify(this.lake.status())}`);
+    if (this.mode === 'read')
+      this.say(`state end ${JSON.stringify(await this.state())} ${JSON.stringify(this.lake.status())}`);
     await this.lake.close();
     this.say('closed');
     if (this.mode === 'states') this.say(`points ${JSON.stringify([...killCounts])}`);
@@ -73,7 +92,8 @@ class Run {
   }
 
   async objectOf(n, large) {
-    const body = bodyOf(n, large ? 70_000 : 40), meta = { id: idOf(n), count: 1, size: body.length, min: bound(n), max: bound(n) };
+    const body = bodyOf(n, large ? 70_000 : 40);
+    const meta = { id: idOf(n), count: 1, size: body.length, min: bound(n), max: bound(n) };
     if (!large) return { ...meta, inline: body };
     await this.objects.put(meta.id, body);
     return meta;
@@ -86,12 +106,17 @@ class Run {
       snapshot.release();
     }
   }
-  async idsOf(pool, branch, keys) { return (await this.tipObjects(pool, branch)).filter((o) => keys.includes(Number(o.min.text))).map((o) => o.id); }
+  async idsOf(pool, branch, keys) {
+    return (await this.tipObjects(pool, branch)).filter((o) => keys.includes(Number(o.min.text))).map((o) => o.id);
+  }
   async state() {
     const found = {};
     for (const { name } of this.lake.pools()) {
       found[name] = {};
-      for (const branch of this.lake.pool(name).branches()) found[name][branch.name] = (await this.tipObjects(name, branch.name)).map((o) => Number(o.min.text)).sort((a, b) => a - b);
+      for (const branch of this.lake.pool(name).branches())
+        found[name][branch.name] = (await this.tipObjects(name, branch.name))
+          .map((o) => Number(o.min.text))
+          .sort((a, b) => a - b);
     }
     return found;
   }
@@ -104,23 +129,31 @@ const steps = {
   load: async (run, { pool, branch, key, large }) => run.lake.pool(pool).load(branch, [await run.objectOf(key, large)]),
   group: async (run, { pool, branch, keys }, i) => {
     const made = await Promise.all(keys.map((key, j) => run.objectOf(key, j % 4 === 3)));
-    const ends = await Promise.allSettled(made.map(async (object, j) => {
-      await run.lake.pool(pool).load(branch, [object]);
-      run.say(`ack ${i}.${j}`);
-    }));
+    const ends = await Promise.allSettled(
+      made.map(async (object, j) => {
+        await run.lake.pool(pool).load(branch, [object]);
+        run.say(`ack ${i}.${j}`);
+      }),
+    );
     const failed = ends.find((end) => end.status === 'rejected');
     if (failed) throw failed.reason;
   },
-  delete: async (run, { pool, branch, keys }) => run.lake.pool(pool).deleteObjects(branch, await run.idsOf(pool, branch, keys)),
+  delete: async (run, { pool, branch, keys }) =>
+    run.lake.pool(pool).deleteObjects(branch, await run.idsOf(pool, branch, keys)),
   compact: async (run, { pool, branch, keys, to, large }) => {
     const ids = await run.idsOf(pool, branch, keys);
-    return run.lake.pool(pool).compact(branch, ids, async () => ({ removes: ids, adds: [await run.objectOf(to, large)] }));
+    return run.lake
+      .pool(pool)
+      .compact(branch, ids, async () => ({ removes: ids, adds: [await run.objectOf(to, large)] }));
   },
   'delete where': async (run, { pool, branch, keys, to }) => {
     const ids = await run.idsOf(pool, branch, keys);
-    return run.lake.pool(pool).deleteWhere(branch, async () => ({ removes: ids, adds: [await run.objectOf(to, true)] }));
+    return run.lake
+      .pool(pool)
+      .deleteWhere(branch, async () => ({ removes: ids, adds: [await run.objectOf(to, true)] }));
   },
-  'create branch': (run, { pool, branch, name }) => run.lake.pool(pool).createBranch(name, run.lake.pool(pool).branch(branch).commit),
+  'create branch': (run, { pool, branch, name }) =>
+    run.lake.pool(pool).createBranch(name, run.lake.pool(pool).branch(branch).commit),
   'delete branch': (run, { pool, name }) => run.lake.pool(pool).deleteBranch(name),
   merge: (run, { pool, target, child }) => run.lake.pool(pool).merge(target, child),
   revert: (run, { pool, branch, step }) => {
@@ -148,7 +181,8 @@ const [first, scriptText, mode] = process.argv.slice(2);
 if (first !== 'serve') await new Run({ directory: first, script: JSON.parse(scriptText), mode }).all();
 else {
   for await (const line of createInterface({ input: process.stdin })) {
-    const { faults, ...wanted } = JSON.parse(line), run = new Run(wanted);
+    const { faults, ...wanted } = JSON.parse(line);
+    const run = new Run(wanted);
     let end = '0';
     if (faults) tellFaults(`${faults} ${run.directory}`);
     try {

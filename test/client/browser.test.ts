@@ -10,7 +10,11 @@ import { startService, type TestService } from '../support/server.ts';
 const entry = fileURLToPath(new URL('../../src/client/client.ts', import.meta.url));
 /** The whole package as one module. */
 const bundled = async (): Promise<string> => {
-  const built = await build({ configFile: false, logLevel: 'silent', build: { write: false, minify: true, lib: { entry, formats: ['es'], fileName: 'client' } } });
+  const built = await build({
+    configFile: false,
+    logLevel: 'silent',
+    build: { write: false, minify: true, lib: { entry, formats: ['es'], fileName: 'client' } },
+  });
   const outputs = (Array.isArray(built) ? built : [built]).flatMap((each) => ('output' in each ? each.output : []));
   expect(outputs).toHaveLength(1);
   const [chunk] = outputs;
@@ -46,13 +50,20 @@ test.skipIf(lacksChromium())('a page loads, queries, reads Arrow and follows eve
     return { rows, arrow, failure, event: value.kind };
   })()`);
   expect(seen).toEqual({
-    rows: [['bigint', '1', '1970-01-01T00:00:00Z', '4611686018427387904'], ['bigint', '2', '-', 'undefined'], ['bigint', '3', '-', 'undefined']],
-    arrow: true, failure: 404, event: expect.stringMatching(/^pool-/),
+    rows: [
+      ['bigint', '1', '1970-01-01T00:00:00Z', '4611686018427387904'],
+      ['bigint', '2', '-', 'undefined'],
+      ['bigint', '3', '-', 'undefined'],
+    ],
+    arrow: true,
+    failure: 404,
+    event: expect.stringMatching(/^pool-/),
   });
   await page.close();
 });
 
-let service: TestService, browser: Browser;
+let service: TestService;
+let browser: Browser;
 beforeAll(async () => {
   service = await startService();
   if (!lacksChromium()) browser = await launchChromium();

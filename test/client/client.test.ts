@@ -1,11 +1,32 @@
-/** The client package against the real service: what is written comes back as it was, faults have their place, events come back after a lost connection. */
+/**
+ * The client package against the real service: what is written comes back as it was, faults have their place, events
+ * come back after a lost connection.
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { gzipSync } from 'node:zlib';
 import { tableFromIPC } from 'apache-arrow';
-import { Address, type Branch, connect, Duration, ErrorValue, type Lake, type LakeEvent, LakeFailure, type LakeRecord, type LakeValue, Network, type Query, Symbolic, Time, typeText, TypeValue } from '../../src/client/client.ts';
+import {
+  Address,
+  type Branch,
+  connect,
+  Duration,
+  ErrorValue,
+  type Lake,
+  type LakeEvent,
+  LakeFailure,
+  type LakeRecord,
+  type LakeValue,
+  Network,
+  type Query,
+  Symbolic,
+  Time,
+  typeText,
+  TypeValue,
+} from '../../src/client/client.ts';
 import { startService, type TestService } from '../support/server.ts';
 
-let service: TestService, lake: Lake;
+let service: TestService;
+let lake: Lake;
 beforeAll(async () => {
   service = await startService();
   lake = connect(service.url);
@@ -14,7 +35,8 @@ afterAll(() => service.close());
 
 let pools = 0;
 const newBranch = async (): Promise<{ readonly name: string; readonly main: Branch }> => {
-  const name = `client${++pools}`, pool = await lake.createPool(name, { keys: [['k']] });
+  const name = `client${++pools}`;
+  const pool = await lake.createPool(name, { keys: [['k']] });
   return { name, main: pool.branch('main') };
 };
 
@@ -31,32 +53,80 @@ describe('values', () => {
       t:2024-01-02T03:04:05.123456789Z,d:-1d2h3.5s,by:0x00ff,ip:::1,net:10.0.0.0/8,ty:<{a:int64}>,en:"red"::enum(blue,red),
       a:[1,"x",null],se:|[1,2]|,m:|{"k":[1]}|,e:error({message:"bad"}),na:80::(port=uint16),e0:{}}`;
     expect(await (await stored(text)).first()).toEqual({
-      i8: 1, u32: 7, i64: -(2n ** 63n), u64: 2n ** 64n - 1n, f: 1.5, f16: 0.5, inf: Infinity, b: true, s: 'ä\n', n: null,
-      t: new Time(1704164645123456789n), d: new Duration(-93603500000000n), by: new Uint8Array([0, 255]), ip: new Address('::1'), net: new Network('10.0.0.0/8'),
-      ty: new TypeValue({ kind: 'record', fields: [{ name: 'a', type: { kind: 'primitive', name: 'int64' }, optional: false }] }), en: new Symbolic('red'),
-      a: [1n, 'x', null], se: new Set([1n, 2n]), m: new Map([['k', [1n]]]), e: new ErrorValue({ message: 'bad' }), na: 80, e0: {},
+      i8: 1,
+      u32: 7,
+      i64: -(2n ** 63n),
+      u64: 2n ** 64n - 1n,
+      f: 1.5,
+      f16: 0.5,
+      inf: Infinity,
+      b: true,
+      s: 'ä\n',
+      n: null,
+      t: new Time(1704164645123456789n),
+      d: new Duration(-93603500000000n),
+      by: new Uint8Array([0, 255]),
+      ip: new Address('::1'),
+      net: new Network('10.0.0.0/8'),
+      ty: new TypeValue({
+        kind: 'record',
+        fields: [{ name: 'a', type: { kind: 'primitive', name: 'int64' }, optional: false }],
+      }),
+      en: new Symbolic('red'),
+      a: [1n, 'x', null],
+      se: new Set([1n, 2n]),
+      m: new Map([['k', [1n]]]),
+      e: new ErrorValue({ message: 'bad' }),
+      na: 80,
+      e0: {},
     });
   });
 
   test('an optional field without a value is absent, wherever it stands', async () => {
-    expect(await (await stored('{a?:_::int64,b:"y",c?:2} {a?:1,b:"x",c?:_::int64}')).all()).toEqual([{ b: 'y', c: 2n }, { a: 1n, b: 'x' }]);
+    expect(await (await stored('{a?:_::int64,b:"y",c?:2} {a?:1,b:"x",c?:_::int64}')).all()).toEqual([
+      { b: 'y', c: 2n },
+      { a: 1n, b: 'x' },
+    ]);
   });
 
   test('a field named __proto__ is an ordinary field', async () => {
     const row = (await lake.query<LakeRecord>('values {"__proto__":1,"constructor":2}').first())!;
-    expect(Object.entries(row)).toEqual([['__proto__', 1n], ['constructor', 2n]]);
+    expect(Object.entries(row)).toEqual([
+      ['__proto__', 1n],
+      ['constructor', 2n],
+    ]);
     expect(Object.getPrototypeOf(row)).toBe(Object.prototype);
   });
 
   test('types come with the values, by definition and by reference', async () => {
     const texts: string[] = [];
-    for await (const { type } of (await stored('{b:1,a:"x"} {b:2,a:"y"} 80::(port=uint16) [1,"a"] {"a b"?:1} "red"::enum(blue,red) |{1:<int64>}|')).typed()) texts.push(typeText(type));
-    expect(texts.sort()).toEqual(['[(int64|string)]', 'enum(blue,red)', 'port=(uint16)', '{"a b"?:int64}', '{b:int64,a:string}', '{b:int64,a:string}', '|{int64:type}|']);
+    for await (const { type } of (
+      await stored('{b:1,a:"x"} {b:2,a:"y"} 80::(port=uint16) [1,"a"] {"a b"?:1} "red"::enum(blue,red) |{1:<int64>}|')
+    ).typed())
+      texts.push(typeText(type));
+    expect(texts.sort()).toEqual([
+      '[(int64|string)]',
+      'enum(blue,red)',
+      'port=(uint16)',
+      '{"a b"?:int64}',
+      '{b:int64,a:string}',
+      '{b:int64,a:string}',
+      '|{int64:type}|',
+    ]);
   });
 
   test('times and durations print as the service prints them', async () => {
-    const texts = await lake.query<Time>('values 1970-01-01T00:00:00Z, 1969-12-31T23:59:59.5Z, 2262-04-11T23:47:16.854775807Z, 1677-09-21T00:12:43.145224193Z').all();
-    expect(texts.map(String)).toEqual(['1970-01-01T00:00:00Z', '1969-12-31T23:59:59.5Z', '2262-04-11T23:47:16.854775807Z', '1677-09-21T00:12:43.145224193Z']);
+    const texts = await lake
+      .query<Time>(
+        'values 1970-01-01T00:00:00Z, 1969-12-31T23:59:59.5Z, 2262-04-11T23:47:16.854775807Z, 1677-09-21T00:12:43.145224193Z',
+      )
+      .all();
+    expect(texts.map(String)).toEqual([
+      '1970-01-01T00:00:00Z',
+      '1969-12-31T23:59:59.5Z',
+      '2262-04-11T23:47:16.854775807Z',
+      '1677-09-21T00:12:43.145224193Z',
+    ]);
     expect(texts[1]!.toDate()).toEqual(new Date(-500));
     expect(Duration.parse('1y2d3h4m5.006s')).toEqual(Duration.parse(String(Duration.parse('1y2d3h4m5.006s'))));
     expect(() => Time.parse('yesterday')).toThrow('not an RFC 3339 time: yesterday');
@@ -67,13 +137,31 @@ describe('values', () => {
     const { name, main } = await newBranch();
     const rows = [
       { k: 1, whole: 5, part: 0.5, none: null, big: 2n ** 63n, text: 'a"\u0001\\', nan: NaN, minus: -0 },
-      { k: 2, at: new Date(1.7e12), span: Duration.ofMilliseconds(1.5), bytes: new Uint8Array([1]), address: new Address('1.2.3.4'), list: [1, [2]], set: new Set([1]), map: new Map([[new Address('::1'), 'v']]) },
-      { k: 3, 'odd name': { '1': true, '__x': undefined }, error: new ErrorValue('no') },
+      {
+        k: 2,
+        at: new Date(1.7e12),
+        span: Duration.ofMilliseconds(1.5),
+        bytes: new Uint8Array([1]),
+        address: new Address('1.2.3.4'),
+        list: [1, [2]],
+        set: new Set([1]),
+        map: new Map([[new Address('::1'), 'v']]),
+      },
+      { k: 3, 'odd name': { '1': true, __x: undefined }, error: new ErrorValue('no') },
     ];
     await main.insert(rows);
     expect(await lake.query(`from ${name}`).all()).toEqual([
       { k: 1n, whole: 5n, part: 0.5, none: null, big: 2n ** 63n, text: 'a"\u0001\\', nan: NaN, minus: -0 },
-      { k: 2n, at: Time.of(new Date(1.7e12)), span: new Duration(1_500_000n), bytes: new Uint8Array([1]), address: new Address('1.2.3.4'), list: [1n, [2n]], set: new Set([1n]), map: new Map([[new Address('::1'), 'v']]) },
+      {
+        k: 2n,
+        at: Time.of(new Date(1.7e12)),
+        span: new Duration(1_500_000n),
+        bytes: new Uint8Array([1]),
+        address: new Address('1.2.3.4'),
+        list: [1n, [2n]],
+        set: new Set([1n]),
+        map: new Map([[new Address('::1'), 'v']]),
+      },
       { k: 3n, 'odd name': { '1': true }, error: new ErrorValue('no') },
     ]);
     await expect(main.insert([{ k: 1, run: () => 1 }])).rejects.toThrow('a function has no type in the lake');
@@ -86,16 +174,27 @@ describe('values', () => {
 describe('pools, branches and commits', () => {
   test('a pool is made, listed, renamed, deleted', async () => {
     const pool = await lake.createPool('odd name', { order: 'desc', keys: [['a', 'b']] });
-    expect((await lake.pools()).find(({ name }) => name === 'odd name')?.layout).toEqual({ order: 'desc', keys: [['a', 'b']] });
+    expect((await lake.pools()).find(({ name }) => name === 'odd name')?.layout).toEqual({
+      order: 'desc',
+      keys: [['a', 'b']],
+    });
     await pool.rename('plain');
     expect((await lake.pool('plain').branches()).map(({ name }) => name)).toEqual(['main']);
     await pool.delete();
-    await expect(lake.pool('plain').branch('main').tip()).rejects.toMatchObject({ status: 404, kind: 'item does not exist', message: 'plain: pool not found' });
+    await expect(lake.pool('plain').branch('main').tip()).rejects.toMatchObject({
+      status: 404,
+      kind: 'item does not exist',
+      message: 'plain: pool not found',
+    });
   });
 
   test('a load may come as text, bytes, a Blob, a stream or piece by piece, compressed or not', async () => {
     const { name, main } = await newBranch();
-    async function* pieces(): AsyncGenerator<string> { yield '{"k":4'; yield ''; yield ',"v":"d"}\n{"k":5}'; }
+    async function* pieces(): AsyncGenerator<string> {
+      yield '{"k":4';
+      yield '';
+      yield ',"v":"d"}\n{"k":5}';
+    }
     await main.load('{"k":1}');
     await main.load(new TextEncoder().encode('k,v\n2,b\n'), { format: 'csv' });
     await main.load(new Blob(['{k:3}']), { format: 'sup' });
@@ -108,14 +207,19 @@ describe('pools, branches and commits', () => {
 
   test('a commit carries its author, message and meta in any script', async () => {
     const { main } = await newBranch();
-    const { commit } = await main.insert([{ k: 1 }], { author: 'Jürgen', message: 'first 日本\n"load"', meta: '{ticket:7}' });
+    const { commit } = await main.insert([{ k: 1 }], {
+      author: 'Jürgen',
+      message: 'first 日本\n"load"',
+      meta: '{ticket:7}',
+    });
     expect(await main.tip()).toBe(commit);
     const [newest] = await main.log();
     expect(newest).toMatchObject({ author: 'Jürgen', message: 'first 日本\n"load"', meta: { ticket: 7n } });
   });
 
   test('branch, merge, delete, revert and vacuum', async () => {
-    const { name, main } = await newBranch(), pool = lake.pool(name);
+    const { name, main } = await newBranch();
+    const pool = lake.pool(name);
     const first = await main.insert([{ k: 1 }, { k: 2 }]);
     const child = await pool.createBranch('child', first.commit);
     await child.insert([{ k: 3 }]);
@@ -136,15 +240,28 @@ describe('pools, branches and commits', () => {
 
 describe('queries', () => {
   test('a compile error tells where in the text', async () => {
-    const failure = await lake.query('from :pools | cuont()').all().catch((error: unknown) => error) as LakeFailure;
+    const failure = (await lake
+      .query('from :pools | cuont()')
+      .all()
+      .catch((error: unknown) => error)) as LakeFailure;
     expect(failure).toBeInstanceOf(LakeFailure);
-    expect({ status: failure.status, kind: failure.kind, place: 'from :pools | cuont()'.slice(failure.places[0]!.start) }).toEqual({ status: 400, kind: 'invalid operation', place: 'cuont()' });
+    expect({
+      status: failure.status,
+      kind: failure.kind,
+      place: 'from :pools | cuont()'.slice(failure.places[0]!.start),
+    }).toEqual({ status: 400, kind: 'invalid operation', place: 'cuont()' });
   });
 
   test('places are offsets in the text as JavaScript has it, whatever stands before them', async () => {
     const text = 'from :pools | put a:="Zürich 東京 👩‍👩‍👧 \ufeff" | values cuont(), {ü:uper("é")}';
-    const placesOf = async (asked: Promise<unknown>): Promise<readonly string[]> => ((await asked.catch((error: unknown) => error)) as LakeFailure).places.map(({ start, end }) => text.slice(start, end + 1));
-    expect([await placesOf(lake.compile(text)), await placesOf(lake.query(text).all())]).toEqual([['cuont()', 'uper("é")'], ['cuont()', 'uper("é")']]);
+    const placesOf = async (asked: Promise<unknown>): Promise<readonly string[]> =>
+      ((await asked.catch((error: unknown) => error)) as LakeFailure).places.map(({ start, end }) =>
+        text.slice(start, end + 1),
+      );
+    expect([await placesOf(lake.compile(text)), await placesOf(lake.query(text).all())]).toEqual([
+      ['cuont()', 'uper("é")'],
+      ['cuont()', 'uper("é")'],
+    ]);
   });
 
   test('a fault amid the rows is thrown after the rows before it', async () => {
@@ -163,8 +280,14 @@ describe('queries', () => {
     const query = lake.query(`from ${name} | join (from ${name}) as {l,r} on 1==1 | count()`);
     setTimeout(() => query.cancel(), 50);
     await expect(query.all()).rejects.toThrow('abort');
-    await expect(lake.query(`from ${name} | join (from ${name}) as {l,r} on 1==1 | count()`, { signal: AbortSignal.timeout(50) }).all()).rejects.toThrow(/abort|timeout/);
-    await expect.poll(async () => /^lake_queries_running (\d+)/m.exec((await service.ask('GET', '/metrics')).body)?.[1] ?? '0').toBe('0');
+    await expect(
+      lake
+        .query(`from ${name} | join (from ${name}) as {l,r} on 1==1 | count()`, { signal: AbortSignal.timeout(50) })
+        .all(),
+    ).rejects.toThrow(/abort|timeout/);
+    await expect
+      .poll(async () => /^lake_queries_running (\d+)/m.exec((await service.ask('GET', '/metrics')).body)?.[1] ?? '0')
+      .toBe('0');
   });
 
   test('statistics and the request id come with a query', async () => {
@@ -175,27 +298,45 @@ describe('queries', () => {
     expect(query.requestId).toMatch(/./);
     expect(query.stats).toMatchObject({ recordsRead: 2, recordsMatched: 2 });
     const asked = lake.query(`select K, n from ${name}`);
-    expect([await asked.all(), asked.warnings]).toEqual([[{ K: 1n, n: null }, { K: 2n, n: null }], [`no row has a column "n" in ${name}: it is null in all; columns: k`]]);
+    expect([await asked.all(), asked.warnings]).toEqual([
+      [
+        { K: 1n, n: null },
+        { K: 2n, n: null },
+      ],
+      [`no row has a column "n" in ${name}: it is null in all; columns: k`],
+    ]);
     expect(query.stats!.updatedAt.getTime()).toBeGreaterThanOrEqual(query.stats!.startedAt.getTime());
   });
 
   test('pool and branch of a query without a source are options', async () => {
     const { name, main } = await newBranch();
-    await lake.pool(name).createBranch('other', (await main.insert([{ k: 1 }])).commit).then((branch) => branch.insert([{ k: 2 }]));
+    await lake
+      .pool(name)
+      .createBranch('other', (await main.insert([{ k: 1 }])).commit)
+      .then((branch) => branch.insert([{ k: 2 }]));
     expect(await lake.query('collect(k)', { pool: name, branch: 'other' }).first()).toEqual([1n, 2n]);
   });
 
   test('outputs with names tell which value is whose', async () => {
     const seen: string[] = [];
-    for await (const { value, channel } of lake.query('values 1, 2 | switch case this==1 ( output one ) case this==2 ( output two )').typed()) seen.push(`${channel} ${String(value)}`);
+    for await (const { value, channel } of lake
+      .query('values 1, 2 | switch case this==1 ( output one ) case this==2 ( output two )')
+      .typed())
+      seen.push(`${channel} ${String(value)}`);
     expect(seen.sort()).toEqual(['one 1', 'two 2']);
   });
 
   test('Arrow and other formats come as bytes', async () => {
     const { name, main } = await newBranch();
-    await main.insert([{ k: 1, s: 'a' }, { k: 2, s: 'b' }]);
+    await main.insert([
+      { k: 1, s: 'a' },
+      { k: 2, s: 'b' },
+    ]);
     const table = tableFromIPC(await new Response(await lake.query(`from ${name}`).arrow()).arrayBuffer());
-    expect(table.toArray().map((row) => ({ ...row }))).toEqual([{ k: 1n, s: 'a' }, { k: 2n, s: 'b' }]);
+    expect(table.toArray().map((row) => ({ ...row }))).toEqual([
+      { k: 1n, s: 'a' },
+      { k: 2n, s: 'b' },
+    ]);
     expect(await lake.query(`from ${name}`).asText('csv')).toBe('k,s\n1,a\n2,b\n');
     expect(await lake.query(`from ${name}`).asText()).toBe('{k:1,s:"a"}\n{k:2,s:"b"}\n');
   });
@@ -204,22 +345,34 @@ describe('queries', () => {
 describe('events', () => {
   test('a feed that lost its connection goes on without gap or double', async () => {
     const { name, main } = await newBranch();
-    const stop = new AbortController(), seen: string[] = [];
-    let reconnects = 0, connections = 0;
+    const stop = new AbortController();
+    const seen: string[] = [];
+    let reconnects = 0;
+    let connections = 0;
     // Every second connection breaks after some bytes.
     const breaking: typeof fetch = async (input, init) => {
       const response = await fetch(input, init);
       if (!String(input).endsWith('/events') || ++connections > 4) return response;
       let left = 300;
-      return new Response(response.body!.pipeThrough(new TransformStream<Uint8Array, Uint8Array>({
-        transform: (chunk, controller) => {
-          if (chunk.length < left) controller.enqueue(chunk);
-          else controller.error(new Error('broken'));
-          left -= chunk.length;
-        },
-      })), { status: response.status, headers: response.headers });
+      return new Response(
+        response.body!.pipeThrough(
+          new TransformStream<Uint8Array, Uint8Array>({
+            transform: (chunk, controller) => {
+              if (chunk.length < left) controller.enqueue(chunk);
+              else controller.error(new Error('broken'));
+              left -= chunk.length;
+            },
+          }),
+        ),
+        { status: response.status, headers: response.headers },
+      );
     };
-    const ready = connect(service.url, { fetch: breaking }).events({ signal: stop.signal, onReconnect: () => { reconnects++; } });
+    const ready = connect(service.url, { fetch: breaking }).events({
+      signal: stop.signal,
+      onReconnect: () => {
+        reconnects++;
+      },
+    });
     const reading = (async () => {
       for await (const event of ready) {
         if (event.kind === 'pool-commit') seen.push(event.commitId!);
@@ -235,15 +388,29 @@ describe('events', () => {
   });
 
   test('a connection that is lost before its first event misses none, also where a proxy says meanwhile that nobody is there', async () => {
-    const { main } = await newBranch(), stop = new AbortController(), cut = new AbortController(), statuses: number[] = [];
+    const { main } = await newBranch();
+    const stop = new AbortController();
+    const cut = new AbortController();
+    const statuses: number[] = [];
     let connected = (): void => undefined;
-    const first = new Promise<void>((resolve) => { connected = resolve; });
+    const first = new Promise<void>((resolve) => {
+      connected = resolve;
+    });
     const away: typeof fetch = async (input, init) => {
-      const answer = statuses.length === 1 || statuses.length === 2 ? new Response('Bad Gateway', { status: 500 + 2 * statuses.length }) : await fetch(input, statuses.length === 0 ? { ...init, signal: cut.signal } : init);
+      const answer =
+        statuses.length === 1 || statuses.length === 2
+          ? new Response('Bad Gateway', { status: 500 + 2 * statuses.length })
+          : await fetch(input, statuses.length === 0 ? { ...init, signal: cut.signal } : init);
       statuses.push(answer.status);
       return answer;
     };
-    const feed = connect(service.url, { fetch: away, retriesMax: 0 }).events({ signal: stop.signal, onConnect: () => { connected(); } }), next = feed.next();
+    const feed = connect(service.url, { fetch: away, retriesMax: 0 }).events({
+      signal: stop.signal,
+      onConnect: () => {
+        connected();
+      },
+    });
+    const next = feed.next();
     await first;
     cut.abort();
     const { commit } = await main.insert([{ k: 1n }]);
@@ -252,16 +419,30 @@ describe('events', () => {
   });
 
   test('the event of a merge names the branch that was merged into, other events have no parent', async () => {
-    const { name, main } = await newBranch(), stop = new AbortController(), pool = lake.pool(name);
+    const { name, main } = await newBranch();
+    const stop = new AbortController();
+    const pool = lake.pool(name);
     let connected = (): void => undefined;
-    const ready = new Promise<void>((resolve) => { connected = resolve; }), feed = lake.events({ signal: stop.signal, onConnect: () => { connected(); } }), next = feed.next();
+    const ready = new Promise<void>((resolve) => {
+      connected = resolve;
+    });
+    const feed = lake.events({
+      signal: stop.signal,
+      onConnect: () => {
+        connected();
+      },
+    });
+    const next = feed.next();
     await ready;
     const { commit: first } = await main.insert([{ k: 1 }]);
-    const kid = await pool.createBranch('kid', first), { commit: second } = await kid.insert([{ k: 2 }]), { commit: third } = await main.merge('kid');
+    const kid = await pool.createBranch('kid', first);
+    const { commit: second } = await kid.insert([{ k: 2 }]);
+    const { commit: third } = await main.merge('kid');
     const seen = [(await next).value as LakeEvent];
     while (seen.length < 4) seen.push((await feed.next()).value as LakeEvent);
     stop.abort();
-    const { poolId } = seen[0]!, id = expect.any(String) as string;
+    const { poolId } = seen[0]!;
+    const id = expect.any(String) as string;
     expect(seen).toEqual([
       { id, kind: 'pool-commit', poolId, branch: 'main', commitId: first },
       { id, kind: 'branch-update', poolId, branch: 'kid' },
@@ -271,7 +452,10 @@ describe('events', () => {
   });
 
   test('an id that is no longer kept, or none, is refused', async () => {
-    await expect(lake.events({ lastEventId: 'x' }).next()).rejects.toMatchObject({ status: 400, message: 'invalid Last-Event-ID x' });
+    await expect(lake.events({ lastEventId: 'x' }).next()).rejects.toMatchObject({
+      status: 400,
+      message: 'invalid Last-Event-ID x',
+    });
   });
 });
 
@@ -279,11 +463,15 @@ describe('requests', () => {
   test('a token, asked for anew, and further headers go with each request', async () => {
     const sent: string[] = [];
     let turn = 0;
-    const client = connect(`${service.url}/`, { token: () => `t${++turn}`, headers: { 'X-Team': 'a' }, fetch: async (input, init) => {
-      const headers = new Headers(init?.headers);
-      sent.push(`${headers.get('authorization')} ${headers.get('x-team')}`);
-      return fetch(input, init);
-    } });
+    const client = connect(`${service.url}/`, {
+      token: () => `t${++turn}`,
+      headers: { 'X-Team': 'a' },
+      fetch: async (input, init) => {
+        const headers = new Headers(init?.headers);
+        sent.push(`${headers.get('authorization')} ${headers.get('x-team')}`);
+        return fetch(input, init);
+      },
+    });
     await client.version();
     await client.version();
     expect(sent).toEqual(['Bearer t1 a', 'Bearer t2 a']);
@@ -295,11 +483,15 @@ describe('requests', () => {
       if (failures === 0) return fetch(input, init);
       failures--;
       if (failures === 1) throw new TypeError('connection lost');
-      return new Response('{"type":"Error","kind":"overloaded","error":"busy"}', { status: 503, headers: { 'retry-after': '0' } });
+      return new Response('{"type":"Error","kind":"overloaded","error":"busy"}', {
+        status: 503,
+        headers: { 'retry-after': '0' },
+      });
     };
     const client = connect(service.url, { fetch: flaky });
     expect(await client.version()).toBe('v0.0.0-test');
-    const { name } = await newBranch(), branch = client.pool(name).branch('main');
+    const { name } = await newBranch();
+    const branch = client.pool(name).branch('main');
     failures = 2;
     await expect(branch.insert([{ k: 1 }])).rejects.toThrow('connection lost');
     failures = 2;
@@ -309,7 +501,9 @@ describe('requests', () => {
 });
 
 test('a deletion and a vacuum are refused when the branch has moved on from the commit that they name', async () => {
-  const { name, main } = await newBranch(), pool = lake.pool(name), first = (await main.insert([{ k: 1 }])).commit;
+  const { name, main } = await newBranch();
+  const pool = lake.pool(name);
+  const first = (await main.insert([{ k: 1 }])).commit;
   await main.insert([{ k: 2 }], { ifMatch: first });
   const moved = expect.objectContaining({ status: 412 }) as Error;
   await expect(main.insert([{ k: 3 }], { ifMatch: first })).rejects.toEqual(moved);

@@ -28,52 +28,116 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 /** As the command line sends it: a media type and chunks even where there is no body. */
-const send = (method: string, path: string, headers: Readonly<Record<string, string>>, body = ''): Promise<{ readonly status: number; readonly type: string | undefined; readonly body: string }> => new Promise((resolve, reject) => {
-  const sent = request(service.url + path, { method, agent: false, headers }, (response) => {
-    let text = '';
-    response.setEncoding('utf8');
-    response.on('data', (chunk: string) => { text += chunk; });
-    response.on('end', () => { resolve({ status: response.statusCode!, type: response.headers['content-type'], body: text }); });
+const send = (
+  method: string,
+  path: string,
+  headers: Readonly<Record<string, string>>,
+  body = '',
+): Promise<{ readonly status: number; readonly type: string | undefined; readonly body: string }> =>
+  new Promise((resolve, reject) => {
+    const sent = request(service.url + path, { method, agent: false, headers }, (response) => {
+      let text = '';
+      response.setEncoding('utf8');
+      response.on('data', (chunk: string) => {
+        text += chunk;
+      });
+      response.on('end', () => {
+        resolve({ status: response.statusCode!, type: response.headers['content-type'], body: text });
+      });
+    });
+    sent.on('error', reject);
+    if (body !== '') sent.write(body);
+    sent.end();
   });
-  sent.on('error', reject);
-  if (body !== '') sent.write(body);
-  sent.end();
-});
-const bsup = { 'content-type': 'application/x-bsup', 'transfer-encoding': 'chunked', accept: 'application/json' } as const;
+const bsup = {
+  'content-type': 'application/x-bsup',
+  'transfer-encoding': 'chunked',
+  accept: 'application/json',
+} as const;
 
 describe('requests', () => {
-  test('with BSUP\'s media type and chunks but no body are taken everywhere', async () => {
+  test("with BSUP's media type and chunks but no body are taken everywhere", async () => {
     for (const [method, path, status] of [
-      ['GET', '/version', 200], ['GET', '/status', 200], ['GET', '/auth/method', 200], ['GET', '/auth/identity', 200], ['GET', '/pool/p/stats', 200], ['GET', '/pool/p/branch/main', 200], ['GET', '/query/status/none', 400],
-      ['POST', '/pool/p/revision/main/vacuum?dryrun=T', 200], ['POST', '/pool/p/branch/main/merge/main', 409], ['DELETE', '/pool/p/branch/none', 404], ['DELETE', '/pool/none', 404],
-    ] as const) expect([method, path, (await send(method, path, bsup)).status]).toEqual([method, path, status]);
+      ['GET', '/version', 200],
+      ['GET', '/status', 200],
+      ['GET', '/auth/method', 200],
+      ['GET', '/auth/identity', 200],
+      ['GET', '/pool/p/stats', 200],
+      ['GET', '/pool/p/branch/main', 200],
+      ['GET', '/query/status/none', 400],
+      ['POST', '/pool/p/revision/main/vacuum?dryrun=T', 200],
+      ['POST', '/pool/p/branch/main/merge/main', 409],
+      ['DELETE', '/pool/p/branch/none', 404],
+      ['DELETE', '/pool/none', 404],
+    ] as const)
+      expect([method, path, (await send(method, path, bsup)).status]).toEqual([method, path, status]);
   });
   test('with a JSON type and no body, an empty type or any type are no 415', async () => {
-    for (const type of ['application/json', '', '*/*']) expect([type, (await send('GET', '/pool/p/stats', { 'content-type': type, accept: 'application/json' })).status]).toEqual([type, 200]);
-    for (const type of ['', '*/*']) expect([type, (await send('POST', '/pool/p/branch/main', { 'content-type': type, accept: 'application/json' }, '{k:2}')).status]).toEqual([type, 200]);
+    for (const type of ['application/json', '', '*/*'])
+      expect([
+        type,
+        (await send('GET', '/pool/p/stats', { 'content-type': type, accept: 'application/json' })).status,
+      ]).toEqual([type, 200]);
+    for (const type of ['', '*/*'])
+      expect([
+        type,
+        (await send('POST', '/pool/p/branch/main', { 'content-type': type, accept: 'application/json' }, '{k:2}'))
+          .status,
+      ]).toEqual([type, 200]);
   });
   test('take booleans as Go spells them', async () => {
-    for (const [spelled, status] of [...['1', 't', 'T', 'TRUE', 'true', 'True', '0', 'f', 'F', 'FALSE', 'false', 'False'].map((text) => [text, 200] as const), ...['', 'yes', 'tRUE', '2'].map((text) => [text, 400] as const)]) {
-      expect([spelled, (await send('POST', `/pool/p/revision/main/vacuum?dryrun=${spelled}`, { accept: 'application/json' })).status]).toEqual([spelled, status]);
-      expect([spelled, (await send('POST', `/query?ctrl=${spelled}`, { accept: 'application/x-jsup' }, '{query:"values 1"}')).status]).toEqual([spelled, status]);
+    for (const [spelled, status] of [
+      ...['1', 't', 'T', 'TRUE', 'true', 'True', '0', 'f', 'F', 'FALSE', 'false', 'False'].map(
+        (text) => [text, 200] as const,
+      ),
+      ...['', 'yes', 'tRUE', '2'].map((text) => [text, 400] as const),
+    ]) {
+      expect([
+        spelled,
+        (await send('POST', `/pool/p/revision/main/vacuum?dryrun=${spelled}`, { accept: 'application/json' })).status,
+      ]).toEqual([spelled, status]);
+      expect([
+        spelled,
+        (await send('POST', `/query?ctrl=${spelled}`, { accept: 'application/x-jsup' }, '{query:"values 1"}')).status,
+      ]).toEqual([spelled, status]);
     }
   });
 });
 
 describe('pools', () => {
   test('a threshold of 0 is the default, a seek stride is kept, and all keys are', async () => {
-    const { body } = await send('POST', '/pool', { 'content-type': 'application/json', accept: 'application/json' }, '{"name":"sized","thresh":0,"seek_stride":4096,"layout":{"order":"desc","keys":[["a"],["b","c"]]}}');
-    expect((JSON.parse(body) as { readonly pool: unknown }).pool).toMatchObject({ threshold: 524_288_000, seek_stride: 4096, layout: { order: 'desc', keys: [['a'], ['b', 'c']] } });
+    const { body } = await send(
+      'POST',
+      '/pool',
+      { 'content-type': 'application/json', accept: 'application/json' },
+      '{"name":"sized","thresh":0,"seek_stride":4096,"layout":{"order":"desc","keys":[["a"],["b","c"]]}}',
+    );
+    expect((JSON.parse(body) as { readonly pool: unknown }).pool).toMatchObject({
+      threshold: 524_288_000,
+      seek_stride: 4096,
+      layout: { order: 'desc', keys: [['a'], ['b', 'c']] },
+    });
   });
   test('without a layout the order is ascending, by ts', async () => {
-    const { body } = await send('POST', '/pool', { 'content-type': 'application/json', accept: 'application/json' }, '{"name":"plain"}');
-    expect((JSON.parse(body) as { readonly pool: unknown }).pool).toMatchObject({ layout: { order: 'asc', keys: [['ts']] } });
+    const { body } = await send(
+      'POST',
+      '/pool',
+      { 'content-type': 'application/json', accept: 'application/json' },
+      '{"name":"plain"}',
+    );
+    expect((JSON.parse(body) as { readonly pool: unknown }).pool).toMatchObject({
+      layout: { order: 'asc', keys: [['ts']] },
+    });
   });
 });
 
 test('errors are told in one form, whatever is accepted, with a type that is exactly application/json', async () => {
   for (const accept of ['application/x-bsup', 'text/csv', 'application/x-sup']) {
-    expect(await send('GET', '/pool/none/stats', { accept })).toEqual({ status: 404, type: 'application/json', body: '{"type":"Error","kind":"item does not exist","error":"none: pool not found"}\n' });
+    expect(await send('GET', '/pool/none/stats', { accept })).toEqual({
+      status: 404,
+      type: 'application/json',
+      body: '{"type":"Error","kind":"item does not exist","error":"none: pool not found"}\n',
+    });
   }
 });
 test('an unknown commit is a 404, nothing to merge or to revert a 409; vacuum with nothing to do is an empty list', async () => {
@@ -84,5 +148,14 @@ test('an unknown commit is a 404, nothing to merge or to revert a 409; vacuum wi
 });
 test('JSON has no NaN and no infinities, and leaves out what is absent', async () => {
   await send('POST', '/pool/p/branch/main', { accept: 'application/json' }, '{k:9,a:NaN,b:+Inf,c:-Inf,d?:_::int64}');
-  expect((await send('POST', '/query', { accept: 'application/json', 'content-type': 'application/json' }, '{"query":"from p | where k==9"}')).body).toBe('[{"k":9,"a":null,"b":null,"c":null}]\n');
+  expect(
+    (
+      await send(
+        'POST',
+        '/query',
+        { accept: 'application/json', 'content-type': 'application/json' },
+        '{"query":"from p | where k==9"}',
+      )
+    ).body,
+  ).toBe('[{"k":9,"a":null,"b":null,"c":null}]\n');
 });

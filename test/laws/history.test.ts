@@ -6,7 +6,8 @@ import { seedOf } from '../support/random.ts';
 import { startService, type TestService } from '../support/server.ts';
 import { runHistory, steps } from './history.ts';
 
-let service: TestService, client: Client;
+let service: TestService;
+let client: Client;
 beforeAll(async () => {
   service = await startService();
   client = clientOf(service.url);
@@ -17,10 +18,16 @@ afterAll(async () => {
 });
 
 const seed = seedOf(20_001);
-test(`random histories keep the laws (seed ${seed})`, { timeout: 120_000 + 20_000 * Number(process.env['HISTORIES'] ?? 0) }, async () => {
-  let runs = 0, commits = 0;
-  await fc.assert(fc.asyncProperty(steps(24), async (history) => {
-    commits += (await runHistory(client, `h${runs++}`, history)).commits;
-  }), { seed, numRuns: Number(process.env['HISTORIES'] ?? 12), endOnFailure: process.env['SHRINK'] === undefined });
+test(`random histories keep the laws (seed ${seed})`, {
+  timeout: 120_000 + 20_000 * Number(process.env['HISTORIES'] ?? 0),
+}, async () => {
+  let runs = 0;
+  let commits = 0;
+  await fc.assert(
+    fc.asyncProperty(steps(24), async (history) => {
+      commits += (await runHistory(client, `h${runs++}`, history)).commits;
+    }),
+    { seed, numRuns: Number(process.env['HISTORIES'] ?? 12), endOnFailure: process.env['SHRINK'] === undefined },
+  );
   expect({ runs: runs > 0, commits: commits > 0 }).toEqual({ runs: true, commits: true });
 });

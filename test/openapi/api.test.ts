@@ -1,4 +1,7 @@
-/** The API tester against the real service: it finds no answer that the document lacks, no 5xx, and no bad data that is taken. `npm run test:api` sends more. */
+/**
+ * The API tester against the real service: it finds no answer that the document lacks, no 5xx, and no bad data that is
+ * taken. `npm run test:api` sends more.
+ */
 import { describe, expect, test } from 'vitest';
 import { lacksSchemathesis, testApi } from './tester.ts';
 

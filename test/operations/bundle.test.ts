@@ -1,19 +1,34 @@
 /** The program as the build leaves it: few files, with the code that the engine made of them (src/bundle). */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, test } from 'vitest';
 import { program } from '../support/built-service.ts';
 
-const root = fileURLToPath(new URL('../../', import.meta.url)), folder = mkdtempSync(join(tmpdir(), 'lake-bundle-'));
-afterAll(() => { rmSync(folder, { recursive: true, force: true }); });
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), 'lake-bundle-'));
+afterAll(() => {
+  rmSync(folder, { recursive: true, force: true });
+});
 
 /** Prints of each script whether it came with kept code and that was taken, and where the service makes its folder. */
 const hook = join(folder, 'hook.cjs');
-writeFileSync(hook, `
+writeFileSync(
+  hook,
+  `
 const vm = require('node:vm'), fs = require('node:fs'), path = require('node:path'), { Script } = vm, { mkdirSync } = fs, { isMainThread } = require('node:worker_threads');
 const told = (...words) => fs.writeSync(2, words.join(' ') + '\\n');
 vm.Script = class extends Script {
@@ -26,23 +41,50 @@ fs.mkdirSync = (...given) => {
   if (isMainThread) told('stack', JSON.stringify(new Error('where').stack));
   return mkdirSync(...given);
 };
-`);
+`,
+);
 
 /** Starts the service of a program with the hook in all threads and ends it; resolves to what the hook printed. */
 const printedBy = async (main: string): Promise<readonly string[]> => {
-  const child = spawn(process.execPath, [main, 'serve', '-lake', join(folder, 'lake'), '-l', '127.0.0.1:0', '-workers', '1', '-warmup', '0s', '-log.level', 'error'], { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, NODE_OPTIONS: `--require ${hook}` } });
-  let printed = '', answered = '';
-  child.stderr.on('data', (chunk: Buffer) => { printed += chunk.toString(); });
+  const child = spawn(
+    process.execPath,
+    [
+      main,
+      'serve',
+      '-lake',
+      join(folder, 'lake'),
+      '-l',
+      '127.0.0.1:0',
+      '-workers',
+      '1',
+      '-warmup',
+      '0s',
+      '-log.level',
+      'error',
+    ],
+    { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, NODE_OPTIONS: `--require ${hook}` } },
+  );
+  let printed = '';
+  let answered = '';
+  child.stderr.on('data', (chunk: Buffer) => {
+    printed += chunk.toString();
+  });
   const ended = once(child, 'exit');
   try {
     const address = await new Promise<string>((resolve, reject) => {
       child.stdout.on('data', (chunk: Buffer) => {
-        const found = /http:\/\/127\.0\.0\.1:\d+/.exec(answered += chunk.toString());
+        const found = /http:\/\/127\.0\.0\.1:\d+/.exec((answered += chunk.toString()));
         if (found) resolve(found[0]);
       });
-      void ended.then(() => { reject(new Error(printed)); });
+      void ended.then(() => {
+        reject(new Error(printed));
+      });
     });
-    const answer = await fetch(`${address}/query`, { method: 'POST', headers: { accept: 'application/json', 'content-type': 'application/json' }, body: JSON.stringify({ query: 'values 1' }) });
+    const answer = await fetch(`${address}/query`, {
+      method: 'POST',
+      headers: { accept: 'application/json', 'content-type': 'application/json' },
+      body: JSON.stringify({ query: 'values 1' }),
+    });
     expect(await answer.json()).toEqual([1]);
   } finally {
     child.kill();
@@ -53,15 +95,25 @@ const printedBy = async (main: string): Promise<readonly string[]> => {
 
 /** The file that most of the workers' code is in: the bundler names what two programs share. */
 const largest = (): string => {
-  const bundle = join(dirname(dirname(program)), 'bundle'), size = (name: string): number => statSync(join(bundle, name)).size;
-  return readdirSync(bundle).filter((name) => name.endsWith('.cjs') && existsSync(join(bundle, name.replace('.cjs', '.worker.code')))).sort((a, b) => size(b) - size(a))[0]!;
+  const bundle = join(dirname(dirname(program)), 'bundle');
+  const size = (name: string): number => statSync(join(bundle, name)).size;
+  return readdirSync(bundle)
+    .filter((name) => name.endsWith('.cjs') && existsSync(join(bundle, name.replace('.cjs', '.worker.code'))))
+    .sort((a, b) => size(b) - size(a))[0]!;
 };
 
 describe('the bundle', () => {
   test('starts with the code that was kept of it, on the main thread and in workers', async () => {
     const scripts = (await printedBy(program)).filter((line) => line.startsWith('script '));
     expect(scripts.filter((line) => !line.endsWith(' true'))).toEqual([]);
-    expect(scripts).toEqual(expect.arrayContaining(['script main program.cjs true', 'script main serve.cjs true', 'script worker entry.cjs true', `script worker ${largest()} true`]));
+    expect(scripts).toEqual(
+      expect.arrayContaining([
+        'script main program.cjs true',
+        'script main serve.cjs true',
+        'script worker entry.cjs true',
+        `script worker ${largest()} true`,
+      ]),
+    );
   });
 
   test('compiles a file that is not the one whose code was kept, and runs without any', async () => {
@@ -69,20 +121,28 @@ describe('the bundle', () => {
     cpSync(dirname(dirname(program)), join(copy, 'dist'), { recursive: true });
     cpSync(join(root, 'package.json'), join(copy, 'package.json'));
     symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
-    const file = (name: string): string => join(copy, 'dist/bundle', name), text = readFileSync(file('serve.cjs'), 'utf8');
+    const file = (name: string): string => join(copy, 'dist/bundle', name);
+    const text = readFileSync(file('serve.cjs'), 'utf8');
     expect(text).toContain('is served on');
     writeFileSync(file('serve.cjs'), text.replace('is served on', 'is SERVED on'));
     rmSync(file('entry.worker.code'));
-    const scripts = (await printedBy(join(copy, 'dist/src/main.js'))).filter((line) => line.startsWith('script ') && !line.endsWith(' true'));
+    const scripts = (await printedBy(join(copy, 'dist/src/main.js'))).filter(
+      (line) => line.startsWith('script ') && !line.endsWith(' true'),
+    );
     expect(scripts).toEqual(['script main serve.cjs none', 'script worker entry.cjs none']);
   });
 
   test('names lines of the sources in stack traces', async () => {
-    const text = readFileSync(join(root, 'src/commands/serve.ts'), 'utf8'), line = text.slice(0, text.indexOf('mkdirSync(directory')).split('\n').length;
-    const stacks = (await printedBy(program)).filter((l) => l.startsWith('stack ')).map((l) => JSON.parse(l.slice('stack '.length)) as string);
+    const text = readFileSync(join(root, 'src/commands/serve.ts'), 'utf8');
+    const line = text.slice(0, text.indexOf('mkdirSync(directory')).split('\n').length;
+    const stacks = (await printedBy(program))
+      .filter((l) => l.startsWith('stack '))
+      .map((l) => JSON.parse(l.slice('stack '.length)) as string);
     const first = stacks.find((stack) => stack.includes('serveCommand'))!.split('\n');
     expect(first[0]).toBe('Error: where');
-    expect(first.find((l) => l.includes('serveCommand'))).toMatch(new RegExp(`/?src/commands/serve\\.ts:${line} \\(serve\\.cjs:\\d+\\)\\)$`));
+    expect(first.find((l) => l.includes('serveCommand'))).toMatch(
+      new RegExp(`/?src/commands/serve\\.ts:${line} \\(serve\\.cjs:\\d+\\)\\)$`),
+    );
   });
 
   test('has nothing but ASCII: one byte for each character in memory', () => {

@@ -1,6 +1,6 @@
 /**
- * The files in .deploy: the container's build steps and the unit. `DEPLOY=1` runs the build steps in a clean folder, with packages from the registry, and starts what comes out; with a
- * Docker daemon it builds the image as well.
+ * The files in .deploy: the container's build steps and the unit. `DEPLOY=1` runs the build steps in a clean folder,
+ * with packages from the registry, and starts what comes out; with a Docker daemon it builds the image as well.
  */
 import { describe, expect, test } from 'vitest';
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
@@ -13,10 +13,18 @@ import { withFixedThreshold } from '../../src/allocator.ts';
 import { parseServe } from '../../src/config/serve.ts';
 import { serveOptions } from '../../src/config/tables.ts';
 
-const repository = fileURLToPath(new URL('../../', import.meta.url)), path = (name: string): string => join(repository, '.deploy', name);
+const repository = fileURLToPath(new URL('../../', import.meta.url));
+const path = (name: string): string => join(repository, '.deploy', name);
 
-interface Step { readonly verb: string; readonly text: string }
-interface Stage { readonly from: string; readonly name: string | undefined; readonly steps: readonly Step[] }
+interface Step {
+  readonly verb: string;
+  readonly text: string;
+}
+interface Stage {
+  readonly from: string;
+  readonly name: string | undefined;
+  readonly steps: readonly Step[];
+}
 /** The stages of a Dockerfile in its plain form: no continued lines, no heredocs. */
 const stagesOf = (text: string): readonly Stage[] => {
   const stages: { from: string; name: string | undefined; steps: Step[] }[] = [];
@@ -31,40 +39,80 @@ const stagesOf = (text: string): readonly Stage[] => {
   }
   return stages;
 };
-const stages = stagesOf(readFileSync(path('Dockerfile'), 'utf8')), [build, final] = stages as [Stage, Stage];
-const of = (stage: Stage, verb: string): readonly string[] => stage.steps.filter((step) => step.verb === verb).map(({ text }) => text);
+const stages = stagesOf(readFileSync(path('Dockerfile'), 'utf8'));
+const [build, final] = stages as [Stage, Stage];
+const of = (stage: Stage, verb: string): readonly string[] =>
+  stage.steps.filter((step) => step.verb === verb).map(({ text }) => text);
 
 describe('the container', () => {
   test('is built in one stage and runs in another, as nobody special, with a health check and the lake on a volume', () => {
-    expect(stages.map(({ from, name }) => [from, name])).toEqual([['node:20-slim', 'build'], ['node:20-slim', undefined]]);
-    expect([of(final, 'USER'), of(final, 'VOLUME'), of(final, 'EXPOSE'), of(final, 'STOPSIGNAL')]).toEqual([['node'], ['/lake'], ['9867'], ['SIGTERM']]);
+    expect(stages.map(({ from, name }) => [from, name])).toEqual([
+      ['node:20-slim', 'build'],
+      ['node:20-slim', undefined],
+    ]);
+    expect([of(final, 'USER'), of(final, 'VOLUME'), of(final, 'EXPOSE'), of(final, 'STOPSIGNAL')]).toEqual([
+      ['node'],
+      ['/lake'],
+      ['9867'],
+      ['SIGTERM'],
+    ]);
     expect(of(final, 'HEALTHCHECK')[0]).toContain('/ready');
     // What makes the lake's folder runs as root, so it comes before.
     const verbs = final.steps.map(({ verb }) => verb);
     expect(verbs.lastIndexOf('RUN')).toBeLessThan(verbs.indexOf('USER'));
   });
   test('copies what is there, and what is ignored is not among it', () => {
-    const ignore = readFileSync(path('Dockerfile.dockerignore'), 'utf8').split('\n').filter((line) => line !== '');
+    const ignore = readFileSync(path('Dockerfile.dockerignore'), 'utf8')
+      .split('\n')
+      .filter((line) => line !== '');
     expect(ignore[0]).toBe('*');
     const sources = of(build, 'COPY').flatMap((text) => text.split(' ').slice(0, -1));
-    expect([...sources].sort()).toEqual(ignore.slice(1).map((line) => line.slice(1)).sort());
+    expect([...sources].sort()).toEqual(
+      ignore
+        .slice(1)
+        .map((line) => line.slice(1))
+        .sort(),
+    );
     for (const source of sources) expect([source, existsSync(join(repository, source))]).toEqual([source, true]);
   });
   test('serves with access control, by options that there are', () => {
-    const argv = JSON.parse(of(final, 'CMD')[0]!) as readonly string[], entry = JSON.parse(of(final, 'ENTRYPOINT')[0]!) as readonly string[];
-    expect(entry).toEqual(['node', (JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8')) as { readonly bin: { readonly lake: string } }).bin.lake]);
+    const argv = JSON.parse(of(final, 'CMD')[0]!) as readonly string[];
+    const entry = JSON.parse(of(final, 'ENTRYPOINT')[0]!) as readonly string[];
+    expect(entry).toEqual([
+      'node',
+      (
+        JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8')) as {
+          readonly bin: { readonly lake: string };
+        }
+      ).bin.lake,
+    ]);
     expect(argv[0]).toBe('serve');
-    expect(parseServe(argv.slice(1))).toMatchObject({ lakeDirectory: '/lake', listen: { host: '0.0.0.0', port: 9867 }, auth: { keys: true } });
+    expect(parseServe(argv.slice(1))).toMatchObject({
+      lakeDirectory: '/lake',
+      listen: { host: '0.0.0.0', port: 9867 },
+      auth: { keys: true },
+    });
   });
   test('the health check ends with 0 where work is taken, else with 1', async () => {
     const [command, ...args] = JSON.parse(/CMD (\[.*\])$/.exec(of(final, 'HEALTHCHECK')[0]!)![1]!) as readonly string[];
     expect(command).toBe('node');
     const script = args[1]!;
-    for (const [status, end] of [[200, 0], [503, 1], [undefined, 1]] as const) {
-      const server = (await import('node:http')).createServer((request, response) => { response.writeHead(request.url === '/ready' ? status! : 404).end(); }).listen(0, '127.0.0.1');
+    for (const [status, end] of [
+      [200, 0],
+      [503, 1],
+      [undefined, 1],
+    ] as const) {
+      const server = (await import('node:http'))
+        .createServer((request, response) => {
+          response.writeHead(request.url === '/ready' ? status! : 404).end();
+        })
+        .listen(0, '127.0.0.1');
       await once(server, 'listening');
       const { port } = server.address() as { readonly port: number };
-      if (status === undefined) await new Promise((resolve) => { server.close(resolve); });
+      if (status === undefined)
+        await new Promise((resolve) => {
+          server.close(resolve);
+        });
       const child = spawn(process.execPath, ['-e', script.replace('9867', String(port))]);
       expect([status, (await once(child, 'exit'))[0]]).toEqual([status, end]);
       server.close();
@@ -72,40 +120,64 @@ describe('the container', () => {
   });
 
   const isFull = process.env['DEPLOY'] === '1';
-  test.skipIf(!isFull)('its build steps work in a clean folder, and what comes out serves', { timeout: 600_000 }, async () => {
-    const root = mkdtempSync(join(tmpdir(), 'lake-deploy-')), app = join(root, 'app'), out = join(root, 'out');
-    try {
-      mkdirSync(app);
-      // No settings of who runs the test.
-      const environment = { PATH: process.env['PATH']!, HOME: root, ...(process.env['npm_config_registry'] && { npm_config_registry: process.env['npm_config_registry'] }) };
-      for (const { verb, text } of build.steps) {
-        if (verb === 'COPY') {
-          const names = text.split(' ');
-          for (const name of names.slice(0, -1)) cpSync(join(repository, name), join(app, names.length === 2 ? names.at(-1)! : name), { recursive: true });
-        } else if (verb === 'RUN') execFileSync('sh', ['-c', text], { cwd: app, env: environment, stdio: 'pipe' });
+  test.skipIf(!isFull)(
+    'its build steps work in a clean folder, and what comes out serves',
+    { timeout: 600_000 },
+    async () => {
+      const root = mkdtempSync(join(tmpdir(), 'lake-deploy-'));
+      const app = join(root, 'app');
+      const out = join(root, 'out');
+      try {
+        mkdirSync(app);
+        // No settings of who runs the test.
+        const environment = {
+          PATH: process.env['PATH']!,
+          HOME: root,
+          ...(process.env['npm_config_registry'] && { npm_config_registry: process.env['npm_config_registry'] }),
+        };
+        for (const { verb, text } of build.steps) {
+          if (verb === 'COPY') {
+            const names = text.split(' ');
+            for (const name of names.slice(0, -1))
+              cpSync(join(repository, name), join(app, names.length === 2 ? names.at(-1)! : name), { recursive: true });
+          } else if (verb === 'RUN') execFileSync('sh', ['-c', text], { cwd: app, env: environment, stdio: 'pipe' });
+        }
+        mkdirSync(out);
+        for (const text of of(final, 'COPY')) {
+          const [, source = '', target = ''] = text.split(' ');
+          cpSync(join(root, source), join(out, target === './' ? source.split('/').at(-1)! : target), {
+            recursive: true,
+            verbatimSymlinks: true,
+          });
+        }
+        expect(existsSync(join(out, 'node_modules/typescript'))).toBe(false);
+        const child = spawn(
+          process.execPath,
+          ['dist/src/main.js', 'serve', '-lake', join(root, 'lake'), '-l', '127.0.0.1:0', '-warmup', '0s'],
+          { cwd: out, env: environment },
+        );
+        const address = await new Promise<string>((resolve) => {
+          child.stdout.on('data', (chunk: Buffer) => {
+            const found = /http:\/\/127\.0\.0\.1:\d+/.exec(chunk.toString());
+            if (found) resolve(found[0]);
+          });
+        });
+        expect(await (await fetch(`${address}/ready`)).text()).toBe('ready');
+        expect((await fetch(`${address}/inspect`)).status).toBe(200);
+        child.kill('SIGTERM');
+        expect((await once(child, 'exit'))[0]).toBe(0);
+      } finally {
+        rmSync(root, { recursive: true, force: true });
       }
-      mkdirSync(out);
-      for (const text of of(final, 'COPY')) {
-        const [, source = '', target = ''] = text.split(' ');
-        cpSync(join(root, source), join(out, target === './' ? source.split('/').at(-1)! : target), { recursive: true, verbatimSymlinks: true });
-      }
-      expect(existsSync(join(out, 'node_modules/typescript'))).toBe(false);
-      const child = spawn(process.execPath, ['dist/src/main.js', 'serve', '-lake', join(root, 'lake'), '-l', '127.0.0.1:0', '-warmup', '0s'], { cwd: out, env: environment });
-      const address = await new Promise<string>((resolve) => { child.stdout.on('data', (chunk: Buffer) => { const found = /http:\/\/127\.0\.0\.1:\d+/.exec(chunk.toString()); if (found) resolve(found[0]); }); });
-      expect(await (await fetch(`${address}/ready`)).text()).toBe('ready');
-      expect((await fetch(`${address}/inspect`)).status).toBe(200);
-      child.kill('SIGTERM');
-      expect((await once(child, 'exit'))[0]).toBe(0);
-    } finally {
-      rmSync(root, { recursive: true, force: true });
-    }
-  });
+    },
+  );
   const hasDocker = isFull && spawnSync('docker', ['info']).status === 0;
   test.skipIf(!hasDocker)('the image is built and becomes healthy', { timeout: 600_000 }, () => {
     execFileSync('docker', ['build', '-q', '-t', 'lake-deploy-test', '-f', path('Dockerfile'), repository]);
     const id = execFileSync('docker', ['run', '-d', 'lake-deploy-test'], { encoding: 'utf8' }).trim();
     try {
-      const health = (): string => execFileSync('docker', ['inspect', '-f', '{{.State.Health.Status}}', id], { encoding: 'utf8' }).trim();
+      const health = (): string =>
+        execFileSync('docker', ['inspect', '-f', '{{.State.Health.Status}}', id], { encoding: 'utf8' }).trim();
       for (let i = 0; i < 60 && health() === 'starting'; i++) spawnSync('sleep', ['1']);
       expect(health()).toBe('healthy');
     } finally {
@@ -116,10 +188,18 @@ describe('the container', () => {
 
 describe('the unit', () => {
   const text = readFileSync(path('lake.service'), 'utf8');
-  const values = (name: string): readonly string[] => text.split('\n').filter((line) => line.startsWith(`${name}=`)).map((line) => line.slice(name.length + 1));
+  const values = (name: string): readonly string[] =>
+    text
+      .split('\n')
+      .filter((line) => line.startsWith(`${name}=`))
+      .map((line) => line.slice(name.length + 1));
   test('runs the program with options from the environment, and waits longer than the program takes to end', () => {
     expect(values('ExecStart')).toEqual(['/usr/local/bin/lake serve']);
-    const environment = Object.fromEntries(values('Environment').flatMap((line) => line.split(' ')).map((pair) => pair.split('=') as [string, string]));
+    const environment = Object.fromEntries(
+      values('Environment')
+        .flatMap((line) => line.split(' '))
+        .map((pair) => pair.split('=') as [string, string]),
+    );
     expect(parseServe([], environment)).toMatchObject({ lakeDirectory: `/var/lib/${values('StateDirectory')[0]}` });
     const grace = serveOptions.find(({ name }) => name === 'shutdown.grace')!.fallback;
     expect(grace).toBe('5s');
@@ -127,31 +207,56 @@ describe('the unit', () => {
   });
   const hasSystemd = spawnSync('systemd-analyze', ['--version']).status === 0;
   test.skipIf(!hasSystemd)('systemd finds nothing wrong with it', () => {
-    const folder = mkdtempSync(join(tmpdir(), 'lake-unit-')), program = join(folder, 'lake'), unit = join(folder, 'lake.service');
+    const folder = mkdtempSync(join(tmpdir(), 'lake-unit-'));
+    const program = join(folder, 'lake');
+    const unit = join(folder, 'lake.service');
     try {
       writeFileSync(program, '#!/bin/sh\n');
       chmodSync(program, 0o755);
       writeFileSync(unit, text.replace('/usr/local/bin/lake', program));
-      const { status, stdout, stderr } = spawnSync('systemd-analyze', ['verify', '--man=no', unit], { encoding: 'utf8' });
-      expect([status, stdout, stderr.split('\n').filter((line) => line.includes('lake')).join('\n')]).toEqual([0, '', '']);
+      const { status, stdout, stderr } = spawnSync('systemd-analyze', ['verify', '--man=no', unit], {
+        encoding: 'utf8',
+      });
+      expect([
+        status,
+        stdout,
+        stderr
+          .split('\n')
+          .filter((line) => line.includes('lake'))
+          .join('\n'),
+      ]).toEqual([0, '', '']);
     } finally {
       rmSync(folder, { recursive: true });
     }
   });
   test.skipIf(!hasSystemd)('is exposed by less than 2 of 10', () => {
-    const { stdout } = spawnSync('systemd-analyze', ['security', '--offline=true', path('lake.service')], { encoding: 'utf8' });
+    const { stdout } = spawnSync('systemd-analyze', ['security', '--offline=true', path('lake.service')], {
+      encoding: 'utf8',
+    });
     expect(Number(/Overall exposure level for lake\.service: ([\d.]+)/.exec(stdout)?.[1])).toBeLessThan(2);
   });
 });
 
 describe('a service that was started otherwise', () => {
-  const begun = { argv: ['node', '/lake/main.js', 'serve', '-l', ':0'], env: { PATH: '/bin' }, execArgv: ['--no-warnings'], execPath: '/bin/node', platform: 'linux' } as const;
+  const begun = {
+    argv: ['node', '/lake/main.js', 'serve', '-l', ':0'],
+    env: { PATH: '/bin' },
+    execArgv: ['--no-warnings'],
+    execPath: '/bin/node',
+    platform: 'linux',
+  } as const;
   const withArgv = (...argv: string[]) => ({ ...begun, argv: [...argv], execArgv: [...begun.execArgv] });
   const serve = withArgv(...begun.argv);
-  test('begins again with the allocator\'s threshold of the image and the unit, and with all that it was given', () => {
-    const [, threshold] = /^Environment=MALLOC_MMAP_THRESHOLD_=(\d+)$/m.exec(readFileSync(path('lake.service'), 'utf8'))!;
+  test("begins again with the allocator's threshold of the image and the unit, and with all that it was given", () => {
+    const [, threshold] = /^Environment=MALLOC_MMAP_THRESHOLD_=(\d+)$/m.exec(
+      readFileSync(path('lake.service'), 'utf8'),
+    )!;
     expect(of(final, 'ENV')[0]).toContain(`MALLOC_MMAP_THRESHOLD_=${threshold}`);
-    expect(withFixedThreshold(serve)).toEqual(['/bin/node', ['/bin/node', '--no-warnings', '/lake/main.js', 'serve', '-l', ':0'], { PATH: '/bin', MALLOC_MMAP_THRESHOLD_: threshold }]);
+    expect(withFixedThreshold(serve)).toEqual([
+      '/bin/node',
+      ['/bin/node', '--no-warnings', '/lake/main.js', 'serve', '-l', ':0'],
+      { PATH: '/bin', MALLOC_MMAP_THRESHOLD_: threshold },
+    ]);
   });
   test('once, and only where nobody else has said how memory is to be got', () => {
     const [, , env] = withFixedThreshold(serve)!;

@@ -1,16 +1,29 @@
-/** /metrics: the text is what Prometheus reads, names and units are by its conventions, and the figures tell what happened. */
+/**
+ * /metrics: the text is what Prometheus reads, names and units are by its conventions, and the figures tell what
+ * happened.
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { metricRows } from '../../src/http/metrics.ts';
 import { startService, type TestService } from '../support/server.ts';
 
-interface Family { readonly help: string; readonly type: string; readonly samples: readonly Sample[] }
-interface Sample { readonly name: string; readonly labels: Readonly<Record<string, string>>; readonly value: number }
+interface Family {
+  readonly help: string;
+  readonly type: string;
+  readonly samples: readonly Sample[];
+}
+interface Sample {
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: number;
+}
 
-const metricName = /^[a-zA-Z_:][a-zA-Z0-9_:]*$/, labelName = /^[a-zA-Z_][a-zA-Z0-9_]*$/;
+const metricName = /^[a-zA-Z_:][a-zA-Z0-9_:]*$/;
+const labelName = /^[a-zA-Z_][a-zA-Z0-9_]*$/;
 const unescaped = (text: string): string => text.replace(/\\([\\n"])/g, (_whole, c: string) => (c === 'n' ? '\n' : c));
 
 const labelsOf = (text: string): Readonly<Record<string, string>> => {
-  const labels: Record<string, string> = {}, pair = /([a-zA-Z_]\w*)="((?:[^"\\\n]|\\[\\n"])*)"(,|$)/y;
+  const labels: Record<string, string> = {};
+  const pair = /([a-zA-Z_]\w*)="((?:[^"\\\n]|\\[\\n"])*)"(,|$)/y;
   for (let at = 0; at < text.length; at = pair.lastIndex) {
     pair.lastIndex = at;
     const found = pair.exec(text);
@@ -29,8 +42,10 @@ const numberOf = (text: string): number => {
 
 /** Reads the text format 0.0.4; every deviation throws. */
 const parse = (text: string): ReadonlyMap<string, Family> => {
-  const families = new Map<string, { help: string; type: string; samples: Sample[] }>(), series = new Set<string>();
-  let current: { help: string; type: string; samples: Sample[] } | undefined, name = '';
+  const families = new Map<string, { help: string; type: string; samples: Sample[] }>();
+  const series = new Set<string>();
+  let current: { help: string; type: string; samples: Sample[] } | undefined;
+  let name = '';
   if (!text.endsWith('\n')) throw new Error('no newline at the end');
   for (const line of text.slice(0, -1).split('\n')) {
     if (line === '') continue;
@@ -40,10 +55,11 @@ const parse = (text: string): ReadonlyMap<string, Family> => {
       if (kind === 'HELP') {
         if (families.has(of)) throw new Error(`${of} comes twice`);
         expect(of).toMatch(metricName);
-        families.set(of, current = { help: rest, type: '', samples: [] });
+        families.set(of, (current = { help: rest, type: '', samples: [] }));
         name = of;
       } else {
-        if (!current || of !== name || current.type !== '' || current.samples.length > 0) throw new Error(`TYPE out of place: ${line}`);
+        if (!current || of !== name || current.type !== '' || current.samples.length > 0)
+          throw new Error(`TYPE out of place: ${line}`);
         expect(['counter', 'gauge', 'histogram', 'summary']).toContain(rest);
         current.type = rest;
       }
@@ -52,9 +68,15 @@ const parse = (text: string): ReadonlyMap<string, Family> => {
     const sample = /^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.*)\})? (\S+)$/.exec(line);
     if (!sample || !current) throw new Error(`no sample: ${line}`);
     const [, of = '', labels = '', value = ''] = sample;
-    const suffix = current.type === 'histogram' ? ['_bucket', '_sum', '_count'] : current.type === 'summary' ? ['', '_sum', '_count'] : [''];
+    const suffix =
+      current.type === 'histogram'
+        ? ['_bucket', '_sum', '_count']
+        : current.type === 'summary'
+          ? ['', '_sum', '_count']
+          : [''];
     if (!suffix.some((s) => of === name + s)) throw new Error(`${of} stands below ${name}`);
-    const read = { name: of, labels: labelsOf(labels), value: numberOf(value) }, key = `${of} ${JSON.stringify(Object.entries(read.labels).sort())}`;
+    const read = { name: of, labels: labelsOf(labels), value: numberOf(value) };
+    const key = `${of} ${JSON.stringify(Object.entries(read.labels).sort())}`;
     if (series.has(key)) throw new Error(`twice: ${line}`);
     series.add(key);
     current.samples.push(read);
@@ -65,11 +87,14 @@ const parse = (text: string): ReadonlyMap<string, Family> => {
 const checkHistogram = (name: string, { samples }: Family): void => {
   const groups = new Map<string, Sample[]>();
   for (const sample of samples) {
-    const { le: _le, ...labels } = sample.labels, key = JSON.stringify(labels);
+    const { le: _le, ...labels } = sample.labels;
+    const key = JSON.stringify(labels);
     groups.set(key, [...(groups.get(key) ?? []), sample]);
   }
   for (const group of groups.values()) {
-    const buckets = group.filter((s) => s.name === `${name}_bucket`), bounds = buckets.map((b) => numberOf(b.labels['le']!)), counts = buckets.map((b) => b.value);
+    const buckets = group.filter((s) => s.name === `${name}_bucket`);
+    const bounds = buckets.map((b) => numberOf(b.labels['le']!));
+    const counts = buckets.map((b) => b.value);
     expect(bounds).toEqual([...bounds].sort((a, b) => a - b));
     expect(bounds.at(-1)).toBe(Infinity);
     expect(counts).toEqual([...counts].sort((a, b) => a - b));
@@ -86,16 +111,30 @@ const scrape = async (): Promise<ReadonlyMap<string, Family>> => {
   expect([status, headers.get('content-type')]).toEqual([200, 'text/plain; version=0.0.4; charset=utf-8']);
   return parse(body);
 };
-const valueOf = (families: ReadonlyMap<string, Family>, name: string, labels: Readonly<Record<string, string>> = {}): number => {
+const valueOf = (
+  families: ReadonlyMap<string, Family>,
+  name: string,
+  labels: Readonly<Record<string, string>> = {},
+): number => {
   const of = families.get(name) ?? families.get(name.replace(/_(?:count|sum|bucket)$/, ''));
-  const found = of?.samples.filter((s) => s.name === name && Object.entries(labels).every(([key, value]) => s.labels[key] === value)) ?? [];
+  const found =
+    of?.samples.filter(
+      (s) => s.name === name && Object.entries(labels).every(([key, value]) => s.labels[key] === value),
+    ) ?? [];
   return found.reduce((sum, { value }) => sum + value, 0);
 };
 
 beforeAll(async () => {
   service = await startService(['-metrics.pools', '2', '-workers', '2']);
-  for (const name of ['p', hostile, 'third', 'fourth']) await service.ask('POST', '/pool', { headers: json, body: JSON.stringify({ name, layout: { order: 'asc', keys: [['k']] } }) });
-  await service.ask('POST', '/pool/p/branch/main', { headers: json, body: Array.from({ length: 20_000 }, (_, k) => `{"k":${k},"s":"row ${k}"}\n`).join('') });
+  for (const name of ['p', hostile, 'third', 'fourth'])
+    await service.ask('POST', '/pool', {
+      headers: json,
+      body: JSON.stringify({ name, layout: { order: 'asc', keys: [['k']] } }),
+    });
+  await service.ask('POST', '/pool/p/branch/main', {
+    headers: json,
+    body: Array.from({ length: 20_000 }, (_, k) => `{"k":${k},"s":"row ${k}"}\n`).join(''),
+  });
   await service.ask('POST', '/pool/p/branch/main', { headers: json, body: '{"k":-1}' });
   await service.ask('POST', '/pool/p/branch/main', { headers: json, body: '{"k":' });
   await service.ask('POST', '/query', { headers: json, body: '{"query":"from p | count()"}' });
@@ -114,19 +153,28 @@ describe('the text', () => {
     }
   });
   test('has all figures that README lists and no others of ours, with their labels', async () => {
-    const families = await scrape(), ours = [...families].filter(([name]) => name.startsWith('lake_'));
+    const families = await scrape();
+    const ours = [...families].filter(([name]) => name.startsWith('lake_'));
     expect(ours.map(([name]) => name).sort()).toEqual(metricRows.map(({ name }) => name).sort());
     for (const [name, { help, samples }] of ours) {
       const row = metricRows.find((each) => each.name === name)!;
       expect([name, help]).toEqual([name, row.help]);
-      for (const { labels } of samples) expect([name, Object.keys(labels).filter((label) => label !== 'le').sort()]).toEqual([name, [...(row.labels ?? [])].sort()]);
+      for (const { labels } of samples)
+        expect([
+          name,
+          Object.keys(labels)
+            .filter((label) => label !== 'le')
+            .sort(),
+        ]).toEqual([name, [...(row.labels ?? [])].sort()]);
     }
   });
   test('goes by the conventions: counters end in _total, times are seconds and sizes bytes', async () => {
     for (const [name, { type }] of await scrape()) {
       if (!name.startsWith('lake_')) continue;
       expect([name, type === 'counter']).toEqual([name, name.endsWith('_total')]);
-      expect(name).not.toMatch(/(?:_ms|_milliseconds|_micros|_kb|_mb|_minutes|_percent|_count|_sum|_bucket)(?:_total)?$/);
+      expect(name).not.toMatch(
+        /(?:_ms|_milliseconds|_micros|_kb|_mb|_minutes|_percent|_count|_sum|_bucket)(?:_total)?$/,
+      );
       if (type === 'histogram') expect(name).toMatch(/_seconds$/);
     }
   });
@@ -135,8 +183,20 @@ describe('the text', () => {
 describe('the figures', () => {
   test('tell of requests by route and status, and of their time', async () => {
     const families = await scrape();
-    expect(valueOf(families, 'lake_http_requests_total', { method: 'POST', route: '/pool/:pool/branch/:branch', status: '200' })).toBe(2);
-    expect(valueOf(families, 'lake_http_requests_total', { method: 'POST', route: '/pool/:pool/branch/:branch', status: '400' })).toBe(1);
+    expect(
+      valueOf(families, 'lake_http_requests_total', {
+        method: 'POST',
+        route: '/pool/:pool/branch/:branch',
+        status: '200',
+      }),
+    ).toBe(2);
+    expect(
+      valueOf(families, 'lake_http_requests_total', {
+        method: 'POST',
+        route: '/pool/:pool/branch/:branch',
+        status: '400',
+      }),
+    ).toBe(1);
     expect(valueOf(families, 'lake_http_request_duration_seconds_count', { route: '/query' })).toBe(4);
     expect(valueOf(families, 'lake_http_request_duration_seconds_sum', { route: '/query' })).toBeGreaterThan(0);
     expect(valueOf(families, 'lake_http_received_bytes_total')).toBeGreaterThan(400_000);
@@ -153,7 +213,9 @@ describe('the figures', () => {
     expect(valueOf(families, 'lake_jobs_total', { kind: 'load', outcome: 'done' })).toBe(2);
     expect(valueOf(families, 'lake_job_wait_seconds_count', { kind: 'load' })).toBe(2);
     expect(valueOf(families, 'lake_job_work_seconds_sum', { kind: 'load' })).toBeGreaterThan(0);
-    expect(['lake_pools', 'lake_commits', 'lake_ready', 'lake_build_info'].map((name) => valueOf(families, name))).toEqual([4, 2, 1, 1]);
+    expect(
+      ['lake_pools', 'lake_commits', 'lake_ready', 'lake_build_info'].map((name) => valueOf(families, name)),
+    ).toEqual([4, 2, 1, 1]);
     expect(valueOf(families, 'lake_objects')).toBeGreaterThanOrEqual(2);
     expect(valueOf(families, 'lake_tables_bytes')).toBeGreaterThan(4096);
     await expect.poll(async () => valueOf(await scrape(), 'lake_object_syncs_total')).toBeGreaterThan(0);
@@ -167,13 +229,19 @@ describe('the figures', () => {
     expect(valueOf(families, 'lake_query_read_bytes_total')).toBeGreaterThan(0);
     expect(valueOf(families, 'lake_query_records_sent_total')).toBe(3);
     expect(valueOf(families, 'lake_worker_threads')).toBe(2);
-    expect(families.get('lake_worker_busy_seconds_total')!.samples.map(({ labels }) => labels['worker'])).toEqual(['0', '1']);
+    expect(families.get('lake_worker_busy_seconds_total')!.samples.map(({ labels }) => labels['worker'])).toEqual([
+      '0',
+      '1',
+    ]);
     expect(valueOf(families, 'lake_worker_busy_seconds_total')).toBeGreaterThan(0);
     expect(valueOf(families, 'lake_column_cache_misses_total')).toBeGreaterThan(0);
     expect(valueOf(families, 'lake_column_cache_bytes')).toBeGreaterThan(0);
   });
   test('tell of what is under way by its state', async () => {
-    const answered = service.ask('POST', '/query', { headers: { ...json, 'x-request-id': 'long' }, body: '{"query":"from p | join (from p) as {l,r} on l.k+r.k < -10 | count()"}' });
+    const answered = service.ask('POST', '/query', {
+      headers: { ...json, 'x-request-id': 'long' },
+      body: '{"query":"from p | join (from p) as {l,r} on l.k+r.k < -10 | count()"}',
+    });
     await expect.poll(async () => valueOf(await scrape(), 'lake_queries', { state: 'running' })).toBe(1);
     await service.ask('DELETE', '/query/long');
     await answered;
@@ -181,7 +249,8 @@ describe('the figures', () => {
     expect(valueOf(await scrape(), 'lake_queries')).toBe(0);
   });
   test('tell of events and their subscribers', async () => {
-    const ending = new AbortController(), events = await fetch(`${service.url}/events`, { signal: ending.signal });
+    const ending = new AbortController();
+    const events = await fetch(`${service.url}/events`, { signal: ending.signal });
     const before = await scrape();
     expect(valueOf(before, 'lake_events_subscribers')).toBe(1);
     await service.ask('POST', '/pool/third/branch/main', { headers: json, body: '{"k":1}' });
@@ -189,11 +258,20 @@ describe('the figures', () => {
     const after = await scrape();
     expect(valueOf(after, 'lake_events_sent_total') - valueOf(before, 'lake_events_sent_total')).toBe(1);
     expect(valueOf(after, 'lake_last_event_id') - valueOf(before, 'lake_last_event_id')).toBe(1);
-    expect([valueOf(after, 'lake_events_lagging_subscribers'), valueOf(after, 'lake_events_dropped_subscribers_total')]).toEqual([0, 0]);
+    expect([
+      valueOf(after, 'lake_events_lagging_subscribers'),
+      valueOf(after, 'lake_events_dropped_subscribers_total'),
+    ]).toEqual([0, 0]);
     ending.abort();
   });
   test('tell of as many pools as the option says, whatever their names hold', async () => {
-    expect((await scrape()).get('lake_pool_queue_jobs')!.samples.map(({ labels, value }) => [labels['pool'], value])).toEqual([['p', 0], [hostile, 0], ['', 0]]);
+    expect(
+      (await scrape()).get('lake_pool_queue_jobs')!.samples.map(({ labels, value }) => [labels['pool'], value]),
+    ).toEqual([
+      ['p', 0],
+      [hostile, 0],
+      ['', 0],
+    ]);
   });
   test('need no more labels for names that clients make up', async () => {
     const before = (await scrape()).get('lake_http_requests_total')!.samples.length;

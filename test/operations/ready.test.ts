@@ -1,4 +1,7 @@
-/** What health checks see from the first moment on: /ready, /status, and requests that come too early. (What they see at the end: shutdown.test.ts.) */
+/**
+ * What health checks see from the first moment on: /ready, /status, and requests that come too early. (What they see at
+ * the end: shutdown.test.ts.)
+ */
 import { createServer } from 'node:net';
 import { expect, test } from 'vitest';
 import { spawn } from 'node:child_process';
@@ -11,28 +14,51 @@ import { parseServe } from '../../src/config/serve.ts';
 import { openDoor } from '../../src/http/connections/door.ts';
 import { program, startBuiltService } from '../support/built-service.ts';
 
-interface Seen { readonly status: number; readonly type: string | undefined; readonly body: string; readonly retryAfter: string | undefined }
-const ask = (port: number, method: string, path: string, options: { readonly agent?: Agent; readonly body?: string } = {}): Promise<Seen> => new Promise((resolve, reject) => {
-  const sent = request({ host: '127.0.0.1', port, method, path, agent: options.agent ?? false }, (response) => {
-    let body = '';
-    response.setEncoding('utf8');
-    response.on('data', (chunk: string) => { body += chunk; });
-    response.on('end', () => { resolve({ status: response.statusCode!, type: response.headers['content-type'], body, retryAfter: response.headers['retry-after'] }); });
-    response.on('error', reject);
+interface Seen {
+  readonly status: number;
+  readonly type: string | undefined;
+  readonly body: string;
+  readonly retryAfter: string | undefined;
+}
+const ask = (
+  port: number,
+  method: string,
+  path: string,
+  options: { readonly agent?: Agent; readonly body?: string } = {},
+): Promise<Seen> =>
+  new Promise((resolve, reject) => {
+    const sent = request({ host: '127.0.0.1', port, method, path, agent: options.agent ?? false }, (response) => {
+      let body = '';
+      response.setEncoding('utf8');
+      response.on('data', (chunk: string) => {
+        body += chunk;
+      });
+      response.on('end', () => {
+        resolve({
+          status: response.statusCode!,
+          type: response.headers['content-type'],
+          body,
+          retryAfter: response.headers['retry-after'],
+        });
+      });
+      response.on('error', reject);
+    });
+    sent.on('error', reject);
+    sent.end(options.body);
   });
-  sent.on('error', reject);
-  sent.end(options.body);
-});
 const freePort = async (): Promise<number> => {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as { readonly port: number };
-  await new Promise((resolve) => { server.close(resolve); });
+  await new Promise((resolve) => {
+    server.close(resolve);
+  });
   return port;
 };
 
 test('before the lake is open, health checks are told so and everything else is to come again', async () => {
-  const port = await freePort(), config = parseServe(['-l', `127.0.0.1:${port}`]);
+  const port = await freePort();
+  const config = parseServe(['-l', `127.0.0.1:${port}`]);
   if ('help' in config) throw new Error('no help was asked for');
   const door = await openDoor(config);
   try {
@@ -41,7 +67,10 @@ test('before the lake is open, health checks are told so and everything else is 
     expect(await ask(port, 'GET', '/status?x')).toEqual(early);
     expect(await ask(port, 'HEAD', '/ready')).toEqual({ ...early, body: '' });
     expect(await ask(port, 'POST', '/pool/p/branch/main', { body: 'x'.repeat(1 << 20) })).toEqual({
-      status: 503, type: 'application/json', body: '{"type":"Error","kind":"overloaded","error":"service is starting: the lake is being recovered; retry shortly"}\n', retryAfter: '1',
+      status: 503,
+      type: 'application/json',
+      body: '{"type":"Error","kind":"overloaded","error":"service is starting: the lake is being recovered; retry shortly"}\n',
+      retryAfter: '1',
     });
     await expect(openDoor(config)).rejects.toMatchObject({ code: 'EADDRINUSE' });
   } finally {
@@ -51,19 +80,30 @@ test('before the lake is open, health checks are told so and everything else is 
 });
 
 test('a service that was killed answers 503 while it recovers, then 200; a connection lives through both', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'lake-ready-')), lake = join(folder, 'lake'), agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const folder = await mkdtemp(join(tmpdir(), 'lake-ready-'));
+  const lake = join(folder, 'lake');
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const killed = await startBuiltService({ lake });
   await killed.end('SIGKILL');
-  const port = await freePort(), child = spawn(process.execPath, [program, 'serve', '-lake', lake, '-l', `127.0.0.1:${port}`, '-log.level', 'error', '-warmup', '0s'], { stdio: 'ignore' });
+  const port = await freePort();
+  const child = spawn(
+    process.execPath,
+    [program, 'serve', '-lake', lake, '-l', `127.0.0.1:${port}`, '-log.level', 'error', '-warmup', '0s'],
+    { stdio: 'ignore' },
+  );
   const ended = once(child, 'exit');
   try {
     const seen: string[] = [];
     const look = async (): Promise<string | undefined> => {
-      const answer = await ask(port, 'GET', '/ready', { agent }).catch(() => undefined), text = answer && `${answer.status} ${answer.body}`;
+      const answer = await ask(port, 'GET', '/ready', { agent }).catch(() => undefined);
+      const text = answer && `${answer.status} ${answer.body}`;
       if (text !== undefined && seen.at(-1) !== text) seen.push(text);
       return text;
     };
-    while (await look() !== '200 ready') await new Promise((resolve) => { setTimeout(resolve, 1); });
+    while ((await look()) !== '200 ready')
+      await new Promise((resolve) => {
+        setTimeout(resolve, 1);
+      });
     expect(seen).toEqual(['503 recovering', '200 ready']);
     expect(await ask(port, 'GET', '/status')).toMatchObject({ status: 200, body: 'ok' });
     child.kill('SIGTERM');

@@ -5,7 +5,12 @@ import { fuzz, fuzzTargets } from './fuzz.ts';
 
 const count = Number(process.env['FUZZ_COUNT'] ?? 600);
 
-test(`${count} hostile inputs for each reader end in values or in an error, within time and memory`, { timeout: 900_000 }, async () => {
+test(`${count} hostile inputs for each reader end in values or in an error, within time and memory`, {
+  timeout: 900_000,
+}, async () => {
   const seed = seedOf(4);
-  expect({ seed, faults: await fuzz({ targets: fuzzTargets, count, seed, processes: 2 }) }).toEqual({ seed, faults: [] });
+  expect({ seed, faults: await fuzz({ targets: fuzzTargets, count, seed, processes: 2 }) }).toEqual({
+    seed,
+    faults: [],
+  });
 });

@@ -4,12 +4,18 @@ import { lacksDuckdb } from '../support/duckdb.ts';
 import { seedOf } from '../support/random.ts';
 import { fuzzQueries } from './queries.ts';
 
-const count = Number(process.env['QUERIES_COUNT'] ?? 120), sql = Number(process.env['SQL_QUERIES_COUNT'] ?? 160);
+const count = Number(process.env['QUERIES_COUNT'] ?? 120);
+const sql = Number(process.env['SQL_QUERIES_COUNT'] ?? 160);
 
-test(`${count} random queries end in rows or in an error, the same in every variant, and ${sql} of SQL agree with DuckDB`, { timeout: 600_000 }, async () => {
+test(`${count} random queries end in rows or in an error, the same in every variant, and ${sql} of SQL agree with DuckDB`, {
+  timeout: 600_000,
+}, async () => {
   const seed = seedOf(Math.floor(Date.now() / 86_400_000));
   console.log(`random queries: seed ${seed}`);
   const { faults, ran, compared } = await fuzzQueries({ count, sql: lacksDuckdb() ? 0 : sql, seed, processes: 1 });
   expect({ seed, faults }).toEqual({ seed, faults: [] });
-  expect({ ran: ran > count / 4, compared: compared > sql / 2 || lacksDuckdb() }).toEqual({ ran: true, compared: true });
+  expect({ ran: ran > count / 4, compared: compared > sql / 2 || lacksDuckdb() }).toEqual({
+    ran: true,
+    compared: true,
+  });
 });

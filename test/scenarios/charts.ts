@@ -1,4 +1,7 @@
-/** `npm run charts [FOLDER]`: the chart of each machine and the picture of each scenario as SVG files; default folder: `lake-charts` in the system's one for temporary files. */
+/**
+ * `npm run charts [FOLDER]`: the chart of each machine and the picture of each scenario as SVG files; default folder:
+ * `lake-charts` in the system's one for temporary files.
+ */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';

@@ -31,7 +31,11 @@ test('every transition that is deleted and every guard that is negated is notice
 describe.concurrent('service', () => {
   // The built program: its workers start at once.
   let play: typeof playLakeScenario;
-  beforeAll(async () => { ({ playLakeScenario: play } = await import(join(dirname(program), 'commands/replay/lake-scenario.js')) as { readonly playLakeScenario: typeof playLakeScenario }); });
+  beforeAll(async () => {
+    ({ playLakeScenario: play } = (await import(join(dirname(program), 'commands/replay/lake-scenario.js'))) as {
+      readonly playLakeScenario: typeof playLakeScenario;
+    });
+  });
   for (const file of scenarioFiles('service')) {
     const scenario = parseScenario(readFileSync(join(scenarioFolder, 'service', file), 'utf8'), file) as LakeScenario;
     test(`${file}: ${scenario.why}`, async ({ expect: expectHere }) => {

@@ -16,7 +16,10 @@ export interface Service {
   readonly lake: string;
   /** All that the program printed so far. */
   readonly printed: () => string;
-  /** Ends it by a signal (default SIGTERM); resolves to the exit status, or the signal's name. The lake stays until `remove`. */
+  /**
+   * Ends it by a signal (default SIGTERM); resolves to the exit status, or the signal's name. The lake stays until
+   * `remove`.
+   */
   readonly end: (signal?: NodeJS.Signals) => Promise<number | string>;
   /** Exit status or the signal's name, once it has ended. */
   readonly ended: Promise<number | string>;
@@ -24,15 +27,47 @@ export interface Service {
   readonly stop: () => Promise<void>;
 }
 
-/** Starts the program; resolves when it has printed its address. `lake`: an existing folder to open. `port`: a free one unless told. `by`: a program that starts it, and its arguments. `asShipped`: for figures, it warms up as it does for users; tests, small runs of the benches among them, have no time for it. */
-export const startBuiltService = async (options: { readonly lake?: string; readonly port?: number; readonly flags?: readonly string[]; readonly by?: readonly string[]; readonly asShipped?: boolean } = {}): Promise<Service> => {
+/**
+ * Starts the program; resolves when it has printed its address. `lake`: an existing folder to open. `port`: a free one
+ * unless told. `by`: a program that starts it, and its arguments. `asShipped`: for figures, it warms up as it does for
+ * users; tests, small runs of the benches among them, have no time for it.
+ */
+export const startBuiltService = async (
+  options: {
+    readonly lake?: string;
+    readonly port?: number;
+    readonly flags?: readonly string[];
+    readonly by?: readonly string[];
+    readonly asShipped?: boolean;
+  } = {},
+): Promise<Service> => {
   const folder = options.lake ? undefined : mkdtempSync(join(tmpdir(), 'lake-service-'));
   const lake = options.lake ?? join(folder!, 'lake');
   const [command, ...before] = [...(options.by ?? []), process.execPath];
-  const child = spawn(command!, [...before, program, 'serve', '-lake', lake, '-l', `127.0.0.1:${options.port ?? 0}`, '-log.level', 'error', ...(options.asShipped && !process.env['VITEST'] ? [] : ['-warmup', '0s']), ...(options.flags ?? [])], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(
+    command!,
+    [
+      ...before,
+      program,
+      'serve',
+      '-lake',
+      lake,
+      '-l',
+      `127.0.0.1:${options.port ?? 0}`,
+      '-log.level',
+      'error',
+      ...(options.asShipped && !process.env['VITEST'] ? [] : ['-warmup', '0s']),
+      ...(options.flags ?? []),
+    ],
+    { stdio: ['ignore', 'pipe', 'pipe'] },
+  );
   let printed = '';
-  const ended = new Promise<number | string>((resolve) => child.once('exit', (status, signal) => resolve(status ?? signal ?? 'unknown')));
-  child.stderr.on('data', (chunk: Buffer) => { printed += chunk.toString(); });
+  const ended = new Promise<number | string>((resolve) =>
+    child.once('exit', (status, signal) => resolve(status ?? signal ?? 'unknown')),
+  );
+  child.stderr.on('data', (chunk: Buffer) => {
+    printed += chunk.toString();
+  });
   const address = await new Promise<string>((resolve, reject) => {
     child.stdout.on('data', (chunk: Buffer) => {
       printed += chunk.toString();
@@ -46,7 +81,12 @@ export const startBuiltService = async (options: { readonly lake?: string; reado
     return ended;
   };
   return {
-    address, process: child, lake, printed: () => printed, end, ended,
+    address,
+    process: child,
+    lake,
+    printed: () => printed,
+    end,
+    ended,
     stop: async () => {
       await end();
       if (folder) rmSync(folder, { recursive: true, force: true, maxRetries: 10 });

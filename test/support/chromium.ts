@@ -11,20 +11,42 @@ export const lacksChromium = (): boolean => process.env['NO_SKIPS'] === undefine
 export const launchChromium = (): Promise<Browser> => chromium.launch({ executablePath, args: ['--no-sandbox'] });
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-interface Finding { readonly id: string; readonly impact: string; readonly help: string; readonly nodes: readonly { readonly target: readonly string[]; readonly failureSummary: string }[] }
+interface Finding {
+  readonly id: string;
+  readonly impact: string;
+  readonly help: string;
+  readonly nodes: readonly { readonly target: readonly string[]; readonly failureSummary: string }[];
+}
 
 /** What axe-core finds serious or critical: rule, and where. `rules`: these alone. */
 export const seriousFindings = async (page: Page, rules?: readonly string[]): Promise<readonly string[]> => {
   if (!(await page.evaluate('"axe" in window'))) await page.evaluate(axe);
-  const found = await page.evaluate(`axe.run(document, ${JSON.stringify({ resultTypes: ['violations'], ...(rules && { runOnly: rules }) })}).then((r) => r.violations)`) as readonly Finding[];
-  return found.filter((f) => f.impact === 'serious' || f.impact === 'critical').map((f) => `${f.id}: ${f.help}: ${f.nodes.slice(0, 3).map((n) => `${n.target.join(' ')} (${n.failureSummary})`).join('; ')}`);
+  const found = (await page.evaluate(
+    `axe.run(document, ${JSON.stringify({ resultTypes: ['violations'], ...(rules && { runOnly: rules }) })}).then((r) => r.violations)`,
+  )) as readonly Finding[];
+  return found
+    .filter((f) => f.impact === 'serious' || f.impact === 'critical')
+    .map(
+      (f) =>
+        `${f.id}: ${f.help}: ${f.nodes
+          .slice(0, 3)
+          .map((n) => `${n.target.join(' ')} (${n.failureSummary})`)
+          .join('; ')}`,
+    );
 };
 
-/** Faults of the page's own: uncaught errors, errors on its console (a breach of the content security policy is one), dialogs. */
+/**
+ * Faults of the page's own: uncaught errors, errors on its console (a breach of the content security policy is one),
+ * dialogs.
+ */
 export const faultsOf = (page: Page): readonly string[] => {
   const faults: string[] = [];
-  page.on('pageerror', (error) => { faults.push(String(error)); });
-  page.on('console', (message) => { if (message.type() === 'error') faults.push(message.text()); });
+  page.on('pageerror', (error) => {
+    faults.push(String(error));
+  });
+  page.on('console', (message) => {
+    if (message.type() === 'error') faults.push(message.text());
+  });
   page.on('dialog', (dialog) => {
     faults.push(`dialog: ${dialog.message()}`);
     void dialog.dismiss();

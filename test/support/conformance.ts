@@ -19,10 +19,18 @@ export interface ConformanceCase {
   readonly typed?: boolean;
   readonly unordered?: boolean;
 }
-export interface Verdict { readonly passed: boolean; readonly output: string; readonly error: string }
+export interface Verdict {
+  readonly passed: boolean;
+  readonly output: string;
+  readonly error: string;
+}
 
 const bytesOf = (content: Content, directory: string): Uint8Array =>
-  typeof content === 'string' ? Buffer.from(content) : 'base64' in content ? Buffer.from(content.base64, 'base64') : readFileSync(join(directory, content.file));
+  typeof content === 'string'
+    ? Buffer.from(content)
+    : 'base64' in content
+      ? Buffer.from(content.base64, 'base64')
+      : readFileSync(join(directory, content.file));
 
 const caseMsMax = 20_000;
 
@@ -34,8 +42,24 @@ export const runCase = async (c: ConformanceCase, directory: string, engine: Eng
       mkdirSync(dirname(join(cwd, name)), { recursive: true });
       writeFileSync(join(cwd, name), bytesOf(content, directory));
     }
-    const input = c.input_base64 !== undefined ? Buffer.from(c.input_base64, 'base64') : c.input === null ? undefined : Buffer.from(c.input);
-    const argv = [...c.input_args, '-f', 'sup', '-pretty', '0', ...c.output_args, ...(c.typed ? [] : ['-dynamic']), '-c', c.query, ...(input ? ['-'] : [])];
+    const input =
+      c.input_base64 !== undefined
+        ? Buffer.from(c.input_base64, 'base64')
+        : c.input === null
+          ? undefined
+          : Buffer.from(c.input);
+    const argv = [
+      ...c.input_args,
+      '-f',
+      'sup',
+      '-pretty',
+      '0',
+      ...c.output_args,
+      ...(c.typed ? [] : ['-dynamic']),
+      '-c',
+      c.query,
+      ...(input ? ['-'] : []),
+    ];
     const answer = await runCommand(argv, input, cwd, engine);
     return { ...answer, passed: sameOutput(c, answer.output) && sameError(c.error, answer.error) };
   } finally {
@@ -43,18 +67,42 @@ export const runCase = async (c: ConformanceCase, directory: string, engine: Eng
   }
 };
 
-const runCommand = async (argv: readonly string[], input: Uint8Array | undefined, cwd: string, engine: EngineSettings): Promise<{ output: string; error: string }> => {
-  const output: Uint8Array[] = [], error: string[] = [];
+const runCommand = async (
+  argv: readonly string[],
+  input: Uint8Array | undefined,
+  cwd: string,
+  engine: EngineSettings,
+): Promise<{ output: string; error: string }> => {
+  const output: Uint8Array[] = [];
+  const error: string[] = [];
   async function* stdin(): AsyncGenerator<Uint8Array> {
     if (input) yield input;
   }
-  const run = queryCommand(argv, {
-    cwd, stdin: stdin(), stdoutIsTerminal: false,
-    write: (chunk) => { output.push(chunk.slice()); return Promise.resolve(); },
-    complain: (text) => { error.push(text); },
-  }, engine).catch((problem: unknown) => { error.push(`CRASH ${problem instanceof Error ? problem.stack : String(problem)}`); });
+  const run = queryCommand(
+    argv,
+    {
+      cwd,
+      stdin: stdin(),
+      stdoutIsTerminal: false,
+      write: (chunk) => {
+        output.push(chunk.slice());
+        return Promise.resolve();
+      },
+      complain: (text) => {
+        error.push(text);
+      },
+    },
+    engine,
+  ).catch((problem: unknown) => {
+    error.push(`CRASH ${problem instanceof Error ? problem.stack : String(problem)}`);
+  });
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<void>((resolve) => { timer = setTimeout(() => { error.push('HANG'); resolve(); }, caseMsMax); });
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(() => {
+      error.push('HANG');
+      resolve();
+    }, caseMsMax);
+  });
   await Promise.race([run, late]);
   clearTimeout(timer);
   return { output: Buffer.concat(output).toString(), error: error.join('') };

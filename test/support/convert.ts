@@ -1,6 +1,12 @@
 /** Bytes of one format to text of another through the real readers and writers. */
 import { LakeError } from '../../src/errors.ts';
-import { type FormatName, type ReadOptions, type WriteOptions, createWriter, openReader } from '../../src/formats/formats.ts';
+import {
+  type FormatName,
+  type ReadOptions,
+  type WriteOptions,
+  createWriter,
+  openReader,
+} from '../../src/formats/formats.ts';
 import { vectorOf } from '../../src/vectors/builder.ts';
 import { supText } from '../../src/vectors/sup/print.ts';
 import { typeText } from '../../src/vectors/type.ts';
@@ -22,12 +28,20 @@ export async function* pieces(bytes: Uint8Array, size: number): AsyncGenerator<U
 const bytesOf = (input: string | Uint8Array): Uint8Array => (typeof input === 'string' ? Buffer.from(input) : input);
 
 /** The output (SUP by default) and the text of the error that ended it. Anything but a LakeError is thrown. */
-export const convert = async (input: string | Uint8Array, options: Conversion): Promise<{ readonly output: string; readonly error: string }> => {
+export const convert = async (
+  input: string | Uint8Array,
+  options: Conversion,
+): Promise<{ readonly output: string; readonly error: string }> => {
   const out: Uint8Array[] = [];
   try {
     const writer = createWriter(options.to ?? 'sup', options.write);
     const bytes = bytesOf(input);
-    for await (const batch of await openReader(options.from, pieces(bytes, options.pieceBytes ?? Math.max(bytes.length, 1)), options.read)) out.push(...collected(writer.write(batch), out));
+    for await (const batch of await openReader(
+      options.from,
+      pieces(bytes, options.pieceBytes ?? Math.max(bytes.length, 1)),
+      options.read,
+    ))
+      out.push(...collected(writer.write(batch), out));
     out.push(...writer.end());
   } catch (problem) {
     if (!(problem instanceof LakeError)) throw problem;
@@ -42,12 +56,20 @@ const collected = (chunks: Iterable<Uint8Array>, out: Uint8Array[]): Uint8Array[
 };
 
 /** Batches of an input. */
-export const read = async (input: string | Uint8Array, from: FormatName | 'auto', options: ReadOptions = {}): Promise<Vector[]> => {
+export const read = async (
+  input: string | Uint8Array,
+  from: FormatName | 'auto',
+  options: ReadOptions = {},
+): Promise<Vector[]> => {
   const out: Vector[] = [];
   for await (const batch of await openReader(from, pieces(bytesOf(input), 1 << 16), options)) out.push(batch);
   return out;
 };
-export const readValues = async (input: string | Uint8Array, from: FormatName | 'auto', options: ReadOptions = {}): Promise<Value[]> =>
+export const readValues = async (
+  input: string | Uint8Array,
+  from: FormatName | 'auto',
+  options: ReadOptions = {},
+): Promise<Value[]> =>
   (await read(input, from, options)).flatMap((v) => Array.from({ length: v.length }, (_, i) => valueAt(v, i)));
 
 /** The bytes of values in a format. */
@@ -60,5 +82,8 @@ export const written = (values: readonly Value[], to: FormatName, options: Write
 export const printed = (values: readonly Value[]): string[] => values.map((v) => `${typeText(v.type)} ${supText(v)}`);
 
 /** -0 is printed as 0, so sets and maps may hold what looks alike in text. */
-export const hasNegativeZero = (data: unknown): boolean => Object.is(data, -0) || (Array.isArray(data) ? data.some(hasNegativeZero)
-  : typeof data === 'object' && data !== null && 'data' in data && hasNegativeZero(data.data));
+export const hasNegativeZero = (data: unknown): boolean =>
+  Object.is(data, -0) ||
+  (Array.isArray(data)
+    ? data.some(hasNegativeZero)
+    : typeof data === 'object' && data !== null && 'data' in data && hasNegativeZero(data.data));

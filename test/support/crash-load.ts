@@ -1,15 +1,28 @@
 /**
- * Load on a service that will be killed, and what must be there afterwards. The book of what was acknowledged is kept here, in the process that survives.
+ * Load on a service that will be killed, and what must be there afterwards. The book of what was acknowledged is kept
+ * here, in the process that survives.
  *
- * - A commit's rows follow from its number alone. Commits are small (one object in the tables) or large (an object file).
- * - A commit or delete whose answer never came may be there, whole, or not; once it was seen after a start it is settled: it must stay as it was seen.
+ * - A commit's rows follow from its number alone. Commits are small (one object in the tables) or large (an object
+ *   file).
+ * - A commit or delete whose answer never came may be there, whole, or not; once it was seen after a start it is
+ *   settled: it must stay as it was seen.
  */
 import { type Client, jsonType } from './client.ts';
 import type { Random } from './random.ts';
 
-export interface Row { readonly k: number; readonly n: number; readonly i: number; readonly text: string }
+export interface Row {
+  readonly k: number;
+  readonly n: number;
+  readonly i: number;
+  readonly text: string;
+}
 type State = 'there' | 'perhaps' | 'gone' | 'perhaps gone';
-interface Entry { readonly n: number; readonly rows: number; state: State; commit?: string }
+interface Entry {
+  readonly n: number;
+  readonly rows: number;
+  state: State;
+  commit?: string;
+}
 
 /** Rows of a commit that become an object file: some 100 KB that do not compress. */
 const largeRows = 450;
@@ -28,8 +41,12 @@ export class CrashBook {
   }
 
   /** Row `i` of commit `n`. Keys are spread, so that objects overlap. */
-  row(n: number, i: number): Row { return { k: (n * 7919 + i * 104_729) % 1_000_003, n, i, text: this.texts[(n * 31 + i * 7) % this.texts.length]! }; }
-  rows(entry: Entry): readonly Row[] { return Array.from({ length: entry.rows }, (_, i) => this.row(entry.n, i)); }
+  row(n: number, i: number): Row {
+    return { k: (n * 7919 + i * 104_729) % 1_000_003, n, i, text: this.texts[(n * 31 + i * 7) % this.texts.length]! };
+  }
+  rows(entry: Entry): readonly Row[] {
+    return Array.from({ length: entry.rows }, (_, i) => this.row(entry.n, i));
+  }
 
   begin(large: boolean): Entry {
     const entry: Entry = { n: this.next++, rows: large ? largeRows : 1 + this.random.below(3), state: 'perhaps' };
@@ -42,11 +59,15 @@ export class CrashBook {
     return there.length > 0 ? this.random.pick(there) : undefined;
   }
 
-  /** Checks what a start brought back (rows by commit number), settles what was open. Throws for anything lost, torn or doubled. */
+  /**
+   * Checks what a start brought back (rows by commit number), settles what was open. Throws for anything lost, torn or
+   * doubled.
+   */
   settle(found: ReadonlyMap<number, number>): void {
     for (const n of found.keys()) if (!this.entries.has(n)) throw new Error(`rows of a commit ${n} that nobody sent`);
     for (const entry of this.entries.values()) {
-      const { n, rows, state } = entry, count = found.get(n) ?? 0;
+      const { n, rows, state } = entry;
+      const count = found.get(n) ?? 0;
       if (count !== 0 && count !== rows) throw new Error(`commit ${n} (${state}) is torn: ${count} of ${rows} rows`);
       if (state === 'there' && count === 0) throw new Error(`commit ${n} was acknowledged and is lost`);
       if (state === 'gone' && count !== 0) throw new Error(`commit ${n} was deleted and is back`);
@@ -55,8 +76,16 @@ export class CrashBook {
   }
 }
 
-/** Clients that commit until the service is gone. `answered` is called on every acknowledgement, `sent` when a large body is on its way. */
-export const crashLoad = async (client: Client, book: CrashBook, clients: { readonly small: number; readonly large: number }, on: { readonly answered: () => void; readonly sent: () => void }): Promise<void> => {
+/**
+ * Clients that commit until the service is gone. `answered` is called on every acknowledgement, `sent` when a large
+ * body is on its way.
+ */
+export const crashLoad = async (
+  client: Client,
+  book: CrashBook,
+  clients: { readonly small: number; readonly large: number },
+  on: { readonly answered: () => void; readonly sent: () => void },
+): Promise<void> => {
   let over = false;
   const answer = async (method: string, path: string, body: string, headers = {}): Promise<string | undefined> => {
     try {
@@ -75,24 +104,43 @@ export const crashLoad = async (client: Client, book: CrashBook, clients: { read
   };
   const load = async (large: boolean): Promise<void> => {
     const entry = book.begin(large);
-    const answering = answer('POST', '/pool/p/branch/main', book.rows(entry).map((row) => JSON.stringify(row)).join('\n'), jsonType);
+    const answering = answer(
+      'POST',
+      '/pool/p/branch/main',
+      book
+        .rows(entry)
+        .map((row) => JSON.stringify(row))
+        .join('\n'),
+      jsonType,
+    );
     if (large) on.sent();
     const commit = await answering;
     if (commit === undefined) return;
     entry.state = 'there';
     entry.commit = commit;
   };
-  const writer = async (large: boolean): Promise<void> => { while (!over) await load(large); };
+  const writer = async (large: boolean): Promise<void> => {
+    while (!over) await load(large);
+  };
   const deleter = async (): Promise<void> => {
     while (!over) {
       const entry = book.victim();
       if (!entry) await load(false);
       else {
         entry.state = 'perhaps gone';
-        const commit = await answer('POST', '/pool/p/branch/main/delete', JSON.stringify({ where: `n==${entry.n}` }), jsonType);
+        const commit = await answer(
+          'POST',
+          '/pool/p/branch/main/delete',
+          JSON.stringify({ where: `n==${entry.n}` }),
+          jsonType,
+        );
         if (commit !== undefined) entry.state = 'gone';
       }
     }
   };
-  await Promise.all([...Array.from({ length: clients.small }, () => writer(false)), ...Array.from({ length: clients.large }, () => writer(true)), deleter()]);
+  await Promise.all([
+    ...Array.from({ length: clients.small }, () => writer(false)),
+    ...Array.from({ length: clients.large }, () => writer(true)),
+    deleter(),
+  ]);
 };

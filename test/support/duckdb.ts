@@ -1,33 +1,49 @@
 /**
  * DuckDB as an oracle for SQL: statements over tables that are given as rows, all run in one Python process.
  *
- * Values come back as JSON can hold them: integers beyond 2^53 as decimal text, times as `2024-01-01T00:00:00Z` text, intervals as `{seconds}`, blobs as hex,
- * NaN and infinities as their names. Duplicate column names are kept apart by position: rows are arrays.
+ * Values come back as JSON can hold them: integers beyond 2^53 as decimal text, times as `2024-01-01T00:00:00Z` text,
+ * intervals as `{seconds}`, blobs as hex, NaN and infinities as their names. Duplicate column names are kept apart by
+ * position: rows are arrays.
  */
 import { lacksPython, python } from './python.ts';
 
-/** A table of DuckDB: its columns with their DuckDB types, in order, and rows by column name; a field that is absent is null. */
+/**
+ * A table of DuckDB: its columns with their DuckDB types, in order, and rows by column name; a field that is absent is
+ * null.
+ */
 export interface DuckTable {
   readonly name: string;
   readonly columns: Readonly<Record<string, string>>;
   readonly rows: readonly Readonly<Record<string, unknown>>[];
 }
 
-export type DuckValue = null | boolean | number | string | readonly DuckValue[] | { readonly [field: string]: DuckValue };
+export type DuckValue =
+  | null
+  | boolean
+  | number
+  | string
+  | readonly DuckValue[]
+  | { readonly [field: string]: DuckValue };
 
 /** What one statement gave: its rows, or the text of its error. */
-export type DuckResult = { readonly columns: readonly string[]; readonly rows: readonly (readonly DuckValue[])[] } | { readonly error: string };
+export type DuckResult =
+  | { readonly columns: readonly string[]; readonly rows: readonly (readonly DuckValue[])[] }
+  | { readonly error: string };
 
 /** Whether tests against DuckDB are to be left out (never with NO_SKIPS). */
 export const lacksDuckdb = (): boolean => lacksPython('duckdb');
 
-/** Runs the statements one after the other over fresh tables; a statement that fails gives its error and the next one runs. */
+/**
+ * Runs the statements one after the other over fresh tables; a statement that fails gives its error and the next one
+ * runs.
+ */
 export const duckdb = (tables: readonly DuckTable[], statements: readonly string[]): readonly DuckResult[] => {
   const columnsOf = (t: DuckTable): object => ({ name: t.name, columns: t.columns, file: `${t.name}.ndjson` });
   const files: Record<string, Uint8Array> = {
     'job.json': Buffer.from(JSON.stringify({ tables: tables.map(columnsOf), statements })),
   };
-  for (const table of tables) files[`${table.name}.ndjson`] = Buffer.from(table.rows.map((row) => JSON.stringify(row) + '\n').join(''));
+  for (const table of tables)
+    files[`${table.name}.ndjson`] = Buffer.from(table.rows.map((row) => JSON.stringify(row) + '\n').join(''));
   const run = python(SCRIPT, files);
   try {
     return JSON.parse(run.file('results.json').toString('utf8')) as readonly DuckResult[];

@@ -1,4 +1,7 @@
-/** The ways of running a query that must not change its answer: rules switched off, other sizes of batches, other forms of vectors, rows out of stored objects. */
+/**
+ * The ways of running a query that must not change its answer: rules switched off, other sizes of batches, other forms
+ * of vectors, rows out of stored objects.
+ */
 import type { EngineSettings } from '../../src/commands/query.ts';
 import type { ScanRequest } from '../../src/exec/source.ts';
 import { BlockScanner } from '../../src/lake/scan/block.ts';
@@ -13,13 +16,24 @@ import { splitting } from './split-engine.ts';
 const blockRows = 3;
 const noKey = { first: new Uint8Array(0), last: new Uint8Array(0) };
 
-/** The rows written as data objects and read back as a pool's scan does: only the columns asked for, without blocks that the pruner rules out. */
+/**
+ * The rows written as data objects and read back as a pool's scan does: only the columns asked for, without blocks that
+ * the pruner rules out.
+ */
 async function* stored(batches: AsyncIterable<Vector>, request: ScanRequest): AsyncGenerator<Vector> {
   for await (const batch of batches) {
-    const chunks: Uint8Array[] = [], writer = new ObjectWriter((chunk) => { chunks.push(chunk.slice()); }, { rowsExpected: 1 << 20 });
-    for (let at = 0; at < batch.length; at += blockRows) writer.block(slice(batch, at, Math.min(at + blockRows, batch.length)), noKey);
+    const chunks: Uint8Array[] = [];
+    const writer = new ObjectWriter(
+      (chunk) => {
+        chunks.push(chunk.slice());
+      },
+      { rowsExpected: 1 << 20 },
+    );
+    for (let at = 0; at < batch.length; at += blockRows)
+      writer.block(slice(batch, at, Math.min(at + blockRows, batch.length)), noKey);
     writer.finish();
-    const reader = await openObject(sourceOfBytes('0', Buffer.concat(chunks))), scanner = new BlockScanner(request);
+    const reader = await openObject(sourceOfBytes('0', Buffer.concat(chunks)));
+    const scanner = new BlockScanner(request);
     for (let block = 0; block < reader.blocks.length; block++) {
       if (request.pruner && !reader.mayMatch(block, request.pruner)) continue;
       const rows = await scanner.inOrder(reader, block);
@@ -28,7 +42,11 @@ async function* stored(batches: AsyncIterable<Vector>, request: ScanRequest): As
   }
 }
 const fromObjects: EngineSettings = {
-  host: (usual) => ({ ...usual, filters: () => true, scan: (source, request) => stored(usual.scan(source, request), request) }),
+  host: (usual) => ({
+    ...usual,
+    filters: () => true,
+    scan: (source, request) => stored(usual.scan(source, request), request),
+  }),
 };
 /** Every batch in this form, those of the sources and those between operators. */
 const inForm = (form: ForcedForm): EngineSettings => ({
@@ -41,11 +59,13 @@ export const engineVariants: Readonly<Record<string, EngineSettings>> = {
   ...Object.fromEntries(rules.map((r) => [`without ${r.name}`, { rulesOff: [r.name] }])),
   'batches of one': { batchRows: 1 },
   'batches of two': { batchRows: 2 },
-  ...Object.fromEntries(forcedForms.map((form) => [form === 'halves' ? 'vectors in halves' : `${form} vectors`, inForm(form)])),
+  ...Object.fromEntries(
+    forcedForms.map((form) => [form === 'halves' ? 'vectors in halves' : `${form} vectors`, inForm(form)]),
+  ),
   'dictionary vectors in batches of two': { ...inForm('dictionary'), batchRows: 2 },
   'selected vectors without rules': { ...inForm('selected'), rulesOff: 'all' },
-  'spilled': { memoryBytesMax: 300, batchRows: 3 },
-  'split': { host: (usual) => splitting(usual, 4096) },
+  spilled: { memoryBytesMax: 300, batchRows: 3 },
+  split: { host: (usual) => splitting(usual, 4096) },
   'split and spilled': { host: (usual) => splitting(usual, 3), memoryBytesMax: 300, batchRows: 3 },
   'rows of objects': fromObjects,
   'rows of objects in batches of two': { ...fromObjects, batchRows: 2 },

@@ -12,12 +12,19 @@ export const ms = (value: number): string => `${value.toFixed(value < 10 ? 2 : 0
 
 /** Prints one line of figures, past vitest's own grouping. */
 export const printFigures = (subject: string, figures: Readonly<Record<string, string | number>>): void => {
-  process.stderr.write(`${subject}: ${Object.entries(figures).map(([name, value]) => `${name} ${value}`).join(', ')}\n`);
+  process.stderr.write(
+    `${subject}: ${Object.entries(figures)
+      .map(([name, value]) => `${name} ${value}`)
+      .join(', ')}\n`,
+  );
 };
 
 /** Milliseconds that one appended page and its fdatasync take in that folder. */
 export const syncTimes = (folder: string, count = 50): readonly number[] => {
-  const path = join(folder, 'sync-probe'), fd = openSync(path, 'w'), page = new Uint8Array(4096), times: number[] = [];
+  const path = join(folder, 'sync-probe');
+  const fd = openSync(path, 'w');
+  const page = new Uint8Array(4096);
+  const times: number[] = [];
   try {
     for (let i = 0; i < count; i++) {
       const began = performance.now();

@@ -1,6 +1,6 @@
 /**
- * Walks a machine with `xstate/graph` through every state that it can get into, with queues that are short and work that may end in any way, and tells for each state and
- * event where it leads and which parts are reached.
+ * Walks a machine with `xstate/graph` through every state that it can get into, with queues that are short and work
+ * that may end in any way, and tells for each state and event where it leads and which parts are reached.
  */
 import { type AnyMachineSnapshot, type AnyStateMachine, transition } from 'xstate';
 import { getAdjacencyMap } from 'xstate/graph';
@@ -9,7 +9,10 @@ import type { MachineName, RecordedEvent } from '../../src/recording/record.ts';
 import { reached, withReports } from './machine-parts.ts';
 import { emittedBy, stateName } from './scenario-player.ts';
 
-/** One event in one state of the walk. `column`: what machines/SPEC.md calls the event. `outcomes`: of the jobs that were settled. */
+/**
+ * One event in one state of the walk. `column`: what machines/SPEC.md calls the event. `outcomes`: of the jobs that
+ * were settled.
+ */
 interface WalkStep {
   readonly from: string;
   readonly column: string;
@@ -19,7 +22,11 @@ interface WalkStep {
   readonly ended: boolean;
   readonly emitted: readonly RecordedEvent[];
 }
-interface Walk { readonly steps: readonly WalkStep[]; readonly reached: ReadonlySet<string>; readonly situations: number }
+interface Walk {
+  readonly steps: readonly WalkStep[];
+  readonly reached: ReadonlySet<string>;
+  readonly situations: number;
+}
 
 interface Plan {
   readonly input: unknown;
@@ -29,10 +36,26 @@ interface Plan {
   readonly key: (context: Readonly<Record<string, unknown>>) => unknown;
 }
 
-const childrenOf = (snapshot: AnyMachineSnapshot) => Object.entries(snapshot.children as Record<string, { readonly src: unknown }>).map(([id, child]) => ({ id, source: String(child.src) }));
-const done = (id: string, output?: unknown): RecordedEvent => ({ type: `xstate.done.actor.${id}`, output, actorId: id });
-const broke = (id: string): RecordedEvent => ({ type: `xstate.error.actor.${id}`, error: new Error('broken'), actorId: id });
-const outcomesOf = (running: unknown) => (Array.isArray(running) ? running : running ? [running] : []).map((job: { readonly id: number }) => ({ id: job.id, status: 'done' as const }));
+const childrenOf = (snapshot: AnyMachineSnapshot) =>
+  Object.entries(snapshot.children as Record<string, { readonly src: unknown }>).map(([id, child]) => ({
+    id,
+    source: String(child.src),
+  }));
+const done = (id: string, output?: unknown): RecordedEvent => ({
+  type: `xstate.done.actor.${id}`,
+  output,
+  actorId: id,
+});
+const broke = (id: string): RecordedEvent => ({
+  type: `xstate.error.actor.${id}`,
+  error: new Error('broken'),
+  actorId: id,
+});
+const outcomesOf = (running: unknown) =>
+  (Array.isArray(running) ? running : running ? [running] : []).map((job: { readonly id: number }) => ({
+    id: job.id,
+    status: 'done' as const,
+  }));
 
 const lakePlan: Plan = {
   input: { waitingMax: 2, poolWaitingMax: 2, groupMax: 2 },
@@ -42,14 +65,29 @@ const lakePlan: Plan = {
     ['store failed', { type: 'store failed', reason: 'I/O error' }],
     ['close', { type: 'close' }],
     ...childrenOf(snapshot).flatMap(({ id, source }): readonly (readonly [string, RecordedEvent])[] => {
-      if (source === 'pool') return [['pool\'s actor ended', done(id)], ['pool\'s actor ended', broke(id)]];
+      if (source === 'pool')
+        return [
+          ["pool's actor ended", done(id)],
+          ["pool's actor ended", broke(id)],
+        ];
       const [outcome] = outcomesOf((snapshot.context as { readonly running: unknown }).running);
-      const ends: readonly unknown[] = source === 'work' ? [{ outcome }, { outcome, closePool: 'aa' }, { outcome, closePool: 'bb' }, { outcome, unsound: 'I/O error' }] : [undefined];
+      const ends: readonly unknown[] =
+        source === 'work'
+          ? [{ outcome }, { outcome, closePool: 'aa' }, { outcome, closePool: 'bb' }, { outcome, unsound: 'I/O error' }]
+          : [undefined];
       return [...ends.map((output) => ['its work done', done(id, output)] as const), ['its work broke', broke(id)]];
     }),
-    ...(childrenOf(snapshot).some(({ source }) => source === 'pool') ? [] : [['pool\'s actor ended', done('away')] as const]),
+    ...(childrenOf(snapshot).some(({ source }) => source === 'pool')
+      ? []
+      : [["pool's actor ended", done('away')] as const]),
   ],
-  key: ({ waiting, running, openPools, closeAsked, failure }) => [(waiting as unknown[]).length, running !== null, openPools, closeAsked, failure !== null],
+  key: ({ waiting, running, openPools, closeAsked, failure }) => [
+    (waiting as unknown[]).length,
+    running !== null,
+    openPools,
+    closeAsked,
+    failure !== null,
+  ],
 };
 const poolPlan: Plan = {
   input: { poolId: 'p', waitingMax: 2, groupMax: 2 },
@@ -58,59 +96,125 @@ const poolPlan: Plan = {
     ['job', { type: 'job', job: { id: 2, kind: 'merge', target: 'main', child: 'kid' } }],
     ['close', { type: 'close' }],
     ...childrenOf(snapshot).flatMap(({ id, source }): readonly (readonly [string, RecordedEvent])[] => {
-      if (source === 'open') return [['its work done', done(id)], ['its work broke', broke(id)]];
+      if (source === 'open')
+        return [
+          ['its work done', done(id)],
+          ['its work broke', broke(id)],
+        ];
       const outcomes = outcomesOf((snapshot.context as { readonly running: unknown }).running);
-      return [['its work done', done(id, { outcomes })], ['its work broke', broke(id)], ['its work found the store unsound', done(id, { outcomes, unsound: 'I/O error' })]];
+      return [
+        ['its work done', done(id, { outcomes })],
+        ['its work broke', broke(id)],
+        ['its work found the store unsound', done(id, { outcomes, unsound: 'I/O error' })],
+      ];
     }),
   ],
-  key: ({ waiting, running, closeAsked, failure }) => [(waiting as { readonly kind: string }[]).map((job) => job.kind), (running as unknown[]).length, closeAsked, failure !== null],
+  key: ({ waiting, running, closeAsked, failure }) => [
+    (waiting as { readonly kind: string }[]).map((job) => job.kind),
+    (running as unknown[]).length,
+    closeAsked,
+    failure !== null,
+  ],
 };
 const loadPlan: Plan = {
   input: { poolId: 'p' },
   events: () => [
-    ['all rows read', { type: 'all rows read', bodyBytes: 1 }], ['rows sorted', { type: 'rows sorted' }],
-    ['objects written', { type: 'objects written', objects: ['a'], records: 1, bytes: 1 }], ['done at once', { type: 'done at once', bodyBytes: 1, objects: ['a'], records: 1, bytes: 1 }], ['committed', { type: 'committed', commit: 'c' }], ['failed', { type: 'failed', text: 'no' }],
+    ['all rows read', { type: 'all rows read', bodyBytes: 1 }],
+    ['rows sorted', { type: 'rows sorted' }],
+    ['objects written', { type: 'objects written', objects: ['a'], records: 1, bytes: 1 }],
+    ['done at once', { type: 'done at once', bodyBytes: 1, objects: ['a'], records: 1, bytes: 1 }],
+    ['committed', { type: 'committed', commit: 'c' }],
+    ['failed', { type: 'failed', text: 'no' }],
   ],
   key: () => null,
 };
 const queryPlan: Plan = {
   input: { id: 'q', keepMs: 10 },
   events: (snapshot) => [
-    ['compiled', { type: 'compiled' }], ['first bytes', { type: 'first bytes' }], ['ended', { type: 'ended' }], ['failed', { type: 'failed', text: 'no' }], ['cancel', { type: 'cancel' }],
-    ...(snapshot.hasTag('ended') ? [['time is over', { type: `xstate.after.status is kept.query.${String(snapshot.value)}` }] as const] : []),
+    ['compiled', { type: 'compiled' }],
+    ['first bytes', { type: 'first bytes' }],
+    ['ended', { type: 'ended' }],
+    ['failed', { type: 'failed', text: 'no' }],
+    ['cancel', { type: 'cancel' }],
+    ...(snapshot.hasTag('ended')
+      ? [['time is over', { type: `xstate.after.status is kept.query.${String(snapshot.value)}` }] as const]
+      : []),
   ],
   key: () => null,
 };
 const subscriberPlan: Plan = {
   input: { waitingMax: 2, lastId: 0 },
   events: () => [
-    ['event came', { type: 'event came', id: 1 }], ['connection full', { type: 'connection full' }],
-    ['connection drained', { type: 'connection drained', taken: 1, full: false }], ['connection drained', { type: 'connection drained', taken: 1, full: true }],
-    ['fell behind', { type: 'fell behind' }], ['caught up', { type: 'caught up' }], ['log ended', { type: 'log ended' }], ['client left', { type: 'client left' }], ['service closing', { type: 'service closing' }],
+    ['event came', { type: 'event came', id: 1 }],
+    ['connection full', { type: 'connection full' }],
+    ['connection drained', { type: 'connection drained', taken: 1, full: false }],
+    ['connection drained', { type: 'connection drained', taken: 1, full: true }],
+    ['fell behind', { type: 'fell behind' }],
+    ['caught up', { type: 'caught up' }],
+    ['log ended', { type: 'log ended' }],
+    ['client left', { type: 'client left' }],
+    ['service closing', { type: 'service closing' }],
   ],
   key: ({ waiting }) => waiting,
 };
-const plans: { readonly [Name in MachineName]: Plan } = { lake: lakePlan, pool: poolPlan, load: loadPlan, query: queryPlan, subscriber: subscriberPlan };
+const plans: { readonly [Name in MachineName]: Plan } = {
+  lake: lakePlan,
+  pool: poolPlan,
+  load: loadPlan,
+  query: queryPlan,
+  subscriber: subscriberPlan,
+};
 
 export const walkMachine = (name: MachineName): Walk => {
-  const plan = plans[name], machine: AnyStateMachine = withReports(machines[name]), seen = new Set<string>(), steps: WalkStep[] = [];
-  const map = getAdjacencyMap(machine as never, {
-    input: plan.input, limit: 100_000, serializeState: (state: unknown) => JSON.stringify([(state as AnyMachineSnapshot).value, (state as AnyMachineSnapshot).status, plan.key((state as AnyMachineSnapshot).context as never)]) as never,
-    events: ((state: AnyMachineSnapshot) => (state.status === 'active' ? plan.events(state).map(([, event]) => event) : [])) as never,
-  } as never) as unknown as Readonly<Record<string, { readonly state: AnyMachineSnapshot }>>;
+  const plan = plans[name];
+  const machine: AnyStateMachine = withReports(machines[name]);
+  const seen = new Set<string>();
+  const steps: WalkStep[] = [];
+  const map = getAdjacencyMap(
+    machine as never,
+    {
+      input: plan.input,
+      limit: 100_000,
+      serializeState: (state: unknown) =>
+        JSON.stringify([
+          (state as AnyMachineSnapshot).value,
+          (state as AnyMachineSnapshot).status,
+          plan.key((state as AnyMachineSnapshot).context as never),
+        ]) as never,
+      events: ((state: AnyMachineSnapshot) =>
+        state.status === 'active' ? plan.events(state).map(([, event]) => event) : []) as never,
+    } as never,
+  ) as unknown as Readonly<Record<string, { readonly state: AnyMachineSnapshot }>>;
   for (const { state } of Object.values(map)) {
     if (state.status !== 'active') continue;
     for (const [column, event] of plan.events(state)) {
-      const [next, actions] = transition(machine, state, event) as unknown as [AnyMachineSnapshot, readonly { readonly type: string; readonly params?: unknown }[]];
+      const [next, actions] = transition(machine, state, event) as unknown as [
+        AnyMachineSnapshot,
+        readonly { readonly type: string; readonly params?: unknown }[],
+      ];
       const emitted = emittedBy(actions) as readonly RecordedEvent[];
       for (const one of emitted) if (one.type === reached) seen.add(one['id'] as string);
       steps.push({
-        from: stateName(state.value), column, event, taken: machine.getTransitionData(state, event).length > 0, to: stateName(next.value), ended: next.status !== 'active', emitted: emitted.filter((one) => one.type !== reached),
+        from: stateName(state.value),
+        column,
+        event,
+        taken: machine.getTransitionData(state, event).length > 0,
+        to: stateName(next.value),
+        ended: next.status !== 'active',
+        emitted: emitted.filter((one) => one.type !== reached),
       });
     }
   }
   // What is entered at the start.
-  const first = withReports(machines[name]).getInitialSnapshot({ emit: () => undefined } as never, plan.input as never) as AnyMachineSnapshot;
-  for (let at: string = stateName(first.value), id = `${machines[name].id}.${at}`; id !== ''; id = id.includes('.') ? id.slice(0, id.lastIndexOf('.')) : '') seen.add(id);
+  const first = withReports(machines[name]).getInitialSnapshot(
+    { emit: () => undefined } as never,
+    plan.input as never,
+  ) as AnyMachineSnapshot;
+  for (
+    let at: string = stateName(first.value), id = `${machines[name].id}.${at}`;
+    id !== '';
+    id = id.includes('.') ? id.slice(0, id.lastIndexOf('.')) : ''
+  )
+    seen.add(id);
   return { steps, reached: seen, situations: Object.keys(map).length };
 };

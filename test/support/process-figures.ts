@@ -1,9 +1,18 @@
-/** What a process and a lake's folder take, as the system tells it: memory, descriptors by what they are of, threads, bytes of files. */
+/**
+ * What a process and a lake's folder take, as the system tells it: memory, descriptors by what they are of, threads,
+ * bytes of files.
+ */
 import { lstatSync, readFileSync, readdirSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Resident memory in MB. `anonymous` is the process's own, `file` pages of files that the system takes back at will. */
-export interface MemoryFigures { readonly anonymous: number; readonly file: number; readonly shared: number }
+/**
+ * Resident memory in MB. `anonymous` is the process's own, `file` pages of files that the system takes back at will.
+ */
+export interface MemoryFigures {
+  readonly anonymous: number;
+  readonly file: number;
+  readonly shared: number;
+}
 
 export const memoryOf = (pid: number): MemoryFigures => {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
@@ -13,7 +22,8 @@ export const memoryOf = (pid: number): MemoryFigures => {
 
 /** Seconds of processors that it took so far, all threads together. */
 export const processorSecondsOf = (pid: number): number => {
-  const text = readFileSync(`/proc/${pid}/stat`, 'utf8'), fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
 };
 const ticksPerSecond = 100;
@@ -33,7 +43,8 @@ export const descriptorsOf = (pid: number): DescriptorFigures => {
   const targets = targetsOf(pid);
   const isDeleted = (target: string): boolean => target.startsWith('/') && target.endsWith(' (deleted)');
   const count = (match: (target: string) => boolean): number => targets.filter(match).length;
-  const deleted = count(isDeleted), sockets = count((target) => target.startsWith('socket:'));
+  const deleted = count(isDeleted);
+  const sockets = count((target) => target.startsWith('socket:'));
   const objects = count((target) => target.includes('/objects/') && !isDeleted(target));
   return { all: targets.length, objects, sockets, deleted, others: targets.length - objects - sockets - deleted };
 };
@@ -68,7 +79,9 @@ export const diskBytesOf = (folder: string): number => {
 /** Names of the files below a folder. */
 export const filesOf = (folder: string): readonly string[] => {
   try {
-    return readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile()).map((entry) => entry.name);
+    return readdirSync(folder, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => entry.name);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
     throw error;

@@ -1,24 +1,43 @@
-/** Python and its packages, the independent readers and writers of columnar files. Where they are absent, tests are skipped by name; with NO_SKIPS they fail. */
+/**
+ * Python and its packages, the independent readers and writers of columnar files. Where they are absent, tests are
+ * skipped by name; with NO_SKIPS they fail.
+ */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** The last lines of a script: it ends without what its packages' threads do at exit, where pyarrow now and then aborts ("terminate called without an active exception") after all was answered. */
+/**
+ * The last lines of a script: it ends without what its packages' threads do at exit, where pyarrow now and then aborts
+ * ("terminate called without an active exception") after all was answered.
+ */
 export const quits = '\nimport os, sys\nsys.stdout.flush()\nos._exit(0)\n';
 
 /** Whether tests that need these packages are to be left out. */
 export const lacksPython = (...packages: readonly string[]): boolean =>
-  process.env['NO_SKIPS'] === undefined && spawnSync('python3', ['-c', packages.map((p) => `import ${p}`).join('\n') + quits]).status !== 0;
+  process.env['NO_SKIPS'] === undefined &&
+  spawnSync('python3', ['-c', packages.map((p) => `import ${p}`).join('\n') + quits]).status !== 0;
 
 /** Runs a script in a directory of its own with these files in it: what it prints, and the files that it leaves. */
-export const python = (script: string, files: Readonly<Record<string, Uint8Array>> = {}): { readonly output: string; readonly file: (name: string) => Buffer; readonly close: () => void } => {
+export const python = (
+  script: string,
+  files: Readonly<Record<string, Uint8Array>> = {},
+): { readonly output: string; readonly file: (name: string) => Buffer; readonly close: () => void } => {
   const directory = mkdtempSync(join(tmpdir(), 'python-'));
   for (const [name, bytes] of Object.entries(files)) writeFileSync(join(directory, name), bytes);
-  const { status, stdout, stderr, error } = spawnSync('python3', ['-'], { input: script + quits, cwd: directory, encoding: 'utf8', maxBuffer: 1 << 28 });
+  const { status, stdout, stderr, error } = spawnSync('python3', ['-'], {
+    input: script + quits,
+    cwd: directory,
+    encoding: 'utf8',
+    maxBuffer: 1 << 28,
+  });
   if (status !== 0) {
     rmSync(directory, { recursive: true });
     throw error ?? new Error(stderr);
   }
-  return { output: stdout, file: (name) => readFileSync(join(directory, name)), close: () => rmSync(directory, { recursive: true }) };
+  return {
+    output: stdout,
+    file: (name) => readFileSync(join(directory, name)),
+    close: () => rmSync(directory, { recursive: true }),
+  };
 };

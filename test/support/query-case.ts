@@ -7,18 +7,34 @@ import { types } from '../../src/vectors/type.ts';
 import { fileEnvironment } from './query-environment.ts';
 import { type RunPlanOptions, runPlan, runSup, supOf } from './run-plan.ts';
 
-/** The answer as SUP, one value a line. The input is what `input` says, or one null. Its types are not known to the compiler. */
-export const runQuery = async (query: string, input: string | undefined, options: RunPlanOptions = {}): Promise<string> =>
-  runSup(await planOfCase(query, input), { input: input ?? '' }, options);
+/**
+ * The answer as SUP, one value a line. The input is what `input` says, or one null. Its types are not known to the
+ * compiler.
+ */
+export const runQuery = async (
+  query: string,
+  input: string | undefined,
+  options: RunPlanOptions = {},
+): Promise<string> => runSup(await planOfCase(query, input), { input: input ?? '' }, options);
 
 /**
- * The answers in these variants, by name; where one ends in an error, its text. Plan and rows are the same ones in all of them: they are made once, and one
- * test a case holds all its variants, since both take longer than to run a case again.
+ * The answers in these variants, by name; where one ends in an error, its text. Plan and rows are the same ones in all
+ * of them: they are made once, and one test a case holds all its variants, since both take longer than to run a case
+ * again.
  */
-export const runVariants = async (query: string, input: string, variants: Readonly<Record<string, RunPlanOptions>>): Promise<Record<string, string>> => {
-  const plan = await planOfCase(query, input), rows = vectorOf(parseSupValues(input)), answers: Record<string, string> = {};
+export const runVariants = async (
+  query: string,
+  input: string,
+  variants: Readonly<Record<string, RunPlanOptions>>,
+): Promise<Record<string, string>> => {
+  const plan = await planOfCase(query, input);
+  const rows = vectorOf(parseSupValues(input));
+  const answers: Record<string, string> = {};
   for (const [name, options] of Object.entries(variants)) {
-    answers[name] = await runPlan(plan, { input: rows }, options).then((batches) => supOf(batches.filter((b) => b.channel === 'main').map((b) => b.batch)), String);
+    answers[name] = await runPlan(plan, { input: rows }, options).then(
+      (batches) => supOf(batches.filter((b) => b.channel === 'main').map((b) => b.batch)),
+      String,
+    );
   }
   return answers;
 };
@@ -27,4 +43,10 @@ export const inAll = (variants: Readonly<Record<string, RunPlanOptions>>, answer
   Object.fromEntries(Object.keys(variants).map((name) => [name, answer]));
 
 const planOfCase = (query: string, input: string | undefined): Promise<Plan> =>
-  compile(query, fileEnvironment({ input: undefined, none: types.null }, input === undefined ? undefined : { kind: 'name', name: 'input' }));
+  compile(
+    query,
+    fileEnvironment(
+      { input: undefined, none: types.null },
+      input === undefined ? undefined : { kind: 'name', name: 'input' },
+    ),
+  );

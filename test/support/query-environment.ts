@@ -1,4 +1,7 @@
-/** What the compiler is given in tests: the engine's own catalogs, and two pools `p` (key ts, desc) and `q` (key id, asc), or files by name. */
+/**
+ * What the compiler is given in tests: the engine's own catalogs, and two pools `p` (key ts, desc) and `q` (key id,
+ * asc), or files by name.
+ */
 import { aggregateCatalog } from '../../src/exec/aggregates/aggregates.ts';
 import { windowCatalog } from '../../src/exec/windows/windows.ts';
 import { evaluateConstant } from '../../src/exec/expressions/compile.ts';
@@ -12,18 +15,31 @@ const pools: Readonly<Record<string, ResolvedSource>> = {
 };
 
 export const lakeEnvironment = (defaultSource?: SourceRequest): CompileEnvironment => ({
-  mode: 'lake', functions: functionCatalog, aggregates: aggregateCatalog, windows: windowCatalog, evaluate: evaluateConstant,
+  mode: 'lake',
+  functions: functionCatalog,
+  aggregates: aggregateCatalog,
+  windows: windowCatalog,
+  evaluate: evaluateConstant,
   resolve: (request) => {
     if (request.kind === 'lakeMeta') return Promise.resolve([{ kind: 'lakeMeta', name: request.meta, handle: '' }]);
     const found = request.kind === 'name' ? pools[request.name] : undefined;
-    return found ? Promise.resolve([found]) : Promise.reject(new Error(`${request.kind === 'name' ? request.name : ''}: pool not found`));
+    return found
+      ? Promise.resolve([found])
+      : Promise.reject(new Error(`${request.kind === 'name' ? request.name : ''}: pool not found`));
   },
   ...(defaultSource ? { defaultSource } : {}),
 });
 
 /** Files by name, with the types of their rows where these are known. */
-export const fileEnvironment = (files: Readonly<Record<string, Type | undefined>> = {}, defaultSource?: SourceRequest): CompileEnvironment => ({
-  mode: 'files', functions: functionCatalog, aggregates: aggregateCatalog, windows: windowCatalog, evaluate: evaluateConstant,
+export const fileEnvironment = (
+  files: Readonly<Record<string, Type | undefined>> = {},
+  defaultSource?: SourceRequest,
+): CompileEnvironment => ({
+  mode: 'files',
+  functions: functionCatalog,
+  aggregates: aggregateCatalog,
+  windows: windowCatalog,
+  evaluate: evaluateConstant,
   resolve: (request) => {
     if (request.kind !== 'name' || !(request.name in files)) return Promise.reject(new Error('file does not exist'));
     const type = files[request.name];

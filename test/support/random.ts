@@ -1,6 +1,9 @@
 /** Random numbers that a seed gives again. Tests print the seed; `SEED=n npx vitest run <file>` runs them with it. */
 
-/** The seed of a run: from the environment, else the test's own, so that every run is the same unless somebody asks for another one. */
+/**
+ * The seed of a run: from the environment, else the test's own, so that every run is the same unless somebody asks for
+ * another one.
+ */
 export const seedOf = (own: number): number => Number(process.env['SEED'] ?? own);
 
 export interface Random {

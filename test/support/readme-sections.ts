@@ -3,7 +3,15 @@ import { readFileSync } from 'node:fs';
 import { type HelpRow, aggregateRows, functionRows, windowRows } from '../../src/commands/help.ts';
 import { commands } from '../../src/config/help.ts';
 import { type OptionRow, environmentName } from '../../src/config/options.ts';
-import { fsckOptions, loadOptions, queryOptions, keyOptions, replayOptions, serveOptions, shellOptions } from '../../src/config/tables.ts';
+import {
+  fsckOptions,
+  loadOptions,
+  queryOptions,
+  keyOptions,
+  replayOptions,
+  serveOptions,
+  shellOptions,
+} from '../../src/config/tables.ts';
 import { errorTable } from '../../src/errors.ts';
 import { formatTable } from '../../src/formats/formats.ts';
 import { operatorTable } from '../../src/query/reference/operators.ts';
@@ -15,35 +23,80 @@ import { readTotals } from '../campaign/campaign.ts';
 import { totalsTable } from '../campaign/totals-table.ts';
 
 const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ');
-const code = (text: string): string => (text === '' ? '' : text.includes('|') || text.includes('`') ? `<code>${text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('|', '&#124;')}</code>` : `\`${text}\``);
+const code = (text: string): string =>
+  text === ''
+    ? ''
+    : text.includes('|') || text.includes('`')
+      ? `<code>${text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('|', '&#124;')}</code>`
+      : `\`${text}\``;
 const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
-  [`| ${head.join(' | ')} |`, `|${head.map(() => '---|').join('')}`, ...rows.map((r) => `| ${r.join(' | ')} |`)].join('\n');
+  [`| ${head.join(' | ')} |`, `|${head.map(() => '---|').join('')}`, ...rows.map((r) => `| ${r.join(' | ')} |`)].join(
+    '\n',
+  );
 
-interface Parameters { readonly properties?: Readonly<Record<string, unknown>> }
-const parametersOf = (schema: unknown): string => Object.keys((schema as Parameters | undefined)?.properties ?? {}).map(code).join(', ');
+interface Parameters {
+  readonly properties?: Readonly<Record<string, unknown>>;
+}
+const parametersOf = (schema: unknown): string =>
+  Object.keys((schema as Parameters | undefined)?.properties ?? {})
+    .map(code)
+    .join(', ');
 /** What is written, what it gives, and examples: a line each, query and answer. */
 const helpTable = (rows: readonly HelpRow[]): string =>
-  table(['Syntax', 'Meaning', 'Examples'], rows.map((r) => [code(r.syntax), cell(r.text), r.examples.map(exampleOf).join('<br>')]));
+  table(
+    ['Syntax', 'Meaning', 'Examples'],
+    rows.map((r) => [code(r.syntax), cell(r.text), r.examples.map(exampleOf).join('<br>')]),
+  );
 const byName = (rows: readonly HelpRow[]): readonly HelpRow[] => [...rows].sort((a, b) => (a.name < b.name ? -1 : 1));
 const exampleOf = ({ query, input, output }: HelpRow['examples'][number]): string =>
-  [code(line(query)), ...(input === undefined ? [] : [`of ${code(line(input))}`]), ...(output === '' ? [] : [`→ ${code(line(output))}`])].join(' ');
+  [
+    code(line(query)),
+    ...(input === undefined ? [] : [`of ${code(line(input))}`]),
+    ...(output === '' ? [] : [`→ ${code(line(output))}`]),
+  ].join(' ');
 const line = (text: string): string => text.trim().replaceAll(/\s*\n\s*/g, ' ');
 
 /** Without a column for the environment where none comes from there. */
 const optionsTable = (rows: readonly OptionRow[]): string => {
-  const hasEnvironment = rows.some((row) => row.environment), few = (cells: readonly string[]): readonly string[] => (hasEnvironment ? cells : cells.toSpliced(1, 1));
-  return table(few(['Option', 'Environment', 'Default', 'Meaning']), rows.map((row) =>
-    few([code(`-${row.name}${row.value ? ` ${row.value}` : ''}`), row.environment ? code(environmentName(row.name)) : '', code(row.fallback), cell(row.text)])));
+  const hasEnvironment = rows.some((row) => row.environment);
+  const few = (cells: readonly string[]): readonly string[] => (hasEnvironment ? cells : cells.toSpliced(1, 1));
+  return table(
+    few(['Option', 'Environment', 'Default', 'Meaning']),
+    rows.map((row) =>
+      few([
+        code(`-${row.name}${row.value ? ` ${row.value}` : ''}`),
+        row.environment ? code(environmentName(row.name)) : '',
+        code(row.fallback),
+        cell(row.text),
+      ]),
+    ),
+  );
 };
 
 /** Who may ask, for people. */
 const needs = {
-  'open': 'anybody', 'known': 'any token; what one may read decides', 'reader': 'reader of the lake', 'writer': 'writer of the lake', 'admin': 'admin of the lake',
-  'reader of pool': 'reader of the pool', 'writer of pool': 'writer of the pool', 'admin of pool': 'admin of the pool',
+  open: 'anybody',
+  known: 'any token; what one may read decides',
+  reader: 'reader of the lake',
+  writer: 'writer of the lake',
+  admin: 'admin of the lake',
+  'reader of pool': 'reader of the pool',
+  'writer of pool': 'writer of the pool',
+  'admin of pool': 'admin of the pool',
 } as const satisfies Record<Need, string>;
 
 export const sections: Readonly<Record<string, () => string>> = {
-  'commands': () => table(['Command', 'What it does'], [...commands.map((c) => [code(`lake ${c.name}${c.usage}`), c.text]), ['`lake help`', 'lists the commands; `lake help COMMAND` describes one, `lake help functions`, `lake help operators` and `lake help sql` of the language']]),
+  commands: () =>
+    table(
+      ['Command', 'What it does'],
+      [
+        ...commands.map((c) => [code(`lake ${c.name}${c.usage}`), c.text]),
+        [
+          '`lake help`',
+          'lists the commands; `lake help COMMAND` describes one, `lake help functions`, `lake help operators` and `lake help sql` of the language',
+        ],
+      ],
+    ),
   'serve-options': () => optionsTable(serveOptions),
   'query-options': () => optionsTable(queryOptions),
   'load-options': () => optionsTable(loadOptions),
@@ -51,17 +104,53 @@ export const sections: Readonly<Record<string, () => string>> = {
   'fsck-options': () => optionsTable(fsckOptions),
   'campaign-totals': () => totalsTable(readTotals()),
   'replay-options': () => optionsTable(replayOptions),
-  'endpoints': () => table(['Method', 'Path', 'What it does', 'Query parameters', 'With access control'], routes.map((r) => [r.method, code(r.path.replaceAll(/:(\w+)/g, '{$1}')), cell(r.summary), parametersOf(r.query), needs[r.need]])),
-  'endpoints-in-brief': () => table(['Method', 'Path', 'What it does'], routes.map((r) => [r.method, code(r.path.replaceAll(/:(\w+)/g, '{$1}')), cell(r.summary)])),
-  'client-example': () => `\`\`\`js\n${readFileSync(new URL('../demo/client.mjs', import.meta.url), 'utf8').trimEnd()}\n\`\`\``,
+  endpoints: () =>
+    table(
+      ['Method', 'Path', 'What it does', 'Query parameters', 'With access control'],
+      routes.map((r) => [
+        r.method,
+        code(r.path.replaceAll(/:(\w+)/g, '{$1}')),
+        cell(r.summary),
+        parametersOf(r.query),
+        needs[r.need],
+      ]),
+    ),
+  'endpoints-in-brief': () =>
+    table(
+      ['Method', 'Path', 'What it does'],
+      routes.map((r) => [r.method, code(r.path.replaceAll(/:(\w+)/g, '{$1}')), cell(r.summary)]),
+    ),
+  'client-example': () =>
+    `\`\`\`js\n${readFileSync(new URL('../demo/client.mjs', import.meta.url), 'utf8').trimEnd()}\n\`\`\``,
   'key-options': () => optionsTable(keyOptions),
-  'formats': () => table(['Format', 'Media type', 'Read', 'Written'], Object.values(formatTable).filter((f) => f.mediaTypes.length > 0)
-    .map((f) => [f.title, f.mediaTypes.map(code).join(', '), f.reader ? 'yes' : f.responseOnly ? 'as JSON' : 'not yet', 'yes'])),
-  'metrics': () => table(['Name', 'Labels', 'What'], metricRows.map(({ name, labels = [], help }) => [code(name), labels.map(code).join(', '), cell(help)])),
-  'errors': () => table(['Code', 'Status', 'Kind', 'Text'], Object.entries(errorTable).map(([name, row]) => [code(name), String(row.status), row.kind, cell(code(row.text))])),
-  'operators': () => helpTable(operatorTable),
-  'sql': () => Object.entries(sqlTable).map(([title, forms]) => `## ${title}\n\n${helpTable(forms)}`).join('\n\n'),
-  'functions': () => helpTable(byName(functionRows)),
-  'aggregates': () => helpTable(byName(aggregateRows)),
-  'windows': () => helpTable(byName(windowRows)),
+  formats: () =>
+    table(
+      ['Format', 'Media type', 'Read', 'Written'],
+      Object.values(formatTable)
+        .filter((f) => f.mediaTypes.length > 0)
+        .map((f) => [
+          f.title,
+          f.mediaTypes.map(code).join(', '),
+          f.reader ? 'yes' : f.responseOnly ? 'as JSON' : 'not yet',
+          'yes',
+        ]),
+    ),
+  metrics: () =>
+    table(
+      ['Name', 'Labels', 'What'],
+      metricRows.map(({ name, labels = [], help }) => [code(name), labels.map(code).join(', '), cell(help)]),
+    ),
+  errors: () =>
+    table(
+      ['Code', 'Status', 'Kind', 'Text'],
+      Object.entries(errorTable).map(([name, row]) => [code(name), String(row.status), row.kind, cell(code(row.text))]),
+    ),
+  operators: () => helpTable(operatorTable),
+  sql: () =>
+    Object.entries(sqlTable)
+      .map(([title, forms]) => `## ${title}\n\n${helpTable(forms)}`)
+      .join('\n\n'),
+  functions: () => helpTable(byName(functionRows)),
+  aggregates: () => helpTable(byName(aggregateRows)),
+  windows: () => helpTable(byName(windowRows)),
 };

@@ -5,10 +5,27 @@ import { readRecording } from '../../src/recording/reader.ts';
 import { program, startBuiltService } from './built-service.ts';
 import { type MixedReport, runMixedOperations } from './mixed-operations.ts';
 
-interface CampaignOptions { readonly recording: string; readonly operations: number; readonly clients: number; readonly seed: number; readonly flags?: readonly string[]; readonly lake?: string }
+interface CampaignOptions {
+  readonly recording: string;
+  readonly operations: number;
+  readonly clients: number;
+  readonly seed: number;
+  readonly flags?: readonly string[];
+  readonly lake?: string;
+}
 
-export const recordMixedOperations = async ({ recording, operations, clients, seed, flags = ['-record.bodies'], lake }: CampaignOptions): Promise<MixedReport> => {
-  const service = await startBuiltService({ flags: ['-record', recording, ...flags], ...(lake !== undefined && { lake }) });
+export const recordMixedOperations = async ({
+  recording,
+  operations,
+  clients,
+  seed,
+  flags = ['-record.bodies'],
+  lake,
+}: CampaignOptions): Promise<MixedReport> => {
+  const service = await startBuiltService({
+    flags: ['-record', recording, ...flags],
+    ...(lake !== undefined && { lake }),
+  });
   try {
     return await runMixedOperations({ address: service.address, operations, clients, seed });
   } finally {
@@ -23,7 +40,12 @@ export const replayTimes = async (recording: string, runs: number): Promise<read
 };
 
 /** `lake replay` as people type it. */
-export const replayOnLake = (recording: string, directory: string): { readonly status: number | null; readonly printed: string } => {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [program, 'replay', recording, '-lake', directory], { encoding: 'utf8' });
+export const replayOnLake = (
+  recording: string,
+  directory: string,
+): { readonly status: number | null; readonly printed: string } => {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [program, 'replay', recording, '-lake', directory], {
+    encoding: 'utf8',
+  });
   return { status, printed: stdout + stderr };
 };

@@ -1,4 +1,7 @@
-/** Runs plans on vectors at hand: the real engine, a host that serves sources from memory. Batches and vectors can be forced into odd sizes and forms. */
+/**
+ * Runs plans on vectors at hand: the real engine, a host that serves sources from memory. Batches and vectors can be
+ * forced into odd sizes and forms.
+ */
 import { execute } from '../../src/exec/compile.ts';
 import type { ChannelBatch, ExecutionContext, ExecutionHost, SpillRun } from '../../src/exec/source.ts';
 import type { Pipeline, Plan, PlanOp, ResolvedSource } from '../../src/query/plan/plan.ts';
@@ -23,20 +26,32 @@ export interface RunPlanOptions {
 /** The source whose rows are the input of that name. */
 export const inputSource = (name: string): ResolvedSource => ({ kind: 'file', name, handle: name });
 /** A plan of these ops over the input `input`. */
-export const planOf = (ops: readonly PlanOp[], functions: Plan['functions'] = []): Plan =>
-  ({ pipeline: { ops: [scanOf('input'), ...ops] }, functions });
+export const planOf = (ops: readonly PlanOp[], functions: Plan['functions'] = []): Plan => ({
+  pipeline: { ops: [scanOf('input'), ...ops] },
+  functions,
+});
 export const scanOf = (name: string): PlanOp => ({ kind: 'scan', sources: [inputSource(name)], ordered: true });
 export const pipelineOf = (...ops: readonly PlanOp[]): Pipeline => ({ ops });
 
 /** Batches that the plan gives, by its inputs. */
-export const runPlan = async (plan: Plan, inputs: Readonly<Record<string, Vector>>, options: RunPlanOptions = {}): Promise<ChannelBatch[]> => {
+export const runPlan = async (
+  plan: Plan,
+  inputs: Readonly<Record<string, Vector>>,
+  options: RunPlanOptions = {},
+): Promise<ChannelBatch[]> => {
   const out: ChannelBatch[] = [];
   for await (const batch of execute(plan, contextOf(inputs, options))) out.push(batch);
   return out;
 };
 /** The rows of the main channel as SUP, one a line. */
-export const runSup = async (plan: Plan, inputs: Readonly<Record<string, string>>, options: RunPlanOptions = {}): Promise<string> => {
-  const vectors = Object.fromEntries(Object.entries(inputs).map(([name, text]) => [name, vectorOf(parseSupValues(text))]));
+export const runSup = async (
+  plan: Plan,
+  inputs: Readonly<Record<string, string>>,
+  options: RunPlanOptions = {},
+): Promise<string> => {
+  const vectors = Object.fromEntries(
+    Object.entries(inputs).map(([name, text]) => [name, vectorOf(parseSupValues(text))]),
+  );
   return supOf((await runPlan(plan, vectors, options)).filter((b) => b.channel === 'main').map((b) => b.batch));
 };
 export const supOf = (batches: readonly Vector[]): string => {
@@ -53,18 +68,37 @@ export const contextOf = (inputs: Readonly<Record<string, Vector>>, options: Run
     for (let at = 0; at < all.length; at += batchRows) yield slice(all, at, Math.min(at + batchRows, all.length));
   }
   const host: ExecutionHost = {
-    scan: (source) => serve(source.handle), open: (name) => serve(name), debug: () => undefined,
-    load: () => Promise.reject(new Error('nothing to load into')), progress: { bytesRead: 0, bytesMatched: 0, recordsRead: 0, recordsMatched: 0 },
-    ...(options.spill && { spill: { open: memoryRun } }), ...options.host,
+    scan: (source) => serve(source.handle),
+    open: (name) => serve(name),
+    debug: () => undefined,
+    load: () => Promise.reject(new Error('nothing to load into')),
+    progress: { bytesRead: 0, bytesMatched: 0, recordsRead: 0, recordsMatched: 0 },
+    ...(options.spill && { spill: { open: memoryRun } }),
+    ...options.host,
   };
-  return { host, signal, batchRows, memoryBytesMax, names: new Map(), ...(forceForm && { reshape: (v: Vector) => forced(v, forceForm) }) };
+  return {
+    host,
+    signal,
+    batchRows,
+    memoryBytesMax,
+    names: new Map(),
+    ...(forceForm && { reshape: (v: Vector) => forced(v, forceForm) }),
+  };
 };
 
 const memoryRun = (): SpillRun => {
   let held: Vector[] = [];
   return {
-    append: (batch) => { held.push(concat([batch])); return Promise.resolve(batch.length); },
-    async *read() { yield* held; },
-    close: () => { held = []; return Promise.resolve(); },
+    append: (batch) => {
+      held.push(concat([batch]));
+      return Promise.resolve(batch.length);
+    },
+    async *read() {
+      yield* held;
+    },
+    close: () => {
+      held = [];
+      return Promise.resolve();
+    },
   };
 };

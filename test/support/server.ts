@@ -32,32 +32,121 @@ export interface TestService {
   readonly query: (text: string) => Promise<string>;
   readonly close: () => Promise<void>;
 }
-interface AskOptions { readonly headers?: Readonly<Record<string, string>>; readonly body?: string | Uint8Array }
-export interface Answer { readonly status: number; readonly headers: Headers; readonly body: string }
+interface AskOptions {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Uint8Array;
+}
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: string;
+}
 
 /** Starts a service with the given flags; `directory` keeps a lake that is already there, `log` gets its lines. */
-export const startService = async (flags: readonly string[] = [], directory?: string, log?: Logger): Promise<TestService> => {
-  const folder = directory ?? await mkdtemp(join(tmpdir(), 'lake-test-'));
-  const config = parseServe(['-lake', folder, '-l', '127.0.0.1:0', '-log.level', 'silent', '-shutdown.grace', '200ms', ...flags]);
+export const startService = async (
+  flags: readonly string[] = [],
+  directory?: string,
+  log?: Logger,
+): Promise<TestService> => {
+  const folder = directory ?? (await mkdtemp(join(tmpdir(), 'lake-test-')));
+  const config = parseServe([
+    '-lake',
+    folder,
+    '-l',
+    '127.0.0.1:0',
+    '-log.level',
+    'silent',
+    '-shutdown.grace',
+    '200ms',
+    ...flags,
+  ]);
   if ('help' in config) throw new Error('no flags of a service');
-  const watch = new MachineWatch(), recorder = await beginRecording(config, { cwd: process.cwd(), watch, report: (fault) => { throw fault; } });
-  const inspect = recorder || config.inspect.on ? { inspect: watch.inspect } : {}, objects = openObjects(folder);
-  const packs: PackOptions = { objectsMin: config.packObjectsMin, prepare: (small, pool) => workers.packObjects(small, pool) };
-  const lake = await openLake({ directory: folder, objects, queueJobsMax: config.queueJobsMax, retryKeepMs: config.retryKeepMs, ...(packs.objectsMin > 0 && { packs }), ...recorder?.lakeHooks, ...inspect });
+  const watch = new MachineWatch();
+  const recorder = await beginRecording(config, {
+    cwd: process.cwd(),
+    watch,
+    report: (fault) => {
+      throw fault;
+    },
+  });
+  const inspect = recorder || config.inspect.on ? { inspect: watch.inspect } : {};
+  const objects = openObjects(folder);
+  const packs: PackOptions = {
+    objectsMin: config.packObjectsMin,
+    prepare: (small, pool) => workers.packObjects(small, pool),
+  };
+  const lake = await openLake({
+    directory: folder,
+    objects,
+    queueJobsMax: config.queueJobsMax,
+    retryKeepMs: config.retryKeepMs,
+    ...(packs.objectsMin > 0 && { packs }),
+    ...recorder?.lakeHooks,
+    ...inspect,
+  });
   recorder?.begin(lake);
-  const workers = startWorkerPool({ lakeDirectory: folder, threads: config.workerCount, queryStatusMs: config.queryStatusMs, tasksMax: config.tasksMax, expandedBytesMax: config.expandedBytesMax, formatLimits: config.formatLimits, recursion: config.recursion, from: fromPolicyOf(config.from, process.cwd()), ...inspect }, recorder?.lakeFor(lake, objects) ?? lake);
-  const access = accessOf({ auth: config.auth, ...(config.auth.keys && { ring: watchKeys(folder, (fault) => { throw fault; }) }) });
-  const audit = config.auditFile === '' ? undefined : await openAudit(config.auditFile, (fault) => { throw fault; });
-  const server = await startServer({ config, ...(access && { access }), ...(audit && { audit: audit.write }), version: 'v0.0.0-test', lake, workers: recorder?.workersFor(workers) ?? workers, log: log ?? pino({ level: config.logLevel }), ...('inspect' in inspect && { watch }) });
+  const workers = startWorkerPool(
+    {
+      lakeDirectory: folder,
+      threads: config.workerCount,
+      queryStatusMs: config.queryStatusMs,
+      tasksMax: config.tasksMax,
+      expandedBytesMax: config.expandedBytesMax,
+      formatLimits: config.formatLimits,
+      recursion: config.recursion,
+      from: fromPolicyOf(config.from, process.cwd()),
+      ...inspect,
+    },
+    recorder?.lakeFor(lake, objects) ?? lake,
+  );
+  const access = accessOf({
+    auth: config.auth,
+    ...(config.auth.keys && {
+      ring: watchKeys(folder, (fault) => {
+        throw fault;
+      }),
+    }),
+  });
+  const audit =
+    config.auditFile === ''
+      ? undefined
+      : await openAudit(config.auditFile, (fault) => {
+          throw fault;
+        });
+  const server = await startServer({
+    config,
+    ...(access && { access }),
+    ...(audit && { audit: audit.write }),
+    version: 'v0.0.0-test',
+    lake,
+    workers: recorder?.workersFor(workers) ?? workers,
+    log: log ?? pino({ level: config.logLevel }),
+    ...('inspect' in inspect && { watch }),
+  });
   const ask = async (method: string, path: string, { headers = {}, body }: AskOptions = {}): Promise<Answer> => {
     // A text body would get a Content-Type of fetch's own choice.
-    const response = await fetch(server.address + path, { method, headers, redirect: 'manual', ...(body !== undefined && { body: Buffer.from(body as string) }) });
+    const response = await fetch(server.address + path, {
+      method,
+      headers,
+      redirect: 'manual',
+      ...(body !== undefined && { body: Buffer.from(body as string) }),
+    });
     return { status: response.status, headers: response.headers, body: await response.text() };
   };
   return {
-    url: server.address, directory: folder, lake, workers, app: server.app, server, watch, ask,
+    url: server.address,
+    directory: folder,
+    lake,
+    workers,
+    app: server.app,
+    server,
+    watch,
+    ask,
     query: async (text) => {
-      const answer = await ask('POST', '/query', { headers: { 'content-type': 'application/json', accept: 'application/x-sup' }, body: JSON.stringify({ query: text }) });
+      const answer = await ask('POST', '/query', {
+        headers: { 'content-type': 'application/json', accept: 'application/x-sup' },
+        body: JSON.stringify({ query: text }),
+      });
       if (answer.status !== 200) throw new Error(`${answer.status} ${answer.body}`);
       return answer.body;
     },

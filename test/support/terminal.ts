@@ -14,7 +14,11 @@ interface TerminalOptions {
   readonly cwd?: string;
 }
 /** `shown` has the output of each step up to its match, and what came behind the last one. Escapes are as they came. */
-export interface TerminalEnd { readonly status: number | null; readonly shown: readonly string[]; readonly fault: string }
+export interface TerminalEnd {
+  readonly status: number | null;
+  readonly shown: readonly string[];
+  readonly fault: string;
+}
 
 const driver = `
 import fcntl, json, os, pty, re, select, struct, sys, termios, time
@@ -57,18 +61,43 @@ print(json.dumps({'status': os.waitstatus_to_exitcode(status), 'shown': shown, '
 `;
 
 /** Runs a program to its end; `fault` tells of a step whose output did not come in 20 s. */
-export const inTerminal = ({ argv, steps, columns = 80, environment = {}, cwd = process.cwd() }: TerminalOptions): Promise<TerminalEnd> => new Promise((resolve, reject) => {
-  const child = spawn('python3', ['-c', driver], { stdio: ['pipe', 'pipe', 'pipe'] });
-  let output = '', complaint = '';
-  child.stdout.on('data', (chunk: Buffer) => { output += chunk.toString(); });
-  child.stderr.on('data', (chunk: Buffer) => { complaint += chunk.toString(); });
-  child.on('error', reject);
-  child.on('close', () => {
-    if (output === '') reject(new Error(complaint));
-    else resolve(JSON.parse(output) as TerminalEnd);
+export const inTerminal = ({
+  argv,
+  steps,
+  columns = 80,
+  environment = {},
+  cwd = process.cwd(),
+}: TerminalOptions): Promise<TerminalEnd> =>
+  new Promise((resolve, reject) => {
+    const child = spawn('python3', ['-c', driver], { stdio: ['pipe', 'pipe', 'pipe'] });
+    let output = '';
+    let complaint = '';
+    child.stdout.on('data', (chunk: Buffer) => {
+      output += chunk.toString();
+    });
+    child.stderr.on('data', (chunk: Buffer) => {
+      complaint += chunk.toString();
+    });
+    child.on('error', reject);
+    child.on('close', () => {
+      if (output === '') reject(new Error(complaint));
+      else resolve(JSON.parse(output) as TerminalEnd);
+    });
+    child.stdin.end(
+      JSON.stringify({
+        argv,
+        steps,
+        columns,
+        cwd,
+        environment: {
+          PATH: process.env['PATH'] ?? '',
+          HOME: process.env['HOME'] ?? '',
+          TERM: 'xterm-256color',
+          ...environment,
+        },
+      }),
+    );
   });
-  child.stdin.end(JSON.stringify({ argv, steps, columns, cwd, environment: { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '', TERM: 'xterm-256color', ...environment } }));
-});
 
 /** The text without colours and movements of the cursor. */
 export const withoutEscapes = (text: string): string => text.replace(/\x1b\[[\d;?]*[A-Za-z]/g, '').replaceAll('\r', '');

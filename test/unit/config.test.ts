@@ -1,7 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { parseFsck } from '../../src/config/fsck.ts';
 import { commands, optionsText } from '../../src/config/help.ts';
-import { ConfigError, environmentName, parseAddress, parseBytes, parseDurationMs, parseOptions } from '../../src/config/options.ts';
+import {
+  ConfigError,
+  environmentName,
+  parseAddress,
+  parseBytes,
+  parseDurationMs,
+  parseOptions,
+} from '../../src/config/options.ts';
 import { parseServe } from '../../src/config/serve.ts';
 import { keyOptions, queryOptions, serveOptions } from '../../src/config/tables.ts';
 
@@ -20,23 +27,41 @@ const fault = (argv: readonly string[], environment: Readonly<Record<string, str
 describe('flags of lake serve', () => {
   test('without flags everything has its default', () => {
     expect(parseServe([])).toMatchObject({
-      lakeDirectory: './lake-data', listen: { host: '127.0.0.1', port: 9867 }, defaultFormat: 'sup', logLevel: 'info', corsOrigins: [],
-      memoryBytesMax: 256 * 2 ** 20, queryStatusMs: 10_000, headerBytesMax: 2 ** 20, bodyBytesMax: 2 ** 20, heartbeatMs: 45_000,
+      lakeDirectory: './lake-data',
+      listen: { host: '127.0.0.1', port: 9867 },
+      defaultFormat: 'sup',
+      logLevel: 'info',
+      corsOrigins: [],
+      memoryBytesMax: 256 * 2 ** 20,
+      queryStatusMs: 10_000,
+      headerBytesMax: 2 ** 20,
+      bodyBytesMax: 2 ** 20,
+      heartbeatMs: 45_000,
     });
   });
   test('indexes count as the language has it, or from 0 or 1', () => {
-    expect([[], ['-index.base', 'auto'], ['-index.base', '0'], ['-index.base', '1']].map((argv) => (parseServe(argv) as { readonly indexBase?: number }).indexBase)).toEqual([undefined, undefined, 0, 1]);
+    expect(
+      [[], ['-index.base', 'auto'], ['-index.base', '0'], ['-index.base', '1']].map(
+        (argv) => (parseServe(argv) as { readonly indexBase?: number }).indexBase,
+      ),
+    ).toEqual([undefined, undefined, 0, 1]);
   });
   test('one dash, two dashes, a blank and an equals sign mean the same', () => {
-    for (const argv of [['-lake', 'x'], ['--lake', 'x'], ['-lake=x'], ['--lake=x']]) expect(parseServe(argv)).toMatchObject({ lakeDirectory: 'x' });
+    for (const argv of [['-lake', 'x'], ['--lake', 'x'], ['-lake=x'], ['--lake=x']])
+      expect(parseServe(argv)).toMatchObject({ lakeDirectory: 'x' });
   });
   test('a list collects, other options take the last value', () => {
-    expect(parseServe(['-cors.origin', 'http://a', '-cors.origin=http://*.b', '-l', ':1', '-l', '[::1]:2']))
-      .toMatchObject({ corsOrigins: ['http://a', 'http://*.b'], listen: { host: '::1', port: 2 } });
+    expect(
+      parseServe(['-cors.origin', 'http://a', '-cors.origin=http://*.b', '-l', ':1', '-l', '[::1]:2']),
+    ).toMatchObject({ corsOrigins: ['http://a', 'http://*.b'], listen: { host: '::1', port: 2 } });
   });
   test('the environment is read, and a flag wins over it', () => {
     const environment = { LAKE_QUERY_STATUS_TTL: '2s', LAKE_LAKE: '/data', LAKE_CORS_ORIGIN: 'http://a, http://b' };
-    expect(parseServe(['-lake', '/flag'], environment)).toMatchObject({ queryStatusMs: 2000, lakeDirectory: '/flag', corsOrigins: ['http://a', 'http://b'] });
+    expect(parseServe(['-lake', '/flag'], environment)).toMatchObject({
+      queryStatusMs: 2000,
+      lakeDirectory: '/flag',
+      corsOrigins: ['http://a', 'http://b'],
+    });
   });
   test('the configuration cannot be changed', () => {
     expect(Object.isFrozen(parseServe([]))).toBe(true);
@@ -47,10 +72,14 @@ describe('flags of lake serve', () => {
     expect(fault(['-lake'])).toBe('option -lake needs a value');
     expect(fault(['-l', 'nowhere'])).toBe('bad value for -l: "nowhere" (HOST:PORT with a port of 0 to 65535)');
     expect(fault(['-l', 'h:70000'])).toBe('bad value for -l: "h:70000" (HOST:PORT with a port of 0 to 65535)');
-    expect(fault(['-log.level', 'loud'])).toBe('bad value for -log.level: "loud" (one of trace, debug, info, warn, error, fatal, silent)');
+    expect(fault(['-log.level', 'loud'])).toBe(
+      'bad value for -log.level: "loud" (one of trace, debug, info, warn, error, fatal, silent)',
+    );
     expect(fault(['-workers', 'two'])).toBe('bad value for -workers: "two" (a whole number)');
     expect(fault(['-memory', '1'])).toBe('bad value for -memory: "1" (at least 16777216)');
-    expect(fault(['-query.status.ttl', 'soon'])).toBe('bad value for -query.status.ttl: "soon" (a time such as 500ms, 10s or 2m)');
+    expect(fault(['-query.status.ttl', 'soon'])).toBe(
+      'bad value for -query.status.ttl: "soon" (a time such as 500ms, 10s or 2m)',
+    );
     expect(fault(['-query.time', '25d'])).toBe('bad value for -query.time: "25d" (at most 24d)');
     expect(fault(['-retry.keep', '11ms'])).toBe('bad value for -retry.keep: "11ms" (at least 1s)');
     expect(fault(['-retry.keep', '3651d'])).toBe('bad value for -retry.keep: "3651d" (at most 3650d)');
@@ -58,7 +87,10 @@ describe('flags of lake serve', () => {
     expect(fault(['stray'])).toBe('lake serve takes options only: "stray" is none');
   });
   test('times that are only compared with the clock may be longer than a timer can wait', () => {
-    expect(parseServe(['-retry.keep', '30d', '-auth.session.ttl', '90d', '-query.time', '24d'])).toMatchObject({ retryKeepMs: 30 * 864e5, queryMsMax: 24 * 864e5 });
+    expect(parseServe(['-retry.keep', '30d', '-auth.session.ttl', '90d', '-query.time', '24d'])).toMatchObject({
+      retryKeepMs: 30 * 864e5,
+      queryMsMax: 24 * 864e5,
+    });
     expect(parseOptions(keyOptions, ['-ttl', '3650d']).values).toMatchObject({ ttl: 3650 * 864e5 });
   });
   test('-h asks for help, whatever else is there', () => {
@@ -69,8 +101,25 @@ describe('flags of lake serve', () => {
 
 describe('flags of lake query', () => {
   test('switches need no value, the order of -c and -I is kept, options end at the first argument that is none', () => {
-    const parsed = parseOptions(queryOptions, ['-s', '-c', 'a', '-I', 'f.spq', '-c', 'b', '-pretty=0', '-e=false', '-', 'x', '-y']);
-    expect(parsed.order).toEqual([{ name: 'c', value: 'a' }, { name: 'I', value: 'f.spq' }, { name: 'c', value: 'b' }]);
+    const parsed = parseOptions(queryOptions, [
+      '-s',
+      '-c',
+      'a',
+      '-I',
+      'f.spq',
+      '-c',
+      'b',
+      '-pretty=0',
+      '-e=false',
+      '-',
+      'x',
+      '-y',
+    ]);
+    expect(parsed.order).toEqual([
+      { name: 'c', value: 'a' },
+      { name: 'I', value: 'f.spq' },
+      { name: 'c', value: 'b' },
+    ]);
     expect(parsed.values).toMatchObject({ s: true, c: ['a', 'b'], pretty: 0, e: false, 'csv.delim': ',' });
     expect(parsed.rest).toEqual(['-', 'x', '-y']);
     expect([...parsed.given]).toEqual(['s', 'c', 'I', 'pretty', 'e']);
@@ -78,9 +127,31 @@ describe('flags of lake query', () => {
 });
 
 test('sizes, times and addresses have units and bounds', () => {
-  expect(['100', '64KiB', '1.5k', '256MB', 'x', '1.1.1', '-1'].map(parseBytes)).toEqual([100, 65536, 1536, 256e6, undefined, undefined, undefined]);
-  expect(['0', '500ms', '1m30s', '2h', '5', 's'].map(parseDurationMs)).toEqual([0, 500, 90_000, 7_200_000, undefined, undefined]);
-  expect([':80', 'h:1', '[::1]:2', 'h', 'h:', '::1:2'].map(parseAddress)).toEqual([{ host: '0.0.0.0', port: 80 }, { host: 'h', port: 1 }, { host: '::1', port: 2 }, undefined, undefined, undefined]);
+  expect(['100', '64KiB', '1.5k', '256MB', 'x', '1.1.1', '-1'].map(parseBytes)).toEqual([
+    100,
+    65536,
+    1536,
+    256e6,
+    undefined,
+    undefined,
+    undefined,
+  ]);
+  expect(['0', '500ms', '1m30s', '2h', '5', 's'].map(parseDurationMs)).toEqual([
+    0,
+    500,
+    90_000,
+    7_200_000,
+    undefined,
+    undefined,
+  ]);
+  expect([':80', 'h:1', '[::1]:2', 'h', 'h:', '::1:2'].map(parseAddress)).toEqual([
+    { host: '0.0.0.0', port: 80 },
+    { host: 'h', port: 1 },
+    { host: '::1', port: 2 },
+    undefined,
+    undefined,
+    undefined,
+  ]);
 });
 
 test('every option of every command has its own name, a text and a default that is allowed', () => {

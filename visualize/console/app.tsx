@@ -13,25 +13,57 @@ import { link, note, route } from './route.ts';
 import { client, inside, may, session, signOut, version } from './session.ts';
 import { count, visible } from './text.ts';
 
-const places = [['pools', 'Pools'], ['query', 'Query'], ['events', 'Events']] as const;
-const place = computed(() => (route.value.path[0] === 'pool' ? 'pools' : route.value.path[0] ?? 'pools'));
+const places = [
+  ['pools', 'Pools'],
+  ['query', 'Query'],
+  ['events', 'Events'],
+] as const;
+const place = computed(() => (route.value.path[0] === 'pool' ? 'pools' : (route.value.path[0] ?? 'pools')));
 const title = computed(() => {
   const [first, name] = route.value.path;
-  const page = first === 'pool' && name !== undefined ? visible(name, 60) : places.find(([id]) => id === first)?.[1] ?? 'Pools';
+  const page =
+    first === 'pool' && name !== undefined ? visible(name, 60) : (places.find(([id]) => id === first)?.[1] ?? 'Pools');
   return inside.value ? `${page} · Lake data service` : 'Lake data service';
 });
 
 /** The whole console: the page of the address, or the way in while there is no session. */
 export const App = () => {
-  useEffect(() => title.subscribe((text) => { document.title = text; }), []);
-  useEffect(() => inside.subscribe((is) => { if (is) watchLake(); else leaveLake(); }), []);
+  useEffect(
+    () =>
+      title.subscribe((text) => {
+        document.title = text;
+      }),
+    [],
+  );
+  useEffect(
+    () =>
+      inside.subscribe((is) => {
+        if (is) watchLake();
+        else leaveLake();
+      }),
+    [],
+  );
   const { kind } = session.value;
-  if (kind === 'starting') return <main class="alone" aria-busy="true"><p class="soft">Connecting…</p></main>;
+  if (kind === 'starting')
+    return (
+      <main class="alone" aria-busy="true">
+        <p class="soft">Connecting…</p>
+      </main>
+    );
   if (kind === 'unreachable') return <UnreachablePage />;
   if (kind === 'login') return <LoginPage />;
   return (
     <>
-      <a class="skip" href="#content" onClick={(e) => { e.preventDefault(); document.getElementById('content')?.focus(); }}>Skip to content</a>
+      <a
+        class="skip"
+        href="#content"
+        onClick={(e) => {
+          e.preventDefault();
+          document.getElementById('content')?.focus();
+        }}
+      >
+        Skip to content
+      </a>
       <Top />
       <Content />
       <Notices />
@@ -39,24 +71,78 @@ export const App = () => {
   );
 };
 
-const feedTexts = { connecting: ['warn', 'Connecting'], live: ['good', 'Live'], lost: ['bad', 'Connection lost'], ended: ['bad', 'No events'] } as const;
+const feedTexts = {
+  connecting: ['warn', 'Connecting'],
+  live: ['good', 'Live'],
+  lost: ['bad', 'Connection lost'],
+  ended: ['bad', 'No events'],
+} as const;
 
 const Top = () => {
-  const [tone, text] = feedTexts[feedState.value], { value } = session, rate = commitRate.value;
+  const [tone, text] = feedTexts[feedState.value];
+  const { value } = session;
+  const rate = commitRate.value;
   return (
     <header class="top">
-      <a class="brand" href={link(['pools'])}><img src={icon} alt="" width="24" height="24" /><span>Lake</span></a>
+      <a class="brand" href={link(['pools'])}>
+        <img src={icon} alt="" width="24" height="24" />
+        <span>Lake</span>
+      </a>
       <nav aria-label="Console">
-        {places.map(([id, name]) => <a key={id} href={id === 'query' ? queryLink.value : link([id])} aria-current={place.value === id ? 'page' : undefined}>{name}</a>)}
-        {may('reader') && <a class="away" href="./inspect">Machines</a>}
-        <a class="away" href="./docs">Manual</a>
+        {places.map(([id, name]) => (
+          <a
+            key={id}
+            href={id === 'query' ? queryLink.value : link([id])}
+            aria-current={place.value === id ? 'page' : undefined}
+          >
+            {name}
+          </a>
+        ))}
+        {may('reader') && (
+          <a class="away" href="./inspect">
+            Machines
+          </a>
+        )}
+        <a class="away" href="./docs">
+          Manual
+        </a>
       </nav>
       <div class="group">
-        <span class={`pill ${tone}`} role="status">{text}</span>
-        {rate >= 1 && <span class="soft rate" title="Commits a second, now">{count(Math.round(rate))}/s</span>}
-        {value.kind === 'in' && <span class="who" title={value.grants.join(', ')}><bdi>{visible(value.name, 40)}</bdi></span>}
-        {value.kind === 'in' && <button type="button" class="quiet" onClick={() => { void signOut(); }}><Icon name="leave" /><span class="wide">Sign out</span><span class="hidden-text narrow">Sign out</span></button>}
-        <button type="button" class="quiet" onClick={nextTheme} aria-label={`Theme: ${theme.value}`} title={`Theme: ${theme.value}`}><Icon name="theme" /></button>
+        <span class={`pill ${tone}`} role="status">
+          {text}
+        </span>
+        {rate >= 1 && (
+          <span class="soft rate" title="Commits a second, now">
+            {count(Math.round(rate))}/s
+          </span>
+        )}
+        {value.kind === 'in' && (
+          <span class="who" title={value.grants.join(', ')}>
+            <bdi>{visible(value.name, 40)}</bdi>
+          </span>
+        )}
+        {value.kind === 'in' && (
+          <button
+            type="button"
+            class="quiet"
+            onClick={() => {
+              void signOut();
+            }}
+          >
+            <Icon name="leave" />
+            <span class="wide">Sign out</span>
+            <span class="hidden-text narrow">Sign out</span>
+          </button>
+        )}
+        <button
+          type="button"
+          class="quiet"
+          onClick={nextTheme}
+          aria-label={`Theme: ${theme.value}`}
+          title={`Theme: ${theme.value}`}
+        >
+          <Icon name="theme" />
+        </button>
       </div>
     </header>
   );
@@ -65,7 +151,10 @@ const icon = new URL('../shared/icon.svg', import.meta.url).href;
 
 /** The page of the address. The query page stays as it is while one looks elsewhere. */
 const Content = () => {
-  const main = useRef<HTMLElement>(null), first = useRef(true), { path } = route.value, key = path.slice(0, 2).join('/');
+  const main = useRef<HTMLElement>(null);
+  const first = useRef(true);
+  const { path } = route.value;
+  const key = path.slice(0, 2).join('/');
   useEffect(() => {
     if (first.current) first.current = false;
     // Who cannot see the page hears where they have come to.
@@ -75,36 +164,67 @@ const Content = () => {
   return (
     <main id="content" ref={main} tabIndex={-1} class={`content at-${isQuery ? 'query' : path[0]}`}>
       <QueryPlace shown={isQuery} />
-      {path[0] === 'pool' && path[1] !== undefined ? <PoolPage key={path[1]} reference={path[1]} /> : path[0] === 'events' ? <EventsPage /> : isQuery ? null : <PoolsPage />}
+      {path[0] === 'pool' && path[1] !== undefined ? (
+        <PoolPage key={path[1]} reference={path[1]} />
+      ) : path[0] === 'events' ? (
+        <EventsPage />
+      ) : isQuery ? null : (
+        <PoolsPage />
+      )}
       {!isQuery && <p class="foot soft">Lake data service {version.value}</p>}
     </main>
   );
 };
 
-interface Initial { readonly text?: string; readonly pool?: string; readonly branch?: string; readonly waits?: true }
+interface Initial {
+  readonly text?: string;
+  readonly pool?: string;
+  readonly branch?: string;
+  readonly waits?: true;
+}
 const initialOf = (query: URLSearchParams): Initial => {
-  const text = query.get('text'), pool = query.get('pool'), branch = query.get('branch');
+  const text = query.get('text');
+  const pool = query.get('pool');
+  const branch = query.get('branch');
   return { ...(text !== null && { text }), ...(pool !== null && { pool }), ...(branch !== null && { branch }) };
 };
 /** Address of the question as it stands. */
 let asked = link(['query']);
 /** The question as it was typed: a session that ends does not take it along, signing out does. */
 let draft: string | undefined;
-session.subscribe((now) => { if (now.kind === 'login' && now.fault === undefined) draft = undefined; });
+session.subscribe((now) => {
+  if (now.kind === 'login' && now.fault === undefined) draft = undefined;
+});
 const queryLink = computed(() => (route.value, asked));
 
 const QueryPlace = ({ shown }: { readonly shown: boolean }) => {
-  const [Page, setPage] = useState<((props: QueryPageProps) => preact.JSX.Element) | undefined>(undefined), [fault, setFault] = useState(false);
-  const opened = useRef<{ readonly hash: string; readonly initial: Initial; readonly key: number } | undefined>(undefined);
+  const [Page, setPage] = useState<((props: QueryPageProps) => preact.JSX.Element) | undefined>(undefined);
+  const [fault, setFault] = useState(false);
+  const opened = useRef<{ readonly hash: string; readonly initial: Initial; readonly key: number } | undefined>(
+    undefined,
+  );
   const { query } = route.value;
   // A link with a question of its own opens it; one without leads back to the question that stands there.
   if (shown && (!opened.current || ([...query.keys()].length > 0 && location.hash !== asked))) {
     asked = location.hash;
-    const initial = initialOf(query), kept = opened.current || draft === undefined || draft === initial.text ? undefined : draft;
-    opened.current = { hash: location.hash, initial: kept === undefined ? initial : { ...initial, text: kept, waits: true }, key: (opened.current?.key ?? 0) + 1 };
+    const initial = initialOf(query);
+    const kept = opened.current || draft === undefined || draft === initial.text ? undefined : draft;
+    opened.current = {
+      hash: location.hash,
+      initial: kept === undefined ? initial : { ...initial, text: kept, waits: true },
+      key: (opened.current?.key ?? 0) + 1,
+    };
   }
   useEffect(() => {
-    if (shown && !Page) void import('./query/page.tsx').then((module) => { setPage(() => module.QueryPage); }, () => { setFault(true); });
+    if (shown && !Page)
+      void import('./query/page.tsx').then(
+        (module) => {
+          setPage(() => module.QueryPage);
+        },
+        () => {
+          setFault(true);
+        },
+      );
   }, [shown]);
   if (!opened.current) return null;
   const { initial, key } = opened.current;
@@ -115,8 +235,31 @@ const QueryPlace = ({ shown }: { readonly shown: boolean }) => {
   };
   return (
     <div class="query-place" hidden={!shown}>
-      {fault && <p class="fault" role="alert">This part of the page cannot be loaded. Is the service there? <button type="button" onClick={() => { location.reload(); }}>Load again</button></p>}
-      {Page && <Page key={key} client={client} pools={pools} initial={initial} onLink={onLink} onText={(text) => { draft = text; }} />}
+      {fault && (
+        <p class="fault" role="alert">
+          This part of the page cannot be loaded. Is the service there?{' '}
+          <button
+            type="button"
+            onClick={() => {
+              location.reload();
+            }}
+          >
+            Load again
+          </button>
+        </p>
+      )}
+      {Page && (
+        <Page
+          key={key}
+          client={client}
+          pools={pools}
+          initial={initial}
+          onLink={onLink}
+          onText={(text) => {
+            draft = text;
+          }}
+        />
+      )}
     </div>
   );
 };

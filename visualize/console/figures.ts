@@ -1,20 +1,35 @@
-/** Records, bytes and objects of revisions, asked for as they come into sight: few at a time, and each at most every `againMs`, however fast its branch moves. */
+/**
+ * Records, bytes and objects of revisions, asked for as they come into sight: few at a time, and each at most every
+ * `againMs`, however fast its branch moves.
+ */
 import { signal } from '@preact/signals';
 import { LakeFailure, type PoolInfo, type RevisionSums } from '../../src/client/client.ts';
 import { returns } from './lake.ts';
 import { client } from './session.ts';
 
-const togetherMax = 4, againMs = 1000, missedMax = 10_000;
+const togetherMax = 4;
+const againMs = 1000;
+const missedMax = 10_000;
 const keyOf = (pool: Pick<PoolInfo, 'id'>, revision: string): string => `${pool.id} ${revision}`;
 
 /** What is known, by the pool's id and the revision with a blank between them. */
 export const sums = signal<ReadonlyMap<string, RevisionSums>>(new Map());
 /** What a revision holds, as last heard; undefined while nothing is known. */
-export const sumsOf = (pool: Pick<PoolInfo, 'id'>, revision: string): RevisionSums | undefined => sums.value.get(keyOf(pool, revision));
+export const sumsOf = (pool: Pick<PoolInfo, 'id'>, revision: string): RevisionSums | undefined =>
+  sums.value.get(keyOf(pool, revision));
 
-interface Wish { readonly pool: string; readonly revision: string; readonly tip: string }
-const wishes = new Map<string, Wish>(), missed = new Map<string, Wish>(), askedAt = new Map<string, number>();
-let fresh = new Map<string, RevisionSums>(), underWay = 0, showing: ReturnType<typeof setTimeout> | undefined, later: ReturnType<typeof setTimeout> | undefined;
+interface Wish {
+  readonly pool: string;
+  readonly revision: string;
+  readonly tip: string;
+}
+const wishes = new Map<string, Wish>();
+const missed = new Map<string, Wish>();
+const askedAt = new Map<string, number>();
+let fresh = new Map<string, RevisionSums>();
+let underWay = 0;
+let showing: ReturnType<typeof setTimeout> | undefined;
+let later: ReturnType<typeof setTimeout> | undefined;
 
 /** Asks for what a revision holds, unless that is known of this tip. */
 export const wantSums = (pool: Pick<PoolInfo, 'id'>, revision: string, tip: string): void => {
@@ -37,10 +52,11 @@ const askNext = (): void => {
     askedAt.set(key, now);
     void ask(key, wish);
   }
-  if (soonest < Infinity) later ??= setTimeout(() => {
-    later = undefined;
-    askNext();
-  }, soonest - now);
+  if (soonest < Infinity)
+    later ??= setTimeout(() => {
+      later = undefined;
+      askNext();
+    }, soonest - now);
 };
 /** What failed while the service was away. */
 returns.subscribe(() => {

@@ -1,8 +1,9 @@
 /**
  * The commits of one pool as far as they are loaded, with their lanes; kept up to date while branches move.
  *
- * Newer commits are read a page at a time, at most every `refreshMsMin` and never more often than a twentieth of what reading takes; when more came than one page holds, the
- * list begins anew from the tips, so that a busy pool costs the service a page now and then and nothing more.
+ * Newer commits are read a page at a time, at most every `refreshMsMin` and never more often than a twentieth of what
+ * reading takes; when more came than one page holds, the list begins anew from the tips, so that a busy pool costs the
+ * service a page now and then and nothing more.
  */
 import { signal } from '@preact/signals';
 import { type GraphCommit, LakeFailure, type PoolInfo } from '../../src/client/client.ts';
@@ -19,7 +20,11 @@ interface HistoryState {
   readonly next: readonly string[];
 }
 
-const firstPage = 200, morePage = 1000, freshPage = 100, refreshMsMin = 1000, refreshShare = 20;
+const firstPage = 200;
+const morePage = 1000;
+const freshPage = 100;
+const refreshMsMin = 1000;
+const refreshShare = 20;
 
 /** Follows one pool until `leave`. */
 export class History {
@@ -36,16 +41,23 @@ export class History {
   /** Older commits were asked for while something else was read. */
   #wanted = false;
 
-  constructor(pool: PoolInfo) { this.#pool = pool; }
+  constructor(pool: PoolInfo) {
+    this.#pool = pool;
+  }
 
   /** Reads the first page, or what has come since. */
   follow(): void {
-    const tips = branches(this.#pool).map((b) => `${b.name} ${b.commit}`).join('\n');
+    const tips = branches(this.#pool)
+      .map((b) => `${b.name} ${b.commit}`)
+      .join('\n');
     if (tips === this.#tips || this.#timer !== undefined || this.#left) return;
-    const pause = Math.max(refreshMsMin, this.#lastMs * refreshShare), wait = Math.max(0, this.#refreshedAt + pause - performance.now());
+    const pause = Math.max(refreshMsMin, this.#lastMs * refreshShare);
+    const wait = Math.max(0, this.#refreshedAt + pause - performance.now());
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
-      this.#tips = branches(this.#pool).map((b) => `${b.name} ${b.commit}`).join('\n');
+      this.#tips = branches(this.#pool)
+        .map((b) => `${b.name} ${b.commit}`)
+        .join('\n');
       void this.#refresh();
     }, wait);
   }
@@ -55,11 +67,16 @@ export class History {
   }
 
   async #refresh(): Promise<void> {
-    const known = this.state.peek(), began = performance.now(), names = new Set(branches(this.#pool).map((b) => b.name)), lost = [...this.#names].some((name) => !names.has(name));
+    const known = this.state.peek();
+    const began = performance.now();
+    const names = new Set(branches(this.#pool).map((b) => b.name));
+    const lost = [...this.#names].some((name) => !names.has(name));
     this.#names = names;
     await this.#ask(async () => {
-      const page = await client.pool(this.#pool.id).graph({ limit: known ? freshPage : firstPage }), ids = new Set(known?.commits.map((c) => c.id));
-      const meets = known !== undefined && (page.commits.some((c) => ids.has(c.id)) || page.next.some((id) => ids.has(id)));
+      const page = await client.pool(this.#pool.id).graph({ limit: known ? freshPage : firstPage });
+      const ids = new Set(known?.commits.map((c) => c.id));
+      const meets =
+        known !== undefined && (page.commits.some((c) => ids.has(c.id)) || page.next.some((id) => ids.has(id)));
       if (!meets) this.#set(page.commits, page.next);
       // A branch that went takes commits along: what no tip leads to any more is left out by beginning anew.
       else if (lost) this.#set(page.commits, page.next);
@@ -76,14 +93,16 @@ export class History {
     this.#wanted = this.busy.peek();
     if (!known || known.next.length === 0 || this.#wanted) return;
     await this.#ask(async () => {
-      const page = await client.pool(this.#pool.id).graph({ limit: morePage, from: known.next }), ids = new Set(known.commits.map((c) => c.id));
+      const page = await client.pool(this.#pool.id).graph({ limit: morePage, from: known.next });
+      const ids = new Set(known.commits.map((c) => c.id));
       this.#set([...known.commits, ...page.commits.filter((c) => !ids.has(c.id))], page.next);
     });
   }
 
   #set(commits: readonly GraphCommit[], next: readonly string[]): void {
     if (this.#left) return;
-    const trunk = branches(this.#pool).find((b) => b.name === 'main')?.commit, lanes = new Lanes(trunk !== undefined && commits.some((c) => c.id === trunk) ? trunk : undefined);
+    const trunk = branches(this.#pool).find((b) => b.name === 'main')?.commit;
+    const lanes = new Lanes(trunk !== undefined && commits.some((c) => c.id === trunk) ? trunk : undefined);
     lanes.add(commits);
     this.state.value = { commits, lanes, next };
   }

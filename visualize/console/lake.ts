@@ -1,8 +1,9 @@
 /**
  * The lake as the page knows it: pools, branches and their tips, the events as they come.
  *
- * A busy lake makes a thousand commits a second. Events are gathered and shown a few times a second, tips are moved by the events themselves, and nothing is asked of the
- * service for each event: lists are read again when pools or branches come and go, at most every `refreshMsMin`.
+ * A busy lake makes a thousand commits a second. Events are gathered and shown a few times a second, tips are moved by
+ * the events themselves, and nothing is asked of the service for each event: lists are read again when pools or
+ * branches come and go, at most every `refreshMsMin`.
  */
 import { computed, signal } from '@preact/signals';
 import type { BranchInfo, LakeEvent, PoolInfo } from '../../src/client/client.ts';
@@ -11,11 +12,18 @@ import { client } from './session.ts';
 import { faultText } from './text.ts';
 
 /** An event and when it came. `n` counts the events of this page. */
-export interface SeenEvent { readonly n: number; readonly ms: number; readonly event: LakeEvent }
+export interface SeenEvent {
+  readonly n: number;
+  readonly ms: number;
+  readonly event: LakeEvent;
+}
 
 /** Events that are kept. */
 export const eventsMax = 2000;
-const flushMs = 250, hiddenFlushMs = 2000, refreshMsMin = 1000, retryMsMax = 5000;
+const flushMs = 250;
+const hiddenFlushMs = 2000;
+const refreshMsMin = 1000;
+const retryMsMax = 5000;
 
 /** By name. */
 export const pools = signal<readonly PoolInfo[]>([]);
@@ -35,10 +43,12 @@ export const eventCount = signal(0);
 export const commitRate = signal(0);
 
 /** The pool of this id, else of this name. */
-export const poolByReference = (reference: string): PoolInfo | undefined => pools.value.find((p) => p.id === reference) ?? pools.value.find((p) => p.name === reference);
+export const poolByReference = (reference: string): PoolInfo | undefined =>
+  pools.value.find((p) => p.id === reference) ?? pools.value.find((p) => p.name === reference);
 /** The branches of a pool, `main` first, then by name. */
 export const branches = (pool: PoolInfo): readonly BranchInfo[] => branchesOf.value.get(pool.id) ?? [];
-const namesSeen = new Map<string, string>(), namesMax = 10_000;
+const namesSeen = new Map<string, string>();
+const namesMax = 10_000;
 /** Names by id, of pools that went too. */
 export const poolNames = computed<ReadonlyMap<string, string>>(() => {
   if (namesSeen.size > namesMax) namesSeen.clear();
@@ -46,7 +56,8 @@ export const poolNames = computed<ReadonlyMap<string, string>>(() => {
   return new Map(namesSeen);
 });
 
-let listing: Promise<void> | undefined, again = false;
+let listing: Promise<void> | undefined;
+let again = false;
 /** Reads pools and branches anew. */
 export const refresh = (): Promise<void> => {
   if (listing) {
@@ -70,7 +81,8 @@ const list = async (): Promise<void> => {
       if (known) known.push(branch);
       else map.set(pool.id, [branch]);
     }
-    for (const each of map.values()) each.sort((a, b) => (a.name === 'main' ? -1 : b.name === 'main' ? 1 : a.name < b.name ? -1 : 1));
+    for (const each of map.values())
+      each.sort((a, b) => (a.name === 'main' ? -1 : b.name === 'main' ? 1 : a.name < b.name ? -1 : 1));
     pools.value = [...all].sort((a, b) => (a.name < b.name ? -1 : 1));
     branchesOf.value = map;
     listState.value = 'ready';
@@ -79,7 +91,11 @@ const list = async (): Promise<void> => {
   }
 };
 
-let waiting: SeenEvent[] = [], came = 0, flushing: ReturnType<typeof setTimeout> | undefined, refreshing: ReturnType<typeof setTimeout> | undefined, flushedAt = 0;
+let waiting: SeenEvent[] = [];
+let came = 0;
+let flushing: ReturnType<typeof setTimeout> | undefined;
+let refreshing: ReturnType<typeof setTimeout> | undefined;
+let flushedAt = 0;
 const refreshSoon = (): void => {
   refreshing ??= setTimeout(() => {
     refreshing = undefined;
@@ -93,11 +109,14 @@ const take = (event: LakeEvent): void => {
 };
 const flush = (): void => {
   flushing = undefined;
-  const fresh = waiting, now = performance.now(), seconds = Math.max(0.25, Math.min(5, (now - flushedAt) / 1000));
+  const fresh = waiting;
+  const now = performance.now();
+  const seconds = Math.max(0.25, Math.min(5, (now - flushedAt) / 1000));
   waiting = [];
   flushedAt = now;
   const tips = new Map<string, Map<string, string>>();
-  let structure = false, commits = 0;
+  let structure = false;
+  let commits = 0;
   for (const { event } of fresh) {
     if (event.kind !== 'pool-commit') structure = true;
     else {
@@ -120,12 +139,17 @@ const moveTips = (tips: ReadonlyMap<string, ReadonlyMap<string, string>>): void 
   for (const [pool, of] of tips) {
     const known = next.get(pool);
     if (!known || [...of.keys()].some((name) => !known.some((b) => b.name === name))) refreshSoon();
-    if (known) next.set(pool, known.map((b) => (of.has(b.name) ? { ...b, commit: of.get(b.name)! } : b)));
+    if (known)
+      next.set(
+        pool,
+        known.map((b) => (of.has(b.name) ? { ...b, commit: of.get(b.name)! } : b)),
+      );
   }
   branchesOf.value = next;
 };
 
-let stop: AbortController | undefined, lastId: string | undefined;
+let stop: AbortController | undefined;
+let lastId: string | undefined;
 /** Lists the lake and listens to it until `leaveLake`. */
 export const watchLake = (): void => {
   stop?.abort();
@@ -147,7 +171,9 @@ const listen = async (signal: AbortSignal): Promise<void> => {
   if (feedState.peek() !== 'lost') feedState.value = 'connecting';
   try {
     const feed = client.events({
-      signal, retryMsMax, ...(lastId !== undefined && { lastEventId: lastId }),
+      signal,
+      retryMsMax,
+      ...(lastId !== undefined && { lastEventId: lastId }),
       onConnect: () => {
         if (feedState.peek() === 'lost') returns.value++;
         feedState.value = 'live';

@@ -1,11 +1,16 @@
 /**
- * Lanes of a commit graph, as `git log --graph` draws them: a row a commit, a lane a line of descent, the children above their parents.
+ * Lanes of a commit graph, as `git log --graph` draws them: a row a commit, a lane a line of descent, the children
+ * above their parents.
  *
  * - The first lane belongs to the chain of first parents from `trunk`; other lines take the leftmost free lane.
- * - A line goes down its own lane to the row of its parent and bends there into the parent's lane, so that rows never change when more commits come below.
+ * - A line goes down its own lane to the row of its parent and bends there into the parent's lane, so that rows never
+ *   change when more commits come below.
  * - A parent that stands above its child (the clock went back) gets no line.
  */
-interface LaneCommit { readonly id: string; readonly parents: readonly string[] }
+interface LaneCommit {
+  readonly id: string;
+  readonly parents: readonly string[];
+}
 /** The lanes of one commit's row, counted from 0 on the left. */
 export interface LaneRow {
   /** The commit's own. */
@@ -30,7 +35,9 @@ export class Lanes {
   /** The trunk's lane is kept free until its tip has come. */
   #trunkCame = false;
 
-  constructor(trunk?: string) { this.#trunk = trunk; }
+  constructor(trunk?: string) {
+    this.#trunk = trunk;
+  }
 
   add(commits: readonly LaneCommit[]): void {
     for (const commit of commits) this.rows.push(this.#row(commit));
@@ -47,7 +54,8 @@ export class Lanes {
     }
     lane ??= this.#free();
     for (const each of into) leads[each] = undefined;
-    const through = leads.flatMap((to, each) => (to === undefined ? [] : [each])), out: number[] = [];
+    const through = leads.flatMap((to, each) => (to === undefined ? [] : [each]));
+    const out: number[] = [];
     const below = [...new Set(parents)].filter((parent) => !this.#seen.has(parent));
     below.forEach((parent, i) => {
       // The first parent goes on in the commit's lane; another one joins a line that leads there, or begins its own.
@@ -61,6 +69,7 @@ export class Lanes {
   }
   /** The leftmost free lane; the trunk's is for the trunk alone. `taken`: one that is about to be used. */
   #free(taken = -1): number {
-    for (let lane = this.#trunk === undefined ? 0 : 1; ; lane++) if (lane !== taken && this.#leads[lane] === undefined) return lane;
+    for (let lane = this.#trunk === undefined ? 0 : 1; ; lane++)
+      if (lane !== taken && this.#leads[lane] === undefined) return lane;
   }
 }

@@ -5,11 +5,23 @@ import { Fault, Field, Icon } from './parts.tsx';
 import { session, signIn, startSession } from './session.ts';
 import { visible } from './text.ts';
 
-const Corner = () => <button type="button" class="quiet corner" onClick={nextTheme} aria-label={`Theme: ${theme.value}`} title={`Theme: ${theme.value}`}><Icon name="theme" /></button>;
+const Corner = () => (
+  <button
+    type="button"
+    class="quiet corner"
+    onClick={nextTheme}
+    aria-label={`Theme: ${theme.value}`}
+    title={`Theme: ${theme.value}`}
+  >
+    <Icon name="theme" />
+  </button>
+);
 
 /** Asks for a key or token; shown while there is access control and no session. */
 export const LoginPage = () => {
-  const [token, setToken] = useState(''), [busy, setBusy] = useState(false), { value } = session;
+  const [token, setToken] = useState('');
+  const [busy, setBusy] = useState(false);
+  const { value } = session;
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault();
     if (token.trim() === '') return;
@@ -20,13 +32,40 @@ export const LoginPage = () => {
   return (
     <main class="alone">
       <Corner />
-      <form class="panel card" onSubmit={(e) => { void submit(e); }}>
+      <form
+        class="panel card"
+        onSubmit={(e) => {
+          void submit(e);
+        }}
+      >
         <h1>Sign in to the lake</h1>
-        <Field label="Key or token" hint={<>A key begins with <code>lake_</code>; <code>lake key add</code> makes one. It is changed for a session cookie and kept nowhere in this browser.</>}>
-          {(props) => <input {...props} type="password" autocomplete="off" spellcheck={false} autofocus value={token} onInput={(e) => { setToken(e.currentTarget.value); }} />}
+        <Field
+          label="Key or token"
+          hint={
+            <>
+              A key begins with <code>lake_</code>; <code>lake key add</code> makes one. It is changed for a session
+              cookie and kept nowhere in this browser.
+            </>
+          }
+        >
+          {(props) => (
+            <input
+              {...props}
+              type="password"
+              autocomplete="off"
+              spellcheck={false}
+              autofocus
+              value={token}
+              onInput={(e) => {
+                setToken(e.currentTarget.value);
+              }}
+            />
+          )}
         </Field>
         <Fault text={value.kind === 'login' ? value.fault : undefined} />
-        <button type="submit" class="main" disabled={busy}>{busy ? 'Signing in…' : 'Sign in'}</button>
+        <button type="submit" class="main" disabled={busy}>
+          {busy ? 'Signing in…' : 'Sign in'}
+        </button>
       </form>
     </main>
   );
@@ -38,8 +77,12 @@ export const UnreachablePage = () => {
   const { value } = session;
   // It goes on by itself once the service is there.
   useEffect(() => {
-    const timer = setTimeout(() => { void startSession(); }, retryMs);
-    return () => { clearTimeout(timer); };
+    const timer = setTimeout(() => {
+      void startSession();
+    }, retryMs);
+    return () => {
+      clearTimeout(timer);
+    };
   }, [value]);
   return (
     <main class="alone">
@@ -47,7 +90,16 @@ export const UnreachablePage = () => {
       <div class="panel card" role="alert">
         <h1>The service cannot be reached</h1>
         <p class="soft">{value.kind === 'unreachable' ? visible(value.fault) : ''} It is tried again by itself.</p>
-        <button type="button" class="main" onClick={() => { session.value = { kind: 'starting' }; void startSession(); }}>Try again</button>
+        <button
+          type="button"
+          class="main"
+          onClick={() => {
+            session.value = { kind: 'starting' };
+            void startSession();
+          }}
+        >
+          Try again
+        </button>
       </div>
     </main>
   );

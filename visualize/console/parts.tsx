@@ -5,60 +5,143 @@ import { signal } from '@preact/signals';
 import { bytes, count, shortId, visible } from './text.ts';
 
 const paths = {
-  theme: 'M8 1a7 7 0 100 14A7 7 0 008 1zm0 1.8v10.4a5.2 5.2 0 010-10.4z', plus: 'M7 2h2v5h5v2H9v5H7V9H2V7h5z', upload: 'M8 1l4.5 4.5-1.2 1.2L8.9 4.3V11H7.1V4.3L4.7 6.7 3.5 5.5zM2 10h1.8v3.2h8.4V10H14v5H2z',
-  branch: 'M4.5 1A2.2 2.2 0 015.4 5.2v5.6a2.2 2.2 0 11-1.8 0V5.2A2.2 2.2 0 014.5 1zm7 0a2.2 2.2 0 01.9 4.2C12.3 8 10 9 7.2 9.3V7.5c2-.2 3.3-.8 3.4-2.3A2.2 2.2 0 0111.5 1z',
-  merge: 'M4.5 1a2.2 2.2 0 01.9 4.2c.3 1.6 2 2.5 4.1 2.6a2.2 2.2 0 110 1.8C7.800 9.500 6.300 9 5.400 8v2.800a2.200 2.200 0 11-1.800 0V5.200A2.200 2.200 0 014.500 1z',
-  trash: 'M6 1h4l.6 1.500H14V4H2V2.500h3.400zM3 5h10l-.7 10H3.700zM6 7v6h1.300V7zm2.700 0v6H10V7z', edit: 'M11.500 1.500l3 3L5.500 13.500 1.800 14.200 2.500 10.500z', undo: 'M6 2v3.200h3.500a4.500 4.500 0 010 9H5v-1.800h4.500a2.700 2.700 0 000-5.400H6v3.200L1.500 6.100z',
-  broom: 'M10.500 1l1.600.8-3 6 1.900 1L8.500 15H1.500l3-8.200 2.900.4z', ask: 'M6.500 1a5.500 5.500 0 014.300 8.900l4 4-1.300 1.300-4-4A5.500 5.500 0 116.500 1zm0 1.800a3.700 3.700 0 100 7.400 3.700 3.700 0 000-7.400z', copy: 'M5 1h9v10h-3v4H2V5h3zm1.600 4H11v4.400h1.400V2.600H6.600zM3.600 6.600v6.800h5.800V6.600z',
-  pack: 'M1 2h14v4H1zm1 5h12v7H2zm4 2v1.600h4V9z', pause: 'M4 2h3v12H4zM9 2h3v12H9z', play: 'M4 2l10 6-10 6z', close: 'M3.300 2L8 6.700 12.700 2 14 3.300 9.300 8l4.700 4.700-1.300 1.300L8 9.300 3.300 14 2 12.700 6.700 8 2 3.300z', filter: 'M1 2h14L9.500 8.500V14l-3-1.500v-4z', leave: 'M2 1h7v2H4v10h5v2H2zm8.500 3.500L14 8l-3.500 3.500V9H6V7h4.500z', back: 'M7 2v4h7v4H7v4L1 8z', more: 'M2 6.500h3v3H2zm4.500 0h3v3h-3zm4.500 0h3v3h-3z', check: 'M6 13L1.500 8.500l1.400-1.400L6 10.200l7.100-7.100 1.400 1.400z',
+  theme: 'M8 1a7 7 0 100 14A7 7 0 008 1zm0 1.8v10.4a5.2 5.2 0 010-10.4z',
+  plus: 'M7 2h2v5h5v2H9v5H7V9H2V7h5z',
+  upload: 'M8 1l4.5 4.5-1.2 1.2L8.9 4.3V11H7.1V4.3L4.7 6.7 3.5 5.5zM2 10h1.8v3.2h8.4V10H14v5H2z',
+  branch:
+    'M4.5 1A2.2 2.2 0 015.4 5.2v5.6a2.2 2.2 0 11-1.8 0V5.2A2.2 2.2 0 014.5 1zm7 0a2.2 2.2 0 01.9 4.2C12.3 8 10 9 7.2 9.3V7.5c2-.2 3.3-.8 3.4-2.3A2.2 2.2 0 0111.5 1z',
+  merge:
+    'M4.5 1a2.2 2.2 0 01.9 4.2c.3 1.6 2 2.5 4.1 2.6a2.2 2.2 0 110 1.8C7.800 9.500 6.300 9 5.400 8v2.800a2.200 2.200 0 11-1.800 0V5.200A2.200 2.200 0 014.500 1z',
+  trash: 'M6 1h4l.6 1.500H14V4H2V2.500h3.400zM3 5h10l-.7 10H3.700zM6 7v6h1.300V7zm2.700 0v6H10V7z',
+  edit: 'M11.500 1.500l3 3L5.500 13.500 1.800 14.200 2.500 10.500z',
+  undo: 'M6 2v3.200h3.500a4.500 4.500 0 010 9H5v-1.800h4.500a2.700 2.700 0 000-5.400H6v3.200L1.500 6.100z',
+  broom: 'M10.500 1l1.600.8-3 6 1.900 1L8.500 15H1.500l3-8.200 2.900.4z',
+  ask: 'M6.500 1a5.500 5.500 0 014.300 8.900l4 4-1.300 1.300-4-4A5.500 5.500 0 116.500 1zm0 1.800a3.700 3.700 0 100 7.400 3.700 3.700 0 000-7.400z',
+  copy: 'M5 1h9v10h-3v4H2V5h3zm1.600 4H11v4.400h1.400V2.600H6.600zM3.600 6.600v6.800h5.800V6.600z',
+  pack: 'M1 2h14v4H1zm1 5h12v7H2zm4 2v1.600h4V9z',
+  pause: 'M4 2h3v12H4zM9 2h3v12H9z',
+  play: 'M4 2l10 6-10 6z',
+  close:
+    'M3.300 2L8 6.700 12.700 2 14 3.300 9.300 8l4.700 4.700-1.300 1.300L8 9.300 3.300 14 2 12.700 6.700 8 2 3.300z',
+  filter: 'M1 2h14L9.500 8.500V14l-3-1.500v-4z',
+  leave: 'M2 1h7v2H4v10h5v2H2zm8.500 3.500L14 8l-3.500 3.500V9H6V7h4.500z',
+  back: 'M7 2v4h7v4H7v4L1 8z',
+  more: 'M2 6.500h3v3H2zm4.500 0h3v3h-3zm4.500 0h3v3h-3z',
+  check: 'M6 13L1.500 8.500l1.400-1.400L6 10.200l7.100-7.100 1.400 1.400z',
 } as const;
 /** The pictures that there are. */
 export type IconName = keyof typeof paths;
 /** A picture; hidden from those who hear the page. */
-export const Icon = ({ name }: { readonly name: IconName }) => <svg viewBox="0 0 16 16" aria-hidden="true"><path d={paths[name]} /></svg>;
+export const Icon = ({ name }: { readonly name: IconName }) => (
+  <svg viewBox="0 0 16 16" aria-hidden="true">
+    <path d={paths[name]} />
+  </svg>
+);
 
 /** A text that somebody else chose: set apart from the direction of the text around it, nothing in it unseen. */
-export const Name = ({ text, max, class: kind }: { readonly text: string; readonly max?: number; readonly class?: string }) => <bdi class={kind}>{visible(text, max)}</bdi>;
+export const Name = ({
+  text,
+  max,
+  class: kind,
+}: {
+  readonly text: string;
+  readonly max?: number;
+  readonly class?: string;
+}) => <bdi class={kind}>{visible(text, max)}</bdi>;
 /** An id by its telling part; the whole of it as a title. */
-export const Id = ({ id }: { readonly id: string }) => <code class="id" title={id}>{shortId(id)}</code>;
+export const Id = ({ id }: { readonly id: string }) => (
+  <code class="id" title={id}>
+    {shortId(id)}
+  </code>
+);
 
-/** What is told at the moment; `n` counts what was told. Good news go by themselves, bad ones when they are dismissed. */
+/**
+ * What is told at the moment; `n` counts what was told. Good news go by themselves, bad ones when they are dismissed.
+ */
 const notice = signal<{ readonly text: string; readonly bad: boolean; readonly n: number } | null>(null);
 let notices = 0;
 /** Tells what was done, for a while; or why not, until it is dismissed. */
-export const tell = (text: string, bad = false): void => { notice.value = { text, bad, n: ++notices }; };
+export const tell = (text: string, bad = false): void => {
+  notice.value = { text, bad, n: ++notices };
+};
 
 /** Shows what `tell` says. */
 export const Notices = () => {
   const { value } = notice;
   useEffect(() => {
     if (!value || value.bad) return undefined;
-    const timer = setTimeout(() => { notice.value = null; }, 6000);
-    return () => { clearTimeout(timer); };
+    const timer = setTimeout(() => {
+      notice.value = null;
+    }, 6000);
+    return () => {
+      clearTimeout(timer);
+    };
   }, [value]);
   return (
     <div class="notices" aria-live="polite">
-      {value && <p class={`notice${value.bad ? ' bad' : ''}`} role={value.bad ? 'alert' : undefined}>{!value.bad && <Icon name="check" />}<span>{visible(value.text, 600)}</span><button type="button" class="quiet" onClick={() => { notice.value = null; }} aria-label="Dismiss"><Icon name="close" /></button></p>}
+      {value && (
+        <p class={`notice${value.bad ? ' bad' : ''}`} role={value.bad ? 'alert' : undefined}>
+          {!value.bad && <Icon name="check" />}
+          <span>{visible(value.text, 600)}</span>
+          <button
+            type="button"
+            class="quiet"
+            onClick={() => {
+              notice.value = null;
+            }}
+            aria-label="Dismiss"
+          >
+            <Icon name="close" />
+          </button>
+        </p>
+      )}
     </div>
   );
 };
 
 /** What went wrong, where there is something. */
-export const Fault = ({ text }: { readonly text: string | undefined }) => (text === undefined ? null : <p class="fault" role="alert">{visible(text, 2000)}</p>);
+export const Fault = ({ text }: { readonly text: string | undefined }) =>
+  text === undefined ? null : (
+    <p class="fault" role="alert">
+      {visible(text, 2000)}
+    </p>
+  );
 /** Says that something is awaited. */
-export const Busy = ({ text }: { readonly text: string }) => <p class="busy soft" role="status"><span class="spinner" aria-hidden="true" />{text}</p>;
+export const Busy = ({ text }: { readonly text: string }) => (
+  <p class="busy soft" role="status">
+    <span class="spinner" aria-hidden="true" />
+    {text}
+  </p>
+);
 
 /** What one sees where there is nothing yet: what to do about it. */
-export const Empty = ({ title, children }: { readonly title: string; readonly children?: ComponentChildren }) => <div class="nothing"><h2>{title}</h2>{children}</div>;
+export const Empty = ({ title, children }: { readonly title: string; readonly children?: ComponentChildren }) => (
+  <div class="nothing">
+    <h2>{title}</h2>
+    {children}
+  </div>
+);
 
 /** An input with its label and hint; `children` draws the input with what ties them together. */
-export const Field = ({ label, hint, children }: { readonly label: ComponentChildren; readonly hint?: ComponentChildren; readonly children: (props: { readonly id: string; readonly 'aria-describedby'?: string }) => ComponentChildren }) => {
+export const Field = ({
+  label,
+  hint,
+  children,
+}: {
+  readonly label: ComponentChildren;
+  readonly hint?: ComponentChildren;
+  readonly children: (props: { readonly id: string; readonly 'aria-describedby'?: string }) => ComponentChildren;
+}) => {
   const id = useId();
   return (
     <div class="field">
       <label for={id}>{label}</label>
       {children({ id, ...(hint !== undefined && { 'aria-describedby': `${id}-hint` }) })}
-      {hint !== undefined && <p class="hint soft" id={`${id}-hint`}>{hint}</p>}
+      {hint !== undefined && (
+        <p class="hint soft" id={`${id}-hint`}>
+          {hint}
+        </p>
+      )}
     </div>
   );
 };
@@ -75,9 +158,11 @@ interface DialogProps {
 }
 /** A modal dialog: the browser keeps the focus inside, Escape closes it, and the focus goes back to where it was. */
 export const Dialog = ({ title, onClose, onSubmit, wide, children, actions }: DialogProps) => {
-  const box = useRef<HTMLDialogElement>(null), id = useId();
+  const box = useRef<HTMLDialogElement>(null);
+  const id = useId();
   useLayoutEffect(() => {
-    const one = box.current!, before = document.activeElement;
+    const one = box.current!;
+    const before = document.activeElement;
     if (!one.open) one.showModal();
     one.querySelector<HTMLElement>('[data-first]')?.focus();
     return () => {
@@ -90,9 +175,22 @@ export const Dialog = ({ title, onClose, onSubmit, wide, children, actions }: Di
     onSubmit?.();
   };
   return (
-    <dialog ref={box} class={wide ? 'wide-dialog' : ''} aria-labelledby={id} onCancel={(e) => { e.preventDefault(); onClose(); }}>
+    <dialog
+      ref={box}
+      class={wide ? 'wide-dialog' : ''}
+      aria-labelledby={id}
+      onCancel={(e) => {
+        e.preventDefault();
+        onClose();
+      }}
+    >
       <form onSubmit={submit} noValidate>
-        <header><h2 id={id}>{title}</h2><button type="button" class="quiet" onClick={onClose} aria-label="Close"><Icon name="close" /></button></header>
+        <header>
+          <h2 id={id}>{title}</h2>
+          <button type="button" class="quiet" onClick={onClose} aria-label="Close">
+            <Icon name="close" />
+          </button>
+        </header>
         <div class="dialog-body">{children}</div>
         <footer>{actions}</footer>
       </form>
@@ -102,12 +200,15 @@ export const Dialog = ({ title, onClose, onSubmit, wide, children, actions }: Di
 
 /** A line to copy. */
 export const CopyLine = ({ text, label = 'The same by curl' }: { readonly text: string; readonly label?: string }) => {
-  const [copied, setCopied] = useState(false), code = useRef<HTMLElement>(null);
+  const [copied, setCopied] = useState(false);
+  const code = useRef<HTMLElement>(null);
   const copy = async (): Promise<void> => {
     try {
       await navigator.clipboard.writeText(text);
       setCopied(true);
-      setTimeout(() => { setCopied(false); }, 2000);
+      setTimeout(() => {
+        setCopied(false);
+      }, 2000);
     } catch {
       // Without a safe origin browsers give no clipboard: the line is selected for the reader's own copy.
       const range = document.createRange();
@@ -119,19 +220,48 @@ export const CopyLine = ({ text, label = 'The same by curl' }: { readonly text: 
   return (
     <figure class="curl">
       <figcaption class="soft">{label}</figcaption>
-      <div class="curl-line"><pre tabIndex={0} aria-label={label}><code ref={code}>{text}</code></pre><button type="button" class="quiet" onClick={() => { void copy(); }}><Icon name={copied ? 'check' : 'copy'} /><span>{copied ? 'Copied' : 'Copy'}</span></button></div>
-      <span class="hidden-text" role="status">{copied ? 'Copied' : ''}</span>
+      <div class="curl-line">
+        <pre tabIndex={0} aria-label={label}>
+          <code ref={code}>{text}</code>
+        </pre>
+        <button
+          type="button"
+          class="quiet"
+          onClick={() => {
+            void copy();
+          }}
+        >
+          <Icon name={copied ? 'check' : 'copy'} />
+          <span>{copied ? 'Copied' : 'Copy'}</span>
+        </button>
+      </div>
+      <span class="hidden-text" role="status">
+        {copied ? 'Copied' : ''}
+      </span>
     </figure>
   );
 };
 
 /** One figure of a list of them. */
-export const Figure = ({ value, label }: { readonly value: ComponentChildren; readonly label: string }) => <div class="figure"><dd>{value}</dd><dt>{label}</dt></div>;
+export const Figure = ({ value, label }: { readonly value: ComponentChildren; readonly label: string }) => (
+  <div class="figure">
+    <dd>{value}</dd>
+    <dt>{label}</dt>
+  </div>
+);
 /** A number of records; dots while it is not known. */
-export const Records = ({ n }: { readonly n: number | undefined }) => <span class="number">{n === undefined ? '…' : count(n)}</span>;
+export const Records = ({ n }: { readonly n: number | undefined }) => (
+  <span class="number">{n === undefined ? '…' : count(n)}</span>
+);
 /** A size in bytes; dots while it is not known. */
-export const Bytes = ({ n }: { readonly n: number | undefined }) => <span class="number" title={n === undefined ? undefined : `${count(n)} bytes`}>{n === undefined ? '…' : bytes(n)}</span>;
+export const Bytes = ({ n }: { readonly n: number | undefined }) => (
+  <span class="number" title={n === undefined ? undefined : `${count(n)} bytes`}>
+    {n === undefined ? '…' : bytes(n)}
+  </span>
+);
 
 /** The time, told anew every half minute. */
 export const clock = signal(Date.now());
-setInterval(() => { clock.value = Date.now(); }, 30_000);
+setInterval(() => {
+  clock.value = Date.now();
+}, 30_000);

@@ -13,14 +13,28 @@ import { ago, count, counted, dateTime, visible } from './text.ts';
 import { useDrop } from '../shared/drop.ts';
 
 type Column = 'name' | 'records' | 'bytes' | 'key' | 'branches' | 'created';
-const columns: readonly (readonly [Column, string])[] = [['name', 'Pool'], ['records', 'Records'], ['bytes', 'Size'], ['key', 'Key'], ['branches', 'Branches'], ['created', 'Created']];
+const columns: readonly (readonly [Column, string])[] = [
+  ['name', 'Pool'],
+  ['records', 'Records'],
+  ['bytes', 'Size'],
+  ['key', 'Key'],
+  ['branches', 'Branches'],
+  ['created', 'Created'],
+];
 const rowsPerStep = 200;
 
 const sort = signal<{ readonly by: Column; readonly down: boolean }>({ by: 'name', down: false });
 const search = signal('');
 const shownMax = signal(rowsPerStep);
-const dialog = signal<{ readonly kind: 'create' } | { readonly kind: 'rename' | 'delete'; readonly pool: PoolInfo } | { readonly kind: 'load'; readonly files: readonly File[] } | null>(null);
-const close = (): void => { dialog.value = null; };
+const dialog = signal<
+  | { readonly kind: 'create' }
+  | { readonly kind: 'rename' | 'delete'; readonly pool: PoolInfo }
+  | { readonly kind: 'load'; readonly files: readonly File[] }
+  | null
+>(null);
+const close = (): void => {
+  dialog.value = null;
+};
 
 /** How a pool is kept in order, for people. */
 export const keyText = ({ layout }: PoolInfo): string => layout.keys.map((path) => path.join('.')).join(', ');
@@ -28,20 +42,41 @@ export const keyText = ({ layout }: PoolInfo): string => layout.keys.map((path) 
 const tipOf = (pool: PoolInfo): string | undefined => branches(pool).find((b) => b.name === 'main')?.commit;
 
 const valueOf: { readonly [K in Column]: (pool: PoolInfo) => string | number } = {
-  name: (p) => p.name.toLowerCase(), records: (p) => sumsOf(p, 'main')?.records ?? -1, bytes: (p) => sumsOf(p, 'main')?.bytes ?? -1, key: keyText, branches: (p) => branches(p).length, created: (p) => p.ts,
+  name: (p) => p.name.toLowerCase(),
+  records: (p) => sumsOf(p, 'main')?.records ?? -1,
+  bytes: (p) => sumsOf(p, 'main')?.bytes ?? -1,
+  key: keyText,
+  branches: (p) => branches(p).length,
+  created: (p) => p.ts,
 };
 const found = computed(() => {
-  const text = search.value.trim().toLowerCase(), { by, down } = sort.value;
+  const text = search.value.trim().toLowerCase();
+  const { by, down } = sort.value;
   if (by === 'records' || by === 'bytes') sums.value;
-  const kept = text === '' ? [...pools.value] : pools.value.filter((p) => p.name.toLowerCase().includes(text) || p.id === text || keyText(p).toLowerCase().includes(text));
-  const keyed = kept.map((pool) => ({ pool, key: valueOf[by](pool) })).sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
+  const kept =
+    text === ''
+      ? [...pools.value]
+      : pools.value.filter(
+          (p) => p.name.toLowerCase().includes(text) || p.id === text || keyText(p).toLowerCase().includes(text),
+        );
+  const keyed = kept
+    .map((pool) => ({ pool, key: valueOf[by](pool) }))
+    .sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
   return (down ? keyed.reverse() : keyed).map(({ pool }) => pool);
 });
 
 /** The page of all pools. */
 export const PoolsPage = () => {
-  const state = listState.value, all = pools.value.length, shown = found.value.slice(0, shownMax.value), mayMake = may('writer');
-  const over = useDrop((files) => { dialog.value = { kind: 'load', files }; }, mayMake || pools.value.some((p) => may('writer', p)));
+  const state = listState.value;
+  const all = pools.value.length;
+  const shown = found.value.slice(0, shownMax.value);
+  const mayMake = may('writer');
+  const over = useDrop(
+    (files) => {
+      dialog.value = { kind: 'load', files };
+    },
+    mayMake || pools.value.some((p) => may('writer', p)),
+  );
   const byFigures = sort.value.by === 'records' || sort.value.by === 'bytes';
   useEffect(() => {
     // To sort by a figure, all of them have to be known.
@@ -51,20 +86,98 @@ export const PoolsPage = () => {
     <section class="page" aria-labelledby="pools-title">
       <header class="page-head">
         <h1 id="pools-title">Pools {all > 0 && <span class="soft">{count(all)}</span>}</h1>
-        {all > 0 && <input type="search" placeholder="Filter" aria-label="Filter pools by name or key" value={search.value} onInput={(e) => { search.value = e.currentTarget.value; shownMax.value = rowsPerStep; }} />}
-        {mayMake && <button type="button" class="main" onClick={() => { dialog.value = { kind: 'create' }; }}><Icon name="plus" />New pool</button>}
+        {all > 0 && (
+          <input
+            type="search"
+            placeholder="Filter"
+            aria-label="Filter pools by name or key"
+            value={search.value}
+            onInput={(e) => {
+              search.value = e.currentTarget.value;
+              shownMax.value = rowsPerStep;
+            }}
+          />
+        )}
+        {mayMake && (
+          <button
+            type="button"
+            class="main"
+            onClick={() => {
+              dialog.value = { kind: 'create' };
+            }}
+          >
+            <Icon name="plus" />
+            New pool
+          </button>
+        )}
       </header>
-      {typeof state === 'object' && <div class="fault" role="alert">{visible(state.fault, 2000)} <button type="button" onClick={() => { void refresh(); }}>Try again</button></div>}
-      {state === 'loading' ? <Busy text="Reading the list of pools…" /> : all === 0 ? <NoPools mayMake={mayMake} /> : found.value.length === 0 ? <Empty title="No pool matches"><p class="soft">Neither a name nor a key contains what is typed above.</p><button type="button" onClick={() => { search.value = ''; }}>Show all pools</button></Empty> : (
-        <div class="panel table-panel">
-          <table class="pools">
-            <thead><tr>{columns.map(([id, title]) => <Head key={id} id={id} title={title} />)}<th><span class="hidden-text">Actions</span></th></tr></thead>
-            <tbody>{shown.map((pool) => <PoolRow key={pool.id} pool={pool} />)}</tbody>
-          </table>
-          {found.value.length > shown.length && <p class="more"><button type="button" onClick={() => { shownMax.value += rowsPerStep; }}>Show more of {counted(found.value.length - shown.length, 'pool')}</button></p>}
+      {typeof state === 'object' && (
+        <div class="fault" role="alert">
+          {visible(state.fault, 2000)}{' '}
+          <button
+            type="button"
+            onClick={() => {
+              void refresh();
+            }}
+          >
+            Try again
+          </button>
         </div>
       )}
-      {over && <div class="drop" aria-hidden="true"><p>Drop files to load them into a pool</p></div>}
+      {state === 'loading' ? (
+        <Busy text="Reading the list of pools…" />
+      ) : all === 0 ? (
+        <NoPools mayMake={mayMake} />
+      ) : found.value.length === 0 ? (
+        <Empty title="No pool matches">
+          <p class="soft">Neither a name nor a key contains what is typed above.</p>
+          <button
+            type="button"
+            onClick={() => {
+              search.value = '';
+            }}
+          >
+            Show all pools
+          </button>
+        </Empty>
+      ) : (
+        <div class="panel table-panel">
+          <table class="pools">
+            <thead>
+              <tr>
+                {columns.map(([id, title]) => (
+                  <Head key={id} id={id} title={title} />
+                ))}
+                <th>
+                  <span class="hidden-text">Actions</span>
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {shown.map((pool) => (
+                <PoolRow key={pool.id} pool={pool} />
+              ))}
+            </tbody>
+          </table>
+          {found.value.length > shown.length && (
+            <p class="more">
+              <button
+                type="button"
+                onClick={() => {
+                  shownMax.value += rowsPerStep;
+                }}
+              >
+                Show more of {counted(found.value.length - shown.length, 'pool')}
+              </button>
+            </p>
+          )}
+        </div>
+      )}
+      {over && (
+        <div class="drop" aria-hidden="true">
+          <p>Drop files to load them into a pool</p>
+        </div>
+      )}
       <Dialogs />
     </section>
   );
@@ -74,10 +187,14 @@ const Dialogs = () => {
   const { value } = dialog;
   if (value === null) return null;
   switch (value.kind) {
-    case 'create': return <CreatePool onClose={close} />;
-    case 'rename': return <RenamePool pool={value.pool} onClose={close} />;
-    case 'delete': return <DeletePool pool={value.pool} onClose={close} />;
-    case 'load': return <Load files={value.files} onClose={close} />;
+    case 'create':
+      return <CreatePool onClose={close} />;
+    case 'rename':
+      return <RenamePool pool={value.pool} onClose={close} />;
+    case 'delete':
+      return <DeletePool pool={value.pool} onClose={close} />;
+    case 'load':
+      return <Load files={value.files} onClose={close} />;
   }
 };
 
@@ -85,42 +202,141 @@ const NoPools = ({ mayMake }: { readonly mayMake: boolean }) => (
   <Empty title="There are no pools yet">
     {mayMake ? (
       <>
-        <p class="soft">A pool keeps records of any shape, in the order of a key, with branches and a history. Drop a file on this page (JSON, CSV, Parquet, Arrow, Zeek and more) to make one of it, or begin with an empty one.</p>
-        <p class="actions"><button type="button" class="main" onClick={() => { dialog.value = { kind: 'load', files: [] }; }}><Icon name="upload" />Load a file</button><button type="button" onClick={() => { dialog.value = { kind: 'create' }; }}><Icon name="plus" />New pool</button></p>
+        <p class="soft">
+          A pool keeps records of any shape, in the order of a key, with branches and a history. Drop a file on this
+          page (JSON, CSV, Parquet, Arrow, Zeek and more) to make one of it, or begin with an empty one.
+        </p>
+        <p class="actions">
+          <button
+            type="button"
+            class="main"
+            onClick={() => {
+              dialog.value = { kind: 'load', files: [] };
+            }}
+          >
+            <Icon name="upload" />
+            Load a file
+          </button>
+          <button
+            type="button"
+            onClick={() => {
+              dialog.value = { kind: 'create' };
+            }}
+          >
+            <Icon name="plus" />
+            New pool
+          </button>
+        </p>
       </>
-    ) : <p class="soft">None that you may read, at least. Pools show here once somebody makes one or lets you read one.</p>}
+    ) : (
+      <p class="soft">
+        None that you may read, at least. Pools show here once somebody makes one or lets you read one.
+      </p>
+    )}
   </Empty>
 );
 
 const Head = ({ id, title }: { readonly id: Column; readonly title: string }) => {
-  const { by, down } = sort.value, is = by === id, numeric = id === 'records' || id === 'bytes' || id === 'branches';
+  const { by, down } = sort.value;
+  const is = by === id;
+  const numeric = id === 'records' || id === 'bytes' || id === 'branches';
   return (
-    <th scope="col" aria-sort={is ? (down ? 'descending' : 'ascending') : 'none'} class={`${id}${numeric ? ' numeric' : ''}`}>
-      <button type="button" class="sort" onClick={() => { sort.value = { by: id, down: is ? !down : numeric || id === 'created' }; }}>{title}<span class="arrow" aria-hidden="true">{is ? (down ? '↓' : '↑') : ''}</span></button>
+    <th
+      scope="col"
+      aria-sort={is ? (down ? 'descending' : 'ascending') : 'none'}
+      class={`${id}${numeric ? ' numeric' : ''}`}
+    >
+      <button
+        type="button"
+        class="sort"
+        onClick={() => {
+          sort.value = { by: id, down: is ? !down : numeric || id === 'created' };
+        }}
+      >
+        {title}
+        <span class="arrow" aria-hidden="true">
+          {is ? (down ? '↓' : '↑') : ''}
+        </span>
+      </button>
     </th>
   );
 };
 
 const PoolRow = ({ pool }: { readonly pool: PoolInfo }) => {
-  const tip = tipOf(pool), known = sumsOf(pool, 'main'), mayEdit = may('admin', pool), all = branches(pool);
-  useEffect(() => { if (tip !== undefined) wantSums(pool, 'main', tip); }, [tip]);
+  const tip = tipOf(pool);
+  const known = sumsOf(pool, 'main');
+  const mayEdit = may('admin', pool);
+  const all = branches(pool);
+  useEffect(() => {
+    if (tip !== undefined) wantSums(pool, 'main', tip);
+  }, [tip]);
   const name = visible(pool.name, 80);
   return (
     <tr>
-      <th scope="row" class="name"><a href={link(['pool', referenceOf(pool)])}><Name text={pool.name} max={120} /></a></th>
-      <td class="records numeric" data-label="Records"><Records n={tip === undefined ? 0 : known?.records} /></td>
-      <td class="bytes numeric" data-label="Size"><Bytes n={tip === undefined ? 0 : known?.bytes} /></td>
-      <td class="key" data-label="Key"><code><Name text={keyText(pool)} max={60} /></code> <span class="soft">{pool.layout.order}</span></td>
-      <td class="branches numeric" data-label="Branches">{count(all.length)}</td>
-      <td class="created soft" data-label="Created"><time dateTime={pool.ts} title={dateTime(pool.ts)}>{ago(pool.ts, clock.value)}</time></td>
+      <th scope="row" class="name">
+        <a href={link(['pool', referenceOf(pool)])}>
+          <Name text={pool.name} max={120} />
+        </a>
+      </th>
+      <td class="records numeric" data-label="Records">
+        <Records n={tip === undefined ? 0 : known?.records} />
+      </td>
+      <td class="bytes numeric" data-label="Size">
+        <Bytes n={tip === undefined ? 0 : known?.bytes} />
+      </td>
+      <td class="key" data-label="Key">
+        <code>
+          <Name text={keyText(pool)} max={60} />
+        </code>{' '}
+        <span class="soft">{pool.layout.order}</span>
+      </td>
+      <td class="branches numeric" data-label="Branches">
+        {count(all.length)}
+      </td>
+      <td class="created soft" data-label="Created">
+        <time dateTime={pool.ts} title={dateTime(pool.ts)}>
+          {ago(pool.ts, clock.value)}
+        </time>
+      </td>
       <td class="row-actions">
-        <a class="button quiet" href={link(['query'], { pool: pool.name })} aria-label={`Query ${name}`} title="Query"><Icon name="ask" /></a>
-        {mayEdit && <button type="button" class="quiet" onClick={() => { dialog.value = { kind: 'rename', pool }; }} aria-label={`Rename ${name}`} title="Rename"><Icon name="edit" /></button>}
-        {mayEdit && <button type="button" class="quiet" onClick={() => { dialog.value = { kind: 'delete', pool }; }} aria-label={`Delete ${name}`} title="Delete"><Icon name="trash" /></button>}
+        <a class="button quiet" href={link(['query'], { pool: pool.name })} aria-label={`Query ${name}`} title="Query">
+          <Icon name="ask" />
+        </a>
+        {mayEdit && (
+          <button
+            type="button"
+            class="quiet"
+            onClick={() => {
+              dialog.value = { kind: 'rename', pool };
+            }}
+            aria-label={`Rename ${name}`}
+            title="Rename"
+          >
+            <Icon name="edit" />
+          </button>
+        )}
+        {mayEdit && (
+          <button
+            type="button"
+            class="quiet"
+            onClick={() => {
+              dialog.value = { kind: 'delete', pool };
+            }}
+            aria-label={`Delete ${name}`}
+            title="Delete"
+          >
+            <Icon name="trash" />
+          </button>
+        )}
       </td>
     </tr>
   );
 };
 
 /** How addresses of the page name a pool: by its name, where that makes an address that can be read. */
-export const referenceOf = (pool: PoolInfo): string => (pool.name.length <= 80 && !/^0x[0-9a-f]{40}$/.test(pool.name) ? pool.name.toWellFormed() === pool.name ? pool.name : pool.id : pool.id);
+export const referenceOf = (pool: PoolInfo): string =>
+  pool.name.length <= 80 && !/^0x[0-9a-f]{40}$/.test(pool.name)
+    ? pool.name.toWellFormed() === pool.name
+      ? pool.name
+      : pool.id
+    : pool.id;

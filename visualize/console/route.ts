@@ -1,5 +1,6 @@
 /**
- * Where the reader is, in the address's fragment: `#/pool/flights?at=main`. A fragment never reaches the service, so that the page works behind any path prefix.
+ * Where the reader is, in the address's fragment: `#/pool/flights?at=main`. A fragment never reaches the service, so
+ * that the page works behind any path prefix.
  */
 import { signal } from '@preact/signals';
 
@@ -11,25 +12,44 @@ interface Route {
 }
 
 const unescaped = (text: string): string => {
-  try { return decodeURIComponent(text); } catch { return text; }
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 };
 /** The place that a fragment names; `pools` for an empty one. What is escaped wrongly is taken as it is. */
 const parseRoute = (hash: string): Route => {
-  const text = hash.replace(/^#\/?/, ''), mark = text.indexOf('?');
-  const path = (mark < 0 ? text : text.slice(0, mark)).split('/').filter((part) => part !== '').map(unescaped);
-  return { path: path.length === 0 ? ['pools'] : path, query: new URLSearchParams(mark < 0 ? '' : text.slice(mark + 1)) };
+  const text = hash.replace(/^#\/?/, '');
+  const mark = text.indexOf('?');
+  const path = (mark < 0 ? text : text.slice(0, mark))
+    .split('/')
+    .filter((part) => part !== '')
+    .map(unescaped);
+  return {
+    path: path.length === 0 ? ['pools'] : path,
+    query: new URLSearchParams(mark < 0 ? '' : text.slice(mark + 1)),
+  };
 };
 /** The fragment of a route. Empty parameters are left out. */
 export const link = (path: readonly string[], query: Readonly<Record<string, string | undefined>> = {}): string => {
-  const search = new URLSearchParams(Object.entries(query).filter((each): each is [string, string] => each[1] !== undefined && each[1] !== '')).toString();
+  const search = new URLSearchParams(
+    Object.entries(query).filter((each): each is [string, string] => each[1] !== undefined && each[1] !== ''),
+  ).toString();
   return `#/${path.map(encodeURIComponent).join('/')}${search && `?${search}`}`;
 };
 
 /** Where the reader is now. */
 export const route = signal<Route>(parseRoute(location.hash));
-addEventListener('hashchange', () => { route.value = parseRoute(location.hash); });
+addEventListener('hashchange', () => {
+  route.value = parseRoute(location.hash);
+});
 
 /** Goes there as a link does. */
-export const go = (hash: string): void => { location.hash = hash; };
+export const go = (hash: string): void => {
+  location.hash = hash;
+};
 /** Changes the address in place: no step of the browser's history, and nothing is drawn anew. */
-export const note = (hash: string): void => { history.replaceState(history.state, '', hash); };
+export const note = (hash: string): void => {
+  history.replaceState(history.state, '', hash);
+};

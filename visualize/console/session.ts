@@ -25,9 +25,12 @@ export const inside = computed(() => session.value.kind === 'open' || session.va
 export const base = new URL('.', location.href).href.replace(/\/+$/, '');
 
 const watched: typeof fetch = async (input, init) => {
-  const { value: asker } = session, response = await fetch(input, init);
-  // A session that ended while the page was open: its own, for an answer may come late, when somebody else has signed in.
-  if (response.status === 401 && asker.kind === 'in' && session.value === asker) session.value = { kind: 'login', fault: 'The session has ended.' };
+  const { value: asker } = session;
+  const response = await fetch(input, init);
+  // A session that ended while the page was open: its own, for an answer may come late, when somebody else has signed
+  // in.
+  if (response.status === 401 && asker.kind === 'in' && session.value === asker)
+    session.value = { kind: 'login', fault: 'The session has ended.' };
   return response;
 };
 /** The client of this page, with its session's cookie. An answer 401 ends the session. */
@@ -38,7 +41,9 @@ export const may = (role: Role, pool?: Pick<PoolInfo, 'id' | 'name'>): boolean =
   const { value } = session;
   if (value.kind !== 'in') return value.kind === 'open';
   return value.grants.some((grant) => {
-    const colon = grant.indexOf(':'), held = (colon < 0 ? grant : grant.slice(0, colon)) as Role, on = colon < 0 ? undefined : grant.slice(colon + 1);
+    const colon = grant.indexOf(':');
+    const held = (colon < 0 ? grant : grant.slice(0, colon)) as Role;
+    const on = colon < 0 ? undefined : grant.slice(colon + 1);
     if (roles.indexOf(held) < roles.indexOf(role)) return false;
     return on === undefined || (pool !== undefined && (on === pool.name || on.toLowerCase() === pool.id));
   });

@@ -4,12 +4,14 @@ const number = new Intl.NumberFormat('en-US');
 /** `1,234,567`. */
 export const count = (n: number): string => number.format(n);
 /** `1 record`, `2,000 records`. */
-export const counted = (n: number, one: string, many = `${one}s`): string => `${number.format(n)} ${n === 1 ? one : many}`;
+export const counted = (n: number, one: string, many = `${one}s`): string =>
+  `${number.format(n)} ${n === 1 ? one : many}`;
 
 const units = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'] as const;
 /** In steps of 1000: `1.5 MB`. */
 export const bytes = (n: number): string => {
-  let size = n, unit = 0;
+  let size = n;
+  let unit = 0;
   while (size >= 999.5 && unit < units.length - 1) {
     size /= 1000;
     unit++;
@@ -19,7 +21,8 @@ export const bytes = (n: number): string => {
 /** Milliseconds as `12 ms`, `1.2 s`, `2 min 3 s`. */
 export const duration = (ms: number): string => {
   if (Math.round(ms) < 1000) return `${Math.round(ms)} ms`;
-  const tenths = Math.round(ms / 100), seconds = Math.round(ms / 1000);
+  const tenths = Math.round(ms / 100);
+  const seconds = Math.round(ms / 1000);
   return tenths < 600 ? `${(tenths / 10).toFixed(1)} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
 };
 
@@ -27,7 +30,9 @@ const two = (n: number): string => String(n).padStart(2, '0');
 /** `2026-11-21 14:05:09` in the reader's time zone. */
 export const dateTime = (text: string): string => {
   const date = new Date(text);
-  return Number.isNaN(date.getTime()) ? text : `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
+  return Number.isNaN(date.getTime())
+    ? text
+    : `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
 };
 /** `3 minutes ago`; the date when that is long past. */
 export const ago = (text: string, now: number): string => {
@@ -35,14 +40,17 @@ export const ago = (text: string, now: number): string => {
   if (!(seconds < 30 * 86_400)) return dateTime(text).slice(0, 10);
   if (seconds < 45) return 'just now';
   if (seconds < 3570) return `${Math.max(1, Math.round(seconds / 60))} min ago`;
-  return seconds < 84_600 ? `${Math.max(1, Math.round(seconds / 3600))} h ago` : `${counted(Math.max(1, Math.round(seconds / 86_400)), 'day')} ago`;
+  return seconds < 84_600
+    ? `${Math.max(1, Math.round(seconds / 3600))} h ago`
+    : `${counted(Math.max(1, Math.round(seconds / 86_400)), 'day')} ago`;
 };
 
 /** Ids are shown by their middle: what they begin with is the time, which neighbours share. */
 export const shortId = (id: string): string => id.replace(/^0x/, '').slice(8, 16);
 
 /** Characters that are not seen, or that turn the text around them. */
-const unseen = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\ufff0-\ufffb]/gu;
+const unseen =
+  /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\ufff0-\ufffb]/gu;
 const picture = (char: string): string => {
   const code = char.codePointAt(0)!;
   if (code < 0x20) return String.fromCodePoint(0x2400 + code);
@@ -52,11 +60,26 @@ const picture = (char: string): string => {
 };
 /** The text with unseen characters made visible, cut to a length that a page can draw. */
 export const visible = (text: string, max = 300): string => {
-  const cut = text.length > max ? `${text.slice(0, max).toWellFormed().replace(/\ufffd$/, '')}…` : text;
+  const cut =
+    text.length > max
+      ? `${text
+          .slice(0, max)
+          .toWellFormed()
+          .replace(/\ufffd$/, '')}…`
+      : text;
   return cut.toWellFormed().replace(unseen, picture);
 };
 /** The same for texts of several lines. */
-export const visibleLines = (text: string, max = 10_000): string => (text.length > max ? `${text.slice(0, max)}…` : text).toWellFormed().replace(/\r\n/g, '\n').replace(unseen, (char) => (char === '\n' || char === '\t' ? char : picture(char)));
+export const visibleLines = (text: string, max = 10_000): string =>
+  (text.length > max ? `${text.slice(0, max)}…` : text)
+    .toWellFormed()
+    .replace(/\r\n/g, '\n')
+    .replace(unseen, (char) => (char === '\n' || char === '\t' ? char : picture(char)));
 
 /** What `fetch` says of a connection that it cannot make or keep differs by browser, and tells nobody anything. */
-export const faultText = (error: unknown): string => (error instanceof TypeError && /fetch|network|load failed/i.test(error.message) ? 'The service cannot be reached.' : error instanceof Error ? error.message : String(error));
+export const faultText = (error: unknown): string =>
+  error instanceof TypeError && /fetch|network|load failed/i.test(error.message)
+    ? 'The service cannot be reached.'
+    : error instanceof Error
+      ? error.message
+      : String(error);

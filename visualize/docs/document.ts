@@ -21,7 +21,11 @@ export interface Schema {
   readonly examples?: readonly unknown[];
 }
 /** A body in one media type. */
-export interface Media { readonly schema?: Schema; readonly example?: unknown; readonly examples?: Readonly<Record<string, { readonly summary: string; readonly value: unknown }>> }
+export interface Media {
+  readonly schema?: Schema;
+  readonly example?: unknown;
+  readonly examples?: Readonly<Record<string, { readonly summary: string; readonly value: unknown }>>;
+}
 /** A parameter in path, query or headers; `content` in place of `schema` for one that is JSON. */
 export interface Parameter {
   readonly name: string;
@@ -33,28 +37,46 @@ export interface Parameter {
   readonly example?: unknown;
 }
 /** An answer of one status. `x-errors`: codes of the errors that it can be. */
-export interface Answer { readonly description: string; readonly headers?: Readonly<Record<string, unknown>>; readonly content?: Readonly<Record<string, Media>>; readonly 'x-errors'?: readonly string[] }
+export interface Answer {
+  readonly description: string;
+  readonly headers?: Readonly<Record<string, unknown>>;
+  readonly content?: Readonly<Record<string, Media>>;
+  readonly 'x-errors'?: readonly string[];
+}
 interface RawOperation {
   readonly operationId: string;
   readonly tags: readonly string[];
   readonly summary: string;
   readonly description?: string;
   readonly parameters?: readonly (Parameter | { readonly $ref: string })[];
-  readonly requestBody?: { readonly description: string; readonly required?: boolean; readonly content: Readonly<Record<string, Media>> };
+  readonly requestBody?: {
+    readonly description: string;
+    readonly required?: boolean;
+    readonly content: Readonly<Record<string, Media>>;
+  };
   readonly responses: Readonly<Record<string, Answer>>;
   readonly security?: readonly unknown[];
   readonly 'x-same-as'?: string;
-  readonly 'x-events'?: Readonly<Record<string, { readonly when: string; readonly superdb: string; readonly data: Schema }>>;
+  readonly 'x-events'?: Readonly<
+    Record<string, { readonly when: string; readonly superdb: string; readonly data: Schema }>
+  >;
 }
 /** As much of the document as is read. */
 export interface Document {
-  readonly info: { readonly title: string; readonly version: string; readonly summary: string; readonly description: string };
+  readonly info: {
+    readonly title: string;
+    readonly version: string;
+    readonly summary: string;
+    readonly description: string;
+  };
   readonly tags: readonly { readonly name: string; readonly description: string }[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, RawOperation>>>>;
   readonly components: {
     readonly schemas: Readonly<Record<string, Schema>>;
     readonly parameters: Readonly<Record<string, Parameter>>;
-    readonly 'x-errors': Readonly<Record<string, { readonly status: number; readonly kind: string; readonly text: string }>>;
+    readonly 'x-errors': Readonly<
+      Record<string, { readonly status: number; readonly kind: string; readonly text: string }>
+    >;
   };
 }
 /** An endpoint. `anyMethod`: it answers every one. `text`: what a search looks through. */
@@ -70,22 +92,50 @@ export interface Endpoint extends Omit<RawOperation, 'parameters'> {
 /** The last part of a reference: `Pool` of `#/components/schemas/Pool`. */
 export const nameOfRef = (ref: string): string => ref.slice(ref.lastIndexOf('/') + 1);
 
-/** The endpoints in the document's order, one for each operation but those that are the same by another method (`x-same-as`). */
-export const endpointsOf = (document: Document): readonly Endpoint[] => Object.entries(document.paths).flatMap(([path, item]) => {
-  const operations = Object.entries(item);
-  return operations.filter(([, operation]) => operation['x-same-as'] === undefined).map(([method, operation]): Endpoint => {
-    const parameters = (operation.parameters ?? []).map((p) => ('$ref' in p ? document.components.parameters[nameOfRef(p.$ref)]! : p));
-    const errors = Object.values(operation.responses).flatMap((answer) => answer['x-errors'] ?? []);
-    return {
-      ...operation, method: method.toUpperCase(), path, parameters, anyMethod: operations.some(([, other]) => other['x-same-as'] === operation.operationId), guarded: (operation.security?.length ?? 0) > 0,
-      text: [method, path, operation.operationId, operation.summary, operation.description, ...operation.tags, ...parameters.map((p) => p.name), ...errors, ...Object.keys(operation['x-events'] ?? {})].join('\n').toLowerCase(),
-    };
+/**
+ * The endpoints in the document's order, one for each operation but those that are the same by another method
+ * (`x-same-as`).
+ */
+export const endpointsOf = (document: Document): readonly Endpoint[] =>
+  Object.entries(document.paths).flatMap(([path, item]) => {
+    const operations = Object.entries(item);
+    return operations
+      .filter(([, operation]) => operation['x-same-as'] === undefined)
+      .map(([method, operation]): Endpoint => {
+        const parameters = (operation.parameters ?? []).map((p) =>
+          '$ref' in p ? document.components.parameters[nameOfRef(p.$ref)]! : p,
+        );
+        const errors = Object.values(operation.responses).flatMap((answer) => answer['x-errors'] ?? []);
+        return {
+          ...operation,
+          method: method.toUpperCase(),
+          path,
+          parameters,
+          anyMethod: operations.some(([, other]) => other['x-same-as'] === operation.operationId),
+          guarded: (operation.security?.length ?? 0) > 0,
+          text: [
+            method,
+            path,
+            operation.operationId,
+            operation.summary,
+            operation.description,
+            ...operation.tags,
+            ...parameters.map((p) => p.name),
+            ...errors,
+            ...Object.keys(operation['x-events'] ?? {}),
+          ]
+            .join('\n')
+            .toLowerCase(),
+        };
+      });
   });
-});
 
 /** Those that have every word. */
 export const found = (endpoints: readonly Endpoint[], search: string): readonly Endpoint[] => {
-  const words = search.toLowerCase().split(/\s+/).filter((word) => word !== '');
+  const words = search
+    .toLowerCase()
+    .split(/\s+/)
+    .filter((word) => word !== '');
   return words.length === 0 ? endpoints : endpoints.filter(({ text }) => words.every((word) => text.includes(word)));
 };
 
@@ -97,26 +147,46 @@ export const baseUrl = (): string => new URL('.', document.baseURI).href.replace
 
 /** The address of a request; parameters that are empty are left out of the query. */
 export const addressOf = ({ path, parameters }: Endpoint, values: Readonly<Record<string, string>>): string => {
-  const query = new URLSearchParams(parameters.filter((p) => p.in === 'query' && (values[p.name] ?? '') !== '').map((p) => [p.name, values[p.name]!])).toString();
-  return path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(values[name] ?? '').replaceAll('.', '%2E')) + (query === '' ? '' : `?${query}`);
+  const query = new URLSearchParams(
+    parameters.filter((p) => p.in === 'query' && (values[p.name] ?? '') !== '').map((p) => [p.name, values[p.name]!]),
+  ).toString();
+  return (
+    path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(values[name] ?? '').replaceAll('.', '%2E')) +
+    (query === '' ? '' : `?${query}`)
+  );
 };
 
-const quoted = (text: string): string => `'${text.replaceAll('\'', '\'\\\'\'')}'`;
+const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 const ids = /"(0x[0-9a-f]{40})"/g;
 
 /** A line for a shell that does what the endpoint is for. */
 export const curlOf = (endpoint: Endpoint): string => {
   const { method, parameters, requestBody, responses, guarded, path } = endpoint;
-  const values = Object.fromEntries(parameters.filter((p) => p.in === 'path').map((p) => [p.name, defaultOf(p) || `{${p.name}}`]));
-  const shown = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => (values[name]!.startsWith('{') ? values[name]! : encodeURIComponent(values[name]!)));
-  const parts = ['curl', ...(method === 'GET' || (method === 'POST' && requestBody) ? [] : ['-X', method]), quoted(`${baseUrl()}${shown}`)];
+  const values = Object.fromEntries(
+    parameters.filter((p) => p.in === 'path').map((p) => [p.name, defaultOf(p) || `{${p.name}}`]),
+  );
+  const shown = path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
+    values[name]!.startsWith('{') ? values[name]! : encodeURIComponent(values[name]!),
+  );
+  const parts = [
+    'curl',
+    ...(method === 'GET' || (method === 'POST' && requestBody) ? [] : ['-X', method]),
+    quoted(`${baseUrl()}${shown}`),
+  ];
   if (path === '/events') parts.splice(1, 0, '-N');
   if (guarded) parts.push('-H', '"Authorization: Bearer $LAKE_TOKEN"');
-  if (responses['200']?.content?.['application/json'] || path === '/events') parts.push('-H', quoted('Accept: application/json'));
+  if (responses['200']?.content?.['application/json'] || path === '/events')
+    parts.push('-H', quoted('Accept: application/json'));
   if (requestBody) {
-    const type = ['application/json', 'application/x-sup'].find((each) => requestBody.content[each]?.examples)!, value = Object.values(requestBody.content[type]?.examples ?? {})[0]?.value;
+    const type = ['application/json', 'application/x-sup'].find((each) => requestBody.content[each]?.examples)!;
+    const value = Object.values(requestBody.content[type]?.examples ?? {})[0]?.value;
     const text = JSON.stringify(value ?? {});
-    parts.push('-H', quoted(`Content-Type: ${type}`), '-d', quoted(type === 'application/x-sup' ? text.replaceAll(ids, '$1') : text));
+    parts.push(
+      '-H',
+      quoted(`Content-Type: ${type}`),
+      '-d',
+      quoted(type === 'application/x-sup' ? text.replaceAll(ids, '$1') : text),
+    );
   }
   return parts.join(' ');
 };
@@ -131,6 +201,14 @@ export const typeOf = (schema: Schema): string => {
   return schema.type ?? 'anything';
 };
 /** What limits its values. */
-export const limitsOf = ({ minimum, maximum, minLength, maxLength, pattern, items }: Schema): string => [
-  minimum !== undefined && minimum > -Number.MAX_SAFE_INTEGER ? `at least ${minimum}` : '', maximum !== undefined && maximum < Number.MAX_SAFE_INTEGER ? `at most ${maximum}` : '', minLength !== undefined && minLength > 1 ? `at least ${minLength} characters` : '', maxLength === undefined ? '' : `at most ${maxLength} characters`, pattern === undefined ? '' : pattern, items?.pattern ?? '',
-].filter((text) => text !== '').join('; ');
+export const limitsOf = ({ minimum, maximum, minLength, maxLength, pattern, items }: Schema): string =>
+  [
+    minimum !== undefined && minimum > -Number.MAX_SAFE_INTEGER ? `at least ${minimum}` : '',
+    maximum !== undefined && maximum < Number.MAX_SAFE_INTEGER ? `at most ${maximum}` : '',
+    minLength !== undefined && minLength > 1 ? `at least ${minLength} characters` : '',
+    maxLength === undefined ? '' : `at most ${maxLength} characters`,
+    pattern === undefined ? '' : pattern,
+    items?.pattern ?? '',
+  ]
+    .filter((text) => text !== '')
+    .join('; ');

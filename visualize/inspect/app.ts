@@ -1,4 +1,7 @@
-/** The page's state: which model is shown, what is chosen in it, and what the buttons do. Views read the signals; `changed` tells that the model itself did. */
+/**
+ * The page's state: which model is shown, what is chosen in it, and what the buttons do. Views read the signals;
+ * `changed` tells that the model itself did.
+ */
 import { computed, signal } from '@preact/signals';
 import { connectFeed, type FeedState } from './feed.ts';
 import { type ActorInfo, type Filter, filtered, Model, noFilter, type Step } from './model.ts';
@@ -34,15 +37,25 @@ export const reading = signal<string | null>(null);
 /** Whether the live feed is shown, and no file. */
 export const isLive = computed(() => fileName.value === null);
 /** Whether the page stays at a place instead of following the end. */
-export const paused = computed(() => { changed.value; return model.value.cursor !== undefined; });
+export const paused = computed(() => {
+  changed.value;
+  return model.value.cursor !== undefined;
+});
 /** The steps that filter and choice let through, in their order. */
 export const shownSteps = computed<readonly Step[]>(() => {
   changed.value;
   const steps = filtered(model.value, filter.value);
-  return onlyChosen.value ? steps.filter((s) => s.actor === chosen.value) : steps === model.value.steps ? [...steps] : steps;
+  return onlyChosen.value
+    ? steps.filter((s) => s.actor === chosen.value)
+    : steps === model.value.steps
+      ? [...steps]
+      : steps;
 });
 /** What is known of the chosen actor; undefined if the model has none of that name. */
-export const chosenActor = computed<ActorInfo | undefined>(() => { changed.value; return model.value.actors.get(chosen.value); });
+export const chosenActor = computed<ActorInfo | undefined>(() => {
+  changed.value;
+  return model.value.actors.get(chosen.value);
+});
 
 /** Tells that the shown model has changed. */
 const touch = (): void => {
@@ -50,9 +63,13 @@ const touch = (): void => {
   play();
 };
 
-/** Step of the chosen actor that the chart shows while it follows the live feed: one after the other, so that states that last a moment are seen. */
+/**
+ * Step of the chosen actor that the chart shows while it follows the live feed: one after the other, so that states
+ * that last a moment are seen.
+ */
 const played = signal(-1);
-const playMs = 160, playMax = 6;
+const playMs = 160;
+const playMax = 6;
 let playing: ReturnType<typeof setTimeout> | undefined;
 const play = (): void => {
   if (playing !== undefined || model.value !== live || live.cursor !== undefined) return;
@@ -68,7 +85,12 @@ const play = (): void => {
   }, playMs);
 };
 /** The place that the chart shows. */
-export const chartAt = computed(() => { changed.value; return model.value === live && live.cursor === undefined && played.value >= live.firstN ? played.value : model.value.at; });
+export const chartAt = computed(() => {
+  changed.value;
+  return model.value === live && live.cursor === undefined && played.value >= live.firstN
+    ? played.value
+    : model.value.at;
+});
 
 let send: ReturnType<typeof connectFeed> | undefined;
 /** Connects to the feed. Called once. */
@@ -106,7 +128,8 @@ export const show = (step: Step): void => {
 };
 /** One step forward or back; among those that the filter shows. */
 export const stepBy = (by: 1 | -1): void => {
-  const steps = shownSteps.value, { at } = model.value;
+  const steps = shownSteps.value;
+  const { at } = model.value;
   const next = by > 0 ? steps.find((s) => s.n > at) : steps.findLast((s) => s.n < at);
   if (!next) {
     if (by > 0) seek(model.value.lastN);
@@ -115,9 +138,13 @@ export const stepBy = (by: 1 | -1): void => {
   seek(next.n);
 };
 /** Stays at the place that is shown. */
-export const pause = (): void => { seek(model.value.at); };
+export const pause = (): void => {
+  seek(model.value.at);
+};
 /** Goes to the end, which is followed from then on. */
-export const resume = (): void => { seek(Infinity); };
+export const resume = (): void => {
+  seek(Infinity);
+};
 
 const use = (next: Model, name: string | null): void => {
   model.value = next;
@@ -142,9 +169,14 @@ export const openFiles = async (files: readonly File[]): Promise<void> => {
     next.seek(next.firstN);
     filter.value = noFilter;
     use(next, name);
-    notice.value = next.scenario ? { text: scenarioSummary(next.scenario), bad: next.scenario.differing.length > 0 } : { text: `${name}: ${next.steps.length} messages of ${next.actors.size} actors.`, bad: false };
+    notice.value = next.scenario
+      ? { text: scenarioSummary(next.scenario), bad: next.scenario.differing.length > 0 }
+      : { text: `${name}: ${next.steps.length} messages of ${next.actors.size} actors.`, bad: false };
   } catch (error) {
-    notice.value = { text: error instanceof FileError ? `${name}: ${error.message}` : `${name} cannot be read.`, bad: true };
+    notice.value = {
+      text: error instanceof FileError ? `${name}: ${error.message}` : `${name} cannot be read.`,
+      bad: true,
+    };
   } finally {
     reading.value = null;
   }
@@ -154,7 +186,9 @@ const recordingOf = async (files: readonly File[]): Promise<Model> => {
   const reader = new RecordingReader();
   for (const file of await inOrder(files)) {
     reading.value = `Reading ${file.name}…`;
-    await readLines(file, (line) => { reader.line(line); });
+    await readLines(file, (line) => {
+      reader.line(line);
+    });
   }
   const model = reader.finish();
   if (model.steps.length === 0) throw new FileError('There are no messages in this recording.');
@@ -165,7 +199,10 @@ const recordingOf = async (files: readonly File[]): Promise<Model> => {
 const scenarioBytesMax = 4 << 20;
 const scenarioOf = async ([file, ...more]: readonly File[]): Promise<Model> => {
   if (more.length > 0) throw new FileError('Open one scenario at a time.');
-  if (file!.size > scenarioBytesMax) throw new FileError(`This scenario has ${file!.size.toLocaleString('en-US')} bytes; this page takes ${scenarioBytesMax.toLocaleString('en-US')}.`);
+  if (file!.size > scenarioBytesMax)
+    throw new FileError(
+      `This scenario has ${file!.size.toLocaleString('en-US')} bytes; this page takes ${scenarioBytesMax.toLocaleString('en-US')}.`,
+    );
   reading.value = `Reading ${file!.name}…`;
   // It brings the reader of YAML along, which the live view does not need.
   const { readScenario } = await import('./scenario.ts');
@@ -175,13 +212,18 @@ const scenarioOf = async ([file, ...more]: readonly File[]): Promise<Model> => {
 /** By the part that their first lines tell. */
 const inOrder = async (files: readonly File[]): Promise<readonly File[]> => {
   if (files.length === 1) return files;
-  const parts = await Promise.all(files.map(async (file) => ({ file, part: Number(/"part":\s*(\d+)/.exec(await file.slice(0, 4096).text())?.[1] ?? 0) })));
+  const parts = await Promise.all(
+    files.map(async (file) => ({
+      file,
+      part: Number(/"part":\s*(\d+)/.exec(await file.slice(0, 4096).text())?.[1] ?? 0),
+    })),
+  );
   return parts.sort((a, b) => a.part - b.part).map((p) => p.file);
 };
 
 const readLines = async (file: File, take: (line: string) => void): Promise<void> => {
   const chunks = file.stream().pipeThrough(new TextDecoderStream()).getReader();
-  for (let rest = ''; ;) {
+  for (let rest = ''; ; ) {
     const { value, done } = await chunks.read();
     const lines = (rest + (value ?? '')).split('\n');
     rest = done ? '' : lines.pop()!;

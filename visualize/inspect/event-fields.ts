@@ -1,8 +1,11 @@
-/** What the page shows of an event that a recording or a scenario has in full: as much as the live feed tells of one. */
+/**
+ * What the page shows of an event that a recording or a scenario has in full: as much as the live feed tells of one.
+ */
 import type { LiveFields, LiveSettled } from '../../src/recording/live.ts';
 import type { RecordedEvent } from '../../src/recording/record.ts';
 
-export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === 'object' && value !== null && !Array.isArray(value);
+export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** An event's fields; those of its job, if it brings one. */
 export const eventFields = (event: RecordedEvent): LiveFields => {
@@ -24,8 +27,18 @@ export const fieldsOf = (object: Readonly<Record<string, unknown>>): LiveFields 
 
 /** How jobs ended that were settled with these emitted events; undefined: none was. */
 export const settledOf = (emitted: readonly RecordedEvent[] | undefined): LiveSettled | undefined => {
-  const outcomes = (emitted ?? []).filter((e) => e.type === 'settled' && Array.isArray(e['outcomes'])).flatMap((e) => e['outcomes'] as readonly { readonly status?: unknown; readonly code?: unknown; readonly why?: unknown }[]);
+  const outcomes = (emitted ?? [])
+    .filter((e) => e.type === 'settled' && Array.isArray(e['outcomes']))
+    .flatMap(
+      (e) => e['outcomes'] as readonly { readonly status?: unknown; readonly code?: unknown; readonly why?: unknown }[],
+    );
   if (outcomes.length === 0) return undefined;
-  const count = (status: string): number => outcomes.filter((o) => o.status === status).length, first = outcomes.find((o) => o.status !== 'done');
-  return { done: count('done'), failed: count('failed'), refused: count('refused'), ...(first && { code: String(first.code ?? first.why) }) };
+  const count = (status: string): number => outcomes.filter((o) => o.status === status).length;
+  const first = outcomes.find((o) => o.status !== 'done');
+  return {
+    done: count('done'),
+    failed: count('failed'),
+    refused: count('refused'),
+    ...(first && { code: String(first.code ?? first.why) }),
+  };
 };

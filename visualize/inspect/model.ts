@@ -1,8 +1,10 @@
 /**
- * What the page knows: actors, and the messages they took, from the live feed, a recording or a scenario; and the place in them that is looked at. Pure: no document, no network.
+ * What the page knows: actors, and the messages they took, from the live feed, a recording or a scenario; and the place
+ * in them that is looked at. Pure: no document, no network.
  *
  * - Steps are numbered in the order in which they are shown; with more than `stepsMax` live ones the oldest go.
- * - The state of an actor at a place is what its last step up to there led to, else what its first step behind it started from.
+ * - The state of an actor at a place is what its last step up to there led to, else what its first step behind it
+ *   started from.
  */
 import type { LiveActor, LiveFields, LiveMessage, LiveRecord, LiveSettled } from '../../src/recording/live.ts';
 import type { MachineName } from '../../src/recording/record.ts';
@@ -74,9 +76,18 @@ export interface ActorInfo {
   readonly steps: Step[];
 }
 /** Context and queue of one actor, as the service told them last. */
-interface Detail { readonly actor: string; readonly context: LiveFields; readonly waiting: readonly LiveFields[]; readonly running: readonly LiveFields[] }
+interface Detail {
+  readonly actor: string;
+  readonly context: LiveFields;
+  readonly waiting: readonly LiveFields[];
+  readonly running: readonly LiveFields[];
+}
 /** One second of the plots. */
-export interface Sample { readonly ms: number; readonly messages: number; readonly waiting: number }
+export interface Sample {
+  readonly ms: number;
+  readonly messages: number;
+  readonly waiting: number;
+}
 
 const samplesMax = 120;
 
@@ -99,13 +110,23 @@ export class Model {
   /** Of pools whose actors may come yet. */
   readonly #poolNames = new Map<string, string>();
 
-  constructor(bounded: boolean) { this.bounded = bounded; }
+  constructor(bounded: boolean) {
+    this.bounded = bounded;
+  }
 
-  get firstN(): number { return this.steps[0]?.n ?? this.#next; }
-  get lastN(): number { return this.#next - 1; }
+  get firstN(): number {
+    return this.steps[0]?.n ?? this.#next;
+  }
+  get lastN(): number {
+    return this.#next - 1;
+  }
   /** Number of the step that is looked at. */
-  get at(): number { return this.cursor ?? this.lastN; }
-  step(n: number): Step | undefined { return this.steps[n - this.firstN]; }
+  get at(): number {
+    return this.cursor ?? this.lastN;
+  }
+  step(n: number): Step | undefined {
+    return this.steps[n - this.firstN];
+  }
 
   take(message: LiveMessage): void {
     if (message.kind === 'detail') {
@@ -127,17 +148,29 @@ export class Model {
 
   /** Adds a message behind the others. */
   add(record: Omit<LiveRecord, 'seq'>, check?: StepCheck): Step {
-    const machine = machineOf(record.actor), info = this.info(record.actor);
+    const machine = machineOf(record.actor);
+    const info = this.info(record.actor);
     const step: Step = {
-      n: this.#next++, ms: record.ms, actor: record.actor, machine, event: record.event.type, fields: record.event.fields ?? {}, from: record.from ?? record.to, to: record.to, outcome: record.outcome,
-      ...(record.by !== undefined && { by: record.by }), ...(record.settled && { settled: record.settled }), ...(check && { check }),
+      n: this.#next++,
+      ms: record.ms,
+      actor: record.actor,
+      machine,
+      event: record.event.type,
+      fields: record.event.fields ?? {},
+      from: record.from ?? record.to,
+      to: record.to,
+      outcome: record.outcome,
+      ...(record.by !== undefined && { by: record.by }),
+      ...(record.settled && { settled: record.settled }),
+      ...(check && { check }),
     };
     this.steps.push(step);
     info.steps.push(step);
     if (record.outcome === 'ended') info.ended = true;
     if (record.outcome !== 'dropped') info.state = record.to;
     const { fields } = step;
-    if ((fields['kind'] === 'create pool' || fields['kind'] === 'rename pool') && typeof fields['poolId'] === 'string') this.nameOfPool(fields['poolId'], String(fields['name']));
+    if ((fields['kind'] === 'create pool' || fields['kind'] === 'rename pool') && typeof fields['poolId'] === 'string')
+      this.nameOfPool(fields['poolId'], String(fields['name']));
     if (this.bounded && this.steps.length > stepsMax + stepsSlack) this.#dropOldest(this.steps.length - stepsMax);
     return step;
   }
@@ -153,7 +186,21 @@ export class Model {
   info(name: string): ActorInfo {
     let info = this.actors.get(name);
     const poolName = name.startsWith('pool/') ? this.#poolNames.get(name.slice(5, 45)) : undefined;
-    if (!info) this.actors.set(name, (info = { actor: name, machine: machineOf(name), ...(name.startsWith('pool/') && { parent: 'lake' }), ...(poolName !== undefined && { name: poolName }), state: [], waiting: 0, running: 0, ended: false, steps: [] }));
+    if (!info)
+      this.actors.set(
+        name,
+        (info = {
+          actor: name,
+          machine: machineOf(name),
+          ...(name.startsWith('pool/') && { parent: 'lake' }),
+          ...(poolName !== undefined && { name: poolName }),
+          state: [],
+          waiting: 0,
+          running: 0,
+          ended: false,
+          steps: [],
+        }),
+      );
     return info;
   }
 
@@ -169,7 +216,9 @@ export class Model {
     this.#forget(info);
   }
   /** An actor that ended is known as long as steps of it are. */
-  #forget(info: ActorInfo): void { if (info.ended && info.steps.length === 0) this.actors.delete(info.actor); }
+  #forget(info: ActorInfo): void {
+    if (info.ended && info.steps.length === 0) this.actors.delete(info.actor);
+  }
   #dropOldest(count: number): void {
     for (const step of this.steps.splice(0, count)) {
       const info = this.actors.get(step.actor);
@@ -181,9 +230,16 @@ export class Model {
 
   #sample(ms: number, messages: number): void {
     let waiting = 0;
-    for (const info of this.actors.values()) if (info.machine === 'pool' || info.machine === 'lake') waiting += info.waiting + info.running;
-    const second = Math.floor(ms / 1000), last = this.samples.at(-1);
-    if (last && Math.floor(last.ms / 1000) === second) this.samples[this.samples.length - 1] = { ms: last.ms, messages: last.messages + messages, waiting: Math.max(last.waiting, waiting) };
+    for (const info of this.actors.values())
+      if (info.machine === 'pool' || info.machine === 'lake') waiting += info.waiting + info.running;
+    const second = Math.floor(ms / 1000);
+    const last = this.samples.at(-1);
+    if (last && Math.floor(last.ms / 1000) === second)
+      this.samples[this.samples.length - 1] = {
+        ms: last.ms,
+        messages: last.messages + messages,
+        waiting: Math.max(last.waiting, waiting),
+      };
     else this.samples.push({ ms, messages, waiting });
     if (this.samples.length > samplesMax) this.samples.shift();
   }
@@ -191,7 +247,8 @@ export class Model {
   /** The last step of the actor up to the place that is looked at. */
   lastStep(info: ActorInfo, at: number = this.at): Step | undefined {
     const { steps } = info;
-    let low = 0, high = steps.length;
+    let low = 0;
+    let high = steps.length;
     while (low < high) {
       const middle = (low + high) >> 1;
       if (steps[middle]!.n <= at) low = middle + 1;
@@ -214,7 +271,9 @@ export class Model {
     return info.state;
   }
   /** Whether the actor had ended at the place that is looked at. */
-  endedAt(info: ActorInfo, at: number = this.at): boolean { return at >= this.lastN ? info.ended : this.lastStep(info, at)?.outcome === 'ended'; }
+  endedAt(info: ActorInfo, at: number = this.at): boolean {
+    return at >= this.lastN ? info.ended : this.lastStep(info, at)?.outcome === 'ended';
+  }
 
   /** Jobs that the actor had taken and not settled, told by its messages. */
   jobsInHand(info: ActorInfo, at: number = this.at): readonly LiveFields[] {
@@ -230,12 +289,18 @@ export class Model {
   }
 
   /** Moves the place by so many steps, within what is there; goes to the end for `Infinity`. */
-  move(by: number): void { this.seek(this.at + by); }
-  seek(n: number): void { this.cursor = n === Infinity ? undefined : Math.max(this.firstN, Math.min(this.lastN, n)); }
+  move(by: number): void {
+    this.seek(this.at + by);
+  }
+  seek(n: number): void {
+    this.cursor = n === Infinity ? undefined : Math.max(this.firstN, Math.min(this.lastN, n));
+  }
 
   /** How the messages and jobs in hand went over the whole recording, in `samplesMax` equal parts. */
   sampleAll(): void {
-    const first = this.steps[0]?.ms ?? 0, last = this.steps.at(-1)?.ms ?? first, width = Math.max(1, (last - first + 1) / samplesMax);
+    const first = this.steps[0]?.ms ?? 0;
+    const last = this.steps.at(-1)?.ms ?? first;
+    const width = Math.max(1, (last - first + 1) / samplesMax);
     const samples = Array.from({ length: samplesMax }, (_, i) => ({ ms: first + i * width, messages: 0, waiting: 0 }));
     let inHand = 0;
     for (const step of this.steps) {
@@ -253,7 +318,7 @@ const machines: ReadonlySet<string> = new Set(['lake', 'pool', 'load', 'query', 
 /** The machine of an actor by its name; `lake` for names of no known kind. */
 const machineOf = (actor: string): MachineName => {
   const name = /^[a-z]+/.exec(actor)?.[0] ?? '';
-  return machines.has(name) ? name as MachineName : 'lake';
+  return machines.has(name) ? (name as MachineName) : 'lake';
 };
 
 /** A name for people. */
@@ -267,7 +332,14 @@ export const labelOf = (info: ActorInfo): string => {
 /** An event's name for people: XState's own are long. */
 export const eventLabel = (event: string): string => {
   const ended = /^xstate\.(done|error)\.actor\.(.*)$/.exec(event);
-  if (ended) return /^\d+\./.test(ended[2]!) ? (ended[1] === 'done' ? 'work is done' : 'work broke') : ended[1] === 'done' ? 'child ended' : 'child broke';
+  if (ended)
+    return /^\d+\./.test(ended[2]!)
+      ? ended[1] === 'done'
+        ? 'work is done'
+        : 'work broke'
+      : ended[1] === 'done'
+        ? 'child ended'
+        : 'child broke';
   const after = /^xstate\.after\.([^.]*)/.exec(event);
   if (after) return `after: ${after[1]!}`;
   if (event === 'xstate.init') return 'starts';
@@ -275,36 +347,59 @@ export const eventLabel = (event: string): string => {
 };
 
 /** A step's event for people; of a scenario's step what the scenario calls it. */
-export const stepLabel = ({ event, check }: Step): string => (check === undefined || check.number === 0 ? eventLabel(event) : check.name);
+export const stepLabel = ({ event, check }: Step): string =>
+  check === undefined || check.number === 0 ? eventLabel(event) : check.name;
 
 /**
- * Whether something failed in a step: a job failed or was refused, work broke, the store failed, or the actor had ended before. A scenario expects such things: its
- * steps fail when they come out otherwise.
+ * Whether something failed in a step: a job failed or was refused, work broke, the store failed, or the actor had ended
+ * before. A scenario expects such things: its steps fail when they come out otherwise.
  */
 export const failedStep = (step: Step): boolean => (step.check ? step.check.outcome === 'differs' : brokeStep(step));
 const brokeStep = (step: Step): boolean =>
-  (step.settled !== undefined && step.settled.failed + step.settled.refused > 0) || step.event === 'failed' || step.event.startsWith('xstate.error.') || step.event === 'store failed' || step.outcome === 'dropped';
+  (step.settled !== undefined && step.settled.failed + step.settled.refused > 0) ||
+  step.event === 'failed' ||
+  step.event.startsWith('xstate.error.') ||
+  step.event === 'store failed' ||
+  step.outcome === 'dropped';
 
 /** Which steps are listed: parts of names, empty for all; `failures`: failed ones alone. */
-export interface Filter { readonly actor: string; readonly event: string; readonly state: string; readonly failures: boolean }
+export interface Filter {
+  readonly actor: string;
+  readonly event: string;
+  readonly state: string;
+  readonly failures: boolean;
+}
 /** Lets all steps through. */
 export const noFilter: Filter = { actor: '', event: '', state: '', failures: false };
 
 /** The steps that a filter lets through: each of its texts is in what it is for, whatever the case. */
 export const filtered = (model: Model, filter: Filter): readonly Step[] => {
-  const actor = filter.actor.trim().toLowerCase(), event = filter.event.trim().toLowerCase(), state = filter.state.trim().toLowerCase();
+  const actor = filter.actor.trim().toLowerCase();
+  const event = filter.event.trim().toLowerCase();
+  const state = filter.state.trim().toLowerCase();
   if (actor === '' && event === '' && state === '' && !filter.failures) return model.steps;
   const names = new Map<string, boolean>();
   const named = (name: string): boolean => {
     let yes = names.get(name);
     if (yes === undefined) {
       const info = model.actors.get(name);
-      names.set(name, (yes = name.toLowerCase().includes(actor) || (info !== undefined && labelOf(info).toLowerCase().includes(actor))));
+      names.set(
+        name,
+        (yes =
+          name.toLowerCase().includes(actor) || (info !== undefined && labelOf(info).toLowerCase().includes(actor))),
+      );
     }
     return yes;
   };
-  return model.steps.filter((step) => (!filter.failures || failedStep(step))
-    && (actor === '' || named(step.actor))
-    && (event === '' || stepLabel(step).toLowerCase().includes(event) || String(step.fields['kind'] ?? '').includes(event))
-    && (state === '' || step.to.some((s) => s.toLowerCase().includes(state)) || step.from.some((s) => s.toLowerCase().includes(state))));
+  return model.steps.filter(
+    (step) =>
+      (!filter.failures || failedStep(step)) &&
+      (actor === '' || named(step.actor)) &&
+      (event === '' ||
+        stepLabel(step).toLowerCase().includes(event) ||
+        String(step.fields['kind'] ?? '').includes(event)) &&
+      (state === '' ||
+        step.to.some((s) => s.toLowerCase().includes(state)) ||
+        step.from.some((s) => s.toLowerCase().includes(state))),
+  );
 };

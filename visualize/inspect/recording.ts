@@ -1,5 +1,12 @@
 /** Reads a recording (the NDJSON that `-record` writes) into a model. Pure. */
-import { type ActorRecord, type HeaderRecord, type MessageRecord, machineNames, recordFormat, type RecordLine } from '../../src/recording/record.ts';
+import {
+  type ActorRecord,
+  type HeaderRecord,
+  type MessageRecord,
+  machineNames,
+  recordFormat,
+  type RecordLine,
+} from '../../src/recording/record.ts';
 import { eventFields, fieldsOf, isObject, settledOf } from './event-fields.ts';
 import { Model } from './model.ts';
 
@@ -26,9 +33,11 @@ export class RecordingReader {
     if (text.trim() === '') return;
     const line = this.#parse(text);
     if (line === undefined) return;
-    if (this.#service === '' && line.kind !== 'header') throw new FileError('This is no recording: its first line is no header.');
+    if (this.#service === '' && line.kind !== 'header')
+      throw new FileError('This is no recording: its first line is no header.');
     if (line.kind === 'header') {
-      if (line.format !== recordFormat) throw new FileError(`This recording has format ${String(line.format)}; this page reads ${recordFormat}.`);
+      if (line.format !== recordFormat)
+        throw new FileError(`This recording has format ${String(line.format)}; this page reads ${recordFormat}.`);
       this.#service = String(line.service);
     } else if (line.kind === 'given') this.#names.set(String(line.pool), String(line.name));
     else if (line.kind === 'lost') this.#lost += line.lines;
@@ -50,7 +59,8 @@ export class RecordingReader {
       }
       throw new FileError('This is no recording: its first line is no JSON.');
     }
-    if (typeof value !== 'object' || value === null || typeof (value as { readonly kind?: unknown }).kind !== 'string') throw new FileError(`Line ${this.#number} is no line of a recording.`);
+    if (typeof value !== 'object' || value === null || typeof (value as { readonly kind?: unknown }).kind !== 'string')
+      throw new FileError(`Line ${this.#number} is no line of a recording.`);
     return value as Line;
   }
 
@@ -66,8 +76,14 @@ export class RecordingReader {
       else {
         const settled = settledOf(line.emitted);
         model.add({
-          ms: line.ms, actor: line.actor, event: { type: line.event.type, fields: eventFields(line.event) },
-          from: line.from, to: line.to, outcome: line.outcome, ...(line.by !== undefined && { by: line.by }), ...(settled && { settled }),
+          ms: line.ms,
+          actor: line.actor,
+          event: { type: line.event.type, fields: eventFields(line.event) },
+          from: line.from,
+          to: line.to,
+          outcome: line.outcome,
+          ...(line.by !== undefined && { by: line.by }),
+          ...(settled && { settled }),
         });
       }
     }
@@ -79,13 +95,29 @@ export class RecordingReader {
     // One that was there already when this part began is known from the part before, or begins with what it is.
     const known = model.actors.get(line.actor);
     if (known && known.steps.length > 0 && line.snapshot !== undefined) return;
-    model.add({ ms: line.ms, actor: line.actor, event: { type: 'xstate.init', fields: isObject(line.input) ? fieldsOf(line.input) : {} }, from: line.snapshot === undefined ? [] : line.state, to: line.state, outcome: 'moved', ...(line.parent !== undefined && { by: line.parent }) });
+    model.add({
+      ms: line.ms,
+      actor: line.actor,
+      event: { type: 'xstate.init', fields: isObject(line.input) ? fieldsOf(line.input) : {} },
+      from: line.snapshot === undefined ? [] : line.state,
+      to: line.state,
+      outcome: 'moved',
+      ...(line.parent !== undefined && { by: line.parent }),
+    });
   }
 }
 
 const known: ReadonlySet<string> = new Set(machineNames);
 const sound = (line: ActorRecord | MessageRecord): boolean => {
   const texts = (value: unknown): boolean => Array.isArray(value) && value.every((x) => typeof x === 'string');
-  if (typeof line.actor !== 'string' || !known.has(line.machine) || !Number.isFinite(line.seq) || !Number.isFinite(line.ms)) return false;
-  return line.kind === 'actor' ? texts(line.state) : isObject(line.event) && typeof line.event.type === 'string' && texts(line.from) && texts(line.to);
+  if (
+    typeof line.actor !== 'string' ||
+    !known.has(line.machine) ||
+    !Number.isFinite(line.seq) ||
+    !Number.isFinite(line.ms)
+  )
+    return false;
+  return line.kind === 'actor'
+    ? texts(line.state)
+    : isObject(line.event) && typeof line.event.type === 'string' && texts(line.from) && texts(line.to);
 };

@@ -2,9 +2,25 @@
 import type { ScenarioInfo, StepCheck } from './model.ts';
 
 /** What came of a step, in few words: `≠ differs: state, emitted`. */
-export const checkText = ({ outcome, rows }: StepCheck): string => `${outcomeTexts[outcome]}${outcome === 'differs' ? `: ${rows.filter(({ differs }) => differs).map(({ what }) => what).join(', ')}` : ''}`;
-const outcomeTexts = { 'as expected': '✓ as expected', differs: '≠ differs', 'not run': 'not run', start: '' } as const satisfies Record<StepCheck['outcome'], string>;
-const tones = { 'as expected': 'good', differs: 'bad', 'not run': 'warn', start: '' } as const satisfies Record<StepCheck['outcome'], string>;
+export const checkText = ({ outcome, rows }: StepCheck): string =>
+  `${outcomeTexts[outcome]}${
+    outcome === 'differs'
+      ? `: ${rows
+          .filter(({ differs }) => differs)
+          .map(({ what }) => what)
+          .join(', ')}`
+      : ''
+  }`;
+const outcomeTexts = {
+  'as expected': '✓ as expected',
+  differs: '≠ differs',
+  'not run': 'not run',
+  start: '',
+} as const satisfies Record<StepCheck['outcome'], string>;
+const tones = { 'as expected': 'good', differs: 'bad', 'not run': 'warn', start: '' } as const satisfies Record<
+  StepCheck['outcome'],
+  string
+>;
 /** The CSS class of its colour. */
 export const checkTone = ({ outcome }: StepCheck): string => tones[outcome];
 
@@ -14,7 +30,9 @@ export const numberText = ({ number }: StepCheck): string => (number === 0 ? 'st
 /** What came of a whole scenario, and the CSS class of its colour. */
 export const scenarioResult = ({ kind, differing }: ScenarioInfo): { readonly text: string; readonly tone: string } => {
   if (kind === 'lake') return { text: 'not run', tone: 'warn' };
-  return differing.length === 0 ? { text: 'as expected', tone: 'good' } : { text: `${differing.length} differ${differing.length === 1 ? 's' : ''}`, tone: 'bad' };
+  return differing.length === 0
+    ? { text: 'as expected', tone: 'good' }
+    : { text: `${differing.length} differ${differing.length === 1 ? 's' : ''}`, tone: 'bad' };
 };
 /** The same as a sentence. */
 export const scenarioSummary = ({ file, kind, steps, differing, notRun }: ScenarioInfo): string => {

@@ -6,8 +6,13 @@ import { checkText, checkTone } from './scenario-text.ts';
 /** In place of the chart, where no machine was run. */
 export const NotRun = ({ scenario }: { readonly scenario: ScenarioInfo }) => (
   <section class="panel chart" aria-label="Chart">
-    <header><h2>Chart</h2></header>
-    <p class="empty"><strong>Not run here:</strong> the steps of this scenario need a lake, and a page has none. What is expected of them is shown; <code class="mono">lake replay {scenario.file} -lake DIR</code> runs them.</p>
+    <header>
+      <h2>Chart</h2>
+    </header>
+    <p class="empty">
+      <strong>Not run here:</strong> the steps of this scenario need a lake, and a page has none. What is expected of
+      them is shown; <code class="mono">lake replay {scenario.file} -lake DIR</code> runs them.
+    </p>
   </section>
 );
 
@@ -25,12 +30,32 @@ export const ScenarioDetails = ({ scenario }: { readonly scenario: ScenarioInfo 
 
 const Check = ({ check }: { readonly check: StepCheck }) => (
   <>
-    <h3>{check.number === 0 ? 'Start' : `Step ${check.number}: ${check.name}`} <span class={`mark ${checkTone(check)}`}>{checkText(check)}</span></h3>
-    <dl class="words">{check.done.map(([word, text]) => <div key={word}><dt>{word}</dt><dd class="mono">{text}</dd></div>)}</dl>
+    <h3>
+      {check.number === 0 ? 'Start' : `Step ${check.number}: ${check.name}`}{' '}
+      <span class={`mark ${checkTone(check)}`}>{checkText(check)}</span>
+    </h3>
+    <dl class="words">
+      {check.done.map(([word, text]) => (
+        <div key={word}>
+          <dt>{word}</dt>
+          <dd class="mono">{text}</dd>
+        </div>
+      ))}
+    </dl>
     {check.rows.length > 0 && (
       <table class="checks">
-        <thead><tr><th scope="col">After it</th><th scope="col">Expected</th><th scope="col">Found</th></tr></thead>
-        <tbody>{check.rows.map((row) => <Row key={row.what} row={row} />)}</tbody>
+        <thead>
+          <tr>
+            <th scope="col">After it</th>
+            <th scope="col">Expected</th>
+            <th scope="col">Found</th>
+          </tr>
+        </thead>
+        <tbody>
+          {check.rows.map((row) => (
+            <Row key={row.what} row={row} />
+          ))}
+        </tbody>
       </table>
     )}
   </>
@@ -40,6 +65,13 @@ const Row = ({ row: { what, expected, found, differs } }: { readonly row: CheckR
   <tr class={differs ? 'differs' : ''}>
     <th scope="row">{what}</th>
     <td class="mono">{expected ?? <span class="soft">not told</span>}</td>
-    <td class="mono">{differs && found !== undefined && <strong class="mark bad" aria-label="differs">≠ </strong>}{found ?? <span class="mark warn">not run</span>}</td>
+    <td class="mono">
+      {differs && found !== undefined && (
+        <strong class="mark bad" aria-label="differs">
+          ≠{' '}
+        </strong>
+      )}
+      {found ?? <span class="mark warn">not run</span>}
+    </td>
   </tr>
 );

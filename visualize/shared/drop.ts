@@ -4,17 +4,21 @@ import { useSignal } from '@preact/signals';
 
 /** True while files are held over the page. */
 export const useDrop = (take: (files: readonly File[]) => void, on = true): boolean => {
-  const over = useSignal(false), latest = useRef(take);
+  const over = useSignal(false);
+  const latest = useRef(take);
   latest.current = take;
   useEffect(() => {
     if (!on) return undefined;
-    const has = (event: DragEvent): boolean => (event.dataTransfer?.types.includes('Files') ?? false) && document.querySelector('dialog[open]') === null;
+    const has = (event: DragEvent): boolean =>
+      (event.dataTransfer?.types.includes('Files') ?? false) && document.querySelector('dialog[open]') === null;
     const drag = (event: DragEvent): void => {
       if (!has(event)) return;
       event.preventDefault();
       over.value = true;
     };
-    const leave = (event: DragEvent): void => { if (event.relatedTarget === null) over.value = false; };
+    const leave = (event: DragEvent): void => {
+      if (event.relatedTarget === null) over.value = false;
+    };
     const drop = (event: DragEvent): void => {
       if (!has(event)) return;
       event.preventDefault();

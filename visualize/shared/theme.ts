@@ -16,7 +16,9 @@ const read = (): Theme => {
 /** Remembered when it changes. */
 export const theme = signal<Theme>(read());
 /** From the system's to dark, to light, and back. */
-export const nextTheme = (): void => { theme.value = theme.value === 'system' ? 'dark' : theme.value === 'dark' ? 'light' : 'system'; };
+export const nextTheme = (): void => {
+  theme.value = theme.value === 'system' ? 'dark' : theme.value === 'dark' ? 'light' : 'system';
+};
 
 effect(() => {
   const { value } = theme;

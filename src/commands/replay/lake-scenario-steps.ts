@@ -7,18 +7,26 @@ import type { LakeStepWord } from '../../recording/scenario-words.ts';
 import { snapshotRows, type Stage } from './lake-stage.ts';
 
 /** What came of a step. `commit`: the one it made. `inner`: of the steps inside it. */
-export interface StepFound { readonly error?: string; readonly commit?: Id; readonly rows?: string; readonly objects?: number; readonly inner?: readonly StepFound[] }
+export interface StepFound {
+  readonly error?: string;
+  readonly commit?: Id;
+  readonly rows?: string;
+  readonly objects?: number;
+  readonly inner?: readonly StepFound[];
+}
 type Run = (stage: Stage, step: LakeStep, inner: (step: LakeStep) => Promise<StepFound>) => Promise<StepFound>;
 
 const text = (step: LakeStep, word: string): string => {
   const value = step[word];
-  if (typeof value !== 'string') throw new LakeError('scenario-invalid', { file: 'scenario', fault: `${JSON.stringify(step)} needs "${word}"` });
+  if (typeof value !== 'string')
+    throw new LakeError('scenario-invalid', { file: 'scenario', fault: `${JSON.stringify(step)} needs "${word}"` });
   return value;
 };
-const objectsOf = (stage: Stage, names: unknown): readonly Id[] => (names as readonly string[]).flatMap((name) => {
-  const id = stage.commit(name);
-  return stage.added.get(id) ?? [id];
-});
+const objectsOf = (stage: Stage, names: unknown): readonly Id[] =>
+  (names as readonly string[]).flatMap((name) => {
+    const id = stage.commit(name);
+    return stage.added.get(id) ?? [id];
+  });
 
 /** Loads that are under way at once. */
 const clientsMax = 64;
@@ -26,8 +34,15 @@ const clientsMax = 64;
 /** By the first word of a step. */
 export const steps: Readonly<Record<LakeStepWord, Run>> = {
   'create pool': async ({ lake }, step) => {
-    const order = step['order'] as SortOrder | undefined, keys = step['keys'] as readonly (readonly string[])[] | undefined, threshold = step['threshold'] as number | undefined;
-    await lake.createPool({ name: text(step, 'create pool'), ...(order && { order }), ...(keys && { keys }), ...(threshold !== undefined && { threshold }) });
+    const order = step['order'] as SortOrder | undefined;
+    const keys = step['keys'] as readonly (readonly string[])[] | undefined;
+    const threshold = step['threshold'] as number | undefined;
+    await lake.createPool({
+      name: text(step, 'create pool'),
+      ...(order && { order }),
+      ...(keys && { keys }),
+      ...(threshold !== undefined && { threshold }),
+    });
     return {};
   },
   'rename pool': async ({ lake }, step) => {
@@ -38,11 +53,19 @@ export const steps: Readonly<Record<LakeStepWord, Run>> = {
     await lake.deletePool(text(step, 'delete pool'));
     return {};
   },
-  load: (stage, step) => load(stage, text(step, 'into'), padded(text(step, 'load'), step['pad'] as number | undefined), step['breaks'] === true),
+  load: (stage, step) =>
+    load(
+      stage,
+      text(step, 'into'),
+      padded(text(step, 'load'), step['pad'] as number | undefined),
+      step['breaks'] === true,
+    ),
   loads: async (stage, step) => {
     const count = step['loads'] as number;
     let next = 0;
-    const client = async (): Promise<void> => { while (next < count) await load(stage, text(step, 'into'), `{ts:${next++}}`, false); };
+    const client = async (): Promise<void> => {
+      while (next < count) await load(stage, text(step, 'into'), `{ts:${next++}}`, false);
+    };
     await Promise.all(Array.from({ length: clientsMax }, client));
     return {};
   },
@@ -55,7 +78,8 @@ export const steps: Readonly<Record<LakeStepWord, Run>> = {
     return pool.deleteWhere(branch, stage.workers.prepareDelete(text(step, 'delete where')));
   },
   compact: async (stage, step) => {
-    const { pool, branch } = stage.place(text(step, 'on')), ids = objectsOf(stage, step['compact']);
+    const { pool, branch } = stage.place(text(step, 'on'));
+    const ids = objectsOf(stage, step['compact']);
     return pool.compact(branch, ids, stage.workers.prepareCompact(ids));
   },
   mark: async (stage, step) => {
@@ -67,7 +91,9 @@ export const steps: Readonly<Record<LakeStepWord, Run>> = {
     return pool.vectors(branch, 'delete', objectsOf(stage, step['unmark']));
   },
   'create branch': async (stage, step) => {
-    const { commit } = await stage.lake.pool(text(step, 'in')).createBranch(text(step, 'create branch'), stage.commit(text(step, 'at')));
+    const { commit } = await stage.lake
+      .pool(text(step, 'in'))
+      .createBranch(text(step, 'create branch'), stage.commit(text(step, 'at')));
     return { commit };
   },
   'delete branch': async (stage, step) => {
@@ -83,17 +109,28 @@ export const steps: Readonly<Record<LakeStepWord, Run>> = {
     return pool.revert(branch, stage.commit(text(step, 'revert')));
   },
   vacuum: async (stage, step) => {
-    const at = text(step, 'vacuum'), dryRun = step['dry'] === true;
-    const { pool, revision } = step['in'] === undefined ? { pool: stage.place(at).pool, revision: stage.place(at).branch } : { pool: stage.lake.pool(text(step, 'in')), revision: base62(stage.commit(at)) };
+    const at = text(step, 'vacuum');
+    const dryRun = step['dry'] === true;
+    const { pool, revision } =
+      step['in'] === undefined
+        ? { pool: stage.place(at).pool, revision: stage.place(at).branch }
+        : { pool: stage.lake.pool(text(step, 'in')), revision: base62(stage.commit(at)) };
     return { objects: (await pool.vacuum(revision, { dryRun })).length };
   },
-  query: async (stage, step) => ({ rows: await stage.query(text(step, 'query').replaceAll(/\$(\w+)/g, (_, name: string) => base62(stage.commit(name)))) }),
+  query: async (stage, step) => ({
+    rows: await stage.query(
+      text(step, 'query').replaceAll(/\$(\w+)/g, (_, name: string) => base62(stage.commit(name))),
+    ),
+  }),
   open: async (stage, step) => {
-    const pool = text(step, 'in'), snapshot = await stage.lake.openSnapshot(pool, base62(stage.commit(text(step, 'open'))));
+    const pool = text(step, 'in');
+    const snapshot = await stage.lake.openSnapshot(pool, base62(stage.commit(text(step, 'open'))));
     stage.snapshots.set(text(step, 'keep'), snapshot);
     return {};
   },
-  read: async (stage, step) => ({ rows: await snapshotRows(stage.snapshots.get(text(step, 'read'))!, stage.directory) }),
+  read: async (stage, step) => ({
+    rows: await snapshotRows(stage.snapshots.get(text(step, 'read'))!, stage.directory),
+  }),
   release: async (stage, step) => {
     stage.snapshots.get(text(step, 'release'))!.release();
     stage.snapshots.delete(text(step, 'release'));
@@ -128,10 +165,15 @@ async function* bodyOf(text: string, breaks: boolean): AsyncGenerator<Uint8Array
   if (breaks) throw new Error('the connection was lost');
 }
 
-/** Rows with noise that does not compress, so that their object gets a file of its own. The same text gives the same noise. */
+/**
+ * Rows with noise that does not compress, so that their object gets a file of its own. The same text gives the same
+ * noise.
+ */
 const padded = (rows: string, pad: number | undefined): string => {
   if (!pad) return rows;
   let state = 12345;
-  const noise = Array.from({ length: pad }, () => String.fromCharCode(97 + ((state = (Math.imul(state, 1103515245) + 12345) >>> 0) >>> 16) % 26)).join('');
+  const noise = Array.from({ length: pad }, () =>
+    String.fromCharCode(97 + (((state = (Math.imul(state, 1103515245) + 12345) >>> 0) >>> 16) % 26)),
+  ).join('');
   return rows.replaceAll('}', `,pad:"${noise}"}`);
 };

@@ -1,4 +1,7 @@
-/** Where a scenario of a whole lake plays: the lake and its workers, what they were seen to do, and the names of commits. */
+/**
+ * Where a scenario of a whole lake plays: the lake and its workers, what they were seen to do, and the names of
+ * commits.
+ */
 import { renameSync, rmSync } from 'node:fs';
 import { LakeError } from '../../errors.ts';
 import { createWriter } from '../../formats/formats.ts';
@@ -15,7 +18,12 @@ import type { WorkerPool } from '../../workers/pool.types.ts';
 import type { StepFound } from './lake-scenario-steps.ts';
 
 type Options = Readonly<Record<string, unknown>>;
-const points: ReadonlySet<string> = new Set(['before commit', 'after commit', 'before a file goes', 'after a file went']);
+const points: ReadonlySet<string> = new Set([
+  'before commit',
+  'after commit',
+  'before a file goes',
+  'after a file went',
+]);
 
 /** One lake, opened and closed as a scenario wants it. */
 export class Stage {
@@ -35,7 +43,9 @@ export class Stage {
   private trapped: { readonly point: string; readonly spring: () => void } | undefined;
   private open = false;
 
-  private constructor(options: Options) { this.options = options; }
+  private constructor(options: Options) {
+    this.options = options;
+  }
 
   static async open(directory: string, options: Options): Promise<Stage> {
     const stage = new Stage(options);
@@ -50,9 +60,18 @@ export class Stage {
 
   async start(directory: string): Promise<void> {
     const watch = new MachineWatch();
-    watch.listen({ message: (record) => { this.messages.push(record); } });
+    watch.listen({
+      message: (record) => {
+        this.messages.push(record);
+      },
+    });
     this.directory = directory;
-    this.lake = await this.openLake(directory, { inspect: watch.inspect, drew: (_, fact) => { this.drew(fact); } });
+    this.lake = await this.openLake(directory, {
+      inspect: watch.inspect,
+      drew: (_, fact) => {
+        this.drew(fact);
+      },
+    });
     this.lake.onEvent((event) => {
       this.events.push(event);
       for (const pool of this.lake.pools()) this.pools.set(pool.id, pool.name);
@@ -83,10 +102,15 @@ export class Stage {
   }
   /** Started when the first step needs them. */
   get workers(): WorkerPool {
-    this.workers_ ??= startWorkerPool({ lakeDirectory: this.directory, threads: 1 }, {
-      pools: () => this.lake.pools(), pool: (reference) => this.lake.pool(reference),
-      openSnapshot: (pool, commitish) => this.lake.openSnapshot(pool, commitish), metaPage: (source, next) => this.lake.metaPage(source, next),
-    });
+    this.workers_ ??= startWorkerPool(
+      { lakeDirectory: this.directory, threads: 1 },
+      {
+        pools: () => this.lake.pools(),
+        pool: (reference) => this.lake.pool(reference),
+        openSnapshot: (pool, commitish) => this.lake.openSnapshot(pool, commitish),
+        metaPage: (source, next) => this.lake.metaPage(source, next),
+      },
+    );
     return this.workers_;
   }
 
@@ -96,10 +120,13 @@ export class Stage {
     this.trapped = undefined;
   }
   trap(point: string, spring: () => void): void {
-    if (!points.has(point)) throw new LakeError('scenario-invalid', { file: 'scenario', fault: `there is no crash "${point}"` });
+    if (!points.has(point))
+      throw new LakeError('scenario-invalid', { file: 'scenario', fault: `there is no crash "${point}"` });
     this.trapped = { point, spring };
   }
-  private spring(point: string): void { if (this.trapped?.point === point) this.trapped.spring(); }
+  private spring(point: string): void {
+    if (this.trapped?.point === point) this.trapped.spring();
+  }
   private drew(fact: LakeFact): void {
     if (fact.what === 'commit') this.added.set(fact.commit.id, fact.commit.adds);
     if (fact.what === 'event') this.spring('before commit');
@@ -119,14 +146,19 @@ export class Stage {
   name(step: LakeStep, found: StepFound): void {
     if (typeof step['as'] === 'string' && found.commit !== undefined) this.commits.set(step['as'], found.commit);
     const inner = (step['together'] ?? step['close']) as readonly LakeStep[] | undefined;
-    inner?.forEach((one, i) => { this.name(one, found.inner![i]!); });
+    inner?.forEach((one, i) => {
+      this.name(one, found.inner![i]!);
+    });
   }
   commit(name: string): Id {
     const id = this.commits.get(name) ?? parseId(name);
-    if (id === undefined) throw new LakeError('scenario-invalid', { file: 'scenario', fault: `no commit is named "${name}"` });
+    if (id === undefined)
+      throw new LakeError('scenario-invalid', { file: 'scenario', fault: `no commit is named "${name}"` });
     return id;
   }
-  nameOf(commit: Id): string { return [...this.commits].find(([, id]) => id === commit)?.[0] ?? 'a commit without a name'; }
+  nameOf(commit: Id): string {
+    return [...this.commits].find(([, id]) => id === commit)?.[0] ?? 'a commit without a name';
+  }
 
   /** `p@main` -> the pool and the branch's name. */
   place(text: string): { readonly pool: Pool; readonly branch: string } {
@@ -144,7 +176,8 @@ export class Stage {
   }
   /** Rows of a branch as SUP, one a line. */
   async rows(place: string): Promise<string> {
-    const { pool, branch } = this.place(place), snapshot = await this.lake.openSnapshot(`0x${pool.config.id}`, branch);
+    const { pool, branch } = this.place(place);
+    const snapshot = await this.lake.openSnapshot(`0x${pool.config.id}`, branch);
     try {
       return await snapshotRows(snapshot, this.directory);
     } finally {
@@ -153,28 +186,42 @@ export class Stage {
   }
   /** Rows as SUP, one a line. */
   async query(text: string): Promise<string> {
-    const { chunks } = await this.workers.query({ id: 'scenario', text, format: 'sup', control: false }), parts: Uint8Array[] = [];
+    const { chunks } = await this.workers.query({ id: 'scenario', text, format: 'sup', control: false });
+    const parts: Uint8Array[] = [];
     for await (const chunk of chunks) parts.push(chunk);
     return Buffer.concat(parts).toString('utf8').trim();
   }
 
   eventsOfStep(): readonly string[] {
-    return this.events.map(({ kind, poolId, branch, commitId }) =>
-      `${kind} ${this.pools.get(poolId) ?? '?'}${branch !== undefined ? `@${branch}` : ''}${commitId !== undefined ? ` ${this.nameOf(commitId)}` : ''}`);
+    return this.events.map(
+      ({ kind, poolId, branch, commitId }) =>
+        `${kind} ${this.pools.get(poolId) ?? '?'}${branch !== undefined ? `@${branch}` : ''}${commitId !== undefined ? ` ${this.nameOf(commitId)}` : ''}`,
+    );
   }
   /** All states that an actor went through, the one before the step included. */
   statesOfStep(actor: string): string {
-    const id = actor.startsWith('pool ') ? `pool/${[...this.pools].find(([, name]) => name === actor.slice('pool '.length))?.[0] ?? ''}` : actor;
+    const id = actor.startsWith('pool ')
+      ? `pool/${[...this.pools].find(([, name]) => name === actor.slice('pool '.length))?.[0] ?? ''}`
+      : actor;
     const records = this.messages.filter((record) => record.actor === id);
-    const states = records.flatMap((record, i) => [...(i === 0 ? [record.from.join(' ')] : []), ...(record.outcome === 'stayed' || record.outcome === 'dropped' ? [] : [record.to.join(' ')])]);
+    const states = records.flatMap((record, i) => [
+      ...(i === 0 ? [record.from.join(' ')] : []),
+      ...(record.outcome === 'stayed' || record.outcome === 'dropped' ? [] : [record.to.join(' ')]),
+    ]);
     return states.join(', ');
   }
 }
 
 /** Rows of a snapshot as SUP, one a line. */
 export const snapshotRows = async (snapshot: Snapshot, directory: string): Promise<string> => {
-  const writer = createWriter('sup'), chunks: Uint8Array[] = [], objects = openObjects(directory);
-  for await (const batch of scanObjects({ ...snapshot.pool.layout, objects, page: (request) => snapshot.page(request) }, { ordered: true })) chunks.push(...writer.write(batch));
+  const writer = createWriter('sup');
+  const chunks: Uint8Array[] = [];
+  const objects = openObjects(directory);
+  for await (const batch of scanObjects(
+    { ...snapshot.pool.layout, objects, page: (request) => snapshot.page(request) },
+    { ordered: true },
+  ))
+    chunks.push(...writer.write(batch));
   chunks.push(...writer.end());
   objects.close();
   return Buffer.concat(chunks).toString('utf8').trim();

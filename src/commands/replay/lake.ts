@@ -1,7 +1,8 @@
 /**
- * Replays a recording against the whole service, on a lake that begins empty: its jobs one by one, with the ids and times that were drawn, and compares commits, tips and
- * events. With kept bodies the objects are made from them again and the rows of every tip are compared; without, commits get the objects as they were described and
- * nobody looks into them.
+ * Replays a recording against the whole service, on a lake that begins empty: its jobs one by one, with the ids and
+ * times that were drawn, and compares commits, tips and events. With kept bodies the objects are made from them again
+ * and the rows of every tip are compared; without, commits get the objects as they were described and nobody looks into
+ * them.
  */
 import type { LakeTask } from '../../../machines/lake.events.ts';
 import type { PoolJob } from '../../../machines/pool.events.ts';
@@ -31,19 +32,47 @@ interface LakeReplayReport extends Findings {
   readonly tipsRead: number;
   readonly rows: number;
 }
-/** `recording`: path of its file. `directory`: of the lake, which must be empty or absent. `memoryBytesMax`: half of it for a query, a quarter for loads. `indexBase`: as in the service that was recorded. */
-interface LakeReplayOptions { readonly recording: string; readonly directory: string; readonly memoryBytesMax: number; readonly indexBase: 0 | 1 | undefined; readonly report: (fault: unknown) => void }
+/**
+ * `recording`: path of its file. `directory`: of the lake, which must be empty or absent. `memoryBytesMax`: half of it
+ * for a query, a quarter for loads. `indexBase`: as in the service that was recorded.
+ */
+interface LakeReplayOptions {
+  readonly recording: string;
+  readonly directory: string;
+  readonly memoryBytesMax: number;
+  readonly indexBase: 0 | 1 | undefined;
+  readonly report: (fault: unknown) => void;
+}
 
 /** @throws LakeError for a directory that is no empty lake */
 export const replayLake = async (plan: ReplayPlan, options: LakeReplayOptions): Promise<LakeReplayReport> => {
-  const draws = new GivenDraws(), facts: { readonly pool: Id; readonly fact: LakeFact }[] = [], objects = openObjects(options.directory);
-  const lake = await openLake({ directory: options.directory, objects, draws, drew: (pool, fact) => { facts.push({ pool, fact }); }, report: options.report, eventsKeptMax: plan.events.length + 1 });
-  const workers = startWorkerPool({
-    lakeDirectory: options.directory, loadMemoryBytesMax: Math.floor(options.memoryBytesMax / 4), queryMemoryBytesMax: Math.floor(options.memoryBytesMax / 2), ...(options.indexBase !== undefined && { indexBase: options.indexBase }),
-  }, lake);
+  const draws = new GivenDraws();
+  const facts: { readonly pool: Id; readonly fact: LakeFact }[] = [];
+  const objects = openObjects(options.directory);
+  const lake = await openLake({
+    directory: options.directory,
+    objects,
+    draws,
+    drew: (pool, fact) => {
+      facts.push({ pool, fact });
+    },
+    report: options.report,
+    eventsKeptMax: plan.events.length + 1,
+  });
+  const workers = startWorkerPool(
+    {
+      lakeDirectory: options.directory,
+      loadMemoryBytesMax: Math.floor(options.memoryBytesMax / 4),
+      queryMemoryBytesMax: Math.floor(options.memoryBytesMax / 2),
+      ...(options.indexBase !== undefined && { indexBase: options.indexBase }),
+    },
+    lake,
+  );
   const events: LakeEvent[] = [];
   // Recordings do not have the name.
-  lake.onEvent(({ poolName: _, ...event }) => { events.push(event); });
+  lake.onEvent(({ poolName: _, ...event }) => {
+    events.push(event);
+  });
   const replay = new LakeReplay({ plan, options, lake, workers, objects, draws, facts });
   try {
     await replay.run(events);
@@ -60,13 +89,25 @@ class GivenDraws implements Draws {
   private times: bigint[] = [];
   private event: number | undefined;
   private readonly own = new LakeDraws();
-  give({ ids, times, event }: { readonly ids: readonly Id[]; readonly times: readonly string[]; readonly event: number | undefined }): void {
+  give({
+    ids,
+    times,
+    event,
+  }: {
+    readonly ids: readonly Id[];
+    readonly times: readonly string[];
+    readonly event: number | undefined;
+  }): void {
     this.event = event;
     this.ids = [...ids];
     this.times = times.map(BigInt);
   }
-  newId(): Id { return this.ids.shift() ?? this.own.newId(); }
-  nowNs(): bigint { return this.times.shift() ?? this.own.nowNs(); }
+  newId(): Id {
+    return this.ids.shift() ?? this.own.newId();
+  }
+  nowNs(): bigint {
+    return this.times.shift() ?? this.own.nowNs();
+  }
   eventId(last: number): number {
     const { event } = this;
     this.event = undefined;
@@ -94,7 +135,10 @@ class LakeReplay {
   constructor(tools: LakeReplayTools) {
     this.tools = tools;
     this.withRows = !tools.plan.bodiesMissing;
-    if (!this.withRows) this.findings.note('the rows of the tips are not compared: not all bodies were kept (option -record.bodies of lake serve)');
+    if (!this.withRows)
+      this.findings.note(
+        'the rows of the tips are not compared: not all bodies were kept (option -record.bodies of lake serve)',
+      );
   }
 
   async run(events: readonly LakeEvent[]): Promise<void> {
@@ -102,22 +146,34 @@ class LakeReplay {
     for (const job of plan.jobs) await this.job(job);
     if (this.withRows) for (const failure of plan.failures) await this.failure(failure);
     this.counts.events = events.length;
-    plan.events.forEach((expected, i) => { this.findings.compare(`event ${i + 1}`, 'event', expected, events[i]); });
-    if (events.length > plan.events.length) this.findings.differ({ step: 'events', what: 'number', expected: plan.events.length, found: events.length });
+    plan.events.forEach((expected, i) => {
+      this.findings.compare(`event ${i + 1}`, 'event', expected, events[i]);
+    });
+    if (events.length > plan.events.length)
+      this.findings.differ({ step: 'events', what: 'number', expected: plan.events.length, found: events.length });
     for (const tip of plan.tips) await this.tip(tip);
   }
-  report(): LakeReplayReport { return { ...this.counts, ...this.findings.report() }; }
+  report(): LakeReplayReport {
+    return { ...this.counts, ...this.findings.report() };
+  }
 
   private async job(planned: PlannedJob): Promise<void> {
-    const { draws, facts } = this.tools, { job, step, outcome, fact, event } = planned, place = `${step} (${job.kind}, job ${job.id})`;
+    const { draws, facts } = this.tools;
+    const { job, step, outcome, fact, event } = planned;
+    const place = `${step} (${job.kind}, job ${job.id})`;
     this.counts.jobs++;
-    const times = fact?.what === 'commit' ? [fact.commit.dateNs] : fact?.what === 'pool' || fact?.what === 'branch' ? [fact.tsNs] : [];
+    const times =
+      fact?.what === 'commit'
+        ? [fact.commit.dateNs]
+        : fact?.what === 'pool' || fact?.what === 'branch'
+          ? [fact.tsNs]
+          : [];
     draws.give({ ids: fact?.what === 'commit' ? [fact.commit.id] : [], times, event });
     facts.length = 0;
     const { id: _, ...expected } = outcome;
     let found: Readonly<Record<string, unknown>>;
     try {
-      found = { status: 'done', ...await this.doJob(planned, place) };
+      found = { status: 'done', ...(await this.doJob(planned, place)) };
     } catch (error) {
       found = { status: 'failed', ...faultOf(error) };
     }
@@ -131,15 +187,38 @@ class LakeReplay {
     const { lake } = this.tools;
     if (job.kind === 'create pool' || job.kind === 'rename pool' || job.kind === 'delete pool') {
       const { id: _, ...task } = job;
-      await lake.submit(task as LakeTask, fact?.what === 'pool' ? { name: fact.name, order: fact.order, keys: fact.keys, seekStride: fact.seekStride, threshold: fact.threshold } : { name: '' });
+      await lake.submit(
+        task as LakeTask,
+        fact?.what === 'pool'
+          ? {
+              name: fact.name,
+              order: fact.order,
+              keys: fact.keys,
+              seekStride: fact.seekStride,
+              threshold: fact.threshold,
+            }
+          : { name: '' },
+      );
       return {};
     }
     const face = this.face(pool);
     const { id: _, ...task } = job as PoolJob;
-    const objects = job.kind === 'load' ? await this.made(face, job.objects, place) : job.kind === 'rewrite' ? await this.made(face, job.adds, place) : [];
+    const objects =
+      job.kind === 'load'
+        ? await this.made(face, job.objects, place)
+        : job.kind === 'rewrite'
+          ? await this.made(face, job.adds, place)
+          : [];
     // What the queries of that time kept open is not known: those that were found are looked at again, and no others.
-    const candidates = job.kind === 'vacuum' && outcome.status === 'done' ? (outcome.objects ?? []).map((id) => face.store.entry(id)).filter((entry) => entry !== undefined) : [];
-    const { commit, objects: told } = await face.submit(task, { note: noteOf(fact), objects, candidates } satisfies Payload);
+    const candidates =
+      job.kind === 'vacuum' && outcome.status === 'done'
+        ? (outcome.objects ?? []).map((id) => face.store.entry(id)).filter((entry) => entry !== undefined)
+        : [];
+    const { commit, objects: told } = await face.submit(task, {
+      note: noteOf(fact),
+      objects,
+      candidates,
+    } satisfies Payload);
     return { ...(commit !== undefined && { commit }), ...(told && { objects: told }) };
   }
 
@@ -154,7 +233,9 @@ class LakeReplay {
   private async made(face: PoolFace, ids: readonly Id[], place: string): Promise<readonly ObjectMeta[]> {
     const lines = new Set(ids.map((id) => this.tools.plan.objects.get(id)).filter((line) => line !== undefined));
     const made = new Map<Id, ObjectMeta>();
-    for (const line of lines) for (const object of this.withRows ? await this.makeAgain(face, line, place) : line.objects.map(described)) made.set(object.id, object);
+    for (const line of lines)
+      for (const object of this.withRows ? await this.makeAgain(face, line, place) : line.objects.map(described))
+        made.set(object.id, object);
     return ids.map((id) => {
       const object = made.get(id);
       if (!object) throw new Error(`the recording tells nothing of object ${id}`);
@@ -163,12 +244,19 @@ class LakeReplay {
   }
 
   private async makeAgain(face: PoolFace, line: ObjectsRecord, place: string): Promise<readonly ObjectMeta[]> {
-    const { lake, workers } = this.tools, { from } = line;
-    if (from.what === 'query') return Promise.all(line.objects.map(async (object, i) => this.placed({ ...described(object), inline: await this.body(from.bodies[i]!) }, object)));
+    const { lake, workers } = this.tools;
+    const { from } = line;
+    if (from.what === 'query')
+      return Promise.all(
+        line.objects.map(async (object, i) =>
+          this.placed({ ...described(object), inline: await this.body(from.bodies[i]!) }, object),
+        ),
+      );
     let found: readonly ObjectMeta[];
     if (from.what === 'body') found = (await this.load(face, line)).objects;
     else {
-      const prepare = from.what === 'compact' ? workers.prepareCompact(from.removes) : workers.prepareDelete(from.where);
+      const prepare =
+        from.what === 'compact' ? workers.prepareCompact(from.removes) : workers.prepareDelete(from.where);
       const snapshot = await lake.openSnapshot(`0x${line.pool}`, `0x${from.commit}`);
       try {
         const { removes, adds } = await prepare(snapshot);
@@ -185,15 +273,21 @@ class LakeReplay {
     if (from.what !== 'body' || !from.body) throw new Error('the recording tells nothing of the body');
     const bytes = await this.body(from.body);
     return this.tools.workers.load({
-      pool: face.config, format: from.format as FormatName | 'auto', ...(from.csvDelimiter !== undefined && { csvDelimiter: from.csvDelimiter }),
-      ...(from.contentCodings && { contentCodings: from.contentCodings as readonly ContentCoding[] }), body: chunked(bytes),
+      pool: face.config,
+      format: from.format as FormatName | 'auto',
+      ...(from.csvDelimiter !== undefined && { csvDelimiter: from.csvDelimiter }),
+      ...(from.contentCodings && { contentCodings: from.contentCodings as readonly ContentCoding[] }),
+      body: chunked(bytes),
     });
   }
-  private body(body: RecordedBody): Promise<Uint8Array> { return readBody(bodiesFolder(this.tools.options.recording), body); }
+  private body(body: RecordedBody): Promise<Uint8Array> {
+    return readBody(bodiesFolder(this.tools.options.recording), body);
+  }
 
   /** The object under the id that it had, in a file if it was in one. */
   private async placed(object: ObjectMeta, { id, inline }: RecordedObject): Promise<ObjectMeta> {
-    const { objects } = this.tools, bytes = object.inline ?? await objects.readRange(object.id, 0, object.size);
+    const { objects } = this.tools;
+    const bytes = object.inline ?? (await objects.readRange(object.id, 0, object.size));
     if (!object.inline) await objects.delete(object.id);
     const { inline: _, ...meta } = object;
     if (inline) return { ...meta, id, inline: bytes };
@@ -201,9 +295,14 @@ class LakeReplay {
     return { ...meta, id };
   }
 
-  /** A body that could not be loaded cannot be loaded now, for the same reason; what depends on the client or on the service of that time is left out. */
+  /**
+   * A body that could not be loaded cannot be loaded now, for the same reason; what depends on the client or on the
+   * service of that time is left out.
+   */
   private async failure(line: ObjectsRecord): Promise<void> {
-    const { lake } = this.tools, { from, error } = line, pool = lake.pools().find((p) => p.id === line.pool);
+    const { lake } = this.tools;
+    const { from, error } = line;
+    const pool = lake.pools().find((p) => p.id === line.pool);
     if (!pool || !error || from.what !== 'body' || !from.body?.kept || outside.has(error.code)) return;
     let found: unknown;
     try {
@@ -215,7 +314,8 @@ class LakeReplay {
   }
 
   private async tip({ pool, branch, commit, rows }: TipRecord): Promise<void> {
-    const { lake, workers } = this.tools, step = `tip of ${pool} ${branch}`;
+    const { lake, workers } = this.tools;
+    const step = `tip of ${pool} ${branch}`;
     this.counts.tips++;
     const face = lake.pools().some((p) => p.id === pool) ? lake.pool(`0x${pool}`) : undefined;
     const found = face?.branches().find((b) => b.name === branch)?.commit;
@@ -232,13 +332,23 @@ class LakeReplay {
 }
 
 /** Errors that are not the body's. */
-const outside: ReadonlySet<string> = new Set(['load-cancelled', 'worker-died', 'worker-replaced', 'worker-tasks-full', 'query-memory-busy', 'workers-closed', 'internal']);
+const outside: ReadonlySet<string> = new Set([
+  'load-cancelled',
+  'worker-died',
+  'worker-replaced',
+  'worker-tasks-full',
+  'query-memory-busy',
+  'workers-closed',
+  'internal',
+]);
 const chunkBytes = 256 << 10;
 
 async function* chunked(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += chunkBytes) {
     yield bytes.slice(at, at + chunkBytes);
-    await new Promise((resolve) => { setImmediate(resolve); });
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
   }
 }
 
@@ -249,8 +359,18 @@ const noteOf = (fact: PlannedJob['fact']): CommitNote => {
 };
 
 const described = ({ id, count, size, min, max, inline }: RecordedObject): ObjectMeta => ({
-  id, count, size, min: { text: min.text, sort: Buffer.from(min.sort, 'base64') }, max: { text: max.text, sort: Buffer.from(max.sort, 'base64') },
+  id,
+  count,
+  size,
+  min: { text: min.text, sort: Buffer.from(min.sort, 'base64') },
+  max: { text: max.text, sort: Buffer.from(max.sort, 'base64') },
   ...(inline && { inline: new Uint8Array(0) }),
 });
 /** What of an object does not depend on its id. */
-const shape = ({ count, size, min, max, inline }: ObjectMeta | RecordedObject): object => ({ count, size, min: min.text, max: max.text, inline: inline !== undefined && inline !== false });
+const shape = ({ count, size, min, max, inline }: ObjectMeta | RecordedObject): object => ({
+  count,
+  size,
+  min: min.text,
+  max: max.text,
+  inline: inline !== undefined && inline !== false,
+});

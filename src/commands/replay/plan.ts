@@ -1,12 +1,20 @@
 /**
- * What a recording asks of a lake that begins empty: the jobs of the lake and of its pools in the order in which they were done, with what each of them drew and the
- * objects that it brought. Jobs that were refused are left out: nothing was tried.
+ * What a recording asks of a lake that begins empty: the jobs of the lake and of its pools in the order in which they
+ * were done, with what each of them drew and the objects that it brought. Jobs that were refused are left out: nothing
+ * was tried.
  */
 import type { LakeJob } from '../../../machines/lake.events.ts';
 import type { JobOutcome, PoolJob } from '../../../machines/pool.events.ts';
 import { LakeError } from '../../errors.ts';
 import type { PlacedLine } from '../../recording/reader.ts';
-import type { EventRecord, HeaderRecord, MessageRecord, ObjectsRecord, RecordedFact, TipRecord } from '../../recording/record.ts';
+import type {
+  EventRecord,
+  HeaderRecord,
+  MessageRecord,
+  ObjectsRecord,
+  RecordedFact,
+  TipRecord,
+} from '../../recording/record.ts';
 
 /** A job that was tried, and how it ended. */
 export interface PlannedJob {
@@ -42,8 +50,16 @@ export const planReplay = async (lines: AsyncIterable<PlacedLine>, file: string)
   return plan.done();
 };
 
-interface Asked { readonly pool: string; readonly job: PoolJob | LakeJob; readonly step: string; readonly actor: string }
-interface Ended extends Asked { readonly outcome: PlannedJob['outcome']; readonly end: number }
+interface Asked {
+  readonly pool: string;
+  readonly job: PoolJob | LakeJob;
+  readonly step: string;
+  readonly actor: string;
+}
+interface Ended extends Asked {
+  readonly outcome: PlannedJob['outcome'];
+  readonly end: number;
+}
 
 class Plan {
   private readonly file: string;
@@ -61,7 +77,9 @@ class Plan {
   private readonly numbers: { readonly pool: string; readonly id: number; readonly seq: number }[] = [];
   private bodiesMissing = false;
 
-  constructor(file: string) { this.file = file; }
+  constructor(file: string) {
+    this.file = file;
+  }
 
   take({ line, path, number }: PlacedLine): void {
     switch (line.kind) {
@@ -70,38 +88,60 @@ class Plan {
         this.header ??= line;
         return;
       case 'given':
-        if (this.ended.length === 0 && this.asked.size === 0) throw this.partial(`the recorded lake had pools when it began (${line.name})`);
+        if (this.ended.length === 0 && this.asked.size === 0)
+          throw this.partial(`the recorded lake had pools when it began (${line.name})`);
         return;
-      case 'lost': throw this.partial(`${line.lines} lines were lost at ${path}:${number}`);
-      case 'message': return this.message(line, `${path}:${number}`);
+      case 'lost':
+        throw this.partial(`${line.lines} lines were lost at ${path}:${number}`);
+      case 'message':
+        return this.message(line, `${path}:${number}`);
       case 'drawn':
         if (line.fact.what === 'commit') this.commits.set(line.fact.commit.id, line.fact);
         else if (line.fact.what === 'pool') this.pools.set(line.pool, line.fact);
         else if (line.fact.what === 'branch') push(this.branches, `${line.pool} ${line.fact.name}`, line.fact);
         else this.numbers.push({ pool: line.pool, id: line.fact.id, seq: line.seq });
         return;
-      case 'event': this.events.push(line.event); return;
-      case 'objects': return this.made(line);
-      case 'tip': this.tips.push(line); return;
-      case 'actor': case 'end': return;
+      case 'event':
+        this.events.push(line.event);
+        return;
+      case 'objects':
+        return this.made(line);
+      case 'tip':
+        this.tips.push(line);
+        return;
+      case 'actor':
+      case 'end':
+        return;
     }
   }
 
   done(): ReplayPlan {
     if (!this.header) throw this.partial('it is empty');
     return {
-      header: this.header, jobs: this.inOrder(), events: [...this.events].sort((a, b) => a.id - b.id), tips: this.tips, objects: this.objects, failures: this.failures,
+      header: this.header,
+      jobs: this.inOrder(),
+      events: [...this.events].sort((a, b) => a.id - b.id),
+      tips: this.tips,
+      objects: this.objects,
+      failures: this.failures,
       bodiesMissing: this.bodiesMissing || this.header.bodies !== 'kept',
     };
   }
 
-  private partial(fault: string): LakeError { return new LakeError('replay-partial', { file: this.file, fault }); }
+  private partial(fault: string): LakeError {
+    return new LakeError('replay-partial', { file: this.file, fault });
+  }
 
   private message({ actor, machine, event, emitted, seq }: MessageRecord, step: string): void {
     if (machine !== 'lake' && machine !== 'pool') return;
     if (event.type === 'job') {
       const job = event.job as PoolJob | LakeJob;
-      this.asked.set(job.id, { pool: machine === 'lake' ? (job as LakeJob).poolId : actor.slice('pool/'.length).replace(/#\d+$/, ''), job, step, actor });
+      this.asked.set(job.id, {
+        pool: machine === 'lake' ? (job as LakeJob).poolId : actor.slice('pool/'.length).replace(/#\d+$/, ''),
+        job,
+        step,
+        actor,
+      });
     }
     for (const one of emitted ?? []) {
       if (one.type !== 'settled') continue;
@@ -118,28 +158,35 @@ class Plan {
     const { from } = line;
     if (line.error) this.failures.push(line);
     else if (from.what === 'body' && !from.body?.kept) this.bodiesMissing = true;
-    else if (from.what === 'query' && (from.bodies.length < line.objects.length || from.bodies.some((b) => !b.kept))) this.bodiesMissing = true;
+    else if (from.what === 'query' && (from.bodies.length < line.objects.length || from.bodies.some((b) => !b.kept)))
+      this.bodiesMissing = true;
   }
 
   /**
-   * Jobs of different pools ran side by side. The number of the event that a job drew says where it stood; a job without one comes right after the job before it of
-   * the same machine.
+   * Jobs of different pools ran side by side. The number of the event that a job drew says where it stood; a job
+   * without one comes right after the job before it of the same machine.
    */
   private inOrder(): readonly PlannedJob[] {
     const told = new Map(this.events.map((event) => [event.id, event]));
     const gaps = this.numbers.filter(({ id }) => !told.has(id));
     const byChange = new Map<string, number[]>();
     for (const event of told.values()) push(byChange, changeOfEvent(event), event.id);
-    const last = new Map<string, number>(), created = new Map([...told.values()].filter((event) => event.kind === 'pool-new').map((event) => [event.poolId, event.id]));
-    return this.ended.map((one, index) => {
-      const drawn = one.outcome.status === 'done' ? byChange.get(changeOfJob(one))?.shift() : takeGap(gaps, one);
-      const at = drawn ?? last.get(one.actor) ?? (one.actor === 'lake' ? 0 : created.get(one.pool)) ?? 0;
-      last.set(one.actor, at);
-      return { one, at, index, event: one.outcome.status === 'done' ? drawn : undefined };
-    }).sort((a, b) => a.at - b.at || a.index - b.index).map(({ one: { pool, job, outcome, step }, event }) => {
-      const fact = this.factOf(pool, job, outcome);
-      return { pool, job, outcome, step, ...(fact && { fact }), ...(event !== undefined && { event }) };
-    });
+    const last = new Map<string, number>();
+    const created = new Map(
+      [...told.values()].filter((event) => event.kind === 'pool-new').map((event) => [event.poolId, event.id]),
+    );
+    return this.ended
+      .map((one, index) => {
+        const drawn = one.outcome.status === 'done' ? byChange.get(changeOfJob(one))?.shift() : takeGap(gaps, one);
+        const at = drawn ?? last.get(one.actor) ?? (one.actor === 'lake' ? 0 : created.get(one.pool)) ?? 0;
+        last.set(one.actor, at);
+        return { one, at, index, event: one.outcome.status === 'done' ? drawn : undefined };
+      })
+      .sort((a, b) => a.at - b.at || a.index - b.index)
+      .map(({ one: { pool, job, outcome, step }, event }) => {
+        const fact = this.factOf(pool, job, outcome);
+        return { pool, job, outcome, step, ...(fact && { fact }), ...(event !== undefined && { event }) };
+      });
   }
   private factOf(pool: string, job: PoolJob | LakeJob, outcome: PlannedJob['outcome']): RecordedFact | undefined {
     if (job.kind === 'create pool') return this.pools.get(pool);
@@ -149,21 +196,34 @@ class Plan {
   }
 }
 
-/** A number that was drawn for a change which then failed belongs to the first failed job of that pool that ended behind it. */
-const takeGap = (gaps: { readonly pool: string; readonly id: number; readonly seq: number }[], { pool, end }: Ended): number | undefined => {
+/**
+ * A number that was drawn for a change which then failed belongs to the first failed job of that pool that ended behind
+ * it.
+ */
+const takeGap = (
+  gaps: { readonly pool: string; readonly id: number; readonly seq: number }[],
+  { pool, end }: Ended,
+): number | undefined => {
   const at = gaps.findIndex((gap) => gap.pool === pool && gap.seq < end);
   return at < 0 ? undefined : gaps.splice(at, 1)[0]!.id;
 };
 
-const changeOfEvent = ({ kind, poolId, commitId, branch }: EventRecord['event']): string => [kind, poolId, commitId ?? branch ?? ''].join(' ');
+const changeOfEvent = ({ kind, poolId, commitId, branch }: EventRecord['event']): string =>
+  [kind, poolId, commitId ?? branch ?? ''].join(' ');
 const changeOfJob = ({ pool, job, outcome }: Ended): string => {
   switch (job.kind) {
-    case 'create pool': return `pool-new ${pool} `;
-    case 'rename pool': return `pool-update ${pool} `;
-    case 'delete pool': return `pool-delete ${pool} `;
-    case 'create branch': return `branch-update ${pool} ${job.name}`;
-    case 'delete branch': return `branch-delete ${pool} ${job.name}`;
-    default: return `pool-commit ${pool} ${outcome.status === 'done' ? outcome.commit ?? '' : ''}`;
+    case 'create pool':
+      return `pool-new ${pool} `;
+    case 'rename pool':
+      return `pool-update ${pool} `;
+    case 'delete pool':
+      return `pool-delete ${pool} `;
+    case 'create branch':
+      return `branch-update ${pool} ${job.name}`;
+    case 'delete branch':
+      return `branch-delete ${pool} ${job.name}`;
+    default:
+      return `pool-commit ${pool} ${outcome.status === 'done' ? (outcome.commit ?? '') : ''}`;
   }
 };
 

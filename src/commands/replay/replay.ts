@@ -1,6 +1,6 @@
 /**
- * `lake replay`: runs recordings and scenarios again, against the machines alone, with `-lake` against the whole service too, and tells what came out otherwise.
- * Exit status 0 when everything came out the same, 1 when not.
+ * `lake replay`: runs recordings and scenarios again, against the machines alone, with `-lake` against the whole
+ * service too, and tells what came out otherwise. Exit status 0 when everything came out the same, 1 when not.
  */
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { resolve as resolvePath } from 'node:path';
@@ -30,22 +30,43 @@ export const replayCommand = async (argv: readonly string[], io: CommandIo): Pro
     const path = resolvePath(io.cwd, file);
     if (!existsSync(path)) throw new ConfigError(`no such file: ${file}`);
     const run = isScenarioName(file) ? scenario : recording;
-    same = await run({ file, path, config, io }) && same;
+    same = (await run({ file, path, config, io })) && same;
   }
   return same ? 0 : 1;
 };
 
-interface Run { readonly file: string; readonly path: string; readonly config: ReplayConfig; readonly io: CommandIo }
+interface Run {
+  readonly file: string;
+  readonly path: string;
+  readonly config: ReplayConfig;
+  readonly io: CommandIo;
+}
 
 const recording = async ({ file, path, config, io }: Run): Promise<boolean> => {
   const machines = await replayMachines(readRecording(path));
-  await tell(io, `${file}: ${count(machines.messages, 'message')} of ${count(machines.actors, 'actor')}, ${count(machines.commits, 'commit')}, ${count(machines.events, 'event')}, ${count(machines.tips, 'tip')}`, machines);
+  await tell(
+    io,
+    `${file}: ${count(machines.messages, 'message')} of ${count(machines.actors, 'actor')}, ${count(machines.commits, 'commit')}, ${count(machines.events, 'event')}, ${count(machines.tips, 'tip')}`,
+    machines,
+  );
   if (config.lakeDirectory === '') return machines.differenceCount === 0;
   const directory = freshFolder(config.lakeDirectory, io.cwd);
   const plan = await planReplay(readRecording(path), file);
-  const lake = await replayLake(plan, { recording: path, directory, memoryBytesMax: config.memoryBytesMax, indexBase: config.indexBase, report: (fault) => { io.complain(`${String(fault)}\n`); } });
+  const lake = await replayLake(plan, {
+    recording: path,
+    directory,
+    memoryBytesMax: config.memoryBytesMax,
+    indexBase: config.indexBase,
+    report: (fault) => {
+      io.complain(`${String(fault)}\n`);
+    },
+  });
   const rows = lake.tipsRead > 0 ? `, ${count(lake.rows, 'row')} of ${count(lake.tipsRead, 'tip')}` : '';
-  await tell(io, `${config.lakeDirectory}: ${count(lake.jobs, 'job')}, ${count(lake.commits, 'commit')}, ${count(lake.events, 'event')}, ${count(lake.tips, 'tip')}${rows}`, lake);
+  await tell(
+    io,
+    `${config.lakeDirectory}: ${count(lake.jobs, 'job')}, ${count(lake.commits, 'commit')}, ${count(lake.events, 'event')}, ${count(lake.tips, 'tip')}${rows}`,
+    lake,
+  );
   return machines.differenceCount + lake.differenceCount === 0;
 };
 
@@ -58,22 +79,34 @@ const scenario = async ({ file, path, config, io }: Run): Promise<boolean> => {
     return differences.length === 0;
   }
   const { steps, differences } = playScenario(parsed);
-  await tell(io, `${file}: ${count(steps.length, 'step')}`, { differences, differenceCount: differences.length, notes: [] });
+  await tell(io, `${file}: ${count(steps.length, 'step')}`, {
+    differences,
+    differenceCount: differences.length,
+    notes: [],
+  });
   return differences.length === 0;
 };
 
 const tell = async (io: CommandIo, what: string, { differences, differenceCount, notes }: Findings): Promise<void> => {
   const more = differenceCount - differences.length;
-  await io.write(Buffer.from([
-    `${what}: ${differenceCount === 0 ? 'the same' : count(differenceCount, 'difference')}`,
-    ...notes.map((note) => `note: ${note}`), ...differences.map(differenceText), ...(more > 0 ? [`... and ${more} more`] : []), '',
-  ].join('\n')));
+  await io.write(
+    Buffer.from(
+      [
+        `${what}: ${differenceCount === 0 ? 'the same' : count(differenceCount, 'difference')}`,
+        ...notes.map((note) => `note: ${note}`),
+        ...differences.map(differenceText),
+        ...(more > 0 ? [`... and ${more} more`] : []),
+        '',
+      ].join('\n'),
+    ),
+  );
 };
 
 const freshFolder = (folder: string, cwd: string): string => {
   const directory = lakeFolder(cwd, folder);
   makeFolder(directory);
-  if (readdirSync(directory).length > 0) throw new ConfigError(`-lake ${folder}: not empty; a replay begins with a fresh lake`);
+  if (readdirSync(directory).length > 0)
+    throw new ConfigError(`-lake ${folder}: not empty; a replay begins with a fresh lake`);
   return directory;
 };
 

@@ -1,4 +1,7 @@
-/** The history of the shell: a file of the user, one statement a line, oldest first. What cannot be read or written is no reason to stop. */
+/**
+ * The history of the shell: a file of the user, one statement a line, oldest first. What cannot be read or written is
+ * no reason to stop.
+ */
 import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
@@ -6,7 +9,11 @@ import { dirname, join } from 'node:path';
 export const historyMax = 1000;
 
 /** `off` and nothing: no file. The default is in the user's state folder. */
-export const historyFile = (option: string, environment: Readonly<Record<string, string | undefined>>, home: string): string | undefined => {
+export const historyFile = (
+  option: string,
+  environment: Readonly<Record<string, string | undefined>>,
+  home: string,
+): string | undefined => {
   if (option === 'off') return undefined;
   if (option !== '') return option;
   const state = environment['XDG_STATE_HOME'];
@@ -22,7 +29,17 @@ export class History {
   constructor(file: string | undefined) {
     this.file = file;
     const lines = file === undefined ? [] : linesOf(file);
-    if (file !== undefined && lines.length > 2 * historyMax) this.try(() => { writeFileSync(file, lines.slice(-historyMax).map((line) => `${line}\n`).join(''), { mode: 0o600 }); });
+    if (file !== undefined && lines.length > 2 * historyMax)
+      this.try(() => {
+        writeFileSync(
+          file,
+          lines
+            .slice(-historyMax)
+            .map((line) => `${line}\n`)
+            .join(''),
+          { mode: 0o600 },
+        );
+      });
     this.entries = lines.slice(-historyMax).reverse();
   }
 
@@ -50,7 +67,9 @@ export class History {
 
 const linesOf = (file: string): readonly string[] => {
   try {
-    return readFileSync(file, 'utf8').split('\n').filter((line) => line !== '');
+    return readFileSync(file, 'utf8')
+      .split('\n')
+      .filter((line) => line !== '');
   } catch {
     return [];
   }

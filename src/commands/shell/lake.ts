@@ -5,10 +5,17 @@ import { underValue } from '../../vectors/value.ts';
 import { type Vector, valueAt } from '../../vectors/vector.ts';
 
 /** The pool and branch that a query without `from` reads. */
-export interface Head { readonly pool: string; readonly branch?: string }
+export interface Head {
+  readonly pool: string;
+  readonly branch?: string;
+}
 
 /** How a query is asked. `warn` is told what the text may not mean as it was written, before the first batch. */
-export interface Asked { readonly head?: Head | undefined; readonly signal?: AbortSignal; readonly warn?: (text: string) => void }
+export interface Asked {
+  readonly head?: Head | undefined;
+  readonly signal?: AbortSignal;
+  readonly warn?: (text: string) => void;
+}
 
 /** A lake that answers queries. */
 export interface ShellLake {
@@ -28,18 +35,31 @@ export class ShellFault extends Error {
   }
 }
 
-interface FaultJson { readonly Msg: string; readonly Pos: number; readonly End: number }
+interface FaultJson {
+  readonly Msg: string;
+  readonly Pos: number;
+  readonly End: number;
+}
 /** Faults from the body of an error. One hint stands for all of them: it goes with the first. */
-export const faultsOf = (body: { readonly compilation_errors?: unknown; readonly hint?: unknown }): readonly CompileFault[] => {
+export const faultsOf = (body: {
+  readonly compilation_errors?: unknown;
+  readonly hint?: unknown;
+}): readonly CompileFault[] => {
   const { compilation_errors: list, hint } = body;
-  return (Array.isArray(list) ? list as readonly FaultJson[] : []).map(({ Msg, Pos, End }, i) =>
-    ({ message: Msg, start: Pos, end: End < 0 ? -1 : End + 1, ...(i === 0 && typeof hint === 'string' && { hint }) }));
+  return (Array.isArray(list) ? (list as readonly FaultJson[]) : []).map(({ Msg, Pos, End }, i) => ({
+    message: Msg,
+    start: Pos,
+    end: End < 0 ? -1 : End + 1,
+    ...(i === 0 && typeof hint === 'string' && { hint }),
+  }));
 };
 
 /** A name as the language has it: bare, or as a string. */
-export const sourceName = (name: string): string => (/^[\p{L}_$][\p{L}\p{Nd}_$.]*$/u.test(name) ? name : JSON.stringify(name));
+export const sourceName = (name: string): string =>
+  /^[\p{L}_$][\p{L}\p{Nd}_$.]*$/u.test(name) ? name : JSON.stringify(name);
 /** `from` of a pool and branch. */
-export const fromHead = ({ pool, branch }: Head): string => `from ${sourceName(pool)}${branch === undefined ? '' : `@${sourceName(branch)}`}`;
+export const fromHead = ({ pool, branch }: Head): string =>
+  `from ${sourceName(pool)}${branch === undefined ? '' : `@${sourceName(branch)}`}`;
 
 /** The strings of an answer. */
 const textsOf = async (answer: AsyncIterable<Vector>): Promise<readonly string[]> => {
@@ -54,7 +74,12 @@ const textsOf = async (answer: AsyncIterable<Vector>): Promise<readonly string[]
 };
 
 /** Names of the pools, in order. */
-export const poolNames = (lake: ShellLake, signal?: AbortSignal): Promise<readonly string[]> => textsOf(lake.query('from :pools | sort name | values name', { ...(signal && { signal }) }));
+export const poolNames = (lake: ShellLake, signal?: AbortSignal): Promise<readonly string[]> =>
+  textsOf(lake.query('from :pools | sort name | values name', { ...(signal && { signal }) }));
 /** Names of a pool's branches, in order. */
 export const branchNames = (lake: ShellLake, pool: string, signal?: AbortSignal): Promise<readonly string[]> =>
-  textsOf(lake.query(`from ${sourceName(pool)}:branches | sort branch.name | values branch.name`, { ...(signal && { signal }) }));
+  textsOf(
+    lake.query(`from ${sourceName(pool)}:branches | sort branch.name | values branch.name`, {
+      ...(signal && { signal }),
+    }),
+  );

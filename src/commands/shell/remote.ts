@@ -6,7 +6,11 @@ import type { Vector } from '../../vectors/vector.ts';
 
 /** Asks who is there. `indexBase` goes with each query. @throws ShellFault if nobody answers */
 export const connectLake = async (address: string, token = '', indexBase?: 0 | 1): Promise<ShellLake> => {
-  const service: Remote = { base: new URL(/^https?:\/\//i.test(address) ? address : `http://${address}`), headers: token === '' ? {} : { authorization: `Bearer ${token}` }, ...(indexBase !== undefined && { indexBase }) };
+  const service: Remote = {
+    base: new URL(/^https?:\/\//i.test(address) ? address : `http://${address}`),
+    headers: token === '' ? {} : { authorization: `Bearer ${token}` },
+    ...(indexBase !== undefined && { indexBase }),
+  };
   await ask(service, '/version', {});
   return {
     title: service.base.origin,
@@ -16,12 +20,21 @@ export const connectLake = async (address: string, token = '', indexBase?: 0 | 1
 };
 
 /** `headers` go with each request. */
-interface Remote { readonly base: URL; readonly indexBase?: 0 | 1; readonly headers: Readonly<Record<string, string>> }
+interface Remote {
+  readonly base: URL;
+  readonly indexBase?: 0 | 1;
+  readonly headers: Readonly<Record<string, string>>;
+}
 
-const ask = ({ base, headers }: Remote, path: string, init: RequestInit & { readonly headers?: Readonly<Record<string, string>> }): Promise<Response> => fetch(new URL(path, base), { ...init, headers: { ...headers, ...init.headers } }).catch((cause: unknown) => {
-  if (init.signal?.aborted) throw cause;
-  throw new ShellFault(`${base.origin}: no service answers there (${reasonOf(cause)})`, [], { cause });
-});
+const ask = (
+  { base, headers }: Remote,
+  path: string,
+  init: RequestInit & { readonly headers?: Readonly<Record<string, string>> },
+): Promise<Response> =>
+  fetch(new URL(path, base), { ...init, headers: { ...headers, ...init.headers } }).catch((cause: unknown) => {
+    if (init.signal?.aborted) throw cause;
+    throw new ShellFault(`${base.origin}: no service answers there (${reasonOf(cause)})`, [], { cause });
+  });
 const reasonOf = (problem: unknown): string => {
   const cause = problem instanceof Error ? problem.cause : undefined;
   return cause instanceof Error ? cause.message || String((cause as NodeJS.ErrnoException).code) : String(problem);
@@ -29,8 +42,10 @@ const reasonOf = (problem: unknown): string => {
 
 async function* run(service: Remote, query: string, { head, signal, warn }: Asked): AsyncGenerator<Vector> {
   const response = await ask(service, '/query', {
-    method: 'POST', headers: { 'content-type': 'application/json', 'accept': 'application/x-bsup', 'accept-encoding': 'identity' },
-    body: JSON.stringify({ query, ...(head && { head }), index_base: service.indexBase }), ...(signal && { signal }),
+    method: 'POST',
+    headers: { 'content-type': 'application/json', accept: 'application/x-bsup', 'accept-encoding': 'identity' },
+    body: JSON.stringify({ query, ...(head && { head }), index_base: service.indexBase }),
+    ...(signal && { signal }),
   });
   if (!response.ok) throw await faultOf(response);
   for (const text of warningsOf(response.headers.get('warning'))) warn?.(text);
@@ -38,14 +53,22 @@ async function* run(service: Remote, query: string, { head, signal, warn }: Aske
     if (response.body) yield* await openReader('bsup', response.body as AsyncIterable<Uint8Array>);
   } catch (cause) {
     signal?.throwIfAborted();
-    throw new ShellFault(await statusText(service, response.headers.get('x-request-id')) || `the answer broke off (${reasonOf(cause)})`, [], { cause });
+    throw new ShellFault(
+      (await statusText(service, response.headers.get('x-request-id'))) || `the answer broke off (${reasonOf(cause)})`,
+      [],
+      { cause },
+    );
   }
 }
 
 const faultOf = async (response: Response): Promise<ShellFault> => {
   const text = await response.text();
   try {
-    const body = JSON.parse(text) as { readonly error?: unknown; readonly compilation_errors?: unknown; readonly hint?: unknown };
+    const body = JSON.parse(text) as {
+      readonly error?: unknown;
+      readonly compilation_errors?: unknown;
+      readonly hint?: unknown;
+    };
     if (typeof body.error === 'string') return new ShellFault(body.error, faultsOf(body));
   } catch {
     // No service of ours: its text is all there is.
@@ -57,7 +80,9 @@ const faultOf = async (response: Response): Promise<ShellFault> => {
 const statusText = async (service: Remote, id: string | null): Promise<string> => {
   if (id === null) return '';
   try {
-    const response = await ask(service, `/query/status/${encodeURIComponent(id)}`, { headers: { accept: 'application/json' } });
+    const response = await ask(service, `/query/status/${encodeURIComponent(id)}`, {
+      headers: { accept: 'application/json' },
+    });
     return response.ok ? ((await response.json()) as { error: string }).error : '';
   } catch {
     return '';

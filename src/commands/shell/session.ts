@@ -1,4 +1,7 @@
-/** A conversation with a lake: what is in use, how results look, one statement at a time. The terminal and the pipe are its two faces. */
+/**
+ * A conversation with a lake: what is in use, how results look, one statement at a time. The terminal and the pipe are
+ * its two faces.
+ */
 import { type FormatName, createWriter } from '../../formats/formats.ts';
 import { type Vector } from '../../vectors/vector.ts';
 import { type ShellCommand, shellCommands } from './commands.ts';
@@ -61,8 +64,21 @@ export class ShellSession {
     const start = performance.now();
     try {
       if (isCommand(statement.text)) return await this.command(statement.text, signal);
-      const rows = await this.show(this.lake.query(statement.text, { head: this.head, signal, warn: (text) => { this.output.complain(`warning: ${text}\n`); } }));
-      if (this.timing) await this.output.write(this.colors.dim(`${rows.toLocaleString('en')} ${rows === 1 ? 'row' : 'rows'} in ${secondsText(performance.now() - start)}`) + '\n');
+      const rows = await this.show(
+        this.lake.query(statement.text, {
+          head: this.head,
+          signal,
+          warn: (text) => {
+            this.output.complain(`warning: ${text}\n`);
+          },
+        }),
+      );
+      if (this.timing)
+        await this.output.write(
+          this.colors.dim(
+            `${rows.toLocaleString('en')} ${rows === 1 ? 'row' : 'rows'} in ${secondsText(performance.now() - start)}`,
+          ) + '\n',
+        );
       return 'done';
     } catch (problem) {
       if (signal.aborted) return 'cancelled';
@@ -74,7 +90,8 @@ export class ShellSession {
   /** Writes the values of an answer; gives their number. */
   async show(answer: AsyncIterable<Vector>, mode: Mode = this.mode): Promise<number> {
     const view = mode === 'table' ? new TableText({ width: this.output.width(), colors: this.colors }) : undefined;
-    const writer = view ? undefined : createWriter(mode, { pretty: this.indent }), decoder = new TextDecoder();
+    const writer = view ? undefined : createWriter(mode, { pretty: this.indent });
+    const decoder = new TextDecoder();
     let rows = 0;
     const write = async (chunks: Iterable<Uint8Array>): Promise<void> => {
       for (const chunk of chunks) {
@@ -105,13 +122,14 @@ export class ShellSession {
     const [, name, argument] = /^\s*\.(\w+)\s*([\s\S]*)$/.exec(text)!;
     const command: ShellCommand | undefined = shellCommands.find((c) => c.name === name!.toLowerCase());
     if (!command) throw new Error(`.${name!}: no such command (.help lists them)`);
-    return await command.run(this, argument!.trim(), signal) === 'quit' ? 'quit' : 'done';
+    return (await command.run(this, argument!.trim(), signal)) === 'quit' ? 'quit' : 'done';
   }
 }
 
 /** 12 ms, 1.23 s, 2 min 3 s. */
 export const secondsText = (ms: number): string => {
   if (Math.round(ms) < 1000) return `${Math.round(ms)} ms`;
-  const hundredths = Math.round(ms / 10), seconds = Math.round(ms / 1000);
+  const hundredths = Math.round(ms / 10);
+  const seconds = Math.round(ms / 1000);
   return hundredths < 6000 ? `${(hundredths / 100).toFixed(2)} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
 };

@@ -1,6 +1,7 @@
 /**
- * `lake shell`: questions to a running service, or to a lake that it opens itself. At a terminal it is a line editor, else it reads statements from
- * standard input. Exit status 0; 1 when a statement failed that did not come from a person; 130 when it was interrupted.
+ * `lake shell`: questions to a running service, or to a lake that it opens itself. At a terminal it is a line editor,
+ * else it reads statements from standard input. Exit status 0; 1 when a statement failed that did not come from a
+ * person; 130 when it was interrupted.
  */
 import { statSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -26,7 +27,8 @@ const defaultUrl = 'http://127.0.0.1:9867';
 const nextLineMs = 50;
 
 /** Options, commands and keys. */
-export const shellHelp = (): string => `${optionsText('shell', shellOptions)}\nCommands:\n${commandsText()}\n${keysText}`;
+export const shellHelp = (): string =>
+  `${optionsText('shell', shellOptions)}\nCommands:\n${commandsText()}\n${keysText}`;
 
 /** Runs the command; resolves to its exit status. `terminal` is absent unless standard input and output are one. */
 export const shellCommand = async (argv: readonly string[], io: CommandIo, terminal?: Terminal): Promise<number> => {
@@ -35,10 +37,14 @@ export const shellCommand = async (argv: readonly string[], io: CommandIo, termi
     await io.write(Buffer.from(shellHelp()));
     return 0;
   }
-  if (options.rest.length > 0) throw new ConfigError(`lake shell takes options only: ${JSON.stringify(options.rest[0])} is none`);
+  if (options.rest.length > 0)
+    throw new ConfigError(`lake shell takes options only: ${JSON.stringify(options.rest[0])} is none`);
   const lake = await openedLake(options, io);
-  const stop = new AbortController(), ended = (): void => { stop.abort(); };
-  const signals = terminal ? ['SIGTERM', 'SIGHUP'] as const : ['SIGTERM', 'SIGHUP', 'SIGINT'] as const;
+  const stop = new AbortController();
+  const ended = (): void => {
+    stop.abort();
+  };
+  const signals = terminal ? (['SIGTERM', 'SIGHUP'] as const) : (['SIGTERM', 'SIGHUP', 'SIGINT'] as const);
   for (const signal of signals) process.once(signal, ended);
   try {
     return await converse(lake, options, io, terminal, stop.signal);
@@ -50,25 +56,49 @@ export const shellCommand = async (argv: readonly string[], io: CommandIo, termi
 
 const openedLake = async (options: ParsedOptions, io: CommandIo): Promise<ShellLake> => {
   const text = (name: string): string => options.values[name] as string;
-  const directory = text('lake'), indexBase = indexBaseOf(options.values);
+  const directory = text('lake');
+  const indexBase = indexBaseOf(options.values);
   if (directory === '') return connectLake(text('s') === '' ? defaultUrl : text('s'), text('token'), indexBase);
   if (text('s') !== '') throw new ConfigError('lake shell: -s and -lake exclude each other');
   const path = lakeFolder(io.cwd, directory);
   if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) makeFolder(path);
   // Storage and workers are loaded only if they are needed.
   const { openLocalLake } = await import('./local.ts');
-  return openLocalLake({ directory: path, workers: options.values['workers'] as number, memoryBytesMax: options.values['memory'] as number, from: fromPolicyOf(fromConfig(options.values), io.cwd), ...(indexBase !== undefined && { indexBase }) });
+  return openLocalLake({
+    directory: path,
+    workers: options.values['workers'] as number,
+    memoryBytesMax: options.values['memory'] as number,
+    from: fromPolicyOf(fromConfig(options.values), io.cwd),
+    ...(indexBase !== undefined && { indexBase }),
+  });
 };
 
-const converse = async (lake: ShellLake, options: ParsedOptions, io: CommandIo, terminal: Terminal | undefined, signal: AbortSignal): Promise<number> => {
-  const { values } = options, texts = values['c'] as readonly string[], isInteractive = terminal !== undefined && texts.length === 0;
-  const progress = new ProgressLine((text) => { io.complain(text); });
-  const colors = colorsFor(terminal !== undefined, process.env), mode = values['mode'] as Mode | 'auto';
+const converse = async (
+  lake: ShellLake,
+  options: ParsedOptions,
+  io: CommandIo,
+  terminal: Terminal | undefined,
+  signal: AbortSignal,
+): Promise<number> => {
+  const { values } = options;
+  const texts = values['c'] as readonly string[];
+  const isInteractive = terminal !== undefined && texts.length === 0;
+  const progress = new ProgressLine((text) => {
+    io.complain(text);
+  });
+  const colors = colorsFor(terminal !== undefined, process.env);
+  const mode = values['mode'] as Mode | 'auto';
   const session = new ShellSession({
-    lake, colors, mode: mode === 'auto' ? (terminal ? 'table' : 'sup') : mode, timing: isInteractive && values['q'] !== true, isTerminal: terminal !== undefined,
+    lake,
+    colors,
+    mode: mode === 'auto' ? (terminal ? 'table' : 'sup') : mode,
+    timing: isInteractive && values['q'] !== true,
+    isTerminal: terminal !== undefined,
     output: {
       width: () => terminal?.output.columns ?? Infinity,
-      progress: (rows) => { progress.at(rows); },
+      progress: (rows) => {
+        progress.at(rows);
+      },
       write: async (text) => {
         progress.clear();
         await io.write(Buffer.from(text));
@@ -80,7 +110,13 @@ const converse = async (lake: ShellLake, options: ParsedOptions, io: CommandIo, 
     },
   });
   if (values['use'] !== '') session.head = await knownHead(session, parseHead(values['use'] as string), signal);
-  if (!isInteractive) return runAll(session, texts.length > 0 ? givenStatements(texts) : pipedStatements(io.stdin), values['e'] as boolean, signal);
+  if (!isInteractive)
+    return runAll(
+      session,
+      texts.length > 0 ? givenStatements(texts) : pipedStatements(io.stdin),
+      values['e'] as boolean,
+      signal,
+    );
   if (values['q'] !== true) await io.write(Buffer.from(`${lake.title} (.help lists commands, Ctrl-D ends)\n`));
   const history = new History(historyFile(values['history'] as string, process.env, homedir()));
   await runTerminal({ session, history, progress, terminal, signal });
@@ -88,7 +124,12 @@ const converse = async (lake: ShellLake, options: ParsedOptions, io: CommandIo, 
 };
 
 /** Statements that nobody types: the first that fails ends it, unless it is told to go on. */
-const runAll = async (session: ShellSession, statements: AsyncIterable<Statement>, stopAtError: boolean, signal: AbortSignal): Promise<number> => {
+const runAll = async (
+  session: ShellSession,
+  statements: AsyncIterable<Statement>,
+  stopAtError: boolean,
+  signal: AbortSignal,
+): Promise<number> => {
   let status = 0;
   for await (const statement of statements) {
     const outcome = await session.run(statement, signal);
@@ -107,22 +148,35 @@ async function* givenStatements(texts: readonly string[]): AsyncGenerator<Statem
 
 /** Statements of a stream of text, each as soon as it is whole. */
 async function* pipedStatements(input: AsyncIterable<Uint8Array>): AsyncGenerator<Statement> {
-  const reader = new StatementReader(), decoder = new TextDecoder(), chunks = input[Symbol.asyncIterator]();
+  const reader = new StatementReader();
+  const decoder = new TextDecoder();
+  const chunks = input[Symbol.asyncIterator]();
   const lines: string[] = [];
-  let rest = '', ended = false, next: Promise<void> | undefined;
-  const take = (): Promise<void> => next ??= chunks.next().then(({ done, value }) => {
-    next = undefined;
-    ended = done === true;
-    const parts = (rest + (ended ? decoder.decode() : decoder.decode(value as Uint8Array, { stream: true }))).split(/\r?\n/);
-    rest = ended ? '' : parts.pop()!;
-    if (ended && parts.at(-1) === '') parts.pop();
-    lines.push(...parts);
-  });
+  let rest = '';
+  let ended = false;
+  let next: Promise<void> | undefined;
+  const take = (): Promise<void> =>
+    (next ??= chunks.next().then(({ done, value }) => {
+      next = undefined;
+      ended = done === true;
+      const parts = (rest + (ended ? decoder.decode() : decoder.decode(value as Uint8Array, { stream: true }))).split(
+        /\r?\n/,
+      );
+      rest = ended ? '' : parts.pop()!;
+      if (ended && parts.at(-1) === '') parts.pop();
+      lines.push(...parts);
+    }));
   while (!ended || lines.length > 0) {
     if (lines.length === 0) await take();
     const line = lines.shift();
     if (line === undefined) continue;
-    if (lines.length === 0 && !ended) await Promise.race([take(), new Promise((resolve) => { setTimeout(resolve, nextLineMs); })]);
+    if (lines.length === 0 && !ended)
+      await Promise.race([
+        take(),
+        new Promise((resolve) => {
+          setTimeout(resolve, nextLineMs);
+        }),
+      ]);
     yield* reader.add(line, lines[0]);
   }
   yield* reader.end();

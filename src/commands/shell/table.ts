@@ -1,6 +1,7 @@
 /**
- * Results as a table for people: a line of names, a line of types, a line a row. Rows of one shape after another share a table; one that has other
- * fields begins a new one. Columns are cut to fit the terminal; those that do not fit at all are named below.
+ * Results as a table for people: a line of names, a line of types, a line a row. Rows of one shape after another share
+ * a table; one that has other fields begins a new one. Columns are cut to fit the terminal; those that do not fit at
+ * all are named below.
  */
 import { supText } from '../../vectors/sup/print.ts';
 import { type Type, isNumeric, typeText, types } from '../../vectors/type.ts';
@@ -21,9 +22,20 @@ const pageRows = 500;
 const columnWidthMin = 10;
 const gap = '  ';
 
-interface Cell { readonly text: string; readonly kind: 'text' | 'number' | 'null' | 'error' }
-interface Column { readonly name: string; readonly types: Set<Type>; readonly cells: Cell[] }
-interface Layout { readonly widths: readonly number[]; readonly right: readonly boolean[]; readonly hidden: number }
+interface Cell {
+  readonly text: string;
+  readonly kind: 'text' | 'number' | 'null' | 'error';
+}
+interface Column {
+  readonly name: string;
+  readonly types: Set<Type>;
+  readonly cells: Cell[];
+}
+interface Layout {
+  readonly widths: readonly number[];
+  readonly right: readonly boolean[];
+  readonly hidden: number;
+}
 
 /** The text of a table, made as its rows come. */
 export class TableText {
@@ -32,7 +44,9 @@ export class TableText {
   private rows = 0;
   private layout: Layout | undefined;
 
-  constructor(options: TableOptions) { this.options = options; }
+  constructor(options: TableOptions) {
+    this.options = options;
+  }
 
   /** The text that is certain by now. */
   add(batch: Vector): string {
@@ -69,9 +83,17 @@ export class TableText {
 
   private flush(): string {
     if (this.rows === 0) return '';
-    const isFirst = this.layout === undefined, layout = this.layout ??= layoutOf(this.columns, this.options.width);
+    const isFirst = this.layout === undefined;
+    const layout = (this.layout ??= layoutOf(this.columns, this.options.width));
     const lines: string[] = isFirst ? this.head(layout) : [];
-    for (let row = 0; row < this.rows; row++) lines.push(this.line(layout, (column) => this.painted(column.cells[row]!), (column) => column.cells[row]!.text));
+    for (let row = 0; row < this.rows; row++)
+      lines.push(
+        this.line(
+          layout,
+          (column) => this.painted(column.cells[row]!),
+          (column) => column.cells[row]!.text,
+        ),
+      );
     for (const column of this.columns) column.cells.length = 0;
     this.rows = 0;
     return lines.map((line) => `${line}\n`).join('');
@@ -79,13 +101,30 @@ export class TableText {
 
   private head(layout: Layout): string[] {
     const { bold, dim } = this.options.colors;
-    return [this.line(layout, () => bold, ({ name }) => nameText(name)), this.line(layout, () => dim, typesText)];
+    return [
+      this.line(
+        layout,
+        () => bold,
+        ({ name }) => nameText(name),
+      ),
+      this.line(layout, () => dim, typesText),
+    ];
   }
 
-  private line({ widths, right }: Layout, paint: (column: Column) => (text: string) => string, text: (column: Column) => string): string {
+  private line(
+    { widths, right }: Layout,
+    paint: (column: Column) => (text: string) => string,
+    text: (column: Column) => string,
+  ): string {
     const cells = widths.map((width, i) => {
-      const column = this.columns[i]!, own = text(column), isLast = i === widths.length - 1;
-      return paint(column)(this.options.width === Infinity && textWidth(own) > width ? own : fitted(own, isLast && !right[i] ? Math.min(width, textWidth(own)) : width, right[i]!));
+      const column = this.columns[i]!;
+      const own = text(column);
+      const isLast = i === widths.length - 1;
+      return paint(column)(
+        this.options.width === Infinity && textWidth(own) > width
+          ? own
+          : fitted(own, isLast && !right[i] ? Math.min(width, textWidth(own)) : width, right[i]!),
+      );
     });
     return cells.join(gap);
   }
@@ -98,20 +137,30 @@ export class TableText {
   private hiddenNote(): string {
     const hidden = this.layout?.hidden ?? 0;
     if (hidden === 0) return '';
-    const names = this.columns.slice(-hidden).map(({ name }) => nameText(name)).join(', ');
+    const names = this.columns
+      .slice(-hidden)
+      .map(({ name }) => nameText(name))
+      .join(', ');
     return `${this.options.colors.dim(fitted(`... and ${hidden} more ${hidden === 1 ? 'column' : 'columns'} (.mode sup shows all): ${names}`, this.options.width, false).trimEnd())}\n`;
   }
 }
 
-interface NamedCell { readonly name: string; readonly type?: Type; readonly cell: Cell }
+interface NamedCell {
+  readonly name: string;
+  readonly type?: Type;
+  readonly cell: Cell;
+}
 
 /** The fields of a record; of another value one cell named `this`. */
 const cellsOf = (value: Value): readonly NamedCell[] => {
   const { type, data } = underValue(value);
-  if (type.kind !== 'record' || type.fields.length === 0) return [{ name: 'this', type: value.type, cell: cellOf(value.type, value.data) }];
+  if (type.kind !== 'record' || type.fields.length === 0)
+    return [{ name: 'this', type: value.type, cell: cellOf(value.type, value.data) }];
   return type.fields.map((f, i) => {
     const item = (data as readonly (Data | undefined)[])[i];
-    return item === undefined ? { name: f.name, cell: { text: '', kind: 'text' } } : { name: f.name, type: f.type, cell: cellOf(f.type, item) };
+    return item === undefined
+      ? { name: f.name, cell: { text: '', kind: 'text' } }
+      : { name: f.name, type: f.type, cell: cellOf(f.type, item) };
   });
 };
 
@@ -122,19 +171,28 @@ const cellOf = (declared: Type, data: Data): Cell => {
   if (type.kind === 'error') return { text: oneLineText(supText({ type, data: d })), kind: 'error' };
   if (type.kind === 'enum') return { text: oneLineText(String(d)), kind: 'text' };
   // The types stand above: the values go without.
-  const text = type.kind === 'primitive' ? supText({ type, data: d }).replace(/::[a-z]+\d*$/, '') : supText({ type, data: d });
+  const text =
+    type.kind === 'primitive' ? supText({ type, data: d }).replace(/::[a-z]+\d*$/, '') : supText({ type, data: d });
   return { text: oneLineText(text), kind: isNumeric(type) && type !== types.time ? 'number' : 'text' };
 };
 const oneLineText = (text: string): string => harmless(text.replaceAll('\t', '\\t').replaceAll('\n', '\\n'));
 const nameText = (name: string): string => (name === '' ? '""' : oneLineText(name));
 
-const typesText = ({ types: seen }: Column): string => [...seen].map((type) => oneLineText(typeText(type).replace(/\s+/g, ' '))).join('|');
+const typesText = ({ types: seen }: Column): string =>
+  [...seen].map((type) => oneLineText(typeText(type).replace(/\s+/g, ' '))).join('|');
 
 /** Columns are narrowed, the widest first, until they fit or cannot be narrower; then the last ones are left out. */
 const layoutOf = (columns: readonly Column[], width: number): Layout => {
-  const right = columns.map(({ cells }) => cells.some((c) => c.kind === 'number') && cells.every((c) => c.kind === 'number' || c.kind === 'null' || c.text === ''));
+  const right = columns.map(
+    ({ cells }) =>
+      cells.some((c) => c.kind === 'number') &&
+      cells.every((c) => c.kind === 'number' || c.kind === 'null' || c.text === ''),
+  );
   const widths = columns.map((column) => {
-    const cells = column.cells.reduce((most, { text }) => Math.max(most, textWidth(text)), textWidth(nameText(column.name)));
+    const cells = column.cells.reduce(
+      (most, { text }) => Math.max(most, textWidth(text)),
+      textWidth(nameText(column.name)),
+    );
     return Math.min(Math.max(cells, Math.min(textWidth(typesText(column)), 24)), width);
   });
   const total = (): number => widths.reduce((sum, w) => sum + w, gap.length * (widths.length - 1));

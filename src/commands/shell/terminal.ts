@@ -18,9 +18,13 @@ import { harmless } from './text.ts';
 import { SessionWords } from './words.ts';
 
 /** The streams of a terminal. */
-export interface Terminal { readonly input: NodeJS.ReadStream; readonly output: NodeJS.WriteStream }
+export interface Terminal {
+  readonly input: NodeJS.ReadStream;
+  readonly output: NodeJS.WriteStream;
+}
 
-const progressAfterMs = 500, progressEveryMs = 250;
+const progressAfterMs = 500;
+const progressEveryMs = 250;
 
 /** A line on standard error that tells how far a query has come; it is cleared before anything else is written. */
 export class ProgressLine {
@@ -30,7 +34,9 @@ export class ProgressLine {
   private start = 0;
   private rows = 0;
 
-  constructor(draw: (text: string) => void) { this.draw = draw; }
+  constructor(draw: (text: string) => void) {
+    this.draw = draw;
+  }
 
   begin(): void {
     this.start = performance.now();
@@ -42,7 +48,9 @@ export class ProgressLine {
       this.draw(`\r\x1b[K${this.rows.toLocaleString('en')} rows, ${secondsText(ms)} (Ctrl-C cancels)`);
     }, progressEveryMs);
   }
-  at(rows: number): void { this.rows = rows; }
+  at(rows: number): void {
+    this.rows = rows;
+  }
   clear(): void {
     if (this.isShown) this.draw('\r\x1b[K');
     this.isShown = false;
@@ -81,25 +89,50 @@ class TerminalShell {
 
   constructor(options: TerminalOptions) {
     this.options = options;
-    const { session, history, terminal: { input, output } } = options;
+    const {
+      session,
+      history,
+      terminal: { input, output },
+    } = options;
     this.words = new SessionWords(session);
     this.editor = createInterface({
-      input, output, terminal: true, history: [...history.entries], historySize: historyMax, removeHistoryDuplicates: true, tabSize: 4,
-      completer: (line: string, answer: (problem: Error | null, result: [string[], string]) => void) => { void this.complete(line).then((result) => { answer(null, result); }); },
+      input,
+      output,
+      terminal: true,
+      history: [...history.entries],
+      historySize: historyMax,
+      removeHistoryDuplicates: true,
+      tabSize: 4,
+      completer: (line: string, answer: (problem: Error | null, result: [string[], string]) => void) => {
+        void this.complete(line).then((result) => {
+          answer(null, result);
+        });
+      },
     });
   }
 
   async run(): Promise<void> {
-    const { editor, options: { signal } } = this;
-    const ended = new Promise<void>((resolve) => { this.leave = resolve; });
-    editor.on('history', (list: string[]) => { this.editorHistory = list; });
+    const {
+      editor,
+      options: { signal },
+    } = this;
+    const ended = new Promise<void>((resolve) => {
+      this.leave = resolve;
+    });
+    editor.on('history', (list: string[]) => {
+      this.editorHistory = list;
+    });
     editor.on('line', (line) => {
       this.isLeaving = false;
       this.lines.push(line);
       // Lines of a pasted text come in one turn: the later ones tell how the earlier ones go on.
-      setImmediate(() => { void this.work(); });
+      setImmediate(() => {
+        void this.work();
+      });
     });
-    editor.on('SIGINT', () => { this.interrupt(); });
+    editor.on('SIGINT', () => {
+      this.interrupt();
+    });
     editor.on('close', () => {
       this.lines.length = 0;
       this.leave();
@@ -179,10 +212,15 @@ class TerminalShell {
   }
 
   private prompt(): void {
-    const { session } = this.options, { head, colors } = session;
-    const name = head ? `${head.pool}${head.branch === undefined || head.branch === 'main' ? '' : `@${head.branch}`}` : 'lake';
+    const { session } = this.options;
+    const { head, colors } = session;
+    const name = head
+      ? `${head.pool}${head.branch === undefined || head.branch === 'main' ? '' : `@${head.branch}`}`
+      : 'lake';
     const text = harmless(name).replaceAll('\n', ' ');
-    this.editor.setPrompt(this.reader.isOpen ? colors.dim(`${'.'.repeat(Math.min(text.length, 20))}> `) : `${colors.bold(text)}> `);
+    this.editor.setPrompt(
+      this.reader.isOpen ? colors.dim(`${'.'.repeat(Math.min(text.length, 20))}> `) : `${colors.bold(text)}> `,
+    );
     this.editor.prompt();
   }
 

@@ -1,4 +1,7 @@
-/** min and max in SQL: of values of any type, in the order in which they are sorted; NaN is the greatest number. Numbers and texts go the quick way. */
+/**
+ * min and max in SQL: of values of any type, in the order in which they are sorted; NaN is the greatest number. Numbers
+ * and texts go the quick way.
+ */
 import { types } from '../../vectors/type.ts';
 import { type Value, underValue } from '../../vectors/value.ts';
 import { type NumberVector, type Vector, range, take, valueAt } from '../../vectors/vector.ts';
@@ -23,8 +26,12 @@ export class AnyExtremeState implements AggregateState {
     this.quick = new ExtremeState(which, true);
     this.sign = which === 'min' ? -1 : 1;
   }
-  get bytes(): number { return this.quick.bytes + this.best.size * entryBytes; }
-  grow(groups: number): void { this.quick.grow(groups); }
+  get bytes(): number {
+    return this.quick.bytes + this.best.size * entryBytes;
+  }
+  grow(groups: number): void {
+    this.quick.grow(groups);
+  }
   updateOne(group: number, argument: Vector): void {
     if (everyPart(argument, (part) => isQuick(part, this.sign))) this.quick.updateOne(group, argument);
     else this.update(idsOfOne(group, argument.length), argument);
@@ -40,7 +47,8 @@ export class AnyExtremeState implements AggregateState {
     };
     eachPart(argument, (part, rows) => {
       if (part.form === 'null' || part.form === 'error' || isQuick(part, this.sign)) return;
-      for (let i = 0; i < part.length; i++) if (part.form !== 'number' || Number.isNaN(part.values[i])) add(part, i, rows ? rows[i]! : i);
+      for (let i = 0; i < part.length; i++)
+        if (part.form !== 'number' || Number.isNaN(part.values[i])) add(part, i, rows ? rows[i]! : i);
     });
     if (!found) return this.quick.update(ids, argument);
     const others = range(0, argument.length).filter((i) => odd[i] === 0);
@@ -58,9 +66,11 @@ export class AnyExtremeState implements AggregateState {
   result(groups: number): Vector {
     const quick = this.quick.result(groups);
     if (this.best.size === 0) return quick;
-    const odd = new Builder(), mask = new Uint8Array(groups);
+    const odd = new Builder();
+    const mask = new Uint8Array(groups);
     for (let g = 0; g < groups; g++) {
-      const value = this.best.get(g), other = value && underValue(valueAt(quick, g));
+      const value = this.best.get(g);
+      const other = value && underValue(valueAt(quick, g));
       if (!value || !other) odd.null();
       else {
         mask[g] = other.type === types.null || order(value, other) * this.sign > 0 ? 1 : 0;

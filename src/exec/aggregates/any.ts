@@ -13,10 +13,15 @@ export class AnyState implements AggregateState {
   private kept: Vector[] = [];
   private count = 0;
   private size = 0;
-  get bytes(): number { return this.places.byteLength + this.size; }
-  grow(groups: number): void { this.places = widened(this.places, groups, words); }
+  get bytes(): number {
+    return this.places.byteLength + this.size;
+  }
+  grow(groups: number): void {
+    this.places = widened(this.places, groups, words);
+  }
   update(ids: Uint32Array, argument: Vector): void {
-    const table = kindsOf(argument), { places } = this;
+    const table = kindsOf(argument);
+    const { places } = this;
     const rows: number[] = [];
     for (let i = 0; i < argument.length; i++) {
       if (places[ids[i]!] !== 0 || table?.[i] === kinds.null || table?.[i] === kinds.missing) continue;
@@ -36,7 +41,8 @@ export class AnyState implements AggregateState {
     this.count += from.count;
     this.size += from.size;
     for (let g = 0; g < groups; g++) {
-      if (map[g] !== none && from.places[g] !== 0 && this.places[map[g]!] === 0) this.places[map[g]!] = base + from.places[g]!;
+      if (map[g] !== none && from.places[g] !== 0 && this.places[map[g]!] === 0)
+        this.places[map[g]!] = base + from.places[g]!;
     }
   }
   result(groups: number): Vector {

@@ -1,4 +1,7 @@
-/** avg in SQL: that of times is a time, that of durations a duration, both worked out in whole nanoseconds; else the mean of numbers. */
+/**
+ * avg in SQL: that of times is a time, that of durations a duration, both worked out in whole nanoseconds; else the
+ * mean of numbers.
+ */
 import { type PrimitiveType, types } from '../../vectors/type.ts';
 import { integer } from '../../vectors/value.ts';
 import { type Vector, range, take } from '../../vectors/vector.ts';
@@ -10,14 +13,22 @@ import type { AggregateState, Totals } from './grouping/state.ts';
 import { none } from './pair-table.ts';
 
 /** Of one group: nanoseconds. */
-interface Total { sum: bigint; count: number; isTime: boolean }
+interface Total {
+  sum: bigint;
+  count: number;
+  isTime: boolean;
+}
 
 export class TimelyAvgState implements AggregateState {
   readonly keepsNothing = true;
   private readonly numbers = new AvgState();
   private readonly totals = new Map<number, Total>();
-  get bytes(): number { return this.numbers.bytes + this.totals.size * 100; }
-  grow(groups: number): void { this.numbers.grow(groups); }
+  get bytes(): number {
+    return this.numbers.bytes + this.totals.size * 100;
+  }
+  grow(groups: number): void {
+    this.numbers.grow(groups);
+  }
   updateOne(group: number, argument: Vector): void {
     if (everyPart(argument, isTimeless)) this.numbers.updateOne(group, argument);
     else this.update(idsOfOne(group, argument.length), argument);
@@ -39,7 +50,9 @@ export class TimelyAvgState implements AggregateState {
     const others = range(0, argument.length).filter((i) => timely[i] === 0);
     if (others.length > 0) this.numbers.update(pick(ids, others), take(argument, others));
   }
-  takesTotals(group: number, totals: Totals): boolean { return (totals.sum && isTimely(totals.sum.type)) || this.numbers.takesTotals(group, totals); }
+  takesTotals(group: number, totals: Totals): boolean {
+    return (totals.sum && isTimely(totals.sum.type)) || this.numbers.takesTotals(group, totals);
+  }
   addTotals(group: number, totals: Totals): void {
     const { sum, count } = totals;
     if (sum && isTimely(sum.type)) this.add(group, { sum: sum.value, count, isTime: sum.type === types.time });
@@ -62,7 +75,8 @@ export class TimelyAvgState implements AggregateState {
   result(groups: number): Vector {
     const numbers = this.numbers.result(groups);
     if (this.totals.size === 0) return numbers;
-    const timely = new Builder(), mask = new Uint8Array(groups);
+    const timely = new Builder();
+    const mask = new Uint8Array(groups);
     for (let g = 0; g < groups; g++) {
       const total = this.totals.get(g);
       if (!total) timely.null();
@@ -79,4 +93,5 @@ const isTimely = (type: PrimitiveType): boolean => type === types.time || type =
 const isTimeless = (v: Vector): boolean => v.form !== 'number' || !isTimely(v.type);
 
 /** Rounded to the nearest whole, halves away from zero. */
-const quotient = (sum: bigint, count: bigint): bigint => (sum < 0n ? -((-sum * 2n + count) / (count * 2n)) : (sum * 2n + count) / (count * 2n));
+const quotient = (sum: bigint, count: bigint): bigint =>
+  sum < 0n ? -((-sum * 2n + count) / (count * 2n)) : (sum * 2n + count) / (count * 2n);

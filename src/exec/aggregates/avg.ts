@@ -11,15 +11,21 @@ export class AvgState implements AggregateState {
   readonly keepsNothing = true;
   /** Count and sum of each group, side by side. */
   private cells = floats(32);
-  get bytes(): number { return this.cells.byteLength; }
-  grow(groups: number): void { this.cells = widened(this.cells, groups * 2, floats); }
+  get bytes(): number {
+    return this.cells.byteLength;
+  }
+  grow(groups: number): void {
+    this.cells = widened(this.cells, groups * 2, floats);
+  }
   updateOne(group: number, given: Vector): void {
     if (isNothing(given)) return;
     const argument = numbersIn(given);
-    const sparse = sparseNumbers(argument), { length } = argument;
+    const sparse = sparseNumbers(argument);
+    const { length } = argument;
     if (!sparse && argument.form !== 'number') return this.update(idsOfOne(group, length), argument);
     const range = sparse ? denseRange(sparse) : { start: 0, end: length };
-    let total = this.cells[group * 2 + 1]!, count = range ? range.end - range.start : 0;
+    let total = this.cells[group * 2 + 1]!;
+    let count = range ? range.end - range.start : 0;
     if (sparse && !range) {
       const { values, tag, tags, slots } = sparse;
       for (let i = 0; i < length; i++) {
@@ -28,7 +34,8 @@ export class AvgState implements AggregateState {
         total += values[slots[i]!]!;
       }
     } else {
-      const values = sparse?.values ?? floatsOf(argument as NumberVector), { start, end } = range!;
+      const values = sparse?.values ?? floatsOf(argument as NumberVector);
+      const { start, end } = range!;
       for (let i = start; i < end; i++) total += values[i]!;
     }
     this.cells[group * 2]! += count;
@@ -58,7 +65,8 @@ export class AvgState implements AggregateState {
           if (rows) some.set(rows, floatsOf(part), part.length);
           else whole = floatsOf(part);
           return;
-        case 'bool': return some.set(rows, Float64Array.from(part.values.subarray(0, part.length)), part.length);
+        case 'bool':
+          return some.set(rows, Float64Array.from(part.values.subarray(0, part.length)), part.length);
         case 'bytes':
           if (part.type !== types.string) return;
           for (let i = 0; i < part.length; i++) {
@@ -108,7 +116,9 @@ export class AvgState implements AggregateState {
     }
   }
   result(groups: number): Vector {
-    const values = floats(groups), tags = new Uint32Array(groups), slots = new Uint32Array(groups);
+    const values = floats(groups);
+    const tags = new Uint32Array(groups);
+    const slots = new Uint32Array(groups);
     let empty = 0;
     for (let g = 0; g < groups; g++) {
       values[g] = this.cells[g * 2 + 1]! / this.cells[g * 2]!;

@@ -7,7 +7,11 @@ import type { AggregateState } from './grouping/state.ts';
 import { eachPart } from './grouping/parts.ts';
 import { none } from './pair-table.ts';
 
-const operations = { and: (a: bigint, b: bigint) => a & b, or: (a: bigint, b: bigint) => a | b, xor: (a: bigint, b: bigint) => a ^ b } as const;
+const operations = {
+  and: (a: bigint, b: bigint) => a & b,
+  or: (a: bigint, b: bigint) => a | b,
+  xor: (a: bigint, b: bigint) => a ^ b,
+} as const;
 
 /** What an entry of a group takes, about. */
 const entryBytes = 120;
@@ -16,9 +20,15 @@ export class BitsState implements AggregateState {
   readonly keepsNothing = true;
   private readonly found = new Map<number, { readonly bits: bigint; readonly type: PrimitiveType }>();
   private readonly operation: keyof typeof operations;
-  constructor(operation: keyof typeof operations) { this.operation = operation; }
-  get bytes(): number { return this.found.size * entryBytes; }
-  grow(): void { /* groups come as they are met */ }
+  constructor(operation: keyof typeof operations) {
+    this.operation = operation;
+  }
+  get bytes(): number {
+    return this.found.size * entryBytes;
+  }
+  grow(): void {
+    /* groups come as they are met */
+  }
   update(ids: Uint32Array, argument: Vector): void {
     eachPart(argument, (part, rows) => {
       if (part.form !== 'number' || !isInteger(part.type)) return;
@@ -28,7 +38,12 @@ export class BitsState implements AggregateState {
   /** Integers of several types make an int64. */
   private add(group: number, bits: bigint, type: PrimitiveType): void {
     const known = this.found.get(group);
-    this.found.set(group, known ? { bits: operations[this.operation](known.bits, bits), type: known.type === type ? type : types.int64 } : { bits, type });
+    this.found.set(
+      group,
+      known
+        ? { bits: operations[this.operation](known.bits, bits), type: known.type === type ? type : types.int64 }
+        : { bits, type },
+    );
   }
   merge(other: AggregateState, map: Uint32Array): void {
     for (const [g, { bits, type }] of (other as BitsState).found) if (map[g] !== none) this.add(map[g]!, bits, type);

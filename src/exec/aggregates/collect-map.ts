@@ -12,10 +12,15 @@ type Entries = Map<string, readonly [Value, Value]>;
 export class CollectMapState implements AggregateState {
   private readonly groups = new Map<number, Entries>();
   private size = 0;
-  get bytes(): number { return this.size; }
-  grow(): void { /* groups come as they are met */ }
+  get bytes(): number {
+    return this.size;
+  }
+  grow(): void {
+    /* groups come as they are met */
+  }
   update(ids: Uint32Array, argument: Vector): void {
-    const parts: MapVector[] = [], owners = new Uint32Array(argument.length);
+    const parts: MapVector[] = [];
+    const owners = new Uint32Array(argument.length);
     eachPart(argument, (part, rows) => {
       if (part.form !== 'map') return;
       parts.push(part);
@@ -29,7 +34,8 @@ export class CollectMapState implements AggregateState {
     }
   }
   private add(entries: Entries, maps: MapVector, i: number): void {
-    for (let at = maps.offsets[i]!; at < maps.offsets[i + 1]!; at++) this.put(entries, underUnion(valueAt(maps.keys, at)), underUnion(valueAt(maps.values, at)));
+    for (let at = maps.offsets[i]!; at < maps.offsets[i + 1]!; at++)
+      this.put(entries, underUnion(valueAt(maps.keys, at)), underUnion(valueAt(maps.values, at)));
   }
   private entriesOf(g: number): Entries {
     let entries = this.groups.get(g);

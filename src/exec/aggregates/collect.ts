@@ -1,4 +1,7 @@
-/** collect: an array of the values in the order of arrival, without nulls and missing ones; names and unions are taken off. */
+/**
+ * collect: an array of the values in the order of arrival, without nulls and missing ones; names and unions are taken
+ * off.
+ */
 import { sizeOf } from '../../vectors/sizes.ts';
 import { type Vector, flatten, take } from '../../vectors/vector.ts';
 import { Uint32List } from '../../vectors/lists.ts';
@@ -16,12 +19,21 @@ export class CollectState implements AggregateState {
   protected size = 0;
   private readonly withNulls: boolean;
   /** `withNulls`: nulls are values too. */
-  constructor(withNulls = false) { this.withNulls = withNulls; }
-  get bytes(): number { return this.ids.array.byteLength + this.size; }
-  grow(): void { /* nothing is kept per group */ }
+  constructor(withNulls = false) {
+    this.withNulls = withNulls;
+  }
+  get bytes(): number {
+    return this.ids.array.byteLength + this.size;
+  }
+  grow(): void {
+    /* nothing is kept per group */
+  }
   update(ids: Uint32Array, argument: Vector): void {
-    const rows = this.withNulls ? rowsWithout(argument, kinds.missing) : rowsWithout(argument, kinds.null, kinds.missing);
-    const own = pick(ids, rows), values = flatten(under(rows ? take(argument, rows) : argument));
+    const rows = this.withNulls
+      ? rowsWithout(argument, kinds.missing)
+      : rowsWithout(argument, kinds.null, kinds.missing);
+    const own = pick(ids, rows);
+    const values = flatten(under(rows ? take(argument, rows) : argument));
     if (values.length === 0) return;
     for (let i = 0; i < values.length; i++) this.ids.push(own[i]!);
     this.kept.push(values);
@@ -41,5 +53,7 @@ export class CollectState implements AggregateState {
     this.kept.push(values);
     this.size += sizeOf(values);
   }
-  result(groups: number): Vector { return listsOfGroups('array', concat(this.kept), this.ids.done(), groups); }
+  result(groups: number): Vector {
+    return listsOfGroups('array', concat(this.kept), this.ids.done(), groups);
+  }
 }

@@ -8,8 +8,12 @@ import { none } from './pair-table.ts';
 export class CountTrueState implements AggregateState {
   readonly keepsNothing = true;
   private counts = floats(16);
-  get bytes(): number { return this.counts.byteLength; }
-  grow(groups: number): void { this.counts = widened(this.counts, groups, floats); }
+  get bytes(): number {
+    return this.counts.byteLength;
+  }
+  grow(groups: number): void {
+    this.counts = widened(this.counts, groups, floats);
+  }
   update(ids: Uint32Array, argument: Vector): void {
     if (isNothing(argument)) return;
     eachPart(argument, (part, rows) => {
@@ -22,5 +26,7 @@ export class CountTrueState implements AggregateState {
     const from = (other as CountTrueState).counts;
     for (let g = 0; g < groups; g++) if (map[g] !== none) this.counts[map[g]!]! += from[g]!;
   }
-  result(groups: number): Vector { return numbers(types.int64, this.counts.slice(0, groups)); }
+  result(groups: number): Vector {
+    return numbers(types.int64, this.counts.slice(0, groups));
+  }
 }

@@ -11,8 +11,12 @@ export class CountState implements AggregateState {
   private groups = 0;
   private readonly all: boolean;
   /** `all`: count() and count(*). */
-  constructor(all: boolean) { this.all = all; }
-  get bytes(): number { return this.counts.byteLength; }
+  constructor(all: boolean) {
+    this.all = all;
+  }
+  get bytes(): number {
+    return this.counts.byteLength;
+  }
   grow(groups: number): void {
     this.groups = groups;
     this.counts = widened(this.counts, groups, floats);
@@ -28,8 +32,12 @@ export class CountState implements AggregateState {
     if (table) for (let i = 0; i < argument.length; i++) if (table[i] === kinds.null || table[i] === kinds.missing) n--;
     this.counts[group]! += n;
   }
-  takesTotals(): boolean { return true; }
-  addTotals(group: number, { count }: Totals): void { this.counts[group]! += count; }
+  takesTotals(): boolean {
+    return true;
+  }
+  addTotals(group: number, { count }: Totals): void {
+    this.counts[group]! += count;
+  }
   private countSome(ids: Uint32Array, table: Uint8Array, length: number): void {
     const { counts } = this;
     for (let i = 0; i < length; i++) if (table[i] !== kinds.null && table[i] !== kinds.missing) counts[ids[i]!]!++;
@@ -38,11 +46,14 @@ export class CountState implements AggregateState {
     const from = (other as CountState).counts;
     for (let g = 0; g < groups; g++) if (map[g] !== none) this.counts[map[g]!]! += from[g]!;
   }
-  result(groups: number): Vector { return { form: 'number', type: types.int64, length: groups, values: this.counts.slice(0, groups) }; }
+  result(groups: number): Vector {
+    return { form: 'number', type: types.int64, length: groups, values: this.counts.slice(0, groups) };
+  }
 }
 
 /** Rows of few groups are counted in four lanes: a count need not wait for the one before it. */
-const laneGroupsMax = 1024, laneRowsMin = 256;
+const laneGroupsMax = 1024;
+const laneRowsMin = 256;
 const lanes = new Uint32Array(4 * laneGroupsMax);
 const countAll = (counts: Float64Array, ids: Uint32Array, length: number, groups: number): void => {
   if (groups > laneGroupsMax || groups * 8 > length || length < laneRowsMin) {
@@ -57,6 +68,7 @@ const countAll = (counts: Float64Array, ids: Uint32Array, length: number, groups
     lanes[(ids[i + 3]! << 2) | 3]!++;
   }
   for (let i = end; i < length; i++) lanes[ids[i]! << 2]!++;
-  for (let g = 0; g < groups; g++) counts[g]! += lanes[4 * g]! + lanes[4 * g + 1]! + lanes[4 * g + 2]! + lanes[4 * g + 3]!;
+  for (let g = 0; g < groups; g++)
+    counts[g]! += lanes[4 * g]! + lanes[4 * g + 1]! + lanes[4 * g + 2]! + lanes[4 * g + 3]!;
   lanes.fill(0, 0, 4 * groups);
 };

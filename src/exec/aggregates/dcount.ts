@@ -1,6 +1,7 @@
 /**
- * dcount: the number of distinct values, without nulls and missing ones. Exact up to `exactMax` values a group; beyond, a HyperLogLog sketch of 2^14
- * registers (standard error 0.8 %), read with Ertl's estimator, which needs no corrections at either end.
+ * dcount: the number of distinct values, without nulls and missing ones. Exact up to `exactMax` values a group; beyond,
+ * a HyperLogLog sketch of 2^14 registers (standard error 0.8 %), read with Ertl's estimator, which needs no corrections
+ * at either end.
  */
 import { types } from '../../vectors/type.ts';
 import { type Vector, take } from '../../vectors/vector.ts';
@@ -19,20 +20,31 @@ const registersCount = 1 << indexBits;
 export class DistinctCountState implements AggregateState {
   readonly keepsNothing = true;
   private readonly sql: boolean;
-  constructor(sql = false) { this.sql = sql; }
+  constructor(sql = false) {
+    this.sql = sql;
+  }
   /** Hashes met, with their group mixed in, while the group is small. */
   private readonly table = new PairTable();
   private readonly groupOf = new Uint32List();
   private counts = words(16);
   private readonly sketches = new Map<number, Uint8Array>();
-  get bytes(): number { return this.table.bytes + this.groupOf.array.byteLength + this.sketches.size * registersCount; }
-  grow(groups: number): void { this.counts = widened(this.counts, groups, words); }
+  get bytes(): number {
+    return this.table.bytes + this.groupOf.array.byteLength + this.sketches.size * registersCount;
+  }
+  grow(groups: number): void {
+    this.counts = widened(this.counts, groups, words);
+  }
   update(ids: Uint32Array, argument: Vector): void {
-    const rows = valueRows(argument), own = pick(ids, rows), { low, high } = hashesOf(argument, rows, this.sql), length = rows?.length ?? argument.length;
+    const rows = valueRows(argument);
+    const own = pick(ids, rows);
+    const { low, high } = hashesOf(argument, rows, this.sql);
+    const length = rows?.length ?? argument.length;
     for (let i = 0; i < length; i++) this.add(own[i]!, low[i]!, high[i]!);
   }
   updateOne(group: number, argument: Vector): void {
-    const rows = valueRows(argument), { low, high } = hashesOf(argument, rows, this.sql), length = rows?.length ?? argument.length;
+    const rows = valueRows(argument);
+    const { low, high } = hashesOf(argument, rows, this.sql);
+    const length = rows?.length ?? argument.length;
     let i = 0;
     for (; i < length && this.counts[group]! < exactMax; i++) this.add(group, low[i]!, high[i]!);
     if (i < length) noteAll(this.sketchOf(group), low, high, i, length);
@@ -51,9 +63,11 @@ export class DistinctCountState implements AggregateState {
     return sketch;
   }
   merge(other: AggregateState, map: Uint32Array): void {
-    const from = other as DistinctCountState, { first, second } = from.table.words();
+    const from = other as DistinctCountState;
+    const { first, second } = from.table.words();
     for (let k = 0; k < from.groupOf.length; k++) {
-      const g = from.groupOf.array[k]!, to = map[g]!;
+      const g = from.groupOf.array[k]!;
+      const to = map[g]!;
       if (to !== none) this.add(to, (first[k]! ^ spread(g)) >>> 0, second[k]!);
     }
     for (const [g, sketch] of from.sketches) {
@@ -69,7 +83,8 @@ export class DistinctCountState implements AggregateState {
     if (this.sketches.size > 0) {
       const { first, second } = this.table.words();
       for (let k = 0; k < this.groupOf.length; k++) {
-        const g = this.groupOf.array[k]!, sketch = this.sketches.get(g);
+        const g = this.groupOf.array[k]!;
+        const sketch = this.sketches.get(g);
         if (sketch) note(sketch, (first[k]! ^ spread(g)) >>> 0, second[k]!);
       }
       for (const [g, sketch] of this.sketches) if (g < groups) values[g] = estimate(sketch);
@@ -86,7 +101,8 @@ let scratch = { low: words(0), high: words(0) };
 const hashesOf = (argument: Vector, rows: Uint32Array | undefined, sql: boolean): Hashes => {
   const v = under(rows ? take(argument, rows) : argument);
   if (v.length > scratchMax) return hashRows(v, undefined, sql);
-  if (scratch.low.length < v.length) scratch = { low: words(Math.max(8192, v.length)), high: words(Math.max(8192, v.length)) };
+  if (scratch.low.length < v.length)
+    scratch = { low: words(Math.max(8192, v.length)), high: words(Math.max(8192, v.length)) };
   return hashRows(v, scratch, sql);
 };
 const scratchMax = 1 << 16;
@@ -115,7 +131,9 @@ const estimate = (sketch: Uint8Array): number => {
 };
 const sigma = (start: number): number => {
   if (start === 1) return Infinity;
-  let x = start, y = 1, z = x;
+  let x = start;
+  let y = 1;
+  let z = x;
   for (;;) {
     x *= x;
     const before = z;
@@ -126,7 +144,9 @@ const sigma = (start: number): number => {
 };
 const tau = (start: number): number => {
   if (start === 0 || start === 1) return 0;
-  let x = start, y = 1, z = 1 - x;
+  let x = start;
+  let y = 1;
+  let z = 1 - x;
   for (;;) {
     x = Math.sqrt(x);
     const before = z;

@@ -1,4 +1,7 @@
-/** min and max: of numbers, durations and times (one class, widened), or of strings by bytes; both in one group is an error. A NaN stays. */
+/**
+ * min and max: of numbers, durations and times (one class, widened), or of strings by bytes; both in one group is an
+ * error. A NaN stays.
+ */
 import { types } from '../../vectors/type.ts';
 import { stringValue } from '../../vectors/value.ts';
 import { supText } from '../../vectors/sup/print.ts';
@@ -33,7 +36,9 @@ export class ExtremeState implements AggregateState {
     this.start = which === 'min' ? Infinity : -Infinity;
     this.best = new Float64Array(16).fill(this.start);
   }
-  get bytes(): number { return this.best.byteLength + this.bigs.size * 64 + this.texts.bytes; }
+  get bytes(): number {
+    return this.best.byteLength + this.bigs.size * 64 + this.texts.bytes;
+  }
   grow(groups: number): void {
     this.classOfGroup = widened(this.classOfGroup, groups, bytes);
     this.best = widened(this.best, groups, (n) => floats(n).fill(this.start));
@@ -43,11 +48,14 @@ export class ExtremeState implements AggregateState {
     const argument = numbersIn(given);
     const sparse = this.bigs.size === 0 ? sparseNumbers(argument) : undefined;
     if (sparse) return this.addSparseOne(group, sparse, argument.length);
-    if (argument.form === 'bytes' && argument.type === types.string && argument.length > 0) return this.addText(group, argument, extremeRow(argument, this.sign));
-    if (argument.form !== 'number' || (this.bigs.size > 0 && argument.values instanceof Float64Array)) return this.update(idsOfOne(group, argument.length), argument);
+    if (argument.form === 'bytes' && argument.type === types.string && argument.length > 0)
+      return this.addText(group, argument, extremeRow(argument, this.sign));
+    if (argument.form !== 'number' || (this.bigs.size > 0 && argument.values instanceof Float64Array))
+      return this.update(idsOfOne(group, argument.length), argument);
     if (argument.length === 0) return;
     this.classOfGroup[group] = Math.max(this.classOfGroup[group]!, classOf(argument.type));
-    if (!(argument.values instanceof Float64Array)) return this.addOne(group, argument.values[extremeWide(argument.values, argument.length, this.sign)]!);
+    if (!(argument.values instanceof Float64Array))
+      return this.addOne(group, argument.values[extremeWide(argument.values, argument.length, this.sign)]!);
     this.best[group] = this.extreme(this.best[group]!, argument.values, 0, argument.length);
   }
   update(ids: Uint32Array, given: Vector): void {
@@ -61,7 +69,8 @@ export class ExtremeState implements AggregateState {
     });
   }
   private addNumbers(ids: Uint32Array, v: NumberVector): void {
-    const c = classOf(v.type), { classOfGroup } = this;
+    const c = classOf(v.type);
+    const { classOfGroup } = this;
     for (let i = 0; i < v.length; i++) if (classOfGroup[ids[i]!]! < c) classOfGroup[ids[i]!] = c;
     if (this.bigs.size > 0 || !(v.values instanceof Float64Array)) {
       for (let i = 0; i < v.length; i++) this.addOne(ids[i]!, v.values[i]!);
@@ -69,10 +78,13 @@ export class ExtremeState implements AggregateState {
     else addGreatest(this.best, ids, v.values, v.length);
   }
   private addSparse(ids: Uint32Array, { part, values, tag, tags, slots }: SparseNumbers): void {
-    const c = classOf(part.type), { classOfGroup, best } = this, isMin = this.sign > 0;
+    const c = classOf(part.type);
+    const { classOfGroup, best } = this;
+    const isMin = this.sign > 0;
     for (let i = 0; i < ids.length; i++) {
       if (tags[i] !== tag) continue;
-      const g = ids[i]!, x = values[slots[i]!]!;
+      const g = ids[i]!;
+      const x = values[slots[i]!]!;
       if (classOfGroup[g]! < c) classOfGroup[g] = c;
       if ((isMin ? x < best[g]! : x > best[g]!) || x !== x) best[g] = x;
     }
@@ -80,8 +92,11 @@ export class ExtremeState implements AggregateState {
   private addSparseOne(group: number, sparse: SparseNumbers, length: number): void {
     if (!sparse.tags.subarray(0, length).includes(sparse.tag)) return;
     this.classOfGroup[group] = Math.max(this.classOfGroup[group]!, classOf(sparse.part.type));
-    const range = denseRange(sparse), best = this.best[group]!;
-    this.best[group] = range ? this.extreme(best, sparse.values, range.start, range.end) : extremeOfSome(best, sparse, length, this.sign > 0);
+    const range = denseRange(sparse);
+    const best = this.best[group]!;
+    this.best[group] = range
+      ? this.extreme(best, sparse.values, range.start, range.end)
+      : extremeOfSome(best, sparse, length, this.sign > 0);
   }
   private extreme(first: number, values: Float64Array, start: number, end: number): number {
     return this.sign > 0 ? leastOf(first, values, start, end) : greatestOf(first, values, start, end);
@@ -98,11 +113,14 @@ export class ExtremeState implements AggregateState {
   private addTexts(ids: Uint32Array, v: BytesVector): void {
     for (let i = 0; i < v.length; i++) this.addText(ids[i]!, v, i);
   }
-  private addText(g: number, v: BytesVector, row: number): void { this.texts.add(g, v.bytes, v.offsets[row]!, v.offsets[row + 1]!); }
+  private addText(g: number, v: BytesVector, row: number): void {
+    this.texts.add(g, v.bytes, v.offsets[row]!, v.offsets[row + 1]!);
+  }
   merge(other: AggregateState, map: Uint32Array, groups: number): void {
     const from = other as ExtremeState;
     for (let g = 0; g < groups; g++) {
-      const to = map[g]!, text = from.texts.get(g);
+      const to = map[g]!;
+      const text = from.texts.get(g);
       if (to === none) continue;
       if (from.classOfGroup[g] !== classes.none) {
         if (this.classOfGroup[to]! < from.classOfGroup[g]!) this.classOfGroup[to] = from.classOfGroup[g]!;
@@ -124,11 +142,19 @@ export class ExtremeState implements AggregateState {
     const { classOfGroup } = this;
     const values = this.best.slice(0, groups);
     for (const [g, x] of this.bigs) if (g < groups && classOfGroup[g] === classes.float) values[g] = Number(x);
-    return numbersOfGroups(groups, classOfGroup, values, (g) => (classOfGroup[g] === classes.float ? undefined : this.bigs.get(g)), () => false);
+    return numbersOfGroups(
+      groups,
+      classOfGroup,
+      values,
+      (g) => (classOfGroup[g] === classes.float ? undefined : this.bigs.get(g)),
+      () => false,
+    );
   }
   private mixedResult(groups: number): Vector {
     const numbers = this.numbers(groups);
-    const texts = new Builder(), tags = new Uint32Array(groups), slots = new Uint32Array(groups);
+    const texts = new Builder();
+    const tags = new Uint32Array(groups);
+    const slots = new Uint32Array(groups);
     for (let g = 0; g < groups; g++) {
       const text = this.texts.get(g);
       slots[g] = g;
@@ -144,7 +170,12 @@ export class ExtremeState implements AggregateState {
 }
 
 const mixtureIn = (aggregate: string, text: Uint8Array): LakeError =>
-  new LakeError('query-aggregate', { aggregate, wanted: 'numbers or texts alone', value: supText(stringValue(new TextDecoder().decode(text.subarray(0, 100)))), type: 'varchar' });
+  new LakeError('query-aggregate', {
+    aggregate,
+    wanted: 'numbers or texts alone',
+    value: supText(stringValue(new TextDecoder().decode(text.subarray(0, 100)))),
+    type: 'varchar',
+  });
 
 const leastOf = (first: number, values: Float64Array, start: number, end: number): number => {
   let best = first;
@@ -162,7 +193,12 @@ const greatestOf = (first: number, values: Float64Array, start: number, end: num
   }
   return best;
 };
-const extremeOfSome = (start: number, { values, tag, tags, slots }: SparseNumbers, length: number, isMin: boolean): number => {
+const extremeOfSome = (
+  start: number,
+  { values, tag, tags, slots }: SparseNumbers,
+  length: number,
+  isMin: boolean,
+): number => {
   let best = start;
   for (let i = 0; i < length; i++) {
     if (tags[i] !== tag) continue;
@@ -173,21 +209,27 @@ const extremeOfSome = (start: number, { values, tag, tags, slots }: SparseNumber
 };
 const addLeast = (best: Float64Array, ids: Uint32Array, values: Float64Array, length: number): void => {
   for (let i = 0; i < length; i++) {
-    const g = ids[i]!, x = values[i]!;
+    const g = ids[i]!;
+    const x = values[i]!;
     if (x < best[g]! || x !== x) best[g] = x;
   }
 };
 const addGreatest = (best: Float64Array, ids: Uint32Array, values: Float64Array, length: number): void => {
   for (let i = 0; i < length; i++) {
-    const g = ids[i]!, x = values[i]!;
+    const g = ids[i]!;
+    const x = values[i]!;
     if (x > best[g]! || x !== x) best[g] = x;
   }
 };
 /** The first row with the least (sign 1) or the greatest text. */
 const extremeRow = ({ bytes, offsets, length }: BytesVector, sign: 1 | -1): number => {
-  let best = 0, from = offsets[0]!, to = offsets[1]!;
+  let best = 0;
+  let from = offsets[0]!;
+  let to = offsets[1]!;
   for (let i = 1; i < length; i++) {
-    const start = offsets[i]!, end = offsets[i + 1]!, size = Math.min(to - from, end - start);
+    const start = offsets[i]!;
+    const end = offsets[i + 1]!;
+    const size = Math.min(to - from, end - start);
     let k = 0;
     while (k < size && bytes[from + k] === bytes[start + k]) k++;
     const order = k < size ? bytes[from + k]! - bytes[start + k]! : to - from - (end - start);

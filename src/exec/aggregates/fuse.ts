@@ -1,4 +1,6 @@
-/** fuse: the fusion of the types of all values, missing ones left out; a value in a union has the type of its member. */
+/**
+ * fuse: the fusion of the types of all values, missing ones left out; a value in a union has the type of its member.
+ */
 import type { Type } from '../../vectors/type.ts';
 import { type Vector, take } from '../../vectors/vector.ts';
 import { fuseTypes, typesOf } from '../../vectors/fuse.ts';
@@ -15,11 +17,16 @@ export class FuseState implements AggregateState {
   private readonly codeOf = new Map<Type, number>();
   /** Codes of fusions met before, by the two codes. */
   private readonly fused = new Map<number, number>();
-  get bytes(): number { return this.codes.byteLength; }
-  grow(groups: number): void { this.codes = widened(this.codes, groups, words); }
+  get bytes(): number {
+    return this.codes.byteLength;
+  }
+  grow(groups: number): void {
+    this.codes = widened(this.codes, groups, words);
+  }
   update(ids: Uint32Array, argument: Vector): void {
     const rows = rowsWithout(argument, kinds.missing);
-    const own = pick(ids, rows), types = typesOf(withoutUnions(rows ? take(argument, rows) : argument));
+    const own = pick(ids, rows);
+    const types = typesOf(withoutUnions(rows ? take(argument, rows) : argument));
     const known = types.table.map((t) => this.code(t));
     for (let i = 0; i < own.length; i++) this.add(own[i]!, known[types.codes ? types.codes[i]! : 0]!);
   }
@@ -48,7 +55,9 @@ export class FuseState implements AggregateState {
     }
   }
   result(groups: number): Vector {
-    const tags = new Uint32Array(groups), slots = new Uint32Array(groups), codes = new Uint32Array(groups);
+    const tags = new Uint32Array(groups);
+    const slots = new Uint32Array(groups);
+    const codes = new Uint32Array(groups);
     let empty = 0;
     for (let g = 0; g < groups; g++) {
       slots[g] = g;
@@ -59,6 +68,8 @@ export class FuseState implements AggregateState {
     }
     if (empty === groups) return { form: 'null', length: groups };
     const out: Vector = { form: 'type', length: groups, codes, table: this.table.slice(1) as Type[] };
-    return empty === 0 ? out : { form: 'dynamic', length: groups, tags, slots, parts: [out, { form: 'null', length: groups }] };
+    return empty === 0
+      ? out
+      : { form: 'dynamic', length: groups, tags, slots, parts: [out, { form: 'null', length: groups }] };
   }
 }

@@ -1,4 +1,7 @@
-/** Arrays and sets of the rows of each group: rows sorted by group, and one list vector for each element type that comes up. */
+/**
+ * Arrays and sets of the rows of each group: rows sorted by group, and one list vector for each element type that comes
+ * up.
+ */
 import { checkStop } from '../../vectors/stop.ts';
 import { type Type, arrayType, setType, unionOfDistinct } from '../../vectors/type.ts';
 import { type Vector, gather, noRows, take } from '../../vectors/vector.ts';
@@ -6,7 +9,9 @@ import { concat } from '../../vectors/concat.ts';
 import { typesOf } from '../../vectors/fuse.ts';
 import { tidy } from '../expressions/rows.ts';
 
-/** For each group the list of its items, null where it has none. Item i belongs to group ids[i]; items keep their order. */
+/**
+ * For each group the list of its items, null where it has none. Item i belongs to group ids[i]; items keep their order.
+ */
 export const listsOfGroups = (kind: 'array' | 'set', items: Vector, ids: Uint32Array, groups: number): Vector => {
   checkStop();
   const { order, offsets } = sortByGroup(ids, items.length, groups);
@@ -14,13 +19,24 @@ export const listsOfGroups = (kind: 'array' | 'set', items: Vector, ids: Uint32A
   const sorted = gather(items, order);
   const { table, codes } = typesOf(sorted);
   const make = kind === 'array' ? arrayType : setType;
-  if (!codes) return withNulls({ form: 'list', type: make(table[0]!), length: groups, offsets, items: tidy(sorted) }, offsets, groups);
+  if (!codes)
+    return withNulls(
+      { form: 'list', type: make(table[0]!), length: groups, offsets, items: tidy(sorted) },
+      offsets,
+      groups,
+    );
   return mixedLists(make, sorted, codes, table, offsets, groups);
 };
 
 /** The rows in order of their groups, and where each group begins. */
-export const sortByGroup = (ids: Uint32Array, length: number, groups: number): { readonly order: Uint32Array; readonly offsets: Uint32Array } => {
-  const offsets = new Uint32Array(groups + 1), next = new Uint32Array(groups), order = new Uint32Array(length);
+export const sortByGroup = (
+  ids: Uint32Array,
+  length: number,
+  groups: number,
+): { readonly order: Uint32Array; readonly offsets: Uint32Array } => {
+  const offsets = new Uint32Array(groups + 1);
+  const next = new Uint32Array(groups);
+  const order = new Uint32Array(length);
   for (let i = 0; i < length; i++) offsets[ids[i]! + 1]!++;
   for (let g = 0; g < groups; g++) offsets[g + 1]! += offsets[g]!;
   next.set(offsets.subarray(0, groups));
@@ -30,7 +46,8 @@ export const sortByGroup = (ids: Uint32Array, length: number, groups: number): {
 
 /** Null instead of the empty list. */
 const withNulls = (lists: Vector, offsets: Uint32Array, groups: number): Vector => {
-  const tags = new Uint32Array(groups), slots = new Uint32Array(groups);
+  const tags = new Uint32Array(groups);
+  const slots = new Uint32Array(groups);
   let empty = 0;
   for (let g = 0; g < groups; g++) {
     slots[g] = g;
@@ -44,7 +61,12 @@ const withNulls = (lists: Vector, offsets: Uint32Array, groups: number): Vector 
 
 /** Groups whose items have the same types together share a list vector. */
 const mixedLists = (
-  make: (t: Type) => Extract<Type, { kind: 'array' | 'set' }>, items: Vector, codes: Uint32Array, table: readonly Type[], offsets: Uint32Array, groups: number,
+  make: (t: Type) => Extract<Type, { kind: 'array' | 'set' }>,
+  items: Vector,
+  codes: Uint32Array,
+  table: readonly Type[],
+  offsets: Uint32Array,
+  groups: number,
 ): Vector => {
   const bySet = new Map<string, number[]>();
   for (let g = 0; g < groups; g++) {
@@ -55,7 +77,8 @@ const mixedLists = (
     if (known) known.push(g);
     else bySet.set(key, [g]);
   }
-  const tags = new Uint32Array(groups), slots = new Uint32Array(groups);
+  const tags = new Uint32Array(groups);
+  const slots = new Uint32Array(groups);
   const parts = [...bySet].map(([key, members], tag) => {
     members.forEach((g, slot) => {
       tags[g] = tag;
@@ -68,11 +91,18 @@ const mixedLists = (
 };
 
 const listsOf = (
-  make: (t: Type) => Extract<Type, { kind: 'array' | 'set' }>, items: Vector, codes: Uint32Array, table: readonly Type[], typeCodes: readonly number[],
-  members: readonly number[], offsets: Uint32Array,
+  make: (t: Type) => Extract<Type, { kind: 'array' | 'set' }>,
+  items: Vector,
+  codes: Uint32Array,
+  table: readonly Type[],
+  typeCodes: readonly number[],
+  members: readonly number[],
+  offsets: Uint32Array,
 ): Vector => {
   const own = new Uint32Array(members.length + 1);
-  members.forEach((g, k) => { own[k + 1] = own[k]! + offsets[g + 1]! - offsets[g]!; });
+  members.forEach((g, k) => {
+    own[k + 1] = own[k]! + offsets[g + 1]! - offsets[g]!;
+  });
   const index = new Uint32Array(own[members.length]!);
   let to = 0;
   for (const g of members) for (let i = offsets[g]!; i < offsets[g + 1]!; i++) index[to++] = i;
@@ -82,16 +112,25 @@ const listsOf = (
 };
 
 /** Items `index` as values of the union type. */
-const unionItems = (type: Type, items: Vector, index: Uint32Array, codes: Uint32Array, table: readonly Type[]): Vector => {
+const unionItems = (
+  type: Type,
+  items: Vector,
+  index: Uint32Array,
+  codes: Uint32Array,
+  table: readonly Type[],
+): Vector => {
   if (type.kind !== 'union') throw new Error('several types make a union');
   const lists: number[][] = type.members.map(() => []);
   const member = table.map((t) => type.members.indexOf(t));
-  const tags = new Uint32Array(index.length), slots = new Uint32Array(index.length);
+  const tags = new Uint32Array(index.length);
+  const slots = new Uint32Array(index.length);
   for (let i = 0; i < index.length; i++) {
     const tag = member[codes[index[i]!]!]!;
     tags[i] = tag;
     slots[i] = lists[tag]!.push(index[i]!) - 1;
   }
-  const members = lists.map((rows) => (rows.length === 0 ? noRows : tidy(concat([take(items, Uint32Array.from(rows))]))));
+  const members = lists.map((rows) =>
+    rows.length === 0 ? noRows : tidy(concat([take(items, Uint32Array.from(rows))])),
+  );
   return { form: 'union', type, length: index.length, tags, slots, members };
 };

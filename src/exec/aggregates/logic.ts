@@ -8,13 +8,20 @@ export class LogicState implements AggregateState {
   /** 0: nothing yet, 1: the value that others cannot change back from, 2: the other one. */
   private states = bytes(16);
   private readonly deciding: 0 | 1;
-  constructor(which: 'and' | 'or') { this.deciding = which === 'and' ? 0 : 1; }
-  get bytes(): number { return this.states.length; }
-  grow(groups: number): void { this.states = widened(this.states, groups, bytes); }
+  constructor(which: 'and' | 'or') {
+    this.deciding = which === 'and' ? 0 : 1;
+  }
+  get bytes(): number {
+    return this.states.length;
+  }
+  grow(groups: number): void {
+    this.states = widened(this.states, groups, bytes);
+  }
   update(ids: Uint32Array, argument: Vector): void {
     eachPart(argument, (part, rows) => {
       if (part.form !== 'bool') return;
-      const own = pick(ids, rows), { states, deciding } = this;
+      const own = pick(ids, rows);
+      const { states, deciding } = this;
       for (let i = 0; i < part.length; i++) {
         const g = own[i]!;
         if (part.values[i] === deciding) states[g] = 1;
@@ -30,7 +37,9 @@ export class LogicState implements AggregateState {
     }
   }
   result(groups: number): Vector {
-    const values = bytes(groups), tags = new Uint32Array(groups), slots = new Uint32Array(groups);
+    const values = bytes(groups);
+    const tags = new Uint32Array(groups);
+    const slots = new Uint32Array(groups);
     let empty = 0;
     for (let g = 0; g < groups; g++) {
       slots[g] = g;
@@ -41,6 +50,8 @@ export class LogicState implements AggregateState {
       }
     }
     const bools: Vector = { form: 'bool', length: groups, values };
-    return empty === 0 ? bools : { form: 'dynamic', length: groups, tags, slots, parts: [bools, { form: 'null', length: groups }] };
+    return empty === 0
+      ? bools
+      : { form: 'dynamic', length: groups, tags, slots, parts: [bools, { form: 'null', length: groups }] };
   }
 }

@@ -1,4 +1,6 @@
-/** median: the number in the middle, or the mean of the two there. NaN is the greatest; what is no number is left out. */
+/**
+ * median: the number in the middle, or the mean of the two there. NaN is the greatest; what is no number is left out.
+ */
 import { checkStop } from '../../vectors/stop.ts';
 import { isFloat, isInteger, types } from '../../vectors/type.ts';
 import { type Vector, nulls, numbers } from '../../vectors/vector.ts';
@@ -12,13 +14,18 @@ import { none } from './pair-table.ts';
 export class MedianState implements AggregateState {
   private readonly ids = new Uint32List();
   private values = floats(16);
-  get bytes(): number { return this.ids.array.byteLength + this.values.byteLength; }
-  grow(): void { /* nothing is kept per group */ }
+  get bytes(): number {
+    return this.ids.array.byteLength + this.values.byteLength;
+  }
+  grow(): void {
+    /* nothing is kept per group */
+  }
   update(ids: Uint32Array, argument: Vector): void {
     if (isNothing(argument)) return;
     eachPart(argument, (part, rows) => {
       if (part.form !== 'number' || !(isInteger(part.type) || isFloat(part.type))) return;
-      const own = pick(ids, rows), values = floatsOf(part);
+      const own = pick(ids, rows);
+      const values = floatsOf(part);
       for (let i = 0; i < part.length; i++) this.add(own[i]!, values[i]!);
     });
   }
@@ -37,10 +44,13 @@ export class MedianState implements AggregateState {
   result(groups: number): Vector {
     checkStop();
     const { order, offsets } = sortByGroup(this.ids.done(), this.ids.length, groups);
-    const sorted = Float64Array.from(order, (i) => this.values[i]!), out = floats(groups), empty = new Uint8Array(groups);
+    const sorted = Float64Array.from(order, (i) => this.values[i]!);
+    const out = floats(groups);
+    const empty = new Uint8Array(groups);
     for (let g = 0; g < groups; g++) {
       checkStop();
-      const start = offsets[g]!, count = offsets[g + 1]! - start;
+      const start = offsets[g]!;
+      const count = offsets[g + 1]! - start;
       // Typed arrays sort NaN behind all others.
       const own = sorted.subarray(start, start + count).sort();
       if (count === 0) empty[g] = 1;

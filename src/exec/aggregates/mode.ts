@@ -17,16 +17,23 @@ export class ModeState extends CollectState {
   override result(groups: number): Vector {
     const { length } = this.ids;
     if (length === 0) return nulls(groups);
-    const values = concat(this.kept), codes = new ColumnCodes(this.sql).codes(values), pairs = new PairTable();
+    const values = concat(this.kept);
+    const codes = new ColumnCodes(this.sql).codes(values);
+    const pairs = new PairTable();
     /** How often each pair of group and value comes, and its first row. */
-    const counts = words(length), firsts = words(length);
+    const counts = words(length);
+    const firsts = words(length);
     for (let i = 0; i < length; i++) {
       checkStopAt(i);
-      const size = pairs.size, pair = pairs.code(this.ids.array[i]!, codes[i]!, true);
+      const size = pairs.size;
+      const pair = pairs.code(this.ids.array[i]!, codes[i]!, true);
       if (pairs.size > size) firsts[pair] = i;
       counts[pair]!++;
     }
-    const groupOf = pairs.words().first, best = words(groups), rows = words(groups), empty = new Uint8Array(groups).fill(1);
+    const groupOf = pairs.words().first;
+    const best = words(groups);
+    const rows = words(groups);
+    const empty = new Uint8Array(groups).fill(1);
     for (let pair = 0; pair < pairs.size; pair++) {
       const group = groupOf[pair]!;
       if (counts[pair]! <= best[group]!) continue;

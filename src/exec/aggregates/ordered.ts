@@ -1,4 +1,7 @@
-/** agg(v order by k): an aggregate that takes the rows of a group in the order of sort keys. The argument is a record of `argument` and the keys `k0`, `k1` .. */
+/**
+ * agg(v order by k): an aggregate that takes the rows of a group in the order of sort keys. The argument is a record of
+ * `argument` and the keys `k0`, `k1` ..
+ */
 import type { SortKey } from '../../query/plan/plan.ts';
 import { Uint32List } from '../../vectors/lists.ts';
 import { sizeOf } from '../../vectors/sizes.ts';
@@ -20,8 +23,12 @@ export class OrderedState implements AggregateState {
     this.order = order;
     this.make = make;
   }
-  get bytes(): number { return this.ids.array.byteLength + this.size; }
-  grow(): void { /* nothing is kept per group */ }
+  get bytes(): number {
+    return this.ids.array.byteLength + this.size;
+  }
+  grow(): void {
+    /* nothing is kept per group */
+  }
   update(ids: Uint32Array, argument: Vector): void {
     if (argument.length > 0) this.keep(ids, flatten(argument));
   }
@@ -31,14 +38,17 @@ export class OrderedState implements AggregateState {
     this.size += sizeOf(rows);
   }
   merge(other: AggregateState, map: Uint32Array): void {
-    const from = other as OrderedState, ids = from.ids.done(), rows = range(0, ids.length).filter((i) => map[ids[i]!] !== none);
+    const from = other as OrderedState;
+    const ids = from.ids.done();
+    const rows = range(0, ids.length).filter((i) => map[ids[i]!] !== none);
     if (rows.length > 0) this.keep(pick(map, pick(ids, rows)), take(concat(from.kept), rows));
   }
   result(groups: number): Vector {
     const state = this.make();
     state.grow(groups);
     if (this.ids.length > 0) {
-      const rows = concat(this.kept), words = this.order.flatMap((direction, i) => sortWords(fieldOf(rows, `k${i}`), direction));
+      const rows = concat(this.kept);
+      const words = this.order.flatMap((direction, i) => sortWords(fieldOf(rows, `k${i}`), direction));
       const order = sortedOrder(words, rows.length);
       state.update(pick(this.ids.done(), order), take(fieldOf(rows, 'argument'), order));
     }

@@ -1,8 +1,21 @@
-/** Quantiles in SQL: of the values of a group in order, NaN last, those at a fraction of the way; the median of any values, and the median distance from it. Nulls and what is missing are left out. */
+/**
+ * Quantiles in SQL: of the values of a group in order, NaN last, those at a fraction of the way; the median of any
+ * values, and the median distance from it. Nulls and what is missing are left out.
+ */
 import { LakeError } from '../../errors.ts';
 import { checkStop, checked } from '../../vectors/stop.ts';
 import { type Type, isFloat, isInteger, types } from '../../vectors/type.ts';
-import { type Data, type Value, arrayValue, floatValue, intValue, integer, nullValue, textError, underValue } from '../../vectors/value.ts';
+import {
+  type Data,
+  type Value,
+  arrayValue,
+  floatValue,
+  intValue,
+  integer,
+  nullValue,
+  textError,
+  underValue,
+} from '../../vectors/value.ts';
 import { type Vector, range, valueAt } from '../../vectors/vector.ts';
 import { supText } from '../../vectors/sup/print.ts';
 import { Builder } from '../../vectors/builder.ts';
@@ -17,16 +30,23 @@ import type { AggregateState } from './grouping/state.ts';
 import { none } from './pair-table.ts';
 
 /**
- * What is between two values: the one before (`discrete`), or a value in between (`continuous`), which `rounded` makes a whole number among whole ones. `median`: continuous where that can be, half
- * of the way. `deviation`: the median of the distances from the median.
+ * What is between two values: the one before (`discrete`), or a value in between (`continuous`), which `rounded` makes
+ * a whole number among whole ones. `median`: continuous where that can be, half of the way. `deviation`: the median of
+ * the distances from the median.
  */
 export type QuantileKind = 'discrete' | 'continuous' | 'rounded' | 'median' | 'deviation';
 
 /** Values of a group in order, by place. */
-export interface Sorted { readonly count: number; readonly at: (place: number) => Value }
+export interface Sorted {
+  readonly count: number;
+  readonly at: (place: number) => Value;
+}
 
 /** A fraction, or several, and whether they count from the greatest value down. */
-interface Fraction { readonly of: Value; readonly isDescending: boolean }
+interface Fraction {
+  readonly of: Value;
+  readonly isDescending: boolean;
+}
 
 export class QuantileState extends CollectState {
   private readonly name: string;
@@ -34,7 +54,10 @@ export class QuantileState extends CollectState {
   /** By group: the fractions, and whether they count from the greatest value down. That of its last row counts. */
   private readonly fractions = new Map<number, Fraction>();
   private readonly isSql: boolean;
-  /** The arguments are a record, but those of `median` and `deviation`. `isSql`: values between which there is none end the query. */
+  /**
+   * The arguments are a record, but those of `median` and `deviation`. `isSql`: values between which there is none end
+   * the query.
+   */
   constructor(name: string, kind: QuantileKind, isSql = false) {
     super();
     this.name = name;
@@ -43,21 +66,34 @@ export class QuantileState extends CollectState {
   }
   override update(ids: Uint32Array, argument: Vector): void {
     if (this.kind === 'median' || this.kind === 'deviation') return super.update(ids, argument);
-    const by = fieldOf(argument, 'by'), third = underValue(argument.length > 0 ? valueAt(fieldOf(argument, 'third'), 0) : nullValue), isDescending = third.data === 'desc';
-    for (let i = 0; i < argument.length; i++) if (i === argument.length - 1 || ids[i] !== ids[i + 1]) this.fractions.set(ids[i]!, { of: underValue(valueAt(by, i)), isDescending });
+    const by = fieldOf(argument, 'by');
+    const third = underValue(argument.length > 0 ? valueAt(fieldOf(argument, 'third'), 0) : nullValue);
+    const isDescending = third.data === 'desc';
+    for (let i = 0; i < argument.length; i++)
+      if (i === argument.length - 1 || ids[i] !== ids[i + 1])
+        this.fractions.set(ids[i]!, { of: underValue(valueAt(by, i)), isDescending });
     super.update(ids, fieldOf(argument, 'value'));
   }
   override merge(other: AggregateState, map: Uint32Array): void {
     super.merge(other, map);
-    for (const [g, fraction] of (other as QuantileState).fractions) if (map[g] !== none) this.fractions.set(map[g]!, fraction);
+    for (const [g, fraction] of (other as QuantileState).fractions)
+      if (map[g] !== none) this.fractions.set(map[g]!, fraction);
   }
   override result(groups: number): Vector {
     checkStop();
-    const out = new Builder(), values = concat(this.kept), sorted = orderOf(values);
+    const out = new Builder();
+    const values = concat(this.kept);
+    const sorted = orderOf(values);
     const { order, offsets } = sortByGroup(pick(this.ids.done(), sorted), this.ids.length, groups);
     for (let g = 0; g < groups; g++) {
-      const start = offsets[g]!, count = offsets[g + 1]! - start;
-      out.append(this.ofValues({ count, at: (place) => underValue(valueAt(values, sorted[order[start + place]!]!)) }, this.fractions.get(g)));
+      const start = offsets[g]!;
+      const count = offsets[g + 1]! - start;
+      out.append(
+        this.ofValues(
+          { count, at: (place) => underValue(valueAt(values, sorted[order[start + place]!]!)) },
+          this.fractions.get(g),
+        ),
+      );
     }
     return out.finish();
   }
@@ -65,15 +101,25 @@ export class QuantileState extends CollectState {
   ofValues(values: Sorted, fraction: Fraction | undefined): Value {
     if (values.count === 0) return nullValue;
     if (this.kind === 'median') return this.at(values, 0.5, false);
-    if (this.kind === 'deviation') return deviation(values, (of) => this.at(of, 0.5, false), (odd) => this.notBetween(odd));
+    if (this.kind === 'deviation')
+      return deviation(
+        values,
+        (of) => this.at(of, 0.5, false),
+        (odd) => this.notBetween(odd),
+      );
     const { of, isDescending } = fraction!;
     if (of.type.kind !== 'array') return this.checked(values, of, isDescending);
     const { element } = of.type;
-    return arrayValue((of.data as readonly Data[]).map((data) => this.checked(values, underValue({ type: element, data }), isDescending)));
+    return arrayValue(
+      (of.data as readonly Data[]).map((data) =>
+        this.checked(values, underValue({ type: element, data }), isDescending),
+      ),
+    );
   }
   private checked(values: Sorted, { type, data }: Value, isDescending: boolean): Value {
     const fraction = Number(data);
-    if (!(isInteger(type) || isFloat(type)) || !(fraction >= -1 && fraction <= 1)) return this.notFraction({ type, data });
+    if (!(isInteger(type) || isFloat(type)) || !(fraction >= -1 && fraction <= 1))
+      return this.notFraction({ type, data });
     return this.at(values, Math.abs(fraction), isDescending !== fraction < 0);
   }
   /** The value at the fraction of the way. */
@@ -82,21 +128,35 @@ export class QuantileState extends CollectState {
     if (this.kind === 'discrete' || (this.kind === 'median' && !(isContinuous(at(0)) && isContinuous(at(count - 1))))) {
       return place(Math.max(1, count - Math.floor(count - fraction * count)) - 1);
     }
-    const way = (count - 1) * fraction, low = Math.floor(way), from = place(low), to = place(Math.ceil(way));
+    const way = (count - 1) * fraction;
+    const low = Math.floor(way);
+    const from = place(low);
+    const to = place(Math.ceil(way));
     if (!isContinuous(from) || !isContinuous(to)) return this.notBetween(isContinuous(from) ? to : from);
     const between = middle(from, to, way - low);
-    return this.kind === 'rounded' && isInteger(from.type) && isInteger(to.type) ? intValue(roundHalfEven(Number(between.data))) : between;
+    return this.kind === 'rounded' && isInteger(from.type) && isInteger(to.type)
+      ? intValue(roundHalfEven(Number(between.data)))
+      : between;
   }
   /** Of texts, lists. @throws query-aggregate in SQL */
   private notBetween(value: Value): Value {
     const wanted = 'numbers, times or durations';
-    if (this.isSql) throw new LakeError('query-aggregate', { aggregate: this.name, wanted, value: supText(value).slice(0, 100), type: 'double' });
-    return textError(`${this.name}: ${wanted} required${this.kind === 'deviation' ? '' : ', quantile_disc takes any values'}`);
+    if (this.isSql)
+      throw new LakeError('query-aggregate', {
+        aggregate: this.name,
+        wanted,
+        value: supText(value).slice(0, 100),
+        type: 'double',
+      });
+    return textError(
+      `${this.name}: ${wanted} required${this.kind === 'deviation' ? '' : ', quantile_disc takes any values'}`,
+    );
   }
   /** @throws query-argument in SQL */
   private notFraction(value: Value): Value {
     const fault = 'fraction from 0 to 1 required';
-    if (this.isSql) throw new LakeError('query-argument', { fault: `${this.name}: ${fault}, got ${supText(value).slice(0, 100)}` });
+    if (this.isSql)
+      throw new LakeError('query-argument', { fault: `${this.name}: ${fault}, got ${supText(value).slice(0, 100)}` });
     return textError(`${this.name}: ${fault}`);
   }
 }
@@ -116,28 +176,35 @@ export const orderOf = (values: Vector): Uint32Array => {
 const isTimely = (t: Type): boolean => t === types.time || t === types.duration;
 const isContinuous = ({ type }: Value): boolean => isInteger(type) || isFloat(type) || isTimely(type);
 const roundHalfEven = (x: number): number => {
-  const low = Math.floor(x), rest = x - low;
+  const low = Math.floor(x);
+  const rest = x - low;
   return rest < 0.5 || (rest === 0.5 && low % 2 === 0) ? low : low + 1;
 };
 
 /** The value so far between two numbers, as float64, or between two times or durations. */
 const middle = (from: Value, to: Value, share: number): Value => {
   if (from.type === to.type && isTimely(from.type)) {
-    const start = BigInt(from.data as number | bigint), length = BigInt(to.data as number | bigint) - start;
+    const start = BigInt(from.data as number | bigint);
+    const length = BigInt(to.data as number | bigint) - start;
     return { type: from.type, data: integer(start + BigInt(Math.round(Number(length) * share))) };
   }
-  const a = Number(from.data), b = Number(to.data);
+  const a = Number(from.data);
+  const b = Number(to.data);
   return floatValue(share === 0 ? a : a + (b - a) * share);
 };
 
 /** The median of how far the values are from their median; the distance of times is a duration. */
 const deviation = (values: Sorted, median: (of: Sorted) => Value, refuse: (odd: Value) => Value): Value => {
-  const around = median(values), all = Array.from({ length: values.count }, (_, k) => values.at(k)), odd = all.find((v) => !isContinuous(v));
+  const around = median(values);
+  const all = Array.from({ length: values.count }, (_, k) => values.at(k));
+  const odd = all.find((v) => !isContinuous(v));
   if (odd) return refuse(odd);
-  const distances = all.map((v): Value => {
-    if (!isTimely(v.type)) return floatValue(Math.abs(Number(v.data) - Number(around.data)));
-    const length = BigInt(v.data as number | bigint) - BigInt(around.data as number | bigint);
-    return { type: types.duration, data: integer(length < 0n ? -length : length) };
-  }).sort((a, b) => (a.data! < b.data! ? -1 : a.data! > b.data! ? 1 : 0));
+  const distances = all
+    .map((v): Value => {
+      if (!isTimely(v.type)) return floatValue(Math.abs(Number(v.data) - Number(around.data)));
+      const length = BigInt(v.data as number | bigint) - BigInt(around.data as number | bigint);
+      return { type: types.duration, data: integer(length < 0n ? -length : length) };
+    })
+    .sort((a, b) => (a.data! < b.data! ? -1 : a.data! > b.data! ? 1 : 0));
   return median({ count: distances.length, at: (k) => distances[k]! });
 };

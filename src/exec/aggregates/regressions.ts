@@ -1,11 +1,19 @@
-/** Aggregates of pairs of numbers, y before x as in SQL: covariance, correlation, the line that fits them best (regr_..), and the mean of values with weights. */
+/**
+ * Aggregates of pairs of numbers, y before x as in SQL: covariance, correlation, the line that fits them best
+ * (regr_..), and the mean of values with weights.
+ */
 import type { CellRule } from './grouping/cells.ts';
 
-/** Cells: count, the means of y and x, the sums of squared distances of y and x from them, and that of the products of both distances. */
+/**
+ * Cells: count, the means of y and x, the sums of squared distances of y and x from them, and that of the products of
+ * both distances.
+ */
 const line: Pick<CellRule, 'count' | 'add' | 'merge'> = {
   count: 6,
   add: (c, at, y, x) => {
-    const n = ++c[at]!, dy = y - c[at + 1]!, dx = x - c[at + 2]!;
+    const n = ++c[at]!;
+    const dy = y - c[at + 1]!;
+    const dx = x - c[at + 2]!;
     c[at + 1]! += dy / n;
     c[at + 2]! += dx / n;
     c[at + 3]! += dy * (y - c[at + 1]!);
@@ -13,9 +21,13 @@ const line: Pick<CellRule, 'count' | 'add' | 'merge'> = {
     c[at + 5]! += dy * (x - c[at + 2]!);
   },
   merge: (c, at, o, from) => {
-    const a = c[at]!, b = o[from]!, n = a + b;
+    const a = c[at]!;
+    const b = o[from]!;
+    const n = a + b;
     if (b === 0) return;
-    const dy = o[from + 1]! - c[at + 1]!, dx = o[from + 2]! - c[at + 2]!, share = (a * b) / n;
+    const dy = o[from + 1]! - c[at + 1]!;
+    const dx = o[from + 2]! - c[at + 2]!;
+    const share = (a * b) / n;
     c[at] = n;
     c[at + 1]! += (dy * b) / n;
     c[at + 2]! += (dx * b) / n;
@@ -25,10 +37,21 @@ const line: Pick<CellRule, 'count' | 'add' | 'merge'> = {
   },
 };
 
-interface Line { readonly n: number; readonly meanY: number; readonly meanX: number; readonly yy: number; readonly xx: number; readonly xy: number }
+interface Line {
+  readonly n: number;
+  readonly meanY: number;
+  readonly meanX: number;
+  readonly yy: number;
+  readonly xx: number;
+  readonly xy: number;
+}
 /** Null for fewer than `least` pairs. */
 const ofLine = (result: (of: Line) => number | null, least = 1): CellRule => ({
-  ...line, result: (c, at) => (c[at]! < least ? null : result({ n: c[at]!, meanY: c[at + 1]!, meanX: c[at + 2]!, yy: c[at + 3]!, xx: c[at + 4]!, xy: c[at + 5]! })),
+  ...line,
+  result: (c, at) =>
+    c[at]! < least
+      ? null
+      : result({ n: c[at]!, meanY: c[at + 1]!, meanX: c[at + 2]!, yy: c[at + 3]!, xx: c[at + 4]!, xy: c[at + 5]! }),
 });
 
 /** By name. */
@@ -46,12 +69,15 @@ export const regressionRules: Readonly<Record<string, CellRule>> = {
   regr_sxy: ofLine(({ xy }) => xy),
   regr_syy: ofLine(({ yy }) => yy),
   weighted_avg: {
-    count: 3, result: (c, at) => (c[at] === 0 ? null : c[at + 1]! / c[at + 2]!),
+    count: 3,
+    result: (c, at) => (c[at] === 0 ? null : c[at + 1]! / c[at + 2]!),
     add: (c, at, x, weight) => {
       c[at]!++;
       c[at + 1]! += x * weight;
       c[at + 2]! += weight;
     },
-    merge: (c, at, o, from) => { for (let k = 0; k < 3; k++) c[at + k]! += o[from + k]!; },
+    merge: (c, at, o, from) => {
+      for (let k = 0; k < 3; k++) c[at + k]! += o[from + k]!;
+    },
   },
 };

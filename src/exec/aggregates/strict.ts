@@ -1,6 +1,6 @@
 /**
- * Aggregates of SQL that take numbers alone: any other value ends the query. Passed over, a text among numbers would change the result without a word.
- * Null and what is missing are left out as ever; an error value ends the query too.
+ * Aggregates of SQL that take numbers alone: any other value ends the query. Passed over, a text among numbers would
+ * change the result without a word. Null and what is missing are left out as ever; an error value ends the query too.
  */
 import { LakeError } from '../../errors.ts';
 import { supText } from '../../vectors/sup/print.ts';
@@ -20,8 +20,18 @@ const taken: Readonly<Record<Takes, (type: Type) => boolean>> = {
   amounts: (t) => isNumeric(t) || t === types.bool,
   pairs: (t) => isInteger(t) || isFloat(t),
 };
-const wanted: Readonly<Record<Takes, string>> = { integers: 'whole numbers', numbers: 'numbers', amounts: 'numbers, times or durations', pairs: 'numbers' };
-const castOf: Readonly<Record<Takes, string>> = { integers: 'bigint', numbers: 'double', amounts: 'double', pairs: 'double' };
+const wanted: Readonly<Record<Takes, string>> = {
+  integers: 'whole numbers',
+  numbers: 'numbers',
+  amounts: 'numbers, times or durations',
+  pairs: 'numbers',
+};
+const castOf: Readonly<Record<Takes, string>> = {
+  integers: 'bigint',
+  numbers: 'double',
+  amounts: 'double',
+  pairs: 'double',
+};
 const pairFields = ['value', 'by'];
 
 /** The state of an aggregate, asked before it sees an argument whether it takes that. */
@@ -36,8 +46,12 @@ export class StrictState implements AggregateState {
     this.takes = takes;
     if (inner.keepsNothing) this.keepsNothing = true;
   }
-  get bytes(): number { return this.inner.bytes; }
-  grow(groups: number): void { this.inner.grow(groups); }
+  get bytes(): number {
+    return this.inner.bytes;
+  }
+  grow(groups: number): void {
+    this.inner.grow(groups);
+  }
   update(ids: Uint32Array, argument: Vector): void {
     this.check(argument);
     this.inner.update(ids, argument);
@@ -47,8 +61,12 @@ export class StrictState implements AggregateState {
     if (this.inner.updateOne) this.inner.updateOne(group, argument);
     else this.inner.update(new Uint32Array(argument.length).fill(group), argument);
   }
-  merge(other: AggregateState, map: Uint32Array, groups: number): void { this.inner.merge((other as StrictState).inner, map, groups); }
-  result(groups: number): Vector { return this.inner.result(groups); }
+  merge(other: AggregateState, map: Uint32Array, groups: number): void {
+    this.inner.merge((other as StrictState).inner, map, groups);
+  }
+  result(groups: number): Vector {
+    return this.inner.result(groups);
+  }
   private check(argument: Vector): void {
     if (this.takes !== 'pairs') return this.checkOne(argument);
     for (const name of pairFields) this.checkOne(fieldOf(argument, name));
@@ -67,7 +85,12 @@ export class StrictState implements AggregateState {
   }
   private refuse(shown: string): never {
     const value = shown.length > shownMax ? `${shown.slice(0, shownMax)}..` : shown;
-    throw new LakeError('query-aggregate', { aggregate: this.name, wanted: wanted[this.takes], value, type: castOf[this.takes] });
+    throw new LakeError('query-aggregate', {
+      aggregate: this.name,
+      wanted: wanted[this.takes],
+      value,
+      type: castOf[this.takes],
+    });
   }
 }
 const shownMax = 100;

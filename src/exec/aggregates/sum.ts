@@ -1,8 +1,9 @@
 /**
- * sum: numbers, durations and times; integers exactly (64 bits, wrapping; in SQL an error where they are too few, and bools are summed as 0 and 1), floats in row
- * order so that the result does not depend on how rows are batched.
+ * sum: numbers, durations and times; integers exactly (64 bits, wrapping; in SQL an error where they are too few, and
+ * bools are summed as 0 and 1), floats in row order so that the result does not depend on how rows are batched.
  *
- * Integer sums are kept as floats while they are safe integers; what goes beyond is carried over to a bigint of the group.
+ * Integer sums are kept as floats while they are safe integers; what goes beyond is carried over to a bigint of the
+ * group.
  */
 import { LakeError } from '../../errors.ts';
 import { isInteger, isUnsigned, types } from '../../vectors/type.ts';
@@ -13,7 +14,11 @@ import { eachPart, floatsOf, idsOfOne, isNothing, numbersIn, pick } from './grou
 import { type SparseNumbers, denseRange, sparseNumbers } from '../expressions/sparse.ts';
 import { none } from './pair-table.ts';
 
-interface NumberRows { readonly part: NumberVector; readonly rows: Uint32Array | undefined; readonly class: number }
+interface NumberRows {
+  readonly part: NumberVector;
+  readonly rows: Uint32Array | undefined;
+  readonly class: number;
+}
 
 export class SumState implements AggregateState {
   readonly keepsNothing = true;
@@ -26,8 +31,12 @@ export class SumState implements AggregateState {
   /** No integer sum is further from zero. */
   private reach = 0;
   private readonly isSql: boolean;
-  constructor(isSql = false) { this.isSql = isSql; }
-  get bytes(): number { return this.sums.byteLength * 2 + this.carried.size * 64; }
+  constructor(isSql = false) {
+    this.isSql = isSql;
+  }
+  get bytes(): number {
+    return this.sums.byteLength * 2 + this.carried.size * 64;
+  }
   grow(groups: number): void {
     this.classOfGroup = widened(this.classOfGroup, groups, bytes);
     this.sums = widened(this.sums, groups, floats);
@@ -52,7 +61,9 @@ export class SumState implements AggregateState {
   updateOne(group: number, given: Vector): void {
     if (isNothing(given)) return;
     const argument = numbersIn(given);
-    const sparse = sparseNumbers(argument), part = sparse?.part ?? argument, { length } = argument;
+    const sparse = sparseNumbers(argument);
+    const part = sparse?.part ?? argument;
+    const { length } = argument;
     if (part.form === 'number' && part.values instanceof Float64Array) {
       const c = classOf(part.type);
       if (c === classes.float) return this.addFloatsOfOne(group, part.values, sparse, length);
@@ -61,22 +72,33 @@ export class SumState implements AggregateState {
     this.update(idsOfOne(group, length), argument);
   }
   /** Floats are added in the order of the rows, each by itself. */
-  takesTotals(_group: number, { sum }: Totals): boolean { return !sum || (!this.anyFloat && sum.value === BigInt.asIntN(64, sum.value)); }
+  takesTotals(_group: number, { sum }: Totals): boolean {
+    return !sum || (!this.anyFloat && sum.value === BigInt.asIntN(64, sum.value));
+  }
   addTotals(group: number, { sum }: Totals): void {
     if (!sum) return;
-    const { type, value } = sum, wide = isInteger(type) ? types.int64 : type;
-    this.updateOne(group, { form: 'number', type: isUnsigned(type) ? types.uint64 : wide, length: 1, values: isSafe(value) ? Float64Array.of(Number(value)) : BigInt64Array.of(value) });
+    const { type, value } = sum;
+    const wide = isInteger(type) ? types.int64 : type;
+    this.updateOne(group, {
+      form: 'number',
+      type: isUnsigned(type) ? types.uint64 : wide,
+      length: 1,
+      values: isSafe(value) ? Float64Array.of(Number(value)) : BigInt64Array.of(value),
+    });
   }
   private addFloatsOfOne(group: number, values: Float64Array, sparse: SparseNumbers | undefined, length: number): void {
     if (sparse && !sparse.tags.subarray(0, length).includes(sparse.tag)) return;
     this.anyFloat = true;
     if (this.classOfGroup[group] !== classes.float) this.toFloat(group);
     const range = sparse ? denseRange(sparse) : { start: 0, end: length };
-    this.sums[group] = range ? sumAll(this.sums[group]!, values, range.start, range.end) : sumSome(this.sums[group]!, sparse!, length);
+    this.sums[group] = range
+      ? sumAll(this.sums[group]!, values, range.start, range.end)
+      : sumSome(this.sums[group]!, sparse!, length);
   }
   /** Nothing is done if the sum might leave the safe integers on the way. */
   private addIntegersOfOne(group: number, values: Float64Array, length: number, c: number): boolean {
-    const { total, size } = sumAndSize(values, length), reach = Math.abs(this.sums[group]!) + size;
+    const { total, size } = sumAndSize(values, length);
+    const reach = Math.abs(this.sums[group]!) + size;
     if (reach > 9007199254740991) return false;
     if (length > 0) this.classOfGroup[group] = Math.max(this.classOfGroup[group]!, c);
     this.sums[group]! += total;
@@ -96,11 +118,13 @@ export class SumState implements AggregateState {
     this.addSafe(ids, v.values, v.length, c);
   }
   private addSafe(ids: Uint32Array, values: Float64Array, length: number, c: number): void {
-    const { sums, classOfGroup } = this, reach = this.reach + sizeOfAll(values, length);
+    const { sums, classOfGroup } = this;
+    const reach = this.reach + sizeOfAll(values, length);
     this.reach = reach;
     if (reach <= 9007199254740991) return addUnchecked(sums, classOfGroup, ids, values, length, c);
     for (let i = 0; i < length; i++) {
-      const g = ids[i]!, s = sums[g]! + values[i]!;
+      const g = ids[i]!;
+      const s = sums[g]! + values[i]!;
       if (classOfGroup[g]! < c) classOfGroup[g] = c;
       if (s >= -9007199254740991 && s <= 9007199254740991) sums[g] = s;
       else this.carry(g, BigInt(values[i]!));
@@ -120,7 +144,8 @@ export class SumState implements AggregateState {
     }
   }
   private addSparse(ids: Uint32Array, { part, values, tag, tags, slots }: SparseNumbers): void {
-    const { sums, classOfGroup } = this, c = classOf(part.type);
+    const { sums, classOfGroup } = this;
+    const c = classOf(part.type);
     if (c === classes.float) {
       this.anyFloat = true;
       for (let i = 0; i < ids.length; i++) {
@@ -134,7 +159,9 @@ export class SumState implements AggregateState {
     let { reach } = this;
     for (let i = 0; i < ids.length; i++) {
       if (tags[i] !== tag) continue;
-      const g = ids[i]!, x = values[slots[i]!]!, s = sums[g]! + x;
+      const g = ids[i]!;
+      const x = values[slots[i]!]!;
+      const s = sums[g]! + x;
       if (classOfGroup[g]! < c) classOfGroup[g] = c;
       reach += Math.abs(x);
       if (s >= -9007199254740991 && s <= 9007199254740991) sums[g] = s;
@@ -152,12 +179,19 @@ export class SumState implements AggregateState {
     const sum = this.exact(g);
     return this.isSql ? sum : wrapped(sum, this.classOfGroup[g]!);
   }
-  private exact(g: number): bigint { return (this.carried.get(g) ?? 0n) + BigInt(this.sums[g]!); }
+  private exact(g: number): bigint {
+    return (this.carried.get(g) ?? 0n) + BigInt(this.sums[g]!);
+  }
   /** @throws query-overflow for a sum of SQL that has no place in 64 bits */
   private refuseLarge(groups: number): void {
     for (const g of this.carried.keys()) {
-      const c = this.classOfGroup[g]!, sum = this.exact(g);
-      if (g < groups && c !== classes.float && wrapped(sum, c) !== sum) throw new LakeError('query-overflow', { operation: `sum(..) = ${sum}`, type: c === classes.unsigned ? 'uint64' : 'int64' });
+      const c = this.classOfGroup[g]!;
+      const sum = this.exact(g);
+      if (g < groups && c !== classes.float && wrapped(sum, c) !== sum)
+        throw new LakeError('query-overflow', {
+          operation: `sum(..) = ${sum}`,
+          type: c === classes.unsigned ? 'uint64' : 'int64',
+        });
     }
   }
   private addInteger(g: number, c: number, x: number | bigint): void {
@@ -183,7 +217,9 @@ export class SumState implements AggregateState {
     for (let row = 0; row < ids.length; row++) {
       const k = partOfRow[row]! - 1;
       if (k < 0) continue;
-      const { part, class: c } = parts[k]!, x = part.values[at[k]!++]!, g = ids[row]!;
+      const { part, class: c } = parts[k]!;
+      const x = part.values[at[k]!++]!;
+      const g = ids[row]!;
       if (c !== classes.float) this.addInteger(g, c, x);
       else {
         if (this.classOfGroup[g] !== classes.float) this.toFloat(g);
@@ -200,7 +236,8 @@ export class SumState implements AggregateState {
       this.texts[to]! |= from.texts[g]!;
       const c = from.classOfGroup[g]!;
       if (c === classes.none) continue;
-      if (c !== classes.float) this.addInteger(to, c, c === classes.unsigned || from.carried.has(g) ? from.total(g) : from.sums[g]!);
+      if (c !== classes.float)
+        this.addInteger(to, c, c === classes.unsigned || from.carried.has(g) ? from.total(g) : from.sums[g]!);
       else {
         this.anyFloat = true;
         if (this.classOfGroup[to] !== classes.float) this.toFloat(to);
@@ -214,14 +251,26 @@ export class SumState implements AggregateState {
       const plain = plainNumbers(groups, classOfGroup, this.sums);
       if (plain) return plain;
     }
-    const extra = (g: number): bigint | undefined => (this.carried.has(g) || (classOfGroup[g] === classes.unsigned && this.sums[g]! < 0) ? this.total(g) : undefined);
+    const extra = (g: number): bigint | undefined =>
+      this.carried.has(g) || (classOfGroup[g] === classes.unsigned && this.sums[g]! < 0) ? this.total(g) : undefined;
     if (this.isSql) this.refuseLarge(groups);
-    return numbersOfGroups(groups, classOfGroup, this.sums, extra, (g) => texts[g] === 1 && classOfGroup[g] !== classes.none);
+    return numbersOfGroups(
+      groups,
+      classOfGroup,
+      this.sums,
+      extra,
+      (g) => texts[g] === 1 && classOfGroup[g] !== classes.none,
+    );
   }
 }
 
 /** Bools as the numbers 0 and 1. */
-const onesOf = (v: BoolVector): NumberVector => ({ form: 'number', type: types.int64, length: v.length, values: Float64Array.from(v.values.subarray(0, v.length)) });
+const onesOf = (v: BoolVector): NumberVector => ({
+  form: 'number',
+  type: types.int64,
+  length: v.length,
+  values: Float64Array.from(v.values.subarray(0, v.length)),
+});
 
 const isSafe = (x: bigint): boolean => x <= 9007199254740991n && x >= -9007199254740991n;
 const sizeOfAll = (values: Float64Array, length: number): number => {
@@ -231,7 +280,8 @@ const sizeOfAll = (values: Float64Array, length: number): number => {
 };
 /** Of integers; the total is exact where the size is a safe one. */
 const sumAndSize = (values: Float64Array, length: number): { readonly total: number; readonly size: number } => {
-  let total = 0, size = 0;
+  let total = 0;
+  let size = 0;
   for (let i = 0; i < length; i++) {
     const x = values[i]!;
     total += x;
@@ -239,7 +289,14 @@ const sumAndSize = (values: Float64Array, length: number): { readonly total: num
   }
   return { total, size };
 };
-const addUnchecked = (sums: Float64Array, classOfGroup: Uint8Array, ids: Uint32Array, values: Float64Array, length: number, c: number): void => {
+const addUnchecked = (
+  sums: Float64Array,
+  classOfGroup: Uint8Array,
+  ids: Uint32Array,
+  values: Float64Array,
+  length: number,
+  c: number,
+): void => {
   for (let i = 0; i < length; i++) {
     const g = ids[i]!;
     if (classOfGroup[g]! < c) classOfGroup[g] = c;

@@ -6,14 +6,19 @@ import { combine } from '../expressions/rows.ts';
 /** The same rows, names and unions taken off. */
 export const under = (v: Vector): Vector => {
   switch (v.form) {
-    case 'named': return under(v.inner);
+    case 'named':
+      return under(v.inner);
     case 'union': {
       const member = onlyMember(v);
-      return member ? under(member) : combine(v.tags.subarray(0, v.length), v.slots.subarray(0, v.length), v.members.map(under));
+      return member
+        ? under(member)
+        : combine(v.tags.subarray(0, v.length), v.slots.subarray(0, v.length), v.members.map(under));
     }
     case 'dynamic': {
       const parts = v.parts.map(under);
-      return parts.every((p, k) => p === v.parts[k]) ? v : combine(v.tags.subarray(0, v.length), v.slots.subarray(0, v.length), parts);
+      return parts.every((p, k) => p === v.parts[k])
+        ? v
+        : combine(v.tags.subarray(0, v.length), v.slots.subarray(0, v.length), parts);
     }
     case 'constant': {
       const inner = under(v.inner);
@@ -27,6 +32,7 @@ export const under = (v: Vector): Vector => {
       const base = under(v.base);
       return base === v.base ? v : take(base, v.index.subarray(0, v.length));
     }
-    default: return v;
+    default:
+      return v;
   }
 };

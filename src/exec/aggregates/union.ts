@@ -17,8 +17,12 @@ import { PairTable, none } from './pair-table.ts';
 export class UnionState implements AggregateState {
   private readonly codes = new ColumnCodes();
   private readonly pairs = new PairTable();
-  get bytes(): number { return this.codes.bytes + this.pairs.bytes; }
-  grow(): void { /* nothing is kept per group */ }
+  get bytes(): number {
+    return this.codes.bytes + this.pairs.bytes;
+  }
+  grow(): void {
+    /* nothing is kept per group */
+  }
   update(ids: Uint32Array, argument: Vector): void {
     const rows = rowsWithout(argument, kinds.null, kinds.missing);
     const values = withoutUnions(rows ? take(argument, rows) : argument);
@@ -29,28 +33,40 @@ export class UnionState implements AggregateState {
   }
   merge(other: AggregateState, map: Uint32Array): void {
     const from = other as UnionState;
-    const codes = this.codes.codes(from.codes.values()), { first, second } = from.pairs.words();
+    const codes = this.codes.codes(from.codes.values());
+    const { first, second } = from.pairs.words();
     for (let k = 0; k < from.pairs.size; k++) {
       const to = map[first[k]!]!;
       if (to !== none) this.pairs.code(to, codes[second[k]!]!, true);
     }
   }
   result(groups: number): Vector {
-    const values = this.codes.values(), { first, second: codes } = this.pairs.words();
-    const words = canonicalWords(values).map((w) => lookUp(w, codes)), order = sortedOrder(words, codes.length);
+    const values = this.codes.values();
+    const { first, second: codes } = this.pairs.words();
+    const words = canonicalWords(values).map((w) => lookUp(w, codes));
+    const order = sortedOrder(words, codes.length);
     return canonicalUnions(listsOfGroups('set', gather(values, lookUp(codes, order)), lookUp(first, order), groups));
   }
 }
 
 /** Where elements differ in type their place in the union counts too. */
-const canonicalUnions = (sets: Vector): Vector => lift(sets, (flat) => (flat.form === 'list' && flat.type.element.kind === 'union' ? setsOf(flat.type.element, flat.offsets, flat.items, flat.length) : flat));
+const canonicalUnions = (sets: Vector): Vector =>
+  lift(sets, (flat) =>
+    flat.form === 'list' && flat.type.element.kind === 'union'
+      ? setsOf(flat.type.element, flat.offsets, flat.items, flat.length)
+      : flat,
+  );
 
 /** Words of the canonical order of sets: by encoding, then by type. */
 const canonicalWords = (values: Vector): readonly Uint32Array[] => {
-  const out = new ByteWriter(), offsets = new Uint32Array(values.length + 1), typeCodes = new Uint32Array(values.length), found = new Map<Type, number>();
+  const out = new ByteWriter();
+  const offsets = new Uint32Array(values.length + 1);
+  const typeCodes = new Uint32Array(values.length);
+  const found = new Map<Type, number>();
   for (let i = 0; i < values.length; i++) {
     checkStopAt(i);
-    const type = typeAt(values, i), code = found.get(type) ?? found.size;
+    const type = typeAt(values, i);
+    const code = found.get(type) ?? found.size;
     found.set(type, code);
     typeCodes[i] = code;
     writeTagged(out, type, dataAt(values, i));
@@ -58,7 +74,10 @@ const canonicalWords = (values: Vector): readonly Uint32Array[] => {
   }
   const encodings = rankRuns(out.bytes, offsets, values.length, false);
   if (found.size < 2) return [encodings];
-  const known = [...found.keys()], places = new Uint32Array(found.size);
-  [...known].sort(compareTypes).forEach((type, place) => { places[found.get(type)!] = place; });
+  const known = [...found.keys()];
+  const places = new Uint32Array(found.size);
+  [...known].sort(compareTypes).forEach((type, place) => {
+    places[found.get(type)!] = place;
+  });
   return [encodings, lookUp(places, typeCodes)];
 };

@@ -1,7 +1,21 @@
 /** Fields, indexes and slices. */
 import { type Type, isInteger, types, underType } from '../../vectors/type.ts';
 import {
-  type Vector, type RecordVector, type ListVector, type MapVector, type BytesVector, type TypeVector, type NumberVector, constant, dataAt, flatten, noRows, nulls, take, typeAt, valueAt,
+  type Vector,
+  type RecordVector,
+  type ListVector,
+  type MapVector,
+  type BytesVector,
+  type TypeVector,
+  type NumberVector,
+  constant,
+  dataAt,
+  flatten,
+  noRows,
+  nulls,
+  take,
+  typeAt,
+  valueAt,
 } from '../../vectors/vector.ts';
 import { equalValues } from '../../vectors/compare.ts';
 import { fieldPlace } from '../../vectors/field-places.ts';
@@ -14,11 +28,16 @@ import { kinds, kindsOf, mayBeError } from '../operators/rows/kinds.ts';
 import { elementsOf, lift, mayHaveUnions, withoutUnions } from './lift.ts';
 import { combine, errors, missingRows, overlay, rowsWith, truth, truthOf, wrapErrors } from './rows.ts';
 
-/** `v.name` of every row: a field of a record, an entry of a map, the field's type of a record type; error("missing") where there is none. */
+/**
+ * `v.name` of every row: a field of a record, an entry of a map, the field's type of a record type; error("missing")
+ * where there is none.
+ */
 export const fieldOf = (v: Vector, name: string): Vector => {
   switch (v.form) {
-    case 'record': return recordField(v, name);
-    case 'selected': return take(fieldOf(v.base, name), v.index.length === v.length ? v.index : v.index.subarray(0, v.length));
+    case 'record':
+      return recordField(v, name);
+    case 'selected':
+      return take(fieldOf(v.base, name), v.index.length === v.length ? v.index : v.index.subarray(0, v.length));
     case 'constant': {
       const field = fieldOf(v.inner, name);
       return constant(field.form === 'selected' || field.form === 'dictionary' ? flatten(field) : field, v.length);
@@ -27,12 +46,26 @@ export const fieldOf = (v: Vector, name: string): Vector => {
       const values = fieldOf(v.values, name);
       return values.form === 'constant' ? { ...values, length: v.length } : { ...v, values };
     }
-    case 'named': return fieldOf(v.inner, name);
-    case 'dynamic': return combine(v.tags.subarray(0, v.length), v.slots.subarray(0, v.length), v.parts.map((p) => fieldOf(p, name)));
-    case 'union': return combine(v.tags.subarray(0, v.length), v.slots.subarray(0, v.length), v.members.map((m) => fieldOf(m, name)));
-    case 'map': return mapEntry(v, name);
-    case 'type': return fieldType(v, name);
-    default: return missingRows(v.length);
+    case 'named':
+      return fieldOf(v.inner, name);
+    case 'dynamic':
+      return combine(
+        v.tags.subarray(0, v.length),
+        v.slots.subarray(0, v.length),
+        v.parts.map((p) => fieldOf(p, name)),
+      );
+    case 'union':
+      return combine(
+        v.tags.subarray(0, v.length),
+        v.slots.subarray(0, v.length),
+        v.members.map((m) => fieldOf(m, name)),
+      );
+    case 'map':
+      return mapEntry(v, name);
+    case 'type':
+      return fieldType(v, name);
+    default:
+      return missingRows(v.length);
   }
 };
 const recordField = (v: RecordVector, name: string): Vector => {
@@ -72,10 +105,14 @@ const fieldType = (v: TypeVector, name: string): Vector => {
 };
 
 /** Null where a row has not what was looked for, as SQL has it. */
-export const nullWhereMissing = (v: Vector): Vector => (mayBeError(v) ? lift(v, (flat) => {
-  const missing = flat.form === 'error' ? kindsOf(flat)?.map((kind) => (kind === kinds.missing ? 1 : 0)) : undefined;
-  return missing ? overlay(flat, missing, nulls(flat.length)) : flat;
-}) : v);
+export const nullWhereMissing = (v: Vector): Vector =>
+  mayBeError(v)
+    ? lift(v, (flat) => {
+        const missing =
+          flat.form === 'error' ? kindsOf(flat)?.map((kind) => (kind === kinds.missing ? 1 : 0)) : undefined;
+        return missing ? overlay(flat, missing, nulls(flat.length)) : flat;
+      })
+    : v;
 
 /** The value at a path of fields. */
 export const pathOf = (v: Vector, path: readonly string[]): Vector => path.reduce(fieldOf, v);
@@ -90,24 +127,37 @@ export const indexVector = (of: Vector, at: Vector, base: 0 | 1, length: number)
 };
 const isRecordOnly = (v: Vector): boolean => {
   switch (v.form) {
-    case 'record': return true;
-    case 'selected': return isRecordOnly(v.base);
-    case 'constant': case 'named': return isRecordOnly(v.inner);
-    case 'dynamic': return v.parts.every(isRecordOnly);
-    default: return false;
+    case 'record':
+      return true;
+    case 'selected':
+      return isRecordOnly(v.base);
+    case 'constant':
+    case 'named':
+      return isRecordOnly(v.inner);
+    case 'dynamic':
+      return v.parts.every(isRecordOnly);
+    default:
+      return false;
   }
 };
 
-const indexKernel = (base: 0 | 1): Kernel => ([of, at], length) => {
-  const o = of!.form === 'constant' ? of!.inner : of!, a = at!.form === 'constant' ? at!.inner : at!;
-  if (a.form === 'error' && (o.form === 'list' || o.form === 'record')) return at!;
-  switch (o.form) {
-    case 'list': return indexList(flatten(of!) as ListVector, at!, base);
-    case 'record': return indexRecord(flatten(of!) as RecordVector, at!, base);
-    case 'map': return indexMap(flatten(of!) as MapVector, at!);
-    default: return missingRows(length);
-  }
-};
+const indexKernel =
+  (base: 0 | 1): Kernel =>
+  ([of, at], length) => {
+    const o = of!.form === 'constant' ? of!.inner : of!;
+    const a = at!.form === 'constant' ? at!.inner : at!;
+    if (a.form === 'error' && (o.form === 'list' || o.form === 'record')) return at!;
+    switch (o.form) {
+      case 'list':
+        return indexList(flatten(of!) as ListVector, at!, base);
+      case 'record':
+        return indexRecord(flatten(of!) as RecordVector, at!, base);
+      case 'map':
+        return indexMap(flatten(of!) as MapVector, at!);
+      default:
+        return missingRows(length);
+    }
+  };
 const indexFromZero = indexKernel(0);
 const indexFromOne = indexKernel(1);
 
@@ -125,9 +175,12 @@ const placeOf = (x: number | bigint, size: number, base: 0 | 1): number => {
 };
 
 const indexList = (of: ListVector, at: Vector, base: 0 | 1): Vector => {
-  const index = integers(at), { length } = of;
+  const index = integers(at);
+  const { length } = of;
   if (!index) return wrapErrors('index is not an integer', at);
-  const places = new Uint32Array(length), absent = new Uint8Array(length), large = new Uint8Array(length);
+  const places = new Uint32Array(length);
+  const absent = new Uint8Array(length);
+  const large = new Uint8Array(length);
   for (let i = 0; i < length; i++) {
     const x = index.values[i]!;
     if (isTooLarge(x)) large[i] = 1;
@@ -139,21 +192,35 @@ const indexList = (of: ListVector, at: Vector, base: 0 | 1): Vector => {
   return overlay(overlay(values, absent, missingRows(length)), large, wrapErrors('cannot cast to int64', at));
 };
 const indexRecord = (of: RecordVector, at: Vector, base: 0 | 1): Vector => {
-  const flat = flatten(at), { length } = of;
-  if (flat.form === 'bytes' && flat.type === types.string) return fieldPerRow(of, (i) => of.fields.findIndex((f) => f.name === dataAt(flat, i)));
+  const flat = flatten(at);
+  const { length } = of;
+  if (flat.form === 'bytes' && flat.type === types.string)
+    return fieldPerRow(of, (i) => of.fields.findIndex((f) => f.name === dataAt(flat, i)));
   const index = integers(at);
-  if (!index) return flat.form === 'null' ? wrapErrors('invalid value for record index', nulls(length)) : wrapErrors('invalid value for record index', at);
+  if (!index)
+    return flat.form === 'null'
+      ? wrapErrors('invalid value for record index', nulls(length))
+      : wrapErrors('invalid value for record index', at);
   const large = Uint8Array.from({ length }, (_, i) => (isTooLarge(index.values[i]!) ? 1 : 0));
-  return overlay(fieldPerRow(of, (i) => placeOf(index.values[i]!, of.fields.length, base)), large, wrapErrors('cannot cast to int64', at));
+  return overlay(
+    fieldPerRow(of, (i) => placeOf(index.values[i]!, of.fields.length, base)),
+    large,
+    wrapErrors('cannot cast to int64', at),
+  );
 };
 /** Row i is field `column(i)` of row i, missing for -1. */
 const fieldPerRow = (of: RecordVector, column: (i: number) => number): Vector => {
-  const { length } = of, tags = new Uint32Array(length), slots = new Uint32Array(length);
+  const { length } = of;
+  const tags = new Uint32Array(length);
+  const slots = new Uint32Array(length);
   for (let i = 0; i < length; i++) {
     tags[i] = column(i) + 1;
     slots[i] = i;
   }
-  const parts = [missingRows(length), ...of.fields.map((f) => (f.present ? withAbsent(f.values, f.present, length) : f.values))];
+  const parts = [
+    missingRows(length),
+    ...of.fields.map((f) => (f.present ? withAbsent(f.values, f.present, length) : f.values)),
+  ];
   return combine(tags, slots, parts);
 };
 const indexMap = (of: MapVector, at: Vector): Vector => {
@@ -173,22 +240,33 @@ const indexMap = (of: MapVector, at: Vector): Vector => {
 };
 
 /** `of[from:to]`; absent bounds are the ends. */
-export const sliceVector = (of: Vector, bounds: { readonly from?: Vector; readonly to?: Vector; readonly base: 0 | 1 }, length: number): Vector => {
+export const sliceVector = (
+  of: Vector,
+  bounds: { readonly from?: Vector; readonly to?: Vector; readonly base: 0 | 1 },
+  length: number,
+): Vector => {
   if (length === 0) return noRows;
   if (mayHaveUnions(of)) return sliceSome(of, bounds, length);
   const args = [of, ...(bounds.from ? [bounds.from] : []), ...(bounds.to ? [bounds.to] : [])];
   return apply(args, length, (vectors, n) => {
-    const from = bounds.from ? vectors[1] : undefined, to = bounds.to ? vectors[vectors.length - 1] : undefined;
+    const from = bounds.from ? vectors[1] : undefined;
+    const to = bounds.to ? vectors[vectors.length - 1] : undefined;
     return sliceRows(vectors[0]!, from, to, bounds.base, n);
   });
 };
 /** Unions are not looked through here. */
-const sliceSome = (of: Vector, bounds: { readonly from?: Vector; readonly to?: Vector; readonly base: 0 | 1 }, length: number): Vector => {
+const sliceSome = (
+  of: Vector,
+  bounds: { readonly from?: Vector; readonly to?: Vector; readonly base: 0 | 1 },
+  length: number,
+): Vector => {
   const codes = new Uint8Array(length);
   for (let i = 0; i < length; i++) codes[i] = underType(typeAt(of, i)).kind === 'union' ? 1 : 0;
-  const unions = rowsWith(codes, length, 1), others = rowsWith(codes, length, 0);
+  const unions = rowsWith(codes, length, 1);
+  const others = rowsWith(codes, length, 0);
   if (unions.length === 0) return sliceVector(withoutUnions(of), bounds, length);
-  const tags = new Uint32Array(length), slots = new Uint32Array(length);
+  const tags = new Uint32Array(length);
+  const slots = new Uint32Array(length);
   for (const [tag, rows] of [unions, others].entries()) {
     rows.forEach((row, n) => {
       tags[row] = tag;
@@ -196,17 +274,33 @@ const sliceSome = (of: Vector, bounds: { readonly from?: Vector; readonly to?: V
     });
   }
   const cut = (v: Vector | undefined): Vector | undefined => v && take(v, others);
-  const from = cut(bounds.from), to = cut(bounds.to);
-  const rest = others.length === 0 ? noRows : sliceVector(withoutUnions(take(of, others)), { ...(from && { from }), ...(to && { to }), base: bounds.base }, others.length);
+  const from = cut(bounds.from);
+  const to = cut(bounds.to);
+  const rest =
+    others.length === 0
+      ? noRows
+      : sliceVector(
+          withoutUnions(take(of, others)),
+          { ...(from && { from }), ...(to && { to }), base: bounds.base },
+          others.length,
+        );
   return combine(tags, slots, [wrapErrors('sliced value is not array, set, bytes, or string', take(of, unions)), rest]);
 };
-const innerForm = (v: Vector | undefined): Vector['form'] | undefined => (v?.form === 'constant' ? v.inner.form : v?.form);
+const innerForm = (v: Vector | undefined): Vector['form'] | undefined =>
+  v?.form === 'constant' ? v.inner.form : v?.form;
 
-const sliceRows = (of: Vector, from: Vector | undefined, to: Vector | undefined, base: 0 | 1, length: number): Vector => {
+const sliceRows = (
+  of: Vector,
+  from: Vector | undefined,
+  to: Vector | undefined,
+  base: 0 | 1,
+  length: number,
+): Vector => {
   const flat = flatten(of);
   if (flat.form === 'error') return of;
   if (flat.form === 'null') return nulls(length);
-  const sliceable = flat.form === 'list' || (flat.form === 'bytes' && (flat.type === types.string || flat.type === types.bytes));
+  const sliceable =
+    flat.form === 'list' || (flat.form === 'bytes' && (flat.type === types.string || flat.type === types.bytes));
   if (!sliceable) return wrapErrors('sliced value is not array, set, bytes, or string', of);
   const places: (ArrayLike<number | bigint> | undefined)[] = [];
   for (const bound of [from, to]) {
@@ -215,19 +309,35 @@ const sliceRows = (of: Vector, from: Vector | undefined, to: Vector | undefined,
     const { values, bad } = bound ? positions(bound) : nowhere;
     places.push(values);
     if (!bad) continue;
-    const good = rowsWith(bad, length, 0), rest = good.length === 0 ? noRows : sliceRows(take(of, good), from && flatten(take(from, good)), to && flatten(take(to, good)), base, good.length);
+    const good = rowsWith(bad, length, 0);
+    const rest =
+      good.length === 0
+        ? noRows
+        : sliceRows(
+            take(of, good),
+            from && flatten(take(from, good)),
+            to && flatten(take(to, good)),
+            base,
+            good.length,
+          );
     return scatter(rest, good, errors('slice index is not a number', length));
   }
   const [starts, ends] = places;
   const range = (i: number, size: number): readonly [number, number] => {
-    const start = starts ? clamp(starts[i]!, size, base) : 0, end = ends ? clamp(ends[i]!, size, base) : size;
+    const start = starts ? clamp(starts[i]!, size, base) : 0;
+    const end = ends ? clamp(ends[i]!, size, base) : size;
     return [start, Math.max(start, end)];
   };
-  return flat.form === 'list' ? sliceList(flat, range) : flat.type === types.string ? sliceText(flat, range) : sliceBytes(flat, range);
+  return flat.form === 'list'
+    ? sliceList(flat, range)
+    : flat.type === types.string
+      ? sliceText(flat, range)
+      : sliceBytes(flat, range);
 };
 /** The values at their rows, elsewhere those of `others`. */
 const scatter = (values: Vector, rows: Uint32Array, others: Vector): Vector => {
-  const tags = new Uint32Array(others.length).fill(1), slots = Uint32Array.from(tags, (_, i) => i);
+  const tags = new Uint32Array(others.length).fill(1);
+  const slots = Uint32Array.from(tags, (_, i) => i);
   rows.forEach((row, n) => {
     tags[row] = 0;
     slots[row] = n;
@@ -235,29 +345,41 @@ const scatter = (values: Vector, rows: Uint32Array, others: Vector): Vector => {
   return rows.length === 0 ? others : combine(tags, slots, [values, others]);
 };
 /** What casts to an integer is one. `bad`: 1 for rows that do not. */
-interface Positions { readonly values?: ArrayLike<number | bigint>; readonly bad?: Uint8Array }
+interface Positions {
+  readonly values?: ArrayLike<number | bigint>;
+  readonly bad?: Uint8Array;
+}
 const nowhere: Positions = {};
 const positions = (bound: Vector): Positions => {
   const own = integers(bound);
   if (own) {
-    const large = own.values instanceof Float64Array ? undefined : Uint8Array.from({ length: own.length }, (_, i) => (isTooLarge(own.values[i]!) ? 1 : 0));
+    const large =
+      own.values instanceof Float64Array
+        ? undefined
+        : Uint8Array.from({ length: own.length }, (_, i) => (isTooLarge(own.values[i]!) ? 1 : 0));
     return large?.includes(1) ? { bad: large } : { values: own.values };
   }
-  const cast = castVector(flatten(bound), types.int64), bad = truthOf(cast).subarray(0, bound.length).map((c) => (c === truth.error ? 1 : 0));
+  const cast = castVector(flatten(bound), types.int64);
+  const bad = truthOf(cast)
+    .subarray(0, bound.length)
+    .map((c) => (c === truth.error ? 1 : 0));
   if (bad.includes(1)) return { bad };
   const flat = flatten(cast);
   return flat.form === 'number' ? { values: flat.values } : nowhere;
 };
 const clamp = (x: number | bigint, size: number, base: 0 | 1): number => {
-  const n = Number(x), place = n < 0 ? size + n : n - base;
+  const n = Number(x);
+  const place = n < 0 ? size + n : n - base;
   return Math.min(Math.max(place, 0), size);
 };
 type RangeOf = (i: number, size: number) => readonly [number, number];
 
 const sliceList = (v: ListVector, rangeOf: RangeOf): Vector => {
-  const offsets = new Uint32Array(v.length + 1), index: number[] = [];
+  const offsets = new Uint32Array(v.length + 1);
+  const index: number[] = [];
   for (let i = 0; i < v.length; i++) {
-    const first = v.offsets[i]!, [start, end] = rangeOf(i, v.offsets[i + 1]! - first);
+    const first = v.offsets[i]!;
+    const [start, end] = rangeOf(i, v.offsets[i + 1]! - first);
     for (let at = start; at < end; at++) index.push(first + at);
     offsets[i + 1] = index.length;
   }
@@ -266,20 +388,24 @@ const sliceList = (v: ListVector, rangeOf: RangeOf): Vector => {
 const sliceBytes = (v: BytesVector, rangeOf: RangeOf): Vector => {
   const out = new BytesBuilder(v.type);
   for (let i = 0; i < v.length; i++) {
-    const first = v.offsets[i]!, [start, end] = rangeOf(i, v.offsets[i + 1]! - first);
+    const first = v.offsets[i]!;
+    const [start, end] = rangeOf(i, v.offsets[i + 1]! - first);
     out.run(v.bytes, first + start, first + end);
   }
   return out.finish();
 };
 /** By code points: continuation bytes do not count. */
 const sliceText = (v: BytesVector, rangeOf: RangeOf): Vector => {
-  const out = new BytesBuilder(v.type), { bytes, offsets } = v;
+  const out = new BytesBuilder(v.type);
+  const { bytes, offsets } = v;
   for (let i = 0; i < v.length; i++) {
-    const first = offsets[i]!, last = offsets[i + 1]!;
+    const first = offsets[i]!;
+    const last = offsets[i + 1]!;
     let size = 0;
     for (let at = first; at < last; at++) if ((bytes[at]! & 0xc0) !== 0x80) size++;
     const [start, end] = rangeOf(i, size);
-    const from = size === last - first ? first + start : skip(bytes, first, last, start), to = size === last - first ? first + end : skip(bytes, from, last, end - start);
+    const from = size === last - first ? first + start : skip(bytes, first, last, start);
+    const to = size === last - first ? first + end : skip(bytes, from, last, end - start);
     out.run(bytes, from, to);
   }
   return out.finish();

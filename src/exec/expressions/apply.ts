@@ -1,8 +1,9 @@
 /**
  * The dispatcher: brings argument vectors into a form that kernels can loop over.
  *
- * A kernel sees flat or constant vectors without names (`original` gives them back) and unions, each with rows of one kind only (never dynamic): nulls and errors come as vectors of
- * their own, so that a kernel decides once per call, never per row. What it gives for all rows of such a group is put back in place.
+ * A kernel sees flat or constant vectors without names (`original` gives them back) and unions, each with rows of one
+ * kind only (never dynamic): nulls and errors come as vectors of their own, so that a kernel decides once per call,
+ * never per row. What it gives for all rows of such a group is put back in place.
  * - All arguments constant: the kernel runs on one row.
  * - One dictionary and constants: it runs on the dictionary's values once, the codes stay.
  * - One mixed vector and constants: it runs on each part as a whole, the tags stay.
@@ -16,33 +17,60 @@ import { allUsed, combine, markNames, namesOf, original } from './rows.ts';
 export type Kernel = (args: readonly Vector[], length: number) => Vector;
 
 /** Rows of one kind (`tags` absent), or several parts. Parts are flat, constant or dictionaries, never mixed. */
-interface Split { readonly parts: readonly Vector[]; readonly tags?: Uint32Array; readonly slots?: Uint32Array }
+interface Split {
+  readonly parts: readonly Vector[];
+  readonly tags?: Uint32Array;
+  readonly slots?: Uint32Array;
+}
 
 /**
- * What a kernel sees of wrapped values. `named`: names and unions are looked through, errors show the names. `bare`: errors do not show them either.
- * `whole`: a union is an argument of its own kind, which most kernels refuse.
+ * What a kernel sees of wrapped values. `named`: names and unions are looked through, errors show the names. `bare`:
+ * errors do not show them either. `whole`: a union is an argument of its own kind, which most kernels refuse.
  */
 export type Wrapping = 'named' | 'bare' | 'whole';
 
 /** Runs the kernel over arguments of any form. */
-export const apply = (args: readonly Vector[], length: number, kernel: Kernel, wrapping: Wrapping = 'named'): Vector => {
+export const apply = (
+  args: readonly Vector[],
+  length: number,
+  kernel: Kernel,
+  wrapping: Wrapping = 'named',
+): Vector => {
   if (length === 0) return noRows;
   if (args.length === 1 && isPlain(args[0]!)) return kernel(args, length);
   const splits = args.map((a) => splitOf(a, wrapping));
   const mixed = splits.filter((s) => s.tags);
-  if (mixed.length === 0) return run(splits.map((s) => s.parts[0]!), length, kernel);
-  if (mixed.length === 1 && splits.every((s) => s.tags || s.parts[0]!.form === 'constant')) return runOnParts(splits, mixed[0]!, kernel);
+  if (mixed.length === 0)
+    return run(
+      splits.map((s) => s.parts[0]!),
+      length,
+      kernel,
+    );
+  if (mixed.length === 1 && splits.every((s) => s.tags || s.parts[0]!.form === 'constant'))
+    return runOnParts(splits, mixed[0]!, kernel);
   return runOnGroups(splits, length, kernel);
 };
 
 const isPlain = (v: Vector): boolean => {
   switch (v.form) {
-    case 'number': case 'bool': case 'bytes': case 'null': case 'type': case 'enum': case 'record': case 'list': case 'map': case 'error': return true;
-    default: return false;
+    case 'number':
+    case 'bool':
+    case 'bytes':
+    case 'null':
+    case 'type':
+    case 'enum':
+    case 'record':
+    case 'list':
+    case 'map':
+    case 'error':
+      return true;
+    default:
+      return false;
   }
 };
 
-const resized = (v: Vector, length: number): Vector => (v.form === 'constant' && v.length !== length ? { ...v, length } : v);
+const resized = (v: Vector, length: number): Vector =>
+  v.form === 'constant' && v.length !== length ? { ...v, length } : v;
 
 /** A part without its names, which are remembered for errors around it. */
 const bare = (v: Vector): Vector => {
@@ -64,61 +92,128 @@ const bare = (v: Vector): Vector => {
       const values = bare(v.values);
       return values === v.values ? v : { ...v, values };
     }
-    default: return v;
+    default:
+      return v;
   }
 };
 const looked = (v: Vector): Vector => (v.form === 'dictionary' ? markNames(flatten(v), namesOf(v.values)) : v);
 const renamed = (v: Vector, name: string): Vector => {
   switch (v.form) {
-    case 'constant': return { ...v, inner: renamed(v.inner, name) };
-    case 'dictionary': return { ...v, values: renamed(v.values, name) };
-    default: return { form: 'named', name, length: v.length, inner: v };
+    case 'constant':
+      return { ...v, inner: renamed(v.inner, name) };
+    case 'dictionary':
+      return { ...v, values: renamed(v.values, name) };
+    default:
+      return { form: 'named', name, length: v.length, inner: v };
   }
 };
 
 /** An argument that a kernel gives back (an error, mostly) has its names again. */
-const run = (parts: readonly Vector[], length: number, kernel: Kernel): Vector => original(runBare(parts.map(bare), length, kernel));
+const run = (parts: readonly Vector[], length: number, kernel: Kernel): Vector =>
+  original(runBare(parts.map(bare), length, kernel));
 const runBare = (args: readonly Vector[], length: number, kernel: Kernel): Vector => {
   const varying = args.filter((a) => a.form !== 'constant');
   if (varying.length === 0 && args.length > 0) {
-    const one = original(kernel(args.map((a) => (a.form === 'constant' ? a.inner : a)), 1));
+    const one = original(
+      kernel(
+        args.map((a) => (a.form === 'constant' ? a.inner : a)),
+        1,
+      ),
+    );
     return constant(one.form === 'selected' || one.form === 'dictionary' ? flatten(one) : one, length);
   }
   const [dictionary] = varying;
   if (varying.length === 1 && dictionary!.form === 'dictionary' && dictionary!.values.length <= length) {
     const size = dictionary!.values.length;
-    const values = original(kernel(args.map((a) => (a === dictionary ? dictionary!.values : resized(a, size))), size));
-    return values.form === 'constant' ? resized(values, length) : { form: 'dictionary', length, codes: dictionary!.codes, values };
+    const values = original(
+      kernel(
+        args.map((a) => (a === dictionary ? dictionary!.values : resized(a, size))),
+        size,
+      ),
+    );
+    return values.form === 'constant'
+      ? resized(values, length)
+      : { form: 'dictionary', length, codes: dictionary!.codes, values };
   }
   return kernel(args.map(looked), length);
 };
 
 const runOnParts = (splits: readonly Split[], mixed: Split, kernel: Kernel): Vector =>
-  combine(mixed.tags!, mixed.slots!, mixed.parts.map((part) => run(splits.map((s) => (s === mixed ? part : resized(s.parts[0]!, part.length))), part.length, kernel)));
+  combine(
+    mixed.tags!,
+    mixed.slots!,
+    mixed.parts.map((part) =>
+      run(
+        splits.map((s) => (s === mixed ? part : resized(s.parts[0]!, part.length))),
+        part.length,
+        kernel,
+      ),
+    ),
+  );
 
 const runOnGroups = (splits: readonly Split[], length: number, kernel: Kernel): Vector => {
   const { tags, slots, rows } = groupsOf(splits, length);
-  return combine(tags, slots, rows.map((r) => run(splits.map((s) => rowsOf(s, r)), r.length, kernel)));
+  return combine(
+    tags,
+    slots,
+    rows.map((r) =>
+      run(
+        splits.map((s) => rowsOf(s, r)),
+        r.length,
+        kernel,
+      ),
+    ),
+  );
 };
 
-/** As `apply`, with vectors that come along as they are (`carried`), cut to the rows of each group. The kernel sees flat and constant arguments. */
+/**
+ * As `apply`, with vectors that come along as they are (`carried`), cut to the rows of each group. The kernel sees flat
+ * and constant arguments.
+ */
 export const applyCarrying = (
-  args: readonly Vector[], carried: readonly Vector[], length: number, kernel: (args: readonly Vector[], carried: readonly Vector[], length: number) => Vector,
+  args: readonly Vector[],
+  carried: readonly Vector[],
+  length: number,
+  kernel: (args: readonly Vector[], carried: readonly Vector[], length: number) => Vector,
   wrapping: Wrapping = 'named',
 ): Vector => {
   if (length === 0) return noRows;
   const splits = args.map((a) => splitOf(a, wrapping));
   const undone = (a: Vector): Vector => looked(bare(a));
-  if (splits.every((s) => !s.tags)) return original(kernel(splits.map((s) => undone(s.parts[0]!)), carried, length));
+  if (splits.every((s) => !s.tags))
+    return original(
+      kernel(
+        splits.map((s) => undone(s.parts[0]!)),
+        carried,
+        length,
+      ),
+    );
   const { tags, slots, rows } = groupsOf(splits, length);
-  return combine(tags, slots, rows.map((r) => original(kernel(splits.map((s) => undone(rowsOf(s, r))), carried.map((c) => take(c, r)), r.length))));
+  return combine(
+    tags,
+    slots,
+    rows.map((r) =>
+      original(
+        kernel(
+          splits.map((s) => undone(rowsOf(s, r))),
+          carried.map((c) => take(c, r)),
+          r.length,
+        ),
+      ),
+    ),
+  );
 };
 
 /** Rows by the combination of parts that they are in. */
-const groupsOf = (splits: readonly Split[], length: number): { readonly tags: Uint32Array; readonly slots: Uint32Array; readonly rows: readonly Uint32Array[] } => {
+const groupsOf = (
+  splits: readonly Split[],
+  length: number,
+): { readonly tags: Uint32Array; readonly slots: Uint32Array; readonly rows: readonly Uint32Array[] } => {
   const combinations = splits.reduce((n, s) => (s.tags ? n * s.parts.length : n), 1);
-  const { tags, counts } = combinations <= tabledMax ? tabledGroups(splits, length, combinations) : hashedGroups(splits, length);
-  const slots = new Uint32Array(length), next = new Uint32Array(counts.length);
+  const { tags, counts } =
+    combinations <= tabledMax ? tabledGroups(splits, length, combinations) : hashedGroups(splits, length);
+  const slots = new Uint32Array(length);
+  const next = new Uint32Array(counts.length);
   for (let i = 0; i < length; i++) slots[i] = next[tags[i]!]!++;
   const rows = counts.map((n) => new Uint32Array(n));
   for (let i = 0; i < length; i++) rows[tags[i]!]![slots[i]!] = i;
@@ -127,9 +222,14 @@ const groupsOf = (splits: readonly Split[], length: number): { readonly tags: Ui
 
 /** Combinations of parts that are counted in a table. */
 const tabledMax = 1024;
-interface GroupTags { readonly tags: Uint32Array; readonly counts: readonly number[] }
+interface GroupTags {
+  readonly tags: Uint32Array;
+  readonly counts: readonly number[];
+}
 const tabledGroups = (splits: readonly Split[], length: number, combinations: number): GroupTags => {
-  const tags = new Uint32Array(length), places = new Uint32Array(combinations), counts: number[] = [];
+  const tags = new Uint32Array(length);
+  const places = new Uint32Array(combinations);
+  const counts: number[] = [];
   for (const s of splits) if (s.tags) addTags(tags, s.tags, s.parts.length);
   const totals = new Uint32Array(combinations);
   for (let i = 0; i < length; i++) totals[tags[i]!]!++;
@@ -137,10 +237,16 @@ const tabledGroups = (splits: readonly Split[], length: number, combinations: nu
   for (let i = 0; i < length; i++) tags[i] = places[tags[i]!]!;
   return { tags, counts };
 };
-const addTags = (codes: Uint32Array, tags: Uint32Array, parts: number): void => { for (let i = 0; i < codes.length; i++) codes[i] = codes[i]! * parts + tags[i]!; };
+const addTags = (codes: Uint32Array, tags: Uint32Array, parts: number): void => {
+  for (let i = 0; i < codes.length; i++) codes[i] = codes[i]! * parts + tags[i]!;
+};
 const hashedGroups = (splits: readonly Split[], length: number): GroupTags => {
-  const codes = new Float64Array(length), numbers = new Map<number, number>(), tags = new Uint32Array(length), counts: number[] = [];
-  for (const s of splits) if (s.tags) for (let i = 0; i < length; i++) codes[i] = codes[i]! * s.parts.length + s.tags[i]!;
+  const codes = new Float64Array(length);
+  const numbers = new Map<number, number>();
+  const tags = new Uint32Array(length);
+  const counts: number[] = [];
+  for (const s of splits)
+    if (s.tags) for (let i = 0; i < length; i++) codes[i] = codes[i]! * s.parts.length + s.tags[i]!;
   for (let i = 0; i < length; i++) {
     let group = numbers.get(codes[i]!);
     if (group === undefined) {
@@ -161,7 +267,7 @@ const rowsOf = (s: Split, rows: Uint32Array): Vector => {
   return pick(s.parts[s.tags[rows[0]!]!]!, index);
 };
 const pick = (v: Vector, index: Uint32Array): Vector =>
-  (v.form === 'constant' ? resized(v, index.length) : v.form === 'dictionary' ? take(v, index) : gather(v, index));
+  v.form === 'constant' ? resized(v, index.length) : v.form === 'dictionary' ? take(v, index) : gather(v, index);
 
 const splitOf = (v: Vector, wrapping: Wrapping): Split => {
   switch (v.form) {
@@ -169,17 +275,24 @@ const splitOf = (v: Vector, wrapping: Wrapping): Split => {
       const s = splitOf(v.inner, wrapping);
       return wrapping === 'bare' ? s : { ...s, parts: s.parts.map((p) => renamed(p, v.name)) };
     }
-    case 'dynamic': return splitTagged(v.tags, v.slots, v.parts, v.length, wrapping);
-    case 'union': return wrapping === 'whole' ? { parts: [v] } : splitUnion(v, wrapping);
-    case 'constant': return { parts: [constant(onlyRow(v.inner, wrapping), v.length)] };
-    case 'selected': return splitIndexed(v.index, splitOf(v.base, wrapping), v.length);
+    case 'dynamic':
+      return splitTagged(v.tags, v.slots, v.parts, v.length, wrapping);
+    case 'union':
+      return wrapping === 'whole' ? { parts: [v] } : splitUnion(v, wrapping);
+    case 'constant':
+      return { parts: [constant(onlyRow(v.inner, wrapping), v.length)] };
+    case 'selected':
+      return splitIndexed(v.index, splitOf(v.base, wrapping), v.length);
     case 'dictionary': {
       const s = splitOf(v.values, wrapping);
-      return s.tags ? splitIndexed(v.codes, s, v.length)
-        : s.parts[0]!.form === 'constant' || s.parts[0]!.form === 'dictionary' ? { parts: [pick(s.parts[0]!, v.codes.subarray(0, v.length))] }
-        : { parts: [s.parts[0] === v.values ? v : { ...v, values: s.parts[0]! }] };
+      return s.tags
+        ? splitIndexed(v.codes, s, v.length)
+        : s.parts[0]!.form === 'constant' || s.parts[0]!.form === 'dictionary'
+          ? { parts: [pick(s.parts[0]!, v.codes.subarray(0, v.length))] }
+          : { parts: [s.parts[0] === v.values ? v : { ...v, values: s.parts[0]! }] };
     }
-    default: return { parts: [v] };
+    default:
+      return { parts: [v] };
   }
 };
 /** The single row of a constant as a flat vector of one row. */
@@ -194,7 +307,8 @@ const splitIndexed = (index: Uint32Array, s: Split, length: number): Split => {
     const part = s.parts[0]!;
     return { parts: [pick(part, index.length === length ? index : index.subarray(0, length))] };
   }
-  const tags = new Uint32Array(length), slots = new Uint32Array(length);
+  const tags = new Uint32Array(length);
+  const slots = new Uint32Array(length);
   for (let i = 0; i < length; i++) {
     tags[i] = s.tags[index[i]!]!;
     slots[i] = s.slots![index[i]!]!;
@@ -204,34 +318,52 @@ const splitIndexed = (index: Uint32Array, s: Split, length: number): Split => {
 
 /** Parts that can stay as they are: all in use, none much longer than its rows. */
 const isCompact = (tags: Uint32Array, children: readonly Vector[], length: number): boolean => {
-  if (children.length < 2 || tags.length !== length || !children.every((c) => isPlain(c) || (c.form === 'constant' && isPlain(c.inner) && c.inner.length === 1))) return false;
-  // As many values as rows, and a row of each: nothing can be much longer than what is used of it, but where rows repeat.
-  if (children.reduce((n, c) => n + (c.form === 'constant' ? 0 : c.length), 0) <= length && allUsed(tags, children.length, length)) return true;
+  if (
+    children.length < 2 ||
+    tags.length !== length ||
+    !children.every((c) => isPlain(c) || (c.form === 'constant' && isPlain(c.inner) && c.inner.length === 1))
+  )
+    return false;
+  // As many values as rows, and a row of each: nothing can be much longer than what is used of it, but where rows
+  // repeat.
+  if (
+    children.reduce((n, c) => n + (c.form === 'constant' ? 0 : c.length), 0) <= length &&
+    allUsed(tags, children.length, length)
+  )
+    return true;
   const counts = new Uint32Array(children.length);
   for (let i = 0; i < length; i++) counts[tags[i]!]!++;
   return children.every((c, k) => counts[k]! > 0 && (c.form === 'constant' || c.length <= counts[k]! * 2 + 16));
 };
 
 /**
- * A column that may be null and is not, as a file of Parquet has many, is told from others once and not for each expression over it: 90 sums over one such column
- * take 0.3 of the time.
+ * A column that may be null and is not, as a file of Parquet has many, is told from others once and not for each
+ * expression over it: 90 sums over one such column take 0.3 of the time.
  */
 const splitUnion = (v: UnionVector, wrapping: Wrapping): Split => {
   const member = onlyMember(v);
   return member ? splitOf(member, wrapping) : splitTagged(v.tags, v.slots, v.members, v.length, wrapping);
 };
-const splitTagged = (tags: Uint32Array, slots: Uint32Array, children: readonly Vector[], length: number, wrapping: Wrapping): Split => {
+const splitTagged = (
+  tags: Uint32Array,
+  slots: Uint32Array,
+  children: readonly Vector[],
+  length: number,
+  wrapping: Wrapping,
+): Split => {
   if (isCompact(tags, children, length)) return { parts: children, tags, slots };
   const used = new Uint8Array(children.length);
   for (let i = 0; i < length; i++) used[tags[i]!] = 1;
   const parts: Vector[] = [];
   const places = children.map((child, k) => {
     if (!used[k]) return undefined;
-    const s = splitOf(child, wrapping), base = parts.length;
+    const s = splitOf(child, wrapping);
+    const base = parts.length;
     parts.push(...s.parts);
     return { s, base };
   });
-  const outTags = new Uint32Array(length), outSlots = new Uint32Array(length);
+  const outTags = new Uint32Array(length);
+  const outSlots = new Uint32Array(length);
   for (let i = 0; i < length; i++) {
     const { s, base } = places[tags[i]!]!;
     outTags[i] = s.tags ? base + s.tags[slots[i]!]! : base;
@@ -247,7 +379,11 @@ const compact = (tags: Uint32Array, slots: Uint32Array, parts: readonly Vector[]
   const used = parts.reduce((n, _, k) => n + (counts[k] ? 1 : 0), 0);
   if (used === 1) {
     const part = parts[counts.findIndex((c) => c > 0)]!;
-    return { parts: [part.form === 'constant' ? resized(part, tags.length) : isWhole(slots, part.length) ? part : pick(part, slots)] };
+    return {
+      parts: [
+        part.form === 'constant' ? resized(part, tags.length) : isWhole(slots, part.length) ? part : pick(part, slots),
+      ],
+    };
   }
   const kept: Vector[] = [];
   const places = new Uint32Array(parts.length);
@@ -255,7 +391,11 @@ const compact = (tags: Uint32Array, slots: Uint32Array, parts: readonly Vector[]
   for (const [k, part] of parts.entries()) {
     if (counts[k] === 0) continue;
     places[k] = kept.length;
-    kept.push(part.form === 'constant' || part.length <= counts[k]! * 2 + 16 ? part : copyUsed(part, k, tags, outSlots, counts[k]!));
+    kept.push(
+      part.form === 'constant' || part.length <= counts[k]! * 2 + 16
+        ? part
+        : copyUsed(part, k, tags, outSlots, counts[k]!),
+    );
   }
   const outTags = new Uint32Array(tags.length);
   for (let i = 0; i < tags.length; i++) outTags[i] = places[tags[i]!]!;
@@ -275,4 +415,3 @@ const copyUsed = (part: Vector, tag: number, tags: Uint32Array, slots: Uint32Arr
   }
   return gather(part, index);
 };
-

@@ -1,14 +1,45 @@
 /**
- * `e::T` over vectors (reference/language/types-and-casts.md section 8). Errors pass, null becomes null of `T|null`, a value of the very type stays;
- * names and unions of the operand are removed; what cannot be cast is wrapped in an error, also inside containers.
+ * `e::T` over vectors (reference/language/types-and-casts.md section 8). Errors pass, null becomes null of `T|null`, a
+ * value of the very type stays; names and unions of the operand are removed; what cannot be cast is wrapped in an
+ * error, also inside containers.
  */
 import {
-  type EnumType, type MapType, type NamedType, type RecordType, type Type, type UnionType, type ArrayType, type SetType, namedType, nullable, primitiveNamed, typeText, types, underType,
+  type EnumType,
+  type MapType,
+  type NamedType,
+  type RecordType,
+  type Type,
+  type UnionType,
+  type ArrayType,
+  type SetType,
+  namedType,
+  nullable,
+  primitiveNamed,
+  typeText,
+  types,
+  underType,
 } from '../../vectors/type.ts';
 import { fieldPlace } from '../../vectors/field-places.ts';
 import { underValue, zeroData } from '../../vectors/value.ts';
 import {
-  type BytesVector, type Field, type FlatVector, type ListVector, type MapVector, type NamedVector, type RecordVector, type Vector, constant, dataAt, flatten, gather, noRows, range, take, typeAt, uniformType, valueAt,
+  type BytesVector,
+  type Field,
+  type FlatVector,
+  type ListVector,
+  type MapVector,
+  type NamedVector,
+  type RecordVector,
+  type Vector,
+  constant,
+  dataAt,
+  flatten,
+  gather,
+  noRows,
+  range,
+  take,
+  typeAt,
+  uniformType,
+  valueAt,
 } from '../../vectors/vector.ts';
 import { constantOf } from '../../vectors/builder.ts';
 import { castPrimitive, refuse } from './cast-primitive.ts';
@@ -29,32 +60,55 @@ const castFlat = (v: FlatVector, type: Type, inside: boolean): Vector => {
   if (v.form === 'null') return nullOf(type, v.length);
   if (v.form === 'error' && !inside) return v;
   switch (type.kind) {
-    case 'primitive': return castPrimitive(v, type);
-    case 'named': return castNamedType(v, type, inside);
-    case 'union': return castUnion(v, type);
-    case 'enum': return castEnum(v, type);
-    case 'error': return castError(v, type.inner, inside);
-    case 'record': return v.form === 'record' ? castRecord(v, type) : refuse(v, type);
-    case 'array': case 'set': return v.form === 'list' ? castList(v, type) : refuse(v, type);
-    case 'map': return v.form === 'map' ? castMap(v, type) : refuse(v, type);
+    case 'primitive':
+      return castPrimitive(v, type);
+    case 'named':
+      return castNamedType(v, type, inside);
+    case 'union':
+      return castUnion(v, type);
+    case 'enum':
+      return castEnum(v, type);
+    case 'error':
+      return castError(v, type.inner, inside);
+    case 'record':
+      return v.form === 'record' ? castRecord(v, type) : refuse(v, type);
+    case 'array':
+    case 'set':
+      return v.form === 'list' ? castList(v, type) : refuse(v, type);
+    case 'map':
+      return v.form === 'map' ? castMap(v, type) : refuse(v, type);
   }
 };
 
 /** Named rows: what cannot be cast shows its name, errors keep it. */
 const castNamed = (v: NamedVector, type: Type, inside: boolean): Vector => {
-  const cast = castRows(v.inner, type, inside), codes = truthOf(cast);
+  const cast = castRows(v.inner, type, inside);
+  const codes = truthOf(cast);
   if (!codes.subarray(0, v.length).includes(truth.error)) return cast;
-  const before = truthOf(v.inner), passed = new Uint8Array(v.length);
+  const before = truthOf(v.inner);
+  const passed = new Uint8Array(v.length);
   for (let i = 0; i < v.length; i++) if (!inside && before[i] === truth.error) passed[i] = 1;
   return overlay(nameErrors(cast, v.name), passed, v);
 };
 /** Errors around a value show its name. */
-const nameErrors = (v: Vector, name: string): Vector => lift(v, (flat) => (flat.form !== 'error' ? flat : {
-  ...flat,
-  inner: lift(flat.inner, (on) => (on.form !== 'record' ? on : {
-    ...on, fields: on.fields.map((f) => (f.name === 'on' ? { ...f, values: { form: 'named', name, length: on.length, inner: f.values } } : f)),
-  })),
-}));
+const nameErrors = (v: Vector, name: string): Vector =>
+  lift(v, (flat) =>
+    flat.form !== 'error'
+      ? flat
+      : {
+          ...flat,
+          inner: lift(flat.inner, (on) =>
+            on.form !== 'record'
+              ? on
+              : {
+                  ...on,
+                  fields: on.fields.map((f) =>
+                    f.name === 'on' ? { ...f, values: { form: 'named', name, length: on.length, inner: f.values } } : f,
+                  ),
+                },
+          ),
+        },
+  );
 
 /** `null::(T|null)` on every row; null itself for type null. */
 export const nullOf = (type: Type, length: number): Vector =>
@@ -81,13 +135,23 @@ const castUnion = (v: FlatVector, type: UnionType): Vector => {
   if (uniform) {
     const tag = type.members.indexOf(uniform);
     if (tag < 0) return refuse(v, type);
-    return { form: 'union', type, length: v.length, tags: new Uint32Array(v.length).fill(tag), slots: range(0, v.length), members: type.members.map((_, k) => (k === tag ? v : noRows)) };
+    return {
+      form: 'union',
+      type,
+      length: v.length,
+      tags: new Uint32Array(v.length).fill(tag),
+      slots: range(0, v.length),
+      members: type.members.map((_, k) => (k === tag ? v : noRows)),
+    };
   }
   return byRowType(v, (rows) => castUnion(flatten(rows), type));
 };
 /** Splits rows of a vector whose rows differ in type by their types. */
 const byRowType = (v: Vector, f: (rows: Vector) => Vector): Vector => {
-  const numbers = new Map<Type, number>(), tags = new Uint32Array(v.length), slots = new Uint32Array(v.length), rows: number[][] = [];
+  const numbers = new Map<Type, number>();
+  const tags = new Uint32Array(v.length);
+  const slots = new Uint32Array(v.length);
+  const rows: number[][] = [];
   for (let i = 0; i < v.length; i++) {
     const t = typeAt(v, i);
     let k = numbers.get(t);
@@ -98,32 +162,48 @@ const byRowType = (v: Vector, f: (rows: Vector) => Vector): Vector => {
     tags[i] = k;
     slots[i] = rows[k]!.push(i) - 1;
   }
-  return combine(tags, slots, rows.map((r) => f(uniformRows(v, Uint32Array.from(r)))));
+  return combine(
+    tags,
+    slots,
+    rows.map((r) => f(uniformRows(v, Uint32Array.from(r)))),
+  );
 };
 /** Rows that are known to be of one type, so that the vector knows it too. */
 const uniformRows = (v: Vector, rows: Uint32Array): Vector => {
   const flat = gather(v, rows);
   switch (flat.form) {
-    case 'record': return { ...flat, fields: flat.fields.map((f) => ({ ...f, values: uniformRows(f.values, range(0, flat.length)) })) };
-    case 'error': case 'named': return { ...flat, inner: uniformRows(flat.inner, range(0, flat.length)) };
+    case 'record':
+      return {
+        ...flat,
+        fields: flat.fields.map((f) => ({ ...f, values: uniformRows(f.values, range(0, flat.length)) })),
+      };
+    case 'error':
+    case 'named':
+      return { ...flat, inner: uniformRows(flat.inner, range(0, flat.length)) };
     case 'dynamic': {
       const joined = tidy(flat);
       return joined.form === 'dynamic' ? joined : uniformRows(joined, range(0, joined.length));
     }
-    default: return flat;
+    default:
+      return flat;
   }
 };
 
 const castEnum = (v: FlatVector, type: EnumType): Vector => {
   if (v.form !== 'bytes' || v.type !== types.string) return wrapErrors('cannot cast to enum', v);
   const index = new Map(type.symbols.map((s, i) => [s, i]));
-  const codes = new Uint32Array(v.length), bad = new Uint8Array(v.length);
+  const codes = new Uint32Array(v.length);
+  const bad = new Uint8Array(v.length);
   for (let i = 0; i < v.length; i++) {
     const code = index.get(dataAt(v, i) as string);
     if (code === undefined) bad[i] = 1;
     else codes[i] = code;
   }
-  return overlay({ form: 'enum', type, length: v.length, codes }, bad, wrapErrors(`no such symbol in ${typeText(type)}`, v));
+  return overlay(
+    { form: 'enum', type, length: v.length, codes },
+    bad,
+    wrapErrors(`no such symbol in ${typeText(type)}`, v),
+  );
 };
 
 const castError = (v: FlatVector, inner: Type, inside: boolean): Vector => {
@@ -132,7 +212,9 @@ const castError = (v: FlatVector, inner: Type, inside: boolean): Vector => {
     if (!inside || own === inner) return v;
     if (!own) return byRowType(v, (rows) => castError(flatten(rows), inner, inside));
   }
-  return lift(castRows(v, inner, inside), (flat) => (flat.form === 'error' ? flat : { form: 'error', length: flat.length, inner: flat }));
+  return lift(castRows(v, inner, inside), (flat) =>
+    flat.form === 'error' ? flat : { form: 'error', length: flat.length, inner: flat },
+  );
 };
 
 const castRecord = (v: RecordVector, type: RecordType): Vector => {
@@ -140,13 +222,27 @@ const castRecord = (v: RecordVector, type: RecordType): Vector => {
     const source = v.fields[fieldPlace(v.fields, target.name)];
     if (!source) {
       return target.optional
-        ? { name: target.name, optional: true, present: new Uint8Array(v.length), values: constantOf({ type: target.type, data: zeroData(target.type) }, v.length) }
+        ? {
+            name: target.name,
+            optional: true,
+            present: new Uint8Array(v.length),
+            values: constantOf({ type: target.type, data: zeroData(target.type) }, v.length),
+          }
         : { name: target.name, optional: false, values: missingRows(v.length) };
     }
     const values = tidy(castRows(source.values, target.type, true));
-    if (target.optional) return absentTyped({ name: target.name, optional: true, present: source.present ?? new Uint8Array(v.length).fill(1), values }, target.type, v.length);
+    if (target.optional)
+      return absentTyped(
+        { name: target.name, optional: true, present: source.present ?? new Uint8Array(v.length).fill(1), values },
+        target.type,
+        v.length,
+      );
     if (!source.present) return { name: target.name, optional: false, values };
-    return { name: target.name, optional: false, values: overlay(values, source.present.map((p) => 1 - p).subarray(0, v.length), missingRows(v.length)) };
+    return {
+      name: target.name,
+      optional: false,
+      values: overlay(values, source.present.map((p) => 1 - p).subarray(0, v.length), missingRows(v.length)),
+    };
   });
   return { form: 'record', length: v.length, fields };
 };
@@ -156,8 +252,12 @@ const absentTyped = (field: Field, type: Type, length: number): Field => {
   return { ...field, values: overlay(field.values, absent, constantOf({ type, data: zeroData(type) }, length)) };
 };
 
-const itemsOf = (v: { readonly length: number; readonly offsets: Uint32Array }, items: Vector): { readonly items: Vector; readonly offsets: Uint32Array } => {
-  const start = v.offsets[0]!, end = v.offsets[v.length]!;
+const itemsOf = (
+  v: { readonly length: number; readonly offsets: Uint32Array },
+  items: Vector,
+): { readonly items: Vector; readonly offsets: Uint32Array } => {
+  const start = v.offsets[0]!;
+  const end = v.offsets[v.length]!;
   if (start === 0 && end === items.length) return { items, offsets: v.offsets };
   return { items: take(items, range(start, end)), offsets: v.offsets.subarray(0, v.length + 1).map((o) => o - start) };
 };
@@ -166,21 +266,27 @@ const castList = (v: ListVector, type: ArrayType | SetType): Vector => {
   return listsOf(type.kind, offsets, tidy(castRows(items, type.element, true)), v.length, type.element);
 };
 const castMap = (v: MapVector, type: MapType): Vector => {
-  const { items: keys, offsets } = itemsOf(v, v.keys), { items: values } = itemsOf(v, v.values);
+  const { items: keys, offsets } = itemsOf(v, v.keys);
+  const { items: values } = itemsOf(v, v.values);
   return mapsOf(offsets, castRows(keys, type.key, true), castRows(values, type.value, true), v.length, type);
 };
 
 /** `::=name`: a new named type around each value, in place of names that it has; errors pass. */
 export const castToName = (v: Vector, name: string, names: Map<string, Type>): Vector => {
   if (primitiveNamed(name)) {
-    return lift(v, (flat) => (flat.form === 'error' ? flat : wrapErrors(`cannot cast to named type: bad type name "${name}": primitive type name`, flat)));
+    return lift(v, (flat) =>
+      flat.form === 'error'
+        ? flat
+        : wrapErrors(`cannot cast to named type: bad type name "${name}": primitive type name`, flat),
+    );
   }
   return lift(v, (flat) => {
     let inner: Vector = flat;
     while (inner.form === 'named') inner = inner.inner;
     if (inner.form === 'error') return flat;
     // Values of one name can be of several types, errors among them.
-    const passed = errorRows(inner, flat.length), last = passed.lastIndexOf(0);
+    const passed = errorRows(inner, flat.length);
+    const last = passed.lastIndexOf(0);
     if (last >= 0) names.set(name, namedType(name, typeAt(inner, last)));
     const named: Vector = { form: 'named', name, length: flat.length, inner };
     return passed.includes(1) ? overlay(named, passed, flat) : named;
@@ -189,7 +295,8 @@ export const castToName = (v: Vector, name: string, names: Map<string, Type>): V
 
 /** 1 for rows that are errors. */
 const errorRows = (v: Vector, length: number): Uint8Array => {
-  const out = new Uint8Array(length), flat = flatten(v);
+  const out = new Uint8Array(length);
+  const flat = flatten(v);
   if (flat.form === 'error') return out.fill(1);
   if (flat.form !== 'dynamic') return out;
   const isError = flat.parts.map((part) => part.length > 0 && flatten(part).form === 'error');
@@ -206,7 +313,9 @@ export const castByValue = (v: Vector, targets: Vector, names: Map<string, Type>
   const flat = flatten(targets);
   const keys = new Map<unknown, number>();
   const firsts: number[] = [];
-  const tags = new Uint32Array(length), slots = new Uint32Array(length), counts: number[] = [];
+  const tags = new Uint32Array(length);
+  const slots = new Uint32Array(length);
+  const counts: number[] = [];
   for (let i = 0; i < length; i++) {
     const key = targetAt(flat, i);
     let k = keys.get(key);
@@ -221,18 +330,27 @@ export const castByValue = (v: Vector, targets: Vector, names: Map<string, Type>
   const rows = counts.map((n) => new Uint32Array(n));
   for (let i = 0; i < length; i++) rows[tags[i]!]![slots[i]!] = i;
   const wrong = keys.get(undefined);
-  return combine(tags, slots, rows.map((r, k) => (k === wrong ? refuseTargets(notTarget, take(v, r), take(flat, r)) : castToTarget(take(v, r), take(flat, Uint32Array.of(firsts[k]!)), names))));
+  return combine(
+    tags,
+    slots,
+    rows.map((r, k) =>
+      k === wrong
+        ? refuseTargets(notTarget, take(v, r), take(flat, r))
+        : castToTarget(take(v, r), take(flat, Uint32Array.of(firsts[k]!)), names),
+    ),
+  );
 };
 /** Errors around targets that are none, but for rows that are errors themselves. */
 export const refuseTargets = (message: string, v: Vector, targets: Vector): Vector => {
-  const codes = truthOf(v), passed = new Uint8Array(v.length);
+  const codes = truthOf(v);
+  const passed = new Uint8Array(v.length);
   for (let i = 0; i < v.length; i++) if (codes[i] === truth.error) passed[i] = 1;
   return overlay(wrapErrors(message, targets), passed, v);
 };
 /** The type or name of a row, within names and unions too. */
 const targetAt = (targets: Vector, row: number): Type | string | undefined => {
   const { type, data } = underValue(valueAt(targets, row));
-  return type === types.type || type === types.string ? data as Type | string : undefined;
+  return type === types.type || type === types.string ? (data as Type | string) : undefined;
 };
 const castToTarget = (v: Vector, target: Vector, names: Map<string, Type>): Vector => {
   let t: Vector = flatten(target);
@@ -247,4 +365,3 @@ const castToTarget = (v: Vector, target: Vector, names: Map<string, Type>): Vect
   const wrong = constant(wrapErrors(notTarget, target.form === 'constant' ? target.inner : target), 1);
   return lift(v, (flat) => (flat.form === 'error' ? flat : { ...wrong, length: flat.length }));
 };
-

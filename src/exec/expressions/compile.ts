@@ -18,7 +18,16 @@ import { decimalArithmetic } from './sql/decimals.ts';
 import { castToName, castVector } from './cast.ts';
 import { compareVectors } from './compare.ts';
 import { strictness } from './sql/compare.ts';
-import { columnsFrom, concatKernel, fstringOf, listFrom, mapElements, mapFrom, recordFrom, recordOf } from './construct.ts';
+import {
+  columnsFrom,
+  concatKernel,
+  fstringOf,
+  listFrom,
+  mapElements,
+  mapFrom,
+  recordFrom,
+  recordOf,
+} from './construct.ts';
 import { inColumn, inVector, isEmptyList } from './contains.ts';
 import type { AsyncEvaluator, Evaluator, ExpressionContext } from './evaluator.ts';
 import { caseOf, coalesceOf, conditional, isNullVector, logical, notVector } from './logic.ts';
@@ -52,12 +61,16 @@ export const evaluateConstant = (expr: PlanExpr, functions: readonly PlanFunctio
   valueAt(compileExpression(expr, { functions, names: new Map() })(nulls(1)), 0);
 
 /** What leaves an expression is tidy. */
-const outermost = (evaluate: Evaluator): Evaluator => (batch) => (batch.length === 0 ? noRows : tidy(evaluate(batch)));
+const outermost =
+  (evaluate: Evaluator): Evaluator =>
+  (batch) =>
+    batch.length === 0 ? noRows : tidy(evaluate(batch));
 
 type Of<K extends PlanExpr['kind']> = Extract<PlanExpr, { readonly kind: K }>;
 type Compilers = { readonly [K in PlanExpr['kind']]: (expr: Of<K>, context: ExpressionContext) => Evaluator };
 
-const compile = <K extends PlanExpr['kind']>(expr: Of<K>, context: ExpressionContext): Evaluator => (compilers[expr.kind as K] as (e: PlanExpr, c: ExpressionContext) => Evaluator)(expr, context);
+const compile = <K extends PlanExpr['kind']>(expr: Of<K>, context: ExpressionContext): Evaluator =>
+  (compilers[expr.kind as K] as (e: PlanExpr, c: ExpressionContext) => Evaluator)(expr, context);
 
 const compilers: Compilers = {
   literal: ({ value }, { names }) => {
@@ -68,30 +81,51 @@ const compilers: Compilers = {
   this: () => (batch) => batch,
   field: ({ of, name, sql }, context) => {
     const evaluate = compile(of, context);
-    return sql ? (batch) => nullWhereMissing(fieldOf(evaluate(batch), name)) : (batch) => fieldOf(evaluate(batch), name);
+    return sql
+      ? (batch) => nullWhereMissing(fieldOf(evaluate(batch), name))
+      : (batch) => fieldOf(evaluate(batch), name);
   },
   index: ({ of, at, base, byName, sql }, context) => {
-    if (byName && at.kind === 'literal') return compile({ kind: 'field', of, name: at.value.data as string, ...(sql && { sql }) }, context);
-    const left = plainIf(sql, compile(of, context)), right = plainIf(sql, compile(at, context));
-    return sql ? (batch) => nullWhereMissing(indexVector(left(batch), right(batch), base, batch.length)) : (batch) => indexVector(left(batch), right(batch), base, batch.length);
+    if (byName && at.kind === 'literal')
+      return compile({ kind: 'field', of, name: at.value.data as string, ...(sql && { sql }) }, context);
+    const left = plainIf(sql, compile(of, context));
+    const right = plainIf(sql, compile(at, context));
+    return sql
+      ? (batch) => nullWhereMissing(indexVector(left(batch), right(batch), base, batch.length))
+      : (batch) => indexVector(left(batch), right(batch), base, batch.length);
   },
   slice: ({ of, from, to, base, sql }, context) => {
-    const value = plainIf(sql, compile(of, context)), start = from && plainIf(sql, compile(from, context)), end = to && plainIf(sql, compile(to, context));
-    return (batch) => sliceVector(value(batch), { ...(start && { from: start(batch) }), ...(end && { to: end(batch) }), base }, batch.length);
+    const value = plainIf(sql, compile(of, context));
+    const start = from && plainIf(sql, compile(from, context));
+    const end = to && plainIf(sql, compile(to, context));
+    return (batch) =>
+      sliceVector(
+        value(batch),
+        { ...(start && { from: start(batch) }), ...(end && { to: end(batch) }), base },
+        batch.length,
+      );
   },
   negate: ({ operand, sql }, context) => unary(operand, context, (v) => negate(v, v.length, sql)),
   not: ({ operand }, context) => unary(operand, context, notVector),
   and: ({ left, right }, context) => logical('and', compile(left, context), compile(right, context), isGuarded(right)),
   or: ({ left, right }, context) => logical('or', compile(left, context), compile(right, context), isGuarded(right)),
   arithmetic: (expr, context) => shared(expr, context, () => compileArithmetic(expr, context)),
-  compare: ({ operator, left, right, sql }, context) => binary(left, right, context, (l, r) => compareVectors(operator, l, r, l.length, sql && strictOf(left, right))),
-  concat: ({ left, right, sql }, context) => binary(left, right, context, (l, r) => (sql ? apply([l, r], l.length, sqlConcat) : apply([l, r], l.length, concatKernel, 'bare'))),
-  in: ({ left, right, ofQuery, ofColumn, sql }, context) => binary(left, right, context, (l, r) => {
-    if (ofQuery && isEmptyList(r)) return bools(new Uint8Array(l.length));
-    return ofColumn ? inColumn(l, r, l.length, strictOf(left, right)) : inVector(l, r, l.length, sql && strictOf(left, right));
-  }),
+  compare: ({ operator, left, right, sql }, context) =>
+    binary(left, right, context, (l, r) => compareVectors(operator, l, r, l.length, sql && strictOf(left, right))),
+  concat: ({ left, right, sql }, context) =>
+    binary(left, right, context, (l, r) =>
+      sql ? apply([l, r], l.length, sqlConcat) : apply([l, r], l.length, concatKernel, 'bare'),
+    ),
+  in: ({ left, right, ofQuery, ofColumn, sql }, context) =>
+    binary(left, right, context, (l, r) => {
+      if (ofQuery && isEmptyList(r)) return bools(new Uint8Array(l.length));
+      return ofColumn
+        ? inColumn(l, r, l.length, strictOf(left, right))
+        : inVector(l, r, l.length, sql && strictOf(left, right));
+    }),
   like: ({ operand, pattern, caseless, sql }, context) => {
-    const rows = caseless ? ilikeRows(pattern) : likeRows(pattern), search = likeSearch(rows);
+    const rows = caseless ? ilikeRows(pattern) : likeRows(pattern);
+    const search = likeSearch(rows);
     if (caseless) return unary(operand, context, (v) => matchVector(v, rows));
     return unary(operand, context, sql ? (v) => nullWhereNull(v, search(v)) : search);
   },
@@ -100,47 +134,79 @@ const compilers: Compilers = {
     return unary(operand, context, (v) => matchVector(v, (rows) => testRows(rows, test)));
   },
   isNull: ({ operand, sql }, context) => unary(operand, context, (v) => isNullVector(v, sql)),
-  conditional: ({ test, then, otherwise }, context) => conditional(compile(test, context), compile(then, context), compile(otherwise, context)),
-  case: ({ operand, branches, otherwise, sql }, context) => caseOf({
-    ...(sql && { sql }),
-    ...(operand && { operand: compile(operand, context) }),
-    branches: branches.map((b) => ({ when: compile(b.when, context), then: compile(b.then, context) })),
-    ...(otherwise && { otherwise: compile(otherwise, context) }),
-  }),
+  conditional: ({ test, then, otherwise }, context) =>
+    conditional(compile(test, context), compile(then, context), compile(otherwise, context)),
+  case: ({ operand, branches, otherwise, sql }, context) =>
+    caseOf({
+      ...(sql && { sql }),
+      ...(operand && { operand: compile(operand, context) }),
+      branches: branches.map((b) => ({ when: compile(b.when, context), then: compile(b.then, context) })),
+      ...(otherwise && { otherwise: compile(otherwise, context) }),
+    }),
   call: (expr, context) => shared(expr, context, () => compileCall(expr, context)),
   userCall: (expr, context) => compileUserCall(expr, context),
   mapElements: ({ of, parameter, body }, context) => {
-    const list = compile(of, context), each = compile(body, context);
-    return (batch) => mapElements(list(batch), batch, (items) => each(recordOf([{ name: parameter, values: items }], items.length)), batch.length);
+    const list = compile(of, context);
+    const each = compile(body, context);
+    return (batch) =>
+      mapElements(
+        list(batch),
+        batch,
+        (items) => each(recordOf([{ name: parameter, values: items }], items.length)),
+        batch.length,
+      );
   },
-  cast: (expr, context) => shared(expr, context, () => {
-    bindType(expr.type, context.names);
-    return unary(expr.operand, context, (v) => castVector(v, expr.type));
-  }),
+  cast: (expr, context) =>
+    shared(expr, context, () => {
+      bindType(expr.type, context.names);
+      return unary(expr.operand, context, (v) => castVector(v, expr.type));
+    }),
   sqlCast: (expr, context) => shared(expr, context, () => unary(expr.operand, context, (v) => sqlCastVector(v, expr))),
   castNamed: ({ operand, name }, context) => unary(operand, context, (v) => castToName(v, name, context.names)),
   record: ({ elements }, context) => {
     const parts = elements.map((e) => ({ e, evaluate: compile(e.value, context) }));
     if (elements.every((e) => e.kind === 'field') && new Set(elements.map((e) => e.name)).size === elements.length) {
-      return (batch) => recordOf(parts.map(({ e, evaluate }) => ({ name: e.kind === 'field' ? e.name : '', values: tidy(evaluate(batch)) })), batch.length);
+      return (batch) =>
+        recordOf(
+          parts.map(({ e, evaluate }) => ({ name: e.kind === 'field' ? e.name : '', values: tidy(evaluate(batch)) })),
+          batch.length,
+        );
     }
-    return (batch) => recordFrom(parts.map(({ e, evaluate }) => (e.kind === 'field' ? { kind: 'field', name: e.name, values: evaluate(batch) } : { kind: 'spread', values: evaluate(batch) })), batch.length);
+    return (batch) =>
+      recordFrom(
+        parts.map(({ e, evaluate }) =>
+          e.kind === 'field'
+            ? { kind: 'field', name: e.name, values: evaluate(batch) }
+            : { kind: 'spread', values: evaluate(batch) },
+        ),
+        batch.length,
+      );
   },
   array: ({ elements }, context) => compileList('array', elements, context),
   set: ({ elements }, context) => compileList('set', elements, context),
   map: ({ entries }, context) => {
     const parts = entries.map((e) => ({ key: compile(e.key, context), value: compile(e.value, context) }));
-    return (batch) => mapFrom(parts.map((p) => ({ key: p.key(batch), value: p.value(batch) })), batch.length);
+    return (batch) =>
+      mapFrom(
+        parts.map((p) => ({ key: p.key(batch), value: p.value(batch) })),
+        batch.length,
+      );
   },
   fstring: ({ parts }, context) => {
     const compiled = parts.map((p) => (typeof p === 'string' ? p : compile(p, context)));
     const texts = parts.filter((p) => typeof p === 'string').map((p) => vectorOf([stringValue(p)]));
-    return (batch) => (compiled.length === 0
-      ? constantOf(stringValue(''), batch.length)
-      : fstringOf(compiled.map((p) => (typeof p === 'string' ? p : p(batch))), texts.map((t) => constant(t, batch.length)), batch.length));
+    return (batch) =>
+      compiled.length === 0
+        ? constantOf(stringValue(''), batch.length)
+        : fstringOf(
+            compiled.map((p) => (typeof p === 'string' ? p : p(batch))),
+            texts.map((t) => constant(t, batch.length)),
+            batch.length,
+          );
   },
   searchText: ({ operand, text }, context) => {
-    const search = foldedSearch(text), test = foldedTest(text);
+    const search = foldedSearch(text);
+    const test = foldedTest(text);
     return unary(operand, context, (v) => searchText(v, search, test));
   },
   searchRegexp: ({ operand, pattern, anchored }, context) => {
@@ -148,13 +214,15 @@ const compilers: Compilers = {
     return unary(operand, context, (v) => searchPattern(v, test));
   },
   searchValue: ({ operand, value, text }, context) => {
-    const search = foldedSearch(text), wanted = underValue(value);
+    const search = foldedSearch(text);
+    const wanted = underValue(value);
     return unary(operand, context, (v) => searchValue(v, wanted, search));
   },
   subquery: (expr, context) => compileSubquery(expr, context),
   apply: (expr, context) => {
     assert(context.apply, 'the context runs subqueries');
-    const outer = expr.outer.map((e) => compile(e, context)), run = context.apply(expr);
+    const outer = expr.outer.map((e) => compile(e, context));
+    const run = context.apply(expr);
     return (batch) => {
       if (batch.length === 0) return noRows;
       const values = outer.map((e) => tidy(e(batch)));
@@ -168,104 +236,208 @@ const compilers: Compilers = {
   },
   columns: ({ elements }, context) => {
     const parts = elements.map((e) => ({ e, evaluate: compile(e.value, context) }));
-    return (batch) => columnsFrom(parts.map(({ e, evaluate }) => (
-      e.kind === 'field' ? { kind: 'field', name: e.name, values: evaluate(batch) } : { kind: 'spread', without: e.without, values: evaluate(batch) })), batch.length);
+    return (batch) =>
+      columnsFrom(
+        parts.map(({ e, evaluate }) =>
+          e.kind === 'field'
+            ? { kind: 'field', name: e.name, values: evaluate(batch) }
+            : { kind: 'spread', without: e.without, values: evaluate(batch) },
+        ),
+        batch.length,
+      );
   },
 };
 
 const nullWhereNull = (v: Vector, result: Vector): Vector => {
   const codes = truthOf(v);
-  return codes.includes(truth.null) ? overlay(result, codes.map((code) => (code === truth.null ? 1 : 0)), nulls(v.length)) : result;
+  return codes.includes(truth.null)
+    ? overlay(
+        result,
+        codes.map((code) => (code === truth.null ? 1 : 0)),
+        nulls(v.length),
+      )
+    : result;
 };
 /** Which sides of a comparison are literals. */
-const strictOf = (left: PlanExpr, right: PlanExpr): number => (isLiteral(left) ? strictness.left : 0) | (isLiteral(right) ? strictness.right : 0);
-const isLiteral = (e: PlanExpr): boolean => e.kind === 'literal' || ((e.kind === 'record' || e.kind === 'array') && e.elements.every((x) => x.value.kind === 'literal'));
+const strictOf = (left: PlanExpr, right: PlanExpr): number =>
+  (isLiteral(left) ? strictness.left : 0) | (isLiteral(right) ? strictness.right : 0);
+const isLiteral = (e: PlanExpr): boolean =>
+  e.kind === 'literal' ||
+  ((e.kind === 'record' || e.kind === 'array') && e.elements.every((x) => x.value.kind === 'literal'));
 
 const unary = (operand: PlanExpr, context: ExpressionContext, f: (v: Vector) => Vector): Evaluator => {
   const evaluate = compile(operand, context);
   return (batch) => (batch.length === 0 ? noRows : f(evaluate(batch)));
 };
-const binary = (left: PlanExpr, right: PlanExpr, context: ExpressionContext, f: (l: Vector, r: Vector) => Vector): Evaluator => {
-  const l = compile(left, context), r = compile(right, context);
+const binary = (
+  left: PlanExpr,
+  right: PlanExpr,
+  context: ExpressionContext,
+  f: (l: Vector, r: Vector) => Vector,
+): Evaluator => {
+  const l = compile(left, context);
+  const r = compile(right, context);
   return (batch) => (batch.length === 0 ? noRows : f(l(batch), r(batch)));
 };
 /** What arithmetic within made for this expression alone may be written over. */
-const compileArithmetic = ({ operator, left, right, sql, scale, whole, attempt }: Of<'arithmetic'>, context: ExpressionContext): Evaluator => {
+const compileArithmetic = (
+  { operator, left, right, sql, scale, whole, attempt }: Of<'arithmetic'>,
+  context: ExpressionContext,
+): Evaluator => {
   const zeros: Zeros = { ...(whole && { whole }), ...(attempt && { attempt }) };
-  const l = compile(left, context), r = compile(right, context), inner = [left, right].some((e) => e.kind === 'arithmetic');
+  const l = compile(left, context);
+  const r = compile(right, context);
+  const inner = [left, right].some((e) => e.kind === 'arithmetic');
   return (batch) => {
     if (batch.length === 0) return noRows;
-    const a = l(batch), b = r(batch);
+    const a = l(batch);
+    const b = r(batch);
     const over = inner ? [a, b].filter((_, k) => isMade(k === 0 ? left : right, context)) : undefined;
     if (scale !== undefined) return decimalArithmetic(operator, a, b, scale, over, zeros);
     return sql ? sqlArithmetic(operator, a, b, a.length, over, zeros) : arithmetic(operator, a, b, a.length, over);
   };
 };
 const isMade = (e: PlanExpr, context: ExpressionContext): boolean => e.kind === 'arithmetic' && isUnshared(e, context);
-const compileList = (kind: 'array' | 'set', elements: readonly { readonly spread: boolean; readonly value: PlanExpr }[], context: ExpressionContext): Evaluator => {
+const compileList = (
+  kind: 'array' | 'set',
+  elements: readonly { readonly spread: boolean; readonly value: PlanExpr }[],
+  context: ExpressionContext,
+): Evaluator => {
   const parts = elements.map((e) => ({ spread: e.spread, evaluate: compile(e.value, context) }));
-  return (batch) => listFrom(kind, parts.map((p) => ({ spread: p.spread, values: p.evaluate(batch) })), batch.length);
+  return (batch) =>
+    listFrom(
+      kind,
+      parts.map((p) => ({ spread: p.spread, values: p.evaluate(batch) })),
+      batch.length,
+    );
 };
 
 /** Without unions where SQL asks: there a value that may be null is of its type. */
-const plainIf = (sql: true | undefined, evaluate: Evaluator): Evaluator => (sql ? (batch) => withoutUnions(evaluate(batch)) : evaluate);
+const plainIf = (sql: true | undefined, evaluate: Evaluator): Evaluator =>
+  sql ? (batch) => withoutUnions(evaluate(batch)) : evaluate;
 
-const compileCall = ({ name, arguments: args, sql, attempt, lambda }: Of<'call'>, context: ExpressionContext): Evaluator => {
+const compileCall = (
+  { name, arguments: args, sql, attempt, lambda }: Of<'call'>,
+  context: ExpressionContext,
+): Evaluator => {
   const row = functionNamed(name);
   assert(row, `function ${name} is in the catalog`);
   const compiled = args.map((a) => plainIf(sql, compile(a, context)));
   // Later arguments are evaluated for the rows that need them only.
   if (row.name === 'coalesce') return coalesceOf(compiled);
-  if (row.name === 'bucket') return bucketed(args, compiled, row.make({ literals: args.map((a) => (a.kind === 'literal' ? a.value : undefined)), names: context.names }), context);
-  const call: CallContext = { literals: args.map((a) => (a.kind === 'literal' ? a.value : undefined)), names: context.names, ...(attempt && { attempt }), ...(lambda && { lambda: { ...lambda, evaluate: compile(lambda.body, context) } }) };
+  if (row.name === 'bucket')
+    return bucketed(
+      args,
+      compiled,
+      row.make({ literals: args.map((a) => (a.kind === 'literal' ? a.value : undefined)), names: context.names }),
+      context,
+    );
+  const call: CallContext = {
+    literals: args.map((a) => (a.kind === 'literal' ? a.value : undefined)),
+    names: context.names,
+    ...(attempt && { attempt }),
+    ...(lambda && { lambda: { ...lambda, evaluate: compile(lambda.body, context) } }),
+  };
   const evaluate = (sql && row.inSql ? row.inSql.make : row.make)(call);
   if (row.name === 'typename') {
     return (batch) => {
       bindNames(batch, context.names);
-      return batch.length === 0 ? noRows : evaluate(compiled.map((c) => c(batch)), batch.length);
+      return batch.length === 0
+        ? noRows
+        : evaluate(
+            compiled.map((c) => c(batch)),
+            batch.length,
+          );
     };
   }
   if (sql) return nullsOfCalls(compiled, evaluate, attempt ? [] : call.literals);
-  return (batch) => (batch.length === 0 ? noRows : evaluate(compiled.map((c) => c(batch)), batch.length));
+  return (batch) =>
+    batch.length === 0
+      ? noRows
+      : evaluate(
+          compiled.map((c) => c(batch)),
+          batch.length,
+        );
 };
 
 /** In SQL a function that refuses null gives null for it, and one that refuses a literal of the query ends it. */
-const nullsOfCalls = (args: readonly Evaluator[], evaluate: Evaluate, literals: CallContext['literals']): Evaluator => (batch) => {
-  if (batch.length === 0) return noRows;
-  const values = args.map((arg) => arg(batch)), result = evaluate(values, batch.length);
-  if (!mayHaveErrors(result)) return result;
-  const codes = truthOf(result), refused = new Uint8Array(batch.length);
-  for (const v of values) truthOf(v).forEach((code, i) => { if (code === truth.null && codes[i] === truth.error) refused[i] = 1; });
-  if (literals.some((l) => l !== undefined)) refuseLiterals(result, literals, (i) => codes[i] === truth.error && refused[i] === 0);
-  return refused.includes(1) ? overlay(result, refused, nulls(batch.length)) : result;
-};
+const nullsOfCalls =
+  (args: readonly Evaluator[], evaluate: Evaluate, literals: CallContext['literals']): Evaluator =>
+  (batch) => {
+    if (batch.length === 0) return noRows;
+    const values = args.map((arg) => arg(batch));
+    const result = evaluate(values, batch.length);
+    if (!mayHaveErrors(result)) return result;
+    const codes = truthOf(result);
+    const refused = new Uint8Array(batch.length);
+    for (const v of values)
+      truthOf(v).forEach((code, i) => {
+        if (code === truth.null && codes[i] === truth.error) refused[i] = 1;
+      });
+    if (literals.some((l) => l !== undefined))
+      refuseLiterals(result, literals, (i) => codes[i] === truth.error && refused[i] === 0);
+    return refused.includes(1) ? overlay(result, refused, nulls(batch.length)) : result;
+  };
 /** An error around a literal is a mistake of the query, whatever the rows are. @throws query-argument */
 const refuseLiterals = (result: Vector, literals: CallContext['literals'], isAsked: (row: number) => boolean): void => {
   for (let i = 0; i < result.length; i++) {
     if (!isAsked(i)) continue;
     const { type, data } = valueAt(result, i);
-    if (type.kind !== 'error' || type.inner.kind !== 'record' || type.inner.fields.length !== 2 || type.inner.fields[1]!.name !== 'on') continue;
-    const [message, on] = data as readonly [string, Value['data']], of = type.inner.fields[1]!.type;
-    if (literals.some((l) => l?.type === of && l.data === on)) throw new LakeError('query-argument', { fault: message });
+    if (
+      type.kind !== 'error' ||
+      type.inner.kind !== 'record' ||
+      type.inner.fields.length !== 2 ||
+      type.inner.fields[1]!.name !== 'on'
+    )
+      continue;
+    const [message, on] = data as readonly [string, Value['data']];
+    const of = type.inner.fields[1]!.type;
+    if (literals.some((l) => l?.type === of && l.data === on))
+      throw new LakeError('query-argument', { fault: message });
   }
 };
 const mayHaveErrors = (v: Vector): boolean => {
   switch (v.form) {
-    case 'error': return true;
-    case 'constant': return mayHaveErrors(v.inner);
-    case 'dictionary': return mayHaveErrors(v.values);
-    case 'selected': return mayHaveErrors(v.base);
-    case 'dynamic': return v.parts.some(mayHaveErrors);
-    default: return false;
+    case 'error':
+      return true;
+    case 'constant':
+      return mayHaveErrors(v.inner);
+    case 'dictionary':
+      return mayHaveErrors(v.values);
+    case 'selected':
+      return mayHaveErrors(v.base);
+    case 'dynamic':
+      return v.parts.some(mayHaveErrors);
+    default:
+      return false;
   }
 };
 
 /** Buckets of times that are cast from text: the cast is passed over where the text is stored as numbers. */
-const bucketed = (args: readonly PlanExpr[], compiled: readonly Evaluator[], evaluate: Evaluate, context: ExpressionContext): Evaluator => {
-  const plain: Evaluator = (batch) => (batch.length === 0 ? noRows : evaluate(compiled.map((c) => c(batch)), batch.length));
+const bucketed = (
+  args: readonly PlanExpr[],
+  compiled: readonly Evaluator[],
+  evaluate: Evaluate,
+  context: ExpressionContext,
+): Evaluator => {
+  const plain: Evaluator = (batch) =>
+    batch.length === 0
+      ? noRows
+      : evaluate(
+          compiled.map((c) => c(batch)),
+          batch.length,
+        );
   const [time, size] = args;
-  if (time?.kind !== 'cast' || time.type !== types.time || size?.kind !== 'literal' || size.value.type !== types.duration || typeof size.value.data !== 'number') return plain;
-  const text = compile(time.operand, context), span = size.value.data;
+  if (
+    time?.kind !== 'cast' ||
+    time.type !== types.time ||
+    size?.kind !== 'literal' ||
+    size.value.type !== types.duration ||
+    typeof size.value.data !== 'number'
+  )
+    return plain;
+  const text = compile(time.operand, context);
+  const span = size.value.data;
   return (batch) => {
     if (batch.length === 0) return noRows;
     const v = text(batch);
@@ -279,8 +451,10 @@ const bindNames = (batch: Vector, names: Map<string, Type>): void => {
 };
 /** Names in a type, also in one that the query's text has, count as bound. */
 const bindType = (type: Type, names: Map<string, Type>): void => {
-  const seen = new Set<Type>(), bound = new Set<string>();
-  // The last one of a name counts, so the walk goes backwards; a type in several places is gone through once, for there may be 2^40 ways to it.
+  const seen = new Set<Type>();
+  const bound = new Set<string>();
+  // The last one of a name counts, so the walk goes backwards; a type in several places is gone through once, for there
+  // may be 2^40 ways to it.
   const walk = (t: Type): void => {
     if (seen.has(t)) return;
     seen.add(t);
@@ -289,13 +463,20 @@ const bindType = (type: Type, names: Map<string, Type>): void => {
         if (!bound.has(t.name)) names.set(t.name, t);
         bound.add(t.name);
         return walk(t.inner);
-      case 'record': for (let i = t.fields.length; i-- > 0;) walk(t.fields[i]!.type); return;
-      case 'array': case 'set': return walk(t.element);
+      case 'record':
+        for (let i = t.fields.length; i-- > 0; ) walk(t.fields[i]!.type);
+        return;
+      case 'array':
+      case 'set':
+        return walk(t.element);
       case 'map':
         walk(t.value);
         return walk(t.key);
-      case 'union': for (let i = t.members.length; i-- > 0;) walk(t.members[i]!); return;
-      case 'error': return walk(t.inner);
+      case 'union':
+        for (let i = t.members.length; i-- > 0; ) walk(t.members[i]!);
+        return;
+      case 'error':
+        return walk(t.inner);
       default:
     }
   };
@@ -318,17 +499,30 @@ const compileUserCall = ({ id, arguments: args }: Of<'userCall'>, context: Expre
   return (batch) => {
     if (batch.length === 0) return noRows;
     if (callDepth() >= callDepthMax) return errors(`stack overflow in function "${fn.name}"`, batch.length);
-    const parameters = recordOf(fn.parameters.map((name, k) => ({ name, values: tidy(compiled[k]!(batch)) })), batch.length);
+    const parameters = recordOf(
+      fn.parameters.map((name, k) => ({ name, values: tidy(compiled[k]!(batch)) })),
+      batch.length,
+    );
     return call(bodyOf(id, context), parameters, levelsMax);
   };
 };
 
-/** Nodes of expressions that may be on the JavaScript stack within one frame; each takes some three frames of the engine. */
+/**
+ * Nodes of expressions that may be on the JavaScript stack within one frame; each takes some three frames of the
+ * engine.
+ */
 const nestedNodesMax = 600;
 const levels = new WeakMap<readonly PlanFunction[], number>();
 const levelsOf = (functions: readonly PlanFunction[]): number => {
   let n = levels.get(functions);
-  if (n === undefined) levels.set(functions, (n = Math.max(1, Math.floor(nestedNodesMax / (1 + functions.reduce((most, f) => Math.max(most, depthOf(f.body)), 0))))));
+  if (n === undefined)
+    levels.set(
+      functions,
+      (n = Math.max(
+        1,
+        Math.floor(nestedNodesMax / (1 + functions.reduce((most, f) => Math.max(most, depthOf(f.body)), 0))),
+      )),
+    );
   return n;
 };
 const depthOf = (expr: PlanExpr): number => 1 + childrenOf(expr).reduce((most, c) => Math.max(most, depthOf(c)), 0);
@@ -338,7 +532,9 @@ const compileSubquery = ({ body, form, correlated }: Of<'subquery'>, context: Ex
   assert(run, 'the context runs subqueries');
   if (correlated) return (batch) => (batch.length === 0 ? noRows : wait(() => run(body, form, batch, callDepth())));
   let known: Vector | undefined;
-  const keep = (result: Vector): void => { known = vectorOf([valueAt(result, 0)]); };
+  const keep = (result: Vector): void => {
+    known = vectorOf([valueAt(result, 0)]);
+  };
   return (batch) => {
     if (batch.length === 0) return noRows;
     if (!known) waitOnce(() => run(body, form, undefined, callDepth()), keep);
@@ -347,33 +543,81 @@ const compileSubquery = ({ body, form, correlated }: Of<'subquery'>, context: Ex
 };
 
 /** Whether evaluation can suspend: calls of user functions and subqueries. */
-export const needsDriver = (expr: PlanExpr): boolean => expr.kind === 'userCall' || expr.kind === 'subquery' || expr.kind === 'apply' || childrenOf(expr).some(needsDriver);
+export const needsDriver = (expr: PlanExpr): boolean =>
+  expr.kind === 'userCall' || expr.kind === 'subquery' || expr.kind === 'apply' || childrenOf(expr).some(needsDriver);
 
 /** Whether it must not be asked of rows that need no answer: it can suspend, or end the query. */
 export const isGuarded = (expr: PlanExpr): boolean => needsDriver(expr) || mayEnd(expr);
-const mayEnd = (expr: PlanExpr): boolean => (expr.kind === 'sqlCast' && expr.failure === 'error') || mayDivideByZero(expr) || childrenOf(expr).some(mayEnd);
+const mayEnd = (expr: PlanExpr): boolean =>
+  (expr.kind === 'sqlCast' && expr.failure === 'error') || mayDivideByZero(expr) || childrenOf(expr).some(mayEnd);
 const mayDivideByZero = (expr: PlanExpr): boolean => {
   if (expr.kind === 'call') return expr.sql === true && !expr.attempt && expr.name === 'div';
-  return expr.kind === 'arithmetic' && expr.sql === true && !expr.attempt && (expr.operator === '/' || expr.operator === '%') && !(expr.right.kind === 'literal' && Number(expr.right.value.data) !== 0);
+  return (
+    expr.kind === 'arithmetic' &&
+    expr.sql === true &&
+    !expr.attempt &&
+    (expr.operator === '/' || expr.operator === '%') &&
+    !(expr.right.kind === 'literal' && Number(expr.right.value.data) !== 0)
+  );
 };
 
 /** The expressions directly inside of one (bodies of subqueries are not looked into). */
 const childrenOf = (expr: PlanExpr): readonly PlanExpr[] => {
   switch (expr.kind) {
-    case 'literal': case 'this': case 'subquery': case 'outer': return [];
-    case 'apply': return expr.outer;
-    case 'field': return [expr.of];
-    case 'index': return [expr.of, expr.at];
-    case 'slice': return [expr.of, ...(expr.from ? [expr.from] : []), ...(expr.to ? [expr.to] : [])];
-    case 'negate': case 'not': case 'like': case 'match': case 'isNull': case 'cast': case 'sqlCast': case 'castNamed': case 'searchText': case 'searchRegexp': case 'searchValue': return [expr.operand];
-    case 'and': case 'or': case 'arithmetic': case 'compare': case 'concat': case 'in': return [expr.left, expr.right];
-    case 'conditional': return [expr.test, expr.then, expr.otherwise];
-    case 'case': return [...(expr.operand ? [expr.operand] : []), ...expr.branches.flatMap((b) => [b.when, b.then]), ...(expr.otherwise ? [expr.otherwise] : [])];
-    case 'call': return expr.lambda ? [...expr.arguments, expr.lambda.body] : expr.arguments;
-    case 'userCall': return expr.arguments;
-    case 'mapElements': return [expr.of, expr.body];
-    case 'record': case 'array': case 'set': case 'columns': return expr.elements.map((e) => e.value);
-    case 'map': return expr.entries.flatMap((e) => [e.key, e.value]);
-    case 'fstring': return expr.parts.filter((p) => typeof p !== 'string');
+    case 'literal':
+    case 'this':
+    case 'subquery':
+    case 'outer':
+      return [];
+    case 'apply':
+      return expr.outer;
+    case 'field':
+      return [expr.of];
+    case 'index':
+      return [expr.of, expr.at];
+    case 'slice':
+      return [expr.of, ...(expr.from ? [expr.from] : []), ...(expr.to ? [expr.to] : [])];
+    case 'negate':
+    case 'not':
+    case 'like':
+    case 'match':
+    case 'isNull':
+    case 'cast':
+    case 'sqlCast':
+    case 'castNamed':
+    case 'searchText':
+    case 'searchRegexp':
+    case 'searchValue':
+      return [expr.operand];
+    case 'and':
+    case 'or':
+    case 'arithmetic':
+    case 'compare':
+    case 'concat':
+    case 'in':
+      return [expr.left, expr.right];
+    case 'conditional':
+      return [expr.test, expr.then, expr.otherwise];
+    case 'case':
+      return [
+        ...(expr.operand ? [expr.operand] : []),
+        ...expr.branches.flatMap((b) => [b.when, b.then]),
+        ...(expr.otherwise ? [expr.otherwise] : []),
+      ];
+    case 'call':
+      return expr.lambda ? [...expr.arguments, expr.lambda.body] : expr.arguments;
+    case 'userCall':
+      return expr.arguments;
+    case 'mapElements':
+      return [expr.of, expr.body];
+    case 'record':
+    case 'array':
+    case 'set':
+    case 'columns':
+      return expr.elements.map((e) => e.value);
+    case 'map':
+      return expr.entries.flatMap((e) => [e.key, e.value]);
+    case 'fstring':
+      return expr.parts.filter((p) => typeof p !== 'string');
   }
 };

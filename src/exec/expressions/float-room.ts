@@ -1,13 +1,17 @@
 /**
- * Numbers that nobody needs for long: what arithmetic works out for one batch is written where it wrote that of the batch before.
+ * Numbers that nobody needs for long: what arithmetic works out for one batch is written where it wrote that of the
+ * batch before.
  *
  * Invariants:
- * - Only expressions without subqueries and calls of user functions are worked out in a room; those run pipelines, which may hold on to what they are given.
- * - What was given out is dead once `release` is called: the owner of the room knows that whoever saw it has kept nothing.
+ * - Only expressions without subqueries and calls of user functions are worked out in a room; those run pipelines,
+ *   which may hold on to what they are given.
+ * - What was given out is dead once `release` is called: the owner of the room knows that whoever saw it has kept
+ *   nothing.
  */
 
 /** Longer arrays are not kept, nor more of them. */
-const lengthMax = 32_768, countMax = 16;
+const lengthMax = 32_768;
+const countMax = 16;
 
 /** Arrays that are lent out until `release`. */
 export class FloatRoom {
@@ -15,12 +19,15 @@ export class FloatRoom {
   private used = 0;
   private turnCount = 0;
   /** Counts the releases. */
-  get turn(): number { return this.turnCount; }
+  get turn(): number {
+    return this.turnCount;
+  }
   /** Its contents are what they were. */
   take(length: number): Float64Array {
     if (length > lengthMax || this.used === countMax) return new Float64Array(length);
     let array = this.arrays[this.used];
-    if (!array || array.length < length) array = this.arrays[this.used] = new Float64Array(Math.min(lengthMax, length + (length >> 2)));
+    if (!array || array.length < length)
+      array = this.arrays[this.used] = new Float64Array(Math.min(lengthMax, length + (length >> 2)));
     this.used++;
     return array.length === length ? array : array.subarray(0, length);
   }

@@ -11,19 +11,26 @@ import { type Data, type Value, underValue } from '../../vectors/value.ts';
 import { sqlFloatText, sqlText } from './sql/texts.ts';
 
 /** A number by its digits. */
-export interface JsonNumber { readonly digits: string }
+export interface JsonNumber {
+  readonly digits: string;
+}
 /** A value of JSON; of names that come twice the last one counts. */
 export type Json = null | boolean | string | JsonNumber | readonly Json[] | ReadonlyMap<string, Json>;
 
 /** Levels of arrays and objects inside of one another, at most. */
 const depthMax = 1000;
-const space = /[ \t\n\r]*/y, text = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y, number = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y, word = /true|false|null/y;
+const space = /[ \t\n\r]*/y;
+const text = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y;
+const number = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
+const word = /true|false|null/y;
 
 /** Reads one value from its start; `undefined` anywhere is what no JSON has. */
 class Reader {
   #at = 0;
   readonly #text: string;
-  constructor(source: string) { this.#text = source; }
+  constructor(source: string) {
+    this.#text = source;
+  }
 
   whole(): Json | undefined {
     const value = this.#value(0);
@@ -70,7 +77,8 @@ class Reader {
     if (this.#take('}')) return out;
     do {
       this.#match(space);
-      const name = this.#match(text), value = name !== undefined && this.#take(':') ? this.#value(depth + 1) : undefined;
+      const name = this.#match(text);
+      const value = name !== undefined && this.#take(':') ? this.#value(depth + 1) : undefined;
       if (value === undefined) return undefined;
       out.set(JSON.parse(name!) as string, value);
     } while (this.#take(','));
@@ -94,13 +102,25 @@ export const jsonText = (v: Json): string => {
 export const jsonOf = (value: Value): Json => {
   const { type, data } = underValue(value);
   if (data === null) return null;
-  if (type.kind === 'array' || type.kind === 'set') return (data as readonly Data[]).map((x) => jsonOf({ type: type.element, data: x }));
-  if (type.kind === 'map') return new Map((data as readonly (readonly [Data, Data])[]).map(([k, x]) => [sqlText({ type: type.key, data: k }), jsonOf({ type: type.value, data: x })]));
+  if (type.kind === 'array' || type.kind === 'set')
+    return (data as readonly Data[]).map((x) => jsonOf({ type: type.element, data: x }));
+  if (type.kind === 'map')
+    return new Map(
+      (data as readonly (readonly [Data, Data])[]).map(([k, x]) => [
+        sqlText({ type: type.key, data: k }),
+        jsonOf({ type: type.value, data: x }),
+      ]),
+    );
   if (type.kind === 'record') {
     const fields = data as readonly (Data | undefined)[];
-    return new Map(type.fields.flatMap((f, k) => (fields[k] === undefined ? [] : [[f.name, jsonOf({ type: f.type, data: fields[k]! })] as const])));
+    return new Map(
+      type.fields.flatMap((f, k) =>
+        fields[k] === undefined ? [] : [[f.name, jsonOf({ type: f.type, data: fields[k]! })] as const],
+      ),
+    );
   }
   if (type === types.string || type === types.bool) return data as string | boolean;
-  if (isFloat(type)) return Number.isFinite(data) ? { digits: sqlFloatText(data as number, type === types.float32 ? 32 : 64) } : null;
+  if (isFloat(type))
+    return Number.isFinite(data) ? { digits: sqlFloatText(data as number, type === types.float32 ? 32 : 64) } : null;
   return isInteger(type) && type !== types.time && type !== types.duration ? { digits: String(data) } : sqlText(value);
 };

@@ -1,7 +1,16 @@
 /** Work on the parts of a vector that are of one form each, put back in place. */
 import { types } from '../../vectors/type.ts';
 import { onlyMember } from '../../vectors/unions.ts';
-import { type FlatVector, type UnionVector, type Vector, constant, flatten, gather, noRows, take } from '../../vectors/vector.ts';
+import {
+  type FlatVector,
+  type UnionVector,
+  type Vector,
+  constant,
+  flatten,
+  gather,
+  noRows,
+  take,
+} from '../../vectors/vector.ts';
 import { combine } from './rows.ts';
 
 /** Runs `f` on each part of a vector in flat form; constants and dictionaries once per value. */
@@ -16,16 +25,27 @@ export const lift = (v: Vector, f: (flat: FlatVector) => Vector): Vector => {
       if (v.values.length > v.length) return lift(flatten(v), f);
       return { form: 'dictionary', length: v.length, codes: v.codes, values: lift(v.values, f) };
     }
-    case 'selected': return lift(gather(v.base, v.index), f);
-    case 'dynamic': return liftTagged(v.tags, v.slots, v.parts, v.length, (p) => lift(p, f));
-    default: return f(v);
+    case 'selected':
+      return lift(gather(v.base, v.index), f);
+    case 'dynamic':
+      return liftTagged(v.tags, v.slots, v.parts, v.length, (p) => lift(p, f));
+    default:
+      return f(v);
   }
 };
 /** The same for tagged children. */
-export const liftTagged = (tags: Uint32Array, slots: Uint32Array, parts: readonly Vector[], length: number, f: (part: Vector) => Vector): Vector => {
+export const liftTagged = (
+  tags: Uint32Array,
+  slots: Uint32Array,
+  parts: readonly Vector[],
+  length: number,
+  f: (part: Vector) => Vector,
+): Vector => {
   const counts = new Uint32Array(parts.length);
   for (let i = 0; i < length; i++) counts[tags[i]!]!++;
-  const outSlots = slots.slice(0, length), outTags = new Uint32Array(length), places = new Uint32Array(parts.length);
+  const outSlots = slots.slice(0, length);
+  const outTags = new Uint32Array(length);
+  const places = new Uint32Array(parts.length);
   const results: Vector[] = [];
   parts.forEach((part, k) => {
     if (counts[k] === 0) return;
@@ -51,46 +71,78 @@ const copyUsed = (part: Vector, tag: number, tags: Uint32Array, slots: Uint32Arr
 };
 
 /** The same rows with unions replaced by their members, at all levels; a name stays unless a union is under it. */
-export const withoutUnions = (v: Vector): Vector => (mayHaveUnions(v) ? lift(v, (flat) => {
-  switch (flat.form) {
-    case 'union': return liftUnion(flat, withoutUnions);
-    case 'named': return lift(flat.inner, (inner) => (endsInUnion(inner) ? withoutUnions(inner) : { form: 'named', name: flat.name, length: inner.length, inner }));
-    default: return flat;
-  }
-}) : v);
+export const withoutUnions = (v: Vector): Vector =>
+  mayHaveUnions(v)
+    ? lift(v, (flat) => {
+        switch (flat.form) {
+          case 'union':
+            return liftUnion(flat, withoutUnions);
+          case 'named':
+            return lift(flat.inner, (inner) =>
+              endsInUnion(inner)
+                ? withoutUnions(inner)
+                : { form: 'named', name: flat.name, length: inner.length, inner },
+            );
+          default:
+            return flat;
+        }
+      })
+    : v;
 /** Rows as SQL tells them apart: what may be null is of its own type, in the columns of a record too. */
-export const plainRows = (v: Vector): Vector => lift(withoutNullable(v), (flat) => {
-  if (flat.form !== 'record' || !flat.fields.some((f) => mayHaveUnions(f.values))) return flat;
-  return { ...flat, fields: flat.fields.map((f) => ({ ...f, values: withoutNullable(f.values) })) };
-});
+export const plainRows = (v: Vector): Vector =>
+  lift(withoutNullable(v), (flat) => {
+    if (flat.form !== 'record' || !flat.fields.some((f) => mayHaveUnions(f.values))) return flat;
+    return { ...flat, fields: flat.fields.map((f) => ({ ...f, values: withoutNullable(f.values) })) };
+  });
 /** The same rows with the unions that have null among their members replaced by these. */
-const withoutNullable = (v: Vector): Vector => (mayHaveUnions(v) ? lift(v, (flat) =>
-  (flat.form === 'union' && flat.type.members.includes(types.null) ? liftUnion(flat, withoutNullable) : flat)) : v);
+const withoutNullable = (v: Vector): Vector =>
+  mayHaveUnions(v)
+    ? lift(v, (flat) =>
+        flat.form === 'union' && flat.type.members.includes(types.null) ? liftUnion(flat, withoutNullable) : flat,
+      )
+    : v;
 /** The same rows without their outermost names. */
-export const withoutNames = (v: Vector): Vector => (mayHaveNames(v) ? lift(v, (flat) => (flat.form === 'named' ? withoutNames(flat.inner) : flat)) : v);
+export const withoutNames = (v: Vector): Vector =>
+  mayHaveNames(v) ? lift(v, (flat) => (flat.form === 'named' ? withoutNames(flat.inner) : flat)) : v;
 const mayHaveNames = (v: Vector): boolean => {
   switch (v.form) {
-    case 'named': return true;
-    case 'constant': return mayHaveNames(v.inner);
-    case 'dictionary': return mayHaveNames(v.values);
-    case 'selected': return mayHaveNames(v.base);
-    case 'dynamic': return v.parts.some(mayHaveNames);
-    default: return false;
+    case 'named':
+      return true;
+    case 'constant':
+      return mayHaveNames(v.inner);
+    case 'dictionary':
+      return mayHaveNames(v.values);
+    case 'selected':
+      return mayHaveNames(v.base);
+    case 'dynamic':
+      return v.parts.some(mayHaveNames);
+    default:
+      return false;
   }
 };
 const endsInUnion = (v: Vector): boolean => v.form === 'union' || (v.form === 'named' && endsInUnion(v.inner));
 /** Whether rows could be unions, or named unions: a quick look at the forms. */
 export const mayHaveUnions = (v: Vector): boolean => {
   switch (v.form) {
-    case 'union': return true;
-    case 'named': return mayHaveUnions(v.inner);
-    case 'constant': return mayHaveUnions(v.inner);
-    case 'dictionary': return mayHaveUnions(v.values);
-    case 'selected': return mayHaveUnions(v.base);
-    case 'dynamic': return v.parts.some(mayHaveUnions);
-    default: return false;
+    case 'union':
+      return true;
+    case 'named':
+      return mayHaveUnions(v.inner);
+    case 'constant':
+      return mayHaveUnions(v.inner);
+    case 'dictionary':
+      return mayHaveUnions(v.values);
+    case 'selected':
+      return mayHaveUnions(v.base);
+    case 'dynamic':
+      return v.parts.some(mayHaveUnions);
+    default:
+      return false;
   }
 };
 
-/** Elements as they are taken out of a container: a union of its element type is removed, unions inside of that stay. */
-export const elementsOf = (v: Vector): Vector => (mayHaveUnions(v) ? lift(v, (flat) => (flat.form === 'union' ? liftUnion(flat, (m) => m) : flat)) : v);
+/**
+ * Elements as they are taken out of a container: a union of its element type is removed, unions inside of that stay.
+ */
+export const elementsOf = (v: Vector): Vector =>
+  mayHaveUnions(v) ? lift(v, (flat) => (flat.form === 'union' ? liftUnion(flat, (m) => m) : flat)) : v;

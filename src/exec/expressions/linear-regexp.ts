@@ -1,12 +1,15 @@
 /**
- * Expressions that the engine's own RegExp matches in linear time, with the answers of RE2: it is faster, and backtracks without bound only
- * where there is something to come back to. (A query with `regexp_replace` of 750,000 addresses: 2.1 s of processor time by RE2, 0.5 s so.)
+ * Expressions that the engine's own RegExp matches in linear time, with the answers of RE2: it is faster, and
+ * backtracks without bound only where there is something to come back to. (A query with `regexp_replace` of 750,000
+ * addresses: 2.1 s of processor time by RE2, 0.5 s so.)
  *
- * What is taken: `^`, then characters and classes, once, `?`, `*` or `+`, groups, once or `?`, and `$` at the end. It is linear since
+ * What is taken: `^`, then characters and classes, once, `?`, `*` or `+`, groups, once or `?`, and `$` at the end. It
+ * is linear since
  * - it starts at one place alone;
- * - a repetition ends at a character that it does not hold itself, so that what it gives back never fits what follows; or nothing that follows can fail;
- * - there are few optional parts, which double the ways to go.
- * The expression is written again from what was read, so that no syntax means something else there than in RE2. Everything else is left to RE2.
+ * - a repetition ends at a character that it does not hold itself, so that what it gives back never fits what follows;
+ *   or nothing that follows can fail;
+ * - there are few optional parts, which double the ways to go. The expression is written again from what was read, so
+ *   that no syntax means something else there than in RE2. Everything else is left to RE2.
  */
 
 /** Code points from .. to, both included, in order and apart. */
@@ -16,7 +19,9 @@ type Item =
   | { readonly kind: 'group'; readonly items: readonly Item[]; readonly captures: boolean; readonly optional: boolean }
   | { readonly kind: 'end' };
 
-const pointMax = 0x10ffff, optionalMax = 4, cachedMax = 500;
+const pointMax = 0x10ffff;
+const optionalMax = 4;
+const cachedMax = 500;
 const cache = new Map<string, RegExp | undefined>();
 
 /** The expression for the engine; undefined for those that are RE2's. A match begins at 0. */
@@ -29,8 +34,11 @@ export const linearRegexp = (pattern: string): RegExp | undefined => {
 };
 const compiled = (pattern: string): RegExp | undefined => {
   if (!pattern.startsWith('^')) return undefined;
-  const reader = new Reader(pattern), items = reader.items();
-  return items && reader.isAtEnd && reader.optionals <= optionalMax && isLinear(items, []) ? new RegExp(`^${items.map(written).join('')}`, 'u') : undefined;
+  const reader = new Reader(pattern);
+  const items = reader.items();
+  return items && reader.isAtEnd && reader.optionals <= optionalMax && isLinear(items, [])
+    ? new RegExp(`^${items.map(written).join('')}`, 'u')
+    : undefined;
 };
 
 /** Reads the syntax that is taken; undefined for anything else. */
@@ -38,8 +46,12 @@ class Reader {
   private at = 1;
   optionals = 0;
   private readonly text: string;
-  constructor(text: string) { this.text = text; }
-  get isAtEnd(): boolean { return this.at === this.text.length; }
+  constructor(text: string) {
+    this.text = text;
+  }
+  get isAtEnd(): boolean {
+    return this.at === this.text.length;
+  }
 
   items(): Item[] | undefined {
     const out: Item[] = [];
@@ -59,13 +71,17 @@ class Reader {
     }
     const set = text[this.at] === '[' ? this.set() : this.point();
     if (!set) return undefined;
-    const mark = text[this.at], repeated = mark === '*' || mark === '+', optional = mark === '*' || mark === '?';
+    const mark = text[this.at];
+    const repeated = mark === '*' || mark === '+';
+    const optional = mark === '*' || mark === '?';
     if (repeated || optional) this.at++;
     if (optional && !repeated) this.optionals++;
     return this.isQuantified() ? undefined : { kind: 'one', set, optional, repeated };
   }
   /** Lazy, counted and repeated repetitions are RE2's. */
-  private isQuantified(): boolean { return '?*+{'.includes(this.text[this.at] ?? ' '); }
+  private isQuantified(): boolean {
+    return '?*+{'.includes(this.text[this.at] ?? ' ');
+  }
   private group(): Item | undefined {
     const captures = !this.text.startsWith('(?:', this.at);
     if (captures && this.text[this.at + 1] === '?') return undefined;
@@ -114,14 +130,28 @@ class Reader {
       }
       this.at++;
       const to = this.isAtEnd || this.text[this.at] === '[' ? undefined : this.character();
-      if (!to || from.length > 1 || to.length > 1 || from[0]![0] !== from[0]![1] || to[0]![0] !== to[0]![1] || from[0]![0] > to[0]![0]) return undefined;
+      if (
+        !to ||
+        from.length > 1 ||
+        to.length > 1 ||
+        from[0]![0] !== from[0]![1] ||
+        to[0]![0] !== to[0]![1] ||
+        from[0]![0] > to[0]![0]
+      )
+        return undefined;
       found = union(found, [[from[0]![0], to[0]![0]]]);
     }
     this.at++;
     return negated ? without(found) : found;
   }
 }
-const digits: Ranges = [[48, 57]], wordCharacters: Ranges = [[48, 57], [65, 90], [95, 95], [97, 122]];
+const digits: Ranges = [[48, 57]];
+const wordCharacters: Ranges = [
+  [48, 57],
+  [65, 90],
+  [95, 95],
+  [97, 122],
+];
 
 const union = (a: Ranges, b: Ranges): Ranges => {
   const out: [number, number][] = [];
@@ -141,15 +171,18 @@ const without = (ranges: Ranges): Ranges => {
   }
   return next <= pointMax ? [...out, [next, pointMax]] : out;
 };
-const overlap = (a: Ranges, b: Ranges): boolean => a.some(([from, to]) => b.some(([start, end]) => start <= to && end >= from));
+const overlap = (a: Ranges, b: Ranges): boolean =>
+  a.some(([from, to]) => b.some(([start, end]) => start <= to && end >= from));
 
 /** Whether repetitions end where they must; `behind`: what follows the items. */
-const isLinear = (items: readonly Item[], behind: readonly Item[]): boolean => items.every((item, k) => {
-  const rest = [...items.slice(k + 1), ...behind];
-  if (item.kind === 'group') return isLinear(item.items, rest);
-  return item.kind === 'end' || !item.repeated || cannotFail(rest) || !overlap(item.set, firstOf(rest));
-});
-const cannotFail = (items: readonly Item[]): boolean => items.every((i) => i.kind !== 'end' && (i.optional || (i.kind === 'group' && cannotFail(i.items))));
+const isLinear = (items: readonly Item[], behind: readonly Item[]): boolean =>
+  items.every((item, k) => {
+    const rest = [...items.slice(k + 1), ...behind];
+    if (item.kind === 'group') return isLinear(item.items, rest);
+    return item.kind === 'end' || !item.repeated || cannotFail(rest) || !overlap(item.set, firstOf(rest));
+  });
+const cannotFail = (items: readonly Item[]): boolean =>
+  items.every((i) => i.kind !== 'end' && (i.optional || (i.kind === 'group' && cannotFail(i.items))));
 /** What the first character of a match may be. */
 const firstOf = (items: readonly Item[]): Ranges => {
   let found: Ranges = [];
@@ -163,7 +196,8 @@ const firstOf = (items: readonly Item[]): Ranges => {
 
 const written = (item: Item): string => {
   if (item.kind === 'end') return '$';
-  if (item.kind === 'group') return `(${item.captures ? '' : '?:'}${item.items.map(written).join('')})${item.optional ? '?' : ''}`;
+  if (item.kind === 'group')
+    return `(${item.captures ? '' : '?:'}${item.items.map(written).join('')})${item.optional ? '?' : ''}`;
   const point = (x: number): string => `\\u{${x.toString(16)}}`;
   return `[${item.set.map(([from, to]) => `${point(from)}-${point(to)}`).join('')}]${item.repeated ? (item.optional ? '*' : '+') : item.optional ? '?' : ''}`;
 };

@@ -1,4 +1,7 @@
-/** Arrays, sets and maps made of vectors of elements: the type of a row's container is inferred from the elements of the row. */
+/**
+ * Arrays, sets and maps made of vectors of elements: the type of a row's container is inferred from the elements of the
+ * row.
+ */
 import { checkStopAt } from '../../vectors/stop.ts';
 import { type Type, arrayType, mapType, setType, types, unionType } from '../../vectors/type.ts';
 import { type Value, arrayValue, canonicalSet, mapValue, setValue } from '../../vectors/value.ts';
@@ -9,13 +12,26 @@ import { Builder } from '../../vectors/builder.ts';
 export type ListKind = 'array' | 'set';
 
 /**
- * One array or set a row: row i has items[offsets[i], offsets[i + 1]). `empty` is the element type of rows without elements (null if nothing else is known).
- * Elements of several types end in a union of them.
+ * One array or set a row: row i has items[offsets[i], offsets[i + 1]). `empty` is the element type of rows without
+ * elements (null if nothing else is known). Elements of several types end in a union of them.
  */
-export const listsOf = (kind: ListKind, offsets: Uint32Array, items: Vector, length: number, empty: Type = types.null): Vector => {
+export const listsOf = (
+  kind: ListKind,
+  offsets: Uint32Array,
+  items: Vector,
+  length: number,
+  empty: Type = types.null,
+): Vector => {
   const element = items.length === 0 ? empty : uniformType(items);
   if (element && (element === empty || !hasEmptyRow(offsets, length))) {
-    if (kind === 'array') return { form: 'list', type: arrayType(element), length, offsets, items: items.length === 0 ? emptyVector(element) : items };
+    if (kind === 'array')
+      return {
+        form: 'list',
+        type: arrayType(element),
+        length,
+        offsets,
+        items: items.length === 0 ? emptyVector(element) : items,
+      };
     return setsOf(element, offsets, items, length);
   }
   const together = kind === 'array' ? mixedArrays(offsets, items, length, empty) : undefined;
@@ -27,15 +43,21 @@ export const listsOf = (kind: ListKind, offsets: Uint32Array, items: Vector, len
       checkStopAt(at);
       values.push(valueAt(items, at));
     }
-    out.append(values.length === 0 ? { type: kind === 'array' ? arrayType(empty) : setType(empty), data: [] } : kind === 'array' ? arrayValue(values) : setValue(values));
+    out.append(
+      values.length === 0
+        ? { type: kind === 'array' ? arrayType(empty) : setType(empty), data: [] }
+        : kind === 'array'
+          ? arrayValue(values)
+          : setValue(values),
+    );
   }
   return out.finish();
 };
 /** Parts of mixed elements that a bit mask has room for. */
 const partsMax = 30;
 /**
- * Arrays of elements of several types, by the set of types that a row has: rows of one set share a list vector whose elements view the parts. Undefined where that does
- * not work: many parts, or parts that are mixed themselves.
+ * Arrays of elements of several types, by the set of types that a row has: rows of one set share a list vector whose
+ * elements view the parts. Undefined where that does not work: many parts, or parts that are mixed themselves.
  */
 const mixedArrays = (offsets: Uint32Array, items: Vector, length: number, empty: Type): Vector | undefined => {
   const flat = flatten(items);
@@ -51,7 +73,8 @@ const mixedArrays = (offsets: Uint32Array, items: Vector, length: number, empty:
     if (rows) rows.push(i);
     else groups.set(mask, [i]);
   }
-  const outTags = new Uint32Array(length), outSlots = new Uint32Array(length);
+  const outTags = new Uint32Array(length);
+  const outSlots = new Uint32Array(length);
   const lists = [...groups].map(([mask, rows], tag) => {
     const own = new Uint32Array(rows.length + 1);
     rows.forEach((row, n) => {
@@ -59,7 +82,9 @@ const mixedArrays = (offsets: Uint32Array, items: Vector, length: number, empty:
       outSlots[row] = n;
       own[n + 1] = own[n]! + offsets[row + 1]! - offsets[row]!;
     });
-    const total = own[rows.length]!, itemTags = new Uint32Array(total), itemSlots = new Uint32Array(total);
+    const total = own[rows.length]!;
+    const itemTags = new Uint32Array(total);
+    const itemSlots = new Uint32Array(total);
     let to = 0;
     for (const row of rows) {
       for (let at = offsets[row]!; at < offsets[row + 1]!; at++) {
@@ -68,13 +93,33 @@ const mixedArrays = (offsets: Uint32Array, items: Vector, length: number, empty:
       }
     }
     const used = parts.map((_, k) => k).filter((k) => mask & (1 << k));
-    if (used.length === 0) return { form: 'list', type: arrayType(empty), length: rows.length, offsets: own, items: emptyVector(empty) } as const;
-    if (used.length === 1) return { form: 'list', type: arrayType(partTypes[used[0]!]!), length: rows.length, offsets: own, items: take(parts[used[0]!]!, itemSlots) } as const;
+    if (used.length === 0)
+      return {
+        form: 'list',
+        type: arrayType(empty),
+        length: rows.length,
+        offsets: own,
+        items: emptyVector(empty),
+      } as const;
+    if (used.length === 1)
+      return {
+        form: 'list',
+        type: arrayType(partTypes[used[0]!]!),
+        length: rows.length,
+        offsets: own,
+        items: take(parts[used[0]!]!, itemSlots),
+      } as const;
     const type = unionType(used.map((k) => partTypes[k]!));
     const places = partTypes.map((t) => type.members.indexOf(t!));
     for (let n = 0; n < total; n++) itemTags[n] = places[itemTags[n]!]!;
     const members = type.members.map((m) => parts[partTypes.indexOf(m)]!);
-    return { form: 'list', type: arrayType(type), length: rows.length, offsets: own, items: { form: 'union', type, length: total, tags: itemTags, slots: itemSlots, members } } as const;
+    return {
+      form: 'list',
+      type: arrayType(type),
+      length: rows.length,
+      offsets: own,
+      items: { form: 'union', type, length: total, tags: itemTags, slots: itemSlots, members },
+    } as const;
   });
   return lists.length === 1 ? lists[0]! : { form: 'dynamic', length, tags: outTags, slots: outSlots, parts: lists };
 };
@@ -84,7 +129,8 @@ const hasEmptyRow = (offsets: Uint32Array, length: number): boolean => {
 };
 /** One set a row: row i has items[offsets[i], offsets[i + 1]). */
 export const setsOf = (element: Type, offsets: Uint32Array, items: Vector, length: number): Vector => {
-  const out = new Builder(), type = setType(element);
+  const out = new Builder();
+  const type = setType(element);
   for (let i = 0; i < length; i++) {
     const data = [];
     for (let at = offsets[i]!; at < offsets[i + 1]!; at++) {
@@ -97,7 +143,13 @@ export const setsOf = (element: Type, offsets: Uint32Array, items: Vector, lengt
 };
 
 /** One map a row from parallel keys and values. */
-export const mapsOf = (offsets: Uint32Array, keys: Vector, values: Vector, length: number, empty: { readonly key: Type; readonly value: Type } = { key: types.null, value: types.null }): Vector => {
+export const mapsOf = (
+  offsets: Uint32Array,
+  keys: Vector,
+  values: Vector,
+  length: number,
+  empty: { readonly key: Type; readonly value: Type } = { key: types.null, value: types.null },
+): Vector => {
   const out = new Builder();
   for (let i = 0; i < length; i++) {
     const entries: (readonly [Value, Value])[] = [];

@@ -1,4 +1,6 @@
-/** and, or, not, `?:`, case, is null: branches are evaluated only for the rows that need them, so that recursion ends. */
+/**
+ * and, or, not, `?:`, case, is null: branches are evaluated only for the rows that need them, so that recursion ends.
+ */
 import { LakeError } from '../../errors.ts';
 import { type Vector, bools, constant, lookUp, noRows, take } from '../../vectors/vector.ts';
 import type { Evaluator } from './evaluator.ts';
@@ -25,8 +27,13 @@ const errorsOf = (v: Vector, codes: Uint8Array): Vector => {
 const choose = (choice: Uint8Array, parts: readonly (() => Vector)[], length: number): Vector => {
   const used = new Uint8Array(parts.length);
   for (let i = 0; i < length; i++) used[choice[i]!] = 1;
-  const tags = new Uint32Array(length), slots = new Uint32Array(length), places = new Uint32Array(parts.length), kept: Vector[] = [];
-  parts.forEach((part, k) => { if (used[k]) places[k] = kept.push(part()) - 1; });
+  const tags = new Uint32Array(length);
+  const slots = new Uint32Array(length);
+  const places = new Uint32Array(parts.length);
+  const kept: Vector[] = [];
+  parts.forEach((part, k) => {
+    if (used[k]) places[k] = kept.push(part()) - 1;
+  });
   if (kept.length === 1) return kept[0]!;
   for (let i = 0; i < length; i++) {
     tags[i] = places[choice[i]!]!;
@@ -36,7 +43,11 @@ const choose = (choice: Uint8Array, parts: readonly (() => Vector)[], length: nu
 };
 
 // Outcomes of and/or.
-const isFalse = 0, isTrue = 1, isNull = 2, leftError = 3, rightError = 4;
+const isFalse = 0;
+const isTrue = 1;
+const isNull = 2;
+const leftError = 3;
+const rightError = 4;
 const combination = (rank: (l: number, r: number) => number): Uint8Array => {
   const table = new Uint8Array(25);
   for (let l = 0; l < 5; l++) for (let r = 0; r < 5; r++) table[l * 5 + r] = rank(l, r);
@@ -45,14 +56,36 @@ const combination = (rank: (l: number, r: number) => number): Uint8Array => {
 const isError = (code: number): boolean => code === truth.error || code === truth.other;
 /** false, then error (left first), then null, then true. */
 const andTable = combination((l, r) =>
-  (l === truth.false || r === truth.false ? isFalse : isError(l) ? leftError : isError(r) ? rightError : l === truth.null || r === truth.null ? isNull : isTrue));
+  l === truth.false || r === truth.false
+    ? isFalse
+    : isError(l)
+      ? leftError
+      : isError(r)
+        ? rightError
+        : l === truth.null || r === truth.null
+          ? isNull
+          : isTrue,
+);
 /** true, then null, then error, then false. */
 const orTable = combination((l, r) =>
-  (l === truth.true || r === truth.true ? isTrue : l === truth.null || r === truth.null ? isNull : isError(l) ? leftError : isError(r) ? rightError : isFalse));
+  l === truth.true || r === truth.true
+    ? isTrue
+    : l === truth.null || r === truth.null
+      ? isNull
+      : isError(l)
+        ? leftError
+        : isError(r)
+          ? rightError
+          : isFalse,
+);
 
-/** `and` and `or`; the right side is not evaluated for rows that the left side decides, where those are many or the right side must not be asked (`guarded`). An overflow in the right side counts only where it had to be asked. */
+/**
+ * `and` and `or`; the right side is not evaluated for rows that the left side decides, where those are many or the
+ * right side must not be asked (`guarded`). An overflow in the right side counts only where it had to be asked.
+ */
 export const logical = (operator: 'and' | 'or', left: Evaluator, right: Evaluator, guarded: boolean): Evaluator => {
-  const table = operator === 'and' ? andTable : orTable, decided = operator === 'and' ? truth.false : truth.true;
+  const table = operator === 'and' ? andTable : orTable;
+  const decided = operator === 'and' ? truth.false : truth.true;
   return (batch) => {
     const { length } = batch;
     if (length === 0) return noRows;
@@ -73,7 +106,9 @@ export const logical = (operator: 'and' | 'or', left: Evaluator, right: Evaluato
     return r ? outcome(l, leftCodes, r, truthOf(r), table, length) : undecided();
   };
 };
-/** What all rows give; undefined if a sum or product of one leaves its type: the row may be one that need not be asked. */
+/**
+ * What all rows give; undefined if a sum or product of one leaves its type: the row may be one that need not be asked.
+ */
 export const unlessBeyond = (evaluate: () => Vector): Vector | undefined => {
   try {
     return evaluate();
@@ -82,21 +117,31 @@ export const unlessBeyond = (evaluate: () => Vector): Vector | undefined => {
     throw problem;
   }
 };
-interface Undecided { readonly batch: Vector; readonly right: Evaluator; readonly table: Uint8Array; readonly decided: number; readonly open: number }
+interface Undecided {
+  readonly batch: Vector;
+  readonly right: Evaluator;
+  readonly table: Uint8Array;
+  readonly decided: number;
+  readonly open: number;
+}
 const onlyBools = (codes: Uint8Array, length: number): boolean => {
   let all = 0;
   for (let i = 0; i < length; i++) all |= codes[i]!;
   return all < 2;
 };
 const decideSome = (l: Vector, leftCodes: Uint8Array, { batch, right, table, decided, open }: Undecided): Vector => {
-  const { length } = batch, rows = new Uint32Array(open), slots = new Uint32Array(length), tags = new Uint32Array(length);
+  const { length } = batch;
+  const rows = new Uint32Array(open);
+  const slots = new Uint32Array(length);
+  const tags = new Uint32Array(length);
   for (let i = 0, n = 0; i < length; i++) {
     if (leftCodes[i] === decided) continue;
     tags[i] = 1;
     slots[i] = n;
     rows[n++] = i;
   }
-  const r = right(take(batch, rows)), rightCodes = truthOf(r);
+  const r = right(take(batch, rows));
+  const rightCodes = truthOf(r);
   if (onlyBools(leftCodes, length) && onlyBools(rightCodes, open)) {
     const out = new Uint8Array(length);
     if (decided === truth.true) out.set(leftCodes.subarray(0, length));
@@ -107,7 +152,14 @@ const decideSome = (l: Vector, leftCodes: Uint8Array, { batch, right, table, dec
   const result = outcome(some, truthOf(some), r, rightCodes, table, open);
   return combine(tags, slots, [bool(decided === truth.true, 1), result]);
 };
-const outcome = (l: Vector, leftCodes: Uint8Array, r: Vector, rightCodes: Uint8Array, table: Uint8Array, length: number): Vector => {
+const outcome = (
+  l: Vector,
+  leftCodes: Uint8Array,
+  r: Vector,
+  rightCodes: Uint8Array,
+  table: Uint8Array,
+  length: number,
+): Vector => {
   const out = new Uint8Array(length);
   let most = 0;
   for (let i = 0; i < length; i++) {
@@ -116,12 +168,23 @@ const outcome = (l: Vector, leftCodes: Uint8Array, r: Vector, rightCodes: Uint8A
     if (o > most) most = o;
   }
   if (most <= isTrue) return bools(out);
-  return choose(out, [() => bool(false, length), () => bool(true, length), () => nullRows(length), () => errorsOf(l, leftCodes), () => errorsOf(r, rightCodes)], length);
+  return choose(
+    out,
+    [
+      () => bool(false, length),
+      () => bool(true, length),
+      () => nullRows(length),
+      () => errorsOf(l, leftCodes),
+      () => errorsOf(r, rightCodes),
+    ],
+    length,
+  );
 };
 
 /** `not`. */
 export const notVector = (v: Vector): Vector => {
-  const { length } = v, codes = truthOf(v);
+  const { length } = v;
+  const codes = truthOf(v);
   const out = new Uint8Array(length);
   let most = 0;
   for (let i = 0; i < length; i++) {
@@ -130,14 +193,26 @@ export const notVector = (v: Vector): Vector => {
     if (c > most) most = c;
   }
   if (most < 2) return bools(out);
-  return choose(out, [() => bool(false, length), () => bool(true, length), () => nullRows(length), () => errorsOf(v, codes), () => errorsOf(v, codes)], length);
+  return choose(
+    out,
+    [
+      () => bool(false, length),
+      () => bool(true, length),
+      () => nullRows(length),
+      () => errorsOf(v, codes),
+      () => errorsOf(v, codes),
+    ],
+    length,
+  );
 };
 
 /** `is null`: errors stay errors; in SQL what is missing is null. */
 export const isNullVector = (v: Vector, sql?: boolean): Vector => {
-  const { length } = v, missing = sql === true && mayBeError(v) ? kindsOf(v)?.map((k) => (k === kinds.missing ? 1 : 0)) : undefined;
+  const { length } = v;
+  const missing = sql === true && mayBeError(v) ? kindsOf(v)?.map((k) => (k === kinds.missing ? 1 : 0)) : undefined;
   if (missing?.includes(1)) return choose(missing, [() => isNullVector(v), () => bool(true, length)], length);
-  const codes = truthOf(v), out = new Uint8Array(length);
+  const codes = truthOf(v);
+  const out = new Uint8Array(length);
   for (let i = 0; i < length; i++) out[i] = codes[i] === truth.null ? 1 : codes[i] === truth.error ? 2 : 0;
   if (!out.includes(2)) return bools(out);
   return choose(out, [() => bool(false, length), () => bool(true, length), () => withoutUnions(v)], length);
@@ -169,71 +244,110 @@ class Assembly {
 const subset = (batch: Vector, rows: Uint32Array): Vector => (rows.length === batch.length ? batch : take(batch, rows));
 
 /** `test ? then : otherwise`. */
-export const conditional = (test: Evaluator, then: Evaluator, otherwise: Evaluator): Evaluator => (batch) => {
-  const { length } = batch;
-  if (length === 0) return noRows;
-  const t = test(batch), codes = truthOf(t), out = new Assembly(length);
-  const place = (rows: Uint32Array, values: (some: Vector) => Vector): void => { if (rows.length > 0) out.put(rows, values(subset(batch, rows))); };
-  place(rowsWith(codes, length, truth.true), then);
-  const no = new Uint8Array(length);
-  for (let i = 0; i < length; i++) no[i] = codes[i] === truth.false || codes[i] === truth.null ? 1 : 0;
-  place(rowsWith(no, length, 1), otherwise);
-  const failed = rowsWith(codes, length, truth.error);
-  out.put(failed, withoutUnions(take(t, failed)));
-  const others = rowsWith(codes, length, truth.other);
-  out.put(others, wrapErrors('?-operator: bool predicate required', withoutUnions(take(t, others))));
-  return out.done();
-};
+export const conditional =
+  (test: Evaluator, then: Evaluator, otherwise: Evaluator): Evaluator =>
+  (batch) => {
+    const { length } = batch;
+    if (length === 0) return noRows;
+    const t = test(batch);
+    const codes = truthOf(t);
+    const out = new Assembly(length);
+    const place = (rows: Uint32Array, values: (some: Vector) => Vector): void => {
+      if (rows.length > 0) out.put(rows, values(subset(batch, rows)));
+    };
+    place(rowsWith(codes, length, truth.true), then);
+    const no = new Uint8Array(length);
+    for (let i = 0; i < length; i++) no[i] = codes[i] === truth.false || codes[i] === truth.null ? 1 : 0;
+    place(rowsWith(no, length, 1), otherwise);
+    const failed = rowsWith(codes, length, truth.error);
+    out.put(failed, withoutUnions(take(t, failed)));
+    const others = rowsWith(codes, length, truth.other);
+    out.put(others, wrapErrors('?-operator: bool predicate required', withoutUnions(take(t, others))));
+    return out.done();
+  };
 
-/** `sql`: the operand is compared as SQL does. `case operand when .. then .. else .. end`. Without an operand each `when` is a condition; without `otherwise` a row that no branch takes is an error. */
-interface CaseBranches { readonly sql?: boolean; readonly operand?: Evaluator; readonly branches: readonly { readonly when: Evaluator; readonly then: Evaluator }[]; readonly otherwise?: Evaluator }
+/**
+ * `sql`: the operand is compared as SQL does. `case operand when .. then .. else .. end`. Without an operand each
+ * `when` is a condition; without `otherwise` a row that no branch takes is an error.
+ */
+interface CaseBranches {
+  readonly sql?: boolean;
+  readonly operand?: Evaluator;
+  readonly branches: readonly { readonly when: Evaluator; readonly then: Evaluator }[];
+  readonly otherwise?: Evaluator;
+}
 
-/** CASE with and without an operand. A `when` that is an error is the result; one that is null or false goes on to the next. */
-export const caseOf = ({ sql = false, operand, branches, otherwise }: CaseBranches): Evaluator => (batch) => {
-  const { length } = batch;
-  if (length === 0) return noRows;
-  const out = new Assembly(length), subject = operand?.(batch);
-  let rows = new Uint32Array(length);
-  for (let i = 0; i < length; i++) rows[i] = i;
-  for (const { when, then } of branches) {
-    if (rows.length === 0) break;
-    const some = subset(batch, rows), value = when(some);
-    const test = subject ? compareVectors('==', subset(subject, rows), value, rows.length, sql ? 0 : undefined) : value;
-    const codes = truthOf(test);
-    const yes = rowsWith(codes, rows.length, truth.true);
-    if (yes.length > 0) out.put(lookUp(rows, yes), then(subset(some, yes)));
-    const failed = rowsWith(codes, rows.length, truth.error);
-    out.put(lookUp(rows, failed), withoutUnions(take(test, failed)));
-    const others = rowsWith(codes, rows.length, truth.other);
-    out.put(lookUp(rows, others), wrapErrors('?-operator: bool predicate required', withoutUnions(take(test, others))));
-    const rest = new Uint8Array(rows.length);
-    for (let i = 0; i < rest.length; i++) rest[i] = codes[i] === truth.false || codes[i] === truth.null ? 1 : 0;
-    rows = lookUp(rows, rowsWith(rest, rows.length, 1)) as Uint32Array<ArrayBuffer>;
-  }
-  if (rows.length > 0) out.put(rows, otherwise ? otherwise(subset(batch, rows)) : unmatched(subject && subset(subject, rows), rows.length));
-  return out.done();
-};
-const noMatch = 'case: no clause matched and no else provided';
-const unmatched = (subject: Vector | undefined, length: number): Vector => (subject ? wrapErrors(noMatch, subject) : errors(noMatch, length));
-
-/** coalesce(): the first argument that is neither null nor an error; later ones are evaluated only for rows that need them. */
-export const coalesceOf = (args: readonly Evaluator[]): Evaluator => (batch) => {
-  const { length } = batch;
-  if (length === 0) return noRows;
-  const out = new Assembly(length);
-  let rows = new Uint32Array(length);
-  for (let i = 0; i < length; i++) rows[i] = i;
-  for (const arg of args) {
-    if (rows.length === 0) break;
-    const v = arg(subset(batch, rows)), codes = truthOf(v), open = new Uint8Array(rows.length), settled = new Uint8Array(rows.length);
-    for (let i = 0; i < open.length; i++) {
-      open[i] = codes[i] === truth.null || codes[i] === truth.error ? 1 : 0;
-      settled[i] = 1 - open[i]!;
+/**
+ * CASE with and without an operand. A `when` that is an error is the result; one that is null or false goes on to the
+ * next.
+ */
+export const caseOf =
+  ({ sql = false, operand, branches, otherwise }: CaseBranches): Evaluator =>
+  (batch) => {
+    const { length } = batch;
+    if (length === 0) return noRows;
+    const out = new Assembly(length);
+    const subject = operand?.(batch);
+    let rows = new Uint32Array(length);
+    for (let i = 0; i < length; i++) rows[i] = i;
+    for (const { when, then } of branches) {
+      if (rows.length === 0) break;
+      const some = subset(batch, rows);
+      const value = when(some);
+      const test = subject
+        ? compareVectors('==', subset(subject, rows), value, rows.length, sql ? 0 : undefined)
+        : value;
+      const codes = truthOf(test);
+      const yes = rowsWith(codes, rows.length, truth.true);
+      if (yes.length > 0) out.put(lookUp(rows, yes), then(subset(some, yes)));
+      const failed = rowsWith(codes, rows.length, truth.error);
+      out.put(lookUp(rows, failed), withoutUnions(take(test, failed)));
+      const others = rowsWith(codes, rows.length, truth.other);
+      out.put(
+        lookUp(rows, others),
+        wrapErrors('?-operator: bool predicate required', withoutUnions(take(test, others))),
+      );
+      const rest = new Uint8Array(rows.length);
+      for (let i = 0; i < rest.length; i++) rest[i] = codes[i] === truth.false || codes[i] === truth.null ? 1 : 0;
+      rows = lookUp(rows, rowsWith(rest, rows.length, 1)) as Uint32Array<ArrayBuffer>;
     }
-    const found = rowsWith(settled, rows.length, 1);
-    if (found.length > 0) out.put(lookUp(rows, found), subset(v, found));
-    rows = lookUp(rows, rowsWith(open, rows.length, 1)) as Uint32Array<ArrayBuffer>;
-  }
-  out.put(rows, nullRows(rows.length));
-  return out.done();
-};
+    if (rows.length > 0)
+      out.put(
+        rows,
+        otherwise ? otherwise(subset(batch, rows)) : unmatched(subject && subset(subject, rows), rows.length),
+      );
+    return out.done();
+  };
+const noMatch = 'case: no clause matched and no else provided';
+const unmatched = (subject: Vector | undefined, length: number): Vector =>
+  subject ? wrapErrors(noMatch, subject) : errors(noMatch, length);
+
+/**
+ * coalesce(): the first argument that is neither null nor an error; later ones are evaluated only for rows that need
+ * them.
+ */
+export const coalesceOf =
+  (args: readonly Evaluator[]): Evaluator =>
+  (batch) => {
+    const { length } = batch;
+    if (length === 0) return noRows;
+    const out = new Assembly(length);
+    let rows = new Uint32Array(length);
+    for (let i = 0; i < length; i++) rows[i] = i;
+    for (const arg of args) {
+      if (rows.length === 0) break;
+      const v = arg(subset(batch, rows));
+      const codes = truthOf(v);
+      const open = new Uint8Array(rows.length);
+      const settled = new Uint8Array(rows.length);
+      for (let i = 0; i < open.length; i++) {
+        open[i] = codes[i] === truth.null || codes[i] === truth.error ? 1 : 0;
+        settled[i] = 1 - open[i]!;
+      }
+      const found = rowsWith(settled, rows.length, 1);
+      if (found.length > 0) out.put(lookUp(rows, found), subset(v, found));
+      rows = lookUp(rows, rowsWith(open, rows.length, 1)) as Uint32Array<ArrayBuffer>;
+    }
+    out.put(rows, nullRows(rows.length));
+    return out.done();
+  };

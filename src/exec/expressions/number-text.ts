@@ -21,13 +21,27 @@ export const goFloat = (text: string): number | undefined => {
   return (hex[1] === '-' ? -1 : 1) * Number(mantissa) * 2 ** (Number(hex[4]) - 4 * hex[3]!.length);
 };
 /** Underscores are allowed between digits only. */
-const withoutUnderscores = (text: string): string | undefined => (/(?:^|[^0-9a-fA-FxX])_|_(?:[^0-9a-fA-F]|$)/.test(text) ? undefined : text.replaceAll('_', ''));
+const withoutUnderscores = (text: string): string | undefined =>
+  /(?:^|[^0-9a-fA-FxX])_|_(?:[^0-9a-fA-F]|$)/.test(text) ? undefined : text.replaceAll('_', '');
 
 /** The bool that a text spells. */
 export const boolOfText = (text: string): boolean | undefined => {
   switch (text) {
-    case '1': case 't': case 'T': case 'TRUE': case 'true': case 'True': return true;
-    case '0': case 'f': case 'F': case 'FALSE': case 'false': case 'False': return false;
-    default: return undefined;
+    case '1':
+    case 't':
+    case 'T':
+    case 'TRUE':
+    case 'true':
+    case 'True':
+      return true;
+    case '0':
+    case 'f':
+    case 'F':
+    case 'FALSE':
+    case 'false':
+    case 'False':
+      return false;
+    default:
+      return undefined;
   }
 };

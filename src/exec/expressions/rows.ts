@@ -2,7 +2,17 @@
 import type { Type } from '../../vectors/type.ts';
 import { type Value, stringValue, textError } from '../../vectors/value.ts';
 import {
-  type Vector, type FlatVector, type RecordVector, type DynamicVector, type ConstantVector, constant, gather, noRows, range, slice, take,
+  type Vector,
+  type FlatVector,
+  type RecordVector,
+  type DynamicVector,
+  type ConstantVector,
+  constant,
+  gather,
+  noRows,
+  range,
+  slice,
+  take,
 } from '../../vectors/vector.ts';
 import { onlyMember } from '../../vectors/unions.ts';
 import { constantOf } from '../../vectors/builder.ts';
@@ -11,12 +21,18 @@ import { classOf as flatClassOf, concat } from '../../vectors/concat.ts';
 /** The class of a vector's rows (vectors/concat.ts), in whatever form; rows of a mixed vector have none. */
 const classOf = (v: Vector): string | Type | undefined => {
   switch (v.form) {
-    case 'constant': return classOf(v.inner);
-    case 'dictionary': return classOf(v.values);
-    case 'selected': return classOf(v.base);
-    case 'record': return classOfRecords(v);
-    case 'dynamic': return undefined;
-    default: return flatClassOf(v);
+    case 'constant':
+      return classOf(v.inner);
+    case 'dictionary':
+      return classOf(v.values);
+    case 'selected':
+      return classOf(v.base);
+    case 'record':
+      return classOfRecords(v);
+    case 'dynamic':
+      return undefined;
+    default:
+      return flatClassOf(v);
   }
 };
 const recordClasses = new WeakMap<RecordVector, string | Type>();
@@ -27,22 +43,36 @@ const classOfRecords = (v: RecordVector): string | Type => {
 };
 
 /**
- * Rows of several vectors as one: row i is parts[tags[i]] at slots[i]. Parts may be of any form. The result may have several parts of one class,
- * which costs nothing to make; `tidy` puts them together where somebody outside sees the vector.
+ * Rows of several vectors as one: row i is parts[tags[i]] at slots[i]. Parts may be of any form. The result may have
+ * several parts of one class, which costs nothing to make; `tidy` puts them together where somebody outside sees the
+ * vector.
  */
 export const combine = (tags: Uint32Array, slots: Uint32Array, parts: readonly Vector[]): Vector => {
   if (parts.length === 1) return take(parts[0]!, slots);
   if (parts.length === 0) return noRows;
   if (parts.every(isBools)) return combineBools(tags, slots, parts);
-  if (parts.every((p) => p.form === 'constant' && p.inner.form !== 'null') && new Set(parts.map(classOf)).size === 1 && classOf(parts[0]!) !== undefined) {
-    return { form: 'dictionary', length: tags.length, codes: tags, values: concat(parts.map((p) => slice((p as ConstantVector).inner, 0, 1))) };
+  if (
+    parts.every((p) => p.form === 'constant' && p.inner.form !== 'null') &&
+    new Set(parts.map(classOf)).size === 1 &&
+    classOf(parts[0]!) !== undefined
+  ) {
+    return {
+      form: 'dictionary',
+      length: tags.length,
+      codes: tags,
+      values: concat(parts.map((p) => slice((p as ConstantVector).inner, 0, 1))),
+    };
   }
   if (parts.some((p) => classOf(p) === undefined)) return combineCopied(tags, slots, parts);
   return { form: 'dynamic', length: tags.length, tags, slots, parts };
 };
 const isBools = (v: Vector): boolean => v.form === 'bool' || (v.form === 'constant' && v.inner.form === 'bool');
 const combineBools = (tags: Uint32Array, slots: Uint32Array, parts: readonly Vector[]): Vector => {
-  const arrays = parts.map((p) => (p.form === 'bool' ? p.values : (gather(p, new Uint32Array(p.length)) as Extract<FlatVector, { form: 'bool' }>).values));
+  const arrays = parts.map((p) =>
+    p.form === 'bool'
+      ? p.values
+      : (gather(p, new Uint32Array(p.length)) as Extract<FlatVector, { form: 'bool' }>).values,
+  );
   const values = new Uint8Array(tags.length);
   for (let i = 0; i < values.length; i++) values[i] = arrays[tags[i]!]![slots[i]!]!;
   return { form: 'bool', length: values.length, values };
@@ -58,14 +88,23 @@ const combineCopied = (tags: Uint32Array, slots: Uint32Array, parts: readonly Ve
 /** Copies where that is cheap, so that views do not pile up. */
 const gatherOrTake = (v: Vector, index: Uint32Array): Vector => {
   switch (v.form) {
-    case 'number': case 'bool': case 'bytes': case 'type': case 'enum': case 'dynamic': return gather(v, index);
-    default: return take(v, index);
+    case 'number':
+    case 'bool':
+    case 'bytes':
+    case 'type':
+    case 'enum':
+    case 'dynamic':
+      return gather(v, index);
+    default:
+      return take(v, index);
   }
 };
 
 /** Rows of `over` where `mask` is 1, else those of `base`; all three have the same length. */
 export const overlay = (base: Vector, mask: Uint8Array, over: Vector): Vector => {
-  const length = base.length, tags = new Uint32Array(length), slots = new Uint32Array(length);
+  const length = base.length;
+  const tags = new Uint32Array(length);
+  const slots = new Uint32Array(length);
   let covered = 0;
   for (let i = 0; i < length; i++) {
     slots[i] = i;
@@ -87,7 +126,10 @@ export const tidy = (v: Vector): Vector => {
   for (let i = 0; i < v.length; i++) used[v.tags[i]!]!++;
   return tidyParts(v, used);
 };
-/** Whether there is a row of every part: known after a few rows, mostly. False where there are too many parts to tell quickly. */
+/**
+ * Whether there is a row of every part: known after a few rows, mostly. False where there are too many parts to tell
+ * quickly.
+ */
 export const allUsed = (tags: Uint32Array, parts: number, length: number): boolean => {
   if (parts > 31) return false;
   const all = 2 ** parts - 1;
@@ -105,13 +147,17 @@ const areDistinct = (parts: readonly Vector[]): boolean => {
 const tidyParts = (v: DynamicVector, used: Uint32Array): Vector => {
   const keep: Vector[] = [];
   const renumbered = new Uint32Array(v.parts.length);
-  v.parts.forEach((p, k) => { if (used[k]! > 0) renumbered[k] = keep.push(p) - 1; });
+  v.parts.forEach((p, k) => {
+    if (used[k]! > 0) renumbered[k] = keep.push(p) - 1;
+  });
   const tags = new Uint32Array(v.length);
   for (let i = 0; i < v.length; i++) tags[i] = renumbered[v.tags[i]!]!;
   const slots = v.slots.subarray(0, v.length);
   if (keep.length === 1) return take(keep[0]!, slots);
   const distinct = new Set(keep.map(classOf));
-  return distinct.size === keep.length && !distinct.has(undefined) ? { ...v, tags, slots, parts: keep } : combineCopied(tags, slots, keep);
+  return distinct.size === keep.length && !distinct.has(undefined)
+    ? { ...v, tags, slots, parts: keep }
+    : combineCopied(tags, slots, keep);
 };
 
 /** `error("text")` on every row. */
@@ -130,17 +176,24 @@ export const original = (v: Vector): Vector => {
   if (v.form === 'constant') return namesOf(v.inner) ? constant(original(v.inner), v.length) : v;
   const names = namesOf(v);
   // A copy: the mark must not leave the kernel.
-  return names ? names.reduceRight<Vector>((inner, name) => ({ form: 'named', name, length: v.length, inner }), { ...v }) : v;
+  return names
+    ? names.reduceRight<Vector>((inner, name) => ({ form: 'named', name, length: v.length, inner }), { ...v })
+    : v;
 };
 
 /** `error({message,on})` on every row; what was named is named again. */
 export const wrapErrors = (message: string, on: Vector): Vector => {
   if (on.form === 'constant') return constant(wrapErrors(message, on.inner), on.length);
   return {
-    form: 'error', length: on.length,
+    form: 'error',
+    length: on.length,
     inner: {
-      form: 'record', length: on.length,
-      fields: [{ name: 'message', optional: false, values: constantOf(stringValue(message), on.length) }, { name: 'on', optional: false, values: original(on) }],
+      form: 'record',
+      length: on.length,
+      fields: [
+        { name: 'message', optional: false, values: constantOf(stringValue(message), on.length) },
+        { name: 'on', optional: false, values: original(on) },
+      ],
     },
   };
 };
@@ -157,31 +210,47 @@ export const truth = { false: 0, true: 1, null: 2, error: 3, other: 4 } as const
 /** A `truth` code for each row; names and unions are looked through. */
 export const truthOf = (v: Vector): Uint8Array => {
   switch (v.form) {
-    case 'bool': return v.length === v.values.length ? v.values : v.values.subarray(0, v.length);
-    case 'null': return new Uint8Array(v.length).fill(truth.null);
-    case 'error': return new Uint8Array(v.length).fill(truth.error);
-    case 'named': return truthOf(v.inner);
-    case 'constant': return new Uint8Array(v.length).fill(truthOf(v.inner)[0]!);
-    case 'dictionary': return lookUp(truthOf(v.values), v.codes, v.length);
-    case 'selected': return lookUp(truthOf(v.base), v.index, v.length);
-    case 'dynamic': return truthOfTagged(v.tags, v.slots, v.parts, v.length);
+    case 'bool':
+      return v.length === v.values.length ? v.values : v.values.subarray(0, v.length);
+    case 'null':
+      return new Uint8Array(v.length).fill(truth.null);
+    case 'error':
+      return new Uint8Array(v.length).fill(truth.error);
+    case 'named':
+      return truthOf(v.inner);
+    case 'constant':
+      return new Uint8Array(v.length).fill(truthOf(v.inner)[0]!);
+    case 'dictionary':
+      return lookUp(truthOf(v.values), v.codes, v.length);
+    case 'selected':
+      return lookUp(truthOf(v.base), v.index, v.length);
+    case 'dynamic':
+      return truthOfTagged(v.tags, v.slots, v.parts, v.length);
     case 'union': {
       const member = onlyMember(v);
       return member ? truthOf(member) : truthOfTagged(v.tags, v.slots, v.members, v.length);
     }
-    default: return new Uint8Array(v.length).fill(truth.other);
+    default:
+      return new Uint8Array(v.length).fill(truth.other);
   }
 };
 /** The same, where what is inside of a union is neither null nor an error. */
 export const truthOutside = (v: Vector): Uint8Array => {
   switch (v.form) {
-    case 'union': return new Uint8Array(v.length).fill(truth.other);
-    case 'named': return truthOutside(v.inner);
-    case 'constant': return new Uint8Array(v.length).fill(truthOutside(v.inner)[0]!);
-    case 'dictionary': return lookUp(truthOutside(v.values), v.codes, v.length);
-    case 'selected': return lookUp(truthOutside(v.base), v.index, v.length);
-    case 'dynamic': return truthOfTagged(v.tags, v.slots, v.parts, v.length, truthOutside);
-    default: return truthOf(v);
+    case 'union':
+      return new Uint8Array(v.length).fill(truth.other);
+    case 'named':
+      return truthOutside(v.inner);
+    case 'constant':
+      return new Uint8Array(v.length).fill(truthOutside(v.inner)[0]!);
+    case 'dictionary':
+      return lookUp(truthOutside(v.values), v.codes, v.length);
+    case 'selected':
+      return lookUp(truthOutside(v.base), v.index, v.length);
+    case 'dynamic':
+      return truthOfTagged(v.tags, v.slots, v.parts, v.length, truthOutside);
+    default:
+      return truthOf(v);
   }
 };
 const lookUp = (table: Uint8Array, index: Uint32Array, length: number): Uint8Array => {
@@ -189,7 +258,13 @@ const lookUp = (table: Uint8Array, index: Uint32Array, length: number): Uint8Arr
   for (let i = 0; i < length; i++) out[i] = table[index[i]!]!;
   return out;
 };
-const truthOfTagged = (tags: Uint32Array, slots: Uint32Array, parts: readonly Vector[], length: number, codes: (part: Vector) => Uint8Array = truthOf): Uint8Array => {
+const truthOfTagged = (
+  tags: Uint32Array,
+  slots: Uint32Array,
+  parts: readonly Vector[],
+  length: number,
+  codes: (part: Vector) => Uint8Array = truthOf,
+): Uint8Array => {
   const tables = parts.map(codes);
   const out = new Uint8Array(length);
   for (let i = 0; i < length; i++) out[i] = tables[tags[i]!]![slots[i]!]!;

@@ -1,9 +1,11 @@
 /**
- * Evaluation that stops and starts again: how synchronous evaluators wait for subqueries, and how user functions recurse deeper than the JavaScript stack.
+ * Evaluation that stops and starts again: how synchronous evaluators wait for subqueries, and how user functions
+ * recurse deeper than the JavaScript stack.
  *
- * An evaluator that needs something that it cannot have now throws a `Suspended`. The driver gets it (awaits a subquery; runs a call from a fresh stack), adds it to
- * the results of the frame and runs the frame's evaluation again from its start; the k-th demand of a frame takes the k-th result. Evaluation has no side effects,
- * so the demands come in the same order each time. A chain of calls costs twice its work at most.
+ * An evaluator that needs something that it cannot have now throws a `Suspended`. The driver gets it (awaits a
+ * subquery; runs a call from a fresh stack), adds it to the results of the frame and runs the frame's evaluation again
+ * from its start; the k-th demand of a frame takes the k-th result. Evaluation has no side effects, so the demands come
+ * in the same order each time. A chain of calls costs twice its work at most.
  */
 import { strict as assert } from 'node:assert';
 import { checkStop, sameTask } from '../../vectors/stop.ts';
@@ -13,14 +15,22 @@ import type { AsyncEvaluator, Evaluator } from './evaluator.ts';
 /** Calls within calls, before a function answers with an error (reference/language/errors.md). */
 export const callDepthMax = 10_000;
 
-interface Frame { readonly evaluate: Evaluator; readonly batch: Vector; readonly depth: number; readonly results: Vector[]; next: number }
+interface Frame {
+  readonly evaluate: Evaluator;
+  readonly batch: Vector;
+  readonly depth: number;
+  readonly results: Vector[];
+  next: number;
+}
 type Demand =
   | { readonly kind: 'call'; readonly evaluate: Evaluator; readonly batch: Vector; readonly depth: number }
   | { readonly kind: 'wait'; readonly promise: Promise<Vector>; readonly keep?: (result: Vector) => void };
 
 class Suspended {
   readonly demand: Demand;
-  constructor(demand: Demand) { this.demand = demand; }
+  constructor(demand: Demand) {
+    this.demand = demand;
+  }
 }
 
 let frame: Frame | undefined;
@@ -68,7 +78,8 @@ export const waitOnce = (ask: () => Vector | Promise<Vector>, keep: (result: Vec
 
 /** Runs the frame; undefined if it was suspended, then `onDemand` has the demand. */
 const runFrame = (f: Frame, onDemand: (demand: Demand) => void): Vector | undefined => {
-  const outerFrame = frame, outerLevel = level;
+  const outerFrame = frame;
+  const outerLevel = level;
   frame = f;
   level = 0;
   f.next = 0;
@@ -89,29 +100,36 @@ const advance = (stack: Frame[]): Vector | Extract<Demand, { kind: 'wait' }> => 
   for (;;) {
     const top = stack[stack.length - 1]!;
     let demand: Demand | undefined;
-    const result = runFrame(top, (d) => { demand = d; });
+    const result = runFrame(top, (d) => {
+      demand = d;
+    });
     if (result) {
       stack.pop();
       if (stack.length === 0) return result;
       stack[stack.length - 1]!.results.push(result);
-    } else if (demand!.kind === 'call') stack.push({ evaluate: demand!.evaluate, batch: demand!.batch, depth: demand!.depth, results: [], next: 0 });
+    } else if (demand!.kind === 'call')
+      stack.push({ evaluate: demand!.evaluate, batch: demand!.batch, depth: demand!.depth, results: [], next: 0 });
     else return demand! as Extract<Demand, { kind: 'wait' }>;
   }
 };
 
 /** An evaluator that drives another one; nothing in it may have to be awaited. */
-export const driven = (evaluate: Evaluator, depth: number): Evaluator => (batch) => {
-  const result = advance([{ evaluate, batch, depth, results: [], next: 0 }]);
-  assert('form' in result, 'a subquery in a synchronous expression');
-  return result;
-};
+export const driven =
+  (evaluate: Evaluator, depth: number): Evaluator =>
+  (batch) => {
+    const result = advance([{ evaluate, batch, depth, results: [], next: 0 }]);
+    assert('form' in result, 'a subquery in a synchronous expression');
+    return result;
+  };
 
 /** An evaluator that drives another one and awaits its subqueries. */
-export const drivenAsync = (evaluate: Evaluator, depth: number): AsyncEvaluator => (batch) => {
-  const stack: Frame[] = [{ evaluate, batch, depth, results: [], next: 0 }];
-  const result = advance(stack);
-  return 'form' in result ? result : settle(stack, result);
-};
+export const drivenAsync =
+  (evaluate: Evaluator, depth: number): AsyncEvaluator =>
+  (batch) => {
+    const stack: Frame[] = [{ evaluate, batch, depth, results: [], next: 0 }];
+    const result = advance(stack);
+    return 'form' in result ? result : settle(stack, result);
+  };
 const settle = async (stack: Frame[], first: Extract<Demand, { kind: 'wait' }>): Promise<Vector> => {
   let demand = first;
   const goOn = sameTask();

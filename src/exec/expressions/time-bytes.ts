@@ -1,9 +1,19 @@
-/** Times kept as nanoseconds in 64 bits, worked on without a bigint per row: through the two 32-bit halves of each value. */
+/**
+ * Times kept as nanoseconds in 64 bits, worked on without a bigint per row: through the two 32-bit halves of each
+ * value.
+ */
 import { types } from '../../vectors/type.ts';
 import { narrowed } from './arithmetic.ts';
 import { markRuns } from '../../vectors/runs.ts';
 import { type TimeRange, minuteOf, rangeBehind, searchBehind, timesBehind, two } from '../../vectors/time-texts.ts';
-import { type BytesVector, type NumberArray, type NumberVector, type Vector, constant, numbers } from '../../vectors/vector.ts';
+import {
+  type BytesVector,
+  type NumberArray,
+  type NumberVector,
+  type Vector,
+  constant,
+  numbers,
+} from '../../vectors/vector.ts';
 
 const digit = 48;
 
@@ -11,8 +21,12 @@ const digit = 48;
 export const timesOfStored = (v: BytesVector): Vector | undefined => {
   const times = timesBehind(v);
   if (!times) return undefined;
-  const { base, distances } = times, { length } = v, unit = 10 ** times.digits, nanosOfUnit = 10 ** (9 - times.digits);
-  const seconds = new Float64Array(length), nanos = new Uint32Array(length);
+  const { base, distances } = times;
+  const { length } = v;
+  const unit = 10 ** times.digits;
+  const nanosOfUnit = 10 ** (9 - times.digits);
+  const seconds = new Float64Array(length);
+  const nanos = new Uint32Array(length);
   for (let i = 0; i < length; i++) {
     const whole = Math.floor(distances[i]! / unit);
     seconds[i] = base + whole;
@@ -22,20 +36,33 @@ export const timesOfStored = (v: BytesVector): Vector | undefined => {
 };
 
 /**
- * `bucket(v::time, size)` for strings that are stored as numbers: a dictionary of few buckets, or one bucket for all. Undefined for other strings, for sizes
- * that cut through the last digit, for times before 1970, and where buckets are about as many as rows.
+ * `bucket(v::time, size)` for strings that are stored as numbers: a dictionary of few buckets, or one bucket for all.
+ * Undefined for other strings, for sizes that cut through the last digit, for times before 1970, and where buckets are
+ * about as many as rows.
  */
 export const bucketsOfStored = (v: Vector, size: number): Vector | undefined => {
-  const range = rangeBehind(v), found = range && bucketsOfRange(v, range, size / 1e9);
+  const range = rangeBehind(v);
+  const found = range && bucketsOfRange(v, range, size / 1e9);
   if (found) return found;
   const times = timesBehind(v);
   if (!times || times.base < 0 || !(size > 0)) return undefined;
-  const { distances } = times, { length } = v, nanosOfUnit = 10 ** (9 - times.digits), span = size / nanosOfUnit;
+  const { distances } = times;
+  const { length } = v;
+  const nanosOfUnit = 10 ** (9 - times.digits);
+  const span = size / nanosOfUnit;
   if (!Number.isInteger(span) || span > 2 ** 50) return undefined;
-  const base = BigInt(times.base) * BigInt(10 ** times.digits), rest = Number(base % BigInt(span)), bucketsMax = 16 + length / 4;
-  const codes = new Uint32Array(length), places = new Map<number, number>(), ends: number[] = [];
-  for (let i = 0; i < length;) {
-    const number = Math.floor((distances[i]! + rest) / span), to = (number + 1) * span - rest, from = to - span, known = places.get(number), code = known ?? places.size;
+  const base = BigInt(times.base) * BigInt(10 ** times.digits);
+  const rest = Number(base % BigInt(span));
+  const bucketsMax = 16 + length / 4;
+  const codes = new Uint32Array(length);
+  const places = new Map<number, number>();
+  const ends: number[] = [];
+  for (let i = 0; i < length; ) {
+    const number = Math.floor((distances[i]! + rest) / span);
+    const to = (number + 1) * span - rest;
+    const from = to - span;
+    const known = places.get(number);
+    const code = known ?? places.size;
     if (known === undefined) places.set(number, code);
     if (places.size > bucketsMax) return undefined;
     const end = times.isSorted ? placeOf(distances, to, i, length) : endOfRun(distances, from, to, i, length);
@@ -43,21 +70,32 @@ export const bucketsOfStored = (v: Vector, size: number): Vector | undefined => 
     ends.push(end);
     i = end;
   }
-  const first = base - BigInt(rest), starts = BigInt64Array.from([...places.keys()], (number) => (first + BigInt(number) * BigInt(span)) * BigInt(nanosOfUnit));
+  const first = base - BigInt(rest);
+  const starts = BigInt64Array.from(
+    [...places.keys()],
+    (number) => (first + BigInt(number) * BigInt(span)) * BigInt(nanosOfUnit),
+  );
   const values = numbers(types.time, narrowed(starts));
-  return places.size === 1 ? constant(values, length) : markRuns({ form: 'dictionary', length, codes, values }, Uint32Array.from(ends));
+  return places.size === 1
+    ? constant(values, length)
+    : markRuns({ form: 'dictionary', length, codes, values }, Uint32Array.from(ends));
 };
 /** Buckets that a search tells apart, at most: it looks at the times before each of them. */
 const searchedMax = 8;
 /** The buckets of times of a range that holds few of them, found without working out the times; `span` in seconds. */
 const bucketsOfRange = (v: Vector, { least, end }: TimeRange, span: number): Vector | undefined => {
   if (!(span >= 1) || !Number.isInteger(span) || least < 0) return undefined;
-  const first = Math.floor(least / span), count = Math.floor((end - 1) / span) - first + 1, { length } = v;
-  const startsOf = (places: readonly number[]): NumberVector => numbers(types.time, narrowed(BigInt64Array.from(places, (k) => BigInt((first + k) * span) * 1_000_000_000n)));
+  const first = Math.floor(least / span);
+  const count = Math.floor((end - 1) / span) - first + 1;
+  const { length } = v;
+  const startsOf = (places: readonly number[]): NumberVector =>
+    numbers(types.time, narrowed(BigInt64Array.from(places, (k) => BigInt((first + k) * span) * 1_000_000_000n)));
   if (count === 1) return constant(startsOf([0]), length);
   const search = count > searchedMax ? undefined : searchBehind(v);
   if (!search) return undefined;
-  const places: number[] = [], ends: number[] = [], codes = new Uint32Array(length);
+  const places: number[] = [];
+  const ends: number[] = [];
+  const codes = new Uint32Array(length);
   for (let k = 0, from = 0; from < length; k++) {
     const to = k === count - 1 ? length : search.below(((first + k + 1) * span - search.base) * 10 ** search.digits);
     if (to <= from) continue;
@@ -66,11 +104,14 @@ const bucketsOfRange = (v: Vector, { least, end }: TimeRange, span: number): Vec
     ends.push(to);
     from = to;
   }
-  return places.length === 1 ? constant(startsOf(places), length) : markRuns({ form: 'dictionary', length, codes, values: startsOf(places) }, Uint32Array.from(ends));
+  return places.length === 1
+    ? constant(startsOf(places), length)
+    : markRuns({ form: 'dictionary', length, codes, values: startsOf(places) }, Uint32Array.from(ends));
 };
 /** The first place behind `start` of a number that is `wanted` or more, among sorted ones. */
 const placeOf = (sorted: Float64Array, wanted: number, start: number, length: number): number => {
-  let low = start + 1, high = length;
+  let low = start + 1;
+  let high = length;
   // Leaps of twice the length each, then halves.
   for (let step = 1; low + step < length; step *= 2) {
     if (sorted[low + step]! >= wanted) {
@@ -94,17 +135,31 @@ const endOfRun = (values: Float64Array, from: number, to: number, start: number,
 };
 
 /**
- * Times of strings that are all RFC 3339 in UTC (`2024-01-02T03:04:05[.fraction]Z`) and within 64 bits; undefined as soon as one is not.
+ * Times of strings that are all RFC 3339 in UTC (`2024-01-02T03:04:05[.fraction]Z`) and within 64 bits; undefined as
+ * soon as one is not.
  */
 export const timesOfBytes = (v: BytesVector): Vector | undefined => {
-  const { bytes, offsets, length } = v, view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const out = new BigInt64Array(length), halves = new Int32Array(out.buffer);
-  // The sixteen bytes up to the minute, as words: mostly they are those of the row before. `low` and `high` are the minute's nanoseconds.
-  let a = 0, b = 0, c = 0, d = 0, low = 0, high = 0, most = 0;
+  const { bytes, offsets, length } = v;
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const out = new BigInt64Array(length);
+  const halves = new Int32Array(out.buffer);
+  // The sixteen bytes up to the minute, as words: mostly they are those of the row before. `low` and `high` are the
+  // minute's nanoseconds.
+  let a = 0;
+  let b = 0;
+  let c = 0;
+  let d = 0;
+  let low = 0;
+  let high = 0;
+  let most = 0;
   for (let i = 0; i < length; i++) {
-    const start = offsets[i]!, size = offsets[i + 1]! - start;
+    const start = offsets[i]!;
+    const size = offsets[i + 1]! - start;
     if (size < 20 || bytes[start + size - 1] !== 90 || bytes[start + 16] !== 58) return undefined;
-    const a1 = view.getInt32(start, true), b1 = view.getInt32(start + 4, true), c1 = view.getInt32(start + 8, true), d1 = view.getInt32(start + 12, true);
+    const a1 = view.getInt32(start, true);
+    const b1 = view.getInt32(start + 4, true);
+    const c1 = view.getInt32(start + 8, true);
+    const d1 = view.getInt32(start + 12, true);
     if (d1 !== d || c1 !== c || b1 !== b || a1 !== a) {
       const minute = minuteOf(bytes, start);
       if (minute !== minute) return undefined;
@@ -118,7 +173,8 @@ export const timesOfBytes = (v: BytesVector): Vector | undefined => {
     }
     let nanos = size === 24 ? milliseconds(view.getInt32(start + 16, true), view.getInt32(start + 20, true)) * 1e6 : -1;
     if (nanos < 0) {
-      const second = two(bytes, start + 17), fraction = size === 20 ? 0 : fractionOf(bytes, start + 19, start + size - 1);
+      const second = two(bytes, start + 17);
+      const fraction = size === 20 ? 0 : fractionOf(bytes, start + 19, start + size - 1);
       // NaN (no digits) fails the comparison too.
       if (!(second <= 59) || fraction < 0) return undefined;
       nanos = second * 1e9 + fraction;
@@ -133,8 +189,10 @@ export const timesOfBytes = (v: BytesVector): Vector | undefined => {
 /** The milliseconds of the words `:05.` and `678Z` (first byte lowest), or -1 for anything else. */
 const milliseconds = (seconds: number, rest: number): number => {
   if ((seconds & 0xff0000ff) !== 0x2e00003a || rest >>> 24 !== 0x5a) return -1;
-  const s = (seconds & 0xffff00) - 0x303000, m = (rest & 0xffffff) - 0x303030;
-  // What is no digit is below zero or above nine and shows in the upper half of its byte, or after six was added; minutes have no sixtieth second here.
+  const s = (seconds & 0xffff00) - 0x303000;
+  const m = (rest & 0xffffff) - 0x303030;
+  // What is no digit is below zero or above nine and shows in the upper half of its byte, or after six was added;
+  // minutes have no sixtieth second here.
   if (((s | (s + 0x060600) | m | (m + 0x060606)) & 0xfff0f0f0) !== 0) return -1;
   const tens = (s >> 8) & 15;
   return tens > 5 ? -1 : (tens * 10 + (s >> 16)) * 1000 + (m & 15) * 100 + ((m >> 8) & 15) * 10 + (m >> 16);
@@ -169,10 +227,13 @@ export const joinSeconds = (seconds: Float64Array, nanos: Uint32Array): NumberAr
     for (let i = 0; i < length; i++) out[i] = seconds[i]! * 1e9 + nanos[i]!;
     return out;
   }
-  const out = new BigInt64Array(length), halves = new Int32Array(out.buffer);
+  const out = new BigInt64Array(length);
+  const halves = new Int32Array(out.buffer);
   for (let i = 0; i < length; i++) {
     // The low 32 bits are exact; less them, the rounded whole is near a multiple of 2^32 that it tells.
-    const s = seconds[i]!, n = nanos[i]!, low = (Math.imul(s, 1_000_000_000) + n) >>> 0;
+    const s = seconds[i]!;
+    const n = nanos[i]!;
+    const low = (Math.imul(s, 1_000_000_000) + n) >>> 0;
     halves[i * 2] = low;
     halves[i * 2 + 1] = Math.round((s * 1e9 + n - low) / 4294967296);
   }
@@ -182,16 +243,20 @@ export const joinSeconds = (seconds: Float64Array, nanos: Uint32Array): NumberAr
 /** Whole seconds of nanoseconds, rounded down: `rounded` as a double, `low` their exact low 32 bits. */
 export const secondsOf = (low: number, rounded: number): number => {
   // The quotient of the rounded double is off by one at most; the exact low 32 bits of the rest tell.
-  const s = Math.floor(rounded / 1e9), rest = (low - Math.imul(s, 1_000_000_000)) | 0;
+  const s = Math.floor(rounded / 1e9);
+  const rest = (low - Math.imul(s, 1_000_000_000)) | 0;
   return rest < 0 ? s - 1 : rest >= 1e9 ? s + 1 : s;
 };
 
 /** Whole seconds (rounded down) and the nanoseconds within the second, of a time or duration vector. */
 export const splitSeconds = (v: NumberVector): { readonly seconds: Float64Array; readonly nanos: Uint32Array } => {
-  const { values, length } = v, seconds = new Float64Array(length), nanos = new Uint32Array(length);
+  const { values, length } = v;
+  const seconds = new Float64Array(length);
+  const nanos = new Uint32Array(length);
   if (values instanceof Float64Array) {
     for (let i = 0; i < length; i++) {
-      const s = Math.floor(values[i]! / 1e9), rest = values[i]! - s * 1e9;
+      const s = Math.floor(values[i]! / 1e9);
+      const rest = values[i]! - s * 1e9;
       seconds[i] = s;
       nanos[i] = rest;
     }
@@ -199,7 +264,8 @@ export const splitSeconds = (v: NumberVector): { readonly seconds: Float64Array;
   }
   const halves = new Int32Array(values.buffer, values.byteOffset, values.length * 2);
   for (let i = 0; i < length; i++) {
-    const low = halves[i * 2]!, high = halves[i * 2 + 1]!;
+    const low = halves[i * 2]!;
+    const high = halves[i * 2 + 1]!;
     // The quotient of the rounded double is off by one at most; the exact low 32 bits of the rest tell.
     let s = Math.floor((high * 4294967296 + (low >>> 0)) / 1e9);
     let rest = (low - Math.imul(s | 0, 1_000_000_000)) | 0;

@@ -19,15 +19,21 @@ const widened = (v: Value, args: readonly Value[]): Value => {
   return { type: args.every((a) => isUnsigned(a.type)) || !fitsInt64(x) ? types.uint64 : types.int64, data: x };
 };
 /** The greatest (`sign` 1) or least of the values that are not null. */
-export const extremeOf = (name: string, sign: 1 | -1) => (all: readonly Value[]): Value => {
-  const args = all.filter((v) => v.type !== types.null), [first] = args;
-  if (!first) return nullValue;
-  const kind = kindOf(first);
-  if (first.type.kind === 'error') return refused(`${name}: not a value`, first);
-  const other = args.find((v) => kindOf(v) !== kind);
-  if (other) return refused(`${name}: ${kind} argument required`, other);
-  return widened(args.reduce((best, v) => (order(v, best) * sign > 0 ? v : best)), args);
-};
+export const extremeOf =
+  (name: string, sign: 1 | -1) =>
+  (all: readonly Value[]): Value => {
+    const args = all.filter((v) => v.type !== types.null);
+    const [first] = args;
+    if (!first) return nullValue;
+    const kind = kindOf(first);
+    if (first.type.kind === 'error') return refused(`${name}: not a value`, first);
+    const other = args.find((v) => kindOf(v) !== kind);
+    if (other) return refused(`${name}: ${kind} argument required`, other);
+    return widened(
+      args.reduce((best, v) => (order(v, best) * sign > 0 ? v : best)),
+      args,
+    );
+  };
 
 const extreme = (name: string, sign: 1 | -1): FunctionRow['make'] => {
   const choice = extremeOf(name, sign);
@@ -35,15 +41,28 @@ const extreme = (name: string, sign: 1 | -1): FunctionRow['make'] => {
 };
 
 /** The arguments as fields of a record, for evaluators that pick from them. */
-const packed = (args: readonly Vector[], length: number): Vector => recordOf(args.map((values, k) => ({ name: String(k), values })), length);
-const argument = (k: number) => (rows: Vector): Vector => fieldOf(rows, String(k));
-const choose: Evaluate = (args, length) => caseOf({ branches: [{ when: argument(0), then: argument(1) }], otherwise: argument(2) })(packed(args, length));
+const packed = (args: readonly Vector[], length: number): Vector =>
+  recordOf(
+    args.map((values, k) => ({ name: String(k), values })),
+    length,
+  );
+const argument =
+  (k: number) =>
+  (rows: Vector): Vector =>
+    fieldOf(rows, String(k));
+const choose: Evaluate = (args, length) =>
+  caseOf({ branches: [{ when: argument(0), then: argument(1) }], otherwise: argument(2) })(packed(args, length));
 const ifNull: Evaluate = (args, length) => coalesceOf([argument(0), argument(1)])(packed(args, length));
 
 const chooseRow = (name: string): FunctionRow => ({
-  name, signature: `${name}(test, then, else)`, text: 'The second argument if the first is true, the third if it is false or null.', argumentsMin: 3, argumentsMax: 3,
+  name,
+  signature: `${name}(test, then, else)`,
+  text: 'The second argument if the first is true, the third if it is false or null.',
+  argumentsMin: 3,
+  argumentsMax: 3,
   examples: [
-    { query: `values ${name}(1<2,"a","b")`, output: '"a"' }, { query: `values ${name}(null,1,2)`, output: '2' },
+    { query: `values ${name}(1<2,"a","b")`, output: '"a"' },
+    { query: `values ${name}(null,1,2)`, output: '2' },
     { query: `values ${name}(1,2,3)`, output: 'error({message:"?-operator: bool predicate required",on:1})' },
   ],
   make: () => choose,
@@ -51,24 +70,43 @@ const chooseRow = (name: string): FunctionRow => ({
 
 export const choices: readonly FunctionRow[] = [
   {
-    name: 'greatest', signature: 'greatest(v, ...)', text: 'The greatest of several values of one kind; nulls are left out.', argumentsMin: 1, argumentsMax: Infinity,
+    name: 'greatest',
+    signature: 'greatest(v, ...)',
+    text: 'The greatest of several values of one kind; nulls are left out.',
+    argumentsMin: 1,
+    argumentsMax: Infinity,
     examples: [
-      { query: 'values greatest(1,null,2.5)', output: '2.5' }, { query: 'greatest("a","b")', output: '"b"' }, { query: 'greatest(1,"a")', output: 'error({message:"greatest: number argument required",on:"a"})' },
+      { query: 'values greatest(1,null,2.5)', output: '2.5' },
+      { query: 'greatest("a","b")', output: '"b"' },
+      { query: 'greatest(1,"a")', output: 'error({message:"greatest: number argument required",on:"a"})' },
     ],
     make: extreme('greatest', 1),
   },
   {
-    name: 'least', signature: 'least(v, ...)', text: 'The least of several values of one kind; nulls are left out.', argumentsMin: 1, argumentsMax: Infinity,
+    name: 'least',
+    signature: 'least(v, ...)',
+    text: 'The least of several values of one kind; nulls are left out.',
+    argumentsMin: 1,
+    argumentsMax: Infinity,
     examples: [
-      { query: 'values least(3,null,2.5)', output: '2.5' }, { query: 'least("a","b")', output: '"a"' }, { query: 'least("a",1)', output: 'error({message:"least: string argument required",on:1})' },
+      { query: 'values least(3,null,2.5)', output: '2.5' },
+      { query: 'least("a","b")', output: '"a"' },
+      { query: 'least("a",1)', output: 'error({message:"least: string argument required",on:1})' },
     ],
     make: extreme('least', -1),
   },
   chooseRow('if'),
   chooseRow('iff'),
   {
-    name: 'ifnull', signature: 'ifnull(v, other)', text: 'The first argument unless it is null or an error, else the second.', argumentsMin: 2, argumentsMax: 2,
-    examples: [{ query: 'values ifnull(null,2)', output: '2' }, { query: 'values ifnull(missing_field,2)', input: '{a:1}', output: '2' }],
+    name: 'ifnull',
+    signature: 'ifnull(v, other)',
+    text: 'The first argument unless it is null or an error, else the second.',
+    argumentsMin: 2,
+    argumentsMax: 2,
+    examples: [
+      { query: 'values ifnull(null,2)', output: '2' },
+      { query: 'values ifnull(missing_field,2)', input: '{a:1}', output: '2' },
+    ],
     make: () => ifNull,
   },
 ];

@@ -1,4 +1,7 @@
-/** What names that pipes know mean in SQL, where that is something else: PostgreSQL's and DuckDB's functions of those names. */
+/**
+ * What names that pipes know mean in SQL, where that is something else: PostgreSQL's and DuckDB's functions of those
+ * names.
+ */
 import { LakeError } from '../../errors.ts';
 import { bitsOf, isFloat, isUnsigned, types } from '../../vectors/type.ts';
 import { checkStop } from '../../vectors/stop.ts';
@@ -33,21 +36,41 @@ const emptyText = vectorOf([stringValue('')]);
 /** Lists behind one another, else texts of all values; nulls are left out. */
 const concatenated: Kernel = (args, length) => {
   const given = args.filter((a) => !isNull(a));
-  if (given.length > 0 && given.every((a) => inner(a).form === 'list')) return listFrom('array', given.map((values) => ({ spread: true, values })), length);
+  if (given.length > 0 && given.every((a) => inner(a).form === 'list'))
+    return listFrom(
+      'array',
+      given.map((values) => ({ spread: true, values })),
+      length,
+    );
   return concatWithSeparator([constant(emptyText, length), ...given.map(sqlTextOf)], length);
 };
 
 /** Lists among the values stand for their elements. */
 const joinedBy: Kernel = (args, length) => {
   const [separator, ...values] = args;
-  if (!values.some((v) => inner(v).form === 'list')) return concatWithSeparator([separator!, ...values.map((v) => (isNull(v) ? v : sqlTextOf(v)))], length);
-  const given = values.filter((v) => !isNull(v)), list = listFrom('array', given.map((v) => (inner(v).form === 'list' ? { spread: true, values: v } : { spread: false, values: sqlTextOf(v) })), length);
+  if (!values.some((v) => inner(v).form === 'list'))
+    return concatWithSeparator([separator!, ...values.map((v) => (isNull(v) ? v : sqlTextOf(v)))], length);
+  const given = values.filter((v) => !isNull(v));
+  const list = listFrom(
+    'array',
+    given.map((v) =>
+      inner(v).form === 'list' ? { spread: true, values: v } : { spread: false, values: sqlTextOf(v) },
+    ),
+    length,
+  );
   return joinedElements([list, separator!], length);
 };
 const repeatedValue = (of: Value, times: number | bigint): Value | Refusal => {
   if (of.type === types.string) return stringValue(repeated(of.data as string, Number(times), 'repeat'));
   // A character for each byte: charged and bounded as a text is.
-  if (of.type === types.bytes) return { type: types.bytes, data: Buffer.from(repeated(Buffer.from(of.data as Uint8Array).toString('latin1'), Number(times), 'repeat'), 'latin1') };
+  if (of.type === types.bytes)
+    return {
+      type: types.bytes,
+      data: Buffer.from(
+        repeated(Buffer.from(of.data as Uint8Array).toString('latin1'), Number(times), 'repeat'),
+        'latin1',
+      ),
+    };
   const list = itemsOf(of);
   return list ? repeatedList(list, times) : new Refusal('string, bytes or list argument required');
 };
@@ -59,7 +82,9 @@ const strftimeEither: Kernel = (args, length) => formattedTime(isText(args[0]!) 
 /** One match is replaced, with option `g` each; \1 stands for a group. */
 const replaced = (s: string, pattern: string, by: string, options = ''): string | Refusal => {
   const re = compiled(pattern, options, 3);
-  return re instanceof Refusal ? re : replaceIn(s, re, groupParts(by), { each: options.includes('g'), touching: false });
+  return re instanceof Refusal
+    ? re
+    : replaceIn(s, re, groupParts(by), { each: options.includes('g'), touching: false });
 };
 const groupParts = (by: string): readonly (string | number)[] => {
   // All rows of a column have the same one, mostly.
@@ -67,13 +92,19 @@ const groupParts = (by: string): readonly (string | number)[] => {
   return lastParts.parts;
 };
 let lastParts: { readonly by: string; readonly parts: readonly (string | number)[] } | undefined;
-const splitGroups = (by: string): readonly (string | number)[] => by.split(/(\\[\d\\])/).flatMap((part): readonly (string | number)[] => {
-  if (part === '') return [];
-  return /^\\\d$/.test(part) ? [Number(part[1])] : [part === '\\\\' ? '\\' : part];
-});
+const splitGroups = (by: string): readonly (string | number)[] =>
+  by.split(/(\\[\d\\])/).flatMap((part): readonly (string | number)[] => {
+    if (part === '') return [];
+    return /^\\\d$/.test(part) ? [Number(part[1])] : [part === '\\\\' ? '\\' : part];
+  });
 
 /** Groups by their number, or a record of them by the names of a list. */
-const extracted = (s: string, pattern: string, group: Value | null = { type: types.int64, data: 0 }, options = ''): Value | Refusal => {
+const extracted = (
+  s: string,
+  pattern: string,
+  group: Value | null = { type: types.int64, data: 0 },
+  options = '',
+): Value | Refusal => {
   if (group === null) return stringValue('');
   const names = namesIn(group);
   if (names === undefined) return new Refusal('integer or list of strings required', 2);
@@ -83,8 +114,14 @@ const extracted = (s: string, pattern: string, group: Value | null = { type: typ
   }
   const re = compiled(pattern, options, 3);
   if (re instanceof Refusal) return re;
-  const matcher = re.matcher(s), isFound = matcher.find();
-  return recordValue(names.map((name, k) => ({ name, value: stringValue(isFound && k < matcher.groupCount() ? matcher.group(k + 1) ?? '' : '') })));
+  const matcher = re.matcher(s);
+  const isFound = matcher.find();
+  return recordValue(
+    names.map((name, k) => ({
+      name,
+      value: stringValue(isFound && k < matcher.groupCount() ? (matcher.group(k + 1) ?? '') : ''),
+    })),
+  );
 };
 /** The number of a group, or names for the groups from the first one on. */
 const namesIn = (group: Value): number | readonly string[] | undefined => {
@@ -92,13 +129,19 @@ const namesIn = (group: Value): number | readonly string[] | undefined => {
   const names = itemsOf(group)?.values;
   return names?.every((n) => n.type === types.string) ? names.map((n) => n.data as string) : undefined;
 };
-const extractedAll = (s: string, pattern: string, group: Value | null = { type: types.int64, data: 0 }, options = ''): Value | null | Refusal => {
+const extractedAll = (
+  s: string,
+  pattern: string,
+  group: Value | null = { type: types.int64, data: 0 },
+  options = '',
+): Value | null | Refusal => {
   if (group === null) return null;
   const names = namesIn(group);
   if (names === undefined) return new Refusal('integer or list of strings required', 2);
-  const re = compiled(pattern, options, 3), rows: Value[] = [];
+  const re = compiled(pattern, options, 3);
+  const rows: Value[] = [];
   if (re instanceof Refusal) return re;
-  for (const matcher = re.matcher(s); matcher.find();) {
+  for (const matcher = re.matcher(s); matcher.find(); ) {
     checkStop();
     // A group that is not there is a mistake once there is a match to take it of.
     if (typeof names === 'number' && !hasGroup(re, names)) return new Refusal('no group of this number', 2);
@@ -106,82 +149,220 @@ const extractedAll = (s: string, pattern: string, group: Value | null = { type: 
       const text = k <= matcher.groupCount() ? matcher.group(k) : null;
       return text === null ? nullValue : stringValue(text);
     };
-    rows.push(typeof names === 'number' ? textOf(names) : recordValue(names.map((name, k) => ({ name, value: textOf(k + 1) }))));
+    rows.push(
+      typeof names === 'number' ? textOf(names) : recordValue(names.map((name, k) => ({ name, value: textOf(k + 1) }))),
+    );
   }
   return listOf(rows, typeof names === 'number' ? types.string : types.null);
 };
 /** A null separator parts nothing. */
-const splitText = (s: string, separator: string | null): Value => listOf((separator === null ? [s] : separator === '' ? [...s] : s.split(separator)).map(stringValue), types.string);
+const splitText = (s: string, separator: string | null): Value =>
+  listOf((separator === null ? [s] : separator === '' ? [...s] : s.split(separator)).map(stringValue), types.string);
 const splitMeaning = (name: string): SqlMeaning => ({
-  name, text: 'In SQL a null separator parts nothing', argumentsMin: 2, argumentsMax: 2, make: byRow(name, ['string', 'string?'], 'value', splitText), examples: [[`select ${name}('a b',null) as a`, '{a:["a b"]}']],
+  name,
+  text: 'In SQL a null separator parts nothing',
+  argumentsMin: 2,
+  argumentsMax: 2,
+  make: byRow(name, ['string', 'string?'], 'value', splitText),
+  examples: [[`select ${name}('a b',null) as a`, '{a:["a b"]}']],
 });
-
 
 /** Numbers and texts as hexadecimal digits. */
 const hexDigits = (v: Value): string | Refusal => {
-  if (v.type === types.string) return Buffer.from(v.data as string).toString('hex').toUpperCase();
-  if (v.type === types.bytes) return Buffer.from(v.data as Uint8Array).toString('hex').toUpperCase();
-  if (typeof v.data === 'number' || typeof v.data === 'bigint') return BigInt.asUintN(64, BigInt(v.data)).toString(16).toUpperCase();
+  if (v.type === types.string)
+    return Buffer.from(v.data as string)
+      .toString('hex')
+      .toUpperCase();
+  if (v.type === types.bytes)
+    return Buffer.from(v.data as Uint8Array)
+      .toString('hex')
+      .toUpperCase();
+  if (typeof v.data === 'number' || typeof v.data === 'bigint')
+    return BigInt.asUintN(64, BigInt(v.data)).toString(16).toUpperCase();
   return new Refusal('string, bytes or integer argument required');
 };
 const flattenedLists = (list: Items): Value | Refusal => flattened(list);
 
 /** As in pipes, but that of the least integer of a type ends the query. @throws query-overflow */
-const withinType = (make: FunctionRow['make']): FunctionRow['make'] => (call) => {
-  const evaluate = make(call);
-  return (args, length) => apply(args, length, (given, n): Vector => {
-    const v = flatten(given[0]!), least = v.form === 'number' && !isFloat(v.type) && !isUnsigned(v.type) ? -(2n ** BigInt(bitsOf(v.type) - 1)) : undefined;
-    // Mixed number and bigint.
-    if (v.form === 'number' && least !== undefined && v.values.some((x: number | bigint) => x == least)) throw new LakeError('query-overflow', { operation: `abs(${least})`, type: v.type.name });
-    return evaluate(given, n);
-  }, 'bare');
-};
+const withinType =
+  (make: FunctionRow['make']): FunctionRow['make'] =>
+  (call) => {
+    const evaluate = make(call);
+    return (args, length) =>
+      apply(
+        args,
+        length,
+        (given, n): Vector => {
+          const v = flatten(given[0]!);
+          const least =
+            v.form === 'number' && !isFloat(v.type) && !isUnsigned(v.type)
+              ? -(2n ** BigInt(bitsOf(v.type) - 1))
+              : undefined;
+          // Mixed number and bigint.
+          if (v.form === 'number' && least !== undefined && v.values.some((x: number | bigint) => x == least))
+            throw new LakeError('query-overflow', { operation: `abs(${least})`, type: v.type.name });
+          return evaluate(given, n);
+        },
+        'bare',
+      );
+  };
 /** As in pipes, but null for null. */
-const nullForNull = (make: FunctionRow['make']): FunctionRow['make'] => (call) => {
-  const evaluate = make(call);
-  return (args, length) => apply(args, length, (given, n): Vector => (given.some(isNull) ? nulls(n) : evaluate(given, n)), 'bare');
-};
+const nullForNull =
+  (make: FunctionRow['make']): FunctionRow['make'] =>
+  (call) => {
+    const evaluate = make(call);
+    return (args, length) =>
+      apply(args, length, (given, n): Vector => (given.some(isNull) ? nulls(n) : evaluate(given, n)), 'bare');
+  };
 
 /** Lists have one dimension: what is in lists inside may be of any length. */
-const lengthOf = (list: Items, dimension: number | bigint): number | Refusal => (Number(dimension) === 1 ? list.values.length : new Refusal('dimension must be 1', 1));
+const lengthOf = (list: Items, dimension: number | bigint): number | Refusal =>
+  Number(dimension) === 1 ? list.values.length : new Refusal('dimension must be 1', 1);
 const epochOf = (v: Value): Value | Refusal => datePart(stringValue('epoch'), v, 0);
 const meaningsOf = (rows: ReadonlyMap<string, FunctionRow>): readonly SqlMeaning[] => {
   const own = (name: string): FunctionRow['make'] => rows.get(name)!.make;
   const sized = (name: string): SqlMeaning => ({
-    name, text: 'In SQL null for null', argumentsMin: 1, argumentsMax: 1, make: nullForNull(own(name)), examples: [[`select ${name}(null) as n`, '{n:null}']],
+    name,
+    text: 'In SQL null for null',
+    argumentsMin: 1,
+    argumentsMax: 1,
+    make: nullForNull(own(name)),
+    examples: [[`select ${name}(null) as n`, '{n:null}']],
   });
   return [
-    splitMeaning('string_split'), splitMeaning('str_split'), splitMeaning('string_to_array'),
-    { name: 'epoch', text: 'In SQL also of durations and times of day', argumentsMin: 1, argumentsMax: 1, make: byRow('epoch', ['timely'], 'value', epochOf), examples: [["select epoch(time '00:01:30') as n", '{n:90.}']] },
-    { name: 'abs', text: 'In SQL an error where it has no place in its type', argumentsMin: 1, argumentsMax: 1, make: withinType(own('abs')), examples: [['select abs(-3) as n', '{n:3}']] },
-    sized('len'), sized('length'),
+    splitMeaning('string_split'),
+    splitMeaning('str_split'),
+    splitMeaning('string_to_array'),
     {
-      name: 'array_length', text: 'In SQL null for null, and the dimension may be told, which is 1', argumentsMin: 1, argumentsMax: 2,
-      make: (call) => (call.literals.length > 1 ? byRow('array_length', ['list', 'integer'], 'integer', lengthOf) : sized('array_length').make)(call), examples: [['select array_length(null) as n', '{n:null}'], ['select array_length([1,2],1) as n', '{n:2}']],
+      name: 'epoch',
+      text: 'In SQL also of durations and times of day',
+      argumentsMin: 1,
+      argumentsMax: 1,
+      make: byRow('epoch', ['timely'], 'value', epochOf),
+      examples: [["select epoch(time '00:01:30') as n", '{n:90.}']],
     },
-    { name: 'flatten', text: 'In SQL the elements of a list of lists', argumentsMin: 1, argumentsMax: 1, make: byRow('flatten', ['list'], 'value', flattenedLists), examples: [['select flatten([[1],[2,3]]) as a', '{a:[1,2,3]}']] },
-    { name: 'repeat', text: 'In SQL also a list', argumentsMin: 2, argumentsMax: 2, make: byRow('repeat', ['value', 'integer'], 'value', repeatedValue), examples: [['select repeat([1,2],2) as a', '{a:[1,2,1,2]}']] },
-    { name: 'concat', text: 'In SQL of any values, without nulls', argumentsMin: 1, argumentsMax: Infinity, make: byKernel(concatenated), examples: [["select concat('a',null,1) as s", '{s:"a1"}']] },
-    { name: 'concat_ws', text: 'In SQL the elements of lists count one by one', argumentsMin: 2, argumentsMax: Infinity, make: byKernel(joinedBy), examples: [["select concat_ws('-',['a','b'],1) as s", '{s:"a-b-1"}']] },
-    { name: 'log', text: 'In SQL the logarithm to the base 10', argumentsMin: 1, argumentsMax: 2, make: (call) => (call.literals.length > 1 ? logarithm : byRow('log', ['number'], 'number', Math.log10))(call), examples: [['select log(100) as n', '{n:2.}']] },
-    { name: 'hex', text: 'In SQL the digits of a number, or of the bytes of a text', argumentsMin: 1, argumentsMax: 1, make: byRow('hex', ['value'], 'string', hexDigits), examples: [["select hex('ab') as s", '{s:"6162"}'], ['select hex(255) as s', '{s:"FF"}']] },
-    { name: 'strftime', text: 'In SQL the time may stand first, and formats are as in DuckDB: %h, %f, %g, %G, %-d and others', argumentsMin: 2, argumentsMax: 2, make: byKernel(strftimeEither, 'bare'), examples: [["select strftime(timestamp '2024-07-30','%-d %h %Y') as s", '{s:"30 Jul 2024"}']] },
     {
-      name: 'date_part', text: 'In SQL also quarter, week, isodow, doy, isoyear, yearweek, decade, century, millennium, era, epoch, julian, a record of the parts that a list names, and parts of durations and of times of day', argumentsMin: 2, argumentsMax: 2,
+      name: 'abs',
+      text: 'In SQL an error where it has no place in its type',
+      argumentsMin: 1,
+      argumentsMax: 1,
+      make: withinType(own('abs')),
+      examples: [['select abs(-3) as n', '{n:3}']],
+    },
+    sized('len'),
+    sized('length'),
+    {
+      name: 'array_length',
+      text: 'In SQL null for null, and the dimension may be told, which is 1',
+      argumentsMin: 1,
+      argumentsMax: 2,
+      make: (call) =>
+        (call.literals.length > 1
+          ? byRow('array_length', ['list', 'integer'], 'integer', lengthOf)
+          : sized('array_length').make)(call),
+      examples: [
+        ['select array_length(null) as n', '{n:null}'],
+        ['select array_length([1,2],1) as n', '{n:2}'],
+      ],
+    },
+    {
+      name: 'flatten',
+      text: 'In SQL the elements of a list of lists',
+      argumentsMin: 1,
+      argumentsMax: 1,
+      make: byRow('flatten', ['list'], 'value', flattenedLists),
+      examples: [['select flatten([[1],[2,3]]) as a', '{a:[1,2,3]}']],
+    },
+    {
+      name: 'repeat',
+      text: 'In SQL also a list',
+      argumentsMin: 2,
+      argumentsMax: 2,
+      make: byRow('repeat', ['value', 'integer'], 'value', repeatedValue),
+      examples: [['select repeat([1,2],2) as a', '{a:[1,2,1,2]}']],
+    },
+    {
+      name: 'concat',
+      text: 'In SQL of any values, without nulls',
+      argumentsMin: 1,
+      argumentsMax: Infinity,
+      make: byKernel(concatenated),
+      examples: [["select concat('a',null,1) as s", '{s:"a1"}']],
+    },
+    {
+      name: 'concat_ws',
+      text: 'In SQL the elements of lists count one by one',
+      argumentsMin: 2,
+      argumentsMax: Infinity,
+      make: byKernel(joinedBy),
+      examples: [["select concat_ws('-',['a','b'],1) as s", '{s:"a-b-1"}']],
+    },
+    {
+      name: 'log',
+      text: 'In SQL the logarithm to the base 10',
+      argumentsMin: 1,
+      argumentsMax: 2,
+      make: (call) => (call.literals.length > 1 ? logarithm : byRow('log', ['number'], 'number', Math.log10))(call),
+      examples: [['select log(100) as n', '{n:2.}']],
+    },
+    {
+      name: 'hex',
+      text: 'In SQL the digits of a number, or of the bytes of a text',
+      argumentsMin: 1,
+      argumentsMax: 1,
+      make: byRow('hex', ['value'], 'string', hexDigits),
+      examples: [
+        ["select hex('ab') as s", '{s:"6162"}'],
+        ['select hex(255) as s', '{s:"FF"}'],
+      ],
+    },
+    {
+      name: 'strftime',
+      text: 'In SQL the time may stand first, and formats are as in DuckDB: %h, %f, %g, %G, %-d and others',
+      argumentsMin: 2,
+      argumentsMax: 2,
+      make: byKernel(strftimeEither, 'bare'),
+      examples: [["select strftime(timestamp '2024-07-30','%-d %h %Y') as s", '{s:"30 Jul 2024"}']],
+    },
+    {
+      name: 'date_part',
+      text: 'In SQL also quarter, week, isodow, doy, isoyear, yearweek, decade, century, millennium, era, epoch, julian, a record of the parts that a list names, and parts of durations and of times of day',
+      argumentsMin: 2,
+      argumentsMax: 2,
       make: datePartRow,
-      examples: [["select date_part('week',timestamp '2024-07-30') as n", '{n:31}'], ["select date_part(['year','doy'],timestamp '2024-07-30') as r", '{r:{year:2024,doy:212}}']],
+      examples: [
+        ["select date_part('week',timestamp '2024-07-30') as n", '{n:31}'],
+        ["select date_part(['year','doy'],timestamp '2024-07-30') as r", '{r:{year:2024,doy:212}}'],
+      ],
     },
     {
-      name: 'regexp_replace', text: 'In SQL of the first match, or with the option g of each; \\1 stands for a group', argumentsMin: 3, argumentsMax: 4, make: byRow('regexp_replace', ['string', 'string', 'string', 'string'], 'string', replaced),
-      examples: [["select regexp_replace('aba','a','x') as s", '{s:"xba"}'], ["select regexp_replace('aba','a','x','g') as s", '{s:"xbx"}']],
+      name: 'regexp_replace',
+      text: 'In SQL of the first match, or with the option g of each; \\1 stands for a group',
+      argumentsMin: 3,
+      argumentsMax: 4,
+      make: byRow('regexp_replace', ['string', 'string', 'string', 'string'], 'string', replaced),
+      examples: [
+        ["select regexp_replace('aba','a','x') as s", '{s:"xba"}'],
+        ["select regexp_replace('aba','a','x','g') as s", '{s:"xbx"}'],
+      ],
     },
     {
-      name: 'regexp_extract', text: 'In SQL a list of names gives a record of the groups', argumentsMin: 2, argumentsMax: 4, make: byRow('regexp_extract', ['string', 'string', 'value?', 'string'], 'value', extracted),
+      name: 'regexp_extract',
+      text: 'In SQL a list of names gives a record of the groups',
+      argumentsMin: 2,
+      argumentsMax: 4,
+      make: byRow('regexp_extract', ['string', 'string', 'value?', 'string'], 'value', extracted),
       examples: [["select regexp_extract('ab12','([a-z]+)([0-9]+)',['a','n']) as r", '{r:{a:"ab",n:"12"}}']],
     },
     {
-      name: 'regexp_extract_all', text: 'In SQL a list of names gives records of the groups', argumentsMin: 2, argumentsMax: 4, make: byRow('regexp_extract_all', ['string', 'string', 'value?', 'string'], 'value', extractedAll),
-      examples: [["select regexp_extract_all('a1b2','([a-z])([0-9])',['a','n']) as r", '{r:[{a:"a",n:"1"},{a:"b",n:"2"}]}']],
+      name: 'regexp_extract_all',
+      text: 'In SQL a list of names gives records of the groups',
+      argumentsMin: 2,
+      argumentsMax: 4,
+      make: byRow('regexp_extract_all', ['string', 'string', 'value?', 'string'], 'value', extractedAll),
+      examples: [
+        ["select regexp_extract_all('a1b2','([a-z])([0-9])',['a','n']) as r", '{r:[{a:"a",n:"1"},{a:"b",n:"2"}]}'],
+      ],
     },
   ];
 };
@@ -193,6 +374,11 @@ export const withSqlMeanings = (rows: readonly FunctionRow[]): readonly Function
     const found = meanings.get(row.name);
     if (!found) return row;
     const { argumentsMin, argumentsMax, make, text, examples } = found;
-    return { ...row, text: `${row.text} ${text}.`, examples: [...row.examples, ...examples.map(([query, output]) => ({ query, output }))], inSql: { argumentsMin, argumentsMax, make } };
+    return {
+      ...row,
+      text: `${row.text} ${text}.`,
+      examples: [...row.examples, ...examples.map(([query, output]) => ({ query, output }))],
+      inSql: { argumentsMin, argumentsMax, make },
+    };
   });
 };

@@ -4,10 +4,22 @@ import { math } from './numbers/math.ts';
 import { strings } from './texts/strings.ts';
 import { substrings } from './texts/substrings.ts';
 
-const named = (rows: readonly FunctionRow[], name: string, other: string, example: readonly [query: string, output: string]): FunctionRow => {
+const named = (
+  rows: readonly FunctionRow[],
+  name: string,
+  other: string,
+  example: readonly [query: string, output: string],
+): FunctionRow => {
   const row = rows.find((r) => r.name === name);
   if (!row) throw new TypeError(`no function ${name}`);
-  return { ...row, name: other, signature: row.signature.replace(name, other), text: `In SQL the same as ${name}().`, sqlOnly: 'all', examples: [{ query: example[0], output: example[1] }] };
+  return {
+    ...row,
+    name: other,
+    signature: row.signature.replace(name, other),
+    text: `In SQL the same as ${name}().`,
+    sqlOnly: 'all',
+    examples: [{ query: example[0], output: example[1] }],
+  };
 };
 export const sqlNames: readonly FunctionRow[] = [
   named(strings, 'upper', 'ucase', ["select ucase('a') as s", '{s:"A"}']),

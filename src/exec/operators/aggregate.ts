@@ -1,7 +1,8 @@
 /**
  * aggregate: states for all groups at once, fed a column at a time.
  *
- * When memory runs out, groups that are there go on in memory; rows of new groups are spilled, by a hash of their keys, and aggregated afterwards.
+ * When memory runs out, groups that are there go on in memory; rows of new groups are spilled, by a hash of their keys,
+ * and aggregated afterwards.
  */
 import type { Aggregate, FieldPath, PlanOp } from '../../query/plan/plan.ts';
 import { isTurnLong, nextTurn } from '../../vectors/stop.ts';
@@ -30,18 +31,35 @@ import type { ColumnSummary } from '../source.ts';
 
 type AggregateOp = Extract<PlanOp, { kind: 'aggregate' }>;
 
-interface Compiled { readonly argument: AsyncEvaluator | undefined; readonly where: AsyncEvaluator | undefined; readonly make: () => AggregateState }
+interface Compiled {
+  readonly argument: AsyncEvaluator | undefined;
+  readonly where: AsyncEvaluator | undefined;
+  readonly make: () => AggregateState;
+}
 /** `isPassing`: nothing of what the arguments give is kept. */
-interface Parts { readonly op: AggregateOp; readonly totals?: TotalsSink & BlockTotals; readonly isPassing: boolean; readonly build: Build; readonly keys: readonly AsyncEvaluator[]; readonly aggregates: readonly Compiled[]; readonly targets: readonly FieldPath[] }
+interface Parts {
+  readonly op: AggregateOp;
+  readonly totals?: TotalsSink & BlockTotals;
+  readonly isPassing: boolean;
+  readonly build: Build;
+  readonly keys: readonly AsyncEvaluator[];
+  readonly aggregates: readonly Compiled[];
+  readonly targets: readonly FieldPath[];
+}
 
-/** The operator as a step. `totals`: where the scan before it leaves what blocks come to. @throws query-memory when the budget is used up and nothing can be spilled */
+/**
+ * The operator as a step. `totals`: where the scan before it leaves what blocks come to. @throws query-memory when the
+ * budget is used up and nothing can be spilled
+ */
 export const aggregate = (op: AggregateOp & { readonly totals?: TotalsSink & BlockTotals }, build: Build): Step => {
   const parts: Parts = { ...partsOf(op, build), ...(op.totals && { totals: op.totals }) };
   return (input) => run(input, parts, 0);
 };
 
 const partsOf = (op: AggregateOp, build: Build): Parts => ({
-  op, build, isPassing: keepsNothing(op),
+  op,
+  build,
+  isPassing: keepsNothing(op),
   keys: op.keys.map((k) => (op.sql ? plain(build.expression(k.expr)) : build.expression(k.expr))),
   aggregates: op.aggregates.map((a) => compiled(a.aggregate, build)),
   targets: [...op.keys.map((k) => k.target), ...op.aggregates.map((a) => a.target)],
@@ -49,22 +67,44 @@ const partsOf = (op: AggregateOp, build: Build): Parts => ({
 
 /** Whether nothing of what the arguments give is needed once the states have seen it. */
 const keepsNothing = ({ aggregates }: AggregateOp): boolean =>
-  aggregates.every(({ aggregate: a }) => !a.distinct && !a.order && (!a.argument || !needsDriver(a.argument)) && aggregateNamed(a.name)?.state(callOf(a)).keepsNothing === true);
+  aggregates.every(
+    ({ aggregate: a }) =>
+      !a.distinct &&
+      !a.order &&
+      (!a.argument || !needsDriver(a.argument)) &&
+      aggregateNamed(a.name)?.state(callOf(a)).keepsNothing === true,
+  );
 const callOf = (a: Aggregate): StateCall => ({ ...a, all: !a.argument });
 /** Whether no row, and nothing of one, is needed once it has been aggregated. */
 export const keepsNoRows = (op: AggregateOp): boolean =>
-  op.keys.length === 0 && keepsNothing(op) && op.aggregates.every(({ aggregate: { where } }) => !where || !needsDriver(where));
+  op.keys.length === 0 &&
+  keepsNothing(op) &&
+  op.aggregates.every(({ aggregate: { where } }) => !where || !needsDriver(where));
 
 /** Groups of one share of the input (exec/parts.ts), to be merged with those of others. */
-export interface GroupsOfShare { readonly rows: number; readonly keys: ShareKeys; readonly states: readonly AggregateState[] }
+export interface GroupsOfShare {
+  readonly rows: number;
+  readonly keys: ShareKeys;
+  readonly states: readonly AggregateState[];
+}
 
-/** Where groups have few rows each, merging them costs more than a second thread saves. Shares are looked at in order, so this does not depend on who was faster. */
-const denseMin = 2048, denseRows = 32;
-const isDense = ({ rows, keys }: GroupsOfShare): boolean => keys.order.length > denseMin && keys.order.length * denseRows > rows;
+/**
+ * Where groups have few rows each, merging them costs more than a second thread saves. Shares are looked at in order,
+ * so this does not depend on who was faster.
+ */
+const denseMin = 2048;
+const denseRows = 32;
+const isDense = ({ rows, keys }: GroupsOfShare): boolean =>
+  keys.order.length > denseMin && keys.order.length * denseRows > rows;
 
 /** A share is small: nothing of it is spilled. */
-export const shareGroups = (op: AggregateOp, build: Build, thread: number): ((input: Stream) => Generator<Item, GroupsOfShare>) => {
-  const parts = partsOf(op, build), store = new KeyStore(op.keys.length, thread, op.sql === true);
+export const shareGroups = (
+  op: AggregateOp,
+  build: Build,
+  thread: number,
+): ((input: Stream) => Generator<Item, GroupsOfShare>) => {
+  const parts = partsOf(op, build);
+  const store = new KeyStore(op.keys.length, thread, op.sql === true);
   return function* grouped(input) {
     const groups = new Groups(parts, store);
     let rows = 0;
@@ -82,11 +122,25 @@ export const shareGroups = (op: AggregateOp, build: Build, thread: number): ((in
   };
 };
 
-/** The groups of shares, which `next` gives in order, as one; `book` has noted their keys; `rest`: the rows of shares that are not asked for, because their groups would not fit. */
+/**
+ * The groups of shares, which `next` gives in order, as one; `book` has noted their keys; `rest`: the rows of shares
+ * that are not asked for, because their groups would not fit.
+ */
 export function* mergedGroups(
-  op: AggregateOp, build: Build, { book, next, rest }: { readonly book: KeyBook; readonly next: () => Generator<Item, GroupsOfShare | undefined>; readonly rest: () => Stream },
+  op: AggregateOp,
+  build: Build,
+  {
+    book,
+    next,
+    rest,
+  }: {
+    readonly book: KeyBook;
+    readonly next: () => Generator<Item, GroupsOfShare | undefined>;
+    readonly rest: () => Stream;
+  },
 ): Generator<Item> {
-  const parts = partsOf(op, build), groups = new Groups(parts);
+  const parts = partsOf(op, build);
+  const groups = new Groups(parts);
   try {
     for (let share = yield* next(); share; share = yield* next()) {
       groups.merge(share, book);
@@ -122,7 +176,11 @@ function* run(input: Stream, parts: Parts, level: number, known?: Groups): Gener
         continue;
       }
       const rest = yield* groups.add(item, level);
-      if (rest) yield* (aside ??= new Partitions(parts.build)).add(rest.rows, partitionsOf(rest.keys, rest.rows.length, level, parts.op.sql));
+      if (rest)
+        yield* (aside ??= new Partitions(parts.build)).add(
+          rest.rows,
+          partitionsOf(rest.keys, rest.rows.length, level, parts.op.sql),
+        );
       else if (parts.op.sortedBy && groups.size >= closedGroupsMin) {
         const [closed, open] = groups.split();
         yield* batches(closed, parts.build.context.batchRows);
@@ -137,7 +195,11 @@ function* run(input: Stream, parts: Parts, level: number, known?: Groups): Gener
     yield* aside.flush();
     for (const p of aside.each()) {
       const spilled = aside.run(p)!;
-      yield* run(pulled(() => spilled.read(), parts.build.context.signal), parts, level + 1);
+      yield* run(
+        pulled(() => spilled.read(), parts.build.context.signal),
+        parts,
+        level + 1,
+      );
       void spilled.close();
     }
   } finally {
@@ -156,16 +218,22 @@ const isOneGroup = (ids: Uint32Array): boolean => {
 
 /** A slice for each run has its price. */
 const runRowsMin = 512;
-/** The ends of runs of equal keys that are so long, on the average, that each is taken as a whole; undefined if there are none. */
+/**
+ * The ends of runs of equal keys that are so long, on the average, that each is taken as a whole; undefined if there
+ * are none.
+ */
 const longRuns = (keys: readonly Vector[]): Uint32Array | undefined => {
-  const [key] = keys, ends = keys.length === 1 && key!.form === 'dictionary' ? runsOf(key!) : undefined;
+  const [key] = keys;
+  const ends = keys.length === 1 && key!.form === 'dictionary' ? runsOf(key!) : undefined;
   return ends && ends.length * runRowsMin <= key!.length ? ends : undefined;
 };
 
 /** Rows of which no key is quiet; undefined for all. */
 const loudRows = (keys: readonly Vector[], length: number): Uint32Array | undefined => {
   const tables = keys.map(kindsOf).filter((t) => t?.includes(kinds.quiet));
-  return tables.length === 0 ? undefined : Uint32Array.from({ length }, (_, i) => i).filter((i) => !tables.some((t) => t![i] === kinds.quiet));
+  return tables.length === 0
+    ? undefined
+    : Uint32Array.from({ length }, (_, i) => i).filter((i) => !tables.some((t) => t![i] === kinds.quiet));
 };
 
 /** The groups in memory. */
@@ -189,15 +257,22 @@ class Groups {
     // Shares meet about the same groups.
     for (const s of this.states) s.grow(this.table.size);
   }
-  get size(): number { return this.own?.size ?? this.table.size; }
+  get size(): number {
+    return this.own?.size ?? this.table.size;
+  }
   /** No new groups are taken. */
-  get isFull(): boolean { return this.full; }
+  get isFull(): boolean {
+    return this.full;
+  }
   private grow(): void {
     for (const s of this.states) s.grow(this.size);
   }
 
   /** Adds a batch; gives the rows for which there is no room. */
-  *add(batch: Vector, level: number): Generator<Item, { readonly rows: Vector; readonly keys: readonly Vector[] } | undefined> {
+  *add(
+    batch: Vector,
+    level: number,
+  ): Generator<Item, { readonly rows: Vector; readonly keys: readonly Vector[] } | undefined> {
     const { keys: keyExprs, build } = this.parts;
     this.ofBlocks?.flush();
     let keys: Vector[] = [];
@@ -225,7 +300,9 @@ class Groups {
       this.account(build, level);
       return undefined;
     }
-    let ids = this.table.ids(keys, batch.length, !this.full, false), rows: Uint32Array | undefined, rest: Uint32Array | undefined;
+    let ids = this.table.ids(keys, batch.length, !this.full, false);
+    let rows: Uint32Array | undefined;
+    let rest: Uint32Array | undefined;
     if (this.full) {
       rows = Uint32Array.from(ids.keys()).filter((i) => ids[i] !== none);
       rest = Uint32Array.from(ids.keys()).filter((i) => ids[i] === none);
@@ -239,25 +316,34 @@ class Groups {
   }
   /** Adds rows whose key is the same up to each of the places in turn. */
   private *addRuns(batch: Vector, key: Vector, ends: Uint32Array): Generator<Item, void> {
-    const firsts = ends.map((_, k) => (k === 0 ? 0 : ends[k - 1]!)), ids = this.table.ids([take(key, firsts)], firsts.length), groups = this.own ? this.own.of(ids, this.table.size).slice() : ids;
+    const firsts = ends.map((_, k) => (k === 0 ? 0 : ends[k - 1]!));
+    const ids = this.table.ids([take(key, firsts)], firsts.length);
+    const groups = this.own ? this.own.of(ids, this.table.size).slice() : ids;
     this.grow();
     for (let k = 0; k < ends.length; k++) yield* this.feed(slice(batch, firsts[k]!, ends[k]!), undefined, groups[k]!);
   }
   /** Adds rows of the groups `ids`; without these all of them are of the one group. */
   private *feed(batch: Vector, ids: Uint32Array | undefined, group: number): Generator<Item, void> {
-    const { parts: { aggregates }, room } = this;
+    const {
+      parts: { aggregates },
+      room,
+    } = this;
     for (let k = 0; k < aggregates.length; k++) {
-      const a = aggregates[k]!, state = this.states[k]!;
-      let own = ids, rows = batch;
+      const a = aggregates[k]!;
+      const state = this.states[k]!;
+      let own = ids;
+      let rows = batch;
       if (a.where) {
-        const truth = a.where(batch), kept = isTrue(truth instanceof Promise ? yield* wait(truth) : truth);
+        const truth = a.where(batch);
+        const kept = isTrue(truth instanceof Promise ? yield* wait(truth) : truth);
         if (kept.length === 0) continue;
         if (kept.length < batch.length) {
           own = ids && pick(ids, kept);
           rows = take(batch, kept);
         }
       }
-      const given = !a.argument ? rows : room ? inRoom(room, a.argument, rows) : a.argument(rows), argument = given instanceof Promise ? yield* wait(given) : given;
+      const given = !a.argument ? rows : room ? inRoom(room, a.argument, rows) : a.argument(rows);
+      const argument = given instanceof Promise ? yield* wait(given) : given;
       if (own) state.update(own, argument);
       else if (state.updateOne) state.updateOne(group, argument);
       else state.update(idsOfOne(group, rows.length), argument);
@@ -279,14 +365,18 @@ class Groups {
     this.grow();
     return (this.ofBlocks ??= new TotalsOfBlocks(this.states, this.parts.totals!)).take(rows, columns);
   }
-  share(rows: number, store: KeyStore): GroupsOfShare { return { rows, keys: store.tell(this.own!), states: this.states }; }
+  share(rows: number, store: KeyStore): GroupsOfShare {
+    return { rows, keys: store.tell(this.own!), states: this.states };
+  }
   /** Adds the groups of a share, which are not used afterwards. */
   merge({ keys, states }: GroupsOfShare, book: KeyBook): void {
     const size = keys.order.length;
     if (size === 0) return;
     const ids = book.groupsOf(keys, this.table, this.parts.keys.length);
     this.grow();
-    this.states.forEach((s, k) => { s.merge(states[k]!, ids, size); });
+    this.states.forEach((s, k) => {
+      s.merge(states[k]!, ids, size);
+    });
     this.account(this.parts.build, 0);
   }
   free(): void {
@@ -302,14 +392,22 @@ class Groups {
   }
   /** The groups whose first key is not that of the last row, as results, and the others in a table of their own. */
   split(): [Vector, Groups] {
-    const keys = this.table.keys(), n = this.table.size, probe = new GroupTable(1, this.parts.op.sql);
+    const keys = this.table.keys();
+    const n = this.table.size;
+    const probe = new GroupTable(1, this.parts.op.sql);
     probe.ids([this.lastKey], 1);
     const same = probe.ids([keys[0]!], n, false);
     const open = Uint32Array.from({ length: n }, (_, g) => g).filter((g) => same[g] !== none);
     const closed = Uint32Array.from({ length: n }, (_, g) => g).filter((g) => same[g] === none);
     const rest = new Groups(this.parts);
-    const map = new Uint32Array(n).fill(none), ids = rest.table.ids(keys.map((k) => take(k, open)), open.length);
-    open.forEach((g, i) => { map[g] = ids[i]!; });
+    const map = new Uint32Array(n).fill(none);
+    const ids = rest.table.ids(
+      keys.map((k) => take(k, open)),
+      open.length,
+    );
+    open.forEach((g, i) => {
+      map[g] = ids[i]!;
+    });
     rest.grow();
     const results = this.result();
     // States are given up by the merge, so results come first.

@@ -10,7 +10,10 @@ import type { Step, Stream } from '../operator.ts';
 /** A pipeline made ready: run it as often as needed, each time on streams of its own. */
 export type PipelineRun = (inputs: readonly Stream[]) => readonly Stream[];
 
-/** What an operator of one query is made with: the query's surroundings, its memory, and how the expressions and pipelines inside of the operator are made ready. */
+/**
+ * What an operator of one query is made with: the query's surroundings, its memory, and how the expressions and
+ * pipelines inside of the operator are made ready.
+ */
 export interface Build {
   readonly context: ExecutionContext;
   readonly memory: Memory;
@@ -18,18 +21,25 @@ export interface Build {
   /** A pipeline as one step; several results are given as one stream. */
   readonly step: (p: Pipeline) => Step;
   /** The same for a pipeline that depends on outer values: `set` tells what they are, one row each. */
-  readonly dependent: (body: Correlated, callDepth: number) => { readonly step: Step; readonly set: (values: readonly Vector[]) => void };
+  readonly dependent: (
+    body: Correlated,
+    callDepth: number,
+  ) => { readonly step: Step; readonly set: (values: readonly Vector[]) => void };
   /** The rows that came last, of the recursions around. */
   readonly working: Map<number, Working>;
 }
 
 /** Rows of one round of a recursion. */
-export interface Working { rows: readonly Vector[] }
-
+export interface Working {
+  rows: readonly Vector[];
+}
 
 /** Operators that can spill do so from this share of the budget on: there is room left for those that cannot. */
 const spillShare = 0.4;
-/** Where the thread has other tasks too, or the process little left, it is this part of that: what puts rows aside makes copies of them first. */
+/**
+ * Where the thread has other tasks too, or the process little left, it is this part of that: what puts rows aside makes
+ * copies of them first.
+ */
 const sharedPart = 0.5;
 /** So much an operator may hold even if others take nearly all: spilling less at a time costs more than it frees. */
 const ownShare = 0.1;
@@ -38,21 +48,37 @@ const ownShare = 0.1;
 export class Memory {
   private held = 0;
   readonly max: number;
-  constructor(max: number) { this.max = max; }
+  constructor(max: number) {
+    this.max = max;
+  }
   /** Little is left. */
   get isOver(): boolean {
     const spillAt = this.max * spillShare;
     return this.held > spillAt || (this.held > spillAt * sharedPart && isMemoryShared());
   }
-  /** Whether an operator that holds so much should spill: for what the query holds, or for what its thread does with all that copies and others take. */
-  isOverWith(own: number): boolean { return own > this.max * ownShare && (this.isOver || isMemoryShort()); }
+  /**
+   * Whether an operator that holds so much should spill: for what the query holds, or for what its thread does with all
+   * that copies and others take.
+   */
+  isOverWith(own: number): boolean {
+    return own > this.max * ownShare && (this.isOver || isMemoryShort());
+  }
   /** The thread has other tasks too, or little memory left. */
-  get isTight(): boolean { return isMemoryShared() || isMemoryShort(); }
+  get isTight(): boolean {
+    return isMemoryShared() || isMemoryShort();
+  }
   /** The budget is used up. */
-  get isFull(): boolean { return this.held > this.max; }
+  get isFull(): boolean {
+    return this.held > this.max;
+  }
   /** The same for an operator that holds so much: one that holds next to nothing goes on. */
-  isFullWith(own: number): boolean { return this.isFull && own > this.max * ownShare; }
-  /** Counts bytes (negative: freed): those of rows that were read are charged here, for columns that the cache keeps were nobody's before. */
+  isFullWith(own: number): boolean {
+    return this.isFull && own > this.max * ownShare;
+  }
+  /**
+   * Counts bytes (negative: freed): those of rows that were read are charged here, for columns that the cache keeps
+   * were nobody's before.
+   */
   add(bytes: number): void {
     this.held += bytes;
     if (bytes > 0) chargeHeld(bytes);
@@ -62,5 +88,7 @@ export class Memory {
     this.held += bytes;
     if (this.isFull) this.refuse(operator);
   }
-  refuse(operator: string): never { throw new LakeError('query-memory', { operator, limit: this.max }); }
+  refuse(operator: string): never {
+    throw new LakeError('query-memory', { operator, limit: this.max });
+  }
 }

@@ -7,51 +7,86 @@ import { type DynamicVector, type Vector, flatten, gather, range, take } from '.
 export const compact = (v: Vector): Vector => (isView(v, v.length) ? copied(v) : v);
 
 /** So many times more rows than are seen make a view worth a copy; dictionaries are shared by the batches of a scan. */
-const viewFactor = 2, dictionaryFactor = 16;
+const viewFactor = 2;
+const dictionaryFactor = 16;
 
 const isView = (v: Vector, rows: number): boolean => {
   if (v.length > rows * viewFactor + 64) return true;
   switch (v.form) {
-    case 'record': return v.fields.some((f) => isView(f.values, rows));
-    case 'error': case 'named': return isView(v.inner, rows);
-    case 'dictionary': return isView(v.values, rows * dictionaryFactor);
-    case 'selected': return isView(v.base, rows);
-    case 'dynamic': return v.parts.some((p) => isView(p, rows));
-    case 'union': return v.members.some((m) => isView(m, rows));
-    default: return false;
+    case 'record':
+      return v.fields.some((f) => isView(f.values, rows));
+    case 'error':
+    case 'named':
+      return isView(v.inner, rows);
+    case 'dictionary':
+      return isView(v.values, rows * dictionaryFactor);
+    case 'selected':
+      return isView(v.base, rows);
+    case 'dynamic':
+      return v.parts.some((p) => isView(p, rows));
+    case 'union':
+      return v.members.some((m) => isView(m, rows));
+    default:
+      return false;
   }
 };
 
 const copied = (v: Vector): Vector => {
   switch (v.form) {
-    case 'record': return { ...v, fields: v.fields.map((f) => ({ ...f, values: f.values.length > v.length ? compact(gather(f.values, range(0, v.length))) : compact(f.values) })) };
-    case 'error': case 'named': return { ...v, inner: compact(v.inner) };
-    case 'dictionary': case 'selected': return compact(flatten(v));
-    case 'dynamic': return liftTagged(v.tags, v.slots, v.parts, v.length, compact);
-    default: return gather(v, range(0, v.length));
+    case 'record':
+      return {
+        ...v,
+        fields: v.fields.map((f) => ({
+          ...f,
+          values: f.values.length > v.length ? compact(gather(f.values, range(0, v.length))) : compact(f.values),
+        })),
+      };
+    case 'error':
+    case 'named':
+      return { ...v, inner: compact(v.inner) };
+    case 'dictionary':
+    case 'selected':
+      return compact(flatten(v));
+    case 'dynamic':
+      return liftTagged(v.tags, v.slots, v.parts, v.length, compact);
+    default:
+      return gather(v, range(0, v.length));
   }
 };
 
 /** Bytes that rows take once they are put together with others: what is shared among them now is spread out then. */
 export const flatSize = (v: Vector): number => {
   switch (v.form) {
-    case 'dictionary': return v.length * (4 + sizeOf(v.values) / Math.max(1, v.values.length));
-    case 'constant': return v.length * sizeOf(v.inner);
-    case 'record': return v.fields.reduce((n, f) => n + flatSize(f.values) + (f.present ? v.length : 0), 0);
-    case 'dynamic': return v.length * 8 + flatSizeOfRows(v.parts, v.length);
-    case 'union': return v.length * 8 + flatSizeOfRows(v.members, v.length);
-    case 'list': return v.length * 4 + flatSizeOfRows([v.items], itemsOf(v));
-    case 'map': return v.length * 4 + flatSizeOfRows([v.keys], itemsOf(v)) + flatSizeOfRows([v.values], itemsOf(v));
-    case 'selected': return v.length * (4 + flatSize(v.base) / Math.max(1, v.base.length));
-    case 'error': case 'named': return flatSize(v.inner);
-    default: return sizeOf(v);
+    case 'dictionary':
+      return v.length * (4 + sizeOf(v.values) / Math.max(1, v.values.length));
+    case 'constant':
+      return v.length * sizeOf(v.inner);
+    case 'record':
+      return v.fields.reduce((n, f) => n + flatSize(f.values) + (f.present ? v.length : 0), 0);
+    case 'dynamic':
+      return v.length * 8 + flatSizeOfRows(v.parts, v.length);
+    case 'union':
+      return v.length * 8 + flatSizeOfRows(v.members, v.length);
+    case 'list':
+      return v.length * 4 + flatSizeOfRows([v.items], itemsOf(v));
+    case 'map':
+      return v.length * 4 + flatSizeOfRows([v.keys], itemsOf(v)) + flatSizeOfRows([v.values], itemsOf(v));
+    case 'selected':
+      return v.length * (4 + flatSize(v.base) / Math.max(1, v.base.length));
+    case 'error':
+    case 'named':
+      return flatSize(v.inner);
+    default:
+      return sizeOf(v);
   }
 };
 
-const itemsOf = (v: { readonly length: number; readonly offsets: Uint32Array }): number => (v.length > 0 ? v.offsets[v.length]! - v.offsets[0]! : 0);
+const itemsOf = (v: { readonly length: number; readonly offsets: Uint32Array }): number =>
+  v.length > 0 ? v.offsets[v.length]! - v.offsets[0]! : 0;
 /** The same for so many rows of all that the parts have together: slices share them. */
 const flatSizeOfRows = (parts: readonly Vector[], rows: number): number => {
-  let all = 0, bytes = 0;
+  let all = 0;
+  let bytes = 0;
   for (const p of parts) {
     all += p.length;
     bytes += flatSize(p);
@@ -59,25 +94,46 @@ const flatSizeOfRows = (parts: readonly Vector[], rows: number): number => {
   return rows < all ? bytes * (rows / all) : bytes;
 };
 
-/** Rows in another order, copied column by column: that is much faster than to look each batch of them up in all columns. */
+/**
+ * Rows in another order, copied column by column: that is much faster than to look each batch of them up in all
+ * columns.
+ */
 export const ordered = (v: Vector, order: Uint32Array): Vector => {
   const { length } = order;
   switch (v.form) {
     case 'record':
-      return { form: 'record', length, fields: v.fields.map((f) => ({ ...f, values: ordered(f.values, order), ...(f.present && { present: order.length > 0 ? Uint8Array.from(order, (i) => f.present![i]!) : f.present }) })) };
-    case 'error': case 'named': return { ...v, length, inner: ordered(v.inner, order) };
-    case 'dynamic': return orderedParts(v, order);
+      return {
+        form: 'record',
+        length,
+        fields: v.fields.map((f) => ({
+          ...f,
+          values: ordered(f.values, order),
+          ...(f.present && { present: order.length > 0 ? Uint8Array.from(order, (i) => f.present![i]!) : f.present }),
+        })),
+      };
+    case 'error':
+    case 'named':
+      return { ...v, length, inner: ordered(v.inner, order) };
+    case 'dynamic':
+      return orderedParts(v, order);
     case 'selected': {
       const rows = new Uint32Array(length);
       for (let i = 0; i < length; i++) rows[i] = v.index[order[i]!]!;
       return ordered(v.base, rows);
     }
-    case 'constant': case 'dictionary': case 'null': return take(v, order);
-    default: return gather(v, order);
+    case 'constant':
+    case 'dictionary':
+    case 'null':
+      return take(v, order);
+    default:
+      return gather(v, order);
   }
 };
 const orderedParts = (v: DynamicVector, order: Uint32Array): Vector => {
-  const { length } = order, tags = new Uint32Array(length), slots = new Uint32Array(length), counts = new Uint32Array(v.parts.length);
+  const { length } = order;
+  const tags = new Uint32Array(length);
+  const slots = new Uint32Array(length);
+  const counts = new Uint32Array(v.parts.length);
   for (let i = 0; i < length; i++) {
     const tag = v.tags[order[i]!]!;
     tags[i] = tag;

@@ -1,7 +1,8 @@
 /**
  * distinct: the first row for each value (type and value) of the expression.
  *
- * When memory runs out, rows whose value is not known yet are put aside by its hash and looked at afterwards, a partition at a time; they come in that order then.
+ * When memory runs out, rows whose value is not known yet are put aside by its hash and looked at afterwards, a
+ * partition at a time; they come in that order then.
  */
 import { type Vector, take } from '../../vectors/vector.ts';
 import { ColumnCodes, firstRows } from '../aggregates/grouping/codes.ts';
@@ -14,20 +15,31 @@ import { Partitions, levelsMax, partitionsOf } from './rows/partitions.ts';
 import { pulled } from './scan.ts';
 
 /** The first row of each value of `expr`. */
-export const distinct = (expr: AsyncEvaluator, build: Build, sql = false): Step => (input) => run(input, sql ? plain(expr) : expr, { build, sql }, 0);
+export const distinct =
+  (expr: AsyncEvaluator, build: Build, sql = false): Step =>
+  (input) =>
+    run(input, sql ? plain(expr) : expr, { build, sql }, 0);
 
 /** The values as SQL tells them apart. */
-export const plain = (e: AsyncEvaluator): AsyncEvaluator => (batch) => {
-  const values = e(batch);
-  return values instanceof Promise ? values.then(plainRows) : plainRows(values);
-};
+export const plain =
+  (e: AsyncEvaluator): AsyncEvaluator =>
+  (batch) => {
+    const values = e(batch);
+    return values instanceof Promise ? values.then(plainRows) : plainRows(values);
+  };
 
 /** `sql`: values are told apart as SQL does it. */
-interface Run { readonly build: Build; readonly sql: boolean }
+interface Run {
+  readonly build: Build;
+  readonly sql: boolean;
+}
 
 function* run(input: Stream, expr: AsyncEvaluator, whole: Run, level: number): Generator<Item> {
-  const { build, sql } = whole, { memory, context } = build, seen = new Seen(sql);
-  let held = 0, aside: Partitions | undefined;
+  const { build, sql } = whole;
+  const { memory, context } = build;
+  const seen = new Seen(sql);
+  let held = 0;
+  let aside: Partitions | undefined;
   try {
     for (const item of input) {
       if (!isBatch(item)) {
@@ -37,7 +49,8 @@ function* run(input: Stream, expr: AsyncEvaluator, whole: Run, level: number): G
       const values = withoutNames(yield* evaluate(expr, item));
       if (aside) {
         const rows = seen.unknown(values);
-        if (rows.length > 0) yield* aside.add(take(item, rows), partitionsOf([take(values, rows)], rows.length, level, sql));
+        if (rows.length > 0)
+          yield* aside.add(take(item, rows), partitionsOf([take(values, rows)], rows.length, level, sql));
         continue;
       }
       const rows = seen.fresh(values);
@@ -54,7 +67,12 @@ function* run(input: Stream, expr: AsyncEvaluator, whole: Run, level: number): G
     yield* aside.flush();
     for (const p of aside.each()) {
       const spilled = aside.run(p)!;
-      yield* run(pulled(() => spilled.read(), context.signal), expr, whole, level + 1);
+      yield* run(
+        pulled(() => spilled.read(), context.signal),
+        expr,
+        whole,
+        level + 1,
+      );
       void spilled.close();
     }
   } finally {
@@ -72,16 +90,21 @@ export class Seen {
     this.sql = sql;
     this.codes = new ColumnCodes(sql);
   }
-  get bytes(): number { return this.codes.bytes; }
+  get bytes(): number {
+    return this.codes.bytes;
+  }
   /** The rows of new values, each once. */
   fresh(values: Vector): Uint32Array {
-    const codes = this.codes.codes(values), { known } = this, { size } = this.codes;
+    const codes = this.codes.codes(values);
+    const { known } = this;
+    const { size } = this.codes;
     this.known = size;
     return firstRows(codes, values.length, known, size);
   }
   /** The rows of new values, which stay new. */
   unknown(values: Vector): Uint32Array {
-    const codes = this.codes.codes(values, false), rows = new Uint32Array(values.length);
+    const codes = this.codes.codes(values, false);
+    const rows = new Uint32Array(values.length);
     let n = 0;
     for (let i = 0; i < values.length; i++) if (codes[i] === none) rows[n++] = i;
     return rows.subarray(0, n);

@@ -1,8 +1,9 @@
 /**
  * fork, switch and what puts their branches together again.
  *
- * The branches share one upstream. Whoever asks pulls it, and what it gives is queued for the other branches; a branch that lags more than
- * `queueBatchesMax` batches behind makes the others pause, so that nothing piles up and nothing waits for itself. A branch that has ended gets no more.
+ * The branches share one upstream. Whoever asks pulls it, and what it gives is queued for the other branches; a branch
+ * that lags more than `queueBatchesMax` batches behind makes the others pause, so that nothing piles up and nothing
+ * waits for itself. A branch that has ended gets no more.
  */
 import { type Vector, range, take } from '../../vectors/vector.ts';
 import { concat } from '../../vectors/concat.ts';
@@ -15,7 +16,10 @@ import { rowsOf } from './rows/records.ts';
 const queueBatchesMax = 16;
 
 /** The rows of one branch. Closed, it gets no more and nobody waits for it. */
-interface Port { readonly stream: Stream; readonly close: () => void }
+interface Port {
+  readonly stream: Stream;
+  readonly close: () => void;
+}
 
 /** What a branch makes of its rows. A branch may end without a look at them, which its port has to be told. */
 export function* through(port: Port, branch: Step): Generator<Item> {
@@ -26,19 +30,26 @@ export function* through(port: Port, branch: Step): Generator<Item> {
   }
 }
 
-interface Queue { readonly queue: Vector[]; closed: boolean }
+interface Queue {
+  readonly queue: Vector[];
+  closed: boolean;
+}
 /** Gives each port its part of a batch (undefined: nothing). */
 type Route = (batch: Vector) => Generator<Side, readonly (Vector | undefined)[]>;
 
 /** The upstream of several branches, one stream each. */
 const shared = (input: Stream, count: number, route: Route): readonly Port[] => {
   const ports: Queue[] = Array.from({ length: count }, () => ({ queue: [], closed: false }));
-  let items: Iterator<Item> | undefined, ended = false;
-  // A batch whose way waits for a subquery: whoever is asked next goes on with it, since its rows are all branches' and nothing may overtake it.
+  let items: Iterator<Item> | undefined;
+  let ended = false;
+  // A batch whose way waits for a subquery: whoever is asked next goes on with it, since its rows are all branches' and
+  // nothing may overtake it.
   let routing: Iterator<Side, readonly (Vector | undefined)[]> | undefined;
   const deal = (parts: readonly (Vector | undefined)[]): void => {
     routing = undefined;
-    parts.forEach((part, k) => { if (part && part.length > 0 && !ports[k]!.closed) ports[k]!.queue.push(part); });
+    parts.forEach((part, k) => {
+      if (part && part.length > 0 && !ports[k]!.closed) ports[k]!.queue.push(part);
+    });
   };
   const close = (port: Queue): void => {
     port.closed = true;
@@ -78,21 +89,34 @@ const shared = (input: Stream, count: number, route: Route): readonly Port[] => 
       close(port);
     }
   };
-  return ports.map((port) => ({ stream: read(port), close: () => { close(port); } }));
+  return ports.map((port) => ({
+    stream: read(port),
+    close: () => {
+      close(port);
+    },
+  }));
 };
 
 /** Streams that all have the whole input. */
 export const fork = (input: Stream, count: number): readonly Port[] =>
-  shared(input, count, function* route(batch) { return Array.from({ length: count }, () => batch); });
+  shared(input, count, function* route(batch) {
+    return Array.from({ length: count }, () => batch);
+  });
 
 /** A case of switch; without a test it takes all rows. */
-interface SwitchCase { readonly test: AsyncEvaluator | undefined }
+interface SwitchCase {
+  readonly test: AsyncEvaluator | undefined;
+}
 
 /**
- * Each row goes to the first case that is true. Where a test on the way there is an error, the error goes to that case (a missing one does not: it is just
- * not true) and the row goes on.
+ * Each row goes to the first case that is true. Where a test on the way there is an error, the error goes to that case
+ * (a missing one does not: it is just not true) and the row goes on.
  */
-export const switchOver = (input: Stream, cases: readonly SwitchCase[], dropMissing: AsyncEvaluator | undefined): readonly Port[] =>
+export const switchOver = (
+  input: Stream,
+  cases: readonly SwitchCase[],
+  dropMissing: AsyncEvaluator | undefined,
+): readonly Port[] =>
   shared(input, cases.length, function* route(whole) {
     let batch = whole;
     if (dropMissing) {
@@ -106,10 +130,17 @@ export const switchOver = (input: Stream, cases: readonly SwitchCase[], dropMiss
         out.push(batch);
         break;
       }
-      const value = yield* evaluate(test, batch), codes = truthOf(value), special = kindsOf(value);
-      const own = rowsWith(codes, batch.length, truth.true), errors = rowsWith(codes, batch.length, truth.error).filter((i) => special?.[i] !== kinds.missing);
+      const value = yield* evaluate(test, batch);
+      const codes = truthOf(value);
+      const special = kindsOf(value);
+      const own = rowsWith(codes, batch.length, truth.true);
+      const errors = rowsWith(codes, batch.length, truth.error).filter((i) => special?.[i] !== kinds.missing);
       out.push(errors.length === 0 ? take(batch, own) : mixed(batch, own, value, errors));
-      if (own.length > 0) batch = take(batch, range(0, batch.length).filter((i) => codes[i] !== truth.true));
+      if (own.length > 0)
+        batch = take(
+          batch,
+          range(0, batch.length).filter((i) => codes[i] !== truth.true),
+        );
     }
     return out;
   });
@@ -117,7 +148,10 @@ export const switchOver = (input: Stream, cases: readonly SwitchCase[], dropMiss
 const mixed = (batch: Vector, own: Uint32Array, value: Vector, errors: Uint32Array): Vector => {
   const all = concat([take(batch, own), take(value, errors)]);
   const rows = Uint32Array.from([...own, ...errors]);
-  return take(all, range(0, rows.length).sort((a, b) => rows[a]! - rows[b]!));
+  return take(
+    all,
+    range(0, rows.length).sort((a, b) => rows[a]! - rows[b]!),
+  );
 };
 
 /** Several streams as one: a batch of each in turn. */

@@ -9,28 +9,58 @@ import { byQuiet, withoutQuiet } from './rows/quiet.ts';
 import { dropPath, presences, rowsOf, setPath, shapesOf, together } from './rows/records.ts';
 
 /** `target := value`, compiled. */
-export interface Assign { readonly target: FieldPath; readonly value: AsyncEvaluator }
+export interface Assign {
+  readonly target: FieldPath;
+  readonly value: AsyncEvaluator;
+}
 
 /** `room`: where numbers may be worked out, as nobody behind keeps anything of a batch. */
-export const put = (assignments: readonly Assign[], room?: FloatRoom): Step => eachBatch(function* push(given) {
-  const batch = withoutQuiet(given), values: Vector[] = [];
-  for (const a of assignments) values.push(yield* evaluate(room ? (rows) => inRoom(room, a.value, rows) : a.value, batch));
-  const targets = assignments.map((a) => a.target);
-  yield together(batch.length, shapesOf(batch, false).map(({ whole, bare, record, rows }) => ({
-    ...(rows && { rows }),
-    values: record ? putPresent(record, targets, values.map((v) => rowsOf(v, rows))) : bare.form === 'error' ? whole : wrapErrors('put: not a record', whole),
-  })));
-  room?.release();
-});
+export const put = (assignments: readonly Assign[], room?: FloatRoom): Step =>
+  eachBatch(function* push(given) {
+    const batch = withoutQuiet(given);
+    const values: Vector[] = [];
+    for (const a of assignments)
+      values.push(yield* evaluate(room ? (rows) => inRoom(room, a.value, rows) : a.value, batch));
+    const targets = assignments.map((a) => a.target);
+    yield together(
+      batch.length,
+      shapesOf(batch, false).map(({ whole, bare, record, rows }) => ({
+        ...(rows && { rows }),
+        values: record
+          ? putPresent(
+              record,
+              targets,
+              values.map((v) => rowsOf(v, rows)),
+            )
+          : bare.form === 'error'
+            ? whole
+            : wrapErrors('put: not a record', whole),
+      })),
+    );
+    room?.release();
+  });
 
 /** Optional fields do not stay optional: a row has them or has not. */
 const putPresent = (r: RecordVector, targets: readonly FieldPath[], values: readonly Vector[]): Vector =>
-  together(r.length, presences(r).map(({ record, rows }) => ({ ...(rows && { rows }), values: putAll(record, targets, values.map((v) => rowsOf(v, rows))) })));
+  together(
+    r.length,
+    presences(r).map(({ record, rows }) => ({
+      ...(rows && { rows }),
+      values: putAll(
+        record,
+        targets,
+        values.map((v) => rowsOf(v, rows)),
+      ),
+    })),
+  );
 const putAll = (r: RecordVector, targets: readonly FieldPath[], values: readonly Vector[]): Vector =>
-  together(r.length, byQuiet(values, r.length).map(({ rows, loud }) => {
-    let out = rows ? (flatten(take(r, rows)) as RecordVector) : r;
-    targets.forEach((path, k) => {
-      out = loud[k] ? setPath(out, path, rowsOf(values[k]!, rows)) : dropPath(out, path) ?? out;
-    });
-    return { ...(rows && { rows }), values: out };
-  }));
+  together(
+    r.length,
+    byQuiet(values, r.length).map(({ rows, loud }) => {
+      let out = rows ? (flatten(take(r, rows)) as RecordVector) : r;
+      targets.forEach((path, k) => {
+        out = loud[k] ? setPath(out, path, rowsOf(values[k]!, rows)) : (dropPath(out, path) ?? out);
+      });
+      return { ...(rows && { rows }), values: out };
+    }),
+  );

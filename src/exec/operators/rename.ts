@@ -8,17 +8,28 @@ import { withoutErrors } from './rows/quiet.ts';
 import { elseWhole, mark, record, shapesOf, together } from './rows/records.ts';
 
 /** `rename to := from`; the two paths differ in their last names alone. */
-interface Renaming { readonly from: FieldPath; readonly to: FieldPath }
+interface Renaming {
+  readonly from: FieldPath;
+  readonly to: FieldPath;
+}
 
 /** The operator as a step. Values without any of the fields pass as they are; quiet and missing ones are dropped. */
-export const rename = (renamings: readonly Renaming[]): Step => eachBatch(function* push(given) {
-  const batch = withoutErrors(given, kinds.quiet, kinds.missing);
-  yield together(batch.length, shapesOf(batch, false).map(({ whole, record: r, rows }) => ({ ...(rows && { rows }), values: r ? renameAll(whole, r, renamings) : whole })));
-});
+export const rename = (renamings: readonly Renaming[]): Step =>
+  eachBatch(function* push(given) {
+    const batch = withoutErrors(given, kinds.quiet, kinds.missing);
+    yield together(
+      batch.length,
+      shapesOf(batch, false).map(({ whole, record: r, rows }) => ({
+        ...(rows && { rows }),
+        values: r ? renameAll(whole, r, renamings) : whole,
+      })),
+    );
+  });
 
 const renameAll = (whole: Vector, r: RecordVector, renamings: readonly Renaming[]): Vector => {
   let out: RecordVector | undefined;
-  const clashes: { readonly mask: Uint8Array; readonly text: string }[] = [], touched = new Uint8Array(r.length);
+  const clashes: { readonly mask: Uint8Array; readonly text: string }[] = [];
+  const touched = new Uint8Array(r.length);
   for (const { from, to } of renamings) {
     const mask = new Uint8Array(r.length);
     const next = renamePath(out ?? r, from, to, { clashes: mask, touched });
@@ -32,7 +43,10 @@ const renameAll = (whole: Vector, r: RecordVector, renamings: readonly Renaming[
 };
 
 /** Rows whose new name is taken, and rows that have something to rename. */
-interface Marks { readonly clashes: Uint8Array; readonly touched: Uint8Array }
+interface Marks {
+  readonly clashes: Uint8Array;
+  readonly touched: Uint8Array;
+}
 /** The renamed record, or undefined if there is nothing to rename; marks rows. */
 const renamePath = (r: RecordVector, from: FieldPath, to: FieldPath, marks: Marks): RecordVector | undefined => {
   const at = r.fields.findIndex((f) => f.name === from[0]);
@@ -43,7 +57,10 @@ const renamePath = (r: RecordVector, from: FieldPath, to: FieldPath, marks: Mark
       return undefined;
     }
     marks.touched.fill(1);
-    return record(r.fields.map((f, k) => (k === at ? { ...f, name: to[0]! } : f)), r.length);
+    return record(
+      r.fields.map((f, k) => (k === at ? { ...f, name: to[0]! } : f)),
+      r.length,
+    );
   }
   const f = r.fields[at]!;
   let changed = false;
@@ -55,5 +72,10 @@ const renamePath = (r: RecordVector, from: FieldPath, to: FieldPath, marks: Mark
     if (next) changed = true;
     return { ...(rows && { rows }), values: next || whole };
   });
-  return changed ? record(r.fields.map((g, k) => (k === at ? { ...g, values: together(r.length, groups) } : g)), r.length) : undefined;
+  return changed
+    ? record(
+        r.fields.map((g, k) => (k === at ? { ...g, values: together(r.length, groups) } : g)),
+        r.length,
+      )
+    : undefined;
 };

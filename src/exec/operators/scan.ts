@@ -6,7 +6,16 @@ import { working } from '../../vectors/stop.ts';
 import { types } from '../../vectors/type.ts';
 import { type Item, type Stream, batches, wait } from '../operator.ts';
 import { isPlainText } from '../expressions/regexp.ts';
-import type { BestRows, BlockSummaries, KeptRows, Progress, QuickIterator, ScanFilter, ScanRequest, StoredTests } from '../source.ts';
+import type {
+  BestRows,
+  BlockSummaries,
+  KeptRows,
+  Progress,
+  QuickIterator,
+  ScanFilter,
+  ScanRequest,
+  StoredTests,
+} from '../source.ts';
 import type { Build } from './build.ts';
 import { tested } from './filter.ts';
 import { type KeyRuns, keyRuns } from './rows/key-runs.ts';
@@ -40,26 +49,61 @@ export function* pulled(open: () => AsyncIterable<Vector>, signal: AbortSignal):
 }
 
 /** Where a scan takes blocks as a whole: set while the aggregate behind it asks for rows. */
-export interface TotalsSink { readonly of: BlockSummaries['of']; take?: BlockSummaries['take'] }
+export interface TotalsSink {
+  readonly of: BlockSummaries['of'];
+  take?: BlockSummaries['take'];
+}
 
-/** `best`: what the operator behind keeps of the rows. `counted`: it only counts them. `totals`: what they come to is enough for it. */
-export const scan = (op: Scan & { readonly best?: TopOptions; readonly counted?: boolean; readonly totals?: TotalsSink }, build: Build): (() => Stream) => {
-  const { context } = build, { host } = context, { progress } = host, test = op.filter && rowTest(op.filter, build);
+/**
+ * `best`: what the operator behind keeps of the rows. `counted`: it only counts them. `totals`: what they come to is
+ * enough for it.
+ */
+export const scan = (
+  op: Scan & { readonly best?: TopOptions; readonly counted?: boolean; readonly totals?: TotalsSink },
+  build: Build,
+): (() => Stream) => {
+  const { context } = build;
+  const { host } = context;
+  const { progress } = host;
+  const test = op.filter && rowTest(op.filter, build);
   const request: ScanRequest = {
-    ordered: op.ordered, signal: context.signal,
-    ...(op.columns && { columns: op.columns }), ...(op.pruner && { pruner: op.pruner }), ...(op.limit !== undefined && { limit: op.limit }), ...(op.counted && { counted: true }),
+    ordered: op.ordered,
+    signal: context.signal,
+    ...(op.columns && { columns: op.columns }),
+    ...(op.pruner && { pruner: op.pruner }),
+    ...(op.limit !== undefined && { limit: op.limit }),
+    ...(op.counted && { counted: true }),
   };
-  const key = op.sources.length === 1 ? op.sources[0]!.sortKeys?.[0] : undefined, runs = op.filter && key && keyRuns(op.filter, key, build), rest = runs?.rest && rowTest(runs.rest, build);
+  const key = op.sources.length === 1 ? op.sources[0]!.sortKeys?.[0] : undefined;
+  const runs = op.filter && key && keyRuns(op.filter, key, build);
+  const rest = runs?.rest && rowTest(runs.rest, build);
   const stored = op.filter && !runs ? storedTests(op.filter, build) : undefined;
   // In order a row may be tested twice, which a bound that moves does not stand.
   const bound = op.best && !op.ordered ? keyBound(op.best) : undefined;
   return function* read(): Generator<Item> {
-    const counts = context.counters?.scan(), take = op.totals?.take, summaries = take && op.totals && { of: op.totals.of, take: totalsTaken(take, progress, op.filter === undefined) };
+    const counts = context.counters?.scan();
+    const take = op.totals?.take;
+    const summaries = take &&
+      op.totals && { of: op.totals.of, take: totalsTaken(take, progress, op.filter === undefined) };
     const counted: ScanRequest = { ...request, ...(counts && { counts }), ...(summaries && { summaries }) };
-    const filter = scanFilter(context.signal, test && { test, columns: fieldsRead(op.filter!), ...textSearch(op.filter!), ...(runs && { runs: { find: runs.find, rest } }), ...(stored && { stored }) }, bound?.(), progress);
+    const filter = scanFilter(
+      context.signal,
+      test && {
+        test,
+        columns: fieldsRead(op.filter!),
+        ...textSearch(op.filter!),
+        ...(runs && { runs: { find: runs.find, rest } }),
+        ...(stored && { stored }),
+      },
+      bound?.(),
+      progress,
+    );
     for (const source of op.sources) {
       const isFiltered = filter !== undefined && host.filters?.(source) === true;
-      for (const item of pulled(() => host.scan(source, isFiltered ? { ...counted, filter } : counted), context.signal)) {
+      for (const item of pulled(
+        () => host.scan(source, isFiltered ? { ...counted, filter } : counted),
+        context.signal,
+      )) {
         if (item instanceof Promise || !('form' in item)) {
           yield item;
           continue;
@@ -76,12 +120,14 @@ export const scan = (op: Scan & { readonly best?: TopOptions; readonly counted?:
 };
 
 /** Rows that came as what they come to are read, and match, as others do. */
-const totalsTaken = (take: BlockSummaries['take'], progress: Progress, isUnseen: boolean): BlockSummaries['take'] => (rows, columns) => {
-  if (!take(rows, columns)) return false;
-  if (isUnseen) progress.recordsRead += rows;
-  progress.recordsMatched += rows;
-  return true;
-};
+const totalsTaken =
+  (take: BlockSummaries['take'], progress: Progress, isUnseen: boolean): BlockSummaries['take'] =>
+  (rows, columns) => {
+    if (!take(rows, columns)) return false;
+    if (isUnseen) progress.recordsRead += rows;
+    progress.recordsMatched += rows;
+    return true;
+  };
 
 type TextSearch = Pick<ScanFilter, 'textOnly' | 'texts'>;
 const textSearch = (e: PlanExpr): TextSearch => {
@@ -91,33 +137,61 @@ const textSearch = (e: PlanExpr): TextSearch => {
 /** Searches for text in the whole row, and what is made of them. */
 const isTextSearch = (e: PlanExpr): boolean => {
   switch (e.kind) {
-    case 'and': case 'or': return isTextSearch(e.left) && isTextSearch(e.right);
-    case 'not': return isTextSearch(e.operand);
-    case 'searchText': case 'searchRegexp': return e.operand.kind === 'this';
-    case 'call': return e.name === 'grep' && e.arguments[0]?.kind === 'literal' && e.arguments[0].value.type === types.string && e.arguments[1]?.kind === 'this';
-    default: return false;
+    case 'and':
+    case 'or':
+      return isTextSearch(e.left) && isTextSearch(e.right);
+    case 'not':
+      return isTextSearch(e.operand);
+    case 'searchText':
+    case 'searchRegexp':
+      return e.operand.kind === 'this';
+    case 'call':
+      return (
+        e.name === 'grep' &&
+        e.arguments[0]?.kind === 'literal' &&
+        e.arguments[0].value.type === types.string &&
+        e.arguments[1]?.kind === 'this'
+      );
+    default:
+      return false;
   }
 };
 /** The texts that such a search looks for; undefined if there are patterns among them. */
 const textsOf = (e: PlanExpr): readonly string[] | undefined => {
   switch (e.kind) {
-    case 'and': case 'or': {
-      const left = textsOf(e.left), right = left && textsOf(e.right);
+    case 'and':
+    case 'or': {
+      const left = textsOf(e.left);
+      const right = left && textsOf(e.right);
       return right && [...left!, ...right];
     }
-    case 'not': return textsOf(e.operand);
-    case 'searchText': return [e.text];
+    case 'not':
+      return textsOf(e.operand);
+    case 'searchText':
+      return [e.text];
     case 'call': {
-      const pattern = e.arguments[0], text = pattern?.kind === 'literal' ? (pattern.value.data as string) : '';
+      const pattern = e.arguments[0];
+      const text = pattern?.kind === 'literal' ? (pattern.value.data as string) : '';
       return isPlainText(text) ? [text] : undefined;
     }
-    default: return undefined;
+    default:
+      return undefined;
   }
 };
 
 /** The filter and the bound of a top behind it, as the scan of a host may use them. */
 const scanFilter = (
-  signal: AbortSignal, filter: { readonly test: RowTest; readonly columns: readonly FieldPath[] | undefined; readonly runs?: Runs; readonly stored?: SplitFilter } & TextSearch | undefined, bound: KeyBound | undefined, progress: Progress,
+  signal: AbortSignal,
+  filter:
+    | ({
+        readonly test: RowTest;
+        readonly columns: readonly FieldPath[] | undefined;
+        readonly runs?: Runs;
+        readonly stored?: SplitFilter;
+      } & TextSearch)
+    | undefined,
+  bound: KeyBound | undefined,
+  progress: Progress,
 ): ScanFilter | undefined => {
   if (!filter && !bound) return undefined;
   const columns = filter ? filter.columns && [...filter.columns, ...(bound ? [bound.path] : [])] : [bound!.path];
@@ -128,39 +202,69 @@ const scanFilter = (
   };
   const stored = filter?.stored && toStored(filter.stored, { signal, bound, bounded, progress });
   return {
-    ...(columns && { columns }), ...(stored && { stored }), ...(filter?.textOnly && !bound && { textOnly: true, ...(filter.texts && { texts: filter.texts }) }), ...(bound && { best: bestOf(bound, filter?.test) }),
-    keep: (rows, inOrder) => working(signal, () => {
-      progress.recordsRead += rows.length;
-      if (!filter) return bounded(rows, undefined);
-      const run = inOrder && rows.length >= runRowsMin ? filter.runs?.find(rows) : undefined;
-      if (run) return keptOfRun(rows, run, filter.runs!.rest, (kept) => bounded(rows, kept));
-      const kept = filter.test(rows);
-      return kept instanceof Promise ? kept.then((own) => bounded(rows, own)) : bounded(rows, kept);
-    }),
+    ...(columns && { columns }),
+    ...(stored && { stored }),
+    ...(filter?.textOnly && !bound && { textOnly: true, ...(filter.texts && { texts: filter.texts }) }),
+    ...(bound && { best: bestOf(bound, filter?.test) }),
+    keep: (rows, inOrder) =>
+      working(signal, () => {
+        progress.recordsRead += rows.length;
+        if (!filter) return bounded(rows, undefined);
+        const run = inOrder && rows.length >= runRowsMin ? filter.runs?.find(rows) : undefined;
+        if (run) return keptOfRun(rows, run, filter.runs!.rest, (kept) => bounded(rows, kept));
+        const kept = filter.test(rows);
+        return kept instanceof Promise ? kept.then((own) => bounded(rows, own)) : bounded(rows, kept);
+      }),
   };
 };
 /** What is asked beyond the stored tests: the rest of the filter, and the bound of a top. */
 const toStored = (
   { tests, rest, columns: own }: SplitFilter,
-  { signal, bound, bounded, progress }: { readonly signal: AbortSignal; readonly bound: KeyBound | undefined; readonly bounded: (rows: Vector, kept: KeptRows) => KeptRows; readonly progress: Progress },
+  {
+    signal,
+    bound,
+    bounded,
+    progress,
+  }: {
+    readonly signal: AbortSignal;
+    readonly bound: KeyBound | undefined;
+    readonly bounded: (rows: Vector, kept: KeptRows) => KeptRows;
+    readonly progress: Progress;
+  },
 ): StoredTests => {
-  const columns = rest && !own ? undefined : [...own ?? [], ...(bound ? [bound.path] : [])];
+  const columns = rest && !own ? undefined : [...(own ?? []), ...(bound ? [bound.path] : [])];
   const asked = (rows: Vector, kept: Uint32Array | undefined): KeptRows | Promise<KeptRows> => {
-    const answer = rest?.(kept ? take(rows, kept) : rows), all = (chosen: Uint32Array | undefined): KeptRows => bounded(rows, chosen ? placed(chosen, kept) : kept);
+    const answer = rest?.(kept ? take(rows, kept) : rows);
+    const all = (chosen: Uint32Array | undefined): KeptRows => bounded(rows, chosen ? placed(chosen, kept) : kept);
     return answer instanceof Promise ? answer.then(all) : all(answer);
   };
   return {
-    tests, ...(columns && { columns }), ...((rest || bound) && { rest: (rows: Vector, kept: Uint32Array | undefined) => working(signal, () => asked(rows, kept)) }),
-    seen: (rows) => { progress.recordsRead += rows; },
+    tests,
+    ...(columns && { columns }),
+    ...((rest || bound) && {
+      rest: (rows: Vector, kept: Uint32Array | undefined) => working(signal, () => asked(rows, kept)),
+    }),
+    seen: (rows) => {
+      progress.recordsRead += rows;
+    },
   };
 };
-const bestOf = ({ path, rows, greater, dropsNulls, nanLast, floor, ahead }: KeyBound, test: RowTest | undefined): BestRows => {
+const bestOf = (
+  { path, rows, greater, dropsNulls, nanLast, floor, ahead }: KeyBound,
+  test: RowTest | undefined,
+): BestRows => {
   const shown = (batch: Vector, kept: Uint32Array | undefined): number => {
     if (kept?.length !== 0) ahead(kept ? take(batch, kept) : batch);
     return (kept ?? batch).length;
   };
   return {
-    path, rows, isTested: test !== undefined, greater, dropsNulls, nanLast, floor,
+    path,
+    rows,
+    isTested: test !== undefined,
+    greater,
+    dropsNulls,
+    nanLast,
+    floor,
     ahead: (batch) => {
       const kept = test?.(batch);
       return kept instanceof Promise ? kept.then((own) => shown(batch, own)) : shown(batch, kept);
@@ -168,23 +272,43 @@ const bestOf = ({ path, rows, greater, dropsNulls, nanLast, floor, ahead }: KeyB
   };
 };
 /** Tests that hold for a run of rows in order, and what else is asked of those. */
-interface Runs { readonly find: KeyRuns['find']; readonly rest: RowTest | undefined }
+interface Runs {
+  readonly find: KeyRuns['find'];
+  readonly rest: RowTest | undefined;
+}
 /** Fewer rows are sooner tested one by one. */
 const runRowsMin = 64;
 
-const keptOfRun = <T>(rows: Vector, [start, end]: readonly [number, number], rest: RowTest | undefined, then: (kept: KeptRows) => T): T | Promise<T> => {
+const keptOfRun = <T>(
+  rows: Vector,
+  [start, end]: readonly [number, number],
+  rest: RowTest | undefined,
+  then: (kept: KeptRows) => T,
+): T | Promise<T> => {
   const run = start === 0 && end === rows.length ? undefined : { start, length: end - start };
   if (!rest || start === end) return then(run);
-  const answer = rest(keptOf(rows, run)), all = (kept: Uint32Array | undefined): KeptRows => (kept ? placed(kept, run) : run);
+  const answer = rest(keptOf(rows, run));
+  const all = (kept: Uint32Array | undefined): KeptRows => (kept ? placed(kept, run) : run);
   return answer instanceof Promise ? answer.then((kept) => then(all(kept))) : then(all(answer));
 };
 
-const keptOf = (rows: Vector, kept: KeptRows): Vector => (!kept ? rows : kept instanceof Uint32Array ? take(rows, kept) : slice(rows, kept.start, kept.start + kept.length));
+const keptOf = (rows: Vector, kept: KeptRows): Vector =>
+  !kept ? rows : kept instanceof Uint32Array ? take(rows, kept) : slice(rows, kept.start, kept.start + kept.length);
 /** The numbers of rows that were chosen among those that are kept. */
 const placed = (chosen: Uint32Array, kept: KeptRows): Uint32Array =>
-  (!kept ? chosen : kept instanceof Uint32Array ? chosen.map((i) => kept[i]!) : kept.start === 0 ? chosen : chosen.map((i) => kept.start + i));
+  !kept
+    ? chosen
+    : kept instanceof Uint32Array
+      ? chosen.map((i) => kept[i]!)
+      : kept.start === 0
+        ? chosen
+        : chosen.map((i) => kept.start + i);
 
 /** The input of a query without a source: one null. */
-export const oneNull = function* oneNull(): Generator<Item> { yield nulls(1); };
+export const oneNull = function* oneNull(): Generator<Item> {
+  yield nulls(1);
+};
 /** A stream without batches: the input of pipelines that bring their own source. */
-export const nothing = function* nothing(): Generator<Item> { /* no values */ };
+export const nothing = function* nothing(): Generator<Item> {
+  /* no values */
+};

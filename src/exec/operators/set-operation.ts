@@ -1,8 +1,10 @@
 /**
- * INTERSECT and EXCEPT: the right side is counted by codes of its rows, as SQL tells them apart, the left side streams past it.
+ * INTERSECT and EXCEPT: the right side is counted by codes of its rows, as SQL tells them apart, the left side streams
+ * past it.
  *
- * When memory runs out, both sides are put aside by the hash of their rows and worked on a partition at a time; rows then come in the order of partitions.
- * Not `all`: each row once. `all`: a row that is m times on the left and n times on the right comes min(m, n) times, or m - n times.
+ * When memory runs out, both sides are put aside by the hash of their rows and worked on a partition at a time; rows
+ * then come in the order of partitions. Not `all`: each row once. `all`: a row that is m times on the left and n times
+ * on the right comes min(m, n) times, or m - n times.
  */
 import { Uint32List } from '../../vectors/lists.ts';
 import { sizeOf } from '../../vectors/sizes.ts';
@@ -18,14 +20,28 @@ import { rightFirst } from './join/right-first.ts';
 import { pulled } from './scan.ts';
 
 /** Which operation; `all` counts repeated rows. */
-interface SetOptions { readonly operator: 'intersect' | 'except'; readonly all: boolean }
+interface SetOptions {
+  readonly operator: 'intersect' | 'except';
+  readonly all: boolean;
+}
 
-/** The operation of two inputs; each call is a run of its own. @throws query-memory when the budget is used up and nothing can be spilled */
-export const setOperation = (options: SetOptions, build: Build): ((left: Stream, right: Stream) => Stream) => (left, right) => run(left, right, options, build, 0);
+/**
+ * The operation of two inputs; each call is a run of its own. @throws query-memory when the budget is used up and
+ * nothing can be spilled
+ */
+export const setOperation =
+  (options: SetOptions, build: Build): ((left: Stream, right: Stream) => Stream) =>
+  (left, right) =>
+    run(left, right, options, build, 0);
 
 function* run(left: Stream, right: Stream, options: SetOptions, build: Build, level: number): Generator<Item> {
-  const items = left[Symbol.iterator](), { memory, context } = build, counter = new Counter(options);
-  let waiting: Vector[] = [], held = 0, waitingBytes = 0, aside: Aside | undefined;
+  const items = left[Symbol.iterator]();
+  const { memory, context } = build;
+  const counter = new Counter(options);
+  let waiting: Vector[] = [];
+  let held = 0;
+  let waitingBytes = 0;
+  let aside: Aside | undefined;
   const account = (): void => {
     // What is put aside is copied first.
     const bytes = counter.bytes * (!aside && context.host.spill && level < levelsMax ? 2 : 1) + waitingBytes;
@@ -100,17 +116,32 @@ class Aside {
   *right(rows: Iterable<Vector>): Generator<Item> {
     for (const batch of rows) yield* this.put(this.rights, bare(batch), batch);
   }
-  *left(batch: Vector): Generator<Item> { yield* this.put(this.lefts, batch, batch); }
-  private *put(side: Partitions, rows: Vector, whole: Vector): Generator<Item> { yield* side.add(rows, partitionsOf([bare(whole)], rows.length, this.level, true)); }
+  *left(batch: Vector): Generator<Item> {
+    yield* this.put(this.lefts, batch, batch);
+  }
+  private *put(side: Partitions, rows: Vector, whole: Vector): Generator<Item> {
+    yield* side.add(rows, partitionsOf([bare(whole)], rows.length, this.level, true));
+  }
 
   /** Works on each partition; `leftAlone`: also on those that the right side has nothing in. */
   *each(work: (left: Stream, right: Stream) => Stream, leftAlone: boolean): Generator<Item> {
-    const { lefts, rights, build: { context: { signal } } } = this;
+    const {
+      lefts,
+      rights,
+      build: {
+        context: { signal },
+      },
+    } = this;
     yield* lefts.flush();
     yield* rights.flush();
     for (const p of lefts.each()) {
-      const left = lefts.run(p)!, right = rights.run(p);
-      if (right || leftAlone) yield* work(pulled(() => left.read(), signal), right ? pulled(() => right.read(), signal) : []);
+      const left = lefts.run(p)!;
+      const right = rights.run(p);
+      if (right || leftAlone)
+        yield* work(
+          pulled(() => left.read(), signal),
+          right ? pulled(() => right.read(), signal) : [],
+        );
       void left.close();
       void right?.close();
     }
@@ -129,9 +160,13 @@ class Counter {
   private rightSize = 0;
   /** All of the right side is counted. */
   isClosed = false;
-  constructor(options: SetOptions) { this.options = options; }
+  constructor(options: SetOptions) {
+    this.options = options;
+  }
 
-  get bytes(): number { return this.codes.bytes + this.counts.array.byteLength; }
+  get bytes(): number {
+    return this.codes.bytes + this.counts.array.byteLength;
+  }
   clear(): void {
     this.codes = new ColumnCodes(true);
     this.counts = new Uint32List();
@@ -147,7 +182,9 @@ class Counter {
   }
   /** The rows that were counted, in batches; nothing is left of them here. */
   *giveUp(rowsMax: number): Generator<Vector> {
-    const values = this.codes.values(), counts = this.counts.array, { length } = values;
+    const values = this.codes.values();
+    const counts = this.counts.array;
+    const { length } = values;
     this.clear();
     const rows = new Uint32Array(rowsMax);
     let n = 0;
@@ -164,8 +201,10 @@ class Counter {
 
   /** What is given of rows of the left side. `full`: rows that are new are not taken in, but returned. */
   *pass(batch: Vector, full: boolean): Generator<Item, Vector | undefined> {
-    const { operator, all } = this.options, onlyLeft = operator === 'except' && !all;
-    const codes = this.codes.codes(bare(batch), onlyLeft && !full), { rightSize } = this;
+    const { operator, all } = this.options;
+    const onlyLeft = operator === 'except' && !all;
+    const codes = this.codes.codes(bare(batch), onlyLeft && !full);
+    const { rightSize } = this;
     if (onlyLeft) {
       // What only the left side has is counted when it is given.
       while (this.counts.length < this.codes.size) this.counts.push(0);
@@ -177,7 +216,8 @@ class Counter {
     }
     const counts = this.counts.array;
     yield* rowsWhere(batch, (i) => {
-      const code = codes[i]!, left = code < rightSize ? counts[code]! : 0;
+      const code = codes[i]!;
+      const left = code < rightSize ? counts[code]! : 0;
       if (operator === 'except') {
         if (left > 0) counts[code] = left - 1;
         return left === 0;

@@ -1,5 +1,16 @@
-/** unnest: the elements of arrays and sets as rows; {a:x,b:[..]} gives {a:x,b:element}. With `into` a pipeline runs once a value, on its elements. */
-import { type Vector, type Field, type ListVector, type RecordVector, constant, slice, take } from '../../vectors/vector.ts';
+/**
+ * unnest: the elements of arrays and sets as rows; {a:x,b:[..]} gives {a:x,b:element}. With `into` a pipeline runs once
+ * a value, on its elements.
+ */
+import {
+  type Vector,
+  type Field,
+  type ListVector,
+  type RecordVector,
+  constant,
+  slice,
+  take,
+} from '../../vectors/vector.ts';
 import { concat } from '../../vectors/concat.ts';
 import type { AsyncEvaluator } from '../expressions/evaluator.ts';
 import { under } from '../aggregates/under.ts';
@@ -9,20 +20,22 @@ import { kinds, kindsOf, rowsWithout } from './rows/kinds.ts';
 import { type ShapeRows, field, record, shapesOf } from './rows/records.ts';
 
 /** `into`: the pipeline that runs on the elements of each value. Batches of at most about `rowsMax` rows. */
-export const unnest = (expr: AsyncEvaluator, into: Step | undefined, rowsMax: number): Step => eachBatch(function* push(batch) {
-  const values = yield* evaluate(expr, batch);
-  if (!into) {
-    // Of nothing but lists the elements are there already, one list behind the other.
-    const shapes = shapesOf(values), list = shapes.length === 1 && !shapes[0]!.rows ? shapes[0]!.bare : undefined;
-    yield* batches(list?.form === 'list' ? itemsOf(list) : elementsOf(shapes, values.length).all, rowsMax);
-    return;
-  }
-  const { all, offsets } = elementsOf(shapesOf(values), values.length);
-  for (let i = 0; i < values.length; i++) {
-    const found = into(slicesOf(all, offsets[i]!, offsets[i + 1]!, rowsMax));
-    yield* offsets[i] === offsets[i + 1] ? withoutNulls(found) : found;
-  }
-});
+export const unnest = (expr: AsyncEvaluator, into: Step | undefined, rowsMax: number): Step =>
+  eachBatch(function* push(batch) {
+    const values = yield* evaluate(expr, batch);
+    if (!into) {
+      // Of nothing but lists the elements are there already, one list behind the other.
+      const shapes = shapesOf(values);
+      const list = shapes.length === 1 && !shapes[0]!.rows ? shapes[0]!.bare : undefined;
+      yield* batches(list?.form === 'list' ? itemsOf(list) : elementsOf(shapes, values.length).all, rowsMax);
+      return;
+    }
+    const { all, offsets } = elementsOf(shapesOf(values), values.length);
+    for (let i = 0; i < values.length; i++) {
+      const found = into(slicesOf(all, offsets[i]!, offsets[i + 1]!, rowsMax));
+      yield* offsets[i] === offsets[i + 1] ? withoutNulls(found) : found;
+    }
+  });
 /** Of no elements there is a count, but no sum. */
 const withoutNulls = function* withoutNulls(stream: Iterable<Item>): Generator<Item> {
   for (const item of stream) {
@@ -40,14 +53,24 @@ const slicesOf = function* slicesOf(all: Vector, start: number, end: number, row
 };
 
 /** The results of all rows one behind the other; those of row i are all[offsets[i], offsets[i + 1]). */
-interface Elements { readonly all: Vector; readonly offsets: Uint32Array }
+interface Elements {
+  readonly all: Vector;
+  readonly offsets: Uint32Array;
+}
 /** What rows `rows` (absent: all) give: `counts` says how many each. */
-interface Group { readonly rows: Uint32Array | undefined; readonly values: Vector; readonly counts: Uint32Array }
+interface Group {
+  readonly rows: Uint32Array | undefined;
+  readonly values: Vector;
+  readonly counts: Uint32Array;
+}
 
 const elementsOf = (shapes: readonly ShapeRows[], length: number): Elements => {
   const groups = shapes.map(groupOf);
   const offsets = new Uint32Array(length + 1);
-  for (const g of groups) g.counts.forEach((n, i) => { offsets[(g.rows ? g.rows[i]! : i) + 1] = n; });
+  for (const g of groups)
+    g.counts.forEach((n, i) => {
+      offsets[(g.rows ? g.rows[i]! : i) + 1] = n;
+    });
   for (let i = 0; i < length; i++) offsets[i + 1]! += offsets[i]!;
   if (groups.length === 1) return { all: groups[0]!.values, offsets };
   const index = new Uint32Array(offsets[length]!);
@@ -71,16 +94,25 @@ const groupOf = ({ whole, bare, record: r, rows }: ShapeRows): Group => {
   if (special && (special[0] === kinds.null || special.includes(kinds.missing))) return nulls(whole, special, rows);
   return ones(wrapErrors('unnest: encountered non-array value', bare), rows);
 };
-const ones = (values: Vector, rows: Uint32Array | undefined): Group => ({ rows, values, counts: new Uint32Array(values.length).fill(1) });
+const ones = (values: Vector, rows: Uint32Array | undefined): Group => ({
+  rows,
+  values,
+  counts: new Uint32Array(values.length).fill(1),
+});
 /** Nulls and missing rows give nothing, other errors among them are wrapped. */
 const nulls = (whole: Vector, special: Uint8Array, rows: Uint32Array | undefined): Group => {
-  const counts = new Uint32Array(whole.length), kept: number[] = [];
+  const counts = new Uint32Array(whole.length);
+  const kept: number[] = [];
   special.forEach((k, i) => {
     if (k === kinds.null || k === kinds.missing) return;
     counts[i] = 1;
     kept.push(i);
   });
-  return { rows, values: wrapErrors('unnest: encountered non-array value', take(whole, Uint32Array.from(kept))), counts };
+  return {
+    rows,
+    values: wrapErrors('unnest: encountered non-array value', take(whole, Uint32Array.from(kept))),
+    counts,
+  };
 };
 
 const itemsOf = (v: ListVector): Vector => under(slice(v.items, v.offsets[0]!, v.offsets[v.length]!));
@@ -94,16 +126,30 @@ const countsOf = (v: ListVector): Uint32Array => {
 const pairs = (whole: Vector, pair: RecordVector, rows: Uint32Array | undefined): Group => {
   const [first, second] = pair.fields as readonly [Field, Field];
   const message = 'unnest: encountered record without an array/set type for second field';
-  const counts = new Uint32Array(whole.length), values: Vector[] = [], places: { readonly rows: Uint32Array | undefined; readonly counts: Uint32Array }[] = [];
+  const counts = new Uint32Array(whole.length);
+  const values: Vector[] = [];
+  const places: { readonly rows: Uint32Array | undefined; readonly counts: Uint32Array }[] = [];
   for (const shape of shapesOf(second.values)) {
     const list = shape.bare.form === 'list' ? shape.bare : undefined;
-    const owners = shape.rows ? take(first.values, shape.rows) : first.values, on = shape.rows ? take(whole, shape.rows) : whole;
+    const owners = shape.rows ? take(first.values, shape.rows) : first.values;
+    const on = shape.rows ? take(whole, shape.rows) : whole;
     if (list) {
-      const own = countsOf(list), index = repeated(own), items = itemsOf(list);
-      values.push(record([field(first.name, owners.form === 'constant' ? constant(owners.inner, index.length) : take(owners, index)), field(second.name, items)], index.length));
+      const own = countsOf(list);
+      const index = repeated(own);
+      const items = itemsOf(list);
+      values.push(
+        record(
+          [
+            field(first.name, owners.form === 'constant' ? constant(owners.inner, index.length) : take(owners, index)),
+            field(second.name, items),
+          ],
+          index.length,
+        ),
+      );
       places.push({ rows: shape.rows, counts: own });
     } else {
-      const kept: number[] = [], own = new Uint32Array(shape.whole.length);
+      const kept: number[] = [];
+      const own = new Uint32Array(shape.whole.length);
       for (let i = 0; i < own.length; i++) {
         own[i] = 1;
         kept.push(i);
@@ -112,11 +158,18 @@ const pairs = (whole: Vector, pair: RecordVector, rows: Uint32Array | undefined)
       places.push({ rows: shape.rows, counts: own });
     }
   }
-  for (const p of places) p.counts.forEach((n, i) => { counts[p.rows ? p.rows[i]! : i] = n; });
+  for (const p of places)
+    p.counts.forEach((n, i) => {
+      counts[p.rows ? p.rows[i]! : i] = n;
+    });
   if (values.length === 1) return { rows, values: values[0]!, counts };
   return { rows, values: interleaved(values, places, counts), counts };
 };
-const interleaved = (values: readonly Vector[], places: readonly { readonly rows: Uint32Array | undefined; readonly counts: Uint32Array }[], counts: Uint32Array): Vector => {
+const interleaved = (
+  values: readonly Vector[],
+  places: readonly { readonly rows: Uint32Array | undefined; readonly counts: Uint32Array }[],
+  counts: Uint32Array,
+): Vector => {
   const starts = new Uint32Array(counts.length + 1);
   for (let i = 0; i < counts.length; i++) starts[i + 1] = starts[i]! + counts[i]!;
   const index = new Uint32Array(starts[counts.length]!);
@@ -134,6 +187,8 @@ const repeated = (counts: Uint32Array): Uint32Array => {
   for (const c of counts) n += c;
   const index = new Uint32Array(n);
   let at = 0;
-  counts.forEach((c, i) => { for (let k = 0; k < c; k++) index[at++] = i; });
+  counts.forEach((c, i) => {
+    for (let k = 0; k < c; k++) index[at++] = i;
+  });
   return index;
 };

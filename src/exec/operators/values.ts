@@ -6,11 +6,12 @@ import { type Step, batches, eachBatch, evaluate } from '../operator.ts';
 import { withoutQuiet } from './rows/quiet.ts';
 
 /** Batches of at most `rowsMax` rows. */
-export const values = (exprs: readonly AsyncEvaluator[], rowsMax: number): Step => eachBatch(function* push(batch) {
-  const columns: Vector[] = [];
-  for (const e of exprs) columns.push(yield* evaluate(e, batch));
-  yield* batches(withoutQuiet(columns.length === 1 ? columns[0]! : rowByRow(columns, batch.length)), rowsMax);
-});
+export const values = (exprs: readonly AsyncEvaluator[], rowsMax: number): Step =>
+  eachBatch(function* push(batch) {
+    const columns: Vector[] = [];
+    for (const e of exprs) columns.push(yield* evaluate(e, batch));
+    yield* batches(withoutQuiet(columns.length === 1 ? columns[0]! : rowByRow(columns, batch.length)), rowsMax);
+  });
 
 /** Row 0 of every column, then row 1, .. */
 const rowByRow = (columns: readonly Vector[], length: number): Vector => {

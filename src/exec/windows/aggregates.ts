@@ -1,6 +1,8 @@
 /**
- * Aggregates over frames. Frames that are whole partitions are grouped as any aggregation; count, sum, avg, min and max of numbers (min and max of texts too) have
- * sums up to each row and trees over rows; quantiles, mode, count(distinct) and joined texts slide (sliding.ts); any other aggregate is carried on where its frames only grow, else worked out again for each row.
+ * Aggregates over frames. Frames that are whole partitions are grouped as any aggregation; count, sum, avg, min and max
+ * of numbers (min and max of texts too) have sums up to each row and trees over rows; quantiles, mode, count(distinct)
+ * and joined texts slide (sliding.ts); any other aggregate is carried on where its frames only grow, else worked out
+ * again for each row.
  */
 import { checkStopAt } from '../../vectors/stop.ts';
 import type { AggregateForm } from '../../query/plan/plan.ts';
@@ -31,11 +33,18 @@ export interface AggregateInput {
   readonly carry?: Carry;
 }
 /** What an aggregate keeps from one segment to the next: the state of the last partition. */
-export interface Carry { state?: AggregateState }
+export interface Carry {
+  state?: AggregateState;
+}
 
 /** The aggregate of each row's frame, a row for each of the segment. */
 export const aggregateOver = (input: AggregateInput): Vector => {
-  const { frames, name, form: { distinct, order, arity, sql }, carry } = input;
+  const {
+    frames,
+    name,
+    form: { distinct, order, arity, sql },
+    carry,
+  } = input;
   if (carry) return carriedOn(input, carry);
   if (frames.whole) return overPartitions(input);
   // The least and the greatest of all values are those of the distinct ones.
@@ -51,9 +60,12 @@ export const aggregateOver = (input: AggregateInput): Vector => {
 const argumentOf = ({ argument, segment }: AggregateInput): Vector => argument ?? nulls(segment.length);
 
 const overPartitions = (input: AggregateInput): Vector => {
-  const { segment, passes, make } = input, state = make(), partitions = partitionCount(segment);
+  const { segment, passes, make } = input;
+  const state = make();
+  const partitions = partitionCount(segment);
   state.grow(partitions);
-  const rows = passes && rowsWith(passes, segment.length, 1), argument = argumentOf(input);
+  const rows = passes && rowsWith(passes, segment.length, 1);
+  const argument = argumentOf(input);
   if (!rows || rows.length > 0) state.update(pick(segment.partitionOf, rows), rows ? take(argument, rows) : argument);
   return take(state.result(partitions), segment.partitionOf);
 };
@@ -72,9 +84,11 @@ export const countsBefore = ({ segment, passes }: AggregateInput, counts: (row: 
 };
 
 const countOver = (input: AggregateInput): Vector => {
-  const { segment, frames, argument } = input, table = argument && kindsOf(argument);
+  const { segment, frames, argument } = input;
+  const table = argument && kindsOf(argument);
   const before = countsBefore(input, (i) => !table || (table[i] !== kinds.null && table[i] !== kinds.missing));
-  const out = new Float64Array(segment.length), pieces = newPieces();
+  const out = new Float64Array(segment.length);
+  const pieces = newPieces();
   for (let i = 0; i < out.length; i++) {
     const { bounds, count } = piecesOf(frames, segment, i, pieces);
     let n = 0;
@@ -86,8 +100,13 @@ const countOver = (input: AggregateInput): Vector => {
 
 /** Frames that begin with their partition: one state a partition takes what comes in. */
 const carriedOn = (input: AggregateInput, carry: Carry = {}): Vector => {
-  const { segment, frames, passes, make } = input, argument = argumentOf(input), out = new Builder();
-  let state = make(), partition = -1, done = 0, value = undefined as ReturnType<typeof valueAt> | undefined;
+  const { segment, frames, passes, make } = input;
+  const argument = argumentOf(input);
+  const out = new Builder();
+  let state = make();
+  let partition = -1;
+  let done = 0;
+  let value = undefined as ReturnType<typeof valueAt> | undefined;
   for (let i = 0; i < segment.length; i++) {
     checkStopAt(i);
     if (segment.partitionOf[i] !== partition) {
@@ -99,7 +118,8 @@ const carriedOn = (input: AggregateInput, carry: Carry = {}): Vector => {
     }
     const end = frames.ends[i]!;
     if (end > done) {
-      const rows = passes ? range(done, end).filter((row) => passes[row] === 1) : undefined, length = rows ? rows.length : end - done;
+      const rows = passes ? range(done, end).filter((row) => passes[row] === 1) : undefined;
+      const length = rows ? rows.length : end - done;
       if (length > 0) {
         state.update(new Uint32Array(length), rows ? take(argument, rows) : slice(argument, done, end));
         value = undefined;
@@ -117,11 +137,17 @@ const rowsAtOnce = 65_536;
 
 /** Every frame for itself; as many of them at once as there is room for. */
 const anew = (input: AggregateInput): Vector => {
-  const { segment, frames, passes, make } = input, argument = argumentOf(input), pieces = newPieces(), out = new Builder();
-  const ids = new Uint32Array(rowsAtOnce), rows = new Uint32Array(rowsAtOnce);
-  for (let first = 0; first < segment.length;) {
+  const { segment, frames, passes, make } = input;
+  const argument = argumentOf(input);
+  const pieces = newPieces();
+  const out = new Builder();
+  const ids = new Uint32Array(rowsAtOnce);
+  const rows = new Uint32Array(rowsAtOnce);
+  for (let first = 0; first < segment.length; ) {
     const state = make();
-    let n = 0, total = 0, next = first;
+    let n = 0;
+    let total = 0;
+    let next = first;
     const flush = (): void => {
       state.grow(next - first + 1);
       if (n > 0) state.update(ids.slice(0, n), take(argument, rows.slice(0, n)));

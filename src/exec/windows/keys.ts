@@ -11,22 +11,42 @@ export const fillCurrent = (out: Uint32Array, { groupOf, groupStarts }: Segment,
   else for (let i = 0; i < out.length; i++) out[i] = groupStarts[groupOf[i]! + next]!;
 };
 
-/** The numbers of a column (durations and times too) in one array, and which rows have one; undefined if none has. NaN counts as none. */
+/**
+ * The numbers of a column (durations and times too) in one array, and which rows have one; undefined if none has. NaN
+ * counts as none.
+ */
 export const numbersOf = (key: Vector): { readonly values: NumberArray; readonly valid: Uint8Array } | undefined => {
-  const valid = new Uint8Array(key.length), parts: { readonly values: NumberArray; readonly rows: Uint32Array | undefined; readonly length: number }[] = [];
+  const valid = new Uint8Array(key.length);
+  const parts: { readonly values: NumberArray; readonly rows: Uint32Array | undefined; readonly length: number }[] = [];
   let bigs = false;
   eachPart(key, (part, rows) => {
-    if (part.form !== 'number' || !(isInteger(part.type) || isFloat(part.type) || part.type === types.duration || part.type === types.time)) return;
+    if (
+      part.form !== 'number' ||
+      !(isInteger(part.type) || isFloat(part.type) || part.type === types.duration || part.type === types.time)
+    )
+      return;
     parts.push({ values: part.values, rows, length: part.length });
     if (!(part.values instanceof Float64Array)) bigs = true;
   });
   if (parts.length === 0) return undefined;
-  const signed = !parts.some((p) => p.values instanceof BigUint64Array), fits = (x: number): boolean => Number.isInteger(x) && (signed || x >= 0);
-  const exact = bigs && parts.every((p) => (p.values instanceof Float64Array ? p.values.subarray(0, p.length).every(fits) : signed || p.values instanceof BigUint64Array));
-  const values: NumberArray = exact ? (signed ? new BigInt64Array(key.length) : new BigUint64Array(key.length)) : new Float64Array(key.length);
+  const signed = !parts.some((p) => p.values instanceof BigUint64Array);
+  const fits = (x: number): boolean => Number.isInteger(x) && (signed || x >= 0);
+  const exact =
+    bigs &&
+    parts.every((p) =>
+      p.values instanceof Float64Array
+        ? p.values.subarray(0, p.length).every(fits)
+        : signed || p.values instanceof BigUint64Array,
+    );
+  const values: NumberArray = exact
+    ? signed
+      ? new BigInt64Array(key.length)
+      : new BigUint64Array(key.length)
+    : new Float64Array(key.length);
   for (const p of parts) {
     for (let k = 0; k < p.length; k++) {
-      const row = p.rows ? p.rows[k]! : k, x = p.values[k]!;
+      const row = p.rows ? p.rows[k]! : k;
+      const x = p.values[k]!;
       if (x !== x) continue;
       valid[row] = 1;
       if (exact) (values as BigInt64Array)[row] = BigInt(x);

@@ -11,20 +11,35 @@ import type { Segment, Side } from './segment.ts';
 type Steps = 1 | -1;
 
 /** The edges of all rows. @throws window-offset for an offset that is null, negative, or none that the unit knows */
-export const fillVarying = (out: Uint32Array, segment: Segment, unit: WindowFrame['unit'], steps: Steps, side: Side, offsets: Vector): void => {
+export const fillVarying = (
+  out: Uint32Array,
+  segment: Segment,
+  unit: WindowFrame['unit'],
+  steps: Steps,
+  side: Side,
+  offsets: Vector,
+): void => {
   if (unit === 'range') return fillRange(out, segment, steps, side, offsets);
-  const { partitionOf, partitionStarts, groupOf, groupStarts } = segment, behind = side === 'end' ? 1 : 0;
+  const { partitionOf, partitionStarts, groupOf, groupStarts } = segment;
+  const behind = side === 'end' ? 1 : 0;
   for (let i = 0; i < out.length; i++) {
-    const p = partitionOf[i]!, by = steps * Number(offsetAt(offsets, i, true)) + behind;
+    const p = partitionOf[i]!;
+    const by = steps * Number(offsetAt(offsets, i, true)) + behind;
     if (unit === 'rows') out[i] = within(i + by, partitionStarts[p]!, partitionStarts[p + 1]!);
-    else out[i] = groupStarts[within(groupOf[i]! + by, groupOf[partitionStarts[p]!]!, groupOf[partitionStarts[p + 1]! - 1]! + 1)]!;
+    else
+      out[i] =
+        groupStarts[
+          within(groupOf[i]! + by, groupOf[partitionStarts[p]!]!, groupOf[partitionStarts[p + 1]! - 1]! + 1)
+        ]!;
   }
 };
 const within = (x: number, least: number, greatest: number): number => Math.min(Math.max(x, least), greatest);
 
 const offsetAt = (offsets: Vector, row: number, isWhole: boolean): number | bigint => {
-  const value = underValue(valueAt(offsets, row)), { type, data } = value;
-  if (!(isInteger(type) || (!isWhole && (isFloat(type) || type === types.duration))) || !(Number(data) >= 0)) throw new LakeError('window-offset', { value: supText(value) });
+  const value = underValue(valueAt(offsets, row));
+  const { type, data } = value;
+  if (!(isInteger(type) || (!isWhole && (isFloat(type) || type === types.duration))) || !(Number(data) >= 0))
+    throw new LakeError('window-offset', { value: supText(value) });
   return data as number | bigint;
 };
 
@@ -33,8 +48,12 @@ const fillRange = (out: Uint32Array, segment: Segment, steps: Steps, side: Side,
   fillCurrent(out, segment, false, side);
   const keys = numbersOf(segment.keys[0]!);
   if (!keys) return;
-  const { values, valid } = keys, isAscending = segment.directions[0]!.order === 'asc', { partitionOf, partitionStarts } = segment;
-  let partition = -1, from = 0, to = 0;
+  const { values, valid } = keys;
+  const isAscending = segment.directions[0]!.order === 'asc';
+  const { partitionOf, partitionStarts } = segment;
+  let partition = -1;
+  let from = 0;
+  let to = 0;
   for (let i = 0; i < out.length; i++) {
     if (partitionOf[i] !== partition) {
       partition = partitionOf[i]!;
@@ -44,19 +63,36 @@ const fillRange = (out: Uint32Array, segment: Segment, steps: Steps, side: Side,
       while (to > from && valid[to - 1] === 0) to--;
     }
     const by = offsetAt(offsets, i, false);
-    if (valid[i] === 1) out[i] = firstBehind(values, boundOf(values[i]!, by, isAscending ? steps : (-steps as Steps)), { from, to, isAscending, side });
+    if (valid[i] === 1)
+      out[i] = firstBehind(values, boundOf(values[i]!, by, isAscending ? steps : (-steps as Steps)), {
+        from,
+        to,
+        isAscending,
+        side,
+      });
   }
 };
 
 const boundOf = (key: number | bigint, by: number | bigint, steps: Steps): number | bigint =>
-  (typeof key === 'bigint' && (typeof by === 'bigint' || Number.isInteger(by)) ? key + BigInt(by) * BigInt(steps) : Number(key) + Number(by) * steps);
+  typeof key === 'bigint' && (typeof by === 'bigint' || Number.isInteger(by))
+    ? key + BigInt(by) * BigInt(steps)
+    : Number(key) + Number(by) * steps;
 
-interface Run { readonly from: number; readonly to: number; readonly isAscending: boolean; readonly side: Side }
+interface Run {
+  readonly from: number;
+  readonly to: number;
+  readonly isAscending: boolean;
+  readonly side: Side;
+}
 /** The first row of the run whose key is not before the bound (start), or is behind it (end). */
 const firstBehind = (values: NumberArray, bound: number | bigint, { from, to, isAscending, side }: Run): number => {
-  let low = from, high = to;
+  let low = from;
+  let high = to;
   while (low < high) {
-    const middle = (low + high) >>> 1, x = values[middle]!, isBefore = isAscending ? x < bound : x > bound, isAfter = isAscending ? x > bound : x < bound;
+    const middle = (low + high) >>> 1;
+    const x = values[middle]!;
+    const isBefore = isAscending ? x < bound : x > bound;
+    const isAfter = isAscending ? x > bound : x < bound;
     if (isBefore || (side === 'end' && !isAfter)) low = middle + 1;
     else high = middle;
   }

@@ -1,4 +1,7 @@
-/** Functions that give the argument of another row: lag, lead, first_value, last_value, nth_value. Types are kept, for rows are taken as they are. */
+/**
+ * Functions that give the argument of another row: lag, lead, first_value, last_value, nth_value. Types are kept, for
+ * rows are taken as they are.
+ */
 import { checkStopAt } from '../../vectors/stop.ts';
 import { type Vector, nulls, take } from '../../vectors/vector.ts';
 import { combine } from '../expressions/rows.ts';
@@ -11,13 +14,17 @@ import type { Segment } from './segment.ts';
 const nowhere = 0xffffffff;
 
 /** Rows that count under IGNORE NULLS: `rows` in order, and how many of them are before row i. */
-interface Filled { readonly rows: Uint32Array; readonly before: Uint32Array }
+interface Filled {
+  readonly rows: Uint32Array;
+  readonly before: Uint32Array;
+}
 
 /** Undefined if all rows count. */
 const filled = (v: Vector, ignoreNulls: boolean): Filled | undefined => {
   const table = ignoreNulls ? kindsOf(v) : undefined;
   if (!table) return undefined;
-  const rows = new Uint32Array(v.length), before = new Uint32Array(v.length + 1);
+  const rows = new Uint32Array(v.length);
+  const before = new Uint32Array(v.length + 1);
   let n = 0;
   for (let i = 0; i < v.length; i++) {
     before[i] = n;
@@ -27,13 +34,25 @@ const filled = (v: Vector, ignoreNulls: boolean): Filled | undefined => {
   return { rows: rows.subarray(0, n), before };
 };
 
-/** The argument `steps` rows further on in the partition (of those that count), `otherwise` where there is none, null where the count of steps is null. */
-export const shifted = (s: Segment, direction: 1 | -1, [argument, offsets, otherwise]: readonly Vector[], ignoreNulls: boolean): Vector => {
-  const { length, partitionOf, partitionStarts } = s, index = new Uint32Array(length), count = filled(argument!, ignoreNulls);
+/**
+ * The argument `steps` rows further on in the partition (of those that count), `otherwise` where there is none, null
+ * where the count of steps is null.
+ */
+export const shifted = (
+  s: Segment,
+  direction: 1 | -1,
+  [argument, offsets, otherwise]: readonly Vector[],
+  ignoreNulls: boolean,
+): Vector => {
+  const { length, partitionOf, partitionStarts } = s;
+  const index = new Uint32Array(length);
+  const count = filled(argument!, ignoreNulls);
   const steps = offsets ? integersAt(offsets, length) : undefined;
   const noSteps = new Uint8Array(length);
   for (let i = 0; i < length; i++) {
-    const by = (steps ? steps[i]! : 1) * direction, start = partitionStarts[partitionOf[i]!]!, end = partitionStarts[partitionOf[i]! + 1]!;
+    const by = (steps ? steps[i]! : 1) * direction;
+    const start = partitionStarts[partitionOf[i]!]!;
+    const end = partitionStarts[partitionOf[i]! + 1]!;
     if (by !== by || !Number.isFinite(by)) {
       noSteps[i] = 1;
       index[i] = nowhere;
@@ -50,25 +69,51 @@ const filledAt = ({ rows, before }: Filled, i: number, by: number): number => {
   return at >= 0 && at < rows.length ? rows[at]! : -1;
 };
 
-/** first_value: the argument of the frame's first row (that is neither null nor missing, under `ignoreNulls`), null if there is none. */
+/**
+ * first_value: the argument of the frame's first row (that is neither null nor missing, under `ignoreNulls`), null if
+ * there is none.
+ */
 export const firstValue = (s: Segment, frames: Frames, argument: Vector, ignoreNulls: boolean): Vector => {
   const count = filled(argument, ignoreNulls);
-  return fromFrame(s, frames, argument, (start, end) => (count ? within(count, count.before[start]!, end) : start), 'first');
+  return fromFrame(
+    s,
+    frames,
+    argument,
+    (start, end) => (count ? within(count, count.before[start]!, end) : start),
+    'first',
+  );
 };
-/** last_value: the argument of the frame's last row (that is neither null nor missing, under `ignoreNulls`), null if there is none. */
+/**
+ * last_value: the argument of the frame's last row (that is neither null nor missing, under `ignoreNulls`), null if
+ * there is none.
+ */
 export const lastValue = (s: Segment, frames: Frames, argument: Vector, ignoreNulls: boolean): Vector => {
   const count = filled(argument, ignoreNulls);
-  return fromFrame(s, frames, argument, (start, end) => {
-    if (!count) return end - 1;
-    const at = count.before[end]! - 1;
-    return at >= count.before[start]! ? count.rows[at]! : nowhere;
-  }, 'last');
+  return fromFrame(
+    s,
+    frames,
+    argument,
+    (start, end) => {
+      if (!count) return end - 1;
+      const at = count.before[end]! - 1;
+      return at >= count.before[start]! ? count.rows[at]! : nowhere;
+    },
+    'last',
+  );
 };
-const within = ({ rows }: Filled, at: number, end: number): number => (at < rows.length && rows[at]! < end ? rows[at]! : nowhere);
+const within = ({ rows }: Filled, at: number, end: number): number =>
+  at < rows.length && rows[at]! < end ? rows[at]! : nowhere;
 
 /** The row that `find` has in the first (or last) piece of the frame in which there is one. */
-const fromFrame = (s: Segment, frames: Frames, argument: Vector, find: (start: number, end: number) => number, which: 'first' | 'last'): Vector => {
-  const index = new Uint32Array(s.length), pieces = newPieces();
+const fromFrame = (
+  s: Segment,
+  frames: Frames,
+  argument: Vector,
+  find: (start: number, end: number) => number,
+  which: 'first' | 'last',
+): Vector => {
+  const index = new Uint32Array(s.length);
+  const pieces = newPieces();
   for (let i = 0; i < s.length; i++) {
     checkStopAt(i);
     const { bounds, count } = piecesOf(frames, s, i, pieces);
@@ -82,31 +127,53 @@ const fromFrame = (s: Segment, frames: Frames, argument: Vector, find: (start: n
   return picked(argument, index);
 };
 
-/** nth_value: the argument of row n of the frame, from 1; null where the frame has no such row or n is null, an error where n is no whole number. */
-export const nthValue = (s: Segment, frames: Frames, [argument, nth]: readonly Vector[], ignoreNulls: boolean): Vector =>
-  counted('nth_value: argument must be an integer greater than zero', nth!, s.length, (counts) => {
-    const filledRows = filled(argument!, ignoreNulls), index = new Uint32Array(s.length), pieces = newPieces();
-    for (let i = 0; i < s.length; i++) {
-      checkStopAt(i);
-      const { bounds, count } = piecesOf(frames, s, i, pieces);
-      let left = counts[i]! - 1;
-      index[i] = nowhere;
-      for (let k = 0; k < count; k++) {
-        const start = bounds[k * 2]!, end = bounds[k * 2 + 1]!;
-        const size = filledRows ? filledRows.before[end]! - filledRows.before[start]! : end - start;
-        if (left < size) {
-          index[i] = filledRows ? filledRows.rows[filledRows.before[start]! + left]! : start + left;
-          break;
+/**
+ * nth_value: the argument of row n of the frame, from 1; null where the frame has no such row or n is null, an error
+ * where n is no whole number.
+ */
+export const nthValue = (
+  s: Segment,
+  frames: Frames,
+  [argument, nth]: readonly Vector[],
+  ignoreNulls: boolean,
+): Vector =>
+  counted(
+    'nth_value: argument must be an integer greater than zero',
+    nth!,
+    s.length,
+    (counts) => {
+      const filledRows = filled(argument!, ignoreNulls);
+      const index = new Uint32Array(s.length);
+      const pieces = newPieces();
+      for (let i = 0; i < s.length; i++) {
+        checkStopAt(i);
+        const { bounds, count } = piecesOf(frames, s, i, pieces);
+        let left = counts[i]! - 1;
+        index[i] = nowhere;
+        for (let k = 0; k < count; k++) {
+          const start = bounds[k * 2]!;
+          const end = bounds[k * 2 + 1]!;
+          const size = filledRows ? filledRows.before[end]! - filledRows.before[start]! : end - start;
+          if (left < size) {
+            index[i] = filledRows ? filledRows.rows[filledRows.before[start]! + left]! : start + left;
+            break;
+          }
+          left -= size;
         }
-        left -= size;
       }
-    }
-    return picked(argument!, index);
-  }, true);
+      return picked(argument!, index);
+    },
+    true,
+  );
 
-/** Rows of the argument; where the index is `nowhere` the row of `otherwise`, or null, which it also is where `isNull` is set. */
+/**
+ * Rows of the argument; where the index is `nowhere` the row of `otherwise`, or null, which it also is where `isNull`
+ * is set.
+ */
 const picked = (argument: Vector, index: Uint32Array, otherwise?: Vector, isNull?: Uint8Array): Vector => {
-  const length = index.length, tags = new Uint32Array(length), slots = new Uint32Array(length);
+  const length = index.length;
+  const tags = new Uint32Array(length);
+  const slots = new Uint32Array(length);
   let found = 0;
   for (let i = 0; i < length; i++) {
     if (index[i] !== nowhere) {
@@ -118,5 +185,11 @@ const picked = (argument: Vector, index: Uint32Array, otherwise?: Vector, isNull
     }
   }
   if (found === length) return take(argument, index);
-  return otherwise ? combine(tags, slots, [argument, otherwise, nulls(length)]) : combine(tags.map((t) => (t === 0 ? 0 : 1)), slots, [argument, nulls(length)]);
+  return otherwise
+    ? combine(tags, slots, [argument, otherwise, nulls(length)])
+    : combine(
+        tags.map((t) => (t === 0 ? 0 : 1)),
+        slots,
+        [argument, nulls(length)],
+      );
 };

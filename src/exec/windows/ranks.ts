@@ -11,28 +11,36 @@ const shares = (values: Float64Array): Vector => numbers(types.float64, values);
 /** The first partition may have begun before the segment. */
 export const rowNumber = ({ length, carried, partitionOf, partitionStarts }: Segment): Vector => {
   const out = new Float64Array(length);
-  for (let i = 0; i < length; i++) out[i] = i - partitionStarts[partitionOf[i]!]! + 1 + (partitionOf[i] === 0 ? carried.rows : 0);
+  for (let i = 0; i < length; i++)
+    out[i] = i - partitionStarts[partitionOf[i]!]! + 1 + (partitionOf[i] === 0 ? carried.rows : 0);
   return integers(out);
 };
 
 const ranks = ({ length, carried, partitionOf, partitionStarts, groupOf, groupStarts }: Segment): Float64Array => {
   const out = new Float64Array(length);
-  for (let i = 0; i < length; i++) out[i] = groupStarts[groupOf[i]!]! - partitionStarts[partitionOf[i]!]! + 1 + (partitionOf[i] === 0 ? carried.rows : 0);
+  for (let i = 0; i < length; i++)
+    out[i] =
+      groupStarts[groupOf[i]!]! - partitionStarts[partitionOf[i]!]! + 1 + (partitionOf[i] === 0 ? carried.rows : 0);
   return out;
 };
 /** 1 and the rows of the partition before the row's peers. The first partition may have begun before the segment. */
 export const rank = (s: Segment): Vector => integers(ranks(s));
 
-/** The number of the row's peer group in its partition, from 1. The first partition may have begun before the segment. */
+/**
+ * The number of the row's peer group in its partition, from 1. The first partition may have begun before the segment.
+ */
 export const denseRank = ({ length, carried, partitionOf, partitionStarts, groupOf }: Segment): Vector => {
   const out = new Float64Array(length);
-  for (let i = 0; i < length; i++) out[i] = groupOf[i]! - groupOf[partitionStarts[partitionOf[i]!]!]! + 1 + (partitionOf[i] === 0 ? carried.groups : 0);
+  for (let i = 0; i < length; i++)
+    out[i] =
+      groupOf[i]! - groupOf[partitionStarts[partitionOf[i]!]!]! + 1 + (partitionOf[i] === 0 ? carried.groups : 0);
   return integers(out);
 };
 
 /** (rank - 1) / (rows of the partition - 1); 0 in a partition of one row. Partitions are whole. */
 export const percentRank = (s: Segment): Vector => {
-  const out = ranks(s), { partitionOf, partitionStarts } = s;
+  const out = ranks(s);
+  const { partitionOf, partitionStarts } = s;
   for (let i = 0; i < out.length; i++) {
     const rows = partitionStarts[partitionOf[i]! + 1]! - partitionStarts[partitionOf[i]!]!;
     out[i] = rows > 1 ? (out[i]! - 1) / (rows - 1) : 0;
@@ -55,16 +63,33 @@ export const ntile = ({ length, partitionOf, partitionStarts }: Segment, buckets
   counted('ntile: argument must be an integer greater than zero', buckets, length, (counts) => {
     const out = new Float64Array(length);
     for (let i = 0; i < length; i++) {
-      const start = partitionStarts[partitionOf[i]!]!, rows = partitionStarts[partitionOf[i]! + 1]! - start, row = i - start;
-      const least = Math.floor(rows / counts[i]!), larger = rows - least * counts[i]!;
-      out[i] = row < larger * (least + 1) ? Math.floor(row / (least + 1)) + 1 : larger + Math.floor((row - larger * (least + 1)) / least) + 1;
+      const start = partitionStarts[partitionOf[i]!]!;
+      const rows = partitionStarts[partitionOf[i]! + 1]! - start;
+      const row = i - start;
+      const least = Math.floor(rows / counts[i]!);
+      const larger = rows - least * counts[i]!;
+      out[i] =
+        row < larger * (least + 1)
+          ? Math.floor(row / (least + 1)) + 1
+          : larger + Math.floor((row - larger * (least + 1)) / least) + 1;
     }
     return integers(out);
   });
 
-/** What `make` gives for the rows whose count is a whole number from 1 on; null where it is null (or a lower one, if `lowerIsNull`), the error elsewhere. */
-export const counted = (fault: string, counts: Vector, length: number, make: (counts: Float64Array) => Vector, lowerIsNull = false): Vector => {
-  const found = new Float64Array(length), tags = new Uint32Array(length), slots = Uint32Array.from({ length }, (_, i) => i);
+/**
+ * What `make` gives for the rows whose count is a whole number from 1 on; null where it is null (or a lower one, if
+ * `lowerIsNull`), the error elsewhere.
+ */
+export const counted = (
+  fault: string,
+  counts: Vector,
+  length: number,
+  make: (counts: Float64Array) => Vector,
+  lowerIsNull = false,
+): Vector => {
+  const found = new Float64Array(length);
+  const tags = new Uint32Array(length);
+  const slots = Uint32Array.from({ length }, (_, i) => i);
   const whole = integersAt(counts, length);
   let odd = false;
   for (let i = 0; i < length; i++) {
@@ -84,7 +109,8 @@ export const integersAt = (v: Vector, length: number): Float64Array => {
     for (let k = 0; k < part.length; k++) {
       const row = rows ? rows[k]! : k;
       if (part.form === 'null') out[row] = NaN;
-      else if (part.form === 'number' && (typeof part.values[k] === 'bigint' || Number.isInteger(part.values[k]))) out[row] = Number(part.values[k]);
+      else if (part.form === 'number' && (typeof part.values[k] === 'bigint' || Number.isInteger(part.values[k])))
+        out[row] = Number(part.values[k]);
     }
   });
   return out;

@@ -1,6 +1,7 @@
 /**
- * Aggregates over frames that slide: what comes into a frame is added and what leaves it is taken out, so that a row costs what its frame changes by, not what is in it.
- * Quantiles keep which ranks are in the frame, count(distinct) and mode how often each value is. Texts that are joined are cut out of one that has those of all rows.
+ * Aggregates over frames that slide: what comes into a frame is added and what leaves it is taken out, so that a row
+ * costs what its frame changes by, not what is in it. Quantiles keep which ranks are in the frame, count(distinct) and
+ * mode how often each value is. Texts that are joined are cut out of one that has those of all rows.
  *
  * Invariant: the results are those of the states of the aggregates.
  */
@@ -43,11 +44,14 @@ export const slidingAggregate = (input: AggregateInput): Vector | undefined => {
   const state = input.make();
   if (state instanceof QuantileState) return quantilesOver(input, argument, state);
   if (state instanceof TextState) return textsOver(input, argument, state);
-  return state instanceof ModeState && input.frames.exclude === 'none' ? slid(input, modesOver(input, argument)) : undefined;
+  return state instanceof ModeState && input.frames.exclude === 'none'
+    ? slid(input, modesOver(input, argument))
+    : undefined;
 };
 
 const slid = ({ segment, frames }: AggregateInput, { add, remove, note, result }: Moving): Vector => {
-  let held = newPieces(), next = newPieces();
+  let held = newPieces();
+  let next = newPieces();
   for (let i = 0; i < segment.length; i++) {
     checkStopAt(i);
     piecesOf(frames, segment, i, next);
@@ -64,7 +68,8 @@ const eachOutside = (of: Pieces, others: Pieces, visit: (row: number) => void): 
     const end = of.bounds[k * 2 + 1]!;
     let at = of.bounds[k * 2]!;
     for (let o = 0; o < others.count && at < end; o++) {
-      const from = others.bounds[o * 2]!, to = others.bounds[o * 2 + 1]!;
+      const from = others.bounds[o * 2]!;
+      const to = others.bounds[o * 2 + 1]!;
       if (to <= at) continue;
       for (const stop = Math.min(from, end); at < stop; at++) visit(at);
       if (from < end) at = Math.max(at, to);
@@ -76,32 +81,53 @@ const eachOutside = (of: Pieces, others: Pieces, visit: (row: number) => void): 
 /** Rows that FILTER lets through and that have a value. */
 const countedRows = ({ passes }: AggregateInput, values: Vector): Uint32Array => {
   const table = kindsOf(values);
-  return range(0, values.length).filter((i) => (!passes || passes[i] === 1) && (!table || (table[i] !== kinds.null && table[i] !== kinds.missing)));
+  return range(0, values.length).filter(
+    (i) => (!passes || passes[i] === 1) && (!table || (table[i] !== kinds.null && table[i] !== kinds.missing)),
+  );
 };
 
 /** No code, no rank. */
 const none = 0xffffffff;
 /** A code for each row that counts, equal for equal values; and how many there are. */
 const codesOf = (input: AggregateInput, argument: Vector): { readonly codes: Uint32Array; readonly count: number } => {
-  const rows = countedRows(input, argument), table = new ColumnCodes(true), own = table.codes(flatten(under(take(argument, rows)))), codes = new Uint32Array(argument.length).fill(none);
-  rows.forEach((row, i) => { codes[row] = own[i]!; });
+  const rows = countedRows(input, argument);
+  const table = new ColumnCodes(true);
+  const own = table.codes(flatten(under(take(argument, rows))));
+  const codes = new Uint32Array(argument.length).fill(none);
+  rows.forEach((row, i) => {
+    codes[row] = own[i]!;
+  });
   return { codes, count: table.size };
 };
 
 const distinctOver = (input: AggregateInput, argument: Vector): Moving => {
-  const { codes, count } = codesOf(input, argument), times = new Uint32Array(count), out = new Float64Array(argument.length);
+  const { codes, count } = codesOf(input, argument);
+  const times = new Uint32Array(count);
+  const out = new Float64Array(argument.length);
   let distinct = 0;
   return {
-    add: (row) => { if (codes[row] !== none && times[codes[row]!]!++ === 0) distinct++; },
-    remove: (row) => { if (codes[row] !== none && --times[codes[row]!]! === 0) distinct--; },
-    note: (row) => { out[row] = distinct; },
+    add: (row) => {
+      if (codes[row] !== none && times[codes[row]!]!++ === 0) distinct++;
+    },
+    remove: (row) => {
+      if (codes[row] !== none && --times[codes[row]!]! === 0) distinct--;
+    },
+    note: (row) => {
+      out[row] = distinct;
+    },
     result: () => numbers(types.int64, out),
   };
 };
 
-/** The values play one another off in pairs: the one that comes more often wins, of equals the one whose first row in the frame is sooner. Frames have no gaps. */
+/**
+ * The values play one another off in pairs: the one that comes more often wins, of equals the one whose first row in
+ * the frame is sooner. Frames have no gaps.
+ */
 const modesOver = (input: AggregateInput, argument: Vector): Moving => {
-  const { codes, count } = codesOf(input, argument), times = new Uint32Array(count), firsts = new Uint32Array(count), next = nextOfSame(codes, count);
+  const { codes, count } = codesOf(input, argument);
+  const times = new Uint32Array(count);
+  const firsts = new Uint32Array(count);
+  const next = nextOfSame(codes, count);
   let leaves = 1;
   while (leaves < count) leaves *= 2;
   /** Winners; leaf k is code k, node 1 the winner of all. */
@@ -112,9 +138,11 @@ const modesOver = (input: AggregateInput, argument: Vector): Moving => {
     return times[a]! > times[b]! || (times[a] === times[b] && firsts[a]! < firsts[b]!) ? a : b;
   };
   const play = (code: number): void => {
-    for (let node = (leaves + code) >> 1; node > 0; node >>= 1) nodes[node] = winner(nodes[node * 2]!, nodes[node * 2 + 1]!);
+    for (let node = (leaves + code) >> 1; node > 0; node >>= 1)
+      nodes[node] = winner(nodes[node * 2]!, nodes[node * 2 + 1]!);
   };
-  const best = new Uint32Array(argument.length), empty = new Uint8Array(argument.length);
+  const best = new Uint32Array(argument.length);
+  const empty = new Uint8Array(argument.length);
   return {
     add: (row) => {
       const code = codes[row]!;
@@ -138,7 +166,8 @@ const modesOver = (input: AggregateInput, argument: Vector): Moving => {
   };
 };
 const nextOfSame = (codes: Uint32Array, count: number): Uint32Array => {
-  const next = new Uint32Array(codes.length).fill(none), last = new Uint32Array(count).fill(none);
+  const next = new Uint32Array(codes.length).fill(none);
+  const last = new Uint32Array(count).fill(none);
   for (let row = codes.length - 1; row >= 0; row--) {
     const code = codes[row]!;
     if (code === none) continue;
@@ -151,17 +180,32 @@ const nextOfSame = (codes: Uint32Array, count: number): Uint32Array => {
 /** Undefined where the fraction differs from row to row, and for the deviation, whose order changes with its middle. */
 const quantilesOver = (input: AggregateInput, argument: Vector, state: QuantileState): Vector | undefined => {
   if (state.kind === 'deviation') return undefined;
-  const isMedian = state.kind === 'median', column = isMedian ? argument : fieldOf(argument, 'value');
-  const [by, third] = isMedian ? [undefined, undefined] : [onlyValue(fieldOf(argument, 'by')), onlyValue(fieldOf(argument, 'third'))];
+  const isMedian = state.kind === 'median';
+  const column = isMedian ? argument : fieldOf(argument, 'value');
+  const [by, third] = isMedian
+    ? [undefined, undefined]
+    : [onlyValue(fieldOf(argument, 'by')), onlyValue(fieldOf(argument, 'third'))];
   if (!isMedian && (!by || !third)) return undefined;
-  const rows = countedRows(input, column), values = flatten(under(take(column, rows))), sorted = orderOf(values);
-  const rankOf = new Uint32Array(column.length).fill(none), held = new RankSet(sorted.length), out = new Builder();
-  sorted.forEach((at, rank) => { rankOf[rows[at]!] = rank; });
+  const rows = countedRows(input, column);
+  const values = flatten(under(take(column, rows)));
+  const sorted = orderOf(values);
+  const rankOf = new Uint32Array(column.length).fill(none);
+  const held = new RankSet(sorted.length);
+  const out = new Builder();
+  sorted.forEach((at, rank) => {
+    rankOf[rows[at]!] = rank;
+  });
   const at = (place: number): ReturnType<typeof valueAt> => underValue(valueAt(values, sorted[held.at(place)]!));
   return slid(input, {
-    add: (row) => { if (rankOf[row] !== none) held.add(rankOf[row]!); },
-    remove: (row) => { if (rankOf[row] !== none) held.remove(rankOf[row]!); },
-    note: () => { out.append(state.ofValues({ count: held.size, at }, by && { of: by, isDescending: third?.data === 'desc' })); },
+    add: (row) => {
+      if (rankOf[row] !== none) held.add(rankOf[row]!);
+    },
+    remove: (row) => {
+      if (rankOf[row] !== none) held.remove(rankOf[row]!);
+    },
+    note: () => {
+      out.append(state.ofValues({ count: held.size, at }, by && { of: by, isDescending: third?.data === 'desc' }));
+    },
     result: () => out.finish(),
   });
 };
@@ -169,20 +213,32 @@ const quantilesOver = (input: AggregateInput, argument: Vector, state: QuantileS
 const onlyValue = (v: Vector): ReturnType<typeof valueAt> | undefined => {
   if (v.length === 0) return undefined;
   const first = valueAt(v, 0);
-  if (v.form !== 'constant') for (let i = 1; i < v.length; i++) if (!equalValues(valueAt(v, i), first)) return undefined;
+  if (v.form !== 'constant')
+    for (let i = 1; i < v.length; i++) if (!equalValues(valueAt(v, i), first)) return undefined;
   return underValue(first);
 };
 
 /** The texts of all rows joined by the separator: that of a frame without gaps is a part of it. */
 const textsOver = (input: AggregateInput, argument: Vector, state: TextState): Vector | undefined => {
-  const { segment: { length }, frames: { starts, ends, exclude }, passes } = input, by = onlyValue(fieldOf(argument, 'by'));
+  const {
+    segment: { length },
+    frames: { starts, ends, exclude },
+    passes,
+  } = input;
+  const by = onlyValue(fieldOf(argument, 'by'));
   if (exclude !== 'none' || !by) return undefined;
-  const encoder = new TextEncoder(), separator = encoder.encode(by.type === types.string ? by.data as string : ',');
+  const encoder = new TextEncoder();
+  const separator = encoder.encode(by.type === types.string ? (by.data as string) : ',');
   state.update(range(0, length), argument);
-  const texts = state.result(length), joined = new Uint8List(), from = new Float64Array(length), to = new Float64Array(length), last = new Uint32Array(length + 1).fill(none);
+  const texts = state.result(length);
+  const joined = new Uint8List();
+  const from = new Float64Array(length);
+  const to = new Float64Array(length);
+  const last = new Uint32Array(length + 1).fill(none);
   for (let i = 0; i < length; i++) {
     checkStopAt(i);
-    const { data } = valueAt(texts, i), has = typeof data === 'string' && (!passes || passes[i] === 1);
+    const { data } = valueAt(texts, i);
+    const has = typeof data === 'string' && (!passes || passes[i] === 1);
     last[i + 1] = has ? i : last[i]!;
     if (!has) continue;
     if (joined.length > 0) joined.append(separator, 0, separator.length);
@@ -193,10 +249,14 @@ const textsOver = (input: AggregateInput, argument: Vector, state: TextState): V
   }
   const next = new Uint32Array(length + 1).fill(none);
   for (let i = length - 1; i >= 0; i--) next[i] = last[i + 1] === i ? i : next[i + 1]!;
-  const all = joined.done(), out = new BytesBuilder(types.string), empty = new Uint8Array(length);
+  const all = joined.done();
+  const out = new BytesBuilder(types.string);
+  const empty = new Uint8Array(length);
   for (let i = 0; i < length; i++) {
     checkStopAt(i);
-    const start = next[starts[i]!]!, end = last[ends[i]!]!, isEmpty = start === none || start >= ends[i]!;
+    const start = next[starts[i]!]!;
+    const end = last[ends[i]!]!;
+    const isEmpty = start === none || start >= ends[i]!;
     empty[i] = isEmpty ? 1 : 0;
     out.run(all, isEmpty ? 0 : from[start]!, isEmpty ? 0 : to[end]!);
   }

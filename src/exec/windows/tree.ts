@@ -1,4 +1,7 @@
-/** A tree over rows that answers sums, minima and maxima of any range of them in logarithmic time. Short ranges are gone through row by row, in order. */
+/**
+ * A tree over rows that answers sums, minima and maxima of any range of them in logarithmic time. Short ranges are gone
+ * through row by row, in order.
+ */
 
 /** What a range of numbers is folded to. */
 type Fold = 'sum' | 'min' | 'max';
@@ -22,7 +25,8 @@ export class RangeTree {
   /** The fold of rows [start, end) with `known`. */
   range(start: number, end: number, known: number): number {
     if (end - start <= directMax) return foldRows[this.fold](this.values, start, end, known);
-    const nodes = (this.nodes ??= this.build()), leaves = nodes.length / 2;
+    const nodes = (this.nodes ??= this.build());
+    const leaves = nodes.length / 2;
     let out = known;
     for (let from = start + leaves, to = end + leaves; from < to; from >>= 1, to >>= 1) {
       if (from & 1) out = this.two(out, nodes[from++]!);
@@ -32,7 +36,8 @@ export class RangeTree {
   }
 
   private build(): Float64Array {
-    const n = this.values.length, nodes = new Float64Array(2 * n);
+    const n = this.values.length;
+    const nodes = new Float64Array(2 * n);
     nodes.set(this.values, n);
     for (let k = n - 1; k > 0; k--) nodes[k] = this.two(nodes[2 * k]!, nodes[2 * k + 1]!);
     return nodes;

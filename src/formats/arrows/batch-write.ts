@@ -4,10 +4,31 @@ import { concat } from '../../vectors/concat.ts';
 import { types } from '../../vectors/type.ts';
 import { float16Bits } from '../../vectors/value.ts';
 import {
-  type BoolVector, type BytesVector, type ListVector, type MapVector, type NumberVector, type RecordVector, type UnionVector, type Vector, nulls, numbers, slice, take,
+  type BoolVector,
+  type BytesVector,
+  type ListVector,
+  type MapVector,
+  type NumberVector,
+  type RecordVector,
+  type UnionVector,
+  type Vector,
+  nulls,
+  numbers,
+  slice,
+  take,
 } from '../../vectors/vector.ts';
 import {
-  type Plain, daysFrom, dividedPairs, firstOfOtherSize, nullCount, numbersFrom, packBits, pairsFrom, plainOf, runsFrom, withPlaceholder,
+  type Plain,
+  daysFrom,
+  dividedPairs,
+  firstOfOtherSize,
+  nullCount,
+  numbersFrom,
+  packBits,
+  pairsFrom,
+  plainOf,
+  runsFrom,
+  withPlaceholder,
 } from '../column-out.ts';
 import { type Column, type ColumnType, memberIndexes, nanosOf } from '../column-types.ts';
 import { unitsOfDecimals } from '../decimals.ts';
@@ -25,7 +46,9 @@ export class BatchWriter {
   private readonly buffers: Uint8Array[] = [];
   private readonly rows: number;
 
-  constructor(rows: number) { this.rows = rows; }
+  constructor(rows: number) {
+    this.rows = rows;
+  }
 
   /** The fields of records become columns. @throws LakeError `write-columns-value` */
   records(columns: readonly Column[], v: RecordVector): void {
@@ -41,7 +64,9 @@ export class BatchWriter {
     }
     return { table: [int64(this.rows), { sizes: this.nodes, width: 2 }, { sizes: places, width: 2 }] };
   }
-  get bodyLength(): number { return this.buffers.reduce((n, b) => n + padded(b.length), 0); }
+  get bodyLength(): number {
+    return this.buffers.reduce((n, b) => n + padded(b.length), 0);
+  }
   /** Writes the body to target[start, start + bodyLength), which is 0 before. */
   body(target: Uint8Array, start: number): void {
     let at = start;
@@ -53,7 +78,8 @@ export class BatchWriter {
 
   /** `alive`: 0 where what holds the row is null, so that nobody sees it. */
   private column(c: Column, v: Vector, present?: Uint8Array, alive?: Uint8Array): void {
-    const { type } = c, rows = v.length;
+    const { type } = c;
+    const rows = v.length;
     if (type.kind === 'null') {
       this.nodes.push(rows, rows);
       return;
@@ -69,29 +95,53 @@ export class BatchWriter {
   /** `valid`: 0 where the row's value is not looked at. */
   private values(type: ColumnType, v: Plain['values'], valid: Uint8Array | undefined, rows: number): void {
     switch (type.kind) {
-      case 'bool': return this.push(packBits((v as BoolVector).values, rows));
-      case 'int': return this.integers(type.bits, v as NumberVector);
-      case 'float': return this.floats(type.bits, v as NumberVector);
+      case 'bool':
+        return this.push(packBits((v as BoolVector).values, rows));
+      case 'int':
+        return this.integers(type.bits, v as NumberVector);
+      case 'float':
+        return this.floats(type.bits, v as NumberVector);
       case 'date': {
         if (type.unit === 'day') return this.pushArray(Int32Array.from(daysFrom(v as NumberVector)));
         return this.pushArray(dividedPairs(pairsFrom(v as NumberVector), 1e6));
       }
-      case 'time': case 'timestamp': case 'duration': {
+      case 'time':
+      case 'timestamp':
+      case 'duration': {
         const pairs = dividedPairs(pairsFrom(v as NumberVector), nanosOf[type.unit]);
-        return this.pushArray(type.kind === 'time' && (type.unit === 's' || type.unit === 'ms') ? Int32Array.from(numbersFrom(pairs)) : pairs);
+        return this.pushArray(
+          type.kind === 'time' && (type.unit === 's' || type.unit === 'ms')
+            ? Int32Array.from(numbersFrom(pairs))
+            : pairs,
+        );
       }
       case 'decimal': {
         if (v.form === 'number') return this.units(unitsOfDecimals(v, type, writerName), type.bits);
-        return this.words(type.bits / 32, type.bits === 128 ? fieldPairs(v, ['low', 'high']) : wordPairs(v as ListVector, valid));
+        return this.words(
+          type.bits / 32,
+          type.bits === 128 ? fieldPairs(v, ['low', 'high']) : wordPairs(v as ListVector, valid),
+        );
       }
-      case 'interval': return this.interval(type.unit, v);
-      case 'binary': return this.runs(type.layout === 'large', runsFrom(v), rows);
-      case 'fixed-binary': return type.meaning === 'interval' ? this.spans(v as BytesVector, valid) : this.fixedRuns(type.size, v as BytesVector, valid);
-      case 'list': return this.list(type, v as ListVector);
-      case 'fixed-list': return this.fixedList(type, v as ListVector, valid);
-      case 'struct': return type.fields.forEach((f, k) => this.column(f, (v as RecordVector).fields[k].values, (v as RecordVector).fields[k].present, valid));
-      case 'map': return this.map(type, v as MapVector);
-      default: throw new Error(`column of kind ${type.kind} is not written`);
+      case 'interval':
+        return this.interval(type.unit, v);
+      case 'binary':
+        return this.runs(type.layout === 'large', runsFrom(v), rows);
+      case 'fixed-binary':
+        return type.meaning === 'interval'
+          ? this.spans(v as BytesVector, valid)
+          : this.fixedRuns(type.size, v as BytesVector, valid);
+      case 'list':
+        return this.list(type, v as ListVector);
+      case 'fixed-list':
+        return this.fixedList(type, v as ListVector, valid);
+      case 'struct':
+        return type.fields.forEach((f, k) =>
+          this.column(f, (v as RecordVector).fields[k].values, (v as RecordVector).fields[k].present, valid),
+        );
+      case 'map':
+        return this.map(type, v as MapVector);
+      default:
+        throw new Error(`column of kind ${type.kind} is not written`);
     }
   }
 
@@ -105,16 +155,20 @@ export class BatchWriter {
   }
   private floats(bits: number, v: NumberVector): void {
     const values = v.values.subarray(0, v.length) as Float64Array;
-    this.pushArray(bits === 64 ? values : bits === 32 ? Float32Array.from(values) : Uint16Array.from(values, float16Bits));
+    this.pushArray(
+      bits === 64 ? values : bits === 32 ? Float32Array.from(values) : Uint16Array.from(values, float16Bits),
+    );
   }
   /** Decimals by their whole numbers of the last place. */
   private units(units: Float64Array, bits: number): void {
-    const low = pairsFrom(numbers(types.int64, units)), sign = low.map((_, i) => (low[i | 1] < 0 ? -1 : 0));
+    const low = pairsFrom(numbers(types.int64, units));
+    const sign = low.map((_, i) => (low[i | 1] < 0 ? -1 : 0));
     this.words(bits / 32, [low, ...Array.from({ length: bits / 64 - 1 }, () => sign)]);
   }
   /** Rows of `width` words, a pair of each of `pairs` in turn. */
   private words(width: number, pairs: readonly Int32Array[]): void {
-    const rows = pairs[0].length / 2, out = new Int32Array(rows * width);
+    const rows = pairs[0].length / 2;
+    const out = new Int32Array(rows * width);
     pairs.forEach((p, k) => {
       for (let i = 0; i < rows; i++) {
         out[i * width + k * 2] = p[i * 2];
@@ -125,7 +179,9 @@ export class BatchWriter {
   }
   private interval(unit: 'month' | 'day-time' | 'month-day-nano', v: Plain['values']): void {
     if (unit === 'month') return this.integers(32, v as NumberVector);
-    const names = unit === 'day-time' ? ['days', 'milliseconds'] : ['month', 'day'], [first, second] = fieldPairs(v, names), words = first.slice();
+    const names = unit === 'day-time' ? ['days', 'milliseconds'] : ['month', 'day'];
+    const [first, second] = fieldPairs(v, names);
+    const words = first.slice();
     for (let i = 0; i < words.length; i += 2) words[i + 1] = second[i];
     if (unit === 'day-time') this.pushArray(words);
     else this.words(4, [words, ...fieldPairs(v, ['nanoseconds'])]);
@@ -134,7 +190,9 @@ export class BatchWriter {
   /** Months, days and milliseconds of twelve bytes as months, days and nanoseconds. */
   private spans(v: BytesVector, valid: Uint8Array | undefined): void {
     checkSize(v.offsets, v.length, spanBytes, valid, 'bytes');
-    const view = new DataView(v.bytes.buffer, v.bytes.byteOffset, v.bytes.byteLength), units = new Int32Array(v.length * 2), nanos = new BigInt64Array(v.length);
+    const view = new DataView(v.bytes.buffer, v.bytes.byteOffset, v.bytes.byteLength);
+    const units = new Int32Array(v.length * 2);
+    const nanos = new BigInt64Array(v.length);
     for (let i = 0; i < v.length; i++) {
       if (valid?.[i] === 0) continue;
       const at = v.offsets[i];
@@ -150,26 +208,35 @@ export class BatchWriter {
     this.push(v.bytes.subarray(v.offsets[0], v.offsets[rows]));
   }
   private offsets(large: boolean, offsets: Uint32Array, rows: number): void {
-    const start = offsets[0], step = large ? 2 : 1, out = new Uint32Array((rows + 1) * step);
+    const start = offsets[0];
+    const step = large ? 2 : 1;
+    const out = new Uint32Array((rows + 1) * step);
     for (let i = 0; i <= rows; i++) out[i * step] = offsets[i] - start;
-    if (!large && out[rows] > 0x7fffffff) throw new LakeError('write-columns-value', { writer: writerName, fault: `${rows} rows of ${out[rows]} bytes` });
+    if (!large && out[rows] > 0x7fffffff)
+      throw new LakeError('write-columns-value', { writer: writerName, fault: `${rows} rows of ${out[rows]} bytes` });
     this.pushArray(out);
   }
   private fixedRuns(size: number, v: BytesVector, valid: Uint8Array | undefined): void {
     checkSize(v.offsets, v.length, size, valid, 'bytes');
     const out = new Uint8Array(v.length * size);
-    for (let i = 0; i < v.length; i++) if (!valid || valid[i]) out.set(v.bytes.subarray(v.offsets[i], v.offsets[i + 1]), i * size);
+    for (let i = 0; i < v.length; i++)
+      if (!valid || valid[i]) out.set(v.bytes.subarray(v.offsets[i], v.offsets[i + 1]), i * size);
     this.push(out);
   }
   private list(type: Extract<ColumnType, { kind: 'list' }>, v: ListVector): void {
     this.offsets(type.layout === 'large', v.offsets, v.length);
     this.column(type.item, slice(v.items, v.offsets[0], v.offsets[v.length]));
   }
-  private fixedList(type: Extract<ColumnType, { kind: 'fixed-list' }>, v: ListVector, valid: Uint8Array | undefined): void {
+  private fixedList(
+    type: Extract<ColumnType, { kind: 'fixed-list' }>,
+    v: ListVector,
+    valid: Uint8Array | undefined,
+  ): void {
     const { size } = type;
     checkSize(v.offsets, v.length, size, valid, 'items');
     if (!valid) return this.column(type.item, slice(v.items, v.offsets[0], v.offsets[v.length]));
-    const index = new Uint32Array(v.length * size).fill(v.items.length), alive = new Uint8Array(v.length * size);
+    const index = new Uint32Array(v.length * size).fill(v.items.length);
+    const alive = new Uint8Array(v.length * size);
     for (let i = 0; i < v.length; i++) {
       if (!valid[i]) continue;
       for (let k = 0; k < size; k++) index[i * size + k] = v.offsets[i] + k;
@@ -178,7 +245,8 @@ export class BatchWriter {
     return this.column(type.item, take(withPlaceholder(v.items), index), undefined, alive);
   }
   private map(type: Extract<ColumnType, { kind: 'map' }>, v: MapVector): void {
-    const start = v.offsets[0], end = v.offsets[v.length];
+    const start = v.offsets[0];
+    const end = v.offsets[v.length];
     this.offsets(false, v.offsets, v.length);
     this.nodes.push(end - start, 0);
     this.push(none);
@@ -188,8 +256,12 @@ export class BatchWriter {
 
   /** Members that share a column are put there in the order of the rows. */
   private union(type: Extract<ColumnType, { kind: 'union' }>, v: UnionVector, valid: Uint8Array | undefined): void {
-    const columnsOfMembers = memberIndexes(v.type.members, writerName), rows = v.length, absent = type.members.findIndex((m) => m.type.kind === 'null');
-    const codes = new Int8Array(rows), places = new Int32Array(rows), counts = new Int32Array(type.members.length);
+    const columnsOfMembers = memberIndexes(v.type.members, writerName);
+    const rows = v.length;
+    const absent = type.members.findIndex((m) => m.type.kind === 'null');
+    const codes = new Int8Array(rows);
+    const places = new Int32Array(rows);
+    const counts = new Int32Array(type.members.length);
     for (let i = 0; i < rows; i++) {
       const column = valid && !valid[i] ? absent : columnsOfMembers[v.tags[i]];
       codes[i] = column;
@@ -199,8 +271,15 @@ export class BatchWriter {
     this.pushArray(codes);
     this.pushArray(places);
     type.members.forEach((column, c) => {
-      const members = columnsOfMembers.flatMap((k, m) => (k === c ? [m] : [])), bases = new Map<number, number>(), index = new Uint32Array(counts[c]);
-      const parts = column.type.kind === 'null' ? [nulls(0)] : members.length === 1 ? [v.members[members[0]]] : members.map((m) => asColumn(column, v.members[m]));
+      const members = columnsOfMembers.flatMap((k, m) => (k === c ? [m] : []));
+      const bases = new Map<number, number>();
+      const index = new Uint32Array(counts[c]);
+      const parts =
+        column.type.kind === 'null'
+          ? [nulls(0)]
+          : members.length === 1
+            ? [v.members[members[0]]]
+            : members.map((m) => asColumn(column, v.members[m]));
       members.reduce((base, m, k) => {
         bases.set(m, base);
         return base + parts[k].length;
@@ -210,14 +289,21 @@ export class BatchWriter {
     });
   }
 
-  private pushArray(array: ArrayBufferView): void { this.push(new Uint8Array(array.buffer, array.byteOffset, array.byteLength)); }
-  private push(bytes: Uint8Array): void { this.buffers.push(bytes); }
+  private pushArray(array: ArrayBufferView): void {
+    this.push(new Uint8Array(array.buffer, array.byteOffset, array.byteLength));
+  }
+  private push(bytes: Uint8Array): void {
+    this.buffers.push(bytes);
+  }
 }
 
-const bothOf = (a: Uint8Array | undefined, b: Uint8Array | undefined): Uint8Array | undefined => (a && b ? a.map((x, i) => x & b[i]) : a ?? b);
+const bothOf = (a: Uint8Array | undefined, b: Uint8Array | undefined): Uint8Array | undefined =>
+  a && b ? a.map((x, i) => x & b[i]) : (a ?? b);
 const padded = (size: number): number => Math.ceil(size / 8) * 8;
 
-/** Members of unlike types that share a column are text, as a rule: they can be joined once they are the text itself. */
+/**
+ * Members of unlike types that share a column are text, as a rule: they can be joined once they are the text itself.
+ */
 const asColumn = (column: Column, v: Vector): Vector => {
   const { values, valid } = plainOf(v);
   return column.type.kind === 'binary' && !valid ? runsFrom(values) : v;
@@ -228,7 +314,9 @@ const wrapped = <A extends Int8Array | Int16Array | Int32Array>(values: Float64A
 };
 /** Fields of records as pairs of words. */
 const fieldPairs = (v: Plain['values'], names: readonly string[]): readonly Int32Array[] =>
-  names.map((name) => pairsFrom(plainOf((v as RecordVector).fields.find((f) => f.name === name)!.values).values as NumberVector));
+  names.map((name) =>
+    pairsFrom(plainOf((v as RecordVector).fields.find((f) => f.name === name)!.values).values as NumberVector),
+  );
 /** The four words of each list. */
 const wordPairs = (v: ListVector, valid: Uint8Array | undefined): readonly Int32Array[] => {
   checkSize(v.offsets, v.length, 4, valid, 'items');
@@ -243,7 +331,17 @@ const wordPairs = (v: ListVector, valid: Uint8Array | undefined): readonly Int32
     return out;
   });
 };
-const checkSize = (offsets: Uint32Array, rows: number, size: number, valid: Uint8Array | undefined, what: string): void => {
+const checkSize = (
+  offsets: Uint32Array,
+  rows: number,
+  size: number,
+  valid: Uint8Array | undefined,
+  what: string,
+): void => {
   const row = firstOfOtherSize(offsets, rows, size, valid);
-  if (row >= 0) throw new LakeError('write-columns-value', { writer: writerName, fault: `value of ${offsets[row + 1] - offsets[row]} ${what} in a column of ${size}` });
+  if (row >= 0)
+    throw new LakeError('write-columns-value', {
+      writer: writerName,
+      fault: `value of ${offsets[row + 1] - offsets[row]} ${what} in a column of ${size}`,
+    });
 };

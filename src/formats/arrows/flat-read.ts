@@ -1,7 +1,8 @@
 /**
  * Tables of a flatbuffer, read field by field.
  *
- * Invariant: every place is checked against the buffer; loops run over what the buffer can hold, whatever its counts claim. Damage is a BytesFault.
+ * Invariant: every place is checked against the buffer; loops run over what the buffer can hold, whatever its counts
+ * claim. Damage is a BytesFault.
  */
 import { BytesFault } from '../type-bytes.ts';
 
@@ -28,10 +29,18 @@ export class FlatTable {
     return new FlatTable(view, view.getUint32(0, true));
   }
 
-  uint8(field: number, otherwise = 0): number { return this.scalar(field, 1, 'getUint8', otherwise); }
-  bool(field: number): boolean { return this.uint8(field) !== 0; }
-  int16(field: number, otherwise = 0): number { return this.scalar(field, 2, 'getInt16', otherwise); }
-  int32(field: number, otherwise = 0): number { return this.scalar(field, 4, 'getInt32', otherwise); }
+  uint8(field: number, otherwise = 0): number {
+    return this.scalar(field, 1, 'getUint8', otherwise);
+  }
+  bool(field: number): boolean {
+    return this.uint8(field) !== 0;
+  }
+  int16(field: number, otherwise = 0): number {
+    return this.scalar(field, 2, 'getInt16', otherwise);
+  }
+  int32(field: number, otherwise = 0): number {
+    return this.scalar(field, 4, 'getInt32', otherwise);
+  }
   /** @throws BytesFault for what is negative or no safe integer */
   size(field: number): number {
     const place = this.place(field);
@@ -52,7 +61,10 @@ export class FlatTable {
   }
   tables(field: number): FlatTable[] {
     const { start, count } = this.vector(field, 4);
-    return Array.from({ length: count }, (_, i) => new FlatTable(this.view, start + i * 4 + this.word(start + i * 4, 4, 'getUint32')));
+    return Array.from(
+      { length: count },
+      (_, i) => new FlatTable(this.view, start + i * 4 + this.word(start + i * 4, 4, 'getUint32')),
+    );
   }
   int32s(field: number): number[] | undefined {
     if (this.place(field) === 0) return undefined;
@@ -66,7 +78,8 @@ export class FlatTable {
   }
 
   private sizeAt(place: number): number {
-    const high = this.word(place + 4, 4, 'getInt32'), low = this.word(place, 4, 'getUint32');
+    const high = this.word(place + 4, 4, 'getInt32');
+    const low = this.word(place, 4, 'getUint32');
     if (high === -1 && low === 0xffffffff) return 0;
     if (high < 0 || high >= 0x200000) throw new BytesFault('size out of range');
     return high * 4294967296 + low;
@@ -85,11 +98,16 @@ export class FlatTable {
   private vector(field: number, width: number): { readonly start: number; readonly count: number } {
     const place = this.place(field);
     if (place === 0) return { start: 0, count: 0 };
-    const start = place + this.word(place, 4, 'getUint32') + 4, count = this.word(start - 4, 4, 'getUint32');
+    const start = place + this.word(place, 4, 'getUint32') + 4;
+    const count = this.word(start - 4, 4, 'getUint32');
     if (count * width > this.view.byteLength - start) throw new BytesFault('metadata cut short');
     return { start, count };
   }
-  private word(place: number, size: number, get: 'getUint8' | 'getInt16' | 'getUint16' | 'getInt32' | 'getUint32'): number {
+  private word(
+    place: number,
+    size: number,
+    get: 'getUint8' | 'getInt16' | 'getUint16' | 'getInt32' | 'getUint32',
+  ): number {
     if (place < 0 || place + size > this.view.byteLength) throw new BytesFault('metadata points outside of itself');
     return this.view[get](place, true);
   }

@@ -2,7 +2,9 @@
 
 /** A field of a table: left out (undefined), a number of `width` bytes, or what is referred to. */
 export type FlatField = undefined | { readonly width: 1 | 2 | 4 | 8; readonly value: number } | FlatObject;
-/** What can be referred to: a table with its fields in order, a text, or a vector of tables, 32-bit or 64-bit numbers. */
+/**
+ * What can be referred to: a table with its fields in order, a text, or a vector of tables, 32-bit or 64-bit numbers.
+ */
 export type FlatObject =
   | { readonly table: readonly FlatField[] }
   | { readonly text: string }
@@ -40,7 +42,9 @@ class FlatWriter {
     return at;
   }
   /** What comes `ahead` bytes later shall be aligned. */
-  align(width: number, ahead: number): void { this.skip((width - ((this.length + ahead) % width)) % width); }
+  align(width: number, ahead: number): void {
+    this.skip((width - ((this.length + ahead) % width)) % width);
+  }
 
   /** Writes the object and its distance at `place`. */
   refer(place: number, object: FlatObject): void {
@@ -51,7 +55,8 @@ class FlatWriter {
   private object(object: FlatObject): number {
     if ('table' in object) return this.table(object.table);
     if ('text' in object) {
-      const bytes = utf8.encode(object.text), at = this.vector(bytes.length, 1, 1);
+      const bytes = utf8.encode(object.text);
+      const at = this.vector(bytes.length, 1, 1);
       this.bytes.set(bytes, at + 4);
       this.skip(1);
       return at;
@@ -84,7 +89,9 @@ class FlatWriter {
   private table(fields: readonly FlatField[]): number {
     const layoutSize = 4 + fields.length * 2;
     this.align(8, layoutSize);
-    const layout = this.skip(layoutSize), at = this.length, places = new Array<number>(fields.length).fill(0);
+    const layout = this.skip(layoutSize);
+    const at = this.length;
+    const places = new Array<number>(fields.length).fill(0);
     let size = 4;
     for (const width of [4, 8, 2, 1]) {
       fields.forEach((f, k) => {

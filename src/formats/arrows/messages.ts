@@ -1,4 +1,6 @@
-/** Messages of an Arrow IPC stream (or file, which is a stream between marks): metadata and the body that belongs to it. */
+/**
+ * Messages of an Arrow IPC stream (or file, which is a stream between marks): metadata and the body that belongs to it.
+ */
 import { LakeError } from '../../errors.ts';
 import { ByteSource } from '../byte-source.ts';
 import type { ReadOptions } from '../format.types.ts';
@@ -27,7 +29,11 @@ const cut = (what: string): BytesFault => new BytesFault(`arrow/ipc: could not r
 
 /** What is longer than the option allows. */
 export const tooLarge = (fault: string, offset: number): LakeError =>
-  new LakeError('format-too-large', { format: 'arrows', fault: `arrow/ipc: ${fault}`, place: ` (option -arrows.body.max, byte ${offset})` });
+  new LakeError('format-too-large', {
+    format: 'arrows',
+    fault: `arrow/ipc: ${fault}`,
+    place: ` (option -arrows.body.max, byte ${offset})`,
+  });
 
 /** The messages of one input, be it a stream or a file, one after the other. */
 export class MessageReader {
@@ -36,14 +42,22 @@ export class MessageReader {
   private readonly options: Pick<ReadOptions, 'memory' | 'scratch'>;
   private isFile = false;
 
-  constructor(input: AsyncIterable<Uint8Array>, bodyBytesMax: number, options: Pick<ReadOptions, 'memory' | 'scratch'>) {
+  constructor(
+    input: AsyncIterable<Uint8Array>,
+    bodyBytesMax: number,
+    options: Pick<ReadOptions, 'memory' | 'scratch'>,
+  ) {
     this.options = options;
     this.source = new ByteSource(input, { memory: options.memory, format: 'arrows', what: 'metadata' });
     this.bodyBytesMax = bodyBytesMax;
   }
 
-  get offset(): number { return this.source.offset; }
-  close(): Promise<void> { return this.source.close(); }
+  get offset(): number {
+    return this.source.offset;
+  }
+  close(): Promise<void> {
+    return this.source.close();
+  }
 
   /** The schema message that a stream begins with; undefined at the end of the input. @throws BytesFault */
   async first(detecting = false): Promise<Message | undefined> {
@@ -51,7 +65,8 @@ export class MessageReader {
     if (!(await source.need(1))) return undefined;
     if (await this.skipFileMark()) this.isFile = true;
     const length = await this.metadataLength();
-    if (detecting && (length ?? 0) > detectedSchemaBytesMax) throw new BytesFault('schema message length exceeds 1 MiB');
+    if (detecting && (length ?? 0) > detectedSchemaBytesMax)
+      throw new BytesFault('schema message length exceeds 1 MiB');
     if (!length) throw new BytesFault('arrow/ipc: could not read message schema: EOF');
     return this.message(length, 'schema');
   }
@@ -61,7 +76,9 @@ export class MessageReader {
     return length ? this.message(length, 'batch') : undefined;
   }
   /** Behind the stream may come another one; behind that of a file comes its table of contents. */
-  mayContinue(): boolean { return !this.isFile; }
+  mayContinue(): boolean {
+    return !this.isFile;
+  }
 
   private async skipFileMark(): Promise<boolean> {
     const { source } = this;
@@ -88,16 +105,20 @@ export class MessageReader {
     return (bytes[start] | (bytes[start + 1] << 8) | (bytes[start + 2] << 16) | (bytes[start + 3] << 24)) >>> 0;
   }
   private async message(length: number, what: string): Promise<Message> {
-    if (length > metadataBytesMax) throw new BytesFault(`arrow/ipc: ${what} message of ${length} bytes (limit ${metadataBytesMax})`);
-    const message = FlatTable.root(await this.take(length, what)), header = message.table(2), bodyLength = message.size(3);
+    if (length > metadataBytesMax)
+      throw new BytesFault(`arrow/ipc: ${what} message of ${length} bytes (limit ${metadataBytesMax})`);
+    const message = FlatTable.root(await this.take(length, what));
+    const header = message.table(2);
+    const bodyLength = message.size(3);
     if (!header) throw new BytesFault('arrow/ipc: message without a header');
-    if (bodyLength > this.bodyBytesMax) throw tooLarge(`message body of ${bodyLength} bytes (limit ${this.bodyBytesMax})`, this.offset);
+    if (bodyLength > this.bodyBytesMax)
+      throw tooLarge(`message body of ${bodyLength} bytes (limit ${this.bodyBytesMax})`, this.offset);
     return { kind: message.uint8(1), header, version: message.int16(0), body: await this.spooled(bodyLength, what) };
   }
   private async spooled(length: number, what: string): Promise<Spool> {
     const body = new Spool({ ...this.options, format: 'arrows', what: 'message body' });
     try {
-      for (let left = length; left > 0;) {
+      for (let left = length; left > 0; ) {
         const bytes = await this.source.some(left);
         if (!bytes) throw cut(`${what} body`);
         body.append(bytes);

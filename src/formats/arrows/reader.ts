@@ -1,4 +1,7 @@
-/** Reads Arrow IPC streams (and files, which are streams between marks): a message at a time, and of its rows some at a time. */
+/**
+ * Reads Arrow IPC streams (and files, which are streams between marks): a message at a time, and of its rows some at a
+ * time.
+ */
 import { LakeError } from '../../errors.ts';
 import { cutBySize } from '../../vectors/shown-size.ts';
 import { sizeOf } from '../../vectors/sizes.ts';
@@ -20,13 +23,23 @@ const bodyBytesMax = 512 << 20;
 
 /** @throws LakeError `format-broken`, `format-too-large`, after giving out what came before */
 export async function* readArrows(input: AsyncIterable<Uint8Array>, options: ReadOptions): AsyncGenerator<Vector> {
-  const { batchRows } = readLimits(options), bytesMax = options.arrowBodyBytesMax ?? bodyBytesMax;
+  const { batchRows } = readLimits(options);
+  const bytesMax = options.arrowBodyBytesMax ?? bodyBytesMax;
   const messages = new MessageReader(input, bytesMax, options);
   const lost = options.warn && lostDigitsOf('arrows', options.warn);
-  let values = 0, stream: Stream | undefined;
+  let values = 0;
+  let stream: Stream | undefined;
   try {
-    for (let schema = await messages.first(); schema; schema = messages.mayContinue() ? await messages.first() : undefined) {
-      stream = new Stream(schema, { memory: options.memory ?? new ReadMemory(), scratch: options.scratch, expandedBytesMax: bytesMax, lost }, { batchRows, turn: options.turn });
+    for (
+      let schema = await messages.first();
+      schema;
+      schema = messages.mayContinue() ? await messages.first() : undefined
+    ) {
+      stream = new Stream(
+        schema,
+        { memory: options.memory ?? new ReadMemory(), scratch: options.scratch, expandedBytesMax: bytesMax, lost },
+        { batchRows, turn: options.turn },
+      );
       for (let message = await messages.next(); message; message = await messages.next()) {
         try {
           for (const window of stream.take(message)) {
@@ -43,8 +56,15 @@ export async function* readArrows(input: AsyncIterable<Uint8Array>, options: Rea
     }
     if (messages.offset === 0) throw new BytesFault('arrow/ipc: could not read message schema: EOF');
   } catch (problem) {
-    if (problem instanceof TooMuch) throw tooLarge(`compressed buffers expand to more than ${bytesMax} bytes`, messages.offset);
-    throw problem instanceof BytesFault ? new LakeError('format-broken', { format: 'arrows', fault: problem.message, place: ` (byte ${messages.offset})`, values }, { cause: problem }) : problem;
+    if (problem instanceof TooMuch)
+      throw tooLarge(`compressed buffers expand to more than ${bytesMax} bytes`, messages.offset);
+    throw problem instanceof BytesFault
+      ? new LakeError(
+          'format-broken',
+          { format: 'arrows', fault: problem.message, place: ` (byte ${messages.offset})`, values },
+          { cause: problem },
+        )
+      : problem;
   } finally {
     stream?.close();
     await messages.close();
@@ -68,12 +88,15 @@ export const probeArrows = async (input: AsyncIterable<Uint8Array>): Promise<str
 };
 
 const columnsOf = (message: Message): readonly Column[] => {
-  if (message.kind !== headerCode.schema) throw new BytesFault('arrow/ipc: could not read message schema: another message comes first');
+  if (message.kind !== headerCode.schema)
+    throw new BytesFault('arrow/ipc: could not read message schema: another message comes first');
   return readSchema(message.header);
 };
 
 /** `lost`: of a column, told of decimals whose digits do not fit. */
-interface StreamOptions extends BufferOptions { readonly lost?: ((column: string) => LostDigits) | undefined }
+interface StreamOptions extends BufferOptions {
+  readonly lost?: ((column: string) => LostDigits) | undefined;
+}
 /** Of the windows that rows are read in. */
 type WindowOptions = Pick<RowWindowOptions, 'batchRows' | 'turn'>;
 
@@ -101,7 +124,9 @@ class Stream {
     if (message.kind === headerCode.recordBatch) return yield* this.records(message);
     if (message.kind === headerCode.schema) throw new BytesFault('a second schema');
     if (message.kind !== headerCode.dictionaryBatch) return;
-    const id = header.id(0), batch = header.table(1), column = this.coded.get(id);
+    const id = header.id(0);
+    const batch = header.table(1);
+    const column = this.coded.get(id);
     if (!column || !batch) throw new BytesFault(`dictionary ${id} that no column has`);
     this.define(id, column, { message, batch, isDelta: header.bool(2) });
   }
@@ -112,10 +137,15 @@ class Stream {
   }
 
   private *records(message: Message): Generator<Vector> {
-    const reader = this.readerOf(message, message.header), { memory } = this.options, windows = new RowWindows({ ...this.windows, memory, format: 'arrows' });
+    const reader = this.readerOf(message, message.header);
+    const { memory } = this.options;
+    const windows = new RowWindows({ ...this.windows, memory, format: 'arrows' });
     try {
-      for (let from = 0; from < reader.rows;) {
-        const window = windows.next(reader.rows - from, { read: (rows) => reader.records(this.columns, from, rows, windows), again: () => undefined });
+      for (let from = 0; from < reader.rows; ) {
+        const window = windows.next(reader.rows - from, {
+          read: (rows) => reader.records(this.columns, from, rows, windows),
+          again: () => undefined,
+        });
         yield window;
         from += window.length;
       }
@@ -124,17 +154,24 @@ class Stream {
     }
   }
 
-  private define(id: number, column: Column, { message, batch, isDelta }: { readonly message: Message; readonly batch: FlatTable; readonly isDelta: boolean }): void {
-    const { memory } = this.options, reader = this.readerOf(message, batch);
+  private define(
+    id: number,
+    column: Column,
+    { message, batch, isDelta }: { readonly message: Message; readonly batch: FlatTable; readonly isDelta: boolean },
+  ): void {
+    const { memory } = this.options;
+    const reader = this.readerOf(message, batch);
     let made = 0;
     const hold = (bytes: number): void => {
       memory.hold(bytes, { format: 'arrows', what: `dictionary ${id}` });
       made += bytes;
     };
     try {
-      const values = joined(this.dictionaries.get(id), reader.dictionary(column, hold), isDelta), before = this.dictionaries.get(id);
+      const values = joined(this.dictionaries.get(id), reader.dictionary(column, hold), isDelta);
+      const before = this.dictionaries.get(id);
       // With null behind them there are tags and slots beside the values.
-      const kept = dictionarySize(values), gone = before ? dictionarySize(before) : 0;
+      const kept = dictionarySize(values);
+      const gone = before ? dictionarySize(before) : 0;
       hold(kept);
       made -= kept;
       memory.free(gone);
@@ -145,20 +182,28 @@ class Stream {
       reader.close();
     }
   }
-  private readerOf(message: Message, batch: FlatTable): BatchReader { return new BatchReader(message, batch, { ...this.options, dictionaries: this.dictionaries }); }
+  private readerOf(message: Message, batch: FlatTable): BatchReader {
+    return new BatchReader(message, batch, { ...this.options, dictionaries: this.dictionaries });
+  }
 
   private note(column: Column): void {
     if (column.dictionary) this.coded.set(column.dictionary.id, column);
     const { type } = column;
     switch (type.kind) {
-      case 'list': case 'fixed-list': return this.note(type.item);
-      case 'struct': return type.fields.forEach((f) => this.note(f));
-      case 'union': return type.members.forEach((m) => this.note(m));
+      case 'list':
+      case 'fixed-list':
+        return this.note(type.item);
+      case 'struct':
+        return type.fields.forEach((f) => this.note(f));
+      case 'union':
+        return type.members.forEach((m) => this.note(m));
       case 'map':
         this.note(type.key);
         return this.note(type.value);
-      case 'run-end': return this.note(type.values);
-      default: return undefined;
+      case 'run-end':
+        return this.note(type.values);
+      default:
+        return undefined;
     }
   }
 }

@@ -16,8 +16,13 @@ import type { Frame } from './frames.ts';
 import { ReadTypes } from './type-context.ts';
 
 /** A batch ends when it holds this much, however few rows that are: bytes, values of the columns, columns. */
-const batchBytesMax = 16 << 20, batchCellsMax = 2_000_000, batchColumnsMax = 20_000;
-/** What is left over of a frame that gave a batch is one, too, if it has this part of a batch's rows; less than that waits for the next frame. */
+const batchBytesMax = 16 << 20;
+const batchCellsMax = 2_000_000;
+const batchColumnsMax = 20_000;
+/**
+ * What is left over of a frame that gave a batch is one, too, if it has this part of a batch's rows; less than that
+ * waits for the next frame.
+ */
 const restPart = 8;
 /** Room behind the rows that wait: they are read by words. */
 const slack = 16;
@@ -32,9 +37,17 @@ export class PlacedFault extends BytesFault {
 }
 
 /** A type of the segment. `code`: its place among the types of the batch with that number. */
-interface KnownType { readonly type: Type; readonly nodes: number; batch: number; code: number }
+interface KnownType {
+  readonly type: Type;
+  readonly nodes: number;
+  batch: number;
+  code: number;
+}
 /** Rows from `row` on are of the frame at `offset` of the stream. */
-interface FrameRows { readonly row: number; readonly offset: number }
+interface FrameRows {
+  readonly row: number;
+  readonly offset: number;
+}
 
 /** Gathers the rows of values frames and gives them as batches. */
 export class Batches {
@@ -70,13 +83,16 @@ export class Batches {
     this.types = new ReadTypes(this.limits.nestingMax);
     this.known = [];
   }
-  define(frame: Frame): void { this.types.define(new Cursor(frame.bytes, frame.start, frame.end, 'truncated input')); }
+  define(frame: Frame): void {
+    this.types.define(new Cursor(frame.bytes, frame.start, frame.end, 'truncated input'));
+  }
 
   /** Reads the values of the frame at `offset`; batches that become full are given out. */
   *read({ bytes, start, end }: Frame, offset: number): Generator<Vector> {
     let given = false;
-    for (let at = start; at < end;) {
-      const first = this.length, from = at;
+    for (let at = start; at < end; ) {
+      const first = this.length;
+      const from = at;
       this.frames.push({ row: first, offset });
       try {
         this.find(bytes, at, end);
@@ -93,23 +109,35 @@ export class Batches {
     }
   }
   /** The rows so far, if there are any. */
-  *rest(): Generator<Vector> { if (this.length > 0) yield* this.take(this.kept); }
+  *rest(): Generator<Vector> {
+    if (this.length > 0) yield* this.take(this.kept);
+  }
 
   private isFull(): boolean {
-    return this.length >= this.limits.batchRows || this.size >= batchBytesMax || this.cells >= batchCellsMax || this.columns > batchColumnsMax;
+    return (
+      this.length >= this.limits.batchRows ||
+      this.size >= batchBytesMax ||
+      this.cells >= batchCellsMax ||
+      this.columns > batchColumnsMax
+    );
   }
 
   /** Finds rows until the batch is full or the frame ends. @throws BytesFault */
   private find(bytes: Uint8Array, start: number, end: number): void {
-    const { batchRows } = this.limits, bytesStop = start + batchBytesMax - this.size;
+    const { batchRows } = this.limits;
+    const bytesStop = start + batchBytesMax - this.size;
     this.stop = start;
     for (let at = start; at < end; at = this.stop) {
-      if (this.length >= batchRows || at >= bytesStop || this.cells >= batchCellsMax || this.columns > batchColumnsMax) return;
-      const id = bytes[at] < 0x80 ? bytes[at] : varintAt(bytes, at, end), type = this.known[id] ?? this.know(id);
+      if (this.length >= batchRows || at >= bytesStop || this.cells >= batchCellsMax || this.columns > batchColumnsMax)
+        return;
+      const id = bytes[at] < 0x80 ? bytes[at] : varintAt(bytes, at, end);
+      const type = this.known[id] ?? this.know(id);
       if (type.batch !== this.batch) this.enter(type);
       const place = at + (id < 0x80 ? 1 : tagBytes(bytes, at));
       if (place >= end) throw truncated();
-      const tag = bytes[place], stop = place + (tag === 0 ? 1 : tag < 0x80 ? tag : tagBytes(bytes, place) - 1 + varintAt(bytes, place, end));
+      const tag = bytes[place];
+      const stop =
+        place + (tag === 0 ? 1 : tag < 0x80 ? tag : tagBytes(bytes, place) - 1 + varintAt(bytes, place, end));
       if (stop > end) throw truncated();
       if (this.length === this.at.length) this.grow();
       this.at[this.length] = place;
@@ -130,7 +158,8 @@ export class Batches {
     this.columns += type.nodes;
   }
   private grow(): void {
-    const at = new Uint32Array(this.length * 2), codes = new Uint32Array(this.length * 2);
+    const at = new Uint32Array(this.length * 2);
+    const codes = new Uint32Array(this.length * 2);
     at.set(this.at);
     codes.set(this.codes);
     this.at = at;
@@ -139,7 +168,8 @@ export class Batches {
 
   /** Takes the bytes of the rows from `first` on, which begin at `from`, to those that are kept. */
   private keep(bytes: Uint8Array, from: number, first: number): void {
-    const size = this.stop - from, end = this.keptSize + size;
+    const size = this.stop - from;
+    const end = this.keptSize + size;
     if (end + slack > this.kept.length) {
       const grown = new Uint8Array(Math.max(end + slack, Math.min(this.kept.length * 2, batchBytesMax)));
       grown.set(this.kept.subarray(0, this.keptSize));
@@ -168,10 +198,21 @@ export class Batches {
       vector = decodeRows(bytes, rows, this.limits.nestingMax);
     } catch (problem) {
       if (problem !== tooManyCells && !(problem instanceof BytesFault)) throw problem;
-      if (length === 1 && problem instanceof BytesFault) throw new PlacedFault(problem.message, frames.findLast((f) => f.row <= 0)?.offset ?? 0);
-      const half = length >> 1, rest = { at: rows.at.subarray(half), codes: rows.codes.subarray(half), types: rows.types, length: length - half };
+      if (length === 1 && problem instanceof BytesFault)
+        throw new PlacedFault(problem.message, frames.findLast((f) => f.row <= 0)?.offset ?? 0);
+      const half = length >> 1;
+      const rest = {
+        at: rows.at.subarray(half),
+        codes: rows.codes.subarray(half),
+        types: rows.types,
+        length: length - half,
+      };
       yield* this.decoded(bytes, { ...rows, length: half }, frames);
-      yield* this.decoded(bytes, rest, frames.map((f) => ({ ...f, row: f.row - half })));
+      yield* this.decoded(
+        bytes,
+        rest,
+        frames.map((f) => ({ ...f, row: f.row - half })),
+      );
       return;
     }
     this.count += length;
@@ -183,7 +224,8 @@ const truncated = (): BytesFault => new BytesFault('truncated input');
 
 /** The number of a type, or a tag, that takes more than one byte. */
 const varintAt = (bytes: Uint8Array, start: number, end: number): number => {
-  let n = 0, scale = 1;
+  let n = 0;
+  let scale = 1;
   for (let at = start; at < end && scale <= 2 ** 42; at++) {
     n += (bytes[at] & 0x7f) * scale;
     if (bytes[at] < 0x80) return n;

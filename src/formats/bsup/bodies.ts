@@ -36,7 +36,8 @@ export class BodyCursor {
 /** The tagged bodies of all rows, one behind the other. */
 export const bodiesOf = (v: Vector): Uint8Array => {
   if (v.length === 0) return new Uint8Array(0);
-  const { bodies, write } = measure(v), places = new Float64Array(v.length);
+  const { bodies, write } = measure(v);
+  const places = new Float64Array(v.length);
   let size = 0;
   for (let i = 0; i < v.length; i++) {
     places[i] = size;

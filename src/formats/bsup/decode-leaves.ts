@@ -1,5 +1,6 @@
 /**
- * Columns without anything inside them, straight from the bytes: one loop over the places of a column's values for each kind.
+ * Columns without anything inside them, straight from the bytes: one loop over the places of a column's values for each
+ * kind.
  *
  * Invariant: whoever found the places has checked that each value ends within the bytes of what it is in.
  */
@@ -18,11 +19,18 @@ export interface Source {
   readonly nestingMax: number;
 }
 /** Bytes as the decoders read them. */
-export const sourceOf = (bytes: Uint8Array, nestingMax: number): Source =>
-  ({ bytes, view: new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength), wordsStop: bytes.length - 9, nestingMax });
+export const sourceOf = (bytes: Uint8Array, nestingMax: number): Source => ({
+  bytes,
+  view: new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength),
+  wordsStop: bytes.length - 9,
+  nestingMax,
+});
 
 /** Where the tags of a column's values are: the first `length` of these. */
-export interface Places { readonly at: Uint32Array; readonly length: number }
+export interface Places {
+  readonly at: Uint32Array;
+  readonly length: number;
+}
 
 /** The fault of a value whose bytes are cut or make no sense. */
 export const malformed = (): BytesFault => new BytesFault('malformed BSUP value');
@@ -35,7 +43,8 @@ export const tagBytes = (bytes: Uint8Array, at: number): number => {
 };
 /** The tag at `at`. @throws BytesFault if it is cut or does not end */
 export const tagAt = (bytes: Uint8Array, at: number): number => {
-  let tag = 0, scale = 1;
+  let tag = 0;
+  let scale = 1;
   for (let i = at; i < bytes.length && scale <= 2 ** 35; i++) {
     tag += (bytes[i] & 0x7f) * scale;
     if (bytes[i] < 0x80) return tag;
@@ -56,30 +65,53 @@ export const leafOf = (s: Source, type: PrimitiveType | EnumType, places: Places
   if (type.kind === 'enum') return enums(s, type, places);
   const { length } = places;
   switch (type.name) {
-    case 'int8': case 'int16': case 'int32': case 'int64': case 'duration': case 'time':
+    case 'int8':
+    case 'int16':
+    case 'int32':
+    case 'int64':
+    case 'duration':
+    case 'time':
       return { form: 'number', type, length, values: signed(s, type, places) };
-    case 'uint8': case 'uint16': case 'uint32': case 'uint64': return { form: 'number', type, length, values: unsigned(s, type, places) };
-    case 'float64': return { form: 'number', type, length, values: float64s(s, places) };
-    case 'float32': case 'float16': return { form: 'number', type, length, values: smallFloats(s, type, places) };
-    case 'bool': return { form: 'bool', length, values: bools(s, places) };
+    case 'uint8':
+    case 'uint16':
+    case 'uint32':
+    case 'uint64':
+      return { form: 'number', type, length, values: unsigned(s, type, places) };
+    case 'float64':
+      return { form: 'number', type, length, values: float64s(s, places) };
+    case 'float32':
+    case 'float16':
+      return { form: 'number', type, length, values: smallFloats(s, type, places) };
+    case 'bool':
+      return { form: 'bool', length, values: bools(s, places) };
     case 'string': {
       const { offsets, bytes } = runs(s, types.bytes, places);
       return validText(offsets, bytes);
     }
-    case 'bytes': return runs(s, type, places);
-    case 'ip': return checked(runs(s, type, places), isIp);
-    case 'net': return checked(runs(s, type, places), isNet);
-    case 'type': return typeValues(s, places);
-    case 'null': return nulls(s, places);
+    case 'bytes':
+      return runs(s, type, places);
+    case 'ip':
+      return checked(runs(s, type, places), isIp);
+    case 'net':
+      return checked(runs(s, type, places), isNet);
+    case 'type':
+      return typeValues(s, places);
+    case 'null':
+      return nulls(s, places);
   }
 };
 
 // What is left of a word of 32 bits that has so many bytes of a value of 0 to 8 bytes.
-const lowMasks = Int32Array.of(0, 0xff, 0xffff, 0xff_ffff, -1, -1, -1, -1, -1), highMasks = Int32Array.of(0, 0, 0, 0, 0, 0xff, 0xffff, 0xff_ffff, -1);
+const lowMasks = Int32Array.of(0, 0xff, 0xffff, 0xff_ffff, -1, -1, -1, -1, -1);
+const highMasks = Int32Array.of(0, 0, 0, 0, 0, 0xff, 0xffff, 0xff_ffff, -1);
 const lowWord = ({ bytes, view, wordsStop }: Source, place: number, size: number): number =>
-  (place <= wordsStop ? view.getInt32(place + 1, true) & lowMasks[size] : wordOf(bytes, place + 1, Math.min(size, 4)));
+  place <= wordsStop ? view.getInt32(place + 1, true) & lowMasks[size] : wordOf(bytes, place + 1, Math.min(size, 4));
 const highWord = ({ bytes, view, wordsStop }: Source, place: number, size: number): number =>
-  (size <= 4 ? 0 : place <= wordsStop ? view.getInt32(place + 5, true) & highMasks[size] : wordOf(bytes, place + 5, size - 4));
+  size <= 4
+    ? 0
+    : place <= wordsStop
+      ? view.getInt32(place + 5, true) & highMasks[size]
+      : wordOf(bytes, place + 5, size - 4);
 const wordOf = (bytes: Uint8Array, start: number, size: number): number => {
   let word = 0;
   for (let i = start + size - 1; i >= start; i--) word = (word << 8) | bytes[i];
@@ -88,11 +120,14 @@ const wordOf = (bytes: Uint8Array, start: number, size: number): number => {
 
 /** `abs << 1 | sign` in as few bytes as it takes; 1 alone is the least 64-bit integer. */
 const signed = (s: Source, type: PrimitiveType, { at, length }: Places): NumberArray => {
-  const { bytes, view, wordsStop } = s, values = new Float64Array(length);
+  const { bytes, view, wordsStop } = s;
+  const values = new Float64Array(length);
   for (let i = 0; i < length; i++) {
-    const place = at[i], size = bytes[place] - 1;
+    const place = at[i];
+    const size = bytes[place] - 1;
     if (size >>> 0 > 8) throw malformed();
-    const low = place <= wordsStop ? view.getInt32(place + 1, true) & lowMasks[size] : lowWord(s, place, size), negative = low & 1;
+    const low = place <= wordsStop ? view.getInt32(place + 1, true) & lowMasks[size] : lowWord(s, place, size);
+    const negative = low & 1;
     let magnitude = low >>> 1;
     if (size > 4) {
       const high = highWord(s, place, size);
@@ -107,12 +142,16 @@ const signed = (s: Source, type: PrimitiveType, { at, length }: Places): NumberA
 };
 const wideSigned = (s: Source, type: PrimitiveType, { at, length }: Places): NumberArray => {
   if (bitsOf(type) !== 64) throw malformed();
-  const { bytes } = s, words = new Int32Array(length * 2);
+  const { bytes } = s;
+  const words = new Int32Array(length * 2);
   for (let i = 0; i < length; i++) {
-    const place = at[i], size = bytes[place] - 1;
+    const place = at[i];
+    const size = bytes[place] - 1;
     if (size >>> 0 > 8) throw malformed();
-    const low = lowWord(s, place, size), high = highWord(s, place, size);
-    const magnitudeLow = (low >>> 1) | (high << 31), magnitudeHigh = high >>> 1;
+    const low = lowWord(s, place, size);
+    const high = highWord(s, place, size);
+    const magnitudeLow = (low >>> 1) | (high << 31);
+    const magnitudeHigh = high >>> 1;
     if ((low & 1) === 0) {
       words[i * 2] = magnitudeLow;
       words[i * 2 + 1] = magnitudeHigh;
@@ -125,9 +164,11 @@ const wideSigned = (s: Source, type: PrimitiveType, { at, length }: Places): Num
 };
 
 const unsigned = (s: Source, type: PrimitiveType, { at, length }: Places): NumberArray => {
-  const { bytes } = s, values = new Float64Array(length);
+  const { bytes } = s;
+  const values = new Float64Array(length);
   for (let i = 0; i < length; i++) {
-    const place = at[i], size = bytes[place] - 1;
+    const place = at[i];
+    const size = bytes[place] - 1;
     if (size >>> 0 > 8) throw malformed();
     const low = lowWord(s, place, size) >>> 0;
     if (size <= 4) values[i] = low;
@@ -141,9 +182,11 @@ const unsigned = (s: Source, type: PrimitiveType, { at, length }: Places): Numbe
 };
 const wideUnsigned = (s: Source, type: PrimitiveType, { at, length }: Places): NumberArray => {
   if (bitsOf(type) !== 64) throw malformed();
-  const { bytes } = s, words = new Int32Array(length * 2);
+  const { bytes } = s;
+  const words = new Int32Array(length * 2);
   for (let i = 0; i < length; i++) {
-    const place = at[i], size = bytes[place] - 1;
+    const place = at[i];
+    const size = bytes[place] - 1;
     if (size >>> 0 > 8) throw malformed();
     words[i * 2] = lowWord(s, place, size);
     words[i * 2 + 1] = highWord(s, place, size);
@@ -154,7 +197,8 @@ const wideUnsigned = (s: Source, type: PrimitiveType, { at, length }: Places): N
 const inRange = (values: Float64Array, type: PrimitiveType): Float64Array => {
   const bits = bitsOf(type);
   if (bits === 64) return values;
-  const most = 2 ** (isSigned(type) ? bits - 1 : bits) - 1, least = isSigned(type) ? -most - 1 : 0;
+  const most = 2 ** (isSigned(type) ? bits - 1 : bits) - 1;
+  const least = isSigned(type) ? -most - 1 : 0;
   for (let i = 0; i < values.length; i++) if (values[i] > most || values[i] < least) throw malformed();
   return values;
 };
@@ -169,7 +213,8 @@ const float64s = ({ bytes, view }: Source, { at, length }: Places): Float64Array
   return values;
 };
 const smallFloats = ({ bytes, view }: Source, type: PrimitiveType, { at, length }: Places): Float64Array => {
-  const values = new Float64Array(length), tag = type === types.float32 ? 5 : 3;
+  const values = new Float64Array(length);
+  const tag = type === types.float32 ? 5 : 3;
   for (let i = 0; i < length; i++) {
     const place = at[i];
     if (bytes[place] !== tag) throw malformed();
@@ -181,7 +226,8 @@ const smallFloats = ({ bytes, view }: Source, type: PrimitiveType, { at, length 
 const bools = ({ bytes }: Source, { at, length }: Places): Uint8Array => {
   const values = new Uint8Array(length);
   for (let i = 0; i < length; i++) {
-    const place = at[i], value = bytes[place + 1];
+    const place = at[i];
+    const value = bytes[place + 1];
     if (bytes[place] !== 2 || value > 1) throw malformed();
     values[i] = value;
   }
@@ -197,23 +243,29 @@ const longRun = 64;
 /** Room behind runs that are copied by words. */
 const slack = 8;
 /** Rows from which the room for all is guessed, and how much more than that is taken. */
-const guessRows = 32, guessMore = 1.1;
+const guessRows = 32;
+const guessMore = 1.1;
 
 const runs = (s: Source, type: PrimitiveType, { at, length }: Places): BytesVector => {
-  const { bytes, view } = s, shortStop = bytes.length - slack;
+  const { bytes, view } = s;
+  const shortStop = bytes.length - slack;
   // All of it is written below, so it need not be zero before.
   const offsets = new Uint32Array(roomOf((length + 1) * 4).buffer);
-  let room = roomOf(runsGuess(bytes, { at, length })), into = viewOf(room), to = 0;
+  let room = roomOf(runsGuess(bytes, { at, length }));
+  let into = viewOf(room);
+  let to = 0;
   offsets[0] = 0;
   for (let i = 0; i < length; i++) {
     const place = at[i];
-    let start = place + 1, size = bytes[place] - 1;
+    let start = place + 1;
+    let size = bytes[place] - 1;
     if (size >= 0x7f || size < 0) {
       size = tagAt(bytes, place) - 1;
       start = place + tagBytes(bytes, place);
       if (size < 0) throw malformed();
     }
-    if (to + size + slack > room.length) into = viewOf(room = larger(room, to, Math.max(room.length * 2, to + size + slack)));
+    if (to + size + slack > room.length)
+      into = viewOf((room = larger(room, to, Math.max(room.length * 2, to + size + slack))));
     if (size > longRun || start + size > shortStop) room.set(bytes.subarray(start, start + size), to);
     else {
       into.setInt32(to, view.getInt32(start, true), true);
@@ -254,7 +306,8 @@ const isNet = (bytes: Uint8Array, start: number, end: number): boolean => {
   if (size !== 4 && size !== 16) return false;
   let ended = false;
   for (let i = start; i < start + size; i++) {
-    const mask = bytes[i + size], zeros = 0xff - mask;
+    const mask = bytes[i + size];
+    const zeros = 0xff - mask;
     if ((zeros & (zeros + 1)) !== 0 || (ended && mask !== 0) || (bytes[i] & zeros) !== 0) return false;
     if (mask !== 0xff) ended = true;
   }
@@ -262,9 +315,11 @@ const isNet = (bytes: Uint8Array, start: number, end: number): boolean => {
 };
 
 const typeValues = ({ bytes, nestingMax }: Source, { at, length }: Places): FlatVector => {
-  const codes = new Uint32Array(length), table = new Map<Type, number>();
+  const codes = new Uint32Array(length);
+  const table = new Map<Type, number>();
   for (let i = 0; i < length; i++) {
-    const start = at[i] + tagBytes(bytes, at[i]), end = at[i] + spanAt(bytes, at[i]);
+    const start = at[i] + tagBytes(bytes, at[i]);
+    const end = at[i] + spanAt(bytes, at[i]);
     const type = readTypeValue(new Cursor(bytes, start, end, 'malformed BSUP value'), nestingMax);
     let code = table.get(type);
     if (code === undefined) table.set(type, (code = table.size));
@@ -273,7 +328,8 @@ const typeValues = ({ bytes, nestingMax }: Source, { at, length }: Places): Flat
   return { form: 'type', length, codes, table: [...table.keys()] };
 };
 const enums = ({ bytes }: Source, type: EnumType, { at, length }: Places): FlatVector => {
-  const codes = new Uint32Array(length), { symbols } = type;
+  const codes = new Uint32Array(length);
+  const { symbols } = type;
   for (let i = 0; i < length; i++) {
     const code = smallUnsigned(bytes, at[i]);
     if (code >= symbols.length) throw malformed();

@@ -1,10 +1,18 @@
 /**
- * The types of one segment of a BSUP stream: what a reader has been told (`ReadTypes`), what a writer has told (`WrittenTypes`).
- * Ids from 30 on count the definitions; the end of the segment forgets them.
+ * The types of one segment of a BSUP stream: what a reader has been told (`ReadTypes`), what a writer has told
+ * (`WrittenTypes`). Ids from 30 on count the definitions; the end of the segment forgets them.
  */
 import { arrayType, enumType, errorType, mapType, setType, type Type } from '../../vectors/type.ts';
 import { ByteWriter } from '../../vectors/value.ts';
-import { BytesFault, type Cursor, checkedNamed, checkedRecord, checkedUnion, primitiveOf, times } from '../type-bytes.ts';
+import {
+  BytesFault,
+  type Cursor,
+  checkedNamed,
+  checkedRecord,
+  checkedUnion,
+  primitiveOf,
+  times,
+} from '../type-bytes.ts';
 import { typeFault } from '../type-limits.ts';
 
 const firstId = 30;
@@ -17,7 +25,9 @@ export class ReadTypes {
   private readonly defined: Type[] = [];
   private components = 0;
   private readonly nestingMax: number;
-  constructor(nestingMax: number) { this.nestingMax = nestingMax; }
+  constructor(nestingMax: number) {
+    this.nestingMax = nestingMax;
+  }
 
   /** @throws BytesFault for an id that no definition has */
   lookUp(id: number): Type {
@@ -30,7 +40,8 @@ export class ReadTypes {
   /** Reads the definitions of a types frame. @throws BytesFault */
   define(cursor: Cursor): void {
     while (cursor.at < cursor.end) {
-      const type = this.definition(cursor), fault = typeFault(type, this.nestingMax);
+      const type = this.definition(cursor);
+      const fault = typeFault(type, this.nestingMax);
       if (fault !== undefined) throw new BytesFault(fault);
       if (this.defined.length >= typesMax) throw new BytesFault(`too many types (limit ${typesMax})`);
       this.defined.push(type);
@@ -41,28 +52,38 @@ export class ReadTypes {
     const next = (): Type => this.lookUp(cursor.uvarint());
     const code = cursor.byte();
     switch (code) {
-      case 0: return checkedRecord(this.many(cursor, 'fields', () => ({ name: cursor.name(), type: next(), optional: flag(cursor) })));
-      case 1: return arrayType(next());
-      case 2: return setType(next());
+      case 0:
+        return checkedRecord(
+          this.many(cursor, 'fields', () => ({ name: cursor.name(), type: next(), optional: flag(cursor) })),
+        );
+      case 1:
+        return arrayType(next());
+      case 2:
+        return setType(next());
       case 3: {
         const key = next();
         return mapType(key, next());
       }
-      case 4: return checkedUnion(this.many(cursor, 'members', next));
-      case 5: return enumType(this.many(cursor, 'symbols', () => cursor.name()));
-      case 6: return errorType(next());
+      case 4:
+        return checkedUnion(this.many(cursor, 'members', next));
+      case 5:
+        return enumType(this.many(cursor, 'symbols', () => cursor.name()));
+      case 6:
+        return errorType(next());
       case 7: {
         const name = cursor.name();
         return checkedNamed(name, next());
       }
-      default: throw new BytesFault(`unknown BSUP typedef code: ${code}`);
+      default:
+        throw new BytesFault(`unknown BSUP typedef code: ${code}`);
     }
   }
 
   private many<T>(cursor: Cursor, what: string, make: () => T): T[] {
     const n = cursor.count(what);
     this.components += n;
-    if (this.components > componentsOfAllMax) throw new BytesFault(`too many components of types (limit ${componentsOfAllMax})`);
+    if (this.components > componentsOfAllMax)
+      throw new BytesFault(`too many components of types (limit ${componentsOfAllMax})`);
     return times(n, make);
   }
 }
@@ -80,7 +101,9 @@ export class WrittenTypes {
   readonly pending = new ByteWriter();
 
   /** Types that the segment has so far. */
-  get count(): number { return this.ids.size; }
+  get count(): number {
+    return this.ids.size;
+  }
 
   /** The id of the type; it and its parts are defined first where they are not yet. */
   idOf(type: Type): number {
@@ -114,9 +137,12 @@ export class WrittenTypes {
         });
         return;
       }
-      case 'array': return this.wrap(1, [type.element]);
-      case 'set': return this.wrap(2, [type.element]);
-      case 'map': return this.wrap(3, [type.key, type.value]);
+      case 'array':
+        return this.wrap(1, [type.element]);
+      case 'set':
+        return this.wrap(2, [type.element]);
+      case 'map':
+        return this.wrap(3, [type.key, type.value]);
       case 'union': {
         const ids = type.members.map((m) => this.idOf(m));
         out.byte(4);
@@ -129,7 +155,8 @@ export class WrittenTypes {
         out.uvarint(type.symbols.length);
         for (const s of type.symbols) out.text(s);
         return;
-      case 'error': return this.wrap(6, [type.inner]);
+      case 'error':
+        return this.wrap(6, [type.inner]);
       case 'named': {
         const id = this.idOf(type.inner);
         out.byte(7);

@@ -1,8 +1,9 @@
 /**
- * Writes BSUP: values are gathered until a frame is full; the types that a frame needs and that the segment does not know yet go out before it.
+ * Writes BSUP: values are gathered until a frame is full; the types that a frame needs and that the segment does not
+ * know yet go out before it.
  *
- * Invariants: an end of segment follows the last frame, also between batches when a segment has very many types; control messages come after the
- * values that were written before them.
+ * Invariants: an end of segment follows the last frame, also between batches when a segment has very many types;
+ * control messages come after the values that were written before them.
  */
 import { LakeError } from '../../errors.ts';
 import { typesOf } from '../../vectors/fuse.ts';
@@ -26,8 +27,12 @@ const valueBytesMax = 1 << 30;
 /** A segment with this many types ends at the next frame. */
 const segmentTypesMax = 20_000;
 const controlSup = 2;
-/** Frames of values from this size on may be compressed by their marks. Every so many of them is compressed in both ways, which tells how the next ones are. */
-const markedBytesMin = 64 << 10, trialEvery = 32;
+/**
+ * Frames of values from this size on may be compressed by their marks. Every so many of them is compressed in both
+ * ways, which tells how the next ones are.
+ */
+const markedBytesMin = 64 << 10;
+const trialEvery = 32;
 /** What compression by marks may lose. */
 const markedLossMax = 1.25;
 
@@ -75,18 +80,24 @@ class BsupWriter implements Writer {
       yield* this.write(slice(batch, half, batch.length));
       return;
     }
-    const { bodies } = column, { table, codes = new Uint32Array(batch.length) } = typesOf(batch);
-    const places = this.space.take(batch.length), ids = new Float64Array(table.length), idSizes = new Float64Array(table.length), full = headBytes + this.frameBytesMin;
-    for (let start = 0; start < batch.length;) {
-      let end = start, size = this.length;
+    const { bodies } = column;
+    const { table, codes = new Uint32Array(batch.length) } = typesOf(batch);
+    const places = this.space.take(batch.length);
+    const ids = new Float64Array(table.length);
+    const idSizes = new Float64Array(table.length);
+    const full = headBytes + this.frameBytesMin;
+    for (let start = 0; start < batch.length; ) {
+      let end = start;
+      let size = this.length;
       while (end < batch.length && !this.isFull(size)) {
         const code = codes[end];
-        if (idSizes[code] === 0) idSizes[code] = uvarintSize(ids[code] = this.types.idOf(table[code]));
+        if (idSizes[code] === 0) idSizes[code] = uvarintSize((ids[code] = this.types.idOf(table[code])));
         end = placeRows({ bodies, codes, idSizes, places }, end, size, full);
         const last = end - 1;
         size = places[last] + idSizes[codes[last]] + taggedSize(bodies[last]);
       }
-      if (size > valueBytesMax) for (let i = start; i < end; i++) if (bodies[i] > valueBytesMax) throw valueTooLarge(bodies[i]);
+      if (size > valueBytesMax)
+        for (let i = start; i < end; i++) if (bodies[i] > valueBytesMax) throw valueTooLarge(bodies[i]);
       this.reserve(size);
       writeIds(ids, codes, { start, end, places, out: this.values });
       column.write(start, end, places, this.values);
@@ -110,12 +121,19 @@ class BsupWriter implements Writer {
   *control(message: ControlMessage): Generator<Uint8Array> {
     yield* this.flush();
     const value = message.type === 'QueryStats' ? withProgress(message.value) : message.value;
-    yield this.frame(frameKind.control, Buffer.concat([Uint8Array.of(controlSup), Buffer.from(`${supText(named(message.type, value))}\n`)]));
+    yield this.frame(
+      frameKind.control,
+      Buffer.concat([Uint8Array.of(controlSup), Buffer.from(`${supText(named(message.type, value))}\n`)]),
+    );
   }
 
   /** Values or definitions are enough for a frame, or the segment has enough types. */
   private isFull(size: number): boolean {
-    return size - headBytes >= this.frameBytesMin || this.types.pending.length >= this.frameBytesMin || this.types.count >= segmentTypesMax;
+    return (
+      size - headBytes >= this.frameBytesMin ||
+      this.types.pending.length >= this.frameBytesMin ||
+      this.types.count >= segmentTypesMax
+    );
   }
 
   private *flush(): Generator<Uint8Array> {
@@ -128,7 +146,9 @@ class BsupWriter implements Writer {
     this.length = headBytes;
   }
 
-  /** Values of some size go as they are, with their buffer, if the reader has nothing else to do than to wait for them. */
+  /**
+   * Values of some size go as they are, with their buffer, if the reader has nothing else to do than to wait for them.
+   */
   private valuesFrame(): Uint8Array {
     const { values, length, buffers } = this;
     if (buffers?.has(values) && (!this.compress || this.isAwaited())) {
@@ -147,7 +167,8 @@ class BsupWriter implements Writer {
 
   private frame(kind: number, payload: Uint8Array): Uint8Array {
     this.open = true;
-    const { length } = payload, sizeBytes = uvarintSize(length);
+    const { length } = payload;
+    const sizeBytes = uvarintSize(length);
     if (this.compress) {
       checkStop();
       const packed = this.packed(kind, payload, length - 1 - sizeBytes);
@@ -167,34 +188,61 @@ class BsupWriter implements Writer {
   private packed(kind: number, payload: Uint8Array, room: number): number {
     const { length } = payload;
     if (this.scratch.length < length) this.scratch = new Uint8Array(Math.max(length, 1 << 16));
-    const byMarks = (): number => encodeLz4Marked(this.values, headBytes, headBytes + length, this.scratch, room, this.space.marks!), byAll = (): number => encodeLz4(payload, 0, length, this.scratch, 0, room);
+    const byMarks = (): number =>
+      encodeLz4Marked(this.values, headBytes, headBytes + length, this.scratch, room, this.space.marks!);
+    const byAll = (): number => encodeLz4(payload, 0, length, this.scratch, 0, room);
     if (kind !== frameKind.values || length < markedBytesMin) return byAll();
     if (this.trials++ % trialEvery > 0) return this.marked ? byMarks() : byAll();
-    const markedEnd = byMarks(), end = byAll();
+    const markedEnd = byMarks();
+    const end = byAll();
     this.marked = end < 0 || (markedEnd >= 0 && markedEnd <= end * markedLossMax);
     return end;
   }
 
   private reserve(size: number): void {
     if (size <= this.values.length) return;
-    const { buffers, values } = this, grownSize = Math.max(size, values.length * 2), frameSize = headBytes + this.frameBytesMin + lastRowBytes;
+    const { buffers, values } = this;
+    const grownSize = Math.max(size, values.length * 2);
+    const frameSize = headBytes + this.frameBytesMin + lastRowBytes;
     const isShared = buffers && grownSize >= frameSize >> 2 && Math.max(size, frameSize) <= buffers.size;
-    const grown = isShared ? buffers.take() : buffers && grownSize > buffers.size ? buffers.takeLarge(grownSize) : new Uint8Array(grownSize);
+    const grown = isShared
+      ? buffers.take()
+      : buffers && grownSize > buffers.size
+        ? buffers.takeLarge(grownSize)
+        : new Uint8Array(grownSize);
     grown.set(values.subarray(0, this.length));
     this.values = grown;
     buffers?.done(values);
-    const { marks } = this.space, words = (grown.length >> 5) + 1;
+    const { marks } = this.space;
+    const words = (grown.length >> 5) + 1;
     if (!marks || marks.length >= words) return;
     this.space.marks = new Uint32Array(words);
     this.space.marks.set(marks);
   }
 }
 
-/** Places of rows from `start` on, the first at `size`, up to `full` or to the first whose type has no number yet; the row behind them. One at least. */
+/**
+ * Places of rows from `start` on, the first at `size`, up to `full` or to the first whose type has no number yet; the
+ * row behind them. One at least.
+ */
 const placeRows = (
-  { bodies, codes, idSizes, places }: { readonly bodies: Float64Array; readonly codes: Uint32Array; readonly idSizes: Float64Array; readonly places: Float64Array }, start: number, size: number, full: number,
+  {
+    bodies,
+    codes,
+    idSizes,
+    places,
+  }: {
+    readonly bodies: Float64Array;
+    readonly codes: Uint32Array;
+    readonly idSizes: Float64Array;
+    readonly places: Float64Array;
+  },
+  start: number,
+  size: number,
+  full: number,
 ): number => {
-  let i = start, at = size;
+  let i = start;
+  let at = size;
   for (; i < places.length && at < full; i++) {
     const idSize = idSizes[codes[i]];
     if (idSize === 0) break;
@@ -203,11 +251,15 @@ const placeRows = (
   }
   return i;
 };
-const writeIds = (ids: Float64Array, codes: Uint32Array, { start, end, places, out }: Target): void => { for (let i = start; i < end; i++) places[i] = writeUvarint(out, places[i], ids[codes[i]]); };
+const writeIds = (ids: Float64Array, codes: Uint32Array, { start, end, places, out }: Target): void => {
+  for (let i = start; i < end; i++) places[i] = writeUvarint(out, places[i], ids[codes[i]]);
+};
 
 /** A frame of `length` payload bytes, its header written. */
 const header = (code: number, length: number): { readonly out: Uint8Array; readonly at: number } => {
-  const high = Math.floor(length / 16), at = 2 + uvarintSize(high), out = new Uint8Array(at + length);
+  const high = Math.floor(length / 16);
+  const at = 2 + uvarintSize(high);
+  const out = new Uint8Array(at + length);
   out[0] = versionByte;
   out[1] = (code << 4) | (length & 15);
   writeUvarint(out, 2, high);
@@ -215,7 +267,9 @@ const header = (code: number, length: number): { readonly out: Uint8Array; reado
 };
 /** The frame whose payload is bytes[headBytes, length), its header written before it. */
 const withHead = (bytes: Uint8Array, code: number, length: number): Uint8Array => {
-  const size = length - headBytes, high = Math.floor(size / 16), start = headBytes - 2 - uvarintSize(high);
+  const size = length - headBytes;
+  const high = Math.floor(size / 16);
+  const start = headBytes - 2 - uvarintSize(high);
   bytes[start] = versionByte;
   bytes[start + 1] = (code << 4) | (size & 15);
   writeUvarint(bytes, start + 2, high);
@@ -227,13 +281,23 @@ const uvarintSize = (n: number): number => {
   return size;
 };
 const valueTooLarge = (bytes: number): LakeError =>
-  new LakeError('format-too-large', { format: 'bsup', fault: `value of ${bytes} bytes (limit ${valueBytesMax})`, place: '' });
+  new LakeError('format-too-large', {
+    format: 'bsup',
+    fault: `value of ${bytes} bytes (limit ${valueBytesMax})`,
+    place: '',
+  });
 
 const named = (name: string, value: Value): Value => ({ type: namedType(name, value.type), data: value.data });
 /** The counts of a statistics message are in a record of their own here. */
 const withProgress = (stats: Value): Value => {
   if (stats.type.kind !== 'record') return stats;
-  const fields = stats.type.fields.map((f, i) => ({ name: f.name, value: { type: f.type, data: (stats.data as readonly Data[])[i] } }));
+  const fields = stats.type.fields.map((f, i) => ({
+    name: f.name,
+    value: { type: f.type, data: (stats.data as readonly Data[])[i] },
+  }));
   const isTime = (f: { readonly value: Value }): boolean => f.value.type === types.time;
-  return recordValue([...fields.filter(isTime), { name: 'Progress', value: named('Progress', recordValue(fields.filter((f) => !isTime(f)))) }]);
+  return recordValue([
+    ...fields.filter(isTime),
+    { name: 'Progress', value: named('Progress', recordValue(fields.filter((f) => !isTime(f)))) },
+  ]);
 };

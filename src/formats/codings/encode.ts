@@ -25,11 +25,17 @@ const brotliWindowBits = 20;
 /** An encoder for one body. */
 export const createEncoder = async (coding: AnswerCoding): Promise<Encoder> => {
   switch (coding) {
-    case 'gzip': return zlibEncoder(createGzip({ level: levels.gzip }), constants.Z_SYNC_FLUSH);
-    case 'br': return zlibEncoder(
-      createBrotliCompress({ params: { [constants.BROTLI_PARAM_QUALITY]: levels.br, [constants.BROTLI_PARAM_LGWIN]: brotliWindowBits } }), constants.BROTLI_OPERATION_FLUSH,
-    );
-    case 'zstd': return zstdEncoder(await loadZstd());
+    case 'gzip':
+      return zlibEncoder(createGzip({ level: levels.gzip }), constants.Z_SYNC_FLUSH);
+    case 'br':
+      return zlibEncoder(
+        createBrotliCompress({
+          params: { [constants.BROTLI_PARAM_QUALITY]: levels.br, [constants.BROTLI_PARAM_LGWIN]: brotliWindowBits },
+        }),
+        constants.BROTLI_OPERATION_FLUSH,
+      );
+    case 'zstd':
+      return zstdEncoder(await loadZstd());
   }
 };
 
@@ -38,30 +44,39 @@ type Flushed = Transform & { readonly flush: (kind: number, done: () => void) =>
 /** Streams of node:zlib work in threads of its own. */
 const zlibEncoder = (stream: Transform, kind: number): Encoder => {
   let chunks: Buffer[] = [];
-  stream.on('data', (chunk: Buffer) => { chunks.push(chunk); });
+  stream.on('data', (chunk: Buffer) => {
+    chunks.push(chunk);
+  });
   const taken = (): Uint8Array => {
     const bytes = chunks.length === 1 ? chunks[0] : Buffer.concat(chunks);
     chunks = [];
     return bytes;
   };
-  const until = (begin: (done: () => void) => void): Promise<Uint8Array> => new Promise((resolve, reject) => {
-    const failed = (fault: unknown): void => { reject(fault as Error); };
-    stream.once('error', failed);
-    begin(() => {
-      stream.off('error', failed);
-      resolve(taken());
+  const until = (begin: (done: () => void) => void): Promise<Uint8Array> =>
+    new Promise((resolve, reject) => {
+      const failed = (fault: unknown): void => {
+        reject(fault as Error);
+      };
+      stream.once('error', failed);
+      begin(() => {
+        stream.off('error', failed);
+        resolve(taken());
+      });
     });
-  });
   return {
-    encode: (bytes) => until((done) => {
-      stream.write(bytes);
-      (stream as Flushed).flush(kind, done);
-    }),
-    end: (bytes) => until((done) => {
-      stream.once('end', done);
-      stream.end(bytes);
-    }),
-    close: () => { stream.destroy(); },
+    encode: (bytes) =>
+      until((done) => {
+        stream.write(bytes);
+        (stream as Flushed).flush(kind, done);
+      }),
+    end: (bytes) =>
+      until((done) => {
+        stream.once('end', done);
+        stream.end(bytes);
+      }),
+    close: () => {
+      stream.destroy();
+    },
   };
 };
 
@@ -72,10 +87,15 @@ const frameBytes = 256 << 10;
 const zstdEncoder = (zstd: Zstd): Encoder => {
   const encode = (bytes: Uint8Array): Uint8Array => {
     const frames: Uint8Array[] = [];
-    for (let at = 0; at < bytes.length; at += frameBytes) frames.push(zstd.compress(bytes.subarray(at, at + frameBytes), levels.zstd));
+    for (let at = 0; at < bytes.length; at += frameBytes)
+      frames.push(zstd.compress(bytes.subarray(at, at + frameBytes), levels.zstd));
     return frames.length === 1 ? frames[0] : Buffer.concat(frames);
   };
-  return { encode: async (bytes) => encode(bytes), end: async (bytes) => (bytes ? encode(bytes) : new Uint8Array(0)), close: () => undefined };
+  return {
+    encode: async (bytes) => encode(bytes),
+    end: async (bytes) => (bytes ? encode(bytes) : new Uint8Array(0)),
+    close: () => undefined,
+  };
 };
 
 let loading: Promise<Zstd> | undefined;

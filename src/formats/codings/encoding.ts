@@ -18,40 +18,67 @@ interface DecodeOptions {
   readonly bytesMax: number;
   /** Called when bytes turn out to have a coding. */
   readonly found?: () => void;
-  /** What is read from the bytes tells itself whether they are damaged: a body without its coding need not be text. Default: false. */
+  /**
+   * What is read from the bytes tells itself whether they are damaged: a body without its coding need not be text.
+   * Default: false.
+   */
   readonly isBinary?: boolean;
 }
 
 /**
- * The bytes without their codings. Codings with a magic number are undone where it is there: a plain body that claims one is read as plain.
- * Of a text format it has to begin as text: such formats would read rows from damaged bytes.
+ * The bytes without their codings. Codings with a magic number are undone where it is there: a plain body that claims
+ * one is read as plain. Of a text format it has to begin as text: such formats would read rows from damaged bytes.
  * @throws LakeError `format-broken` for damage, `body-expanded` beyond the limit
  */
-export const decoded = (input: AsyncIterable<Uint8Array>, { codings, bytesMax, isBinary = false, found }: DecodeOptions): AsyncIterable<Uint8Array> =>
+export const decoded = (
+  input: AsyncIterable<Uint8Array>,
+  { codings, bytesMax, isBinary = false, found }: DecodeOptions,
+): AsyncIterable<Uint8Array> =>
   codings.reduceRight((bytes, coding) => undone(bytes, coding, { bytesMax, mustFit: !isBinary, found }), input);
 
 /** The bytes without their gzip, whether it was announced or not. @throws as `decoded` */
-export const gunzipped = (input: AsyncIterable<Uint8Array>, options: Pick<DecodeOptions, 'bytesMax' | 'found'>): AsyncIterable<Uint8Array> => undone(input, 'gzip', { ...options, mustFit: false });
+export const gunzipped = (
+  input: AsyncIterable<Uint8Array>,
+  options: Pick<DecodeOptions, 'bytesMax' | 'found'>,
+): AsyncIterable<Uint8Array> => undone(input, 'gzip', { ...options, mustFit: false });
 
 /** Bytes that tell whether a coding is there, and bytes by which plain text is told from it. */
-const magicBytes = 4, headBytes = 8;
-const isText = (bytes: Uint8Array): boolean => bytes.every((byte) => (byte >= 0x20 && byte < 0x7f) || (byte >= 0x09 && byte <= 0x0d));
+const magicBytes = 4;
+const headBytes = 8;
+const isText = (bytes: Uint8Array): boolean =>
+  bytes.every((byte) => (byte >= 0x20 && byte < 0x7f) || (byte >= 0x09 && byte <= 0x0d));
 
 /** `mustFit`: bytes without the coding are text, else damaged. */
-interface UndoOptions { readonly bytesMax: number; readonly mustFit: boolean; readonly found?: (() => void) | undefined }
-async function* undone(input: AsyncIterable<Uint8Array>, coding: ContentCoding, { bytesMax, mustFit, found }: UndoOptions): AsyncGenerator<Uint8Array> {
+interface UndoOptions {
+  readonly bytesMax: number;
+  readonly mustFit: boolean;
+  readonly found?: (() => void) | undefined;
+}
+async function* undone(
+  input: AsyncIterable<Uint8Array>,
+  coding: ContentCoding,
+  { bytesMax, mustFit, found }: UndoOptions,
+): AsyncGenerator<Uint8Array> {
   const source = input[Symbol.asyncIterator]();
-  let head: Uint8Array = new Uint8Array(0), ended = false;
+  let head: Uint8Array = new Uint8Array(0);
+  let ended = false;
   try {
     while (head.length < headBytes && !ended) {
       const { done, value } = await source.next();
       if (done) ended = true;
       else head = head.length === 0 ? value : new Uint8Array(Buffer.concat([head, value]));
     }
-    const rest = following(head, source, () => { ended = true; });
+    const rest = following(head, source, () => {
+      ended = true;
+    });
     const open = openerOf(coding, head);
     if (!open && mustFit && !isText(head.subarray(0, headBytes))) {
-      throw new LakeError('format-broken', { format: coding, fault: `the body does not begin as ${coding} does`, place: '', values: 0 });
+      throw new LakeError('format-broken', {
+        format: coding,
+        fault: `the body does not begin as ${coding} does`,
+        place: '',
+        values: 0,
+      });
     }
     if (open) found?.();
     if (open) yield* bounded(open(rest), coding, bytesMax);
@@ -61,7 +88,11 @@ async function* undone(input: AsyncIterable<Uint8Array>, coding: ContentCoding, 
   }
 }
 
-async function* following(head: Uint8Array, source: AsyncIterator<Uint8Array>, end: () => void): AsyncGenerator<Uint8Array> {
+async function* following(
+  head: Uint8Array,
+  source: AsyncIterator<Uint8Array>,
+  end: () => void,
+): AsyncGenerator<Uint8Array> {
   if (head.length > 0) yield head;
   for (;;) {
     const { done, value } = await source.next();
@@ -77,56 +108,80 @@ const chunkSize = 1 << 18;
 const openerOf = (coding: ContentCoding, head: Uint8Array): Opener | undefined => {
   if (head.length === 0) return undefined;
   switch (coding) {
-    case 'gzip': return head[0] === 0x1f && head[1] === 0x8b ? through(() => createGunzip({ chunkSize }), true) : undefined;
+    case 'gzip':
+      return head[0] === 0x1f && head[1] === 0x8b ? through(() => createGunzip({ chunkSize }), true) : undefined;
     case 'zstd': {
       const magic = head.length < magicBytes ? 0 : Buffer.from(head.buffer, head.byteOffset).readUInt32LE();
       return magic === zstdMagic || magic >>> 4 === 0x184d2a5 ? zstdExpanded : undefined;
     }
     // The name means zlib's wrapping, but programs have always sent bare deflate too.
-    case 'deflate': return through(() => ((head[0] & 15) === 8 && (head[0] * 256 + head[1]) % 31 === 0 ? createInflate({ chunkSize }) : createInflateRaw({ chunkSize })));
-    case 'br': return through(() => createBrotliDecompress({ chunkSize, flush: constants.BROTLI_OPERATION_PROCESS }));
+    case 'deflate':
+      return through(() =>
+        (head[0] & 15) === 8 && (head[0] * 256 + head[1]) % 31 === 0
+          ? createInflate({ chunkSize })
+          : createInflateRaw({ chunkSize }),
+      );
+    case 'br':
+      return through(() => createBrotliDecompress({ chunkSize, flush: constants.BROTLI_OPERATION_PROCESS }));
   }
 };
 
 /**
- * Runs bytes through a stream of node:zlib, which works in threads of its own. It compares checksums and sizes itself, but ends where it sees no more of its coding: what follows there is damage,
- * or rows would be lost without a word. `padded`: zeros may follow, as behind gzip's members.
+ * Runs bytes through a stream of node:zlib, which works in threads of its own. It compares checksums and sizes itself,
+ * but ends where it sees no more of its coding: what follows there is damage, or rows would be lost without a word.
+ * `padded`: zeros may follow, as behind gzip's members.
  */
-const through = (create: () => Transform & { readonly bytesWritten: number }, padded = false): Opener => async function* (input) {
-  const transform = create(), rest = new Rest(padded);
-  let inputFault: unknown, isOver = false, isDropped = false, go: (() => void) | undefined;
-  const wake = (): void => { go?.(); };
-  const feed = async (): Promise<void> => {
-    for await (const chunk of input) {
-      if (isDropped) return;
-      if (isOver) rest.check(chunk);
-      else {
-        rest.took(chunk, transform.bytesWritten);
-        if (!transform.write(chunk)) await new Promise<void>((resolve) => { if (isOver) resolve(); else go = resolve; });
+const through = (create: () => Transform & { readonly bytesWritten: number }, padded = false): Opener =>
+  async function* (input) {
+    const transform = create();
+    const rest = new Rest(padded);
+    let inputFault: unknown;
+    let isOver = false;
+    let isDropped = false;
+    let go: (() => void) | undefined;
+    const wake = (): void => {
+      go?.();
+    };
+    const feed = async (): Promise<void> => {
+      for await (const chunk of input) {
+        if (isDropped) return;
+        if (isOver) rest.check(chunk);
+        else {
+          rest.took(chunk, transform.bytesWritten);
+          if (!transform.write(chunk))
+            await new Promise<void>((resolve) => {
+              if (isOver) resolve();
+              else go = resolve;
+            });
+        }
       }
+      if (!isOver) transform.end();
+    };
+    transform.on('drain', wake).on('close', () => {
+      isOver = true;
+      wake();
+    });
+    const fed = feed().catch((fault: unknown) => {
+      inputFault = fault;
+      transform.destroy(fault as Error);
+    });
+    try {
+      for await (const chunk of transform as AsyncIterable<Uint8Array>) yield chunk;
+      rest.end(transform.bytesWritten);
+      isOver = true;
+      wake();
+      await fed;
+      if (inputFault !== undefined) throw inputFault;
+    } catch (fault) {
+      throw fault === inputFault
+        ? fault
+        : new BytesFault(fault instanceof Error ? fault.message : String(fault), { cause: fault });
+    } finally {
+      isDropped = true;
+      transform.destroy();
+      wake();
     }
-    if (!isOver) transform.end();
   };
-  transform.on('drain', wake).on('close', () => { isOver = true; wake(); });
-  const fed = feed().catch((fault: unknown) => {
-    inputFault = fault;
-    transform.destroy(fault as Error);
-  });
-  try {
-    for await (const chunk of transform as AsyncIterable<Uint8Array>) yield chunk;
-    rest.end(transform.bytesWritten);
-    isOver = true;
-    wake();
-    await fed;
-    if (inputFault !== undefined) throw inputFault;
-  } catch (fault) {
-    throw fault === inputFault ? fault : new BytesFault(fault instanceof Error ? fault.message : String(fault), { cause: fault });
-  } finally {
-    isDropped = true;
-    transform.destroy();
-    wake();
-  }
-};
 
 /** The bytes that a stream was given and may not have read. */
 class Rest {
@@ -135,10 +190,13 @@ class Rest {
   /** Where the first of them begins. */
   private start = 0;
 
-  constructor(padded: boolean) { this.padded = padded; }
+  constructor(padded: boolean) {
+    this.padded = padded;
+  }
 
   took(chunk: Uint8Array, read: number): void {
-    while (this.chunks.length > 0 && this.start + this.chunks[0].length <= read) this.start += this.chunks.shift()!.length;
+    while (this.chunks.length > 0 && this.start + this.chunks[0].length <= read)
+      this.start += this.chunks.shift()!.length;
     this.chunks.push(chunk);
   }
   /** The stream has ended and read so many. @throws BytesFault */
@@ -159,19 +217,30 @@ class Rest {
 /** The longest time that messages to this thread wait for bytes that expand. */
 const turnMsMax = 10;
 
-async function* bounded(bytes: AsyncIterable<Uint8Array>, coding: ContentCoding, bytesMax: number): AsyncGenerator<Uint8Array> {
-  let size = 0, turn = performance.now();
+async function* bounded(
+  bytes: AsyncIterable<Uint8Array>,
+  coding: ContentCoding,
+  bytesMax: number,
+): AsyncGenerator<Uint8Array> {
+  let size = 0;
+  let turn = performance.now();
   try {
     for await (const chunk of bytes) {
       size += chunk.length;
       if (size > bytesMax) throw new LakeError('body-expanded', { coding, limit: bytesMax });
       yield chunk;
       if (performance.now() - turn < turnMsMax) continue;
-      await new Promise((resolve) => { setImmediate(resolve); });
+      await new Promise((resolve) => {
+        setImmediate(resolve);
+      });
       turn = performance.now();
     }
   } catch (cause) {
     if (!(cause instanceof BytesFault)) throw cause;
-    throw new LakeError('format-broken', { format: coding, fault: cause.message.replace(/^zstd: /, ''), place: '', values: 0 }, { cause });
+    throw new LakeError(
+      'format-broken',
+      { format: coding, fault: cause.message.replace(/^zstd: /, ''), place: '', values: 0 },
+      { cause },
+    );
   }
 }

@@ -1,7 +1,8 @@
 /**
  * Snappy blocks: the length of what comes out, then literals and copies from up to 64 KiB before.
  *
- * Invariant: what is read lies in the input, what is written in the room of the size that is given, whatever the bytes are.
+ * Invariant: what is read lies in the input, what is written in the room of the size that is given, whatever the bytes
+ * are.
  */
 
 /** Runs longer than this go through the engine's copy, which has a price per call. */
@@ -9,9 +10,11 @@ const shortRun = 32;
 
 /** The `size` bytes that a block stands for, or undefined if it is broken or stands for another number of them. */
 export const decodeSnappy = (input: Uint8Array, size: number): Uint8Array | undefined => {
-  let at = 0, to = 0;
+  let at = 0;
+  let to = 0;
   while (at < input.length && input[at++] >= 0x80);
-  const out = new Uint8Array(size), { length } = input;
+  const out = new Uint8Array(size);
+  const { length } = input;
   while (at < length) {
     const tag = input[at++];
     if ((tag & 3) === 0) {
@@ -31,9 +34,11 @@ export const decodeSnappy = (input: Uint8Array, size: number): Uint8Array | unde
       to += run;
       continue;
     }
-    const bytes = tag & 3, distanceBytes = bytes === 3 ? 4 : bytes;
+    const bytes = tag & 3;
+    const distanceBytes = bytes === 3 ? 4 : bytes;
     if (distanceBytes > length - at) return undefined;
-    let run = (tag >>> 2) + 1, distance = input[at];
+    let run = (tag >>> 2) + 1;
+    let distance = input[at];
     if (bytes === 1) {
       run = ((tag >>> 2) & 7) + 4;
       distance |= (tag >>> 5) << 8;
@@ -58,20 +63,29 @@ const matchMargin = 15;
 
 /** A block that stands for the bytes of `source`. */
 export const encodeSnappy = (source: Uint8Array): Uint8Array => {
-  const { length } = source, out = new Uint8Array(16 + length + Math.ceil(length / 6)), view = new DataView(source.buffer, source.byteOffset, length);
+  const { length } = source;
+  const out = new Uint8Array(16 + length + Math.ceil(length / 6));
+  const view = new DataView(source.buffer, source.byteOffset, length);
   if (placeBase > 0x7fff_ffff - length - 2) {
     places.fill(0);
     placeBase = 1;
   }
-  const base = placeBase, matchStop = length - matchMargin;
+  const base = placeBase;
+  const matchStop = length - matchMargin;
   placeBase += length + 1;
-  let to = 0, at = 0, anchor = 0, tries = 1 << 5;
+  let to = 0;
+  let at = 0;
+  let anchor = 0;
+  let tries = 1 << 5;
   for (let rest = length; ; rest >>>= 7) {
     out[to++] = rest >= 0x80 ? (rest & 0x7f) | 0x80 : rest;
     if (rest < 0x80) break;
   }
   while (at < matchStop) {
-    const word = view.getInt32(at, true), hash = Math.imul(word, -1640531535) >>> (32 - hashBits), place = places[hash], from = place - base;
+    const word = view.getInt32(at, true);
+    const hash = Math.imul(word, -1640531535) >>> (32 - hashBits);
+    const place = places[hash];
+    const from = place - base;
     places[hash] = at + base;
     if (place < base || at - from > distanceMax || view.getInt32(from, true) !== word) {
       at += tries++ >> 5;
@@ -82,14 +96,16 @@ export const encodeSnappy = (source: Uint8Array): Uint8Array => {
     for (let other = from + 4; stop < length && source[stop] === source[other]; other++) stop++;
     to = putLiteral(source, anchor, at, out, to);
     to = putCopy(at - from, stop - at, out, to);
-    if (stop < matchStop) places[Math.imul(view.getInt32(stop - 2, true), -1640531535) >>> (32 - hashBits)] = stop - 2 + base;
+    if (stop < matchStop)
+      places[Math.imul(view.getInt32(stop - 2, true), -1640531535) >>> (32 - hashBits)] = stop - 2 + base;
     anchor = at = stop;
   }
   return out.subarray(0, putLiteral(source, anchor, length, out, to));
 };
 
 const putLiteral = (source: Uint8Array, start: number, end: number, out: Uint8Array, place: number): number => {
-  const run = end - start, last = run - 1;
+  const run = end - start;
+  const last = run - 1;
   let to = place;
   if (run === 0) return to;
   if (last < 60) out[to++] = last << 2;
@@ -104,7 +120,8 @@ const putLiteral = (source: Uint8Array, start: number, end: number, out: Uint8Ar
 };
 /** A copy has 64 bytes at most, and four at least in its short form. */
 const putCopy = (distance: number, length: number, out: Uint8Array, place: number): number => {
-  let to = place, left = length;
+  let to = place;
+  let left = length;
   while (left > 0) {
     const run = left > 67 ? 64 : left > 64 ? 60 : left;
     if (run >= 4 && run < 12 && distance < 2048) {

@@ -1,21 +1,28 @@
 /**
- * The checksums of LZ4 frames (XXH32) and Zstandard frames (XXH64, its low half), both with seed 0. Node has neither, and packages load theirs asynchronously, which block codecs cannot wait for.
+ * The checksums of LZ4 frames (XXH32) and Zstandard frames (XXH64, its low half), both with seed 0. Node has neither,
+ * and packages load theirs asynchronously, which block codecs cannot wait for.
  *
  * 64-bit numbers are pairs of 32-bit halves: BigInt is some fifty times as slow.
  */
 
-const p1 = 0x9e3779b1, p2 = 0x85ebca77, p3 = 0xc2b2ae3d, p4 = 0x27d4eb2f, p5 = 0x165667b1;
+const p1 = 0x9e3779b1;
+const p2 = 0x85ebca77;
+const p3 = 0xc2b2ae3d;
+const p4 = 0x27d4eb2f;
+const p5 = 0x165667b1;
 const rotate = (x: number, by: number): number => (x << by) | (x >>> (32 - by));
 const viewOf = (bytes: Uint8Array): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
 /** XXH32 of bytes[start, end). */
 export const xxh32 = (bytes: Uint8Array, start = 0, end = bytes.length): number => {
   const view = viewOf(bytes);
-  let at = start, hash = p5;
+  let at = start;
+  let hash = p5;
   if (end - start >= 16) {
     const lanes = [p1 + p2, p2, 0, -p1].map((lane) => lane | 0);
     for (; at + 16 <= end; at += 16) {
-      for (let lane = 0; lane < 4; lane++) lanes[lane] = Math.imul(rotate((lanes[lane] + Math.imul(view.getInt32(at + 4 * lane, true), p2)) | 0, 13), p1);
+      for (let lane = 0; lane < 4; lane++)
+        lanes[lane] = Math.imul(rotate((lanes[lane] + Math.imul(view.getInt32(at + 4 * lane, true), p2)) | 0, 13), p1);
     }
     hash = rotate(lanes[0], 1) + rotate(lanes[1], 7) + rotate(lanes[2], 12) + rotate(lanes[3], 18);
   }
@@ -28,13 +35,25 @@ export const xxh32 = (bytes: Uint8Array, start = 0, end = bytes.length): number 
 };
 
 /** A 64-bit number: its halves. */
-interface Pair { high: number; low: number }
+interface Pair {
+  high: number;
+  low: number;
+}
 const pair = (high: number, low: number): Readonly<Pair> => ({ high: high | 0, low: low | 0 });
-const q1 = pair(0x9e3779b1, 0x85ebca87), q2 = pair(0xc2b2ae3d, 0x27d4eb4f), q3 = pair(0x165667b1, 0x9e3779f9), q4 = pair(0x85ebca77, 0xc2b2ae63), q5 = pair(0x27d4eb2f, 0x165667c5);
+const q1 = pair(0x9e3779b1, 0x85ebca87);
+const q2 = pair(0xc2b2ae3d, 0x27d4eb4f);
+const q3 = pair(0x165667b1, 0x9e3779f9);
+const q4 = pair(0x85ebca77, 0xc2b2ae63);
+const q5 = pair(0x27d4eb2f, 0x165667c5);
 
 /** The high half of the product of two unsigned 32-bit numbers. */
 const highOf = (a: number, b: number): number => {
-  const aLow = a & 0xffff, aHigh = a >>> 16, bLow = b & 0xffff, bHigh = b >>> 16, cross = aLow * bHigh, other = aHigh * bLow;
+  const aLow = a & 0xffff;
+  const aHigh = a >>> 16;
+  const bLow = b & 0xffff;
+  const bHigh = b >>> 16;
+  const cross = aLow * bHigh;
+  const other = aHigh * bLow;
   const middle = ((aLow * bLow) >>> 16) + (cross & 0xffff) + (other & 0xffff);
   return (aHigh * bHigh + (cross >>> 16) + (other >>> 16) + (middle >>> 16)) | 0;
 };
@@ -48,7 +67,8 @@ const multiply = (x: Pair, { high, low }: Readonly<Pair>): void => {
   x.low = Math.imul(x.low, low);
 };
 const turn = (x: Pair, by: number): void => {
-  const { high, low } = by < 32 ? x : { high: x.low, low: x.high }, bits = by % 32;
+  const { high, low } = by < 32 ? x : { high: x.low, low: x.high };
+  const bits = by % 32;
   x.high = bits === 0 ? high : (high << bits) | (low >>> (32 - bits));
   x.low = bits === 0 ? low : (low << bits) | (high >>> (32 - bits));
 };
@@ -77,7 +97,8 @@ export class Xxh64 {
   private bytes = 0;
 
   constructor() {
-    const first: Pair = { ...q1 }, last: Pair = { high: ~q1.high, low: ~q1.low };
+    const first: Pair = { ...q1 };
+    const last: Pair = { high: ~q1.high, low: ~q1.low };
     add(first, q2);
     add(last, pair(0, 1));
     [first, q2, pair(0, 0), last].forEach(({ high, low }, lane) => this.lanes.set([low, high], 2 * lane));
@@ -103,14 +124,29 @@ export class Xxh64 {
 
   /** One lane after the other: what a loop keeps is two numbers then. */
   private stripes(input: Uint8Array, start: number, end: number): void {
-    const view = viewOf(input), { lanes } = this, high1 = q1.high, low1 = q1.low, high2 = q2.high, low2 = q2.low;
+    const view = viewOf(input);
+    const { lanes } = this;
+    const high1 = q1.high;
+    const low1 = q1.low;
+    const high2 = q2.high;
+    const low2 = q2.low;
     for (let lane = 0; lane < 4; lane++) {
-      let low = lanes[2 * lane], high = lanes[2 * lane + 1];
+      let low = lanes[2 * lane];
+      let high = lanes[2 * lane + 1];
       for (let at = start + 8 * lane; at < end; at += stripe) {
-        const wordLow = view.getInt32(at, true), wordHigh = view.getInt32(at + 4, true);
+        const wordLow = view.getInt32(at, true);
+        const wordHigh = view.getInt32(at + 4, true);
         const sum = (low >>> 0) + (Math.imul(wordLow, low2) >>> 0);
-        const sumHigh = (high + highOf(wordLow, low2) + Math.imul(wordHigh, low2) + Math.imul(wordLow, high2) + (sum > 0xffff_ffff ? 1 : 0)) | 0, sumLow = sum | 0;
-        const turnedHigh = (sumHigh << 31) | (sumLow >>> 1), turnedLow = (sumLow << 31) | (sumHigh >>> 1);
+        const sumHigh =
+          (high +
+            highOf(wordLow, low2) +
+            Math.imul(wordHigh, low2) +
+            Math.imul(wordLow, high2) +
+            (sum > 0xffff_ffff ? 1 : 0)) |
+          0;
+        const sumLow = sum | 0;
+        const turnedHigh = (sumHigh << 31) | (sumLow >>> 1);
+        const turnedLow = (sumLow << 31) | (sumHigh >>> 1);
         high = (highOf(turnedLow, low1) + Math.imul(turnedHigh, low1) + Math.imul(turnedLow, high1)) | 0;
         low = Math.imul(turnedLow, low1);
       }
@@ -121,7 +157,9 @@ export class Xxh64 {
 
   /** The low half of the hash of all that came. */
   low32(): number {
-    const { rest, restBytes, bytes } = this, view = viewOf(rest), hash: Pair = { high: 0, low: 0 };
+    const { rest, restBytes, bytes } = this;
+    const view = viewOf(rest);
+    const hash: Pair = { high: 0, low: 0 };
     if (bytes >= stripe) this.join(hash);
     else add(hash, q5);
     add(hash, pair(Math.floor(bytes / 2 ** 32), bytes));

@@ -1,20 +1,39 @@
-/** The two entropy codes of Zstandard (RFC 8878): tables of finite states and of prefix codes, read from the bytes that describe them. */
+/**
+ * The two entropy codes of Zstandard (RFC 8878): tables of finite states and of prefix codes, read from the bytes that
+ * describe them.
+ */
 import { BytesFault } from '../type-bytes.ts';
 
 /** Ends the reading of what is damaged. @throws BytesFault that names it */
-export const damaged = (what: string): never => { throw new BytesFault(`zstd: damaged ${what}`); };
+export const damaged = (what: string): never => {
+  throw new BytesFault(`zstd: damaged ${what}`);
+};
 
 /** For each state: the symbol that it stands for, the bits that the next state takes and what they are added to. */
-export interface StateTable { readonly log: number; readonly symbols: Uint8Array; readonly bits: Uint8Array; readonly bases: Uint16Array }
+export interface StateTable {
+  readonly log: number;
+  readonly symbols: Uint8Array;
+  readonly bits: Uint8Array;
+  readonly bases: Uint16Array;
+}
 /** For each run of `log` bits: the symbol at its beginning and how many of the bits are its. */
-export interface PrefixTable { readonly log: number; readonly symbols: Uint8Array; readonly bits: Uint8Array }
+export interface PrefixTable {
+  readonly log: number;
+  readonly symbols: Uint8Array;
+  readonly bits: Uint8Array;
+}
 
 const highBit = (x: number): number => 31 - Math.clz32(x);
 
 /** The table of a distribution; -1 is a count below one. */
 export const stateTable = (counts: ArrayLike<number>, log: number): StateTable => {
-  const size = 1 << log, mask = size - 1, step = (size >> 1) + (size >> 3) + 3;
-  const symbols = new Uint8Array(size), bits = new Uint8Array(size), bases = new Uint16Array(size), next = new Uint16Array(counts.length);
+  const size = 1 << log;
+  const mask = size - 1;
+  const step = (size >> 1) + (size >> 3) + 3;
+  const symbols = new Uint8Array(size);
+  const bits = new Uint8Array(size);
+  const bases = new Uint16Array(size);
+  const next = new Uint16Array(counts.length);
   let high = size - 1;
   for (let s = 0; s < counts.length; s++) {
     if (counts[s] === -1) symbols[high--] = s;
@@ -24,7 +43,8 @@ export const stateTable = (counts: ArrayLike<number>, log: number): StateTable =
   for (let s = 0; s < counts.length; s++) {
     for (let k = 0; k < counts[s]; k++) {
       symbols[at] = s;
-      do at = (at + step) & mask; while (at > high);
+      do at = (at + step) & mask;
+      while (at > high);
     }
   }
   for (let state = 0; state < size; state++) {
@@ -36,24 +56,37 @@ export const stateTable = (counts: ArrayLike<number>, log: number): StateTable =
 };
 
 /** One symbol only, which takes no bits. */
-export const constantTable = (symbol: number): StateTable =>
-  ({ log: 0, symbols: Uint8Array.of(symbol), bits: new Uint8Array(1), bases: new Uint16Array(1) });
+export const constantTable = (symbol: number): StateTable => ({
+  log: 0,
+  symbols: Uint8Array.of(symbol),
+  bits: new Uint8Array(1),
+  bases: new Uint16Array(1),
+});
 
 /** Reads a distribution from `bytes[start, end)`; `next` is behind it. @throws BytesFault */
-export const readStateTable = (bytes: Uint8Array, start: number, end: number, { symbolMax, logMax }: { readonly symbolMax: number; readonly logMax: number }): { readonly table: StateTable; readonly next: number } => {
+export const readStateTable = (
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+  { symbolMax, logMax }: { readonly symbolMax: number; readonly logMax: number },
+): { readonly table: StateTable; readonly next: number } => {
   let at = start * 8;
   const limit = end * 8;
   const take = (count: number): number => {
-    const i = at >>> 3, value = ((bytes[i] | (bytes[i + 1] << 8) | (bytes[i + 2] << 16)) >>> (at & 7)) & ((1 << count) - 1);
+    const i = at >>> 3;
+    const value = ((bytes[i] | (bytes[i + 1] << 8) | (bytes[i + 2] << 16)) >>> (at & 7)) & ((1 << count) - 1);
     at += count;
     return value;
   };
-  const log = take(4) + 5, counts: number[] = [];
+  const log = take(4) + 5;
+  const counts: number[] = [];
   if (log > logMax) damaged('distribution');
   let remaining = 1 << log;
   while (remaining > 0) {
     if (counts.length > symbolMax || at >= limit) damaged('distribution');
-    const width = highBit(remaining + 1) + 1, half = (1 << (width - 1)) - 1, short = (1 << width) - 2 - remaining;
+    const width = highBit(remaining + 1) + 1;
+    const half = (1 << (width - 1)) - 1;
+    const short = (1 << width) - 2 - remaining;
     let value = take(width);
     if ((value & half) < short) {
       at--;
@@ -63,7 +96,7 @@ export const readStateTable = (bytes: Uint8Array, start: number, end: number, { 
     remaining -= Math.abs(count);
     counts.push(count);
     if (count !== 0) continue;
-    for (let zeros = 3; zeros === 3;) {
+    for (let zeros = 3; zeros === 3; ) {
       zeros = take(2);
       for (let k = 0; k < zeros; k++) counts.push(0);
       if (counts.length > symbolMax + 1 || at > limit) damaged('distribution');
@@ -77,7 +110,9 @@ export const readStateTable = (bytes: Uint8Array, start: number, end: number, { 
 export const bitsAt = (bytes: Uint8Array, base: number, at: number, count: number): number => {
   if (at < 0) return count + at <= 0 ? 0 : bitsAt(bytes, base, 0, count + at) << -at;
   const i = base + (at >>> 3);
-  return ((bytes[i] | (bytes[i + 1] << 8) | (bytes[i + 2] << 16) | (bytes[i + 3] << 24)) >>> (at & 7)) & ((1 << count) - 1);
+  return (
+    ((bytes[i] | (bytes[i + 1] << 8) | (bytes[i + 2] << 16) | (bytes[i + 3] << 24)) >>> (at & 7)) & ((1 << count) - 1)
+  );
 };
 
 /** Bits of a stream that is read backwards, without the mark at its end. @throws BytesFault */
@@ -86,14 +121,20 @@ export const backwardBits = (bytes: Uint8Array, start: number, end: number): num
   return (end - start - 1) * 8 + highBit(bytes[end - 1]);
 };
 
-const prefixLogMax = 11, weightLogMax = 6;
+const prefixLogMax = 11;
+const weightLogMax = 6;
 
 /** Reads a prefix code from `bytes[start, end)`; `next` is behind it. @throws BytesFault */
-export const readPrefixTable = (bytes: Uint8Array, start: number, end: number): { readonly table: PrefixTable; readonly next: number } => {
+export const readPrefixTable = (
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+): { readonly table: PrefixTable; readonly next: number } => {
   if (start >= end) damaged('prefix code');
   const head = bytes[start];
   if (head >= 128) {
-    const count = head - 127, next = start + 1 + ((count + 1) >> 1);
+    const count = head - 127;
+    const next = start + 1 + ((count + 1) >> 1);
     if (next > end) damaged('prefix code');
     const weights = Array.from({ length: count }, (_, i) => (bytes[start + 1 + (i >> 1)] >> (i & 1 ? 0 : 4)) & 15);
     return { table: prefixTable(weights), next };
@@ -109,7 +150,8 @@ const readWeights = (bytes: Uint8Array, start: number, end: number): number[] =>
   const weights: number[] = [];
   let at = backwardBits(bytes, next, end) - 2 * table.log;
   if (at < 0) damaged('prefix code');
-  let one = bitsAt(bytes, next, at + table.log, table.log), other = bitsAt(bytes, next, at, table.log);
+  let one = bitsAt(bytes, next, at + table.log, table.log);
+  let other = bitsAt(bytes, next, at, table.log);
   while (weights.length < 255) {
     weights.push(table.symbols[one]);
     at -= table.bits[one];
@@ -129,16 +171,18 @@ const prefixTable = (weights: number[]): PrefixTable => {
   let sum = 0;
   for (const w of weights) sum += w > 0 ? 2 ** (w - 1) : 0;
   if (sum === 0 || sum >= 1 << prefixLogMax) damaged('prefix code');
-  const log = highBit(sum) + 1, left = (1 << log) - sum;
+  const log = highBit(sum) + 1;
+  const left = (1 << log) - sum;
   if (log > prefixLogMax || (left & (left - 1)) !== 0 || weights.length > 255) damaged('prefix code');
   weights.push(highBit(left) + 1);
-  const symbols = new Uint8Array(1 << log), bits = new Uint8Array(1 << log);
+  const symbols = new Uint8Array(1 << log);
+  const bits = new Uint8Array(1 << log);
   let at = 0;
   for (let w = 1; w <= log; w++) {
     for (let s = 0; s < weights.length; s++) {
       if (weights[s] !== w) continue;
       symbols.fill(s, at, at + (1 << (w - 1)));
-      bits.fill(log + 1 - w, at, at += 1 << (w - 1));
+      bits.fill(log + 1 - w, at, (at += 1 << (w - 1)));
     }
   }
   return { log, symbols, bits };

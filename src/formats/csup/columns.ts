@@ -1,11 +1,23 @@
 /**
- * Columns of a CSUP object, read in order, so many rows at a time: what is decoded is what a batch has, not what the object has.
+ * Columns of a CSUP object, read in order, so many rows at a time: what is decoded is what a batch has, not what the
+ * object has.
  *
  * Invariants:
  * - Every descriptor is in one place of the tree at most, so the work is bounded by their number.
- * - What a descriptor counts is compared with what its parent asks for; segments lie within the data section; expanded bytes and items have limits.
+ * - What a descriptor counts is compared with what its parent asks for; segments lie within the data section; expanded
+ *   bytes and items have limits.
  */
-import { type Type, arrayType, bitsOf, compareTypes, errorType, isUnsigned, mapType, setType, types } from '../../vectors/type.ts';
+import {
+  type Type,
+  arrayType,
+  bitsOf,
+  compareTypes,
+  errorType,
+  isUnsigned,
+  mapType,
+  setType,
+  types,
+} from '../../vectors/type.ts';
 import { toFloat16 } from '../../vectors/value.ts';
 import { constantOf } from '../../vectors/builder.ts';
 import { type Vector, type NumberArray, constant, gather, noRows } from '../../vectors/vector.ts';
@@ -46,7 +58,10 @@ interface ObjectSource {
   readonly bsup: BsupParts;
 }
 
-/** The columns of one object, to be read once: `root` is called one time, since a descriptor that is met again is a fault. */
+/**
+ * The columns of one object, to be read once: `root` is called one time, since a descriptor that is met again is a
+ * fault.
+ */
 export class ObjectColumns {
   private readonly source: ObjectSource;
   private readonly view: DataView;
@@ -63,7 +78,8 @@ export class ObjectColumns {
 
   /** The object's rows: a column, or several of unlike types. @throws BytesFault */
   root(id: number): Pick<ColumnCursor, 'next'> {
-    const d = this.descriptor(id), column = d.kind === 'Dynamic' ? this.dynamic(d) : this.columnOf(d, 1);
+    const d = this.descriptor(id);
+    const column = d.kind === 'Dynamic' ? this.dynamic(d) : this.columnOf(d, 1);
     return {
       next: (count) => {
         this.cells = 0;
@@ -80,7 +96,9 @@ export class ObjectColumns {
     return d;
   }
 
-  private column(id: number, depth: number): ColumnCursor { return this.columnOf(this.descriptor(id), depth); }
+  private column(id: number, depth: number): ColumnCursor {
+    return this.columnOf(this.descriptor(id), depth);
+  }
 
   private columnOf(d: Descriptor, depth: number): ColumnCursor {
     if (depth > this.source.nestingMax) throw malformed(`nesting too deep (limit ${this.source.nestingMax})`);
@@ -92,16 +110,26 @@ export class ObjectColumns {
 
   private madeOf(d: Descriptor, depth: number): ColumnCursor {
     switch (d.kind) {
-      case 'Const': return { type: d.value.type, next: (count) => constantOf(d.value, count) };
-      case 'Int': return this.integers(d.type, d.location, true);
-      case 'Uint': return this.integers(d.type, d.location, false);
-      case 'Float': return this.floats(d.type, d.location);
-      case 'Bytes': return this.runs(d.type, d.bytes, d.offsets);
-      case 'Primitive': return this.bodies(d.type, d.location);
-      case 'Dict': return this.dictionary(d, depth);
-      case 'Record': return this.record(d.fields, depth);
-      case 'Array': case 'Set': {
-        const values = this.column(d.values, depth + 1), type = d.kind === 'Set' ? setType(values.type) : arrayType(values.type);
+      case 'Const':
+        return { type: d.value.type, next: (count) => constantOf(d.value, count) };
+      case 'Int':
+        return this.integers(d.type, d.location, true);
+      case 'Uint':
+        return this.integers(d.type, d.location, false);
+      case 'Float':
+        return this.floats(d.type, d.location);
+      case 'Bytes':
+        return this.runs(d.type, d.bytes, d.offsets);
+      case 'Primitive':
+        return this.bodies(d.type, d.location);
+      case 'Dict':
+        return this.dictionary(d, depth);
+      case 'Record':
+        return this.record(d.fields, depth);
+      case 'Array':
+      case 'Set': {
+        const values = this.column(d.values, depth + 1);
+        const type = d.kind === 'Set' ? setType(values.type) : arrayType(values.type);
         const lengths = this.lengths(d.lengths);
         return {
           type,
@@ -112,26 +140,40 @@ export class ObjectColumns {
         };
       }
       case 'Map': {
-        const keys = this.column(d.keys, depth + 1), values = this.column(d.values, depth + 1), type = mapType(keys.type, values.type);
+        const keys = this.column(d.keys, depth + 1);
+        const values = this.column(d.values, depth + 1);
+        const type = mapType(keys.type, values.type);
         const lengths = this.lengths(d.lengths);
         return {
           type,
           next: (length) => {
-            const offsets = lengths(length), items = this.items(offsets[length] * 2) / 2;
+            const offsets = lengths(length);
+            const items = this.items(offsets[length] * 2) / 2;
             return { form: 'map', type, length, offsets, keys: keys.next(items), values: values.next(items) };
           },
         };
       }
-      case 'Union': return this.union(d.members.map((m) => this.column(m, depth + 1)), this.tags(d.tags));
+      case 'Union':
+        return this.union(
+          d.members.map((m) => this.column(m, depth + 1)),
+          this.tags(d.tags),
+        );
       case 'Named': {
         const inner = this.column(d.values, depth + 1);
-        return { type: checkedNamed(d.name, inner.type), next: (length) => ({ form: 'named', name: d.name, length, inner: inner.next(length) }) };
+        return {
+          type: checkedNamed(d.name, inner.type),
+          next: (length) => ({ form: 'named', name: d.name, length, inner: inner.next(length) }),
+        };
       }
       case 'Error': {
         const inner = this.column(d.values, depth + 1);
-        return { type: errorType(inner.type), next: (length) => ({ form: 'error', length, inner: inner.next(length) }) };
+        return {
+          type: errorType(inner.type),
+          next: (length) => ({ form: 'error', length, inner: inner.next(length) }),
+        };
       }
-      case 'Dynamic': throw malformed('Dynamic within a column');
+      case 'Dynamic':
+        throw malformed('Dynamic within a column');
     }
   }
 
@@ -157,30 +199,41 @@ export class ObjectColumns {
   }
 
   /** What a batch is made of fits into memory, or the object is too much. */
-  private checkRoom(bytes: number): void { if (bytes > this.source.room()) this.source.hold(bytes); }
+  private checkRoom(bytes: number): void {
+    if (bytes > this.source.room()) this.source.hold(bytes);
+  }
 
   private integers(type: Type, location: Segment, signed: boolean): ColumnCursor {
-    if (type.kind !== 'primitive' || !(signed ? signedTypes : unsignedTypes).has(type)) throw malformed('integers of another type');
-    const cursor = new IntCursor64(this.blocks(location), signed), wide = bitsOf(type) === 64;
-    const most = wide ? Infinity : 2 ** (bitsOf(type) - (signed ? 1 : 0)) - 1, least = wide ? -Infinity : signed ? -most - 1 : 0;
+    if (type.kind !== 'primitive' || !(signed ? signedTypes : unsignedTypes).has(type))
+      throw malformed('integers of another type');
+    const cursor = new IntCursor64(this.blocks(location), signed);
+    const wide = bitsOf(type) === 64;
+    const most = wide ? Infinity : 2 ** (bitsOf(type) - (signed ? 1 : 0)) - 1;
+    const least = wide ? -Infinity : signed ? -most - 1 : 0;
     return {
       type,
       next: (length) => {
         const values = numbersOf(cursor.next(length), length, type);
-        if (!wide) for (let i = 0; i < length; i++) if (values[i] < least || values[i] > most) throw malformed(`${type.name} out of range`);
+        if (!wide)
+          for (let i = 0; i < length; i++)
+            if (values[i] < least || values[i] > most) throw malformed(`${type.name} out of range`);
         return { form: 'number', type, length, values };
       },
     };
   }
 
   private floats(type: Type, location: Segment): ColumnCursor {
-    if (type !== types.float64 && type !== types.float32 && type !== types.float16) throw malformed('floats of another type');
-    const bytes = this.later(location), round = type === types.float32 ? Math.fround : type === types.float16 ? toFloat16 : undefined;
+    if (type !== types.float64 && type !== types.float32 && type !== types.float16)
+      throw malformed('floats of another type');
+    const bytes = this.later(location);
+    const round = type === types.float32 ? Math.fround : type === types.float16 ? toFloat16 : undefined;
     let at = 0;
     return {
       type,
       next: (length) => {
-        const all = bytes(), values = new Float64Array(length), end = at + length * 8;
+        const all = bytes();
+        const values = new Float64Array(length);
+        const end = at + length * 8;
         if (end > all.length) throw malformed('floats end too early');
         new Uint8Array(values.buffer).set(all.subarray(at, end));
         at = end;
@@ -192,44 +245,57 @@ export class ObjectColumns {
 
   private runs(type: Type, segment: Segment, offsetSegment: Segment): ColumnCursor {
     if (type !== types.string && type !== types.bytes && type !== types.type) throw malformed('runs of another type');
-    const bytes = this.later(segment), lengths = this.lengths(offsetSegment), { nestingMax } = this.source;
+    const bytes = this.later(segment);
+    const lengths = this.lengths(offsetSegment);
+    const { nestingMax } = this.source;
     let at = 0;
     return {
       type,
       next: (length) => {
-        const offsets = lengths(length), start = at, all = bytes();
+        const offsets = lengths(length);
+        const start = at;
+        const all = bytes();
         at += offsets[length];
         if (at > all.length) throw malformed('runs end too early');
         // A copy: the object's bytes are not kept longer than it is read.
         this.checkRoom(at - start);
         const own = all.slice(start, at);
         if (type === types.string) return validText(offsets, own);
-        return type === types.type ? typeVector(offsets, own, nestingMax) : { form: 'bytes', type, length, offsets, bytes: own };
+        return type === types.type
+          ? typeVector(offsets, own, nestingMax)
+          : { form: 'bytes', type, length, offsets, bytes: own };
       },
     };
   }
 
   private bodies(type: Type, location: Segment): ColumnCursor {
     if (type.kind !== 'primitive' && type.kind !== 'enum') throw malformed('bodies of another type');
-    const bytes = this.later(location), { bsup, nestingMax } = this.source;
+    const bytes = this.later(location);
+    const { bsup, nestingMax } = this.source;
     let cursor: ReturnType<BsupParts['bodies']> | undefined;
     return { type, next: (count) => (cursor ??= bsup.bodies(type, bytes(), nestingMax)).next(count) };
   }
 
   private dictionary(d: Extract<Descriptor, { kind: 'Dict' }>, depth: number): ColumnCursor {
-    const inner = this.descriptor(d.values), values = this.columnOf(inner, depth + 1), index = this.later(d.index);
+    const inner = this.descriptor(d.values);
+    const values = this.columnOf(inner, depth + 1);
+    const index = this.later(d.index);
     if (!('count' in inner)) throw malformed('Dict of a column without a count');
     const size = inner.count;
     if (size > 256) throw malformed(`Dict of ${size} values`);
-    let entries: Vector | undefined, at = 0;
+    let entries: Vector | undefined;
+    let at = 0;
     return {
       type: values.type,
       next: (length) => {
         entries ??= values.next(size);
-        const all = index(), codes = new Uint32Array(length), start = at;
+        const all = index();
+        const codes = new Uint32Array(length);
+        const start = at;
         at += length;
         if (at > all.length) throw malformed('Dict index ends too early');
-        for (let i = 0; i < length; i++) if ((codes[i] = all[start + i]) >= size) throw malformed(`Dict index ${codes[i]} of ${size} values`);
+        for (let i = 0; i < length; i++)
+          if ((codes[i] = all[start + i]) >= size) throw malformed(`Dict index ${codes[i]} of ${size} values`);
         return { form: 'dictionary', length, codes, values: entries };
       },
     };
@@ -242,11 +308,14 @@ export class ObjectColumns {
       if (!f.optional) throw malformed(`field ${f.name} is not optional and absent`);
       return { f, column, absent: new AbsentRows(this.blocks(f.nones)) };
     });
-    const type = checkedRecord(columns.map(({ f, column }) => ({ name: f.name, type: column.type, optional: f.optional })));
+    const type = checkedRecord(
+      columns.map(({ f, column }) => ({ name: f.name, type: column.type, optional: f.optional })),
+    );
     return {
       type,
       next: (length) => ({
-        form: 'record', length,
+        form: 'record',
+        length,
         fields: columns.map(({ f: { name, optional }, column, absent }) => {
           if (!optional) return { name, optional, values: column.next(length) };
           const present = absent ? absent.next(length) : new Uint8Array(length).fill(1);
@@ -260,12 +329,16 @@ export class ObjectColumns {
     const type = checkedUnion(members.map((m) => m.type));
     if (type.kind !== 'union') throw malformed('Union');
     // Members of the type are in type order, those of the object should be.
-    const order = members.map((_, k) => k).sort((a, b) => compareTypes(members[a].type, members[b].type) || a - b), rank = new Uint32Array(order.length);
-    order.forEach((k, place) => { rank[k] = place; });
+    const order = members.map((_, k) => k).sort((a, b) => compareTypes(members[a].type, members[b].type) || a - b);
+    const rank = new Uint32Array(order.length);
+    order.forEach((k, place) => {
+      rank[k] = place;
+    });
     return {
       type,
       next: (length) => {
-        const own = tags(length, members.length), { slots, counts } = slotsOf(own, members.length);
+        const own = tags(length, members.length);
+        const { slots, counts } = slotsOf(own, members.length);
         const parts = members.map((m, k) => m.next(counts[k]));
         for (let i = 0; i < length; i++) own[i] = rank[own[i]];
         return { form: 'union', type, length, tags: own, slots, members: order.map((k) => parts[k]) };
@@ -274,14 +347,23 @@ export class ObjectColumns {
   }
 
   private dynamic(d: { readonly members: readonly number[]; readonly tags: Segment }): Pick<ColumnCursor, 'next'> {
-    const columns = d.members.map((m) => this.column(m, 1)), tags = this.tags(d.tags);
+    const columns = d.members.map((m) => this.column(m, 1));
+    const tags = this.tags(d.tags);
     return {
       next: (length) => {
-        const own = tags(length, columns.length), { slots, counts } = slotsOf(own, columns.length);
-        const parts: Vector[] = [], rank = new Uint32Array(columns.length);
-        columns.forEach((c, k) => { if (counts[k] > 0) rank[k] = parts.push(c.next(counts[k])) - 1; });
+        const own = tags(length, columns.length);
+        const { slots, counts } = slotsOf(own, columns.length);
+        const parts: Vector[] = [];
+        const rank = new Uint32Array(columns.length);
+        columns.forEach((c, k) => {
+          if (counts[k] > 0) rank[k] = parts.push(c.next(counts[k])) - 1;
+        });
         for (let i = 0; i < length; i++) own[i] = rank[own[i]];
-        return parts.length === 0 ? noRows : parts.length === 1 ? parts[0] : { form: 'dynamic', length, tags: own, slots, parts };
+        return parts.length === 0
+          ? noRows
+          : parts.length === 1
+            ? parts[0]
+            : { form: 'dynamic', length, tags: own, slots, parts };
       },
     };
   }
@@ -301,7 +383,8 @@ export class ObjectColumns {
     let last: number | undefined;
     return (count) => {
       last ??= cursor.next(1)[0];
-      const offsets = new Uint32Array(count + 1), start = last;
+      const offsets = new Uint32Array(count + 1);
+      const start = last;
       let before = last;
       cursor.read(offsets, 1, count);
       for (let i = 1; i <= count; i++) {
@@ -321,7 +404,8 @@ export class ObjectColumns {
     return { view: this.view, start: s.offset, end: s.offset + s.memory };
   }
   private check(offset: number, size: number): void {
-    if (offset + size > this.source.data.length) throw malformed(`segment at ${offset} of ${size} bytes ends behind the data`);
+    if (offset + size > this.source.data.length)
+      throw malformed(`segment at ${offset} of ${size} bytes ends behind the data`);
   }
 
   /** The bytes of a segment, expanded when they are asked for. */
@@ -331,7 +415,8 @@ export class ObjectColumns {
     if (s.compression === 1) {
       this.expanded += s.memory;
       this.source.hold(s.memory);
-      if (s.memory > s.length * lz4ExpansionMax || this.expanded > this.source.expandedBytesMax) throw malformed(`segment of ${s.memory} bytes`);
+      if (s.memory > s.length * lz4ExpansionMax || this.expanded > this.source.expandedBytesMax)
+        throw malformed(`segment of ${s.memory} bytes`);
     }
     let made: Uint8Array | undefined;
     return () => {
@@ -349,16 +434,27 @@ export class ObjectColumns {
   }
 }
 
-const signedTypes: ReadonlySet<Type> = new Set([types.int8, types.int16, types.int32, types.int64, types.duration, types.time]);
+const signedTypes: ReadonlySet<Type> = new Set([
+  types.int8,
+  types.int16,
+  types.int32,
+  types.int64,
+  types.duration,
+  types.time,
+]);
 const unsignedTypes: ReadonlySet<Type> = new Set([types.uint8, types.uint16, types.uint32, types.uint64]);
 
 /** Words as numbers if all are safe integers. */
 const numbersOf = (words: Int32Array, length: number, type: Type): NumberArray => {
-  const values = new Float64Array(length), unsigned = isUnsigned(type);
+  const values = new Float64Array(length);
+  const unsigned = isUnsigned(type);
   for (let i = 0; i < length; i++) {
-    const low = words[i * 2] >>> 0, high = words[i * 2 + 1];
+    const low = words[i * 2] >>> 0;
+    const high = words[i * 2 + 1];
     if (high >= 0x20_0000 || (unsigned ? high < 0 : high < -0x20_0000 || (high === -0x20_0000 && low === 0))) {
-      return type === types.uint64 ? new BigUint64Array(words.buffer as ArrayBuffer) : new BigInt64Array(words.buffer as ArrayBuffer);
+      return type === types.uint64
+        ? new BigUint64Array(words.buffer as ArrayBuffer)
+        : new BigInt64Array(words.buffer as ArrayBuffer);
     }
     values[i] = high * 4294967296 + low;
   }
@@ -366,7 +462,9 @@ const numbersOf = (words: Int32Array, length: number, type: Type): NumberArray =
 };
 
 const typeVector = (offsets: Uint32Array, bytes: Uint8Array, nestingMax: number): Vector => {
-  const length = offsets.length - 1, codes = new Uint32Array(length), table = new Map<Type, number>();
+  const length = offsets.length - 1;
+  const codes = new Uint32Array(length);
+  const table = new Map<Type, number>();
   for (let i = 0; i < length; i++) {
     const type = readTypeValue(new Cursor(bytes, offsets[i], offsets[i + 1], 'malformed type value'), nestingMax);
     let code = table.get(type);
@@ -378,7 +476,8 @@ const typeVector = (offsets: Uint32Array, bytes: Uint8Array, nestingMax: number)
 
 /** Where each row is in its part, and how many rows each part has. */
 const slotsOf = (tags: Uint32Array, count: number): { readonly slots: Uint32Array; readonly counts: Uint32Array } => {
-  const slots = new Uint32Array(tags.length), counts = new Uint32Array(count);
+  const slots = new Uint32Array(tags.length);
+  const counts = new Uint32Array(count);
   for (let i = 0; i < tags.length; i++) slots[i] = counts[tags[i]]++;
   return { slots, counts };
 };
@@ -388,10 +487,12 @@ class AbsentRows {
   private readonly runs: IntCursor32;
   private left = 0;
   private there = 1;
-  constructor(span: Span) { this.runs = new IntCursor32(span); }
+  constructor(span: Span) {
+    this.runs = new IntCursor32(span);
+  }
   next(length: number): Uint8Array {
     const present = new Uint8Array(length);
-    for (let at = 0; at < length;) {
+    for (let at = 0; at < length; ) {
       while (this.left === 0) {
         this.there = 1 - this.there;
         // Behind the last run all are present, as they are where there is no run at all.
@@ -408,11 +509,14 @@ class AbsentRows {
 
 /** The values of an optional field at the rows where it is present; at the others any value lends its type. */
 const spread = (column: ColumnCursor, present: Uint8Array): Vector => {
-  const { length } = present, index = new Uint32Array(length);
+  const { length } = present;
+  const index = new Uint32Array(length);
   let count = 0;
   for (let i = 0; i < length; i++) if (present[i] === 1) index[i] = count++;
   const values = column.next(count);
   if (count === length) return values;
   if (count === 0) return constant(zeroOf(column.type), length);
-  return values.form === 'number' || values.form === 'bool' ? gather(values, index) : { form: 'selected', length, index, base: values };
+  return values.form === 'number' || values.form === 'bool'
+    ? gather(values, index)
+    : { form: 'selected', length, index, base: values };
 };

@@ -1,4 +1,7 @@
-/** What CSUP needs of BSUP, in which its metadata and its odd columns are written; a format does not import another, so the table of formats gives it. */
+/**
+ * What CSUP needs of BSUP, in which its metadata and its odd columns are written; a format does not import another, so
+ * the table of formats gives it.
+ */
 import type { Type } from '../../vectors/type.ts';
 import type { Vector } from '../../vectors/vector.ts';
 import type { Reader, WriteOptions, Writer } from '../format.types.ts';

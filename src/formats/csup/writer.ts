@@ -10,19 +10,29 @@ import type { BsupParts } from './parts.ts';
 import { headerBytes, magic, version } from './reader.ts';
 
 /** An object ends with this many rows, or when they take this much memory: who reads them holds an object at a time. */
-const objectRowsMax = 120_000, objectBytesMax = 16 << 20;
+const objectRowsMax = 120_000;
+const objectBytesMax = 16 << 20;
 
-export const csupWriter = (bsup: BsupParts) => (options: WriteOptions): Writer => new CsupWriter(bsup, options);
+export const csupWriter =
+  (bsup: BsupParts) =>
+  (options: WriteOptions): Writer =>
+    new CsupWriter(bsup, options);
 
 /** About the bytes of the rows once each has its own: what views repeat is counted as often as they do. */
 const unfoldedSize = (v: Vector): number => {
   switch (v.form) {
-    case 'constant': return v.length * unfoldedSize(v.inner);
-    case 'dictionary': return v.length * (unfoldedSize(v.values) / Math.max(1, v.values.length));
-    case 'selected': return v.length * (unfoldedSize(v.base) / Math.max(1, v.base.length));
-    case 'record': return v.fields.reduce((n, f) => n + unfoldedSize(f.values), 0);
-    case 'dynamic': return v.parts.reduce((n, p) => n + unfoldedSize(p), v.length * 8);
-    default: return sizeOf(v);
+    case 'constant':
+      return v.length * unfoldedSize(v.inner);
+    case 'dictionary':
+      return v.length * (unfoldedSize(v.values) / Math.max(1, v.values.length));
+    case 'selected':
+      return v.length * (unfoldedSize(v.base) / Math.max(1, v.base.length));
+    case 'record':
+      return v.fields.reduce((n, f) => n + unfoldedSize(f.values), 0);
+    case 'dynamic':
+      return v.parts.reduce((n, p) => n + unfoldedSize(p), v.length * 8);
+    default:
+      return sizeOf(v);
   }
 };
 
@@ -39,8 +49,10 @@ class CsupWriter implements Writer {
   }
 
   *write(batch: Vector): Generator<Uint8Array> {
-    for (let start = 0; start < batch.length;) {
-      let end = Math.min(batch.length, start + objectRowsMax - this.rows), part = slice(batch, start, end), size = unfoldedSize(part);
+    for (let start = 0; start < batch.length; ) {
+      let end = Math.min(batch.length, start + objectRowsMax - this.rows);
+      let part = slice(batch, start, end);
+      let size = unfoldedSize(part);
       for (; size > objectBytesMax && end > start + 1; size = unfoldedSize(part)) {
         end = start + ((end - start) >> 1);
         part = slice(batch, start, end);
@@ -53,16 +65,21 @@ class CsupWriter implements Writer {
     }
   }
 
-  *end(): Generator<Uint8Array> { if (this.rows > 0 || !this.written) yield* this.object(); }
+  *end(): Generator<Uint8Array> {
+    if (this.rows > 0 || !this.written) yield* this.object();
+  }
 
   private *object(): Generator<Uint8Array> {
     const { descriptors, data, root } = encodeObject(this.held.length > 0 ? concat(this.held) : noRows, this.bsup);
     this.held = [];
     this.rows = this.bytes = 0;
     this.written = true;
-    const writer = this.bsup.createWriter(this.options), metadata: Uint8Array[] = [];
+    const writer = this.bsup.createWriter(this.options);
+    const metadata: Uint8Array[] = [];
     metadata.push(...writer.write(vectorOf(descriptors.map(valueOf))), ...writer.end());
-    const size = metadata.reduce((n, b) => n + b.length, 0), head = new Uint8Array(headerBytes), view = new DataView(head.buffer);
+    const size = metadata.reduce((n, b) => n + b.length, 0);
+    const head = new Uint8Array(headerBytes);
+    const view = new DataView(head.buffer);
     view.setUint32(0, magic, true);
     view.setUint32(4, version, true);
     view.setBigUint64(8, BigInt(size), true);

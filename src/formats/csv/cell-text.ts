@@ -15,17 +15,24 @@ type CellPrinter = (row: number) => void;
 export const cellPrinter = (v: Vector, out: TextOut, delimiter: number): CellPrinter => {
   const inside = (inner: Vector): CellPrinter => cellPrinter(inner, out, delimiter);
   switch (v.form) {
-    case 'number': return numberCell(v, out);
-    case 'bool': return (row) => out.ascii(v.values[row] === 1 ? 'true' : 'false');
-    case 'null': return () => undefined;
-    case 'bytes': return bytesCell(v, out, delimiter);
-    case 'named': return inside(v.inner);
+    case 'number':
+      return numberCell(v, out);
+    case 'bool':
+      return (row) => out.ascii(v.values[row] === 1 ? 'true' : 'false');
+    case 'null':
+      return () => undefined;
+    case 'bytes':
+      return bytesCell(v, out, delimiter);
+    case 'named':
+      return inside(v.inner);
     case 'union': {
-      const members = v.members.map(inside), { tags, slots } = v;
+      const members = v.members.map(inside);
+      const { tags, slots } = v;
       return (row) => members[tags[row]!]!(slots[row]!);
     }
     case 'dynamic': {
-      const parts = v.parts.map(inside), { tags, slots } = v;
+      const parts = v.parts.map(inside);
+      const { tags, slots } = v;
       return (row) => parts[tags[row]!]!(slots[row]!);
     }
     case 'constant': {
@@ -33,14 +40,17 @@ export const cellPrinter = (v: Vector, out: TextOut, delimiter: number): CellPri
       return () => inner(0);
     }
     case 'dictionary': {
-      const inner = inside(v.values), { codes } = v;
+      const inner = inside(v.values);
+      const { codes } = v;
       return (row) => inner(codes[row]!);
     }
     case 'selected': {
-      const inner = inside(v.base), { index } = v;
+      const inner = inside(v.base);
+      const { index } = v;
       return (row) => inner(index[row]!);
     }
-    default: return (row) => printCell(typeAt(v, row), dataAt(v, row), out, delimiter);
+    default:
+      return (row) => printCell(typeAt(v, row), dataAt(v, row), out, delimiter);
   }
 };
 
@@ -77,7 +87,11 @@ const numberCell = (v: NumberVector, out: TextOut): CellPrinter => {
 
 const bytesCell = (v: BytesVector, out: TextOut, delimiter: number): CellPrinter => {
   const { type, bytes, offsets } = v;
-  if (type !== types.string) return (row) => (offsets[row] === offsets[row + 1] ? undefined : out.ascii(primitiveText(type, bytes.subarray(offsets[row], offsets[row + 1]))));
+  if (type !== types.string)
+    return (row) =>
+      offsets[row] === offsets[row + 1]
+        ? undefined
+        : out.ascii(primitiveText(type, bytes.subarray(offsets[row], offsets[row + 1])));
   return (row) => {
     const start = out.length;
     out.raw(bytes, offsets[row]!, offsets[row + 1]!);
@@ -85,11 +99,17 @@ const bytesCell = (v: BytesVector, out: TextOut, delimiter: number): CellPrinter
   };
 };
 
-/** Puts what was printed from `start` on into quotes if it has a delimiter, quote or line break, or begins with white space. */
+/**
+ * Puts what was printed from `start` on into quotes if it has a delimiter, quote or line break, or begins with white
+ * space.
+ */
 export const quoteFrom = (out: TextOut, start: number, delimiter: number): void => {
-  const end = out.length, { bytes } = out;
+  const end = out.length;
+  const { bytes } = out;
   if (start === end) return;
-  let quote = (isSpaceStart(bytes[start]!) && behindSpaces(bytes, start, end) > start) || (end - start === 2 && bytes[start] === 0x5c && bytes[start + 1] === 0x2e);
+  let quote =
+    (isSpaceStart(bytes[start]!) && behindSpaces(bytes, start, end) > start) ||
+    (end - start === 2 && bytes[start] === 0x5c && bytes[start + 1] === 0x2e);
   for (let i = start; i < end && !quote; i++) {
     const b = bytes[i]!;
     quote = b === delimiter || b === 0x22 || b === 0x0a || b === 0x0d;

@@ -10,7 +10,10 @@ export const appendCell = (builder: Builder, bytes: Uint8Array, start: number, e
   else if (!appendTyped(builder, bytes, start, end)) appendText(builder, bytes, start, end);
 };
 
-/** Appends a cell that may begin with white space that was within quotes: numbers and bools are known behind it, as in the reference; a string keeps it. */
+/**
+ * Appends a cell that may begin with white space that was within quotes: numbers and bools are known behind it, as in
+ * the reference; a string keeps it.
+ */
 export const appendSpacedCell = (builder: Builder, bytes: Uint8Array, start: number, end: number): void => {
   const from = behindSpaces(bytes, start, end);
   if (start === end) builder.null();
@@ -29,7 +32,9 @@ const appendTyped = (builder: Builder, bytes: Uint8Array, start: number, end: nu
       return true;
     }
   } else if (end - start <= 9 && letterWords[c] === 1) {
-    const word = textOf(bytes, start, end), number = floatOf(word), bool = bools.get(word);
+    const word = textOf(bytes, start, end);
+    const number = floatOf(word);
+    const bool = bools.get(word);
     if (number !== undefined) {
       builder.number(types.float64, number);
       return true;
@@ -45,5 +50,14 @@ const appendTyped = (builder: Builder, bytes: Uint8Array, start: number, end: nu
 const letterWords = new Uint8Array(256);
 for (const c of 'tTfFnNiI') letterWords[c.charCodeAt(0)] = 1;
 const bools: ReadonlyMap<string, boolean> = new Map([
-  ['t', true], ['T', true], ['true', true], ['TRUE', true], ['True', true], ['f', false], ['F', false], ['false', false], ['FALSE', false], ['False', false],
+  ['t', true],
+  ['T', true],
+  ['true', true],
+  ['TRUE', true],
+  ['True', true],
+  ['f', false],
+  ['F', false],
+  ['false', false],
+  ['FALSE', false],
+  ['False', false],
 ]);

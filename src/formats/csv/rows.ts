@@ -1,11 +1,12 @@
 /**
- * Rows of cells between delimiters, straight from bytes. A row is scanned to its end before its cells go to the builders, so that a row that the window
- * cuts leaves no trace.
+ * Rows of cells between delimiters, straight from bytes. A row is scanned to its end before its cells go to the
+ * builders, so that a row that the window cuts leaves no trace.
  *
- * Quotes: where a cell has any, they toggle quoting wherever they stand, two within quotes are one, and none is kept; so stray quotes vanish as in the
- * reference. White space before a cell goes, between tabs only before a cell with quotes; what is within quotes stays as it is, line breaks too (the
- * reference drops the white space that a quoted cell begins with, and the carriage returns before line breaks in it). Blank lines are skipped; a carriage
- * return before the line break that ends a row belongs to it.
+ * Quotes: where a cell has any, they toggle quoting wherever they stand, two within quotes are one, and none is kept;
+ * so stray quotes vanish as in the reference. White space before a cell goes, between tabs only before a cell with
+ * quotes; what is within quotes stays as it is, line breaks too (the reference drops the white space that a quoted cell
+ * begins with, and the carriage returns before line breaks in it). Blank lines are skipped; a carriage return before
+ * the line break that ends a row belongs to it.
  */
 import { LakeError } from '../../errors.ts';
 import { Builder, type Shape, partsMade, shapeOf } from '../../vectors/builder.ts';
@@ -13,45 +14,88 @@ import { componentsMax } from '../../vectors/type.ts';
 import { packVectors } from '../../vectors/transfer.ts';
 import type { Vector } from '../../vectors/vector.ts';
 import { Batches } from '../batches.ts';
-import { type BlockHelper, type BlockParser, type Progress, blockBytesMax, blockPartsMax, lineCut, readBlocks, sequentialBytes } from '../blocks.ts';
+import {
+  type BlockHelper,
+  type BlockParser,
+  type Progress,
+  blockBytesMax,
+  blockPartsMax,
+  lineCut,
+  readBlocks,
+  sequentialBytes,
+} from '../blocks.ts';
 import { ByteWindow } from '../byte-window.ts';
 import { type ReadOptions, readLimits } from '../format.types.ts';
 import { textOf } from '../text-cell.ts';
 import { appendCell, appendSpacedCell } from './cells.ts';
 import { behindSpaces, isSpaceStart } from './spaces.ts';
 
-interface Dialect { readonly format: 'csv' | 'tsv'; readonly delimiter: string }
+interface Dialect {
+  readonly format: 'csv' | 'tsv';
+  readonly delimiter: string;
+}
 /** Rows and lines before the input; the columns, if the header was read. */
-interface Start { readonly values: number; readonly lines: number; readonly offset: number; readonly shape?: Shape }
+interface Start {
+  readonly values: number;
+  readonly lines: number;
+  readonly offset: number;
+  readonly shape?: Shape;
+}
 
 /** Batches of the rows; long inputs are read in blocks, if there is help. */
-export async function* readDelimited(input: AsyncIterable<Uint8Array>, options: ReadOptions, dialect: Dialect): AsyncGenerator<Vector> {
+export async function* readDelimited(
+  input: AsyncIterable<Uint8Array>,
+  options: ReadOptions,
+  dialect: Dialect,
+): AsyncGenerator<Vector> {
   const stopped = yield* readInSequence(input, options, dialect, { values: 0, lines: 1, offset: 0 }, options.helper);
   if (!stopped) return;
   const { progress, rest, helper, shape } = stopped;
-  const wrong = yield* readBlocks(rest, progress, { parser: delimitedBlocks({ ...dialect, names: shape.names }), cut: unquotedCut, copied: options.copied }, helper);
+  const wrong = yield* readBlocks(
+    rest,
+    progress,
+    { parser: delimitedBlocks({ ...dialect, names: shape.names }), cut: unquotedCut, copied: options.copied },
+    helper,
+  );
   if (wrong) yield* readInSequence(wrong.rest, options, dialect, { ...wrong, shape }, undefined);
 }
 
-interface Handover { readonly progress: Progress; readonly rest: AsyncIterable<Uint8Array>; readonly helper: BlockHelper; readonly shape: Shape }
+interface Handover {
+  readonly progress: Progress;
+  readonly rest: AsyncIterable<Uint8Array>;
+  readonly helper: BlockHelper;
+  readonly shape: Shape;
+}
 
 /** Reads to the end; or, if there is a helper, until the input has proved long. */
 async function* readInSequence(
-  input: AsyncIterable<Uint8Array>, options: ReadOptions, dialect: Dialect, { values, lines, offset, shape: known }: Start, help: ReadOptions['helper'],
+  input: AsyncIterable<Uint8Array>,
+  options: ReadOptions,
+  dialect: Dialect,
+  { values, lines, offset, shape: known }: Start,
+  help: ReadOptions['helper'],
 ): AsyncGenerator<Vector, Handover | undefined> {
   const limits = readLimits(options);
   const window = new ByteWindow(input, { format: dialect.format, valueBytesMax: limits.valueBytesMax, offset });
-  const row = new RowScanner(dialect.delimiter), rows = new Rows(), batches = new Batches(limits.batchRows);
+  const row = new RowScanner(dialect.delimiter);
+  const rows = new Rows();
+  const batches = new Batches(limits.batchRows);
   row.nextLine = lines;
-  let shape = known, handed = false, alone = !help || limits.valueBytesMax < blockBytesMax;
-  const broken = (fault: string): LakeError => new LakeError('format-broken', { format: dialect.format, fault, place: '', values: values + batches.rows });
+  let shape = known;
+  let handed = false;
+  let alone = !help || limits.valueBytesMax < blockBytesMax;
+  const broken = (fault: string): LakeError =>
+    new LakeError('format-broken', { format: dialect.format, fault, place: '', values: values + batches.rows });
   try {
     while (await window.more()) {
       for (;;) {
         const state = row.next(window);
         if (state === 'cut' || state === 'none') break;
         if (state === 'open') throw broken(`record on line ${row.line}: quote not closed`);
-        if (options.strictQuotes && row.hasStrayQuote()) throw broken(`record on line ${row.line}: a quote within a cell: put the cell in quotes, and write each quote within it twice`);
+        if (options.strictQuotes && row.hasStrayQuote())
+          throw broken(
+            `record on line ${row.line}: a quote within a cell: put the cell in quotes, and write each quote within it twice`,
+          );
         if (!shape) {
           shape = headerOf(row, broken);
           continue;
@@ -68,7 +112,12 @@ async function* readInSequence(
       if (!helper) continue;
       handed = true;
       if (!batches.isEmpty) yield batches.take();
-      return { progress: { values: count, lines: row.nextLine, offset: window.offset + window.start, lineStart: 0 }, rest: window.rest(), helper, shape };
+      return {
+        progress: { values: count, lines: row.nextLine, offset: window.offset + window.start, lineStart: 0 },
+        rest: window.rest(),
+        helper,
+        shape,
+      };
     }
     if (values + batches.rows === 0) throw broken(`empty ${dialect.format} file`);
   } catch (problem) {
@@ -85,7 +134,8 @@ async function* readInSequence(
 const unquotedCut = (bytes: Uint8Array, length: number): number => {
   const first = bytes.indexOf(0x22);
   if (first < 0 || first >= length) return lineCut(bytes, length);
-  let last = first === 0 ? 0 : lineCut(bytes, first), inside = false;
+  let last = first === 0 ? 0 : lineCut(bytes, first);
+  let inside = false;
   for (let i = first; i < length; i++) {
     const c = bytes[i]!;
     if (c === 0x22) inside = !inside;
@@ -98,10 +148,19 @@ const unquotedCut = (bytes: Uint8Array, length: number): number => {
 const blocksPerBuilder = 64;
 
 /** Reads blocks of whole rows behind the header. */
-export const delimitedBlocks = ({ delimiter, names }: { readonly delimiter: string; readonly names: readonly string[] }): BlockParser => {
-  const row = new RowScanner(delimiter), shape = shapeOf(names.map((name) => ({ name })));
+export const delimitedBlocks = ({
+  delimiter,
+  names,
+}: {
+  readonly delimiter: string;
+  readonly names: readonly string[];
+}): BlockParser => {
+  const row = new RowScanner(delimiter);
+  const shape = shapeOf(names.map((name) => ({ name })));
   const rows = new Rows();
-  let builder = new Builder(), blocks = 0, parts = 0;
+  let builder = new Builder();
+  let blocks = 0;
+  let parts = 0;
   const anew = (): undefined => {
     builder = new Builder();
     parts = 0;
@@ -121,12 +180,18 @@ export const delimitedBlocks = ({ delimiter, names }: { readonly delimiter: stri
     }
     parts += partsMade() - mark;
     const { length: count } = builder;
-    return { batches: builder.lend((v) => packVectors(count > 0 ? [v] : [])), rows: count, lines: row.nextLine, tail: 0 };
+    return {
+      batches: builder.lend((v) => packVectors(count > 0 ? [v] : [])),
+      rows: count,
+      lines: row.nextLine,
+      tail: 0,
+    };
   };
 };
 
 const headerOf = (row: RowScanner, broken: (fault: string) => LakeError): Shape => {
-  const names: string[] = [], seen = new Set<string>();
+  const names: string[] = [];
+  const seen = new Set<string>();
   if (row.length > componentsMax) throw broken(`line ${row.line}: more than ${componentsMax} columns`);
   for (let i = 0; i < row.length; i++) {
     const { bytes, start, end } = row.cell(i);
@@ -148,7 +213,8 @@ class Rows {
       this.builder = builder;
       this.tag = builder.recordTag(shape);
     }
-    const record = builder.beginRecord(this.tag), { fields } = record;
+    const record = builder.beginRecord(this.tag);
+    const { fields } = record;
     for (let i = 0; i < fields.length; i++) {
       if (row.plain) appendCell(fields[i]!, row.bytes, row.starts[i]!, row.ends[i]!);
       else {
@@ -195,7 +261,8 @@ class RowScanner {
     for (;;) {
       if (window.start >= window.end) return 'none';
       const lines = this.nextLine;
-      const start = window.start, end = this.scan(window);
+      const start = window.start;
+      const end = this.scan(window);
       this.line = lines;
       this.size = end - start;
       if (end < 0) {
@@ -217,12 +284,15 @@ class RowScanner {
   }
 
   /** Whether cell `i` has quotes. */
-  isQuoted(i: number): boolean { return this.quoted[i] === 1; }
+  isQuoted(i: number): boolean {
+    return this.quoted[i] === 1;
+  }
 
   /** Whether a cell has quotes that neither begin nor end it, nor come in twos within it. */
   hasStrayQuote(): boolean {
     for (let i = 0; i < this.length; i++) {
-      const end = this.ends[i]!, start = behindSpaces(this.bytes, this.starts[i]!, end);
+      const end = this.ends[i]!;
+      const start = behindSpaces(this.bytes, this.starts[i]!, end);
       if (this.isQuoted(i) && (this.bytes[start] !== 0x22 || this.closing(start, end) !== end - 1)) return true;
     }
     return false;
@@ -230,10 +300,12 @@ class RowScanner {
 
   /** The bytes of cell `i` with its quotes undone. */
   cell(i: number): { readonly bytes: Uint8Array; readonly start: number; readonly end: number } {
-    const start = this.starts[i]!, end = this.ends[i]!;
+    const start = this.starts[i]!;
+    const end = this.ends[i]!;
     if (this.quoted[i] === 0) return { bytes: this.bytes, start, end };
     const out = new Uint8Array(end - start);
-    let length = 0, inside = false;
+    let length = 0;
+    let inside = false;
     for (let k = behindSpaces(this.bytes, start, end); k < end; k++) {
       const c = this.bytes[k]!;
       if (c !== 0x22) out[length++] = c;
@@ -247,14 +319,17 @@ class RowScanner {
 
   /** Behind the row's line break, or -1 if the window ends before. */
   private scan(window: RowWindow): number {
-    const { bytes, delimiter, width } = this, { end } = window, trims = delimiter !== 0x09;
+    const { bytes, delimiter, width } = this;
+    const { end } = window;
+    const trims = delimiter !== 0x09;
     let i = window.start;
     this.length = 0;
     this.plain = true;
     for (;;) {
       if (trims && isSpaceStart(bytes[i]!)) i = behindSpaces(bytes, i, end, delimiter);
       const start = i;
-      let quotes = 0, c = bytes[i]!;
+      let quotes = 0;
+      let c = bytes[i]!;
       for (; i < end && (c !== delimiter || (width > 1 && !this.isDelimited(i, end))) && c !== 0x0a; c = bytes[++i]!) {
         if (c !== 0x22) continue;
         quotes = 1;
@@ -271,7 +346,10 @@ class RowScanner {
       i += width;
     }
   }
-  /** Whether a delimiter of several bytes begins at `i`. One that the window cuts is none yet: its row is scanned again with more. */
+  /**
+   * Whether a delimiter of several bytes begins at `i`. One that the window cuts is none yet: its row is scanned again
+   * with more.
+   */
   private isDelimited(i: number, end: number): boolean {
     if (i + this.width > end) return false;
     for (let k = 1; k < this.width; k++) if (this.bytes[i + k] !== this.delimiterBytes[k]) return false;
@@ -292,7 +370,8 @@ class RowScanner {
   }
   private push(start: number, end: number, quoted: number): void {
     if (this.length === this.starts.length) {
-      const { starts, ends, quoted: old } = this, size = this.length * 2;
+      const { starts, ends, quoted: old } = this;
+      const size = this.length * 2;
       (this.starts = new Int32Array(size)).set(starts);
       (this.ends = new Int32Array(size)).set(ends);
       (this.quoted = new Uint8Array(size)).set(old);
@@ -305,4 +384,5 @@ class RowScanner {
 }
 
 /** White space within a line that is not the delimiter. */
-const isBlank = (c: number, delimiter: number): boolean => (c === 0x20 || c === 0x09 || c === 0x0b || c === 0x0c) && c !== delimiter;
+const isBlank = (c: number, delimiter: number): boolean =>
+  (c === 0x20 || c === 0x09 || c === 0x0b || c === 0x0c) && c !== delimiter;

@@ -1,4 +1,6 @@
-/** Writes CSV and TSV: nested records flattened, one header from the first record; records with other names do not fit. */
+/**
+ * Writes CSV and TSV: nested records flattened, one header from the first record; records with other names do not fit.
+ */
 import { LakeError } from '../../errors.ts';
 import { supText } from '../../vectors/sup/print.ts';
 import type { TextOut } from '../../vectors/text-out.ts';
@@ -11,7 +13,9 @@ import { cellPrinter, printCell, quoteFrom } from './cell-text.ts';
 export const createCsvWriter = (options: WriteOptions): Writer => {
   const rows = new CsvRows(options);
   return {
-    *write(batch: Vector) { yield* rowChunks(rows.out, batch.length, rows.printer(batch)); },
+    *write(batch: Vector) {
+      yield* rowChunks(rows.out, batch.length, rows.printer(batch));
+    },
     end: () => [],
   };
 };
@@ -31,24 +35,31 @@ class CsvRows {
   /** A printer of rows with their line breaks. */
   printer(v: Vector): (row: number) => void {
     switch (v.form) {
-      case 'record': return this.recordPrinter(v);
-      case 'named': return holdsRecords(v) ? this.printer(v.inner) : this.valuePrinter(v);
+      case 'record':
+        return this.recordPrinter(v);
+      case 'named':
+        return holdsRecords(v) ? this.printer(v.inner) : this.valuePrinter(v);
       case 'dynamic': {
-        const parts = v.parts.map((p) => this.printer(p)), { tags, slots } = v;
+        const parts = v.parts.map((p) => this.printer(p));
+        const { tags, slots } = v;
         return (row) => parts[tags[row]!]!(slots[row]!);
       }
       case 'selected': {
-        const base = this.printer(v.base), { index } = v;
+        const base = this.printer(v.base);
+        const { index } = v;
         return (row) => base(index[row]!);
       }
-      default: return this.valuePrinter(v);
+      default:
+        return this.valuePrinter(v);
     }
   }
 
   private recordPrinter(v: RecordVector): (row: number) => void {
-    const { out, delimiter } = this, leaves = leavesOf(v);
+    const { out, delimiter } = this;
+    const leaves = leavesOf(v);
     if (!leaves) return this.valuePrinter(v);
-    const names = leaves.map((l) => l.name), cells = leaves.map((l) => cellPrinter(l.values, out, delimiter));
+    const names = leaves.map((l) => l.name);
+    const cells = leaves.map((l) => cellPrinter(l.values, out, delimiter));
     let checked = false;
     return (row) => {
       if (!checked) {
@@ -67,7 +78,8 @@ class CsvRows {
   private valuePrinter(v: Vector): (row: number) => void {
     const { out, delimiter } = this;
     return (row) => {
-      const value = valueAt(v, row), record = asRecord(value);
+      const value = valueAt(v, row);
+      const record = asRecord(value);
       if (!record) throw new LakeError('write-not-record', { writer: 'CSV', value: supText(value) });
       const leaves = leafValues(record.type, record.data);
       this.check(leaves.map((l) => l.name));
@@ -82,7 +94,8 @@ class CsvRows {
   /** The first record makes the header, later ones must have its names. */
   private check(names: readonly string[]): void {
     if (this.header) {
-      if (names.length !== this.header.length || names.some((n, i) => n !== this.header![i])) throw new LakeError('write-not-uniform', { writer: 'CSV' });
+      if (names.length !== this.header.length || names.some((n, i) => n !== this.header![i]))
+        throw new LakeError('write-not-uniform', { writer: 'CSV' });
       return;
     }
     this.header = names;
@@ -99,4 +112,7 @@ class CsvRows {
 }
 
 /** Whether there are records, and nothing else, below names and selections. */
-const holdsRecords = (v: Vector): boolean => v.form === 'record' || (v.form === 'named' && holdsRecords(v.inner)) || (v.form === 'selected' && holdsRecords(v.base));
+const holdsRecords = (v: Vector): boolean =>
+  v.form === 'record' ||
+  (v.form === 'named' && holdsRecords(v.inner)) ||
+  (v.form === 'selected' && holdsRecords(v.base));

@@ -11,7 +11,9 @@ import { chunkBytes, rowChunks } from '../row-chunks.ts';
 export const createDbWriter = (_options: WriteOptions): Writer => {
   const out = new TextOut(chunkBytes);
   return {
-    *write(batch: Vector) { yield* rowChunks(out, batch.length, (row) => out.text(`${describe(valueAt(batch, row))}\n`)); },
+    *write(batch: Vector) {
+      yield* rowChunks(out, batch.length, (row) => out.text(`${describe(valueAt(batch, row))}\n`));
+    },
     end: () => [],
   };
 };
@@ -22,27 +24,45 @@ const describe = (value: Value): string => pool(value) ?? object(value) ?? supTe
 const field = (record: Value | undefined, name: string): Value | undefined => {
   const under = record && underValue(record);
   if (under?.type.kind !== 'record') return undefined;
-  const k = under.type.fields.findIndex((f) => f.name === name), data = (under.data as readonly (Data | undefined)[])[k];
+  const k = under.type.fields.findIndex((f) => f.name === name);
+  const data = (under.data as readonly (Data | undefined)[])[k];
   return k < 0 || data === undefined ? undefined : underValue({ type: under.type.fields[k].type, data });
 };
 const idOf = (record: Value): string | undefined => {
   const id = field(record, 'id');
-  return id?.type === types.bytes && (id.data as Uint8Array).length === 20 ? ksuidText(id.data as Uint8Array) : undefined;
+  return id?.type === types.bytes && (id.data as Uint8Array).length === 20
+    ? ksuidText(id.data as Uint8Array)
+    : undefined;
 };
-const textOf = (v: Value | undefined): string | undefined => (v?.type === types.string ? (v.data as string) : v?.type.kind === 'enum' ? v.type.symbols[v.data as number] : undefined);
+const textOf = (v: Value | undefined): string | undefined =>
+  v?.type === types.string
+    ? (v.data as string)
+    : v?.type.kind === 'enum'
+      ? v.type.symbols[v.data as number]
+      : undefined;
 
 /** `NAME ID key PATH order ORDER`. */
 const pool = (value: Value): string | undefined => {
-  const id = idOf(value), name = textOf(field(value, 'name')), layout = field(value, 'layout'), keys = field(layout, 'keys'), order = textOf(field(layout, 'order'));
+  const id = idOf(value);
+  const name = textOf(field(value, 'name'));
+  const layout = field(value, 'layout');
+  const keys = field(layout, 'keys');
+  const order = textOf(field(layout, 'order'));
   if (id === undefined || name === undefined || order === undefined || keys?.type.kind !== 'array') return undefined;
   const { element } = keys.type;
-  const paths = (keys.data as readonly Data[]).map((data) => underValue({ type: element, data }).data).map((path) => (Array.isArray(path) ? path.join('.') : String(path)));
+  const paths = (keys.data as readonly Data[])
+    .map((data) => underValue({ type: element, data }).data)
+    .map((path) => (Array.isArray(path) ? path.join('.') : String(path)));
   return `${name} ${id} key ${paths.join(',')} order ${order}`;
 };
 
 /** `ID SIZE bytes COUNT records`, and the range of the keys in a line of its own. */
 const object = (value: Value): string | undefined => {
-  const id = idOf(value), size = field(value, 'size'), count = field(value, 'count'), min = field(value, 'min'), max = field(value, 'max');
+  const id = idOf(value);
+  const size = field(value, 'size');
+  const count = field(value, 'count');
+  const min = field(value, 'min');
+  const max = field(value, 'max');
   if (id === undefined || !size || !count || !min || !max) return undefined;
   return `${id} ${primitiveText(size.type, size.data)}B bytes ${primitiveText(count.type, count.data)} records\n   min ${supText(min)} max ${supText(max)}`;
 };
@@ -50,7 +70,8 @@ const object = (value: Value): string | undefined => {
 const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 /** The 27 characters of an id of 20 bytes. */
 const ksuidText = (bytes: Uint8Array): string => {
-  let x = BigInt(`0x${Buffer.from(bytes).toString('hex')}`), text = '';
+  let x = BigInt(`0x${Buffer.from(bytes).toString('hex')}`);
+  let text = '';
   for (let i = 0; i < 27; i++, x /= 62n) text = digits[Number(x % 62n)] + text;
   return text;
 };

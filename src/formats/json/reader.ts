@@ -4,18 +4,40 @@ import { Builder, partsMade } from '../../vectors/builder.ts';
 import { packVectors } from '../../vectors/transfer.ts';
 import type { Vector } from '../../vectors/vector.ts';
 import { Batches } from '../batches.ts';
-import { type BlockHelper, type BlockParser, type Progress, blockBytesMax, blockPartsMax, lineCut, readBlocks, sequentialBytes } from '../blocks.ts';
+import {
+  type BlockHelper,
+  type BlockParser,
+  type Progress,
+  blockBytesMax,
+  blockPartsMax,
+  lineCut,
+  readBlocks,
+  sequentialBytes,
+} from '../blocks.ts';
 import { ByteWindow, markLength } from '../byte-window.ts';
 import { ReaderTurns, type ReadOptions, readLimits } from '../format.types.ts';
 import { JsonTape } from './tape.ts';
 import { writeValue } from './write.ts';
 
-/** Batches of the values of a JSON or NDJSON stream. @throws LakeError `format-broken` with the line, after giving out what came before */
+/**
+ * Batches of the values of a JSON or NDJSON stream. @throws LakeError `format-broken` with the line, after giving out
+ * what came before
+ */
 export async function* readJson(input: AsyncIterable<Uint8Array>, options: ReadOptions): AsyncGenerator<Vector> {
-  const stopped = yield* readInSequence(input, options, { values: 0, lines: 1, offset: 0, lineStart: 0 }, options.helper);
+  const stopped = yield* readInSequence(
+    input,
+    options,
+    { values: 0, lines: 1, offset: 0, lineStart: 0 },
+    options.helper,
+  );
   if (!stopped) return;
   const { progress, rest, helper } = stopped;
-  const wrong = yield* readBlocks(rest, progress, { parser: jsonBlocks(options), cut: lineCut, copied: options.copied }, helper);
+  const wrong = yield* readBlocks(
+    rest,
+    progress,
+    { parser: jsonBlocks(options), cut: lineCut, copied: options.copied },
+    helper,
+  );
   if (wrong) yield* readInSequence(wrong.rest, options, wrong, undefined);
 }
 
@@ -24,12 +46,18 @@ const wholeKeyBytesMax = 1 << 20;
 /** Reads whole bodies one after the other: of the keys that one had the next one makes no texts again. */
 let wholeTape: JsonTape | undefined;
 
-/** The values of a small body that is there as a whole: what `readJson` gives, in one batch and without waiting for anything. */
+/**
+ * The values of a small body that is there as a whole: what `readJson` gives, in one batch and without waiting for
+ * anything.
+ */
 export function* readWholeJson(body: Uint8Array, options: ReadOptions): Generator<Vector> {
-  const { nestingMax } = readLimits(options), bytes = new Uint8Array(body.length + 1), builder = new Builder();
+  const { nestingMax } = readLimits(options);
+  const bytes = new Uint8Array(body.length + 1);
+  const builder = new Builder();
   bytes.set(body);
   if (wholeTape?.nestingMax !== nestingMax) wholeTape = new JsonTape(nestingMax, { keyBytesMax: wholeKeyBytesMax });
-  const tape = wholeTape, window = { bytes, start: markLength(bytes, body.length), end: body.length, final: true, offset: 0 };
+  const tape = wholeTape;
+  const window = { bytes, start: markLength(bytes, body.length), end: body.length, final: true, offset: 0 };
   let failed: { readonly problem: unknown } | undefined;
   tape.place = { lines: 1, lineStart: 0 };
   try {
@@ -41,22 +69,32 @@ export function* readWholeJson(body: Uint8Array, options: ReadOptions): Generato
   if (failed) throw failed.problem;
 }
 
-interface Handover { readonly progress: Progress; readonly rest: AsyncIterable<Uint8Array>; readonly helper: BlockHelper }
+interface Handover {
+  readonly progress: Progress;
+  readonly rest: AsyncIterable<Uint8Array>;
+  readonly helper: BlockHelper;
+}
 
 /** Reads to the end; or, if there is a helper, until the input has proved long. */
 async function* readInSequence(
-  input: AsyncIterable<Uint8Array>, options: ReadOptions, { values, offset, ...place }: Progress, help: ReadOptions['helper'],
+  input: AsyncIterable<Uint8Array>,
+  options: ReadOptions,
+  { values, offset, ...place }: Progress,
+  help: ReadOptions['helper'],
 ): AsyncGenerator<Vector, Handover | undefined> {
   const limits = readLimits(options);
   const window = new ByteWindow(input, { format: 'json', valueBytesMax: limits.valueBytesMax, offset });
-  const tape = new JsonTape(limits.nestingMax, { memory: options.memory }), batches = new Batches(limits.batchRows);
+  const tape = new JsonTape(limits.nestingMax, { memory: options.memory });
+  const batches = new Batches(limits.batchRows);
   tape.place = place;
-  const turns = new ReaderTurns(options), scan = (): ReturnType<JsonTape['next']> => tape.next(window, values + batches.rows);
+  const turns = new ReaderTurns(options);
+  const scan = (): ReturnType<JsonTape['next']> => tape.next(window, values + batches.rows);
   const write = (): void => {
     writeValue(tape, batches.begin());
     batches.end(tape.textLength);
   };
-  let handed = false, alone = !help || limits.valueBytesMax < blockBytesMax;
+  let handed = false;
+  let alone = !help || limits.valueBytesMax < blockBytesMax;
   try {
     while (await window.more()) {
       turns.filled(window);
@@ -79,7 +117,11 @@ async function* readInSequence(
       handed = true;
       const rows = values + batches.rows;
       if (!batches.isEmpty) yield batches.take();
-      return { progress: { values: rows, offset: window.offset + window.start, ...tape.place }, rest: window.rest(), helper };
+      return {
+        progress: { values: rows, offset: window.offset + window.start, ...tape.place },
+        rest: window.rest(),
+        helper,
+      };
     }
     if (!batches.isEmpty) yield batches.take();
     return undefined;
@@ -94,8 +136,11 @@ const blocksPerBuilder = 64;
 
 /** Reads blocks of whole values. */
 export const jsonBlocks = (options: ReadOptions): BlockParser => {
-  const { nestingMax } = readLimits(options), tape = new JsonTape(nestingMax, { memory: options.memory });
-  let builder = new Builder(), blocks = 0, parts = 0;
+  const { nestingMax } = readLimits(options);
+  const tape = new JsonTape(nestingMax, { memory: options.memory });
+  let builder = new Builder();
+  let blocks = 0;
+  let parts = 0;
   const anew = (): undefined => {
     // Layouts may refer to it for long.
     builder.finish();
@@ -123,7 +168,8 @@ export const jsonBlocks = (options: ReadOptions): BlockParser => {
       if (partsMade() - mark > blockPartsMax) return anew();
     }
     parts += partsMade() - mark;
-    const rows = builder.length, { lines, lineStart } = tape.place;
+    const rows = builder.length;
+    const { lines, lineStart } = tape.place;
     return { batches: builder.lend((v) => packVectors(rows > 0 ? [v] : [])), rows, lines, tail: length - lineStart };
   };
 };

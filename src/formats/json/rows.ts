@@ -1,4 +1,7 @@
-/** Rows of a vector as JSON text on one line, without a Value per row where the types are simple; text.ts prints the rest. */
+/**
+ * Rows of a vector as JSON text on one line, without a Value per row where the types are simple; text.ts prints the
+ * rest.
+ */
 import { checkStopAt } from '../../vectors/stop.ts';
 import { bytesText, durationText, ipText, jsonFloatText, netText } from '../../vectors/literal.ts';
 import { type RowPrinter, type WeaveStyle, cleanliness, strandOf, weavePrinter } from '../../vectors/row-weave.ts';
@@ -6,28 +9,51 @@ import { escapeTable, isClean, quotedRun } from '../../vectors/quoted-text.ts';
 import type { TextOut } from '../../vectors/text-out.ts';
 import { timePrinter } from '../../vectors/time-out.ts';
 import { types } from '../../vectors/type.ts';
-import { type BytesVector, type ListVector, type NumberVector, type RecordVector, type Vector, dataAt, typeAt } from '../../vectors/vector.ts';
+import {
+  type BytesVector,
+  type ListVector,
+  type NumberVector,
+  type RecordVector,
+  type Vector,
+  dataAt,
+  typeAt,
+} from '../../vectors/vector.ts';
 import { jsonString, jsonText } from './text.ts';
 
 /** What the batches of one answer share. */
 type JsonContext = WeaveStyle;
 /** What is shared at the beginning of an answer: nothing yet. */
 export const jsonContext = (): JsonContext => {
-  const c: JsonContext = { quote: '"', isClean: cleanliness(isCleanText), tables: new WeakMap(), printer: (v, out) => jsonRowPrinter(v, out, c) };
+  const c: JsonContext = {
+    quote: '"',
+    isClean: cleanliness(isCleanText),
+    tables: new WeakMap(),
+    printer: (v, out) => jsonRowPrinter(v, out, c),
+  };
   return c;
 };
 
-/** A printer of the vector's rows into `out`; so many of them will be printed, about. Absent fields are left out; names and unions leave no trace. */
+/**
+ * A printer of the vector's rows into `out`; so many of them will be printed, about. Absent fields are left out; names
+ * and unions leave no trace.
+ */
 export const jsonRowPrinter = (v: Vector, out: TextOut, c: JsonContext, rows = v.length): RowPrinter => {
   switch (v.form) {
-    case 'number': return numberPrinter(v, out);
-    case 'bool': return (row) => out.ascii(v.values[row] === 1 ? 'true' : 'false');
-    case 'null': return () => out.ascii('null');
-    case 'bytes': return bytesPrinter(v, out);
-    case 'record': return recordPrinter(v, out, c, rows);
-    case 'list': return listPrinter(v, out, c);
+    case 'number':
+      return numberPrinter(v, out);
+    case 'bool':
+      return (row) => out.ascii(v.values[row] === 1 ? 'true' : 'false');
+    case 'null':
+      return () => out.ascii('null');
+    case 'bytes':
+      return bytesPrinter(v, out);
+    case 'record':
+      return recordPrinter(v, out, c, rows);
+    case 'list':
+      return listPrinter(v, out, c);
     case 'union': {
-      const members = v.members.map((m) => jsonRowPrinter(m, out, c)), { tags, slots } = v;
+      const members = v.members.map((m) => jsonRowPrinter(m, out, c));
+      const { tags, slots } = v;
       return (row) => members[tags[row]!]!(slots[row]!);
     }
     case 'error': {
@@ -38,9 +64,11 @@ export const jsonRowPrinter = (v: Vector, out: TextOut, c: JsonContext, rows = v
         out.byte(0x7d);
       };
     }
-    case 'named': return jsonRowPrinter(v.inner, out, c, rows);
+    case 'named':
+      return jsonRowPrinter(v.inner, out, c, rows);
     case 'dynamic': {
-      const parts = v.parts.map((p) => jsonRowPrinter(p, out, c, Math.min(rows, p.length))), { tags, slots } = v;
+      const parts = v.parts.map((p) => jsonRowPrinter(p, out, c, Math.min(rows, p.length)));
+      const { tags, slots } = v;
       return (row) => parts[tags[row]!]!(slots[row]!);
     }
     case 'constant': {
@@ -48,25 +76,34 @@ export const jsonRowPrinter = (v: Vector, out: TextOut, c: JsonContext, rows = v
       return () => inner(0);
     }
     case 'dictionary': {
-      const inner = jsonRowPrinter(v.values, out, c), { codes } = v;
+      const inner = jsonRowPrinter(v.values, out, c);
+      const { codes } = v;
       return (row) => inner(codes[row]!);
     }
     case 'selected': {
-      const inner = jsonRowPrinter(v.base, out, c, rows), { index } = v;
+      const inner = jsonRowPrinter(v.base, out, c, rows);
+      const { index } = v;
       return (row) => inner(index[row]!);
     }
-    case 'map': case 'type': case 'enum': return (row) => out.text(jsonText(typeAt(v, row), dataAt(v, row)));
+    case 'map':
+    case 'type':
+    case 'enum':
+      return (row) => out.text(jsonText(typeAt(v, row), dataAt(v, row)));
   }
 };
 
 const numberPrinter = (v: NumberVector, out: TextOut): RowPrinter => {
   const { values, type } = v;
   switch (type) {
-    case types.float64: case types.float32: case types.float16: return (row) => {
-      const x = values[row] as number;
-      if (!out.decimal(x)) out.ascii(jsonFloatText(x));
-    };
-    case types.duration: return (row) => out.ascii(`"${durationText(values[row]!)}"`);
+    case types.float64:
+    case types.float32:
+    case types.float16:
+      return (row) => {
+        const x = values[row] as number;
+        if (!out.decimal(x)) out.ascii(jsonFloatText(x));
+      };
+    case types.duration:
+      return (row) => out.ascii(`"${durationText(values[row]!)}"`);
     case types.time: {
       const time = timePrinter(values, out);
       return (row) => {
@@ -94,7 +131,10 @@ const bytesPrinter = (v: BytesVector, out: TextOut): RowPrinter => {
 
 const recordPrinter = (v: RecordVector, out: TextOut, c: JsonContext, rows: number): RowPrinter => {
   const firstSure = v.fields.findIndex((f) => !f.present);
-  const strands = v.fields.map((f, i) => ({ ...strandOf(`${i === 0 && firstSure === 0 ? '' : ','}${jsonString(f.name)}:`, f.values, c, out, rows), present: f.present }));
+  const strands = v.fields.map((f, i) => ({
+    ...strandOf(`${i === 0 && firstSure === 0 ? '' : ','}${jsonString(f.name)}:`, f.values, c, out, rows),
+    present: f.present,
+  }));
   if (firstSure === 0) return weavePrinter('{', strands, '}', out);
   const print = weavePrinter('', strands, '}', out);
   return (row) => {
@@ -109,7 +149,8 @@ const recordPrinter = (v: RecordVector, out: TextOut, c: JsonContext, rows: numb
 };
 
 const listPrinter = (v: ListVector, out: TextOut, c: JsonContext): RowPrinter => {
-  const items = jsonRowPrinter(v.items, out, c), { offsets } = v;
+  const items = jsonRowPrinter(v.items, out, c);
+  const { offsets } = v;
   return (row) => {
     out.byte(0x5b);
     for (let i = offsets[row]!; i < offsets[row + 1]!; i++) {

@@ -1,26 +1,49 @@
 /**
- * Scans one JSON value of a window into a tape: an entry for each value in the order of the text, containers before what is in them. Nothing goes to
- * a builder before the whole value is known to be there, so a value that the window cuts leaves no trace.
+ * Scans one JSON value of a window into a tape: an entry for each value in the order of the text, containers before
+ * what is in them. Nothing goes to a builder before the whole value is known to be there, so a value that the window
+ * cuts leaves no trace.
  *
  * Entry `i`: `kinds[i]`, and by kind
- * - text: bytes from `start(i)` to `end(i)` between the quotes; plain ASCII without escapes, or `textCoded` for what needs decoding;
+ * - text: bytes from `start(i)` to `end(i)` between the quotes; plain ASCII without escapes, or `textCoded` for what
+ *   needs decoding;
  * - whole, float: `numbers[i]`; wholeLong: digits from `start(i)` to `end(i)` (an integer that may exceed 2^53);
  * - array: entries up to `end(i)`, its type `arrayAt(i)`;
  * - object: entries up to `end(i)`, `formAt(i)` = its layout, and its type if it is inside of an array.
  *
- * An entry takes nine bytes: a number, or two places of 32 bits. What long values take is charged to the reader's memory.
+ * An entry takes nine bytes: a number, or two places of 32 bits. What long values take is charged to the reader's
+ * memory.
  */
 import { LakeError } from '../../errors.ts';
 import { fitsInt64, parseInteger } from '../../vectors/literal.ts';
 import { checkStopAt } from '../../vectors/stop.ts';
-import { type ArrayType, type RecordType, type Type, arrayType, componentsMax, recordType, types, unionOfDistinct } from '../../vectors/type.ts';
+import {
+  type ArrayType,
+  type RecordType,
+  type Type,
+  arrayType,
+  componentsMax,
+  recordType,
+  types,
+  unionOfDistinct,
+} from '../../vectors/type.ts';
 import type { ByteWindow } from '../byte-window.ts';
 import { type KeyNode, type Layout, Layouts, sameBytes } from '../key-layouts.ts';
 import type { ReadMemory } from '../read-memory.ts';
 import { ValueMemory } from '../value-memory.ts';
 
 /** Kinds of entries. */
-export const kind = { text: 0, textCoded: 1, whole: 2, wholeLong: 3, float: 4, true: 5, false: 6, null: 7, array: 8, object: 9 } as const;
+export const kind = {
+  text: 0,
+  textCoded: 1,
+  whole: 2,
+  wholeLong: 3,
+  float: 4,
+  true: 5,
+  false: 6,
+  null: 7,
+  array: 8,
+  object: 9,
+} as const;
 
 /** The window ends within the value. */
 const cut = Symbol('cut');
@@ -28,7 +51,10 @@ const cut = Symbol('cut');
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
 // Powers of ten that a float holds exactly: digits up to 2^53 times or divided by these are rounded once, hence right.
-const exactPowers = [1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22];
+const exactPowers = [
+  1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20,
+  1e21, 1e22,
+];
 
 /** 1: ends a plain run of a string (quote, backslash, controls), 2: not ASCII. */
 const textClass = new Uint8Array(256);
@@ -40,7 +66,10 @@ for (let i = 128; i < 256; i++) textClass[i] = 2;
 /** The part of a `ByteWindow` that is looked at. */
 type TextWindow = Pick<ByteWindow, 'bytes' | 'start' | 'end' | 'final' | 'offset'>;
 
-/** A body of one small value needs no more, and arrays as short as these lie in the engine's own heap: thousands of them cost little. */
+/**
+ * A body of one small value needs no more, and arrays as short as these lie in the engine's own heap: thousands of them
+ * cost little.
+ */
 const entriesFirst = 8;
 
 const entryBytes = 9;
@@ -48,16 +77,38 @@ const entryBytes = 9;
 const entriesKeptMax = 1 << 16;
 
 /** An object's layout; its type where that was asked for. */
-export interface Form { readonly layout: Layout; readonly type: RecordType | undefined; readonly fieldTypes: readonly Type[] }
+export interface Form {
+  readonly layout: Layout;
+  readonly type: RecordType | undefined;
+  readonly fieldTypes: readonly Type[];
+}
 
 /** Types of arrays whose elements are of one simple kind, by the bits of the kinds. */
-const simpleTypes: ReadonlyMap<number, ArrayType> = new Map([
-  [0, types.null], [1 << kind.null, types.null], [1 << kind.whole, types.int64], [1 << kind.float, types.float64],
-  [1 << kind.text, types.string], [1 << kind.textCoded, types.string], [(1 << kind.text) | (1 << kind.textCoded), types.string],
-  [1 << kind.true, types.bool], [1 << kind.false, types.bool], [(1 << kind.true) | (1 << kind.false), types.bool],
-].map(([bits, type]) => [bits as number, arrayType(type as Type)]));
+const simpleTypes: ReadonlyMap<number, ArrayType> = new Map(
+  [
+    [0, types.null],
+    [1 << kind.null, types.null],
+    [1 << kind.whole, types.int64],
+    [1 << kind.float, types.float64],
+    [1 << kind.text, types.string],
+    [1 << kind.textCoded, types.string],
+    [(1 << kind.text) | (1 << kind.textCoded), types.string],
+    [1 << kind.true, types.bool],
+    [1 << kind.false, types.bool],
+    [(1 << kind.true) | (1 << kind.false), types.bool],
+  ].map(([bits, type]) => [bits as number, arrayType(type as Type)]),
+);
 /** Types of simple kinds, by kind. */
-const kindTypes: readonly (Type | undefined)[] = [types.string, types.string, types.int64, undefined, types.float64, types.bool, types.bool, types.null];
+const kindTypes: readonly (Type | undefined)[] = [
+  types.string,
+  types.string,
+  types.int64,
+  undefined,
+  types.float64,
+  types.bool,
+  types.bool,
+  types.null,
+];
 
 /** The tape of the value scanned last; `bytes` are those that its places refer to, until the window moves on. */
 export class JsonTape {
@@ -92,28 +143,47 @@ export class JsonTape {
   private offset = 0;
 
   /** `keyBytesMax`: bytes of keys that are kept before all are forgotten. */
-  constructor(nestingMax: number, { memory, keyBytesMax }: { readonly memory?: ReadMemory | undefined; readonly keyBytesMax?: number } = {}) {
+  constructor(
+    nestingMax: number,
+    { memory, keyBytesMax }: { readonly memory?: ReadMemory | undefined; readonly keyBytesMax?: number } = {},
+  ) {
     this.nestingMax = nestingMax;
     this.seen = new Layouts(keyBytesMax);
     this.memory = new ValueMemory(memory, 'json', () => `value (line ${this.lines})`);
   }
 
-  start(i: number): number { return this.words[i * 2]!; }
-  end(i: number): number { return this.words[i * 2 + 1]!; }
-  formAt(i: number): Form { return this.forms[this.words[i * 2]!]!; }
-  arrayAt(i: number): ArrayType { return this.arrayTypes[this.words[i * 2]!]!; }
+  start(i: number): number {
+    return this.words[i * 2]!;
+  }
+  end(i: number): number {
+    return this.words[i * 2 + 1]!;
+  }
+  formAt(i: number): Form {
+    return this.forms[this.words[i * 2]!]!;
+  }
+  arrayAt(i: number): ArrayType {
+    return this.arrayTypes[this.words[i * 2]!]!;
+  }
   /** The type of entry `i`, which is inside of an array. */
   typeAt(i: number): Type {
     switch (this.kinds[i]) {
-      case kind.array: return this.arrayAt(i);
-      case kind.object: return this.formAt(i).type!;
-      case kind.wholeLong: return this.fitsLong(i) ? types.int64 : types.float64;
-      default: return kindTypes[this.kinds[i]!]!;
+      case kind.array:
+        return this.arrayAt(i);
+      case kind.object:
+        return this.formAt(i).type!;
+      case kind.wholeLong:
+        return this.fitsLong(i) ? types.int64 : types.float64;
+      default:
+        return kindTypes[this.kinds[i]!]!;
     }
   }
   /** The digits of a long integer. */
-  digits(i: number): string { return latin1(this.bytes, this.start(i), this.end(i)); }
-  private fitsLong(i: number): boolean { return fitsInt64(parseInteger(this.digits(i))!); }
+  digits(i: number): string {
+    return latin1(this.bytes, this.start(i), this.end(i));
+  }
+  private fitsLong(i: number): boolean {
+    return fitsInt64(parseInteger(this.digits(i))!);
+  }
 
   /** The value was taken: what a long one needed goes. */
   taken(): void {
@@ -130,14 +200,17 @@ export class JsonTape {
   }
 
   /** Where the text is: its line, and the byte of the stream at which that line begins. */
-  get place(): { readonly lines: number; readonly lineStart: number } { return { lines: this.lines, lineStart: this.lineStart }; }
+  get place(): { readonly lines: number; readonly lineStart: number } {
+    return { lines: this.lines, lineStart: this.lineStart };
+  }
   set place({ lines, lineStart }: { readonly lines: number; readonly lineStart: number }) {
     this.lines = lines;
     this.lineStart = lineStart;
   }
 
   /**
-   * Scans the next value of the window and moves the window behind it: 'value', 'none' if only white space is left, 'cut' if more bytes are needed.
+   * Scans the next value of the window and moves the window behind it: 'value', 'none' if only white space is left,
+   * 'cut' if more bytes are needed.
    * @throws LakeError `format-broken`
    */
   next(window: TextWindow, values: number): 'value' | 'none' | 'cut' {
@@ -178,7 +251,8 @@ export class JsonTape {
   }
 
   private grow(): void {
-    const { kinds, numbers } = this, size = kinds.length * 2;
+    const { kinds, numbers } = this;
+    const size = kinds.length * 2;
     if (size > entriesKeptMax) this.memory.hold((size - kinds.length) * entryBytes);
     (this.kinds = new Uint8Array(size)).set(kinds);
     (this.numbers = new Float64Array(size)).set(numbers);
@@ -198,7 +272,8 @@ export class JsonTape {
   private space(): void {
     const { bytes } = this;
     let i = this.at;
-    for (let c = bytes[i]!; c === 0x20 || c === 0x0a || c === 0x0d || c === 0x09; c = bytes[++i]!) if (c === 0x0a) this.newLine(i);
+    for (let c = bytes[i]!; c === 0x20 || c === 0x0a || c === 0x0d || c === 0x09; c = bytes[++i]!)
+      if (c === 0x0a) this.newLine(i);
     this.at = i;
   }
   private newLine(i: number): void {
@@ -232,9 +307,12 @@ export class JsonTape {
 
   private word(c: number): void {
     switch (c) {
-      case 0x74: return this.literal('true', kind.true);
-      case 0x66: return this.literal('false', kind.false);
-      case 0x6e: return this.literal('null', kind.null);
+      case 0x74:
+        return this.literal('true', kind.true);
+      case 0x66:
+        return this.literal('false', kind.false);
+      case 0x6e:
+        return this.literal('null', kind.null);
       case 0x4e:
         this.literal('NaN', kind.float);
         this.numbers[this.length - 1] = NaN;
@@ -286,12 +364,14 @@ export class JsonTape {
     this.at = i + 1;
     const c = this.byte();
     if (c !== 0x75) {
-      if (c === 0x22 || c === 0x5c || c === 0x2f || c === 0x62 || c === 0x66 || c === 0x6e || c === 0x72 || c === 0x74) return i + 2;
+      if (c === 0x22 || c === 0x5c || c === 0x2f || c === 0x62 || c === 0x66 || c === 0x6e || c === 0x72 || c === 0x74)
+        return i + 2;
       this.unexpected('in string escape code');
     }
     for (this.at = i + 2; this.at < i + 6; this.at++) {
       const h = this.byte() | 0x20;
-      if (!((h >= 0x30 && h <= 0x39) || (h >= 0x61 && h <= 0x66)) || this.bytes[this.at]! < 0x30) this.unexpected('in \\u hexadecimal character escape');
+      if (!((h >= 0x30 && h <= 0x39) || (h >= 0x61 && h <= 0x66)) || this.bytes[this.at]! < 0x30)
+        this.unexpected('in \\u hexadecimal character escape');
     }
     return i + 6;
   }
@@ -299,7 +379,10 @@ export class JsonTape {
   private number(): void {
     const { bytes } = this;
     const start = this.at;
-    let i = start, mantissa = 0, digits = 0, fraction = 0;
+    let i = start;
+    let mantissa = 0;
+    let digits = 0;
+    let fraction = 0;
     const negative = bytes[i] === 0x2d;
     if (negative) i++;
     const whole = i;
@@ -363,7 +446,10 @@ export class JsonTape {
 
   private array(node: KeyNode): void {
     const me = this.entry(kind.array);
-    let count = 0, elementKinds = 0, last: Type | undefined, unlike: Set<Type> | undefined;
+    let count = 0;
+    let elementKinds = 0;
+    let last: Type | undefined;
+    let unlike: Set<Type> | undefined;
     this.enter();
     this.arrays++;
     if (this.byte() === 0x5d) this.at++;
@@ -392,14 +478,16 @@ export class JsonTape {
     }
     this.depth--;
     this.arrays--;
-    this.arrayTypes[this.arrayCount] = simpleTypes.get(elementKinds) ?? arrayType(elementType(elementKinds, unlike ?? (last ? [last] : [])));
+    this.arrayTypes[this.arrayCount] =
+      simpleTypes.get(elementKinds) ?? arrayType(elementType(elementKinds, unlike ?? (last ? [last] : [])));
     if ((this.arrayCount & countMask) === countMask) this.memory.hold((countMask + 1) * 8);
     this.span(me, this.arrayCount++, this.length);
   }
 
   private object(outer: KeyNode): void {
     const me = this.entry(kind.object);
-    let node = this.seen.inner(outer), count = 0;
+    let node = this.seen.inner(outer);
+    let count = 0;
     this.enter();
     const { bytes } = this;
     if (this.byte() === 0x7d) this.at++;
@@ -434,10 +522,15 @@ export class JsonTape {
   }
   /** The form of an object in an array: most are like the one before of that layout. */
   private typedForm(layout: Layout, me: number): Form {
-    const known = this.typed.get(layout), { names } = layout.shape, children = layout.sources && this.childrenOf(me), fieldTypes: Type[] = [];
-    let same = known !== undefined, at = me + 1;
+    const known = this.typed.get(layout);
+    const { names } = layout.shape;
+    const children = layout.sources && this.childrenOf(me);
+    const fieldTypes: Type[] = [];
+    let same = known !== undefined;
+    let at = me + 1;
     for (let k = 0; k < names.length; k++) {
-      const child = children ? children[layout.sources![k]!]! : at, type = this.typeAt(child);
+      const child = children ? children[layout.sources![k]!]! : at;
+      const type = this.typeAt(child);
       if (!children) at = this.behind(at);
       if (same && known!.fieldTypes[k] === type) continue;
       if (same) for (let n = 0; n < k; n++) fieldTypes.push(known!.fieldTypes[n]!);
@@ -451,7 +544,9 @@ export class JsonTape {
   }
 
   /** Behind entry `i` and what is in it. */
-  behind(i: number): number { return this.kinds[i]! >= kind.array ? this.end(i) : i + 1; }
+  behind(i: number): number {
+    return this.kinds[i]! >= kind.array ? this.end(i) : i + 1;
+  }
   /** The entries of an object's values; `to`: behind them. */
   childrenOf(i: number, to = this.length): number[] {
     const out: number[] = [];
@@ -469,13 +564,22 @@ export class JsonTape {
     if (bytes[i] !== 0x22) this.unexpected('looking for beginning of object key string');
     const guess = node.next[0];
     let found: KeyNode;
-    if (guess && node.byBytes === undefined && bytes[i + 1 + guess.bytes.length] === 0x22 && sameBytes(guess.bytes, bytes, i + 1, i + 1 + guess.bytes.length)) {
+    if (
+      guess &&
+      node.byBytes === undefined &&
+      bytes[i + 1 + guess.bytes.length] === 0x22 &&
+      sameBytes(guess.bytes, bytes, i + 1, i + 1 + guess.bytes.length)
+    ) {
       found = guess;
       this.at = i += guess.bytes.length + 2;
     } else {
       const coded = this.string();
-      const start = i + 1, end = this.at - 1;
-      found = this.seen.follow(node, bytes, start, end, () => ({ name: coded ? decodeText(bytes, start, end) : ascii(bytes, start, end), optional: false }));
+      const start = i + 1;
+      const end = this.at - 1;
+      found = this.seen.follow(node, bytes, start, end, () => ({
+        name: coded ? decodeText(bytes, start, end) : ascii(bytes, start, end),
+        optional: false,
+      }));
       i = this.at;
     }
     if (bytes[i] !== 0x3a) {
@@ -496,11 +600,14 @@ class JsonFault extends Error {}
 const countMask = 0xffff;
 const elementType = (bits: number, others: Iterable<Type>): Type => {
   const all = new Set(others);
-  kindTypes.forEach((type, k) => { if (type && (bits & (1 << k)) !== 0) all.add(type); });
+  kindTypes.forEach((type, k) => {
+    if (type && (bits & (1 << k)) !== 0) all.add(type);
+  });
   return unionOfDistinct(all);
 };
 
-const latin1 = (bytes: Uint8Array, start: number, end: number): string => Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString('latin1');
+const latin1 = (bytes: Uint8Array, start: number, end: number): string =>
+  Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString('latin1');
 /** By hand where that is faster. */
 const ascii = (bytes: Uint8Array, start: number, end: number): string => {
   if (end - start > 24) return latin1(bytes, start, end);

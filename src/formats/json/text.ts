@@ -12,7 +12,10 @@ export const jsonString = (text: string): string => {
   return JSON.stringify(text).replace(/[\u2028\u2029]/g, (c) => (c === '\u2028' ? '\\u2028' : '\\u2029'));
 };
 
-/** The text of a map's key: strings and enum symbols as they are, everything else as SUP; no decorator tells the union or the primitive type of the key. */
+/**
+ * The text of a map's key: strings and enum symbols as they are, everything else as SUP; no decorator tells the union
+ * or the primitive type of the key.
+ */
 const jsonKey = (key: Value): string => {
   let { type } = key;
   while (type.kind === 'named') type = type.inner;
@@ -27,34 +30,70 @@ const jsonKey = (key: Value): string => {
 export const jsonText = (type: Type, data: Data, indent = 0, level = 0): string => {
   const inner = (t: Type, d: Data): string => jsonText(t, d, indent, level + 1);
   const members = (entries: readonly (readonly [string, string])[]): string =>
-    wrapped('{', '}', entries.map(([k, v]) => `${jsonString(k)}:${indent > 0 ? ' ' : ''}${v}`), indent, level);
+    wrapped(
+      '{',
+      '}',
+      entries.map(([k, v]) => `${jsonString(k)}:${indent > 0 ? ' ' : ''}${v}`),
+      indent,
+      level,
+    );
   switch (type.kind) {
-    case 'primitive': return primitiveJson(type, data);
+    case 'primitive':
+      return primitiveJson(type, data);
     case 'record':
-      return members(type.fields.flatMap((f, i) => {
-        const d = (data as readonly (Data | undefined)[])[i];
-        return d === undefined ? [] : [[f.name, inner(f.type, d)] as const];
-      }));
-    case 'array': case 'set': return wrapped('[', ']', (data as readonly Data[]).map((d, i) => {
-      checkStopAt(i);
-      return inner(type.element, d);
-    }), indent, level);
+      return members(
+        type.fields.flatMap((f, i) => {
+          const d = (data as readonly (Data | undefined)[])[i];
+          return d === undefined ? [] : [[f.name, inner(f.type, d)] as const];
+        }),
+      );
+    case 'array':
+    case 'set':
+      return wrapped(
+        '[',
+        ']',
+        (data as readonly Data[]).map((d, i) => {
+          checkStopAt(i);
+          return inner(type.element, d);
+        }),
+        indent,
+        level,
+      );
     case 'map':
-      return members((data as readonly (readonly [Data, Data])[]).map(([k, v]) => [jsonKey({ type: type.key, data: k }), inner(type.value, v)] as const));
-    case 'union': return jsonText((data as Value).type, (data as Value).data, indent, level);
-    case 'enum': return jsonString(type.symbols[data as number] ?? '');
-    case 'error': return members([['error', inner(type.inner, data)]]);
-    case 'named': return jsonText(type.inner, data, indent, level);
+      return members(
+        (data as readonly (readonly [Data, Data])[]).map(
+          ([k, v]) => [jsonKey({ type: type.key, data: k }), inner(type.value, v)] as const,
+        ),
+      );
+    case 'union':
+      return jsonText((data as Value).type, (data as Value).data, indent, level);
+    case 'enum':
+      return jsonString(type.symbols[data as number] ?? '');
+    case 'error':
+      return members([['error', inner(type.inner, data)]]);
+    case 'named':
+      return jsonText(type.inner, data, indent, level);
   }
 };
 
 const primitiveJson = (type: Type, data: Data): string => {
   switch (type) {
-    case types.string: return jsonString(data as string);
-    case types.float64: case types.float32: case types.float16: return jsonFloatText(data as number);
-    case types.type: return jsonString(`<${supType(data as Type)}>`);
-    case types.duration: case types.time: case types.ip: case types.net: case types.bytes: return `"${primitiveText(type, data)}"`;
-    default: return String(data);
+    case types.string:
+      return jsonString(data as string);
+    case types.float64:
+    case types.float32:
+    case types.float16:
+      return jsonFloatText(data as number);
+    case types.type:
+      return jsonString(`<${supType(data as Type)}>`);
+    case types.duration:
+    case types.time:
+    case types.ip:
+    case types.net:
+    case types.bytes:
+      return `"${primitiveText(type, data)}"`;
+    default:
+      return String(data);
   }
 };
 
@@ -64,4 +103,3 @@ const wrapped = (open: string, close: string, items: readonly string[], indent: 
   const line = `\n${' '.repeat(indent * (level + 1))}`;
   return `${open}${line}${items.join(`,${line}`)}\n${' '.repeat(indent * level)}${close}`;
 };
-

@@ -8,7 +8,8 @@ import { pieceBytes, textPieces } from '../text-pieces.ts';
 import { type JsonTape, decodeText, kind } from './tape.ts';
 
 /** Entries and bytes of text from which a value is charged before it is built. */
-const longEntries = 1 << 16, longTextBytes = 1 << 20;
+const longEntries = 1 << 16;
+const longTextBytes = 1 << 20;
 
 /** Appends the value on the tape. @throws LakeError format-memory */
 export const writeValue = (tape: JsonTape, builder: Builder): void => {
@@ -21,27 +22,48 @@ export const writeValue = (tape: JsonTape, builder: Builder): void => {
 /** Appends the value of entry `i`; returns the entry behind it. */
 const writeEntry = (tape: JsonTape, i: number, builder: Builder): number => {
   switch (tape.kinds[i]) {
-    case kind.text: builder.run(types.string, tape.bytes, tape.start(i), tape.end(i)); return i + 1;
-    case kind.whole: builder.number(types.int64, tape.numbers[i]!); return i + 1;
-    case kind.float: builder.number(types.float64, tape.numbers[i]!); return i + 1;
-    case kind.object: return writeObject(tape, i, builder);
-    case kind.null: builder.null(); return i + 1;
-    case kind.true: builder.bool(true); return i + 1;
-    case kind.false: builder.bool(false); return i + 1;
-    case kind.array: return writeArray(tape, i, builder);
-    case kind.textCoded: writeCoded(tape, i, builder); return i + 1;
-    default: writeLong(tape, i, builder); return i + 1;
+    case kind.text:
+      builder.run(types.string, tape.bytes, tape.start(i), tape.end(i));
+      return i + 1;
+    case kind.whole:
+      builder.number(types.int64, tape.numbers[i]!);
+      return i + 1;
+    case kind.float:
+      builder.number(types.float64, tape.numbers[i]!);
+      return i + 1;
+    case kind.object:
+      return writeObject(tape, i, builder);
+    case kind.null:
+      builder.null();
+      return i + 1;
+    case kind.true:
+      builder.bool(true);
+      return i + 1;
+    case kind.false:
+      builder.bool(false);
+      return i + 1;
+    case kind.array:
+      return writeArray(tape, i, builder);
+    case kind.textCoded:
+      writeCoded(tape, i, builder);
+      return i + 1;
+    default:
+      writeLong(tape, i, builder);
+      return i + 1;
   }
 };
 
 const writeCoded = (tape: JsonTape, i: number, builder: Builder): void => {
-  const { bytes } = tape, start = tape.start(i), end = tape.end(i);
+  const { bytes } = tape;
+  const start = tape.start(i);
+  const end = tape.end(i);
   if (end - start > pieceBytes) builder.texts(textPieces(bytes, { start, end, escapes: true }, decodeText));
   else builder.text(decodeText(bytes, start, end));
 };
 /** An integer of 16 digits or more: exact within 64 bits, a float beyond. */
 const writeLong = (tape: JsonTape, i: number, builder: Builder): void => {
-  const digits = tape.digits(i), x = parseInteger(digits)!;
+  const digits = tape.digits(i);
+  const x = parseInteger(digits)!;
   if (fitsInt64(x)) builder.appendData(types.int64, x);
   else builder.number(types.float64, Number(digits));
 };
@@ -50,7 +72,9 @@ const writeLong = (tape: JsonTape, i: number, builder: Builder): void => {
 const fieldsMask = 1023;
 
 const writeObject = (tape: JsonTape, i: number, builder: Builder): number => {
-  const { layout } = tape.formAt(i), record = beginLayout(layout, builder), { fields } = record;
+  const { layout } = tape.formAt(i);
+  const record = beginLayout(layout, builder);
+  const { fields } = record;
   tape.memory.holdParts();
   let at = i + 1;
   if (!layout.sources) {
@@ -68,8 +92,12 @@ const writeObject = (tape: JsonTape, i: number, builder: Builder): number => {
 };
 
 const writeArray = (tape: JsonTape, i: number, builder: Builder): number => {
-  const type = tape.arrayAt(i), { element } = type, end = tape.end(i), list = builder.list(type), { items } = list;
-  for (let at = i + 1; at < end;) {
+  const type = tape.arrayAt(i);
+  const { element } = type;
+  const end = tape.end(i);
+  const list = builder.list(type);
+  const { items } = list;
+  for (let at = i + 1; at < end; ) {
     checkStopAt(items.length);
     at = writeEntry(tape, at, element.kind === 'union' ? items.union(element, placeOf(element, tape, at)) : items);
   }

@@ -6,12 +6,16 @@ import { jsonContext, jsonRowPrinter } from './rows.ts';
 import { jsonText } from './text.ts';
 
 export const createJsonWriter = (options: WriteOptions): Writer => {
-  const out = chunkText(options), indent = options.httpArray ? 0 : options.pretty ?? 0;
+  const out = chunkText(options);
+  const indent = options.httpArray ? 0 : (options.pretty ?? 0);
   const context = jsonContext();
   let first = !options.part;
   return {
     *write(batch: Vector) {
-      const print = indent > 0 ? (row: number): void => out.text(jsonText(typeAt(batch, row), dataAt(batch, row), indent)) : jsonRowPrinter(batch, out, context);
+      const print =
+        indent > 0
+          ? (row: number): void => out.text(jsonText(typeAt(batch, row), dataAt(batch, row), indent))
+          : jsonRowPrinter(batch, out, context);
       for (let row = 0; row < batch.length; row++) {
         if (options.httpArray) out.byte(first ? 0x5b : 0x2c);
         first = false;

@@ -14,10 +14,14 @@ import { jsupRowPrinter } from './rows.ts';
 const chunkBytes = 1 << 16;
 
 export const createJsupWriter = (options: WriteOptions): Writer => {
-  const out = new TextOut(chunkBytes * 2), table = new TypeTable(options.optFlags ?? false);
-  const channelIds = options.channelIds ? new Map<string, number>() : undefined, begun = new Set<string>();
+  const out = new TextOut(chunkBytes * 2);
+  const table = new TypeTable(options.optFlags ?? false);
+  const channelIds = options.channelIds ? new Map<string, number>() : undefined;
+  const begun = new Set<string>();
   const tell = (type: ControlMessage['type'], value: string): void => {
-    out.text(`{"type":"${type}","value":${channelIds && isChannel(type) ? withChannelId(value, channelIds) : value}}\n`);
+    out.text(
+      `{"type":"${type}","value":${channelIds && isChannel(type) ? withChannelId(value, channelIds) : value}}\n`,
+    );
   };
   const begin = (channel: string): void => {
     table.setChannel(channel);
@@ -27,9 +31,12 @@ export const createJsupWriter = (options: WriteOptions): Writer => {
   return {
     *write(batch: Vector) {
       if (batch.length === 0) return;
-      const rows = typesOf(batch), print = jsupRowPrinter({ out, typeValue: (type) => table.text(type) }, batch), heads: Uint8Array[] = [];
+      const rows = typesOf(batch);
+      const print = jsupRowPrinter({ out, typeValue: (type) => table.text(type) }, batch);
+      const heads: Uint8Array[] = [];
       for (let row = 0; row < batch.length; row++) {
-        const code = rows.codes ? rows.codes[row] : 0, head = heads[code];
+        const code = rows.codes ? rows.codes[row] : 0;
+        const head = heads[code];
         if (head) out.raw(head);
         else {
           const type = rows.table[code];
@@ -53,7 +60,8 @@ export const createJsupWriter = (options: WriteOptions): Writer => {
   };
 };
 
-const headText = (table: TypeTable, type: Type): string => `{"type":${table.text(type)},"value":`, tail = bytesOfText('}\n');
+const headText = (table: TypeTable, type: Type): string => `{"type":${table.text(type)},"value":`;
+const tail = bytesOfText('}\n');
 
 const isChannel = (type: ControlMessage['type']): boolean => type === 'QueryChannelSet' || type === 'QueryChannelEnd';
 
@@ -70,7 +78,9 @@ class TypeTable {
   private defined = new Set<Type>();
   private nextId = 30;
   private readonly optFlags: boolean;
-  constructor(optFlags: boolean) { this.optFlags = optFlags; }
+  constructor(optFlags: boolean) {
+    this.optFlags = optFlags;
+  }
 
   setChannel(name: string): void {
     let defined = this.channels.get(name);
@@ -93,14 +103,19 @@ class TypeTable {
       case 'record':
         if (type.fields.length === 0 && this.optFlags) return '"fields":null';
         return `"fields":[${type.fields.map((f) => `{"name":${json(f.name)},"type":${this.text(f.type)}${f.optional ? ',"opt":true' : this.optFlags ? ',"opt":false' : ''}}`).join(',')}]`;
-      case 'array': case 'set': return `"type":${this.text(type.element)}`;
+      case 'array':
+      case 'set':
+        return `"type":${this.text(type.element)}`;
       case 'map': {
         const key = this.text(type.key);
         return `"key_type":${key},"val_type":${this.text(type.value)}`;
       }
-      case 'union': return `"types":[${type.members.map((m) => this.text(m)).join(',')}]`;
-      case 'enum': return `"symbols":[${type.symbols.map(json).join(',')}]`;
-      case 'error': return `"type":${this.text(type.inner)}`;
+      case 'union':
+        return `"types":[${type.members.map((m) => this.text(m)).join(',')}]`;
+      case 'enum':
+        return `"symbols":[${type.symbols.map(json).join(',')}]`;
+      case 'error':
+        return `"type":${this.text(type.inner)}`;
       case 'named': {
         const inner = this.text(type.inner);
         return `"name":${json(type.name)},"type":${inner}`;
@@ -110,16 +125,22 @@ class TypeTable {
 }
 
 /** A JSON string as the reference spells it: HTML characters and line separators escaped. */
-const json = (text: string): string => JSON.stringify(text.toWellFormed()).replace(/[<>&\u2028\u2029]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
+const json = (text: string): string =>
+  JSON.stringify(text.toWellFormed()).replace(
+    /[<>&\u2028\u2029]/g,
+    (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 
 /** The value of a message: plain JSON, times as seconds and nanoseconds. */
 const messageText = ({ type, data }: Value): string => {
   if (type.kind === 'named') return messageText({ type: type.inner, data });
   if (type.kind === 'record') {
-    return `{${type.fields.flatMap((f, i) => {
-      const d = (data as readonly (Data | undefined)[])[i];
-      return d === undefined ? [] : [`${json(f.name)}:${messageText({ type: f.type, data: d })}`];
-    }).join(',')}}`;
+    return `{${type.fields
+      .flatMap((f, i) => {
+        const d = (data as readonly (Data | undefined)[])[i];
+        return d === undefined ? [] : [`${json(f.name)}:${messageText({ type: f.type, data: d })}`];
+      })
+      .join(',')}}`;
   }
   if (type === types.time) {
     const nanos = BigInt(data as number | bigint);

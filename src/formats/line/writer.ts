@@ -23,7 +23,8 @@ export const createLineWriter = (_options: WriteOptions): Writer => {
 const linePrinter = (v: Vector, out: TextOut): ((row: number) => void) => {
   const raw = rawPrinter(v, out);
   // Every line stands by itself: no name is known from the ones before.
-  const names: TypeNames = new Map(), print = supRowPrinter(v, out, { names });
+  const names: TypeNames = new Map();
+  const print = supRowPrinter(v, out, { names });
   return (row) => {
     if (raw?.(row)) return;
     print(row);
@@ -31,24 +32,40 @@ const linePrinter = (v: Vector, out: TextOut): ((row: number) => void) => {
   };
 };
 
-/** Prints a row if it is a string, also under names, and says whether it was; undefined where no row is. Members of unions are decorated like other values. */
+/**
+ * Prints a row if it is a string, also under names, and says whether it was; undefined where no row is. Members of
+ * unions are decorated like other values.
+ */
 const rawPrinter = (v: Vector, out: TextOut): ((row: number) => boolean) | undefined => {
   switch (v.form) {
-    case 'bytes': return v.type !== types.string ? undefined : (row) => {
-      out.raw(v.bytes, v.offsets[row], v.offsets[row + 1]);
-      return true;
-    };
-    case 'named': return rawPrinter(v.inner, out);
-    case 'dynamic': return rawOf(v, v.parts, out);
-    case 'selected': return via(rawPrinter(v.base, out), (row) => v.index[row]);
-    case 'dictionary': return via(rawPrinter(v.values, out), (row) => v.codes[row]);
-    case 'constant': return via(rawPrinter(v.inner, out), () => 0);
-    default: return undefined;
+    case 'bytes':
+      return v.type !== types.string
+        ? undefined
+        : (row) => {
+            out.raw(v.bytes, v.offsets[row], v.offsets[row + 1]);
+            return true;
+          };
+    case 'named':
+      return rawPrinter(v.inner, out);
+    case 'dynamic':
+      return rawOf(v, v.parts, out);
+    case 'selected':
+      return via(rawPrinter(v.base, out), (row) => v.index[row]);
+    case 'dictionary':
+      return via(rawPrinter(v.values, out), (row) => v.codes[row]);
+    case 'constant':
+      return via(rawPrinter(v.inner, out), () => 0);
+    default:
+      return undefined;
   }
 };
 type RawPrinter = ReturnType<typeof rawPrinter>;
 const via = (print: RawPrinter, look: (row: number) => number): RawPrinter => print && ((row) => print(look(row)));
-const rawOf = ({ tags, slots }: { readonly tags: Uint32Array; readonly slots: Uint32Array }, parts: readonly Vector[], out: TextOut): RawPrinter => {
+const rawOf = (
+  { tags, slots }: { readonly tags: Uint32Array; readonly slots: Uint32Array },
+  parts: readonly Vector[],
+  out: TextOut,
+): RawPrinter => {
   const printers = parts.map((part) => rawPrinter(part, out));
   return printers.some((p) => p !== undefined) ? (row) => printers[tags[row]]?.(slots[row]) ?? false : undefined;
 };

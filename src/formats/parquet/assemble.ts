@@ -1,8 +1,8 @@
 /**
  * From levels and values of leaves to vectors of nested columns, without an object a row.
  *
- * An entry of a leaf belongs to a node if its repetition is not beyond the node's; it is one of the node's rows if its definition says that
- * what holds the node exists.
+ * An entry of a leaf belongs to a node if its repetition is not beyond the node's; it is one of the node's rows if its
+ * definition says that what holds the node exists.
  */
 import { arrayType } from '../../vectors/type.ts';
 import { type Vector, uniformType } from '../../vectors/vector.ts';
@@ -13,10 +13,14 @@ import type { Entries } from './page.ts';
 import { type Content, type Node, leavesOf } from './plan.ts';
 
 /** Rows of the node are entries up to this repetition and from this definition on. */
-interface Context { readonly repetition: number; readonly definition: number }
+interface Context {
+  readonly repetition: number;
+  readonly definition: number;
+}
 
 /** The rows of a column. @throws BytesFault for leaves that contradict each other */
-export const assemble = (node: Node, chunkOf: (leaf: number) => Entries): Vector => build(node, { repetition: 0, definition: 0 }, chunkOf);
+export const assemble = (node: Node, chunkOf: (leaf: number) => Entries): Vector =>
+  build(node, { repetition: 0, definition: 0 }, chunkOf);
 
 const build = (node: Node, context: Context, chunkOf: (leaf: number) => Entries): Vector => {
   const first = leavesOf(node)[0];
@@ -30,22 +34,30 @@ const build = (node: Node, context: Context, chunkOf: (leaf: number) => Entries)
 
 const inside = (content: Content, context: Context, chunkOf: (leaf: number) => Entries): Vector => {
   switch (content.kind) {
-    case 'leaf': return chunkOf(content.index).values;
+    case 'leaf':
+      return chunkOf(content.index).values;
     case 'struct': {
-      const names = distinctNames(content.fields.map((f) => f.name)), fields = content.fields.map((f, k) => ({ name: names[k], optional: false, values: build(f, context, chunkOf) }));
+      const names = distinctNames(content.fields.map((f) => f.name));
+      const fields = content.fields.map((f, k) => ({
+        name: names[k],
+        optional: false,
+        values: build(f, context, chunkOf),
+      }));
       const rows = fields[0].values.length;
       if (fields.some((f) => f.values.length !== rows)) throw contradiction(names[0]);
       return { form: 'record', length: rows, fields };
     }
     case 'list': {
-      const { item, itemDefinition: definition, repetition } = content, items = build(item, { repetition, definition }, chunkOf);
+      const { item, itemDefinition: definition, repetition } = content;
+      const items = build(item, { repetition, definition }, chunkOf);
       const offsets = runsOf(chunkOf(leavesOf(item)[0].index), context, { repetition, definition });
       if (offsets[offsets.length - 1] !== items.length) throw contradiction(item.name);
       return { form: 'list', type: arrayType(uniformType(items)!), length: offsets.length - 1, offsets, items };
     }
     case 'map': {
       const { key, value, itemDefinition: definition, repetition } = content;
-      const keys = build(key, { repetition, definition }, chunkOf), values = build(value, { repetition, definition }, chunkOf);
+      const keys = build(key, { repetition, definition }, chunkOf);
+      const values = build(value, { repetition, definition }, chunkOf);
       const offsets = runsOf(chunkOf(leavesOf(key)[0].index), context, { repetition, definition });
       if (keys.length !== values.length || offsets[offsets.length - 1] !== keys.length) throw contradiction(key.name);
       return mapVector(offsets.length - 1, offsets, keys, values);
@@ -55,11 +67,17 @@ const inside = (content: Content, context: Context, chunkOf: (leaf: number) => E
 const contradiction = (name: string): BytesFault => new BytesFault(`columns of ${name} have unlike numbers of rows`);
 
 /** How many rows there are and which are not null. */
-const rowsOf = ({ entries, definition, repetition }: Entries, context: Context, level: number): { readonly rows: number; readonly valid: Uint32Array | undefined } => {
+const rowsOf = (
+  { entries, definition, repetition }: Entries,
+  context: Context,
+  level: number,
+): { readonly rows: number; readonly valid: Uint32Array | undefined } => {
   const index = new Uint32Array(entries);
-  let rows = 0, valid = 0;
+  let rows = 0;
+  let valid = 0;
   for (let e = 0; e < entries; e++) {
-    if ((repetition && repetition[e] > context.repetition) || (definition && definition[e] < context.definition)) continue;
+    if ((repetition && repetition[e] > context.repetition) || (definition && definition[e] < context.definition))
+      continue;
     if (!definition || definition[e] >= level) index[valid++] = rows;
     rows++;
   }
@@ -69,9 +87,11 @@ const rowsOf = ({ entries, definition, repetition }: Entries, context: Context, 
 /** Where the items of each row begin. */
 const runsOf = ({ entries, definition, repetition }: Entries, rows: Context, items: Context): Uint32Array => {
   const offsets = new Uint32Array(entries + 1);
-  let row = 0, count = 0;
+  let row = 0;
+  let count = 0;
   for (let e = 0; e < entries; e++) {
-    const r = repetition ? repetition[e] : 0, d = definition ? definition[e] : 0;
+    const r = repetition ? repetition[e] : 0;
+    const d = definition ? definition[e] : 0;
     if (r <= rows.repetition && d >= rows.definition) offsets[row++] = count;
     if (r <= items.repetition && d >= items.definition) {
       if (row === 0) throw new BytesFault('list begins inside a row');

@@ -1,4 +1,7 @@
-/** A column chunk: a dictionary if it pays, then pages of about a megabyte, snappy-compressed where that makes them smaller. */
+/**
+ * A column chunk: a dictionary if it pays, then pages of about a megabyte, snappy-compressed where that makes them
+ * smaller.
+ */
 import type { ColumnChunk, Encoding, PageHeader } from 'hyparquet';
 import { ByteWriter } from 'hyparquet-writer';
 import { writePageHeader } from 'hyparquet-writer/src/datapage.js';
@@ -14,9 +17,14 @@ const pageEntries = 1 << 17;
 /** After so many entries it is looked how large the page is; after fewer where values are long. */
 const stepMax = 1024;
 
-/** Gives the pages of a chunk as they are made, so that no more than one is held; then what the table of contents says of it. `start`: where in the file the chunk begins. */
+/**
+ * Gives the pages of a chunk as they are made, so that no more than one is held; then what the table of contents says
+ * of it. `start`: where in the file the chunk begins.
+ */
 export function* writeChunk(data: LeafData, start: number): Generator<Uint8Array, ColumnChunk> {
-  const { leaf } = data, physical = physicalOf(leaf, data.values), dictionary = coded(physical);
+  const { leaf } = data;
+  const physical = physicalOf(leaf, data.values);
+  const dictionary = coded(physical);
   const out = new Pages();
   if (dictionary) yield* out.dictionary(dictionary.entries);
   const dataStart = out.length;
@@ -25,21 +33,36 @@ export function* writeChunk(data: LeafData, start: number): Generator<Uint8Array
   return {
     file_offset: BigInt(start),
     meta_data: {
-      type: leaf.physical, encodings, path_in_schema: [...leaf.path], codec: 'SNAPPY', num_values: BigInt(data.entries),
-      total_uncompressed_size: BigInt(out.rawLength), total_compressed_size: BigInt(out.length),
-      data_page_offset: BigInt(start + dataStart), ...(dictionary && { dictionary_page_offset: BigInt(start) }),
+      type: leaf.physical,
+      encodings,
+      path_in_schema: [...leaf.path],
+      codec: 'SNAPPY',
+      num_values: BigInt(data.entries),
+      total_uncompressed_size: BigInt(out.rawLength),
+      total_compressed_size: BigInt(out.length),
+      data_page_offset: BigInt(start + dataStart),
+      ...(dictionary && { dictionary_page_offset: BigInt(start) }),
       statistics: statisticsOf(leaf, dictionary?.entries ?? physical, data.entries - physical.count),
     },
   };
 }
 
 /** Entries [start, end) with values [first, last). */
-interface Page { readonly start: number; readonly end: number; readonly first: number; readonly last: number }
+interface Page {
+  readonly start: number;
+  readonly end: number;
+  readonly first: number;
+  readonly last: number;
+}
 
 /** Pages begin with a row; a row is never cut. */
 function* pagesOf({ entries, definition, repetition, leaf }: LeafData, physical: Physical): Generator<Page> {
-  const valueBytes = plainSize(physical, 0, physical.count) / Math.max(1, physical.count), step = Math.max(1, Math.min(stepMax, Math.floor(pageBytes / Math.max(1, valueBytes))));
-  let start = 0, first = 0, at = 0, value = 0;
+  const valueBytes = plainSize(physical, 0, physical.count) / Math.max(1, physical.count);
+  const step = Math.max(1, Math.min(stepMax, Math.floor(pageBytes / Math.max(1, valueBytes))));
+  let start = 0;
+  let first = 0;
+  let at = 0;
+  let value = 0;
   while (at < entries) {
     let end = Math.min(entries, at + step);
     while (repetition && end < entries && repetition[end] !== 0) end++;
@@ -59,24 +82,50 @@ class Pages {
   rawLength = 0;
 
   dictionary(entries: Physical): Iterable<Uint8Array> {
-    return this.page(plainValues(entries, 0, entries.count), { type: 'DICTIONARY_PAGE', dictionary_page_header: { num_values: entries.count, encoding: 'PLAIN' } });
+    return this.page(plainValues(entries, 0, entries.count), {
+      type: 'DICTIONARY_PAGE',
+      dictionary_page_header: { num_values: entries.count, encoding: 'PLAIN' },
+    });
   }
-  data({ leaf, definition, repetition }: LeafData, page: Page, physical: Physical, dictionary: Coded | undefined): Iterable<Uint8Array> {
-    const parts: Uint8Array[] = [], entries = page.end - page.start;
-    if (leaf.repetitionMax > 0) parts.push(...counted(hybrid(repetition!, page.start, page.end, bitsFor(leaf.repetitionMax))));
-    if (leaf.definitionMax > 0) parts.push(...counted(definition ? hybrid(definition, page.start, page.end, bitsFor(leaf.definitionMax)) : allAt(leaf.definitionMax, entries)));
+  data(
+    { leaf, definition, repetition }: LeafData,
+    page: Page,
+    physical: Physical,
+    dictionary: Coded | undefined,
+  ): Iterable<Uint8Array> {
+    const parts: Uint8Array[] = [];
+    const entries = page.end - page.start;
+    if (leaf.repetitionMax > 0)
+      parts.push(...counted(hybrid(repetition!, page.start, page.end, bitsFor(leaf.repetitionMax))));
+    if (leaf.definitionMax > 0)
+      parts.push(
+        ...counted(
+          definition
+            ? hybrid(definition, page.start, page.end, bitsFor(leaf.definitionMax))
+            : allAt(leaf.definitionMax, entries),
+        ),
+      );
     if (dictionary) {
       const width = bitsFor(dictionary.entries.count - 1);
       parts.push(Uint8Array.of(width), hybrid(dictionary.codes, page.first, page.last, width));
     } else parts.push(plainValues(physical, page.first, page.last));
     return this.page(parts.length === 1 ? parts[0] : Buffer.concat(parts), {
       type: 'DATA_PAGE',
-      data_page_header: { num_values: entries, encoding: dictionary ? 'RLE_DICTIONARY' : 'PLAIN', definition_level_encoding: 'RLE', repetition_level_encoding: 'RLE' },
+      data_page_header: {
+        num_values: entries,
+        encoding: dictionary ? 'RLE_DICTIONARY' : 'PLAIN',
+        definition_level_encoding: 'RLE',
+        repetition_level_encoding: 'RLE',
+      },
     });
   }
 
-  private page(raw: Uint8Array, header: Omit<PageHeader, 'uncompressed_page_size' | 'compressed_page_size'>): readonly Uint8Array[] {
-    const packed = encodeSnappy(raw), head = new ByteWriter(64);
+  private page(
+    raw: Uint8Array,
+    header: Omit<PageHeader, 'uncompressed_page_size' | 'compressed_page_size'>,
+  ): readonly Uint8Array[] {
+    const packed = encodeSnappy(raw);
+    const head = new ByteWriter(64);
     writePageHeader(head, { ...header, uncompressed_page_size: raw.length, compressed_page_size: packed.length });
     this.rawLength += head.offset + raw.length;
     this.length += head.offset + packed.length;
@@ -89,4 +138,5 @@ const counted = (levels: Uint8Array): readonly Uint8Array[] => {
   new DataView(size.buffer).setUint32(0, levels.length, true);
   return [size, levels];
 };
-const allAt = (level: number, count: number): Uint8Array => hybrid(new Uint8Array(count).fill(level), 0, count, bitsFor(level));
+const allAt = (level: number, count: number): Uint8Array =>
+  hybrid(new Uint8Array(count).fill(level), 0, count, bitsFor(level));

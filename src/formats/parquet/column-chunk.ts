@@ -24,16 +24,34 @@ import { noValues } from './values.ts';
 const chunkValuesMax = 1 << 26;
 
 const codecs: Readonly<Record<string, Codec | 'none'>> = {
-  UNCOMPRESSED: 'none', SNAPPY: 'snappy', GZIP: 'gzip', BROTLI: 'brotli', ZSTD: 'zstd', LZ4: 'lz4-hadoop', LZ4_RAW: 'lz4-block',
+  UNCOMPRESSED: 'none',
+  SNAPPY: 'snappy',
+  GZIP: 'gzip',
+  BROTLI: 'brotli',
+  ZSTD: 'zstd',
+  LZ4: 'lz4-hadoop',
+  LZ4_RAW: 'lz4-block',
 };
 
-/** Where the next entry is: in the page at `offset` of the file, behind `entries` of its entries and `values` of its values. */
-export interface Mark { readonly offset: number; readonly entries: number; readonly values: number; /** In the pages before. */ readonly before: number }
+/**
+ * Where the next entry is: in the page at `offset` of the file, behind `entries` of its entries and `values` of its
+ * values.
+ */
+export interface Mark {
+  readonly offset: number;
+  readonly entries: number;
+  readonly values: number /** In the pages before. */;
+  readonly before: number;
+}
 /** A page that is held. */
-interface HeldPage extends Entries { readonly end: number; readonly bytes: number }
+interface HeldPage extends Entries {
+  readonly end: number;
+  readonly bytes: number;
+}
 
 /** The first bytes of a page that are read to find its header: pages of a MB are usual. */
-const headerBytesFirst = 4 << 10, headerBytesMax = 16 << 20;
+const headerBytesFirst = 4 << 10;
+const headerBytesMax = 16 << 20;
 
 /** Reads one column chunk. @throws BytesFault for a chunk that cannot be */
 export class ColumnChunk {
@@ -57,22 +75,33 @@ export class ColumnChunk {
     this.memory = memory;
     this.context = { leaf, codec, memory, name, lost };
     this.count = Number(meta.num_values);
-    const first = meta.dictionary_page_offset && meta.dictionary_page_offset < meta.data_page_offset ? meta.dictionary_page_offset : meta.data_page_offset;
+    const first =
+      meta.dictionary_page_offset && meta.dictionary_page_offset < meta.data_page_offset
+        ? meta.dictionary_page_offset
+        : meta.data_page_offset;
     this.start = Number(first);
     this.end = this.start + Number(meta.total_compressed_size);
     this.at = { offset: this.start, entries: 0, values: 0, before: 0 };
     if (this.count === 0) return;
-    if (!(this.start >= 4 && this.end >= this.start && this.end <= file.size)) throw new BytesFault('column chunk outside of the file');
-    if (!(this.count >= 0 && this.count <= chunkValuesMax + (this.end - this.start) * 64)) throw new BytesFault(`${this.count} values in ${this.end - this.start} bytes`);
+    if (!(this.start >= 4 && this.end >= this.start && this.end <= file.size))
+      throw new BytesFault('column chunk outside of the file');
+    if (!(this.count >= 0 && this.count <= chunkValuesMax + (this.end - this.start) * 64))
+      throw new BytesFault(`${this.count} values in ${this.end - this.start} bytes`);
   }
 
   /** Bytes that are held between two calls. */
-  get held(): number { return (this.page?.bytes ?? 0) + (this.dictionary?.bytes ?? 0); }
+  get held(): number {
+    return (this.page?.bytes ?? 0) + (this.dictionary?.bytes ?? 0);
+  }
   /** Whether all entries were taken. */
-  get isAtEnd(): boolean { return this.at.before + this.at.entries >= this.count; }
+  get isAtEnd(): boolean {
+    return this.at.before + this.at.entries >= this.count;
+  }
 
   /** Where reading is, to come back to. */
-  mark(): Mark { return this.at; }
+  mark(): Mark {
+    return this.at;
+  }
   reset(mark: Mark): void {
     if (mark.offset !== this.at.offset) this.dropPage();
     this.at = mark;
@@ -89,12 +118,17 @@ export class ColumnChunk {
     this.page = undefined;
   }
 
-  /** The entries of the next rows, fewer at the end. `took` is told the bytes of each part. @throws BytesFault, LakeError format-memory */
+  /**
+   * The entries of the next rows, fewer at the end. `took` is told the bytes of each part. @throws BytesFault,
+   * LakeError format-memory
+   */
   take(rows: number, took: (bytes: number) => void): Entries {
     const parts: Entries[] = [];
-    let left = rows, isFirst = true;
+    let left = rows;
+    let isFirst = true;
     while (!this.isAtEnd) {
-      const page = this.current(), { entries, rowsBegun, isEnd } = this.extent(page, left, isFirst);
+      const page = this.current();
+      const { entries, rowsBegun, isEnd } = this.extent(page, left, isFirst);
       if (entries > 0) {
         const part = this.part(page, entries);
         took(partBytes(part));
@@ -108,14 +142,20 @@ export class ColumnChunk {
   }
 
   /** How many entries of the page belong to the next rows; `isEnd`: and none behind it do. */
-  private extent(page: HeldPage, rows: number, isFirst: boolean): { readonly entries: number; readonly rowsBegun: number; readonly isEnd: boolean } {
-    const { entries: from } = this.at, { repetition } = page;
+  private extent(
+    page: HeldPage,
+    rows: number,
+    isFirst: boolean,
+  ): { readonly entries: number; readonly rowsBegun: number; readonly isEnd: boolean } {
+    const { entries: from } = this.at;
+    const { repetition } = page;
     if (!repetition) {
       const entries = Math.min(rows, page.entries - from);
       return { entries, rowsBegun: entries, isEnd: entries === rows };
     }
     if (isFirst && rows > 0 && repetition[from] !== 0) throw new BytesFault('list begins inside a row');
-    let to = from, begun = 0;
+    let to = from;
+    let begun = 0;
     for (; to < page.entries; to++) {
       if (repetition[to] !== 0) continue;
       if (begun === rows) return { entries: to - from, rowsBegun: begun, isEnd: true };
@@ -125,11 +165,19 @@ export class ColumnChunk {
   }
 
   private part(page: HeldPage, entries: number): Entries {
-    const from = this.at, to = from.entries + entries, definition = page.definition?.subarray(from.entries, to);
+    const from = this.at;
+    const to = from.entries + entries;
+    const definition = page.definition?.subarray(from.entries, to);
     const values = definition ? countOf(definition, this.leaf.definitionMax) : entries;
     const shown = slice(page.values, from.values, from.values + values);
-    // Rows that wait would hold each page that they begin or end in, and the page once more when it was let go and read again: with many columns these are far more than the rows.
-    const part = { entries, definition, repetition: page.repetition?.subarray(from.entries, to), values: entries < page.entries ? unshared(shown) : shown };
+    // Rows that wait would hold each page that they begin or end in, and the page once more when it was let go and read
+    // again: with many columns these are far more than the rows.
+    const part = {
+      entries,
+      definition,
+      repetition: page.repetition?.subarray(from.entries, to),
+      values: entries < page.entries ? unshared(shown) : shown,
+    };
     this.at = { ...from, entries: to, values: from.values + values };
     if (to === page.entries) {
       this.at = { offset: page.end, entries: 0, values: 0, before: from.before + to };
@@ -141,13 +189,16 @@ export class ColumnChunk {
   /** The page that the next entry is in. */
   private current(): HeldPage {
     while (!this.page) {
-      const { offset, before } = this.at, { header, at } = this.headerAt(offset), end = at + header.packedBytes;
+      const { offset, before } = this.at;
+      const { header, at } = this.headerAt(offset);
+      const end = at + header.packedBytes;
       if (end > this.end) throw new BytesFault('page cut short');
       if (header.kind === pageKind.dictionary) {
         if (this.dictionaryPage?.at !== at) this.dictionaryPage = { header, at };
       } else if ((header.kind === pageKind.data || header.kind === pageKind.dataV2) && header.values !== 0) {
         if (header.values > this.count - before) throw new BytesFault(`page of ${header.values} values`);
-        const page = readPage(header, this.packed(header, at), this.context, () => this.lookUp()), bytes = partBytes(page);
+        const page = readPage(header, this.packed(header, at), this.context, () => this.lookUp());
+        const bytes = partBytes(page);
         this.memory.hold(bytes, { format: 'parquet', what: `page of column ${this.context.name}` });
         this.page = { ...page, end, bytes };
         return this.page;
@@ -159,7 +210,9 @@ export class ColumnChunk {
 
   private headerAt(offset: number): { readonly header: PageHeader; readonly at: number } {
     for (let size = headerBytesFirst; ; size *= 16) {
-      const length = Math.max(0, Math.min(size, this.end - offset)), isAll = length < size || size >= headerBytesMax, found = pageHeaderOf(this.file.read(offset, length), isAll);
+      const length = Math.max(0, Math.min(size, this.end - offset));
+      const isAll = length < size || size >= headerBytesMax;
+      const found = pageHeaderOf(this.file.read(offset, length), isAll);
       if (found) return { header: found.header, at: offset + found.length };
       if (isAll) throw new BytesFault('page header: cut short');
     }
@@ -176,7 +229,9 @@ export class ColumnChunk {
 
   private lookUp(): Vector | undefined {
     if (!this.dictionary && this.dictionaryPage) {
-      const { header, at } = this.dictionaryPage, values = readDictionary(header, this.packed(header, at), this.context), bytes = sizeOf(values);
+      const { header, at } = this.dictionaryPage;
+      const values = readDictionary(header, this.packed(header, at), this.context);
+      const bytes = sizeOf(values);
       this.memory.hold(bytes, { format: 'parquet', what: `dictionary of column ${this.context.name}` });
       this.dictionary = { values, bytes };
     }
@@ -186,7 +241,9 @@ export class ColumnChunk {
 
 /** What entries take; dictionaries are counted where they are held. */
 const partBytes = ({ definition, repetition, values }: Entries): number =>
-  (definition?.length ?? 0) + (repetition?.length ?? 0) + (values.form === 'dictionary' ? values.length * 4 : sizeOf(values));
+  (definition?.length ?? 0) +
+  (repetition?.length ?? 0) +
+  (values.form === 'dictionary' ? values.length * 4 : sizeOf(values));
 
 const joinedEntries = (parts: readonly Entries[], leaf: Leaf): Entries => {
   const [first] = parts;
@@ -198,4 +255,5 @@ const joinedEntries = (parts: readonly Entries[], leaf: Leaf): Entries => {
     values: first ? concat(parts.map((p) => p.values)) : noValues(leaf),
   };
 };
-const joined = (parts: readonly Uint8Array[]): Uint8Array => joinBytes(parts, new Uint8Array(parts.reduce((n, p) => n + p.length, 0)));
+const joined = (parts: readonly Uint8Array[]): Uint8Array =>
+  joinBytes(parts, new Uint8Array(parts.reduce((n, p) => n + p.length, 0)));

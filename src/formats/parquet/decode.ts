@@ -1,17 +1,27 @@
 /**
  * The encodings of Parquet's pages, into typed arrays.
  *
- * Invariants: nothing is read at or behind `end`; arrays are made for as many values as the bytes can stand for. Damage is a BytesFault.
+ * Invariants: nothing is read at or behind `end`; arrays are made for as many values as the bytes can stand for. Damage
+ * is a BytesFault.
  */
 import { BytesFault } from '../type-bytes.ts';
 
 const cut = (): BytesFault => new BytesFault('page cut short');
 
-/** Where reading is, which moves on, and where it ends. `hold`: charges bytes that are not in proportion to those that are read. */
-export interface Place { readonly bytes: Uint8Array; at: number; readonly end: number; readonly hold?: (bytes: number) => void }
+/**
+ * Where reading is, which moves on, and where it ends. `hold`: charges bytes that are not in proportion to those that
+ * are read.
+ */
+export interface Place {
+  readonly bytes: Uint8Array;
+  at: number;
+  readonly end: number;
+  readonly hold?: (bytes: number) => void;
+}
 /** A number of seven bits a byte, low ones first; `at` moves on. @throws BytesFault when it is cut or too long */
 const uvarint = (p: Place): number => {
-  let n = 0, scale = 1;
+  let n = 0;
+  let scale = 1;
   for (;;) {
     if (p.at >= p.end || scale > 2 ** 49) throw cut();
     const b = p.bytes[p.at++];
@@ -25,7 +35,9 @@ export const bitsFor = (max: number): number => 32 - Math.clz32(max);
 
 /** Runs and packed groups of numbers of `width` bits (at most 32), `out.length` of them. */
 export const decodeHybrid = (p: Place, width: number, out: Uint8Array | Uint32Array): void => {
-  const { bytes } = p, count = out.length, valueBytes = (width + 7) >> 3;
+  const { bytes } = p;
+  const count = out.length;
+  const valueBytes = (width + 7) >> 3;
   if (width > 32) throw new BytesFault(`numbers of ${width} bits`);
   let done = 0;
   while (done < count) {
@@ -43,7 +55,9 @@ export const decodeHybrid = (p: Place, width: number, out: Uint8Array | Uint32Ar
       out.fill(value, done, done + run);
       done += run;
     } else {
-      const values = (header - 1) * 4, run = Math.min(values, count - done), size = (values * width) / 8;
+      const values = (header - 1) * 4;
+      const run = Math.min(values, count - done);
+      const size = (values * width) / 8;
       if (run * width > (p.end - p.at) * 8 || values === 0) throw cut();
       unpack(bytes, p.at, width, out, done, run);
       p.at = Math.min(p.end, p.at + size);
@@ -52,14 +66,23 @@ export const decodeHybrid = (p: Place, width: number, out: Uint8Array | Uint32Ar
   }
 };
 /** Numbers of `width` bits, low bits first. */
-const unpack = (bytes: Uint8Array, start: number, width: number, out: Uint8Array | Uint32Array, from: number, count: number): void => {
+const unpack = (
+  bytes: Uint8Array,
+  start: number,
+  width: number,
+  out: Uint8Array | Uint32Array,
+  from: number,
+  count: number,
+): void => {
   if (width === 8) {
     for (let i = 0; i < count; i++) out[from + i] = bytes[start + i];
     return;
   }
   if (width <= 24) {
     const mask = (1 << width) - 1;
-    let at = start, held = 0, bits = 0;
+    let at = start;
+    let held = 0;
+    let bits = 0;
     for (let i = 0; i < count; i++) {
       while (bits < width) {
         held |= bytes[at++] << bits;
@@ -75,8 +98,10 @@ const unpack = (bytes: Uint8Array, start: number, width: number, out: Uint8Array
 };
 /** Up to 32 bits. */
 const bitsAt = (bytes: Uint8Array, bit: number, width: number): number => {
-  let value = 0, have = -(bit % 8);
-  for (let at = Math.floor(bit / 8); have < width; at++, have += 8) value += (bytes[at] ?? 0) * 2 ** (have < 0 ? 0 : have) / (have < 0 ? 2 ** -have : 1);
+  let value = 0;
+  let have = -(bit % 8);
+  for (let at = Math.floor(bit / 8); have < width; at++, have += 8)
+    value += ((bytes[at] ?? 0) * 2 ** (have < 0 ? 0 : have)) / (have < 0 ? 2 ** -have : 1);
   return Math.floor(value) % 2 ** width;
 };
 
@@ -98,12 +123,18 @@ export const plainBytes = (p: Place, count: number, width: number): Uint8Array =
 };
 
 /** Byte arrays one behind the other: row i is bytes[offsets[i], offsets[i + 1]). */
-export interface Runs { readonly offsets: Uint32Array; readonly bytes: Uint8Array }
+export interface Runs {
+  readonly offsets: Uint32Array;
+  readonly bytes: Uint8Array;
+}
 /** Byte arrays, each behind its length. */
 export const decodeRuns = (p: Place, count: number): Runs => {
   if (count * 4 > p.end - p.at) throw cut();
-  const { bytes, end } = p, out = new Uint8Array(end - p.at - count * 4), offsets = new Uint32Array(count + 1);
-  let at = p.at, to = 0;
+  const { bytes, end } = p;
+  const out = new Uint8Array(end - p.at - count * 4);
+  const offsets = new Uint32Array(count + 1);
+  let at = p.at;
+  let to = 0;
   for (let i = 0; i < count; i++) {
     if (at + 4 > end) throw cut();
     const size = bytes[at] | (bytes[at + 1] << 8) | (bytes[at + 2] << 16) | (bytes[at + 3] << 24);
@@ -119,24 +150,34 @@ export const decodeRuns = (p: Place, count: number): Runs => {
   return { offsets, bytes: out };
 };
 
-/** DELTA_BINARY_PACKED: pairs of words, low one first, of `wide` integers or of ones of 32 bits, whose high words mean nothing. */
+/**
+ * DELTA_BINARY_PACKED: pairs of words, low one first, of `wide` integers or of ones of 32 bits, whose high words mean
+ * nothing.
+ */
 export const decodeDeltas = (p: Place, countMax: number, wide: boolean): Int32Array => {
-  const blockSize = uvarint(p), miniblocks = uvarint(p), count = uvarint(p), size = blockSize / miniblocks;
-  if (miniblocks === 0 || size % 8 !== 0 || blockSize > 1 << 20 || count > countMax) throw new BytesFault('delta block of odd size');
+  const blockSize = uvarint(p);
+  const miniblocks = uvarint(p);
+  const count = uvarint(p);
+  const size = blockSize / miniblocks;
+  if (miniblocks === 0 || size % 8 !== 0 || blockSize > 1 << 20 || count > countMax)
+    throw new BytesFault('delta block of odd size');
   const out = new Int32Array(count * 2);
   if (count === 0) return out;
   let [low, high] = zigzagPair(p);
   out[0] = low;
   out[1] = high;
-  for (let i = 1; i < count;) {
-    const [leastLow, leastHigh] = zigzagPair(p), widths = p.at;
+  for (let i = 1; i < count; ) {
+    const [leastLow, leastHigh] = zigzagPair(p);
+    const widths = p.at;
     p.at += miniblocks;
     if (p.at > p.end) throw cut();
     for (let m = 0; m < miniblocks && i < count; m++) {
-      const width = p.bytes[widths + m], stop = Math.min(count, i + size);
+      const width = p.bytes[widths + m];
+      const stop = Math.min(count, i + size);
       if (width > 64 || (stop - i) * width > (p.end - p.at) * 8) throw cut();
       for (let bit = p.at * 8; i < stop; i++, bit += width) {
-        let deltaLow = 0, deltaHigh = 0;
+        let deltaLow = 0;
+        let deltaHigh = 0;
         if (width > 32) {
           deltaLow = bitsAt(p.bytes, bit, 32);
           deltaHigh = bitsAt(p.bytes, bit + 32, width - 32);
@@ -155,13 +196,18 @@ export const decodeDeltas = (p: Place, countMax: number, wide: boolean): Int32Ar
 /** Up to 25 bits. */
 const fewBitsAt = (bytes: Uint8Array, bit: number, width: number): number => {
   const at = bit >>> 3;
-  return ((bytes[at] | (bytes[at + 1] << 8) | (bytes[at + 2] << 16) | (bytes[at + 3] << 24)) >>> (bit & 7)) & ((1 << width) - 1);
+  return (
+    ((bytes[at] | (bytes[at + 1] << 8) | (bytes[at + 2] << 16) | (bytes[at + 3] << 24)) >>> (bit & 7)) &
+    ((1 << width) - 1)
+  );
 };
 const zigzagPair = (p: Place): readonly [number, number] => {
-  let low = 0, high = 0;
+  let low = 0;
+  let high = 0;
   for (let shift = 0; ; shift += 7) {
     if (p.at >= p.end || shift > 63) throw cut();
-    const b = p.bytes[p.at++], part = b & 0x7f;
+    const b = p.bytes[p.at++];
+    const part = b & 0x7f;
     if (shift < 32) {
       low |= part << shift;
       if (shift > 25) high |= part >>> (32 - shift);
@@ -174,7 +220,8 @@ const zigzagPair = (p: Place): readonly [number, number] => {
 
 /** DELTA_LENGTH_BYTE_ARRAY: all lengths, then all bytes. */
 export const decodeDeltaLengths = (p: Place, count: number): Runs => {
-  const lengths = decodeDeltas(p, count, false), offsets = new Uint32Array(count + 1);
+  const lengths = decodeDeltas(p, count, false);
+  const offsets = new Uint32Array(count + 1);
   if (lengths.length !== count * 2) throw cut();
   for (let i = 0; i < count; i++) {
     const size = lengths[i * 2];
@@ -189,10 +236,13 @@ export const decodeDeltaLengths = (p: Place, count: number): Runs => {
 const prefixBytesMax = 1 << 28;
 /** DELTA_BYTE_ARRAY: each value begins with so many bytes of the one before. */
 export const decodeDeltaRuns = (p: Place, count: number): Runs => {
-  const prefixes = decodeDeltas(p, count, false), suffixes = decodeDeltaLengths(p, count), offsets = new Uint32Array(count + 1);
+  const prefixes = decodeDeltas(p, count, false);
+  const suffixes = decodeDeltaLengths(p, count);
+  const offsets = new Uint32Array(count + 1);
   if (prefixes.length !== count * 2) throw cut();
   for (let i = 0; i < count; i++) {
-    const prefix = prefixes[i * 2], before = i === 0 ? 0 : offsets[i] - offsets[i - 1];
+    const prefix = prefixes[i * 2];
+    const before = i === 0 ? 0 : offsets[i] - offsets[i - 1];
     if (prefix < 0 || prefix > before) throw cut();
     const size = offsets[i] + prefix + suffixes.offsets[i + 1] - suffixes.offsets[i];
     if (size > prefixBytesMax) throw new BytesFault('strings of a page too long');
@@ -211,7 +261,8 @@ export const decodeDeltaRuns = (p: Place, count: number): Runs => {
 export const decodeSplit = (p: Place, count: number, width: number): Uint8Array => {
   if (count * width > p.end - p.at) throw cut();
   const out = new Uint8Array(count * width);
-  for (let k = 0; k < width; k++) for (let i = 0, from = p.at + k * count; i < count; i++) out[i * width + k] = p.bytes[from + i];
+  for (let k = 0; k < width; k++)
+    for (let i = 0, from = p.at + k * count; i < count; i++) out[i * width + k] = p.bytes[from + i];
   p.at += count * width;
   return out;
 };

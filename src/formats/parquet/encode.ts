@@ -2,8 +2,24 @@
 import { LakeError } from '../../errors.ts';
 import { float16Bits } from '../../vectors/value.ts';
 import { types } from '../../vectors/type.ts';
-import { type BoolVector, type BytesVector, type NumberVector, type RecordVector, numbers } from '../../vectors/vector.ts';
-import { type Plain, daysFrom, dividedPairs, firstOfOtherSize, numbersFrom, packBits, pairsFrom, plainOf, runsFrom } from '../column-out.ts';
+import {
+  type BoolVector,
+  type BytesVector,
+  type NumberVector,
+  type RecordVector,
+  numbers,
+} from '../../vectors/vector.ts';
+import {
+  type Plain,
+  daysFrom,
+  dividedPairs,
+  firstOfOtherSize,
+  numbersFrom,
+  packBits,
+  pairsFrom,
+  plainOf,
+  runsFrom,
+} from '../column-out.ts';
 import { nanosOf } from '../column-types.ts';
 import { unitsOfDecimals } from '../decimals.ts';
 import { type LeafOut, writerName } from './schema-write.ts';
@@ -19,28 +35,44 @@ export type Physical =
 
 /** The values of a leaf in physical form, times in the unit of their column. @throws LakeError `write-columns-value` */
 export const physicalOf = (leaf: LeafOut, v: Plain['values']): Physical => {
-  const { type } = leaf, count = v.length;
+  const { type } = leaf;
+  const count = v.length;
   switch (type.kind) {
-    case 'null': return { kind: 'words', count: 0, width: 1, words: new Int32Array(0) };
-    case 'bool': return { kind: 'bools', count, bytes: (v as BoolVector).values.subarray(0, count) };
-    case 'int': return type.bits === 64 ? pairs(pairsFrom(v as NumberVector)) : words(toWords((v as NumberVector).values as Float64Array, count));
-    case 'float': return floats(type.bits, (v as NumberVector).values.subarray(0, count) as Float64Array);
-    case 'date': return words(Int32Array.from(daysFrom(v as NumberVector)));
-    case 'timestamp': case 'time': {
-      const unit = type.unit === 's' ? 'ms' : type.unit, scaled = dividedPairs(pairsFrom(v as NumberVector), nanosOf[unit]);
+    case 'null':
+      return { kind: 'words', count: 0, width: 1, words: new Int32Array(0) };
+    case 'bool':
+      return { kind: 'bools', count, bytes: (v as BoolVector).values.subarray(0, count) };
+    case 'int':
+      return type.bits === 64
+        ? pairs(pairsFrom(v as NumberVector))
+        : words(toWords((v as NumberVector).values as Float64Array, count));
+    case 'float':
+      return floats(type.bits, (v as NumberVector).values.subarray(0, count) as Float64Array);
+    case 'date':
+      return words(Int32Array.from(daysFrom(v as NumberVector)));
+    case 'timestamp':
+    case 'time': {
+      const unit = type.unit === 's' ? 'ms' : type.unit;
+      const scaled = dividedPairs(pairsFrom(v as NumberVector), nanosOf[unit]);
       return leaf.physical === 'INT32' ? words(Int32Array.from(numbersFrom(scaled))) : pairs(scaled);
     }
     case 'binary': {
       const runs = runsFrom(v);
       return { kind: 'runs', count, offsets: runs.offsets, bytes: runs.bytes };
     }
-    case 'fixed-binary': return fixed(v as BytesVector, type.size);
+    case 'fixed-binary':
+      return fixed(v as BytesVector, type.size);
     case 'decimal': {
       if (type.inWords) return { kind: 'fixed', count, size: leaf.size, bytes: bytesOfWords(v as RecordVector) };
       const units = unitsOfDecimals(v as NumberVector, type, writerName);
-      return leaf.physical === 'INT32' ? words(toWords(units, count)) : leaf.physical === 'INT64' ? pairs(pairsFrom(numbers(types.int64, units))) : { kind: 'fixed', count, size: leaf.size, bytes: wideBytes(units, leaf.size) };
+      return leaf.physical === 'INT32'
+        ? words(toWords(units, count))
+        : leaf.physical === 'INT64'
+          ? pairs(pairsFrom(numbers(types.int64, units)))
+          : { kind: 'fixed', count, size: leaf.size, bytes: wideBytes(units, leaf.size) };
     }
-    default: throw new Error(`leaf of kind ${type.kind}`);
+    default:
+      throw new Error(`leaf of kind ${type.kind}`);
   }
 };
 const words = (array: Int32Array): Physical => ({ kind: 'words', count: array.length, width: 1, words: array });
@@ -53,11 +85,17 @@ const toWords = (values: Float64Array, count: number): Int32Array => {
 const floats = (bits: number, values: Float64Array): Physical => {
   if (bits === 64) return pairs(new Int32Array(values.buffer, values.byteOffset, values.length * 2));
   if (bits === 32) return words(new Int32Array(Float32Array.from(values).buffer));
-  return { kind: 'fixed', count: values.length, size: 2, bytes: new Uint8Array(Uint16Array.from(values, float16Bits).buffer) };
+  return {
+    kind: 'fixed',
+    count: values.length,
+    size: 2,
+    bytes: new Uint8Array(Uint16Array.from(values, float16Bits).buffer),
+  };
 };
 /** Whole numbers of so many bytes, the most significant one first. */
 const wideBytes = (units: Float64Array, size: number): Uint8Array => {
-  const bytes = new Uint8Array(units.length * size), view = new DataView(bytes.buffer);
+  const bytes = new Uint8Array(units.length * size);
+  const view = new DataView(bytes.buffer);
   for (let i = 0; i < units.length; i++) {
     const end = (i + 1) * size;
     if (units[i] < 0) bytes.fill(0xff, i * size, end);
@@ -67,7 +105,8 @@ const wideBytes = (units: Float64Array, size: number): Uint8Array => {
 };
 /** Records `{high,low}` of 64 bits each, the most significant byte first. */
 const bytesOfWords = ({ fields, length }: RecordVector): Uint8Array => {
-  const bytes = new Uint8Array(length * 16), view = new DataView(bytes.buffer);
+  const bytes = new Uint8Array(length * 16);
+  const view = new DataView(bytes.buffer);
   ['high', 'low'].forEach((name, k) => {
     const pairs = pairsFrom(plainOf(fields.find((f) => f.name === name)!.values).values as NumberVector);
     for (let i = 0; i < length; i++) {
@@ -78,34 +117,48 @@ const bytesOfWords = ({ fields, length }: RecordVector): Uint8Array => {
   return bytes;
 };
 const fixed = (v: BytesVector, size: number): Physical => {
-  const row = firstOfOtherSize(v.offsets, v.length, size, undefined), start = v.offsets[0];
-  if (row >= 0) throw new LakeError('write-columns-value', { writer: writerName, fault: `value of ${v.offsets[row + 1] - v.offsets[row]} bytes in a column of ${size}` });
+  const row = firstOfOtherSize(v.offsets, v.length, size, undefined);
+  const start = v.offsets[0];
+  if (row >= 0)
+    throw new LakeError('write-columns-value', {
+      writer: writerName,
+      fault: `value of ${v.offsets[row + 1] - v.offsets[row]} bytes in a column of ${size}`,
+    });
   return { kind: 'fixed', count: v.length, size, bytes: v.bytes.subarray(start, start + v.length * size) };
 };
 
 /** Bytes of values [start, end) in plain encoding. */
 export const plainSize = (p: Physical, start: number, end: number): number => {
   switch (p.kind) {
-    case 'bools': return (end - start + 7) >> 3;
-    case 'words': return (end - start) * p.width * 4;
-    case 'fixed': return (end - start) * p.size;
-    case 'runs': return (end - start) * 4 + p.offsets[end] - p.offsets[start];
+    case 'bools':
+      return (end - start + 7) >> 3;
+    case 'words':
+      return (end - start) * p.width * 4;
+    case 'fixed':
+      return (end - start) * p.size;
+    case 'runs':
+      return (end - start) * 4 + p.offsets[end] - p.offsets[start];
   }
 };
 /** Values [start, end) in plain encoding. */
 export const plainValues = (p: Physical, start: number, end: number): Uint8Array => {
   switch (p.kind) {
-    case 'bools': return packBits(p.bytes.subarray(start, end), end - start);
-    case 'words': return new Uint8Array(p.words.buffer, p.words.byteOffset + start * p.width * 4, (end - start) * p.width * 4);
-    case 'fixed': return p.bytes.subarray(start * p.size, end * p.size);
-    case 'runs': return plainRuns(p.offsets, p.bytes, start, end);
+    case 'bools':
+      return packBits(p.bytes.subarray(start, end), end - start);
+    case 'words':
+      return new Uint8Array(p.words.buffer, p.words.byteOffset + start * p.width * 4, (end - start) * p.width * 4);
+    case 'fixed':
+      return p.bytes.subarray(start * p.size, end * p.size);
+    case 'runs':
+      return plainRuns(p.offsets, p.bytes, start, end);
   }
 };
 const plainRuns = (offsets: Uint32Array, bytes: Uint8Array, start: number, end: number): Uint8Array => {
   const out = new Uint8Array((end - start) * 4 + offsets[end] - offsets[start]);
   let to = 0;
   for (let i = start; i < end; i++) {
-    const from = offsets[i], size = offsets[i + 1] - from;
+    const from = offsets[i];
+    const size = offsets[i + 1] - from;
     out[to] = size;
     out[to + 1] = size >> 8;
     out[to + 2] = size >> 16;
@@ -119,7 +172,10 @@ const plainRuns = (offsets: Uint32Array, bytes: Uint8Array, start: number, end: 
 };
 
 /** Distinct values and the place of each value among them. */
-export interface Coded { readonly entries: Physical; readonly codes: Uint32Array }
+export interface Coded {
+  readonly entries: Physical;
+  readonly codes: Uint32Array;
+}
 const dictionaryEntriesMax = 1 << 15;
 const slotsMask = (dictionaryEntriesMax << 1) - 1;
 /** After so many values a dictionary with more than half of them in it is given up. */
@@ -132,17 +188,24 @@ export const coded = (p: Physical): Coded | undefined => {
   if (!firsts) return undefined;
   return { codes: firsts.codes, entries: picked(p, firsts.rows) };
 };
-interface Firsts { readonly codes: Uint32Array; readonly rows: Uint32Array }
+interface Firsts {
+  readonly codes: Uint32Array;
+  readonly rows: Uint32Array;
+}
 
 /** Open addressing: a slot has the code of a value plus one. */
 const firstWords = (words: Int32Array, width: number, count: number): Firsts | undefined => {
-  const slots = new Int32Array(slotsMask + 1), codes = new Uint32Array(count), rows = new Uint32Array(dictionaryEntriesMax), step = width - 1;
+  const slots = new Int32Array(slotsMask + 1);
+  const codes = new Uint32Array(count);
+  const rows = new Uint32Array(dictionaryEntriesMax);
+  const step = width - 1;
   let entries = 0;
   for (let i = 0; i < count; i++) {
-    const low = words[i * width], high = words[i * width + step];
+    const low = words[i * width];
+    const high = words[i * width + step];
     let h = Math.imul(low ^ Math.imul(high, 0x9e3779b1), 0x85ebca6b);
     h ^= h >>> 15;
-    for (;; h++) {
+    for (; ; h++) {
       const code = slots[h & slotsMask] - 1;
       if (code < 0) {
         if (entries >= dictionaryEntriesMax || (i >= trialValues && entries > i >> 1)) return undefined;
@@ -161,14 +224,17 @@ const firstWords = (words: Int32Array, width: number, count: number): Firsts | u
   return entries > count >> 1 ? undefined : { codes, rows: rows.subarray(0, entries) };
 };
 const firstRuns = (offsets: Uint32Array, bytes: Uint8Array, count: number): Firsts | undefined => {
-  const slots = new Int32Array(slotsMask + 1), codes = new Uint32Array(count), rows = new Uint32Array(dictionaryEntriesMax);
+  const slots = new Int32Array(slotsMask + 1);
+  const codes = new Uint32Array(count);
+  const rows = new Uint32Array(dictionaryEntriesMax);
   let entries = 0;
   for (let i = 0; i < count; i++) {
-    const start = offsets[i], end = offsets[i + 1];
+    const start = offsets[i];
+    const end = offsets[i + 1];
     let h = end - start;
     for (let k = start; k < end; k++) h = Math.imul(h ^ bytes[k], 0x01000193);
     h ^= h >>> 15;
-    for (;; h++) {
+    for (; ; h++) {
       const code = slots[h & slotsMask] - 1;
       if (code < 0) {
         if (entries >= dictionaryEntriesMax || (i >= trialValues && entries > i >> 1)) return undefined;
@@ -198,7 +264,9 @@ const picked = (p: Extract<Physical, { kind: 'words' | 'runs' }>, rows: Uint32Ar
     return { ...p, count: rows.length, words: out };
   }
   const offsets = new Uint32Array(rows.length + 1);
-  rows.forEach((row, i) => { offsets[i + 1] = offsets[i] + p.offsets[row + 1] - p.offsets[row]; });
+  rows.forEach((row, i) => {
+    offsets[i + 1] = offsets[i] + p.offsets[row + 1] - p.offsets[row];
+  });
   const bytes = new Uint8Array(offsets[rows.length]);
   rows.forEach((row, i) => bytes.set(p.bytes.subarray(p.offsets[row], p.offsets[row + 1]), offsets[i]));
   return { kind: 'runs', count: rows.length, offsets, bytes };
@@ -206,8 +274,10 @@ const picked = (p: Extract<Physical, { kind: 'words' | 'runs' }>, rows: Uint32Ar
 
 /** Numbers [start, end) of `width` bits as runs and packed groups of eight. */
 export const hybrid = (values: Uint8Array | Uint32Array, start: number, end: number, width: number): Uint8Array => {
-  const valueBytes = (width + 7) >> 3, out = new Uint8Array(16 + Math.ceil((end - start) / 8) * (width + 6));
-  let to = 0, at = start;
+  const valueBytes = (width + 7) >> 3;
+  const out = new Uint8Array(16 + Math.ceil((end - start) / 8) * (width + 6));
+  let to = 0;
+  let at = start;
   const varint = (n: number): void => {
     let rest = n;
     for (; rest >= 0x80; rest = Math.floor(rest / 0x80)) out[to++] = (rest % 0x80) | 0x80;
@@ -238,8 +308,17 @@ const runLength = (values: Uint8Array | Uint32Array, start: number, end: number)
   return at - start;
 };
 /** Low bits first; at most 24 bits a number. */
-const packInto = (values: Uint8Array | Uint32Array, start: number, end: number, width: number, out: Uint8Array, place: number): void => {
-  let held = 0, bits = 0, to = place;
+const packInto = (
+  values: Uint8Array | Uint32Array,
+  start: number,
+  end: number,
+  width: number,
+  out: Uint8Array,
+  place: number,
+): void => {
+  let held = 0;
+  let bits = 0;
+  let to = place;
   for (let i = start; i < end; i++) {
     held |= values[i] << bits;
     bits += width;

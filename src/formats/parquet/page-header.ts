@@ -24,8 +24,14 @@ export interface PageHeader {
 }
 type Fields = Readonly<Record<`field_${number}`, unknown>>;
 
-/** The header that these bytes begin with, and its length; undefined if they may end before it does, `isAll` if there are no more. @throws BytesFault */
-export const pageHeaderOf = (bytes: Uint8Array, isAll: boolean): { readonly header: PageHeader; readonly length: number } | undefined => {
+/**
+ * The header that these bytes begin with, and its length; undefined if they may end before it does, `isAll` if there
+ * are no more. @throws BytesFault
+ */
+export const pageHeaderOf = (
+  bytes: Uint8Array,
+  isAll: boolean,
+): { readonly header: PageHeader; readonly length: number } | undefined => {
   const reader = { view: new DataView(bytes.buffer as ArrayBuffer, bytes.byteOffset, bytes.byteLength), offset: 0 };
   let fields: Fields;
   try {
@@ -38,16 +44,24 @@ export const pageHeaderOf = (bytes: Uint8Array, isAll: boolean): { readonly head
   return reader.offset > bytes.length ? undefined : { header: headerOf(fields), length: reader.offset };
 };
 const headerOf = (header: Fields): PageHeader => {
-  const kind = numberIn(header, 1), packedBytes = numberIn(header, 3);
+  const kind = numberIn(header, 1);
+  const packedBytes = numberIn(header, 3);
   const inner = (header[`field_${kind === pageKind.data ? 5 : kind === pageKind.dictionary ? 7 : 8}`] ?? {}) as Fields;
-  const isData = kind === pageKind.data, isV2 = kind === pageKind.dataV2;
+  const isData = kind === pageKind.data;
+  const isV2 = kind === pageKind.dataV2;
   if (packedBytes < 0) throw new BytesFault(`page of ${packedBytes} bytes`);
   return {
-    kind, bytes: numberIn(header, 2), packedBytes, crc: header.field_4 === undefined ? undefined : numberIn(header, 4) >>> 0,
+    kind,
+    bytes: numberIn(header, 2),
+    packedBytes,
+    crc: header.field_4 === undefined ? undefined : numberIn(header, 4) >>> 0,
     values: kind === pageKind.index ? 0 : numberIn(inner, 1),
     encoding: isV2 ? numberIn(inner, 4) : isData ? numberIn(inner, 2) : encodings.plain,
-    definitionEncoding: isData ? numberIn(inner, 3) : encodings.rle, repetitionEncoding: isData ? numberIn(inner, 4) : encodings.rle,
-    definitionBytes: isV2 ? numberIn(inner, 5) : 0, repetitionBytes: isV2 ? numberIn(inner, 6) : 0, isCompressed: inner.field_7 !== false,
+    definitionEncoding: isData ? numberIn(inner, 3) : encodings.rle,
+    repetitionEncoding: isData ? numberIn(inner, 4) : encodings.rle,
+    definitionBytes: isV2 ? numberIn(inner, 5) : 0,
+    repetitionBytes: isV2 ? numberIn(inner, 6) : 0,
+    isCompressed: inner.field_7 !== false,
   };
 };
 const numberIn = (fields: Fields, field: number): number => {

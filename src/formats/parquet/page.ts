@@ -1,7 +1,8 @@
 /**
  * A page of a column: levels, and the values that are there.
  *
- * Invariants: levels and values stay apart; what a page comes to is charged before it is made, by the number of values that it claims.
+ * Invariants: levels and values stay apart; what a page comes to is charged before it is made, by the number of values
+ * that it claims.
  */
 import { type Codec, expand } from '../codings/block-codecs.ts';
 import type { ReadMemory } from '../read-memory.ts';
@@ -15,10 +16,16 @@ import { encodings, valuesVector } from './values.ts';
 
 const pageValuesMax = 1 << 25;
 const pageBytesMax = 1 << 29;
-/** What a value takes while it is made beside the bytes of its page, with its levels: words, and the number that they become; or a code. */
+/**
+ * What a value takes while it is made beside the bytes of its page, with its levels: words, and the number that they
+ * become; or a code.
+ */
 const valueBytes = { plain: 18, coded: 6 };
 
-/** A level of definition and one of repetition for each entry (none: all the highest, or all 0), and the values in order. */
+/**
+ * A level of definition and one of repetition for each entry (none: all the highest, or all 0), and the values in
+ * order.
+ */
 export interface Entries {
   readonly entries: number;
   readonly definition: Uint8Array | undefined;
@@ -27,29 +34,61 @@ export interface Entries {
 }
 
 /** What pages of one column have in common. */
-export interface PageContext { readonly leaf: Leaf; readonly codec: Codec | 'none'; readonly memory: ReadMemory; /** Of the column, in errors. */ readonly name: string; readonly lost?: LostDigits | undefined }
+export interface PageContext {
+  readonly leaf: Leaf;
+  readonly codec: Codec | 'none';
+  readonly memory: ReadMemory /** Of the column, in errors. */;
+  readonly name: string;
+  readonly lost?: LostDigits | undefined;
+}
 
 /** The values of a dictionary's page. @throws BytesFault, LakeError format-memory */
 export const readDictionary = (header: PageHeader, packed: Uint8Array, context: PageContext): Vector => {
   if (!(header.values >= 0 && header.values <= pageValuesMax)) throw new BytesFault(`dictionary of ${header.values}`);
-  return charged(header, packed, context, (hold) => valuesVector(context.leaf, encodings.plain, placeOf(expanded(packed, header.bytes, context), hold), header.values, context.lost));
+  return charged(header, packed, context, (hold) =>
+    valuesVector(
+      context.leaf,
+      encodings.plain,
+      placeOf(expanded(packed, header.bytes, context), hold),
+      header.values,
+      context.lost,
+    ),
+  );
 };
 
-/** What a page of data has. `dictionary`: asked for if its values are looked up. @throws BytesFault, LakeError format-memory */
-export const readPage = (header: PageHeader, packed: Uint8Array, context: PageContext, dictionary: () => Vector | undefined): Entries => {
+/**
+ * What a page of data has. `dictionary`: asked for if its values are looked up. @throws BytesFault, LakeError
+ * format-memory
+ */
+export const readPage = (
+  header: PageHeader,
+  packed: Uint8Array,
+  context: PageContext,
+  dictionary: () => Vector | undefined,
+): Entries => {
   if (!(header.values >= 0 && header.values <= pageValuesMax)) throw new BytesFault(`page of ${header.values} values`);
-  return charged(header, packed, context, (hold) => (header.kind === pageKind.data ? pageV1 : pageV2)({ header, packed, context, dictionary, hold }));
+  return charged(header, packed, context, (hold) =>
+    (header.kind === pageKind.data ? pageV1 : pageV2)({ header, packed, context, dictionary, hold }),
+  );
 };
 
 type Hold = (bytes: number) => void;
 /** Holds the bytes that work on a page takes, as long as it takes. */
-const charged = <T>(header: PageHeader, packed: Uint8Array, { leaf, codec, memory, name }: PageContext, work: (hold: Hold) => T): T => {
+const charged = <T>(
+  header: PageHeader,
+  packed: Uint8Array,
+  { leaf, codec, memory, name }: PageContext,
+  work: (hold: Hold) => T,
+): T => {
   const isCoded = header.encoding === encodings.dictionary || header.encoding === encodings.plainDictionary;
   // Strings are copied out of what was expanded.
   const copies = leaf.physical === 'BYTE_ARRAY' && !isCoded ? 2 : 1;
   let held = 0;
   const hold = (bytes: number): void => {
-    memory.hold(bytes, { format: 'parquet', what: `page of ${header.bytes} bytes and ${header.values} values, column ${name},` });
+    memory.hold(bytes, {
+      format: 'parquet',
+      what: `page of ${header.bytes} bytes and ${header.values} values, column ${name},`,
+    });
     held += bytes;
   };
   try {
@@ -62,20 +101,49 @@ const charged = <T>(header: PageHeader, packed: Uint8Array, { leaf, codec, memor
   }
 };
 
-interface PageWork { readonly header: PageHeader; readonly packed: Uint8Array; readonly context: PageContext; readonly dictionary: () => Vector | undefined; readonly hold: Hold }
+interface PageWork {
+  readonly header: PageHeader;
+  readonly packed: Uint8Array;
+  readonly context: PageContext;
+  readonly dictionary: () => Vector | undefined;
+  readonly hold: Hold;
+}
 const pageV1 = ({ header, packed, context, dictionary, hold }: PageWork): Entries => {
-  const { repetitionMax, definitionMax } = context.leaf, p = placeOf(expanded(packed, header.bytes, context), hold);
-  const repetition = repetitionMax > 0 ? levels(counted(p, header.repetitionEncoding), header.values, repetitionMax) : undefined;
-  const definition = definitionMax > 0 ? levels(counted(p, header.definitionEncoding), header.values, definitionMax) : undefined;
-  return { entries: header.values, repetition, definition, values: valuesOf(header, p, definition, context, dictionary) };
+  const { repetitionMax, definitionMax } = context.leaf;
+  const p = placeOf(expanded(packed, header.bytes, context), hold);
+  const repetition =
+    repetitionMax > 0 ? levels(counted(p, header.repetitionEncoding), header.values, repetitionMax) : undefined;
+  const definition =
+    definitionMax > 0 ? levels(counted(p, header.definitionEncoding), header.values, definitionMax) : undefined;
+  return {
+    entries: header.values,
+    repetition,
+    definition,
+    values: valuesOf(header, p, definition, context, dictionary),
+  };
 };
 const pageV2 = ({ header, packed, context, dictionary, hold }: PageWork): Entries => {
-  const { repetitionMax, definitionMax } = context.leaf, { repetitionBytes, definitionBytes } = header, levelBytes = repetitionBytes + definitionBytes;
-  if (repetitionBytes < 0 || definitionBytes < 0 || levelBytes > packed.length || levelBytes > header.bytes) throw new BytesFault('page cut short');
-  const repetition = repetitionMax > 0 ? levels({ bytes: packed, at: 0, end: repetitionBytes }, header.values, repetitionMax) : undefined;
-  const definition = definitionMax > 0 ? levels({ bytes: packed, at: repetitionBytes, end: levelBytes }, header.values, definitionMax) : undefined;
-  const rest = packed.subarray(levelBytes), p = placeOf(header.isCompressed ? expanded(rest, header.bytes - levelBytes, context) : rest, hold);
-  return { entries: header.values, repetition, definition, values: valuesOf(header, p, definition, context, dictionary) };
+  const { repetitionMax, definitionMax } = context.leaf;
+  const { repetitionBytes, definitionBytes } = header;
+  const levelBytes = repetitionBytes + definitionBytes;
+  if (repetitionBytes < 0 || definitionBytes < 0 || levelBytes > packed.length || levelBytes > header.bytes)
+    throw new BytesFault('page cut short');
+  const repetition =
+    repetitionMax > 0
+      ? levels({ bytes: packed, at: 0, end: repetitionBytes }, header.values, repetitionMax)
+      : undefined;
+  const definition =
+    definitionMax > 0
+      ? levels({ bytes: packed, at: repetitionBytes, end: levelBytes }, header.values, definitionMax)
+      : undefined;
+  const rest = packed.subarray(levelBytes);
+  const p = placeOf(header.isCompressed ? expanded(rest, header.bytes - levelBytes, context) : rest, hold);
+  return {
+    entries: header.values,
+    repetition,
+    definition,
+    values: valuesOf(header, p, definition, context, dictionary),
+  };
 };
 
 const levels = (p: Place, count: number, max: number): Uint8Array => {
@@ -84,27 +152,40 @@ const levels = (p: Place, count: number, max: number): Uint8Array => {
   for (let i = 0; i < count; i++) if (out[i] > max) throw new BytesFault(`level ${out[i]} of ${max}`);
   return out;
 };
-const valuesOf = (header: PageHeader, p: Place, definition: Uint8Array | undefined, { leaf, lost }: PageContext, dictionary: () => Vector | undefined): Vector => {
-  const count = definition ? countOf(definition, leaf.definitionMax) : header.values, { encoding } = header;
-  if (encoding !== encodings.dictionary && encoding !== encodings.plainDictionary) return valuesVector(leaf, encoding, p, count, lost);
+const valuesOf = (
+  header: PageHeader,
+  p: Place,
+  definition: Uint8Array | undefined,
+  { leaf, lost }: PageContext,
+  dictionary: () => Vector | undefined,
+): Vector => {
+  const count = definition ? countOf(definition, leaf.definitionMax) : header.values;
+  const { encoding } = header;
+  if (encoding !== encodings.dictionary && encoding !== encodings.plainDictionary)
+    return valuesVector(leaf, encoding, p, count, lost);
   const values = dictionary();
   if (!values && count > 0) throw new BytesFault('dictionary is missing');
-  const codes = new Uint32Array(count), size = values?.length ?? 0;
-  if (count === 0) return values ? { form: 'dictionary', length: 0, codes, values } : valuesVector(leaf, encodings.plain, p, 0);
+  const codes = new Uint32Array(count);
+  const size = values?.length ?? 0;
+  if (count === 0)
+    return values ? { form: 'dictionary', length: 0, codes, values } : valuesVector(leaf, encodings.plain, p, 0);
   if (p.at >= p.end) throw new BytesFault('page cut short');
   decodeHybrid(p, p.bytes[p.at++], codes);
-  for (let i = 0; i < count; i++) if (codes[i] >= size) throw new BytesFault(`index ${codes[i]} into a dictionary of ${size}`);
+  for (let i = 0; i < count; i++)
+    if (codes[i] >= size) throw new BytesFault(`index ${codes[i]} into a dictionary of ${size}`);
   return { form: 'dictionary', length: count, codes, values: values! };
 };
 
-const expanded = (packed: Uint8Array, size: number, { codec }: PageContext): Uint8Array => (codec === 'none' ? packed : expand(codec, packed, size));
+const expanded = (packed: Uint8Array, size: number, { codec }: PageContext): Uint8Array =>
+  codec === 'none' ? packed : expand(codec, packed, size);
 
 const placeOf = (bytes: Uint8Array, hold: Hold): Place => ({ bytes, at: 0, end: bytes.length, hold });
 /** Levels of a page of version 1 have their size before them. */
 const counted = (p: Place, encoding: number): Place => {
   if (encoding !== encodings.rle) throw new BytesFault(`levels in encoding ${encoding}`);
   if (p.end - p.at < 4) throw new BytesFault('page cut short');
-  const { bytes, at } = p, size = bytes[at] | (bytes[at + 1] << 8) | (bytes[at + 2] << 16) | (bytes[at + 3] << 24);
+  const { bytes, at } = p;
+  const size = bytes[at] | (bytes[at + 1] << 8) | (bytes[at + 2] << 16) | (bytes[at + 3] << 24);
   if (size < 0 || size > p.end - at - 4) throw new BytesFault('page cut short');
   p.at = at + 4 + size;
   return { bytes, at: at + 4, end: p.at };

@@ -1,4 +1,7 @@
-/** Reads Parquet files: the whole file first, since its table of contents comes last, then a row group at a time, some rows of all columns at once. */
+/**
+ * Reads Parquet files: the whole file first, since its table of contents comes last, then a row group at a time, some
+ * rows of all columns at once.
+ */
 import { type FileMetaData, type SchemaElement, parquetMetadata } from 'hyparquet';
 import { LakeError } from '../../errors.ts';
 import { cutBySize } from '../../vectors/shown-size.ts';
@@ -19,16 +22,19 @@ const contentsFactor = 10;
 
 /** @throws LakeError `format-broken`, after giving out the row groups before; `format-limit` for too long a file */
 export async function* readParquet(input: AsyncIterable<Uint8Array>, options: ReadOptions): AsyncGenerator<Vector> {
-  const { batchRows } = readLimits(options), { memory = new ReadMemory() } = options;
+  const { batchRows } = readLimits(options);
+  const { memory = new ReadMemory() } = options;
   const file = new Spool({ memory, scratch: options.scratch, format: 'parquet', what: 'file' });
   const lost = options.warn && lostDigitsOf('parquet', options.warn);
-  let values = 0, contentBytes = 0;
+  let values = 0;
+  let contentBytes = 0;
   try {
     await collect(input, file, options);
     const size = contentsSize(file);
     memory.hold(size * contentsFactor, { format: 'parquet', what: `table of contents of ${size} bytes` });
     contentBytes = size * contentsFactor;
-    const metadata = contentsOf(file, size), columns = planOf(metadata.schema);
+    const metadata = contentsOf(file, size);
+    const columns = planOf(metadata.schema);
     for (const group of metadata.row_groups) {
       for (const window of readGroup(group, { file, columns, memory, batchRows, turn: options.turn, lost })) {
         for (const batch of cutBySize(window, { bytesMax: batchBytesMax, rowsMax: batchRows })) {
@@ -38,7 +44,13 @@ export async function* readParquet(input: AsyncIterable<Uint8Array>, options: Re
       }
     }
   } catch (problem) {
-    throw problem instanceof BytesFault ? new LakeError('format-broken', { format: 'parquet', fault: problem.message, place: '', values }, { cause: problem }) : problem;
+    throw problem instanceof BytesFault
+      ? new LakeError(
+          'format-broken',
+          { format: 'parquet', fault: problem.message, place: '', values },
+          { cause: problem },
+        )
+      : problem;
   } finally {
     memory.free(contentBytes);
     file.close();
@@ -58,7 +70,13 @@ export const probeParquet = async (input: AsyncIterable<Uint8Array>): Promise<st
 const collect = async (input: AsyncIterable<Uint8Array>, file: Spool, options: ReadOptions): Promise<void> => {
   const bytesMax = options.parquetFileBytesMax ?? fileBytesMax;
   for await (const chunk of input) {
-    if (file.size + chunk.length > bytesMax) throw new LakeError('format-limit', { format: 'parquet', what: 'file', limit: bytesMax, place: ' (option -parquet.file.max)' });
+    if (file.size + chunk.length > bytesMax)
+      throw new LakeError('format-limit', {
+        format: 'parquet',
+        what: 'file',
+        limit: bytesMax,
+        place: ' (option -parquet.file.max)',
+      });
     file.append(chunk);
     options.copied?.(chunk);
   }
@@ -68,8 +86,10 @@ const contentsSize = (file: Spool): number => {
   const markAt = (at: number): string => String.fromCharCode(...file.read(at, magic.length));
   if (file.size < 12) throw new BytesFault(`file too small (size=${file.size})`);
   if (markAt(file.size - 4) === 'PARE') throw new BytesFault('encrypted file');
-  if (markAt(0) !== magic || markAt(file.size - 4) !== magic) throw new BytesFault('invalid magic bytes, either a corrupted file or not parquet');
-  const end = file.read(file.size - 8, 4), size = new DataView(end.buffer, end.byteOffset).getUint32(0, true);
+  if (markAt(0) !== magic || markAt(file.size - 4) !== magic)
+    throw new BytesFault('invalid magic bytes, either a corrupted file or not parquet');
+  const end = file.read(file.size - 8, 4);
+  const size = new DataView(end.buffer, end.byteOffset).getUint32(0, true);
   if (size > file.size - 12) throw new BytesFault(`table of contents of ${size} bytes in a file of ${file.size}`);
   return size;
 };
@@ -80,12 +100,20 @@ const contentsOf = (file: Spool, size: number): FileMetaData => {
     return metadata;
   } catch (cause) {
     // The library has no class for its errors; what it cannot read is damaged.
-    throw new BytesFault(`table of contents: ${cause instanceof Error && !(cause instanceof TypeError) ? cause.message : 'damaged'}`, { cause });
+    throw new BytesFault(
+      `table of contents: ${cause instanceof Error && !(cause instanceof TypeError) ? cause.message : 'damaged'}`,
+      { cause },
+    );
   }
 };
 /** The library gives out whatever kind of thing the bytes have in a number's place. */
 const checkNumbers = (element: SchemaElement): void => {
   const { logical_type: logical, num_children, type_length, scale, precision } = element;
   const decimal = logical?.type === 'DECIMAL' ? [logical.scale, logical.precision] : [];
-  if ([num_children, type_length, scale, precision, ...decimal].some((x: unknown) => x !== undefined && !Number.isInteger(x))) throw new BytesFault('damaged');
+  if (
+    [num_children, type_length, scale, precision, ...decimal].some(
+      (x: unknown) => x !== undefined && !Number.isInteger(x),
+    )
+  )
+    throw new BytesFault('damaged');
 };

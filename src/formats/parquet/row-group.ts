@@ -3,7 +3,8 @@
  *
  * Invariants:
  * - Pages and dictionaries that columns hold between two windows have a part of the reader's memory, as the window has.
- * - Where not all columns can hold their pages, windows are as large as they may be: each of them reads those pages again.
+ * - Where not all columns can hold their pages, windows are as large as they may be: each of them reads those pages
+ *   again.
  */
 import type { RowGroup } from 'hyparquet';
 import type { Field, Vector } from '../../vectors/vector.ts';
@@ -20,19 +21,29 @@ import { type Node, leavesOf } from './plan.ts';
 import type { Entries } from './page.ts';
 
 /** Part of the memory for pages that are held, and most bytes of them. */
-const heldPart = 4, heldBytesMax = 16 << 20;
+const heldPart = 4;
+const heldBytesMax = 16 << 20;
 /** Most rows of a row group without columns. */
 const emptyRowsMax = 1 << 24;
 
 /** What the row groups of one file have in common. */
-interface GroupOptions { readonly file: Spool; readonly columns: readonly Node[]; readonly memory: ReadMemory; readonly batchRows: number; readonly turn?: ReadOptions['turn']; readonly lost?: ((column: string) => LostDigits) | undefined }
+interface GroupOptions {
+  readonly file: Spool;
+  readonly columns: readonly Node[];
+  readonly memory: ReadMemory;
+  readonly batchRows: number;
+  readonly turn?: ReadOptions['turn'];
+  readonly lost?: ((column: string) => LostDigits) | undefined;
+}
 
 /** Batches of a row group's rows. @throws BytesFault, LakeError format-memory */
 export function* readGroup(group: RowGroup, options: GroupOptions): Generator<Vector> {
-  const rows = Number(group.num_rows), reader = new GroupReader(group, options);
-  if (!(rows >= 0) || (options.columns.length === 0 && rows > emptyRowsMax)) throw new BytesFault(`row group of ${rows} rows`);
+  const rows = Number(group.num_rows);
+  const reader = new GroupReader(group, options);
+  if (!(rows >= 0) || (options.columns.length === 0 && rows > emptyRowsMax))
+    throw new BytesFault(`row group of ${rows} rows`);
   try {
-    for (let left = rows; left > 0;) {
+    for (let left = rows; left > 0; ) {
       const window = reader.next(left);
       yield window;
       left -= window.length;
@@ -56,20 +67,36 @@ class GroupReader {
   constructor(group: RowGroup, options: GroupOptions) {
     this.options = options;
     this.names = distinctNames(options.columns.map((c) => c.name));
-    this.columns = options.columns.map((column, k) => named(this.names[k]!, () => leavesOf(column).map((leaf) => {
-      const chunk = group.columns[leaf.index], meta = chunk?.meta_data;
-      if (!meta || chunk.crypto_metadata) throw new BytesFault('column chunk is missing or encrypted');
-      if (chunk.file_path) throw new BytesFault(`column chunk is in another file: ${chunk.file_path}`);
-      if (meta.type !== leaf.physical) throw new BytesFault(`${String(meta.type)} in a column of ${leaf.physical}`);
-      return new ColumnChunk(options.file, meta, { leaf, name: this.names[k]!, memory: options.memory, lost: options.lost?.(this.names[k]!) });
-    })));
+    this.columns = options.columns.map((column, k) =>
+      named(this.names[k]!, () =>
+        leavesOf(column).map((leaf) => {
+          const chunk = group.columns[leaf.index];
+          const meta = chunk?.meta_data;
+          if (!meta || chunk.crypto_metadata) throw new BytesFault('column chunk is missing or encrypted');
+          if (chunk.file_path) throw new BytesFault(`column chunk is in another file: ${chunk.file_path}`);
+          if (meta.type !== leaf.physical) throw new BytesFault(`${String(meta.type)} in a column of ${leaf.physical}`);
+          return new ColumnChunk(options.file, meta, {
+            leaf,
+            name: this.names[k]!,
+            memory: options.memory,
+            lost: options.lost?.(this.names[k]!),
+          });
+        }),
+      ),
+    );
     this.windows = new RowWindows({ ...options, format: 'parquet' });
   }
 
   /** The next rows, at most so many. */
   next(left: number): Vector {
     const marks = this.columns.map((chunks) => chunks.map((c) => c.mark()));
-    return this.windows.next(left, { read: (rows) => this.window(rows), again: () => { this.reset(marks); }, isShort: this.isShort });
+    return this.windows.next(left, {
+      read: (rows) => this.window(rows),
+      again: () => {
+        this.reset(marks);
+      },
+      isShort: this.isShort,
+    });
   }
   private reset(marks: readonly (readonly Mark[])[]): void {
     this.pageBytes = 0;
@@ -84,17 +111,26 @@ class GroupReader {
   /** Nothing may be left behind the last row. @throws BytesFault */
   end(): void {
     this.columns.forEach((chunks, k) => {
-      if (!chunks.every((c) => c.isAtEnd)) throw new BytesFault(`column ${this.names[k]}: more rows than the row group`);
+      if (!chunks.every((c) => c.isAtEnd))
+        throw new BytesFault(`column ${this.names[k]}: more rows than the row group`);
     });
   }
-  close(): void { for (const chunks of this.columns) for (const c of chunks) c.drop(); }
+  close(): void {
+    for (const chunks of this.columns) for (const c of chunks) c.drop();
+  }
 
   private window(rows: number): Vector {
-    const fields = this.columns.map((chunks, k): Field => named(this.names[k]!, () => ({ name: this.names[k]!, optional: false, values: this.column(k, chunks, rows) })));
+    const fields = this.columns.map(
+      (chunks, k): Field =>
+        named(this.names[k]!, () => ({ name: this.names[k]!, optional: false, values: this.column(k, chunks, rows) })),
+    );
     return { form: 'record', length: rows, fields };
   }
   private column(k: number, chunks: readonly ColumnChunk[], rows: number): Vector {
-    const taken = new Map<number, Entries>(), took = (bytes: number): void => { this.windows.hold(bytes, rows); };
+    const taken = new Map<number, Entries>();
+    const took = (bytes: number): void => {
+      this.windows.hold(bytes, rows);
+    };
     const pagesMax = Math.min(heldBytesMax, partOf(this.options.memory, heldPart));
     return this.windows.column(rows, () => {
       for (const chunk of chunks) {
@@ -117,6 +153,8 @@ const named = <T>(name: string, work: () => T): T => {
   try {
     return work();
   } catch (problem) {
-    throw problem instanceof BytesFault ? new BytesFault(`column ${name}: ${problem.message}`, { cause: problem }) : problem;
+    throw problem instanceof BytesFault
+      ? new BytesFault(`column ${name}: ${problem.message}`, { cause: problem })
+      : problem;
   }
 };

@@ -1,7 +1,8 @@
 /**
  * Columns cut down to their leaves: the values that are there, in order, and the levels that tell where.
  *
- * Every step knows the entries so far: how deep each exists, at which level it repeats, and which row of the vector at hand it is.
+ * Every step knows the entries so far: how deep each exists, at which level it repeats, and which row of the vector at
+ * hand it is.
  */
 import { LakeError } from '../../errors.ts';
 import { type ListVector, type MapVector, type RecordVector, type Vector, take } from '../../vectors/vector.ts';
@@ -37,16 +38,30 @@ export const shred = (node: NodeOut, v: Vector, present: Uint8Array | undefined)
 function* step(node: NodeOut, v: Vector, present: Uint8Array | undefined, entries: Entries): Generator<LeafData> {
   const { content } = node;
   if (content.kind === 'leaf' && content.type.kind === 'null') {
-    yield { leaf: content, entries: entries.count, definition: entries.definition ?? new Uint8Array(entries.count).fill(entries.level), repetition: entries.repetition, values: { form: 'null', length: 0 } };
+    yield {
+      leaf: content,
+      entries: entries.count,
+      definition: entries.definition ?? new Uint8Array(entries.count).fill(entries.level),
+      repetition: entries.repetition,
+      values: { form: 'null', length: 0 },
+    };
     return;
   }
-  const { values, valid } = plainOf(v, present), here = node.nullable ? defined(entries, valid) : entries;
+  const { values, valid } = plainOf(v, present);
+  const here = node.nullable ? defined(entries, valid) : entries;
   switch (content.kind) {
     case 'leaf':
-      yield { leaf: content, entries: here.count, definition: content.definitionMax > 0 ? here.definition : undefined, repetition: here.repetition, values: alive(values, here) };
+      yield {
+        leaf: content,
+        entries: here.count,
+        definition: content.definitionMax > 0 ? here.definition : undefined,
+        repetition: here.repetition,
+        values: alive(values, here),
+      };
       return;
     case 'struct':
-      for (const [k, f] of content.fields.entries()) yield* step(f, (values as RecordVector).fields[k].values, (values as RecordVector).fields[k].present, here);
+      for (const [k, f] of content.fields.entries())
+        yield* step(f, (values as RecordVector).fields[k].values, (values as RecordVector).fields[k].present, here);
       return;
     case 'list': {
       const list = values as ListVector;
@@ -55,7 +70,8 @@ function* step(node: NodeOut, v: Vector, present: Uint8Array | undefined, entrie
       return;
     }
     case 'map': {
-      const map = values as MapVector, items = opened(here, map.offsets, content.repetition);
+      const map = values as MapVector;
+      const items = opened(here, map.offsets, content.repetition);
       yield* step(content.key, map.keys, undefined, items);
       yield* step(content.value, map.values, undefined, items);
     }
@@ -65,9 +81,12 @@ function* step(node: NodeOut, v: Vector, present: Uint8Array | undefined, entrie
 /** The entries one level on, where they are not null. */
 const defined = (e: Entries, valid: Uint8Array | undefined): Entries => {
   if (!valid && !e.definition) return { ...e, level: e.level + 1 };
-  const { count } = e, definition = new Uint8Array(count), rows = new Int32Array(count);
+  const { count } = e;
+  const definition = new Uint8Array(count);
+  const rows = new Int32Array(count);
   for (let i = 0; i < count; i++) {
-    const row = e.rows ? e.rows[i] : i, before = e.definition ? e.definition[i] : e.level;
+    const row = e.rows ? e.rows[i] : i;
+    const before = e.definition ? e.definition[i] : e.level;
     const isThere = row >= 0 && (!valid || valid[row] === 1);
     definition[i] = isThere ? before + 1 : before;
     rows[i] = isThere ? row : -1;
@@ -82,11 +101,16 @@ const opened = (e: Entries, offsets: Uint32Array, repetition: number): Entries =
     const row = e.rows ? e.rows[i] : i;
     count += row < 0 ? 1 : Math.max(1, offsets[row + 1] - offsets[row]);
   }
-  const definition = new Uint8Array(count), repetitions = new Uint8Array(count), rows = new Int32Array(count);
+  const definition = new Uint8Array(count);
+  const repetitions = new Uint8Array(count);
+  const rows = new Int32Array(count);
   let at = 0;
   for (let i = 0; i < e.count; i++) {
-    const row = e.rows ? e.rows[i] : i, before = e.definition ? e.definition[i] : e.level, first = e.repetition ? e.repetition[i] : 0;
-    const start = row < 0 ? 0 : offsets[row], end = row < 0 ? 0 : offsets[row + 1];
+    const row = e.rows ? e.rows[i] : i;
+    const before = e.definition ? e.definition[i] : e.level;
+    const first = e.repetition ? e.repetition[i] : 0;
+    const start = row < 0 ? 0 : offsets[row];
+    const end = row < 0 ? 0 : offsets[row + 1];
     if (start === end) {
       definition[at] = before;
       repetitions[at] = first;
@@ -113,7 +137,12 @@ const alive = (values: Plain['values'], e: Entries): Plain['values'] => {
 /** Lists of rows that nobody sees may have any size. */
 const checkSize = (v: ListVector, size: number, e: Entries): void => {
   for (let i = 0; i < e.count; i++) {
-    const row = e.rows ? e.rows[i] : i, items = row < 0 ? size : v.offsets[row + 1] - v.offsets[row];
-    if (items !== size) throw new LakeError('write-columns-value', { writer: writerName, fault: `value of ${items} items in a column of ${size}` });
+    const row = e.rows ? e.rows[i] : i;
+    const items = row < 0 ? size : v.offsets[row + 1] - v.offsets[row];
+    if (items !== size)
+      throw new LakeError('write-columns-value', {
+        writer: writerName,
+        fault: `value of ${items} items in a column of ${size}`,
+      });
   }
 };

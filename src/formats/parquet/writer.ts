@@ -1,4 +1,7 @@
-/** Writes Parquet: the schema from the first record, or of what is known where none comes, row groups of bounded size, the table of contents at the end. */
+/**
+ * Writes Parquet: the schema from the first record, or of what is known where none comes, row groups of bounded size,
+ * the table of contents at the end.
+ */
 import type { ColumnChunk, RowGroup } from 'hyparquet';
 import { ByteWriter } from 'hyparquet-writer';
 import { writeMetadata } from 'hyparquet-writer/src/metadata.js';
@@ -13,7 +16,10 @@ import { type LeafData, shred } from './shred.ts';
 
 /** More rows at a time take more memory, and the same time each. */
 const groupRows = 1 << 16;
-/** What the rows of a group may take in memory, about: they are there twice while they are put together, and once more what is written of a column. */
+/**
+ * What the rows of a group may take in memory, about: they are there twice while they are put together, and once more
+ * what is written of a column.
+ */
 const groupBytes = 24 << 20;
 const magic = Uint8Array.of(0x50, 0x41, 0x52, 0x31);
 const createdBy = 'lake-data-service (build 0)';
@@ -21,7 +27,9 @@ const createdBy = 'lake-data-service (build 0)';
 export const createParquetWriter = (_options: WriteOptions): Writer => {
   const file = new FileWriter();
   const rows = new RecordRows({
-    writer: writerName, rows: groupRows, bytes: groupBytes,
+    writer: writerName,
+    rows: groupRows,
+    bytes: groupBytes,
     start: (type) => file.start(schemaOf(columnsOf(type, writerName))),
   });
   return {
@@ -42,11 +50,17 @@ class FileWriter {
   private length = 0;
   private rows = 0;
 
-  get hasSchema(): boolean { return this.schema !== undefined; }
-  start(schema: SchemaOut): void { this.schema = schema; }
+  get hasSchema(): boolean {
+    return this.schema !== undefined;
+  }
+  start(schema: SchemaOut): void {
+    this.schema = schema;
+  }
 
   *group(v: RecordVector): Generator<Uint8Array> {
-    const { nodes } = this.schema!, columns: RowGroup['columns'] = [], start = this.length;
+    const { nodes } = this.schema!;
+    const columns: RowGroup['columns'] = [];
+    const start = this.length;
     yield* this.head();
     for (const [k, node] of nodes.entries()) {
       for (const leaf of shred(node, v.fields[k].values, v.fields[k].present)) {
@@ -55,7 +69,12 @@ class FileWriter {
       }
     }
     const rawBytes = columns.reduce((n, c) => n + (c.meta_data?.total_uncompressed_size ?? 0n), 0n);
-    this.groups.push({ columns, total_byte_size: rawBytes, num_rows: BigInt(v.length), total_compressed_size: BigInt(this.length - Math.max(start, magic.length)) });
+    this.groups.push({
+      columns,
+      total_byte_size: rawBytes,
+      num_rows: BigInt(v.length),
+      total_compressed_size: BigInt(this.length - Math.max(start, magic.length)),
+    });
     this.rows += v.length;
   }
 
@@ -68,12 +87,21 @@ class FileWriter {
     }
   }
 
-  private *head(): Generator<Uint8Array> { if (this.length === 0) yield this.count(magic.slice()); }
+  private *head(): Generator<Uint8Array> {
+    if (this.length === 0) yield this.count(magic.slice());
+  }
 
   *end(): Generator<Uint8Array> {
     yield* this.head();
     const out = new ByteWriter(1 << 16);
-    writeMetadata(out, { version: 2, created_by: createdBy, schema: [...this.schema!.elements], num_rows: BigInt(this.rows), row_groups: this.groups, metadata_length: 0 });
+    writeMetadata(out, {
+      version: 2,
+      created_by: createdBy,
+      schema: [...this.schema!.elements],
+      num_rows: BigInt(this.rows),
+      row_groups: this.groups,
+      metadata_length: 0,
+    });
     yield out.getBytes();
     yield magic.slice();
   }

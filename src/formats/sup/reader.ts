@@ -1,6 +1,6 @@
 /**
- * Reads SUP values from a stream of text: plain ones straight from bytes into builders (tape.ts), all others by the general parser. Names that a value
- * defines hold for the values after it.
+ * Reads SUP values from a stream of text: plain ones straight from bytes into builders (tape.ts), all others by the
+ * general parser. Names that a value defines hold for the values after it.
  */
 import { LakeError } from '../../errors.ts';
 import { SupParser } from '../../vectors/sup/parse.ts';
@@ -17,10 +17,17 @@ import { SupTape } from './tape.ts';
 
 /** Batches of the values of a SUP stream. @throws LakeError `format-broken`, after giving out what came before */
 export async function* readSup(input: AsyncIterable<Uint8Array>, options: ReadOptions): AsyncGenerator<Vector> {
-  const limits = readLimits(options), tape = new SupTape(limits.nestingMax, options.memory);
-  const window = new ByteWindow(validUtf8(input), { format: 'sup', valueBytesMax: limits.valueBytesMax, place: () => ` (line ${tape.line})` });
-  const batches = new Batches(limits.batchRows), general = new GeneralValues(window, tape, limits);
-  const turns = new ReaderTurns(options), scan = (): ReturnType<SupTape['next']> => tape.next(window);
+  const limits = readLimits(options);
+  const tape = new SupTape(limits.nestingMax, options.memory);
+  const window = new ByteWindow(validUtf8(input), {
+    format: 'sup',
+    valueBytesMax: limits.valueBytesMax,
+    place: () => ` (line ${tape.line})`,
+  });
+  const batches = new Batches(limits.batchRows);
+  const general = new GeneralValues(window, tape, limits);
+  const turns = new ReaderTurns(options);
+  const scan = (): ReturnType<SupTape['next']> => tape.next(window);
   const write = (): void => {
     writeValue(tape, batches.begin());
     batches.end(tape.textLength);
@@ -38,7 +45,9 @@ export async function* readSup(input: AsyncIterable<Uint8Array>, options: ReadOp
           const found = general.next(batches.rows);
           for (let next = turns.run(() => found.next()); !next.done; next = turns.run(() => found.next())) {
             const { value } = next;
-            turns.run(() => { batches.begin().append(value); });
+            turns.run(() => {
+              batches.begin().append(value);
+            });
             batches.end(general.length);
             tape.memory.free();
             values++;
@@ -67,8 +76,8 @@ const valueBytes = 150;
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
 /**
- * Values that are not plain. The parser gets a piece of the window, which doubles while nothing plain comes between: text is decoded a few times at most,
- * whether such values are few or all.
+ * Values that are not plain. The parser gets a piece of the window, which doubles while nothing plain comes between:
+ * text is decoded a few times at most, whether such values are few or all.
  */
 class GeneralValues {
   private readonly window: ByteWindow;
@@ -86,15 +95,21 @@ class GeneralValues {
   }
 
   /** A value was plain. */
-  plain(): void { this.pieceBytes = pieceBytesLeast; }
+  plain(): void {
+    this.pieceBytes = pieceBytesLeast;
+  }
 
-  /** Values from the window's start on; none if it has to grow first, or nothing but white space is left. `count`: values of the stream before. */
+  /**
+   * Values from the window's start on; none if it has to grow first, or nothing but white space is left. `count`:
+   * values of the stream before.
+   */
   *next(count: number): Generator<Value> {
     const { window } = this;
     for (;;) {
       const whole = this.pieceBytes >= window.end - window.start;
       this.pieceBytes *= 2;
-      const end = whole && window.final ? window.end : lineEnd(window, whole ? window.end : window.start + this.pieceBytes / 2);
+      const end =
+        whole && window.final ? window.end : lineEnd(window, whole ? window.end : window.start + this.pieceBytes / 2);
       if (end > window.start) {
         const found = yield* this.values(end, count);
         if (found > 0) return;
@@ -104,12 +119,21 @@ class GeneralValues {
   }
 
   private *values(end: number, count: number): Generator<Value, number> {
-    const { window, tape, names } = this, last = window.final && end === window.end;
+    const { window, tape, names } = this;
+    const last = window.final && end === window.end;
     tape.memory.free();
     if (end - window.start > longTextBytes) tape.memory.hold(end - window.start);
     const text = decoder.decode(window.bytes.subarray(window.start, end));
-    const parser = new SupParser(text, { nestingMax: this.limits.nestingMax, names, line: tape.line, made: (values) => { tape.memory.hold(values * valueBytes); } });
-    let used = 0, found = 0;
+    const parser = new SupParser(text, {
+      nestingMax: this.limits.nestingMax,
+      names,
+      line: tape.line,
+      made: (values) => {
+        tape.memory.hold(values * valueBytes);
+      },
+    });
+    let used = 0;
+    let found = 0;
     const usedUp = (): void => {
       window.start += Buffer.byteLength(text.slice(0, used));
       for (let i = text.indexOf('\n'); i >= 0 && i < used; i = text.indexOf('\n', i + 1)) tape.line++;
@@ -125,7 +149,8 @@ class GeneralValues {
       yield value;
     }
     if (last) {
-      if (parser.truncated) throw broken(`line ${parser.line()}: unexpected end of input`, '', count + found, { cut: 'sup' });
+      if (parser.truncated)
+        throw broken(`line ${parser.line()}: unexpected end of input`, '', count + found, { cut: 'sup' });
       used = text.length;
     }
     usedUp();
@@ -137,13 +162,24 @@ class GeneralValues {
       return parser.next();
     } catch (problem) {
       if (!(problem instanceof SupError)) throw problem;
-      throw broken(problem.message, problem.message.startsWith('line ') ? '' : ` (line ${parser.line()})`, count, {}, problem);
+      throw broken(
+        problem.message,
+        problem.message.startsWith('line ') ? '' : ` (line ${parser.line()})`,
+        count,
+        {},
+        problem,
+      );
     }
   }
 }
 
-const broken = (fault: string, place: string, values: number, more: { readonly cut?: 'sup' }, cause?: Error): LakeError =>
-  new LakeError('format-broken', { format: 'sup', fault, place, values, ...more }, cause && { cause });
+const broken = (
+  fault: string,
+  place: string,
+  values: number,
+  more: { readonly cut?: 'sup' },
+  cause?: Error,
+): LakeError => new LakeError('format-broken', { format: 'sup', fault, place, values, ...more }, cause && { cause });
 
 /** Behind the last line break before `end`. */
 const lineEnd = (window: ByteWindow, end: number): number => window.bytes.lastIndexOf(0x0a, end - 1) + 1;

@@ -1,17 +1,29 @@
 /**
- * Scans one plain SUP value of a window into a tape: records, arrays, strings, numbers, times, addresses and other words, with at most the name of a
- * primitive type behind a number. Whatever else SUP has (sets, maps, types, errors, names, comments) and every mistake is 'other': the general parser
- * reads that value then, so that there is one place that says what SUP means.
+ * Scans one plain SUP value of a window into a tape: records, arrays, strings, numbers, times, addresses and other
+ * words, with at most the name of a primitive type behind a number. Whatever else SUP has (sets, maps, types, errors,
+ * names, comments) and every mistake is 'other': the general parser reads that value then, so that there is one place
+ * that says what SUP means.
  *
- * Invariants: nothing goes to a builder before the whole value and what follows it are known; the window's bytes are valid UTF-8. Containers come before
- * what is in them. Entry `i`: `kinds[i]`, `typeIds[i]` = id of a scalar's type, and by kind
+ * Invariants: nothing goes to a builder before the whole value and what follows it are known; the window's bytes are
+ * valid UTF-8. Containers come before what is in them. Entry `i`: `kinds[i]`, `typeIds[i]` = id of a scalar's type, and
+ * by kind
  * - text, textCoded: `starts[i]`, `ends[i]` are the bytes between the quotes, the second with escapes or beyond ASCII;
  * - number, ipv4, bool: `numbers[i]`; time: seconds in `numbers[i]`, nanoseconds in `starts[i]`; value: `values[i]`;
- * - array: entries up to `ends[i]`, `numbers[i]` = the id of the elements' type if they are scalars of one type, else -1;
+ * - array: entries up to `ends[i]`, `numbers[i]` = the id of the elements' type if they are scalars of one type, else
+ *   -1;
  * - record: entries up to `ends[i]`, `layouts[i]`.
  */
 import { daysOfDate, daysOfMonth, roundFloat } from '../../vectors/literal.ts';
-import { type PrimitiveType, componentsMax, isFloat, isInteger, isUnsigned, primitiveIds, primitiveNamed, types } from '../../vectors/type.ts';
+import {
+  type PrimitiveType,
+  componentsMax,
+  isFloat,
+  isInteger,
+  isUnsigned,
+  primitiveIds,
+  primitiveNamed,
+  types,
+} from '../../vectors/type.ts';
 import { type Value, integer } from '../../vectors/value.ts';
 import { SupError } from '../../vectors/sup/error.ts';
 import { wordValue } from '../../vectors/sup/words.ts';
@@ -24,7 +36,19 @@ import { ValueMemory } from '../value-memory.ts';
 import { supStringText } from './text.ts';
 
 /** Kinds of entries. `absent`: an optional field that is not there; the entry has the type that it would be of. */
-export const kind = { text: 0, textCoded: 1, number: 2, time: 3, ipv4: 4, bool: 5, null: 6, value: 7, absent: 8, array: 9, record: 10 } as const;
+export const kind = {
+  text: 0,
+  textCoded: 1,
+  number: 2,
+  time: 3,
+  ipv4: 4,
+  bool: 5,
+  null: 6,
+  value: 7,
+  absent: 8,
+  array: 9,
+  record: 10,
+} as const;
 
 /** The window ends within the value. */
 const cut = Symbol('cut');
@@ -42,16 +66,26 @@ const classes = (...groups: readonly (readonly [string, number])[]): Uint8Array 
   for (const [text, c] of groups) for (let i = 0; i < text.length; i++) table[text.charCodeAt(i)] |= c;
   return table;
 };
-const digits = '0123456789', letters = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ';
-const endsWord = 1, inWord = 2, inName = 4, blank = 8;
+const digits = '0123456789';
+const letters = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ';
+const endsWord = 1;
+const inWord = 2;
+const inName = 4;
+const blank = 8;
 /** What a byte may be. What is not ASCII is none of these. */
-const classOf = classes([',]} \n\r\t', endsWord], [`${digits}${letters}:-./+_$`, inWord], [`${digits}${letters}_$`, inName], [' \n\r\t', blank]);
+const classOf = classes(
+  [',]} \n\r\t', endsWord],
+  [`${digits}${letters}:-./+_$`, inWord],
+  [`${digits}${letters}_$`, inName],
+  [' \n\r\t', blank],
+);
 /** 1: ends a plain run of a string (quote, backslash, line break), 2: not ASCII. */
 const textClass = classes(['"\\\n\0', 1]);
 for (let i = 128; i < 256; i++) textClass[i] = 2;
 const escapable = classes(['"\\/bfnrt', 1]);
 
-const entriesFirst = 256, entryBytes = 18;
+const entriesFirst = 256;
+const entryBytes = 18;
 /** A tape that grew beyond so many entries for a value is made anew after it. */
 const entriesKeptMax = 1 << 16;
 
@@ -104,8 +138,8 @@ export class SupTape {
   }
 
   /**
-   * Scans the next value of the window and moves the window behind it: 'value', 'none' if only white space is left, 'cut' if more bytes are needed, 'other'
-   * if the general parser has to read it.
+   * Scans the next value of the window and moves the window behind it: 'value', 'none' if only white space is left,
+   * 'cut' if more bytes are needed, 'other' if the general parser has to read it.
    */
   next(window: ByteWindow): 'value' | 'none' | 'cut' | 'other' {
     this.bytes = window.bytes;
@@ -147,7 +181,8 @@ export class SupTape {
   }
 
   private grow(): void {
-    const { kinds, typeIds, starts, ends, numbers } = this, size = kinds.length * 2;
+    const { kinds, typeIds, starts, ends, numbers } = this;
+    const size = kinds.length * 2;
     if (size > entriesKeptMax) this.memory.hold((size - kinds.length) * entryBytes);
     (this.kinds = new Uint8Array(size)).set(kinds);
     (this.typeIds = new Uint8Array(size)).set(typeIds);
@@ -191,7 +226,8 @@ export class SupTape {
   }
 
   private text(): void {
-    const start = this.at + 1, coded = this.string();
+    const start = this.at + 1;
+    const coded = this.string();
     const i = this.entry(coded ? kind.textCoded : kind.text, primitiveIds.string);
     this.starts[i] = start;
     this.ends[i] = this.at - 1;
@@ -200,7 +236,8 @@ export class SupTape {
   /** From the opening quote to behind the closing one; true if there are escapes or bytes beyond ASCII between. */
   private string(): boolean {
     const { bytes } = this;
-    let i = this.at + 1, coded = false;
+    let i = this.at + 1;
+    let coded = false;
     for (;;) {
       while (textClass[bytes[i]] === 0) i++;
       const c = bytes[i];
@@ -241,7 +278,9 @@ export class SupTape {
   /** The first digit is at `first`, with or without a minus before it. */
   private number(first: number): void {
     const { bytes, at: start } = this;
-    let i = first, mantissa = 0, c = bytes[i];
+    let i = first;
+    let mantissa = 0;
+    let c = bytes[i];
     for (; c >= 0x30 && c <= 0x39; c = bytes[++i]) mantissa = mantissa * 10 + (c - 0x30);
     const whole = i - first;
     if (whole > 0 && whole <= exactDigits && c !== 0x2e) {
@@ -261,7 +300,8 @@ export class SupTape {
     if (c !== 0x3a && !this.isEnd(i)) return this.word(start);
     // Digits beyond every float are an error, which the general parser tells.
     if (whole > 300) throw other;
-    const size = whole + fraction <= exactDigits ? mantissa / exactPowers[fraction] : Number(latin1(bytes, first, i)), x = first > start ? -size : size;
+    const size = whole + fraction <= exactDigits ? mantissa / exactPowers[fraction] : Number(latin1(bytes, first, i));
+    const x = first > start ? -size : size;
     if (c === 0x3a) return this.decorated(i, types.float64, x);
     this.at = i;
     this.numberEntry(kind.number, primitiveIds.float64, x);
@@ -297,7 +337,7 @@ export class SupTape {
   private address(): void {
     const { bytes, at: start } = this;
     let i = start;
-    for (let c = bytes[i]; (c >= 0x30 && c <= 0x39) || c === 0x2e;) c = bytes[++i];
+    for (let c = bytes[i]; (c >= 0x30 && c <= 0x39) || c === 0x2e; ) c = bytes[++i];
     const address = plainAddress(bytes, start, i);
     if (address < 0) return this.word(start);
     if (!this.isEnd(i)) return this.word(start);
@@ -309,13 +349,24 @@ export class SupTape {
   private time(): void {
     const { bytes, at: start } = this;
     if (start + 20 > this.end) return this.word(start);
-    const year = two(bytes, start) * 100 + two(bytes, start + 2), month = two(bytes, start + 5), day = two(bytes, start + 8);
-    const hour = two(bytes, start + 11), minute = two(bytes, start + 14), second = two(bytes, start + 17);
-    const marks = bytes[start + 4] === 0x2d && bytes[start + 7] === 0x2d && bytes[start + 10] === 0x54 && bytes[start + 13] === 0x3a && bytes[start + 16] === 0x3a;
+    const year = two(bytes, start) * 100 + two(bytes, start + 2);
+    const month = two(bytes, start + 5);
+    const day = two(bytes, start + 8);
+    const hour = two(bytes, start + 11);
+    const minute = two(bytes, start + 14);
+    const second = two(bytes, start + 17);
+    const marks =
+      bytes[start + 4] === 0x2d &&
+      bytes[start + 7] === 0x2d &&
+      bytes[start + 10] === 0x54 &&
+      bytes[start + 13] === 0x3a &&
+      bytes[start + 16] === 0x3a;
     // What is no digit makes a number beyond all of these, or NaN; neither passes.
-    const inside = year <= 9999 && month >= 1 && month <= 12 && day >= 1 && day <= 31 && hour <= 23 && minute <= 59 && second <= 59;
+    const inside =
+      year <= 9999 && month >= 1 && month <= 12 && day >= 1 && day <= 31 && hour <= 23 && minute <= 59 && second <= 59;
     if (!marks || !inside || day > daysOfMonth(year, month)) return this.word(start);
-    let i = start + 19, nanos = 0;
+    let i = start + 19;
+    let nanos = 0;
     if (bytes[i] === 0x2e) {
       const first = ++i;
       let unit = 1e8;
@@ -342,8 +393,13 @@ export class SupTape {
     if (end === start || !this.isEnd(end)) this.no();
     const text = latin1(bytes, start, end);
     switch (text) {
-      case 'true': case 'false': this.numberEntry(kind.bool, primitiveIds.bool, text === 'true' ? 1 : 0); return;
-      case 'null': this.entry(kind.null, primitiveIds.null); return;
+      case 'true':
+      case 'false':
+        this.numberEntry(kind.bool, primitiveIds.bool, text === 'true' ? 1 : 0);
+        return;
+      case 'null':
+        this.entry(kind.null, primitiveIds.null);
+        return;
     }
     const value = wordOrNone(text);
     if (!value) throw other;
@@ -358,7 +414,8 @@ export class SupTape {
 
   private array(node: KeyNode): void {
     const me = this.entry(kind.array, 0);
-    let typeId: number = primitiveIds.null, first = true;
+    let typeId: number = primitiveIds.null;
+    let first = true;
     this.enter();
     if (this.bytes[this.at] === 0x5d) this.at++;
     else {
@@ -377,7 +434,10 @@ export class SupTape {
     this.ends[me] = this.length;
     this.numbers[me] = typeId;
   }
-  /** Moves behind a comma to what follows it, or behind the closing byte: true then. A comma with nothing behind it is 'other'. */
+  /**
+   * Moves behind a comma to what follows it, or behind the closing byte: true then. A comma with nothing behind it is
+   * 'other'.
+   */
   private separator(close: number): boolean {
     const { bytes } = this;
     let c = bytes[this.at];
@@ -394,7 +454,8 @@ export class SupTape {
 
   private record(outer: KeyNode): void {
     const me = this.entry(kind.record, 0);
-    let node = this.seen.inner(outer), count = 0;
+    let node = this.seen.inner(outer);
+    let count = 0;
     this.enter();
     if (this.bytes[this.at] === 0x7d) this.at++;
     else {
@@ -414,9 +475,18 @@ export class SupTape {
 
   /** Reads a key, its question mark and the colon; the value is next. */
   private key(node: KeyNode): KeyNode {
-    const { bytes } = this, start = this.at, guess = node.next[0], colon = guess ? start + guess.bytes.length : this.end;
+    const { bytes } = this;
+    const start = this.at;
+    const guess = node.next[0];
+    const colon = guess ? start + guess.bytes.length : this.end;
     let found: KeyNode;
-    if (guess && colon < this.end && bytes[colon] === 0x3a && node.byBytes === undefined && sameBytes(guess.bytes, bytes, start, colon)) {
+    if (
+      guess &&
+      colon < this.end &&
+      bytes[colon] === 0x3a &&
+      node.byBytes === undefined &&
+      sameBytes(guess.bytes, bytes, start, colon)
+    ) {
       found = guess;
       this.at = colon + 1;
     } else found = this.newKey(node);
@@ -424,7 +494,9 @@ export class SupTape {
     return found;
   }
   private newKey(node: KeyNode): KeyNode {
-    const { bytes } = this, start = this.at, quoted = bytes[start] === 0x22;
+    const { bytes } = this;
+    const start = this.at;
+    const quoted = bytes[start] === 0x22;
     if (quoted) this.string();
     else {
       let i = start;
@@ -432,15 +504,21 @@ export class SupTape {
       this.at = i;
       if (i === start || (bytes[start] >= 0x30 && bytes[start] <= 0x39)) this.no();
     }
-    const nameEnd = this.at, optional = bytes[nameEnd] === 0x3f, end = optional ? nameEnd + 1 : nameEnd;
+    const nameEnd = this.at;
+    const optional = bytes[nameEnd] === 0x3f;
+    const end = optional ? nameEnd + 1 : nameEnd;
     this.at = end;
     if (bytes[end] !== 0x3a) this.no();
     this.at = end + 1;
-    return this.seen.follow(node, bytes, start, end, () => ({ name: quoted ? supStringText(bytes, start + 1, nameEnd - 1) : latin1(bytes, start, nameEnd), optional }));
+    return this.seen.follow(node, bytes, start, end, () => ({
+      name: quoted ? supStringText(bytes, start + 1, nameEnd - 1) : latin1(bytes, start, nameEnd),
+      optional,
+    }));
   }
   /** `_::int64`. */
   private absent(): void {
-    const { bytes } = this, start = this.at + 3;
+    const { bytes } = this;
+    const start = this.at + 3;
     if (bytes[start - 2] !== 0x3a || bytes[start - 1] !== 0x3a) {
       this.at = Math.min(start, this.end);
       this.no();
@@ -455,11 +533,13 @@ export class SupTape {
   }
 }
 
-const latin1 = (bytes: Uint8Array, start: number, end: number): string => Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString('latin1');
+const latin1 = (bytes: Uint8Array, start: number, end: number): string =>
+  Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString('latin1');
 
 /** The number of two digits; NaN or beyond 99 if they are none. */
 const two = (bytes: Uint8Array, i: number): number => {
-  const a = bytes[i] - 0x30, b = bytes[i + 1] - 0x30;
+  const a = bytes[i] - 0x30;
+  const b = bytes[i + 1] - 0x30;
   return a >= 0 && a <= 9 && b >= 0 && b <= 9 ? a * 10 + b : NaN;
 };
 

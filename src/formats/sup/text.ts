@@ -7,6 +7,10 @@ const plain: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: 
 export const supStringText = (bytes: Uint8Array, start: number, end: number): string => {
   const raw = decoder.decode(bytes.subarray(start, end));
   if (!raw.includes('\\')) return raw.normalize('NFC');
-  return raw.replace(/\\(?:u([0-9a-fA-F]{4})|(.))/g, (_, hex: string | undefined, letter: string) =>
-    (hex === undefined ? plain[letter] ?? letter : String.fromCharCode(Number.parseInt(hex, 16)))).toWellFormed().normalize('NFC');
+  return raw
+    .replace(/\\(?:u([0-9a-fA-F]{4})|(.))/g, (_, hex: string | undefined, letter: string) =>
+      hex === undefined ? (plain[letter] ?? letter) : String.fromCharCode(Number.parseInt(hex, 16)),
+    )
+    .toWellFormed()
+    .normalize('NFC');
 };

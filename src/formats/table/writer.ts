@@ -1,4 +1,7 @@
-/** Writes tables for people: columns as wide as their widest cell, a header for each type of records that follow one another. */
+/**
+ * Writes tables for people: columns as wide as their widest cell, a header for each type of records that follow one
+ * another.
+ */
 import { LakeError } from '../../errors.ts';
 import { decimalFloatText, primitiveText } from '../../vectors/literal.ts';
 import { supText } from '../../vectors/sup/print.ts';
@@ -15,11 +18,18 @@ const rowsMax = 10_000;
 
 export const createTableWriter = (_options: WriteOptions): Writer => {
   const out = new TextOut();
-  let type: Type | undefined, lines: string[][] = [];
+  let type: Type | undefined;
+  let lines: string[][] = [];
   const flush = (): void => {
     const widths: number[] = [];
-    for (const line of lines) line.forEach((cell, i) => { widths[i] = Math.max(widths[i] ?? 0, [...cell].length); });
-    for (const line of lines) out.text(`${line.map((cell, i) => (i === line.length - 1 ? cell : cell + ' '.repeat(widths[i]! - [...cell].length))).join(' ')}\n`);
+    for (const line of lines)
+      line.forEach((cell, i) => {
+        widths[i] = Math.max(widths[i] ?? 0, [...cell].length);
+      });
+    for (const line of lines)
+      out.text(
+        `${line.map((cell, i) => (i === line.length - 1 ? cell : cell + ' '.repeat(widths[i]! - [...cell].length))).join(' ')}\n`,
+      );
     lines = [];
   };
   const add = (value: Value): void => {
@@ -31,7 +41,11 @@ export const createTableWriter = (_options: WriteOptions): Writer => {
       if (record.type !== type) lines.push(leaves.map((l) => l.name));
       type = record.type;
     }
-    lines.push(leaves.map(({ type: declared, data }) => (data === undefined || isMissing({ type: declared, data }) ? '-' : cellText(declared, data))));
+    lines.push(
+      leaves.map(({ type: declared, data }) =>
+        data === undefined || isMissing({ type: declared, data }) ? '-' : cellText(declared, data),
+      ),
+    );
   };
   return {
     *write(batch: Vector) {
@@ -53,27 +67,45 @@ export const createTableWriter = (_options: WriteOptions): Writer => {
   };
 };
 
-/** Text as in Zeek logs, and for what those cannot hold: errors their text, records their fields in turn. `inner`: within a container. */
+/**
+ * Text as in Zeek logs, and for what those cannot hold: errors their text, records their fields in turn. `inner`:
+ * within a container.
+ */
 const cellText = (declared: Type, data: Data, inner = false): string => {
   const { type, data: d } = underValue({ type: declared, data });
   switch (type) {
-    case types.string: return escapedText(d as string, inner);
-    case types.null: return '-';
-    case types.bool: return d ? 'T' : 'F';
-    case types.bytes: return Buffer.from(d as Uint8Array).toString('base64');
-    case types.duration: return secondsText(d as number | bigint);
-    case types.time: return inner || declared !== types.time ? secondsText(d as number | bigint) : primitiveText(type, d);
-    case types.type: return supText({ type, data: d });
+    case types.string:
+      return escapedText(d as string, inner);
+    case types.null:
+      return '-';
+    case types.bool:
+      return d ? 'T' : 'F';
+    case types.bytes:
+      return Buffer.from(d as Uint8Array).toString('base64');
+    case types.duration:
+      return secondsText(d as number | bigint);
+    case types.time:
+      return inner || declared !== types.time ? secondsText(d as number | bigint) : primitiveText(type, d);
+    case types.type:
+      return supText({ type, data: d });
   }
   switch (type.kind) {
-    case 'primitive': return isFloat(type) ? decimalFloatText(d as number, type === types.float64 ? 64 : 32) : primitiveText(type, d);
-    case 'enum': return String(d);
-    case 'array': case 'set': {
+    case 'primitive':
+      return isFloat(type) ? decimalFloatText(d as number, type === types.float64 ? 64 : 32) : primitiveText(type, d);
+    case 'enum':
+      return String(d);
+    case 'array':
+    case 'set': {
       const items = d as readonly Data[];
       return items.length === 0 ? '(empty)' : items.map((item) => cellText(type.element, item, true)).join(',');
     }
-    case 'record': return leafValues(type, d as readonly (Data | undefined)[]).map((l) => (l.data === undefined ? '-' : cellText(l.type, l.data, true))).join(',');
-    case 'error': return type.inner === types.string ? d as string : supText({ type, data: d });
-    default: return supText({ type, data: d });
+    case 'record':
+      return leafValues(type, d as readonly (Data | undefined)[])
+        .map((l) => (l.data === undefined ? '-' : cellText(l.type, l.data, true)))
+        .join(',');
+    case 'error':
+      return type.inner === types.string ? (d as string) : supText({ type, data: d });
+    default:
+      return supText({ type, data: d });
   }
 };

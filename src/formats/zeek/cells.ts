@@ -2,14 +2,32 @@
 import { isUtf8 } from 'node:buffer';
 import { escapedText, secondsText } from '../log-cell.ts';
 import { floatOf } from '../text-cell.ts';
-import { decimalFloatText, parseFloat64, parseInteger, parseIp, parseNet, ipText, netText } from '../../vectors/literal.ts';
+import {
+  decimalFloatText,
+  parseFloat64,
+  parseInteger,
+  parseIp,
+  parseNet,
+  ipText,
+  netText,
+} from '../../vectors/literal.ts';
 import { type Type, types, underType } from '../../vectors/type.ts';
 import { type Data, type Value, canonicalSet, integer } from '../../vectors/value.ts';
 
-/** What a log's head says stands between the elements of a set or vector, for one without elements, and for what is unset. */
-export interface ZeekMarks { readonly setSeparator: string; readonly empty: string; readonly unset: string }
+/**
+ * What a log's head says stands between the elements of a set or vector, for one without elements, and for what is
+ * unset.
+ */
+export interface ZeekMarks {
+  readonly setSeparator: string;
+  readonly empty: string;
+  readonly unset: string;
+}
 
-/** Data of a cell of a column of type `type`, which is without its null; undefined for what is unset. @throws Error saying what is wrong */
+/**
+ * Data of a cell of a column of type `type`, which is without its null; undefined for what is unset. @throws Error
+ * saying what is wrong
+ */
 export const parseCell = (type: Type, text: string, marks: ZeekMarks): Data | undefined => {
   if (text === marks.unset) return undefined;
   if (type.kind !== 'array' && type.kind !== 'set') return parseSimple(underType(type), text);
@@ -25,24 +43,41 @@ export const parseCell = (type: Type, text: string, marks: ZeekMarks): Data | un
 
 const parseSimple = (type: Type, text: string): Data => {
   switch (type) {
-    case types.string: return unescaped(text);
+    case types.string:
+      return unescaped(text);
     case types.bool:
       return bools.get(text) ?? fail('strconv.ParseBool', text);
-    case types.int64: case types.uint64: case types.uint16: return wholeNumber(type, text);
-    case types.float64: return floatOf(text) ?? fail('strconv.ParseFloat', text);
-    case types.time: case types.duration: return nanosOf(text) ?? fail('strconv.ParseFloat', text);
-    case types.ip: return parseIp(text) ?? fail('ParseAddr', text);
-    default: return parseNet(text) ?? fail('netip.ParsePrefix', text);
+    case types.int64:
+    case types.uint64:
+    case types.uint16:
+      return wholeNumber(type, text);
+    case types.float64:
+      return floatOf(text) ?? fail('strconv.ParseFloat', text);
+    case types.time:
+    case types.duration:
+      return nanosOf(text) ?? fail('strconv.ParseFloat', text);
+    case types.ip:
+      return parseIp(text) ?? fail('ParseAddr', text);
+    default:
+      return parseNet(text) ?? fail('netip.ParsePrefix', text);
   }
 };
-const bools: ReadonlyMap<string, boolean> = new Map([...['T', 'true', 't', 'True', 'TRUE', '1'].map((text) => [text, true] as const), ...['F', 'false', 'f', 'False', 'FALSE', '0'].map((text) => [text, false] as const)]);
-const fail = (what: string, text: string): never => { throw new Error(`${what}: parsing "${text}": invalid syntax`); };
+const bools: ReadonlyMap<string, boolean> = new Map([
+  ...['T', 'true', 't', 'True', 'TRUE', '1'].map((text) => [text, true] as const),
+  ...['F', 'false', 'f', 'False', 'FALSE', '0'].map((text) => [text, false] as const),
+]);
+const fail = (what: string, text: string): never => {
+  throw new Error(`${what}: parsing "${text}": invalid syntax`);
+};
 
 const ranges: ReadonlyMap<Type, readonly [bigint, bigint]> = new Map([
-  [types.int64, [-(1n << 63n), (1n << 63n) - 1n]], [types.uint64, [0n, (1n << 64n) - 1n]], [types.uint16, [0n, 65535n]],
+  [types.int64, [-(1n << 63n), (1n << 63n) - 1n]],
+  [types.uint64, [0n, (1n << 64n) - 1n]],
+  [types.uint16, [0n, 65535n]],
 ] as const);
 const wholeNumber = (type: Type, text: string): Data => {
-  const x = parseInteger(text), parser = type === types.int64 ? 'strconv.ParseInt' : 'strconv.ParseUint';
+  const x = parseInteger(text);
+  const parser = type === types.int64 ? 'strconv.ParseInt' : 'strconv.ParseUint';
   if (x === undefined || (type !== types.int64 && text.startsWith('+'))) return fail(parser, text);
   const [least, most] = ranges.get(type)!;
   if (x < least || x > most) throw new Error(`${parser}: parsing "${text}": value out of range`);
@@ -61,20 +96,23 @@ const nanosOf = (text: string): number | bigint | undefined => {
   return int64Of(m[1] ? -nanos : nanos);
 };
 /** Undefined: there is no such time. The least one has no positive counterpart. */
-const int64Of = (nanos: bigint): number | bigint | undefined => (BigInt.asIntN(64, nanos) === nanos ? integer(nanos) : undefined);
+const int64Of = (nanos: bigint): number | bigint | undefined =>
+  BigInt.asIntN(64, nanos) === nanos ? integer(nanos) : undefined;
 
 const letters: Readonly<Record<string, number>> = { '\\': 0x5c, n: 10, r: 13, t: 9, b: 8, f: 12 };
 /** Undoes `\xNN` and the short escapes. Bytes that make no UTF-8 stay escaped. */
 const unescaped = (text: string): string => {
   if (!text.includes('\\')) return text;
-  const source = Buffer.from(text), bytes = Buffer.allocUnsafe(source.length);
+  const source = Buffer.from(text);
+  const bytes = Buffer.allocUnsafe(source.length);
   let length = 0;
   for (let i = 0; i < source.length; i++) {
     if (source[i] !== 0x5c || i + 1 === source.length) {
       bytes[length++] = source[i]!;
       continue;
     }
-    const next = String.fromCharCode(source[i + 1]!), hex = source.toString('latin1', i + 2, i + 4);
+    const next = String.fromCharCode(source[i + 1]!);
+    const hex = source.toString('latin1', i + 2, i + 4);
     if (next === 'x' && /^[0-9a-fA-F]{2}$/.test(hex)) {
       bytes[length++] = Number.parseInt(hex, 16);
       i += 3;
@@ -88,7 +126,7 @@ const unescaped = (text: string): string => {
 const validText = (bytes: Buffer): string => {
   if (isUtf8(bytes)) return bytes.toString();
   let out = '';
-  for (let i = 0; i < bytes.length;) {
+  for (let i = 0; i < bytes.length; ) {
     const size = characterSize(bytes, i);
     out += size === 0 ? `\\x${bytes[i]!.toString(16).padStart(2, '0')}` : bytes.toString('utf8', i, i + size);
     i += size || 1;
@@ -96,7 +134,8 @@ const validText = (bytes: Buffer): string => {
   return out;
 };
 const characterSize = (bytes: Buffer, i: number): number => {
-  for (let size = 1; size <= 4 && i + size <= bytes.length; size++) if (isUtf8(bytes.subarray(i, i + size))) return size;
+  for (let size = 1; size <= 4 && i + size <= bytes.length; size++)
+    if (isUtf8(bytes.subarray(i, i + size))) return size;
   return 0;
 };
 
@@ -112,14 +151,25 @@ export const cellText = (type: Type, data: Data, inContainer = false): string =>
     return items.length === 0 ? '(empty)' : items.map((d) => cellText(type.element, d, true)).join(',');
   }
   switch (type) {
-    case types.null: return '-';
-    case types.string: return escapedText(data as string, inContainer);
-    case types.bool: return data ? 'T' : 'F';
-    case types.time: case types.duration: return secondsText(data as number | bigint);
-    case types.ip: return ipText(data as Uint8Array);
-    case types.net: return netText(data as Uint8Array);
-    case types.float64: return decimalFloatText(data as number);
-    case types.float32: case types.float16: return decimalFloatText(data as number, 32);
-    default: return String(data);
+    case types.null:
+      return '-';
+    case types.string:
+      return escapedText(data as string, inContainer);
+    case types.bool:
+      return data ? 'T' : 'F';
+    case types.time:
+    case types.duration:
+      return secondsText(data as number | bigint);
+    case types.ip:
+      return ipText(data as Uint8Array);
+    case types.net:
+      return netText(data as Uint8Array);
+    case types.float64:
+      return decimalFloatText(data as number);
+    case types.float32:
+    case types.float16:
+      return decimalFloatText(data as number, 32);
+    default:
+      return String(data);
   }
 };

@@ -1,10 +1,18 @@
 /**
- * Cells of one line by columns whose types are declared. A row is parsed as a whole before any of it goes to the builders, so that one with a bad cell
- * leaves no trace.
+ * Cells of one line by columns whose types are declared. A row is parsed as a whole before any of it goes to the
+ * builders, so that one with a bad cell leaves no trace.
  */
 import type { Builder } from '../../vectors/builder.ts';
 import { checkStopAt } from '../../vectors/stop.ts';
-import { type ArrayType, type PrimitiveType, type Type, type UnionType, nullable, types, underType } from '../../vectors/type.ts';
+import {
+  type ArrayType,
+  type PrimitiveType,
+  type Type,
+  type UnionType,
+  nullable,
+  types,
+  underType,
+} from '../../vectors/type.ts';
 import { type Data } from '../../vectors/value.ts';
 import { sameBytes } from '../key-layouts.ts';
 import { appendAddress, plainAddress, plainNumber, textOf } from '../text-cell.ts';
@@ -75,15 +83,24 @@ export class ZeekColumn {
     this.start = start;
     this.end = end;
     let count = 0;
-    this.eachItem((item) => { if (++count % itemsStep === 0) this.memory?.hold(itemBytes * itemsStep + item.end - item.start); });
+    this.eachItem((item) => {
+      if (++count % itemsStep === 0) this.memory?.hold(itemBytes * itemsStep + item.end - item.start);
+    });
   }
   /** Reads each element of the cell. */
   private eachItem(read: (item: ZeekColumn) => void): void {
-    const { bytes, start, end, separator, items } = this, first = separator[0], size = separator.length;
+    const { bytes, start, end, separator, items } = this;
+    const first = separator[0];
+    const size = separator.length;
     if (sameBytes(this.empty, bytes, start, end)) return;
-    let at = start, count = 0;
+    let at = start;
+    let count = 0;
     for (let i = start; i <= end; i++) {
-      if (i < end && (bytes[i] !== first || (size > 1 && (i + size > end || !sameBytes(separator, bytes, i, i + size))))) continue;
+      if (
+        i < end &&
+        (bytes[i] !== first || (size > 1 && (i + size > end || !sameBytes(separator, bytes, i, i + size))))
+      )
+        continue;
       checkStopAt(count++);
       items!.take(bytes, at, i);
       read(items!);
@@ -92,11 +109,15 @@ export class ZeekColumn {
     }
   }
 
-  /** What a cell takes that becomes a value by itself: characters, and bytes before and after escapes are undone; the elements of a set. */
+  /**
+   * What a cell takes that becomes a value by itself: characters, and bytes before and after escapes are undone; the
+   * elements of a set.
+   */
   private cost(bytes: Uint8Array, start: number, end: number): number {
     const first = this.separator[0]!;
     let marks = 0;
-    if (this.type.kind === 'set') for (let i = bytes.indexOf(first, start); i >= 0 && i < end; i = bytes.indexOf(first, i + 1)) marks++;
+    if (this.type.kind === 'set')
+      for (let i = bytes.indexOf(first, start); i >= 0 && i < end; i = bytes.indexOf(first, i + 1)) marks++;
     return (end - start) * 4 + marks * setItemBytes;
   }
 
@@ -104,14 +125,23 @@ export class ZeekColumn {
   private plain(bytes: Uint8Array, start: number, end: number): number {
     if (this.items) return cell.items;
     switch (this.under) {
-      case types.string: return this.run(bytes, start, end);
-      case types.int64: return this.whole(bytes, start, end, Infinity);
-      case types.uint64: return this.whole(bytes, start, end, Infinity);
-      case types.uint16: return this.whole(bytes, start, end, 65_535);
-      case types.float64: return Number.isNaN(this.number = plainNumber(bytes, start, end)) ? cell.data : cell.number;
-      case types.time: case types.duration: return this.decimal(bytes, start, end);
-      case types.ip: return (this.number = plainAddress(bytes, start, end)) < 0 ? cell.data : cell.address;
-      default: return cell.data;
+      case types.string:
+        return this.run(bytes, start, end);
+      case types.int64:
+        return this.whole(bytes, start, end, Infinity);
+      case types.uint64:
+        return this.whole(bytes, start, end, Infinity);
+      case types.uint16:
+        return this.whole(bytes, start, end, 65_535);
+      case types.float64:
+        return Number.isNaN((this.number = plainNumber(bytes, start, end))) ? cell.data : cell.number;
+      case types.time:
+      case types.duration:
+        return this.decimal(bytes, start, end);
+      case types.ip:
+        return (this.number = plainAddress(bytes, start, end)) < 0 ? cell.data : cell.address;
+      default:
+        return cell.data;
     }
   }
   private run(bytes: Uint8Array, start: number, end: number): number {
@@ -134,8 +164,11 @@ export class ZeekColumn {
   }
   /** Seconds with a fraction; digits beyond nanoseconds are cut. */
   private decimal(bytes: Uint8Array, start: number, end: number): number {
-    let seconds = 0, i = start, nanos = 0;
-    for (let digit = bytes[i] - 0x30; i < end && digit >= 0 && digit <= 9; digit = bytes[++i] - 0x30) seconds = seconds * 10 + digit;
+    let seconds = 0;
+    let i = start;
+    let nanos = 0;
+    for (let digit = bytes[i] - 0x30; i < end && digit >= 0 && digit <= 9; digit = bytes[++i] - 0x30)
+      seconds = seconds * 10 + digit;
     if (i === start || seconds > secondsMax) return cell.data;
     if (i < end) {
       if (bytes[i++] !== 0x2e) return cell.data;
@@ -163,25 +196,38 @@ export class ZeekColumn {
     }
     if (this.state === cell.items) {
       const list = member.list(this.type as ArrayType);
-      this.eachItem((item) => { item.append(list.items); });
+      this.eachItem((item) => {
+        item.append(list.items);
+      });
       list.end();
       return;
     }
-    const { type } = this, inner = type.kind === 'named' ? member.named(type) : member, under = this.under as PrimitiveType;
+    const { type } = this;
+    const inner = type.kind === 'named' ? member.named(type) : member;
+    const under = this.under as PrimitiveType;
     switch (this.state) {
-      case cell.run: inner.run(under, this.bytes, this.start, this.end); return;
-      case cell.number: inner.number(under, this.number); return;
-      case cell.seconds: inner.seconds(under, this.number, this.nanos); return;
-      default: appendAddress(inner, this.number);
+      case cell.run:
+        inner.run(under, this.bytes, this.start, this.end);
+        return;
+      case cell.number:
+        inner.number(under, this.number);
+        return;
+      case cell.seconds:
+        inner.seconds(under, this.number, this.nanos);
+        return;
+      default:
+        appendAddress(inner, this.number);
     }
   }
 }
 
 /** The type of a vector's elements, without its null. */
-const elementOf = ({ element }: ArrayType): Type => (element.kind === 'union' ? element.members.find((m) => m !== types.null)! : element);
+const elementOf = ({ element }: ArrayType): Type =>
+  element.kind === 'union' ? element.members.find((m) => m !== types.null)! : element;
 
 /** Elements that are charged at once, and what one takes. */
-const itemsStep = 4096, itemBytes = 20;
+const itemsStep = 4096;
+const itemBytes = 20;
 /** A cell of more bytes is charged before it becomes a value by itself. */
 const longCellBytes = 1 << 16;
 /** An element of a set, which is a value by itself until all are in order. */

@@ -15,13 +15,22 @@ import type { ZeekMarks } from './cells.ts';
 import { ZeekColumn } from './columns.ts';
 import { typeOfZeek } from './types.ts';
 
-interface Span { readonly start: number; readonly end: number }
+interface Span {
+  readonly start: number;
+  readonly end: number;
+}
 /** A column of the log, or the log's own path. */
 type Leaf = { readonly column: ZeekColumn } | { readonly path: string };
 /** Where the columns go: a leaf, or a record of leaves and records. */
 type Node = Leaf | Inner;
-interface Inner { readonly shape: Shape; readonly children: readonly Node[] }
-interface ZeekLayout { readonly root: Inner; readonly columns: readonly ZeekColumn[] }
+interface Inner {
+  readonly shape: Shape;
+  readonly children: readonly Node[];
+}
+interface ZeekLayout {
+  readonly root: Inner;
+  readonly columns: readonly ZeekColumn[];
+}
 
 /** @throws LakeError `format-broken` with the line, after giving out what came before */
 export async function* readZeek(input: AsyncIterable<Uint8Array>, options: ReadOptions): AsyncGenerator<Vector> {
@@ -34,7 +43,8 @@ export async function* readZeek(input: AsyncIterable<Uint8Array>, options: ReadO
 }
 
 /** A line of names is charged from so many bytes on; a byte of it takes so many once it was cut at the separators. */
-const longDirectiveBytes = 1 << 20, directiveCost = 12;
+const longDirectiveBytes = 1 << 20;
+const directiveCost = 12;
 
 class ZeekLog {
   private separator = ' ';
@@ -73,23 +83,42 @@ class ZeekLog {
   }
 
   private broken(fault: string): LakeError {
-    return new LakeError('format-broken', { format: 'zeek', fault: `line ${this.number}: ${fault}`, place: '', values: this.count });
+    return new LakeError('format-broken', {
+      format: 'zeek',
+      fault: `line ${this.number}: ${fault}`,
+      place: '',
+      values: this.count,
+    });
   }
 
   private directive(text: string): void {
     if (text.startsWith('#separator')) {
-      this.separator = text.slice(11).trim().replace(/\\x([0-9a-fA-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))) || ' ';
+      this.separator =
+        text
+          .slice(11)
+          .trim()
+          .replace(/\\x([0-9a-fA-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))) || ' ';
       this.separatorBytes = Buffer.from(this.separator);
       return;
     }
     const [name, ...values] = text.slice(1).split(this.separator);
     this.layout = undefined;
     switch (name) {
-      case 'set_separator': this.marks = { ...this.marks, setSeparator: values[0] ?? ',' }; break;
-      case 'empty_field': this.marks = { ...this.marks, empty: values[0] ?? '(empty)' }; break;
-      case 'unset_field': this.marks = { ...this.marks, unset: values[0] ?? '-' }; break;
-      case 'path': this.path = values[0] === this.marks.unset ? undefined : values[0]; break;
-      case 'fields': this.fields = values; break;
+      case 'set_separator':
+        this.marks = { ...this.marks, setSeparator: values[0] ?? ',' };
+        break;
+      case 'empty_field':
+        this.marks = { ...this.marks, empty: values[0] ?? '(empty)' };
+        break;
+      case 'unset_field':
+        this.marks = { ...this.marks, unset: values[0] ?? '-' };
+        break;
+      case 'path':
+        this.path = values[0] === this.marks.unset ? undefined : values[0];
+        break;
+      case 'fields':
+        this.fields = values;
+        break;
       case 'types': {
         const unknown = values.find((name) => !typeOfZeek(name));
         if (unknown !== undefined) throw this.broken(`unknown type: ${unknown}`);
@@ -100,7 +129,9 @@ class ZeekLog {
   }
 
   private row(bytes: Uint8Array, span: Span, builder: Builder): void {
-    const { root, columns } = (this.layout ??= this.makeLayout()), { starts, ends } = this, count = this.split(bytes, span, columns.length);
+    const { root, columns } = (this.layout ??= this.makeLayout());
+    const { starts, ends } = this;
+    const count = this.split(bytes, span, columns.length);
     if (count !== columns.length) throw this.broken(count < columns.length ? 'too few values' : 'too many values');
     for (let i = 0; i < count; i++) this.take(columns[i], bytes, { start: starts[i], end: ends[i] });
     appendNode(root, builder);
@@ -108,8 +139,11 @@ class ZeekLog {
   }
   /** Finds the cells, of which there should be `wanted`; their number. */
   private split(bytes: Uint8Array, { start, end }: Span, wanted: number): number {
-    const { separatorBytes: separator, starts, ends } = this, first = separator[0], size = separator.length;
-    let count = 0, at = start;
+    const { separatorBytes: separator, starts, ends } = this;
+    const first = separator[0];
+    const size = separator.length;
+    let count = 0;
+    let at = start;
     for (let i = start; i < end; i++) {
       if (bytes[i] !== first || (size > 1 && (i + size > end || !sameBytes(separator, bytes, i, i + size)))) continue;
       if (count < wanted) {
@@ -133,7 +167,8 @@ class ZeekLog {
   }
 
   private makeLayout(): ZeekLayout {
-    if (this.fields.length === 0 || this.fields.length !== this.typeNames.length) throw this.broken('bad types/fields definition in zeek header');
+    if (this.fields.length === 0 || this.fields.length !== this.typeNames.length)
+      throw this.broken('bad types/fields definition in zeek header');
     if (this.fields.length > componentsMax) throw this.broken(`more than ${componentsMax} columns`);
     const columns = this.typeNames.map((name) => new ZeekColumn(typeOfZeek(name)!, this.marks, this.memory));
     const tree: Branch = new Map();
@@ -164,7 +199,9 @@ const nodeOf = (branch: Branch): Inner => ({
 });
 
 const appendNode = (node: Inner, to: Builder): void => {
-  const record = to.record(node.shape), { children } = node, { fields } = record;
+  const record = to.record(node.shape);
+  const { children } = node;
+  const { fields } = record;
   for (let i = 0; i < children.length; i++) {
     const child = children[i];
     if ('column' in child) child.column.append(fields[i]);

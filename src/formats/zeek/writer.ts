@@ -1,4 +1,7 @@
-/** Writes Zeek logs: nested records flattened, the header again when the type of the records changes, the path in a line of its own. */
+/**
+ * Writes Zeek logs: nested records flattened, the header again when the type of the records changes, the path in a line
+ * of its own.
+ */
 import { LakeError } from '../../errors.ts';
 import { vectorOf } from '../../vectors/builder.ts';
 import { supText, supType } from '../../vectors/sup/print.ts';
@@ -17,7 +20,9 @@ import { zeekOfType } from './types.ts';
 export const createZeekWriter = ({ othersAsText = false }: WriteOptions): Writer => {
   const rows = new ZeekRows();
   return {
-    *write(batch: Vector) { yield* rowChunks(rows.out, batch.length, rows.printer(othersAsText ? withText(batch) : batch)); },
+    *write(batch: Vector) {
+      yield* rowChunks(rows.out, batch.length, rows.printer(othersAsText ? withText(batch) : batch));
+    },
     end: () => [],
   };
 };
@@ -25,7 +30,12 @@ export const createZeekWriter = ({ othersAsText = false }: WriteOptions): Writer
 const withText = (v: Vector): Vector => vectorOf(Array.from({ length: v.length }, (_, row) => asText(valueAt(v, row))));
 
 /** What the rows of one record type have in common. `path`: which leaf is the log's path, or -1. */
-interface Head { readonly type: Type; readonly names: readonly string[]; readonly types: readonly Type[]; readonly path: number }
+interface Head {
+  readonly type: Type;
+  readonly names: readonly string[];
+  readonly types: readonly Type[];
+  readonly path: number;
+}
 
 class ZeekRows {
   readonly out = new TextOut(chunkBytes * 2);
@@ -36,25 +46,36 @@ class ZeekRows {
   /** A printer of rows, with what has to be said before them. */
   printer(v: Vector): (row: number) => void {
     switch (v.form) {
-      case 'record': return this.recordPrinter(v);
-      case 'named': return v.inner.form === 'record' ? this.recordPrinter(v.inner) : this.valuePrinter(v);
+      case 'record':
+        return this.recordPrinter(v);
+      case 'named':
+        return v.inner.form === 'record' ? this.recordPrinter(v.inner) : this.valuePrinter(v);
       case 'dynamic': {
-        const parts = v.parts.map((p) => this.printer(p)), { tags, slots } = v;
+        const parts = v.parts.map((p) => this.printer(p));
+        const { tags, slots } = v;
         return (row) => parts[tags[row]](slots[row]);
       }
       case 'selected': {
-        const base = this.printer(v.base), { index } = v;
+        const base = this.printer(v.base);
+        const { index } = v;
         return (row) => base(index[row]);
       }
-      default: return this.valuePrinter(v);
+      default:
+        return this.valuePrinter(v);
     }
   }
 
   private recordPrinter(v: RecordVector): (row: number) => void {
     const leaves = v.length > 0 && hasOneType(v) ? leavesOf(v) : undefined;
     if (!leaves) return this.valuePrinter(v);
-    const { out } = this, { type, data } = asRecord(valueAt(v, 0))!, head = headOf(type, data), pathOut = new TextOut();
-    const cells = leaves.map((leaf, i) => ({ at: leaf.at, print: cellPrinter(leaf.values, i === head.path ? pathOut : out) }));
+    const { out } = this;
+    const { type, data } = asRecord(valueAt(v, 0))!;
+    const head = headOf(type, data);
+    const pathOut = new TextOut();
+    const cells = leaves.map((leaf, i) => ({
+      at: leaf.at,
+      print: cellPrinter(leaf.values, i === head.path ? pathOut : out),
+    }));
     const pathLeaf = head.path < 0 ? undefined : cells.splice(head.path, 1)[0];
     return (row) => {
       const at = pathLeaf ? pathLeaf.at(row) : -1;
@@ -74,19 +95,29 @@ class ZeekRows {
 
   private valuePrinter(v: Vector): (row: number) => void {
     return (row) => {
-      const { out } = this, value = valueAt(v, row), record = asRecord(value);
+      const { out } = this;
+      const value = valueAt(v, row);
+      const record = asRecord(value);
       if (!record) throw new LakeError('write-not-record', { writer: 'Zeek', value: supText(value) });
-      const leaves = leafValues(record.type, record.data), head = headOf(record.type, record.data), path = leaves[head.path];
+      const leaves = leafValues(record.type, record.data);
+      const head = headOf(record.type, record.data);
+      const path = leaves[head.path];
       this.begin(head, path?.data === undefined ? '' : cellText(path.type, path.data));
       const start = out.length;
-      out.text(`${leaves.filter((l) => l !== path).map((c) => (c.data === undefined ? '-' : cellText(c.type, c.data))).join('\t')}\n`);
+      out.text(
+        `${leaves
+          .filter((l) => l !== path)
+          .map((c) => (c.data === undefined ? '-' : cellText(c.type, c.data)))
+          .join('\t')}\n`,
+      );
       escapeMark(out, start);
     };
   }
 
   /** Says what the row's columns are if the one before had others. */
   private begin({ type, names, types: columns }: Head, path: string): void {
-    const { out } = this, zeekNames = this.type === type ? [] : columns.map((column) => this.typeName(column));
+    const { out } = this;
+    const zeekNames = this.type === type ? [] : columns.map((column) => this.typeName(column));
     if (!this.started) out.ascii('#separator \\x09\n#set_separator\t,\n#empty_field\t(empty)\n#unset_field\t-\n');
     this.started = true;
     this.setPath(path);
@@ -112,7 +143,8 @@ const escapeMark = (out: TextOut, start: number): void => {
 };
 
 const headOf = (type: RecordType, data: readonly (Data | undefined)[]): Head => {
-  const leaves = leafValues(type, data), path = leaves.findIndex((l) => l.name === '_path' && (l.type === types.string || l.type.kind === 'union'));
+  const leaves = leafValues(type, data);
+  const path = leaves.findIndex((l) => l.name === '_path' && (l.type === types.string || l.type.kind === 'union'));
   const columns = leaves.filter((_, i) => i !== path);
   return { type, names: columns.map((c) => c.name), types: columns.map((c) => c.type), path };
 };
@@ -120,11 +152,19 @@ const headOf = (type: RecordType, data: readonly (Data | undefined)[]): Head => 
 /** Whether all rows are of one type, so that one header holds for them. */
 const hasOneType = (v: Vector): boolean => {
   switch (v.form) {
-    case 'dynamic': return false;
-    case 'record': return v.fields.every((f) => hasOneType(f.values));
-    case 'named': case 'error': case 'constant': return hasOneType(v.inner);
-    case 'dictionary': return hasOneType(v.values);
-    case 'selected': return hasOneType(v.base);
-    default: return true;
+    case 'dynamic':
+      return false;
+    case 'record':
+      return v.fields.every((f) => hasOneType(f.values));
+    case 'named':
+    case 'error':
+    case 'constant':
+      return hasOneType(v.inner);
+    case 'dictionary':
+      return hasOneType(v.values);
+    case 'selected':
+      return hasOneType(v.base);
+    default:
+      return true;
   }
 };

@@ -1,8 +1,10 @@
 /**
  * Access control: from a request's token to a principal, and from a route and a principal to yes or no.
  *
- * - A token is a local API key or a JSON Web Token, in `Authorization: Bearer`, or behind the session cookie of our own pages.
- * - Who may not read a pool does not learn that it is there: its name is not found. Who may read but not write it is told so (403).
+ * - A token is a local API key or a JSON Web Token, in `Authorization: Bearer`, or behind the session cookie of our own
+ *   pages.
+ * - Who may not read a pool does not learn that it is there: its name is not found. Who may read but not write it is
+ *   told so (403).
  * - A cookie counts for our own pages, and for those of origins that an option names.
  */
 import type { IncomingHttpHeaders } from 'node:http';
@@ -17,7 +19,10 @@ import { mayOnLake, mayOnPool, type PoolName, type Principal, type Role } from '
 import { Sessions } from './sessions.ts';
 import { type Clock, systemClock, TokenRefused, Tokens } from './tokens.ts';
 
-/** What a route asks for: `open` to everybody, `known` to everybody with a token, a role on the lake, or a role on the pool that its path names. */
+/**
+ * What a route asks for: `open` to everybody, `known` to everybody with a token, a role on the lake, or a role on the
+ * pool that its path names.
+ */
 export type Need = 'open' | 'known' | Role | `${Role} of pool`;
 
 /** The access control of a service that has one. */
@@ -26,13 +31,17 @@ export interface Access {
   identify(headers: IncomingHttpHeaders): Promise<Identified>;
   readonly sessions: Sessions;
   /**
-   * Calls when keys were added or revoked, here or at the issuer, and otherwise twice in `-auth.jwks.ttl`: time to look again
-   * whether who is still connected may be. Returns the call that ends it.
+   * Calls when keys were added or revoked, here or at the issuer, and otherwise twice in `-auth.jwks.ttl`: time to look
+   * again whether who is still connected may be. Returns the call that ends it.
    */
   onRecheck(listener: () => void): () => void;
 }
 /** Who sent a request and with which token. `byCookie`: the token is that of a session. */
-export interface Identified { readonly principal: Principal; readonly token: string; readonly byCookie: boolean }
+export interface Identified {
+  readonly principal: Principal;
+  readonly token: string;
+  readonly byCookie: boolean;
+}
 
 /** What access control is made of. `ring`: the lake's API keys, where the options ask for keys. */
 interface AccessOptions {
@@ -47,17 +56,33 @@ interface AccessOptions {
 export const accessOf = ({ auth, ring, refused, clock = systemClock }: AccessOptions): Access | undefined => {
   if (!auth.keys && auth.domain === '') return undefined;
   // Twice in that time: a look fetches keys that are half as old.
-  const rechecks = new Rechecks(auth.keysMs / 2), sessions = new Sessions(auth.sessionMs, clock);
-  ring?.onChange?.(() => { rechecks.tell(); });
-  const tokens = auth.domain === '' ? undefined : new Tokens({
-    issuer: auth.domain, audience: auth.audience, keysFrom: auth.keysFrom, keysMs: auth.keysMs, rolesClaim: auth.rolesClaim,
-    skewSeconds: auth.skewMs / 1000, clock, keysChanged: () => { rechecks.tell(); },
+  const rechecks = new Rechecks(auth.keysMs / 2);
+  const sessions = new Sessions(auth.sessionMs, clock);
+  ring?.onChange?.(() => {
+    rechecks.tell();
   });
+  const tokens =
+    auth.domain === ''
+      ? undefined
+      : new Tokens({
+          issuer: auth.domain,
+          audience: auth.audience,
+          keysFrom: auth.keysFrom,
+          keysMs: auth.keysMs,
+          rolesClaim: auth.rolesClaim,
+          skewSeconds: auth.skewMs / 1000,
+          clock,
+          keysChanged: () => {
+            rechecks.tell();
+          },
+        });
   const owner = async (token: string): Promise<Principal> => {
     try {
-      const principal = ring && isKey(token) ? keyPrincipal(token, ring) : tokens ? await tokens.principal(token) : undefined;
+      const principal =
+        ring && isKey(token) ? keyPrincipal(token, ring) : tokens ? await tokens.principal(token) : undefined;
       if (!principal) throw new TokenRefused('no such key');
-      if (principal.expiresMs !== undefined && principal.expiresMs <= clock.wallMs()) throw new TokenRefused('it has expired');
+      if (principal.expiresMs !== undefined && principal.expiresMs <= clock.wallMs())
+        throw new TokenRefused('it has expired');
       return principal;
     } catch (error) {
       refused?.(error);
@@ -85,20 +110,30 @@ export const accessOf = ({ auth, ring, refused, clock = systemClock }: AccessOpt
  * What somebody may not do: the role that they lack, on the lake, or on a pool that is there. `token`: they are nobody;
  * `host`, `origin`: they came the wrong way.
  */
-export interface Refusal { readonly lacks: Role | 'token' | 'host' | 'origin'; readonly pool?: string }
+export interface Refusal {
+  readonly lacks: Role | 'token' | 'host' | 'origin';
+  readonly pool?: string;
+}
 
 /** The pool that a path names, if it is there. */
-interface NamedPool { readonly reference: string; readonly found: PoolName | undefined }
+interface NamedPool {
+  readonly reference: string;
+  readonly found: PoolName | undefined;
+}
 
 /**
  * Refuses what a principal may not do; `refused` is told what they lack.
  * @throws auth-role, pool-not-found
  */
 export const checkNeed = (
-  need: Need, principal: Principal, pool: NamedPool | undefined, refused?: (refusal: Refusal) => void,
+  need: Need,
+  principal: Principal,
+  pool: NamedPool | undefined,
+  refused?: (refusal: Refusal) => void,
 ): void => {
   if (need === 'open' || need === 'known') return;
-  const [role, ofPool] = need.split(' ') as [Role, 'of'?], { name } = principal;
+  const [role, ofPool] = need.split(' ') as [Role, 'of'?];
+  const { name } = principal;
   if (!ofPool) {
     if (mayOnLake(principal, role)) return;
     refused?.({ lacks: role });

@@ -1,11 +1,11 @@
 /**
- * The audit log's lines: who changed what, and who was refused. Values are what the client sent, as JSON: a line is always
- * one line.
+ * The audit log's lines: who changed what, and who was refused. Values are what the client sent, as JSON: a line is
+ * always one line.
  *
- * - A request that may change something has a line, each commit that a query makes has one, and so has each refusal, also
- *   one that the client sees as a pool that is not there.
- * - A line has the answer's status: it is written when both the handler and the connection are done with the request, whoever
- *   left first, and that of a commit of a query as soon as its answer has begun.
+ * - A request that may change something has a line, each commit that a query makes has one, and so has each refusal,
+ *   also one that the client sees as a pool that is not there.
+ * - A line has the answer's status: it is written when both the handler and the connection are done with the request,
+ *   whoever left first, and that of a commit of a query as soon as its answer has begun.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { LakeError, type ErrorCode } from '../../errors.ts';
@@ -18,10 +18,10 @@ import type { Change } from './lake-view.ts';
 import type { Principal } from './roles.ts';
 
 /**
- * One line. `who` is absent without access control and for who could not be identified. `path` has the parameters that the
- * endpoint takes and no other, lest a token stand in it. `pool` and `branch`: those that the path of a write names, as they
- * were when it came. `commit`: what a write made; a query that makes commits has a line for each, with `pool` and `branch`.
- * `refused`: the role that was lacking (on `pool`, where there is one), or `token`, `host`, `origin`.
+ * One line. `who` is absent without access control and for who could not be identified. `path` has the parameters that
+ * the endpoint takes and no other, lest a token stand in it. `pool` and `branch`: those that the path of a write names,
+ * as they were when it came. `commit`: what a write made; a query that makes commits has a line for each, with `pool`
+ * and `branch`. `refused`: the role that was lacking (on `pool`, where there is one), or `token`, `host`, `origin`.
  */
 export interface AuditEntry {
   readonly time: string;
@@ -39,11 +39,17 @@ export interface AuditEntry {
 
 const commits = new WeakMap<FastifyReply, string>();
 /** Notes the commit that a request made. */
-export const noteCommit = (reply: FastifyReply, commit: string): void => { commits.set(reply, commit); };
+export const noteCommit = (reply: FastifyReply, commit: string): void => {
+  commits.set(reply, commit);
+};
 
 /** Refusals that an error says by itself. */
-const refusals: Partial<Readonly<Record<ErrorCode, Refusal['lacks']>>> =
-  { 'auth-missing': 'token', 'auth-invalid': 'token', 'origin-foreign': 'origin', 'host-foreign': 'host' };
+const refusals: Partial<Readonly<Record<ErrorCode, Refusal['lacks']>>> = {
+  'auth-missing': 'token',
+  'auth-invalid': 'token',
+  'origin-foreign': 'origin',
+  'host-foreign': 'host',
+};
 
 /** One request, from its admission to its lines. */
 export class AuditTrail {
@@ -57,7 +63,13 @@ export class AuditTrail {
   #changes: Change[] = [];
   #status: number | undefined;
 
-  constructor(write: (entry: AuditEntry) => void, lake: Lake, row: Pick<Route, 'writes'>, request: FastifyRequest, reply: FastifyReply) {
+  constructor(
+    write: (entry: AuditEntry) => void,
+    lake: Lake,
+    row: Pick<Route, 'writes'>,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ) {
     this.#write = write;
     this.#row = row;
     this.#request = request;
@@ -66,7 +78,9 @@ export class AuditTrail {
   }
 
   /** What its sender may not do; the same again is one line. */
-  refused(refusal: Refusal): void { this.#refusals.set(`${refusal.lacks} ${refusal.pool ?? ''}`, refusal); }
+  refused(refusal: Refusal): void {
+    this.#refusals.set(`${refusal.lacks} ${refusal.pool ?? ''}`, refusal);
+  }
   /** A commit that a query made. */
   changed(change: Change): void {
     this.#changes.push(change);
@@ -80,7 +94,10 @@ export class AuditTrail {
 
   /** Runs the handler; the lines are written when it has ended and the connection is done. */
   async follow<T>(handle: () => Promise<T>): Promise<T> {
-    const { raw } = this.#reply, closed = new Promise<void>((resolve) => { raw.once('close', resolve); });
+    const { raw } = this.#reply;
+    const closed = new Promise<void>((resolve) => {
+      raw.once('close', resolve);
+    });
     let failure: unknown;
     try {
       return await handle();
@@ -88,37 +105,54 @@ export class AuditTrail {
       failure = error ?? new Error();
       throw error;
     } finally {
-      void closed.then(() => { this.#end(failure); });
+      void closed.then(() => {
+        this.#end(failure);
+      });
     }
   }
 
   #end(failure: unknown): void {
     const lacks = failure instanceof LakeError ? refusals[failure.code] : undefined;
     if (lacks) this.refused({ lacks });
-    const status = failure === undefined ? this.#reply.statusCode : errorAnswer(failure).status, commit = commits.get(this.#reply);
+    const status = failure === undefined ? this.#reply.statusCode : errorAnswer(failure).status;
+    const commit = commits.get(this.#reply);
     this.#tellChanges(status);
-    for (const refusal of this.#refusals.values()) this.#tell(status, { refused: refusal.lacks, ...(refusal.pool !== undefined && { pool: `0x${refusal.pool}` }) });
-    if (this.#row.writes && this.#refusals.size === 0) this.#tell(status, { ...this.#target, ...(commit !== undefined && { commit: `0x${commit}` }) });
+    for (const refusal of this.#refusals.values())
+      this.#tell(status, { refused: refusal.lacks, ...(refusal.pool !== undefined && { pool: `0x${refusal.pool}` }) });
+    if (this.#row.writes && this.#refusals.size === 0)
+      this.#tell(status, { ...this.#target, ...(commit !== undefined && { commit: `0x${commit}` }) });
   }
   #tellChanges(status: number): void {
-    for (const { pool, branch, commit } of this.#changes.splice(0)) this.#tell(status, { pool: `0x${pool}`, branch, commit: `0x${commit}` });
+    for (const { pool, branch, commit } of this.#changes.splice(0))
+      this.#tell(status, { pool: `0x${pool}`, branch, commit: `0x${commit}` });
   }
   #tell(status: number, more: Pick<AuditEntry, 'refused' | 'pool' | 'branch' | 'commit'>): void {
     const { id, ip, method } = this.#request;
     this.#write({
-      time: new Date().toISOString(), request: Buffer.from(id, 'latin1').toString('utf8'), ...(this.who && { who: this.who.name }),
-      from: ip, method, path: shownTarget(this.#request), status, ...more,
+      time: new Date().toISOString(),
+      request: Buffer.from(id, 'latin1').toString('utf8'),
+      ...(this.who && { who: this.who.name }),
+      from: ip,
+      method,
+      path: shownTarget(this.#request),
+      status,
+      ...more,
     });
   }
 }
 
-interface PathParams { readonly pool?: string; readonly branch?: string; readonly revision?: string }
+interface PathParams {
+  readonly pool?: string;
+  readonly branch?: string;
+  readonly revision?: string;
+}
 type Target = Pick<AuditEntry, 'pool' | 'branch'>;
 /** The pool that a path names, if it is there, and the branch; a revision may be one. */
 const targetOf = (lake: Lake, { pool: reference, branch, revision }: PathParams): Target => {
   const pool = reference === undefined ? undefined : poolNamed(lake, reference);
   if (!pool) return {};
-  const named = branch ?? (revision !== undefined && isBranch(lake.pool(`0x${pool.id}`), revision) ? revision : undefined);
+  const named =
+    branch ?? (revision !== undefined && isBranch(lake.pool(`0x${pool.id}`), revision) ? revision : undefined);
   return { pool: `0x${pool.id}`, ...(named !== undefined && { branch: named }) };
 };
 const isBranch = (pool: Pool, name: string): boolean => pool.branches().some((branch) => branch.name === name);

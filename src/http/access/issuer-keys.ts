@@ -5,8 +5,8 @@
  *   request waits for that. Half-way they are fetched beside it, so that no request of a busy service has to wait.
  * - A token whose key is not there, or is another one by now, has them fetched again, at most every `againMs`.
  * - What was verified belongs to the keys that verified it, and is forgotten with them.
- * - Where the keys come from is the service's option alone. They are fetched as `from` fetches URLs: the address is pinned,
- *   redirects are checked.
+ * - Where the keys come from is the service's option alone. They are fetched as `from` fetches URLs: the address is
+ *   pinned, redirects are checked.
  */
 import { readFile } from 'node:fs/promises';
 import { createLocalJWKSet, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose';
@@ -15,10 +15,16 @@ import { parseHttpRule } from '../../workers/from/policy.ts';
 import type { Principal } from './roles.ts';
 
 /** The issuer's keys could not be had: nobody's fault but ours or the issuer's. */
-export class KeysUnavailable extends Error { override readonly name = 'KeysUnavailable'; }
+export class KeysUnavailable extends Error {
+  override readonly name = 'KeysUnavailable';
+}
 
 /** Keys as they were published at one time, and the tokens that they have verified, by digest. */
-export interface KeySet { readonly text: string; readonly find: JWTVerifyGetKey; readonly verified: Map<string, Principal> }
+export interface KeySet {
+  readonly text: string;
+  readonly find: JWTVerifyGetKey;
+  readonly verified: Map<string, Principal>;
+}
 
 /** Where keys come from and how long they are used. `elapsedMs`: a clock that never goes back. */
 interface IssuerKeysOptions {
@@ -31,7 +37,9 @@ interface IssuerKeysOptions {
 
 /** Between two fetches that tokens cause, and after a fetch that failed. */
 export const againMs = 5_000;
-const retryMs = 1_000, answerBytesMax = 1 << 20, fetchMsMax = 5_000;
+const retryMs = 1_000;
+const answerBytesMax = 1 << 20;
+const fetchMsMax = 5_000;
 
 export class IssuerKeys {
   readonly #options: IssuerKeysOptions;
@@ -51,9 +59,11 @@ export class IssuerKeys {
 
   /** Keys that are no older than they may be. @throws KeysUnavailable */
   async current(): Promise<KeySet> {
-    const { ttlMs, elapsedMs } = this.#options, askedAt = elapsedMs();
+    const { ttlMs, elapsedMs } = this.#options;
+    const askedAt = elapsedMs();
     while (!this.#set || askedAt - this.#setAt >= ttlMs) {
-      const fetching = this.#fetch(), isLate = this.#fetching !== undefined && this.#beganAt < askedAt;
+      const fetching = this.#fetch();
+      const isLate = this.#fetching !== undefined && this.#beganAt < askedAt;
       await fetching.catch((fault: unknown) => {
         // One that began before this request says nothing of now.
         if (!isLate) throw fault;
@@ -72,15 +82,20 @@ export class IssuerKeys {
   }
 
   #fetch(): Promise<void> {
-    if (this.#failure && this.#options.elapsedMs() - this.#failure.at < retryMs) return Promise.reject(this.#failure.fault);
-    return (this.#fetching ??= this.#replace().finally(() => { this.#fetching = undefined; }));
+    if (this.#failure && this.#options.elapsedMs() - this.#failure.at < retryMs)
+      return Promise.reject(this.#failure.fault);
+    return (this.#fetching ??= this.#replace().finally(() => {
+      this.#fetching = undefined;
+    }));
   }
 
   async #replace(): Promise<void> {
-    const beganAt = this.#beganAt = this.#options.elapsedMs();
+    const beganAt = (this.#beganAt = this.#options.elapsedMs());
     try {
-      const text = await this.#load(), before = this.#set;
-      if (text !== before?.text) this.#set = { text, find: createLocalJWKSet(JSON.parse(text) as JSONWebKeySet), verified: new Map() };
+      const text = await this.#load();
+      const before = this.#set;
+      if (text !== before?.text)
+        this.#set = { text, find: createLocalJWKSet(JSON.parse(text) as JSONWebKeySet), verified: new Map() };
       this.#setAt = beganAt;
       this.#failure = undefined;
       if (before && this.#set !== before) this.#options.changed?.();
@@ -96,7 +111,8 @@ const remote = (address: string): (() => Promise<string>) => {
   const rule = parseHttpRule(address.replace(/[?#].*$/s, ''));
   const policy = { rules: rule ? [rule] : [], bytesMax: answerBytesMax, waitMsMax: fetchMsMax };
   return async () => {
-    const answer = await openUrl({ url: address }, { policy }), pieces: Uint8Array[] = [];
+    const answer = await openUrl({ url: address }, { policy });
+    const pieces: Uint8Array[] = [];
     for await (const piece of answer.bytes) pieces.push(piece);
     return Buffer.concat(pieces).toString();
   };

@@ -6,19 +6,28 @@ import { type Refusal, poolNamed } from './access.ts';
 import { mayOnLake, mayOnPool, type PoolName, type Principal } from './roles.ts';
 
 /** A commit that a query made. */
-export interface Change { readonly pool: string; readonly branch: string; readonly commit: string }
+export interface Change {
+  readonly pool: string;
+  readonly branch: string;
+  readonly commit: string;
+}
 
 /** Told of each commit, and of what was refused. */
-interface ViewListener { readonly changed: (change: Change) => void; readonly refused: (refusal: Refusal) => void }
+interface ViewListener {
+  readonly changed: (change: Change) => void;
+  readonly refused: (refusal: Refusal) => void;
+}
 
 /**
- * The lake without what is not theirs to see, which refuses what is not theirs to change; without a principal, all of it.
+ * The lake without what is not theirs to see, which refuses what is not theirs to change; without a principal, all of
+ * it.
  */
 export const lakeOf = (lake: LakeServices, principal: Principal | undefined, listener?: ViewListener): LakeServices => {
   if ((!principal || mayOnLake(principal, 'writer')) && !listener) return lake;
   const readable = (pool: PoolName): boolean => !principal || mayOnPool(principal, 'reader', pool);
   const poolOf: LakeServices['pool'] = (reference) => {
-    const pool = lake.pool(reference), { config } = pool;
+    const pool = lake.pool(reference);
+    const { config } = pool;
     if (!readable(config)) throw new LakeError('pool-not-found', { pool: reference });
     return {
       config,
@@ -35,7 +44,8 @@ export const lakeOf = (lake: LakeServices, principal: Principal | undefined, lis
       },
     };
   };
-  const shown = (row: MetaPage['rows'][number]): boolean => (row.kind === 'pool' || row.kind === 'branch' ? readable(row.pool) : true);
+  const shown = (row: MetaPage['rows'][number]): boolean =>
+    row.kind === 'pool' || row.kind === 'branch' ? readable(row.pool) : true;
   return {
     pools: () => lake.pools().filter(readable),
     pool: poolOf,

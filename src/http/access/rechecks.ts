@@ -3,17 +3,23 @@ export class Rechecks {
   readonly #everyMs: number;
   readonly #listeners = new Set<() => void>();
   #timer: NodeJS.Timeout | undefined;
-  constructor(everyMs: number) { this.#everyMs = everyMs; }
+  constructor(everyMs: number) {
+    this.#everyMs = everyMs;
+  }
 
   /** Returns the call that ends it. */
   add(listener: () => void): () => void {
     this.#listeners.add(listener);
-    this.#timer ??= setInterval(() => { this.tell(); }, this.#everyMs).unref();
+    this.#timer ??= setInterval(() => {
+      this.tell();
+    }, this.#everyMs).unref();
     return () => {
       if (!this.#listeners.delete(listener) || this.#listeners.size > 0) return;
       clearInterval(this.#timer);
       this.#timer = undefined;
     };
   }
-  tell(): void { for (const listener of [...this.#listeners]) listener(); }
+  tell(): void {
+    for (const listener of [...this.#listeners]) listener();
+  }
 }

@@ -1,6 +1,6 @@
 /**
- * JSON Web Tokens of an issuer: RS256, ES256 or EdDSA by the issuer's published keys (issuer-keys.ts), never an unsigned one
- * nor one signed with a shared secret.
+ * JSON Web Tokens of an issuer: RS256, ES256 or EdDSA by the issuer's published keys (issuer-keys.ts), never an
+ * unsigned one nor one signed with a shared secret.
  *
  * - Addresses of keys in a token (`jku`, `x5u`) are not looked at.
  * - Times are seconds of this age: `exp` is asked for, a token from the future (`iat`, `nbf`) is refused.
@@ -13,7 +13,10 @@ import { IssuerKeys, type KeySet } from './issuer-keys.ts';
 import { parseGrant, type Principal } from './roles.ts';
 
 /** Milliseconds since 1970, and of a clock that never goes back. */
-export interface Clock { readonly wallMs: () => number; readonly elapsedMs: () => number }
+export interface Clock {
+  readonly wallMs: () => number;
+  readonly elapsedMs: () => number;
+}
 /** This machine's. */
 export const systemClock: Clock = { wallMs: () => Date.now(), elapsedMs: () => performance.now() };
 
@@ -35,10 +38,14 @@ interface TokenRules {
   readonly keysChanged?: () => void;
 }
 /** Why a token is refused: for the log, not for the client; nothing in it is of the token. */
-export class TokenRefused extends Error { override readonly name = 'TokenRefused'; }
+export class TokenRefused extends Error {
+  override readonly name = 'TokenRefused';
+}
 
 const algorithms = ['RS256', 'ES256', 'EdDSA', 'Ed25519'];
-const tokenBytesMax = 16_384, namesMax = 256, verifiedMax = 1000;
+const tokenBytesMax = 16_384;
+const namesMax = 256;
+const verifiedMax = 1000;
 /** The end of the year 9999. */
 const secondsMax = 253_402_300_799;
 
@@ -52,14 +59,23 @@ export class Tokens {
     const { keysFrom, keysMs, keysChanged, clock = systemClock } = rules;
     this.#rules = rules;
     this.#clock = clock;
-    this.#keys = new IssuerKeys({ from: keysFrom, ttlMs: keysMs, elapsedMs: clock.elapsedMs, ...(keysChanged && { changed: keysChanged }) });
+    this.#keys = new IssuerKeys({
+      from: keysFrom,
+      ttlMs: keysMs,
+      elapsedMs: clock.elapsedMs,
+      ...(keysChanged && { changed: keysChanged }),
+    });
   }
 
-  /** A signature is checked once by the same keys; whether it has expired is for the caller. @throws TokenRefused, KeysUnavailable */
+  /**
+   * A signature is checked once by the same keys; whether it has expired is for the caller. @throws TokenRefused,
+   * KeysUnavailable
+   */
   async principal(token: string): Promise<Principal> {
     if (token.length > tokenBytesMax) throw new TokenRefused('too long');
     checkForm(token);
-    const keys = await this.#keys.current(), digest = createHash('sha256').update(token).digest('base64');
+    const keys = await this.#keys.current();
+    const digest = createHash('sha256').update(token).digest('base64');
     const known = keys.verified.get(digest);
     if (known) return known;
     const { by, principal } = await this.#verified(token, keys);
@@ -69,12 +85,13 @@ export class Tokens {
   }
 
   async #verified(token: string, current: KeySet): Promise<{ readonly by: KeySet; readonly principal: Principal }> {
-    for (let by = current; ;) {
+    for (let by = current; ; ) {
       try {
         return { by, principal: await this.#verify(token, by) };
       } catch (error) {
         // The issuer may have made its key since, or put another in its place.
-        const isKeyFault = error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWSSignatureVerificationFailed;
+        const isKeyFault =
+          error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWSSignatureVerificationFailed;
         const other = isKeyFault ? await this.#keys.other(by) : undefined;
         if (!other) throw refusal(error);
         by = other;
@@ -83,14 +100,26 @@ export class Tokens {
   }
 
   async #verify(token: string, { find }: KeySet): Promise<Principal> {
-    const { issuer, audience, skewSeconds, rolesClaim } = this.#rules, bare = issuer.replace(/\/+$/, ''), nowMs = this.#clock.wallMs();
+    const { issuer, audience, skewSeconds, rolesClaim } = this.#rules;
+    const bare = issuer.replace(/\/+$/, '');
+    const nowMs = this.#clock.wallMs();
     const { payload } = await jwtVerify(token, find, {
-      algorithms, issuer: [bare, `${bare}/`], audience, clockTolerance: skewSeconds, requiredClaims: ['exp', 'sub'], currentDate: new Date(nowMs),
+      algorithms,
+      issuer: [bare, `${bare}/`],
+      audience,
+      clockTolerance: skewSeconds,
+      requiredClaims: ['exp', 'sub'],
+      currentDate: new Date(nowMs),
     });
     for (const name of ['exp', 'iat', 'nbf'] as const) checkSeconds(name, payload[name]);
-    if (payload.iat !== undefined && payload.iat > nowMs / 1000 + skewSeconds) throw new TokenRefused('iat is in the future');
+    if (payload.iat !== undefined && payload.iat > nowMs / 1000 + skewSeconds)
+      throw new TokenRefused('iat is in the future');
     if (typeof payload.sub !== 'string' || payload.sub === '') throw new TokenRefused('sub is no name');
-    return { name: payload.sub.slice(0, namesMax), grants: grantsOf(payload, rolesClaim), expiresMs: (payload.exp! + skewSeconds) * 1000 };
+    return {
+      name: payload.sub.slice(0, namesMax),
+      grants: grantsOf(payload, rolesClaim),
+      expiresMs: (payload.exp! + skewSeconds) * 1000,
+    };
   }
 }
 
@@ -115,11 +144,19 @@ const checkSeconds = (name: string, value: unknown): void => {
 /** The library's texts may hold what the token holds: its codes do not. */
 const refusal = (error: unknown): TokenRefused => {
   if (error instanceof TokenRefused) return error;
-  const { code = 'ERR_TOKEN', claim, reason } = error as { readonly code?: string; readonly claim?: string; readonly reason?: string };
-  return new TokenRefused([code, claim, reason].filter((text) => text !== undefined && text !== 'unspecified').join(' '), { cause: error });
+  const {
+    code = 'ERR_TOKEN',
+    claim,
+    reason,
+  } = error as { readonly code?: string; readonly claim?: string; readonly reason?: string };
+  return new TokenRefused(
+    [code, claim, reason].filter((text) => text !== undefined && text !== 'unspecified').join(' '),
+    { cause: error },
+  );
 };
 
 const grantsOf = (payload: JWTPayload, claim: string): Principal['grants'] => {
-  const value = payload[claim], texts = typeof value === 'string' ? value.split(/\s+/) : Array.isArray(value) ? value : [];
-  return texts.flatMap((text) => (typeof text === 'string' ? parseGrant(text) ?? [] : []));
+  const value = payload[claim];
+  const texts = typeof value === 'string' ? value.split(/\s+/) : Array.isArray(value) ? value : [];
+  return texts.flatMap((text) => (typeof text === 'string' ? (parseGrant(text) ?? []) : []));
 };

@@ -2,9 +2,9 @@
  * Request bodies on the main thread.
  *
  * - Loads are handed on as they come: but for their beginnings they are never held here, and paused while nobody reads.
- * - All other bodies are control bodies: one small record. They are read whole within `bodyBytesMax` and parsed here, since a message to a worker
- *   would cost more than parsing them; a second value is an error. Content codings are undone here too, in the threads of node:zlib; gzip that is
- *   not announced is not.
+ * - All other bodies are control bodies: one small record. They are read whole within `bodyBytesMax` and parsed here,
+ *   since a message to a worker would cost more than parsing them; a second value is an error. Content codings are
+ *   undone here too, in the threads of node:zlib; gzip that is not announced is not.
  */
 import type { Hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
@@ -22,13 +22,24 @@ import { wantBody } from '../connections/linger.ts';
 import { requestFormat } from './negotiate.ts';
 import type { Pace } from '../connections/pace.ts';
 
-/** On what terms a body is read: milliseconds for which it may pause while we wait for it, and how fast the client is told to be. `sent`: gets its bytes as they come. */
-interface BodyTerms { readonly idleMsMax: number; readonly pace: Pace; readonly sent?: Hash | undefined }
+/**
+ * On what terms a body is read: milliseconds for which it may pause while we wait for it, and how fast the client is
+ * told to be. `sent`: gets its bytes as they come.
+ */
+interface BodyTerms {
+  readonly idleMsMax: number;
+  readonly pace: Pace;
+  readonly sent?: Hash | undefined;
+}
 /** Those of a control body: bytes of it, and what all of them may hold. */
-interface ControlTerms extends BodyTerms { readonly bytesMax: number; readonly held: HeldBodies }
+interface ControlTerms extends BodyTerms {
+  readonly bytesMax: number;
+  readonly held: HeldBodies;
+}
 
 /**
- * A body that comes piece by piece; nothing is read of it but what is asked for. After a failure the connection stays as it is, so that an error can still be answered.
+ * A body that comes piece by piece; nothing is read of it but what is asked for. After a failure the connection stays
+ * as it is, so that an error can still be answered.
  * @throws body-stalled, load-cancelled when the client goes away before the end
  */
 export class IncomingBody {
@@ -52,7 +63,8 @@ export class IncomingBody {
 
   /** Reads ahead to the body's end or so many bytes, as far as there is room for them. */
   async begin(bytesMax: number, held: HeldBodies, came: (bytes: number) => void): Promise<void> {
-    const room = held.begin(this.#terms.pace, this.give), ahead: Uint8Array[] = [];
+    const room = held.begin(this.#terms.pace, this.give);
+    const ahead: Uint8Array[] = [];
     let length = 0;
     try {
       while (length < bytesMax) {
@@ -69,7 +81,7 @@ export class IncomingBody {
     }
   }
 
-  async* chunks(): AsyncGenerator<Uint8Array> {
+  async *chunks(): AsyncGenerator<Uint8Array> {
     for (let chunk = this.#ahead.shift(); chunk; chunk = this.#ahead.shift()) yield chunk;
     for (let chunk = await this.#next(); chunk; chunk = await this.#next()) yield chunk;
   }
@@ -107,7 +119,10 @@ export class IncomingBody {
     let stop = (): void => undefined;
     try {
       await new Promise<void>((resolve, reject) => {
-        const timer = stalling(this.#terms.idleMsMax, reject), go = (): void => { resolve(); };
+        const timer = stalling(this.#terms.idleMsMax, reject);
+        const go = (): void => {
+          resolve();
+        };
         this.#fail = reject;
         for (const event of changes) raw.on(event, go);
         stop = () => {
@@ -123,12 +138,27 @@ export class IncomingBody {
 }
 /** Events of a body that has more to tell. */
 const changes = ['readable', 'end', 'error', 'close'] as const;
-const stalling = (idleMsMax: number, fail: (error: LakeError) => void): NodeJS.Timeout => setTimeout(() => { fail(new LakeError('body-stalled', { limit: idleMsMax / 1000 })); }, idleMsMax);
+const stalling = (idleMsMax: number, fail: (error: LakeError) => void): NodeJS.Timeout =>
+  setTimeout(() => {
+    fail(new LakeError('body-stalled', { limit: idleMsMax / 1000 }));
+  }, idleMsMax);
 const clientLeft = (): LakeError => new LakeError('load-cancelled', { reason: 'the client went away' });
 
-/** The body of a load: `whole` reads one that is known to be small; others are begun before they take a place among the tasks. `told`: hears how many bytes have come. */
-export const loadBody = (raw: IncomingMessage, { held, told, run, ...terms }: BodyTerms & { readonly held: HeldBodies; readonly told: (bytes: number) => void; readonly run: BodyWaiter }): LoadBody => {
-  const incoming = new IncomingBody(raw, terms), body = incoming.chunks();
+/**
+ * The body of a load: `whole` reads one that is known to be small; others are begun before they take a place among the
+ * tasks. `told`: hears how many bytes have come.
+ */
+export const loadBody = (
+  raw: IncomingMessage,
+  {
+    held,
+    told,
+    run,
+    ...terms
+  }: BodyTerms & { readonly held: HeldBodies; readonly told: (bytes: number) => void; readonly run: BodyWaiter },
+): LoadBody => {
+  const incoming = new IncomingBody(raw, terms);
+  const body = incoming.chunks();
   const waiting = async (read: () => Promise<void>): Promise<void> => {
     run.unblock = incoming.give;
     try {
@@ -138,60 +168,81 @@ export const loadBody = (raw: IncomingMessage, { held, told, run, ...terms }: Bo
     }
   };
   const discard = (): Promise<void> => waiting(() => incoming.discard());
-  if (Number(raw.headers['content-length']) <= smallBodyBytesMax) return { body, whole: () => collected(raw, terms, { waiter: run }), discard };
+  if (Number(raw.headers['content-length']) <= smallBodyBytesMax)
+    return { body, whole: () => collected(raw, terms, { waiter: run }), discard };
   return { body, begun: () => waiting(() => incoming.begin(beginningBytes, held, told)), discard };
 };
 /** `discard`: reads what nobody has read, and throws it away. */
-interface LoadBody extends Pick<LoadRequest, 'body' | 'whole' | 'begun'> { readonly discard: () => Promise<void> }
+interface LoadBody extends Pick<LoadRequest, 'body' | 'whole' | 'begun'> {
+  readonly discard: () => Promise<void>;
+}
 /** Of a body that is long, or of unknown length, so much comes before it takes a place. */
 const beginningBytes = 64 << 10;
 
 /** Who waits for a small body may be told to wait no longer: `unblock` is set while there is something to end. */
-interface BodyWaiter { unblock: ((reason: LakeError) => void) | undefined }
-/** All of a body whose length is known; the promise rejects with load-cancelled when the client goes away before the end, with bodies-full where there is no room for it. */
-const collected = (raw: IncomingMessage, { idleMsMax, pace, sent }: BodyTerms, { waiter, room }: { readonly waiter?: BodyWaiter; readonly room?: HeldBodies } = {}): Promise<Uint8Array> => new Promise((resolve, reject) => {
-  const chunks: Uint8Array[] = [];
-  // Most bodies are here with their heads: a timer is for those that are not.
-  let timer: NodeJS.Timeout | undefined;
-  const stop = (): void => {
-    clearImmediate(late);
-    clearTimeout(timer);
-    pace.went(0);
-    held?.release();
-    raw.off('data', take);
-  };
-  const fail = (error: LakeError): void => {
-    stop();
-    reject(error);
-  };
-  const take = (chunk: Uint8Array): void => {
-    if (held && !held.add(chunk.length)) return fail(noRoom());
-    chunks.push(chunk);
-    sent?.update(chunk);
-    timer?.refresh();
-    pace.went(chunk.length);
-    if (timer) pace.waits();
-  };
-  const gone = (): void => { if (!raw.readableEnded) fail(clientLeft()); };
-  const held = room?.begin(pace, fail), late = setImmediate(() => {
-    timer = stalling(idleMsMax, fail);
-    pace.waits();
+interface BodyWaiter {
+  unblock: ((reason: LakeError) => void) | undefined;
+}
+/**
+ * All of a body whose length is known; the promise rejects with load-cancelled when the client goes away before the
+ * end, with bodies-full where there is no room for it.
+ */
+const collected = (
+  raw: IncomingMessage,
+  { idleMsMax, pace, sent }: BodyTerms,
+  { waiter, room }: { readonly waiter?: BodyWaiter; readonly room?: HeldBodies } = {},
+): Promise<Uint8Array> =>
+  new Promise((resolve, reject) => {
+    const chunks: Uint8Array[] = [];
+    // Most bodies are here with their heads: a timer is for those that are not.
+    let timer: NodeJS.Timeout | undefined;
+    const stop = (): void => {
+      clearImmediate(late);
+      clearTimeout(timer);
+      pace.went(0);
+      held?.release();
+      raw.off('data', take);
+    };
+    const fail = (error: LakeError): void => {
+      stop();
+      reject(error);
+    };
+    const take = (chunk: Uint8Array): void => {
+      if (held && !held.add(chunk.length)) return fail(noRoom());
+      chunks.push(chunk);
+      sent?.update(chunk);
+      timer?.refresh();
+      pace.went(chunk.length);
+      if (timer) pace.waits();
+    };
+    const gone = (): void => {
+      if (!raw.readableEnded) fail(clientLeft());
+    };
+    const held = room?.begin(pace, fail);
+    const late = setImmediate(() => {
+      timer = stalling(idleMsMax, fail);
+      pace.waits();
+    });
+    if (waiter) waiter.unblock = fail;
+    if (raw.destroyed) gone();
+    wantBody(raw);
+    raw.on('data', take);
+    raw.on('end', () => {
+      stop();
+      resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks));
+    });
+    raw.on('error', gone);
+    raw.on('close', gone);
   });
-  if (waiter) waiter.unblock = fail;
-  if (raw.destroyed) gone();
-  wantBody(raw);
-  raw.on('data', take);
-  raw.on('end', () => {
-    stop();
-    resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks));
-  });
-  raw.on('error', gone);
-  raw.on('close', gone);
-});
 
-/** The whole body without its content codings. @throws body-too-long, bodies-full, format-broken, content-coding-unknown */
+/**
+ * The whole body without its content codings. @throws body-too-long, bodies-full, format-broken, content-coding-unknown
+ */
 const readBody = async (raw: IncomingMessage, { bytesMax, held, ...terms }: ControlTerms): Promise<Uint8Array> => {
-  const codings = requestCodings(raw.headers['content-encoding']), incoming = new IncomingBody(raw, terms), room = held.begin(terms.pace, incoming.give), chunks: Uint8Array[] = [];
+  const codings = requestCodings(raw.headers['content-encoding']);
+  const incoming = new IncomingBody(raw, terms);
+  const room = held.begin(terms.pace, incoming.give);
+  const chunks: Uint8Array[] = [];
   let length = 0;
   try {
     for await (const chunk of decoded(incoming.chunks(), { codings, bytesMax: Infinity })) {
@@ -206,20 +257,36 @@ const readBody = async (raw: IncomingMessage, { bytesMax, held, ...terms }: Cont
   return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
 };
 
-/** The record that a control body holds; without a value all its fields are absent. @throws LakeError for a type or text that cannot be read */
-export const readControlBody = async (raw: IncomingMessage, contentType: string | undefined, terms: ControlTerms): Promise<BodyRecord> => {
+/**
+ * The record that a control body holds; without a value all its fields are absent. @throws LakeError for a type or text
+ * that cannot be read
+ */
+export const readControlBody = async (
+  raw: IncomingMessage,
+  contentType: string | undefined,
+  terms: ControlTerms,
+): Promise<BodyRecord> => {
   const declared = requestFormat(contentType);
   const format = declared === 'auto' ? 'sup' : declared;
   const isPlain = raw.headers['content-encoding'] === undefined;
   // Said by the headers alone: nobody sends what is not read.
-  if (isPlain && Number(raw.headers['content-length']) > terms.bytesMax) throw new LakeError('body-too-long', { limit: terms.bytesMax });
-  const bytes = isPlain && raw.headers['content-length'] !== undefined ? await collected(raw, terms, { room: terms.held }) : await readBody(raw, terms);
+  if (isPlain && Number(raw.headers['content-length']) > terms.bytesMax)
+    throw new LakeError('body-too-long', { limit: terms.bytesMax });
+  const bytes =
+    isPlain && raw.headers['content-length'] !== undefined
+      ? await collected(raw, terms, { room: terms.held })
+      : await readBody(raw, terms);
   const texts = format === 'json' ? jsonTexts(bytes) : undefined;
   if (texts) return textRecord(texts);
-  return bodyRecord(bytes.length === 0 && format !== 'json' ? undefined : await onlyValue(bytes, format), { hasCells: format === 'csv' || format === 'tsv' });
+  return bodyRecord(bytes.length === 0 && format !== 'json' ? undefined : await onlyValue(bytes, format), {
+    hasCells: format === 'csv' || format === 'tsv',
+  });
 };
 
-/** The fields of a JSON record that holds strings alone, as most control bodies do; undefined for all else, faults too: then the reader says what it is. */
+/**
+ * The fields of a JSON record that holds strings alone, as most control bodies do; undefined for all else, faults too:
+ * then the reader says what it is.
+ */
 const jsonTexts = (bytes: Uint8Array): ReadonlyMap<string, string> | undefined => {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString();
   // Escapes and broken bytes are the reader's affair.

@@ -1,6 +1,6 @@
 /**
- * From the first value of a request body to the fields of a request. Type mismatches are told in the words that clients of the reference know.
- * Unknown fields are ignored; a field that is not there, or null, is `undefined`.
+ * From the first value of a request body to the fields of a request. Type mismatches are told in the words that clients
+ * of the reference know. Unknown fields are ignored; a field that is not there, or null, is `undefined`.
  */
 import { LakeError } from '../../errors.ts';
 import { type Type, types } from '../../vectors/type.ts';
@@ -20,15 +20,25 @@ export interface BodyRecord {
   texts(name: string): readonly string[] | undefined;
   /** Arrays of strings of an array. @throws body-not-array, body-field-type, body-cell */
   paths(name: string): readonly (readonly string[])[] | undefined;
-  /** Ids of an array: texts as they are, 20 bytes as `0x` and hexadecimal digits. @throws body-not-array, id-invalid, body-cell */
+  /**
+   * Ids of an array: texts as they are, 20 bytes as `0x` and hexadecimal digits. @throws body-not-array, id-invalid,
+   * body-cell
+   */
   ids(name: string): readonly string[] | undefined;
 }
 
-/** `hasCells`: the body's format has no arrays and records, so that texts stand for them: SUP, or items with commas between them. */
-interface RecordOptions { readonly hasCells?: boolean; /** Path of the record in the body, with a dot behind each name. */ readonly at?: string }
+/**
+ * `hasCells`: the body's format has no arrays and records, so that texts stand for them: SUP, or items with commas
+ * between them.
+ */
+interface RecordOptions {
+  readonly hasCells?: boolean /** Path of the record in the body, with a dot behind each name. */;
+  readonly at?: string;
+}
 
 /** The record that a body holds; undefined for a body without a value. @throws body-not-record */
-export const bodyRecord = (value: Value | undefined, options: RecordOptions = {}): BodyRecord => recordOf(value === undefined ? new Map() : fieldsIn(value), options);
+export const bodyRecord = (value: Value | undefined, options: RecordOptions = {}): BodyRecord =>
+  recordOf(value === undefined ? new Map() : fieldsIn(value), options);
 
 const fieldsIn = (value: Value): ReadonlyMap<string, Value> => {
   const { type, data } = underValue(value);
@@ -42,7 +52,8 @@ const fieldsIn = (value: Value): ReadonlyMap<string, Value> => {
 };
 
 /** The record of a body that holds strings alone. */
-export const textRecord = (fields: ReadonlyMap<string, string>): BodyRecord => recordOf(new Map(Array.from(fields, ([name, text]) => [name, stringValue(text)] as const)), {});
+export const textRecord = (fields: ReadonlyMap<string, string>): BodyRecord =>
+  recordOf(new Map(Array.from(fields, ([name, text]) => [name, stringValue(text)] as const)), {});
 
 const recordOf = (fields: ReadonlyMap<string, Value>, options: RecordOptions): BodyRecord => {
   const { at = '' } = options;
@@ -55,22 +66,37 @@ const recordOf = (fields: ReadonlyMap<string, Value>, options: RecordOptions): B
     return value === undefined ? undefined : convert(value);
   };
   /** The items of an array, or of the text that stands for it. */
-  const list = <T>(name: string, convert: (item: Value) => T, fromText: (text: string) => T): readonly T[] | undefined => read(name, (value) => {
-    if (!options.hasCells || underValue(value).type !== types.string) return items(value)?.map(convert);
-    const text = (underValue(value).data as string).trim();
-    return text.startsWith('[') ? items(supOf(`${at}${name}`, text))?.map(convert) : text.split(',').map((item) => fromText(item.trim()));
-  });
+  const list = <T>(
+    name: string,
+    convert: (item: Value) => T,
+    fromText: (text: string) => T,
+  ): readonly T[] | undefined =>
+    read(name, (value) => {
+      if (!options.hasCells || underValue(value).type !== types.string) return items(value)?.map(convert);
+      const text = (underValue(value).data as string).trim();
+      return text.startsWith('[')
+        ? items(supOf(`${at}${name}`, text))?.map(convert)
+        : text.split(',').map((item) => fromText(item.trim()));
+    });
   return {
     text: (name) => read(name, stringOf),
-    integer: (name, goType = 'int64') => read(name, (value) => {
-      const { type, data } = underValue(value);
-      if (typeof data === 'bigint' && signedIntegers.has(type) && data > 0n) throw new LakeError('size-large', { name: `${at}${name}` });
-      if (typeof data !== 'number' || !(signedIntegers.has(type) || (floats.has(type) && Number.isSafeInteger(data)))) throw mismatch(type, goType);
-      return data;
-    }),
+    integer: (name, goType = 'int64') =>
+      read(name, (value) => {
+        const { type, data } = underValue(value);
+        if (typeof data === 'bigint' && signedIntegers.has(type) && data > 0n)
+          throw new LakeError('size-large', { name: `${at}${name}` });
+        if (typeof data !== 'number' || !(signedIntegers.has(type) || (floats.has(type) && Number.isSafeInteger(data))))
+          throw mismatch(type, goType);
+        return data;
+      }),
     record: (name) => {
-      const cell = cellOf(name), isText = options.hasCells && cell !== undefined && underValue(cell).type === types.string;
-      const whole = cell === undefined ? undefined : fieldsIn(isText ? supOf(`${at}${name}`, underValue(cell).data as string) : cell), prefix = `${name}.`;
+      const cell = cellOf(name);
+      const isText = options.hasCells && cell !== undefined && underValue(cell).type === types.string;
+      const whole =
+        cell === undefined
+          ? undefined
+          : fieldsIn(isText ? supOf(`${at}${name}`, underValue(cell).data as string) : cell);
+      const prefix = `${name}.`;
       const dotted = [...fields].filter(([key]) => key.startsWith(prefix));
       if (whole === undefined && dotted.length === 0) return undefined;
       const inner = new Map(whole);
@@ -81,7 +107,12 @@ const recordOf = (fields: ReadonlyMap<string, Value>, options: RecordOptions): B
       return recordOf(inner, { ...options, at: `${at}${prefix}` });
     },
     texts: (name) => list(name, stringOf, (text) => text),
-    paths: (name) => list(name, (path) => items(path)?.map(stringOf) ?? [], (text) => text.split('.')),
+    paths: (name) =>
+      list(
+        name,
+        (path) => items(path)?.map(stringOf) ?? [],
+        (text) => text.split('.'),
+      ),
     ids: (name) => list(name, idText, (text) => text),
   };
 };
@@ -122,7 +153,8 @@ const items = (value: Value): readonly Value[] | undefined => {
 
 const withoutUnion = (value: Value): Value => (value.type.kind === 'union' ? withoutUnion(value.data as Value) : value);
 
-const mismatch = (type: Type, wanted: string): LakeError => new LakeError('body-field-type', { type: supType(type), wanted });
+const mismatch = (type: Type, wanted: string): LakeError =>
+  new LakeError('body-field-type', { type: supType(type), wanted });
 
 /** A text in Go's `%q` spelling; control characters aside it is JSON's. */
 const goQuote = (text: string): string => JSON.stringify(text);

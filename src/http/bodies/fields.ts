@@ -1,9 +1,15 @@
-/** Reads the record of a body by the schema that describes it: the schema in the document is the one that a request is held to. Fields that it does not name are not looked at. */
+/**
+ * Reads the record of a body by the schema that describes it: the schema in the document is the one that a request is
+ * held to. Fields that it does not name are not looked at.
+ */
 import assert from 'node:assert';
 import type { TSchema } from 'typebox';
 import type { BodyRecord } from './decode.ts';
 
-/** The parts of a schema that say how to read a field. What limits its values (`minLength`, `pattern`) is told by the handlers, in the words that clients know. */
+/**
+ * The parts of a schema that say how to read a field. What limits its values (`minLength`, `pattern`) is told by the
+ * handlers, in the words that clients know.
+ */
 interface Shape {
   readonly type?: string;
   readonly format?: string;
@@ -26,12 +32,13 @@ export const fieldsOf = (record: BodyRecord, schema: TSchema): Readonly<Record<s
 };
 
 const fieldOf = (record: BodyRecord, name: string, shape: Shape): unknown => {
-  const known = shape.anyOf?.find((s) => s.type !== 'null') ?? shape, { type, format, items } = known;
+  const known = shape.anyOf?.find((s) => s.type !== 'null') ?? shape;
+  const { type, format, items } = known;
   if (type === 'string') return record.text(name);
   if (type === 'integer') return record.integer(name, format === 'int64' ? 'int64' : 'int');
   if (type === 'object') {
     const inner = record.record(name);
-    return inner && fieldsOf(inner, (known as TSchema));
+    return inner && fieldsOf(inner, known as TSchema);
   }
   assert(type === 'array' && items, `a field of a body cannot be ${type}`);
   if (items.type === 'array') return record.paths(name);

@@ -2,7 +2,8 @@
  * Bytes of request bodies that wait in the main thread's memory for the rest of their body.
  *
  * Invariants:
- * - All of them together are bounded, whatever the number of clients. The first bytes of each are free: what is short is never refused for what others hold.
+ * - All of them together are bounded, whatever the number of clients. The first bytes of each are free: what is short
+ *   is never refused for what others hold.
  * - When there is no room the slowest client that is too slow is given up for who needs it.
  */
 import { LakeError } from '../../errors.ts';
@@ -12,7 +13,10 @@ import { type Pace, slowest } from '../connections/pace.ts';
 const freeBytes = 4 << 10;
 
 /** A body whose beginning is held; `give` ends its request. */
-interface Holder { readonly pace: Pace; readonly give: (error: LakeError) => void }
+interface Holder {
+  readonly pace: Pace;
+  readonly give: (error: LakeError) => void;
+}
 
 /** What one body holds. */
 export interface HeldBody {
@@ -27,10 +31,14 @@ export class HeldBodies {
   readonly #bytesMax: number;
   readonly #holders = new Map<Holder, number>();
   #bytes = 0;
-  constructor(bytesMax: number) { this.#bytesMax = bytesMax; }
+  constructor(bytesMax: number) {
+    this.#bytesMax = bytesMax;
+  }
 
   /** Beyond the free ones. */
-  get bytes(): number { return this.#bytes; }
+  get bytes(): number {
+    return this.#bytes;
+  }
 
   begin(pace: Pace, give: (error: LakeError) => void): HeldBody {
     const holder: Holder = { pace, give };
@@ -45,7 +53,9 @@ export class HeldBodies {
         this.#bytes += more;
         return true;
       },
-      release: () => { this.#release(holder); },
+      release: () => {
+        this.#release(holder);
+      },
     };
   }
 
@@ -66,7 +76,8 @@ export class HeldBodies {
 }
 
 /** Of control bodies, and of the beginnings of loads. */
-export const controlBytesMax = 32 << 20, beginningBytesMax = 16 << 20;
+export const controlBytesMax = 32 << 20,
+  beginningBytesMax = 16 << 20;
 
 /** Why a control body is not read. */
 export const noRoom = (): LakeError => new LakeError('bodies-full', { limit: controlBytesMax });

@@ -1,4 +1,7 @@
-/** Media types of headers, read as the reference does: parameters and letter case do not matter, and faults are told in its parser's words. */
+/**
+ * Media types of headers, read as the reference does: parameters and letter case do not matter, and faults are told in
+ * its parser's words.
+ */
 
 /** Type and subtype in lower case, or what is wrong with the text. */
 type MediaType = { readonly type: string } | { readonly fault: string };

@@ -5,40 +5,63 @@ import { remembered } from '../known.ts';
 import { parseMediaType } from './media.ts';
 
 /** A format and the media type under which it goes out. */
-export interface ResponseFormat { readonly format: FormatName; readonly mediaType: string }
+export interface ResponseFormat {
+  readonly format: FormatName;
+  readonly mediaType: string;
+}
 
 /** What an answer may come as; those before others are preferred where a client leaves it open. */
-const candidates: readonly ResponseFormat[] = (['sup', 'json', 'csv', ...Object.keys(formatTable)] as readonly FormatName[])
-  .flatMap((format) => formatTable[format].mediaTypes.map((mediaType) => ({ format, mediaType })));
-const byDefault = new Map<FormatName, { readonly response: ResponseFormat; readonly of: (accept: string) => ResponseFormat }>();
+const candidates: readonly ResponseFormat[] = (
+  ['sup', 'json', 'csv', ...Object.keys(formatTable)] as readonly FormatName[]
+).flatMap((format) => formatTable[format].mediaTypes.map((mediaType) => ({ format, mediaType })));
+const byDefault = new Map<
+  FormatName,
+  { readonly response: ResponseFormat; readonly of: (accept: string) => ResponseFormat }
+>();
 
 /**
- * The format of the response by the Accept header (RFC 9110, 12.5.1): the one of highest quality; of equal ones the first in the header, where a range
- * such as `text/*` means the default format if that is within it. Empty is as absent: the default.
- * `extra`: a media type that says nothing of the format (`text/event-stream`): what stands beside it does, and without that the default is meant.
+ * The format of the response by the Accept header (RFC 9110, 12.5.1): the one of highest quality; of equal ones the
+ * first in the header, where a range such as `text/*` means the default format if that is within it. Empty is as
+ * absent: the default. `extra`: a media type that says nothing of the format (`text/event-stream`): what stands beside
+ * it does, and without that the default is meant.
  * @throws accept-unknown
  */
-export const responseFormat = (accept: string | undefined, defaultFormat: FormatName, extra?: string): ResponseFormat => {
+export const responseFormat = (
+  accept: string | undefined,
+  defaultFormat: FormatName,
+  extra?: string,
+): ResponseFormat => {
   let known = byDefault.get(defaultFormat);
   if (!known) {
     const response = { format: defaultFormat, mediaType: mediaTypeOf(defaultFormat) };
-    byDefault.set(defaultFormat, (known = { response, of: remembered((text) => accepted(text, [response, ...candidates])) }));
+    byDefault.set(
+      defaultFormat,
+      (known = { response, of: remembered((text) => accepted(text, [response, ...candidates])) }),
+    );
   }
   if (accept === undefined) return known.response;
   if (extra === undefined) return known.of(accept);
-  const others = accept.split(',').filter((item) => item.trim() !== '' && item.split(';', 1)[0]!.trim().toLowerCase() !== extra);
+  const others = accept
+    .split(',')
+    .filter((item) => item.trim() !== '' && item.split(';', 1)[0]!.trim().toLowerCase() !== extra);
   return others.length === 0 ? known.response : accepted(others.join(), [known.response, ...candidates]);
 };
 
-interface MediaRange { readonly type: string; readonly quality: number }
+interface MediaRange {
+  readonly type: string;
+  readonly quality: number;
+}
 
 const accepted = (accept: string, offered: readonly ResponseFormat[]): ResponseFormat => {
-  const items = accept.split(',').filter((item) => item.trim() !== ''), ranges = items.flatMap(rangeOf);
+  const items = accept.split(',').filter((item) => item.trim() !== '');
+  const ranges = items.flatMap(rangeOf);
   if (items.length === 0) return offered[0]!;
   let best: { readonly offer: ResponseFormat; readonly quality: number; readonly at: number } | undefined;
   for (const offer of offered) {
-    const quality = qualityOf(ranges, offer.mediaType), at = ranges.findIndex(({ type }) => within(offer.mediaType).includes(type));
-    if (quality > 0 && (!best || quality > best.quality || (quality === best.quality && at < best.at))) best = { offer, quality, at };
+    const quality = qualityOf(ranges, offer.mediaType);
+    const at = ranges.findIndex(({ type }) => within(offer.mediaType).includes(type));
+    if (quality > 0 && (!best || quality > best.quality || (quality === best.quality && at < best.at)))
+      best = { offer, quality, at };
   }
   if (!best) throw new LakeError('accept-unknown');
   return best.offer;
@@ -46,12 +69,17 @@ const accepted = (accept: string, offered: readonly ResponseFormat[]): ResponseF
 
 /** None where the item is malformed. A quality that is no number is 1. */
 const rangeOf = (item: string): MediaRange[] => {
-  const media = parseMediaType(item), quality = Number(/;\s*q\s*=\s*([0-9.]+)\s*(?:;|$)/i.exec(item)?.[1] ?? 1);
+  const media = parseMediaType(item);
+  const quality = Number(/;\s*q\s*=\s*([0-9.]+)\s*(?:;|$)/i.exec(item)?.[1] ?? 1);
   return 'fault' in media ? [] : [{ type: media.type, quality: Number.isNaN(quality) ? 1 : quality }];
 };
 
 /** The ranges that a media type is within, the narrowest first. */
-const within = (mediaType: string): readonly string[] => [mediaType, `${mediaType.slice(0, mediaType.indexOf('/'))}/*`, '*/*'];
+const within = (mediaType: string): readonly string[] => [
+  mediaType,
+  `${mediaType.slice(0, mediaType.indexOf('/'))}/*`,
+  '*/*',
+];
 /** What the narrowest range says that the header has; 0 if it has none. */
 const qualityOf = (ranges: readonly MediaRange[], mediaType: string): number => {
   for (const wanted of within(mediaType)) {
@@ -65,7 +93,8 @@ const qualityOf = (ranges: readonly MediaRange[], mediaType: string): number => 
  * The format of a request body; `auto` where the client leaves it open (no type, any, or curl's form-urlencoded).
  * @throws content-type-unknown, content-type-malformed, content-type-response-only
  */
-export const requestFormat = (contentType: string | undefined): FormatName | 'auto' => (contentType === undefined ? 'auto' : formatOf(contentType));
+export const requestFormat = (contentType: string | undefined): FormatName | 'auto' =>
+  contentType === undefined ? 'auto' : formatOf(contentType);
 
 const formatOf = remembered((contentType): FormatName | 'auto' => {
   if (contentType.trim() === '') return 'auto';
@@ -74,6 +103,7 @@ const formatOf = remembered((contentType): FormatName | 'auto' => {
   if (media.type === '*/*' || media.type === 'application/x-www-form-urlencoded') return 'auto';
   const format = formatOfMediaType(media.type);
   if (!format) throw new LakeError('content-type-unknown', { type: media.type });
-  if (format.responseOnly) throw new LakeError('content-type-response-only', { format: format.name, instead: mediaTypeOf('json') });
+  if (format.responseOnly)
+    throw new LakeError('content-type-response-only', { format: format.name, instead: mediaTypeOf('json') });
   return format.name;
 });

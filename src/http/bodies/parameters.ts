@@ -34,11 +34,13 @@ export const checkParameters = (url: string, known: readonly string[]): void => 
   }
 };
 const insteadOf = (name: string, known: readonly string[]): string =>
-  didYouMean(name, known) ?? (known.length === 0 ? 'there are none here' : `here ${known.length === 1 ? 'is' : 'are'} ${known.join(', ')}`);
+  didYouMean(name, known) ??
+  (known.length === 0 ? 'there are none here' : `here ${known.length === 1 ? 'is' : 'are'} ${known.join(', ')}`);
 
 /** A boolean in the spellings that Go takes; absent is false. */
 const booleans: ReadonlyMap<string, boolean> = new Map([
-  ...['0', 'f', 'F', 'FALSE', 'false', 'False'].map((text) => [text, false] as const), ...['1', 't', 'T', 'TRUE', 'true', 'True'].map((text) => [text, true] as const),
+  ...['0', 'f', 'F', 'FALSE', 'false', 'False'].map((text) => [text, false] as const),
+  ...['1', 't', 'T', 'TRUE', 'true', 'True'].map((text) => [text, true] as const),
 ]);
 /** A query parameter that `boolParameter` reads. */
 export const boolSchema = (description: string) => Type.Enum([...booleans.keys()], { description });
@@ -51,10 +53,19 @@ export const boolParameter = (name: string, text: string | undefined): boolean =
 };
 
 /** The query parameter that `delimiterParameter` reads. */
-export const delimiterSchema = Type.String({ pattern: '^[^"\\r\\n]$', description: 'field delimiter of CSV: one character, no quote or line break; default a comma' });
+export const delimiterSchema = Type.String({
+  pattern: '^[^"\\r\\n]$',
+  description: 'field delimiter of CSV: one character, no quote or line break; default a comma',
+});
 /** One character. @throws csv-delimiter */
 export const delimiterParameter = (text: string | undefined): string | undefined => {
-  if (text !== undefined && !isDelimiter(text)) throw new LakeError('csv-delimiter', { fault: Array.from(text).length === 1 ? 'a quote, a line break or what is no UTF-8 cannot be it' : 'must be exactly one character' });
+  if (text !== undefined && !isDelimiter(text))
+    throw new LakeError('csv-delimiter', {
+      fault:
+        Array.from(text).length === 1
+          ? 'a quote, a line break or what is no UTF-8 cannot be it'
+          : 'must be exactly one character',
+    });
   return text;
 };
 

@@ -1,15 +1,35 @@
 /**
- * Answers of the API as values, with the type names that the reference's clients look for. Ids are 20 bytes of the type `ksuid.KSUID`
- * (`KSUID` in events); formats without such types write them as `0x` and 40 hexadecimal digits.
+ * Answers of the API as values, with the type names that the reference's clients look for. Ids are 20 bytes of the type
+ * `ksuid.KSUID` (`KSUID` in events); formats without such types write them as `0x` and 40 hexadecimal digits.
  */
 import type { AuthConfig } from '../../config/serve.ts';
 import { grantText, type Principal } from '../access/roles.ts';
 import type { Channel } from '../../query/plan/channels.ts';
 import type { DescribedSource, Description } from '../describe.ts';
 import type { LoadRun, QueryRun } from '../running.ts';
-import type { BranchRecord, GraphPage, Id, LakeEvent, ObjectSums, PoolConfig, PoolStats, Preview } from '../../lake/lake.types.ts';
+import type {
+  BranchRecord,
+  GraphPage,
+  Id,
+  LakeEvent,
+  ObjectSums,
+  PoolConfig,
+  PoolStats,
+  Preview,
+} from '../../lake/lake.types.ts';
 import { arrayType, namedType, types } from '../../vectors/type.ts';
-import { type Data, type Value, arrayValue, boolValue, floatValue, intValue, integer, nullValue, recordValue, stringValue } from '../../vectors/value.ts';
+import {
+  type Data,
+  type Value,
+  arrayValue,
+  boolValue,
+  floatValue,
+  intValue,
+  integer,
+  nullValue,
+  recordValue,
+  stringValue,
+} from '../../vectors/value.ts';
 import { parseTime } from '../../vectors/literal.ts';
 
 const ksuidType = namedType('ksuid.KSUID', types.bytes);
@@ -20,128 +40,287 @@ const pathsType = namedType('field.List', arrayType(pathType));
 const warningsType = arrayType(types.string);
 
 const named = (name: string, value: Value): Value => ({ type: namedType(name, value.type), data: value.data });
-const record = (fields: Readonly<Record<string, Value>>): Value => recordValue(Object.entries(fields).map(([name, value]) => ({ name, value })));
+const record = (fields: Readonly<Record<string, Value>>): Value =>
+  recordValue(Object.entries(fields).map(([name, value]) => ({ name, value })));
 
 const idData = (id: Id): Data => new Uint8Array(Buffer.from(id, 'hex'));
 const idValue = (id: Id): Value => ({ type: ksuidType, data: idData(id) });
 const timeValue = (ns: bigint): Value => ({ type: types.time, data: integer(ns) });
 
-const poolValue = (pool: PoolConfig): Value => named('pools.Config', record({
-  ts: timeValue(pool.tsNs),
-  name: stringValue(pool.name),
-  id: idValue(pool.id),
-  layout: named('order.SortKey', record({ order: { type: orderType, data: pool.layout.order }, keys: { type: pathsType, data: pool.layout.keys.map((path) => [...path]) } })),
-  seek_stride: intValue(pool.seekStride),
-  threshold: intValue(pool.threshold),
-}));
+const poolValue = (pool: PoolConfig): Value =>
+  named(
+    'pools.Config',
+    record({
+      ts: timeValue(pool.tsNs),
+      name: stringValue(pool.name),
+      id: idValue(pool.id),
+      layout: named(
+        'order.SortKey',
+        record({
+          order: { type: orderType, data: pool.layout.order },
+          keys: { type: pathsType, data: pool.layout.keys.map((path) => [...path]) },
+        }),
+      ),
+      seek_stride: intValue(pool.seekStride),
+      threshold: intValue(pool.threshold),
+    }),
+  );
 
 /** A branch: answer of branch creation. */
 export const branchValue = (branch: BranchRecord): Value =>
-  named('branches.Config', record({ ts: timeValue(branch.tsNs), name: stringValue(branch.name), commit: idValue(branch.commit) }));
+  named(
+    'branches.Config',
+    record({ ts: timeValue(branch.tsNs), name: stringValue(branch.name), commit: idValue(branch.commit) }),
+  );
 
 /** A pool and its `main` branch: answer of pool creation. */
-export const createdValue = (pool: PoolConfig, branch: BranchRecord): Value => named('db.BranchMeta', record({ pool: poolValue(pool), branch: branchValue(branch) }));
+export const createdValue = (pool: PoolConfig, branch: BranchRecord): Value =>
+  named('db.BranchMeta', record({ pool: poolValue(pool), branch: branchValue(branch) }));
 
 /** A commit; `warnings` is null on all operations but load. */
 export const commitValue = (commit: Id, warnings?: readonly string[]): Value =>
-  named('api.CommitResponse', record({ commit: idValue(commit), warnings: warnings ? { type: warningsType, data: [...warnings] } : nullValue }));
+  named(
+    'api.CommitResponse',
+    record({ commit: idValue(commit), warnings: warnings ? { type: warningsType, data: [...warnings] } : nullValue }),
+  );
 
 /** Objects that a vacuum removed or would remove. */
 export const vacuumValue = (ids: readonly Id[]): Value =>
   named('api.VacuumResponse', record({ object_ids: { type: arrayType(ksuidType), data: ids.map(idData) } }));
 
 /** What a write would do; `records` is by how many it would change the branch, `error` why it would be refused. */
-export const previewValue = ({ tip, adds, removes, recordsAdded, recordsRemoved, conflicts, refusal }: Preview): Value => named('api.Preview', record({
-  tip: idValue(tip), adds: idsValue(adds), removes: idsValue(removes), records_added: intValue(recordsAdded), records_removed: intValue(recordsRemoved), records: intValue(recordsAdded - recordsRemoved),
-  conflicts: idsValue(conflicts), error: refusal === undefined ? nullValue : stringValue(refusal),
-}));
+export const previewValue = ({
+  tip,
+  adds,
+  removes,
+  recordsAdded,
+  recordsRemoved,
+  conflicts,
+  refusal,
+}: Preview): Value =>
+  named(
+    'api.Preview',
+    record({
+      tip: idValue(tip),
+      adds: idsValue(adds),
+      removes: idsValue(removes),
+      records_added: intValue(recordsAdded),
+      records_removed: intValue(recordsRemoved),
+      records: intValue(recordsAdded - recordsRemoved),
+      conflicts: idsValue(conflicts),
+      error: refusal === undefined ? nullValue : stringValue(refusal),
+    }),
+  );
 const idsValue = (ids: readonly Id[]): Value => ({ type: arrayType(ksuidType), data: ids.map(idData) });
 
-const sumsRecord = ({ objects, records, bytes }: ObjectSums): Readonly<Record<string, Value>> => ({ objects: intValue(objects), records: intValue(records), bytes: intValue(bytes) });
+const sumsRecord = ({ objects, records, bytes }: ObjectSums): Readonly<Record<string, Value>> => ({
+  objects: intValue(objects),
+  records: intValue(records),
+  bytes: intValue(bytes),
+});
 const sumsType = record(sumsRecord({ objects: 0, records: 0, bytes: 0 })).type;
-const commitType = record({ id: idValue('00'.repeat(20)), parents: idsValue([]), author: stringValue(''), date: timeValue(0n), message: stringValue(''), added: { type: sumsType, data: null }, removed: { type: sumsType, data: null } }).type;
+const commitType = record({
+  id: idValue('00'.repeat(20)),
+  parents: idsValue([]),
+  author: stringValue(''),
+  date: timeValue(0n),
+  message: stringValue(''),
+  added: { type: sumsType, data: null },
+  removed: { type: sumsType, data: null },
+}).type;
 /** A page of commits, and where to go on from. */
-export const graphValue = ({ commits, next }: GraphPage): Value => named('api.Graph', record({
-  commits: {
-    type: arrayType(commitType),
-    data: commits.map(({ id, parents, author, dateNs, message, added, removed }) => record({
-      id: idValue(id), parents: idsValue(parents), author: stringValue(author), date: timeValue(dateNs), message: stringValue(message), added: record(sumsRecord(added)), removed: record(sumsRecord(removed)),
-    }).data),
-  },
-  next: idsValue(next),
-}));
+export const graphValue = ({ commits, next }: GraphPage): Value =>
+  named(
+    'api.Graph',
+    record({
+      commits: {
+        type: arrayType(commitType),
+        data: commits.map(
+          ({ id, parents, author, dateNs, message, added, removed }) =>
+            record({
+              id: idValue(id),
+              parents: idsValue(parents),
+              author: stringValue(author),
+              date: timeValue(dateNs),
+              message: stringValue(message),
+              added: record(sumsRecord(added)),
+              removed: record(sumsRecord(removed)),
+            }).data,
+        ),
+      },
+      next: idsValue(next),
+    }),
+  );
 /** What a revision holds. */
-export const sumsValue = (sums: ObjectSums & { readonly commit: Id }): Value => named('api.Sums', record({ commit: idValue(sums.commit), ...sumsRecord(sums) }));
+export const sumsValue = (sums: ObjectSums & { readonly commit: Id }): Value =>
+  named('api.Sums', record({ commit: idValue(sums.commit), ...sumsRecord(sums) }));
 
 /** The error text of a query that ended. */
-export const queryStatusValue = (error: string): Value => named('api.QueryError', record({ error: stringValue(error) }));
+export const queryStatusValue = (error: string): Value =>
+  named('api.QueryError', record({ error: stringValue(error) }));
 
 /** What a query reads and gives. */
-export const descriptionValue = ({ sources, channels }: Description): Value => named('describe.Info', record({ sources: arrayValue(sources.map(sourceValue)), channels: arrayValue(channels.map(channelValue)) }));
-const sourceValue = (source: DescribedSource): Value => named(`describe.${source.kind}`, record({
-  kind: stringValue(source.kind),
-  ...(source.kind === 'Pool' && { name: stringValue(source.name), id: source.id === undefined ? nullValue : { type: ksuidType, data: source.id } }),
-  ...(source.kind === 'DBMeta' && { meta: stringValue(source.meta) }), ...(source.kind === 'Path' && { uri: stringValue(source.uri) }),
-}));
-const channelValue = ({ name, keys, sort }: Channel): Value => named('describe.Channel', record({
-  name: stringValue(name), aggregation_keys: named('field.List', keys === null ? nullValue : { type: arrayType(pathType), data: keys.map((path) => [...path]) }),
-  sort: named('order.SortKeys', sort === null ? nullValue : arrayValue(sort.map(({ order, key }) => named('order.SortKey', record({ order: { type: orderType, data: order }, key: { type: pathType, data: [...key] } }))))),
-}));
+export const descriptionValue = ({ sources, channels }: Description): Value =>
+  named(
+    'describe.Info',
+    record({ sources: arrayValue(sources.map(sourceValue)), channels: arrayValue(channels.map(channelValue)) }),
+  );
+const sourceValue = (source: DescribedSource): Value =>
+  named(
+    `describe.${source.kind}`,
+    record({
+      kind: stringValue(source.kind),
+      ...(source.kind === 'Pool' && {
+        name: stringValue(source.name),
+        id: source.id === undefined ? nullValue : { type: ksuidType, data: source.id },
+      }),
+      ...(source.kind === 'DBMeta' && { meta: stringValue(source.meta) }),
+      ...(source.kind === 'Path' && { uri: stringValue(source.uri) }),
+    }),
+  );
+const channelValue = ({ name, keys, sort }: Channel): Value =>
+  named(
+    'describe.Channel',
+    record({
+      name: stringValue(name),
+      aggregation_keys: named(
+        'field.List',
+        keys === null ? nullValue : { type: arrayType(pathType), data: keys.map((path) => [...path]) },
+      ),
+      sort: named(
+        'order.SortKeys',
+        sort === null
+          ? nullValue
+          : arrayValue(
+              sort.map(({ order, key }) =>
+                named(
+                  'order.SortKey',
+                  record({ order: { type: orderType, data: order }, key: { type: pathType, data: [...key] } }),
+                ),
+              ),
+            ),
+      ),
+    }),
+  );
 
 /** How far a query is. Rates are over the time since its start, whole numbers a second. */
 export const queryProgressValue = (run: QueryRun, recordsTotal: number | undefined): Value => {
-  const { watch, elapsedMs } = run, { recordsRead, bytesRead, recordsSent } = watch.counts();
-  return named('api.QueryProgress', record({
-    request_id: stringValue(run.id), state: stringValue(run.state), query: stringValue(run.text), started: timeValue(BigInt(run.startedMs) * 1_000_000n), elapsed_ms: intValue(Math.round(elapsedMs)),
-    records_read: intValue(recordsRead), bytes_read: intValue(bytesRead), records_total: recordsTotal === undefined ? nullValue : intValue(recordsTotal),
-    records_sent: intValue(recordsSent), bytes_sent: intValue(watch.bytesSent), records_per_second: perSecond(recordsRead, elapsedMs), bytes_per_second: perSecond(bytesRead, elapsedMs), error: errorValue(run.failure),
-  }));
+  const { watch, elapsedMs } = run;
+  const { recordsRead, bytesRead, recordsSent } = watch.counts();
+  return named(
+    'api.QueryProgress',
+    record({
+      request_id: stringValue(run.id),
+      state: stringValue(run.state),
+      query: stringValue(run.text),
+      started: timeValue(BigInt(run.startedMs) * 1_000_000n),
+      elapsed_ms: intValue(Math.round(elapsedMs)),
+      records_read: intValue(recordsRead),
+      bytes_read: intValue(bytesRead),
+      records_total: recordsTotal === undefined ? nullValue : intValue(recordsTotal),
+      records_sent: intValue(recordsSent),
+      bytes_sent: intValue(watch.bytesSent),
+      records_per_second: perSecond(recordsRead, elapsedMs),
+      bytes_per_second: perSecond(bytesRead, elapsedMs),
+      error: errorValue(run.failure),
+    }),
+  );
 };
 
 /** How far a load is: `bytes_received` of its body, `records` that were read of it. */
 export const loadProgressValue = (run: LoadRun): Value => {
-  const { watch, elapsedMs, bytesTotal, commitId } = run, { bodyBytes } = watch, records = Math.max(watch.records, watch.counts().recordsRead);
-  return named('api.LoadProgress', record({
-    request_id: stringValue(run.id), state: stringValue(run.state), pool: stringValue(run.pool), branch: stringValue(run.branch), started: timeValue(BigInt(run.startedMs) * 1_000_000n), elapsed_ms: intValue(Math.round(elapsedMs)),
-    bytes_received: intValue(bodyBytes), bytes_total: bytesTotal === undefined ? nullValue : intValue(bytesTotal), records: intValue(records), records_per_second: perSecond(records, elapsedMs), bytes_per_second: perSecond(bodyBytes, elapsedMs),
-    commit: commitId === undefined ? nullValue : idValue(commitId), error: errorValue(run.failure),
-  }));
+  const { watch, elapsedMs, bytesTotal, commitId } = run;
+  const { bodyBytes } = watch;
+  const records = Math.max(watch.records, watch.counts().recordsRead);
+  return named(
+    'api.LoadProgress',
+    record({
+      request_id: stringValue(run.id),
+      state: stringValue(run.state),
+      pool: stringValue(run.pool),
+      branch: stringValue(run.branch),
+      started: timeValue(BigInt(run.startedMs) * 1_000_000n),
+      elapsed_ms: intValue(Math.round(elapsedMs)),
+      bytes_received: intValue(bodyBytes),
+      bytes_total: bytesTotal === undefined ? nullValue : intValue(bytesTotal),
+      records: intValue(records),
+      records_per_second: perSecond(records, elapsedMs),
+      bytes_per_second: perSecond(bodyBytes, elapsedMs),
+      commit: commitId === undefined ? nullValue : idValue(commitId),
+      error: errorValue(run.failure),
+    }),
+  );
 };
-const perSecond = (count: number, elapsedMs: number): Value => intValue(Math.round(count * 1000 / Math.max(1, elapsedMs)));
-const errorValue = (failure: unknown): Value => (failure === undefined ? nullValue : stringValue(failure instanceof Error ? failure.message : String(failure)));
+const perSecond = (count: number, elapsedMs: number): Value =>
+  intValue(Math.round((count * 1000) / Math.max(1, elapsedMs)));
+const errorValue = (failure: unknown): Value =>
+  failure === undefined ? nullValue : stringValue(failure instanceof Error ? failure.message : String(failure));
 
 /** Size of `main` and the time it spans, if its key is a time. */
 export const statsValue = (stats: PoolStats): Value => {
-  const start = stats.span && parseTime(stats.span.min.text), end = stats.span && parseTime(stats.span.max.text);
-  const span = start === undefined || end === undefined ? nullValue : named('nano.Span', record({
-    ts: { type: types.time, data: start },
-    // The reference counts the last nanosecond too.
-    dur: named('nano.Duration', intValue(BigInt(end) - BigInt(start) + 1n)),
-  }));
+  const start = stats.span && parseTime(stats.span.min.text);
+  const end = stats.span && parseTime(stats.span.max.text);
+  const span =
+    start === undefined || end === undefined
+      ? nullValue
+      : named(
+          'nano.Span',
+          record({
+            ts: { type: types.time, data: start },
+            // The reference counts the last nanosecond too.
+            dur: named('nano.Duration', intValue(BigInt(end) - BigInt(start) + 1n)),
+          }),
+        );
   return named('exec.PoolStats', record({ size: intValue(stats.size), span }));
 };
 
 /** How one logs in: with a token of an issuer (`auth0`), with a key (`key`), or not at all. */
-export const authMethodValue = ({ domain, keys, audience, clientId }: AuthConfig): Value => named('api.AuthMethodResponse', record({
-  kind: named('api.AuthMethod', stringValue(domain !== '' ? 'auth0' : keys ? 'key' : '')),
-  auth0: domain === '' ? nullValue : named('api.AuthMethodAuth0Details', record({ audience: stringValue(audience), client_id: stringValue(clientId), domain: stringValue(domain) })),
-}));
+export const authMethodValue = ({ domain, keys, audience, clientId }: AuthConfig): Value =>
+  named(
+    'api.AuthMethodResponse',
+    record({
+      kind: named('api.AuthMethod', stringValue(domain !== '' ? 'auth0' : keys ? 'key' : '')),
+      auth0:
+        domain === ''
+          ? nullValue
+          : named(
+              'api.AuthMethodAuth0Details',
+              record({
+                audience: stringValue(audience),
+                client_id: stringValue(clientId),
+                domain: stringValue(domain),
+              }),
+            ),
+    }),
+  );
 
 /** Who one is; without access control everybody is the same. */
-export const authIdentityValue = (who: Principal | undefined): Value => named('api.AuthIdentityResponse', record({
-  tenant_id: stringValue('tenant_000000000000000000000000001'), user_id: stringValue(who?.name ?? 'user_000000000000000000000000001'),
-  ...(who && { roles: { type: arrayType(types.string), data: who.grants.map(grantText) } }),
-}));
+export const authIdentityValue = (who: Principal | undefined): Value =>
+  named(
+    'api.AuthIdentityResponse',
+    record({
+      tenant_id: stringValue('tenant_000000000000000000000000001'),
+      user_id: stringValue(who?.name ?? 'user_000000000000000000000000001'),
+      ...(who && { roles: { type: arrayType(types.string), data: who.grants.map(grantText) } }),
+    }),
+  );
 
 /** The data of an event: ids first, in the order that the reference's clients read. */
 export const eventValue = (event: LakeEvent): Value => {
   const id = (hex: Id): Value => ({ type: eventIdType, data: idData(hex) });
   if (event.kind === 'pool-commit') {
-    return named('EventBranchCommit', record({
-      commit_id: id(event.commitId!), pool_id: id(event.poolId), branch: stringValue(event.branch ?? ''), parent: stringValue(event.parent ?? ''),
-    }));
+    return named(
+      'EventBranchCommit',
+      record({
+        commit_id: id(event.commitId!),
+        pool_id: id(event.poolId),
+        branch: stringValue(event.branch ?? ''),
+        parent: stringValue(event.parent ?? ''),
+      }),
+    );
   }
-  if (event.kind === 'branch-update' || event.kind === 'branch-delete') return named('EventBranch', record({ pool_id: id(event.poolId), branch: stringValue(event.branch ?? '') }));
+  if (event.kind === 'branch-update' || event.kind === 'branch-delete')
+    return named('EventBranch', record({ pool_id: id(event.poolId), branch: stringValue(event.branch ?? '') }));
   return named('EventPool', record({ pool_id: id(event.poolId) }));
 };
 

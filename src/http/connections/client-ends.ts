@@ -1,12 +1,14 @@
 /**
  * What a server does where a client ends its side of a connection, or sends what is no request.
  *
- * - Behind a whole request whose answer has not begun, an end may be a half-closed connection (`shutdown(SHUT_WR)`, `nc -N`) or a client that left: TCP says which only to who writes, and only
- *   at the write that follows. So `100 Continue` is written now and then, which every client skips (RFC 9110, 15.2.1): where one fails, the client left and its request is cancelled; who waits
- *   gets the answer.
+ * - Behind a whole request whose answer has not begun, an end may be a half-closed connection (`shutdown(SHUT_WR)`, `nc
+ *   -N`) or a client that left: TCP says which only to who writes, and only at the write that follows. So `100
+ *   Continue` is written now and then, which every client skips (RFC 9110, 15.2.1): where one fails, the client left
+ *   and its request is cancelled; who waits gets the answer.
  * - HTTP/1.0 has no interim answers: its requests are done to the end, whether somebody waits or not.
  * - Once an answer has begun, an end is a client that left.
- * - What does not parse is answered with a 400 (or 408, 431), the connection's last answer; behind a request that is being answered with none, since the client would take it for that one's.
+ * - What does not parse is answered with a 400 (or 408, 431), the connection's last answer; behind a request that is
+ *   being answered with none, since the client would take it for that one's.
  */
 import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -15,7 +17,8 @@ import { newIdText } from '../../lake/ksuid.ts';
 import { lastAnswer } from './linger.ts';
 
 /** When the second interim answer comes; each later one after twice the time, up to the bound. */
-const probeMs = 20, probeMsMax = 1000;
+const probeMs = 20;
+const probeMsMax = 1000;
 /** How long a client has to read the answer to what does not parse. */
 const unparsedMs = 1000;
 
@@ -24,7 +27,9 @@ export const hearEnds = (server: Server): void => {
   // Node's own way is to end the connection, answered or not. Missing in the types of @types/node 20.
   (server as Server & { httpAllowHalfOpen: boolean }).httpAllowHalfOpen = true;
   // A tunnel is for proxies.
-  server.on('connect', (_request, socket) => { socket.end(plainAnswer('405 Method Not Allowed')); });
+  server.on('connect', (_request, socket) => {
+    socket.end(plainAnswer('405 Method Not Allowed'));
+  });
   server.on('connection', (socket: Socket) => {
     socket.once('end', () => {
       const answer = lastAnswer(socket);
@@ -47,7 +52,9 @@ const plainAnswer = (status: string): string =>
 
 /** Answers what is no HTTP request, has headers beyond the limit, or ends in the middle of its body. */
 export const answerUnparsed = (error: { readonly code?: string }, socket: Socket | Duplex): void => {
-  const cut = (): void => { socket.destroy(); };
+  const cut = (): void => {
+    socket.destroy();
+  };
   if (error.code === 'ECONNRESET' || !socket.writable) return cut();
   const answer = lastAnswer(socket);
   if (answer?.req.complete) {
@@ -56,7 +63,12 @@ export const answerUnparsed = (error: { readonly code?: string }, socket: Socket
     return;
   }
   if (answer?.headersSent) return cut();
-  const status = error.code === 'HPE_HEADER_OVERFLOW' ? '431 Request Header Fields Too Large' : error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? '408 Request Timeout' : '400 Bad Request';
+  const status =
+    error.code === 'HPE_HEADER_OVERFLOW'
+      ? '431 Request Header Fields Too Large'
+      : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+        ? '408 Request Timeout'
+        : '400 Bad Request';
   const text = plainAnswer(status);
   if (error.code === 'HPE_INVALID_EOF_STATE') {
     // Nothing comes any more: no reset can overtake the answer.

@@ -2,8 +2,9 @@
  * The connections of a server, and which of them go when there are too many or when they hold too much.
  *
  * Invariants:
- * - At the limit a newcomer takes the place of the connection that has been without a request for longest (those whose headers drip, or whose answer was sent, among them), else of the slowest
- *   client that is too slow. Requests of others are never cut.
+ * - At the limit a newcomer takes the place of the connection that has been without a request for longest (those whose
+ *   headers drip, or whose answer was sent, among them), else of the slowest client that is too slow. Requests of
+ *   others are never cut.
  * - Bytes of answers that nobody reads are bounded: beyond it those go whose client has taken nothing for longest.
  */
 import type { Server } from 'node:http';
@@ -20,7 +21,12 @@ const lookMs = 250;
 const unreadBytesMax = 64 << 20;
 
 /** A connection: since when it has no request under way, and what its client has taken of what was written. */
-interface State { requests: number; freeSince: number; taken: number; takenAt: number }
+interface State {
+  requests: number;
+  freeSince: number;
+  taken: number;
+  takenAt: number;
+}
 /** Why a connection was cut. */
 type CutReason = 'full' | 'unread';
 
@@ -32,11 +38,22 @@ export class Connections {
   readonly #looking: NodeJS.Timeout;
   readonly cuts: Record<CutReason, number> = { full: 0, unread: 0 };
 
-  constructor(server: Server, { connectionsMax, counted, unreadMax = unreadBytesMax }: { readonly connectionsMax: number; readonly counted: (socket: Socket) => boolean; readonly unreadMax?: number }) {
+  constructor(
+    server: Server,
+    {
+      connectionsMax,
+      counted,
+      unreadMax = unreadBytesMax,
+    }: { readonly connectionsMax: number; readonly counted: (socket: Socket) => boolean; readonly unreadMax?: number },
+  ) {
     this.#connectionsMax = connectionsMax;
     this.#unreadBytesMax = unreadMax;
-    server.on('connection', (socket) => { if (counted(socket)) this.#add(socket); });
-    this.#looking = setInterval(() => { this.#look(); }, lookMs).unref();
+    server.on('connection', (socket) => {
+      if (counted(socket)) this.#add(socket);
+    });
+    this.#looking = setInterval(() => {
+      this.#look();
+    }, lookMs).unref();
   }
 
   /** A request came, or its answer is over. */
@@ -48,7 +65,9 @@ export class Connections {
     const state = this.#states.get(socket);
     if (state && --state.requests === 0) state.freeSince = performance.now();
   }
-  close(): void { clearInterval(this.#looking); }
+  close(): void {
+    clearInterval(this.#looking);
+  }
 
   #add(socket: Socket): void {
     // A request for another protocol comes a second time, as a plain one.
@@ -60,12 +79,15 @@ export class Connections {
     }
     const now = performance.now();
     this.#states.set(socket, { requests: 0, freeSince: now, taken: 0, takenAt: now });
-    socket.once('close', () => { this.#states.delete(socket); });
+    socket.once('close', () => {
+      this.#states.delete(socket);
+    });
   }
 
   #makeRoom(): boolean {
     const before = performance.now() - newMs;
-    let found: Socket | undefined, since = before;
+    let found: Socket | undefined;
+    let since = before;
     for (const [socket, { requests, freeSince }] of this.#states) {
       if (requests > 0 || freeSince > since) continue;
       found = socket;
@@ -83,10 +105,12 @@ export class Connections {
   }
 
   #look(): void {
-    const now = performance.now(), unread: { readonly socket: Socket; readonly state: State; readonly bytes: number }[] = [];
+    const now = performance.now();
+    const unread: { readonly socket: Socket; readonly state: State; readonly bytes: number }[] = [];
     let sum = 0;
     for (const [socket, state] of this.#states) {
-      const bytes = socket.writableLength, taken = socket.bytesWritten - bytes;
+      const bytes = socket.writableLength;
+      const taken = socket.bytesWritten - bytes;
       if (bytes === 0 || taken > state.taken) state.takenAt = now;
       state.taken = taken;
       if (bytes === 0) continue;

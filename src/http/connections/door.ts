@@ -1,5 +1,6 @@
 /**
- * The port before the lake is open: recovering one that was not closed can take a while, and whoever asks is told so instead of finding nobody.
+ * The port before the lake is open: recovering one that was not closed can take a while, and whoever asks is told so
+ * instead of finding nobody.
  *
  * Invariants:
  * - Nothing is taken that changes anything: every request but those for health gets a 503 that says to come again.
@@ -25,8 +26,15 @@ export interface Door {
 type HttpConfig = Pick<ServeConfig, 'headerBytesMax' | 'headerMsMax'>;
 
 /** A server that reads requests as all of ours do, for a listener; `unlisten` takes it back. */
-export const httpServer = ({ headerBytesMax, headerMsMax }: HttpConfig, listener: RequestListener): { readonly server: Server; readonly unlisten: () => void } => {
-  const server = createServer({ requireHostHeader: false, maxHeaderSize: headerBytesMax + 4096, connectionsCheckingInterval: Math.min(30_000, Math.ceil(headerMsMax / 4)) });
+export const httpServer = (
+  { headerBytesMax, headerMsMax }: HttpConfig,
+  listener: RequestListener,
+): { readonly server: Server; readonly unlisten: () => void } => {
+  const server = createServer({
+    requireHostHeader: false,
+    maxHeaderSize: headerBytesMax + 4096,
+    connectionsCheckingInterval: Math.min(30_000, Math.ceil(headerMsMax / 4)),
+  });
   // Who names no Host is told so as everybody is told of errors (head.ts): Node's own answer has no body.
   // Node drops the headers behind the first 1,000 without a word; their bytes are bounded.
   server.maxHeadersCount = 0;
@@ -56,15 +64,20 @@ export const openDoor = async (config: Pick<ServeConfig, 'listen'> & HttpConfig)
       listenTo(server, listener);
       server.ref();
       server.listen = () => {
-        process.nextTick(() => { server.emit('listening'); });
+        process.nextTick(() => {
+          server.emit('listening');
+        });
         return server;
       };
       return server;
     },
-    close: () => new Promise((resolve) => {
-      server.close(() => { resolve(); });
-      server.closeAllConnections();
-    }),
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => {
+          resolve();
+        });
+        server.closeAllConnections();
+      }),
   };
 };
 
@@ -72,11 +85,16 @@ export const openDoor = async (config: Pick<ServeConfig, 'listen'> & HttpConfig)
 const keepAliveMs = 72_000;
 
 const answerEarly = (request: IncomingMessage, response: ServerResponse): void => {
-  const path = (request.url ?? '').split('?', 1)[0], isHealth = path === '/ready' || path === '/status';
+  const path = (request.url ?? '').split('?', 1)[0];
+  const isHealth = path === '/ready' || path === '/status';
   const body = Buffer.from(isHealth ? 'recovering' : errorAnswer(new LakeError('service-recovering')).body);
   response.writeHead(503, {
     ...(isLastAnswer(request) && { connection: 'close' }),
-    'x-request-id': requestIdOf(request.headers), 'content-type': isHealth ? 'text/plain; charset=utf-8' : 'application/json', 'content-length': body.length, 'retry-after': '1', 'cache-control': 'no-store',
+    'x-request-id': requestIdOf(request.headers),
+    'content-type': isHealth ? 'text/plain; charset=utf-8' : 'application/json',
+    'content-length': body.length,
+    'retry-after': '1',
+    'cache-control': 'no-store',
   });
   response.end(request.method === 'HEAD' ? undefined : body);
 };

@@ -1,20 +1,27 @@
 /**
- * Answers that come before the request's body has ended. A connection that is closed with bytes unread is reset, and a client that still sends never sees the answer; so it is read on, and
- * what comes is thrown away.
+ * Answers that come before the request's body has ended. A connection that is closed with bytes unread is reset, and a
+ * client that still sends never sees the answer; so it is read on, and what comes is thrown away.
  *
  * Invariants:
- * - A short body is waited for, and the connection goes on; behind a longer one, or one of unknown length, the answer is the connection's last: it says so, the connection is half closed
- *   behind it, and no request that follows on it is looked at.
+ * - A short body is waited for, and the connection goes on; behind a longer one, or one of unknown length, the answer
+ *   is the connection's last: it says so, the connection is half closed behind it, and no request that follows on it is
+ *   looked at.
  * - Either way there is a bound of time, of silence and of bytes; beyond it the connection is cut.
- * - A client that waits for `100 Continue` gets it when the body is wanted, not before: else the answer is the final one.
+ * - A client that waits for `100 Continue` gets it when the body is wanted, not before: else the answer is the final
+ *   one.
  */
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
 /** A body of at most so many bytes is waited for. */
 const keptBytesMax = 64 << 10;
-/** Bounds of what is thrown away. A client that sends at full speed, and reads when it is done, has sent it all within them. */
-const lingerBytesMax = 1 << 30, lingerMsMax = 30_000, silentMsMax = 5_000;
+/**
+ * Bounds of what is thrown away. A client that sends at full speed, and reads when it is done, has sent it all within
+ * them.
+ */
+const lingerBytesMax = 1 << 30;
+const lingerMsMax = 30_000;
+const silentMsMax = 5_000;
 
 /** Connections whose last answer was sent. */
 const ending = new WeakSet<Socket>();
@@ -31,8 +38,13 @@ export const listenTo = (server: Server, listener: RequestListener): (() => void
     if (ending.has(request.socket)) return;
     const { socket } = request;
     last.set(socket, response);
-    response.once('close', () => { if (response.shouldKeepAlive && last.get(socket) === response) last.delete(socket); });
-    if (hasBody(request)) response.prependOnceListener('finish', () => { answered(request); });
+    response.once('close', () => {
+      if (response.shouldKeepAlive && last.get(socket) === response) last.delete(socket);
+    });
+    if (hasBody(request))
+      response.prependOnceListener('finish', () => {
+        answered(request);
+      });
     listener(request, response);
   };
   const onExpect: RequestListener = (request, response) => {
@@ -59,17 +71,22 @@ export const wantBody = (request: IncomingMessage): void => {
 };
 
 /** Whether an answer that is sent now is the connection's last. */
-export const isLastAnswer = (request: IncomingMessage): boolean => !request.complete && hasBody(request) && !(Number(request.headers['content-length']) <= keptBytesMax);
+export const isLastAnswer = (request: IncomingMessage): boolean =>
+  !request.complete && hasBody(request) && !(Number(request.headers['content-length']) <= keptBytesMax);
 
-const hasBody = ({ headers }: IncomingMessage): boolean => headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
+const hasBody = ({ headers }: IncomingMessage): boolean =>
+  headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
 
 /** Runs before the server ends the connection, where the answer was its last. */
 const answered = (request: IncomingMessage): void => {
   const { socket } = request;
   if (request.readableEnded || request.destroyed || socket.destroyed) return;
   let bytes = 0;
-  const cut = (): void => { socket.destroy(); };
-  const late = setTimeout(cut, lingerMsMax).unref(), silent = setTimeout(cut, silentMsMax).unref();
+  const cut = (): void => {
+    socket.destroy();
+  };
+  const late = setTimeout(cut, lingerMsMax).unref();
+  const silent = setTimeout(cut, silentMsMax).unref();
   const stop = (): void => {
     clearTimeout(late);
     clearTimeout(silent);

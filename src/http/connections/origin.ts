@@ -1,12 +1,13 @@
 /**
  * Which web pages may use the service.
  *
- * - Without `-cors.origin` its own pages alone: those whose origin is the Host of the request, which must be a name of this
- *   machine (a page whose DNS name was bent to point here has another). All others are refused, whatever they ask for, and
- *   no header lets them read an answer.
- * - With `-cors.origin` pages of the origins listed (with `*` for any part), and their hosts, may do everything. `*` alone is
- *   any page: without cookies, since these are the user's and not the page's.
- * - A request without Origin comes from a program, or from a browser that says in `Sec-Fetch-Site` where its page is from.
+ * - Without `-cors.origin` its own pages alone: those whose origin is the Host of the request, which must be a name of
+ *   this machine (a page whose DNS name was bent to point here has another). All others are refused, whatever they ask
+ *   for, and no header lets them read an answer.
+ * - With `-cors.origin` pages of the origins listed (with `*` for any part), and their hosts, may do everything. `*`
+ *   alone is any page: without cookies, since these are the user's and not the page's.
+ * - A request without Origin comes from a program, or from a browser that says in `Sec-Fetch-Site` where its page is
+ *   from.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { isIP } from 'node:net';
@@ -14,7 +15,10 @@ import { LakeError } from '../../errors.ts';
 import type { Address } from '../../config/options.ts';
 import { remembered } from '../known.ts';
 
-/** Which pages are trusted. `origins`: patterns of option `-cors.origin`, none without it; `listen`: the address that the service listens at. */
+/**
+ * Which pages are trusted. `origins`: patterns of option `-cors.origin`, none without it; `listen`: the address that
+ * the service listens at.
+ */
 export interface OriginRules {
   readonly origins: readonly string[];
   readonly listen: Address;
@@ -29,7 +33,19 @@ type Headers = Readonly<Record<string, string>>;
 
 const methods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']);
 const requestHeaders: ReadonlyMap<string, string> = new Map(
-  ['Accept', 'Authorization', 'Content-Type', 'Idempotency-Key', 'If-Match', 'Last-Event-ID', 'Origin', 'SuperDB-Commit', 'X-Request-Id', 'Zed-Commit'].map((name) => [name.toLowerCase(), name]));
+  [
+    'Accept',
+    'Authorization',
+    'Content-Type',
+    'Idempotency-Key',
+    'If-Match',
+    'Last-Event-ID',
+    'Origin',
+    'SuperDB-Commit',
+    'X-Request-Id',
+    'Zed-Commit',
+  ].map((name) => [name.toLowerCase(), name]),
+);
 
 const matches = (pattern: string, text: string): boolean => {
   const parts = pattern.toLowerCase().split('*');
@@ -47,9 +63,11 @@ const matches = (pattern: string, text: string): boolean => {
 };
 
 const anybody = '*';
-const listed = (rules: OriginRules, origin: string): boolean => rules.origins.some((pattern) => matches(pattern, origin));
+const listed = (rules: OriginRules, origin: string): boolean =>
+  rules.origins.some((pattern) => matches(pattern, origin));
 /** Listed by more than `*`. */
-const named = (rules: OriginRules, origin: string): boolean => rules.origins.some((pattern) => pattern !== anybody && matches(pattern, origin));
+const named = (rules: OriginRules, origin: string): boolean =>
+  rules.origins.some((pattern) => pattern !== anybody && matches(pattern, origin));
 
 /** CORS headers of an answer to a request from `origin`; none if no option allows it. */
 export const corsHeaders = (rules: OriginRules, origin: string | undefined): Headers => {
@@ -67,38 +85,63 @@ export const preflightHeaders = (rules: OriginRules, request: IncomingHttpHeader
   const vary = { vary: 'Origin, Access-Control-Request-Method, Access-Control-Request-Headers' };
   const cors = corsHeaders(rules, request.origin);
   const method = (request['access-control-request-method'] ?? '').toUpperCase();
-  const asked = (request['access-control-request-headers'] ?? '').split(',').map((name) => name.trim().toLowerCase()).filter((name) => name !== '');
-  if (!cors['access-control-allow-origin'] || !methods.has(method) || asked.some((name) => !requestHeaders.has(name))) return vary;
+  const asked = (request['access-control-request-headers'] ?? '')
+    .split(',')
+    .map((name) => name.trim().toLowerCase())
+    .filter((name) => name !== '');
+  if (!cors['access-control-allow-origin'] || !methods.has(method) || asked.some((name) => !requestHeaders.has(name)))
+    return vary;
   const { 'access-control-expose-headers': _exposed, ...allowed } = cors;
   return {
     ...vary,
     ...allowed,
     'access-control-allow-methods': method,
-    ...(asked.length > 0 && { 'access-control-allow-headers': asked.map((name) => requestHeaders.get(name)!).join(', ') }),
+    ...(asked.length > 0 && {
+      'access-control-allow-headers': asked.map((name) => requestHeaders.get(name)!).join(', '),
+    }),
   };
 };
 
-const hostName = remembered((host) => host.replace(/:\d+$/, '').replace(/^\[|\]$/g, '').toLowerCase());
+const hostName = remembered((host) =>
+  host
+    .replace(/:\d+$/, '')
+    .replace(/^\[|\]$/g, '')
+    .toLowerCase(),
+);
 /** Whether a name or an address is this machine's own, whatever DNS says. */
 export const loopback = (name: string): boolean =>
-  name === 'localhost' || name.endsWith('.localhost') || name === '::1' || /^127(?:\.\d{1,3}){3}$/.test(name) || name === '0:0:0:0:0:0:0:1';
+  name === 'localhost' ||
+  name.endsWith('.localhost') ||
+  name === '::1' ||
+  /^127(?:\.\d{1,3}){3}$/.test(name) ||
+  name === '0:0:0:0:0:0:0:1';
 
 /** Refuses a Host that is no name of this machine. @throws host-foreign */
 export const checkHost = (rules: OriginRules, host: string | undefined): void => {
   if (!host || rules.guarded) return;
   const name = hostName(host);
   const wildcard = rules.listen.host === '0.0.0.0' || rules.listen.host === '::';
-  if (loopback(name) || (rules.insecure && isIP(name) !== 0) || (!wildcard && name === rules.listen.host.toLowerCase())) return;
+  if (loopback(name) || (rules.insecure && isIP(name) !== 0) || (!wildcard && name === rules.listen.host.toLowerCase()))
+    return;
   if (listed(rules, `http://${host}`) || listed(rules, `https://${host}`)) return;
-  if (rules.origins.some((pattern) => /^https?:\/\//i.test(pattern) && hostName(pattern.replace(/^https?:\/\//i, '')) === name)) return;
+  if (
+    rules.origins.some(
+      (pattern) => /^https?:\/\//i.test(pattern) && hostName(pattern.replace(/^https?:\/\//i, '')) === name,
+    )
+  )
+    return;
   throw new LakeError('host-foreign', { host });
 };
 
 /** Whose pages count: all that may use the service, or those that cookies count for. */
 type Whose = 'any' | 'cookie';
 
-/** The page that a browser sends a request for without saying its origin: one of another site, also where it opens an answer in a frame or a tab. */
-const hiddenPage = ({ 'sec-fetch-site': site = 'none' }: IncomingHttpHeaders): boolean => site !== 'none' && site !== 'same-origin';
+/**
+ * The page that a browser sends a request for without saying its origin: one of another site, also where it opens an
+ * answer in a frame or a tab.
+ */
+const hiddenPage = ({ 'sec-fetch-site': site = 'none' }: IncomingHttpHeaders): boolean =>
+  site !== 'none' && site !== 'same-origin';
 
 /** Whether the request comes from a web page of an origin that is neither ours nor allowed. */
 export const isForeign = (rules: OriginRules, headers: IncomingHttpHeaders, whose: Whose = 'any'): boolean => {
@@ -110,5 +153,6 @@ export const isForeign = (rules: OriginRules, headers: IncomingHttpHeaders, whos
 
 /** Refuses pages of foreign origins. @throws origin-foreign */
 export const checkOrigin = (rules: OriginRules, headers: IncomingHttpHeaders, whose: Whose = 'any'): void => {
-  if (isForeign(rules, headers, whose)) throw new LakeError('origin-foreign', { origin: headers.origin ?? 'of another site' });
+  if (isForeign(rules, headers, whose))
+    throw new LakeError('origin-foreign', { origin: headers.origin ?? 'of another site' });
 };

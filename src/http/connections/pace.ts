@@ -1,7 +1,9 @@
 /**
- * How fast a client sends a body or takes an answer, by the time in which we waited for it: what the service itself takes long for does not count.
+ * How fast a client sends a body or takes an answer, by the time in which we waited for it: what the service itself
+ * takes long for does not count.
  *
- * A client that is slow is left alone as long as nobody else needs what it holds: who has too little asks for the slowest (`slowRate`) and ends it.
+ * A client that is slow is left alone as long as nobody else needs what it holds: who has too little asks for the
+ * slowest (`slowRate`) and ends it.
  */
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
@@ -16,7 +18,10 @@ const graceMs = 5_000;
 /** Which way the bytes go. */
 type Direction = 'body' | 'answer';
 const errors = { body: 'body-slow', answer: 'answer-slow' } as const;
-interface Mark { readonly bytes: number; readonly waitedMs: number }
+interface Mark {
+  readonly bytes: number;
+  readonly waitedMs: number;
+}
 
 /** The pace of one client. `rateMin`: bytes a second; 0: any will do. */
 export class Pace {
@@ -36,7 +41,9 @@ export class Pace {
   }
 
   /** From here on nothing goes on until the client does something. */
-  waits(): void { this.#waitsSince ??= this.#now(); }
+  waits(): void {
+    this.#waitsSince ??= this.#now();
+  }
   /** The client sent, or took, so many bytes. */
   went(bytes: number): void {
     this.#look();
@@ -44,7 +51,10 @@ export class Pace {
     this.#bytes += bytes;
   }
 
-  /** Bytes a second lately, if they are fewer than they must be; undefined for who is fast enough, or not known for long enough. */
+  /**
+   * Bytes a second lately, if they are fewer than they must be; undefined for who is fast enough, or not known for long
+   * enough.
+   */
   slowRate(): number | undefined {
     if (this.#rateMin === 0 || this.#waitsSince === undefined) return undefined;
     this.#look();
@@ -53,7 +63,9 @@ export class Pace {
     return rate < this.#rateMin ? rate : undefined;
   }
   /** What a client is told that was given up. */
-  tooSlow(): LakeError { return new LakeError(errors[this.#direction], { rate: Math.floor(this.slowRate() ?? 0), limit: this.#rateMin }); }
+  tooSlow(): LakeError {
+    return new LakeError(errors[this.#direction], { rate: Math.floor(this.slowRate() ?? 0), limit: this.#rateMin });
+  }
 
   #look(): void {
     if (this.#waitsSince === undefined) return;
@@ -69,7 +81,11 @@ export class Pace {
 /** Of the requests that are under way, or were, on a connection. */
 const paces = new WeakMap<Socket, Pace>();
 /** The pace of a request's client. */
-export const paceOf = ({ socket }: IncomingMessage, direction: Direction, { rateBytesMin }: Pick<ServeConfig, 'rateBytesMin'>): Pace => {
+export const paceOf = (
+  { socket }: IncomingMessage,
+  direction: Direction,
+  { rateBytesMin }: Pick<ServeConfig, 'rateBytesMin'>,
+): Pace => {
   const pace = new Pace(direction, rateBytesMin);
   paces.set(socket, pace);
   return pace;
@@ -79,7 +95,8 @@ export const paceAt = (socket: Socket): Pace | undefined => paces.get(socket);
 
 /** The slowest of those who are too slow. */
 export const slowest = <T>(all: Iterable<T>, paceOf: (one: T) => Pick<Pace, 'slowRate'> | undefined): T | undefined => {
-  let found: T | undefined, least = Infinity;
+  let found: T | undefined;
+  let least = Infinity;
   for (const one of all) {
     const rate = paceOf(one)?.slowRate();
     if (rate === undefined || rate >= least) continue;

@@ -2,9 +2,10 @@
  * The inspector's live feed: what happens in the machines, for pages that watch.
  *
  * - While nobody watches, the last `ringMax` messages are kept, cut down to ids and counts; nothing else is done.
- * - Frames go out `frameMs` apart, made once for all who keep up: the messages of that time (`frameRecordsMax` at most) and the newest state of every actor that
- *   changed. A connection with more than `bufferedBytesMax` unread gets none; when it has read them it gets the whole state again, and is told how much it missed.
- *   So a slow page costs memory up to that bound, and never the service's time.
+ * - Frames go out `frameMs` apart, made once for all who keep up: the messages of that time (`frameRecordsMax` at most)
+ *   and the newest state of every actor that changed. A connection with more than `bufferedBytesMax` unread gets none;
+ *   when it has read them it gets the whole state again, and is told how much it missed. So a slow page costs memory up
+ *   to that bound, and never the service's time.
  * - Contents of records never go over this wire (inspect/trim.ts).
  */
 import type { Lake } from '../../lake/lake.types.ts';
@@ -31,8 +32,22 @@ interface Watcher {
   close(): void;
 }
 
-interface Actor { readonly machine: MachineName; readonly parent: string | undefined; readonly ref: WatchedActor; state: readonly string[]; waiting: number; running: number }
-interface Watching { readonly wire: Wire; chosen: string | null; detail: string; stale: boolean; missed: number; dropped: number }
+interface Actor {
+  readonly machine: MachineName;
+  readonly parent: string | undefined;
+  readonly ref: WatchedActor;
+  state: readonly string[];
+  waiting: number;
+  running: number;
+}
+interface Watching {
+  readonly wire: Wire;
+  chosen: string | null;
+  detail: string;
+  stale: boolean;
+  missed: number;
+  dropped: number;
+}
 
 /** How many jobs or events wait in an actor, and how many it works on. */
 const countWork = (actor: Actor, context: unknown): void => {
@@ -70,10 +85,18 @@ export class Inspection {
       const ref = watch.actor(record.actor);
       if (ref) this.#came(record, ref);
     }
-    this.#unlisten = watch.listen({ actor: (record, ref) => this.#came(record, ref), message: (record, snapshot) => this.#message(record, snapshot) }, { late: true });
+    this.#unlisten = watch.listen(
+      {
+        actor: (record, ref) => this.#came(record, ref),
+        message: (record, snapshot) => this.#message(record, snapshot),
+      },
+      { late: true },
+    );
   }
 
-  get size(): number { return this.#watching.size; }
+  get size(): number {
+    return this.#watching.size;
+  }
 
   /** Sends the whole state, then frames until `close`. */
   watch(wire: Wire): Watcher {
@@ -105,7 +128,14 @@ export class Inspection {
   }
 
   #came(record: ActorRecord, ref: WatchedActor): void {
-    const actor: Actor = { machine: record.machine, parent: record.parent, ref, state: record.state, waiting: 0, running: 0 };
+    const actor: Actor = {
+      machine: record.machine,
+      parent: record.parent,
+      ref,
+      state: record.state,
+      waiting: 0,
+      running: 0,
+    };
     this.#actors.set(record.actor, actor);
     countWork(actor, ref.getSnapshot().context);
     this.#change(record.actor);
@@ -137,17 +167,28 @@ export class Inspection {
     if (emitted) for (const name of this.#renames) this.#change(name);
     if (this.#actors.get('lake')?.running === 0) this.#renames.clear();
   }
-  #change(actor: string): void { if (this.#watching.size > 0) this.#changed.add(actor); }
+  #change(actor: string): void {
+    if (this.#watching.size > 0) this.#changed.add(actor);
+  }
 
   /** The newest `count` messages, oldest first. */
   #latest(count: number): readonly LiveRecord[] {
-    const size = this.#ring.length, wanted = Math.min(count, size);
+    const size = this.#ring.length;
+    const wanted = Math.min(count, size);
     return Array.from({ length: wanted }, (_, at) => this.#ring[(this.#next + size - wanted + at) % size]!);
   }
 
   #live(name: string, { machine, parent, state, waiting, running }: Actor): LiveActor {
     const poolName = machine === 'pool' ? this.#poolName(name.slice(5, 45)) : undefined;
-    return { actor: name, machine, ...(parent !== undefined && { parent }), ...(poolName !== undefined && { name: poolName }), state, waiting, running };
+    return {
+      actor: name,
+      machine,
+      ...(parent !== undefined && { parent }),
+      ...(poolName !== undefined && { name: poolName }),
+      state,
+      waiting,
+      running,
+    };
   }
   #poolName(id: string): string | undefined {
     try {
@@ -158,22 +199,46 @@ export class Inspection {
   }
 
   #hello(records: readonly LiveRecord[], dropped: number): LiveHello {
-    // Loads and queries that are left out come when they do something; the lake and its pools are the first ones in the map.
-    const names = [...this.#actors.keys()], kept = names.length > actorsMax ? [...names.filter((n) => !/^(load|query)\//.test(n)), ...names.filter((n) => /^(load|query)\//.test(n)).reverse()].slice(0, actorsMax) : names;
+    // Loads and queries that are left out come when they do something; the lake and its pools are the first ones in the
+    // map.
+    const names = [...this.#actors.keys()];
+    const kept =
+      names.length > actorsMax
+        ? [
+            ...names.filter((n) => !/^(load|query)\//.test(n)),
+            ...names.filter((n) => /^(load|query)\//.test(n)).reverse(),
+          ].slice(0, actorsMax)
+        : names;
     return {
-      kind: 'hello', service: this.#version, ms: Date.now(), actors: kept.map((name) => this.#live(name, this.#actors.get(name)!)), actorsLeftOut: names.length - kept.length,
-      dropped, records,
+      kind: 'hello',
+      service: this.#version,
+      ms: Date.now(),
+      actors: kept.map((name) => this.#live(name, this.#actors.get(name)!)),
+      actorsLeftOut: names.length - kept.length,
+      dropped,
+      records,
     };
   }
 
   #frame(): void {
     this.#machines.settle();
-    const count = this.#messages - this.#framed, records = this.#latest(Math.min(count, frameRecordsMax));
+    const count = this.#messages - this.#framed;
+    const records = this.#latest(Math.min(count, frameRecordsMax));
     this.#framed = this.#messages;
     const idle = count === 0 && this.#changed.size === 0 && this.#gone.size === 0;
     const left = count - records.length;
-    const actors = [...this.#changed].flatMap((name) => { const actor = this.#actors.get(name); return actor ? [this.#live(name, actor)] : []; });
-    const frame: Omit<LiveFrame, 'dropped'> = { kind: 'frame', ms: Date.now(), actors, gone: [...this.#gone], records, messages: this.#messages };
+    const actors = [...this.#changed].flatMap((name) => {
+      const actor = this.#actors.get(name);
+      return actor ? [this.#live(name, actor)] : [];
+    });
+    const frame: Omit<LiveFrame, 'dropped'> = {
+      kind: 'frame',
+      ms: Date.now(),
+      actors,
+      gone: [...this.#gone],
+      records,
+      messages: this.#messages,
+    };
     this.#changed.clear();
     this.#gone.clear();
     const texts = new Map<number, string>();
@@ -192,7 +257,8 @@ export class Inspection {
       } else if (!idle) {
         one.dropped += left;
         let text = texts.get(one.dropped);
-        if (text === undefined) texts.set(one.dropped, (text = JSON.stringify({ ...frame, dropped: one.dropped } satisfies LiveFrame)));
+        if (text === undefined)
+          texts.set(one.dropped, (text = JSON.stringify({ ...frame, dropped: one.dropped } satisfies LiveFrame)));
         one.wire.send(text);
       }
       this.#detail(one);
@@ -217,7 +283,11 @@ export class Inspection {
   #detail(one: Watching): void {
     const actor = one.chosen === null ? undefined : this.#actors.get(one.chosen);
     if (!actor) return;
-    const detail: LiveDetail = { kind: 'detail', actor: one.chosen!, ...liveContext(actor.machine, actor.ref.getSnapshot().context) };
+    const detail: LiveDetail = {
+      kind: 'detail',
+      actor: one.chosen!,
+      ...liveContext(actor.machine, actor.ref.getSnapshot().context),
+    };
     const text = JSON.stringify(detail);
     if (text === one.detail) return;
     one.detail = text;

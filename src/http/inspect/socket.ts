@@ -1,6 +1,6 @@
 /**
- * The WebSocket of the inspector's feed. A page of another origin gets no connection (a WebSocket has no CORS), nor does one beyond the limit; pages that stop
- * answering pings are cut off.
+ * The WebSocket of the inspector's feed. A page of another origin gets no connection (a WebSocket has no CORS), nor
+ * does one beyond the limit; pages that stop answering pings are cut off.
  */
 import { EventEmitter } from 'node:events';
 import type { IncomingMessage, Server } from 'node:http';
@@ -37,17 +37,26 @@ export interface InspectAdmission {
 }
 
 /** Adds the route. Plain requests are told to upgrade. */
-export const addInspectSocket = (app: FastifyInstance, { watch, inspection, watchersMax, admission }: InspectSocketOptions): void => {
+export const addInspectSocket = (
+  app: FastifyInstance,
+  { watch, inspection, watchersMax, admission }: InspectSocketOptions,
+): void => {
   let open = 0;
   const upgrades = new EventEmitter();
   app.server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
-    if (isUpgrade(request) && (request.url ?? '').split('?')[0] === feedPath) upgrades.emit('upgrade', request, socket, head);
+    if (isUpgrade(request) && (request.url ?? '').split('?')[0] === feedPath)
+      upgrades.emit('upgrade', request, socket, head);
     else asPlainRequest(app.server, request, socket, head);
   });
   void app.register(async (scope) => {
-    await scope.register(websocket, { options: { server: upgrades as Server, maxPayload: requestBytesMax, perMessageDeflate: false }, preClose: closeSockets });
+    await scope.register(websocket, {
+      options: { server: upgrades as Server, maxPayload: requestBytesMax, perMessageDeflate: false },
+      preClose: closeSockets,
+    });
     scope.route({
-      method: 'GET', url: feedPath, exposeHeadRoute: false,
+      method: 'GET',
+      url: feedPath,
+      exposeHeadRoute: false,
       preValidation: async (request, reply) => {
         if (isUpgrade(request.raw)) endRefused(request, reply);
         await admission.admit(request, reply);
@@ -57,9 +66,13 @@ export const addInspectSocket = (app: FastifyInstance, { watch, inspection, watc
       handler: (_request, reply) => sendError(reply, new LakeError('feed-not-upgraded')),
       wsHandler: (socket, request) => {
         open++;
-        socket.once('close', () => { open--; });
+        socket.once('close', () => {
+          open--;
+        });
         const unlisten = admission.access && recheck(socket, request, admission.access);
-        socket.once('close', () => { unlisten?.(); });
+        socket.once('close', () => {
+          unlisten?.();
+        });
         attach(socket, request, watch, inspection);
       },
     });
@@ -68,18 +81,29 @@ export const addInspectSocket = (app: FastifyInstance, { watch, inspection, watc
 
 /** Nobody reads requests from a connection that asked for a WebSocket: one that is refused ends with its answer. */
 const endRefused = ({ raw }: FastifyRequest, reply: FastifyReply): void => {
-  reply.header('connection', 'close').raw.once('finish', () => { raw.socket.destroySoon(); });
+  reply.header('connection', 'close').raw.once('finish', () => {
+    raw.socket.destroySoon();
+  });
 };
 
 /** The code of a connection that a policy ends. */
 const policyCode = 1008;
 /** Ends the connection of who may no longer watch. */
-const recheck = (socket: WebSocket, { headers }: FastifyRequest, access: Pick<Access, 'identify' | 'onRecheck'>): (() => void) =>
-  access.onRecheck(() => { access.identify(headers).catch(() => { socket.close(policyCode); }); });
+const recheck = (
+  socket: WebSocket,
+  { headers }: FastifyRequest,
+  access: Pick<Access, 'identify' | 'onRecheck'>,
+): (() => void) =>
+  access.onRecheck(() => {
+    access.identify(headers).catch(() => {
+      socket.close(policyCode);
+    });
+  });
 
 /**
- * A request that asks for another protocol (`Upgrade: h2c`, which some clients always send) is answered as if it had not asked. Since somebody listens for upgrades,
- * the framework did not get it: its head is put back before the bytes that follow, without the header.
+ * A request that asks for another protocol (`Upgrade: h2c`, which some clients always send) is answered as if it had
+ * not asked. Since somebody listens for upgrades, the framework did not get it: its head is put back before the bytes
+ * that follow, without the header.
  */
 const asPlainRequest = (server: Server, request: IncomingMessage, socket: Socket, head: Buffer): void => {
   const lines = [`${request.method} ${request.url} HTTP/${request.httpVersion}`];
@@ -92,26 +116,44 @@ const asPlainRequest = (server: Server, request: IncomingMessage, socket: Socket
   socket.unshift(Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), head]));
   server.emit('connection', socket);
 };
-const withoutUpgrade = (value: string): string => value.split(',').map((item) => item.trim()).filter((item) => !/^(upgrade|http2-settings)$/i.test(item)).join(', ') || 'keep-alive';
+const withoutUpgrade = (value: string): string =>
+  value
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => !/^(upgrade|http2-settings)$/i.test(item))
+    .join(', ') || 'keep-alive';
 
 /** How long a page may take to say goodbye. */
 const goodbyeMs = 200;
 function closeSockets(this: FastifyInstance, done: () => void): void {
   const { clients } = this.websocketServer;
   for (const socket of clients) socket.close(1001);
-  setTimeout(() => { for (const socket of clients) socket.terminate(); }, goodbyeMs).unref();
+  setTimeout(() => {
+    for (const socket of clients) socket.terminate();
+  }, goodbyeMs).unref();
   done();
 }
 
 const isUpgrade = ({ headers }: IncomingMessage): boolean => (headers.upgrade ?? '').toLowerCase() === 'websocket';
 
 const attach = (socket: WebSocket, request: FastifyRequest, watch: MachineWatch, inspection: Inspection): void => {
-  const wire = { get bufferedAmount() { return socket.bufferedAmount; }, send: (text: string): void => { socket.send(text); } };
+  const wire = {
+    get bufferedAmount() {
+      return socket.bufferedAmount;
+    },
+    send: (text: string): void => {
+      socket.send(text);
+    },
+  };
   const stately = (request.query as { readonly protocol?: unknown }).protocol === 'stately';
   const close = stately ? statelyFeed(watch, wire) : attachPage(socket, wire, inspection);
   let alive = true;
-  socket.on('pong', () => { alive = true; });
-  socket.on('error', () => { socket.terminate(); });
+  socket.on('pong', () => {
+    alive = true;
+  });
+  socket.on('error', () => {
+    socket.terminate();
+  });
   const ping = setInterval(() => {
     if (!alive) socket.terminate();
     alive = false;
@@ -124,8 +166,16 @@ const attach = (socket: WebSocket, request: FastifyRequest, watch: MachineWatch,
   });
 };
 
-const attachPage = (socket: WebSocket, wire: Parameters<Inspection['watch']>[0], inspection: Inspection): (() => void) => {
+const attachPage = (
+  socket: WebSocket,
+  wire: Parameters<Inspection['watch']>[0],
+  inspection: Inspection,
+): (() => void) => {
   const watcher = inspection.watch(wire);
-  socket.on('message', (data: Buffer, isBinary) => { if (!isBinary) watcher.request(data.toString('utf8')); });
-  return () => { watcher.close(); };
+  socket.on('message', (data: Buffer, isBinary) => {
+    if (!isBinary) watcher.request(data.toString('utf8'));
+  });
+  return () => {
+    watcher.close();
+  };
 };

@@ -1,6 +1,7 @@
 /**
- * Cuts records down to what may leave the service by the inspector's feed: ids, names of pools and branches, counts. Texts of errors and whatever else could hold
- * a part of a record are left out; only what is known to be safe gets through.
+ * Cuts records down to what may leave the service by the inspector's feed: ids, names of pools and branches, counts.
+ * Texts of errors and whatever else could hold a part of a record are left out; only what is known to be safe gets
+ * through.
  */
 import type { LiveFields, LiveRecord, LiveSettled } from '../../recording/live.ts';
 import type { MachineName, MessageRecord, RecordedEvent } from '../../recording/record.ts';
@@ -8,7 +9,16 @@ import type { MachineName, MessageRecord, RecordedEvent } from '../../recording/
 /** Most characters of a name. */
 const nameCharsMax = 200;
 /** Fields whose text is a name or a word of the machines themselves. */
-const nameFields: ReadonlySet<string> = new Set(['kind', 'branch', 'target', 'child', 'name', 'cause', 'action', 'end']);
+const nameFields: ReadonlySet<string> = new Set([
+  'kind',
+  'branch',
+  'target',
+  'child',
+  'name',
+  'cause',
+  'action',
+  'end',
+]);
 const isId = (text: string): boolean => text.length === 40 && /^[0-9a-f]*$/.test(text);
 
 /** Numbers, switches, ids and names of an object; arrays as how many there are. */
@@ -26,7 +36,8 @@ const trimmed = (object: Readonly<Record<string, unknown>>): LiveFields => {
   return fields;
 };
 /** A name, cut to 200 characters. */
-export const clipped = (text: string): string => (text.length > nameCharsMax ? `${text.slice(0, nameCharsMax)}…` : text);
+export const clipped = (text: string): string =>
+  text.length > nameCharsMax ? `${text.slice(0, nameCharsMax)}…` : text;
 
 /** A job: its revision may be a branch's name. */
 const trimmedJob = (job: Readonly<Record<string, unknown>>): LiveFields =>
@@ -36,13 +47,31 @@ const trimmedJob = (job: Readonly<Record<string, unknown>>): LiveFields =>
 export const liveRecord = ({ seq, ms, actor, by, event, from, to, outcome, emitted }: MessageRecord): LiveRecord => {
   const { type, job } = event;
   const fields = isObject(job) ? trimmedJob(job) : type.startsWith('xstate.') ? undefined : trimmed(event);
-  return { seq, ms, actor, by, event: { type, fields }, from: from === to ? undefined : from, to, outcome, settled: emitted ? settledOf(emitted) : undefined };
+  return {
+    seq,
+    ms,
+    actor,
+    by,
+    event: { type, fields },
+    from: from === to ? undefined : from,
+    to,
+    outcome,
+    settled: emitted ? settledOf(emitted) : undefined,
+  };
 };
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === 'object' && value !== null && !Array.isArray(value);
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
-interface Outcome { readonly status?: unknown; readonly code?: unknown; readonly why?: unknown }
+interface Outcome {
+  readonly status?: unknown;
+  readonly code?: unknown;
+  readonly why?: unknown;
+}
 const settledOf = (emitted: readonly RecordedEvent[]): LiveSettled | undefined => {
-  let done = 0, failed = 0, refused = 0, code: string | undefined;
+  let done = 0;
+  let failed = 0;
+  let refused = 0;
+  let code: string | undefined;
   for (const { type, outcomes } of emitted) {
     if (type !== 'settled' || !Array.isArray(outcomes)) continue;
     for (const { status, code: failure, why } of outcomes as readonly Outcome[]) {
@@ -56,7 +85,14 @@ const settledOf = (emitted: readonly RecordedEvent[]): LiveSettled | undefined =
 };
 
 /** Of a context's `waiting` or `running`: jobs, or a number of events. */
-export const many = (value: unknown): number => (Array.isArray(value) ? value.length : typeof value === 'number' ? value : value === null || value === undefined ? 0 : 1);
+export const many = (value: unknown): number =>
+  Array.isArray(value)
+    ? value.length
+    : typeof value === 'number'
+      ? value
+      : value === null || value === undefined
+        ? 0
+        : 1;
 
 /** Fields of contexts that are texts for people: only that they are there is told. */
 const texts: ReadonlySet<string> = new Set(['error', 'failure']);
@@ -65,7 +101,14 @@ const jobs = (value: unknown): readonly LiveFields[] =>
   (Array.isArray(value) ? value.slice(0, shownJobsMax) : [value]).filter(isObject).map(trimmedJob);
 
 /** Context and queue of an actor. */
-export const liveContext = (machine: MachineName, context: unknown): { readonly context: LiveFields; readonly waiting: readonly LiveFields[]; readonly running: readonly LiveFields[] } => {
+export const liveContext = (
+  machine: MachineName,
+  context: unknown,
+): {
+  readonly context: LiveFields;
+  readonly waiting: readonly LiveFields[];
+  readonly running: readonly LiveFields[];
+} => {
   if (!isObject(context)) return { context: {}, waiting: [], running: [] };
   const fields: Record<string, number | boolean | string | null> = { ...trimmed(context) };
   for (const [name, value] of Object.entries(context)) {

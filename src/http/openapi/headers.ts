@@ -4,11 +4,34 @@ import { contentCodings } from '../../formats/codings/encoding.ts';
 import { CommitMessage } from '../schemas.ts';
 
 /** A header of requests that the document describes. */
-export type RequestHeader = 'Accept-Encoding' | 'Content-Encoding' | 'Idempotency-Key' | 'If-Match' | 'Last-Event-ID' | 'SuperDB-Commit' | 'X-Request-ID';
+export type RequestHeader =
+  | 'Accept-Encoding'
+  | 'Content-Encoding'
+  | 'Idempotency-Key'
+  | 'If-Match'
+  | 'Last-Event-ID'
+  | 'SuperDB-Commit'
+  | 'X-Request-ID';
 /** A header of answers that the document describes. */
-export type AnswerHeader = 'Allow' | 'Cache-Control' | 'Content-Encoding' | 'ETag' | 'Last-Event-ID' | 'Link' | 'Retry-After' | 'Set-Cookie' | 'Vary' | 'WWW-Authenticate' | 'X-Accel-Buffering' | 'X-Request-ID';
+export type AnswerHeader =
+  | 'Allow'
+  | 'Cache-Control'
+  | 'Content-Encoding'
+  | 'ETag'
+  | 'Last-Event-ID'
+  | 'Link'
+  | 'Retry-After'
+  | 'Set-Cookie'
+  | 'Vary'
+  | 'WWW-Authenticate'
+  | 'X-Accel-Buffering'
+  | 'X-Request-ID';
 
-interface HeaderRow { readonly description: string; readonly schema: TSchema; readonly example?: string }
+interface HeaderRow {
+  readonly description: string;
+  readonly schema: TSchema;
+  readonly example?: string;
+}
 /** How a request header is described. */
 export interface RequestHeaderRow extends HeaderRow {
   /** It is JSON of the schema. */
@@ -25,36 +48,85 @@ const commitTag = '"0x[0-9a-fA-F]{40}"';
 
 /** What a client may send. */
 export const requestHeaderTable = {
-  'Accept-Encoding': { description: 'Content codings that the answer may have. Without it there is none.', schema: Type.String(), example: 'gzip' },
+  'Accept-Encoding': {
+    description: 'Content codings that the answer may have. Without it there is none.',
+    schema: Type.String(),
+    example: 'gzip',
+  },
   'Content-Encoding': {
     description: `Content codings of the body, in the order in which they were applied, at most four of ${contentCodings.join(', ')}, x-gzip, identity. A plain body that claims gzip is read as plain.`,
-    schema: Type.String({ pattern: `^(${coding}(, ?${coding}){0,3})?$` }), example: 'gzip',
+    schema: Type.String({ pattern: `^(${coding}(, ?${coding}){0,3})?$` }),
+    example: 'gzip',
   },
   'Idempotency-Key': {
-    description: 'A text of the client\'s own for this one write. Sent again with the same key, the request is the same commit, once, also after a restart, for as long as option `-retry.keep` says and the branch is there. With another body, or for another request, it is a 422.',
-    schema: Type.String({ minLength: 1, maxLength: 255 }), example: '7f9c1a52-import-2026-11-21',
+    description:
+      "A text of the client's own for this one write. Sent again with the same key, the request is the same commit, once, also after a restart, for as long as option `-retry.keep` says and the branch is there. With another body, or for another request, it is a 422.",
+    schema: Type.String({ minLength: 1, maxLength: 255 }),
+    example: '7f9c1a52-import-2026-11-21',
   },
   'If-Match': {
-    description: 'The commit, in quotes, at which the branch must be (the `ETag` of an earlier answer), several with commas between them, or `*` for any. If the branch is elsewhere nothing is changed: 412.',
-    schema: Type.String({ pattern: `^(\\*|${commitTag}(, ?${commitTag})*)$` }), example: '*',
+    description:
+      'The commit, in quotes, at which the branch must be (the `ETag` of an earlier answer), several with commas between them, or `*` for any. If the branch is elsewhere nothing is changed: 412.',
+    schema: Type.String({ pattern: `^(\\*|${commitTag}(, ?${commitTag})*)$` }),
+    example: '*',
   },
-  'Last-Event-ID': { description: 'The `id` of the last event that the client saw: those after it come first.', schema: Type.String({ pattern: '^[0-9]{1,15}$' }), example: '7' },
-  'SuperDB-Commit': { description: 'What the commit says of itself. `Zed-Commit` is taken too.', schema: CommitMessage, json: true },
-  'X-Request-ID': { description: 'A name of the client\'s own for the request. It comes back in the answer; that of a query or a load is the name to ask for its progress, or to cancel it.', schema: Type.String(), example: 'report-42' },
+  'Last-Event-ID': {
+    description: 'The `id` of the last event that the client saw: those after it come first.',
+    schema: Type.String({ pattern: '^[0-9]{1,15}$' }),
+    example: '7',
+  },
+  'SuperDB-Commit': {
+    description: 'What the commit says of itself. `Zed-Commit` is taken too.',
+    schema: CommitMessage,
+    json: true,
+  },
+  'X-Request-ID': {
+    description:
+      "A name of the client's own for the request. It comes back in the answer; that of a query or a load is the name to ask for its progress, or to cancel it.",
+    schema: Type.String(),
+    example: 'report-42',
+  },
 } as const satisfies Record<RequestHeader, RequestHeaderRow>;
 
 /** What an answer may have. */
 export const answerHeaderTable = {
-  'Allow': { description: 'The methods that the path has.', schema: Type.String(), always: true },
+  Allow: { description: 'The methods that the path has.', schema: Type.String(), always: true },
   'Cache-Control': { description: 'How long it may be kept.', schema: Type.String() },
-  'Content-Encoding': { description: 'The content coding of the body, if the request had an `Accept-Encoding` and the body is not short.', schema: Type.String() },
-  'ETag': { description: 'The commit, in quotes, as `If-Match` takes it.', schema: Type.String({ pattern: '^"0x[0-9a-f]{40}"$' }), always: true },
-  'Last-Event-ID': { description: 'The event after which those of this stream come: what to come back with when none of them has come.', schema: Type.String({ pattern: '^[0-9]+$' }), always: true },
-  'Link': { description: 'With `rel="help"`: where the manual describes the error.', schema: Type.String(), example: '</docs#error-pool-not-found>; rel="help"' },
-  'Retry-After': { description: 'Seconds after which to try again.', schema: Type.String({ pattern: '^[0-9]+$' }), always: true },
-  'Set-Cookie': { description: 'The session\'s cookie, or its end.', schema: Type.String(), always: true },
-  'Vary': { description: 'Headers of the request that the answer depends on.', schema: Type.String() },
+  'Content-Encoding': {
+    description: 'The content coding of the body, if the request had an `Accept-Encoding` and the body is not short.',
+    schema: Type.String(),
+  },
+  ETag: {
+    description: 'The commit, in quotes, as `If-Match` takes it.',
+    schema: Type.String({ pattern: '^"0x[0-9a-f]{40}"$' }),
+    always: true,
+  },
+  'Last-Event-ID': {
+    description: 'The event after which those of this stream come: what to come back with when none of them has come.',
+    schema: Type.String({ pattern: '^[0-9]+$' }),
+    always: true,
+  },
+  Link: {
+    description: 'With `rel="help"`: where the manual describes the error.',
+    schema: Type.String(),
+    example: '</docs#error-pool-not-found>; rel="help"',
+  },
+  'Retry-After': {
+    description: 'Seconds after which to try again.',
+    schema: Type.String({ pattern: '^[0-9]+$' }),
+    always: true,
+  },
+  'Set-Cookie': { description: "The session's cookie, or its end.", schema: Type.String(), always: true },
+  Vary: { description: 'Headers of the request that the answer depends on.', schema: Type.String() },
   'WWW-Authenticate': { description: 'How to say who one is.', schema: Type.String(), always: true },
-  'X-Accel-Buffering': { description: '`no`: proxies pass on what comes at once.', schema: Type.Literal('no'), always: true },
-  'X-Request-ID': { description: 'The request\'s id: the client\'s own, else a new one.', schema: Type.String(), always: true },
+  'X-Accel-Buffering': {
+    description: '`no`: proxies pass on what comes at once.',
+    schema: Type.Literal('no'),
+    always: true,
+  },
+  'X-Request-ID': {
+    description: "The request's id: the client's own, else a new one.",
+    schema: Type.String(),
+    always: true,
+  },
 } as const satisfies Record<AnswerHeader, AnswerHeaderRow>;

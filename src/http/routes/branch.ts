@@ -9,7 +9,17 @@ import { requestCodings } from '../bodies/encoding.ts';
 import { requestFormat } from '../bodies/negotiate.ts';
 import { commitOnce, tipTerms } from '../once.ts';
 import { paceOf } from '../connections/pace.ts';
-import { boolParameter, boolSchema, branchParameter, commitParameter, delimiterParameter, delimiterSchema, idOf, pathId, poolParameter } from '../bodies/parameters.ts';
+import {
+  boolParameter,
+  boolSchema,
+  branchParameter,
+  commitParameter,
+  delimiterParameter,
+  delimiterSchema,
+  idOf,
+  pathId,
+  poolParameter,
+} from '../bodies/parameters.ts';
 import { previewValue } from '../bodies/records.ts';
 import { sendValue } from '../reply.ts';
 import { type Answer, type Call, type Link, type Route, route } from '../route.ts';
@@ -22,37 +32,117 @@ const dryRunQuery = Type.Object({ dryrun: Type.Optional(boolSchema('T: only tell
 const here = { pool: '$request.path.pool', branch: '$request.path.branch' };
 const revert: Link = { to: 'revert', parameters: { ...here, commit: '$response.body#/commit' } };
 /** A commit that was made. */
-const committed = (text: string): Answer => ({ text, value: CommitResult, headers: ['ETag'], example: { commit: '0x178f59ec85db0a8c7d3d5ed926f7f4d11add9066', warnings: null }, links: { revert, tip: { to: 'getBranch', parameters: here } } });
+const committed = (text: string): Answer => ({
+  text,
+  value: CommitResult,
+  headers: ['ETag'],
+  example: { commit: '0x178f59ec85db0a8c7d3d5ed926f7f4d11add9066', warnings: null },
+  links: { revert, tip: { to: 'getBranch', parameters: here } },
+});
 /** With `dryrun`, what a commit would be. */
-const committedOrTold = (text: string): Answer => ({ ...committed(`${text} With \`dryrun=T\` what it would do, and no \`ETag\`.`), value: Type.Union([CommitResult, Preview]), headers: [], links: {} });
+const committedOrTold = (text: string): Answer => ({
+  ...committed(`${text} With \`dryrun=T\` what it would do, and no \`ETag\`.`),
+  value: Type.Union([CommitResult, Preview]),
+  headers: [],
+  links: {},
+});
 const commitHeaders = ['SuperDB-Commit', 'If-Match', 'Idempotency-Key'] as const;
 
 export const branchRoutes: readonly Route[] = [
   route({
-    id: 'load', tag: 'Data', method: 'POST', path: '/pool/:pool/branch/:branch', summary: 'Load data', need: 'writer of pool', writes: true, params: branchParams,
-    description: 'A load is one commit, or none: if a body breaks anywhere, nothing of it is there. When the answer comes the data is on disk.',
-    query: Type.Object({ 'csv.delim': Type.Optional(delimiterSchema) }), body: 'data', takes: commitHeaders, examples: { 'One record': { ts: '2026-11-21T12:00:00Z', level: 'info', text: 'hello' } },
-    answers: { 200: { ...committed('The commit; `warnings` is empty. A header `Warning` says which columns could not be kept digit by digit.'), links: { revert, tip: { to: 'getBranch', parameters: here }, progress: { to: 'loadProgress', parameters: { id: '$response.header.X-Request-ID' } } }, example: { commit: '0x178f59ec85db0a8c7d3d5ed926f7f4d11add9066', warnings: [] } } }, errors: [...commitErrors, ...dataErrors, 'csv-delimiter'],
+    id: 'load',
+    tag: 'Data',
+    method: 'POST',
+    path: '/pool/:pool/branch/:branch',
+    summary: 'Load data',
+    need: 'writer of pool',
+    writes: true,
+    params: branchParams,
+    description:
+      'A load is one commit, or none: if a body breaks anywhere, nothing of it is there. When the answer comes the data is on disk.',
+    query: Type.Object({ 'csv.delim': Type.Optional(delimiterSchema) }),
+    body: 'data',
+    takes: commitHeaders,
+    examples: { 'One record': { ts: '2026-11-21T12:00:00Z', level: 'info', text: 'hello' } },
+    answers: {
+      200: {
+        ...committed(
+          'The commit; `warnings` is empty. A header `Warning` says which columns could not be kept digit by digit.',
+        ),
+        links: {
+          revert,
+          tip: { to: 'getBranch', parameters: here },
+          progress: { to: 'loadProgress', parameters: { id: '$response.header.X-Request-ID' } },
+        },
+        example: { commit: '0x178f59ec85db0a8c7d3d5ed926f7f4d11add9066', warnings: [] },
+      },
+    },
+    errors: [...commitErrors, ...dataErrors, 'csv-delimiter'],
     handler: async (call) => {
-      const { service, request, reply, params, query, response, contentType } = call, format = requestFormat(contentType);
+      const { service, request, reply, params, query, response, contentType } = call;
+      const format = requestFormat(contentType);
       const csvDelimiter = delimiterParameter(query['csv.delim']);
       const contentCodings = requestCodings(request.headers['content-encoding']);
       const note = commitNote(request.headers);
       const target = service.lake.pool(params.pool);
       target.branch(params.branch);
-      const { config: { bodyIdleMsMax: idleMsMax }, loadBodies: held } = service, length = request.headers['content-length'], pace = paceOf(request.raw, 'body', service.config);
-      const run = service.running.beginLoad({ id: call.id, owner: call.who?.name, pool: target.config.name, branch: params.branch, bytesTotal: length === undefined ? undefined : Number(length), whenLeft: (left) => { call.whenLeft(left); } });
+      const {
+        config: { bodyIdleMsMax: idleMsMax },
+        loadBodies: held,
+      } = service;
+      const length = request.headers['content-length'];
+      const pace = paceOf(request.raw, 'body', service.config);
+      const run = service.running.beginLoad({
+        id: call.id,
+        owner: call.who?.name,
+        pool: target.config.name,
+        branch: params.branch,
+        bytesTotal: length === undefined ? undefined : Number(length),
+        whenLeft: (left) => {
+          call.whenLeft(left);
+        },
+      });
       service.tracing?.note(request, { load: run });
-      const { discard, ...body } = loadBody(request.raw, { idleMsMax, pace, held, run, sent: call.sent, told: (bytes) => { run.watch.took(bytes); } });
+      const { discard, ...body } = loadBody(request.raw, {
+        idleMsMax,
+        pace,
+        held,
+        run,
+        sent: call.sent,
+        told: (bytes) => {
+          run.watch.took(bytes);
+        },
+      });
       let warnings: readonly string[] = [];
-      const commit = await commitOnce(call, note, async (terms) => {
-        const outcome = await service.workers.load({
-          pool: target.config, format, contentCodings, ...(csvDelimiter !== undefined && (format === 'csv' || format === 'auto') && { csvDelimiter }), ...body, watch: run.watch, client: pace,
-          get signal() { return run.signal; },
-        }, service.lentTo);
-        ({ warnings } = outcome);
-        return made(call, await outcome.settled(terms().then((noted) => run.commit(() => target.load(params.branch, outcome.objects, noted)))));
-      }, discard).catch((error: unknown) => {
+      const commit = await commitOnce(
+        call,
+        note,
+        async (terms) => {
+          const outcome = await service.workers.load(
+            {
+              pool: target.config,
+              format,
+              contentCodings,
+              ...(csvDelimiter !== undefined && (format === 'csv' || format === 'auto') && { csvDelimiter }),
+              ...body,
+              watch: run.watch,
+              client: pace,
+              get signal() {
+                return run.signal;
+              },
+            },
+            service.lentTo,
+          );
+          ({ warnings } = outcome);
+          return made(
+            call,
+            await outcome.settled(
+              terms().then((noted) => run.commit(() => target.load(params.branch, outcome.objects, noted))),
+            ),
+          );
+        },
+        discard,
+      ).catch((error: unknown) => {
         run.rejected(error);
         throw error;
       });
@@ -62,73 +152,206 @@ export const branchRoutes: readonly Route[] = [
     },
   }),
   route({
-    id: 'getBranch', tag: 'Branches', method: 'GET', path: '/pool/:pool/branch/:branch', summary: 'The commit that a branch points at', need: 'reader of pool', params: branchParams,
-    answers: { 200: { ...committed('The commit; all zeros while there is none.'), links: { revert } } }, errors: ['pool-not-found', 'branch-not-found'],
-    handler: async ({ service, reply, params, response }) => sendTip(reply, service.lake.pool(params.pool).branch(params.branch).commit, response),
+    id: 'getBranch',
+    tag: 'Branches',
+    method: 'GET',
+    path: '/pool/:pool/branch/:branch',
+    summary: 'The commit that a branch points at',
+    need: 'reader of pool',
+    params: branchParams,
+    answers: { 200: { ...committed('The commit; all zeros while there is none.'), links: { revert } } },
+    errors: ['pool-not-found', 'branch-not-found'],
+    handler: async ({ service, reply, params, response }) =>
+      sendTip(reply, service.lake.pool(params.pool).branch(params.branch).commit, response),
   }),
   route({
-    id: 'deleteBranch', tag: 'Branches', method: 'DELETE', path: '/pool/:pool/branch/:branch', summary: 'Delete a branch', need: 'writer of pool', writes: true, silent: true, params: branchParams, takes: ['If-Match'],
-    description: 'Its commits stay readable by their ids.', answers: { 204: { text: 'It is gone.' } }, errors: [...changeErrors, ...tipErrors, 'pool-not-found', 'branch-not-found'],
+    id: 'deleteBranch',
+    tag: 'Branches',
+    method: 'DELETE',
+    path: '/pool/:pool/branch/:branch',
+    summary: 'Delete a branch',
+    need: 'writer of pool',
+    writes: true,
+    silent: true,
+    params: branchParams,
+    takes: ['If-Match'],
+    description: 'Its commits stay readable by their ids.',
+    answers: { 204: { text: 'It is gone.' } },
+    errors: [...changeErrors, ...tipErrors, 'pool-not-found', 'branch-not-found'],
     handler: async ({ service, request, reply, params }) => {
       await service.lake.pool(params.pool).deleteBranch(params.branch, tipTerms(request.headers));
       return reply.code(204).send();
     },
   }),
   route({
-    id: 'deleteData', tag: 'Data', method: 'POST', path: '/pool/:pool/branch/:branch/delete', summary: 'Delete objects, or rows by a filter', need: 'writer of pool', writes: true, params: branchParams, query: dryRunQuery,
-    description: 'A new commit: earlier ones keep what they had. Rows for which the filter is null or an error stay. Subqueries of the filter (`id in (from gone | values id)`) only read.', body: Deletion, takes: commitHeaders,
-    examples: { 'Rows by a filter': { where: 'level=="debug"' }, 'Data objects': { object_ids: ['0x178f59ec85db0a8c7d3d5ed926f7f4d11add9066'] } },
-    answers: { 200: committedOrTold('The commit.') }, errors: [...rewriteErrors, 'parameter-bool', 'id-invalid', 'delete-both', 'delete-neither', 'delete-preview', 'delete-where-invalid', 'transaction-empty', 'query-invalid'],
+    id: 'deleteData',
+    tag: 'Data',
+    method: 'POST',
+    path: '/pool/:pool/branch/:branch/delete',
+    summary: 'Delete objects, or rows by a filter',
+    need: 'writer of pool',
+    writes: true,
+    params: branchParams,
+    query: dryRunQuery,
+    description:
+      'A new commit: earlier ones keep what they had. Rows for which the filter is null or an error stay. Subqueries of the filter (`id in (from gone | values id)`) only read.',
+    body: Deletion,
+    takes: commitHeaders,
+    examples: {
+      'Rows by a filter': { where: 'level=="debug"' },
+      'Data objects': { object_ids: ['0x178f59ec85db0a8c7d3d5ed926f7f4d11add9066'] },
+    },
+    answers: { 200: committedOrTold('The commit.') },
+    errors: [
+      ...rewriteErrors,
+      'parameter-bool',
+      'id-invalid',
+      'delete-both',
+      'delete-neither',
+      'delete-preview',
+      'delete-where-invalid',
+      'transaction-empty',
+      'query-invalid',
+    ],
     handler: async (call) => {
       const { service, request, reply, params, query, response } = call;
       const dryRun = boolParameter('dryrun', query.dryrun);
       const note = commitNote(request.headers);
-      const { object_ids: objectIds, where = '' } = await call.body(), ids = objectIds ?? [];
+      const { object_ids: objectIds, where = '' } = await call.body();
+      const ids = objectIds ?? [];
       const target = service.lake.pool(params.pool);
       target.branch(params.branch);
       if (ids.length > 0 && where !== '') throw new LakeError('delete-both');
       if (ids.length === 0 && where === '') throw new LakeError('delete-neither');
       if (dryRun && where === '') throw new LakeError('delete-preview');
-      if (dryRun) return sendValue(reply, previewValue(await target.previewDelete(params.branch, service.workers.prepareDelete(where, call.visible), tipTerms(request.headers))), response);
-      const commit = await commitOnce(call, note, async (terms) => made(call, (where === ''
-        ? await target.deleteObjects(params.branch, ids.map(idOf), withoutMeta(await terms()))
-        : await target.deleteWhere(params.branch, service.workers.prepareDelete(where, call.visible), await terms()))));
+      if (dryRun)
+        return sendValue(
+          reply,
+          previewValue(
+            await target.previewDelete(
+              params.branch,
+              service.workers.prepareDelete(where, call.visible),
+              tipTerms(request.headers),
+            ),
+          ),
+          response,
+        );
+      const commit = await commitOnce(call, note, async (terms) =>
+        made(
+          call,
+          where === ''
+            ? await target.deleteObjects(params.branch, ids.map(idOf), withoutMeta(await terms()))
+            : await target.deleteWhere(
+                params.branch,
+                service.workers.prepareDelete(where, call.visible),
+                await terms(),
+              ),
+        ),
+      );
       return sendCommit(reply, commit, response);
     },
   }),
   route({
-    id: 'merge', tag: 'Branches', method: 'POST', path: '/pool/:pool/branch/:branch/merge/:child', summary: 'Merge another branch into this one', need: 'writer of pool', writes: true,
-    description: 'A new commit with what the other branch changed since the two parted. The other branch stays where it is.',
-    params: Type.Object({ pool: poolParameter, branch: branchParameter, child: Type.String({ description: 'name of the other branch', examples: ['trial'] }) }), query: dryRunQuery, takes: commitHeaders,
-    answers: { 200: committedOrTold('The commit.') }, errors: [...commitErrors, 'parameter-bool', 'merge-empty', 'merge-conflict', 'commit-not-found'],
+    id: 'merge',
+    tag: 'Branches',
+    method: 'POST',
+    path: '/pool/:pool/branch/:branch/merge/:child',
+    summary: 'Merge another branch into this one',
+    need: 'writer of pool',
+    writes: true,
+    description:
+      'A new commit with what the other branch changed since the two parted. The other branch stays where it is.',
+    params: Type.Object({
+      pool: poolParameter,
+      branch: branchParameter,
+      child: Type.String({ description: 'name of the other branch', examples: ['trial'] }),
+    }),
+    query: dryRunQuery,
+    takes: commitHeaders,
+    answers: { 200: committedOrTold('The commit.') },
+    errors: [...commitErrors, 'parameter-bool', 'merge-empty', 'merge-conflict', 'commit-not-found'],
     handler: async (call) => {
-      const { service, request, reply, params, query, response } = call, dryRun = boolParameter('dryrun', query.dryrun);
+      const { service, request, reply, params, query, response } = call;
+      const dryRun = boolParameter('dryrun', query.dryrun);
       const note = commitNote(request.headers);
       const target = service.lake.pool(params.pool);
-      if (dryRun) return sendValue(reply, previewValue(await target.previewMerge(params.branch, params.child, tipTerms(request.headers))), response);
-      const commit = await commitOnce(call, note, async (terms) => made(call, await target.merge(params.branch, params.child, withoutMeta(await terms()))));
+      if (dryRun)
+        return sendValue(
+          reply,
+          previewValue(await target.previewMerge(params.branch, params.child, tipTerms(request.headers))),
+          response,
+        );
+      const commit = await commitOnce(call, note, async (terms) =>
+        made(call, await target.merge(params.branch, params.child, withoutMeta(await terms()))),
+      );
       return sendCommit(reply, commit, response);
     },
   }),
   route({
-    id: 'revert', tag: 'Branches', method: 'POST', path: '/pool/:pool/branch/:branch/revert/:commit', summary: 'Undo a commit by a new one', need: 'writer of pool', writes: true,
-    description: 'What the commit added goes, and what it deleted comes back: all of it, or it is a 409. A revert can be reverted.',
-    params: Type.Object({ pool: poolParameter, branch: branchParameter, commit: commitParameter }), query: dryRunQuery, takes: commitHeaders,
-    answers: { 200: committedOrTold('The commit.') }, errors: [...commitErrors, 'parameter-bool', 'path-id', 'commit-not-found', 'object-not-found', 'revert-empty', 'revert-conflict', 'revert-rewritten', 'revert-vacuumed'],
+    id: 'revert',
+    tag: 'Branches',
+    method: 'POST',
+    path: '/pool/:pool/branch/:branch/revert/:commit',
+    summary: 'Undo a commit by a new one',
+    need: 'writer of pool',
+    writes: true,
+    description:
+      'What the commit added goes, and what it deleted comes back: all of it, or it is a 409. A revert can be reverted.',
+    params: Type.Object({ pool: poolParameter, branch: branchParameter, commit: commitParameter }),
+    query: dryRunQuery,
+    takes: commitHeaders,
+    answers: { 200: committedOrTold('The commit.') },
+    errors: [
+      ...commitErrors,
+      'parameter-bool',
+      'path-id',
+      'commit-not-found',
+      'object-not-found',
+      'revert-empty',
+      'revert-conflict',
+      'revert-rewritten',
+      'revert-vacuumed',
+    ],
     handler: async (call) => {
-      const { service, request, reply, params, query, response } = call, dryRun = boolParameter('dryrun', query.dryrun);
+      const { service, request, reply, params, query, response } = call;
+      const dryRun = boolParameter('dryrun', query.dryrun);
       const note = commitNote(request.headers);
       const target = service.lake.pool(params.pool);
-      if (dryRun) return sendValue(reply, previewValue(await target.previewRevert(params.branch, pathId('commit', params.commit), tipTerms(request.headers))), response);
-      const reverted = pathId('commit', params.commit), commit = await commitOnce(call, note, async (terms) => made(call, await target.revert(params.branch, reverted, withoutMeta(await terms()))));
+      if (dryRun)
+        return sendValue(
+          reply,
+          previewValue(
+            await target.previewRevert(params.branch, pathId('commit', params.commit), tipTerms(request.headers)),
+          ),
+          response,
+        );
+      const reverted = pathId('commit', params.commit);
+      const commit = await commitOnce(call, note, async (terms) =>
+        made(call, await target.revert(params.branch, reverted, withoutMeta(await terms()))),
+      );
       return sendCommit(reply, commit, response);
     },
   }),
   route({
-    id: 'compact', tag: 'Data', method: 'POST', path: '/pool/:pool/branch/:branch/compact', summary: 'Merge objects into new ones', need: 'writer of pool', writes: true, params: branchParams,
-    description: 'The rows stay the same; there is a commit all the same.', query: Type.Object({ vectors: Type.Optional(boolSchema('T: mark the new objects as columnar')) }), body: Compaction, takes: commitHeaders,
-    examples: { 'Two data objects': { object_ids: ['0x178f59ec85db0a8c7d3d5ed926f7f4d11add9066', '0x178f59edf229d07129141a81303201975db3d24b'] } },
-    answers: { 200: committed('The commit.') }, errors: [...rewriteErrors, 'parameter-bool', 'id-invalid', 'compact-few'],
+    id: 'compact',
+    tag: 'Data',
+    method: 'POST',
+    path: '/pool/:pool/branch/:branch/compact',
+    summary: 'Merge objects into new ones',
+    need: 'writer of pool',
+    writes: true,
+    params: branchParams,
+    description: 'The rows stay the same; there is a commit all the same.',
+    query: Type.Object({ vectors: Type.Optional(boolSchema('T: mark the new objects as columnar')) }),
+    body: Compaction,
+    takes: commitHeaders,
+    examples: {
+      'Two data objects': {
+        object_ids: ['0x178f59ec85db0a8c7d3d5ed926f7f4d11add9066', '0x178f59edf229d07129141a81303201975db3d24b'],
+      },
+    },
+    answers: { 200: committed('The commit.') },
+    errors: [...rewriteErrors, 'parameter-bool', 'id-invalid', 'compact-few'],
     handler: async (call) => {
       const { service, request, reply, params, query, response } = call;
       const vectors = boolParameter('vectors', query.vectors);
@@ -137,14 +360,23 @@ export const branchRoutes: readonly Route[] = [
       const target = service.lake.pool(params.pool);
       target.branch(params.branch);
       if (ids.length < 2) throw new LakeError('compact-few');
-      const commit = await commitOnce(call, note, async (terms) => made(call, await target.compact(params.branch, ids, service.workers.prepareCompact(ids), await terms(), { vectors })));
+      const commit = await commitOnce(call, note, async (terms) =>
+        made(
+          call,
+          await target.compact(params.branch, ids, service.workers.prepareCompact(ids), await terms(), { vectors }),
+        ),
+      );
       return sendCommit(reply, commit, response);
     },
   }),
 ];
 
 /** The reference keeps `meta` on loads, deletes by filter and compactions alone; its clients rely on null elsewhere. */
-const withoutMeta = ({ author, body, terms }: CommitNote): CommitNote => ({ ...(author && { author }), ...(body && { body }), ...(terms && { terms }) });
+const withoutMeta = ({ author, body, terms }: CommitNote): CommitNote => ({
+  ...(author && { author }),
+  ...(body && { body }),
+  ...(terms && { terms }),
+});
 
 /** The commit; a trace is told when it was made. */
 const made = ({ service, request }: Pick<Call, 'service' | 'request'>, { commit, marks }: Made): Id => {

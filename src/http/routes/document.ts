@@ -10,12 +10,33 @@ export const documentRoutes = (table: () => readonly Route[]): readonly Route[] 
   const texts = new WeakMap<Service, string>();
   const textOf = (service: Service): string => {
     let text = texts.get(service);
-    if (text === undefined) texts.set(service, (text = `${JSON.stringify(openApiDocument(table(), { version: service.version, guarded: service.access !== undefined }))}\n`));
+    if (text === undefined)
+      texts.set(
+        service,
+        (text = `${JSON.stringify(openApiDocument(table(), { version: service.version, guarded: service.access !== undefined }))}\n`),
+      );
     return text;
   };
-  return [route({
-    id: 'document', tag: 'Service', method: 'GET', path: '/openapi.json', summary: 'This document: OpenAPI 3.1', need: 'open', open: true, preflight: true,
-    answers: { 200: { text: 'The document.', content: { 'application/json': Type.Object({ openapi: Type.String() }) }, headers: ['Cache-Control'] } }, errors: [],
-    handler: async ({ service, reply }) => sendText(reply.header('cache-control', 'no-cache'), 200, 'application/json', textOf(service)),
-  })];
+  return [
+    route({
+      id: 'document',
+      tag: 'Service',
+      method: 'GET',
+      path: '/openapi.json',
+      summary: 'This document: OpenAPI 3.1',
+      need: 'open',
+      open: true,
+      preflight: true,
+      answers: {
+        200: {
+          text: 'The document.',
+          content: { 'application/json': Type.Object({ openapi: Type.String() }) },
+          headers: ['Cache-Control'],
+        },
+      },
+      errors: [],
+      handler: async ({ service, reply }) =>
+        sendText(reply.header('cache-control', 'no-cache'), 200, 'application/json', textOf(service)),
+    }),
+  ];
 };

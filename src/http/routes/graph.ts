@@ -12,25 +12,52 @@ const pool = Type.String({ description: 'id or name' });
 
 export const graphRoutes: readonly Route[] = [
   route({
-    id: 'graph', tag: 'Branches', method: 'GET', path: '/pool/:pool/graph', summary: 'Commits of all branches, the newest first', need: 'reader of pool', params: Type.Object({ pool }),
-    description: 'With the parents of each and what it added and removed. `next` lists the commits that come after those of the answer: send them back as `from`, joined by commas. It is empty at the end.',
+    id: 'graph',
+    tag: 'Branches',
+    method: 'GET',
+    path: '/pool/:pool/graph',
+    summary: 'Commits of all branches, the newest first',
+    need: 'reader of pool',
+    params: Type.Object({ pool }),
+    description:
+      'With the parents of each and what it added and removed. `next` lists the commits that come after those of the answer: send them back as `from`, joined by commas. It is empty at the end.',
     query: Type.Object({
-      limit: Type.Optional(Type.String({ pattern: '^([1-9][0-9]{0,2}|1000)$', description: `commits in the answer, at most ${graphCommitsMax}; default 200` })),
-      from: Type.Optional(Type.String({ pattern: idListPattern, description: 'ids of commits to go on from; default: the tips of all branches' })),
+      limit: Type.Optional(
+        Type.String({
+          pattern: '^([1-9][0-9]{0,2}|1000)$',
+          description: `commits in the answer, at most ${graphCommitsMax}; default 200`,
+        }),
+      ),
+      from: Type.Optional(
+        Type.String({
+          pattern: idListPattern,
+          description: 'ids of commits to go on from; default: the tips of all branches',
+        }),
+      ),
     }),
-    answers: { 200: { text: 'A page of commits.', value: Graph } }, errors: ['pool-not-found', 'graph-limit', 'id-invalid', 'commit-not-found'],
+    answers: { 200: { text: 'A page of commits.', value: Graph } },
+    errors: ['pool-not-found', 'graph-limit', 'id-invalid', 'commit-not-found'],
     handler: async ({ service, params, query, reply, response }) => {
-      const limit = query.limit === undefined ? 200 : /^[1-9]\d{0,3}$/.test(query.limit) ? Number(query.limit) : NaN, target = service.lake.pool(params.pool);
-      if (!Number.isInteger(limit) || limit < 1 || limit > graphCommitsMax) throw new LakeError('graph-limit', { value: query.limit!, limit: graphCommitsMax });
+      const limit = query.limit === undefined ? 200 : /^[1-9]\d{0,3}$/.test(query.limit) ? Number(query.limit) : NaN;
+      const target = service.lake.pool(params.pool);
+      if (!Number.isInteger(limit) || limit < 1 || limit > graphCommitsMax)
+        throw new LakeError('graph-limit', { value: query.limit!, limit: graphCommitsMax });
       const from = query.from === undefined ? undefined : query.from.split(',').map(idOf);
       const page = await target.graph({ limit, ...(from && { from }) });
       return sendValue(reply, graphValue(page), response);
     },
   }),
   route({
-    id: 'sums', tag: 'Branches', method: 'GET', path: '/pool/:pool/revision/:revision/sums', summary: 'Records, bytes and data objects of a branch or commit', need: 'reader of pool',
+    id: 'sums',
+    tag: 'Branches',
+    method: 'GET',
+    path: '/pool/:pool/revision/:revision/sums',
+    summary: 'Records, bytes and data objects of a branch or commit',
+    need: 'reader of pool',
     params: Type.Object({ pool, revision: Type.String({ description: 'branch name or commit id' }) }),
-    answers: { 200: { text: 'What it holds.', value: Sums } }, errors: ['pool-not-found', 'branch-not-found', 'commit-file-missing'],
-    handler: async ({ service, params, reply, response }) => sendValue(reply, sumsValue(await service.lake.pool(params.pool).sums(params.revision)), response),
+    answers: { 200: { text: 'What it holds.', value: Sums } },
+    errors: ['pool-not-found', 'branch-not-found', 'commit-file-missing'],
+    handler: async ({ service, params, reply, response }) =>
+      sendValue(reply, sumsValue(await service.lake.pool(params.pool).sums(params.revision)), response),
   }),
 ];

@@ -11,36 +11,87 @@ import { changeErrors } from '../route-errors.ts';
 import { Branch, CreatedPool, NewBranch, NewName, NewPool, PoolStats } from '../schemas.ts';
 
 const poolParams = Type.Object({ pool: poolParameter });
-const ofPool = (to: string, more: Readonly<Record<string, string>> = {}): Link => ({ to, parameters: { pool: '$response.body#/pool/id', ...more } });
+const ofPool = (to: string, more: Readonly<Record<string, string>> = {}): Link => ({
+  to,
+  parameters: { pool: '$response.body#/pool/id', ...more },
+});
 const ofMain = (to: string): Link => ofPool(to, { branch: 'main' });
-const ofBranch = (to: string): Link => ({ to, parameters: { pool: '$request.path.pool', branch: '$response.body#/name' } });
+const ofBranch = (to: string): Link => ({
+  to,
+  parameters: { pool: '$request.path.pool', branch: '$response.body#/name' },
+});
 
 export const poolRoutes: readonly Route[] = [
   route({
-    id: 'createPool', tag: 'Pools', method: 'POST', path: '/pool', summary: 'Create a pool with a branch main', need: 'writer', writes: true,
-    body: NewPool, examples: { 'In order of the time': { name: 'logs', layout: { order: 'desc', keys: [['ts']] } }, 'As the defaults have it': { name: 'movies' } },
-    answers: { 200: {
-      text: 'The pool and its branch.', value: CreatedPool,
-      links: { load: ofMain('load'), tip: ofMain('getBranch'), deleteRows: ofMain('deleteData'), stats: ofPool('poolStats'), rename: ofPool('renamePool'), remove: ofPool('deletePool'), branch: ofPool('createBranch') },
-    } },
-    errors: [...changeErrors, 'pool-name-missing', 'name-reserved', 'pool-exists', 'name-long', 'order-unknown', 'size-negative'],
+    id: 'createPool',
+    tag: 'Pools',
+    method: 'POST',
+    path: '/pool',
+    summary: 'Create a pool with a branch main',
+    need: 'writer',
+    writes: true,
+    body: NewPool,
+    examples: {
+      'In order of the time': { name: 'logs', layout: { order: 'desc', keys: [['ts']] } },
+      'As the defaults have it': { name: 'movies' },
+    },
+    answers: {
+      200: {
+        text: 'The pool and its branch.',
+        value: CreatedPool,
+        links: {
+          load: ofMain('load'),
+          tip: ofMain('getBranch'),
+          deleteRows: ofMain('deleteData'),
+          stats: ofPool('poolStats'),
+          rename: ofPool('renamePool'),
+          remove: ofPool('deletePool'),
+          branch: ofPool('createBranch'),
+        },
+      },
+    },
+    errors: [
+      ...changeErrors,
+      'pool-name-missing',
+      'name-reserved',
+      'pool-exists',
+      'name-long',
+      'order-unknown',
+      'size-negative',
+    ],
     handler: async (call) => {
       const { name, layout, thresh: threshold, seek_stride: seekStride } = await call.body();
-      const order = orderOf(layout?.order), keys = layout?.keys;
+      const order = orderOf(layout?.order);
+      const keys = layout?.keys;
       if (!name) throw new LakeError('pool-name-missing');
       checkName('pool', name, call.service.config.nameBytesMax);
       checkSize('thresh', threshold);
       checkSize('seek_stride', seekStride);
       const { pool, branch } = await call.service.lake.createPool({
-        name, ...(order && { order }), ...(keys && { keys }), ...(threshold !== undefined && { threshold }), ...(seekStride !== undefined && { seekStride }),
+        name,
+        ...(order && { order }),
+        ...(keys && { keys }),
+        ...(threshold !== undefined && { threshold }),
+        ...(seekStride !== undefined && { seekStride }),
       });
       return sendValue(call.reply, createdValue(pool, branch), call.response);
     },
   }),
   route({
-    id: 'renamePool', tag: 'Pools', method: 'PUT', path: '/pool/:pool', summary: 'Rename a pool', need: 'admin of pool', writes: true, silent: true, params: poolParams,
-    description: 'Its id, its branches and its data stay.', body: NewName, examples: { 'A new name': { name: 'films' } },
-    answers: { 204: { text: 'It has the name.' } }, errors: [...changeErrors, 'pool-not-found', 'pool-name-missing', 'name-reserved', 'pool-exists', 'name-long'],
+    id: 'renamePool',
+    tag: 'Pools',
+    method: 'PUT',
+    path: '/pool/:pool',
+    summary: 'Rename a pool',
+    need: 'admin of pool',
+    writes: true,
+    silent: true,
+    params: poolParams,
+    description: 'Its id, its branches and its data stay.',
+    body: NewName,
+    examples: { 'A new name': { name: 'films' } },
+    answers: { 204: { text: 'It has the name.' } },
+    errors: [...changeErrors, 'pool-not-found', 'pool-name-missing', 'name-reserved', 'pool-exists', 'name-long'],
     handler: async (call) => {
       const { name } = await call.body();
       if (!name) throw new LakeError('pool-name-missing');
@@ -50,18 +101,60 @@ export const poolRoutes: readonly Route[] = [
     },
   }),
   route({
-    id: 'deletePool', tag: 'Pools', method: 'DELETE', path: '/pool/:pool', summary: 'Delete a pool with all its branches and data', need: 'admin of pool', writes: true, silent: true, params: poolParams,
-    description: 'This cannot be undone.', answers: { 204: { text: 'It is gone, and its name is free.' } }, errors: [...changeErrors, 'pool-not-found'],
+    id: 'deletePool',
+    tag: 'Pools',
+    method: 'DELETE',
+    path: '/pool/:pool',
+    summary: 'Delete a pool with all its branches and data',
+    need: 'admin of pool',
+    writes: true,
+    silent: true,
+    params: poolParams,
+    description: 'This cannot be undone.',
+    answers: { 204: { text: 'It is gone, and its name is free.' } },
+    errors: [...changeErrors, 'pool-not-found'],
     handler: async ({ service, params, reply }) => {
       await service.lake.deletePool(params.pool);
       return reply.code(204).send();
     },
   }),
   route({
-    id: 'createBranch', tag: 'Branches', method: 'POST', path: '/pool/:pool', summary: 'Create a branch at a commit', need: 'writer of pool', writes: true, params: poolParams,
-    body: NewBranch, examples: { 'Where an empty main is': { name: 'trial', commit: '0x0000000000000000000000000000000000000000' } },
-    answers: { 200: { text: 'The branch.', value: Branch, links: { load: ofBranch('load'), tip: ofBranch('getBranch'), remove: ofBranch('deleteBranch'), merge: { to: 'merge', parameters: { pool: '$request.path.pool', branch: 'main', child: '$response.body#/name' } } } } },
-    errors: [...changeErrors, 'pool-not-found', 'commit-invalid', 'commit-not-found', 'commit-file-missing', 'branch-name-missing', 'name-reserved', 'branch-exists', 'name-long'],
+    id: 'createBranch',
+    tag: 'Branches',
+    method: 'POST',
+    path: '/pool/:pool',
+    summary: 'Create a branch at a commit',
+    need: 'writer of pool',
+    writes: true,
+    params: poolParams,
+    body: NewBranch,
+    examples: { 'Where an empty main is': { name: 'trial', commit: '0x0000000000000000000000000000000000000000' } },
+    answers: {
+      200: {
+        text: 'The branch.',
+        value: Branch,
+        links: {
+          load: ofBranch('load'),
+          tip: ofBranch('getBranch'),
+          remove: ofBranch('deleteBranch'),
+          merge: {
+            to: 'merge',
+            parameters: { pool: '$request.path.pool', branch: 'main', child: '$response.body#/name' },
+          },
+        },
+      },
+    },
+    errors: [
+      ...changeErrors,
+      'pool-not-found',
+      'commit-invalid',
+      'commit-not-found',
+      'commit-file-missing',
+      'branch-name-missing',
+      'name-reserved',
+      'branch-exists',
+      'name-long',
+    ],
     handler: async (call) => {
       const { name, commit: text = '' } = await call.body();
       const pool = call.service.lake.pool(call.params.pool);
@@ -73,9 +166,17 @@ export const poolRoutes: readonly Route[] = [
     },
   }),
   route({
-    id: 'poolStats', tag: 'Pools', method: 'GET', path: '/pool/:pool/stats', summary: 'Size of main and the time it spans', need: 'reader of pool', params: poolParams,
-    answers: { 200: { text: 'The figures.', value: PoolStats } }, errors: ['pool-not-found', 'branch-not-found', 'table-corrupt'],
-    handler: async ({ service, params, reply, response }) => sendValue(reply, statsValue(await service.lake.pool(params.pool).stats()), response),
+    id: 'poolStats',
+    tag: 'Pools',
+    method: 'GET',
+    path: '/pool/:pool/stats',
+    summary: 'Size of main and the time it spans',
+    need: 'reader of pool',
+    params: poolParams,
+    answers: { 200: { text: 'The figures.', value: PoolStats } },
+    errors: ['pool-not-found', 'branch-not-found', 'table-corrupt'],
+    handler: async ({ service, params, reply, response }) =>
+      sendValue(reply, statsValue(await service.lake.pool(params.pool).stats()), response),
   }),
 ];
 

@@ -16,49 +16,104 @@ import { queryRunErrors, queryTextErrors, rowErrors } from '../route-errors.ts';
 import { QueryDescription, QueryRequest, QueryStatus, SyntaxTree } from '../schemas.ts';
 import { askerOf } from './progress.ts';
 
-interface QueryBody { readonly text: string; readonly head?: { readonly pool?: string; readonly branch?: string }; readonly indexBase?: 0 | 1 }
+interface QueryBody {
+  readonly text: string;
+  readonly head?: { readonly pool?: string; readonly branch?: string };
+  readonly indexBase?: 0 | 1;
+}
 
-/** Text and default source of a query request, and from where its indexes count. @throws query-missing if there is neither text nor source; query-index-base */
+/**
+ * Text and default source of a query request, and from where its indexes count. @throws query-missing if there is
+ * neither text nor source; query-index-base
+ */
 const queryBody = async (call: Call<unknown, unknown, Static<typeof QueryRequest>>): Promise<QueryBody> => {
-  const { query: text = '', head, index_base: base } = await call.body(), { pool, branch } = head ?? {};
+  const { query: text = '', head, index_base: base } = await call.body();
+  const { pool, branch } = head ?? {};
   if (text === '' && !pool) throw new LakeError('query-missing');
   if (typeof base === 'number' && base !== 0 && base !== 1) throw new LakeError('query-index-base', { value: base });
-  return { text, ...(typeof base === 'number' && { indexBase: base === 1 ? 1 : 0 }), ...((pool || branch) && { head: { ...(pool && { pool }), ...(branch && { branch }) } }) };
+  return {
+    text,
+    ...(typeof base === 'number' && { indexBase: base === 1 ? 1 : 0 }),
+    ...((pool || branch) && { head: { ...(pool && { pool }), ...(branch && { branch }) } }),
+  };
 };
 
 const ofAnswer = (to: string): Link => ({ to, parameters: { id: '$response.header.X-Request-ID' } });
 const ofQuery = Type.Object({ id: Type.String({ description: 'X-Request-ID of the query', examples: ['report-42'] }) });
 const examples = {
-  'Pipes': { query: 'from movies | count() by genre:=this["Major Genre"] | sort count desc | head 3' }, 'SQL': { query: 'select count(*) as films from movies' }, 'All data of a pool': { head: { pool: 'movies', branch: 'main' } },
+  Pipes: { query: 'from movies | count() by genre:=this["Major Genre"] | sort count desc | head 3' },
+  SQL: { query: 'select count(*) as films from movies' },
+  'All data of a pool': { head: { pool: 'movies', branch: 'main' } },
 } as const;
 
 export const queryRoutes: readonly Route[] = [
   route({
-    id: 'query', tag: 'Queries', method: 'POST', path: '/query', summary: 'Run a query', need: 'known', preflight: true,
-    description: 'Rows come as they are found. What goes wrong before the first of them is an error by its status; what goes wrong later ends the body without its last chunk, says so in a `QueryError` message with `ctrl`, and stands in the query\'s status.',
-    query: Type.Object({ ctrl: Type.Optional(boolSchema('T: control messages in BSUP and JSUP')) }), body: QueryRequest, takes: ['Accept-Encoding'], examples,
-    answers: { 200: { text: 'The rows.', rows: true, example: [{ genre: 'Drama', count: 789 }], links: { status: ofAnswer('queryStatus'), progress: ofAnswer('queryProgress') } } },
+    id: 'query',
+    tag: 'Queries',
+    method: 'POST',
+    path: '/query',
+    summary: 'Run a query',
+    need: 'known',
+    preflight: true,
+    description:
+      "Rows come as they are found. What goes wrong before the first of them is an error by its status; what goes wrong later ends the body without its last chunk, says so in a `QueryError` message with `ctrl`, and stands in the query's status.",
+    query: Type.Object({ ctrl: Type.Optional(boolSchema('T: control messages in BSUP and JSUP')) }),
+    body: QueryRequest,
+    takes: ['Accept-Encoding'],
+    examples,
+    answers: {
+      200: {
+        text: 'The rows.',
+        rows: true,
+        example: [{ genre: 'Drama', count: 789 }],
+        links: { status: ofAnswer('queryStatus'), progress: ofAnswer('queryProgress') },
+      },
+    },
     errors: [...queryRunErrors, ...rowErrors, 'parameter-bool'],
     handler: async (call) => {
       const { service, request, reply, query, response, id } = call;
       const control = boolParameter('ctrl', query.ctrl);
       const { text, head, indexBase } = await queryBody(call);
-      if (text.length > service.config.queryTextMax) throw new LakeError('query-long', { length: text.length, limit: service.config.queryTextMax });
+      if (text.length > service.config.queryTextMax)
+        throw new LakeError('query-long', { length: text.length, limit: service.config.queryTextMax });
       const coding = answerCoding(request.headers['accept-encoding']);
       const pace = paceOf(request.raw, 'answer', service.config);
       const channelIds = response.mediaType === 'application/x-zjson';
-      const run = service.running.beginQuery({ id, text, owner: call.who?.name, whenLeft: (left) => { call.whenLeft(left); } });
+      const run = service.running.beginQuery({
+        id,
+        text,
+        owner: call.who?.name,
+        whenLeft: (left) => {
+          call.whenLeft(left);
+        },
+      });
       service.tracing?.note(request, { query: run });
       try {
-        const answer = await service.workers.query({
-          id, text, format: response.format, control, owner: run.owner, signal: run.signal, watch: run.watch, client: pace,
-          ...(channelIds && { channelIds }), ...(coding && { coding }), ...(head && { head }), ...(indexBase !== undefined && { indexBase }), ...(call.visible !== service.lake && { lake: call.visible }),
-        }, service.lentTo);
+        const answer = await service.workers.query(
+          {
+            id,
+            text,
+            format: response.format,
+            control,
+            owner: run.owner,
+            signal: run.signal,
+            watch: run.watch,
+            client: pace,
+            ...(channelIds && { channelIds }),
+            ...(coding && { coding }),
+            ...(head && { head }),
+            ...(indexBase !== undefined && { indexBase }),
+            ...(call.visible !== service.lake && { lake: call.visible }),
+          },
+          service.lentTo,
+        );
         reply.header('vary', varyOf(reply));
         if (answer.warnings.length > 0) reply.header('warning', warningHeader(answer.warnings));
         if (coding && !answer.empty) reply.header('content-encoding', coding);
         call.audit?.begun(200);
-        await sendChunks(reply, { ...answer, pace }, response.mediaType, (fault) => { logCutAnswer(service.log, request, reply, fault); });
+        await sendChunks(reply, { ...answer, pace }, response.mediaType, (fault) => {
+          logCutAnswer(service.log, request, reply, fault);
+        });
         return reply;
       } catch (error) {
         run.failed(error);
@@ -69,19 +124,37 @@ export const queryRoutes: readonly Route[] = [
     },
   }),
   route({
-    id: 'cancelQuery', tag: 'Queries', method: 'DELETE', path: '/query/:id', summary: 'End a query that runs', need: 'known', silent: true, params: ofQuery,
-    answers: { 204: { text: 'It ends; its own answer is a 499, or a body that ends without its last chunk.' } }, errors: ['query-not-running'],
+    id: 'cancelQuery',
+    tag: 'Queries',
+    method: 'DELETE',
+    path: '/query/:id',
+    summary: 'End a query that runs',
+    need: 'known',
+    silent: true,
+    params: ofQuery,
+    answers: { 204: { text: 'It ends; its own answer is a 499, or a body that ends without its last chunk.' } },
+    errors: ['query-not-running'],
     handler: async (call) => {
       const { service, params, reply } = call;
-      if (!service.running.cancelQueries(params.id, askerOf(call))) throw new LakeError('query-not-running', { id: params.id });
+      if (!service.running.cancelQueries(params.id, askerOf(call)))
+        throw new LakeError('query-not-running', { id: params.id });
       return reply.code(204).send();
     },
   }),
   route({
-    id: 'queryStatus', tag: 'Queries', method: 'GET', path: '/query/status/:id', summary: 'Error text of a query, once it has ended', need: 'known', params: ofQuery,
-    description: 'It waits while the query runs, and knows of it for as long as option `-query.status` says.', answers: { 200: { text: 'How it ended.', value: QueryStatus, example: { error: '' } } }, errors: ['query-unknown'],
+    id: 'queryStatus',
+    tag: 'Queries',
+    method: 'GET',
+    path: '/query/status/:id',
+    summary: 'Error text of a query, once it has ended',
+    need: 'known',
+    params: ofQuery,
+    description: 'It waits while the query runs, and knows of it for as long as option `-query.status` says.',
+    answers: { 200: { text: 'How it ended.', value: QueryStatus, example: { error: '' } } },
+    errors: ['query-unknown'],
     handler: async (call) => {
-      const { service, params, reply, response, who } = call, owner = who && service.running.query(params.id, askerOf(call))?.owner;
+      const { service, params, reply, response, who } = call;
+      const owner = who && service.running.query(params.id, askerOf(call))?.owner;
       if (who && owner === undefined) throw new LakeError('query-unknown');
       const error = await service.workers.queryStatus(params.id, owner);
       if (error === undefined) throw new LakeError('query-unknown');
@@ -89,18 +162,43 @@ export const queryRoutes: readonly Route[] = [
     },
   }),
   route({
-    id: 'describeQuery', tag: 'Queries', method: 'POST', path: '/query/describe', summary: 'Sources, channels and order of a query', need: 'known', preflight: true,
-    description: 'It is compiled, not run.', body: QueryRequest, examples, answers: { 200: { text: 'What it reads and gives.', value: QueryDescription } }, errors: queryTextErrors,
+    id: 'describeQuery',
+    tag: 'Queries',
+    method: 'POST',
+    path: '/query/describe',
+    summary: 'Sources, channels and order of a query',
+    need: 'known',
+    preflight: true,
+    description: 'It is compiled, not run.',
+    body: QueryRequest,
+    examples,
+    answers: { 200: { text: 'What it reads and gives.', value: QueryDescription } },
+    errors: queryTextErrors,
     handler: async (call) => {
-      const { workers } = call.service, lake = call.visible;
-      const { text, indexBase } = await queryBody(call), { plan } = await workers.compile(text, lake, indexBase);
+      const { workers } = call.service;
+      const lake = call.visible;
+      const { text, indexBase } = await queryBody(call);
+      const { plan } = await workers.compile(text, lake, indexBase);
       const description = describePlan(plan as Plan, (name) => idBuffer(lake.pool(name).config.id));
       return sendValue(call.reply, descriptionValue(description), call.response);
     },
   }),
   route({
-    id: 'compile', tag: 'Queries', method: 'POST', path: '/compile', summary: 'Syntax tree of a query', need: 'known', body: QueryRequest, examples,
-    answers: { 200: { text: 'The tree.', value: SyntaxTree } }, errors: queryTextErrors,
-    handler: async (call) => sendValue(call.reply, plainValue((await call.service.workers.compile((await queryBody(call)).text, call.visible)).ast), call.response),
+    id: 'compile',
+    tag: 'Queries',
+    method: 'POST',
+    path: '/compile',
+    summary: 'Syntax tree of a query',
+    need: 'known',
+    body: QueryRequest,
+    examples,
+    answers: { 200: { text: 'The tree.', value: SyntaxTree } },
+    errors: queryTextErrors,
+    handler: async (call) =>
+      sendValue(
+        call.reply,
+        plainValue((await call.service.workers.compile((await queryBody(call)).text, call.visible)).ast),
+        call.response,
+      ),
   }),
 ];

@@ -12,36 +12,78 @@ import { CommitResult, ObjectIds, VacuumResult } from '../schemas.ts';
 
 const params = Type.Object({ pool: poolParameter, revision: revisionParameter });
 
-const vectorHandler = (action: 'add' | 'delete') => async (call: Call<{ readonly pool: string; readonly revision: string }, unknown, Static<typeof ObjectIds>>): Promise<unknown> => {
-  const { service, request, reply, response } = call;
-  const note = { ...commitNote(request.headers), terms: tipTerms(request.headers) };
-  const ids = ((await call.body()).object_ids ?? []).map(idOf);
-  const { commit } = await service.lake.pool(call.params.pool).vectors(call.params.revision, action, ids, note);
-  return sendCommit(reply, commit, response);
-};
+const vectorHandler =
+  (action: 'add' | 'delete') =>
+  async (
+    call: Call<{ readonly pool: string; readonly revision: string }, unknown, Static<typeof ObjectIds>>,
+  ): Promise<unknown> => {
+    const { service, request, reply, response } = call;
+    const note = { ...commitNote(request.headers), terms: tipTerms(request.headers) };
+    const ids = ((await call.body()).object_ids ?? []).map(idOf);
+    const { commit } = await service.lake.pool(call.params.pool).vectors(call.params.revision, action, ids, note);
+    return sendCommit(reply, commit, response);
+  };
 
 const vectorRow = {
-  tag: 'Data', path: '/pool/:pool/revision/:revision/vector', need: 'writer of pool', writes: true, params, body: ObjectIds, takes: ['SuperDB-Commit', 'If-Match'],
-  description: 'Data objects are columnar here already: it keeps the list that `:vectors` gives.', answers: { 200: { text: 'The commit.', value: CommitResult, headers: ['ETag'] } }, examples: { 'A data object': { object_ids: ['0x178f59ec85db0a8c7d3d5ed926f7f4d11add9066'] } },
+  tag: 'Data',
+  path: '/pool/:pool/revision/:revision/vector',
+  need: 'writer of pool',
+  writes: true,
+  params,
+  body: ObjectIds,
+  takes: ['SuperDB-Commit', 'If-Match'],
+  description: 'Data objects are columnar here already: it keeps the list that `:vectors` gives.',
+  answers: { 200: { text: 'The commit.', value: CommitResult, headers: ['ETag'] } },
+  examples: { 'A data object': { object_ids: ['0x178f59ec85db0a8c7d3d5ed926f7f4d11add9066'] } },
 } as const;
 
 export const revisionRoutes: readonly Route[] = [
   route({
-    id: 'vacuum', tag: 'Data', method: 'POST', path: '/pool/:pool/revision/:revision/vacuum', summary: 'Remove objects that no branch holds any more', need: 'admin of pool', writes: true, params, takes: ['If-Match'],
-    description: 'Of the commits before the revision. What a branch or a running query holds stays. This cannot be undone: a query of a commit whose objects are gone is a 410.',
+    id: 'vacuum',
+    tag: 'Data',
+    method: 'POST',
+    path: '/pool/:pool/revision/:revision/vacuum',
+    summary: 'Remove objects that no branch holds any more',
+    need: 'admin of pool',
+    writes: true,
+    params,
+    takes: ['If-Match'],
+    description:
+      'Of the commits before the revision. What a branch or a running query holds stays. This cannot be undone: a query of a commit whose objects are gone is a 410.',
     query: Type.Object({ dryrun: Type.Optional(boolSchema('T: list only')) }),
-    answers: { 200: { text: 'What was removed.', value: VacuumResult, example: { object_ids: [] } } }, errors: [...changeErrors, ...tipErrors, 'pool-not-found', 'branch-not-found', 'commit-file-missing', 'commit-not-found', 'parameter-bool'],
+    answers: { 200: { text: 'What was removed.', value: VacuumResult, example: { object_ids: [] } } },
+    errors: [
+      ...changeErrors,
+      ...tipErrors,
+      'pool-not-found',
+      'branch-not-found',
+      'commit-file-missing',
+      'commit-not-found',
+      'parameter-bool',
+    ],
     handler: async ({ service, request, reply, params: { pool, revision }, query, response }) => {
       const dryRun = boolParameter('dryrun', query.dryrun);
-      return sendValue(reply, vacuumValue(await service.lake.pool(pool).vacuum(revision, { dryRun, ...tipTerms(request.headers) })), response);
+      return sendValue(
+        reply,
+        vacuumValue(await service.lake.pool(pool).vacuum(revision, { dryRun, ...tipTerms(request.headers) })),
+        response,
+      );
     },
   }),
   route({
-    ...vectorRow, id: 'addVectors', method: 'POST', summary: 'Mark objects as columnar', errors: [...commitErrors, 'id-invalid', 'vector-exists', 'vector-object-missing', 'commit-file-missing'],
+    ...vectorRow,
+    id: 'addVectors',
+    method: 'POST',
+    summary: 'Mark objects as columnar',
+    errors: [...commitErrors, 'id-invalid', 'vector-exists', 'vector-object-missing', 'commit-file-missing'],
     handler: vectorHandler('add'),
   }),
   route({
-    ...vectorRow, id: 'deleteVectors', method: 'DELETE', summary: 'Take the marker away', errors: [...commitErrors, 'id-invalid', 'vector-missing', 'vector-object-missing', 'commit-file-missing'],
+    ...vectorRow,
+    id: 'deleteVectors',
+    method: 'DELETE',
+    summary: 'Take the marker away',
+    errors: [...commitErrors, 'id-invalid', 'vector-missing', 'vector-object-missing', 'commit-file-missing'],
     handler: vectorHandler('delete'),
   }),
 ];

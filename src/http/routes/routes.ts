@@ -12,4 +12,15 @@ import { revisionRoutes } from './revision.ts';
 import { serviceRoutes } from './service.ts';
 
 /** The route table: the server is made from it, and so is the document. */
-export const routes: readonly Route[] = [...poolRoutes, ...branchRoutes, ...revisionRoutes, ...graphRoutes, ...queryRoutes, ...progressRoutes, ...eventRoutes, ...inspectRoutes, ...serviceRoutes, ...documentRoutes(() => routes)];
+export const routes: readonly Route[] = [
+  ...poolRoutes,
+  ...branchRoutes,
+  ...revisionRoutes,
+  ...graphRoutes,
+  ...queryRoutes,
+  ...progressRoutes,
+  ...eventRoutes,
+  ...inspectRoutes,
+  ...serviceRoutes,
+  ...documentRoutes(() => routes),
+];

@@ -1,4 +1,6 @@
-/** The service itself: version, health, figures, who one is, and a page for people who open the address in a browser. */
+/**
+ * The service itself: version, health, figures, who one is, and a page for people who open the address in a browser.
+ */
 import type { IncomingHttpHeaders } from 'node:http';
 import { Type } from 'typebox';
 import { LakeError } from '../../errors.ts';
@@ -10,64 +12,157 @@ import { consoleFile, hasPage, sendPage, wantsPage } from '../static-pages.ts';
 
 export const serviceRoutes: readonly Route[] = [
   route({
-    id: 'version', tag: 'Service', method: 'GET', path: '/version', summary: 'Version of the service', need: 'open', open: true, anyMethod: true, preflight: true,
-    answers: { 200: { text: 'The version.', content: { 'application/json': Version }, example: { version: 'v0.1.0' } } }, errors: [],
-    handler: async ({ service, reply }) => sendText(reply, 200, 'application/json', `${JSON.stringify({ version: service.version })}\n`),
+    id: 'version',
+    tag: 'Service',
+    method: 'GET',
+    path: '/version',
+    summary: 'Version of the service',
+    need: 'open',
+    open: true,
+    anyMethod: true,
+    preflight: true,
+    answers: {
+      200: { text: 'The version.', content: { 'application/json': Version }, example: { version: 'v0.1.0' } },
+    },
+    errors: [],
+    handler: async ({ service, reply }) =>
+      sendText(reply, 200, 'application/json', `${JSON.stringify({ version: service.version })}\n`),
   }),
   route({
-    id: 'status', tag: 'Service', method: 'GET', path: '/status', summary: 'Health: ok, or why writes are refused', need: 'open', open: true, anyMethod: true, preflight: true,
-    answers: { 200: { text: 'ok', content: { 'text/plain': Type.Literal('ok') } }, 503: { text: 'Why writes are refused.', content: { 'text/plain': Type.String() } } }, errors: [],
+    id: 'status',
+    tag: 'Service',
+    method: 'GET',
+    path: '/status',
+    summary: 'Health: ok, or why writes are refused',
+    need: 'open',
+    open: true,
+    anyMethod: true,
+    preflight: true,
+    answers: {
+      200: { text: 'ok', content: { 'text/plain': Type.Literal('ok') } },
+      503: { text: 'Why writes are refused.', content: { 'text/plain': Type.String() } },
+    },
+    errors: [],
     handler: async ({ service, reply }) => {
-      const { state, reason } = service.lake.status(), why = state === 'ready' ? service.lake.full() : `${state}${reason ? `: ${reason}` : ''}`;
+      const { state, reason } = service.lake.status();
+      const why = state === 'ready' ? service.lake.full() : `${state}${reason ? `: ${reason}` : ''}`;
       return sendText(reply, why === undefined ? 200 : 503, 'text/plain; charset=utf-8', why ?? 'ok');
     },
   }),
   route({
-    id: 'ready', tag: 'Service', method: 'GET', path: '/ready', summary: 'Whether work is taken: ready, or 503 and why not', need: 'open', open: true, preflight: true,
-    answers: { 200: { text: 'ready', content: { 'text/plain': Type.Literal('ready') } }, 503: { text: 'Why not.', content: { 'text/plain': Type.String() } } }, errors: [],
+    id: 'ready',
+    tag: 'Service',
+    method: 'GET',
+    path: '/ready',
+    summary: 'Whether work is taken: ready, or 503 and why not',
+    need: 'open',
+    open: true,
+    preflight: true,
+    answers: {
+      200: { text: 'ready', content: { 'text/plain': Type.Literal('ready') } },
+      503: { text: 'Why not.', content: { 'text/plain': Type.String() } },
+    },
+    errors: [],
     handler: async ({ service, reply }) => {
       const why = whyNotReady(service);
       return sendText(reply, why === undefined ? 200 : 503, 'text/plain; charset=utf-8', why ?? 'ready');
     },
   }),
   route({
-    id: 'metrics', tag: 'Service', method: 'GET', path: '/metrics', summary: 'Figures in the text format of Prometheus', need: 'reader', open: true, preflight: true,
-    answers: { 200: { text: 'The figures.', content: { 'text/plain': Type.String() } } }, errors: [],
-    handler: async ({ service, reply }) => sendText(reply, 200, service.metrics.contentType, await service.metrics.text()),
+    id: 'metrics',
+    tag: 'Service',
+    method: 'GET',
+    path: '/metrics',
+    summary: 'Figures in the text format of Prometheus',
+    need: 'reader',
+    open: true,
+    preflight: true,
+    answers: { 200: { text: 'The figures.', content: { 'text/plain': Type.String() } } },
+    errors: [],
+    handler: async ({ service, reply }) =>
+      sendText(reply, 200, service.metrics.contentType, await service.metrics.text()),
   }),
   route({
-    id: 'consolePage', tag: 'Pages', method: 'GET', path: '/', summary: 'The console: a page for browsers', need: 'open', open: true, preflight: true,
-    answers: { 200: { text: 'The page.', content: { 'text/html': Type.String() } } }, errors: [],
+    id: 'consolePage',
+    tag: 'Pages',
+    method: 'GET',
+    path: '/',
+    summary: 'The console: a page for browsers',
+    need: 'open',
+    open: true,
+    preflight: true,
+    answers: { 200: { text: 'The page.', content: { 'text/html': Type.String() } } },
+    errors: [],
     handler: async ({ service, request, reply }) => {
-      const { method, headers } = request, isBrowser = (method === 'GET' || method === 'HEAD') && wantsPage(headers.accept) && hasPage(reply, consoleFile);
-      return isBrowser ? sendPage(reply.header('vary', 'Origin, Accept'), consoleFile) : sendText(reply, 200, 'text/html; charset=utf-8', frontPage(service.version));
+      const { method, headers } = request;
+      const isBrowser =
+        (method === 'GET' || method === 'HEAD') && wantsPage(headers.accept) && hasPage(reply, consoleFile);
+      return isBrowser
+        ? sendPage(reply.header('vary', 'Origin, Accept'), consoleFile)
+        : sendText(reply, 200, 'text/html; charset=utf-8', frontPage(service.version));
     },
   }),
   route({
-    id: 'authMethod', tag: 'Access', method: 'GET', path: '/auth/method', summary: 'How one logs in', need: 'open',
-    answers: { 200: { text: 'The way.', value: AuthMethod, example: { kind: '', auth0: null } } }, errors: [],
+    id: 'authMethod',
+    tag: 'Access',
+    method: 'GET',
+    path: '/auth/method',
+    summary: 'How one logs in',
+    need: 'open',
+    answers: { 200: { text: 'The way.', value: AuthMethod, example: { kind: '', auth0: null } } },
+    errors: [],
     handler: async ({ service, reply, response }) => sendValue(reply, authMethodValue(service.config.auth), response),
   }),
   route({
-    id: 'authIdentity', tag: 'Access', method: 'GET', path: '/auth/identity', summary: 'Who one is', need: 'known',
-    description: 'Without access control everybody is the same.', answers: { 200: { text: 'Name and roles.', value: Identity } }, errors: [],
+    id: 'authIdentity',
+    tag: 'Access',
+    method: 'GET',
+    path: '/auth/identity',
+    summary: 'Who one is',
+    need: 'known',
+    description: 'Without access control everybody is the same.',
+    answers: { 200: { text: 'Name and roles.', value: Identity } },
+    errors: [],
     handler: async ({ reply, who, response }) => sendValue(reply, authIdentityValue(who), response),
   }),
   route({
-    id: 'openSession', tag: 'Access', method: 'POST', path: '/auth/session', summary: 'Change a token for a session cookie, for pages in a browser', need: 'known', writes: true, silent: true,
-    description: 'A browser\'s EventSource and WebSocket cannot send a token.', answers: { 204: { text: 'The cookie is set.', headers: ['Set-Cookie'] } }, errors: ['auth-off'],
+    id: 'openSession',
+    tag: 'Access',
+    method: 'POST',
+    path: '/auth/session',
+    summary: 'Change a token for a session cookie, for pages in a browser',
+    need: 'known',
+    writes: true,
+    silent: true,
+    description: "A browser's EventSource and WebSocket cannot send a token.",
+    answers: { 204: { text: 'The cookie is set.', headers: ['Set-Cookie'] } },
+    errors: ['auth-off'],
     handler: async ({ service: { access }, request, reply }) => {
       if (!access) throw new LakeError('auth-off');
       const { principal, token } = await access.identify(request.headers);
-      return reply.code(204).header('set-cookie', access.sessions.open(token, principal, cameByHttps(request.headers))).send();
+      return reply
+        .code(204)
+        .header('set-cookie', access.sessions.open(token, principal, cameByHttps(request.headers)))
+        .send();
     },
   }),
   route({
-    id: 'closeSession', tag: 'Access', method: 'DELETE', path: '/auth/session', summary: 'End the session', need: 'open', writes: true, silent: true,
-    answers: { 204: { text: 'It has ended, if there was one.', headers: ['Set-Cookie'] } }, errors: ['auth-off'],
+    id: 'closeSession',
+    tag: 'Access',
+    method: 'DELETE',
+    path: '/auth/session',
+    summary: 'End the session',
+    need: 'open',
+    writes: true,
+    silent: true,
+    answers: { 204: { text: 'It has ended, if there was one.', headers: ['Set-Cookie'] } },
+    errors: ['auth-off'],
     handler: async ({ service: { access }, request, reply }) => {
       if (!access) throw new LakeError('auth-off');
-      return reply.code(204).header('set-cookie', access.sessions.close(request.headers.cookie, cameByHttps(request.headers))).send();
+      return reply
+        .code(204)
+        .header('set-cookie', access.sessions.close(request.headers.cookie, cameByHttps(request.headers)))
+        .send();
     },
   }),
 ];
@@ -77,11 +172,14 @@ const whyNotReady = ({ lake, closing }: Pick<Service, 'lake' | 'closing'>): stri
   const { state } = lake.status();
   if (state !== 'ready' || closing()) return state === 'failed' ? 'failed' : 'closing';
   const { length } = lake.unreadable();
-  return length === 0 ? undefined : `${length} ${length === 1 ? 'pool' : 'pools'} cannot be read: the log says why, lake fsck -repair mends`;
+  return length === 0
+    ? undefined
+    : `${length} ${length === 1 ? 'pool' : 'pools'} cannot be read: the log says why, lake fsck -repair mends`;
 };
 
 /** Behind a proxy that speaks HTTPS, the cookie is to be sent over HTTPS alone. */
-const cameByHttps = (headers: IncomingHttpHeaders): boolean => headers['x-forwarded-proto'] === 'https' || (headers.origin?.startsWith('https://') ?? false);
+const cameByHttps = (headers: IncomingHttpHeaders): boolean =>
+  headers['x-forwarded-proto'] === 'https' || (headers.origin?.startsWith('https://') ?? false);
 
 const frontPage = (version: string): string => `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Lake data service</title></head>

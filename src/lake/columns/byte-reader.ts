@@ -1,4 +1,7 @@
-/** Reads what a ByteWriter wrote. Numbers and lengths are checked against the end of the bytes. @throws Error when the bytes end early */
+/**
+ * Reads what a ByteWriter wrote. Numbers and lengths are checked against the end of the bytes. @throws Error when the
+ * bytes end early
+ */
 export class ByteReader {
   readonly bytes: Uint8Array;
   at: number;
@@ -14,7 +17,8 @@ export class ByteReader {
   }
   /** LEB128: seven bits a byte, low group first; at most 2^53. */
   uvarint(): number {
-    let value = 0, factor = 1;
+    let value = 0;
+    let factor = 1;
     for (;;) {
       const b = this.byte();
       value += (b & 0x7f) * factor;
@@ -29,10 +33,13 @@ export class ByteReader {
     this.at += length;
     return out;
   }
-  text(): string { return decoder.decode(this.raw(this.uvarint())); }
+  text(): string {
+    return decoder.decode(this.raw(this.uvarint()));
+  }
   /** A count, then so many items. */
   list<T>(read: () => T): T[] {
-    const count = this.uvarint(), out: T[] = [];
+    const count = this.uvarint();
+    const out: T[] = [];
     if (count > this.end - this.at) throw new Error('bytes end early');
     for (let i = 0; i < count; i++) out.push(read());
     return out;

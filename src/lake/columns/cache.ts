@@ -1,12 +1,17 @@
 /**
- * Decoded columns that a worker keeps for later scans, by their place in an opened object's directory; objects never change, so nothing goes stale.
+ * Decoded columns that a worker keeps for later scans, by their place in an opened object's directory; objects never
+ * change, so nothing goes stale.
  *
  * Invariants:
- * - What is held stays within the budget, as far as the owners of the bytes tell it; what other caches leave of a common budget may be used until they need it.
- * - Only what no scan since the last `begin` has used gives way to something new: a scan of more than the budget keeps a part of it, rather than nothing.
- * - What the last few scans have not used gives way first, the oldest of it first; then what the scan before has used: of scans that take turns and need more
- *   than there is each keeps a part. (Were it always the oldest, each would throw out what it needs next.)
- * - What was made of kept columns alone, like the rows of a part of a block, is at hand as long as nothing has given way: it holds no bytes of its own.
+ * - What is held stays within the budget, as far as the owners of the bytes tell it; what other caches leave of a
+ *   common budget may be used until they need it.
+ * - Only what no scan since the last `begin` has used gives way to something new: a scan of more than the budget keeps
+ *   a part of it, rather than nothing.
+ * - What the last few scans have not used gives way first, the oldest of it first; then what the scan before has used:
+ *   of scans that take turns and need more than there is each keeps a part. (Were it always the oldest, each would
+ *   throw out what it needs next.)
+ * - What was made of kept columns alone, like the rows of a part of a block, is at hand as long as nothing has given
+ *   way: it holds no bytes of its own.
  * - Columns go with their owner, the opened object that they were decoded from: nobody finds them without it.
  */
 export class ColumnCache {
@@ -29,16 +34,23 @@ export class ColumnCache {
   private isStale = false;
   /** How many values were not kept, for want of room. */
   refused = 0;
-  constructor(bytesMax: number, counts: CacheCounts = { found: () => undefined, missed: () => undefined }, room?: CacheRoom) {
+  constructor(
+    bytesMax: number,
+    counts: CacheCounts = { found: () => undefined, missed: () => undefined },
+    room?: CacheRoom,
+  ) {
     this.own = bytesMax;
     this.room = room;
     room?.told(0);
     this.counts = counts;
   }
 
-  get bytes(): number { return this.held; }
+  get bytes(): number {
+    return this.held;
+  }
   private get bytesMax(): number {
-    const { room } = this, bytes = room ? Math.max(room.own(), room.left()) : this.own;
+    const { room } = this;
+    const bytes = room ? Math.max(room.own(), room.left()) : this.own;
     return Math.max(0, bytes - this.lent);
   }
 
@@ -48,7 +60,9 @@ export class ColumnCache {
     this.tell();
     this.trim();
   }
-  private tell(): void { this.room?.told(this.held + this.lent); }
+  private tell(): void {
+    this.room?.told(this.held + this.lent);
+  }
 
   /** A new scan. */
   begin(): void {
@@ -59,7 +73,9 @@ export class ColumnCache {
   }
 
   /** Nobody scans for some time: what was made of columns goes, which may hold some bytes of its own for constants. */
-  rest(): void { this.derived.clear(); }
+  rest(): void {
+    this.derived.clear();
+  }
 
   /** Gives back what others need of the common budget. */
   trim(): void {
@@ -74,10 +90,11 @@ export class ColumnCache {
   /** Drops all columns of an owner, and keeps none of it from here on. */
   forget(owner: object): void {
     this.forgotten.add(owner);
-    for (const key of [...this.keysOfOwner.get(owner) ?? []]) this.drop(key);
+    for (const key of [...(this.keysOfOwner.get(owner) ?? [])]) this.drop(key);
   }
   private drop(key: object): void {
-    const { bytes, scan, owner } = this.entries.get(key)!, keys = this.keysOfOwner.get(owner)!;
+    const { bytes, scan, owner } = this.entries.get(key)!;
+    const keys = this.keysOfOwner.get(owner)!;
     this.held -= bytes;
     this.entries.delete(key);
     keys.delete(key);
@@ -167,10 +184,14 @@ export class ColumnCache {
 /** Scans that may come again soon. */
 const recentScans = 16;
 /** Keys with something made of them, and things made for one key. */
-const derivedMax = 8192, derivedPerKey = 3;
+const derivedMax = 8192;
+const derivedPerKey = 3;
 
 /** Told of every look. */
-export interface CacheCounts { readonly found: () => void; readonly missed: () => void }
+export interface CacheCounts {
+  readonly found: () => void;
+  readonly missed: () => void;
+}
 
 /** A budget that several caches share: each may count on its part, and use what the others leave. */
 export interface CacheRoom {
@@ -182,4 +203,9 @@ export interface CacheRoom {
   readonly told: (held: number) => void;
 }
 
-interface Entry { readonly value: unknown; readonly bytes: number; scan: number; readonly owner: object }
+interface Entry {
+  readonly value: unknown;
+  readonly bytes: number;
+  scan: number;
+  readonly owner: object;
+}

@@ -1,13 +1,21 @@
 /**
- * The checksum of every stored segment: 32 bits, four lanes of multiply and rotate over little-endian words (xxHash32's rounds and mixing).
+ * The checksum of every stored segment: 32 bits, four lanes of multiply and rotate over little-endian words (xxHash32's
+ * rounds and mixing).
  *
  * Each round is a bijection of its lane, so a change within one word of 32 bits is always found.
  */
 import assert from 'node:assert';
 
-const prime1 = 0x9e3779b1 | 0, prime2 = 0x85ebca77 | 0, prime3 = 0xc2b2ae3d | 0, prime4 = 0x27d4eb2f, prime5 = 0x165667b1;
+const prime1 = 0x9e3779b1 | 0;
+const prime2 = 0x85ebca77 | 0;
+const prime3 = 0xc2b2ae3d | 0;
+const prime4 = 0x27d4eb2f;
+const prime5 = 0x165667b1;
 
-assert(new Uint8Array(Uint32Array.of(1).buffer)[0] === 1, 'data objects are read and written on little-endian machines only');
+assert(
+  new Uint8Array(Uint32Array.of(1).buffer)[0] === 1,
+  'data objects are read and written on little-endian machines only',
+);
 
 /** Checksum of `bytes`; quickest when they begin at a multiple of four in their buffer. */
 export const checksum = (bytes: Uint8Array): number => {
@@ -30,7 +38,10 @@ export const checksum = (bytes: Uint8Array): number => {
 };
 
 const lanes = (words: Int32Array, end: number): number => {
-  let a = (prime1 + prime2) | 0, b = prime2, c = 0, d = -prime1 | 0;
+  let a = (prime1 + prime2) | 0;
+  let b = prime2;
+  let c = 0;
+  let d = -prime1 | 0;
   for (let i = 0; i < end; i += 4) {
     a = (a + Math.imul(words[i]!, prime2)) | 0;
     a = Math.imul((a << 13) | (a >>> 19), prime1);

@@ -1,9 +1,11 @@
 /**
- * The distinct values of one column of bytes (text, mostly) over a whole object: blocks store codes, the values are stored once.
+ * The distinct values of one column of bytes (text, mostly) over a whole object: blocks store codes, the values are
+ * stored once.
  *
  * Invariants:
  * - Codes are given in order of first appearance and never change.
- * - A dictionary that turns out not to pay is retired: later blocks store their bytes themselves, earlier ones keep their codes.
+ * - A dictionary that turns out not to pay is retired: later blocks store their bytes themselves, earlier ones keep
+ *   their codes.
  */
 import { Uint32List, Uint8List } from '../../vectors/lists.ts';
 import type { PrimitiveType } from '../../vectors/type.ts';
@@ -15,7 +17,10 @@ const dictionaryEntriesMax = 65_536;
 const dictionaryBytesMax = 4 << 20;
 /** Share of distinct values among rows above which a dictionary does not pay. */
 const distinctShareMax = 0.6;
-/** Columns that will have more values than this in all, by what a trial tells, get no dictionary unless it pays from the start. */
+/**
+ * Columns that will have more values than this in all, by what a trial tells, get no dictionary unless it pays from the
+ * start.
+ */
 const foreseenMax = dictionaryEntriesMax / 2;
 const patienceAtFirst = 16_384;
 
@@ -40,12 +45,18 @@ export class ColumnDictionary {
     this.offsets.push(0);
   }
 
-  get length(): number { return this.offsets.length - 1; }
+  get length(): number {
+    return this.offsets.length - 1;
+  }
 
-  /** Codes of the values; undefined when the dictionary is retired, from before or by them. `rows`: how many rows they stand for. */
+  /**
+   * Codes of the values; undefined when the dictionary is retired, from before or by them. `rows`: how many rows they
+   * stand for.
+   */
   codesOf(v: BytesVector, rows = v.length): Uint32Array | undefined {
     if (this.retired) return undefined;
-    const codes = new Uint32Array(v.length), before = this.length;
+    const codes = new Uint32Array(v.length);
+    const before = this.length;
     if (!this.code(v.bytes, v.offsets, codes)) return this.retireAt(before);
     if (this.rows >= this.patience && this.length - before > rows * distinctShareMax) return this.retireAt(before);
     this.rows += rows;
@@ -54,7 +65,8 @@ export class ColumnDictionary {
 
   /** Begins anew after a trial over the first blocks, retired if coding them did not pay and will not. */
   restart(): void {
-    const foreseen = distinctInAll(this.length, this.rows), pays = !this.retired && (this.length <= this.rows * distinctShareMax || foreseen <= foreseenMax);
+    const foreseen = distinctInAll(this.length, this.rows);
+    const pays = !this.retired && (this.length <= this.rows * distinctShareMax || foreseen <= foreseenMax);
     this.retireAt(0);
     this.rows = 0;
     if (!pays) return;
@@ -64,7 +76,13 @@ export class ColumnDictionary {
   }
 
   values(): BytesVector {
-    return { form: 'bytes', type: this.type, length: this.length, offsets: this.offsets.done(), bytes: this.bytes.done() };
+    return {
+      form: 'bytes',
+      type: this.type,
+      length: this.length,
+      offsets: this.offsets.done(),
+      bytes: this.bytes.done(),
+    };
   }
 
   private retireAt(length: number): undefined {
@@ -77,8 +95,9 @@ export class ColumnDictionary {
 
   /** False when there are too many values. */
   private code(bytes: Uint8Array, offsets: Uint32Array, codes: Uint32Array): boolean {
-    const view = viewOf(bytes), { length } = codes;
-    for (let i = 0; i < length;) {
+    const view = viewOf(bytes);
+    const { length } = codes;
+    for (let i = 0; i < length; ) {
       i = this.known(offsets, view, codes, i);
       if (i === length) break;
       codes[i++] = this.add(bytes, view, offsets[i - 1]!, offsets[i]!);
@@ -88,11 +107,17 @@ export class ColumnDictionary {
   }
   /** Codes of the rows from `row` on, up to the first value that is new; its row. */
   private known(offsets: Uint32Array, view: DataView, codes: Uint32Array, row: number): number {
-    const { slots, view: own } = this, mask = slots.length - 1, { array: places } = this.offsets, { length } = codes;
+    const { slots, view: own } = this;
+    const mask = slots.length - 1;
+    const { array: places } = this.offsets;
+    const { length } = codes;
     for (let i = row; i < length; i++) {
-      const start = offsets[i]!, end = offsets[i + 1]!;
-      let slot = hash(view, start, end) & mask, found = slots[slot]!;
-      while (found !== 0 && !sameRuns(own, places[found - 1]!, places[found]!, view, start, end)) found = slots[(slot = (slot + 1) & mask)]!;
+      const start = offsets[i]!;
+      const end = offsets[i + 1]!;
+      let slot = hash(view, start, end) & mask;
+      let found = slots[slot]!;
+      while (found !== 0 && !sameRuns(own, places[found - 1]!, places[found]!, view, start, end))
+        found = slots[(slot = (slot + 1) & mask)]!;
       if (found === 0) return i;
       codes[i] = found - 1;
     }
@@ -100,7 +125,9 @@ export class ColumnDictionary {
   }
 
   private add(source: Uint8Array, view: DataView, start: number, end: number): number {
-    const code = this.length, mask = this.slots.length - 1, { array } = this.bytes;
+    const code = this.length;
+    const mask = this.slots.length - 1;
+    const { array } = this.bytes;
     let slot = hash(view, start, end) & mask;
     while (this.slots[slot] !== 0) slot = (slot + 1) & mask;
     this.slots[slot] = code + 1;
@@ -112,7 +139,8 @@ export class ColumnDictionary {
   }
 
   private rehash(): void {
-    const slots = new Uint32Array(this.slots.length * 4), mask = slots.length - 1;
+    const slots = new Uint32Array(this.slots.length * 4);
+    const mask = slots.length - 1;
     for (let code = 0; code < this.length; code++) {
       let slot = hash(this.view, this.offsets.array[code]!, this.offsets.array[code + 1]!) & mask;
       while (slots[slot] !== 0) slot = (slot + 1) & mask;
@@ -122,7 +150,10 @@ export class ColumnDictionary {
   }
 }
 
-/** How many values there are of which so many rows, picked at random, show so many: the rows' share of new ones falls as fast as the known ones grow. */
+/**
+ * How many values there are of which so many rows, picked at random, show so many: the rows' share of new ones falls as
+ * fast as the known ones grow.
+ */
 const distinctInAll = (distinct: number, rows: number): number => {
   if (distinct === rows) return Infinity;
   let all = distinct;

@@ -1,9 +1,12 @@
 /**
- * Vectors to columns: a block's rows become segments of bytes and a directory that describes them, column by column in the order of the layout.
+ * Vectors to columns: a block's rows become segments of bytes and a directory that describes them, column by column in
+ * the order of the layout.
  *
  * Invariants:
- * - Segments begin at multiples of eight from the block's start, in the order of the directory: their places follow from their lengths.
- * - What the directory says of a column begins with a byte of its encoding (`encodings`); `decode.ts` reads it in the same order.
+ * - Segments begin at multiples of eight from the block's start, in the order of the directory: their places follow
+ *   from their lengths.
+ * - What the directory says of a column begins with a byte of its encoding (`encodings`); `decode.ts` reads it in the
+ *   same order.
  * - Rows of a dynamic or union column are stored member by member in row order, so that tags alone tell their places.
  */
 import { timesOfTexts } from '../../vectors/time-texts.ts';
@@ -11,8 +14,22 @@ import { type MemberRows, memberRows } from '../../vectors/member-rows.ts';
 import { type PrimitiveType, type Type, types, isFloat } from '../../vectors/type.ts';
 import { ByteWriter } from '../../vectors/value.ts';
 import {
-  type Vector, type NumberVector, type BytesVector, type BoolVector, type RecordVector, type ListVector, type MapVector, type DynamicVector, type UnionVector,
-  type TypeVector, type DictionaryVector, chargeColumns, flatten, slice, take, uniformType,
+  type Vector,
+  type NumberVector,
+  type BytesVector,
+  type BoolVector,
+  type RecordVector,
+  type ListVector,
+  type MapVector,
+  type DynamicVector,
+  type UnionVector,
+  type TypeVector,
+  type DictionaryVector,
+  chargeColumns,
+  flatten,
+  slice,
+  take,
+  uniformType,
 } from '../../vectors/vector.ts';
 import { checksum } from './checksum.ts';
 import { ColumnDictionary } from './dictionary.ts';
@@ -24,7 +41,16 @@ import { pairsVersion, timesVersion } from '../objects/format.ts';
 import { BytesRange, numberBounds, wideBounds, writeBytesBounds, writeFloat, writeWide } from './statistics.ts';
 
 /** Encodings of a column of numbers, bytes or bools. */
-export const encodings = { plain: 0, constant: 1, dictionary: 2, float32: 3, packed: 4, times: 5, filtered: 6, paired: 7 } as const;
+export const encodings = {
+  plain: 0,
+  constant: 1,
+  dictionary: 2,
+  float32: 3,
+  packed: 4,
+  times: 5,
+  filtered: 6,
+  paired: 7,
+} as const;
 /** What arrays hold the numbers of a column. */
 export const numberKinds = { float: 0, signed: 1, unsigned: 2 } as const;
 
@@ -61,10 +87,17 @@ export interface EncodedBlock {
 export const encodeBlock = (batch: Vector, tables: ObjectTables, statistics: boolean): EncodedBlock => {
   const encoder = new BlockEncoder(tables, statistics);
   const layout = encoder.column(batch, '', undefined);
-  return { rows: batch.length, layout, directory: encoder.directory.done(), data: encoder.data, dataLength: encoder.dataLength };
+  return {
+    rows: batch.length,
+    layout,
+    directory: encoder.directory.done(),
+    data: encoder.data,
+    dataLength: encoder.dataLength,
+  };
 };
 
-const noPadding = new Uint8Array(8), noBytes = new Uint8Array(0);
+const noPadding = new Uint8Array(8);
+const noBytes = new Uint8Array(0);
 
 class BlockEncoder {
   readonly directory = new ByteWriter();
@@ -83,21 +116,33 @@ class BlockEncoder {
     if (v.form === 'dictionary' && v.values.form === 'bytes') return this.coded(v, v.values, path);
     const flat = flatten(v);
     switch (flat.form) {
-      case 'number': return this.numbers(flat);
-      case 'bytes': return this.bytes(flat, path);
-      case 'bool': return this.bools(flat);
-      case 'null': return { form: 'null' };
-      case 'type': return this.typeValues(flat);
+      case 'number':
+        return this.numbers(flat);
+      case 'bytes':
+        return this.bytes(flat, path);
+      case 'bool':
+        return this.bools(flat);
+      case 'null':
+        return { form: 'null' };
+      case 'type':
+        return this.typeValues(flat);
       case 'enum':
         this.codes(flat.codes, flat.length);
         return { form: 'enum', type: flat.type };
-      case 'record': return this.record(flat, path);
-      case 'list': return this.list(flat, path);
-      case 'map': return this.map(flat, path);
-      case 'union': return this.union(flat, path);
-      case 'dynamic': return this.dynamic(flat, path);
-      case 'error': return { form: 'error', inner: this.column(flat.inner, `${path}/error`, undefined) };
-      case 'named': return { form: 'named', name: flat.name, inner: this.column(flat.inner, `${path}/=${flat.name}`, undefined) };
+      case 'record':
+        return this.record(flat, path);
+      case 'list':
+        return this.list(flat, path);
+      case 'map':
+        return this.map(flat, path);
+      case 'union':
+        return this.union(flat, path);
+      case 'dynamic':
+        return this.dynamic(flat, path);
+      case 'error':
+        return { form: 'error', inner: this.column(flat.inner, `${path}/error`, undefined) };
+      case 'named':
+        return { form: 'named', name: flat.name, inner: this.column(flat.inner, `${path}/=${flat.name}`, undefined) };
     }
   }
 
@@ -126,7 +171,8 @@ class BlockEncoder {
   }
 
   private floats(type: PrimitiveType, values: Float64Array, length: number): void {
-    const out = this.directory, { min, max, hasNan } = numberBounds(values, length);
+    const out = this.directory;
+    const { min, max, hasNan } = numberBounds(values, length);
     const same = min === max && isConstant(values, length);
     out.byte(same ? encodings.constant : 0);
     const encodingAt = out.length - 1;
@@ -137,7 +183,10 @@ class BlockEncoder {
       writeFloat(out, hasNan ? Infinity : max);
     }
     if (same) return writeFloat(out, values[0]!);
-    const distances = isWhole(values, length, isFloat(type)) && max - min <= Number.MAX_SAFE_INTEGER ? lessBase(values, length, min) : undefined;
+    const distances =
+      isWhole(values, length, isFloat(type)) && max - min <= Number.MAX_SAFE_INTEGER
+        ? lessBase(values, length, min)
+        : undefined;
     const packed = distances && packDistances(distances);
     if (packed) {
       out.bytes[encodingAt] = encodings.packed;
@@ -152,7 +201,9 @@ class BlockEncoder {
   }
 
   private wides(values: BigInt64Array | BigUint64Array, length: number): void {
-    const out = this.directory, spread = wideDistances(values, length), packed = spread && packDistances(spread.distances);
+    const out = this.directory;
+    const spread = wideDistances(values, length);
+    const packed = spread && packDistances(spread.distances);
     out.byte(packed ? encodings.packed : encodings.plain);
     out.byte(values instanceof BigUint64Array ? numberKinds.unsigned : numberKinds.signed);
     if (this.statistics) {
@@ -178,7 +229,8 @@ class BlockEncoder {
   }
 
   private bytes(v: BytesVector, path: string): Layout {
-    const out = this.directory, layout: Layout = { form: 'bytes', type: v.type };
+    const out = this.directory;
+    const layout: Layout = { form: 'bytes', type: v.type };
     if (isOneRun(v.offsets, v.bytes, v.length)) {
       out.byte(encodings.constant);
       const value = v.bytes.subarray(v.offsets[0], v.offsets[1]);
@@ -188,13 +240,15 @@ class BlockEncoder {
     }
     if (v.length >= dictionaryRowsMin) {
       if (this.times(v)) return layout;
-      const dictionary = this.dictionary(v.type, path), codes = dictionary?.codesOf(v);
+      const dictionary = this.dictionary(v.type, path);
+      const codes = dictionary?.codesOf(v);
       if (dictionary && codes) {
         this.dictionaryCodes(dictionary, codes);
         return layout;
       }
     }
-    const isFiltered = this.isFiltered(v), isPaired = this.isPaired(v);
+    const isFiltered = this.isFiltered(v);
+    const isPaired = this.isPaired(v);
     out.byte(isPaired ? encodings.paired : isFiltered ? encodings.filtered : encodings.plain);
     if (this.statistics) {
       const range = new BytesRange(v.bytes);
@@ -212,21 +266,36 @@ class BlockEncoder {
   }
   /** Short texts that mostly differ are looked for one by one, as ids are. */
   private isFiltered(v: BytesVector): boolean {
-    return this.statistics && this.tables.newer !== undefined && v.type === types.string && v.length >= filterRowsMin && v.offsets[v.length]! - v.offsets[0]! <= v.length * filterTextMax;
+    return (
+      this.statistics &&
+      this.tables.newer !== undefined &&
+      v.type === types.string &&
+      v.length >= filterRowsMin &&
+      v.offsets[v.length]! - v.offsets[0]! <= v.length * filterTextMax
+    );
   }
 
   private isPaired(v: BytesVector): boolean {
-    return this.statistics && this.tables.newer !== undefined && v.type === types.string && v.offsets[v.length]! - v.offsets[0]! >= pairedBytesMin;
+    return (
+      this.statistics &&
+      this.tables.newer !== undefined &&
+      v.type === types.string &&
+      v.offsets[v.length]! - v.offsets[0]! >= pairedBytesMin
+    );
   }
 
   /** Times as text become numbers; false if they are not, or take more than four bytes a row. */
   private times(v: BytesVector): boolean {
-    const { newer } = this.tables, times = newer && timesOfTexts(v), packed = times && packDistances(times.distances);
+    const { newer } = this.tables;
+    const times = newer && timesOfTexts(v);
+    const packed = times && packDistances(times.distances);
     if (!packed) return false;
-    const out = this.directory, { distances } = times;
+    const out = this.directory;
+    const { distances } = times;
     out.byte(encodings.times);
     if (this.statistics) {
-      const { least, greatest } = extremesOf(distances, v.length), range = new BytesRange(v.bytes);
+      const { least, greatest } = extremesOf(distances, v.length);
+      const range = new BytesRange(v.bytes);
       range.add(v.offsets[least]!, v.offsets[least + 1]!);
       range.add(v.offsets[greatest]!, v.offsets[greatest + 1]!);
       writeBytesBounds(out, range.bounds());
@@ -243,7 +312,8 @@ class BlockEncoder {
     if (v.length < dictionaryRowsMin || values.length > v.length) return this.bytes(flatten(v) as BytesVector, path);
     const dictionary = this.dictionary(values.type, path);
     if (!dictionary || dictionary.retired) return this.bytes(flatten(v) as BytesVector, path);
-    const used = new Uint8Array(values.length), ownCodes = v.codes.subarray(0, v.length);
+    const used = new Uint8Array(values.length);
+    const ownCodes = v.codes.subarray(0, v.length);
     markSeen(ownCodes, used);
     const index = new Uint32Array(values.length);
     let count = 0;
@@ -260,9 +330,11 @@ class BlockEncoder {
   }
 
   private dictionary(type: PrimitiveType, path: string): ColumnDictionary | undefined {
-    const key = `${path}/${type.name}`, { dictionaries } = this.tables;
+    const key = `${path}/${type.name}`;
+    const { dictionaries } = this.tables;
     let dictionary = dictionaries?.get(key);
-    if (!dictionary && dictionaries) dictionaries.set(key, (dictionary = new ColumnDictionary(type, dictionaries.size)));
+    if (!dictionary && dictionaries)
+      dictionaries.set(key, (dictionary = new ColumnDictionary(type, dictionaries.size)));
     return dictionary;
   }
 
@@ -270,7 +342,9 @@ class BlockEncoder {
     const out = this.directory;
     out.byte(encodings.dictionary);
     if (this.statistics) {
-      const seen = new Uint8Array(dictionary.length), range = new BytesRange(dictionary.bytes.array), { array: offsets } = dictionary.offsets;
+      const seen = new Uint8Array(dictionary.length);
+      const range = new BytesRange(dictionary.bytes.array);
+      const { array: offsets } = dictionary.offsets;
       markSeen(codes, seen);
       addSeen(range, offsets, seen);
       writeBytesBounds(out, range.bounds());
@@ -316,8 +390,13 @@ class BlockEncoder {
     return {
       form: 'record',
       fields: v.fields.map((f) => ({
-        name: f.name, optional: f.optional,
-        values: this.column(f.values.length === v.length ? f.values : slice(f.values, 0, v.length), `${path}.${f.name}`, undefined),
+        name: f.name,
+        optional: f.optional,
+        values: this.column(
+          f.values.length === v.length ? f.values : slice(f.values, 0, v.length),
+          `${path}.${f.name}`,
+          undefined,
+        ),
       })),
     };
   }
@@ -334,7 +413,12 @@ class BlockEncoder {
   private map(v: MapVector, path: string): Layout {
     const { start, end } = this.lengths(v.offsets, v.length);
     const keys = this.column(slice(v.keys, start, end), `${path}|k`, v.type.key);
-    return { form: 'map', type: v.type, keys, values: this.column(slice(v.values, start, end), `${path}|v`, v.type.value) };
+    return {
+      form: 'map',
+      type: v.type,
+      keys,
+      values: this.column(slice(v.values, start, end), `${path}|v`, v.type.value),
+    };
   }
 
   private union(v: UnionVector, path: string): Layout {
@@ -350,11 +434,15 @@ class BlockEncoder {
 
   private dynamic(v: DynamicVector, path: string): Layout {
     const of = memberRows(v.tags, v.slots, v.length, v.parts.length);
-    const live = v.parts.flatMap((part, tag) => (of.starts[tag] === of.starts[tag + 1] ? [] : [{ tag, name: partName(part) }]));
+    const live = v.parts.flatMap((part, tag) =>
+      of.starts[tag] === of.starts[tag + 1] ? [] : [{ tag, name: partName(part) }],
+    );
     if (live.length === 1) return this.column(rowsOf(v.parts[live[0]!.tag]!, of, live[0]!.tag), path, undefined);
     live.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : a.tag - b.tag));
     const renumbered = new Uint32Array(v.parts.length);
-    live.forEach((p, at) => { renumbered[p.tag] = at; });
+    live.forEach((p, at) => {
+      renumbered[p.tag] = at;
+    });
     const tags = new Uint32Array(v.length);
     lookUp(v.tags, renumbered, tags);
     this.directory.uvarint(live.length);
@@ -370,12 +458,19 @@ class BlockEncoder {
 /** Parts are stored by name, so that blocks that met them in another order share a layout. */
 const partName = (v: Vector): string => {
   switch (v.form) {
-    case 'constant': case 'error': return `${v.form} ${partName(v.inner)}`;
-    case 'named': return `=${v.name}`;
-    case 'dictionary': return partName(v.values);
-    case 'selected': return partName(v.base);
-    case 'record': return `{${v.fields.map((f) => f.name).join()}}`;
-    case 'dynamic': return 'dynamic';
+    case 'constant':
+    case 'error':
+      return `${v.form} ${partName(v.inner)}`;
+    case 'named':
+      return `=${v.name}`;
+    case 'dictionary':
+      return partName(v.values);
+    case 'selected':
+      return partName(v.base);
+    case 'record':
+      return `{${v.fields.map((f) => f.name).join()}}`;
+    case 'dynamic':
+      return 'dynamic';
     default: {
       const type = uniformType(v)!;
       return type.kind === 'primitive' ? type.name : `${v.form} ${type.id}`;
@@ -385,26 +480,35 @@ const partName = (v: Vector): string => {
 
 /** The rows of one member in row order; the member itself if that is what it holds. */
 const rowsOf = (member: Vector, { starts, slots, inOrder }: MemberRows, tag: number): Vector => {
-  const own = slots.subarray(starts[tag]!, starts[tag + 1]!), first = own[0] ?? 0;
+  const own = slots.subarray(starts[tag]!, starts[tag + 1]!);
+  const first = own[0] ?? 0;
   return inOrder[tag] ? slice(member, first, first + own.length) : take(member, own);
 };
 
-// The loops are functions of their own, and take arrays, not vectors: the engine compiles them soon, once, and for good, whatever kinds of vectors come.
+// The loops are functions of their own, and take arrays, not vectors: the engine compiles them soon, once, and for
+// good, whatever kinds of vectors come.
 
-const lookUp = (codes: Uint32Array, table: Uint32Array, out: Uint32Array): void => { for (let i = 0; i < out.length; i++) out[i] = table[codes[i]!]!; };
+const lookUp = (codes: Uint32Array, table: Uint32Array, out: Uint32Array): void => {
+  for (let i = 0; i < out.length; i++) out[i] = table[codes[i]!]!;
+};
 const lengthsOf = (offsets: Uint32Array, length: number): Uint32Array => {
   const out = new Uint32Array(length);
   for (let i = 0; i < length; i++) out[i] = offsets[i + 1]! - offsets[i]!;
   return out;
 };
-const addRuns = (range: BytesRange, offsets: Uint32Array, length: number): void => { for (let i = 0; i < length; i++) range.add(offsets[i]!, offsets[i + 1]!); };
-const markSeen = (codes: Uint32Array, seen: Uint8Array): void => { for (let i = 0; i < codes.length; i++) seen[codes[i]!] = 1; };
+const addRuns = (range: BytesRange, offsets: Uint32Array, length: number): void => {
+  for (let i = 0; i < length; i++) range.add(offsets[i]!, offsets[i + 1]!);
+};
+const markSeen = (codes: Uint32Array, seen: Uint8Array): void => {
+  for (let i = 0; i < codes.length; i++) seen[codes[i]!] = 1;
+};
 const addSeen = (range: BytesRange, offsets: Uint32Array, seen: Uint8Array): void => {
   for (let code = 0; code < seen.length; code++) if (seen[code] === 1) range.add(offsets[code]!, offsets[code + 1]!);
 };
 /** Places of the least and the greatest number. */
 const extremesOf = (numbers: Float64Array, length: number): { readonly least: number; readonly greatest: number } => {
-  let least = 0, greatest = 0;
+  let least = 0;
+  let greatest = 0;
   for (let i = 1; i < length; i++) {
     if (numbers[i]! < numbers[least]!) least = i;
     else if (numbers[i]! > numbers[greatest]!) greatest = i;
@@ -440,7 +544,8 @@ const lessBase = (values: Float64Array, length: number, base: number): Float64Ar
   return out;
 };
 const isOneRun = (offsets: Uint32Array, bytes: Uint8Array, length: number): boolean => {
-  const start = offsets[0]!, size = offsets[1]! - start;
+  const start = offsets[0]!;
+  const size = offsets[1]! - start;
   if (size > constantBytesMax) return false;
   for (let i = 1; i < length; i++) {
     const at = offsets[i]!;

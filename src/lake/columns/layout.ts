@@ -1,21 +1,42 @@
 /**
- * The shape of a block: which columns there are and how they nest. Blocks of the same shape share one layout, so that names and types are stored once an object.
+ * The shape of a block: which columns there are and how they nest. Blocks of the same shape share one layout, so that
+ * names and types are stored once an object.
  *
  * Invariants:
- * - Layouts have only the forms that hold rows themselves; constant and dictionary are encodings of a column in a block.
+ * - Layouts have only the forms that hold rows themselves; constant and dictionary are encodings of a column in a
+ *   block.
  * - A column without rows has the layout `empty`: its type alone.
  */
 import assert from 'node:assert';
 import {
-  type Type, type PrimitiveType, type EnumType, type ArrayType, type SetType, type MapType, type UnionType, primitiveOfId,
-  recordType, arrayType, setType, mapType, unionType, enumType, errorType, namedType, types,
+  type Type,
+  type PrimitiveType,
+  type EnumType,
+  type ArrayType,
+  type SetType,
+  type MapType,
+  type UnionType,
+  primitiveOfId,
+  recordType,
+  arrayType,
+  setType,
+  mapType,
+  unionType,
+  enumType,
+  errorType,
+  namedType,
+  types,
 } from '../../vectors/type.ts';
 import { fuseAll } from '../../vectors/fuse.ts';
 import { ByteWriter } from '../../vectors/value.ts';
 import type { ByteReader } from './byte-reader.ts';
 
 /** A field of a record's layout. */
-interface FieldLayout { readonly name: string; readonly optional: boolean; readonly values: Layout }
+interface FieldLayout {
+  readonly name: string;
+  readonly optional: boolean;
+  readonly values: Layout;
+}
 /** How the values of a column are laid out, by form. The `members` of a union are in the order of its type. */
 export type Layout =
   | { readonly form: 'empty'; readonly type: Type }
@@ -30,14 +51,34 @@ export type Layout =
   | { readonly form: 'error'; readonly inner: Layout }
   | { readonly form: 'named'; readonly name: string; readonly inner: Layout };
 
-const formCodes = { empty: 0, number: 1, bytes: 2, bool: 3, null: 4, type: 5, enum: 6, record: 7, list: 8, map: 9, union: 10, dynamic: 11, error: 12, named: 13 } as const satisfies Record<Layout['form'], number>;
+const formCodes = {
+  empty: 0,
+  number: 1,
+  bytes: 2,
+  bool: 3,
+  null: 4,
+  type: 5,
+  enum: 6,
+  record: 7,
+  list: 8,
+  map: 9,
+  union: 10,
+  dynamic: 11,
+  error: 12,
+  named: 13,
+} as const satisfies Record<Layout['form'], number>;
 const formOfCode = new Map(Object.entries(formCodes).map(([form, code]) => [code as number, form as Layout['form']]));
 
-/** The types that an object mentions, each once; parts of a type come before it. Primitive types have their wire ids, others count from 30. */
+/**
+ * The types that an object mentions, each once; parts of a type come before it. Primitive types have their wire ids,
+ * others count from 30.
+ */
 export class TypeTable {
   private readonly numbers = new Map<Type, number>();
   readonly out = new ByteWriter();
-  get count(): number { return this.numbers.size; }
+  get count(): number {
+    return this.numbers.size;
+  }
 
   /** The number of a type; defines it first if it is new. */
   number(type: Type): number {
@@ -65,9 +106,12 @@ export class TypeTable {
         });
         return;
       }
-      case 'array': return this.wrap(out, 1, [type.element]);
-      case 'set': return this.wrap(out, 2, [type.element]);
-      case 'map': return this.wrap(out, 3, [type.key, type.value]);
+      case 'array':
+        return this.wrap(out, 1, [type.element]);
+      case 'set':
+        return this.wrap(out, 2, [type.element]);
+      case 'map':
+        return this.wrap(out, 3, [type.key, type.value]);
       case 'union': {
         const members = type.members.map((m) => this.number(m));
         out.byte(4);
@@ -80,7 +124,8 @@ export class TypeTable {
         out.uvarint(type.symbols.length);
         for (const s of type.symbols) out.text(s);
         return;
-      case 'error': return this.wrap(out, 6, [type.inner]);
+      case 'error':
+        return this.wrap(out, 6, [type.inner]);
       case 'named':
         this.wrap(out, 7, [type.inner]);
         return out.text(type.name);
@@ -107,21 +152,30 @@ export const readTypes = (input: ByteReader, count: number): ((number: number) =
 const readType = (input: ByteReader, typeOf: (number: number) => Type): Type => {
   const code = input.byte();
   switch (code) {
-    case 0: return recordType(input.list(() => ({ name: input.text(), optional: input.byte() === 1, type: typeOf(input.uvarint()) })));
-    case 1: return arrayType(typeOf(input.uvarint()));
-    case 2: return setType(typeOf(input.uvarint()));
+    case 0:
+      return recordType(
+        input.list(() => ({ name: input.text(), optional: input.byte() === 1, type: typeOf(input.uvarint()) })),
+      );
+    case 1:
+      return arrayType(typeOf(input.uvarint()));
+    case 2:
+      return setType(typeOf(input.uvarint()));
     case 3: {
       const key = typeOf(input.uvarint());
       return mapType(key, typeOf(input.uvarint()));
     }
-    case 4: return unionType(input.list(() => typeOf(input.uvarint())));
-    case 5: return enumType(input.list(() => input.text()));
-    case 6: return errorType(typeOf(input.uvarint()));
+    case 4:
+      return unionType(input.list(() => typeOf(input.uvarint())));
+    case 5:
+      return enumType(input.list(() => input.text()));
+    case 6:
+      return errorType(typeOf(input.uvarint()));
     case 7: {
       const inner = typeOf(input.uvarint());
       return namedType(input.text(), inner);
     }
-    default: throw new Error(`no kind of type ${code}`);
+    default:
+      throw new Error(`no kind of type ${code}`);
   }
 };
 
@@ -129,8 +183,15 @@ const readType = (input: ByteReader, typeOf: (number: number) => Type): Type => 
 export const writeLayout = (out: ByteWriter, layout: Layout, types: TypeTable): void => {
   out.byte(formCodes[layout.form]);
   switch (layout.form) {
-    case 'bool': case 'null': case 'type': return;
-    case 'empty': case 'number': case 'bytes': case 'enum': return out.uvarint(types.number(layout.type));
+    case 'bool':
+    case 'null':
+    case 'type':
+      return;
+    case 'empty':
+    case 'number':
+    case 'bytes':
+    case 'enum':
+      return out.uvarint(types.number(layout.type));
     case 'record':
       out.uvarint(layout.fields.length);
       for (const f of layout.fields) {
@@ -154,7 +215,8 @@ export const writeLayout = (out: ByteWriter, layout: Layout, types: TypeTable): 
       out.uvarint(layout.parts.length);
       for (const p of layout.parts) writeLayout(out, p, types);
       return;
-    case 'error': return writeLayout(out, layout.inner, types);
+    case 'error':
+      return writeLayout(out, layout.inner, types);
     case 'named':
       out.text(layout.name);
       return writeLayout(out, layout.inner, types);
@@ -170,47 +232,98 @@ export const readLayout = (input: ByteReader, typeOf: (number: number) => Type):
     return found as Extract<Type, { kind: K }>;
   };
   switch (form) {
-    case undefined: throw new Error('no such form of column');
-    case 'bool': case 'null': case 'type': return { form };
-    case 'empty': return { form, type: typeOf(input.uvarint()) };
-    case 'number': case 'bytes': return { form, type: type('primitive') };
-    case 'enum': return { form, type: type('enum') };
-    case 'record': return { form, fields: input.list(() => ({ name: input.text(), optional: input.byte() === 1, values: readLayout(input, typeOf) })) };
-    case 'list': return { form, type: type('array', 'set'), items: readLayout(input, typeOf) };
-    case 'map': return { form, type: type('map'), keys: readLayout(input, typeOf), values: readLayout(input, typeOf) };
+    case undefined:
+      throw new Error('no such form of column');
+    case 'bool':
+    case 'null':
+    case 'type':
+      return { form };
+    case 'empty':
+      return { form, type: typeOf(input.uvarint()) };
+    case 'number':
+    case 'bytes':
+      return { form, type: type('primitive') };
+    case 'enum':
+      return { form, type: type('enum') };
+    case 'record':
+      return {
+        form,
+        fields: input.list(() => ({
+          name: input.text(),
+          optional: input.byte() === 1,
+          values: readLayout(input, typeOf),
+        })),
+      };
+    case 'list':
+      return { form, type: type('array', 'set'), items: readLayout(input, typeOf) };
+    case 'map':
+      return { form, type: type('map'), keys: readLayout(input, typeOf), values: readLayout(input, typeOf) };
     case 'union': {
       const union = type('union');
       return { form, type: union, members: union.members.map(() => readLayout(input, typeOf)) };
     }
-    case 'dynamic': return { form, parts: input.list(() => readLayout(input, typeOf)) };
-    case 'error': return { form, inner: readLayout(input, typeOf) };
-    case 'named': return { form, name: input.text(), inner: readLayout(input, typeOf) };
+    case 'dynamic':
+      return { form, parts: input.list(() => readLayout(input, typeOf)) };
+    case 'error':
+      return { form, inner: readLayout(input, typeOf) };
+    case 'named':
+      return { form, name: input.text(), inner: readLayout(input, typeOf) };
   }
 };
 
 /** The type of the rows of a layout; where rows are of several types, their fusion. */
 export const typeOfLayout = (layout: Layout): Type => {
   switch (layout.form) {
-    case 'bool': case 'null': case 'type': return types[layout.form];
-    case 'empty': case 'number': case 'bytes': case 'enum': case 'list': case 'map': case 'union': return layout.type;
-    case 'record': return recordType(layout.fields.map((f) => ({ name: f.name, type: typeOfLayout(f.values), optional: f.optional })));
-    case 'dynamic': return fuseAll(layout.parts.map(typeOfLayout))!;
-    case 'error': return errorType(typeOfLayout(layout.inner));
-    case 'named': return namedType(layout.name, typeOfLayout(layout.inner));
+    case 'bool':
+    case 'null':
+    case 'type':
+      return types[layout.form];
+    case 'empty':
+    case 'number':
+    case 'bytes':
+    case 'enum':
+    case 'list':
+    case 'map':
+    case 'union':
+      return layout.type;
+    case 'record':
+      return recordType(
+        layout.fields.map((f) => ({ name: f.name, type: typeOfLayout(f.values), optional: f.optional })),
+      );
+    case 'dynamic':
+      return fuseAll(layout.parts.map(typeOfLayout))!;
+    case 'error':
+      return errorType(typeOfLayout(layout.inner));
+    case 'named':
+      return namedType(layout.name, typeOfLayout(layout.inner));
   }
 };
 
 /** Names a layout: equal texts mean equal layouts. */
 export const layoutKey = (layout: Layout): string => {
   switch (layout.form) {
-    case 'bool': case 'null': case 'type': return layout.form;
-    case 'empty': case 'number': case 'bytes': case 'enum': return `${layout.form}${layout.type.id}`;
-    case 'record': return `{${layout.fields.map((f) => `${f.optional ? '?' : ','}${f.name.length}:${f.name}${layoutKey(f.values)}`).join('')}}`;
-    case 'list': return `[${layout.type.id}:${layoutKey(layout.items)}]`;
-    case 'map': return `|${layout.type.id}:${layoutKey(layout.keys)}:${layoutKey(layout.values)}|`;
-    case 'union': return `u${layout.type.id}(${layout.members.map(layoutKey).join()})`;
-    case 'dynamic': return `d(${layout.parts.map(layoutKey).join()})`;
-    case 'error': return `e(${layoutKey(layout.inner)})`;
-    case 'named': return `n${layout.name.length}:${layout.name}(${layoutKey(layout.inner)})`;
+    case 'bool':
+    case 'null':
+    case 'type':
+      return layout.form;
+    case 'empty':
+    case 'number':
+    case 'bytes':
+    case 'enum':
+      return `${layout.form}${layout.type.id}`;
+    case 'record':
+      return `{${layout.fields.map((f) => `${f.optional ? '?' : ','}${f.name.length}:${f.name}${layoutKey(f.values)}`).join('')}}`;
+    case 'list':
+      return `[${layout.type.id}:${layoutKey(layout.items)}]`;
+    case 'map':
+      return `|${layout.type.id}:${layoutKey(layout.keys)}:${layoutKey(layout.values)}|`;
+    case 'union':
+      return `u${layout.type.id}(${layout.members.map(layoutKey).join()})`;
+    case 'dynamic':
+      return `d(${layout.parts.map(layoutKey).join()})`;
+    case 'error':
+      return `e(${layoutKey(layout.inner)})`;
+    case 'named':
+      return `n${layout.name.length}:${layout.name}(${layoutKey(layout.inner)})`;
   }
 };

@@ -1,5 +1,6 @@
 /**
- * Filters that tell of most values that a column of bytes does not hold them, in ten bits a row (a Bloom filter, four bits of one word for each value).
+ * Filters that tell of most values that a column of bytes does not hold them, in ten bits a row (a Bloom filter, four
+ * bits of one word for each value).
  *
  * The hash is a part of the format: stored filters are useless when it changes.
  */
@@ -21,7 +22,8 @@ const addAll = (words: Uint32Array, bytes: Uint8Array, offsets: Uint32Array, len
 };
 /** False only if the value is certainly not there. */
 export const mayHold = (words: Uint32Array, value: Uint8Array): boolean => {
-  const h = hash(value, 0, value.length), mask = maskOf(h);
+  const h = hash(value, 0, value.length);
+  const mask = maskOf(h);
   return (words[placeOf(h, words.length)]! & mask) === mask;
 };
 
@@ -31,7 +33,8 @@ const maskOf = (h: number): number => {
   return (1 << (m & 31)) | (1 << ((m >>> 5) & 31)) | (1 << ((m >>> 10) & 31)) | (1 << ((m >>> 15) & 31));
 };
 const hash = (bytes: Uint8Array, start: number, end: number): number => {
-  let h = 0x811c9dc5 ^ (end - start), i = start;
+  let h = 0x811c9dc5 ^ (end - start);
+  let i = start;
   for (; i + 4 <= end; i += 4) {
     h = Math.imul(h ^ (bytes[i]! | (bytes[i + 1]! << 8) | (bytes[i + 2]! << 16) | (bytes[i + 3]! << 24)), 0x9e3779b1);
     h ^= h >>> 15;

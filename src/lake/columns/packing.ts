@@ -1,6 +1,7 @@
 /**
- * Integers in few bytes: each is stored as its distance from a base, divided by a common power of ten, in 0, 1, 2 or 4 bytes; or as the distance from the
- * row before (delta). Kernels are one function per width, so that each sees one kind of array.
+ * Integers in few bytes: each is stored as its distance from a base, divided by a common power of ten, in 0, 1, 2 or 4
+ * bytes; or as the distance from the row before (delta). Kernels are one function per width, so that each sees one kind
+ * of array.
  */
 import assert from 'node:assert';
 
@@ -22,8 +23,12 @@ const widthFor = (greatest: number): Width | undefined =>
   greatest === 0 ? 0 : greatest <= 0xff ? 1 : greatest <= 0xffff ? 2 : greatest <= 0xffff_ffff ? 4 : undefined;
 
 /** Packs codes, lengths or tags: the base and the width that holds the greatest distance from it. */
-export const packCodes = (values: Uint32Array, length: number): { readonly base: number; readonly width: Width; readonly bytes: Uint8Array } => {
-  let least = length ? values[0]! : 0, greatest = least;
+export const packCodes = (
+  values: Uint32Array,
+  length: number,
+): { readonly base: number; readonly width: Width; readonly bytes: Uint8Array } => {
+  let least = length ? values[0]! : 0;
+  let greatest = least;
   for (let i = 1; i < length; i++) {
     const x = values[i]!;
     if (x < least) least = x;
@@ -37,7 +42,13 @@ export const packCodes = (values: Uint32Array, length: number): { readonly base:
 
 /** The array that `length` numbers of this width are stored in. */
 const store = (width: Width, length: number): Uint8Array | Uint16Array | Uint32Array =>
-  width === 0 ? new Uint8Array(0) : width === 1 ? new Uint8Array(length) : width === 2 ? new Uint16Array(length) : new Uint32Array(length);
+  width === 0
+    ? new Uint8Array(0)
+    : width === 1
+      ? new Uint8Array(length)
+      : width === 2
+        ? new Uint16Array(length)
+        : new Uint32Array(length);
 
 /** Codes as `packCodes` stored them, always as a Uint32Array. */
 export const unpackCodes = (bytes: Uint8Array, base: number, width: Width, length: number): Uint32Array => {
@@ -49,13 +60,20 @@ export const unpackCodes = (bytes: Uint8Array, base: number, width: Width, lengt
   else widen32(new Uint32Array(bytes.buffer, bytes.byteOffset, length), base, out);
   return out;
 };
-const widen8 = (from: Uint8Array, base: number, to: Uint32Array): void => { for (let i = 0; i < to.length; i++) to[i] = from[i]! + base; };
-const widen16 = (from: Uint16Array, base: number, to: Uint32Array): void => { for (let i = 0; i < to.length; i++) to[i] = from[i]! + base; };
-const widen32 = (from: Uint32Array, base: number, to: Uint32Array): void => { for (let i = 0; i < to.length; i++) to[i] = from[i]! + base; };
+const widen8 = (from: Uint8Array, base: number, to: Uint32Array): void => {
+  for (let i = 0; i < to.length; i++) to[i] = from[i]! + base;
+};
+const widen16 = (from: Uint16Array, base: number, to: Uint32Array): void => {
+  for (let i = 0; i < to.length; i++) to[i] = from[i]! + base;
+};
+const widen32 = (from: Uint32Array, base: number, to: Uint32Array): void => {
+  for (let i = 0; i < to.length; i++) to[i] = from[i]! + base;
+};
 
 /** Offsets of runs whose lengths were packed: one more than there are runs. */
 export const unpackOffsets = (bytes: Uint8Array, base: number, width: Width, length: number): Uint32Array => {
-  const lengths = unpackCodes(bytes, base, width, length), out = new Uint32Array(length + 1);
+  const lengths = unpackCodes(bytes, base, width, length);
+  const out = new Uint32Array(length + 1);
   let at = 0;
   for (let i = 0; i < length; i++) out[i + 1] = at += lengths[i]!;
   return out;
@@ -78,7 +96,10 @@ const commonScale = (distances: Float64Array): number => {
 export const packDistances = (distances: Float64Array): Packed | undefined => {
   const length = distances.length;
   const scale = commonScale(distances);
-  let greatest = 0, least = Infinity, most = -Infinity, before = distances[0]!;
+  let greatest = 0;
+  let least = Infinity;
+  let most = -Infinity;
+  let before = distances[0]!;
   for (let i = 0; i < length; i++) {
     const d = distances[i]!;
     if (d > greatest) greatest = d;
@@ -91,7 +112,8 @@ export const packDistances = (distances: Float64Array): Packed | undefined => {
   }
   const plain = widthFor(greatest / scale);
   const stepped = length > 2 ? widthFor((most - least) / scale) : undefined;
-  if (stepped !== undefined && (plain === undefined || stepped < plain) && Math.abs(least) <= Number.MAX_SAFE_INTEGER) return packSteps(distances, scale, least, stepped);
+  if (stepped !== undefined && (plain === undefined || stepped < plain) && Math.abs(least) <= Number.MAX_SAFE_INTEGER)
+    return packSteps(distances, scale, least, stepped);
   if (plain === undefined) return undefined;
   const out = store(plain, length);
   for (let i = 0; plain > 0 && i < length; i++) out[i] = distances[i]! / scale;
@@ -106,7 +128,8 @@ const packSteps = (distances: Float64Array, scale: number, least: number, width:
 
 /** Distances as `packDistances` took them, plus `base`; with delta, `first` is the first row's distance. */
 export const unpackDistances = (packed: Packed, base: number, first: number, length: number): Float64Array => {
-  const { width, scale, bytes, delta } = packed, out = new Float64Array(length);
+  const { width, scale, bytes, delta } = packed;
+  const out = new Float64Array(length);
   const offset = delta ? packed.least : base;
   if (width === 0) out.fill(offset);
   else if (width === 1) spread8(bytes, scale, offset, out);
@@ -115,9 +138,15 @@ export const unpackDistances = (packed: Packed, base: number, first: number, len
   if (delta) accumulate(out, base + first);
   return out;
 };
-const spread8 = (from: Uint8Array, scale: number, base: number, to: Float64Array): void => { for (let i = 0; i < to.length; i++) to[i] = from[i]! * scale + base; };
-const spread16 = (from: Uint16Array, scale: number, base: number, to: Float64Array): void => { for (let i = 0; i < to.length; i++) to[i] = from[i]! * scale + base; };
-const spread32 = (from: Uint32Array, scale: number, base: number, to: Float64Array): void => { for (let i = 0; i < to.length; i++) to[i] = from[i]! * scale + base; };
+const spread8 = (from: Uint8Array, scale: number, base: number, to: Float64Array): void => {
+  for (let i = 0; i < to.length; i++) to[i] = from[i]! * scale + base;
+};
+const spread16 = (from: Uint16Array, scale: number, base: number, to: Float64Array): void => {
+  for (let i = 0; i < to.length; i++) to[i] = from[i]! * scale + base;
+};
+const spread32 = (from: Uint32Array, scale: number, base: number, to: Float64Array): void => {
+  for (let i = 0; i < to.length; i++) to[i] = from[i]! * scale + base;
+};
 const accumulate = (steps: Float64Array, first: number): void => {
   let at = first;
   steps[0] = at;
@@ -125,9 +154,16 @@ const accumulate = (steps: Float64Array, first: number): void => {
 };
 
 /** How many of the distances, which are packed by rising steps, are less than a bound. */
-export const countBelow = ({ width, scale, bytes, least }: Packed, first: number, length: number, bound: number): number => {
-  const steps = stepsOf(width, bytes, length), isEven = width === 0;
-  let i = 0, at = first;
+export const countBelow = (
+  { width, scale, bytes, least }: Packed,
+  first: number,
+  length: number,
+  bound: number,
+): number => {
+  const steps = stepsOf(width, bytes, length);
+  const isEven = width === 0;
+  let i = 0;
+  let at = first;
   // Whole spans of steps are passed over by their sums.
   while (!isEven && i + spanSteps < length) {
     const behind = at + sumOfSpan(steps, i + 1) * scale + least * spanSteps;
@@ -139,7 +175,12 @@ export const countBelow = ({ width, scale, bytes, least }: Packed, first: number
   return i;
 };
 const spanSteps = 256;
-const sumOfSpan = (steps: Uint8Array | Uint16Array | Uint32Array, start: number): number => (steps instanceof Uint16Array ? sum16(steps, start) : steps instanceof Uint8Array ? sum8(steps, start) : sum32(steps, start));
+const sumOfSpan = (steps: Uint8Array | Uint16Array | Uint32Array, start: number): number =>
+  steps instanceof Uint16Array
+    ? sum16(steps, start)
+    : steps instanceof Uint8Array
+      ? sum8(steps, start)
+      : sum32(steps, start);
 const sum8 = (steps: Uint8Array, start: number): number => {
   let sum = 0;
   for (let i = start; i < start + spanSteps; i++) sum = (sum + steps[i]!) | 0;
@@ -157,12 +198,23 @@ const sum32 = (steps: Uint32Array, start: number): number => {
 };
 
 const stepsOf = (width: Width, bytes: Uint8Array, length: number): Uint8Array | Uint16Array | Uint32Array =>
-  (width === 2 ? new Uint16Array(bytes.buffer, bytes.byteOffset, length) : width === 4 ? new Uint32Array(bytes.buffer, bytes.byteOffset, length) : bytes);
+  width === 2
+    ? new Uint16Array(bytes.buffer, bytes.byteOffset, length)
+    : width === 4
+      ? new Uint32Array(bytes.buffer, bytes.byteOffset, length)
+      : bytes;
 /** The distances of rows, whose numbers rise, of those that are packed by steps. */
-export const distancesAt = ({ width, scale, bytes, least }: Packed, first: number, length: number, rows: Uint32Array): Float64Array => {
-  const steps = stepsOf(width, bytes, length), isEven = width === 0, out = new Float64Array(rows.length);
+export const distancesAt = (
+  { width, scale, bytes, least }: Packed,
+  first: number,
+  length: number,
+  rows: Uint32Array,
+): Float64Array => {
+  const steps = stepsOf(width, bytes, length);
+  const isEven = width === 0;
+  const out = new Float64Array(rows.length);
   for (let i = 0, row = 0, at = first; i < out.length; i++) {
-    for (const wanted = rows[i]!; row < wanted;) {
+    for (const wanted = rows[i]!; row < wanted; ) {
       row++;
       at += isEven ? least : steps[row]! * scale + least;
     }
@@ -172,9 +224,13 @@ export const distancesAt = ({ width, scale, bytes, least }: Packed, first: numbe
 };
 
 /** Distances of 64-bit integers from the least of them; undefined if one is 2^53 or more. */
-export const wideDistances = (values: BigInt64Array | BigUint64Array, length: number): { readonly base: bigint; readonly distances: Float64Array } | undefined => {
+export const wideDistances = (
+  values: BigInt64Array | BigUint64Array,
+  length: number,
+): { readonly base: bigint; readonly distances: Float64Array } | undefined => {
   const { low, high } = halves(values, length);
-  let leastHigh = high[0]!, leastLow = low[0]!;
+  let leastHigh = high[0]!;
+  let leastLow = low[0]!;
   for (let i = 1; i < length; i++) {
     const h = high[i]!;
     if (h < leastHigh || (h === leastHigh && low[i]! < leastLow)) {
@@ -192,9 +248,13 @@ export const wideDistances = (values: BigInt64Array | BigUint64Array, length: nu
 };
 
 /** The low and high 32 bits of 64-bit integers as numbers; the high ones carry the sign. */
-export const halves = (values: BigInt64Array | BigUint64Array, length: number): { readonly low: Float64Array; readonly high: Float64Array } => {
+export const halves = (
+  values: BigInt64Array | BigUint64Array,
+  length: number,
+): { readonly low: Float64Array; readonly high: Float64Array } => {
   const words = new Uint32Array(values.buffer, values.byteOffset, length * 2);
-  const low = new Float64Array(length), high = new Float64Array(length);
+  const low = new Float64Array(length);
+  const high = new Float64Array(length);
   const isSigned = values instanceof BigInt64Array;
   for (let i = 0; i < length; i++) {
     low[i] = words[2 * i]!;
@@ -208,9 +268,12 @@ export const widen64 = (distances: Float64Array, base: bigint, unsigned: boolean
   const length = distances.length;
   const out = unsigned ? new BigUint64Array(length) : new BigInt64Array(length);
   const words = new Uint32Array(out.buffer);
-  const baseBits = BigInt.asUintN(64, base), baseLow = Number(baseBits & 0xffff_ffffn), baseHigh = Number(baseBits >> 32n);
+  const baseBits = BigInt.asUintN(64, base);
+  const baseLow = Number(baseBits & 0xffff_ffffn);
+  const baseHigh = Number(baseBits >> 32n);
   for (let i = 0; i < length; i++) {
-    const d = distances[i]!, low = baseLow + (d >>> 0);
+    const d = distances[i]!;
+    const low = baseLow + (d >>> 0);
     words[2 * i] = low;
     words[2 * i + 1] = baseHigh + Math.floor(d / 4294967296) + (low > 0xffff_ffff ? 1 : 0);
   }

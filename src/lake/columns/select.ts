@@ -1,16 +1,25 @@
 /**
- * Rows whose stored number is in a range, found in the bytes as they are stored: one, two or four bytes a row, doubles, or 64-bit integers by their halves.
+ * Rows whose stored number is in a range, found in the bytes as they are stored: one, two or four bytes a row, doubles,
+ * or 64-bit integers by their halves.
  *
- * Each kernel exists twice, for all rows and for rows that earlier tests left, and once for each kind of array, so that it sees one kind alone. 1,000,000 rows
- * of a byte take 1.3 ms, whatever part of them passes: without a branch on the outcome (with one 5 ms where half of them do).
+ * Each kernel exists twice, for all rows and for rows that earlier tests left, and once for each kind of array, so that
+ * it sees one kind alone. 1,000,000 rows of a byte take 1.3 ms, whatever part of them passes: without a branch on the
+ * outcome (with one 5 ms where half of them do).
  */
 
 /** Numbers of rows, in order; undefined: all of them. */
 export type Selection = Uint32Array | undefined;
 /** What earlier tests left, and how many rows there are. */
-export interface Candidates { readonly rows: number; readonly prior: Selection }
+export interface Candidates {
+  readonly rows: number;
+  readonly prior: Selection;
+}
 /** Integers from `least` to `least + span`, both included; with `outside` all others. */
-export interface CodeRange { readonly least: number; readonly span: number; readonly outside: boolean }
+export interface CodeRange {
+  readonly least: number;
+  readonly span: number;
+  readonly outside: boolean;
+}
 
 /** Where kernels write: what they found is copied, as it mostly is a small part of the rows. */
 let scratch = new Uint32Array(0);
@@ -21,10 +30,31 @@ const room = ({ rows, prior }: Candidates): Uint32Array => {
 };
 
 /** Of codes of one, two or four bytes. */
-export const inCodeRange = (codes: Uint8Array | Uint16Array | Uint32Array, among: Candidates, { least, span, outside }: CodeRange): Uint32Array => {
-  const out = room(among), { prior, rows } = among, flip = outside ? 1 : 0;
-  if (!prior) return out.slice(0, codes instanceof Uint8Array ? range8(codes, rows, least, span, flip, out) : codes instanceof Uint16Array ? range16(codes, rows, least, span, flip, out) : range32(codes, rows, least, span, flip, out));
-  return out.slice(0, codes instanceof Uint8Array ? some8(codes, prior, least, span, flip, out) : codes instanceof Uint16Array ? some16(codes, prior, least, span, flip, out) : some32(codes, prior, least, span, flip, out));
+export const inCodeRange = (
+  codes: Uint8Array | Uint16Array | Uint32Array,
+  among: Candidates,
+  { least, span, outside }: CodeRange,
+): Uint32Array => {
+  const out = room(among);
+  const { prior, rows } = among;
+  const flip = outside ? 1 : 0;
+  if (!prior)
+    return out.slice(
+      0,
+      codes instanceof Uint8Array
+        ? range8(codes, rows, least, span, flip, out)
+        : codes instanceof Uint16Array
+          ? range16(codes, rows, least, span, flip, out)
+          : range32(codes, rows, least, span, flip, out),
+    );
+  return out.slice(
+    0,
+    codes instanceof Uint8Array
+      ? some8(codes, prior, least, span, flip, out)
+      : codes instanceof Uint16Array
+        ? some16(codes, prior, least, span, flip, out)
+        : some32(codes, prior, least, span, flip, out),
+  );
 };
 const range8 = (a: Uint8Array, rows: number, least: number, span: number, flip: number, out: Uint32Array): number => {
   let n = 0;
@@ -50,7 +80,14 @@ const range32 = (a: Uint32Array, rows: number, least: number, span: number, flip
   }
   return n;
 };
-const some8 = (a: Uint8Array, prior: Uint32Array, least: number, span: number, flip: number, out: Uint32Array): number => {
+const some8 = (
+  a: Uint8Array,
+  prior: Uint32Array,
+  least: number,
+  span: number,
+  flip: number,
+  out: Uint32Array,
+): number => {
   let n = 0;
   for (let k = 0; k < prior.length; k++) {
     const i = prior[k]!;
@@ -59,7 +96,14 @@ const some8 = (a: Uint8Array, prior: Uint32Array, least: number, span: number, f
   }
   return n;
 };
-const some16 = (a: Uint16Array, prior: Uint32Array, least: number, span: number, flip: number, out: Uint32Array): number => {
+const some16 = (
+  a: Uint16Array,
+  prior: Uint32Array,
+  least: number,
+  span: number,
+  flip: number,
+  out: Uint32Array,
+): number => {
   let n = 0;
   for (let k = 0; k < prior.length; k++) {
     const i = prior[k]!;
@@ -68,7 +112,14 @@ const some16 = (a: Uint16Array, prior: Uint32Array, least: number, span: number,
   }
   return n;
 };
-const some32 = (a: Uint32Array, prior: Uint32Array, least: number, span: number, flip: number, out: Uint32Array): number => {
+const some32 = (
+  a: Uint32Array,
+  prior: Uint32Array,
+  least: number,
+  span: number,
+  flip: number,
+  out: Uint32Array,
+): number => {
   let n = 0;
   for (let k = 0; k < prior.length; k++) {
     const i = prior[k]!;
@@ -79,9 +130,24 @@ const some32 = (a: Uint32Array, prior: Uint32Array, least: number, span: number,
 };
 
 /** Codes of a dictionary whose value passes: `passes` has 1 for each of these, at code less `base`. */
-export const passingCodes = (codes: Uint8Array | Uint16Array | Uint32Array, base: number, passes: Uint8Array, among: Candidates): Uint32Array => {
-  const out = room(among), { prior, rows } = among, own = base === 0 ? passes : passes.subarray(base);
-  if (!prior) return out.slice(0, codes instanceof Uint8Array ? passing8(codes, rows, own, out) : codes instanceof Uint16Array ? passing16(codes, rows, own, out) : passing32(codes, rows, own, out));
+export const passingCodes = (
+  codes: Uint8Array | Uint16Array | Uint32Array,
+  base: number,
+  passes: Uint8Array,
+  among: Candidates,
+): Uint32Array => {
+  const out = room(among);
+  const { prior, rows } = among;
+  const own = base === 0 ? passes : passes.subarray(base);
+  if (!prior)
+    return out.slice(
+      0,
+      codes instanceof Uint8Array
+        ? passing8(codes, rows, own, out)
+        : codes instanceof Uint16Array
+          ? passing16(codes, rows, own, out)
+          : passing32(codes, rows, own, out),
+    );
   let n = 0;
   for (let k = 0; k < prior.length; k++) {
     const i = prior[k]!;
@@ -116,8 +182,14 @@ const passing32 = (a: Uint32Array, rows: number, passes: Uint8Array, out: Uint32
 };
 
 /** Doubles from `least` to `most`, both included; NaN is in no range, and so it is `outside`. */
-export const inFloatRange = (values: Float64Array, among: Candidates, { least, most, outside }: { readonly least: number; readonly most: number; readonly outside: boolean }): Uint32Array => {
-  const out = room(among), { prior, rows } = among, flip = outside ? 1 : 0;
+export const inFloatRange = (
+  values: Float64Array,
+  among: Candidates,
+  { least, most, outside }: { readonly least: number; readonly most: number; readonly outside: boolean },
+): Uint32Array => {
+  const out = room(among);
+  const { prior, rows } = among;
+  const flip = outside ? 1 : 0;
   let n = 0;
   if (!prior) {
     for (let i = 0; i < rows; i++) {
@@ -128,22 +200,50 @@ export const inFloatRange = (values: Float64Array, among: Candidates, { least, m
     return out.slice(0, n);
   }
   for (let k = 0; k < prior.length; k++) {
-    const i = prior[k]!, x = values[i]!;
+    const i = prior[k]!;
+    const x = values[i]!;
     out[n] = i;
     n += Number(x >= least && x <= most) ^ flip;
   }
   return out.slice(0, n);
 };
 
-/** 64-bit integers in a range, both ends included. `halves`: low and high words in turn; `unsigned`: none is below 0. */
-export const inWideRange = (halves: Int32Array, among: Candidates, { least, most, outside, unsigned }: { readonly least: bigint; readonly most: bigint; readonly outside: boolean; readonly unsigned: boolean }): Uint32Array => {
-  const out = room(among), flip = outside ? 1 : 0;
-  if (least === most) return out.slice(0, equalWides(halves, among, Number(BigInt.asIntN(32, least)), Number(BigInt.asIntN(32, least >> 32n)), flip, out));
+/**
+ * 64-bit integers in a range, both ends included. `halves`: low and high words in turn; `unsigned`: none is below 0.
+ */
+export const inWideRange = (
+  halves: Int32Array,
+  among: Candidates,
+  {
+    least,
+    most,
+    outside,
+    unsigned,
+  }: { readonly least: bigint; readonly most: bigint; readonly outside: boolean; readonly unsigned: boolean },
+): Uint32Array => {
+  const out = room(among);
+  const flip = outside ? 1 : 0;
+  if (least === most)
+    return out.slice(
+      0,
+      equalWides(halves, among, Number(BigInt.asIntN(32, least)), Number(BigInt.asIntN(32, least >> 32n)), flip, out),
+    );
   // With the sign bit turned unsigned high words have the order of signed ones.
-  const turn = unsigned ? 0x8000_0000 | 0 : 0, word = (x: bigint): readonly [number, number] => [Number(BigInt.asUintN(32, x)), Number(BigInt.asIntN(32, x >> 32n)) ^ turn];
+  const turn = unsigned ? 0x8000_0000 | 0 : 0;
+  const word = (x: bigint): readonly [number, number] => [
+    Number(BigInt.asUintN(32, x)),
+    Number(BigInt.asIntN(32, x >> 32n)) ^ turn,
+  ];
   return out.slice(0, rangeWides(halves, among, { from: word(least), to: word(most), turn, flip }, out));
 };
-const equalWides = (halves: Int32Array, { rows, prior }: Candidates, low: number, high: number, flip: number, out: Uint32Array): number => {
+const equalWides = (
+  halves: Int32Array,
+  { rows, prior }: Candidates,
+  low: number,
+  high: number,
+  flip: number,
+  out: Uint32Array,
+): number => {
   let n = 0;
   if (!prior) {
     for (let i = 0; i < rows; i++) {
@@ -159,13 +259,27 @@ const equalWides = (halves: Int32Array, { rows, prior }: Candidates, low: number
   }
   return n;
 };
-interface WideEnds { readonly from: readonly [number, number]; readonly to: readonly [number, number]; readonly turn: number; readonly flip: number }
-const rangeWides = (halves: Int32Array, { rows, prior }: Candidates, { from: [fromLow, fromHigh], to: [toLow, toHigh], turn, flip }: WideEnds, out: Uint32Array): number => {
+interface WideEnds {
+  readonly from: readonly [number, number];
+  readonly to: readonly [number, number];
+  readonly turn: number;
+  readonly flip: number;
+}
+const rangeWides = (
+  halves: Int32Array,
+  { rows, prior }: Candidates,
+  { from: [fromLow, fromHigh], to: [toLow, toHigh], turn, flip }: WideEnds,
+  out: Uint32Array,
+): number => {
   const length = prior?.length ?? rows;
   let n = 0;
   for (let k = 0; k < length; k++) {
-    const i = prior ? prior[k]! : k, low = halves[2 * i]! >>> 0, high = halves[2 * i + 1]! ^ turn;
-    const isIn = (high > fromHigh || (high === fromHigh && low >= fromLow)) && (high < toHigh || (high === toHigh && low <= toLow));
+    const i = prior ? prior[k]! : k;
+    const low = halves[2 * i]! >>> 0;
+    const high = halves[2 * i + 1]! ^ turn;
+    const isIn =
+      (high > fromHigh || (high === fromHigh && low >= fromLow)) &&
+      (high < toHigh || (high === toHigh && low <= toLow));
     out[n] = i;
     n += Number(isIn) ^ flip;
   }
@@ -189,8 +303,9 @@ export const both = (a: Selection, b: Selection): Selection => {
   if (!a || !b) return a ?? b;
   const out = new Uint32Array(Math.min(a.length, b.length));
   let n = 0;
-  for (let i = 0, k = 0; i < a.length && k < b.length;) {
-    const x = a[i]!, y = b[k]!;
+  for (let i = 0, k = 0; i < a.length && k < b.length; ) {
+    const x = a[i]!;
+    const y = b[k]!;
     if (x === y) out[n++] = x;
     if (x <= y) i++;
     if (y <= x) k++;
@@ -200,7 +315,8 @@ export const both = (a: Selection, b: Selection): Selection => {
 /** Rows that are in one of two that have none in common. */
 export const either = (a: Uint32Array, b: Uint32Array): Uint32Array => {
   const out = new Uint32Array(a.length + b.length);
-  for (let n = 0, i = 0, k = 0; n < out.length; n++) out[n] = k >= b.length || (i < a.length && a[i]! < b[k]!) ? a[i++]! : b[k++]!;
+  for (let n = 0, i = 0, k = 0; n < out.length; n++)
+    out[n] = k >= b.length || (i < a.length && a[i]! < b[k]!) ? a[i++]! : b[k++]!;
   return out;
 };
 /** Those of the rows that are flagged. */

@@ -1,21 +1,34 @@
 /**
- * Zone maps: what is known of the values of a column in a block without reading them. Bounds are never too narrow: numbers beyond 2^53 are rounded
- * outwards, texts are cut.
+ * Zone maps: what is known of the values of a column in a block without reading them. Bounds are never too narrow:
+ * numbers beyond 2^53 are rounded outwards, texts are cut.
  */
 import { ByteWriter } from '../../vectors/value.ts';
 import type { ByteReader } from './byte-reader.ts';
 import { compareRuns, viewOf } from './words.ts';
 
-export interface NumberBounds { readonly min: number; readonly max: number }
-/** Bounds of texts or bytes, each cut to 16 bytes where it can be: `min` downwards, `max` upwards. Both are included. */
-export interface BytesBounds { readonly min: Uint8Array; readonly max: Uint8Array }
+export interface NumberBounds {
+  readonly min: number;
+  readonly max: number;
+}
+/**
+ * Bounds of texts or bytes, each cut to 16 bytes where it can be: `min` downwards, `max` upwards. Both are included.
+ */
+export interface BytesBounds {
+  readonly min: Uint8Array;
+  readonly max: Uint8Array;
+}
 
 /** Bytes of a text that a bound keeps. */
 const boundBytesMax = 16;
 
-/** Least and greatest of the numbers; NaN does not count, and `hasNan` says that there is one. min > max when there is nothing else. */
+/**
+ * Least and greatest of the numbers; NaN does not count, and `hasNan` says that there is one. min > max when there is
+ * nothing else.
+ */
 export const numberBounds = (values: Float64Array, length: number): NumberBounds & { readonly hasNan: boolean } => {
-  let min = Infinity, max = -Infinity, hasNan = false;
+  let min = Infinity;
+  let max = -Infinity;
+  let hasNan = false;
   for (let i = 0; i < length; i++) {
     const x = values[i]!;
     if (x < min) min = x;
@@ -26,7 +39,8 @@ export const numberBounds = (values: Float64Array, length: number): NumberBounds
 };
 /** Rounded outwards. */
 export const wideBounds = (values: BigInt64Array | BigUint64Array, length: number): NumberBounds => {
-  let min = values[0]!, max = min;
+  let min = values[0]!;
+  let max = min;
   for (let i = 1; i < length; i++) {
     const x = values[i]!;
     if (x < min) min = x;
@@ -36,8 +50,12 @@ export const wideBounds = (values: BigInt64Array | BigUint64Array, length: numbe
 };
 /** The doubles around a range of integers. */
 export const outward = (min: bigint, max: bigint): NumberBounds => {
-  const low = Number(min), high = Number(max);
-  return { min: BigInt(low) > min ? low - Math.abs(low) * 2 ** -52 : low, max: BigInt(high) < max ? high + Math.abs(high) * 2 ** -52 : high };
+  const low = Number(min);
+  const high = Number(max);
+  return {
+    min: BigInt(low) > min ? low - Math.abs(low) * 2 ** -52 : low,
+    max: BigInt(high) < max ? high + Math.abs(high) * 2 ** -52 : high,
+  };
 };
 
 /** Collects bounds of runs of bytes. */
@@ -98,7 +116,8 @@ export const writeWide = (out: ByteWriter, x: bigint): void => {
 };
 /** The integer that `writeWide` wrote. */
 export const readWide = (input: ByteReader, unsigned: boolean): bigint => {
-  const raw = input.raw(8), view = new DataView(raw.buffer, raw.byteOffset, 8);
+  const raw = input.raw(8);
+  const view = new DataView(raw.buffer, raw.byteOffset, 8);
   return unsigned ? view.getBigUint64(0, true) : view.getBigInt64(0, true);
 };
 /** Both bounds, each with its length before it. */

@@ -1,22 +1,52 @@
 /**
- * Tests of single columns answered from what is stored: from the bounds of a block where they are true or false for all of its rows, else from its bytes as they lie
- * there, packed numbers and codes of dictionaries, before anything is decoded.
+ * Tests of single columns answered from what is stored: from the bounds of a block where they are true or false for all
+ * of its rows, else from its bytes as they lie there, packed numbers and codes of dictionaries, before anything is
+ * decoded.
  *
  * Invariants:
- * - An answer is that of the comparison (exec/expressions/compare.ts) for each row, or there is none: `planned` is undefined for what it does not know.
+ * - An answer is that of the comparison (exec/expressions/compare.ts) for each row, or there is none: `planned` is
+ *   undefined for what it does not know.
  * - Nulls, errors and rows without the field never pass.
  */
 import { type PrimitiveType, isFloat, isNumeric, types } from '../../vectors/type.ts';
 import { type Value, compareBytes } from '../../vectors/value.ts';
 import type { BytesVector, NumberVector, Vector } from '../../vectors/vector.ts';
-import { type Codes, type Column, type Flags, type SegmentSource, type SegmentVisitor, codesAsStored, decodeCodes, decodeColumn, fieldNamed, decodeFlags, distancesAsStored, visitSegments } from './decode.ts';
+import {
+  type Codes,
+  type Column,
+  type Flags,
+  type SegmentSource,
+  type SegmentVisitor,
+  codesAsStored,
+  decodeCodes,
+  decodeColumn,
+  fieldNamed,
+  decodeFlags,
+  distancesAsStored,
+  visitSegments,
+} from './decode.ts';
 import { numberKinds } from './encode.ts';
 import { type NumberRange, floatRange, integerRange } from './number-ranges.ts';
-import { type Candidates, type CodeRange, type Selection, both, either, flagged, inCodeRange, inFloatRange, inWideRange, passingCodes, rowsOfSlots } from './select.ts';
+import {
+  type Candidates,
+  type CodeRange,
+  type Selection,
+  both,
+  either,
+  flagged,
+  inCodeRange,
+  inFloatRange,
+  inWideRange,
+  passingCodes,
+  rowsOfSlots,
+} from './select.ts';
 import type { BytesBounds } from './statistics.ts';
 
 export type CompareOperator = '==' | '!=' | '<' | '<=' | '>' | '>=';
-/** The shape of `StoredTest` in exec/source.ts: a comparison with a constant. `readAs`: the constant as SQL reads it beside a column of that type, if it is none of that type. */
+/**
+ * The shape of `StoredTest` in exec/source.ts: a comparison with a constant. `readAs`: the constant as SQL reads it
+ * beside a column of that type, if it is none of that type.
+ */
 export interface StoredTest {
   readonly path: readonly string[];
   readonly operator: CompareOperator;
@@ -32,27 +62,50 @@ export type TestPlan =
   | { readonly kind: 'all' | 'none' }
   | { readonly kind: 'codes'; readonly column: NumberColumn; readonly range: CodeRange }
   | { readonly kind: 'numbers'; readonly column: NumberColumn; readonly range: NumberRange }
-  | { readonly kind: 'dictionary'; readonly column: BytesColumn; readonly dictionary: number; readonly codes: Codes; readonly test: StoredTest; readonly constant: Uint8Array }
+  | {
+      readonly kind: 'dictionary';
+      readonly column: BytesColumn;
+      readonly dictionary: number;
+      readonly codes: Codes;
+      readonly test: StoredTest;
+      readonly constant: Uint8Array;
+    }
   | { readonly kind: 'lengths'; readonly lengths: Codes; readonly range: CodeRange }
   | { readonly kind: 'texts'; readonly column: BytesColumn; readonly test: StoredTest; readonly constant: Uint8Array }
   | { readonly kind: 'present'; readonly flags: Flags; readonly inner: TestPlan }
-  | { readonly kind: 'union'; readonly tags: Codes; readonly members: readonly TestPlan[]; readonly memberRows: readonly number[] };
-const all: TestPlan = { kind: 'all' }, none: TestPlan = { kind: 'none' };
+  | {
+      readonly kind: 'union';
+      readonly tags: Codes;
+      readonly members: readonly TestPlan[];
+      readonly memberRows: readonly number[];
+    };
+const all: TestPlan = { kind: 'all' };
+const none: TestPlan = { kind: 'none' };
 
 /** How the test is answered for the rows of a column; undefined if it takes more than what is stored. */
 export const planned = (column: Column, test: StoredTest, depth = 0): TestPlan | undefined => {
   switch (column.form) {
-    case 'null': case 'error': return none;
-    case 'empty': return column.rows === 0 ? none : undefined;
-    case 'named': return planned(column.inner, test, depth);
-    case 'union': return plannedUnion(column, test, depth);
-    default: break;
+    case 'null':
+    case 'error':
+      return none;
+    case 'empty':
+      return column.rows === 0 ? none : undefined;
+    case 'named':
+      return planned(column.inner, test, depth);
+    case 'union':
+      return plannedUnion(column, test, depth);
+    default:
+      break;
   }
   if (depth < test.path.length) return column.form === 'record' ? plannedField(column, test, depth) : undefined;
   if (column.form === 'number') return plannedNumbers(column, test);
   return column.form === 'bytes' && column.layout.type === test.value.type ? plannedBytes(column, test) : undefined;
 };
-const plannedUnion = ({ tags, members }: Extract<Column, { form: 'union' }>, test: StoredTest, depth: number): TestPlan | undefined => {
+const plannedUnion = (
+  { tags, members }: Extract<Column, { form: 'union' }>,
+  test: StoredTest,
+  depth: number,
+): TestPlan | undefined => {
   if (tags.width === 0) return planned(members[tags.base]!, test, depth);
   const plans: TestPlan[] = [];
   for (const m of members) {
@@ -63,85 +116,139 @@ const plannedUnion = ({ tags, members }: Extract<Column, { form: 'union' }>, tes
   if (plans.every((p) => p.kind === 'none')) return none;
   return { kind: 'union', tags, members: plans, memberRows: members.map((m) => m.rows) };
 };
-const plannedField = (column: Extract<Column, { form: 'record' }>, test: StoredTest, depth: number): TestPlan | undefined => {
+const plannedField = (
+  column: Extract<Column, { form: 'record' }>,
+  test: StoredTest,
+  depth: number,
+): TestPlan | undefined => {
   const field = fieldNamed(column, test.path[depth]!);
   if (!field || field.present?.same === 0) return none;
-  const inner = planned(field.values, test, depth + 1), { present } = field;
-  return !inner || inner.kind === 'none' || !present || present.same === 1 ? inner : { kind: 'present', flags: present, inner };
+  const inner = planned(field.values, test, depth + 1);
+  const { present } = field;
+  return !inner || inner.kind === 'none' || !present || present.same === 1
+    ? inner
+    : { kind: 'present', flags: present, inner };
 };
 
 const plannedNumbers = (column: NumberColumn, test: StoredTest): TestPlan | undefined => {
-  const { layout: { type }, constant } = column, value = isNumeric(test.value.type) ? test.value : test.sql && test.readAs?.(type);
+  const {
+    layout: { type },
+    constant,
+  } = column;
+  const value = isNumeric(test.value.type) ? test.value : test.sql && test.readAs?.(type);
   if (!value || (test.sql && (type === types.duration) !== (value.type === types.duration))) return undefined;
   if (constant !== undefined && constant !== constant) return test.operator === '!=' ? all : none;
   const range = rangeFor(column, test.operator, value);
   if (!range) return undefined;
-  const bounds = boundsOf(column), isIn = bounds ? placeOf(bounds, range) : 'some';
+  const bounds = boundsOf(column);
+  const isIn = bounds ? placeOf(bounds, range) : 'some';
   if (isIn !== 'some') return (isIn === 'all') !== range.outside ? all : none;
   const { packed } = column;
   if (!packed?.segment || packed.delta || range.isFloat) return { kind: 'numbers', column, range };
-  const base = BigInt(column.base!), scale = BigInt(packed.scale), last = (1n << BigInt(packed.width * 8)) - 1n;
-  const least = -divided(base - range.least, scale), most = divided(range.most - base, scale), from = least > 0n ? least : 0n, to = most < last ? most : last;
+  const base = BigInt(column.base!);
+  const scale = BigInt(packed.scale);
+  const last = (1n << BigInt(packed.width * 8)) - 1n;
+  const least = -divided(base - range.least, scale);
+  const most = divided(range.most - base, scale);
+  const from = least > 0n ? least : 0n;
+  const to = most < last ? most : last;
   if (from > to) return range.outside ? all : none;
-  return from === 0n && to === last ? (range.outside ? none : all) : { kind: 'codes', column, range: { least: Number(from), span: Number(to - from), outside: range.outside } };
+  return from === 0n && to === last
+    ? range.outside
+      ? none
+      : all
+    : { kind: 'codes', column, range: { least: Number(from), span: Number(to - from), outside: range.outside } };
 };
 /** Rounded downwards. */
 const divided = (a: bigint, b: bigint): bigint => (a >= 0n || a % b === 0n ? a / b : a / b - 1n);
 
 /** The numbers of the column's type that pass; undefined where they are compared rounded. */
-const rangeFor = ({ layout: { type }, kind, packed }: NumberColumn, operator: CompareOperator, value: Value): NumberRange | undefined => {
+const rangeFor = (
+  { layout: { type }, kind, packed }: NumberColumn,
+  operator: CompareOperator,
+  value: Value,
+): NumberRange | undefined => {
   const data = value.data as number | bigint;
   if (data !== data) return undefined;
-  if (!isFloat(type)) return isFloat(value.type) && kind !== numberKinds.float ? undefined : integerRange(operator, data);
+  if (!isFloat(type))
+    return isFloat(value.type) && kind !== numberKinds.float ? undefined : integerRange(operator, data);
   // Floats that are packed are whole, and safe.
   return packed && !packed.delta ? integerRange(operator, Number(data)) : floatRange(operator, Number(data));
 };
-const boundsOf = ({ bounds, constant, layout: { type }, packed }: NumberColumn): { readonly min: number; readonly max: number } | undefined => {
+const boundsOf = ({
+  bounds,
+  constant,
+  layout: { type },
+  packed,
+}: NumberColumn): { readonly min: number; readonly max: number } | undefined => {
   if (constant !== undefined) return { min: constant, max: constant };
   // Bounds of floats say nothing of NaN; what is packed has none.
   return bounds && bounds.min <= bounds.max && (!isFloat(type) || packed) ? bounds : undefined;
 };
 /** Where all numbers within the bounds are, seen from the range. */
-const placeOf = ({ min, max }: { readonly min: number; readonly max: number }, { least, most, isFloat: float }: NumberRange): 'all' | 'none' | 'some' => {
-  const from = float ? Number(least) : least, to = float ? Number(most) : most;
+const placeOf = (
+  { min, max }: { readonly min: number; readonly max: number },
+  { least, most, isFloat: float }: NumberRange,
+): 'all' | 'none' | 'some' => {
+  const from = float ? Number(least) : least;
+  const to = float ? Number(most) : most;
   if (from > to || max < from || min > to) return 'none';
   return min >= from && max <= to ? 'all' : 'some';
 };
 
 const utf8 = new TextEncoder();
 const plannedBytes = (column: BytesColumn, test: StoredTest): TestPlan | undefined => {
-  const { operator, value } = test, isEquality = operator === '==' || operator === '!=';
+  const { operator, value } = test;
+  const isEquality = operator === '==' || operator === '!=';
   if (column.times || (value.type !== types.string && value.type !== types.bytes && !isEquality)) return undefined;
   const constant = typeof value.data === 'string' ? utf8.encode(value.data) : (value.data as Uint8Array);
   if (column.constant) return passes(operator, compareBytes(column.constant, constant)) ? all : none;
   const sure = column.bounds && sureOf(column.bounds, operator, constant);
   if (sure) return sure;
-  if (column.dictionary !== undefined) return { kind: 'dictionary', column, dictionary: column.dictionary, codes: column.codes!, test, constant };
+  if (column.dictionary !== undefined)
+    return { kind: 'dictionary', column, dictionary: column.dictionary, codes: column.codes!, test, constant };
   if (constant.length > 0 || !isEquality) return { kind: 'texts', column, test, constant };
   const { base, width } = column.codes!;
   if (width === 0) return (base === 0) === (operator === '==') ? all : none;
-  return base > 0 ? (operator === '==' ? none : all) : { kind: 'lengths', lengths: column.codes!, range: { least: 0, span: 0, outside: operator === '!=' } };
+  return base > 0
+    ? operator === '=='
+      ? none
+      : all
+    : { kind: 'lengths', lengths: column.codes!, range: { least: 0, span: 0, outside: operator === '!=' } };
 };
 /** What bounds alone say; they are cut outwards. */
 const sureOf = ({ min, max }: BytesBounds, operator: CompareOperator, constant: Uint8Array): TestPlan | undefined => {
-  const low = compareBytes(min, constant), high = compareBytes(max, constant);
+  const low = compareBytes(min, constant);
+  const high = compareBytes(max, constant);
   switch (operator) {
-    case '==': return low > 0 || high < 0 ? none : undefined;
-    case '!=': return low > 0 || high < 0 ? all : undefined;
-    case '<': return high < 0 ? all : low >= 0 ? none : undefined;
-    case '<=': return high <= 0 ? all : low > 0 ? none : undefined;
-    case '>': return low > 0 ? all : high <= 0 ? none : undefined;
-    case '>=': return low >= 0 ? all : high < 0 ? none : undefined;
+    case '==':
+      return low > 0 || high < 0 ? none : undefined;
+    case '!=':
+      return low > 0 || high < 0 ? all : undefined;
+    case '<':
+      return high < 0 ? all : low >= 0 ? none : undefined;
+    case '<=':
+      return high <= 0 ? all : low > 0 ? none : undefined;
+    case '>':
+      return low > 0 ? all : high <= 0 ? none : undefined;
+    case '>=':
+      return low >= 0 ? all : high < 0 ? none : undefined;
   }
 };
 const passes = (operator: CompareOperator, order: number): boolean => {
   switch (operator) {
-    case '==': return order === 0;
-    case '!=': return order !== 0;
-    case '<': return order < 0;
-    case '<=': return order <= 0;
-    case '>': return order > 0;
-    case '>=': return order >= 0;
+    case '==':
+      return order === 0;
+    case '!=':
+      return order !== 0;
+    case '<':
+      return order < 0;
+    case '<=':
+      return order <= 0;
+    case '>':
+      return order > 0;
+    case '>=':
+      return order >= 0;
   }
 };
 
@@ -150,19 +257,26 @@ export const costOf = ({ kind }: TestPlan): number => (kind === 'texts' ? 2 : ki
 
 /** Names the segments that the plan reads, in order of their places. */
 export const visitPlan = (plan: TestPlan, visit: SegmentVisitor): void => {
-  const codes = (c: Codes): void => { if (c.segment && !visit.known(c)) visit.segment(c.segment); };
+  const codes = (c: Codes): void => {
+    if (c.segment && !visit.known(c)) visit.segment(c.segment);
+  };
   switch (plan.kind) {
-    case 'all': case 'none': return;
+    case 'all':
+    case 'none':
+      return;
     case 'codes': {
       const packed = plan.column.packed!;
       if (packed.segment && !visit.known(packed)) visit.segment(packed.segment);
       return;
     }
-    case 'numbers': case 'texts': return visitSegments(plan.column, visit);
+    case 'numbers':
+    case 'texts':
+      return visitSegments(plan.column, visit);
     case 'dictionary':
       visit.dictionary(plan.dictionary);
       return codes(plan.codes);
-    case 'lengths': return codes(plan.lengths);
+    case 'lengths':
+      return codes(plan.lengths);
     case 'present':
       if (plan.flags.segment && !visit.known(plan.flags)) visit.segment(plan.flags.segment);
       return visitPlan(plan.inner, visit);
@@ -179,24 +293,40 @@ export type KnownValues = WeakMap<Vector, Uint8Array>;
 /** The rows among the candidates that pass. */
 export const selected = (plan: TestPlan, among: Candidates, source: SegmentSource, known: KnownValues): Selection => {
   switch (plan.kind) {
-    case 'all': return among.prior;
-    case 'none': return noRows;
-    case 'codes': return inCodeRange(distancesAsStored(plan.column, source), among, plan.range);
-    case 'numbers': return numbersIn(decodeColumn(plan.column, source) as NumberVector, among, plan.range);
-    case 'lengths': return inCodeRange(codesAsStored(plan.lengths, among.rows, source), among, plan.range);
+    case 'all':
+      return among.prior;
+    case 'none':
+      return noRows;
+    case 'codes':
+      return inCodeRange(distancesAsStored(plan.column, source), among, plan.range);
+    case 'numbers':
+      return numbersIn(decodeColumn(plan.column, source) as NumberVector, among, plan.range);
+    case 'lengths':
+      return inCodeRange(codesAsStored(plan.lengths, among.rows, source), among, plan.range);
     case 'dictionary': {
       const values = source.dictionary(plan.dictionary) as BytesVector;
       let passing = known.get(values);
       if (!passing) known.set(values, (passing = passingValues(values, plan.test.operator, plan.constant)));
       return passingCodes(codesAsStored(plan.codes, among.rows, source), plan.codes.base, passing, among);
     }
-    case 'texts': return textsThat(decodeColumn(plan.column, source) as BytesVector, among, plan);
-    case 'present': return flagged(decodeFlags(plan.flags, among.rows, source), { rows: among.rows, prior: selected(plan.inner, among, source, known) });
-    case 'union': return ofMembers(plan, among, source, known);
+    case 'texts':
+      return textsThat(decodeColumn(plan.column, source) as BytesVector, among, plan);
+    case 'present':
+      return flagged(decodeFlags(plan.flags, among.rows, source), {
+        rows: among.rows,
+        prior: selected(plan.inner, among, source, known),
+      });
+    case 'union':
+      return ofMembers(plan, among, source, known);
   }
 };
 const noRows = new Uint32Array(0);
-const ofMembers = ({ tags: codes, members, memberRows }: Extract<TestPlan, { kind: 'union' }>, { rows, prior }: Candidates, source: SegmentSource, known: KnownValues): Selection => {
+const ofMembers = (
+  { tags: codes, members, memberRows }: Extract<TestPlan, { kind: 'union' }>,
+  { rows, prior }: Candidates,
+  source: SegmentSource,
+  known: KnownValues,
+): Selection => {
   const tags = decodeCodes(codes, rows, source);
   let found: Uint32Array = noRows;
   members.forEach((plan, tag) => {
@@ -207,23 +337,42 @@ const ofMembers = ({ tags: codes, members, memberRows }: Extract<TestPlan, { kin
   return both(found, prior);
 };
 const numbersIn = ({ values }: NumberVector, among: Candidates, { least, most, outside }: NumberRange): Uint32Array => {
-  if (values instanceof Float64Array) return inFloatRange(values, among, { least: Number(least), most: Number(most), outside });
-  const unsigned = values instanceof BigUint64Array, [first, last] = unsigned ? [0n, (1n << 64n) - 1n] : [-(1n << 63n), (1n << 63n) - 1n];
-  const from = BigInt(least), to = BigInt(most), range = { least: from > first ? from : first, most: to < last ? to : last, outside, unsigned };
+  if (values instanceof Float64Array)
+    return inFloatRange(values, among, { least: Number(least), most: Number(most), outside });
+  const unsigned = values instanceof BigUint64Array;
+  const [first, last] = unsigned ? [0n, (1n << 64n) - 1n] : [-(1n << 63n), (1n << 63n) - 1n];
+  const from = BigInt(least);
+  const to = BigInt(most);
+  const range = { least: from > first ? from : first, most: to < last ? to : last, outside, unsigned };
   return inWideRange(new Int32Array(values.buffer, values.byteOffset, values.length * 2), among, range);
 };
-const passingValues = ({ bytes, offsets, length }: BytesVector, operator: CompareOperator, constant: Uint8Array): Uint8Array => {
+const passingValues = (
+  { bytes, offsets, length }: BytesVector,
+  operator: CompareOperator,
+  constant: Uint8Array,
+): Uint8Array => {
   const out = new Uint8Array(length);
-  for (let k = 0; k < length; k++) out[k] = Number(passes(operator, compareBytes(bytes.subarray(offsets[k], offsets[k + 1]), constant)));
+  for (let k = 0; k < length; k++)
+    out[k] = Number(passes(operator, compareBytes(bytes.subarray(offsets[k], offsets[k + 1]), constant)));
   return out;
 };
-const textsThat = ({ bytes, offsets }: BytesVector, { rows, prior }: Candidates, { test: { operator }, constant }: { readonly test: StoredTest; readonly constant: Uint8Array }): Uint32Array => {
-  const out = new Uint32Array(prior?.length ?? rows), isEquality = operator === '==' || operator === '!=', flip = operator === '!=' ? 1 : 0;
+const textsThat = (
+  { bytes, offsets }: BytesVector,
+  { rows, prior }: Candidates,
+  { test: { operator }, constant }: { readonly test: StoredTest; readonly constant: Uint8Array },
+): Uint32Array => {
+  const out = new Uint32Array(prior?.length ?? rows);
+  const isEquality = operator === '==' || operator === '!=';
+  const flip = operator === '!=' ? 1 : 0;
   let n = 0;
   for (let k = 0; k < out.length; k++) {
-    const i = prior ? prior[k]! : k, start = offsets[i]!, end = offsets[i + 1]!;
+    const i = prior ? prior[k]! : k;
+    const start = offsets[i]!;
+    const end = offsets[i + 1]!;
     out[n] = i;
-    n += isEquality ? Number(isRun(bytes, start, end, constant)) ^ flip : Number(passes(operator, compareBytes(bytes.subarray(start, end), constant)));
+    n += isEquality
+      ? Number(isRun(bytes, start, end, constant)) ^ flip
+      : Number(passes(operator, compareBytes(bytes.subarray(start, end), constant)));
   }
   return out.subarray(0, n);
 };

@@ -1,8 +1,9 @@
 /**
- * Walks over the commits of a pool: a graph in which a commit has one parent, a merge two, and the zero commit is the root of all.
+ * Walks over the commits of a pool: a graph in which a commit has one parent, a merge two, and the zero commit is the
+ * root of all.
  *
- * Invariant: a commit's height is above that of its parents, so that walking from the highest down meets every commit before its ancestors, and every walk ends. Rows that say otherwise
- * are damaged.
+ * Invariant: a commit's height is above that of its parents, so that walking from the highest down meets every commit
+ * before its ancestors, and every walk ends. Rows that say otherwise are damaged.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LakeError } from '../../errors.ts';
@@ -13,13 +14,21 @@ import { rowMissing } from '../tables/table-rows.ts';
 
 /** The commits of one pool by id; undefined for one that it does not have. Not asked for the zero commit. */
 type CommitReader = (id: Id) => StoredCommit | undefined;
-interface Node { readonly id: Id; readonly height: number; readonly parents: readonly Id[]; readonly commit?: StoredCommit }
+interface Node {
+  readonly id: Id;
+  readonly height: number;
+  readonly parents: readonly Id[];
+  readonly commit?: StoredCommit;
+}
 
 const commitsPerTurn = 512;
 
-/** A commit and its first parents. @throws commit-not-found when the commit itself is missing, table-corrupt when a parent is, or is not below its child */
+/**
+ * A commit and its first parents. @throws commit-not-found when the commit itself is missing, table-corrupt when a
+ * parent is, or is not below its child
+ */
 export function* firstParents(read: CommitReader, from: Id): IterableIterator<StoredCommit> {
-  for (let at = from, child: StoredCommit | undefined; at !== zeroId;) {
+  for (let at = from, child: StoredCommit | undefined; at !== zeroId; ) {
     const commit = read(at);
     if (!commit) throw child ? rowMissing('commits', at) : new LakeError('commit-not-found', { id: at });
     if (child) checkBelow(commit, child);
@@ -34,18 +43,26 @@ const nodeOf = (read: CommitReader, id: Id, child?: Node): Node => {
   const commit = read(id);
   if (!commit) throw child ? rowMissing('commits', id) : new LakeError('commit-not-found', { id });
   if (child) checkBelow(commit, child);
-  return { id, height: commit.height, parents: commit.secondParent ? [commit.parent, commit.secondParent] : [commit.parent], commit };
+  return {
+    id,
+    height: commit.height,
+    parents: commit.secondParent ? [commit.parent, commit.secondParent] : [commit.parent],
+    commit,
+  };
 };
 
-const fromFirst = 1, fromSecond = 2, below = 4;
+const fromFirst = 1;
+const fromSecond = 2;
+const below = 4;
 
 /**
- * The best common ancestors: those that are no ancestor of another common one. One, unless the two lines were merged into each other crosswise.
- * The zero commit is an ancestor of every commit. Newest (highest) first.
+ * The best common ancestors: those that are no ancestor of another common one. One, unless the two lines were merged
+ * into each other crosswise. The zero commit is an ancestor of every commit. Newest (highest) first.
  */
 export const commonAncestors = async (read: CommitReader, first: Id, second: Id): Promise<readonly Id[]> => {
   if (first === second) return [first];
-  const marks = new Map<Id, number>(), queue = new HeightQueue();
+  const marks = new Map<Id, number>();
+  const queue = new HeightQueue();
   /** Nodes of the queue that are not yet known to lie below a common ancestor. */
   let open = 0;
   // Every descendant of a commit is higher: when it is popped, all marks have reached it.
@@ -74,8 +91,13 @@ export const commonAncestors = async (read: CommitReader, first: Id, second: Id)
 };
 
 /** The commit and all of its ancestors, once each, from the highest down. Gives the thread to others in between. */
-export async function* ancestors(read: CommitReader, from: Id, options: { readonly heightMin?: number; readonly stopAt?: ReadonlySet<Id> } = {}): AsyncIterableIterator<StoredCommit> {
-  const seen = new Set<Id>([from]), queue = new HeightQueue();
+export async function* ancestors(
+  read: CommitReader,
+  from: Id,
+  options: { readonly heightMin?: number; readonly stopAt?: ReadonlySet<Id> } = {},
+): AsyncIterableIterator<StoredCommit> {
+  const seen = new Set<Id>([from]);
+  const queue = new HeightQueue();
   queue.push(nodeOf(read, from));
   for (let n = 1; ; n++) {
     const node = queue.pop();
@@ -109,7 +131,9 @@ class HeightQueue {
   }
 
   pop(): Node | undefined {
-    const { heap } = this, top = heap[0], last = heap.pop();
+    const { heap } = this;
+    const top = heap[0];
+    const last = heap.pop();
     if (!last || heap.length === 0) return top;
     let at = 0;
     for (;;) {

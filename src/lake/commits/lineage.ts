@@ -1,14 +1,18 @@
 /**
- * Which data objects of a pool went into which: a rewrite (delete by filter, compaction) puts rows of some objects into new ones, and from then on a commit that held both
- * would hold rows twice. Whoever brings objects to a branch (revert, merge) asks here.
+ * Which data objects of a pool went into which: a rewrite (delete by filter, compaction) puts rows of some objects into
+ * new ones, and from then on a commit that held both would hold rows twice. Whoever brings objects to a branch (revert,
+ * merge) asks here.
  *
- * A *step* is the smallest part of a rewrite that is known: the objects that went and those that came for them. A delete by filter is one step an object, a compaction one in
- * all. Two objects may share rows if both descend from one object by different steps, or one from the other; the outputs of one step never do.
+ * A *step* is the smallest part of a rewrite that is known: the objects that went and those that came for them. A
+ * delete by filter is one step an object, a compaction one in all. Two objects may share rows if both descend from one
+ * object by different steps, or one from the other; the outputs of one step never do.
  *
  * Invariants:
- * - The rows of the table `lineage` follow from the commits: one an object (the step that made it, the steps that it went into), one a step, and one that says that the pool
- *   has them all. Where that one is missing (a lake of an earlier build, a repaired one) they are derived before anything is asked or added.
- * - Only rewrites add to it, in their own transaction: other commits cost nothing, and a question costs what the objects in it have been through.
+ * - The rows of the table `lineage` follow from the commits: one an object (the step that made it, the steps that it
+ *   went into), one a step, and one that says that the pool has them all. Where that one is missing (a lake of an
+ *   earlier build, a repaired one) they are derived before anything is asked or added.
+ * - Only rewrites add to it, in their own transaction: other commits cost nothing, and a question costs what the
+ *   objects in it have been through.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { idBuffer, idOfBytes } from '../ksuid.ts';
@@ -18,11 +22,20 @@ import { decodeCommit, decodeIds, encodeIds, pairKey, type StoredCommit } from '
 import type { Put, Tables } from '../tables/tables.ts';
 
 /** A part of a rewrite. */
-interface Step { readonly inputs: readonly Id[]; readonly outputs: readonly Id[] }
+interface Step {
+  readonly inputs: readonly Id[];
+  readonly outputs: readonly Id[];
+}
 /** Steps are named by the first of their outputs. */
-interface Objects { readonly madeBy: Id | undefined; readonly into: readonly Id[] }
+interface Objects {
+  readonly madeBy: Id | undefined;
+  readonly into: readonly Id[];
+}
 /** The steps by which what was asked for came from an object, and all that it went into. */
-interface Way { readonly taken: Set<Id>; into: readonly Id[] }
+interface Way {
+  readonly taken: Set<Id>;
+  into: readonly Id[];
+}
 /** What a pool's lineage is made from. */
 interface LineageSource {
   readonly tables: Tables;
@@ -32,8 +45,12 @@ interface LineageSource {
   checkPool(): void;
 }
 
-const idBytes = 20, lookUpsPerTurn = 512, commitsPerPage = 512, stepsPerTransaction = 1000;
-const none = Buffer.alloc(0), stepSuffix = Buffer.of(1);
+const idBytes = 20;
+const lookUpsPerTurn = 512;
+const commitsPerPage = 512;
+const stepsPerTransaction = 1000;
+const none = Buffer.alloc(0);
+const stepSuffix = Buffer.of(1);
 
 /** The row that says that a pool's lineage is whole: that of a new pool. */
 export const lineageIsWhole = (pool: Id): Put => ({ table: 'lineage', key: idBuffer(pool), payload: none });
@@ -44,18 +61,25 @@ export class Lineage {
   private isWhole = false;
   private deriving: Promise<void> | undefined;
 
-  constructor(source: LineageSource) { this.source = source; }
+  constructor(source: LineageSource) {
+    this.source = source;
+  }
 
   /** Resolves when every rewrite so far is in the table. */
   async ready(): Promise<void> {
     if (this.isWhole) return;
     const { tables, poolId } = this.source;
-    if (!tables.has('lineage', idBuffer(poolId))) await (this.deriving ??= this.derive().finally(() => { this.deriving = undefined; }));
+    if (!tables.has('lineage', idBuffer(poolId)))
+      await (this.deriving ??= this.derive().finally(() => {
+        this.deriving = undefined;
+      }));
     this.isWhole = true;
   }
 
   /** No object of the pool was ever rewritten. */
-  private get isEmpty(): boolean { return this.source.tables.keys('lineage', { prefix: idBuffer(this.source.poolId), limit: 2 }).length < 2; }
+  private get isEmpty(): boolean {
+    return this.source.tables.keys('lineage', { prefix: idBuffer(this.source.poolId), limit: 2 }).length < 2;
+  }
 
   /** The rows that a rewrite adds. Nobody else may add any before they are written: it is the pool's turn. */
   async changes(commit: Rewritten): Promise<readonly Put[]> {
@@ -63,11 +87,16 @@ export class Lineage {
     return this.rowsOf(stepsOf(commit));
   }
   private async rowsOf(steps: readonly Step[]): Promise<readonly Put[]> {
-    const changed = new Map<Id, Objects>(), rows: Put[] = [];
+    const changed = new Map<Id, Objects>();
+    const rows: Put[] = [];
     let seen = 0;
     for (const { inputs, outputs } of steps) {
       const name = outputs[0]!;
-      rows.push({ table: 'lineage', key: this.stepKey(name), payload: encodeIds(inputs.length, [...inputs, ...outputs]) });
+      rows.push({
+        table: 'lineage',
+        key: this.stepKey(name),
+        payload: encodeIds(inputs.length, [...inputs, ...outputs]),
+      });
       for (const id of outputs) changed.set(id, { into: [], ...changed.get(id), madeBy: name });
       for (const id of inputs) {
         const { madeBy, into } = changed.get(id) ?? this.objects(id);
@@ -78,22 +107,29 @@ export class Lineage {
       await nextTurn();
     }
     for (const [id, { madeBy, into }] of changed) {
-      rows.push({ table: 'lineage', key: pairKey(this.source.poolId, id), payload: encodeIds(madeBy ? 1 : 0, [...(madeBy ? [madeBy] : []), ...into]) });
+      rows.push({
+        table: 'lineage',
+        key: pairKey(this.source.poolId, id),
+        payload: encodeIds(madeBy ? 1 : 0, [...(madeBy ? [madeBy] : []), ...into]),
+      });
     }
     return rows;
   }
 
   /**
-   * Objects other than these that may hold rows which one of these holds too: those that they came from, and what else became of those. These must not share rows with each
-   * other, or more is found.
+   * Objects other than these that may hold rows which one of these holds too: those that they came from, and what else
+   * became of those. These must not share rows with each other, or more is found.
    */
   async relatives(ids: Iterable<Id>): Promise<ReadonlySet<Id>> {
-    const found = new Set<Id>(), asked = [...ids];
+    const found = new Set<Id>();
+    const asked = [...ids];
     if (asked.length === 0 || this.isEmpty) return found;
-    const { own, ways } = await this.ancestry(asked), steps = new Set(own.flatMap(({ into }) => into));
+    const { own, ways } = await this.ancestry(asked);
+    const steps = new Set(own.flatMap(({ into }) => into));
     for (const [id, { taken, into }] of ways) {
       found.add(id);
-      // Rows that took this way are in the objects that were asked for; those that took another one are the same rows once more.
+      // Rows that took this way are in the objects that were asked for; those that took another one are the same rows
+      // once more.
       for (const step of into) if (taken.size > 1 || !taken.has(step)) steps.add(step);
     }
     let seen = 0;
@@ -107,8 +143,13 @@ export class Lineage {
     return found;
   }
   /** What is known of the objects, and what they came from, with the steps that were taken from there. */
-  private async ancestry(ids: readonly Id[]): Promise<{ readonly own: readonly Objects[]; readonly ways: ReadonlyMap<Id, Way> }> {
-    const own: Objects[] = [], ways = new Map<Id, Way>(), steps = new Set<Id>(), open: Id[] = [];
+  private async ancestry(
+    ids: readonly Id[],
+  ): Promise<{ readonly own: readonly Objects[]; readonly ways: ReadonlyMap<Id, Way> }> {
+    const own: Objects[] = [];
+    const ways = new Map<Id, Way>();
+    const steps = new Set<Id>();
+    const open: Id[] = [];
     const follow = ({ madeBy }: Objects): void => {
       if (madeBy === undefined || steps.has(madeBy)) return;
       steps.add(madeBy);
@@ -148,14 +189,19 @@ export class Lineage {
     const { count, ids } = decodeIds(row);
     return { inputs: ids.slice(0, count), outputs: ids.slice(count) };
   }
-  private stepKey(name: Id): Buffer { return Buffer.concat([pairKey(this.source.poolId, name), stepSuffix]); }
+  private stepKey(name: Id): Buffer {
+    return Buffer.concat([pairKey(this.source.poolId, name), stepSuffix]);
+  }
 
   /** Adds what the commits tell. No rewrite is written meanwhile: `changes` waits for it. */
   private async derive(): Promise<void> {
-    const { tables, poolId } = this.source, doubtful: StoredCommit[] = [];
+    const { tables, poolId } = this.source;
+    const doubtful: StoredCommit[] = [];
     let steps: Step[] = [];
     const write = async (): Promise<void> => {
-      await tables.write(await this.rowsOf(steps), () => { this.source.checkPool(); });
+      await tables.write(await this.rowsOf(steps), () => {
+        this.source.checkPool();
+      });
       steps = [];
     };
     const take = async (commit: StoredCommit): Promise<void> => {
@@ -168,15 +214,22 @@ export class Lineage {
     }
     for (const commit of await this.rewritesAmong(doubtful)) await take(commit);
     await write();
-    await tables.write([lineageIsWhole(poolId)], () => { this.source.checkPool(); });
+    await tables.write([lineageIsWhole(poolId)], () => {
+      this.source.checkPool();
+    });
   }
 
-  /** Commits of earlier builds do not say whether they made their objects, as a rewrite does, or brought them back, as a revert does: whoever added an object first made it. */
+  /**
+   * Commits of earlier builds do not say whether they made their objects, as a rewrite does, or brought them back, as a
+   * revert does: whoever added an object first made it.
+   */
   private async rewritesAmong(commits: readonly StoredCommit[]): Promise<readonly StoredCommit[]> {
     const sequences = (ids: readonly Id[]): readonly number[] => ids.map((id) => this.source.entry(id)?.sequence ?? 0);
     const likely = commits.filter(({ adds, deletes }) => least(sequences(adds)) > greatest(sequences(deletes)));
     if (likely.length === 0) return [];
-    const makers = new Map<Id, StoredCommit | undefined>(likely.flatMap(({ adds }) => adds.map((id) => [id, undefined] as const)));
+    const makers = new Map<Id, StoredCommit | undefined>(
+      likely.flatMap(({ adds }) => adds.map((id) => [id, undefined] as const)),
+    );
     for await (const commit of this.commits()) {
       if (commit.secondParent !== undefined) continue;
       for (const id of commit.adds) {
@@ -189,8 +242,9 @@ export class Lineage {
   }
 
   private async *commits(): AsyncIterableIterator<StoredCommit> {
-    const { tables, poolId } = this.source, prefix = idBuffer(poolId);
-    for (let start: Uint8Array = prefix; ;) {
+    const { tables, poolId } = this.source;
+    const prefix = idBuffer(poolId);
+    for (let start: Uint8Array = prefix; ; ) {
       const rows = tables.rows('commits', { prefix, start, limit: commitsPerPage });
       for (const { key, payload } of rows) yield decodeCommit(idOfBytes(key.subarray(idBytes)), payload);
       if (rows.length < commitsPerPage) return;
@@ -215,7 +269,9 @@ const stepsOf = ({ adds, deletes, rewrite = true }: Rewritten): readonly Step[] 
   return steps;
 };
 
-const canRewrite = ({ adds, deletes, secondParent }: StoredCommit): boolean => secondParent === undefined && adds.length > 0 && deletes.length > 0;
-const isBefore = (a: StoredCommit, b: StoredCommit): boolean => (a.dateNs === b.dateNs ? a.height < b.height : a.dateNs < b.dateNs);
+const canRewrite = ({ adds, deletes, secondParent }: StoredCommit): boolean =>
+  secondParent === undefined && adds.length > 0 && deletes.length > 0;
+const isBefore = (a: StoredCommit, b: StoredCommit): boolean =>
+  a.dateNs === b.dateNs ? a.height < b.height : a.dateNs < b.dateNs;
 const least = (numbers: readonly number[]): number => numbers.reduce((a, b) => Math.min(a, b), Infinity);
 const greatest = (numbers: readonly number[]): number => numbers.reduce((a, b) => Math.max(a, b), -Infinity);

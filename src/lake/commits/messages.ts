@@ -2,15 +2,21 @@
 import { base62 } from '../ksuid.ts';
 import type { Id } from '../lake.types.ts';
 
-interface Named { readonly id: Id; readonly count: number; readonly size: number }
+interface Named {
+  readonly id: Id;
+  readonly count: number;
+  readonly size: number;
+}
 
 const plural = (n: number, noun: string): string => `${n} ${noun}${n === 1 ? '' : 's'}`;
 const lines = (objects: readonly Named[]): string => {
   let text = '';
-  for (const { id, count, size } of objects) text += `  ${base62(id)} ${plural(count, 'record')} in ${size} data bytes\n`;
+  for (const { id, count, size } of objects)
+    text += `  ${base62(id)} ${plural(count, 'record')} in ${size} data bytes\n`;
   return text;
 };
-const section = (verb: string, noun: string, objects: readonly Named[]): string => `${verb} ${plural(objects.length, noun)}\n\n${lines(objects)}`;
+const section = (verb: string, noun: string, objects: readonly Named[]): string =>
+  `${verb} ${plural(objects.length, noun)}\n\n${lines(objects)}`;
 
 /** The message of a load: how many objects it made, and which. */
 export const loadMessage = (objects: readonly Named[]): string => section('loaded', 'data object', objects);
@@ -21,8 +27,10 @@ export const deleteMessage = (removed: readonly Named[], added: readonly Named[]
 export const compactMessage = (removed: readonly Named[], added: readonly Named[]): string =>
   `${section('compacted', 'object', removed)}\n${section('created', 'object', added)}`;
 /** The message of a merge, with the names of both branches. */
-export const mergeMessage = (child: string, target: string): string => `merged ${JSON.stringify(child)} into ${JSON.stringify(target)}`;
+export const mergeMessage = (child: string, target: string): string =>
+  `merged ${JSON.stringify(child)} into ${JSON.stringify(target)}`;
 /** The message of a revert. */
 export const revertMessage = (commit: Id): string => `reverted commit ${base62(commit)}`;
 /** The message of a commit that marks objects, or takes their markers away. */
-export const vectorsMessage = (action: 'add' | 'delete', ids: readonly Id[]): string => `vector ${action}\n\n${ids.map((id) => `    ${base62(id)}\n`).join('')}`;
+export const vectorsMessage = (action: 'add' | 'delete', ids: readonly Id[]): string =>
+  `vector ${action}\n\n${ids.map((id) => `    ${base62(id)}\n`).join('')}`;

@@ -1,8 +1,9 @@
 /**
  * Undoes a commit by a new one: what it added and is still there goes, what it deleted and is gone comes back.
  *
- * All of it, or nothing: where the commit's objects were rewritten since (delete by filter, compaction), on this branch or on one that was merged into it, or where an object
- * that would come back was, rows would stay, come twice, or come back although they were deleted. That is a conflict; so are objects that were vacuumed.
+ * All of it, or nothing: where the commit's objects were rewritten since (delete by filter, compaction), on this branch
+ * or on one that was merged into it, or where an object that would come back was, rows would stay, come twice, or come
+ * back although they were deleted. That is a conflict; so are objects that were vacuumed.
  */
 import { type ErrorCode, LakeError } from '../../errors.ts';
 import { planRevert, type Changes } from './commit.ts';
@@ -20,11 +21,12 @@ export const prepareRevert = async (store: PoolStore, branch: string, commitId: 
   const commit = commitId === zeroId ? undefined : store.commit(commitId);
   if (!commit) throw new LakeError('commit-not-found', { id: base62(commitId) });
   await store.lineage.ready();
-  const entries = (ids: readonly Id[]): ObjectEntry[] => ids.map((id) => {
-    const entry = store.entry(id);
-    if (!entry) throw new LakeError('object-not-found', { id: base62(id) });
-    return entry;
-  });
+  const entries = (ids: readonly Id[]): ObjectEntry[] =>
+    ids.map((id) => {
+      const entry = store.entry(id);
+      if (!entry) throw new LakeError('object-not-found', { id: base62(id) });
+      return entry;
+    });
   const list = await store.list(tip);
   const { adds, removes, gone } = planRevert(list, { adds: entries(commit.adds), deletes: entries(commit.deletes) });
   const vacuumed = adds.filter((e) => store.vacuumed(e.id)).map((e) => e.id);
@@ -32,13 +34,18 @@ export const prepareRevert = async (store: PoolStore, branch: string, commitId: 
   const after = adds.length + gone.length > 0 ? await store.list(commitId) : list;
   const clash = await clashOf(store.lineage, { adds, gone }, ownOf(store, list, { commit, after }));
   const objects = named(clash);
-  if (objects.length > 0) throw withObjects(clash.gone.ids.length > 0 ? 'revert-conflict' : 'revert-rewritten', commitId, objects);
+  if (objects.length > 0)
+    throw withObjects(clash.gone.ids.length > 0 ? 'revert-conflict' : 'revert-rewritten', commitId, objects);
   if (adds.length === 0 && removes.length === 0) throw new LakeError('revert-empty');
   return { adds, removes };
 };
 
 /** Whether an object is the branch's alone: neither the commit nor its parent has it. */
-const ownOf = (store: PoolStore, list: ObjectList, { commit, after }: { readonly commit: StoredCommit; readonly after: ObjectList }): (id: Id) => boolean => {
+const ownOf = (
+  store: PoolStore,
+  list: ObjectList,
+  { commit, after }: { readonly commit: StoredCommit; readonly after: ObjectList },
+): ((id: Id) => boolean) => {
   const deleted = new Set(commit.deletes);
   return (id) => {
     const entry = deleted.has(id) ? undefined : store.entry(id);
@@ -47,4 +54,8 @@ const ownOf = (store: PoolStore, list: ObjectList, { commit, after }: { readonly
 };
 
 const withObjects = (code: Extract<ErrorCode, `revert-${string}`>, commit: Id, ids: readonly Id[]): LakeError =>
-  new LakeError(code, { id: base62(commit), objects: objectNames(ids) }, { details: { object_ids: ids.map((id) => `0x${id}`) } });
+  new LakeError(
+    code,
+    { id: base62(commit), objects: objectNames(ids) },
+    { details: { object_ids: ids.map((id) => `0x${id}`) } },
+  );

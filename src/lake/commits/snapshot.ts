@@ -1,13 +1,16 @@
 /**
- * Snapshots: the objects of a commit, kept in memory while they are warm, rebuilt from the nearest checkpoint when they are not.
+ * Snapshots: the objects of a commit, kept in memory while they are warm, rebuilt from the nearest checkpoint when they
+ * are not.
  *
  * Invariants:
- * - A list is a function of its commit: the nearest checkpoint before it plus the changes of the commits since. Checkpoints are only a short cut.
- * - A checkpoint is made when the changes since the last one reach half of the objects: all checkpoints of a history together take a small multiple of what the
- *   commits themselves take, and rebuilding any commit, however old, costs its own objects and not its history.
+ * - A list is a function of its commit: the nearest checkpoint before it plus the changes of the commits since.
+ *   Checkpoints are only a short cut.
+ * - A checkpoint is made when the changes since the last one reach half of the objects: all checkpoints of a history
+ *   together take a small multiple of what the commits themselves take, and rebuilding any commit, however old, costs
+ *   its own objects and not its history.
  * - What a released snapshot held is not touched by anybody else: `pins` counts the open ones.
- * - Lists are kept within a budget of bytes, the newest aside; those that nobody used for some time go, and so do those of
- *   deleted pools and branches.
+ * - Lists are kept within a budget of bytes, the newest aside; those that nobody used for some time go, and so do those
+ *   of deleted pools and branches.
  */
 import assert from 'node:assert';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -21,7 +24,11 @@ import { type PackIndex, type UsablePacks, packed } from '../objects/packs.ts';
 import { type Put, type Tables, rowFault, rowMissing } from '../tables/tables.ts';
 
 /** `distance`: changed objects since the last checkpoint. `usedAt`: a mark of `performance.now()`. */
-interface Warm { readonly list: ObjectList; distance: number; usedAt: number }
+interface Warm {
+  readonly list: ObjectList;
+  distance: number;
+  usedAt: number;
+}
 
 /** What a list is rebuilt from; the pool's store fits. */
 interface History {
@@ -38,7 +45,8 @@ const changesMin = 256;
 const commitsPerTurn = 512;
 
 /** What a list takes besides its chunks, and for each of them. */
-const listBytes = 512, listBytesPerChunk = 12;
+const listBytes = 512;
+const listBytesPerChunk = 12;
 /** So often in the time after which lists are idle it is looked for such. */
 const looksPerIdle = 4;
 
@@ -60,17 +68,24 @@ export class SnapshotCache {
     this.tables = tables;
     this.limits = limits;
     this.report = report;
-    this.timer = setInterval(() => { this.dropIdle(); }, limits.idleMs / looksPerIdle).unref();
+    this.timer = setInterval(() => {
+      this.dropIdle();
+    }, limits.idleMs / looksPerIdle).unref();
   }
 
   /** Bytes that the lists take, about, and how many there are. */
-  get bytes(): number { return this.held; }
-  get lists(): number { return this.warm.size; }
+  get bytes(): number {
+    return this.held;
+  }
+  get lists(): number {
+    return this.warm.size;
+  }
 
   /** The objects of a commit. @throws commit-not-found */
   list(history: History, commit: Id): ObjectList | Promise<ObjectList> {
     if (commit === zeroId) return ObjectList.empty(history.order);
-    const key = history.poolId + commit, warm = this.use(key);
+    const key = history.poolId + commit;
+    const warm = this.use(key);
     if (warm) return warm.list;
     let loading = this.loading.get(key);
     if (!loading) {
@@ -86,8 +101,18 @@ export class SnapshotCache {
   }
 
   /** A branch moved from one commit to a child of it; `keep`: another branch is still at the old one. */
-  advance(history: History, step: { readonly from: Id; readonly to: Id; readonly list: ObjectList; readonly changes: number; readonly keep: boolean }): void {
-    const from = history.poolId + step.from, before = this.warm.get(from);
+  advance(
+    history: History,
+    step: {
+      readonly from: Id;
+      readonly to: Id;
+      readonly list: ObjectList;
+      readonly changes: number;
+      readonly keep: boolean;
+    },
+  ): void {
+    const from = history.poolId + step.from;
+    const before = this.warm.get(from);
     const distance = (before?.distance ?? 0) + step.changes;
     if (before && !step.keep) this.drop(from);
     this.add(history, step.to, step.list, distance);
@@ -98,7 +123,9 @@ export class SnapshotCache {
     for (const key of [...this.warm.keys()]) if (key.startsWith(poolId)) this.drop(key);
   }
   /** No branch is at the commit any more. */
-  leave(poolId: Id, commit: Id): void { this.drop(poolId + commit); }
+  leave(poolId: Id, commit: Id): void {
+    this.drop(poolId + commit);
+  }
 
   /** Ends the writing of checkpoints; resolves when none is under way. */
   async close(): Promise<void> {
@@ -123,7 +150,8 @@ export class SnapshotCache {
 
   private add(history: History, commit: Id, list: ObjectList, distance: number): void {
     if (history.deleted) return;
-    const key = history.poolId + commit, warm: Warm = { list, distance, usedAt: performance.now() };
+    const key = history.poolId + commit;
+    const warm: Warm = { list, distance, usedAt: performance.now() };
     this.held += ownBytes(list);
     for (const chunk of list.chunks) if (chunk.holders++ === 0) this.held += chunk.bytes;
     this.drop(key);
@@ -154,10 +182,12 @@ export class SnapshotCache {
   private keepIfDue(poolId: Id, commit: Id, warm: Warm, part: number): void {
     if (this.ended || warm.distance < Math.max(changesMin, warm.list.length / part)) return;
     warm.distance = 0;
-    const written = this.writeCheckpoint(poolId, commit, warm.list).catch((fault: unknown) => {
-      // Its pool was deleted meanwhile.
-      if (!(fault instanceof LakeError && fault.code === 'pool-not-found')) this.report(fault);
-    }).finally(() => this.writing.delete(written));
+    const written = this.writeCheckpoint(poolId, commit, warm.list)
+      .catch((fault: unknown) => {
+        // Its pool was deleted meanwhile.
+        if (!(fault instanceof LakeError && fault.code === 'pool-not-found')) this.report(fault);
+      })
+      .finally(() => this.writing.delete(written));
     this.writing.add(written);
   }
 
@@ -169,7 +199,10 @@ export class SnapshotCache {
     for (const chunk of warm.list.chunks) if (--chunk.holders === 0) this.held -= chunk.bytes;
   }
 
-  /** Walks back to a list that is warm, a checkpoint or the beginning, then forward again. Gives the thread to others in between. */
+  /**
+   * Walks back to a list that is warm, a checkpoint or the beginning, then forward again. Gives the thread to others in
+   * between.
+   */
   private async load(history: History, commit: Id): Promise<ObjectList> {
     const since: StoredCommit[] = [];
     let base = await this.baseAt(history, commit);
@@ -197,12 +230,19 @@ export class SnapshotCache {
     return list && { list, distance: 0 };
   }
 
-  /** Part 0 is written in the same transaction as all others: it is there only if all are. Its first 4 bytes are the number of parts. */
+  /**
+   * Part 0 is written in the same transaction as all others: it is there only if all are. Its first 4 bytes are the
+   * number of parts.
+   */
   private async writeCheckpoint(poolId: Id, commit: Id, list: ObjectList): Promise<void> {
     const puts: Put[] = [];
     let part: ObjectEntry[] = [];
     const flush = () => {
-      puts.push({ table: 'checkpoints', key: checkpointKey(poolId, commit, puts.length), payload: encodeObjects(part) });
+      puts.push({
+        table: 'checkpoints',
+        key: checkpointKey(poolId, commit, puts.length),
+        payload: encodeObjects(part),
+      });
       part = [];
     };
     for (const chunk of list.chunks) {
@@ -226,10 +266,12 @@ export class SnapshotCache {
     const first = this.tables.get('checkpoints', checkpointKey(history.poolId, commit, 0));
     if (!first) return undefined;
     if (first.length < 4) throw rowFault('checkpoints', commit, `a part of ${first.length} bytes`);
-    const parts = first.readUInt32LE(0), entries = decodeObjects(commit, first.subarray(4));
+    const parts = first.readUInt32LE(0);
+    const entries = decodeObjects(commit, first.subarray(4));
     for (let part = 1; part < parts; part++) {
       if (part % 8 === 0) await nextTurn();
-      const key = checkpointKey(history.poolId, commit, part), payload = this.tables.get('checkpoints', key);
+      const key = checkpointKey(history.poolId, commit, part);
+      const payload = this.tables.get('checkpoints', key);
       if (!payload) throw rowMissing('checkpoints', key.toString('hex'));
       for (const entry of decodeObjects(key, payload)) entries.push(entry);
     }
@@ -239,9 +281,13 @@ export class SnapshotCache {
 
 const ownBytes = (list: ObjectList): number => listBytes + list.chunks.length * listBytesPerChunk;
 
-/** Applies commits in their order. Their net effect comes first, so that many commits cost one rebuilt list and not one each. */
+/**
+ * Applies commits in their order. Their net effect comes first, so that many commits cost one rebuilt list and not one
+ * each.
+ */
 const replay = async (history: History, base: ObjectList, commits: readonly StoredCommit[]): Promise<ObjectList> => {
-  const added = new Map<Id, ObjectEntry>(), removed = new Map<Id, ObjectEntry>();
+  const added = new Map<Id, ObjectEntry>();
+  const removed = new Map<Id, ObjectEntry>();
   const find = (id: Id): ObjectEntry => {
     const entry = added.get(id) ?? history.entry(id);
     if (!entry) throw new LakeError('object-not-found', { id });
@@ -263,7 +309,13 @@ const replay = async (history: History, base: ObjectList, commits: readonly Stor
 };
 
 /** Changes a marker: the entry goes and comes back with the other one. */
-const remark = (added: Map<Id, ObjectEntry>, removed: Map<Id, ObjectEntry>, base: ObjectList, entry: ObjectEntry, vector: boolean): void => {
+const remark = (
+  added: Map<Id, ObjectEntry>,
+  removed: Map<Id, ObjectEntry>,
+  base: ObjectList,
+  entry: ObjectEntry,
+  vector: boolean,
+): void => {
   if (base.has(entry)) removed.set(entry.id, entry);
   added.set(entry.id, { ...entry, vector });
 };
@@ -280,14 +332,20 @@ interface OpenOptions {
 
 /** A snapshot over a list; its owner has pinned it and is told of the release. */
 export const snapshotOf = ({ pool, commit, list, tables, packs, onRelease }: OpenOptions): Snapshot => {
-  let released = false, usable: UsablePacks | undefined;
+  let released = false;
+  let usable: UsablePacks | undefined;
   return {
-    pool, commit, objectCount: list.length,
+    pool,
+    commit,
+    objectCount: list.length,
     page: (request: PageRequest): ObjectPage => {
       assert(!released, 'a released snapshot is not read');
       // The same for all pages: a pack that comes in between would hide what was not read yet.
       if (request.packs) usable ??= packs?.usable(list);
-      const shown = request.packs && packs && usable && usable.size > 0 ? packed(usable, (id) => packs.isPack(id), request.range) : undefined;
+      const shown =
+        request.packs && packs && usable && usable.size > 0
+          ? packed(usable, (id) => packs.isPack(id), request.range)
+          : undefined;
       const { entries, next } = list.page(request.cursor ?? 0, request.limit, request.range, shown);
       const objects = entries.map((entry) => {
         const bodies = request.inline === false ? undefined : tables;

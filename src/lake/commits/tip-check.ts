@@ -5,5 +5,6 @@ import type { Id } from '../lake.types.ts';
 
 /** @throws tip-moved unless the tip is among those that are allowed; undefined: any is */
 export const checkTip = (ifTip: readonly Id[] | undefined, tip: Id): void => {
-  if (ifTip && !ifTip.includes(tip)) throw new LakeError('tip-moved', { tip: base62(tip) }, { details: { commit: `0x${tip}` } });
+  if (ifTip && !ifTip.includes(tip))
+    throw new LakeError('tip-moved', { tip: base62(tip) }, { details: { commit: `0x${tip}` } });
 };

@@ -1,10 +1,11 @@
 /**
  * Vacuum: removes objects that only earlier commits hold.
  *
- * Candidates are the objects that the given commit's ancestors added and its own snapshot does not hold. Of these stay all that a branch's tip or an open snapshot
- * holds. The dry run and the real run are the same up to the first write.
+ * Candidates are the objects that the given commit's ancestors added and its own snapshot does not hold. Of these stay
+ * all that a branch's tip or an open snapshot holds. The dry run and the real run are the same up to the first write.
  *
- * A pack that holds one of them goes too. Order: marked in the tables durably, then the files go. A crash in between leaves files that no table names: orphans, swept at start.
+ * A pack that holds one of them goes too. Order: marked in the tables durably, then the files go. A crash in between
+ * leaves files that no table names: orphans, swept at start.
  */
 import { ancestors } from './history.ts';
 import { killPoint } from '../kill-points.ts';
@@ -32,7 +33,10 @@ export const vacuumCandidates = async (store: PoolStore, commit: Id): Promise<re
 };
 
 /** The candidates that nothing holds, in the pool's turn. */
-export const vacuumable = async (store: PoolStore, candidates: readonly ObjectEntry[]): Promise<readonly ObjectEntry[]> => {
+export const vacuumable = async (
+  store: PoolStore,
+  candidates: readonly ObjectEntry[],
+): Promise<readonly ObjectEntry[]> => {
   const tips = new Set([...store.branches().values()].map((branch) => branch.commit));
   const lists: ObjectList[] = [];
   for (const tip of tips) lists.push(await store.list(tip));
@@ -42,14 +46,23 @@ export const vacuumable = async (store: PoolStore, candidates: readonly ObjectEn
 };
 
 /** Removes them for good. Answers with those that are gone: all, or those before a failure, which it throws. */
-export const removeObjects = async (store: PoolStore, entries: readonly ObjectEntry[], files: ObjectFiles, report: (fault: unknown) => void): Promise<void> => {
+export const removeObjects = async (
+  store: PoolStore,
+  entries: readonly ObjectEntry[],
+  files: ObjectFiles,
+  report: (fault: unknown) => void,
+): Promise<void> => {
   for (const entry of entries) store.vacuuming.add(entry.id);
   store.vacuumChanged();
   try {
     for (let i = 0; i < entries.length; i += objectsPerTransaction) {
       const part = entries.slice(i, i + objectsPerTransaction);
       const ids = part.map((e) => e.id);
-      await store.stores.tables.write([...part.flatMap((e) => marks(store.poolId, e)), ...store.packs.removals(ids)], () => store.checkPool(), { frees: true });
+      await store.stores.tables.write(
+        [...part.flatMap((e) => marks(store.poolId, e)), ...store.packs.removals(ids)],
+        () => store.checkPool(),
+        { frees: true },
+      );
       store.packs.forget(ids);
       killPoint('vacuum: marked');
       for (const entry of part) if (!entry.inTable) await files.delete(entry.id).catch(report);

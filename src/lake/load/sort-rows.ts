@@ -1,12 +1,25 @@
 /**
- * Order of rows by pool keys, found without making a value per row: each key column becomes numbers whose order is the values' order as far as they go
- * (`prefix`), and a comparison for rows that tie there (`exact`).
+ * Order of rows by pool keys, found without making a value per row: each key column becomes numbers whose order is the
+ * values' order as far as they go (`prefix`), and a comparison for rows that tie there (`exact`).
  *
  * Invariants:
  * - The order is that of `compareValues` with nulls and missing last; descending is its exact reverse.
  * - Sorting is stable; rows that are in order already are found so in one pass.
  */
-import { type Vector, type BytesVector, type DynamicVector, type MapVector, type NumberVector, dataAt, flatten, nulls, slice, take, typeAt, valueAt } from '../../vectors/vector.ts';
+import {
+  type Vector,
+  type BytesVector,
+  type DynamicVector,
+  type MapVector,
+  type NumberVector,
+  dataAt,
+  flatten,
+  nulls,
+  slice,
+  take,
+  typeAt,
+  valueAt,
+} from '../../vectors/vector.ts';
 import { concat } from '../../vectors/concat.ts';
 import { timesOfTexts } from '../../vectors/time-texts.ts';
 import { types } from '../../vectors/type.ts';
@@ -16,7 +29,10 @@ import { halves, wideDistances } from '../columns/packing.ts';
 import { compareRuns, viewOf } from '../columns/words.ts';
 
 /** Prefix order never contradicts the order of the rows; without `exact`, equal prefixes mean equal keys. */
-interface SortColumn { readonly prefix: Float64Array; readonly exact?: (i: number, j: number) => number }
+interface SortColumn {
+  readonly prefix: Float64Array;
+  readonly exact?: (i: number, j: number) => number;
+}
 
 /** The values at a field path, null where there are none. */
 export const keyColumn = (v: Vector, path: readonly string[], depth = 0): Vector => {
@@ -28,19 +44,34 @@ export const keyColumn = (v: Vector, path: readonly string[], depth = 0): Vector
       const values = keyColumn(field.values, path, depth + 1);
       return field.present?.subarray(0, v.length).includes(0) ? withAbsent(values, field.present, v.length) : values;
     }
-    case 'constant': return { form: 'constant', length: v.length, inner: keyColumn(v.inner, path, depth) };
-    case 'selected': return take(keyColumn(v.base, path, depth), v.index.subarray(0, v.length));
-    case 'dictionary': return take(keyColumn(v.values, path, depth), v.codes.subarray(0, v.length));
-    case 'dynamic': return { ...v, parts: v.parts.map((p) => keyColumn(p, path, depth)) };
-    case 'union': return { form: 'dynamic', length: v.length, tags: v.tags, slots: v.slots, parts: v.members.map((m) => keyColumn(m, path, depth)) };
-    case 'named': return keyColumn(v.inner, path, depth);
-    case 'map': return keyColumn(entries(v, path[depth]!), path, depth + 1);
-    default: return nulls(v.length);
+    case 'constant':
+      return { form: 'constant', length: v.length, inner: keyColumn(v.inner, path, depth) };
+    case 'selected':
+      return take(keyColumn(v.base, path, depth), v.index.subarray(0, v.length));
+    case 'dictionary':
+      return take(keyColumn(v.values, path, depth), v.codes.subarray(0, v.length));
+    case 'dynamic':
+      return { ...v, parts: v.parts.map((p) => keyColumn(p, path, depth)) };
+    case 'union':
+      return {
+        form: 'dynamic',
+        length: v.length,
+        tags: v.tags,
+        slots: v.slots,
+        parts: v.members.map((m) => keyColumn(m, path, depth)),
+      };
+    case 'named':
+      return keyColumn(v.inner, path, depth);
+    case 'map':
+      return keyColumn(entries(v, path[depth]!), path, depth + 1);
+    default:
+      return nulls(v.length);
   }
 };
 /** The entries of that name, which a query reads as fields; null where there is none. */
 const entries = (v: MapVector, name: string): Vector => {
-  const tags = new Uint32Array(v.length).fill(1), slots = new Uint32Array(v.length);
+  const tags = new Uint32Array(v.length).fill(1);
+  const slots = new Uint32Array(v.length);
   for (let i = 0; i < v.length; i++) {
     slots[i] = i;
     for (let at = v.offsets[i]!; at < v.offsets[i + 1]!; at++) {
@@ -53,7 +84,8 @@ const entries = (v: MapVector, name: string): Vector => {
   return { form: 'dynamic', length: v.length, tags, slots, parts: [v.values, nulls(v.length)] };
 };
 const withAbsent = (values: Vector, present: Uint8Array, length: number): DynamicVector => {
-  const tags = new Uint32Array(length), slots = new Uint32Array(length);
+  const tags = new Uint32Array(length);
+  const slots = new Uint32Array(length);
   for (let i = 0; i < length; i++) {
     tags[i] = present[i] ? 0 : 1;
     slots[i] = i;
@@ -63,14 +95,20 @@ const withAbsent = (values: Vector, present: Uint8Array, length: number): Dynami
 
 /** Numbers and comparison for one key column. */
 export const sortColumn = (column: Vector): SortColumn => {
-  if (column.form === 'selected' && column.base.form === 'bytes' && column.base.type === types.string) return selectedColumn(column.base, column.index.subarray(0, column.length));
+  if (column.form === 'selected' && column.base.form === 'bytes' && column.base.type === types.string)
+    return selectedColumn(column.base, column.index.subarray(0, column.length));
   const v = flatten(column);
   switch (v.form) {
-    case 'null': return { prefix: new Float64Array(v.length) };
-    case 'number': return numberColumn(v);
-    case 'bytes': return v.type === types.string ? textColumn(v) : anyColumn(v);
-    case 'dynamic': return nullableColumn(v) ?? anyColumn(v);
-    default: return anyColumn(v);
+    case 'null':
+      return { prefix: new Float64Array(v.length) };
+    case 'number':
+      return numberColumn(v);
+    case 'bytes':
+      return v.type === types.string ? textColumn(v) : anyColumn(v);
+    case 'dynamic':
+      return nullableColumn(v) ?? anyColumn(v);
+    default:
+      return anyColumn(v);
   }
 };
 
@@ -79,21 +117,34 @@ const numberColumn = (v: NumberVector): SortColumn => {
     const prefix = v.values.subarray(0, v.length);
     return prefix.some((x) => x !== x) ? anyColumn(v) : { prefix };
   }
-  const { values } = v, spread = v.length > 0 ? wideDistances(values, v.length) : undefined;
+  const { values } = v;
+  const spread = v.length > 0 ? wideDistances(values, v.length) : undefined;
   if (spread) return { prefix: spread.distances };
-  const { low, high } = halves(values, v.length), prefix = new Float64Array(v.length);
+  const { low, high } = halves(values, v.length);
+  const prefix = new Float64Array(v.length);
   for (let i = 0; i < prefix.length; i++) prefix[i] = high[i]! * 4294967296 + low[i]!;
   return { prefix, exact: (i, j) => (values[i]! < values[j]! ? -1 : values[i]! > values[j]! ? 1 : 0) };
 };
 
-/** Whether the rows of a batch are in order by their keys, behind the one row that came before. Rows that are equal are in order. */
-export const inKeyOrder = (before: Vector | undefined, batch: Vector, keys: readonly (readonly string[])[], descending: boolean): boolean => {
+/**
+ * Whether the rows of a batch are in order by their keys, behind the one row that came before. Rows that are equal are
+ * in order.
+ */
+export const inKeyOrder = (
+  before: Vector | undefined,
+  batch: Vector,
+  keys: readonly (readonly string[])[],
+  descending: boolean,
+): boolean => {
   if (before) {
     const pair = keys.map((path) => sortColumn(concat([keyColumn(before, path), slice(keyColumn(batch, path), 0, 1)])));
     if (sortRows(pair, 2, { descending })) return false;
   }
   const columns = keys.map((path) => keyColumn(batch, path));
-  return (columns.length === 1 ? textsInOrder(columns[0]!, descending) : undefined) ?? !sortRows(columns.map(sortColumn), batch.length, { descending });
+  return (
+    (columns.length === 1 ? textsInOrder(columns[0]!, descending) : undefined) ??
+    !sortRows(columns.map(sortColumn), batch.length, { descending })
+  );
 };
 
 /** The same for texts, whichever parts they are in; undefined if there is anything else. */
@@ -103,11 +154,25 @@ const textsInOrder = (column: Vector, descending: boolean): boolean | undefined 
   if (column.form !== 'dynamic' || !column.parts.every(isText)) return undefined;
   return runsInOrder(column.parts, column.tags, column.slots, column.length, descending);
 };
-const runsInOrder = (parts: readonly BytesVector[], tags: Uint32Array | undefined, slots: Uint32Array | undefined, length: number, descending: boolean): boolean => {
-  const views = parts.map((part) => viewOf(part.bytes)), places = parts.map((part) => part.offsets);
-  let lastView = views[0]!, lastStart = 0, lastEnd = 0;
+const runsInOrder = (
+  parts: readonly BytesVector[],
+  tags: Uint32Array | undefined,
+  slots: Uint32Array | undefined,
+  length: number,
+  descending: boolean,
+): boolean => {
+  const views = parts.map((part) => viewOf(part.bytes));
+  const places = parts.map((part) => part.offsets);
+  let lastView = views[0]!;
+  let lastStart = 0;
+  let lastEnd = 0;
   for (let i = 0; i < length; i++) {
-    const tag = tags ? tags[i]! : 0, slot = slots ? slots[i]! : i, offsets = places[tag]!, view = views[tag]!, start = offsets[slot]!, end = offsets[slot + 1]!;
+    const tag = tags ? tags[i]! : 0;
+    const slot = slots ? slots[i]! : i;
+    const offsets = places[tag]!;
+    const view = views[tag]!;
+    const start = offsets[slot]!;
+    const end = offsets[slot + 1]!;
     if (i > 0) {
       const c = compareRuns(lastView, lastStart, lastEnd, view, start, end);
       if (descending ? c < 0 : c > 0) return false;
@@ -130,13 +195,15 @@ const textColumn = (v: BytesVector): SortColumn => {
   // Times in one spelling are in the order of their numbers.
   const times = timesOfTexts(v);
   if (times) return { prefix: times.distances };
-  const prefix = new Float64Array(v.length), shared = sharedBytes(v.bytes, v.offsets, v.length);
+  const prefix = new Float64Array(v.length);
+  const shared = sharedBytes(v.bytes, v.offsets, v.length);
   for (let i = 0; i < prefix.length; i++) prefix[i] = textPrefix(v.bytes, v.offsets[i]! + shared, v.offsets[i + 1]!);
   return { prefix, exact: exactly(v.bytes, v.offsets, shared) };
 };
 /** The same of texts that are looked up. */
 const selectedColumn = (v: BytesVector, index: Uint32Array): SortColumn => {
-  const { prefix, exact } = textColumn(v), out = new Float64Array(index.length);
+  const { prefix, exact } = textColumn(v);
+  const out = new Float64Array(index.length);
   for (let i = 0; i < out.length; i++) out[i] = prefix[index[i]!]!;
   return { prefix: out, ...(exact && { exact: (i: number, j: number) => exact(index[i]!, index[j]!) }) };
 };
@@ -151,7 +218,8 @@ const sharedBytes = (bytes: Uint8Array, offsets: Uint32Array, length: number): n
   const first = offsets[0]!;
   let shared = offsets[1]! - first;
   for (let i = 1; i < length && shared > 0; i++) {
-    const start = offsets[i]!, most = Math.min(shared, offsets[i + 1]! - start);
+    const start = offsets[i]!;
+    const most = Math.min(shared, offsets[i + 1]! - start);
     let k = 0;
     while (k < most && bytes[start + k] === bytes[first + k]) k++;
     shared = k;
@@ -161,26 +229,36 @@ const sharedBytes = (bytes: Uint8Array, offsets: Uint32Array, length: number): n
 
 /** Numbers or texts among nulls: the common shape of a key that is not always there. */
 const nullableColumn = (v: DynamicVector): SortColumn | undefined => {
-  const parts = v.parts.map(flatten), valued = parts.filter((p) => p.form !== 'null' && p.length > 0);
+  const parts = v.parts.map(flatten);
+  const valued = parts.filter((p) => p.form !== 'null' && p.length > 0);
   if (valued.length !== 1 || (valued[0]!.form !== 'number' && valued[0]!.form !== 'bytes')) return undefined;
-  const at = parts.indexOf(valued[0]!), inner = sortColumn(valued[0]!);
+  const at = parts.indexOf(valued[0]!);
+  const inner = sortColumn(valued[0]!);
   const isText = valued[0]!.form === 'bytes';
   if (isText && (valued[0] as BytesVector).type !== types.string) return undefined;
   if (!isText && inner.prefix.includes(Infinity)) return undefined;
   const prefix = new Float64Array(v.length);
   for (let i = 0; i < prefix.length; i++) prefix[i] = v.tags[i] === at ? inner.prefix[v.slots[i]!]! : Infinity;
-  const { exact } = inner, { tags, slots } = v;
-  return { prefix, ...(exact && { exact: (i: number, j: number) => (tags[i] === at && tags[j] === at ? exact(slots[i]!, slots[j]!) : 0) }) };
+  const { exact } = inner;
+  const { tags, slots } = v;
+  return {
+    prefix,
+    ...(exact && {
+      exact: (i: number, j: number) => (tags[i] === at && tags[j] === at ? exact(slots[i]!, slots[j]!) : 0),
+    }),
+  };
 };
 
 /** Any values: their sort keys, one behind the other. */
 const anyColumn = (v: Vector): SortColumn => {
-  const out = new ByteWriter(), offsets = new Uint32Array(v.length + 1);
+  const out = new ByteWriter();
+  const offsets = new Uint32Array(v.length + 1);
   for (let i = 0; i < v.length; i++) {
     writeKey(out, valueAt(v, i));
     offsets[i + 1] = out.length;
   }
-  const { bytes } = out, prefix = new Float64Array(v.length);
+  const { bytes } = out;
+  const prefix = new Float64Array(v.length);
   for (let i = 0; i < prefix.length; i++) prefix[i] = textPrefix(bytes, offsets[i]!, offsets[i + 1]!);
   return { prefix, exact: exactly(bytes, offsets, 0) };
 };
@@ -204,7 +282,11 @@ export const byBytes = (v: Vector): TieBreak => {
 };
 
 /** Rows in sorted order; undefined if they are so already. */
-export const sortRows = (columns: readonly SortColumn[], length: number, options: { readonly descending: boolean; readonly ties?: TieBreak }): Uint32Array | undefined => {
+export const sortRows = (
+  columns: readonly SortColumn[],
+  length: number,
+  options: { readonly descending: boolean; readonly ties?: TieBreak },
+): Uint32Array | undefined => {
   const sign = options.descending ? -1 : 1;
   const first = columns[0]?.prefix ?? new Float64Array(length);
   const keys = options.descending ? first.map((x) => -x) : first;
@@ -227,8 +309,10 @@ const tieBreak = (columns: readonly SortColumn[], ties: TieBreak | undefined, si
 /** Merges runs that are in order as they are, or strictly the other way round, from the bottom up. */
 const mergeSort = (keys: Float64Array, length: number, ties: TieBreak | undefined): Uint32Array | undefined => {
   if (length === 0 || ascendingEnd(keys, undefined, 0, length, ties) === length) return undefined;
-  let fromKeys = keys.slice(0, length), toKeys = new Float64Array(length);
-  let fromRows = new Uint32Array(length), toRows = new Uint32Array(length);
+  let fromKeys = keys.slice(0, length);
+  let toKeys = new Float64Array(length);
+  let fromRows = new Uint32Array(length);
+  let toRows = new Uint32Array(length);
   for (let i = 0; i < length; i++) fromRows[i] = i;
   let starts = runStarts(fromKeys, fromRows, length, ties);
   while (starts.length > 2) {
@@ -236,7 +320,8 @@ const mergeSort = (keys: Float64Array, length: number, ties: TieBreak | undefine
     let count = 0;
     for (let r = 0; r + 1 < starts.length; r += 2) {
       merged[count++] = starts[r]!;
-      const middle = starts[r + 1]!, end = r + 2 < starts.length ? starts[r + 2]! : middle;
+      const middle = starts[r + 1]!;
+      const end = r + 2 < starts.length ? starts[r + 2]! : middle;
       mergeRuns(fromKeys, fromRows, toKeys, toRows, starts[r]!, middle, end, ties);
     }
     merged[count++] = length;
@@ -248,19 +333,33 @@ const mergeSort = (keys: Float64Array, length: number, ties: TieBreak | undefine
 };
 
 /** The end of the rows from `start` that are in order; rows are counted if none are given. */
-const ascendingEnd = (keys: Float64Array, rows: Uint32Array | undefined, start: number, length: number, ties: TieBreak | undefined): number => {
+const ascendingEnd = (
+  keys: Float64Array,
+  rows: Uint32Array | undefined,
+  start: number,
+  length: number,
+  ties: TieBreak | undefined,
+): number => {
   let i = start + 1;
   for (; i < length; i++) {
-    const a = keys[i - 1]!, b = keys[i]!;
+    const a = keys[i - 1]!;
+    const b = keys[i]!;
     if (a < b || (a === b && (!ties || ties(rows ? rows[i - 1]! : i - 1, rows ? rows[i]! : i) <= 0))) continue;
     break;
   }
   return i;
 };
-const descendingEnd = (keys: Float64Array, rows: Uint32Array, start: number, length: number, ties: TieBreak | undefined): number => {
+const descendingEnd = (
+  keys: Float64Array,
+  rows: Uint32Array,
+  start: number,
+  length: number,
+  ties: TieBreak | undefined,
+): number => {
   let i = start + 1;
   for (; i < length; i++) {
-    const a = keys[i - 1]!, b = keys[i]!;
+    const a = keys[i - 1]!;
+    const b = keys[i]!;
     if (a > b || (a === b && ties && ties(rows[i - 1]!, rows[i]!) > 0)) continue;
     break;
   }
@@ -269,8 +368,9 @@ const descendingEnd = (keys: Float64Array, rows: Uint32Array, start: number, len
 
 /** Where runs begin, and the end; runs that go the other way are turned round. */
 const runStarts = (keys: Float64Array, rows: Uint32Array, length: number, ties: TieBreak | undefined): Uint32Array => {
-  let starts = new Uint32Array(16), count = 0;
-  for (let start = 0; start < length;) {
+  let starts = new Uint32Array(16);
+  let count = 0;
+  for (let start = 0; start < length; ) {
     if (count + 2 > starts.length) {
       const grown = new Uint32Array(starts.length * 2);
       grown.set(starts);
@@ -293,10 +393,18 @@ const runStarts = (keys: Float64Array, rows: Uint32Array, length: number, ties: 
 const gallopMin = 8;
 
 const mergeRuns = (
-  fromKeys: Float64Array, fromRows: Uint32Array, toKeys: Float64Array, toRows: Uint32Array, start: number, middle: number, end: number, ties: TieBreak | undefined,
+  fromKeys: Float64Array,
+  fromRows: Uint32Array,
+  toKeys: Float64Array,
+  toRows: Uint32Array,
+  start: number,
+  middle: number,
+  end: number,
+  ties: TieBreak | undefined,
 ): void => {
   const isBefore = (i: number, j: number): boolean => {
-    const a = fromKeys[i]!, b = fromKeys[j]!;
+    const a = fromKeys[i]!;
+    const b = fromKeys[j]!;
     return a < b || (a === b && (!ties || ties(fromRows[i]!, fromRows[j]!) <= 0));
   };
   const move = (from: number, to: number, at: number): number => {
@@ -304,9 +412,14 @@ const mergeRuns = (
     toRows.set(fromRows.subarray(from, to), at);
     return at + to - from;
   };
-  let left = start, right = middle, at = start, lefts = 0, rights = 0;
+  let left = start;
+  let right = middle;
+  let at = start;
+  let lefts = 0;
+  let rights = 0;
   while (left < middle && right < end) {
-    const a = fromKeys[left]!, b = fromKeys[right]!;
+    const a = fromKeys[left]!;
+    const b = fromKeys[right]!;
     const takeLeft = a < b || (a === b && (!ties || ties(fromRows[left]!, fromRows[right]!) <= 0));
     if (takeLeft) {
       toKeys[at] = a;
@@ -333,7 +446,8 @@ const mergeRuns = (
 };
 /** The first place from `start` on that is true, all behind it being true as well; found in steps that double. */
 const firstFrom = (start: number, end: number, isTrue: (i: number) => boolean): number => {
-  let low = start, step = 1;
+  let low = start;
+  let step = 1;
   while (low + step <= end && !isTrue(low + step - 1)) {
     low += step;
     step *= 2;

@@ -20,10 +20,18 @@ interface SmallSortOptions extends SortKeys {
   readonly shapeLimits?: ShapeLimits | undefined;
 }
 
-/** Sorts all rows and writes them as objects. When the promise rejects, no file is left. @throws load-types, load-columns, and what the batches throw */
-export const sortSmall = (batches: Iterable<Vector>, options: SmallSortOptions): SortedObjects | Promise<SortedObjects> => {
-  const held: Vector[] = [], limits = new HeldShapes(options.shapeLimits);
-  let rows = 0, bytes = 0;
+/**
+ * Sorts all rows and writes them as objects. When the promise rejects, no file is left. @throws load-types,
+ * load-columns, and what the batches throw
+ */
+export const sortSmall = (
+  batches: Iterable<Vector>,
+  options: SmallSortOptions,
+): SortedObjects | Promise<SortedObjects> => {
+  const held: Vector[] = [];
+  const limits = new HeldShapes(options.shapeLimits);
+  let rows = 0;
+  let bytes = 0;
   for (const batch of batches) {
     if (batch.length === 0) continue;
     held.push(batch);
@@ -53,7 +61,9 @@ class HeldShapes {
   private shapes: LoadShapes | undefined;
   private seen = 0;
   private vectors = 0;
-  constructor(limits: ShapeLimits | undefined) { this.limits = limits; }
+  constructor(limits: ShapeLimits | undefined) {
+    this.limits = limits;
+  }
 
   check(held: readonly Vector[]): void {
     if (!this.limits) return;

@@ -1,8 +1,10 @@
 /**
- * Batches to sorted data objects. What does not fit the memory that is allowed is sorted in runs, which wait in temporary files and are merged in the end.
+ * Batches to sorted data objects. What does not fit the memory that is allowed is sorted in runs, which wait in
+ * temporary files and are merged in the end.
  *
  * Invariants:
- * - Objects hold the rows in the order of the pool's keys, and none overlaps the next one but for equal keys; `threshold` bounds an object, never a buffer.
+ * - Objects hold the rows in the order of the pool's keys, and none overlaps the next one but for equal keys;
+ *   `threshold` bounds an object, never a buffer.
  * - When the promise resolves, every object is durable or inline. When it rejects, no file of it is left.
  */
 import { concat } from '../../vectors/concat.ts';
@@ -48,7 +50,12 @@ export interface LoadSortOptions extends SortKeys {
 }
 
 /** Parts of runs that become objects. The runs are in the folder of the load's spill. */
-export interface MergeJob extends SortKeys { readonly threshold: number; readonly runs: readonly RunPart[]; readonly rows: number; readonly bytesPerRow: number }
+export interface MergeJob extends SortKeys {
+  readonly threshold: number;
+  readonly runs: readonly RunPart[];
+  readonly rows: number;
+  readonly bytesPerRow: number;
+}
 /** Another thread that merges. */
 export interface MergeHelper {
   /** Called once. When it rejects, no file is left. */
@@ -58,7 +65,10 @@ export interface MergeHelper {
   close(): void;
 }
 
-/** Up to so many rows, those that tie in the keys are ordered by their bytes; in larger loads they stay in the order they came. */
+/**
+ * Up to so many rows, those that tie in the keys are ordered by their bytes; in larger loads they stay in the order
+ * they came.
+ */
 const tieRowsMax = 8192;
 /** And up to so many bytes: each of the rows is there again then, and those that tie once more. */
 const tieBytesMax = 16 << 20;
@@ -69,12 +79,18 @@ const flowBytes = 16 << 20;
 const manyShapes = 10_000;
 
 /** Sorts all rows and writes them as objects. */
-export const sortIntoObjects = async (batches: AsyncIterable<Vector>, options: LoadSortOptions): Promise<SortedObjects> => {
-  const sorter = new LoadSorter(options), shapes = options.shapeLimits && new LoadShapes(options.shapeLimits);
+export const sortIntoObjects = async (
+  batches: AsyncIterable<Vector>,
+  options: LoadSortOptions,
+): Promise<SortedObjects> => {
+  const sorter = new LoadSorter(options);
+  const shapes = options.shapeLimits && new LoadShapes(options.shapeLimits);
   try {
     for await (const batch of batches) {
       options.signal?.throwIfAborted();
-      sorter.work(() => { shapes?.add(batch); });
+      sorter.work(() => {
+        shapes?.add(batch);
+      });
       if (shapes && shapes.count > manyShapes) await options.manyShapes?.();
       await sorter.add(batch);
     }
@@ -86,11 +102,21 @@ export const sortIntoObjects = async (batches: AsyncIterable<Vector>, options: L
 };
 
 /** Merges parts of the runs in `spill` into objects. */
-export const mergeIntoObjects = async (job: MergeJob, { objects, spill, breathe }: { readonly objects: ObjectStore; readonly spill: ObjectStore; readonly breathe: () => Promise<void> }): Promise<SortedObjects> => {
+export const mergeIntoObjects = async (
+  job: MergeJob,
+  {
+    objects,
+    spill,
+    breathe,
+  }: { readonly objects: ObjectStore; readonly spill: ObjectStore; readonly breathe: () => Promise<void> },
+): Promise<SortedObjects> => {
   const cutter = new ObjectCutter(job, objects, job.threshold);
   cutter.expect(job.rows, job.bytesPerRow);
   try {
-    for await (const piece of mergeRuns(job.runs.map((part) => new SpilledRun(spill, part, true)), job)) {
+    for await (const piece of mergeRuns(
+      job.runs.map((part) => new SpilledRun(spill, part, true)),
+      job,
+    )) {
       cutter.add(piece);
       await breathe();
     }
@@ -101,17 +127,31 @@ export const mergeIntoObjects = async (job: MergeJob, { objects, spill, breathe 
   }
 };
 
-/** A run in order, with the keys of its ends. `isLocal`: no row came far from its place, so that the next run may well begin behind this one. */
-interface Run { readonly isLocal: boolean; readonly pieces: Iterable<Vector>; readonly rows: number; readonly first: Uint8Array; readonly last: Uint8Array }
+/**
+ * A run in order, with the keys of its ends. `isLocal`: no row came far from its place, so that the next run may well
+ * begin behind this one.
+ */
+interface Run {
+  readonly isLocal: boolean;
+  readonly pieces: Iterable<Vector>;
+  readonly rows: number;
+  readonly first: Uint8Array;
+  readonly last: Uint8Array;
+}
 
 /** A merge of which another thread does half. */
-interface Shared { readonly helper: MergeHelper; readonly merged: Promise<SortedObjects>; readonly ours: readonly RunSource[] }
+interface Shared {
+  readonly helper: MergeHelper;
+  readonly merged: Promise<SortedObjects>;
+  readonly ours: readonly RunSource[];
+}
 /** Less than this is merged sooner than another thread has begun. */
 const sharedBytesMin = 16 << 20;
 
 /**
- * Gathers rows up to the memory that is allowed. As long as each run begins behind the one before, runs go straight into objects, and data that is in order
- * is written once. The first run that does not turns these objects into one more run of the merge.
+ * Gathers rows up to the memory that is allowed. As long as each run begins behind the one before, runs go straight
+ * into objects, and data that is in order is written once. The first run that does not turns these objects into one
+ * more run of the merge.
  */
 class LoadSorter {
   private readonly options: LoadSortOptions;
@@ -140,7 +180,9 @@ class LoadSorter {
   }
 
   /** Does a piece of the load's work, which its account is charged for. */
-  work<T>(work: () => T): T { return this.options.signal ? working(this.options.signal, work) : work(); }
+  work<T>(work: () => T): T {
+    return this.options.signal ? working(this.options.signal, work) : work();
+  }
 
   async add(batch: Vector): Promise<void> {
     if (batch.length === 0) return;
@@ -149,13 +191,19 @@ class LoadSorter {
     this.heldRows += batch.length;
     if (this.inOrder) this.inOrder = this.work(() => this.keepsOrder(batch));
     if (this.heldBytes >= this.options.memoryBytesMax) await this.endRun();
-    else if (this.inOrder && !this.spill && this.heldBytes >= flowBytes && this.totalRows + this.heldRows > tieRowsMax) await this.flow();
+    else if (this.inOrder && !this.spill && this.heldBytes >= flowBytes && this.totalRows + this.heldRows > tieRowsMax)
+      await this.flow();
   }
 
-  /** What is in order goes on before memory is full, but for the last batches: rows may still come that belong a little further ahead. */
+  /**
+   * What is in order goes on before memory is full, but for the last batches: rows may still come that belong a little
+   * further ahead.
+   */
   private async flow(): Promise<void> {
-    const ending = this.held, keep = flowBytes / 2;
-    let bytes = 0, from = ending.length;
+    const ending = this.held;
+    const keep = flowBytes / 2;
+    let bytes = 0;
+    let from = ending.length;
     while (from > 0 && bytes < keep) bytes += heldSize(ending[--from]!);
     if (from === 0) return;
     const kept = ending.slice(from);
@@ -174,7 +222,8 @@ class LoadSorter {
 
   /** Whether a batch is in order and behind the last one that is held. */
   private keepsOrder(batch: Vector): boolean {
-    const { keys, order } = this.options, last = this.heldLast;
+    const { keys, order } = this.options;
+    const last = this.heldLast;
     this.heldLast = batch;
     return inKeyOrder(last && slice(last, last.length - 1, last.length), batch, keys, order === 'desc');
   }
@@ -182,29 +231,45 @@ class LoadSorter {
   async finish(): Promise<SortedObjects> {
     if (this.heldRows > 0) await this.endRun(true);
     this.options.sorted?.();
-    const { spill } = this, theirs = spill && (await this.shareOut(spill));
+    const { spill } = this;
+    const theirs = spill && (await this.shareOut(spill));
     if (spill) {
       const rows = theirs ? this.totalRows / 2 : this.totalRows;
       this.cutter.expect(rows, this.totalBytes / this.totalRows);
-      for await (const piece of mergeRuns(theirs?.ours ?? this.runs(), this.options)) await this.cut(this.cutter, piece);
+      for await (const piece of mergeRuns(theirs?.ours ?? this.runs(), this.options))
+        await this.cut(this.cutter, piece);
     }
     const done = await this.cutter.finish();
     await this.removeEarly();
     if (!theirs) return done;
     const rest = await theirs.merged;
     theirs.helper.close();
-    return { objects: [...done.objects, ...rest.objects], records: done.records + rest.records, bytes: done.bytes + rest.bytes };
+    return {
+      objects: [...done.objects, ...rest.objects],
+      records: done.records + rest.records,
+      bytes: done.bytes + rest.bytes,
+    };
   }
 
-  private runs(): readonly RunSource[] { return this.early.length > 0 ? [this.earlyRun(), ...this.spilled] : this.spilled; }
+  private runs(): readonly RunSource[] {
+    return this.early.length > 0 ? [this.earlyRun(), ...this.spilled] : this.spilled;
+  }
 
   /** Gives half of what is to be merged to another thread. */
   private async shareOut(spill: ObjectStore): Promise<Shared | undefined> {
     const { keys, order, threshold, mergeHelper } = this.options;
     if (!mergeHelper || this.early.length > 0 || this.totalBytes < sharedBytesMin) return undefined;
-    const halves = await halvesOf(this.spilled, this.options), helper = halves && (await mergeHelper());
+    const halves = await halvesOf(this.spilled, this.options);
+    const helper = halves && (await mergeHelper());
     if (!helper) return undefined;
-    const merged = helper.merge({ keys, order, threshold, runs: halves[1], rows: this.totalRows / 2, bytesPerRow: this.totalBytes / this.totalRows });
+    const merged = helper.merge({
+      keys,
+      order,
+      threshold,
+      runs: halves[1],
+      rows: this.totalRows / 2,
+      bytesPerRow: this.totalBytes / this.totalRows,
+    });
     merged.catch(() => undefined);
     return (this.shared = { helper, merged, ours: halves[0].map((part) => new SpilledRun(spill, part, true)) });
   }
@@ -229,7 +294,12 @@ class LoadSorter {
   /** `isLast`: the load ends with it. */
   private async endRun(isLast = false): Promise<void> {
     const inOrder = this.inOrder && this.totalRows + this.heldRows > tieRowsMax;
-    const run = this.work(() => (inOrder ? runAsIs(this.held, this.heldRows, this.options) : sortedRun(this.held, this.heldRows, !this.flowed, this.options))), bytesPerRow = this.held.reduce((n, batch) => n + addedSize(batch), 0) / this.heldRows;
+    const run = this.work(() =>
+      inOrder
+        ? runAsIs(this.held, this.heldRows, this.options)
+        : sortedRun(this.held, this.heldRows, !this.flowed, this.options),
+    );
+    const bytesPerRow = this.held.reduce((n, batch) => n + addedSize(batch), 0) / this.heldRows;
     // Their buffers are freed by hand; other batches go as soon as nobody looks at them.
     const packed = this.held.filter((batch) => bufferOf(batch) !== undefined);
     this.totalBytes += this.heldBytes;
@@ -249,10 +319,16 @@ class LoadSorter {
       this.cutter = new ObjectCutter(this.options, this.options.objects, this.options.threshold);
     }
     this.spill ??= this.options.spill();
-    const writer = new RunWriter(this.spill, { keys: this.options.keys, bytesPerRow, memoryBytesMax: this.options.memoryBytesMax });
+    const writer = new RunWriter(this.spill, {
+      keys: this.options.keys,
+      bytesPerRow,
+      memoryBytesMax: this.options.memoryBytesMax,
+    });
     try {
       for (const piece of this.piecesOf(run)) {
-        this.work(() => { writer.add(piece); });
+        this.work(() => {
+          writer.add(piece);
+        });
         await this.options.breathe?.();
       }
       this.spilled.push(await writer.finish());
@@ -270,7 +346,9 @@ class LoadSorter {
   }
 
   private async cut(cutter: ObjectCutter, piece: Vector): Promise<void> {
-    this.work(() => { cutter.add(piece); });
+    this.work(() => {
+      cutter.add(piece);
+    });
     await this.options.breathe?.();
   }
   private *piecesOf({ pieces }: Run): Generator<Vector> {
@@ -284,8 +362,12 @@ class LoadSorter {
 
   /** What went straight into objects, to be merged with the rest. */
   private earlyRun(): RunSource {
-    const { keys, order, objects, signal } = this.options, { early } = this;
-    const rows = scanObjects({ keys, order, objects, page: () => ({ objects: early }) }, { ordered: true, batchRows: blockRowsMax, signal })[Symbol.asyncIterator]();
+    const { keys, order, objects, signal } = this.options;
+    const { early } = this;
+    const rows = scanObjects(
+      { keys, order, objects, page: () => ({ objects: early }) },
+      { ordered: true, batchRows: blockRowsMax, signal },
+    )[Symbol.asyncIterator]();
     return { next: async () => (await rows.next()).value as Vector | undefined };
   }
 }
@@ -294,17 +376,32 @@ class LoadSorter {
 const sortedRun = (held: Vector[], rows: number, isWhole: boolean, options: SortKeys): Run => {
   const { keys, order, pieces } = inOrder(held, rows, isWhole, options);
   const keyAt = (row: number): Uint8Array => (keys[0] ? sortKeyBytes(valueAt(keys[0], row)) : nullSortKey);
-  return { rows, isLocal: !order || rows <= tieRowsMax || isLocal(order), pieces, first: keyAt(order?.[0] ?? 0), last: keyAt(order?.[rows - 1] ?? rows - 1) };
+  return {
+    rows,
+    isLocal: !order || rows <= tieRowsMax || isLocal(order),
+    pieces,
+    first: keyAt(order?.[0] ?? 0),
+    last: keyAt(order?.[rows - 1] ?? rows - 1),
+  };
 };
-interface Ordered { readonly keys: readonly Vector[]; readonly order: Uint32Array | undefined; readonly pieces: Iterable<Vector> }
+interface Ordered {
+  readonly keys: readonly Vector[];
+  readonly order: Uint32Array | undefined;
+  readonly pieces: Iterable<Vector>;
+}
 const inOrder = (held: Vector[], rows: number, isWhole: boolean, options: SortKeys): Ordered => {
   const keys = options.keys.map((path) => concat(held.map((b) => keyColumn(b, path))));
-  const ties = isWhole && rows > 1 && rows <= tieRowsMax && held.reduce((n, batch) => n + heldSize(batch), 0) <= tieBytesMax ? byBytes(concat(held)) : undefined;
-  const order = rows === 1 ? undefined : sortRows(keys.map(sortColumn), rows, { descending: options.order === 'desc', ties });
+  const ties =
+    isWhole && rows > 1 && rows <= tieRowsMax && held.reduce((n, batch) => n + heldSize(batch), 0) <= tieBytesMax
+      ? byBytes(concat(held))
+      : undefined;
+  const order =
+    rows === 1 ? undefined : sortRows(keys.map(sortColumn), rows, { descending: options.order === 'desc', ties });
   return { keys, order, pieces: order ? rowsInOrder(held, order) : held };
 };
 /** All rows of a load that is small, in order. */
-export const wholeInOrder = (held: Vector[], rows: number, options: SortKeys): Iterable<Vector> => (rows === 1 ? held : inOrder(held, rows, true, options).pieces);
+export const wholeInOrder = (held: Vector[], rows: number, options: SortKeys): Iterable<Vector> =>
+  rows === 1 ? held : inOrder(held, rows, true, options).pieces;
 /** Part of a run by which a row may be off its place. */
 const localPart = 0.25;
 const isLocal = (order: Uint32Array): boolean => {
@@ -314,6 +411,8 @@ const isLocal = (order: Uint32Array): boolean => {
 };
 /** Batches that are in order. */
 const runAsIs = (held: readonly Vector[], rows: number, { keys }: SortKeys): Run => {
-  const keyAt = (batch: Vector, row: number): Uint8Array => (keys[0] ? sortKeyBytes(valueAt(keyColumn(batch, keys[0]), row)) : nullSortKey), last = held.at(-1)!;
+  const keyAt = (batch: Vector, row: number): Uint8Array =>
+    keys[0] ? sortKeyBytes(valueAt(keyColumn(batch, keys[0]), row)) : nullSortKey;
+  const last = held.at(-1)!;
   return { rows, isLocal: true, pieces: held, first: keyAt(held[0]!, 0), last: keyAt(last, last.length - 1) };
 };

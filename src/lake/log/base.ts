@@ -1,8 +1,9 @@
 /**
  * Bases: all rows of the tables in one file, so that the log before it is not needed any more.
  *
- * A base is written while commits go on: rows are read in steps, not of one moment. What changed meanwhile is in the log behind the record that the base says, and changes are whole rows: done in
- * their order on top of what was read, they give the state after the last one, whatever of them was read already.
+ * A base is written while commits go on: rows are read in steps, not of one moment. What changed meanwhile is in the
+ * log behind the record that the base says, and changes are whole rows: done in their order on top of what was read,
+ * they give the state after the last one, whatever of them was read already.
  *
  * Invariants:
  * - A base has its name when it is complete and durable; only then segments and bases before it go.
@@ -15,7 +16,15 @@ import { killing, killPoint } from '../kill-points.ts';
 import { syncFolder } from '../lock.ts';
 import { type Change, isLogged, type Put, type TableName, tableNames } from '../tables/table-rows.ts';
 import { changesLength, writeChanges } from './changes.ts';
-import { encodeHead, headBytes, type LogIdentity, recordBytes, recordHeadBytes, type RecordKind, sealRecord } from './format.ts';
+import {
+  encodeHead,
+  headBytes,
+  type LogIdentity,
+  recordBytes,
+  recordHeadBytes,
+  type RecordKind,
+  sealRecord,
+} from './format.ts';
 import { baseFolder, basePath, listBases, strangeBase } from './reader.ts';
 
 const rowsPerPart = 500;
@@ -24,14 +33,20 @@ const largeRowsPerPart = 16;
 const largeRows: ReadonlySet<TableName> = new Set(['bodies', 'packs', 'checkpoints']);
 
 /** What the rows are read from. */
-interface RowSource { rows(table: TableName, options: { readonly start?: Uint8Array; readonly limit: number }): readonly { readonly key: Uint8Array; readonly payload: Uint8Array }[] }
+interface RowSource {
+  rows(
+    table: TableName,
+    options: { readonly start?: Uint8Array; readonly limit: number },
+  ): readonly { readonly key: Uint8Array; readonly payload: Uint8Array }[];
+}
 
 /** All rows that are the log's, in parts; each part is read at once. */
 export function* allRows(tables: RowSource): IterableIterator<readonly Change[]> {
   for (const table of tableNames) {
     const limit = largeRows.has(table) ? largeRowsPerPart : rowsPerPart;
-    for (let start: Buffer | undefined; ;) {
-      const rows = tables.rows(table, { ...(start && { start }), limit }).map((row): Put => ({ table, ...row })), own = rows.filter(isLogged);
+    for (let start: Buffer | undefined; ; ) {
+      const rows = tables.rows(table, { ...(start && { start }), limit }).map((row): Put => ({ table, ...row }));
+      const own = rows.filter(isLogged);
       if (own.length > 0) yield own;
       if (rows.length < limit) break;
       start = Buffer.concat([rows.at(-1)!.key, Buffer.from([0])]);
@@ -51,13 +66,23 @@ interface BaseOptions {
 }
 
 /** Writes a base; false when it was given up. */
-export const writeBase = async ({ directory, identity, record, before, rows, ended = () => false }: BaseOptions): Promise<boolean> => {
-  const folder = baseFolder(directory), path = basePath(directory, record), making = `${path}.making`;
+export const writeBase = async ({
+  directory,
+  identity,
+  record,
+  before,
+  rows,
+  ended = () => false,
+}: BaseOptions): Promise<boolean> => {
+  const folder = baseFolder(directory);
+  const path = basePath(directory, record);
+  const making = `${path}.making`;
   mkdirSync(folder, { recursive: true });
   dropUnfinished(directory);
   const file = await open(making, 'w');
   try {
-    const head = encodeHead({ kind: 'base', number: 0, identity, first: record + 1, before, hasBase: false }), writer = new BaseWriter(file, identity.salt, head);
+    const head = encodeHead({ kind: 'base', number: 0, identity, first: record + 1, before, hasBase: false });
+    const writer = new BaseWriter(file, identity.salt, head);
     await file.write(head);
     for (const changes of rows) {
       await writer.write('rows', changes);
@@ -75,7 +100,9 @@ export const writeBase = async ({ directory, identity, record, before, rows, end
   syncFolder(folder);
   syncFolder(directory);
   killPoint('base: named');
-  for (const other of listBases(directory)) if (other !== record && strangeBase(directory, other, identity) === undefined) rmSync(basePath(directory, other), { force: true });
+  for (const other of listBases(directory))
+    if (other !== record && strangeBase(directory, other, identity) === undefined)
+      rmSync(basePath(directory, other), { force: true });
   return true;
 };
 /** Removes what a stop left of one. */
@@ -98,14 +125,22 @@ class BaseWriter {
   }
 
   async write(kind: RecordKind, changes: readonly Change[]): Promise<void> {
-    const payloadBytes = changesLength(changes), out = Buffer.allocUnsafe(recordBytes(payloadBytes));
+    const payloadBytes = changesLength(changes);
+    const out = Buffer.allocUnsafe(recordBytes(payloadBytes));
     writeChanges(out, recordHeadBytes, changes);
-    this.digest = sealRecord(out, 0, payloadBytes, { kind, number: ++this.number, before: this.digest, place: { salt: this.salt, file: 0, byte: this.byte } });
+    this.digest = sealRecord(out, 0, payloadBytes, {
+      kind,
+      number: ++this.number,
+      before: this.digest,
+      place: { salt: this.salt, file: 0, byte: this.byte },
+    });
     this.byte += out.length;
     if (killing) {
       await this.file.write(out, 0, out.length >> 1, null);
       killPoint('base: half written');
       await this.file.write(out, out.length >> 1, out.length - (out.length >> 1), null);
-    } else for (let done = 0; done < out.length;) done += (await this.file.write(out, done, out.length - done, null)).bytesWritten;
+    } else
+      for (let done = 0; done < out.length; )
+        done += (await this.file.write(out, done, out.length - done, null)).bytesWritten;
   }
 }

@@ -1,6 +1,7 @@
 /**
- * Changes of rows as bytes, one after the other: table u8 (its high bit: the row goes), length of the key u8, key, and unless the row goes: length u32 little-endian, bytes.
- * A table's code is its place among the names, to which others are only ever added.
+ * Changes of rows as bytes, one after the other: table u8 (its high bit: the row goes), length of the key u8, key, and
+ * unless the row goes: length u32 little-endian, bytes. A table's code is its place among the names, to which others
+ * are only ever added.
  */
 import { type Change, type TableName, tableNames } from '../tables/table-rows.ts';
 
@@ -33,8 +34,11 @@ export const writeChanges = (out: Buffer, at: number, changes: readonly Change[]
 /** Those between `from` and `end`, as views of the bytes. */
 export const readChanges = (bytes: Buffer, from: number, end: number): readonly Change[] => {
   const changes: Change[] = [];
-  for (let at = from; at < end;) {
-    const code = bytes[at]!, table: TableName = tableNames[code & ~goesFlag]!, keyEnd = at + 2 + bytes[at + 1]!, key = bytes.subarray(at + 2, keyEnd);
+  for (let at = from; at < end; ) {
+    const code = bytes[at]!;
+    const table: TableName = tableNames[code & ~goesFlag]!;
+    const keyEnd = at + 2 + bytes[at + 1]!;
+    const key = bytes.subarray(at + 2, keyEnd);
     if (code & goesFlag) {
       changes.push({ table, key });
       at = keyEnd;

@@ -1,9 +1,12 @@
 /**
- * The log: what it has is durable, and what it does not have was never done. One record is written at a time, with one synced write, for all transactions that wait together.
+ * The log: what it has is durable, and what it does not have was never done. One record is written at a time, with one
+ * synced write, for all transactions that wait together.
  *
  * Invariants:
- * - Segments are files of zeros, durable in their full length before the first record, so that a write moves no file's end: the disk would write that too.
- * - A segment's head is one write with its first record. A record that does not fit into the rest of a segment begins the next one.
+ * - Segments are files of zeros, durable in their full length before the first record, so that a write moves no file's
+ *   end: the disk would write that too.
+ * - A segment's head is one write with its first record. A record that does not fit into the rest of a segment begins
+ *   the next one.
  * - Behind a write that failed the same place is written again.
  */
 import { closeSync, constants, mkdirSync, openSync, rmSync, statSync, write, writeSync } from 'node:fs';
@@ -13,11 +16,22 @@ import { killing, killPoint } from '../kill-points.ts';
 import { syncFolder, writeDurably } from '../lock.ts';
 import type { Change } from '../tables/table-rows.ts';
 import { changesLength, writeChanges } from './changes.ts';
-import { encodeHead, headBytes, type LogIdentity, type LogPlace, noDigest, recordBytes, recordHeadBytes, sealRecord, segmentBytesUnit } from './format.ts';
+import {
+  encodeHead,
+  headBytes,
+  type LogIdentity,
+  type LogPlace,
+  noDigest,
+  recordBytes,
+  recordHeadBytes,
+  sealRecord,
+  segmentBytesUnit,
+} from './format.ts';
 import { listSegments, logFolder, segmentPath } from './reader.ts';
 
 /** The first segment is small, each one twice as long as the one before, up to this. */
-const firstSegmentBytes = 512 << 10, segmentBytesDefault = 8 << 20;
+const firstSegmentBytes = 512 << 10;
+const segmentBytesDefault = 8 << 20;
 /** From this share of a segment on the next one is made. */
 const makeNextAt = 0.5;
 /** Of a segment where there is no room for a longer one. */
@@ -33,7 +47,11 @@ interface LogOptions {
   /** Of a segment at most, unless one record needs more. */
   readonly segmentBytes?: number;
 }
-interface Segment { readonly number: number; readonly bytes: number; readonly fd: number }
+interface Segment {
+  readonly number: number;
+  readonly bytes: number;
+  readonly fd: number;
+}
 
 /** The open log, and its end. */
 export class Log {
@@ -61,7 +79,9 @@ export class Log {
   }
 
   /** Of the last record that is durable. */
-  get place(): LogPlace { return this.place_; }
+  get place(): LogPlace {
+    return this.place_;
+  }
   /** Bytes of all segments. */
   get bytes(): number {
     let sum = 0;
@@ -69,9 +89,13 @@ export class Log {
     return sum;
   }
   /** Bytes of all records that were written, and of those that were there. */
-  get writtenBytes(): number { return this.writtenBytes_; }
+  get writtenBytes(): number {
+    return this.writtenBytes_;
+  }
   /** What is put together in one record at most, unless it is one transaction. */
-  get groupBytesMax(): number { return outBytes - recordHeadBytes - headBytes; }
+  get groupBytesMax(): number {
+    return outBytes - recordHeadBytes - headBytes;
+  }
 
   /** Adds a transaction's changes to the record that is to be written. */
   add(changes: readonly Change[]): void {
@@ -84,13 +108,19 @@ export class Log {
     this.addingBytes = 0;
   }
   /** Whether the record that is to be written fits into what is open. */
-  fits(): boolean { return this.place_.end + recordBytes(this.addingBytes) <= this.segment.bytes; }
+  fits(): boolean {
+    return this.place_.end + recordBytes(this.addingBytes) <= this.segment.bytes;
+  }
 
-  /** Writes the record in this thread, where it fits; it is durable when this returns. What it throws is the disk's fault, and there is no such record then. */
+  /**
+   * Writes the record in this thread, where it fits; it is durable when this returns. What it throws is the disk's
+   * fault, and there is no such record then.
+   */
   writeSync(): void {
     const { record, digest, at } = this.sealed();
     try {
-      for (let done = 0; done < record.length;) done += writeSync(this.segment.fd, record, done, record.length - done, at + done);
+      for (let done = 0; done < record.length; )
+        done += writeSync(this.segment.fd, record, done, record.length - done, at + done);
     } catch (fault) {
       this.takeBack(at);
       throw fault;
@@ -102,7 +132,7 @@ export class Log {
     if (!this.fits()) await this.begin();
     const { record, digest, at } = this.sealed();
     try {
-      for (let done = 0; done < record.length;) done += await writePart(this.segment.fd, record, done, at + done);
+      for (let done = 0; done < record.length; ) done += await writePart(this.segment.fd, record, done, at + done);
     } catch (fault) {
       this.takeBack(at);
       throw fault;
@@ -112,12 +142,32 @@ export class Log {
 
   /** The record, with its segment's head if it is the first one there. */
   private sealed(): { readonly record: Buffer; readonly digest: Buffer; readonly at: number } {
-    const { place_: { number, digest: before, segment, end }, identity: { salt }, addingBytes } = this, headAt = this.isFresh ? headBytes : 0, bytes = headAt + recordBytes(addingBytes);
+    const {
+      place_: { number, digest: before, segment, end },
+      identity: { salt },
+      addingBytes,
+    } = this;
+    const headAt = this.isFresh ? headBytes : 0;
+    const bytes = headAt + recordBytes(addingBytes);
     const out = bytes <= outBytes ? this.out : Buffer.allocUnsafe(bytes);
-    if (this.isFresh) encodeHead({ kind: 'segment', number: segment, identity: this.identity, first: number + 1, before, hasBase: this.options.hasBase }).copy(out);
+    if (this.isFresh)
+      encodeHead({
+        kind: 'segment',
+        number: segment,
+        identity: this.identity,
+        first: number + 1,
+        before,
+        hasBase: this.options.hasBase,
+      }).copy(out);
     let at = headAt + recordHeadBytes;
     for (const changes of this.adding) at = writeChanges(out, at, changes);
-    const digest = sealRecord(out, headAt, addingBytes, { kind: 'transactions', number: number + 1, before, place: { salt, file: segment, byte: end } }), record = out.subarray(0, bytes);
+    const digest = sealRecord(out, headAt, addingBytes, {
+      kind: 'transactions',
+      number: number + 1,
+      before,
+      place: { salt, file: segment, byte: end },
+    });
+    const record = out.subarray(0, bytes);
     if (killing) {
       writeSync(this.segment.fd, record, 0, bytes >> 1, end - headAt);
       killPoint('log: half written');
@@ -125,7 +175,8 @@ export class Log {
     return { record, digest, at: end - headAt };
   }
   private written(digest: Buffer, at: number, length: number): void {
-    const headAt = this.isFresh ? headBytes : 0, { lake, number, segment } = this.place_;
+    const headAt = this.isFresh ? headBytes : 0;
+    const { lake, number, segment } = this.place_;
     this.isFresh = false;
     this.writtenBytes_ += length;
     this.place_ = { lake, number: number + 1, digest, segment, at: at + headAt, end: at + length };
@@ -134,14 +185,22 @@ export class Log {
     if (!this.next && this.place_.end > this.segment.bytes * makeNextAt) this.makeNext(0);
   }
   /** What came of it must not be found. @throws the disk's fault */
-  private takeBack(at: number): void { writeSync(this.segment.fd, Buffer.alloc(recordHeadBytes), 0, recordHeadBytes, at); }
+  private takeBack(at: number): void {
+    writeSync(this.segment.fd, Buffer.alloc(recordHeadBytes), 0, recordHeadBytes, at);
+  }
 
   private makeNext(recordBytesMin: number, isScarce = false): void {
-    const { segmentBytes = segmentBytesDefault } = this.options, number = this.segment.number + 1;
-    const bytes = Math.max(headBytes + recordBytesMin, Math.min(isScarce ? scarceBytes : segmentBytes, Math.max(firstSegmentBytes, this.segment.bytes * 2)));
+    const { segmentBytes = segmentBytesDefault } = this.options;
+    const number = this.segment.number + 1;
+    const bytes = Math.max(
+      headBytes + recordBytesMin,
+      Math.min(isScarce ? scarceBytes : segmentBytes, Math.max(firstSegmentBytes, this.segment.bytes * 2)),
+    );
     this.next = makeSegment(this.options.directory, number, Math.ceil(bytes / segmentBytesUnit) * segmentBytesUnit);
     // Where there is no room for it, the write that needs it tries again and says so.
-    this.next.catch(() => { this.next = undefined; });
+    this.next.catch(() => {
+      this.next = undefined;
+    });
   }
   /** The next segment, long enough for the record that waits. */
   private async begin(): Promise<void> {
@@ -179,7 +238,9 @@ export class Log {
     }
   }
 
-  private async made(): Promise<Segment | undefined> { return this.next?.catch(() => undefined); }
+  private async made(): Promise<Segment | undefined> {
+    return this.next?.catch(() => undefined);
+  }
 
   async close(): Promise<void> {
     const next = await this.made();
@@ -189,15 +250,22 @@ export class Log {
 }
 
 const writePart = (fd: number, bytes: Buffer, from: number, at: number): Promise<number> =>
-  new Promise((resolve, reject) => { write(fd, bytes, from, bytes.length - from, at, (fault, done) => { if (fault) reject(fault); else resolve(done); }); });
+  new Promise((resolve, reject) => {
+    write(fd, bytes, from, bytes.length - from, at, (fault, done) => {
+      if (fault) reject(fault);
+      else resolve(done);
+    });
+  });
 
 const flags = constants.O_RDWR | constants.O_DSYNC;
 const zeros = Buffer.alloc(64 << 10);
 /** A file of zeros that is durable with its name. */
 const makeSegment = async (directory: string, number: number, bytes: number): Promise<Segment> => {
-  const path = segmentPath(directory, number), made = await open(path, 'w');
+  const path = segmentPath(directory, number);
+  const made = await open(path, 'w');
   try {
-    for (let done = 0; done < bytes;) done += (await made.write(zeros, 0, Math.min(zeros.length, bytes - done), done)).bytesWritten;
+    for (let done = 0; done < bytes; )
+      done += (await made.write(zeros, 0, Math.min(zeros.length, bytes - done), done)).bytesWritten;
     await made.sync();
   } catch (fault) {
     await made.close();
@@ -216,7 +284,14 @@ const makeSegment = async (directory: string, number: number, bytes: number): Pr
 };
 
 /** Makes the first segment of a log: durable when this returns, but for the name of its folder's parent. */
-export const beginLog = (directory: string, { identity, hasBase, segmentBytes = segmentBytesDefault }: { readonly identity: LogIdentity; readonly hasBase: boolean; readonly segmentBytes?: number }): void => {
+export const beginLog = (
+  directory: string,
+  {
+    identity,
+    hasBase,
+    segmentBytes = segmentBytesDefault,
+  }: { readonly identity: LogIdentity; readonly hasBase: boolean; readonly segmentBytes?: number },
+): void => {
   mkdirSync(logFolder(directory), { recursive: true });
   const bytes = Buffer.alloc(Math.min(firstSegmentBytes, segmentBytes));
   encodeHead({ kind: 'segment', number: 1, identity, first: 1, before: noDigest, hasBase }).copy(bytes);
@@ -226,10 +301,19 @@ export const beginLog = (directory: string, { identity, hasBase, segmentBytes = 
 
 /** Opens a log behind its last record, for writing. Segments that were never begun go. */
 export const openLog = (options: LogOptions): Log => {
-  const { directory, place } = options, sizes = new Map<number, number>();
+  const { directory, place } = options;
+  const sizes = new Map<number, number>();
   for (const number of listSegments(directory)) {
     if (number > place.segment) rmSync(segmentPath(directory, number), { force: true });
     else sizes.set(number, statSync(segmentPath(directory, number)).size);
   }
-  return new Log(options, { number: place.segment, bytes: sizes.get(place.segment)!, fd: openSync(segmentPath(directory, place.segment), flags) }, sizes);
+  return new Log(
+    options,
+    {
+      number: place.segment,
+      bytes: sizes.get(place.segment)!,
+      fd: openSync(segmentPath(directory, place.segment), flags),
+    },
+    sizes,
+  );
 };

@@ -2,8 +2,9 @@
  * Reads the log: the chain of records from a place on, and what is wrong with it.
  *
  * Invariants:
- * - The chain ends where no record follows. What is behind is half a write that nobody was told of, unless something later shows that there was more: then it is damage, told with its
- *   place, and those records are read too, for whoever wants what is left.
+ * - The chain ends where no record follows. What is behind is half a write that nobody was told of, unless something
+ *   later shows that there was more: then it is damage, told with its place, and those records are read too, for
+ *   whoever wants what is left.
  * - A record counts only with the salt's digest, its number and the digest of the one before.
  * - A base says in its head whose it is: that of another lake, or of another log, is never read.
  */
@@ -12,18 +13,39 @@ import { join } from 'node:path';
 import { LakeError } from '../../errors.ts';
 import type { Change } from '../tables/table-rows.ts';
 import { readChanges } from './changes.ts';
-import { decodeHead, type FileHead, formatOfLog, type FoundRecord, guessHead, headBytes, type LogIdentity, type LogPlace, newerVersion, recordAt, recordBytes, recordHeadBytes, recordKinds, segmentBytesUnit } from './format.ts';
+import {
+  decodeHead,
+  type FileHead,
+  formatOfLog,
+  type FoundRecord,
+  guessHead,
+  headBytes,
+  type LogIdentity,
+  type LogPlace,
+  newerVersion,
+  recordAt,
+  recordBytes,
+  recordHeadBytes,
+  recordKinds,
+  segmentBytesUnit,
+} from './format.ts';
 
 /** Where segments and bases are in the lake's folder, and what their files are called. */
 export const logFolder = (directory: string): string => join(directory, 'log');
 export const baseFolder = (directory: string): string => join(directory, 'base');
 export const segmentName = (segment: number): string => String(segment).padStart(8, '0');
-const filesIn = (folder: string): readonly number[] => (existsSync(folder) ? readdirSync(folder) : []).filter((name) => /^\d{8,16}$/.test(name)).map(Number).filter(Number.isSafeInteger).sort((a, b) => a - b);
+const filesIn = (folder: string): readonly number[] =>
+  (existsSync(folder) ? readdirSync(folder) : [])
+    .filter((name) => /^\d{8,16}$/.test(name))
+    .map(Number)
+    .filter(Number.isSafeInteger)
+    .sort((a, b) => a - b);
 /** Numbers of the segments, whether begun or not. */
 export const listSegments = (directory: string): readonly number[] => filesIn(logFolder(directory));
 /** Numbers of the records up to which there are bases, oldest first. */
 export const listBases = (directory: string): readonly number[] => filesIn(baseFolder(directory));
-export const segmentPath = (directory: string, segment: number): string => join(logFolder(directory), segmentName(segment));
+export const segmentPath = (directory: string, segment: number): string =>
+  join(logFolder(directory), segmentName(segment));
 export const basePath = (directory: string, record: number): string => join(directory, baseName(record));
 /** In the lake's folder. */
 export const baseName = (record: number): string => `base/${String(record).padStart(16, '0')}`;
@@ -31,10 +53,18 @@ export const baseName = (record: number): string => `base/${String(record).padSt
 /** Not a folder, a pipe or a link to nothing. */
 export const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() === true;
 /** Bytes of all bases. */
-export const bytesOfBases = (directory: string): number => listBases(directory).reduce((sum, record) => sum + (statSync(basePath(directory, record), { throwIfNoEntry: false })?.size ?? 0), 0);
+export const bytesOfBases = (directory: string): number =>
+  listBases(directory).reduce(
+    (sum, record) => sum + (statSync(basePath(directory, record), { throwIfNoEntry: false })?.size ?? 0),
+    0,
+  );
 
 /** A record's changes, which view the file's bytes, and the digest of the record before. */
-export interface LogRecord { readonly number: number; readonly before: Buffer; readonly changes: readonly Change[] }
+export interface LogRecord {
+  readonly number: number;
+  readonly before: Buffer;
+  readonly changes: readonly Change[];
+}
 
 /** What there is of a log. */
 export interface LogRead {
@@ -57,9 +87,14 @@ export interface LogRead {
 }
 
 /** Its records from a place on, or all of them; returns what was found. */
-export const logRecords = (directory: string, from?: LogPlace): Generator<LogRecord, LogRead> => new LogReader(directory, from).read();
+export const logRecords = (directory: string, from?: LogPlace): Generator<LogRecord, LogRead> =>
+  new LogReader(directory, from).read();
 /** The same at once. */
-export const readLog = (directory: string, onRecord: (record: LogRecord) => void = () => undefined, from?: LogPlace): LogRead => {
+export const readLog = (
+  directory: string,
+  onRecord: (record: LogRecord) => void = () => undefined,
+  from?: LogPlace,
+): LogRead => {
   const records = logRecords(directory, from);
   for (let next = records.next(); ; next = records.next()) {
     if (next.done) return next.value;
@@ -68,8 +103,18 @@ export const readLog = (directory: string, onRecord: (record: LogRecord) => void
 };
 
 /** What the log has behind a place: the changes of each record, oldest first. */
-export const restOfLog = (directory: string, from: LogPlace): LogRead & { readonly changes: readonly (readonly Change[])[] } => {
-  const changes: (readonly Change[])[] = [], read = readLog(directory, (record) => { changes.push(record.changes); }, from);
+export const restOfLog = (
+  directory: string,
+  from: LogPlace,
+): LogRead & { readonly changes: readonly (readonly Change[])[] } => {
+  const changes: (readonly Change[])[] = [];
+  const read = readLog(
+    directory,
+    (record) => {
+      changes.push(record.changes);
+    },
+    from,
+  );
   return { ...read, changes };
 };
 
@@ -92,29 +137,43 @@ class LogReader {
   }
 
   *read(): Generator<LogRecord, LogRead> {
-    let unbegun: number | undefined, before: number | undefined;
+    let unbegun: number | undefined;
+    let before: number | undefined;
     for (const segment of listSegments(this.directory)) {
       if (this.from && segment < this.from.segment) continue;
       if (!isFile(segmentPath(this.directory, segment))) {
         this.fault(segment, 0, 'it is no file');
         continue;
       }
-      const bytes = readFile(segmentPath(this.directory, segment)), sound = decodeHead(bytes, 'segment'), head = sound?.number === segment ? sound : guessHead(bytes, segment);
+      const bytes = readFile(segmentPath(this.directory, segment));
+      const sound = decodeHead(bytes, 'segment');
+      const head = sound?.number === segment ? sound : guessHead(bytes, segment);
       if (!head) {
         unbegun ??= segment;
         continue;
       }
       if (head !== sound) this.damagedHead = segment;
       if (unbegun !== undefined) this.fault(unbegun, 0, 'its head is damaged');
-      else if (before !== undefined && segment > before + 1) this.fault(segment, 0, `the segments before it are missing (${segmentName(before + 1)} to ${segmentName(segment - 1)})`);
+      else if (before !== undefined && segment > before + 1)
+        this.fault(
+          segment,
+          0,
+          `the segments before it are missing (${segmentName(before + 1)} to ${segmentName(segment - 1)})`,
+        );
       unbegun = undefined;
       before = segment;
       // One write makes the head and the first record, so that the head alone is never half.
       if (this.damagedHead === segment) this.fault(segment, 0, 'its head is damaged');
       if (this.begin(segment, head)) yield* this.segment(segment, bytes, head);
     }
-    // A segment that was never begun is all zeros, or what is there of its head and first record: those were one write. With more behind them it was begun.
-    if (unbegun !== undefined && this.place && this.later(readFile(segmentPath(this.directory, unbegun)), unbegun, headBytes, this.place.number + 1)) this.fault(unbegun, 0, 'its head is damaged');
+    // A segment that was never begun is all zeros, or what is there of its head and first record: those were one write.
+    // With more behind them it was begun.
+    if (
+      unbegun !== undefined &&
+      this.place &&
+      this.later(readFile(segmentPath(this.directory, unbegun)), unbegun, headBytes, this.place.number + 1)
+    )
+      this.fault(unbegun, 0, 'its head is damaged');
     if (!this.identity && unbegun !== undefined) this.fault(unbegun, 0, 'its head is damaged');
     if (this.from && !this.place) this.fault(this.from.segment, 0, 'the segment is missing or its head is damaged');
     const { identity, place, first, hasBase, records, tailBytes, isCut, faults } = this;
@@ -127,13 +186,19 @@ class LogReader {
       this.identity = identity;
       this.hasBase = hasBase;
       this.first = first;
-      if (this.from && !identity.lake.equals(this.from.lake)) this.fault(segment, 0, 'it is of another lake than the tables');
-      else if (this.from && segment !== this.from.segment) this.fault(this.from.segment, 0, 'the segment is missing or its head is damaged');
-      if (segment !== this.from?.segment) this.place = { lake: identity.lake, number: first - 1, digest: before, segment, at: 0, end: headBytes };
+      if (this.from && !identity.lake.equals(this.from.lake))
+        this.fault(segment, 0, 'it is of another lake than the tables');
+      else if (this.from && segment !== this.from.segment)
+        this.fault(this.from.segment, 0, 'the segment is missing or its head is damaged');
+      if (segment !== this.from?.segment)
+        this.place = { lake: identity.lake, number: first - 1, digest: before, segment, at: 0, end: headBytes };
       return true;
     }
     // What a damaged head says of the lake is borne out by the salt.
-    if (!identity.salt.equals(this.identity.salt) || (this.damagedHead !== segment && !identity.lake.equals(this.identity.lake))) {
+    if (
+      !identity.salt.equals(this.identity.salt) ||
+      (this.damagedHead !== segment && !identity.lake.equals(this.identity.lake))
+    ) {
       this.fault(segment, 0, 'it is of another lake');
       return false;
     }
@@ -154,17 +219,31 @@ class LogReader {
     let at = headBytes;
     if (from?.segment === segment) {
       // What is known of the log must be the log's.
-      const own = from.at > 0 ? recordAt(bytes, from.at, { salt: identity!.salt, file: segment, byte: from.at }) : undefined;
-      const isThere = from.at > 0 ? own?.isWhole === true && own.number === from.number && own.end === from.end && own.digest.equals(from.digest) : from.number === first - 1 && from.digest.equals(before);
+      const own =
+        from.at > 0 ? recordAt(bytes, from.at, { salt: identity!.salt, file: segment, byte: from.at }) : undefined;
+      const isThere =
+        from.at > 0
+          ? own?.isWhole === true &&
+            own.number === from.number &&
+            own.end === from.end &&
+            own.digest.equals(from.digest)
+          : from.number === first - 1 && from.digest.equals(before);
       if (!isThere) this.fault(segment, from.at, `record ${from.number} is not there`);
       this.place = from;
       at = from.end;
     }
     this.tailBytes = 0;
-    this.isCut = bytes.length % segmentBytesUnit !== 0 && recordAt(bytes, headBytes, { salt: identity!.salt, file: segment, byte: headBytes })?.end !== bytes.length;
+    this.isCut =
+      bytes.length % segmentBytesUnit !== 0 &&
+      recordAt(bytes, headBytes, { salt: identity!.salt, file: segment, byte: headBytes })?.end !== bytes.length;
     while (at < bytes.length) {
-      const next = this.place!.number + 1, here = recordAt(bytes, at, { salt: identity!.salt, file: segment, byte: at });
-      const isNext = here?.isWhole === true && here.kind === 'transactions' && here.number === next && here.before.equals(this.place!.digest);
+      const next = this.place!.number + 1;
+      const here = recordAt(bytes, at, { salt: identity!.salt, file: segment, byte: at });
+      const isNext =
+        here?.isWhole === true &&
+        here.kind === 'transactions' &&
+        here.number === next &&
+        here.before.equals(this.place!.digest);
       // What is found elsewhere tells that there was more, and that it is damaged.
       const found = isNext ? here : this.later(bytes, segment, here ? here.end : at + 8, next - 1);
       if (!found) {
@@ -185,7 +264,10 @@ class LogReader {
     const { salt } = this.identity!;
     for (let at = from; at + recordHeadBytes <= bytes.length; at += 8) {
       // Cheap to see in zeros and in most bytes: a length that fits, a kind, a number that may come.
-      const mayBe = bytes[at + 4] === 1 && bytes.readUInt32LE(at) <= bytes.length - at && bytes.readUInt32LE(at + 12) === Math.floor((after + 1) / 2 ** 32);
+      const mayBe =
+        bytes[at + 4] === 1 &&
+        bytes.readUInt32LE(at) <= bytes.length - at &&
+        bytes.readUInt32LE(at + 12) === Math.floor((after + 1) / 2 ** 32);
       const found = mayBe ? recordAt(bytes, at, { salt, file: segment, byte: at }) : undefined;
       if (found?.isWhole && found.kind === 'transactions' && found.number > after) return found;
     }
@@ -193,9 +275,19 @@ class LogReader {
   }
 
   private gap(segment: number, byte: number, first: number, last: number): void {
-    this.fault(segment, byte, last > first ? `records ${first} to ${last} are damaged or missing` : last === first ? `record ${first} is damaged or missing` : `record ${first} does not follow the one before it`);
+    this.fault(
+      segment,
+      byte,
+      last > first
+        ? `records ${first} to ${last} are damaged or missing`
+        : last === first
+          ? `record ${first} is damaged or missing`
+          : `record ${first} does not follow the one before it`,
+    );
   }
-  private fault(segment: number, byte: number, text: string): void { this.faults.push(`log/${segmentName(segment)}, byte ${byte}: ${text}`); }
+  private fault(segment: number, byte: number, text: string): void {
+    this.faults.push(`log/${segmentName(segment)}, byte ${byte}: ${text}`);
+  }
 }
 
 /** Bytes up to the last one that is not zero. */
@@ -209,7 +301,8 @@ const tailOf = (bytes: Buffer, at: number): number => {
 export const logBegin = (directory: string): FileHead | undefined => {
   for (const segment of listSegments(directory)) {
     if (!isFile(segmentPath(directory, segment))) continue;
-    const bytes = withFile(segmentPath(directory, segment), (fd) => readAt(fd, 0, headBytes)), head = decodeHead(bytes, 'segment');
+    const bytes = withFile(segmentPath(directory, segment), (fd) => readAt(fd, 0, headBytes));
+    const head = decodeHead(bytes, 'segment');
     if (head) return head;
     const version = newerVersion(bytes);
     if (version !== undefined) throw new LakeError('lake-newer', { directory, version, versionMax: formatOfLog });
@@ -222,7 +315,8 @@ export const logIdentity = (directory: string): LogIdentity | undefined => {
   const begun = logBegin(directory);
   if (begun) return begun.identity;
   for (const segment of listSegments(directory)) {
-    const path = segmentPath(directory, segment), head = isFile(path) ? guessHead(readFile(path), segment) : undefined;
+    const path = segmentPath(directory, segment);
+    const head = isFile(path) ? guessHead(readFile(path), segment) : undefined;
     if (head) return head.identity;
   }
   return undefined;
@@ -231,26 +325,46 @@ export const logIdentity = (directory: string): LogIdentity | undefined => {
 export const strangeBase = (directory: string, record: number, own: LogIdentity | undefined): string | undefined => {
   const path = basePath(directory, record);
   if (!isFile(path)) return 'it is no file';
-  const head = own && decodeHead(withFile(path, (fd) => readAt(fd, 0, headBytes)), 'base');
-  return head && !(head.identity.lake.equals(own.lake) && head.identity.salt.equals(own.salt)) ? 'it is of another lake' : undefined;
+  const head =
+    own &&
+    decodeHead(
+      withFile(path, (fd) => readAt(fd, 0, headBytes)),
+      'base',
+    );
+  return head && !(head.identity.lake.equals(own.lake) && head.identity.salt.equals(own.salt))
+    ? 'it is of another lake'
+    : undefined;
 };
 
 /** A base's head, how many rows it has, and what is wrong with it, a line each with file and byte. */
-export interface BaseRead { readonly head: FileHead | undefined; readonly rows: number; readonly faults: readonly string[] }
+export interface BaseRead {
+  readonly head: FileHead | undefined;
+  readonly rows: number;
+  readonly faults: readonly string[];
+}
 
-/** The whole records of a base, those behind damage too; returns what was found. A base without its end is not complete. */
+/**
+ * The whole records of a base, those behind damage too; returns what was found. A base without its end is not complete.
+ */
 export function* readBase(directory: string, record: number): Generator<LogRecord, BaseRead> {
-  const path = basePath(directory, record), fd = openSync(path, 'r'), faults: string[] = [];
-  let rows = 0, at = headBytes;
+  const path = basePath(directory, record);
+  const fd = openSync(path, 'r');
+  const faults: string[] = [];
+  let rows = 0;
+  let at = headBytes;
   const fault = (text: string): number => faults.push(`${baseName(record)}, byte ${at}: ${text}`);
   try {
-    const size = fstatSync(fd).size, bytes = readAt(fd, 0, headBytes), decoded = decodeHead(bytes, 'base'), head = decoded?.first === record + 1 ? decoded : undefined;
+    const size = fstatSync(fd).size;
+    const bytes = readAt(fd, 0, headBytes);
+    const decoded = decodeHead(bytes, 'base');
+    const head = decoded?.first === record + 1 ? decoded : undefined;
     if (!head) fault('its head is damaged');
     // What a damaged head says of the salt is not believed where the log has it.
     const salt = head?.identity.salt ?? logIdentity(directory)?.salt ?? Buffer.from(bytes.subarray(32, 48));
     let before: Buffer | undefined = head ? decoded!.digest : undefined;
-    for (let number = 1; ;) {
-      const here = baseRecord(fd, size, at, salt), isNext = here?.number === number && (before === undefined || here.before.equals(before));
+    for (let number = 1; ; ) {
+      const here = baseRecord(fd, size, at, salt);
+      const isNext = here?.number === number && (before === undefined || here.before.equals(before));
       if (!isNext && before !== undefined) fault('the record there is damaged or missing');
       const found = isNext ? here : laterOfBase(fd, size, { salt, from: at, after: number - 1 });
       if (!found) {
@@ -269,23 +383,37 @@ export function* readBase(directory: string, record: number): Generator<LogRecor
     closeSync(fd);
   }
 }
-interface BaseRecord extends FoundRecord { readonly bytes: Buffer; /** Where it begins in the file. */ readonly byte: number }
+interface BaseRecord extends FoundRecord {
+  readonly bytes: Buffer /** Where it begins in the file. */;
+  readonly byte: number;
+}
 /** The whole record of a base at a place. */
 const baseRecord = (fd: number, size: number, byte: number, salt: Buffer): BaseRecord | undefined => {
   const length = size - byte < recordHeadBytes ? Infinity : recordBytes(readAt(fd, byte, 4).readUInt32LE(0));
   if (byte + length > size) return undefined;
-  const bytes = readAt(fd, byte, length), found = recordAt(bytes, 0, { salt, file: 0, byte });
+  const bytes = readAt(fd, byte, length);
+  const found = recordAt(bytes, 0, { salt, file: 0, byte });
   return found?.isWhole && found.kind !== 'transactions' ? { ...found, bytes, byte } : undefined;
 };
 const searchBytes = 1 << 20;
 /** The first whole record of a base with a number above `after` from a place on. */
-const laterOfBase = (fd: number, size: number, { salt, from, after }: { readonly salt: Buffer; readonly from: number; readonly after: number }): BaseRecord | undefined => {
+const laterOfBase = (
+  fd: number,
+  size: number,
+  { salt, from, after }: { readonly salt: Buffer; readonly from: number; readonly after: number },
+): BaseRecord | undefined => {
   for (let start = from; start + recordHeadBytes <= size; start += searchBytes) {
     const bytes = readAt(fd, start, Math.min(size - start, searchBytes + recordHeadBytes - 8));
     for (let at = 0; at + recordHeadBytes <= bytes.length; at += 8) {
       // As in segments: most bytes are seen to be none.
-      const mayBe = (bytes[at + 4] === recordKinds.rows || bytes[at + 4] === recordKinds.end) && bytes.readUInt32LE(at) <= size - start - at && bytes.readUInt32LE(at + 8) > after;
-      const found = mayBe && recordAt(bytes, at, { salt, file: 0, byte: start + at }) ? baseRecord(fd, size, start + at, salt) : undefined;
+      const mayBe =
+        (bytes[at + 4] === recordKinds.rows || bytes[at + 4] === recordKinds.end) &&
+        bytes.readUInt32LE(at) <= size - start - at &&
+        bytes.readUInt32LE(at + 8) > after;
+      const found =
+        mayBe && recordAt(bytes, at, { salt, file: 0, byte: start + at })
+          ? baseRecord(fd, size, start + at, salt)
+          : undefined;
       if (found && found.number > after) return found;
     }
   }

@@ -21,16 +21,33 @@ import type { ObjectSink, ObjectStore } from './objects.ts';
 import { keyColumn } from '../load/sort-rows.ts';
 
 /** The order of the rows: paths of the key fields, the first one first. */
-export interface SortKeys { readonly keys: readonly (readonly string[])[]; readonly order: SortOrder; /** Rows of a block at most; default: as many as its format allows. */ readonly blockRows?: number }
+export interface SortKeys {
+  readonly keys: readonly (readonly string[])[];
+  readonly order: SortOrder /** Rows of a block at most; default: as many as its format allows. */;
+  readonly blockRows?: number;
+}
 /** The objects of a load in their order, with their rows and encoded bytes in sum. */
-export interface SortedObjects { readonly objects: readonly ObjectMeta[]; readonly records: number; readonly bytes: number }
+export interface SortedObjects {
+  readonly objects: readonly ObjectMeta[];
+  readonly records: number;
+  readonly bytes: number;
+}
 
-/** After so many objects of one load its threshold doubles, from `raisedBytesMin` on: a tiny threshold does not make a million objects. */
+/**
+ * After so many objects of one load its threshold doubles, from `raisedBytesMin` on: a tiny threshold does not make a
+ * million objects.
+ */
 const objectsPerRaise = 1000;
 const raisedBytesMin = 1024;
-/** A block takes no more bytes in memory than this, unless a single row does: with wide rows it is the bytes that the first row of a block waits for. */
+/**
+ * A block takes no more bytes in memory than this, unless a single row does: with wide rows it is the bytes that the
+ * first row of a block waits for.
+ */
 const blockBytesMax = 6 << 20;
-/** An object ends with the block from which its footer has so many bytes: shapes that change with each block make long ones, which readers hold. */
+/**
+ * An object ends with the block from which its footer has so many bytes: shapes that change with each block make long
+ * ones, which readers hold.
+ */
 const footerBytesMax = 1 << 20;
 
 /** Part of a block's rows from which it may end between two batches. */
@@ -56,7 +73,9 @@ export class ObjectCutter {
     this.threshold = threshold;
   }
 
-  /** Rows that will come, about, and what a row takes in memory (views cannot tell: they share what they were cut from). */
+  /**
+   * Rows that will come, about, and what a row takes in memory (views cannot tell: they share what they were cut from).
+   */
   expect(rows: number, bytesPerRow: number): void {
     this.rowsExpected = rows;
     this.bytesPerRow = Math.max(1, bytesPerRow);
@@ -67,8 +86,9 @@ export class ObjectCutter {
     const rowsMax = this.blockRows();
     // Nearly a block: that much goes as it came, without being put together.
     if (this.heldRows >= rowsMax * nearlyFull && this.heldRows + batch.length > rowsMax) this.block();
-    for (let start = 0; start < batch.length;) {
-      const end = Math.min(batch.length, start + Math.max(1, rowsMax - this.heldRows)), piece = slice(batch, start, end);
+    for (let start = 0; start < batch.length; ) {
+      const end = Math.min(batch.length, start + Math.max(1, rowsMax - this.heldRows));
+      const piece = slice(batch, start, end);
       this.held.push(piece);
       this.heldRows += piece.length;
       if (this.heldRows >= rowsMax) this.block();
@@ -77,7 +97,9 @@ export class ObjectCutter {
   }
 
   /** Ends the last object and waits until all are durable. */
-  async finish(): Promise<SortedObjects> { return this.end(); }
+  async finish(): Promise<SortedObjects> {
+    return this.end();
+  }
   /** The same; at once if no object has a file. */
   end(): SortedObjects | Promise<SortedObjects> {
     this.block();
@@ -85,7 +107,8 @@ export class ObjectCutter {
     return this.closing.length === 0 ? this.ended() : Promise.all(this.closing).then(() => this.ended());
   }
   private ended(): SortedObjects {
-    let records = 0, bytes = 0;
+    let records = 0;
+    let bytes = 0;
     for (const { count, size } of this.done) {
       records += count;
       bytes += size;
@@ -103,7 +126,13 @@ export class ObjectCutter {
 
   /** Rows of a block so that neither block nor object gets too large. */
   private blockRows(): number {
-    return Math.max(1, Math.min(this.options.blockRows ?? blockRowsMax, Math.floor(Math.min(blockBytesMax, this.threshold) / this.bytesPerRow)));
+    return Math.max(
+      1,
+      Math.min(
+        this.options.blockRows ?? blockRowsMax,
+        Math.floor(Math.min(blockBytesMax, this.threshold) / this.bytesPerRow),
+      ),
+    );
   }
 
   private block(): void {
@@ -112,7 +141,8 @@ export class ObjectCutter {
     this.held = [];
     this.heldRows = 0;
     this.object ??= new OpenObject(this.store, this.rowsExpected, this.options.order);
-    const column = keyColumn(batch, this.options.keys[0] ?? []), first = valueAt(column, 0);
+    const column = keyColumn(batch, this.options.keys[0] ?? []);
+    const first = valueAt(column, 0);
     this.object.block(batch, first, batch.length === 1 ? first : valueAt(column, batch.length - 1));
     this.rowsExpected = Math.max(0, this.rowsExpected - batch.length);
     // Rows in order may have more shapes in a block than they had as they came.
@@ -154,35 +184,58 @@ class OpenObject {
   constructor(store: ObjectStore, rowsExpected: number, order: SortOrder) {
     this.store = store;
     this.order = order;
-    this.writer = new ObjectWriter((chunk) => { this.write(chunk); }, { rowsExpected });
+    this.writer = new ObjectWriter(
+      (chunk) => {
+        this.write(chunk);
+      },
+      { rowsExpected },
+    );
   }
 
-  get size(): number { return this.writer.size; }
-  get footerSize(): number { return this.writer.footerSize; }
+  get size(): number {
+    return this.writer.size;
+  }
+  get footerSize(): number {
+    return this.writer.footerSize;
+  }
 
   block(batch: Vector, first: Value, last: Value): void {
-    const ascending = this.order === 'asc', start = sortKeyBytes(first), end = last === first ? start : sortKeyBytes(last);
+    const ascending = this.order === 'asc';
+    const start = sortKeyBytes(first);
+    const end = last === first ? start : sortKeyBytes(last);
     if (this.writer.count === 0) {
       this.first = first;
       this.firstKey = start;
     }
     this.last = last;
     this.lastKey = end;
-    this.writer.block(batch, { first: ascending ? lowerBound(start) : upperBound(start), last: ascending ? upperBound(end) : lowerBound(end) });
+    this.writer.block(batch, {
+      first: ascending ? lowerBound(start) : upperBound(start),
+      last: ascending ? upperBound(end) : lowerBound(end),
+    });
   }
 
   /** `closed` settles when a file is durable; inline objects have none. */
   finish(): { readonly meta: ObjectMeta; readonly closed?: Promise<void> } {
-    const size = this.writer.finish(), { id, first, last, firstKey, lastKey } = this, { count } = this.writer;
-    const [low, lowKey, high, highKey] = this.order === 'asc' ? [first, firstKey, last, lastKey] as const : [last, lastKey, first, firstKey] as const;
+    const size = this.writer.finish();
+    const { id, first, last, firstKey, lastKey } = this;
+    const { count } = this.writer;
+    const [low, lowKey, high, highKey] =
+      this.order === 'asc' ? ([first, firstKey, last, lastKey] as const) : ([last, lastKey, first, firstKey] as const);
     const min: KeyBound = { text: keyText(low), sort: lowerBound(lowKey) };
-    const max: KeyBound = low === high && min.sort === highKey ? min : { text: low === high ? min.text : keyText(high), sort: upperBound(highKey) };
-    if (!this.sink && size < inlineBytesMax) return { meta: { id, count, size, min, max, inline: joinBytes(this.chunks, new Uint8Array(size)) } };
+    const max: KeyBound =
+      low === high && min.sort === highKey
+        ? min
+        : { text: low === high ? min.text : keyText(high), sort: upperBound(highKey) };
+    if (!this.sink && size < inlineBytesMax)
+      return { meta: { id, count, size, min, max, inline: joinBytes(this.chunks, new Uint8Array(size)) } };
     this.flush();
     return { meta: { id, count, size, min, max }, closed: this.sink!.close() };
   }
 
-  async abort(): Promise<void> { await this.sink?.abort(); }
+  async abort(): Promise<void> {
+    await this.sink?.abort();
+  }
 
   private write(chunk: Uint8Array): void {
     this.chunks.push(chunk);

@@ -2,9 +2,10 @@
  * The objects of one commit as a persistent list: a commit shares with its parent all chunks that it did not touch.
  *
  * Invariants:
- * - Order: `asc` by smallest key, `desc` by largest key backwards; ties by `sequence`, the order in which objects came into the lake. So the order follows from
- *   the set alone, whatever way of commits led to it.
- * - Chunks hold 1 to `chunkEntriesMax` entries and are never changed; adding or removing one object copies one chunk and the list of chunks.
+ * - Order: `asc` by smallest key, `desc` by largest key backwards; ties by `sequence`, the order in which objects came
+ *   into the lake. So the order follows from the set alone, whatever way of commits led to it.
+ * - Chunks hold 1 to `chunkEntriesMax` entries and are never changed; adding or removing one object copies one chunk
+ *   and the list of chunks.
  */
 import type { Id, KeyBound, KeyRange, SortOrder } from '../lake.types.ts';
 import { compareBytes } from '../../vectors/value.ts';
@@ -46,7 +47,8 @@ export interface Chunk {
 const chunkEntriesMax = 256;
 /** Measured on Node 20: an entry with its id, its place in the chunk, and two bounds without their texts and keys. */
 const entryBytes = 640;
-const bytesOf = ({ min, max }: ObjectEntry): number => entryBytes + min.text.length + min.sort.length + max.text.length + max.sort.length;
+const bytesOf = ({ min, max }: ObjectEntry): number =>
+  entryBytes + min.text.length + min.sort.length + max.text.length + max.sort.length;
 
 /** An immutable list: changes give a new one that shares chunks with it. */
 export class ObjectList {
@@ -61,7 +63,9 @@ export class ObjectList {
     this.chunks = chunks;
   }
 
-  static empty(order: SortOrder): ObjectList { return new ObjectList(order, 0, []); }
+  static empty(order: SortOrder): ObjectList {
+    return new ObjectList(order, 0, []);
+  }
   /** Entries in any order. */
   static of(order: SortOrder, entries: readonly ObjectEntry[]): ObjectList {
     const sorted = [...entries].sort((a, b) => compare(order, a, b));
@@ -87,7 +91,9 @@ export class ObjectList {
     for (const chunk of this.chunks) yield* chunk.entries;
   }
 
-  has(entry: ObjectEntry): boolean { return this.find(entry) !== undefined; }
+  has(entry: ObjectEntry): boolean {
+    return this.find(entry) !== undefined;
+  }
   /** The list's own entry of that object: its marker is that of this commit. */
   find(entry: ObjectEntry): ObjectEntry | undefined {
     const chunk = this.chunks[chunkAt(this.chunks, this.order, entry)];
@@ -96,10 +102,15 @@ export class ObjectList {
   }
 
   /**
-   * Entries from position `from` on that overlap the range, at most `limit`; `next` is where to go on, or undefined at the end. With a view, what
-   * it shows: at least one, then no more than `limit` in sum of their weights.
+   * Entries from position `from` on that overlap the range, at most `limit`; `next` is where to go on, or undefined at
+   * the end. With a view, what it shows: at least one, then no more than `limit` in sum of their weights.
    */
-  page(from: number, limit: number, range: KeyRange = {}, view?: ListView): { readonly entries: readonly ObjectEntry[]; readonly next: number | undefined } {
+  page(
+    from: number,
+    limit: number,
+    range: KeyRange = {},
+    view?: ListView,
+  ): { readonly entries: readonly ObjectEntry[]; readonly next: number | undefined } {
     const found: ObjectEntry[] = [];
     let weight = 0;
     const starts = this.startsOf();
@@ -133,7 +144,10 @@ export class ObjectList {
 }
 
 /** What two lists do not share: costs the chunks that differ. */
-export const difference = (from: ObjectList, to: ObjectList): { readonly adds: ObjectEntry[]; readonly removes: ObjectEntry[] } => {
+export const difference = (
+  from: ObjectList,
+  to: ObjectList,
+): { readonly adds: ObjectEntry[]; readonly removes: ObjectEntry[] } => {
   const shared = new Set(from.chunks);
   const toOwn = to.chunks.filter((chunk) => !shared.delete(chunk));
   const fromOwn = from.chunks.filter((chunk) => shared.has(chunk));
@@ -145,10 +159,12 @@ export const difference = (from: ObjectList, to: ObjectList): { readonly adds: O
 };
 
 const compare = (order: SortOrder, a: ObjectEntry, b: ObjectEntry): number =>
-  (order === 'asc' ? compareBytes(a.min.sort, b.min.sort) : compareBytes(b.max.sort, a.max.sort)) || a.sequence - b.sequence;
+  (order === 'asc' ? compareBytes(a.min.sort, b.min.sort) : compareBytes(b.max.sort, a.max.sort)) ||
+  a.sequence - b.sequence;
 
 const chunkOf = (entries: readonly ObjectEntry[]): Chunk => {
-  let low = entries[0]!.min.sort, high = entries[0]!.max.sort;
+  let low = entries[0]!.min.sort;
+  let high = entries[0]!.max.sort;
   for (const e of entries) {
     if (compareBytes(e.min.sort, low) < 0) low = e.min.sort;
     if (compareBytes(e.max.sort, high) > 0) high = e.max.sort;
@@ -158,7 +174,8 @@ const chunkOf = (entries: readonly ObjectEntry[]): Chunk => {
 
 /** Position of the first entry that is not before this one. */
 const place = (entries: readonly ObjectEntry[], order: SortOrder, entry: ObjectEntry): number => {
-  let low = 0, high = entries.length;
+  let low = 0;
+  let high = entries.length;
   while (low < high) {
     const middle = (low + high) >> 1;
     if (compare(order, entries[middle]!, entry) < 0) low = middle + 1;
@@ -169,7 +186,8 @@ const place = (entries: readonly ObjectEntry[], order: SortOrder, entry: ObjectE
 
 /** Index of the chunk where the entry is or would come: the first whose last entry is not before it. */
 const chunkAt = (chunks: readonly Chunk[], order: SortOrder, entry: ObjectEntry): number => {
-  let low = 0, high = chunks.length;
+  let low = 0;
+  let high = chunks.length;
   while (low < high) {
     const middle = (low + high) >> 1;
     if (compare(order, chunks[middle]!.entries.at(-1)!, entry) < 0) low = middle + 1;
@@ -179,7 +197,8 @@ const chunkAt = (chunks: readonly Chunk[], order: SortOrder, entry: ObjectEntry)
 };
 
 const chunkOfPosition = (starts: Uint32Array, position: number): number => {
-  let low = 0, high = starts.length;
+  let low = 0;
+  let high = starts.length;
   while (low < high) {
     const middle = (low + high) >> 1;
     if (starts[middle]! <= position) low = middle + 1;
@@ -193,7 +212,8 @@ const addTo = (chunks: Chunk[], order: SortOrder, entry: ObjectEntry): void => {
     chunks.push(chunkOf([entry]));
     return;
   }
-  const at = Math.min(chunkAt(chunks, order, entry), chunks.length - 1), { entries, low, high } = chunks[at]!;
+  const at = Math.min(chunkAt(chunks, order, entry), chunks.length - 1);
+  const { entries, low, high } = chunks[at]!;
   const where = place(entries, order, entry);
   // A full last chunk that is appended to stays as it is: keys that only grow then leave full chunks behind.
   if (entries.length === chunkEntriesMax && where === entries.length) {
@@ -218,7 +238,8 @@ const addTo = (chunks: Chunk[], order: SortOrder, entry: ObjectEntry): void => {
 };
 
 const removeFrom = (chunks: Chunk[], order: SortOrder, entry: ObjectEntry): void => {
-  const at = chunkAt(chunks, order, entry), chunk = chunks[at];
+  const at = chunkAt(chunks, order, entry);
+  const chunk = chunks[at];
   const where = chunk ? place(chunk.entries, order, entry) : -1;
   if (!chunk || chunk.entries[where]?.id !== entry.id) throw new Error(`object ${entry.id} is not in the list`);
   if (chunk.entries.length === 1) chunks.splice(at, 1);

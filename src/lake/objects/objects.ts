@@ -1,9 +1,12 @@
 /**
- * Files of data objects: the one place of the service with `node:fs` for data, so that an object store can take the folder's place.
+ * Files of data objects: the one place of the service with `node:fs` for data, so that an object store can take the
+ * folder's place.
  *
  * Invariants:
- * - An object's file is written once, under its own name, and never changed. When `put` or `close` has resolved, file and directory entry survive power loss.
- * - A crash in between leaves a file that no commit names: an orphan, swept at start. A disk that fails leaves none, as far as it lets us.
+ * - An object's file is written once, under its own name, and never changed. When `put` or `close` has resolved, file
+ *   and directory entry survive power loss.
+ * - A crash in between leaves a file that no commit names: an orphan, swept at start. A disk that fails leaves none, as
+ *   far as it lets us.
  * - Reads may answer at once or with a promise: callers `await` either.
  */
 import { closeSync, openSync, readSync, writeSync, fstatSync, mkdirSync, fsync } from 'node:fs';
@@ -27,7 +30,10 @@ export interface ObjectStore extends ObjectFiles {
   create(id: Id): ObjectSink;
   /** Writes a whole object; durable once resolved. */
   put(id: Id, bytes: Uint8Array): Promise<void>;
-  /** Exactly `length` bytes in an 8-byte aligned buffer of their own. @throws object-missing, object-corrupt when the file is shorter */
+  /**
+   * Exactly `length` bytes in an 8-byte aligned buffer of their own. @throws object-missing, object-corrupt when the
+   * file is shorter
+   */
   readRange(id: Id, offset: number, length: number): Uint8Array | Promise<Uint8Array>;
   /** Removes the object; no error if there is none. */
   delete(id: Id): Promise<void>;
@@ -39,7 +45,10 @@ export interface ObjectStore extends ObjectFiles {
   close(): void;
 }
 
-/** What this thread has done to the disk: files synced with their folders, milliseconds that it took, bytes of files that need not last. */
+/**
+ * What this thread has done to the disk: files synced with their folders, milliseconds that it took, bytes of files
+ * that need not last.
+ */
 export const diskTotals = { syncs: 0, syncMs: 0, scratchBytes: 0 };
 
 /** Files that a thread keeps open for reading. */
@@ -54,7 +63,11 @@ export const openScratch = (directory: string): ObjectStore => new ObjectFolder(
 
 /** Moves an object's file out of the lake, into a folder of the same file system; no error if there is none. */
 export const moveObject = async (lakeDirectory: string, id: Id, folder: string): Promise<void> => {
-  await rename(join(lakeDirectory, 'objects', id.slice(38), id), join(folder, id)).catch((error: NodeJS.ErrnoException) => { if (error.code !== 'ENOENT') throw error; });
+  await rename(join(lakeDirectory, 'objects', id.slice(38), id), join(folder, id)).catch(
+    (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ENOENT') throw error;
+    },
+  );
 };
 
 class ObjectFolder implements ObjectStore {
@@ -73,12 +86,18 @@ class ObjectFolder implements ObjectStore {
   }
 
   create(id: Id): ObjectSink {
-    const folder = this.folder(id), path = join(folder, id);
+    const folder = this.folder(id);
+    const path = join(folder, id);
     try {
       mkdirSync(folder, { recursive: true });
       const fd = this.withDescriptor(() => openSync(path, 'wx'));
       if (this.durable) killPoint('object: created');
-      return new FileSink({ id, fd, path, ...(this.durable && { folder, root: this.root, durableFolders: this.durableFolders }) });
+      return new FileSink({
+        id,
+        fd,
+        path,
+        ...(this.durable && { folder, root: this.root, durableFolders: this.durableFolders }),
+      });
     } catch (error) {
       throw unwritten(id, error, this.durable);
     }
@@ -101,7 +120,12 @@ class ObjectFolder implements ObjectStore {
     let done = 0;
     while (done < length) {
       const n = readAt(id, fd, bytes, done, offset + done);
-      if (n === 0) throw new LakeError('object-corrupt', { id, place: `byte ${offset + done}`, fault: `the file ends there, ${fstatSync(fd).size} bytes long` });
+      if (n === 0)
+        throw new LakeError('object-corrupt', {
+          id,
+          place: `byte ${offset + done}`,
+          fault: `the file ends there, ${fstatSync(fd).size} bytes long`,
+        });
       done += n;
     }
     return bytes;
@@ -121,10 +145,11 @@ class ObjectFolder implements ObjectStore {
     if (this.durable) killPoint('object: gone');
   }
 
-  async* list(): AsyncIterable<Id> {
+  async *list(): AsyncIterable<Id> {
     for await (const folder of await opendir(this.root)) {
       if (!folder.isDirectory()) continue;
-      for await (const file of await opendir(join(this.root, folder.name))) if (idPattern.test(file.name)) yield file.name;
+      for await (const file of await opendir(join(this.root, folder.name)))
+        if (idPattern.test(file.name)) yield file.name;
     }
   }
 
@@ -138,13 +163,16 @@ class ObjectFolder implements ObjectStore {
     try {
       return openFile();
     } catch (error) {
-      if (!/^(EMFILE|ENFILE)$/.test((error as NodeJS.ErrnoException).code ?? '') || this.descriptors.size === 0) throw error;
+      if (!/^(EMFILE|ENFILE)$/.test((error as NodeJS.ErrnoException).code ?? '') || this.descriptors.size === 0)
+        throw error;
       this.close();
       return openFile();
     }
   }
 
-  private folder(id: Id): string { return join(this.root, id.slice(38)); }
+  private folder(id: Id): string {
+    return join(this.root, id.slice(38));
+  }
 
   private descriptor(id: Id): number {
     let fd = this.descriptors.get(id);
@@ -153,7 +181,8 @@ class ObjectFolder implements ObjectStore {
       try {
         fd = this.withDescriptor(() => openSync(join(this.folder(id), id), 'r'));
       } catch (error) {
-        if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw new LakeError('object-missing', { id }, { cause: error });
+        if ((error as NodeJS.ErrnoException).code === 'ENOENT')
+          throw new LakeError('object-missing', { id }, { cause: error });
         throw new LakeError('object-unread', { id, place: 'file', fault: (error as Error).message }, { cause: error });
       }
       for (const [oldest, old] of this.descriptors) {
@@ -169,23 +198,42 @@ class ObjectFolder implements ObjectStore {
 
 /** A full disk is told as such: the load can be tried again when there is room. */
 const unwritten = (id: Id, error: unknown, isDurable: boolean): LakeError => {
-  const { message } = error as Error, full = isDurable ? isFull(error) && new LakeError('storage-full', { fault: message }, { cause: error }) : scratchFull(error);
+  const { message } = error as Error;
+  const full = isDurable
+    ? isFull(error) && new LakeError('storage-full', { fault: message }, { cause: error })
+    : scratchFull(error);
   return full || new LakeError('object-unwritten', { id, fault: message }, { cause: error });
 };
 const isFull = (error: unknown): boolean => /^(ENOSPC|EDQUOT)$/.test((error as NodeJS.ErrnoException).code ?? '');
-/** What a fault is of writing what need not outlive the process: `spill-full` if there is no room for it; undefined for other faults. */
+/**
+ * What a fault is of writing what need not outlive the process: `spill-full` if there is no room for it; undefined for
+ * other faults.
+ */
 export const scratchFull = (error: unknown): LakeError | undefined =>
-  (isFull(error) ? new LakeError('spill-full', { fault: (error as Error).message.replace(/ '.*$/s, '') }, { cause: error }) : undefined);
+  isFull(error)
+    ? new LakeError('spill-full', { fault: (error as Error).message.replace(/ '.*$/s, '') }, { cause: error })
+    : undefined;
 const readAt = (id: Id, fd: number, bytes: Uint8Array, at: number, position: number): number => {
   try {
     return readSync(fd, bytes, at, bytes.length - at, position);
   } catch (error) {
-    throw new LakeError('object-unread', { id, place: `byte ${position}`, fault: (error as Error).message }, { cause: error });
+    throw new LakeError(
+      'object-unread',
+      { id, place: `byte ${position}`, fault: (error as Error).message },
+      { cause: error },
+    );
   }
 };
 
 /** `folder`: where the file is; absent: nothing is synced. */
-interface SinkOptions { readonly id: Id; readonly fd: number; readonly path: string; readonly folder?: string; readonly root?: string; readonly durableFolders?: Set<string> }
+interface SinkOptions {
+  readonly id: Id;
+  readonly fd: number;
+  readonly path: string;
+  readonly folder?: string;
+  readonly root?: string;
+  readonly durableFolders?: Set<string>;
+}
 
 class FileSink implements ObjectSink {
   private readonly id: Id;
@@ -202,7 +250,7 @@ class FileSink implements ObjectSink {
 
   write(chunk: Uint8Array): void {
     try {
-      for (let done = 0; done < chunk.length;) done += writeSync(this.fd, chunk, done, chunk.length - done);
+      for (let done = 0; done < chunk.length; ) done += writeSync(this.fd, chunk, done, chunk.length - done);
       if (!this.options.folder) diskTotals.scratchBytes += chunk.length;
     } catch (error) {
       throw unwritten(this.id, error, this.options.folder !== undefined);
@@ -218,7 +266,8 @@ class FileSink implements ObjectSink {
     }
   }
   private async sync(): Promise<void> {
-    const { folder, root, durableFolders } = this.options, began = performance.now();
+    const { folder, root, durableFolders } = this.options;
+    const began = performance.now();
     try {
       if (!folder) return;
       killPoint('object: written');
@@ -250,7 +299,12 @@ class FileSink implements ObjectSink {
 }
 
 const syncDescriptor = (fd: number): Promise<void> =>
-  new Promise((resolve, reject) => { fsync(fd, (error) => { if (error) reject(error); else resolve(); }); });
+  new Promise((resolve, reject) => {
+    fsync(fd, (error) => {
+      if (error) reject(error);
+      else resolve();
+    });
+  });
 const syncFolder = async (folder: string): Promise<void> => {
   const handle = await open(folder, 'r');
   try {

@@ -1,6 +1,6 @@
 /**
- * Makes packs (packs.ts) in the background: when commits leave many small objects behind, their rows are put together by a worker and kept as packs, a
- * transaction each. Nobody waits for it; a stop in between loses nothing but work.
+ * Makes packs (packs.ts) in the background: when commits leave many small objects behind, their rows are put together
+ * by a worker and kept as packs, a transaction each. Nobody waits for it; a stop in between loses nothing but work.
  */
 import { setImmediate as nextTurn, setTimeout as later } from 'node:timers/promises';
 import { LakeError } from '../../errors.ts';
@@ -13,10 +13,15 @@ import { pairKey } from '../tables/rows.ts';
 import { objectMeta } from '../commits/snapshot.ts';
 
 /** Objects and bytes of a pack. With so many its body is small enough to be inline, as a rule. */
-const packObjectsMax = 1024, packRowsMax = 4096, packBytesMax = 1 << 20;
+const packObjectsMax = 1024;
+const packRowsMax = 4096;
+const packBytesMax = 1 << 20;
 /** Larger objects are no trouble to a scan. */
 const objectBytesMax = 8 << 10;
-/** A checkpoint is made when so large a part of the list has changed: all of them together are a small multiple of the last. */
+/**
+ * A checkpoint is made when so large a part of the list has changed: all of them together are a small multiple of the
+ * last.
+ */
 const checkpointPart = 8;
 /** Bodies that are read before others get their turn of the event loop. */
 const bodiesPerTurn = 256;
@@ -41,24 +46,39 @@ export class Packer {
   private readonly added = new WeakMap<PoolFace, Map<string, number>>();
   private running: Promise<void> | undefined;
 
-  constructor(host: PackerHost) { this.host = host; }
+  constructor(host: PackerHost) {
+    this.host = host;
+  }
 
   /** A branch got so many small objects. */
   note(face: PoolFace, branch: string, objects: number): void {
-    const { objectsMin } = this.host.options, counts = this.added.get(face) ?? new Map<string, number>();
+    const { objectsMin } = this.host.options;
+    const counts = this.added.get(face) ?? new Map<string, number>();
     const added = (counts.get(branch) ?? 0) + objects;
     this.added.set(face, counts.set(branch, added));
     dropGone(counts, face);
     if (added < objectsMin || this.host.closing()) return;
     const branches = this.waiting.get(face) ?? new Set();
     this.waiting.set(face, branches.add(branch));
-    this.running ??= this.run().catch((fault: unknown) => { if (!this.host.closing()) this.host.report(fault); }).finally(() => { this.running = undefined; });
+    this.running ??= this.run()
+      .catch((fault: unknown) => {
+        if (!this.host.closing()) this.host.report(fault);
+      })
+      .finally(() => {
+        this.running = undefined;
+      });
   }
   /** Resolves when nothing is left to do. */
-  async settled(): Promise<void> { while (this.running) await this.running; }
+  async settled(): Promise<void> {
+    while (this.running) await this.running;
+  }
 
   private async run(): Promise<void> {
-    for (let next = this.waiting.entries().next().value; next && !this.host.closing(); next = this.waiting.entries().next().value) {
+    for (
+      let next = this.waiting.entries().next().value;
+      next && !this.host.closing();
+      next = this.waiting.entries().next().value
+    ) {
       await later(pauseMs, undefined, { ref: false });
       const [face, branches] = next;
       this.waiting.delete(face);
@@ -71,7 +91,8 @@ export class Packer {
 
   /** Packs what a branch's tip has of small objects. */
   async packBranch(face: PoolFace, branch: string): Promise<void> {
-    const { store } = face, tip = store.branches().get(branch)?.commit;
+    const { store } = face;
+    const tip = store.branches().get(branch)?.commit;
     if (tip === undefined || store.deleted) return;
     const { snapshot, list } = await face.open(tip);
     try {
@@ -88,9 +109,11 @@ export class Packer {
   }
 
   /** Small objects that are in no pack, in the order of the list: a pack's worth each. Few are left for later. */
-  private* runsOf(list: ObjectList, isPacked: (id: Id) => boolean): Generator<readonly ObjectEntry[]> {
+  private *runsOf(list: ObjectList, isPacked: (id: Id) => boolean): Generator<readonly ObjectEntry[]> {
     const { objectsMin } = this.host.options;
-    let run: ObjectEntry[] = [], rows = 0, bytes = 0;
+    let run: ObjectEntry[] = [];
+    let rows = 0;
+    let bytes = 0;
     for (const entry of list.entries()) {
       if (!entry.inTable || entry.vector || entry.size > objectBytesMax || isPacked(entry.id)) continue;
       if (run.length === packObjectsMax || rows + entry.count > packRowsMax || bytes + entry.size > packBytesMax) {
@@ -106,7 +129,9 @@ export class Packer {
   }
 
   private async pack(face: PoolFace, run: readonly ObjectEntry[]): Promise<void> {
-    const { store } = face, members = run.map((e) => e.id), objects: ObjectMeta[] = [];
+    const { store } = face;
+    const members = run.map((e) => e.id);
+    const objects: ObjectMeta[] = [];
     for (const [i, entry] of run.entries()) {
       objects.push(objectMeta(entry, store.stores.tables));
       if (i % bodiesPerTurn === bodiesPerTurn - 1) await nextTurn();
@@ -122,13 +147,17 @@ export class Packer {
       await this.pack(face, run.slice(half));
       return;
     }
-    const pack: Pack = { entry: entryOf(made, run[0]!), members }, { tables } = store.stores;
+    const pack: Pack = { entry: entryOf(made, run[0]!), members };
+    const { tables } = store.stores;
     try {
-      await tables.write([{ table: 'packs', key: pairKey(store.poolId, made.id), payload: encodePack(pack, made.inline) }], () => {
-        store.checkPool();
-        // Vacuumed meanwhile: what went must not stay in a pack.
-        for (const id of members) if (!tables.has('bodies', idBuffer(id))) throw new Gone();
-      });
+      await tables.write(
+        [{ table: 'packs', key: pairKey(store.poolId, made.id), payload: encodePack(pack, made.inline) }],
+        () => {
+          store.checkPool();
+          // Vacuumed meanwhile: what went must not stay in a pack.
+          for (const id of members) if (!tables.has('bodies', idBuffer(id))) throw new Gone();
+        },
+      );
     } catch (error) {
       if (error instanceof Gone || (error instanceof LakeError && error.code === 'pool-not-found')) return;
       throw error;
@@ -146,4 +175,13 @@ const dropGone = (counts: Map<string, number>, { store }: PoolFace): void => {
   for (const name of counts.keys()) if (!branches.has(name)) counts.delete(name);
 };
 
-const entryOf = ({ id, count, size, min, max }: ObjectMeta, { sequence }: ObjectEntry): ObjectEntry => ({ id, count, size, min, max, sequence, inTable: true, vector: false });
+const entryOf = ({ id, count, size, min, max }: ObjectMeta, { sequence }: ObjectEntry): ObjectEntry => ({
+  id,
+  count,
+  size,
+  min,
+  max,
+  sequence,
+  inTable: true,
+  vector: false,
+});

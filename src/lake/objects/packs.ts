@@ -1,8 +1,10 @@
 /**
- * Packs of a pool: the rows of many small objects once more, as one columnar body. A scan of a snapshot that has all objects of a pack reads the pack in their place.
+ * Packs of a pool: the rows of many small objects once more, as one columnar body. A scan of a snapshot that has all
+ * objects of a pack reads the pack in their place.
  *
  * Invariants:
- * - A pack is a copy. Ids, commits, logs and the objects' own bodies stay as they are, and whoever asks for an object by its id gets its own body.
+ * - A pack is a copy. Ids, commits, logs and the objects' own bodies stay as they are, and whoever asks for an object
+ *   by its id gets its own body.
  * - A pack is read only for a list that has every one of its objects, and stands where the first of them would.
  * - A pack goes in the transaction in which one of its objects is vacuumed: what was vacuumed is in no pack.
  * - An object is in one pack at most.
@@ -13,8 +15,14 @@ import type { Chunk, ListView, ObjectEntry, ObjectList } from './list.ts';
 import { decodeObject, encodeObject, idOfPair, pairKey } from '../tables/rows.ts';
 import { type Change, type Tables, rowMissing } from '../tables/tables.ts';
 
-/** `members`: ids in the order of a list. `entry` is the object that stands in their place; its body is in the pack's row. */
-export interface Pack { readonly entry: ObjectEntry; readonly members: readonly Id[] }
+/**
+ * `members`: ids in the order of a list. `entry` is the object that stands in their place; its body is in the pack's
+ * row.
+ */
+export interface Pack {
+  readonly entry: ObjectEntry;
+  readonly members: readonly Id[];
+}
 /** The packs that a list may read, by the ids of their objects. */
 export type UsablePacks = ReadonlyMap<Id, Pack>;
 
@@ -23,15 +31,24 @@ const noPacks: UsablePacks = new Map();
 
 /** `count u32 | ids | length of the entry u32 | entry | body`. */
 export const encodePack = ({ entry, members }: Pack, body: Uint8Array): Buffer => {
-  const head = Buffer.alloc(4), length = Buffer.alloc(4), encoded = encodeObject(entry);
+  const head = Buffer.alloc(4);
+  const length = Buffer.alloc(4);
+  const encoded = encodeObject(entry);
   head.writeUInt32LE(members.length);
   length.writeUInt32LE(encoded.length);
   return Buffer.concat([head, ...members.map(idBuffer), length, encoded, body]);
 };
 const decodePack = (id: Id, payload: Buffer): { readonly pack: Pack; readonly body: Uint8Array } => {
-  const count = payload.readUInt32LE(0), entryAt = 4 + count * idBytes + 4, bodyAt = entryAt + payload.readUInt32LE(entryAt - 4);
-  const members = Array.from({ length: count }, (_, i) => idOfBytes(payload.subarray(4 + i * idBytes, 4 + (i + 1) * idBytes)));
-  return { pack: { entry: decodeObject(id, payload.subarray(entryAt, bodyAt), 'packs'), members }, body: payload.subarray(bodyAt) };
+  const count = payload.readUInt32LE(0);
+  const entryAt = 4 + count * idBytes + 4;
+  const bodyAt = entryAt + payload.readUInt32LE(entryAt - 4);
+  const members = Array.from({ length: count }, (_, i) =>
+    idOfBytes(payload.subarray(4 + i * idBytes, 4 + (i + 1) * idBytes)),
+  );
+  return {
+    pack: { entry: decodeObject(id, payload.subarray(entryAt, bodyAt), 'packs'), members },
+    body: payload.subarray(bodyAt),
+  };
 };
 
 /** The packs of one pool, and which objects each of them stands for. */
@@ -51,8 +68,12 @@ export class PackIndex {
     this.poolId = poolId;
   }
 
-  has(id: Id): boolean { return this.load().size > 0 && this.of.has(id); }
-  get size(): number { return this.load().size; }
+  has(id: Id): boolean {
+    return this.load().size > 0 && this.of.has(id);
+  }
+  get size(): number {
+    return this.load().size;
+  }
 
   add(pack: Pack): void {
     this.load().set(pack.entry.id, pack);
@@ -81,14 +102,18 @@ export class PackIndex {
     if (this.load().size === 0) return noPacks;
     const known = this.known.get(list);
     if (known?.version === this.version) return known.usable;
-    const totals = new Map<Pack, number>(), usable = new Map<Id, Pack>();
-    for (const chunk of list.chunks) for (const [pack, n] of this.countsOf(chunk)) totals.set(pack, (totals.get(pack) ?? 0) + n);
+    const totals = new Map<Pack, number>();
+    const usable = new Map<Id, Pack>();
+    for (const chunk of list.chunks)
+      for (const [pack, n] of this.countsOf(chunk)) totals.set(pack, (totals.get(pack) ?? 0) + n);
     for (const [pack, n] of totals) if (n === pack.members.length) for (const id of pack.members) usable.set(id, pack);
     this.known.set(list, { version: this.version, usable });
     return usable;
   }
 
-  isPack(id: Id): boolean { return this.load().has(id); }
+  isPack(id: Id): boolean {
+    return this.load().has(id);
+  }
   /** A pack as an object. */
   meta({ id, count, size, min, max }: ObjectEntry, withBody: boolean): ObjectMeta {
     if (!withBody) return { id, count, size, min, max };
@@ -112,7 +137,8 @@ export class PackIndex {
   private load(): Map<Id, Pack> {
     if (this.packs) return this.packs;
     this.packs = new Map();
-    for (const { key, payload } of this.tables.rows('packs', { prefix: idBuffer(this.poolId) })) this.add(decodePack(idOfPair('packs', key), payload).pack);
+    for (const { key, payload } of this.tables.rows('packs', { prefix: idBuffer(this.poolId) }))
+      this.add(decodePack(idOfPair('packs', key), payload).pack);
     return this.packs;
   }
   private changed(): void {
@@ -124,7 +150,10 @@ export class PackIndex {
 /** A pack weighs as much as this part of its objects. */
 const objectsPerWeight = 64;
 
-/** What a scan is shown of an entry: itself, the pack in whose place it is the first, or nothing as one of the others. A pack is shown whole or not at all. */
+/**
+ * What a scan is shown of an entry: itself, the pack in whose place it is the first, or nothing as one of the others. A
+ * pack is shown whole or not at all.
+ */
 export const packed = (usable: UsablePacks, isPack: (id: Id) => boolean, range: KeyRange = {}): ListView => ({
   shown: (entry) => {
     const pack = usable.get(entry.id);

@@ -1,10 +1,12 @@
 /**
- * The bytes of a data object back to rows: opens from length and range reads, reads the footer, then only the segments of the columns and blocks that
- * are asked for.
+ * The bytes of a data object back to rows: opens from length and range reads, reads the footer, then only the segments
+ * of the columns and blocks that are asked for.
  *
  * Invariants:
- * - Nothing is answered that was not compared with its checksum. What does not fit is a LakeError that names object and block.
- * - A dictionary is decoded once: all blocks of a column share one `values` vector, so that work on codes can be kept from block to block.
+ * - Nothing is answered that was not compared with its checksum. What does not fit is a LakeError that names object and
+ *   block.
+ * - A dictionary is decoded once: all blocks of a column share one `values` vector, so that work on codes can be kept
+ *   from block to block.
  */
 import { LakeError } from '../../errors.ts';
 import { fuseAll } from '../../vectors/fuse.ts';
@@ -15,15 +17,44 @@ import { ByteReader } from '../columns/byte-reader.ts';
 import { checksum } from '../columns/checksum.ts';
 import type { ColumnCache } from '../columns/cache.ts';
 import {
-  type Column, DirectoryReader, type Projection, type Segment, type SegmentSource, type SegmentVisitor, decodeColumn, decodeTags, owned, projectColumn, textsAlone, visitSegments, visitStrings, visitTags,
+  type Column,
+  DirectoryReader,
+  type Projection,
+  type Segment,
+  type SegmentSource,
+  type SegmentVisitor,
+  decodeColumn,
+  decodeTags,
+  owned,
+  projectColumn,
+  textsAlone,
+  visitSegments,
+  visitStrings,
+  visitTags,
 } from '../columns/decode.ts';
 import { type Layout, readLayout, readTypes, typeOfLayout } from '../columns/layout.ts';
 import { mayHold } from '../columns/membership.ts';
 import { type SearchedText, mayContain, pairsOf } from '../columns/pairs.ts';
 import { type ColumnPruner, mayBeTrue, mayHoldAll } from '../columns/prune.ts';
 import type { Selection } from '../columns/select.ts';
-import { type KnownValues, type StoredTest, type TestPlan, costOf, planned, selected, visitPlan } from '../columns/stored-tests.ts';
-import { type ColumnSummary, type SummaryRequest, type SummaryStep, summaryStep, totalsBytes, totalsOf, visitTotals } from '../columns/summaries.ts';
+import {
+  type KnownValues,
+  type StoredTest,
+  type TestPlan,
+  costOf,
+  planned,
+  selected,
+  visitPlan,
+} from '../columns/stored-tests.ts';
+import {
+  type ColumnSummary,
+  type SummaryRequest,
+  type SummaryStep,
+  summaryStep,
+  totalsBytes,
+  totalsOf,
+  visitTotals,
+} from '../columns/summaries.ts';
 import { formatVersion, magic, trailerLength } from './format.ts';
 
 type MaybePromise<T> = T | Promise<T>;
@@ -37,18 +68,36 @@ export interface ObjectSource {
 
 /** The source of an object whose bytes are at hand. */
 export const sourceOfBytes = (id: string, bytes: Uint8Array): ObjectSource => {
-  const aligned = (bytes.byteOffset & 7) === 0 ? new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length) : new Uint8Array(bytes);
+  const aligned =
+    (bytes.byteOffset & 7) === 0 ? new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length) : new Uint8Array(bytes);
   return { id, size: aligned.length, read: (offset, length) => aligned.subarray(offset, offset + length) };
 };
 
 /** Rows of a block and its first and last key, as sort keys (vectors/sort-key.ts), which may be cut outwards. */
-export interface ObjectBlock { readonly rows: number; readonly firstKey: Uint8Array; readonly lastKey: Uint8Array }
+export interface ObjectBlock {
+  readonly rows: number;
+  readonly firstKey: Uint8Array;
+  readonly lastKey: Uint8Array;
+}
 
 /** The part of each row of a block, and its place in it. */
-export interface BlockTags { readonly tags: Uint32Array; readonly slots: Uint32Array }
+export interface BlockTags {
+  readonly tags: Uint32Array;
+  readonly slots: Uint32Array;
+}
 
-interface BlockEntry extends ObjectBlock { readonly layout: number; readonly offset: number; readonly dataLength: number; readonly directory: number; readonly directoryLength: number }
-interface DictionaryEntry { readonly rows: number; readonly offset: number; readonly column?: Column }
+interface BlockEntry extends ObjectBlock {
+  readonly layout: number;
+  readonly offset: number;
+  readonly dataLength: number;
+  readonly directory: number;
+  readonly directoryLength: number;
+}
+interface DictionaryEntry {
+  readonly rows: number;
+  readonly offset: number;
+  readonly column?: Column;
+}
 
 const noRows = new Uint32Array(0);
 
@@ -57,30 +106,44 @@ const tailBytes = 32 << 10;
 /** Segments closer than this are read at once. */
 const gapBytesMax = 4096;
 
-/** Opens an object: reads its footer. Its decoded columns are kept in the cache. @throws object-corrupt, object-version */
+/**
+ * Opens an object: reads its footer. Its decoded columns are kept in the cache. @throws object-corrupt, object-version
+ */
 export const openObject = (source: ObjectSource, cache?: ColumnCache): MaybePromise<ObjectReader> => {
-  if (source.size < magic.length + trailerLength) throw corrupt(source.id, 'trailer', `the object is only ${source.size} bytes long`);
+  if (source.size < magic.length + trailerLength)
+    throw corrupt(source.id, 'trailer', `the object is only ${source.size} bytes long`);
   const start = Math.max(0, source.size - tailBytes) & ~7;
   return then(source.read(start, source.size - start), (tail) => {
-    const length = footerLength(source, tail), from = source.size - trailerLength - length;
+    const length = footerLength(source, tail);
+    const from = source.size - trailerLength - length;
     if (from >= start) return new ObjectReader(source, tail.subarray(from - start, tail.length), cache);
     const aligned = from & ~7;
-    return then(source.read(aligned, source.size - aligned), (all) => new ObjectReader(source, all.subarray(from - aligned), cache));
+    return then(
+      source.read(aligned, source.size - aligned),
+      (all) => new ObjectReader(source, all.subarray(from - aligned), cache),
+    );
   });
 };
 
-const then = <T, U>(value: MaybePromise<T>, next: (value: T) => MaybePromise<U>): MaybePromise<U> => (value instanceof Promise ? value.then(next) : next(value));
+const then = <T, U>(value: MaybePromise<T>, next: (value: T) => MaybePromise<U>): MaybePromise<U> =>
+  value instanceof Promise ? value.then(next) : next(value);
 
-const corrupt = (id: string, place: string, fault: string, cause?: unknown): LakeError => new LakeError('object-corrupt', { id, place, fault }, { cause });
+const corrupt = (id: string, place: string, fault: string, cause?: unknown): LakeError =>
+  new LakeError('object-corrupt', { id, place, fault }, { cause });
 
 const footerLength = (source: ObjectSource, tail: Uint8Array): number => {
-  if (compareBytes(tail.subarray(tail.length - magic.length), magic) !== 0) throw corrupt(source.id, 'trailer', 'the mark at the end is not there');
+  if (compareBytes(tail.subarray(tail.length - magic.length), magic) !== 0)
+    throw corrupt(source.id, 'trailer', 'the mark at the end is not there');
   const length = new ByteReader(tail, tail.length - trailerLength).uint32();
-  if (length > source.size - trailerLength - magic.length) throw corrupt(source.id, 'trailer', `footer of ${length} bytes`);
+  if (length > source.size - trailerLength - magic.length)
+    throw corrupt(source.id, 'trailer', `footer of ${length} bytes`);
   return length;
 };
 
-interface Schema { readonly typeOf: (number: number) => Type; readonly layouts: readonly Layout[] }
+interface Schema {
+  readonly typeOf: (number: number) => Type;
+  readonly layouts: readonly Layout[];
+}
 
 /** Schemas by their bytes: thousands of small objects have the same few. */
 const schemas = new Map<string, Schema>();
@@ -98,11 +161,15 @@ const readSchema = (bytes: Uint8Array): Schema => {
   return schema;
 };
 const parseSchema = (bytes: Uint8Array): Schema => {
-  const input = new ByteReader(bytes), typeOf = readTypes(input, input.uvarint());
+  const input = new ByteReader(bytes);
+  const typeOf = readTypes(input, input.uvarint());
   return { typeOf, layouts: input.list(() => readLayout(input, typeOf)) };
 };
 
-/** What a kept column takes besides its values: a vector, its array and its buffer, and places in tables, about. Blocks of thousands of columns have few values in each. */
+/**
+ * What a kept column takes besides its values: a vector, its array and its buffer, and places in tables, about. Blocks
+ * of thousands of columns have few values in each.
+ */
 const entryBytes = 640;
 
 /** What a footer takes in memory, as so many times its bytes: its directory is objects. */
@@ -138,19 +205,34 @@ export class ObjectReader {
     this.bytesRead = tail.length;
     const footer = tail.subarray(0, tail.length - trailerLength);
     this.footer = footer;
-    if (checksum(footer) !== new ByteReader(tail, footer.length + 4).uint32()) throw corrupt(source.id, 'footer', 'checksum does not fit');
+    if (checksum(footer) !== new ByteReader(tail, footer.length + 4).uint32())
+      throw corrupt(source.id, 'footer', 'checksum does not fit');
     const input = new ByteReader(footer);
     try {
       const version = input.uvarint();
-      if (version > formatVersion) throw new LakeError('object-version', { id: source.id, version, versionMax: formatVersion });
+      if (version > formatVersion)
+        throw new LakeError('object-version', { id: source.id, version, versionMax: formatVersion });
       this.statistics = (input.byte() & 1) !== 0;
       this.count = input.uvarint();
       ({ typeOf: this.typeOf, layouts: this.layouts } = readSchema(input.raw(input.uvarint())));
       this.dictionaryEntries = input.list(() => this.readDictionaryEntry(input));
       let at = 0;
       const entries = input.list(() => {
-        const rows = input.uvarint(), layout = input.uvarint(), offset = input.uvarint() * 8, dataLength = input.uvarint() * 8, directoryLength = input.uvarint();
-        const block: BlockEntry = { rows, layout, offset, dataLength, directoryLength, directory: at, firstKey: input.raw(input.uvarint()), lastKey: input.raw(input.uvarint()) };
+        const rows = input.uvarint();
+        const layout = input.uvarint();
+        const offset = input.uvarint() * 8;
+        const dataLength = input.uvarint() * 8;
+        const directoryLength = input.uvarint();
+        const block: BlockEntry = {
+          rows,
+          layout,
+          offset,
+          dataLength,
+          directoryLength,
+          directory: at,
+          firstKey: input.raw(input.uvarint()),
+          lastKey: input.raw(input.uvarint()),
+        };
         at += block.directoryLength;
         return block;
       });
@@ -165,19 +247,29 @@ export class ObjectReader {
 
   /** The fusion of the types of its rows; undefined if it has none. */
   get rowType(): Type | undefined {
-    const layouts = new Set(this.blocks.map((b) => (b as BlockEntry).layout)), types = Array.from(layouts, (k) => typeOfLayout(this.layouts[k]!));
+    const layouts = new Set(this.blocks.map((b) => (b as BlockEntry).layout));
+    const types = Array.from(layouts, (k) => typeOfLayout(this.layouts[k]!));
     return fuseAll(types);
   }
   /** Bytes that it holds besides the columns in the cache: the footer and what was decoded of dictionaries. */
-  get heldBytes(): number { return this.footer.buffer.byteLength * footerCost + this.dictionaryBytes; }
+  get heldBytes(): number {
+    return this.footer.buffer.byteLength * footerCost + this.dictionaryBytes;
+  }
 
   /** Whether some row of the block may pass the test; false only if certainly none does. */
-  mayMatch(block: number, pruner: ColumnPruner): boolean { return mayBeTrue(this.column(block), pruner); }
+  mayMatch(block: number, pruner: ColumnPruner): boolean {
+    return mayBeTrue(this.column(block), pruner);
+  }
 
   /** Rows of one block; only the named fields of records, if any are named (what is no record comes whole). */
-  read(block: number, projection?: Projection): MaybePromise<Vector> { return this.readPart(block, this.column(block), projection); }
+  read(block: number, projection?: Projection): MaybePromise<Vector> {
+    return this.readPart(block, this.column(block), projection);
+  }
 
-  /** The columns of a block whose rows are of unlike types, one for each type; the column of the block if they are alike. */
+  /**
+   * The columns of a block whose rows are of unlike types, one for each type; the column of the block if they are
+   * alike.
+   */
   parts(block: number): readonly Column[] {
     const column = this.column(block);
     return column.form === 'dynamic' ? column.parts : [column];
@@ -185,7 +277,13 @@ export class ObjectReader {
   /** Rows of one of the parts. */
   readPart(block: number, part: Column, projection?: Projection): MaybePromise<Vector> {
     const wanted = projection ? projectColumn(part, projection) : part;
-    return this.readNodes(block, (visitor) => { visitSegments(wanted, visitor); }, (source) => decodeColumn(wanted, source));
+    return this.readNodes(
+      block,
+      (visitor) => {
+        visitSegments(wanted, visitor);
+      },
+      (source) => decodeColumn(wanted, source),
+    );
   }
   /** False only if the filters of the part's columns know that no row passes. */
   mayHold(block: number, part: Column, pruner: ColumnPruner): MaybePromise<boolean> {
@@ -196,11 +294,34 @@ export class ObjectReader {
     });
     if (asked.size === 0) return true;
     const filters = [...asked.keys()].sort((a, b) => a.offset - b.offset);
-    return this.readNodes(block, (visitor) => { for (const f of filters) if (!visitor.known(f)) visitor.segment(f); }, (source) => mayHoldAll(part, pruner, ({ filter, value }) =>
-      mayHold(source.decoded(filter, () => wordsOf(source.bytes(filter)), (words) => words.byteLength), value)));
+    return this.readNodes(
+      block,
+      (visitor) => {
+        for (const f of filters) if (!visitor.known(f)) visitor.segment(f);
+      },
+      (source) =>
+        mayHoldAll(part, pruner, ({ filter, value }) =>
+          mayHold(
+            source.decoded(
+              filter,
+              () => wordsOf(source.bytes(filter)),
+              (words) => words.byteLength,
+            ),
+            value,
+          ),
+        ),
+    );
   }
-  /** The rows of a part that pass all tests, from what is stored alone: `rows` undefined: all of them. Undefined as a whole if one of the tests takes more than that. */
-  passing(block: number, part: Column, tests: readonly StoredTest[], known: readonly KnownValues[]): MaybePromise<{ readonly rows: Selection } | undefined> {
+  /**
+   * The rows of a part that pass all tests, from what is stored alone: `rows` undefined: all of them. Undefined as a
+   * whole if one of the tests takes more than that.
+   */
+  passing(
+    block: number,
+    part: Column,
+    tests: readonly StoredTest[],
+    known: readonly KnownValues[],
+  ): MaybePromise<{ readonly rows: Selection } | undefined> {
     const steps: { readonly plan: TestPlan; readonly known: KnownValues }[] = [];
     for (const [k, test] of tests.entries()) {
       const plan = planned(part, test);
@@ -212,13 +333,23 @@ export class ObjectReader {
     const from = (k: number, prior: Selection): MaybePromise<{ readonly rows: Selection }> => {
       const step = steps[k];
       if (!step || prior?.length === 0) return { rows: prior };
-      const found = this.readNodes(block, (visitor) => { visitPlan(step.plan, visitor); }, (source) => ({ rows: selected(step.plan, { rows: part.rows, prior }, source, step.known) }));
+      const found = this.readNodes(
+        block,
+        (visitor) => {
+          visitPlan(step.plan, visitor);
+        },
+        (source) => ({ rows: selected(step.plan, { rows: part.rows, prior }, source, step.known) }),
+      );
       return then(found, ({ rows }) => from(k + 1, rows));
     };
     return from(0, undefined);
   }
   /** What the rows of a part come to; undefined if one of the columns has no summary. */
-  summaries(block: number, part: Column, requests: readonly SummaryRequest[]): MaybePromise<readonly ColumnSummary[] | undefined> {
+  summaries(
+    block: number,
+    part: Column,
+    requests: readonly SummaryRequest[],
+  ): MaybePromise<readonly ColumnSummary[] | undefined> {
     const steps: SummaryStep[] = [];
     for (const request of requests) {
       const step = summaryStep(part, request);
@@ -228,28 +359,50 @@ export class ObjectReader {
     const missing = [...new Set(steps.flatMap((step) => ('column' in step ? [step.column] : [])))];
     if (missing.length === 0) return steps.map((step) => (step as { readonly summary: ColumnSummary }).summary);
     this.dictionaryBytes += missing.length * totalsBytes;
-    return this.readNodes(block, (visitor) => { for (const column of missing) visitTotals(column, visitor); }, (source) => steps.map((step) => ('column' in step ? totalsOf(step.column, source) : step.summary)));
+    return this.readNodes(
+      block,
+      (visitor) => {
+        for (const column of missing) visitTotals(column, visitor);
+      },
+      (source) => steps.map((step) => ('column' in step ? totalsOf(step.column, source) : step.summary)),
+    );
   }
   /** The part with those strings alone that may hold one of the texts. */
   searched(block: number, part: Column, texts: readonly SearchedText[]): MaybePromise<Column> {
-    const pairs: Segment[] = [], dictionaries = new Set<number>();
+    const pairs: Segment[] = [];
+    const dictionaries = new Set<number>();
     visitStrings(part, (column) => {
       if (column.pairs) pairs.push(column.pairs);
       if (column.dictionary !== undefined) dictionaries.add(column.dictionary);
     });
-    return this.readNodes(block, (visitor) => {
-      for (const p of pairs) if (!visitor.known(p)) visitor.segment(p);
-      for (const n of dictionaries) visitor.dictionary(n);
-    }, (source) => textsAlone(part, ({ pairs: known, dictionary, times }) => {
-      if (times) return texts.some((text) => text.isOfTime);
-      if (dictionary !== undefined) return mayContain(this.pairsOfDictionary(dictionary), texts);
-      return !known || mayContain(source.decoded(known, () => wordsOf(source.bytes(known)), (words) => words.byteLength), texts);
-    }));
+    return this.readNodes(
+      block,
+      (visitor) => {
+        for (const p of pairs) if (!visitor.known(p)) visitor.segment(p);
+        for (const n of dictionaries) visitor.dictionary(n);
+      },
+      (source) =>
+        textsAlone(part, ({ pairs: known, dictionary, times }) => {
+          if (times) return texts.some((text) => text.isOfTime);
+          if (dictionary !== undefined) return mayContain(this.pairsOfDictionary(dictionary), texts);
+          return (
+            !known ||
+            mayContain(
+              source.decoded(
+                known,
+                () => wordsOf(source.bytes(known)),
+                (words) => words.byteLength,
+              ),
+              texts,
+            )
+          );
+        }),
+    );
   }
   private pairsOfDictionary(number: number): Uint32Array {
     const known = this.dictionaryPairs[number];
     if (known) return known;
-    const pairs = this.dictionaryPairs[number] = pairsOf(bytesOf(this.dictionaries[number]!));
+    const pairs = (this.dictionaryPairs[number] = pairsOf(bytesOf(this.dictionaries[number]!)));
     this.dictionaryBytes += pairs.byteLength;
     return pairs;
   }
@@ -257,15 +410,34 @@ export class ObjectReader {
   /** Where each row of the block is; undefined when there is one part only. */
   tags(block: number): MaybePromise<BlockTags | undefined> {
     const column = this.column(block);
-    return column.form !== 'dynamic' ? undefined : this.readNodes(block, (visitor) => { visitTags(column, visitor); }, (source) => decodeTags(column, source));
+    return column.form !== 'dynamic'
+      ? undefined
+      : this.readNodes(
+          block,
+          (visitor) => {
+            visitTags(column, visitor);
+          },
+          (source) => decodeTags(column, source),
+        );
   }
 
   /** Reads the segments that `visit` names, but for what is kept, and makes something of them. */
-  private readNodes<T>(block: number, visit: (visitor: SegmentVisitor) => void, make: (source: SegmentSource) => T): MaybePromise<T> {
-    const { cache } = this, segments: Segment[] = [], missing = new Set<number>(), kept = new Map<object, unknown>();
+  private readNodes<T>(
+    block: number,
+    visit: (visitor: SegmentVisitor) => void,
+    make: (source: SegmentSource) => T,
+  ): MaybePromise<T> {
+    const { cache } = this;
+    const segments: Segment[] = [];
+    const missing = new Set<number>();
+    const kept = new Map<object, unknown>();
     visit({
-      segment: (s) => { if (s.length > 0) segments.push(s); },
-      dictionary: (n) => { if (!this.dictionaries[n]) missing.add(n); },
+      segment: (s) => {
+        if (s.length > 0) segments.push(s);
+      },
+      dictionary: (n) => {
+        if (!this.dictionaries[n]) missing.add(n);
+      },
       known: (node) => {
         const value = cache?.get(node);
         if (value !== undefined) kept.set(node, value);
@@ -279,11 +451,17 @@ export class ObjectReader {
       cache?.set(node, bytes(value) + entryBytes, () => owned(value), this);
       return value;
     };
-    const entry = this.blocks[block] as BlockEntry, place = `block ${block}`;
+    const entry = this.blocks[block] as BlockEntry;
+    const place = `block ${block}`;
     segments.sort((a, b) => a.offset - b.offset);
     const ready = missing.size > 0 ? this.loadDictionaries([...missing]) : undefined;
-    return then(ready, () => then(this.readSegments(segments, entry.offset, place), (bytes) =>
-      this.decode(place, () => make({ bytes: (s) => bytes.get(s)!, dictionary: (n) => this.dictionaries[n]!, decoded }))));
+    return then(ready, () =>
+      then(this.readSegments(segments, entry.offset, place), (bytes) =>
+        this.decode(place, () =>
+          make({ bytes: (s) => bytes.get(s)!, dictionary: (n) => this.dictionaries[n]!, decoded }),
+        ),
+      ),
+    );
   }
 
   private column(block: number): Column {
@@ -299,21 +477,49 @@ export class ObjectReader {
   private readDictionaryEntry(input: ByteReader): DictionaryEntry {
     const rows = input.uvarint();
     if (rows === 0) return { rows, offset: 0 };
-    const type = this.typeOf(input.uvarint()), offset = input.uvarint() * 8;
+    const type = this.typeOf(input.uvarint());
+    const offset = input.uvarint() * 8;
     input.uvarint();
     const directory = new ByteReader(input.raw(input.uvarint()));
-    return { rows, offset, column: new DirectoryReader(directory, this.typeOf, false).column({ form: 'bytes', type: type.kind === 'primitive' ? type : types.string }, rows) };
+    return {
+      rows,
+      offset,
+      column: new DirectoryReader(directory, this.typeOf, false).column(
+        { form: 'bytes', type: type.kind === 'primitive' ? type : types.string },
+        rows,
+      ),
+    };
   }
 
   private loadDictionaries(numbers: readonly number[]): MaybePromise<void> {
     const pending: Promise<void>[] = [];
     for (const n of numbers) {
-      const entry = this.dictionaryEntries[n], place = `dictionary ${n}`;
+      const entry = this.dictionaryEntries[n];
+      const place = `dictionary ${n}`;
       if (!entry?.column) throw corrupt(this.id, place, 'there is none');
-      const column = entry.column, segments: Segment[] = [];
-      visitSegments(column, { segment: (s) => { if (s.length > 0) segments.push(s); }, dictionary: () => undefined, known: () => false });
+      const column = entry.column;
+      const segments: Segment[] = [];
+      visitSegments(column, {
+        segment: (s) => {
+          if (s.length > 0) segments.push(s);
+        },
+        dictionary: () => undefined,
+        known: () => false,
+      });
       const done = then(this.readSegments(segments, entry.offset, place), (bytes) => {
-        const decoded = this.decode(place, () => flatten(decodeColumn(column, { bytes: (s) => bytes.get(s)!, dictionary: () => { throw new Error('nested'); }, decoded: (_, make) => make() })) as BytesVector);
+        const decoded = this.decode(
+          place,
+          () =>
+            flatten(
+              decodeColumn(column, {
+                bytes: (s) => bytes.get(s)!,
+                dictionary: () => {
+                  throw new Error('nested');
+                },
+                decoded: (_, make) => make(),
+              }),
+            ) as BytesVector,
+        );
         this.dictionaries[n] = decoded;
         this.dictionaryBytes += decoded.bytes.buffer.byteLength + decoded.offsets.byteLength;
       });
@@ -323,24 +529,33 @@ export class ObjectReader {
   }
 
   /** Reads segments (in order of their places) in as few runs as pays, and checks them. */
-  private readSegments(segments: readonly Segment[], base: number, place: string): MaybePromise<Map<Segment, Uint8Array>> {
-    const out = new Map<Segment, Uint8Array>(), pending: Promise<void>[] = [];
-    for (let i = 0; i < segments.length;) {
-      const first = i, start = segments[i]!.offset;
+  private readSegments(
+    segments: readonly Segment[],
+    base: number,
+    place: string,
+  ): MaybePromise<Map<Segment, Uint8Array>> {
+    const out = new Map<Segment, Uint8Array>();
+    const pending: Promise<void>[] = [];
+    for (let i = 0; i < segments.length; ) {
+      const first = i;
+      const start = segments[i]!.offset;
       let end = start + segments[i]!.length;
-      for (i++; i < segments.length && segments[i]!.offset - end <= gapBytesMax; i++) end = segments[i]!.offset + segments[i]!.length;
+      for (i++; i < segments.length && segments[i]!.offset - end <= gapBytesMax; i++)
+        end = segments[i]!.offset + segments[i]!.length;
       if (base + end > this.source.size) throw corrupt(this.id, place, 'segment beyond the end');
       this.bytesRead += end - start;
       const run = segments.slice(first, i);
       const done = then(this.source.read(base + start, end - start), (bytes) => {
-        for (const s of run) out.set(s, this.checked(bytes.subarray(s.offset - start, s.offset - start + s.length), s, place));
+        for (const s of run)
+          out.set(s, this.checked(bytes.subarray(s.offset - start, s.offset - start + s.length), s, place));
       });
       if (done instanceof Promise) pending.push(done);
     }
     return pending.length > 0 ? Promise.all(pending).then(() => out) : out;
   }
   private checked(bytes: Uint8Array, segment: Segment, place: string): Uint8Array {
-    if (bytes.length !== segment.length || checksum(bytes) !== segment.check) throw corrupt(this.id, place, `checksum of ${segment.length} bytes at ${segment.offset} does not fit`);
+    if (bytes.length !== segment.length || checksum(bytes) !== segment.check)
+      throw corrupt(this.id, place, `checksum of ${segment.length} bytes at ${segment.offset} does not fit`);
     return bytes;
   }
 
@@ -389,9 +604,13 @@ export const projectRows = (rows: Vector, wanted: Projection): Vector => {
       }
       return { ...rows, fields };
     }
-    case 'dynamic': return { ...rows, parts: rows.parts.map((p) => projectRows(p, wanted)) };
-    case 'named': return { ...rows, inner: projectRows(rows.inner, wanted) };
-    case 'selected': return { ...rows, base: projectRows(rows.base, wanted) };
-    default: return rows;
+    case 'dynamic':
+      return { ...rows, parts: rows.parts.map((p) => projectRows(p, wanted)) };
+    case 'named':
+      return { ...rows, inner: projectRows(rows.inner, wanted) };
+    case 'selected':
+      return { ...rows, base: projectRows(rows.base, wanted) };
+    default:
+      return rows;
   }
 };

@@ -1,5 +1,6 @@
 /**
- * Rows to the bytes of a data object. An object is a header, blocks of column segments, dictionaries, a footer and a trailer; see `objects/format.ts`.
+ * Rows to the bytes of a data object. An object is a header, blocks of column segments, dictionaries, a footer and a
+ * trailer; see `objects/format.ts`.
  *
  * Invariants:
  * - Rows come sorted by the pool's key, a block at a time; bytes leave in order as soon as they are made.
@@ -17,21 +18,36 @@ import { TypeTable, layoutKey, writeLayout } from '../columns/layout.ts';
 import { blockRowsMax, header, magic, plainVersion } from './format.ts';
 
 /** Sort keys of a block's first and last row. */
-interface BlockKeys { readonly first: Uint8Array; readonly last: Uint8Array }
+interface BlockKeys {
+  readonly first: Uint8Array;
+  readonly last: Uint8Array;
+}
 /** What is known of an object before its rows come. */
 interface ObjectWriterOptions {
   /** Rows that will come, about: small objects go without zone maps, large ones try out their dictionaries first. */
   readonly rowsExpected: number;
 }
 
-/** Rows that a large object holds back to see which dictionaries pay, in no more blocks than that, nor in more memory, which rows of very many columns take. */
-const trialRows = 24_576, trialBlocks = 4, trialBytesMax = 32 << 20;
+/**
+ * Rows that a large object holds back to see which dictionaries pay, in no more blocks than that, nor in more memory,
+ * which rows of very many columns take.
+ */
+const trialRows = 24_576;
+const trialBlocks = 4;
+const trialBytesMax = 32 << 20;
 /** Rows from which zone maps are worth their place. */
 const statisticsRowsMin = 1024;
 /** What a footer of one block has beside its parts, about. */
 const footerRoom = 64;
 
-interface BlockEntry { readonly rows: number; readonly layout: number; readonly offset: number; readonly dataLength: number; readonly directory: Uint8Array; readonly keys: BlockKeys }
+interface BlockEntry {
+  readonly rows: number;
+  readonly layout: number;
+  readonly offset: number;
+  readonly dataLength: number;
+  readonly directory: Uint8Array;
+  readonly keys: BlockKeys;
+}
 
 /** Writes one data object, block by block; its bytes go to `emit`. */
 export class ObjectWriter {
@@ -55,16 +71,26 @@ export class ObjectWriter {
   constructor(emit: (chunk: Uint8Array) => void, options: ObjectWriterOptions) {
     this.emit = emit;
     this.statistics = options.rowsExpected >= statisticsRowsMin;
-    this.tables = { types: this.types, dictionaries: this.dictionaries, newer: (version) => { this.version = Math.max(this.version, version); } };
+    this.tables = {
+      types: this.types,
+      dictionaries: this.dictionaries,
+      newer: (version) => {
+        this.version = Math.max(this.version, version);
+      },
+    };
     this.trial = [];
     this.write(header);
   }
 
   /** Bytes that the object would have if it ended now, about. */
-  get size(): number { return this.at + this.trialBytes + this.directoryLength; }
+  get size(): number {
+    return this.at + this.trialBytes + this.directoryLength;
+  }
 
   /** Bytes of the footer so far, about. */
-  get footerSize(): number { return this.directoryLength + this.layoutBytes.length + this.types.out.length; }
+  get footerSize(): number {
+    return this.directoryLength + this.layoutBytes.length + this.types.out.length;
+  }
 
   /** Appends one block of at most `blockRowsMax` rows. */
   block(batch: Vector, keys: BlockKeys): void {
@@ -74,13 +100,15 @@ export class ObjectWriter {
     this.trial.push({ batch, keys });
     this.trialBytes += sizeOf(batch);
     this.trialHeld += heldSize(batch);
-    if (this.count >= trialRows || this.trial.length === trialBlocks || this.trialHeld >= trialBytesMax) this.endTrial();
+    if (this.count >= trialRows || this.trial.length === trialBlocks || this.trialHeld >= trialBytesMax)
+      this.endTrial();
   }
 
   /** Writes dictionaries and footer; answers the object's length. */
   finish(): number {
     this.endTrial();
-    const footer = new ByteWriter(), { types, layouts, layoutBytes } = this;
+    const footer = new ByteWriter();
+    const { types, layouts, layoutBytes } = this;
     footer.reserve(this.directoryLength + types.out.length + layoutBytes.length + footerRoom);
     const dictionaries = this.dictionaryEntries();
     footer.uvarint(this.version);
@@ -109,7 +137,8 @@ export class ObjectWriter {
     this.trialBytes = 0;
     if (trial.length > 1 || (trial[0]?.batch.length ?? 0) >= statisticsRowsMin) {
       const types = new TypeTable();
-      for (const { batch } of trial) encodeBlock(batch, { types, dictionaries: this.dictionaries, newer: () => undefined }, false);
+      for (const { batch } of trial)
+        encodeBlock(batch, { types, dictionaries: this.dictionaries, newer: () => undefined }, false);
       for (const dictionary of this.dictionaries.values()) dictionary.restart();
     }
     for (const { batch, keys } of trial) this.encode(batch, keys);
@@ -117,7 +146,14 @@ export class ObjectWriter {
 
   private encode(batch: Vector, keys: BlockKeys): void {
     const block = encodeBlock(batch, this.tables, this.statistics);
-    this.blocks.push({ rows: block.rows, layout: this.layout(block), offset: this.at, dataLength: block.dataLength, directory: block.directory, keys });
+    this.blocks.push({
+      rows: block.rows,
+      layout: this.layout(block),
+      offset: this.at,
+      dataLength: block.dataLength,
+      directory: block.directory,
+      keys,
+    });
     this.directoryLength += block.directory.length + keys.first.length + keys.last.length + 8;
     this.writeAll(block.data);
   }
@@ -165,7 +201,9 @@ export class ObjectWriter {
     for (const b of this.blocks) footer.raw(b.directory);
   }
 
-  private writeAll(chunks: readonly Uint8Array[]): void { for (const chunk of chunks) this.write(chunk); }
+  private writeAll(chunks: readonly Uint8Array[]): void {
+    for (const chunk of chunks) this.write(chunk);
+  }
   private write(chunk: Uint8Array): void {
     this.emit(chunk);
     this.at += chunk.length;
@@ -174,7 +212,9 @@ export class ObjectWriter {
 
 /** Of a LEB128 number. */
 const numberLength = (n: number): number => (n < 0x80 ? 1 : 1 + numberLength(Math.floor(n / 0x80)));
-const writeWord = (out: ByteWriter, word: number): void => { for (let shift = 0; shift < 32; shift += 8) out.byte((word >>> shift) & 0xff); };
+const writeWord = (out: ByteWriter, word: number): void => {
+  for (let shift = 0; shift < 32; shift += 8) out.byte((word >>> shift) & 0xff);
+};
 const writeKey = (out: ByteWriter, key: Uint8Array): void => {
   out.uvarint(key.length);
   out.raw(key);

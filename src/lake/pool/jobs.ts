@@ -1,5 +1,6 @@
 /**
- * The work of each kind of pool job. Called by the pool's machine, one group at a time; what a job carries beyond its plain data comes with it as `Payload`.
+ * The work of each kind of pool job. Called by the pool's machine, one group at a time; what a job carries beyond its
+ * plain data comes with it as `Payload`.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LakeError } from '../../errors.ts';
@@ -8,7 +9,14 @@ import { base62, zeroId } from '../ksuid.ts';
 import type { CommitNote, Id, ObjectFiles, ObjectMeta } from '../lake.types.ts';
 import { objectNames, prepareMerge } from '../commits/merge.ts';
 import { checkTip } from '../commits/tip-check.ts';
-import { compactMessage, deleteMessage, loadMessage, mergeMessage, revertMessage, vectorsMessage } from '../commits/messages.ts';
+import {
+  compactMessage,
+  deleteMessage,
+  loadMessage,
+  mergeMessage,
+  revertMessage,
+  vectorsMessage,
+} from '../commits/messages.ts';
 import type { ObjectEntry, ObjectList } from '../objects/list.ts';
 import type { NewCommit, PoolStore } from './store.ts';
 import { prepareRevert } from '../commits/revert.ts';
@@ -18,13 +26,30 @@ import { removeObjects, vacuumable } from '../commits/vacuum.ts';
 const idsPerTurn = 512;
 
 /** What stays with the host while the job's plain data goes through the machine. */
-export interface Payload { readonly note: CommitNote; readonly objects: readonly ObjectMeta[]; readonly candidates: readonly ObjectEntry[] }
-/** What jobs work with. `payload` gives what a job carries beyond its plain data, by the job's id; `report` is told of faults that fail no job. */
-interface JobContext { readonly store: PoolStore; readonly files: ObjectFiles; readonly report: (fault: unknown) => void; readonly payload: (job: number) => Payload }
+export interface Payload {
+  readonly note: CommitNote;
+  readonly objects: readonly ObjectMeta[];
+  readonly candidates: readonly ObjectEntry[];
+}
+/**
+ * What jobs work with. `payload` gives what a job carries beyond its plain data, by the job's id; `report` is told of
+ * faults that fail no job.
+ */
+interface JobContext {
+  readonly store: PoolStore;
+  readonly files: ObjectFiles;
+  readonly report: (fault: unknown) => void;
+  readonly payload: (job: number) => Payload;
+}
 /** `commit`: the commit that the job made; `objects`: the objects that a vacuum removed. */
-export interface JobResult { readonly commit?: Id; readonly objects?: readonly Id[] }
+export interface JobResult {
+  readonly commit?: Id;
+  readonly objects?: readonly Id[];
+}
 /** What a job came to: its result, or why it could not be done. */
-export type JobEnd = { readonly id: number; readonly result: JobResult } | { readonly id: number; readonly error: unknown };
+export type JobEnd =
+  | { readonly id: number; readonly result: JobResult }
+  | { readonly id: number; readonly error: unknown };
 
 type Job<K extends PoolJobKind> = Extract<PoolJob, { readonly kind: K }>;
 type Work<K extends PoolJobKind> = (context: JobContext, job: Job<K>) => Promise<JobResult>;
@@ -51,18 +76,26 @@ const doJob = async <K extends PoolJobKind>(context: JobContext, job: Job<K>): P
 /** Where what a job changes is at. */
 const tipOf = (store: PoolStore, job: PoolJob): Id => {
   switch (job.kind) {
-    case 'merge': return store.branch(job.target).commit;
-    case 'vacuum': return store.resolve(job.revision);
+    case 'merge':
+      return store.branch(job.target).commit;
+    case 'vacuum':
+      return store.resolve(job.revision);
     // No condition comes with it.
-    case 'create branch': return job.commit;
-    case 'delete branch': return store.branch(job.name).commit;
-    default: return store.branch(job.branch).commit;
+    case 'create branch':
+      return job.commit;
+    case 'delete branch':
+      return store.branch(job.name).commit;
+    default:
+      return store.branch(job.branch).commit;
   }
 };
 
 /** All loads in one transaction, one commit each. A load whose branch is not there fails alone. */
 const loadGroup = async (context: JobContext, jobs: readonly Job<'load'>[]): Promise<readonly JobEnd[]> => {
-  const ends: JobEnd[] = [], commits: NewCommit[] = [], ready: Job<'load'>[] = [], moved = new Set<string>();
+  const ends: JobEnd[] = [];
+  const commits: NewCommit[] = [];
+  const ready: Job<'load'>[] = [];
+  const moved = new Set<string>();
   for (const job of jobs) {
     try {
       const { note, objects } = context.payload(job.id);
@@ -70,7 +103,13 @@ const loadGroup = async (context: JobContext, jobs: readonly Job<'load'>[]): Pro
       if (job.ifTip && moved.has(job.branch)) throw new LakeError('tip-moved', { tip: 'a newer commit' });
       checkTip(job.ifTip, context.store.branch(job.branch).commit);
       moved.add(job.branch);
-      commits.push({ branch: job.branch, note, message: note.body ? '' : loadMessage(objects), changes: { adds: [], removes: [] }, created: objects });
+      commits.push({
+        branch: job.branch,
+        note,
+        message: note.body ? '' : loadMessage(objects),
+        changes: { adds: [], removes: [] },
+        created: objects,
+      });
       ready.push(job);
     } catch (error) {
       ends.push({ id: job.id, error });
@@ -86,7 +125,9 @@ const loadGroup = async (context: JobContext, jobs: readonly Job<'load'>[]): Pro
   return ends;
 };
 
-const commitOne = async (store: PoolStore, commit: NewCommit): Promise<JobResult> => ({ commit: (await store.write([commit]))[0]! });
+const commitOne = async (store: PoolStore, commit: NewCommit): Promise<JobResult> => ({
+  commit: (await store.write([commit]))[0]!,
+});
 
 /** The entries of these ids in a list. @throws object-not-found */
 const inList = (store: PoolStore, list: ObjectList, ids: readonly Id[]): readonly ObjectEntry[] =>
@@ -96,7 +137,9 @@ const inList = (store: PoolStore, list: ObjectList, ids: readonly Id[]): readonl
     return entry;
   });
 
-/** The rewrite was prepared on an older tip: some of the objects that it removes are gone. The caller prepares again. */
+/**
+ * The rewrite was prepared on an older tip: some of the objects that it removes are gone. The caller prepares again.
+ */
 export class Overtaken extends Error {
   readonly missing: readonly Id[];
   constructor(missing: readonly Id[]) {
@@ -114,12 +157,18 @@ const work: { readonly [K in PoolJobKind]: Work<K> } = {
   delete: async ({ store, payload }, job) => {
     const list = await store.list(store.branch(job.branch).commit);
     const removes = inList(store, list, job.objects);
-    return commitOne(store, { branch: job.branch, note: payload(job.id).note, message: deleteMessage(removes), changes: { removes, adds: [] } });
+    return commitOne(store, {
+      branch: job.branch,
+      note: payload(job.id).note,
+      message: deleteMessage(removes),
+      changes: { removes, adds: [] },
+    });
   },
   rewrite: async ({ store, payload }, job) => {
     const { note, objects } = payload(job.id);
     const list = await store.list(store.branch(job.branch).commit);
-    const ids = [...new Set(job.removes)], removes: ObjectEntry[] = [];
+    const ids = [...new Set(job.removes)];
+    const removes: ObjectEntry[] = [];
     for (const [i, id] of ids.entries()) {
       const entry = store.entry(id);
       if (entry && list.has(entry)) removes.push(entry);
@@ -131,30 +180,62 @@ const work: { readonly [K in PoolJobKind]: Work<K> } = {
       throw new Overtaken(ids.filter((id) => !there.has(id)));
     }
     const message = job.cause === 'compact' ? compactMessage(removes, objects) : deleteMessage(removes, objects);
-    const changes = { removes, adds: [] }, rewrite = job.parts && fits(job.parts, ids, objects) ? job.parts : true;
+    const changes = { removes, adds: [] };
+    const rewrite = job.parts && fits(job.parts, ids, objects) ? job.parts : true;
     const lineage = await store.lineage.changes({ adds: objects.map((o) => o.id), deletes: ids, rewrite });
-    return commitOne(store, { branch: job.branch, note, message, changes, created: objects, vectorsOfCreated: job.vectors, rewrite, lineage });
+    return commitOne(store, {
+      branch: job.branch,
+      note,
+      message,
+      changes,
+      created: objects,
+      vectorsOfCreated: job.vectors,
+      rewrite,
+      lineage,
+    });
   },
   merge: async ({ store, payload }, job) => {
     const { changes, childTip } = await prepareMerge(store, job.target, job.child);
-    return commitOne(store, { branch: job.target, note: payload(job.id).note, message: mergeMessage(job.child, job.target), changes, secondParent: childTip });
+    return commitOne(store, {
+      branch: job.target,
+      note: payload(job.id).note,
+      message: mergeMessage(job.child, job.target),
+      changes,
+      secondParent: childTip,
+    });
   },
   revert: async ({ store, payload }, job) => {
     const changes = await prepareRevert(store, job.branch, job.commit);
-    return commitOne(store, { branch: job.branch, note: payload(job.id).note, message: revertMessage(job.commit), changes });
+    return commitOne(store, {
+      branch: job.branch,
+      note: payload(job.id).note,
+      message: revertMessage(job.commit),
+      changes,
+    });
   },
   vectors: async ({ store, payload }, job) => {
     const list = await store.list(store.branch(job.branch).commit);
     const entries = [...new Set(job.objects)].map((id) => {
-      const entry = store.entry(id), found = entry && list.find(entry);
+      const entry = store.entry(id);
+      const found = entry && list.find(entry);
       if (!found) throw new LakeError('vector-object-missing', { id: base62(id) });
       if (job.action === 'add' && found.vector) throw new LakeError('vector-exists', { id: base62(id) });
       if (job.action === 'delete' && !found.vector) throw new LakeError('vector-missing', { id: base62(id) });
       return found;
     });
     const marks = job.action === 'add' ? { addVectors: entries } : { deleteVectors: entries };
-    const message = vectorsMessage(job.action, entries.map((e) => e.id));
-    return commitOne(store, { branch: job.branch, note: payload(job.id).note, message, changes: { removes: [], adds: [] }, ...marks, silent: true });
+    const message = vectorsMessage(
+      job.action,
+      entries.map((e) => e.id),
+    );
+    return commitOne(store, {
+      branch: job.branch,
+      note: payload(job.id).note,
+      message,
+      changes: { removes: [], adds: [] },
+      ...marks,
+      silent: true,
+    });
   },
   vacuum: async ({ store, files, report, payload }, job) => {
     const entries = await vacuumable(store, payload(job.id).candidates);
@@ -182,4 +263,8 @@ const fits = (parts: readonly number[], removes: readonly Id[], adds: readonly O
 
 /** The error of a commit some of whose objects were vacuumed. */
 export const vacuumedError = (commit: Id, missing: readonly Id[]): LakeError =>
-  new LakeError('vacuumed', { id: base62(commit), objects: objectNames(missing) }, { details: { object_ids: missing.map((id) => `0x${id}`) } });
+  new LakeError(
+    'vacuumed',
+    { id: base62(commit), objects: objectNames(missing) },
+    { details: { object_ids: missing.map((id) => `0x${id}`) } },
+  );

@@ -1,5 +1,6 @@
 /**
- * The promise face of a pool: turns calls into jobs of the pool's machine, keeps what the machine need not see, settles the promises.
+ * The promise face of a pool: turns calls into jobs of the pool's machine, keeps what the machine need not see, settles
+ * the promises.
  *
  * Invariant: a job's promise settles exactly once, with the machine's `settled`, or at once when the machine has ended.
  */
@@ -12,7 +13,23 @@ import { base62, plainId, zeroId } from '../ksuid.ts';
 import { graphCommitsMax, graphPage, listSums } from '../commits/graph.ts';
 import { doJobs, type JobEnd, type JobResult, Overtaken, type Payload, vacuumedError } from './jobs.ts';
 import type {
-  BranchRecord, CommitNote, CommitResult, DoneJob, GraphPage, Id, JobMarks, ObjectFiles, ObjectMeta, ObjectSums, Pool, PoolConfig, PoolStats, PrepareRewrite, Preview, Snapshot, TipTerms,
+  BranchRecord,
+  CommitNote,
+  CommitResult,
+  DoneJob,
+  GraphPage,
+  Id,
+  JobMarks,
+  ObjectFiles,
+  ObjectMeta,
+  ObjectSums,
+  Pool,
+  PoolConfig,
+  PoolStats,
+  PrepareRewrite,
+  Preview,
+  Snapshot,
+  TipTerms,
 } from '../lake.types.ts';
 import { checkNotReserved } from '../names.ts';
 import type { ObjectList } from '../objects/list.ts';
@@ -39,7 +56,15 @@ interface PoolHost {
   closing(): boolean;
 }
 
-interface Waiting { readonly payload: Payload; readonly kind: PoolTask['kind']; readonly askedAt: number; beganAt: number; readonly resolve: (result: JobResult & { readonly marks: JobMarks }) => void; readonly reject: (error: unknown) => void; error?: unknown }
+interface Waiting {
+  readonly payload: Payload;
+  readonly kind: PoolTask['kind'];
+  readonly askedAt: number;
+  beganAt: number;
+  readonly resolve: (result: JobResult & { readonly marks: JobMarks }) => void;
+  readonly reject: (error: unknown) => void;
+  error?: unknown;
+}
 
 /** How often a rewrite is prepared again when others change the branch under it. */
 const attemptsMax = 8;
@@ -62,9 +87,15 @@ export class PoolFace implements Pool {
     this.host = host;
   }
 
-  get config(): PoolConfig { return this.store.config; }
-  branches(): readonly BranchRecord[] { return [...this.store.branches().values()]; }
-  branch(name: string): BranchRecord { return this.store.branch(name); }
+  get config(): PoolConfig {
+    return this.store.config;
+  }
+  branches(): readonly BranchRecord[] {
+    return [...this.store.branches().values()];
+  }
+  branch(name: string): BranchRecord {
+    return this.store.branch(name);
+  }
 
   /** Each job is told of a row that is damaged; the next one may not need it. */
   readBranches(): void {
@@ -90,7 +121,8 @@ export class PoolFace implements Pool {
   }
   private lookAt(tip: Id): void {
     try {
-      const [own] = firstParents(this.store.commit, tip), parents = [own?.parent, own?.secondParent].flatMap((id) => (id === undefined || id === zeroId ? [] : [id]));
+      const [own] = firstParents(this.store.commit, tip);
+      const parents = [own?.parent, own?.secondParent].flatMap((id) => (id === undefined || id === zeroId ? [] : [id]));
       for (const id of parents) {
         const parent = this.store.commit(id);
         if (!parent) throw rowMissing('commits', id);
@@ -127,7 +159,10 @@ export class PoolFace implements Pool {
 
   async load(branch: string, objects: readonly ObjectMeta[], note: CommitNote = {}): Promise<CommitResult> {
     try {
-      return await this.commit({ kind: 'load', branch, objects: objects.map((o) => o.id) }, { ...nothing, note, objects });
+      return await this.commit(
+        { kind: 'load', branch, objects: objects.map((o) => o.id) },
+        { ...nothing, note, objects },
+      );
     } catch (error) {
       await this.removeUncommitted(objects, error);
       throw error;
@@ -142,21 +177,36 @@ export class PoolFace implements Pool {
   async revert(branch: string, commit: Id, note: CommitNote = {}): Promise<CommitResult> {
     return this.commit({ kind: 'revert', branch, commit }, { ...nothing, note });
   }
-  async vectors(branch: string, action: 'add' | 'delete', ids: readonly Id[], note: CommitNote = {}): Promise<CommitResult> {
+  async vectors(
+    branch: string,
+    action: 'add' | 'delete',
+    ids: readonly Id[],
+    note: CommitNote = {},
+  ): Promise<CommitResult> {
     return this.commit({ kind: 'vectors', branch, action, objects: ids }, { ...nothing, note });
   }
 
   async deleteWhere(branch: string, prepare: PrepareRewrite, note: CommitNote = {}): Promise<CommitResult> {
     return this.rewrite({ branch, cause: 'delete where', vectors: false }, prepare, note);
   }
-  async compact(branch: string, ids: readonly Id[], prepare: PrepareRewrite, note: CommitNote = {}, options: { readonly vectors?: boolean } = {}): Promise<CommitResult> {
+  async compact(
+    branch: string,
+    ids: readonly Id[],
+    prepare: PrepareRewrite,
+    note: CommitNote = {},
+    options: { readonly vectors?: boolean } = {},
+  ): Promise<CommitResult> {
     const wanted = [...new Set(ids)];
     if (wanted.length < 2) throw new LakeError('compact-few');
     return this.rewrite({ branch, cause: 'compact', vectors: options.vectors ?? false, wanted }, prepare, note);
   }
 
-  previewMerge(target: string, child: string, terms: TipTerms = {}): Promise<Preview> { return previewMerge(this.store, target, child, terms); }
-  previewRevert(branch: string, commit: Id, terms: TipTerms = {}): Promise<Preview> { return previewRevert(this.store, branch, commit, terms); }
+  previewMerge(target: string, child: string, terms: TipTerms = {}): Promise<Preview> {
+    return previewMerge(this.store, target, child, terms);
+  }
+  previewRevert(branch: string, commit: Id, terms: TipTerms = {}): Promise<Preview> {
+    return previewRevert(this.store, branch, commit, terms);
+  }
   /** Prepares the rewrite as the delete would, and throws away what it wrote. */
   previewDelete(branch: string, prepare: PrepareRewrite, terms: TipTerms = {}): Promise<Preview> {
     return previewOf(this.store, branch, terms, async () => {
@@ -174,7 +224,14 @@ export class PoolFace implements Pool {
 
   /** Prepares on a pinned snapshot, commits if the branch still has what is to be removed, prepares again otherwise. */
   private async rewrite(
-    task: { readonly branch: string; readonly cause: 'delete where' | 'compact'; readonly vectors: boolean; readonly wanted?: readonly Id[] }, prepare: PrepareRewrite, note: CommitNote,
+    task: {
+      readonly branch: string;
+      readonly cause: 'delete where' | 'compact';
+      readonly vectors: boolean;
+      readonly wanted?: readonly Id[];
+    },
+    prepare: PrepareRewrite,
+    note: CommitNote,
   ): Promise<CommitResult> {
     const { branch, cause, vectors, wanted } = task;
     for (let attempt = 1; ; attempt++) {
@@ -185,13 +242,26 @@ export class PoolFace implements Pool {
         const { removes, adds, parts } = await prepare(snapshot);
         written.push(...adds);
         if (removes.length === 0) throw new LakeError('transaction-empty');
-        const job: PoolTask = { kind: 'rewrite', branch, cause, removes, adds: adds.map((o) => o.id), ...(parts && { parts }), vectors };
+        const job: PoolTask = {
+          kind: 'rewrite',
+          branch,
+          cause,
+          removes,
+          adds: adds.map((o) => o.id),
+          ...(parts && { parts }),
+          vectors,
+        };
         return await this.commit(job, { ...nothing, note, objects: adds });
       } catch (error) {
         if (error instanceof Overtaken) await this.removeFiles(written);
         else await this.removeUncommitted(written, error);
         if (!(error instanceof Overtaken)) throw error;
-        if (attempt === attemptsMax) throw new LakeError('rewrite-overtaken', { branch, attempts: attempt, objects: error.missing.map(base62).join(', ') });
+        if (attempt === attemptsMax)
+          throw new LakeError('rewrite-overtaken', {
+            branch,
+            attempts: attempt,
+            objects: error.missing.map(base62).join(', '),
+          });
       } finally {
         snapshot.release();
       }
@@ -201,10 +271,17 @@ export class PoolFace implements Pool {
     const entry = this.store.entry(id);
     if (!entry || !list.has(entry)) throw new LakeError('object-not-found', { id: base62(id) });
   }
-  private removeUncommitted(objects: readonly ObjectMeta[], error: unknown): Promise<void> { return removeUncommitted(objects, error, this.host); }
-  private removeFiles(objects: readonly ObjectMeta[]): Promise<void> { return removeObjectFiles(objects, this.host); }
+  private removeUncommitted(objects: readonly ObjectMeta[], error: unknown): Promise<void> {
+    return removeUncommitted(objects, error, this.host);
+  }
+  private removeFiles(objects: readonly ObjectMeta[]): Promise<void> {
+    return removeObjectFiles(objects, this.host);
+  }
 
-  async vacuum(revision: string, { dryRun, ...terms }: { readonly dryRun: boolean } & TipTerms): Promise<readonly Id[]> {
+  async vacuum(
+    revision: string,
+    { dryRun, ...terms }: { readonly dryRun: boolean } & TipTerms,
+  ): Promise<readonly Id[]> {
     const candidates = await vacuumCandidates(this.store, this.resolve(revision));
     const result = await this.submit({ kind: 'vacuum', revision, dryRun, ...terms }, { ...nothing, candidates });
     return result.objects ?? [];
@@ -213,24 +290,35 @@ export class PoolFace implements Pool {
   async stats(): Promise<PoolStats> {
     const list = await this.store.list(this.store.branch('main').commit);
     let stats = this.statsOf.get(list);
-    if (!stats) this.statsOf.set(list, stats = measure(list));
+    if (!stats) this.statsOf.set(list, (stats = measure(list)));
     return stats;
   }
 
   async graph({ from, limit }: { readonly from?: readonly Id[]; readonly limit: number }): Promise<GraphPage> {
-    return graphPage(this.store, from ?? [...this.store.branches().values()].map((branch) => branch.commit), Math.min(limit, graphCommitsMax));
+    return graphPage(
+      this.store,
+      from ?? [...this.store.branches().values()].map((branch) => branch.commit),
+      Math.min(limit, graphCommitsMax),
+    );
   }
   async sums(commitish: string): Promise<ObjectSums & { readonly commit: Id }> {
     const commit = this.resolve(commitish);
     return { commit, ...listSums(await this.store.list(commit)) };
   }
 
-  resolve(commitish: string): Id { return this.store.resolve(commitish); }
+  resolve(commitish: string): Id {
+    return this.store.resolve(commitish);
+  }
 
   /** @throws vacuumed */
   async open(commit: Id): Promise<{ readonly snapshot: Snapshot; readonly list: ObjectList }> {
     const found = this.store.list(commit);
-    const list = found instanceof Promise ? await found.catch((fault: unknown) => { throw this.store.isTip(commit) ? this.tipFault(fault, commit) : fault; }) : found;
+    const list =
+      found instanceof Promise
+        ? await found.catch((fault: unknown) => {
+            throw this.store.isTip(commit) ? this.tipFault(fault, commit) : fault;
+          })
+        : found;
     // From here to the pin nothing waits, so that no vacuum comes in between.
     if (this.store.deleted) throw new LakeError('pool-not-found', { pool: this.config.name });
     if (!this.store.isTip(commit)) {
@@ -238,7 +326,17 @@ export class PoolFace implements Pool {
       if (missing.length > 0) throw vacuumedError(commit, missing);
     }
     const onRelease = this.store.pin(list);
-    return { list, snapshot: snapshotOf({ pool: this.config, commit, list, tables: this.store.stores.tables, packs: this.store.packs, onRelease }) };
+    return {
+      list,
+      snapshot: snapshotOf({
+        pool: this.config,
+        commit,
+        list,
+        tables: this.store.stores.tables,
+        packs: this.store.packs,
+        onRelease,
+      }),
+    };
   }
 
   private tipFault(fault: unknown, tip: Id): unknown {
@@ -248,7 +346,8 @@ export class PoolFace implements Pool {
   }
 
   private async commit(task: PoolTask, payload: Payload): Promise<CommitResult> {
-    const ifTip = payload.note.terms?.ifTip, { commit, marks } = await this.submit(ifTip ? { ...task, ifTip } : task, payload);
+    const ifTip = payload.note.terms?.ifTip;
+    const { commit, marks } = await this.submit(ifTip ? { ...task, ifTip } : task, payload);
     assert(commit);
     return { commit, marks };
   }
@@ -263,11 +362,19 @@ export class PoolFace implements Pool {
       reject(this.ended());
     });
   }
-  private ended(): LakeError { return this.host.closing() ? new LakeError('lake-closing') : new LakeError('pool-not-found', { pool: this.config.name }); }
+  private ended(): LakeError {
+    return this.host.closing()
+      ? new LakeError('lake-closing')
+      : new LakeError('pool-not-found', { pool: this.config.name });
+  }
 
   /** The machine's `work`. */
   async work(jobs: readonly PoolJob[]): Promise<WorkDone> {
-    const { store, host: { files, report } } = this, now = performance.now();
+    const {
+      store,
+      host: { files, report },
+    } = this;
+    const now = performance.now();
     for (const { id } of jobs) this.waiting.get(id)!.beganAt = now;
     const ends = await doJobs({ store, files, report, payload: (id) => this.waiting.get(id)!.payload }, jobs);
     let unsound: string | undefined;
@@ -280,10 +387,17 @@ export class PoolFace implements Pool {
   }
   private outcome(end: JobEnd): JobOutcome {
     if ('result' in end) return { id: end.id, status: 'done', ...end.result };
-    const { error } = end, waiting = this.waiting.get(end.id)!;
-    waiting.error = error instanceof StoreFailure ? new LakeError('lake-failed', { fault: error.message }, { cause: error }) : error;
+    const { error } = end;
+    const waiting = this.waiting.get(end.id)!;
+    waiting.error =
+      error instanceof StoreFailure ? new LakeError('lake-failed', { fault: error.message }, { cause: error }) : error;
     if (!(error instanceof LakeError || error instanceof Overtaken)) this.host.report(error);
-    return { id: end.id, status: 'failed', code: error instanceof LakeError ? error.code : 'internal', text: error instanceof Error ? error.message : String(error) };
+    return {
+      id: end.id,
+      status: 'failed',
+      code: error instanceof LakeError ? error.code : 'internal',
+      text: error instanceof Error ? error.message : String(error),
+    };
   }
 
   /** The machine's `settled`. */
@@ -293,7 +407,8 @@ export class PoolFace implements Pool {
       const waiting = this.waiting.get(outcome.id);
       assert(waiting, 'a job is settled once');
       this.waiting.delete(outcome.id);
-      const { kind, askedAt } = waiting, marks: JobMarks = { askedAt, beganAt: waiting.beganAt || endedAt, endedAt };
+      const { kind, askedAt } = waiting;
+      const marks: JobMarks = { askedAt, beganAt: waiting.beganAt || endedAt, endedAt };
       this.host.jobDone({ kind, isDone: outcome.status === 'done', ...marks });
       if (outcome.status === 'done') waiting.resolve({ marks, ...outcome });
       else waiting.reject(waiting.error ?? refusal(outcome, this.ended()));
@@ -309,7 +424,9 @@ const refusal = (outcome: JobOutcome, ended: LakeError): LakeError => {
 };
 
 const measure = (list: ObjectList): PoolStats => {
-  let size = 0, min: ObjectMeta['min'] | undefined, max: ObjectMeta['max'] | undefined;
+  let size = 0;
+  let min: ObjectMeta['min'] | undefined;
+  let max: ObjectMeta['max'] | undefined;
   for (const e of list.entries()) {
     size += e.size;
     if (!min || Buffer.compare(e.min.sort, min.sort) < 0) min = e.min;
@@ -320,4 +437,4 @@ const measure = (list: ObjectList): PoolStats => {
 
 /** The commit of a tip is there: that it is not is no fault of who asks. */
 const ofTip = (fault: unknown, commit: Id): unknown =>
-  (fault instanceof LakeError && fault.code === 'commit-not-found' ? rowMissing('commits', commit) : fault);
+  fault instanceof LakeError && fault.code === 'commit-not-found' ? rowMissing('commits', commit) : fault;

@@ -1,6 +1,7 @@
 /**
- * The steps that a pool takes for nearly every job, without the way through the chart: a job begins in an idle pool, a job waits while others are at work, and the
- * work is done while nothing waits. The chart's own steps cost more than the commits that they are for.
+ * The steps that a pool takes for nearly every job, without the way through the chart: a job begins in an idle pool, a
+ * job waits while others are at work, and the work is done while nothing waits. The chart's own steps cost more than
+ * the commits that they are for.
  *
  * Invariants:
  * - Snapshots, what is emitted and the actor of the work are those that the chart gives (a test sends both the same).
@@ -19,7 +20,10 @@ type PoolWork = PromiseActorLogic<WorkDone, { readonly poolId: string; readonly 
 /** The machine, with these steps. `work`: what the machine invokes. */
 export const withSteps = (machine: PoolLogic, work: PoolWork): PoolLogic => {
   const steps = new PoolSteps(machine, work);
-  return Object.assign(Object.create(machine) as PoolLogic, { transition: (snapshot: PoolSnapshot, event: PoolMessage, scope: AnyActorScope) => steps.next(snapshot, event, scope) });
+  return Object.assign(Object.create(machine) as PoolLogic, {
+    transition: (snapshot: PoolSnapshot, event: PoolMessage, scope: AnyActorScope) =>
+      steps.next(snapshot, event, scope),
+  });
 };
 
 class PoolSteps {
@@ -47,19 +51,40 @@ class PoolSteps {
     if (event.type === 'job') {
       if (context.waiting.length >= context.waitingMax) return undefined;
       if (value === 'idle') return this.begin(snapshot, (event as { readonly job: PoolJob }).job, scope);
-      return value === 'working' ? { ...snapshot, context: { ...context, waiting: [...context.waiting, (event as { readonly job: PoolJob }).job] } } : undefined;
+      return value === 'working'
+        ? {
+            ...snapshot,
+            context: { ...context, waiting: [...context.waiting, (event as { readonly job: PoolJob }).job] },
+          }
+        : undefined;
     }
-    return value === 'working' && event.type === this.doneType && context.waiting.length === 0 ? this.end(snapshot, (event as unknown as { readonly output: WorkDone }).output, scope) : undefined;
+    return value === 'working' && event.type === this.doneType && context.waiting.length === 0
+      ? this.end(snapshot, (event as unknown as { readonly output: WorkDone }).output, scope)
+      : undefined;
   }
   private begin({ context }: PoolSnapshot, job: PoolJob, scope: AnyActorScope): PoolSnapshot | undefined {
-    const { working, workId: id } = this, running = [job];
+    const { working, workId: id } = this;
+    const running = [job];
     if (!working) return undefined;
     // `syncSnapshot` is what a chart's own actors have; XState's types do not know it.
-    const options = { id, src: 'work', parent: scope.self, syncSnapshot: false, input: { poolId: context.poolId, jobs: running } }, actor = createActor(this.work, options);
-    scope.defer(() => { actor.start(); });
+    const options = {
+      id,
+      src: 'work',
+      parent: scope.self,
+      syncSnapshot: false,
+      input: { poolId: context.poolId, jobs: running },
+    };
+    const actor = createActor(this.work, options);
+    scope.defer(() => {
+      actor.start();
+    });
     return { ...working, context: { ...context, running, waiting: [] }, children: { [id]: actor } };
   }
-  private end({ context }: PoolSnapshot, { outcomes, unsound }: WorkDone, scope: AnyActorScope): PoolSnapshot | undefined {
+  private end(
+    { context }: PoolSnapshot,
+    { outcomes, unsound }: WorkDone,
+    scope: AnyActorScope,
+  ): PoolSnapshot | undefined {
     if (!this.idle || unsound !== undefined) return undefined;
     scope.emit({ type: 'settled', outcomes });
     return { ...this.idle, context: { ...context, running: [] }, children: {} };

@@ -1,8 +1,10 @@
 /**
- * What is durable of one pool: branches, commits, objects. Reads answer from memory or the tables; `commit` is the only way to a new commit.
+ * What is durable of one pool: branches, commits, objects. Reads answer from memory or the tables; `commit` is the only
+ * way to a new commit.
  *
  * Invariants:
- * - One caller at a time writes (the pool's actor); between the check of a tip in memory and its transaction nobody else moves it. The transaction checks again.
+ * - One caller at a time writes (the pool's actor); between the check of a tip in memory and its transaction nobody
+ *   else moves it. The transaction checks again.
  * - A branch in memory moves, and listeners hear of it, only after its transaction is durable.
  * - No tip of a branch and no pinned list holds a vacuumed object.
  */
@@ -10,13 +12,30 @@ import assert from 'node:assert';
 import { LakeError } from '../../errors.ts';
 import { killPoint } from '../kill-points.ts';
 import { idBuffer, parseId, plainId, zeroId } from '../ksuid.ts';
-import type { BranchRecord, CommitNote, Draws, Id, LakeEvent, LakeFact, ObjectMeta, PoolConfig } from '../lake.types.ts';
+import type {
+  BranchRecord,
+  CommitNote,
+  Draws,
+  Id,
+  LakeEvent,
+  LakeFact,
+  ObjectMeta,
+  PoolConfig,
+} from '../lake.types.ts';
 import type { Feed } from '../feed.ts';
 import type { Changes } from '../commits/commit.ts';
 import { Lineage } from '../commits/lineage.ts';
 import type { ObjectEntry, ObjectList } from '../objects/list.ts';
 import {
-  branchKey, decodeBranch, decodeCommit, decodeObject, encodeBranch, encodeCommit, encodeObject, pairKey, type StoredCommit,
+  branchKey,
+  decodeBranch,
+  decodeCommit,
+  decodeObject,
+  encodeBranch,
+  encodeCommit,
+  encodeObject,
+  pairKey,
+  type StoredCommit,
 } from '../tables/rows.ts';
 import { PackIndex } from '../objects/packs.ts';
 import { isVacuumed, type SnapshotCache } from '../commits/snapshot.ts';
@@ -48,7 +67,10 @@ export interface NewCommit {
   /** The created objects get the marker that `:vectors` lists. */
   readonly vectorsOfCreated?: boolean;
   readonly secondParent?: Id;
-  /** It makes its objects of those that it removes (`StoredCommit.rewrite`); `lineage`: what that adds to the pool's lineage. */
+  /**
+   * It makes its objects of those that it removes (`StoredCommit.rewrite`); `lineage`: what that adds to the pool's
+   * lineage.
+   */
   readonly rewrite?: Exclude<StoredCommit['rewrite'], undefined | false>;
   readonly lineage?: readonly Change[];
   readonly addVectors?: readonly ObjectEntry[];
@@ -58,10 +80,25 @@ export interface NewCommit {
 }
 
 /** A tip that this process wrote: what follows from it is known without a read. `row`: the branch's. */
-interface WrittenTip { readonly branch: BranchRecord; readonly height: number; readonly row: Buffer }
+interface WrittenTip {
+  readonly branch: BranchRecord;
+  readonly height: number;
+  readonly row: Buffer;
+}
 /** A branch that commits are put on. */
-interface MovingTip { readonly before: BranchRecord; readonly key: Buffer; now: Id; height: number; readonly removes: ObjectEntry[]; readonly adds: ObjectEntry[]; changed: number }
-interface MovedTip { readonly tip: MovingTip; readonly after: WrittenTip }
+interface MovingTip {
+  readonly before: BranchRecord;
+  readonly key: Buffer;
+  now: Id;
+  height: number;
+  readonly removes: ObjectEntry[];
+  readonly adds: ObjectEntry[];
+  changed: number;
+}
+interface MovedTip {
+  readonly tip: MovingTip;
+  readonly after: WrittenTip;
+}
 
 /** The branches, commits and objects of one pool, in memory and in the tables. */
 export class PoolStore {
@@ -91,18 +128,33 @@ export class PoolStore {
     this.poolId = config.id;
     this.poolKey = idBuffer(config.id);
     this.packs = new PackIndex(stores.tables, config.id);
-    this.lineage = new Lineage({ tables: stores.tables, poolId: config.id, entry: (id) => this.entry(id), checkPool: () => { this.checkPool(); } });
+    this.lineage = new Lineage({
+      tables: stores.tables,
+      poolId: config.id,
+      entry: (id) => this.entry(id),
+      checkPool: () => {
+        this.checkPool();
+      },
+    });
   }
 
-  get order(): PoolConfig['layout']['order'] { return this.config.layout.order; }
+  get order(): PoolConfig['layout']['order'] {
+    return this.config.layout.order;
+  }
 
-  branches(): ReadonlyMap<string, BranchRecord> { return this.loadBranches(); }
-  private loadBranches(): Map<string, BranchRecord> { return this.branchMap ?? this.readBranches(); }
+  branches(): ReadonlyMap<string, BranchRecord> {
+    return this.loadBranches();
+  }
+  private loadBranches(): Map<string, BranchRecord> {
+    return this.branchMap ?? this.readBranches();
+  }
   private readBranches(): Map<string, BranchRecord> {
-    this.branchMap = new Map(this.stores.tables.rows('branches', { prefix: idBuffer(this.poolId) }).map((row) => {
-      const branch = decodeBranch(row.key, row.payload);
-      return [branch.name, branch] as const;
-    }));
+    this.branchMap = new Map(
+      this.stores.tables.rows('branches', { prefix: idBuffer(this.poolId) }).map((row) => {
+        const branch = decodeBranch(row.key, row.payload);
+        return [branch.name, branch] as const;
+      }),
+    );
     return this.branchMap;
   }
   /** @throws branch-not-found */
@@ -111,13 +163,17 @@ export class PoolStore {
     if (!branch) throw new LakeError('branch-not-found', { branch: name });
     return branch;
   }
-  /** A commit of this pool in a client's spelling (which wins over a branch of that name), else a branch's tip, be its name like an id, else a commit in the service's own spelling.
-   * @throws branch-not-found, commit-file-missing, table-corrupt */
+  /**
+   * A commit of this pool in a client's spelling (which wins over a branch of that name), else a branch's tip, be its
+   * name like an id, else a commit in the service's own spelling.
+   * @throws branch-not-found, commit-file-missing, table-corrupt
+   */
   resolve(commitish: string): Id {
     const id = parseId(commitish);
-    const found = id && this.hasCommit(id) ? id : this.branches().get(commitish)?.commit ?? plainId(commitish);
+    const found = id && this.hasCommit(id) ? id : (this.branches().get(commitish)?.commit ?? plainId(commitish));
     if (!found) throw new LakeError('branch-not-found', { branch: commitish });
-    if (!this.hasCommit(found)) throw this.isTip(found) ? rowMissing('commits', found) : new LakeError('commit-file-missing');
+    if (!this.hasCommit(found))
+      throw this.isTip(found) ? rowMissing('commits', found) : new LakeError('commit-file-missing');
     return found;
   }
   isTip(commit: Id): boolean {
@@ -129,13 +185,17 @@ export class PoolStore {
     const payload = this.stores.tables.get('commits', pairKey(this.poolId, id));
     return payload && decodeCommit(id, payload);
   };
-  hasCommit(id: Id): boolean { return id === zeroId || this.stores.tables.has('commits', pairKey(this.poolId, id)); }
+  hasCommit(id: Id): boolean {
+    return id === zeroId || this.stores.tables.has('commits', pairKey(this.poolId, id));
+  }
   /** An object of any commit, vacuumed ones too. */
   readonly entry = (id: Id): ObjectEntry | undefined => {
     const payload = this.stores.tables.get('objects', pairKey(this.poolId, id));
     return payload && decodeObject(id, payload);
   };
-  list(commit: Id): ObjectList | Promise<ObjectList> { return this.stores.snapshots.list(this, commit); }
+  list(commit: Id): ObjectList | Promise<ObjectList> {
+    return this.stores.snapshots.list(this, commit);
+  }
 
   pin(list: ObjectList): () => void {
     this.pins.set(list, (this.pins.get(list) ?? 0) + 1);
@@ -149,36 +209,53 @@ export class PoolStore {
   /** Told when a pinned list was released. */
   onRelease: () => void = () => undefined;
 
-  vacuumed(id: Id): boolean { return this.vacuuming.has(id) || isVacuumed(this.stores.tables, this.poolId, id); }
-  vacuumChanged(): void { this.vacuums++; }
+  vacuumed(id: Id): boolean {
+    return this.vacuuming.has(id) || isVacuumed(this.stores.tables, this.poolId, id);
+  }
+  vacuumChanged(): void {
+    this.vacuums++;
+  }
   /** Objects of the list that were vacuumed; what was found is kept until the next vacuum. */
   missing(list: ObjectList): readonly Id[] {
     const known = this.checked.get(list);
     if (known?.vacuums === this.vacuums) return known.missing;
-    const any = this.vacuuming.size > 0 || this.stores.tables.keys('vacuumed', { prefix: idBuffer(this.poolId), limit: 1 }).length > 0;
+    const any =
+      this.vacuuming.size > 0 ||
+      this.stores.tables.keys('vacuumed', { prefix: idBuffer(this.poolId), limit: 1 }).length > 0;
     const missing = any ? [...list.entries()].filter((e) => this.vacuumed(e.id)).map((e) => e.id) : [];
     this.checked.set(list, { vacuums: this.vacuums, missing });
     return missing;
   }
 
-  /** Writes commits, each on what the one before made of its branch, in one durable transaction. Answers with their ids. */
+  /**
+   * Writes commits, each on what the one before made of its branch, in one durable transaction. Answers with their ids.
+   */
   async write(commits: readonly NewCommit[]): Promise<readonly Id[]> {
-    const tips = new Map<string, MovingTip>(), events: LakeEvent[] = [], ids: Id[] = [], moved: MovedTip[] = [];
+    const tips = new Map<string, MovingTip>();
+    const events: LakeEvent[] = [];
+    const ids: Id[] = [];
+    const moved: MovedTip[] = [];
     for (const { branch } of commits) if (!tips.has(branch)) tips.set(branch, this.tip(branch));
-    await this.stores.tables.write(() => this.stores.feed.drawing(() => {
-      const rows: Change[] = [];
-      for (const commit of commits) ids.push(this.makeCommit(commit, tips.get(commit.branch)!, rows, events));
-      for (const tip of tips.values()) {
-        const branch = { ...tip.before, commit: tip.now }, row = encodeBranch(branch);
-        moved.push({ tip, after: { branch, height: tip.height, row } });
-        rows.push({ table: 'branches', key: tip.key, payload: row });
-      }
-      rows.push(this.stores.feed.countersRow());
-      return rows;
-    }), () => {
-      this.checkPool();
-      for (const tip of tips.values()) this.checkTip(tip.before, tip.key);
-    }, { alone: commits.length === 1 && this.groupBefore === 1 });
+    await this.stores.tables.write(
+      () =>
+        this.stores.feed.drawing(() => {
+          const rows: Change[] = [];
+          for (const commit of commits) ids.push(this.makeCommit(commit, tips.get(commit.branch)!, rows, events));
+          for (const tip of tips.values()) {
+            const branch = { ...tip.before, commit: tip.now };
+            const row = encodeBranch(branch);
+            moved.push({ tip, after: { branch, height: tip.height, row } });
+            rows.push({ table: 'branches', key: tip.key, payload: row });
+          }
+          rows.push(this.stores.feed.countersRow());
+          return rows;
+        }),
+      () => {
+        this.checkPool();
+        for (const tip of tips.values()) this.checkTip(tip.before, tip.key);
+      },
+      { alone: commits.length === 1 && this.groupBefore === 1 },
+    );
     this.groupBefore = commits.length;
     for (const one of moved) this.move(one);
     killPoint('commit: branch moved');
@@ -194,19 +271,34 @@ export class PoolStore {
 
   private tip(name: string): MovingTip {
     const before = this.branch(name);
-    return { before, key: this.keyOf(name), now: before.commit, height: this.tipHeight(before), removes: [], adds: [], changed: 0 };
+    return {
+      before,
+      key: this.keyOf(name),
+      now: before.commit,
+      height: this.tipHeight(before),
+      removes: [],
+      adds: [],
+      changed: 0,
+    };
   }
   /** Puts a commit on a tip: its rows and its event. */
   private makeCommit(commit: NewCommit, tip: MovingTip, rows: Change[], events: LakeEvent[]): Id {
-    const { stores, poolId } = this, { branch, note, changes, secondParent, deleteVectors } = commit;
+    const { stores, poolId } = this;
+    const { branch, note, changes, secondParent, deleteVectors } = commit;
     const created = (commit.created ?? []).map((meta) => this.newObject(meta, rows));
     const adds = changes.adds.length > 0 ? [...changes.adds, ...created] : created;
-    const addVectors = commit.vectorsOfCreated ? created : commit.addVectors ?? [];
+    const addVectors = commit.vectorsOfCreated ? created : (commit.addVectors ?? []);
     const row: StoredCommit = {
-      id: stores.draws.newId(), parent: tip.now, ...(secondParent && { secondParent }),
+      id: stores.draws.newId(),
+      parent: tip.now,
+      ...(secondParent && { secondParent }),
       height: 1 + Math.max(tip.height, secondParent ? this.height(secondParent) : 0),
-      author: note.author ?? '', dateNs: stores.draws.nowNs(), message: note.body || commit.message, meta: note.meta ?? 'null',
-      adds: adds.map((e) => e.id), deletes: changes.removes.map((e) => e.id),
+      author: note.author ?? '',
+      dateNs: stores.draws.nowNs(),
+      message: note.body || commit.message,
+      meta: note.meta ?? 'null',
+      adds: adds.map((e) => e.id),
+      deletes: changes.removes.map((e) => e.id),
       ...(addVectors.length > 0 && { addVectors: addVectors.map((e) => e.id) }),
       ...(deleteVectors && { deleteVectors: deleteVectors.map((e) => e.id) }),
       ...(adds.length > 0 && changes.removes.length > 0 && !secondParent && { rewrite: commit.rewrite ?? false }),
@@ -214,9 +306,17 @@ export class PoolStore {
     if (commit.lineage) rows.push(...commit.lineage);
     if (stores.drew) this.drewCommit(branch, row);
     rows.push({ table: 'commits', key: pairKey(poolId, row.id), payload: encodeCommit(row) });
-    if (note.terms?.retry && stores.retries) rows.push(...stores.retries.changes(note.terms.retry, row.id, { key: tip.key, branch: tip.before }));
+    if (note.terms?.retry && stores.retries)
+      rows.push(...stores.retries.changes(note.terms.retry, row.id, { key: tip.key, branch: tip.before }));
     if (!commit.silent) {
-      const made = stores.feed.make({ kind: 'pool-commit', poolId, poolName: this.config.name, commitId: row.id, branch, parent: secondParent ? branch : '' });
+      const made = stores.feed.make({
+        kind: 'pool-commit',
+        poolId,
+        poolName: this.config.name,
+        commitId: row.id,
+        branch,
+        parent: secondParent ? branch : '',
+      });
       events.push(made.event);
       rows.push(...made.changes);
     }
@@ -230,8 +330,16 @@ export class PoolStore {
     this.stores.drew?.(this.poolId, { what: 'commit', branch, commit: { ...commit, dateNs: String(dateNs) } });
   }
 
-  /** Adds a commit's changes up, so that a group changes the list once. Only single commits remove anything: a group is loads alone. */
-  private collect(tip: MovingTip, { changes: { removes }, deleteVectors = [] }: NewCommit, adds: readonly ObjectEntry[], addVectors: readonly ObjectEntry[]): void {
+  /**
+   * Adds a commit's changes up, so that a group changes the list once. Only single commits remove anything: a group is
+   * loads alone.
+   */
+  private collect(
+    tip: MovingTip,
+    { changes: { removes }, deleteVectors = [] }: NewCommit,
+    adds: readonly ObjectEntry[],
+    addVectors: readonly ObjectEntry[],
+  ): void {
     assert(tip.changed === 0 || removes.length === 0);
     tip.changed += adds.length + removes.length + addVectors.length + deleteVectors.length;
     tip.removes.push(...removes);
@@ -239,8 +347,12 @@ export class PoolStore {
       tip.adds.push(...adds);
       return;
     }
-    const marked = [...addVectors.map((e) => ({ ...e, vector: true })), ...deleteVectors.map((e) => ({ ...e, vector: false }))];
-    const markedIds = new Set(marked.map((e) => e.id)), addedIds = new Set(adds.map((e) => e.id));
+    const marked = [
+      ...addVectors.map((e) => ({ ...e, vector: true })),
+      ...deleteVectors.map((e) => ({ ...e, vector: false })),
+    ];
+    const markedIds = new Set(marked.map((e) => e.id));
+    const addedIds = new Set(adds.map((e) => e.id));
     tip.removes.push(...marked.filter((e) => !addedIds.has(e.id)));
     tip.adds.push(...adds.filter((e) => !markedIds.has(e.id)), ...marked);
   }
@@ -251,12 +363,27 @@ export class PoolStore {
     const list = this.stores.snapshots.warmList(this, before.commit);
     if (!list) return;
     const keep = this.isTip(before.commit);
-    this.stores.snapshots.advance(this, { from: before.commit, to: after.branch.commit, list: list.change(removes, adds), changes: changed, keep });
+    this.stores.snapshots.advance(this, {
+      from: before.commit,
+      to: after.branch.commit,
+      list: list.change(removes, adds),
+      changes: changed,
+      keep,
+    });
   }
 
   private newObject(meta: ObjectMeta, rows: Change[]): ObjectEntry {
     const { id, count, size, min, max, inline } = meta;
-    const entry: ObjectEntry = { id, count, size, min, max, sequence: this.stores.feed.nextSequence(), inTable: inline !== undefined, vector: false };
+    const entry: ObjectEntry = {
+      id,
+      count,
+      size,
+      min,
+      max,
+      sequence: this.stores.feed.nextSequence(),
+      inTable: inline !== undefined,
+      vector: false,
+    };
     rows.push({ table: 'objects', key: pairKey(this.poolId, id), payload: encodeObject(entry) });
     if (inline) rows.push({ table: 'bodies', key: idBuffer(id), payload: inline });
     else rows.push({ table: 'files', key: idBuffer(id), payload: idBuffer(this.poolId) });
@@ -290,7 +417,11 @@ export class PoolStore {
     const branch: BranchRecord = { tsNs: this.stores.draws.nowNs(), name, commit };
     this.stores.drew?.(this.poolId, { what: 'branch', name, commit, tsNs: String(branch.tsNs) });
     const row: Change = { table: 'branches', key: branchKey(this.poolId, name), payload: encodeBranch(branch) };
-    const publish = await this.stores.feed.write({ kind: 'branch-update', poolId: this.poolId, poolName: this.config.name, branch: name }, [row], () => this.checkPool());
+    const publish = await this.stores.feed.write(
+      { kind: 'branch-update', poolId: this.poolId, poolName: this.config.name, branch: name },
+      [row],
+      () => this.checkPool(),
+    );
     killPoint('branch: in the tables');
     this.loadBranches().set(name, branch);
     publish();
@@ -300,10 +431,14 @@ export class PoolStore {
   async deleteBranch(name: string): Promise<void> {
     const before = this.branch(name);
     const row: Change = { table: 'branches', key: branchKey(this.poolId, name) };
-    const publish = await this.stores.feed.write({ kind: 'branch-delete', poolId: this.poolId, poolName: this.config.name, branch: name }, [row], () => {
-      this.checkPool();
-      this.checkTip(before);
-    });
+    const publish = await this.stores.feed.write(
+      { kind: 'branch-delete', poolId: this.poolId, poolName: this.config.name, branch: name },
+      [row],
+      () => {
+        this.checkPool();
+        this.checkTip(before);
+      },
+    );
     killPoint('branch: in the tables');
     this.loadBranches().delete(name);
     this.written.delete(name);
@@ -314,13 +449,17 @@ export class PoolStore {
 
   /** For use inside a transaction. @throws pool-not-found */
   checkPool(): void {
-    if (this.deleted || !this.stores.tables.has('pools', this.poolKey)) throw new LakeError('pool-not-found', { pool: this.config.name });
+    if (this.deleted || !this.stores.tables.has('pools', this.poolKey))
+      throw new LakeError('pool-not-found', { pool: this.config.name });
   }
   private checkTip(expected: BranchRecord, key = branchKey(this.poolId, expected.name)): void {
     const payload = this.stores.tables.get('branches', key);
     const known = this.written.get(expected.name);
     if (payload?.equals(known?.branch === expected ? known.row : encodeBranch(expected))) return;
     const found = payload && decodeBranch(key, payload);
-    assert(found?.commit === expected.commit && found.name === expected.name, `branch ${expected.name} is at ${found?.commit}, not at ${expected.commit}`);
+    assert(
+      found?.commit === expected.commit && found.name === expected.name,
+      `branch ${expected.name} is at ${found?.commit}, not at ${expected.commit}`,
+    );
   }
 }

@@ -1,4 +1,7 @@
-/** What damage means to those who read: which branches, how many of their data objects and rows, by which commits they came. */
+/**
+ * What damage means to those who read: which branches, how many of their data objects and rows, by which commits they
+ * came.
+ */
 import { base62 } from '../ksuid.ts';
 import type { Id, PoolConfig } from '../lake.types.ts';
 import { objectNames } from '../commits/merge.ts';
@@ -6,26 +9,47 @@ import { decodeObject, pairKey, type StoredCommit } from '../tables/rows.ts';
 import { soundBranches, soundCommit, soundCommits, tipObjects } from './sound-rows.ts';
 import type { Tables } from '../tables/tables.ts';
 
-/** Of one pool: objects with the number of their rows, if that is known, and commits that are damaged or missing; how many of its branches are damaged. */
-export interface Damage { readonly pool: PoolConfig; readonly objects: Map<Id, number | undefined>; readonly commits: Set<Id>; branches: number }
+/**
+ * Of one pool: objects with the number of their rows, if that is known, and commits that are damaged or missing; how
+ * many of its branches are damaged.
+ */
+export interface Damage {
+  readonly pool: PoolConfig;
+  readonly objects: Map<Id, number | undefined>;
+  readonly commits: Set<Id>;
+  branches: number;
+}
 
 /** What the damages mean, a line for each branch that is hurt and for the commits concerned, pool by pool. */
-export const affected = (tables: Tables, damages: readonly Damage[]): readonly string[] => damages.flatMap((damage) => ofPool(tables, damage));
+export const affected = (tables: Tables, damages: readonly Damage[]): readonly string[] =>
+  damages.flatMap((damage) => ofPool(tables, damage));
 
 const ofPool = (tables: Tables, { pool, objects, commits, branches }: Damage): readonly string[] => {
-  const lines: string[] = [], seen = new Map<Id, StoredCommit | undefined>();
+  const lines: string[] = [];
+  const seen = new Map<Id, StoredCommit | undefined>();
   const read = (id: Id): StoredCommit | undefined => {
     if (!seen.has(id)) seen.set(id, soundCommit(tables, pool.id, id));
     return seen.get(id);
   };
-  if (branches > 0) lines.push(`pool "${pool.name}": not readable, ${branches} of its branches ${branches === 1 ? 'is' : 'are'} damaged`);
+  if (branches > 0)
+    lines.push(
+      `pool "${pool.name}": not readable, ${branches} of its branches ${branches === 1 ? 'is' : 'are'} damaged`,
+    );
   for (const { branch } of soundBranches(tables, pool.id)) {
     const held = tipObjects(read, branch.commit);
-    if (held.broken !== undefined) lines.push(`pool "${pool.name}", branch "${branch.name}": not readable, its history breaks at commit ${base62(held.broken)}`);
+    if (held.broken !== undefined)
+      lines.push(
+        `pool "${pool.name}", branch "${branch.name}": not readable, its history breaks at commit ${base62(held.broken)}`,
+      );
     const hurt = [...objects.keys()].filter((id) => held.objects.has(id));
     if (hurt.length === 0) continue;
-    const rows = hurt.reduce<number | undefined>((sum, id) => (sum === undefined || objects.get(id) === undefined ? undefined : sum + objects.get(id)!), 0);
-    lines.push(`pool "${pool.name}", branch "${branch.name}": ${hurt.length} of ${held.objects.size} data objects (${objectNames(hurt)}), ${rows ?? 'an unknown number'} of ${rowsOf(tables, pool.id, held.objects) ?? 'an unknown number of'} rows`);
+    const rows = hurt.reduce<number | undefined>(
+      (sum, id) => (sum === undefined || objects.get(id) === undefined ? undefined : sum + objects.get(id)!),
+      0,
+    );
+    lines.push(
+      `pool "${pool.name}", branch "${branch.name}": ${hurt.length} of ${held.objects.size} data objects (${objectNames(hurt)}), ${rows ?? 'an unknown number'} of ${rowsOf(tables, pool.id, held.objects) ?? 'an unknown number of'} rows`,
+    );
   }
   const adders: Id[] = [];
   for (const { commit } of soundCommits(tables, pool.id)) {

@@ -1,6 +1,7 @@
 /**
- * Looks a lake over: the log, record by record; every row's checksum, in a process of its own (a damaged file can end its reader); the rows against those that the log gives, one by one;
- * then what rows say of each other and of the files; last, what is affected by the damage. Changes nothing. Needs the lake's lock: nobody else may have it open.
+ * Looks a lake over: the log, record by record; every row's checksum, in a process of its own (a damaged file can end
+ * its reader); the rows against those that the log gives, one by one; then what rows say of each other and of the
+ * files; last, what is affected by the damage. Changes nothing. Needs the lake's lock: nobody else may have it open.
  */
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -15,21 +16,47 @@ import { probeTables } from '../tables/probe.ts';
 import { hasObjectsAlone, lostFile, objectsAlone, repairedFolder, versionOfLog } from './recovery.ts';
 import { basesOf, leftOf, makeTables, type StrayBase, tablesFolder } from './replay.ts';
 import { decodeName, idOfPair, nameKey, pairKey } from '../tables/rows.ts';
-import { faultOfObject, faultsOfCommit, type ObjectChecks, soundBranches, soundCommit, soundCommits, soundObjects, soundPools, tipObjects } from './sound-rows.ts';
+import {
+  faultOfObject,
+  faultsOfCommit,
+  type ObjectChecks,
+  soundBranches,
+  soundCommit,
+  soundCommits,
+  soundObjects,
+  soundPools,
+  tipObjects,
+} from './sound-rows.ts';
 import { isLogged } from '../tables/table-rows.ts';
 import { hasTables } from '../tables/head.ts';
 import { type KeyValue, openIndex, type TableName, tableNames, Tables } from '../tables/tables.ts';
 
 /** A damaged file of the lake's folder that the log knows nothing of. `loss`: what is gone without it. */
-export interface DamagedFile { readonly name: string; readonly fault: string; readonly loss: string }
-/** Which lake is looked over, and how closely: without `checkObject` only that files are there. `besides`: looks at the files of its folder that are others'. */
-export interface FsckOptions extends Pick<ObjectChecks, 'checkObject'> { readonly directory: string; readonly files: ObjectFiles; readonly besides?: () => readonly DamagedFile[] }
+export interface DamagedFile {
+  readonly name: string;
+  readonly fault: string;
+  readonly loss: string;
+}
+/**
+ * Which lake is looked over, and how closely: without `checkObject` only that files are there. `besides`: looks at the
+ * files of its folder that are others'.
+ */
+export interface FsckOptions extends Pick<ObjectChecks, 'checkObject'> {
+  readonly directory: string;
+  readonly files: ObjectFiles;
+  readonly besides?: () => readonly DamagedFile[];
+}
 
 /** `records`: of the log's segments, up to `last`; `bases`: the records up to which there are bases. */
-interface LogReport { readonly records: number; readonly last: number; readonly bases: readonly number[] }
+interface LogReport {
+  readonly records: number;
+  readonly last: number;
+  readonly bases: readonly number[];
+}
 /**
- * `faults`: one line each, the first thousand. `affected`: pools, branches, commits and rows that the faults touch. `notes`: what is no fault.
- * `orphans`: files that no table names; the next start removes them. `log`: absent in a lake of an earlier build.
+ * `faults`: one line each, the first thousand. `affected`: pools, branches, commits and rows that the faults touch.
+ * `notes`: what is no fault. `orphans`: files that no table names; the next start removes them. `log`: absent in a lake
+ * of an earlier build.
  */
 export interface FsckReport {
   readonly faults: readonly string[];
@@ -60,7 +87,8 @@ const faultsMax = 1000;
 /** @throws lake-locked, lake-newer, lake-unreadable when there is no lake in the directory */
 export const fsck = async (options: FsckOptions): Promise<FsckReport> => {
   checkThere(options.directory);
-  // Nothing is changed: a lake that died stays marked so, and one on a disk that takes no writes is looked over like any other.
+  // Nothing is changed: a lake that died stays marked so, and one on a disk that takes no writes is looked over like
+  // any other.
   const lock = await lockLake(options.directory, 'lake fsck', { marks: false });
   try {
     return await lookOver(options);
@@ -71,34 +99,86 @@ export const fsck = async (options: FsckOptions): Promise<FsckReport> => {
 
 /** @throws lake-unreadable when nothing of a lake is in the folder */
 export const checkThere = (directory: string): void => {
-  if (![tablesFolder, logFolder, baseFolder, repairedFolder].some((folder) => existsSync(folder(directory)))) throw new LakeError('lake-unreadable', { directory, fault: 'there is no lake here' });
+  if (![tablesFolder, logFolder, baseFolder, repairedFolder].some((folder) => existsSync(folder(directory))))
+    throw new LakeError('lake-unreadable', { directory, fault: 'there is no lake here' });
 };
 
 /** The same for whoever holds the lock. */
 export const lookOver = async (options: FsckOptions): Promise<FsckReport> => {
-  const { directory } = options, folder = tablesFolder(directory), faults = new Faults(), notes: string[] = [];
+  const { directory } = options;
+  const folder = tablesFolder(directory);
+  const faults = new Faults();
+  const notes: string[] = [];
   const probed = hasTables(folder) ? await probeTables(folder, { look: true }) : { rows: {}, version: 0, faults: [] };
-  const hasLog = logBegin(directory) !== undefined || probed.version >= versionOfLog || (probed.version === 0 && leftOf(directory) !== undefined), wantedIn = hasLog ? await tablesOf(directory) : undefined, made = wantedIn?.made;
-  const wanted = wantedIn && openIndex(wantedIn.folder), isReadable = Object.keys(probed.rows).length > 0, index = isReadable ? openIndex(folder) : undefined;
+  const hasLog =
+    logBegin(directory) !== undefined ||
+    probed.version >= versionOfLog ||
+    (probed.version === 0 && leftOf(directory) !== undefined);
+  const wantedIn = hasLog ? await tablesOf(directory) : undefined;
+  const made = wantedIn?.made;
+  const wanted = wantedIn && openIndex(wantedIn.folder);
+  const isReadable = Object.keys(probed.rows).length > 0;
+  const index = isReadable ? openIndex(folder) : undefined;
   try {
-    const { own, fault } = index ? withRest(directory, index, hasLog) : { own: undefined, fault: [] }, logFaults = [...made?.faults ?? [], ...fault], isWhole = hasLog && logFaults.length === 0;
-    const history = new Faults(), tableFaults = new Faults(), truth = isWhole ? wanted : own;
+    const { own, fault } = index ? withRest(directory, index, hasLog) : { own: undefined, fault: [] };
+    const logFaults = [...(made?.faults ?? []), ...fault];
+    const isWhole = hasLog && logFaults.length === 0;
+    const history = new Faults();
+    const tableFaults = new Faults();
+    const truth = isWhole ? wanted : own;
     for (const line of [...probed.faults, ...(hasObjectsAlone(directory) ? [objectsAlone] : [])]) tableFaults.add(line);
     if (own && isWhole) for (const line of differences(own, wanted!)) tableFaults.add(line);
-    if (isWhole) for (const table of tableNames) wanted!.verify(table, (line) => { history.add(line); }, true);
-    const walk = truth && new Walk(truth, options, history), counts = walk ? await walk.run() : { pools: 0, commits: 0, objects: 0, orphans: 0 };
-    const strays = made?.strays ?? [], besides = options.besides?.() ?? [];
-    for (const line of [...logFaults, ...strays.flatMap((stray) => stray.faults), ...besides.map(({ name, fault }) => `${name}: ${fault}`), ...(existsSync(repairedFolder(directory)) ? ['repaired: a repair was cut off: lake fsck -repair, or the next start, ends it'] : []), ...tableFaults.lines, ...history.lines]) faults.add(line);
+    if (isWhole)
+      for (const table of tableNames)
+        wanted!.verify(
+          table,
+          (line) => {
+            history.add(line);
+          },
+          true,
+        );
+    const walk = truth && new Walk(truth, options, history);
+    const counts = walk ? await walk.run() : { pools: 0, commits: 0, objects: 0, orphans: 0 };
+    const strays = made?.strays ?? [];
+    const besides = options.besides?.() ?? [];
+    for (const line of [
+      ...logFaults,
+      ...strays.flatMap((stray) => stray.faults),
+      ...besides.map(({ name, fault }) => `${name}: ${fault}`),
+      ...(existsSync(repairedFolder(directory))
+        ? ['repaired: a repair was cut off: lake fsck -repair, or the next start, ends it']
+        : []),
+      ...tableFaults.lines,
+      ...history.lines,
+    ])
+      faults.add(line);
     if (made) notes.push(...endNotes(made.log, counts.orphans));
     if (hasLog && !hasTables(folder)) notes.push('there are no tables: the next start makes them from the log');
-    for (const name of existsSync(directory) ? readdirSync(directory) : []) if (existsSync(join(directory, name, lostFile))) notes.push(`${name}/${lostFile} says what a repair could not bring back`);
+    for (const name of existsSync(directory) ? readdirSync(directory) : [])
+      if (existsSync(join(directory, name, lostFile)))
+        notes.push(`${name}/${lostFile} says what a repair could not bring back`);
     if (!hasLog && probed.version > 0) notes.push('an earlier build wrote this lake: the next start begins its log');
-    const historySound = history.count === (walk?.objectFaults ?? 0), logSound = isWhole && historySound;
+    const historySound = history.count === (walk?.objectFaults ?? 0);
+    const logSound = isWhole && historySound;
     if (logSound && tableFaults.count > 0) notes.push('the next start makes the tables again from the log');
     return {
-      faults: faults.lines, faultCount: faults.count, notes, rows: probed.rows, ...counts,
-      affected: walk ? affected(truth, walk.damage) : ['all pools: the tables cannot be read, lake fsck -repair brings back what base and log have'],
-      ...(made && { log: { records: made.log.records, last: made.log.place?.number ?? 0, bases: basesOf(directory).own } }), rowsSound: index !== undefined && probed.faults.length === 0, tablesSound: tableFaults.count === 0, historySound, logSound, strays, besides,
+      faults: faults.lines,
+      faultCount: faults.count,
+      notes,
+      rows: probed.rows,
+      ...counts,
+      affected: walk
+        ? affected(truth, walk.damage)
+        : ['all pools: the tables cannot be read, lake fsck -repair brings back what base and log have'],
+      ...(made && {
+        log: { records: made.log.records, last: made.log.place?.number ?? 0, bases: basesOf(directory).own },
+      }),
+      rowsSound: index !== undefined && probed.faults.length === 0,
+      tablesSound: tableFaults.count === 0,
+      historySound,
+      logSound,
+      strays,
+      besides,
     };
   } finally {
     await index?.close();
@@ -109,13 +189,28 @@ export const lookOver = async (options: FsckOptions): Promise<FsckReport> => {
 
 /** What the end of a log may have lost without a trace in the log itself. */
 const endNotes = ({ tailBytes, isCut, place }: LogRead, orphans: number): readonly string[] => [
-  ...(tailBytes > 0 ? [`log: ${tailBytes} bytes at its end are half a record, as a stop in the middle of writing leaves them`] : []),
-  ...(isCut && place ? [`log/${segmentName(place.segment)}: the file is shorter than it was made: what was committed last may be missing`] : []),
-  ...(orphans > 0 ? [`${orphans} file${orphans === 1 ? '' : 's'} of data objects that no commit names: of loads that did not come to their commit, or of commits that the end of the log has lost; the next start removes ${orphans === 1 ? 'it' : 'them'}`] : []),
+  ...(tailBytes > 0
+    ? [`log: ${tailBytes} bytes at its end are half a record, as a stop in the middle of writing leaves them`]
+    : []),
+  ...(isCut && place
+    ? [
+        `log/${segmentName(place.segment)}: the file is shorter than it was made: what was committed last may be missing`,
+      ]
+    : []),
+  ...(orphans > 0
+    ? [
+        `${orphans} file${orphans === 1 ? '' : 's'} of data objects that no commit names: of loads that did not come to their commit, or of commits that the end of the log has lost; the next start removes ${orphans === 1 ? 'it' : 'them'}`,
+      ]
+    : []),
 ];
 
-/** What the log gives, in a folder of its own: the lake's disk may be full, or take no writes; where temporary files have too little room it is beside the lake's tables. */
-const tablesOf = async (directory: string): Promise<{ readonly folder: string; readonly made: Awaited<ReturnType<typeof makeTables>> }> => {
+/**
+ * What the log gives, in a folder of its own: the lake's disk may be full, or take no writes; where temporary files
+ * have too little room it is beside the lake's tables.
+ */
+const tablesOf = async (
+  directory: string,
+): Promise<{ readonly folder: string; readonly made: Awaited<ReturnType<typeof makeTables>> }> => {
   const folder = mkdtempSync(join(tmpdir(), 'lake-fsck-'));
   try {
     return { folder, made: await makeTables(directory, folder) };
@@ -128,7 +223,11 @@ const tablesOf = async (directory: string): Promise<{ readonly folder: string; r
 };
 
 /** The index with what the log has and it does not; what is wrong with the log from there on. */
-const withRest = (directory: string, index: Tables, hasLog: boolean): { readonly own: Tables; readonly fault: readonly string[] } => {
+const withRest = (
+  directory: string,
+  index: Tables,
+  hasLog: boolean,
+): { readonly own: Tables; readonly fault: readonly string[] } => {
   const place = index.place();
   if (!hasLog || !place) return { own: index, fault: [] };
   const { faults, changes } = restOfLog(directory, place);
@@ -139,20 +238,26 @@ const withRest = (directory: string, index: Tables, hasLog: boolean): { readonly
 function* differences(found: Tables, wanted: Tables): IterableIterator<string> {
   const name = (table: TableName, { key }: KeyValue): string => `table ${table}, key ${key.toString('hex')}`;
   for (const table of tableNames) {
-    const ours = rowsOf(found, table), theirs = rowsOf(wanted, table);
-    let own = ours.next(), its = theirs.next();
+    const ours = rowsOf(found, table);
+    const theirs = rowsOf(wanted, table);
+    let own = ours.next();
+    let its = theirs.next();
     while (!own.done || !its.done) {
       const order = own.done ? 1 : its.done ? -1 : Buffer.compare(own.value.key, its.value.key);
       if (order < 0) yield `${name(table, own.value!)}: the log has no such row`;
       // One that is damaged is told already.
-      else if (order > 0 && !found.has(table, its.value!.key)) yield `${name(table, its.value!)}: the log has it, the tables do not`;
-      else if (order === 0 && !own.value!.payload.equals(its.value!.payload)) yield `${name(table, own.value!)}: it is another in the log`;
+      else if (order > 0 && !found.has(table, its.value!.key))
+        yield `${name(table, its.value!)}: the log has it, the tables do not`;
+      else if (order === 0 && !own.value!.payload.equals(its.value!.payload))
+        yield `${name(table, own.value!)}: it is another in the log`;
       if (order <= 0) own = ours.next();
       if (order >= 0) its = theirs.next();
     }
   }
 }
-function* rowsOf(tables: Tables, table: TableName): Generator<KeyValue, undefined> { for (const row of tables.soundRows(table)) if (isLogged({ table, key: row.key })) yield row; }
+function* rowsOf(tables: Tables, table: TableName): Generator<KeyValue, undefined> {
+  for (const row of tables.soundRows(table)) if (isLogged({ table, key: row.key })) yield row;
+}
 
 class Faults {
   readonly lines: string[] = [];
@@ -203,18 +308,25 @@ class Walk {
     const byId = new Map(pools.map((pool) => [pool.id, pool]));
     for (const row of this.tables.soundRows('names')) {
       const { name, pool } = decodeName(row.key, row.payload);
-      if (byId.get(pool)?.name !== name) this.faults.add(`name "${name}" points at pool ${base62(pool)}, which is not called so`);
+      if (byId.get(pool)?.name !== name)
+        this.faults.add(`name "${name}" points at pool ${base62(pool)}, which is not called so`);
     }
-    for (const pool of pools) if (!this.tables.has('names', nameKey(pool.name))) this.faults.add(`pool ${base62(pool.id)} "${pool.name}" is not found by its name`);
+    for (const pool of pools)
+      if (!this.tables.has('names', nameKey(pool.name)))
+        this.faults.add(`pool ${base62(pool.id)} "${pool.name}" is not found by its name`);
   }
 
   private checkBranches(pool: PoolConfig, damage: Damage): void {
-    const prefix = idBuffer(pool.id), vacuumed = new Set(this.tables.keys('vacuumed', { prefix }).map((key) => idOfBytes(key.subarray(20))));
-    const branches = soundBranches(this.tables, pool.id), rows = this.tables.keys('branches', { prefix }).length;
+    const prefix = idBuffer(pool.id);
+    const vacuumed = new Set(this.tables.keys('vacuumed', { prefix }).map((key) => idOfBytes(key.subarray(20))));
+    const branches = soundBranches(this.tables, pool.id);
+    const rows = this.tables.keys('branches', { prefix }).length;
     damage.branches = rows - branches.length;
     for (const { branch } of branches) {
       const what = `pool "${pool.name}", branch "${branch.name}"`;
-      if (vacuumed.size > 0) for (const id of tipObjects((each) => soundCommit(this.tables, pool.id, each), branch.commit).objects) if (vacuumed.has(id)) this.faults.add(`${what}: its object ${base62(id)} was vacuumed`);
+      if (vacuumed.size > 0)
+        for (const id of tipObjects((each) => soundCommit(this.tables, pool.id, each), branch.commit).objects)
+          if (vacuumed.has(id)) this.faults.add(`${what}: its object ${base62(id)} was vacuumed`);
       if (branch.commit === zeroId || this.tables.has('commits', pairKey(pool.id, branch.commit))) continue;
       damage.commits.add(branch.commit);
       this.faults.add(`${what}: its commit ${base62(branch.commit)} is missing`);
@@ -237,28 +349,42 @@ class Walk {
   }
   /** The ids of the other rows; those without an id of their own are named by their row alone. */
   private unsound(table: 'commits' | 'objects', pool: Id, sound: ReadonlySet<Id>): readonly Id[] {
-    return this.tables.keys(table, { prefix: idBuffer(pool) }).filter((key) => key.length === 40).map((key) => idOfPair(table, key)).filter((id) => !sound.has(id));
+    return this.tables
+      .keys(table, { prefix: idBuffer(pool) })
+      .filter((key) => key.length === 40)
+      .map((key) => idOfPair(table, key))
+      .filter((id) => !sound.has(id));
   }
 
   /** All parts of one are written in one transaction. */
   private checkCheckpoints(pool: PoolConfig): void {
     const parts = new Map<Id, { readonly wanted: number; found: number }>();
     for (const { key, payload } of this.tables.soundRows('checkpoints', { prefix: idBuffer(pool.id) })) {
-      const commit = key.toString('hex', 20, 40), part = key.readUInt32BE(40);
+      const commit = key.toString('hex', 20, 40);
+      const part = key.readUInt32BE(40);
       if (part === 0) parts.set(commit, { wanted: payload.readUInt32LE(0), found: 1 });
       else if (parts.has(commit)) parts.get(commit)!.found++;
     }
     for (const [commit, { wanted, found }] of parts) {
-      if (found !== wanted) this.faults.add(`pool "${pool.name}", checkpoint at commit ${base62(commit)}: it has ${found} of ${wanted} parts`);
+      if (found !== wanted)
+        this.faults.add(
+          `pool "${pool.name}", checkpoint at commit ${base62(commit)}: it has ${found} of ${wanted} parts`,
+        );
     }
   }
 
   private async checkObjects(pool: PoolConfig, damage: Damage): Promise<void> {
-    const sound = new Set<Id>(), { onDisk, options: { checkObject } } = this;
+    const sound = new Set<Id>();
+    const {
+      onDisk,
+      options: { checkObject },
+    } = this;
     for (const { key, entry } of soundObjects(this.tables, pool.id)) {
       this.objects++;
       sound.add(entry.id);
-      const fault = this.tables.has('vacuumed', key) ? undefined : await faultOfObject(this.tables, entry, { onDisk, checkObject });
+      const fault = this.tables.has('vacuumed', key)
+        ? undefined
+        : await faultOfObject(this.tables, entry, { onDisk, checkObject });
       if (!fault) continue;
       damage.objects.set(entry.id, entry.count);
       const before = this.faults.count;

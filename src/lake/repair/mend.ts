@@ -1,6 +1,7 @@
 /**
- * Data objects whose bytes are lost, or were vacuumed since the commit to which a branch was set back: their rows stay in the history, marked as vacuumed, and a commit on each branch that
- * holds them takes them out, so that the rest can be read. What is lost is named, and the commit's message says it.
+ * Data objects whose bytes are lost, or were vacuumed since the commit to which a branch was set back: their rows stay
+ * in the history, marked as vacuumed, and a commit on each branch that holds them takes them out, so that the rest can
+ * be read. What is lost is named, and the commit's message says it.
  */
 import { LakeDraws, lastDrawn } from '../draws.ts';
 import type { FsckOptions } from './fsck.ts';
@@ -9,12 +10,21 @@ import type { Id, PoolConfig } from '../lake.types.ts';
 import { objectNames } from '../commits/merge.ts';
 import type { ObjectEntry } from '../objects/list.ts';
 import { encodeBranch, encodeCommit, pairKey } from '../tables/rows.ts';
-import { faultOfObject, type ObjectChecks, soundBranches, soundCommit, soundObjects, soundPools, tipObjects } from './sound-rows.ts';
+import {
+  faultOfObject,
+  type ObjectChecks,
+  soundBranches,
+  soundCommit,
+  soundObjects,
+  soundPools,
+  tipObjects,
+} from './sound-rows.ts';
 import type { Change, Tables } from '../tables/tables.ts';
 
 /** Answers with what is lost, one line each. */
 export const mend = async (tables: Tables, { files, checkObject }: FsckOptions): Promise<readonly string[]> => {
-  const onDisk = new Set<Id>(), lost: string[] = [];
+  const onDisk = new Set<Id>();
+  const lost: string[] = [];
   for await (const id of files.list()) onDisk.add(id);
   for (const pool of soundPools(tables)) {
     const gone = await lostObjects(tables, pool, { onDisk, checkObject }, lost);
@@ -23,34 +33,71 @@ export const mend = async (tables: Tables, { files, checkObject }: FsckOptions):
   return lost;
 };
 
-const lostObjects = async (tables: Tables, pool: PoolConfig, checks: ObjectChecks, lost: string[]): Promise<ReadonlyMap<Id, ObjectEntry>> => {
+const lostObjects = async (
+  tables: Tables,
+  pool: PoolConfig,
+  checks: ObjectChecks,
+  lost: string[],
+): Promise<ReadonlyMap<Id, ObjectEntry>> => {
   const gone = new Map<Id, ObjectEntry>();
   for (const { key, entry } of soundObjects(tables, pool.id)) {
     // One that was vacuumed is no trouble to a tip, unless it was set back to a commit that held it.
-    const isVacuumed = tables.has('vacuumed', key), fault = isVacuumed ? undefined : await faultOfObject(tables, entry, checks);
+    const isVacuumed = tables.has('vacuumed', key);
+    const fault = isVacuumed ? undefined : await faultOfObject(tables, entry, checks);
     if (isVacuumed || fault) gone.set(entry.id, entry);
-    if (fault) lost.push(`pool "${pool.name}", object ${base62(entry.id)}, ${entry.count} row${entry.count === 1 ? '' : 's'}: ${fault.text}`);
+    if (fault)
+      lost.push(
+        `pool "${pool.name}", object ${base62(entry.id)}, ${entry.count} row${entry.count === 1 ? '' : 's'}: ${fault.text}`,
+      );
   }
   return gone;
 };
 
-const takeOut = async (tables: Tables, pool: PoolConfig, gone: ReadonlyMap<Id, ObjectEntry>, lost: string[]): Promise<void> => {
-  const changes: Change[] = [], draws = new LakeDraws(), read = (id: Id) => soundCommit(tables, pool.id, id);
+const takeOut = async (
+  tables: Tables,
+  pool: PoolConfig,
+  gone: ReadonlyMap<Id, ObjectEntry>,
+  lost: string[],
+): Promise<void> => {
+  const changes: Change[] = [];
+  const draws = new LakeDraws();
+  const read = (id: Id) => soundCommit(tables, pool.id, id);
   draws.goOnFrom(lastDrawn(tables));
   for (const { key, branch } of soundBranches(tables, pool.id)) {
     const held = [...tipObjects(read, branch.commit).objects].filter((id) => gone.has(id));
     if (held.length === 0) continue;
-    const id = draws.newId(), height = read(branch.commit)!.height + 1, rows = held.reduce((sum, object) => sum + gone.get(object)!.count, 0);
+    const id = draws.newId();
+    const height = read(branch.commit)!.height + 1;
+    const rows = held.reduce((sum, object) => sum + gone.get(object)!.count, 0);
     const message = `lake fsck -repair: ${rows} row${rows === 1 ? '' : 's'} lost with ${held.length} data object${held.length === 1 ? '' : 's'}: ${objectNames(held)}`;
     changes.push(
-      { table: 'commits', key: pairKey(pool.id, id), payload: encodeCommit({ id, parent: branch.commit, height, author: 'lake fsck', dateNs: draws.nowNs(), message, meta: 'null', adds: [], deletes: held }) },
+      {
+        table: 'commits',
+        key: pairKey(pool.id, id),
+        payload: encodeCommit({
+          id,
+          parent: branch.commit,
+          height,
+          author: 'lake fsck',
+          dateNs: draws.nowNs(),
+          message,
+          meta: 'null',
+          adds: [],
+          deletes: held,
+        }),
+      },
       { table: 'branches', key, payload: encodeBranch({ ...branch, commit: id }) },
     );
-    lost.push(`pool "${pool.name}", branch "${branch.name}": commit ${base62(id)} takes out ${held.length} lost data object${held.length === 1 ? '' : 's'} with ${rows} row${rows === 1 ? '' : 's'}`);
+    lost.push(
+      `pool "${pool.name}", branch "${branch.name}": commit ${base62(id)} takes out ${held.length} lost data object${held.length === 1 ? '' : 's'} with ${rows} row${rows === 1 ? '' : 's'}`,
+    );
   }
   for (const entry of gone.values()) {
     if (tables.has('vacuumed', pairKey(pool.id, entry.id))) continue;
-    changes.push({ table: 'vacuumed', key: pairKey(pool.id, entry.id), payload: Buffer.alloc(0) }, { table: entry.inTable ? 'bodies' : 'files', key: idBuffer(entry.id) });
+    changes.push(
+      { table: 'vacuumed', key: pairKey(pool.id, entry.id), payload: Buffer.alloc(0) },
+      { table: entry.inTable ? 'bodies' : 'files', key: idBuffer(entry.id) },
+    );
   }
   await tables.write(changes);
 };

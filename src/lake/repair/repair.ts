@@ -1,11 +1,15 @@
 /**
- * Makes a damaged lake whole again. Where base and log are sound, they give the tables; bases that are not read, and damaged files that are others', are moved away. Else a new log is begun: with the tables' rows as its base if these are sound and know all that the log
- * knows, else with what base, log and the rows of the tables still have. Objects whose bytes are lost are taken out of the branches. What cannot be brought back is named.
+ * Makes a damaged lake whole again. Where base and log are sound, they give the tables; bases that are not read, and
+ * damaged files that are others', are moved away. Else a new log is begun: with the tables' rows as its base if these
+ * are sound and know all that the log knows, else with what base, log and the rows of the tables still have. Objects
+ * whose bytes are lost are taken out of the branches. What cannot be brought back is named.
  *
  * Invariants:
- * - Tables lag behind the log while a service runs: where its end is not there, only those that were closed in order are taken for complete. Of others it is said that there may have been more, and
- *   the numbers of events that may have been given are passed over.
- * - A new log is built beside what is there; the old one, its base and tables, and files that no row names any more, are kept in a folder `damaged-TIME`.
+ * - Tables lag behind the log while a service runs: where its end is not there, only those that were closed in order
+ *   are taken for complete. Of others it is said that there may have been more, and the numbers of events that may have
+ *   been given are passed over.
+ * - A new log is built beside what is there; the old one, its base and tables, and files that no row names any more,
+ *   are kept in a folder `damaged-TIME`.
  * - A stop at any point leaves either the old lake or the new one; the repair can be run again.
  */
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -18,7 +22,17 @@ import { allRows, writeBase } from '../log/base.ts';
 import { newIdentity, noDigest } from '../log/format.ts';
 import { beginLog } from '../log/log.ts';
 import { baseName, basePath, restOfLog } from '../log/reader.ts';
-import { finishRepair, hasObjectsAlone, lostFile, markClosed, objectsAlone, openTables, repairedFolder, versionOfLog, wereClosed } from './recovery.ts';
+import {
+  finishRepair,
+  hasObjectsAlone,
+  lostFile,
+  markClosed,
+  objectsAlone,
+  openTables,
+  repairedFolder,
+  versionOfLog,
+  wereClosed,
+} from './recovery.ts';
 import { mend } from './mend.ts';
 import { lostEnd, salvage } from './rows.ts';
 import { tablesFolder } from './replay.ts';
@@ -32,10 +46,20 @@ export interface RepairOptions extends FsckOptions {
   /** Names the folder of what is kept; default: the system's clock. */
   readonly now?: () => Date;
 }
-/** `before` and `after`: what was found; `lost`: one line each; `kept`: the folder with what was there, absent when nothing had to be done. */
-export interface RepairReport { readonly before: FsckReport; readonly after?: FsckReport; readonly lost: readonly string[]; readonly kept?: string }
+/**
+ * `before` and `after`: what was found; `lost`: one line each; `kept`: the folder with what was there, absent when
+ * nothing had to be done.
+ */
+export interface RepairReport {
+  readonly before: FsckReport;
+  readonly after?: FsckReport;
+  readonly lost: readonly string[];
+  readonly kept?: string;
+}
 
-/** @throws lake-locked, lake-newer, lake-unreadable when there is nothing to rebuild from, or an earlier build wrote it */
+/**
+ * @throws lake-locked, lake-newer, lake-unreadable when there is nothing to rebuild from, or an earlier build wrote it
+ */
 export const repair = async (options: RepairOptions): Promise<RepairReport> => {
   const { directory } = options;
   checkThere(directory);
@@ -45,14 +69,20 @@ export const repair = async (options: RepairOptions): Promise<RepairReport> => {
     finishRepair(directory);
     const before = await lookOver(options);
     if (before.faultCount === 0) return { before, lost: [] };
-    if (hasObjectsAlone(directory)) throw new LakeError('lake-unreadable', { directory, fault: `${objectsAlone}: there is nothing to rebuild from` });
-    if (before.log === undefined) throw new LakeError('lake-unreadable', { directory, fault: `an earlier build wrote it (format below ${versionOfLog}): lake fsck -repair of that build mends it` });
-    const kept = join(directory, `damaged-${(options.now?.() ?? new Date()).toISOString().replaceAll(/[:.]/g, '-')}`), lost: string[] = [];
+    if (hasObjectsAlone(directory))
+      throw new LakeError('lake-unreadable', { directory, fault: `${objectsAlone}: there is nothing to rebuild from` });
+    if (before.log === undefined)
+      throw new LakeError('lake-unreadable', {
+        directory,
+        fault: `an earlier build wrote it (format below ${versionOfLog}): lake fsck -repair of that build mends it`,
+      });
+    const kept = join(directory, `damaged-${(options.now?.() ?? new Date()).toISOString().replaceAll(/[:.]/g, '-')}`);
+    const lost: string[] = [];
     mkdirSync(kept, { recursive: true });
     lost.push(...(before.logSound ? moveAside(directory, before, kept) : await beginAnew(directory, before, kept)));
     const { tables } = await openTables({ directory, isUnclean: true });
     try {
-      lost.push(...await mend(tables, options));
+      lost.push(...(await mend(tables, options)));
       await keepStrangers(tables, options, join(kept, 'objects'), lost);
     } finally {
       if (await tables.close()) markClosed(tablesFolder(directory));
@@ -69,7 +99,10 @@ export const repair = async (options: RepairOptions): Promise<RepairReport> => {
   }
 };
 
-/** Moves away what a sound log does without: bases that are not read, and damaged tables, which are made again when they are opened. Answers with what is lost: what a base of this log knows beyond its end. */
+/**
+ * Moves away what a sound log does without: bases that are not read, and damaged tables, which are made again when they
+ * are opened. Answers with what is lost: what a base of this log knows beyond its end.
+ */
 const moveAside = (directory: string, { strays, tablesSound }: FsckReport, kept: string): readonly string[] => {
   if (strays.length > 0) mkdirSync(join(kept, 'base'));
   for (const { record } of strays) renameSync(basePath(directory, record), join(kept, baseName(record)));
@@ -79,10 +112,22 @@ const moveAside = (directory: string, { strays, tablesSound }: FsckReport, kept:
 
 /** Replaces base and log by new ones. Answers with what is lost. */
 const beginAnew = async (directory: string, before: FsckReport, kept: string): Promise<readonly string[]> => {
-  const made = `${repairedFolder(directory)}.made`, scratch = join(directory, 'tables.repair'), lost: string[] = [], identity = newIdentity();
+  const made = `${repairedFolder(directory)}.made`;
+  const scratch = join(directory, 'tables.repair');
+  const lost: string[] = [];
+  const identity = newIdentity();
   rmSync(made, { recursive: true, force: true });
   mkdirSync(made);
-  const tables = await wholeTables(directory, before, lost) ?? new Tables({ environment: await salvage(directory, scratch, { old: existsSync(tablesFolder(directory)) ? tablesFolder(directory) : undefined, rowsSound: before.rowsSound }, lost) });
+  const tables =
+    (await wholeTables(directory, before, lost)) ??
+    new Tables({
+      environment: await salvage(
+        directory,
+        scratch,
+        { old: existsSync(tablesFolder(directory)) ? tablesFolder(directory) : undefined, rowsSound: before.rowsSound },
+        lost,
+      ),
+    });
   try {
     await writeBase({ directory: made, identity, record: 0, before: noDigest, rows: allRows(tables) });
   } finally {
@@ -102,14 +147,25 @@ const beginAnew = async (directory: string, before: FsckReport, kept: string): P
   return lost;
 };
 
-/** The tables, if they are sound and have all that is known of the log, or can be given it. `lost`: told when there may have been more. */
-const wholeTables = async (directory: string, { rowsSound, historySound, log }: FsckReport, lost: string[]): Promise<Tables | undefined> => {
+/**
+ * The tables, if they are sound and have all that is known of the log, or can be given it. `lost`: told when there may
+ * have been more.
+ */
+const wholeTables = async (
+  directory: string,
+  { rowsSound, historySound, log }: FsckReport,
+  lost: string[],
+): Promise<Tables | undefined> => {
   if (!rowsSound || !historySound) return undefined;
-  const folder = tablesFolder(directory), isComplete = wereClosed(folder), index = openIndex(folder), place = index.place();
+  const folder = tablesFolder(directory);
+  const isComplete = wereClosed(folder);
+  const index = openIndex(folder);
+  const place = index.place();
   if (place) {
     const { faults, changes } = restOfLog(directory, place);
     if (faults.length === 0) return index.with(changes);
-    if (place.number >= log!.last) return isComplete ? index : index.with([[lostEnd(decodeCounters(index.get('about', countersKey)), lost)]]);
+    if (place.number >= log!.last)
+      return isComplete ? index : index.with([[lostEnd(decodeCounters(index.get('about', countersKey)), lost)]]);
   }
   await index.close();
   return undefined;
@@ -123,5 +179,7 @@ const keepStrangers = async (tables: Tables, options: RepairOptions, folder: str
   mkdirSync(folder, { recursive: true });
   for (const id of strangers) await options.keepFile(id, folder);
   syncFolder(folder);
-  lost.push(`${strangers.length} file${strangers.length === 1 ? '' : 's'} of data objects that no commit names ${strangers.length === 1 ? 'is' : 'are'} kept in ${folder}`);
+  lost.push(
+    `${strangers.length} file${strangers.length === 1 ? '' : 's'} of data objects that no commit names ${strangers.length === 1 ? 'is' : 'are'} kept in ${folder}`,
+  );
 };

@@ -1,5 +1,6 @@
 /**
- * The one way from base and log to tables: a start goes it for tables that are lost or damaged, `lake fsck` to compare with those that are there, a repair with what is left of a log.
+ * The one way from base and log to tables: a start goes it for tables that are lost or damaged, `lake fsck` to compare
+ * with those that are there, a repair with what is left of a log.
  *
  * Invariants:
  * - New tables are made beside those that are there, and take their place when they are complete and durable.
@@ -14,7 +15,21 @@ import { syncFolder } from '../lock.ts';
 import { allRows } from '../log/base.ts';
 import { changesLength } from '../log/changes.ts';
 import { headBytes } from '../log/format.ts';
-import { baseName, isFile, listBases, listSegments, logBegin, logIdentity, type LogRead, type LogRecord, logRecords, readBase, segmentName, segmentPath, strangeBase } from '../log/reader.ts';
+import {
+  baseName,
+  isFile,
+  listBases,
+  listSegments,
+  logBegin,
+  logIdentity,
+  type LogRead,
+  type LogRecord,
+  logRecords,
+  readBase,
+  segmentName,
+  segmentPath,
+  strangeBase,
+} from '../log/reader.ts';
 import { valueOf } from '../tables/row-frames.ts';
 import { type Change, openIndex, placeRow, tableNames, versionRow } from '../tables/tables.ts';
 import { hasTables } from '../tables/head.ts';
@@ -22,27 +37,56 @@ import { hasTables } from '../tables/head.ts';
 export const tablesFolder = (directory: string): string => join(directory, 'tables');
 /** What a damaged log is refused with. */
 export const damagedLog = (directory: string, faults: readonly string[]): LakeError =>
-  new LakeError('lake-unreadable', { directory, fault: `its log is damaged: ${faults.slice(0, 3).join('; ')} (lake fsck -repair brings back what is whole)` });
+  new LakeError('lake-unreadable', {
+    directory,
+    fault: `its log is damaged: ${faults.slice(0, 3).join('; ')} (lake fsck -repair brings back what is whole)`,
+  });
 
-/** What a log that no segment's head tells of has left; undefined: nothing, or what a stop left while the first one was made. */
+/**
+ * What a log that no segment's head tells of has left; undefined: nothing, or what a stop left while the first one was
+ * made.
+ */
 export const leftOf = (directory: string): string | undefined => {
-  const segments = listSegments(directory), bases = listBases(directory);
-  if (segments.length > 1 || segments.some((segment) => !isFile(segmentPath(directory, segment)) || usedBytes(segmentPath(directory, segment)) > headBytes)) return `log/${segmentName(segments[0]!)}, byte 0: its head is damaged`;
+  const segments = listSegments(directory);
+  const bases = listBases(directory);
+  if (
+    segments.length > 1 ||
+    segments.some(
+      (segment) => !isFile(segmentPath(directory, segment)) || usedBytes(segmentPath(directory, segment)) > headBytes,
+    )
+  )
+    return `log/${segmentName(segments[0]!)}, byte 0: its head is damaged`;
   return bases.length > 0 ? `its segments are missing, there is a base up to record ${bases.at(-1)!}` : undefined;
 };
 /** Up to the last byte that is not zero. */
 const usedBytes = (path: string): number => readFileSync(path).findLastIndex((byte) => byte !== 0) + 1;
 
 /** A base that is not read, and why: a line each. `isAhead`: it is of this log, and knows more. */
-export interface StrayBase { readonly record: number; readonly faults: readonly string[]; readonly isAhead: boolean }
-/** What there is of base and log; `faults`: what of them could not be read; `base`: what is wrong with the base, or shows that it is none of this log's. */
-interface Replayed { readonly log: LogRead; readonly faults: readonly string[]; readonly base: StrayBase }
+export interface StrayBase {
+  readonly record: number;
+  readonly faults: readonly string[];
+  readonly isAhead: boolean;
+}
+/**
+ * What there is of base and log; `faults`: what of them could not be read; `base`: what is wrong with the base, or
+ * shows that it is none of this log's.
+ */
+interface Replayed {
+  readonly log: LogRead;
+  readonly faults: readonly string[];
+  readonly base: StrayBase;
+}
 /** `strays`: bases that were passed over. */
-interface MadeTables extends Replayed { readonly strays: readonly StrayBase[] }
+interface MadeTables extends Replayed {
+  readonly strays: readonly StrayBase[];
+}
 
 /** What base and log say, in its order; without a base what the log alone does. */
 function* replay(directory: string, base: number | undefined): Generator<readonly Change[], Replayed> {
-  const done = base ?? 0, read = base === undefined ? undefined : yield* changesOf(readBase(directory, base)), before = read?.head?.before, baseFaults = [...read?.faults ?? []];
+  const done = base ?? 0;
+  const read = base === undefined ? undefined : yield* changesOf(readBase(directory, base));
+  const before = read?.head?.before;
+  const baseFaults = [...(read?.faults ?? [])];
   let isOther = false;
   const log = yield* changesOf(logRecords(directory), (record) => {
     if (record.number === done + 1 && before && !record.before.equals(before)) isOther = true;
@@ -55,10 +99,18 @@ function* replay(directory: string, base: number | undefined): Generator<readonl
   if (isBehind) baseFaults.push(`${baseName(done)}: the log ends before it, at record ${last}`);
   const faults = [...baseFaults];
   if (!log.identity) faults.push(`log: ${leftOf(directory) ?? 'it is missing'}`);
-  if (log.first > done + 1 || (base === undefined && log.hasBase)) faults.push(`base: there is none of what was before record ${log.first}`);
-  return { log, faults: [...faults, ...log.faults], base: { record: done, faults: baseFaults, isAhead: isBehind && read?.head !== undefined } };
+  if (log.first > done + 1 || (base === undefined && log.hasBase))
+    faults.push(`base: there is none of what was before record ${log.first}`);
+  return {
+    log,
+    faults: [...faults, ...log.faults],
+    base: { record: done, faults: baseFaults, isAhead: isBehind && read?.head !== undefined },
+  };
 }
-function* changesOf<R>(records: Generator<LogRecord, R>, isWanted: (record: LogRecord) => boolean = () => true): Generator<readonly Change[], R> {
+function* changesOf<R>(
+  records: Generator<LogRecord, R>,
+  isWanted: (record: LogRecord) => boolean = () => true,
+): Generator<readonly Change[], R> {
   for (let next = records.next(); ; next = records.next()) {
     if (next.done) return next.value;
     if (isWanted(next.value)) yield next.value.changes;
@@ -66,8 +118,13 @@ function* changesOf<R>(records: Generator<LogRecord, R>, isWanted: (record: LogR
 }
 
 /** The bases of this lake, oldest first, and those of others. */
-export const basesOf = (directory: string): { readonly own: readonly number[]; readonly foreign: readonly StrayBase[] } => {
-  const bases = listBases(directory), identity = bases.length > 0 ? logIdentity(directory) : undefined, own: number[] = [], foreign: StrayBase[] = [];
+export const basesOf = (
+  directory: string,
+): { readonly own: readonly number[]; readonly foreign: readonly StrayBase[] } => {
+  const bases = listBases(directory);
+  const identity = bases.length > 0 ? logIdentity(directory) : undefined;
+  const own: number[] = [];
+  const foreign: StrayBase[] = [];
   for (const record of bases) {
     const fault = strangeBase(directory, record, identity);
     if (fault === undefined) own.push(record);
@@ -76,14 +133,26 @@ export const basesOf = (directory: string): { readonly own: readonly number[]; r
   return { own, foreign };
 };
 
-/** Makes tables in a folder from base and log, as much as can be read of them. `take`: shown all changes, in their order, answers with those that are to be done. */
-export const makeTables = async (directory: string, folder: string, take = (changes: readonly Change[]): readonly Change[] => changes): Promise<MadeTables> => {
-  const begun = logBegin(directory), { own, foreign } = basesOf(directory), bases: (number | undefined)[] = [...own].reverse(), strays = [...foreign];
+/**
+ * Makes tables in a folder from base and log, as much as can be read of them. `take`: shown all changes, in their
+ * order, answers with those that are to be done.
+ */
+export const makeTables = async (
+  directory: string,
+  folder: string,
+  take = (changes: readonly Change[]): readonly Change[] => changes,
+): Promise<MadeTables> => {
+  const begun = logBegin(directory);
+  const { own, foreign } = basesOf(directory);
+  const bases: (number | undefined)[] = [...own].reverse();
+  const strays = [...foreign];
   // Where the newest is damaged, or the log does not follow it, an older one may do, or none, with the log behind it.
   if (bases.length === 0 || (begun?.first === 1 && !begun.hasBase)) bases.push(undefined);
   for (const base of bases) {
     rmSync(folder, { recursive: true, force: true });
-    const environment = new Environment(folder, tableNames, false), writer = new RowWriter(environment), changes = replay(directory, base);
+    const environment = new Environment(folder, tableNames, false);
+    const writer = new RowWriter(environment);
+    const changes = replay(directory, base);
     try {
       let next = changes.next();
       for (; !next.done; next = changes.next()) await writer.put(take(next.value));
@@ -102,32 +171,47 @@ export const makeTables = async (directory: string, folder: string, take = (chan
   throw new Error('unreachable');
 };
 
-/** Replaces LMDB's tables by those that base and log give; answers with the bases that were passed over. `record`: the last one that the old ones had. @throws lake-unreadable when base or log are damaged */
+/**
+ * Replaces LMDB's tables by those that base and log give; answers with the bases that were passed over. `record`: the
+ * last one that the old ones had. @throws lake-unreadable when base or log are damaged
+ */
 export const rebuildTables = async (directory: string, record = 0): Promise<readonly StrayBase[]> => {
   let told: readonly StrayBase[] = [];
   await replaceTables(directory, async (made) => {
-    const { log, faults, strays } = await makeTables(directory, made), last = log.place?.number ?? 0, passedOver = strays.flatMap((stray) => stray.faults);
-    if (last < record) throw damagedLog(directory, [...faults, `it ends at record ${last}, the tables have record ${record}`, ...passedOver]);
+    const { log, faults, strays } = await makeTables(directory, made);
+    const last = log.place?.number ?? 0;
+    const passedOver = strays.flatMap((stray) => stray.faults);
+    if (last < record)
+      throw damagedLog(directory, [
+        ...faults,
+        `it ends at record ${last}, the tables have record ${record}`,
+        ...passedOver,
+      ]);
     if (faults.length > 0) throw damagedLog(directory, [...passedOver, ...faults]);
     told = strays;
   });
   return told;
 };
 /** Replaces them by a copy, without the pages that removed rows left. */
-export const copyTables = (directory: string): Promise<void> => replaceTables(directory, async (made) => {
-  const tables = openIndex(tablesFolder(directory)), environment = new Environment(made, tableNames, false), writer = new RowWriter(environment);
-  try {
-    for (const rows of allRows(tables)) await writer.put(rows);
-    await writer.put([versionRow, placeRow(tables.place()!)]);
-    await writer.end();
-  } finally {
-    await environment.close();
-    await tables.close();
-  }
-});
+export const copyTables = (directory: string): Promise<void> =>
+  replaceTables(directory, async (made) => {
+    const tables = openIndex(tablesFolder(directory));
+    const environment = new Environment(made, tableNames, false);
+    const writer = new RowWriter(environment);
+    try {
+      for (const rows of allRows(tables)) await writer.put(rows);
+      await writer.put([versionRow, placeRow(tables.place()!)]);
+      await writer.end();
+    } finally {
+      await environment.close();
+      await tables.close();
+    }
+  });
 const replaceTables = async (directory: string, make: (folder: string) => Promise<void>): Promise<void> => {
   // Tables whose making was cut off do not say up to where they have the log.
-  const folder = tablesFolder(directory), isNew = !hasTables(folder), made = isNew ? folder : join(directory, 'tables.made');
+  const folder = tablesFolder(directory);
+  const isNew = !hasTables(folder);
+  const made = isNew ? folder : join(directory, 'tables.made');
   try {
     await make(made);
   } catch (fault) {
@@ -144,13 +228,16 @@ const replaceTables = async (directory: string, make: (folder: string) => Promis
   killPoint('rebuild: named');
 };
 
-const changesPerTransaction = 8000, bytesPerTransaction = 8 << 20;
+const changesPerTransaction = 8000;
+const bytesPerTransaction = 8 << 20;
 /** Gives an environment rows, many at a time. */
 export class RowWriter {
   private readonly environment: Environment;
   private waiting: Change[] = [];
   private bytes = 0;
-  constructor(environment: Environment) { this.environment = environment; }
+  constructor(environment: Environment) {
+    this.environment = environment;
+  }
 
   async put(changes: readonly Change[]): Promise<void> {
     for (const change of changes) this.waiting.push(change);

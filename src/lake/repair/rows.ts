@@ -1,5 +1,6 @@
 /**
- * Tables that are made of a damaged log: what it has in its order, then what rows of the old tables can still be read; of that, what is whole. A branch whose newest commits are lost is set back.
+ * Tables that are made of a damaged log: what it has in its order, then what rows of the old tables can still be read;
+ * of that, what is whole. A branch whose newest commits are lost is set back.
  */
 import { Environment } from '../tables/environment.ts';
 import { firstParents } from '../commits/history.ts';
@@ -7,11 +8,36 @@ import { base62, idBuffer, idOfBytes, zeroId } from '../ksuid.ts';
 import type { BranchRecord, Id, PoolConfig } from '../lake.types.ts';
 import { salvageRows } from '../tables/probe.ts';
 import { makeTables, RowWriter } from './replay.ts';
-import { branchKey, type Counters, countersKey, decodeBranch, decodeCommit, decodeCounters, decodePool, encodeBranch, encodeCounters, encodeName, encodePool, faultOfRow, idOfEventKey, nameKey, type StoredCommit } from '../tables/rows.ts';
+import {
+  branchKey,
+  type Counters,
+  countersKey,
+  decodeBranch,
+  decodeCommit,
+  decodeCounters,
+  decodePool,
+  encodeBranch,
+  encodeCounters,
+  encodeName,
+  encodePool,
+  faultOfRow,
+  idOfEventKey,
+  nameKey,
+  type StoredCommit,
+} from '../tables/rows.ts';
 import { faultsOfCommit, soundBranches, soundCommit, soundObjects, soundPools } from './sound-rows.ts';
 import { type Change, type TableName, tableNames, Tables } from '../tables/tables.ts';
 
-const salvagedTables: readonly TableName[] = ['pools', 'branches', 'commits', 'objects', 'bodies', 'vacuumed', 'retries', 'about'];
+const salvagedTables: readonly TableName[] = [
+  'pools',
+  'branches',
+  'commits',
+  'objects',
+  'bodies',
+  'vacuumed',
+  'retries',
+  'about',
+];
 /** Their keys do not begin with a pool; bodies of no object go again in the end. */
 const unpooled: ReadonlySet<TableName> = new Set(['bodies', 'retries']);
 /** What follows from other rows, and is made again where it is missing. */
@@ -29,15 +55,27 @@ export const lostEnd = ({ event, sequence }: Counters, lost: string[]): Change =
 const poolOf = (key: Uint8Array): Id => idOfBytes(key.subarray(0, 20));
 
 /** What is left of the old tables: their folder, if there are any, and whether all of their rows can be read. */
-interface OldTables { readonly old: string | undefined; readonly rowsSound: boolean }
+interface OldTables {
+  readonly old: string | undefined;
+  readonly rowsSound: boolean;
+}
 /** Makes such tables in a folder. `lost`: told what cannot be brought back, a line each. */
-export const salvage = async (directory: string, folder: string, { old, rowsSound }: OldTables, lost: string[]): Promise<Environment> => {
-  const course = new Course(lost), { faults } = await makeTables(directory, folder, (changes) => course.follow(changes));
+export const salvage = async (
+  directory: string,
+  folder: string,
+  { old, rowsSound }: OldTables,
+  lost: string[],
+): Promise<Environment> => {
+  const course = new Course(lost);
+  const { faults } = await makeTables(directory, folder, (changes) => course.follow(changes));
   lost.unshift(...faults);
   const environment = new Environment(folder, tableNames, false);
   await new Rebuilder(environment, course, lost).finish(old);
   // In the log a key is in the record of its commit, and goes with it. In a base and in tables it may be lost alone.
-  if (!rowsSound && (old !== undefined || faults.some((fault) => fault.startsWith('base/')))) lost.push(`keys of requests may be lost: what was asked for before event ${course.counters.event} and is sent again may be committed again`);
+  if (!rowsSound && (old !== undefined || faults.some((fault) => fault.startsWith('base/'))))
+    lost.push(
+      `keys of requests may be lost: what was asked for before event ${course.counters.event} and is sent again may be committed again`,
+    );
   return environment;
 };
 
@@ -51,7 +89,9 @@ class Course {
   lastNs = 0n;
   /** Numbers that came: what is missing between them was lost. */
   private lastEvent: number | undefined;
-  constructor(lost: string[]) { this.lost = lost; }
+  constructor(lost: string[]) {
+    this.lost = lost;
+  }
 
   /** Answers with those that are to be kept: earlier builds wrote some rows by a wrong clock. */
   follow(changes: readonly Change[]): readonly Change[] {
@@ -71,7 +111,8 @@ class Course {
     else if (table === 'about' && countersKey.equals(key)) this.raise(decodeCounters(payload));
   }
   seeBranch(key: Buffer, { commit, tsNs }: BranchRecord): void {
-    const name = idOfBytes(key), tips = this.tips.get(name) ?? [];
+    const name = idOfBytes(key);
+    const tips = this.tips.get(name) ?? [];
     if (tips.at(-1) !== commit) tips.push(commit);
     this.tips.set(name, tips);
     this.later(tsNs);
@@ -79,11 +120,21 @@ class Course {
   /** Events come in their order. */
   private seeEvent(event: number): void {
     const last = this.lastEvent;
-    if (last !== undefined && event > last + 1) this.lost.push(`event${event > last + 2 ? `s ${last + 1} to ${event - 1} are` : ` ${last + 1} is`} lost: what was made or changed then is gone, what was deleted or renamed then may be as it was before`);
+    if (last !== undefined && event > last + 1)
+      this.lost.push(
+        `event${event > last + 2 ? `s ${last + 1} to ${event - 1} are` : ` ${last + 1} is`} lost: what was made or changed then is gone, what was deleted or renamed then may be as it was before`,
+      );
     if (last === undefined || event > last) this.lastEvent = event;
   }
-  private later(ns: bigint): void { if (ns > this.lastNs) this.lastNs = ns; }
-  raise({ event, sequence }: Counters): void { this.counters = { event: Math.max(event, this.counters.event), sequence: Math.max(sequence, this.counters.sequence) }; }
+  private later(ns: bigint): void {
+    if (ns > this.lastNs) this.lastNs = ns;
+  }
+  raise({ event, sequence }: Counters): void {
+    this.counters = {
+      event: Math.max(event, this.counters.event),
+      sequence: Math.max(sequence, this.counters.sequence),
+    };
+  }
 }
 
 class Rebuilder {
@@ -106,7 +157,9 @@ class Rebuilder {
     await this.dropStrangers();
     await this.dropIncomplete();
     await this.dropRetries();
-    for (const { key, branch } of later) if (this.tables.has('branches', key) && this.isAncestor(poolOf(key), this.tipOf(key), branch.commit)) this.course.seeBranch(key, branch);
+    for (const { key, branch } of later)
+      if (this.tables.has('branches', key) && this.isAncestor(poolOf(key), this.tipOf(key), branch.commit))
+        this.course.seeBranch(key, branch);
     await this.setNames();
     for (const pool of soundPools(this.tables)) await this.setBranches(pool);
     await this.setFiles();
@@ -116,7 +169,10 @@ class Rebuilder {
 
   /** The old tables' rows that the log lacks. Answers with the branches that are elsewhere there. */
   private async takeOld(folder: string): Promise<readonly { readonly key: Buffer; readonly branch: BranchRecord }[]> {
-    const { tables, course, writer } = this, { lastNs } = course, elsewhere: { readonly key: Buffer; readonly branch: BranchRecord }[] = [], pools = new Set(soundPools(tables).map(({ id }) => id));
+    const { tables, course, writer } = this;
+    const { lastNs } = course;
+    const elsewhere: { readonly key: Buffer; readonly branch: BranchRecord }[] = [];
+    const pools = new Set(soundPools(tables).map(({ id }) => id));
     for await (const { table, key, payload } of salvageRows(folder, salvagedTables)) {
       if (table === 'about') {
         if (key.equals(countersKey)) course.raise(decodeCounters(payload));
@@ -138,12 +194,18 @@ class Rebuilder {
     await writer.end();
     return elsewhere;
   }
-  private tipOf(key: Buffer): Id { return decodeBranch(key, this.tables.get('branches', key)!).commit; }
+  private tipOf(key: Buffer): Id {
+    return decodeBranch(key, this.tables.get('branches', key)!).commit;
+  }
 
   /** Rows of pools that are gone. */
   private async dropStrangers(): Promise<void> {
     const pools = new Set(soundPools(this.tables).map(({ id }) => id));
-    for (const table of ['commits', 'objects', 'vacuumed', 'branches'] as const) await this.drop(table, this.tables.keys(table).filter((key) => !pools.has(poolOf(key))));
+    for (const table of ['commits', 'objects', 'vacuumed', 'branches'] as const)
+      await this.drop(
+        table,
+        this.tables.keys(table).filter((key) => !pools.has(poolOf(key))),
+      );
   }
   private async drop(table: TableName, keys: readonly Buffer[]): Promise<void> {
     await this.writer.put(keys.map((key) => ({ table, key })));
@@ -154,9 +216,14 @@ class Rebuilder {
   private async dropIncomplete(): Promise<void> {
     const names = new Map(soundPools(this.tables).map(({ id, name }) => [id, name]));
     for (;;) {
-      const keys = this.tables.keys('commits').filter((key) => !this.isComplete(poolOf(key), idOfBytes(key.subarray(20))));
+      const keys = this.tables
+        .keys('commits')
+        .filter((key) => !this.isComplete(poolOf(key), idOfBytes(key.subarray(20))));
       if (keys.length === 0) return;
-      for (const key of keys) this.lost.push(`pool "${names.get(poolOf(key))!}", commit ${base62(idOfBytes(key.subarray(20)))}: its history is not whole`);
+      for (const key of keys)
+        this.lost.push(
+          `pool "${names.get(poolOf(key))!}", commit ${base62(idOfBytes(key.subarray(20)))}: its history is not whole`,
+        );
       await this.drop('commits', keys);
       this.complete.clear();
       this.incomplete.clear();
@@ -166,7 +233,7 @@ class Rebuilder {
   private isComplete(pool: Id, tip: Id): boolean {
     const chain: Id[] = [];
     let isWhole = true;
-    for (let at = tip; at !== zeroId && !this.complete.has(pool + at);) {
+    for (let at = tip; at !== zeroId && !this.complete.has(pool + at); ) {
       chain.push(at);
       const commit = this.incomplete.has(pool + at) ? undefined : this.commit(pool, at);
       isWhole = commit !== undefined && faultsOfCommit(this.tables, pool, commit).next().done === true;
@@ -176,17 +243,26 @@ class Rebuilder {
     for (const id of chain) (isWhole ? this.complete : this.incomplete).add(pool + id);
     return isWhole;
   }
-  private commit(pool: Id, id: Id): StoredCommit | undefined { return soundCommit(this.tables, pool, id); }
+  private commit(pool: Id, id: Id): StoredCommit | undefined {
+    return soundCommit(this.tables, pool, id);
+  }
   private isAncestor(pool: Id, ancestor: Id, of: Id): boolean {
     if (!this.isComplete(pool, of)) return false;
-    return ancestor === zeroId || [...firstParents((id) => this.commit(pool, id), of)].some(({ id }) => id === ancestor);
+    return (
+      ancestor === zeroId || [...firstParents((id) => this.commit(pool, id), of)].some(({ id }) => id === ancestor)
+    );
   }
 
   /** A request is not done whose commit is lost: sent again under its key it is done again. */
   private async dropRetries(): Promise<void> {
     const commits = new Set(this.tables.keys('commits').map((key) => key.toString('hex', 20)));
-    const gone = this.tables.rows('retries', { prefix: Buffer.from('k') }).filter(({ payload }) => !commits.has(payload.toString('hex', payload.length - 20)));
-    await this.drop('retries', gone.map(({ key }) => key));
+    const gone = this.tables
+      .rows('retries', { prefix: Buffer.from('k') })
+      .filter(({ payload }) => !commits.has(payload.toString('hex', payload.length - 20)));
+    await this.drop(
+      'retries',
+      gone.map(({ key }) => key),
+    );
   }
 
   /** Two pools may have one name where a new name of one is lost. */
@@ -195,26 +271,39 @@ class Rebuilder {
     for (const pool of soundPools(this.tables)) {
       const name = names.has(pool.name) ? `${pool.name} (${base62(pool.id)})` : pool.name;
       names.add(name);
-      await this.writer.put([{ table: 'pools', key: idBuffer(pool.id), payload: encodePool({ ...pool, name }) }, { table: 'names', key: nameKey(name), payload: encodeName(name, pool.id) }]);
+      await this.writer.put([
+        { table: 'pools', key: idBuffer(pool.id), payload: encodePool({ ...pool, name }) },
+        { table: 'names', key: nameKey(name), payload: encodeName(name, pool.id) },
+      ]);
     }
     await this.writer.end();
   }
   private async setBranches(pool: PoolConfig): Promise<void> {
     const own = soundBranches(this.tables, pool.id);
     for (const { key, branch } of own) {
-      const tips = [...this.course.tips.get(idOfBytes(key))!].reverse(), tip = tips.find((id) => this.isComplete(pool.id, id)) ?? zeroId;
+      const tips = [...this.course.tips.get(idOfBytes(key))!].reverse();
+      const tip = tips.find((id) => this.isComplete(pool.id, id)) ?? zeroId;
       if (tip !== tips[0]) {
         const gone = tips.slice(0, tips.includes(tip) ? tips.indexOf(tip) : tips.length).map(base62);
-        this.lost.push(`pool "${pool.name}", branch "${branch.name}": set back to commit ${base62(tip)}, lost with what they did: ${gone.slice(0, 20).join(', ')}${gone.length > 20 ? ` and ${gone.length - 20} more` : ''}`);
+        this.lost.push(
+          `pool "${pool.name}", branch "${branch.name}": set back to commit ${base62(tip)}, lost with what they did: ${gone.slice(0, 20).join(', ')}${gone.length > 20 ? ` and ${gone.length - 20} more` : ''}`,
+        );
       }
       await this.writer.put([{ table: 'branches', key, payload: encodeBranch({ ...branch, commit: tip }) }]);
     }
     if (own.length > 0) return;
     this.lost.push(`pool "${pool.name}": its branches are lost; main begins anew`);
-    await this.writer.put([{ table: 'branches', key: branchKey(pool.id, 'main'), payload: encodeBranch({ tsNs: pool.tsNs, name: 'main', commit: zeroId }) }]);
+    await this.writer.put([
+      {
+        table: 'branches',
+        key: branchKey(pool.id, 'main'),
+        payload: encodeBranch({ tsNs: pool.tsNs, name: 'main', commit: zeroId }),
+      },
+    ]);
   }
   private async setFiles(): Promise<void> {
-    const inTables = new Set<Id>(), files: Change[] = [];
+    const inTables = new Set<Id>();
+    const files: Change[] = [];
     for (const { key, entry } of soundObjects(this.tables)) {
       this.course.raise({ event: 0, sequence: entry.sequence });
       if (this.tables.has('vacuumed', key)) continue;
@@ -222,6 +311,9 @@ class Rebuilder {
       else files.push({ table: 'files', key: idBuffer(entry.id), payload: key.subarray(0, 20) });
     }
     await this.writer.put(files);
-    await this.drop('bodies', this.tables.keys('bodies').filter((key) => !inTables.has(idOfBytes(key))));
+    await this.drop(
+      'bodies',
+      this.tables.keys('bodies').filter((key) => !inTables.has(idOfBytes(key))),
+    );
   }
 }

@@ -1,26 +1,50 @@
-/** What sound rows say, and what is wrong with a commit or a data object beside the other rows and the files: `lake fsck` names it, a repair takes it out. */
+/**
+ * What sound rows say, and what is wrong with a commit or a data object beside the other rows and the files: `lake
+ * fsck` names it, a repair takes it out.
+ */
 import { firstParents } from '../commits/history.ts';
 import { base62, idBuffer, idOfBytes, zeroId } from '../ksuid.ts';
 import type { BranchRecord, Id, ObjectMeta, PoolConfig } from '../lake.types.ts';
 import type { ObjectEntry } from '../objects/list.ts';
-import { decodeBranch, decodeCommit, decodeObject, decodePool, idOfPair, pairKey, type StoredCommit } from '../tables/rows.ts';
+import {
+  decodeBranch,
+  decodeCommit,
+  decodeObject,
+  decodePool,
+  idOfPair,
+  pairKey,
+  type StoredCommit,
+} from '../tables/rows.ts';
 import { objectMeta } from '../commits/snapshot.ts';
 import type { KeyValue, TableName, Tables } from '../tables/tables.ts';
 
 /** The pools whose rows are sound. */
-export const soundPools = (tables: Tables): readonly PoolConfig[] => [...tables.soundRows('pools')].map(({ key, payload }) => decodePool(idOfBytes(key), payload));
+export const soundPools = (tables: Tables): readonly PoolConfig[] =>
+  [...tables.soundRows('pools')].map(({ key, payload }) => decodePool(idOfBytes(key), payload));
 /** The branches of a pool, or of all. */
-export const soundBranches = (tables: Tables, pool?: Id): readonly { readonly key: Buffer; readonly branch: BranchRecord }[] =>
+export const soundBranches = (
+  tables: Tables,
+  pool?: Id,
+): readonly { readonly key: Buffer; readonly branch: BranchRecord }[] =>
   [...rowsOf(tables, 'branches', pool)].map(({ key, payload }) => ({ key, branch: decodeBranch(key, payload) }));
 /** The commits of a pool, or of all, with the keys of their rows. */
-export function* soundCommits(tables: Tables, pool?: Id): IterableIterator<{ readonly key: Buffer; readonly commit: StoredCommit }> {
-  for (const { key, payload } of rowsOf(tables, 'commits', pool)) yield { key, commit: decodeCommit(idOfPair('commits', key), payload) };
+export function* soundCommits(
+  tables: Tables,
+  pool?: Id,
+): IterableIterator<{ readonly key: Buffer; readonly commit: StoredCommit }> {
+  for (const { key, payload } of rowsOf(tables, 'commits', pool))
+    yield { key, commit: decodeCommit(idOfPair('commits', key), payload) };
 }
 /** The data objects of a pool, or of all, with the keys of their rows. */
-export function* soundObjects(tables: Tables, pool?: Id): IterableIterator<{ readonly key: Buffer; readonly entry: ObjectEntry }> {
-  for (const { key, payload } of rowsOf(tables, 'objects', pool)) yield { key, entry: decodeObject(idOfPair('objects', key), payload) };
+export function* soundObjects(
+  tables: Tables,
+  pool?: Id,
+): IterableIterator<{ readonly key: Buffer; readonly entry: ObjectEntry }> {
+  for (const { key, payload } of rowsOf(tables, 'objects', pool))
+    yield { key, entry: decodeObject(idOfPair('objects', key), payload) };
 }
-const rowsOf = (tables: Tables, table: TableName, pool: Id | undefined): IterableIterator<KeyValue> => tables.soundRows(table, pool === undefined ? {} : { prefix: idBuffer(pool) });
+const rowsOf = (tables: Tables, table: TableName, pool: Id | undefined): IterableIterator<KeyValue> =>
+  tables.soundRows(table, pool === undefined ? {} : { prefix: idBuffer(pool) });
 
 /** A commit whose row is sound. */
 export const soundCommit = (tables: Tables, pool: Id, id: Id): StoredCommit | undefined => {
@@ -33,8 +57,12 @@ export const soundCommit = (tables: Tables, pool: Id, id: Id): StoredCommit | un
 };
 
 /** The objects of a commit; `broken`: the commit at which its history is not whole. */
-export const tipObjects = (read: (id: Id) => StoredCommit | undefined, tip: Id): { readonly objects: ReadonlySet<Id>; readonly broken?: Id } => {
-  const deleted = new Set<Id>(), objects = new Set<Id>();
+export const tipObjects = (
+  read: (id: Id) => StoredCommit | undefined,
+  tip: Id,
+): { readonly objects: ReadonlySet<Id>; readonly broken?: Id } => {
+  const deleted = new Set<Id>();
+  const objects = new Set<Id>();
   let last = tip;
   try {
     for (const commit of firstParents(read, tip)) {
@@ -50,22 +78,45 @@ export const tipObjects = (read: (id: Id) => StoredCommit | undefined, tip: Id):
 };
 
 /** `commit`: the parent that is missing or not below, `object`: the object that has no row. */
-interface CommitFault { readonly text: string; readonly commit?: Id; readonly object?: Id }
-/** What a commit names and cannot have. A way back through commits must end; a parent whose row is damaged is told of by that row. */
+interface CommitFault {
+  readonly text: string;
+  readonly commit?: Id;
+  readonly object?: Id;
+}
+/**
+ * What a commit names and cannot have. A way back through commits must end; a parent whose row is damaged is told of by
+ * that row.
+ */
 export function* faultsOfCommit(tables: Tables, pool: Id, commit: StoredCommit): IterableIterator<CommitFault> {
   for (const parent of [commit.parent, commit.secondParent]) {
     if (parent === undefined || parent === zeroId) continue;
-    if (!tables.has('commits', pairKey(pool, parent))) yield { commit: parent, text: `its parent ${base62(parent)} is missing` };
+    if (!tables.has('commits', pairKey(pool, parent)))
+      yield { commit: parent, text: `its parent ${base62(parent)} is missing` };
     const height = soundCommit(tables, pool, parent)?.height ?? -1;
-    if (height >= commit.height) yield { commit: parent, text: `its height is ${commit.height}, that of its parent ${base62(parent)} is ${height}` };
+    if (height >= commit.height)
+      yield {
+        commit: parent,
+        text: `its height is ${commit.height}, that of its parent ${base62(parent)} is ${height}`,
+      };
   }
-  for (const object of [...commit.adds, ...commit.deletes]) if (!tables.has('objects', pairKey(pool, object))) yield { object, text: `object ${base62(object)} is not known` };
+  for (const object of [...commit.adds, ...commit.deletes])
+    if (!tables.has('objects', pairKey(pool, object))) yield { object, text: `object ${base62(object)} is not known` };
 }
 
-/** What objects are looked at with: the files that are there; `checkObject` looks at one's bytes (size, checksums) and tells what is wrong with them. */
-export interface ObjectChecks { readonly onDisk: ReadonlySet<Id>; readonly checkObject?: ((object: ObjectMeta) => Promise<string | undefined> | string | undefined) | undefined }
+/**
+ * What objects are looked at with: the files that are there; `checkObject` looks at one's bytes (size, checksums) and
+ * tells what is wrong with them.
+ */
+export interface ObjectChecks {
+  readonly onDisk: ReadonlySet<Id>;
+  readonly checkObject?: ((object: ObjectMeta) => Promise<string | undefined> | string | undefined) | undefined;
+}
 /** What is wrong with a data object that was not vacuumed. `inRows`: a row is missing; else it is the object's own. */
-export const faultOfObject = async (tables: Tables, entry: ObjectEntry, { onDisk, checkObject }: ObjectChecks): Promise<{ readonly text: string; readonly inRows: boolean } | undefined> => {
+export const faultOfObject = async (
+  tables: Tables,
+  entry: ObjectEntry,
+  { onDisk, checkObject }: ObjectChecks,
+): Promise<{ readonly text: string; readonly inRows: boolean } | undefined> => {
   const key = idBuffer(entry.id);
   if (entry.inTable && !tables.has('bodies', key)) return { text: 'its body is missing', inRows: true };
   if (!entry.inTable && !tables.has('files', key)) return { text: 'its file is not listed', inRows: true };

@@ -1,6 +1,6 @@
 /**
- * Rows of one block for a scan, part by part: parts that the pruner rules out are not read, columns that only the answer needs are read when the filter has
- * found rows in the part.
+ * Rows of one block for a scan, part by part: parts that the pruner rules out are not read, columns that only the
+ * answer needs are read when the filter has found rows in the part.
  */
 import { areTimeTexts } from '../../vectors/time-texts.ts';
 import { type Vector, gather, noRows, slice, take } from '../../vectors/vector.ts';
@@ -27,7 +27,10 @@ export interface RowFilter {
   readonly textOnly?: boolean;
   /** It looks for these texts alone, whatever their case: strings may come as nulls where none of them is. */
   readonly texts?: readonly string[];
-  /** The rows to keep; undefined: all of them. Asked once for each row, or twice in an ordered scan. `inOrder`: the rows are in the order of the first key. */
+  /**
+   * The rows to keep; undefined: all of them. Asked once for each row, or twice in an ordered scan. `inOrder`: the rows
+   * are in the order of the first key.
+   */
   readonly keep: (rows: Vector, inOrder?: boolean) => MaybePromise<KeptRows>;
   readonly best?: BestRows;
   readonly stored?: StoredTests;
@@ -71,9 +74,16 @@ interface BlockOptions {
 }
 
 /** Some columns of a part, by a name for them. */
-interface WantedColumns { readonly name: string; readonly projection: Projection | undefined; readonly textOnly?: boolean }
+interface WantedColumns {
+  readonly name: string;
+  readonly projection: Projection | undefined;
+  readonly textOnly?: boolean;
+}
 /** Rows of a part that are wanted. `index` absent: all of them. */
-interface Kept { readonly rows: Vector; readonly index?: KeptRows }
+interface Kept {
+  readonly rows: Vector;
+  readonly index?: KeptRows;
+}
 /** The rows that were kept, as a view of the block's or copied where they are few. */
 export const wantedRows = ({ rows, index }: Kept): Vector => {
   if (!index) return rows;
@@ -110,7 +120,9 @@ export class BlockScanner {
     this.texts = filter?.textOnly && filter.texts ? searchedTexts(filter.texts) : undefined;
     this.name = JSON.stringify(columns ?? null);
     this.filterName = filter ? JSON.stringify([filter.columns ?? null, filter.textOnly ?? false]) : this.name;
-    this.filterSuffices = (!this.filterProjection && (!filter?.textOnly || columns?.length === 0)) || (columns !== undefined && covers(filter!.columns!, columns));
+    this.filterSuffices =
+      (!this.filterProjection && (!filter?.textOnly || columns?.length === 0)) ||
+      (columns !== undefined && covers(filter!.columns!, columns));
     const rest = filter?.stored?.columns;
     this.restProjection = rest && projectionOf(rest);
     this.restName = JSON.stringify([rest ?? null, false]);
@@ -120,7 +132,8 @@ export class BlockScanner {
 
   /** The wanted rows, apart by part and so not in the block's order; at once if all of it is at hand. */
   parts(reader: ObjectReader, block: number): MaybePromise<readonly Vector[]> {
-    const out: Vector[] = [], live = this.live(reader.parts(block));
+    const out: Vector[] = [];
+    const live = this.live(reader.parts(block));
     for (let k = 0; k < live.length; k++) {
       const kept = this.kept(reader, block, live[k]!);
       if (kept instanceof Promise) return this.partsLater(reader, block, { live, from: k + 1, first: kept, out });
@@ -128,7 +141,21 @@ export class BlockScanner {
     }
     return out;
   }
-  private async partsLater(reader: ObjectReader, block: number, { live, from, first, out }: { readonly live: readonly Column[]; readonly from: number; readonly first: Promise<Kept | undefined>; readonly out: Vector[] }): Promise<readonly Vector[]> {
+  private async partsLater(
+    reader: ObjectReader,
+    block: number,
+    {
+      live,
+      from,
+      first,
+      out,
+    }: {
+      readonly live: readonly Column[];
+      readonly from: number;
+      readonly first: Promise<Kept | undefined>;
+      readonly out: Vector[];
+    },
+  ): Promise<readonly Vector[]> {
     let kept = await first;
     if (kept) out.push(wantedRows(kept));
     for (let k = from; k < live.length; k++) {
@@ -140,22 +167,29 @@ export class BlockScanner {
 
   /** The wanted rows in the block's order; undefined if there are none. */
   async inOrder(reader: ObjectReader, block: number): Promise<Vector | undefined> {
-    const parts = reader.parts(block), found = new Map<Column, Kept>();
+    const parts = reader.parts(block);
+    const found = new Map<Column, Kept>();
     for (const part of this.live(parts)) {
       const kept = await this.kept(reader, block, part);
       if (kept) found.set(part, kept);
     }
     if (found.size === 0) return undefined;
-    if (found.size > 1) return woven((await reader.tags(block))!, parts.map((p) => found.get(p)));
+    if (found.size > 1)
+      return woven(
+        (await reader.tags(block))!,
+        parts.map((p) => found.get(p)),
+      );
     const [kept] = found.values();
     return wantedRows(kept!);
   }
 
   /** The first rows of the block in its order, unfiltered: of its parts only those are read that these rows are in. */
   async first(reader: ObjectReader, block: number, count: number): Promise<Vector> {
-    const parts = reader.parts(block), places = await reader.tags(block);
+    const parts = reader.parts(block);
+    const places = await reader.tags(block);
     if (!places) return cutOut(await this.part(reader, block, parts[0]!), 0, count);
-    const tags = places.tags.subarray(0, count), found: Vector[] = parts.map(() => noRows);
+    const tags = places.tags.subarray(0, count);
+    const found: Vector[] = parts.map(() => noRows);
     for (const tag of new Set(tags)) found[tag] = await this.part(reader, block, parts[tag]!);
     return cutParts({ tags, slots: places.slots, parts: found }, 0, count)!;
   }
@@ -182,13 +216,18 @@ export class BlockScanner {
     return passing;
   }
   private live(parts: readonly Column[]): readonly Column[] {
-    const { pruner, filter, bestKeys } = this.options, passing = pruner ? this.passing(parts, pruner) : parts;
-    const best = filter?.best, floor = best?.floor();
+    const { pruner, filter, bestKeys } = this.options;
+    const passing = pruner ? this.passing(parts, pruner) : parts;
+    const best = filter?.best;
+    const floor = best?.floor();
     if (floor !== undefined) return passing.filter((p) => mayBeBest(zoneOf(p, best!.path), best!, floor));
     return best?.dropsNulls && bestKeys?.floor ? passing.filter((p) => !isNothing(zoneOf(p, best.path))) : passing;
   }
 
-  /** The best number that the block may hold, turned so that greater is better; undefined if it holds none that is known. */
+  /**
+   * The best number that the block may hold, turned so that greater is better; undefined if it holds none that is
+   * known.
+   */
   promise(reader: ObjectReader, block: number): number | undefined {
     const { best } = this.options.filter!;
     let most: number | undefined;
@@ -203,34 +242,47 @@ export class BlockScanner {
     const { pruner, filter } = this.options;
     let kept = 0;
     for (const part of this.live(reader.parts(block))) {
-      if (pruner && !await reader.mayHold(block, part, pruner)) continue;
+      if (pruner && !(await reader.mayHold(block, part, pruner))) continue;
       this.options.counts?.block(reader.id, block);
-      const { bytesRead } = reader, rows = this.told(reader, bytesRead, reader.readPart(block, part, this.filterProjection), false);
+      const { bytesRead } = reader;
+      const rows = this.told(reader, bytesRead, reader.readPart(block, part, this.filterProjection), false);
       kept += await filter!.best!.ahead(rows instanceof Promise ? await rows : rows);
     }
     return kept;
   }
 
   private kept(reader: ObjectReader, block: number, part: Column): MaybePromise<Kept | undefined> {
-    const { pruner } = this.options, may = !pruner || reader.mayHold(block, part, pruner);
+    const { pruner } = this.options;
+    const may = !pruner || reader.mayHold(block, part, pruner);
     if (may instanceof Promise) return may.then((holds) => (holds ? this.filtered(reader, block, part) : undefined));
     return may ? this.filtered(reader, block, part) : undefined;
   }
   private filtered(reader: ObjectReader, block: number, part: Column): MaybePromise<Kept | undefined> {
-    const { filter, counts, bestKeys } = this.options, { bytesRead } = reader;
+    const { filter, counts, bestKeys } = this.options;
+    const { bytesRead } = reader;
     counts?.block(reader.id, block);
     if (filter?.stored && !bestKeys) {
       const passing = reader.passing(block, part, filter.stored.tests, this.knownValues);
-      if (passing instanceof Promise) return passing.then((found) => this.passed(reader, block, part, { found, bytesRead }));
+      if (passing instanceof Promise)
+        return passing.then((found) => this.passed(reader, block, part, { found, bytesRead }));
       if (passing) return this.passed(reader, block, part, { found: passing, bytesRead });
     }
-    return filter ? this.looked(reader, block, part, bytesRead) : this.whole(reader, block, part, () => this.looked(reader, block, part, bytesRead));
+    return filter
+      ? this.looked(reader, block, part, bytesRead)
+      : this.whole(reader, block, part, () => this.looked(reader, block, part, bytesRead));
   }
   /** All rows of a part are wanted: what they come to may be enough. */
-  private whole(reader: ObjectReader, block: number, part: Column, rows: () => MaybePromise<Kept | undefined>): MaybePromise<Kept | undefined> {
+  private whole(
+    reader: ObjectReader,
+    block: number,
+    part: Column,
+    rows: () => MaybePromise<Kept | undefined>,
+  ): MaybePromise<Kept | undefined> {
     const { summaries, filter, read } = this.options;
     if (!summaries || part.rows === 0) return rows();
-    const { bytesRead } = reader, found = reader.summaries(block, part, summaries.of), taken = (columns: readonly ColumnSummary[] | undefined): MaybePromise<Kept | undefined> => {
+    const { bytesRead } = reader;
+    const found = reader.summaries(block, part, summaries.of);
+    const taken = (columns: readonly ColumnSummary[] | undefined): MaybePromise<Kept | undefined> => {
       read?.(reader.bytesRead - bytesRead, 0);
       if (!columns || !summaries.take(part.rows, columns)) return rows();
       if (!filter) read?.(0, part.rows);
@@ -242,33 +294,55 @@ export class BlockScanner {
     const { filter } = this.options;
     const seen = this.told(reader, bytesRead, this.rows(reader, block, part, filter));
     if (!filter) return seen instanceof Promise ? seen.then((rows) => ({ rows })) : { rows: seen };
-    return seen instanceof Promise ? seen.then((rows) => this.chosen(reader, block, part, rows)) : this.chosen(reader, block, part, seen);
+    return seen instanceof Promise
+      ? seen.then((rows) => this.chosen(reader, block, part, rows))
+      : this.chosen(reader, block, part, seen);
   }
   private chosen(reader: ObjectReader, block: number, part: Column, seen: Vector): MaybePromise<Kept | undefined> {
-    const answer = this.options.filter!.keep(seen, true), completed = (index: KeptRows) => this.completed(reader, block, part, seen, this.best(reader, block, seen, index));
+    const answer = this.options.filter!.keep(seen, true);
+    const completed = (index: KeptRows) =>
+      this.completed(reader, block, part, seen, this.best(reader, block, seen, index));
     return answer instanceof Promise ? answer.then(completed) : completed(answer);
   }
   /** What is left of the rows that pass the stored tests. */
-  private passed(reader: ObjectReader, block: number, part: Column, { found, bytesRead }: { readonly found: { readonly rows: Selection } | undefined; readonly bytesRead: number }): MaybePromise<Kept | undefined> {
+  private passed(
+    reader: ObjectReader,
+    block: number,
+    part: Column,
+    { found, bytesRead }: { readonly found: { readonly rows: Selection } | undefined; readonly bytesRead: number },
+  ): MaybePromise<Kept | undefined> {
     if (!found) return this.looked(reader, block, part, bytesRead);
-    const { rows: kept } = found, { rest, seen } = this.options.filter!.stored!;
+    const { rows: kept } = found;
+    const { rest, seen } = this.options.filter!.stored!;
     this.options.read?.(reader.bytesRead - bytesRead, 0);
     seen(part.rows);
     if (kept?.length === 0) return undefined;
     const index = kept?.length === part.rows ? undefined : kept;
     // Rows that are only counted need not come.
-    if (!rest && this.options.summaries?.of.length === 0 && this.options.summaries.take(kept?.length ?? part.rows, [])) return undefined;
-    if (!rest) return index ? this.wanted(reader, block, part, index) : this.whole(reader, block, part, () => this.wanted(reader, block, part, undefined));
-    const { bytesRead: before } = reader, rows = this.named(reader, block, part, { name: this.restName, projection: this.restProjection });
+    if (!rest && this.options.summaries?.of.length === 0 && this.options.summaries.take(kept?.length ?? part.rows, []))
+      return undefined;
+    if (!rest)
+      return index
+        ? this.wanted(reader, block, part, index)
+        : this.whole(reader, block, part, () => this.wanted(reader, block, part, undefined));
+    const { bytesRead: before } = reader;
+    const rows = this.named(reader, block, part, { name: this.restName, projection: this.restProjection });
     const asked = (all: Vector): MaybePromise<Kept | undefined> => {
       this.told(reader, before, all, false);
-      const answer = rest(all, index), completed = (own: KeptRows) => (own?.length === 0 ? undefined : this.restSuffices ? { rows: all, index: own } : this.wanted(reader, block, part, own));
+      const answer = rest(all, index);
+      const completed = (own: KeptRows) =>
+        own?.length === 0
+          ? undefined
+          : this.restSuffices
+            ? { rows: all, index: own }
+            : this.wanted(reader, block, part, own);
       return answer instanceof Promise ? answer.then(completed) : completed(answer);
     };
     return rows instanceof Promise ? rows.then(asked) : asked(rows);
   }
   private wanted(reader: ObjectReader, block: number, part: Column, index: KeptRows): MaybePromise<Kept> {
-    const { bytesRead } = reader, rows = this.told(reader, bytesRead, this.rows(reader, block, part), false);
+    const { bytesRead } = reader;
+    const rows = this.told(reader, bytesRead, this.rows(reader, block, part), false);
     return rows instanceof Promise ? rows.then((all) => ({ rows: all, index })) : { rows, index };
   }
   private best(reader: ObjectReader, block: number, seen: Vector, index: KeptRows): KeptRows {
@@ -276,7 +350,13 @@ export class BlockScanner {
     return bestKeys ? bestKeys.chosen(seen, index, spanOfBlock(reader.blocks[block]!, descending === true)) : index;
   }
   /** The rows that the filter chose, with the columns that it did not look at. */
-  private completed(reader: ObjectReader, block: number, part: Column, seen: Vector, index: KeptRows): MaybePromise<Kept | undefined> {
+  private completed(
+    reader: ObjectReader,
+    block: number,
+    part: Column,
+    seen: Vector,
+    index: KeptRows,
+  ): MaybePromise<Kept | undefined> {
     if (index?.length === 0) return undefined;
     return this.filterSuffices ? { rows: seen, index } : this.wanted(reader, block, part, index);
   }
@@ -284,22 +364,47 @@ export class BlockScanner {
   /** The wanted columns of a part, or those that the filter looks at. */
   private rows(reader: ObjectReader, block: number, part: Column, filter?: RowFilter): Vector | Promise<Vector> {
     if (filter?.textOnly && this.texts) return this.searched(reader, block, part, this.texts);
-    return filter ? this.named(reader, block, part, { name: this.filterName, projection: this.filterProjection, textOnly: filter.textOnly === true }) : this.named(reader, block, part, { name: this.name, projection: this.projection });
+    return filter
+      ? this.named(reader, block, part, {
+          name: this.filterName,
+          projection: this.filterProjection,
+          textOnly: filter.textOnly === true,
+        })
+      : this.named(reader, block, part, { name: this.name, projection: this.projection });
   }
-  private named(reader: ObjectReader, block: number, part: Column, { name, projection, textOnly = false }: WantedColumns): MaybePromise<Vector> {
+  private named(
+    reader: ObjectReader,
+    block: number,
+    part: Column,
+    { name, projection, textOnly = false }: WantedColumns,
+  ): MaybePromise<Vector> {
     const { cache } = this.options;
     const made = cache?.made(part, name) as Vector | undefined;
     if (made) return made;
-    const { bytesRead } = reader, refused = cache?.refused;
+    const { bytesRead } = reader;
+    const refused = cache?.refused;
     const rows = reader.readPart(block, textOnly ? textsAlone(part, () => true) : part, projection);
     // What took no bytes is made of kept columns and of what the directory says.
-    if (cache && !(rows instanceof Promise) && reader.bytesRead === bytesRead && cache.refused === refused && !isLate(rows)) cache.keepMade(part, name, rows);
+    if (
+      cache &&
+      !(rows instanceof Promise) &&
+      reader.bytesRead === bytesRead &&
+      cache.refused === refused &&
+      !isLate(rows)
+    )
+      cache.keepMade(part, name, rows);
     return rows;
   }
 
   /** What a search for texts looks at. */
-  private searched(reader: ObjectReader, block: number, part: Column, texts: readonly SearchedText[]): Vector | Promise<Vector> {
-    const read = (wanted: Column): MaybePromise<Vector> => reader.readPart(block, wanted, this.filterProjection), wanted = reader.searched(block, part, texts);
+  private searched(
+    reader: ObjectReader,
+    block: number,
+    part: Column,
+    texts: readonly SearchedText[],
+  ): Vector | Promise<Vector> {
+    const read = (wanted: Column): MaybePromise<Vector> => reader.readPart(block, wanted, this.filterProjection);
+    const wanted = reader.searched(block, part, texts);
     return wanted instanceof Promise ? wanted.then(read) : read(wanted);
   }
 
@@ -314,19 +419,29 @@ export class BlockScanner {
 /** Whether some of it is worked out when it is looked at, and then held by the vector. */
 const isLate = (v: Vector): boolean => {
   switch (v.form) {
-    case 'bytes': return areTimeTexts(v);
-    case 'record': return v.fields.some((f) => isLate(f.values));
-    case 'dynamic': return v.parts.some(isLate);
-    case 'union': return v.members.some(isLate);
-    case 'list': return isLate(v.items);
-    case 'map': return isLate(v.keys) || isLate(v.values);
-    case 'named': case 'error': return isLate(v.inner);
-    default: return false;
+    case 'bytes':
+      return areTimeTexts(v);
+    case 'record':
+      return v.fields.some((f) => isLate(f.values));
+    case 'dynamic':
+      return v.parts.some(isLate);
+    case 'union':
+      return v.members.some(isLate);
+    case 'list':
+      return isLate(v.items);
+    case 'map':
+      return isLate(v.keys) || isLate(v.values);
+    case 'named':
+    case 'error':
+      return isLate(v.inner);
+    default:
+      return false;
   }
 };
 
 /** Whether all wanted paths are those, or within them. */
-const covers = (paths: Paths, wanted: Paths): boolean => wanted.every((c) => paths.some((f) => f.length <= c.length && f.every((name, i) => name === c[i])));
+const covers = (paths: Paths, wanted: Paths): boolean =>
+  wanted.every((c) => paths.some((f) => f.length <= c.length && f.every((name, i) => name === c[i])));
 
 const isNothing = ({ min, max, other }: Zone): boolean => !other && min > max;
 const mayBeBest = ({ min, max, nothing, other }: Zone, { greater, dropsNulls }: BestRows, floor: number): boolean =>
@@ -334,13 +449,21 @@ const mayBeBest = ({ min, max, nothing, other }: Zone, { greater, dropsNulls }: 
 
 /** Rows of several parts in the order of the tags; parts that are absent are left out. */
 const woven = ({ tags, slots }: BlockTags, parts: readonly (Kept | undefined)[]): Vector => {
-  if (parts.every((p) => p && !p.index)) return { form: 'dynamic', length: tags.length, tags, slots, parts: parts.map((p) => p!.rows) };
-  const found = parts.filter((p) => p !== undefined), places = parts.map((p) => (p ? found.indexOf(p) : -1)), runs = parts.map(runOf);
+  if (parts.every((p) => p && !p.index))
+    return { form: 'dynamic', length: tags.length, tags, slots, parts: parts.map((p) => p!.rows) };
+  const found = parts.filter((p) => p !== undefined);
+  const places = parts.map((p) => (p ? found.indexOf(p) : -1));
+  const runs = parts.map(runOf);
   const masks = parts.map((p) => (p?.index instanceof Uint32Array ? maskOf(p.index, p.rows.length) : undefined));
   const length = found.reduce((n, p) => n + (p.index ?? p.rows).length, 0);
-  const outTags = new Uint32Array(length), outSlots = new Uint32Array(length), given = new Uint32Array(found.length);
+  const outTags = new Uint32Array(length);
+  const outSlots = new Uint32Array(length);
+  const given = new Uint32Array(found.length);
   for (let i = 0, at = 0; at < length; i++) {
-    const tag = tags[i]!, slot = slots[i]!, run = runs[tag]!, mask = masks[tag];
+    const tag = tags[i]!;
+    const slot = slots[i]!;
+    const run = runs[tag]!;
+    const mask = masks[tag];
     if (slot < run.start || slot >= run.end || (mask && mask[slot] === 0)) continue;
     const place = places[tag]!;
     outTags[at] = place;
@@ -352,7 +475,9 @@ const woven = ({ tags, slots }: BlockTags, parts: readonly (Kept | undefined)[])
 const runOf = (part: Kept | undefined): { readonly start: number; readonly end: number } => {
   if (!part) return { start: 0, end: 0 };
   const { rows, index } = part;
-  return index && !(index instanceof Uint32Array) ? { start: index.start, end: index.start + index.length } : { start: 0, end: rows.length };
+  return index && !(index instanceof Uint32Array)
+    ? { start: index.start, end: index.start + index.length }
+    : { start: 0, end: rows.length };
 };
 const maskOf = (index: Uint32Array, length: number): Uint8Array => {
   const mask = new Uint8Array(length);

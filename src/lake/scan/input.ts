@@ -1,5 +1,6 @@
 /**
- * What a scan reads, in any order of rows: the list of objects, page by page, their readers, the blocks that may hold wanted rows, and the rows of tiny objects.
+ * What a scan reads, in any order of rows: the list of objects, page by page, their readers, the blocks that may hold
+ * wanted rows, and the rows of tiny objects.
  */
 import { compareBytes } from '../../vectors/value.ts';
 import type { Vector } from '../../vectors/vector.ts';
@@ -71,17 +72,25 @@ export class ScanInput {
     return this.queue[this.queueAt];
   }
   /** The next object, if its page is at hand. */
-  get next(): ObjectMeta | undefined { return this.queue[this.queueAt]; }
+  get next(): ObjectMeta | undefined {
+    return this.queue[this.queueAt];
+  }
   /** The object behind the next one, if it is in the same page. */
-  get following(): ObjectMeta | undefined { return this.queue[this.queueAt + 1]; }
+  get following(): ObjectMeta | undefined {
+    return this.queue[this.queueAt + 1];
+  }
   /** Whether there are pages that were not read yet. */
-  get hasPages(): boolean { return this.cursorAt !== undefined; }
+  get hasPages(): boolean {
+    return this.cursorAt !== undefined;
+  }
   /** Goes on to the object behind the next one. */
-  step(): void { this.queueAt++; }
+  step(): void {
+    this.queueAt++;
+  }
 
   /** The objects of the list, unless it is long: then the first ones. */
   async listAhead(): Promise<readonly ObjectMeta[]> {
-    for (let next = await this.peek(); next && this.cursorAt !== undefined && this.queue.length < objectsAheadMax;) {
+    for (let next = await this.peek(); next && this.cursorAt !== undefined && this.queue.length < objectsAheadMax; ) {
       const { objects, next: cursor } = await this.source.page(this.pageRequest());
       this.queue = [...this.queue, ...objects];
       this.cursorAt = cursor;
@@ -92,19 +101,28 @@ export class ScanInput {
   private pageRequest(): PageRequest {
     const limit = this.pageSize;
     this.pageSize = Math.min(pageObjectsMax, this.pageSize * 4);
-    return { limit, packs: true, ...(this.cursorAt !== undefined && { cursor: this.cursorAt }), ...(this.range && { range: this.range }) };
+    return {
+      limit,
+      packs: true,
+      ...(this.cursorAt !== undefined && { cursor: this.cursorAt }),
+      ...(this.range && { range: this.range }),
+    };
   }
 
   /** The reader of an object. */
   async open(meta: ObjectMeta): Promise<ObjectReader> {
-    const { read, blocks, counts } = this.options, reader = await openReader(this.source, meta, read);
+    const { read, blocks, counts } = this.options;
+    const reader = await openReader(this.source, meta, read);
     counts?.opened(meta.id, blocks ? blocks(meta.id).length : reader.blocks.length);
     return reader;
   }
 
   /** The first block from `block` on that may hold wanted rows; -1 for none. */
   nextBlock(reader: ObjectReader, block: number): number {
-    const { blocks, pruner } = this.options, best = this.bestKeys, mayBeBest = (k: number): boolean => !best || !isWhole(reader, k) || best.mayHold(spanOfBlock(reader.blocks[k]!, this.descending));
+    const { blocks, pruner } = this.options;
+    const best = this.bestKeys;
+    const mayBeBest = (k: number): boolean =>
+      !best || !isWhole(reader, k) || best.mayHold(spanOfBlock(reader.blocks[k]!, this.descending));
     if (blocks) return blocks(reader.id).find((k) => k >= block && mayBeBest(k)) ?? -1;
     for (let k = block; k < reader.blocks.length; k++) {
       if (!mayBeBest(k)) continue;
@@ -129,14 +147,27 @@ export class ScanInput {
   }
 
   /** Below 0 when `a` comes before `b` in the pool's order. */
-  compare(a: Uint8Array, b: Uint8Array): number { return this.descending ? compareBytes(b, a) : compareBytes(a, b); }
+  compare(a: Uint8Array, b: Uint8Array): number {
+    return this.descending ? compareBytes(b, a) : compareBytes(a, b);
+  }
   /** The first key of an object in the pool's order, and the last. */
-  startOf(meta: ObjectMeta): Uint8Array { return (this.descending ? meta.max : meta.min).sort; }
-  endOf(meta: ObjectMeta): Uint8Array { return (this.descending ? meta.min : meta.max).sort; }
+  startOf(meta: ObjectMeta): Uint8Array {
+    return (this.descending ? meta.max : meta.min).sort;
+  }
+  endOf(meta: ObjectMeta): Uint8Array {
+    return (this.descending ? meta.min : meta.max).sort;
+  }
 
-  /** Batches of the rows, of much the same length; `first`: rows of the first one at most, each next one may have four times as many. */
-  * cut(rows: Vector, first = this.batchRows): Generator<Vector> {
-    for (let start = 0, end = 0, most = first; start < rows.length; start = end, most = Math.min(this.batchRows, most * 4)) {
+  /**
+   * Batches of the rows, of much the same length; `first`: rows of the first one at most, each next one may have four
+   * times as many.
+   */
+  *cut(rows: Vector, first = this.batchRows): Generator<Vector> {
+    for (
+      let start = 0, end = 0, most = first;
+      start < rows.length;
+      start = end, most = Math.min(this.batchRows, most * 4)
+    ) {
       const rest = rows.length - start;
       // What is done once a batch counts: up to twice as many rows are one.
       end = start + (most < this.batchRows ? Math.min(rest, most) : Math.ceil(rest / Math.ceil(rest / (most * 2))));
@@ -149,25 +180,39 @@ export class ScanInput {
 export const blocksOf = ({ count }: ObjectMeta): number => Math.ceil(count / blockRowsMax);
 
 /** Counts the blocks of the objects whose keys are out of the range: pages do not list them. */
-export const countOthers = async (source: ScanSource, range: KeyRange | undefined, counts: BlockCounts | undefined): Promise<void> => {
+export const countOthers = async (
+  source: ScanSource,
+  range: KeyRange | undefined,
+  counts: BlockCounts | undefined,
+): Promise<void> => {
   if (!range || !counts) return;
-  for (let cursor: number | undefined, isLast = false; !isLast;) {
+  for (let cursor: number | undefined, isLast = false; !isLast; ) {
     const { objects, next } = await source.page({ limit: pageObjectsMax, ...(cursor !== undefined && { cursor }) });
-    for (const object of objects) if (!isInRange({ firstKey: object.min.sort, lastKey: object.max.sort }, range, false)) counts.skipped(blocksOf(object));
+    for (const object of objects)
+      if (!isInRange({ firstKey: object.min.sort, lastKey: object.max.sort }, range, false))
+        counts.skipped(blocksOf(object));
     cursor = next;
     isLast = next === undefined;
   }
 };
 
 /** The reader of an object, of an earlier scan if there is one. */
-export const openReader = async ({ readers, objects }: ScanSource, { id, size, inline }: ObjectMeta, read?: ScanOptions['read']): Promise<ObjectReader> => {
+export const openReader = async (
+  { readers, objects }: ScanSource,
+  { id, size, inline }: ObjectMeta,
+  read?: ScanOptions['read'],
+): Promise<ObjectReader> => {
   const known = readers?.get(id);
   if (known) return known;
-  const opened = openObject(inline ? sourceOfBytes(id, inline) : { id, size, read: (offset, length) => objects.readRange(id, offset, length) }, inline ? undefined : readers?.columns);
+  const opened = openObject(
+    inline ? sourceOfBytes(id, inline) : { id, size, read: (offset, length) => objects.readRange(id, offset, length) },
+    inline ? undefined : readers?.columns,
+  );
   const reader = opened instanceof Promise ? await opened : opened;
   read?.(reader.bytesRead, 0);
   if (!inline) readers?.set(id, reader);
   return reader;
 };
 
-const isPath = (a: readonly string[] | undefined, b: readonly string[]): boolean => a?.length === b.length && a.every((name, i) => name === b[i]);
+const isPath = (a: readonly string[] | undefined, b: readonly string[]): boolean =>
+  a?.length === b.length && a.every((name, i) => name === b[i]);

@@ -1,4 +1,7 @@
-/** Rows of objects that overlap, merged in the pool's order. Rows of equal keys: those of small objects are ordered by their bytes, others keep the order of the list. */
+/**
+ * Rows of objects that overlap, merged in the pool's order. Rows of equal keys: those of small objects are ordered by
+ * their bytes, others keep the order of the list.
+ */
 import { concat } from '../../vectors/concat.ts';
 import { ByteWriter, compareBytes, writeBody } from '../../vectors/value.ts';
 import { type Vector, dataAt, take, typeAt } from '../../vectors/vector.ts';
@@ -10,7 +13,10 @@ import { type TieBreak, sortColumn, sortRows } from '../load/sort-rows.ts';
 /** Rows held back to order equal keys by their bytes, at most. */
 export const tieRowsMax = 8192;
 
-/** Rows [start, end) of one block. `keys` are their columns of the pool's keys, empty where no other object overlaps; `firstKey` and `lastKey` bound the whole block. */
+/**
+ * Rows [start, end) of one block. `keys` are their columns of the pool's keys, empty where no other object overlaps;
+ * `firstKey` and `lastKey` bound the whole block.
+ */
 export interface Piece {
   readonly cursor: { readonly meta: ObjectMeta; readonly reader: ObjectReader };
   readonly block: number;
@@ -23,10 +29,14 @@ export interface Piece {
 }
 type MergeOrder = Pick<ScanInput, 'source' | 'descending' | 'compare'>;
 
-/** The pieces' rows in order: pieces whose key ranges touch are sorted together, the others are put one behind the other. */
+/**
+ * The pieces' rows in order: pieces whose key ranges touch are sorted together, the others are put one behind the
+ * other.
+ */
 export const mergePieces = (pieces: readonly Piece[], input: MergeOrder): Vector => {
   const ordered = pieces.every((p, i) => i === 0 || input.compare(pieces[i - 1]!.firstKey, p.firstKey) <= 0)
-    ? pieces : [...pieces].sort((a, b) => input.compare(a.firstKey, b.firstKey));
+    ? pieces
+    : [...pieces].sort((a, b) => input.compare(a.firstKey, b.firstKey));
   const out: Vector[] = [];
   for (let start = 0, end = 0; start < ordered.length; start = end) {
     let last = ordered[start]!.lastKey;
@@ -48,18 +58,21 @@ const sorted = (pieces: readonly Piece[], { source, descending }: MergeOrder): V
 
 /** Order by the bytes of whole rows, also when only some columns are read: the objects are small and at hand. */
 const tieBreak = (pieces: readonly Piece[]): TieBreak => {
-  const owner: number[] = [], rowOf: number[] = [];
+  const owner: number[] = [];
+  const rowOf: number[] = [];
   pieces.forEach((p, k) => {
     for (let i = p.start; i < p.end; i++) {
       owner.push(k);
       rowOf.push(i);
     }
   });
-  const whole = new Map<number, Vector>(), bodies = new Map<number, Uint8Array>();
+  const whole = new Map<number, Vector>();
+  const bodies = new Map<number, Uint8Array>();
   const body = (i: number): Uint8Array => {
     const known = bodies.get(i);
     if (known) return known;
-    const k = owner[i]!, piece = pieces[k]!;
+    const k = owner[i]!;
+    const piece = pieces[k]!;
     let rows = whole.get(k);
     if (!rows) {
       const read = piece.cursor.reader.read(piece.block);

@@ -1,6 +1,7 @@
 /**
- * The rows of a scan in the pool's order. An object is opened only when the rows given out have come near its first key, so that the first rows cost the first
- * page; a cursor stands in each open one, and what nothing unread can come before is merged and given.
+ * The rows of a scan in the pool's order. An object is opened only when the rows given out have come near its first
+ * key, so that the first rows cost the first page; a cursor stands in each open one, and what nothing unread can come
+ * before is merged and given.
  */
 import { sortKeyBytes } from '../../vectors/sort-key.ts';
 import { type Vector, noRows, slice, valueAt } from '../../vectors/vector.ts';
@@ -13,9 +14,13 @@ import { type Piece, mergePieces, tieRowsMax } from './merge.ts';
 import { keyColumn } from '../load/sort-rows.ts';
 
 /** Rows of several objects that are merged in one step, about, and of one object at least. */
-const stepRows = 32_768, stepRowsMin = 64;
+const stepRows = 32_768;
+const stepRowsMin = 64;
 
-/** An open object, and the rows of one of its blocks that are still to be given out. `withKeys`: other objects overlap it. */
+/**
+ * An open object, and the rows of one of its blocks that are still to be given out. `withKeys`: other objects overlap
+ * it.
+ */
 interface Cursor {
   readonly meta: ObjectMeta;
   readonly reader: ObjectReader;
@@ -48,13 +53,18 @@ export class OrderedScan {
 
   constructor(input: ScanInput) {
     this.input = input;
-    const { options, source } = input, cache = source.readers?.columns;
-    this.firstRows = options.filter || options.pruner ? 0 : options.limit ?? 0;
+    const { options, source } = input;
+    const cache = source.readers?.columns;
+    this.firstRows = options.filter || options.pruner ? 0 : (options.limit ?? 0);
     this.scanner = new BlockScanner({ ...options, ...(cache && { cache }) });
-    this.keyedScanner = new BlockScanner({ ...options, ...(cache && { cache }), ...(options.columns && { columns: [...options.columns, ...source.keys] }) });
+    this.keyedScanner = new BlockScanner({
+      ...options,
+      ...(cache && { cache }),
+      ...(options.columns && { columns: [...options.columns, ...source.keys] }),
+    });
   }
 
-  async* rows(): AsyncGenerator<Vector> {
+  async *rows(): AsyncGenerator<Vector> {
     let target = Math.min(this.input.batchRows, this.input.options.limit ?? 256);
     for (;;) {
       this.input.options.signal?.throwIfAborted();
@@ -81,7 +91,8 @@ export class OrderedScan {
         next = await this.input.peek();
         pieces = this.takePieces(next);
       }
-      const merged = mergePieces(pieces, this.input), rows = pieces.some((p) => p.cursor.meta.inline) ? await this.input.filtered(merged) : merged;
+      const merged = mergePieces(pieces, this.input);
+      const rows = pieces.some((p) => p.cursor.meta.inline) ? await this.input.filtered(merged) : merged;
       yield* this.input.cut(rows, target);
       target = Math.min(this.input.batchRows, Math.max(target * 4, rows.length));
       // Only now: whoever wants no more does not wait for the next block.
@@ -89,11 +100,17 @@ export class OrderedScan {
     }
   }
 
-  /** Rows of the next objects, as long as each holds one plain record and ends before the one behind it begins: they are in order as they come. */
+  /**
+   * Rows of the next objects, as long as each holds one plain record and ends before the one behind it begins: they are
+   * in order as they come.
+   */
   private tinyRun(target: number): Vector | undefined {
     for (let meta = this.input.next; meta && this.input.tiny.count < target; meta = this.input.next) {
       const { following } = this.input;
-      if (following ? this.input.compare(this.input.startOf(following), this.input.endOf(meta)) <= 0 : this.input.hasPages) break;
+      if (
+        following ? this.input.compare(this.input.startOf(following), this.input.endOf(meta)) <= 0 : this.input.hasPages
+      )
+        break;
       if (!this.input.takesTiny(meta)) break;
       this.input.step();
     }
@@ -105,12 +122,26 @@ export class OrderedScan {
     const meta = this.input.next!;
     this.input.step();
     const following = await this.input.peek();
-    const withKeys = (this.furthestEnd !== undefined && this.input.compare(this.furthestEnd, this.input.startOf(meta)) >= 0)
-      || (following !== undefined && this.input.compare(this.input.startOf(following), this.input.endOf(meta)) <= 0);
-    const reader = await this.input.open(meta), first = this.input.nextBlock(reader, 0);
+    const withKeys =
+      (this.furthestEnd !== undefined && this.input.compare(this.furthestEnd, this.input.startOf(meta)) >= 0) ||
+      (following !== undefined && this.input.compare(this.input.startOf(following), this.input.endOf(meta)) <= 0);
+    const reader = await this.input.open(meta);
+    const first = this.input.nextBlock(reader, 0);
     if (first < 0) return;
-    const cursor: Cursor = { meta, reader, withKeys, block: -1, rows: noRows, keys: [], at: 0, firstKey: noKey, lastKey: noKey, next: first, skip: 0 };
-    if (!await this.load(cursor)) return;
+    const cursor: Cursor = {
+      meta,
+      reader,
+      withKeys,
+      block: -1,
+      rows: noRows,
+      keys: [],
+      at: 0,
+      firstKey: noKey,
+      lastKey: noKey,
+      next: first,
+      skip: 0,
+    };
+    if (!(await this.load(cursor))) return;
     this.cursors.push(cursor);
     this.reach(meta);
   }
@@ -121,12 +152,14 @@ export class OrderedScan {
 
   /** Reads the cursor's next block with wanted rows; false if there is none. */
   private async load(cursor: Cursor): Promise<boolean> {
-    const { reader, withKeys } = cursor, scanner = withKeys ? this.keyedScanner : this.scanner;
+    const { reader, withKeys } = cursor;
+    const scanner = withKeys ? this.keyedScanner : this.scanner;
     while (cursor.next >= 0) {
       this.input.options.signal?.throwIfAborted();
-      if (!withKeys && !cursor.meta.inline && await this.loadFirst(cursor)) return true;
+      if (!withKeys && !cursor.meta.inline && (await this.loadFirst(cursor))) return true;
       // Rows of small objects are told apart by their places, so all of them come.
-      const number = cursor.next, all = cursor.meta.inline ? await scanner.all(reader, number) : await scanner.inOrder(reader, number);
+      const number = cursor.next;
+      const all = cursor.meta.inline ? await scanner.all(reader, number) : await scanner.inOrder(reader, number);
       const rows = all && cursor.skip > 0 ? cutOut(all, cursor.skip, all.length) : all;
       cursor.next = this.input.nextBlock(reader, number + 1);
       cursor.skip = 0;
@@ -146,7 +179,9 @@ export class OrderedScan {
 
   /** Reads the first rows of the first block, which mostly are all that is wanted; the block stays the next one. */
   private async loadFirst(cursor: Cursor): Promise<boolean> {
-    const { reader, next } = cursor, { rows: count, firstKey, lastKey } = reader.blocks[next]!, most = this.firstRows;
+    const { reader, next } = cursor;
+    const { rows: count, firstKey, lastKey } = reader.blocks[next]!;
+    const most = this.firstRows;
     this.firstRows = 0;
     if (most === 0 || most >= count) return false;
     const rows = await this.scanner.first(reader, next, most);
@@ -157,8 +192,10 @@ export class OrderedScan {
 
   /** Cuts off the rows that nothing unread can come before. */
   private takePieces(next: ObjectMeta | undefined): readonly Piece[] {
-    let bound: Uint8Array | undefined, strict = false;
-    for (const c of this.cursors) if (c.next >= 0 && (!bound || this.input.compare(c.lastKey, bound) < 0)) bound = c.lastKey;
+    let bound: Uint8Array | undefined;
+    let strict = false;
+    for (const c of this.cursors)
+      if (c.next >= 0 && (!bound || this.input.compare(c.lastKey, bound) < 0)) bound = c.lastKey;
     if (next && (!bound || this.input.compare(this.input.startOf(next), bound) <= 0)) {
       bound = this.input.startOf(next);
       // Equal keys of small objects wait for one another, within reason.
@@ -174,7 +211,16 @@ export class OrderedScan {
       const end = bound ? this.rowsBefore(cursor, bound, strict) : cursor.rows.length;
       if (end <= cursor.at) continue;
       const { at: start, rows, keys, block, firstKey, lastKey } = cursor;
-      pieces.push({ cursor, block, start, end, rows: slice(rows, start, end), keys: keys.map((k) => slice(k, start, end)), firstKey, lastKey });
+      pieces.push({
+        cursor,
+        block,
+        start,
+        end,
+        rows: slice(rows, start, end),
+        keys: keys.map((k) => slice(k, start, end)),
+        firstKey,
+        lastKey,
+      });
       cursor.at = end;
       this.heldRows -= end - start;
     }
@@ -184,7 +230,8 @@ export class OrderedScan {
   /** Many rows of objects that overlap are merged some at a time: the last key of a step; undefined for few. */
   private stepEnd(): Uint8Array | undefined {
     if (this.heldRows <= stepRows) return undefined;
-    const cursors = this.cursors.filter((c) => c.keys.length > 0), rows = Math.max(stepRowsMin, Math.floor(stepRows / cursors.length));
+    const cursors = this.cursors.filter((c) => c.keys.length > 0);
+    const rows = Math.max(stepRowsMin, Math.floor(stepRows / cursors.length));
     let least: Uint8Array | undefined;
     for (const c of cursors.length > 1 ? cursors : []) {
       if (c.at + rows > c.rows.length) continue;
@@ -196,12 +243,14 @@ export class OrderedScan {
 
   /** The end of the cursor's rows that come before the bound, or with it unless `strict`. */
   private rowsBefore(cursor: Cursor, bound: Uint8Array, strict: boolean): number {
-    const within = (key: Uint8Array): boolean => (strict ? this.input.compare(key, bound) < 0 : this.input.compare(key, bound) <= 0);
+    const within = (key: Uint8Array): boolean =>
+      strict ? this.input.compare(key, bound) < 0 : this.input.compare(key, bound) <= 0;
     if (within(cursor.lastKey)) return cursor.rows.length;
     if (cursor.at === 0 && !within(cursor.firstKey)) return 0;
     // Without keys the object overlaps no other, so a bound inside it can only be its own.
     if (!cursor.withKeys) return cursor.at;
-    let low = cursor.at, high = cursor.rows.length;
+    let low = cursor.at;
+    let high = cursor.rows.length;
     while (low < high) {
       const middle = (low + high) >> 1;
       if (within(sortKeyBytes(valueAt(cursor.keys[0]!, middle)))) low = middle + 1;
@@ -216,7 +265,7 @@ export class OrderedScan {
     this.furthestEnd = undefined;
     for (const cursor of this.cursors) {
       if (cursor.at === cursor.rows.length) {
-        if (!await this.load(cursor)) continue;
+        if (!(await this.load(cursor))) continue;
       }
       rest.push(cursor);
       this.reach(cursor.meta);

@@ -9,11 +9,17 @@ import type { ObjectBlock } from '../objects/reader.ts';
 
 /** Whether keys from `low` to `high` may be in the range. */
 export const overlaps = (range: KeyRange, low: Uint8Array, high: Uint8Array): boolean =>
-  (!(range.min && compareBytes(high, range.min) < 0) && !(range.max && compareBytes(low, range.max) > 0)) || (range.complex === true && overlaps(complexKeys, low, high)) || (range.nan === true && overlaps(nanKeys, low, high));
+  (!(range.min && compareBytes(high, range.min) < 0) && !(range.max && compareBytes(low, range.max) > 0)) ||
+  (range.complex === true && overlaps(complexKeys, low, high)) ||
+  (range.nan === true && overlaps(nanKeys, low, high));
 
 /** Whether keys of the block may be in the range. */
-export const isInRange = (block: Pick<ObjectBlock, 'firstKey' | 'lastKey'>, range: KeyRange, descending: boolean): boolean =>
-  (descending ? overlaps(range, block.lastKey, block.firstKey) : overlaps(range, block.firstKey, block.lastKey));
+export const isInRange = (
+  block: Pick<ObjectBlock, 'firstKey' | 'lastKey'>,
+  range: KeyRange,
+  descending: boolean,
+): boolean =>
+  descending ? overlaps(range, block.lastKey, block.firstKey) : overlaps(range, block.firstKey, block.lastKey);
 
 /** The keys that rows which pass the test can have; undefined if it says nothing of them. */
 export const keyRange = (pruner: ColumnPruner, key: readonly string[]): KeyRange | undefined => {
@@ -24,30 +30,46 @@ export const keyRange = (pruner: ColumnPruner, key: readonly string[]): KeyRange
       const bounds = keyBounds(value);
       if (!bounds) return undefined;
       switch (operator) {
-        case '==': return isNumeric(value.type) ? { ...bounds, complex: true } : bounds;
-        case '<': case '<=': return { max: bounds.max };
-        case '>': case '>=': return { min: bounds.min, ...(sql && isNumeric(value.type) && { nan: true }) };
-        case '!=': return undefined;
+        case '==':
+          return isNumeric(value.type) ? { ...bounds, complex: true } : bounds;
+        case '<':
+        case '<=':
+          return { max: bounds.max };
+        case '>':
+        case '>=':
+          return { min: bounds.min, ...(sql && isNumeric(value.type) && { nan: true }) };
+        case '!=':
+          return undefined;
       }
     }
     case 'all': {
       const ranges = pruner.of.map((p) => keyRange(p, key)).filter((r) => r !== undefined);
       const min = ranges.map((r) => r.min).reduce((a, b) => (!a || (b && compareBytes(a, b) < 0) ? b : a), undefined);
       const max = ranges.map((r) => r.max).reduce((a, b) => (!a || (b && compareBytes(b, a) < 0) ? b : a), undefined);
-      return rangeOf(min, max, { complex: ranges.length > 0 && ranges.every((r) => r.complex), nan: ranges.length > 0 && ranges.every((r) => r.nan) });
+      return rangeOf(min, max, {
+        complex: ranges.length > 0 && ranges.every((r) => r.complex),
+        nan: ranges.length > 0 && ranges.every((r) => r.nan),
+      });
     }
     case 'any': {
       const ranges = pruner.of.map((p) => keyRange(p, key));
       if (ranges.length === 0 || ranges.some((r) => r === undefined)) return undefined;
-      const mins = ranges.map((r) => r!.min), maxes = ranges.map((r) => r!.max);
+      const mins = ranges.map((r) => r!.min);
+      const maxes = ranges.map((r) => r!.max);
       const min = mins.includes(undefined) ? undefined : mins.reduce((a, b) => (compareBytes(a!, b!) <= 0 ? a : b));
       const max = maxes.includes(undefined) ? undefined : maxes.reduce((a, b) => (compareBytes(a!, b!) >= 0 ? a : b));
       return rangeOf(min, max, { complex: ranges.some((r) => r!.complex), nan: ranges.some((r) => r!.nan) });
     }
   }
 };
-const rangeOf = (min: Uint8Array | undefined, max: Uint8Array | undefined, { complex, nan }: Pick<KeyRange, 'complex' | 'nan'>): KeyRange | undefined =>
-  (min || max ? { ...(min && { min }), ...(max && { max }), ...(complex && { complex }), ...(nan && { nan }) } : undefined);
+const rangeOf = (
+  min: Uint8Array | undefined,
+  max: Uint8Array | undefined,
+  { complex, nan }: Pick<KeyRange, 'complex' | 'nan'>,
+): KeyRange | undefined =>
+  min || max
+    ? { ...(min && { min }), ...(max && { max }), ...(complex && { complex }), ...(nan && { nan }) }
+    : undefined;
 
 /** Keys around a constant. Integers beyond 2^53 equal floats that are near, so their bounds leave room. */
 const keyBounds = (value: Value): { readonly min: Uint8Array; readonly max: Uint8Array } | undefined => {

@@ -23,7 +23,10 @@ export interface ReaderCache {
   get(id: string): ObjectReader | undefined;
   set(id: string, reader: ObjectReader): void;
 }
-/** Part of the shape of `ScanCounts` in exec/source.ts: told of objects that are opened, with their blocks, of blocks that are read, and of those of other objects. */
+/**
+ * Part of the shape of `ScanCounts` in exec/source.ts: told of objects that are opened, with their blocks, of blocks
+ * that are read, and of those of other objects.
+ */
 export interface BlockCounts {
   readonly opened: (object: string, blocks: number) => void;
   readonly block: (object: string, block: number) => void;

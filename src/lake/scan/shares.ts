@@ -3,7 +3,8 @@
  *
  * Invariants:
  * - The rows of the shares, one behind the other, are those of the scan; in the pool's order if it asks for that.
- * - A block is always in a share of the same number, whatever is asked for: a thread that prefers the shares of some numbers finds their columns in its cache.
+ * - A block is always in a share of the same number, whatever is asked for: a thread that prefers the shares of some
+ *   numbers finds their columns in its cache.
  */
 import { compareBytes } from '../../vectors/value.ts';
 import type { Vector } from '../../vectors/vector.ts';
@@ -15,9 +16,15 @@ import type { ScanOptions, ScanSource } from './scan.types.ts';
 import { isInRange, keyRange } from './range.ts';
 
 /** Blocks of an object. */
-interface SharePart { readonly object: ObjectMeta; readonly blocks: readonly number[] }
+interface SharePart {
+  readonly object: ObjectMeta;
+  readonly blocks: readonly number[];
+}
 /** `home` says which threads prefer it. */
-export interface Share { readonly home: number; readonly parts: readonly SharePart[] }
+export interface Share {
+  readonly home: number;
+  readonly parts: readonly SharePart[];
+}
 
 /** When a scan is shared, and how large its shares are. */
 export interface ShareSizes {
@@ -27,20 +34,33 @@ export interface ShareSizes {
   /** Scans of fewer rows are not shared. */
   readonly rowsMin: number;
 }
-/** No scan is shared unless it is asked for: measured on two cores, cold code in the second thread and its garbage cost more than it gains. */
+/**
+ * No scan is shared unless it is asked for: measured on two cores, cold code in the second thread and its garbage cost
+ * more than it gains.
+ */
 export const shareSizes: ShareSizes = { shareRowsMin: blockRowsMax, shareRowsMax: 8 * blockRowsMax, rowsMin: Infinity };
 
 /** More objects than this are not listed and opened ahead. */
 const objectsMax = 256;
-/** Answers of as many rows are written by all threads that have nothing else to do. Shares are small, so that at the end none waits long for another. */
+/**
+ * Answers of as many rows are written by all threads that have nothing else to do. Shares are small, so that at the end
+ * none waits long for another.
+ */
 export const outputShares: ShareSizes = { shareRowsMin: blockRowsMax, shareRowsMax: blockRowsMax, rowsMin: 100_000 };
 
 /** Shares of the scan in order; undefined if it is better done by one thread. */
-export const sharesOf = async (source: ScanSource, { columns, pruner, filter, ordered, signal, read, counts }: ScanOptions, { threads, sizes }: { readonly threads: number; readonly sizes: ShareSizes }): Promise<readonly Share[] | undefined> => {
+export const sharesOf = async (
+  source: ScanSource,
+  { columns, pruner, filter, ordered, signal, read, counts }: ScanOptions,
+  { threads, sizes }: { readonly threads: number; readonly sizes: ShareSizes },
+): Promise<readonly Share[] | undefined> => {
   // What the list of objects tells is not read.
   if (columns?.length === 0 && !pruner && !filter) return undefined;
-  const range = pruner && keyRange(pruner, source.keys[0] ?? []), descending = source.order === 'desc';
-  const page = await source.page({ limit: objectsMax, ...(range && { range }) }), { objects } = page, rows = objects.reduce((n, o) => n + o.count, 0);
+  const range = pruner && keyRange(pruner, source.keys[0] ?? []);
+  const descending = source.order === 'desc';
+  const page = await source.page({ limit: objectsMax, ...(range && { range }) });
+  const { objects } = page;
+  const rows = objects.reduce((n, o) => n + o.count, 0);
   if (page.next !== undefined || rows < sizes.rowsMin) return undefined;
   if (ordered && !isApart(objects, descending)) return undefined;
   let skipped = 0;
@@ -51,7 +71,8 @@ export const sharesOf = async (source: ScanSource, { columns, pruner, filter, or
     let end = 0;
     reader.blocks.forEach((block, k) => {
       end += block.rows;
-      if ((!range || isInRange(block, range, descending)) && (!pruner || reader.mayMatch(k, pruner))) list.add(object, k, { rows: block.rows, middle: end - block.rows / 2 });
+      if ((!range || isInRange(block, range, descending)) && (!pruner || reader.mayMatch(k, pruner)))
+        list.add(object, k, { rows: block.rows, middle: end - block.rows / 2 });
       else skipped++;
     });
   }
@@ -71,15 +92,22 @@ const shareRowsOf = (wanted: number, { shareRowsMin, shareRowsMax }: ShareSizes)
 
 /** The rows of one share. */
 export const scanShare = (source: ScanSource, { parts }: Share, options: ScanOptions): AsyncIterable<Vector> => {
-  const objects = parts.map((p) => p.object), blocks = new Map(parts.map((p) => [p.object.id, p.blocks]));
+  const objects = parts.map((p) => p.object);
+  const blocks = new Map(parts.map((p) => [p.object.id, p.blocks]));
   return scanObjects({ ...source, page: () => ({ objects }) }, { ...options, blocks: (id) => blocks.get(id) ?? [] });
 };
 
 /** No object holds keys of another. */
-const isApart = (objects: readonly ObjectMeta[], descending: boolean): boolean => objects.every((object, i) => {
-  const before = objects[i - 1];
-  return !before || (descending ? compareBytes(before.min.sort, object.max.sort) > 0 : compareBytes(before.max.sort, object.min.sort) < 0);
-});
+const isApart = (objects: readonly ObjectMeta[], descending: boolean): boolean =>
+  objects.every((object, i) => {
+    const before = objects[i - 1];
+    return (
+      !before ||
+      (descending
+        ? compareBytes(before.min.sort, object.max.sort) > 0
+        : compareBytes(before.max.sort, object.min.sort) < 0)
+    );
+  });
 
 /** Large objects begin anywhere. */
 const homeOf = (object: ObjectMeta): number => Number.parseInt(object.id.slice(-6), 16) || 0;
@@ -90,16 +118,20 @@ class ShareList {
   private readonly shareRows: number;
   private heldRows = 0;
   private number = -1;
-  constructor(shareRows: number) { this.shareRows = shareRows; }
+  constructor(shareRows: number) {
+    this.shareRows = shareRows;
+  }
 
   /** `middle`: the row of the object that is in the block's middle, which tells its share. */
   add(object: ObjectMeta, block: number, { rows, middle }: { readonly rows: number; readonly middle: number }): void {
     this.rows += rows;
-    const number = Math.floor(middle / this.shareRows), share = this.shares.at(-1), part = share?.parts.at(-1);
+    const number = Math.floor(middle / this.shareRows);
+    const share = this.shares.at(-1);
+    const part = share?.parts.at(-1);
     if (part?.object === object && number === this.number) {
       part.blocks.push(block);
       this.heldRows += rows;
-    // Several objects are one share only as long as they are small, all of them.
+      // Several objects are one share only as long as they are small, all of them.
     } else if (share && part?.object !== object && number === 0 && this.heldRows + object.count <= this.shareRows / 2) {
       share.parts.push({ object, blocks: [block] });
       this.heldRows += rows;

@@ -1,6 +1,6 @@
 /**
- * The rows of a scan in any order, block by block; rows of unlike types come in batches of their own: each then has one shape.
- * Where only the best rows are wanted, the objects and blocks that promise most are looked at before the others.
+ * The rows of a scan in any order, block by block; rows of unlike types come in batches of their own: each then has one
+ * shape. Where only the best rows are wanted, the objects and blocks that promise most are looked at before the others.
  */
 import { concat } from '../../vectors/concat.ts';
 import { isTurnLong } from '../../vectors/stop.ts';
@@ -21,13 +21,18 @@ export class UnorderedScan {
 
   constructor(input: ScanInput) {
     this.input = input;
-    const { options, bestKeys, descending } = input, cache = input.source.readers?.columns;
+    const { options, bestKeys, descending } = input;
+    const cache = input.source.readers?.columns;
     this.scanner = new BlockScanner({ ...options, ...(cache && { cache }), ...(bestKeys && { bestKeys, descending }) });
   }
 
-  async* rows(): AsyncGenerator<Vector> {
-    let held: Vector[] = [], heldRows = 0, counted = 0;
-    const { columns, pruner, filter } = this.input.options, isCounted = columns?.length === 0 && !pruner && !filter && !this.input.options.blocks, best = this.input.bestKeys;
+  async *rows(): AsyncGenerator<Vector> {
+    let held: Vector[] = [];
+    let heldRows = 0;
+    let counted = 0;
+    const { columns, pruner, filter } = this.input.options;
+    const isCounted = columns?.length === 0 && !pruner && !filter && !this.input.options.blocks;
+    const best = this.input.bestKeys;
     const flush = async (): Promise<Vector> => {
       const rows = held;
       held = [];
@@ -35,7 +40,7 @@ export class UnorderedScan {
       return rows.length > 0 ? this.input.filtered(concat(rows)) : noRows;
     };
     if (best) await this.lookForKeys(best);
-    for (let meta = await this.input.peek(); meta; meta = this.input.next ?? await this.input.peek()) {
+    for (let meta = await this.input.peek(); meta; meta = this.input.next ?? (await this.input.peek())) {
       this.input.step();
       if (best && meta.count > 1 && !best.mayHold(spanOfObject(meta))) {
         this.input.options.counts?.skipped(blocksOf(meta));
@@ -73,7 +78,8 @@ export class UnorderedScan {
         if (isWhole(reader, block)) continue;
         this.input.options.signal?.throwIfAborted();
         this.current.block = this.input.nextBlock(reader, block + 1);
-        if (!best || best.mayHold(spanOfBlock(reader.blocks[block]!, this.input.descending))) held.push(await this.scanner.all(reader, block));
+        if (!best || best.mayHold(spanOfBlock(reader.blocks[block]!, this.input.descending)))
+          held.push(await this.scanner.all(reader, block));
         heldRows += reader.blocks[block]!.rows;
         if (heldRows >= this.input.batchRows) yield* this.input.cut(await flush());
       }
@@ -104,11 +110,17 @@ export class UnorderedScan {
       }
     }
   }
-  private give(found: readonly Vector[]): void { for (const rows of found) this.ready.push(...this.input.cut(rows)); }
+  private give(found: readonly Vector[]): void {
+    for (const rows of found) this.ready.push(...this.input.cut(rows));
+  }
 
-  /** Where only the best rows are wanted, the most promising blocks are looked at before the others, until the next one promises nothing more. */
+  /**
+   * Where only the best rows are wanted, the most promising blocks are looked at before the others, until the next one
+   * promises nothing more.
+   */
   private async lookAhead(reader: ObjectReader): Promise<void> {
-    const promising: { readonly block: number; readonly most: number }[] = [], best = this.input.options.filter!.best!;
+    const promising: { readonly block: number; readonly most: number }[] = [];
+    const best = this.input.options.filter!.best!;
     for (let block = this.input.nextBlock(reader, 0); block >= 0; block = this.input.nextBlock(reader, block + 1)) {
       const most = this.scanner.promise(reader, block);
       if (most !== undefined) promising.push({ block, most });
@@ -122,11 +134,18 @@ export class UnorderedScan {
     }
   }
 
-  /** The same by the keys of objects and blocks, before any is read: what the test keeps of the most promising ones, or all of their rows, rules out the others. */
+  /**
+   * The same by the keys of objects and blocks, before any is read: what the test keeps of the most promising ones, or
+   * all of their rows, rules out the others.
+   */
   private async lookForKeys(best: BestKeys): Promise<void> {
-    const { filter, pruner, blocks, signal } = this.input.options, isTested = filter!.best!.isTested || pruner !== undefined;
+    const { filter, pruner, blocks, signal } = this.input.options;
+    const isTested = filter!.best!.isTested || pruner !== undefined;
     // Small objects are not worth a test of their own.
-    const all = await this.input.listAhead(), objects = all.filter((meta) => meta.count >= wholeBlockRows || (!isTested && !blocks)).map((meta) => ({ meta, span: spanOfObject(meta) }));
+    const all = await this.input.listAhead();
+    const objects = all
+      .filter((meta) => meta.count >= wholeBlockRows || (!isTested && !blocks))
+      .map((meta) => ({ meta, span: spanOfObject(meta) }));
     let rowsLeft = all.reduce((n, meta) => n + meta.count, 0) >> 2;
     for (const { meta, span: whole } of best.promising(objects)) {
       if (!best.mayHold(whole)) return;
@@ -134,8 +153,10 @@ export class UnorderedScan {
         best.add(whole, meta.count);
         continue;
       }
-      const reader = await this.input.open(meta), found: { readonly block: number; readonly span: ReturnType<typeof spanOfBlock> }[] = [];
-      for (let block = this.input.nextBlock(reader, 0); block >= 0; block = this.input.nextBlock(reader, block + 1)) found.push({ block, span: spanOfBlock(reader.blocks[block]!, this.input.descending) });
+      const reader = await this.input.open(meta);
+      const found: { readonly block: number; readonly span: ReturnType<typeof spanOfBlock> }[] = [];
+      for (let block = this.input.nextBlock(reader, 0); block >= 0; block = this.input.nextBlock(reader, block + 1))
+        found.push({ block, span: spanOfBlock(reader.blocks[block]!, this.input.descending) });
       for (const { block, span } of best.promising(found)) {
         if (!best.mayHold(span)) break;
         const { rows } = reader.blocks[block]!;

@@ -1,11 +1,17 @@
-/** Keeps the log short: when it has grown beyond twice the tables, a base is written in the background, and what is before it goes. */
+/**
+ * Keeps the log short: when it has grown beyond twice the tables, a base is written in the background, and what is
+ * before it goes.
+ */
 import { statfsSync } from 'node:fs';
 import { allRows, writeBase } from '../log/base.ts';
 import type { Log } from '../log/log.ts';
 import { bytesOfBases } from '../log/reader.ts';
 import type { Tables } from './tables.ts';
 
-/** A base is due when log and base are so much longer than twice the tables' rows; with what comes while it is written they stay below 64 MiB more. */
+/**
+ * A base is due when log and base are so much longer than twice the tables' rows; with what comes while it is written
+ * they stay below 64 MiB more.
+ */
 const bytesMinDefault = 32 << 20;
 /** On a small disk earlier: when the log is beyond a quarter of the room that is left. */
 const roomOf = (directory: string): number => {
@@ -16,7 +22,12 @@ const bytesMinSmall = 1 << 20;
 
 /** `isCovered`: false where base and log cannot give all rows: then a base is due at once. */
 interface CheckpointOptions {
-  readonly directory: string; readonly tables: Tables; readonly log: Log; readonly isCovered: boolean; readonly report: (fault: unknown) => void; readonly bytesMin?: number | undefined;
+  readonly directory: string;
+  readonly tables: Tables;
+  readonly log: Log;
+  readonly isCovered: boolean;
+  readonly report: (fault: unknown) => void;
+  readonly bytesMin?: number | undefined;
 }
 
 /** Writes the bases of one open lake. */
@@ -33,24 +44,44 @@ export class Checkpoints {
     this.options = options;
     this.isCovered = options.isCovered;
     this.baseBytes = bytesOfBases(options.directory);
-    options.tables.applied = () => { this.look(); };
+    options.tables.applied = () => {
+      this.look();
+    };
     if (!options.isCovered) this.look();
   }
 
   private look(): void {
     if (this.writing || this.ended || !this.isDue()) return;
     this.lastAt = this.options.log.writtenBytes;
-    this.writing = this.write().catch((fault: unknown) => { this.options.report(fault); }).finally(() => { this.writing = undefined; });
+    this.writing = this.write()
+      .catch((fault: unknown) => {
+        this.options.report(fault);
+      })
+      .finally(() => {
+        this.writing = undefined;
+      });
   }
   private isDue(): boolean {
-    const { directory, log, tables, bytesMin: least = bytesMinDefault } = this.options, since = log.writtenBytes - this.lastAt, bytes = log.bytes + this.baseBytes;
+    const { directory, log, tables, bytesMin: least = bytesMinDefault } = this.options;
+    const since = log.writtenBytes - this.lastAt;
+    const bytes = log.bytes + this.baseBytes;
     if (!this.isCovered && this.lastAt === 0) return true;
     const bytesMin = Math.min(least, roomOf(directory));
     return since > bytesMin / 2 && bytes > 2 * tables.usedBytes() + bytesMin;
   }
   private async write(): Promise<void> {
-    const { directory, log, tables } = this.options, { number: record, digest: before, segment } = tables.seen;
-    if (await writeBase({ directory, identity: log.identity, record, before, rows: allRows(tables), ended: () => this.ended })) {
+    const { directory, log, tables } = this.options;
+    const { number: record, digest: before, segment } = tables.seen;
+    if (
+      await writeBase({
+        directory,
+        identity: log.identity,
+        record,
+        before,
+        rows: allRows(tables),
+        ended: () => this.ended,
+      })
+    ) {
       log.forget(segment);
       this.isCovered = true;
     }
@@ -63,5 +94,7 @@ export class Checkpoints {
     await this.writing;
   }
   /** Resolves when none is being written. */
-  async settled(): Promise<void> { while (this.writing) await this.writing; }
+  async settled(): Promise<void> {
+    while (this.writing) await this.writing;
+  }
 }

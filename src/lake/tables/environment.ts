@@ -1,10 +1,13 @@
 /**
- * The LMDB environment that holds the tables; nothing else imports lmdb. Values are bytes here: what they must look like is said in tables.ts.
+ * The LMDB environment that holds the tables; nothing else imports lmdb. Values are bytes here: what they must look
+ * like is said in tables.ts.
  *
  * Invariants:
- * - A transaction that `write` has resolved survives power loss: `overlappingSync: false` makes LMDB sync data pages and write its meta page with
- *   O_DSYNC before the commit is told (seen with strace); the environment is never a write map.
- * - A transaction that fails leaves the tables as they were. Without room for it the lake goes on (`storage-full`); any other fault makes the store unsound.
+ * - A transaction that `write` has resolved survives power loss: `overlappingSync: false` makes LMDB sync data pages
+ *   and write its meta page with O_DSYNC before the commit is told (seen with strace); the environment is never a write
+ *   map.
+ * - A transaction that fails leaves the tables as they were. Without room for it the lake goes on (`storage-full`); any
+ *   other fault makes the store unsound.
  * - This process is the environment's only writer (lock.ts).
  */
 import { statfsSync, statSync } from 'node:fs';
@@ -22,16 +25,33 @@ type Stores = Readonly<Record<TableName, Store | undefined>>;
 export class StoreFailure extends Error {}
 
 /** A value to be put, or none: the row goes. */
-export interface ValueChange { readonly table: TableName; readonly key: Uint8Array; readonly value: Buffer | undefined }
+export interface ValueChange {
+  readonly table: TableName;
+  readonly key: Uint8Array;
+  readonly value: Buffer | undefined;
+}
 /** A row as LMDB has it: `value` is the whole frame, with checksum and key. */
-export interface Row { readonly key: Uint8Array; readonly value: Buffer }
+export interface Row {
+  readonly key: Uint8Array;
+  readonly value: Buffer;
+}
 /** Keys that begin with `prefix`, from `start` (included) on, in their order or from the end. */
-export interface RangeOptions { readonly prefix?: Uint8Array; readonly start?: Uint8Array; readonly limit?: number; readonly reverse?: boolean }
+export interface RangeOptions {
+  readonly prefix?: Uint8Array;
+  readonly start?: Uint8Array;
+  readonly limit?: number;
+  readonly reverse?: boolean;
+}
 
 /** Less room than this on the disk makes a failed transaction one that had no room. */
 const roomBytesMin = 4 << 20;
-/** With less, none is begun: LMDB's binding writes beyond its memory when it tells of a page that was not written. With plenty it is looked at again after some time only. */
-const roomBytesToBegin = 1 << 20, roomBytesPlenty = 256 << 20, roomLookMs = 200;
+/**
+ * With less, none is begun: LMDB's binding writes beyond its memory when it tells of a page that was not written. With
+ * plenty it is looked at again after some time only.
+ */
+const roomBytesToBegin = 1 << 20;
+const roomBytesPlenty = 256 << 20;
+const roomLookMs = 200;
 /** What LMDB tells of a table. */
 interface PageCounts {
   readonly pageSize: number;
@@ -61,13 +81,18 @@ export class Environment {
   }
 
   /** Why it takes no more writes. */
-  get failure(): string | undefined { return this.failure_; }
+  get failure(): string | undefined {
+    return this.failure_;
+  }
   /** From here on it takes none. The first reason stays. */
-  fail(reason: string): void { this.failure_ ??= reason; }
+  fail(reason: string): void {
+    this.failure_ ??= reason;
+  }
 
   /** A copy of the value. */
   get(table: TableName, key: Uint8Array): Buffer | undefined {
-    const store = this.stores[table], shared = store?.getBinaryFast(key);
+    const store = this.stores[table];
+    const shared = store?.getBinaryFast(key);
     if (!store || !shared) return undefined;
     // Of the buffer that all reads share only this much is the value.
     const value = Buffer.allocUnsafe((store as unknown as { readonly lastSize: number }).lastSize);
@@ -75,20 +100,33 @@ export class Environment {
     return value;
   }
   /** Whether the environment has the table at all: one that was opened read-only makes none. */
-  isThere(table: TableName): boolean { return this.stores[table] !== undefined; }
-  has(table: TableName, key: Uint8Array): boolean { return this.stores[table]?.doesExist(key) ?? false; }
+  isThere(table: TableName): boolean {
+    return this.stores[table] !== undefined;
+  }
+  has(table: TableName, key: Uint8Array): boolean {
+    return this.stores[table]?.doesExist(key) ?? false;
+  }
 
   *range(table: TableName, options: RangeOptions = {}): IterableIterator<Row> {
-    const low = options.start ?? options.prefix, high = options.prefix && after(options.prefix);
-    const bounds = options.reverse ? { ...(high && { start: high }), ...(low && { end: low }), reverse: true } : { ...(low && { start: low }), ...(high && { end: high }) };
-    for (const row of this.stores[table]?.getRange({ ...bounds, ...(options.limit !== undefined && { limit: options.limit + (options.reverse ? 1 : 0) }) }) ?? []) {
+    const low = options.start ?? options.prefix;
+    const high = options.prefix && after(options.prefix);
+    const bounds = options.reverse
+      ? { ...(high && { start: high }), ...(low && { end: low }), reverse: true }
+      : { ...(low && { start: low }), ...(high && { end: high }) };
+    for (const row of this.stores[table]?.getRange({
+      ...bounds,
+      ...(options.limit !== undefined && { limit: options.limit + (options.reverse ? 1 : 0) }),
+    }) ?? []) {
       // A reversed range begins with its upper bound itself, which no prefix includes.
       if (options.prefix && Buffer.compare(row.key.subarray(0, options.prefix.length), options.prefix) !== 0) continue;
       yield row;
     }
   }
 
-  /** Does all changes in one durable transaction, one at a time. @throws StoreFailure when the disk failed (no later write is tried), storage-full when there is no room (nothing was written) */
+  /**
+   * Does all changes in one durable transaction, one at a time. @throws StoreFailure when the disk failed (no later
+   * write is tried), storage-full when there is no room (nothing was written)
+   */
   async write(changes: readonly ValueChange[]): Promise<void> {
     this.checkFailure();
     this.checkRoom();
@@ -109,17 +147,27 @@ export class Environment {
     this.root.resetReadTxn();
   }
   /** @throws StoreFailure */
-  checkFailure(): void { if (this.failure_ !== undefined) throw new StoreFailure(this.failure_); }
+  checkFailure(): void {
+    if (this.failure_ !== undefined) throw new StoreFailure(this.failure_);
+  }
 
-  /** lmdb may make a promise of its own for the turn's batch; when the commit fails and nobody hears of that one, it ends the process. */
-  private hearBatch(): void { setImmediate(() => { this.root.committed.then(nothing, nothing); }); }
+  /**
+   * lmdb may make a promise of its own for the turn's batch; when the commit fails and nobody hears of that one, it
+   * ends the process.
+   */
+  private hearBatch(): void {
+    setImmediate(() => {
+      this.root.committed.then(nothing, nothing);
+    });
+  }
 
   private async failed(error: unknown): Promise<never> {
     // At once, before anything else is asked of it.
     const isStuck = this.isStuck();
     if (isStuck) this.fail(messageOf(error));
     const [reason] = await Promise.all([commitFault(error), isStuck ? this.reopen() : undefined]);
-    if (!isStuck && (isNoRoom(reason) || this.roomBytes() < roomBytesMin)) throw new LakeError('storage-full', { fault: reason }, { cause: error });
+    if (!isStuck && (isNoRoom(reason) || this.roomBytes() < roomBytesMin))
+      throw new LakeError('storage-full', { fault: reason }, { cause: error });
     this.failure_ = reason;
     throw new StoreFailure(reason, { cause: error });
   }
@@ -141,8 +189,16 @@ export class Environment {
   }
   private async closeInTime(): Promise<boolean> {
     let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<boolean>((resolve) => { timer = setTimeout(resolve, closeMsMax, false); });
-    const closed = await Promise.race([this.root.close().then(() => true, () => false), late]);
+    const late = new Promise<boolean>((resolve) => {
+      timer = setTimeout(resolve, closeMsMax, false);
+    });
+    const closed = await Promise.race([
+      this.root.close().then(
+        () => true,
+        () => false,
+      ),
+      late,
+    ]);
     clearTimeout(timer);
     return closed;
   }
@@ -152,11 +208,15 @@ export class Environment {
     const now = performance.now();
     if (now - this.roomLooked < roomLookMs) return;
     const room = this.roomBytes();
-    if (room < roomBytesToBegin) throw new LakeError('storage-full', { fault: `${Math.floor(room / 1024)} KiB are left` });
+    if (room < roomBytesToBegin)
+      throw new LakeError('storage-full', { fault: `${Math.floor(room / 1024)} KiB are left` });
     if (room > roomBytesPlenty) this.roomLooked = now;
   }
 
-  /** LMDB tells of a full disk as an I/O error, since the write came out short: the room that is left tells which it was. */
+  /**
+   * LMDB tells of a full disk as an I/O error, since the write came out short: the room that is left tells which it
+   * was.
+   */
   private roomBytes(): number {
     try {
       const { bavail, bsize } = statfsSync(this.directory);
@@ -167,15 +227,20 @@ export class Environment {
   }
 
   /** Bytes of its file. */
-  fileBytes(): number { return statSync(join(this.directory, 'data.mdb')).size; }
+  fileBytes(): number {
+    return statSync(join(this.directory, 'data.mdb')).size;
+  }
   /** Bytes of the pages that hold rows; the rest of the file is free for later ones. */
   usedBytes(): number {
     let pages = headPages;
-    for (const store of [this.root, ...Object.values(this.stores)]) if (store) pages += pagesOf(store.getStats() as PageCounts);
+    for (const store of [this.root, ...Object.values(this.stores)])
+      if (store) pages += pagesOf(store.getStats() as PageCounts);
     return pages * (this.root.getStats() as PageCounts).pageSize;
   }
   /** Number of rows, from the table's own header. */
-  count(table: TableName): number { return (this.stores[table]?.getStats() as { entryCount?: number } | undefined)?.entryCount ?? 0; }
+  count(table: TableName): number {
+    return (this.stores[table]?.getStats() as { entryCount?: number } | undefined)?.entryCount ?? 0;
+  }
 
   async close(): Promise<void> {
     if (this.failure_ === undefined) await this.root.close();
@@ -187,11 +252,31 @@ export class Environment {
 export const isNoRoom = (reason: string): boolean => /ENOSPC|MDB_MAP_FULL|No space left|EDQUOT|quota/i.test(reason);
 
 /** @throws lake-unreadable, storage-full */
-const openEnvironment = (directory: string, names: readonly TableName[], readOnly: boolean): [RootDatabase<Buffer, Uint8Array>, Stores] => {
+const openEnvironment = (
+  directory: string,
+  names: readonly TableName[],
+  readOnly: boolean,
+): [RootDatabase<Buffer, Uint8Array>, Stores] => {
   prepareTables(directory, { readOnly });
-  const root = open<Buffer, Uint8Array>({ path: directory, noSubdir: false, maxDbs: names.length + 4, encoding: 'binary', keyEncoding: 'binary', overlappingSync: false, readOnly });
+  const root = open<Buffer, Uint8Array>({
+    path: directory,
+    noSubdir: false,
+    maxDbs: names.length + 4,
+    encoding: 'binary',
+    keyEncoding: 'binary',
+    overlappingSync: false,
+    readOnly,
+  });
   try {
-    return [root, Object.fromEntries(names.map((name) => [name, root.openDB<Buffer, Uint8Array>(name, { encoding: 'binary', keyEncoding: 'binary' })])) as Stores];
+    return [
+      root,
+      Object.fromEntries(
+        names.map((name) => [
+          name,
+          root.openDB<Buffer, Uint8Array>(name, { encoding: 'binary', keyEncoding: 'binary' }),
+        ]),
+      ) as Stores,
+    ];
   } catch (error) {
     void root.close();
     throw error;
@@ -203,10 +288,13 @@ const nothing = (): void => undefined;
 
 /** lmdb rejects with "Commit failed" and puts the cause into a promise that may never settle. */
 const commitFault = (error: unknown): Promise<string> => {
-  const inner = (error as { commitError?: Promise<unknown> }).commitError, own = messageOf(error);
+  const inner = (error as { commitError?: Promise<unknown> }).commitError;
+  const own = messageOf(error);
   return Promise.race([
     Promise.resolve(inner).then(() => own, messageOf),
-    new Promise<string>((resolve) => { setTimeout(resolve, 500, own).unref(); }),
+    new Promise<string>((resolve) => {
+      setTimeout(resolve, 500, own).unref();
+    }),
   ]);
 };
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,17 +1,43 @@
 /**
- * The first two pages of LMDB's file, looked at before LMDB opens it: its binding frees memory twice when its own opening fails, which ends the process by a signal.
- * So whatever can fail there is tried here first, where it is an error: descriptors, the file's two heads, room for the lock's file.
+ * The first two pages of LMDB's file, looked at before LMDB opens it: its binding frees memory twice when its own
+ * opening fails, which ends the process by a signal. So whatever can fail there is tried here first, where it is an
+ * error: descriptors, the file's two heads, room for the lock's file.
  *
- * Layout, all little-endian: a page begins with number u64, transaction u64, u16, flags u16, u32; a head's page goes on with magic u32, version u32, address u64, size of
- * the map u64, two trees of 48 bytes (page size u32, flags u16, depth u16, four u64, root u64), last page u64, transaction u64, boot u64.
+ * Layout, all little-endian: a page begins with number u64, transaction u64, u16, flags u16, u32; a head's page goes on
+ * with magic u32, version u32, address u64, size of the map u64, two trees of 48 bytes (page size u32, flags u16, depth
+ * u16, four u64, root u64), last page u64, transaction u64, boot u64.
  */
-import { closeSync, existsSync, mkdirSync, lstatSync, openSync, readSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  lstatSync,
+  openSync,
+  readSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { LakeError } from '../../errors.ts';
 
-const pageBytes = 4096, headBytes = 168;
-const at = { flags: 18, magic: 24, version: 28, mapSize: 40, pageBytes: 48, treeFlags: 52, roots: [88, 136], lastPage: 144 } as const;
-const headFlag = 8, magic = 0xbeefc0de, version = 2, integerKeys = 8, noPage = 0xffff_ffff_ffff_ffffn;
+const pageBytes = 4096;
+const headBytes = 168;
+const at = {
+  flags: 18,
+  magic: 24,
+  version: 28,
+  mapSize: 40,
+  pageBytes: 48,
+  treeFlags: 52,
+  roots: [88, 136],
+  lastPage: 144,
+} as const;
+const headFlag = 8;
+const magic = 0xbeefc0de;
+const version = 2;
+const integerKeys = 8;
+const noPage = 0xffff_ffff_ffff_ffffn;
 /** Pages that every environment has before its first row. */
 const emptyBytes = 2 * pageBytes;
 /** Descriptors that LMDB opens. */
@@ -39,25 +65,31 @@ const emptyEnvironment = (): Buffer => {
 };
 
 /** Whether something else is there: a folder, or a link to nothing. */
-const isNoFile = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false }) !== undefined && statSync(path, { throwIfNoEntry: false })?.isFile() !== true;
+const isNoFile = (path: string): boolean =>
+  lstatSync(path, { throwIfNoEntry: false }) !== undefined &&
+  statSync(path, { throwIfNoEntry: false })?.isFile() !== true;
 
 /** Whether the environment may hold rows; one whose making was cut off holds none. */
-export const hasTables = (directory: string): boolean => (statSync(dataPath(directory), { throwIfNoEntry: false })?.size ?? 0) > emptyBytes;
+export const hasTables = (directory: string): boolean =>
+  (statSync(dataPath(directory), { throwIfNoEntry: false })?.size ?? 0) > emptyBytes;
 
 /**
- * To be called right before LMDB opens the environment: makes one that is not there, and the lock's file in its full length (LMDB maps it, and a disk without room for
- * a page of it would end the process).
+ * To be called right before LMDB opens the environment: makes one that is not there, and the lock's file in its full
+ * length (LMDB maps it, and a disk without room for a page of it would end the process).
  * @throws lake-unreadable when a head is damaged or cannot be read, storage-full
  */
 export const prepareTables = (directory: string, options: { readonly readOnly?: boolean } = {}): void => {
-  const path = dataPath(directory), lock = join(directory, 'lock.mdb'), isEmpty = !hasTables(directory);
+  const path = dataPath(directory);
+  const lock = join(directory, 'lock.mdb');
+  const isEmpty = !hasTables(directory);
   try {
     if (!options.readOnly) {
       mkdirSync(directory, { recursive: true });
       // Durable before LMDB writes the first page behind it: a longer file has sound heads.
       if (isEmpty && faultOfHeads(path) !== undefined) writeFileSync(path, emptyEnvironment(), { flush: true });
       if (isNoFile(lock)) rmSync(lock, { recursive: true });
-      if ((statSync(lock, { throwIfNoEntry: false })?.size ?? 0) < lockBytes) writeFileSync(lock, Buffer.alloc(lockBytes));
+      if ((statSync(lock, { throwIfNoEntry: false })?.size ?? 0) < lockBytes)
+        writeFileSync(lock, Buffer.alloc(lockBytes));
     }
     // LMDB's own opening would end the process.
     if (isNoFile(lock)) throw new Error(`${lock} is no file`);
@@ -65,7 +97,8 @@ export const prepareTables = (directory: string, options: { readonly readOnly?: 
     if (fault !== undefined) throw new Error(fault);
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    if (code === 'ENOSPC' || code === 'EDQUOT') throw new LakeError('storage-full', { fault: message }, { cause: error });
+    if (code === 'ENOSPC' || code === 'EDQUOT')
+      throw new LakeError('storage-full', { fault: message }, { cause: error });
     throw new LakeError('lake-unreadable', { directory: dirname(directory), fault: message }, { cause: error });
   }
 };
@@ -75,7 +108,8 @@ const faultOfHeads = (path: string): string | undefined => {
   const open: number[] = [];
   try {
     while (open.length < descriptors) open.push(openSync(path, 'r'));
-    const fd = open[0]!, first = readHead(fd, 0);
+    const fd = open[0]!;
+    const first = readHead(fd, 0);
     if (first.fault !== undefined) return `the first head of ${path} ${first.fault}`;
     const second = readHead(fd, first.pageBytes);
     if (second.fault !== undefined) return `the second head of ${path} ${second.fault}`;
@@ -86,9 +120,14 @@ const faultOfHeads = (path: string): string | undefined => {
 };
 
 const readHead = (fd: number, offset: number): { readonly pageBytes: number; readonly fault?: string } => {
-  const head = Buffer.alloc(headBytes), length = readSync(fd, head, 0, headBytes, offset), size = head.readUInt32LE(at.pageBytes);
+  const head = Buffer.alloc(headBytes);
+  const length = readSync(fd, head, 0, headBytes, offset);
+  const size = head.readUInt32LE(at.pageBytes);
   const own = { pageBytes: size };
   if (length < headBytes) return { ...own, fault: `ends after ${length} bytes` };
-  const isHead = (head.readUInt16LE(at.flags) & headFlag) !== 0 && head.readUInt32LE(at.magic) === magic && head.readUInt32LE(at.version) === version;
+  const isHead =
+    (head.readUInt16LE(at.flags) & headFlag) !== 0 &&
+    head.readUInt32LE(at.magic) === magic &&
+    head.readUInt32LE(at.version) === version;
   return isHead && size >= 512 && size <= 65536 && (size & (size - 1)) === 0 ? own : { ...own, fault: 'is damaged' };
 };

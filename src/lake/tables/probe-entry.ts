@@ -1,6 +1,6 @@
 /**
- * Reads all tables of a lake in a process of its own, which probe.ts starts: a damaged LMDB file ends its reader by a signal.
- * Prints one JSON line, the rows by table and the faults found, or the rows themselves.
+ * Reads all tables of a lake in a process of its own, which probe.ts starts: a damaged LMDB file ends its reader by a
+ * signal. Prints one JSON line, the rows by table and the faults found, or the rows themselves.
  */
 import { writeSync } from 'node:fs';
 import { type TablesReport, tableRow } from './probe.ts';
@@ -9,20 +9,35 @@ import { formatVersion, type KeyValue, openIndex, type TableName, tableNames } f
 const faultsMax = 1000;
 
 const walk = async (directory: string, look: boolean): Promise<void> => {
-  const tables = openIndex(directory), faults: string[] = [], rows: Record<string, number> = {};
-  const version = tables.version(), record = tables.place()?.number;
+  const tables = openIndex(directory);
+  const faults: string[] = [];
+  const rows: Record<string, number> = {};
+  const version = tables.version();
+  const record = tables.place()?.number;
   for (const name of tableNames) {
-    const found = rows[name] = tables.verify(name, (fault) => { if (faults.length < faultsMax) faults.push(fault); }, look), counted = tables.count(name);
+    const found = (rows[name] = tables.verify(
+      name,
+      (fault) => {
+        if (faults.length < faultsMax) faults.push(fault);
+      },
+      look,
+    ));
+    const counted = tables.count(name);
     // Pages that are lost take rows along that no checksum is missed by.
     // So does a table whose own name is damaged: it is as if it had never been.
     if (version === formatVersion && !tables.isThere(name)) faults.push(`table ${name}: it is not there`);
     if (found !== counted) faults.push(`table ${name}: ${found} rows are found, there should be ${counted}`);
   }
   await tables.close();
-  process.stdout.write(`${JSON.stringify({ rows, version, ...(record !== undefined && { record }), faults } satisfies TablesReport)}\n`);
+  process.stdout.write(
+    `${JSON.stringify({ rows, version, ...(record !== undefined && { record }), faults } satisfies TablesReport)}\n`,
+  );
 };
 
-/** Prints the sound rows of these tables, each behind a row of its own name: length of the key (u32), length of the payload (u32), key, payload. `reverse`: the first one from its end. */
+/**
+ * Prints the sound rows of these tables, each behind a row of its own name: length of the key (u32), length of the
+ * payload (u32), key, payload. `reverse`: the first one from its end.
+ */
 const print = async (directory: string, names: readonly TableName[], reverse: boolean): Promise<void> => {
   const tables = openIndex(directory);
   for (const [i, name] of names.entries()) {
@@ -37,7 +52,7 @@ const writeRow = ({ key, payload }: KeyValue, length = payload.length): void => 
   head.writeUInt32LE(length, 4);
   // At once, since the next row may end the process.
   const bytes = Buffer.concat([head, key, payload]);
-  for (let done = 0; done < bytes.length;) done += writeSync(1, bytes, done);
+  for (let done = 0; done < bytes.length; ) done += writeSync(1, bytes, done);
 };
 
 /** `DIRECTORY [look]`, or `DIRECTORY rows NAMES [reverse]`. */

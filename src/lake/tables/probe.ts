@@ -1,34 +1,61 @@
-/** Reads all tables of a lake in a process of its own (probe-entry.ts): a damaged LMDB file ends its reader by a signal, and that must not be the service. */
+/**
+ * Reads all tables of a lake in a process of its own (probe-entry.ts): a damaged LMDB file ends its reader by a signal,
+ * and that must not be the service.
+ */
 import { spawn } from 'node:child_process';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { LakeError } from '../../errors.ts';
 import { formatVersion, type KeyValue, type TableName } from './tables.ts';
 
-/** `rows`: how many rows each table has, by its name; empty if the reader died. `version`: of their layout, 0 if it is not known. `faults`: a line each. */
-export interface TablesReport { readonly rows: Readonly<Record<string, number>>; readonly version: number; /** The last record of the log that they have, if they say so. */ readonly record?: number; readonly faults: readonly string[] }
+/**
+ * `rows`: how many rows each table has, by its name; empty if the reader died. `version`: of their layout, 0 if it is
+ * not known. `faults`: a line each.
+ */
+export interface TablesReport {
+  readonly rows: Readonly<Record<string, number>>;
+  readonly version: number /** The last record of the log that they have, if they say so. */;
+  readonly record?: number;
+  readonly faults: readonly string[];
+}
 
 /** In the place of a payload's length: the key is a table's name. */
 export const tableRow = 0xffffffff;
 
 const start = (directory: string, ...options: readonly string[]) => {
   // As this file is: from the sources, compiled, or in the bundle.
-  const ending = extname(import.meta.url), entry = ending === '.ts' ? './probe-entry-from-source.mjs' : `./probe-entry${ending}`;
+  const ending = extname(import.meta.url);
+  const entry = ending === '.ts' ? './probe-entry-from-source.mjs' : `./probe-entry${ending}`;
   const file = fileURLToPath(new URL(entry, import.meta.url));
-  return spawn(process.execPath, [file, directory, ...options], { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, NODE_OPTIONS: '', LAKE_KILL_AT: '' } });
+  return spawn(process.execPath, [file, directory, ...options], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, NODE_OPTIONS: '', LAKE_KILL_AT: '' },
+  });
 };
 
-/** The sound rows of these tables that another process could read. When it dies in a table it begins again, from that table's end back, then with the next. */
-export async function* salvageRows(directory: string, names: readonly TableName[]): AsyncIterableIterator<KeyValue & { readonly table: TableName }> {
-  for (let first = 0, reverse = false; first < names.length;) {
+/**
+ * The sound rows of these tables that another process could read. When it dies in a table it begins again, from that
+ * table's end back, then with the next.
+ */
+export async function* salvageRows(
+  directory: string,
+  names: readonly TableName[],
+): AsyncIterableIterator<KeyValue & { readonly table: TableName }> {
+  for (let first = 0, reverse = false; first < names.length; ) {
     const child = start(directory, 'rows', names.slice(first).join(','), reverse ? 'reverse' : '');
-    const ended = new Promise<number | null>((resolve) => { child.on('close', resolve).on('error', () => resolve(1)); });
+    const ended = new Promise<number | null>((resolve) => {
+      child.on('close', resolve).on('error', () => resolve(1));
+    });
     child.stderr.resume();
-    let rest: Buffer = Buffer.alloc(0), table: TableName | undefined;
+    let rest: Buffer = Buffer.alloc(0);
+    let table: TableName | undefined;
     for await (const chunk of child.stdout as AsyncIterable<Buffer>) {
       rest = rest.length > 0 ? Buffer.concat([rest, chunk]) : chunk;
-      for (let at = 0; ;) {
-        const row = rest.length - at < 8 ? undefined : { keyEnd: at + 8 + rest.readUInt32LE(at), length: rest.readUInt32LE(at + 4) };
+      for (let at = 0; ; ) {
+        const row =
+          rest.length - at < 8
+            ? undefined
+            : { keyEnd: at + 8 + rest.readUInt32LE(at), length: rest.readUInt32LE(at + 4) };
         const end = row ? row.keyEnd + (row.length === tableRow ? 0 : row.length) : Infinity;
         if (!row || end > rest.length) {
           rest = rest.subarray(at);
@@ -41,27 +68,54 @@ export async function* salvageRows(directory: string, names: readonly TableName[
       }
     }
     // Without a single table it could not even be opened.
-    if (await ended === 0 || table === undefined) return;
+    if ((await ended) === 0 || table === undefined) return;
     const died = names.indexOf(table);
     reverse = !(reverse && died === first);
     first = reverse ? died : died + 1;
   }
 }
 
-/** Starts the process and waits for it. A reader that died, by a signal or an error, is a fault too. `look`: rows are decoded, too. @throws lake-newer */
-export const probeTables = (directory: string, { look = false } = {}): Promise<TablesReport> => new Promise((resolve, reject) => {
-  const child = start(directory, look ? 'look' : '');
-  let out = '', fault = '';
-  child.stdout.on('data', (chunk: Buffer) => { out += chunk.toString('utf8'); });
-  child.stderr.on('data', (chunk: Buffer) => { fault = (fault + chunk.toString('utf8')).slice(-2000); });
-  child.on('error', (error) => resolve({ rows: {}, version: 0, faults: [`the process that reads the tables cannot be started: ${error.message}`] }));
-  child.on('close', (code, signal) => {
-    const report = code === 0 && out !== '' ? JSON.parse(out) as TablesReport : undefined, version = report?.version ?? 0;
-    if (version > formatVersion) reject(new LakeError('lake-newer', { directory, version, versionMax: formatVersion }));
-    else if (report) resolve(report);
-    else resolve({ rows: {}, version: 0, faults: [`reading the tables ended a process by ${signal ?? `exit status ${code}`}${fault ? `: ${causeOf(fault)}` : ''}`] });
+/**
+ * Starts the process and waits for it. A reader that died, by a signal or an error, is a fault too. `look`: rows are
+ * decoded, too. @throws lake-newer
+ */
+export const probeTables = (directory: string, { look = false } = {}): Promise<TablesReport> =>
+  new Promise((resolve, reject) => {
+    const child = start(directory, look ? 'look' : '');
+    let out = '';
+    let fault = '';
+    child.stdout.on('data', (chunk: Buffer) => {
+      out += chunk.toString('utf8');
+    });
+    child.stderr.on('data', (chunk: Buffer) => {
+      fault = (fault + chunk.toString('utf8')).slice(-2000);
+    });
+    child.on('error', (error) =>
+      resolve({
+        rows: {},
+        version: 0,
+        faults: [`the process that reads the tables cannot be started: ${error.message}`],
+      }),
+    );
+    child.on('close', (code, signal) => {
+      const report = code === 0 && out !== '' ? (JSON.parse(out) as TablesReport) : undefined;
+      const version = report?.version ?? 0;
+      if (version > formatVersion)
+        reject(new LakeError('lake-newer', { directory, version, versionMax: formatVersion }));
+      else if (report) resolve(report);
+      else
+        resolve({
+          rows: {},
+          version: 0,
+          faults: [
+            `reading the tables ended a process by ${signal ?? `exit status ${code}`}${fault ? `: ${causeOf(fault)}` : ''}`,
+          ],
+        });
+    });
   });
-});
 
 /** What the process threw, without the way to it. */
-const causeOf = (text: string): string => /^(?:\w*Error: )?(.+)$/.exec(text.split('\n').findLast((line) => /^\w*Error: /.test(line)) ?? text.trim().split('\n').slice(-6).join(' | '))?.[1] ?? text;
+const causeOf = (text: string): string =>
+  /^(?:\w*Error: )?(.+)$/.exec(
+    text.split('\n').findLast((line) => /^\w*Error: /.test(line)) ?? text.trim().split('\n').slice(-6).join(' | '),
+  )?.[1] ?? text;

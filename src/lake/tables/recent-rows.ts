@@ -26,20 +26,31 @@ export class RecentRows {
   /** Those of these changes that no later one took the place of. */
   drop(changes: readonly Change[]): void {
     for (const change of changes) {
-      const rows = this.tables.get(change.table), key = textOf(change.key);
+      const rows = this.tables.get(change.table);
+      const key = textOf(change.key);
       if (rows?.get(key) === change) rows.delete(key);
     }
   }
-  all(): Change[] { return [...this.tables.values()].flatMap((rows) => [...rows.values()]); }
-  of(table: TableName): IterableIterator<Change> | readonly Change[] { return this.tables.get(table)?.values() ?? []; }
+  all(): Change[] {
+    return [...this.tables.values()].flatMap((rows) => [...rows.values()]);
+  }
+  of(table: TableName): IterableIterator<Change> | readonly Change[] {
+    return this.tables.get(table)?.values() ?? [];
+  }
 
   /** Those of a range, in its order; `limit` is not looked at. */
   range(table: TableName, { prefix, start, reverse }: RangeOptions): Change[] {
-    const rows = this.tables.get(table), found: Change[] = [], low = start ?? prefix;
+    const rows = this.tables.get(table);
+    const found: Change[] = [];
+    const low = start ?? prefix;
     if (!rows || rows.size === 0) return found;
     for (const change of rows.values()) {
       const { key } = change;
-      if ((low && Buffer.compare(key, low) < 0) || (prefix && Buffer.compare(key.subarray(0, prefix.length), prefix) !== 0)) continue;
+      if (
+        (low && Buffer.compare(key, low) < 0) ||
+        (prefix && Buffer.compare(key.subarray(0, prefix.length), prefix) !== 0)
+      )
+        continue;
       found.push(change);
     }
     return found.sort((a, b) => (reverse ? Buffer.compare(b.key, a.key) : Buffer.compare(a.key, b.key)));
@@ -51,7 +62,10 @@ export const newestOf = (first: readonly Change[], second: readonly Change[], re
   const rows = new RecentRows();
   rows.put(first);
   rows.put(second);
-  return [...new Set([...first, ...second].map(({ table }) => table))].flatMap((table) => rows.range(table, { reverse }));
+  return [...new Set([...first, ...second].map(({ table }) => table))].flatMap((table) =>
+    rows.range(table, { reverse }),
+  );
 };
 
-const textOf = (key: Uint8Array): string => (Buffer.isBuffer(key) ? key : Buffer.from(key.buffer, key.byteOffset, key.length)).toString('latin1');
+const textOf = (key: Uint8Array): string =>
+  (Buffer.isBuffer(key) ? key : Buffer.from(key.buffer, key.byteOffset, key.length)).toString('latin1');

@@ -1,5 +1,6 @@
 /**
- * Rows as LMDB has them: every value carries its checksum and its key, so that one that was damaged or lies under another key is found out. LMDB has no checksums of its own.
+ * Rows as LMDB has them: every value carries its checksum and its key, so that one that was damaged or lies under
+ * another key is found out. LMDB has no checksums of its own.
  *
  * `crc u32 | key length u8 | key | payload`; the checksum covers table name, key and payload.
  */
@@ -12,10 +13,15 @@ const seeds = Object.fromEntries(tableNames.map((name) => [name, crc32(name)])) 
 const frame = 5;
 
 /** The row that a change leaves, as LMDB would give it; none where it goes. */
-export const rowsOf = ({ table, key, payload }: Change): readonly Row[] => (payload ? [{ key: Buffer.from(key), value: framed(table, key, payload) }] : []);
+export const rowsOf = ({ table, key, payload }: Change): readonly Row[] =>
+  payload ? [{ key: Buffer.from(key), value: framed(table, key, payload) }] : [];
 
 /** What LMDB is to do for a change. */
-export const valueOf = ({ table, key, payload }: Change): ValueChange => ({ table, key, value: payload && framed(table, key, payload) });
+export const valueOf = ({ table, key, payload }: Change): ValueChange => ({
+  table,
+  key,
+  value: payload && framed(table, key, payload),
+});
 
 const framed = (table: TableName, key: Uint8Array, payload: Uint8Array): Buffer => {
   assert(key.length <= 255);
@@ -34,7 +40,11 @@ export const unframe = (table: TableName, key: Uint8Array, value: Buffer): Buffe
     throw rowFault(table, Buffer.from(key).toString('hex'), 'checksum does not match');
   }
   if (value[4] !== key.length || !hasKey(value, key)) {
-    throw rowFault(table, Buffer.from(key).toString('hex'), `the value belongs to key ${value.subarray(frame, frame + value[4]!).toString('hex')}`);
+    throw rowFault(
+      table,
+      Buffer.from(key).toString('hex'),
+      `the value belongs to key ${value.subarray(frame, frame + value[4]!).toString('hex')}`,
+    );
   }
   return value.subarray(frame + key.length);
 };

@@ -1,8 +1,8 @@
 /**
  * Keys and payloads of the tables' rows. Small rows are JSON; checkpoints, which hold thousands of objects, are packed.
  *
- * Invariants: every decoder takes what its encoder made; a payload reaches a decoder only after its checksum was verified (tables.ts). What no encoder of ours makes (a malformed id, a row
- * under another's key) is `table-corrupt`.
+ * Invariants: every decoder takes what its encoder made; a payload reaches a decoder only after its checksum was
+ * verified (tables.ts). What no encoder of ours makes (a malformed id, a row under another's key) is `table-corrupt`.
  */
 import assert from 'node:assert';
 import { createHash } from 'node:crypto';
@@ -59,109 +59,194 @@ const decoded = <T>(table: TableName, key: RowKey, decode: () => T): T => {
     return decode();
   } catch (fault) {
     if (fault instanceof LakeError) throw fault;
-    throw rowFault(table, typeof key === 'string' ? key : Buffer.from(key).toString('hex'), fault instanceof Error ? fault.message : String(fault), fault);
+    throw rowFault(
+      table,
+      typeof key === 'string' ? key : Buffer.from(key).toString('hex'),
+      fault instanceof Error ? fault.message : String(fault),
+      fault,
+    );
   }
 };
 const checkIds = (ids: readonly (Id | undefined)[]): void => {
   for (const id of ids) if (id !== undefined && !isId(id)) throw new Error(`${JSON.stringify(id)} is no id`);
 };
-const checkOwn = (found: Id, id: Id): void => { if (found !== id) throw new Error(`the row is of id ${found}`); };
+const checkOwn = (found: Id, id: Id): void => {
+  if (found !== id) throw new Error(`the row is of id ${found}`);
+};
 
-interface PoolRow { ts: string; name: string; id: Id; order: SortOrder; keys: string[][]; seekStride: number; threshold: number }
-/** Rows of the tables `pools`, `names`, `branches`, `commits` and `events`: JSON, with times as texts of nanoseconds. */
-export const encodePool = (pool: PoolConfig): Buffer => json({
-  ts: String(pool.tsNs), name: pool.name, id: pool.id, order: pool.layout.order, keys: pool.layout.keys, seekStride: pool.seekStride, threshold: pool.threshold,
-});
+interface PoolRow {
+  ts: string;
+  name: string;
+  id: Id;
+  order: SortOrder;
+  keys: string[][];
+  seekStride: number;
+  threshold: number;
+}
+/**
+ * Rows of the tables `pools`, `names`, `branches`, `commits` and `events`: JSON, with times as texts of nanoseconds.
+ */
+export const encodePool = (pool: PoolConfig): Buffer =>
+  json({
+    ts: String(pool.tsNs),
+    name: pool.name,
+    id: pool.id,
+    order: pool.layout.order,
+    keys: pool.layout.keys,
+    seekStride: pool.seekStride,
+    threshold: pool.threshold,
+  });
 /** The pool of a row of `pools`. @throws table-corrupt */
-export const decodePool = (id: Id, payload: Buffer): PoolConfig => decoded('pools', id, () => {
-  const row = parse<PoolRow>(payload);
-  checkIds([row.id]);
-  checkOwn(row.id, id);
-  return { tsNs: BigInt(row.ts), name: row.name, id: row.id, layout: { order: row.order, keys: row.keys }, seekStride: row.seekStride, threshold: row.threshold };
-});
+export const decodePool = (id: Id, payload: Buffer): PoolConfig =>
+  decoded('pools', id, () => {
+    const row = parse<PoolRow>(payload);
+    checkIds([row.id]);
+    checkOwn(row.id, id);
+    return {
+      tsNs: BigInt(row.ts),
+      name: row.name,
+      id: row.id,
+      layout: { order: row.order, keys: row.keys },
+      seekStride: row.seekStride,
+      threshold: row.threshold,
+    };
+  });
 
 /** A row of `names`: which pool has a name. The name comes along, as the key is only its digest. */
 export const encodeName = (name: string, pool: Id): Buffer => json({ name, pool });
 /** The name and pool of a row of `names`. @throws table-corrupt */
-export const decodeName = (key: RowKey, payload: Buffer): { readonly name: string; readonly pool: Id } => decoded('names', key, () => {
-  const row = parse<{ name: string; pool: Id }>(payload);
-  checkIds([row.pool]);
-  return row;
-});
+export const decodeName = (key: RowKey, payload: Buffer): { readonly name: string; readonly pool: Id } =>
+  decoded('names', key, () => {
+    const row = parse<{ name: string; pool: Id }>(payload);
+    checkIds([row.pool]);
+    return row;
+  });
 
 /** A row of `branches`. */
-export const encodeBranch = (branch: BranchRecord): Buffer => json({ ts: String(branch.tsNs), name: branch.name, commit: branch.commit });
+export const encodeBranch = (branch: BranchRecord): Buffer =>
+  json({ ts: String(branch.tsNs), name: branch.name, commit: branch.commit });
 /** The branch of a row of `branches`. @throws table-corrupt */
-export const decodeBranch = (key: RowKey, payload: Buffer): BranchRecord => decoded('branches', key, () => {
-  const row = parse<{ ts: string; name: string; commit: Id }>(payload);
-  if (!isId(row.commit)) throw new Error(`branch "${row.name}" is at ${JSON.stringify(row.commit)}, which is no id`);
-  return { tsNs: BigInt(row.ts), name: row.name, commit: row.commit };
-});
+export const decodeBranch = (key: RowKey, payload: Buffer): BranchRecord =>
+  decoded('branches', key, () => {
+    const row = parse<{ ts: string; name: string; commit: Id }>(payload);
+    if (!isId(row.commit)) throw new Error(`branch "${row.name}" is at ${JSON.stringify(row.commit)}, which is no id`);
+    return { tsNs: BigInt(row.ts), name: row.name, commit: row.commit };
+  });
 
 /**
- * A commit with what only the lake needs. `height` is one more than that of its higher parent. `rewrite`: whether it made its objects of those that it deletes; numbers: how
- * many of each, in their order. Earlier builds did not say.
+ * A commit with what only the lake needs. `height` is one more than that of its higher parent. `rewrite`: whether it
+ * made its objects of those that it deletes; numbers: how many of each, in their order. Earlier builds did not say.
  */
-export interface StoredCommit extends CommitRecord { readonly height: number; readonly rewrite?: boolean | readonly number[] }
+export interface StoredCommit extends CommitRecord {
+  readonly height: number;
+  readonly rewrite?: boolean | readonly number[];
+}
 interface CommitRow {
-  p: Id; q?: Id; h: number; a: string; d: string; m: string; x: string; add: Id[]; del: Id[]; addV?: Id[]; delV?: Id[];
+  p: Id;
+  q?: Id;
+  h: number;
+  a: string;
+  d: string;
+  m: string;
+  x: string;
+  add: Id[];
+  del: Id[];
+  addV?: Id[];
+  delV?: Id[];
   w?: boolean | number[];
 }
 /** A row of `commits`. The commit's id is in the key only. */
-export const encodeCommit = (commit: StoredCommit): Buffer => json({
-  p: commit.parent, q: commit.secondParent, h: commit.height, a: commit.author, d: String(commit.dateNs), m: commit.message, x: commit.meta,
-  add: commit.adds, del: commit.deletes, addV: commit.addVectors, delV: commit.deleteVectors, w: commit.rewrite,
-});
+export const encodeCommit = (commit: StoredCommit): Buffer =>
+  json({
+    p: commit.parent,
+    q: commit.secondParent,
+    h: commit.height,
+    a: commit.author,
+    d: String(commit.dateNs),
+    m: commit.message,
+    x: commit.meta,
+    add: commit.adds,
+    del: commit.deletes,
+    addV: commit.addVectors,
+    delV: commit.deleteVectors,
+    w: commit.rewrite,
+  });
 /** The commit of a row of `commits`. @throws table-corrupt */
-export const decodeCommit = (id: Id, payload: Buffer): StoredCommit => decoded('commits', id, () => {
-  const row = parse<CommitRow>(payload);
-  checkIds([id, row.p, row.q]);
-  for (const ids of [row.add, row.del, row.addV ?? [], row.delV ?? []]) checkIds(ids);
-  if (!Number.isSafeInteger(row.h) || row.h < 1) throw new Error(`a height of ${row.h}`);
-  return {
-    id, parent: row.p, ...(row.q && { secondParent: row.q }), height: row.h, author: row.a, dateNs: BigInt(row.d), message: row.m, meta: row.x,
-    adds: row.add, deletes: row.del, ...(row.addV && { addVectors: row.addV }), ...(row.delV && { deleteVectors: row.delV }),
-    ...(row.w !== undefined && { rewrite: row.w }),
-  };
-});
+export const decodeCommit = (id: Id, payload: Buffer): StoredCommit =>
+  decoded('commits', id, () => {
+    const row = parse<CommitRow>(payload);
+    checkIds([id, row.p, row.q]);
+    for (const ids of [row.add, row.del, row.addV ?? [], row.delV ?? []]) checkIds(ids);
+    if (!Number.isSafeInteger(row.h) || row.h < 1) throw new Error(`a height of ${row.h}`);
+    return {
+      id,
+      parent: row.p,
+      ...(row.q && { secondParent: row.q }),
+      height: row.h,
+      author: row.a,
+      dateNs: BigInt(row.d),
+      message: row.m,
+      meta: row.x,
+      adds: row.add,
+      deletes: row.del,
+      ...(row.addV && { addVectors: row.addV }),
+      ...(row.delV && { deleteVectors: row.delV }),
+      ...(row.w !== undefined && { rewrite: row.w }),
+    };
+  });
 /** A commit is above those that it comes from, so that no way back is endless. @throws table-corrupt */
 export const checkBelow = (parent: StoredCommit, child: { readonly id: Id; readonly height: number }): void => {
   if (parent.height < child.height) return;
-  throw rowFault('commits', child.id, `its height is ${child.height}, that of its parent ${parent.id} is ${parent.height}`);
+  throw rowFault(
+    'commits',
+    child.id,
+    `its height is ${child.height}, that of its parent ${parent.id} is ${parent.height}`,
+  );
 };
 
 /** A row of `events`. */
 export const encodeEvent = (event: LakeEvent): Buffer => json(event);
 /** The event of a row of `events`. @throws table-corrupt */
-export const decodeEvent = (key: RowKey, payload: Buffer): LakeEvent => decoded('events', key, () => {
-  const row = parse<LakeEvent>(payload);
-  checkIds([row.poolId, row.commitId]);
-  return row;
-});
+export const decodeEvent = (key: RowKey, payload: Buffer): LakeEvent =>
+  decoded('events', key, () => {
+    const row = parse<LakeEvent>(payload);
+    checkIds([row.poolId, row.commitId]);
+    return row;
+  });
 
 /** What must never be given twice: ids of events, sequence numbers of objects. */
-export interface Counters { readonly event: number; readonly sequence: number }
+export interface Counters {
+  readonly event: number;
+  readonly sequence: number;
+}
 /** Key of the counters in the table `about`. */
 export const countersKey = Buffer.from('counters');
 /** The row of the counters. */
 export const encodeCounters = (counters: Counters): Buffer => json(counters);
 /** The counters of that row; both 0 where there is none yet. */
-export const decodeCounters = (payload: Buffer | undefined): Counters => (payload ? parse(payload) : { event: 0, sequence: 0 });
+export const decodeCounters = (payload: Buffer | undefined): Counters =>
+  payload ? parse(payload) : { event: 0, sequence: 0 };
 
 /** A row of `objects`: one entry as `encodeObjects` packs it. */
 export const encodeObject = (entry: ObjectEntry): Buffer => encodeObjects([entry]);
 /** The entry of a row of `objects`, or of another table that has one. @throws table-corrupt */
-export const decodeObject = (id: Id, payload: Buffer, table: TableName = 'objects'): ObjectEntry => decoded(table, id, () => {
-  const [entry, ...more] = unpackObjects(payload);
-  if (!entry || more.length > 0) throw new Error('it is not one object');
-  checkOwn(entry.id, id);
-  return entry;
-});
+export const decodeObject = (id: Id, payload: Buffer, table: TableName = 'objects'): ObjectEntry =>
+  decoded(table, id, () => {
+    const [entry, ...more] = unpackObjects(payload);
+    if (!entry || more.length > 0) throw new Error('it is not one object');
+    checkOwn(entry.id, id);
+    return entry;
+  });
 
 const fixed = 20 + 8 + 8 + 8 + 1;
-const inTableFlag = 1, vectorFlag = 2, sameBoundFlag = 4;
+const inTableFlag = 1;
+const vectorFlag = 2;
+const sameBoundFlag = 4;
 
-/** Packed: id, count, size, sequence (doubles), flags, then both bounds as text and sort key, each after its length; one bound if both are the same. */
+/**
+ * Packed: id, count, size, sequence (doubles), flags, then both bounds as text and sort key, each after its length; one
+ * bound if both are the same.
+ */
 export const encodeObjects = (entries: readonly ObjectEntry[]): Buffer => {
   let bytes = 0;
   for (const e of entries) bytes += fixed + boundBytes(e.min) + boundBytes(e.max);
@@ -181,19 +266,27 @@ export const encodeObjects = (entries: readonly ObjectEntry[]): Buffer => {
 };
 
 /** The entries of a part of a checkpoint. @throws table-corrupt */
-export const decodeObjects = (key: RowKey, payload: Buffer): ObjectEntry[] => decoded('checkpoints', key, () => unpackObjects(payload));
+export const decodeObjects = (key: RowKey, payload: Buffer): ObjectEntry[] =>
+  decoded('checkpoints', key, () => unpackObjects(payload));
 /** The entries that `encodeObjects` wrote; they keep nothing of the payload. */
 const unpackObjects = (payload: Buffer): ObjectEntry[] => {
   // One copy that the entries' sort keys view: the payload itself may be a view of memory that lmdb uses again.
-  const from = Buffer.from(payload), entries: ObjectEntry[] = [];
+  const from = Buffer.from(payload);
+  const entries: ObjectEntry[] = [];
   let at = 0;
   while (at < from.length) {
     const flags = from[at + 44]!;
     const min = readBound(from, at + fixed);
     const max = flags & sameBoundFlag ? min : readBound(from, min.end);
     entries.push({
-      id: from.toString('hex', at, at + 20), count: from.readDoubleLE(at + 20), size: from.readDoubleLE(at + 28), sequence: from.readDoubleLE(at + 36),
-      inTable: (flags & inTableFlag) !== 0, vector: (flags & vectorFlag) !== 0, min: min.bound, max: max.bound,
+      id: from.toString('hex', at, at + 20),
+      count: from.readDoubleLE(at + 20),
+      size: from.readDoubleLE(at + 28),
+      sequence: from.readDoubleLE(at + 36),
+      inTable: (flags & inTableFlag) !== 0,
+      vector: (flags & vectorFlag) !== 0,
+      min: min.bound,
+      max: max.bound,
     });
     at = max.end;
   }
@@ -210,7 +303,9 @@ const writeBound = (out: Buffer, at: number, bound: KeyBound): number => {
   return at + 8 + text + bound.sort.length;
 };
 const readBound = (from: Buffer, at: number): { readonly bound: KeyBound; readonly end: number } => {
-  const text = from.readUInt32LE(at), sortAt = at + 8 + text, end = sortAt + from.readUInt32LE(sortAt - 4);
+  const text = from.readUInt32LE(at);
+  const sortAt = at + 8 + text;
+  const end = sortAt + from.readUInt32LE(sortAt - 4);
   return { bound: { text: from.toString('utf8', at + 4, at + 4 + text), sort: from.subarray(sortAt, end) }, end };
 };
 
@@ -223,22 +318,46 @@ export const encodeIds = (count: number, ids: readonly Id[]): Buffer => {
 };
 /** What `encodeIds` made. */
 export const decodeIds = (row: Buffer): { readonly count: number; readonly ids: readonly Id[] } => {
-  const count = row.readUInt32LE(0), all = (row.length - 4) / idBytes;
+  const count = row.readUInt32LE(0);
+  const all = (row.length - 4) / idBytes;
   if (!Number.isInteger(all) || count > all) throw new Error(`${count} of ${all} ids`);
-  return { count, ids: Array.from({ length: all }, (_, i) => row.toString('hex', 4 + i * idBytes, 4 + (i + 1) * idBytes)) };
+  return {
+    count,
+    ids: Array.from({ length: all }, (_, i) => row.toString('hex', 4 + i * idBytes, 4 + (i + 1) * idBytes)),
+  };
 };
 const idBytes = 20;
 
-const hasBytes = (bytes: number) => (key: Buffer): void => { if (key.length !== bytes) throw new Error(`a key of ${key.length} bytes, not ${bytes}`); };
-const checkId = hasBytes(20), checkPair = hasBytes(pairBytes), checkPart = hasBytes(44), checkNumber = hasBytes(8);
+const hasBytes =
+  (bytes: number) =>
+  (key: Buffer): void => {
+    if (key.length !== bytes) throw new Error(`a key of ${key.length} bytes, not ${bytes}`);
+  };
+const checkId = hasBytes(20);
+const checkPair = hasBytes(pairBytes);
+const checkPart = hasBytes(44);
+const checkNumber = hasBytes(8);
 const anyRow = (): void => undefined;
 const checks = {
   about: anyRow,
-  pools: (key, payload) => { checkId(key); decodePool(key.toString('hex'), payload); },
-  names: (key, payload) => { checkId(key); decodeName(key, payload); },
-  branches: (key, payload) => { checkPair(key); decodeBranch(key, payload); },
-  commits: (key, payload) => { decodeCommit(idOfPair('commits', key), payload); },
-  objects: (key, payload) => { decodeObject(idOfPair('objects', key), payload); },
+  pools: (key, payload) => {
+    checkId(key);
+    decodePool(key.toString('hex'), payload);
+  },
+  names: (key, payload) => {
+    checkId(key);
+    decodeName(key, payload);
+  },
+  branches: (key, payload) => {
+    checkPair(key);
+    decodeBranch(key, payload);
+  },
+  commits: (key, payload) => {
+    decodeCommit(idOfPair('commits', key), payload);
+  },
+  objects: (key, payload) => {
+    decodeObject(idOfPair('objects', key), payload);
+  },
   bodies: checkId,
   files: checkId,
   vacuumed: checkPair,
@@ -248,7 +367,10 @@ const checks = {
     if (isFirst) payload.readUInt32LE(0);
     decodeObjects(key, payload.subarray(isFirst ? 4 : 0));
   },
-  events: (key, payload) => { checkNumber(key); decodeEvent(key, payload); },
+  events: (key, payload) => {
+    checkNumber(key);
+    decodeEvent(key, payload);
+  },
   purges: checkId,
   packs: checkPair,
   // The pool's own row, one of an object, one of a step.
@@ -260,7 +382,10 @@ const checks = {
   retries: anyRow,
 } as const satisfies Record<TableName, (key: Buffer, payload: Buffer) => void>;
 /** Looks whether a row is one that an encoder makes. What it names need not be there. @throws table-corrupt */
-export const checkRow = (table: TableName, key: Buffer, payload: Buffer): void => decoded(table, key, () => { checks[table](key, payload); });
+export const checkRow = (table: TableName, key: Buffer, payload: Buffer): void =>
+  decoded(table, key, () => {
+    checks[table](key, payload);
+  });
 /** What is wrong with such a row; undefined if nothing is. */
 export const faultOfRow = (table: TableName, key: Uint8Array, payload: Uint8Array): string | undefined => {
   try {

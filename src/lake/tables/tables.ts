@@ -1,12 +1,15 @@
 /**
- * The tables of the lake: what the log says (log/log.ts), as rows by key. LMDB (environment.ts) is given what the log has in batches, and says up to which record it has it.
+ * The tables of the lake: what the log says (log/log.ts), as rows by key. LMDB (environment.ts) is given what the log
+ * has in batches, and says up to which record it has it.
  *
  * Invariants:
  * - What `write` has resolved survives power loss: it is in the log. LMDB can be made again from it (recovery.ts).
- * - Every value in LMDB carries a CRC-32 and its key: `crc u32 | key length u8 | key | payload`; the checksum covers table name, key and payload.
- *   A value that fails it, or lies under another key, is never returned: `table-corrupt` names table and key.
- * - `check` sees all transactions that were taken before, those too that are on their way to the disk; they become durable in that order, or none of those behind one that failed does.
- *   It must not write, and when it throws nothing is written. Who reads outside of one sees what is durable.
+ * - Every value in LMDB carries a CRC-32 and its key: `crc u32 | key length u8 | key | payload`; the checksum covers
+ *   table name, key and payload. A value that fails it, or lies under another key, is never returned: `table-corrupt`
+ *   names table and key.
+ * - `check` sees all transactions that were taken before, those too that are on their way to the disk; they become
+ *   durable in that order, or none of those behind one that failed does. It must not write, and when it throws nothing
+ *   is written. Who reads outside of one sees what is durable.
  * - This process is the only writer (lock.ts).
  */
 import assert from 'node:assert';
@@ -26,15 +29,18 @@ export { StoreFailure } from './environment.ts';
 export { type Change, type Put, type Remove, rowFault, rowMissing, type TableName, tableNames } from './table-rows.ts';
 
 /**
- * Layout of the lake; one of a newer layout is refused. 2: a journal ahead of LMDB. 3: the lineage of rewritten objects, which an older build would not add to. 4: one log, whose index
- * LMDB is.
+ * Layout of the lake; one of a newer layout is refused. 2: a journal ahead of LMDB. 3: the lineage of rewritten
+ * objects, which an older build would not add to. 4: one log, whose index LMDB is.
  */
 export const formatVersion = 4;
 /** The row that says which one it is. */
 export const versionRow = { table: 'about', key: versionKey, payload: Buffer.from(String(formatVersion)) } as const;
 
 /** A row whose checksum was verified. */
-export interface KeyValue { readonly key: Buffer; readonly payload: Buffer }
+export interface KeyValue {
+  readonly key: Buffer;
+  readonly payload: Buffer;
+}
 /** What tables are made of. */
 interface TablesParts {
   readonly environment: Environment;
@@ -56,11 +62,18 @@ interface WriteOptions {
 /** A write that takes longer than this holds up the thread that waits for it more than a change of threads would. */
 const slowMs = 2;
 /** After one that was slow so many go the other way, twice as many each time, half as many after a quick one. */
-const pauseMin = 8, pauseMax = 1024;
+const pauseMin = 8;
+const pauseMax = 1024;
 /** What the log has is given to LMDB after this time, or when it is so much. */
-const applyMs = 200, applyBytesDefault = 256 << 10, recentBytesMax = 32 << 20;
+const applyMs = 200;
+const applyBytesDefault = 256 << 10;
+const recentBytesMax = 32 << 20;
 
-interface Taken { readonly changes: readonly Change[]; readonly resolve: () => void; readonly reject: (fault: unknown) => void }
+interface Taken {
+  readonly changes: readonly Change[];
+  readonly resolve: () => void;
+  readonly reject: (fault: unknown) => void;
+}
 
 /** The open tables of one lake. */
 export class Tables {
@@ -103,17 +116,23 @@ export class Tables {
   }
 
   /** The same rows, with what records changed behind them; read only. */
-  with(records: readonly (readonly Change[])[]): Tables { return new Tables({ environment: this.environment, records }); }
+  with(records: readonly (readonly Change[])[]): Tables {
+    return new Tables({ environment: this.environment, records });
+  }
 
   /** Of its rows' layout; 0: it does not say. */
-  version(): number { return Number(this.get('about', versionKey)?.toString('latin1') ?? 0); }
+  version(): number {
+    return Number(this.get('about', versionKey)?.toString('latin1') ?? 0);
+  }
   /** @throws lake-newer */
   checkVersion(directory: string): void {
     const version = this.version();
     if (version > formatVersion) throw new LakeError('lake-newer', { directory, version, versionMax: formatVersion });
   }
   /** Up to where readers see the log. */
-  get seen(): LogPlace { return this.place_!; }
+  get seen(): LogPlace {
+    return this.place_!;
+  }
   /** Up to where LMDB has the log; undefined if it does not say. */
   place(): LogPlace | undefined {
     try {
@@ -125,7 +144,9 @@ export class Tables {
   }
 
   /** What was written to the key last, as far as who asks may know: undefined if LMDB has it. */
-  private own(table: TableName, key: Uint8Array): Change | undefined { return (this.checking ? this.pending.get(table, key) : undefined) ?? this.recent.get(table, key); }
+  private own(table: TableName, key: Uint8Array): Change | undefined {
+    return (this.checking ? this.pending.get(table, key) : undefined) ?? this.recent.get(table, key);
+  }
 
   /** A copy of the payload, or undefined. @throws table-corrupt */
   get(table: TableName, key: Uint8Array): Buffer | undefined {
@@ -143,20 +164,29 @@ export class Tables {
     }
   }
   /** Whether LMDB has the table at all. */
-  isThere(table: TableName): boolean { return this.environment.isThere(table); }
+  isThere(table: TableName): boolean {
+    return this.environment.isThere(table);
+  }
   has(table: TableName, key: Uint8Array): boolean {
     if (!isKey(key)) return false;
     const own = this.own(table, key);
     return own ? own.payload !== undefined : this.environment.has(table, key);
   }
 
-  /** Rows whose key begins with `prefix`, in key order, from `start` (included) on. Read at once: for ranges with a known limit. @throws table-corrupt */
+  /**
+   * Rows whose key begins with `prefix`, in key order, from `start` (included) on. Read at once: for ranges with a
+   * known limit. @throws table-corrupt
+   */
   rows(table: TableName, options: RangeOptions = {}): KeyValue[] {
     const found: KeyValue[] = [];
-    for (const { key, value } of this.range(table, options)) found.push({ key: Buffer.from(key), payload: this.unframed(table, key, value) });
+    for (const { key, value } of this.range(table, options))
+      found.push({ key: Buffer.from(key), payload: this.unframed(table, key, value) });
     return found;
   }
-  /** The rows whose checksums hold and that an encoder made, one by one, all in one read: for whoever is alone with the tables. */
+  /**
+   * The rows whose checksums hold and that an encoder made, one by one, all in one read: for whoever is alone with the
+   * tables.
+   */
   *soundRows(table: TableName, options: Pick<RangeOptions, 'prefix' | 'reverse'> = {}): IterableIterator<KeyValue> {
     for (const { key, value } of this.range(table, options)) {
       const own = Buffer.from(key);
@@ -169,13 +199,17 @@ export class Tables {
       }
     }
   }
-  /** Looks at every row of a table: tells of each that fails its checksum, is not found by its key or, with `look`, that no encoder made. Answers with the number of rows. */
+  /**
+   * Looks at every row of a table: tells of each that fails its checksum, is not found by its key or, with `look`, that
+   * no encoder made. Answers with the number of rows.
+   */
   verify(table: TableName, onFault: (fault: string) => void, look = false): number {
     let rows = 0;
     for (const { key, value } of this.range(table)) {
       rows++;
       // A page above may be damaged so that a walk goes through all rows, and a search goes past one.
-      if (!this.has(table, key)) onFault(rowFault(table, Buffer.from(key).toString('hex'), 'the way to it is damaged').message);
+      if (!this.has(table, key))
+        onFault(rowFault(table, Buffer.from(key).toString('hex'), 'the way to it is damaged').message);
       try {
         const payload = unframe(table, key, value);
         if (look) checkRow(table, Buffer.from(key), payload);
@@ -194,7 +228,8 @@ export class Tables {
 
   /** LMDB's rows and those that it does not have yet, in one order. */
   private *range(table: TableName, options: RangeOptions = {}): IterableIterator<Row> {
-    const recent = this.recent.range(table, options), pending = this.checking ? this.pending.range(table, options) : [];
+    const recent = this.recent.range(table, options);
+    const pending = this.checking ? this.pending.range(table, options) : [];
     const own = pending.length === 0 ? recent : newestOf(recent, pending, options.reverse);
     if (own.length === 0) return yield* this.environment.range(table, options);
     let left = options.limit ?? Infinity;
@@ -208,7 +243,8 @@ export class Tables {
     let at = 0;
     for (const row of this.environment.range(table, options)) {
       let compared = -1;
-      for (; at < own.length && (compared = order * Buffer.compare(own[at]!.key, row.key)) < 0; at++) yield* rowsOf(own[at]!);
+      for (; at < own.length && (compared = order * Buffer.compare(own[at]!.key, row.key)) < 0; at++)
+        yield* rowsOf(own[at]!);
       // One of the same key takes its place.
       if (at === own.length || compared > 0) yield row;
     }
@@ -216,11 +252,17 @@ export class Tables {
   }
 
   /**
-   * Runs `check`, then writes all changes in one durable transaction. What `check` throws comes out as it is. Payloads are kept as they are: they must not change any more.
-   * `changes`: called when nothing was refused, in the order in which transactions become durable, if they are not known before.
-   * @throws StoreFailure when the disk failed (no later write is tried), storage-full when there is no room (nothing was written)
+   * Runs `check`, then writes all changes in one durable transaction. What `check` throws comes out as it is. Payloads
+   * are kept as they are: they must not change any more. `changes`: called when nothing was refused, in the order in
+   * which transactions become durable, if they are not known before.
+   * @throws StoreFailure when the disk failed (no later write is tried), storage-full when there is no room (nothing
+   * was written)
    */
-  async write(changes: readonly Change[] | (() => readonly Change[]), check?: () => void, options: WriteOptions = {}): Promise<void> {
+  async write(
+    changes: readonly Change[] | (() => readonly Change[]),
+    check?: () => void,
+    options: WriteOptions = {},
+  ): Promise<void> {
     // LMDB falls behind: what it does not have is held in memory.
     while (this.recentBytes > recentBytesMax && this.environment.failure === undefined) await this.apply();
     this.environment.checkFailure();
@@ -230,7 +272,10 @@ export class Tables {
     const made = typeof changes === 'function' ? changes() : changes;
     if (made.length === 0) return;
     // What is in the log must go into LMDB.
-    assert(made.every(({ key }) => isKey(key)), 'keys are of 1 to 255 bytes');
+    assert(
+      made.every(({ key }) => isKey(key)),
+      'keys are of 1 to 255 bytes',
+    );
     killPoint('transaction: in it');
     const { log } = this;
     if (!log) return this.environment.write(made.map(valueOf));
@@ -312,8 +357,10 @@ export class Tables {
     }
   }
   private nextGroup(): readonly Taken[] {
-    const { queue } = this, { groupBytesMax } = this.log!;
-    let bytes = changesLength(queue[0]!.changes), end = 1;
+    const { queue } = this;
+    const { groupBytesMax } = this.log!;
+    let bytes = changesLength(queue[0]!.changes);
+    let end = 1;
     for (; end < queue.length; end++) {
       bytes += changesLength(queue[end]!.changes);
       if (bytes > groupBytesMax) break;
@@ -328,7 +375,10 @@ export class Tables {
     }
     this.place_ = this.log!.place;
     if (this.recentBytes >= this.applyBytes) this.applySoon();
-    else this.applyTimer ??= setTimeout(() => { this.applySoon(); }, applyMs).unref();
+    else
+      this.applyTimer ??= setTimeout(() => {
+        this.applySoon();
+      }, applyMs).unref();
   }
 
   /** The error that tells of a fault of the disk. */
@@ -343,7 +393,10 @@ export class Tables {
 
   /** What cannot be done now stays in the log: the next write tries again, or hears that the store failed. */
   private applySoon(): void {
-    if (!this.isApplying) this.apply().catch((fault: unknown) => { this.lagged?.(fault); });
+    if (!this.isApplying)
+      this.apply().catch((fault: unknown) => {
+        this.lagged?.(fault);
+      });
   }
   /** Gives LMDB what it does not have, in one transaction of its own. */
   private apply(): Promise<void> {
@@ -353,7 +406,8 @@ export class Tables {
   private async doApply(): Promise<void> {
     clearTimeout(this.applyTimer);
     this.applyTimer = undefined;
-    const rows = this.recent.all(), place = this.place_!;
+    const rows = this.recent.all();
+    const place = this.place_!;
     if (rows.length === 0) return;
     const bytes = this.recentBytes;
     this.isApplying = true;
@@ -369,7 +423,10 @@ export class Tables {
       this.isApplying = false;
     }
     // What came meanwhile.
-    if (this.recent.size > 0) this.applyTimer ??= setTimeout(() => { this.applySoon(); }, applyMs).unref();
+    if (this.recent.size > 0)
+      this.applyTimer ??= setTimeout(() => {
+        this.applySoon();
+      }, applyMs).unref();
     this.applied?.();
   }
 
@@ -384,20 +441,34 @@ export class Tables {
   }
 
   /** Bytes of the environment's pages that hold rows. */
-  usedBytes(): number { return this.environment.usedBytes(); }
+  usedBytes(): number {
+    return this.environment.usedBytes();
+  }
   /** Bytes of the environment's file. */
-  fileBytes(): number { return this.environment.fileBytes(); }
+  fileBytes(): number {
+    return this.environment.fileBytes();
+  }
   /** Number of rows. */
   count(table: TableName): number {
     let count = this.environment.count(table);
-    for (const { key, payload } of this.recent.of(table)) count += Number(payload !== undefined) - Number(this.environment.has(table, key));
+    for (const { key, payload } of this.recent.of(table))
+      count += Number(payload !== undefined) - Number(this.environment.has(table, key));
     return count;
   }
 
-  /** What LMDB lacks is given to it before; where that fails the next start does it. Answers whether LMDB has all, as far as it is known. */
+  /**
+   * What LMDB lacks is given to it before; where that fails the next start does it. Answers whether LMDB has all, as
+   * far as it is known.
+   */
   async close(): Promise<boolean> {
     await this.pumping;
-    const isWhole = this.log !== undefined && this.environment.failure === undefined && await this.apply().then(() => true, () => false);
+    const isWhole =
+      this.log !== undefined &&
+      this.environment.failure === undefined &&
+      (await this.apply().then(
+        () => true,
+        () => false,
+      ));
     await this.applying.catch(() => undefined);
     clearTimeout(this.applyTimer);
     await this.log?.close();
@@ -407,7 +478,8 @@ export class Tables {
 }
 
 /** LMDB's rows alone, read only. */
-export const openIndex = (folder: string): Tables => new Tables({ environment: new Environment(folder, tableNames, true) });
+export const openIndex = (folder: string): Tables =>
+  new Tables({ environment: new Environment(folder, tableNames, true) });
 
 /** Says up to where LMDB has the log. */
 export const placeRow = (place: LogPlace): Change => ({ table: 'about', key: placeKey, payload: encodePlace(place) });

@@ -1,9 +1,11 @@
 /**
- * Rows of objects that hold one record of plain values: what a commit of a single record makes. Such an object has no segments, its values stand in the
- * directory; thousands of them are read straight into columns here, without a reader for each.
+ * Rows of objects that hold one record of plain values: what a commit of a single record makes. Such an object has no
+ * segments, its values stand in the directory; thousands of them are read straight into columns here, without a reader
+ * for each.
  *
  * Invariants:
- * - An object is taken whole or not at all; what is not taken (other shapes, other encodings, a checksum that does not fit) is left to the ordinary reader.
+ * - An object is taken whole or not at all; what is not taken (other shapes, other encodings, a checksum that does not
+ *   fit) is left to the ordinary reader.
  * - Rows keep the order in which they were added; shapes share nothing but their tags.
  */
 import type { PrimitiveType } from '../../vectors/type.ts';
@@ -31,11 +33,14 @@ export class TinyRows {
   private slots = new Uint32Array(64);
 
   /** Only these fields, if any are named. */
-  constructor(projection?: Projection) { this.projection = projection; }
+  constructor(projection?: Projection) {
+    this.projection = projection;
+  }
 
   /** Takes the row of an object; false if it is not of this kind. */
   add(bytes: Uint8Array): boolean {
-    const end = bytes.length - trailerLength, footerAt = header.length;
+    const end = bytes.length - trailerLength;
+    const footerAt = header.length;
     // No data before the footer.
     if (end <= footerAt || word(bytes, end) !== end - footerAt || !hasMagic(bytes)) return false;
     if (checksum(bytes.subarray(footerAt, end)) !== word(bytes, end + 4)) return false;
@@ -59,24 +64,33 @@ export class TinyRows {
 
   /** The rows that wait, in their order. */
   take(): Vector {
-    const { count, shapes } = this, parts = shapes.map((shape) => shape.take());
+    const { count, shapes } = this;
+    const parts = shapes.map((shape) => shape.take());
     this.count = 0;
     this.shapes = [];
     if (parts.length === 1) return parts[0]!;
-    return { form: 'dynamic', length: count, tags: this.tags.slice(0, count), slots: this.slots.slice(0, count), parts } satisfies DynamicVector;
+    return {
+      form: 'dynamic',
+      length: count,
+      tags: this.tags.slice(0, count),
+      slots: this.slots.slice(0, count),
+      parts,
+    } satisfies DynamicVector;
   }
 
   private shapeOf(schema: Uint8Array): Shape | undefined {
     if (this.last && sameBytes(this.last.schema, schema)) return this.last.shape;
     const key = Buffer.from(schema.buffer, schema.byteOffset, schema.length).toString('latin1');
     let shape = this.known.get(key);
-    if (!shape && !this.known.has(key) && this.known.size < shapesMax) this.known.set(key, (shape = shapeOf(schema, this.projection)));
+    if (!shape && !this.known.has(key) && this.known.size < shapesMax)
+      this.known.set(key, (shape = shapeOf(schema, this.projection)));
     this.last = { schema, shape };
     return shape;
   }
 }
 
-const word = (bytes: Uint8Array, at: number): number => (bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24)) >>> 0;
+const word = (bytes: Uint8Array, at: number): number =>
+  (bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24)) >>> 0;
 const hasMagic = (bytes: Uint8Array): boolean => {
   for (let i = 0, at = bytes.length - magic.length; i < magic.length; i++) if (bytes[at + i] !== magic[i]) return false;
   return true;
@@ -101,9 +115,14 @@ const shortNumber = (bytes: Uint8Array, at: number): number => {
 };
 
 /** Where the schema is, if the footer begins as that of a single row without zone maps. */
-const schemaPlace = (bytes: Uint8Array, at: number, end: number): { readonly start: number; readonly end: number } | undefined => {
+const schemaPlace = (
+  bytes: Uint8Array,
+  at: number,
+  end: number,
+): { readonly start: number; readonly end: number } | undefined => {
   if (bytes[at] !== plainVersion || bytes[at + 1] !== 0 || bytes[at + 2] !== 1) return undefined;
-  const length = shortNumber(bytes, at + 3), start = at + 3 + (length & 3);
+  const length = shortNumber(bytes, at + 3);
+  const start = at + 3 + (length & 3);
   return length < 0 || start + (length >> 2) > end ? undefined : { start, end: start + (length >> 2) };
 };
 
@@ -111,7 +130,8 @@ const schemaPlace = (bytes: Uint8Array, at: number, end: number): { readonly sta
 const directoryAt = (bytes: Uint8Array, from: number, end: number): number => {
   // No dictionary, one block, one row, the first layout.
   if (bytes[from] !== 0 || bytes[from + 1] !== 1 || bytes[from + 2] !== 1 || bytes[from + 3] !== 0) return -1;
-  let at = from + 4, directory = 0;
+  let at = from + 4;
+  let directory = 0;
   // Place, length of the data, length of the directory, then two keys.
   for (let i = 0; i < 3; i++) {
     const n = shortNumber(bytes, at);
@@ -128,7 +148,10 @@ const directoryAt = (bytes: Uint8Array, from: number, end: number): number => {
 };
 
 /** A value of a row. `wanted`: it is kept. */
-interface Leaf { readonly form: 'number' | 'bytes' | 'null' | 'bool'; readonly column: LeafColumn | undefined }
+interface Leaf {
+  readonly form: 'number' | 'bytes' | 'null' | 'bool';
+  readonly column: LeafColumn | undefined;
+}
 
 /** Values of one leaf, one a row. */
 class LeafColumn {
@@ -163,9 +186,12 @@ class LeafColumn {
 
   vector(length: number): Vector {
     switch (this.form) {
-      case 'number': return { form: 'number', type: this.type!, length, values: this.numbers.slice(0, length) };
-      case 'null': return { form: 'null', length };
-      case 'bool': return { form: 'bool', length, values: this.bytes.slice(0, length) };
+      case 'number':
+        return { form: 'number', type: this.type!, length, values: this.numbers.slice(0, length) };
+      case 'null':
+        return { form: 'null', length };
+      case 'bool':
+        return { form: 'bool', length, values: this.bytes.slice(0, length) };
       case 'bytes': {
         const offsets = new Uint32Array(length + 1);
         offsets.set(this.ends.subarray(0, length), 1);
@@ -175,7 +201,8 @@ class LeafColumn {
   }
 }
 
-const scratch = new Float64Array(1), scratchBytes = new Uint8Array(scratch.buffer);
+const scratch = new Float64Array(1);
+const scratchBytes = new Uint8Array(scratch.buffer);
 
 /** Rows of one shape: leaves in the order of the directory. */
 class Shape {
@@ -224,26 +251,44 @@ class Shape {
 
 /** The shape of objects with this schema: one layout, a record of plain values; undefined for others. */
 const shapeOf = (schema: Uint8Array, projection: Projection | undefined): Shape | undefined => {
-  const input = new ByteReader(schema), typeOf = readTypes(input, input.uvarint()), layouts = input.list(() => readLayout(input, typeOf)), leaves: Leaf[] = [];
-  const build = layouts.length === 1 && layouts[0]!.form === 'record' ? builderOf(layouts[0]!, projection ?? true, leaves) : undefined;
+  const input = new ByteReader(schema);
+  const typeOf = readTypes(input, input.uvarint());
+  const layouts = input.list(() => readLayout(input, typeOf));
+  const leaves: Leaf[] = [];
+  const build =
+    layouts.length === 1 && layouts[0]!.form === 'record'
+      ? builderOf(layouts[0]!, projection ?? true, leaves)
+      : undefined;
   return build && new Shape(leaves, build);
 };
 
 type Build = (length: number) => Vector;
-/** What makes the vector of a layout; its leaves are added in the order of the directory. `wanted` undefined: it is only passed by. */
+/**
+ * What makes the vector of a layout; its leaves are added in the order of the directory. `wanted` undefined: it is only
+ * passed by.
+ */
 const builderOf = (layout: Layout, wanted: Projection | true | undefined, leaves: Leaf[]): Build | undefined => {
   if (layout.form === 'record') {
     if (layout.fields.some((f) => f.optional)) return undefined;
     const fields: { readonly name: string; readonly build: Build }[] = [];
     for (const { name, values } of layout.fields) {
-      const inner = wanted === true ? true : wanted?.get(name), build = builderOf(values, inner, leaves);
+      const inner = wanted === true ? true : wanted?.get(name);
+      const build = builderOf(values, inner, leaves);
       if (!build) return undefined;
       if (inner) fields.push({ name, build });
     }
-    return (length) => ({ form: 'record', length, fields: fields.map(({ name, build }): Field => ({ name, optional: false, values: build(length) })) });
+    return (length) => ({
+      form: 'record',
+      length,
+      fields: fields.map(({ name, build }): Field => ({ name, optional: false, values: build(length) })),
+    });
   }
-  if (layout.form !== 'number' && layout.form !== 'bytes' && layout.form !== 'null' && layout.form !== 'bool') return undefined;
-  const column = new LeafColumn(layout.form, layout.form === 'number' || layout.form === 'bytes' ? layout.type : undefined);
+  if (layout.form !== 'number' && layout.form !== 'bytes' && layout.form !== 'null' && layout.form !== 'bool')
+    return undefined;
+  const column = new LeafColumn(
+    layout.form,
+    layout.form === 'number' || layout.form === 'bytes' ? layout.type : undefined,
+  );
   leaves.push({ form: layout.form, column: wanted ? column : undefined });
   return (length) => column.vector(length);
 };

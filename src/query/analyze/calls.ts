@@ -1,4 +1,7 @@
-/** Calls: built-in functions, user functions specialised by the functions passed to them, lambdas, `map`, aggregates inside expressions. */
+/**
+ * Calls: built-in functions, user functions specialised by the functions passed to them, lambdas, `map`, aggregates
+ * inside expressions.
+ */
 import type { Analysis } from './context.ts';
 import { type AggregateCall, type ExprContext, checkRegexp, lowerExpr, lowerValue } from './exprs.ts';
 import type { AggExpr, Arg, CallExpr, Expr, FnDecl, LambdaNode, NameNode, Span } from '../ast.ts';
@@ -20,16 +23,21 @@ const takesNames = (name: string): boolean => /^(?:struct_|unnest$)/.test(name);
 /** Arguments of other functions go by their places: a named one would be taken for a record. */
 export const refuseNames = (a: Analysis, e: CallExpr, name: string): void => {
   const named = e.args.find((arg) => arg.kind === 'record' && arg.ofCall);
-  if (named && named.kind === 'record') a.fault(`${name} takes its arguments by their places`, named, 'leave out the names and :=');
+  if (named && named.kind === 'record')
+    a.fault(`${name} takes its arguments by their places`, named, 'leave out the names and :=');
 };
 
-/** A call: of a lambda or user function, else of an aggregate, else of a built-in function. What is none of these is a fault. */
+/**
+ * A call: of a lambda or user function, else of an aggregate, else of a built-in function. What is none of these is a
+ * fault.
+ */
 export const lowerCall = (a: Analysis, e: CallExpr, c: ExprContext): PlanExpr => {
   if (e.callee.kind === 'lambda') return callUser(a, { kind: 'user', decl: e.callee, scope: c.scope }, e, c);
   const binding = functionNamed(a, e.callee, c.scope);
   if (binding === 'other') return a.wrong(`"${e.callee.text}" is not a function`, e);
   if (binding?.kind === 'user') return callUser(a, binding, e, c);
-  if (c.scope.lookup(e.callee.text)?.kind === 'parameter') return a.wrong(`function called via parameter "${e.callee.text}" is bound to a non-function`, e);
+  if (c.scope.lookup(e.callee.text)?.kind === 'parameter')
+    return a.wrong(`function called via parameter "${e.callee.text}" is bound to a non-function`, e);
   const name = binding?.name ?? e.callee.text.toLowerCase();
   if (c.sql?.grouping && groupingNames.has(name)) return c.sql.grouping(e);
   const attempt = c.sql && !binding && name === 'try' ? lowerAttempt(a, e, c) : undefined;
@@ -37,7 +45,8 @@ export const lowerCall = (a: Analysis, e: CallExpr, c: ExprContext): PlanExpr =>
   if (c.sql && !takesNames(name)) refuseNames(a, e, name);
   const call = aggregateCall(a, e, c.scope, c.sql !== undefined);
   if (call) return lowerAggregateCall(a, call, c);
-  const symbol = c.scope.lookup(e.callee.text), via = binding && symbol?.kind === 'function' && !symbol.declared;
+  const symbol = c.scope.lookup(e.callee.text);
+  const via = binding && symbol?.kind === 'function' && !symbol.declared;
   return callBuiltin(a, name, e, c, via ? `function "${name}" called via parameter "${e.callee.text}": ` : '');
 };
 
@@ -51,18 +60,27 @@ const lowerAttempt = (a: Analysis, e: CallExpr, c: ExprContext): PlanExpr | unde
   return { kind: 'conditional', test: callOf('is_error', value), then: literal(nullValue), otherwise: value };
 };
 
-/** The function that a name stands for: a binding of the scope, undefined for what no declaration binds, `other` for constants and the like. */
+/**
+ * The function that a name stands for: a binding of the scope, undefined for what no declaration binds, `other` for
+ * constants and the like.
+ */
 const functionNamed = (a: Analysis, name: NameNode, scope: Scope): FunctionBinding | 'other' | undefined => {
   const symbol = scope.lookup(name.text);
   switch (symbol?.kind) {
-    case 'function': return symbol.binding;
+    case 'function':
+      return symbol.binding;
     case 'template': {
       const { expr } = symbol;
       const asArg = expr as Arg;
-      return asArg.kind === 'function-ref' || asArg.kind === 'lambda' || asArg.kind === 'id' ? bindingOf(a, asArg, symbol.scope) ?? 'other' : 'other';
+      return asArg.kind === 'function-ref' || asArg.kind === 'lambda' || asArg.kind === 'id'
+        ? (bindingOf(a, asArg, symbol.scope) ?? 'other')
+        : 'other';
     }
-    case 'const': case 'let': return 'other';
-    default: return undefined;
+    case 'const':
+    case 'let':
+      return 'other';
+    default:
+      return undefined;
   }
 };
 
@@ -85,17 +103,25 @@ const bindingOf = (a: Analysis, arg: Arg, scope: Scope): FunctionBinding | undef
 
 const isFunctionArg = (arg: Arg): arg is Exclude<Arg, Expr> => arg.kind === 'lambda' || arg.kind === 'function-ref';
 
-const headOf = (decl: FnDecl | LambdaNode): { readonly name: string; readonly params: readonly string[] } =>
-  ({ name: decl.kind === 'fn-decl' ? decl.name.text : 'lambda', params: decl.params.map((p) => p.text) });
+const headOf = (decl: FnDecl | LambdaNode): { readonly name: string; readonly params: readonly string[] } => ({
+  name: decl.kind === 'fn-decl' ? decl.name.text : 'lambda',
+  params: decl.params.map((p) => p.text),
+});
 
 type UserBinding = Extract<FunctionBinding, { readonly kind: 'user' }>;
 
 const callUser = (a: Analysis, f: UserBinding, e: CallExpr, c: ExprContext): PlanExpr => {
   const { name, params } = headOf(f.decl);
-  if (e.args.length !== params.length) return a.wrong(`"${name}": expected ${params.length} params but called with ${e.args.length}`, e.callee.kind === 'lambda' ? e.callee : e);
+  if (e.args.length !== params.length)
+    return a.wrong(
+      `"${name}": expected ${params.length} params but called with ${e.args.length}`,
+      e.callee.kind === 'lambda' ? e.callee : e,
+    );
   const bindings = e.args.map((arg) => bindingOf(a, arg, c.scope));
   const values: PlanExpr[] = [];
-  e.args.forEach((arg, i) => { if (!bindings[i] && !isFunctionArg(arg)) values.push(lowerExpr(a, arg, c)); });
+  e.args.forEach((arg, i) => {
+    if (!bindings[i] && !isFunctionArg(arg)) values.push(lowerExpr(a, arg, c));
+  });
   const call: PlanExpr = { kind: 'userCall', id: userFunction(a, f, bindings), arguments: values };
   // What comes out of a function that calls others which it is given is not followed, as in v0.2.0.
   if (bindings.some((b) => b !== undefined)) a.places.untyped.add(call);
@@ -120,26 +146,52 @@ const userFunction = (a: Analysis, f: UserBinding, bindings: readonly (FunctionB
 const callBuiltin = (a: Analysis, name: string, e: CallExpr, c: ExprContext, via: string): PlanExpr => {
   if (name === 'unnest' && c.sql && e.args[0] && !isFunctionArg(e.args[0])) {
     const list = lowerExpr(a, e.args[0], c);
-    return c.sql.unnest?.(e, list) ?? a.wrong('unnest stands in a select list or in FROM', e, 'write from t, unnest(t.list) as u(element)');
+    return (
+      c.sql.unnest?.(e, list) ??
+      a.wrong('unnest stands in a select list or in FROM', e, 'write from t, unnest(t.list) as u(element)')
+    );
   }
   const ofSql = isSql(c) && via === '' ? lowerSqlCall(a, name, e, c) : undefined;
   if (ofSql) return ofSql;
   if (name === 'map' && !(isSql(c) && (!e.args[1] || !bindingOf(a, e.args[1], c.scope)))) return lowerMap(a, e, c);
   if (name === 'position' && e.args.length === 1) {
     const [only] = e.args;
-    if (only?.kind === 'binary' && only.op === 'in') return { kind: 'call', name: isSql(c) ? 'strpos' : name, arguments: [lowerExpr(a, only.right, c), lowerExpr(a, only.left, c)], ...(isSql(c) && { sql: true }) };
+    if (only?.kind === 'binary' && only.op === 'in')
+      return {
+        kind: 'call',
+        name: isSql(c) ? 'strpos' : name,
+        arguments: [lowerExpr(a, only.right, c), lowerExpr(a, only.left, c)],
+        ...(isSql(c) && { sql: true }),
+      };
   }
   const values = e.args.map((arg) => {
     if (!isFunctionArg(arg)) return lowerValue(a, arg, c);
     return a.wrong('function value may only be passed to a function', arg);
   });
   const signature = signatureIn(a, name, c);
-  if (!signature) a.fault(`${via}no such function`, e, a.hintAt(e, () => functionHint(name, c.scope, a.environment)));
+  if (!signature)
+    a.fault(
+      `${via}no such function`,
+      e,
+      a.hintAt(e, () => functionHint(name, c.scope, a.environment)),
+    );
   // The arguments have faults of their own.
-  if (!signature || !countFits(a, signature, e.args.length, e, via)) return { kind: 'cast', operand: { kind: 'array', elements: values.map((value) => ({ spread: false, value })) }, type: types.null };
+  if (!signature || !countFits(a, signature, e.args.length, e, via))
+    return {
+      kind: 'cast',
+      operand: { kind: 'array', elements: values.map((value) => ({ spread: false, value })) },
+      type: types.null,
+    };
   if (name === 'grep') checkGrep(a, values[0], e.args[0]);
   const rounded = isSql(c) ? roundedDecimal(name, values, c.sql?.typeOf, (x) => a.constant(x)) : undefined;
-  return rounded ?? { kind: 'call', name, arguments: isSql(c) ? asTexts(c, name, values) : values, ...(isSql(c) && { sql: true, ...(c.attempt && { attempt: true }) }) };
+  return (
+    rounded ?? {
+      kind: 'call',
+      name,
+      arguments: isSql(c) ? asTexts(c, name, values) : values,
+      ...(isSql(c) && { sql: true, ...(c.attempt && { attempt: true }) }),
+    }
+  );
 };
 
 /** A function as the place of its call knows it: some stand in SQL alone. */
@@ -163,7 +215,8 @@ const countFits = (a: Analysis, f: FunctionSignature, count: number, place: Span
 
 /** A constant pattern with metacharacters is a regular expression. */
 const checkGrep = (a: Analysis, pattern: PlanExpr | undefined, place: Arg | undefined): void => {
-  if (pattern?.kind === 'literal' && typeof pattern.value.data === 'string' && place) checkRegexp(a, pattern.value.data, place);
+  if (pattern?.kind === 'literal' && typeof pattern.value.data === 'string' && place)
+    checkRegexp(a, pattern.value.data, place);
 };
 
 const lowerMap = (a: Analysis, e: CallExpr, c: ExprContext): PlanExpr => {
@@ -179,39 +232,68 @@ const lowerMap = (a: Analysis, e: CallExpr, c: ExprContext): PlanExpr => {
   if (binding.kind === 'builtin') {
     const element = fieldOf({ kind: 'this' }, 'value');
     const signature = signatureIn(a, binding.name, c);
-    if (!signature) a.fault('no such function', fn, a.hintAt(fn, () => functionHint(binding.name, c.scope, a.environment)));
+    if (!signature)
+      a.fault(
+        'no such function',
+        fn,
+        a.hintAt(fn, () => functionHint(binding.name, c.scope, a.environment)),
+      );
     if (!signature || !countFits(a, signature, 1, e)) return container;
-    return { kind: 'mapElements', of: container, parameter: 'value', body: { kind: 'call', name: binding.name, arguments: [element] } };
+    return {
+      kind: 'mapElements',
+      of: container,
+      parameter: 'value',
+      body: { kind: 'call', name: binding.name, arguments: [element] },
+    };
   }
-  const { name, params } = headOf(binding.decl), [param] = params;
-  if (params.length !== 1 || param === undefined) return a.wrong(`"${name}": expected ${params.length} params but called with 1`, fn);
+  const { name, params } = headOf(binding.decl);
+  const [param] = params;
+  if (params.length !== 1 || param === undefined)
+    return a.wrong(`"${name}": expected ${params.length} params but called with 1`, fn);
   const id = userFunction(a, binding, [undefined]);
   // The body of the function itself, unless it is being lowered right now: a call of it works then, too.
-  return { kind: 'mapElements', of: container, parameter: param, body: { kind: 'userCall', id, arguments: [fieldOf({ kind: 'this' }, param)] } };
+  return {
+    kind: 'mapElements',
+    of: container,
+    parameter: param,
+    body: { kind: 'userCall', id, arguments: [fieldOf({ kind: 'this' }, param)] },
+  };
 };
 
 /** A call that can only be an aggregate's. */
 export const markedAggregate = (a: Analysis, e: AggExpr): AggregateCall => {
-  const name = e.name.text.toLowerCase(), { within } = e, signature = a.environment.aggregates.find(name);
-  const filtered = { name, place: e, distinct: e.distinct, ...(e.filter && { filter: e.filter }) }, given = [...(e.arg ? [e.arg] : []), ...(e.more ?? [])];
+  const name = e.name.text.toLowerCase();
+  const { within } = e;
+  const signature = a.environment.aggregates.find(name);
+  const filtered = { name, place: e, distinct: e.distinct, ...(e.filter && { filter: e.filter }) };
+  const given = [...(e.arg ? [e.arg] : []), ...(e.more ?? [])];
   // Quantiles are of values in order: that of the argument itself says from which end.
   if (!within && e.arg && signature?.withinGroup && e.order && given.length > 1) {
-    const [key, another] = e.order, other = another ?? (printExpr(key!.expr) === printExpr(e.arg) ? undefined : key);
+    const [key, another] = e.order;
+    const other = another ?? (printExpr(key!.expr) === printExpr(e.arg) ? undefined : key);
     if (other) a.fault(`ORDER BY in ${name} must be by its argument`, other, `write ${name}(v, q order by v desc)`);
     return { ...filtered, ...called(given), ...(key!.order === 'desc' && { descending: true }) };
   }
-  if (!within || !signature?.withinGroup) return { ...filtered, ...called(given), ...((e.order ?? within) && { order: e.order ?? within! }) };
+  if (!within || !signature?.withinGroup)
+    return { ...filtered, ...called(given), ...((e.order ?? within) && { order: e.order ?? within! }) };
   const [key, another] = within;
   if (another) a.fault(`${name} takes one key in WITHIN GROUP`, another);
   if (given.length > signature.argumentsMax - 1) a.fault('too many arguments', e);
   return { ...filtered, ...called([key!.expr, ...given]), ...(key!.order === 'desc' && { descending: true }) };
 };
-const called = ([argument, ...others]: readonly Expr[]): Pick<AggregateCall, 'argument' | 'others'> => ({ ...(argument && { argument }), ...(others.length > 0 && { others }) });
+const called = ([argument, ...others]: readonly Expr[]): Pick<AggregateCall, 'argument' | 'others'> => ({
+  ...(argument && { argument }),
+  ...(others.length > 0 && { others }),
+});
 
 /** An aggregate as the place of its call knows it: some stand in SQL alone. */
-export const aggregateIn = (a: Analysis, name: string, isSql: boolean): FunctionSignature | undefined => limitedTo(a.environment.aggregates.find(name), isSql);
+export const aggregateIn = (a: Analysis, name: string, isSql: boolean): FunctionSignature | undefined =>
+  limitedTo(a.environment.aggregates.find(name), isSql);
 
-/** The aggregate that a call is: its name is an aggregate's, no declaration hides it, and no built-in function takes that many arguments. */
+/**
+ * The aggregate that a call is: its name is an aggregate's, no declaration hides it, and no built-in function takes
+ * that many arguments.
+ */
 export const aggregateCall = (a: Analysis, e: Expr, scope: Scope, isSql = false): AggregateCall | undefined => {
   if (e.kind === 'agg') return markedAggregate(a, e);
   if (e.kind !== 'call' || e.callee.kind !== 'name' || !isAggregate(a, e, scope, isSql)) return undefined;
@@ -228,14 +310,17 @@ export const aggregateCall = (a: Analysis, e: Expr, scope: Scope, isSql = false)
 export const isAggregate = (a: Analysis, e: Expr, scope: Scope, isSql = false): boolean => {
   if (e.kind === 'agg') return true;
   if (e.kind !== 'call' || e.callee.kind !== 'name') return false;
-  const name = e.callee.text.toLowerCase(), symbol = scope.lookup(e.callee.text), signature = aggregateIn(a, name, isSql);
+  const name = e.callee.text.toLowerCase();
+  const symbol = scope.lookup(e.callee.text);
+  const signature = aggregateIn(a, name, isSql);
   if (!signature || symbol?.kind === 'function' || symbol?.kind === 'template') return false;
   // A function of the name takes what the aggregate does not: least(1, 2, 3) and the like.
   return !(a.environment.functions.find(name) && e.args.length > Math.max(1, isSql ? signature.argumentsMax : 1));
 };
 
 /** A call that can only be an aggregate's: its result where the clause collects aggregates, else a fault. */
-export const lowerAgg = (a: Analysis, e: AggExpr, c: ExprContext): PlanExpr => lowerAggregateCall(a, markedAggregate(a, e), c);
+export const lowerAgg = (a: Analysis, e: AggExpr, c: ExprContext): PlanExpr =>
+  lowerAggregateCall(a, markedAggregate(a, e), c);
 
 const lowerAggregateCall = (a: Analysis, call: AggregateCall, c: ExprContext): PlanExpr => {
   if (c.sql?.aggregate) return c.sql.aggregate(call);

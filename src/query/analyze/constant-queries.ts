@@ -1,6 +1,7 @@
 /**
- * Subqueries that are constants: their rows come from literals alone, through operators that need nothing but these rows. They are worked out while a query is
- * compiled, so that a count (`head (values 2)`) or a pattern may be written as one.
+ * Subqueries that are constants: their rows come from literals alone, through operators that need nothing but these
+ * rows. They are worked out while a query is compiled, so that a count (`head (values 2)`) or a pattern may be written
+ * as one.
  */
 import { type Value, arrayValue, nullValue } from '../../vectors/value.ts';
 import { types } from '../../vectors/type.ts';
@@ -17,7 +18,8 @@ const rowsMax = 1000;
 export const foldSubqueries = (e: PlanExpr, fold: Fold): PlanExpr => {
   if (e.kind !== 'subquery') return mapParts(e, (part) => foldSubqueries(part, fold));
   const rows = e.correlated ? undefined : rowsOf(e.body.ops, fold);
-  if (rows && (e.form === 'list' || (rows.length > 0 && (e.form === 'array' || e.form === 'collected')))) return literal(arrayValue(rows));
+  if (rows && (e.form === 'list' || (rows.length > 0 && (e.form === 'array' || e.form === 'collected'))))
+    return literal(arrayValue(rows));
   return e.form === 'scalar' && rows?.length === 1 ? literal(rows[0]!) : e;
 };
 
@@ -30,16 +32,24 @@ const rowsOf = (ops: readonly PlanOp[], fold: Fold): readonly Value[] | undefine
 
 const rowsAfter = (op: PlanOp, rows: readonly Value[], fold: Fold): readonly Value[] | undefined => {
   switch (op.kind) {
-    case 'pass': return rows;
-    case 'head': return rows.slice(0, op.count);
-    case 'skip': return rows.slice(op.count);
-    case 'tail': return op.count === 0 ? [] : rows.slice(-op.count);
-    case 'values': return rows.length * op.exprs.length > rowsMax ? undefined : allKnown(rows.flatMap((row) => op.exprs.map((e) => valueOver(e, row, fold))));
+    case 'pass':
+      return rows;
+    case 'head':
+      return rows.slice(0, op.count);
+    case 'skip':
+      return rows.slice(op.count);
+    case 'tail':
+      return op.count === 0 ? [] : rows.slice(-op.count);
+    case 'values':
+      return rows.length * op.exprs.length > rowsMax
+        ? undefined
+        : allKnown(rows.flatMap((row) => op.exprs.map((e) => valueOver(e, row, fold))));
     case 'filter': {
       const tests = allKnown(rows.map((row) => valueOver(op.expr, row, fold)));
       return tests && rows.filter((_, i) => tests[i]!.type === types.bool && tests[i]!.data === true);
     }
-    default: return undefined;
+    default:
+      return undefined;
   }
 };
 
@@ -48,4 +58,5 @@ const valueOver = (e: PlanExpr, row: Value, fold: Fold): Value | undefined => {
   return over && fold(over);
 };
 
-const allKnown = (values: readonly (Value | undefined)[]): readonly Value[] | undefined => (values.every((v) => v !== undefined) ? values : undefined);
+const allKnown = (values: readonly (Value | undefined)[]): readonly Value[] | undefined =>
+  values.every((v) => v !== undefined) ? values : undefined;

@@ -1,4 +1,7 @@
-/** What one run of the analysis carries along: faults, places, functions, sources that are resolved and those that are still to be. */
+/**
+ * What one run of the analysis carries along: faults, places, functions, sources that are resolved and those that are
+ * still to be.
+ */
 import { LakeError } from '../../errors.ts';
 import { type Value, missing } from '../../vectors/value.ts';
 import { type Type, recordType, types } from '../../vectors/type.ts';
@@ -7,7 +10,19 @@ import { foldSubqueries } from './constant-queries.ts';
 import { catalogHint } from './hints.ts';
 import { CompileError, type CompileFault, SourceFault } from '../parse/error.ts';
 import { bodyIn, hasSubquery, isWithin, literal, readsRow, someExpr } from '../plan/walk.ts';
-import type { Aggregate, CompileEnvironment, FieldPath, Pipeline, PlanExpr, PlanFunction, PlanOp, PoolContent, ResolvedSource, SourceRequest, WindowCall } from '../plan/plan.ts';
+import type {
+  Aggregate,
+  CompileEnvironment,
+  FieldPath,
+  Pipeline,
+  PlanExpr,
+  PlanFunction,
+  PlanOp,
+  PoolContent,
+  ResolvedSource,
+  SourceRequest,
+  WindowCall,
+} from '../plan/plan.ts';
 import { aggregateResult, windowResult } from '../types/ops.ts';
 import { impliedName } from '../print.ts';
 import type { FunctionBinding, OperatorStack, Scope, ScopeSymbol } from './scope.ts';
@@ -15,18 +30,30 @@ import { TypeChecker } from '../types/check.ts';
 import { recordOf, unknownType } from '../types/of.ts';
 
 /** What a request for a source was answered with. */
-export interface Resolution { readonly sources?: readonly ResolvedSource[]; readonly error?: unknown }
+export interface Resolution {
+  readonly sources?: readonly ResolvedSource[];
+  readonly error?: unknown;
+}
 
 /** What the rounds before found out: sources by their requests, contents of pools by their handles. */
-interface Answers { readonly resolutions: ReadonlyMap<string, Resolution>; readonly contents: ReadonlyMap<string, PoolContent> }
+interface Answers {
+  readonly resolutions: ReadonlyMap<string, Resolution>;
+  readonly contents: ReadonlyMap<string, PoolContent>;
+}
 
 /** Equal for equal requests. */
 const requestKey = (request: SourceRequest): string => JSON.stringify(request);
 
 /** A user function that is lowered already, for these functions passed to it. */
-interface Specialisation extends FunctionPlace { readonly bindings: Bindings; readonly id: number }
+interface Specialisation extends FunctionPlace {
+  readonly bindings: Bindings;
+  readonly id: number;
+}
 /** A declaration (or lambda) and the scope that it was made in. */
-interface FunctionPlace { readonly decl: object; readonly scope: Scope }
+interface FunctionPlace {
+  readonly decl: object;
+  readonly scope: Scope;
+}
 /** The functions that are passed, at their parameters' places. */
 type Bindings = readonly (FunctionBinding | undefined)[];
 
@@ -45,7 +72,8 @@ const constantBytesMax = 1 << 20;
 
 /**
  * One run of the analysis over one query text. Faults are noted and the run goes on, so that many are found at once.
- * @throws CompileError at once when a query grows beyond bounds (parts of the plan, user functions, constants). Errors of the environment that are no faults of the query pass on.
+ * @throws CompileError at once when a query grows beyond bounds (parts of the plan, user functions, constants). Errors
+ * of the environment that are no faults of the query pass on.
  */
 export class Analysis {
   readonly environment: CompileEnvironment;
@@ -59,7 +87,16 @@ export class Analysis {
   /** Faults without a place, found when all else is well; only the first is told. */
   readonly lateFaults: { readonly message: string; readonly hint?: string | undefined }[] = [];
   readonly functions: PlanFunction[] = [];
-  readonly places = { whole: new WeakMap<object, Span>(), name: new WeakMap<object, Span>(), path: new WeakMap<object, readonly Span[]>(), twice: new WeakSet<object>(), untyped: new WeakSet<object>(), columns: new WeakSet<object>(), hint: new WeakMap<object, string>(), stands: new WeakMap<object, () => Type>() };
+  readonly places = {
+    whole: new WeakMap<object, Span>(),
+    name: new WeakMap<object, Span>(),
+    path: new WeakMap<object, readonly Span[]>(),
+    twice: new WeakSet<object>(),
+    untyped: new WeakSet<object>(),
+    columns: new WeakSet<object>(),
+    hint: new WeakMap<object, string>(),
+    stands: new WeakMap<object, () => Type>(),
+  };
   readonly pending = new Map<string, SourceRequest>();
   operatorStack: OperatorStack = [];
   /** Set while a constant is lowered: it may not read data. */
@@ -84,14 +121,22 @@ export class Analysis {
   #parts = 0;
   #nesting = 0;
 
-  constructor(environment: CompileEnvironment, text: string, { resolutions, contents }: Answers, defaultNeeded: boolean) {
+  constructor(
+    environment: CompileEnvironment,
+    text: string,
+    { resolutions, contents }: Answers,
+    defaultNeeded: boolean,
+  ) {
     this.environment = environment;
     this.text = text;
     this.#resolutions = resolutions;
     this.defaultNeeded = defaultNeeded;
     this.checker = new TypeChecker(environment, this.functions, this.places);
     this.#contents = contents;
-    this.#byContent = new TypeChecker(environment, this.functions, this.places, { typeOfSource: (source) => this.#typeOfSource(source), knowsCasts: true });
+    this.#byContent = new TypeChecker(environment, this.functions, this.places, {
+      typeOfSource: (source) => this.#typeOfSource(source),
+      knowsCasts: true,
+    });
   }
 
   /** Says something about a query that runs all the same, once. */
@@ -117,7 +162,10 @@ export class Analysis {
     this.#typesLost = true;
   }
 
-  /** False once a source or the shape of rows is not known for a fault: what would be told of types then follows from that. */
+  /**
+   * False once a source or the shape of rows is not known for a fault: what would be told of types then follows from
+   * that.
+   */
   get typesKnown(): boolean {
     return this.sourcesKnown && !this.#typesLost;
   }
@@ -138,7 +186,8 @@ export class Analysis {
   /** The new expression stands where the old one stood. */
   like(old: PlanExpr, made: PlanExpr): PlanExpr {
     if (made === old) return made;
-    const whole = this.places.whole.get(old), name = this.places.name.get(old);
+    const whole = this.places.whole.get(old);
+    const name = this.places.name.get(old);
     if (whole) this.places.whole.set(made, whole);
     if (name) this.places.name.set(made, name);
     if (this.places.columns.has(old)) this.places.columns.add(made);
@@ -147,7 +196,10 @@ export class Analysis {
 
   /** The record of a query's columns. */
   recordOfColumns(columns: readonly { readonly name: string; readonly value: PlanExpr }[]): PlanExpr {
-    const made: PlanExpr = { kind: 'record', elements: columns.map(({ name, value }) => ({ kind: 'field', name, value })) };
+    const made: PlanExpr = {
+      kind: 'record',
+      elements: columns.map(({ name, value }) => ({ kind: 'field', name, value })),
+    };
     this.places.columns.add(made);
     return made;
   }
@@ -160,7 +212,11 @@ export class Analysis {
 
   /** An expression in place of an aggregate that stands where none can be. */
   misplacedAggregate({ start, end }: Span): PlanExpr {
-    this.#misplaced.set(`${start}-${end}`, { message: 'call to aggregate function in non-aggregate context', start, end });
+    this.#misplaced.set(`${start}-${end}`, {
+      message: 'call to aggregate function in non-aggregate context',
+      start,
+      end,
+    });
     const e = literal(missing);
     this.places.untyped.add(e);
     return e;
@@ -182,18 +238,31 @@ export class Analysis {
     }
   }
 
-  /** False while sources are not resolved or could not be: then what is not known about tables is no fault of the query. */
+  /**
+   * False while sources are not resolved or could not be: then what is not known about tables is no fault of the query.
+   */
   get sourcesKnown(): boolean {
     return this.pending.size === 0 && this.unread.size === 0 && !this.#sourceFailed;
   }
 
-  /** The sources of a request; none while they are not resolved, or when they have a fault. `placeOf` knows a better place for some faults. */
-  resolve(request: SourceRequest, place: Span | undefined, placeOf?: (fault: string) => Span | undefined): readonly ResolvedSource[] {
-    const key = requestKey(request), answer = this.#resolutions.get(key);
-    const described = (sources: readonly ResolvedSource[]): readonly ResolvedSource[] => (this.#contents.size === 0 ? sources : sources.map((source) => {
-      const content = this.#contents.get(source.handle);
-      return content ? { ...source, content } : source;
-    }));
+  /**
+   * The sources of a request; none while they are not resolved, or when they have a fault. `placeOf` knows a better
+   * place for some faults.
+   */
+  resolve(
+    request: SourceRequest,
+    place: Span | undefined,
+    placeOf?: (fault: string) => Span | undefined,
+  ): readonly ResolvedSource[] {
+    const key = requestKey(request);
+    const answer = this.#resolutions.get(key);
+    const described = (sources: readonly ResolvedSource[]): readonly ResolvedSource[] =>
+      this.#contents.size === 0
+        ? sources
+        : sources.map((source) => {
+            const content = this.#contents.get(source.handle);
+            return content ? { ...source, content } : source;
+          });
     if (!answer) {
       const known = this.environment.known?.(request);
       if (known) return described(known);
@@ -203,7 +272,12 @@ export class Analysis {
     if (answer.sources) return described(answer.sources);
     const { error } = answer;
     if (!place || !(error instanceof Error) || (error instanceof LakeError && error.status !== 400)) throw error;
-    this.fault(error.message, placeOf?.(error.message) ?? place, (request.kind === 'name' ? catalogHint(request.name) : undefined) ?? (error instanceof SourceFault ? error.hint : undefined));
+    this.fault(
+      error.message,
+      placeOf?.(error.message) ?? place,
+      (request.kind === 'name' ? catalogHint(request.name) : undefined) ??
+        (error instanceof SourceFault ? error.hint : undefined),
+    );
     this.#sourceFailed = true;
     return [];
   }
@@ -222,7 +296,9 @@ export class Analysis {
     if (source.type || source.kind !== 'pool' || !this.environment.content) return source.type ?? unknownType;
     const content = this.#contents.get(source.handle);
     if (!content) this.unread.set(source.handle, source);
-    return content?.fields ? recordType(content.fields.map(({ name, type }) => ({ name, type, optional: true }))) : unknownType;
+    return content?.fields
+      ? recordType(content.fields.map(({ name, type }) => ({ name, type, optional: true })))
+      : unknownType;
   }
 
   /** The type of an expression over a table's rows, by the content of pools too. */
@@ -239,7 +315,10 @@ export class Analysis {
     return this.#byContent.pipeline({ ops }, input);
   }
 
-  /** Notes the type, by content, of what an expression stands for until it is written over the rows that have it; content is asked for where the type is. */
+  /**
+   * Notes the type, by content, of what an expression stands for until it is written over the rows that have it;
+   * content is asked for where the type is.
+   */
   stands(e: PlanExpr, type: () => Type): void {
     this.places.stands.set(e, type);
   }
@@ -256,7 +335,9 @@ export class Analysis {
     return this.checker.expr(e, self);
   }
 
-  /** Folds an expression that depends on no row; undefined for others and for those with subqueries that have to run. */
+  /**
+   * Folds an expression that depends on no row; undefined for others and for those with subqueries that have to run.
+   */
   constant(e: PlanExpr): Extract<PlanExpr, { kind: 'literal' }> | undefined {
     if (e.kind === 'literal') return e;
     if (readsRow(e)) return undefined;
@@ -268,33 +349,50 @@ export class Analysis {
     return { kind: 'literal', value };
   }
 
-  /** The value of a constant; undefined for what ends the query where a row asks for it: a cast that fails, a division by zero. */
+  /**
+   * The value of a constant; undefined for what ends the query where a row asks for it: a cast that fails, a division
+   * by zero.
+   */
   #evaluated(e: PlanExpr): Value | undefined {
     try {
       return this.environment.evaluate(e, this.functions);
     } catch (error) {
-      if (error instanceof LakeError && (error.code === 'query-cast' || error.code === 'query-division')) return undefined;
+      if (error instanceof LakeError && (error.code === 'query-cast' || error.code === 'query-division'))
+        return undefined;
       throw error;
     }
   }
 
   /** True if a subquery would have to run, in a user function too. */
   #waits(e: PlanExpr, seen: Set<number>): boolean {
-    return hasSubquery(e) || someExpr(e, (part) => {
-      const body = bodyIn(part);
-      if (body && this.#waits(body, seen)) return true;
-      if (part.kind !== 'userCall' || seen.has(part.id)) return false;
-      seen.add(part.id);
-      return this.#waits(this.functions[part.id]!.body, seen);
-    });
+    return (
+      hasSubquery(e) ||
+      someExpr(e, (part) => {
+        const body = bodyIn(part);
+        if (body && this.#waits(body, seen)) return true;
+        if (part.kind !== 'userCall' || seen.has(part.id)) return false;
+        seen.add(part.id);
+        return this.#waits(this.functions[part.id]!.body, seen);
+      })
+    );
   }
 
-  /** The id of a user function for these function arguments: `lower` is called when it is new, after its id is known. */
-  specialise({ decl, scope }: FunctionPlace, bindings: Bindings, head: Omit<PlanFunction, 'body'>, lower: () => PlanExpr): number {
-    const found = this.#specialisations.find((s) => s.decl === decl && s.scope === scope && s.bindings.every((b, i) => sameBinding(b, bindings[i])));
+  /**
+   * The id of a user function for these function arguments: `lower` is called when it is new, after its id is known.
+   */
+  specialise(
+    { decl, scope }: FunctionPlace,
+    bindings: Bindings,
+    head: Omit<PlanFunction, 'body'>,
+    lower: () => PlanExpr,
+  ): number {
+    const found = this.#specialisations.find(
+      (s) => s.decl === decl && s.scope === scope && s.bindings.every((b, i) => sameBinding(b, bindings[i])),
+    );
     if (found) return found.id;
     const id = this.functions.length;
-    if (id >= functionsMax || this.#nesting >= functionNestingMax) throw failure(`function "${head.name}" is passed to itself without end`);
+    if (id >= functionsMax || this.#nesting >= functionNestingMax)
+      throw failure(`function "${head.name}" is passed to itself without end`);
     this.#specialisations.push({ decl, scope, bindings, id });
     this.functions.push({ ...head, body: inWork });
     this.#nesting++;
@@ -314,7 +412,11 @@ export class Analysis {
   }
 
   #reporting(): TypeChecker {
-    return new TypeChecker(this.environment, this.functions, this.places, { report: (message, place, hint) => { this.fault(message, place ?? nowhere, hint); } });
+    return new TypeChecker(this.environment, this.functions, this.places, {
+      report: (message, place, hint) => {
+        this.fault(message, place ?? nowhere, hint);
+      },
+    });
   }
 
   throwFaults(): void {
@@ -324,7 +426,10 @@ export class Analysis {
   throwLateFaults(): void {
     if (this.#misplaced.size > 0) throw new CompileError([...this.#misplaced.values()]);
     const [first] = this.lateFaults;
-    if (first !== undefined) throw new CompileError([{ message: first.message, start: -1, end: -1, ...(first.hint !== undefined && { hint: first.hint }) }]);
+    if (first !== undefined)
+      throw new CompileError([
+        { message: first.message, start: -1, end: -1, ...(first.hint !== undefined && { hint: first.hint }) },
+      ]);
   }
 
   /** The path of components, with their places noted for the checker. */
@@ -344,4 +449,3 @@ const sameBinding = (a: FunctionBinding | undefined, b: FunctionBinding | undefi
   if (a.kind === 'builtin') return b.kind === 'builtin' && a.name === b.name;
   return b.kind === 'user' && a.decl === b.decl && a.scope === b.scope;
 };
-

@@ -30,11 +30,16 @@ const surroundings = ({ environment: { indexBase } }: Analysis): Scope | undefin
 
 const symbolOf = (decl: Exclude<Decl, PragmaDecl>, scope: Scope): ScopeSymbol => {
   switch (decl.kind) {
-    case 'const-decl': return { kind: 'const', decl, scope, state: 'new' };
-    case 'fn-decl': return { kind: 'function', binding: { kind: 'user', decl, scope }, declared: true };
-    case 'let-decl': return { kind: 'let', decl, scope };
-    case 'op-decl': return { kind: 'op', decl, scope };
-    case 'type-decl': return { kind: 'type', decl, scope };
+    case 'const-decl':
+      return { kind: 'const', decl, scope, state: 'new' };
+    case 'fn-decl':
+      return { kind: 'function', binding: { kind: 'user', decl, scope }, declared: true };
+    case 'let-decl':
+      return { kind: 'let', decl, scope };
+    case 'op-decl':
+      return { kind: 'op', decl, scope };
+    case 'type-decl':
+      return { kind: 'type', decl, scope };
   }
 };
 
@@ -46,10 +51,14 @@ const declare = (a: Analysis, scope: Scope, decl: Exclude<Decl, PragmaDecl>, sym
 
 const applyPragma = (a: Analysis, scope: Scope, decl: PragmaDecl): void => {
   const { name, expr } = decl;
-  if (name.text !== 'index_base' && name.text !== 'pg') return a.fault(`unknown pragma "${name.text}"`, name, wordHint('pragmas', name.text, ['index_base', 'pg']));
-  if (scope.pragmas[name.text === 'pg' ? 'pg' : 'indexBase'] !== undefined) return a.fault(`"${name.text}" redefined`, name);
+  if (name.text !== 'index_base' && name.text !== 'pg')
+    return a.fault(`unknown pragma "${name.text}"`, name, wordHint('pragmas', name.text, ['index_base', 'pg']));
+  if (scope.pragmas[name.text === 'pg' ? 'pg' : 'indexBase'] !== undefined)
+    return a.fault(`"${name.text}" redefined`, name);
   const place = expr ?? name;
-  const value = expr ? a.constant(lowerExpr(a, expr, { scope, input: types.null }))?.value : { type: types.bool, data: true };
+  const value = expr
+    ? a.constant(lowerExpr(a, expr, { scope, input: types.null }))?.value
+    : { type: types.bool, data: true };
   if (name.text === 'pg') {
     if (value?.type !== types.bool) return a.fault('expected type bool', place);
     scope.pragmas.pg = value.data as boolean;
@@ -63,7 +72,11 @@ const applyPragma = (a: Analysis, scope: Scope, decl: PragmaDecl): void => {
 };
 
 /** Lowers the body of a named query; undefined, with a fault noted, inside of that body itself. */
-export const inNamedQuery = <T>(a: Analysis, { decl }: ScopeSymbol & { readonly kind: 'let' }, lower: () => T): T | undefined => {
+export const inNamedQuery = <T>(
+  a: Analysis,
+  { decl }: ScopeSymbol & { readonly kind: 'let' },
+  lower: () => T,
+): T | undefined => {
   if (a.openQueries.has(decl)) {
     a.fault(`named query "${decl.name.text}" involved in cyclic dependency`, decl.name);
     return undefined;
@@ -77,11 +90,13 @@ export const inNamedQuery = <T>(a: Analysis, { decl }: ScopeSymbol & { readonly 
 };
 
 /**
- * The value of a constant, worked out when it is first asked for. One with subqueries stays an expression, whose subqueries run once.
+ * The value of a constant, worked out when it is first asked for. One with subqueries stays an expression, whose
+ * subqueries run once.
  */
 export const constantOf = (a: Analysis, symbol: ConstSymbol): PlanExpr => {
   if (symbol.state === 'done') return symbol.expr!;
-  if (symbol.state === 'busy') return a.wrong(`const "${symbol.decl.name.text}" involved in cyclic dependency`, symbol.decl.name);
+  if (symbol.state === 'busy')
+    return a.wrong(`const "${symbol.decl.name.text}" involved in cyclic dependency`, symbol.decl.name);
   symbol.state = 'busy';
   a.inConstant++;
   const faults = a.faults.length;
@@ -89,7 +104,7 @@ export const constantOf = (a: Analysis, symbol: ConstSymbol): PlanExpr => {
   a.inConstant--;
   if (a.faults.length === faults && a.typesKnown) a.checkConstant(lowered);
   const onNull = unrooted(lowered);
-  symbol.expr = a.faults.length > faults ? literal(nullValue) : a.constant(onNull) ?? onNull;
+  symbol.expr = a.faults.length > faults ? literal(nullValue) : (a.constant(onNull) ?? onNull);
   symbol.state = 'done';
   return symbol.expr;
 };

@@ -7,7 +7,25 @@ import { typeHint } from './hints.ts';
 import type { Analysis } from './context.ts';
 import { castType, declaredType, literalValue, typeValueExpr } from './literals.ts';
 import { lowerSubquery, sourced, subqueryOf } from './queries.ts';
-import type { ArrayExpr, BinaryExpr, CallExpr, CaseExpr, CastExpr, DateExpr, DotExpr, Expr, FStringExpr, IdExpr, LiteralExpr, OrderKey, RecordExpr, SetExpr, Span, SubstringExpr, WindowExpr } from '../ast.ts';
+import type {
+  ArrayExpr,
+  BinaryExpr,
+  CallExpr,
+  CaseExpr,
+  CastExpr,
+  DateExpr,
+  DotExpr,
+  Expr,
+  FStringExpr,
+  IdExpr,
+  LiteralExpr,
+  OrderKey,
+  RecordExpr,
+  SetExpr,
+  Span,
+  SubstringExpr,
+  WindowExpr,
+} from '../ast.ts';
 import { callOf, columnOf, compareOf, fieldOf, literal, thisExpr } from '../plan/walk.ts';
 import type { ArithmeticOperator, CompareOperator, PlanExpr, RecordElement } from '../plan/plan.ts';
 import { constantOf, inNamedQuery } from './decls.ts';
@@ -15,7 +33,14 @@ import type { Scope } from './scope.ts';
 import { isOpen } from '../types/check.ts';
 import { alternatives, recordOf } from '../types/of.ts';
 import { meantOf } from '../sql/names.ts';
-import { betweenSymmetric, checkOneColumn, distinctFrom, lowerArrayOf, lowerCorrelatedIn, lowerQuantified } from '../sql/correlate.ts';
+import {
+  betweenSymmetric,
+  checkOneColumn,
+  distinctFrom,
+  lowerArrayOf,
+  lowerCorrelatedIn,
+  lowerQuantified,
+} from '../sql/correlate.ts';
 import { decimalDigitsMax, isBeyondDecimals, scaleOfResult, scaleOfText } from '../sql/decimals.ts';
 import { countsAsSql, isSql, lowerPattern, lowerSqlIndex, lowerSqlSlice, sqlOperator } from '../sql/elements.ts';
 import { conditionIn } from '../sql/conditions.ts';
@@ -79,54 +104,129 @@ export interface ExprContext {
   readonly alone?: true;
 }
 
-/** The plan's expression for one of the syntax tree, its place noted. What has a fault, which `a` notes, gives something that stands in for it. */
+/**
+ * The plan's expression for one of the syntax tree, its place noted. What has a fault, which `a` notes, gives something
+ * that stands in for it.
+ */
 export const lowerExpr = (a: Analysis, e: Expr, c: ExprContext): PlanExpr => a.at(e, lower(a, e, c));
 
 const lower = (a: Analysis, e: Expr, c: ExprContext): PlanExpr => {
   const sub = (part: Expr): PlanExpr => lowerExpr(a, part, c);
   switch (e.kind) {
-    case 'literal': return isSql(c) ? decimalLiteral(a, e) : literal(literalValue(a, e));
-    case 'date': return c.sql ? lowerSqlDate(a, e, faultOfTime) : lowerDate(a, e);
-    case 'interval': return lowerInterval(a, e, c)!;
-    case 'type-value': return typeValueExpr(a, e.type, c.scope);
-    case 'fstring': return lowerFString(a, e, c);
-    case 'id': return lowerId(a, e, c);
-    case 'unary': return (c.sql && e.op === '-' ? lowerIntervalArithmetic(a, e, c) : undefined) ?? (e.op === '+' ? sub(e.operand) : e.op === '!' ? { kind: 'not', operand: conditionIn(c, sub(e.operand)) } : { kind: 'negate', operand: spanOfFile(sub(e.operand), c.sql?.typeOf), ...(isSql(c) && !c.attempt && { sql: true }) });
-    case 'binary': return lowerBinary(a, e, c);
+    case 'literal':
+      return isSql(c) ? decimalLiteral(a, e) : literal(literalValue(a, e));
+    case 'date':
+      return c.sql ? lowerSqlDate(a, e, faultOfTime) : lowerDate(a, e);
+    case 'interval':
+      return lowerInterval(a, e, c)!;
+    case 'type-value':
+      return typeValueExpr(a, e.type, c.scope);
+    case 'fstring':
+      return lowerFString(a, e, c);
+    case 'id':
+      return lowerId(a, e, c);
+    case 'unary':
+      return (
+        (c.sql && e.op === '-' ? lowerIntervalArithmetic(a, e, c) : undefined) ??
+        (e.op === '+'
+          ? sub(e.operand)
+          : e.op === '!'
+            ? { kind: 'not', operand: conditionIn(c, sub(e.operand)) }
+            : {
+                kind: 'negate',
+                operand: spanOfFile(sub(e.operand), c.sql?.typeOf),
+                ...(isSql(c) && !c.attempt && { sql: true }),
+              })
+      );
+    case 'binary':
+      return lowerBinary(a, e, c);
     case 'between': {
-      const [value, lower, upper] = [e.expr, e.lower, e.upper].map((x) => lowerValue(a, x, c)) as [PlanExpr, PlanExpr, PlanExpr];
+      const [value, lower, upper] = [e.expr, e.lower, e.upper].map((x) => lowerValue(a, x, c)) as [
+        PlanExpr,
+        PlanExpr,
+        PlanExpr,
+      ];
       if (e.symmetric) return negateIf(e.negated, betweenSymmetric(value, lower, upper));
-      const within: PlanExpr = { kind: 'and', left: comparison(c, value, '>=', lower), right: comparison(c, value, '<=', upper) };
+      const within: PlanExpr = {
+        kind: 'and',
+        left: comparison(c, value, '>=', lower),
+        right: comparison(c, value, '<=', upper),
+      };
       return e.negated ? { kind: 'not', operand: within } : within;
     }
     case 'is-null': {
       const isNull: PlanExpr = { kind: 'isNull', operand: sub(e.expr), ...(isSql(c) && { sql: true }) };
       return e.negated ? { kind: 'not', operand: isNull } : isNull;
     }
-    case 'conditional': return { kind: 'conditional', test: conditionIn(c, sub(e.condition)), then: lowerValue(a, e.then, c), otherwise: lowerValue(a, e.otherwise, c) };
-    case 'case': return lowerCase(e, c, (part) => lowerValue(a, part, c));
-    case 'cast': return lowerCast(a, e, c);
+    case 'conditional':
+      return {
+        kind: 'conditional',
+        test: conditionIn(c, sub(e.condition)),
+        then: lowerValue(a, e.then, c),
+        otherwise: lowerValue(a, e.otherwise, c),
+      };
+    case 'case':
+      return lowerCase(e, c, (part) => lowerValue(a, part, c));
+    case 'cast':
+      return lowerCast(a, e, c);
     case 'index': {
       if (countsAsSql(c)) return lowerSqlIndex(a, e, c);
-      const at = sub(e.index), isName = at.kind === 'literal' && at.value.type === types.string;
-      return { kind: 'index', of: sub(e.expr), at, base: c.scope.indexBase, ...(isName && { byName: true }), ...(c.sql && { sql: true }) };
+      const at = sub(e.index);
+      const isName = at.kind === 'literal' && at.value.type === types.string;
+      return {
+        kind: 'index',
+        of: sub(e.expr),
+        at,
+        base: c.scope.indexBase,
+        ...(isName && { byName: true }),
+        ...(c.sql && { sql: true }),
+      };
     }
-    case 'slice': return countsAsSql(c) || e.step || (!e.from && !e.to) ? lowerSqlSlice(a, e, c) : { kind: 'slice', of: sub(e.expr), ...(e.from ? { from: sub(e.from) } : {}), ...(e.to ? { to: sub(e.to) } : {}), base: c.scope.indexBase, ...(c.sql && { sql: true }) };
-    case 'dot': return lowerDot(a, e, c);
-    case 'call': return lowerCall(a, e, c);
-    case 'agg': return lowerAgg(a, e, c);
-    case 'record': return lowerRecord(a, e, c);
-    case 'array': case 'set': return lowerElements(a, e, c);
-    case 'map': return { kind: 'map', entries: e.entries.map((x) => ({ key: lowerValue(a, x.key, c), value: lowerValue(a, x.value, c) })) };
-    case 'tuple': return a.recordOfColumns(e.elems.map((x, i) => ({ name: `c${i}`, value: sub(x) })));
-    case 'subquery': return a.at(e.query, lowerSubquery(a, e.query, c.sql ? 'sqlScalar' : 'scalar', c));
-    case 'array-subquery': return e.ofColumn ? lowerArrayOf(a, e, c) : a.at(e.query, lowerSubquery(a, e.query, 'collected', c));
-    case 'exists': return lowerSubquery(a, e.query, 'exists', c);
-    case 'extract': return lowerExtract(a, e, c);
-    case 'substring': return lowerSubstring(a, e, c);
-    case 'window': return lowerWindow(a, e, c);
-    case 'quantified': return lowerQuantified(a, e, c);
-    case 'columns': return a.wrong('columns(..) stands in the clauses of SELECT behind its FROM', e, 'write the columns one by one');
+    case 'slice':
+      return countsAsSql(c) || e.step || (!e.from && !e.to)
+        ? lowerSqlSlice(a, e, c)
+        : {
+            kind: 'slice',
+            of: sub(e.expr),
+            ...(e.from ? { from: sub(e.from) } : {}),
+            ...(e.to ? { to: sub(e.to) } : {}),
+            base: c.scope.indexBase,
+            ...(c.sql && { sql: true }),
+          };
+    case 'dot':
+      return lowerDot(a, e, c);
+    case 'call':
+      return lowerCall(a, e, c);
+    case 'agg':
+      return lowerAgg(a, e, c);
+    case 'record':
+      return lowerRecord(a, e, c);
+    case 'array':
+    case 'set':
+      return lowerElements(a, e, c);
+    case 'map':
+      return {
+        kind: 'map',
+        entries: e.entries.map((x) => ({ key: lowerValue(a, x.key, c), value: lowerValue(a, x.value, c) })),
+      };
+    case 'tuple':
+      return a.recordOfColumns(e.elems.map((x, i) => ({ name: `c${i}`, value: sub(x) })));
+    case 'subquery':
+      return a.at(e.query, lowerSubquery(a, e.query, c.sql ? 'sqlScalar' : 'scalar', c));
+    case 'array-subquery':
+      return e.ofColumn ? lowerArrayOf(a, e, c) : a.at(e.query, lowerSubquery(a, e.query, 'collected', c));
+    case 'exists':
+      return lowerSubquery(a, e.query, 'exists', c);
+    case 'extract':
+      return lowerExtract(a, e, c);
+    case 'substring':
+      return lowerSubstring(a, e, c);
+    case 'window':
+      return lowerWindow(a, e, c);
+    case 'quantified':
+      return lowerQuantified(a, e, c);
+    case 'columns':
+      return a.wrong('columns(..) stands in the clauses of SELECT behind its FROM', e, 'write the columns one by one');
   }
 };
 
@@ -134,21 +234,38 @@ const lowerDate = (a: Analysis, e: DateExpr): PlanExpr => {
   const time: PlanExpr = { kind: 'cast', operand: literal(stringValue(e.text)), type: types.time };
   const day: PlanExpr = e.type === 'date' ? { kind: 'call', name: 'bucket', arguments: [time, oneDay] } : time;
   const found = a.constant(day) ?? day;
-  return found.kind === 'literal' && found.value.type.kind === 'error' ? a.wrong(faultOfTime(e.text), { start: e.textStart, end: e.end }) : found;
+  return found.kind === 'literal' && found.value.type.kind === 'error'
+    ? a.wrong(faultOfTime(e.text), { start: e.textStart, end: e.end })
+    : found;
 };
 /** What is wrong with a text that is no time. */
 const faultOfTime = (text: string): string => {
   const m = /^(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?:[T ](\d{1,2}):(\d{2})(?::(\d{2}))?.*)?$/.exec(text);
   if (!m) return `Could not find format for ${JSON.stringify(text)}`;
   const [, , month = 0, day = 0, hour = 0, minute = 0, second = 0] = m.map(Number);
-  const part = month < 1 || month > 12 ? 'month' : day < 1 || day > 31 ? 'day' : hour > 23 ? 'hour' : minute > 59 ? 'minute' : second > 59 ? 'second' : day > 28 ? 'day' : 'year';
+  const part =
+    month < 1 || month > 12
+      ? 'month'
+      : day < 1 || day > 31
+        ? 'day'
+        : hour > 23
+          ? 'hour'
+          : minute > 59
+            ? 'minute'
+            : second > 59
+              ? 'second'
+              : day > 28
+                ? 'day'
+                : 'year';
   return `parsing time ${JSON.stringify(text)}: ${part} out of range`;
 };
 const oneDay = literal({ type: types.duration, data: 86_400_000_000_000 });
 
 /** An f-string: its texts and lowered expressions in order. */
-export const lowerFString = (a: Analysis, e: FStringExpr, c: ExprContext): PlanExpr =>
-  ({ kind: 'fstring', parts: e.parts.map((p) => (p.kind === 'fstring-text' ? p.text : lowerExpr(a, p.expr, c))) });
+export const lowerFString = (a: Analysis, e: FStringExpr, c: ExprContext): PlanExpr => ({
+  kind: 'fstring',
+  parts: e.parts.map((p) => (p.kind === 'fstring-text' ? p.text : lowerExpr(a, p.expr, c))),
+});
 
 /** The row of the place: `this`, or what SQL makes of it. */
 const rowExpr = (c: ExprContext): PlanExpr => (c.sql ? c.sql.row() : { kind: 'this' });
@@ -158,15 +275,29 @@ const lowerId = (a: Analysis, e: IdExpr, c: ExprContext): PlanExpr => {
   if (e.name === 'this' && !e.quoted) return rowExpr(c);
   const symbol = c.scope.lookup(e.name);
   switch (symbol?.kind) {
-    case 'const': return { ...constantOf(a, symbol) };
-    case 'let': return inNamedQuery(a, symbol, () => lowerSubquery(a, symbol.decl.query, 'scalar', { ...c, scope: symbol.scope })) ?? literal(missing);
+    case 'const':
+      return { ...constantOf(a, symbol) };
+    case 'let':
+      return (
+        inNamedQuery(a, symbol, () => lowerSubquery(a, symbol.decl.query, 'scalar', { ...c, scope: symbol.scope })) ??
+        literal(missing)
+      );
     case 'type': {
       const type = declaredType(a, e.name, c.scope);
       return type ? literal(typeValue(type)) : a.wrong(`no such type name: "${e.name}"`, e);
     }
-    case 'function': return a.wrong(`function "${e.name}" referenced but not called (consider &${e.name} to create a function value)`, e);
-    case 'template': return a.asCaller(symbol, () => lowerExpr(a, symbol.expr, { ...c, scope: symbol.scope }));
-    case 'op': case 'parameter': case 'column': case undefined: break;
+    case 'function':
+      return a.wrong(
+        `function "${e.name}" referenced but not called (consider &${e.name} to create a function value)`,
+        e,
+      );
+    case 'template':
+      return a.asCaller(symbol, () => lowerExpr(a, symbol.expr, { ...c, scope: symbol.scope }));
+    case 'op':
+    case 'parameter':
+    case 'column':
+    case undefined:
+      break;
   }
   if (c.sql && symbol?.kind !== 'parameter') return c.sql.name(e);
   return named(a, fieldOf({ kind: 'this' }, e.name), e);
@@ -182,7 +313,14 @@ const lowerDot = (a: Analysis, e: DotExpr, c: ExprContext): PlanExpr => {
   const found = lowerPath(a, e, c);
   if (!c.sql?.typeOf || found.kind !== 'field') return found;
   // Fields of records are found in any letter case, as columns are.
-  const record = recordOf(c.sql.typeOf(found.of)), meant = record && record !== 'dynamic' ? meantOf(record.fields.map((f) => f.name), found.name) : undefined;
+  const record = recordOf(c.sql.typeOf(found.of));
+  const meant =
+    record && record !== 'dynamic'
+      ? meantOf(
+          record.fields.map((f) => f.name),
+          found.name,
+        )
+      : undefined;
   return meant === undefined || meant === found.name ? found : a.like(found, { ...found, name: meant });
 };
 const lowerPath = (a: Analysis, e: DotExpr, c: ExprContext): PlanExpr => {
@@ -190,7 +328,13 @@ const lowerPath = (a: Analysis, e: DotExpr, c: ExprContext): PlanExpr => {
   if (c.sql && expr.kind === 'id' && (expr.name !== 'this' || expr.quoted)) {
     const symbol = c.scope.lookup(expr.name);
     // A named query that FROM reads is a table here.
-    if (!symbol || symbol.kind === 'op' || symbol.kind === 'column' || (symbol.kind === 'let' && c.sql.hasTable(expr.name))) return c.sql.qualified({ ...e, expr });
+    if (
+      !symbol ||
+      symbol.kind === 'op' ||
+      symbol.kind === 'column' ||
+      (symbol.kind === 'let' && c.sql.hasTable(expr.name))
+    )
+      return c.sql.qualified({ ...e, expr });
   }
   // A parameter's field is known by the whole of it.
   const whole = expr.kind === 'id' && c.scope.lookup(expr.name)?.kind === 'parameter';
@@ -198,10 +342,17 @@ const lowerPath = (a: Analysis, e: DotExpr, c: ExprContext): PlanExpr => {
 };
 
 const lowerCase = (e: CaseExpr, c: ExprContext, sub: (part: Expr) => PlanExpr): PlanExpr => {
-  const last = e.otherwise ? sub(e.otherwise) : c.sql ? literal(nullValue) : undefined, values = alikeNumbers(c, [...e.whens.map((w) => sub(w.then)), ...(last ? [last] : [])]), otherwise = last && values.at(-1);
+  const last = e.otherwise ? sub(e.otherwise) : c.sql ? literal(nullValue) : undefined;
+  const values = alikeNumbers(c, [...e.whens.map((w) => sub(w.then)), ...(last ? [last] : [])]);
+  const otherwise = last && values.at(-1);
   return {
-    kind: 'case', ...(c.sql && { sql: true }), ...(e.operand ? { operand: sub(e.operand) } : {}),
-    branches: e.whens.map((w, i) => ({ when: e.operand ? sub(w.when) : conditionIn(c, sub(w.when)), then: values[i]! })),
+    kind: 'case',
+    ...(c.sql && { sql: true }),
+    ...(e.operand ? { operand: sub(e.operand) } : {}),
+    branches: e.whens.map((w, i) => ({
+      when: e.operand ? sub(w.when) : conditionIn(c, sub(w.when)),
+      then: values[i]!,
+    })),
     ...(otherwise ? { otherwise } : {}),
   };
 };
@@ -210,7 +361,8 @@ const comparisons: ReadonlySet<string> = new Set<CompareOperator>(['==', '!=', '
 const arithmetics: ReadonlySet<string> = new Set<ArithmeticOperator>(['+', '-', '*', '/', '%']);
 
 /** An expression that something is done with. */
-export const lowerValue = (a: Analysis, e: Expr, c: ExprContext): PlanExpr => asSqlValue(lowerExpr(a, e, c), c.sql?.typeOf);
+export const lowerValue = (a: Analysis, e: Expr, c: ExprContext): PlanExpr =>
+  asSqlValue(lowerExpr(a, e, c), c.sql?.typeOf);
 
 const lowerBinary = (a: Analysis, e: BinaryExpr, c: ExprContext): PlanExpr => {
   const interval = c.sql && arithmetics.has(e.op) ? lowerIntervalArithmetic(a, e, c) : undefined;
@@ -219,75 +371,141 @@ const lowerBinary = (a: Analysis, e: BinaryExpr, c: ExprContext): PlanExpr => {
   const list = c.sql ? lowerListQuantifier(a, e, left, c) : undefined;
   if (list) return list;
   if (e.op === 'in' || e.op === 'not in') return negateIf(e.op === 'not in', lowerIn(a, left, e.right, c));
-  if (e.op === 'like' || e.op === 'not like' || e.op === 'ilike' || e.op === 'not ilike') return negateIf(e.op.startsWith('not'), lowerLike(a, left, e, c));
-  if (e.op === 'similar to' || e.op === 'not similar to') return negateIf(e.op.startsWith('not'), lowerSimilar(a, left, e.right, c));
-  if (e.op === '~' || e.op === '!~' || e.op === '~*' || e.op === '!~*') return negateIf(e.op.startsWith('!'), lowerMatch(a, left, e.right, c, e.op.endsWith('*')));
+  if (e.op === 'like' || e.op === 'not like' || e.op === 'ilike' || e.op === 'not ilike')
+    return negateIf(e.op.startsWith('not'), lowerLike(a, left, e, c));
+  if (e.op === 'similar to' || e.op === 'not similar to')
+    return negateIf(e.op.startsWith('not'), lowerSimilar(a, left, e.right, c));
+  if (e.op === '~' || e.op === '!~' || e.op === '~*' || e.op === '!~*')
+    return negateIf(e.op.startsWith('!'), lowerMatch(a, left, e.right, c, e.op.endsWith('*')));
   const right = lowerValue(a, e.right, c);
-  if (e.op === 'is distinct from' || e.op === 'is not distinct from') return negateIf(e.op === 'is not distinct from', distinctFrom(left, right));
+  if (e.op === 'is distinct from' || e.op === 'is not distinct from')
+    return negateIf(e.op === 'is not distinct from', distinctFrom(left, right));
   if (e.op === 'and' || e.op === 'or') return { kind: e.op, left: conditionIn(c, left), right: conditionIn(c, right) };
   const dates = isSql(c) && (e.op === '+' || e.op === '-') ? dateArithmetic(e.op, left, right) : undefined;
   if (dates) return dates;
   const ofSql = sqlOperator(e.op, left, right, c);
   if (ofSql) return ofSql;
-  if (e.op === '||') return isSql(c) ? { kind: 'concat', left: asText(c, left), right: asText(c, right), sql: true } : { kind: 'concat', left, right };
+  if (e.op === '||')
+    return isSql(c)
+      ? { kind: 'concat', left: asText(c, left), right: asText(c, right), sql: true }
+      : { kind: 'concat', left, right };
   if (comparisons.has(e.op)) return comparison(c, left, e.op as CompareOperator, right);
-  if (arithmetics.has(e.op)) return isSql(c) ? sqlArithmetic(e.op as ArithmeticOperator, left, right, c) : { kind: 'arithmetic', operator: e.op as ArithmeticOperator, left, right };
+  if (arithmetics.has(e.op))
+    return isSql(c)
+      ? sqlArithmetic(e.op as ArithmeticOperator, left, right, c)
+      : { kind: 'arithmetic', operator: e.op as ArithmeticOperator, left, right };
   throw new TypeError(`operator ${e.op}`);
 };
 
 const decimalLiteral = (a: Analysis, e: LiteralExpr): PlanExpr => {
-  const value = literalValue(a, e), scale = value.type === types.float64 ? scaleOfText(e.text) : undefined;
-  if (value.type === types.float64 && isBeyondDecimals(e.text)) a.warn(`${e.text} has more digits than a decimal keeps, which are ${decimalDigitsMax}: it is the nearest float64; write '${e.text}'::double to say so`);
+  const value = literalValue(a, e);
+  const scale = value.type === types.float64 ? scaleOfText(e.text) : undefined;
+  if (value.type === types.float64 && isBeyondDecimals(e.text))
+    a.warn(
+      `${e.text} has more digits than a decimal keeps, which are ${decimalDigitsMax}: it is the nearest float64; write '${e.text}'::double to say so`,
+    );
   return { kind: 'literal', value, ...(scale !== undefined && { scale }) };
 };
 const sqlArithmetic = (operator: ArithmeticOperator, x: PlanExpr, y: PlanExpr, c: ExprContext): PlanExpr => {
   const [left, right] = spansOf(operator, ofOneWidth(c, x), ofOneWidth(c, y), c);
   const scale = scaleOfResult(operator, left, right, c.sql?.typeOf);
   // A remainder of floats by zero is NaN, one of decimals is none.
-  return { kind: 'arithmetic', operator, left, right, sql: true, ...(scale !== undefined && { scale }), ...(operator === '%' && scale !== undefined && { whole: true }), ...(c.attempt && { attempt: true }) };
+  return {
+    kind: 'arithmetic',
+    operator,
+    left,
+    right,
+    sql: true,
+    ...(scale !== undefined && { scale }),
+    ...(operator === '%' && scale !== undefined && { whole: true }),
+    ...(c.attempt && { attempt: true }),
+  };
 };
 
 /** `x = any(list)` and `x <> all(list)` of SQL: membership. */
 const lowerListQuantifier = (a: Analysis, e: BinaryExpr, left: PlanExpr, c: ExprContext): PlanExpr | undefined => {
-  const call = e.right, name = call.kind === 'call' && call.callee.kind === 'name' ? call.callee.text.toLowerCase() : '';
-  if (call.kind !== 'call' || call.args.length !== 1 || !comparisons.has(e.op) || (name !== 'any' && name !== 'some' && name !== 'all')) return undefined;
+  const call = e.right;
+  const name = call.kind === 'call' && call.callee.kind === 'name' ? call.callee.text.toLowerCase() : '';
+  if (
+    call.kind !== 'call' ||
+    call.args.length !== 1 ||
+    !comparisons.has(e.op) ||
+    (name !== 'any' && name !== 'some' && name !== 'all')
+  )
+    return undefined;
   const [list] = call.args;
   if (!list || list.kind === 'lambda' || list.kind === 'function-ref') return undefined;
   const isAll = name === 'all';
-  if (e.op !== (isAll ? '!=' : '==')) return a.wrong(`${e.op} ${name}(list) is not supported`, e, `write x ${e.op} ${name} (select unnest(list)), or list_min(list), list_max(list)`);
+  if (e.op !== (isAll ? '!=' : '=='))
+    return a.wrong(
+      `${e.op} ${name}(list) is not supported`,
+      e,
+      `write x ${e.op} ${name} (select unnest(list)), or list_min(list), list_max(list)`,
+    );
   return negateIf(isAll, { kind: 'in', left, right: lowerExpr(a, list, c), sql: true });
 };
 
 /** A comparison; in SQL a text beside another type is cast. */
 const comparison = (c: ExprContext, left: PlanExpr, operator: CompareOperator, right: PlanExpr): PlanExpr =>
-  (c.sql ? { kind: 'compare', operator, left: besideClock(left, right), right: besideClock(right, left), sql: true } : { kind: 'compare', operator, left, right });
+  c.sql
+    ? { kind: 'compare', operator, left: besideClock(left, right), right: besideClock(right, left), sql: true }
+    : { kind: 'compare', operator, left, right };
 
 const negateIf = (negated: boolean, operand: PlanExpr): PlanExpr => (negated ? { kind: 'not', operand } : operand);
 
 /** On the right side of `in` a query is always taken as the array of its results. */
 const lowerIn = (a: Analysis, left: PlanExpr, e: Expr, c: ExprContext): PlanExpr => {
-  if (e.kind !== 'subquery' || !c.sql) return { kind: 'in', left, right: elementsBeside(left, queryAsArray(a, e, c, 'array') ?? lowerExpr(a, e, c)), ...(c.sql && { sql: true }) };
+  if (e.kind !== 'subquery' || !c.sql)
+    return {
+      kind: 'in',
+      left,
+      right: elementsBeside(left, queryAsArray(a, e, c, 'array') ?? lowerExpr(a, e, c)),
+      ...(c.sql && { sql: true }),
+    };
   const found = lowerCorrelatedIn(a, left, e.query, c);
   if ('kind' in found) return found;
   checkOneColumn(a, e.query, found.ops);
-  const ops = sourced(found.ops), [column, ...others] = columnsOf(a.typeOf(ops, types.null)) ?? [], ofColumn = column !== undefined && others.length === 0 && left.kind !== 'record';
-  const right = a.at(e, subqueryOf(ofColumn ? [...found.ops, { kind: 'values', exprs: [valueOfColumn(a.rowTypeByContent(ops, types.null), column)] }] : found.ops, 'list'));
+  const ops = sourced(found.ops);
+  const [column, ...others] = columnsOf(a.typeOf(ops, types.null)) ?? [];
+  const ofColumn = column !== undefined && others.length === 0 && left.kind !== 'record';
+  const right = a.at(
+    e,
+    subqueryOf(
+      ofColumn
+        ? [...found.ops, { kind: 'values', exprs: [valueOfColumn(a.rowTypeByContent(ops, types.null), column)] }]
+        : found.ops,
+      'list',
+    ),
+  );
   a.places.untyped.add(right);
   return { kind: 'in', left, right, ofQuery: true, ...(ofColumn && { ofColumn }), sql: true };
 };
 
 /** The only column of a query. */
 const valueOfColumn = (row: Type, column: string): PlanExpr => {
-  const value = fieldOf(thisExpr, column), record = recordOf(row), field = record && record !== 'dynamic' ? record.fields.find((f) => f.name === column) : undefined, stored = field && storedColumn(field.type);
+  const value = fieldOf(thisExpr, column);
+  const record = recordOf(row);
+  const field = record && record !== 'dynamic' ? record.fields.find((f) => f.name === column) : undefined;
+  const stored = field && storedColumn(field.type);
   return stored ? castTo(value, stored) : value;
 };
 /** Texts of a list that a time of day is looked for in are such times. */
 const elementsBeside = (left: PlanExpr, right: PlanExpr): PlanExpr => {
   switch (right.kind) {
-    case 'array': return { ...right, elements: right.elements.map((x) => (x.spread ? x : { ...x, value: besideClock(x.value, left) })) };
-    case 'record': return { ...right, elements: right.elements.map((x) => (x.kind === 'field' ? { ...x, value: besideClock(x.value, left) } : x)) };
-    case 'literal': return right.value.type === types.string ? besideClock(right, left) : right;
-    default: return right;
+    case 'array':
+      return {
+        ...right,
+        elements: right.elements.map((x) => (x.spread ? x : { ...x, value: besideClock(x.value, left) })),
+      };
+    case 'record':
+      return {
+        ...right,
+        elements: right.elements.map((x) => (x.kind === 'field' ? { ...x, value: besideClock(x.value, left) } : x)),
+      };
+    case 'literal':
+      return right.value.type === types.string ? besideClock(right, left) : right;
+    default:
+      return right;
   }
 };
 
@@ -295,32 +513,52 @@ const elementsBeside = (left: PlanExpr, right: PlanExpr): PlanExpr => {
 const queryAsArray = (a: Analysis, e: Expr, c: ExprContext, form: 'array' | 'collected'): PlanExpr | undefined => {
   if (e.kind === 'subquery') return a.at(e, lowerSubquery(a, e.query, form, c));
   const symbol = e.kind === 'id' ? c.scope.lookup(e.name) : undefined;
-  return symbol?.kind === 'let' ? a.at(e, inNamedQuery(a, symbol, () => lowerSubquery(a, symbol.decl.query, form, { ...c, scope: symbol.scope })) ?? literal(missing)) : undefined;
+  return symbol?.kind === 'let'
+    ? a.at(
+        e,
+        inNamedQuery(a, symbol, () => lowerSubquery(a, symbol.decl.query, form, { ...c, scope: symbol.scope })) ??
+          literal(missing),
+      )
+    : undefined;
 };
 
 /** What `unnest` opens: a query as the second field of a record stands for all its results. */
 export const lowerUnnested = (a: Analysis, e: Expr, c: ExprContext): PlanExpr => {
   const [, second] = e.kind === 'record' ? e.elems : [];
   const lowered = lowerExpr(a, e, c);
-  const all = second?.kind === 'record-field' && lowered.kind === 'record' && lowered.elements.length === 2 ? queryAsArray(a, second.expr, c, 'array') : undefined;
+  const all =
+    second?.kind === 'record-field' && lowered.kind === 'record' && lowered.elements.length === 2
+      ? queryAsArray(a, second.expr, c, 'array')
+      : undefined;
   const [first, last] = lowered.kind === 'record' ? lowered.elements : [];
-  return all && first && last ? a.like(lowered, { kind: 'record', elements: [first, { ...last, value: all }] }) : lowered;
+  return all && first && last
+    ? a.like(lowered, { kind: 'record', elements: [first, { ...last, value: all }] })
+    : lowered;
 };
 
 const lowerLike = (a: Analysis, operand: PlanExpr, e: BinaryExpr, c: ExprContext): PlanExpr => {
   const { op, right } = e;
-  const caseless = op.endsWith('ilike'), lowered = lowerExpr(a, right, c), pattern = a.constant(lowered);
+  const caseless = op.endsWith('ilike');
+  const lowered = lowerExpr(a, right, c);
+  const pattern = a.constant(lowered);
   if (e.escape || (c.sql && pattern?.value.type !== types.string)) return lowerPattern(a, operand, lowered, e, c);
   if (pattern?.value.type !== types.string) {
     a.fault(`non-constant pattern for ${caseless ? 'ILIKE' : 'LIKE'} not supported`, right);
     return { kind: 'compare', operator: '==', left: operand, right: lowered };
   }
-  return { kind: 'like', operand, pattern: pattern.value.data as string, ...(caseless ? { caseless } : {}), ...(isSql(c) && { sql: true }) };
+  return {
+    kind: 'like',
+    operand,
+    pattern: pattern.value.data as string,
+    ...(caseless ? { caseless } : {}),
+    ...(isSql(c) && { sql: true }),
+  };
 };
 
 /** A regular expression that has to match all of the text, line breaks included. */
 const lowerSimilar = (a: Analysis, operand: PlanExpr, right: Expr, c: ExprContext): PlanExpr => {
-  const lowered = lowerExpr(a, right, c), pattern = a.constant(lowered);
+  const lowered = lowerExpr(a, right, c);
+  const pattern = a.constant(lowered);
   if (!pattern) return callOf('regexp_full_match', operand, lowered);
   if (typeof pattern.value.data !== 'string') return literal(nullValue);
   checkRegexp(a, pattern.value.data, right);
@@ -329,8 +567,10 @@ const lowerSimilar = (a: Analysis, operand: PlanExpr, right: Expr, c: ExprContex
 
 const lowerMatch = (a: Analysis, operand: PlanExpr, right: Expr, c: ExprContext, caseless = false): PlanExpr => {
   const pattern = lowerExpr(a, right, c);
-  if (c.sql && (pattern.kind !== 'literal' || pattern.value.type === types.null)) return callOf('regexp_matches', operand, pattern, ...(caseless ? [literal(stringValue('i'))] : []));
-  if (pattern.kind !== 'literal' || typeof pattern.value.data !== 'string') return a.wrong('right-hand side of ~ expression must be a string literal', right);
+  if (c.sql && (pattern.kind !== 'literal' || pattern.value.type === types.null))
+    return callOf('regexp_matches', operand, pattern, ...(caseless ? [literal(stringValue('i'))] : []));
+  if (pattern.kind !== 'literal' || typeof pattern.value.data !== 'string')
+    return a.wrong('right-hand side of ~ expression must be a string literal', right);
   checkRegexp(a, pattern.value.data, right);
   return { kind: 'match', operand, pattern: caseless ? `(?i)${pattern.value.data}` : pattern.value.data };
 };
@@ -349,23 +589,34 @@ const lowerCast = (a: Analysis, e: CastExpr, c: ExprContext): PlanExpr => {
   if (e.target.kind === 'sql-type') return lowerSqlCast(a, { ...e, target: e.target }, c);
   const lacking = c.sql ? lackingType(a, e.target) : undefined;
   if (lacking) return lacking;
-  const operand = lowerExpr(a, e.expr, c), { target } = e;
+  const operand = lowerExpr(a, e.expr, c);
+  const { target } = e;
   switch (target.kind) {
-    case 'cast-name': return { kind: 'castNamed', operand, name: target.name };
+    case 'cast-name':
+      return { kind: 'castNamed', operand, name: target.name };
     case 'cast-date': {
       const time: PlanExpr = { kind: 'cast', operand, type: types.time };
-      return { kind: 'conditional', test: callOf('is_error', time), then: time, otherwise: callOf('bucket', time, oneDay) };
+      return {
+        kind: 'conditional',
+        test: callOf('is_error', time),
+        then: time,
+        otherwise: callOf('bucket', time, oneDay),
+      };
     }
     case 'id': {
       // Neither declared nor a type: a field that holds one, or its name.
       if (c.sql && !c.scope.lookup(target.name) && !c.sql.has(target.name)) return unknownSqlType(a, target);
-      if (e.call && !c.scope.lookup(target.name)) return { kind: 'call', name: 'cast', arguments: [operand, literal(missing)] };
-      const type = lowerExpr(a, target, c), hint = typeHint(target.name);
+      if (e.call && !c.scope.lookup(target.name))
+        return { kind: 'call', name: 'cast', arguments: [operand, literal(missing)] };
+      const type = lowerExpr(a, target, c);
+      const hint = typeHint(target.name);
       if (type.kind === 'field' && hint !== undefined) a.places.hint.set(type, hint);
-      if (type.kind === 'literal' && type.value.type === types.type) return { kind: 'cast', operand, type: type.value.data as Type };
+      if (type.kind === 'literal' && type.value.type === types.type)
+        return { kind: 'cast', operand, type: type.value.data as Type };
       return { kind: 'call', name: 'cast', arguments: [operand, type] };
     }
-    default: return { kind: 'cast', operand, type: castType(a, target, c.scope) };
+    default:
+      return { kind: 'cast', operand, type: castType(a, target, c.scope) };
   }
 };
 
@@ -391,7 +642,8 @@ const lowerRecord = (a: Analysis, e: RecordExpr, c: ExprContext): PlanExpr => {
       continue;
     }
     own.add(name);
-    const value = lowerExpr(a, x.expr, c), at = elements.findIndex((z) => z.kind === 'field' && z.name === name);
+    const value = lowerExpr(a, x.expr, c);
+    const at = elements.findIndex((z) => z.kind === 'field' && z.name === name);
     if (at >= 0) elements[at] = { kind: 'field', name, value };
     else elements.push({ kind: 'field', name, value });
   }
@@ -406,40 +658,77 @@ const lowerElements = (a: Analysis, e: ArrayExpr | SetExpr, c: ExprContext): Pla
   }
   return {
     kind: e.kind,
-    elements: e.elems.map((x) => (x.kind === 'spread' ? { spread: true, value: lowerExpr(a, x.expr, c) } : { spread: false, value: lowerValue(a, x, c) })),
+    elements: e.elems.map((x) =>
+      x.kind === 'spread'
+        ? { spread: true, value: lowerExpr(a, x.expr, c) }
+        : { spread: false, value: lowerValue(a, x, c) },
+    ),
   };
 };
 
 const lowerExtract = (a: Analysis, e: Expr & { readonly kind: 'extract' }, c: ExprContext): PlanExpr => {
   const { part } = e;
-  const name = part.kind === 'id' && !part.double ? part.name : part.kind === 'literal' && part.type === 'string' ? part.text : undefined;
+  const name =
+    part.kind === 'id' && !part.double
+      ? part.name
+      : part.kind === 'literal' && part.type === 'string'
+        ? part.text
+        : undefined;
   if (name === undefined) return a.wrong('part must be an identifier or string', part);
   // Seconds since 1970 have a fraction, the other parts have none.
-  if (isSql(c) && name.toLowerCase() === 'epoch') return { kind: 'call', name: 'epoch', arguments: [lowerExpr(a, e.expr, c)], sql: true };
-  return { kind: 'call', name: 'date_part', arguments: [literal(stringValue(name)), lowerExpr(a, e.expr, c)], ...(isSql(c) && { sql: true }) };
+  if (isSql(c) && name.toLowerCase() === 'epoch')
+    return { kind: 'call', name: 'epoch', arguments: [lowerExpr(a, e.expr, c)], sql: true };
+  return {
+    kind: 'call',
+    name: 'date_part',
+    arguments: [literal(stringValue(name)), lowerExpr(a, e.expr, c)],
+    ...(isSql(c) && { sql: true }),
+  };
 };
 
 /** A slice of a string; other values give an error, null stays null. */
 const lowerSubstring = (a: Analysis, e: SubstringExpr, c: ExprContext): PlanExpr => {
   if (!e.from && !e.length) return a.wrong('FROM or FOR must be set', e);
   // In SQL the first character is the first, as its standard has it; in pipes it is as the pragma says.
-  const operand = lowerExpr(a, e.expr, c), base = c.sql ? 1 : c.scope.indexBase, type = a.typeOfExpr(operand, c.input);
+  const operand = lowerExpr(a, e.expr, c);
+  const base = c.sql ? 1 : c.scope.indexBase;
+  const type = a.typeOfExpr(operand, c.input);
   if (!alternatives(type).some((t) => t === types.string || isOpen(t))) return a.wrong('expected type string', e.expr);
   if (type === types.null) return literal(nullValue);
-  const from = e.from && lowerExpr(a, e.from, c), length = e.length && lowerExpr(a, e.length, c);
-  const to: PlanExpr | undefined = length && { kind: 'arithmetic', operator: '+', left: from ?? literal(intValue(base)), right: length };
-  const sliceOf = (of: PlanExpr): PlanExpr => ({ kind: 'slice', of, ...(from ? { from } : {}), ...(to ? { to: a.constant(to) ?? to } : {}), base });
+  const from = e.from && lowerExpr(a, e.from, c);
+  const length = e.length && lowerExpr(a, e.length, c);
+  const to: PlanExpr | undefined = length && {
+    kind: 'arithmetic',
+    operator: '+',
+    left: from ?? literal(intValue(base)),
+    right: length,
+  };
+  const sliceOf = (of: PlanExpr): PlanExpr => ({
+    kind: 'slice',
+    of,
+    ...(from ? { from } : {}),
+    ...(to ? { to: a.constant(to) ?? to } : {}),
+    base,
+  });
   if (operand.kind === 'literal' && operand.value.type === types.string) return sliceOf(operand);
-  const bare = callOf('under', operand), isString = compareOf(callOf('typeof', bare), '==', literal(typeValue(types.string)));
+  const bare = callOf('under', operand);
+  const isString = compareOf(callOf('typeof', bare), '==', literal(typeValue(types.string)));
   const message = literal(stringValue('SUBSTRING: string value required'));
-  const wrong = callOf('error', { kind: 'record', elements: [{ kind: 'field', name: 'message', value: message }, { kind: 'field', name: 'on', value: operand }] });
+  const wrong = callOf('error', {
+    kind: 'record',
+    elements: [
+      { kind: 'field', name: 'message', value: message },
+      { kind: 'field', name: 'on', value: operand },
+    ],
+  });
   return {
     kind: 'case',
     branches: [
       // `under` would open errors too.
-      { when: callOf('is_error', operand), then: wrong }, { when: { kind: 'isNull', operand }, then: literal(nullValue) }, { when: isString, then: sliceOf(bare) },
+      { when: callOf('is_error', operand), then: wrong },
+      { when: { kind: 'isNull', operand }, then: literal(nullValue) },
+      { when: isString, then: sliceOf(bare) },
     ],
     otherwise: wrong,
   };
 };
-

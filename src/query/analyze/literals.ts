@@ -1,7 +1,36 @@
 /** Literals and types of the syntax tree to values and types of the data model. */
-import { type Type, arrayType, enumType, errorType, mapType, namedType, primitiveNamed, recordType, setType, types, unionType } from '../../vectors/type.ts';
-import { type Value, boolValue, floatValue, integer, missing, nullValue, stringValue, typeValue } from '../../vectors/value.ts';
-import { fitsInt64, parseBytes, parseDuration, parseFloat64, parseIp, parseNet, parseTime } from '../../vectors/literal.ts';
+import {
+  type Type,
+  arrayType,
+  enumType,
+  errorType,
+  mapType,
+  namedType,
+  primitiveNamed,
+  recordType,
+  setType,
+  types,
+  unionType,
+} from '../../vectors/type.ts';
+import {
+  type Value,
+  boolValue,
+  floatValue,
+  integer,
+  missing,
+  nullValue,
+  stringValue,
+  typeValue,
+} from '../../vectors/value.ts';
+import {
+  fitsInt64,
+  parseBytes,
+  parseDuration,
+  parseFloat64,
+  parseIp,
+  parseNet,
+  parseTime,
+} from '../../vectors/literal.ts';
 import type { Analysis } from './context.ts';
 import type { CastTarget, LiteralExpr, TypeNode } from '../ast.ts';
 import { typeHint } from './hints.ts';
@@ -16,19 +45,24 @@ export const literalValue = (a: Analysis, e: LiteralExpr): Value => {
     return nullValue;
   };
   switch (e.type) {
-    case 'null': return nullValue;
-    case 'bool': return boolValue(e.text === 'true');
-    case 'string': return stringValue(e.text);
+    case 'null':
+      return nullValue;
+    case 'bool':
+      return boolValue(e.text === 'true');
+    case 'string':
+      return stringValue(e.text);
     case 'int64': {
       const x = BigInt(e.text.startsWith('+') ? e.text.slice(1) : e.text);
       return fitsInt64(x) ? { type: types.int64, data: integer(x) } : wrong(`invalid integer: ${e.text}`);
     }
-    case 'float64': return floatValue(floatOf(e.text));
+    case 'float64':
+      return floatValue(floatOf(e.text));
     case 'duration': {
       const x = parseDuration(e.text);
       return x === undefined ? wrong(`invalid duration: ${e.text}`) : { type: types.duration, data: x };
     }
-    case 'time': return timeOf(e.text, wrong);
+    case 'time':
+      return timeOf(e.text, wrong);
     case 'ip': {
       const x = parseIp(e.text);
       return x ? { type: types.ip, data: x } : wrong(faultOfIp(e.text) ?? `invalid IP address: ${e.text}`);
@@ -39,44 +73,73 @@ export const literalValue = (a: Analysis, e: LiteralExpr): Value => {
     }
     case 'bytes': {
       const x = parseBytes(e.text);
-      return x ? { type: types.bytes, data: x } : wrong(`invalid bytes: ${e.text} (encoding/hex: odd length hex string)`);
+      return x
+        ? { type: types.bytes, data: x }
+        : wrong(`invalid bytes: ${e.text} (encoding/hex: odd length hex string)`);
     }
   }
 };
 
 /** What is wrong with an IPv4 address; undefined for other texts. */
 const faultOfIp = (text: string): string | undefined => {
-  const octet = /^[\d.]+$/.test(text) ? text.split('.').find((part) => /^0\d/.test(part) || Number(part) > 255) : undefined;
-  return octet && `ParseAddr("${text}"): IPv4 field has ${/^0\d/.test(octet) ? 'octet with leading zero' : 'value >255'}`;
+  const octet = /^[\d.]+$/.test(text)
+    ? text.split('.').find((part) => /^0\d/.test(part) || Number(part) > 255)
+    : undefined;
+  return (
+    octet && `ParseAddr("${text}"): IPv4 field has ${/^0\d/.test(octet) ? 'octet with leading zero' : 'value >255'}`
+  );
 };
 
 const faultOfNet = (text: string): string => {
   const [address = '', bits = ''] = text.split('/');
-  const reason = faultOfIp(address) ?? (/^0\d/.test(bits) ? `bad bits after slash: "${bits}"` : parseIp(address) ? 'prefix length out of range' : undefined);
+  const reason =
+    faultOfIp(address) ??
+    (/^0\d/.test(bits)
+      ? `bad bits after slash: "${bits}"`
+      : parseIp(address)
+        ? 'prefix length out of range'
+        : undefined);
   return `invalid network: ${text}${reason === undefined ? '' : ` (netip.ParsePrefix("${text}"): ${reason})`}`;
 };
 
 const floatOf = (text: string): number => {
   const x = parseFloat64(text);
   if (x !== undefined) return x;
-  return /^[+-]?inf$/i.test(text) ? (text.startsWith('-') ? -Infinity : Infinity) : /^nan$/i.test(text) ? NaN : Number(text);
+  return /^[+-]?inf$/i.test(text)
+    ? text.startsWith('-')
+      ? -Infinity
+      : Infinity
+    : /^nan$/i.test(text)
+      ? NaN
+      : Number(text);
 };
 
 const timeOf = (text: string, wrong: (message: string) => Value): Value => {
   const x = parseTime(text);
   if (x === undefined) return wrong(`invalid ISO time: ${text}`);
   if (fitsInt64(x)) return { type: types.time, data: x };
-  return wrong(BigInt(x) > 0n ? `time overflow: ${text} (max: 2262-04-11T23:47:16Z)` : `time overflow: ${text} (min: 1677-09-21T00:12:44Z)`);
+  return wrong(
+    BigInt(x) > 0n
+      ? `time overflow: ${text} (max: 2262-04-11T23:47:16Z)`
+      : `time overflow: ${text} (min: 1677-09-21T00:12:44Z)`,
+  );
 };
 
 /** Names that a type expression defines in place, for its later parts. */
 type LocalNames = Map<string, Type>;
 
 /** The type, or undefined when a name in it is bound to nothing (`unknown` gets the names). */
-const typeOfNode = (a: Analysis, node: TypeNode, scope: Scope, local: LocalNames = new Map(), unknown: string[] = []): Type | undefined => {
+const typeOfNode = (
+  a: Analysis,
+  node: TypeNode,
+  scope: Scope,
+  local: LocalNames = new Map(),
+  unknown: string[] = [],
+): Type | undefined => {
   const sub = (n: TypeNode): Type | undefined => typeOfNode(a, n, scope, local, unknown);
   switch (node.kind) {
-    case 'type-primitive': return primitiveNamed(node.name);
+    case 'type-primitive':
+      return primitiveNamed(node.name);
     case 'type-name': {
       const found = local.get(node.name) ?? declaredType(a, node.name, scope);
       if (!found) unknown.push(node.name);
@@ -93,24 +156,34 @@ const typeOfNode = (a: Analysis, node: TypeNode, scope: Scope, local: LocalNames
       local.set(node.name, named);
       return named;
     }
-    case 'type-record': return recordOfNode(a, node, sub);
-    case 'type-array': return one(sub(node.elem), arrayType);
-    case 'type-set': return one(sub(node.elem), setType);
-    case 'type-error': return one(sub(node.type), errorType);
+    case 'type-record':
+      return recordOfNode(a, node, sub);
+    case 'type-array':
+      return one(sub(node.elem), arrayType);
+    case 'type-set':
+      return one(sub(node.elem), setType);
+    case 'type-error':
+      return one(sub(node.type), errorType);
     case 'type-map': {
-      const key = sub(node.key), value = sub(node.value);
+      const key = sub(node.key);
+      const value = sub(node.value);
       return key && value && mapType(key, value);
     }
     case 'type-union': {
       const members = node.types.map(sub);
       return members.every((m) => m !== undefined) ? unionType(members) : undefined;
     }
-    case 'type-enum': return enumType(node.symbols.map((s) => s.text));
+    case 'type-enum':
+      return enumType(node.symbols.map((s) => s.text));
   }
 };
 const one = (t: Type | undefined, make: (t: Type) => Type): Type | undefined => t && make(t);
 
-const recordOfNode = (a: Analysis, node: TypeNode & { readonly kind: 'type-record' }, sub: (n: TypeNode) => Type | undefined): Type | undefined => {
+const recordOfNode = (
+  a: Analysis,
+  node: TypeNode & { readonly kind: 'type-record' },
+  sub: (n: TypeNode) => Type | undefined,
+): Type | undefined => {
   const seen = new Set<string>();
   const fields: { name: string; type: Type; optional: boolean }[] = [];
   for (const f of node.fields) {
@@ -128,7 +201,10 @@ const recordOfNode = (a: Analysis, node: TypeNode & { readonly kind: 'type-recor
 
 /** Declarations that are being looked up, so that a type that names itself ends. */
 const open = new Set<object>();
-/** What a declaration stands for, once it is known: declarations that name the one before twice would double the work each time. */
+/**
+ * What a declaration stands for, once it is known: declarations that name the one before twice would double the work
+ * each time.
+ */
 const known = new WeakMap<object, Type>();
 
 /** The named type that a `type` declaration gives to the name. */
@@ -152,16 +228,23 @@ export const declaredType = (a: Analysis, name: string, scope: Scope): Type | un
 export const typeValueExpr = (a: Analysis, node: TypeNode, scope: Scope): PlanExpr => {
   const type = typeOfNode(a, node, scope);
   if (type) return literal(typeValue(type));
-  return node.kind === 'type-name' ? { kind: 'call', name: 'typename', arguments: [literal(stringValue(node.name))] } : literal(missing);
+  return node.kind === 'type-name'
+    ? { kind: 'call', name: 'typename', arguments: [literal(stringValue(node.name))] }
+    : literal(missing);
 };
 
 /** The type of a cast's target that is written as a type; names that resolve to nothing are faults. */
-export const castType = (a: Analysis, target: Exclude<CastTarget, { readonly kind: 'id' | 'cast-name' | 'cast-date' | 'sql-type' }>, scope: Scope): Type => {
+export const castType = (
+  a: Analysis,
+  target: Exclude<CastTarget, { readonly kind: 'id' | 'cast-name' | 'cast-date' | 'sql-type' }>,
+  scope: Scope,
+): Type => {
   return checkNames(a, target, scope) ?? types.null;
 };
 /** The type; names in it that resolve to nothing are faults. */
 export const checkNames = (a: Analysis, node: TypeNode, scope: Scope): Type | undefined => {
-  const unknown: string[] = [], type = typeOfNode(a, node, scope, new Map(), unknown);
+  const unknown: string[] = [];
+  const type = typeOfNode(a, node, scope, new Map(), unknown);
   if (!type && unknown.length > 0) a.fault(`no such type name: "${unknown[0]}"`, node, typeHint(unknown[0]!));
   return type;
 };

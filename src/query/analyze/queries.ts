@@ -26,7 +26,8 @@ export interface Flow {
 }
 
 /** Lowers a query in a scope of its own. */
-export const lowerQuery = (a: Analysis, query: QueryNode, flow: Flow): PlanOp[] => lowerOps(a, query.ops, { ...flow, scope: openScope(a, query, flow.scope) });
+export const lowerQuery = (a: Analysis, query: QueryNode, flow: Flow): PlanOp[] =>
+  lowerOps(a, query.ops, { ...flow, scope: openScope(a, query, flow.scope) });
 
 /** Lowers operators in a row; each gets the type that comes out of those before it. */
 export const lowerOps = (a: Analysis, ops: readonly Op[], flow: Flow): PlanOp[] => {
@@ -44,8 +45,14 @@ export const lowerOps = (a: Analysis, ops: readonly Op[], flow: Flow): PlanOp[] 
 };
 
 /** A branch or body: values come in from outside, no operator stands before it. */
-export const lowerBody = (a: Analysis, query: QueryNode, flow: Flow, input: Type): Pipeline =>
-  ({ ops: lowerQuery(a, query, { scope: flow.scope, input, hasParent: false, ...(flow.outer ? { outer: flow.outer } : {}) }) });
+export const lowerBody = (a: Analysis, query: QueryNode, flow: Flow, input: Type): Pipeline => ({
+  ops: lowerQuery(a, query, {
+    scope: flow.scope,
+    input,
+    hasParent: false,
+    ...(flow.outer ? { outer: flow.outer } : {}),
+  }),
+});
 
 /** A query that stands for itself: without a source it runs on one null. */
 export const lowerAlone = (a: Analysis, query: QueryNode, scope: Scope, outer?: SqlNames): Pipeline => {
@@ -53,13 +60,25 @@ export const lowerAlone = (a: Analysis, query: QueryNode, scope: Scope, outer?: 
   return { ops: sourced(ops) };
 };
 
-/** The operators with a source of one null before them, unless they have their own. A fork whose branches all have one still needs something to hand on. */
-export const sourced = (ops: readonly PlanOp[]): readonly PlanOp[] => (isSourced(ops) && ops[0]?.kind !== 'fork' ? ops : [{ kind: 'null' }, ...ops]);
+/**
+ * The operators with a source of one null before them, unless they have their own. A fork whose branches all have one
+ * still needs something to hand on.
+ */
+export const sourced = (ops: readonly PlanOp[]): readonly PlanOp[] =>
+  isSourced(ops) && ops[0]?.kind !== 'fork' ? ops : [{ kind: 'null' }, ...ops];
 
 /** A subquery. One that reads nothing of the row runs once for all rows. */
-export const lowerSubquery = (a: Analysis, query: QueryNode, form: Extract<PlanExpr, { readonly kind: 'subquery' }>['form'], c: ExprContext): PlanExpr => {
+export const lowerSubquery = (
+  a: Analysis,
+  query: QueryNode,
+  form: Extract<PlanExpr, { readonly kind: 'subquery' }>['form'],
+  c: ExprContext,
+): PlanExpr => {
   const { sql } = c;
-  const found = sql && form !== 'scalar' ? lowerCorrelatedSubquery(a, query, form === 'collected' || form === 'list' ? 'array' : form, { ...c, sql }) : { ops: lowerSubqueryOps(a, query, c) };
+  const found =
+    sql && form !== 'scalar'
+      ? lowerCorrelatedSubquery(a, query, form === 'collected' || form === 'list' ? 'array' : form, { ...c, sql })
+      : { ops: lowerSubqueryOps(a, query, c) };
   if (form === 'sqlScalar' && 'ops' in found) checkOneColumn(a, query, found.ops);
   return 'kind' in found ? found : subqueryOf(found.ops, form);
 };
@@ -69,8 +88,12 @@ export const lowerSubqueryOps = (a: Analysis, query: QueryNode, c: ExprContext, 
   lowerQuery(a, query, { scope: c.scope, input: c.input, hasParent: false, ...(outer ? { outer } : {}) });
 
 /** A subquery of operators that use no outer values. */
-export const subqueryOf = (ops: readonly PlanOp[], form: Extract<PlanExpr, { readonly kind: 'subquery' }>['form']): PlanExpr => {
-  if (isSourced(ops) || ignoresInput(ops)) return { kind: 'subquery', body: { ops: sourced(ops) }, form, correlated: false };
+export const subqueryOf = (
+  ops: readonly PlanOp[],
+  form: Extract<PlanExpr, { readonly kind: 'subquery' }>['form'],
+): PlanExpr => {
+  if (isSourced(ops) || ignoresInput(ops))
+    return { kind: 'subquery', body: { ops: sourced(ops) }, form, correlated: false };
   return { kind: 'subquery', body: { ops }, form, correlated: true };
 };
 

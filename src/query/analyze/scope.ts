@@ -3,8 +3,8 @@
  *
  * Invariants:
  * - A name is declared once in a scope; inner scopes override outer ones.
- * - Bodies are kept as syntax with the scope that they were declared in, and are lowered where they are used: operators are macros, functions are
- *   specialised by the functions that are passed to them.
+ * - Bodies are kept as syntax with the scope that they were declared in, and are lowered where they are used: operators
+ *   are macros, functions are specialised by the functions that are passed to them.
  * - Names of tables that WITH declares live beside the symbols: FROM alone sees them.
  */
 import type { ConstDecl, Expr, FnDecl, LambdaNode, LetDecl, OpDecl, SqlCte, TypeDecl } from '../ast.ts';
@@ -15,8 +15,16 @@ export type FunctionBinding =
   | { readonly kind: 'builtin'; readonly name: string }
   | { readonly kind: 'user'; readonly decl: FnDecl | LambdaNode; readonly scope: Scope };
 
-/** A constant. `busy` while it is worked out, so that one that needs itself is found; `expr` is there once it is `done`. */
-export interface ConstSymbol { readonly kind: 'const'; readonly decl: ConstDecl; readonly scope: Scope; state: 'new' | 'busy' | 'done'; expr?: PlanExpr }
+/**
+ * A constant. `busy` while it is worked out, so that one that needs itself is found; `expr` is there once it is `done`.
+ */
+export interface ConstSymbol {
+  readonly kind: 'const';
+  readonly decl: ConstDecl;
+  readonly scope: Scope;
+  state: 'new' | 'busy' | 'done';
+  expr?: PlanExpr;
+}
 
 /** What a name is bound to. `scope` is where the declaration or the argument stands. */
 export type ScopeSymbol =
@@ -35,12 +43,31 @@ export type ScopeSymbol =
 /** User operators that are being expanded, outermost first. */
 export type OperatorStack = readonly { readonly decl: object; readonly name: string }[];
 
-/** A table of a WITH clause. `open`: it is being lowered (a reference now is recursive); `recursion` is there while the part is that may refer to the table itself. */
-export interface CteBinding { readonly cte: SqlCte; readonly scope: Scope; readonly recursive: boolean; /** Of a subquery: it may use columns of the queries around. */ readonly inner: boolean; open: boolean; recursion?: Recursion }
+/**
+ * A table of a WITH clause. `open`: it is being lowered (a reference now is recursive); `recursion` is there while the
+ * part is that may refer to the table itself.
+ */
+export interface CteBinding {
+  readonly cte: SqlCte;
+  readonly scope: Scope;
+  readonly recursive: boolean /** Of a subquery: it may use columns of the queries around. */;
+  readonly inner: boolean;
+  open: boolean;
+  recursion?: Recursion;
+}
 /** The rows that came last in a recursion. `used`: something refers to them. */
-export interface Recursion { readonly id: number; readonly columns: readonly string[] | undefined; used: boolean; /** By which `recurring.name` has all rows so far; `usedAll`: something refers to them. */ readonly all?: number; usedAll?: boolean }
+export interface Recursion {
+  readonly id: number;
+  readonly columns: readonly string[] | undefined;
+  used: boolean /** By which `recurring.name` has all rows so far; `usedAll`: something refers to them. */;
+  readonly all?: number;
+  usedAll?: boolean;
+}
 
-/** One scope, with the way to those around it. Symbols are found by their exact names, tables in any letter case; inner ones hide outer ones. */
+/**
+ * One scope, with the way to those around it. Symbols are found by their exact names, tables in any letter case; inner
+ * ones hide outer ones.
+ */
 export class Scope {
   readonly parent: Scope | undefined;
   readonly symbols = new Map<string, ScopeSymbol>();
@@ -64,7 +91,8 @@ export class Scope {
   /** Names that are bound here or further out to symbols of a kind. */
   names(isMeant: (symbol: ScopeSymbol) => boolean): readonly string[] {
     const found: string[] = [];
-    for (let scope: Scope | undefined = this; scope; scope = scope.parent) for (const [name, symbol] of scope.symbols) if (isMeant(symbol)) found.push(name);
+    for (let scope: Scope | undefined = this; scope; scope = scope.parent)
+      for (const [name, symbol] of scope.symbols) if (isMeant(symbol)) found.push(name);
     return found;
   }
 
@@ -77,15 +105,25 @@ export class Scope {
     return undefined;
   }
 
-  get indexBase(): 0 | 1 { return this.#pragma('indexBase') ?? 0; }
+  get indexBase(): 0 | 1 {
+    return this.#pragma('indexBase') ?? 0;
+  }
   /** Whether a pragma says from where indexes count. */
-  get hasIndexBase(): boolean { return this.#pragma('indexBase') !== undefined; }
-  /** GROUP BY looks at input columns before aliases, whether these are known or not; false: behind aliases. Undefined where no pragma says so. */
-  get pg(): boolean | undefined { return this.#pragma('pg'); }
+  get hasIndexBase(): boolean {
+    return this.#pragma('indexBase') !== undefined;
+  }
+  /**
+   * GROUP BY looks at input columns before aliases, whether these are known or not; false: behind aliases. Undefined
+   * where no pragma says so.
+   */
+  get pg(): boolean | undefined {
+    return this.#pragma('pg');
+  }
 
   /** What the innermost pragma of that name says. */
   #pragma<K extends keyof Scope['pragmas']>(name: K): Scope['pragmas'][K] {
-    for (let scope: Scope | undefined = this; scope; scope = scope.parent) if (scope.pragmas[name] !== undefined) return scope.pragmas[name];
+    for (let scope: Scope | undefined = this; scope; scope = scope.parent)
+      if (scope.pragmas[name] !== undefined) return scope.pragmas[name];
     return undefined;
   }
 }

@@ -10,25 +10,33 @@ import type { PlanExpr } from '../plan/plan.ts';
 export const lowerSearch = (a: Analysis, e: SearchNode, c: ExprContext): PlanExpr => {
   const operand: PlanExpr = { kind: 'this' };
   switch (e.kind) {
-    case 'search-binary': return { kind: e.op, left: lowerSearch(a, e.left, c), right: lowerSearch(a, e.right, c) };
-    case 'search-not': return { kind: 'not', operand: lowerSearch(a, e.search, c) };
-    case 'search-word': return { kind: 'searchText', operand, text: e.text };
-    case 'search-glob': return { kind: 'searchRegexp', operand, pattern: globPattern(e.pattern), anchored: true };
+    case 'search-binary':
+      return { kind: e.op, left: lowerSearch(a, e.left, c), right: lowerSearch(a, e.right, c) };
+    case 'search-not':
+      return { kind: 'not', operand: lowerSearch(a, e.search, c) };
+    case 'search-word':
+      return { kind: 'searchText', operand, text: e.text };
+    case 'search-glob':
+      return { kind: 'searchRegexp', operand, pattern: globPattern(e.pattern), anchored: true };
     case 'search-regexp':
       checkRegexp(a, e.pattern, e);
       return { kind: 'searchRegexp', operand, pattern: e.pattern, anchored: false };
     case 'search-literal': {
-      if (e.literal.kind === 'literal' && e.literal.type === 'null') return { kind: 'searchText', operand, text: e.text };
+      if (e.literal.kind === 'literal' && e.literal.type === 'null')
+        return { kind: 'searchText', operand, text: e.text };
       const value = a.constant(lowerExpr(a, e.literal, c))?.value;
       return value ? { kind: 'searchValue', operand, value, text: e.text } : literal(boolValue(false));
     }
-    case 'search-expr': return lowerExpr(a, e.expr, c);
+    case 'search-expr':
+      return lowerExpr(a, e.expr, c);
   }
 };
 
 const controls: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r', b: '\b', f: '\f', v: '\v' };
 
-/** A glob as a regular expression: `*` is any run of characters, escapes stand for themselves, all else is plain text. */
+/**
+ * A glob as a regular expression: `*` is any run of characters, escapes stand for themselves, all else is plain text.
+ */
 const globPattern = (glob: string): string => {
   let out = '';
   for (let i = 0; i < glob.length; i++) {
@@ -49,4 +57,3 @@ const globPattern = (glob: string): string => {
   }
   return out;
 };
-

@@ -27,7 +27,10 @@ interface LoweredSource {
 
 const failed: LoweredSource = { ops: [{ kind: 'empty' }] };
 
-/** Lowers a source. In a pipeline with an operator before it, only an expression over that operator's values can be one. `table`: of SQL, whose name is found in any letter case. */
+/**
+ * Lowers a source. In a pipeline with an operator before it, only an expression over that operator's values can be one.
+ * `table`: of SQL, whose name is found in any letter case.
+ */
 export const lowerFrom = (a: Analysis, source: SourceNode, flow: Flow, table = false): LoweredSource => {
   const { origin } = source;
   if (origin.kind === 'source-fstring') return lowerFStringSource(a, source, origin, flow);
@@ -40,7 +43,8 @@ export const lowerFrom = (a: Analysis, source: SourceNode, flow: Flow, table = f
       const text = boundText(a, origin, source, flow);
       return typeof text === 'string' ? readText(a, text, source, table) : text;
     }
-    case 'source-glob': case 'source-regexp': {
+    case 'source-glob':
+    case 'source-regexp': {
       if (origin.kind === 'source-regexp' && a.environment.mode === 'files') {
         a.fault('cannot use regular expression with from operator on local file system', origin);
         return failed;
@@ -49,44 +53,88 @@ export const lowerFrom = (a: Analysis, source: SourceNode, flow: Flow, table = f
       const kind = origin.kind === 'source-glob' ? 'glob' : 'regexp';
       return scanOf(a, { kind, pattern: origin.pattern, ...textsOf(args, ['format']) }, origin);
     }
-    case 'source-meta': return scanOf(a, { kind: 'lakeMeta', meta: origin.name.text }, origin);
+    case 'source-meta':
+      return scanOf(a, { kind: 'lakeMeta', meta: origin.name.text }, origin);
   }
 };
 
-/** A name may stand for a table of WITH or a named query; one without quotes also for a constant or an operator's parameter. */
-const boundText = (a: Analysis, { text, quoted, ...place }: NamedSource, source: SourceNode, flow: Flow, scope: Scope = flow.scope): string | LoweredSource => {
+/**
+ * A name may stand for a table of WITH or a named query; one without quotes also for a constant or an operator's
+ * parameter.
+ */
+const boundText = (
+  a: Analysis,
+  { text, quoted, ...place }: NamedSource,
+  source: SourceNode,
+  flow: Flow,
+  scope: Scope = flow.scope,
+): string | LoweredSource => {
   const table = scope.table(text);
   if (table) {
     if (table.open) {
       const ops = lowerRecursiveReference(a, table, place);
-      return ops ? { ops, name: table.cte.alias.name.text, alias: table.cte.alias, recursive: table.recursive } : failed;
+      return ops
+        ? { ops, name: table.cte.alias.name.text, alias: table.cte.alias, recursive: table.recursive }
+        : failed;
     }
     const { usingKey, query } = table.cte;
-    if (usingKey && !(table.recursive && query.body.kind === 'sql-union')) a.fault('USING KEY goes with WITH RECURSIVE name(..) AS (first UNION [ALL] next)', usingKey[0]!);
+    if (usingKey && !(table.recursive && query.body.kind === 'sql-union'))
+      a.fault('USING KEY goes with WITH RECURSIVE name(..) AS (first UNION [ALL] next)', usingKey[0]!);
     table.open = true;
-    const ops = lowerSqlQuery(a, query, { scope: table.scope, input: types.null, hasParent: false, ...(table.recursive ? { recursive: table } : {}), ...(table.inner && flow.outer ? { outer: flow.outer } : {}) }).ops;
+    const ops = lowerSqlQuery(a, query, {
+      scope: table.scope,
+      input: types.null,
+      hasParent: false,
+      ...(table.recursive ? { recursive: table } : {}),
+      ...(table.inner && flow.outer ? { outer: flow.outer } : {}),
+    }).ops;
     table.open = false;
-    return { ops: sourced(ops), name: table.cte.alias.name.text, alias: table.cte.alias, recursive: table.recursive, body: query.body };
+    return {
+      ops: sourced(ops),
+      name: table.cte.alias.name.text,
+      alias: table.cte.alias,
+      recursive: table.recursive,
+      body: query.body,
+    };
   }
   const recurring = quoted ? undefined : lowerRecurring(a, text, scope, place);
   if (recurring) {
-    const { ops, table: { cte, recursion } } = recurring;
-    return ops.length > 0 ? { ops, name: cte.alias.name.text, alias: cte.alias, recursive: recursion !== undefined } : failed;
+    const {
+      ops,
+      table: { cte, recursion },
+    } = recurring;
+    return ops.length > 0
+      ? { ops, name: cte.alias.name.text, alias: cte.alias, recursive: recursion !== undefined }
+      : failed;
   }
   const symbol = scope.lookup(text);
   // A named query without a source reads what comes in at this place.
-  if (symbol?.kind === 'let') return inNamedQuery(a, symbol, () => ({ ops: lowerQuery(a, symbol.decl.query, { scope: symbol.scope, input: flow.input, hasParent: false }), name: text })) ?? failed;
+  if (symbol?.kind === 'let')
+    return (
+      inNamedQuery(a, symbol, () => ({
+        ops: lowerQuery(a, symbol.decl.query, { scope: symbol.scope, input: flow.input, hasParent: false }),
+        name: text,
+      })) ?? failed
+    );
   if (quoted) return text;
   if (symbol?.kind === 'const') return constantText(a, constantOf(a, symbol), place);
   if (symbol?.kind === 'template') {
     const { expr } = symbol;
-    if (expr.kind === 'id' && symbol.scope.lookup(expr.name)?.kind !== 'const') return boundText(a, { ...place, text: expr.name, quoted: false }, source, flow, symbol.scope);
-    return constantText(a, a.asCaller(symbol, () => lowerExpr(a, expr, { scope: symbol.scope, input: flow.input })), place);
+    if (expr.kind === 'id' && symbol.scope.lookup(expr.name)?.kind !== 'const')
+      return boundText(a, { ...place, text: expr.name, quoted: false }, source, flow, symbol.scope);
+    return constantText(
+      a,
+      a.asCaller(symbol, () => lowerExpr(a, expr, { scope: symbol.scope, input: flow.input })),
+      place,
+    );
   }
   return text;
 };
 
-interface NamedSource extends Span { readonly text: string; readonly quoted: boolean }
+interface NamedSource extends Span {
+  readonly text: string;
+  readonly quoted: boolean;
+}
 
 const constantText = (a: Analysis, e: PlanExpr, place: Span): string | LoweredSource => {
   const data = a.constant(e)?.value.data;
@@ -95,7 +143,12 @@ const constantText = (a: Analysis, e: PlanExpr, place: Span): string | LoweredSo
   return failed;
 };
 
-const lowerFStringSource = (a: Analysis, source: SourceNode, origin: SourceNode['origin'] & { readonly kind: 'source-fstring' }, flow: Flow): LoweredSource => {
+const lowerFStringSource = (
+  a: Analysis,
+  source: SourceNode,
+  origin: SourceNode['origin'] & { readonly kind: 'source-fstring' },
+  flow: Flow,
+): LoweredSource => {
   const expr = a.at(origin, lowerFString(a, origin.expr, { scope: flow.scope, input: flow.input }));
   const constant = a.constant(expr);
   if (constant && typeof constant.value.data === 'string') {
@@ -120,7 +173,7 @@ const urlArguments: ReadonlySet<string> = new Set(['format', 'method', 'body', '
 const poolArguments: ReadonlySet<string> = new Set(['commit', 'meta', 'tap']);
 const mixedArguments: ReadonlySet<string> = new Set([...poolArguments, ...fileArguments]);
 const nameArguments = ({ environment }: Analysis): ReadonlySet<string> =>
-  (environment.mode === 'files' ? fileArguments : environment.filesToo ? mixedArguments : poolArguments);
+  environment.mode === 'files' ? fileArguments : environment.filesToo ? mixedArguments : poolArguments;
 const loadArguments: ReadonlySet<string> = new Set(['commit', 'author', 'message', 'meta']);
 
 type Arguments = ReadonlyMap<string, SourceArg>;
@@ -136,7 +189,8 @@ const argumentsOf = (a: Analysis, args: readonly SourceArg[], known: ReadonlySet
   return found;
 };
 
-const textOf = (arg: SourceArg | undefined): string | undefined => (arg?.value.kind === 'source-text' ? arg.value.text : undefined);
+const textOf = (arg: SourceArg | undefined): string | undefined =>
+  arg?.value.kind === 'source-text' ? arg.value.text : undefined;
 
 /** The named arguments that are there, as fields of a request. */
 const textsOf = <K extends string>(args: Arguments, keys: readonly K[]): { readonly [key in K]?: string } => {
@@ -154,27 +208,42 @@ const readText = (a: Analysis, text: string, source: SourceNode, table = false):
   if (/^https?:\/\//.test(text)) {
     const args = argumentsOf(a, source.args, urlArguments);
     const headers = headersOf(a, args.get('headers'));
-    return scanOf(a, { kind: 'url', url: text, ...textsOf(args, ['format', 'method', 'body']), ...(headers ? { headers } : {}) }, origin, baseName(text));
+    return scanOf(
+      a,
+      { kind: 'url', url: text, ...textsOf(args, ['format', 'method', 'body']), ...(headers ? { headers } : {}) },
+      origin,
+      baseName(text),
+    );
   }
   const args = argumentsOf(a, source.args, nameArguments(a));
   const request: SourceRequest = {
-    kind: 'name', name: text, ...textsOf(args, ['format', 'commit', 'meta']),
-    ...(source.commit ? { commit: source.commit.text } : {}), ...(source.meta ? { meta: source.meta.text } : {}), ...(table ? { anyCase: true } : {}),
+    kind: 'name',
+    name: text,
+    ...textsOf(args, ['format', 'commit', 'meta']),
+    ...(source.commit ? { commit: source.commit.text } : {}),
+    ...(source.meta ? { meta: source.meta.text } : {}),
+    ...(table ? { anyCase: true } : {}),
   };
-  return scanOf(a, request, origin, a.environment.mode === 'lake' ? text : baseName(text), (fault) => partAtFault(source, fault));
+  return scanOf(a, request, origin, a.environment.mode === 'lake' ? text : baseName(text), (fault) =>
+    partAtFault(source, fault),
+  );
 };
 
 /** The part of `pool@commit:meta` that a fault is about; a meta source without a commit includes its colon. */
 const partAtFault = ({ commit, meta }: SourceNode, fault: string): Span | undefined => {
   if (commit && fault === `"${commit.text}": branch not found`) return commit;
-  if (meta && (fault.startsWith('unknown metadata type') || (!commit && fault.endsWith(': branch not found')))) return commit ? meta : { start: meta.start - 1, end: meta.end };
+  if (meta && (fault.startsWith('unknown metadata type') || (!commit && fault.endsWith(': branch not found'))))
+    return commit ? meta : { start: meta.start - 1, end: meta.end };
   return undefined;
 };
 
 /** The file's name without folders and ending. */
 const baseName = (path: string): string => path.replace(/^.*\//, '').replace(/\.[^.]*$/, '');
 
-const headersOf = (a: Analysis, arg: SourceArg | undefined): Readonly<Record<string, readonly string[]>> | undefined => {
+const headersOf = (
+  a: Analysis,
+  arg: SourceArg | undefined,
+): Readonly<Record<string, readonly string[]>> | undefined => {
   if (!arg || arg.value.kind === 'source-text') return undefined;
   const value = a.constant(lowerExpr(a, arg.value as Expr, { scope: new Scope(undefined), input: types.null }))?.value;
   if (!value || value.type.kind !== 'record') {
@@ -191,7 +260,13 @@ const textsIn = (v: Value): readonly string[] => {
   return (data as readonly Value['data'][]).flatMap((d) => textsIn({ type: type.element, data: d }));
 };
 
-const scanOf = (a: Analysis, request: SourceRequest, place: Span, name?: string, placeOf?: (fault: string) => Span | undefined): LoweredSource => {
+const scanOf = (
+  a: Analysis,
+  request: SourceRequest,
+  place: Span,
+  name?: string,
+  placeOf?: (fault: string) => Span | undefined,
+): LoweredSource => {
   if (a.inConstant > 0) return readInConstant(a, place);
   const sources = a.resolve(request, place, placeOf);
   const ops: readonly PlanOp[] = sources.length > 0 ? [{ kind: 'scan', sources, ordered: true }] : [unresolved];
@@ -200,19 +275,32 @@ const scanOf = (a: Analysis, request: SourceRequest, place: Span, name?: string,
 /** Stands for a scan while its source is not resolved: an unknown stream that needs no input. */
 const unresolved: PlanOp = { kind: 'empty' };
 
-/** A load into a pool's branch; author, message and meta are empty where they are not given. A fault, and no operator, where names are files. */
+/**
+ * A load into a pool's branch; author, message and meta are empty where they are not given. A fault, and no operator,
+ * where names are files.
+ */
 export const lowerLoad = (a: Analysis, op: LoadOp): readonly PlanOp[] => {
   if (a.environment.mode === 'files') {
     a.fault('load operator cannot be used without an attached database', op);
     return [];
   }
-  const { source } = op, { origin } = source;
+  const { source } = op;
+  const { origin } = source;
   if (origin.kind !== 'source-text') return [];
   const args = argumentsOf(a, source.args, loadArguments);
   const commit = source.commit?.text ?? textOf(args.get('commit'));
-  const [target] = a.resolve({ kind: 'name', name: origin.text, ...(commit !== undefined ? { commit } : {}), forLoad: true }, op);
+  const [target] = a.resolve(
+    { kind: 'name', name: origin.text, ...(commit !== undefined ? { commit } : {}), forLoad: true },
+    op,
+  );
   if (!target) return [];
-  return [{
-    kind: 'load', target, author: textOf(args.get('author')) ?? '', message: textOf(args.get('message')) ?? '', meta: textOf(args.get('meta')) ?? '',
-  }];
+  return [
+    {
+      kind: 'load',
+      target,
+      author: textOf(args.get('author')) ?? '',
+      message: textOf(args.get('message')) ?? '',
+      meta: textOf(args.get('meta')) ?? '',
+    },
+  ];
 };

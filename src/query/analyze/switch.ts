@@ -8,7 +8,10 @@ import type { SwitchOp } from '../ast.ts';
 import { callOf, compareOf, literal } from '../plan/walk.ts';
 import type { PlanExpr, PlanOp } from '../plan/plan.ts';
 
-/** A switch with its default behind all other cases, wherever it was written. With an expression, rows for which that is missing go nowhere. */
+/**
+ * A switch with its default behind all other cases, wherever it was written. With an expression, rows for which that is
+ * missing go nowhere.
+ */
 export const lowerSwitch = (a: Analysis, op: SwitchOp, flow: Flow): PlanOp => {
   const c = { scope: flow.scope, input: flow.input };
   const matched = op.expr && lowerExpr(a, op.expr, c);
@@ -36,4 +39,5 @@ const matches = (matched: PlanExpr, constant: Extract<PlanExpr, { readonly kind:
   return orFalse(isNumeric(type) ? { kind: 'and', left: equal, right: hasType(matched, type) } : equal);
 };
 const orFalse = (test: PlanExpr): PlanExpr => callOf('coalesce', test, literal(boolValue(false)));
-const hasType = (matched: PlanExpr, type: Type): PlanExpr => compareOf(callOf('typeof', callOf('under', matched)), '==', literal(typeValue(type)));
+const hasType = (matched: PlanExpr, type: Type): PlanExpr =>
+  compareOf(callOf('typeof', callOf('under', matched)), '==', literal(typeValue(type)));

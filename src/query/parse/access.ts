@@ -11,7 +11,8 @@ export function parsePostfix(s: Scanner): Expr | undefined {
   const start = s.byte(s.pos);
   let expr = parsePrimary(s);
   while (expr !== undefined) {
-    const next: Expr | undefined = s.code === 0x5b ? parseIndex(s, expr) : s.code === 0x2e ? parseDot(s, expr) : s.fail();
+    const next: Expr | undefined =
+      s.code === 0x5b ? parseIndex(s, expr) : s.code === 0x2e ? parseDot(s, expr) : s.fail();
     if (next === undefined) return expr;
     expr = { ...next, start };
   }
@@ -38,7 +39,8 @@ function parseIndex(s: Scanner, expr: Expr): IndexExpr | SliceExpr | undefined {
   const start = s.pos++;
   s.nestings++;
   s.skip();
-  const node = s.code === 0x3a && s.text[s.pos + 1] !== ':' ? parseSliceEnd(s, expr, undefined) : parseIndexOrSlice(s, expr);
+  const node =
+    s.code === 0x3a && s.text[s.pos + 1] !== ':' ? parseSliceEnd(s, expr, undefined) : parseIndexOrSlice(s, expr);
   if (node === undefined) s.pos = start;
   return node;
 }

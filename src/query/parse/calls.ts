@@ -1,5 +1,16 @@
 /** Function and aggregate calls, their arguments, and lambdas (grammar.md, sections 4 and 7). */
-import type { AggExpr, Arg, CallExpr, Expr, IdExpr, LambdaNode, NameNode, OrderKey, RecordField, WindowExpr } from '../ast.ts';
+import type {
+  AggExpr,
+  Arg,
+  CallExpr,
+  Expr,
+  IdExpr,
+  LambdaNode,
+  NameNode,
+  OrderKey,
+  RecordField,
+  WindowExpr,
+} from '../ast.ts';
 import type { Scanner } from './scanner.ts';
 import { parseExpr, parseOrExpr } from './expressions.ts';
 import { isAhead } from './sql/sets.ts';
@@ -12,7 +23,9 @@ export function parseCallOrId(s: Scanner): CallExpr | AggExpr | WindowExpr | IdE
   const name = parseId(s);
   if (name === undefined) return undefined;
   const call = parseCall(s, name);
-  return call === undefined ? { kind: 'id', name: name.text, quoted, start: name.start, end: name.end } : parseOver(s, call);
+  return call === undefined
+    ? { kind: 'id', name: name.text, quoted, start: name.start, end: name.end }
+    : parseOver(s, call);
 }
 
 /** A function or aggregate call; nothing for a bare name. */
@@ -63,14 +76,27 @@ const optional = (e: Expr | undefined): readonly Expr[] | undefined => e && [e];
 type Rest = Pick<AggExpr, 'more' | 'order' | 'nulls' | 'within'>;
 
 function agg(s: Scanner, name: NameNode, arg: Expr | undefined, distinct: boolean, rest: Rest = {}): AggExpr {
-  const within = parseWithin(s), filter = parseFilter(s);
-  return { kind: 'agg', name, arg, distinct, filter, ...rest, ...(within && { within }), start: name.start, end: s.byte(s.pos) };
+  const within = parseWithin(s);
+  const filter = parseFilter(s);
+  return {
+    kind: 'agg',
+    name,
+    arg,
+    distinct,
+    filter,
+    ...rest,
+    ...(within && { within }),
+    start: name.start,
+    end: s.byte(s.pos),
+  };
 }
 
 function parsePlainCall(s: Scanner, name: NameNode): CallExpr | AggExpr | undefined {
-  const args = parseArgs(s) ?? [], inside = parseInside(s);
+  const args = parseArgs(s) ?? [];
+  const inside = parseInside(s);
   if (!s.takeNext(')')) return undefined;
-  const end = s.byte(s.pos), [arg, ...more] = args.filter((x): x is Expr => x.kind !== 'lambda' && x.kind !== 'function-ref');
+  const end = s.byte(s.pos);
+  const [arg, ...more] = args.filter((x): x is Expr => x.kind !== 'lambda' && x.kind !== 'function-ref');
   if ((args.length <= 1 || s.sql) && args.length === (arg ? 1 : 0) + more.length) {
     const made = agg(s, name, arg, false, { ...(more.length > 0 && { more }), ...inside });
     if (made.filter || made.order || made.nulls || made.within) return made;
@@ -81,7 +107,9 @@ function parsePlainCall(s: Scanner, name: NameNode): CallExpr | AggExpr | undefi
 /** What SQL has behind the arguments: IGNORE NULLS, and ORDER BY. */
 function parseInside(s: Scanner): Pick<Rest, 'order' | 'nulls'> {
   if (!s.sql) return {};
-  const before = parseNullTreatment(s), order = parseOrderBy(s), nulls = before ?? (order && parseNullTreatment(s));
+  const before = parseNullTreatment(s);
+  const order = parseOrderBy(s);
+  const nulls = before ?? (order && parseNullTreatment(s));
   return { ...(order && { order }), ...(nulls && { nulls }) };
 }
 
@@ -118,8 +146,11 @@ export function parseArgs(s: Scanner): Arg[] | undefined {
     if (arg.kind === 'record-field') named.push(arg);
     return arg.kind !== 'record-field';
   });
-  const [first] = named, last = named.at(-1);
-  return first && last ? [...plain!, { kind: 'record', elems: named, ofCall: true, start: first.start, end: last.end }] : plain;
+  const [first] = named;
+  const last = named.at(-1);
+  return first && last
+    ? [...plain!, { kind: 'record', elems: named, ofCall: true, start: first.start, end: last.end }]
+    : plain;
 }
 
 const namedArgAhead = /(?:[\p{L}_$][\p{L}\p{Nd}_$]*|"[^"]*")\s*:=/uy;
@@ -127,7 +158,8 @@ const namedArgAhead = /(?:[\p{L}_$][\p{L}\p{Nd}_$]*|"[^"]*")\s*:=/uy;
 /** `name := expr`. */
 function parseNamedArg(s: Scanner): RecordField | undefined {
   if (!s.sql || !isAhead(s, namedArgAhead)) return undefined;
-  const start = s.pos, name = parseSqlId(s);
+  const start = s.pos;
+  const name = parseSqlId(s);
   if (name !== undefined && s.takeNext(':=')) {
     s.skip();
     const expr = parseExpr(s);
@@ -157,12 +189,14 @@ export function parseArg(s: Scanner): Arg | undefined {
   return parseArrow(s) ?? parseExpr(s);
 }
 
-const arrowAhead = /(?:[\p{L}_$][\p{L}\p{Nd}_$]*|\(\s*[\p{L}_$][\p{L}\p{Nd}_$]*\s*(?:,\s*[\p{L}_$][\p{L}\p{Nd}_$]*\s*)*\))\s*->(?!>)/uy;
+const arrowAhead =
+  /(?:[\p{L}_$][\p{L}\p{Nd}_$]*|\(\s*[\p{L}_$][\p{L}\p{Nd}_$]*\s*(?:,\s*[\p{L}_$][\p{L}\p{Nd}_$]*\s*)*\))\s*->(?!>)/uy;
 
 /** `x -> body` and `(x, y) -> body`, in SQL alone. */
 function parseArrow(s: Scanner): LambdaNode | undefined {
   if (!s.sql || !isAhead(s, arrowAhead)) return undefined;
-  const start = s.pos, single = s.code === 0x28 ? undefined : parseId(s);
+  const start = s.pos;
+  const single = s.code === 0x28 ? undefined : parseId(s);
   const params = single ? [single] : parseNameList(s, parseId);
   if (params !== undefined && s.takeNext('->')) {
     s.skip();

@@ -2,12 +2,15 @@
  * Errors of a query text: what the parser and the analyzer report, and the texts and JSON that users see.
  *
  * Invariants:
- * - Positions are UTF-8 byte offsets into the joined text of all sources (`joinSources`); `end` is exclusive, -1 for a point.
+ * - Positions are UTF-8 byte offsets into the joined text of all sources (`joinSources`); `end` is exclusive, -1 for a
+ *   point.
  * - A message without a position has `start` -1 and is printed bare.
  * - Texts are those of the reference, to the byte (errors.md, section 1).
  */
 
-/** One fault in a query text. `end` is exclusive; -1 marks a point (parse errors). `start` -1: the fault has no place. */
+/**
+ * One fault in a query text. `end` is exclusive; -1 marks a point (parse errors). `start` -1: the fault has no place.
+ */
 export interface CompileFault {
   readonly message: string;
   readonly start: number;
@@ -29,7 +32,10 @@ interface CompilationErrorJson {
   readonly End: number;
 }
 
-/** A query text that cannot be compiled, with every fault in the order of discovery. `message` is only the first; users get `formatCompileErrors`. */
+/**
+ * A query text that cannot be compiled, with every fault in the order of discovery. `message` is only the first; users
+ * get `formatCompileErrors`.
+ */
 export class CompileError extends Error {
   readonly errors: readonly CompileFault[];
   constructor(errors: readonly CompileFault[], options?: { readonly cause?: unknown }) {
@@ -63,7 +69,11 @@ export function formatCompileErrors(sources: readonly QuerySource[] | string, er
 
 /** The `compilation_errors` of a service error body. */
 export function compilationErrorsJson(errors: readonly CompileFault[]): CompilationErrorJson[] {
-  return errors.map(({ message, start, end }) => ({ Msg: message, Pos: start, End: end < 0 ? -1 : Math.max(end - 1, start) }));
+  return errors.map(({ message, start, end }) => ({
+    Msg: message,
+    Pos: start,
+    End: end < 0 ? -1 : Math.max(end - 1, start),
+  }));
 }
 
 const newline = 0x0a;

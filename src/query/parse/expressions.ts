@@ -1,12 +1,19 @@
 /**
- * Expressions by precedence (grammar.md, section 7): conditional, or, and, not, between, comparison, sum, product, concatenation, sign,
- * cast, access. One loop climbs the binary levels; only operands recurse.
+ * Expressions by precedence (grammar.md, section 7): conditional, or, and, not, between, comparison, sum, product,
+ * concatenation, sign, cast, access. One loop climbs the binary levels; only operands recurse.
  */
 import type { BinaryExpr, BinaryOperator, Expr } from '../ast.ts';
 import { parseDot, parsePostfix } from './access.ts';
 import { isDigit, memoExpr, memoPostfix } from './scanner.ts';
 import type { Scanner } from './scanner.ts';
-import { parseDistinctFrom, parseQuantified, takesGlob, takesIlike, takesSimilarTo, takesSymmetric } from './sql/predicates.ts';
+import {
+  parseDistinctFrom,
+  parseQuantified,
+  takesGlob,
+  takesIlike,
+  takesSimilarTo,
+  takesSymmetric,
+} from './sql/predicates.ts';
 import { parseId, parseQuoted } from './strings.ts';
 import { parseCastTarget } from './types.ts';
 
@@ -44,7 +51,19 @@ export function parseComparison(s: Scanner): Expr | undefined {
   return undefined;
 }
 
-const comparisonOperators: ReadonlySet<BinaryOperator> = new Set<BinaryOperator>(['==', '!=', '<', '<=', '>', '>=', 'in', 'not in', 'like', 'not like', '~']);
+const comparisonOperators: ReadonlySet<BinaryOperator> = new Set<BinaryOperator>([
+  '==',
+  '!=',
+  '<',
+  '<=',
+  '>',
+  '>=',
+  'in',
+  'not in',
+  'like',
+  'not like',
+  '~',
+]);
 
 /** An expression of access level: what may be assigned to, and the operand of casts. */
 export function parsePostfixExpr(s: Scanner): Expr | undefined {
@@ -66,12 +85,18 @@ export function parsePath(s: Scanner): Expr | undefined {
   const name = parseId(s);
   if (name === undefined) return undefined;
   let path: Expr = { kind: 'id', name: name.text, quoted, start: name.start, end: name.end };
-  for (let dot = s.code === 0x2e ? parseDot(s, path) : undefined; dot !== undefined; dot = s.code === 0x2e ? parseDot(s, path) : undefined) path = dot;
+  for (
+    let dot = s.code === 0x2e ? parseDot(s, path) : undefined;
+    dot !== undefined;
+    dot = s.code === 0x2e ? parseDot(s, path) : undefined
+  )
+    path = dot;
   return path;
 }
 
 function parseConditional(s: Scanner): Expr | undefined {
-  const start = s.pos, condition = parseLevels(s, levelOr);
+  const start = s.pos;
+  const condition = parseLevels(s, levelOr);
   if (condition === undefined) return undefined;
   const before = s.pos;
   if (s.takeNext('?')) {
@@ -81,14 +106,18 @@ function parseConditional(s: Scanner): Expr | undefined {
     if (then !== undefined && s.takeNext(':')) {
       s.skip();
       const otherwise = parseExpr(s);
-      if (otherwise !== undefined) return { kind: 'conditional', condition, then, otherwise, start: s.byte(start), end: s.byte(s.pos) };
+      if (otherwise !== undefined)
+        return { kind: 'conditional', condition, then, otherwise, start: s.byte(start), end: s.byte(s.pos) };
     }
   }
   s.pos = before;
   return condition;
 }
 
-/** Operands and operators of `min` and all levels that bind tighter. The place of an operation takes in the parentheses of its operands. */
+/**
+ * Operands and operators of `min` and all levels that bind tighter. The place of an operation takes in the parentheses
+ * of its operands.
+ */
 function parseLevels(s: Scanner, min: number): Expr | undefined {
   const start = s.byte(s.pos);
   // Levels above it cannot follow any more: `1<2<3` and `not a + b` stop where the grammar does.
@@ -97,23 +126,33 @@ function parseLevels(s: Scanner, min: number): Expr | undefined {
   if (left === undefined) left = parseUnary(s);
   else ceiling = levelAnd;
   // Operations of one level in a row, which all have the place of the whole row.
-  let level = 0, row = 0;
+  let level = 0;
+  let row = 0;
   while (left !== undefined) {
-    const before = s.pos, apart = s.gap(), operator = peekOperator(s);
+    const before = s.pos;
+    const apart = s.gap();
+    const operator = peekOperator(s);
     if (operator?.level !== level) {
       left = sharePlace(left, row);
       level = operator?.level ?? 0;
       row = 0;
     }
-    const next: Expr | undefined = operator === undefined || operator.level < min || operator.level > ceiling
-      ? failWord(s, min, ceiling) : parseRight(s, { left, start, apart }, operator);
+    const next: Expr | undefined =
+      operator === undefined || operator.level < min || operator.level > ceiling
+        ? failWord(s, min, ceiling)
+        : parseRight(s, { left, start, apart }, operator);
     if (next === undefined) {
       s.pos = before;
       return sharePlace(left, row);
     }
     row++;
     left = next;
-    ceiling = operator!.level === levelComparison ? levelBetween : operator!.level === levelBetween ? levelAnd : operator!.level;
+    ceiling =
+      operator!.level === levelComparison
+        ? levelBetween
+        : operator!.level === levelBetween
+          ? levelAnd
+          : operator!.level;
   }
   return undefined;
 }
@@ -123,7 +162,10 @@ function sharePlace(expr: Expr, count: number): Expr {
   if (count < 2) return expr;
   const row: BinaryExpr[] = [];
   for (let e = expr; row.length < count && e.kind === 'binary'; e = e.left) row.push(e);
-  return row.reduceRight<BinaryExpr | undefined>((left, e) => ({ ...e, end: expr.end, ...(left && { left }) }), undefined) ?? expr;
+  return (
+    row.reduceRight<BinaryExpr | undefined>((left, e) => ({ ...e, end: expr.end, ...(left && { left }) }), undefined) ??
+    expr
+  );
 }
 
 /** No operator is here; what only begins like a word of one fails behind that. */
@@ -131,7 +173,8 @@ function failWord(s: Scanner, min: number, ceiling: number): undefined {
   s.fail();
   const letter = s.code | 0x20;
   if (letter < 0x61 || letter > 0x7a) return undefined;
-  for (const { op, level } of beginnings) if (level >= min && level <= ceiling && letter === op.charCodeAt(0)) s.failsBehind(op);
+  for (const { op, level } of beginnings)
+    if (level >= min && level <= ceiling && letter === op.charCodeAt(0)) s.failsBehind(op);
   return undefined;
 }
 
@@ -144,28 +187,68 @@ interface Operator {
 const symbol = (op: BinaryOperator, level: number, length = op.length): Operator => ({ op, level, length });
 const word = (op: Operator['op'], level: number): Operator => ({ op, level, length: 0 });
 const symbols = {
-  equal1: symbol('==', levelComparison, 1), equal2: symbol('==', levelComparison), unequal: symbol('!=', levelComparison),
-  less: symbol('<', levelComparison), lessEqual: symbol('<=', levelComparison), more: symbol('>', levelComparison),
-  moreEqual: symbol('>=', levelComparison), match: symbol('~', levelComparison), plus: symbol('+', levelSum), minus: symbol('-', levelSum),
-  times: symbol('*', levelProduct), divide: symbol('/', levelProduct), modulo: symbol('%', levelProduct), concat: symbol('||', levelConcat),
+  equal1: symbol('==', levelComparison, 1),
+  equal2: symbol('==', levelComparison),
+  unequal: symbol('!=', levelComparison),
+  less: symbol('<', levelComparison),
+  lessEqual: symbol('<=', levelComparison),
+  more: symbol('>', levelComparison),
+  moreEqual: symbol('>=', levelComparison),
+  match: symbol('~', levelComparison),
+  plus: symbol('+', levelSum),
+  minus: symbol('-', levelSum),
+  times: symbol('*', levelProduct),
+  divide: symbol('/', levelProduct),
+  modulo: symbol('%', levelProduct),
+  concat: symbol('||', levelConcat),
 };
 /** Symbols that SQL alone has, and where those of pipes bind otherwise there; longer ones first. */
 const sqlSymbols: readonly (readonly [string, Operator])[] = [
-  ['!~~*', symbol('not ilike', levelComparison, 4)], ['!~~', symbol('not like', levelComparison, 3)], ['!~*', symbol('!~*', levelOther)], ['!~', symbol('!~', levelOther)],
-  ['~~*', symbol('ilike', levelComparison, 3)], ['~~', symbol('like', levelComparison, 2)], ['~*', symbol('~*', levelOther)], ['~', symbol('~', levelOther)],
-  ['->>', symbol('->>', levelOther)], ['->', symbol('->', levelOther)],
-  ['//', symbol('//', levelProduct)], ['**', symbol('**', levelPower)], ['^@', symbol('^@', levelOther)], ['^', symbol('**', levelPower, 1)],
-  ['<<', symbol('<<', levelOther)], ['>>', symbol('>>', levelOther)], ['@>', symbol('@>', levelOther)], ['<@', symbol('<@', levelOther)],
-  ['&&', symbol('&&', levelOther)], ['&', symbol('&', levelOther)], ['||', symbol('||', levelOther)],
+  ['!~~*', symbol('not ilike', levelComparison, 4)],
+  ['!~~', symbol('not like', levelComparison, 3)],
+  ['!~*', symbol('!~*', levelOther)],
+  ['!~', symbol('!~', levelOther)],
+  ['~~*', symbol('ilike', levelComparison, 3)],
+  ['~~', symbol('like', levelComparison, 2)],
+  ['~*', symbol('~*', levelOther)],
+  ['~', symbol('~', levelOther)],
+  ['->>', symbol('->>', levelOther)],
+  ['->', symbol('->', levelOther)],
+  ['//', symbol('//', levelProduct)],
+  ['**', symbol('**', levelPower)],
+  ['^@', symbol('^@', levelOther)],
+  ['^', symbol('**', levelPower, 1)],
+  ['<<', symbol('<<', levelOther)],
+  ['>>', symbol('>>', levelOther)],
+  ['@>', symbol('@>', levelOther)],
+  ['<@', symbol('<@', levelOther)],
+  ['&&', symbol('&&', levelOther)],
+  ['&', symbol('&', levelOther)],
+  ['||', symbol('||', levelOther)],
 ];
 const words: Readonly<Record<string, Operator>> = {
-  and: word('and', levelAnd), or: word('or', levelOr), in: word('in', levelComparison), like: word('like', levelComparison),
-  is: word('is', levelComparison), between: word('between', levelBetween), not: word('not', levelComparison),
-  ilike: word('ilike', levelComparison), glob: word('glob', levelComparison), similar: word('similar', levelComparison),
+  and: word('and', levelAnd),
+  or: word('or', levelOr),
+  in: word('in', levelComparison),
+  like: word('like', levelComparison),
+  is: word('is', levelComparison),
+  between: word('between', levelBetween),
+  not: word('not', levelComparison),
+  ilike: word('ilike', levelComparison),
+  glob: word('glob', levelComparison),
+  similar: word('similar', levelComparison),
 };
 
 /** The words of v0.2.0's operators. */
-const beginnings: readonly Operator[] = [words['and']!, words['or']!, words['in']!, words['like']!, words['is']!, words['between']!, words['not']!];
+const beginnings: readonly Operator[] = [
+  words['and']!,
+  words['or']!,
+  words['in']!,
+  words['like']!,
+  words['is']!,
+  words['between']!,
+  words['not']!,
+];
 
 /** The operator at this place, not taken. */
 function peekOperator(s: Scanner): Operator | undefined {
@@ -175,59 +258,111 @@ function peekOperator(s: Scanner): Operator | undefined {
     if (found !== undefined) return found[1];
   }
   switch (s.text[s.pos]) {
-    case '=': return next === '=' ? symbols.equal2 : symbols.equal1;
-    case '!': return next === '=' ? symbols.unequal : undefined;
-    case '<': return next === '=' ? symbols.lessEqual : next === '>' ? symbols.unequal : symbols.less;
-    case '>': return next === '=' ? symbols.moreEqual : symbols.more;
-    case '~': return symbols.match;
-    case '+': return symbols.plus;
-    case '-': return symbols.minus;
-    case '*': return symbols.times;
-    case '/': return symbols.divide;
-    case '%': return symbols.modulo;
-    case '|': return next === '|' ? symbols.concat : undefined;
-    case 'a': case 'A': case 'o': case 'O': case 'i': case 'I': case 'l': case 'L': case 'b': case 'B': case 'n': case 'N': case 's': case 'S': case 'g': case 'G': {
+    case '=':
+      return next === '=' ? symbols.equal2 : symbols.equal1;
+    case '!':
+      return next === '=' ? symbols.unequal : undefined;
+    case '<':
+      return next === '=' ? symbols.lessEqual : next === '>' ? symbols.unequal : symbols.less;
+    case '>':
+      return next === '=' ? symbols.moreEqual : symbols.more;
+    case '~':
+      return symbols.match;
+    case '+':
+      return symbols.plus;
+    case '-':
+      return symbols.minus;
+    case '*':
+      return symbols.times;
+    case '/':
+      return symbols.divide;
+    case '%':
+      return symbols.modulo;
+    case '|':
+      return next === '|' ? symbols.concat : undefined;
+    case 'a':
+    case 'A':
+    case 'o':
+    case 'O':
+    case 'i':
+    case 'I':
+    case 'l':
+    case 'L':
+    case 'b':
+    case 'B':
+    case 'n':
+    case 'N':
+    case 's':
+    case 'S':
+    case 'g':
+    case 'G': {
       const found = s.peekWord();
       if (found.length > 7) return undefined;
       const lower = found.toLowerCase();
       return Object.hasOwn(words, lower) ? words[lower] : undefined;
     }
-    default: return undefined;
+    default:
+      return undefined;
   }
 }
 
 function parseRight(s: Scanner, left: Left, operator: Operator): Expr | undefined {
   switch (operator.op) {
-    case 'and': return parseChain(s, left, 'and', levelAnd);
-    case 'or': return parseChain(s, left, 'or', levelOr);
-    case 'is': return parseIsNull(s, left);
-    case 'between': return parseBetween(s, left, false);
-    case 'not': return parseNegated(s, left);
+    case 'and':
+      return parseChain(s, left, 'and', levelAnd);
+    case 'or':
+      return parseChain(s, left, 'or', levelOr);
+    case 'is':
+      return parseIsNull(s, left);
+    case 'between':
+      return parseBetween(s, left, false);
+    case 'not':
+      return parseNegated(s, left);
     case 'ilike':
       if (operator.length > 0) return parseSymbol(s, left, { ...operator, op: operator.op });
       return takesIlike(s) ? parseOperand(s, left, 'ilike', levelComparison) : undefined;
-    case 'glob': return takesGlob(s) ? parseOperand(s, left, 'glob', levelComparison) : undefined;
-    case 'similar': return takesSimilarTo(s) ? parseOperand(s, left, 'similar to', levelComparison) : undefined;
-    default: return parseSymbol(s, left, { ...operator, op: operator.op });
+    case 'glob':
+      return takesGlob(s) ? parseOperand(s, left, 'glob', levelComparison) : undefined;
+    case 'similar':
+      return takesSimilarTo(s) ? parseOperand(s, left, 'similar to', levelComparison) : undefined;
+    default:
+      return parseSymbol(s, left, { ...operator, op: operator.op });
   }
 }
 
 function parseSymbol(s: Scanner, left: Left, operator: Operator & { readonly op: BinaryOperator }): Expr | undefined {
-  const written = s.text.slice(s.pos, s.pos += operator.length || operator.op.length);
+  const written = s.text.slice(s.pos, (s.pos += operator.length || operator.op.length));
   return parseOperand(s, left, operator.op, operator.level, written);
 }
 
-/** A left operand, where it begins with its parentheses (in bytes), and whether white space or a bracket keeps it apart from what follows. */
-interface Left { readonly left: Expr; readonly start: number; readonly apart: boolean }
+/**
+ * A left operand, where it begins with its parentheses (in bytes), and whether white space or a bracket keeps it apart
+ * from what follows.
+ */
+interface Left {
+  readonly left: Expr;
+  readonly start: number;
+  readonly apart: boolean;
+}
 
-function parseOperand(s: Scanner, { left, start }: Left, op: BinaryOperator, level: number, written: string = op): Expr | undefined {
+function parseOperand(
+  s: Scanner,
+  { left, start }: Left,
+  op: BinaryOperator,
+  level: number,
+  written: string = op,
+): Expr | undefined {
   s.skip();
   const quantified = parseQuantified(s, left, op);
   if (quantified !== undefined) return quantified;
   const right = parseNoValues(s, op) ?? parseLevels(s, level + 1);
   if (right === undefined) return undefined;
   const escape = op.endsWith('like') ? parseEscapeClause(s) : undefined;
-  return { ...binary(op, left, right, start, s.byte(s.pos)), ...(written !== op && { written }), ...(escape && { escape }) };
+  return {
+    ...binary(op, left, right, start, s.byte(s.pos)),
+    ...(written !== op && { written }),
+    ...(escape && { escape }),
+  };
 }
 
 /** `in ()`, which SQLite and DuckDB know: nothing is in it. */
@@ -272,13 +407,16 @@ function parseChain(s: Scanner, { left, start }: Left, op: 'and' | 'or', level: 
     end = s.byte(s.pos);
   }
   if (operands.length === 1) return undefined;
-  return operands.length > chainLengthMax ? balanced(op, operands, 0, operands.length) : operands.reduce((one, two) => binary(op, one, two, start, end));
+  return operands.length > chainLengthMax
+    ? balanced(op, operands, 0, operands.length)
+    : operands.reduce((one, two) => binary(op, one, two, start, end));
 }
 
 function balanced(op: BinaryOperator, operands: readonly Expr[], from: number, to: number): Expr {
   if (to - from === 1) return operands[from];
   const middle = (from + to) >> 1;
-  const left = balanced(op, operands, from, middle), right = balanced(op, operands, middle, to);
+  const left = balanced(op, operands, from, middle);
+  const right = balanced(op, operands, middle, to);
   return binary(op, left, right, left.start, right.end);
 }
 
@@ -311,7 +449,9 @@ function parseBetween(s: Scanner, { left: expr, start, apart }: Left, negated: b
   const lower = parseLevels(s, levelComparison);
   if (lower === undefined || !s.apartKeyword('and')) return undefined;
   const upper = parseLevels(s, levelComparison);
-  return upper === undefined ? undefined : { kind: 'between', negated, ...(symmetric ? { symmetric } : {}), expr, lower, upper, start, end: s.byte(s.pos) };
+  return upper === undefined
+    ? undefined
+    : { kind: 'between', negated, ...(symmetric ? { symmetric } : {}), expr, lower, upper, start, end: s.byte(s.pos) };
 }
 
 function parseNot(s: Scanner): Expr | undefined {
@@ -343,7 +483,8 @@ function parseUnary(s: Scanner): Expr | undefined {
   s.enter();
   const operand = parseUnary(s);
   s.leave();
-  if (operand !== undefined) return { kind: 'unary', op: code === 0x2d ? '-' : '+', operand, start: s.byte(start), end: s.byte(s.pos) };
+  if (operand !== undefined)
+    return { kind: 'unary', op: code === 0x2d ? '-' : '+', operand, start: s.byte(start), end: s.byte(s.pos) };
   s.pos = start;
   return undefined;
 }
@@ -356,7 +497,8 @@ function parseBitsNot(s: Scanner): Expr | undefined {
   const operand = parseUnary(s);
   s.leave();
   const span = { start: s.byte(start), end: s.byte(s.pos) };
-  if (operand !== undefined) return { kind: 'call', callee: { kind: 'name', text: 'not_bits', ...span }, args: [operand], ...span };
+  if (operand !== undefined)
+    return { kind: 'call', callee: { kind: 'name', text: 'not_bits', ...span }, args: [operand], ...span };
   s.pos = start;
   return undefined;
 }

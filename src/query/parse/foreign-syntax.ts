@@ -1,6 +1,7 @@
 /**
- * Statements and clauses of other SQL databases that this language does not have: what they are called, and what to write instead. They are looked at only once a
- * text is known to be wrong, so that no query of ours is ever taken for one of theirs.
+ * Statements and clauses of other SQL databases that this language does not have: what they are called, and what to
+ * write instead. They are looked at only once a text is known to be wrong, so that no query of ours is ever taken for
+ * one of theirs.
  */
 import { CompileError, type CompileFault } from './error.ts';
 
@@ -14,9 +15,11 @@ interface Foreign {
 const loading = 'rows are loaded by POST /pool/POOL/branch/BRANCH, or by a query: values {...} | load POOL';
 const deleting = 'POST /pool/POOL/branch/BRANCH/delete takes {"where": "CONDITION"}';
 const changing = `rows are not changed in place: delete the old ones (${deleting}) and load the new ones`;
-const naming = 'the pool is named where it is read: from POOL, from POOL@BRANCH; head of the request, and .use of the shell, give a default';
+const naming =
+  'the pool is named where it is read: from POOL, from POOL@BRANCH; head of the request, and .use of the shell, give a default';
 const settings = 'settings are options of the service (lake serve -h); a query has pragma index_base and pragma pg';
-const committing = 'each load and each delete is a commit of its own; what belongs together goes to a branch that is merged at once: POST /pool/POOL/branch/BRANCH/merge/CHILD';
+const committing =
+  'each load and each delete is a commit of its own; what belongs together goes to a branch that is merged at once: POST /pool/POOL/branch/BRANCH/merge/CHILD';
 const parameters = 'values stand in the text, or before the query by a name: const NAME = VALUE';
 const states = 'states of aggregates stay inside of a query: keep rows and aggregate them again';
 
@@ -27,54 +30,146 @@ export const statements: readonly Foreign[] = [
   { pattern: /merge\s+into\b/iy, hint: changing },
   { pattern: /delete\s+from\b/iy, hint: deleting },
   { pattern: /truncate\b(?!\s*:=)/iy, hint: `${deleting}, with "true" for all rows` },
-  { pattern: /create\s+(?:or\s+replace\s+)?(?:(?:global|local)\s+)?(?:temp|temporary|unlogged|external)?\s*table\b/iy, name: 'CREATE TABLE', hint: 'POST /pool takes {"name": "POOL"}; columns come with the rows, and QUERY | load POOL fills it' },
-  { pattern: /create\s+(?:or\s+replace\s+)?(?:temp\w*\s+|recursive\s+|materialized\s+)?view\b/iy, name: 'CREATE VIEW', hint: 'a query is named in the text that uses it: let NAME = (QUERY) before a pipe, with NAME as (QUERY) before SELECT' },
-  { pattern: /create\s+(?:unique\s+)?index\b/iy, name: 'CREATE INDEX', hint: 'a pool is sorted by its key (layout of POST /pool), and its blocks know the least and greatest of each column' },
-  { pattern: /create\s+(?:or\s+replace\s+)?(?:temp\w*\s+)?sequence\b/iy, name: 'CREATE SEQUENCE', hint: 'rows are numbered by row_number() over (), or named by ksuid()' },
-  { pattern: /create\s+(?:or\s+replace\s+)?(?:temp\w*\s+)?(?:macro|function|procedure|aggregate)\b/iy, hint: 'write before the query: fn NAME(a, b): EXPR, or op NAME a, b: (QUERY)' },
+  {
+    pattern: /create\s+(?:or\s+replace\s+)?(?:(?:global|local)\s+)?(?:temp|temporary|unlogged|external)?\s*table\b/iy,
+    name: 'CREATE TABLE',
+    hint: 'POST /pool takes {"name": "POOL"}; columns come with the rows, and QUERY | load POOL fills it',
+  },
+  {
+    pattern: /create\s+(?:or\s+replace\s+)?(?:temp\w*\s+|recursive\s+|materialized\s+)?view\b/iy,
+    name: 'CREATE VIEW',
+    hint: 'a query is named in the text that uses it: let NAME = (QUERY) before a pipe, with NAME as (QUERY) before SELECT',
+  },
+  {
+    pattern: /create\s+(?:unique\s+)?index\b/iy,
+    name: 'CREATE INDEX',
+    hint: 'a pool is sorted by its key (layout of POST /pool), and its blocks know the least and greatest of each column',
+  },
+  {
+    pattern: /create\s+(?:or\s+replace\s+)?(?:temp\w*\s+)?sequence\b/iy,
+    name: 'CREATE SEQUENCE',
+    hint: 'rows are numbered by row_number() over (), or named by ksuid()',
+  },
+  {
+    pattern: /create\s+(?:or\s+replace\s+)?(?:temp\w*\s+)?(?:macro|function|procedure|aggregate)\b/iy,
+    hint: 'write before the query: fn NAME(a, b): EXPR, or op NAME a, b: (QUERY)',
+  },
   { pattern: /create\s+(?:or\s+replace\s+)?(?:type|domain)\b/iy, hint: 'write before the query: type NAME = TYPE' },
-  { pattern: /create\s+(?:schema|database|catalog)\b/iy, hint: 'pools have one space of names: POST /pool takes {"name": "POOL"}' },
-  { pattern: /(?:create|drop|alter)\s+(?:or\s+replace\s+)?(?:user|role|secret|persistent\s+secret)\b|(?:grant|revoke)\s+\w+/iy, hint: 'keys and their rights are given by lake key (lake key -h)' },
+  {
+    pattern: /create\s+(?:schema|database|catalog)\b/iy,
+    hint: 'pools have one space of names: POST /pool takes {"name": "POOL"}',
+  },
+  {
+    pattern:
+      /(?:create|drop|alter)\s+(?:or\s+replace\s+)?(?:user|role|secret|persistent\s+secret)\b|(?:grant|revoke)\s+\w+/iy,
+    hint: 'keys and their rights are given by lake key (lake key -h)',
+  },
   { pattern: /create\s+(?:or\s+replace\s+)?\w+/iy, hint: 'POST /pool makes pools, POST /pool/POOL makes branches' },
   { pattern: /drop\s+table\b/iy, hint: 'DELETE /pool/POOL removes a pool' },
-  { pattern: /drop\s+(?:view|index|schema|database|sequence|macro|function|type|trigger)\b/iy, hint: 'DELETE /pool/POOL removes a pool, DELETE /pool/POOL/branch/BRANCH a branch; the lake has nothing else by a name' },
+  {
+    pattern: /drop\s+(?:view|index|schema|database|sequence|macro|function|type|trigger)\b/iy,
+    hint: 'DELETE /pool/POOL removes a pool, DELETE /pool/POOL/branch/BRANCH a branch; the lake has nothing else by a name',
+  },
   { pattern: /alter\s+\w+/iy, hint: 'columns come with the rows; PUT /pool/POOL gives a pool another name' },
   { pattern: /rename\s+table\b/iy, hint: 'PUT /pool/POOL gives a pool another name' },
-  { pattern: /copy\s+(?:\(|[\w."]+(?:\s*\([^)]*\))?\s+(?:to|from)\b)/iy, name: 'COPY', hint: 'rows go out in the format that Accept asks for (text/csv, application/vnd.apache.parquet), or by lake query -f; they come in by lake load, or POST /pool/POOL/branch/BRANCH' },
-  { pattern: /(?:export|import)\s+database\b/iy, hint: 'from POOL gives all rows in the format that Accept asks for; lake load takes files' },
+  {
+    pattern: /copy\s+(?:\(|[\w."]+(?:\s*\([^)]*\))?\s+(?:to|from)\b)/iy,
+    name: 'COPY',
+    hint: 'rows go out in the format that Accept asks for (text/csv, application/vnd.apache.parquet), or by lake query -f; they come in by lake load, or POST /pool/POOL/branch/BRANCH',
+  },
+  {
+    pattern: /(?:export|import)\s+database\b/iy,
+    hint: 'from POOL gives all rows in the format that Accept asks for; lake load takes files',
+  },
   { pattern: /(?:attach|detach)\b(?!\s*:=)/iy, hint: `a service has one lake; ${naming}` },
   { pattern: /use\s+[\w."]+\s*;?\s*$/iy, name: 'USE', hint: naming },
-  { pattern: /(?:set|reset)\s+(?:(?:session|local|global|variable)\s+)?[\w.]+|pragma\s+(?!index_base\b|pg\b)\w+\s*(?:\(|=|;|$)/iy, hint: settings },
-  { pattern: /(?:begin|start)(?:\s+(?:transaction|work|deferred|immediate|exclusive))?\s*(?:;|$)|(?:commit|end)(?:\s+(?:transaction|work))?\s*(?:;|$)|savepoint\b|release\b/iy, hint: committing },
+  {
+    pattern:
+      /(?:set|reset)\s+(?:(?:session|local|global|variable)\s+)?[\w.]+|pragma\s+(?!index_base\b|pg\b)\w+\s*(?:\(|=|;|$)/iy,
+    hint: settings,
+  },
+  {
+    pattern:
+      /(?:begin|start)(?:\s+(?:transaction|work|deferred|immediate|exclusive))?\s*(?:;|$)|(?:commit|end)(?:\s+(?:transaction|work))?\s*(?:;|$)|savepoint\b|release\b/iy,
+    hint: committing,
+  },
   { pattern: /(?:rollback|abort)\b/iy, hint: 'POST /pool/POOL/branch/BRANCH/revert/COMMIT takes a commit back' },
-  { pattern: /vacuum\b/iy, hint: 'POST /pool/POOL/revision/REVISION/vacuum removes objects that only earlier commits have' },
+  {
+    pattern: /vacuum\b/iy,
+    hint: 'POST /pool/POOL/revision/REVISION/vacuum removes objects that only earlier commits have',
+  },
   { pattern: /optimize\b|cluster\s/iy, hint: 'POST /pool/POOL/branch/BRANCH/compact merges small objects' },
   { pattern: /analyze\b/iy, hint: 'statistics come with the rows; explain analyze QUERY says what a query does' },
   { pattern: /(?:force\s+)?checkpoint\b/iy, hint: 'a commit that was answered is durable' },
   { pattern: /(?:force\s+)?install\s/iy, hint: 'there are no extensions: functions and formats are built in' },
-  { pattern: /(?:prepare|execute|deallocate)\s/iy, hint: 'a query is sent as text; values stand before it: const NAME = VALUE' },
-  { pattern: /call\s+[\w.]+\s*\(/iy, name: 'CALL', hint: 'functions that give rows stand in FROM: select * from FUNCTION(...)' },
+  {
+    pattern: /(?:prepare|execute|deallocate)\s/iy,
+    hint: 'a query is sent as text; values stand before it: const NAME = VALUE',
+  },
+  {
+    pattern: /call\s+[\w.]+\s*\(/iy,
+    name: 'CALL',
+    hint: 'functions that give rows stand in FROM: select * from FUNCTION(...)',
+  },
   { pattern: /(?:declare|exec)\s/iy, hint: 'a query is one expression of rows; write const, fn, op and let before it' },
   { pattern: /lock\s+table/iy, hint: 'a query reads one commit, and loads never wait for each other' },
   { pattern: /comment\s+on\b/iy, hint: 'loads carry a message: header SuperDB-Commit' },
   { pattern: /(?:un)?listen\s|notify\s/iy, hint: 'GET /events tells of commits, branches and pools' },
   { pattern: /kill\s/iy, hint: 'DELETE /query/ID ends a query' },
   { pattern: /refresh\s+materialized/iy, hint: 'there are no views: QUERY | load POOL keeps an answer' },
-  { pattern: /show\s+(?:databases|schemas|columns|create|variables|functions|all\s+settings|full)\b/iy, hint: 'show tables lists the pools, describe POOL their columns' },
-  { pattern: /explain\s+(?:analyze\s+)?(?:\(\s*(?:format|analyze|verbose|costs|buffers|timing|settings|summary)\b|verbose\b)/iy, name: 'EXPLAIN with options', hint: 'write explain QUERY, or explain analyze QUERY, without options' },
+  {
+    pattern: /show\s+(?:databases|schemas|columns|create|variables|functions|all\s+settings|full)\b/iy,
+    hint: 'show tables lists the pools, describe POOL their columns',
+  },
+  {
+    pattern:
+      /explain\s+(?:analyze\s+)?(?:\(\s*(?:format|analyze|verbose|costs|buffers|timing|settings|summary)\b|verbose\b)/iy,
+    name: 'EXPLAIN with options',
+    hint: 'write explain QUERY, or explain analyze QUERY, without options',
+  },
 ];
 
 /** Where the parser gave up; `near` is about the text before that place. */
 const clauses: readonly (Foreign & { readonly near: number })[] = [
-  { near: 8, pattern: /\bfor\s+(?:update|share|no\s+key)/iy, hint: 'a query reads one commit and locks nothing: leave it out' },
+  {
+    near: 8,
+    pattern: /\bfor\s+(?:update|share|no\s+key)/iy,
+    hint: 'a query reads one commit and locks nothing: leave it out',
+  },
   { near: 8, pattern: /\binto\s+[\w."]+\s+from\b/iy, name: 'SELECT INTO', hint: 'write select ... | load POOL' },
-  { near: 8, pattern: /(?<=\bselect\s+(?:distinct\s+)?)top\s*\(?\s*\d+/iy, name: 'TOP', hint: 'write limit N at the end' },
+  {
+    near: 8,
+    pattern: /(?<=\bselect\s+(?:distinct\s+)?)top\s*\(?\s*\d+/iy,
+    name: 'TOP',
+    hint: 'write limit N at the end',
+  },
   { near: 16, pattern: /\blimit\s+\d+\s*,/iy, name: 'LIMIT a, b', hint: 'write limit COUNT offset START' },
-  { near: 8, pattern: /\bwith\s*\(\s*\w*lock/iy, name: 'WITH (...)', hint: 'a query reads one commit and locks nothing: leave it out' },
-  { near: 8, pattern: /\b(?:time|timetz)\s+with\s+time\s+zone/iy, name: 'TIME WITH TIME ZONE', hint: 'write ::time for the clock, or ::timestamptz for a moment' },
-  { near: 20, pattern: /\btime\s+with\s+time\s+zone/iy, name: 'TIME WITH TIME ZONE', hint: 'write ::time for the clock, or ::timestamptz for a moment' },
+  {
+    near: 8,
+    pattern: /\bwith\s*\(\s*\w*lock/iy,
+    name: 'WITH (...)',
+    hint: 'a query reads one commit and locks nothing: leave it out',
+  },
+  {
+    near: 8,
+    pattern: /\b(?:time|timetz)\s+with\s+time\s+zone/iy,
+    name: 'TIME WITH TIME ZONE',
+    hint: 'write ::time for the clock, or ::timestamptz for a moment',
+  },
+  {
+    near: 20,
+    pattern: /\btime\s+with\s+time\s+zone/iy,
+    name: 'TIME WITH TIME ZONE',
+    hint: 'write ::time for the clock, or ::timestamptz for a moment',
+  },
   { near: 4, pattern: /\bx'[^']*'/iy, name: "x'..'", hint: "write '\\xAB\\xCD'::blob, or from_hex('ABCD')" },
-  { near: 4, pattern: /(?<=(?:[=<>(,+*/%-]|\b(?:select|where|and|or|not|in|like|between|when|then|else|limit|offset|values))\s*)\?|(?<=[=<>]\s*):[a-z_]\w*/iy, name: 'a parameter', hint: parameters },
+  {
+    near: 4,
+    pattern:
+      /(?<=(?:[=<>(,+*/%-]|\b(?:select|where|and|or|not|in|like|between|when|then|else|limit|offset|values))\s*)\?|(?<=[=<>]\s*):[a-z_]\w*/iy,
+    name: 'a parameter',
+    hint: parameters,
+  },
   { near: 4, pattern: /@@?\w+/iy, name: 'a variable', hint: 'write const NAME = VALUE before the query' },
 ];
 
@@ -112,6 +207,11 @@ const foundAt = (row: Foreign, text: string, at: number): CompileFault | undefin
   return found === undefined ? undefined : faultOf(row, text, at, at + found.length);
 };
 const faultOf = ({ name, hint }: Omit<Foreign, 'pattern'>, text: string, start: number, end: number): CompileFault => {
-  const words = text.slice(start, end).replace(/[\s;(=,]+/g, ' ').trim().toUpperCase(), bytes = (to: number): number => Buffer.byteLength(text.slice(0, to));
+  const words = text
+    .slice(start, end)
+    .replace(/[\s;(=,]+/g, ' ')
+    .trim()
+    .toUpperCase();
+  const bytes = (to: number): number => Buffer.byteLength(text.slice(0, to));
   return { message: `${name ?? words} is not supported`, start: bytes(start), end: bytes(end), hint };
 };

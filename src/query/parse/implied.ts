@@ -1,4 +1,7 @@
-/** Aggregation, and the operators that have no keyword: assignments, aggregates, calls and expressions (grammar.md, section 4). */
+/**
+ * Aggregation, and the operators that have no keyword: assignments, aggregates, calls and expressions (grammar.md,
+ * section 4).
+ */
 import type { AggregateOp, Assignment, Expr, Op } from '../ast.ts';
 import type { Scanner } from './scanner.ts';
 import { reservedWords } from '../reference/operators.ts';
@@ -9,12 +12,25 @@ import { parseId, parseList } from './strings.ts';
 
 /** Words that begin an expression or another form and therefore no implied call with arguments. */
 const noCallWords: ReadonlySet<string> = new Set([
-  'not', 'case', 'exists', 'cast', 'extract', 'substring', 'lambda', 'date', 'timestamp', 'from', 'select', 'values', 'with',
+  'not',
+  'case',
+  'exists',
+  'cast',
+  'extract',
+  'substring',
+  'lambda',
+  'date',
+  'timestamp',
+  'from',
+  'select',
+  'values',
+  'with',
 ]);
 
 /** Whether only what may follow an operator is ahead: a pipe, a closing bracket, `;` or the end. Takes nothing. */
 export function endsOp(s: Scanner): boolean {
-  const at = placeAhead(s), code = s.text.charCodeAt(at);
+  const at = placeAhead(s);
+  const code = s.text.charCodeAt(at);
   const ends = at === s.text.length || closes(code) || code === 0x3b || (code === 0x7c && s.text[at + 1] !== '|');
   if (!ends) s.fail(at);
   return ends;
@@ -30,10 +46,20 @@ function placeAhead(s: Scanner): number {
 }
 const closes = (code: number): boolean => code === 0x29 || code === 0x5d;
 
-/** The operators without keyword, in the order of the grammar. `word` is the lower-case word at this place; `calls` allows calls of user operators with arguments. */
+/**
+ * The operators without keyword, in the order of the grammar. `word` is the lower-case word at this place; `calls`
+ * allows calls of user operators with arguments.
+ */
 export function parseImplied(s: Scanner, word: string, calls: boolean): Op | undefined {
   const start = s.pos;
-  const parsers = [parseScopeOp, parseAssignmentsOp, parseImpliedAggregate, calls && !noCallWords.has(word) ? parseImpliedCall : undefined, parseNameCall, parseExprOp];
+  const parsers = [
+    parseScopeOp,
+    parseAssignmentsOp,
+    parseImpliedAggregate,
+    calls && !noCallWords.has(word) ? parseImpliedCall : undefined,
+    parseNameCall,
+    parseExprOp,
+  ];
   for (const parse of parsers) {
     const op = parse?.(s);
     if (op !== undefined) return op;
@@ -46,7 +72,9 @@ function parseScopeOp(s: Scanner): Op | undefined {
   const start = s.pos;
   if (s.code !== 0x28) return undefined;
   const body = parseEnclosedQuery(s, '(', ')');
-  return body === undefined || body.decls.length === 0 ? undefined : { kind: 'scope-op', body, start: s.byte(start), end: s.byte(s.pos) };
+  return body === undefined || body.decls.length === 0
+    ? undefined
+    : { kind: 'scope-op', body, start: s.byte(start), end: s.byte(s.pos) };
 }
 
 function parseAssignmentsOp(s: Scanner): Op | undefined {
@@ -132,8 +160,13 @@ function parseAggAssignment(s: Scanner): Assignment | undefined {
 
 /** A call of an aggregate: of one expression at most. */
 function parseAggCall(s: Scanner): Expr | undefined {
-  const start = s.pos, call = parseNamedCall(s);
-  if (call?.kind !== 'call' || (call.args.length <= 1 && call.args[0]?.kind !== 'lambda' && call.args[0]?.kind !== 'function-ref')) return call;
+  const start = s.pos;
+  const call = parseNamedCall(s);
+  if (
+    call?.kind !== 'call' ||
+    (call.args.length <= 1 && call.args[0]?.kind !== 'lambda' && call.args[0]?.kind !== 'function-ref')
+  )
+    return call;
   s.pos = start;
   return undefined;
 }
@@ -176,7 +209,9 @@ function parseImpliedCall(s: Scanner): Op | undefined {
   if (name === undefined || !s.space()) return undefined;
   for (const word of ['in', 'like', 'is', 'or', 'and']) if (s.keyword(word)) return undefined;
   const args = parseArgs(s);
-  return args === undefined ? undefined : { kind: 'call-op', name, args, implied: true, start: s.byte(start), end: s.byte(s.pos) };
+  return args === undefined
+    ? undefined
+    : { kind: 'call-op', name, args, implied: true, start: s.byte(start), end: s.byte(s.pos) };
 }
 
 function parseNameCall(s: Scanner): Op | undefined {
@@ -189,9 +224,11 @@ function parseNameCall(s: Scanner): Op | undefined {
 
 function parseExprOp(s: Scanner): Op | undefined {
   const start = s.pos;
-  const isEnclosed = s.code === 0x28, expr = parseExpr(s);
+  const isEnclosed = s.code === 0x28;
+  const expr = parseExpr(s);
   if (expr === undefined || expr.kind === 'id') return undefined;
   // A literal is an operator in parentheses, or as the last one within brackets.
-  if ((expr.kind === 'literal' || expr.kind === 'date') && !isEnclosed && !closes(s.text.charCodeAt(placeAhead(s)))) return undefined;
+  if ((expr.kind === 'literal' || expr.kind === 'date') && !isEnclosed && !closes(s.text.charCodeAt(placeAhead(s))))
+    return undefined;
   return { kind: 'expr-op', expr, start: s.byte(start), end: s.byte(s.pos) };
 }

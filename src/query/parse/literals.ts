@@ -1,4 +1,6 @@
-/** Literals (grammar.md, section 1): numbers, durations, times, addresses, bytes. Ranges are checked by the analyzer. */
+/**
+ * Literals (grammar.md, section 1): numbers, durations, times, addresses, bytes. Ranges are checked by the analyzer.
+ */
 import type { LiteralExpr, LiteralType } from '../ast.ts';
 import { isDigit, isIdentifierPart } from './scanner.ts';
 import type { Scanner } from './scanner.ts';
@@ -7,7 +9,9 @@ import { parseDollarString, parseEscapedString, parseQuoted, parseRawString } fr
 const hex4 = '[0-9a-fA-F]{1,4}';
 const v4 = '\\d+\\.\\d+\\.\\d+\\.\\d+';
 const ipv6 = new RegExp(
-  `(?:(?:${hex4}:){7}${hex4}|(?:${hex4}:){6}${v4}|(?:${hex4}(?::${hex4}){0,6})?::(?:(?:${hex4}:){0,6}(?:${v4}|${hex4}))?)(?:/\\d+)?`, 'y');
+  `(?:(?:${hex4}:){7}${hex4}|(?:${hex4}:){6}${v4}|(?:${hex4}(?::${hex4}){0,6})?::(?:(?:${hex4}:){0,6}(?:${v4}|${hex4}))?)(?:/\\d+)?`,
+  'y',
+);
 const ipv4 = new RegExp(`${v4}(?:/\\d+)?`, 'y');
 const time = /\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:Z|[+-]\d{2}:\d{2})/y;
 const duration = /-?(?:\d+(?:\.\d+)?(?:ns|us|ms|s|m|h|d|w|y))+/y;
@@ -25,7 +29,8 @@ interface Form {
   readonly whole: boolean;
 }
 /** As much of a time or an address as is there: it fails behind that. */
-const timeBeginning = /\d{4}-\d\d-\d\d(?:T(?:\d(?:\d(?::(?:\d(?:\d(?::(?:\d(?:\d(?:\.\d+)?(?:[+-](?:\d(?:\d(?::\d?)?)?)?)?)?)?)?)?)?)?)?)?)?/y;
+const timeBeginning =
+  /\d{4}-\d\d-\d\d(?:T(?:\d(?:\d(?::(?:\d(?:\d(?::(?:\d(?:\d(?:\.\d+)?(?:[+-](?:\d(?:\d(?::\d?)?)?)?)?)?)?)?)?)?)?)?)?)?/y;
 const ipv4Beginning = /\d+\.\d+\.(?:\d+\.?)?/y;
 const unsignedForms: readonly Form[] = [
   { type: 'ip', pattern: ipv4, whole: true },
@@ -39,7 +44,10 @@ const signedForms: readonly Form[] = [
   { type: 'int64', pattern: integer, whole: false },
 ];
 
-/** A literal that is no type value: string (in SQL only `'…'` and `$$…$$`), number, duration, time, address, bytes, bool, null. */
+/**
+ * A literal that is no type value: string (in SQL only `'…'` and `$$…$$`), number, duration, time, address, bytes,
+ * bool, null.
+ */
 export function parseLiteral(s: Scanner): LiteralExpr | undefined {
   const code = s.code;
   if (code === 0x27 || (code === 0x22 && !s.sql)) return stringLiteral(s, parseQuoted);
@@ -52,7 +60,9 @@ export function parseLiteral(s: Scanner): LiteralExpr | undefined {
 function stringLiteral(s: Scanner, parse: (scanner: Scanner) => string | undefined): LiteralExpr | undefined {
   const start = s.pos;
   const text = parse(s);
-  return text === undefined ? undefined : { kind: 'literal', type: 'string', text, start: s.byte(start), end: s.byte(s.pos) };
+  return text === undefined
+    ? undefined
+    : { kind: 'literal', type: 'string', text, start: s.byte(start), end: s.byte(s.pos) };
 }
 
 function parseWordLiteral(s: Scanner): LiteralExpr | undefined {
@@ -80,7 +90,7 @@ function parseNumber(s: Scanner): LiteralExpr | undefined {
   if (!isDigit(code)) {
     const word = s.text.slice(s.pos, s.pos + 4);
     if ((word === '+Inf' || word === '-Inf') && !s.continuesIdentifier(s.pos + 4)) return literal(s, 'float64', word);
-    return code === 0x2b ? s.fail() : parseExponent(s) ?? firstForm(s, signedForms);
+    return code === 0x2b ? s.fail() : (parseExponent(s) ?? firstForm(s, signedForms));
   }
   return parseIpv6(s) ?? parseExponent(s) ?? firstForm(s, unsignedForms) ?? firstForm(s, signedForms);
 }
@@ -133,7 +143,10 @@ function parseIpv6(s: Scanner): LiteralExpr | undefined {
 /** Before a further `::`, what may be an integer and a type's name is no address. */
 const castOfInteger = /^\d+::[a-fA-F]/;
 
-/** `a::int64`, `1::=foo`, `1::[..]` and their like are casts, not the addresses `a::` and `1::`; but `::1::net` is a cast of an address, and `1::a::b` of 1. */
+/**
+ * `a::int64`, `1::=foo`, `1::[..]` and their like are casts, not the addresses `a::` and `1::`; but `::1::net` is a
+ * cast of an address, and `1::a::b` of 1.
+ */
 function endsAddress(s: Scanner, end: number, text: string): boolean {
   const code = s.text.codePointAt(end);
   if (code === undefined) return true;

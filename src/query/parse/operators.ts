@@ -31,12 +31,24 @@ function parsePipeOp(s: Scanner): Op | undefined {
   const op = parse?.(s, lower);
   if (op !== undefined && (!optionalArgs.has(lower) || endsOp(s))) return op;
   s.pos = start;
-  // `sort x y` is no call of a user operator `sort`: that operator was there, what follows it is wrong. `pass x` is one of `pass`.
+  // `sort x y` is no call of a user operator `sort`: that operator was there, what follows it is wrong. `pass x` is one
+  // of `pass`.
   return parseImplied(s, lower, op === undefined || noArgs.has(lower));
 }
 
 /** Operators that may stand alone: `fuse(x)` or `head:=1` are not them. */
-const optionalArgs: ReadonlySet<string> = new Set(['sort', 'top', 'count', 'head', 'tail', 'uniq', 'fuse', 'pass', 'shapes', 'debug']);
+const optionalArgs: ReadonlySet<string> = new Set([
+  'sort',
+  'top',
+  'count',
+  'head',
+  'tail',
+  'uniq',
+  'fuse',
+  'pass',
+  'shapes',
+  'debug',
+]);
 
 /** Those of them that take no expression: with one a user operator is meant. */
 const noArgs: ReadonlySet<string> = new Set(['count', 'uniq', 'fuse', 'pass']);
@@ -44,14 +56,50 @@ const noArgs: ReadonlySet<string> = new Set(['count', 'uniq', 'fuse', 'pass']);
 type ParseOp = (s: Scanner, word: string) => Op | undefined;
 
 const keywordOps: Readonly<Record<string, ParseOp>> = {
-  fork: parseFork, switch: parseSwitch, search: parseSearchOp, assert: parseAssert, sort: parseSort, order: parseSort, top: parseTop, call: parseCall,
-  count: parseCount, cut: parseAssigning, put: parseAssigning, rename: parseAssigning, distinct: parseDistinct, drop: parseDrop, head: parseHead,
-  limit: parseLimit, tail: parseTail, skip: parseSkip, where: parseWhere, uniq: parseUniq, fuse: parseBare, pass: parseBare, anti: parseJoin,
-  inner: parseJoin, left: parseJoin, right: parseJoin, join: parseJoin, cross: parseCrossJoin, shapes: parseShapes, from: parseFrom, merge: parseMerge,
-  unnest: parseUnnest, values: parseValues, load: parseLoad, output: parseOutput, debug: parseDebug, aggregate: parseAggregate, summarize: parseAggregate,
+  fork: parseFork,
+  switch: parseSwitch,
+  search: parseSearchOp,
+  assert: parseAssert,
+  sort: parseSort,
+  order: parseSort,
+  top: parseTop,
+  call: parseCall,
+  count: parseCount,
+  cut: parseAssigning,
+  put: parseAssigning,
+  rename: parseAssigning,
+  distinct: parseDistinct,
+  drop: parseDrop,
+  head: parseHead,
+  limit: parseLimit,
+  tail: parseTail,
+  skip: parseSkip,
+  where: parseWhere,
+  uniq: parseUniq,
+  fuse: parseBare,
+  pass: parseBare,
+  anti: parseJoin,
+  inner: parseJoin,
+  left: parseJoin,
+  right: parseJoin,
+  join: parseJoin,
+  cross: parseCrossJoin,
+  shapes: parseShapes,
+  from: parseFrom,
+  merge: parseMerge,
+  unnest: parseUnnest,
+  values: parseValues,
+  load: parseLoad,
+  output: parseOutput,
+  debug: parseDebug,
+  aggregate: parseAggregate,
+  summarize: parseAggregate,
 };
 
-interface Place { readonly start: number; readonly end: number }
+interface Place {
+  readonly start: number;
+  readonly end: number;
+}
 
 function place(s: Scanner, start: number): Place {
   return { start: s.byte(start), end: s.byte(s.pos) };
@@ -97,7 +145,15 @@ function parseOrderKey(s: Scanner): OrderKey | undefined {
   let nulls: OrderKey['nulls'];
   if (s.spaceKeyword('nulls')) nulls = s.spaceKeyword('first') ? 'first' : s.spaceKeyword('last') ? 'last' : undefined;
   if (nulls === undefined) s.pos = before;
-  return { kind: 'order-key', expr, order, nulls, ...(collation && { collation }), start: expr.start, end: s.byte(s.pos) };
+  return {
+    kind: 'order-key',
+    expr,
+    order,
+    nulls,
+    ...(collation && { collation }),
+    start: expr.start,
+    end: s.byte(s.pos),
+  };
 }
 
 function parseFork(s: Scanner): Op | undefined {
@@ -158,7 +214,9 @@ function parseAssert(s: Scanner, word: string): Op | undefined {
   if (!openOp(s, word)) return undefined;
   const from = s.pos;
   const expr = parseExpr(s);
-  return expr === undefined ? undefined : { kind: 'assert-op', expr, text: s.text.slice(from, s.pos), ...place(s, start) };
+  return expr === undefined
+    ? undefined
+    : { kind: 'assert-op', expr, text: s.text.slice(from, s.pos), ...place(s, start) };
 }
 
 function parseSort(s: Scanner, word: string): Op | undefined {
@@ -306,7 +364,11 @@ export function parseJoinCondition(s: Scanner): JoinCondition | undefined {
   }
   const fields = s.keyword('using') ? parseNameList(s, parseId) : undefined;
   if (fields === undefined) return undefined;
-  return { kind: 'join-using', fields: fields.map(({ text, ...span }) => ({ ...span, kind: 'id', name: text, quoted: false })), ...place(s, start) };
+  return {
+    kind: 'join-using',
+    fields: fields.map(({ text, ...span }) => ({ ...span, kind: 'id', name: text, quoted: false })),
+    ...place(s, start),
+  };
 }
 
 function parseShapes(s: Scanner, word: string): Op | undefined {

@@ -1,10 +1,16 @@
 /**
- * The outline of a text that is still being written: which brackets, strings and comments are open at its end, and where it has semicolons. It asks for
- * less than the parser, so that it works on unfinished and on wrong text.
+ * The outline of a text that is still being written: which brackets, strings and comments are open at its end, and
+ * where it has semicolons. It asks for less than the parser, so that it works on unfinished and on wrong text.
  */
 
-/** Something that was opened, as it stands in the text (`(`, `"`, `/*`; `f"` inside an expression of an f-string), and its offset. Offsets are in UTF-16 units. */
-interface Opening { readonly text: string; readonly at: number }
+/**
+ * Something that was opened, as it stands in the text (`(`, `"`, `/*`; `f"` inside an expression of an f-string), and
+ * its offset. Offsets are in UTF-16 units.
+ */
+interface Opening {
+  readonly text: string;
+  readonly at: number;
+}
 /** What `outlineOf` finds. Offsets are in UTF-16 units. */
 export interface Outline {
   /** What is open at the end, outermost first. */
@@ -19,7 +25,19 @@ export interface Outline {
 
 const closers: Readonly<Record<string, string>> = { '(': ')', '[': ']', '{': '}' };
 /** Words behind which a slash begins a regular expression. */
-const beforeRegexp: ReadonlySet<string> = new Set(['from', 'search', 'where', 'and', 'or', 'not', 'join', 'by', 'case', 'when', 'values']);
+const beforeRegexp: ReadonlySet<string> = new Set([
+  'from',
+  'search',
+  'where',
+  'and',
+  'or',
+  'not',
+  'join',
+  'by',
+  'case',
+  'when',
+  'values',
+]);
 
 /** Reads a text from its beginning. Offsets are in UTF-16 units. */
 export const outlineOf = (text: string): Outline => new Reader(text).read();
@@ -32,7 +50,9 @@ class Reader {
   private readonly comments: { start: number; end: number }[] = [];
   private stray: Outline['stray'];
 
-  constructor(text: string) { this.text = text; }
+  constructor(text: string) {
+    this.text = text;
+  }
 
   read(): Outline {
     while (this.at < this.text.length) this.step();
@@ -40,7 +60,9 @@ class Reader {
   }
 
   private step(): void {
-    const { text, at } = this, c = text[at]!, top = this.open.at(-1);
+    const { text, at } = this;
+    const c = text[at]!;
+    const top = this.open.at(-1);
     if (top && isFormat(top) && c === '}' && this.closesFormat()) return;
     if (text.startsWith('--', at)) return this.lineComment();
     if (text.startsWith('/*', at)) return this.blockComment();
@@ -51,7 +73,7 @@ class Reader {
     } else if (c === ')' || c === ']' || c === '}') this.close(c);
     else {
       if (c === ';' && this.open.length === 0) this.stops.push(at);
-      this.at = c === '/' ? this.behindRegexp() ?? at + 1 : at + 1;
+      this.at = c === '/' ? (this.behindRegexp() ?? at + 1) : at + 1;
     }
   }
 
@@ -67,7 +89,8 @@ class Reader {
   }
 
   private stringRest(opening: Opening, from: number, prefix: '' | 'r' | 'f'): void {
-    const { text } = this, quote = opening.text.at(-1)!;
+    const { text } = this;
+    const quote = opening.text.at(-1)!;
     for (let i = from; i < text.length; i++) {
       if (text[i] === '\\' && prefix !== 'r') i++;
       else if (text[i] === quote) {
@@ -98,7 +121,8 @@ class Reader {
   }
 
   private lineComment(): void {
-    const end = this.text.indexOf('\n', this.at), start = this.at;
+    const end = this.text.indexOf('\n', this.at);
+    const start = this.at;
     this.at = end < 0 ? this.text.length : end;
     this.comments.push({ start, end: this.at });
   }
@@ -111,7 +135,8 @@ class Reader {
 
   /** The offset behind a regular expression that begins here, or undefined if the slash divides. */
   private behindRegexp(): number | undefined {
-    const before = this.text.slice(Math.max(0, this.at - 64), this.at).trimEnd(), word = /[\p{L}_$][\p{L}\p{Nd}_$]*$/u.exec(before)?.[0];
+    const before = this.text.slice(Math.max(0, this.at - 64), this.at).trimEnd();
+    const word = /[\p{L}_$][\p{L}\p{Nd}_$]*$/u.exec(before)?.[0];
     if (word === undefined ? /[\p{Nd})\]}"'`]$/u.test(before) : !beforeRegexp.has(word.toLowerCase())) return undefined;
     for (let i = this.at + 1; i < this.text.length && this.text[i] !== '\n'; i++) {
       if (this.text[i] === '\\') i++;

@@ -1,7 +1,8 @@
 /**
- * SuperSQL text to syntax tree: a recursive-descent parser with ordered choice, like the PEG of grammar.md, section by section:
- * `parser-program` (declarations, pipelines), `parser-operators` and `parser-implied`, `parser-sources`, `parser-search`, `parser-sql`,
- * `parser-expressions` and `parser-primaries`, `parser-calls`, `parser-types`, `parser-literals`, `parser-strings`.
+ * SuperSQL text to syntax tree: a recursive-descent parser with ordered choice, like the PEG of grammar.md, section by
+ * section: `parser-program` (declarations, pipelines), `parser-operators` and `parser-implied`, `parser-sources`,
+ * `parser-search`, `parser-sql`, `parser-expressions` and `parser-primaries`, `parser-calls`, `parser-types`,
+ * `parser-literals`, `parser-strings`.
  */
 import type { QueryNode } from '../ast.ts';
 import { foreignClause, foreignStatement } from './foreign-syntax.ts';
@@ -15,7 +16,10 @@ interface ParseOptions {
   readonly queryDepthMax?: number;
 }
 
-/** Parses a whole query text. The empty text is `pass`. @throws CompileError `parse error` at the furthest place, or `query nested too deeply`. */
+/**
+ * Parses a whole query text. The empty text is `pass`. @throws CompileError `parse error` at the furthest place, or
+ * `query nested too deeply`.
+ */
 export function parse(text: string, options: ParseOptions = {}): QueryNode {
   const depthMax = options.queryDepthMax ?? queryDepthMaxDefault;
   if (text === '') return { kind: 'query', decls: [], ops: [{ kind: 'pass-op', start: 0, end: 0 }], start: 0, end: 0 };
@@ -41,10 +45,16 @@ function parseProgram(s: Scanner, depthMax: number): QueryNode {
     throw error;
   }
   s.fail();
-  throw new CompileError([foreignStatement(s.text) ?? foreignClause(s.text, s.furthest) ?? { message: 'parse error', start: s.byte(s.furthest), end: -1 }]);
+  throw new CompileError([
+    foreignStatement(s.text) ??
+      foreignClause(s.text, s.furthest) ?? { message: 'parse error', start: s.byte(s.furthest), end: -1 },
+  ]);
 }
 
-/** Walks the tree without recursion. Chains (`1+1+1+..`, `a.b.c..`) nest as deep as they are long, though their text does not. */
+/**
+ * Walks the tree without recursion. Chains (`1+1+1+..`, `a.b.c..`) nest as deep as they are long, though their text
+ * does not.
+ */
 function checkDepth(root: QueryNode, depthMax: number): void {
   const nodes: object[] = [root];
   const depths: number[] = [1];

@@ -1,5 +1,24 @@
-/** Primary expressions (grammar.md, section 7): literals, names, containers, parentheses, subqueries and the forms with keywords. */
-import type { ArrayExpr, CallExpr, CaseExpr, CaseWhen, CastTarget, DateExpr, Expr, IdExpr, LambdaNode, MapEntry, NameNode, QueryNode, RecordElem, RecordExpr, Spread } from '../ast.ts';
+/**
+ * Primary expressions (grammar.md, section 7): literals, names, containers, parentheses, subqueries and the forms with
+ * keywords.
+ */
+import type {
+  ArrayExpr,
+  CallExpr,
+  CaseExpr,
+  CaseWhen,
+  CastTarget,
+  DateExpr,
+  Expr,
+  IdExpr,
+  LambdaNode,
+  MapEntry,
+  NameNode,
+  QueryNode,
+  RecordElem,
+  RecordExpr,
+  Spread,
+} from '../ast.ts';
 import type { Scanner } from './scanner.ts';
 import { isColumnsAhead, parseColumns } from './sql/columns.ts';
 import { isLambdaAhead, parseCallOrId, parseLambdaCall } from './calls.ts';
@@ -14,42 +33,69 @@ import { parseCastTarget, parseType } from './types.ts';
 export function parsePrimary(s: Scanner): Expr | undefined {
   const next = s.text[s.pos + 1];
   switch (s.text[s.pos]) {
-    case '(': return parseParenthesized(s);
-    case '[': return parseArray(s);
-    case '{': return parseRecord(s);
-    case '|': return next === '{' ? parseMap(s) : next === '[' ? parseSet(s) : s.fail();
-    case '<': return parseTypeValue(s);
-    case '"': return s.sql ? parseQuotedId(s) : parseLiteral(s);
-    case '`': return parseCallOrId(s);
-    case 'f': if (next === '"' || next === "'") return parseFString(s); break;
+    case '(':
+      return parseParenthesized(s);
+    case '[':
+      return parseArray(s);
+    case '{':
+      return parseRecord(s);
+    case '|':
+      return next === '{' ? parseMap(s) : next === '[' ? parseSet(s) : s.fail();
+    case '<':
+      return parseTypeValue(s);
+    case '"':
+      return s.sql ? parseQuotedId(s) : parseLiteral(s);
+    case '`':
+      return parseCallOrId(s);
+    case 'f':
+      if (next === '"' || next === "'") return parseFString(s);
+      break;
   }
-  return (s.sql ? parseSqlForm(s) ?? (isColumnsAhead(s) ? parseColumns(s) : undefined) : undefined) ?? parseKeywordForm(s) ?? parseLiteral(s) ?? parseCallOrId(s);
+  return (
+    (s.sql ? (parseSqlForm(s) ?? (isColumnsAhead(s) ? parseColumns(s) : undefined)) : undefined) ??
+    parseKeywordForm(s) ??
+    parseLiteral(s) ??
+    parseCallOrId(s)
+  );
 }
 
 function parseKeywordForm(s: Scanner): Expr | undefined {
   switch (s.code | 0x20) {
-    case 0x63: return s.peekWord().length === 4 ? parseCase(s) ?? parseCastCall(s) : undefined;
-    case 0x65: return parseExists(s) ?? parseExtract(s);
-    case 0x6c: return isLambdaAhead(s) ? parseLambdaCall(s) : undefined;
-    case 0x6d: return s.sql ? parseSqlMap(s) : undefined;
-    case 0x73: return parseSubstring(s);
-    case 0x61: return s.sql ? parseArrayOf(s) : undefined;
-    case 0x64: case 0x74: return parseDate(s);
-    default: return undefined;
+    case 0x63:
+      return s.peekWord().length === 4 ? (parseCase(s) ?? parseCastCall(s)) : undefined;
+    case 0x65:
+      return parseExists(s) ?? parseExtract(s);
+    case 0x6c:
+      return isLambdaAhead(s) ? parseLambdaCall(s) : undefined;
+    case 0x6d:
+      return s.sql ? parseSqlMap(s) : undefined;
+    case 0x73:
+      return parseSubstring(s);
+    case 0x61:
+      return s.sql ? parseArrayOf(s) : undefined;
+    case 0x64:
+    case 0x74:
+      return parseDate(s);
+    default:
+      return undefined;
   }
 }
 
 function parseQuotedId(s: Scanner): IdExpr | undefined {
-  const start = s.pos, double = s.code === 0x22;
+  const start = s.pos;
+  const double = s.code === 0x22;
   const name = parseQuoted(s);
-  return name === undefined ? undefined : { kind: 'id', name, quoted: true, ...(double && { double }), start: s.byte(start), end: s.byte(s.pos) };
+  return name === undefined
+    ? undefined
+    : { kind: 'id', name, quoted: true, ...(double && { double }), start: s.byte(start), end: s.byte(s.pos) };
 }
 
 function parseTypeValue(s: Scanner): Expr | undefined {
   const start = s.pos++;
   s.skip();
   const type = parseType(s);
-  if (type !== undefined && s.takeNext('>')) return { kind: 'type-value', type, start: s.byte(start), end: s.byte(s.pos) };
+  if (type !== undefined && s.takeNext('>'))
+    return { kind: 'type-value', type, start: s.byte(start), end: s.byte(s.pos) };
   s.pos = start;
   return undefined;
 }
@@ -66,7 +112,8 @@ function parseParenthesized(s: Scanner): Expr | undefined {
   if (first !== undefined) {
     if (s.takeNext(')')) return first;
     const elems = s.takeNext(',') ? parseRest(s) : undefined;
-    if (elems !== undefined && s.takeNext(')')) return { kind: 'tuple', elems: [first, ...elems], start: s.byte(start), end: s.byte(s.pos) };
+    if (elems !== undefined && s.takeNext(')'))
+      return { kind: 'tuple', elems: [first, ...elems], start: s.byte(start), end: s.byte(s.pos) };
   }
   s.pos = start;
   const query = parseEnclosedQuery(s, '(', ')');
@@ -95,7 +142,8 @@ export function parseEnclosedQuery(s: Scanner, open: string, close: string): Que
 export function parseArray(s: Scanner): Expr | undefined {
   const start = s.pos++;
   s.nestings++;
-  const elems = parseElems(s), [only] = elems;
+  const elems = parseElems(s);
+  const [only] = elems;
   if (s.sql && elems.length === 1 && only !== undefined && only.kind !== 'spread') {
     const comprehension = parseComprehension(s, only, start);
     if (comprehension !== undefined) return comprehension;
@@ -108,8 +156,10 @@ export function parseArray(s: Scanner): Expr | undefined {
 
 /** `array(query)`. */
 function parseArrayOf(s: Scanner): Expr | undefined {
-  const start = s.pos, query = s.keyword('array') ? parseEnclosedQuery(s, '(', ')') : undefined;
-  if (query !== undefined) return { kind: 'array-subquery', query, ofColumn: true, start: s.byte(start), end: s.byte(s.pos) };
+  const start = s.pos;
+  const query = s.keyword('array') ? parseEnclosedQuery(s, '(', ')') : undefined;
+  if (query !== undefined)
+    return { kind: 'array-subquery', query, ofColumn: true, start: s.byte(start), end: s.byte(s.pos) };
   s.pos = start;
   return undefined;
 }
@@ -122,16 +172,32 @@ function parseComprehension(s: Scanner, value: Expr, from: number): Expr | undef
     const params = parseList(s, parseId);
     if (params !== undefined && s.gapKeyword('in')) {
       s.skip();
-      const list = parseExpr(s), test = parseClause(s, 'if');
+      const list = parseExpr(s);
+      const test = parseClause(s, 'if');
       if (list !== undefined && s.takeNext(']')) {
         const span = { start: s.byte(from), end: s.byte(s.pos) };
-        const over = (name: string, of: Expr, names: readonly NameNode[], body: Expr): CallExpr =>
-          ({ kind: 'call', callee: nameAt(name, span), args: [of, lambdaOf(names, body)], ...span });
+        const over = (name: string, of: Expr, names: readonly NameNode[], body: Expr): CallExpr => ({
+          kind: 'call',
+          callee: nameAt(name, span),
+          args: [of, lambdaOf(names, body)],
+          ...span,
+        });
         // With a place beside the element both are worked out together: a list that is filtered first counts anew.
         if (test && params.length > 1) {
-          const pair: Expr = { kind: 'record', elems: [field('test', test), field('value', value)], ...span }, picked = nameAt('picked', span);
-          const of = (name: string): Expr => ({ kind: 'dot', expr: { kind: 'id', name: 'picked', quoted: false, ...span }, name: nameAt(name, span), ...span });
-          return over('list_transform', over('list_filter', over('list_transform', list, params, pair), [picked], of('test')), [picked], of('value'));
+          const pair: Expr = { kind: 'record', elems: [field('test', test), field('value', value)], ...span };
+          const picked = nameAt('picked', span);
+          const of = (name: string): Expr => ({
+            kind: 'dot',
+            expr: { kind: 'id', name: 'picked', quoted: false, ...span },
+            name: nameAt(name, span),
+            ...span,
+          });
+          return over(
+            'list_transform',
+            over('list_filter', over('list_transform', list, params, pair), [picked], of('test')),
+            [picked],
+            of('value'),
+          );
         }
         return over('list_transform', test ? over('list_filter', list, params, test) : list, params, value);
       }
@@ -140,9 +206,26 @@ function parseComprehension(s: Scanner, value: Expr, from: number): Expr | undef
   s.pos = before;
   return undefined;
 }
-const field = (name: string, expr: Expr): RecordElem => ({ kind: 'record-field', name: nameAt(name, expr), expr, start: expr.start, end: expr.end });
-const nameAt = (text: string, { start, end }: { readonly start: number; readonly end: number }): NameNode => ({ kind: 'name', text, start, end });
-const lambdaOf = (params: readonly NameNode[], body: Expr): LambdaNode => ({ kind: 'lambda', params, body, start: body.start, end: body.end });
+const field = (name: string, expr: Expr): RecordElem => ({
+  kind: 'record-field',
+  name: nameAt(name, expr),
+  expr,
+  start: expr.start,
+  end: expr.end,
+});
+const nameAt = (text: string, { start, end }: { readonly start: number; readonly end: number }): NameNode => ({
+  kind: 'name',
+  text,
+  start,
+  end,
+});
+const lambdaOf = (params: readonly NameNode[], body: Expr): LambdaNode => ({
+  kind: 'lambda',
+  params,
+  body,
+  start: body.start,
+  end: body.end,
+});
 
 function parseSet(s: Scanner): Expr | undefined {
   const start = s.pos;
@@ -221,7 +304,8 @@ function parseSqlMap(s: Scanner): Expr | undefined {
 }
 
 function parseMapEntry(s: Scanner): MapEntry | undefined {
-  const start = s.pos, key = parseExpr(s);
+  const start = s.pos;
+  const key = parseExpr(s);
   if (key !== undefined && s.takeNext(':')) {
     s.skip();
     const value = parseExpr(s);
@@ -267,7 +351,8 @@ function parseCaseRest(s: Scanner, start: number, operand: Expr | undefined): Ca
 function parseWhen(s: Scanner): CaseWhen | undefined {
   const before = s.pos;
   if (s.gapKeyword('when')) {
-    const start = s.pos - 4, when = s.gap() ? parseExpr(s) : undefined;
+    const start = s.pos - 4;
+    const when = s.gap() ? parseExpr(s) : undefined;
     if (when !== undefined && s.apartKeyword('then')) {
       const then = parseExpr(s);
       if (then !== undefined) return { kind: 'case-when', when, then, start: s.byte(start), end: then.end };
@@ -304,7 +389,16 @@ export function parseCastCall(s: Scanner, word: 'cast' | 'try_cast' = 'cast'): E
   const expr = parseExpr(s);
   if (expr !== undefined && s.apartKeyword('as')) {
     const target = parseCastAs(s);
-    if (target !== undefined) return { kind: 'cast', call: true, ...(word === 'try_cast' && { attempt: true }), expr, target, start: s.byte(start), end: s.byte(s.pos) };
+    if (target !== undefined)
+      return {
+        kind: 'cast',
+        call: true,
+        ...(word === 'try_cast' && { attempt: true }),
+        expr,
+        target,
+        start: s.byte(start),
+        end: s.byte(s.pos),
+      };
   }
   s.pos = start;
   return undefined;
@@ -313,7 +407,8 @@ export function parseCastCall(s: Scanner, word: 'cast' | 'try_cast' = 'cast'): E
 /** Behind AS: a target with its closing parenthesis. */
 function parseCastAs(s: Scanner): CastTarget | undefined {
   const start = s.pos;
-  if (!s.sql && s.keyword('date') && s.takeNext(')')) return { kind: 'cast-date', start: s.byte(start), end: s.byte(start + 4) };
+  if (!s.sql && s.keyword('date') && s.takeNext(')'))
+    return { kind: 'cast-date', start: s.byte(start), end: s.byte(start + 4) };
   for (const parse of [parseCastTarget, parseType]) {
     s.pos = start;
     const target = parse(s);
@@ -329,7 +424,8 @@ function parseExtract(s: Scanner): Expr | undefined {
   const part = parseExpr(s);
   if (part !== undefined && s.apartKeyword('from')) {
     const expr = parseExpr(s);
-    if (expr !== undefined && s.takeNext(')')) return { kind: 'extract', part, expr, start: s.byte(start), end: s.byte(s.pos) };
+    if (expr !== undefined && s.takeNext(')'))
+      return { kind: 'extract', part, expr, start: s.byte(start), end: s.byte(s.pos) };
   }
   s.pos = start;
   return undefined;
@@ -371,7 +467,8 @@ function parseDate(s: Scanner): DateExpr | undefined {
   const type = s.keyword('date') ? 'date' : s.keyword('timestamp') ? 'timestamp' : undefined;
   if (type === undefined) return undefined;
   s.skip();
-  const textStart = s.byte(s.pos), text = parseStringLiteral(s);
+  const textStart = s.byte(s.pos);
+  const text = parseStringLiteral(s);
   if (text !== undefined) return { kind: 'date', type, text, textStart, start: s.byte(start), end: s.byte(s.pos) };
   s.pos = start;
   return undefined;

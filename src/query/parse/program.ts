@@ -58,13 +58,20 @@ function parseDecl(s: Scanner): Decl | undefined {
 
 function parseDeclForm(s: Scanner, keyword: string): Decl | undefined {
   switch (keyword) {
-    case 'const': return parseConst(s);
-    case 'fn': return parseFn(s);
-    case 'let': return parseLet(s);
-    case 'op': return parseOpDecl(s);
-    case 'pragma': return parsePragma(s);
-    case 'type': return parseTypeDecl(s);
-    default: return undefined;
+    case 'const':
+      return parseConst(s);
+    case 'fn':
+      return parseFn(s);
+    case 'let':
+      return parseLet(s);
+    case 'op':
+      return parseOpDecl(s);
+    case 'pragma':
+      return parsePragma(s);
+    case 'type':
+      return parseTypeDecl(s);
+    default:
+      return undefined;
   }
 }
 
@@ -108,7 +115,7 @@ function parseOpDecl(s: Scanner): Decl | undefined {
   const name = declaredName(s, 'op');
   if (name === undefined) return undefined;
   const before = s.pos;
-  const params = s.space() ? parseList(s, parseId) ?? [] : [];
+  const params = s.space() ? (parseList(s, parseId) ?? []) : [];
   if (params.length === 0) s.pos = before;
   if (!s.takeNext(':')) return undefined;
   const body = parseEnclosedQuery(s, '(', ')');

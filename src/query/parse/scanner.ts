@@ -1,13 +1,14 @@
 /**
  * The parser's place in the text: white space, keywords, names, the furthest failure, and the memory of parsed parts.
  *
- * The language has almost no reserved words and its strings depend on where they stand, so there is no token list: each rule reads
- * characters. A rule returns its node, or `undefined` with `pos` where it was (ordered choice, as in a PEG).
+ * The language has almost no reserved words and its strings depend on where they stand, so there is no token list: each
+ * rule reads characters. A rule returns its node, or `undefined` with `pos` where it was (ordered choice, as in a PEG).
  *
  * Invariants:
- * - `furthest` only grows: every character test that fails reports its place through `fail`; it is the position of the parse error.
- * - Rules that hold other rules (parentheses, calls, ..) are remembered by rule and position, so that alternatives which read the
- *   same part again cost one look-up; without that nested parentheses would take exponential time.
+ * - `furthest` only grows: every character test that fails reports its place through `fail`; it is the position of the
+ *   parse error.
+ * - Rules that hold other rules (parentheses, calls, ..) are remembered by rule and position, so that alternatives
+ *   which read the same part again cost one look-up; without that nested parentheses would take exponential time.
  * - `enter` bounds the nesting, so that no text overflows the stack.
  */
 import { CompileError } from './error.ts';
@@ -33,9 +34,13 @@ interface Memo {
   readonly end: number;
 }
 
-const endsWord: ReadonlySet<string> = new Set(')]}*'), beginsWord: ReadonlySet<string> = new Set('([{*');
+const endsWord: ReadonlySet<string> = new Set(')]}*');
+const beginsWord: ReadonlySet<string> = new Set('([{*');
 
-/** A query text and the place in it. `pos`, `furthest` and all indexes count UTF-16 units; `byte` gives the offsets that nodes and faults have. */
+/**
+ * A query text and the place in it. `pos`, `furthest` and all indexes count UTF-16 units; `byte` gives the offsets that
+ * nodes and faults have.
+ */
 export class Scanner {
   readonly text: string;
   pos = 0;
@@ -196,14 +201,20 @@ export class Scanner {
     return false;
   }
 
-  /** White space, or a bracket or star on either side, as SQL has it: `count(*)from`, `where(a)`. v0.2.0 wants white space. */
+  /**
+   * White space, or a bracket or star on either side, as SQL has it: `count(*)from`, `where(a)`. v0.2.0 wants white
+   * space.
+   */
   gap(): boolean {
     if (this.skip() || endsWord.has(this.text[this.pos - 1]!) || beginsWord.has(this.text[this.pos]!)) return true;
     this.fail();
     return false;
   }
 
-  /** The plain identifier at this place, without taking it and without the exclusions of `identifier`; `''` when there is none. */
+  /**
+   * The plain identifier at this place, without taking it and without the exclusions of `identifier`; `''` when there
+   * is none.
+   */
   peekWord(): string {
     const end = this.identifierEnd(this.pos);
     return this.text.slice(this.pos, end);
@@ -268,11 +279,14 @@ export function isDigit(code: number): boolean {
 
 /** True for a letter of any script, `_` and `$`; `code` is a code point. */
 function isIdentifierStart(code: number): boolean {
-  if (code < 0x80) return (code >= 0x61 && code <= 0x7a) || (code >= 0x41 && code <= 0x5a) || code === 0x5f || code === 0x24;
+  if (code < 0x80)
+    return (code >= 0x61 && code <= 0x7a) || (code >= 0x41 && code <= 0x5a) || code === 0x5f || code === 0x24;
   return /\p{L}/u.test(String.fromCodePoint(code));
 }
 
-/** True for what may begin an identifier, digits, combining marks and connecting punctuation; `code` is a code point. */
+/**
+ * True for what may begin an identifier, digits, combining marks and connecting punctuation; `code` is a code point.
+ */
 export function isIdentifierPart(code: number): boolean {
   if (code < 0x80) return isIdentifierStart(code) || isDigit(code);
   return /[\p{L}\p{Mn}\p{Mc}\p{Nd}\p{Pc}]/u.test(String.fromCodePoint(code));

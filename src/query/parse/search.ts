@@ -1,4 +1,7 @@
-/** The search operator and its own syntax: words, globs, regular expressions, literals and predicates (grammar.md, section 8). */
+/**
+ * The search operator and its own syntax: words, globs, regular expressions, literals and predicates (grammar.md,
+ * section 8).
+ */
 import type { Op, SearchNode } from '../ast.ts';
 import { isDigit } from './scanner.ts';
 import type { Scanner } from './scanner.ts';
@@ -128,7 +131,11 @@ function continuesExpr(s: Scanner): boolean {
   if (s.code === 0x28 || s.code === 0x5b) return true;
   const before = s.pos;
   s.skip();
-  const found = '=!<>~+-*/%'.includes(s.text[s.pos] ?? ' ') || s.keyword('in') || s.keyword('like') || (s.keyword('not') && (s.keywordNext('in') || s.keywordNext('like')));
+  const found =
+    '=!<>~+-*/%'.includes(s.text[s.pos] ?? ' ') ||
+    s.keyword('in') ||
+    s.keyword('like') ||
+    (s.keyword('not') && (s.keywordNext('in') || s.keywordNext('like')));
   s.pos = before;
   return found;
 }
@@ -143,7 +150,8 @@ function continuesWord(s: Scanner): boolean {
 function parseRegexpTerm(s: Scanner): SearchNode | undefined {
   const start = s.pos;
   const pattern = s.code === 0x2f ? parseRegexp(s) : undefined;
-  if (pattern !== undefined && !continuesWord(s)) return { kind: 'search-regexp', pattern, start: s.byte(start), end: s.byte(s.pos) };
+  if (pattern !== undefined && !continuesWord(s))
+    return { kind: 'search-regexp', pattern, start: s.byte(start), end: s.byte(s.pos) };
   s.pos = start;
   return undefined;
 }
@@ -162,7 +170,8 @@ function parseLiteralTerm(s: Scanner): SearchNode | undefined {
     return undefined;
   }
   const span = { start: s.byte(start), end: s.byte(s.pos) };
-  if (literal.kind === 'literal' && literal.type === 'string') return { kind: 'search-word', text: literal.text, ...span };
+  if (literal.kind === 'literal' && literal.type === 'string')
+    return { kind: 'search-word', text: literal.text, ...span };
   return { kind: 'search-literal', literal, text: s.text.slice(start, s.pos), ...span };
 }
 

@@ -29,7 +29,8 @@ function parseOrigin(s: Scanner): SourceOrigin | undefined {
   const start = s.pos;
   const regexp = s.code === 0x2f ? parseRegexp(s) : undefined;
   // `/path/to/file` begins like a regular expression.
-  if (regexp !== undefined && !continuesText(s)) return { kind: 'source-regexp', pattern: regexp, start: s.byte(start), end: s.byte(s.pos) };
+  if (regexp !== undefined && !continuesText(s))
+    return { kind: 'source-regexp', pattern: regexp, start: s.byte(start), end: s.byte(s.pos) };
   s.pos = start;
   const pattern = parseGlob(s);
   if (pattern !== undefined) return { kind: 'source-glob', pattern, start: s.byte(start), end: s.byte(s.pos) };
@@ -53,7 +54,9 @@ function parseText(s: Scanner): SourceText | undefined {
   const start = s.pos;
   const quoted = parseQuoted(s) ?? parseRawString(s);
   const text = quoted ?? s.match(url) ?? s.match(plainText);
-  return text === undefined ? undefined : { kind: 'source-text', text, quoted: quoted !== undefined, start: s.byte(start), end: s.byte(s.pos) };
+  return text === undefined
+    ? undefined
+    : { kind: 'source-text', text, quoted: quoted !== undefined, start: s.byte(start), end: s.byte(s.pos) };
 }
 
 /** `mark Name`, without white space between. */

@@ -12,9 +12,10 @@ export function parseQuoted(s: Scanner): string | undefined {
 
 /** The same as SQL has it: a backslash is one, a quote comes twice. */
 function parsePlain(s: Scanner, quote: number): string | undefined {
-  const start = s.pos, mark = String.fromCharCode(quote);
+  const start = s.pos;
+  const mark = String.fromCharCode(quote);
   let text = '';
-  for (s.pos++;;) {
+  for (s.pos++; ; ) {
     const end = s.text.indexOf(mark, s.pos);
     if (end < 0) {
       s.fail(s.text.length);
@@ -58,7 +59,17 @@ export function parseDelimited(s: Scanner, quote: number): string | undefined {
   return undefined;
 }
 
-const simpleEscapes: Readonly<Record<string, string>> = { "'": "'", '"': '"', '\\': '\\', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t', 'v': '\v' };
+const simpleEscapes: Readonly<Record<string, string>> = {
+  "'": "'",
+  '"': '"',
+  '\\': '\\',
+  b: '\b',
+  f: '\f',
+  n: '\n',
+  r: '\r',
+  t: '\t',
+  v: '\v',
+};
 
 /** A backslash escape; leaves the scanner behind it. */
 export function parseEscape(s: Scanner): string | undefined {
@@ -79,7 +90,9 @@ function parseUnicodeEscape(s: Scanner): string | undefined {
   return value > 0x10ffff || (value >= 0xdc00 && value < 0xe000) ? '\ufffd' : String.fromCodePoint(value);
 }
 
-/** The second half of a surrogate pair, written as another escape; alone the first half is the replacement character. */
+/**
+ * The second half of a surrogate pair, written as another escape; alone the first half is the replacement character.
+ */
 function parseLowSurrogate(s: Scanner, high: number): string {
   const start = s.pos;
   const digits = s.match(/\\u[dD][c-fC-F][0-9a-fA-F]{2}/y);
@@ -90,14 +103,16 @@ function parseLowSurrogate(s: Scanner, high: number): string {
 
 /** `E'…'` of SQL: with escapes. */
 export function parseEscapedString(s: Scanner): string | undefined {
-  const start = s.pos++, text = parseDelimited(s, 0x27);
+  const start = s.pos++;
+  const text = parseDelimited(s, 0x27);
   if (text === undefined) s.pos = start;
   return text;
 }
 
 /** `$$…$$` or `$tag$…$tag$` of SQL: no escapes, and quotes are characters like any other. */
 export function parseDollarString(s: Scanner): string | undefined {
-  const start = s.pos, mark = s.match(/\$(?:[\p{L}_][\p{L}_\d]*)?\$/yu);
+  const start = s.pos;
+  const mark = s.match(/\$(?:[\p{L}_][\p{L}_\d]*)?\$/uy);
   if (mark === undefined) return undefined;
   const end = s.text.indexOf(mark, s.pos);
   if (end < 0) {
@@ -198,7 +213,10 @@ export function parseRegexp(s: Scanner): string | undefined {
 }
 
 const closing: ReadonlySet<string> = new Set(')]}');
-/** A list with commas; every element is required, but in SQL a comma may stand before the closing bracket. Gives the elements read when the one behind a comma fails, with the scanner before that comma. */
+/**
+ * A list with commas; every element is required, but in SQL a comma may stand before the closing bracket. Gives the
+ * elements read when the one behind a comma fails, with the scanner before that comma.
+ */
 export function parseList<T>(s: Scanner, parse: (scanner: Scanner) => T | undefined): T[] | undefined {
   const first = parse(s);
   if (first === undefined) return undefined;
@@ -219,12 +237,20 @@ export function parseList<T>(s: Scanner, parse: (scanner: Scanner) => T | undefi
 
 /** `( list )` of names, maybe after white space; nothing is taken when it does not match. */
 export function parseNameList(s: Scanner, parse: (scanner: Scanner) => NameNode | undefined): NameNode[] | undefined {
-  const start = s.pos, names = s.takeNext('(') ? parseListRest(s, parse) : undefined;
+  const start = s.pos;
+  const names = s.takeNext('(') ? parseListRest(s, parse) : undefined;
   if (names === undefined) s.pos = start;
   return names;
 }
-/** `( list )` of what may hold brackets itself, behind a keyword that `begin` takes; nothing is taken when it does not match. */
-export function parseListInBrackets<T>(s: Scanner, begin: () => boolean, parse: (scanner: Scanner) => T | undefined): T[] | undefined {
+/**
+ * `( list )` of what may hold brackets itself, behind a keyword that `begin` takes; nothing is taken when it does not
+ * match.
+ */
+export function parseListInBrackets<T>(
+  s: Scanner,
+  begin: () => boolean,
+  parse: (scanner: Scanner) => T | undefined,
+): T[] | undefined {
   const start = s.pos;
   let list: T[] | undefined;
   if (begin() && s.takeNext('(')) {

@@ -5,14 +5,44 @@ import { parseSqlType } from './sql/types.ts';
 import { parseId, parseList, parseName } from './strings.ts';
 
 const primitives: ReadonlySet<string> = new Set<PrimitiveName>([
-  'uint8', 'uint16', 'uint32', 'uint64', 'int8', 'int16', 'int32', 'int64', 'float16', 'float32', 'float64',
-  'bool', 'string', 'duration', 'time', 'bytes', 'ip', 'net', 'type', 'null',
+  'uint8',
+  'uint16',
+  'uint32',
+  'uint64',
+  'int8',
+  'int16',
+  'int32',
+  'int64',
+  'float16',
+  'float32',
+  'float64',
+  'bool',
+  'string',
+  'duration',
+  'time',
+  'bytes',
+  'ip',
+  'net',
+  'type',
+  'null',
 ]);
 
 const aliases: ReadonlyMap<string, PrimitiveName> = new Map<string, PrimitiveName>([
-  ['bigint', 'int64'], ['int', 'int32'], ['integer', 'int32'], ['smallint', 'int16'], ['real', 'float32'], ['float', 'float64'],
-  ['boolean', 'bool'], ['text', 'string'], ['char', 'string'], ['varchar', 'string'], ['character', 'string'], ['bytea', 'bytes'],
-  ['interval', 'duration'], ['inet', 'ip'], ['cidr', 'net'],
+  ['bigint', 'int64'],
+  ['int', 'int32'],
+  ['integer', 'int32'],
+  ['smallint', 'int16'],
+  ['real', 'float32'],
+  ['float', 'float64'],
+  ['boolean', 'bool'],
+  ['text', 'string'],
+  ['char', 'string'],
+  ['varchar', 'string'],
+  ['character', 'string'],
+  ['bytea', 'bytes'],
+  ['interval', 'duration'],
+  ['inet', 'ip'],
+  ['cidr', 'net'],
 ]);
 
 /** A type with unions and names. */
@@ -71,13 +101,18 @@ function parseMemberForm(s: Scanner, names: boolean): TypeNode | undefined {
       const type = s.take('(') ? parseInner(s) : undefined;
       return type !== undefined && s.takeNext(')') ? type : undefined;
     }
-    case '{': return parseRecordType(s);
+    case '{':
+      return parseRecordType(s);
     case '[': {
       const elem = s.take('[') ? parseInner(s) : undefined;
-      return elem !== undefined && s.takeNext(']') ? { kind: 'type-array', elem, start: s.byte(start), end: s.byte(s.pos) } : undefined;
+      return elem !== undefined && s.takeNext(']')
+        ? { kind: 'type-array', elem, start: s.byte(start), end: s.byte(s.pos) }
+        : undefined;
     }
-    case '|': return s.text[start + 1] === '{' ? parseMapType(s) : parseSetType(s);
-    default: return parseWordType(s, names);
+    case '|':
+      return s.text[start + 1] === '{' ? parseMapType(s) : parseSetType(s);
+    default:
+      return parseWordType(s, names);
   }
 }
 
@@ -118,7 +153,9 @@ function parseTypeField(s: Scanner): TypeField | undefined {
   const optional = s.takeNext('?');
   if (!s.takeNext(':')) return undefined;
   const type = parseInner(s);
-  return type === undefined ? undefined : { kind: 'type-field', name, optional, type, start: name.start, end: s.byte(s.pos) };
+  return type === undefined
+    ? undefined
+    : { kind: 'type-field', name, optional, type, start: name.start, end: s.byte(s.pos) };
 }
 
 function parseWordType(s: Scanner, names: boolean): TypeNode | undefined {
@@ -129,7 +166,8 @@ function parseWordType(s: Scanner, names: boolean): TypeNode | undefined {
     return { kind: 'type-primitive', name: word as PrimitiveName, start: s.byte(start), end: s.byte(s.pos) };
   }
   const lower = word.toLowerCase();
-  const found = parseAlias(s, lower) ?? (lower === 'error' ? parseErrorType(s) : lower === 'enum' ? parseEnumType(s) : undefined);
+  const found =
+    parseAlias(s, lower) ?? (lower === 'error' ? parseErrorType(s) : lower === 'enum' ? parseEnumType(s) : undefined);
   if (found !== undefined) return found;
   return names ? parseNamedType(s) : s.fail();
 }
@@ -153,7 +191,8 @@ function parseErrorType(s: Scanner): TypeNode | undefined {
   const start = s.pos;
   s.pos += 5;
   const type = s.takeNext('(') ? parseInner(s) : undefined;
-  if (type !== undefined && s.takeNext(')')) return { kind: 'type-error', type, start: s.byte(start), end: s.byte(s.pos) };
+  if (type !== undefined && s.takeNext(')'))
+    return { kind: 'type-error', type, start: s.byte(start), end: s.byte(s.pos) };
   s.pos = start;
   return undefined;
 }
@@ -164,7 +203,8 @@ function parseEnumType(s: Scanner): TypeNode | undefined {
   if (s.takeNext('(')) {
     s.skip();
     const symbols = parseList(s, parseName);
-    if (symbols !== undefined && s.takeNext(')')) return { kind: 'type-enum', symbols, start: s.byte(start), end: s.byte(s.pos) };
+    if (symbols !== undefined && s.takeNext(')'))
+      return { kind: 'type-enum', symbols, start: s.byte(start), end: s.byte(s.pos) };
   }
   s.pos = start;
   return undefined;

@@ -8,7 +8,8 @@ export const filterMerge = {
     const out: PlanOp[] = [];
     for (const op of ops) {
       const last = out.at(-1);
-      if (op.kind === 'filter' && last?.kind === 'filter') out[out.length - 1] = { kind: 'filter', expr: { kind: 'and', left: last.expr, right: op.expr } };
+      if (op.kind === 'filter' && last?.kind === 'filter')
+        out[out.length - 1] = { kind: 'filter', expr: { kind: 'and', left: last.expr, right: op.expr } };
       else out.push(op);
     }
     return out;

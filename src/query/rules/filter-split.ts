@@ -1,4 +1,7 @@
-/** Parts of a filter that ask a subquery about each row get a filter of their own behind the others: the subquery is asked about the rows alone that these leave. */
+/**
+ * Parts of a filter that ask a subquery about each row get a filter of their own behind the others: the subquery is
+ * asked about the rows alone that these leave.
+ */
 import { conjunction, conjuncts, someExpr } from '../plan/walk.ts';
 import type { PlanExpr, PlanOp } from '../plan/plan.ts';
 import type { Rule } from './rules.ts';
@@ -14,9 +17,14 @@ export const filterSplit = {
 
 const split = (op: PlanOp): readonly PlanOp[] => {
   if (op.kind !== 'filter') return [op];
-  const parts = conjuncts(op.expr), plain = conjunction(parts.filter((part) => !asks(part))), asking = parts.filter(asks);
-  return plain && asking.length > 0 ? [{ kind: 'filter', expr: plain }, ...asking.map((expr) => ({ kind: 'filter', expr } as const))] : [op];
+  const parts = conjuncts(op.expr);
+  const plain = conjunction(parts.filter((part) => !asks(part)));
+  const asking = parts.filter(asks);
+  return plain && asking.length > 0
+    ? [{ kind: 'filter', expr: plain }, ...asking.map((expr) => ({ kind: 'filter', expr }) as const)]
+    : [op];
 };
 
 /** Whether the expression runs a pipeline for each row. */
-const asks = (e: PlanExpr): boolean => someExpr(e, (part) => part.kind === 'apply' || (part.kind === 'subquery' && part.correlated));
+const asks = (e: PlanExpr): boolean =>
+  someExpr(e, (part) => part.kind === 'apply' || (part.kind === 'subquery' && part.correlated));

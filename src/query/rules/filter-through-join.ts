@@ -1,4 +1,7 @@
-/** Parts of a filter behind a join, and of what a join asks of its pairs, that read one side go to that side, where unmatched rows of the join cannot change what they see. */
+/**
+ * Parts of a filter behind a join, and of what a join asks of its pairs, that read one side go to that side, where
+ * unmatched rows of the join cannot change what they see.
+ */
 import { conjunction, conjuncts, fieldsRead, hasSubquery, movePaths } from '../plan/walk.ts';
 import type { PlanExpr, PlanOp } from '../plan/plan.ts';
 import type { Rule } from './rules.ts';
@@ -9,11 +12,19 @@ export const filterThroughJoin = {
 } as const satisfies Rule;
 
 const throughFilter = (ops: readonly PlanOp[]): readonly PlanOp[] | undefined => {
-  const at = ops.findIndex((op, i) => op.kind === 'filter' && ops[i - 1]?.kind === 'join'), filter = ops[at], join = ops[at - 1];
+  const at = ops.findIndex((op, i) => op.kind === 'filter' && ops[i - 1]?.kind === 'join');
+  const filter = ops[at];
+  const join = ops[at - 1];
   if (filter?.kind !== 'filter' || join?.kind !== 'join' || !join.right) return undefined;
   const { left, right, rest } = divided(filter.expr, join, sidesKept(join));
   if (left.length === 0 && right.length === 0) return undefined;
-  return [...ops.slice(0, at - 1), ...filterOf(left), filteredRight(join, right), ...filterOf(rest), ...ops.slice(at + 1)];
+  return [
+    ...ops.slice(0, at - 1),
+    ...filterOf(left),
+    filteredRight(join, right),
+    ...filterOf(rest),
+    ...ops.slice(at + 1),
+  ];
 };
 /** A join asks of pairs what could be asked of rows: these need not be held then, nor the columns that it reads. */
 const throughPairs = (ops: readonly PlanOp[]): readonly PlanOp[] | undefined => {
@@ -21,8 +32,14 @@ const throughPairs = (ops: readonly PlanOp[]): readonly PlanOp[] | undefined => 
     if (join.kind !== 'join' || !join.right || !join.residual || join.nearest) continue;
     const { left, right, rest } = divided(join.residual, join, sidesAsked(join));
     if (left.length === 0 && right.length === 0) continue;
-    const { residual: _, ...others } = join, residual = conjunction(rest);
-    return [...ops.slice(0, at), ...filterOf(left), filteredRight({ ...others, ...(residual && { residual }) }, right), ...ops.slice(at + 1)];
+    const { residual: _, ...others } = join;
+    const residual = conjunction(rest);
+    return [
+      ...ops.slice(0, at),
+      ...filterOf(left),
+      filteredRight({ ...others, ...(residual && { residual }) }, right),
+      ...ops.slice(at + 1),
+    ];
   }
   return undefined;
 };
@@ -31,22 +48,39 @@ const filterOf = (list: readonly PlanExpr[]): readonly PlanOp[] => {
   const expr = conjunction(list);
   return expr ? [{ kind: 'filter', expr }] : [];
 };
-const filteredRight = (join: Join, list: readonly PlanExpr[]): Join => (list.length > 0 && join.right ? { ...join, right: { ops: [...join.right.ops, ...filterOf(list)] } } : join);
+const filteredRight = (join: Join, list: readonly PlanExpr[]): Join =>
+  list.length > 0 && join.right ? { ...join, right: { ops: [...join.right.ops, ...filterOf(list)] } } : join;
 
 type Join = PlanOp & { readonly kind: 'join' };
 
-interface Sides { readonly left: boolean; readonly right: boolean }
+interface Sides {
+  readonly left: boolean;
+  readonly right: boolean;
+}
 /** From which sides rows may be taken away before the join, when a filter would take them away after it. */
-const sidesKept = ({ style }: Join): Sides =>
-  ({ left: style === 'inner' || style === 'cross' || style === 'left' || style === 'anti', right: style === 'inner' || style === 'cross' || style === 'right' });
+const sidesKept = ({ style }: Join): Sides => ({
+  left: style === 'inner' || style === 'cross' || style === 'left' || style === 'anti',
+  right: style === 'inner' || style === 'cross' || style === 'right',
+});
 /** The same where they would have no match: not if unmatched rows of that side are given. */
-const sidesAsked = ({ style }: Join): Sides => ({ left: style === 'inner' || style === 'right', right: style === 'inner' || style === 'left' || style === 'anti' });
+const sidesAsked = ({ style }: Join): Sides => ({
+  left: style === 'inner' || style === 'right',
+  right: style === 'inner' || style === 'left' || style === 'anti',
+});
 
 /** The parts of a condition over pairs that read one side alone, as conditions over its rows. */
-const divided = (expr: PlanExpr, join: Join, may: Sides): { readonly left: readonly PlanExpr[]; readonly right: readonly PlanExpr[]; readonly rest: readonly PlanExpr[] } => {
-  const left: PlanExpr[] = [], right: PlanExpr[] = [], rest: PlanExpr[] = [];
+const divided = (
+  expr: PlanExpr,
+  join: Join,
+  may: Sides,
+): { readonly left: readonly PlanExpr[]; readonly right: readonly PlanExpr[]; readonly rest: readonly PlanExpr[] } => {
+  const left: PlanExpr[] = [];
+  const right: PlanExpr[] = [];
+  const rest: PlanExpr[] = [];
   for (const part of conjuncts(expr)) {
-    const paths = hasSubquery(part) ? undefined : fieldsRead(part), reads = (name: string): boolean => paths !== undefined && paths.length > 0 && paths.every((p) => p[0] === name);
+    const paths = hasSubquery(part) ? undefined : fieldsRead(part);
+    const reads = (name: string): boolean =>
+      paths !== undefined && paths.length > 0 && paths.every((p) => p[0] === name);
     if (may.left && reads(join.leftName)) left.push(over(part, join.leftName));
     else if (may.right && reads(join.rightName)) right.push(over(part, join.rightName));
     else rest.push(part);
@@ -54,4 +88,5 @@ const divided = (expr: PlanExpr, join: Join, may: Sides): { readonly left: reado
   return { left, right, rest };
 };
 
-const over = (e: PlanExpr, name: string): PlanExpr => movePaths(e, (path) => (path[0] === name ? path.slice(1) : undefined));
+const over = (e: PlanExpr, name: string): PlanExpr =>
+  movePaths(e, (path) => (path[0] === name ? path.slice(1) : undefined));

@@ -1,4 +1,6 @@
-/** A head or skip behind a record that is made of each row goes before the making: rows that nobody wants are not made. */
+/**
+ * A head or skip behind a record that is made of each row goes before the making: rows that nobody wants are not made.
+ */
 import type { PlanOp } from '../plan/plan.ts';
 import type { Rule } from './rules.ts';
 
@@ -21,4 +23,5 @@ export const headThroughValues = {
 } as const satisfies Rule;
 
 /** Gives exactly one value for each that comes: one record (a record is never quiet), renamed or changed fields. */
-export const isOneToOne = (op: PlanOp): boolean => (op.kind === 'values' && op.exprs.length === 1 && op.exprs[0]!.kind === 'record') || op.kind === 'rename';
+export const isOneToOne = (op: PlanOp): boolean =>
+  (op.kind === 'values' && op.exprs.length === 1 && op.exprs[0]!.kind === 'record') || op.kind === 'rename';

@@ -3,7 +3,8 @@ import type { Rule } from './rules.ts';
 
 export const passRemoval = {
   name: 'pass-removal',
-  // Behind a fork or switch it brings the branches together, which whatever follows does as well, save for a join or merge.
+  // Behind a fork or switch it brings the branches together, which whatever follows does as well, save for a join or
+  // merge.
   apply: (ops) => {
     const rest = ops.filter((op, i) => op.kind !== 'pass' || isSplit(ops[i - 1]?.kind));
     return rest.length > 0 ? rest : ops.slice(0, 1);

@@ -11,21 +11,34 @@ export const projectionPushdown = {
   name: 'projection-pushdown',
   whole: true,
   // The names that `typename` knows are those of all values read, wherever in them.
-  apply: (ops, { functions }) => (callTypename(ops) || functions.some((f) => callsTypename(f.body)) ? ops : followed(ops, 'all').ops),
+  apply: (ops, { functions }) =>
+    callTypename(ops) || functions.some((f) => callsTypename(f.body)) ? ops : followed(ops, 'all').ops,
 } as const satisfies Rule;
 
 const isIn = (e: PlanExpr | undefined, test: (e: PlanExpr) => boolean): boolean => e !== undefined && test(e);
-const callTypename = (ops: readonly PlanOp[]): boolean => ops.some((op) => exprsOf(op).some(callsTypename) || pipelinesOf(op).some((p) => callTypename(p.ops)));
-const callsTypename = (e: PlanExpr): boolean => someExpr(e, (part) =>
-  (part.kind === 'call' && part.name === 'typename') || (part.kind === 'subquery' && callTypename(part.body.ops)) || (part.kind === 'apply' && callTypename(part.body.pipeline.ops)) || isIn(bodyIn(part), callsTypename));
+const callTypename = (ops: readonly PlanOp[]): boolean =>
+  ops.some((op) => exprsOf(op).some(callsTypename) || pipelinesOf(op).some((p) => callTypename(p.ops)));
+const callsTypename = (e: PlanExpr): boolean =>
+  someExpr(
+    e,
+    (part) =>
+      (part.kind === 'call' && part.name === 'typename') ||
+      (part.kind === 'subquery' && callTypename(part.body.ops)) ||
+      (part.kind === 'apply' && callTypename(part.body.pipeline.ops)) ||
+      isIn(bodyIn(part), callsTypename),
+  );
 
 type Demand = readonly FieldPath[] | 'all';
 
 const union = (a: Demand, b: Demand): Demand => (a === 'all' || b === 'all' ? 'all' : [...a, ...b]);
-const readBy = (exprs: readonly PlanExpr[]): Demand => exprs.reduce<Demand>((d, e) => union(d, fieldsRead(e) ?? 'all'), []);
+const readBy = (exprs: readonly PlanExpr[]): Demand =>
+  exprs.reduce<Demand>((d, e) => union(d, fieldsRead(e) ?? 'all'), []);
 
 /** The pipeline with its scans told, and what it asks of the values that come into it. */
-const followed = (ops: readonly PlanOp[], wanted: Demand): { readonly ops: readonly PlanOp[]; readonly demand: Demand } => {
+const followed = (
+  ops: readonly PlanOp[],
+  wanted: Demand,
+): { readonly ops: readonly PlanOp[]; readonly demand: Demand } => {
   let demand = wanted;
   const out: PlanOp[] = [];
   for (const op of ops.toReversed()) {
@@ -38,8 +51,11 @@ const followed = (ops: readonly PlanOp[], wanted: Demand): { readonly ops: reado
 
 const nested = (op: PlanOp, demand: Demand): { readonly op: PlanOp; readonly demand: Demand } => {
   switch (op.kind) {
-    case 'scan': return { op: told(op, demand), demand: [] };
-    case 'fork': case 'combine': case 'switch': {
+    case 'scan':
+      return { op: told(op, demand), demand: [] };
+    case 'fork':
+    case 'combine':
+    case 'switch': {
       let asked: Demand = readBy(exprsOf(op));
       const mapped = mapPipelines(op, (branch) => {
         const inner = followed(branch.ops, demand);
@@ -48,36 +64,56 @@ const nested = (op: PlanOp, demand: Demand): { readonly op: PlanOp; readonly dem
       });
       return { op: mapped, demand: op.kind === 'combine' ? [] : asked };
     }
-    case 'join': return joined(op, demand);
-    case 'values': return columnsOf(op, demand);
+    case 'join':
+      return joined(op, demand);
+    case 'values':
+      return columnsOf(op, demand);
     case 'unnest': {
       if (!op.into) return { op, demand: readBy([op.expr]) };
       return { op: { ...op, into: { ops: followed(op.into.ops, demand).ops } }, demand: readBy([op.expr]) };
     }
-    case 'setOperation': case 'recursive': return { op: mapPipelines(op, whole), demand: op.kind === 'recursive' ? [] : 'all' };
-    case 'working': return { op, demand: [] };
+    case 'setOperation':
+    case 'recursive':
+      return { op: mapPipelines(op, whole), demand: op.kind === 'recursive' ? [] : 'all' };
+    case 'working':
+      return { op, demand: [] };
     case 'lateral': {
-      const pair = union(demand, op.residual ? fieldsRead(op.residual) ?? 'all' : []);
+      const pair = union(demand, op.residual ? (fieldsRead(op.residual) ?? 'all') : []);
       return { op: mapPipelines(op, whole), demand: union(sideOf(pair, op.leftName), readBy(op.outer)) };
     }
-    default: return { op, demand: before(op, demand) };
+    default:
+      return { op, demand: before(op, demand) };
   }
 };
 /** Of a record of columns those that are wanted; the first where none is, since rows count. */
-const columnsOf = (op: PlanOp & { readonly kind: 'values' }, demand: Demand): { readonly op: PlanOp; readonly demand: Demand } => {
-  const [record] = op.exprs, wanted = demand === 'all' || op.alone || op.exprs.length !== 1 || !record ? undefined : wantedOf(record, demand);
+const columnsOf = (
+  op: PlanOp & { readonly kind: 'values' },
+  demand: Demand,
+): { readonly op: PlanOp; readonly demand: Demand } => {
+  const [record] = op.exprs;
+  const wanted =
+    demand === 'all' || op.alone || op.exprs.length !== 1 || !record ? undefined : wantedOf(record, demand);
   return wanted ? { op: { ...op, exprs: [wanted.expr] }, demand: wanted.demand } : { op, demand: readBy(op.exprs) };
 };
 /** The expression with the parts of a record alone that are wanted of it, and what it reads for them. */
-const wantedOf = (expr: PlanExpr, paths: readonly FieldPath[]): { readonly expr: PlanExpr; readonly demand: Demand } => {
+const wantedOf = (
+  expr: PlanExpr,
+  paths: readonly FieldPath[],
+): { readonly expr: PlanExpr; readonly demand: Demand } => {
   const row = pathOf(expr);
   // A part of the row that is passed on: what is read of it is read of the row.
-  if (row) return { expr, demand: row.length === 0 && paths.length === 0 ? 'all' : paths.map((path) => [...row, ...path]) };
-  if (expr.kind !== 'record' || !isPlain(expr) || paths.some((path) => path.length === 0)) return { expr, demand: fieldsRead(expr) ?? 'all' };
-  const kept = expr.elements.filter((x) => x.kind === 'field' && paths.some(([name]) => name === x.name)), elements: RecordElement[] = [];
+  if (row)
+    return { expr, demand: row.length === 0 && paths.length === 0 ? 'all' : paths.map((path) => [...row, ...path]) };
+  if (expr.kind !== 'record' || !isPlain(expr) || paths.some((path) => path.length === 0))
+    return { expr, demand: fieldsRead(expr) ?? 'all' };
+  const kept = expr.elements.filter((x) => x.kind === 'field' && paths.some(([name]) => name === x.name));
+  const elements: RecordElement[] = [];
   let demand: Demand = [];
   for (const x of kept.length > 0 ? kept : expr.elements.slice(0, 1)) {
-    const inner = wantedOf(x.value, paths.filter(([name]) => x.kind === 'field' && name === x.name).map((path) => path.slice(1)));
+    const inner = wantedOf(
+      x.value,
+      paths.filter(([name]) => x.kind === 'field' && name === x.name).map((path) => path.slice(1)),
+    );
     elements.push({ ...x, value: inner.expr });
     demand = union(demand, inner.demand);
   }
@@ -85,7 +121,8 @@ const wantedOf = (expr: PlanExpr, paths: readonly FieldPath[]): { readonly expr:
 };
 /** No spreads, and each name once. */
 const isPlain = ({ elements }: PlanExpr & { readonly kind: 'record' }): boolean =>
-  elements.every((x) => x.kind === 'field') && new Set(elements.map((x) => (x.kind === 'field' ? x.name : ''))).size === elements.length;
+  elements.every((x) => x.kind === 'field') &&
+  new Set(elements.map((x) => (x.kind === 'field' ? x.name : ''))).size === elements.length;
 
 /** A pipeline of which all that comes out is wanted. */
 const whole = (p: Pipeline): Pipeline => ({ ops: followed(p.ops, 'all').ops });
@@ -104,11 +141,17 @@ const minimal = (paths: readonly FieldPath[]): readonly FieldPath[] => {
   return kept;
 };
 
-const joined = (op: PlanOp & { readonly kind: 'join' }, demand: Demand): { readonly op: PlanOp; readonly demand: Demand } => {
-  const pair = union(demand, op.residual ? fieldsRead(op.residual) ?? 'all' : []);
+const joined = (
+  op: PlanOp & { readonly kind: 'join' },
+  demand: Demand,
+): { readonly op: PlanOp; readonly demand: Demand } => {
+  const pair = union(demand, op.residual ? (fieldsRead(op.residual) ?? 'all') : []);
   if (!op.right) return { op, demand: 'all' };
   const right = followed(op.right.ops, union(sideOf(pair, op.rightName), readBy(op.equal.map((k) => k.right))));
-  return { op: { ...op, right: { ops: right.ops } satisfies Pipeline }, demand: union(sideOf(pair, op.leftName), readBy(op.equal.map((k) => k.left))) };
+  return {
+    op: { ...op, right: { ops: right.ops } satisfies Pipeline },
+    demand: union(sideOf(pair, op.leftName), readBy(op.equal.map((k) => k.left))),
+  };
 };
 const sideOf = (pair: Demand, name: string): Demand => {
   if (pair === 'all') return 'all';
@@ -120,17 +163,41 @@ const sideOf = (pair: Demand, name: string): Demand => {
 const before = (op: PlanOp, demand: Demand): Demand => {
   const read = readBy(exprsOf(op));
   switch (op.kind) {
-    case 'values': case 'cut': case 'aggregate': return read;
-    case 'count': return op.expr ? read : demand === 'all' ? 'all' : read;
-    case 'filter': case 'sort': case 'top': case 'merge': case 'debug': case 'distinct': case 'groupSlice':
+    case 'values':
+    case 'cut':
+    case 'aggregate':
+      return read;
+    case 'count':
+      return op.expr ? read : demand === 'all' ? 'all' : read;
+    case 'filter':
+    case 'sort':
+    case 'top':
+    case 'merge':
+    case 'debug':
+    case 'distinct':
+    case 'groupSlice':
       // A sort without keys looks at the whole first value.
       if ((op.kind === 'sort' || op.kind === 'top') && op.keys.length === 0) return 'all';
       return union(demand, read);
-    case 'head': case 'tail': case 'skip': case 'pass': return demand;
-    case 'put': return demand === 'all' ? 'all' : union(union(demand, read), op.assignments.filter((a) => a.target.length > 1).map((a) => a.target.slice(0, 1)));
-    case 'rename': return demand === 'all' ? 'all' : [...demand, ...op.assignments.flatMap((a) => [a.from, a.to])];
-    case 'shapes': return read;
-    case 'window': return union(sideOf(demand, op.row), read);
-    default: return 'all';
+    case 'head':
+    case 'tail':
+    case 'skip':
+    case 'pass':
+      return demand;
+    case 'put':
+      return demand === 'all'
+        ? 'all'
+        : union(
+            union(demand, read),
+            op.assignments.filter((a) => a.target.length > 1).map((a) => a.target.slice(0, 1)),
+          );
+    case 'rename':
+      return demand === 'all' ? 'all' : [...demand, ...op.assignments.flatMap((a) => [a.from, a.to])];
+    case 'shapes':
+      return read;
+    case 'window':
+      return union(sideOf(demand, op.row), read);
+    default:
+      return 'all';
   }
 };

@@ -2,9 +2,12 @@
  * The optimizer: rules that rewrite a plan without changing what it gives.
  *
  * Invariants:
- * - A rule sees one pipeline at a time, innermost first; subqueries, branches and right sides are pipelines of their own.
- * - The order of the list is the order of work: folding first, filters down to the scans, then what depends on the filters' place, columns last.
- * - Every rule can be switched off by its name, and the answer stays the same: `test/random` and the case runner compare.
+ * - A rule sees one pipeline at a time, innermost first; subqueries, branches and right sides are pipelines of their
+ *   own.
+ * - The order of the list is the order of work: folding first, filters down to the scans, then what depends on the
+ *   filters' place, columns last.
+ * - Every rule can be switched off by its name, and the answer stays the same: `test/random` and the case runner
+ *   compare.
  */
 import { bodyIn, exprsOf, hasSubquery, mapExprs, mapParts, mapPipelines, pipelinesOf, withBody } from '../plan/walk.ts';
 import type { CompileEnvironment, Pipeline, Plan, PlanExpr, PlanFunction, PlanOp } from '../plan/plan.ts';
@@ -38,7 +41,9 @@ export interface RuleContext {
 /** One rewriting of plans, which leaves what they give as it is. */
 export interface Rule {
   readonly name: string;
-  /** Rewrites one pipeline; `nested` is true for all but the main one. Gives the same list if there is nothing to do. */
+  /**
+   * Rewrites one pipeline; `nested` is true for all but the main one. Gives the same list if there is nothing to do.
+   */
   readonly apply: (ops: readonly PlanOp[], context: RuleContext, nested: boolean) => readonly PlanOp[];
   /** Rewrites the bodies of user functions. */
   readonly applyToFunction?: (body: PlanExpr, context: RuleContext) => PlanExpr;
@@ -48,15 +53,34 @@ export interface Rule {
 
 /** In the order in which they are applied. */
 export const rules = [
-  constantFolding, passRemoval, filterThroughValues, filterThroughSort, filterMerge, joinOrder, filterThroughJoin, filterSplit, existsJoin, inJoin, predicatePushdown,
-  headThroughValues, topK, scanLimit, sortedAggregate, unorderedScan, projectionPushdown,
+  constantFolding,
+  passRemoval,
+  filterThroughValues,
+  filterThroughSort,
+  filterMerge,
+  joinOrder,
+  filterThroughJoin,
+  filterSplit,
+  existsJoin,
+  inJoin,
+  predicatePushdown,
+  headThroughValues,
+  topK,
+  scanLimit,
+  sortedAggregate,
+  unorderedScan,
+  projectionPushdown,
 ] as const satisfies readonly Rule[];
 
 /** Names by which rules are switched off. */
 export type RuleName = (typeof rules)[number]['name'];
 
 /** The plan rewritten by all rules but those of `off`, in pipelines, subqueries and user functions. */
-export const applyRules = (plan: Plan, environment: CompileEnvironment, off: readonly RuleName[] | 'all' = []): Plan => {
+export const applyRules = (
+  plan: Plan,
+  environment: CompileEnvironment,
+  off: readonly RuleName[] | 'all' = [],
+): Plan => {
   if (off === 'all') return plan;
   let { pipeline, functions } = plan;
   const subqueries = functions.length > 0 || opsHaveSubquery(pipeline.ops);
@@ -73,10 +97,12 @@ export const applyRules = (plan: Plan, environment: CompileEnvironment, off: rea
 };
 
 /** True if there is a subquery anywhere below these operators. */
-const opsHaveSubquery = (ops: readonly PlanOp[]): boolean => ops.some((op) => exprsOf(op).some(hasSubquery) || pipelinesOf(op).some((p) => opsHaveSubquery(p.ops)));
+const opsHaveSubquery = (ops: readonly PlanOp[]): boolean =>
+  ops.some((op) => exprsOf(op).some(hasSubquery) || pipelinesOf(op).some((p) => opsHaveSubquery(p.ops)));
 
 const applyRule = (rule: Rule, pipeline: Pipeline, context: RuleContext, nested: boolean): Pipeline => {
-  const inner = (p: Pipeline): Pipeline => (rule.whole ? inSubqueries(rule, p, context) : applyRule(rule, p, context, true));
+  const inner = (p: Pipeline): Pipeline =>
+    rule.whole ? inSubqueries(rule, p, context) : applyRule(rule, p, context, true);
   const below = (op: PlanOp): PlanOp => {
     const mapped = mapPipelines(op, inner);
     return context.subqueries ? mapExprs(mapped, (e) => applyToExpr(rule, e, context)) : mapped;
@@ -85,14 +111,21 @@ const applyRule = (rule: Rule, pipeline: Pipeline, context: RuleContext, nested:
 };
 
 /** Applies the rule to nothing but the subqueries below a pipeline. */
-const inSubqueries = (rule: Rule, pipeline: Pipeline, context: RuleContext): Pipeline =>
-  ({ ops: pipeline.ops.map((op) => mapExprs(mapPipelines(op, (p) => inSubqueries(rule, p, context)), (e) => applyToExpr(rule, e, context))) });
+const inSubqueries = (rule: Rule, pipeline: Pipeline, context: RuleContext): Pipeline => ({
+  ops: pipeline.ops.map((op) =>
+    mapExprs(
+      mapPipelines(op, (p) => inSubqueries(rule, p, context)),
+      (e) => applyToExpr(rule, e, context),
+    ),
+  ),
+});
 
 /** Applies the rule to the subqueries of an expression. */
 const applyToExpr = (rule: Rule, e: PlanExpr, context: RuleContext): PlanExpr => {
   const mapped = mapParts(e, (part) => applyToExpr(rule, part, context));
   if (mapped.kind === 'subquery') return { ...mapped, body: applyRule(rule, mapped.body, context, true) };
-  if (mapped.kind === 'apply') return { ...mapped, body: { ...mapped.body, pipeline: applyRule(rule, mapped.body.pipeline, context, true) } };
+  if (mapped.kind === 'apply')
+    return { ...mapped, body: { ...mapped.body, pipeline: applyRule(rule, mapped.body.pipeline, context, true) } };
   if (bodyIn(mapped)) return withBody(mapped, (body) => applyToExpr(rule, body, context));
   return mapped;
 };

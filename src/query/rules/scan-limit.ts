@@ -1,4 +1,7 @@
-/** A head behind a scan, with only one-to-one operators between, tells the scan how many rows are wanted. The head itself stays. */
+/**
+ * A head behind a scan, with only one-to-one operators between, tells the scan how many rows are wanted. The head
+ * itself stays.
+ */
 import type { Rule } from './rules.ts';
 import { isOneToOne } from './head-through-values.ts';
 
@@ -10,7 +13,8 @@ export const scanLimit = {
     let wanted = 0;
     for (const op of rest) {
       if (op.kind === 'skip') wanted += op.count;
-      else if (op.kind === 'head') return [{ ...scan, limit: Math.min(wanted + op.count, scan.limit ?? Infinity) }, ...rest];
+      else if (op.kind === 'head')
+        return [{ ...scan, limit: Math.min(wanted + op.count, scan.limit ?? Infinity) }, ...rest];
       else if (!isOneToOne(op)) return ops;
     }
     return ops;

@@ -6,10 +6,21 @@ import { keepsField, samePath } from './order.ts';
 export const sortedAggregate = {
   name: 'sorted-aggregate',
   apply: (ops) => {
-    const [scan] = ops, at = ops.findIndex((op) => op.kind === 'aggregate'), aggregate = ops[at];
+    const [scan] = ops;
+    const at = ops.findIndex((op) => op.kind === 'aggregate');
+    const aggregate = ops[at];
     if (scan?.kind !== 'scan' || aggregate?.kind !== 'aggregate' || scan.sources.length !== 1) return ops;
-    const source = scan.sources[0]!, key = source.sortKeys?.[0], first = aggregate.keys[0] && pathOf(aggregate.keys[0].expr);
-    if (!key || !source.order || !first || !samePath(key, first) || !ops.slice(1, at).every((op) => keepsField(op, key))) return ops;
+    const source = scan.sources[0]!;
+    const key = source.sortKeys?.[0];
+    const first = aggregate.keys[0] && pathOf(aggregate.keys[0].expr);
+    if (
+      !key ||
+      !source.order ||
+      !first ||
+      !samePath(key, first) ||
+      !ops.slice(1, at).every((op) => keepsField(op, key))
+    )
+      return ops;
     return ops.map((op, i) => (i === at ? { ...aggregate, sortedBy: source.order! } : op));
   },
 } as const satisfies Rule;

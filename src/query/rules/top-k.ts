@@ -10,11 +10,19 @@ export const topK = {
   apply: (ops) => {
     const out: PlanOp[] = [];
     for (let i = 0; i < ops.length; i++) {
-      const op = ops[i]!, next = ops[i + 1], afterNext = ops[i + 2];
+      const op = ops[i]!;
+      const next = ops[i + 1];
+      const afterNext = ops[i + 2];
       if (op.kind === 'sort' && next?.kind === 'head' && next.count > 0 && next.count <= topMax) {
         out.push({ ...op, kind: 'top', count: next.count });
         i++;
-      } else if (op.kind === 'sort' && next?.kind === 'skip' && afterNext?.kind === 'head' && afterNext.count > 0 && next.count + afterNext.count <= topMax) {
+      } else if (
+        op.kind === 'sort' &&
+        next?.kind === 'skip' &&
+        afterNext?.kind === 'head' &&
+        afterNext.count > 0 &&
+        next.count + afterNext.count <= topMax
+      ) {
         out.push({ ...op, kind: 'top', count: next.count + afterNext.count }, next);
         i += 2;
       } else out.push(op);

@@ -1,4 +1,7 @@
-/** Casts of SQL, and what is known of the types of its expressions beyond the data model's: which are dates, which decimals. */
+/**
+ * Casts of SQL, and what is known of the types of its expressions beyond the data model's: which are dates, which
+ * decimals.
+ */
 import { fitsInt64 } from '../../vectors/literal.ts';
 import { types } from '../../vectors/type.ts';
 import { stringValue } from '../../vectors/value.ts';
@@ -17,7 +20,10 @@ const shown = (text: string): string => (text.length > castLengthMax ? `${text.s
 
 /** A cast to a type that SQL names; what cannot be cast ends the query, in TRY_CAST and within TRY it is null. */
 export const lowerSqlCast = (a: Analysis, e: CastExpr & { readonly target: SqlTypeNode }, c: ExprContext): PlanExpr =>
-  castOf(c, byDigits(e.expr) ?? lowerExpr(a, e.expr, c), e.target.type, { attempt: e.attempt ?? c.attempt ?? false, written: shown(a.nameOf(e, true)) });
+  castOf(c, byDigits(e.expr) ?? lowerExpr(a, e.expr, c), e.target.type, {
+    attempt: e.attempt ?? c.attempt ?? false,
+    written: shown(a.nameOf(e, true)),
+  });
 
 /** Of what is known to be a decimal from the columns of FROM too. */
 const castOf = (c: ExprContext, operand: PlanExpr, type: SqlType, options: CastOptions): PlanExpr => {
@@ -28,12 +34,29 @@ const decimalOf = (scale: number): SqlType => ({ kind: 'decimal', precision: dec
 
 /** A number that no number of the query holds as it is written: it is cast by its digits. */
 const byDigits = (e: Expr): PlanExpr | undefined =>
-  (e.kind === 'literal' && ((e.type === 'int64' && !fitsInt64(BigInt(e.text))) || (e.type === 'float64' && isBeyondDecimals(e.text))) ? literal(stringValue(e.text)) : undefined);
+  e.kind === 'literal' &&
+  ((e.type === 'int64' && !fitsInt64(BigInt(e.text))) || (e.type === 'float64' && isBeyondDecimals(e.text)))
+    ? literal(stringValue(e.text))
+    : undefined;
 
-interface CastOptions { readonly attempt?: boolean; /** What is known of the operand, if the expression alone does not say it. */ readonly from?: SqlType; readonly written?: string }
+interface CastOptions {
+  readonly attempt?: boolean /** What is known of the operand, if the expression alone does not say it. */;
+  readonly from?: SqlType;
+  readonly written?: string;
+}
 /** A cast of an expression; `written` is what its error shows. */
-export const castTo = (operand: PlanExpr, type: SqlType, { attempt = false, from = sqlTypeOf(operand), written = `CAST(.. AS ${sqlTypeText(type)})` }: CastOptions = {}): PlanExpr =>
-  ({ kind: 'sqlCast', operand, type, ...(from && { from }), failure: attempt ? 'null' : 'error', written });
+export const castTo = (
+  operand: PlanExpr,
+  type: SqlType,
+  { attempt = false, from = sqlTypeOf(operand), written = `CAST(.. AS ${sqlTypeText(type)})` }: CastOptions = {},
+): PlanExpr => ({
+  kind: 'sqlCast',
+  operand,
+  type,
+  ...(from && { from }),
+  failure: attempt ? 'null' : 'error',
+  written,
+});
 
 /** Functions whose results are dates. */
 const dateFunctions: ReadonlySet<string> = new Set(['current_date', 'last_day', 'make_date', 'today']);
@@ -42,32 +65,58 @@ export const sqlTypeOf = (e: PlanExpr): SqlType | undefined => {
   if (e.kind === 'sqlCast') return e.type;
   const scale = scaleOf(e, undefined);
   if (scale !== undefined) return decimalOf(scale);
-  if (e.kind === 'call' && (e.name === 'bitstring' || e.name === 'set_bit' || (bitFunctions.has(e.name) && e.arguments.some(isBits)))) return { kind: 'bit' };
+  if (
+    e.kind === 'call' &&
+    (e.name === 'bitstring' || e.name === 'set_bit' || (bitFunctions.has(e.name) && e.arguments.some(isBits)))
+  )
+    return { kind: 'bit' };
   return e.kind === 'call' && dateFunctions.has(e.name) ? { kind: 'date' } : undefined;
 };
 /** Functions that give bits of bits, and of numbers numbers. */
-const bitFunctions: ReadonlySet<string> = new Set(['and_bits', 'or_bits', 'xor', 'not_bits', 'shift_left', 'shift_right']);
+const bitFunctions: ReadonlySet<string> = new Set([
+  'and_bits',
+  'or_bits',
+  'xor',
+  'not_bits',
+  'shift_left',
+  'shift_right',
+]);
 export const isBits = (e: PlanExpr): boolean => sqlTypeOf(e)?.kind === 'bit';
 export const isDate = (e: PlanExpr): boolean => sqlTypeOf(e)?.kind === 'date';
 export const isClock = (e: PlanExpr): boolean => sqlTypeOf(e)?.kind === 'clock';
 
 /** What is compared with a time of day is one too: columns of files have them as times. */
-export const besideClock = (e: PlanExpr, other: PlanExpr): PlanExpr => (isClock(other) && !isClock(e) ? castTo(e, { kind: 'clock', digits: 9 }, { written: 'comparison' }) : e);
+export const besideClock = (e: PlanExpr, other: PlanExpr): PlanExpr =>
+  isClock(other) && !isClock(e) ? castTo(e, { kind: 'clock', digits: 9 }, { written: 'comparison' }) : e;
 
 /** `DATE '..'`, `TIMESTAMP '..'`: a cast of the text, looked at when the query is compiled. */
 export const lowerSqlDate = (a: Analysis, e: DateExpr, faultOf: (text: string) => string): PlanExpr => {
-  const cast = castTo(literal(stringValue(e.text)), e.type === 'date' ? { kind: 'date' } : { kind: 'timestamp', unit: 1 });
-  return a.constant(cast) ? cast : a.wrong(faultOf(e.text), { start: e.textStart, end: e.end }, /infinity/i.test(e.text) ? 'there is no infinite time: write null, or a time far off' : undefined);
+  const cast = castTo(
+    literal(stringValue(e.text)),
+    e.type === 'date' ? { kind: 'date' } : { kind: 'timestamp', unit: 1 },
+  );
+  return a.constant(cast)
+    ? cast
+    : a.wrong(
+        faultOf(e.text),
+        { start: e.textStart, end: e.end },
+        /infinity/i.test(e.text) ? 'there is no infinite time: write null, or a time far off' : undefined,
+      );
 };
 
 /** Functions that make one text of their arguments. */
 const joining: ReadonlySet<string> = new Set(['concat', 'concat_ws', 'format', 'printf']);
 /** The arguments of a call: what texts are made of has SQL's where the query says what it is, as dates and decimals. */
-export const asTexts = (c: ExprContext, name: string, args: readonly PlanExpr[]): readonly PlanExpr[] => (joining.has(name) ? args.map((e) => asText(c, e, name === 'format' || name === 'printf')) : args);
+export const asTexts = (c: ExprContext, name: string, args: readonly PlanExpr[]): readonly PlanExpr[] =>
+  joining.has(name) ? args.map((e) => asText(c, e, name === 'format' || name === 'printf')) : args;
 /** `isFormat`: numbers have formats of their own there, and times are no texts of SQL yet. */
 export const asText = (c: ExprContext, e: PlanExpr, isFormat = false): PlanExpr => {
-  const scale = scaleOf(e, c.sql?.typeOf), known = scale === undefined ? sqlTypeOf(e) : decimalOf(scale), type = known?.kind ?? (isFormat && e.kind === 'field' ? timeIn(c, e) : undefined);
-  return type === 'date' || type === 'timestamp' || (type === 'decimal' && !isFormat) ? castTo(e, { kind: 'plain', type: types.string }, known && { from: known }) : e;
+  const scale = scaleOf(e, c.sql?.typeOf);
+  const known = scale === undefined ? sqlTypeOf(e) : decimalOf(scale);
+  const type = known?.kind ?? (isFormat && e.kind === 'field' ? timeIn(c, e) : undefined);
+  return type === 'date' || type === 'timestamp' || (type === 'decimal' && !isFormat)
+    ? castTo(e, { kind: 'plain', type: types.string }, known && { from: known })
+    : e;
 };
 /** Columns that hold times alone. */
 const timeIn = (c: ExprContext, e: PlanExpr): 'timestamp' | undefined => {
@@ -80,15 +129,40 @@ const lacking: Readonly<Record<string, string>> = {
   timetz: 'a time of day has no zone: write ::time for the clock, or ::timestamptz for a moment',
   money: 'write decimal(18,2)',
 };
-const familiar = ['time', 'bigint', 'integer', 'smallint', 'tinyint', 'double', 'real', 'decimal', 'varchar', 'text', 'boolean', 'date', 'timestamp', 'timestamptz', 'interval', 'blob', 'bit', 'uuid', 'struct', 'map'];
+const familiar = [
+  'time',
+  'bigint',
+  'integer',
+  'smallint',
+  'tinyint',
+  'double',
+  'real',
+  'decimal',
+  'varchar',
+  'text',
+  'boolean',
+  'date',
+  'timestamp',
+  'timestamptz',
+  'interval',
+  'blob',
+  'bit',
+  'uuid',
+  'struct',
+  'map',
+];
 
 /** The fault of a type that SQL names and the data model lacks; undefined for others. */
 export const lackingType = (a: Analysis, e: Expr | CastExpr['target']): PlanExpr | undefined => {
-  const name = e.kind === 'type-primitive' ? e.alias ?? e.name : e.kind === 'id' ? e.name : undefined, lower = name?.toLowerCase();
-  return lower !== undefined && Object.hasOwn(lacking, lower) ? a.wrong(`no such type name: "${name!}"`, e, lacking[lower]) : undefined;
+  const name = e.kind === 'type-primitive' ? (e.alias ?? e.name) : e.kind === 'id' ? e.name : undefined;
+  const lower = name?.toLowerCase();
+  return lower !== undefined && Object.hasOwn(lacking, lower)
+    ? a.wrong(`no such type name: "${name!}"`, e, lacking[lower])
+    : undefined;
 };
 /** The fault of a name that is no type. */
-export const unknownSqlType = (a: Analysis, e: IdExpr): PlanExpr => a.wrong(`no such type name: "${e.name}"`, e, didYouMean(e.name, familiar));
+export const unknownSqlType = (a: Analysis, e: IdExpr): PlanExpr =>
+  a.wrong(`no such type name: "${e.name}"`, e, didYouMean(e.name, familiar));
 
 /** A cast that the language makes itself: to a duration, which numbers of nanoseconds become. */
 export const asDuration = (operand: PlanExpr): PlanExpr => castTo(operand, { kind: 'plain', type: types.duration });

@@ -1,4 +1,6 @@
-/** Subqueries of SQL that use columns of the queries around them; IN, ANY and ALL over them with SQL's rules for null. */
+/**
+ * Subqueries of SQL that use columns of the queries around them; IN, ANY and ALL over them with SQL's rules for null.
+ */
 import { types } from '../../vectors/type.ts';
 import { arrayValue, boolValue, nullValue } from '../../vectors/value.ts';
 import type { Analysis } from '../analyze/context.ts';
@@ -29,15 +31,21 @@ export class Capture {
       name: (id) => a.at(id, this.outer(around.name(id))),
       qualified: (dot) => a.at(dot, this.outer(around.qualified(dot))),
       row: () => this.outer(around.row()),
-      has: around.has, hasTable: around.hasTable, window: undefined,
+      has: around.has,
+      hasTable: around.hasTable,
+      window: undefined,
       // An aggregate of columns of the query around is one of that query.
       aggregate: aggregate && ((call) => this.outer(aggregate(call))),
     };
   }
 
-  get isUsed(): boolean { return this.#values.length > 0; }
+  get isUsed(): boolean {
+    return this.#values.length > 0;
+  }
   /** Expressions over the row around. */
-  get values(): readonly PlanExpr[] { return this.#values; }
+  get values(): readonly PlanExpr[] {
+    return this.#values;
+  }
 
   /** What stands for an expression over the row around, inside the subquery. */
   outer(e: PlanExpr): PlanExpr {
@@ -62,21 +70,41 @@ export class Capture {
     const [fork, next, ...rest] = ops;
     if (fork?.kind === 'fork' && ignoresInput(ops)) {
       // Branches that need nothing of what comes in stand side by side.
-      const branches = fork.branches.map((b) => ({ ops: sourced(b.ops) })), [left, right] = branches;
+      const branches = fork.branches.map((b) => ({ ops: sourced(b.ops) }));
+      const [left, right] = branches;
       if (next?.kind === 'setOperation' && left && right) return [...left.ops, { ...next, right }, ...rest];
       return [{ kind: 'combine', branches }, ...ops.slice(1)];
     }
-    return isSourced(ops) || ignoresInput(ops) ? sourced(ops) : [{ kind: 'null' }, { kind: 'values', exprs: [this.outer(thisExpr)] }, ...ops];
+    return isSourced(ops) || ignoresInput(ops)
+      ? sourced(ops)
+      : [{ kind: 'null' }, { kind: 'values', exprs: [this.outer(thisExpr)] }, ...ops];
   }
 }
 
-const sqlCompare = (left: PlanExpr, operator: CompareOperator, right: PlanExpr): PlanExpr => ({ kind: 'compare', operator, left, right, sql: true });
-const yes = literal(boolValue(true)), no = literal(boolValue(false)), unknown = literal(nullValue);
+const sqlCompare = (left: PlanExpr, operator: CompareOperator, right: PlanExpr): PlanExpr => ({
+  kind: 'compare',
+  operator,
+  left,
+  right,
+  sql: true,
+});
+const yes = literal(boolValue(true));
+const no = literal(boolValue(false));
+const unknown = literal(nullValue);
 
-/** `x in (query)` when the query uses columns of the row around it or x is a row, else undefined: then it is the membership in all its rows. */
-export const lowerCorrelatedIn = (a: Analysis, left: PlanExpr, query: QueryNode, c: ExprContext): PlanExpr | { readonly ops: Ops } => {
+/**
+ * `x in (query)` when the query uses columns of the row around it or x is a row, else undefined: then it is the
+ * membership in all its rows.
+ */
+export const lowerCorrelatedIn = (
+  a: Analysis,
+  left: PlanExpr,
+  query: QueryNode,
+  c: ExprContext,
+): PlanExpr | { readonly ops: Ops } => {
   if (!c.sql) return { ops: lowerSubqueryOps(a, query, c) };
-  const capture = new Capture(a, c.sql), ops = lowerSubqueryOps(a, query, c, capture.names);
+  const capture = new Capture(a, c.sql);
+  const ops = lowerSubqueryOps(a, query, c, capture.names);
   // Rows are compared value by value; a subquery of one column may hold whole rows.
   const isOfRows = left.kind === 'record' && columnNames(a, ops)?.length !== 1;
   return capture.isUsed || isOfRows ? anyOf(a, '==', left, ops, { capture, place: query }) : { ops };
@@ -86,28 +114,65 @@ export const lowerCorrelatedIn = (a: Analysis, left: PlanExpr, query: QueryNode,
 export const lowerQuantified = (a: Analysis, e: QuantifiedExpr, c: ExprContext): PlanExpr => {
   const left = lowerExpr(a, e.left, c);
   if (!c.sql) return a.wrong(`${e.quantifier} over a query is for SQL alone`, e);
-  const capture = new Capture(a, c.sql), ops = lowerSubqueryOps(a, e.query, c, capture.names);
+  const capture = new Capture(a, c.sql);
+  const ops = lowerSubqueryOps(a, e.query, c, capture.names);
   const quantity: Quantity = { capture, place: e.query };
-  return e.quantifier === 'any' ? anyOf(a, e.op, left, ops, quantity) : { kind: 'not', operand: anyOf(a, negated[e.op], left, ops, quantity) };
+  return e.quantifier === 'any'
+    ? anyOf(a, e.op, left, ops, quantity)
+    : { kind: 'not', operand: anyOf(a, negated[e.op], left, ops, quantity) };
 };
 
-const negated: Readonly<Record<QuantifiedExpr['op'], CompareOperator>> = { '==': '!=', '!=': '==', '<': '>=', '<=': '>', '>': '<=', '>=': '<' };
+const negated: Readonly<Record<QuantifiedExpr['op'], CompareOperator>> = {
+  '==': '!=',
+  '!=': '==',
+  '<': '>=',
+  '<=': '>',
+  '>': '<=',
+  '>=': '<',
+};
 
-interface Quantity { readonly capture: Capture; readonly place: Span }
+interface Quantity {
+  readonly capture: Capture;
+  readonly place: Span;
+}
 
 /** True if the comparison holds for a row; else null if it might, because of a null on either side; else false. */
-const anyOf = (a: Analysis, operator: CompareOperator, left: PlanExpr, ops: Ops, { capture, place }: Quantity): PlanExpr => {
-  const columns = columnNames(a, ops), parts = partsOfRow(left);
-  if (!columns) return a.sourcesKnown ? a.wrong('the columns of the subquery are not known: name the one to compare with instead of *', place) : no;
+const anyOf = (
+  a: Analysis,
+  operator: CompareOperator,
+  left: PlanExpr,
+  ops: Ops,
+  { capture, place }: Quantity,
+): PlanExpr => {
+  const columns = columnNames(a, ops);
+  const parts = partsOfRow(left);
+  if (!columns)
+    return a.sourcesKnown
+      ? a.wrong('the columns of the subquery are not known: name the one to compare with instead of *', place)
+      : no;
   const isRow = parts !== undefined && columns.length > 1;
-  if (columns.length !== (isRow ? parts.length : 1)) return a.wrong(widthFault(columns.length, parts?.length ?? 1), place);
-  const pairs = (isRow ? parts : [left]).map((x, i): Pair => ({ left: capture.outer(x), right: fieldOf(thisExpr, columns[i]!) }));
-  const exists = (tests: readonly PlanExpr[]): PlanExpr => capture.apply([...ops, ...tests.map((expr) => ({ kind: 'filter', expr } as const))], 'exists');
+  if (columns.length !== (isRow ? parts.length : 1))
+    return a.wrong(widthFault(columns.length, parts?.length ?? 1), place);
+  const pairs = (isRow ? parts : [left]).map(
+    (x, i): Pair => ({ left: capture.outer(x), right: fieldOf(thisExpr, columns[i]!) }),
+  );
+  const exists = (tests: readonly PlanExpr[]): PlanExpr =>
+    capture.apply([...ops, ...tests.map((expr) => ({ kind: 'filter', expr }) as const)], 'exists');
   const unsure = (e: PlanExpr): PlanExpr => ({ kind: 'isNull', operand: e, sql: true });
-  const test = compareRows(operator, pairs), found = exists([test]);
-  if (isRow) return { kind: 'case', branches: [{ when: found, then: yes }, { when: exists([unsure(test)]), then: unknown }], otherwise: no };
+  const test = compareRows(operator, pairs);
+  const found = exists([test]);
+  if (isRow)
+    return {
+      kind: 'case',
+      branches: [
+        { when: found, then: yes },
+        { when: exists([unsure(test)]), then: unknown },
+      ],
+      otherwise: no,
+    };
   return {
-    kind: 'case', otherwise: no,
+    kind: 'case',
+    otherwise: no,
     branches: [
       { when: found, then: yes },
       { when: unsure(left), then: { kind: 'conditional', test: exists([]), then: unknown, otherwise: no } },
@@ -117,7 +182,8 @@ const anyOf = (a: Analysis, operator: CompareOperator, left: PlanExpr, ops: Ops,
 };
 
 /** The columns of a subquery, by its type or, of `*`, by what the rows of its pools have. */
-const columnNames = (a: Analysis, ops: Ops): readonly string[] | undefined => columnsOf(a.typeOf(sourced(ops), types.null)) ?? a.fieldsOf(sourced(ops), types.null);
+const columnNames = (a: Analysis, ops: Ops): readonly string[] | undefined =>
+  columnsOf(a.typeOf(sourced(ops), types.null)) ?? a.fieldsOf(sourced(ops), types.null);
 const widthFault = (count: number, wanted: number): string => {
   const [verb, some] = wanted === 1 ? ['is', 'one'] : ['are', `${wanted} of them`];
   return `the subquery has ${count} columns where ${wanted} ${verb} compared: select ${some}`;
@@ -125,45 +191,77 @@ const widthFault = (count: number, wanted: number): string => {
 
 /** The values of a row `(a, b)`; undefined for what is no row. */
 const partsOfRow = (e: PlanExpr): readonly PlanExpr[] | undefined =>
-  (e.kind === 'record' && e.elements.every((x) => x.kind === 'field') ? e.elements.map((x) => x.value) : undefined);
+  e.kind === 'record' && e.elements.every((x) => x.kind === 'field') ? e.elements.map((x) => x.value) : undefined;
 
-interface Pair { readonly left: PlanExpr; readonly right: PlanExpr }
-/** Rows compared value by value, as the standard has it: the first that differ decide; a null leaves open what no other value decides. */
+interface Pair {
+  readonly left: PlanExpr;
+  readonly right: PlanExpr;
+}
+/**
+ * Rows compared value by value, as the standard has it: the first that differ decide; a null leaves open what no other
+ * value decides.
+ */
 const compareRows = (operator: CompareOperator, pairs: readonly Pair[]): PlanExpr => {
-  const [first, ...rest] = pairs as readonly [Pair, ...Pair[]], of = (by: CompareOperator, { left, right }: Pair): PlanExpr => sqlCompare(left, by, right);
+  const [first, ...rest] = pairs as readonly [Pair, ...Pair[]];
+  const of = (by: CompareOperator, { left, right }: Pair): PlanExpr => sqlCompare(left, by, right);
   if (rest.length === 0) return of(operator, first);
   const others = compareRows(operator, rest);
   if (operator === '==') return { kind: 'and', left: of('==', first), right: others };
   if (operator === '!=') return { kind: 'or', left: of('!=', first), right: others };
-  return { kind: 'or', left: of(operator === '<' || operator === '<=' ? '<' : '>', first), right: { kind: 'and', left: of('==', first), right: others } };
+  return {
+    kind: 'or',
+    left: of(operator === '<' || operator === '<=' ? '<' : '>', first),
+    right: { kind: 'and', left: of('==', first), right: others },
+  };
 };
 
 /** `array(query)`: the values of its one column, none for no rows. */
 export const lowerArrayOf = (a: Analysis, e: ArraySubqueryExpr, c: ExprContext): PlanExpr => {
-  const capture = c.sql && new Capture(a, c.sql), ops = lowerSubqueryOps(a, e.query, c, capture?.names), columns = columnNames(a, ops);
+  const capture = c.sql && new Capture(a, c.sql);
+  const ops = lowerSubqueryOps(a, e.query, c, capture?.names);
+  const columns = columnNames(a, ops);
   if (columns?.length !== 1) {
     if (!a.sourcesKnown) return no;
-    return a.wrong(columns ? `array takes a subquery of one column, and this has ${columns.length}` : 'the columns of the subquery are not known: name the one that is wanted instead of *', e.query);
+    return a.wrong(
+      columns
+        ? `array takes a subquery of one column, and this has ${columns.length}`
+        : 'the columns of the subquery are not known: name the one that is wanted instead of *',
+      e.query,
+    );
   }
   const values: Ops = [...ops, { kind: 'values', exprs: [fieldOf(thisExpr, columns[0]!)] }];
-  return capture?.isUsed ? callOf('coalesce', capture.apply(values, 'array'), emptyList) : a.at(e.query, subqueryOf(values, 'list'));
+  return capture?.isUsed
+    ? callOf('coalesce', capture.apply(values, 'array'), emptyList)
+    : a.at(e.query, subqueryOf(values, 'list'));
 };
 const emptyList = literal(arrayValue([]));
 
 /** A subquery that uses columns of the row around it; undefined if it uses none. */
 export const lowerCorrelatedSubquery = (
-  a: Analysis, query: QueryNode, form: Extract<PlanExpr, { kind: 'apply' }>['form'], c: ExprContext & { readonly sql: SqlNames },
+  a: Analysis,
+  query: QueryNode,
+  form: Extract<PlanExpr, { kind: 'apply' }>['form'],
+  c: ExprContext & { readonly sql: SqlNames },
 ): PlanExpr | { readonly ops: Ops } => {
-  const capture = new Capture(a, c.sql), ops = lowerSubqueryOps(a, query, c, capture.names);
+  const capture = new Capture(a, c.sql);
+  const ops = lowerSubqueryOps(a, query, c, capture.names);
   if (!capture.isUsed) return { ops };
   if (form === 'sqlScalar') checkOneColumn(a, query, ops);
   return capture.apply(ops, form);
 };
 
-/** A SELECT that stands for one value, or for a list of values, has one column: a fault if it has others, as far as they are known. Rows of pipes may be such values themselves. */
+/**
+ * A SELECT that stands for one value, or for a list of values, has one column: a fault if it has others, as far as they
+ * are known. Rows of pipes may be such values themselves.
+ */
 export const checkOneColumn = (a: Analysis, query: QueryNode, ops: Ops): void => {
-  const count = isSelect(query.ops.at(-1)) ? columnNames(a, ops)?.length ?? 1 : 1;
-  if (count > 1) a.fault(`the subquery has ${count} columns where one value is wanted: select one`, query, 'rows are compared by (a, b) in (select a, b ...)');
+  const count = isSelect(query.ops.at(-1)) ? (columnNames(a, ops)?.length ?? 1) : 1;
+  if (count > 1)
+    a.fault(
+      `the subquery has ${count} columns where one value is wanted: select one`,
+      query,
+      'rows are compared by (a, b) in (select a, b ...)',
+    );
 };
 /** Whether an operator is a SELECT, or a set operation of which one comes first. */
 const isSelect = (op: Op | undefined): boolean => {
@@ -181,14 +279,21 @@ export const distinctFrom = (left: PlanExpr, right: PlanExpr): PlanExpr => {
   const isNull = (e: PlanExpr): PlanExpr => ({ kind: 'isNull', operand: e, sql: true });
   return {
     kind: 'case',
-    branches: [{ when: isNull(left), then: { kind: 'not', operand: isNull(right) } }, { when: isNull(right), then: yes }],
+    branches: [
+      { when: isNull(left), then: { kind: 'not', operand: isNull(right) } },
+      { when: isNull(right), then: yes },
+    ],
     otherwise: sqlCompare(left, '!=', right),
   };
 };
 
 /** `a between symmetric b and c`. */
 export const betweenSymmetric = (value: PlanExpr, lower: PlanExpr, upper: PlanExpr): PlanExpr => {
-  const within = (from: PlanExpr, to: PlanExpr): PlanExpr => ({ kind: 'and', left: sqlCompare(value, '>=', from), right: sqlCompare(value, '<=', to) });
+  const within = (from: PlanExpr, to: PlanExpr): PlanExpr => ({
+    kind: 'and',
+    left: sqlCompare(value, '>=', from),
+    right: sqlCompare(value, '<=', to),
+  });
   return { kind: 'or', left: within(lower, upper), right: within(upper, lower) };
 };
 

@@ -1,6 +1,7 @@
 /**
- * Decimals of SQL: floats that are the nearest ones to numbers of so many digits. What the query says of them is how many places they have behind the point; sums, differences, products
- * and remainders are rounded there, so that they are the nearest floats to the exact results as far as these have 15 digits.
+ * Decimals of SQL: floats that are the nearest ones to numbers of so many digits. What the query says of them is how
+ * many places they have behind the point; sums, differences, products and remainders are rounded there, so that they
+ * are the nearest floats to the exact results as far as these have 15 digits.
  */
 import { type Type, isInteger, types } from '../../vectors/type.ts';
 import { floatValue, intValue } from '../../vectors/value.ts';
@@ -30,14 +31,26 @@ export const isBeyondDecimals = (text: string): boolean => {
 /** How many places the values of an expression have, if it is known that they are decimals. */
 export const scaleOf = (e: PlanExpr, typeOf: TypeOf): number | undefined => {
   switch (e.kind) {
-    case 'literal': case 'arithmetic': return e.scale;
-    case 'sqlCast': return e.type.kind === 'decimal' ? e.type.scale : undefined;
-    case 'negate': return scaleOf(e.operand, typeOf);
-    case 'conditional': return scaleOfAll([e.then, e.otherwise], typeOf);
-    case 'case': return scaleOfAll([...e.branches.map((b) => b.then), ...(e.otherwise ? [e.otherwise] : [])], typeOf);
-    case 'call': return scaleOfCall(e, typeOf) ?? (typeOf && scaleIn(typeOf(e)));
-    case 'field': case 'index': case 'subquery': case 'apply': return typeOf && scaleIn(typeOf(e));
-    default: return undefined;
+    case 'literal':
+    case 'arithmetic':
+      return e.scale;
+    case 'sqlCast':
+      return e.type.kind === 'decimal' ? e.type.scale : undefined;
+    case 'negate':
+      return scaleOf(e.operand, typeOf);
+    case 'conditional':
+      return scaleOfAll([e.then, e.otherwise], typeOf);
+    case 'case':
+      return scaleOfAll([...e.branches.map((b) => b.then), ...(e.otherwise ? [e.otherwise] : [])], typeOf);
+    case 'call':
+      return scaleOfCall(e, typeOf) ?? (typeOf && scaleIn(typeOf(e)));
+    case 'field':
+    case 'index':
+    case 'subquery':
+    case 'apply':
+      return typeOf && scaleIn(typeOf(e));
+    default:
+      return undefined;
   }
 };
 /** Of functions that give one of their arguments, or a decimal without its places. */
@@ -51,18 +64,22 @@ const whole: ReadonlySet<string> = new Set(['ceil', 'ceiling', 'floor', 'round',
 const alike: ReadonlySet<string> = new Set(['abs', 'coalesce', 'greatest', 'ifnull', 'least', 'nullif']);
 /** Of expressions of which one is a decimal and the others are whole numbers or null. */
 const scaleOfAll = (list: readonly PlanExpr[], typeOf: TypeOf): number | undefined => {
-  const given = list.filter((e) => e.kind !== 'literal' || e.value.type !== types.null), scales = given.map((e) => scaleOf(e, typeOf));
-  if (!scales.some((s) => s !== undefined) || !given.every((e, i) => scales[i] !== undefined || isWhole(e, typeOf))) return undefined;
+  const given = list.filter((e) => e.kind !== 'literal' || e.value.type !== types.null);
+  const scales = given.map((e) => scaleOf(e, typeOf));
+  if (!scales.some((s) => s !== undefined) || !given.every((e, i) => scales[i] !== undefined || isWhole(e, typeOf)))
+    return undefined;
   return Math.max(...scales.map((s) => s ?? 0));
 };
-const isWhole = (e: PlanExpr, typeOf: TypeOf): boolean => isWholeType(e.kind === 'literal' ? e.value.type : typeOf?.(e));
+const isWhole = (e: PlanExpr, typeOf: TypeOf): boolean =>
+  isWholeType(e.kind === 'literal' ? e.value.type : typeOf?.(e));
 const isWholeType = (t: Type | undefined): boolean => {
   const type = numberIn(t);
   return type !== undefined && isInteger(type);
 };
 /** Decimals have their places in the names of their types; whole numbers may be among them. */
 const scaleIn = (t: Type): number | undefined => {
-  const given = (t.kind === 'union' ? t.members : [t]).filter((m) => m !== types.null), scales = given.map((m) => {
+  const given = (t.kind === 'union' ? t.members : [t]).filter((m) => m !== types.null);
+  const scales = given.map((m) => {
     const known = m.kind === 'named' ? sqlTypeOfName(m.name) : undefined;
     return known?.kind === 'decimal' ? known.scale : undefined;
   });
@@ -71,28 +88,75 @@ const scaleIn = (t: Type): number | undefined => {
 };
 
 /** The places of a result of decimals, or of one beside a whole number. */
-export const scaleOfResult = (operator: ArithmeticOperator, left: PlanExpr, right: PlanExpr, typeOf: TypeOf): number | undefined => {
+export const scaleOfResult = (
+  operator: ArithmeticOperator,
+  left: PlanExpr,
+  right: PlanExpr,
+  typeOf: TypeOf,
+): number | undefined => {
   if (operator === '/') return undefined;
-  const l = scaleOf(left, typeOf), r = scaleOf(right, typeOf);
-  if ((l === undefined && r === undefined) || (l === undefined && !isWhole(left, typeOf)) || (r === undefined && !isWhole(right, typeOf))) return undefined;
+  const l = scaleOf(left, typeOf);
+  const r = scaleOf(right, typeOf);
+  if (
+    (l === undefined && r === undefined) ||
+    (l === undefined && !isWhole(left, typeOf)) ||
+    (r === undefined && !isWhole(right, typeOf))
+  )
+    return undefined;
   const scale = operator === '*' ? (l ?? 0) + (r ?? 0) : Math.max(l ?? 0, r ?? 0);
   return scale <= scaleMax ? scale : undefined;
 };
 
-/** `round(x, n)` and `trunc(x, n)` of decimals: of whole numbers of the last place, as floats may be just below a half that the digits are. Undefined for all else. */
-export const roundedDecimal = (name: string, args: readonly PlanExpr[], typeOf: TypeOf, constant: (e: PlanExpr) => PlanExpr | undefined): PlanExpr | undefined => {
+/**
+ * `round(x, n)` and `trunc(x, n)` of decimals: of whole numbers of the last place, as floats may be just below a half
+ * that the digits are. Undefined for all else.
+ */
+export const roundedDecimal = (
+  name: string,
+  args: readonly PlanExpr[],
+  typeOf: TypeOf,
+  constant: (e: PlanExpr) => PlanExpr | undefined,
+): PlanExpr | undefined => {
   const [operand, places] = args;
   if ((name !== 'round' && name !== 'trunc') || !operand || !places) return undefined;
-  const scale = scaleOf(operand, typeOf), digits = constant(places) ?? places;
+  const scale = scaleOf(operand, typeOf);
+  const digits = constant(places) ?? places;
   if (scale === undefined || scale > scaleMax || !isWhole(digits, typeOf)) return undefined;
-  const units: PlanExpr = { kind: 'arithmetic', operator: '*', left: operand, right: literal(floatValue(10 ** scale)), sql: true, scale: 0 };
-  const left: PlanExpr = { kind: 'arithmetic', operator: '-', left: digits, right: literal(intValue(scale)), sql: true }, to = digits.kind === 'literal' ? Number(digits.value.data) : scale;
-  return { kind: 'arithmetic', operator: '/', left: { kind: 'call', name, arguments: [units, left], sql: true }, right: literal(floatValue(10 ** scale)), sql: true, scale: Math.min(scale, Math.max(to, 0)) };
+  const units: PlanExpr = {
+    kind: 'arithmetic',
+    operator: '*',
+    left: operand,
+    right: literal(floatValue(10 ** scale)),
+    sql: true,
+    scale: 0,
+  };
+  const left: PlanExpr = {
+    kind: 'arithmetic',
+    operator: '-',
+    left: digits,
+    right: literal(intValue(scale)),
+    sql: true,
+  };
+  const to = digits.kind === 'literal' ? Number(digits.value.data) : scale;
+  return {
+    kind: 'arithmetic',
+    operator: '/',
+    left: { kind: 'call', name, arguments: [units, left], sql: true },
+    right: literal(floatValue(10 ** scale)),
+    sql: true,
+    scale: Math.min(scale, Math.max(to, 0)),
+  };
 };
 
 const exactAggregates: ReadonlySet<string> = new Set(['sum', 'avg', 'mean']);
-/** The aggregate over whole numbers of the last place, of which floats lose none below 2^53, and what its result then has to be divided by. */
-export const ofUnits = (aggregate: Pick<Aggregate, 'name' | 'argument' | 'arity' | 'order'>, typeOf: TypeOf): { readonly argument: PlanExpr; readonly settle: (result: PlanExpr) => PlanExpr } | undefined => {
+/**
+ * The aggregate over whole numbers of the last place, of which floats lose none below 2^53, and what its result then
+ * has to be divided by.
+ */
+export const ofUnits = (
+  aggregate: Pick<Aggregate, 'name' | 'argument' | 'arity' | 'order'>,
+  typeOf: TypeOf,
+): { readonly argument: PlanExpr; readonly settle: (result: PlanExpr) => PlanExpr } | undefined => {
   const { argument, name } = aggregate;
   if (!argument || !exactAggregates.has(name) || aggregate.arity !== undefined || aggregate.order) return undefined;
   const scale = scaleOf(argument, typeOf);
@@ -100,6 +164,13 @@ export const ofUnits = (aggregate: Pick<Aggregate, 'name' | 'argument' | 'arity'
   const by = literal(floatValue(10 ** scale));
   return {
     argument: { kind: 'arithmetic', operator: '*', left: argument, right: by, sql: true, scale: 0 },
-    settle: (result) => ({ kind: 'arithmetic', operator: '/', left: result, right: by, sql: true, ...(name === 'sum' && { scale }) }),
+    settle: (result) => ({
+      kind: 'arithmetic',
+      operator: '/',
+      left: result,
+      right: by,
+      sql: true,
+      ...(name === 'sum' && { scale }),
+    }),
   };
 };

@@ -3,7 +3,8 @@
  *
  * Invariants:
  * - Places count from 1 and ranges include their end, as in the standard; a place that is not there gives null.
- * - The body of a lambda sees a record of the lambda's parameters (`p0` ..) and of what it uses of the row around (`c0` ..), which is worked out once a row.
+ * - The body of a lambda sees a record of the lambda's parameters (`p0` ..) and of what it uses of the row around (`c0`
+ *   ..), which is worked out once a row.
  */
 import { types } from '../../vectors/type.ts';
 import { intValue, stringValue } from '../../vectors/value.ts';
@@ -26,109 +27,224 @@ export const countsAsSql = (c: ExprContext): boolean => isSql(c) && !c.scope.has
 
 /** `of[at]`: an element, a character, a map's value, a field of a struct. */
 export const lowerSqlIndex = (a: Analysis, e: IndexExpr, c: ExprContext): PlanExpr => {
-  const of = lowerExpr(a, e.expr, c), at = lowerValue(a, e.index, c);
+  const of = lowerExpr(a, e.expr, c);
+  const at = lowerValue(a, e.index, c);
   const isName = at.kind === 'literal' && at.value.type === types.string;
-  if (isName && alternatives(a.typeOfExpr(of, c.input)).every((t) => t.kind === 'record')) return { kind: 'index', of, at, base: 1, byName: true };
+  if (isName && alternatives(a.typeOfExpr(of, c.input)).every((t) => t.kind === 'record'))
+    return { kind: 'index', of, at, base: 1, byName: true };
   return callOf('array_extract', of, at);
 };
 
 /** `of[from:to:step]`; bounds that are left out are the ends. */
 export const lowerSqlSlice = (a: Analysis, e: SliceExpr, c: ExprContext): PlanExpr => {
-  const bound = (part: SliceExpr['from'], end: number): PlanExpr => (part ? lowerExpr(a, part, c) : literal(intValue(end)));
+  const bound = (part: SliceExpr['from'], end: number): PlanExpr =>
+    part ? lowerExpr(a, part, c) : literal(intValue(end));
   const parts = [lowerExpr(a, e.expr, c), bound(e.from, -openBound), bound(e.to, openBound)];
   return callOf('array_slice', ...parts, ...(e.step ? [lowerExpr(a, e.step, c)] : []));
 };
 
 /** The functions that operators stand for. */
 const operatorFunctions: Readonly<Record<Exclude<SqlOperator, '!~' | '~*' | '!~*' | '//'>, string>> = {
-  '->': 'json_extract', '->>': 'json_extract_string', '**': 'pow', '^@': 'starts_with', '<<': 'shift_left', '>>': 'shift_right', '@>': 'list_has_all', '<@': 'list_has_all', '&&': 'list_has_any', '&': 'and_bits', 'glob': 'glob_matches',
+  '->': 'json_extract',
+  '->>': 'json_extract_string',
+  '**': 'pow',
+  '^@': 'starts_with',
+  '<<': 'shift_left',
+  '>>': 'shift_right',
+  '@>': 'list_has_all',
+  '<@': 'list_has_all',
+  '&&': 'list_has_any',
+  '&': 'and_bits',
+  glob: 'glob_matches',
 };
 /** An operator that SQL alone has; undefined for others. */
 export const sqlOperator = (op: string, left: PlanExpr, right: PlanExpr, c: ExprContext): PlanExpr | undefined => {
   // Of whole numbers the quotient has no fraction; of others both operators are the same, but for a divisor of zero.
-  if (op === '//') return { kind: 'arithmetic', operator: '/', left, right, sql: true, whole: true, ...(c.attempt && { attempt: true }) };
+  if (op === '//')
+    return {
+      kind: 'arithmetic',
+      operator: '/',
+      left,
+      right,
+      sql: true,
+      whole: true,
+      ...(c.attempt && { attempt: true }),
+    };
   if (!Object.hasOwn(operatorFunctions, op)) return undefined;
   const name = operatorFunctions[op as keyof typeof operatorFunctions];
   return op === '<@' ? callOf(name, right, left) : callOf(name, left, right);
 };
 
 /** LIKE and ILIKE with a pattern that is worked out for each row, or with an escape character. */
-export const lowerPattern = (a: Analysis, operand: PlanExpr, pattern: PlanExpr, e: BinaryExpr, c: ExprContext): PlanExpr => {
+export const lowerPattern = (
+  a: Analysis,
+  operand: PlanExpr,
+  pattern: PlanExpr,
+  e: BinaryExpr,
+  c: ExprContext,
+): PlanExpr => {
   const name = e.op.endsWith('ilike') ? 'ilike_escape' : 'like_escape';
   return callOf(name, operand, pattern, e.escape ? lowerExpr(a, e.escape, c) : literal(stringValue('')));
 };
 
-/** Calls that SQL has a meaning of its own for: constructors, and functions that take a lambda. Undefined for others. */
+/**
+ * Calls that SQL has a meaning of its own for: constructors, and functions that take a lambda. Undefined for others.
+ */
 export const lowerSqlCall = (a: Analysis, name: string, e: CallExpr, c: ExprContext): PlanExpr | undefined => {
   const signature = a.environment.functions.find(name);
   if (signature?.lambda) return lowerLambdaCall(a, signature, e, c);
   const values = (): PlanExpr[] => e.args.map((arg) => lowerArg(a, arg, c));
   switch (name) {
-    case 'list_value': case 'list_pack': case 'array_value': return { kind: 'array', elements: values().map((value) => ({ spread: false, value })) };
-    case 'row': return a.recordOfColumns(values().map((value, i) => ({ name: `c${i}`, value })));
+    case 'list_value':
+    case 'list_pack':
+    case 'array_value':
+      return { kind: 'array', elements: values().map((value) => ({ spread: false, value })) };
+    case 'row':
+      return a.recordOfColumns(values().map((value, i) => ({ name: `c${i}`, value })));
     case 'struct_pack': {
       const [only] = e.args;
       if (e.args.length === 0) return { kind: 'record', elements: [] };
-      return e.args.length === 1 && only?.kind === 'record' ? lowerExpr(a, only, c) : a.wrong('struct_pack takes named values: write struct_pack(name := value, ...)', e);
+      return e.args.length === 1 && only?.kind === 'record'
+        ? lowerExpr(a, only, c)
+        : a.wrong('struct_pack takes named values: write struct_pack(name := value, ...)', e);
     }
-    case 'range': case 'generate_series': return lowerTimeRange(a, name, e.args.filter((arg) => arg.kind !== 'lambda' && arg.kind !== 'function-ref'), c);
-    case 'date': case 'date_add': case 'add': case 'subtract': case 'multiply': case 'divide': case 'mod': return lowerNamedOperator(a, name, e, c);
-    case 'bit_length': case 'octet_length': return lengthOfBits(name, values());
-    case 'age': return a.wrong('age gives years and months, which have no length of their own', e, "write a - b for a duration, or date_diff('month', a, b)");
-    case 'to_years': case 'to_months': case 'to_quarters': case 'to_decades': case 'to_centuries': case 'to_millennia': return lowerInterval(a, e, c);
-    case 'if': case 'iff': {
+    case 'range':
+    case 'generate_series':
+      return lowerTimeRange(
+        a,
+        name,
+        e.args.filter((arg) => arg.kind !== 'lambda' && arg.kind !== 'function-ref'),
+        c,
+      );
+    case 'date':
+    case 'date_add':
+    case 'add':
+    case 'subtract':
+    case 'multiply':
+    case 'divide':
+    case 'mod':
+      return lowerNamedOperator(a, name, e, c);
+    case 'bit_length':
+    case 'octet_length':
+      return lengthOfBits(name, values());
+    case 'age':
+      return a.wrong(
+        'age gives years and months, which have no length of their own',
+        e,
+        "write a - b for a duration, or date_diff('month', a, b)",
+      );
+    case 'to_years':
+    case 'to_months':
+    case 'to_quarters':
+    case 'to_decades':
+    case 'to_centuries':
+    case 'to_millennia':
+      return lowerInterval(a, e, c);
+    case 'if':
+    case 'iff': {
       if (e.args.length !== 3) return undefined;
-      const [test, ...branches] = values(), [then, otherwise] = alikeNumbers(c, branches);
+      const [test, ...branches] = values();
+      const [then, otherwise] = alikeNumbers(c, branches);
       return { kind: 'conditional', test: sqlCondition(test!), then: then!, otherwise: otherwise! };
     }
-    case 'coalesce': case 'ifnull': return callOf(name, ...alikeNumbers(c, values()));
-    default: return lowerListAggregate(a, name, e, values);
+    case 'coalesce':
+    case 'ifnull':
+      return callOf(name, ...alikeNumbers(c, values()));
+    default:
+      return lowerListAggregate(a, name, e, values);
   }
 };
 
 /** Bits are texts of as many characters; undefined for lengths of other values. */
-const lengthOfBits = (name: 'bit_length' | 'octet_length', [bits, ...others]: readonly PlanExpr[]): PlanExpr | undefined => {
+const lengthOfBits = (
+  name: 'bit_length' | 'octet_length',
+  [bits, ...others]: readonly PlanExpr[],
+): PlanExpr | undefined => {
   if (!bits || others.length > 0 || !isBits(bits)) return undefined;
   const length: PlanExpr = { kind: 'call', name: 'length', arguments: [bits], sql: true };
   if (name === 'bit_length') return length;
-  return { kind: 'arithmetic', operator: '/', left: { kind: 'arithmetic', operator: '+', left: length, right: literal(intValue(7)), sql: true }, right: literal(intValue(8)), sql: true };
+  return {
+    kind: 'arithmetic',
+    operator: '/',
+    left: { kind: 'arithmetic', operator: '+', left: length, right: literal(intValue(7)), sql: true },
+    right: literal(intValue(8)),
+    sql: true,
+  };
 };
 
 const namedOperators = { date_add: '+', add: '+', subtract: '-', multiply: '*', divide: '//', mod: '%' } as const;
 /** Calls that are an operator or a cast by another name. */
-const lowerNamedOperator = (a: Analysis, name: 'date' | keyof typeof namedOperators, e: CallExpr, c: ExprContext): PlanExpr | undefined => {
-  const [left, right, ...more] = e.args, span = { start: e.start, end: e.end };
+const lowerNamedOperator = (
+  a: Analysis,
+  name: 'date' | keyof typeof namedOperators,
+  e: CallExpr,
+  c: ExprContext,
+): PlanExpr | undefined => {
+  const [left, right, ...more] = e.args;
+  const span = { start: e.start, end: e.end };
   if (!left || left.kind === 'lambda' || left.kind === 'function-ref' || more.length > 0) return undefined;
-  if (name === 'date') return right ? undefined : castTo(lowerExpr(a, left, c), { kind: 'date' }, { attempt: c.attempt ?? false, written: 'date(..)' });
-  return right && right.kind !== 'lambda' && right.kind !== 'function-ref' ? lowerExpr(a, { kind: 'binary', op: namedOperators[name], left, right, ...span }, c) : undefined;
+  if (name === 'date')
+    return right
+      ? undefined
+      : castTo(lowerExpr(a, left, c), { kind: 'date' }, { attempt: c.attempt ?? false, written: 'date(..)' });
+  return right && right.kind !== 'lambda' && right.kind !== 'function-ref'
+    ? lowerExpr(a, { kind: 'binary', op: namedOperators[name], left, right, ...span }, c)
+    : undefined;
 };
 
 /** `list_sum(l)` is the aggregate `sum` over the elements, for every aggregate that has no function of that name. */
-const lowerListAggregate = (a: Analysis, name: string, e: CallExpr, values: () => readonly PlanExpr[]): PlanExpr | undefined => {
+const lowerListAggregate = (
+  a: Analysis,
+  name: string,
+  e: CallExpr,
+  values: () => readonly PlanExpr[],
+): PlanExpr | undefined => {
   const aggregate = /^list_(.+)$/.exec(name)?.[1];
-  if (aggregate === undefined || a.environment.functions.find(name) || !a.environment.aggregates.find(aggregate) || e.args.length === 0) return undefined;
+  if (
+    aggregate === undefined ||
+    a.environment.functions.find(name) ||
+    !a.environment.aggregates.find(aggregate) ||
+    e.args.length === 0
+  )
+    return undefined;
   const [list, ...others] = values();
   return callOf('list_aggregate', list!, literal(stringValue(aggregate)), ...others);
 };
 
 const lowerArg = (a: Analysis, arg: Arg, c: ExprContext): PlanExpr =>
-  (arg.kind === 'lambda' || arg.kind === 'function-ref' ? a.wrong('function value may only be passed to a function', arg) : lowerValue(a, arg, c));
+  arg.kind === 'lambda' || arg.kind === 'function-ref'
+    ? a.wrong('function value may only be passed to a function', arg)
+    : lowerValue(a, arg, c);
 
 const lowerLambdaCall = (a: Analysis, f: FunctionSignature, e: CallExpr, c: ExprContext): PlanExpr => {
-  const [list, lambda, ...others] = e.args, { least, most } = f.lambda!;
+  const [list, lambda, ...others] = e.args;
+  const { least, most } = f.lambda!;
   const wrong = (text: string, place: Arg | CallExpr): PlanExpr => a.wrong(`${f.name}: ${text}`, place);
-  if (!list || !lambda || e.args.length > f.argumentsMax) return wrong(`${f.argumentsMin} to ${f.argumentsMax} arguments required`, e);
+  if (!list || !lambda || e.args.length > f.argumentsMax)
+    return wrong(`${f.argumentsMin} to ${f.argumentsMax} arguments required`, e);
   if (lambda.kind !== 'lambda') return wrong('the second argument must be a lambda: write lambda x: ...', lambda);
-  if (lambda.params.length < least || lambda.params.length > most) return wrong(`a lambda of ${least} to ${most} parameters required`, lambda);
-  const values = [list, ...others].map((arg) => lowerArg(a, arg, c)), around = new Around(a, c, lambda);
+  if (lambda.params.length < least || lambda.params.length > most)
+    return wrong(`a lambda of ${least} to ${most} parameters required`, lambda);
+  const values = [list, ...others].map((arg) => lowerArg(a, arg, c));
+  const around = new Around(a, c, lambda);
   const body = lowerExpr(a, lambda.body, around.context);
-  return { kind: 'call', name: f.name, arguments: [...values, ...around.values], lambda: { parameters: lambda.params.length, values: values.length, body } };
+  return {
+    kind: 'call',
+    name: f.name,
+    arguments: [...values, ...around.values],
+    lambda: { parameters: lambda.params.length, values: values.length, body },
+  };
 };
 
 /** Of VALUES, where no column is in scope. */
 const noNames = (a: Analysis): SqlNames => ({
-  name: (id) => a.wrong(`"${id.name}" is not a column or table`, id), qualified: (dot) => a.wrong(`"${dot.expr.name}" is not a column or table`, dot),
-  row: () => thisExpr, has: () => false, hasTable: () => false, aggregate: undefined, window: undefined,
+  name: (id) => a.wrong(`"${id.name}" is not a column or table`, id),
+  qualified: (dot) => a.wrong(`"${dot.expr.name}" is not a column or table`, dot),
+  row: () => thisExpr,
+  has: () => false,
+  hasTable: () => false,
+  aggregate: undefined,
+  window: undefined,
 });
 
 /** What the body of a lambda sees: its parameters, and columns of the row around, which are noted. */
@@ -141,7 +257,9 @@ class Around {
 
   constructor(a: Analysis, c: ExprContext, { params }: LambdaNode) {
     this.#params = params;
-    const scope = new Scope(c.scope), sql = c.sql ?? noNames(a), { aggregate, window } = sql;
+    const scope = new Scope(c.scope);
+    const sql = c.sql ?? noNames(a);
+    const { aggregate, window } = sql;
     for (const p of params) scope.symbols.set(p.text, { kind: 'column' });
     const names: SqlNames = {
       name: (id) => a.at(id, this.#parameter(id.name) ?? this.#value(sql.name(id))),
@@ -160,7 +278,8 @@ class Around {
   }
 
   #parameter(name: string): PlanExpr | undefined {
-    const lower = name.toLowerCase(), at = this.#params.findLastIndex((p) => p.text.toLowerCase() === lower);
+    const lower = name.toLowerCase();
+    const at = this.#params.findLastIndex((p) => p.text.toLowerCase() === lower);
     return at < 0 ? undefined : fieldOf(thisExpr, `p${at}`);
   }
 
@@ -172,4 +291,3 @@ class Around {
     return fieldOf(thisExpr, `c${index}`);
   }
 }
-

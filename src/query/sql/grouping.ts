@@ -8,8 +8,14 @@ import { type Value, intValue, nullValue } from '../../vectors/value.ts';
 /** Most groupings that one GROUP BY may stand for. */
 const groupingsMax = 256;
 
-/** The groupings that the items of GROUP BY stand for together, as lists of expressions; undefined for plain expressions: one grouping by all of them. */
-export const groupingsOf = (a: Analysis, items: readonly (Expr | SqlGroupingSets)[]): readonly (readonly Expr[])[] | undefined => {
+/**
+ * The groupings that the items of GROUP BY stand for together, as lists of expressions; undefined for plain
+ * expressions: one grouping by all of them.
+ */
+export const groupingsOf = (
+  a: Analysis,
+  items: readonly (Expr | SqlGroupingSets)[],
+): readonly (readonly Expr[])[] | undefined => {
   if (!items.some((item) => item.kind === 'sql-grouping')) return undefined;
   let all: readonly (readonly Expr[])[] = [[]];
   for (const item of items) {
@@ -26,9 +32,14 @@ export const groupingsOf = (a: Analysis, items: readonly (Expr | SqlGroupingSets
 const setsOf = ({ form, sets }: SqlGroupingSets): readonly (readonly Expr[])[] => {
   const lists = sets.flatMap((set) => ('kind' in set ? setsOf(set) : [set]));
   switch (form) {
-    case 'sets': return lists;
-    case 'rollup': return [...lists.map((_, i) => lists.slice(0, lists.length - i).flat()), []];
-    case 'cube': return lists.length > Math.log2(groupingsMax) ? Array.from({ length: groupingsMax + 1 }, () => []) : subsets(lists);
+    case 'sets':
+      return lists;
+    case 'rollup':
+      return [...lists.map((_, i) => lists.slice(0, lists.length - i).flat()), []];
+    case 'cube':
+      return lists.length > Math.log2(groupingsMax)
+        ? Array.from({ length: groupingsMax + 1 }, () => [])
+        : subsets(lists);
   }
 };
 const subsets = (sets: readonly (readonly Expr[])[]): readonly (readonly Expr[])[] => {
@@ -43,7 +54,9 @@ export class GroupingCalls {
   readonly #a: Analysis;
   readonly #calls: { readonly key: string; readonly keys: readonly PlanExpr[]; readonly place: CallExpr }[] = [];
   readonly #results = new WeakMap<PlanExpr, number>();
-  constructor(a: Analysis) { this.#a = a; }
+  constructor(a: Analysis) {
+    this.#a = a;
+  }
 
   /** Notes a call of these keys (of all, if there are none) and gives what stands for its result. */
   note(place: CallExpr, keys: readonly PlanExpr[]): PlanExpr {
@@ -58,7 +71,9 @@ export class GroupingCalls {
   without(e: PlanExpr): PlanExpr {
     if (this.#calls.length === 0) return e;
     const index = this.#results.get(e);
-    return index === undefined ? mapParts(e, (part) => this.without(part)) : this.#a.wrong('GROUPING needs a GROUP BY clause', this.#calls[index]!.place);
+    return index === undefined
+      ? mapParts(e, (part) => this.without(part))
+      : this.#a.wrong('GROUPING needs a GROUP BY clause', this.#calls[index]!.place);
   }
   /** The field that holds the result which the expression stands for. */
   fieldFor(e: PlanExpr): string | undefined {
@@ -67,27 +82,52 @@ export class GroupingCalls {
   }
   /** For each call the numbers of its keys among those of GROUP BY. */
   numbers(keys: readonly string[]): readonly (readonly number[])[] {
-    return this.#calls.map((call) => (call.keys.length === 0 ? keys.map((_, i) => i) : call.keys.map((e) => {
-      const found = keys.indexOf(exprKey(e));
-      if (found < 0) this.#a.fault('an argument of GROUPING must be an expression of GROUP BY', call.place);
-      return found;
-    })));
+    return this.#calls.map((call) =>
+      call.keys.length === 0
+        ? keys.map((_, i) => i)
+        : call.keys.map((e) => {
+            const found = keys.indexOf(exprKey(e));
+            if (found < 0) this.#a.fault('an argument of GROUPING must be an expression of GROUP BY', call.place);
+            return found;
+          }),
+    );
   }
 }
 
 type Aggregation = Extract<PlanOp, { kind: 'aggregate' }>;
 
-/** What GROUPING(a, b ..) gives for a grouping by keys of these numbers: a bit for each argument, the last one lowest, that is set where the key is left out. */
-export const groupingBits = (keys: readonly number[], own: readonly number[]): Value => keys.reduce((bits, key) => intValue(BigInt(bits.data as number | bigint) * 2n + (own.includes(key) ? 0n : 1n)), intValue(0));
+/**
+ * What GROUPING(a, b ..) gives for a grouping by keys of these numbers: a bit for each argument, the last one lowest,
+ * that is set where the key is left out.
+ */
+export const groupingBits = (keys: readonly number[], own: readonly number[]): Value =>
+  keys.reduce(
+    (bits, key) => intValue(BigInt(bits.data as number | bigint) * 2n + (own.includes(key) ? 0n : 1n)),
+    intValue(0),
+  );
 
-/** The aggregation for each of the groupings, which are lists of numbers of its keys; keys that a grouping leaves out are null. `g0`, `g1` .. are what GROUPING gives for lists of keys. */
-export const groupingSets = (op: Aggregation, groupings: readonly (readonly number[])[], asked: readonly (readonly number[])[]): PlanOp => ({
+/**
+ * The aggregation for each of the groupings, which are lists of numbers of its keys; keys that a grouping leaves out
+ * are null. `g0`, `g1` .. are what GROUPING gives for lists of keys.
+ */
+export const groupingSets = (
+  op: Aggregation,
+  groupings: readonly (readonly number[])[],
+  asked: readonly (readonly number[])[],
+): PlanOp => ({
   kind: 'fork',
   branches: groupings.map((own) => {
     const field = (name: string, value: PlanExpr): RecordElement => ({ kind: 'field', name, value });
     const bits = asked.map((list, i) => field(`g${i}`, literal(groupingBits(list, own))));
-    const keys = op.keys.map(({ target }, i) => field(target[0]!, own.includes(i) ? fieldOf({ kind: 'this' }, target[0]!) : literal(nullValue)));
+    const keys = op.keys.map(({ target }, i) =>
+      field(target[0]!, own.includes(i) ? fieldOf({ kind: 'this' }, target[0]!) : literal(nullValue)),
+    );
     const results = op.aggregates.map(({ target }) => field(target[0]!, fieldOf({ kind: 'this' }, target[0]!)));
-    return { ops: [{ ...op, keys: op.keys.filter((_, i) => own.includes(i)) }, { kind: 'values', exprs: [{ kind: 'record', elements: [...keys, ...results, ...bits] }] }] };
+    return {
+      ops: [
+        { ...op, keys: op.keys.filter((_, i) => own.includes(i)) },
+        { kind: 'values', exprs: [{ kind: 'record', elements: [...keys, ...results, ...bits] }] },
+      ],
+    };
   }),
 });

@@ -30,7 +30,8 @@ export const knownColumns = ({ columns, fields }: SqlTable): readonly string[] |
 /** Which of these names is meant: that very name, or the only one that differs from it in letter case alone. */
 export const meantOf = (names: readonly string[], name: string): string | undefined => {
   if (names.includes(name)) return name;
-  const lower = name.toLowerCase(), [found, ...more] = names.filter((n) => n.toLowerCase() === lower);
+  const lower = name.toLowerCase();
+  const [found, ...more] = names.filter((n) => n.toLowerCase() === lower);
   return more.length === 0 ? found : undefined;
 };
 /** The column of a table that a name means; undefined too if its columns are not known. */
@@ -53,7 +54,10 @@ export const shownTable = (t: SqlTable): { readonly name?: string; readonly colu
 export interface ClauseOptions {
   /** The expression that an alias of the select list stands for; undefined if there is none of that name. */
   readonly aliases?: (name: string) => PlanExpr | undefined;
-  /** Aliases that stand for their expressions where no column has their name; `of` lowers the expression, so that it is asked for these alone. */
+  /**
+   * Aliases that stand for their expressions where no column has their name; `of` lowers the expression, so that it is
+   * asked for these alone.
+   */
   readonly fallback?: { readonly has: (name: string) => boolean; readonly of: (name: string) => PlanExpr | undefined };
   /** Whether aliases go before input columns. */
   readonly aliasesFirst?: boolean;
@@ -78,20 +82,45 @@ export interface ClauseOptions {
 /** Columns that expressions refer to, by the expression: what GROUP BY has to cover. */
 export type ColumnUses = WeakMap<PlanExpr, string>;
 
-/** How names resolve in a clause over these tables; the columns and rows that they come to are noted in `uses`. A name that is none of these gives a fault. */
-export const clauseNames = (a: Analysis, tables: readonly SqlTable[], uses: ColumnUses, options: ClauseOptions): SqlNames => {
-  const { outer } = options, around = outer?.aggregate;
-  const clause: Clause = { a, tables, uses, options, isDynamicJoin: tables.length > 1 && tables.some((t) => !t.columns) };
+/**
+ * How names resolve in a clause over these tables; the columns and rows that they come to are noted in `uses`. A name
+ * that is none of these gives a fault.
+ */
+export const clauseNames = (
+  a: Analysis,
+  tables: readonly SqlTable[],
+  uses: ColumnUses,
+  options: ClauseOptions,
+): SqlNames => {
+  const { outer } = options;
+  const around = outer?.aggregate;
+  const clause: Clause = {
+    a,
+    tables,
+    uses,
+    options,
+    isDynamicJoin: tables.length > 1 && tables.some((t) => !t.columns),
+  };
   return {
-    name: (id) => bareName(clause, id), qualified: (dot) => qualifiedName(clause, dot),
-    has: (first, second) => hasName(clause, first, second), hasTable: (name) => hasTable(clause, name),
-    row: options.row ?? (() => ({ kind: 'this' })), aggregate: options.aggregate ?? (outer && around && ((call) => (isOfQueryAround(call, tables, outer) ? around(call) : misplaced(a, call)))), grouping: options.grouping, window: options.window,
-    ...(options.clause !== undefined ? { clause: options.clause } : {}), ...(options.typeOf && { typeOf: options.typeOf }), ...(options.unnest && { unnest: options.unnest }),
+    name: (id) => bareName(clause, id),
+    qualified: (dot) => qualifiedName(clause, dot),
+    has: (first, second) => hasName(clause, first, second),
+    hasTable: (name) => hasTable(clause, name),
+    row: options.row ?? (() => ({ kind: 'this' })),
+    aggregate:
+      options.aggregate ??
+      (outer && around && ((call) => (isOfQueryAround(call, tables, outer) ? around(call) : misplaced(a, call)))),
+    grouping: options.grouping,
+    window: options.window,
+    ...(options.clause !== undefined ? { clause: options.clause } : {}),
+    ...(options.typeOf && { typeOf: options.typeOf }),
+    ...(options.unnest && { unnest: options.unnest }),
   };
 };
 
 /** An aggregate where none of its query may stand. */
-export const misplaced = (a: Analysis, call: AggregateCall): PlanExpr => a.wrong(`aggregate function "${call.name}" called in non-aggregate context`, call.place);
+export const misplaced = (a: Analysis, call: AggregateCall): PlanExpr =>
+  a.wrong(`aggregate function "${call.name}" called in non-aggregate context`, call.place);
 
 interface Clause {
   readonly a: Analysis;
@@ -105,14 +134,19 @@ interface Clause {
 type QualifiedExpr = DotExpr & { readonly expr: IdExpr };
 
 /** Reserved words of the standard that stand for a function without arguments. */
-const calledBare: Readonly<Record<string, string>> = { current_date: 'current_date', current_timestamp: 'now', localtimestamp: 'now' };
+const calledBare: Readonly<Record<string, string>> = {
+  current_date: 'current_date',
+  current_timestamp: 'now',
+  localtimestamp: 'now',
+};
 
 const bareName = (clause: Clause, id: IdExpr): PlanExpr => {
   if (id.path) return column(clause, { explicit: false, path: id.path, merged: new Set() }, id.name);
   if (id.position !== undefined) return atPosition(clause, id, id.position);
   const called = id.quoted ? undefined : calledBare[id.name.toLowerCase()];
   if (called && !clause.tables.some((t) => t.columns?.includes(id.name))) return callOf(called);
-  const { a, tables, uses, options } = clause, alias = options.aliases?.(id.name);
+  const { a, tables, uses, options } = clause;
+  const alias = options.aliases?.(id.name);
   if (alias && options.aliasesFirst) return alias;
   const found = unqualified(clause, id, id);
   if (found !== 'none') return a.at(id, named(a, found, id));
@@ -125,23 +159,39 @@ const bareName = (clause: Clause, id: IdExpr): PlanExpr => {
     return row;
   }
   if (options.outer?.has(id.name)) return options.outer.name(id);
-  return absent(clause, id) ?? a.wrong(`"${id.name}" is not a column or table`, id, columnHint(id.name, tables.map(shownTable)));
+  return (
+    absent(clause, id) ??
+    a.wrong(`"${id.name}" is not a column or table`, id, columnHint(id.name, tables.map(shownTable)))
+  );
 };
 /** A column that no row of the only table has at present: it is null in all, and the query says so. */
 const absent = (clause: Clause, id: IdExpr): PlanExpr | undefined => {
   if (!id.quoted && id.name.startsWith('$')) return clause.a.wrong(parameterFault.message, id, parameterFault.hint);
-  const [only, ...others] = clause.tables, columns = only && !only.columns && others.length === 0 ? only.fields?.() : undefined;
+  const [only, ...others] = clause.tables;
+  const columns = only && !only.columns && others.length === 0 ? only.fields?.() : undefined;
   if (!only || only.columns || others.length > 0 || (clause.options.outer && columns)) return undefined;
   if (columns && columns.length > 0) {
     const hint = columnHint(id.name, [{ columns }]);
-    clause.a.warn(`no row has a column "${id.name}"${only.name === undefined ? '' : ` in ${only.name}`}: it is null in all${hint === undefined ? '' : `; ${hint}`}`);
+    clause.a.warn(
+      `no row has a column "${id.name}"${only.name === undefined ? '' : ` in ${only.name}`}: it is null in all${hint === undefined ? '' : `; ${hint}`}`,
+    );
   }
   return clause.a.at(id, named(clause.a, column(clause, only, id.name), id));
 };
 /** `#n`: the column at that place of FROM. */
 const atPosition = (clause: Clause, id: IdExpr, position: number): PlanExpr => {
-  const { a, tables } = clause, known = tables.map((t) => knownColumns(t)?.filter((name) => !t.merged.has(name)).map((name) => ({ t, name })));
-  if (known.some((list) => !list)) return a.wrong(`position ${position} cannot be counted: the columns are not known before the query runs`, id, "write the column's name");
+  const { a, tables } = clause;
+  const known = tables.map((t) =>
+    knownColumns(t)
+      ?.filter((name) => !t.merged.has(name))
+      .map((name) => ({ t, name })),
+  );
+  if (known.some((list) => !list))
+    return a.wrong(
+      `position ${position} cannot be counted: the columns are not known before the query runs`,
+      id,
+      "write the column's name",
+    );
   const found = known.flatMap((list) => list ?? [])[position - 1];
   return found ? column(clause, found.t, found.name) : a.wrong(`position ${position} is out of range`, id);
 };
@@ -156,7 +206,9 @@ const tablesNamed = (tables: readonly SqlTable[], name: string): readonly SqlTab
 };
 
 const qualifiedName = (clause: Clause, dot: QualifiedExpr): PlanExpr => {
-  const { a, tables, options, isDynamicJoin } = clause, id = dot.expr, inner = dot.name.text;
+  const { a, tables, options, isDynamicJoin } = clause;
+  const id = dot.expr;
+  const inner = dot.name.text;
   const alias = options.aliasesFirst ? options.aliases?.(id.name) : undefined;
   if (alias) return named(a, columnOf(alias, inner), dot.name);
   const owners = tablesNamed(tables, id.name);
@@ -164,9 +216,11 @@ const qualifiedName = (clause: Clause, dot: QualifiedExpr): PlanExpr => {
   // A column of the table goes before a field of a column of the table's name.
   if (owners.length === 1 && mayHave(owners[0]!, inner) === true) return columnOfTable(clause, owners, dot);
   // What is no table here may be a field of a dynamic table; the name of a table further out is taken for that table.
-  if (owners.length === 0 && tables.some((t) => !t.columns) && options.outer?.hasTable(id.name)) return options.outer.qualified(dot);
+  if (owners.length === 0 && tables.some((t) => !t.columns) && options.outer?.hasTable(id.name))
+    return options.outer.qualified(dot);
   const found = unqualified(clause, id, dot);
-  if (found !== 'none') return found.kind === 'literal' ? found : named(a, columnOf(a.at(id, named(a, found, id)), inner), dot);
+  if (found !== 'none')
+    return found.kind === 'literal' ? found : named(a, columnOf(a.at(id, named(a, found, id)), inner), dot);
   if (owners.length > 0) return columnOfTable(clause, owners, dot);
   const late = options.aliases?.(id.name);
   if (late) return named(a, columnOf(late, inner), dot.name);
@@ -180,7 +234,9 @@ const qualifiedName = (clause: Clause, dot: QualifiedExpr): PlanExpr => {
   return a.wrong(`"${id.name}" is not a column or table`, dot, tableHint(id.name, tables.map(shownTable)));
 };
 const columnOfTable = (clause: Clause, owners: readonly SqlTable[], dot: QualifiedExpr): PlanExpr => {
-  const { a, options } = clause, inner = dot.name.text, isOneOfMany = clause.tables.length > 1 || options.outer !== undefined;
+  const { a, options } = clause;
+  const inner = dot.name.text;
+  const isOneOfMany = clause.tables.length > 1 || options.outer !== undefined;
   const fitting = owners.flatMap((t): readonly { readonly t: SqlTable; readonly meant: string | undefined }[] => {
     const meant = knownColumns(t) ? meantIn(t, inner) : inner;
     if (meant !== undefined) return [{ t, meant }];
@@ -191,32 +247,54 @@ const columnOfTable = (clause: Clause, owners: readonly SqlTable[], dot: Qualifi
   if (only?.meant !== undefined) return named(a, column(clause, only.t, only.meant), dot.name);
   if (only) return absent(clause, { ...dot.expr, name: inner })!;
   if (options.outer?.has(dot.expr.name, inner)) return options.outer.qualified(dot);
-  return a.wrong(`column "${inner}" does not exist in table "${dot.expr.name}"`, dot, columnHint(inner, owners.map((t) => ({ columns: knownColumns(t) ?? [] }))));
+  return a.wrong(
+    `column "${inner}" does not exist in table "${dot.expr.name}"`,
+    dot,
+    columnHint(
+      inner,
+      owners.map((t) => ({ columns: knownColumns(t) ?? [] })),
+    ),
+  );
 };
 
 /** The column that a name is which stands alone or begins `whole`; `none` if there is no such column. */
 const unqualified = (clause: Clause, id: IdExpr, whole: IdExpr | DotExpr): PlanExpr | 'none' => {
-  const { a, tables, isDynamicJoin } = clause, { name } = id;
+  const { a, tables, isDynamicJoin } = clause;
+  const { name } = id;
   const [only] = tables;
   if (only && tables.length === 1 && !only.columns) {
     if (only.explicit && only.name === name) {
-      return a.wrong(`cannot use unqualified reference "${name}" when table of same name is in scope (consider qualified reference)`, id);
+      return a.wrong(
+        `cannot use unqualified reference "${name}" when table of same name is in scope (consider qualified reference)`,
+        id,
+      );
     }
     const meant = knownColumns(only) ? meantIn(only, name) : name;
     // What the table has not may be an alias, or in a subquery a column of the query around.
     return meant === undefined ? 'none' : column(clause, only, meant);
   }
   // While sources are not read yet, what is told of them is not the last word.
-  if (isDynamicJoin && tables.some((t) => !knownColumns(t)) && !tables.some((t) => t.columns?.includes(name) && t.using)) {
+  if (
+    isDynamicJoin &&
+    tables.some((t) => !knownColumns(t)) &&
+    !tables.some((t) => t.columns?.includes(name) && t.using)
+  ) {
     return a.wrong(`join on dynamic column "${name}" requires table-qualified reference`, whole);
   }
-  const owners = ownersOf(tables, name), shared = owners.find(({ table }) => table.using);
+  const owners = ownersOf(tables, name);
+  const shared = owners.find(({ table }) => table.using);
   if (shared) return column(clause, shared.table, shared.meant);
   if (owners.length > 1) return a.wrong(`ambiguous unqualified column "${name}"`, whole);
   return owners[0] ? column(clause, owners[0].table, owners[0].meant) : 'none';
 };
-/** The tables that have a column of that name, or else those that have one which differs from it in letter case alone. What USING took from a table on the left is left out. */
-const ownersOf = (tables: readonly SqlTable[], name: string): readonly { readonly table: SqlTable; readonly meant: string }[] => {
+/**
+ * The tables that have a column of that name, or else those that have one which differs from it in letter case alone.
+ * What USING took from a table on the left is left out.
+ */
+const ownersOf = (
+  tables: readonly SqlTable[],
+  name: string,
+): readonly { readonly table: SqlTable; readonly meant: string }[] => {
   const found = tables.flatMap((table) => {
     const meant = meantIn(table, name);
     return meant === undefined || table.merged.has(meant) ? [] : [{ table, meant }];
@@ -233,20 +311,34 @@ const column = ({ uses }: Clause, table: SqlTable, name: string): PlanExpr => {
 
 const hasName = ({ tables, options }: Clause, first: string, second?: string): boolean =>
   (second === undefined && options.fallback?.has(first) === true) ||
-  tables.some((t) => mayHave(t, first) === true) || tablesNamed(tables, first).some((t) => second === undefined || mayHave(t, second) !== false)
-  || options.outer?.has(first, second) === true;
+  tables.some((t) => mayHave(t, first) === true) ||
+  tablesNamed(tables, first).some((t) => second === undefined || mayHave(t, second) !== false) ||
+  options.outer?.has(first, second) === true;
 
 /** Whether a table has a column that is meant by a name; undefined if its columns are not known. */
-const mayHave = (t: SqlTable, name: string): boolean | undefined => (knownColumns(t) ? meantIn(t, name) !== undefined : undefined);
-const hasTable = ({ tables, options }: Clause, name: string): boolean => tablesNamed(tables, name).length > 0 || options.outer?.hasTable(name) === true;
+const mayHave = (t: SqlTable, name: string): boolean | undefined =>
+  knownColumns(t) ? meantIn(t, name) !== undefined : undefined;
+const hasTable = ({ tables, options }: Clause, name: string): boolean =>
+  tablesNamed(tables, name).length > 0 || options.outer?.hasTable(name) === true;
 
-/** Whether all columns that the arguments of an aggregate name are of the query around: then so is the aggregate. One without columns is not, nor one with a subquery in it. */
-export const isOfQueryAround = ({ argument, others, filter, order }: AggregateCall, tables: readonly SqlTable[], outer: SqlNames): boolean => {
-  const isOwn = (first: string, second?: string): boolean => tables.some((t) => {
-    const isKnown = mayHave(t, first);
-    return t.name?.toLowerCase() === first.toLowerCase() || (isKnown ?? (second === undefined || !outer.hasTable(first)));
-  });
-  let found = false, isOuter = true;
+/**
+ * Whether all columns that the arguments of an aggregate name are of the query around: then so is the aggregate. One
+ * without columns is not, nor one with a subquery in it.
+ */
+export const isOfQueryAround = (
+  { argument, others, filter, order }: AggregateCall,
+  tables: readonly SqlTable[],
+  outer: SqlNames,
+): boolean => {
+  const isOwn = (first: string, second?: string): boolean =>
+    tables.some((t) => {
+      const isKnown = mayHave(t, first);
+      return (
+        t.name?.toLowerCase() === first.toLowerCase() || (isKnown ?? (second === undefined || !outer.hasTable(first)))
+      );
+    });
+  let found = false;
+  let isOuter = true;
   const visit = (node: unknown): void => {
     if (Array.isArray(node)) return node.forEach(visit);
     if (typeof node !== 'object' || node === null) return;
@@ -261,4 +353,10 @@ export const isOfQueryAround = ({ argument, others, filter, order }: AggregateCa
   visit([argument, others, filter, order]);
   return found && isOuter;
 };
-const queryKinds: ReadonlySet<string> = new Set(['subquery', 'array-subquery', 'exists', 'quantified', 'window'] satisfies Expr['kind'][]);
+const queryKinds: ReadonlySet<string> = new Set([
+  'subquery',
+  'array-subquery',
+  'exists',
+  'quantified',
+  'window',
+] satisfies Expr['kind'][]);

@@ -1,4 +1,6 @@
-/** Numbers of unlike types that come together in one column of SQL: they become one type, so that equal ones are equal. */
+/**
+ * Numbers of unlike types that come together in one column of SQL: they become one type, so that equal ones are equal.
+ */
 import { commonNumber, isFloat, isInteger, isUnsigned, types } from '../../vectors/type.ts';
 import type { ExprContext } from '../analyze/exprs.ts';
 import type { PlanExpr } from '../plan/plan.ts';
@@ -7,23 +9,40 @@ import { scaleOf } from './decimals.ts';
 import { type SqlType, decimalPrecisionMax } from './types.ts';
 import { alternatives, numberIn } from '../types/of.ts';
 
-/** A value whose rows are known to have integers of several types, as the one type that a column of theirs has: what is too large for the type of a row is not for that. */
+/**
+ * A value whose rows are known to have integers of several types, as the one type that a column of theirs has: what is
+ * too large for the type of a row is not for that.
+ */
 export const ofOneWidth = (c: ExprContext, e: PlanExpr): PlanExpr => {
-  const type = e.kind === 'literal' ? undefined : c.sql?.typeOf?.(e), members = type ? alternatives(type).filter((t) => t !== types.null) : [];
+  const type = e.kind === 'literal' ? undefined : c.sql?.typeOf?.(e);
+  const members = type ? alternatives(type).filter((t) => t !== types.null) : [];
   const integers = members.map(numberIn).filter((t) => t !== undefined && isInteger(t) && t !== types.uint64);
-  return members.length > 1 && integers.length === members.length ? castTo(e, { kind: 'plain', type: integers.map((t) => t!).reduce(commonNumber) }) : e;
+  return members.length > 1 && integers.length === members.length
+    ? castTo(e, { kind: 'plain', type: integers.map((t) => t!).reduce(commonNumber) })
+    : e;
 };
 
-/** The values of the branches of CASE, COALESCE and their like, with numbers of one type as far as it is known of what types they are; others as they are. */
+/**
+ * The values of the branches of CASE, COALESCE and their like, with numbers of one type as far as it is known of what
+ * types they are; others as they are.
+ */
 export const alikeNumbers = (c: ExprContext, branches: readonly PlanExpr[]): readonly PlanExpr[] => {
   const typeOf = c.sql?.typeOf;
   if (!typeOf) return branches;
-  const of = branches.map((e) => (e.kind === 'literal' ? e.value.type : typeOf(e))), given = of.filter((t) => t !== types.null), numbers = given.map(numberIn);
+  const of = branches.map((e) => (e.kind === 'literal' ? e.value.type : typeOf(e)));
+  const given = of.filter((t) => t !== types.null);
+  const numbers = given.map(numberIn);
   if (numbers.length < 2 || !numbers.every((t) => t !== undefined) || new Set(numbers).size === 1) return branches;
   // No type holds all of both.
   if (numbers.includes(types.uint64) && !numbers.every((t) => isFloat(t) || isUnsigned(t))) return branches;
-  const target = numbers.reduce(commonNumber), isDecimal = branches.every((e, i) => of[i] === types.null || isInteger(numberIn(of[i])!) || scaleOf(e, typeOf) !== undefined);
+  const target = numbers.reduce(commonNumber);
+  const isDecimal = branches.every(
+    (e, i) => of[i] === types.null || isInteger(numberIn(of[i])!) || scaleOf(e, typeOf) !== undefined,
+  );
   // Whole numbers beside decimals are decimals, so that the whole is known to be one.
-  const wanted: SqlType = isDecimal && isFloat(target) ? { kind: 'decimal', precision: decimalPrecisionMax, scale: 0 } : { kind: 'plain', type: target };
+  const wanted: SqlType =
+    isDecimal && isFloat(target)
+      ? { kind: 'decimal', precision: decimalPrecisionMax, scale: 0 }
+      : { kind: 'plain', type: target };
   return branches.map((e, i) => (of[i] === types.null || numberIn(of[i]) === target ? e : castTo(e, wanted)));
 };

@@ -1,10 +1,22 @@
-/** SELECT to operators: FROM, WHERE, grouping, HAVING, ORDER BY, limits, then the columns. Sorting comes before the columns are made, so that only rows that
- *  are wanted get them; an alias in a sort key stands for its expression. */
+/**
+ * SELECT to operators: FROM, WHERE, grouping, HAVING, ORDER BY, limits, then the columns. Sorting comes before the
+ * columns are made, so that only rows that are wanted get them; an alias in a sort key stands for its expression.
+ */
 import type { Analysis } from '../analyze/context.ts';
 import { aggregateOf, formKey } from '../analyze/aggregates.ts';
 import { type AggregateCall, type ExprContext, type SqlNames, lowerExpr } from '../analyze/exprs.ts';
 import type { Flow } from '../analyze/queries.ts';
-import type { CallExpr, Expr, OrderKey, Span, SqlColumn, SqlExprColumn, SqlGroupingSets, SqlSelect, SqlStar } from '../ast.ts';
+import type {
+  CallExpr,
+  Expr,
+  OrderKey,
+  Span,
+  SqlColumn,
+  SqlExprColumn,
+  SqlGroupingSets,
+  SqlSelect,
+  SqlStar,
+} from '../ast.ts';
 import { columnHint } from '../analyze/hints.ts';
 import { exprKey, fieldOf, mapParts, pathExpr, someExpr, thisExpr } from '../plan/walk.ts';
 import type { Aggregate, PlanExpr, PlanOp, SortKey } from '../plan/plan.ts';
@@ -12,7 +24,15 @@ import { sqlCondition } from './conditions.ts';
 import { isName } from './correlate.ts';
 import { GroupingCalls, groupingSets, groupingsOf } from './grouping.ts';
 import { type LoweredSql, type SqlTail, directionOf, isByAll, limits, ordinalOf, outputColumn } from './queries.ts';
-import { type ClauseOptions, type ColumnUses, clauseNames, isOfQueryAround, knownColumns, meantOf, misplaced } from './names.ts';
+import {
+  type ClauseOptions,
+  type ColumnUses,
+  clauseNames,
+  isOfQueryAround,
+  knownColumns,
+  meantOf,
+  misplaced,
+} from './names.ts';
 import { type Column, orderNames, outputOps, recordOfColumns, uncountable, withDistinctNames } from './output.ts';
 import { SqlWindows } from './windows.ts';
 import { collated } from './collation.ts';
@@ -25,8 +45,12 @@ import { SqlUnnest, isUnnestCall } from './unnest.ts';
 import { type LoweredTables, type StarColumn, columnsOf, lowerTables, rowsOf, single } from './tables.ts';
 import type { Type } from '../../vectors/type.ts';
 
-/** A SELECT with the ORDER BY and limits behind it. `columns` is undefined if a `*` stands for columns that are not known before the query runs. */
-export const lowerSelect = (a: Analysis, select: SqlSelect, flow: Flow, tail: SqlTail): LoweredSql => new Select(a, select, flow).lower(tail);
+/**
+ * A SELECT with the ORDER BY and limits behind it. `columns` is undefined if a `*` stands for columns that are not
+ * known before the query runs.
+ */
+export const lowerSelect = (a: Analysis, select: SqlSelect, flow: Flow, tail: SqlTail): LoweredSql =>
+  new Select(a, select, flow).lower(tail);
 
 class Select {
   readonly #a: Analysis;
@@ -56,37 +80,67 @@ class Select {
     a.grow(20);
     const faults = a.faults.length;
     this.#from = this.#lowerFrom(select);
-    this.#joinFaulty = a.sourcesKnown && a.faults.slice(faults).some((f) => f.message.startsWith('join on dynamic column'));
+    this.#joinFaulty =
+      a.sourcesKnown && a.faults.slice(faults).some((f) => f.message.startsWith('join on dynamic column'));
     this.#starred = new SqlColumns(a, this.#from, flow.scope);
     this.#select = this.#starred.select(select);
     this.#rowType = a.typeOf(this.#from.ops, flow.input);
     this.#unnest = new SqlUnnest(a, (e) => a.typeByContent(this.#from.ops, flow.input, e));
     this.#groupingCalls = new GroupingCalls(a);
     this.#windows = new SqlWindows(a, select.windows ?? [], {
-      lower: (e) => this.#expr(e, { aggregate: this.#collect, grouping: this.#noteGrouping, clause: 'the window or the call of another window function' }), rowType: () => this.#rowType, typeOf: this.#typeOf, content: () => this.#content,
+      lower: (e) =>
+        this.#expr(e, {
+          aggregate: this.#collect,
+          grouping: this.#noteGrouping,
+          clause: 'the window or the call of another window function',
+        }),
+      rowType: () => this.#rowType,
+      typeOf: this.#typeOf,
+      content: () => this.#content,
     });
   }
 
   lower(tail: SqlTail): LoweredSql {
     const { where, groupBy, having, qualify, distinct, distinctOn } = this.#select;
     const ops: PlanOp[] = [...this.#from.ops];
-    if (where) ops.push({ kind: 'filter', expr: sqlCondition(this.#expr(where, { clause: 'WHERE', fallback: this.#aliased({ clause: 'WHERE' }) })) });
+    if (where)
+      ops.push({
+        kind: 'filter',
+        expr: sqlCondition(this.#expr(where, { clause: 'WHERE', fallback: this.#aliased({ clause: 'WHERE' }) })),
+      });
     const orderBy = this.#starred.keys(tail.orderBy ?? []);
-    const { faults } = this.#a, start = faults.length;
-    const given = this.#select.columns.flatMap((c) => this.#columns(c)), columns = withDistinctNames(given), ofColumns = faults.splice(start);
+    const { faults } = this.#a;
+    const start = faults.length;
+    const given = this.#select.columns.flatMap((c) => this.#columns(c));
+    const columns = withDistinctNames(given);
+    const ofColumns = faults.splice(start);
     if (orderBy.length > 0) this.#probeOrder(orderBy, orderNames(given, columns));
-    const ofOrder = faults.splice(start), groupings = this.#groupings(groupBy ?? [], columns), keys = groupings.flat();
-    const ofGroups = faults.splice(start), condition = having && this.#notUnnest(this.#having(having, columns, keys), having);
+    const ofOrder = faults.splice(start);
+    const groupings = this.#groupings(groupBy ?? [], columns);
+    const keys = groupings.flat();
+    const ofGroups = faults.splice(start);
+    const condition = having && this.#notUnnest(this.#having(having, columns, keys), having);
     const ofHaving = faults.splice(start);
     // In the order in which v0.2.0 looks at the clauses; HAVING is looked at twice.
-    faults.push(...ofGroups, ...ofOrder, ...ofHaving, ...ofColumns, ...ofHaving.filter((f) => !f.message.startsWith('window ')));
+    faults.push(
+      ...ofGroups,
+      ...ofOrder,
+      ...ofHaving,
+      ...ofColumns,
+      ...ofHaving.filter((f) => !f.message.startsWith('window ')),
+    );
     const qualified = qualify && this.#notUnnest(this.#qualify(qualify, columns), qualify);
-    const isAsked = groupBy !== undefined || this.#aggregates.length > 0, isFaulty = condition && !isAsked && [condition, ...columns.map((c) => c.expr)].some((e) => this.#usesColumns(e));
+    const isAsked = groupBy !== undefined || this.#aggregates.length > 0;
+    const isFaulty =
+      condition && !isAsked && [condition, ...columns.map((c) => c.expr)].some((e) => this.#usesColumns(e));
     if (isFaulty) this.#a.fault('HAVING clause requires aggregation functions and/or a GROUP BY clause', having);
     const grouped = isAsked || (having !== undefined && !isFaulty);
     const group = grouped ? this.#grouping(keys, groupings) : undefined;
-    const grouping = (e: PlanExpr): PlanExpr => (group ? group.settle(e) : this.#groupingCalls.without(e)), own = (e: PlanExpr): PlanExpr => this.#windows.settle(grouping(e)), settle = (e: PlanExpr): PlanExpr => this.#unnest.settle(own(e));
-    const shown = group ? this.#eachColumn(columns) : columns, output = shown.map((c) => ({ ...c, expr: settle(c.expr) }));
+    const grouping = (e: PlanExpr): PlanExpr => (group ? group.settle(e) : this.#groupingCalls.without(e));
+    const own = (e: PlanExpr): PlanExpr => this.#windows.settle(grouping(e));
+    const settle = (e: PlanExpr): PlanExpr => this.#unnest.settle(own(e));
+    const shown = group ? this.#eachColumn(columns) : columns;
+    const output = shown.map((c) => ({ ...c, expr: settle(c.expr) }));
     if (group) ops.push(group.op);
     if (condition) ops.push({ kind: 'filter', expr: grouping(condition) });
     const windows = this.#windows.op(grouping);
@@ -100,35 +154,61 @@ class Select {
   }
 
   #lowerFrom(select: SqlSelect): LoweredTables {
-    const { from } = select, flow = this.#flow;
+    const { from } = select;
+    const flow = this.#flow;
     if (!from) {
       const columns = columnsOf(flow.input);
-      return single(rowsOf(this.#a, [], flow.input), { explicit: false, path: [], ...(columns ? { columns } : {}), merged: new Set() });
+      return single(rowsOf(this.#a, [], flow.input), {
+        explicit: false,
+        path: [],
+        ...(columns ? { columns } : {}),
+        merged: new Set(),
+      });
     }
     const dynamic = from.kind === 'sql-table' && from.source.origin.kind === 'source-fstring';
     const tables = lowerTables(this.#a, from, flow);
-    if (flow.hasParent && !dynamic) this.#a.fault('SELECT cannot have both an embedded FROM clause and input from parents', select);
+    if (flow.hasParent && !dynamic)
+      this.#a.fault('SELECT cannot have both an embedded FROM clause and input from parents', select);
     return select.sample ? { ...tables, ops: [...tables.ops, ...sampleOps(this.#a, select.sample)] } : tables;
   }
 
   /** The type of an expression over the rows of FROM. */
   readonly #typeOf = (e: PlanExpr): Type => this.#a.typeOfRows(e, this.#content);
-  get #content(): Type { return (this.#contentType ??= this.#a.rowTypeByContent(this.#from.ops, this.#flow.input)); }
+  get #content(): Type {
+    return (this.#contentType ??= this.#a.rowTypeByContent(this.#from.ops, this.#flow.input));
+  }
 
   /** Lowers an expression of a clause. */
   #expr(e: Expr, options: ClauseOptions): PlanExpr {
     const { outer, scope } = this.#flow;
-    const sql: SqlNames = clauseNames(this.#a, this.#from.tables, this.#uses, { ...options, ...(outer && { outer }), typeOf: this.#typeOf });
+    const sql: SqlNames = clauseNames(this.#a, this.#from.tables, this.#uses, {
+      ...options,
+      ...(outer && { outer }),
+      typeOf: this.#typeOf,
+    });
     return lowerExpr(this.#a, e, { scope, input: this.#rowType, sql } satisfies ExprContext);
   }
 
-  /** A column that is not grouped by may not stand in HAVING by itself: an alias of an aggregate that has its name is meant. */
+  /**
+   * A column that is not grouped by may not stand in HAVING by itself: an alias of an aggregate that has its name is
+   * meant.
+   */
   #having(e: Expr, columns: readonly Column[], keys: readonly PlanExpr[]): PlanExpr {
     const aliases = (name: string): PlanExpr | undefined => {
-      const meant = this.#byAlias(columns, name)?.expr, isAggregate = meant && this.#aggregateIn(meant) !== undefined;
+      const meant = this.#byAlias(columns, name)?.expr;
+      const isAggregate = meant && this.#aggregateIn(meant) !== undefined;
       return this.#isInput(name) && !(isAggregate && keys.every((k) => this.#uses.get(k) !== name)) ? undefined : meant;
     };
-    return sqlCondition(this.#expr(e, { aliases, aliasesFirst: true, aggregate: this.#collect, grouping: this.#noteGrouping, clause: 'HAVING', row: () => recordOfColumns(this.#a, columns) }));
+    return sqlCondition(
+      this.#expr(e, {
+        aliases,
+        aliasesFirst: true,
+        aggregate: this.#collect,
+        grouping: this.#noteGrouping,
+        clause: 'HAVING',
+        row: () => recordOfColumns(this.#a, columns),
+      }),
+    );
   }
 
   #usesColumns(e: PlanExpr): boolean {
@@ -140,29 +220,47 @@ class Select {
     return this.#from.tables.some((t) => knownColumns(t)?.includes(name));
   }
 
-  /** Which of the names of the output is meant: a column of the input that has the very name goes before one of other letter case. */
+  /**
+   * Which of the names of the output is meant: a column of the input that has the very name goes before one of other
+   * letter case.
+   */
   #meant(names: readonly string[], name: string): string | undefined {
     return names.includes(name) || !this.#isInput(name) ? meantOf(names, name) : undefined;
   }
   #byAlias(columns: readonly Column[], name: string): Column | undefined {
-    const meant = this.#meant(columns.flatMap((c) => c.alias ?? []), name);
+    const meant = this.#meant(
+      columns.flatMap((c) => c.alias ?? []),
+      name,
+    );
     return meant === undefined ? undefined : columns.find((c) => c.alias === meant);
   }
 
   readonly #noteGrouping = (e: CallExpr): PlanExpr => {
-    const keys = e.args.map((arg) => (arg.kind === 'lambda' || arg.kind === 'function-ref' ? this.#a.wrong('function value may only be passed to a function', arg) : this.#expr(arg, { clause: 'GROUPING' })));
+    const keys = e.args.map((arg) =>
+      arg.kind === 'lambda' || arg.kind === 'function-ref'
+        ? this.#a.wrong('function value may only be passed to a function', arg)
+        : this.#expr(arg, { clause: 'GROUPING' }),
+    );
     return this.#a.at(e, this.#groupingCalls.note(e, keys));
   };
 
   /** Notes an aggregate call and gives what stands for its result. */
   readonly #collect = (call: AggregateCall): PlanExpr => {
-    const { outer, scope } = this.#flow, clause = 'the call of an aggregate';
+    const { outer, scope } = this.#flow;
+    const clause = 'the call of an aggregate';
     // Without a FROM there are no columns but those of the queries around.
     if (outer && isOfQueryAround(call, this.#select.from ? this.#from.tables : [], outer)) {
       return outer.aggregate?.(call) ?? misplaced(this.#a, call);
     }
-    const sql = clauseNames(this.#a, this.#from.tables, this.#uses, { clause, fallback: this.#aliased({ clause }), typeOf: this.#typeOf, ...(outer ? { outer } : {}) });
-    const given = aggregateOf(this.#a, call, { scope, input: this.#rowType, sql }), units = ofUnits(given, this.#typeOf), aggregate = units ? { ...given, argument: units.argument } : given;
+    const sql = clauseNames(this.#a, this.#from.tables, this.#uses, {
+      clause,
+      fallback: this.#aliased({ clause }),
+      typeOf: this.#typeOf,
+      ...(outer ? { outer } : {}),
+    });
+    const given = aggregateOf(this.#a, call, { scope, input: this.#rowType, sql });
+    const units = ofUnits(given, this.#typeOf);
+    const aggregate = units ? { ...given, argument: units.argument } : given;
     const keyOf = (e: PlanExpr | undefined): string => (e ? exprKey(e) : '');
     const key = `${aggregate.name} ${formKey(aggregate)} ${keyOf(aggregate.argument)} ${keyOf(aggregate.where)}`;
     let index = this.#places.get(key);
@@ -173,13 +271,21 @@ class Select {
     return units ? units.settle(result) : result;
   };
 
-  /** Sort keys are looked at before the grouping, since aggregates in them make the query a grouped one. A name in them is one of `names`, of the output, or else of the input. */
+  /**
+   * Sort keys are looked at before the grouping, since aggregates in them make the query a grouped one. A name in them
+   * is one of `names`, of the output, or else of the input.
+   */
   #probeOrder(keys: readonly OrderKey[], names: ReadonlySet<string>): void {
     const known = [...names];
     if (isByAll(keys, (name) => names.has(name) || this.#isInput(name))) return;
     for (const k of keys) {
       if (ordinalOf(k.expr) !== undefined) continue;
-      this.#expr(k.expr, { aliases: (name) => (this.#meant(known, name) !== undefined || this.#isOutputColumn(name) ? thisExpr : undefined), aliasesFirst: true, ...this.#calls() });
+      this.#expr(k.expr, {
+        aliases: (name) =>
+          this.#meant(known, name) !== undefined || this.#isOutputColumn(name) ? thisExpr : undefined,
+        aliasesFirst: true,
+        ...this.#calls(),
+      });
     }
   }
 
@@ -188,11 +294,19 @@ class Select {
     return { aggregate: this.#collect, grouping: this.#noteGrouping, window: this.#windows.collect };
   }
 
-  /** Whether a bare name of ORDER BY is looked for among the columns of the output: those of `*` over a join of dynamic tables. */
+  /**
+   * Whether a bare name of ORDER BY is looked for among the columns of the output: those of `*` over a join of dynamic
+   * tables.
+   */
   #isOutputColumn(name: string): boolean {
     const { tables } = this.#from;
-    return tables.length > 1 && tables.some((t) => !t.columns) && this.#select.columns.some((c) => c.kind === 'sql-star') && !this.#joinFaulty
-      && !tables.some((t) => t.name === name || (t.using && t.columns?.includes(name)));
+    return (
+      tables.length > 1 &&
+      tables.some((t) => !t.columns) &&
+      this.#select.columns.some((c) => c.kind === 'sql-star') &&
+      !this.#joinFaulty &&
+      !tables.some((t) => t.name === name || (t.using && t.columns?.includes(name)))
+    );
   }
 
   #nameOf(c: SqlColumn): string | undefined {
@@ -206,7 +320,10 @@ class Select {
     if (unnested) return unnested;
     const expr = this.#expr(c.expr, { ...options, fallback: this.#aliased(options, c) });
     if (c.as?.text === '') this.#a.fault('column alias cannot be an empty string', c.as);
-    const found = c.expr.kind === 'id' && c.expr.position !== undefined && !c.as && expr.kind === 'field' ? expr.name : this.#nameOf(c);
+    const found =
+      c.expr.kind === 'id' && c.expr.position !== undefined && !c.as && expr.kind === 'field'
+        ? expr.name
+        : this.#nameOf(c);
     return [{ name: found ?? '', ...(c.as ? { alias: c.as.text } : { made: true }), expr }];
   }
 
@@ -214,14 +331,23 @@ class Select {
   #unnestColumns(c: SqlExprColumn, call: CallExpr, options: ClauseOptions): readonly Column[] | undefined {
     const [arg] = call.args;
     if (!arg || arg.kind === 'lambda' || arg.kind === 'function-ref') return undefined;
-    const value = this.#expr(arg, { ...options, fallback: this.#aliased(options, c) }), columns = this.#unnest.columns(call, value);
-    return columns.map(({ name, expr }) => ({ name: name ?? this.#nameOf(c) ?? '', ...(c.as && name === undefined ? { alias: c.as.text } : { made: true }), expr: this.#a.at(call, expr) }));
+    const value = this.#expr(arg, { ...options, fallback: this.#aliased(options, c) });
+    const columns = this.#unnest.columns(call, value);
+    return columns.map(({ name, expr }) => ({
+      name: name ?? this.#nameOf(c) ?? '',
+      ...(c.as && name === undefined ? { alias: c.as.text } : { made: true }),
+      expr: this.#a.at(call, expr),
+    }));
   }
 
-  /** What aliases of the select list stand for, where no column has their name; `before`: only those that are written before it count. */
+  /**
+   * What aliases of the select list stand for, where no column has their name; `before`: only those that are written
+   * before it count.
+   */
   #aliased(options: ClauseOptions, before?: SqlColumn): Exclude<ClauseOptions['fallback'], undefined> {
     const { columns } = this.#select;
-    const known = before ? columns.slice(0, columns.indexOf(before)) : columns, names = known.flatMap((c) => (c.kind === 'sql-column' ? c.as?.text ?? [] : []));
+    const known = before ? columns.slice(0, columns.indexOf(before)) : columns;
+    const names = known.flatMap((c) => (c.kind === 'sql-column' ? (c.as?.text ?? []) : []));
     const find = (name: string): SqlColumn | undefined => {
       const meant = this.#meant(names, name);
       return meant === undefined ? undefined : known.find((c) => c.kind === 'sql-column' && c.as?.text === meant);
@@ -230,20 +356,37 @@ class Select {
       has: (name) => find(name) !== undefined,
       of: (name) => {
         const found = find(name);
-        return found?.kind === 'sql-column' ? this.#expr(found.expr, { ...options, fallback: this.#aliased(options, found) }) : undefined;
+        return found?.kind === 'sql-column'
+          ? this.#expr(found.expr, { ...options, fallback: this.#aliased(options, found) })
+          : undefined;
       },
     };
   }
 
   #starColumns(star: SqlStar): readonly Column[] {
-    const tables = this.#from.tables.filter((t) => !star.table || t.name === star.table.text), fields = star.table && tables.length === 0 ? structColumns(this.#a, star.table.text, this.#from, this.#flow.input) : undefined;
+    const tables = this.#from.tables.filter((t) => !star.table || t.name === star.table.text);
+    const fields =
+      star.table && tables.length === 0
+        ? structColumns(this.#a, star.table.text, this.#from, this.#flow.input)
+        : undefined;
     if (fields) return this.#changed(star, fields);
     if (star.table && tables.length === 0) {
-      this.#a.fault(`"${star.table.text}" is not a column or table`, star.table, columnHint(star.table.text, this.#from.tables.map(({ name }) => ({ ...(name !== undefined && { name }) }))));
+      this.#a.fault(
+        `"${star.table.text}" is not a column or table`,
+        star.table,
+        columnHint(
+          star.table.text,
+          this.#from.tables.map(({ name }) => ({ ...(name !== undefined && { name }) })),
+        ),
+      );
       return [];
     }
     if (this.#joinFaulty && tables.some((t) => !t.columns)) {
-      this.#a.fault('the all-columns (*) pattern cannot be used for dynamic inputs', star, 'it can once the condition of the join is right');
+      this.#a.fault(
+        'the all-columns (*) pattern cannot be used for dynamic inputs',
+        star,
+        'it can once the condition of the join is right',
+      );
       return [];
     }
     return this.#changed(star, star.table ? tables.flatMap((t) => single([], t).star) : this.#from.star);
@@ -256,21 +399,35 @@ class Select {
 
   #starColumn(column: ChangedColumn, place: Span): Column {
     // An expression of its own, since GROUP BY looks at where it is used.
-    const { path, name, as = name, without, known, value } = column, expr = this.#a.at(place, starValue(column, { ...pathExpr(path) }));
+    const { path, name, as = name, without, known, value } = column;
+    const expr = this.#a.at(place, starValue(column, { ...pathExpr(path) }));
     if (!value) this.#uses.set(expr, without ? '*' : name);
     return without ? { name: '*', expr, without, known } : { name: as, expr };
   }
 
   /** The groupings that GROUP BY asks for: one, unless there are ROLLUP and the like. */
   #groupings(items: readonly (Expr | SqlGroupingSets)[], columns: readonly Column[]): readonly (readonly PlanExpr[])[] {
-    const keysOf = (list: readonly Expr[]): PlanExpr[] => list.map((e) => this.#groupKey(e, columns)).filter((e) => e !== undefined);
+    const keysOf = (list: readonly Expr[]): PlanExpr[] =>
+      list.map((e) => this.#groupKey(e, columns)).filter((e) => e !== undefined);
     const sets = groupingsOf(this.#a, items);
     if (sets) return sets.map(keysOf);
-    const [only] = items, plain = items.flatMap((item): readonly Expr[] => (item.kind === 'sql-grouping' ? [] : item.kind === 'tuple' ? item.elems : [item]));
-    const all = plain.length === 1 && only?.kind === 'id' && isName(only, 'all') && !this.#from.tables.some((t) => t.columns?.includes(only.name));
+    const [only] = items;
+    const plain = items.flatMap((item): readonly Expr[] =>
+      item.kind === 'sql-grouping' ? [] : item.kind === 'tuple' ? item.elems : [item],
+    );
+    const all =
+      plain.length === 1 &&
+      only?.kind === 'id' &&
+      isName(only, 'all') &&
+      !this.#from.tables.some((t) => t.columns?.includes(only.name));
     if (!all) return [keysOf(plain)];
-    if (columns.some((c) => c.without)) this.#a.fault('GROUP BY ALL needs the names of the columns: write them instead of *', only);
-    return [columns.filter((c) => this.#aggregateIn(c.expr) === undefined && this.#windows.nameIn(c.expr) === undefined).map((c) => c.expr)];
+    if (columns.some((c) => c.without))
+      this.#a.fault('GROUP BY ALL needs the names of the columns: write them instead of *', only);
+    return [
+      columns
+        .filter((c) => this.#aggregateIn(c.expr) === undefined && this.#windows.nameIn(c.expr) === undefined)
+        .map((c) => c.expr),
+    ];
   }
 
   /** A grouping expression: a position, an alias, or an expression over the input. */
@@ -282,19 +439,31 @@ class Select {
       const aliases = (name: string): PlanExpr | undefined => {
         if (pg !== false && this.#isInput(name)) return undefined;
         // The first of that name in the select list counts, be it an alias or a column of the input.
-        const named = (c: SqlColumn): string | undefined => c.as?.text ?? (c.kind === 'sql-column' && c.expr.kind === 'id' ? c.expr.name : undefined);
-        const meant = this.#meant(this.#select.columns.flatMap((c) => named(c) ?? []), name), first = this.#select.columns.find((c) => meant !== undefined && named(c) === meant);
+        const named = (c: SqlColumn): string | undefined =>
+          c.as?.text ?? (c.kind === 'sql-column' && c.expr.kind === 'id' ? c.expr.name : undefined);
+        const meant = this.#meant(
+          this.#select.columns.flatMap((c) => named(c) ?? []),
+          name,
+        );
+        const first = this.#select.columns.find((c) => meant !== undefined && named(c) === meant);
         const found = first?.as && this.#byAlias(columns, name)?.expr;
         const aggregate = found && this.#aggregateIn(found);
         if (aggregate === undefined) return found;
-        this.#a.faultOfShape(`aggregate function "${aggregate}" called in non-aggregate context`, this.#a.places.whole.get(found!) ?? e);
+        this.#a.faultOfShape(
+          `aggregate function "${aggregate}" called in non-aggregate context`,
+          this.#a.places.whole.get(found!) ?? e,
+        );
         isSound = false;
         return found;
       };
-      const key = this.#notUnnest(this.#notWindow(this.#expr(e, { aliases, aliasesFirst: pg !== true, clause: 'GROUP BY' }), e), e);
+      const key = this.#notUnnest(
+        this.#notWindow(this.#expr(e, { aliases, aliasesFirst: pg !== true, clause: 'GROUP BY' }), e),
+        e,
+      );
       return isSound ? key : undefined;
     }
-    const { exprs, isWhole } = this.#counted(columns), expr = exprs[position - 1];
+    const { exprs, isWhole } = this.#counted(columns);
+    const expr = exprs[position - 1];
     if (!expr) {
       this.#a.fault(isWhole ? `position ${position} is not in select list` : uncountable(position), e);
       return undefined;
@@ -323,7 +492,11 @@ class Select {
   #eachColumn(columns: readonly Column[]): readonly Column[] {
     return columns.flatMap((c) => {
       const names = c.without && c.known?.();
-      return names ? names.filter((name) => !c.without!.includes(name)).map((name) => ({ name, expr: this.#columnOf(c.expr, name) })) : [c];
+      return names
+        ? names
+            .filter((name) => !c.without!.includes(name))
+            .map((name) => ({ name, expr: this.#columnOf(c.expr, name) }))
+        : [c];
     });
   }
 
@@ -337,7 +510,11 @@ class Select {
   #distinctKey(e: Expr, columns: readonly Column[]): PlanExpr {
     const position = ordinalOf(e);
     if (position !== undefined) return this.#atPosition(e, position, columns);
-    return this.#expr(e, { aliases: (name) => this.#byAlias(columns, name)?.expr, aliasesFirst: true, ...this.#calls() });
+    return this.#expr(e, {
+      aliases: (name) => this.#byAlias(columns, name)?.expr,
+      aliasesFirst: true,
+      ...this.#calls(),
+    });
   }
 
   #notWindow(expr: PlanExpr, place: Span): PlanExpr {
@@ -348,14 +525,24 @@ class Select {
 
   /** Rows are grouped and filtered before lists are taken apart. */
   #notUnnest(expr: PlanExpr, place: Span): PlanExpr {
-    if (this.#unnest.isIn(expr)) this.#a.faultOfShape('unnest cannot stand in this clause', place, 'write it in a subquery: select ... from (select unnest(l) as x from t) group by x');
+    if (this.#unnest.isIn(expr))
+      this.#a.faultOfShape(
+        'unnest cannot stand in this clause',
+        place,
+        'write it in a subquery: select ... from (select unnest(l) as x from t) group by x',
+      );
     return expr;
   }
 
   #qualify(e: Expr, columns: readonly Column[]): PlanExpr {
     const aliases = (name: string): PlanExpr | undefined => this.#byAlias(columns, name)?.expr;
     const expr = sqlCondition(this.#expr(e, { aliases, aliasesFirst: true, ...this.#calls() }));
-    if (!this.#windows.isUsed) this.#a.fault('QUALIFY needs a window function in the select list or in its condition', e, 'WHERE filters without one');
+    if (!this.#windows.isUsed)
+      this.#a.fault(
+        'QUALIFY needs a window function in the select list or in its condition',
+        e,
+        'WHERE filters without one',
+      );
     return expr;
   }
 
@@ -370,7 +557,10 @@ class Select {
   }
 
   /** The aggregate operator, and how expressions are written over its output. */
-  #grouping(keys: readonly PlanExpr[], groupings: readonly (readonly PlanExpr[])[]): { readonly op: PlanOp; readonly settle: (e: PlanExpr) => PlanExpr } {
+  #grouping(
+    keys: readonly PlanExpr[],
+    groupings: readonly (readonly PlanExpr[])[],
+  ): { readonly op: PlanOp; readonly settle: (e: PlanExpr) => PlanExpr } {
     const names = new Map<string, string>();
     const unique = keys.filter((k) => {
       const key = exprKey(k);
@@ -388,37 +578,64 @@ class Select {
       if (key !== undefined) return this.#a.like(e, fieldOf({ kind: 'this' }, key));
       const column = this.#uses.get(e);
       if (column === undefined) return this.#a.like(e, mapParts(e, settle));
-      return this.#a.wrong(`column "${column}" must appear in GROUP BY clause`, this.#a.places.whole.get(e) ?? this.#select);
+      return this.#a.wrong(
+        `column "${column}" must appear in GROUP BY clause`,
+        this.#a.places.whole.get(e) ?? this.#select,
+      );
     };
     const op: Extract<PlanOp, { kind: 'aggregate' }> = {
-      kind: 'aggregate', sql: true, keys: unique.map((expr, i) => ({ target: [`k${i}`], expr })),
+      kind: 'aggregate',
+      sql: true,
+      keys: unique.map((expr, i) => ({ target: [`k${i}`], expr })),
       aggregates: this.#aggregates.map((x, i) => ({ target: [`a${i}`], aggregate: x.aggregate })),
     };
     const numbers = unique.map(exprKey);
-    const asked = this.#groupingCalls.numbers(numbers), isPlain = groupings.length === 1 && asked.length === 0;
-    return { op: isPlain ? op : groupingSets(op, groupings.map((own) => own.map((k) => numbers.indexOf(exprKey(k)))), asked), settle };
+    const asked = this.#groupingCalls.numbers(numbers);
+    const isPlain = groupings.length === 1 && asked.length === 0;
+    return {
+      op: isPlain
+        ? op
+        : groupingSets(
+            op,
+            groupings.map((own) => own.map((k) => numbers.indexOf(exprKey(k)))),
+            asked,
+          ),
+      settle,
+    };
   }
 
   #atPosition(place: Expr, position: number, columns: readonly Column[]): PlanExpr {
     const { exprs, isWhole } = this.#counted(columns);
-    return exprs[position - 1] || isWhole ? outputColumn(this.#a, place, position, exprs) : this.#a.wrong(uncountable(position), place);
+    return exprs[position - 1] || isWhole
+      ? outputColumn(this.#a, place, position, exprs)
+      : this.#a.wrong(uncountable(position), place);
   }
 
   /** Fields of `this` are those of the row that comes in; behind groups, which have no such row, of the output. */
   #sortKeys(keys: readonly OrderKey[], columns: readonly Column[], grouped: boolean): readonly SortKey[] {
     if (isByAll(keys, (name) => columns.some((c) => c.name === name) || this.#isInput(name))) {
-      const { exprs, isWhole } = this.#counted(columns), [all] = keys;
-      if (!isWhole && this.#a.sourcesKnown) this.#a.fault('ORDER BY ALL needs the names of the columns: write them instead of *', all);
+      const { exprs, isWhole } = this.#counted(columns);
+      const [all] = keys;
+      if (!isWhole && this.#a.sourcesKnown)
+        this.#a.fault('ORDER BY ALL needs the names of the columns: write them instead of *', all);
       return exprs.map((expr) => ({ expr, ...directionOf(all!) }));
     }
     const row = grouped ? { row: () => recordOfColumns(this.#a, columns) } : {};
     const aliases = (name: string): PlanExpr | undefined =>
-      columns.find((c) => c.name === this.#meant(columns.map((x) => x.name), name))?.expr ?? (this.#isOutputColumn(name) ? fieldOf(recordOfColumns(this.#a, columns), name) : undefined);
+      columns.find(
+        (c) =>
+          c.name ===
+          this.#meant(
+            columns.map((x) => x.name),
+            name,
+          ),
+      )?.expr ?? (this.#isOutputColumn(name) ? fieldOf(recordOfColumns(this.#a, columns), name) : undefined);
     return keys.map((k) => {
       const position = ordinalOf(k.expr);
-      const expr = position === undefined
-        ? this.#expr(k.expr, { aliases, aliasesFirst: true, ...this.#calls(), ...row })
-        : this.#atPosition(k.expr, position, columns);
+      const expr =
+        position === undefined
+          ? this.#expr(k.expr, { aliases, aliasesFirst: true, ...this.#calls(), ...row })
+          : this.#atPosition(k.expr, position, columns);
       return { expr: collated(k, orderOfSpan(expr, this.#typeOf)), ...directionOf(k) };
     });
   }

@@ -1,8 +1,18 @@
 /**
- * Types as SQL names them. Most are types of the data model under another name; those that the model lacks are kept as what a cast has to do:
- * a date is a time at midnight, a decimal a float64 rounded to so many digits, a uuid and bits a string, a time of day the string that SQL writes for it (`12:30:00`).
+ * Types as SQL names them. Most are types of the data model under another name; those that the model lacks are kept as
+ * what a cast has to do: a date is a time at midnight, a decimal a float64 rounded to so many digits, a uuid and bits a
+ * string, a time of day the string that SQL writes for it (`12:30:00`).
  */
-import { type Type, arrayType, mapType, namedType, primitiveNamed, recordType, typeText, types } from '../../vectors/type.ts';
+import {
+  type Type,
+  arrayType,
+  mapType,
+  namedType,
+  primitiveNamed,
+  recordType,
+  typeText,
+  types,
+} from '../../vectors/type.ts';
 import type { PrimitiveName } from '../ast.ts';
 
 /** What a cast in SQL gives. */
@@ -25,31 +35,55 @@ export type SqlType =
   | { readonly kind: 'map'; readonly key: SqlType; readonly value: SqlType };
 
 const groups: readonly (readonly [PrimitiveName, string])[] = [
-  ['int8', 'tinyint int1'], ['int16', 'smallint int2 int16 short'], ['int32', 'int integer int4 int32 signed integral'],
+  ['int8', 'tinyint int1'],
+  ['int16', 'smallint int2 int16 short'],
+  ['int32', 'int integer int4 int32 signed integral'],
   ['int64', 'bigint int8 int64 long oid'],
-  ['uint8', 'utinyint uint8'], ['uint16', 'usmallint uint16'], ['uint32', 'uinteger uint32'], ['uint64', 'ubigint uint64'],
-  ['float16', 'float16'], ['float32', 'real float4 float32'], ['float64', 'double float float8 float64'],
-  ['bool', 'bool boolean logical'], ['string', 'text string varchar char character bpchar nvarchar'], ['bytes', 'blob bytea binary varbinary bytes'],
-  ['duration', 'interval duration'], ['ip', 'ip inet'], ['net', 'net cidr'],
+  ['uint8', 'utinyint uint8'],
+  ['uint16', 'usmallint uint16'],
+  ['uint32', 'uinteger uint32'],
+  ['uint64', 'ubigint uint64'],
+  ['float16', 'float16'],
+  ['float32', 'real float4 float32'],
+  ['float64', 'double float float8 float64'],
+  ['bool', 'bool boolean logical'],
+  ['string', 'text string varchar char character bpchar nvarchar'],
+  ['bytes', 'blob bytea binary varbinary bytes'],
+  ['duration', 'interval duration'],
+  ['ip', 'ip inet'],
+  ['net', 'net cidr'],
 ];
 /** Names of one word that stand for a type of the model, in lower case. */
-const plainNames: ReadonlyMap<string, PrimitiveName> = new Map(groups.flatMap(([type, names]) => names.split(' ').map((name) => [name, type] as const)));
+const plainNames: ReadonlyMap<string, PrimitiveName> = new Map(
+  groups.flatMap(([type, names]) => names.split(' ').map((name) => [name, type] as const)),
+);
 const timestampUnits: ReadonlyMap<string, number> = new Map([
-  ['timestamp', 1], ['timestamptz', 1], ['datetime', 1], ['timestamp_ns', 1], ['timestamp_us', 1000], ['timestamp_ms', 1_000_000], ['timestamp_s', 1_000_000_000],
+  ['timestamp', 1],
+  ['timestamptz', 1],
+  ['datetime', 1],
+  ['timestamp_ns', 1],
+  ['timestamp_us', 1000],
+  ['timestamp_ms', 1_000_000],
+  ['timestamp_s', 1_000_000_000],
 ]);
 
 /** The type that a name of one word stands for; undefined if it is none of SQL's. */
 export const sqlTypeNamed = (word: string): SqlType | undefined => {
-  const name = word.toLowerCase(), plain = plainNames.get(name), unit = timestampUnits.get(name);
+  const name = word.toLowerCase();
+  const plain = plainNames.get(name);
+  const unit = timestampUnits.get(name);
   if (plain !== undefined) return { kind: 'plain', type: primitiveNamed(plain)! };
   if (unit !== undefined) return { kind: 'timestamp', unit };
-  if (name === 'hugeint' || name === 'int128' || name === 'uhugeint' || name === 'uint128') return { kind: 'wide', unsigned: name.startsWith('u') };
+  if (name === 'hugeint' || name === 'int128' || name === 'uhugeint' || name === 'uint128')
+    return { kind: 'wide', unsigned: name.startsWith('u') };
   if (name === 'json') return { kind: 'json' };
   if (name === 'date') return { kind: 'date' };
   if (name === 'bit' || name === 'bitstring') return { kind: 'bit' };
   if (name === 'time' || name === 'time_ns') return { kind: 'clock', digits: name === 'time' ? 6 : 9 };
   if (name === 'uuid' || name === 'guid') return { kind: 'uuid' };
-  return name === 'decimal' || name === 'numeric' || name === 'dec' ? { kind: 'decimal', precision: 18, scale: 3 } : undefined;
+  return name === 'decimal' || name === 'numeric' || name === 'dec'
+    ? { kind: 'decimal', precision: 18, scale: 3 }
+    : undefined;
 };
 /** The name of intervals that a file has as twelve bytes. */
 export const isStoredInterval = (name: string): boolean => name === 'arrow_interval';
@@ -65,38 +99,64 @@ export const sqlTypeOfName = (name: string): SqlType | undefined => {
   return precision === undefined ? undefined : { kind: 'decimal', precision: Number(precision), scale: Number(scale) };
 };
 /** The type of decimals with so many places, by which columns that hold them are known before a query runs. */
-export const decimalType = (scale: number, precision = decimalPrecisionMax): Type => namedType(`deciaml_${scale}_${precision}`, types.float64);
+export const decimalType = (scale: number, precision = decimalPrecisionMax): Type =>
+  namedType(`deciaml_${scale}_${precision}`, types.float64);
 /** Most digits of a decimal that a name may ask for; `digitsExact` of them are kept. */
 export const decimalPrecisionMax = 38;
 
 /** The type of the data model that values of the SQL type have. */
 export const modelType = (t: SqlType): Type => {
   switch (t.kind) {
-    case 'plain': return t.type;
-    case 'date': case 'timestamp': return types.time;
-    case 'wide': return t.unsigned ? types.uint64 : types.int64;
-    case 'uuid': case 'bit': case 'clock': case 'json': return types.string;
-    case 'decimal': return types.float64;
-    case 'list': return arrayType(modelType(t.element));
-    case 'struct': return recordType(t.fields.map((f) => ({ name: f.name, type: modelType(f.type) })));
-    case 'map': return mapType(modelType(t.key), modelType(t.value));
+    case 'plain':
+      return t.type;
+    case 'date':
+    case 'timestamp':
+      return types.time;
+    case 'wide':
+      return t.unsigned ? types.uint64 : types.int64;
+    case 'uuid':
+    case 'bit':
+    case 'clock':
+    case 'json':
+      return types.string;
+    case 'decimal':
+      return types.float64;
+    case 'list':
+      return arrayType(modelType(t.element));
+    case 'struct':
+      return recordType(t.fields.map((f) => ({ name: f.name, type: modelType(f.type) })));
+    case 'map':
+      return mapType(modelType(t.key), modelType(t.value));
   }
 };
 
 /** The type as errors call it. */
 export const sqlTypeText = (t: SqlType): string => {
   switch (t.kind) {
-    case 'plain': return typeText(t.type);
-    case 'date': case 'uuid': case 'bit': case 'json': return t.kind;
-    case 'clock': return 'time';
-    case 'wide': return t.unsigned ? 'uhugeint' : 'hugeint';
-    case 'timestamp': return 'timestamp';
-    case 'decimal': return `decimal(${t.precision},${t.scale})`;
-    case 'list': return `${sqlTypeText(t.element)}[${t.length ?? ''}]`;
-    case 'struct': return `struct(${t.fields.map((f) => `${f.name} ${sqlTypeText(f.type)}`).join(', ')})`;
-    case 'map': return `map(${sqlTypeText(t.key)}, ${sqlTypeText(t.value)})`;
+    case 'plain':
+      return typeText(t.type);
+    case 'date':
+    case 'uuid':
+    case 'bit':
+    case 'json':
+      return t.kind;
+    case 'clock':
+      return 'time';
+    case 'wide':
+      return t.unsigned ? 'uhugeint' : 'hugeint';
+    case 'timestamp':
+      return 'timestamp';
+    case 'decimal':
+      return `decimal(${t.precision},${t.scale})`;
+    case 'list':
+      return `${sqlTypeText(t.element)}[${t.length ?? ''}]`;
+    case 'struct':
+      return `struct(${t.fields.map((f) => `${f.name} ${sqlTypeText(f.type)}`).join(', ')})`;
+    case 'map':
+      return `map(${sqlTypeText(t.key)}, ${sqlTypeText(t.value)})`;
   }
 };
 
 /** Equal texts: equal types. */
-export const sqlTypeKey = (t: SqlType): string => (t.kind === 'timestamp' ? `timestamp ${t.unit}` : t.kind === 'clock' ? `time ${t.digits}` : sqlTypeText(t));
+export const sqlTypeKey = (t: SqlType): string =>
+  t.kind === 'timestamp' ? `timestamp ${t.unit}` : t.kind === 'clock' ? `time ${t.digits}` : sqlTypeText(t);

@@ -1,5 +1,6 @@
 /**
- * UNNEST in a select list: each row comes once for each element of the lists, with these elements; records become columns.
+ * UNNEST in a select list: each row comes once for each element of the lists, with these elements; records become
+ * columns.
  *
  * Invariants:
  * - It happens behind groups and windows, before ORDER BY, DISTINCT and the limits.
@@ -13,11 +14,16 @@ import { alternatives, fuseAll, orNull, unknownType } from '../types/of.ts';
 import { type Type, typeText, types } from '../../vectors/type.ts';
 import { arrayValue } from '../../vectors/value.ts';
 
-const rowField = 'row', elementField = 'element', emptyList = literal(arrayValue([]));
+const rowField = 'row';
+const elementField = 'element';
+const emptyList = literal(arrayValue([]));
 const marker = '\u0000element ';
 
 /** A column that UNNEST gives. */
-interface UnnestedColumn { readonly name?: string; readonly expr: PlanExpr }
+interface UnnestedColumn {
+  readonly name?: string;
+  readonly expr: PlanExpr;
+}
 
 /** The calls of UNNEST in one SELECT, noted while the select list is lowered. */
 export class SqlUnnest {
@@ -30,15 +36,24 @@ export class SqlUnnest {
     this.#typeOf = typeOf;
   }
 
-  get isUsed(): boolean { return this.#lists.length > 0; }
+  get isUsed(): boolean {
+    return this.#lists.length > 0;
+  }
 
   /** Whether a value depends on an element. */
-  isIn(e: PlanExpr): boolean { return someExpr(e, isMarker); }
+  isIn(e: PlanExpr): boolean {
+    return someExpr(e, isMarker);
+  }
 
   /** Notes the list of a call and gives what stands for its elements. */
   readonly collect = (call: CallExpr, list: PlanExpr): PlanExpr => {
     const { expr, type } = this.#elements(call, list, this.#typeOf(list));
-    if (recordIn(type) && expr === list) return this.#a.wrong('unnest of a struct gives several columns', call, 'write it as a column of its own in the select list');
+    if (recordIn(type) && expr === list)
+      return this.#a.wrong(
+        'unnest of a struct gives several columns',
+        call,
+        'write it as a column of its own in the select list',
+      );
     return expr;
   };
 
@@ -49,12 +64,20 @@ export class SqlUnnest {
   }
 
   /** The elements of a value, and of the lists in it as far as the call goes; `depth`: how far it may go on. */
-  #elements(call: CallExpr, value: PlanExpr, type: Type): { readonly expr: PlanExpr; readonly type: Type; readonly depth: number } {
+  #elements(
+    call: CallExpr,
+    value: PlanExpr,
+    type: Type,
+  ): { readonly expr: PlanExpr; readonly type: Type; readonly depth: number } {
     const depth = this.#depth(call);
     if (recordIn(type)) return { expr: value, type, depth };
-    const wrong = others(type).find((t) => t !== unknownType && t.kind !== 'array' && t.kind !== 'set' && t.kind !== 'error');
+    const wrong = others(type).find(
+      (t) => t !== unknownType && t.kind !== 'array' && t.kind !== 'set' && t.kind !== 'error',
+    );
     if (wrong) this.#a.fault(`unnest takes a list or a struct, not ${typeText(wrong)}`, call);
-    let lists = value, element = elementOf(type), left = depth - 1;
+    let lists = value;
+    let element = elementOf(type);
+    let left = depth - 1;
     for (let next = element && elementOf(element); next !== undefined && left > 0; next = elementOf(next)) {
       lists = { kind: 'call', name: 'flatten', arguments: [lists], sql: true };
       element = next;
@@ -68,11 +91,17 @@ export class SqlUnnest {
 
   /** What is taken apart further has to be known. */
   #checkKnown(call: CallExpr, type: Type, depth: number): void {
-    if (depth > 0 && isUnknown(type) && this.#a.sourcesKnown) this.#a.fault('what a recursive unnest gives is not known before the query runs', call, 'cast the value to its type: unnest(x::STRUCT(a INTEGER)[], recursive := true)');
+    if (depth > 0 && isUnknown(type) && this.#a.sourcesKnown)
+      this.#a.fault(
+        'what a recursive unnest gives is not known before the query runs',
+        call,
+        'cast the value to its type: unnest(x::STRUCT(a INTEGER)[], recursive := true)',
+      );
   }
 
   #marked(list: PlanExpr): PlanExpr {
-    const key = exprKey(list), known = this.#lists.findIndex((x) => exprKey(x) === key);
+    const key = exprKey(list);
+    const known = this.#lists.findIndex((x) => exprKey(x) === key);
     return fieldOf(thisExpr, `${marker}${known < 0 ? this.#lists.push(list) - 1 : known}`);
   }
 
@@ -85,21 +114,45 @@ export class SqlUnnest {
       return 1;
     };
     const [only] = options.kind === 'record' ? options.elems : [];
-    if (call.args.length > 2 || options.kind !== 'record' || options.elems.length > 1 || only?.kind !== 'record-field' || only.expr.kind !== 'literal') return wrong();
-    const { expr: { type, text } } = only;
+    if (
+      call.args.length > 2 ||
+      options.kind !== 'record' ||
+      options.elems.length > 1 ||
+      only?.kind !== 'record-field' ||
+      only.expr.kind !== 'literal'
+    )
+      return wrong();
+    const {
+      expr: { type, text },
+    } = only;
     switch (only.name.text.toLowerCase()) {
-      case 'recursive': return type === 'bool' ? (text.toLowerCase() === 'true' ? Infinity : 1) : wrong();
-      case 'max_depth': return type === 'int64' && Number(text) > 0 ? Number(text) : wrong();
-      default: return wrong();
+      case 'recursive':
+        return type === 'bool' ? (text.toLowerCase() === 'true' ? Infinity : 1) : wrong();
+      case 'max_depth':
+        return type === 'int64' && Number(text) > 0 ? Number(text) : wrong();
+      default:
+        return wrong();
     }
   }
 
   /** The operators that make the rows. `settle`: how expressions are written over the rows before. */
   ops(settle: (e: PlanExpr) => PlanExpr): readonly PlanOp[] {
     if (!this.isUsed) return [];
-    const lists = this.#lists.map((list) => orEmpty(settle(list))), [only] = lists;
+    const lists = this.#lists.map((list) => orEmpty(settle(list)));
+    const [only] = lists;
     const value = lists.length === 1 ? only! : callOf('list_zip', ...lists);
-    return [{ kind: 'unnest', expr: { kind: 'record', elements: [{ kind: 'field', name: rowField, value: thisExpr }, { kind: 'field', name: elementField, value }] } }];
+    return [
+      {
+        kind: 'unnest',
+        expr: {
+          kind: 'record',
+          elements: [
+            { kind: 'field', name: rowField, value: thisExpr },
+            { kind: 'field', name: elementField, value },
+          ],
+        },
+      },
+    ];
   }
 
   /** An expression over these rows. */
@@ -108,7 +161,11 @@ export class SqlUnnest {
     const visit = (part: PlanExpr): PlanExpr => {
       if (isMarker(part)) return this.#a.like(part, this.#element(Number(part.name.slice(marker.length))));
       if (part.kind === 'this') return this.#a.like(part, fieldOf(thisExpr, rowField));
-      if (part.kind === 'subquery' && part.correlated) return this.#a.like(part, { ...part, body: { ops: [{ kind: 'values', exprs: [fieldOf(thisExpr, rowField)] }, ...part.body.ops] } });
+      if (part.kind === 'subquery' && part.correlated)
+        return this.#a.like(part, {
+          ...part,
+          body: { ops: [{ kind: 'values', exprs: [fieldOf(thisExpr, rowField)] }, ...part.body.ops] },
+        });
       return this.#a.like(part, mapParts(part, visit));
     };
     return visit(e);
@@ -117,15 +174,23 @@ export class SqlUnnest {
   /** An element; of what is no list the error that says so, which stands in the place of the row. */
   #element(index: number): PlanExpr {
     const element = fieldOf(thisExpr, elementField);
-    return { kind: 'conditional', test: callOf('is_error', thisExpr), then: thisExpr, otherwise: this.#lists.length === 1 ? element : fieldOf(element, `c${index}`) };
+    return {
+      kind: 'conditional',
+      test: callOf('is_error', thisExpr),
+      then: thisExpr,
+      otherwise: this.#lists.length === 1 ? element : fieldOf(element, `c${index}`),
+    };
   }
 }
 
-const isMarker = (e: PlanExpr): e is Extract<PlanExpr, { kind: 'field' }> => e.kind === 'field' && e.name.startsWith(marker);
+const isMarker = (e: PlanExpr): e is Extract<PlanExpr, { kind: 'field' }> =>
+  e.kind === 'field' && e.name.startsWith(marker);
 
 /** Null and what is missing as no elements; another error stays one. */
 const orEmpty = (list: PlanExpr): PlanExpr => ({
-  kind: 'conditional', then: emptyList, otherwise: list,
+  kind: 'conditional',
+  then: emptyList,
+  otherwise: list,
   test: { kind: 'or', left: { kind: 'isNull', operand: list }, right: callOf('missing', list) },
 });
 
@@ -133,7 +198,8 @@ const others = (t: Type): readonly Type[] => alternatives(t).filter((x) => x !==
 const isUnknown = (t: Type): boolean => others(t).some((x) => x === unknownType);
 /** What the elements of lists are; undefined for what is not known to be a list. */
 const elementOf = (t: Type): Type | undefined => {
-  const members = others(t), elements = members.flatMap((x) => (x.kind === 'array' || x.kind === 'set' ? [x.element] : []));
+  const members = others(t);
+  const elements = members.flatMap((x) => (x.kind === 'array' || x.kind === 'set' ? [x.element] : []));
   return elements.length > 0 && elements.length === members.length ? fuseAll(elements) : undefined;
 };
 const recordIn = (t: Type): Extract<Type, { kind: 'record' }> | undefined => {
@@ -142,8 +208,11 @@ const recordIn = (t: Type): Extract<Type, { kind: 'record' }> | undefined => {
 };
 const fieldsOf = (expr: PlanExpr, type: Type, depth: number, name?: string): readonly UnnestedColumn[] => {
   const record = depth > 0 ? recordIn(type) : undefined;
-  return record ? record.fields.flatMap((f) => fieldsOf(fieldOf(expr, f.name), f.type, depth - 1, f.name)) : [{ ...(name !== undefined && { name }), expr }];
+  return record
+    ? record.fields.flatMap((f) => fieldsOf(fieldOf(expr, f.name), f.type, depth - 1, f.name))
+    : [{ ...(name !== undefined && { name }), expr }];
 };
 
 /** Whether an expression is a call of UNNEST. */
-export const isUnnestCall = (e: Expr): e is CallExpr => e.kind === 'call' && e.callee.kind === 'name' && e.callee.text.toLowerCase() === 'unnest' && e.args.length > 0;
+export const isUnnestCall = (e: Expr): e is CallExpr =>
+  e.kind === 'call' && e.callee.kind === 'name' && e.callee.text.toLowerCase() === 'unnest' && e.args.length > 0;

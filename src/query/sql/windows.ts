@@ -1,6 +1,6 @@
 /**
- * Window functions of one SELECT: calls are noted while the clauses are lowered, each leaving an expression that stands for its result; the op comes behind
- * grouping and HAVING, and what was lowered is then written over its rows.
+ * Window functions of one SELECT: calls are noted while the clauses are lowered, each leaving an expression that stands
+ * for its result; the op comes behind grouping and HAVING, and what was lowered is then written over its rows.
  */
 import { type Type, isFloat, isInteger, types } from '../../vectors/type.ts';
 import { type Value, missing } from '../../vectors/value.ts';
@@ -8,7 +8,19 @@ import { formKey, givenTo } from '../analyze/aggregates.ts';
 import { aggregateCall, refuseNames } from '../analyze/calls.ts';
 import type { Analysis } from '../analyze/context.ts';
 import type { AggregateCall, ExprContext } from '../analyze/exprs.ts';
-import type { AggExpr, Arg, CallExpr, Expr, FrameBound, NameNode, Span, WindowDef, WindowExpr, WindowFrameNode, WindowSpec } from '../ast.ts';
+import type {
+  AggExpr,
+  Arg,
+  CallExpr,
+  Expr,
+  FrameBound,
+  NameNode,
+  Span,
+  WindowDef,
+  WindowExpr,
+  WindowFrameNode,
+  WindowSpec,
+} from '../ast.ts';
 import { exprKey, fieldOf, literal, mapParts, someExpr, thisExpr } from '../plan/walk.ts';
 import type { FrameEdge, PlanExpr, PlanOp, SortKey, WindowCall, WindowFrame, WindowGroup } from '../plan/plan.ts';
 import { windowFunctionHint } from '../analyze/hints.ts';
@@ -28,19 +40,40 @@ export const lowerWindow = (a: Analysis, e: WindowExpr, { sql }: ExprContext): P
   if (sql?.window) return sql.window(e);
   const clause = sql?.clause ?? 'this place';
   const filters = clause === 'WHERE' || clause === 'HAVING';
-  return a.wrong(`window function "${nameOf(e)}" cannot be called in ${clause}`, e, filters ? 'write qualify ... behind the other clauses, or where ... around a subquery' : undefined);
+  return a.wrong(
+    `window function "${nameOf(e)}" cannot be called in ${clause}`,
+    e,
+    filters ? 'write qualify ... behind the other clauses, or where ... around a subquery' : undefined,
+  );
 };
 
-const nameOf = (e: WindowExpr): string => (e.call.kind === 'agg' ? e.call.name.text : e.call.callee.kind === 'name' ? e.call.callee.text : '').toLowerCase();
+const nameOf = (e: WindowExpr): string =>
+  (e.call.kind === 'agg' ? e.call.name.text : e.call.callee.kind === 'name' ? e.call.callee.text : '').toLowerCase();
 
-const isOrdered = (call: WindowExpr['call']): call is AggExpr => call.kind === 'agg' && (call.order ?? call.within) !== undefined;
-const ends: Readonly<Record<string, 'first' | 'last'>> = { first_value: 'first', first: 'first', last_value: 'last', last: 'last' };
-/** `first_value(v order by k)` looks for the first row of the frame in that order: the aggregate of ordered rows does. */
+const isOrdered = (call: WindowExpr['call']): call is AggExpr =>
+  call.kind === 'agg' && (call.order ?? call.within) !== undefined;
+const ends: Readonly<Record<string, 'first' | 'last'>> = {
+  first_value: 'first',
+  first: 'first',
+  last_value: 'last',
+  last: 'last',
+};
+/**
+ * `first_value(v order by k)` looks for the first row of the frame in that order: the aggregate of ordered rows does.
+ */
 const orderedPlace = (e: WindowExpr, name: string): WindowExpr | undefined => {
-  const { call } = e, end = ends[name], nulls = e.nulls ?? (call.kind === 'agg' ? call.nulls : undefined);
-  if (!end || !isOrdered(call) || !call.order || call.distinct || call.filter || (end === name && !nulls)) return undefined;
-  const { nulls: _, ...rest } = call, { nulls: __, ...whole } = e, { arg } = call;
-  const filter: Expr | undefined = nulls === 'ignore' && arg ? { kind: 'is-null', negated: true, expr: arg, start: arg.start, end: arg.end } : undefined;
+  const { call } = e;
+  const end = ends[name];
+  const nulls = e.nulls ?? (call.kind === 'agg' ? call.nulls : undefined);
+  if (!end || !isOrdered(call) || !call.order || call.distinct || call.filter || (end === name && !nulls))
+    return undefined;
+  const { nulls: _, ...rest } = call;
+  const { nulls: __, ...whole } = e;
+  const { arg } = call;
+  const filter: Expr | undefined =
+    nulls === 'ignore' && arg
+      ? { kind: 'is-null', negated: true, expr: arg, start: arg.start, end: arg.end }
+      : undefined;
   return { ...whole, call: { ...rest, name: { ...call.name, text: end }, ...(filter && { filter }) } };
 };
 
@@ -54,9 +87,20 @@ interface WindowSource {
   readonly content: () => Type;
 }
 
-/** `offsets` are those of the frame that differ from row to row: the `argument` of an edge is an index into them until the window is that of a call. */
-interface Window { readonly partition: readonly PlanExpr[]; readonly order: readonly SortKey[]; readonly frame?: WindowFrame; readonly offsets: readonly PlanExpr[] }
-interface Group extends Omit<WindowGroup, 'calls'> { readonly key: string; readonly calls: { readonly key: string; readonly call: WindowCall }[] }
+/**
+ * `offsets` are those of the frame that differ from row to row: the `argument` of an edge is an index into them until
+ * the window is that of a call.
+ */
+interface Window {
+  readonly partition: readonly PlanExpr[];
+  readonly order: readonly SortKey[];
+  readonly frame?: WindowFrame;
+  readonly offsets: readonly PlanExpr[];
+}
+interface Group extends Omit<WindowGroup, 'calls'> {
+  readonly key: string;
+  readonly calls: { readonly key: string; readonly call: WindowCall }[];
+}
 
 /** The field of a window op's output that holds the row. */
 const rowField = 'row';
@@ -85,7 +129,9 @@ export class SqlWindows {
     }
   }
 
-  get isUsed(): boolean { return this.#groups.length > 0; }
+  get isUsed(): boolean {
+    return this.#groups.length > 0;
+  }
 
   /** Notes a call and gives what stands for its result. */
   readonly collect = (e: WindowExpr): PlanExpr => {
@@ -95,7 +141,9 @@ export class SqlWindows {
   };
 
   /** True for what `collect` gave. */
-  isResult(e: PlanExpr): boolean { return this.#results.has(e); }
+  isResult(e: PlanExpr): boolean {
+    return this.#results.has(e);
+  }
 
   /** The name of the first window function inside. */
   nameIn(e: PlanExpr): string | undefined {
@@ -110,10 +158,17 @@ export class SqlWindows {
   /** The op, its expressions written over the rows that come into it; none without calls. */
   op(settle: (e: PlanExpr) => PlanExpr): PlanOp | undefined {
     if (!this.isUsed) return undefined;
-    const groups = this.#groups.map((g): WindowGroup => ({
-      partition: g.partition.map(settle), order: g.order.map((k) => ({ ...k, expr: settle(k.expr) })),
-      calls: g.calls.map(({ call }) => ({ ...call, arguments: call.arguments.map(settle), ...(call.where ? { where: settle(call.where) } : {}) })),
-    }));
+    const groups = this.#groups.map(
+      (g): WindowGroup => ({
+        partition: g.partition.map(settle),
+        order: g.order.map((k) => ({ ...k, expr: settle(k.expr) })),
+        calls: g.calls.map(({ call }) => ({
+          ...call,
+          arguments: call.arguments.map(settle),
+          ...(call.where ? { where: settle(call.where) } : {}),
+        })),
+      }),
+    );
     return { kind: 'window', row: rowField, groups };
   }
 
@@ -125,7 +180,8 @@ export class SqlWindows {
       const result = this.#results.get(part);
       if (result) return this.#a.like(part, fieldOf(thisExpr, result.target));
       if (part.kind === 'this') return this.#a.like(part, row);
-      if (part.kind === 'subquery' && part.correlated) return this.#a.like(part, { ...part, body: { ops: [{ kind: 'values', exprs: [row] }, ...part.body.ops] } });
+      if (part.kind === 'subquery' && part.correlated)
+        return this.#a.like(part, { ...part, body: { ops: [{ kind: 'values', exprs: [row] }, ...part.body.ops] } });
       return this.#a.like(part, mapParts(part, visit));
     };
     return visit(e);
@@ -133,13 +189,24 @@ export class SqlWindows {
 
   #collect(e: WindowExpr): PlanExpr {
     const name = nameOf(e);
-    const window = this.#window(e.over), { frame, offsets } = window;
+    const window = this.#window(e.over);
+    const { frame, offsets } = window;
     const given = this.#call(e, name);
     if (!given) return literal(missing);
-    const [argument, ...others] = given.arguments, units = ofUnits({ ...given, ...(argument && { argument }) }, this.#source.typeOf);
+    const [argument, ...others] = given.arguments;
+    const units = ofUnits({ ...given, ...(argument && { argument }) }, this.#source.typeOf);
     const call = units ? { ...given, arguments: [units.argument, ...others] } : given;
-    const whole: WindowFrame = { unit: 'range', start: { kind: 'unbounded' }, end: { kind: 'current' }, exclude: 'none' };
-    const shifted = frame && { ...frame, start: behind(frame.start, call.arguments.length), end: behind(frame.end, call.arguments.length) };
+    const whole: WindowFrame = {
+      unit: 'range',
+      start: { kind: 'unbounded' },
+      end: { kind: 'current' },
+      exclude: 'none',
+    };
+    const shifted = frame && {
+      ...frame,
+      start: behind(frame.start, call.arguments.length),
+      end: behind(frame.end, call.arguments.length),
+    };
     const target = this.#add(window, { ...call, arguments: [...call.arguments, ...offsets], frame: shifted ?? whole });
     const result = fieldOf(thisExpr, `\u0000window ${target}`);
     this.#results.set(result, { name, target });
@@ -167,11 +234,20 @@ export class SqlWindows {
 
   /** A window of the WINDOW clause; each may build on those before it. */
   #byName(name: NameNode, before: number): Window | undefined {
-    const at = this.#defs.slice(0, before).findIndex((d) => d.name.text === name.text), def = this.#defs[at];
+    const at = this.#defs.slice(0, before).findIndex((d) => d.name.text === name.text);
+    const def = this.#defs[at];
     if (!def) {
       const later = this.#defs.some((d) => d.name.text === name.text);
-      const hint = didYouMean(name.text, this.#defs.map((d) => d.name.text)) ?? `write window ${name.text} as (...) behind HAVING`;
-      this.#a.fault(later ? `window "${name.text}" is defined behind this one` : `no such window "${name.text}"`, name, later ? undefined : hint);
+      const hint =
+        didYouMean(
+          name.text,
+          this.#defs.map((d) => d.name.text),
+        ) ?? `write window ${name.text} as (...) behind HAVING`;
+      this.#a.fault(
+        later ? `window "${name.text}" is defined behind this one` : `no such window "${name.text}"`,
+        name,
+        later ? undefined : hint,
+      );
       return undefined;
     }
     let window = this.#named.get(def);
@@ -184,66 +260,111 @@ export class SqlWindows {
     const base = spec.base && this.#byName(spec.base, before);
     if (base) this.#checkBase(spec, spec.base!, base);
     const partition = base ? base.partition : spec.partitionBy.map(lower);
-    const order = base && spec.orderBy.length === 0 ? base.order : spec.orderBy.map((k): SortKey => ({ expr: collated(k, orderOfSpan(lower(k.expr), this.#source.typeOf)), ...directionOf(k) }));
+    const order =
+      base && spec.orderBy.length === 0
+        ? base.order
+        : spec.orderBy.map(
+            (k): SortKey => ({ expr: collated(k, orderOfSpan(lower(k.expr), this.#source.typeOf)), ...directionOf(k) }),
+          );
     const offsets: PlanExpr[] = [];
     return { partition, order, offsets, ...(spec.frame ? { frame: this.#frame(spec.frame, order, offsets) } : {}) };
   }
 
   #checkBase(spec: WindowSpec, name: NameNode, base: Window): void {
-    const [partition] = spec.partitionBy, [order] = spec.orderBy;
+    const [partition] = spec.partitionBy;
+    const [order] = spec.orderBy;
     if (partition) this.#a.fault(`PARTITION BY cannot be added to window "${name.text}"`, partition);
     if (order && base.order.length > 0) this.#a.fault(`window "${name.text}" has an ORDER BY already`, order);
-    if (base.frame) this.#a.fault(`window "${name.text}" has a frame, so that none can build on it`, name, `write over ${name.text}, without parentheses, to take it as it is`);
+    if (base.frame)
+      this.#a.fault(
+        `window "${name.text}" has a frame, so that none can build on it`,
+        name,
+        `write over ${name.text}, without parentheses, to take it as it is`,
+      );
   }
 
   #frame(node: WindowFrameNode, order: readonly SortKey[], offsets: PlanExpr[]): WindowFrame {
-    const { unit, first, last } = node, unitName = unit.toUpperCase();
-    const start = this.#edge(first, node, order, offsets), end = last ? this.#edge(last, node, order, offsets) : { kind: 'current' as const };
+    const { unit, first, last } = node;
+    const unitName = unit.toUpperCase();
+    const start = this.#edge(first, node, order, offsets);
+    const end = last ? this.#edge(last, node, order, offsets) : { kind: 'current' as const };
     if (unit === 'groups' && order.length === 0) this.#a.fault('GROUPS needs an ORDER BY in its window', node);
-    if (first.bound === 'unbounded following') this.#a.fault(`${unitName} frame cannot begin with UNBOUNDED FOLLOWING`, first);
-    if (last?.bound === 'unbounded preceding') this.#a.fault(`${unitName} frame cannot end with UNBOUNDED PRECEDING`, last);
-    const rank = { 'unbounded preceding': 0, 'preceding': 1, 'current row': 2, 'following': 3, 'unbounded following': 4 } as const;
+    if (first.bound === 'unbounded following')
+      this.#a.fault(`${unitName} frame cannot begin with UNBOUNDED FOLLOWING`, first);
+    if (last?.bound === 'unbounded preceding')
+      this.#a.fault(`${unitName} frame cannot end with UNBOUNDED PRECEDING`, last);
+    const rank = {
+      'unbounded preceding': 0,
+      preceding: 1,
+      'current row': 2,
+      following: 3,
+      'unbounded following': 4,
+    } as const;
     const endBound = last?.bound ?? 'current row';
-    if (first.bound !== 'unbounded following' && endBound !== 'unbounded preceding' && rank[first.bound] > rank[endBound]) {
-      this.#a.fault(`frame that begins with ${first.bound.toUpperCase()} cannot end with ${endBound.toUpperCase()}`, last ?? first);
+    if (
+      first.bound !== 'unbounded following' &&
+      endBound !== 'unbounded preceding' &&
+      rank[first.bound] > rank[endBound]
+    ) {
+      this.#a.fault(
+        `frame that begins with ${first.bound.toUpperCase()} cannot end with ${endBound.toUpperCase()}`,
+        last ?? first,
+      );
     }
-    const exclude = node.exclude === undefined || node.exclude === 'no others' ? 'none' : node.exclude === 'current row' ? 'current' : node.exclude;
+    const exclude =
+      node.exclude === undefined || node.exclude === 'no others'
+        ? 'none'
+        : node.exclude === 'current row'
+          ? 'current'
+          : node.exclude;
     return { unit, start, end, exclude };
   }
 
   #edge(bound: FrameBound, { unit }: WindowFrameNode, order: readonly SortKey[], offsets: PlanExpr[]): FrameEdge {
     if (!bound.offset) return { kind: bound.bound === 'current row' ? 'current' : 'unbounded' };
-    const before = this.#a.faults.length, kind = bound.bound as 'preceding' | 'following', lowered = this.#source.lower(bound.offset), offset = this.#a.constant(lowered);
+    const before = this.#a.faults.length;
+    const kind = bound.bound as 'preceding' | 'following';
+    const lowered = this.#source.lower(bound.offset);
+    const offset = this.#a.constant(lowered);
     if (this.#a.faults.length > before) return { kind: 'current' };
     if (!offset) {
       if (unit === 'range') this.#checkRangeKey(bound.offset, order);
       return { kind, argument: offsets.push(lowered) - 1 };
     }
     if (unit === 'range') this.#checkRange(offset.value, bound.offset, order);
-    else if (!isInteger(offset.value.type) || Number(offset.value.data) < 0) this.#a.fault(`offset of ${unit.toUpperCase()} must be an integer that is not negative`, bound.offset);
+    else if (!isInteger(offset.value.type) || Number(offset.value.data) < 0)
+      this.#a.fault(`offset of ${unit.toUpperCase()} must be an integer that is not negative`, bound.offset);
     return { kind, offset: offset.value };
   }
 
   #checkRange({ type, data }: Value, place: Span, order: readonly SortKey[]): void {
     const isNumber = isInteger(type) || isFloat(type) || type === types.duration;
-    if (!isNumber || !(Number(data) >= 0)) this.#a.fault('offset of RANGE must be a number or a duration that is not negative', place);
+    if (!isNumber || !(Number(data) >= 0))
+      this.#a.fault('offset of RANGE must be a number or a duration that is not negative', place);
     this.#checkRangeKey(place, order);
   }
 
   #checkRangeKey(place: Span, order: readonly SortKey[]): void {
     const [key] = order;
-    if (!key || order.length > 1) return this.#a.fault('RANGE with an offset needs an ORDER BY with one key in its window', place);
-    const fits = alternatives(this.#a.typeOfExpr(key.expr, this.#source.rowType()))
-      .some((t) => isOpen(t) || isInteger(t) || isFloat(t) || t === types.duration || t === types.time);
-    if (!fits) this.#a.fault('RANGE with an offset needs an ORDER BY key that is a number, a duration or a time', place);
+    if (!key || order.length > 1)
+      return this.#a.fault('RANGE with an offset needs an ORDER BY with one key in its window', place);
+    const fits = alternatives(this.#a.typeOfExpr(key.expr, this.#source.rowType())).some(
+      (t) => isOpen(t) || isInteger(t) || isFloat(t) || t === types.duration || t === types.time,
+    );
+    if (!fits)
+      this.#a.fault('RANGE with an offset needs an ORDER BY key that is a number, a duration or a time', place);
   }
 
   /** The call without its window; undefined, and a fault, if there is no such function or it cannot be called so. */
   #call(e: WindowExpr, name: string): Omit<WindowCall, 'target' | 'frame'> | undefined {
     const ordered = orderedPlace(e, name);
     if (ordered) return this.#call(ordered, nameOf(ordered));
-    const a = this.#a, { call } = e, f = isOrdered(e.call) && a.environment.aggregates.find(name) ? undefined : a.environment.windows.find(name), nulls = e.nulls ?? (call.kind === 'agg' ? call.nulls : undefined);
-    const before = a.faults.length, aggregate = f ? undefined : aggregateCall(a, call, new Scope(undefined), true);
+    const a = this.#a;
+    const { call } = e;
+    const f = isOrdered(e.call) && a.environment.aggregates.find(name) ? undefined : a.environment.windows.find(name);
+    const nulls = e.nulls ?? (call.kind === 'agg' ? call.nulls : undefined);
+    const before = a.faults.length;
+    const aggregate = f ? undefined : aggregateCall(a, call, new Scope(undefined), true);
     if (a.faults.length > before) return undefined;
     if (aggregate && a.environment.aggregates.find(name)) return this.#aggregate(aggregate, call, nulls);
     if (!f) {
@@ -253,11 +374,18 @@ export class SqlWindows {
     const { distinct, filter } = call.kind === 'agg' ? call : { distinct: false, filter: undefined };
     if (distinct) a.fault(`DISTINCT goes with aggregates, not with "${name}"`, call);
     if (filter) a.fault(`FILTER goes with aggregates, not with "${name}"`, filter);
-    const order = call.kind === 'agg' ? call.order ?? call.within : undefined;
-    if (order) a.fault(`ORDER BY among the arguments goes with aggregates, not with "${name}"`, order[0]!, 'write it in OVER (...)');
+    const order = call.kind === 'agg' ? (call.order ?? call.within) : undefined;
+    if (order)
+      a.fault(
+        `ORDER BY among the arguments goes with aggregates, not with "${name}"`,
+        order[0]!,
+        'write it in OVER (...)',
+      );
     if (nulls && !f.treatsNulls) this.#noNulls(nulls, name, call);
-    const args = argumentsOf(call), { argumentsMin: min, argumentsMax: max } = f;
-    if (args.length < min || args.length > max) a.fault(args.length < min ? 'too few arguments' : 'too many arguments', call);
+    const args = argumentsOf(call);
+    const { argumentsMin: min, argumentsMax: max } = f;
+    if (args.length < min || args.length > max)
+      a.fault(args.length < min ? 'too few arguments' : 'too many arguments', call);
     if (a.faults.length > before) return undefined;
     const lowered = args.map((arg) => this.#argument(arg));
     this.#checkCount(name, args, lowered);
@@ -265,22 +393,37 @@ export class SqlWindows {
   }
 
   #noNulls(nulls: 'ignore' | 'respect', name: string, place: Span): void {
-    this.#a.fault(`${nulls.toUpperCase()} NULLS goes with lag, lead, first_value, last_value and nth_value, not with "${name}"`, place);
+    this.#a.fault(
+      `${nulls.toUpperCase()} NULLS goes with lag, lead, first_value, last_value and nth_value, not with "${name}"`,
+      place,
+    );
   }
 
   /** An aggregate over the window. */
-  #aggregate(call: AggregateCall, place: Span, nulls: 'ignore' | 'respect' | undefined): Omit<WindowCall, 'target' | 'frame'> | undefined {
-    const a = this.#a, before = a.faults.length, { name, filter } = call, { argumentsMin: min, argumentsMax: max } = a.environment.aggregates.find(name)!;
+  #aggregate(
+    call: AggregateCall,
+    place: Span,
+    nulls: 'ignore' | 'respect' | undefined,
+  ): Omit<WindowCall, 'target' | 'frame'> | undefined {
+    const a = this.#a;
+    const before = a.faults.length;
+    const { name, filter } = call;
+    const { argumentsMin: min, argumentsMax: max } = a.environment.aggregates.find(name)!;
     const count = (call.argument ? 1 : 0) + (call.others?.length ?? 0);
     if (nulls) this.#noNulls(nulls, name, place);
     if (count < min || count > max) a.fault(count < min ? 'too few arguments' : 'too many arguments', place);
     if (a.faults.length > before) return undefined;
-    const { argument, ...form } = givenTo(a, call, { isSql: true, lower: (x) => inAggregate(call.name, this.#source.lower(x), this.#source.typeOf) }), where = filter && sqlCondition(this.#source.lower(filter));
+    const { argument, ...form } = givenTo(a, call, {
+      isSql: true,
+      lower: (x) => inAggregate(call.name, this.#source.lower(x), this.#source.typeOf),
+    });
+    const where = filter && sqlCondition(this.#source.lower(filter));
     return { name, arguments: argument ? [argument] : [], ...form, ignoreNulls: false, ...(where ? { where } : {}) };
   }
 
   #argument(arg: Arg): PlanExpr {
-    if (arg.kind === 'lambda' || arg.kind === 'function-ref') return this.#a.wrong('function value may only be passed to a function', arg);
+    if (arg.kind === 'lambda' || arg.kind === 'function-ref')
+      return this.#a.wrong('function value may only be passed to a function', arg);
     return this.#source.lower(arg);
   }
 
@@ -289,12 +432,22 @@ export class SqlWindows {
     const at = name === 'ntile' ? 0 : name === 'nth_value' ? 1 : undefined;
     const count = at !== undefined ? this.#a.constant(lowered[at]!) : undefined;
     if (!count || count.value.type === types.null) return;
-    if (!isInteger(count.value.type) || Number(count.value.data) < 1) this.#a.fault(`${name}: argument must be an integer greater than zero`, args[at!]!);
+    if (!isInteger(count.value.type) || Number(count.value.data) < 1)
+      this.#a.fault(`${name}: argument must be an integer greater than zero`, args[at!]!);
   }
 }
 
-const argumentsOf = (call: CallExpr | AggExpr): readonly Arg[] => (call.kind === 'call' ? call.args : [...(call.arg ? [call.arg] : []), ...(call.more ?? [])]);
-const orderKey = (order: readonly SortKey[]): string => order.map((k) => `${exprKey(k.expr)} ${k.order} ${k.nulls}`).join();
-const frameKey = ({ unit, start, end, exclude }: WindowFrame): string => `${unit} ${edgeKey(start)} ${edgeKey(end)} ${exclude}`;
-const behind = (edge: FrameEdge, count: number): FrameEdge => ('argument' in edge ? { ...edge, argument: edge.argument + count } : edge);
-const edgeKey = (edge: FrameEdge): string => ('argument' in edge ? `${edge.kind} by ${edge.argument}` : 'offset' in edge ? `${edge.kind} ${exprKey({ kind: 'literal', value: edge.offset })}` : edge.kind);
+const argumentsOf = (call: CallExpr | AggExpr): readonly Arg[] =>
+  call.kind === 'call' ? call.args : [...(call.arg ? [call.arg] : []), ...(call.more ?? [])];
+const orderKey = (order: readonly SortKey[]): string =>
+  order.map((k) => `${exprKey(k.expr)} ${k.order} ${k.nulls}`).join();
+const frameKey = ({ unit, start, end, exclude }: WindowFrame): string =>
+  `${unit} ${edgeKey(start)} ${edgeKey(end)} ${exclude}`;
+const behind = (edge: FrameEdge, count: number): FrameEdge =>
+  'argument' in edge ? { ...edge, argument: edge.argument + count } : edge;
+const edgeKey = (edge: FrameEdge): string =>
+  'argument' in edge
+    ? `${edge.kind} by ${edge.argument}`
+    : 'offset' in edge
+      ? `${edge.kind} ${exprKey({ kind: 'literal', value: edge.offset })}`
+      : edge.kind;

@@ -4,17 +4,46 @@
  * Invariants:
  * - A fault is reported only when no alternative of the operands' types could work; what is unknown always could.
  * - Each expression is reported on once, however many parts of the plan share it (SQL's aliases do).
- * - A user function is checked where it is called first, with arguments of unknown types, and anew for each call; within functions once for each combination
- *   of argument types. A recursive call of the same types is unknown.
+ * - A user function is checked where it is called first, with arguments of unknown types, and anew for each call;
+ *   within functions once for each combination of argument types. A recursive call of the same types is unknown.
  */
-import { type Type, arrayType, isFloat, isInteger, mapType, recordType, setType, typeText, types } from '../../vectors/type.ts';
+import {
+  type Type,
+  arrayType,
+  isFloat,
+  isInteger,
+  mapType,
+  recordType,
+  setType,
+  typeText,
+  types,
+} from '../../vectors/type.ts';
 import { distinctNames } from '../../vectors/field-names.ts';
 import type { Span } from '../ast.ts';
 import { fieldHint } from '../analyze/hints.ts';
-import type { CompileEnvironment, Correlated, Pipeline, PlanExpr, PlanFunction, PlanOp, ResolvedSource } from '../plan/plan.ts';
+import type {
+  CompileEnvironment,
+  Correlated,
+  Pipeline,
+  PlanExpr,
+  PlanFunction,
+  PlanOp,
+  ResolvedSource,
+} from '../plan/plan.ts';
 import { someExpr } from '../plan/walk.ts';
 import { RecordDraft } from './draft.ts';
-import { alternatives, bare, either, fieldType, fuseAll, hasUnknown, orNull, recordOf, unknownType, withoutDecimals } from './of.ts';
+import {
+  alternatives,
+  bare,
+  either,
+  fieldType,
+  fuseAll,
+  hasUnknown,
+  orNull,
+  recordOf,
+  unknownType,
+  withoutDecimals,
+} from './of.ts';
 import { scaleOfCall } from '../sql/decimals.ts';
 import { type SqlType, decimalType, modelType } from '../sql/types.ts';
 import { pipelineType } from './ops.ts';
@@ -37,7 +66,10 @@ interface Places {
   readonly columns: WeakSet<object>;
   /** What to write instead of a field that is not there. */
   readonly hint: WeakMap<object, string>;
-  /** Of what type, by content, that is for which an expression stands that is not there yet: results of aggregates and windows, elements of UNNEST. */
+  /**
+   * Of what type, by content, that is for which an expression stands that is not there yet: results of aggregates and
+   * windows, elements of UNNEST.
+   */
   readonly stands: WeakMap<object, () => Type>;
 }
 
@@ -49,8 +81,15 @@ const callDepthMax = 24;
 /** How many calls of user functions are looked at. */
 const callsMax = 10_000;
 
-/** How types are looked at: where faults go, what rows sources have, whether casts of SQL give their type (which they do not where faults are told). */
-interface CheckOptions { readonly report?: Report; readonly typeOfSource?: (source: ResolvedSource) => Type; readonly knowsCasts?: boolean }
+/**
+ * How types are looked at: where faults go, what rows sources have, whether casts of SQL give their type (which they do
+ * not where faults are told).
+ */
+interface CheckOptions {
+  readonly report?: Report;
+  readonly typeOfSource?: (source: ResolvedSource) => Type;
+  readonly knowsCasts?: boolean;
+}
 
 /** Works out types; `report`, if there is one, is told of the faults on the way. */
 export class TypeChecker {
@@ -75,7 +114,12 @@ export class TypeChecker {
   /** Of what type the rows of a source are. */
   readonly typeOfSource: (source: ResolvedSource) => Type;
 
-  constructor(environment: CompileEnvironment, functions: readonly PlanFunction[], places: Places, { report, typeOfSource, knowsCasts = false }: CheckOptions = {}) {
+  constructor(
+    environment: CompileEnvironment,
+    functions: readonly PlanFunction[],
+    places: Places,
+    { report, typeOfSource, knowsCasts = false }: CheckOptions = {},
+  ) {
     this.typeOfSource = typeOfSource ?? (({ type }): Type => type ?? unknownType);
     this.knowsCasts = knowsCasts;
     this.environment = environment;
@@ -142,7 +186,9 @@ export class TypeChecker {
   }
 
   private negated(e: PlanExpr & { readonly kind: 'not' }, self: Type): Type {
-    const t = this.inCall(e.operand, self, (of) => { if (!isBoolLike(of)) this.notBool(e, of); });
+    const t = this.inCall(e.operand, self, (of) => {
+      if (!isBoolLike(of)) this.notBool(e, of);
+    });
     return this.#within === 'call' ? types.bool : t;
   }
 
@@ -153,22 +199,55 @@ export class TypeChecker {
   private typeOf(e: PlanExpr, self: Type): Type {
     switch (e.kind) {
       // An error stands for what the analysis could not make.
-      case 'literal': return e.value.type.kind === 'error' ? unknownType : this.knowsCasts && e.scale !== undefined ? decimalType(e.scale) : e.value.type;
-      case 'this': return self;
-      case 'field': return this.field(e, self);
-      case 'index': return this.index(e, self);
-      case 'slice': return this.slice(e, self);
+      case 'literal':
+        return e.value.type.kind === 'error'
+          ? unknownType
+          : this.knowsCasts && e.scale !== undefined
+            ? decimalType(e.scale)
+            : e.value.type;
+      case 'this':
+        return self;
+      case 'field':
+        return this.field(e, self);
+      case 'index':
+        return this.index(e, self);
+      case 'slice':
+        return this.slice(e, self);
       // As v0.2.0 has them: looked at in calls alone, and a predicate's fault is told of the whole.
-      case 'negate': return this.inCall(e.operand, self, (t) => this.numeric(e.operand, t));
-      case 'not': return this.negated(e, self);
-      case 'isNull': this.expr(e.operand, self); return types.bool;
-      case 'like': case 'match': case 'searchText': case 'searchRegexp': case 'searchValue': this.expr(e.operand, self); return types.bool;
-      case 'compare': this.both(e, self); return types.bool;
-      case 'and': case 'or': return this.operands(e, self, types.bool, (of, t) => this.notBool(of, t));
+      case 'negate':
+        return this.inCall(e.operand, self, (t) => this.numeric(e.operand, t));
+      case 'not':
+        return this.negated(e, self);
+      case 'isNull':
+        this.expr(e.operand, self);
+        return types.bool;
+      case 'like':
+      case 'match':
+      case 'searchText':
+      case 'searchRegexp':
+      case 'searchValue':
+        this.expr(e.operand, self);
+        return types.bool;
+      case 'compare':
+        this.both(e, self);
+        return types.bool;
+      case 'and':
+      case 'or':
+        return this.operands(e, self, types.bool, (of, t) => this.notBool(of, t));
       // Not looked at in functions, and what comes out of it is of no known type there, as v0.2.0 has it.
-      case 'concat': return e.sql ? this.concatenated(e, self) : this.#calls.size > 0 ? (this.both(e, self), unknownType) : this.operands(e, self, types.string, (of) => this.fault('expected type string', this.places.whole.get(of)));
-      case 'arithmetic': return this.arithmetic(e, self);
-      case 'in': this.containment(e, self); return types.bool;
+      case 'concat':
+        return e.sql
+          ? this.concatenated(e, self)
+          : this.#calls.size > 0
+            ? (this.both(e, self), unknownType)
+            : this.operands(e, self, types.string, (of) =>
+                this.fault('expected type string', this.places.whole.get(of)),
+              );
+      case 'arithmetic':
+        return this.arithmetic(e, self);
+      case 'in':
+        this.containment(e, self);
+        return types.bool;
       case 'conditional': {
         this.predicate(e.test, self);
         const [then, otherwise] = this.branches([e.then, e.otherwise], self);
@@ -176,44 +255,69 @@ export class TypeChecker {
         if (this.knowsCasts && e.test.kind === 'call' && e.test.name === 'is_error') return otherwise!;
         return either(then!, otherwise!);
       }
-      case 'case': return this.cases(e, self);
-      case 'call': return this.call(e, self);
+      case 'case':
+        return this.cases(e, self);
+      case 'call':
+        return this.call(e, self);
       case 'userCall': {
-        const result = this.userCall(e.id, e.arguments.map((a) => this.expr(a, self)));
+        const result = this.userCall(
+          e.id,
+          e.arguments.map((a) => this.expr(a, self)),
+        );
         return this.places.untyped.has(e) ? unknownType : result;
       }
-      case 'mapElements': return this.mapElements(e, self);
-      case 'cast': return this.cast(e, self);
-      case 'sqlCast': this.expr(e.operand, self); return this.knowsCasts ? castType(e.type) : unknownType;
-      case 'castNamed': this.expr(e.operand, self); return unknownType;
-      case 'record': return this.record(e, self);
-      case 'array': return arrayType(this.elements(e.elements, self));
-      case 'set': return setType(this.elements(e.elements, self));
-      case 'map': return mapType(
-        this.fused(e.entries.map((x) => this.expr(x.key, self))), this.fused(e.entries.map((x) => this.expr(x.value, self))));
+      case 'mapElements':
+        return this.mapElements(e, self);
+      case 'cast':
+        return this.cast(e, self);
+      case 'sqlCast':
+        this.expr(e.operand, self);
+        return this.knowsCasts ? castType(e.type) : unknownType;
+      case 'castNamed':
+        this.expr(e.operand, self);
+        return unknownType;
+      case 'record':
+        return this.record(e, self);
+      case 'array':
+        return arrayType(this.elements(e.elements, self));
+      case 'set':
+        return setType(this.elements(e.elements, self));
+      case 'map':
+        return mapType(
+          this.fused(e.entries.map((x) => this.expr(x.key, self))),
+          this.fused(e.entries.map((x) => this.expr(x.value, self))),
+        );
       case 'fstring':
         for (const p of e.parts) if (typeof p !== 'string') this.expr(p, self);
         return this.#calls.size > 0 ? unknownType : types.string;
-      case 'subquery': return this.subquery(e, self);
+      case 'subquery':
+        return this.subquery(e, self);
       case 'apply': {
         const out = this.correlated(e.body, e.outer, self);
         return e.form === 'exists' ? types.bool : this.onlyColumn(e.form, out);
       }
-      case 'outer': return unknownType;
-      case 'columns': return this.columns(e, self);
+      case 'outer':
+        return unknownType;
+      case 'columns':
+        return this.columns(e, self);
     }
   }
 
   /** `||` of SQL: of lists, or of texts. */
   private concatenated(e: PlanExpr & { readonly kind: 'concat' }, self: Type): Type {
-    return this.both(e, self).every((t) => alternatives(t).every((m) => m === types.string || m === types.null)) ? types.string : unknownType;
+    return this.both(e, self).every((t) => alternatives(t).every((m) => m === types.string || m === types.null))
+      ? types.string
+      : unknownType;
   }
 
   /** The type of what a correlated pipeline gives for each row. */
   correlated(body: Correlated, outer: readonly PlanExpr[], self: Type): Type {
     const columns = outer.map((e, i) => ({ name: `c${i}`, type: this.expr(e, self) }));
     if (body.mode === 'each') return this.pipeline(body.pipeline, types.null);
-    return fieldType(this.pipeline(body.pipeline, recordType([{ name: 'id', type: types.int64 }, ...columns])), 'row') ?? unknownType;
+    return (
+      fieldType(this.pipeline(body.pipeline, recordType([{ name: 'id', type: types.int64 }, ...columns])), 'row') ??
+      unknownType
+    );
   }
 
   /** Known if the columns of all tables that stars stand for are. */
@@ -221,7 +325,8 @@ export class TypeChecker {
     const fields: { readonly name: string; readonly type: Type }[] = [];
     let isKnown = true;
     for (const x of e.elements) {
-      const type = this.expr(x.value, self), record = x.kind === 'star' ? recordOf(type) : undefined;
+      const type = this.expr(x.value, self);
+      const record = x.kind === 'star' ? recordOf(type) : undefined;
       if (x.kind === 'field') fields.push({ name: x.name, type });
       else if (record && record !== 'dynamic') fields.push(...record.fields.filter((f) => !x.without.includes(f.name)));
       else isKnown = false;
@@ -236,16 +341,24 @@ export class TypeChecker {
   }
 
   /** Two operands that must be of one type, which the whole is of too. */
-  private operands(e: { readonly left: PlanExpr; readonly right: PlanExpr }, self: Type, wanted: Type, fault: (of: PlanExpr, t: Type) => void): Type {
+  private operands(
+    e: { readonly left: PlanExpr; readonly right: PlanExpr },
+    self: Type,
+    wanted: Type,
+    fault: (of: PlanExpr, t: Type) => void,
+  ): Type {
     const found = this.both(e, self);
-    for (const [i, t] of found.entries()) if (!alternatives(t).some((m) => m === wanted || isOpen(m))) fault(i === 0 ? e.left : e.right, t);
+    for (const [i, t] of found.entries())
+      if (!alternatives(t).some((m) => m === wanted || isOpen(m))) fault(i === 0 ? e.left : e.right, t);
     return wanted;
   }
 
   private field(e: PlanExpr & { readonly kind: 'field' }, self: Type): Type {
     const stands = this.places.stands.get(e);
     if (stands) return this.knowsCasts ? stands() : unknownType;
-    const place = this.placeOfField(e), of = this.base(e, self, place), found = fieldType(of, e.name);
+    const place = this.placeOfField(e);
+    const of = this.base(e, self, place);
+    const found = fieldType(of, e.name);
     if (found) {
       if (alternatives(of).every((m) => m.kind === 'map' && !isKey(types.string, m.key))) this.fault(otherKey, place);
       return found;
@@ -254,9 +367,12 @@ export class TypeChecker {
     return unknownType;
   }
 
-  /** Where the fault of a field is told: at its name; within a call at the whole path, without the indexes at its end. */
+  /**
+   * Where the fault of a field is told: at its name; within a call at the whole path, without the indexes at its end.
+   */
   private placeOfField(e: PlanExpr): Span | undefined {
-    if (this.#within !== 'call') return (e.kind === 'field' ? this.places.name.get(e) : undefined) ?? this.places.whole.get(e);
+    if (this.#within !== 'call')
+      return (e.kind === 'field' ? this.places.name.get(e) : undefined) ?? this.places.whole.get(e);
     if (this.#path) return this.#path;
     let end = e;
     while (end.kind === 'index') end = end.of;
@@ -273,29 +389,50 @@ export class TypeChecker {
   }
 
   private index(e: PlanExpr & { readonly kind: 'index' }, self: Type): Type {
-    const place = this.placeOfField(e), of = this.base(e, self, place), at = this.expr(e.at, self);
+    const place = this.placeOfField(e);
+    const of = this.base(e, self, place);
+    const at = this.expr(e.at, self);
     const name = e.at.kind === 'literal' && typeof e.at.value.data === 'string' ? e.at.value.data : undefined;
     let found: Type | undefined;
-    const add = (t: Type | undefined): void => { found = found && t ? either(found, t) : t ?? found; };
+    const add = (t: Type | undefined): void => {
+      found = found && t ? either(found, t) : (t ?? found);
+    };
     for (const m of alternatives(of)) {
       if (isOpen(m)) add(unknownType);
       else if (m.kind === 'array' || m.kind === 'set') add(m.element);
       else if (m.kind === 'map') add(m.value);
       else if (m.kind === 'record') add(name === undefined ? unknownType : fieldType(m, name));
     }
-    const isField = name !== undefined && isPath(e.of), isEach = (test: (m: Type) => boolean): boolean => alternatives(of).every(test);
-    if (isField && (!found || isEach((m) => m.kind === 'array' || m.kind === 'set'))) this.fault(`no such field "${name}"`, place, fieldHint(of, name));
-    else if (!found && !(name !== undefined && alternatives(of).some((m) => m.kind === 'record'))) this.fault('indexed entity is not indexable', this.places.whole.get(e.of));
+    const isField = name !== undefined && isPath(e.of);
+    const isEach = (test: (m: Type) => boolean): boolean => alternatives(of).every(test);
+    if (isField && (!found || isEach((m) => m.kind === 'array' || m.kind === 'set')))
+      this.fault(`no such field "${name}"`, place, fieldHint(of, name));
+    else if (!found && !(name !== undefined && alternatives(of).some((m) => m.kind === 'record')))
+      this.fault('indexed entity is not indexable', this.places.whole.get(e.of));
     else if (isEach((m) => m.kind === 'array' || m.kind === 'set')) this.integer(e.at, at);
-    else if (isEach((m) => m.kind === 'record') && !alternatives(at).some((m) => isOpen(m) || m === types.string || isInteger(m))) {
+    else if (
+      isEach((m) => m.kind === 'record') &&
+      !alternatives(at).some((m) => isOpen(m) || m === types.string || isInteger(m))
+    ) {
       this.fault('string or integer type required to index record', this.places.whole.get(e.at));
-    } else if (isEach((m) => m.kind === 'map' && !isKey(at, m.key))) this.fault(isField ? otherKey : 'type mismatch indexing map', isField ? place : this.places.whole.get(e.at));
+    } else if (isEach((m) => m.kind === 'map' && !isKey(at, m.key)))
+      this.fault(isField ? otherKey : 'type mismatch indexing map', isField ? place : this.places.whole.get(e.at));
     return found ?? unknownType;
   }
 
   private slice(e: PlanExpr & { readonly kind: 'slice' }, self: Type): Type {
     const of = this.expr(e.of, self);
-    const possible = of !== types.null && alternatives(of).some((m) => isOpen(m) || m.kind === 'array' || m.kind === 'set' || m.kind === 'record' || m === types.string || m === types.bytes);
+    const possible =
+      of !== types.null &&
+      alternatives(of).some(
+        (m) =>
+          isOpen(m) ||
+          m.kind === 'array' ||
+          m.kind === 'set' ||
+          m.kind === 'record' ||
+          m === types.string ||
+          m === types.bytes,
+      );
     if (!possible) this.fault('sliced entity is not sliceable', this.places.whole.get(e.of));
     for (const bound of [e.from, e.to]) if (bound) this.integer(bound, this.expr(bound, self));
     return possible ? of : unknownType;
@@ -308,7 +445,8 @@ export class TypeChecker {
   }
 
   private numeric(e: PlanExpr, t: Type): void {
-    if (!alternatives(t).some(isNumberLike)) this.fault(`numeric type required, encountered ${shownType(t)}`, this.places.whole.get(e));
+    if (!alternatives(t).some(isNumberLike))
+      this.fault(`numeric type required, encountered ${shownType(t)}`, this.places.whole.get(e));
   }
 
   private arithmetic(e: PlanExpr & { readonly kind: 'arithmetic' }, self: Type): Type {
@@ -335,18 +473,34 @@ export class TypeChecker {
   private containment(e: PlanExpr & { readonly kind: 'in' }, self: Type): void {
     const [left, right] = this.both(e, self);
     if (bare(right) === types.net) {
-      this.fault('right-hand side of in operator cannot be type net; consider cidr_match()', this.places.whole.get(e.right));
+      this.fault(
+        'right-hand side of in operator cannot be type net; consider cidr_match()',
+        this.places.whole.get(e.right),
+      );
       return;
     }
     if (e.sql || compatible(left, right)) return;
     // A query is known by what it gives, as in v0.2.0.
-    const ofQuery = e.right.kind === 'subquery' && (e.right.form === 'array' || e.right.form === 'list') && right.kind === 'array' ? right.element : right, container = bare(ofQuery);
+    const ofQuery =
+      e.right.kind === 'subquery' && (e.right.form === 'array' || e.right.form === 'list') && right.kind === 'array'
+        ? right.element
+        : right;
+    const container = bare(ofQuery);
     if (container.kind === 'record') {
-      this.fault('left-hand side of in operator not compatible with any fields of record on right-hand side', this.places.whole.get(e.left));
+      this.fault(
+        'left-hand side of in operator not compatible with any fields of record on right-hand side',
+        this.places.whole.get(e.left),
+      );
     } else if (container.kind === 'array' || container.kind === 'set' || container.kind === 'map') {
-      this.fault(`left-hand side of in operator be compatible with ${container.kind === 'map' ? 'map value or key' : container.kind} type`, this.places.whole.get(e.left));
+      this.fault(
+        `left-hand side of in operator be compatible with ${container.kind === 'map' ? 'map value or key' : container.kind} type`,
+        this.places.whole.get(e.left),
+      );
     } else if (container.kind === 'primitive') {
-      this.fault(`scalar type mismatch for 'in' operator where right-hand side is not container type: ${shownType(ofQuery)}`, this.places.whole.get(e));
+      this.fault(
+        `scalar type mismatch for 'in' operator where right-hand side is not container type: ${shownType(ofQuery)}`,
+        this.places.whole.get(e),
+      );
     }
   }
 
@@ -359,7 +513,10 @@ export class TypeChecker {
     };
     if (this.#calls.size > 0) {
       for (const b of e.branches) test(b.when);
-      return [...this.branches([...e.branches.map((b) => b.then), ...(e.otherwise ? [e.otherwise] : [])], self), ...none].reduce(either);
+      return [
+        ...this.branches([...e.branches.map((b) => b.then), ...(e.otherwise ? [e.otherwise] : [])], self),
+        ...none,
+      ].reduce(either);
     }
     // From the last to the first, as nested conditions are looked at inside out.
     const list = e.otherwise ? [this.expr(e.otherwise, self)] : none;
@@ -370,13 +527,20 @@ export class TypeChecker {
     return list.reduce(either);
   }
 
-  /** The outcomes of a choice. A test of types may stand before them, so that their faults count only if every one has some. */
+  /**
+   * The outcomes of a choice. A test of types may stand before them, so that their faults count only if every one has
+   * some.
+   */
   private branches(list: readonly PlanExpr[], self: Type): readonly Type[] {
-    const report = this.#report, faults: Parameters<Report>[] = [];
+    const report = this.#report;
+    const faults: Parameters<Report>[] = [];
     let sound = false;
     const found = list.map((e) => {
       const before = faults.length;
-      if (report) this.#report = (...fault) => { faults.push(fault); };
+      if (report)
+        this.#report = (...fault) => {
+          faults.push(fault);
+        };
       const t = this.expr(e, self);
       if (faults.length === before) sound = true;
       return t;
@@ -392,15 +556,22 @@ export class TypeChecker {
     if (!this.knowsCasts) return unknownType;
     const scale = scaleOfCall(e, (a) => this.expr(a, self));
     if (scale !== undefined) return orNull(decimalType(scale));
-    const [list] = args, isElement = list && this.environment.functions.find(e.name)?.gives === 'element' && alternatives(list).every((m) => m.kind === 'array' || m === types.null);
-    return isElement ? orNull(fuseAll(alternatives(list).flatMap((m) => (m.kind === 'array' ? [m.element] : [])))) : unknownType;
+    const [list] = args;
+    const isElement =
+      list &&
+      this.environment.functions.find(e.name)?.gives === 'element' &&
+      alternatives(list).every((m) => m.kind === 'array' || m === types.null);
+    return isElement
+      ? orNull(fuseAll(alternatives(list).flatMap((m) => (m.kind === 'array' ? [m.element] : []))))
+      : unknownType;
   }
 
   /** The type of a user function's result for arguments of these types. */
   userCall(id: number, args: readonly Type[]): Type {
     const f = this.functions[id];
     const key = `${id} ${args.map((t) => t.id).join(' ')}`;
-    if (!f || this.#calls.has(key) || this.#calls.size >= callDepthMax || ++this.#callCount > callsMax) return unknownType;
+    if (!f || this.#calls.has(key) || this.#calls.size >= callDepthMax || ++this.#callCount > callsMax)
+      return unknownType;
     if (this.#report && this.#within === 'query') this.declaration(id, f);
     const isTold = this.#within === 'call' && this.#nested.has(key);
     if (this.#report && this.#within === 'call') this.#nested.add(key);
@@ -438,7 +609,8 @@ export class TypeChecker {
 
   private mapElements(e: PlanExpr & { readonly kind: 'mapElements' }, self: Type): Type {
     const of = this.expr(e.of, self);
-    let element: Type | undefined, possible = false;
+    let element: Type | undefined;
+    let possible = false;
     for (const m of alternatives(of)) {
       if (isOpen(m) && m !== types.null) possible = true;
       if (m.kind !== 'array' && m.kind !== 'set') continue;
@@ -481,12 +653,14 @@ export class TypeChecker {
   }
 
   private elements(list: readonly { readonly spread: boolean; readonly value: PlanExpr }[], self: Type): Type {
-    return this.fused(list.map((x) => {
-      const t = this.expr(x.value, self);
-      if (!x.spread) return t;
-      const m = bare(t);
-      return m.kind === 'array' || m.kind === 'set' ? m.element : unknownType;
-    }));
+    return this.fused(
+      list.map((x) => {
+        const t = this.expr(x.value, self);
+        if (!x.spread) return t;
+        const m = bare(t);
+        return m.kind === 'array' || m.kind === 'set' ? m.element : unknownType;
+      }),
+    );
   }
 
   /** What elements, keys or values of these types have in common. */
@@ -498,7 +672,8 @@ export class TypeChecker {
     const out = this.pipeline(e.body, e.correlated ? self : types.null);
     if (e.form === 'exists') return types.bool;
     if (this.places.untyped.has(e)) return unknownType;
-    if (e.form === 'array' || e.form === 'list' || e.form === 'collected') return hasUnknown(out) ? unknownType : arrayType(out);
+    if (e.form === 'array' || e.form === 'list' || e.form === 'collected')
+      return hasUnknown(out) ? unknownType : arrayType(out);
     return e.form === 'scalar' ? out : this.onlyColumn(e.form, out);
   }
 
@@ -513,11 +688,19 @@ const otherKey = 'type mismatch between map key and index';
 /** Whether a value of this type could be a key of that type. */
 const isKey = (t: Type, key: Type): boolean => {
   const keys = alternatives(key);
-  return alternatives(t).some((m) => isOpen(m) || keys.some((k) => k === m || isOpen(k) || (isNumber(m) && isNumber(k))));
+  return alternatives(t).some(
+    (m) => isOpen(m) || keys.some((k) => k === m || isOpen(k) || (isNumber(m) && isNumber(k))),
+  );
 };
 
-/** The row, or a field of a field of it by names alone: there an index by a constant text is another way to write a field. */
-const isPath = (e: PlanExpr): boolean => e.kind === 'this' || (e.kind === 'field' && isPath(e.of)) || (e.kind === 'index' && e.byName === true && isPath(e.of));
+/**
+ * The row, or a field of a field of it by names alone: there an index by a constant text is another way to write a
+ * field.
+ */
+const isPath = (e: PlanExpr): boolean =>
+  e.kind === 'this' ||
+  (e.kind === 'field' && isPath(e.of)) ||
+  (e.kind === 'index' && e.byName === true && isPath(e.of));
 
 const isBoolLike = (t: Type): boolean => alternatives(t).some((m) => m === types.bool || isOpen(m));
 
@@ -527,25 +710,37 @@ const isNumberLike = (t: Type): boolean =>
   isOpen(t) || isInteger(t) || isFloat(t) || t === types.duration || t === types.time || t.kind === 'enum';
 
 /** The text of a type in messages: what is unknown stands as an error of anything. */
-const shownType = (t: Type): string => typeText(t).replaceAll(typeText(unknownType), 'error({})').replaceAll('"\\u0000unknown"', 'error({})');
+const shownType = (t: Type): string =>
+  typeText(t).replaceAll(typeText(unknownType), 'error({})').replaceAll('"\\u0000unknown"', 'error({})');
 
 const isNumber = (t: Type): boolean => isInteger(t) || isFloat(t) || t === types.duration || t === types.time;
-/** Whether a value of the one type could be found in a value of the other by `in`: as what a container holds, or as a scalar that equals it. */
+/**
+ * Whether a value of the one type could be found in a value of the other by `in`: as what a container holds, or as a
+ * scalar that equals it.
+ */
 const compatible = (left: Type, right: Type): boolean => {
-  const l = alternatives(left), r = alternatives(right);
+  const l = alternatives(left);
+  const r = alternatives(right);
   if (l.some(isOpen) || r.some(isOpen) || l.some((m) => m.kind === 'enum')) return true;
   return r.some((c) => {
     switch (c.kind) {
-      case 'record': return c.fields.some((f) => couldEqual(l, f.type));
-      case 'array': case 'set': return couldEqual(l, c.element);
-      case 'map': return couldEqual(l, c.key) || couldEqual(l, c.value);
-      default: return couldEqual(l, c);
+      case 'record':
+        return c.fields.some((f) => couldEqual(l, f.type));
+      case 'array':
+      case 'set':
+        return couldEqual(l, c.element);
+      case 'map':
+        return couldEqual(l, c.key) || couldEqual(l, c.value);
+      default:
+        return couldEqual(l, c);
     }
   });
 };
 /** Whether a value of one of these types could equal one of the other. Containers may, whatever they hold. */
 const couldEqual = (of: readonly Type[], other: Type): boolean =>
-  alternatives(other).some((c) => isOpen(c) || of.includes(c) || of.some((m) => areAlike(m, c) || (isNumber(m) && isNumber(c))));
+  alternatives(other).some(
+    (c) => isOpen(c) || of.includes(c) || of.some((m) => areAlike(m, c) || (isNumber(m) && isNumber(c))),
+  );
 const isList = (t: Type): boolean => t.kind === 'array' || t.kind === 'set' || t.kind === 'map';
-const areAlike = (a: Type, b: Type): boolean => (isList(a) && isList(b)) || (a.kind === 'record' && b.kind === 'record');
-
+const areAlike = (a: Type, b: Type): boolean =>
+  (isList(a) && isList(b)) || (a.kind === 'record' && b.kind === 'record');

@@ -1,6 +1,6 @@
 /**
- * The type of a record that is put together from fields and paths: the fusion of a record for each of them, as v0.2.0 has it. So a lone field is there, and of
- * several each may be absent.
+ * The type of a record that is put together from fields and paths: the fusion of a record for each of them, as v0.2.0
+ * has it. So a lone field is there, and of several each may be absent.
  *
  * It is a draft with fields in place: a record type for each of thousands of assignments would cost their square.
  */
@@ -45,7 +45,9 @@ export class RecordDraft {
   }
 
   type(): RecordType {
-    return recordType([...this.#fields].map(([name, f]) => ({ name, type: typeOf(f), optional: !this.#required?.has(name) })));
+    return recordType(
+      [...this.#fields].map(([name, f]) => ({ name, type: typeOf(f), optional: !this.#required?.has(name) })),
+    );
   }
 
   #require(names: readonly string[]): void {

@@ -2,14 +2,30 @@
  * Static types: what is known about values before a query runs.
  *
  * Invariants:
- * - `unknownType` stands for "could be anything" and may sit inside records, arrays and so on. It never leaves this folder: plans, catalogs and users
- *   see only types without it.
- * - The type of a stream is the fusion of the types of its values (model.md section 8), so it says what may come, never what must.
+ * - `unknownType` stands for "could be anything" and may sit inside records, arrays and so on. It never leaves this
+ *   folder: plans, catalogs and users see only types without it.
+ * - The type of a stream is the fusion of the types of its values (model.md section 8), so it says what may come, never
+ *   what must.
  */
 import { fieldPlace } from '../../vectors/field-places.ts';
 import { fuseTypes } from '../../vectors/fuse.ts';
 import { decimalType, sqlTypeOfName } from '../sql/types.ts';
-import { type PrimitiveType, type RecordField, type RecordType, type Type, arrayType, isFloat, isInteger, mapType, namedType, recordType, setType, types, underType, unionType } from '../../vectors/type.ts';
+import {
+  type PrimitiveType,
+  type RecordField,
+  type RecordType,
+  type Type,
+  arrayType,
+  isFloat,
+  isInteger,
+  mapType,
+  namedType,
+  recordType,
+  setType,
+  types,
+  underType,
+  unionType,
+} from '../../vectors/type.ts';
 
 /** Could be anything. */
 export const unknownType: Type = namedType('\u0000unknown', types.null);
@@ -23,25 +39,42 @@ export const hasUnknown = (t: Type): boolean => {
 };
 const componentsOf = (t: Type): readonly Type[] => {
   switch (t.kind) {
-    case 'primitive': case 'enum': return [];
-    case 'record': return t.fields.map((f) => f.type);
-    case 'array': case 'set': return [t.element];
-    case 'map': return [t.key, t.value];
-    case 'union': return t.members;
-    case 'error': case 'named': return [t.inner];
+    case 'primitive':
+    case 'enum':
+      return [];
+    case 'record':
+      return t.fields.map((f) => f.type);
+    case 'array':
+    case 'set':
+      return [t.element];
+    case 'map':
+      return [t.key, t.value];
+    case 'union':
+      return t.members;
+    case 'error':
+    case 'named':
+      return [t.inner];
   }
 };
 
 /**
- * The type as that of records whose every part is of one type or null; undefined if it is not wholly known, or leaves a choice. All fields are optional, since
- * what is known says what may come, never what must.
+ * The type as that of records whose every part is of one type or null; undefined if it is not wholly known, or leaves a
+ * choice. All fields are optional, since what is known says what may come, never what must.
  */
 export const definiteRecord = (t: Type): RecordType | undefined => {
   const record = bare(t);
   return record.kind === 'record' && !hasUnknown(record) && !hasChoice(record) ? optionalFields(record) : undefined;
 };
-const optionalFields = (t: RecordType): RecordType => recordType(t.fields.map((f) => ({ name: f.name, type: f.type.kind === 'record' ? optionalFields(f.type) : f.type, optional: true })));
-const hasChoice = (t: Type): boolean => (t.kind === 'union' && t.members.filter((m) => m !== types.null).length > 1) || componentsOf(t).some(hasChoice);
+const optionalFields = (t: RecordType): RecordType =>
+  recordType(
+    t.fields.map((f) => ({
+      name: f.name,
+      type: f.type.kind === 'record' ? optionalFields(f.type) : f.type,
+      optional: true,
+    })),
+  );
+const hasChoice = (t: Type): boolean =>
+  (t.kind === 'union' && t.members.filter((m) => m !== types.null).length > 1) || componentsOf(t).some(hasChoice);
 
 /** The type without names; names around the unknown stay. */
 export const bare = (t: Type): Type => (t === unknownType ? t : underType(t));
@@ -58,7 +91,8 @@ export const fuseKnown = (a: Type, b: Type): Type => {
   const decimals = fuseDecimals(a, b);
   if (decimals) return decimals;
   if (!hasUnknown(a) && !hasUnknown(b) && !hasDecimal(a) && !hasDecimal(b)) return fuseTypes(a, b);
-  const x = bare(a), y = bare(b);
+  const x = bare(a);
+  const y = bare(b);
   if (x.kind === 'record' && y.kind === 'record') return fuseRecords(x, y);
   if (x.kind === 'array' && y.kind === 'array') return arrayType(fuseKnown(x.element, y.element));
   if (x.kind === 'set' && y.kind === 'set') return setType(fuseKnown(x.element, y.element));
@@ -68,7 +102,8 @@ export const fuseKnown = (a: Type, b: Type): Type => {
 const decimalInside = new WeakMap<Type, boolean>();
 const hasDecimal = (t: Type): boolean => {
   let found = decimalInside.get(t);
-  if (found === undefined) decimalInside.set(t, (found = scaleOfType(t) !== undefined || componentsOf(t).some(hasDecimal)));
+  if (found === undefined)
+    decimalInside.set(t, (found = scaleOfType(t) !== undefined || componentsOf(t).some(hasDecimal)));
   return found;
 };
 const scaleOfType = (t: Type): number | undefined => {
@@ -77,7 +112,9 @@ const scaleOfType = (t: Type): number | undefined => {
 };
 /** Decimals, of which some may be null, have the places of the one that has most; undefined for all else. */
 const fuseDecimals = (a: Type, b: Type): Type | undefined => {
-  const members = [a, b].flatMap((t) => (t.kind === 'union' ? t.members : [t])), given = members.filter((m) => m !== types.null), scales = given.map(scaleOfType);
+  const members = [a, b].flatMap((t) => (t.kind === 'union' ? t.members : [t]));
+  const given = members.filter((m) => m !== types.null);
+  const scales = given.map(scaleOfType);
   if (given.length === 0 || scales.includes(undefined)) return undefined;
   const type = decimalType(Math.max(...scales.map((s) => s ?? 0)));
   return given.length < members.length ? unionType([type, types.null]) : type;
@@ -86,19 +123,30 @@ const fuseDecimals = (a: Type, b: Type): Type | undefined => {
 export const withoutDecimals = (t: Type): Type => {
   if (!hasDecimal(t)) return t;
   switch (t.kind) {
-    case 'named': return scaleOfType(t) === undefined ? t : t.inner;
-    case 'record': return recordType(t.fields.map((f) => ({ ...f, type: withoutDecimals(f.type) })));
-    case 'array': return arrayType(withoutDecimals(t.element));
-    case 'set': return setType(withoutDecimals(t.element));
-    case 'map': return mapType(withoutDecimals(t.key), withoutDecimals(t.value));
-    case 'union': return unionType(t.members.map(withoutDecimals));
-    case 'primitive': case 'enum': case 'error': return t;
+    case 'named':
+      return scaleOfType(t) === undefined ? t : t.inner;
+    case 'record':
+      return recordType(t.fields.map((f) => ({ ...f, type: withoutDecimals(f.type) })));
+    case 'array':
+      return arrayType(withoutDecimals(t.element));
+    case 'set':
+      return setType(withoutDecimals(t.element));
+    case 'map':
+      return mapType(withoutDecimals(t.key), withoutDecimals(t.value));
+    case 'union':
+      return unionType(t.members.map(withoutDecimals));
+    case 'primitive':
+    case 'enum':
+    case 'error':
+      return t;
   }
 };
 const fuseRecords = (x: RecordType, y: RecordType): RecordType => {
   const fields: RecordField[] = x.fields.map((f) => {
     const other = y.fields[fieldPlace(y.fields, f.name)];
-    return other ? { name: f.name, type: fuseKnown(f.type, other.type), optional: f.optional || other.optional } : { ...f, optional: true };
+    return other
+      ? { name: f.name, type: fuseKnown(f.type, other.type), optional: f.optional || other.optional }
+      : { ...f, optional: true };
   });
   for (const g of y.fields) if (fieldPlace(x.fields, g.name) < 0) fields.push({ ...g, optional: true });
   return recordType(fields);
@@ -117,7 +165,8 @@ export const either = (a: Type, b: Type): Type => {
 };
 
 /** The alternatives, of which decimals keep their names. */
-const withDecimals = (t: Type): readonly Type[] => (t.kind === 'union' ? t.members.flatMap(withDecimals) : scaleOfType(t) === undefined ? alternatives(t) : [t]);
+const withDecimals = (t: Type): readonly Type[] =>
+  t.kind === 'union' ? t.members.flatMap(withDecimals) : scaleOfType(t) === undefined ? alternatives(t) : [t];
 
 /** The type or null; decimals stay what they are. */
 export const orNull = (t: Type): Type => {
@@ -127,10 +176,19 @@ export const orNull = (t: Type): Type => {
 /** The type of a column that has numbers of one type, or null, alone. */
 export const numberIn = (t: Type | undefined): PrimitiveType | undefined => {
   const [only, another] = t ? alternatives(t).filter((x) => x !== types.null) : [];
-  return only?.kind === 'primitive' && !another && (isFloat(only) || isInteger(only)) && only !== types.time && only !== types.duration ? only : undefined;
+  return only?.kind === 'primitive' &&
+    !another &&
+    (isFloat(only) || isInteger(only)) &&
+    only !== types.time &&
+    only !== types.duration
+    ? only
+    : undefined;
 };
 
-/** The record among the alternatives, if the rows' type is known; `dynamic` if it is not; null if rows are known to be no records. */
+/**
+ * The record among the alternatives, if the rows' type is known; `dynamic` if it is not; null if rows are known to be
+ * no records.
+ */
 export const recordOf = (t: Type): RecordType | 'dynamic' | null => {
   let found: RecordType | null = null;
   for (const member of alternatives(t)) {
@@ -140,7 +198,9 @@ export const recordOf = (t: Type): RecordType | 'dynamic' | null => {
   return found;
 };
 
-/** What one gets from a value of this type by `.name`: its type, or undefined if no alternative can have such a field. */
+/**
+ * What one gets from a value of this type by `.name`: its type, or undefined if no alternative can have such a field.
+ */
 export const fieldType = (t: Type, name: string): Type | undefined => {
   let found: Type | undefined;
   for (const member of alternatives(t)) {
@@ -152,8 +212,11 @@ export const fieldType = (t: Type, name: string): Type | undefined => {
 const fieldOfOne = (t: Type, name: string): Type | undefined => {
   if (t === unknownType) return unknownType;
   switch (t.kind) {
-    case 'record': return t.fields[fieldPlace(t.fields, name)]?.type;
-    case 'map': return t.value;
-    default: return undefined;
+    case 'record':
+      return t.fields[fieldPlace(t.fields, name)]?.type;
+    case 'map':
+      return t.value;
+    default:
+      return undefined;
   }
 };

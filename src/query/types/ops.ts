@@ -3,7 +3,17 @@ import { type RecordType, type Type, arrayType, errorType, recordType, types } f
 import { fieldHint } from '../analyze/hints.ts';
 import type { AbsentRow, AggregateForm, FieldPath, PlanExpr, PlanOp, WindowCall } from '../plan/plan.ts';
 import { RecordDraft } from './draft.ts';
-import { alternatives, either, fieldType, fuseAll, fuseKnown, hasUnknown, orNull, recordOf, unknownType } from './of.ts';
+import {
+  alternatives,
+  either,
+  fieldType,
+  fuseAll,
+  fuseKnown,
+  hasUnknown,
+  orNull,
+  recordOf,
+  unknownType,
+} from './of.ts';
 import { type TypeChecker, isOpen } from './check.ts';
 
 /** The type of the values that come out of these operators. */
@@ -16,19 +26,39 @@ export const pipelineType = (c: TypeChecker, ops: readonly PlanOp[], input: Type
 /** The type of the values that come out of one operator. */
 const opType = (c: TypeChecker, op: PlanOp, input: Type): Type => {
   switch (op.kind) {
-    case 'scan': return fuseAll(op.sources.map(c.typeOfSource));
-    case 'null': return types.null;
-    case 'empty': return unknownType;
-    case 'pass': case 'head': case 'tail': case 'skip': case 'fuse': return input;
-    case 'uniq': return op.withCount ? unknownType : input;
-    case 'values': return fuseAll(op.exprs.map((e) => c.expr(e, op.alone ? types.null : input)));
+    case 'scan':
+      return fuseAll(op.sources.map(c.typeOfSource));
+    case 'null':
+      return types.null;
+    case 'empty':
+      return unknownType;
+    case 'pass':
+    case 'head':
+    case 'tail':
+    case 'skip':
+    case 'fuse':
+      return input;
+    case 'uniq':
+      return op.withCount ? unknownType : input;
+    case 'values':
+      return fuseAll(op.exprs.map((e) => c.expr(e, op.alone ? types.null : input)));
     case 'filter':
       c.predicate(op.expr, input);
       return input;
     case 'assert':
       c.expr(op.expr, input);
-      return either(input, errorType(recordType([{ name: 'message', type: types.string }, { name: 'expr', type: types.string }, { name: 'on', type: input }])));
-    case 'distinct': case 'debug':
+      return either(
+        input,
+        errorType(
+          recordType([
+            { name: 'message', type: types.string },
+            { name: 'expr', type: types.string },
+            { name: 'on', type: input },
+          ]),
+        ),
+      );
+    case 'distinct':
+    case 'debug':
       c.expr(op.expr, input);
       return input;
     case 'shapes':
@@ -36,20 +66,42 @@ const opType = (c: TypeChecker, op: PlanOp, input: Type): Type => {
       return unknownType;
     case 'cut':
       for (const a of op.assignments) c.expr(a.value, input);
-      return op.assignments.length === 0 ? unknownType : pathsType(op.assignments.map((a) => ({ target: a.target, type: c.places.twice.has(a.value) ? c.again(a.value, input) : c.quietly(() => c.expr(a.value, input)) })));
-    case 'put': return putType(input, op.assignments.map((a) => ({ target: a.target, type: c.expr(a.value, input) })));
-    case 'rename': return renameType(c, input, op.assignments);
-    case 'drop': return tooMany(op.paths, input) ? unknownType : op.paths.reduce((t, path) => dropType(c, t, path), input);
-    case 'sort': case 'top': case 'merge':
+      return op.assignments.length === 0
+        ? unknownType
+        : pathsType(
+            op.assignments.map((a) => ({
+              target: a.target,
+              type: c.places.twice.has(a.value) ? c.again(a.value, input) : c.quietly(() => c.expr(a.value, input)),
+            })),
+          );
+    case 'put':
+      return putType(
+        input,
+        op.assignments.map((a) => ({ target: a.target, type: c.expr(a.value, input) })),
+      );
+    case 'rename':
+      return renameType(c, input, op.assignments);
+    case 'drop':
+      return tooMany(op.paths, input) ? unknownType : op.paths.reduce((t, path) => dropType(c, t, path), input);
+    case 'sort':
+    case 'top':
+    case 'merge':
       for (const k of op.keys) c.expr(k.expr, input);
       return input;
-    case 'count': return countType(c, op, input);
-    case 'output': return unknownType;
-    case 'load': return types.bytes;
-    case 'unnest': return unnestType(c, op, input);
-    case 'aggregate': return aggregateType(c, op, input);
-    case 'window': return windowType(c, op, input);
-    case 'join': return joinType(c, op, input);
+    case 'count':
+      return countType(c, op, input);
+    case 'output':
+      return unknownType;
+    case 'load':
+      return types.bytes;
+    case 'unnest':
+      return unnestType(c, op, input);
+    case 'aggregate':
+      return aggregateType(c, op, input);
+    case 'window':
+      return windowType(c, op, input);
+    case 'join':
+      return joinType(c, op, input);
     case 'setOperation':
       if (op.right) c.pipeline(op.right, types.null);
       return input;
@@ -57,13 +109,17 @@ const opType = (c: TypeChecker, op: PlanOp, input: Type): Type => {
       const all = fuseKnown(c.pipeline(op.first, types.null), c.pipeline(op.next, types.null));
       return op.keyed ? c.pipeline(op.keyed.pipeline, types.null) : all;
     }
-    case 'working': return op.columns ? recordType(op.columns.map((name) => ({ name, type: unknownType }))) : unknownType;
-    case 'lateral': return lateralType(c, op, input);
+    case 'working':
+      return op.columns ? recordType(op.columns.map((name) => ({ name, type: unknownType }))) : unknownType;
+    case 'lateral':
+      return lateralType(c, op, input);
     case 'groupSlice':
       c.expr(op.group, input);
       return input;
-    case 'fork': return fuseAll(op.branches.map((b) => c.pipeline(b, input)));
-    case 'combine': return fuseAll(op.branches.map((b) => c.pipeline(b, types.null)));
+    case 'fork':
+      return fuseAll(op.branches.map((b) => c.pipeline(b, input)));
+    case 'combine':
+      return fuseAll(op.branches.map((b) => c.pipeline(b, types.null)));
     case 'switch':
       if (op.dropMissing) c.expr(op.dropMissing, input);
       for (const x of op.cases) if (x.test) c.expr(x.test, input);
@@ -74,7 +130,10 @@ const opType = (c: TypeChecker, op: PlanOp, input: Type): Type => {
   }
 };
 
-interface TypedPath { readonly target: FieldPath; readonly type: Type }
+interface TypedPath {
+  readonly target: FieldPath;
+  readonly type: Type;
+}
 
 /** The record that these paths build. */
 const pathsType = (list: readonly TypedPath[], on?: RecordType): Type => {
@@ -93,7 +152,11 @@ const putType = (input: Type, list: readonly TypedPath[]): Type => {
 };
 
 /** The fields that are renamed must be there; what comes out is not followed. */
-const renameType = (c: TypeChecker, input: Type, list: readonly { readonly from: FieldPath; readonly to: FieldPath }[]): Type => {
+const renameType = (
+  c: TypeChecker,
+  input: Type,
+  list: readonly { readonly from: FieldPath; readonly to: FieldPath }[],
+): Type => {
   for (const { from } of list) {
     let at: Type = input;
     for (const [i, name] of from.entries()) {
@@ -108,8 +171,12 @@ const renameType = (c: TypeChecker, input: Type, list: readonly { readonly from:
   return unknownType;
 };
 
-/** Each of the changes makes a new type of all the fields; beyond some millions of these the type is worth less than it costs. */
-const tooMany = (changes: readonly unknown[], t: Type): boolean => changes.length * alternatives(t).reduce((n, m) => n + (m.kind === 'record' ? m.fields.length : 1), 0) > 4_000_000;
+/**
+ * Each of the changes makes a new type of all the fields; beyond some millions of these the type is worth less than it
+ * costs.
+ */
+const tooMany = (changes: readonly unknown[], t: Type): boolean =>
+  changes.length * alternatives(t).reduce((n, m) => n + (m.kind === 'record' ? m.fields.length : 1), 0) > 4_000_000;
 
 const dropType = (c: TypeChecker, input: Type, path: FieldPath): Type => {
   let at: Type = input;
@@ -127,7 +194,9 @@ const dropType = (c: TypeChecker, input: Type, path: FieldPath): Type => {
 const without = (t: RecordType, path: FieldPath): Type => {
   const [name, ...rest] = path;
   if (rest.length === 0) return recordType(t.fields.filter((f) => f.name !== name));
-  return recordType(t.fields.map((f) => (f.name === name && f.type.kind === 'record' ? { ...f, type: without(f.type, rest) } : f)));
+  return recordType(
+    t.fields.map((f) => (f.name === name && f.type.kind === 'record' ? { ...f, type: without(f.type, rest) } : f)),
+  );
 };
 
 const countType = (c: TypeChecker, op: PlanOp & { readonly kind: 'count' }, input: Type): Type => {
@@ -135,13 +204,16 @@ const countType = (c: TypeChecker, op: PlanOp & { readonly kind: 'count' }, inpu
   if (!op.expr) return recordType([{ name: 'that', type: input }, counter]);
   if (op.expr.kind === 'record' && op.expr.elements.length === 0) return recordType([counter]);
   const record = c.expr(op.expr, input);
-  return record.kind === 'record' ? recordType([...record.fields.filter((f) => f.name !== op.field), counter]) : unknownType;
+  return record.kind === 'record'
+    ? recordType([...record.fields.filter((f) => f.name !== op.field), counter])
+    : unknownType;
 };
 
 const unnestType = (c: TypeChecker, op: PlanOp & { readonly kind: 'unnest' }, input: Type): Type => {
   const t = c.expr(op.expr, input);
   const members = alternatives(t);
-  const isUnknown = members.includes(unknownType), wrong = !isUnknown && unnestFault(members);
+  const isUnknown = members.includes(unknownType);
+  const wrong = !isUnknown && unnestFault(members);
   if (wrong) c.fault(wrong, c.places.whole.get(op.expr));
   const element = isUnknown ? unknownType : fuseAll(members.map(elementType));
   return op.into ? c.pipeline(op.into, element) : element;
@@ -151,7 +223,11 @@ const unnestFault = (members: readonly Type[]): string | undefined => {
   const records = members.filter((m) => m.kind === 'record');
   if (records.length === 0) return 'unnest value must be array or record';
   if (records.every((m) => m.fields.length !== 2)) return 'unnested record must have two fields';
-  return records.some((m) => m.fields.length === 2 && alternatives(m.fields[1]!.type).some((x) => x === unknownType || isList(x))) ? undefined : 'unnested record must have array for second field';
+  return records.some(
+    (m) => m.fields.length === 2 && alternatives(m.fields[1]!.type).some((x) => x === unknownType || isList(x)),
+  )
+    ? undefined
+    : 'unnested record must have array for second field';
 };
 const isList = (t: Type): boolean => t.kind === 'array' || t.kind === 'set';
 const elementType = (t: Type): Type => {
@@ -161,7 +237,9 @@ const elementType = (t: Type): Type => {
   const inner = alternatives(second!.type);
   if (inner.includes(unknownType)) return recordType([first!, { ...second!, type: unknownType }]);
   const elements = inner.flatMap((m) => (m.kind === 'array' || m.kind === 'set' ? [m.element] : []));
-  return inner.length > 0 && elements.length === inner.length ? recordType([first!, { name: second!.name, type: fuseAll(elements) }]) : unknownType;
+  return inner.length > 0 && elements.length === inner.length
+    ? recordType([first!, { name: second!.name, type: fuseAll(elements) }])
+    : unknownType;
 };
 
 const aggregateType = (c: TypeChecker, op: PlanOp & { readonly kind: 'aggregate' }, input: Type): Type => {
@@ -177,13 +255,20 @@ const aggregateType = (c: TypeChecker, op: PlanOp & { readonly kind: 'aggregate'
   return pathsType(paths);
 };
 /** The type of an aggregate's result, by content: that of its argument where it gives one of its values. */
-export const aggregateResult = (c: TypeChecker, { name, argument, arity, order }: AggregateForm & { readonly name: string; readonly argument?: PlanExpr }, input: Type): Type => {
+export const aggregateResult = (
+  c: TypeChecker,
+  { name, argument, arity, order }: AggregateForm & { readonly name: string; readonly argument?: PlanExpr },
+  input: Type,
+): Type => {
   const signature = c.knowsCasts ? c.environment.aggregates.find(name) : undefined;
   if (!signature?.gives || !argument || (arity ?? 1) > Math.max(1, signature.argumentsMin)) return unknownType;
-  const ordered = argument && order ? elementOf(argument, 'argument') : argument, value = ordered && (arity === undefined ? ordered : elementOf(ordered, 'value')), type = value ? orNull(c.expr(value, input)) : unknownType;
+  const ordered = argument && order ? elementOf(argument, 'argument') : argument;
+  const value = ordered && (arity === undefined ? ordered : elementOf(ordered, 'value'));
+  const type = value ? orNull(c.expr(value, input)) : unknownType;
   return signature.gives === 'array' && !hasUnknown(type) ? orNull(arrayType(type)) : type;
 };
-const elementOf = (e: PlanExpr, name: string): PlanExpr | undefined => (e.kind === 'record' ? e.elements.find((x) => x.kind === 'field' && x.name === name)?.value : undefined);
+const elementOf = (e: PlanExpr, name: string): PlanExpr | undefined =>
+  e.kind === 'record' ? e.elements.find((x) => x.kind === 'field' && x.name === name)?.value : undefined;
 
 const resultType = (name: string, argument: Type | undefined): Type => {
   if (name === 'count' || name === 'dcount') return types.int64;
@@ -205,9 +290,15 @@ const windowType = (c: TypeChecker, op: PlanOp & { readonly kind: 'window' }, in
 
 /** The type of what a call gives over its window. */
 export const windowResult = (c: TypeChecker, x: Omit<WindowCall, 'target' | 'frame'>, input: Type): Type => {
-  const args = x.arguments.map((e) => c.expr(e, input)), known = args.map((t) => (hasUnknown(t) ? undefined : t)), [argument] = x.arguments;
-  const plain = x.order ? undefined : c.environment.windows.find(x.name)?.result?.(known) ?? resultType(x.name, args[0]);
-  return plain === undefined || plain === unknownType ? aggregateResult(c, { ...x, ...(argument && { argument }) }, input) : plain;
+  const args = x.arguments.map((e) => c.expr(e, input));
+  const known = args.map((t) => (hasUnknown(t) ? undefined : t));
+  const [argument] = x.arguments;
+  const plain = x.order
+    ? undefined
+    : (c.environment.windows.find(x.name)?.result?.(known) ?? resultType(x.name, args[0]));
+  return plain === undefined || plain === unknownType
+    ? aggregateResult(c, { ...x, ...(argument && { argument }) }, input)
+    : plain;
 };
 
 const joinType = (c: TypeChecker, op: PlanOp & { readonly kind: 'join' }, input: Type): Type => {
@@ -219,16 +310,32 @@ const joinType = (c: TypeChecker, op: PlanOp & { readonly kind: 'join' }, input:
     c.expr(k.left, left);
     c.expr(k.right, right);
   }
-  const pairOf = (l: Type, r: Type): Type => recordType([{ name: op.leftName, type: l }, { name: op.rightName, type: r }]);
+  const pairOf = (l: Type, r: Type): Type =>
+    recordType([
+      { name: op.leftName, type: l },
+      { name: op.rightName, type: r },
+    ]);
   if (op.residual) c.predicate(op.residual, pairOf(left, right));
-  return pairOf(op.absentLeft ? fuseKnown(left, absentType(op.absentLeft)) : left, op.absentRight ? fuseKnown(right, absentType(op.absentRight)) : right);
+  return pairOf(
+    op.absentLeft ? fuseKnown(left, absentType(op.absentLeft)) : left,
+    op.absentRight ? fuseKnown(right, absentType(op.absentRight)) : right,
+  );
 };
-const absentType = (row: AbsentRow): Type => recordType(row.map((column) => ({ name: column.name, type: column.row ? absentType(column.row) : types.null })));
+const absentType = (row: AbsentRow): Type =>
+  recordType(row.map((column) => ({ name: column.name, type: column.row ? absentType(column.row) : types.null })));
 
 const lateralType = (c: TypeChecker, op: PlanOp & { readonly kind: 'lateral' }, input: Type): Type => {
   const right = c.correlated(op.body, op.outer, input);
-  const pair = recordType([{ name: op.leftName, type: input }, { name: op.rightName, type: right }]);
+  const pair = recordType([
+    { name: op.leftName, type: input },
+    { name: op.rightName, type: right },
+  ]);
   if (op.residual) c.predicate(op.residual, pair);
   if (op.style === 'inner') return pair;
-  return recordType([{ name: op.leftName, type: input }, op.absentRight ? { name: op.rightName, type: fuseKnown(right, absentType(op.absentRight)) } : { name: op.rightName, type: right, optional: true }]);
+  return recordType([
+    { name: op.leftName, type: input },
+    op.absentRight
+      ? { name: op.rightName, type: fuseKnown(right, absentType(op.absentRight)) }
+      : { name: op.rightName, type: right, optional: true },
+  ]);
 };

@@ -2,7 +2,8 @@
  * SUP text to values and types (reference/formats/sup.md sections 1 to 4).
  *
  * Invariants:
- * - Nothing but SupError is thrown for bad text; its message is what the reference says, with `line N: ` for mistakes of grammar.
+ * - Nothing but SupError is thrown for bad text; its message is what the reference says, with `line N: ` for mistakes
+ *   of grammar.
  * - Nesting has a limit; text of any length is parsed without recursion beyond it.
  * - A value that the end of the text cuts short outside a string is no value and no error (`truncated` tells).
  */
@@ -16,7 +17,8 @@ import { type RecordType, type Type, componentsMax, recordType, types } from '..
 import { type Data, type Value, arrayValue, errorValue, mapValue, setValue } from '../value.ts';
 
 /** The first value of the text, or undefined if there is none. @throws SupError */
-export const parseSup = (text: string, options: SupParseOptions = {}): Value | undefined => new SupParser(text, options).next();
+export const parseSup = (text: string, options: SupParseOptions = {}): Value | undefined =>
+  new SupParser(text, options).next();
 
 /** All values of the text. @throws SupError */
 export const parseSupValues = (text: string, options: SupParseOptions = {}): Value[] => {
@@ -87,9 +89,13 @@ export class SupParser {
   }
 
   /** Place in the text behind the last value. */
-  get position(): number { return this.s.at; }
+  get position(): number {
+    return this.s.at;
+  }
   /** Line of the place that is read now, counted from the first line of the text. */
-  line(): number { return this.s.line(); }
+  line(): number {
+    return this.s.line();
+  }
   /** Whether anything but white space and comments is left, and no decorator that would belong to the last value. */
   otherFollows(): boolean {
     this.s.space();
@@ -114,7 +120,10 @@ export class SupParser {
     }
   }
 
-  /** Whether `::1` or its like stands here: behind white space it is the next value, not a decorator, unless a type has that name. */
+  /**
+   * Whether `::1` or its like stands here: behind white space it is the next value, not a decorator, unless a type has
+   * that name.
+   */
   private addressAhead(): boolean {
     const { text } = this.s;
     let end = this.s.at + 2;
@@ -131,7 +140,8 @@ export class SupParser {
   private decorate(value: Value, decorated: boolean): Value {
     this.s.skip();
     if (this.s.take('=')) {
-      const name = this.s.typeName(), end = this.s.at;
+      const name = this.s.typeName();
+      const end = this.s.at;
       this.s.space();
       // `::=name=T` defines the name as T; `::=name` as the value's own type.
       if (this.s.take('=')) return this.adopt(value, defineType(this.s, name, readType(this.s)), decorated);
@@ -150,10 +160,14 @@ export class SupParser {
     this.s.skip();
     const c = this.s.code();
     switch (c) {
-      case 0x22: return { type: types.string, data: this.s.string() };
-      case 0x7b: return this.record();
-      case 0x5b: return arrayValue(this.list('[', ']'));
-      case 0x3c: return this.typeValue();
+      case 0x22:
+        return { type: types.string, data: this.s.string() };
+      case 0x7b:
+        return this.record();
+      case 0x5b:
+        return arrayValue(this.list('[', ']'));
+      case 0x3c:
+        return this.typeValue();
       case 0x7c:
         if (this.s.has('|[')) return setValue(this.list('|[', ']|'));
         if (this.s.has('|{')) return mapValue(this.map());
@@ -203,10 +217,12 @@ export class SupParser {
   private record(): Value {
     this.s.at++;
     this.s.enter();
-    const fields: { name: string; type: Type; optional: boolean }[] = [], data: (Data | undefined)[] = [];
+    const fields: { name: string; type: Type; optional: boolean }[] = [];
+    const data: (Data | undefined)[] = [];
     const last = this.recent[this.s.depth]?.fields;
     // While the fields are those of the last record here, no name can come twice.
-    let known = true, seen: Set<string> | undefined;
+    let known = true;
+    let seen: Set<string> | undefined;
     for (;;) {
       this.s.skip();
       if (this.s.take('}')) break;
@@ -232,7 +248,11 @@ export class SupParser {
     this.s.depth--;
     return { type, data };
   }
-  private fieldValue(name: string): { readonly optional: boolean; readonly type: Type; readonly data: Data | undefined } {
+  private fieldValue(name: string): {
+    readonly optional: boolean;
+    readonly type: Type;
+    readonly data: Data | undefined;
+  } {
     this.s.skip();
     const optional = this.s.take('?');
     this.s.expect(':');
@@ -250,12 +270,15 @@ export class SupParser {
     const value = this.value();
     return { optional, type: value.type, data: value.data };
   }
-  private recordType(fields: readonly { readonly name: string; readonly type: Type; readonly optional: boolean }[]): RecordType {
+  private recordType(
+    fields: readonly { readonly name: string; readonly type: Type; readonly optional: boolean }[],
+  ): RecordType {
     const last = this.recent[this.s.depth];
     if (last && last.fields.length === fields.length) {
       let i = 0;
       for (; i < fields.length; i++) {
-        const f = last.fields[i]!, g = fields[i]!;
+        const f = last.fields[i]!;
+        const g = fields[i]!;
         if (f.type !== g.type || f.optional !== g.optional || f.name !== g.name) break;
       }
       if (i === fields.length) return last;
@@ -274,7 +297,8 @@ export class SupParser {
   private token(): Value {
     const small = this.smallInteger();
     if (small) return small;
-    const { text } = this.s, start = this.s.at;
+    const { text } = this.s;
+    const start = this.s.at;
     let end = start;
     while (end < text.length && isTokenCode(text.charCodeAt(end))) end++;
     // `1::` is an address, but not where a decorator's type follows.
@@ -299,13 +323,19 @@ export class SupParser {
   /** Most numbers are short integers with a comma, a bracket or white space behind. */
   private smallInteger(): Value | undefined {
     const { text } = this.s;
-    let i = this.s.at, x = 0;
+    let i = this.s.at;
+    let x = 0;
     const negative = text.charCodeAt(i) === 0x2d;
     if (negative) i++;
     const start = i;
     let c = text.charCodeAt(i);
     for (; c >= 0x30 && c <= 0x39; c = text.charCodeAt(++i)) x = x * 10 + (c - 0x30);
-    if (i === start || i - start > 15 || !(c === 0x2c || c === 0x7d || c === 0x5d || c === 0x0a || c === 0x20 || c === 0x29)) return undefined;
+    if (
+      i === start ||
+      i - start > 15 ||
+      !(c === 0x2c || c === 0x7d || c === 0x5d || c === 0x0a || c === 0x20 || c === 0x29)
+    )
+      return undefined;
     this.s.at = i;
     return { type: types.int64, data: negative && x !== 0 ? -x : x };
   }

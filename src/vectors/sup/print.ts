@@ -2,12 +2,22 @@
  * Values and types as SUP text (reference/formats/sup.md sections 4 to 6).
  *
  * Invariants:
- * - The text of a top-level value stands alone: parsing it gives the value back, but for an empty container at top level, whose element
- *   type is printed only when it is not implied.
- * - A name is defined at its first use in a top-level value and referred to afterwards; the definition ends with the value unless the caller
- *   keeps the `names`.
+ * - The text of a top-level value stands alone: parsing it gives the value back, but for an empty container at top
+ *   level, whose element type is printed only when it is not implied.
+ * - A name is defined at its first use in a top-level value and referred to afterwards; the definition ends with the
+ *   value unless the caller keeps the `names`.
  */
-import { type Type, type TypeNames, type NamedType, type RecordType, types, underType, quoteName, quoteText, typeText } from '../type.ts';
+import {
+  type Type,
+  type TypeNames,
+  type NamedType,
+  type RecordType,
+  types,
+  underType,
+  quoteName,
+  quoteText,
+  typeText,
+} from '../type.ts';
 import { chargeText, checkStopAt } from '../stop.ts';
 import { type Data, type Value } from '../value.ts';
 import { primitiveText } from '../literal.ts';
@@ -21,16 +31,25 @@ interface SupOptions {
   /** The value stands inside another: empty containers tell their type. Default false. */
   readonly nested?: boolean;
 }
-interface Context { readonly names: TypeNames; readonly indent: number }
+interface Context {
+  readonly names: TypeNames;
+  readonly indent: number;
+}
 
 /** The SUP text of a value, without a newline at the end. */
 export const supText = (value: Value, options: SupOptions = {}): string =>
-  described({ names: options.names ?? new Map(), indent: options.indent ?? 0 }, value.type, value.data, { level: 0, nested: options.nested ?? false });
+  described({ names: options.names ?? new Map(), indent: options.indent ?? 0 }, value.type, value.data, {
+    level: 0,
+    nested: options.nested ?? false,
+  });
 
 /** The SUP text of a type value without the angle brackets: `{a:int64,b?:string|null}`. */
 export const supType = (type: Type): string => typeText(type);
 
-/** The decorator that follows the bare text of a value of that type: `::uint8`, `::(int64|string)`. Names that it defines go into `names`. */
+/**
+ * The decorator that follows the bare text of a value of that type: `::uint8`, `::(int64|string)`. Names that it
+ * defines go into `names`.
+ */
 export const supDecorator = (type: Type, names: TypeNames): string => {
   const isDefinition = type.kind === 'named' && names.get(type.name) !== type && type.inner.kind !== 'union';
   const text = typeText(type, names, true);
@@ -44,56 +63,99 @@ const definedName = (name: string): string => (plainTypeName.test(name) ? name :
 const valueReferenceName = (name: string): string => (hexName.test(name) ? quoteText(name) : definedName(name));
 
 const notImplied: ReadonlySet<Type> = new Set([
-  types.uint8, types.uint16, types.uint32, types.uint64, types.int8, types.int16, types.int32, types.float16, types.float32,
+  types.uint8,
+  types.uint16,
+  types.uint32,
+  types.uint64,
+  types.int8,
+  types.int16,
+  types.int32,
+  types.float16,
+  types.float32,
 ]);
 /** Whether the bare text of a value tells its type. */
 export const isImplied = (type: Type): boolean => {
   switch (type.kind) {
-    case 'primitive': return !notImplied.has(type);
-    case 'record': return type.fields.every((f) => isImplied(f.type));
-    case 'array': case 'set': return isImplied(type.element);
-    case 'map': return isImplied(type.key) && isImplied(type.value);
-    case 'error': return isImplied(type.inner);
-    case 'union': case 'enum': case 'named': return false;
+    case 'primitive':
+      return !notImplied.has(type);
+    case 'record':
+      return type.fields.every((f) => isImplied(f.type));
+    case 'array':
+    case 'set':
+      return isImplied(type.element);
+    case 'map':
+      return isImplied(type.key) && isImplied(type.value);
+    case 'error':
+      return isImplied(type.inner);
+    case 'union':
+    case 'enum':
+    case 'named':
+      return false;
   }
 };
 
 /** The same for an empty container that stands alone: unions of its elements count as what they hold, but in maps. */
 const isImpliedEmpty = (type: Type): boolean =>
-  ((type.kind === 'array' || type.kind === 'set') && type.element.kind === 'union' ? type.element.members.every(isImplied) : isImplied(type));
+  (type.kind === 'array' || type.kind === 'set') && type.element.kind === 'union'
+    ? type.element.members.every(isImplied)
+    : isImplied(type);
 
 /** `nested`: inside another value. `known`: a name around it tells the type, so that leaves need no decorator. */
-interface Place { readonly level: number; readonly nested: boolean; readonly known?: boolean }
+interface Place {
+  readonly level: number;
+  readonly nested: boolean;
+  readonly known?: boolean;
+}
 
 /** The value with all decorators that it needs at this place. */
 const described = (c: Context, type: Type, data: Data, place: Place): string => {
   switch (type.kind) {
-    case 'primitive': return notImplied.has(type) && !place.known ? `${bare(c, type, data, place)}::${type.name}` : bare(c, type, data, place);
-    case 'record': case 'error': return bare(c, type, data, place);
-    case 'array': case 'set': case 'map': {
+    case 'primitive':
+      return notImplied.has(type) && !place.known
+        ? `${bare(c, type, data, place)}::${type.name}`
+        : bare(c, type, data, place);
+    case 'record':
+    case 'error':
+      return bare(c, type, data, place);
+    case 'array':
+    case 'set':
+    case 'map': {
       const text = bare(c, type, data, place);
-      return !place.known && needsDecorator(type, data, place.nested) ? text + containerDecorator(c, type, data, place.nested) : text;
+      return !place.known && needsDecorator(type, data, place.nested)
+        ? text + containerDecorator(c, type, data, place.nested)
+        : text;
     }
-    case 'enum': return place.known ? bare(c, type, data, place) : `${bare(c, type, data, place)}::${typeText(type, c.names, true)}`;
+    case 'enum':
+      return place.known
+        ? bare(c, type, data, place)
+        : `${bare(c, type, data, place)}::${typeText(type, c.names, true)}`;
     case 'union': {
       const member = data as Value;
       const text = described(c, member.type, member.data, { level: place.level, nested: true });
       return text + supDecorator(type, c.names);
     }
-    case 'named': return namedText(c, type, data, place);
+    case 'named':
+      return namedText(c, type, data, place);
   }
 };
 
-/** An empty map of unions inside of another value says its type twice, as the reference does; reading it back gives the same. */
+/**
+ * An empty map of unions inside of another value says its type twice, as the reference does; reading it back gives the
+ * same.
+ */
 const containerDecorator = (c: Context, type: Type, data: Data, nested: boolean): string => {
   const text = supDecorator(type, c.names);
-  const unions = type.kind === 'map' && (underType(type.key).kind === 'union' || underType(type.value).kind === 'union');
+  const unions =
+    type.kind === 'map' && (underType(type.key).kind === 'union' || underType(type.value).kind === 'union');
   return nested && unions && (data as readonly unknown[]).length === 0 ? text + supDecorator(type, c.names) : text;
 };
 
 const namedText = (c: Context, type: NamedType, data: Data, place: Place): string => {
   const { inner, name } = type;
-  if (place.known) return inner.kind === 'union' ? `${described(c, inner, data, { ...place, known: false })}` : bare(c, type, data, place);
+  if (place.known)
+    return inner.kind === 'union'
+      ? `${described(c, inner, data, { ...place, known: false })}`
+      : bare(c, type, data, place);
   if (c.names.get(name) === type) {
     const text = unionBody(c, inner, data, { ...place, known: true });
     // A type value in it may have given the name another meaning.
@@ -117,24 +179,47 @@ const unionBody = (c: Context, inner: Type, data: Data, place: Place): string =>
 /** Whether the inner text of a named value tells the type, so that `::=name` suffices. */
 const selfDescribing = (type: Type, data: Data, nested: boolean): boolean => {
   switch (type.kind) {
-    case 'primitive': return !notImplied.has(type);
-    case 'record': case 'error': return true;
-    case 'array': case 'set': case 'map': return !needsDecorator(type, data, nested) && ((data as readonly unknown[]).length > 0 || isNulls(type));
-    case 'union': case 'enum': case 'named': return false;
+    case 'primitive':
+      return !notImplied.has(type);
+    case 'record':
+    case 'error':
+      return true;
+    case 'array':
+    case 'set':
+    case 'map':
+      return !needsDecorator(type, data, nested) && ((data as readonly unknown[]).length > 0 || isNulls(type));
+    case 'union':
+    case 'enum':
+    case 'named':
+      return false;
   }
 };
 const isNulls = (type: Type): boolean =>
-  (type.kind === 'map' ? type.key === types.null && type.value === types.null : (type.kind === 'array' || type.kind === 'set') && type.element === types.null);
+  type.kind === 'map'
+    ? type.key === types.null && type.value === types.null
+    : (type.kind === 'array' || type.kind === 'set') && type.element === types.null;
 
 const needsDecorator = (type: Type, data: Data, nested: boolean): boolean => {
   if ((data as readonly unknown[]).length === 0) return nested || !isImpliedEmpty(type);
   switch (type.kind) {
-    case 'array': case 'set': return losesMembers(type.element, data as readonly Data[]);
+    case 'array':
+    case 'set':
+      return losesMembers(type.element, data as readonly Data[]);
     case 'map': {
       const entries = data as readonly (readonly [Data, Data])[];
-      return losesMembers(type.key, entries.map((e) => e[0])) || losesMembers(type.value, entries.map((e) => e[1]));
+      return (
+        losesMembers(
+          type.key,
+          entries.map((e) => e[0]),
+        ) ||
+        losesMembers(
+          type.value,
+          entries.map((e) => e[1]),
+        )
+      );
     }
-    default: return false;
+    default:
+      return false;
   }
 };
 /** Whether the elements, printed without their union, do not tell the whole union. */
@@ -152,19 +237,30 @@ const bare = (c: Context, type: Type, data: Data, place: Place): string => {
       if (type === types.string) return quoteText(data as string);
       if (type === types.type) return typeValueText(c, data as Type, place.level);
       return primitiveText(type, data);
-    case 'record': return recordText(c, type, data as readonly (Data | undefined)[], place);
-    case 'array': return listText(c, '[', ']', elementTexts(c, type.element, data as readonly Data[], place), place.level);
-    case 'set': return listText(c, '|[', ']|', elementTexts(c, type.element, data as readonly Data[], place), place.level);
-    case 'map': return mapText(c, type.key, type.value, data as readonly (readonly [Data, Data])[], place);
-    case 'error': return `error(${described(c, type.inner, data, { ...place, nested: true })})`;
-    case 'enum': return quoteText(underEnum(type, data as number));
-    case 'named': return bare(c, type.inner, data, place);
-    case 'union': return described(c, (data as Value).type, (data as Value).data, { level: place.level, nested: true });
+    case 'record':
+      return recordText(c, type, data as readonly (Data | undefined)[], place);
+    case 'array':
+      return listText(c, '[', ']', elementTexts(c, type.element, data as readonly Data[], place), place.level);
+    case 'set':
+      return listText(c, '|[', ']|', elementTexts(c, type.element, data as readonly Data[], place), place.level);
+    case 'map':
+      return mapText(c, type.key, type.value, data as readonly (readonly [Data, Data])[], place);
+    case 'error':
+      return `error(${described(c, type.inner, data, { ...place, nested: true })})`;
+    case 'enum':
+      return quoteText(underEnum(type, data as number));
+    case 'named':
+      return bare(c, type.inner, data, place);
+    case 'union':
+      return described(c, (data as Value).type, (data as Value).data, { level: place.level, nested: true });
   }
 };
-/** Names are defined anew within a type value; what they meant before is forgotten where they mean something else there. */
+/**
+ * Names are defined anew within a type value; what they meant before is forgotten where they mean something else there.
+ */
 const typeValueText = (c: Context, type: Type, level: number): string => {
-  const names: TypeNames = new Map(), text = typeText(type, names);
+  const names: TypeNames = new Map();
+  const text = typeText(type, names);
   for (const [name, meaning] of names) if (c.names.get(name) !== meaning) c.names.delete(name);
   return `<${c.indent > 0 ? prettyType(c, type, level) : text}>`;
 };
@@ -193,19 +289,27 @@ const recordText = (c: Context, type: RecordType, data: readonly (Data | undefin
   const blank = c.indent > 0 ? ' ' : '';
   const fields: string[] = [];
   for (let i = 0; i < type.fields.length; i++) {
-    const f = type.fields[i]!, d = data[i];
+    const f = type.fields[i]!;
+    const d = data[i];
     const value = d === undefined ? `_${supDecorator(f.type, c.names)}` : described(c, f.type, d, at);
     fields.push(`${quoteName(f.name)}${f.optional ? '?' : ''}:${blank}${value}`);
   }
   return listText(c, '{', '}', fields, place.level);
 };
 
-const mapText = (c: Context, key: Type, value: Type, entries: readonly (readonly [Data, Data])[], place: Place): string => {
+const mapText = (
+  c: Context,
+  key: Type,
+  value: Type,
+  entries: readonly (readonly [Data, Data])[],
+  place: Place,
+): string => {
   if (entries.length === 0 && c.indent > 0) return `|{${newline(c, place.level)}}|`;
   const texts: string[] = [];
   // A loop: values nest as deep as the stack just allows.
   for (const [k, v] of entries) {
-    const keyText = elementText(c, key, k, place), valueText = elementText(c, value, v, place);
+    const keyText = elementText(c, key, k, place);
+    const valueText = elementText(c, value, v, place);
     // The colon behind an IPv6 address would be read as part of it, and hex digits before an address as its beginning.
     const apart = /^[0-9a-fA-F:.]*$/.test(keyText) && (keyText.includes(':') || /^[0-9a-fA-F]*:/.test(valueText));
     texts.push(`${keyText}${apart ? ' ' : ''}:${c.indent > 0 ? ' ' : ''}${valueText}`);
@@ -226,17 +330,30 @@ const listText = (c: Context, open: string, close: string, items: readonly strin
   return `${open}${line}${items.join(`,${line}`)}${newline(c, level)}${close}`;
 };
 
-/** A type value over several lines: records and unions one component a line; what arrays, sets and maps hold has a line of its own unless it is primitive. */
+/**
+ * A type value over several lines: records and unions one component a line; what arrays, sets and maps hold has a line
+ * of its own unless it is primitive.
+ */
 const prettyType = (c: Context, type: Type, level: number): string => {
   const names: TypeNames = new Map();
   const print = (t: Type, at: number): string => {
     switch (t.kind) {
       case 'record':
-        return listText(c, '{', '}', t.fields.map((f) => `${quoteName(f.name)}${f.optional ? '?' : ''}: ${print(f.type, at + 1)}`), at);
-      case 'array': return held('[', ']', [t.element], at);
-      case 'set': return held('|[', ']|', [t.element], at);
-      case 'map': return held('|{', '}|', [t.key, t.value], at);
-      case 'error': return `error(${print(t.inner, at)})`;
+        return listText(
+          c,
+          '{',
+          '}',
+          t.fields.map((f) => `${quoteName(f.name)}${f.optional ? '?' : ''}: ${print(f.type, at + 1)}`),
+          at,
+        );
+      case 'array':
+        return held('[', ']', [t.element], at);
+      case 'set':
+        return held('|[', ']|', [t.element], at);
+      case 'map':
+        return held('|{', '}|', [t.key, t.value], at);
+      case 'error':
+        return `error(${print(t.inner, at)})`;
       case 'union': {
         const line = newline(c, at + 1);
         const members = t.members.map((m) => {
@@ -252,11 +369,13 @@ const prettyType = (c: Context, type: Type, level: number): string => {
         names.set(t.name, t);
         return `${quoteName(t.name)}=${inner}`;
       }
-      default: return typeText(t, names);
+      default:
+        return typeText(t, names);
     }
   };
   const held = (open: string, close: string, parts: readonly Type[], at: number): string => {
-    const isShort = parts.every((t) => t.kind === 'primitive'), text = parts.map((t) => print(t, at + 1)).join(': ');
+    const isShort = parts.every((t) => t.kind === 'primitive');
+    const text = parts.map((t) => print(t, at + 1)).join(': ');
     return isShort ? open + text + close : listText(c, open, close, [text], at);
   };
   return print(type, level);

@@ -1,6 +1,6 @@
 /**
- * The characters of a SUP text: the place that is read, white space and comments, names and quoted strings, and the errors that tell a line.
- * What is built of them is in sup/parse.ts (values) and sup/types.ts (types).
+ * The characters of a SUP text: the place that is read, white space and comments, names and quoted strings, and the
+ * errors that tell a line. What is built of them is in sup/parse.ts (values) and sup/types.ts (types).
  */
 import { SupError } from './error.ts';
 import { TextPieces } from '../text-pieces.ts';
@@ -20,15 +20,25 @@ export interface SupParseOptions {
   readonly names?: TypeNames;
   /** Number of the text's first line, for errors. Default 1. */
   readonly line?: number;
-  /** Told that so many values more were made, now and then: values within others are held until their container is whole. */
+  /**
+   * Told that so many values more were made, now and then: values within others are held until their container is
+   * whole.
+   */
   readonly made?: (values: number) => void;
 }
 
-const isSpace = (c: number): boolean => c === 0x20 || (c >= 9 && c <= 13) || (c > 0x7f && /\s|\u0085/.test(String.fromCharCode(c)));
+const isSpace = (c: number): boolean =>
+  c === 0x20 || (c >= 9 && c <= 13) || (c > 0x7f && /\s|\u0085/.test(String.fromCharCode(c)));
 /** Letters, digits and the signs of numbers, times, addresses. */
 export const isTokenCode = (c: number): boolean =>
-  (c >= 0x61 && c <= 0x7a) || (c >= 0x30 && c <= 0x3a) || (c >= 0x41 && c <= 0x5a) || (c >= 0x2d && c <= 0x2f) || c === 0x2b || c === 0x5f || c === 0x24
-  || (c > 0x7f && !isSpace(c));
+  (c >= 0x61 && c <= 0x7a) ||
+  (c >= 0x30 && c <= 0x3a) ||
+  (c >= 0x41 && c <= 0x5a) ||
+  (c >= 0x2d && c <= 0x2f) ||
+  c === 0x2b ||
+  c === 0x5f ||
+  c === 0x24 ||
+  (c > 0x7f && !isSpace(c));
 /** First and further characters of names without quotes. */
 export const nameStart = /[\p{L}_$]/u;
 /** A further character of such a name. */
@@ -59,13 +69,19 @@ export class SupScanner {
     for (let i = this.text.indexOf('\n'); i >= 0 && i < this.at; i = this.text.indexOf('\n', i + 1)) line++;
     return line;
   }
-  syntaxError(): never { throw new SupError(`line ${this.line()}: syntax error`); }
-  parseError(text: string): never { throw new SupError(`line ${this.line()}: parse error: ${text}`); }
+  syntaxError(): never {
+    throw new SupError(`line ${this.line()}: syntax error`);
+  }
+  parseError(text: string): never {
+    throw new SupError(`line ${this.line()}: parse error: ${text}`);
+  }
 
   // Characters
 
   /** The UTF-16 code unit here; -1 at the end. */
-  code(): number { return this.at < this.text.length ? this.text.charCodeAt(this.at) : -1; }
+  code(): number {
+    return this.at < this.text.length ? this.text.charCodeAt(this.at) : -1;
+  }
   /** Skips white space and comments. @throws Truncated where the text ends */
   skip(): void {
     this.space();
@@ -93,7 +109,9 @@ export class SupScanner {
     return true;
   }
   /** Whether `text` stands here. */
-  has(text: string): boolean { return this.text.startsWith(text, this.at); }
+  has(text: string): boolean {
+    return this.text.startsWith(text, this.at);
+  }
   /** Moves on behind `text` if it stands here. */
   take(text: string): boolean {
     if (!this.has(text)) return false;
@@ -117,9 +135,18 @@ export class SupScanner {
   /** A name of a field or symbol of an enum, quoted or not. @throws SupError */
   fieldName(): string {
     if (this.code() === 0x22) return this.string();
-    const { text } = this, start = this.at;
-    let i = start, c = text.charCodeAt(i);
-    while ((c >= 0x61 && c <= 0x7a) || (c >= 0x41 && c <= 0x5a) || c === 0x5f || c === 0x24 || (c >= 0x30 && c <= 0x39 && i > start)) c = text.charCodeAt(++i);
+    const { text } = this;
+    const start = this.at;
+    let i = start;
+    let c = text.charCodeAt(i);
+    while (
+      (c >= 0x61 && c <= 0x7a) ||
+      (c >= 0x41 && c <= 0x5a) ||
+      c === 0x5f ||
+      c === 0x24 ||
+      (c >= 0x30 && c <= 0x39 && i > start)
+    )
+      c = text.charCodeAt(++i);
     if (i > start && c < 0x80) {
       this.at = i;
       return text.slice(start, i);
@@ -145,7 +172,8 @@ export class SupScanner {
 
   /** A quoted string, in Unicode normal form C; the opening quote is here. @throws SupError */
   string(): string {
-    const { text } = this, start = ++this.at;
+    const { text } = this;
+    const start = ++this.at;
     let bits = 0;
     for (let i = start; ; i++) {
       const c = text.charCodeAt(i);
@@ -162,7 +190,8 @@ export class SupScanner {
     const { text } = this;
     const out = new TextPieces('a quoted string');
     out.add(text.slice(start, firstEscape));
-    let run = firstEscape, i = firstEscape;
+    let run = firstEscape;
+    let i = firstEscape;
     for (;;) {
       const c = text.charCodeAt(i);
       if (c === 0x22) {
@@ -200,6 +229,15 @@ export class SupScanner {
   }
 }
 
-const unescaped: Readonly<Record<string, string>> = { '"': '"', '\\': '\\', '/': '/', b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' };
+const unescaped: Readonly<Record<string, string>> = {
+  '"': '"',
+  '\\': '\\',
+  '/': '/',
+  b: '\b',
+  f: '\f',
+  n: '\n',
+  r: '\r',
+  t: '\t',
+};
 const nonAscii = /[^\u0000-\u007f]/;
 const normalized = (text: string): string => (nonAscii.test(text) ? text.normalize('NFC') : text);

@@ -1,7 +1,19 @@
 /** Types in a SUP text (reference/formats/sup.md section 3), without angle brackets. */
 import { SupError } from './error.ts';
 import type { SupScanner } from './scanner.ts';
-import { type Type, arrayType, componentsMax, enumType, errorType, mapType, namedType, primitiveNamed, recordType, setType, unionType } from '../type.ts';
+import {
+  type Type,
+  arrayType,
+  componentsMax,
+  enumType,
+  errorType,
+  mapType,
+  namedType,
+  primitiveNamed,
+  recordType,
+  setType,
+  unionType,
+} from '../type.ts';
 
 /** A type, or a union of several. @throws SupError */
 export function readType(s: SupScanner): Type {
@@ -63,7 +75,8 @@ function readParenthesised(s: SupScanner): Type {
 }
 
 function readRecordType(s: SupScanner): Type {
-  const fields: { name: string; type: Type; optional: boolean }[] = [], seen = new Set<string>();
+  const fields: { name: string; type: Type; optional: boolean }[] = [];
+  const seen = new Set<string>();
   for (;;) {
     s.skip();
     if (s.take('}')) break;
@@ -90,7 +103,8 @@ function readNamed(s: SupScanner): Type {
   if (!quoted) {
     const known = primitiveNamed(name);
     if (known) return known;
-    if ((name === 'error' || name === 'enum') && takeParenthesis(s)) return name === 'error' ? readErrorType(s) : readEnum(s);
+    if ((name === 'error' || name === 'enum') && takeParenthesis(s))
+      return name === 'error' ? readErrorType(s) : readEnum(s);
   }
   const start = s.at;
   s.space();

@@ -1,7 +1,17 @@
 /** Words of SUP text that are values: numbers, times, durations, addresses, bytes, true, false and null. */
 import { types } from '../type.ts';
 import { type Value, nullValue } from '../value.ts';
-import { fitsInt64, parseBytes, parseDuration, parseFloat64, parseInteger, parseIp, parseNet, parseTime, uint64Max } from '../literal.ts';
+import {
+  fitsInt64,
+  parseBytes,
+  parseDuration,
+  parseFloat64,
+  parseInteger,
+  parseIp,
+  parseNet,
+  parseTime,
+  uint64Max,
+} from '../literal.ts';
 import { SupError } from './error.ts';
 
 /** A value without quotes: the kinds are tried in the order of sup.md section 1. */
@@ -11,9 +21,12 @@ export const wordValue = (text: string): Value | undefined => {
     if (time !== undefined) return timeValue(text, time);
   }
   switch (text) {
-    case 'true': return { type: types.bool, data: true };
-    case 'false': return { type: types.bool, data: false };
-    case 'null': return nullValue;
+    case 'true':
+      return { type: types.bool, data: true };
+    case 'false':
+      return { type: types.bool, data: false };
+    case 'null':
+      return nullValue;
   }
   const whole = parseInteger(text);
   if (whole !== undefined) return wholeNumber(whole);
@@ -43,6 +56,11 @@ const wholeNumber = (x: number | bigint): Value | undefined => {
   return Number.isFinite(float) ? { type: types.float64, data: float } : undefined;
 };
 const timeValue = (text: string, nanos: number | bigint): Value => {
-  if (!fitsInt64(nanos)) throw new SupError(nanos > 0 ? `time overflow: ${text} (max: 2262-04-11T23:47:16Z)` : `time underflow: ${text} (min: 1677-09-21T00:12:44Z)`);
+  if (!fitsInt64(nanos))
+    throw new SupError(
+      nanos > 0
+        ? `time overflow: ${text} (max: 2262-04-11T23:47:16Z)`
+        : `time underflow: ${text} (min: 1677-09-21T00:12:44Z)`,
+    );
   return { type: types.time, data: nanos };
 };

@@ -15,22 +15,33 @@ type FromMerge = { readonly merged: SortedObjects } | { readonly failed: WireErr
 export const mergeHelper = async (task: Task, folder: string): Promise<MergeHelper | undefined> => {
   const port = await task.call({ kind: 'helper', of: 'load' });
   if (!port) return undefined;
-  const post = (message: ToMerge): void => { port.postMessage(message); };
+  const post = (message: ToMerge): void => {
+    port.postMessage(message);
+  };
   return {
-    merge: (merge) => new Promise((resolve, reject) => {
-      port.on('message', (message: FromMerge) => {
-        if ('merged' in message) resolve(message.merged);
-        else reject(fromWire(message.failed));
-      });
-      port.on('close', () => { reject(new LakeError('worker-died', { reason: 'it helped with a load' })); });
-      post({ merge, folder });
-    }),
-    stop: () => { post({ stop: true }); },
-    close: () => { port.close(); },
+    merge: (merge) =>
+      new Promise((resolve, reject) => {
+        port.on('message', (message: FromMerge) => {
+          if ('merged' in message) resolve(message.merged);
+          else reject(fromWire(message.failed));
+        });
+        port.on('close', () => {
+          reject(new LakeError('worker-died', { reason: 'it helped with a load' }));
+        });
+        post({ merge, folder });
+      }),
+    stop: () => {
+      post({ stop: true });
+    },
+    close: () => {
+      port.close();
+    },
   };
 };
 
-/** Merges for a load of another thread; it answers before the port closes, unless that was closed from the other side. */
+/**
+ * Merges for a load of another thread; it answers before the port closes, unless that was closed from the other side.
+ */
 export class MergePart {
   private readonly task: Task;
   private readonly port: MessagePort;
@@ -41,7 +52,9 @@ export class MergePart {
     this.task = task;
     this.port = port;
     this.objects = objects;
-    port.on('close', () => { this.stopped = true; });
+    port.on('close', () => {
+      this.stopped = true;
+    });
   }
 
   take(message: ToMerge): void {
@@ -50,7 +63,10 @@ export class MergePart {
   }
 
   private async merge(job: MergeJob, folder: string): Promise<void> {
-    const spill = openScratch(folder), post = (message: FromMerge): void => { this.port.postMessage(message); };
+    const spill = openScratch(folder);
+    const post = (message: FromMerge): void => {
+      this.port.postMessage(message);
+    };
     try {
       post({ merged: await mergeIntoObjects(job, { objects: this.objects, spill, breathe: () => this.breathe() }) });
     } catch (problem) {

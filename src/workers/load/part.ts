@@ -1,4 +1,7 @@
-/** Both ends of the help that a load gets from another thread: blocks of its body go there, batches and the bytes come back. */
+/**
+ * Both ends of the help that a load gets from another thread: blocks of its body go there, batches and the bytes come
+ * back.
+ */
 import type { MessagePort } from 'node:worker_threads';
 import { LakeError } from '../../errors.ts';
 import type { BlockHelper, BlockParser, ParsedBlock } from '../../formats/blocks.ts';
@@ -17,7 +20,10 @@ interface FromPart {
   readonly failed?: string;
 }
 
-/** Blocks that are on their way to the other thread or in work there: one to read, others to go on with while this thread sorts. */
+/**
+ * Blocks that are on their way to the other thread or in work there: one to read, others to go on with while this
+ * thread sorts.
+ */
 const awayMax = 5;
 
 /** Gets help from another thread; undefined if there is none. */
@@ -35,7 +41,10 @@ export const loadHelper = async (task: Task, setup: BlockSetup): Promise<BlockHe
   return helper;
 };
 
-interface Waiting { readonly resolve: (answer: { readonly bytes: Uint8Array; readonly parsed: ParsedBlock | undefined }) => void; readonly reject: (problem: unknown) => void }
+interface Waiting {
+  readonly resolve: (answer: { readonly bytes: Uint8Array; readonly parsed: ParsedBlock | undefined }) => void;
+  readonly reject: (problem: unknown) => void;
+}
 
 class PartHelper implements BlockHelper {
   private readonly port: MessagePort;
@@ -44,14 +53,23 @@ class PartHelper implements BlockHelper {
 
   constructor(port: MessagePort, setup: BlockSetup) {
     this.port = port;
-    port.on('message', (message: FromPart) => { this.take(message); });
-    port.on('close', () => { this.died(); });
+    port.on('message', (message: FromPart) => {
+      this.take(message);
+    });
+    port.on('close', () => {
+      this.died();
+    });
     this.post({ setup });
   }
 
-  get free(): number { return this.dead ? 0 : awayMax - this.waiting.length; }
+  get free(): number {
+    return this.dead ? 0 : awayMax - this.waiting.length;
+  }
 
-  parse(bytes: Uint8Array, length: number): Promise<{ readonly bytes: Uint8Array; readonly parsed: ParsedBlock | undefined }> {
+  parse(
+    bytes: Uint8Array,
+    length: number,
+  ): Promise<{ readonly bytes: Uint8Array; readonly parsed: ParsedBlock | undefined }> {
     return new Promise((resolve, reject) => {
       this.waiting.push({ resolve, reject });
       const own = bytes as Uint8Array<ArrayBuffer>;
@@ -63,7 +81,9 @@ class PartHelper implements BlockHelper {
     this.port.close();
   }
 
-  private post(message: ToPart, transfer: ArrayBuffer[] = []): void { this.port.postMessage(message, transfer); }
+  private post(message: ToPart, transfer: ArrayBuffer[] = []): void {
+    this.port.postMessage(message, transfer);
+  }
   private take({ bytes, parsed, failed }: FromPart): void {
     const waiting = this.waiting.shift();
     if (failed !== undefined) waiting?.reject(new Error(failed));
@@ -71,16 +91,24 @@ class PartHelper implements BlockHelper {
   }
   died(): void {
     this.dead = true;
-    for (const { reject } of this.waiting.splice(0)) reject(new LakeError('worker-died', { reason: 'it helped with a load' }));
+    for (const { reject } of this.waiting.splice(0))
+      reject(new LakeError('worker-died', { reason: 'it helped with a load' }));
   }
 }
 
 /** Reads blocks, or merges runs, for a load of another thread until that closes the port. */
-export const runLoadPart = (task: Task, port: MessagePort, options: ReadOptions, objects: ObjectStore): Promise<undefined> =>
+export const runLoadPart = (
+  task: Task,
+  port: MessagePort,
+  options: ReadOptions,
+  objects: ObjectStore,
+): Promise<undefined> =>
   new Promise((resolve) => {
     let parser: BlockParser | undefined;
     const merging = new MergePart(task, port, objects);
-    const answer = (message: FromPart, transfer: ArrayBuffer[]): void => { port.postMessage(message, transfer); };
+    const answer = (message: FromPart, transfer: ArrayBuffer[]): void => {
+      port.postMessage(message, transfer);
+    };
     port.on('message', (message: ToPart | ToMerge) => {
       if ('merge' in message || 'stop' in message) return merging.take(message);
       if ('setup' in message) {
@@ -96,6 +124,14 @@ export const runLoadPart = (task: Task, port: MessagePort, options: ReadOptions,
         answer({ bytes, failed: problem instanceof Error ? problem.message : String(problem) }, [bytes.buffer]);
       }
     });
-    port.on('close', () => { resolve(undefined); });
-    task.signal.addEventListener('abort', () => { port.close(); }, { once: true });
+    port.on('close', () => {
+      resolve(undefined);
+    });
+    task.signal.addEventListener(
+      'abort',
+      () => {
+        port.close();
+      },
+      { once: true },
+    );
   });

@@ -1,8 +1,8 @@
 /**
  * Loads of small bodies, done where they came in: a message to a worker and back costs more than to parse them.
  *
- * Invariant: what it costs is bounded by `smallBodyBytesMax`. Formats that unfold what they hold, content codings and pools that cut objects finely are left to
- * the workers.
+ * Invariant: what it costs is bounded by `smallBodyBytesMax`. Formats that unfold what they hold, content codings and
+ * pools that cut objects finely are left to the workers.
  */
 import { LakeError } from '../../errors.ts';
 import { type FormatName, type ReadOptions, formatTable, openReader } from '../../formats/formats.ts';
@@ -18,7 +18,15 @@ export const smallBodyBytesMax = 4096;
 /** A pool that cuts its objects below this makes many of one small body. */
 const thresholdMin = 64 << 10;
 /** Formats whose rows are no larger than their bytes. */
-const plainFormats: ReadonlySet<FormatName | 'auto'> = new Set<FormatName | 'auto'>(['auto', 'json', 'ndjson', 'sup', 'csv', 'tsv', 'line']);
+const plainFormats: ReadonlySet<FormatName | 'auto'> = new Set<FormatName | 'auto'>([
+  'auto',
+  'json',
+  'ndjson',
+  'sup',
+  'csv',
+  'tsv',
+  'line',
+]);
 
 /** A load whose body is there as a whole. */
 export interface SmallLoad {
@@ -28,29 +36,68 @@ export interface SmallLoad {
   readonly body: Uint8Array;
 }
 /** Where objects go, and what readers take at most. */
-export interface SmallLoadTools { readonly objects: ObjectStore; readonly readLimits: ReadOptions }
+export interface SmallLoadTools {
+  readonly objects: ObjectStore;
+  readonly readLimits: ReadOptions;
+}
 
 /** Whether a load may be done here. Text alone: gzip is found out by its first bytes, whatever the format. */
 export const isSmallLoad = ({ pool, format, body }: SmallLoad, contentCodings: readonly unknown[]): boolean =>
-  body.length <= smallBodyBytesMax && contentCodings.length === 0 && plainFormats.has(format) && pool.threshold >= thresholdMin && isText(body[0] ?? 0);
+  body.length <= smallBodyBytesMax &&
+  contentCodings.length === 0 &&
+  plainFormats.has(format) &&
+  pool.threshold >= thresholdMin &&
+  isText(body[0] ?? 0);
 const isText = (byte: number): boolean => (byte >= 0x20 && byte < 0x7f) || (byte >= 0x09 && byte <= 0x0d);
 
-/** Sorts a small body into objects; at once where its format can be read so. @throws load-empty when it holds no value */
-export const runSmallLoad = (small: SmallLoad, { objects, readLimits }: SmallLoadTools): LoadOutcome | Promise<LoadOutcome> => {
-  const { pool: { keys, order, threshold }, format, csvDelimiter, body } = small, { typesMax, columnsMax = Infinity } = readLimits;
-  const shapeLimits = typesMax === undefined ? undefined : { typesMax, columnsMax }, whole = format === 'auto' ? undefined : formatTable[format].whole;
-  if (!whole) return readAndSort(small, { objects, shapeLimits, options: { ...readLimits, ...(csvDelimiter !== undefined && { csvDelimiter }) } });
+/**
+ * Sorts a small body into objects; at once where its format can be read so. @throws load-empty when it holds no value
+ */
+export const runSmallLoad = (
+  small: SmallLoad,
+  { objects, readLimits }: SmallLoadTools,
+): LoadOutcome | Promise<LoadOutcome> => {
+  const {
+    pool: { keys, order, threshold },
+    format,
+    csvDelimiter,
+    body,
+  } = small;
+  const { typesMax, columnsMax = Infinity } = readLimits;
+  const shapeLimits = typesMax === undefined ? undefined : { typesMax, columnsMax };
+  const whole = format === 'auto' ? undefined : formatTable[format].whole;
+  if (!whole)
+    return readAndSort(small, {
+      objects,
+      shapeLimits,
+      options: { ...readLimits, ...(csvDelimiter !== undefined && { csvDelimiter }) },
+    });
   const sorted = sortSmall(whole(body, readLimits), { keys, order, threshold, objects, shapeLimits });
   return sorted instanceof Promise ? sorted.then(outcomeOf) : outcomeOf(sorted);
 };
 
 const readAndSort = async (
-  { pool: { keys, order, threshold }, format, body }: SmallLoad, { objects, shapeLimits, options }: { readonly objects: ObjectStore; readonly shapeLimits: ShapeLimits | undefined; readonly options: ReadOptions },
+  { pool: { keys, order, threshold }, format, body }: SmallLoad,
+  {
+    objects,
+    shapeLimits,
+    options,
+  }: { readonly objects: ObjectStore; readonly shapeLimits: ShapeLimits | undefined; readonly options: ReadOptions },
 ): Promise<LoadOutcome> => {
   const direct = format === 'auto' ? undefined : formatTable[format].reader;
   // What `isSmallLoad` lets through has no coding that would have to be undone first.
   const reader = direct ? direct(once(body), options) : await openReader(format, once(body), options);
-  return outcomeOf(await sortIntoObjects(reader, { keys, order, threshold, objects, ...(shapeLimits && { shapeLimits }), spill: noSpill, memoryBytesMax: Infinity }));
+  return outcomeOf(
+    await sortIntoObjects(reader, {
+      keys,
+      order,
+      threshold,
+      objects,
+      ...(shapeLimits && { shapeLimits }),
+      spill: noSpill,
+      memoryBytesMax: Infinity,
+    }),
+  );
 };
 
 const outcomeOf = ({ objects, records, bytes }: SortedObjects): LoadOutcome => {
@@ -58,7 +105,9 @@ const outcomeOf = ({ objects, records, bytes }: SortedObjects): LoadOutcome => {
   return { objects, records, bytes, warnings: [] };
 };
 
-const noSpill = (): never => { throw new Error('a small load does not spill'); };
+const noSpill = (): never => {
+  throw new Error('a small load does not spill');
+};
 /** A body in one piece. */
 export async function* once(bytes: Uint8Array): AsyncIterable<Uint8Array> {
   yield bytes;

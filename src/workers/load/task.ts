@@ -22,7 +22,8 @@ const turnMsMax = 30_000;
 const sortBytesMin = 4 << 20;
 
 /**
- * Memory of the loads of one worker: each has its share, and those of very many shapes, which no share bounds, go on one after the other.
+ * Memory of the loads of one worker: each has its share, and those of very many shapes, which no share bounds, go on
+ * one after the other.
  *
  * Invariant: what the reader of a load holds is taken off what the load may sort in memory.
  */
@@ -64,9 +65,19 @@ export class LoadBudget {
     };
     return load;
   }
-  get share(): number { return Math.max(sortBytesMin, this.bytesMax / Math.max(1, this.loads)); }
-  /** What the reader of one input may hold: the whole budget, however many loads there are, lest a body fail because of others. */
-  forReader(): ReadMemory { return new ReadMemory(() => this.bytesMax, () => this.share); }
+  get share(): number {
+    return Math.max(sortBytesMin, this.bytesMax / Math.max(1, this.loads));
+  }
+  /**
+   * What the reader of one input may hold: the whole budget, however many loads there are, lest a body fail because of
+   * others.
+   */
+  forReader(): ReadMemory {
+    return new ReadMemory(
+      () => this.bytesMax,
+      () => this.share,
+    );
+  }
 
   private ended(ms: number, signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
@@ -93,21 +104,63 @@ interface LoadShare {
 }
 
 /** What a load has of its worker. */
-interface LoadTools { readonly objects: ObjectStore; readonly spill: TaskSpill; readonly budget: LoadBudget; readonly readLimits: ReadOptions }
+interface LoadTools {
+  readonly objects: ObjectStore;
+  readonly spill: TaskSpill;
+  readonly budget: LoadBudget;
+  readonly readLimits: ReadOptions;
+}
 
 /** Runs a load. @throws load-empty when the body holds no value */
-export const runLoad = async (task: Task, request: Extract<TaskRequest, { kind: 'load' }>, { objects: files, spill, budget, readLimits }: LoadTools): Promise<LoadOutcome> => {
-  const own = request.directory === undefined ? undefined : openObjects(request.directory), objects = timed(own ?? files, task), share = budget.begin();
+export const runLoad = async (
+  task: Task,
+  request: Extract<TaskRequest, { kind: 'load' }>,
+  { objects: files, spill, budget, readLimits }: LoadTools,
+): Promise<LoadOutcome> => {
+  const own = request.directory === undefined ? undefined : openObjects(request.directory);
+  const objects = timed(own ?? files, task);
+  const share = budget.begin();
   const warnings = new Warnings();
   try {
-    const { format, csvDelimiter, contentCodings, pool: { keys, order, threshold } } = request;
+    const {
+      format,
+      csvDelimiter,
+      contentCodings,
+      pool: { keys, order, threshold },
+    } = request;
     const reader = await openReader(format, task.body, {
-      ...readLimits, memory: share.memory, turn: (work) => working(task.signal, work), helper: (setup) => loadHelper(task, setup),
-      scratch: () => spill.scratchBytes(), copied: (bytes) => { task.body.free(bytes); }, warn: (text) => { warnings.add(text); }, ...(contentCodings && { contentCodings }), ...(csvDelimiter !== undefined && { csvDelimiter }),
+      ...readLimits,
+      memory: share.memory,
+      turn: (work) => working(task.signal, work),
+      helper: (setup) => loadHelper(task, setup),
+      scratch: () => spill.scratchBytes(),
+      copied: (bytes) => {
+        task.body.free(bytes);
+      },
+      warn: (text) => {
+        warnings.add(text);
+      },
+      ...(contentCodings && { contentCodings }),
+      ...(csvDelimiter !== undefined && { csvDelimiter }),
     });
     const outcome = await sortIntoObjects(turning(reader, task), {
-      keys, order, threshold, objects, shapeLimits: shapeLimitsOf(readLimits), manyShapes: () => share.turn(task.signal), spill: () => spill.objects(), mergeHelper: () => mergeHelper(task, spill.directory()), copied: freeBatch, signal: task.signal, breathe: () => task.breathe(), sorted: () => { task.step('sorted'); }, 
-      get memoryBytesMax() { return share.sortBytesMax(); },
+      keys,
+      order,
+      threshold,
+      objects,
+      shapeLimits: shapeLimitsOf(readLimits),
+      manyShapes: () => share.turn(task.signal),
+      spill: () => spill.objects(),
+      mergeHelper: () => mergeHelper(task, spill.directory()),
+      copied: freeBatch,
+      signal: task.signal,
+      breathe: () => task.breathe(),
+      sorted: () => {
+        task.step('sorted');
+      },
+      get memoryBytesMax() {
+        return share.sortBytesMax();
+      },
     });
     if (outcome.records === 0) throw new LakeError('load-empty');
     return { ...outcome, warnings: warnings.texts() };
@@ -118,7 +171,8 @@ export const runLoad = async (task: Task, request: Extract<TaskRequest, { kind: 
 };
 
 /** Most warnings of a load, and characters of each, which go into a header: names of columns are the client's. */
-const warningsMax = 5, warningCharactersMax = 200;
+const warningsMax = 5;
+const warningCharactersMax = 200;
 /** What could not be kept as it came. */
 class Warnings {
   private readonly first: string[] = [];
@@ -128,27 +182,35 @@ class Warnings {
     if (this.first.length === warningsMax) this.more++;
     else this.first.push(text.length > warningCharactersMax ? `${text.slice(0, warningCharactersMax)}...` : text);
   }
-  texts(): readonly string[] { return this.more === 0 ? this.first : [...this.first, `${this.more} more`]; }
+  texts(): readonly string[] {
+    return this.more === 0 ? this.first : [...this.first, `${this.more} more`];
+  }
 }
 
 /** What a load may hold, of the limits of inputs. */
-export const shapeLimitsOf = ({ typesMax = Infinity, columnsMax = Infinity }: ReadOptions): ShapeLimits => ({ typesMax, columnsMax });
+export const shapeLimitsOf = ({ typesMax = Infinity, columnsMax = Infinity }: ReadOptions): ShapeLimits => ({
+  typesMax,
+  columnsMax,
+});
 
 /** Notes when objects are synced. */
-const timed = (objects: ObjectStore, task: Task): ObjectStore => Object.assign(Object.create(objects) as ObjectStore, {
-  create: (id: string): ObjectSink => {
-    const sink = objects.create(id);
-    return {
-      write: (chunk) => { sink.write(chunk); },
-      close: async () => {
-        const began = performance.now();
-        await sink.close();
-        task.counter.synced(began, performance.now());
-      },
-      abort: () => sink.abort(),
-    };
-  },
-});
+const timed = (objects: ObjectStore, task: Task): ObjectStore =>
+  Object.assign(Object.create(objects) as ObjectStore, {
+    create: (id: string): ObjectSink => {
+      const sink = objects.create(id);
+      return {
+        write: (chunk) => {
+          sink.write(chunk);
+        },
+        close: async () => {
+          const began = performance.now();
+          await sink.close();
+          task.counter.synced(began, performance.now());
+        },
+        abort: () => sink.abort(),
+      };
+    },
+  });
 
 /** Frees the memory of a batch that came packed. */
 const freeBatch = (batch: Vector): void => {

@@ -1,6 +1,6 @@
 /**
- * What a load tells its machine. A load of a small body is over within a turn of the event loop or two: its machine is told at the turn's end, so that the
- * client's answer goes first. Others tell as they go.
+ * What a load tells its machine. A load of a small body is over within a turn of the event loop or two: its machine is
+ * told at the turn's end, so that the client's answer goes first. Others tell as they go.
  *
  * Invariants:
  * - Messages keep their order, and each is told once.

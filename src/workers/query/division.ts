@@ -1,5 +1,6 @@
 /**
- * One query on several threads: the thread of the query shares out its scan, works on shares itself, and asks idle threads to help.
+ * One query on several threads: the thread of the query shares out its scan, works on shares itself, and asks idle
+ * threads to help.
  *
  * Invariants:
  * - Nothing waits for a thread that has not begun: shares that nobody works on are done here.
@@ -33,36 +34,73 @@ export interface PartStart {
 /** To a helper. `more`: an answer was passed on, so that shares further ahead may be taken. */
 export type ToHelper = { readonly type: 'start'; readonly start: PartStart } | { readonly type: 'more' };
 /** The first message tells the helper's thread. `answer` is packed; `progress`: what the share added to it. */
-export type FromHelper = { readonly thread: number } | { readonly share: number; readonly answer: unknown; readonly progress: Progress } | { readonly share: number; readonly error: WireError };
+export type FromHelper =
+  | { readonly thread: number }
+  | { readonly share: number; readonly answer: unknown; readonly progress: Progress }
+  | { readonly share: number; readonly error: WireError };
 
 /** How scans of pools are divided. */
-export const divider = (task: Task, tools: WorkerTools, progress: Progress): NonNullable<ExecutionHost['divide']> => async (plan, counts) => {
-  const rows = await sharedRows(plan, { task, tools, progress, sizes: tools.shareSizes, ...(counts && { counts }) });
-  return rows && new SharedScan({ ...rows, task, tools, progress, plan });
-};
+export const divider =
+  (task: Task, tools: WorkerTools, progress: Progress): NonNullable<ExecutionHost['divide']> =>
+  async (plan, counts) => {
+    const rows = await sharedRows(plan, { task, tools, progress, sizes: tools.shareSizes, ...(counts && { counts }) });
+    return rows && new SharedScan({ ...rows, task, tools, progress, plan });
+  };
 
 /** The shares of the scan that a part begins with; undefined if it is better done by one thread. */
-interface SharedRowsOptions { readonly task: Task; readonly tools: WorkerTools; readonly progress: Progress; readonly sizes: ShareSizes; readonly counts?: ScanCounts }
-export const sharedRows = async (plan: PartPlan, { task, tools, progress, sizes, counts }: SharedRowsOptions): Promise<Pick<SharedScanOptions, 'source' | 'shares'> | undefined> => {
-  const scan = plan.ops[0] as Scan, resolved = scan.sources[0]!, { thread } = tools;
+interface SharedRowsOptions {
+  readonly task: Task;
+  readonly tools: WorkerTools;
+  readonly progress: Progress;
+  readonly sizes: ShareSizes;
+  readonly counts?: ScanCounts;
+}
+export const sharedRows = async (
+  plan: PartPlan,
+  { task, tools, progress, sizes, counts }: SharedRowsOptions,
+): Promise<Pick<SharedScanOptions, 'source' | 'shares'> | undefined> => {
+  const scan = plan.ops[0] as Scan;
+  const resolved = scan.sources[0]!;
+  const { thread } = tools;
   if (thread.of < 2 || resolved.kind !== 'pool') return undefined;
-  const source = poolSource(task, resolved.handle, { keys: resolved.sortKeys ?? [['ts']], order: resolved.order ?? 'asc' }, tools), read = readsInto(progress, counts);
+  const source = poolSource(
+    task,
+    resolved.handle,
+    { keys: resolved.sortKeys ?? [['ts']], order: resolved.order ?? 'asc' },
+    tools,
+  );
+  const read = readsInto(progress, counts);
   const { columns, pruner, filter, ordered } = scan;
-  const options = { ordered, signal: task.signal, read, ...(columns && { columns }), ...(pruner && { pruner }), ...(filter && { filter: { keep: () => undefined } }), ...(counts && { counts }) };
+  const options = {
+    ordered,
+    signal: task.signal,
+    read,
+    ...(columns && { columns }),
+    ...(pruner && { pruner }),
+    ...(filter && { filter: { keep: () => undefined } }),
+    ...(counts && { counts }),
+  };
   const shares = await sharesOf(source, options, { threads: thread.of, sizes });
   return shares && { source, shares };
 };
 
 /** Counts bytes; rows are counted by the engine's scan operator. */
-export const readsInto = (progress: Progress, counts?: ScanCounts) => (bytes: number): void => {
-  counts?.read(bytes);
-  progress.bytesRead += bytes;
-  progress.bytesMatched += bytes;
-  collectRead(bytes);
-};
+export const readsInto =
+  (progress: Progress, counts?: ScanCounts) =>
+  (bytes: number): void => {
+    counts?.read(bytes);
+    progress.bytesRead += bytes;
+    progress.bytesMatched += bytes;
+    collectRead(bytes);
+  };
 
 interface SharedScanOptions {
-  readonly task: Task; readonly tools: WorkerTools; readonly progress: Progress; readonly source: ScanSource; readonly shares: readonly Share[]; readonly plan: PartPlan;
+  readonly task: Task;
+  readonly tools: WorkerTools;
+  readonly progress: Progress;
+  readonly source: ScanSource;
+  readonly shares: readonly Share[];
+  readonly plan: PartPlan;
 }
 
 class SharedScan implements Division {
@@ -82,21 +120,30 @@ class SharedScan implements Division {
     this.claims = new ShareClaims(options.shares.map((s) => s.home));
   }
 
-  get thread(): number { return this.options.tools.thread.index; }
+  get thread(): number {
+    return this.options.tools.thread.index;
+  }
 
-  async* answers(own: PartWorker, heard: (answer: PartAnswer) => void): AsyncGenerator<PartAnswer> {
+  async *answers(own: PartWorker, heard: (answer: PartAnswer) => void): AsyncGenerator<PartAnswer> {
     this.heard = heard;
-    const { shares, task, plan, tools: { thread } } = this.options;
+    const {
+      shares,
+      task,
+      plan,
+      tools: { thread },
+    } = this.options;
     try {
       // Whether groups are too many to be merged is seen in the first share: until then there is nothing to help with.
-      if (plan.aggregate && plan.aggregate.keys.length > 0 && this.claims.takeFirst(thread.index)) yield await this.first(own);
+      if (plan.aggregate && plan.aggregate.keys.length > 0 && this.claims.takeFirst(thread.index))
+        yield await this.first(own);
       for (let k = 1; k < Math.min(thread.of, shares.length); k++) void this.askForHelp();
       while (this.passed < shares.length) {
-        const answer = this.ready.get(this.passed) ?? await this.next(own);
+        const answer = this.ready.get(this.passed) ?? (await this.next(own));
         task.signal.throwIfAborted();
         this.ready.delete(this.passed++);
         this.claims.pass(this.passed);
-        if (this.passed < shares.length) for (const port of this.helpers.keys()) port.postMessage({ type: 'more' } satisfies ToHelper);
+        if (this.passed < shares.length)
+          for (const port of this.helpers.keys()) port.postMessage({ type: 'more' } satisfies ToHelper);
         yield answer;
       }
     } finally {
@@ -112,7 +159,7 @@ class SharedScan implements Division {
   }
 
   rest: ShareScan = (request) => this.restRows(request);
-  private async* restRows(request: ScanRequest): AsyncGenerator<Vector> {
+  private async *restRows(request: ScanRequest): AsyncGenerator<Vector> {
     for (let k = this.passed; k < this.options.shares.length; k++) yield* this.scan(k, request);
   }
 
@@ -126,7 +173,9 @@ class SharedScan implements Division {
         this.heard(answer);
         this.ready.set(share, answer);
         // Answers of others come in between.
-        await new Promise((resolve) => { setImmediate(resolve); });
+        await new Promise((resolve) => {
+          setImmediate(resolve);
+        });
       }
       if (this.failure !== undefined) throw this.failure;
       const answer = this.ready.get(this.passed);
@@ -137,7 +186,12 @@ class SharedScan implements Division {
 
   private scan(share: number, { signal, ...request }: ScanRequest): AsyncIterable<Vector> {
     const { source, shares, progress, tools } = this.options;
-    return scanShare(source, shares[share]!, { ...request, signal, batchRows: tools.batchRows, read: readsInto(progress, request.counts) });
+    return scanShare(source, shares[share]!, {
+      ...request,
+      signal,
+      batchRows: tools.batchRows,
+      read: readsInto(progress, request.counts),
+    });
   }
 
   private async askForHelp(): Promise<void> {
@@ -146,10 +200,18 @@ class SharedScan implements Division {
     if (!port) return;
     if (this.isLeft) return port.close();
     this.helpers.set(port, undefined);
-    port.on('message', (message: FromHelper) => { this.hear(port, message); });
-    port.on('close', () => { this.lost(port); });
-    const { content, buffers } = pack(plan), { keys, order } = source;
-    port.postMessage({ type: 'start', start: { plan: content, keys, order, shares, claims: this.claims.memory } } satisfies ToHelper, [...buffers]);
+    port.on('message', (message: FromHelper) => {
+      this.hear(port, message);
+    });
+    port.on('close', () => {
+      this.lost(port);
+    });
+    const { content, buffers } = pack(plan);
+    const { keys, order } = source;
+    port.postMessage(
+      { type: 'start', start: { plan: content, keys, order, shares, claims: this.claims.memory } } satisfies ToHelper,
+      [...buffers],
+    );
   }
 
   private hear(port: MessagePort, message: FromHelper): void {
@@ -160,7 +222,8 @@ class SharedScan implements Division {
       const answer = unpack(message.answer) as PartAnswer;
       this.heard(answer);
       this.ready.set(message.share, answer);
-      for (const name of ['bytesRead', 'bytesMatched', 'recordsRead', 'recordsMatched'] as const) progress[name] += message.progress[name];
+      for (const name of ['bytesRead', 'bytesMatched', 'recordsRead', 'recordsMatched'] as const)
+        progress[name] += message.progress[name];
     }
     this.news.tell();
   }
@@ -169,8 +232,11 @@ class SharedScan implements Division {
   private lost(port: MessagePort): void {
     const thread = this.helpers.get(port);
     this.helpers.delete(port);
-    const isMissed = thread !== undefined && this.options.shares.some((_, k) => k >= this.passed && !this.ready.has(k) && this.claims.isOf(k, thread));
-    if (!this.isLeft && isMissed) this.failure ??= new LakeError('worker-died', { reason: 'it was helping this query' });
+    const isMissed =
+      thread !== undefined &&
+      this.options.shares.some((_, k) => k >= this.passed && !this.ready.has(k) && this.claims.isOf(k, thread));
+    if (!this.isLeft && isMissed)
+      this.failure ??= new LakeError('worker-died', { reason: 'it was helping this query' });
     this.news.tell();
   }
 

@@ -11,18 +11,30 @@ import type { Task } from '../task.ts';
 const objectsMax = 64;
 
 /**
- * The type of the rows by the types of the pools, which queries are not checked by; undefined if it is not wholly known. A query that would be refused if the
- * types were known gives rows of no type.
+ * The type of the rows by the types of the pools, which queries are not checked by; undefined if it is not wholly
+ * known. A query that would be refused if the types were known gives rows of no type.
  */
-export const rowTypeByPools = async (text: string, environment: CompileEnvironment, task: Task, tools: WorkerTools): Promise<RecordType | undefined> => {
+export const rowTypeByPools = async (
+  text: string,
+  environment: CompileEnvironment,
+  task: Task,
+  tools: WorkerTools,
+): Promise<RecordType | undefined> => {
   const typed = async (source: ResolvedSource): Promise<ResolvedSource> => {
     if (source.kind !== 'pool') return source;
-    const type = await rowTypeOf(poolSource(task, source.handle, { keys: source.sortKeys ?? [['ts']], order: source.order ?? 'asc' }, tools), objectsMax);
+    const type = await rowTypeOf(
+      poolSource(task, source.handle, { keys: source.sortKeys ?? [['ts']], order: source.order ?? 'asc' }, tools),
+      objectsMax,
+    );
     return type ? { ...source, type } : source;
   };
   const { known: _, ...unknown } = environment;
   try {
-    const plan = await compile(text, { ...unknown, resolve: async (request) => Promise.all((await environment.resolve(request)).map(typed)) }, { rulesOff: 'all', rowType: true });
+    const plan = await compile(
+      text,
+      { ...unknown, resolve: async (request) => Promise.all((await environment.resolve(request)).map(typed)) },
+      { rulesOff: 'all', rowType: true },
+    );
     return plan.rowType;
   } catch (problem) {
     if (problem instanceof CompileError) return undefined;

@@ -1,6 +1,6 @@
 /**
- * What a query in a worker reads from and writes to: pools by scanning objects, meta sources through the main thread, files and URLs that
- * the policy allows.
+ * What a query in a worker reads from and writes to: pools by scanning objects, meta sources through the main thread,
+ * files and URLs that the policy allows.
  */
 import { LakeError } from '../../errors.ts';
 import type { ExecutionContext, ExecutionHost, Progress, ScanRequest } from '../../exec/source.ts';
@@ -42,7 +42,9 @@ export class ReaderList implements ReaderCache {
     this.bytesMax = bytesMax;
   }
   /** What the readers hold, as of the last look, and their columns. */
-  get bytes(): number { return this.charged + this.columns.bytes; }
+  get bytes(): number {
+    return this.charged + this.columns.bytes;
+  }
   /** Least recently used first. */
   private readonly readers = new Map<string, ObjectReader>();
   get(id: string): ObjectReader | undefined {
@@ -102,32 +104,60 @@ export interface WorkerTools {
 }
 
 /** The objects of a resolved pool source. */
-export const poolSource = (task: Task, handle: string, layout: Pick<PoolLayout, 'keys' | 'order'>, { objects, readers }: WorkerTools): ScanSource =>
-  ({ ...layout, objects, readers, page: pagesOf(task, handle) });
+export const poolSource = (
+  task: Task,
+  handle: string,
+  layout: Pick<PoolLayout, 'keys' | 'order'>,
+  { objects, readers }: WorkerTools,
+): ScanSource => ({ ...layout, objects, readers, page: pagesOf(task, handle) });
 
 /** Asks for pages, unless all objects have come along with the task. */
 const pagesOf = (task: Task, handle: string): ScanSource['page'] => {
   const packed = task.foreseen.find((f) => f.source.handle === handle)?.objects;
   if (!packed) return async (page) => unpackPage(await task.call({ kind: 'page', handle, page }));
   const { objects } = unpackPage(packed);
-  return ({ range, cursor = 0 }) => ({ objects: objects.slice(cursor).filter((o) => !range || isInRange({ firstKey: o.min.sort, lastKey: o.max.sort }, range, false)) });
+  return ({ range, cursor = 0 }) => ({
+    objects: objects
+      .slice(cursor)
+      .filter((o) => !range || isInRange({ firstKey: o.min.sort, lastKey: o.max.sort }, range, false)),
+  });
 };
 
 /** The engine's surroundings for one query. */
-export const executionHost = (task: Task, tools: WorkerTools, spill: TaskSpill, progress: Progress, debug: (batch: Vector) => void): ExecutionHost => ({
+export const executionHost = (
+  task: Task,
+  tools: WorkerTools,
+  spill: TaskSpill,
+  progress: Progress,
+  debug: (batch: Vector) => void,
+): ExecutionHost => ({
   scan: (source, request) => scan({ task, tools, spill, progress }, source, request),
   filters: (source) => source.kind === 'pool',
-  open: (name) => { throw new LakeError('query-invalid', { text: `${name}: cannot open in a database environment` }); },
+  open: (name) => {
+    throw new LakeError('query-invalid', { text: `${name}: cannot open in a database environment` });
+  },
   load: async (target, batches, note) => {
     const layout = await task.call({ kind: 'layout', handle: target.handle });
     const share = tools.budget.begin();
     try {
       const { objects: adds } = await sortIntoObjects(batches, {
-        ...layout, objects: tools.objects, shapeLimits: shapeLimitsOf(tools.readLimits), spill: () => spill.objects(), signal: task.signal, breathe: () => task.breathe(), 
-        get memoryBytesMax() { return share.sortBytesMax(); },
+        ...layout,
+        objects: tools.objects,
+        shapeLimits: shapeLimitsOf(tools.readLimits),
+        spill: () => spill.objects(),
+        signal: task.signal,
+        breathe: () => task.breathe(),
+        get memoryBytesMax() {
+          return share.sortBytesMax();
+        },
       });
       const { author, message, meta } = note;
-      const commit = await task.call({ kind: 'commit', handle: target.handle, objects: adds, note: { ...(author && { author }), ...(message && { body: message }), ...(meta && { meta }) } });
+      const commit = await task.call({
+        kind: 'commit',
+        handle: target.handle,
+        objects: adds,
+        note: { ...(author && { author }), ...(message && { body: message }), ...(meta && { meta }) },
+      });
       return new Uint8Array(Buffer.from(commit, 'hex'));
     } finally {
       share.end();
@@ -139,45 +169,91 @@ export const executionHost = (task: Task, tools: WorkerTools, spill: TaskSpill, 
   spill,
 });
 
-interface ScanTools { readonly task: Task; readonly tools: WorkerTools; readonly spill: TaskSpill; readonly progress: Progress }
-const scan = ({ task, tools, spill, progress }: ScanTools, source: ResolvedSource, request: ScanRequest): AsyncIterable<Vector> => {
+interface ScanTools {
+  readonly task: Task;
+  readonly tools: WorkerTools;
+  readonly spill: TaskSpill;
+  readonly progress: Progress;
+}
+const scan = (
+  { task, tools, spill, progress }: ScanTools,
+  source: ResolvedSource,
+  request: ScanRequest,
+): AsyncIterable<Vector> => {
   switch (source.kind) {
     case 'pool': {
-      const pool = poolSource(task, source.handle, { keys: source.sortKeys ?? [['ts']], order: source.order ?? 'asc' }, tools);
+      const pool = poolSource(
+        task,
+        source.handle,
+        { keys: source.sortKeys ?? [['ts']], order: source.order ?? 'asc' },
+        tools,
+      );
       return scanObjects(pool, { ...request, batchRows: tools.batchRows, read: readsInto(progress, request.counts) });
     }
-    case 'poolMeta': case 'lakeMeta': return metaRows(task, source, tools.batchRows);
-    case 'url': return urlRows(source, tools, spill, request.signal);
-    case 'file': return fileRows(source, tools, spill, request.signal);
+    case 'poolMeta':
+    case 'lakeMeta':
+      return metaRows(task, source, tools.batchRows);
+    case 'url':
+      return urlRows(source, tools, spill, request.signal);
+    case 'file':
+      return fileRows(source, tools, spill, request.signal);
   }
 };
 
-interface MetaHandle { readonly pool?: string; readonly commit?: string; readonly meta: string }
+interface MetaHandle {
+  readonly pool?: string;
+  readonly commit?: string;
+  readonly meta: string;
+}
 async function* metaRows(task: Task, source: ResolvedSource, batchRows: number): AsyncGenerator<Vector> {
   const meta = JSON.parse(source.handle) as MetaHandle;
-  for (let next: string | undefined; ;) {
+  for (let next: string | undefined; ; ) {
     const page = await task.call({ kind: 'meta', source: meta, ...(next !== undefined && { next }) });
-    for (let at = 0; at < page.rows.length; at += batchRows) yield vectorOf(page.rows.slice(at, at + batchRows).map(metaValue));
+    for (let at = 0; at < page.rows.length; at += batchRows)
+      yield vectorOf(page.rows.slice(at, at + batchRows).map(metaValue));
     next = page.next;
     if (next === undefined) return;
   }
 }
 
-async function* urlRows(source: ResolvedSource, { from, batchRows, readLimits, budget }: WorkerTools, spill: TaskSpill, signal: AbortSignal): AsyncGenerator<Vector> {
-  const request = JSON.parse(source.handle) as UrlRequest & { readonly format?: string }, format = formatOf(request.format);
+async function* urlRows(
+  source: ResolvedSource,
+  { from, batchRows, readLimits, budget }: WorkerTools,
+  spill: TaskSpill,
+  signal: AbortSignal,
+): AsyncGenerator<Vector> {
+  const request = JSON.parse(source.handle) as UrlRequest & { readonly format?: string };
+  const format = formatOf(request.format);
   const { codings, bytes } = await openUrl(request, { policy: from.http, signal });
   yield* await openReader(format, bytes, {
-    ...readLimits, memory: budget.forReader(), scratch: () => spill.scratchBytes(), batchRows, contentCodings: codings, turn: (work) => working(signal, work),
+    ...readLimits,
+    memory: budget.forReader(),
+    scratch: () => spill.scratchBytes(),
+    batchRows,
+    contentCodings: codings,
+    turn: (work) => working(signal, work),
   });
 }
 
 /** What a file source's handle says. */
-interface FileHandle { readonly path: string; readonly format?: string }
-async function* fileRows(source: ResolvedSource, { from, batchRows, readLimits, budget }: WorkerTools, spill: TaskSpill, signal: AbortSignal): AsyncGenerator<Vector> {
+interface FileHandle {
+  readonly path: string;
+  readonly format?: string;
+}
+async function* fileRows(
+  source: ResolvedSource,
+  { from, batchRows, readLimits, budget }: WorkerTools,
+  spill: TaskSpill,
+  signal: AbortSignal,
+): AsyncGenerator<Vector> {
   const { path, format } = JSON.parse(source.handle) as FileHandle;
-  const named = format === undefined ? formatOfFile(path) ?? 'auto' : formatOf(format);
+  const named = format === undefined ? (formatOfFile(path) ?? 'auto') : formatOf(format);
   yield* await openReader(named, fileBytes(path, from.files, signal), {
-    ...readLimits, memory: budget.forReader(), scratch: () => spill.scratchBytes(), batchRows, turn: (work) => working(signal, work),
+    ...readLimits,
+    memory: budget.forReader(),
+    scratch: () => spill.scratchBytes(),
+    batchRows,
+    turn: (work) => working(signal, work),
   });
 }
 

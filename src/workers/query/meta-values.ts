@@ -1,52 +1,104 @@
-/** Rows of meta queries as values; types, names and fields are the reference's (reference/language/pools.md section 4). */
+/**
+ * Rows of meta queries as values; types, names and fields are the reference's (reference/language/pools.md section 4).
+ */
 import type { CommitRecord, Id, MetaRow, ObjectMeta, PoolConfig } from '../../lake/lake.types.ts';
 import { arrayType, namedType, type Type, types } from '../../vectors/type.ts';
 import { type Value, arrayValue, integer, nullValue, recordValue, stringValue } from '../../vectors/value.ts';
 import { parseSup } from '../../vectors/sup/parse.ts';
 
 const named = (name: string, value: Value): Value => ({ type: namedType(name, value.type), data: value.data });
-const record = (fields: Readonly<Record<string, Value>>): Value => recordValue(Object.entries(fields).map(([name, value]) => ({ name, value })));
+const record = (fields: Readonly<Record<string, Value>>): Value =>
+  recordValue(Object.entries(fields).map(([name, value]) => ({ name, value })));
 const number = (type: Type, x: number | bigint): Value => ({ type, data: integer(x) });
-const id = (text: Id, name = 'ksuid.KSUID'): Value => named(name, { type: types.bytes, data: new Uint8Array(Buffer.from(text, 'hex')) });
+const id = (text: Id, name = 'ksuid.KSUID'): Value =>
+  named(name, { type: types.bytes, data: new Uint8Array(Buffer.from(text, 'hex')) });
 /** A key, or the metadata of a commit, in SUP; absent: null. */
-const parsed = (text: string): Value => (text === '' ? nullValue : parseSup(text) ?? nullValue);
+const parsed = (text: string): Value => (text === '' ? nullValue : (parseSup(text) ?? nullValue));
 
 const pathType = namedType('field.Path', arrayType(types.string));
 
 const poolValue = (pool: PoolConfig): Value => {
-  const keys = named('field.List', arrayValue(pool.layout.keys.map((path): Value => ({ type: pathType, data: [...path] }))));
+  const keys = named(
+    'field.List',
+    arrayValue(pool.layout.keys.map((path): Value => ({ type: pathType, data: [...path] }))),
+  );
   const layout = named('order.SortKey', record({ order: named('order.Which', stringValue(pool.layout.order)), keys }));
-  return named('pools.Config', record({
-    ts: number(types.time, pool.tsNs), name: stringValue(pool.name), id: id(pool.id), layout,
-    seek_stride: number(types.int64, pool.seekStride), threshold: number(types.int64, pool.threshold),
-  }));
+  return named(
+    'pools.Config',
+    record({
+      ts: number(types.time, pool.tsNs),
+      name: stringValue(pool.name),
+      id: id(pool.id),
+      layout,
+      seek_stride: number(types.int64, pool.seekStride),
+      threshold: number(types.int64, pool.threshold),
+    }),
+  );
 };
-const objectValue = (object: ObjectMeta): Value => named('data.Object', record({
-  id: id(object.id), min: parsed(object.min.text), max: parsed(object.max.text), count: number(types.uint64, object.count), size: number(types.int64, object.size),
-}));
-const commitFields = (commit: CommitRecord, idName: string): Value => record({
-  id: id(commit.id, idName), parent: id(commit.parent, idName), retries: number(types.uint8, 0), author: stringValue(commit.author),
-  date: number(types.time, commit.dateNs), message: stringValue(commit.message), meta: parsed(commit.meta),
-});
+const objectValue = (object: ObjectMeta): Value =>
+  named(
+    'data.Object',
+    record({
+      id: id(object.id),
+      min: parsed(object.min.text),
+      max: parsed(object.max.text),
+      count: number(types.uint64, object.count),
+      size: number(types.int64, object.size),
+    }),
+  );
+const commitFields = (commit: CommitRecord, idName: string): Value =>
+  record({
+    id: id(commit.id, idName),
+    parent: id(commit.parent, idName),
+    retries: number(types.uint8, 0),
+    author: stringValue(commit.author),
+    date: number(types.time, commit.dateNs),
+    message: stringValue(commit.message),
+    meta: parsed(commit.meta),
+  });
 
 /** One row of a meta query. */
 export const metaValue = (row: MetaRow): Value => {
   switch (row.kind) {
-    case 'pool': return poolValue(row.pool);
+    case 'pool':
+      return poolValue(row.pool);
     case 'branch': {
       const { tsNs, name, commit } = row.branch;
-      return named('db.BranchMeta', record({
-        pool: poolValue(row.pool), branch: named('branches.Config', record({ ts: number(types.time, tsNs), name: stringValue(name), commit: id(commit) })),
-      }));
+      return named(
+        'db.BranchMeta',
+        record({
+          pool: poolValue(row.pool),
+          branch: named(
+            'branches.Config',
+            record({ ts: number(types.time, tsNs), name: stringValue(name), commit: id(commit) }),
+          ),
+        }),
+      );
     }
-    case 'object': return objectValue(row.object);
-    case 'partition': return named('meta.Partition', record({ min: parsed(row.min.text), max: parsed(row.max.text), objects: arrayValue(row.objects.map(objectValue)) }));
-    case 'tip': return named('db.BranchTip', record({ Name: stringValue(row.name), Commit: id(row.commit) }));
-    case 'commit': return named('Commit', commitFields(row.commit, 'KSUID'));
-    case 'action-commit': return named('commits.Commit', commitFields(row.commit, 'ksuid.KSUID'));
-    case 'action-add': return named('commits.Add', record({ commit: id(row.commit), object: objectValue(row.object) }));
-    case 'action-delete': return named('commits.Delete', record({ commit: id(row.commit), id: id(row.id) }));
-    case 'action-add-vector': return named('commits.AddVector', record({ commit: id(row.commit), id: id(row.id) }));
-    case 'action-delete-vector': return named('commits.DeleteVector', record({ commit: id(row.commit), id: id(row.id) }));
+    case 'object':
+      return objectValue(row.object);
+    case 'partition':
+      return named(
+        'meta.Partition',
+        record({
+          min: parsed(row.min.text),
+          max: parsed(row.max.text),
+          objects: arrayValue(row.objects.map(objectValue)),
+        }),
+      );
+    case 'tip':
+      return named('db.BranchTip', record({ Name: stringValue(row.name), Commit: id(row.commit) }));
+    case 'commit':
+      return named('Commit', commitFields(row.commit, 'KSUID'));
+    case 'action-commit':
+      return named('commits.Commit', commitFields(row.commit, 'ksuid.KSUID'));
+    case 'action-add':
+      return named('commits.Add', record({ commit: id(row.commit), object: objectValue(row.object) }));
+    case 'action-delete':
+      return named('commits.Delete', record({ commit: id(row.commit), id: id(row.id) }));
+    case 'action-add-vector':
+      return named('commits.AddVector', record({ commit: id(row.commit), id: id(row.id) }));
+    case 'action-delete-vector':
+      return named('commits.DeleteVector', record({ commit: id(row.commit), id: id(row.id) }));
   }
 };

@@ -1,9 +1,10 @@
 /**
- * The rows of a scan as bytes, written by several threads: the thread of the query writes shares of the rows, idle threads write others, and gives out
- * the bytes of all of them in their order.
+ * The rows of a scan as bytes, written by several threads: the thread of the query writes shares of the rows, idle
+ * threads write others, and gives out the bytes of all of them in their order.
  *
  * Invariants:
- * - The bytes of the share whose turn it is flow as they are written. Of each share that is ahead of its turn no more than `aheadBytesMax` are held.
+ * - The bytes of the share whose turn it is flow as they are written. Of each share that is ahead of its turn no more
+ *   than `aheadBytesMax` are held.
  * - What a thread has given out when it fails is given out before the query fails.
  * - A thread that dies while it writes a share fails the query. Leaving `chunks` ends the help.
  */
@@ -32,23 +33,56 @@ import type { Task } from '../task.ts';
 export const aheadBytesMax = 4 << 20;
 
 /** What a helper begins with. */
-export interface OutputStart extends PartStart { readonly format: FormatName }
+export interface OutputStart extends PartStart {
+  readonly format: FormatName;
+}
 /** `credit`: bytes that were given out, buffers to write in, and whether the client is slow. */
-export type ToOutputHelper = { readonly type: 'start'; readonly start: OutputStart } | { readonly type: 'more' } | { readonly type: 'credit'; readonly bytes: number; readonly buffer?: SharedArrayBuffer; readonly isHeldUp: boolean };
+export type ToOutputHelper =
+  | { readonly type: 'start'; readonly start: OutputStart }
+  | { readonly type: 'more' }
+  | {
+      readonly type: 'credit';
+      readonly bytes: number;
+      readonly buffer?: SharedArrayBuffer;
+      readonly isHeldUp: boolean;
+    };
 /** The first message tells the helper's thread. `progress`: what the whole share added to it. */
 export type FromOutputHelper =
-  | { readonly thread: number } | { readonly share: number; readonly bytes: Uint8Array } | { readonly share: number; readonly progress: Progress; readonly sent: number } | { readonly share: number; readonly error: WireError };
+  | { readonly thread: number }
+  | { readonly share: number; readonly bytes: Uint8Array }
+  | { readonly share: number; readonly progress: Progress; readonly sent: number }
+  | { readonly share: number; readonly error: WireError };
 
 /** The bytes of a share's rows. */
 export type ShareWriter = (scan: ShareScan) => AsyncGenerator<Uint8Array>;
 
 /** What writes shares in this thread. */
-export const shareWriter = (part: PartPlan, { format, context, thread, task, isHeldUp, sent }: {
-  readonly format: FormatName; readonly context: ExecutionContext; readonly thread: number; readonly task: Task; readonly isHeldUp: () => boolean; readonly sent: (rows: number) => void;
-}): ShareWriter => {
+export const shareWriter = (
+  part: PartPlan,
+  {
+    format,
+    context,
+    thread,
+    task,
+    isHeldUp,
+    sent,
+  }: {
+    readonly format: FormatName;
+    readonly context: ExecutionContext;
+    readonly thread: number;
+    readonly task: Task;
+    readonly isHeldUp: () => boolean;
+    readonly sent: (rows: number) => void;
+  },
+): ShareWriter => {
   const { stream } = partWorker(part, context, thread);
   return async function* write(scan) {
-    const writer = createWriter(format, { part: true, httpArray: format === 'json', buffers: task.buffers, isAwaited: () => !isHeldUp() });
+    const writer = createWriter(format, {
+      part: true,
+      httpArray: format === 'json',
+      buffers: task.buffers,
+      isAwaited: () => !isHeldUp(),
+    });
     for await (const item of drive(stream(scan), context.signal)) {
       if (item instanceof Emission) continue;
       sent(item.length);
@@ -59,25 +93,57 @@ export const shareWriter = (part: PartPlan, { format, context, thread, task, isH
 };
 
 /** The bytes of a plan's answer by way of several threads; undefined if one thread had better do it. */
-export const divideOutput = async (plan: Plan, { format, task, tools, context, sizes }: {
-  readonly format: FormatName; readonly task: Task; readonly tools: WorkerTools; readonly context: ExecutionContext; readonly sizes: ShareSizes;
-}): Promise<AsyncGenerator<Uint8Array> | undefined> => {
+export const divideOutput = async (
+  plan: Plan,
+  {
+    format,
+    task,
+    tools,
+    context,
+    sizes,
+  }: {
+    readonly format: FormatName;
+    readonly task: Task;
+    readonly tools: WorkerTools;
+    readonly context: ExecutionContext;
+    readonly sizes: ShareSizes;
+  },
+): Promise<AsyncGenerator<Uint8Array> | undefined> => {
   const ops = canJoinParts(format) ? rowByRow(plan, functionCatalog) : undefined;
   if (!ops) return undefined;
-  const part: PartPlan = { ops, aggregate: undefined, functions: plan.functions }, { progress } = context.host;
+  const part: PartPlan = { ops, aggregate: undefined, functions: plan.functions };
+  const { progress } = context.host;
   const rows = await sharedRows(part, { task, tools, progress, sizes });
   if (!rows) return undefined;
   const shared = new SharedOutput({ ...rows, part, format, task, tools, context });
-  return await shared.isHelped() ? shared.chunks() : undefined;
+  return (await shared.isHelped()) ? shared.chunks() : undefined;
 };
 
 interface SharedOutputOptions {
-  readonly source: ScanSource; readonly shares: readonly Share[]; readonly part: PartPlan; readonly format: FormatName; readonly task: Task; readonly tools: WorkerTools; readonly context: ExecutionContext;
+  readonly source: ScanSource;
+  readonly shares: readonly Share[];
+  readonly part: PartPlan;
+  readonly format: FormatName;
+  readonly task: Task;
+  readonly tools: WorkerTools;
+  readonly context: ExecutionContext;
 }
 /** What another thread has written of a share. */
-interface Pieces { readonly port: MessagePort; readonly chunks: Uint8Array[]; hasEnded: boolean; failure?: LakeError }
+interface Pieces {
+  readonly port: MessagePort;
+  readonly chunks: Uint8Array[];
+  hasEnded: boolean;
+  failure?: LakeError;
+}
 /** What this thread has written of a share before its turn. */
-interface Ahead { readonly share: number; readonly bytes: AsyncGenerator<Uint8Array>; readonly held: Uint8Array[]; heldBytes: number; hasEnded: boolean; failure?: unknown }
+interface Ahead {
+  readonly share: number;
+  readonly bytes: AsyncGenerator<Uint8Array>;
+  readonly held: Uint8Array[];
+  heldBytes: number;
+  hasEnded: boolean;
+  failure?: unknown;
+}
 
 class SharedOutput {
   private readonly options: SharedOutputOptions;
@@ -98,7 +164,10 @@ class SharedOutput {
 
   /** Asks for help; without any the plan is sooner run as it is. */
   async isHelped(): Promise<boolean> {
-    const { shares, tools: { thread } } = this.options;
+    const {
+      shares,
+      tools: { thread },
+    } = this.options;
     try {
       for (let k = 1; k < Math.min(thread.of, shares.length); k++) await this.askForHelp();
     } catch (error) {
@@ -108,14 +177,31 @@ class SharedOutput {
     return this.helpers.size > 0;
   }
 
-  async* chunks(): AsyncGenerator<Uint8Array> {
-    const { shares, part, format, task, context, tools: { thread } } = this.options;
-    const write = shareWriter(part, { format, context, thread: thread.index, task, isHeldUp: () => task.isHeldUp, sent: (rows) => { task.counter.recordsSent += rows; } });
+  async *chunks(): AsyncGenerator<Uint8Array> {
+    const {
+      shares,
+      part,
+      format,
+      task,
+      context,
+      tools: { thread },
+    } = this.options;
+    const write = shareWriter(part, {
+      format,
+      context,
+      thread: thread.index,
+      task,
+      isHeldUp: () => task.isHeldUp,
+      sent: (rows) => {
+        task.counter.recordsSent += rows;
+      },
+    });
     let ahead: Ahead | undefined;
     try {
       while (this.passed < shares.length) {
         task.signal.throwIfAborted();
-        const theirs = this.pieces.get(this.passed), chunk = theirs?.chunks.shift();
+        const theirs = this.pieces.get(this.passed);
+        const chunk = theirs?.chunks.shift();
         if (theirs && chunk) {
           yield chunk;
           this.credit(theirs.port, chunk.length);
@@ -144,14 +230,23 @@ class SharedOutput {
   }
 
   private begin(write: ShareWriter): Ahead | undefined {
-    const { source, shares, context, tools: { thread, batchRows } } = this.options, { progress } = context.host, share = this.claims.take(thread.index, thread.of);
+    const {
+      source,
+      shares,
+      context,
+      tools: { thread, batchRows },
+    } = this.options;
+    const { progress } = context.host;
+    const share = this.claims.take(thread.index, thread.of);
     if (typeof share !== 'number') return undefined;
-    const bytes = write((request) => scanShare(source, shares[share]!, { ...request, batchRows, read: readsInto(progress) }));
+    const bytes = write((request) =>
+      scanShare(source, shares[share]!, { ...request, batchRows, read: readsInto(progress) }),
+    );
     return { share, bytes, held: [], heldBytes: 0, hasEnded: false };
   }
 
   /** The bytes of a share whose turn it is. */
-  private async* rest({ bytes, held, hasEnded, failure }: Ahead): AsyncGenerator<Uint8Array> {
+  private async *rest({ bytes, held, hasEnded, failure }: Ahead): AsyncGenerator<Uint8Array> {
     yield* held;
     if (failure !== undefined) throw failure;
     if (hasEnded) return;
@@ -168,19 +263,41 @@ class SharedOutput {
   }
 
   private credit(port: MessagePort, bytes: number): void {
-    const { task } = this.options, buffer = task.buffers.spare();
-    port.postMessage({ type: 'credit', bytes, isHeldUp: task.isHeldUp, ...(buffer && { buffer }) } satisfies ToOutputHelper);
+    const { task } = this.options;
+    const buffer = task.buffers.spare();
+    port.postMessage({
+      type: 'credit',
+      bytes,
+      isHeldUp: task.isHeldUp,
+      ...(buffer && { buffer }),
+    } satisfies ToOutputHelper);
   }
 
   private async askForHelp(): Promise<void> {
-    const { task, source: { keys, order }, shares, part, format } = this.options;
+    const {
+      task,
+      source: { keys, order },
+      shares,
+      part,
+      format,
+    } = this.options;
     const port = await task.call({ kind: 'helper', of: 'output' });
     if (!port) return;
     this.helpers.set(port, undefined);
-    port.on('message', (message: FromOutputHelper) => { this.hear(port, message); });
-    port.on('close', () => { this.lost(port); });
+    port.on('message', (message: FromOutputHelper) => {
+      this.hear(port, message);
+    });
+    port.on('close', () => {
+      this.lost(port);
+    });
     const { content, buffers } = pack(part);
-    port.postMessage({ type: 'start', start: { plan: content, keys, order, shares, claims: this.claims.memory, format } } satisfies ToOutputHelper, [...buffers]);
+    port.postMessage(
+      {
+        type: 'start',
+        start: { plan: content, keys, order, shares, claims: this.claims.memory, format },
+      } satisfies ToOutputHelper,
+      [...buffers],
+    );
   }
 
   private hear(port: MessagePort, message: FromOutputHelper): void {
@@ -196,7 +313,8 @@ class SharedOutput {
     } else if ('error' in message) pieces.failure = fromWire(message.error);
     else {
       const { counter } = this.options.task;
-      for (const name of ['bytesRead', 'bytesMatched', 'recordsRead', 'recordsMatched'] as const) counter[name] += message.progress[name];
+      for (const name of ['bytesRead', 'bytesMatched', 'recordsRead', 'recordsMatched'] as const)
+        counter[name] += message.progress[name];
       counter.recordsSent += message.sent;
       pieces.hasEnded = true;
     }
@@ -207,8 +325,10 @@ class SharedOutput {
   private lost(port: MessagePort): void {
     const thread = this.helpers.get(port);
     this.helpers.delete(port);
-    const isMissed = (k: number): boolean => k >= this.passed && this.claims.isOf(k, thread!) && !this.pieces.get(k)?.hasEnded && !this.pieces.get(k)?.failure;
-    if (!this.isLeft && thread !== undefined && this.options.shares.some((_, k) => isMissed(k))) this.failure ??= new LakeError('worker-died', { reason: 'it was helping this query' });
+    const isMissed = (k: number): boolean =>
+      k >= this.passed && this.claims.isOf(k, thread!) && !this.pieces.get(k)?.hasEnded && !this.pieces.get(k)?.failure;
+    if (!this.isLeft && thread !== undefined && this.options.shares.some((_, k) => isMissed(k)))
+      this.failure ??= new LakeError('worker-died', { reason: 'it was helping this query' });
     this.news.tell();
   }
 

@@ -1,4 +1,7 @@
-/** Help for the answer of another thread's query: takes shares of its rows as long as there are any, and sends their bytes over the port, no more than it gets credit for. */
+/**
+ * Help for the answer of another thread's query: takes shares of its rows as long as there are any, and sends their
+ * bytes over the port, no more than it gets credit for.
+ */
 import type { MessagePort } from 'node:worker_threads';
 import { unpack } from '../../exec/carry.ts';
 import type { PartPlan } from '../../exec/parts.ts';
@@ -8,29 +11,37 @@ import { linkPart } from '../../vectors/stop.ts';
 import type { WorkerTools } from './lake-source.ts';
 import { toWire } from '../messages.ts';
 import { News } from '../news.ts';
-import { type FromOutputHelper, type OutputStart, type ShareWriter, type ToOutputHelper, aheadBytesMax, shareWriter } from './output-division.ts';
+import {
+  type FromOutputHelper,
+  type OutputStart,
+  type ShareWriter,
+  type ToOutputHelper,
+  aheadBytesMax,
+  shareWriter,
+} from './output-division.ts';
 import { noProgress, partContext, partSource, progressSince } from '../part.ts';
 import { readsInto } from './division.ts';
 import { ShareClaims } from './share-claims.ts';
 import type { Task } from '../task.ts';
 
 /** Runs until the port closes, or no share is left. */
-export const runOutputPart = (task: Task, port: MessagePort, tools: WorkerTools): Promise<undefined> => new Promise((resolve) => {
-  let part: OutputPart | undefined;
-  const end = (): void => {
-    part?.stop();
-    port.close();
-    resolve(undefined);
-  };
-  port.on('message', (message: ToOutputHelper) => {
-    if (message.type === 'credit') return part?.credit(message);
-    if (message.type === 'more') return part?.more();
-    part = new OutputPart(task, port, tools, message.start);
-    void part.run().then(end);
+export const runOutputPart = (task: Task, port: MessagePort, tools: WorkerTools): Promise<undefined> =>
+  new Promise((resolve) => {
+    let part: OutputPart | undefined;
+    const end = (): void => {
+      part?.stop();
+      port.close();
+      resolve(undefined);
+    };
+    port.on('message', (message: ToOutputHelper) => {
+      if (message.type === 'credit') return part?.credit(message);
+      if (message.type === 'more') return part?.more();
+      part = new OutputPart(task, port, tools, message.start);
+      void part.run().then(end);
+    });
+    port.on('close', end);
+    task.signal.addEventListener('abort', end, { once: true });
   });
-  port.on('close', end);
-  task.signal.addEventListener('abort', end, { once: true });
-});
 
 class OutputPart {
   private readonly task: Task;
@@ -52,7 +63,10 @@ class OutputPart {
     this.tools = tools;
     this.start = start;
     linkPart(this.abort.signal, task.signal);
-    this.claims = new ShareClaims(start.shares.map(() => -1), start.claims);
+    this.claims = new ShareClaims(
+      start.shares.map(() => -1),
+      start.claims,
+    );
     this.source = partSource(tools, start);
   }
 
@@ -61,7 +75,8 @@ class OutputPart {
     this.tell({ thread: thread.index });
     const write = this.writer();
     for (;;) {
-      const { told } = this.news, share = this.claims.take(thread.index, thread.of);
+      const { told } = this.news;
+      const share = this.claims.take(thread.index, thread.of);
       if (share === 'none' || this.abort.signal.aborted) return;
       if (share === 'wait') {
         if (told === this.news.told) await this.news.wait();
@@ -77,7 +92,9 @@ class OutputPart {
   }
 
   /** More shares may be taken. */
-  more(): void { this.news.tell(); }
+  more(): void {
+    this.news.tell();
+  }
   credit({ bytes, buffer, isHeldUp }: Extract<ToOutputHelper, { type: 'credit' }>): void {
     this.unreadBytes -= bytes;
     this.isHeldUp = isHeldUp;
@@ -90,13 +107,36 @@ class OutputPart {
   }
 
   private writer(): ShareWriter {
-    const { tools, progress, task, start: { plan, format } } = this, context = partContext(tools, progress, this.abort.signal);
-    return shareWriter(unpack(plan) as PartPlan, { format, context, thread: tools.thread.index, task, isHeldUp: () => this.isHeldUp, sent: (rows) => { this.rowsSent += rows; } });
+    const {
+      tools,
+      progress,
+      task,
+      start: { plan, format },
+    } = this;
+    const context = partContext(tools, progress, this.abort.signal);
+    return shareWriter(unpack(plan) as PartPlan, {
+      format,
+      context,
+      thread: tools.thread.index,
+      task,
+      isHeldUp: () => this.isHeldUp,
+      sent: (rows) => {
+        this.rowsSent += rows;
+      },
+    });
   }
 
   private async write(share: number, write: ShareWriter): Promise<void> {
-    const { tools, progress, task, start } = this, before = { ...progress }, sentBefore = this.rowsSent;
-    for await (const chunk of write((request) => scanShare(this.source, start.shares[share]!, { ...request, batchRows: tools.batchRows, read: readsInto(progress) }))) {
+    const { tools, progress, task, start } = this;
+    const before = { ...progress };
+    const sentBefore = this.rowsSent;
+    for await (const chunk of write((request) =>
+      scanShare(this.source, start.shares[share]!, {
+        ...request,
+        batchRows: tools.batchRows,
+        read: readsInto(progress),
+      }),
+    )) {
       for (const bytes of task.shareable(chunk)) {
         while (this.unreadBytes > 0 && this.unreadBytes + bytes.length > aheadBytesMax) {
           await this.news.wait();
@@ -111,5 +151,7 @@ class OutputPart {
     this.tell({ share, progress: progressSince(before, progress), sent: this.rowsSent - sentBefore });
   }
 
-  private tell(message: FromOutputHelper): void { this.port.postMessage(message); }
+  private tell(message: FromOutputHelper): void {
+    this.port.postMessage(message);
+  }
 }

@@ -1,4 +1,7 @@
-/** Help for a query of another thread: takes shares of its scan as long as there are any, and sends the answers over the port. */
+/**
+ * Help for a query of another thread: takes shares of its scan as long as there are any, and sends the answers over the
+ * port.
+ */
 import type { MessagePort } from 'node:worker_threads';
 import { pack, unpack } from '../../exec/carry.ts';
 import { partWorker } from '../../exec/compile.ts';
@@ -14,23 +17,28 @@ import { ShareClaims } from './share-claims.ts';
 import type { Task } from '../task.ts';
 
 /** Runs until the port closes, or no share is left. */
-export const runQueryPart = (task: Task, port: MessagePort, tools: WorkerTools): Promise<undefined> => new Promise((resolve) => {
-  let part: QueryPart | undefined;
-  const end = (): void => {
-    part?.stop();
-    resolve(undefined);
-  };
-  port.on('message', (message: ToHelper) => {
-    if (message.type === 'more') return part?.more();
-    part = new QueryPart(task, port, tools, message.start);
-    void part.run().then(end);
+export const runQueryPart = (task: Task, port: MessagePort, tools: WorkerTools): Promise<undefined> =>
+  new Promise((resolve) => {
+    let part: QueryPart | undefined;
+    const end = (): void => {
+      part?.stop();
+      resolve(undefined);
+    };
+    port.on('message', (message: ToHelper) => {
+      if (message.type === 'more') return part?.more();
+      part = new QueryPart(task, port, tools, message.start);
+      void part.run().then(end);
+    });
+    port.on('close', end);
+    task.signal.addEventListener(
+      'abort',
+      () => {
+        port.close();
+        end();
+      },
+      { once: true },
+    );
   });
-  port.on('close', end);
-  task.signal.addEventListener('abort', () => {
-    port.close();
-    end();
-  }, { once: true });
-});
 
 class QueryPart {
   private readonly task: Task;
@@ -48,7 +56,10 @@ class QueryPart {
     this.tools = tools;
     this.start = start;
     linkPart(this.abort.signal, task.signal);
-    this.claims = new ShareClaims(start.shares.map((s) => s.home), start.claims);
+    this.claims = new ShareClaims(
+      start.shares.map((s) => s.home),
+      start.claims,
+    );
   }
 
   async run(): Promise<void> {
@@ -56,7 +67,8 @@ class QueryPart {
     const { thread } = this.tools;
     this.port.postMessage({ thread: thread.index } satisfies FromHelper);
     for (;;) {
-      const { told } = this.passes, share = this.claims.take(thread.index, thread.of);
+      const { told } = this.passes;
+      const share = this.claims.take(thread.index, thread.of);
       if (share === 'none' || this.abort.signal.aborted) return;
       if (share === 'wait') {
         if (told === this.passes.told) await this.passes.wait();
@@ -74,20 +86,35 @@ class QueryPart {
   }
 
   /** More shares may be taken. */
-  more(): void { this.passes.tell(); }
+  more(): void {
+    this.passes.tell();
+  }
   stop(): void {
     this.abort.abort(new Error('the query has ended'));
     this.more();
   }
 
   private worker(): PartWorker {
-    return partWorker(unpack(this.start.plan) as PartPlan, partContext(this.tools, this.progress, this.abort.signal), this.tools.thread.index).work;
+    return partWorker(
+      unpack(this.start.plan) as PartPlan,
+      partContext(this.tools, this.progress, this.abort.signal),
+      this.tools.thread.index,
+    ).work;
   }
 
   private async answer(share: number, work: PartWorker): Promise<void> {
-    const { progress, tools, start } = this, before = { ...progress };
-    const answer = await work((request) => scanShare(partSource(tools, start), start.shares[share]!, { ...request, batchRows: tools.batchRows, read: readsInto(progress, request.counts) }));
+    const { progress, tools, start } = this;
+    const before = { ...progress };
+    const answer = await work((request) =>
+      scanShare(partSource(tools, start), start.shares[share]!, {
+        ...request,
+        batchRows: tools.batchRows,
+        read: readsInto(progress, request.counts),
+      }),
+    );
     const { content, buffers } = pack(answer);
-    this.port.postMessage({ share, answer: content, progress: progressSince(before, progress) } satisfies FromHelper, [...buffers]);
+    this.port.postMessage({ share, answer: content, progress: progressSince(before, progress) } satisfies FromHelper, [
+      ...buffers,
+    ]);
   }
 }

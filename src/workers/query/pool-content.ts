@@ -4,14 +4,23 @@ import type { PoolContent, ResolvedSource } from '../../query/plan/plan.ts';
 import { type ReaderList, type WorkerTools, poolSource } from './lake-source.ts';
 import type { Task } from '../task.ts';
 
-/** Most objects of a pool whose footers are read for it: beyond, its columns are not known, and names in joins have to say their table. */
+/**
+ * Most objects of a pool whose footers are read for it: beyond, its columns are not known, and names in joins have to
+ * say their table.
+ */
 const objectsMax = 1024;
 
 const knownByWorker = new WeakMap<ReaderList, KnownFields>();
 
 /** What a pool holds. */
-export const poolContent = (task: Task, tools: WorkerTools) => (source: ResolvedSource): Promise<PoolContent> => {
-  let known = knownByWorker.get(tools.readers);
-  if (!known) knownByWorker.set(tools.readers, (known = new Map()));
-  return rowContent(poolSource(task, source.handle, { keys: source.sortKeys ?? [['ts']], order: source.order ?? 'asc' }, tools), objectsMax, known);
-};
+export const poolContent =
+  (task: Task, tools: WorkerTools) =>
+  (source: ResolvedSource): Promise<PoolContent> => {
+    let known = knownByWorker.get(tools.readers);
+    if (!known) knownByWorker.set(tools.readers, (known = new Map()));
+    return rowContent(
+      poolSource(task, source.handle, { keys: source.sortKeys ?? [['ts']], order: source.order ?? 'asc' }, tools),
+      objectsMax,
+      known,
+    );
+  };

@@ -8,7 +8,14 @@ type End = { readonly error?: LakeError };
 
 /** The answer of one query: the worker's side pushes chunks and closes it, `reply` is the client's side. */
 export class QueryStream {
-  stats: QueryStats = { startMs: Date.now(), updateMs: Date.now(), bytesRead: 0, bytesMatched: 0, recordsRead: 0, recordsMatched: 0 };
+  stats: QueryStats = {
+    startMs: Date.now(),
+    updateMs: Date.now(),
+    bytesRead: 0,
+    bytesMatched: 0,
+    recordsRead: 0,
+    recordsMatched: 0,
+  };
   /** Of the text, known before its first byte. */
   warnings: readonly string[] = [];
   private readonly queue: Uint8Array[] = [];
@@ -20,7 +27,11 @@ export class QueryStream {
   readonly ready: Promise<void>;
   private isReady!: () => void;
   private failed: (() => void) | undefined;
-  constructor() { this.ready = new Promise((resolve) => { this.isReady = resolve; }); }
+  constructor() {
+    this.ready = new Promise((resolve) => {
+      this.isReady = resolve;
+    });
+  }
 
   push(bytes: Uint8Array, stats: QueryStats): void {
     this.stats = stats;
@@ -38,7 +49,14 @@ export class QueryStream {
   reply(id: string, task: RunningTask, watch: QueryWatch | undefined, left: () => void): QueryReply {
     if (this.queue.length === 0 && this.end?.error) throw this.end.error;
     return {
-      id, empty: this.queue.length === 0 && this.end !== undefined, chunks: this.chunks(task, watch, left), sent: (bytes) => { this.done = bytes; }, stats: () => this.stats, warnings: this.warnings,
+      id,
+      empty: this.queue.length === 0 && this.end !== undefined,
+      chunks: this.chunks(task, watch, left),
+      sent: (bytes) => {
+        this.done = bytes;
+      },
+      stats: () => this.stats,
+      warnings: this.warnings,
       whenFailed: (failed) => {
         this.failed = failed;
         if (this.end?.error) failed();
@@ -46,18 +64,28 @@ export class QueryStream {
     };
   }
 
-  private async* chunks(task: RunningTask, watch: QueryWatch | undefined, left: () => void): AsyncGenerator<Uint8Array> {
+  private async *chunks(
+    task: RunningTask,
+    watch: QueryWatch | undefined,
+    left: () => void,
+  ): AsyncGenerator<Uint8Array> {
     try {
       for (;;) {
         const bytes = this.queue.shift();
         if (bytes) {
           yield bytes;
           if (watch) watch.bytesSent += bytes.length;
-          task.credit(bytes.length, this.done === bytes && bytes.buffer instanceof SharedArrayBuffer ? bytes.buffer : undefined);
+          task.credit(
+            bytes.length,
+            this.done === bytes && bytes.buffer instanceof SharedArrayBuffer ? bytes.buffer : undefined,
+          );
         } else if (this.end) {
           if (this.end.error) throw this.end.error;
           return;
-        } else await new Promise<void>((resolve) => { this.waiting = resolve; });
+        } else
+          await new Promise<void>((resolve) => {
+            this.waiting = resolve;
+          });
       }
     } finally {
       // A consumer that leaves early cancels the query; after its end this does nothing.

@@ -1,6 +1,6 @@
 /**
- * Temporary files of one task: sorted runs of a load, and batches that operators put aside. Nothing here survives a crash, nothing is synced;
- * what a crash leaves behind is removed when the pool starts.
+ * Temporary files of one task: sorted runs of a load, and batches that operators put aside. Nothing here survives a
+ * crash, nothing is synced; what a crash leaves behind is removed when the pool starts.
  */
 import { closeSync, mkdtempSync, mkdirSync, openSync, readSync, rmSync, unlinkSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,7 +19,9 @@ export const clearSpill = (directory: string): void => {
   mkdirSync(directory, { recursive: true });
 };
 
-/** The spill files of one task; the folder is made when it is first needed. Whatever writes one may throw spill-full. */
+/**
+ * The spill files of one task; the folder is made when it is first needed. Whatever writes one may throw spill-full.
+ */
 export class TaskSpill implements SpillStore {
   private readonly parent: string;
   private folder: string | undefined;
@@ -35,7 +37,9 @@ export class TaskSpill implements SpillStore {
   private isUsed = false;
 
   /** A folder for sorted runs. */
-  objects(): ObjectStore { return (this.scratch ??= written(() => openScratch(this.directory()))); }
+  objects(): ObjectStore {
+    return (this.scratch ??= written(() => openScratch(this.directory())));
+  }
 
   open(): SpillRun {
     if (!this.isUsed) this.began?.();
@@ -90,12 +94,14 @@ class NamelessFile {
   }
 
   write(bytes: Uint8Array, at: number): void {
-    written(() => { for (let done = 0; done < bytes.length;) done += writeSync(this.fd, bytes, done, bytes.length - done, at + done); });
+    written(() => {
+      for (let done = 0; done < bytes.length; ) done += writeSync(this.fd, bytes, done, bytes.length - done, at + done);
+    });
     diskTotals.scratchBytes += bytes.length;
   }
   read(at: number, length: number): Uint8Array {
     const bytes = new Uint8Array(length);
-    for (let done = 0; done < length;) {
+    for (let done = 0; done < length; ) {
       const n = readSync(this.fd, bytes, done, length - done, at + done);
       if (n === 0) throw new Error('spill file ends early');
       done += n;
@@ -122,7 +128,9 @@ class FileBytes implements ScratchBytes {
     this.file.write(bytes, this.size);
     this.size += bytes.length;
   }
-  read(at: number, length: number): Uint8Array { return this.file.read(at, length); }
+  read(at: number, length: number): Uint8Array {
+    return this.file.read(at, length);
+  }
   close(): void {
     this.file.close();
     this.closed();
@@ -141,10 +149,18 @@ class FileRun implements SpillRun {
   }
 
   append = (batch: Vector): Promise<number> => {
-    const offset = this.at, chunks: Uint8Array[] = [];
-    const writer = new ObjectWriter((chunk) => { chunks.push(chunk); }, { rowsExpected: 0 });
-    for (let start = 0; start < batch.length; start += blockRowsMax) writer.block(slice(batch, start, Math.min(batch.length, start + blockRowsMax)), noKeys);
-    const size = writer.finish(), bytes = Buffer.concat(chunks, size);
+    const offset = this.at;
+    const chunks: Uint8Array[] = [];
+    const writer = new ObjectWriter(
+      (chunk) => {
+        chunks.push(chunk);
+      },
+      { rowsExpected: 0 },
+    );
+    for (let start = 0; start < batch.length; start += blockRowsMax)
+      writer.block(slice(batch, start, Math.min(batch.length, start + blockRowsMax)), noKeys);
+    const size = writer.finish();
+    const bytes = Buffer.concat(chunks, size);
     this.file.write(bytes, offset);
     this.at += (size + 7) & ~7;
     this.frames.push({ offset, size });
@@ -154,7 +170,11 @@ class FileRun implements SpillRun {
 
   read = async function* read(this: FileRun): AsyncGenerator<Vector> {
     for (const { offset, size } of this.frames) {
-      const reader = await openObject({ id: 'spill file', size, read: (from, length) => this.file.read(offset + from, length) });
+      const reader = await openObject({
+        id: 'spill file',
+        size,
+        read: (from, length) => this.file.read(offset + from, length),
+      });
       for (let k = 0; k < reader.blocks.length; k++) yield await reader.read(k);
       collectWorthwhile();
     }

@@ -2,8 +2,10 @@
  * Queries: text to plan to batches to bytes.
  *
  * Invariants:
- * - The first batch is written and sent at once; later bytes are gathered into larger chunks, but never held back for long.
- * - Before the first byte a failure is the task's failure; after it, too, but with `control` the error goes into the bytes as a message.
+ * - The first batch is written and sent at once; later bytes are gathered into larger chunks, but never held back for
+ *   long.
+ * - Before the first byte a failure is the task's failure; after it, too, but with `control` the error goes into the
+ *   bytes as a message.
  */
 import { aggregateCatalog } from '../../exec/aggregates/aggregates.ts';
 import { windowCatalog } from '../../exec/windows/windows.ts';
@@ -41,7 +43,10 @@ type CompileTask = Extract<TaskRequest, { kind: 'compile' }>;
 const chunkBytes = 512 << 10;
 /** The longest time that bytes wait for more. */
 const gatherMsMax = 100;
-/** How long the first bytes of files of columns wait: an error that comes so long is the answer, not a file that breaks off. The beginning of a Parquet file is of no use to anybody. */
+/**
+ * How long the first bytes of files of columns wait: an error that comes so long is the answer, not a file that breaks
+ * off. The beginning of a Parquet file is of no use to anybody.
+ */
 const firstMsOf: Readonly<Partial<Record<FormatName, number>>> = { arrows: gatherMsMax, parquet: Infinity };
 const statisticsEveryMs = 1000;
 
@@ -55,45 +60,92 @@ export class ToldError extends Error {
 }
 
 /** Where names of a query lead: pools, through the main thread. */
-export const lakeEnvironment = (task: Task, tools: WorkerTools, { head, indexBase = tools.indexBase }: Pick<QueryTask, 'head' | 'indexBase'> = {}): CompileEnvironment => {
-  const named = (source: SourceRequest): SourceRequest => (source.kind === 'name' && !source.forLoad ? atHead(source, head) : source);
+export const lakeEnvironment = (
+  task: Task,
+  tools: WorkerTools,
+  { head, indexBase = tools.indexBase }: Pick<QueryTask, 'head' | 'indexBase'> = {},
+): CompileEnvironment => {
+  const named = (source: SourceRequest): SourceRequest =>
+    source.kind === 'name' && !source.forLoad ? atHead(source, head) : source;
   return {
-    mode: 'lake', ...(tools.from.files.length > 0 && { filesToo: true }), functions: functionCatalog, aggregates: aggregateCatalog, windows: windowCatalog,
+    mode: 'lake',
+    ...(tools.from.files.length > 0 && { filesToo: true }),
+    functions: functionCatalog,
+    aggregates: aggregateCatalog,
+    windows: windowCatalog,
     evaluate: (expr, functions) => working(task.signal, () => evaluateConstant(expr, functions)),
     known: (request) => {
       const source = named(request);
-      if (source.kind !== 'name' || source.meta !== undefined || source.format !== undefined || source.forLoad) return undefined;
+      if (source.kind !== 'name' || source.meta !== undefined || source.format !== undefined || source.forLoad)
+        return undefined;
       const found = task.foreseen.find((f) => f.name === source.name && f.commit === source.commit);
       return found && [found.source];
     },
     resolve: (source) => task.call({ kind: 'resolve', source: named(source) }),
     content: poolContent(task, tools),
-    ...(indexBase !== undefined && { indexBase }), ...(head?.pool !== undefined && { defaultSource: { kind: 'name', name: head.pool } as const }),
+    ...(indexBase !== undefined && { indexBase }),
+    ...(head?.pool !== undefined && { defaultSource: { kind: 'name', name: head.pool } as const }),
   };
 };
 
 /** Tree and plan of a query text, as data. */
-export const runCompile = async (task: Task, request: CompileTask, tools: WorkerTools): Promise<{ readonly ast: unknown; readonly plan: unknown }> =>
-  ({ ast: parse(request.text), plan: await compile(request.text, lakeEnvironment(task, tools, request)) });
+export const runCompile = async (
+  task: Task,
+  request: CompileTask,
+  tools: WorkerTools,
+): Promise<{ readonly ast: unknown; readonly plan: unknown }> => ({
+  ast: parse(request.text),
+  plan: await compile(request.text, lakeEnvironment(task, tools, request)),
+});
 
 /** Runs a query; its bytes are sent as they come. */
-export const runQuery = async (task: Task, request: QueryTask, tools: WorkerTools, spill: TaskSpill): Promise<QueryStats> => {
+export const runQuery = async (
+  task: Task,
+  request: QueryTask,
+  tools: WorkerTools,
+  spill: TaskSpill,
+): Promise<QueryStats> => {
   const progress = task.counter;
   const { format, coding, channelIds = false } = request;
-  const writer = createWriter(format, { httpArray: format === 'json', channelIds, buffers: task.buffers, isAwaited: () => !task.isHeldUp });
-  const encoder = coding && await createEncoder(coding);
-  const output = new Output({ task, writer, progress, encoder, control: request.control && writer.control !== undefined, firstMsMax: firstMsOf[format] ?? 0 });
+  const writer = createWriter(format, {
+    httpArray: format === 'json',
+    channelIds,
+    buffers: task.buffers,
+    isAwaited: () => !task.isHeldUp,
+  });
+  const encoder = coding && (await createEncoder(coding));
+  const output = new Output({
+    task,
+    writer,
+    progress,
+    encoder,
+    control: request.control && writer.control !== undefined,
+    firstMsMax: firstMsOf[format] ?? 0,
+  });
   try {
-    const environment = lakeEnvironment(task, tools, request), plan = await compile(request.text, environment, { rowType: formatTable[format].hasTypeAlone === true });
+    const environment = lakeEnvironment(task, tools, request);
+    const plan = await compile(request.text, environment, { rowType: formatTable[format].hasTypeAlone === true });
     task.step('compiled', plan.warnings);
     for (const text of plan.warnings ?? []) await output.warn(text);
     const debugged: Vector[] = [];
     const tellDebugged = async (): Promise<void> => {
       for (const batch of debugged.splice(0)) await output.batch('debug', batch);
     };
-    const host = executionHost(task, tools, spill, progress, (batch) => { debugged.push(batch); });
-    const context = { host, signal: task.signal, batchRows: tools.batchRows, memoryBytesMax: tools.queryMemoryBytesMax, recursion: tools.recursion, names: new Map() };
-    const parts = request.control || plan.analyze ? undefined : await divideOutput(plan, { format, task, tools, context, sizes: tools.outputShares });
+    const host = executionHost(task, tools, spill, progress, (batch) => {
+      debugged.push(batch);
+    });
+    const context = {
+      host,
+      signal: task.signal,
+      batchRows: tools.batchRows,
+      memoryBytesMax: tools.queryMemoryBytesMax,
+      recursion: tools.recursion,
+      names: new Map(),
+    };
+    const parts =
+      request.control || plan.analyze
+        ? undefined
+        : await divideOutput(plan, { format, task, tools, context, sizes: tools.outputShares });
     if (parts) await output.parts(parts, joinParts(format === 'json'));
     else {
       for await (const { channel, batch } of execute(plan, context)) {
@@ -105,16 +157,26 @@ export const runQuery = async (task: Task, request: QueryTask, tools: WorkerTool
     }
     const isTold = plan.rowType !== undefined || !formatTable[format].hasTypeAlone || progress.recordsSent > 0;
     const rowType = isTold ? plan.rowType : await rowTypeByPools(request.text, environment, task, tools);
-    return await output.end(channelsOf(plan).map(({ name }) => name), rowType);
+    return await output.end(
+      channelsOf(plan).map(({ name }) => name),
+      rowType,
+    );
   } catch (error) {
-    if (!await output.fail(error)) throw error;
+    if (!(await output.fail(error))) throw error;
     throw new ToldError(error, output.stats());
   } finally {
     encoder?.close();
   }
 };
 
-interface OutputOptions { readonly task: Task; readonly writer: Writer; readonly progress: TaskCounter; readonly encoder: Encoder | undefined; readonly control: boolean; readonly firstMsMax: number }
+interface OutputOptions {
+  readonly task: Task;
+  readonly writer: Writer;
+  readonly progress: TaskCounter;
+  readonly encoder: Encoder | undefined;
+  readonly control: boolean;
+  readonly firstMsMax: number;
+}
 
 class Output {
   private readonly task: Task;
@@ -173,7 +235,8 @@ class Output {
   /** `channels`: those of the plan, which end whether rows came in them or not; `rowType`: of its rows. */
   async end(channels: readonly string[], rowType: RecordType | undefined): Promise<QueryStats> {
     if (this.control) {
-      for (const channel of new Set([...this.channels, ...channels])) await this.tell('QueryChannelEnd', channelValue(channel));
+      for (const channel of new Set([...this.channels, ...channels]))
+        await this.tell('QueryChannelEnd', channelValue(channel));
       await this.tell('QueryStats', this.statsValue());
     }
     await this.finish(rowType);
@@ -181,15 +244,19 @@ class Output {
   }
 
   /**
-   * Puts the error into the bytes if the client reads messages and has bytes already; answers whether it did. What the writer gave before it failed is
-   * sent in any case: rows before a failure do not depend on where batches end. But of a file of columns nothing is sent where nothing was: the error is the answer then.
+   * Puts the error into the bytes if the client reads messages and has bytes already; answers whether it did. What the
+   * writer gave before it failed is sent in any case: rows before a failure do not depend on where batches end. But of
+   * a file of columns nothing is sent where nothing was: the error is the answer then.
    */
   async fail(error: unknown): Promise<boolean> {
     if (this.task.signal.aborted) return false;
     if (this.firstMsMax > 0 && !this.started) return false;
     if (!this.control) await this.flush();
     if (!this.control || !this.started) return false;
-    await this.tell('QueryError', recordValue([{ name: 'error', value: stringValue(error instanceof Error ? error.message : String(error)) }]));
+    await this.tell(
+      'QueryError',
+      recordValue([{ name: 'error', value: stringValue(error instanceof Error ? error.message : String(error)) }]),
+    );
     await this.finish();
     return true;
   }
@@ -207,7 +274,8 @@ class Output {
   /** Writers make their chunks as they are asked for them, so a slow client holds up the writing too. */
   private async hold(chunks: Iterable<Uint8Array>): Promise<void> {
     if (this.heldBytes === 0) this.heldSince = performance.now();
-    const iterator = chunks[Symbol.iterator](), next = (): IteratorResult<Uint8Array> => iterator.next();
+    const iterator = chunks[Symbol.iterator]();
+    const next = (): IteratorResult<Uint8Array> => iterator.next();
     for (;;) {
       const { done, value } = working(this.task.signal, next);
       if (done) return;
@@ -242,8 +310,12 @@ class Output {
     const { startMs, updateMs, bytesRead, bytesMatched, recordsRead, recordsMatched } = this.stats();
     const time = (ms: number): Value => ({ type: types.time, data: BigInt(ms) * 1_000_000n });
     return recordValue([
-      { name: 'start_time', value: time(startMs) }, { name: 'update_time', value: time(updateMs) }, { name: 'bytes_read', value: intValue(bytesRead) },
-      { name: 'bytes_matched', value: intValue(bytesMatched) }, { name: 'records_read', value: intValue(recordsRead) }, { name: 'records_matched', value: intValue(recordsMatched) },
+      { name: 'start_time', value: time(startMs) },
+      { name: 'update_time', value: time(updateMs) },
+      { name: 'bytes_read', value: intValue(bytesRead) },
+      { name: 'bytes_matched', value: intValue(bytesMatched) },
+      { name: 'records_read', value: intValue(recordsRead) },
+      { name: 'records_matched', value: intValue(recordsMatched) },
     ]);
   }
 }
@@ -253,14 +325,27 @@ const channelValue = (channel: string): Value => recordValue([{ name: 'channel',
 /** Chunks in buffers that can be sent go as they are, others that follow each other together, in such a buffer. */
 const joined = (chunks: readonly Uint8Array[], buffers: ChunkBuffers): readonly Uint8Array[] => {
   const out: Uint8Array[] = [];
-  for (let start = 0; start < chunks.length;) {
+  for (let start = 0; start < chunks.length; ) {
     if (buffers.has(chunks[start]!)) {
       out.push(chunks[start++]!);
       continue;
     }
-    let end = start, length = 0;
-    while (end < chunks.length && !buffers.has(chunks[end]!) && (end === start || length + chunks[end]!.length <= buffers.size)) length += chunks[end++]!.length;
-    out.push(end - start === 1 ? chunks[start]! : joinBytes(chunks.slice(start, end), length < smallChunkBytes ? new Uint8Array(length) : buffers.take().subarray(0, length)));
+    let end = start;
+    let length = 0;
+    while (
+      end < chunks.length &&
+      !buffers.has(chunks[end]!) &&
+      (end === start || length + chunks[end]!.length <= buffers.size)
+    )
+      length += chunks[end++]!.length;
+    out.push(
+      end - start === 1
+        ? chunks[start]!
+        : joinBytes(
+            chunks.slice(start, end),
+            length < smallChunkBytes ? new Uint8Array(length) : buffers.take().subarray(0, length),
+          ),
+    );
     start = end;
   }
   return out;

@@ -1,5 +1,6 @@
 /**
- * What a query tells its machine, at the end of the turn of the event loop in which it happened: the client's bytes go first.
+ * What a query tells its machine, at the end of the turn of the event loop in which it happened: the client's bytes go
+ * first.
  *
  * Invariants:
  * - Messages keep their order. Whoever looks at the machine tells it first what is waiting.
@@ -43,6 +44,8 @@ export class QueryTrail {
   private plan(): void {
     if (this.untold.has(this)) return;
     this.untold.add(this);
-    setImmediate(() => { if (this.untold.has(this)) this.actor(); });
+    setImmediate(() => {
+      if (this.untold.has(this)) this.actor();
+    });
   }
 }

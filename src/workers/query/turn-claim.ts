@@ -1,5 +1,6 @@
 /**
- * Which thread's tasks go on where the process has little memory left: one at a time. Threads that claim at the very same moment may both go on for one turn, which does no harm.
+ * Which thread's tasks go on where the process has little memory left: one at a time. Threads that claim at the very
+ * same moment may both go on for one turn, which does no harm.
  *
  * Invariant: a claim that was not renewed for a while is void, so nobody waits for a thread that is busy, idle or gone.
  */
@@ -24,12 +25,15 @@ export class TurnClaim {
 
   /** Whether the thread may go on, which others may not then. */
   claim(): boolean {
-    const now = Date.now(), [holder, since] = this.shared as unknown as readonly [number, number];
+    const now = Date.now();
+    const [holder, since] = this.shared as unknown as readonly [number, number];
     if (holder !== this.own && holder !== 0 && Math.abs(now - since) < claimMs) return false;
     this.shared[0] = this.own;
     this.shared[1] = now;
     return true;
   }
   /** Others may go on. */
-  release(): void { if (this.shared[0] === this.own) this.shared[0] = 0; }
+  release(): void {
+    if (this.shared[0] === this.own) this.shared[0] = 0;
+  }
 }

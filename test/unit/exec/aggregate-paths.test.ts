@@ -1,4 +1,7 @@
-/** Fast ways of grouping and aggregating give what the plain ones give: dictionaries and flat columns, grids and hash tables, one group and many, sparse and mixed numbers. */
+/**
+ * Fast ways of grouping and aggregating give what the plain ones give: dictionaries and flat columns, grids and hash
+ * tables, one group and many, sparse and mixed numbers.
+ */
 import { describe, expect, it, test } from 'vitest';
 import { aggregateNamed } from '../../../src/exec/aggregates/aggregates.ts';
 import { CombinationTable } from '../../../src/exec/aggregates/combinations.ts';
@@ -23,19 +26,39 @@ const numbersBelow = (length: number, below: number, seed = 1): Uint32Array => {
 };
 const rows = (v: Vector): Value[] => Array.from({ length: v.length }, (_, i) => valueAt(v, i));
 const float = (data: number): Value => ({ type: types.float64, data });
-const words = (count: number, prefix: string): Vector => vectorOf(Array.from({ length: count }, (_, i) => stringValue(`${prefix}${i}`)));
-const dictionary = (values: Vector, codes: Uint32Array): Vector => ({ form: 'dictionary', length: codes.length, codes, values });
+const words = (count: number, prefix: string): Vector =>
+  vectorOf(Array.from({ length: count }, (_, i) => stringValue(`${prefix}${i}`)));
+const dictionary = (values: Vector, codes: Uint32Array): Vector => ({
+  form: 'dictionary',
+  length: codes.length,
+  codes,
+  values,
+});
 
 describe('groups', () => {
-  const length = 3000, first = dictionary(words(300, 'user'), numbersBelow(length, 300)), second = dictionary(words(7, 'm'), numbersBelow(length, 7, 5));
+  const length = 3000;
+  const first = dictionary(words(300, 'user'), numbersBelow(length, 300));
+  const second = dictionary(words(7, 'm'), numbersBelow(length, 7, 5));
   const third = vectorOf(Array.from(numbersBelow(length, 40, 9), (x) => intValue(x)));
 
   it('dictionaries, their copies with other codes and flat columns have the same groups in the order in which they are met', () => {
-    const table = new GroupTable(1), ids = table.ids([first], length);
+    const table = new GroupTable(1);
+    const ids = table.ids([first], length);
     expect(table.ids([flatten(first)], length)).toEqual(ids);
     expect(table.ids([take(flatten(first), Uint32Array.from(ids.keys()))], length)).toEqual(ids);
-    const turned = words(300, 'user'), reversed = Uint32Array.from({ length: 300 }, (_, i) => 299 - i);
-    expect(table.ids([dictionary(flatten(take(turned, reversed)), (first as Extract<Vector, { form: 'dictionary' }>).codes.map((c) => 299 - c))], length)).toEqual(ids);
+    const turned = words(300, 'user');
+    const reversed = Uint32Array.from({ length: 300 }, (_, i) => 299 - i);
+    expect(
+      table.ids(
+        [
+          dictionary(
+            flatten(take(turned, reversed)),
+            (first as Extract<Vector, { form: 'dictionary' }>).codes.map((c) => 299 - c),
+          ),
+        ],
+        length,
+      ),
+    ).toEqual(ids);
     let next = 0;
     for (const id of ids) {
       expect(id).toBeLessThanOrEqual(next);
@@ -45,33 +68,78 @@ describe('groups', () => {
   });
 
   it('several keys have the same groups row by row, batch by batch and in reused arrays', () => {
-    const keys = [first, second, third], kept = new GroupTable(3), reused = new GroupTable(3), single = new GroupTable(3);
-    const ids = kept.ids(keys, length), own: number[] = [];
+    const keys = [first, second, third];
+    const kept = new GroupTable(3);
+    const reused = new GroupTable(3);
+    const single = new GroupTable(3);
+    const ids = kept.ids(keys, length);
+    const own: number[] = [];
     for (let start = 0; start < length; start += 700) {
       const part = Uint32Array.from({ length: Math.min(700, length - start) }, (_, i) => start + i);
-      own.push(...reused.ids(keys.map((k) => take(k, part)), part.length, true, false));
+      own.push(
+        ...reused.ids(
+          keys.map((k) => take(k, part)),
+          part.length,
+          true,
+          false,
+        ),
+      );
     }
     expect(own).toEqual([...ids]);
-    expect(Array.from({ length }, (_, i) => single.ids(keys.map((k) => take(k, Uint32Array.of(i))), 1)[0])).toEqual([...ids]);
+    expect(
+      Array.from(
+        { length },
+        (_, i) =>
+          single.ids(
+            keys.map((k) => take(k, Uint32Array.of(i))),
+            1,
+          )[0],
+      ),
+    ).toEqual([...ids]);
     expect(kept.keys().map(rows)).toEqual(single.keys().map(rows));
     expect(reused.keys().map(rows)).toEqual(single.keys().map(rows));
   });
 
   it('a constant key is the same as a column that repeats it', () => {
-    const one = vectorOf([stringValue('http')]), constants = new GroupTable(2), columns = new GroupTable(2);
-    expect(constants.ids([constant(one, length), second], length, true, false).slice()).toEqual(columns.ids([flatten(constant(one, length)), second], length));
+    const one = vectorOf([stringValue('http')]);
+    const constants = new GroupTable(2);
+    const columns = new GroupTable(2);
+    expect(constants.ids([constant(one, length), second], length, true, false).slice()).toEqual(
+      columns.ids([flatten(constant(one, length)), second], length),
+    );
   });
 
   it('keys of unlike types, nulls and errors have the groups that single rows have', () => {
-    const mixed = vectorOf(Array.from(numbersBelow(length, 60, 21), (x) => (x % 4 === 0 ? nullValue : x % 4 === 1 ? intValue(x) : x % 4 === 2 ? stringValue(`${x}`) : textError('missing'))));
-    const kept = new GroupTable(2), reused = new GroupTable(2), single = new GroupTable(2), keys = [mixed, second];
-    const one = Array.from({ length }, (_, i) => single.ids(keys.map((k) => take(k, Uint32Array.of(i))), 1)[0]!), names = single.keys().map(rows);
-    for (const [table, isKept] of [[kept, true], [reused, false]] as const) {
-      const ids = table.ids(keys, length, true, isKept), own = table.keys().map(rows);
+    const mixed = vectorOf(
+      Array.from(numbersBelow(length, 60, 21), (x) =>
+        x % 4 === 0 ? nullValue : x % 4 === 1 ? intValue(x) : x % 4 === 2 ? stringValue(`${x}`) : textError('missing'),
+      ),
+    );
+    const kept = new GroupTable(2);
+    const reused = new GroupTable(2);
+    const single = new GroupTable(2);
+    const keys = [mixed, second];
+    const one = Array.from(
+      { length },
+      (_, i) =>
+        single.ids(
+          keys.map((k) => take(k, Uint32Array.of(i))),
+          1,
+        )[0]!,
+    );
+    const names = single.keys().map(rows);
+    for (const [table, isKept] of [
+      [kept, true],
+      [reused, false],
+    ] as const) {
+      const ids = table.ids(keys, length, true, isKept);
+      const own = table.keys().map(rows);
       expect(Array.from(ids, (g) => own.map((k) => k[g]))).toEqual(one.map((g) => names.map((k) => k[g])));
       expect(table.size).toBe(single.size);
     }
-    expect(reused.ids([nulls(300), constant(vectorOf([stringValue('m1')]), 300)], 300, false, false)[0]).toBe(reused.ids([nulls(1), vectorOf([stringValue('m1')])], 1, false)[0]);
+    expect(reused.ids([nulls(300), constant(vectorOf([stringValue('m1')]), 300)], 300, false, false)[0]).toBe(
+      reused.ids([nulls(1), vectorOf([stringValue('m1')])], 1, false)[0],
+    );
   });
 
   it('keys that are not there are not put in', () => {
@@ -85,22 +153,49 @@ describe('groups', () => {
 
 describe('batches of one group', () => {
   const field = (name: string): PlanExpr => ({ kind: 'field', of: { kind: 'this' }, name });
-  const of = (name: string, argument?: PlanExpr): { readonly target: readonly string[]; readonly aggregate: Aggregate } =>
-    ({ target: [argument ? name : 'rows'], aggregate: { name, ...(argument && { argument }), distinct: false } });
+  const of = (
+    name: string,
+    argument?: PlanExpr,
+  ): { readonly target: readonly string[]; readonly aggregate: Aggregate } => ({
+    target: [argument ? name : 'rows'],
+    aggregate: { name, ...(argument && { argument }), distinct: false },
+  });
   const op: PlanOp = {
-    kind: 'aggregate', keys: [{ target: ['k'], expr: field('k') }, { target: ['m'], expr: field('m') }],
-    aggregates: [of('count'), ...['sum', 'avg', 'min', 'max', 'dcount', 'collect', 'any', 'union'].map((name) => of(name, field('x')))],
+    kind: 'aggregate',
+    keys: [
+      { target: ['k'], expr: field('k') },
+      { target: ['m'], expr: field('m') },
+    ],
+    aggregates: [
+      of('count'),
+      ...['sum', 'avg', 'min', 'max', 'dcount', 'collect', 'any', 'union'].map((name) => of(name, field('x'))),
+    ],
   };
-  const rowOf = (i: number, order: readonly number[]): Value => recordValue([
-    { name: 'k', value: intValue(Math.floor(order[i]! / 500)) }, { name: 'm', value: order[i]! < 900 ? stringValue('a') : nullValue },
-    { name: 'x', value: order[i]! % 7 === 0 ? nullValue : order[i]! % 5 === 0 && order[i]! < 500 ? stringValue(`t${order[i]!}`) : float(order[i]! / 3) },
-  ]);
-  const sorted = Array.from({ length: 2500 }, (_, i) => i), mixed = [...numbersBelow(2500, 2500)];
+  const rowOf = (i: number, order: readonly number[]): Value =>
+    recordValue([
+      { name: 'k', value: intValue(Math.floor(order[i]! / 500)) },
+      { name: 'm', value: order[i]! < 900 ? stringValue('a') : nullValue },
+      {
+        name: 'x',
+        value:
+          order[i]! % 7 === 0
+            ? nullValue
+            : order[i]! % 5 === 0 && order[i]! < 500
+              ? stringValue(`t${order[i]!}`)
+              : float(order[i]! / 3),
+      },
+    ]);
+  const sorted = Array.from({ length: 2500 }, (_, i) => i);
+  const mixed = [...numbersBelow(2500, 2500)];
 
-  for (const [what, order] of [['sorted', sorted], ['mixed', mixed]] as const) {
+  for (const [what, order] of [
+    ['sorted', sorted],
+    ['mixed', mixed],
+  ] as const) {
     it(`${what} rows: the answer does not depend on the size of batches`, async () => {
       const input = vectorOf(order.map((_, i) => rowOf(i, order)));
-      const run = async (batchRows: number): Promise<string> => supOf((await runPlan(planOf([op]), { input }, { batchRows })).map((b) => b.batch));
+      const run = async (batchRows: number): Promise<string> =>
+        supOf((await runPlan(planOf([op]), { input }, { batchRows })).map((b) => b.batch));
       const one = await run(1);
       expect(one.trimEnd().split('\n').length).toBeGreaterThan(5);
       for (const batchRows of [300, 500, 4096]) expect(await run(batchRows)).toBe(one);
@@ -109,12 +204,30 @@ describe('batches of one group', () => {
 });
 
 test('rows in runs of equal keys are grouped as the same rows are that come one by one', async () => {
-  const length = 4000, starts = [0, 700, 1900, 2500], codes = Uint32Array.from({ length }, (_, i) => [1, 0, 2, 1][starts.findLastIndex((s) => s <= i)]!);
+  const length = 4000;
+  const starts = [0, 700, 1900, 2500];
+  const codes = Uint32Array.from({ length }, (_, i) => [1, 0, 2, 1][starts.findLastIndex((s) => s <= i)]!);
   const x = vectorOf(Array.from(numbersBelow(length, 1000), (n) => (n % 9 === 0 ? nullValue : float(n / 3))));
-  const input = (k: Vector): Vector => ({ form: 'record', length, fields: [{ name: 'k', optional: false, values: k }, { name: 'x', optional: false, values: x }] });
-  const key = { form: 'dictionary', length, codes, values: words(3, 'k') } as const, field = (name: string): PlanExpr => ({ kind: 'field', of: { kind: 'this' }, name });
-  const op: PlanOp = { kind: 'aggregate', keys: [{ target: ['k'], expr: field('k') }], aggregates: ['count', 'sum', 'max', 'collect'].map((name) => ({ target: [name], aggregate: { name, argument: field('x'), distinct: false } })) };
-  const run = async (k: Vector, batchRows: number): Promise<string> => supOf((await runPlan(planOf([op]), { input: input(k) }, { batchRows })).map((b) => b.batch));
+  const input = (k: Vector): Vector => ({
+    form: 'record',
+    length,
+    fields: [
+      { name: 'k', optional: false, values: k },
+      { name: 'x', optional: false, values: x },
+    ],
+  });
+  const key = { form: 'dictionary', length, codes, values: words(3, 'k') } as const;
+  const field = (name: string): PlanExpr => ({ kind: 'field', of: { kind: 'this' }, name });
+  const op: PlanOp = {
+    kind: 'aggregate',
+    keys: [{ target: ['k'], expr: field('k') }],
+    aggregates: ['count', 'sum', 'max', 'collect'].map((name) => ({
+      target: [name],
+      aggregate: { name, argument: field('x'), distinct: false },
+    })),
+  };
+  const run = async (k: Vector, batchRows: number): Promise<string> =>
+    supOf((await runPlan(planOf([op]), { input: input(k) }, { batchRows })).map((b) => b.batch));
   const known = await run(markRuns({ ...key }, Uint32Array.of(700, 1900, 2500, length)), length);
   expect(known).toBe(await run(key, length));
   expect(known).toBe(await run(key, 1));
@@ -122,72 +235,154 @@ test('rows in runs of equal keys are grouped as the same rows are that come one 
 });
 
 describe('sums that are worked out in place', () => {
-  const length = 400, field = (name: string): PlanExpr => ({ kind: 'field', of: { kind: 'this' }, name }), plus = (left: PlanExpr, right: PlanExpr): PlanExpr => ({ kind: 'arithmetic', operator: '+', left, right });
-  const input = vectorOf(Array.from(numbersBelow(length, 1000), (n, i) => recordValue([
-    { name: 'k', value: intValue(n % 3) }, { name: 'x', value: float(n / 4) }, { name: 'y', value: n % 11 === 0 ? nullValue : float(i) },
-  ])));
-  const put: PlanOp = { kind: 'put', assignments: [{ target: ['s'], value: plus(field('x'), field('y')) }, { target: ['d'], value: plus(plus(field('x'), field('y')), field('x')) }] };
+  const length = 400;
+  const field = (name: string): PlanExpr => ({ kind: 'field', of: { kind: 'this' }, name });
+  const plus = (left: PlanExpr, right: PlanExpr): PlanExpr => ({ kind: 'arithmetic', operator: '+', left, right });
+  const input = vectorOf(
+    Array.from(numbersBelow(length, 1000), (n, i) =>
+      recordValue([
+        { name: 'k', value: intValue(n % 3) },
+        { name: 'x', value: float(n / 4) },
+        { name: 'y', value: n % 11 === 0 ? nullValue : float(i) },
+      ]),
+    ),
+  );
+  const put: PlanOp = {
+    kind: 'put',
+    assignments: [
+      { target: ['s'], value: plus(field('x'), field('y')) },
+      { target: ['d'], value: plus(plus(field('x'), field('y')), field('x')) },
+    ],
+  };
   const of = (keys: readonly string[], ...list: readonly (readonly [name: string, argument: PlanExpr])[]): PlanOp => ({
-    kind: 'aggregate', keys: keys.map((k) => ({ target: [k], expr: field(k) })),
-    aggregates: list.map(([name, argument], i) => ({ target: [`${name}${i}`], aggregate: { name, argument, distinct: false } })),
+    kind: 'aggregate',
+    keys: keys.map((k) => ({ target: [k], expr: field(k) })),
+    aggregates: list.map(([name, argument], i) => ({
+      target: [`${name}${i}`],
+      aggregate: { name, argument, distinct: false },
+    })),
   });
-  const run = async (ops: readonly PlanOp[], batchRows: number): Promise<string> => supOf((await runPlan(planOf(ops), { input }, { batchRows })).map((b) => b.batch));
-  const passing = [put, of([], ['sum', field('s')], ['max', field('d')], ['avg', plus(field('s'), field('d'))], ['dcount', plus(field('s'), field('d'))], ['min', plus(field('s'), field('d'))])];
+  const run = async (ops: readonly PlanOp[], batchRows: number): Promise<string> =>
+    supOf((await runPlan(planOf(ops), { input }, { batchRows })).map((b) => b.batch));
+  const passing = [
+    put,
+    of(
+      [],
+      ['sum', field('s')],
+      ['max', field('d')],
+      ['avg', plus(field('s'), field('d'))],
+      ['dcount', plus(field('s'), field('d'))],
+      ['min', plus(field('s'), field('d'))],
+    ),
+  ];
   const cases: readonly (readonly [what: string, ops: readonly PlanOp[]])[] = [
     ['of put fields', passing],
-    ['beside what is kept of them', [put, of([], ['sum', field('s')], ['collect', field('d')], ['collect', plus(field('s'), field('d'))])]],
-    ['of groups', [put, of(['k'], ['sum', plus(field('s'), field('x'))], ['max', plus(field('s'), field('x'))]), { kind: 'sort', keys: [{ expr: field('k'), order: 'asc', nulls: 'last' }], reverse: false }]],
-    ['in one branch, and kept in another', [{ kind: 'fork', branches: [{ ops: passing }, { ops: [put, of([], ['collect', field('s')], ['sum', field('d')])] }] }, { kind: 'sort', keys: [{ expr: field('sum0'), order: 'asc', nulls: 'last' }], reverse: false }]],
+    [
+      'beside what is kept of them',
+      [put, of([], ['sum', field('s')], ['collect', field('d')], ['collect', plus(field('s'), field('d'))])],
+    ],
+    [
+      'of groups',
+      [
+        put,
+        of(['k'], ['sum', plus(field('s'), field('x'))], ['max', plus(field('s'), field('x'))]),
+        { kind: 'sort', keys: [{ expr: field('k'), order: 'asc', nulls: 'last' }], reverse: false },
+      ],
+    ],
+    [
+      'in one branch, and kept in another',
+      [
+        {
+          kind: 'fork',
+          branches: [{ ops: passing }, { ops: [put, of([], ['collect', field('s')], ['sum', field('d')])] }],
+        },
+        { kind: 'sort', keys: [{ expr: field('sum0'), order: 'asc', nulls: 'last' }], reverse: false },
+      ],
+    ],
   ];
   it.each(cases)('%s are those of single rows', async (_, ops) => {
     const one = await run(ops, 1);
     for (const batchRows of [7, 130, 4096]) expect(await run(ops, batchRows)).toBe(one);
   });
   it('what is kept of them is what the rows say', async () => {
-    const kept = await run([put, of([], ['sum', field('s')], ['collect', field('d')])], 300), plain = await run([of([], ['collect', plus(plus(field('x'), field('y')), field('x'))])], length);
+    const kept = await run([put, of([], ['sum', field('s')], ['collect', field('d')])], 300);
+    const plain = await run([of([], ['collect', plus(plus(field('x'), field('y')), field('x'))])], length);
     expect(kept.slice(kept.indexOf('['))).toBe(plain.slice(plain.indexOf('[')));
   });
 });
 
 describe('combinations of codes', () => {
-  /** Sizes of which first none, then one is more than 1, then those that outgrow a grid, then the bits that columns had, then two words. */
-  const steps = (columns: number): number[][] => [Array.from({ length: columns }, () => 1), Array.from({ length: columns }, (_, k) => (k === columns - 1 ? 3 : 1)), ...wider(columns)];
-  const wider = (columns: number): number[][] => [3, 9, 40, 300, 3000, 70_000, 40_000_000].map((size, step) => Array.from({ length: columns }, (_, k) => (k % 3 === 1 ? Math.min(size, 7) : size + (k === 0 ? step : 0))));
+  /**
+   * Sizes of which first none, then one is more than 1, then those that outgrow a grid, then the bits that columns had,
+   * then two words.
+   */
+  const steps = (columns: number): number[][] => [
+    Array.from({ length: columns }, () => 1),
+    Array.from({ length: columns }, (_, k) => (k === columns - 1 ? 3 : 1)),
+    ...wider(columns),
+  ];
+  const wider = (columns: number): number[][] =>
+    [3, 9, 40, 300, 3000, 70_000, 40_000_000].map((size, step) =>
+      Array.from({ length: columns }, (_, k) => (k % 3 === 1 ? Math.min(size, 7) : size + (k === 0 ? step : 0))),
+    );
   for (const columns of [2, 3, 5, 9]) {
     it(`${columns} columns that grow have the codes that a map gives, and these lead back to the columns' codes`, () => {
-      const table = new CombinationTable(columns), known = new Map<string, number>(), all: number[][] = [];
+      const table = new CombinationTable(columns);
+      const known = new Map<string, number>();
+      const all: number[][] = [];
       for (const sizes of steps(columns)) {
         // Codes of a column come in order; of large ones the last is there, and two thirds of the rows come again.
-        const codes = sizes.map((size, k) => numbersBelow(2000, size, size + k).map((x, i) => (size <= 3 ? i % size : i === 7 ? size - 1 : i % 3 > 0 ? x % 5 % size : x)));
-        const keys = Array.from({ length: 2000 }, (_, i) => codes.map((c) => c[i]!)), before = keys.map((k) => known.get(k.join(' ')) ?? none);
-        if (sizes[0]! > 1) expect(Array.from(table.codes(codes, { sizes, insert: false, out: new Uint32Array(2000) }))).toEqual(before);
+        const codes = sizes.map((size, k) =>
+          numbersBelow(2000, size, size + k).map((x, i) =>
+            size <= 3 ? i % size : i === 7 ? size - 1 : i % 3 > 0 ? (x % 5) % size : x,
+          ),
+        );
+        const keys = Array.from({ length: 2000 }, (_, i) => codes.map((c) => c[i]!));
+        const before = keys.map((k) => known.get(k.join(' ')) ?? none);
+        if (sizes[0]! > 1)
+          expect(Array.from(table.codes(codes, { sizes, insert: false, out: new Uint32Array(2000) }))).toEqual(before);
         for (const key of keys) {
           if (known.has(key.join(' '))) continue;
           known.set(key.join(' '), known.size);
           all.push(key);
         }
-        expect(Array.from(table.codes(codes, { sizes, insert: true, out: new Uint32Array(2000) }))).toEqual(keys.map((k) => known.get(k.join(' '))));
-        expect(Array.from(table.codes(codes, { sizes, insert: false, out: new Uint32Array(2000) }))).toEqual(keys.map((k) => known.get(k.join(' '))));
+        expect(Array.from(table.codes(codes, { sizes, insert: true, out: new Uint32Array(2000) }))).toEqual(
+          keys.map((k) => known.get(k.join(' '))),
+        );
+        expect(Array.from(table.codes(codes, { sizes, insert: false, out: new Uint32Array(2000) }))).toEqual(
+          keys.map((k) => known.get(k.join(' '))),
+        );
         expect(table.columnCodes().map((c) => Array.from(c))).toEqual(codes.map((_, k) => all.map((key) => key[k])));
-        expect(table.columnCodes(Uint32Array.of(table.size - 1, 0)).map((c) => Array.from(c))).toEqual(codes.map((_, k) => [all.at(-1)![k], all[0]![k]]));
+        expect(table.columnCodes(Uint32Array.of(table.size - 1, 0)).map((c) => Array.from(c))).toEqual(
+          codes.map((_, k) => [all.at(-1)![k], all[0]![k]]),
+        );
       }
       expect(table.size).toBe(known.size);
     });
   }
   it('a row that lacks a code has no combination', () => {
-    const table = new CombinationTable(3), codes = [Uint32Array.of(0, 1, 2), Uint32Array.of(0, 0, 1), Uint32Array.of(3, 1, 0)], sizes = [3, 2, 4];
+    const table = new CombinationTable(3);
+    const codes = [Uint32Array.of(0, 1, 2), Uint32Array.of(0, 0, 1), Uint32Array.of(3, 1, 0)];
+    const sizes = [3, 2, 4];
     table.codes(codes, { sizes, insert: true, out: new Uint32Array(3) });
     const some = codes.map((c, k) => c.map((code, i) => (i === k ? none : code)));
-    expect(Array.from(table.codes(some, { sizes, insert: false, out: new Uint32Array(3) }))).toEqual([none, none, none]);
+    expect(Array.from(table.codes(some, { sizes, insert: false, out: new Uint32Array(3) }))).toEqual([
+      none,
+      none,
+      none,
+    ]);
     // Nor has one whose code came after all combinations, and has more bits than there were.
     const large = codes.map((c, k) => (k === 0 ? c.map((code) => code + 2 ** 31) : c));
-    expect(Array.from(table.codes(large, { sizes: [2 ** 31 + 3, 2, 4], insert: false, out: new Uint32Array(3) }))).toEqual([none, none, none]);
+    expect(
+      Array.from(table.codes(large, { sizes: [2 ** 31 + 3, 2, 4], insert: false, out: new Uint32Array(3) })),
+    ).toEqual([none, none, none]);
   });
 });
 
 describe('hashes', () => {
   it('do not depend on where they go, nor on the place of the bytes', () => {
-    const v = flatten(dictionary(words(5000, 'some text of length '), numbersBelow(4000, 5000))), into = { low: new Uint32Array(9000), high: new Uint32Array(9000) };
+    const v = flatten(dictionary(words(5000, 'some text of length '), numbersBelow(4000, 5000)));
+    const into = { low: new Uint32Array(9000), high: new Uint32Array(9000) };
     const { low, high } = hashRows(v);
     hashRows(v, into);
     expect(into.low.subarray(0, 4000)).toEqual(low);
@@ -198,7 +393,9 @@ describe('hashes', () => {
 });
 
 describe('states', () => {
-  const length = 1500, groups = 13, ids = numbersBelow(length, groups, 3);
+  const length = 1500;
+  const groups = 13;
+  const ids = numbersBelow(length, groups, 3);
   const numbers = numbersBelow(length, 1000, 11);
   const columns: Record<string, Vector> = {
     integers: vectorOf(Array.from(numbers, (x) => intValue(x - 300))),
@@ -206,7 +403,9 @@ describe('states', () => {
     'floats with nulls': vectorOf(Array.from(numbers, (x) => (x % 5 === 0 ? nullValue : float(x / 7)))),
     'integers with nulls': vectorOf(Array.from(numbers, (x) => (x % 5 === 0 ? nullValue : intValue(x)))),
     'integers beyond 2^53 in sum': vectorOf(Array.from(numbers, (x) => intValue(9_007_199_254_740_000 - x))),
-    'a few large integers, then small ones': vectorOf(Array.from(numbers, (x, i) => intValue(i < 350 && i > 300 ? 9_007_199_254_740_000 - x : 2 * x + 1))),
+    'a few large integers, then small ones': vectorOf(
+      Array.from(numbers, (x, i) => intValue(i < 350 && i > 300 ? 9_007_199_254_740_000 - x : 2 * x + 1)),
+    ),
     'big integers': vectorOf(Array.from(numbers, (x) => intValue(9_007_199_254_740_993n * BigInt(x % 3)))),
     'integers and floats': vectorOf(Array.from(numbers, (x) => (x % 2 === 0 ? intValue(x) : float(x / 3)))),
     'NaN among floats': vectorOf(Array.from(numbers, (x) => float(x === 500 ? NaN : x))),
@@ -233,14 +432,24 @@ describe('states', () => {
         state.grow(groups);
         for (let start = 0; start < length; start += 400) {
           const part = Uint32Array.from({ length: Math.min(400, length - start) }, (_, i) => start + i);
-          state.update(ids.subarray(start, start + part.length), start % 800 === 0 ? flatten(take(v, part)) : take(v, part));
+          state.update(
+            ids.subarray(start, start + part.length),
+            start % 800 === 0 ? flatten(take(v, part)) : take(v, part),
+          );
         }
         expect(rows(state.result(groups))).toEqual(plain(name, v, ids));
       });
 
       it(`${name} of ${what}: rows of one group, after others and before others`, () => {
-        const state = aggregateNamed(name)!.state({ all: false, distinct: false }), of = ids.map((g, i) => (i >= 200 && i < 900 ? 4 : g));
-        const rowsFrom = (start: number, end: number): Vector => flatten(take(v, Uint32Array.from({ length: end - start }, (_, i) => start + i)));
+        const state = aggregateNamed(name)!.state({ all: false, distinct: false });
+        const of = ids.map((g, i) => (i >= 200 && i < 900 ? 4 : g));
+        const rowsFrom = (start: number, end: number): Vector =>
+          flatten(
+            take(
+              v,
+              Uint32Array.from({ length: end - start }, (_, i) => start + i),
+            ),
+          );
         state.grow(groups);
         state.update(of.subarray(0, 200), rowsFrom(0, 200));
         const one = (start: number, end: number): void => {
@@ -256,12 +465,23 @@ describe('states', () => {
   }
 
   it('the estimate of many distinct values does not depend on how they came', () => {
-    const many = Array.from({ length: 20000 }, (_, i) => stringValue(`id${Math.imul(i, 2654435761) >>> 0}`)), v = vectorOf(many);
-    const one = aggregateNamed('dcount')!.state({ all: false, distinct: false }), each = aggregateNamed('dcount')!.state({ all: false, distinct: false });
+    const many = Array.from({ length: 20000 }, (_, i) => stringValue(`id${Math.imul(i, 2654435761) >>> 0}`));
+    const v = vectorOf(many);
+    const one = aggregateNamed('dcount')!.state({ all: false, distinct: false });
+    const each = aggregateNamed('dcount')!.state({ all: false, distinct: false });
     one.grow(1);
     each.grow(1);
     one.updateOne!(0, v);
-    for (let i = 0; i < many.length; i += 10) each.update(new Uint32Array(10), flatten(take(v, Uint32Array.from({ length: 10 }, (_, k) => i + k))));
+    for (let i = 0; i < many.length; i += 10)
+      each.update(
+        new Uint32Array(10),
+        flatten(
+          take(
+            v,
+            Uint32Array.from({ length: 10 }, (_, k) => i + k),
+          ),
+        ),
+      );
     expect(rows(one.result(1))).toEqual(rows(each.result(1)));
     expect(Math.abs(Number(rows(one.result(1))[0]!.data) - 20000)).toBeLessThan(600);
   });

@@ -1,15 +1,28 @@
-/** States of all aggregates on their way: those of two shares of the rows, one of them packed for another thread and unpacked, merge into what one state makes of all rows. */
+/**
+ * States of all aggregates on their way: those of two shares of the rows, one of them packed for another thread and
+ * unpacked, merge into what one state makes of all rows.
+ */
 import { describe, expect, test } from 'vitest';
 import { aggregateTable } from '../../../src/exec/aggregates/aggregates.ts';
 import { pack, unpack } from '../../../src/exec/carry.ts';
 import type { AggregateState } from '../../../src/exec/aggregates/grouping/state.ts';
 import { types } from '../../../src/vectors/type.ts';
-import { type Value, boolValue, floatValue, intValue, mapValue, nullValue, recordValue, stringValue } from '../../../src/vectors/value.ts';
+import {
+  type Value,
+  boolValue,
+  floatValue,
+  intValue,
+  mapValue,
+  nullValue,
+  recordValue,
+  stringValue,
+} from '../../../src/vectors/value.ts';
 import { type Vector, take, valueAt } from '../../../src/vectors/vector.ts';
 import { supText } from '../../../src/vectors/sup/print.ts';
 import { vectorOf } from '../../../src/vectors/builder.ts';
 
-const rows = [3, 1, undefined, 4, 1, 5, 9, 2, 6, 5, 3, 5], ids = Uint32Array.of(0, 1, 2, 0, 1, 0, 1, 0, 0, 1, 1, 0);
+const rows = [3, 1, undefined, 4, 1, 5, 9, 2, 6, 5, 3, 5];
+const ids = Uint32Array.of(0, 1, 2, 0, 1, 0, 1, 0, 0, 1, 1, 0);
 const valueOf = (name: string, x: number | undefined): Value => {
   if (x === undefined) return nullValue;
   if (/^(and|or|bool_|count_?if|every)/.test(name)) return boolValue(x > 3);
@@ -17,27 +30,49 @@ const valueOf = (name: string, x: number | undefined): Value => {
   return name === 'string_agg' || name === 'group_concat' || name === 'listagg' ? stringValue(`${x}`) : intValue(x);
 };
 /** The argument of as many columns as the aggregate takes at most. */
-const argumentOf = (name: string, arity: number): Vector => vectorOf(rows.map((x, i) => {
-  const value = valueOf(name, x), by = /quantile|percentile/.test(name) ? floatValue(0.5) : /^approx_top_k$|^min$|^max$/.test(name) ? intValue(2) : /agg|concat/.test(name) ? stringValue('-') : intValue((i * 7) % 5);
-  return arity === 1 ? value : recordValue([{ name: 'value', value }, { name: 'by', value: by }, ...(arity === 3 ? [{ name: 'third', value: intValue(2) }] : [])]);
-}));
-const texts = (v: Vector): readonly string[] => Array.from({ length: v.length }, (_, i) => {
-  const value = valueAt(v, i);
-  return value.type === types.float64 ? Math.abs(Number(value.data)).toFixed(9) : supText(value);
-});
+const argumentOf = (name: string, arity: number): Vector =>
+  vectorOf(
+    rows.map((x, i) => {
+      const value = valueOf(name, x);
+      const by = /quantile|percentile/.test(name)
+        ? floatValue(0.5)
+        : /^approx_top_k$|^min$|^max$/.test(name)
+          ? intValue(2)
+          : /agg|concat/.test(name)
+            ? stringValue('-')
+            : intValue((i * 7) % 5);
+      return arity === 1
+        ? value
+        : recordValue([
+            { name: 'value', value },
+            { name: 'by', value: by },
+            ...(arity === 3 ? [{ name: 'third', value: intValue(2) }] : []),
+          ]);
+    }),
+  );
+const texts = (v: Vector): readonly string[] =>
+  Array.from({ length: v.length }, (_, i) => {
+    const value = valueAt(v, i);
+    return value.type === types.float64 ? Math.abs(Number(value.data)).toFixed(9) : supText(value);
+  });
 
 // union is never taken by shares.
-describe.each(aggregateTable.filter((row) => row.signature.name !== 'union').map((row) => [row.signature.name, row] as const))('%s', (name, { signature, state }) => {
+describe.each(
+  aggregateTable.filter((row) => row.signature.name !== 'union').map((row) => [row.signature.name, row] as const),
+)('%s', (name, { signature, state }) => {
   const counts = [...new Set([Math.max(1, signature.argumentsMin), Math.min(signature.argumentsMax, 3)])];
   test.each(counts)('of %i arguments', (arity) => {
-    const call = { all: false, distinct: false, sql: true, ...(arity > 1 && { arity }) } as const, argument = argumentOf(name, signature.argumentsMax > 1 && arity === 1 && /agg|concat/.test(name) ? 2 : arity);
+    const call = { all: false, distinct: false, sql: true, ...(arity > 1 && { arity }) } as const;
+    const argument = argumentOf(name, signature.argumentsMax > 1 && arity === 1 && /agg|concat/.test(name) ? 2 : arity);
     const fed = (start: number, end: number): AggregateState => {
-      const made = state(call), part = Uint32Array.from({ length: end - start }, (_, i) => start + i);
+      const made = state(call);
+      const part = Uint32Array.from({ length: end - start }, (_, i) => start + i);
       made.grow(3);
       made.update(ids.slice(start, end), take(argument, part));
       return made;
     };
-    const first = fed(0, 5), other = unpack(pack(fed(5, rows.length)).content) as AggregateState;
+    const first = fed(0, 5);
+    const other = unpack(pack(fed(5, rows.length)).content) as AggregateState;
     first.merge(other, Uint32Array.of(0, 1, 2), 3);
     expect(texts(first.result(3))).toEqual(texts(fed(0, rows.length).result(3)));
   });

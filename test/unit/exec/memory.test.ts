@@ -11,30 +11,45 @@ const mega = 1 << 20;
 /** A thread with so many bytes held and others that are garbage. */
 const thread = (use: { held: number; garbage: number }, max = 100 * mega) => {
   let collections = 0;
-  const memory = new ThreadMemory(max, { bytes: () => use.held + use.garbage, collect: () => { use.garbage = 0; collections++; } });
+  const memory = new ThreadMemory(max, {
+    bytes: () => use.held + use.garbage,
+    collect: () => {
+      use.garbage = 0;
+      collections++;
+    },
+  });
   return { memory, collections: () => collections };
 };
-const make = (account: MemoryAccount, megabytes: number): void => { for (let i = 0; i < megabytes; i++) account.charge(mega, 'a test'); };
+const make = (account: MemoryAccount, megabytes: number): void => {
+  for (let i = 0; i < megabytes; i++) account.charge(mega, 'a test');
+};
 const refusal = 'query: a test needs more than 104857600 bytes of memory (option -memory)';
 
 describe('accounts of a thread', () => {
   test('one allocation beyond the limit is refused before it is made', () => {
     const { memory, collections } = thread({ held: 0, garbage: 0 });
-    expect(() => { memory.open().charge(101 * mega, 'a test'); }).toThrow(refusal);
+    expect(() => {
+      memory.open().charge(101 * mega, 'a test');
+    }).toThrow(refusal);
     expect(collections()).toBe(0);
   });
   test('garbage is collected, and what was made is no reason to refuse', () => {
-    const { memory, collections } = thread({ held: 10 * mega, garbage: 1000 * mega }), account = memory.open();
+    const { memory, collections } = thread({ held: 10 * mega, garbage: 1000 * mega });
+    const account = memory.open();
     make(account, 500);
     expect(collections()).toBe(1);
   });
   test('what is held is', () => {
-    const use = { held: 10 * mega, garbage: 0 }, account = thread(use).memory.open();
+    const use = { held: 10 * mega, garbage: 0 };
+    const account = thread(use).memory.open();
     use.held = 200 * mega;
-    expect(() => { make(account, 20); }).toThrow(refusal);
+    expect(() => {
+      make(account, 20);
+    }).toThrow(refusal);
   });
   test('what the thread held before, without a task, is not', () => {
-    const use = { held: 400 * mega, garbage: 100 * mega }, { memory } = thread(use);
+    const use = { held: 400 * mega, garbage: 100 * mega };
+    const { memory } = thread(use);
     memory.rest();
     for (let i = 0; i < 3; i++) {
       const account = memory.open();
@@ -43,33 +58,56 @@ describe('accounts of a thread', () => {
     }
     const account = memory.open();
     use.held = 520 * mega;
-    expect(() => { make(account, 20); }).toThrow(refusal);
+    expect(() => {
+      make(account, 20);
+    }).toThrow(refusal);
   });
   test('nor is what the last task left, where the next one comes at once', () => {
-    const use = { held: 10 * mega, garbage: 0 }, { memory } = thread(use), before = memory.open();
+    const use = { held: 10 * mega, garbage: 0 };
+    const { memory } = thread(use);
+    const before = memory.open();
     make(before, 64);
     use.held = 400 * mega;
     memory.close(before);
     const account = memory.open();
     make(account, 64);
     use.held = 520 * mega;
-    expect(() => { make(account, 20); }).toThrow(refusal);
+    expect(() => {
+      make(account, 20);
+    }).toThrow(refusal);
   });
   test('steps count too: what they made is in the heap', () => {
-    const use = { held: 0, garbage: 0 }, account = thread(use).memory.open();
+    const use = { held: 0, garbage: 0 };
+    const account = thread(use).memory.open();
     use.held = 200 * mega;
-    expect(() => { for (let i = 0; i < 256; i++) account.step(1); }).toThrow('query: evaluation needs more than');
+    expect(() => {
+      for (let i = 0; i < 256; i++) account.step(1);
+    }).toThrow('query: evaluation needs more than');
   });
   test('what may have room without the others is told to come again', () => {
-    const use = { held: 50 * mega, garbage: 0 }, { memory } = thread(use), large = memory.open(), other = memory.open();
+    const use = { held: 50 * mega, garbage: 0 };
+    const { memory } = thread(use);
+    const large = memory.open();
+    const other = memory.open();
     make(other, 60);
     make(large, 64);
     use.held = 170 * mega;
-    expect(() => { make(large, 20); }).toThrow(expect.objectContaining({ code: 'query-memory-busy', status: 503 }));
-    expect(() => { large.charge(101 * mega, 'a test'); }).toThrow(refusal);
+    expect(() => {
+      make(large, 20);
+    }).toThrow(expect.objectContaining({ code: 'query-memory-busy', status: 503 }));
+    expect(() => {
+      large.charge(101 * mega, 'a test');
+    }).toThrow(refusal);
   });
-  test('near the bound of the process garbage goes, however little of it is this thread\'s', () => {
-    const use = { held: 50 * mega, garbage: 40 * mega }, memory = new ThreadMemory(100 * mega, { bytes: () => use.held + use.garbage, collect: () => { use.garbage = 0; }, isNear: () => true });
+  test("near the bound of the process garbage goes, however little of it is this thread's", () => {
+    const use = { held: 50 * mega, garbage: 40 * mega };
+    const memory = new ThreadMemory(100 * mega, {
+      bytes: () => use.held + use.garbage,
+      collect: () => {
+        use.garbage = 0;
+      },
+      isNear: () => true,
+    });
     memory.relieve();
     expect(use.garbage).toBe(0);
     use.garbage = 30 * mega;
@@ -77,19 +115,28 @@ describe('accounts of a thread', () => {
     expect(use.garbage).toBe(30 * mega);
   });
   test('of two tasks the one that made more is refused, far beyond the limit either', () => {
-    const use = { held: 50 * mega, garbage: 0 }, { memory } = thread(use), large = memory.open(), small = memory.open();
+    const use = { held: 50 * mega, garbage: 0 };
+    const { memory } = thread(use);
+    const large = memory.open();
+    const small = memory.open();
     make(large, 64);
     use.held = 170 * mega;
     make(small, 20);
-    expect(() => { make(large, 20); }).toThrow(refusal);
+    expect(() => {
+      make(large, 20);
+    }).toThrow(refusal);
     use.held = 400 * mega;
-    expect(() => { make(small, 20); }).toThrow(refusal);
+    expect(() => {
+      make(small, 20);
+    }).toThrow(refusal);
   });
 });
 
 describe('operators that can spill', () => {
   test('do so where their thread is short of memory, whoever holds it; garbage is none', () => {
-    const use = { held: 20 * mega, garbage: 200 * mega }, { signal } = new AbortController(), memory = new Memory(100 * mega);
+    const use = { held: 20 * mega, garbage: 200 * mega };
+    const { signal } = new AbortController();
+    const memory = new Memory(100 * mega);
     linkTask(signal, { account: thread(use).memory.open() });
     const isOver = (own: number): boolean => working(signal, () => memory.isOverWith(own));
     expect(isOver(20 * mega)).toBe(false);
@@ -97,7 +144,9 @@ describe('operators that can spill', () => {
     expect([5, 20].map((megabytes) => isOver(megabytes * mega))).toEqual([false, true]);
   });
   test('do so sooner where the process is near to its bound, for which nobody is refused', () => {
-    const use = { bytes: () => 90 * mega, collect: () => undefined }, { signal } = new AbortController(), memory = new Memory(100 * mega);
+    const use = { bytes: () => 90 * mega, collect: () => undefined };
+    const { signal } = new AbortController();
+    const memory = new Memory(100 * mega);
     const isOver = (isNear: boolean): boolean => {
       const account = new ThreadMemory(100 * mega, { ...use, isNear: () => isNear }).open();
       linkTask(signal, { account });
@@ -116,7 +165,9 @@ describe('tasks that need much together', () => {
     return { waits: turn !== undefined, then: turn ?? Promise.resolve() };
   };
   test('the oldest goes on, one that made much waits until it has ended, one that made little does not', async () => {
-    const use = { held: 10 * mega, garbage: 0 }, { memory } = thread(use), [first, second, small] = [memory.open(), memory.open(), memory.open()];
+    const use = { held: 10 * mega, garbage: 0 };
+    const { memory } = thread(use);
+    const [first, second, small] = [memory.open(), memory.open(), memory.open()];
     for (const account of [first, second]) make(account, 20);
     expect([first, second, small].map((account) => asked(account).waits)).toEqual([false, false, false]);
     use.held = 90 * mega;
@@ -132,12 +183,18 @@ describe('tasks that need much together', () => {
     expect(asked(second).waits).toBe(false);
   });
   test('nobody waits for a task whose client is slow, and what helps another thread never waits', () => {
-    const use = { held: 90 * mega, garbage: 0 }, { memory } = thread(use), slow = memory.open({ isIdle: () => true }), part = memory.open({ isPart: true }), second = memory.open();
+    const use = { held: 90 * mega, garbage: 0 };
+    const { memory } = thread(use);
+    const slow = memory.open({ isIdle: () => true });
+    const part = memory.open({ isPart: true });
+    const second = memory.open();
     for (const account of [slow, part, second]) make(account, 20);
     expect([part, second].map((account) => asked(account).waits)).toEqual([false, false]);
   });
   test('one that is cancelled waits no longer', async () => {
-    const use = { held: 90 * mega, garbage: 0 }, { memory } = thread(use), client = new AbortController();
+    const use = { held: 90 * mega, garbage: 0 };
+    const { memory } = thread(use);
+    const client = new AbortController();
     make(memory.open(), 20);
     const second = memory.open();
     make(second, 20);
@@ -146,16 +203,22 @@ describe('tasks that need much together', () => {
     await expect(then).rejects.toThrow('the client left');
   });
   test('where many have begun another begins a little later', async () => {
-    const { memory } = thread({ held: 0, garbage: 0 }), crowd = Array.from({ length: 18 }, () => memory.open()), waiting = crowd.map((account) => asked(account));
+    const { memory } = thread({ held: 0, garbage: 0 });
+    const crowd = Array.from({ length: 18 }, () => memory.open());
+    const waiting = crowd.map((account) => asked(account));
     expect(waiting.map(({ waits }) => waits)).toEqual(crowd.map((_, i) => i >= 16));
     memory.close(crowd[0]!);
     memory.close(crowd[1]!);
     await Promise.all(waiting.map(({ then }) => then));
   });
   test('where the process has little left, those of one thread go on', async () => {
-    const shared = claimMemory(), use = { bytes: () => 90 * mega, collect: () => undefined, isTight: () => true };
-    const [here, there] = [0, 1].map((index) => new ThreadMemory(100 * mega, { ...use, claim: new TurnClaim(shared, index) })) as [ThreadMemory, ThreadMemory];
-    const own = here.open(), other = there.open();
+    const shared = claimMemory();
+    const use = { bytes: () => 90 * mega, collect: () => undefined, isTight: () => true };
+    const [here, there] = [0, 1].map(
+      (index) => new ThreadMemory(100 * mega, { ...use, claim: new TurnClaim(shared, index) }),
+    ) as [ThreadMemory, ThreadMemory];
+    const own = here.open();
+    const other = there.open();
     for (const account of [own, other]) make(account, 20);
     expect(asked(own).waits).toBe(false);
     const { waits, then } = asked(other);
@@ -167,43 +230,100 @@ describe('tasks that need much together', () => {
 
 /** A query of this thread that may hold so much beside what the thread has now. */
 const within = (megabytes: number, query: string, input?: string): Promise<string> => {
-  const { signal } = new AbortController(), bytes = (): number => getHeapStatistics().used_heap_size + getHeapStatistics().external_memory, before = bytes();
-  linkTask(signal, { account: new ThreadMemory(megabytes * mega, { bytes, collect: () => undefined, kept: () => before + 1000 * mega }).open() });
+  const { signal } = new AbortController();
+  const bytes = (): number => getHeapStatistics().used_heap_size + getHeapStatistics().external_memory;
+  const before = bytes();
+  linkTask(signal, {
+    account: new ThreadMemory(megabytes * mega, {
+      bytes,
+      collect: () => undefined,
+      kept: () => before + 1000 * mega,
+    }).open(),
+  });
   return runQuery(query, input, { signal });
 };
-const steps = (first: string, step: string, count: number): string => [first, ...Array.from({ length: count }, () => `values ${step}`)].join(' | ');
+const steps = (first: string, step: string, count: number): string =>
+  [first, ...Array.from({ length: count }, () => `values ${step}`)].join(' | ');
 
 describe('values that grow inside of expressions', () => {
   test.each([
-    ['arrays', steps('values [1]', '[...this,...this,...this,...this,...this,...this,...this,...this]', 9), /copy of rows|array expression/],
+    [
+      'arrays',
+      steps('values [1]', '[...this,...this,...this,...this,...this,...this,...this,...this]', 9),
+      /copy of rows|array expression/,
+    ],
     ['texts', steps('values "ab"', 'replace(this,"a","aaaaaaaaaaaaaaaa")', 10), /replace/],
-    ['texts within one expression', `values ${'replace('.repeat(10)}"ab"${',"a","aaaaaaaaaaaaaaaa")'.repeat(10)}`, /replace/],
+    [
+      'texts within one expression',
+      `values ${'replace('.repeat(10)}"ab"${',"a","aaaaaaaaaaaaaaaa")'.repeat(10)}`,
+      /replace/,
+    ],
     ['records of records', steps('values {a:1}', '{a:this,b:this}', 60), /record/],
     ['concatenation', steps('values "abababab"', 'this||this||this||this', 20), /concatenation/],
-    ['matches', 'values regexp_replace(this,"(a+)",f"{this}")', /regexp_replace/, JSON.stringify('$0'.repeat(30_000) + 'a'.repeat(3000))],
+    [
+      'matches',
+      'values regexp_replace(this,"(a+)",f"{this}")',
+      /regexp_replace/,
+      JSON.stringify('$0'.repeat(30_000) + 'a'.repeat(3000)),
+    ],
     ['repetitions', 'values repeat("ab",100000000)', /repeat/],
     ['padding', 'values rpad("ab",100000000,"日")', /rpad/],
     ['ranges', 'values range(this)', /a list of numbers/, '100000000'],
-    ['joined elements', 'values array_to_string([this,this,this,this],this)', /array_to_string/, JSON.stringify('ab'.repeat(1_500_000))],
+    [
+      'joined elements',
+      'values array_to_string([this,this,this,this],this)',
+      /array_to_string/,
+      JSON.stringify('ab'.repeat(1_500_000)),
+    ],
     ['joined values', steps('values "ab"', 'concat_ws("--",this,this,this,this,this,this,this,this)', 10), /concat_ws/],
     ['a function', 'fn f(x,n): (n==0 ? x : f([...x,...x],n-1)) values f([1],40)', /array expression|copy of rows/],
   ] as const)('%s', async (_what, query, by, input?: string) => {
-    const told = await within(16, query, input).then(() => '', (error: Error) => error.message);
+    const told = await within(16, query, input).then(
+      () => '',
+      (error: Error) => error.message,
+    );
     expect(told).toMatch(by);
     expect(told).toMatch(/^query: .* needs more than 16777216 bytes of memory \(option -memory\)$/);
   });
   test('a string longer than any can be is refused before it is made', async () => {
-    const grow = 'values replace(this.s, "a", this.by)', input = `{s:"${'a'.repeat(1_000_000)}",by:"${'b'.repeat(1000)}"}`;
-    await expect(runQuery(grow, input)).rejects.toMatchObject({ code: 'query-string', message: 'query: replace makes a string of 1000000000 characters, at most 536870888' });
-    await expect(runQuery('values repeat("x",1000000000000)', undefined)).rejects.toMatchObject({ code: 'query-string', message: 'query: repeat makes a string of 1000000000000 characters, at most 536870888' });
-    await expect(runQuery('values lpad("x",9223372036854775807)', undefined)).rejects.toMatchObject({ code: 'query-string' });
+    const grow = 'values replace(this.s, "a", this.by)';
+    const input = `{s:"${'a'.repeat(1_000_000)}",by:"${'b'.repeat(1000)}"}`;
+    await expect(runQuery(grow, input)).rejects.toMatchObject({
+      code: 'query-string',
+      message: 'query: replace makes a string of 1000000000 characters, at most 536870888',
+    });
+    await expect(runQuery('values repeat("x",1000000000000)', undefined)).rejects.toMatchObject({
+      code: 'query-string',
+      message: 'query: repeat makes a string of 1000000000000 characters, at most 536870888',
+    });
+    await expect(runQuery('values lpad("x",9223372036854775807)', undefined)).rejects.toMatchObject({
+      code: 'query-string',
+    });
   });
   test('rows that are large together are worked on a few at a time', async () => {
     const rows = Array.from({ length: 400 }, (_, i) => `{n:${i},s:"${'a'.repeat(500)}"}`).join('\n');
-    expect(await within(16, 'values len(replace(s,"a","0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789")) | sum(this)', rows)).toBe('20000000\n');
-    expect(await within(16, 'put t:=replace(s,"a","0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789") | values len(t) | sum(this)', rows)).toBe('20000000\n');
+    expect(
+      await within(
+        16,
+        'values len(replace(s,"a","0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789")) | sum(this)',
+        rows,
+      ),
+    ).toBe('20000000\n');
+    expect(
+      await within(
+        16,
+        'put t:=replace(s,"a","0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789") | values len(t) | sum(this)',
+        rows,
+      ),
+    ).toBe('20000000\n');
   });
   test('a constant that nobody asks for is no error', async () => {
-    expect(await within(16, `values n > 5 ? len(${'replace('.repeat(10)}"ab"${',"a","aaaaaaaaaaaaaaaa")'.repeat(10)}) : n`, '{n:1}')).toBe('1\n');
+    expect(
+      await within(
+        16,
+        `values n > 5 ? len(${'replace('.repeat(10)}"ab"${',"a","aaaaaaaaaaaaaaaa")'.repeat(10)}) : n`,
+        '{n:1}',
+      ),
+    ).toBe('1\n');
   });
 });

@@ -18,24 +18,31 @@ const looksOf = (work: () => unknown, wantedFor = Infinity): number => {
   working(signal, work);
   return looks;
 };
-const texts = (count: number, text: (i: number) => string): Vector => vectorOf(Array.from({ length: count }, (_, i) => stringValue(text(i))));
+const texts = (count: number, text: (i: number) => string): Vector =>
+  vectorOf(Array.from({ length: count }, (_, i) => stringValue(text(i))));
 
 describe('a loop over many rows that was given up ends', () => {
-  const rows = 70_000, some = texts(rows, (i) => `row ${(i * 7919) % rows} of many`), fewer = gather(some, range(0, 9000));
+  const rows = 70_000;
+  const some = texts(rows, (i) => `row ${(i * 7919) % rows} of many`);
+  const fewer = gather(some, range(0, 9000));
   const pieces: Readonly<Record<string, () => unknown>> = {
     'a set of many values': () => {
       const state = new UnionState();
       state.update(new Uint32Array(fewer.length), fewer);
       return state.result(1);
     },
-    'a set as a cast makes it': () => canonicalSet(types.int64, Array.from({ length: 9000 }, (_, i) => intValue(i).data)),
+    'a set as a cast makes it': () =>
+      canonicalSet(
+        types.int64,
+        Array.from({ length: 9000 }, (_, i) => intValue(i).data),
+      ),
     'ranks of texts': () => {
       if (fewer.form !== 'bytes') throw new Error('texts are bytes');
       return rankRuns(fewer.bytes, fewer.offsets, fewer.length, false);
     },
     'copies of rows': () => gather(some, range(0, rows)),
     'rows put one behind the other': () => concat([some, some]),
-    'comparisons': () => Array.from({ length: 5000 }, (_, i) => (i * 7919) % 5000).sort(checked((a, b) => a - b)),
+    comparisons: () => Array.from({ length: 5000 }, (_, i) => (i * 7919) % 5000).sort(checked((a, b) => a - b)),
   };
   test.each(Object.entries(pieces))('%s', (_what, piece) => {
     const looks = looksOf(piece);
@@ -47,24 +54,35 @@ describe('a loop over many rows that was given up ends', () => {
 });
 
 describe('a function of one long text that was given up ends', () => {
-  const long = 'äbcdefgh'.repeat(8192), looksIn = async (query: string, wantedFor = Infinity): Promise<number> => {
+  const long = 'äbcdefgh'.repeat(8192);
+  const looksIn = async (query: string, wantedFor = Infinity): Promise<number> => {
     const { signal } = new AbortController();
     let looks = 0;
     linkTask(signal, { isStopped: () => ++looks > wantedFor });
     await runQuery(query, JSON.stringify(long), { signal });
     return looks;
   };
-  test.each(['levenshtein("abc", this)', 'replace(this, "", "xy")', 'upper(this)', 'split(this, "")'])('%s', async (call) => {
-    const idle = await looksIn('values len(this)'), looks = await looksIn(`values ${call}`);
-    expect(looks).toBeGreaterThan(idle);
-    await expect(looksIn(`values ${call}`, idle)).rejects.toThrow('query was cancelled');
-  });
+  test.each(['levenshtein("abc", this)', 'replace(this, "", "xy")', 'upper(this)', 'split(this, "")'])(
+    '%s',
+    async (call) => {
+      const idle = await looksIn('values len(this)');
+      const looks = await looksIn(`values ${call}`);
+      expect(looks).toBeGreaterThan(idle);
+      await expect(looksIn(`values ${call}`, idle)).rejects.toThrow('query was cancelled');
+    },
+  );
 });
 
 test('no character more or less where a text is taken apart in runs', async () => {
   for (const length of [0, 1, 4095, 4096, 4097, 8192]) {
     const text = 'ä'.repeat(length);
-    expect(await runQuery('values replace(this, "", "x"), upper(this), len(split(this, "")), levenshtein(this, "ä")', JSON.stringify(text)))
-      .toBe(`${JSON.stringify(`x${'äx'.repeat(length)}`)}\n${JSON.stringify('Ä'.repeat(length))}\n${length}\n${Math.abs(length - 1)}\n`);
+    expect(
+      await runQuery(
+        'values replace(this, "", "x"), upper(this), len(split(this, "")), levenshtein(this, "ä")',
+        JSON.stringify(text),
+      ),
+    ).toBe(
+      `${JSON.stringify(`x${'äx'.repeat(length)}`)}\n${JSON.stringify('Ä'.repeat(length))}\n${length}\n${Math.abs(length - 1)}\n`,
+    );
   }
 });

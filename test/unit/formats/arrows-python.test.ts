@@ -53,7 +53,10 @@ describe.skipIf(absent)('streams of pyarrow', () => {
   test('of every type, plain, with LZ4 and ZSTD bodies, and as a file', async () => {
     const made = python(everyType);
     for (const name of ['None.arrows', 'lz4.arrows', 'zstd.arrows', 'file.arrow']) {
-      expect(await convert(made.file(name), { from: 'auto', pieceBytes: 1000 }), name).toEqual({ output: everyTypeAsSup, error: '' });
+      expect(await convert(made.file(name), { from: 'auto', pieceBytes: 1000 }), name).toEqual({
+        output: everyTypeAsSup,
+        error: '',
+      });
     }
     made.close();
   });
@@ -72,14 +75,21 @@ for name, deltas in [('delta', True), ('replaced', False)]:
         with pa.ipc.new_stream(f, d, options=pa.ipc.IpcWriteOptions(emit_dictionary_deltas=deltas)) as w:
             w.write_batch(batch(['x', 'y'], [0, 1, 0])); w.write_batch(batch(['x', 'y', 'z'], [2, 0, 1]))
 `);
-    const wanted = Array.from({ length: 200_000 }, (_, i) => `{a:${i}::(int64|null),s:"row ${i} of many"::(string|null),f:${Number.isInteger(i / 7) ? `${i / 7}.` : i / 7}::(float64|null)}\n`).join('');
+    const wanted = Array.from(
+      { length: 200_000 },
+      (_, i) =>
+        `{a:${i}::(int64|null),s:"row ${i} of many"::(string|null),f:${Number.isInteger(i / 7) ? `${i / 7}.` : i / 7}::(float64|null)}\n`,
+    ).join('');
     for (const codec of ['lz4', 'zstd']) {
       const { output, error } = await convert(made.file(`${codec}.arrows`), { from: 'arrows' });
       expect(error).toBe('');
       expect(output === wanted, codec).toBe(true);
     }
     for (const name of ['delta', 'replaced']) {
-      expect(await convert(made.file(`${name}.arrows`), { from: 'arrows' })).toEqual({ output: [...'xyxzxy'].map((c) => `{d:"${c}"}\n`).join(''), error: '' });
+      expect(await convert(made.file(`${name}.arrows`), { from: 'arrows' })).toEqual({
+        output: [...'xyxzxy'].map((c) => `{d:"${c}"}\n`).join(''),
+        error: '',
+      });
     }
     made.close();
   });
@@ -91,7 +101,9 @@ with pa.OSFile('p.arrows', 'wb') as f:
     with pa.ipc.new_stream(f, t.schema) as w: w.write_table(t)
 `);
     expect(await convert(made.file('p.arrows'), { from: 'arrows' })).toEqual({
-      output: '{t:2024-01-02T03:04:05.123456Z::=arrow_timestamp_us::(arrow_timestamp_us|null),c:1.5::(float64|null)}\n{t:null::((arrow_timestamp_us=time)|null),c:null::(float64|null)}\n', error: '',
+      output:
+        '{t:2024-01-02T03:04:05.123456Z::=arrow_timestamp_us::(arrow_timestamp_us|null),c:1.5::(float64|null)}\n{t:null::((arrow_timestamp_us=time)|null),c:null::(float64|null)}\n',
+      error: '',
     });
     made.close();
   });
@@ -102,7 +114,9 @@ t = pa.table({'far': pa.array([253402300799], pa.timestamp('s'))})
 with pa.OSFile('far.arrows', 'wb') as f:
     with pa.ipc.new_stream(f, t.schema) as w: w.write_table(t)
 `);
-    expect((await convert(made.file('far.arrows'), { from: 'arrows' })).error).toMatch(/^arrows: column far: timestamp in s 253402300799 is outside of the years 1677 to 2262 \(byte \d+\)$/);
+    expect((await convert(made.file('far.arrows'), { from: 'arrows' })).error).toMatch(
+      /^arrows: column far: timestamp in s 253402300799 is outside of the years 1677 to 2262 \(byte \d+\)$/,
+    );
     made.close();
   });
 });
@@ -110,12 +124,15 @@ with pa.OSFile('far.arrows', 'wb') as f:
 describe.skipIf(absent)('our streams', () => {
   test('are read by pyarrow, every type and null', () => {
     const text = `{i8:-1::int8,u64:18446744073709551615::uint64,i64:-9223372036854775808,f16:0.5::float16,f32:1.5::float32,f64:NaN,b:true,s:"é",by:0x0102,t:2020-01-02T03:04:05.123456789Z,d:1m,r:{p:1,q:null::(string|null)},l:[1,2],ll:[["a"],[]::[string]],m:|{"k":1}|,st:|["a","b"]|,u:1::(int64|string|null),e:"B"::enum(A,B),ip:10.0.0.1,n:null,er:error("x"),o:null::({x:int64}|null),dd:2024-01-01T00:00:00Z::=arrow_date32,fl:[1,2]::=arrow_fixed_size_list_2,fb:0x0102::=arrow_fixed_size_binary_2,tu:2020-01-02T03:04:05.123456Z::=arrow_timestamp_us,big:"x"::=arrow_large_string}`;
-    const made = python(String.raw`
+    const made = python(
+      String.raw`
 import pyarrow as pa
 t = pa.ipc.open_stream(open('in.arrows', 'rb')).read_all()
 t.validate(full=True)
 for f in t.schema: print(f.name, f.type, 'null' if f.nullable else '', t[f.name].combine_chunks()[0])
-`, { 'in.arrows': written(parseSupValues(text), 'arrows') });
+`,
+      { 'in.arrows': written(parseSupValues(text), 'arrows') },
+    );
     expect(made.output).toBe(`i8 int8  -1
 u64 uint64  18446744073709551615
 i64 int64  -9223372036854775808
@@ -147,19 +164,27 @@ big large_string  x
     made.close();
   });
   test('are read by DuckDB, in several batches', () => {
-    const rows = Array.from({ length: 3000 }, (_, i) => `{a:${i},s:${i % 2 ? `"v${i % 10}"` : 'null'}::(string|null),l:[${i}],t:2024-01-01T00:00:00Z}`).join('\n');
-    const made = python(String.raw`
+    const rows = Array.from(
+      { length: 3000 },
+      (_, i) => `{a:${i},s:${i % 2 ? `"v${i % 10}"` : 'null'}::(string|null),l:[${i}],t:2024-01-01T00:00:00Z}`,
+    ).join('\n');
+    const made = python(
+      String.raw`
 import pyarrow as pa, duckdb
 t = pa.ipc.open_stream(open('in.arrows', 'rb')).read_all()
 print(t.column(0).num_chunks, duckdb.sql('select count(*), sum(a), count(s), min(s), max(s), sum(l[1]), count(t) from t').fetchall())
-`, { 'in.arrows': written(parseSupValues(rows), 'arrows') });
+`,
+      { 'in.arrows': written(parseSupValues(rows), 'arrows') },
+    );
     expect(made.output).toBe("3 [(3000, 4498500, 1500, 'v1', 'v9', 4498500, 3000)]\n");
     made.close();
   });
   test('are read by pyarrow and DuckDB in every type that pyarrow gave us', async () => {
-    const given = python(everyType), stream = given.file('lz4.arrows');
+    const given = python(everyType);
+    const stream = given.file('lz4.arrows');
     given.close();
-    const made = python(String.raw`
+    const made = python(
+      String.raw`
 import pyarrow as pa, duckdb
 duckdb.sql("set TimeZone = 'UTC'")
 read = lambda name: pa.ipc.open_stream(open(name, 'rb')).read_all()
@@ -176,8 +201,11 @@ def duck(table, name):
 for name in before.schema.names:
     x, y = duck(before, name), duck(after, name)
     if x != y or 'cannot' in y: print('DuckDB', name, x, '->', y)
-`, { 'before.arrows': stream, 'after.arrows': await rewritten(stream, 'arrows') });
-    // What the names of our types do not tell is plainer afterwards: time zones, scales, dictionaries, views. Every value is the same.
+`,
+      { 'before.arrows': stream, 'after.arrows': await rewritten(stream, 'arrows') },
+    );
+    // What the names of our types do not tell is plainer afterwards: time zones, scales, dictionaries, views. Every
+    // value is the same.
     expect(made.output).toBe(`sv string_view -> string
 bv binary_view -> binary
 tss timestamp[s] -> timestamp[s, tz=UTC] ['2024-01-01 00:00:00', 'None', '1969-12-31 23:59:59'] -> ['1704067200.0', 'None', '-1.0']
@@ -210,9 +238,11 @@ describe.skipIf(absent)('our Parquet files', () => {
 t = t.drop([c for c in t.schema.names if c in ('mdn', 'du', 'su', 'ds', 'dms', 'dus', 'dns')])
 with pa.OSFile('parquet.arrows', 'wb') as f:
     with pa.ipc.new_stream(f, t.schema) as w: w.write_table(t)
-`), stream = given.file('parquet.arrows');
+`);
+    const stream = given.file('parquet.arrows');
     given.close();
-    const made = python(String.raw`
+    const made = python(
+      String.raw`
 import pyarrow as pa, pyarrow.parquet as pq, duckdb
 duckdb.sql("set TimeZone = 'UTC'")
 before, after = pa.ipc.open_stream(open('before.arrows', 'rb')).read_all(), pq.read_table('after.parquet')
@@ -221,8 +251,12 @@ for name in before.schema.names:
     x, y = [[str(v.timestamp()) if hasattr(v, 'timestamp') and v.tzinfo else str(v) for v in t[name].to_pylist()] for t in (before, after)]
     if x != y: print(name, before[name].type, '->', after[name].type, x, '->', y)
 for name in before.schema.names: print(name, [v[0] for v in duckdb.sql(f'select "{name}"::varchar from \'after.parquet\'').fetchall()])
-`, { 'before.arrows': stream, 'after.parquet': await rewritten(stream, 'parquet') });
-    expect(made.output).toBe(`tss timestamp[s] -> timestamp[ms, tz=UTC] ['2024-01-01 00:00:00', 'None', '1969-12-31 23:59:59'] -> ['1704067200.0', 'None', '-1.0']
+`,
+      { 'before.arrows': stream, 'after.parquet': await rewritten(stream, 'parquet') },
+    );
+    expect(
+      made.output,
+    ).toBe(`tss timestamp[s] -> timestamp[ms, tz=UTC] ['2024-01-01 00:00:00', 'None', '1969-12-31 23:59:59'] -> ['1704067200.0', 'None', '-1.0']
 tsns timestamp[ns] -> timestamp[ns, tz=UTC] ['2024-01-01 00:00:00.123456789', 'None', '1969-12-31 23:59:59.999999999'] -> ['1704067200.123457', 'None', '-0.0']
 m map<string, int64> -> map<string, int64 ('m')> ["[('b', 1), ('a', 2)]", 'None', '[]'] -> ["[('a', 2), ('b', 1)]", 'None', '[]']
 i8 ['1', None, '-128']
@@ -273,7 +307,8 @@ n [None, None, None]
 
 /** A stream of Arrow through our reader and a writer. */
 const rewritten = async (stream: Uint8Array, to: FormatName): Promise<Uint8Array> => {
-  const writer = createWriter(to), chunks: Uint8Array[] = [];
+  const writer = createWriter(to);
+  const chunks: Uint8Array[] = [];
   for (const batch of await read(stream, 'arrows')) chunks.push(...writer.write(batch));
   return Buffer.concat([...chunks, ...writer.end()]);
 };

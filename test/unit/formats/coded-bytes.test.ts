@@ -7,7 +7,11 @@ import { type FormatName, type ReadOptions, openReader } from '../../../src/form
 import type { ContentCoding } from '../../../src/formats/codings/encoding.ts';
 import { convert, pieces } from '../../support/convert.ts';
 
-const faultOf = async (input: AsyncIterable<Uint8Array>, format: FormatName | 'auto', options: ReadOptions = {}): Promise<string> => {
+const faultOf = async (
+  input: AsyncIterable<Uint8Array>,
+  format: FormatName | 'auto',
+  options: ReadOptions = {},
+): Promise<string> => {
   try {
     for await (const batch of await openReader(format, input, options)) expect(batch.length).toBeGreaterThan(0);
   } catch (problem) {
@@ -23,47 +27,72 @@ const storedGzip = (text: string, wanted = text): Buffer => {
   return bytes;
 };
 
-const rows = 20_000, line = (i: number): string => `{"a":${i},"s":"${'x'.repeat(40)}"}\n`;
-const text = Array.from({ length: rows }, (_, i) => line(i)).join(''), broken = `${text.slice(0, 60)}\u0001${text.slice(61)}`;
+const rows = 20_000;
+const line = (i: number): string => `{"a":${i},"s":"${'x'.repeat(40)}"}\n`;
+const text = Array.from({ length: rows }, (_, i) => line(i)).join('');
+const broken = `${text.slice(0, 60)}\u0001${text.slice(61)}`;
 
 describe('a flipped bit', () => {
   for (const [format, good, bad] of [
-    ['json', text, text.replace('{"a":7,', '{"a"z7,')], ['csv', `a,b\n${'1,2\n'.repeat(5000)}`, `a,b\n${'1,2\n'.repeat(10)}1;2\n${'1,2\n'.repeat(4989)}`], ['auto', '{"a":1}\n'.repeat(5000), `}"a":1}\n${'{"a":1}\n'.repeat(4999)}`],
-    ['sup', '{a:1}\n'.repeat(5000), `{a:1}\n{a;1}\n${'{a:1}\n'.repeat(4998)}`], ['auto', text, text.replace('{"a":9000,', '{"a"z9000,')],
+    ['json', text, text.replace('{"a":7,', '{"a"z7,')],
+    ['csv', `a,b\n${'1,2\n'.repeat(5000)}`, `a,b\n${'1,2\n'.repeat(10)}1;2\n${'1,2\n'.repeat(4989)}`],
+    ['auto', '{"a":1}\n'.repeat(5000), `}"a":1}\n${'{"a":1}\n'.repeat(4999)}`],
+    ['sup', '{a:1}\n'.repeat(5000), `{a:1}\n{a;1}\n${'{a:1}\n'.repeat(4998)}`],
+    ['auto', text, text.replace('{"a":9000,', '{"a"z9000,')],
   ] as const) {
     for (const pieceBytes of [1 << 20, 1000]) {
       test(`in the gzip of ${format}, in pieces of ${pieceBytes}, is the gzip's fault`, async () => {
         expect(await faultOf(pieces(storedGzip(bad, good), pieceBytes), format)).toBe('gzip: incorrect data check');
-        expect(await faultOf(pieces(storedGzip(bad), pieceBytes), format)).toMatch(/^(json: invalid|csv: record|format detection error|sup: )/);
+        expect(await faultOf(pieces(storedGzip(bad), pieceBytes), format)).toMatch(
+          /^(json: invalid|csv: record|format detection error|sup: )/,
+        );
       });
     }
   }
   test('that makes a value too long likewise', async () => {
-    const bad = `{"s":"${'x'.repeat(20_000)}`, good = `${bad.slice(0, 10)}"${bad.slice(11)}`;
-    expect(await faultOf(pieces(storedGzip(bad, good), 1000), 'json', { valueBytesMax: 5000 })).toBe('gzip: incorrect data check');
-    expect(await faultOf(pieces(storedGzip(bad), 1000), 'json', { valueBytesMax: 5000 })).toMatch(/^json: a single value: more than 5000 bytes/);
+    const bad = `{"s":"${'x'.repeat(20_000)}`;
+    const good = `${bad.slice(0, 10)}"${bad.slice(11)}`;
+    expect(await faultOf(pieces(storedGzip(bad, good), 1000), 'json', { valueBytesMax: 5000 })).toBe(
+      'gzip: incorrect data check',
+    );
+    expect(await faultOf(pieces(storedGzip(bad), 1000), 'json', { valueBytesMax: 5000 })).toMatch(
+      /^json: a single value: more than 5000 bytes/,
+    );
   });
   test('in deflate and zstd, announced, with another coding around them too', async () => {
-    const zstd = await Zstd.load(), zipped = zstd.compress(Buffer.from(broken)), deflated = deflateSync(broken, { level: 0 });
+    const zstd = await Zstd.load();
+    const zipped = zstd.compress(Buffer.from(broken));
+    const deflated = deflateSync(broken, { level: 0 });
     deflated[deflated.length - 1]! ^= 1;
     const cases: readonly (readonly [Uint8Array, readonly ContentCoding[], RegExp])[] = [
-      [deflated, ['deflate'], /^deflate: incorrect data check/], [gzipSync(deflated), ['deflate', 'gzip'], /^deflate: incorrect data check/],
-      [zipped.subarray(0, zipped.length - 8), ['zstd'], /^zstd: /], [zipped, ['zstd'], /^json: /],
+      [deflated, ['deflate'], /^deflate: incorrect data check/],
+      [gzipSync(deflated), ['deflate', 'gzip'], /^deflate: incorrect data check/],
+      [zipped.subarray(0, zipped.length - 8), ['zstd'], /^zstd: /],
+      [zipped, ['zstd'], /^json: /],
     ];
-    for (const [bytes, contentCodings, fault] of cases) expect(await faultOf(pieces(bytes, 5000), 'json', { contentCodings })).toMatch(fault);
+    for (const [bytes, contentCodings, fault] of cases)
+      expect(await faultOf(pieces(bytes, 5000), 'json', { contentCodings })).toMatch(fault);
   });
   test('random ones in a gzip are never told as a fault of the format', async () => {
-    const bytes = gzipSync(Array.from({ length: 3000 }, (_, i) => `{"a":${i * 7919},"s":"${(i * 104_729).toString(36)}"}\n`).join(''));
+    const bytes = gzipSync(
+      Array.from({ length: 3000 }, (_, i) => `{"a":${i * 7919},"s":"${(i * 104_729).toString(36)}"}\n`).join(''),
+    );
     for (let i = 0; i < 200; i++) {
-      const damaged = Buffer.from(bytes), at = 12 + ((i * 7919) % (bytes.length - 20));
+      const damaged = Buffer.from(bytes);
+      const at = 12 + ((i * 7919) % (bytes.length - 20));
       damaged[at]! ^= 1 << (i % 8);
-      expect((await convert(damaged, { from: i % 2 ? 'json' : 'auto', pieceBytes: 1 << 14 })).error).toMatch(/^(gzip: |$)/);
+      expect((await convert(damaged, { from: i % 2 ? 'json' : 'auto', pieceBytes: 1 << 14 })).error).toMatch(
+        /^(gzip: |$)/,
+      );
     }
   });
 });
 
 describe('looking at the rest', () => {
-  const endless = (head: Uint8Array, more: () => Promise<Uint8Array>): AsyncIterable<Uint8Array> & { closed: boolean } => ({
+  const endless = (
+    head: Uint8Array,
+    more: () => Promise<Uint8Array>,
+  ): AsyncIterable<Uint8Array> & { closed: boolean } => ({
     closed: false,
     async *[Symbol.asyncIterator]() {
       try {
@@ -78,12 +107,22 @@ describe('looking at the rest', () => {
 
   test('ends when nothing comes any more', async () => {
     const began = performance.now();
-    expect(await faultOf(endless(start, () => new Promise(() => undefined)), 'json')).toMatch(/^json: invalid character 'o'/);
+    expect(
+      await faultOf(
+        endless(start, () => new Promise(() => undefined)),
+        'json',
+      ),
+    ).toMatch(/^json: invalid character 'o'/);
     expect(performance.now() - began).toBeLessThan(10_000);
   });
   test('ends after so many compressed bytes, and closes the input', async () => {
     // Stored blocks of 60,000 bytes without an end.
-    const block = Buffer.concat([Buffer.from([0, 0x60, 0xea, 0x9f, 0x15]), Buffer.alloc(60_000, 0x20)]), head = Buffer.concat([gzipSync('').subarray(0, 10), Buffer.from([0, 5, 0, 0xfa, 0xff]), Buffer.from('oops\n')]);
+    const block = Buffer.concat([Buffer.from([0, 0x60, 0xea, 0x9f, 0x15]), Buffer.alloc(60_000, 0x20)]);
+    const head = Buffer.concat([
+      gzipSync('').subarray(0, 10),
+      Buffer.from([0, 5, 0, 0xfa, 0xff]),
+      Buffer.from('oops\n'),
+    ]);
     let given = 0;
     const input = endless(head, () => {
       given += block.length;

@@ -8,48 +8,119 @@ import { readValues } from '../../support/convert.ts';
 import { lacksPython, python } from '../../support/python.ts';
 
 type Physical = 'INT32' | 'INT64' | 'BYTE_ARRAY' | 'FIXED_LEN_BYTE_ARRAY';
-interface Column { readonly name: string; readonly physical: Physical; readonly precision: number; readonly scale: number; readonly integers: readonly bigint[] }
+interface Column {
+  readonly name: string;
+  readonly physical: Physical;
+  readonly precision: number;
+  readonly scale: number;
+  readonly integers: readonly bigint[];
+}
 /** A file with columns of decimals, by their integers. */
-const fileOf = (columns: readonly Column[]): Uint8Array => new Uint8Array(parquetWriteBuffer({
-  columnData: columns.map(({ name, integers }) => ({ name, data: [...integers] })),
-  schema: [{ name: 'root', num_children: columns.length }, ...columns.map(({ name, physical, precision, scale }): SchemaElement => (
-    { name, type: physical, converted_type: 'DECIMAL', repetition_type: 'REQUIRED', precision, scale, ...(physical === 'FIXED_LEN_BYTE_ARRAY' && { type_length: 16 }) }
-  ))],
-}));
-const readWarned = async (bytes: Uint8Array, format: 'parquet' | 'arrows' = 'parquet'): Promise<{ readonly rows: readonly (readonly unknown[])[]; readonly warnings: readonly string[] }> => {
-  const warnings: string[] = [], values = await readValues(bytes, format, { warn: (text) => { warnings.push(text); } });
-  return { rows: values.map((v: Value) => (underValue(v).data as readonly unknown[])), warnings };
+const fileOf = (columns: readonly Column[]): Uint8Array =>
+  new Uint8Array(
+    parquetWriteBuffer({
+      columnData: columns.map(({ name, integers }) => ({ name, data: [...integers] })),
+      schema: [
+        { name: 'root', num_children: columns.length },
+        ...columns.map(
+          ({ name, physical, precision, scale }): SchemaElement => ({
+            name,
+            type: physical,
+            converted_type: 'DECIMAL',
+            repetition_type: 'REQUIRED',
+            precision,
+            scale,
+            ...(physical === 'FIXED_LEN_BYTE_ARRAY' && { type_length: 16 }),
+          }),
+        ),
+      ],
+    }),
+  );
+const readWarned = async (
+  bytes: Uint8Array,
+  format: 'parquet' | 'arrows' = 'parquet',
+): Promise<{ readonly rows: readonly (readonly unknown[])[]; readonly warnings: readonly string[] }> => {
+  const warnings: string[] = [];
+  const values = await readValues(bytes, format, {
+    warn: (text) => {
+      warnings.push(text);
+    },
+  });
+  return { rows: values.map((v: Value) => underValue(v).data as readonly unknown[]), warnings };
 };
-const lost = (column: string, type: string, first: string): string => `parquet: column ${column}: decimal(${type}) is kept as float64, which does not hold all of its digits (first: ${first})`;
+const lost = (column: string, type: string, first: string): string =>
+  `parquet: column ${column}: decimal(${type}) is kept as float64, which does not hold all of its digits (first: ${first})`;
 
 describe('decimals of Parquet', () => {
   test('are floats, and what these give back is no loss', async () => {
     const integers = [150n, -150n, 0n, 123456789012345n, 9007199254740990n, 99999999999999900n, -4n];
-    const columns = (['INT64', 'BYTE_ARRAY', 'FIXED_LEN_BYTE_ARRAY'] as const).map((physical): Column => ({ name: physical, physical, precision: 18, scale: 2, integers }));
+    const columns = (['INT64', 'BYTE_ARRAY', 'FIXED_LEN_BYTE_ARRAY'] as const).map(
+      (physical): Column => ({ name: physical, physical, precision: 18, scale: 2, integers }),
+    );
     const { rows, warnings } = await readWarned(fileOf(columns));
-    expect(rows).toEqual([1.5, -1.5, 0, 1234567890123.45, 90071992547409.9, 999999999999999, -0.04].map((x) => [x, x, x]));
+    expect(rows).toEqual(
+      [1.5, -1.5, 0, 1234567890123.45, 90071992547409.9, 999999999999999, -0.04].map((x) => [x, x, x]),
+    );
     expect(warnings).toEqual([]);
   });
   test('a column whose digits do not fit is told once, with the first of them', async () => {
-    const of = (name: string, physical: Physical, scale: number, ...integers: readonly bigint[]): Column => ({ name, physical, precision: 38, scale, integers });
-    const { rows, warnings } = await readWarned(fileOf([
-      of('a', 'INT64', 2, 1n, 1234567890123456789n, 1234567890123456788n), of('b', 'FIXED_LEN_BYTE_ARRAY', 2, -12345678901234567890123456789012345678n, 5n, -7n),
-      of('c', 'BYTE_ARRAY', 30, 1n, -10000000000000000000000000000001n, 7n), of('d', 'INT64', 0, 9007199254740993n, 1n, 1n), of('e', 'INT32', 2, 1n, 2n, 2147483647n),
-    ]));
-    expect(rows).toEqual([[0.01, -1.234567890123456789e35, 1e-30, 9007199254740992, 0.01], [12345678901234568, 0.05, -10, 1, 0.02], [12345678901234568, -0.07, 7e-30, 1, 21474836.47]]);
+    const of = (name: string, physical: Physical, scale: number, ...integers: readonly bigint[]): Column => ({
+      name,
+      physical,
+      precision: 38,
+      scale,
+      integers,
+    });
+    const { rows, warnings } = await readWarned(
+      fileOf([
+        of('a', 'INT64', 2, 1n, 1234567890123456789n, 1234567890123456788n),
+        of('b', 'FIXED_LEN_BYTE_ARRAY', 2, -12345678901234567890123456789012345678n, 5n, -7n),
+        of('c', 'BYTE_ARRAY', 30, 1n, -10000000000000000000000000000001n, 7n),
+        of('d', 'INT64', 0, 9007199254740993n, 1n, 1n),
+        of('e', 'INT32', 2, 1n, 2n, 2147483647n),
+      ]),
+    );
+    expect(rows).toEqual([
+      [0.01, -1.234567890123456789e35, 1e-30, 9007199254740992, 0.01],
+      [12345678901234568, 0.05, -10, 1, 0.02],
+      [12345678901234568, -0.07, 7e-30, 1, 21474836.47],
+    ]);
     expect([...warnings].sort()).toEqual([
-      lost('a', '38,2', '12345678901234567.89'), lost('b', '38,2', '-123456789012345678901234567890123456.78'), lost('c', '38,30', '-10.000000000000000000000000000001'), lost('d', '38,0', '9007199254740993'),
+      lost('a', '38,2', '12345678901234567.89'),
+      lost('b', '38,2', '-123456789012345678901234567890123456.78'),
+      lost('c', '38,30', '-10.000000000000000000000000000001'),
+      lost('d', '38,0', '9007199254740993'),
     ]);
   });
   test('they are rounded as their texts are, and the loss is told where the text of the float is another decimal', async () => {
-    const integer = fc.oneof(fc.bigInt({ min: -(10n ** 18n), max: 10n ** 18n }), fc.bigInt({ min: -(10n ** 37n), max: 10n ** 37n }), fc.tuple(fc.integer(), fc.integer({ min: 0, max: 27 })).map(([x, zeros]) => BigInt(x) * 10n ** BigInt(zeros)));
-    await fc.assert(fc.asyncProperty(integer, fc.integer({ min: 0, max: 38 }), fc.constantFrom<Physical>('BYTE_ARRAY', 'FIXED_LEN_BYTE_ARRAY'), async (x, scale, physical) => {
-      const { rows, warnings } = await readWarned(fileOf([{ name: 'x', physical, precision: 38, scale, integers: [x] }])), float = Number(`${x}e-${scale}`);
-      expect(rows).toEqual([[float]]);
-      // The float's own digits, by the same power of ten.
-      const [mantissa = '', exponent] = float.toExponential().split('e'), [digits = '', behind = ''] = mantissa.split('.'), power = Number(exponent) - behind.length + scale, found = BigInt(digits + behind);
-      expect(warnings.length === 0).toBe(power >= 0 ? found * 10n ** BigInt(power) === x : found === x * 10n ** BigInt(-power));
-    }), { numRuns: 500 });
+    const integer = fc.oneof(
+      fc.bigInt({ min: -(10n ** 18n), max: 10n ** 18n }),
+      fc.bigInt({ min: -(10n ** 37n), max: 10n ** 37n }),
+      fc.tuple(fc.integer(), fc.integer({ min: 0, max: 27 })).map(([x, zeros]) => BigInt(x) * 10n ** BigInt(zeros)),
+    );
+    await fc.assert(
+      fc.asyncProperty(
+        integer,
+        fc.integer({ min: 0, max: 38 }),
+        fc.constantFrom<Physical>('BYTE_ARRAY', 'FIXED_LEN_BYTE_ARRAY'),
+        async (x, scale, physical) => {
+          const { rows, warnings } = await readWarned(
+            fileOf([{ name: 'x', physical, precision: 38, scale, integers: [x] }]),
+          );
+          const float = Number(`${x}e-${scale}`);
+          expect(rows).toEqual([[float]]);
+          // The float's own digits, by the same power of ten.
+          const [mantissa = '', exponent] = float.toExponential().split('e');
+          const [digits = '', behind = ''] = mantissa.split('.');
+          const power = Number(exponent) - behind.length + scale;
+          const found = BigInt(digits + behind);
+          expect(warnings.length === 0).toBe(
+            power >= 0 ? found * 10n ** BigInt(power) === x : found === x * 10n ** BigInt(-power),
+          );
+        },
+      ),
+      { numRuns: 500 },
+    );
   });
 });
 
@@ -70,6 +141,9 @@ pq.write_table(t, 'd.parquet', row_group_size=1)
   });
   test('Arrow: they are what those of Parquet are', async () => {
     const { rows, warnings } = await readWarned(made.file('d.arrows'), 'arrows');
-    expect([rows, warnings]).toEqual([(await readWarned(made.file('d.parquet'))).rows.map((row) => [row[0], expect.anything(), row[2]]), [lost('a', '30,2', '12345678901234567.89').replace('parquet', 'arrows')]]);
+    expect([rows, warnings]).toEqual([
+      (await readWarned(made.file('d.parquet'))).rows.map((row) => [row[0], expect.anything(), row[2]]),
+      [lost('a', '30,2', '12345678901234567.89').replace('parquet', 'arrows')],
+    ]);
   });
 });

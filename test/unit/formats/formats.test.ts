@@ -1,7 +1,14 @@
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { formatOfFile, formatOfMediaType, formatTable, mediaTypeOf, openReader, requestMediaType } from '../../../src/formats/formats.ts';
+import {
+  formatOfFile,
+  formatOfMediaType,
+  formatTable,
+  mediaTypeOf,
+  openReader,
+  requestMediaType,
+} from '../../../src/formats/formats.ts';
 import { supText } from '../../../src/vectors/sup/print.ts';
 import { convert, readValues, written } from '../../support/convert.ts';
 import { someValues } from '../../support/values.ts';
@@ -13,8 +20,16 @@ const outcome = async (input: string | Uint8Array, read = {}, pieceBytes?: numbe
 
 describe('detection', () => {
   for (const [text, printed] of [
-    ['{"a":1}\n{"a":2}\n', '{a:1}\n{a:2}\n'], ['{a:1}\n', '{a:1}\n'], ['1', '1\n'], ['', ''], [' \n\n', ''], ['a,b\n1,x\n', '{a:1.,b:"x"}\n'], ['a\tb\n1\tx\n', '{a:1.,b:"x"}\n'], ['[1,2]\n', '[1,2]\n'],
-    ['{"a":1}\n{b:2}\n', '{a:1}\n{b:2}\n'], ['// c\n1\n', '1\n'],
+    ['{"a":1}\n{"a":2}\n', '{a:1}\n{a:2}\n'],
+    ['{a:1}\n', '{a:1}\n'],
+    ['1', '1\n'],
+    ['', ''],
+    [' \n\n', ''],
+    ['a,b\n1,x\n', '{a:1.,b:"x"}\n'],
+    ['a\tb\n1\tx\n', '{a:1.,b:"x"}\n'],
+    ['[1,2]\n', '[1,2]\n'],
+    ['{"a":1}\n{b:2}\n', '{a:1}\n{b:2}\n'],
+    ['// c\n1\n', '1\n'],
   ]) {
     test(`${JSON.stringify(text)} reads as ${printed}`, async () => {
       expect(await outcome(text!)).toBe(printed);
@@ -24,15 +39,23 @@ describe('detection', () => {
   test('what nobody reads is told by each reader, one a line', async () => {
     const said = await outcome('hello world\n');
     expect(said.split('\n')[0]).toBe('format detection error');
-    expect(said).toContain("\n\tcsv: line 1: delimiter ',' not found\n\tjson: invalid character 'h' looking for beginning of value\n\tline: auto-detection not supported\n");
+    expect(said).toContain(
+      "\n\tcsv: line 1: delimiter ',' not found\n\tjson: invalid character 'h' looking for beginning of value\n\tline: auto-detection not supported\n",
+    );
     expect(said).toContain("\n\tsup: line 1: syntax error\n\ttsv: line 1: delimiter '\\t' not found");
   });
-  test('a line without its end is told so', async () => { expect(await outcome('a b')).toContain('\n\tcsv: line 1: EOF\n'); });
+  test('a line without its end is told so', async () => {
+    expect(await outcome('a b')).toContain('\n\tcsv: line 1: EOF\n');
+  });
   test('looking ahead has a limit', async () => {
-    expect(await outcome(`["${'x'.repeat(5000)}"]`, { lookAheadBytesMax: 1000 }, 100)).toBe('buffer exceeded max size trying to infer input format (1000 bytes)');
+    expect(await outcome(`["${'x'.repeat(5000)}"]`, { lookAheadBytesMax: 1000 }, 100)).toBe(
+      'buffer exceeded max size trying to infer input format (1000 bytes)',
+    );
   });
   test('the ten values of JSON are tried, the rest is read', async () => {
-    expect(await outcome(`${'{"a":1}\n'.repeat(11)}oops\n`)).toBe(`${'{a:1}\n'.repeat(11)}json: invalid character 'o' looking for beginning of value (line 12, column 1, byte 88)`);
+    expect(await outcome(`${'{"a":1}\n'.repeat(11)}oops\n`)).toBe(
+      `${'{a:1}\n'.repeat(11)}json: invalid character 'o' looking for beginning of value (line 12, column 1, byte 88)`,
+    );
   });
 });
 
@@ -49,7 +72,10 @@ describe('gzip', () => {
     expect((await convert(bytes, { from: 'json' })).error).toMatch(/^gzip: /);
   });
   test('may not expand beyond a limit', async () => {
-    const { error } = await convert(gzipSync(Buffer.alloc(10_000_000, 0x20)), { from: 'json', read: { expandedBytesMax: 1_000_000 } });
+    const { error } = await convert(gzipSync(Buffer.alloc(10_000_000, 0x20)), {
+      from: 'json',
+      read: { expandedBytesMax: 1_000_000 },
+    });
     expect(error).toBe('request body: gzip: expands to more than 1000000 bytes (option -expanded.max)');
   });
 });
@@ -63,7 +89,9 @@ describe('the table', () => {
     expect(formatOfFile('/a/b.JSONL')).toBe('json');
     expect(formatOfFile('x.unknown')).toBeUndefined();
   });
-  test('every name is the name of its row', () => { for (const [name, row] of Object.entries(formatTable)) expect(row.name).toBe(name); });
+  test('every name is the name of its row', () => {
+    for (const [name, row] of Object.entries(formatTable)) expect(row.name).toBe(name);
+  });
 });
 
 describe('streams', () => {
@@ -89,7 +117,11 @@ describe('streams', () => {
       yield Buffer.from('{"a":1}');
       throw new Error('connection lost');
     })();
-    await expect((async () => { for await (const _ of await openReader('json', input)); })()).rejects.toThrow('connection lost');
+    await expect(
+      (async () => {
+        for await (const _ of await openReader('json', input));
+      })(),
+    ).rejects.toThrow('connection lost');
   });
   test('a million bytes of one string need no million steps', async () => {
     const text = `"${'x'.repeat(3_000_000)}"`;
@@ -105,11 +137,17 @@ describe('streams', () => {
 describe('SUP', () => {
   test('values over several lines, names from before, comments', async () => {
     const text = '{a:1}\n::=foo\n/* a\n comment */ {a:2}::foo // x\n<\n  int64|\n  string\n>\n{\n  b: "x"\n}';
-    for (const pieceBytes of [1, 5, 1000]) expect((await convert(text, { from: 'sup', pieceBytes })).output).toBe('{a:1}::=foo\n{a:2}::=foo\n<int64|string>\n{b:"x"}\n');
+    for (const pieceBytes of [1, 5, 1000])
+      expect((await convert(text, { from: 'sup', pieceBytes })).output).toBe(
+        '{a:1}::=foo\n{a:2}::=foo\n<int64|string>\n{b:"x"}\n',
+      );
   });
   for (const [text, said] of [
-    ['{a:1}\n{a:2}\n}\n{a:3}\n', '{a:1}\n{a:2}\nsup: line 3: syntax error'], ['{a:1}\n{a:"x\n', '{a:1}\nsup: line 3: parse error: string literal: unescaped line break'],
-    ['{a:1}\n{a:2', '{a:1}\nsup: line 2: unexpected end of input'], ['{a:1::nosuch}', 'sup: no such type name: "nosuch" (line 1)'], ['x\n', 'sup: line 1: syntax error'],
+    ['{a:1}\n{a:2}\n}\n{a:3}\n', '{a:1}\n{a:2}\nsup: line 3: syntax error'],
+    ['{a:1}\n{a:"x\n', '{a:1}\nsup: line 3: parse error: string literal: unescaped line break'],
+    ['{a:1}\n{a:2', '{a:1}\nsup: line 2: unexpected end of input'],
+    ['{a:1::nosuch}', 'sup: no such type name: "nosuch" (line 1)'],
+    ['x\n', 'sup: line 1: syntax error'],
   ]) {
     test(`${JSON.stringify(text)}: ${said}`, async () => {
       for (const pieceBytes of [1, 1000]) {
@@ -119,11 +157,16 @@ describe('SUP', () => {
     });
   }
   test('random values come back through bytes in pieces', async () => {
-    await fc.assert(fc.asyncProperty(someValues(), fc.integer({ min: 1, max: 64 }), async (values, pieceBytes) => {
-      const text = values.map((v) => `${supText(v)}\n`).join('');
-      expect(Buffer.from(written(values, 'sup')).toString()).toBe(text);
-      expect((await convert(text, { from: 'sup', pieceBytes })).output).toBe((await convert(text, { from: 'sup' })).output);
-    }), { numRuns: 200 });
+    await fc.assert(
+      fc.asyncProperty(someValues(), fc.integer({ min: 1, max: 64 }), async (values, pieceBytes) => {
+        const text = values.map((v) => `${supText(v)}\n`).join('');
+        expect(Buffer.from(written(values, 'sup')).toString()).toBe(text);
+        expect((await convert(text, { from: 'sup', pieceBytes })).output).toBe(
+          (await convert(text, { from: 'sup' })).output,
+        );
+      }),
+      { numRuns: 200 },
+    );
   });
   test('persisted names are defined once', async () => {
     const { output } = await convert('1::=foo 2::=foo 3::=bar 4::=bar', { from: 'sup', write: { persist: '^f' } });
@@ -133,30 +176,60 @@ describe('SUP', () => {
 });
 
 describe('other writers', () => {
-  test('line writes strings bare, the rest as SUP', async () => { expect((await convert('"a" "b\\nc" {x:1} "n"::=foo "u"::(int64|string)', { from: 'sup', to: 'line' })).output).toBe('a\nb\nc\n{x:1}\nn\n"u"::(int64|string)\n'); });
+  test('line writes strings bare, the rest as SUP', async () => {
+    expect((await convert('"a" "b\\nc" {x:1} "n"::=foo "u"::(int64|string)', { from: 'sup', to: 'line' })).output).toBe(
+      'a\nb\nc\n{x:1}\nn\n"u"::(int64|string)\n',
+    );
+  });
   test('db describes pools and objects, and prints other values as SUP', async () => {
     const text = `{name:"MyPool",id:0x132870564f00de22d252b3438c656691c87842c2::=ksuid.KSUID,layout:{order:"desc"::=order.Which,keys:[["a","b"]::=field.Path]::=field.List}::=order.SortKey,threshold:1}::=pools.Config
 {id:0x132870564f00de22d252b3438c656691c87842c2::=ksuid.KSUID,min:0,max:"z",count:20::uint64,size:125}
 {a:1,id:0x01}`;
-    expect((await convert(text, { from: 'sup', to: 'db' })).output).toBe(`MyPool 2jTi7n3sfiU7qTgPTAE1nwTUJ0M key a.b order desc
+    expect(
+      (await convert(text, { from: 'sup', to: 'db' })).output,
+    ).toBe(`MyPool 2jTi7n3sfiU7qTgPTAE1nwTUJ0M key a.b order desc
 2jTi7n3sfiU7qTgPTAE1nwTUJ0M 125B bytes 20 records
    min 0 max "z"
 {a:1,id:0x01}
 `);
   });
   test('cells of tables are those of Zeek logs, and show errors, records in arrays and types too', async () => {
-    const row = '{a:error("e"),b:error({x:1}),c:[{x:1,y:"p q"},{x:2,y:"r,s"}],d:1e21,e:1.5e-7,f:"l1\\nl2",g:"\\\\",h:0.1::float32,i:[2020-01-01T00:00:00Z],j:2020-01-01T00:00:00Z,k:[[],[1]],l:"-"}';
+    const row =
+      '{a:error("e"),b:error({x:1}),c:[{x:1,y:"p q"},{x:2,y:"r,s"}],d:1e21,e:1.5e-7,f:"l1\\nl2",g:"\\\\",h:0.1::float32,i:[2020-01-01T00:00:00Z],j:2020-01-01T00:00:00Z,k:[[],[1]],l:"-"}';
     expect((await convert(row, { from: 'sup', to: 'table' })).output.split('\n')[1]!.split(/ +/)).toEqual([
-      'e', 'error({x:1})', '1,p', 'q,2,r\\x2cs', '1000000000000000000000', '0.00000015', 'l1\\x0al2', '\\\\', '0.1', '1577836800.000000', '2020-01-01T00:00:00Z', '(empty),1', '\\x2d',
+      'e',
+      'error({x:1})',
+      '1,p',
+      'q,2,r\\x2cs',
+      '1000000000000000000000',
+      '0.00000015',
+      'l1\\x0al2',
+      '\\\\',
+      '0.1',
+      '1577836800.000000',
+      '2020-01-01T00:00:00Z',
+      '(empty),1',
+      '\\x2d',
     ]);
   });
   test('a table has a dash for what is missing, and the text of other errors', async () => {
-    expect((await convert('{a:error("missing"),b:{c:error("missing"),d:error("x")},e:[error("missing")]}', { from: 'sup', to: 'table' })).output).toBe('a b.c b.d e\n- -   x   missing\n');
+    expect(
+      (
+        await convert('{a:error("missing"),b:{c:error("missing"),d:error("x")},e:[error("missing")]}', {
+          from: 'sup',
+          to: 'table',
+        })
+      ).output,
+    ).toBe('a b.c b.d e\n- -   x   missing\n');
   });
   test('a Zeek log of records without fields has a header without columns', async () => {
-    expect((await convert('{}', { from: 'sup', to: 'zeek' })).output).toBe('#separator \\x09\n#set_separator\t,\n#empty_field\t(empty)\n#unset_field\t-\n#fields\n#types\n\n');
+    expect((await convert('{}', { from: 'sup', to: 'zeek' })).output).toBe(
+      '#separator \\x09\n#set_separator\t,\n#empty_field\t(empty)\n#unset_field\t-\n#fields\n#types\n\n',
+    );
   });
   test('table pads columns and repeats the header for another type', async () => {
-    expect((await convert('{a:1,bb:"x"}\n{a:100,bb:null}\n{a:100,bb:null}\n{c:true}', { from: 'sup', to: 'table' })).output).toBe('a bb\n1 x\na   bb\n100 -\n100 -\nc\nT\n');
+    expect(
+      (await convert('{a:1,bb:"x"}\n{a:100,bb:null}\n{a:100,bb:null}\n{c:true}', { from: 'sup', to: 'table' })).output,
+    ).toBe('a bb\n1 x\na   bb\n100 -\n100 -\nc\nT\n');
   });
 });

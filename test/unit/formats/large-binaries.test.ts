@@ -1,4 +1,7 @@
-/** Small ones of the campaign's large bodies, with as little memory in proportion: each is read whole, or ends with the error that names the limit. */
+/**
+ * Small ones of the campaign's large bodies, with as little memory in proportion: each is read whole, or ends with the
+ * error that names the limit.
+ */
 import { Readable } from 'node:stream';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,8 +16,11 @@ import { TaskSpill } from '../../../src/workers/query/spill.ts';
 import { largeBinaries } from '../../campaign/large-binaries.ts';
 import { randomOf, seedOf } from '../../support/random.ts';
 
-const limit = 2 << 20, size = 0.01, seed = seedOf(20);
-const folder = mkdtempSync(join(tmpdir(), 'large-')), spill = new TaskSpill(folder);
+const limit = 2 << 20;
+const size = 0.01;
+const seed = seedOf(20);
+const folder = mkdtempSync(join(tmpdir(), 'large-'));
+const spill = new TaskSpill(folder);
 afterAll(() => {
   spill.dispose();
   rmSync(folder, { recursive: true, force: true });
@@ -31,11 +37,19 @@ class NotedMemory extends ReadMemory {
 
 describe(`seed ${seed}`, () => {
   test.each(Object.keys(largeBinaries))('%s: is read within its memory, or refused by it', async (name) => {
-    const { type, coding, rows, chunks } = await largeBinaries[name]!(randomOf(seed), size), memory = new NotedMemory(() => limit);
+    const { type, coding, rows, chunks } = await largeBinaries[name]!(randomOf(seed), size);
+    const memory = new NotedMemory(() => limit);
     const contentCodings = coding === undefined ? [] : [coding as ContentCoding];
-    let read = 0, refused: unknown, longest = 0;
+    let read = 0;
+    let refused: unknown;
+    let longest = 0;
     try {
-      for await (const batch of await openReader(formatOfMediaType(type)!.name, Readable.from(chunks()), { memory, contentCodings, valueBytesMax: limit, scratch: () => spill.scratchBytes() })) {
+      for await (const batch of await openReader(formatOfMediaType(type)!.name, Readable.from(chunks()), {
+        memory,
+        contentCodings,
+        valueBytesMax: limit,
+        scratch: () => spill.scratchBytes(),
+      })) {
         read += batch.length;
         if (batch.length > 1) longest = Math.max(longest, shownSize(batch));
       }

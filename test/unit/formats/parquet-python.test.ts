@@ -69,23 +69,33 @@ const everyMeaningAsSup = String.raw`{d:2024-01-02T00:00:00Z::=arrow_date32::(ar
 
 describe.skipIf(absent)('files of pyarrow and DuckDB', () => {
   test('in every codec, page version and encoding, with nested columns', async () => {
-    const made = python(everyFile), names = made.output.trim().split('\n');
+    const made = python(everyFile);
+    const names = made.output.trim().split('\n');
     expect(names.length).toBe(30);
     const tables = new Map<string, string>();
-    for (const name of ['t.arrows', 'duck.arrows']) tables.set(name, (await convert(made.file(name), { from: 'arrows' })).output);
+    for (const name of ['t.arrows', 'duck.arrows'])
+      tables.set(name, (await convert(made.file(name), { from: 'arrows' })).output);
     for (const name of names) {
       const { output, error } = await convert(made.file(name), { from: 'auto' });
       expect(error, name).toBe('');
-      const lines = output.split('\n'), wanted = tables.get(name.startsWith('duck') ? 'duck.arrows' : 't.arrows')!.split('\n'), other = wanted.findIndex((line, i) => line !== lines[i]);
+      const lines = output.split('\n');
+      const wanted = tables.get(name.startsWith('duck') ? 'duck.arrows' : 't.arrows')!.split('\n');
+      const other = wanted.findIndex((line, i) => line !== lines[i]);
       expect([name, lines.length, lines[other]]).toEqual([name, 1501, wanted[other]]);
     }
     made.close();
   });
   test('of every meaning', async () => {
     const made = python(everyMeaning);
-    for (const name of ['bytes.parquet', 'integers.parquet']) expect(await convert(made.file(name), { from: 'parquet' }), name).toEqual({ output: everyMeaningAsSup, error: '' });
+    for (const name of ['bytes.parquet', 'integers.parquet'])
+      expect(await convert(made.file(name), { from: 'parquet' }), name).toEqual({
+        output: everyMeaningAsSup,
+        error: '',
+      });
     expect(await convert(made.file('int96.parquet'), { from: 'parquet' })).toEqual({
-      output: '{x:2024-01-01T00:00:00.123456789Z::(time|null)}\n{x:null::(time|null)}\n{x:1969-12-31T23:59:59.999999999Z::(time|null)}\n', error: '',
+      output:
+        '{x:2024-01-01T00:00:00.123456789Z::(time|null)}\n{x:null::(time|null)}\n{x:1969-12-31T23:59:59.999999999Z::(time|null)}\n',
+      error: '',
     });
     expect(await convert(made.file('required.parquet'), { from: 'parquet' })).toEqual({ output: '{a:1}\n', error: '' });
     expect(await convert(made.file('empty.parquet'), { from: 'parquet' })).toEqual({ output: '', error: '' });
@@ -99,13 +109,16 @@ describe.skipIf(absent)('our files', () => {
     '{i:-2,u:0::uint64,f16:-1.::float16,f32:-2.::float32,f:0.,b:false,s:"",by:0x,t:1969-12-31T23:59:59Z,us:1969-12-31T23:59:59Z::=arrow_timestamp_us,d:1969-12-31T00:00:00Z::=arrow_date32,r:{p:2,q:"w"::(string|null)},l:[]::[int64|null],ll:[]::[[string]],m:|{}|::|{string:{z:int64}}|,ip:::1,n:null,o:{x:[7,8]}::(null|{x:[int64]}),fb:0x0304::=arrow_fixed_size_binary_2}',
   ].join('\n');
   test('are read by pyarrow', () => {
-    const made = python(String.raw`
+    const made = python(
+      String.raw`
 import pyarrow.parquet as pq
 f = pq.ParquetFile('in.parquet'); t = f.read(); t.validate(full=True)
 for c in t.schema: print(c.name, c.type, 'null' if c.nullable else '', t[c.name].to_pylist())
 s = [f.metadata.row_group(0).column(i) for i in range(f.metadata.num_columns)]
 print([(c.path_in_schema, c.statistics.min, c.statistics.max, c.statistics.null_count) for c in s[:8] if c.statistics.has_min_max])
-`, { 'in.parquet': written(parseSupValues(text), 'parquet') });
+`,
+      { 'in.parquet': written(parseSupValues(text), 'parquet') },
+    );
     expect(made.output).toBe(`i int64  [1, -2]
 u uint64  [18446744073709551615, 0]
 f16 halffloat  [0.5, -1.0]
@@ -130,13 +143,19 @@ fb fixed_size_binary[2]  [b'\\x01\\x02', b'\\x03\\x04']
     made.close();
   });
   test('are read by DuckDB, which skips by the statistics', () => {
-    const rows = Array.from({ length: 140_000 }, (_, i) => `{a:${i},s:${i % 2 ? `"v${i % 10}"` : 'null'}::(string|null),l:[${i}],f:${i}.5,t:2024-01-01T00:00:00Z}`).join('\n');
-    const made = python(String.raw`
+    const rows = Array.from(
+      { length: 140_000 },
+      (_, i) => `{a:${i},s:${i % 2 ? `"v${i % 10}"` : 'null'}::(string|null),l:[${i}],f:${i}.5,t:2024-01-01T00:00:00Z}`,
+    ).join('\n');
+    const made = python(
+      String.raw`
 import duckdb
 print(duckdb.sql("select count(*), sum(a), count(s), min(s), max(s), sum(l[1]), sum(f), count(t) from 'in.parquet'").fetchall())
 print(duckdb.sql("select s, l from 'in.parquet' where a = 139999").fetchall())
 print(duckdb.sql("select row_group_id, stats_min_value, stats_max_value, stats_null_count, compression from parquet_metadata('in.parquet') where path_in_schema = 'a'").fetchall())
-`, { 'in.parquet': written(parseSupValues(rows), 'parquet') });
+`,
+      { 'in.parquet': written(parseSupValues(rows), 'parquet') },
+    );
     expect(made.output).toBe(`[(140000, 9799930000, 70000, 'v1', 'v9', 9799930000, 9800000000.0, 140000)]
 [('v9', [139999])]
 [(0, '0', '65535', 0, 'SNAPPY'), (1, '65536', '131071', 0, 'SNAPPY'), (2, '131072', '139999', 0, 'SNAPPY')]
@@ -152,23 +171,43 @@ import duckdb
 duckdb.sql('''copy (select * from (values
   (1.50::decimal(9,2), 1234567890123.45::decimal(18,2), 1234.5678::decimal(38,4), 0.5::decimal(4,4), time '10:00:00.5', 'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'::uuid, interval '1 month 2 days 3 seconds', 'x'::enum('x','y')),
   (-2.25, -0.01, -0.0001, -0.0001, time '23:59:59.999999', 'ffeebc99-9c0b-4ef8-bb6d-6bb9bd380a11', interval '1 year 5 hours', 'y'), (null, null, null, null, null, null, null, null)) t(d9, d18, d38, d4, t, u, v, e)) to 'given.parquet' (format parquet)''')
-`), before = given.file('given.parquet');
+`);
+    const before = given.file('given.parquet');
     given.close();
     const read = await convert(before, { from: 'parquet' });
-    expect([read.error, read.output.split('\n')[0]]).toEqual(['', '{d9:1.5::=deciaml_2_9::(deciaml_2_9|null),d18:1.23456789012345e+12::=deciaml_2_18::(deciaml_2_18|null),d38:1234.5678::=deciaml_4_38::(deciaml_4_38|null),d4:0.5::=deciaml_4_5::(deciaml_4_5|null),t:1970-01-01T10:00:00.5Z::=arrow_time64_us::(arrow_time64_us|null),u:0xa0eebc999c0b4ef8bb6d6bb9bd380a11::=arrow_uuid::(arrow_uuid|null),v:0x0100000002000000b80b0000::=arrow_interval::(arrow_interval|null),e:"x"::(string|null)}']);
-    const values = parseSupValues(read.output), made = python(String.raw`
+    expect([read.error, read.output.split('\n')[0]]).toEqual([
+      '',
+      '{d9:1.5::=deciaml_2_9::(deciaml_2_9|null),d18:1.23456789012345e+12::=deciaml_2_18::(deciaml_2_18|null),d38:1234.5678::=deciaml_4_38::(deciaml_4_38|null),d4:0.5::=deciaml_4_5::(deciaml_4_5|null),t:1970-01-01T10:00:00.5Z::=arrow_time64_us::(arrow_time64_us|null),u:0xa0eebc999c0b4ef8bb6d6bb9bd380a11::=arrow_uuid::(arrow_uuid|null),v:0x0100000002000000b80b0000::=arrow_interval::(arrow_interval|null),e:"x"::(string|null)}',
+    ]);
+    const values = parseSupValues(read.output);
+    const made = python(
+      String.raw`
 import duckdb, pyarrow as pa
 stream = pa.ipc.open_stream(open('after.arrows', 'rb')).read_all()
 want = duckdb.sql("select * replace (e::varchar as e) from 'before.parquet'").fetchall()
 for source in ("'after.parquet'", 'stream'):
     got = duckdb.sql(f'from {source}')
     print(got.types == duckdb.sql("select * replace (e::varchar as e) from 'before.parquet'").types, got.fetchall() == want)
-`, { 'before.parquet': before, 'after.parquet': written(values, 'parquet'), 'after.arrows': written(values, 'arrows') });
+`,
+      {
+        'before.parquet': before,
+        'after.parquet': written(values, 'parquet'),
+        'after.arrows': written(values, 'arrows'),
+      },
+    );
     expect(made.output).toBe('True True\nTrue True\n');
     made.close();
   });
-  test.each(['1.2345678901234567e+19::=deciaml_2_38', '0.125::=deciaml_2_9', '12345678.::=deciaml_2_9', 'NaN::=deciaml_2_9'])('%s is no decimal, which is an error', (value) => {
-    for (const format of ['parquet', 'arrows'] as const) expect(() => written(parseSupValues(`{d:${value}}`), format)).toThrow(/value \S+ is no decimal\(\d+,2\) of at most 15 digits: cast the column to float64/);
+  test.each([
+    '1.2345678901234567e+19::=deciaml_2_38',
+    '0.125::=deciaml_2_9',
+    '12345678.::=deciaml_2_9',
+    'NaN::=deciaml_2_9',
+  ])('%s is no decimal, which is an error', (value) => {
+    for (const format of ['parquet', 'arrows'] as const)
+      expect(() => written(parseSupValues(`{d:${value}}`), format)).toThrow(
+        /value \S+ is no decimal\(\d+,2\) of at most 15 digits: cast the column to float64/,
+      );
   });
 });
 

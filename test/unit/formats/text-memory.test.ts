@@ -1,4 +1,7 @@
-/** What readers of text hold: long values are charged before they are made, batches end by what their rows cost, long texts are decoded in pieces. */
+/**
+ * What readers of text hold: long values are charged before they are made, batches end by what their rows cost, long
+ * texts are decoded in pieces.
+ */
 import { describe, expect, test } from 'vitest';
 import { LakeError } from '../../../src/errors.ts';
 import { jsonBlocks } from '../../../src/formats/json/reader.ts';
@@ -10,14 +13,21 @@ import { type Vector, valueAt } from '../../../src/vectors/vector.ts';
 import { supText } from '../../../src/vectors/sup/print.ts';
 import { randomOf, seedOf } from '../../support/random.ts';
 
-async function* once(text: string): AsyncGenerator<Uint8Array> { yield Buffer.from(text); }
+async function* once(text: string): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(text);
+}
 const read = async (format: FormatName, text: string, memory = new ReadMemory()): Promise<readonly Vector[]> => {
   const batches: Vector[] = [];
   for await (const batch of await openReader(format, once(text), { memory })) batches.push(batch);
   return batches;
 };
-const faultOf = (format: FormatName, text: string, memory?: ReadMemory): Promise<unknown> => read(format, text, memory).then(() => undefined, (error: LakeError) => [error.code, error.message]);
-const many = (count: number, item: (i: number) => string, separator = ','): string => Array.from({ length: count }, (_, i) => item(i)).join(separator);
+const faultOf = (format: FormatName, text: string, memory?: ReadMemory): Promise<unknown> =>
+  read(format, text, memory).then(
+    () => undefined,
+    (error: LakeError) => [error.code, error.message],
+  );
+const many = (count: number, item: (i: number) => string, separator = ','): string =>
+  Array.from({ length: count }, (_, i) => item(i)).join(separator);
 
 describe('a value that needs more memory than its reader has (format-memory)', () => {
   const zeek = (type: string, cell: string): string => `#separator \\x09\n#fields\ta\n#types\t${type}\n${cell}\n`;
@@ -31,14 +41,38 @@ describe('a value that needs more memory than its reader has (format-memory)', (
     ['numbers', 'sup', `[${many(300_000, () => '1')}]`, 'value (line 1)'],
     ['arrays', 'sup', `[${many(200_000, () => '[1]')}]`, 'value (line 1)'],
     ['sets', 'sup', `1\n|[${many(100_000, (i) => String(i))}]|\n`, 'value (line 2)'],
-    ['numbers', 'jsup', `{"type":{"kind":"array","id":30,"type":{"kind":"primitive","name":"int64"}},"value":[${many(300_000, () => '"1"')}]}`, 'line 1'],
-    ['vectors', 'zeek', zeek('vector[count]', many(300_000, () => '1')), 'line 4'],
-    ['sets', 'zeek', zeek('set[count]', many(100_000, (i) => String(i))), 'line 4'],
+    [
+      'numbers',
+      'jsup',
+      `{"type":{"kind":"array","id":30,"type":{"kind":"primitive","name":"int64"}},"value":[${many(300_000, () => '"1"')}]}`,
+      'line 1',
+    ],
+    [
+      'vectors',
+      'zeek',
+      zeek(
+        'vector[count]',
+        many(300_000, () => '1'),
+      ),
+      'line 4',
+    ],
+    [
+      'sets',
+      'zeek',
+      zeek(
+        'set[count]',
+        many(100_000, (i) => String(i)),
+      ),
+      'line 4',
+    ],
   ];
   for (const [what, format, text, place] of bodies) {
     test(`${format}: ${what}`, async () => {
       const memory = new ReadMemory(() => 4 << 20);
-      expect(await faultOf(format, text, memory)).toEqual(['format-memory', `${format}: ${place} needs more than ${4 << 20} bytes of memory (option -memory)`]);
+      expect(await faultOf(format, text, memory)).toEqual([
+        'format-memory',
+        `${format}: ${place} needs more than ${4 << 20} bytes of memory (option -memory)`,
+      ]);
       expect(memory.bytes).toBe(0);
     });
     test(`${format}: ${what}, with more of it, are read, and it is given back`, async () => {
@@ -50,30 +84,47 @@ describe('a value that needs more memory than its reader has (format-memory)', (
 });
 
 test('an object of too many fields is refused, as in other formats', async () => {
-  expect(await faultOf('json', `{${many(100_001, (i) => `"f${i}":1`)}}`)).toEqual(['format-broken', expect.stringContaining('json: too many fields in object (limit 100000) (line 1,')]);
+  expect(await faultOf('json', `{${many(100_001, (i) => `"f${i}":1`)}}`)).toEqual([
+    'format-broken',
+    expect.stringContaining('json: too many fields in object (limit 100000) (line 1,'),
+  ]);
 });
 
 describe('batches', () => {
   test('end by their shapes', async () => {
-    const batches = await read('json', many(20_000, (i) => `{"k":1,"f${i}":1}`, '\n'));
+    const batches = await read(
+      'json',
+      many(20_000, (i) => `{"k":1,"f${i}":1}`, '\n'),
+    );
     expect(batches.length).toBeGreaterThan(2);
     expect(batches.reduce((n, { length }) => n + length, 0)).toBe(20_000);
-    const triangle = await read('sup', many(300, (i) => `{${many(i + 1, (k) => `f${k}:1`)}}`, '\n'));
+    const triangle = await read(
+      'sup',
+      many(300, (i) => `{${many(i + 1, (k) => `f${k}:1`)}}`, '\n'),
+    );
     expect(triangle.length).toBeGreaterThan(1);
     expect(triangle.length).toBeLessThan(10);
   });
   test('end by the bytes of their text', async () => {
-    const batches = await read('line', many(20, () => 'x'.repeat(1 << 20), '\n'));
+    const batches = await read(
+      'line',
+      many(20, () => 'x'.repeat(1 << 20), '\n'),
+    );
     expect(batches.length).toBe(5);
   });
   test('of wide rows that are alike have many', async () => {
     const row = many(20_000, () => '1');
-    expect((await read('csv', `${many(20_000, (i) => `f${i}`)}\n${many(50, () => row, '\n')}\n`)).map(({ length }) => length)).toEqual([50]);
+    expect(
+      (await read('csv', `${many(20_000, (i) => `f${i}`)}\n${many(50, () => row, '\n')}\n`)).map(
+        ({ length }) => length,
+      ),
+    ).toEqual([50]);
   });
 });
 
 test('rows of very many shapes are not read in blocks', () => {
-  const parser = jsonBlocks({}), bytes = Buffer.from(`${many(10_000, (i) => `{"f${i}":1}`, '\n')}\n\0`);
+  const parser = jsonBlocks({});
+  const bytes = Buffer.from(`${many(10_000, (i) => `{"f${i}":1}`, '\n')}\n\0`);
   expect(parser(bytes, bytes.length - 1)).toBeUndefined();
   const few = Buffer.from(`${many(10_000, (i) => `{"f${i % 10}":1}`, '\n')}\n\0`);
   expect(parser(few, few.length - 1)?.rows).toBe(10_000);
@@ -81,18 +132,40 @@ test('rows of very many shapes are not read in blocks', () => {
 
 test('arrays of unlike elements have the types that values by themselves would have', async () => {
   const of = async (text: string): Promise<string> => supText(valueAt((await read('json', text))[0]!, 0));
-  expect(await of('[1,[1,"x"],{"a":[]},{"a":[null,2]},9007199254740993,1e400]'.replace('1e400', '99999999999999999999'))).toBe(await supOf('[1,[1,"x"],{a:[]},{a:[null,2]},9007199254740993,100000000000000000000.]'));
-  expect(await of('{"a":[{"x":1,"x":"y"},{"x":{"z":[true]}},[[1],[1.5]]]}')).toBe(await supOf('{a:[{x:"y"},{x:{z:[true]}},[[1],[1.5]]]}'));
+  expect(
+    await of('[1,[1,"x"],{"a":[]},{"a":[null,2]},9007199254740993,1e400]'.replace('1e400', '99999999999999999999')),
+  ).toBe(await supOf('[1,[1,"x"],{a:[]},{a:[null,2]},9007199254740993,100000000000000000000.]'));
+  expect(await of('{"a":[{"x":1,"x":"y"},{"x":{"z":[true]}},[[1],[1.5]]]}')).toBe(
+    await supOf('{a:[{x:"y"},{x:{z:[true]}},[[1],[1.5]]]}'),
+  );
 });
 const supOf = async (text: string): Promise<string> => supText(valueAt((await read('sup', text))[0]!, 0));
 
 test('long texts are decoded in pieces as they are in one', () => {
-  const random = randomOf(seedOf(7)), parts = ['a', 'abc ', 'é', 'e\u0301', '漢', '😀', '\\n', '\\\\', '\\"', '\\u00e9', '\\u0301', '\\ud83d\\ude00', '\\ud83d', '\u0301'];
+  const random = randomOf(seedOf(7));
+  const parts = [
+    'a',
+    'abc ',
+    'é',
+    'e\u0301',
+    '漢',
+    '😀',
+    '\\n',
+    '\\\\',
+    '\\"',
+    '\\u00e9',
+    '\\u0301',
+    '\\ud83d\\ude00',
+    '\\ud83d',
+    '\u0301',
+  ];
   for (let round = 0; round < 20; round++) {
     const some = Array.from({ length: 1 + random.below(5) }, () => random.pick(parts));
     let text = '';
     while (text.length < pieceBytes * 2) text += random.pick(some);
     const bytes = Buffer.from(text);
-    expect([...textPieces(bytes, { start: 0, end: bytes.length, escapes: true }, decodeText)].join('')).toBe(decodeText(bytes, 0, bytes.length));
+    expect([...textPieces(bytes, { start: 0, end: bytes.length, escapes: true }, decodeText)].join('')).toBe(
+      decodeText(bytes, 0, bytes.length),
+    );
   }
 });

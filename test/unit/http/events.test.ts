@@ -9,65 +9,112 @@ import { readValues } from '../../support/convert.ts';
 import { hostileTexts } from '../../support/hostile-texts.ts';
 import { type TestService, startService } from '../../support/server.ts';
 
-interface Event { readonly event: string; readonly data: string; readonly id: number }
-interface Stream { readonly events: Event[]; readonly headers: IncomingMessage['headers']; readonly ended: () => boolean; readonly until: (count: number) => Promise<Event[]>; readonly close: () => void }
+interface Event {
+  readonly event: string;
+  readonly data: string;
+  readonly id: number;
+}
+interface Stream {
+  readonly events: Event[];
+  readonly headers: IncomingMessage['headers'];
+  readonly ended: () => boolean;
+  readonly until: (count: number) => Promise<Event[]>;
+  readonly close: () => void;
+}
 
 let service: TestService;
-beforeAll(async () => { service = await startService(['-events.queue.max', '3', '-events.heartbeat', '50ms', '-name.max', '1MiB']); });
+beforeAll(async () => {
+  service = await startService(['-events.queue.max', '3', '-events.heartbeat', '50ms', '-name.max', '1MiB']);
+});
 afterAll(() => service?.close());
 
 const parse = (lines: readonly string[]): Event => {
-  const value = (name: string): string => lines.filter((line) => line.startsWith(`${name}: `)).map((line) => line.slice(name.length + 2)).join('\n');
+  const value = (name: string): string =>
+    lines
+      .filter((line) => line.startsWith(`${name}: `))
+      .map((line) => line.slice(name.length + 2))
+      .join('\n');
   return { event: value('event'), data: value('data'), id: Number(value('id')) };
 };
 
-const subscribe = (path = '/events', headers: Readonly<Record<string, string>> = {}, paused = false, base = service.url): Promise<Stream & { readonly comments: () => number }> => new Promise((resolve, reject) => {
-  const client = httpRequest(base + path, { headers, agent: false }, (response) => {
-    const events: Event[] = [], block: string[] = [];
-    let rest = '', ended = false, comments = 0;
-    response.setEncoding('utf8');
-    response.on('close', () => { ended = true; });
-    response.on('error', () => { ended = true; });
-    if (!paused) {
-      response.on('data', (chunk: string) => {
-        const lines = (rest + chunk).split('\n');
-        rest = lines.pop()!;
-        for (const line of lines) {
-          if (line.startsWith(':')) comments++;
-          else if (line !== '') block.push(line);
-          else events.push(parse(block.splice(0)));
-        }
+const subscribe = (
+  path = '/events',
+  headers: Readonly<Record<string, string>> = {},
+  paused = false,
+  base = service.url,
+): Promise<Stream & { readonly comments: () => number }> =>
+  new Promise((resolve, reject) => {
+    const client = httpRequest(base + path, { headers, agent: false }, (response) => {
+      const events: Event[] = [];
+      const block: string[] = [];
+      let rest = '';
+      let ended = false;
+      let comments = 0;
+      response.setEncoding('utf8');
+      response.on('close', () => {
+        ended = true;
       });
-    }
-    resolve({
-      events, headers: response.headers, ended: () => ended, comments: () => comments, close: () => client.destroy(),
-      until: async (count) => {
-        for (let i = 0; events.length < count; i++) {
-          if (i > 500) throw new Error(`${events.length} of ${count} events came`);
-          await pause(10);
-        }
-        return events;
-      },
+      response.on('error', () => {
+        ended = true;
+      });
+      if (!paused) {
+        response.on('data', (chunk: string) => {
+          const lines = (rest + chunk).split('\n');
+          rest = lines.pop()!;
+          for (const line of lines) {
+            if (line.startsWith(':')) comments++;
+            else if (line !== '') block.push(line);
+            else events.push(parse(block.splice(0)));
+          }
+        });
+      }
+      resolve({
+        events,
+        headers: response.headers,
+        ended: () => ended,
+        comments: () => comments,
+        close: () => client.destroy(),
+        until: async (count) => {
+          for (let i = 0; events.length < count; i++) {
+            if (i > 500) throw new Error(`${events.length} of ${count} events came`);
+            await pause(10);
+          }
+          return events;
+        },
+      });
     });
+    client.on('error', reject);
+    client.end();
   });
-  client.on('error', reject);
-  client.end();
-});
-const pause = (ms: number): Promise<void> => new Promise((resolve) => { setTimeout(resolve, ms); });
+const pause = (ms: number): Promise<void> =>
+  new Promise((resolve) => {
+    setTimeout(resolve, ms);
+  });
 const create = async (name: string): Promise<string> => {
-  const { body } = await service.ask('POST', '/pool', { headers: { accept: 'application/json' }, body: `{name:"${name}",layout:{keys:[["a"]]}}` });
+  const { body } = await service.ask('POST', '/pool', {
+    headers: { accept: 'application/json' },
+    body: `{name:"${name}",layout:{keys:[["a"]]}}`,
+  });
   return (JSON.parse(body) as { pool: { id: string } }).pool.id;
 };
 const commit = async (pool: string, row: string): Promise<string> => {
-  const { body } = await service.ask('POST', `/pool/${pool}/branch/main`, { headers: { accept: 'application/json' }, body: row });
+  const { body } = await service.ask('POST', `/pool/${pool}/branch/main`, {
+    headers: { accept: 'application/json' },
+    body: row,
+  });
   return (JSON.parse(body) as { commit: string }).commit;
 };
 
 describe('the events feed', () => {
   test('headers come at once, events in order with growing ids, in the format asked for', async () => {
-    const json = await subscribe('/events', { accept: 'application/json' }), browser = await subscribe('/events', { accept: 'text/event-stream' });
+    const json = await subscribe('/events', { accept: 'application/json' });
+    const browser = await subscribe('/events', { accept: 'text/event-stream' });
     // Proxies are told to keep nothing back: nginx by the last one.
-    expect([json.headers['content-type'], json.headers['cache-control'], json.headers['x-accel-buffering']]).toEqual(['text/event-stream', 'no-cache', 'no']);
+    expect([json.headers['content-type'], json.headers['cache-control'], json.headers['x-accel-buffering']]).toEqual([
+      'text/event-stream',
+      'no-cache',
+      'no',
+    ]);
     const start = Number(json.headers['last-event-id']);
     const id = await create('e1');
     const tip = await commit('e1', '{a:1}');
@@ -91,7 +138,7 @@ describe('the events feed', () => {
     json.close();
     browser.close();
   });
-  test('the reference\'s names can be asked for', async () => {
+  test("the reference's names can be asked for", async () => {
     const stream = await subscribe('/events?names=superdb');
     await create('e3');
     await commit('e3', '{a:1}');
@@ -104,18 +151,30 @@ describe('the events feed', () => {
     expect((await stream.until(1))[0]!.data).toBe(`pool_id\n${id}`);
     stream.close();
   });
-  test.each(Object.values(formatTable).flatMap((f) => f.mediaTypes.map((type) => [type, f] as const)))('%s holds every event', async (type, { name, isBinary }) => {
-    const stream = await subscribe('/events', { accept: type }), pool = type.replaceAll(/\W/g, '-'), reader = name === 'ndjson' ? 'json' : name;
-    const id = await create(pool), tip = await commit(pool, '{a:1}');
-    await service.ask('DELETE', `/pool/${pool}/branch/main`);
-    const rows = await Promise.all((await stream.until(3)).map(async ({ data }) => (await readValues(isBinary ? Buffer.from(data, 'base64') : `${data}\n`, reader)).map((v) => supText(v))));
-    expect(rows.map((r) => r.length)).toEqual([1, 1, 1]);
-    // An id is bytes or its text, and in lines the text of a text.
-    if (!isBinary) expect([rows[0]![0], rows[1]![0]]).toEqual([expect.stringContaining(id), expect.stringContaining(tip)]);
-    stream.close();
-  });
+  test.each(Object.values(formatTable).flatMap((f) => f.mediaTypes.map((type) => [type, f] as const)))(
+    '%s holds every event',
+    async (type, { name, isBinary }) => {
+      const stream = await subscribe('/events', { accept: type });
+      const pool = type.replaceAll(/\W/g, '-');
+      const reader = name === 'ndjson' ? 'json' : name;
+      const id = await create(pool);
+      const tip = await commit(pool, '{a:1}');
+      await service.ask('DELETE', `/pool/${pool}/branch/main`);
+      const rows = await Promise.all(
+        (await stream.until(3)).map(async ({ data }) =>
+          (await readValues(isBinary ? Buffer.from(data, 'base64') : `${data}\n`, reader)).map((v) => supText(v)),
+        ),
+      );
+      expect(rows.map((r) => r.length)).toEqual([1, 1, 1]);
+      // An id is bytes or its text, and in lines the text of a text.
+      if (!isBinary)
+        expect([rows[0]![0], rows[1]![0]]).toEqual([expect.stringContaining(id), expect.stringContaining(tip)]);
+      stream.close();
+    },
+  );
   test('ids are strings in Zeek', async () => {
-    const stream = await subscribe('/events', { accept: 'application/x-zeek' }), id = await create('zeek');
+    const stream = await subscribe('/events', { accept: 'application/x-zeek' });
+    const id = await create('zeek');
     expect((await stream.until(1))[0]!.data.split('\n').slice(-3)).toEqual(['#fields\tpool_id', '#types\tstring', id]);
     stream.close();
   });
@@ -123,9 +182,17 @@ describe('the events feed', () => {
     const other = await startService(['-defaultfmt', 'json']);
     try {
       for (const accept of [undefined, '*/*', 'text/event-stream', 'application/x-sup']) {
-        const stream = await subscribe('/events', accept === undefined ? {} : { accept }, false, other.url), name = `d${stream.headers['last-event-id'] as string}`;
+        const stream = await subscribe('/events', accept === undefined ? {} : { accept }, false, other.url);
+        const name = `d${stream.headers['last-event-id'] as string}`;
         await other.ask('POST', '/pool', { body: JSON.stringify({ name }) });
-        expect([accept, (await stream.until(1))[0]!.data]).toEqual([accept, expect.stringMatching(accept === 'application/x-sup' ? /^\{pool_id:0x\w{40}::=KSUID\}::=EventPool$/ : /^\{"pool_id":"0x\w{40}"\}$/)]);
+        expect([accept, (await stream.until(1))[0]!.data]).toEqual([
+          accept,
+          expect.stringMatching(
+            accept === 'application/x-sup'
+              ? /^\{pool_id:0x\w{40}::=KSUID\}::=EventPool$/
+              : /^\{"pool_id":"0x\w{40}"\}$/,
+          ),
+        ]);
         stream.close();
       }
     } finally {
@@ -159,10 +226,13 @@ describe('the events feed', () => {
   test('a subscriber that does not read is closed; the others get every event', async () => {
     await create('big');
     const tip = await commit('big', '{a:1}');
-    const slow = await subscribe('/events', {}, true), quick = await subscribe();
+    const slow = await subscribe('/events', {}, true);
+    const quick = await subscribe();
     const count = 60;
     for (let i = 0; i < count; i++) {
-      const { status } = await service.ask('POST', '/pool/big', { body: `{name:"${i}-${'n'.repeat(400_000)}",commit:"${tip}"}` });
+      const { status } = await service.ask('POST', '/pool/big', {
+        body: `{name:"${i}-${'n'.repeat(400_000)}",commit:"${tip}"}`,
+      });
       expect(status).toBe(200);
     }
     expect(await quick.until(count)).toHaveLength(count);
@@ -174,11 +244,34 @@ describe('the events feed', () => {
 });
 
 test('the JSON of every kind of event is what the writer makes of it, whatever the branch is called', () => {
-  for (const kind of ['pool-new', 'pool-update', 'pool-delete', 'pool-commit', 'branch-update', 'branch-delete'] as const) {
-    for (const branch of ['main', 'a b/c:d@e-f.g_1', '', 'say "so"', ...hostileTexts.filter((text) => !/[\r\n]/.test(text))]) {
-      const event = { id: 7, kind, poolId: 'ab'.repeat(20), branch, ...(kind === 'pool-commit' && { commitId: '01'.repeat(20), parent: branch }) };
-      const written = Buffer.from(valueBytes(eventValue(event), 'json')).toString().trimEnd();
-      expect(eventBytes(event, { format: 'json', names: 'interface' }).toString()).toBe(`event: ${kind}\ndata: ${written}\nid: 7\n\n`);
+  for (const kind of [
+    'pool-new',
+    'pool-update',
+    'pool-delete',
+    'pool-commit',
+    'branch-update',
+    'branch-delete',
+  ] as const) {
+    for (const branch of [
+      'main',
+      'a b/c:d@e-f.g_1',
+      '',
+      'say "so"',
+      ...hostileTexts.filter((text) => !/[\r\n]/.test(text)),
+    ]) {
+      const event = {
+        id: 7,
+        kind,
+        poolId: 'ab'.repeat(20),
+        branch,
+        ...(kind === 'pool-commit' && { commitId: '01'.repeat(20), parent: branch }),
+      };
+      const written = Buffer.from(valueBytes(eventValue(event), 'json'))
+        .toString()
+        .trimEnd();
+      expect(eventBytes(event, { format: 'json', names: 'interface' }).toString()).toBe(
+        `event: ${kind}\ndata: ${written}\nid: 7\n\n`,
+      );
     }
   }
 });

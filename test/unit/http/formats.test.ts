@@ -1,4 +1,7 @@
-/** Formats over real sockets: limits of what is read, what was tried to tell a format, and answers that a format cannot hold. */
+/**
+ * Formats over real sockets: limits of what is read, what was tried to tell a format, and answers that a format cannot
+ * hold.
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { request as httpRequest } from 'node:http';
 import { parquetWriteBuffer } from 'hyparquet-writer';
@@ -8,29 +11,87 @@ import { type TestService, startService } from '../../support/server.ts';
 
 let service: TestService;
 beforeAll(async () => {
-  service = await startService(['-value.max', '4KiB', '-bsup.frame.max', '4KiB', '-csup.object.max', '4KiB', '-arrows.body.max', '4KiB', '-parquet.file.max', '4KiB']);
+  service = await startService([
+    '-value.max',
+    '4KiB',
+    '-bsup.frame.max',
+    '4KiB',
+    '-csup.object.max',
+    '4KiB',
+    '-arrows.body.max',
+    '4KiB',
+    '-parquet.file.max',
+    '4KiB',
+  ]);
   expect((await service.ask('POST', '/pool', { body: '{name:"p",layout:{keys:[["a"]]}}' })).status).toBe(200);
 });
 afterAll(() => service?.close());
 
 const load = async (body: string | Uint8Array, type: string): Promise<readonly [number, string]> => {
-  const answer = await service.ask('POST', '/pool/p/branch/main', { headers: type === '' ? {} : { 'content-type': type }, body });
+  const answer = await service.ask('POST', '/pool/p/branch/main', {
+    headers: type === '' ? {} : { 'content-type': type },
+    body,
+  });
   return [answer.status, answer.status === 200 ? '' : (JSON.parse(answer.body) as { error: string }).error];
 };
 
 describe('a load beyond a limit names it and commits nothing:', () => {
-  const rows = parseSupValues(Array.from({ length: 900 }, (_, i) => `{a:${i},s:"${(i * 7919).toString(36)} ${(i * 104_729).toString(36)}"}`).join('\n'));
+  const rows = parseSupValues(
+    Array.from({ length: 900 }, (_, i) => `{a:${i},s:"${(i * 7919).toString(36)} ${(i * 104_729).toString(36)}"}`).join(
+      '\n',
+    ),
+  );
   const long = 'x'.repeat(200_000);
   for (const [what, type, body, error] of [
-    ['a JSON value', 'application/json', () => `{"a":1,"s":"${long}"}`, /^json: a single value: more than 4096 bytes \(option -value\.max\)$/],
-    ['a SUP value', 'application/x-sup', () => `{a:1}\n{a:1,s:"${long}"}`, /^sup: a single value: more than 4096 bytes \(line 2\) \(option -value\.max\)$/],
-    ['a CSV row', 'text/csv', () => `a,s\n1,${long}\n`, /^csv: a single value: more than 4096 bytes \(option -value\.max\)$/],
-    ['a Zeek row', 'application/x-zeek', () => `#separator \\x09\n#fields\ta\n#types\tstring\n${long}\n`, /^zeek: a single value: more than 4096 bytes \(option -value\.max\)$/],
+    [
+      'a JSON value',
+      'application/json',
+      () => `{"a":1,"s":"${long}"}`,
+      /^json: a single value: more than 4096 bytes \(option -value\.max\)$/,
+    ],
+    [
+      'a SUP value',
+      'application/x-sup',
+      () => `{a:1}\n{a:1,s:"${long}"}`,
+      /^sup: a single value: more than 4096 bytes \(line 2\) \(option -value\.max\)$/,
+    ],
+    [
+      'a CSV row',
+      'text/csv',
+      () => `a,s\n1,${long}\n`,
+      /^csv: a single value: more than 4096 bytes \(option -value\.max\)$/,
+    ],
+    [
+      'a Zeek row',
+      'application/x-zeek',
+      () => `#separator \\x09\n#fields\ta\n#types\tstring\n${long}\n`,
+      /^zeek: a single value: more than 4096 bytes \(option -value\.max\)$/,
+    ],
     ['a line', 'application/x-line', () => long, /^line: a single value: more than 4096 bytes \(option -value\.max\)$/],
-    ['a BSUP frame', 'application/x-bsup', () => written(rows, 'bsup', { bsupCompress: false }), /^bsup: large value of \d+ bytes exceeds maximum read buffer/],
-    ['a CSUP object', 'application/x-csup', () => written(rows, 'csup'), /^csup: object of \d+ bytes \(limit 4096\) \(option -csup\.object\.max\)/],
-    ['an Arrow message', 'application/vnd.apache.arrow.stream', () => written(rows, 'arrows'), /^arrows: arrow\/ipc: message body of \d+ bytes \(limit 4096\) \(option -arrows\.body\.max, byte \d+\)$/],
-    ['a Parquet file', 'application/x-parquet', () => written(rows, 'parquet'), /^parquet: file: more than 4096 bytes \(option -parquet\.file\.max\)$/],
+    [
+      'a BSUP frame',
+      'application/x-bsup',
+      () => written(rows, 'bsup', { bsupCompress: false }),
+      /^bsup: large value of \d+ bytes exceeds maximum read buffer/,
+    ],
+    [
+      'a CSUP object',
+      'application/x-csup',
+      () => written(rows, 'csup'),
+      /^csup: object of \d+ bytes \(limit 4096\) \(option -csup\.object\.max\)/,
+    ],
+    [
+      'an Arrow message',
+      'application/vnd.apache.arrow.stream',
+      () => written(rows, 'arrows'),
+      /^arrows: arrow\/ipc: message body of \d+ bytes \(limit 4096\) \(option -arrows\.body\.max, byte \d+\)$/,
+    ],
+    [
+      'a Parquet file',
+      'application/x-parquet',
+      () => written(rows, 'parquet'),
+      /^parquet: file: more than 4096 bytes \(option -parquet\.file\.max\)$/,
+    ],
   ] as const) {
     test(what, async () => {
       expect(await load(body(), type)).toEqual([413, expect.stringMatching(error)]);
@@ -40,7 +101,9 @@ describe('a load beyond a limit names it and commits nothing:', () => {
 });
 
 test('a body of no known format is refused with what each reader said', async () => {
-  expect(await load('garbage that is nothing\n', '')).toEqual([400, `format detection error
+  expect(await load('garbage that is nothing\n', '')).toEqual([
+    400,
+    `format detection error
 \tarrows: schema message length exceeds 1 MiB
 \tbsup: BSUP version mismatch: expected 1, found 0
 \tcsup: auto-detection requires seekable input
@@ -51,45 +114,82 @@ test('a body of no known format is refused with what each reader said', async ()
 \tsup: line 1: syntax error
 \ttsv: line 1: delimiter '\\t' not found
 \tzeek: line 1: bad types/fields definition in zeek header
-\tjsup: line 1: malformed JSUP: bad type object: "garbage that is nothing": unpacker error parsing JSON: invalid character 'g' looking for beginning of value`]);
+\tjsup: line 1: malformed JSUP: bad type object: "garbage that is nothing": unpacker error parsing JSON: invalid character 'g' looking for beginning of value`,
+  ]);
 });
 
-interface Streamed { readonly status: number; readonly bytes: number; readonly whole: boolean; readonly queryId: string }
+interface Streamed {
+  readonly status: number;
+  readonly bytes: number;
+  readonly whole: boolean;
+  readonly queryId: string;
+}
 /** An answer as it comes; `whole`: it ended with its last chunk. */
-const stream = (query: string, accept: string): Promise<Streamed> => new Promise((resolve, reject) => {
-  const request = httpRequest(`${service.url}/query`, { method: 'POST', headers: { accept, 'content-type': 'application/json' } }, (response) => {
-    let bytes = 0;
-    const done = (whole: boolean): void => { resolve({ status: response.statusCode!, bytes, whole, queryId: String(response.headers['x-request-id']) }); };
-    response.on('data', (chunk: Buffer) => { bytes += chunk.length; });
-    response.on('end', () => { done(response.complete); });
-    response.on('error', () => { done(false); });
+const stream = (query: string, accept: string): Promise<Streamed> =>
+  new Promise((resolve, reject) => {
+    const request = httpRequest(
+      `${service.url}/query`,
+      { method: 'POST', headers: { accept, 'content-type': 'application/json' } },
+      (response) => {
+        let bytes = 0;
+        const done = (whole: boolean): void => {
+          resolve({ status: response.statusCode!, bytes, whole, queryId: String(response.headers['x-request-id']) });
+        };
+        response.on('data', (chunk: Buffer) => {
+          bytes += chunk.length;
+        });
+        response.on('end', () => {
+          done(response.complete);
+        });
+        response.on('error', () => {
+          done(false);
+        });
+      },
+    );
+    request.on('error', reject);
+    request.end(JSON.stringify({ query }));
   });
-  request.on('error', reject);
-  request.end(JSON.stringify({ query }));
-});
 
 describe('rows that one file cannot hold', () => {
   beforeAll(async () => {
     expect((await service.ask('POST', '/pool', { body: '{name:"q",layout:{keys:[["a"]]}}' })).status).toBe(200);
     // More rows of the first shape than a chunk holds, so that the answer has begun.
     const body = Array.from({ length: 30_000 }, (_, i) => `{"a":${i},"s":"row ${i}"}\n`).join('');
-    expect((await service.ask('POST', '/pool/q/branch/main', { headers: { 'content-type': 'application/json' }, body: `${body}{"a":30000,"t":1}\n` })).status).toBe(200);
+    expect(
+      (
+        await service.ask('POST', '/pool/q/branch/main', {
+          headers: { 'content-type': 'application/json' },
+          body: `${body}{"a":30000,"t":1}\n`,
+        })
+      ).status,
+    ).toBe(200);
   });
   const rows = 'from q | sort a';
   for (const [accept, fault] of [
-    ['text/csv', /CSV output requires uniform records but multiple types encountered \(consider 'fuse'\)/], ['application/vnd.apache.arrow.stream', /multiple types|more than one type|fuse/], ['application/x-parquet', /multiple types|more than one type|fuse/],
+    ['text/csv', /CSV output requires uniform records but multiple types encountered \(consider 'fuse'\)/],
+    ['application/vnd.apache.arrow.stream', /multiple types|more than one type|fuse/],
+    ['application/x-parquet', /multiple types|more than one type|fuse/],
   ] as const) {
     const isParquet = accept === 'application/x-parquet';
-    test(isParquet ? 'are an error in Parquet, of which nothing was sent yet' : `end the answer in ${accept} without its last chunk, and the query's status tells why`, async () => {
-      const answer = await stream(rows, accept);
-      const status = await service.ask('GET', `/query/status/${answer.queryId}`);
-      expect(answer).toMatchObject(isParquet ? { status: 400, whole: true } : { status: 200, whole: false });
-      expect(status.body).toMatch(fault);
-    });
-    if (accept !== 'text/csv') test(`are an error in ${accept} where there are few`, async () => {
-      const answer = await service.ask('POST', '/query', { headers: { accept, 'content-type': 'application/json' }, body: JSON.stringify({ query: 'values {id:1,e:1},{id:2,e:error("x")}' }) });
-      expect([answer.status, answer.body]).toEqual([400, expect.stringMatching(fault)]);
-    });
+    test(
+      isParquet
+        ? 'are an error in Parquet, of which nothing was sent yet'
+        : `end the answer in ${accept} without its last chunk, and the query's status tells why`,
+      async () => {
+        const answer = await stream(rows, accept);
+        const status = await service.ask('GET', `/query/status/${answer.queryId}`);
+        expect(answer).toMatchObject(isParquet ? { status: 400, whole: true } : { status: 200, whole: false });
+        expect(status.body).toMatch(fault);
+      },
+    );
+    if (accept !== 'text/csv')
+      test(`are an error in ${accept} where there are few`, async () => {
+        const answer = await service.ask('POST', '/query', {
+          headers: { accept, 'content-type': 'application/json' },
+          body: JSON.stringify({ query: 'values {id:1,e:1},{id:2,e:error("x")}' }),
+        });
+        expect([answer.status, answer.body]).toEqual([400, expect.stringMatching(fault)]);
+      });
     test(`are whole in ${accept} with fuse before it`, async () => {
       expect(await stream(`${rows} | fuse`, accept)).toMatchObject({ status: 200, whole: true });
     });
@@ -99,10 +199,29 @@ describe('rows that one file cannot hold', () => {
 test('a load of decimals that do not fit their floats says so in its answer', async () => {
   const bytes = parquetWriteBuffer({
     columnData: [{ name: 'price "é"', data: [1234567890123456789n] }],
-    schema: [{ name: 'root', num_children: 1 }, { name: 'price "é"', type: 'INT64', converted_type: 'DECIMAL', repetition_type: 'REQUIRED', precision: 19, scale: 2 }],
+    schema: [
+      { name: 'root', num_children: 1 },
+      {
+        name: 'price "é"',
+        type: 'INT64',
+        converted_type: 'DECIMAL',
+        repetition_type: 'REQUIRED',
+        precision: 19,
+        scale: 2,
+      },
+    ],
   });
-  const answer = await service.ask('POST', '/pool/p/branch/main', { headers: { 'content-type': 'application/x-parquet', accept: 'application/json' }, body: new Uint8Array(bytes) });
-  expect([answer.status, (JSON.parse(answer.body) as { readonly warnings: readonly string[] }).warnings, answer.headers.get('warning')]).toEqual([
-    200, [], '299 - "parquet: column price \\"%C3%A9\\": decimal(19,2) is kept as float64, which does not hold all of its digits (first: 12345678901234567.89)"',
+  const answer = await service.ask('POST', '/pool/p/branch/main', {
+    headers: { 'content-type': 'application/x-parquet', accept: 'application/json' },
+    body: new Uint8Array(bytes),
+  });
+  expect([
+    answer.status,
+    (JSON.parse(answer.body) as { readonly warnings: readonly string[] }).warnings,
+    answer.headers.get('warning'),
+  ]).toEqual([
+    200,
+    [],
+    '299 - "parquet: column price \\"%C3%A9\\": decimal(19,2) is kept as float64, which does not hold all of its digits (first: 12345678901234567.89)"',
   ]);
 });

@@ -1,4 +1,6 @@
-/** The inspector's feed: what goes over the wire and what never does, who gets a connection, and what a slow page costs. */
+/**
+ * The inspector's feed: what goes over the wire and what never does, who gets a connection, and what a slow page costs.
+ */
 import { connect } from 'node:net';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -20,11 +22,18 @@ import { startService, type TestService } from '../../support/server.ts';
 
 const json = { 'content-type': 'application/json', accept: 'application/json' } as const;
 
-interface Page { readonly messages: LiveMessage[]; readonly text: () => string; readonly socket: WebSocket; readonly until: (is: (messages: readonly LiveMessage[]) => boolean) => Promise<void>; readonly close: () => Promise<void> }
+interface Page {
+  readonly messages: LiveMessage[];
+  readonly text: () => string;
+  readonly socket: WebSocket;
+  readonly until: (is: (messages: readonly LiveMessage[]) => boolean) => Promise<void>;
+  readonly close: () => Promise<void>;
+}
 const openPage = async (url: string, headers: Readonly<Record<string, string>> = {}): Promise<Page> => {
   const socket = new WebSocket(`${url.replace('http', 'ws')}/inspect/feed`, { headers });
   const messages: LiveMessage[] = [];
-  let text = '', wake = (): void => undefined;
+  let text = '';
+  let wake = (): void => undefined;
   socket.on('message', (data: Buffer) => {
     text += data.toString();
     messages.push(JSON.parse(data.toString()) as LiveMessage);
@@ -35,31 +44,46 @@ const openPage = async (url: string, headers: Readonly<Record<string, string>> =
     socket.once('error', reject);
   });
   return {
-    messages, text: () => text, socket,
-    until: async (is) => { while (!is(messages)) await new Promise<void>((resolve) => { wake = resolve; }); },
+    messages,
+    text: () => text,
+    socket,
+    until: async (is) => {
+      while (!is(messages))
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+    },
     close: async () => {
-      const closed = new Promise((resolve) => { socket.once('close', resolve); });
+      const closed = new Promise((resolve) => {
+        socket.once('close', resolve);
+      });
       socket.close();
       await closed;
     },
   };
 };
 /** Status and error text of a connection that is refused. */
-const refusal = (url: string): Promise<readonly [number, string]> => new Promise((resolve, reject) => {
-  const socket = new WebSocket(`${url.replace('http', 'ws')}/inspect/feed`);
-  socket.on('error', reject);
-  socket.on('open', () => reject(new Error('it was not refused')));
-  socket.on('unexpected-response', (_, response) => {
-    let text = '';
-    response.on('data', (chunk: Buffer) => { text += chunk.toString(); });
-    response.on('end', () => resolve([response.statusCode!, (JSON.parse(text) as { readonly error: string }).error]));
+const refusal = (url: string): Promise<readonly [number, string]> =>
+  new Promise((resolve, reject) => {
+    const socket = new WebSocket(`${url.replace('http', 'ws')}/inspect/feed`);
+    socket.on('error', reject);
+    socket.on('open', () => reject(new Error('it was not refused')));
+    socket.on('unexpected-response', (_, response) => {
+      let text = '';
+      response.on('data', (chunk: Buffer) => {
+        text += chunk.toString();
+      });
+      response.on('end', () => resolve([response.statusCode!, (JSON.parse(text) as { readonly error: string }).error]));
+    });
   });
-});
-const recordsOf = (messages: readonly LiveMessage[]): readonly LiveRecord[] => messages.flatMap((m) => (m.kind === 'detail' ? [] : m.records));
+const recordsOf = (messages: readonly LiveMessage[]): readonly LiveRecord[] =>
+  messages.flatMap((m) => (m.kind === 'detail' ? [] : m.records));
 
 describe('the feed of a service', () => {
   let service: TestService;
-  beforeAll(async () => { service = await startService(['-workers', '1', '-inspect.max', '3']); });
+  beforeAll(async () => {
+    service = await startService(['-workers', '1', '-inspect.max', '3']);
+  });
   afterAll(() => service.close());
   const createPool = (name: string) => service.ask('POST', '/pool', { headers: json, body: JSON.stringify({ name }) });
 
@@ -68,12 +92,31 @@ describe('the feed of a service', () => {
     await page.until((m) => m.length > 0);
     const [hello] = page.messages as [LiveHello];
     expect({ kind: hello.kind, service: hello.service, actors: hello.actors, dropped: hello.dropped }).toEqual({
-      kind: 'hello', service: 'v0.0.0-test', actors: [{ actor: 'lake', machine: 'lake', state: ['ready.idle'], waiting: 0, running: 0 }], dropped: 0,
+      kind: 'hello',
+      service: 'v0.0.0-test',
+      actors: [{ actor: 'lake', machine: 'lake', state: ['ready.idle'], waiting: 0, running: 0 }],
+      dropped: 0,
     });
     expect((await createPool('flights')).status).toBe(200);
-    expect((await service.ask('POST', '/pool/flights/branch/main', { headers: { accept: 'application/json' }, body: '{ts:1}' })).status).toBe(200);
+    expect(
+      (
+        await service.ask('POST', '/pool/flights/branch/main', {
+          headers: { accept: 'application/json' },
+          body: '{ts:1}',
+        })
+      ).status,
+    ).toBe(200);
     await page.until((m) => recordsOf(m).some((r) => r.outcome === 'ended'));
-    const steps = [...recordsOf(page.messages)].sort((a, b) => a.seq - b.seq).map((r) => [r.actor.replace(/\/[0-9a-f]{40}/, '/ID'), r.by?.replace(/\/[0-9a-f]{40}/, '/ID') ?? '', r.event.type.replace(/^xstate\.(\w+)\..*/, '$1'), (r.from ?? r.to).join(), r.to.join(), r.settled?.done ?? 0]);
+    const steps = [...recordsOf(page.messages)]
+      .sort((a, b) => a.seq - b.seq)
+      .map((r) => [
+        r.actor.replace(/\/[0-9a-f]{40}/, '/ID'),
+        r.by?.replace(/\/[0-9a-f]{40}/, '/ID') ?? '',
+        r.event.type.replace(/^xstate\.(\w+)\..*/, '$1'),
+        (r.from ?? r.to).join(),
+        r.to.join(),
+        r.settled?.done ?? 0,
+      ]);
     expect(steps).toEqual([
       ['lake', '', 'job', 'ready.idle', 'ready.working', 0],
       ['lake', 'lake:work', 'done', 'ready.working', 'ready.idle', 1],
@@ -92,7 +135,19 @@ describe('the feed of a service', () => {
     await page.until((m) => m.some((x) => x.kind === 'detail'));
     const detail = page.messages.find((m): m is LiveDetail => m.kind === 'detail')!;
     expect(detail).toEqual({
-      kind: 'detail', actor: pool.actor, context: { poolId: pool.actor.slice(5), waitingMax: 10_000, groupMax: 1024, waiting: 0, running: 0, closeAsked: false, failure: null }, waiting: [], running: [],
+      kind: 'detail',
+      actor: pool.actor,
+      context: {
+        poolId: pool.actor.slice(5),
+        waitingMax: 10_000,
+        groupMax: 1024,
+        waiting: 0,
+        running: 0,
+        closeAsked: false,
+        failure: null,
+      },
+      waiting: [],
+      running: [],
     });
     await page.close();
     const later = await openPage(service.url);
@@ -106,7 +161,10 @@ describe('the feed of a service', () => {
     const page = await openPage(service.url);
     await service.query('values 2');
     await page.until((m) => m.some((x) => x.kind === 'frame' && x.records.some((r) => r.event.type === 'ended')));
-    expect([recordsOf(page.messages.slice(0, 1)).length > 1000 - 100, (page.messages.at(-1) as LiveFrame).dropped]).toEqual([true, 0]);
+    expect([
+      recordsOf(page.messages.slice(0, 1)).length > 1000 - 100,
+      (page.messages.at(-1) as LiveFrame).dropped,
+    ]).toEqual([true, 0]);
     await page.close();
   });
 
@@ -120,19 +178,52 @@ describe('the feed of a service', () => {
   });
 
   test('nothing of what records, queries and errors hold goes over the wire', async () => {
-    const secret = 'Zq7Marker', page = await openPage(service.url), stately = new WebSocket(`${service.url.replace('http', 'ws')}/inspect/feed?protocol=stately`);
+    const secret = 'Zq7Marker';
+    const page = await openPage(service.url);
+    const stately = new WebSocket(`${service.url.replace('http', 'ws')}/inspect/feed?protocol=stately`);
     let seen = '';
-    stately.on('message', (data: Buffer) => { seen += data.toString(); });
-    await new Promise((resolve) => { stately.once('open', resolve); });
+    stately.on('message', (data: Buffer) => {
+      seen += data.toString();
+    });
+    await new Promise((resolve) => {
+      stately.once('open', resolve);
+    });
     await createPool('secrets');
-    const load = (body: string) => service.ask('POST', '/pool/secrets/branch/main', { body, headers: { 'superdb-commit': JSON.stringify({ author: secret, body: secret }) } });
+    const load = (body: string) =>
+      service.ask('POST', '/pool/secrets/branch/main', {
+        body,
+        headers: { 'superdb-commit': JSON.stringify({ author: secret, body: secret }) },
+      });
     expect((await load(`{ts:1,a:"${secret}"}`)).status).toBe(200);
     expect((await load(`{ts:1,a:"${secret}`)).status).toBe(400);
-    expect((await service.ask('POST', '/pool/secrets/branch/main/delete', { headers: json, body: `{"where":"a=='${secret}'"}` })).status).toBe(200);
+    expect(
+      (
+        await service.ask('POST', '/pool/secrets/branch/main/delete', {
+          headers: json,
+          body: `{"where":"a=='${secret}'"}`,
+        })
+      ).status,
+    ).toBe(200);
     await service.query(`from secrets | a=="${secret}"`);
-    expect((await service.ask('POST', '/query', { headers: json, body: JSON.stringify({ query: `values ${secret} ${secret}` }) })).status).toBe(400);
-    for (const actor of ['lake', ...(page.messages as readonly LiveFrame[]).flatMap((m) => m.actors.map((a) => a.actor))]) page.socket.send(JSON.stringify({ kind: 'watch', actor }));
-    await page.until((m) => recordsOf(m).filter((r) => r.actor.startsWith('query/') && (r.event.type === 'ended' || r.event.type === 'failed')).length >= 2);
+    expect(
+      (
+        await service.ask('POST', '/query', {
+          headers: json,
+          body: JSON.stringify({ query: `values ${secret} ${secret}` }),
+        })
+      ).status,
+    ).toBe(400);
+    for (const actor of [
+      'lake',
+      ...(page.messages as readonly LiveFrame[]).flatMap((m) => m.actors.map((a) => a.actor)),
+    ])
+      page.socket.send(JSON.stringify({ kind: 'watch', actor }));
+    await page.until(
+      (m) =>
+        recordsOf(m).filter(
+          (r) => r.actor.startsWith('query/') && (r.event.type === 'ended' || r.event.type === 'failed'),
+        ).length >= 2,
+    );
     await expect.poll(() => page.text()).toContain('secrets');
     await expect.poll(() => seen).toContain('objects written');
     expect(page.text()).not.toContain(secret);
@@ -158,18 +249,26 @@ describe('the feed of a service', () => {
 
   test('a plain request to the feed is told to upgrade (feed-not-upgraded)', async () => {
     const answer = await service.ask('GET', '/inspect/feed');
-    expect([answer.status, JSON.parse(answer.body)]).toEqual([426, { type: 'Error', kind: 'invalid operation', error: 'inspector feed requires a WebSocket' }]);
+    expect([answer.status, JSON.parse(answer.body)]).toEqual([
+      426,
+      { type: 'Error', kind: 'invalid operation', error: 'inspector feed requires a WebSocket' },
+    ]);
   });
 
   test('a request that asks for HTTP/2 on the way is answered in HTTP/1.1, with its body', async () => {
-    const body = '{"query":"values 6*7"}', { hostname, port } = new URL(service.url);
+    const body = '{"query":"values 6*7"}';
+    const { hostname, port } = new URL(service.url);
     const answer = await new Promise<string>((resolve, reject) => {
       const socket = connect(Number(port), hostname);
       let text = '';
-      socket.on('data', (data) => { text += data.toString(); });
+      socket.on('data', (data) => {
+        text += data.toString();
+      });
       socket.on('close', () => resolve(text));
       socket.on('error', reject);
-      socket.write(`POST /query HTTP/1.1\r\nHost: ${hostname}\r\nConnection: Upgrade, HTTP2-Settings, close\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQCAAAAAAIAAAAA\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, 5)}`);
+      socket.write(
+        `POST /query HTTP/1.1\r\nHost: ${hostname}\r\nConnection: Upgrade, HTTP2-Settings, close\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQCAAAAAAIAAAAA\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, 5)}`,
+      );
       setTimeout(() => socket.write(body.slice(5)), 50);
     });
     expect(answer).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
@@ -178,38 +277,88 @@ describe('the feed of a service', () => {
 
   test('the page comes with a strict policy and keeps its assets for a year', async () => {
     const page = await service.ask('GET', '/inspect');
-    expect([page.status, page.headers.get('content-type'), page.headers.get('cache-control'), page.headers.get('x-content-type-options'), page.headers.get('referrer-policy')]).toEqual([200, 'text/html; charset=utf-8', 'no-cache', 'nosniff', 'no-referrer']);
+    expect([
+      page.status,
+      page.headers.get('content-type'),
+      page.headers.get('cache-control'),
+      page.headers.get('x-content-type-options'),
+      page.headers.get('referrer-policy'),
+    ]).toEqual([200, 'text/html; charset=utf-8', 'no-cache', 'nosniff', 'no-referrer']);
     expect(page.headers.get('content-security-policy')).toMatch(/^default-src 'self';(?!.*unsafe)/);
     expect(page.body).not.toMatch(/<script(?![^>]* src=)|<style|\son\w+=|style=/);
     const [, script] = /src="\.(\/assets\/[^"]+\.js)"/.exec(page.body)!;
     const asset = await service.ask('GET', script!);
-    expect([asset.status, asset.headers.get('cache-control'), asset.headers.get('x-content-type-options')]).toEqual([200, 'public, max-age=31536000, immutable', 'nosniff']);
+    expect([asset.status, asset.headers.get('cache-control'), asset.headers.get('x-content-type-options')]).toEqual([
+      200,
+      'public, max-age=31536000, immutable',
+      'nosniff',
+    ]);
     const missing = await service.ask('GET', '/assets/none.js');
     expect(missing).toMatchObject({ status: 404, body: '404 page not found\n' });
-    expect(await service.ask('GET', '/assets/..%2f..%2fpackage.json')).toMatchObject({ status: missing.status, body: missing.body });
+    expect(await service.ask('GET', '/assets/..%2f..%2fpackage.json')).toMatchObject({
+      status: missing.status,
+      body: missing.body,
+    });
   });
 });
 
 describe('a Stately inspector', () => {
   const seen: StatelyInspectionEvent[] = [];
-  const receive = (server: string): { readonly unsubscribe: () => void } => createWebSocketReceiver({ server }).subscribe((event) => { seen.push(event); });
-  afterEach(() => { seen.length = 0; });
+  const receive = (server: string): { readonly unsubscribe: () => void } =>
+    createWebSocketReceiver({ server }).subscribe((event) => {
+      seen.push(event);
+    });
+  afterEach(() => {
+    seen.length = 0;
+  });
   const run = async (service: TestService): Promise<void> => {
     await service.ask('POST', '/pool', { headers: json, body: '{"name":"p"}' });
     expect((await service.ask('POST', '/pool/p/branch/main', { body: '{ts:1}' })).status).toBe(200);
-    await expect.poll(() => seen.some((e) => e.type === '@xstate.snapshot' && e.sessionId.startsWith('pool/') && (e.snapshot as unknown as { value: unknown }).value === 'idle'), { timeout: 10_000 }).toBe(true);
+    await expect
+      .poll(
+        () =>
+          seen.some(
+            (e) =>
+              e.type === '@xstate.snapshot' &&
+              e.sessionId.startsWith('pool/') &&
+              (e.snapshot as unknown as { value: unknown }).value === 'idle',
+          ),
+        { timeout: 10_000 },
+      )
+      .toBe(true);
   };
   const check = (): void => {
-    const lake = seen.find((e) => e.type === '@xstate.actor' && e.sessionId === 'lake') as Extract<StatelyInspectionEvent, { type: '@xstate.actor' }>;
-    expect(Object.keys((JSON.parse(lake.definition!) as { readonly states: object }).states)).toEqual(['starting', 'recovering', 'ready', 'closing', 'failed', 'closed']);
+    const lake = seen.find((e) => e.type === '@xstate.actor' && e.sessionId === 'lake') as Extract<
+      StatelyInspectionEvent,
+      { type: '@xstate.actor' }
+    >;
+    expect(Object.keys((JSON.parse(lake.definition!) as { readonly states: object }).states)).toEqual([
+      'starting',
+      'recovering',
+      'ready',
+      'closing',
+      'failed',
+      'closed',
+    ]);
     const pool = seen.filter((e) => e.sessionId.startsWith('pool/'));
-    expect(pool.map((e) => e.type)).toEqual(['@xstate.actor', '@xstate.event', '@xstate.snapshot', '@xstate.event', '@xstate.snapshot', '@xstate.event', '@xstate.snapshot']);
-    expect(pool.filter((e) => e.type === '@xstate.snapshot').map((e) => (e.snapshot as unknown as { value: unknown }).value)).toEqual(['opening', 'working', 'idle']);
+    expect(pool.map((e) => e.type)).toEqual([
+      '@xstate.actor',
+      '@xstate.event',
+      '@xstate.snapshot',
+      '@xstate.event',
+      '@xstate.snapshot',
+      '@xstate.event',
+      '@xstate.snapshot',
+    ]);
+    expect(
+      pool.filter((e) => e.type === '@xstate.snapshot').map((e) => (e.snapshot as unknown as { value: unknown }).value),
+    ).toEqual(['opening', 'working', 'idle']);
     expect(pool[0]).toMatchObject({ parentId: 'lake', rootId: 'lake' });
   };
 
   test('that connects to the feed is told of actors, events and snapshots', async () => {
-    const service = await startService(['-workers', '1']), receiver = receive(`${service.url.replace('http', 'ws')}/inspect/feed?protocol=stately`);
+    const service = await startService(['-workers', '1']);
+    const receiver = receive(`${service.url.replace('http', 'ws')}/inspect/feed?protocol=stately`);
     await expect.poll(() => seen.length).toBe(1);
     await run(service);
     check();
@@ -218,7 +367,8 @@ describe('a Stately inspector', () => {
   });
 
   test('that -inspect.stately names is connected to, and again when it comes later', async () => {
-    const port = 20_000 + Math.floor(Math.random() * 20_000), url = `ws://127.0.0.1:${port}`;
+    const port = 20_000 + Math.floor(Math.random() * 20_000);
+    const url = `ws://127.0.0.1:${port}`;
     const service = await startService(['-workers', '1', '-inspect.stately', url]);
     // It was not there when the service started.
     const bridge = createInspectorServer({ port, autoOpen: false });
@@ -231,7 +381,9 @@ describe('a Stately inspector', () => {
   });
 
   test('of a bad address is refused at once', () => {
-    expect(() => parseServe(['-inspect.stately', 'http://x'])).toThrow('bad value for -inspect.stately: "http://x" (a ws:// or wss:// address)');
+    expect(() => parseServe(['-inspect.stately', 'http://x'])).toThrow(
+      'bad value for -inspect.stately: "http://x" (a ws:// or wss:// address)',
+    );
   });
 });
 
@@ -239,14 +391,21 @@ describe('without the inspector', () => {
   test('-inspect=false answers 404 on the feed, and pages that were not built are told', async () => {
     const service = await startService(['-workers', '1', '-inspect=false']);
     const answer = await service.ask('GET', '/inspect/feed');
-    expect([answer.status, answer.body]).toEqual([404, '{"type":"Error","kind":"item does not exist","error":"inspector is disabled (option -inspect)"}\n']);
+    expect([answer.status, answer.body]).toEqual([
+      404,
+      '{"type":"Error","kind":"item does not exist","error":"inspector is disabled (option -inspect)"}\n',
+    ]);
     await service.close();
-    const folder = mkdtempSync(join(tmpdir(), 'pages-')), app = Fastify() as FastifyInstance;
+    const folder = mkdtempSync(join(tmpdir(), 'pages-'));
+    const app = Fastify() as FastifyInstance;
     addPages(app, folder);
     app.setErrorHandler((error, _, reply) => sendError(reply, error));
     app.get('/inspect', async (_, reply) => sendPage(reply, 'inspect.html'));
     const missing = await app.inject('/inspect');
-    expect([missing.statusCode, missing.json<{ error: string }>().error]).toEqual([404, 'inspect.html: page was not built (npm run build)']);
+    expect([missing.statusCode, missing.json<{ error: string }>().error]).toEqual([
+      404,
+      'inspect.html: page was not built (npm run build)',
+    ]);
     await app.close();
     rmSync(folder, { recursive: true });
   });
@@ -254,9 +413,26 @@ describe('without the inspector', () => {
 
 describe('a slow page', () => {
   test('misses frames, is told how many messages, and then has the whole state; the others miss nothing', async () => {
-    const watch = new MachineWatch(() => 0), inspection = new Inspection(watch, { pool: () => { throw new Error('no pools here'); } }, 'v1');
-    const wire = (): Wire & { readonly got: LiveMessage[]; bufferedAmount: number } => ({ got: [], bufferedAmount: 0, send(text) { this.got.push(JSON.parse(text) as LiveMessage); } });
-    const slow = wire(), quick = wire(), actor = createActor(subscriberMachine, { input: { waitingMax: 10, lastId: 0 }, inspect: watch.inspect });
+    const watch = new MachineWatch(() => 0);
+    const inspection = new Inspection(
+      watch,
+      {
+        pool: () => {
+          throw new Error('no pools here');
+        },
+      },
+      'v1',
+    );
+    const wire = (): Wire & { readonly got: LiveMessage[]; bufferedAmount: number } => ({
+      got: [],
+      bufferedAmount: 0,
+      send(text) {
+        this.got.push(JSON.parse(text) as LiveMessage);
+      },
+    });
+    const slow = wire();
+    const quick = wire();
+    const actor = createActor(subscriberMachine, { input: { waitingMax: 10, lastId: 0 }, inspect: watch.inspect });
     const watchers = [inspection.watch(slow), inspection.watch(quick)];
     actor.start();
     slow.bufferedAmount = 2 << 20;
@@ -271,8 +447,18 @@ describe('a slow page', () => {
     await send(1);
     await expect.poll(() => slow.got.length).toBe(2);
     const [, again] = slow.got as [LiveHello, LiveHello];
-    expect({ kind: again.kind, dropped: again.dropped, records: again.records.length, newest: again.records.at(-1)!.event, actors: again.actors }).toEqual({
-      kind: 'hello', dropped: 501, records: 1000, newest: { type: 'event came', fields: { id: 1501 } }, actors: [{ actor: 'subscriber/1', machine: 'subscriber', state: ['open'], waiting: 0, running: 0 }],
+    expect({
+      kind: again.kind,
+      dropped: again.dropped,
+      records: again.records.length,
+      newest: again.records.at(-1)!.event,
+      actors: again.actors,
+    }).toEqual({
+      kind: 'hello',
+      dropped: 501,
+      records: 1000,
+      newest: { type: 'event came', fields: { id: 1501 } },
+      actors: [{ actor: 'subscriber/1', machine: 'subscriber', state: ['open'], waiting: 0, running: 0 }],
     });
     expect((quick.got.at(-1) as LiveFrame).dropped).toBe(0);
     actor.send({ type: 'client left' });

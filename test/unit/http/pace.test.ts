@@ -2,7 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { Pace, slowest } from '../../../src/http/connections/pace.ts';
 
 /** A pace on a clock of its own. */
-const paced = (rateMin: number): { readonly pace: Pace; readonly after: (ms: number, bytes?: number) => number | undefined } => {
+const paced = (
+  rateMin: number,
+): { readonly pace: Pace; readonly after: (ms: number, bytes?: number) => number | undefined } => {
   let now = 0;
   const pace = new Pace('body', rateMin, () => now);
   pace.waits();
@@ -26,8 +28,10 @@ describe('a pace', () => {
     expect([after(1000), after(3999), after(1)]).toEqual([undefined, undefined, 0]);
   });
   test('one that drips is slow, one that sends enough is not', () => {
-    const drip = paced(100), enough = paced(100);
-    let slow: (number | undefined)[] = [], fast: (number | undefined)[] = [];
+    const drip = paced(100);
+    const enough = paced(100);
+    let slow: (number | undefined)[] = [];
+    let fast: (number | undefined)[] = [];
     for (let i = 0; i < 20; i++) {
       slow.push(drip.after(1000, 1));
       fast.push(enough.after(1000, 150));
@@ -61,12 +65,26 @@ describe('a pace', () => {
     expect(after(1_000_000)).toBeUndefined();
   });
   test('the slowest is found; what it is told has its rate', () => {
-    const rates = [undefined, 7.5, 3, 9], one = slowest(rates, (rate) => ({ slowRate: () => rate }));
-    expect([one, slowest([], () => undefined), slowest([undefined], () => undefined)]).toEqual([3, undefined, undefined]);
+    const rates = [undefined, 7.5, 3, 9];
+    const one = slowest(rates, (rate) => ({ slowRate: () => rate }));
+    expect([one, slowest([], () => undefined), slowest([undefined], () => undefined)]).toEqual([
+      3,
+      undefined,
+      undefined,
+    ]);
     const { pace, after } = paced(100);
     for (let i = 0; i < 8; i++) after(1000, 4);
     after(500);
-    expect(new Pace('answer', 100).tooSlow()).toMatchObject({ code: 'answer-slow', message: 'client reads too slowly: 0 bytes/s, at least 100 while others wait (option -rate.min)' });
-    expect(pace.tooSlow()).toMatchObject({ code: 'body-slow', status: 408, message: expect.stringMatching(/^request body is too slow: \d bytes\/s, at least 100 while others wait \(option -rate\.min\)$/) as unknown });
+    expect(new Pace('answer', 100).tooSlow()).toMatchObject({
+      code: 'answer-slow',
+      message: 'client reads too slowly: 0 bytes/s, at least 100 while others wait (option -rate.min)',
+    });
+    expect(pace.tooSlow()).toMatchObject({
+      code: 'body-slow',
+      status: 408,
+      message: expect.stringMatching(
+        /^request body is too slow: \d bytes\/s, at least 100 while others wait \(option -rate\.min\)$/,
+      ) as unknown,
+    });
   });
 });

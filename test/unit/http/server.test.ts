@@ -16,7 +16,9 @@ const raw = async (text: string): Promise<string> => {
   const socket = open();
   socket.write(text);
   let got = '';
-  socket.on('data', (chunk: Buffer) => { got += chunk.toString(); });
+  socket.on('data', (chunk: Buffer) => {
+    got += chunk.toString();
+  });
   await once(socket, 'close');
   return got;
 };
@@ -30,33 +32,46 @@ const until = async (what: string, holds: () => boolean): Promise<void> => {
   const end = Date.now() + 10_000;
   while (!holds()) {
     if (Date.now() > end) throw new Error(`waited too long until ${what}`);
-    await new Promise((resolve) => { setTimeout(resolve, 10); });
+    await new Promise((resolve) => {
+      setTimeout(resolve, 10);
+    });
   }
 };
-const endless = JSON.stringify({ query: 'from p | values {a} | cross join (from p) as {l,r} | cross join (from p) as {l,r} | sort this | head 1' });
+const endless = JSON.stringify({
+  query: 'from p | values {a} | cross join (from p) as {l,r} | cross join (from p) as {l,r} | sort this | head 1',
+});
 
 describe('answers that stream', () => {
   test('a failure after the first row delivers what came before and ends without the last chunk', async () => {
     const body = '{query:"values {a:1},{b:2}"}';
-    const got = await raw(`POST /query HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nX-Request-Id: late\r\nAccept: text/csv\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+    const got = await raw(
+      `POST /query HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nX-Request-Id: late\r\nAccept: text/csv\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+    );
     expect(got).toContain('HTTP/1.1 200 OK');
     expect(got).toContain('a\n1\n');
     expect(got.endsWith('0\r\n\r\n')).toBe(false);
-    expect((await service.ask('GET', '/query/status/late', { headers: { accept: 'application/json' } })).body)
-      .toBe('{"error":"CSV output requires uniform records but multiple types encountered (consider \'fuse\')"}\n');
+    expect((await service.ask('GET', '/query/status/late', { headers: { accept: 'application/json' } })).body).toBe(
+      '{"error":"CSV output requires uniform records but multiple types encountered (consider \'fuse\')"}\n',
+    );
   });
   test('the status of a query is forgotten after its time', async () => {
     await service.ask('POST', '/query', { headers: { 'x-request-id': 'short' }, body: '{query:"values 1"}' });
     expect((await service.ask('GET', '/query/status/short')).status).toBe(200);
-    await new Promise((resolve) => { setTimeout(resolve, 500); });
+    await new Promise((resolve) => {
+      setTimeout(resolve, 500);
+    });
     expect((await service.ask('GET', '/query/status/short')).status).toBe(400);
   });
   test('a client that goes away cancels its query', async () => {
     await service.ask('POST', '/pool', { body: '{name:"many",layout:{keys:[["a"]]}}' });
-    await service.ask('POST', '/pool/many/branch/main', { body: Array.from({ length: 20_000 }, (_, a) => `{a:${a}}`).join('\n') });
+    await service.ask('POST', '/pool/many/branch/main', {
+      body: Array.from({ length: 20_000 }, (_, a) => `{a:${a}}`).join('\n'),
+    });
     const socket = open();
     const body = endless.replaceAll('from p', 'from many');
-    socket.write(`POST /query HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+    socket.write(
+      `POST /query HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+    );
     await until('the query runs', () => service.workers.status().queriesRunning > 0);
     socket.destroy();
     await until('no query runs any more', () => service.workers.status().queriesRunning === 0);
@@ -75,18 +90,21 @@ describe('bodies', () => {
   });
   test('a client that waits for 100 Continue gets it', async () => {
     const socket = open();
-    socket.write('POST /pool/p/branch/main HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n');
-    const [first] = await once(socket, 'data') as [Buffer];
+    socket.write(
+      'POST /pool/p/branch/main HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n',
+    );
+    const [first] = (await once(socket, 'data')) as [Buffer];
     expect(first.toString()).toBe('HTTP/1.1 100 Continue\r\n\r\n');
     socket.write('{a:7}');
-    const [second] = await once(socket, 'data') as [Buffer];
+    const [second] = (await once(socket, 'data')) as [Buffer];
     expect(second.toString()).toContain('200 OK');
     socket.destroy();
   });
   test('a control body beyond the limit is a 413, and the connection goes on', async () => {
     const answer = await service.ask('POST', '/pool', { body: `{name:"${'x'.repeat(2 ** 20)}"}` });
     expect({ status: answer.status, body: answer.body }).toEqual({
-      status: 413, body: '{"type":"Error","kind":"payload too large","error":"request body: longer than 1048576 bytes (option -body.max)"}\n',
+      status: 413,
+      body: '{"type":"Error","kind":"payload too large","error":"request body: longer than 1048576 bytes (option -body.max)"}\n',
     });
     expect((await service.ask('GET', '/status')).body).toBe('ok');
   });

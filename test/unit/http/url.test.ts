@@ -18,10 +18,17 @@ describe('request targets', () => {
   });
   test('empty and dot segments are sent to the clean path with the query', () => {
     expect(['//version', '/pool/../version?x=1', '/pool/./rt/branch/main', '/../..', '/a//'].map(targetOf)).toEqual(
-      ['/version', '/version?x=1', '/pool/rt/branch/main', '/', '/a/'].map((location) => ({ kind: 'moved', location })));
+      ['/version', '/version?x=1', '/pool/rt/branch/main', '/', '/a/'].map((location) => ({ kind: 'moved', location })),
+    );
   });
   test('a bad escape is malformed, a slash at the end is unknown', () => {
-    expect(['/pool/100%', '/pool/%zz', '/pool/', '/version/', '*'].map((raw) => targetOf(raw).kind)).toEqual(['malformed', 'malformed', 'unknown', 'unknown', 'unknown']);
+    expect(['/pool/100%', '/pool/%zz', '/pool/', '/version/', '*'].map((raw) => targetOf(raw).kind)).toEqual([
+      'malformed',
+      'malformed',
+      'unknown',
+      'unknown',
+      'unknown',
+    ]);
     expect(targetOf('/version?x=%zz')).toEqual({ kind: 'route', url: '/version?x=%zz' });
   });
 });

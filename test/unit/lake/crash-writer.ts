@@ -1,4 +1,7 @@
-/** A process that commits until it is killed, and tells each commit that was acknowledged: `node crash-writer.ts DIRECTORY FIRST_KEY`. */
+/**
+ * A process that commits until it is killed, and tells each commit that was acknowledged: `node crash-writer.ts
+ * DIRECTORY FIRST_KEY`.
+ */
 import { writeSync } from 'node:fs';
 import { newId } from '../../../src/lake/ksuid.ts';
 import { openLake } from '../../../src/lake/lake.ts';
@@ -14,7 +17,8 @@ const pool = lake.pool('p');
 let key = firstKey;
 const client = async (): Promise<void> => {
   for (;;) {
-    const own = key++, bound = { text: String(own), sort: sortKeyBytes(intValue(own)) };
+    const own = key++;
+    const bound = { text: String(own), sort: sortKeyBytes(intValue(own)) };
     const object = { id: newId(), count: 1, size: 4, min: bound, max: bound };
     const inline = own % 4 !== 0;
     if (!inline) await objects.put(object.id, Uint8Array.of(1, 2, 3, 4));

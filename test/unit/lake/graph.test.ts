@@ -4,7 +4,8 @@ import { connect, type GraphCommit, type Pool } from '../../../src/client/client
 import { randomOf, seedOf } from '../../support/random.ts';
 import { startService, type TestService } from '../../support/server.ts';
 
-let service: TestService, pool: Pool;
+let service: TestService;
+let pool: Pool;
 beforeAll(async () => {
   service = await startService(['-workers', '1']);
   pool = await connect(service.url).createPool('p', { keys: [['k']] });
@@ -14,7 +15,7 @@ afterAll(() => service.close());
 /** All commits, in pages of a size. */
 const all = async (limit: number): Promise<readonly GraphCommit[]> => {
   const found: GraphCommit[] = [];
-  for (let from: readonly string[] | undefined; ;) {
+  for (let from: readonly string[] | undefined; ; ) {
     const { commits, next } = await pool.graph({ limit, ...(from && { from }) });
     found.push(...commits);
     if (next.length === 0) return found;
@@ -23,12 +24,22 @@ const all = async (limit: number): Promise<readonly GraphCommit[]> => {
 };
 
 test('pages of any size give each commit once, before its parents, with both parents of a merge and what it added and removed', async () => {
-  const seed = seedOf(10), random = randomOf(seed), made = new Map<string, { readonly parents: readonly string[]; readonly records: number }>(), names = ['main'];
-  const tip = (name: string): Promise<string> => pool.branch(name).tip(), zero = `0x${'0'.repeat(40)}`;
+  const seed = seedOf(10);
+  const random = randomOf(seed);
+  const made = new Map<string, { readonly parents: readonly string[]; readonly records: number }>();
+  const names = ['main'];
+  const tip = (name: string): Promise<string> => pool.branch(name).tip();
+  const zero = `0x${'0'.repeat(40)}`;
   for (let i = 0; i < 60; i++) {
-    const name = random.pick(names), other = random.pick(names), before = await tip(name);
+    const name = random.pick(names);
+    const other = random.pick(names);
+    const before = await tip(name);
     if (random.below(4) === 0 && other !== name) {
-      const child = await tip(other), merged = await pool.branch(name).merge(other).catch(() => undefined);
+      const child = await tip(other);
+      const merged = await pool
+        .branch(name)
+        .merge(other)
+        .catch(() => undefined);
       if (merged) made.set(merged.commit, { parents: [before, child].filter((id) => id !== zero), records: -1 });
     } else if (random.below(5) === 0 && before !== zero) {
       names.push(`b${i}`);
@@ -46,7 +57,8 @@ test('pages of any size give each commit once, before its parents, with both par
   for (const commit of one) {
     const { parents, records } = made.get(commit.id)!;
     expect(commit.parents).toEqual(parents);
-    if (records >= 0) expect(commit).toMatchObject({ added: { objects: 1, records }, removed: { objects: 0, records: 0, bytes: 0 } });
+    if (records >= 0)
+      expect(commit).toMatchObject({ added: { objects: 1, records }, removed: { objects: 0, records: 0, bytes: 0 } });
     for (const parent of parents) expect(places.get(parent)).toBeGreaterThan(places.get(commit.id)!);
   }
   for (const limit of [1, 7]) expect((await all(limit)).map((c) => c.id)).toEqual(one.map((c) => c.id));

@@ -11,7 +11,18 @@ const history = (...lines: readonly string[]) => {
     const [id, parents] = line.split(':').map((part) => part.trim()) as [string, string];
     const [parent = zeroId, secondParent] = parents.split(' ').filter(Boolean);
     const height = 1 + Math.max(commits.get(parent)?.height ?? 0, secondParent ? commits.get(secondParent)!.height : 0);
-    commits.set(id, { id, parent, ...(secondParent && { secondParent }), height, author: '', dateNs: 0n, message: '', meta: 'null', adds: [], deletes: [] });
+    commits.set(id, {
+      id,
+      parent,
+      ...(secondParent && { secondParent }),
+      height,
+      author: '',
+      dateNs: 0n,
+      message: '',
+      meta: 'null',
+      adds: [],
+      deletes: [],
+    });
   }
   return (id: string) => commits.get(id);
 };
@@ -19,7 +30,14 @@ const history = (...lines: readonly string[]) => {
 describe('common ancestors', () => {
   const read = history('a:', 'b: a', 'c: a', 'd: b', 'e: c', 'f: d e', 'g: e d', 'h: f', 'i: g', 'lone:', 'j: h lone');
   test.each([
-    ['b', 'c', ['a']], ['d', 'b', ['b']], ['a', 'a', ['a']], ['f', 'e', ['e']], ['a', 'lone', [zeroId]], ['b', zeroId, [zeroId]], ['j', 'lone', ['lone']], ['j', 'c', ['c']],
+    ['b', 'c', ['a']],
+    ['d', 'b', ['b']],
+    ['a', 'a', ['a']],
+    ['f', 'e', ['e']],
+    ['a', 'lone', [zeroId]],
+    ['b', zeroId, [zeroId]],
+    ['j', 'lone', ['lone']],
+    ['j', 'c', ['c']],
   ])('of %s and %s: %j', async (first, second, best) => {
     expect(await commonAncestors(read, first, second)).toEqual(best);
     expect(await commonAncestors(read, second, first)).toEqual(best);
@@ -36,9 +54,12 @@ describe('common ancestors', () => {
 });
 
 describe('a long history', () => {
-  test('20,000 commits: a warm tip, a cold one and an old commit cost their objects, not the history', { timeout: 120_000 }, async () => {
+  test('20,000 commits: a warm tip, a cold one and an old commit cost their objects, not the history', {
+    timeout: 120_000,
+  }, async () => {
     const directory = await temporaryDirectory();
-    const lake = await openTestLake({ directory }), pool = await newPool(lake);
+    const lake = await openTestLake({ directory });
+    const pool = await newPool(lake);
     const median = async (runs: number, call: () => Promise<void>): Promise<number> => {
       const times: number[] = [];
       for (let i = 0; i < runs; i++) {
@@ -60,7 +81,10 @@ describe('a long history', () => {
     for (let i = 0; i < 20_000 / 65; i++) {
       const objects = Array.from({ length: 64 }, (_, n) => inlineObject(1000 + i + n));
       await Promise.all(objects.map((object) => pool.load('main', [object])));
-      await pool.deleteObjects('main', objects.map((object) => object.id));
+      await pool.deleteObjects(
+        'main',
+        objects.map((object) => object.id),
+      );
     }
     const large = await median(200, firstPage);
     expect(large).toBeLessThan(small * 2 + 0.05);
@@ -73,7 +97,9 @@ describe('a long history', () => {
     const tip = performance.now();
     expect((await keysAt(again, 'p', old)).length).toBe(101);
     const past = performance.now();
-    console.log(`20,000 commits, 101 objects: warm first page ${large.toFixed(3)} ms (after 100 commits ${small.toFixed(3)}), opening ${(opened - start).toFixed(1)} ms, cold tip ${(tip - opened).toFixed(1)} ms, old commit ${(past - tip).toFixed(1)} ms`);
+    console.log(
+      `20,000 commits, 101 objects: warm first page ${large.toFixed(3)} ms (after 100 commits ${small.toFixed(3)}), opening ${(opened - start).toFixed(1)} ms, cold tip ${(tip - opened).toFixed(1)} ms, old commit ${(past - tip).toFixed(1)} ms`,
+    );
     // Walking the whole history, as the log does, is what must not happen.
     const walked = performance.now();
     expect((await metaRows(again, 'p', 'log')).length).toBeGreaterThan(20_000);

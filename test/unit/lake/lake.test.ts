@@ -8,7 +8,14 @@ describe('pools', () => {
   test('a new pool has the defaults and a main branch at the zero commit', async () => {
     const lake = await openTestLake();
     const { pool, branch } = await lake.createPool({ name: 'p' });
-    expect({ ...pool, tsNs: 0n, id: '' }).toEqual({ tsNs: 0n, name: 'p', id: '', layout: { order: 'asc', keys: [['ts']] }, seekStride: 65536, threshold: 524288000 });
+    expect({ ...pool, tsNs: 0n, id: '' }).toEqual({
+      tsNs: 0n,
+      name: 'p',
+      id: '',
+      layout: { order: 'asc', keys: [['ts']] },
+      seekStride: 65536,
+      threshold: 524288000,
+    });
     expect(branch).toEqual({ tsNs: pool.tsNs, name: 'main', commit: zeroId });
     expect(lake.pools()).toEqual([pool]);
   });
@@ -16,7 +23,11 @@ describe('pools', () => {
   test('a pool is found by hexadecimal id, base 62 id and name', async () => {
     const lake = await openTestLake();
     const { pool } = await lake.createPool({ name: 'p' });
-    expect([`0x${pool.id}`, `0x${pool.id.toUpperCase()}`, base62(pool.id), 'p'].map((reference) => lake.pool(reference).config.id)).toEqual(Array(4).fill(pool.id));
+    expect(
+      [`0x${pool.id}`, `0x${pool.id.toUpperCase()}`, base62(pool.id), 'p'].map(
+        (reference) => lake.pool(reference).config.id,
+      ),
+    ).toEqual(Array(4).fill(pool.id));
     expect(() => lake.pool('q')).toThrow('q: pool not found');
   });
 
@@ -24,7 +35,9 @@ describe('pools', () => {
     const lake = await openTestLake();
     const results = await Promise.allSettled(Array.from({ length: 20 }, () => lake.createPool({ name: 'p' })));
     expect(results.filter((r) => r.status === 'fulfilled')).toHaveLength(1);
-    expect(new Set(results.flatMap((r) => (r.status === 'rejected' ? [(r.reason as Error).message] : [])))).toEqual(new Set(['p: pool already exists']));
+    expect(new Set(results.flatMap((r) => (r.status === 'rejected' ? [(r.reason as Error).message] : [])))).toEqual(
+      new Set(['p: pool already exists']),
+    );
   });
 
   test('names of any length and letters work, the empty name and HEAD do not', async () => {
@@ -33,13 +46,22 @@ describe('pools', () => {
       await lake.createPool({ name });
       expect(lake.pool(name).config.name).toBe(name);
     }
-    expect(await failure(lake.createPool({ name: '' }))).toEqual({ code: 'pool-name-missing', status: 400, text: 'pool name is missing' });
-    expect(await failure(lake.createPool({ name: 'HEAD' }))).toEqual({ code: 'name-reserved', status: 400, text: 'pool cannot be named "HEAD"' });
+    expect(await failure(lake.createPool({ name: '' }))).toEqual({
+      code: 'pool-name-missing',
+      status: 400,
+      text: 'pool name is missing',
+    });
+    expect(await failure(lake.createPool({ name: 'HEAD' }))).toEqual({
+      code: 'name-reserved',
+      status: 400,
+      text: 'pool cannot be named "HEAD"',
+    });
   });
 
   test('rename keeps id, time and data; a taken name is a conflict, the own name too', async () => {
     const lake = await openTestLake();
-    const pool = await newPool(lake, 'a'), before = pool.config;
+    const pool = await newPool(lake, 'a');
+    const before = pool.config;
     await newPool(lake, 'b');
     await pool.load('main', [inlineObject(1)]);
     expect((await failure(lake.renamePool('a', 'b'))).text).toBe('b: pool already exists');
@@ -58,8 +80,15 @@ describe('pools', () => {
     const deleted = lake.deletePool('p');
     const ends = await Promise.allSettled([...writes, deleted]);
     expect(ends.at(-1)!.status).toBe('fulfilled');
-    for (const end of ends) if (end.status === 'rejected') expect((end.reason as Error).message).toBe('p: pool not found');
-    expect(await failure((async () => { await lake.deletePool('p'); })())).toEqual({ code: 'pool-not-found', status: 404, text: 'p: pool not found' });
+    for (const end of ends)
+      if (end.status === 'rejected') expect((end.reason as Error).message).toBe('p: pool not found');
+    expect(
+      await failure(
+        (async () => {
+          await lake.deletePool('p');
+        })(),
+      ),
+    ).toEqual({ code: 'pool-not-found', status: 404, text: 'p: pool not found' });
     const again = await newPool(lake);
     expect(again.config.id).not.toBe(pool.config.id);
     expect((await failure(pool.load('main', [inlineObject(1)]))).code).toBe('pool-not-found');
@@ -75,7 +104,9 @@ describe('pools', () => {
     await pool.load('kid', [inlineObject(9)]);
     await newPool(lake, 'gone');
     await lake.deletePool('gone');
-    const branches = pool.branches(), config = pool.config, last = lake.lastEventId();
+    const branches = pool.branches();
+    const config = pool.config;
+    const last = lake.lastEventId();
     await lake.close();
     expect(lake.status()).toEqual({ state: 'closed' });
     expect((await failure(pool.load('main', [inlineObject(1)]))).code).toBe('lake-closing');
@@ -93,7 +124,9 @@ describe('pools', () => {
     const lake = await openTestLake({ owner: 'http://127.0.0.1:9867' });
     const refused = await failure(openTestLake({ directory: lake.directory }));
     expect(refused.code).toBe('lake-locked');
-    expect(refused.text).toBe(`lake ${lake.directory} is in use by another server (process ${process.pid}, http://127.0.0.1:9867)`);
+    expect(refused.text).toBe(
+      `lake ${lake.directory} is in use by another server (process ${process.pid}, http://127.0.0.1:9867)`,
+    );
   });
 });
 
@@ -101,15 +134,24 @@ describe('loads', () => {
   test('a load is one commit with the made-up message, author and meta', async () => {
     const lake = await openTestLake();
     const pool = await newPool(lake);
-    const one = inlineObject(1), two = { ...inlineObject(2, 3), count: 2 };
+    const one = inlineObject(1);
+    const two = { ...inlineObject(2, 3), count: 2 };
     const { commit } = await pool.load('main', [one, two]);
     await pool.load('main', [inlineObject(4)], { author: 'bob', body: 'hello', meta: '{x:1}' });
     const rows = await metaRows(lake, 'p', 'log');
-    expect(rows.map((row) => (row.kind === 'commit' ? { parent: row.commit.parent, author: row.commit.author, message: row.commit.message, meta: row.commit.meta } : row))).toEqual([
+    expect(
+      rows.map((row) =>
+        row.kind === 'commit'
+          ? { parent: row.commit.parent, author: row.commit.author, message: row.commit.message, meta: row.commit.meta }
+          : row,
+      ),
+    ).toEqual([
       { kind: 'tip', name: 'main', commit: pool.branch('main').commit },
       { parent: commit, author: 'bob', message: 'hello', meta: '{x:1}' },
       {
-        parent: zeroId, author: '', meta: 'null',
+        parent: zeroId,
+        author: '',
+        meta: 'null',
         message: `loaded 2 data objects\n\n  ${base62(one.id)} 1 record in 9 data bytes\n  ${base62(two.id)} 2 records in 9 data bytes\n`,
       },
     ]);
@@ -119,10 +161,16 @@ describe('loads', () => {
     const lake = await openTestLake();
     const pool = await newPool(lake);
     const [a, b, c, d] = await Promise.allSettled([
-      pool.load('main', [inlineObject(1)]), pool.load('nope', [inlineObject(2)]), pool.load('main', []), pool.load('main', [inlineObject(3)]),
+      pool.load('main', [inlineObject(1)]),
+      pool.load('nope', [inlineObject(2)]),
+      pool.load('main', []),
+      pool.load('main', [inlineObject(3)]),
     ]);
     expect([a.status, d.status]).toEqual(['fulfilled', 'fulfilled']);
-    expect((b as PromiseRejectedResult).reason).toMatchObject({ code: 'branch-not-found', message: '"nope": branch not found' });
+    expect((b as PromiseRejectedResult).reason).toMatchObject({
+      code: 'branch-not-found',
+      message: '"nope": branch not found',
+    });
     expect((c as PromiseRejectedResult).reason).toMatchObject({ code: 'load-empty', status: 400 });
     expect(await keysAt(lake, 'p', 'main')).toEqual(['1', '3']);
   });
@@ -131,15 +179,21 @@ describe('loads', () => {
     const lake = await openTestLake();
     const pool = await newPool(lake);
     const events: LakeEvent[] = [];
-    lake.onEvent((event) => { events.push(event); });
+    lake.onEvent((event) => {
+      events.push(event);
+    });
     const commits: string[] = [];
-    await Promise.all(Array.from({ length: 64 }, async (_, client) => {
-      for (let i = 0; i < 50; i++) commits.push((await pool.load('main', [inlineObject(client * 50 + i)])).commit);
-    }));
+    await Promise.all(
+      Array.from({ length: 64 }, async (_, client) => {
+        for (let i = 0; i < 50; i++) commits.push((await pool.load('main', [inlineObject(client * 50 + i)])).commit);
+      }),
+    );
     expect(new Set(commits).size).toBe(3200);
     expect(await keysAt(lake, 'p', 'main')).toEqual(Array.from({ length: 3200 }, (_, i) => String(i)));
     // P3: one order, the same in the log and in the events.
-    const log = (await metaRows(lake, 'p', 'log')).flatMap((row) => (row.kind === 'commit' ? [row.commit.id] : [])).reverse();
+    const log = (await metaRows(lake, 'p', 'log'))
+      .flatMap((row) => (row.kind === 'commit' ? [row.commit.id] : []))
+      .reverse();
     expect(events.map((event) => event.commitId)).toEqual(log);
     expect(new Set(log)).toEqual(new Set(commits));
   });
@@ -147,7 +201,7 @@ describe('loads', () => {
   test('a snapshot sees one commit while others append (P4), pages and key ranges of it agree', async () => {
     const lake = await openTestLake();
     const pool = await newPool(lake);
-    for (let i = 0; i < 600; i++) await pool.load('main', [inlineObject((i * 7) % 600, (i * 7) % 600 + 2)]);
+    for (let i = 0; i < 600; i++) await pool.load('main', [inlineObject((i * 7) % 600, ((i * 7) % 600) + 2)]);
     const snapshot = await lake.openSnapshot('p', 'main');
     const seen: string[] = [];
     let cursor: number | undefined;
@@ -171,8 +225,11 @@ describe('events', () => {
   test('every change tells of itself, in order, with numbers that can be resumed from', async () => {
     const lake = await openTestLake({ eventsKeptMax: 5 });
     const heard: LakeEvent[] = [];
-    const end = lake.onEvent((event) => { heard.push(event); });
-    const pool = await newPool(lake), poolId = pool.config.id;
+    const end = lake.onEvent((event) => {
+      heard.push(event);
+    });
+    const pool = await newPool(lake);
+    const poolId = pool.config.id;
     const { commit } = await pool.load('main', [inlineObject(1)]);
     await pool.createBranch('kid', commit);
     const { commit: second } = await pool.load('kid', [inlineObject(2)]);
@@ -200,7 +257,9 @@ describe('events', () => {
   });
 
   test('listeners hear of everything in the order of the numbers, whichever pool is first, and can go on behind any of them (P3)', async () => {
-    const lake = await openTestLake(), heard: number[] = [], gone: number[] = [];
+    const lake = await openTestLake();
+    const heard: number[] = [];
+    const gone: number[] = [];
     lake.onEvent(({ id }) => {
       heard.push(id);
       // Who comes back now has the rest still before him, and nothing behind.
@@ -208,11 +267,17 @@ describe('events', () => {
     });
     await lake.createPool({ name: 'p' });
     await Promise.all([
-      ...Array.from({ length: 8 }, async (_, of) => { for (let n = 0; n < 40; n++) await lake.pool('p').load('main', [inlineObject(of * 100 + n)]); }),
+      ...Array.from({ length: 8 }, async (_, of) => {
+        for (let n = 0; n < 40; n++) await lake.pool('p').load('main', [inlineObject(of * 100 + n)]);
+      }),
       ...Array.from({ length: 4 }, async (_, of) => {
         for (let n = 0; n < 15; n++) {
           await lake.createPool({ name: `q${of} ${n}` });
-          await Promise.allSettled([lake.createPool({ name: `q${of} ${n}` }), lake.pool(`q${of} ${n}`).load('main', [inlineObject(n)]), lake.pool(`q${of} ${n}`).load('absent', [inlineObject(n)])]);
+          await Promise.allSettled([
+            lake.createPool({ name: `q${of} ${n}` }),
+            lake.pool(`q${of} ${n}`).load('main', [inlineObject(n)]),
+            lake.pool(`q${of} ${n}`).load('absent', [inlineObject(n)]),
+          ]);
           await lake.deletePool(`q${of} ${n}`);
         }
       }),
@@ -222,21 +287,25 @@ describe('events', () => {
   });
 
   test('a change that is refused takes no number: what is not kept any more is never skipped over in silence', async () => {
-    const directory = await temporaryDirectory(), lake = await openTestLake({ directory, eventsKeptMax: 10 });
+    const directory = await temporaryDirectory();
+    const lake = await openTestLake({ directory, eventsKeptMax: 10 });
     for (let n = 0; n < 3; n++) {
       const twins = await Promise.allSettled([lake.createPool({ name: `p${n}` }), lake.createPool({ name: `p${n}` })]);
       expect(twins.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
     }
     expect(lake.lastEventId()).toBe(3);
     for (let n = 0; n < 30; n++) await lake.pool('p0').load('main', [inlineObject(n)]);
-    const sinceEach = (of: Lake): readonly (number | undefined)[] => Array.from({ length: 34 }, (_, id) => of.eventsSince(id)?.length);
+    const sinceEach = (of: Lake): readonly (number | undefined)[] =>
+      Array.from({ length: 34 }, (_, id) => of.eventsSince(id)?.length);
     const expected = Array.from({ length: 34 }, (_, id) => (id < 23 ? undefined : 33 - id));
     expect(sinceEach(lake)).toEqual(expected);
     await lake.close();
     // Fewer are kept from now on: the rest goes, some with each change.
     const again = await openTestLake({ directory, eventsKeptMax: 4 });
     for (let n = 0; n < 3; n++) await again.pool('p1').load('main', [inlineObject(n)]);
-    expect(Array.from({ length: 37 }, (_, id) => again.eventsSince(id)?.length)).toEqual(Array.from({ length: 37 }, (_, id) => (id < 32 ? undefined : 36 - id)));
+    expect(Array.from({ length: 37 }, (_, id) => again.eventsSince(id)?.length)).toEqual(
+      Array.from({ length: 37 }, (_, id) => (id < 32 ? undefined : 36 - id)),
+    );
     await again.close();
   });
 });

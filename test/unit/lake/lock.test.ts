@@ -6,18 +6,29 @@ import { failure, temporaryDirectory } from './support.ts';
 
 describe('the lock of a lake', () => {
   test('is one at a time, and tells who has it', async () => {
-    const directory = await temporaryDirectory(), lock = await lockLake(directory, 'the first');
-    expect(await failure(lockLake(directory, 'the second'))).toMatchObject({ code: 'lake-locked', text: expect.stringContaining('the first') as unknown });
+    const directory = await temporaryDirectory();
+    const lock = await lockLake(directory, 'the first');
+    expect(await failure(lockLake(directory, 'the second'))).toMatchObject({
+      code: 'lake-locked',
+      text: expect.stringContaining('the first') as unknown,
+    });
     await lock.release(true);
     await (await lockLake(directory, 'the second')).release(true);
   });
 
   test('is that of the folder, whatever path leads to it', async () => {
-    const directory = await temporaryDirectory(), lake = join(directory, 'a'), moved = join(directory, 'b'), linked = join(directory, 'c');
+    const directory = await temporaryDirectory();
+    const lake = join(directory, 'a');
+    const moved = join(directory, 'b');
+    const linked = join(directory, 'c');
     const lock = await lockLake(lake, 'the first');
     renameSync(lake, moved);
     symlinkSync(moved, linked);
-    for (const path of [moved, linked]) expect(await failure(lockLake(path, 'the second'))).toMatchObject({ code: 'lake-locked', text: expect.stringContaining('the first') as unknown });
+    for (const path of [moved, linked])
+      expect(await failure(lockLake(path, 'the second'))).toMatchObject({
+        code: 'lake-locked',
+        text: expect.stringContaining('the first') as unknown,
+      });
     // What is made at the old path is another lake.
     await (await lockLake(lake, 'the third')).release(true);
     await lock.release(false);
@@ -25,7 +36,8 @@ describe('the lock of a lake', () => {
   });
 
   test('is free again when its mark cannot be written', async () => {
-    const directory = await temporaryDirectory(), mark = join(directory, 'running');
+    const directory = await temporaryDirectory();
+    const mark = join(directory, 'running');
     mkdirSync(mark);
     await expect(lockLake(directory, 'x')).rejects.toThrow('EISDIR');
     rmdirSync(mark);
@@ -33,7 +45,9 @@ describe('the lock of a lake', () => {
   });
 
   test('is free again when its mark cannot be removed, and the end counts as unclean', async () => {
-    const directory = await temporaryDirectory(), mark = join(directory, 'running'), lock = await lockLake(directory, 'x');
+    const directory = await temporaryDirectory();
+    const mark = join(directory, 'running');
+    const lock = await lockLake(directory, 'x');
     rmSync(mark);
     mkdirSync(mark);
     await expect(lock.release(true)).rejects.toThrow('Path is a directory');
@@ -46,7 +60,9 @@ describe('the lock of a lake', () => {
 
   test('that was left unclean is told to the next one, a clean one is not', async () => {
     const directory = await temporaryDirectory();
-    expect((await lockLake(directory, 'x').then(async (lock) => lock.release(false).then(() => lock))).diedBefore).toBeUndefined();
+    expect(
+      (await lockLake(directory, 'x').then(async (lock) => lock.release(false).then(() => lock))).diedBefore,
+    ).toBeUndefined();
     const second = await lockLake(directory, 'y');
     expect(second.diedBefore).toBe(`process ${process.pid}, x`);
     await second.release(true);

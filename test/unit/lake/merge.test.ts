@@ -3,8 +3,14 @@ import { base62, zeroId } from '../../../src/lake/ksuid.ts';
 import type { Lake, ObjectMeta, Pool } from '../../../src/lake/lake.types.ts';
 import { failure, inlineObject, keysAt, metaRows, newPool, openTestLake } from './support.ts';
 
-const start = async (): Promise<{ lake: Lake; pool: Pool; objects: ObjectMeta[]; load: (branch: string, ...keys: number[]) => Promise<ObjectMeta[]> }> => {
-  const lake = await openTestLake(), pool = await newPool(lake);
+const start = async (): Promise<{
+  lake: Lake;
+  pool: Pool;
+  objects: ObjectMeta[];
+  load: (branch: string, ...keys: number[]) => Promise<ObjectMeta[]>;
+}> => {
+  const lake = await openTestLake();
+  const pool = await newPool(lake);
   const load = async (branch: string, ...keys: number[]): Promise<ObjectMeta[]> => {
     const made = keys.map((key) => inlineObject(key));
     for (const object of made) await pool.load(branch, [object]);
@@ -27,12 +33,15 @@ describe('merge', () => {
     await load('kid', 10);
     await pool.deleteObjects('kid', [objects[1]!.id]);
     await load('main', 4);
-    const before = pool.branch('main').commit, child = pool.branch('kid').commit;
+    const before = pool.branch('main').commit;
+    const child = pool.branch('kid').commit;
     const { commit } = await pool.merge('main', 'kid');
     expect(await keysAt(lake, 'p', 'main')).toEqual(['1', '3', '4', '10']);
     expect(await keysAt(lake, 'p', 'kid')).toEqual(['1', '3', '10']);
     const log = await metaRows(lake, 'p', 'log');
-    expect(log.find((row) => row.kind === 'commit' && row.commit.id === commit)).toMatchObject({ commit: { parent: before, secondParent: child, message: 'merged "kid" into "main"' } });
+    expect(log.find((row) => row.kind === 'commit' && row.commit.id === commit)).toMatchObject({
+      commit: { parent: before, secondParent: child, message: 'merged "kid" into "main"' },
+    });
   });
 
   test('a second merge after more work, deletes too, works (reference mistake 2)', async () => {
@@ -49,9 +58,14 @@ describe('merge', () => {
   });
 
   test('a branch of an empty main merges (reference mistake 6), both ways', async () => {
-    const lake = await openTestLake(), pool = await newPool(lake);
+    const lake = await openTestLake();
+    const pool = await newPool(lake);
     await pool.createBranch('kid', zeroId);
-    expect(await failure(pool.merge('main', 'kid'))).toEqual({ code: 'merge-empty', status: 409, text: 'error merging "kid" into "main": difference is empty' });
+    expect(await failure(pool.merge('main', 'kid'))).toEqual({
+      code: 'merge-empty',
+      status: 409,
+      text: 'error merging "kid" into "main": difference is empty',
+    });
     await pool.load('main', [inlineObject(1)]);
     expect((await failure(pool.merge('main', 'kid'))).code).toBe('merge-empty');
     await pool.load('kid', [inlineObject(2)]);
@@ -65,7 +79,9 @@ describe('merge', () => {
     const { pool, load } = await start();
     await fork(pool, 'kid');
     expect((await failure(pool.merge('main', 'kid'))).code).toBe('merge-empty');
-    expect((await failure(pool.merge('main', 'main'))).text).toBe('error merging "main" into "main": difference is empty');
+    expect((await failure(pool.merge('main', 'main'))).text).toBe(
+      'error merging "main" into "main": difference is empty',
+    );
     const [object] = await load('kid', 30);
     await pool.deleteObjects('kid', [object!.id]);
     expect((await failure(pool.merge('main', 'kid'))).code).toBe('merge-empty');
@@ -84,21 +100,32 @@ describe('merge', () => {
     expect(await keysAt(lake, 'p', 'main')).toEqual(['2', '3', '7']);
   });
 
-  test.each([['both rewrote it', true, true], ['the child deleted what the target rewrote', false, true], ['the child rewrote what the target deleted', true, false]])(
-    'conflict that names the object: %s', async (_, childRewrites, targetRewrites) => {
-      const { lake, pool, objects: [object] } = await start();
-      await fork(pool, 'kid');
-      for (const [branch, rewrites] of [['kid', childRewrites], ['main', targetRewrites]] as const) {
-        if (rewrites) await rewrite(pool, branch, object!, 100);
-        else await pool.deleteObjects(branch, [object!.id]);
-      }
-      const before = await keysAt(lake, 'p', 'main');
-      expect(await failure(pool.merge('main', 'kid'))).toEqual({
-        code: 'merge-conflict', status: 409,
-        text: `error merging "kid" into "main": both changed the same data objects since their common ancestor: ${base62(object!.id)}`,
-      });
-      expect(await keysAt(lake, 'p', 'main')).toEqual(before);
+  test.each([
+    ['both rewrote it', true, true],
+    ['the child deleted what the target rewrote', false, true],
+    ['the child rewrote what the target deleted', true, false],
+  ])('conflict that names the object: %s', async (_, childRewrites, targetRewrites) => {
+    const {
+      lake,
+      pool,
+      objects: [object],
+    } = await start();
+    await fork(pool, 'kid');
+    for (const [branch, rewrites] of [
+      ['kid', childRewrites],
+      ['main', targetRewrites],
+    ] as const) {
+      if (rewrites) await rewrite(pool, branch, object!, 100);
+      else await pool.deleteObjects(branch, [object!.id]);
+    }
+    const before = await keysAt(lake, 'p', 'main');
+    expect(await failure(pool.merge('main', 'kid'))).toEqual({
+      code: 'merge-conflict',
+      status: 409,
+      text: `error merging "kid" into "main": both changed the same data objects since their common ancestor: ${base62(object!.id)}`,
     });
+    expect(await keysAt(lake, 'p', 'main')).toEqual(before);
+  });
 
   test('a rewrite that reached the target by an earlier merge is no conflict', async () => {
     const { lake, pool, objects, load } = await start();
@@ -129,8 +156,10 @@ describe('merge', () => {
   });
 
   test('a deep history is walked in turns: 3,000 commits on both sides', async () => {
-    const lake = await openTestLake(), pool = await newPool(lake);
-    const many = (branch: string, from: number) => Promise.all(Array.from({ length: 1500 }, (_, i) => pool.load(branch, [inlineObject(from + i)])));
+    const lake = await openTestLake();
+    const pool = await newPool(lake);
+    const many = (branch: string, from: number) =>
+      Promise.all(Array.from({ length: 1500 }, (_, i) => pool.load(branch, [inlineObject(from + i)])));
     await many('main', 0);
     await fork(pool, 'kid');
     await Promise.all([many('main', 10_000), many('kid', 20_000)]);
@@ -142,10 +171,16 @@ describe('merge', () => {
 describe('revert', () => {
   test('undoes a load in the middle, the revert, and the first commit', async () => {
     const { lake, pool, load } = await start();
-    const commits = (await metaRows(lake, 'p', 'log')).flatMap((row) => (row.kind === 'commit' ? [row.commit.id] : [])).reverse();
+    const commits = (await metaRows(lake, 'p', 'log'))
+      .flatMap((row) => (row.kind === 'commit' ? [row.commit.id] : []))
+      .reverse();
     const { commit } = await pool.revert('main', commits[1]!);
     expect(await keysAt(lake, 'p', 'main')).toEqual(['1', '3']);
-    expect(await failure(pool.revert('main', commits[1]!))).toEqual({ code: 'revert-empty', status: 409, text: 'revert commit is empty' });
+    expect(await failure(pool.revert('main', commits[1]!))).toEqual({
+      code: 'revert-empty',
+      status: 409,
+      text: 'revert commit is empty',
+    });
     await pool.revert('main', commit);
     expect(await keysAt(lake, 'p', 'main')).toEqual(['1', '2', '3']);
     await pool.revert('main', commits[0]!);
@@ -162,7 +197,11 @@ describe('revert', () => {
     const other = await newPool(lake, 'q');
     const { commit } = await other.load('main', [inlineObject(1)]);
     for (const id of [zeroId, '1'.padStart(40, '0'), commit]) {
-      expect(await failure(pool.revert('main', id))).toEqual({ code: 'commit-not-found', status: 404, text: `commit not found: ${base62(id)}` });
+      expect(await failure(pool.revert('main', id))).toEqual({
+        code: 'commit-not-found',
+        status: 404,
+        text: `commit not found: ${base62(id)}`,
+      });
     }
     expect((await failure(pool.revert('nope', pool.branch('main').commit))).text).toBe('"nope": branch not found');
   });
@@ -177,7 +216,8 @@ describe('revert', () => {
     expect(await keysAt(lake, 'p', 'main')).toEqual(['2', '3', '40']);
     await rewrite(pool, 'main', made, 41);
     expect(await failure(pool.revert('main', rewritten))).toEqual({
-      code: 'revert-conflict', status: 409,
+      code: 'revert-conflict',
+      status: 409,
       text: `commit ${base62(rewritten)} cannot be reverted: the data objects it added were rewritten since or deleted: ${base62(made.id)}`,
     });
   });
@@ -188,7 +228,8 @@ describe('revert', () => {
     const rewritten = pool.branch('main').commit;
     await pool.deleteObjects('main', [made.id]);
     expect(await failure(pool.revert('main', rewritten))).toEqual({
-      code: 'revert-conflict', status: 409,
+      code: 'revert-conflict',
+      status: 409,
       text: `commit ${base62(rewritten)} cannot be reverted: the data objects it added were rewritten since or deleted: ${base62(made.id)}`,
     });
     expect(await keysAt(lake, 'p', 'main')).toEqual(['2', '3']);

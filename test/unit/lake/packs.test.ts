@@ -12,36 +12,71 @@ import { startService, type TestService } from '../../support/server.ts';
 import { openTestLake, temporaryDirectory } from './support.ts';
 
 const json = { 'content-type': 'application/json', accept: 'application/json' };
-const storeOf = (service: TestService, pool: string) => (service.lake as unknown as { face(name: string): PoolFace }).face(pool).store;
+const storeOf = (service: TestService, pool: string) =>
+  (service.lake as unknown as { face(name: string): PoolFace }).face(pool).store;
 
 /** Keys that repeat and come in no order, rows of three shapes, some of them several in a body. */
 const bodyOf = (i: number): string => {
-  const k = (i * 7919) % 101, row = i % 3 === 0 ? { k, name: `row ${i}`, n: i } : i % 3 === 1 ? { k, n: i, deep: { list: [i, i + 1] } } : { k: i % 5 === 0 ? null : k, name: 'same' };
-  return i % 11 === 0 ? `${JSON.stringify(row)}\n${JSON.stringify({ k: k + 1, name: `two of ${i}` })}\n` : JSON.stringify(row);
+  const k = (i * 7919) % 101;
+  const row =
+    i % 3 === 0
+      ? { k, name: `row ${i}`, n: i }
+      : i % 3 === 1
+        ? { k, n: i, deep: { list: [i, i + 1] } }
+        : { k: i % 5 === 0 ? null : k, name: 'same' };
+  return i % 11 === 0
+    ? `${JSON.stringify(row)}\n${JSON.stringify({ k: k + 1, name: `two of ${i}` })}\n`
+    : JSON.stringify(row);
 };
 const queries = (pool: string): readonly string[] => [
-  `from ${pool} | sort this | count() by this | sort this`, `from ${pool}`, `from ${pool} | head 7`, `from ${pool} | tail 7`, `from ${pool} | k > 20 and k <= 60`, `from ${pool} | k >= 0`,
-  `from ${pool} | name=='row 33'`, `from ${pool} | count()`, `from ${pool} | sum(n), max(k) by name | sort this`, `from ${pool} | sort -r n | head 3`,
+  `from ${pool} | sort this | count() by this | sort this`,
+  `from ${pool}`,
+  `from ${pool} | head 7`,
+  `from ${pool} | tail 7`,
+  `from ${pool} | k > 20 and k <= 60`,
+  `from ${pool} | k >= 0`,
+  `from ${pool} | name=='row 33'`,
+  `from ${pool} | count()`,
+  `from ${pool} | sum(n), max(k) by name | sort this`,
+  `from ${pool} | sort -r n | head 3`,
 ];
 
-interface Step { readonly commit: string; readonly answers: readonly string[] }
+interface Step {
+  readonly commit: string;
+  readonly answers: readonly string[];
+}
 /** Loads, packs if the service does, deletes, reverts, vacuums; the answers at every commit on the way. */
 const live = async (service: TestService, order: 'asc' | 'desc', packed: boolean): Promise<readonly Step[]> => {
   const pool = `p_${order}`;
-  const load = async (i: number): Promise<string> => (JSON.parse((await service.ask('POST', `/pool/${pool}/branch/main`, { headers: json, body: bodyOf(i) })).body) as { readonly commit: string }).commit;
-  await service.ask('POST', '/pool', { headers: json, body: JSON.stringify({ name: pool, layout: { order, keys: [['k']] } }) });
-  const ask = async (of: string): Promise<readonly string[]> => Promise.all(queries(of).map((text) => service.query(text)));
+  const load = async (i: number): Promise<string> =>
+    (
+      JSON.parse((await service.ask('POST', `/pool/${pool}/branch/main`, { headers: json, body: bodyOf(i) })).body) as {
+        readonly commit: string;
+      }
+    ).commit;
+  await service.ask('POST', '/pool', {
+    headers: json,
+    body: JSON.stringify({ name: pool, layout: { order, keys: [['k']] } }),
+  });
+  const ask = async (of: string): Promise<readonly string[]> =>
+    Promise.all(queries(of).map((text) => service.query(text)));
   const packs = (): number => storeOf(service, pool).packs.size;
-  const commits: string[] = [], steps: Step[] = [];
+  const commits: string[] = [];
+  const steps: Step[] = [];
   for (let i = 0; i < 110; i++) commits.push(await load(i));
   if (packed) await expect.poll(packs, { timeout: 20_000 }).toBeGreaterThan(0);
   for (let i = 110; i < 125; i++) commits.push(await load(i));
-  const look = async (name: string, of: string): Promise<void> => { steps.push({ commit: name, answers: await ask(of) }); };
+  const look = async (name: string, of: string): Promise<void> => {
+    steps.push({ commit: name, answers: await ask(of) });
+  };
   await look('tip', pool);
   // Commits from before the pack and in the middle of it.
   for (const i of [3, 60, 109]) await look(`commit ${i}`, `${pool}@${commits[i]}`);
   const post = async (path: string, body?: object): Promise<void> => {
-    const { status, body: text } = await service.ask('POST', `/pool/${pool}/branch/main/${path}`, { headers: json, ...(body && { body: JSON.stringify(body) }) });
+    const { status, body: text } = await service.ask('POST', `/pool/${pool}/branch/main/${path}`, {
+      headers: json,
+      ...(body && { body: JSON.stringify(body) }),
+    });
     expect([status, text.slice(0, 200)]).toEqual([200, expect.any(String)]);
   };
   await post('delete', { where: 'k == 40 or n == 12' });
@@ -50,7 +85,9 @@ const live = async (service: TestService, order: 'asc' | 'desc', packed: boolean
   await look('commit reverted', pool);
   await look('earlier commit', `${pool}@${commits[109]}`);
   const tip = storeOf(service, pool).branch('main').commit;
-  expect((await service.ask('POST', `/pool/${pool}/revision/${`0x${tip}`}/vacuum`, { headers: json })).status).toBe(200);
+  expect((await service.ask('POST', `/pool/${pool}/revision/${`0x${tip}`}/vacuum`, { headers: json })).status).toBe(
+    200,
+  );
   await look('vacuumed', pool);
   // A pack of which an object was vacuumed is gone with it.
   if (packed) expect(packs()).toBe(0);
@@ -58,29 +95,56 @@ const live = async (service: TestService, order: 'asc' | 'desc', packed: boolean
 };
 
 const writer = fileURLToPath(new URL('./pack-writer.ts', import.meta.url));
-/** Lets a process commit and pack until it kills itself in its n-th transaction, a commit's or a pack's. Answers with the keys that it acknowledged. */
-const killedIn = (directory: string, transaction: number, firstKey: number): Promise<readonly number[]> => new Promise((resolve, reject) => {
-  const child = spawn(process.execPath, ['--import', 'tsx', writer, directory, String(firstKey)], { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, LAKE_KILL_AT: `transaction: in it:${transaction}` } });
-  let out = '', fault = '';
-  child.stdout.on('data', (chunk: Buffer) => { out += chunk.toString(); });
-  child.stderr.on('data', (chunk: Buffer) => { fault += chunk.toString(); });
-  child.on('error', reject);
-  child.on('close', (code, signal) => (signal === 'SIGKILL' ? resolve(out.split('\n').slice(0, -1).map(Number)) : reject(new Error(`the writer ended with ${code}: ${fault}`))));
-});
-const keysOf = async (lake: Lake, packs: boolean): Promise<{ readonly keys: readonly number[]; readonly shown: number }> => {
-  const snapshot = await lake.openSnapshot('p', 'main'), page = snapshot.page({ limit: 100_000, packs }), keys: number[] = [];
+/**
+ * Lets a process commit and pack until it kills itself in its n-th transaction, a commit's or a pack's. Answers with
+ * the keys that it acknowledged.
+ */
+const killedIn = (directory: string, transaction: number, firstKey: number): Promise<readonly number[]> =>
+  new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, ['--import', 'tsx', writer, directory, String(firstKey)], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, LAKE_KILL_AT: `transaction: in it:${transaction}` },
+    });
+    let out = '';
+    let fault = '';
+    child.stdout.on('data', (chunk: Buffer) => {
+      out += chunk.toString();
+    });
+    child.stderr.on('data', (chunk: Buffer) => {
+      fault += chunk.toString();
+    });
+    child.on('error', reject);
+    child.on('close', (code, signal) =>
+      signal === 'SIGKILL'
+        ? resolve(out.split('\n').slice(0, -1).map(Number))
+        : reject(new Error(`the writer ended with ${code}: ${fault}`)),
+    );
+  });
+const keysOf = async (
+  lake: Lake,
+  packs: boolean,
+): Promise<{ readonly keys: readonly number[]; readonly shown: number }> => {
+  const snapshot = await lake.openSnapshot('p', 'main');
+  const page = snapshot.page({ limit: 100_000, packs });
+  const keys: number[] = [];
   const source = { keys: [['k']], order: 'asc' as const, objects: openObjects(lake.directory), page: () => page };
-  for await (const batch of scanObjects(source, { ordered: true })) for (let i = 0; i < batch.length; i++) keys.push(Number(supText(valueAt(batch, i)).match(/k:(\d+)/)?.[1]));
+  for await (const batch of scanObjects(source, { ordered: true }))
+    for (let i = 0; i < batch.length; i++) keys.push(Number(supText(valueAt(batch, i)).match(/k:(\d+)/)?.[1]));
   snapshot.release();
   return { keys, shown: page.objects.length };
 };
 
 describe('packs', () => {
-  test('a process that is killed while it commits and packs leaves packs that hold what their objects hold', { timeout: 120_000 }, async () => {
-    const directory = await temporaryDirectory(), acknowledged: number[] = [];
-    for (const [round, transaction] of [90, 141].entries()) acknowledged.push(...await killedIn(directory, transaction, round * 100_000));
+  test('a process that is killed while it commits and packs leaves packs that hold what their objects hold', {
+    timeout: 120_000,
+  }, async () => {
+    const directory = await temporaryDirectory();
+    const acknowledged: number[] = [];
+    for (const [round, transaction] of [90, 141].entries())
+      acknowledged.push(...(await killedIn(directory, transaction, round * 100_000)));
     const lake = await openTestLake({ directory });
-    const own = await keysOf(lake, false), packed = await keysOf(lake, true);
+    const own = await keysOf(lake, false);
+    const packed = await keysOf(lake, true);
     expect(packed.keys).toEqual(own.keys);
     expect(packed.shown).toBeLessThan(own.shown);
     expect(acknowledged.filter((k) => !own.keys.includes(k))).toEqual([]);
@@ -88,20 +152,31 @@ describe('packs', () => {
     expect(own.keys.length - acknowledged.length).toBeLessThanOrEqual(2);
   });
 
-  test('every query of every commit gives what it gives without packs, in both orders', { timeout: 120_000 }, async () => {
-    const plain = await startService(['-workers', '1', '-pack.objects', '0']), packing = await startService(['-workers', '1', '-pack.objects', '80']);
-    onTestFinished(async () => { await Promise.all([plain.close(), packing.close()]); });
+  test('every query of every commit gives what it gives without packs, in both orders', {
+    timeout: 120_000,
+  }, async () => {
+    const plain = await startService(['-workers', '1', '-pack.objects', '0']);
+    const packing = await startService(['-workers', '1', '-pack.objects', '80']);
+    onTestFinished(async () => {
+      await Promise.all([plain.close(), packing.close()]);
+    });
     for (const order of ['asc', 'desc'] as const) {
       const [expected, found] = await Promise.all([live(plain, order, false), live(packing, order, true)]);
       expect(found).toEqual(expected);
     }
   });
 
-  test('a pack is read in place of its objects, outlives a restart, and goes with its pool', { timeout: 60_000 }, async () => {
+  test('a pack is read in place of its objects, outlives a restart, and goes with its pool', {
+    timeout: 60_000,
+  }, async () => {
     const directory = await temporaryDirectory();
     let service = await startService(['-workers', '1', '-pack.objects', '64'], directory);
-    await service.ask('POST', '/pool', { headers: json, body: JSON.stringify({ name: 'p', layout: { order: 'asc', keys: [['k']] } }) });
-    for (let i = 0; i < 100; i++) await service.ask('POST', '/pool/p/branch/main', { headers: json, body: JSON.stringify({ k: i, n: i }) });
+    await service.ask('POST', '/pool', {
+      headers: json,
+      body: JSON.stringify({ name: 'p', layout: { order: 'asc', keys: [['k']] } }),
+    });
+    for (let i = 0; i < 100; i++)
+      await service.ask('POST', '/pool/p/branch/main', { headers: json, body: JSON.stringify({ k: i, n: i }) });
     await expect.poll(() => storeOf(service, 'p').packs.size, { timeout: 20_000 }).toBeGreaterThan(0);
     const shown = async (packs: boolean): Promise<number> => {
       const snapshot = await service.lake.openSnapshot('p', 'main');
@@ -110,13 +185,14 @@ describe('packs', () => {
       expect(objects.reduce((n, o) => n + o.count, 0)).toBe(100);
       return objects.length;
     };
-    expect([await shown(false), await shown(true) <= 37]).toEqual([100, true]);
+    expect([await shown(false), (await shown(true)) <= 37]).toEqual([100, true]);
     expect(await service.query('from p | sum(n)')).toBe('4950\n');
     await service.close();
     service = await startService(['-workers', '1', '-pack.objects', '64'], directory);
-    expect([await shown(false), await shown(true) <= 37]).toEqual([100, true]);
+    expect([await shown(false), (await shown(true)) <= 37]).toEqual([100, true]);
     expect(await service.query('from p | sum(n)')).toBe('4950\n');
-    const { tables } = storeOf(service, 'p').stores, rows = (): number => tables.keys('packs').length + tables.keys('bodies').length;
+    const { tables } = storeOf(service, 'p').stores;
+    const rows = (): number => tables.keys('packs').length + tables.keys('bodies').length;
     expect(rows()).toBeGreaterThan(100);
     await service.ask('DELETE', '/pool/p', {});
     await expect.poll(rows, { timeout: 20_000 }).toBe(0);

@@ -8,20 +8,42 @@ import type { Lake, ObjectMeta } from '../../../src/lake/lake.types.ts';
 import { moveObject, openObjects } from '../../../src/lake/objects/objects.ts';
 import { listSegments, logFolder, readLog, segmentPath } from '../../../src/lake/log/reader.ts';
 import { repair, type RepairReport } from '../../../src/lake/repair/repair.ts';
-import { bound, failure, fileObject, inlineObject, keysAt, metaRows, newPool, openTestLake, temporaryDirectory } from './support.ts';
+import {
+  bound,
+  failure,
+  fileObject,
+  inlineObject,
+  keysAt,
+  metaRows,
+  newPool,
+  openTestLake,
+  temporaryDirectory,
+} from './support.ts';
 import { newId } from '../../../src/lake/ksuid.ts';
 
 /** Bodies are `min..max`, files three bytes. */
-const checkObject = (directory: string) => async ({ id, inline, size, min, max }: ObjectMeta): Promise<string | undefined> => {
-  if (inline) return Buffer.from(inline).toString() === `${min.text}..${max.text}` ? undefined : 'other bytes';
-  const bytes = await openObjects(directory).readRange(id, 0, size);
-  return Buffer.from(bytes).equals(Buffer.from([1, 2, 3])) ? undefined : 'other bytes';
-};
-const repairAt = (directory: string): Promise<RepairReport> => repair({ directory, files: openObjects(directory), checkObject: checkObject(directory), keepFile: (id, folder) => moveObject(directory, id, folder) });
+const checkObject =
+  (directory: string) =>
+  async ({ id, inline, size, min, max }: ObjectMeta): Promise<string | undefined> => {
+    if (inline) return Buffer.from(inline).toString() === `${min.text}..${max.text}` ? undefined : 'other bytes';
+    const bytes = await openObjects(directory).readRange(id, 0, size);
+    return Buffer.from(bytes).equals(Buffer.from([1, 2, 3])) ? undefined : 'other bytes';
+  };
+const repairAt = (directory: string): Promise<RepairReport> =>
+  repair({
+    directory,
+    files: openObjects(directory),
+    checkObject: checkObject(directory),
+    keepFile: (id, folder) => moveObject(directory, id, folder),
+  });
 
-/** Pools, branches, commits, deletes, a merge, a revert, vacuumed objects, a pool that was deleted and one that was renamed. */
+/**
+ * Pools, branches, commits, deletes, a merge, a revert, vacuumed objects, a pool that was deleted and one that was
+ * renamed.
+ */
 const makeLake = async (): Promise<{ directory: string; file: string; state: string }> => {
-  const lake = await openTestLake(), p = await newPool(lake);
+  const lake = await openTestLake();
+  const p = await newPool(lake);
   const [a, b, c] = [await fileObject(lake, 1), inlineObject(2), inlineObject(3, 5)];
   await p.load('main', [a, b]);
   const { commit } = await p.load('main', [c], { author: 'me', body: 'third', meta: '{x:1}' });
@@ -51,22 +73,40 @@ const makeLake = async (): Promise<{ directory: string; file: string; state: str
 const stateOf = async (lake: Lake): Promise<string> => {
   const found: unknown[] = [];
   for (const pool of [...lake.pools()].sort((x, y) => (x.id < y.id ? -1 : 1))) {
-    found.push(pool, [...lake.pool(`0x${pool.id}`).branches()].sort((x, y) => (x.name < y.name ? -1 : 1)));
+    found.push(
+      pool,
+      [...lake.pool(`0x${pool.id}`).branches()].sort((x, y) => (x.name < y.name ? -1 : 1)),
+    );
     for (const row of await metaRows(lake, pool.name, 'log')) {
       if (row.kind !== 'commit') continue;
-      const at = await lake.openSnapshot(pool.name, `0x${row.commit.id}`).then((snapshot) => {
-        const { objects } = snapshot.page({ limit: 1000 });
-        snapshot.release();
-        return objects;
-      }, (error: Error) => error.message);
+      const at = await lake.openSnapshot(pool.name, `0x${row.commit.id}`).then(
+        (snapshot) => {
+          const { objects } = snapshot.page({ limit: 1000 });
+          snapshot.release();
+          return objects;
+        },
+        (error: Error) => error.message,
+      );
       found.push(row.commit, at);
     }
     found.push(await metaRows(lake, pool.name, 'vectors'));
   }
-  return JSON.stringify(found, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value instanceof Uint8Array ? Buffer.from(value).toString('hex') : value && typeof value === 'object' && 'type' in value && value.type === 'Buffer' ? Buffer.from((value as unknown as { data: number[] }).data).toString('hex') : value), 1);
+  return JSON.stringify(
+    found,
+    (_, value: unknown) =>
+      typeof value === 'bigint'
+        ? String(value)
+        : value instanceof Uint8Array
+          ? Buffer.from(value).toString('hex')
+          : value && typeof value === 'object' && 'type' in value && value.type === 'Buffer'
+            ? Buffer.from((value as unknown as { data: number[] }).data).toString('hex')
+            : value,
+    1,
+  );
 };
 const reopened = async (directory: string): Promise<string> => {
-  const lake = await openTestLake({ directory }), state = await stateOf(lake);
+  const lake = await openTestLake({ directory });
+  const state = await stateOf(lake);
   await lake.close();
   return state;
 };
@@ -77,24 +117,48 @@ const change = (path: string, edit: (bytes: Buffer) => Buffer | void): void => {
   writeFileSync(path, edit(bytes) ?? bytes);
 };
 /** Wherever the text stands: pages that are no longer used have it too. */
-const flip = (path: string, text: string): void => change(path, (b) => { for (let at = b.indexOf(text); at >= 0; at = b.indexOf(text, at + 1)) b[at]! ^= 1; });
+const flip = (path: string, text: string): void =>
+  change(path, (b) => {
+    for (let at = b.indexOf(text); at >= 0; at = b.indexOf(text, at + 1)) b[at]! ^= 1;
+  });
 
 describe('the tables', { timeout: 60_000 }, () => {
   const damages: readonly (readonly [string, (directory: string) => void])[] = [
-    ['are all zeros', (d) => change(tablesFile(d), (b) => { b.fill(0); })],
-    ['are noise behind their head', (d) => change(tablesFile(d), (b) => { b.fill(0xa5, 8192); })],
+    [
+      'are all zeros',
+      (d) =>
+        change(tablesFile(d), (b) => {
+          b.fill(0);
+        }),
+    ],
+    [
+      'are noise behind their head',
+      (d) =>
+        change(tablesFile(d), (b) => {
+          b.fill(0xa5, 8192);
+        }),
+    ],
     ['lost one value', (d) => flip(tablesFile(d), '3..5')],
     ['lost one commit', (d) => flip(tablesFile(d), 'third')],
-    ['have their pages in the places of others', (d) => change(tablesFile(d), (b) => {
-      for (let at = 8192; at + 8192 <= b.length; at += 8192) b.set(Buffer.concat([b.subarray(at + 4096, at + 8192), b.subarray(at, at + 4096)]), at);
-    })],
+    [
+      'have their pages in the places of others',
+      (d) =>
+        change(tablesFile(d), (b) => {
+          for (let at = 8192; at + 8192 <= b.length; at += 8192)
+            b.set(Buffer.concat([b.subarray(at + 4096, at + 8192), b.subarray(at, at + 4096)]), at);
+        }),
+    ],
   ];
   for (const [name, damage] of damages) {
     test(`${name}: all of it comes back from the log, what was there is kept`, async () => {
       const { directory, state } = await makeLake();
       damage(directory);
       const { after, lost, kept } = await repairAt(directory);
-      expect({ faults: after?.faults, lost, kept: existsSync(join(kept!, 'tables')) }).toEqual({ faults: [], lost: [], kept: true });
+      expect({ faults: after?.faults, lost, kept: existsSync(join(kept!, 'tables')) }).toEqual({
+        faults: [],
+        lost: [],
+        kept: true,
+      });
       expect(await reopened(directory)).toEqual(state);
     });
   }
@@ -103,17 +167,30 @@ describe('the tables', { timeout: 60_000 }, () => {
     const { directory } = await makeLake();
     flip(tablesFile(directory), '3..5');
     flip(logFile(directory), '3..5');
-    const { faults, affected } = await fsck({ directory, files: openObjects(directory), checkObject: checkObject(directory) });
-    expect(faults.join('\n')).toMatch(/log\/00000001, byte \d+: record \d+ is damaged or missing[\s\S]*table bodies, key [0-9a-f]{40}: checksum does not match/);
-    expect(affected.map((line) => line.replaceAll(/[0-9A-Za-z]{27}/g, 'ID'))).toEqual(['pool "p", branch "main": 1 of 4 data objects (ID), 1 of 4 rows', 'pool "p": data objects of commits ID, ID']);
+    const { faults, affected } = await fsck({
+      directory,
+      files: openObjects(directory),
+      checkObject: checkObject(directory),
+    });
+    expect(faults.join('\n')).toMatch(
+      /log\/00000001, byte \d+: record \d+ is damaged or missing[\s\S]*table bodies, key [0-9a-f]{40}: checksum does not match/,
+    );
+    expect(affected.map((line) => line.replaceAll(/[0-9A-Za-z]{27}/g, 'ID'))).toEqual([
+      'pool "p", branch "main": 1 of 4 data objects (ID), 1 of 4 rows',
+      'pool "p": data objects of commits ID, ID',
+    ]);
   });
 });
 
 describe('the log', { timeout: 60_000 }, () => {
   test('is damaged, the tables are sound: it is begun anew from them, nothing is lost', async () => {
     const { directory, state } = await makeLake();
-    change(logFile(directory), (b) => { b.fill(0, 500, 900); });
-    expect((await fsck({ directory, files: openObjects(directory) })).faults.join('\n')).toMatch(/log\/00000001, byte \d+: records? \d+.* (is|are) damaged or missing/);
+    change(logFile(directory), (b) => {
+      b.fill(0, 500, 900);
+    });
+    expect((await fsck({ directory, files: openObjects(directory) })).faults.join('\n')).toMatch(
+      /log\/00000001, byte \d+: records? \d+.* (is|are) damaged or missing/,
+    );
     const { after, lost } = await repairAt(directory);
     expect({ faults: after?.faults, lost }).toEqual({ faults: [], lost: [] });
     expect(await reopened(directory)).toEqual(state);
@@ -122,31 +199,47 @@ describe('the log', { timeout: 60_000 }, () => {
   test('has lost the record by which a pool went: the pool does not come back', async () => {
     const { directory, state } = await makeLake();
     const { end } = readLog(directory).place!;
-    change(logFile(directory), (b) => { b.fill(0, end - 600); });
+    change(logFile(directory), (b) => {
+      b.fill(0, end - 600);
+    });
     const { before, after, lost } = await repairAt(directory);
-    expect({ rowsSound: before.rowsSound, faults: after?.faults, lost }).toEqual({ rowsSound: true, faults: [], lost: [] });
+    expect({ rowsSound: before.rowsSound, faults: after?.faults, lost }).toEqual({
+      rowsSound: true,
+      faults: [],
+      lost: [],
+    });
     expect(await reopened(directory)).toBe(state);
   });
 
   test('has lost the end of its last record: the tables know it, a start is refused, a repair keeps it', async () => {
-    const { directory, state } = await makeLake(), { number, at, end } = readLog(directory).place!;
-    change(logFile(directory), (b) => { b.fill(0, end - 16, end); });
-    expect((await failure(openTestLake({ directory }))).text).toMatch(new RegExp(`log/00000001, byte ${at}: record ${number} is not there`));
+    const { directory, state } = await makeLake();
+    const { number, at, end } = readLog(directory).place!;
+    change(logFile(directory), (b) => {
+      b.fill(0, end - 16, end);
+    });
+    expect((await failure(openTestLake({ directory }))).text).toMatch(
+      new RegExp(`log/00000001, byte ${at}: record ${number} is not there`),
+    );
     const { after, lost } = await repairAt(directory);
     expect({ faults: after?.faults, lost }).toEqual({ faults: [], lost: [] });
     expect(await reopened(directory)).toBe(state);
   });
 
   test('and the tables are both damaged: the branch goes back to where its history is whole, and says so', async () => {
-    const lake = await openTestLake(), pool = await newPool(lake);
+    const lake = await openTestLake();
+    const pool = await newPool(lake);
     for (let n = 0; n < 6; n++) await pool.load('main', [inlineObject(n)], { body: `load number ${n}` });
     await lake.close();
     const { directory } = lake;
     rmSync(join(directory, 'tables'), { recursive: true });
-    change(logFile(directory), (b) => { b[b.indexOf('load number 3')]! ^= 1; });
+    change(logFile(directory), (b) => {
+      b[b.indexOf('load number 3')]! ^= 1;
+    });
     const { after, lost } = await repairAt(directory);
     expect(after?.faults).toEqual([]);
-    expect(lost.join('\n')).toMatch(/record \d+ is damaged or missing[\s\S]*pool "p", branch "main": set back to commit \w{27}, lost with what they did: \w{27}, \w{27}/);
+    expect(lost.join('\n')).toMatch(
+      /record \d+ is damaged or missing[\s\S]*pool "p", branch "main": set back to commit \w{27}, lost with what they did: \w{27}, \w{27}/,
+    );
     const again = await openTestLake({ directory });
     expect(await keysAt(again, 'p', 'main')).toEqual(['0', '1', '2']);
     // Numbers of events are not given twice.
@@ -156,7 +249,8 @@ describe('the log', { timeout: 60_000 }, () => {
   });
 
   test('ends before the tables did: commits that the damaged tables still have come along', async () => {
-    const { directory } = await makeLake(), log = join(await temporaryDirectory(), 'log');
+    const { directory } = await makeLake();
+    const log = join(await temporaryDirectory(), 'log');
     cpSync(logFolder(directory), log, { recursive: true });
     const lake = await openTestLake({ directory });
     await lake.pool('p').load('main', [inlineObject(100)]);
@@ -169,7 +263,11 @@ describe('the log', { timeout: 60_000 }, () => {
     const { after, lost } = await repairAt(directory);
     expect(after?.faults).toEqual([]);
     // Commits came back from tables that may have lost the keys of their requests.
-    expect(lost).toContainEqual(expect.stringMatching(/^keys of requests may be lost: what was asked for before event \d+ and is sent again may be committed again$/));
+    expect(lost).toContainEqual(
+      expect.stringMatching(
+        /^keys of requests may be lost: what was asked for before event \d+ and is sent again may be committed again$/,
+      ),
+    );
     expect(await reopened(directory)).toEqual(state);
   });
 });
@@ -180,38 +278,60 @@ describe('a log whose end is not there, after a service that died', { timeout: 6
     ['its segment is missing', (d) => rmSync(first(d))],
     ['the whole log is missing', (d) => rmSync(logFolder(d), { recursive: true })],
     ['its segment is empty', (d) => writeFileSync(first(d), '')],
-    ['its segment is all zeros', (d) => change(first(d), (b) => { b.fill(0); })],
+    [
+      'its segment is all zeros',
+      (d) =>
+        change(first(d), (b) => {
+          b.fill(0);
+        }),
+    ],
     ['its segment is cut off before what the tables have', (d) => change(first(d), (b) => b.subarray(0, 400))],
   ];
   /** The tables have some of the commits, the log all of them. */
   const killed = async (): Promise<{ directory: string; lastEvent: number }> => {
-    const lake = await openTestLake(), pool = await newPool(lake), directory = await temporaryDirectory();
+    const lake = await openTestLake();
+    const pool = await newPool(lake);
+    const directory = await temporaryDirectory();
     for (let n = 0; n < 5; n++) await pool.load('main', [inlineObject(n)]);
-    await new Promise((resolve) => { setTimeout(resolve, 400); });
+    await new Promise((resolve) => {
+      setTimeout(resolve, 400);
+    });
     for (let n = 5; n < 9; n++) await pool.load('main', [inlineObject(n)]);
     cpSync(lake.directory, directory, { recursive: true });
     return { directory, lastEvent: lake.lastEventId() };
   };
-  test.each(damages)('%s: the tables may lag, what they lack is said to be lost, and numbers of events are not given twice', async (_, damage) => {
-    const { directory, lastEvent } = await killed();
-    damage(directory);
-    const { after, lost } = await repairAt(directory);
-    expect(after?.faults).toEqual([]);
-    expect(lost.join('\n')).toMatch(/^what was committed after event \d+ is lost, if anything was$/);
-    const told = Number(/event (\d+)/.exec(lost[0]!)![1]), again = await openTestLake({ directory }), keys = await keysAt(again, 'p', 'main');
-    expect(keys).toEqual(Array.from({ length: keys.length }, (__, n) => String(n)));
-    await again.pool('p').load('main', [inlineObject(100)]);
-    expect([again.lastEventId(), again.eventsSince(lastEvent), again.eventsSince(told)]).toEqual([told + 1_000_001, undefined, undefined]);
-    await again.close();
-  });
-  test.each(damages.slice(0, 3))('%s: tables that were closed in order have it all, a start that was refused does not change that', async (_, damage) => {
-    const { directory, state } = await makeLake();
-    damage(directory);
-    expect((await failure(openTestLake({ directory }))).code).toBe('lake-unreadable');
-    const { after, lost } = await repairAt(directory);
-    expect({ faults: after?.faults, lost }).toEqual({ faults: [], lost: [] });
-    expect(await reopened(directory)).toEqual(state);
-  });
+  test.each(damages)(
+    '%s: the tables may lag, what they lack is said to be lost, and numbers of events are not given twice',
+    async (_, damage) => {
+      const { directory, lastEvent } = await killed();
+      damage(directory);
+      const { after, lost } = await repairAt(directory);
+      expect(after?.faults).toEqual([]);
+      expect(lost.join('\n')).toMatch(/^what was committed after event \d+ is lost, if anything was$/);
+      const told = Number(/event (\d+)/.exec(lost[0]!)![1]);
+      const again = await openTestLake({ directory });
+      const keys = await keysAt(again, 'p', 'main');
+      expect(keys).toEqual(Array.from({ length: keys.length }, (__, n) => String(n)));
+      await again.pool('p').load('main', [inlineObject(100)]);
+      expect([again.lastEventId(), again.eventsSince(lastEvent), again.eventsSince(told)]).toEqual([
+        told + 1_000_001,
+        undefined,
+        undefined,
+      ]);
+      await again.close();
+    },
+  );
+  test.each(damages.slice(0, 3))(
+    '%s: tables that were closed in order have it all, a start that was refused does not change that',
+    async (_, damage) => {
+      const { directory, state } = await makeLake();
+      damage(directory);
+      expect((await failure(openTestLake({ directory }))).code).toBe('lake-unreadable');
+      const { after, lost } = await repairAt(directory);
+      expect({ faults: after?.faults, lost }).toEqual({ faults: [], lost: [] });
+      expect(await reopened(directory)).toEqual(state);
+    },
+  );
 });
 
 describe('data objects', { timeout: 60_000 }, () => {
@@ -220,17 +340,27 @@ describe('data objects', { timeout: 60_000 }, () => {
     rmSync(join(directory, 'objects', file.slice(38), file));
     const { after, lost } = await repairAt(directory);
     expect(after?.faults).toEqual([]);
-    expect(lost.map((line) => line.replace(/commit \w{27}/, 'commit ID'))).toEqual([`pool "p", object ${base62(file)}, 1 row: its file is missing`, 'pool "p", branch "main": commit ID takes out 1 lost data object with 1 row']);
+    expect(lost.map((line) => line.replace(/commit \w{27}/, 'commit ID'))).toEqual([
+      `pool "p", object ${base62(file)}, 1 row: its file is missing`,
+      'pool "p", branch "main": commit ID takes out 1 lost data object with 1 row',
+    ]);
     const lake = await openTestLake({ directory });
     expect(await keysAt(lake, 'p', 'main')).toEqual(['3-5', '7', '8']);
-    const log = await metaRows(lake, 'p', 'log'), first = log.find((row) => row.kind === 'commit');
-    expect(first).toMatchObject({ commit: { author: 'lake fsck', message: `lake fsck -repair: 1 row lost with 1 data object: ${base62(file)}` } });
-    expect((await failure(lake.openSnapshot('p', `0x${(first as { commit: { parent: string } }).commit.parent}`))).code).toBe('vacuumed');
+    const log = await metaRows(lake, 'p', 'log');
+    const first = log.find((row) => row.kind === 'commit');
+    expect(first).toMatchObject({
+      commit: { author: 'lake fsck', message: `lake fsck -repair: 1 row lost with 1 data object: ${base62(file)}` },
+    });
+    expect(
+      (await failure(lake.openSnapshot('p', `0x${(first as { commit: { parent: string } }).commit.parent}`))).code,
+    ).toBe('vacuumed');
     await lake.close();
   });
 
   test('that were vacuumed since the commit to which a branch is set back are taken out of it, and named', async () => {
-    const lake = await openTestLake(), pool = await newPool(lake), [one, two] = [inlineObject(1), await fileObject(lake, 2)];
+    const lake = await openTestLake();
+    const pool = await newPool(lake);
+    const [one, two] = [inlineObject(1), await fileObject(lake, 2)];
     await pool.load('main', [one, two]);
     await pool.load('main', [inlineObject(3)], { body: 'lost with its record' });
     await pool.deleteObjects('main', [one.id, two.id]);
@@ -238,23 +368,32 @@ describe('data objects', { timeout: 60_000 }, () => {
     await lake.close();
     const { directory } = lake;
     rmSync(join(directory, 'tables'), { recursive: true });
-    change(logFile(directory), (b) => { b[b.indexOf('lost with its record')]! ^= 1; });
+    change(logFile(directory), (b) => {
+      b[b.indexOf('lost with its record')]! ^= 1;
+    });
     const { after, lost } = await repairAt(directory);
     expect(after?.faults).toEqual([]);
-    expect(lost.join('\n')).toMatch(/pool "p", branch "main": set back to commit[\s\S]*pool "p", branch "main": commit \w{27} takes out 2 lost data objects with 2 rows/);
+    expect(lost.join('\n')).toMatch(
+      /pool "p", branch "main": set back to commit[\s\S]*pool "p", branch "main": commit \w{27} takes out 2 lost data objects with 2 rows/,
+    );
     const again = await openTestLake({ directory });
     expect(await keysAt(again, 'p', 'main')).toEqual([]);
     await again.close();
   });
 
   test('that no row names are kept beside, not swept', async () => {
-    const { directory } = await makeLake(), id = newId();
+    const { directory } = await makeLake();
+    const id = newId();
     await openObjects(directory).put(id, Uint8Array.of(1, 2, 3));
     rmSync(join(directory, 'tables'), { recursive: true });
-    change(logFile(directory), (b) => { b[b.indexOf('third')]! ^= 1; });
+    change(logFile(directory), (b) => {
+      b[b.indexOf('third')]! ^= 1;
+    });
     const { lost, kept } = await repairAt(directory);
     expect(readdirSync(join(kept!, 'objects'))).toContain(id);
-    expect(lost.join('\n')).toMatch(new RegExp(`files? of data objects that no commit names (is|are) kept in ${join(kept!, 'objects')}`));
+    expect(lost.join('\n')).toMatch(
+      new RegExp(`files? of data objects that no commit names (is|are) kept in ${join(kept!, 'objects')}`),
+    );
   });
 });
 

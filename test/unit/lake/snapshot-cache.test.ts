@@ -1,4 +1,7 @@
-/** What the lake keeps in memory of the lists of commits' objects: bytes and not entries, for a time, and nothing of what is gone. */
+/**
+ * What the lake keeps in memory of the lists of commits' objects: bytes and not entries, for a time, and nothing of
+ * what is gone.
+ */
 import { expect, test } from 'vitest';
 import type { Lake } from '../../../src/lake/lake.types.ts';
 import { inlineObject, keysAt, newPool, openTestLake } from './support.ts';
@@ -8,7 +11,9 @@ const bytesOf = (lake: Lake): number => lake.figures().snapshotBytes;
 const objects = (count: number) => Array.from({ length: count }, (_, i) => inlineObject(i));
 
 test('lists of many commits keep to their budget, the least recently used go', async () => {
-  const lake = await openTestLake({ snapshots: { bytesMax: 1 << 20 } }), pool = await newPool(lake), commits: string[] = [];
+  const lake = await openTestLake({ snapshots: { bytesMax: 1 << 20 } });
+  const pool = await newPool(lake);
+  const commits: string[] = [];
   for (let i = 0; i < 8; i++) commits.push((await pool.load('main', objects(500))).commit);
   for (const [i, commit] of commits.entries()) {
     expect((await keysAt(lake, 'p', `0x${commit}`)).length).toBe((i + 1) * 500);
@@ -20,7 +25,8 @@ test('lists of many commits keep to their budget, the least recently used go', a
 });
 
 test('a list of many commits in a row is charged with all that it holds', async () => {
-  const lake = await openTestLake(), pool = await newPool(lake);
+  const lake = await openTestLake();
+  const pool = await newPool(lake);
   await pool.load('main', [inlineObject(0)]);
   await keysAt(lake, 'p', 'main');
   const one = bytesOf(lake);
@@ -30,7 +36,8 @@ test('a list of many commits in a row is charged with all that it holds', async 
 });
 
 test('what two lists share is charged once', async () => {
-  const lake = await openTestLake(), pool = await newPool(lake);
+  const lake = await openTestLake();
+  const pool = await newPool(lake);
   const { commit } = await pool.load('main', objects(5000));
   await keysAt(lake, 'p', 'main');
   const before = bytesOf(lake);
@@ -41,7 +48,8 @@ test('what two lists share is charged once', async () => {
 });
 
 test('lists that nobody used for some time go', async () => {
-  const lake = await openTestLake({ snapshots: { idleMs: 40 } }), pool = await newPool(lake);
+  const lake = await openTestLake({ snapshots: { idleMs: 40 } });
+  const pool = await newPool(lake);
   await pool.load('main', objects(10));
   await keysAt(lake, 'p', 'main');
   await expect.poll(() => [listsOf(lake), bytesOf(lake)]).toEqual([0, 0]);
@@ -49,7 +57,9 @@ test('lists that nobody used for some time go', async () => {
 });
 
 test('nothing is kept of pools and branches that are gone', async () => {
-  const lake = await openTestLake(), pool = await newPool(lake), { commit } = await pool.load('main', objects(10));
+  const lake = await openTestLake();
+  const pool = await newPool(lake);
+  const { commit } = await pool.load('main', objects(10));
   await pool.createBranch('kid', commit);
   await pool.load('kid', objects(3));
   await keysAt(lake, 'p', 'main');

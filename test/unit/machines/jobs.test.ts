@@ -35,29 +35,46 @@ class Driver {
     this.machine = machine;
     [this.snapshot] = initialTransition(machine, input) as [AnyMachineSnapshot, unknown];
   }
-  get state(): string { return stateName(this.snapshot.value); }
-  get ended(): boolean { return this.snapshot.status !== 'active'; }
+  get state(): string {
+    return stateName(this.snapshot.value);
+  }
+  get ended(): boolean {
+    return this.snapshot.status !== 'active';
+  }
   send(event: { readonly type: string; readonly [field: string]: unknown }): void {
     if (this.ended) return;
     if (event.type === 'job') this.sent.push((event.job as { readonly id: number }).id);
     const [next, actions] = transition(this.machine, this.snapshot, event);
     this.snapshot = next as AnyMachineSnapshot;
-    for (const emitted of emittedBy(actions)) this.settled.push(...(emitted as { readonly outcomes: readonly JobOutcome[] }).outcomes);
+    for (const emitted of emittedBy(actions))
+      this.settled.push(...(emitted as { readonly outcomes: readonly JobOutcome[] }).outcomes);
   }
   /** The name of the work that runs, if any. */
   work(): { readonly id: string; readonly src: string } | undefined {
-    const [id, child] = Object.entries(this.snapshot.children as Record<string, { readonly src: unknown }>).find(([, c]) => c.src !== 'pool') ?? [];
+    const [id, child] =
+      Object.entries(this.snapshot.children as Record<string, { readonly src: unknown }>).find(
+        ([, c]) => c.src !== 'pool',
+      ) ?? [];
     return id === undefined ? undefined : { id, src: String(child!.src) };
   }
   end(how: 'done' | 'error' | 'unsound'): void {
     const work = this.work();
     if (!work) return;
-    if (how === 'error') return this.send({ type: `xstate.error.actor.${work.id}`, error: new Error('broken'), actorId: work.id });
+    if (how === 'error')
+      return this.send({ type: `xstate.error.actor.${work.id}`, error: new Error('broken'), actorId: work.id });
     const context = this.snapshot.context as { readonly running: readonly PoolJob[] | PoolJob | null };
-    const running = Array.isArray(context.running) ? context.running as readonly PoolJob[] : context.running ? [context.running as PoolJob] : [];
+    const running = Array.isArray(context.running)
+      ? (context.running as readonly PoolJob[])
+      : context.running
+        ? [context.running as PoolJob]
+        : [];
     const outcomes = running.map((job): JobOutcome => ({ id: job.id, status: 'done' }));
     const unsound = how === 'unsound' ? { unsound: 'I/O error' } : {};
-    this.send({ type: `xstate.done.actor.${work.id}`, output: { outcomes, outcome: outcomes[0], ...unsound }, actorId: work.id });
+    this.send({
+      type: `xstate.done.actor.${work.id}`,
+      output: { outcomes, outcome: outcomes[0], ...unsound },
+      actorId: work.id,
+    });
   }
 }
 
@@ -91,7 +108,16 @@ const lakeIn = (state: string): Driver => {
 
 describe('every job in every state', () => {
   const poolStates = ['opening', 'idle', 'working', 'closing.draining', 'failed'];
-  const lakeStates = ['starting', 'recovering', 'ready.idle', 'ready.working', 'ready.read only', 'closing.pools end', 'closing.store ends', 'failed'];
+  const lakeStates = [
+    'starting',
+    'recovering',
+    'ready.idle',
+    'ready.working',
+    'ready.read only',
+    'closing.pools end',
+    'closing.store ends',
+    'failed',
+  ];
   const cases = [
     ...poolStates.flatMap((state) => Object.values(poolTasks).map((task) => ['pool', state, task] as const)),
     ...lakeStates.flatMap((state) => Object.values(lakeTasks).map((task) => ['lake', state, task] as const)),
@@ -114,22 +140,28 @@ describe('any events in any order', () => {
     { weight: 1, arbitrary: fc.constantFrom('unsound' as const, 'close' as const) },
   );
   test('every job is settled exactly once, in the order in which they came when none was refused', () => {
-    fc.assert(fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
-      const pool = new Driver(poolMachine, { poolId: 'p', waitingMax: 4, groupMax: 3 });
-      steps.forEach((one, i) => {
-        if (one === 'close') pool.send({ type: 'close' });
-        else if (typeof one === 'string') pool.end(one === 'unsound' && pool.state === 'opening' ? 'done' : one);
-        else pool.send(job(one, i));
-      });
-      for (let i = 0; i < 100; i++) pool.end('done');
-      expect(pool.settled.map((o) => o.id).sort((a, b) => a - b)).toEqual(pool.sent);
-      const worked = pool.settled.filter((o) => o.status !== 'refused').map((o) => o.id);
-      expect(worked).toEqual([...worked].sort((a, b) => a - b));
-    }), { numRuns: 300 });
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+        const pool = new Driver(poolMachine, { poolId: 'p', waitingMax: 4, groupMax: 3 });
+        steps.forEach((one, i) => {
+          if (one === 'close') pool.send({ type: 'close' });
+          else if (typeof one === 'string') pool.end(one === 'unsound' && pool.state === 'opening' ? 'done' : one);
+          else pool.send(job(one, i));
+        });
+        for (let i = 0; i < 100; i++) pool.end('done');
+        expect(pool.settled.map((o) => o.id).sort((a, b) => a - b)).toEqual(pool.sent);
+        const worked = pool.settled.filter((o) => o.status !== 'refused').map((o) => o.id);
+        expect(worked).toEqual([...worked].sort((a, b) => a - b));
+      }),
+      { numRuns: 300 },
+    );
   });
 
   test('a group is loads alone, whole and in order', () => {
-    const waiting = [poolTasks.load, poolTasks.load, poolTasks.merge, poolTasks.load].map((task, id) => ({ id, ...task }));
+    const waiting = [poolTasks.load, poolTasks.load, poolTasks.merge, poolTasks.load].map((task, id) => ({
+      id,
+      ...task,
+    }));
     expect(nextJobs(waiting, 10).map((j) => j.id)).toEqual([0, 1]);
     expect(nextJobs(waiting.slice(2), 10).map((j) => j.id)).toEqual([2]);
     expect(nextJobs(waiting, 1).map((j) => j.id)).toEqual([0]);

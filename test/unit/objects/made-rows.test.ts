@@ -9,7 +9,8 @@ const cacheOf = (bytesMax: number, keys: readonly object[]): ColumnCache => {
 };
 
 describe('what was made of kept columns', () => {
-  const [a, b, c] = [{}, {}, {}], part = {};
+  const [a, b, c] = [{}, {}, {}];
+  const part = {};
   test('it is there by key and purpose until something gives way', () => {
     const cache = cacheOf(20, [a, b]);
     cache.keepMade(part, 'x', 'made');
@@ -29,7 +30,13 @@ describe('what was made of kept columns', () => {
     expect(cache.made(part, 'x')).toBe(undefined);
     cache.get(b);
     cache.set(c, 10, () => 'kept');
-    expect([cache.refused, cache.get(a), cache.get(b), cache.get(c), cache.bytes]).toEqual([1, undefined, 'kept', 'kept', 20]);
+    expect([cache.refused, cache.get(a), cache.get(b), cache.get(c), cache.bytes]).toEqual([
+      1,
+      undefined,
+      'kept',
+      'kept',
+      20,
+    ]);
   });
   test('the last few things of a key are kept', () => {
     const cache = cacheOf(20, [a]);

@@ -8,7 +8,9 @@ import { moveObject, openObjects } from '../../../src/lake/objects/objects.ts';
 const id = '0123456789'.repeat(4);
 const folderOf = (): string => {
   const folder = mkdtempSync(join(tmpdir(), 'lake-files-'));
-  onTestFinished(() => { rmSync(folder, { recursive: true, force: true }); });
+  onTestFinished(() => {
+    rmSync(folder, { recursive: true, force: true });
+  });
   return folder;
 };
 const codeOf = async (call: () => unknown): Promise<string> => {
@@ -20,20 +22,29 @@ const codeOf = async (call: () => unknown): Promise<string> => {
   }
 };
 
-test('a missing file, one that ends early, one that cannot be read and one that cannot be written are told apart, with the object\'s id', async () => {
-  const lake = folderOf(), files = openObjects(lake);
+test("a missing file, one that ends early, one that cannot be read and one that cannot be written are told apart, with the object's id", async () => {
+  const lake = folderOf();
+  const files = openObjects(lake);
   expect(await codeOf(() => files.readRange(id, 0, 4))).toBe(`object-missing: object ${id}: file does not exist`);
   await files.put(id, Uint8Array.of(1, 2, 3));
-  expect(await codeOf(() => files.readRange(id, 1, 4))).toBe(`object-corrupt: object ${id}: byte 3: the file ends there, 3 bytes long`);
-  expect(await codeOf(() => files.put(id, Uint8Array.of(1)))).toMatch(new RegExp(`^object-unwritten: object ${id}: write failed: EEXIST`));
+  expect(await codeOf(() => files.readRange(id, 1, 4))).toBe(
+    `object-corrupt: object ${id}: byte 3: the file ends there, 3 bytes long`,
+  );
+  expect(await codeOf(() => files.put(id, Uint8Array.of(1)))).toMatch(
+    new RegExp(`^object-unwritten: object ${id}: write failed: EEXIST`),
+  );
   await files.delete(id);
   mkdirSync(join(lake, 'objects', id.slice(38), id));
-  expect(await codeOf(() => files.readRange(id, 0, 4))).toMatch(new RegExp(`^object-unread: object ${id}: byte 0: read failed: EISDIR`));
+  expect(await codeOf(() => files.readRange(id, 0, 4))).toMatch(
+    new RegExp(`^object-unread: object ${id}: byte 0: read failed: EISDIR`),
+  );
   files.close();
 });
 
 test('an object that was given up leaves no file, twice given up is once', async () => {
-  const lake = folderOf(), files = openObjects(lake), sink = files.create(id);
+  const lake = folderOf();
+  const files = openObjects(lake);
+  const sink = files.create(id);
   sink.write(Uint8Array.of(1));
   await sink.abort();
   await sink.abort();
@@ -41,7 +52,9 @@ test('an object that was given up leaves no file, twice given up is once', async
 });
 
 test('a file is moved out of the lake; one that is not there is no error', async () => {
-  const lake = folderOf(), files = openObjects(lake), out = join(lake, 'out');
+  const lake = folderOf();
+  const files = openObjects(lake);
+  const out = join(lake, 'out');
   mkdirSync(out);
   writeFileSync(join(out, 'x'), '');
   await files.put(id, Uint8Array.of(1));

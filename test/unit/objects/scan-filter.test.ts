@@ -1,4 +1,6 @@
-/** Scans that filter, read part by part and keep decoded columns: the same rows as reading everything and testing each. */
+/**
+ * Scans that filter, read part by part and keep decoded columns: the same rows as reading everything and testing each.
+ */
 import { afterAll, expect, test } from 'vitest';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -17,25 +19,51 @@ import { type Value, intValue, recordValue, stringValue } from '../../../src/vec
 import { type Vector, valueAt } from '../../../src/vectors/vector.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'lake-filter-'));
-afterAll(() => { rmSync(folder, { recursive: true }); });
+afterAll(() => {
+  rmSync(folder, { recursive: true });
+});
 const objects = openObjects(folder);
 
 /** Two shapes and a bare number now and then, sorted by k. */
 const rows: readonly Value[] = Array.from({ length: 30_000 }, (_, i) => {
   const k = { name: 'k', value: intValue(i) };
   if (i % 1000 === 7) return intValue(i);
-  return i % 3 === 0 ? recordValue([k, { name: 'a', value: stringValue(`text ${i % 50}`) }, { name: 'n', value: intValue(i % 10) }]) : recordValue([k, { name: 'n', value: intValue(i % 100) }]);
+  return i % 3 === 0
+    ? recordValue([k, { name: 'a', value: stringValue(`text ${i % 50}`) }, { name: 'n', value: intValue(i % 10) }])
+    : recordValue([k, { name: 'n', value: intValue(i % 100) }]);
 });
-const { objects: metas } = await sortIntoObjects((async function* give() { yield vectorOf(rows); })(), {
-  keys: [['k']], order: 'asc', blockRows: 8192, threshold: 1 << 30, memoryBytesMax: 64 << 20, objects, spill: () => openObjects(join(folder, 'spill')),
-});
+const { objects: metas } = await sortIntoObjects(
+  (async function* give() {
+    yield vectorOf(rows);
+  })(),
+  {
+    keys: [['k']],
+    order: 'asc',
+    blockRows: 8192,
+    threshold: 1 << 30,
+    memoryBytesMax: 64 << 20,
+    objects,
+    spill: () => openObjects(join(folder, 'spill')),
+  },
+);
 
 const readers = new Map<string, ObjectReader>();
 const columns = new ColumnCache(1 << 18);
 const scan = async (options: Partial<ScanOptions>, cached: boolean): Promise<string[]> => {
-  const out: string[] = [], source = { keys: [['k']], order: 'asc' as const, objects, page: () => ({ objects: metas }) };
-  const cache = { columns, get: (id: string) => readers.get(id), set: (id: string, reader: ObjectReader) => { readers.set(id, reader); } };
-  for await (const batch of scanObjects({ ...source, ...(cached && { readers: cache }) }, { ordered: true, ...options })) for (let i = 0; i < batch.length; i++) out.push(supText(valueAt(batch, i)));
+  const out: string[] = [];
+  const source = { keys: [['k']], order: 'asc' as const, objects, page: () => ({ objects: metas }) };
+  const cache = {
+    columns,
+    get: (id: string) => readers.get(id),
+    set: (id: string, reader: ObjectReader) => {
+      readers.set(id, reader);
+    },
+  };
+  for await (const batch of scanObjects(
+    { ...source, ...(cached && { readers: cache }) },
+    { ordered: true, ...options },
+  ))
+    for (let i = 0; i < batch.length; i++) out.push(supText(valueAt(batch, i)));
   return out;
 };
 /** Rows whose text has this in it; asks with a promise now and then. */
@@ -44,7 +72,9 @@ const having = (text: string, columns?: RowFilter['columns']): RowFilter => {
   return {
     ...(columns && { columns }),
     keep: (batch) => {
-      const kept = Uint32Array.from(Array.from({ length: batch.length }, (_, i) => i).filter((i) => supText(valueAt(batch, i)).includes(text)));
+      const kept = Uint32Array.from(
+        Array.from({ length: batch.length }, (_, i) => i).filter((i) => supText(valueAt(batch, i)).includes(text)),
+      );
       return asked++ % 2 === 0 ? kept : Promise.resolve(kept);
     },
   };
@@ -53,25 +83,37 @@ const all = rows.map((v) => supText(v));
 const prunes = { kind: 'test', test: { path: ['a'], operator: '==', value: stringValue('text 6') } } as const;
 
 test.each([false, true, true])('filtered rows come in order, of all parts or of one (cached: %s)', async (cached) => {
-  expect((await scan({}, cached))).toEqual([...all.filter((t) => t.startsWith('{')), ...all.filter((t) => !t.startsWith('{'))]);
+  expect(await scan({}, cached)).toEqual([
+    ...all.filter((t) => t.startsWith('{')),
+    ...all.filter((t) => !t.startsWith('{')),
+  ]);
   expect(await scan({ filter: having('n:3}') }, cached)).toEqual(all.filter((t) => t.includes('n:3}')));
   expect(await scan({ filter: having('n:3}', [['n']]) }, cached)).toEqual(all.filter((t) => t.includes('n:3}')));
-  expect(await scan({ filter: having('"text 6"', [['a']]), pruner: prunes }, cached)).toEqual(all.filter((t) => t.includes('"text 6"')));
+  expect(await scan({ filter: having('"text 6"', [['a']]), pruner: prunes }, cached)).toEqual(
+    all.filter((t) => t.includes('"text 6"')),
+  );
   expect(await scan({ filter: having('nowhere') }, cached)).toEqual([]);
 });
 
 test.each([false, true, true])('without an order every wanted row comes once (cached: %s)', async (cached) => {
   expect((await scan({ ordered: false }, cached)).sort()).toEqual([...all].sort());
-  expect((await scan({ ordered: false, filter: having('n:3}', [['n']]) }, cached)).sort()).toEqual(all.filter((t) => t.includes('n:3}')).sort());
-  expect(await scan({ ordered: false, columns: [['n']], filter: having('n:77}', [['n']]) }, cached)).toEqual(all.filter((t) => t.includes('n:77}')).map(() => '{n:77}'));
+  expect((await scan({ ordered: false, filter: having('n:3}', [['n']]) }, cached)).sort()).toEqual(
+    all.filter((t) => t.includes('n:3}')).sort(),
+  );
+  expect(await scan({ ordered: false, columns: [['n']], filter: having('n:77}', [['n']]) }, cached)).toEqual(
+    all.filter((t) => t.includes('n:77}')).map(() => '{n:77}'),
+  );
   expect((await scan({ ordered: false, columns: [] }, cached)).length).toBe(rows.length);
 });
 
 test('whoever takes the rows that are at hand meets the same ones as who waits for each', async () => {
   for (const filter of [undefined, having('n:3}'), having('nowhere')]) {
-    const source = { keys: [['k']], order: 'asc' as const, objects, page: () => ({ objects: metas }) }, waited: string[] = [], taken: string[] = [];
+    const source = { keys: [['k']], order: 'asc' as const, objects, page: () => ({ objects: metas }) };
+    const waited: string[] = [];
+    const taken: string[] = [];
     const options = { ordered: false, batchRows: 1000, ...(filter && { filter }) };
-    for await (const batch of scanObjects(source, options)) for (let i = 0; i < batch.length; i++) waited.push(supText(valueAt(batch, i)));
+    for await (const batch of scanObjects(source, options))
+      for (let i = 0; i < batch.length; i++) waited.push(supText(valueAt(batch, i)));
     const scanned = scanObjects(source, options);
     let quick = 0;
     for (let next = await scanned.next(); !next.done; next = await scanned.next()) {
@@ -88,7 +130,8 @@ test('whoever takes the rows that are at hand meets the same ones as who waits f
 });
 
 test('decoded columns stay within their budget, and those of the running scan stay', () => {
-  const cache = new ColumnCache(100), [a, b, c] = [{}, {}, {}];
+  const cache = new ColumnCache(100);
+  const [a, b, c] = [{}, {}, {}];
   cache.begin();
   cache.set(a, 60, () => 'a');
   cache.set(b, 60, () => 'b');
@@ -100,7 +143,9 @@ test('decoded columns stay within their budget, and those of the running scan st
 });
 
 test('scans that take turns keep a part each when they need more than there is, and old ones give way', () => {
-  const cache = new ColumnCache(100), columnsOf = (): object[] => Array.from({ length: 70 }, () => ({})), [old, one, other] = [columnsOf(), columnsOf(), columnsOf()];
+  const cache = new ColumnCache(100);
+  const columnsOf = (): object[] => Array.from({ length: 70 }, () => ({}));
+  const [old, one, other] = [columnsOf(), columnsOf(), columnsOf()];
   const run = (keys: readonly object[]): number => {
     cache.begin();
     return keys.filter((key) => {
@@ -116,14 +161,23 @@ test('scans that take turns keep a part each when they need more than there is, 
 
 test('numbers are left out for a filter of texts only', async () => {
   const seen = new Set<string>();
-  const filter: RowFilter = { textOnly: true, keep: (batch) => { seen.add(supText(valueAt(batch, 0))); return new Uint32Array(0); } };
+  const filter: RowFilter = {
+    textOnly: true,
+    keep: (batch) => {
+      seen.add(supText(valueAt(batch, 0)));
+      return new Uint32Array(0);
+    },
+  };
   expect(await scan({ ordered: false, filter }, false)).toEqual([]);
   expect([...seen].every((t) => !/:[0-9]/.test(t))).toBe(true);
 });
 
 test('caches share a budget: one uses what the others leave, and gives it back', () => {
-  const counters = new CacheCounters(2), make = (thread: number): ColumnCache => new ColumnCache(50, counters.of(thread), counters.room(thread, 100)), [one, other] = [make(0), make(1)];
-  const keys = Array.from({ length: 4 }, () => ({})), more = [{}, {}];
+  const counters = new CacheCounters(2);
+  const make = (thread: number): ColumnCache => new ColumnCache(50, counters.of(thread), counters.room(thread, 100));
+  const [one, other] = [make(0), make(1)];
+  const keys = Array.from({ length: 4 }, () => ({}));
+  const more = [{}, {}];
   one.begin();
   for (const key of keys) one.set(key, 30, () => key);
   expect([one.bytes, keys.map((key) => one.get(key) !== undefined)]).toEqual([90, [true, true, true, false]]);
@@ -134,6 +188,10 @@ test('caches share a budget: one uses what the others leave, and gives it back',
   expect(other.bytes).toBe(50);
   one.trim();
   other.trim();
-  expect([one.bytes, other.bytes, keys.map((key) => one.get(key) !== undefined)]).toEqual([30, 50, [false, false, true, false]]);
+  expect([one.bytes, other.bytes, keys.map((key) => one.get(key) !== undefined)]).toEqual([
+    30,
+    50,
+    [false, false, true, false],
+  ]);
   expect(counters.totals()).toEqual({ found: 4, missed: 4, bytes: 80 });
 });

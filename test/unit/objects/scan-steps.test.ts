@@ -13,33 +13,78 @@ import { types } from '../../../src/vectors/type.ts';
 import { type NumberVector, type RecordVector, type Vector, flatten } from '../../../src/vectors/vector.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'lake-steps-'));
-afterAll(() => { rmSync(folder, { recursive: true }); });
+afterAll(() => {
+  rmSync(folder, { recursive: true });
+});
 const objects = openObjects(folder);
 
-const numbers = (values: Float64Array): NumberVector => ({ form: 'number', type: types.int64, length: values.length, values });
-const records = (k: Float64Array, n: Float64Array): Vector => ({ form: 'record', length: k.length, fields: [{ name: 'k', optional: false, values: numbers(k) }, { name: 'n', optional: false, values: numbers(n) }] });
+const numbers = (values: Float64Array): NumberVector => ({
+  form: 'number',
+  type: types.int64,
+  length: values.length,
+  values,
+});
+const records = (k: Float64Array, n: Float64Array): Vector => ({
+  form: 'record',
+  length: k.length,
+  fields: [
+    { name: 'k', optional: false, values: numbers(k) },
+    { name: 'n', optional: false, values: numbers(n) },
+  ],
+});
 const load = async (rows: Vector, order: SortOrder, blockRows?: number): Promise<ObjectMeta> => {
-  const given = await sortIntoObjects((async function* give() { yield rows; })(), {
-    keys: [['k']], order, threshold: 1 << 30, memoryBytesMax: 64 << 20, objects, spill: () => objects, ...(blockRows && { blockRows }),
-  });
+  const given = await sortIntoObjects(
+    (async function* give() {
+      yield rows;
+    })(),
+    {
+      keys: [['k']],
+      order,
+      threshold: 1 << 30,
+      memoryBytesMax: 64 << 20,
+      objects,
+      spill: () => objects,
+      ...(blockRows && { blockRows }),
+    },
+  );
   return given.objects[0]!;
 };
 const sourceOf = (metas: readonly ObjectMeta[], order: SortOrder): ScanSource => {
   const start = (o: ObjectMeta): Uint8Array => (order === 'asc' ? o.min : o.max).sort;
-  return { keys: [['k']], order, objects, page: () => ({ objects: [...metas].sort((a, b) => compareBytes(start(a), start(b)) * (order === 'asc' ? 1 : -1)) }) };
+  return {
+    keys: [['k']],
+    order,
+    objects,
+    page: () => ({ objects: [...metas].sort((a, b) => compareBytes(start(a), start(b)) * (order === 'asc' ? 1 : -1)) }),
+  };
 };
 
 describe('large objects that overlap', () => {
-  const count = 8, rows = 20_000;
+  const count = 8;
+  const rows = 20_000;
   test.each(['asc', 'desc'] as const)('are merged some rows at a time, %s', async (order) => {
     const metas: ObjectMeta[] = [];
-    // The keys of object m, each twice, are those that leave m when divided; half of them also those of the next object.
+    // The keys of object m, each twice, are those that leave m when divided; half of them also those of the next
+    // object.
     for (let m = 0; m < count; m++) {
-      const k = Float64Array.from({ length: rows }, (_, i) => ((i * 7919) % (rows / 2)) * count + ((m + (i % 3 === 0 ? 1 : 0)) % count));
-      metas.push(await load(records(k, Float64Array.from(k, (_, i) => m * rows + i)), order));
+      const k = Float64Array.from(
+        { length: rows },
+        (_, i) => ((i * 7919) % (rows / 2)) * count + ((m + (i % 3 === 0 ? 1 : 0)) % count),
+      );
+      metas.push(
+        await load(
+          records(
+            k,
+            Float64Array.from(k, (_, i) => m * rows + i),
+          ),
+          order,
+        ),
+      );
     }
     const seen = new Set<number>();
-    let last = order === 'asc' ? -Infinity : Infinity, total = 0, most = 0;
+    let last = order === 'asc' ? -Infinity : Infinity;
+    let total = 0;
+    let most = 0;
     for await (const batch of scanObjects(sourceOf(metas, order), { ordered: true, batchRows: 4096 })) {
       const [k, n] = (flatten(batch) as RecordVector).fields.map((f) => flatten(f.values) as NumberVector);
       most = Math.max(most, batch.form === 'selected' ? batch.base.length : batch.length);
@@ -58,9 +103,15 @@ describe('large objects that overlap', () => {
 });
 
 test('shares have about the same rows, whatever the size of blocks', async () => {
-  const rows = 40_000, values = Float64Array.from({ length: rows }, (_, i) => i), sizes = { shareRowsMin: 8192, shareRowsMax: 8192, rowsMin: 0 };
+  const rows = 40_000;
+  const values = Float64Array.from({ length: rows }, (_, i) => i);
+  const sizes = { shareRowsMin: 8192, shareRowsMax: 8192, rowsMin: 0 };
   const lengths = async (blockRows: number): Promise<number[]> => {
-    const shares = await sharesOf(sourceOf([await load(records(values, values), 'asc', blockRows)], 'asc'), { ordered: true }, { threads: 2, sizes });
+    const shares = await sharesOf(
+      sourceOf([await load(records(values, values), 'asc', blockRows)], 'asc'),
+      { ordered: true },
+      { threads: 2, sizes },
+    );
     return shares!.map((share) => share.parts.reduce((n, p) => n + p.blocks.length, 0));
   };
   expect(await lengths(8192)).toEqual([1, 1, 1, 1, 1]);

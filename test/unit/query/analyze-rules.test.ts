@@ -8,7 +8,12 @@ import { planText } from '../../../src/query/plan/text.ts';
 import { rules } from '../../../src/query/rules/rules.ts';
 import { lakeEnvironment } from '../../support/query-environment.ts';
 
-interface RuleCase { readonly why: string; readonly query: string; readonly before: string; readonly after: string }
+interface RuleCase {
+  readonly why: string;
+  readonly query: string;
+  readonly before: string;
+  readonly after: string;
+}
 
 const folder = fileURLToPath(new URL('../../cases/rules/', import.meta.url));
 const names = rules.map((r) => r.name);
@@ -22,16 +27,26 @@ for (const name of names) {
     for (const c of parse(readFileSync(`${folder}${name}.yaml`, 'utf8')) as readonly RuleCase[]) {
       test(c.why, async () => {
         expect(planText(await compile(c.query, lakeEnvironment(), { rulesOff: 'all' }))).toBe(c.before);
-        expect(planText(await compile(c.query, lakeEnvironment(), { rulesOff: names.filter((n) => n !== name) }))).toBe(c.after);
+        expect(planText(await compile(c.query, lakeEnvironment(), { rulesOff: names.filter((n) => n !== name) }))).toBe(
+          c.after,
+        );
       });
     }
   });
 }
 
 test('all rules together bring a filter, its columns and a top to the scan', async () => {
-  const plan = await compile('select a, upper(b) as u from (from p | where ts > 2024-01-01T00:00:00Z | values {a,b}) where a = 1 order by b limit 2', lakeEnvironment());
-  expect(planText(plan)).toBe([
-    'scan p columns (a, b, ts) filter (ts>2024-01-01T00:00:00Z) and (a==1) prune (ts>2024-01-01T00:00:00Z and a==1) unordered',
-    'values {a:a,b:b}', 'top 2 b', 'values {a:a,u:upper(b)}', '',
-  ].join('\n'));
+  const plan = await compile(
+    'select a, upper(b) as u from (from p | where ts > 2024-01-01T00:00:00Z | values {a,b}) where a = 1 order by b limit 2',
+    lakeEnvironment(),
+  );
+  expect(planText(plan)).toBe(
+    [
+      'scan p columns (a, b, ts) filter (ts>2024-01-01T00:00:00Z) and (a==1) prune (ts>2024-01-01T00:00:00Z and a==1) unordered',
+      'values {a:a,b:b}',
+      'top 2 b',
+      'values {a:a,u:upper(b)}',
+      '',
+    ].join('\n'),
+  );
 });

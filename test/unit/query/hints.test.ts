@@ -11,11 +11,20 @@ import { keywords, operatorTable } from '../../../src/query/reference/operators.
 import { hintOfAll } from '../../../src/query/parse/advice.ts';
 import { CompileError } from '../../../src/query/parse/error.ts';
 import { parse } from '../../../src/query/parse/parser.ts';
-import { closest, didYouMean, didYouMeanName, foreignFunctions, foreignOperators } from '../../../src/query/analyze/suggest.ts';
+import {
+  closest,
+  didYouMean,
+  didYouMeanName,
+  foreignFunctions,
+  foreignOperators,
+} from '../../../src/query/analyze/suggest.ts';
 import { recordType, types } from '../../../src/vectors/type.ts';
 import { fileEnvironment, lakeEnvironment } from '../../support/query-environment.ts';
 
-const rows = recordType([{ name: 'title', type: types.string }, { name: 'rating', type: types.int64 }]);
+const rows = recordType([
+  { name: 'title', type: types.string },
+  { name: 'rating', type: types.int64 },
+]);
 const faultOf = async (text: string): Promise<CompileError> => {
   try {
     await compile(text, text.includes('from p') ? lakeEnvironment() : fileEnvironment({ films: rows, other: rows }));
@@ -29,20 +38,40 @@ describe('names', () => {
   test.each([
     ['values uper("x")', 'no such function', 'did you mean "upper"?'],
     ['values lenght("x")', 'no such function', 'did you mean "length"?'],
-    ['from p | summarize conut() by a', 'aggregator \'conut\' requires argument', 'did you mean "count"?'],
+    ['from p | summarize conut() by a', "aggregator 'conut' requires argument", 'did you mean "count"?'],
     ['from p | values average(a)', 'no such function', 'write avg(v)'],
     ['from p | values date_format(a)', 'no such function', 'write strftime(format, t)'],
     ['fn double(x): x+x values duoble(2)', 'no such function', 'did you mean "double"?'],
     ['values map([1],&uper)', 'no such function', 'did you mean "upper"?'],
     ['select date_sub(1)', 'no such function', "write t - interval '1 day'"],
     ['select datesub(1)', 'no such function', "write t - interval '1 day'"],
-    ['select substrng(\'a\', 1)', 'no such function', 'did you mean "substring"?'],
-    ['select title.x from films f where fs.title=1', '"fs" is not a column or table', 'tables: f; columns: title, rating'],
+    ["select substrng('a', 1)", 'no such function', 'did you mean "substring"?'],
+    [
+      'select title.x from films f where fs.title=1',
+      '"fs" is not a column or table',
+      'tables: f; columns: title, rating',
+    ],
     ['select films.title from films f', '"films" is not a column or table', 'tables: f; columns: title, rating'],
-    ['select title from films where rating=$1', 'a parameter is not supported', 'values stand in the text, or before the query by a name: const NAME = VALUE'],
-    ['select title from films where rating in (select rating, title from other)', 'the subquery has 2 columns where one value is wanted: select one', 'rows are compared by (a, b) in (select a, b ...)'],
-    ['select (select o.rating, o.title from other o where o.title=f.title) from films f', 'the subquery has 2 columns where one value is wanted: select one', 'rows are compared by (a, b) in (select a, b ...)'],
-    ['select title from films where rating=(select rating, title from other limit 1)', 'the subquery has 2 columns where one value is wanted: select one', 'rows are compared by (a, b) in (select a, b ...)'],
+    [
+      'select title from films where rating=$1',
+      'a parameter is not supported',
+      'values stand in the text, or before the query by a name: const NAME = VALUE',
+    ],
+    [
+      'select title from films where rating in (select rating, title from other)',
+      'the subquery has 2 columns where one value is wanted: select one',
+      'rows are compared by (a, b) in (select a, b ...)',
+    ],
+    [
+      'select (select o.rating, o.title from other o where o.title=f.title) from films f',
+      'the subquery has 2 columns where one value is wanted: select one',
+      'rows are compared by (a, b) in (select a, b ...)',
+    ],
+    [
+      'select title from films where rating=(select rating, title from other limit 1)',
+      'the subquery has 2 columns where one value is wanted: select one',
+      'rows are compared by (a, b) in (select a, b ...)',
+    ],
     ['values frobnicate(1)', 'no such function', undefined],
     ['from p | filter a', 'no such user operator: "filter"', 'write where EXPR'],
     ['from p | yield a', 'no such user operator: "yield"', 'write values EXPR'],
@@ -52,15 +81,27 @@ describe('names', () => {
     ['from p | count2', 'no such user operator: "count2"', 'did you mean "count"?'],
     ['from p | nosuch', 'no such user operator: "nosuch"', undefined],
     ['from films | values titel', 'no such field "titel"', 'did you mean "title"?'],
-    ['from films | values rating>5 ? titel : ratin', 'no such field "titel"', 'did you mean "title"?\ndid you mean "rating"?'],
-    ['fn f(x): (case x.rating when 1 then x.titel else x.ratin end) from films | values f(this)', 'no such field "titel"', 'did you mean "title"?\ndid you mean "rating"?'],
+    [
+      'from films | values rating>5 ? titel : ratin',
+      'no such field "titel"',
+      'did you mean "title"?\ndid you mean "rating"?',
+    ],
+    [
+      'fn f(x): (case x.rating when 1 then x.titel else x.ratin end) from films | values f(this)',
+      'no such field "titel"',
+      'did you mean "title"?\ndid you mean "rating"?',
+    ],
     ['from films | cut nothing', 'no such field "nothing"', 'fields: title, rating'],
     ['from films | drop titl', 'no such field "titl"', 'did you mean "title"?'],
     ['select titel from films', '"titel" is not a column or table', 'did you mean "title"?'],
     ['select f.titel from films as f', 'column "titel" does not exist in table "f"', 'did you mean "title"?'],
     ['select nothing from films', '"nothing" is not a column or table', 'columns: title, rating'],
     ['select x.* from films', '"x" is not a column or table', undefined],
-    ['select * from films f join other o using (titel)', 'column "titel" in USING clause does not exist in left table', 'did you mean "title"?'],
+    [
+      'select * from films f join other o using (titel)',
+      'column "titel" in USING clause does not exist in left table',
+      'did you mean "title"?',
+    ],
     ['from p | summ(a) by b', 'unknown aggregation function: summ', 'did you mean "sum"?'],
     ['values 1::int46', 'no such field "int46"', 'did you mean "int16" or "int64"?'],
     ['values 1::strng', 'no such field "strng"', 'did you mean "string"?'],
@@ -93,8 +134,14 @@ describe('syntax', () => {
     ['select * from orders whre id=1', 'did you mean "where" for whre?'],
     ['select id from orders gruop by id', 'did you mean "group" for gruop?'],
     ['select id from orders order by id lmit 1', 'did you mean "limit" for lmit?'],
-    ['select * from orders join customers', 'a join needs its condition: join TABLE on CONDITION, or join TABLE using (COLUMN, ...); cross join pairs all rows'],
-    ['select * from orders o join customers c where o.id=1', 'a join needs its condition: join TABLE on CONDITION, or join TABLE using (COLUMN, ...); cross join pairs all rows'],
+    [
+      'select * from orders join customers',
+      'a join needs its condition: join TABLE on CONDITION, or join TABLE using (COLUMN, ...); cross join pairs all rows',
+    ],
+    [
+      'select * from orders o join customers c where o.id=1',
+      'a join needs its condition: join TABLE on CONDITION, or join TABLE using (COLUMN, ...); cross join pairs all rows',
+    ],
     ['where (a <> b <> c', 'the parenthesis ( at line 1, column 7 is not closed'],
   ])('%s', (text, advice) => {
     let faults: CompileError['errors'] = [];
@@ -113,26 +160,83 @@ describe('syntax', () => {
 
 describe('statements and clauses of other databases', () => {
   test.each([
-    ['insert into p values (1)', 'INSERT INTO', /^rows are loaded by POST/], ['-- a\n/* b */ replace into p select 1', 'REPLACE INTO', /load POOL$/], ['update p set a=1 where b=2', 'UPDATE', /not changed in place/], ['merge into p using q on p.a=q.a when matched then delete', 'MERGE INTO', /not changed in place/],
-    ['delete from p where a=1', 'DELETE FROM', /"where": "CONDITION"/], ['truncate p', 'TRUNCATE', /"true"/], ['create or replace temp table t (a int)', 'CREATE TABLE', /POST \/pool/], ['create table t as select 1', 'CREATE TABLE', /QUERY \| load POOL/],
-    ['create view v as select 1', 'CREATE VIEW', /with NAME as/], ['create index i on p(a)', 'CREATE INDEX', /sorted by its key/], ['create sequence s', 'CREATE SEQUENCE', /row_number/], ['create macro m(a) as a+1', 'CREATE MACRO', /fn NAME/], ["create type t as enum ('a')", 'CREATE TYPE', /type NAME/],
-    ['create schema s', 'CREATE SCHEMA', /one space of names/], ['create user u', 'CREATE USER', /lake key/], ['grant select on p to u', 'GRANT SELECT', /lake key/], ['drop table if exists t', 'DROP TABLE', /^DELETE \/pool/], ['drop view v', 'DROP VIEW', /DELETE/], ['alter table p add column a int', 'ALTER TABLE', /PUT/],
-    ["copy p to 'x.csv'", 'COPY', /Accept/], ["attach 'x.db' as x", 'ATTACH', /one lake/], ['use x', 'USE', /from POOL/], ['set threads = 4', 'SET THREADS', /options/], ['reset threads', 'RESET THREADS', /options/], ['pragma threads=4', 'PRAGMA THREADS', /index_base/], ['begin', 'BEGIN', /commit of its own/],
-    ['start transaction;', 'START TRANSACTION', /merge/], ['commit', 'COMMIT', /merge/], ['rollback', 'ROLLBACK', /revert/], ['vacuum', 'VACUUM', /vacuum/], ['analyze', 'ANALYZE', /explain analyze/], ['checkpoint', 'CHECKPOINT', /durable/], ['install httpfs', 'INSTALL', /built in/], ["export database 'x'", 'EXPORT DATABASE', /Accept/],
-    ['prepare x as select 1', 'PREPARE', /const NAME/], ['call pragma_version()', 'CALL', /FROM/], ['show columns from p', 'SHOW COLUMNS', /describe POOL/], ['explain (format json) select 1', 'EXPLAIN with options', /explain analyze/], ['select sum(a) export_state from p', 'EXPORT_STATE', /aggregate them again/],
-    ["select '1:00'::time with time zone", 'TIME WITH TIME ZONE', /timestamptz/], ["select x'ab'", "x'..'", /from_hex/], ['select * from p for update', 'FOR UPDATE', /locks nothing/], ['select * into x from p', 'SELECT INTO', /load POOL/], ['select top 3 a from p', 'TOP', /limit N/], ['select * from p limit 1,2', 'LIMIT a, b', /offset/], ['select a from p with (nolock)', 'WITH (...)', /leave it out/],
-    ['select a from p where a = ?', 'a parameter', /const NAME/], ['from p | where a == ? | head 1', 'a parameter', /const NAME/], ['select a from p limit ?', 'a parameter', /const NAME/], ['select a from p where a = :id', 'a parameter', /const NAME/],
+    ['insert into p values (1)', 'INSERT INTO', /^rows are loaded by POST/],
+    ['-- a\n/* b */ replace into p select 1', 'REPLACE INTO', /load POOL$/],
+    ['update p set a=1 where b=2', 'UPDATE', /not changed in place/],
+    ['merge into p using q on p.a=q.a when matched then delete', 'MERGE INTO', /not changed in place/],
+    ['delete from p where a=1', 'DELETE FROM', /"where": "CONDITION"/],
+    ['truncate p', 'TRUNCATE', /"true"/],
+    ['create or replace temp table t (a int)', 'CREATE TABLE', /POST \/pool/],
+    ['create table t as select 1', 'CREATE TABLE', /QUERY \| load POOL/],
+    ['create view v as select 1', 'CREATE VIEW', /with NAME as/],
+    ['create index i on p(a)', 'CREATE INDEX', /sorted by its key/],
+    ['create sequence s', 'CREATE SEQUENCE', /row_number/],
+    ['create macro m(a) as a+1', 'CREATE MACRO', /fn NAME/],
+    ["create type t as enum ('a')", 'CREATE TYPE', /type NAME/],
+    ['create schema s', 'CREATE SCHEMA', /one space of names/],
+    ['create user u', 'CREATE USER', /lake key/],
+    ['grant select on p to u', 'GRANT SELECT', /lake key/],
+    ['drop table if exists t', 'DROP TABLE', /^DELETE \/pool/],
+    ['drop view v', 'DROP VIEW', /DELETE/],
+    ['alter table p add column a int', 'ALTER TABLE', /PUT/],
+    ["copy p to 'x.csv'", 'COPY', /Accept/],
+    ["attach 'x.db' as x", 'ATTACH', /one lake/],
+    ['use x', 'USE', /from POOL/],
+    ['set threads = 4', 'SET THREADS', /options/],
+    ['reset threads', 'RESET THREADS', /options/],
+    ['pragma threads=4', 'PRAGMA THREADS', /index_base/],
+    ['begin', 'BEGIN', /commit of its own/],
+    ['start transaction;', 'START TRANSACTION', /merge/],
+    ['commit', 'COMMIT', /merge/],
+    ['rollback', 'ROLLBACK', /revert/],
+    ['vacuum', 'VACUUM', /vacuum/],
+    ['analyze', 'ANALYZE', /explain analyze/],
+    ['checkpoint', 'CHECKPOINT', /durable/],
+    ['install httpfs', 'INSTALL', /built in/],
+    ["export database 'x'", 'EXPORT DATABASE', /Accept/],
+    ['prepare x as select 1', 'PREPARE', /const NAME/],
+    ['call pragma_version()', 'CALL', /FROM/],
+    ['show columns from p', 'SHOW COLUMNS', /describe POOL/],
+    ['explain (format json) select 1', 'EXPLAIN with options', /explain analyze/],
+    ['select sum(a) export_state from p', 'EXPORT_STATE', /aggregate them again/],
+    ["select '1:00'::time with time zone", 'TIME WITH TIME ZONE', /timestamptz/],
+    ["select x'ab'", "x'..'", /from_hex/],
+    ['select * from p for update', 'FOR UPDATE', /locks nothing/],
+    ['select * into x from p', 'SELECT INTO', /load POOL/],
+    ['select top 3 a from p', 'TOP', /limit N/],
+    ['select * from p limit 1,2', 'LIMIT a, b', /offset/],
+    ['select a from p with (nolock)', 'WITH (...)', /leave it out/],
+    ['select a from p where a = ?', 'a parameter', /const NAME/],
+    ['from p | where a == ? | head 1', 'a parameter', /const NAME/],
+    ['select a from p limit ?', 'a parameter', /const NAME/],
+    ['select a from p where a = :id', 'a parameter', /const NAME/],
   ])('%s', async (text, name, hint) => {
     const { errors } = await faultOf(text);
-    expect({ message: errors[0]!.message, hint: hintOfAll('', errors) }).toEqual({ message: `${name} is not supported`, hint: expect.stringMatching(hint) });
+    expect({ message: errors[0]!.message, hint: hintOfAll('', errors) }).toEqual({
+      message: `${name} is not supported`,
+      hint: expect.stringMatching(hint),
+    });
   });
   test('queries that begin with such a word are none of them', async () => {
-    for (const text of ['op set x: (values x) set 3', 'op begin: (pass) begin', 'values 1 | put update:=2', 'select 1 as export_state', 'select sum(1) as export_state', 'merge:=1', 'explain (select 1)']) await compile(text, lakeEnvironment());
+    for (const text of [
+      'op set x: (values x) set 3',
+      'op begin: (pass) begin',
+      'values 1 | put update:=2',
+      'select 1 as export_state',
+      'select sum(1) as export_state',
+      'merge:=1',
+      'explain (select 1)',
+    ])
+      await compile(text, lakeEnvironment());
     expect((await faultOf('op use x: (values x) use 3 |')).errors[0]!.message).toBe('parse error');
   });
   test('requests that they name are there', () => {
-    const known = new Set(routes.map(({ method, path }) => `${method} ${path.replace(/:(\w+)/g, (_, name: string) => name.toUpperCase())}`));
-    const named = statements.flatMap(({ hint }) => [...hint.matchAll(/\b(?:GET|POST|PUT|DELETE) \/[\w/]+/g)].map(([request]) => request));
+    const known = new Set(
+      routes.map(({ method, path }) => `${method} ${path.replace(/:(\w+)/g, (_, name: string) => name.toUpperCase())}`),
+    );
+    const named = statements.flatMap(({ hint }) =>
+      [...hint.matchAll(/\b(?:GET|POST|PUT|DELETE) \/[\w/]+/g)].map(([request]) => request),
+    );
     expect(named.length).toBeGreaterThan(10);
     expect([...new Set(named)].filter((request) => !known.has(request))).toEqual([]);
   });
@@ -140,21 +244,57 @@ describe('statements and clauses of other databases', () => {
 
 describe('tables', () => {
   test('what is told to write exists', () => {
-    const calls = Object.values(foreignFunctions).flatMap((text) => [...text.matchAll(/([a-z_]\w*)\(/g)].map((m) => m[1]!));
-    expect(calls.filter((name) => name !== 'substring' && !functionCatalog.find(name) && !aggregateCatalog.find(name))).toEqual([]);
+    const calls = Object.values(foreignFunctions).flatMap((text) =>
+      [...text.matchAll(/([a-z_]\w*)\(/g)].map((m) => m[1]!),
+    );
+    expect(
+      calls.filter((name) => name !== 'substring' && !functionCatalog.find(name) && !aggregateCatalog.find(name)),
+    ).toEqual([]);
     const operators = new Set(operatorTable.map((o) => o.name));
-    const words = Object.values(foreignOperators).map((text) => text.split(' ')[0]!).filter((word) => word !== 'a');
+    const words = Object.values(foreignOperators)
+      .map((text) => text.split(' ')[0]!)
+      .filter((word) => word !== 'a');
     expect(words.filter((word) => !operators.has(word))).toEqual([]);
   });
   test('a word that has a hint of another language is no name of ours', () => {
-    expect(Object.keys(foreignFunctions).filter((name) => functionCatalog.find(name) ?? aggregateCatalog.find(name))).toEqual([]);
+    expect(
+      Object.keys(foreignFunctions).filter((name) => functionCatalog.find(name) ?? aggregateCatalog.find(name)),
+    ).toEqual([]);
     expect(Object.keys(foreignOperators).filter((name) => operatorTable.some((o) => o.name === name))).toEqual([]);
   });
   test('every operator of the table is one of the language', () => {
     const example: Readonly<Record<string, string>> = {
-      aggregate: 'aggregate count()', anti: 'anti join (from q) on a=b', assert: 'assert true', call: 'call x', cross: 'cross join (from q)', cut: 'cut a', distinct: 'distinct a', drop: 'drop a', fork: 'fork (pass) (pass)', from: 'from q',
-      inner: 'inner join (from q) on a=b', join: 'join (from q) on a=b', left: 'left join (from q) on a=b', limit: 'limit 1', load: 'load q', merge: 'merge a', order: 'order by a', output: 'output x', put: 'put a:=1', rename: 'rename a:=b',
-      right: 'right join (from q) on a=b', search: 'search a', select: 'select 1', skip: 'skip 1', summarize: 'summarize count()', switch: 'switch case true (pass)', top: 'top 1 a', unnest: 'unnest a', values: 'values 1', where: 'where a', with: 'with x as (select 1) select * from x',
+      aggregate: 'aggregate count()',
+      anti: 'anti join (from q) on a=b',
+      assert: 'assert true',
+      call: 'call x',
+      cross: 'cross join (from q)',
+      cut: 'cut a',
+      distinct: 'distinct a',
+      drop: 'drop a',
+      fork: 'fork (pass) (pass)',
+      from: 'from q',
+      inner: 'inner join (from q) on a=b',
+      join: 'join (from q) on a=b',
+      left: 'left join (from q) on a=b',
+      limit: 'limit 1',
+      load: 'load q',
+      merge: 'merge a',
+      order: 'order by a',
+      output: 'output x',
+      put: 'put a:=1',
+      rename: 'rename a:=b',
+      right: 'right join (from q) on a=b',
+      search: 'search a',
+      select: 'select 1',
+      skip: 'skip 1',
+      summarize: 'summarize count()',
+      switch: 'switch case true (pass)',
+      top: 'top 1 a',
+      unnest: 'unnest a',
+      values: 'values 1',
+      where: 'where a',
+      with: 'with x as (select 1) select * from x',
     };
     for (const { name } of operatorTable) expect(() => parse(example[name] ?? name), name).not.toThrow();
     expect(new Set(keywords).size).toBe(keywords.length);

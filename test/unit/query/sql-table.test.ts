@@ -5,7 +5,11 @@ import { sqlTable } from '../../../src/query/reference/sql.ts';
 import { runQuery } from '../../support/query-case.ts';
 
 describe.each([...Object.entries(sqlTable), ['operators', operatorTable] as const])('%s', (_, forms) => {
-  test.each(forms.flatMap(({ examples }) => examples.filter(({ output }) => output !== '').map(({ query, output }) => [query, output] as const)))('%s', async (query, output) => {
+  test.each(
+    forms.flatMap(({ examples }) =>
+      examples.filter(({ output }) => output !== '').map(({ query, output }) => [query, output] as const),
+    ),
+  )('%s', async (query, output) => {
     expect(await runQuery(query, undefined)).toBe(`${output}\n`);
   });
 });

@@ -19,7 +19,8 @@ describe('every scenario is a picture', () => {
   for (const kind of [...machineNames, 'service']) {
     for (const file of scenarioFiles(kind)) {
       test(`${kind}/${file}`, () => {
-        const scenario = parseScenario(readFileSync(join(scenarioFolder, kind, file), 'utf8'), file), svg = scenarioSvg(scenario, file);
+        const scenario = parseScenario(readFileSync(join(scenarioFolder, kind, file), 'utf8'), file);
+        const svg = scenarioSvg(scenario, file);
         const arrows = svg.split('class="tip"').length - 1;
         expect(svg).toMatch(/^<svg [^>]*>\n<style>[^]*<\/svg>\n$/);
         expect(svg).not.toContain('undefined');

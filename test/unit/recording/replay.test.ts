@@ -1,4 +1,7 @@
-/** A recording of many clients, replayed: the same commits and events, against the machines and against the whole service; and a recording that was changed. */
+/**
+ * A recording of many clients, replayed: the same commits and events, against the machines and against the whole
+ * service; and a recording that was changed.
+ */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,22 +14,32 @@ import { recordMixedOperations, replayOnLake, replayTimes } from '../../support/
 import { seedOf } from '../../support/random.ts';
 
 const seed = seedOf(1);
-let folder = '', recording = '';
+let folder = '';
+let recording = '';
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'lake-replay-'));
   recording = join(folder, 'r.ndjson');
   const { statuses } = await recordMixedOperations({ recording, operations: 150, clients: 32, seed });
   expect(Object.keys(statuses).filter((status) => Number(status) >= 500)).toEqual([]);
 }, 120_000);
-afterAll(() => { rmSync(folder, { recursive: true, force: true }); });
+afterAll(() => {
+  rmSync(folder, { recursive: true, force: true });
+});
 
 describe(`150 mixed operations of 32 clients, seed ${seed}`, () => {
   test('replay to the same states, commits, tips and events, ten times of ten', async () => {
     const reports = await replayTimes(recording, 10);
-    expect(reports.map((report) => report.differences.map(differenceText))).toEqual(Array.from({ length: 10 }, () => []));
+    expect(reports.map((report) => report.differences.map(differenceText))).toEqual(
+      Array.from({ length: 10 }, () => []),
+    );
     expect(new Set(reports.map((report) => JSON.stringify(report))).size).toBe(1);
     const { commits, events, tips, notes } = reports[0]!;
-    expect({ commits: commits > 20, events: events > 25, tips: tips >= 3, notes }).toEqual({ commits: true, events: true, tips: true, notes: [] });
+    expect({ commits: commits > 20, events: events > 25, tips: tips >= 3, notes }).toEqual({
+      commits: true,
+      events: true,
+      tips: true,
+      notes: [],
+    });
   });
 
   test('replay against the whole service to the same commits, events and rows', { timeout: 120_000 }, () => {
@@ -35,28 +48,62 @@ describe(`150 mixed operations of 32 clients, seed ${seed}`, () => {
     expect(status).toBe(0);
   });
 
-  test('without the bodies the rows of the tips cannot be compared, and the replay says so', { timeout: 120_000 }, () => {
+  test('without the bodies the rows of the tips cannot be compared, and the replay says so', {
+    timeout: 120_000,
+  }, () => {
     const other = join(folder, 'without.ndjson');
-    writeFileSync(other, readFileSync(recording, 'utf8').replaceAll('"kept":true', '"kept":false').replace('"bodies":"kept"', '"bodies":"digest"'));
+    writeFileSync(
+      other,
+      readFileSync(recording, 'utf8')
+        .replaceAll('"kept":true', '"kept":false')
+        .replace('"bodies":"kept"', '"bodies":"digest"'),
+    );
     const { status, printed } = replayOnLake(other, join(folder, 'without'));
-    expect(printed).toMatch(/without: \d+ jobs, \d+ commits, \d+ events, \d+ tips: the same\nnote: the rows of the tips are not compared: not all bodies were kept \(option -record\.bodies of lake serve\)\n$/);
+    expect(printed).toMatch(
+      /without: \d+ jobs, \d+ commits, \d+ events, \d+ tips: the same\nnote: the rows of the tips are not compared: not all bodies were kept \(option -record\.bodies of lake serve\)\n$/,
+    );
     expect(status).toBe(0);
   });
 });
 
-test('a lake that has data is recorded too, in parts of bounded size, and replays against the machines', { timeout: 120_000 }, async () => {
-  const other = join(folder, 'parts.ndjson'), flags = ['-record.bytes.max', '4KiB', '-record.files.max', '100'];
-  await recordMixedOperations({ recording: other, operations: 300, clients: 4, seed, flags, lake: join(folder, 'lake') });
+test('a lake that has data is recorded too, in parts of bounded size, and replays against the machines', {
+  timeout: 120_000,
+}, async () => {
+  const other = join(folder, 'parts.ndjson');
+  const flags = ['-record.bytes.max', '4KiB', '-record.files.max', '100'];
+  await recordMixedOperations({
+    recording: other,
+    operations: 300,
+    clients: 4,
+    seed,
+    flags,
+    lake: join(folder, 'lake'),
+  });
   expect(partsOf(other).length).toBeGreaterThan(3);
   const { differences, tips, notes } = await replayMachines(readRecording(other));
-  expect({ differences: differences.map(differenceText), tips: tips > 0, notes }).toEqual({ differences: [], tips: true, notes: [] });
-  expect(replayOnLake(other, join(folder, 'refused')).printed).toContain('cannot be replayed against a lake: the recorded lake had pools when it began');
+  expect({ differences: differences.map(differenceText), tips: tips > 0, notes }).toEqual({
+    differences: [],
+    tips: true,
+    notes: [],
+  });
+  expect(replayOnLake(other, join(folder, 'refused')).printed).toContain(
+    'cannot be replayed against a lake: the recorded lake had pools when it began',
+  );
 });
 
 describe('a recording that was changed is told from one that was not', () => {
   const changed = async (change: (line: RecordLine, index: number) => RecordLine | undefined): Promise<string> => {
     const path = join(folder, 'changed.ndjson');
-    const lines = readFileSync(recording, 'utf8').trim().split('\n').flatMap((text, i) => (i === 0 ? [text] : [change(JSON.parse(text) as RecordLine, i)].filter((line) => line !== undefined).map((line) => JSON.stringify(line))));
+    const lines = readFileSync(recording, 'utf8')
+      .trim()
+      .split('\n')
+      .flatMap((text, i) =>
+        i === 0
+          ? [text]
+          : [change(JSON.parse(text) as RecordLine, i)]
+              .filter((line) => line !== undefined)
+              .map((line) => JSON.stringify(line)),
+      );
     writeFileSync(path, `${lines.join('\n')}\n`);
     const { differences } = await replayMachines(readRecording(path));
     return differences[0] ? differenceText(differences[0]).replaceAll(path, 'FILE') : '';
@@ -72,7 +119,9 @@ describe('a recording that was changed is told from one that was not', () => {
 
   test('a state', async () => {
     const wanted = firstOf((line) => line.machine === 'pool' && line.event.type === 'job');
-    expect(await changed((line) => (wanted(line) ? { ...(line as MessageRecord), to: ['idle'] } : line))).toMatch(/^FILE:\d+ \(message \d+, pool\/\w+: job\): to\n {2}expected \["idle"\]\n {2}found {4}\["\w+"\]$/);
+    expect(await changed((line) => (wanted(line) ? { ...(line as MessageRecord), to: ['idle'] } : line))).toMatch(
+      /^FILE:\d+ \(message \d+, pool\/\w+: job\): to\n {2}expected \["idle"\]\n {2}found {4}\["\w+"\]$/,
+    );
   });
   test('a message that is gone', async () => {
     const wanted = firstOf((line) => line.machine === 'pool' && line.event.type.startsWith('xstate.done'));
@@ -80,42 +129,69 @@ describe('a recording that was changed is told from one that was not', () => {
   });
   test('a commit', async () => {
     let done = false;
-    expect(await changed((line) => {
-      if (done || line.kind !== 'drawn' || line.fact.what !== 'commit') return line;
-      done = true;
-      return { ...line, fact: { ...line.fact, commit: { ...line.fact.commit, parent: 'f'.repeat(40) } } };
-    })).toMatch(/^FILE:\d+: commit \w{40} of pool \w{40}\n {2}expected \{"branch":"main","parent":"f{40}"\}\n {2}found {4}\{"branch":"main","parent":"0{40}"\}$/);
+    expect(
+      await changed((line) => {
+        if (done || line.kind !== 'drawn' || line.fact.what !== 'commit') return line;
+        done = true;
+        return { ...line, fact: { ...line.fact, commit: { ...line.fact.commit, parent: 'f'.repeat(40) } } };
+      }),
+    ).toMatch(
+      /^FILE:\d+: commit \w{40} of pool \w{40}\n {2}expected \{"branch":"main","parent":"f{40}"\}\n {2}found {4}\{"branch":"main","parent":"0{40}"\}$/,
+    );
   });
   test('an event that was told twice', async () => {
     let last: RecordLine | undefined;
     const path = join(folder, 'twice.ndjson');
-    const lines = readFileSync(recording, 'utf8').trim().split('\n').flatMap((text) => {
-      const line = JSON.parse(text) as RecordLine;
-      if (last || line.kind !== 'event' || line.event.kind !== 'pool-commit') return [text];
-      last = line;
-      return [text, text];
-    });
+    const lines = readFileSync(recording, 'utf8')
+      .trim()
+      .split('\n')
+      .flatMap((text) => {
+        const line = JSON.parse(text) as RecordLine;
+        if (last || line.kind !== 'event' || line.event.kind !== 'pool-commit') return [text];
+        last = line;
+        return [text, text];
+      });
     writeFileSync(path, `${lines.join('\n')}\n`);
     const { differences } = await replayMachines(readRecording(path));
     expect(differences[0]?.what).toMatch(/^event \d+ of \w{40}$/);
   });
   test('a tip', async () => {
-    expect(await changed((line) => (line.kind === 'tip' && line.branch === 'main' ? { ...line, commit: 'e'.repeat(40) } : line))).toMatch(/^FILE:\d+: tip of \w+ main\n {2}expected "e{40}"\n {2}found {4}"\w+"$/);
+    expect(
+      await changed((line) =>
+        line.kind === 'tip' && line.branch === 'main' ? { ...line, commit: 'e'.repeat(40) } : line,
+      ),
+    ).toMatch(/^FILE:\d+: tip of \w+ main\n {2}expected "e{40}"\n {2}found {4}"\w+"$/);
   });
   test('a timer that came too early', async () => {
     const wanted = firstOf((line) => line.event.type === 'ended');
     // The query's status was kept for ten seconds: its end is told as if it had come then.
     const timers: string[] = [];
-    expect(await changed((line) => {
-      if (!wanted(line)) return line;
-      timers.push((line as MessageRecord).actor);
-      return line;
-    })).toBe('');
-    const path = join(folder, 'early.ndjson'), text = readFileSync(recording, 'utf8').trim().split('\n');
-    const at = text.findIndex((one) => one.includes(`"actor":"${timers[0]}"`) && one.includes('"type":"ended"')), ended = JSON.parse(text[at]!) as MessageRecord;
-    const early: MessageRecord = { ...ended, seq: ended.seq, event: { type: 'xstate.after.status is kept.query.done' }, from: ['done'], to: ['expired'], outcome: 'ended' };
-    writeFileSync(path, `${[...text.slice(0, at + 1), JSON.stringify(early), ...text.slice(at + 1).filter((one) => !one.includes(`"actor":"${timers[0]}"`))].join('\n')}\n`);
+    expect(
+      await changed((line) => {
+        if (!wanted(line)) return line;
+        timers.push((line as MessageRecord).actor);
+        return line;
+      }),
+    ).toBe('');
+    const path = join(folder, 'early.ndjson');
+    const text = readFileSync(recording, 'utf8').trim().split('\n');
+    const at = text.findIndex((one) => one.includes(`"actor":"${timers[0]}"`) && one.includes('"type":"ended"'));
+    const ended = JSON.parse(text[at]!) as MessageRecord;
+    const early: MessageRecord = {
+      ...ended,
+      seq: ended.seq,
+      event: { type: 'xstate.after.status is kept.query.done' },
+      from: ['done'],
+      to: ['expired'],
+      outcome: 'ended',
+    };
+    writeFileSync(
+      path,
+      `${[...text.slice(0, at + 1), JSON.stringify(early), ...text.slice(at + 1).filter((one) => !one.includes(`"actor":"${timers[0]}"`))].join('\n')}\n`,
+    );
     const { differences } = await replayMachines(readRecording(path));
-    expect(differences.map(({ what, expected, found }) => ({ what, expected, found }))).toEqual([{ what: 'time left of a delayed event', expected: 0, found: 10_000 }]);
+    expect(differences.map(({ what, expected, found }) => ({ what, expected, found }))).toEqual([
+      { what: 'time left of a delayed event', expected: 0, found: 10_000 },
+    ]);
   });
 });

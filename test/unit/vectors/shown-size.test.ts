@@ -11,7 +11,13 @@ import { type Vector, range, slice, take, valueAt } from '../../../src/vectors/v
 
 const texts = (v: Vector): readonly string[] => Array.from({ length: v.length }, (_, i) => supText(valueAt(v, i)));
 const rowsOf = (rows: readonly string[]): Vector => vectorOf(parseSupValues(rows.join('\n')));
-const nullable = (count: number): Vector => rowsOf(Array.from({ length: count }, (_, i) => `{k:${(i * 7919) % count}::(null|int64),s:${i % 3 ? `"text ${i}"` : 'null'}::(null|string)}`));
+const nullable = (count: number): Vector =>
+  rowsOf(
+    Array.from(
+      { length: count },
+      (_, i) => `{k:${(i * 7919) % count}::(null|int64),s:${i % 3 ? `"text ${i}"` : 'null'}::(null|string)}`,
+    ),
+  );
 
 describe('slices hold no more than they show', () => {
   test.each([
@@ -27,22 +33,44 @@ describe('slices hold no more than they show', () => {
 });
 
 test('runs of a load of nullable columns in one piece take as many bytes as the rows', async () => {
-  const all = nullable(20_000), runs: number[] = [];
-  const batches = async function* batches(): AsyncGenerator<Vector> { for (let at = 0; at < all.length; at += 500) yield slice(all, at, at + 500); };
-  const store = new MemoryObjects(), spill = Object.assign(Object.create(new MemoryObjects()) as MemoryObjects, {
+  const all = nullable(20_000);
+  const runs: number[] = [];
+  const batches = async function* batches(): AsyncGenerator<Vector> {
+    for (let at = 0; at < all.length; at += 500) yield slice(all, at, at + 500);
+  };
+  const store = new MemoryObjects();
+  const spill = Object.assign(Object.create(new MemoryObjects()) as MemoryObjects, {
     create: (id: string) => {
-      const sink = store.create(id), at = runs.push(0) - 1;
-      return { ...sink, write: (chunk: Uint8Array) => { runs[at]! += chunk.length; sink.write(chunk); }, close: () => sink.close(), abort: () => sink.abort() };
+      const sink = store.create(id);
+      const at = runs.push(0) - 1;
+      return {
+        ...sink,
+        write: (chunk: Uint8Array) => {
+          runs[at]! += chunk.length;
+          sink.write(chunk);
+        },
+        close: () => sink.close(),
+        abort: () => sink.abort(),
+      };
     },
-    readRange: (...of: Parameters<MemoryObjects['readRange']>) => store.readRange(...of), delete: (id: string) => store.delete(id),
+    readRange: (...of: Parameters<MemoryObjects['readRange']>) => store.readRange(...of),
+    delete: (id: string) => store.delete(id),
   });
-  const { records } = await sortIntoObjects(batches(), { keys: [['k']], order: 'asc', threshold: 1 << 20, memoryBytesMax: 1 << 18, objects: new MemoryObjects(), spill: () => spill });
+  const { records } = await sortIntoObjects(batches(), {
+    keys: [['k']],
+    order: 'asc',
+    threshold: 1 << 20,
+    memoryBytesMax: 1 << 18,
+    objects: new MemoryObjects(),
+    spill: () => spill,
+  });
   expect([records, runs.length > 1]).toEqual([20_000, true]);
   expect(runs.reduce((a, b) => a + b)).toBeLessThan(shownSize(all) * 2);
 });
 
 describe('what is looked up', () => {
-  const long = rowsOf([`"${'x'.repeat(100_000)}"`, '"y"']), codes = Uint32Array.from({ length: 50 }, (_, i) => (i === 7 ? 0 : 1));
+  const long = rowsOf([`"${'x'.repeat(100_000)}"`, '"y"']);
+  const codes = Uint32Array.from({ length: 50 }, (_, i) => (i === 7 ? 0 : 1));
   const coded: Vector = { form: 'dictionary', length: 50, codes, values: long };
   test('counts once a row', () => {
     expect(shownSize(coded)).toBe(50 * 4 + 100_004 + 49 * 5);
@@ -55,13 +83,16 @@ describe('what is looked up', () => {
     expect(pieces.reduce((n, p) => n + p.length, 0)).toBe(50);
   });
   test('is not held by rows that show little of it', () => {
-    const few = slice(coded, 8, 20), own = lean({ form: 'record', length: 12, fields: [{ name: 'a', optional: false, values: few }] });
+    const few = slice(coded, 8, 20);
+    const own = lean({ form: 'record', length: 12, fields: [{ name: 'a', optional: false, values: few }] });
     expect(sizeOf(own)).toBe(12 * 5);
     expect(texts(own)).toEqual(texts(few).map((t) => `{a:${t}}`));
     expect(lean(coded)).toBe(coded);
   });
   test('is copied out of views', () => {
-    const all = nullable(1000), view = take(all, range(500, 510)), own = lean(view);
+    const all = nullable(1000);
+    const view = take(all, range(500, 510));
+    const own = lean(view);
     expect([texts(own), sizeOf(own) < 1000]).toEqual([texts(view), true]);
   });
 });

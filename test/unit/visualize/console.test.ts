@@ -14,20 +14,30 @@ import { randomOf } from '../../support/random.ts';
 describe('lanes', () => {
   const lanesOf = (text: string, trunk?: string): readonly LaneRow[] => {
     const lanes = new Lanes(trunk);
-    lanes.add(text.trim().split(/\s*;\s*/).map((line) => {
-      const [id, ...parents] = line.split(' ');
-      return { id: id!, parents };
-    }));
+    lanes.add(
+      text
+        .trim()
+        .split(/\s*;\s*/)
+        .map((line) => {
+          const [id, ...parents] = line.split(' ');
+          return { id: id!, parents };
+        }),
+    );
     return lanes.rows;
   };
   test('one line of commits is one lane', () => {
     expect(lanesOf('c b; b a; a')).toEqual([
-      { lane: 0, through: [], into: [], out: [0] }, { lane: 0, through: [], into: [0], out: [0] }, { lane: 0, through: [], into: [0], out: [] },
+      { lane: 0, through: [], into: [], out: [0] },
+      { lane: 0, through: [], into: [0], out: [0] },
+      { lane: 0, through: [], into: [0], out: [] },
     ]);
   });
   test('a merge leaves by two lanes, which meet in the commit that both came from', () => {
     expect(lanesOf('m b s; s a; b a; a', 'm')).toEqual([
-      { lane: 0, through: [], into: [], out: [0, 1] }, { lane: 1, through: [0], into: [1], out: [1] }, { lane: 0, through: [1], into: [0], out: [0] }, { lane: 0, through: [], into: [0, 1], out: [] },
+      { lane: 0, through: [], into: [], out: [0, 1] },
+      { lane: 1, through: [0], into: [1], out: [1] },
+      { lane: 0, through: [1], into: [0], out: [0] },
+      { lane: 0, through: [], into: [0, 1], out: [] },
     ]);
   });
   test('the trunk keeps the first lane when a side branch is newer', () => {
@@ -35,22 +45,42 @@ describe('lanes', () => {
     expect(lanesOf('s a; t a; a').map((row) => row.lane)).toEqual([0, 1, 0]);
   });
   test('a parent that stands above its child gets no line', () => {
-    expect(lanesOf('a; b a')).toEqual([{ lane: 0, through: [], into: [], out: [] }, { lane: 0, through: [], into: [], out: [] }]);
+    expect(lanesOf('a; b a')).toEqual([
+      { lane: 0, through: [], into: [], out: [] },
+      { lane: 0, through: [], into: [], out: [] },
+    ]);
   });
   test('in any history every line goes on without a gap, and 10,000 commits take less than a second', () => {
     for (let seed = 1; seed <= 20; seed++) {
-      const random = randomOf(seed), size = seed === 20 ? 10_000 : 200, commits = Array.from({ length: size }, (_, i) => {
+      const random = randomOf(seed);
+      const size = seed === 20 ? 10_000 : 200;
+      const commits = Array.from({ length: size }, (_, i) => {
         const parent = (): number => i + 1 + random.below(Math.min(12, size - i - 1));
-        return { id: String(i), parents: i === size - 1 ? [] : random.below(5) === 0 ? [...new Set([String(parent()), String(parent())])] : [String(parent())] };
+        return {
+          id: String(i),
+          parents:
+            i === size - 1
+              ? []
+              : random.below(5) === 0
+                ? [...new Set([String(parent()), String(parent())])]
+                : [String(parent())],
+        };
       });
-      const lanes = new Lanes('0'), began = performance.now();
+      const lanes = new Lanes('0');
+      const began = performance.now();
       lanes.add(commits);
       expect(performance.now() - began).toBeLessThan(1000);
       let open: readonly number[] = [];
-      const sorted = (all: readonly number[]): readonly number[] => [...all].sort((a, b) => a - b), breaches: string[] = [];
+      const sorted = (all: readonly number[]): readonly number[] => [...all].sort((a, b) => a - b);
+      const breaches: string[] = [];
       for (const [i, row] of lanes.rows.entries()) {
         // What comes from above is what left downwards.
-        if (String(sorted([...row.through, ...row.into])) !== String(open) || row.through.includes(row.lane) || row.out.length !== new Set(commits[i]!.parents).size) breaches.push(`seed ${seed}, row ${i}`);
+        if (
+          String(sorted([...row.through, ...row.into])) !== String(open) ||
+          row.through.includes(row.lane) ||
+          row.out.length !== new Set(commits[i]!.parents).size
+        )
+          breaches.push(`seed ${seed}, row ${i}`);
         open = sorted([...new Set([...row.through, ...row.out])]);
       }
       expect(breaches).toEqual([]);
@@ -67,17 +97,36 @@ describe('lines for a shell', () => {
   });
   test('the line has nothing but printable ASCII, and a variable for the token', () => {
     for (const text of hostileTexts) {
-      const line = curlLine('http://h:1', { method: 'POST', path: ['pool', text, 'branch', 'main', 'delete'], json: { where: text }, headers: {} }, { guarded: true });
+      const line = curlLine(
+        'http://h:1',
+        { method: 'POST', path: ['pool', text, 'branch', 'main', 'delete'], json: { where: text }, headers: {} },
+        { guarded: true },
+      );
       expect(line).toMatch(/^[\x20-\x7e]+$/);
     }
-    expect(curlLine('http://h:1', { method: 'POST', path: ['pool', 'a b', 'branch', 'it\'s'], headers: { 'Content-Type': 'text/csv' }, file: '-x.csv' }, { guarded: true }))
-      .toBe('curl -sS -X POST -T - http://h:1/pool/a%20b/branch/it%27s -H "Authorization: Bearer $LAKE_TOKEN" -H \'Accept: application/json\' -H \'Content-Type: text/csv\' < ./-x.csv');
-    expect(curlLine('http://h:1', { method: 'DELETE', path: ['pool', 'p'] })).toBe('curl -sS -X DELETE http://h:1/pool/p -H \'Accept: application/json\'');
+    expect(
+      curlLine(
+        'http://h:1',
+        {
+          method: 'POST',
+          path: ['pool', 'a b', 'branch', "it's"],
+          headers: { 'Content-Type': 'text/csv' },
+          file: '-x.csv',
+        },
+        { guarded: true },
+      ),
+    ).toBe(
+      "curl -sS -X POST -T - http://h:1/pool/a%20b/branch/it%27s -H \"Authorization: Bearer $LAKE_TOKEN\" -H 'Accept: application/json' -H 'Content-Type: text/csv' < ./-x.csv",
+    );
+    expect(curlLine('http://h:1', { method: 'DELETE', path: ['pool', 'p'] })).toBe(
+      "curl -sS -X DELETE http://h:1/pool/p -H 'Accept: application/json'",
+    );
   });
 });
 
 describe('files', () => {
-  const file = (name: string, body: string | Uint8Array): Blob & { readonly name: string } => Object.assign(new Blob([typeof body === 'string' ? body : new Uint8Array(body)]), { name });
+  const file = (name: string, body: string | Uint8Array): Blob & { readonly name: string } =>
+    Object.assign(new Blob([typeof body === 'string' ? body : new Uint8Array(body)]), { name });
   test('the elements of an array stand one after the other, each byte where it was', async () => {
     const text = '[ {"a":"],[\\",","b":[1,{"c":[]}]} ,2, [3,4], "x,y" ]\n';
     for (const body of [text, gzipSync(text)]) {
@@ -87,9 +136,20 @@ describe('files', () => {
     }
   });
   test('fields are guessed, and the one that is a time is the likely key', async () => {
-    expect(await lookInto(file('a.json', '[{"id":1,"created_at":"2026"}]'))).toEqual({ gzip: false, isArray: true, fields: ['id', 'created_at'] });
-    expect(await lookInto(file('a.csv.gz', gzipSync('k,"a ""b"""\n1,2\n')))).toEqual({ gzip: true, isArray: false, fields: ['k', 'a "b"'] });
-    expect((await lookInto(file('conn.log', '#separator \\x09\n#fields\tts\tid.orig_h\n'))).fields).toEqual(['ts', 'id']);
+    expect(await lookInto(file('a.json', '[{"id":1,"created_at":"2026"}]'))).toEqual({
+      gzip: false,
+      isArray: true,
+      fields: ['id', 'created_at'],
+    });
+    expect(await lookInto(file('a.csv.gz', gzipSync('k,"a ""b"""\n1,2\n')))).toEqual({
+      gzip: true,
+      isArray: false,
+      fields: ['k', 'a "b"'],
+    });
+    expect((await lookInto(file('conn.log', '#separator \\x09\n#fields\tts\tid.orig_h\n'))).fields).toEqual([
+      'ts',
+      'id',
+    ]);
     expect([likelyKey(['id', 'created_at']), likelyKey(['a', 'b']), likelyKey([])]).toEqual(['created_at', 'a', 'ts']);
   });
   test('the place of a fault is read from its text', () => {
@@ -99,30 +159,111 @@ describe('files', () => {
     expect(faultPlace('load: nothing')).toBeUndefined();
   });
   test('lines around it are cut where they are long, also beyond the first piece of a file', async () => {
-    const long = `${'x'.repeat(500)}ü!${'y'.repeat(500)}`, text = `first\n${long}\nlast\n`, at = Buffer.byteLength(`first\n${'x'.repeat(500)}ü`);
+    const long = `${'x'.repeat(500)}ü!${'y'.repeat(500)}`;
+    const text = `first\n${long}\nlast\n`;
+    const at = Buffer.byteLength(`first\n${'x'.repeat(500)}ü`);
     const [above, there, below, ...rest] = (await linesAt(file('a', text), { byte: at, line: 2 }))!;
-    expect([above, below, rest]).toEqual([{ number: 1, text: 'first', isFault: false }, { number: 3, text: 'last', isFault: false }, []]);
+    expect([above, below, rest]).toEqual([
+      { number: 1, text: 'first', isFault: false },
+      { number: 3, text: 'last', isFault: false },
+      [],
+    ]);
     expect([there!.text[there!.at!], there!.text.length]).toEqual(['!', 162]);
     const many = 'a line\n'.repeat(200_000);
-    expect((await linesAt(file('b', many), { line: 150_000 }))!.map((line) => line.number)).toEqual([149_998, 149_999, 150_000, 150_001, 150_002]);
+    expect((await linesAt(file('b', many), { line: 150_000 }))!.map((line) => line.number)).toEqual([
+      149_998, 149_999, 150_000, 150_001, 150_002,
+    ]);
     expect(await linesAt(file('c', new Uint8Array([1, 0, 2])), { byte: 1 })).toBeUndefined();
   });
 });
 
 test('numbers and times lie on the axis where their values are, other keys in their order', () => {
   const at = (ns: bigint): Time => new Time(ns);
-  expect(barsOf([{ min: 0n, max: 5n }, { min: 7.5, max: 10n }])).toEqual({ bars: [{ from: 0, to: 0.5 }, { from: 0.75, to: 1 }], low: '0', high: '10', linear: true });
-  expect(barsOf([{ min: at(0n), max: at(1n) }, { min: at(1n), max: at(2n) }]).bars).toEqual([{ from: 0, to: 0.5 }, { from: 0.5, to: 1 }]);
-  expect(barsOf([{ min: 'a', max: 'z' }, { min: 'b', max: 'b' }])).toEqual({ bars: [{ from: 0, to: 1 }, { from: 0.5, to: 0.5 }], low: 'a', high: 'z', linear: false });
-  expect(barsOf([{ min: 1n, max: 'x' }, { min: null, max: null }]).linear).toBe(false);
+  expect(
+    barsOf([
+      { min: 0n, max: 5n },
+      { min: 7.5, max: 10n },
+    ]),
+  ).toEqual({
+    bars: [
+      { from: 0, to: 0.5 },
+      { from: 0.75, to: 1 },
+    ],
+    low: '0',
+    high: '10',
+    linear: true,
+  });
+  expect(
+    barsOf([
+      { min: at(0n), max: at(1n) },
+      { min: at(1n), max: at(2n) },
+    ]).bars,
+  ).toEqual([
+    { from: 0, to: 0.5 },
+    { from: 0.5, to: 1 },
+  ]);
+  expect(
+    barsOf([
+      { min: 'a', max: 'z' },
+      { min: 'b', max: 'b' },
+    ]),
+  ).toEqual({
+    bars: [
+      { from: 0, to: 1 },
+      { from: 0.5, to: 0.5 },
+    ],
+    low: 'a',
+    high: 'z',
+    linear: false,
+  });
+  expect(
+    barsOf([
+      { min: 1n, max: 'x' },
+      { min: null, max: null },
+    ]).linear,
+  ).toBe(false);
   expect(barsOf([{ min: 3n, max: 3n }]).bars).toEqual([{ from: 0.5, to: 0.5 }]);
 });
 
 test('texts show what would not be seen, and keep what is', () => {
-  expect(['\u202eevil', 'a\u0000b', 'tab\t', '👩‍👩‍👧‍👦', 'مرحبا', '\ud800x'].map((text) => visible(text))).toEqual(['⟨U+202E⟩evil', 'a␀b', 'tab␉', '👩‍👩‍👧‍👦', 'مرحبا', '\ufffdx']);
+  expect(['\u202eevil', 'a\u0000b', 'tab\t', '👩‍👩‍👧‍👦', 'مرحبا', '\ud800x'].map((text) => visible(text))).toEqual([
+    '⟨U+202E⟩evil',
+    'a␀b',
+    'tab␉',
+    '👩‍👩‍👧‍👦',
+    'مرحبا',
+    '\ufffdx',
+  ]);
   expect(visible('x'.repeat(1000), 5)).toBe('xxxxx…');
-  expect([0, 999, 1000, 99_400, 1_234_567, 5e12].map(bytes)).toEqual(['0 B', '999 B', '1.0 kB', '99.4 kB', '1.2 MB', '5.0 TB']);
+  expect([0, 999, 1000, 99_400, 1_234_567, 5e12].map(bytes)).toEqual([
+    '0 B',
+    '999 B',
+    '1.0 kB',
+    '99.4 kB',
+    '1.2 MB',
+    '5.0 TB',
+  ]);
   const now = Date.parse('2026-11-21T12:00:00Z');
-  expect(['2026-11-21T11:59:58Z', '2026-11-21T11:30:00Z', '2026-11-21T02:00:00Z', '2026-11-20T12:20:00Z', '2026-11-19T12:00:00Z', '2024-01-02T12:00:00Z'].map((text) => ago(text, now))).toEqual(['just now', '30 min ago', '10 h ago', '1 day ago', '2 days ago', '2024-01-02']);
-  expect([0, 999.4, 999.6, 1000, 59_940, 59_960, 60_000, 119_400, 119_600, 123_000].map(duration)).toEqual(['0 ms', '999 ms', '1.0 s', '1.0 s', '59.9 s', '1 min 0 s', '1 min 0 s', '1 min 59 s', '2 min 0 s', '2 min 3 s']);
+  expect(
+    [
+      '2026-11-21T11:59:58Z',
+      '2026-11-21T11:30:00Z',
+      '2026-11-21T02:00:00Z',
+      '2026-11-20T12:20:00Z',
+      '2026-11-19T12:00:00Z',
+      '2024-01-02T12:00:00Z',
+    ].map((text) => ago(text, now)),
+  ).toEqual(['just now', '30 min ago', '10 h ago', '1 day ago', '2 days ago', '2024-01-02']);
+  expect([0, 999.4, 999.6, 1000, 59_940, 59_960, 60_000, 119_400, 119_600, 123_000].map(duration)).toEqual([
+    '0 ms',
+    '999 ms',
+    '1.0 s',
+    '1.0 s',
+    '59.9 s',
+    '1 min 0 s',
+    '1 min 0 s',
+    '1 min 59 s',
+    '2 min 0 s',
+    '2 min 3 s',
+  ]);
 });

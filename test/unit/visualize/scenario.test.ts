@@ -9,34 +9,75 @@ const marks = (model: Model): readonly string[] => model.steps.map(({ check }) =
 
 describe("a machine's scenario", () => {
   test('has the pool by its name, its start before its steps, and the state and the jobs in hand at every place', () => {
-    const model = read('{why: x, machine: pool, input: {poolId: p, waitingMax: 2, groupMax: 1}, steps: [{done: open, state: idle}, {event: {type: job, job: {id: 1, kind: delete branch, name: a}}, state: working}]}');
-    const info = model.actors.get('pool/p')!, at = (n: number) => { model.seek(n); return [model.stateOf(info)?.join(), model.jobsInHand(info).length]; };
-    expect([labelOf(info), model.scenario]).toEqual(['p', { kind: 'machine', file: 's.yaml', why: 'x', steps: 2, differing: [], notRun: [] }]);
-    expect([at(0), at(1), at(2)]).toEqual([['opening', 0], ['idle', 0], ['working', 1]]);
+    const model = read(
+      '{why: x, machine: pool, input: {poolId: p, waitingMax: 2, groupMax: 1}, steps: [{done: open, state: idle}, {event: {type: job, job: {id: 1, kind: delete branch, name: a}}, state: working}]}',
+    );
+    const info = model.actors.get('pool/p')!;
+    const at = (n: number) => {
+      model.seek(n);
+      return [model.stateOf(info)?.join(), model.jobsInHand(info).length];
+    };
+    expect([labelOf(info), model.scenario]).toEqual([
+      'p',
+      { kind: 'machine', file: 's.yaml', why: 'x', steps: 2, differing: [], notRun: [] },
+    ]);
+    expect([at(0), at(1), at(2)]).toEqual([
+      ['opening', 0],
+      ['idle', 0],
+      ['working', 1],
+    ]);
     expect(marks(model)).toEqual(['', '✓ as expected', '✓ as expected']);
   });
 
   test('takes delayed events while time passes, and is told by its own words', () => {
-    const model = read('{why: x, machine: query, input: {id: q, keepMs: 10}, steps: [{event: {type: cancel}, state: cancelled}, {after: 4, state: cancelled}, {after: 6, state: expired}]}');
+    const model = read(
+      '{why: x, machine: query, input: {id: q, keepMs: 10}, steps: [{event: {type: cancel}, state: cancelled}, {after: 4, state: cancelled}, {after: 6, state: expired}]}',
+    );
     expect(marks(model)).toEqual(['', '✓ as expected', '✓ as expected', '✓ as expected']);
-    expect(model.steps.map((s) => [s.ms, s.outcome, ...s.from, ...s.to])).toEqual([[0, 'moved', 'working.compiling'], [0, 'moved', 'working.compiling', 'cancelled'], [4, 'stayed', 'cancelled', 'cancelled'], [10, 'ended', 'cancelled', 'expired']]);
+    expect(model.steps.map((s) => [s.ms, s.outcome, ...s.from, ...s.to])).toEqual([
+      [0, 'moved', 'working.compiling'],
+      [0, 'moved', 'working.compiling', 'cancelled'],
+      [4, 'stayed', 'cancelled', 'cancelled'],
+      [10, 'ended', 'cancelled', 'expired'],
+    ]);
     expect(filtered(model, { ...noFilter, event: 'ms pass' }).map((s) => s.n)).toEqual([2, 3]);
   });
 
   test('marks an event that no state takes, and work that the machine breaks over', () => {
-    expect(marks(read('{why: x, machine: load, input: {poolId: p}, steps: [{event: {type: knock}, state: receiving}, {event: {type: rows sorted}, state: receiving}]}'))).toEqual(['', '≠ differs: event', '✓ as expected']);
-    const model = read('{why: x, machine: pool, input: {poolId: p, waitingMax: 1, groupMax: 1}, steps: [{done: open, state: idle}, {event: {type: job, job: {id: 1, kind: delete branch, name: a}}, state: working}, {done: work, state: idle}, {after: 1, state: idle}]}');
+    expect(
+      marks(
+        read(
+          '{why: x, machine: load, input: {poolId: p}, steps: [{event: {type: knock}, state: receiving}, {event: {type: rows sorted}, state: receiving}]}',
+        ),
+      ),
+    ).toEqual(['', '≠ differs: event', '✓ as expected']);
+    const model = read(
+      '{why: x, machine: pool, input: {poolId: p, waitingMax: 1, groupMax: 1}, steps: [{done: open, state: idle}, {event: {type: job, job: {id: 1, kind: delete branch, name: a}}, state: working}, {done: work, state: idle}, {after: 1, state: idle}]}',
+    );
     expect(marks(model)).toEqual(['', '✓ as expected', '✓ as expected', '≠ differs: event', 'not run']);
-    expect(model.steps[3]!.check!.rows.map(({ what, found }) => [what, found?.replace(/: .*/, '')])).toEqual([['event', 'the machine broke'], ['state', undefined], ['emitted', undefined]]);
+    expect(model.steps[3]!.check!.rows.map(({ what, found }) => [what, found?.replace(/: .*/, '')])).toEqual([
+      ['event', 'the machine broke'],
+      ['state', undefined],
+      ['emitted', undefined],
+    ]);
     expect(filtered(model, { ...noFilter, failures: true }).map((s) => s.n)).toEqual([3]);
   });
 
   test('a job that fails as expected is no difference', () => {
-    const model = read('{why: x, machine: pool, input: {poolId: p, waitingMax: 1, groupMax: 1}, steps: [{done: open, state: idle}, {event: {type: job, job: {id: 1, kind: delete branch, name: a}}, state: working}, {done: work, output: {outcomes: [{id: 1, status: failed, code: c, text: t}]}, state: idle, emitted: [{type: settled, outcomes: [{id: 1, status: failed, code: c, text: t}]}]}]}');
-    expect([model.steps[3]!.settled, filtered(model, { ...noFilter, failures: true })]).toEqual([{ done: 0, failed: 1, refused: 0, code: 'c' }, []]);
+    const model = read(
+      '{why: x, machine: pool, input: {poolId: p, waitingMax: 1, groupMax: 1}, steps: [{done: open, state: idle}, {event: {type: job, job: {id: 1, kind: delete branch, name: a}}, state: working}, {done: work, output: {outcomes: [{id: 1, status: failed, code: c, text: t}]}, state: idle, emitted: [{type: settled, outcomes: [{id: 1, status: failed, code: c, text: t}]}]}]}',
+    );
+    expect([model.steps[3]!.settled, filtered(model, { ...noFilter, failures: true })]).toEqual([
+      { done: 0, failed: 1, refused: 0, code: 'c' },
+      [],
+    ]);
   });
 
-  test('that cannot begin is refused', () => { expect(() => read('{why: x, machine: subscriber, steps: [{after: 1, state: open}]}')).toThrow(/^The machine cannot begin with this input: the machine broke: /); });
+  test('that cannot begin is refused', () => {
+    expect(() => read('{why: x, machine: subscriber, steps: [{after: 1, state: open}]}')).toThrow(
+      /^The machine cannot begin with this input: the machine broke: /,
+    );
+  });
 });
 
 describe("a lake's scenario", () => {
@@ -49,17 +90,41 @@ steps:
   - {close: [{load: '{ts:1}', into: p@main, error: lake-closing}], within: 200}
   - {load: '{ts:2}', into: p@main, crash: before commit, tips: {p@main: none}}
 `);
-    expect(model.scenario).toEqual({ kind: 'lake', file: 's.yaml', why: 'x', steps: 3, differing: [], notRun: [1, 2, 3] });
+    expect(model.scenario).toEqual({
+      kind: 'lake',
+      file: 's.yaml',
+      why: 'x',
+      steps: 3,
+      differing: [],
+      notRun: [1, 2, 3],
+    });
     expect(model.steps.map((s) => s.check!.done)).toEqual([
-      [['lake', 'empty'], ['eventsKeptMax', '4']], [['create pool', 'p']], [['close', '[ { "load": "{ts:1}", "into": "p@main" } ]']], [['load', '{ts:2}'], ['into', 'p@main'], ['crash', 'before commit']],
+      [
+        ['lake', 'empty'],
+        ['eventsKeptMax', '4'],
+      ],
+      [['create pool', 'p']],
+      [['close', '[ { "load": "{ts:1}", "into": "p@main" } ]']],
+      [
+        ['load', '{ts:2}'],
+        ['into', 'p@main'],
+        ['crash', 'before commit'],
+      ],
     ]);
     expect(model.steps.map((s) => s.check!.rows.map(({ what, expected }) => `${what} ${expected!}`))).toEqual([
-      [], ['error none', 'events [ "pool-new p" ]'], ['error none', 'within 200', '1 (load): error lake-closing'], ['tips { "p@main": "none" }'],
+      [],
+      ['error none', 'events [ "pool-new p" ]'],
+      ['error none', 'within 200', '1 (load): error lake-closing'],
+      ['tips { "p@main": "none" }'],
     ]);
     expect(model.stateOf(model.actors.get('lake')!)).toBeUndefined();
   });
 });
 
-test.each([['why: [', /at line 1/], ['', /it does not say why/], ['{why: x, lake: {}, steps: [1]}', /step 1 is no map/]])('%j is refused', (text, fault) => {
+test.each([
+  ['why: [', /at line 1/],
+  ['', /it does not say why/],
+  ['{why: x, lake: {}, steps: [1]}', /step 1 is no map/],
+])('%j is refused', (text, fault) => {
   expect(() => read(text)).toThrow(fault);
 });

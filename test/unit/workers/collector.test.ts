@@ -3,13 +3,27 @@ import { type PerformanceEntry, PerformanceObserver, constants } from 'node:perf
 import { setTimeout as later } from 'node:timers/promises';
 import { runInNewContext } from 'node:vm';
 import { afterAll, expect, test } from 'vitest';
-import { bytesInUse, collectAll, collectIdle, collectInSteps, collectPassed, collectRead, collectRest, noteResident } from '../../../src/workers/collector.ts';
+import {
+  bytesInUse,
+  collectAll,
+  collectIdle,
+  collectInSteps,
+  collectPassed,
+  collectRead,
+  collectRest,
+  noteResident,
+} from '../../../src/workers/collector.ts';
 
-afterAll(() => { noteResident(0, Infinity); });
+afterAll(() => {
+  noteResident(0, Infinity);
+});
 
-const gc = runInNewContext('gc') as () => void, mb = 1 << 20;
+const gc = runInNewContext('gc') as () => void;
+const mb = 1 << 20;
 /** Buffers that nobody keeps: less than makes the engine collect by itself. */
-const waste = (megabytes: number): void => { for (let i = 0; i < megabytes; i++) new Uint8Array(mb).fill(1); };
+const waste = (megabytes: number): void => {
+  for (let i = 0; i < megabytes; i++) new Uint8Array(mb).fill(1);
+};
 /** Nothing is left that nobody uses, and the collector knows how much there is. */
 const settled = async (): Promise<void> => {
   // Buffers are given back beside the thread.
@@ -19,15 +33,24 @@ const settled = async (): Promise<void> => {
   }
   await seenBy(collectInSteps, 2);
 };
-/** Collections that `run` asked for, `least` of them, as `all` and `young`; those of all objects that nobody asked for in one go are `in steps`. */
+/**
+ * Collections that `run` asked for, `least` of them, as `all` and `young`; those of all objects that nobody asked for
+ * in one go are `in steps`.
+ */
 const seenBy = async (run: () => void, least: number): Promise<readonly string[]> => {
-  const seen: string[] = [], note = (list: readonly PerformanceEntry[]): void => {
-    for (const { detail } of list as readonly (PerformanceEntry & { readonly detail: { readonly kind: number; readonly flags: number } })[]) {
-      if ((detail.flags & constants.NODE_PERFORMANCE_GC_FLAGS_FORCED) !== 0) seen.push(detail.kind === constants.NODE_PERFORMANCE_GC_MINOR ? 'young' : 'all');
+  const seen: string[] = [];
+  const note = (list: readonly PerformanceEntry[]): void => {
+    for (const { detail } of list as readonly (PerformanceEntry & {
+      readonly detail: { readonly kind: number; readonly flags: number };
+    })[]) {
+      if ((detail.flags & constants.NODE_PERFORMANCE_GC_FLAGS_FORCED) !== 0)
+        seen.push(detail.kind === constants.NODE_PERFORMANCE_GC_MINOR ? 'young' : 'all');
       else if (detail.kind === constants.NODE_PERFORMANCE_GC_MAJOR) seen.push('in steps');
     }
   };
-  const observer = new PerformanceObserver((list) => { note(list.getEntries()); });
+  const observer = new PerformanceObserver((list) => {
+    note(list.getEntries());
+  });
   observer.observe({ entryTypes: ['gc'] });
   run();
   await later(50);

@@ -15,7 +15,8 @@ import { targetsOf } from '../../support/process-figures.ts';
 import { answerOf } from './support.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'lake-gone-'));
-let lake: Lake, workers: WorkerPool;
+let lake: Lake;
+let workers: WorkerPool;
 beforeAll(async () => {
   lake = await openLake({ directory, objects: openObjects(directory) });
   workers = startWorkerPool({ lakeDirectory: directory, threads: 2 }, lake);
@@ -27,11 +28,20 @@ afterAll(async () => {
 });
 
 /** Descriptors of data objects, those that are deleted among them. */
-const open = (): readonly string[] => targetsOf(process.pid).filter((target) => target.startsWith(join(directory, 'objects')));
-const rows = (from: number): string => Array.from({ length: 8000 }, (_, i) => `{"k":${from + i},"text":"text ${i * 7919}"}`).join('\n');
+const open = (): readonly string[] =>
+  targetsOf(process.pid).filter((target) => target.startsWith(join(directory, 'objects')));
+const rows = (from: number): string =>
+  Array.from({ length: 8000 }, (_, i) => `{"k":${from + i},"text":"text ${i * 7919}"}`).join('\n');
 const load = async (pool: string, from: number): Promise<string> => {
-  const body = Buffer.from(rows(from)), { config } = lake.pool(pool);
-  const made = await workers.load({ pool: config, format: 'json', body: (async function* () { yield body; })() });
+  const body = Buffer.from(rows(from));
+  const { config } = lake.pool(pool);
+  const made = await workers.load({
+    pool: config,
+    format: 'json',
+    body: (async function* () {
+      yield body;
+    })(),
+  });
   return (await made.settled(lake.pool(pool).load('main', made.objects))).commit;
 };
 /** In both threads, as often as it takes. */
@@ -39,7 +49,9 @@ const read = async (pool: string): Promise<void> => {
   const text = `from ${pool} | put n:=len(text) | aggregate c:=sum(n) by k%3 | aggregate count()`;
   await Promise.all(Array.from({ length: 6 }, (_, i) => answerOf(workers, text, { id: `${pool}${i}` })));
 };
-const newPool = async (name: string): Promise<void> => { await lake.createPool({ name, keys: [['k']] }); };
+const newPool = async (name: string): Promise<void> => {
+  await lake.createPool({ name, keys: [['k']] });
+};
 
 describe.skipIf(process.platform !== 'linux')('files', () => {
   test('of vacuumed objects are closed, and their columns go', async () => {
@@ -49,7 +61,9 @@ describe.skipIf(process.platform !== 'linux')('files', () => {
     await read('p');
     expect(open().length).toBeGreaterThan(0);
     expect(workers.status().columns.bytes).toBeGreaterThan(1000);
-    const pool = lake.pool('p'), snapshot = await lake.openSnapshot('p', 'main'), ids = snapshot.page({ limit: 10 }).objects.map(({ id }) => id);
+    const pool = lake.pool('p');
+    const snapshot = await lake.openSnapshot('p', 'main');
+    const ids = snapshot.page({ limit: 10 }).objects.map(({ id }) => id);
     snapshot.release();
     await pool.deleteObjects('main', ids);
     await pool.vacuum('main', { dryRun: false });
@@ -76,11 +90,17 @@ describe('opened objects', () => {
   const reader = (heldBytes: number): ObjectReader => ({ heldBytes }) as ObjectReader;
 
   test('are charged with what they hold, and the oldest go beyond that', () => {
-    const columns = new ColumnCache(1000), list = new ReaderList(columns, 300);
+    const columns = new ColumnCache(1000);
+    const list = new ReaderList(columns, 300);
     for (const [i, bytes] of [100, 150, 40].entries()) list.set(`o${i}`, reader(bytes));
     expect(roomOf(columns)).toBe(710);
     list.set('o3', reader(200));
-    expect([list.get('o0'), list.get('o1'), list.get('o2')?.heldBytes, list.get('o3')?.heldBytes]).toEqual([undefined, undefined, 40, 200]);
+    expect([list.get('o0'), list.get('o1'), list.get('o2')?.heldBytes, list.get('o3')?.heldBytes]).toEqual([
+      undefined,
+      undefined,
+      40,
+      200,
+    ]);
     expect(roomOf(columns)).toBe(760);
     list.set('large', reader(5000));
     expect([list.get('o3'), list.get('large')?.heldBytes]).toEqual([undefined, 5000]);
@@ -89,7 +109,9 @@ describe('opened objects', () => {
   });
 
   test('take their columns along, and no new ones are kept of them', () => {
-    const columns = new ColumnCache(1000), list = new ReaderList(columns), [one, other] = [reader(0), reader(0)];
+    const columns = new ColumnCache(1000);
+    const list = new ReaderList(columns);
+    const [one, other] = [reader(0), reader(0)];
     list.set('one', one);
     list.set('other', other);
     columns.begin();

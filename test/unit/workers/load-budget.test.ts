@@ -5,7 +5,9 @@ import { LoadBudget } from '../../../src/workers/load/task.ts';
 const never = new AbortController().signal;
 
 test('loads of very many shapes go on one after the other, and keep their turn to the end', async () => {
-  const budget = new LoadBudget(64 << 20), told: string[] = [], loads = ['first', 'second', 'third'].map((name) => ({ name, share: budget.begin() }));
+  const budget = new LoadBudget(64 << 20);
+  const told: string[] = [];
+  const loads = ['first', 'second', 'third'].map((name) => ({ name, share: budget.begin() }));
   const all = loads.map(async ({ name, share }) => {
     await share.turn(never);
     told.push(`${name} goes on`);
@@ -19,9 +21,14 @@ test('loads of very many shapes go on one after the other, and keep their turn t
 });
 
 test('a load that is given up does not wait', async () => {
-  const budget = new LoadBudget(64 << 20), first = budget.begin(), second = budget.begin(), third = budget.begin(), giveUp = new AbortController();
+  const budget = new LoadBudget(64 << 20);
+  const first = budget.begin();
+  const second = budget.begin();
+  const third = budget.begin();
+  const giveUp = new AbortController();
   await first.turn(never);
-  const waiting = second.turn(giveUp.signal), next = third.turn(never);
+  const waiting = second.turn(giveUp.signal);
+  const next = third.turn(never);
   giveUp.abort(new Error('given up'));
   await expect(waiting).rejects.toThrow('given up');
   second.end();
@@ -31,13 +38,20 @@ test('a load that is given up does not wait', async () => {
 });
 
 test('nobody waits for ever', async () => {
-  const budget = new LoadBudget(64 << 20, 30), first = budget.begin(), second = budget.begin(), began = performance.now();
+  const budget = new LoadBudget(64 << 20, 30);
+  const first = budget.begin();
+  const second = budget.begin();
+  const began = performance.now();
   await first.turn(never);
   await second.turn(never);
   expect(performance.now() - began).toBeGreaterThan(25);
   // It has its turn then, and waits no more.
   let has = false;
-  void second.turn(never).then(() => { has = true; });
-  await new Promise((resolve) => { setImmediate(resolve); });
+  void second.turn(never).then(() => {
+    has = true;
+  });
+  await new Promise((resolve) => {
+    setImmediate(resolve);
+  });
   expect(has).toBe(true);
 });

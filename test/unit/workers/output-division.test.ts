@@ -6,15 +6,21 @@ import { joinParts } from '../../../src/formats/parts.ts';
 import type { WorkerPool } from '../../../src/workers/pool.types.ts';
 import { type ComparedPools, answerOf, helpingThread, openCompared, ready, tasksOf } from './support.ts';
 
-const rows = 100_000, text = 'x'.repeat(200);
-let pools: ComparedPools, alone: WorkerPool, both: WorkerPool;
+const rows = 100_000;
+const text = 'x'.repeat(200);
+let pools: ComparedPools;
+let alone: WorkerPool;
+let both: WorkerPool;
 let ids = 0;
 
 const rowText = (i: number): string => {
   switch (i % 3) {
-    case 0: return `{k:${i},kind:"conn",at:{line:${i % 97},name:"n${i % 7}"}}`;
-    case 1: return `{k:${i},kind:"alert",tags:["t${i % 7}","x"],n:${i % 13 === 0 ? 'null' : i % 50}}`;
-    default: return `{k:${i},kind:"http",text:"${text}",dur:${(i % 997) / 8}}`;
+    case 0:
+      return `{k:${i},kind:"conn",at:{line:${i % 97},name:"n${i % 7}"}}`;
+    case 1:
+      return `{k:${i},kind:"alert",tags:["t${i % 7}","x"],n:${i % 13 === 0 ? 'null' : i % 50}}`;
+    default:
+      return `{k:${i},kind:"http",text:"${text}",dur:${(i % 997) / 8}}`;
   }
 };
 
@@ -25,43 +31,68 @@ beforeAll(async () => {
 afterAll(() => pools.close());
 
 /** All bytes, and the code of the error that ended them. */
-const read = async (workers: WorkerPool, query: string, format: FormatName, pauseMs?: number): Promise<{ readonly bytes: Buffer; readonly error?: unknown }> => {
+const read = async (
+  workers: WorkerPool,
+  query: string,
+  format: FormatName,
+  pauseMs?: number,
+): Promise<{ readonly bytes: Buffer; readonly error?: unknown }> => {
   const parts: Buffer[] = [];
   try {
     const { chunks } = await workers.query({ id: `q${ids++}`, text: query, format, control: false });
     for await (const chunk of chunks) {
       // What is read is given back and written into again.
       parts.push(Buffer.from(chunk));
-      if (pauseMs !== undefined) await new Promise((resolve) => { setTimeout(resolve, pauseMs); });
+      if (pauseMs !== undefined)
+        await new Promise((resolve) => {
+          setTimeout(resolve, pauseMs);
+        });
     }
   } catch (error) {
     return { bytes: Buffer.concat(parts), error: (error as { readonly code?: unknown }).code };
   }
   return { bytes: Buffer.concat(parts) };
 };
-async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> { yield bytes; }
+async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
+}
 const bsupAsSup = async (bytes: Uint8Array): Promise<string> => {
   const writer = createWriter('sup');
   let out = '';
-  for await (const batch of await openReader('bsup', once(bytes))) for (const chunk of writer.write(batch)) out += Buffer.from(chunk).toString();
+  for await (const batch of await openReader('bsup', once(bytes)))
+    for (const chunk of writer.write(batch)) out += Buffer.from(chunk).toString();
   return out;
 };
 /** Of the lake, the largest first. */
 const largestFiles = (): readonly string[] =>
-  readdirSync(join(pools.directory, 'objects'), { recursive: true, withFileTypes: true }).filter((e) => e.isFile()).map((e) => join(e.parentPath, e.name)).sort((a, b) => statSync(b).size - statSync(a).size);
+  readdirSync(join(pools.directory, 'objects'), { recursive: true, withFileTypes: true })
+    .filter((e) => e.isFile())
+    .map((e) => join(e.parentPath, e.name))
+    .sort((a, b) => statSync(b).size - statSync(a).size);
 
-const queries = ['from rows', 'from rows | put s:=k*2, text:=null', 'from rows | cut kind, k', 'from rows | values k', 'from rows | drop at'];
+const queries = [
+  'from rows',
+  'from rows | put s:=k*2, text:=null',
+  'from rows | cut kind, k',
+  'from rows | values k',
+  'from rows | drop at',
+];
 
 describe('one answer written by two threads', () => {
-  test.each(queries.flatMap((query) => (['json', 'ndjson', 'sup'] as const).map((format) => [query, format] as const)))('%s as %s: the bytes are those of one thread', async (query, format) => {
-    // What helped the query before may still be ending.
-    await expect.poll(() => tasksOf(both), { timeout: 5000 }).toBe(0);
-    const before = both.status().parts, wanted = await read(alone, query, format), got = await read(both, query, format);
-    expect(got.bytes.equals(wanted.bytes)).toBe(true);
-    expect([wanted.error, got.error]).toEqual([undefined, undefined]);
-    expect(wanted.bytes.length).toBeGreaterThan(rows);
-    expect(both.status().parts).toBe(before + 1);
-  });
+  test.each(queries.flatMap((query) => (['json', 'ndjson', 'sup'] as const).map((format) => [query, format] as const)))(
+    '%s as %s: the bytes are those of one thread',
+    async (query, format) => {
+      // What helped the query before may still be ending.
+      await expect.poll(() => tasksOf(both), { timeout: 5000 }).toBe(0);
+      const before = both.status().parts;
+      const wanted = await read(alone, query, format);
+      const got = await read(both, query, format);
+      expect(got.bytes.equals(wanted.bytes)).toBe(true);
+      expect([wanted.error, got.error]).toEqual([undefined, undefined]);
+      expect(wanted.bytes.length).toBeGreaterThan(rows);
+      expect(both.status().parts).toBe(before + 1);
+    },
+  );
 
   test.each(queries)('%s as BSUP: the values are those of one thread', async (query) => {
     const wanted = await bsupAsSup((await read(alone, query, 'bsup')).bytes);
@@ -95,7 +126,9 @@ describe('one answer written by two threads', () => {
     const full = pools.start({ threads: 2, residentBytesMax: 1 });
     try {
       await ready(full);
-      expect((await read(full, 'from rows', 'ndjson')).bytes.equals((await read(alone, 'from rows', 'ndjson')).bytes)).toBe(true);
+      expect(
+        (await read(full, 'from rows', 'ndjson')).bytes.equals((await read(alone, 'from rows', 'ndjson')).bytes),
+      ).toBe(true);
       expect(full.status().parts).toBe(0);
     } finally {
       await full.close();
@@ -104,8 +137,16 @@ describe('one answer written by two threads', () => {
 
   test('a query that is cancelled, or whose client leaves, leaves no part behind', async () => {
     const abort = new AbortController();
-    const { chunks } = await both.query({ id: 'left', text: 'from rows', format: 'sup', control: false, signal: abort.signal });
-    const reading = (async () => { for await (const chunk of chunks) if (chunk.length > 0) abort.abort(); })();
+    const { chunks } = await both.query({
+      id: 'left',
+      text: 'from rows',
+      format: 'sup',
+      control: false,
+      signal: abort.signal,
+    });
+    const reading = (async () => {
+      for await (const chunk of chunks) if (chunk.length > 0) abort.abort();
+    })();
     await expect(reading).rejects.toMatchObject({ code: 'query-cancelled' });
     await expect.poll(() => tasksOf(both), { timeout: 5000 }).toBe(0);
     const other = await both.query({ id: 'gone', text: 'from rows', format: 'sup', control: false });
@@ -120,12 +161,23 @@ describe('one answer written by two threads', () => {
     const other = pools.start({ threads: 2, windowBytesMax: 1 << 16 });
     try {
       await ready(other);
-      const { chunks } = await other.query({ id: 'dies', text: 'from rows | put a:=text, b:=text, c:=text, d:=text', format: 'ndjson', control: false });
+      const { chunks } = await other.query({
+        id: 'dies',
+        text: 'from rows | put a:=text, b:=text, c:=text, d:=text',
+        format: 'ndjson',
+        control: false,
+      });
       // Nothing is read before, so that the helper cannot have come to its end.
       await expect.poll(() => helpingThread(other), { timeout: 5000, interval: 5 }).toBeDefined();
-      await new Promise((resolve) => { setTimeout(resolve, 100); });
+      await new Promise((resolve) => {
+        setTimeout(resolve, 100);
+      });
       await helpingThread(other)?.worker.terminate();
-      await expect((async () => { for await (const chunk of chunks) expect(chunk.length).toBeGreaterThan(0); })()).rejects.toMatchObject({ code: 'worker-died' });
+      await expect(
+        (async () => {
+          for await (const chunk of chunks) expect(chunk.length).toBeGreaterThan(0);
+        })(),
+      ).rejects.toMatchObject({ code: 'worker-died' });
       await expect.poll(() => other.status(), { timeout: 10_000 }).toMatchObject({ threads: 2, replaced: 1 });
       expect(await answerOf(other, 'from rows | count()')).toBe(`${rows}\n`);
     } finally {
@@ -135,13 +187,17 @@ describe('one answer written by two threads', () => {
 
   // The last one: it breaks the rows.
   test('rows before a damaged block are given out, as by one thread', async () => {
-    const whole = (await read(alone, 'from rows', 'ndjson')).bytes, [path] = largestFiles(), file = openSync(path!, 'r+');
+    const whole = (await read(alone, 'from rows', 'ndjson')).bytes;
+    const [path] = largestFiles();
+    const file = openSync(path!, 'r+');
     writeSync(file, new Uint8Array(4096), 0, 4096, Math.floor(statSync(path!).size * 0.7));
     closeSync(file);
-    const one = pools.start({ threads: 1 }), two = pools.start({ threads: 2 });
+    const one = pools.start({ threads: 1 });
+    const two = pools.start({ threads: 2 });
     try {
       await ready(two);
-      const wanted = await read(one, 'from rows', 'ndjson'), got = await read(two, 'from rows', 'ndjson');
+      const wanted = await read(one, 'from rows', 'ndjson');
+      const got = await read(two, 'from rows', 'ndjson');
       expect(wanted.error).toBe('object-corrupt');
       expect(got.error).toBe('object-corrupt');
       // How many of those right before it depends on how far the scan looks ahead.
@@ -160,7 +216,8 @@ describe('one answer written by two threads', () => {
 
 test('parts of an array are joined, also when there are none', () => {
   const bytes = (...chunks: string[]): string => {
-    const join = joinParts(true), parts = chunks.map((c) => Buffer.from(c));
+    const join = joinParts(true);
+    const parts = chunks.map((c) => Buffer.from(c));
     for (const part of parts) join.chunk(part);
     return Buffer.concat([...parts, ...join.end()]).toString();
   };

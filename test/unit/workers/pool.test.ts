@@ -14,12 +14,17 @@ import { LoadWatch } from '../../../src/workers/watches.ts';
 import { answerOf, threadsOf } from './support.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'lake-workers-'));
-let lake: Lake, workers: WorkerPool, pool: PoolConfig;
+let lake: Lake;
+let workers: WorkerPool;
+let pool: PoolConfig;
 let names = 0;
 
 beforeAll(async () => {
   lake = await openLake({ directory, objects: openObjects(directory) });
-  workers = startWorkerPool({ lakeDirectory: directory, threads: 1, queryStatusMs: 300, loadMemoryBytesMax: 4 << 20 }, lake);
+  workers = startWorkerPool(
+    { lakeDirectory: directory, threads: 1, queryStatusMs: 300, loadMemoryBytesMax: 4 << 20 },
+    lake,
+  );
   pool = await newPool();
 });
 afterAll(async () => {
@@ -28,7 +33,9 @@ afterAll(async () => {
   rmSync(directory, { recursive: true });
 });
 
-const newPool = async (layout: { readonly threshold?: number; readonly order?: 'asc' | 'desc' } = {}): Promise<PoolConfig> =>
+const newPool = async (
+  layout: { readonly threshold?: number; readonly order?: 'asc' | 'desc' } = {},
+): Promise<PoolConfig> =>
   (await lake.createPool({ name: `pool${names++}`, order: 'asc', keys: [['k']], ...layout })).pool;
 async function* chunksOf(text: string | Uint8Array, size = 1000): AsyncGenerator<Uint8Array> {
   const bytes = Buffer.from(text as string);
@@ -39,9 +46,13 @@ const load = async (target: PoolConfig, text: string): Promise<void> => {
   await outcome.settled(lake.pool(target.name).load('main', outcome.objects));
 };
 const query = (text: string, id = 'q'): Promise<string> => answerOf(workers, text, { id });
-const files = (): number => readdirSync(join(directory, 'objects'), { recursive: true, withFileTypes: true }).filter((f) => f.isFile()).length;
+const files = (): number =>
+  readdirSync(join(directory, 'objects'), { recursive: true, withFileTypes: true }).filter((f) => f.isFile()).length;
 const failure = async (work: Promise<unknown>): Promise<LakeError> => {
-  const error = await work.then(() => undefined, (e: unknown) => e);
+  const error = await work.then(
+    () => undefined,
+    (e: unknown) => e,
+  );
   expect(error).toBeInstanceOf(LakeError);
   return error as LakeError;
 };
@@ -55,27 +66,58 @@ describe('loads', () => {
 
   test('gzip and the format are found by themselves', async () => {
     const outcome = await workers.load({ pool, body: chunksOf(gzipSync('{"k":3}\n{"k":1}\n'), 7) });
-    expect([outcome.records, outcome.objects.map((o) => [o.min.text, o.max.text]), outcome.warnings]).toEqual([2, [['1', '3']], []]);
+    expect([outcome.records, outcome.objects.map((o) => [o.min.text, o.max.text]), outcome.warnings]).toEqual([
+      2,
+      [['1', '3']],
+      [],
+    ]);
   });
 
   test('what could not be kept digit by digit is a warning, once a column; a crowd of them ends in a count', async () => {
-    const fileOf = (count: number): Uint8Array => new Uint8Array(parquetWriteBuffer({
-      columnData: Array.from({ length: count }, (_, i) => ({ name: `c${i}`, data: [1234567890123456789n, 1234567890123456789n] })),
-      schema: [{ name: 'root', num_children: count }, ...Array.from({ length: count }, (_, i) => ({ name: `c${i}`, type: 'INT64', converted_type: 'DECIMAL', repetition_type: 'REQUIRED', precision: 19, scale: 2 } as const))],
-    }));
-    const warnings = async (count: number): Promise<readonly string[]> => (await workers.load({ pool, body: chunksOf(fileOf(count), 1 << 16), format: 'parquet' })).warnings;
-    expect(await warnings(1)).toEqual(['parquet: column c0: decimal(19,2) is kept as float64, which does not hold all of its digits (first: 12345678901234567.89)']);
+    const fileOf = (count: number): Uint8Array =>
+      new Uint8Array(
+        parquetWriteBuffer({
+          columnData: Array.from({ length: count }, (_, i) => ({
+            name: `c${i}`,
+            data: [1234567890123456789n, 1234567890123456789n],
+          })),
+          schema: [
+            { name: 'root', num_children: count },
+            ...Array.from(
+              { length: count },
+              (_, i) =>
+                ({
+                  name: `c${i}`,
+                  type: 'INT64',
+                  converted_type: 'DECIMAL',
+                  repetition_type: 'REQUIRED',
+                  precision: 19,
+                  scale: 2,
+                }) as const,
+            ),
+          ],
+        }),
+      );
+    const warnings = async (count: number): Promise<readonly string[]> =>
+      (await workers.load({ pool, body: chunksOf(fileOf(count), 1 << 16), format: 'parquet' })).warnings;
+    expect(await warnings(1)).toEqual([
+      'parquet: column c0: decimal(19,2) is kept as float64, which does not hold all of its digits (first: 12345678901234567.89)',
+    ]);
     const many = await warnings(8);
     expect([many.length, many.at(-1)]).toEqual([6, '3 more']);
   });
 
   test('a body without values is an error', async () => {
-    expect((await failure(workers.load({ pool, body: chunksOf(''), format: 'sup' }))).message).toBe('no records in request');
+    expect((await failure(workers.load({ pool, body: chunksOf(''), format: 'sup' }))).message).toBe(
+      'no records in request',
+    );
   });
 
   test('a body that breaks in the middle loads nothing and leaves no file', async () => {
     const before = files();
-    const rows = Array.from({ length: 60_000 }, (_, i) => `{k:${i},n:${(i * 2_654_435_761) % 4_294_967_291}}\n`).join('');
+    const rows = Array.from({ length: 60_000 }, (_, i) => `{k:${i},n:${(i * 2_654_435_761) % 4_294_967_291}}\n`).join(
+      '',
+    );
     const error = await failure(workers.load({ pool, body: chunksOf(`${rows}{k:`, 65_536), format: 'sup' }));
     expect(error.status).toBe(400);
     expect(files()).toBe(before);
@@ -96,28 +138,44 @@ describe('loads', () => {
   });
 
   test('a load that was done when its client left leaves no file', async () => {
-    const before = files(), leave = new AbortController(), watch = new class extends LoadWatch {
+    const before = files();
+    const leave = new AbortController();
+    const watch = new (class extends LoadWatch {
       override sorted(): void {
         // This thread hears nothing of the worker, which ends its work, until it has given the load up.
         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1500);
         leave.abort();
       }
-    }();
-    const rows = Array.from({ length: 30_000 }, (_, i) => `{k:${i},n:${(i * 2_654_435_761) % 4_294_967_291}}\n`).join('');
-    expect((await failure(workers.load({ pool, body: chunksOf(rows, 65_536), format: 'sup', watch, signal: leave.signal }))).code).toBe('load-cancelled');
+    })();
+    const rows = Array.from({ length: 30_000 }, (_, i) => `{k:${i},n:${(i * 2_654_435_761) % 4_294_967_291}}\n`).join(
+      '',
+    );
+    expect(
+      (await failure(workers.load({ pool, body: chunksOf(rows, 65_536), format: 'sup', watch, signal: leave.signal })))
+        .code,
+    ).toBe('load-cancelled');
     await expect.poll(files).toBe(before);
   });
 
-  test.each(['lake-failed', 'jobs-full'] as const)('a commit that fails with %s: its files go only where it is known not to exist', async (code) => {
-    const rows = Array.from({ length: 30_000 }, (_, i) => `{k:${i},n:${(i * 2_654_435_761) % 4_294_967_291}}\n`).join('');
-    const outcome = await workers.load({ pool, body: chunksOf(rows, 65_536), format: 'sup' }), written = files();
-    await outcome.settled(Promise.reject(new LakeError(code, { fault: 'so' }))).catch(() => undefined);
-    expect(written - files()).toBe(code === 'jobs-full' ? outcome.objects.length : 0);
-  });
+  test.each(['lake-failed', 'jobs-full'] as const)(
+    'a commit that fails with %s: its files go only where it is known not to exist',
+    async (code) => {
+      const rows = Array.from({ length: 30_000 }, (_, i) => `{k:${i},n:${(i * 2_654_435_761) % 4_294_967_291}}\n`).join(
+        '',
+      );
+      const outcome = await workers.load({ pool, body: chunksOf(rows, 65_536), format: 'sup' });
+      const written = files();
+      await outcome.settled(Promise.reject(new LakeError(code, { fault: 'so' }))).catch(() => undefined);
+      expect(written - files()).toBe(code === 'jobs-full' ? outcome.objects.length : 0);
+    },
+  );
 
   test('a commit that a branch refuses leaves no file, whoever asked for it', async () => {
-    const rows = Array.from({ length: 30_000 }, (_, i) => `{k:${i},n:${(i * 2_654_435_761) % 4_294_967_291}}\n`).join('');
-    const before = files(), { objects } = await workers.load({ pool, body: chunksOf(rows, 65_536), format: 'sup' });
+    const rows = Array.from({ length: 30_000 }, (_, i) => `{k:${i},n:${(i * 2_654_435_761) % 4_294_967_291}}\n`).join(
+      '',
+    );
+    const before = files();
+    const { objects } = await workers.load({ pool, body: chunksOf(rows, 65_536), format: 'sup' });
     expect(files()).toBeGreaterThan(before);
     expect((await failure(lake.pool(pool.name).load('gone', objects))).code).toBe('branch-not-found');
     expect(files()).toBe(before);
@@ -137,15 +195,23 @@ describe('loads', () => {
     expect(outcome.records).toBeGreaterThan(100_000);
     expect(given).toBeGreaterThan(19_000_000);
     await outcome.settled(Promise.reject(new LakeError('lake-closing'))).catch(() => undefined);
-    for (const { id, inline } of outcome.objects) if (!inline) expect(() => openObjects(directory).readRange(id, 0, 8)).toThrow('file does not exist');
+    for (const { id, inline } of outcome.objects)
+      if (!inline) expect(() => openObjects(directory).readRange(id, 0, 8)).toThrow('file does not exist');
   });
 });
 
 describe('queries', () => {
   test('compile errors come before the first byte; the status is the error, and an id that nobody gave has none', async () => {
     const error = await failure(query('from nowhere', 'status-1'));
-    expect([error.status, error.message, error.details]).toEqual([400, 'nowhere: pool not found at line 1, column 6:\nfrom nowhere\n     ~~~~~~~', { compilation_errors: [{ Msg: 'nowhere: pool not found', Pos: 5, End: 11 }] }]);
-    expect([await workers.queryStatus('status-1'), await workers.queryStatus('never')]).toEqual([error.message, undefined]);
+    expect([error.status, error.message, error.details]).toEqual([
+      400,
+      'nowhere: pool not found at line 1, column 6:\nfrom nowhere\n     ~~~~~~~',
+      { compilation_errors: [{ Msg: 'nowhere: pool not found', Pos: 5, End: 11 }] },
+    ]);
+    expect([await workers.queryStatus('status-1'), await workers.queryStatus('never')]).toEqual([
+      error.message,
+      undefined,
+    ]);
   });
 
   test('the status of a query that ended well is the empty text, and waits for the end', async () => {
@@ -156,9 +222,19 @@ describe('queries', () => {
   });
 
   test('a query without rows is empty in SUP and an array in JSON', async () => {
-    const sup = await workers.query({ id: 'e1', text: `from ${(await newPool()).name}`, format: 'sup', control: false });
+    const sup = await workers.query({
+      id: 'e1',
+      text: `from ${(await newPool()).name}`,
+      format: 'sup',
+      control: false,
+    });
     expect(sup.empty).toBe(true);
-    const json = await workers.query({ id: 'e2', text: `from ${(await newPool()).name}`, format: 'json', control: false });
+    const json = await workers.query({
+      id: 'e2',
+      text: `from ${(await newPool()).name}`,
+      format: 'json',
+      control: false,
+    });
     expect(json.empty).toBe(false);
     for await (const chunk of json.chunks) expect(Buffer.from(chunk).toString().trim()).toBe('[]');
   });
@@ -170,13 +246,18 @@ describe('queries', () => {
     let taken = 0;
     for await (const chunk of reply.chunks) {
       taken += chunk.length;
-      await new Promise((resolve) => { setTimeout(resolve, 200); });
+      await new Promise((resolve) => {
+        setTimeout(resolve, 200);
+      });
       break;
     }
     expect(reply.stats().recordsRead).toBeLessThan(60_000);
     expect(taken).toBeGreaterThan(0);
     expect(await workers.queryStatus('slow')).toBe('query was cancelled');
-    while (workers.status().queriesRunning > 0) await new Promise((resolve) => { setImmediate(resolve); });
+    while (workers.status().queriesRunning > 0)
+      await new Promise((resolve) => {
+        setImmediate(resolve);
+      });
     expect(await query('values 2')).toBe('2\n');
   });
 
@@ -203,7 +284,9 @@ describe('types with more ways through them than time', () => {
     expect(await query(`${types} values <t39>,<t38>,<t39> | count() by this | count()`)).toBe('2\n');
   });
   test('the last binding of a name counts, in whatever order a type is gone through', async () => {
-    expect(await query('type x=int64 type y=string values <{a:x,b:{c:y},d:x}> | values typename("x"), typename("y")')).toBe('<x=int64>\n<y=string>\n');
+    expect(
+      await query('type x=int64 type y=string values <{a:x,b:{c:y},d:x}> | values typename("x"), typename("y")'),
+    ).toBe('<x=int64>\n<y=string>\n');
   });
   test.each(['fields(<t39>)', 'null::t39'])('%s needs too much memory, and says so', async (expression) => {
     expect((await failure(query(`${types} values ${expression}`))).code).toBe('query-memory');
@@ -212,17 +295,29 @@ describe('types with more ways through them than time', () => {
 
 describe('bytes of answers', () => {
   // The collector does not count shared memory: a buffer of another size would not be used again, and stay for long.
-  test.each(['arrows', 'json', 'bsup', 'sup', 'parquet'] as const)('large values go in buffers of one size (%s)', async (format) => {
-    const target = await newPool();
-    await load(target, Array.from({ length: 12 }, (_, k) => `{k:${k},s:"${'x'.repeat(700_000)}"}\n`).join(''));
-    const { chunks } = await workers.query({ id: 'large', text: `from ${target.name} | values {k,s:concat(s,s)}`, format, control: false }), sizes = new Set<number>();
-    let bytes = 0;
-    for await (const chunk of chunks) {
-      bytes += chunk.length;
-      if (chunk.buffer instanceof SharedArrayBuffer) sizes.add(chunk.buffer.byteLength);
-    }
-    expect([sizes.size, bytes > 12 * (format === 'bsup' || format === 'parquet' ? 100 : 1_400_000)]).toEqual([1, true]);
-  });
+  test.each(['arrows', 'json', 'bsup', 'sup', 'parquet'] as const)(
+    'large values go in buffers of one size (%s)',
+    async (format) => {
+      const target = await newPool();
+      await load(target, Array.from({ length: 12 }, (_, k) => `{k:${k},s:"${'x'.repeat(700_000)}"}\n`).join(''));
+      const { chunks } = await workers.query({
+        id: 'large',
+        text: `from ${target.name} | values {k,s:concat(s,s)}`,
+        format,
+        control: false,
+      });
+      const sizes = new Set<number>();
+      let bytes = 0;
+      for await (const chunk of chunks) {
+        bytes += chunk.length;
+        if (chunk.buffer instanceof SharedArrayBuffer) sizes.add(chunk.buffer.byteLength);
+      }
+      expect([sizes.size, bytes > 12 * (format === 'bsup' || format === 'parquet' ? 100 : 1_400_000)]).toEqual([
+        1,
+        true,
+      ]);
+    },
+  );
 });
 
 describe('rewrites', () => {
@@ -239,8 +334,12 @@ describe('rewrites', () => {
   test('a filter that matches nothing and a text that is no filter are errors', async () => {
     const target = await newPool();
     await load(target, '{k:1}');
-    expect((await failure(lake.pool(target.name).deleteWhere('main', workers.prepareDelete('k == 7')))).message).toBe('empty transaction: the filter selects no row of the branch');
-    expect((await failure(lake.pool(target.name).deleteWhere('main', workers.prepareDelete('sort k')))).message).toBe('invalid delete where query: must be a single filter operation');
+    expect((await failure(lake.pool(target.name).deleteWhere('main', workers.prepareDelete('k == 7')))).message).toBe(
+      'empty transaction: the filter selects no row of the branch',
+    );
+    expect((await failure(lake.pool(target.name).deleteWhere('main', workers.prepareDelete('sort k')))).message).toBe(
+      'invalid delete where query: must be a single filter operation',
+    );
     expect(await query(`from ${target.name}`)).toBe('{k:1}\n');
   });
   test('compaction makes one object of several', async () => {
@@ -257,8 +356,11 @@ describe('rewrites', () => {
 
 describe('threads', () => {
   test('one that has worked last is asked again', async () => {
-    const other = startWorkerPool({ lakeDirectory: join(directory, 'fifth'), threads: 2 }, lake), asked: number[] = [];
-    for (const [index, thread] of (threadsOf(other) as unknown as readonly { start: (...given: readonly unknown[]) => unknown }[]).entries()) {
+    const other = startWorkerPool({ lakeDirectory: join(directory, 'fifth'), threads: 2 }, lake);
+    const asked: number[] = [];
+    for (const [index, thread] of (
+      threadsOf(other) as unknown as readonly { start: (...given: readonly unknown[]) => unknown }[]
+    ).entries()) {
       const start = thread.start.bind(thread);
       thread.start = (...given) => {
         asked.push(index);
@@ -280,7 +382,9 @@ describe('threads', () => {
     try {
       await other.compile('values 1');
       // Longer than that query takes.
-      await new Promise((resolve) => { setTimeout(resolve, 1500); });
+      await new Promise((resolve) => {
+        setTimeout(resolve, 1500);
+      });
       expect(other.isWarm()).toBe(false);
       other.letWarm(true);
       await expect.poll(() => other.isWarm(), { timeout: 10_000 }).toBe(true);
@@ -292,15 +396,21 @@ describe('threads', () => {
   test('a thread that dies fails its own work and is replaced', async () => {
     const other = startWorkerPool({ lakeDirectory: join(directory, 'other'), threads: 1 }, lake);
     expect((await other.compile('values 1')).plan).toBeDefined();
-    await new Promise((resolve) => { setTimeout(resolve, 1100); });
+    await new Promise((resolve) => {
+      setTimeout(resolve, 1100);
+    });
     let release = (): void => undefined;
-    const never = new Promise<void>((resolve) => { release = resolve; });
+    const never = new Promise<void>((resolve) => {
+      release = resolve;
+    });
     async function* stuck(): AsyncGenerator<Uint8Array> {
       yield Buffer.from('{k:1}\n');
       await never;
     }
     const pending = failure(other.load({ pool, body: stuck(), format: 'sup' }));
-    await new Promise((resolve) => { setTimeout(resolve, 50); });
+    await new Promise((resolve) => {
+      setTimeout(resolve, 50);
+    });
     await threadsOf(other)[0]!.worker.terminate();
     const error = await pending;
     release();
@@ -313,16 +423,28 @@ describe('threads', () => {
   test('where a thread is ended for one task, the others are told to come again', async () => {
     const other = startWorkerPool({ lakeDirectory: join(directory, 'fourth'), threads: 1 }, lake);
     let release = (): void => undefined;
-    const never = new Promise<void>((resolve) => { release = resolve; });
+    const never = new Promise<void>((resolve) => {
+      release = resolve;
+    });
     async function* stuck(): AsyncGenerator<Uint8Array> {
       yield Buffer.from('{k:1}\n');
       await never;
     }
-    const [hung, innocent] = [failure(other.load({ pool, body: stuck(), format: 'sup' })), failure(other.load({ pool, body: stuck(), format: 'sup' }))];
+    const [hung, innocent] = [
+      failure(other.load({ pool, body: stuck(), format: 'sup' })),
+      failure(other.load({ pool, body: stuck(), format: 'sup' })),
+    ];
     await expect.poll(() => threadsOf(other)[0]?.tasks.size).toBe(2);
-    const thread = threadsOf(other)[0]! as unknown as { readonly tasks: ReadonlyMap<number, unknown>; readonly end: (reason: string, forTask: number) => void };
+    const thread = threadsOf(other)[0]! as unknown as {
+      readonly tasks: ReadonlyMap<number, unknown>;
+      readonly end: (reason: string, forTask: number) => void;
+    };
     thread.end('it did not stop when it was told to', [...thread.tasks.keys()][0]!);
-    expect([(await hung)?.code, (await innocent)?.code, (await innocent)?.status]).toEqual(['worker-died', 'worker-replaced', 503]);
+    expect([(await hung)?.code, (await innocent)?.code, (await innocent)?.status]).toEqual([
+      'worker-died',
+      'worker-replaced',
+      503,
+    ]);
     release();
     await other.close();
   });

@@ -1,4 +1,7 @@
-/** What lies between a query's text and its operators: what the main thread tells in advance, rows that are found by their keys, counts without rows, warm code. */
+/**
+ * What lies between a query's text and its operators: what the main thread tells in advance, rows that are found by
+ * their keys, counts without rows, warm code.
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { IncomingMessage } from 'node:http';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -24,7 +27,9 @@ import { MemoryObjects, WarmUp } from '../../../src/workers/warm-up.ts';
 import { answerOf } from './support.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'lake-path-'));
-let lake: Lake, workers: WorkerPool, ids = 0;
+let lake: Lake;
+let workers: WorkerPool;
+let ids = 0;
 
 beforeAll(async () => {
   lake = await openLake({ directory, objects: openObjects(directory) });
@@ -36,17 +41,22 @@ afterAll(async () => {
   rmSync(directory, { recursive: true });
 });
 
-const newPool = async (order: 'asc' | 'desc' = 'asc', threshold = 1 << 26): Promise<PoolConfig> => (await lake.createPool({ name: `pool${ids++}`, order, keys: [['k']], threshold })).pool;
+const newPool = async (order: 'asc' | 'desc' = 'asc', threshold = 1 << 26): Promise<PoolConfig> =>
+  (await lake.createPool({ name: `pool${ids++}`, order, keys: [['k']], threshold })).pool;
 const load = async (pool: PoolConfig, text: string, branch = 'main'): Promise<void> => {
-  const body = (async function* chunks() { yield Buffer.from(text); })(), outcome = await workers.load({ pool, body, format: 'sup' });
+  const body = (async function* chunks() {
+    yield Buffer.from(text);
+  })();
+  const outcome = await workers.load({ pool, body, format: 'sup' });
   await outcome.settled(lake.pool(pool.name).load(branch, outcome.objects));
 };
-const query = async (text: string, head?: { readonly pool: string; readonly branch?: string }): Promise<string> => (await answerOf(workers, text, { head })).trim();
+const query = async (text: string, head?: { readonly pool: string; readonly branch?: string }): Promise<string> =>
+  (await answerOf(workers, text, { head })).trim();
 
 test('names of pools are seen in the text, those of commits and metadata are left out', () => {
-  expect(namesIn("from a | count()")).toEqual(['a']);
-  expect(namesIn("select * FROM b join c on b.x=c.x")).toEqual(['b', 'c']);
-  expect(namesIn("fork (from 'a b' | head 1) (from \"c\") (from d.e)")).toEqual(['a b', 'c', 'd.e']);
+  expect(namesIn('from a | count()')).toEqual(['a']);
+  expect(namesIn('select * FROM b join c on b.x=c.x')).toEqual(['b', 'c']);
+  expect(namesIn('fork (from \'a b\' | head 1) (from "c") (from d.e)')).toEqual(['a b', 'c', 'd.e']);
   expect(namesIn('from a@dev | from b:objects | from c* | from f(x) | from http://x/y | from a/b')).not.toContain('a');
   expect(namesIn('values 1')).toEqual([]);
 });
@@ -56,7 +66,11 @@ describe('what is told in advance', () => {
     for (const objects of [0, 1, 7, 20, 300]) {
       const pool = await newPool();
       for (let i = 0; i < objects; i++) await load(pool, `{k:${i}}`);
-      expect([objects, await query(`from ${pool.name} | count()`), await query(`from ${pool.name} | k >= 3 and k < 6 | sum(k)`)]).toEqual([objects, String(objects), objects === 0 ? 'null' : objects > 5 ? '12' : 'null']);
+      expect([
+        objects,
+        await query(`from ${pool.name} | count()`),
+        await query(`from ${pool.name} | k >= 3 and k < 6 | sum(k)`),
+      ]).toEqual([objects, String(objects), objects === 0 ? 'null' : objects > 5 ? '12' : 'null']);
       expect(await query(`from ${pool.name} | sort -r k | head 1`)).toBe(objects === 0 ? '' : `{k:${objects - 1}}`);
     }
   });
@@ -69,7 +83,9 @@ describe('what is told in advance', () => {
     expect(await query(`from ${pool.name}@dev | count()`)).toBe('2');
     expect(await query('count()', { pool: pool.name })).toBe('1');
     expect(await query('count()', { pool: pool.name, branch: 'dev' })).toBe('2');
-    expect(await query(`fork (from ${pool.name} | count()) (from ${pool.name}@dev | count()) | sort this`)).toBe('1\n2');
+    expect(await query(`fork (from ${pool.name} | count()) (from ${pool.name}@dev | count()) | sort this`)).toBe(
+      '1\n2',
+    );
   });
   test('a guess that is wrong does no harm', async () => {
     const pool = await newPool();
@@ -85,34 +101,83 @@ describe('tests on the key', () => {
   const rows = 10_000;
   const key = (kind: string, i: number): string => {
     switch (kind) {
-      case 'string': return `"${String(Math.floor(i / 3)).padStart(6, '0')}"`;
-      case 'time': return new Date(i * 1000).toISOString();
-      case 'integer': return String(Math.floor(i / 5) - 1000);
-      case 'float': return i % 7 === 0 ? 'NaN' : i % 8 === 0 ? `${i / 8}.` : String(i / 8);
-      default: return i % 4 === 0 ? `"${i}"` : i % 4 === 1 ? String(i) : i % 4 === 2 ? 'null' : `${i}.5`;
+      case 'string':
+        return `"${String(Math.floor(i / 3)).padStart(6, '0')}"`;
+      case 'time':
+        return new Date(i * 1000).toISOString();
+      case 'integer':
+        return String(Math.floor(i / 5) - 1000);
+      case 'float':
+        return i % 7 === 0 ? 'NaN' : i % 8 === 0 ? `${i / 8}.` : String(i / 8);
+      default:
+        return i % 4 === 0 ? `"${i}"` : i % 4 === 1 ? String(i) : i % 4 === 2 ? 'null' : `${i}.5`;
     }
   };
   const bounds: Readonly<Record<string, readonly (readonly [string, string])[]>> = {
-    string: [['"000100"', '"000900"'], ['""', '"zzz"'], ['"003000"', '"003000"'], ['"9"', '"a"']],
-    time: [['1970-01-01T01:00:00Z', '1970-01-01T02:00:00Z'], ['1960-01-01T00:00:00Z', '1970-01-01T00:00:05Z']],
-    integer: [['-5', '700'], ['-99999', '99999'], ['10', '10.5'], ['"a"', '"b"']],
-    float: [['3.', '900.'], ['NaN', '5.']],
-    mixed: [['100', '900'], ['"100"', '"900"']],
+    string: [
+      ['"000100"', '"000900"'],
+      ['""', '"zzz"'],
+      ['"003000"', '"003000"'],
+      ['"9"', '"a"'],
+    ],
+    time: [
+      ['1970-01-01T01:00:00Z', '1970-01-01T02:00:00Z'],
+      ['1960-01-01T00:00:00Z', '1970-01-01T00:00:05Z'],
+    ],
+    integer: [
+      ['-5', '700'],
+      ['-99999', '99999'],
+      ['10', '10.5'],
+      ['"a"', '"b"'],
+    ],
+    float: [
+      ['3.', '900.'],
+      ['NaN', '5.'],
+    ],
+    mixed: [
+      ['100', '900'],
+      ['"100"', '"900"'],
+    ],
   };
   for (const order of ['asc', 'desc'] as const) {
-    test.each(Object.keys(bounds))(`${order}: rows found by halving are those that pass one by one, keys: %s`, async (kind) => {
-      const pool = await newPool(order, 1 << 18);
-      await load(pool, Array.from({ length: rows }, (_, i) => (i % 3 === 0 ? `{k:${key(kind, i)},s:"s${i % 10}"}` : `{k:${key(kind, i)},n:${i}}`)).join('\n'));
-      for (const [low, high] of bounds[kind]!) {
-        for (const [above, below] of [['>', '<'], ['>=', '<=']]) {
-          const tail = '| count:=count(), n:=sum(n), s:=dcount(s)';
-          const found = await query(`from ${pool.name} | k ${above} ${low} and k ${below} ${high} ${tail}`);
-          expect([low, high, found]).toEqual([low, high, await query(`from ${pool.name} | (k ${above} ${low})==true and (k ${below} ${high})==true ${tail}`)]);
-          expect(await query(`from ${pool.name} | ${high} >${below!.slice(1)} k and s=="s3" and k ${above} ${low} ${tail}`)).toBe(await query(`from ${pool.name} | (k ${above} ${low})==true and s=="s3" and (k ${below} ${high})==true ${tail}`));
-          expect(await query(`from ${pool.name} | k ${above} ${low} | cut k, n | head 3`)).toBe(await query(`from ${pool.name} | (k ${above} ${low})==true | cut k, n | head 3`));
+    test.each(Object.keys(bounds))(
+      `${order}: rows found by halving are those that pass one by one, keys: %s`,
+      async (kind) => {
+        const pool = await newPool(order, 1 << 18);
+        await load(
+          pool,
+          Array.from({ length: rows }, (_, i) =>
+            i % 3 === 0 ? `{k:${key(kind, i)},s:"s${i % 10}"}` : `{k:${key(kind, i)},n:${i}}`,
+          ).join('\n'),
+        );
+        for (const [low, high] of bounds[kind]!) {
+          for (const [above, below] of [
+            ['>', '<'],
+            ['>=', '<='],
+          ]) {
+            const tail = '| count:=count(), n:=sum(n), s:=dcount(s)';
+            const found = await query(`from ${pool.name} | k ${above} ${low} and k ${below} ${high} ${tail}`);
+            expect([low, high, found]).toEqual([
+              low,
+              high,
+              await query(`from ${pool.name} | (k ${above} ${low})==true and (k ${below} ${high})==true ${tail}`),
+            ]);
+            expect(
+              await query(
+                `from ${pool.name} | ${high} >${below!.slice(1)} k and s=="s3" and k ${above} ${low} ${tail}`,
+              ),
+            ).toBe(
+              await query(
+                `from ${pool.name} | (k ${above} ${low})==true and s=="s3" and (k ${below} ${high})==true ${tail}`,
+              ),
+            );
+            expect(await query(`from ${pool.name} | k ${above} ${low} | cut k, n | head 3`)).toBe(
+              await query(`from ${pool.name} | (k ${above} ${low})==true | cut k, n | head 3`),
+            );
+          }
         }
-      }
-    });
+      },
+    );
   }
 });
 
@@ -120,20 +185,35 @@ test('a count of all rows needs none of them', async () => {
   const pool = await newPool('asc', 1 << 16);
   await load(pool, Array.from({ length: 30_000 }, (_, i) => `{k:${i},s:"text ${i * 7919}"}`).join('\n'));
   for (let i = 0; i < 3; i++) await load(pool, `{k:${i}}`);
-  const reply = await workers.query({ id: 'counted', text: `from ${pool.name} | count()`, format: 'sup', control: false });
+  const reply = await workers.query({
+    id: 'counted',
+    text: `from ${pool.name} | count()`,
+    format: 'sup',
+    control: false,
+  });
   let text = '';
   for await (const chunk of reply.chunks) text += Buffer.from(chunk).toString();
   expect([text, reply.stats().bytesRead]).toEqual(['30003\n', 0]);
   expect(await query(`from ${pool.name} | a:=count(), b:=count(*) | cut a, b`)).toBe('{a:30003,b:30003}');
-  expect(await query(`from ${pool.name} | a:=count(s), b:=count() filter (k < 5)`)).toBe(await query(`from ${pool.name} | put t:=1 | a:=count(s), b:=count() filter (k < 5)`));
+  expect(await query(`from ${pool.name} | a:=count(s), b:=count() filter (k < 5)`)).toBe(
+    await query(`from ${pool.name} | put t:=1 | a:=count(s), b:=count() filter (k < 5)`),
+  );
   expect(await query(`select count(*) as n from ${pool.name}`)).toBe('{n:30003}');
 });
 
 test('indexes count from where the pool is told, in deletes too', async () => {
-  const pool = await newPool(), own = startWorkerPool({ lakeDirectory: directory, spillDirectory: join(directory, 'spill of indexes'), threads: 1, indexBase: 1 }, lake);
+  const pool = await newPool();
+  const own = startWorkerPool(
+    { lakeDirectory: directory, spillDirectory: join(directory, 'spill of indexes'), threads: 1, indexBase: 1 },
+    lake,
+  );
   try {
     await load(pool, '{k:1,l:[7,8]}{k:2,l:[8,7]}');
-    expect([await answerOf(own, 'values [7,8][1]'), await answerOf(own, 'values [7,8][1]', { indexBase: 0 }), await answerOf(own, 'pragma index_base=0 values [7,8][1]')]).toEqual(['7\n', '8\n', '8\n']);
+    expect([
+      await answerOf(own, 'values [7,8][1]'),
+      await answerOf(own, 'values [7,8][1]', { indexBase: 0 }),
+      await answerOf(own, 'pragma index_base=0 values [7,8][1]'),
+    ]).toEqual(['7\n', '8\n', '8\n']);
     await lake.pool(pool.name).deleteWhere('main', own.prepareDelete('l[1]==8'));
     expect(await query(`from ${pool.name} | values k`)).toBe('1');
   } finally {
@@ -143,29 +223,54 @@ test('indexes count from where the pool is told, in deletes too', async () => {
 
 describe('explain analyze', () => {
   /** Its lines without what differs from run to run. */
-  const analysis = async (text: string): Promise<string[]> => (await query(text)).split('\n').map((line) => line.replace(/time:[^,]+,/, '').replace(/bytes:[1-9]\d*/, 'bytes:some'));
+  const analysis = async (text: string): Promise<string[]> =>
+    (await query(text))
+      .split('\n')
+      .map((line) => line.replace(/time:[^,]+,/, '').replace(/bytes:[1-9]\d*/, 'bytes:some'));
   test('says of each operator what it gave, of scans what they read and skipped', async () => {
     const pool = await newPool('asc', 1 << 16);
     await load(pool, Array.from({ length: 100_000 }, (_, i) => `{k:${i},s:"text ${i * 7919}"}`).join('\n'));
-    const [whole, scan, ...rest] = await analysis(`explain analyze from ${pool.name} | k >= 50000 and k < 50010 | sort s | head 3 | values s`);
-    const skipped = Number(/blocks_skipped:(\d+)/.exec(scan!)![1]), blocks = Number(/blocks:(\d+)/.exec(scan!)![1]);
-    expect([scan!.slice(0, 12), /rows:\d+/.exec(scan!)![0], blocks, skipped > blocks]).toEqual(['{plan:"scan ', 'rows:10', 1, true]);
-    expect(whole).toBe(`{plan:"query",rows:3,bytes:some,blocks:${blocks},blocks_skipped:${skipped},spills:0,spill_bytes:0}`);
+    const [whole, scan, ...rest] = await analysis(
+      `explain analyze from ${pool.name} | k >= 50000 and k < 50010 | sort s | head 3 | values s`,
+    );
+    const skipped = Number(/blocks_skipped:(\d+)/.exec(scan!)![1]);
+    const blocks = Number(/blocks:(\d+)/.exec(scan!)![1]);
+    expect([scan!.slice(0, 12), /rows:\d+/.exec(scan!)![0], blocks, skipped > blocks]).toEqual([
+      '{plan:"scan ',
+      'rows:10',
+      1,
+      true,
+    ]);
+    expect(whole).toBe(
+      `{plan:"query",rows:3,bytes:some,blocks:${blocks},blocks_skipped:${skipped},spills:0,spill_bytes:0}`,
+    );
     expect(rest).toEqual([
-      '{plan:"top 3 s",rows:3,bytes:0,blocks:0,blocks_skipped:0,spills:0,spill_bytes:0}', '{plan:"values s",rows:3,bytes:0,blocks:0,blocks_skipped:0,spills:0,spill_bytes:0}',
+      '{plan:"top 3 s",rows:3,bytes:0,blocks:0,blocks_skipped:0,spills:0,spill_bytes:0}',
+      '{plan:"values s",rows:3,bytes:0,blocks:0,blocks_skipped:0,spills:0,spill_bytes:0}',
     ]);
   });
   test('counts subqueries, right sides, and what one operator does for two', async () => {
     const pool = await newPool();
     await load(pool, '{k:1}{k:2}{k:3}');
-    const rowsOf = async (text: string): Promise<string[]> => (await analysis(text)).map((line) => /plan:"( *\w+).*",rows:(\d+)/.exec(line)!.slice(1).join(' '));
-    expect(await rowsOf(`explain analyze select a.k from ${pool.name} a join ${pool.name} b on a.k=b.k where b.k > 1`)).toEqual(expect.arrayContaining(['query 2', '  right 0', '    scan 2']));
-    expect(await rowsOf(`explain analyze from ${pool.name} | sort k | put n:=(from ${pool.name} | k==2 | count()) | tail 2`)).toEqual(expect.arrayContaining(['query 2', '  subquery 0', '    aggregate 1', '    scan 1']));
-    expect(await rowsOf(`explain analyze from ${pool.name} | sort k+1 | tail 2`)).toEqual(['query 2', 'scan 3', 'sort 2', 'tail 2']);
+    const rowsOf = async (text: string): Promise<string[]> =>
+      (await analysis(text)).map((line) => /plan:"( *\w+).*",rows:(\d+)/.exec(line)!.slice(1).join(' '));
+    expect(
+      await rowsOf(`explain analyze select a.k from ${pool.name} a join ${pool.name} b on a.k=b.k where b.k > 1`),
+    ).toEqual(expect.arrayContaining(['query 2', '  right 0', '    scan 2']));
+    expect(
+      await rowsOf(`explain analyze from ${pool.name} | sort k | put n:=(from ${pool.name} | k==2 | count()) | tail 2`),
+    ).toEqual(expect.arrayContaining(['query 2', '  subquery 0', '    aggregate 1', '    scan 1']));
+    expect(await rowsOf(`explain analyze from ${pool.name} | sort k+1 | tail 2`)).toEqual([
+      'query 2',
+      'scan 3',
+      'sort 2',
+      'tail 2',
+    ]);
     expect(await rowsOf('explain analyze values 1, 2')).toEqual(['query 2', 'null 1', 'values 2']);
   });
   test('is no filter of a delete, and runs what it is asked about', async () => {
-    const pool = await newPool(), other = await newPool();
+    const pool = await newPool();
+    const other = await newPool();
     await load(pool, '{k:1}');
     await query(`explain analyze from ${pool.name} | load ${other.name}`);
     expect(await query(`from ${other.name}`)).toBe('{k:1}');
@@ -174,41 +279,124 @@ describe('explain analyze', () => {
 
 test('a JSON body of strings says what the reader says', async () => {
   const body = (text: string): Promise<string | undefined> => {
-    const raw = Object.assign(Readable.from([Buffer.from(text)]), { headers: { 'content-length': String(Buffer.byteLength(text)) } });
-    return readControlBody(raw as unknown as IncomingMessage, 'application/json', { bytesMax: 1000, idleMsMax: 60_000, pace: new Pace('body', 0), held: new HeldBodies(1000) }).then((record) => record.text('query')).catch((error: unknown) => (error instanceof Error ? error.message : ''));
+    const raw = Object.assign(Readable.from([Buffer.from(text)]), {
+      headers: { 'content-length': String(Buffer.byteLength(text)) },
+    });
+    return readControlBody(raw as unknown as IncomingMessage, 'application/json', {
+      bytesMax: 1000,
+      idleMsMax: 60_000,
+      pace: new Pace('body', 0),
+      held: new HeldBodies(1000),
+    })
+      .then((record) => record.text('query'))
+      .catch((error: unknown) => (error instanceof Error ? error.message : ''));
   };
-  expect(await Promise.all(['{"query":"a\\n\\"b\\""}', '{"query":"a","query":"b"}', '{"query":"\\u0041"}', '{"other":"x"}', '{"query":"ü"}', '{"query":"a"} {}', '{"query":1}', '{"query":"a', '', '{"__proto__":"x","query":"y"}'].map(body)))
-    .toEqual(['a\n"b"', 'b', 'A', undefined, 'ü', 'request body: expected one value, got more', expect.stringContaining('int64'), expect.stringContaining('json'), undefined, 'y']);
+  expect(
+    await Promise.all(
+      [
+        '{"query":"a\\n\\"b\\""}',
+        '{"query":"a","query":"b"}',
+        '{"query":"\\u0041"}',
+        '{"other":"x"}',
+        '{"query":"ü"}',
+        '{"query":"a"} {}',
+        '{"query":1}',
+        '{"query":"a',
+        '',
+        '{"__proto__":"x","query":"y"}',
+      ].map(body),
+    ),
+  ).toEqual([
+    'a\n"b"',
+    'b',
+    'A',
+    undefined,
+    'ü',
+    'request body: expected one value, got more',
+    expect.stringContaining('int64'),
+    expect.stringContaining('json'),
+    undefined,
+    'y',
+  ]);
 });
 
 describe('warm-up', () => {
   const toolsOf = () => ({
-    objects: openObjects(directory), readers: new ReaderList(new ColumnCache(1 << 20)), budget: new LoadBudget(1 << 20), batchRows: 4096, queryMemoryBytesMax: 1 << 26,
-    recursion: { rounds: 10, rows: 10 }, thread: { index: 0, of: 1 }, shareSizes: { shareRowsMin: 1, shareRowsMax: 1, rowsMin: Infinity }, outputShares: { shareRowsMin: 1, shareRowsMax: 1, rowsMin: Infinity }, from: poolsOnly, readLimits: {},
+    objects: openObjects(directory),
+    readers: new ReaderList(new ColumnCache(1 << 20)),
+    budget: new LoadBudget(1 << 20),
+    batchRows: 4096,
+    queryMemoryBytesMax: 1 << 26,
+    recursion: { rounds: 10, rows: 10 },
+    thread: { index: 0, of: 1 },
+    shareSizes: { shareRowsMin: 1, shareRowsMax: 1, rowsMin: Infinity },
+    outputShares: { shareRowsMin: 1, shareRowsMax: 1, rowsMin: Infinity },
+    from: poolsOnly,
+    readLimits: {},
   });
   test('every query of it runs, and nothing is left behind', async () => {
-    const tools = toolsOf(), warmUp = new WarmUp({ tools, budgetMs: Infinity, windowBytes: Infinity, spill: () => new TaskSpill(join(directory, 'spill')), isIdle: () => true, rounds: 1 });
+    const tools = toolsOf();
+    const warmUp = new WarmUp({
+      tools,
+      budgetMs: Infinity,
+      windowBytes: Infinity,
+      spill: () => new TaskSpill(join(directory, 'spill')),
+      isIdle: () => true,
+      rounds: 1,
+    });
     await warmUp.run();
     expect(tools.readers.columns.bytes).toBe(0);
   });
-  test.each([['in order', 0], ['shuffled', 1]] as const)('a load %s has its rows in objects; %d runs or more were put aside', async (kind, runsMin) => {
-    const lines = Buffer.from(Array.from({ length: 5000 }, (_, i) => `{"at":"2020-01-01T${String(i).padStart(6, '0')}","name":"name ${i % 7}","text":"${'some text '.repeat(30)}"}\n`).join(''));
+  test.each([
+    ['in order', 0],
+    ['shuffled', 1],
+  ] as const)('a load %s has its rows in objects; %d runs or more were put aside', async (kind, runsMin) => {
+    const lines = Buffer.from(
+      Array.from(
+        { length: 5000 },
+        (_, i) =>
+          `{"at":"2020-01-01T${String(i).padStart(6, '0')}","name":"name ${i % 7}","text":"${'some text '.repeat(30)}"}\n`,
+      ).join(''),
+    );
     const files = new Map<string, number>();
     let turns = 0;
     // Runs are deleted when they are merged.
-    const objects: ObjectStore = Object.assign(Object.create(new MemoryObjects()) as ObjectStore, { delete: async (id: string) => { files.set(id, (files.get(id) ?? 0) + 1); } });
-    const rows = await warmLoad(kind, { readLimits: {}, lines: new Uint8Array(lines), rows: 5000, digitsAt: '{"at":"2020-01-'.length, keys: [['at']], objects, breathe: async () => { turns++; } });
+    const objects: ObjectStore = Object.assign(Object.create(new MemoryObjects()) as ObjectStore, {
+      delete: async (id: string) => {
+        files.set(id, (files.get(id) ?? 0) + 1);
+      },
+    });
+    const rows = await warmLoad(kind, {
+      readLimits: {},
+      lines: new Uint8Array(lines),
+      rows: 5000,
+      digitsAt: '{"at":"2020-01-'.length,
+      keys: [['at']],
+      objects,
+      breathe: async () => {
+        turns++;
+      },
+    });
     expect(rows).toBeGreaterThan(24_000);
     expect(turns).toBeGreaterThan(10);
     expect(files.size >= runsMin && (runsMin > 0 || files.size === 0)).toBe(true);
   });
   test('who wants the thread ends the query that runs', async () => {
     let looks = 0;
-    const warmUp = new WarmUp({ tools: toolsOf(), budgetMs: Infinity, windowBytes: Infinity, spill: () => new TaskSpill(join(directory, 'spill')), isIdle: () => {
-      looks++;
-      setImmediate(() => { warmUp.yield(); });
-      return true;
-    }, rounds: 1 });
+    const warmUp = new WarmUp({
+      tools: toolsOf(),
+      budgetMs: Infinity,
+      windowBytes: Infinity,
+      spill: () => new TaskSpill(join(directory, 'spill')),
+      isIdle: () => {
+        looks++;
+        setImmediate(() => {
+          warmUp.yield();
+        });
+        return true;
+      },
+      rounds: 1,
+    });
     await warmUp.run();
     expect(looks).toBeGreaterThan(10);
   });

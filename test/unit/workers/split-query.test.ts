@@ -3,16 +3,22 @@ import type { LakeError } from '../../../src/errors.ts';
 import type { WorkerPool } from '../../../src/workers/pool.types.ts';
 import { type ComparedPools, answerOf, helpingThread, openCompared, ready, tasksOf } from './support.ts';
 
-const shareSizes = { shareRowsMin: 1, shareRowsMax: 1, rowsMin: 0 }, rows = 120_000;
-let pools: ComparedPools, alone: WorkerPool, both: WorkerPool;
+const shareSizes = { shareRowsMin: 1, shareRowsMax: 1, rowsMin: 0 };
+const rows = 120_000;
+let pools: ComparedPools;
+let alone: WorkerPool;
+let both: WorkerPool;
 
 /** Rows of three kinds; users come and go, so that shares do not meet the same ones. */
 const rowText = (i: number): string => {
   const user = `u${(i * 7919) % (1000 + Math.floor(i / 20))}`;
   switch (i % 5) {
-    case 0: return `{k:${i},kind:"conn",id:"c${i}",n:${(i * 31) % 1009}}`;
-    case 1: return `{k:${i},kind:"alert",id:"a${i}",tags:["t${i % 7}","x"],n:${i % 13 === 0 ? 'null' : i % 50}}`;
-    default: return `{k:${i},kind:"http",id:"h${i}",user:"${user}",bytes:${(i * 7907) % 50_021},dur:${(i % 997) / 8}}`;
+    case 0:
+      return `{k:${i},kind:"conn",id:"c${i}",n:${(i * 31) % 1009}}`;
+    case 1:
+      return `{k:${i},kind:"alert",id:"a${i}",tags:["t${i % 7}","x"],n:${i % 13 === 0 ? 'null' : i % 50}}`;
+    default:
+      return `{k:${i},kind:"http",id:"h${i}",user:"${user}",bytes:${(i * 7907) % 50_021},dur:${(i % 997) / 8}}`;
   }
 };
 
@@ -46,16 +52,31 @@ const queries = [
 
 describe('one query on two threads', () => {
   test.each(queries)('%s: the answer is that of one thread', async (text) => {
-    const query = `from rows | ${text}`, wanted = await answerOf(alone, query);
+    const query = `from rows | ${text}`;
+    const wanted = await answerOf(alone, query);
     expect(await answerOf(both, query)).toBe(wanted);
     expect(wanted).not.toBe('');
   });
 
-  test.each([queries[0]!, queries[8]!, queries[9]!, queries[10]!, queries[16]!, "put a:=n | where a > 3 | count() by kind | sort this"])('%s: operators give as many rows, and skip as many blocks', async (text) => {
-    const analysis = async (workers: WorkerPool): Promise<string[]> => (await answerOf(workers, `explain analyze from rows | ${text}`)).trimEnd().split('\n').map((line) => line.replace(/time:[^,]+,bytes:\d+,/, ''));
+  test.each([
+    queries[0]!,
+    queries[8]!,
+    queries[9]!,
+    queries[10]!,
+    queries[16]!,
+    'put a:=n | where a > 3 | count() by kind | sort this',
+  ])('%s: operators give as many rows, and skip as many blocks', async (text) => {
+    const analysis = async (workers: WorkerPool): Promise<string[]> =>
+      (await answerOf(workers, `explain analyze from rows | ${text}`))
+        .trimEnd()
+        .split('\n')
+        .map((line) => line.replace(/time:[^,]+,bytes:\d+,/, ''));
     const wanted = await analysis(alone);
     expect(await analysis(both)).toEqual(wanted);
-    expect(wanted.slice(0, 2)).toEqual([expect.stringContaining('{plan:"query",rows:'), expect.stringContaining('{plan:"scan rows')]);
+    expect(wanted.slice(0, 2)).toEqual([
+      expect.stringContaining('{plan:"query",rows:'),
+      expect.stringContaining('{plan:"scan rows'),
+    ]);
   });
 
   test('the other thread takes a part in it', () => {
@@ -66,21 +87,30 @@ describe('one query on two threads', () => {
 
   test('a sum of floats is the same from run to run', async () => {
     const sums = new Set<string>();
-    for (let run = 0; run < 3; run++) sums.add(await answerOf(both, 'from rows | s:=sum(dur / 3.), a:=avg(dur / 7.) by user | sort user'));
+    for (let run = 0; run < 3; run++)
+      sums.add(await answerOf(both, 'from rows | s:=sum(dur / 3.), a:=avg(dur / 7.) by user | sort user'));
     expect(sums.size).toBe(1);
   });
 
   test('statistics count every row once', async () => {
-    const reply = await both.query({ id: 'stats', text: 'from rows | k % 2 == 0 | count() by kind', format: 'sup', control: false });
+    const reply = await both.query({
+      id: 'stats',
+      text: 'from rows | k % 2 == 0 | count() by kind',
+      format: 'sup',
+      control: false,
+    });
     for await (const chunk of reply.chunks) expect(chunk.length).toBeGreaterThan(0);
     expect(reply.stats()).toMatchObject({ recordsRead: rows, recordsMatched: rows / 2 });
   });
 
   test('groups that do not fit the memory are spilled', async () => {
-    const small = pools.start({ threads: 2, queryMemoryBytesMax: 1_000_000 }), query = "from rows | count(), sum(n), any(kind) by id | where id=='a9991' or id=='h19992' or id=='c30000' or id=='h39999'";
+    const small = pools.start({ threads: 2, queryMemoryBytesMax: 1_000_000 });
+    const query =
+      "from rows | count(), sum(n), any(kind) by id | where id=='a9991' or id=='h19992' or id=='c30000' or id=='h39999'";
     try {
       await ready(small);
-      const lines = async (workers: WorkerPool): Promise<string[]> => (await answerOf(workers, query)).split('\n').sort();
+      const lines = async (workers: WorkerPool): Promise<string[]> =>
+        (await answerOf(workers, query)).split('\n').sort();
       expect(await lines(small)).toEqual(await lines(alone));
       expect(await lines(small)).toHaveLength(5);
     } finally {
@@ -95,14 +125,24 @@ describe('one query on two threads', () => {
 
   test('a cancelled query leaves no part behind', async () => {
     const abort = new AbortController();
-    const { chunks } = await both.query({ id: 'left', text: "from rows | where kind=='http' or kind=='conn' or kind=='alert'", format: 'sup', control: false, signal: abort.signal });
-    const read = (async () => { for await (const chunk of chunks) if (chunk.length > 0) abort.abort(); })();
+    const { chunks } = await both.query({
+      id: 'left',
+      text: "from rows | where kind=='http' or kind=='conn' or kind=='alert'",
+      format: 'sup',
+      control: false,
+      signal: abort.signal,
+    });
+    const read = (async () => {
+      for await (const chunk of chunks) if (chunk.length > 0) abort.abort();
+    })();
     await expect(read).rejects.toMatchObject({ code: 'query-cancelled' });
     await expect.poll(() => tasksOf(both), { timeout: 5000 }).toBe(0);
     expect(await answerOf(both, 'from rows | count()')).toBe(`${rows}\n`);
   });
 
-  test('a helper that dies fails the query with a clear error, and the next one runs', { timeout: 60_000 }, async () => {
+  test('a helper that dies fails the query with a clear error, and the next one runs', {
+    timeout: 60_000,
+  }, async () => {
     const test = Array.from({ length: 40 }, (_, i) => `id ~ '(c|a|h)+([0-9]*)([0-9]*)([0-9]*)${i}x'`).join(' or ');
     let problem: unknown;
     // The helper has to be in the middle of a share; how long it takes to get there is the machine's business.
@@ -110,9 +150,13 @@ describe('one query on two threads', () => {
       const other = pools.start({ threads: 2 });
       try {
         await ready(other);
-        const query = answerOf(other, `from rows | where ${test} | count()`).catch((error: unknown) => error as LakeError);
+        const query = answerOf(other, `from rows | where ${test} | count()`).catch(
+          (error: unknown) => error as LakeError,
+        );
         await expect.poll(() => helpingThread(other), { timeout: 5000, interval: 5 }).toBeDefined();
-        await new Promise((resolve) => { setTimeout(resolve, waitMs); });
+        await new Promise((resolve) => {
+          setTimeout(resolve, waitMs);
+        });
         await helpingThread(other)?.worker.terminate();
         const result = await query;
         if (result === '0\n') continue;

@@ -1,4 +1,7 @@
-/** Worker pools under test: their answers, what their threads have in work, and the same rows asked of one thread and of two. */
+/**
+ * Worker pools under test: their answers, what their threads have in work, and the same rows asked of one thread and of
+ * two.
+ */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,7 +14,11 @@ import type { QueryRequest, WorkerPool, WorkerPoolOptions } from '../../../src/w
 
 let queryIds = 0;
 /** A whole answer as SUP. */
-export const answerOf = async (workers: WorkerPool, text: string, options: Partial<QueryRequest> = {}): Promise<string> => {
+export const answerOf = async (
+  workers: WorkerPool,
+  text: string,
+  options: Partial<QueryRequest> = {},
+): Promise<string> => {
   const { chunks } = await workers.query({ id: `q${queryIds++}`, text, format: 'sup', control: false, ...options });
   let out = '';
   for await (const chunk of chunks) out += Buffer.from(chunk).toString();
@@ -19,11 +26,17 @@ export const answerOf = async (workers: WorkerPool, text: string, options: Parti
 };
 
 /** Has two threads answer: only idle ones help. */
-export const ready = (workers: WorkerPool): Promise<unknown> => Promise.all([answerOf(workers, 'values 1'), answerOf(workers, 'values 2')]);
+export const ready = (workers: WorkerPool): Promise<unknown> =>
+  Promise.all([answerOf(workers, 'values 1'), answerOf(workers, 'values 2')]);
 
 /** A thread of a worker pool, seen from inside. */
-interface ThreadInside { readonly worker: Worker; readonly tasks: ReadonlyMap<number, unknown> }
-export const threadsOf = (workers: WorkerPool): readonly ThreadInside[] => [...(workers as unknown as { readonly threads_: ReadonlySet<ThreadInside> }).threads_];
+interface ThreadInside {
+  readonly worker: Worker;
+  readonly tasks: ReadonlyMap<number, unknown>;
+}
+export const threadsOf = (workers: WorkerPool): readonly ThreadInside[] => [
+  ...(workers as unknown as { readonly threads_: ReadonlySet<ThreadInside> }).threads_,
+];
 export const tasksOf = (workers: WorkerPool): number => threadsOf(workers).reduce((n, t) => n + t.tasks.size, 0);
 /** A thread that has a part of another one's query in work. */
 export const helpingThread = (workers: WorkerPool): ThreadInside | undefined => {
@@ -42,15 +55,28 @@ export interface ComparedPools {
   readonly close: () => Promise<void>;
 }
 /** `rowText`: a row as SUP, by its key `k`. `options`: of all the worker pools. */
-export const openCompared = async (rows: number, rowText: (k: number) => string, options: Partial<WorkerPoolOptions>): Promise<ComparedPools> => {
-  const directory = mkdtempSync(join(tmpdir(), 'lake-compared-')), lake = await openLake({ directory, objects: openObjects(directory) });
+export const openCompared = async (
+  rows: number,
+  rowText: (k: number) => string,
+  options: Partial<WorkerPoolOptions>,
+): Promise<ComparedPools> => {
+  const directory = mkdtempSync(join(tmpdir(), 'lake-compared-'));
+  const lake = await openLake({ directory, objects: openObjects(directory) });
   let spills = 0;
-  const start = (more: Partial<WorkerPoolOptions>): WorkerPool => startWorkerPool({ lakeDirectory: directory, spillDirectory: join(directory, `spill${spills++}`), ...options, ...more }, lake);
-  const alone = start({ threads: 1 }), both = start({ threads: 2 });
+  const start = (more: Partial<WorkerPoolOptions>): WorkerPool =>
+    startWorkerPool(
+      { lakeDirectory: directory, spillDirectory: join(directory, `spill${spills++}`), ...options, ...more },
+      lake,
+    );
+  const alone = start({ threads: 1 });
+  const both = start({ threads: 2 });
   await loadRows(lake, alone, bodyOf(rows, rowText));
   await ready(both);
   return {
-    directory, alone, both, start,
+    directory,
+    alone,
+    both,
+    start,
     close: async () => {
       await alone.close();
       await both.close();
@@ -67,5 +93,8 @@ const loadRows = async (lake: Lake, workers: WorkerPool, body: AsyncIterable<Uin
 /** The rows, a few thousand in a chunk. */
 async function* bodyOf(rows: number, rowText: (k: number) => string): AsyncGenerator<Uint8Array> {
   const chunkRows = 5000;
-  for (let at = 0; at < rows; at += chunkRows) yield Buffer.from(`${Array.from({ length: Math.min(chunkRows, rows - at) }, (_, i) => rowText(at + i)).join('\n')}\n`);
+  for (let at = 0; at < rows; at += chunkRows)
+    yield Buffer.from(
+      `${Array.from({ length: Math.min(chunkRows, rows - at) }, (_, i) => rowText(at + i)).join('\n')}\n`,
+    );
 }

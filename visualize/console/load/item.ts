@@ -36,24 +36,56 @@ export interface LoadOptions {
 }
 
 /** Whether a file is read as CSV. */
-export const isCsv = (format: string, name: string): boolean => format === 'csv' || (format === '' && /\.csv(\.gz)?$/i.test(name));
+export const isCsv = (format: string, name: string): boolean =>
+  format === 'csv' || (format === '' && /\.csv(\.gz)?$/i.test(name));
 const mediaTypeFor = (format: string, isSplit: boolean, name: string): string =>
-  (format !== '' ? mediaTypes[format as keyof typeof mediaTypes] : isSplit ? mediaTypes.json : mediaTypeOf(name));
+  format !== '' ? mediaTypes[format as keyof typeof mediaTypes] : isSplit ? mediaTypes.json : mediaTypeOf(name);
 
-/** Loads a file; `update` is told how far it is, `running` how it can be cancelled, then undefined. Never throws: what goes wrong is told to `update`. */
-export const loadFile = async ({ file, facts, lost }: Item, into: { readonly pool: PoolInfo; readonly branch: string }, { format, delimiter, asElements, author, message }: LoadOptions, { update, running }: {
-  readonly update: (change: Partial<Item>) => void; readonly running: (cancel: (() => void) | undefined) => void;
-}): Promise<void> => {
-  const began = performance.now(), split = (facts?.isArray ?? false) && asElements;
-  update({ state: split ? 'preparing' : 'loading', fault: undefined, lines: undefined, progress: undefined } as Partial<Item>);
-  const mediaType = mediaTypeFor(format, split, file.name), separator = isCsv(format, file.name) ? delimiter : '';
-  const request = JSON.stringify([into.pool.id, into.branch, split, mediaType, separator, author, message]), onceKey = lost?.request === request ? lost.onceKey : newId();
+/**
+ * Loads a file; `update` is told how far it is, `running` how it can be cancelled, then undefined. Never throws: what
+ * goes wrong is told to `update`.
+ */
+export const loadFile = async (
+  { file, facts, lost }: Item,
+  into: { readonly pool: PoolInfo; readonly branch: string },
+  { format, delimiter, asElements, author, message }: LoadOptions,
+  {
+    update,
+    running,
+  }: {
+    readonly update: (change: Partial<Item>) => void;
+    readonly running: (cancel: (() => void) | undefined) => void;
+  },
+): Promise<void> => {
+  const began = performance.now();
+  const split = (facts?.isArray ?? false) && asElements;
+  update({
+    state: split ? 'preparing' : 'loading',
+    fault: undefined,
+    lines: undefined,
+    progress: undefined,
+  } as Partial<Item>);
+  const mediaType = mediaTypeFor(format, split, file.name);
+  const separator = isCsv(format, file.name) ? delimiter : '';
+  const request = JSON.stringify([into.pool.id, into.branch, split, mediaType, separator, author, message]);
+  const onceKey = lost?.request === request ? lost.onceKey : newId();
   try {
     const body: Blob = split ? await arrayElements(file) : file;
     update({ state: 'loading' });
-    const { done, cancel } = upload({
-      ...into, body, gzip: (facts?.gzip ?? false) && !split, delimiter: separator, mediaType, onceKey, note: { ...(author !== '' && { author }), ...(message !== '' && { body: message }) },
-    }, (progress) => { update({ progress }); });
+    const { done, cancel } = upload(
+      {
+        ...into,
+        body,
+        gzip: (facts?.gzip ?? false) && !split,
+        delimiter: separator,
+        mediaType,
+        onceKey,
+        note: { ...(author !== '' && { author }), ...(message !== '' && { body: message }) },
+      },
+      (progress) => {
+        update({ progress });
+      },
+    );
     running(cancel);
     const commit = await done;
     update({ state: 'done', commit, ms: performance.now() - began });
@@ -62,8 +94,14 @@ export const loadFile = async ({ file, facts, lost }: Item, into: { readonly poo
       update({ state: 'cancelled' });
       return;
     }
-    const fault = faultText(error), place = faultPlace(fault);
-    update({ state: 'failed', fault, lost: error instanceof UploadLost ? { onceKey, request } : undefined, hint: error instanceof UploadFailure ? error.hint : undefined });
+    const fault = faultText(error);
+    const place = faultPlace(fault);
+    update({
+      state: 'failed',
+      fault,
+      lost: error instanceof UploadLost ? { onceKey, request } : undefined,
+      hint: error instanceof UploadFailure ? error.hint : undefined,
+    });
     // Where the file was made into values, lines are others: the byte tells.
     if (place) update({ lines: await linesAt(file, split && place.byte !== undefined ? { byte: place.byte } : place) });
   } finally {
@@ -71,24 +109,53 @@ export const loadFile = async ({ file, facts, lost }: Item, into: { readonly poo
   }
 };
 
-/** The dialog's load of its first file as a line for a shell; `pool` undefined: one of this name and key is made before. */
-export const loadLine = (first: Item | undefined, { pool, branch, name, key }: { readonly pool: PoolInfo | undefined; readonly branch: string; readonly name: string; readonly key: string }, { format, delimiter, asElements, headers }: LoadOptions & {
-  readonly headers: Readonly<Record<string, string>>;
-}): string => {
-  const file = first?.file.name ?? 'FILE', isGzip = first?.facts?.gzip ?? false, piped = (first?.facts?.isArray ?? false) && asElements;
+/**
+ * The dialog's load of its first file as a line for a shell; `pool` undefined: one of this name and key is made before.
+ */
+export const loadLine = (
+  first: Item | undefined,
+  {
+    pool,
+    branch,
+    name,
+    key,
+  }: { readonly pool: PoolInfo | undefined; readonly branch: string; readonly name: string; readonly key: string },
+  {
+    format,
+    delimiter,
+    asElements,
+    headers,
+  }: LoadOptions & {
+    readonly headers: Readonly<Record<string, string>>;
+  },
+): string => {
+  const file = first?.file.name ?? 'FILE';
+  const isGzip = first?.facts?.gzip ?? false;
+  const piped = (first?.facts?.isArray ?? false) && asElements;
   const curl = curlOf({
-    method: 'POST', path: ['pool', pool ? curlName(pool) : name || 'POOL', 'branch', pool ? branch : 'main'],
-    headers: { ...headers, 'Content-Type': mediaTypeFor(format, piped, file) || '*/*', ...(isGzip && !piped && { 'Content-Encoding': 'gzip' }) },
-    ...(delimiter !== '' && { query: { 'csv.delim': delimiter } }), file,
+    method: 'POST',
+    path: ['pool', pool ? curlName(pool) : name || 'POOL', 'branch', pool ? branch : 'main'],
+    headers: {
+      ...headers,
+      'Content-Type': mediaTypeFor(format, piped, file) || '*/*',
+      ...(isGzip && !piped && { 'Content-Encoding': 'gzip' }),
+    },
+    ...(delimiter !== '' && { query: { 'csv.delim': delimiter } }),
+    file,
   });
-  const elements = 'jq -c \'.[]\'', reader = `${isGzip ? 'gzip -dc' : elements} ${shellWord(file.startsWith('-') ? `./${file}` : file)}${isGzip ? ` | ${elements}` : ''}`;
+  const elements = "jq -c '.[]'";
+  const reader = `${isGzip ? 'gzip -dc' : elements} ${shellWord(file.startsWith('-') ? `./${file}` : file)}${isGzip ? ` | ${elements}` : ''}`;
   const load = piped ? `${reader} | ${curl.slice(0, curl.lastIndexOf(' < '))}` : curl;
-  return pool ? load : `${curlOf({ method: 'POST', path: ['pool'], json: { name: name || 'POOL', layout: { order: 'desc', keys: keysOf(key) } } })} && ${load}`;
+  return pool
+    ? load
+    : `${curlOf({ method: 'POST', path: ['pool'], json: { name: name || 'POOL', layout: { order: 'desc', keys: keysOf(key) } } })} && ${load}`;
 };
 
 /** By the name's ending where content can be taken for something else. */
 const mediaTypeOf = (name: string): string => {
-  const ending = /\.(csv|tsv|json|ndjson|jsonl|parquet|sup|bsup|csup|jsup|zeek)(\.gz)?$/i.exec(name)?.[1]?.toLowerCase();
+  const ending = /\.(csv|tsv|json|ndjson|jsonl|parquet|sup|bsup|csup|jsup|zeek)(\.gz)?$/i
+    .exec(name)?.[1]
+    ?.toLowerCase();
   if (ending === undefined) return '';
   return ending === 'ndjson' || ending === 'jsonl' ? mediaTypes.json : mediaTypes[ending as keyof typeof mediaTypes];
 };

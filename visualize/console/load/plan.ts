@@ -1,4 +1,6 @@
-/** A load as the reader plans it, and as it goes: the files, where to and how, one file after the other, a commit each. */
+/**
+ * A load as the reader plans it, and as it goes: the files, where to and how, one file after the other, a commit each.
+ */
 import { type ReadonlySignal, type Signal, signal } from '@preact/signals';
 import type { BranchInfo, PoolInfo } from '../../../src/client/client.ts';
 import { branches, pools, refresh } from '../lake.ts';
@@ -10,7 +12,11 @@ import { type FileFacts, likelyKey, lookInto } from './file-text.ts';
 import { isCsv, type Item, loadFile, loadLine, type LoadOptions } from './item.ts';
 
 /** What a plan begins with: where the files go, if that is settled, and the first of them. */
-export interface PlanStart { readonly pool?: PoolInfo; readonly branch?: string; readonly files: readonly File[] }
+export interface PlanStart {
+  readonly pool?: PoolInfo;
+  readonly branch?: string;
+  readonly files: readonly File[];
+}
 /** Who and why, for the commits. */
 type PlanNote = Pick<LoadOptions, 'author' | 'message'>;
 
@@ -43,10 +49,16 @@ export class LoadPlan {
     this.#target = signal(pool?.id ?? (first && !this.mayMake ? first.id : ''));
   }
 
-  get items(): ReadonlySignal<readonly Item[]> { return this.#items; }
+  get items(): ReadonlySignal<readonly Item[]> {
+    return this.#items;
+  }
   /** Whether files are on their way. */
-  get busy(): boolean { return this.#busy.value; }
-  get started(): boolean { return this.#started.value; }
+  get busy(): boolean {
+    return this.#busy.value;
+  }
+  get started(): boolean {
+    return this.#started.value;
+  }
   /** Whether all files are loaded. */
   get done(): boolean {
     const items = this.#items.value;
@@ -54,34 +66,70 @@ export class LoadPlan {
   }
   /** Whether it can be started, or what is left of it. */
   get ready(): boolean {
-    const isPlaced = this.isNew ? this.name.value !== '' && !this.isTaken && keysOf(this.key).length > 0 : this.pool !== undefined;
-    return isPlaced && !this.busy && this.unknown === undefined && this.#items.value.some(({ state }) => state === 'waiting' || state === 'failed' || state === 'cancelled');
+    const isPlaced = this.isNew
+      ? this.name.value !== '' && !this.isTaken && keysOf(this.key).length > 0
+      : this.pool !== undefined;
+    return (
+      isPlaced &&
+      !this.busy &&
+      this.unknown === undefined &&
+      this.#items.value.some(({ state }) => state === 'waiting' || state === 'failed' || state === 'cancelled')
+    );
   }
 
   /** Pools that the reader may load into. */
-  get writable(): readonly PoolInfo[] { return pools.value.filter((pool) => may('writer', pool)); }
-  get mayMake(): boolean { return may('writer'); }
+  get writable(): readonly PoolInfo[] {
+    return pools.value.filter((pool) => may('writer', pool));
+  }
+  get mayMake(): boolean {
+    return may('writer');
+  }
   /** Id of the pool that is loaded into; empty: one that is made for the files. */
-  get target(): string { return this.#target.value; }
-  get isNew(): boolean { return this.target === ''; }
+  get target(): string {
+    return this.#target.value;
+  }
+  get isNew(): boolean {
+    return this.target === '';
+  }
   /** Undefined: it has to be made, or somebody deleted it. */
-  get pool(): PoolInfo | undefined { return pools.value.find(({ id }) => id === this.target); }
-  get branches(): readonly BranchInfo[] { return this.pool ? branches(this.pool) : []; }
+  get pool(): PoolInfo | undefined {
+    return pools.value.find(({ id }) => id === this.target);
+  }
+  get branches(): readonly BranchInfo[] {
+    return this.pool ? branches(this.pool) : [];
+  }
   /** Whether the new pool's name is that of another. */
-  get isTaken(): boolean { return this.isNew && pools.value.some(({ name }) => name === this.name.value); }
+  get isTaken(): boolean {
+    return this.isNew && pools.value.some(({ name }) => name === this.name.value);
+  }
   /** Of the new pool: as it was typed, else the likely one. */
-  get key(): string { return this.#typedKey.value ?? likelyKey(this.fields); }
-  set key(text: string) { this.#typedKey.value = text; }
+  get key(): string {
+    return this.#typedKey.value ?? likelyKey(this.fields);
+  }
+  set key(text: string) {
+    this.#typedKey.value = text;
+  }
   /** Of the first file, as far as they are known. */
-  get fields(): readonly string[] { return this.#items.value[0]?.facts?.fields ?? []; }
+  get fields(): readonly string[] {
+    return this.#items.value[0]?.facts?.fields ?? [];
+  }
 
   /** Whether a file begins like a JSON array and is read as one. */
-  get hasArray(): boolean { return this.#items.value.some(({ facts }) => facts?.isArray) && (this.format.value === '' || this.format.value === 'json'); }
+  get hasArray(): boolean {
+    return (
+      this.#items.value.some(({ facts }) => facts?.isArray) &&
+      (this.format.value === '' || this.format.value === 'json')
+    );
+  }
   /** Whether files are read as CSV. */
-  get hasCsv(): boolean { return this.format.value === 'csv' || this.#items.value.some(({ file }) => isCsv(this.format.value, file.name)); }
+  get hasCsv(): boolean {
+    return this.format.value === 'csv' || this.#items.value.some(({ file }) => isCsv(this.format.value, file.name));
+  }
 
   /** The first file that nobody has looked into. */
-  get unknown(): File | undefined { return this.#items.value.find(({ facts }) => facts === undefined)?.file; }
+  get unknown(): File | undefined {
+    return this.#items.value.find(({ facts }) => facts === undefined)?.file;
+  }
   /** Finds out what a file seems to hold. */
   async look(file: File): Promise<void> {
     const facts = await lookInto(file).catch((): FileFacts => ({ gzip: false, isArray: false, fields: [] }));
@@ -92,7 +140,9 @@ export class LoadPlan {
     this.#items.value = [...this.#items.value, ...files.map(itemOf)];
     if (this.name.value === '' && files[0]) this.name.value = poolNameOf(files[0].name);
   }
-  leaveOut(index: number): void { this.#items.value = this.#items.value.filter((_, at) => at !== index); }
+  leaveOut(index: number): void {
+    this.#items.value = this.#items.value.filter((_, at) => at !== index);
+  }
   /** Chooses the pool by its id, and its main branch. */
   choose(target: string): void {
     this.#target.value = target;
@@ -105,13 +155,23 @@ export class LoadPlan {
     this.#busy.value = true;
     this.#started.value = true;
     try {
-      const into = await this.#place(), items = this.#items;
+      const into = await this.#place();
+      const items = this.#items;
       for (let index = 0; index < items.value.length; index++) {
         const item = items.value[index]!;
-        if (item.state !== 'done') await loadFile(item, into, options, { update: (change) => { this.#update(index, change); }, running: (cancel) => { this.#running = cancel; } });
+        if (item.state !== 'done')
+          await loadFile(item, into, options, {
+            update: (change) => {
+              this.#update(index, change);
+            },
+            running: (cancel) => {
+              this.#running = cancel;
+            },
+          });
       }
       void refresh();
-      if (items.value.every(({ state }) => state === 'done')) tell(`Loaded ${counted(items.value.length, 'file')} into ${visible(into.pool.name, 60)}.`);
+      if (items.value.every(({ state }) => state === 'done'))
+        tell(`Loaded ${counted(items.value.length, 'file')} into ${visible(into.pool.name, 60)}.`);
     } catch (error) {
       tell(faultText(error), true);
     } finally {
@@ -119,14 +179,26 @@ export class LoadPlan {
     }
   }
   /** Cancels the file that is on its way. */
-  cancel(): void { this.#running?.(); }
+  cancel(): void {
+    this.#running?.();
+  }
   /** The load of the first file as a line for a shell. */
   line({ headers, ...note }: PlanNote & { readonly headers: Readonly<Record<string, string>> }): string {
-    return loadLine(this.#items.value[0], { pool: this.pool, branch: this.branch.value, name: this.name.value, key: this.key }, { ...this.#options(note), headers });
+    return loadLine(
+      this.#items.value[0],
+      { pool: this.pool, branch: this.branch.value, name: this.name.value, key: this.key },
+      { ...this.#options(note), headers },
+    );
   }
 
   #options({ author, message }: PlanNote): LoadOptions {
-    return { format: this.format.value, delimiter: this.delimiter.value, asElements: this.hasArray && !this.asOne.value, author, message };
+    return {
+      format: this.format.value,
+      delimiter: this.delimiter.value,
+      asElements: this.hasArray && !this.asOne.value,
+      author,
+      message,
+    };
   }
   /** Where the files go; a new pool is made first. */
   async #place(): Promise<{ readonly pool: PoolInfo; readonly branch: string }> {
@@ -138,7 +210,9 @@ export class LoadPlan {
     this.choose(pool.id);
     return { pool, branch: 'main' };
   }
-  #update(index: number, change: Partial<Item>): void { this.#items.value = this.#items.value.map((item, i) => (i === index ? { ...item, ...change } : item)); }
+  #update(index: number, change: Partial<Item>): void {
+    this.#items.value = this.#items.value.map((item, i) => (i === index ? { ...item, ...change } : item));
+  }
 }
 
 const itemOf = (file: File): Item => ({ file, facts: undefined, state: 'waiting' });

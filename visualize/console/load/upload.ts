@@ -19,7 +19,11 @@ interface UploadRequest {
   readonly onceKey: string;
 }
 /** `sent` and `total` are bytes; `progress` is what the service tells, once it knows of the load. */
-export interface UploadState { readonly sent: number; readonly total: number; readonly progress?: LoadProgress }
+export interface UploadState {
+  readonly sent: number;
+  readonly total: number;
+  readonly progress?: LoadProgress;
+}
 /** The service refused the file: nothing of it was loaded. `hint`: what to do instead. */
 export class UploadFailure extends Error {
   readonly hint: string | undefined;
@@ -33,15 +37,28 @@ const pollMs = 300;
 /** The connection was lost before an answer came: whether the file was loaded is not known. */
 export class UploadLost extends Error {}
 /** Crypto's own ids are for safe origins alone. */
-export const newId = (): string => `console-${Array.from(crypto.getRandomValues(new Uint8Array(12)), (b) => b.toString(16).padStart(2, '0')).join('')}`;
+export const newId = (): string =>
+  `console-${Array.from(crypto.getRandomValues(new Uint8Array(12)), (b) => b.toString(16).padStart(2, '0')).join('')}`;
 
 /** Segments of the address that takes the file. */
-const uploadPath = ({ pool, branch }: Pick<UploadRequest, 'pool' | 'branch'>): readonly string[] => ['pool', pool.id, 'branch', branch];
+const uploadPath = ({ pool, branch }: Pick<UploadRequest, 'pool' | 'branch'>): readonly string[] => [
+  'pool',
+  pool.id,
+  'branch',
+  branch,
+];
 
 /** `done` resolves to the commit's id. @throws UploadFailure, UploadLost; an AbortError when it was cancelled */
-export const upload = (request: UploadRequest, report: (state: UploadState) => void): { readonly done: Promise<string>; readonly cancel: () => void } => {
-  const { body, mediaType, gzip, delimiter, note } = request, id = newId(), xhr = new XMLHttpRequest();
-  let state: UploadState = { sent: 0, total: body.size }, ended = false, cancelled = false;
+export const upload = (
+  request: UploadRequest,
+  report: (state: UploadState) => void,
+): { readonly done: Promise<string>; readonly cancel: () => void } => {
+  const { body, mediaType, gzip, delimiter, note } = request;
+  const id = newId();
+  const xhr = new XMLHttpRequest();
+  let state: UploadState = { sent: 0, total: body.size };
+  let ended = false;
+  let cancelled = false;
   const tell = (change: Partial<UploadState>): void => {
     if (ended) return;
     state = { ...state, ...change };
@@ -49,7 +66,9 @@ export const upload = (request: UploadRequest, report: (state: UploadState) => v
   };
   const poll = async (): Promise<void> => {
     while (!ended) {
-      await new Promise((resolve) => { setTimeout(resolve, pollMs); });
+      await new Promise((resolve) => {
+        setTimeout(resolve, pollMs);
+      });
       if (ended) return;
       // It is not known before its first bytes have come, nor after a while.
       const progress = await client.loadProgress(id).catch(() => undefined);
@@ -66,26 +85,68 @@ export const upload = (request: UploadRequest, report: (state: UploadState) => v
     xhr.setRequestHeader('Idempotency-Key', request.onceKey);
     if (gzip) xhr.setRequestHeader('Content-Encoding', 'gzip');
     if (Object.keys(note).length > 0) xhr.setRequestHeader('SuperDB-Commit', asciiJson(note));
-    xhr.upload.onprogress = ({ loaded }) => { tell({ sent: loaded }); };
+    xhr.upload.onprogress = ({ loaded }) => {
+      tell({ sent: loaded });
+    };
     xhr.onload = () => {
       const answer = parsed(xhr.responseText);
       if (xhr.status >= 200 && xhr.status < 300 && typeof answer?.['commit'] === 'string') {
         const { commit } = answer;
-        void client.loadProgress(id).then((progress) => { tell({ sent: body.size, progress }); }, () => undefined).then(() => { resolve(commit as string); });
-      } else reject(new UploadFailure(typeof answer?.['error'] === 'string' ? answer['error'] : xhr.responseText.trim() || `HTTP ${xhr.status}`, typeof answer?.['hint'] === 'string' ? answer['hint'] : undefined));
+        void client
+          .loadProgress(id)
+          .then(
+            (progress) => {
+              tell({ sent: body.size, progress });
+            },
+            () => undefined,
+          )
+          .then(() => {
+            resolve(commit as string);
+          });
+      } else
+        reject(
+          new UploadFailure(
+            typeof answer?.['error'] === 'string' ? answer['error'] : xhr.responseText.trim() || `HTTP ${xhr.status}`,
+            typeof answer?.['hint'] === 'string' ? answer['hint'] : undefined,
+          ),
+        );
     };
     xhr.onerror = () => {
-      // A refusal while the body is still being sent can end the connection before its text is read: the service knows it.
-      void client.loadProgress(id).then(({ error }) => error, () => null).then((error) => { reject(error ? new UploadFailure(error) : new UploadLost('The connection was lost before an answer came. Loaded again, the file is there once, whatever became of this try.')); });
+      // A refusal while the body is still being sent can end the connection before its text is read: the service knows
+      // it.
+      void client
+        .loadProgress(id)
+        .then(
+          ({ error }) => error,
+          () => null,
+        )
+        .then((error) => {
+          reject(
+            error
+              ? new UploadFailure(error)
+              : new UploadLost(
+                  'The connection was lost before an answer came. Loaded again, the file is there once, whatever became of this try.',
+                ),
+          );
+        });
     };
-    xhr.onabort = () => { reject(new DOMException('cancelled', 'AbortError')); };
+    xhr.onabort = () => {
+      reject(new DOMException('cancelled', 'AbortError'));
+    };
     xhr.send(body);
-  }).finally(() => { ended = true; });
+  }).finally(() => {
+    ended = true;
+  });
   void poll();
   const cancel = (): void => {
     if (ended || cancelled) return;
     cancelled = true;
-    void client.cancelLoad(id).catch(() => undefined).finally(() => { xhr.abort(); });
+    void client
+      .cancelLoad(id)
+      .catch(() => undefined)
+      .finally(() => {
+        xhr.abort();
+      });
   };
   return { done, cancel };
 };
@@ -93,7 +154,7 @@ export const upload = (request: UploadRequest, report: (state: UploadState) => v
 const parsed = (text: string): Readonly<Record<string, unknown>> | undefined => {
   try {
     const value = JSON.parse(text) as unknown;
-    return typeof value === 'object' && value !== null ? value as Readonly<Record<string, unknown>> : undefined;
+    return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : undefined;
   } catch {
     return undefined;
   }

@@ -7,9 +7,22 @@ import { DeletePool, RenamePool } from './dialogs.tsx';
 import type { Place } from './place.ts';
 import { may } from '../session.ts';
 
-/** The dialog that is open, and what it begins with. `at`: the commit that a new branch begins at; `branch`: whose tip that is, empty for nobody's, or the branch to delete. */
+/**
+ * The dialog that is open, and what it begins with. `at`: the commit that a new branch begins at; `branch`: whose tip
+ * that is, empty for nobody's, or the branch to delete.
+ */
 export interface OpenDialog {
-  readonly kind: 'load' | 'branch' | 'delete-branch' | 'merge' | 'revert' | 'delete-rows' | 'compact' | 'vacuum' | 'rename' | 'delete';
+  readonly kind:
+    | 'load'
+    | 'branch'
+    | 'delete-branch'
+    | 'merge'
+    | 'revert'
+    | 'delete-rows'
+    | 'compact'
+    | 'vacuum'
+    | 'rename'
+    | 'delete';
   readonly files?: readonly File[];
   readonly commit?: GraphCommit;
   readonly at?: string;
@@ -19,36 +32,144 @@ export interface OpenDialog {
 export type Open = (kind: OpenDialog['kind'], more?: Omit<OpenDialog, 'kind'>) => void;
 
 /** What can be done to the place that is shown. `objects`: how many it has. */
-export const Tools = ({ pool, place: { all, branch, at, isCommit, isEmpty, writeBranch }, objects, onOpen }: { readonly pool: PoolInfo; readonly place: Place; readonly objects: number; readonly onOpen: Open }) => {
-  const mayWrite = may('writer', pool), mayAdmin = may('admin', pool);
+export const Tools = ({
+  pool,
+  place: { all, branch, at, isCommit, isEmpty, writeBranch },
+  objects,
+  onOpen,
+}: {
+  readonly pool: PoolInfo;
+  readonly place: Place;
+  readonly objects: number;
+  readonly onOpen: Open;
+}) => {
+  const mayWrite = may('writer', pool);
+  const mayAdmin = may('admin', pool);
   if ((!mayWrite && !mayAdmin) || !writeBranch) return null;
   return (
     <div class="tools" role="group" aria-label="Changes">
-      {mayWrite && <Tool icon="branch" text="Branch" onClick={() => { onOpen('branch', { at: at ?? writeBranch.commit, branch: branch?.name ?? '' }); }} />}
-      {mayWrite && all.length > 1 && <Tool icon="merge" text="Merge" onClick={() => { onOpen('merge'); }} />}
-      {mayWrite && !isCommit && !isEmpty && <Tool icon="filter" text="Delete records" onClick={() => { onOpen('delete-rows'); }} />}
-      {mayWrite && !isCommit && objects > 1 && <Tool icon="pack" text="Compact" onClick={() => { onOpen('compact'); }} />}
-      {mayAdmin && <Tool icon="broom" text="Vacuum" onClick={() => { onOpen('vacuum'); }} />}
-      {mayAdmin && <button type="button" class="quiet tool" onClick={() => { onOpen('rename'); }} aria-label="Rename pool" title="Rename pool"><Icon name="edit" /></button>}
-      {mayAdmin && <button type="button" class="quiet tool" onClick={() => { onOpen('delete'); }} aria-label="Delete pool" title="Delete pool"><Icon name="trash" /></button>}
+      {mayWrite && (
+        <Tool
+          icon="branch"
+          text="Branch"
+          onClick={() => {
+            onOpen('branch', { at: at ?? writeBranch.commit, branch: branch?.name ?? '' });
+          }}
+        />
+      )}
+      {mayWrite && all.length > 1 && (
+        <Tool
+          icon="merge"
+          text="Merge"
+          onClick={() => {
+            onOpen('merge');
+          }}
+        />
+      )}
+      {mayWrite && !isCommit && !isEmpty && (
+        <Tool
+          icon="filter"
+          text="Delete records"
+          onClick={() => {
+            onOpen('delete-rows');
+          }}
+        />
+      )}
+      {mayWrite && !isCommit && objects > 1 && (
+        <Tool
+          icon="pack"
+          text="Compact"
+          onClick={() => {
+            onOpen('compact');
+          }}
+        />
+      )}
+      {mayAdmin && (
+        <Tool
+          icon="broom"
+          text="Vacuum"
+          onClick={() => {
+            onOpen('vacuum');
+          }}
+        />
+      )}
+      {mayAdmin && (
+        <button
+          type="button"
+          class="quiet tool"
+          onClick={() => {
+            onOpen('rename');
+          }}
+          aria-label="Rename pool"
+          title="Rename pool"
+        >
+          <Icon name="edit" />
+        </button>
+      )}
+      {mayAdmin && (
+        <button
+          type="button"
+          class="quiet tool"
+          onClick={() => {
+            onOpen('delete');
+          }}
+          aria-label="Delete pool"
+          title="Delete pool"
+        >
+          <Icon name="trash" />
+        </button>
+      )}
     </div>
   );
 };
-const Tool = ({ icon, text, onClick }: { readonly icon: IconName; readonly text: string; readonly onClick: () => void }) => <button type="button" class="quiet tool" onClick={onClick}><Icon name={icon} />{text}</button>;
+const Tool = ({
+  icon,
+  text,
+  onClick,
+}: {
+  readonly icon: IconName;
+  readonly text: string;
+  readonly onClick: () => void;
+}) => (
+  <button type="button" class="quiet tool" onClick={onClick}>
+    <Icon name={icon} />
+    {text}
+  </button>
+);
 
 /** The dialog that is open. `branch`: where changes are made. */
-export const PoolDialogs = ({ pool, branch, dialog, onClose }: { readonly pool: PoolInfo; readonly branch: BranchInfo; readonly dialog: OpenDialog; readonly onClose: () => void }) => {
+export const PoolDialogs = ({
+  pool,
+  branch,
+  dialog,
+  onClose,
+}: {
+  readonly pool: PoolInfo;
+  readonly branch: BranchInfo;
+  readonly dialog: OpenDialog;
+  readonly onClose: () => void;
+}) => {
   const props = { pool, branch: dialog.branch ?? branch.name, onClose };
   switch (dialog.kind) {
-    case 'load': return <Load pool={pool} branch={branch.name} files={dialog.files ?? []} onClose={onClose} />;
-    case 'branch': return <MakeBranch {...props} at={dialog.at ?? branch.commit} />;
-    case 'delete-branch': return <DeleteBranch {...props} />;
-    case 'merge': return <Merge {...props} />;
-    case 'revert': return <Revert {...props} commit={dialog.commit!} />;
-    case 'delete-rows': return <DeleteRows {...props} />;
-    case 'compact': return <Compact {...props} />;
-    case 'vacuum': return <Vacuum {...props} />;
-    case 'rename': return <RenamePool pool={pool} onClose={onClose} />;
-    case 'delete': return <DeletePool pool={pool} onClose={onClose} />;
+    case 'load':
+      return <Load pool={pool} branch={branch.name} files={dialog.files ?? []} onClose={onClose} />;
+    case 'branch':
+      return <MakeBranch {...props} at={dialog.at ?? branch.commit} />;
+    case 'delete-branch':
+      return <DeleteBranch {...props} />;
+    case 'merge':
+      return <Merge {...props} />;
+    case 'revert':
+      return <Revert {...props} commit={dialog.commit!} />;
+    case 'delete-rows':
+      return <DeleteRows {...props} />;
+    case 'compact':
+      return <Compact {...props} />;
+    case 'vacuum':
+      return <Vacuum {...props} />;
+    case 'rename':
+      return <RenamePool pool={pool} onClose={onClose} />;
+    case 'delete':
+      return <DeletePool pool={pool} onClose={onClose} />;
   }
 };

@@ -10,26 +10,99 @@ import { client } from '../session.ts';
 import { counted, visible } from '../text.ts';
 
 /** Paths of fields as they are typed: `ts, user.name`. */
-export const keysOf = (text: string): string[][] => text.split(',').map((path) => path.trim()).filter((path) => path !== '').map((path) => path.split('.').map((part) => part.trim()));
+export const keysOf = (text: string): string[][] =>
+  text
+    .split(',')
+    .map((path) => path.trim())
+    .filter((path) => path !== '')
+    .map((path) => path.split('.').map((part) => part.trim()));
 
 /** The dialog that makes a pool; it leads to the pool's page. */
 export const CreatePool = ({ onClose }: { readonly onClose: () => void }) => {
-  const [name, setName] = useState(''), [key, setKey] = useState('ts'), [order, setOrder] = useState<'asc' | 'desc'>('desc');
-  const action = useAction(() => { onClose(); go(link(['pool', name])); }), keys = keysOf(key), taken = pools.value.some((p) => p.name === name);
+  const [name, setName] = useState('');
+  const [key, setKey] = useState('ts');
+  const [order, setOrder] = useState<'asc' | 'desc'>('desc');
+  const action = useAction(() => {
+    onClose();
+    go(link(['pool', name]));
+  });
+  const keys = keysOf(key);
+  const taken = pools.value.some((p) => p.name === name);
   const ready = name !== '' && keys.length > 0 && !taken;
   const submit = (): void => {
-    if (ready) action.run(async () => {
-      await client.createPool(name, { keys, order });
-      return `Pool ${name} is there.`;
-    });
+    if (ready)
+      action.run(async () => {
+        await client.createPool(name, { keys, order });
+        return `Pool ${name} is there.`;
+      });
   };
   return (
-    <Dialog title="New pool" onClose={onClose} onSubmit={submit} actions={<><button type="button" onClick={onClose}>Cancel</button><button type="submit" class="main" disabled={!ready || action.busy}>Create pool</button></>}>
-      <Field label="Name">{(props) => <input {...props} data-first value={name} autocomplete="off" spellcheck={false} onInput={(e) => { setName(e.currentTarget.value); }} />}</Field>
-      {taken && <p class="fault" role="alert">There is a pool of this name already.</p>}
+    <Dialog
+      title="New pool"
+      onClose={onClose}
+      onSubmit={submit}
+      actions={
+        <>
+          <button type="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button type="submit" class="main" disabled={!ready || action.busy}>
+            Create pool
+          </button>
+        </>
+      }
+    >
+      <Field label="Name">
+        {(props) => (
+          <input
+            {...props}
+            data-first
+            value={name}
+            autocomplete="off"
+            spellcheck={false}
+            onInput={(e) => {
+              setName(e.currentTarget.value);
+            }}
+          />
+        )}
+      </Field>
+      {taken && (
+        <p class="fault" role="alert">
+          There is a pool of this name already.
+        </p>
+      )}
       <div class="field-row">
-        <Field label="Key" hint="The field by which records are kept in order; queries by ranges of it read little. Nested: a.b">{(props) => <input {...props} class="mono" value={key} autocomplete="off" spellcheck={false} onInput={(e) => { setKey(e.currentTarget.value); }} />}</Field>
-        <Field label="Order">{(props) => <select {...props} value={order} onChange={(e) => { setOrder(e.currentTarget.value as 'asc' | 'desc'); }}><option value="desc">Greatest first (desc)</option><option value="asc">Least first (asc)</option></select>}</Field>
+        <Field
+          label="Key"
+          hint="The field by which records are kept in order; queries by ranges of it read little. Nested: a.b"
+        >
+          {(props) => (
+            <input
+              {...props}
+              class="mono"
+              value={key}
+              autocomplete="off"
+              spellcheck={false}
+              onInput={(e) => {
+                setKey(e.currentTarget.value);
+              }}
+            />
+          )}
+        </Field>
+        <Field label="Order">
+          {(props) => (
+            <select
+              {...props}
+              value={order}
+              onChange={(e) => {
+                setOrder(e.currentTarget.value as 'asc' | 'desc');
+              }}
+            >
+              <option value="desc">Greatest first (desc)</option>
+              <option value="asc">Least first (asc)</option>
+            </select>
+          )}
+        </Field>
       </div>
       <Fault text={action.fault} />
       <CopyLine text={curlOf({ method: 'POST', path: ['pool'], json: { name, layout: { order, keys } } })} />
@@ -44,17 +117,50 @@ export const RenamePool = ({ pool, onClose }: { readonly pool: PoolInfo; readonl
     onClose();
     if (route.peek().path[0] === 'pool') go(link(['pool', name]));
   });
-  const taken = pools.value.some((p) => p.name === name && p.id !== pool.id), ready = name !== '' && name !== pool.name && !taken;
+  const taken = pools.value.some((p) => p.name === name && p.id !== pool.id);
+  const ready = name !== '' && name !== pool.name && !taken;
   const submit = (): void => {
-    if (ready) action.run(async () => {
-      await client.pool(pool.id).rename(name);
-      return `The pool is now called ${name}.`;
-    });
+    if (ready)
+      action.run(async () => {
+        await client.pool(pool.id).rename(name);
+        return `The pool is now called ${name}.`;
+      });
   };
   return (
-    <Dialog title="Rename pool" onClose={onClose} onSubmit={submit} actions={<><button type="button" onClick={onClose}>Cancel</button><button type="submit" class="main" disabled={!ready || action.busy}>Rename</button></>}>
-      <Field label="New name" hint="Queries and links that name the pool have to follow; its id stays.">{(props) => <input {...props} data-first value={name} autocomplete="off" spellcheck={false} onInput={(e) => { setName(e.currentTarget.value); }} />}</Field>
-      {taken && <p class="fault" role="alert">There is a pool of this name already.</p>}
+    <Dialog
+      title="Rename pool"
+      onClose={onClose}
+      onSubmit={submit}
+      actions={
+        <>
+          <button type="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button type="submit" class="main" disabled={!ready || action.busy}>
+            Rename
+          </button>
+        </>
+      }
+    >
+      <Field label="New name" hint="Queries and links that name the pool have to follow; its id stays.">
+        {(props) => (
+          <input
+            {...props}
+            data-first
+            value={name}
+            autocomplete="off"
+            spellcheck={false}
+            onInput={(e) => {
+              setName(e.currentTarget.value);
+            }}
+          />
+        )}
+      </Field>
+      {taken && (
+        <p class="fault" role="alert">
+          There is a pool of this name already.
+        </p>
+      )}
       <Fault text={action.fault} />
       <CopyLine text={curlOf({ method: 'PUT', path: ['pool', curlName(pool)], json: { name } })} />
     </Dialog>
@@ -63,23 +169,72 @@ export const RenamePool = ({ pool, onClose }: { readonly pool: PoolInfo; readonl
 
 /** The dialog that deletes a pool, once that was confirmed by typing. */
 export const DeletePool = ({ pool, onClose }: { readonly pool: PoolInfo; readonly onClose: () => void }) => {
-  const [typed, setTyped] = useState(''), records = sumsOf(pool, 'main')?.records, all = branches(pool).length;
+  const [typed, setTyped] = useState('');
+  const records = sumsOf(pool, 'main')?.records;
+  const all = branches(pool).length;
   const action = useAction(() => {
     onClose();
     if (route.peek().path[0] === 'pool') go(link(['pools']));
   });
   // What cannot be typed (control characters, 10 kB) is confirmed by the id's last digits.
-  const word = visible(pool.name, 60) === pool.name ? pool.name : pool.id.slice(-8), ready = typed === word;
+  const word = visible(pool.name, 60) === pool.name ? pool.name : pool.id.slice(-8);
+  const ready = typed === word;
   const submit = (): void => {
-    if (ready) action.run(async () => {
-      await client.pool(pool.id).delete();
-      return `Pool ${visible(pool.name, 60)} is deleted.`;
-    });
+    if (ready)
+      action.run(async () => {
+        await client.pool(pool.id).delete();
+        return `Pool ${visible(pool.name, 60)} is deleted.`;
+      });
   };
   return (
-    <Dialog title="Delete pool" onClose={onClose} onSubmit={submit} actions={<><button type="button" onClick={onClose}>Cancel</button><button type="submit" class="danger" disabled={!ready || action.busy}>Delete pool</button></>}>
-      <p>This deletes <strong><Name text={pool.name} max={120} /></strong> with {counted(all, 'branch', 'branches')}{records === undefined ? '' : ` and the ${counted(records, 'record')} of main`}, its history and its data. It cannot be undone.</p>
-      <Field label={<>Type <strong class="mono"><bdi>{word}</bdi></strong> to confirm</>}>{(props) => <input {...props} data-first value={typed} autocomplete="off" spellcheck={false} onInput={(e) => { setTyped(e.currentTarget.value); }} />}</Field>
+    <Dialog
+      title="Delete pool"
+      onClose={onClose}
+      onSubmit={submit}
+      actions={
+        <>
+          <button type="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button type="submit" class="danger" disabled={!ready || action.busy}>
+            Delete pool
+          </button>
+        </>
+      }
+    >
+      <p>
+        This deletes{' '}
+        <strong>
+          <Name text={pool.name} max={120} />
+        </strong>{' '}
+        with {counted(all, 'branch', 'branches')}
+        {records === undefined ? '' : ` and the ${counted(records, 'record')} of main`}, its history and its data. It
+        cannot be undone.
+      </p>
+      <Field
+        label={
+          <>
+            Type{' '}
+            <strong class="mono">
+              <bdi>{word}</bdi>
+            </strong>{' '}
+            to confirm
+          </>
+        }
+      >
+        {(props) => (
+          <input
+            {...props}
+            data-first
+            value={typed}
+            autocomplete="off"
+            spellcheck={false}
+            onInput={(e) => {
+              setTyped(e.currentTarget.value);
+            }}
+          />
+        )}
+      </Field>
       <Fault text={action.fault} />
       <CopyLine text={curlOf({ method: 'DELETE', path: ['pool', curlName(pool)] })} />
     </Dialog>

@@ -17,43 +17,107 @@ import { may } from '../session.ts';
 import { ago, count, dateTime, shortId, visible } from '../text.ts';
 
 type Tab = 'commits' | 'objects' | 'branches';
-const tabs: readonly (readonly [Tab, string])[] = [['commits', 'Commits'], ['objects', 'Data objects'], ['branches', 'Branches']];
+const tabs: readonly (readonly [Tab, string])[] = [
+  ['commits', 'Commits'],
+  ['objects', 'Data objects'],
+  ['branches', 'Branches'],
+];
 const tab = signal<Tab>('commits');
 
 /** The page of the pool that the address names by id or name, or says that there is none. */
 export const PoolPage = ({ reference }: { readonly reference: string }) => {
   // A pool that somebody renames meanwhile is still the one that is looked at.
-  const known = useRef<string | undefined>(undefined), named = poolByReference(reference), pool = named ?? (known.current === undefined ? undefined : poolByReference(known.current));
+  const known = useRef<string | undefined>(undefined);
+  const named = poolByReference(reference);
+  const pool = named ?? (known.current === undefined ? undefined : poolByReference(known.current));
   known.current = pool?.id;
   useEffect(() => {
     if (pool && !named) note(link(['pool', referenceOf(pool)], { at: route.peek().query.get('at') ?? undefined }));
   }, [pool?.name]);
   if (pool) return <PoolView key={pool.id} pool={pool} />;
-  if (listState.value === 'loading') return <section class="page"><h1 class="hidden-text">Pool</h1><Busy text="Reading the list of pools…" /></section>;
+  if (listState.value === 'loading')
+    return (
+      <section class="page">
+        <h1 class="hidden-text">Pool</h1>
+        <Busy text="Reading the list of pools…" />
+      </section>
+    );
   return (
-    <section class="page"><h1 class="hidden-text">No such pool</h1>
-      <Empty title="There is no such pool"><p class="soft">Nothing here is called <Name text={reference} max={80} />. It was renamed or deleted, or you may not read it.</p><a class="button main" href={link(['pools'])}>All pools</a></Empty>
+    <section class="page">
+      <h1 class="hidden-text">No such pool</h1>
+      <Empty title="There is no such pool">
+        <p class="soft">
+          Nothing here is called <Name text={reference} max={80} />. It was renamed or deleted, or you may not read it.
+        </p>
+        <a class="button main" href={link(['pools'])}>
+          All pools
+        </a>
+      </Empty>
     </section>
   );
 };
 
 const PoolView = ({ pool }: { readonly pool: PoolInfo }) => {
-  const { query } = route.value, place = placeOf(pool, query.get('at')), { all, at, isCommit, writeBranch, revision, isEmpty } = place;
-  const history = useMemo(() => new History(pool), [pool.id]), chosenId = useSignal<string | undefined>(query.get('commit') ?? undefined), dialog = useSignal<OpenDialog | null>(null);
-  useEffect(() => () => { history.leave(); }, [history]);
-  useEffect(() => { history.follow(); }, [all]);
-  useEffect(() => { if (at !== undefined) wantSums(pool, revision!, at); }, [at]);
-  const mayWrite = may('writer', pool), held = isEmpty ? undefined : sumsOf(pool, revision!);
-  const over = useDrop((files) => { dialog.value = { kind: 'load', files }; }, mayWrite);
-  const commits = history.state.value?.commits ?? [], chosen = commits.find((c) => c.id === (chosenId.value ?? at)) ?? commits[0];
-  const travel = (to: string | undefined): void => { go(link(['pool', referenceOf(pool)], { at: to })); };
-  const open: Open = (kind, more = {}) => { dialog.value = { kind, ...more }; };
+  const { query } = route.value;
+  const place = placeOf(pool, query.get('at'));
+  const { all, at, isCommit, writeBranch, revision, isEmpty } = place;
+  const history = useMemo(() => new History(pool), [pool.id]);
+  const chosenId = useSignal<string | undefined>(query.get('commit') ?? undefined);
+  const dialog = useSignal<OpenDialog | null>(null);
+  useEffect(
+    () => () => {
+      history.leave();
+    },
+    [history],
+  );
+  useEffect(() => {
+    history.follow();
+  }, [all]);
+  useEffect(() => {
+    if (at !== undefined) wantSums(pool, revision!, at);
+  }, [at]);
+  const mayWrite = may('writer', pool);
+  const held = isEmpty ? undefined : sumsOf(pool, revision!);
+  const over = useDrop((files) => {
+    dialog.value = { kind: 'load', files };
+  }, mayWrite);
+  const commits = history.state.value?.commits ?? [];
+  const chosen = commits.find((c) => c.id === (chosenId.value ?? at)) ?? commits[0];
+  const travel = (to: string | undefined): void => {
+    go(link(['pool', referenceOf(pool)], { at: to }));
+  };
+  const open: Open = (kind, more = {}) => {
+    dialog.value = { kind, ...more };
+  };
   return (
     <section class="page fill pool-page" aria-labelledby="pool-title">
-      <PoolHead pool={pool} place={place} {...(mayWrite && { onLoad: () => { open('load'); } })} />
-      {isCommit && <TimeBanner at={at!} commit={commits.find((c) => c.id === at)} back={writeBranch} onBack={() => { travel(undefined); }} />}
+      <PoolHead
+        pool={pool}
+        place={place}
+        {...(mayWrite && {
+          onLoad: () => {
+            open('load');
+          },
+        })}
+      />
+      {isCommit && (
+        <TimeBanner
+          at={at!}
+          commit={commits.find((c) => c.id === at)}
+          back={writeBranch}
+          onBack={() => {
+            travel(undefined);
+          }}
+        />
+      )}
       <div class="pool-bar panel">
-        <ShownBranch place={place} onTravel={(to) => { chosenId.value = undefined; travel(to); }} />
+        <ShownBranch
+          place={place}
+          onTravel={(to) => {
+            chosenId.value = undefined;
+            travel(to);
+          }}
+        />
         <PoolFigures pool={pool} held={isEmpty ? none : held} />
         <Tools pool={pool} place={place} objects={held?.objects ?? 0} onOpen={open} />
       </div>
@@ -61,32 +125,131 @@ const PoolView = ({ pool }: { readonly pool: PoolInfo }) => {
         <div class="panel pool-main">
           <Tabs branchCount={all.length} />
           <div class="tab-panel" role="tabpanel" id={`panel-${tab.value}`} aria-labelledby={`tab-${tab.value}`}>
-            {tab.value === 'commits' ? (commits.length === 0 && history.state.value && mayWrite ? <NoCommits onLoad={() => { open('load'); }} /> : <Commits pool={pool} history={history} chosen={chosen?.id} onChoose={(id) => { chosenId.value = id; }} onTravel={(id) => { travel(id); }} at={at} />)
-              : tab.value === 'objects' ? <Objects pool={pool} commit={at} /> : <Branches pool={pool} all={all} mayWrite={mayWrite} mayDelete={mayWrite} onDelete={(name) => { open('delete-branch', { branch: name }); }} onTravel={travel} />}
+            {tab.value === 'commits' ? (
+              commits.length === 0 && history.state.value && mayWrite ? (
+                <NoCommits
+                  onLoad={() => {
+                    open('load');
+                  }}
+                />
+              ) : (
+                <Commits
+                  pool={pool}
+                  history={history}
+                  chosen={chosen?.id}
+                  onChoose={(id) => {
+                    chosenId.value = id;
+                  }}
+                  onTravel={(id) => {
+                    travel(id);
+                  }}
+                  at={at}
+                />
+              )
+            ) : tab.value === 'objects' ? (
+              <Objects pool={pool} commit={at} />
+            ) : (
+              <Branches
+                pool={pool}
+                all={all}
+                mayWrite={mayWrite}
+                mayDelete={mayWrite}
+                onDelete={(name) => {
+                  open('delete-branch', { branch: name });
+                }}
+                onTravel={travel}
+              />
+            )}
           </div>
         </div>
-        {tab.value === 'commits' && chosen && <ChosenCommit pool={pool} place={place} commit={chosen} onOpen={open} onTravel={travel} />}
+        {tab.value === 'commits' && chosen && (
+          <ChosenCommit pool={pool} place={place} commit={chosen} onOpen={open} onTravel={travel} />
+        )}
       </div>
-      {over && <div class="drop" aria-hidden="true"><p>Drop files to load them into {visible(pool.name, 40)}</p></div>}
-      {dialog.value && writeBranch && <PoolDialogs pool={pool} branch={writeBranch} dialog={dialog.value} onClose={() => { dialog.value = null; }} />}
+      {over && (
+        <div class="drop" aria-hidden="true">
+          <p>Drop files to load them into {visible(pool.name, 40)}</p>
+        </div>
+      )}
+      {dialog.value && writeBranch && (
+        <PoolDialogs
+          pool={pool}
+          branch={writeBranch}
+          dialog={dialog.value}
+          onClose={() => {
+            dialog.value = null;
+          }}
+        />
+      )}
     </section>
   );
 };
 
 /** Without `onLoad` the reader may not load. */
-const PoolHead = ({ pool, place: { isCommit, at, branch }, onLoad }: { readonly pool: PoolInfo; readonly place: Place; readonly onLoad?: () => void }) => (
+const PoolHead = ({
+  pool,
+  place: { isCommit, at, branch },
+  onLoad,
+}: {
+  readonly pool: PoolInfo;
+  readonly place: Place;
+  readonly onLoad?: () => void;
+}) => (
   <header class="page-head pool-head">
-    <div class="pool-name"><p class="crumb"><a href={link(['pools'])}>Pools</a></p><h1 id="pool-title"><Name text={pool.name} max={100} /></h1></div>
+    <div class="pool-name">
+      <p class="crumb">
+        <a href={link(['pools'])}>Pools</a>
+      </p>
+      <h1 id="pool-title">
+        <Name text={pool.name} max={100} />
+      </h1>
+    </div>
     <div class="group">
-      <a class="button" href={link(['query'], { pool: pool.name, ...(isCommit ? { branch: at } : branch && branch.name !== 'main' && { branch: branch.name }) })}><Icon name="ask" />Query</a>
-      {onLoad && <button type="button" class="main" onClick={onLoad}><Icon name="upload" />Load data</button>}
+      <a
+        class="button"
+        href={link(['query'], {
+          pool: pool.name,
+          ...(isCommit ? { branch: at } : branch && branch.name !== 'main' && { branch: branch.name }),
+        })}
+      >
+        <Icon name="ask" />
+        Query
+      </a>
+      {onLoad && (
+        <button type="button" class="main" onClick={onLoad}>
+          <Icon name="upload" />
+          Load data
+        </button>
+      )}
     </div>
   </header>
 );
 
-const ShownBranch = ({ place: { all, branch, at, isCommit }, onTravel }: { readonly place: Place; readonly onTravel: (name: string) => void }) => (
-  <div class="at"><label class="soft" for="shown-branch">Branch</label>
-    <select id="shown-branch" value={isCommit ? '' : branch?.name ?? ''} onChange={(e) => { onTravel(e.currentTarget.value); }}>{isCommit && <option value="">at {shortId(at!)}</option>}{all.map((b) => <option key={b.name} value={b.name}>{visible(b.name, 60)}</option>)}</select>
+const ShownBranch = ({
+  place: { all, branch, at, isCommit },
+  onTravel,
+}: {
+  readonly place: Place;
+  readonly onTravel: (name: string) => void;
+}) => (
+  <div class="at">
+    <label class="soft" for="shown-branch">
+      Branch
+    </label>
+    <select
+      id="shown-branch"
+      value={isCommit ? '' : (branch?.name ?? '')}
+      onChange={(e) => {
+        onTravel(e.currentTarget.value);
+      }}
+    >
+      {isCommit && <option value="">at {shortId(at!)}</option>}
+      {all.map((b) => (
+        <option key={b.name} value={b.name}>
+          {visible(b.name, 60)}
+        </option>
+      ))}
+    </select>
   </div>
 );
 
@@ -98,37 +261,141 @@ const PoolFigures = ({ pool, held }: { readonly pool: PoolInfo; readonly held: S
     <Figure label="records" value={<Records n={held?.records} />} />
     <Figure label="size" value={<Bytes n={held?.bytes} />} />
     <Figure label="data objects" value={<Records n={held?.objects} />} />
-    <Figure label="key" value={<code title={`${keyText(pool)} ${pool.layout.order}`}><Name text={keyText(pool)} max={24} /> <span class="soft">{pool.layout.order}</span></code>} />
-    <Figure label="created" value={<time dateTime={pool.ts} title={dateTime(pool.ts)}>{ago(pool.ts, clock.value)}</time>} />
+    <Figure
+      label="key"
+      value={
+        <code title={`${keyText(pool)} ${pool.layout.order}`}>
+          <Name text={keyText(pool)} max={24} /> <span class="soft">{pool.layout.order}</span>
+        </code>
+      }
+    />
+    <Figure
+      label="created"
+      value={
+        <time dateTime={pool.ts} title={dateTime(pool.ts)}>
+          {ago(pool.ts, clock.value)}
+        </time>
+      }
+    />
   </dl>
 );
 
-const ChosenCommit = ({ pool, place: { at, writeBranch }, commit, onOpen, onTravel }: { readonly pool: PoolInfo; readonly place: Place; readonly commit: GraphCommit; readonly onOpen: Open; readonly onTravel: (id: string) => void }) => {
+const ChosenCommit = ({
+  pool,
+  place: { at, writeBranch },
+  commit,
+  onOpen,
+  onTravel,
+}: {
+  readonly pool: PoolInfo;
+  readonly place: Place;
+  readonly commit: GraphCommit;
+  readonly onOpen: Open;
+  readonly onTravel: (id: string) => void;
+}) => {
   const mayWrite = may('writer', pool);
   return (
     <aside class="panel pool-aside" aria-label="The chosen commit">
-      <CommitDetails commit={commit} at={at} actions={<>
-        {commit.id === at ? <span class="pill good">Shown on this page</span> : <button type="button" class="main" onClick={() => { onTravel(commit.id); }}><Icon name="back" />Go to this point in time</button>}
-        <a class="button" href={link(['query'], { pool: pool.name, branch: commit.id })}><Icon name="ask" />Query here</a>
-        {mayWrite && <button type="button" onClick={() => { onOpen('branch', { at: commit.id, branch: '' }); }}><Icon name="branch" />Branch here</button>}
-        {mayWrite && writeBranch && <button type="button" onClick={() => { onOpen('revert', { commit }); }}><Icon name="undo" />Revert</button>}
-      </>} />
+      <CommitDetails
+        commit={commit}
+        at={at}
+        actions={
+          <>
+            {commit.id === at ? (
+              <span class="pill good">Shown on this page</span>
+            ) : (
+              <button
+                type="button"
+                class="main"
+                onClick={() => {
+                  onTravel(commit.id);
+                }}
+              >
+                <Icon name="back" />
+                Go to this point in time
+              </button>
+            )}
+            <a class="button" href={link(['query'], { pool: pool.name, branch: commit.id })}>
+              <Icon name="ask" />
+              Query here
+            </a>
+            {mayWrite && (
+              <button
+                type="button"
+                onClick={() => {
+                  onOpen('branch', { at: commit.id, branch: '' });
+                }}
+              >
+                <Icon name="branch" />
+                Branch here
+              </button>
+            )}
+            {mayWrite && writeBranch && (
+              <button
+                type="button"
+                onClick={() => {
+                  onOpen('revert', { commit });
+                }}
+              >
+                <Icon name="undo" />
+                Revert
+              </button>
+            )}
+          </>
+        }
+      />
     </aside>
   );
 };
 
-const TimeBanner = ({ at, commit, back, onBack }: { readonly at: string; readonly commit: GraphCommit | undefined; readonly back: BranchInfo | undefined; readonly onBack: () => void }) => (
-  <p class="banner" role="status"><Icon name="back" /><span>The pool as it was {commit ? <>at <strong>{dateTime(commit.date)}</strong>, commit <code>{shortId(at)}</code></> : <>at commit <code>{shortId(at)}</code></>}</span><button type="button" onClick={onBack}>Back to {back ? <Name text={back.name} max={40} /> : 'now'}</button></p>
+const TimeBanner = ({
+  at,
+  commit,
+  back,
+  onBack,
+}: {
+  readonly at: string;
+  readonly commit: GraphCommit | undefined;
+  readonly back: BranchInfo | undefined;
+  readonly onBack: () => void;
+}) => (
+  <p class="banner" role="status">
+    <Icon name="back" />
+    <span>
+      The pool as it was{' '}
+      {commit ? (
+        <>
+          at <strong>{dateTime(commit.date)}</strong>, commit <code>{shortId(at)}</code>
+        </>
+      ) : (
+        <>
+          at commit <code>{shortId(at)}</code>
+        </>
+      )}
+    </span>
+    <button type="button" onClick={onBack}>
+      Back to {back ? <Name text={back.name} max={40} /> : 'now'}
+    </button>
+  </p>
 );
 
 const NoCommits = ({ onLoad }: { readonly onLoad: () => void }) => (
-  <Empty title="This pool is empty"><p class="soft">Drop a file anywhere on this page, or choose one: JSON, CSV, TSV, Parquet, Arrow, Zeek, SUP and its kin.</p><button type="button" class="main" onClick={onLoad}><Icon name="upload" />Load data</button></Empty>
+  <Empty title="This pool is empty">
+    <p class="soft">
+      Drop a file anywhere on this page, or choose one: JSON, CSV, TSV, Parquet, Arrow, Zeek, SUP and its kin.
+    </p>
+    <button type="button" class="main" onClick={onLoad}>
+      <Icon name="upload" />
+      Load data
+    </button>
+  </Empty>
 );
 
 /** One tab stop; the arrow keys choose. */
 const Tabs = ({ branchCount }: { readonly branchCount: number }) => {
   const key = (event: KeyboardEvent): void => {
-    const step = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0, index = tabs.findIndex(([id]) => id === tab.value);
+    const step = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0;
+    const index = tabs.findIndex(([id]) => id === tab.value);
     if (step === 0) return;
     event.preventDefault();
     tab.value = tabs[(index + step + tabs.length) % tabs.length]![0];
@@ -136,26 +403,140 @@ const Tabs = ({ branchCount }: { readonly branchCount: number }) => {
   };
   return (
     <div class="tabs" role="tablist" aria-label="Parts of the pool" onKeyDown={key}>
-      {tabs.map(([id, title]) => <button key={id} type="button" role="tab" id={`tab-${id}`} aria-selected={tab.value === id} {...(tab.value === id && { 'aria-controls': `panel-${id}` })} tabIndex={tab.value === id ? 0 : -1} onClick={() => { tab.value = id; }}>{title}{id === 'branches' && <span class="count">{count(branchCount)}</span>}</button>)}
+      {tabs.map(([id, title]) => (
+        <button
+          key={id}
+          type="button"
+          role="tab"
+          id={`tab-${id}`}
+          aria-selected={tab.value === id}
+          {...(tab.value === id && { 'aria-controls': `panel-${id}` })}
+          tabIndex={tab.value === id ? 0 : -1}
+          onClick={() => {
+            tab.value = id;
+          }}
+        >
+          {title}
+          {id === 'branches' && <span class="count">{count(branchCount)}</span>}
+        </button>
+      ))}
     </div>
   );
 };
 
-const Branches = ({ pool, all, mayWrite, mayDelete, onDelete, onTravel }: { readonly pool: PoolInfo; readonly all: readonly BranchInfo[]; readonly mayWrite: boolean; readonly mayDelete: boolean; readonly onDelete: (name: string) => void; readonly onTravel: (name: string) => void }) => (
-  <div class="scroll"><table class="branches-table">
-    <thead><tr><th scope="col">Branch</th><th scope="col" class="numeric">Records</th><th scope="col" class="numeric">Size</th><th scope="col">Tip</th><th scope="col">Made</th><th><span class="hidden-text">Actions</span></th></tr></thead>
-    <tbody>{all.slice(0, 500).map((branch) => <BranchRow key={branch.name} pool={pool} branch={branch} {...(mayWrite && mayDelete && branch.name !== 'main' && { onDelete })} onTravel={onTravel} />)}</tbody>
-  </table>{all.length > 500 && <p class="soft more">and {count(all.length - 500)} more</p>}</div>
+const Branches = ({
+  pool,
+  all,
+  mayWrite,
+  mayDelete,
+  onDelete,
+  onTravel,
+}: {
+  readonly pool: PoolInfo;
+  readonly all: readonly BranchInfo[];
+  readonly mayWrite: boolean;
+  readonly mayDelete: boolean;
+  readonly onDelete: (name: string) => void;
+  readonly onTravel: (name: string) => void;
+}) => (
+  <div class="scroll">
+    <table class="branches-table">
+      <thead>
+        <tr>
+          <th scope="col">Branch</th>
+          <th scope="col" class="numeric">
+            Records
+          </th>
+          <th scope="col" class="numeric">
+            Size
+          </th>
+          <th scope="col">Tip</th>
+          <th scope="col">Made</th>
+          <th>
+            <span class="hidden-text">Actions</span>
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {all.slice(0, 500).map((branch) => (
+          <BranchRow
+            key={branch.name}
+            pool={pool}
+            branch={branch}
+            {...(mayWrite && mayDelete && branch.name !== 'main' && { onDelete })}
+            onTravel={onTravel}
+          />
+        ))}
+      </tbody>
+    </table>
+    {all.length > 500 && <p class="soft more">and {count(all.length - 500)} more</p>}
+  </div>
 );
-const BranchRow = ({ pool, branch, onDelete, onTravel }: { readonly pool: PoolInfo; readonly branch: BranchInfo; readonly onDelete?: (name: string) => void; readonly onTravel: (name: string) => void }) => {
-  const { name, commit, ts } = branch, empty = isNoCommit(commit), held = empty ? undefined : sumsOf(pool, name);
-  useEffect(() => { if (!empty) wantSums(pool, name, commit); }, [commit]);
+const BranchRow = ({
+  pool,
+  branch,
+  onDelete,
+  onTravel,
+}: {
+  readonly pool: PoolInfo;
+  readonly branch: BranchInfo;
+  readonly onDelete?: (name: string) => void;
+  readonly onTravel: (name: string) => void;
+}) => {
+  const { name, commit, ts } = branch;
+  const empty = isNoCommit(commit);
+  const held = empty ? undefined : sumsOf(pool, name);
+  useEffect(() => {
+    if (!empty) wantSums(pool, name, commit);
+  }, [commit]);
   return (
     <tr>
-      <th scope="row"><button type="button" class="link" onClick={() => { onTravel(name); }}><Name text={name} max={80} /></button></th>
-      <td class="numeric"><Records n={empty ? 0 : held?.records} /></td><td class="numeric"><Bytes n={empty ? 0 : held?.bytes} /></td>
-      <td>{empty ? <span class="soft">no commit</span> : <code class="id" title={commit}>{shortId(commit)}</code>}</td><td class="soft"><time dateTime={ts} title={dateTime(ts)}>{ago(ts, clock.value)}</time></td>
-      <td class="row-actions">{onDelete && <button type="button" class="quiet" onClick={() => { onDelete(name); }} aria-label={`Delete branch ${visible(name, 60)}`} title="Delete branch"><Icon name="trash" /></button>}</td>
+      <th scope="row">
+        <button
+          type="button"
+          class="link"
+          onClick={() => {
+            onTravel(name);
+          }}
+        >
+          <Name text={name} max={80} />
+        </button>
+      </th>
+      <td class="numeric">
+        <Records n={empty ? 0 : held?.records} />
+      </td>
+      <td class="numeric">
+        <Bytes n={empty ? 0 : held?.bytes} />
+      </td>
+      <td>
+        {empty ? (
+          <span class="soft">no commit</span>
+        ) : (
+          <code class="id" title={commit}>
+            {shortId(commit)}
+          </code>
+        )}
+      </td>
+      <td class="soft">
+        <time dateTime={ts} title={dateTime(ts)}>
+          {ago(ts, clock.value)}
+        </time>
+      </td>
+      <td class="row-actions">
+        {onDelete && (
+          <button
+            type="button"
+            class="quiet"
+            onClick={() => {
+              onDelete(name);
+            }}
+            aria-label={`Delete branch ${visible(name, 60)}`}
+            title="Delete branch"
+          >
+            <Icon name="trash" />
+          </button>
+        )}
+      </td>
     </tr>
   );
 };

@@ -19,9 +19,20 @@ export interface Place {
 }
 /** `asked`: what the address names, a branch or a commit. */
 export const placeOf = (pool: PoolInfo, asked: string | null): Place => {
-  const all = branches(pool), main = all.find((b) => b.name === 'main') ?? all[0], isCommit = asked !== null && /^0x[0-9a-f]{40}$/.test(asked) && !all.some((b) => b.name === asked);
-  const branch = isCommit ? undefined : all.find((b) => b.name === asked) ?? main, at = isCommit ? asked : branch?.commit;
-  return { all, branch, at, isCommit, writeBranch: branch ?? main, revision: isCommit ? asked : branch?.name, isEmpty: at === undefined || isNoCommit(at) };
+  const all = branches(pool);
+  const main = all.find((b) => b.name === 'main') ?? all[0];
+  const isCommit = asked !== null && /^0x[0-9a-f]{40}$/.test(asked) && !all.some((b) => b.name === asked);
+  const branch = isCommit ? undefined : (all.find((b) => b.name === asked) ?? main);
+  const at = isCommit ? asked : branch?.commit;
+  return {
+    all,
+    branch,
+    at,
+    isCommit,
+    writeBranch: branch ?? main,
+    revision: isCommit ? asked : branch?.name,
+    isEmpty: at === undefined || isNoCommit(at),
+  };
 };
 /** Whether a tip says that nothing has been committed yet. */
 export const isNoCommit = (commit: string): boolean => /^0x0+$/.test(commit);

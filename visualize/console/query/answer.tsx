@@ -15,30 +15,81 @@ import type { Table } from './table.ts';
 import { ValuePane } from './value-tree.tsx';
 
 type View = 'table' | 'sup' | 'plot';
-const views: readonly (readonly [View, string])[] = [['table', 'Table'], ['sup', 'SUP'], ['plot', 'Plot']];
+const views: readonly (readonly [View, string])[] = [
+  ['table', 'Table'],
+  ['sup', 'SUP'],
+  ['plot', 'Plot'],
+];
 
 /** The panel of the answer. `table`: the question's own, of its last run. */
-export const Answer = ({ question, table, pools }: { readonly question: Question; readonly table: Table; readonly pools: ReadonlySignal<readonly PoolInfo[]> }) => {
-  const view = useSignal<View>('table'), { run } = table, withPane = table.paneOpen.value && view.value !== 'plot';
+export const Answer = ({
+  question,
+  table,
+  pools,
+}: {
+  readonly question: Question;
+  readonly table: Table;
+  readonly pools: ReadonlySignal<readonly PoolInfo[]>;
+}) => {
+  const view = useSignal<View>('table');
+  const { run } = table;
+  const withPane = table.paneOpen.value && view.value !== 'plot';
   const poolKey = useComputed(() => {
     const source = sourceOf(question.table.value?.run.text ?? '');
-    return source && pools.value.find(({ name, id }) => name === source.pool || id === source.pool)?.layout.keys[0]?.join('.');
+    return (
+      source &&
+      pools.value.find(({ name, id }) => name === source.pool || id === source.pool)?.layout.keys[0]?.join('.')
+    );
   });
   return (
     <section class="panel answer" aria-label="Answer">
       <header>
         <RunStatus run={run} />
         <div class="group answer-tools">
-          <div class="view-tabs" role="tablist" aria-label="Show as" onKeyDown={(e) => { tabKey(e, view); }}>{views.map(([id, title]) => <button key={id} type="button" role="tab" id={`tab-${id}`} aria-selected={view.value === id} aria-controls="answer-view" tabIndex={view.value === id ? 0 : -1} onClick={() => { view.value = id; }}>{title}</button>)}</div>
+          <div
+            class="view-tabs"
+            role="tablist"
+            aria-label="Show as"
+            onKeyDown={(e) => {
+              tabKey(e, view);
+            }}
+          >
+            {views.map(([id, title]) => (
+              <button
+                key={id}
+                type="button"
+                role="tab"
+                id={`tab-${id}`}
+                aria-selected={view.value === id}
+                aria-controls="answer-view"
+                tabIndex={view.value === id ? 0 : -1}
+                onClick={() => {
+                  view.value = id;
+                }}
+              >
+                {title}
+              </button>
+            ))}
+          </div>
           {view.value === 'table' && <ColumnTools table={table} />}
           <Download question={question} table={table} />
         </div>
       </header>
       <RunProgress run={run} />
       <DownloadState />
-      <RunFault run={run} onPlace={(start, end) => { question.place(start, end); }} />
+      <RunFault
+        run={run}
+        onPlace={(start, end) => {
+          question.place(start, end);
+        }}
+      />
       <Warnings run={run} />
-      <div class={`answer-body${withPane ? ' with-pane' : ''}`} id="answer-view" role="tabpanel" aria-labelledby={`tab-${view.value}`}>
+      <div
+        class={`answer-body${withPane ? ' with-pane' : ''}`}
+        id="answer-view"
+        role="tabpanel"
+        aria-labelledby={`tab-${view.value}`}
+      >
         <Rows key={run.requestId} question={question} table={table} view={view.value} poolKey={poolKey.value} />
         {withPane && <ValuePane table={table} />}
       </div>
@@ -54,23 +105,67 @@ const tabKey = (event: KeyboardEvent, view: { value: View }): void => {
   document.getElementById(`tab-${view.value}`)?.focus();
 };
 
-const Rows = ({ question, table, view, poolKey }: { readonly question: Question; readonly table: Table; readonly view: View; readonly poolKey: string | undefined }) => {
-  const { run } = table, isEmpty = table.rowCount.value === 0;
-  if (view === 'plot') return <Plot run={run} poolKey={poolKey} onNarrow={(path, from, to) => { question.narrow(path, from, to); }} widen={(path) => question.widen(path)} />;
-  if (isEmpty) return <div class="nothing"><p class="soft">{run.state.value === 'running' ? 'Rows are on their way.' : run.state.value === 'failed' ? 'No row came before the failure.' : 'The answer has no rows.'}</p></div>;
-  return view === 'sup' ? <SupView table={table} /> : <Grid table={table} label={`Answer, ${table.rowCount.value} rows`} />;
+const Rows = ({
+  question,
+  table,
+  view,
+  poolKey,
+}: {
+  readonly question: Question;
+  readonly table: Table;
+  readonly view: View;
+  readonly poolKey: string | undefined;
+}) => {
+  const { run } = table;
+  const isEmpty = table.rowCount.value === 0;
+  if (view === 'plot')
+    return (
+      <Plot
+        run={run}
+        poolKey={poolKey}
+        onNarrow={(path, from, to) => {
+          question.narrow(path, from, to);
+        }}
+        widen={(path) => question.widen(path)}
+      />
+    );
+  if (isEmpty)
+    return (
+      <div class="nothing">
+        <p class="soft">
+          {run.state.value === 'running'
+            ? 'Rows are on their way.'
+            : run.state.value === 'failed'
+              ? 'No row came before the failure.'
+              : 'The answer has no rows.'}
+        </p>
+      </div>
+    );
+  return view === 'sup' ? (
+    <SupView table={table} />
+  ) : (
+    <Grid table={table} label={`Answer, ${table.rowCount.value} rows`} />
+  );
 };
 
 /** Which columns and rows the table shows. */
 const ColumnTools = ({ table }: { readonly table: Table }) => {
-  const open = useSignal(false), place = useRef<HTMLSpanElement>(null), all = table.allColumns.value, hidden = table.hiddenColumns.value, { channels } = table.run.store;
+  const open = useSignal(false);
+  const place = useRef<HTMLSpanElement>(null);
+  const all = table.allColumns.value;
+  const hidden = table.hiddenColumns.value;
+  const { channels } = table.run.store;
   // Channels are no signal: what came by the end is shown.
   table.run.state.value;
   useEffect(() => {
     if (!open.value) return undefined;
-    const away = (event: PointerEvent): void => { if (!place.current?.contains(event.target as Node)) open.value = false; };
+    const away = (event: PointerEvent): void => {
+      if (!place.current?.contains(event.target as Node)) open.value = false;
+    };
     addEventListener('pointerdown', away);
-    return () => { removeEventListener('pointerdown', away); };
+    return () => {
+      removeEventListener('pointerdown', away);
+    };
   }, [open.value]);
   const toggle = (key: string): void => {
     const next = new Set(hidden);
@@ -79,15 +174,94 @@ const ColumnTools = ({ table }: { readonly table: Table }) => {
   };
   return (
     <>
-      {channels.length > 1 && <label class="channel">Channel <select value={table.channel.value ?? ''} onChange={(e) => { table.channel.value = e.currentTarget.value === '' ? undefined : Number(e.currentTarget.value); }}><option value="">all</option>{channels.map((name, i) => <option key={name} value={i}>{visible(name, 60)}</option>)}</select></label>}
-      <span class="menu-place" ref={place} onKeyDown={(e) => { if (e.key === 'Escape') open.value = false; }}>
-        <button type="button" aria-expanded={open.value} onClick={() => { open.value = !open.value; }}>Columns{hidden.size > 0 ? ` (${all.length - all.filter(({ key }) => hidden.has(key)).length} of ${all.length})` : ''}</button>
+      {channels.length > 1 && (
+        <label class="channel">
+          Channel{' '}
+          <select
+            value={table.channel.value ?? ''}
+            onChange={(e) => {
+              table.channel.value = e.currentTarget.value === '' ? undefined : Number(e.currentTarget.value);
+            }}
+          >
+            <option value="">all</option>
+            {channels.map((name, i) => (
+              <option key={name} value={i}>
+                {visible(name, 60)}
+              </option>
+            ))}
+          </select>
+        </label>
+      )}
+      <span
+        class="menu-place"
+        ref={place}
+        onKeyDown={(e) => {
+          if (e.key === 'Escape') open.value = false;
+        }}
+      >
+        <button
+          type="button"
+          aria-expanded={open.value}
+          onClick={() => {
+            open.value = !open.value;
+          }}
+        >
+          Columns
+          {hidden.size > 0 ? ` (${all.length - all.filter(({ key }) => hidden.has(key)).length} of ${all.length})` : ''}
+        </button>
         {open.value && (
           <div class="menu drop-down column-list" role="group" aria-label="Columns">
-            <label class="check"><input type="checkbox" checked={table.byType.value} onChange={(e) => { table.byType.value = e.currentTarget.checked; }} /> A column for each type</label>
-            <label class="keep">Keep at most <select value={rowsMax.value} onChange={(e) => { setRowsMax(Number(e.currentTarget.value)); }}>{[...new Set([...rowsMaxChoices, rowsMax.value])].sort((a, b) => a - b).map((n) => <option key={n} value={n}>{n.toLocaleString('en')}</option>)}</select> rows</label>
-            {hidden.size > 0 && <button type="button" onClick={() => { table.hiddenColumns.value = new Set(); }}>Show all</button>}
-            {all.slice(0, 500).map((column) => <label key={column.key} class="check"><input type="checkbox" checked={!hidden.has(column.key)} onChange={() => { toggle(column.key); }} /> <bdi>{visible(column.title, 60)}</bdi> {column.only !== undefined && <span class="soft">{visible(column.only, 40)}</span>}</label>)}
+            <label class="check">
+              <input
+                type="checkbox"
+                checked={table.byType.value}
+                onChange={(e) => {
+                  table.byType.value = e.currentTarget.checked;
+                }}
+              />{' '}
+              A column for each type
+            </label>
+            <label class="keep">
+              Keep at most{' '}
+              <select
+                value={rowsMax.value}
+                onChange={(e) => {
+                  setRowsMax(Number(e.currentTarget.value));
+                }}
+              >
+                {[...new Set([...rowsMaxChoices, rowsMax.value])]
+                  .sort((a, b) => a - b)
+                  .map((n) => (
+                    <option key={n} value={n}>
+                      {n.toLocaleString('en')}
+                    </option>
+                  ))}
+              </select>{' '}
+              rows
+            </label>
+            {hidden.size > 0 && (
+              <button
+                type="button"
+                onClick={() => {
+                  table.hiddenColumns.value = new Set();
+                }}
+              >
+                Show all
+              </button>
+            )}
+            {all.slice(0, 500).map((column) => (
+              <label key={column.key} class="check">
+                <input
+                  type="checkbox"
+                  checked={!hidden.has(column.key)}
+                  onChange={() => {
+                    toggle(column.key);
+                  }}
+                />{' '}
+                <bdi>{visible(column.title, 60)}</bdi>{' '}
+                {column.only !== undefined && <span class="soft">{visible(column.only, 40)}</span>}
+              </label>
+            ))}
           </div>
         )}
       </span>
@@ -98,7 +272,27 @@ const ColumnTools = ({ table }: { readonly table: Table }) => {
 const Download = ({ question, table: { run } }: { readonly question: Question; readonly table: Table }) => {
   const open = useSignal(false);
   return (
-    <span class="menu-place"><button type="button" aria-haspopup="menu" aria-expanded={open.value} onClick={() => { open.value = !open.value; }}>Download</button>
-      {open.value && <DownloadMenu client={question.client} text={run.text} fused={run.store.types.length > 1} onClose={() => { open.value = false; }} />}</span>
+    <span class="menu-place">
+      <button
+        type="button"
+        aria-haspopup="menu"
+        aria-expanded={open.value}
+        onClick={() => {
+          open.value = !open.value;
+        }}
+      >
+        Download
+      </button>
+      {open.value && (
+        <DownloadMenu
+          client={question.client}
+          text={run.text}
+          fused={run.store.types.length > 1}
+          onClose={() => {
+            open.value = false;
+          }}
+        />
+      )}
+    </span>
   );
 };

@@ -1,8 +1,10 @@
 /**
- * The columns of a table that holds rows of any shapes: one for each path of fields, in an order that keeps every shape's own.
+ * The columns of a table that holds rows of any shapes: one for each path of fields, in an order that keeps every
+ * shape's own.
  *
  * - What is no record stands in the column `this`.
- * - A column of records unfolds into their fields, one of lists into their first elements; what is neither stays in the column itself.
+ * - A column of records unfolds into their fields, one of lists into their first elements; what is neither stays in the
+ *   column itself.
  * - `byType`: a path with several types has a column for each.
  */
 import { nameText, type Type, typeText } from '../../../src/client/types.ts';
@@ -36,7 +38,12 @@ export interface ColumnOptions {
   readonly lengthOf?: (path: Path) => number;
 }
 
-interface Node { readonly path: Path; readonly types: Map<string, Type>; readonly fields: Map<string, Node>; order: string[] }
+interface Node {
+  readonly path: Path;
+  readonly types: Map<string, Type>;
+  readonly fields: Map<string, Node>;
+  order: string[];
+}
 const nodeAt = (path: Path): Node => ({ path, types: new Map(), fields: new Map(), order: [] });
 
 /** The key of a path. */
@@ -44,11 +51,19 @@ export const keyOf = (path: Path): string => JSON.stringify(path);
 /** The path as a query writes it. */
 export const pathText = (path: Path): string => {
   if (path.length === 0) return 'this';
-  return path.map((step, i) => {
-    if (typeof step === 'number') return `[${step}]`;
-    const bare = nameText(step) === step;
-    return i === 0 ? (bare ? step : `this[${JSON.stringify(step)}]`) : bare ? `.${step}` : `[${JSON.stringify(step)}]`;
-  }).join('');
+  return path
+    .map((step, i) => {
+      if (typeof step === 'number') return `[${step}]`;
+      const bare = nameText(step) === step;
+      return i === 0
+        ? bare
+          ? step
+          : `this[${JSON.stringify(step)}]`
+        : bare
+          ? `.${step}`
+          : `[${JSON.stringify(step)}]`;
+    })
+    .join('');
 };
 
 /** The columns for rows of these types. */
@@ -56,7 +71,10 @@ export const columnsOf = (types: readonly Type[], options: ColumnOptions = {}): 
   const root = nodeAt([]);
   for (const type of types) note(root, type);
   const bare: Node = { ...nodeAt([]), types: new Map([...root.types].filter(([, type]) => !isRecord(type))) };
-  return [...(bare.types.size === 0 ? [] : columnsAt(bare, options, undefined)), ...root.order.flatMap((name) => columnsAt(root.fields.get(name)!, options, undefined))];
+  return [
+    ...(bare.types.size === 0 ? [] : columnsAt(bare, options, undefined)),
+    ...root.order.flatMap((name) => columnsAt(root.fields.get(name)!, options, undefined)),
+  ];
 };
 
 const isRecord = (type: Type): boolean => inner(type).kind === 'record';
@@ -87,31 +105,53 @@ const note = (node: Node, type: Type): void => {
 };
 
 const columnsAt = (node: Node, options: ColumnOptions, parent: string | undefined): readonly Column[] => {
-  const key = keyOf(node.path), isOpen = options.unfolded?.has(key) ?? false;
+  const key = keyOf(node.path);
+  const isOpen = options.unfolded?.has(key) ?? false;
   if (!isOpen) return ownColumns(node, options, parent);
   const rest: Node = { ...node, types: new Map([...node.types].filter(([, type]) => !isNested(type))) };
   const lists = [...node.types.values()].map(inner).filter((type) => type.kind === 'array' || type.kind === 'set');
-  const elements = lists.length === 0 ? [] : Array.from({ length: options.lengthOf?.(node.path) ?? 0 }, (_, i) => {
-    const child = nodeAt([...node.path, i]);
-    for (const list of lists) note(child, list.type);
-    return child;
-  });
-  const children = [...node.order.map((name) => node.fields.get(name)!), ...elements].flatMap((child) => columnsAt(child, options, key));
+  const elements =
+    lists.length === 0
+      ? []
+      : Array.from({ length: options.lengthOf?.(node.path) ?? 0 }, (_, i) => {
+          const child = nodeAt([...node.path, i]);
+          for (const list of lists) note(child, list.type);
+          return child;
+        });
+  const children = [...node.order.map((name) => node.fields.get(name)!), ...elements].flatMap((child) =>
+    columnsAt(child, options, key),
+  );
   // An empty record or list has nothing to unfold into: the column stays.
-  return children.length === 0 ? ownColumns(node, options, parent) : [...(rest.types.size > 0 && !onlyNull(rest) ? ownColumns(rest, options, key) : []), ...children];
+  return children.length === 0
+    ? ownColumns(node, options, parent)
+    : [...(rest.types.size > 0 && !onlyNull(rest) ? ownColumns(rest, options, key) : []), ...children];
 };
 
 const onlyNull = (node: Node): boolean => [...node.types.keys()].every((text) => text === 'null');
 
 const ownColumns = (node: Node, options: ColumnOptions, parent: string | undefined): readonly Column[] => {
-  const all = [...node.types.keys()], texts = all.length > 1 ? all.filter((text) => text !== 'null') : all, key = keyOf(node.path);
-  const base = { path: node.path, title: node.path.length === 0 ? 'this' : titleOf(node.path), ...(parent !== undefined && { parent }) };
-  if (!options.byType || texts.length < 2) return [{ ...base, key, types: texts, nested: [...node.types.values()].some(isNested) }];
-  return texts.map((text) => ({ ...base, key: `${key} ${text}`, types: [text], only: text, nested: isNested(node.types.get(text)!) }));
+  const all = [...node.types.keys()];
+  const texts = all.length > 1 ? all.filter((text) => text !== 'null') : all;
+  const key = keyOf(node.path);
+  const base = {
+    path: node.path,
+    title: node.path.length === 0 ? 'this' : titleOf(node.path),
+    ...(parent !== undefined && { parent }),
+  };
+  if (!options.byType || texts.length < 2)
+    return [{ ...base, key, types: texts, nested: [...node.types.values()].some(isNested) }];
+  return texts.map((text) => ({
+    ...base,
+    key: `${key} ${text}`,
+    types: [text],
+    only: text,
+    nested: isNested(node.types.get(text)!),
+  }));
 };
 
 /** A title is shorter than what a query writes: names stand as they are. */
-const titleOf = (path: Path): string => path.map((step, i) => (typeof step === 'number' ? `[${step}]` : `${i > 0 ? '.' : ''}${step}`)).join('');
+const titleOf = (path: Path): string =>
+  path.map((step, i) => (typeof step === 'number' ? `[${step}]` : `${i > 0 ? '.' : ''}${step}`)).join('');
 
 /** The value in a column; undefined where the row has none there. */
 export const cellAt = (row: Cell, { path, only }: Pick<Column, 'path' | 'only'>): Cell | undefined => {

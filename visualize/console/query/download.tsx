@@ -1,20 +1,39 @@
-/** Downloads of an answer: the query runs again and its answer goes into a file, in any of the formats of the service. */
+/**
+ * Downloads of an answer: the query runs again and its answer goes into a file, in any of the formats of the service.
+ */
 import { signal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { menuKeys } from './menu-keys.ts';
 import type { Format, Lake } from '../../../src/client/client.ts';
 import { bytes, faultText, visible } from '../text.ts';
 
-interface FormatText { readonly format: Format; readonly name: string; readonly ending: string; readonly oneType?: true }
+interface FormatText {
+  readonly format: Format;
+  readonly name: string;
+  readonly ending: string;
+  readonly oneType?: true;
+}
 /** `oneType`: it holds rows of one type alone. */
 const formats: readonly FormatText[] = [
-  { format: 'json', name: 'JSON', ending: 'json' }, { format: 'ndjson', name: 'NDJSON', ending: 'ndjson' }, { format: 'csv', name: 'CSV', ending: 'csv', oneType: true },
-  { format: 'tsv', name: 'TSV', ending: 'tsv', oneType: true }, { format: 'parquet', name: 'Parquet', ending: 'parquet', oneType: true }, { format: 'arrows', name: 'Arrow stream', ending: 'arrows', oneType: true },
-  { format: 'sup', name: 'SUP', ending: 'sup' }, { format: 'jsup', name: 'JSUP', ending: 'jsup' }, { format: 'bsup', name: 'BSUP', ending: 'bsup' }, { format: 'csup', name: 'CSUP', ending: 'csup' },
-  { format: 'line', name: 'Lines', ending: 'txt' }, { format: 'zeek', name: 'Zeek', ending: 'log' },
+  { format: 'json', name: 'JSON', ending: 'json' },
+  { format: 'ndjson', name: 'NDJSON', ending: 'ndjson' },
+  { format: 'csv', name: 'CSV', ending: 'csv', oneType: true },
+  { format: 'tsv', name: 'TSV', ending: 'tsv', oneType: true },
+  { format: 'parquet', name: 'Parquet', ending: 'parquet', oneType: true },
+  { format: 'arrows', name: 'Arrow stream', ending: 'arrows', oneType: true },
+  { format: 'sup', name: 'SUP', ending: 'sup' },
+  { format: 'jsup', name: 'JSUP', ending: 'jsup' },
+  { format: 'bsup', name: 'BSUP', ending: 'bsup' },
+  { format: 'csup', name: 'CSUP', ending: 'csup' },
+  { format: 'line', name: 'Lines', ending: 'txt' },
+  { format: 'zeek', name: 'Zeek', ending: 'log' },
 ];
 
-type State = { readonly kind: 'idle' } | { readonly kind: 'busy'; readonly name: string; readonly bytes: number; readonly stop: AbortController } | { readonly kind: 'done'; readonly text: string } | { readonly kind: 'failed'; readonly text: string };
+type State =
+  | { readonly kind: 'idle' }
+  | { readonly kind: 'busy'; readonly name: string; readonly bytes: number; readonly stop: AbortController }
+  | { readonly kind: 'done'; readonly text: string }
+  | { readonly kind: 'failed'; readonly text: string };
 /** The download that is under way, or how the last one ended. */
 const download = signal<State>({ kind: 'idle' });
 const revokeMs = 60_000;
@@ -23,7 +42,8 @@ const start = async (client: Lake, text: string, { format, name, ending }: Forma
   const stop = new AbortController();
   download.value = { kind: 'busy', name, bytes: 0, stop };
   try {
-    let seen = 0, shownAt = 0;
+    let seen = 0;
+    let shownAt = 0;
     const count = new TransformStream<Uint8Array, Uint8Array>({
       transform: (chunk, controller) => {
         seen += chunk.length;
@@ -35,12 +55,17 @@ const start = async (client: Lake, text: string, { format, name, ending }: Forma
       },
     });
     // A large one is kept by the browser on its disk.
-    const blob = await new Response((await client.query(text, { signal: stop.signal }).bytes(format)).pipeThrough(count)).blob();
-    const link = document.createElement('a'), url = URL.createObjectURL(blob);
+    const blob = await new Response(
+      (await client.query(text, { signal: stop.signal }).bytes(format)).pipeThrough(count),
+    ).blob();
+    const link = document.createElement('a');
+    const url = URL.createObjectURL(blob);
     link.href = url;
     link.download = `query.${ending}`;
     link.click();
-    setTimeout(() => { URL.revokeObjectURL(url); }, revokeMs);
+    setTimeout(() => {
+      URL.revokeObjectURL(url);
+    }, revokeMs);
     download.value = { kind: 'done', text: `${name}: ${bytes(blob.size)}` };
   } catch (error) {
     download.value = stop.signal.aborted ? { kind: 'idle' } : { kind: 'failed', text: faultText(error) };
@@ -48,12 +73,24 @@ const start = async (client: Lake, text: string, { format, name, ending }: Forma
 };
 
 /** `fused`: the rows have several types, which some formats cannot hold. */
-export const DownloadMenu = ({ client, text, fused, onClose }: { readonly client: Lake; readonly text: string; readonly fused: boolean; readonly onClose: () => void }) => {
+export const DownloadMenu = ({
+  client,
+  text,
+  fused,
+  onClose,
+}: {
+  readonly client: Lake;
+  readonly text: string;
+  readonly fused: boolean;
+  readonly onClose: () => void;
+}) => {
   const place = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {
     const before = document.activeElement;
     place.current!.querySelector<HTMLElement>('[role=menuitem]')!.focus();
-    const away = (event: PointerEvent): void => { if (!place.current?.parentElement?.contains(event.target as Node)) onClose(); };
+    const away = (event: PointerEvent): void => {
+      if (!place.current?.parentElement?.contains(event.target as Node)) onClose();
+    };
     addEventListener('pointerdown', away);
     return () => {
       removeEventListener('pointerdown', away);
@@ -63,10 +100,22 @@ export const DownloadMenu = ({ client, text, fused, onClose }: { readonly client
   return (
     <div class="menu drop-down" ref={place} role="menu" aria-label="Download as" onKeyDown={menuKeys(onClose)}>
       {formats.map((each) => (
-        <button key={each.format} type="button" role="menuitem" tabIndex={-1} onClick={() => {
-          onClose();
-          void start(client, fused && each.oneType ? `${text}\n| fuse` : text, each);
-        }}><span>{each.name}</span><span class="soft">.{each.ending}{fused && each.oneType ? ' · fused' : ''}</span></button>
+        <button
+          key={each.format}
+          type="button"
+          role="menuitem"
+          tabIndex={-1}
+          onClick={() => {
+            onClose();
+            void start(client, fused && each.oneType ? `${text}\n| fuse` : text, each);
+          }}
+        >
+          <span>{each.name}</span>
+          <span class="soft">
+            .{each.ending}
+            {fused && each.oneType ? ' · fused' : ''}
+          </span>
+        </button>
       ))}
     </div>
   );
@@ -76,7 +125,33 @@ export const DownloadMenu = ({ client, text, fused, onClose }: { readonly client
 export const DownloadState = () => {
   const { value } = download;
   if (value.kind === 'idle') return null;
-  const dismiss = (): void => { download.value = { kind: 'idle' }; };
-  if (value.kind === 'busy') return <p class="strip" role="status"><span>{value.name}: {bytes(value.bytes)} …</span> <button type="button" onClick={() => { value.stop.abort(); }}>Stop the download</button></p>;
-  return <p class={`strip${value.kind === 'failed' ? ' bad' : ''}`} role={value.kind === 'failed' ? 'alert' : 'status'}><span>{value.kind === 'failed' ? `The download failed: ${visible(value.text, 600)}` : `Downloaded ${value.text}`}</span> <button type="button" class="quiet" aria-label="Dismiss" onClick={dismiss}>×</button></p>;
+  const dismiss = (): void => {
+    download.value = { kind: 'idle' };
+  };
+  if (value.kind === 'busy')
+    return (
+      <p class="strip" role="status">
+        <span>
+          {value.name}: {bytes(value.bytes)} …
+        </span>{' '}
+        <button
+          type="button"
+          onClick={() => {
+            value.stop.abort();
+          }}
+        >
+          Stop the download
+        </button>
+      </p>
+    );
+  return (
+    <p class={`strip${value.kind === 'failed' ? ' bad' : ''}`} role={value.kind === 'failed' ? 'alert' : 'status'}>
+      <span>
+        {value.kind === 'failed' ? `The download failed: ${visible(value.text, 600)}` : `Downloaded ${value.text}`}
+      </span>{' '}
+      <button type="button" class="quiet" aria-label="Dismiss" onClick={dismiss}>
+        ×
+      </button>
+    </p>
+  );
 };

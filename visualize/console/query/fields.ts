@@ -5,16 +5,25 @@ import { TypeValue } from '../../../src/client/values.ts';
 import { poolText, type Source } from './scan.ts';
 
 /** A field: names outermost first, and the text of its type. */
-export interface FieldInfo { readonly path: readonly string[]; readonly type: string }
+export interface FieldInfo {
+  readonly path: readonly string[];
+  readonly type: string;
+}
 
-const keepMs = 60_000, sampleRows = 1000, fieldsMax = 500, depthMax = 4;
+const keepMs = 60_000;
+const sampleRows = 1000;
+const fieldsMax = 500;
+const depthMax = 4;
 
 /** The fields in a type, outer ones before their inner ones. */
 export const fieldsIn = (type: Type): readonly FieldInfo[] => {
   const found: FieldInfo[] = [];
   const visit = (at: Type, path: readonly string[]): void => {
     if (at.kind === 'named') return visit(at.type, path);
-    if (at.kind === 'union') return at.types.forEach((member) => { visit(member, path); });
+    if (at.kind === 'union')
+      return at.types.forEach((member) => {
+        visit(member, path);
+      });
     if (at.kind !== 'record' || path.length >= depthMax) return undefined;
     for (const field of at.fields) {
       if (found.length >= fieldsMax) return undefined;
@@ -32,10 +41,14 @@ export const fieldsIn = (type: Type): readonly FieldInfo[] => {
 export class FieldCache {
   readonly #client: Lake;
   readonly #known = new Map<string, { readonly until: number; readonly fields: Promise<readonly FieldInfo[]> }>();
-  constructor(client: Lake) { this.#client = client; }
+  constructor(client: Lake) {
+    this.#client = client;
+  }
 
   of({ pool, branch }: Source): Promise<readonly FieldInfo[]> {
-    const source = `${poolText(pool)}${branch === undefined ? '' : `@${poolText(branch)}`}`, known = this.#known.get(source), now = Date.now();
+    const source = `${poolText(pool)}${branch === undefined ? '' : `@${poolText(branch)}`}`;
+    const known = this.#known.get(source);
+    const now = Date.now();
     if (known && known.until > now) return known.fields;
     const fields = this.#ask(source).catch((error: unknown) => {
       // A pool that is not there has no fields; a service that is not there is asked again.

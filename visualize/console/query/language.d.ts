@@ -1,6 +1,10 @@
 /** The words of the language, from the service's tables: made by the build (visualize/vite.config.ts). */
 declare module 'virtual:language' {
-  export interface WordText { readonly name: string; readonly syntax: string; readonly text: string }
+  export interface WordText {
+    readonly name: string;
+    readonly syntax: string;
+    readonly text: string;
+  }
   export const language: {
     readonly operators: readonly WordText[];
     readonly functions: readonly WordText[];

@@ -1,4 +1,6 @@
-/** The page where questions are asked: the query's text, what became of it, and its rows as a table, as SUP, as a plot. */
+/**
+ * The page where questions are asked: the query's text, what became of it, and its rows as a table, as SUP, as a plot.
+ */
 import './query.css';
 import { type ReadonlySignal, useSignal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
@@ -27,14 +29,25 @@ export interface QueryPageProps {
 }
 
 const initialText = ({ text, pool, branch }: QueryPageProps['initial']): string =>
-  text ?? (pool === undefined ? '' : `from ${poolText(pool)}${branch === undefined || branch === 'main' ? '' : `@${poolText(branch)}`}`);
-/** A link runs what it carries, unless that would write, or fetch something from elsewhere: that takes the reader's own word. */
-const runsByItself = (text: string): boolean => text.trim() !== '' && !text.includes('://') && !scan(text).some(({ kind, text: word }) => kind === 'word' && word.toLowerCase() === 'load');
+  text ??
+  (pool === undefined
+    ? ''
+    : `from ${poolText(pool)}${branch === undefined || branch === 'main' ? '' : `@${poolText(branch)}`}`);
+/**
+ * A link runs what it carries, unless that would write, or fetch something from elsewhere: that takes the reader's own
+ * word.
+ */
+const runsByItself = (text: string): boolean =>
+  text.trim() !== '' &&
+  !text.includes('://') &&
+  !scan(text).some(({ kind, text: word }) => kind === 'word' && word.toLowerCase() === 'load');
 
 /** The page of queries. */
 export const QueryPage = ({ client, pools, initial, onLink, onText }: QueryPageProps) => {
-  const question = useMemo(() => new Question({ client, text: initialText(initial), onLink }), []), panel = useSignal<Panel | undefined>(undefined);
-  const names = useNames(client, pools, question.table), table = question.table.value;
+  const question = useMemo(() => new Question({ client, text: initialText(initial), onLink }), []);
+  const panel = useSignal<Panel | undefined>(undefined);
+  const names = useNames(client, pools, question.table);
+  const table = question.table.value;
   useEffect(() => {
     const untell = question.text.subscribe(onText);
     if (!initial.waits && runsByItself(question.first)) question.run();
@@ -45,7 +58,9 @@ export const QueryPage = ({ client, pools, initial, onLink, onText }: QueryPageP
     };
   }, []);
   useHistory(question.table);
-  const close = (): void => { panel.value = undefined; };
+  const close = (): void => {
+    panel.value = undefined;
+  };
   const pick = (text: string): void => {
     close();
     question.ask(text);
@@ -53,8 +68,18 @@ export const QueryPage = ({ client, pools, initial, onLink, onText }: QueryPageP
   return (
     <div class="query">
       <h1 class="hidden-text">Query</h1>
-      <Ask question={question} names={names} onPanel={(chosen) => { panel.value = chosen; }} />
-      {table ? <Answer question={question} table={table} pools={pools} /> : <Beginning pools={pools.value} onPick={pick} />}
+      <Ask
+        question={question}
+        names={names}
+        onPanel={(chosen) => {
+          panel.value = chosen;
+        }}
+      />
+      {table ? (
+        <Answer question={question} table={table} pools={pools} />
+      ) : (
+        <Beginning pools={pools.value} onPick={pick} />
+      )}
       {panel.value === 'history' && <HistoryDialog onPick={pick} onClose={close} />}
       {panel.value === 'saved' && <SavedDialog text={question.text.value} onPick={pick} onClose={close} />}
       {panel.value === 'help' && <HelpDialog onClose={close} />}
@@ -63,15 +88,59 @@ export const QueryPage = ({ client, pools, initial, onLink, onText }: QueryPageP
 };
 
 const exampleTexts = ['head 100', 'count()', 'shapes'] as const;
-const Beginning = ({ pools, onPick }: { readonly pools: readonly PoolInfo[]; readonly onPick: (text: string) => void }) => (
+const Beginning = ({
+  pools,
+  onPick,
+}: {
+  readonly pools: readonly PoolInfo[];
+  readonly onPick: (text: string) => void;
+}) => (
   <section class="panel answer beginning" aria-label="Beginning">
     <div class="nothing">
       <h2>{pools.length === 0 ? 'Nothing to ask yet' : 'Ask the lake'}</h2>
-      {pools.length === 0 ? <p class="soft">The lake has no pools. Make one under <a href="#/pools">Pools</a>, or try <button type="button" class="link" onClick={() => { onPick('values {hello:"lake",at:now()}'); }}>a value of your own</button>.</p> : <p class="soft">Begin with a pool, or write a query above.</p>}
+      {pools.length === 0 ? (
+        <p class="soft">
+          The lake has no pools. Make one under <a href="#/pools">Pools</a>, or try{' '}
+          <button
+            type="button"
+            class="link"
+            onClick={() => {
+              onPick('values {hello:"lake",at:now()}');
+            }}
+          >
+            a value of your own
+          </button>
+          .
+        </p>
+      ) : (
+        <p class="soft">Begin with a pool, or write a query above.</p>
+      )}
       <ul class="starts">
         {pools.slice(0, 12).map(({ id, name }) => (
-          <li key={id}><button type="button" class="start" onClick={() => { onPick(`from ${poolText(name)}`); }}><bdi>{visible(name, 60)}</bdi></button>
-            {exampleTexts.map((rest) => <button key={rest} type="button" class="quiet" aria-label={`${rest} of ${visible(name, 60)}`} onClick={() => { onPick(`from ${poolText(name)} | ${rest}`); }}><code>{rest}</code></button>)}</li>
+          <li key={id}>
+            <button
+              type="button"
+              class="start"
+              onClick={() => {
+                onPick(`from ${poolText(name)}`);
+              }}
+            >
+              <bdi>{visible(name, 60)}</bdi>
+            </button>
+            {exampleTexts.map((rest) => (
+              <button
+                key={rest}
+                type="button"
+                class="quiet"
+                aria-label={`${rest} of ${visible(name, 60)}`}
+                onClick={() => {
+                  onPick(`from ${poolText(name)} | ${rest}`);
+                }}
+              >
+                <code>{rest}</code>
+              </button>
+            ))}
+          </li>
         ))}
       </ul>
     </div>
@@ -79,25 +148,50 @@ const Beginning = ({ pools, onPick }: { readonly pools: readonly PoolInfo[]; rea
 );
 
 /** What completion knows of the lake. */
-const useNames = (client: Lake, pools: ReadonlySignal<readonly PoolInfo[]>, table: ReadonlySignal<Table | undefined>): Names => useMemo(() => {
-  const cache = new FieldCache(client);
-  return {
-    pools: () => pools.peek().map(({ name }) => name),
-    branches: async (pool) => {
-      try { return (await client.pool(pool).branches()).map(({ name }) => name); } catch { return []; }
-    },
-    fields: async (source) => {
-      const known = await (source ? cache.of(source) : []), found = table.peek()?.run.store.types.slice(0, 50).flatMap(({ type }) => fieldsIn(type)) ?? [];
-      const seen = new Set(known.map(({ path }) => path.join('\u0000')));
-      return [...known, ...found.filter(({ path }) => !seen.has(path.join('\u0000')) && seen.add(path.join('\u0000')))];
-    },
-  };
-}, []);
+const useNames = (
+  client: Lake,
+  pools: ReadonlySignal<readonly PoolInfo[]>,
+  table: ReadonlySignal<Table | undefined>,
+): Names =>
+  useMemo(() => {
+    const cache = new FieldCache(client);
+    return {
+      pools: () => pools.peek().map(({ name }) => name),
+      branches: async (pool) => {
+        try {
+          return (await client.pool(pool).branches()).map(({ name }) => name);
+        } catch {
+          return [];
+        }
+      },
+      fields: async (source) => {
+        const known = await (source ? cache.of(source) : []);
+        const found =
+          table
+            .peek()
+            ?.run.store.types.slice(0, 50)
+            .flatMap(({ type }) => fieldsIn(type)) ?? [];
+        const seen = new Set(known.map(({ path }) => path.join('\u0000')));
+        return [
+          ...known,
+          ...found.filter(({ path }) => !seen.has(path.join('\u0000')) && seen.add(path.join('\u0000'))),
+        ];
+      },
+    };
+  }, []);
 
 /** Each query that ends is remembered. */
 const useHistory = (table: ReadonlySignal<Table | undefined>): void => {
-  const run = table.value?.run, state = run?.state.value;
+  const run = table.value?.run;
+  const state = run?.state.value;
   useEffect(() => {
-    if (run && state !== undefined && state !== 'running') remember({ text: run.text, at: new Date().toISOString(), rows: run.store.count, ms: Math.round(run.totalMs ?? performance.now() - run.startedAt), state });
+    if (run && state !== undefined && state !== 'running')
+      remember({
+        text: run.text,
+        at: new Date().toISOString(),
+        rows: run.store.count,
+        ms: Math.round(run.totalMs ?? performance.now() - run.startedAt),
+        state,
+      });
   }, [run, state]);
 };

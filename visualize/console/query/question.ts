@@ -9,7 +9,11 @@ import { rowsMax } from './stored.ts';
 import { Table } from './table.ts';
 
 /** What a question begins with. `onLink` is told of the text that a link to it should carry. */
-interface QuestionOptions { readonly client: Lake; readonly text: string; readonly onLink: (text: string) => void }
+interface QuestionOptions {
+  readonly client: Lake;
+  readonly text: string;
+  readonly onLink: (text: string) => void;
+}
 
 /** One question. The editor, once it is there, is where its text changes. */
 export class Question {
@@ -30,22 +34,29 @@ export class Question {
   }
 
   /** Of the last run; undefined before the first. */
-  get table(): ReadonlySignal<Table | undefined> { return this.#table; }
+  get table(): ReadonlySignal<Table | undefined> {
+    return this.#table;
+  }
 
   /** Runs the text as it stands, in place of what runs. */
   run(): void {
     const asked = this.text.peek();
     if (asked.trim() === '') return;
     this.cancel();
-    const before = this.#table.peek(), next = new Table(new Run(this.client, asked, rowsMax.peek()));
+    const before = this.#table.peek();
+    const next = new Table(new Run(this.client, asked, rowsMax.peek()));
     if (before) next.byType.value = before.byType.peek();
     this.#table.value = next;
     this.#onLink(asked);
   }
-  cancel(): void { this.#table.peek()?.run.cancel(); }
+  cancel(): void {
+    this.#table.peek()?.run.cancel();
+  }
 
   /** Lets a link carry the text as it stands. */
-  link(): void { this.#onLink(this.text.peek()); }
+  link(): void {
+    this.#onLink(this.text.peek());
+  }
 
   /** Runs this text in place of the other. */
   ask(text: string): void {
@@ -60,13 +71,18 @@ export class Question {
   /** Takes a span of a field away and runs it; undefined where none stands. */
   widen(path: Path): (() => void) | undefined {
     const change = widening(this.text.value, path);
-    return change && (() => {
-      this.editor?.change(change);
-      this.run();
-    });
+    return (
+      change &&
+      (() => {
+        this.editor?.change(change);
+        this.run();
+      })
+    );
   }
   /** Marks a place of the text for the reader. */
-  place(start: number, end: number): void { this.editor?.select(start, end); }
+  place(start: number, end: number): void {
+    this.editor?.select(start, end);
+  }
   /** Shows what is wrong with the text. */
   show(faults: readonly TextFault[]): void {
     if (faults.length === 0 && this.faults.value.length === 0) return;

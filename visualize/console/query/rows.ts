@@ -1,19 +1,37 @@
 /**
- * The rows of an answer, kept as the bytes that came: a million rows are some blocks of bytes and a few numbers each, and a row is decoded when it is looked at.
+ * The rows of an answer, kept as the bytes that came: a million rows are some blocks of bytes and a few numbers each,
+ * and a row is decoded when it is looked at.
  *
- * Lines of the JSUP format come in by `append`, however they are cut. Of a row its value's text alone is kept; its type is kept once.
+ * Lines of the JSUP format come in by `append`, however they are cut. Of a row its value's text alone is kept; its type
+ * is kept once.
  */
 import type { Type } from '../../../src/client/types.ts';
 import { type Cell, holdsTypes, primitive, TypeTable } from './wire.ts';
 
 /** The type of rows, with the table that its ids are of. */
-interface RowType { readonly type: Type; readonly table: TypeTable; readonly holdsTypes: boolean }
+interface RowType {
+  readonly type: Type;
+  readonly table: TypeTable;
+  readonly holdsTypes: boolean;
+}
 /** A message about the query between the rows: `QueryError`, `QueryStats`, `QueryWarning` .. */
-export interface Control { readonly name: string; readonly value: Readonly<Record<string, unknown>> }
+export interface Control {
+  readonly name: string;
+  readonly value: Readonly<Record<string, unknown>>;
+}
 
-const blockBytes = 1 << 22, rowsMin = 1024;
-const newline = 10, quote = 34, backslash = 92, bracket = 91, open = 123, close = 125;
-const refHead = '{"type":{"kind":"ref","id":', primitiveHead = '{"type":{"kind":"primitive","name":"', kindAt = '{"type":{"kind":"'.length, typeAt = '{"type":'.length;
+const blockBytes = 1 << 22;
+const rowsMin = 1024;
+const newline = 10;
+const quote = 34;
+const backslash = 92;
+const bracket = 91;
+const open = 123;
+const close = 125;
+const refHead = '{"type":{"kind":"ref","id":';
+const primitiveHead = '{"type":{"kind":"primitive","name":"';
+const kindAt = '{"type":{"kind":"'.length;
+const typeAt = '{"type":'.length;
 const valueHeadLength = '},"value":'.length;
 const decoder = new TextDecoder();
 
@@ -42,7 +60,7 @@ export class RowStore {
   append(chunk: Uint8Array): readonly Control[] {
     const controls: Control[] = [];
     this.bytes += chunk.length;
-    for (let at = 0; at < chunk.length;) {
+    for (let at = 0; at < chunk.length; ) {
       const end = chunk.indexOf(newline, at);
       this.#put(end < 0 ? (at === 0 ? chunk : chunk.subarray(at)) : chunk.subarray(at, end));
       if (end < 0) break;
@@ -59,10 +77,13 @@ export class RowStore {
     return { type, table, json: JSON.parse(this.text(row)) as unknown };
   }
   /** Its value as it came. */
-  text(row: number): string { return decoder.decode(this.#blocks[this.#blockOf[row]!]!.subarray(this.#starts[row], this.#ends[row])); }
+  text(row: number): string {
+    return decoder.decode(this.#blocks[this.#blockOf[row]!]!.subarray(this.#starts[row], this.#ends[row]));
+  }
   /** The first value of a row whose JSON is a list that begins with a text; undefined where it begins otherwise. */
   firstText(row: number): string | undefined {
-    const block = this.#blocks[this.#blockOf[row]!]!, start = this.#starts[row]!;
+    const block = this.#blocks[this.#blockOf[row]!]!;
+    const start = this.#starts[row]!;
     if (block[start] !== bracket || block[start + 1] !== quote) return undefined;
     const end = block.indexOf(quote, start + 2);
     let text = '';
@@ -73,11 +94,24 @@ export class RowStore {
     return text;
   }
   /** Position in `types`. */
-  typeOf(row: number): number { return this.#typeOf[row]!; }
+  typeOf(row: number): number {
+    return this.#typeOf[row]!;
+  }
   /** Position in `channels`. */
-  channelOf(row: number): number { return this.#channelOf[row]!; }
+  channelOf(row: number): number {
+    return this.#channelOf[row]!;
+  }
   /** Bytes held. */
-  get size(): number { return this.#blocks.reduce((sum, block) => sum + block.length, 0) + this.#starts.byteLength + this.#ends.byteLength + this.#blockOf.byteLength + this.#typeOf.byteLength + this.#channelOf.byteLength; }
+  get size(): number {
+    return (
+      this.#blocks.reduce((sum, block) => sum + block.length, 0) +
+      this.#starts.byteLength +
+      this.#ends.byteLength +
+      this.#blockOf.byteLength +
+      this.#typeOf.byteLength +
+      this.#channelOf.byteLength
+    );
+  }
 
   #put(bytes: Uint8Array): void {
     if (this.#used + bytes.length > this.#block.length) {
@@ -94,17 +128,22 @@ export class RowStore {
 
   /** The line that ends here: a row, or a message. */
   #line(): Control | undefined {
-    const block = this.#block, start = this.#lineStart, end = this.#used;
+    const block = this.#block;
+    const start = this.#lineStart;
+    const end = this.#used;
     this.#lineStart = end;
     if (end === start) return undefined;
-    let type: number, value: number;
+    let type: number;
+    let value: number;
     if (startsWith(block, start, refHead, kindAt)) {
-      let at = start + refHead.length, id = 0;
+      let at = start + refHead.length;
+      let id = 0;
       for (; block[at] !== close; at++) id = id * 10 + block[at]! - 48;
       value = at + valueHeadLength;
       type = this.#indexById.get(id) ?? this.#index(this.#table.byId(id), id);
     } else if (startsWith(block, start, primitiveHead, kindAt)) {
-      const name = start + primitiveHead.length, nameEnd = block.indexOf(quote, name);
+      const name = start + primitiveHead.length;
+      const nameEnd = block.indexOf(quote, name);
       value = nameEnd + 1 + valueHeadLength;
       type = this.#index(primitive(decoder.decode(block.subarray(name, nameEnd))));
     } else {
@@ -198,5 +237,6 @@ const objectEnd = (bytes: Uint8Array, start: number): number => {
 /** Takes note of the types that stand among values. */
 const register = (json: unknown, table: TypeTable): void => {
   if (Array.isArray(json)) for (const each of json) register(each, table);
-  else if (typeof json === 'object' && json !== null && (json as { readonly kind?: unknown }).kind !== undefined) table.read(json);
+  else if (typeof json === 'object' && json !== null && (json as { readonly kind?: unknown }).kind !== undefined)
+    table.read(json);
 };

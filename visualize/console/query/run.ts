@@ -12,9 +12,15 @@ import { type Control, RowStore } from './rows.ts';
 /** `full`: as many rows as are kept at once are there, and reading waits. */
 type RunState = 'running' | 'full' | 'done' | 'failed' | 'cancelled';
 /** What the service read for the query. */
-interface RunStats { readonly recordsRead: number; readonly bytesRead: number }
+interface RunStats {
+  readonly recordsRead: number;
+  readonly bytesRead: number;
+}
 
-const progressAfterMs = 300, progressEveryMs = 250, paintEveryMs = 100, turnMs = 10;
+const progressAfterMs = 300;
+const progressEveryMs = 250;
+const paintEveryMs = 100;
+const turnMs = 10;
 
 /** One run of a query. What views draw are signals, or fields that change with `version`. */
 export class Run {
@@ -51,7 +57,9 @@ export class Run {
     void this.#watch();
   }
 
-  get running(): boolean { return this.state.value === 'running' || this.state.value === 'full'; }
+  get running(): boolean {
+    return this.state.value === 'running' || this.state.value === 'full';
+  }
 
   /** Ends it here and in the service. */
   cancel(): void {
@@ -79,7 +87,9 @@ export class Run {
         if (this.store.count > this.#rowsMax) {
           this.state.value = 'full';
           this.#paint();
-          await new Promise<void>((resolve) => { this.#resume = resolve; });
+          await new Promise<void>((resolve) => {
+            this.#resume = resolve;
+          });
         }
         const { done, value } = await reader.read();
         if (this.state.value === 'cancelled') return;
@@ -93,7 +103,8 @@ export class Run {
           turnEnds = performance.now() + turnMs;
         }
       }
-      if (!this.fault.value && !this.#complete) this.fault.value = new Error('The connection was lost before the query had ended.');
+      if (!this.fault.value && !this.#complete)
+        this.fault.value = new Error('The connection was lost before the query had ended.');
       this.#end(this.fault.value ? 'failed' : 'done');
     } catch (error) {
       if (this.state.value === 'cancelled') return;
@@ -104,7 +115,8 @@ export class Run {
 
   #take({ name, value }: Control): void {
     if (name === 'QueryError') this.fault.value = new LakeFailure(String(value['error']), { status: 200 });
-    else if (name === 'QueryWarning') this.warnings.value = [...this.warnings.value, String(value['warning'])].slice(-20);
+    else if (name === 'QueryWarning')
+      this.warnings.value = [...this.warnings.value, String(value['warning'])].slice(-20);
     else if (name === 'QueryChannelEnd') this.#ended = true;
     else if (name === 'QueryStats') {
       this.stats = { recordsRead: Number(value['records_read']), bytesRead: Number(value['bytes_read']) };
@@ -139,13 +151,21 @@ export class Run {
   }
 }
 
-const pause = (ms: number): Promise<void> => new Promise((resolve) => { setTimeout(resolve, ms); });
-const channel = new MessageChannel(), waiting: (() => void)[] = [];
-channel.port1.onmessage = () => { waiting.shift()?.(); };
+const pause = (ms: number): Promise<void> =>
+  new Promise((resolve) => {
+    setTimeout(resolve, ms);
+  });
+const channel = new MessageChannel();
+const waiting: (() => void)[] = [];
+channel.port1.onmessage = () => {
+  waiting.shift()?.();
+};
 /** Lets the page have its turn; sooner back than a timer. */
-export const turn = (): Promise<void> => new Promise((resolve) => {
-  waiting.push(resolve);
-  channel.port2.postMessage(null);
-});
+export const turn = (): Promise<void> =>
+  new Promise((resolve) => {
+    waiting.push(resolve);
+    channel.port2.postMessage(null);
+  });
 /** `crypto.randomUUID` is there on safe origins alone. */
-const requestId = (): string => Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
+const requestId = (): string =>
+  Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');

@@ -1,9 +1,31 @@
-/** The tokens of a query's text, as far as colours, completion and changes of the text need them. Every text has tokens: what is no token is one character. */
+/**
+ * The tokens of a query's text, as far as colours, completion and changes of the text need them. Every text has tokens:
+ * what is no token is one character.
+ */
 
 /** What a token is by its looks alone; words are told apart elsewhere. */
-type TokenKind = 'space' | 'comment' | 'string' | 'regexp' | 'time' | 'duration' | 'number' | 'address' | 'word' | 'operator' | 'pipe' | 'open' | 'close' | 'comma';
+type TokenKind =
+  | 'space'
+  | 'comment'
+  | 'string'
+  | 'regexp'
+  | 'time'
+  | 'duration'
+  | 'number'
+  | 'address'
+  | 'word'
+  | 'operator'
+  | 'pipe'
+  | 'open'
+  | 'close'
+  | 'comma';
 /** A token from `start` to before `end`. */
-export interface Token { readonly kind: TokenKind; readonly start: number; readonly end: number; readonly text: string }
+export interface Token {
+  readonly kind: TokenKind;
+  readonly start: number;
+  readonly end: number;
+  readonly text: string;
+}
 
 const plainRules: readonly (readonly [TokenKind, RegExp])[] = [
   ['space', /\s+/y],
@@ -25,9 +47,10 @@ const regexpWords: ReadonlySet<string> = new Set(['search', 'from', 'and', 'or',
 
 /** The tokens of a text; put together they are the text. */
 export const scan = (text: string): readonly Token[] => {
-  const tokens: Token[] = [], brackets: string[] = [];
+  const tokens: Token[] = [];
+  const brackets: string[] = [];
   let before: Token | undefined;
-  for (let at = 0; at < text.length;) {
+  for (let at = 0; at < text.length; ) {
     const token = tokenAt(text, at, brackets, before);
     if (token.kind === 'open') brackets.push(token.text);
     else if (token.kind === 'close') brackets.pop();
@@ -40,9 +63,12 @@ export const scan = (text: string): readonly Token[] => {
 
 const tokenAt = (text: string, at: number, brackets: readonly string[], before: Token | undefined): Token => {
   const token = (kind: TokenKind, end: number): Token => ({ kind, start: at, end, text: text.slice(at, end) });
-  const character = text[at]!, innermost = brackets.at(-1);
-  if (character === 'f' && (text[at + 1] === '"' || text[at + 1] === '\'')) return token('string', templateEnd(text, at + 1));
-  if ((character === ']' && innermost === '|[') || (character === '}' && innermost === '|{')) return token('close', text[at + 1] === '|' ? at + 2 : at + 1);
+  const character = text[at]!;
+  const innermost = brackets.at(-1);
+  if (character === 'f' && (text[at + 1] === '"' || text[at + 1] === "'"))
+    return token('string', templateEnd(text, at + 1));
+  if ((character === ']' && innermost === '|[') || (character === '}' && innermost === '|{'))
+    return token('close', text[at + 1] === '|' ? at + 2 : at + 1);
   if (character === '/' && text[at + 1] !== '*' && beginsTerm(before)) {
     const end = /\/(?:\\.|[^/\\\n])+\//y;
     end.lastIndex = at;
@@ -56,7 +82,11 @@ const tokenAt = (text: string, at: number, brackets: readonly string[], before: 
 };
 
 const beginsTerm = (before: Token | undefined): boolean =>
-  before === undefined || before.kind === 'pipe' || before.text === '?' || before.text === '(' || (before.kind === 'word' && regexpWords.has(before.text.toLowerCase()));
+  before === undefined ||
+  before.kind === 'pipe' ||
+  before.text === '?' ||
+  before.text === '(' ||
+  (before.kind === 'word' && regexpWords.has(before.text.toLowerCase()));
 
 /** Behind a string with expressions in braces; `at` is its quote. */
 const templateEnd = (text: string, at: number): number => {
@@ -74,12 +104,19 @@ const templateEnd = (text: string, at: number): number => {
 };
 
 /** A part of the query between pipes that stand in no bracket. `tokens` are without space and comments. */
-export interface Stage { readonly start: number; readonly end: number; readonly tokens: readonly Token[]; readonly word: string }
+export interface Stage {
+  readonly start: number;
+  readonly end: number;
+  readonly tokens: readonly Token[];
+  readonly word: string;
+}
 
 /** The stages of a query in their order; the text of an empty one has no tokens. */
 export const stagesOf = (text: string): readonly Stage[] => {
   const stages: Stage[] = [];
-  let depth = 0, start = 0, tokens: Token[] = [];
+  let depth = 0;
+  let start = 0;
+  let tokens: Token[] = [];
   const close = (end: number): void => {
     stages.push({ start, end, tokens, word: tokens[0]?.text.toLowerCase() ?? '' });
     tokens = [];
@@ -97,7 +134,10 @@ export const stagesOf = (text: string): readonly Stage[] => {
 };
 
 /** A pool that is read, and the branch or commit of it if one is named. */
-export interface Source { readonly pool: string; readonly branch?: string }
+export interface Source {
+  readonly pool: string;
+  readonly branch?: string;
+}
 /** The pool that a query reads first, as it is written after its first `from`. */
 export const sourceOf = (text: string): Source | undefined => {
   const tokens = scan(text).filter(({ kind }) => kind !== 'space' && kind !== 'comment');
@@ -109,18 +149,37 @@ export const sourceOf = (text: string): Source | undefined => {
 };
 
 /** A name of a pool: quoted, or all that stands together. */
-const nameAt = (text: string, tokens: readonly Token[], first: number): { readonly name: string; readonly next: number } | undefined => {
+const nameAt = (
+  text: string,
+  tokens: readonly Token[],
+  first: number,
+): { readonly name: string; readonly next: number } | undefined => {
   const token = tokens[first];
   if (!token || token.kind === 'pipe' || token.text === ':' || token.text === '(') return undefined;
   if (token.kind === 'string') return { name: unquoted(token.text), next: first + 1 };
   let next = first + 1;
-  while (tokens[next] && tokens[next]!.start === tokens[next - 1]!.end && (/^(?:word|number|duration)$/.test(tokens[next]!.kind) || /^[./]$/.test(tokens[next]!.text))) next++;
+  while (
+    tokens[next] &&
+    tokens[next]!.start === tokens[next - 1]!.end &&
+    (/^(?:word|number|duration)$/.test(tokens[next]!.kind) || /^[./]$/.test(tokens[next]!.text))
+  )
+    next++;
   return { name: text.slice(token.start, tokens[next - 1]!.end), next };
 };
 
 const unquoted = (text: string): string => {
   if (text.startsWith('r')) return text.slice(2, -1);
-  try { return JSON.parse(`"${text.slice(1, -1).replace(/\\'/g, '\'').replace(/(?<!\\)"/g, '\\"')}"`) as string; } catch { return text.slice(1, -1); }
+  try {
+    return JSON.parse(
+      `"${text
+        .slice(1, -1)
+        .replace(/\\'/g, "'")
+        .replace(/(?<!\\)"/g, '\\"')}"`,
+    ) as string;
+  } catch {
+    return text.slice(1, -1);
+  }
 };
 /** A pool's name as `from` takes it. */
-export const poolText = (name: string): string => (/^[\p{L}_$][\p{L}\p{Nd}_$]*$/u.test(name) ? name : JSON.stringify(name));
+export const poolText = (name: string): string =>
+  /^[\p{L}_$][\p{L}\p{Nd}_$]*$/u.test(name) ? name : JSON.stringify(name);

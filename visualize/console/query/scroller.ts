@@ -1,9 +1,11 @@
 /**
- * Scrolls through any number of rows of one height: only those in sight are in the document, and their elements are used again.
+ * Scrolls through any number of rows of one height: only those in sight are in the document, and their elements are
+ * used again.
  *
- * - Browsers draw no box higher than some ten million pixels. A longer list gets a shorter box: small moves of the scroll bar are taken as they are, long ones in proportion,
- *   and once it rests the bar is put where it belongs.
- * - `box` scrolls; in it stands `space` with the height of all, in that `view`, which stays in sight (CSS: sticky) and holds the rows.
+ * - Browsers draw no box higher than some ten million pixels. A longer list gets a shorter box: small moves of the
+ *   scroll bar are taken as they are, long ones in proportion, and once it rests the bar is put where it belongs.
+ * - `box` scrolls; in it stands `space` with the height of all, in that `view`, which stays in sight (CSS: sticky) and
+ *   holds the rows.
  */
 export interface ScrollerOptions {
   readonly box: HTMLElement;
@@ -19,7 +21,8 @@ export interface ScrollerOptions {
   readonly onDrawn: () => void;
 }
 
-const pixelsMax = 6_000_000, restMs = 140;
+const pixelsMax = 6_000_000;
+const restMs = 140;
 
 /** Draws the rows that are in sight. */
 export class Scroller {
@@ -35,7 +38,9 @@ export class Scroller {
   constructor(options: ScrollerOptions) {
     this.#options = options;
     options.box.addEventListener('scroll', this.#onScroll, { passive: true });
-    this.#observer = new ResizeObserver(() => { this.refresh(); });
+    this.#observer = new ResizeObserver(() => {
+      this.refresh();
+    });
     this.#observer.observe(options.box);
   }
 
@@ -45,12 +50,24 @@ export class Scroller {
     this.#options.box.removeEventListener('scroll', this.#onScroll);
   }
 
-  get viewHeight(): number { return Math.max(0, this.#options.box.clientHeight - this.#options.headHeight()); }
-  get pageRows(): number { return Math.max(1, Math.floor(this.viewHeight / this.#options.rowHeight) - 1); }
-  get #total(): number { return this.#count * this.#options.rowHeight; }
-  get #topMax(): number { return Math.max(0, this.#total - this.viewHeight); }
-  get #scrollMax(): number { return Math.max(0, this.#options.box.scrollHeight - this.#options.box.clientHeight); }
-  get #isScaled(): boolean { return this.#total > pixelsMax; }
+  get viewHeight(): number {
+    return Math.max(0, this.#options.box.clientHeight - this.#options.headHeight());
+  }
+  get pageRows(): number {
+    return Math.max(1, Math.floor(this.viewHeight / this.#options.rowHeight) - 1);
+  }
+  get #total(): number {
+    return this.#count * this.#options.rowHeight;
+  }
+  get #topMax(): number {
+    return Math.max(0, this.#total - this.viewHeight);
+  }
+  get #scrollMax(): number {
+    return Math.max(0, this.#options.box.scrollHeight - this.#options.box.clientHeight);
+  }
+  get #isScaled(): boolean {
+    return this.#total > pixelsMax;
+  }
 
   setCount(count: number): void {
     this.#count = count;
@@ -64,12 +81,15 @@ export class Scroller {
   }
   /** Brings a row into sight. */
   reveal(row: number): void {
-    const { rowHeight } = this.#options, start = row * rowHeight;
+    const { rowHeight } = this.#options;
+    const start = row * rowHeight;
     if (start < this.#top) this.#goTo(start);
     else if (start + rowHeight > this.#top + this.viewHeight) this.#goTo(start + rowHeight - this.viewHeight);
   }
   /** The element of a row, while it is in sight. */
-  element(row: number): HTMLElement | undefined { return this.#slots.find((slot) => slot.row === row)?.element; }
+  element(row: number): HTMLElement | undefined {
+    return this.#slots.find((slot) => slot.row === row)?.element;
+  }
 
   #goTo(top: number): void {
     this.#top = Math.max(0, Math.min(top, this.#topMax));
@@ -78,37 +98,48 @@ export class Scroller {
   }
   /** Puts the scroll bar where it belongs. */
   #place(): void {
-    const { box } = this.#options, to = this.#isScaled ? (this.#topMax === 0 ? 0 : (this.#top / this.#topMax) * this.#scrollMax) : this.#top;
+    const { box } = this.#options;
+    const to = this.#isScaled ? (this.#topMax === 0 ? 0 : (this.#top / this.#topMax) * this.#scrollMax) : this.#top;
     if (Math.abs(box.scrollTop - to) >= 1) box.scrollTop = to;
     this.#scrolled = box.scrollTop;
   }
 
   readonly #onScroll = (): void => {
-    const at = this.#options.box.scrollTop, moved = at - this.#scrolled;
+    const at = this.#options.box.scrollTop;
+    const moved = at - this.#scrolled;
     this.#scrolled = at;
     if (!this.#isScaled) this.#top = at;
     else if (moved !== 0) {
-      const { viewHeight } = this, isLong = Math.abs(moved) > viewHeight * 3;
-      this.#top = isLong ? (at / this.#scrollMax) * this.#topMax : Math.max(0, Math.min(this.#topMax, this.#top + moved));
+      const { viewHeight } = this;
+      const isLong = Math.abs(moved) > viewHeight * 3;
+      this.#top = isLong
+        ? (at / this.#scrollMax) * this.#topMax
+        : Math.max(0, Math.min(this.#topMax, this.#top + moved));
       if (at <= 0) this.#top = 0;
       else if (at >= this.#scrollMax - 1) this.#top = this.#topMax;
       clearTimeout(this.#rest);
       // Near an end of the bar there is no room for small moves.
       if (!isLong && (at < viewHeight || at > this.#scrollMax - viewHeight)) this.#place();
-      else this.#rest = setTimeout(() => { this.#place(); }, restMs);
+      else
+        this.#rest = setTimeout(() => {
+          this.#place();
+        }, restMs);
     }
     this.#draw();
   };
 
   #draw(): void {
-    const { rowHeight, rows, make, fill, onDrawn } = this.#options, { viewHeight } = this;
+    const { rowHeight, rows, make, fill, onDrawn } = this.#options;
+    const { viewHeight } = this;
     rows.style.height = `${viewHeight}px`;
-    const first = Math.max(0, Math.floor(this.#top / rowHeight)), end = Math.min(this.#count, Math.ceil((this.#top + viewHeight) / rowHeight) + 1);
+    const first = Math.max(0, Math.floor(this.#top / rowHeight));
+    const end = Math.min(this.#count, Math.ceil((this.#top + viewHeight) / rowHeight) + 1);
     const wanted = viewHeight === 0 ? 0 : Math.ceil(viewHeight / rowHeight) + 2;
     for (; this.#slots.length < wanted; this.#slots.push({ element: rows.appendChild(make()), row: -1 }));
     for (; this.#slots.length > wanted; this.#slots.pop()!.element.remove()) this.#slots.at(-1)!.row = -1;
     // A row keeps its element while it is in sight.
-    const used = new Array<boolean>(this.#slots.length).fill(false), length = this.#slots.length;
+    const used = new Array<boolean>(this.#slots.length).fill(false);
+    const length = this.#slots.length;
     for (let row = first; row < end && length > 0; row++) {
       const slot = this.#slots[row % length]!;
       used[row % length] = true;

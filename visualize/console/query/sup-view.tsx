@@ -6,14 +6,23 @@ import { supPieces, supText } from './print.ts';
 import { Scroller, type ScrollerOptions } from './scroller.ts';
 import type { Table } from './table.ts';
 
-const lineRem = 1.45, charactersMax = 3000;
+const lineRem = 1.45;
+const charactersMax = 3000;
 
 export const SupView = ({ table }: { readonly table: Table }) => {
-  const box = useRef<HTMLDivElement>(null), space = useRef<HTMLDivElement>(null), rows = useRef<HTMLDivElement>(null), scroller = useRef<Scroller | undefined>(undefined);
+  const box = useRef<HTMLDivElement>(null);
+  const space = useRef<HTMLDivElement>(null);
+  const rows = useRef<HTMLDivElement>(null);
+  const scroller = useRef<Scroller | undefined>(undefined);
   useEffect(() => {
-    const drawn = scroller.current = linesIn({ box: box.current!, space: space.current!, rows: rows.current! }, table);
+    const drawn = (scroller.current = linesIn(
+      { box: box.current!, space: space.current!, rows: rows.current! },
+      table,
+    ));
     const stops = [
-      effect(() => { drawn.setCount(table.rowCount.value); }),
+      effect(() => {
+        drawn.setCount(table.rowCount.value);
+      }),
       effect(() => {
         table.order.value;
         const { row } = table.active.value;
@@ -28,34 +37,62 @@ export const SupView = ({ table }: { readonly table: Table }) => {
   }, [table]);
   const key = (event: KeyboardEvent): void => {
     if (event.altKey || event.ctrlKey || event.metaKey) return;
-    const { row, column } = table.active.value, last = table.rowCount.value - 1, page = scroller.current!.pageRows;
-    const to = ({ ArrowDown: row + 1, ArrowUp: row - 1, PageDown: row + page, PageUp: row - page, Home: 0, End: last } as Readonly<Record<string, number>>)[event.key];
+    const { row, column } = table.active.value;
+    const last = table.rowCount.value - 1;
+    const page = scroller.current!.pageRows;
+    const to = (
+      {
+        ArrowDown: row + 1,
+        ArrowUp: row - 1,
+        PageDown: row + page,
+        PageUp: row - page,
+        Home: 0,
+        End: last,
+      } as Readonly<Record<string, number>>
+    )[event.key];
     if (event.key === 'Enter') table.paneOpen.value = true;
     else if (to === undefined) return;
     else table.active.value = { row: Math.max(0, Math.min(last, to)), column };
     event.preventDefault();
   };
   return (
-    <div class="sup" ref={box} role="listbox" tabIndex={0} aria-label="Rows as SUP" onKeyDown={key} onClick={(event) => {
-      const line = (event.target as HTMLElement).closest('.sup-line');
-      if (line && (getSelection()?.isCollapsed ?? true)) table.active.value = { row: Number(line.id.slice('line-'.length)), column: table.active.value.column };
-    }} onCopy={(event) => {
-      const { row } = table.active.value;
-      if (row < 0 || !(getSelection()?.isCollapsed ?? true)) return;
-      event.preventDefault();
-      event.clipboardData?.setData('text/plain', supText(table.cell(row)));
-    }}>
-      <div class="sup-space" ref={space} role="presentation"><div class="sup-view" role="presentation"><div class="sup-rows" role="presentation" ref={rows} /></div></div>
+    <div
+      class="sup"
+      ref={box}
+      role="listbox"
+      tabIndex={0}
+      aria-label="Rows as SUP"
+      onKeyDown={key}
+      onClick={(event) => {
+        const line = (event.target as HTMLElement).closest('.sup-line');
+        if (line && (getSelection()?.isCollapsed ?? true))
+          table.active.value = { row: Number(line.id.slice('line-'.length)), column: table.active.value.column };
+      }}
+      onCopy={(event) => {
+        const { row } = table.active.value;
+        if (row < 0 || !(getSelection()?.isCollapsed ?? true)) return;
+        event.preventDefault();
+        event.clipboardData?.setData('text/plain', supText(table.cell(row)));
+      }}
+    >
+      <div class="sup-space" ref={space} role="presentation">
+        <div class="sup-view" role="presentation">
+          <div class="sup-rows" role="presentation" ref={rows} />
+        </div>
+      </div>
     </div>
   );
 };
 
 /** Draws the lines of the table's rows into the elements of a scroller. */
 const linesIn = (elements: Pick<ScrollerOptions, 'box' | 'space' | 'rows'>, table: Table): Scroller => {
-  const { box, space } = elements, rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
+  const { box, space } = elements;
+  const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
   let widest = 0;
   const scroller: Scroller = new Scroller({
-    ...elements, rowHeight: Math.round(lineRem * rem), headHeight: () => 0,
+    ...elements,
+    rowHeight: Math.round(lineRem * rem),
+    headHeight: () => 0,
     make: () => {
       const element = document.createElement('div');
       element.className = 'sup-line';
@@ -81,16 +118,20 @@ const linesIn = (elements: Pick<ScrollerOptions, 'box' | 'space' | 'rows'>, tabl
 
 /** The line of a row in its element; gives how many characters its value has, as far as it is drawn. */
 const fillLine = (element: HTMLElement, table: Table, row: number): number => {
-  const pieces = supPieces(table.cell(row), charactersMax), number = document.createElement('span');
+  const pieces = supPieces(table.cell(row), charactersMax);
+  const number = document.createElement('span');
   number.className = 'sup-at';
   number.textContent = String(table.rowAt(row) + 1);
   number.setAttribute('aria-hidden', 'true');
-  element.replaceChildren(number, ...pieces.map(({ text, tone }) => {
-    const piece = document.createElement('span');
-    piece.className = `sup-${tone}`;
-    piece.textContent = visible(text, charactersMax);
-    return piece;
-  }));
+  element.replaceChildren(
+    number,
+    ...pieces.map(({ text, tone }) => {
+      const piece = document.createElement('span');
+      piece.className = `sup-${tone}`;
+      piece.textContent = visible(text, charactersMax);
+      return piece;
+    }),
+  );
   element.id = `line-${row}`;
   element.setAttribute('aria-posinset', String(row + 1));
   element.setAttribute('aria-setsize', String(table.rowCount.peek()));

@@ -6,13 +6,18 @@ import { sortedRows } from './sorting.ts';
 import { type Cell, partsOf } from './wire.ts';
 
 /** The column, by its key, that rows are sorted by. */
-interface Sorting { readonly key: string; readonly descending: boolean }
+interface Sorting {
+  readonly key: string;
+  readonly descending: boolean;
+}
 
 /** Rows up to this many are sorted here. */
 export const sortRowsMax = 100_000;
 /** Of more shapes than this the further ones show in the columns of the first alone. */
 const typesShownMax = 2000;
-const elementsMax = 16, elementRows = 1000, cellsKept = 3000;
+const elementsMax = 16;
+const elementRows = 1000;
+const cellsKept = 3000;
 
 /** The table of one run. What the reader sets are signals. */
 export class Table {
@@ -35,49 +40,73 @@ export class Table {
   readonly paneOpen = signal(false);
   readonly #cells = new Map<number, Cell>();
 
-  constructor(run: Run) { this.run = run; }
+  constructor(run: Run) {
+    this.run = run;
+  }
 
   /** All columns, the pinned one first. */
   readonly allColumns = computed(() => {
     this.#typeCount.value;
-    const all = columnsOf(this.run.store.types.slice(0, typesShownMax).map(({ type }) => type), { unfolded: this.unfolded.value, byType: this.byType.value, lengthOf: (path) => this.#lengthAt(path) });
-    const pin = this.pinned.value, first = all.find(({ key }) => key === pin);
+    const all = columnsOf(
+      this.run.store.types.slice(0, typesShownMax).map(({ type }) => type),
+      { unfolded: this.unfolded.value, byType: this.byType.value, lengthOf: (path) => this.#lengthAt(path) },
+    );
+    const pin = this.pinned.value;
+    const first = all.find(({ key }) => key === pin);
     return first ? [first, ...all.filter((column) => column !== first)] : all;
   });
   readonly columns = computed(() => this.allColumns.value.filter(({ key }) => !this.hiddenColumns.value.has(key)));
   /** Which rows in which order; undefined: all as they came. */
   readonly order = computed<Uint32Array | undefined>(() => {
-    const { store } = this.run, sorting = this.sorting.value, channel = this.channel.value;
+    const { store } = this.run;
+    const sorting = this.sorting.value;
+    const channel = this.channel.value;
     const rows = channel === undefined ? undefined : this.#rowsOf(channel, this.run.version.value);
     const column = sorting && this.allColumns.value.find(({ key }) => key === sorting.key);
     if (!column || !this.sortable.value) return rows;
-    return sortedRows(store, rows ?? Uint32Array.from({ length: store.count }, (_, i) => i), column, sorting.descending);
+    return sortedRows(
+      store,
+      rows ?? Uint32Array.from({ length: store.count }, (_, i) => i),
+      column,
+      sorting.descending,
+    );
   });
   readonly rowCount = computed(() => (this.run.version.value, this.order.value?.length ?? this.run.store.count));
   /** Whether what is there can be sorted here: it has all come, and is not too much. */
-  readonly sortable = computed(() => this.run.state.value !== 'running' && this.run.version.value >= 0 && this.run.store.count <= sortRowsMax);
+  readonly sortable = computed(
+    () => this.run.state.value !== 'running' && this.run.version.value >= 0 && this.run.store.count <= sortRowsMax,
+  );
   readonly #typeCount = computed(() => (this.run.version.value, this.run.store.types.length));
 
   /** Position among the answer's rows. */
-  rowAt(index: number): number { return this.order.value?.[index] ?? index; }
-  cell(index: number): Cell { return this.#came(this.rowAt(index)); }
+  rowAt(index: number): number {
+    return this.order.value?.[index] ?? index;
+  }
+  cell(index: number): Cell {
+    return this.#came(this.rowAt(index));
+  }
   /** By the position among the answer's rows. */
   #came(row: number): Cell {
     let cell = this.#cells.get(row);
     if (!cell) {
       if (this.#cells.size > cellsKept) this.#cells.clear();
-      this.#cells.set(row, cell = this.run.store.cell(row));
+      this.#cells.set(row, (cell = this.run.store.cell(row)));
     }
     return cell;
   }
 
   toggleFold(path: Path): void {
-    const next = new Set(this.unfolded.value), key = keyOf(path);
+    const next = new Set(this.unfolded.value);
+    const key = keyOf(path);
     if (!next.delete(key)) next.add(key);
     this.unfolded.value = next;
   }
-  hide(key: string): void { this.hiddenColumns.value = new Set([...this.hiddenColumns.value, key]); }
-  setWidth(key: string, rem: number): void { this.widths.value = new Map(this.widths.value).set(key, Math.max(3, Math.min(60, rem))); }
+  hide(key: string): void {
+    this.hiddenColumns.value = new Set([...this.hiddenColumns.value, key]);
+  }
+  setWidth(key: string, rem: number): void {
+    this.widths.value = new Map(this.widths.value).set(key, Math.max(3, Math.min(60, rem)));
+  }
 
   /** In rem: what was chosen, else by the title, the types and the first values. */
   widthOf(column: Column): number {
@@ -85,10 +114,17 @@ export class Table {
     if (chosen !== undefined) return chosen;
     const known = this.#natural.get(column.key);
     if (known !== undefined) return known;
-    const { store } = this.run, sample = Math.min(store.count, 60);
+    const { store } = this.run;
+    const sample = Math.min(store.count, 60);
     let characters = Math.max(Math.min(column.title.length, 26) + 5, Math.min(typesText(column).length * 0.85 + 2, 22));
     for (let i = 0; i < sample; i++) {
-      const cell = cellAt(this.#came(i), column), text = cell === undefined || cell.json === null ? '' : typeof cell.json === 'string' ? cell.json : JSON.stringify(cell.json);
+      const cell = cellAt(this.#came(i), column);
+      const text =
+        cell === undefined || cell.json === null
+          ? ''
+          : typeof cell.json === 'string'
+            ? cell.json
+            : JSON.stringify(cell.json);
       characters = Math.max(characters, Math.min(text.length, 36) + 2);
     }
     const width = Math.min(24, characters * 0.52 + 1);
@@ -107,7 +143,8 @@ export class Table {
     return Math.min(longest, elementsMax);
   }
   #rowsOf(channel: number, _version: number): Uint32Array {
-    const { store } = this.run, rows = new Uint32Array(store.count);
+    const { store } = this.run;
+    const rows = new Uint32Array(store.count);
     let count = 0;
     for (let i = 0; i < store.count; i++) if (store.channelOf(i) === channel) rows[count++] = i;
     return rows.subarray(0, count);

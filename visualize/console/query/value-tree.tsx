@@ -8,16 +8,27 @@ import { copied, shown, supText } from './print.ts';
 import type { Table } from './table.ts';
 import { type Cell, partsOf, plain } from './wire.ts';
 
-interface TreeRow { readonly key: string; readonly name: string; readonly cell: Cell | undefined; readonly type: string; readonly level: number; readonly open: boolean | undefined }
+interface TreeRow {
+  readonly key: string;
+  readonly name: string;
+  readonly cell: Cell | undefined;
+  readonly type: string;
+  readonly level: number;
+  readonly open: boolean | undefined;
+}
 
-const rowsMax = 2000, openParts = 40, textMax = 4000;
+const rowsMax = 2000;
+const openParts = 40;
+const textMax = 4000;
 
 /** The rows of a tree as far as it is open; short parts are open to begin with. */
 const rowsOf = (cell: Cell, toggled: ReadonlySet<string>): readonly TreeRow[] => {
   const rows: TreeRow[] = [];
   const visit = (at: Cell | undefined, name: string, key: string, level: number, type: string): void => {
     if (rows.length >= rowsMax) return;
-    const parts = at && plain(at).type.kind !== 'error' ? partsOf(at) : [], first = parts.length <= openParts && level <= 3, open = parts.length === 0 ? undefined : first !== toggled.has(key);
+    const parts = at && plain(at).type.kind !== 'error' ? partsOf(at) : [];
+    const first = parts.length <= openParts && level <= 3;
+    const open = parts.length === 0 ? undefined : first !== toggled.has(key);
     rows.push({ key, name, cell: at, type, level, open });
     if (!open) return;
     parts.forEach((part, i) => {
@@ -26,17 +37,28 @@ const rowsOf = (cell: Cell, toggled: ReadonlySet<string>): readonly TreeRow[] =>
     });
   };
   const { type } = plain(cell);
-  if (type.kind === 'record') partsOf(cell).forEach((part, i) => { visit(part.cell, nameText(part.field!.name), `/${i}`, 1, typeText(part.field!.type)); });
+  if (type.kind === 'record')
+    partsOf(cell).forEach((part, i) => {
+      visit(part.cell, nameText(part.field!.name), `/${i}`, 1, typeText(part.field!.type));
+    });
   else visit(cell, 'this', '', 1, typeText(cell.type));
   return rows;
 };
 
 /** The pane with the value of the table's active row. */
 export const ValuePane = ({ table }: { readonly table: Table }) => {
-  const toggled = useSignal<ReadonlySet<string>>(new Set()), active = useSignal(0), tree = useRef<HTMLUListElement>(null), close = useRef<HTMLButtonElement>(null);
-  const { row } = table.active.value, count = table.rowCount.value, cell = row >= 0 && row < count ? table.cell(row) : undefined;
-  const rows = cell ? rowsOf(cell, toggled.value) : [], at = Math.min(active.value, rows.length - 1);
-  useEffect(() => { tree.current?.querySelector('[aria-selected=true]')?.scrollIntoView({ block: 'nearest' }); }, [at]);
+  const toggled = useSignal<ReadonlySet<string>>(new Set());
+  const active = useSignal(0);
+  const tree = useRef<HTMLUListElement>(null);
+  const close = useRef<HTMLButtonElement>(null);
+  const { row } = table.active.value;
+  const count = table.rowCount.value;
+  const cell = row >= 0 && row < count ? table.cell(row) : undefined;
+  const rows = cell ? rowsOf(cell, toggled.value) : [];
+  const at = Math.min(active.value, rows.length - 1);
+  useEffect(() => {
+    tree.current?.querySelector('[aria-selected=true]')?.scrollIntoView({ block: 'nearest' });
+  }, [at]);
   const toggle = (key: string): void => {
     const next = new Set(toggled.value);
     if (!next.delete(key)) next.add(key);
@@ -45,52 +67,159 @@ export const ValuePane = ({ table }: { readonly table: Table }) => {
   const keys = (event: KeyboardEvent): void => {
     const here = rows[at];
     if (!here || event.altKey || event.ctrlKey || event.metaKey) return;
-    const to = ({ ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: rows.length - 1 } as Readonly<Record<string, number>>)[event.key];
+    const to = (
+      { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: rows.length - 1 } as Readonly<Record<string, number>>
+    )[event.key];
     if (to !== undefined) active.value = Math.max(0, Math.min(rows.length - 1, to));
     else if (event.key === 'ArrowRight') here.open === false ? toggle(here.key) : here.open && (active.value = at + 1);
-    else if (event.key === 'ArrowLeft') here.open ? toggle(here.key) : active.value = Math.max(0, rows.findLastIndex((each, i) => i < at && each.level < here.level));
+    else if (event.key === 'ArrowLeft')
+      here.open
+        ? toggle(here.key)
+        : (active.value = Math.max(
+            0,
+            rows.findLastIndex((each, i) => i < at && each.level < here.level),
+          ));
     else if (event.key === 'Enter' && here.open !== undefined) toggle(here.key);
     else return;
     event.preventDefault();
   };
-  const step = (by: number): void => { table.active.value = { ...table.active.value, row: Math.max(0, Math.min(count - 1, row + by)) }; };
+  const step = (by: number): void => {
+    table.active.value = { ...table.active.value, row: Math.max(0, Math.min(count - 1, row + by)) };
+  };
   return (
-    <aside class="value-pane panel" aria-label="Value" onKeyDown={(event) => { if (event.key === 'Escape') table.paneOpen.value = false; }}>
+    <aside
+      class="value-pane panel"
+      aria-label="Value"
+      onKeyDown={(event) => {
+        if (event.key === 'Escape') table.paneOpen.value = false;
+      }}
+    >
       <header>
         <h2>Row {cell ? (table.rowAt(row) + 1).toLocaleString('en') : '–'}</h2>
-        <button type="button" class="quiet" onClick={() => { step(-1); }} disabled={row <= 0} aria-label="Row before">↑</button>
-        <button type="button" class="quiet" onClick={() => { step(1); }} disabled={row >= count - 1} aria-label="Next row">↓</button>
-        <button type="button" class="quiet" onClick={() => { if (cell) copyText(supText(cell)); }} disabled={!cell}>Copy</button>
-        <button type="button" class="quiet" ref={close} onClick={() => { table.paneOpen.value = false; }} aria-label="Close">×</button>
+        <button
+          type="button"
+          class="quiet"
+          onClick={() => {
+            step(-1);
+          }}
+          disabled={row <= 0}
+          aria-label="Row before"
+        >
+          ↑
+        </button>
+        <button
+          type="button"
+          class="quiet"
+          onClick={() => {
+            step(1);
+          }}
+          disabled={row >= count - 1}
+          aria-label="Next row"
+        >
+          ↓
+        </button>
+        <button
+          type="button"
+          class="quiet"
+          onClick={() => {
+            if (cell) copyText(supText(cell));
+          }}
+          disabled={!cell}
+        >
+          Copy
+        </button>
+        <button
+          type="button"
+          class="quiet"
+          ref={close}
+          onClick={() => {
+            table.paneOpen.value = false;
+          }}
+          aria-label="Close"
+        >
+          ×
+        </button>
       </header>
       {cell ? (
         <>
-          <p class="row-type mono soft" title={visible(typeText(cell.type), 2000)}><bdi>{visible(typeText(cell.type), 300)}</bdi></p>
-          <ul class="tree" role="tree" aria-label="Parts of the value" tabIndex={0} ref={tree} onKeyDown={keys} {...(rows[at] && { 'aria-activedescendant': `part-${at}` })} onCopy={(event) => {
-            if (!rows[at] || !(getSelection()?.isCollapsed ?? true)) return;
-            event.preventDefault();
-            event.clipboardData?.setData('text/plain', copied(rows[at].cell));
-          }}>
-            {rows.map((each, i) => <TreeItem key={each.key} row={each} at={i} isActive={i === at} onPick={() => {
-              active.value = i;
-              if (each.open !== undefined) toggle(each.key);
-            }} />)}
-            {rows.length === 0 && <li class="soft" role="none">An empty record.</li>}
+          <p class="row-type mono soft" title={visible(typeText(cell.type), 2000)}>
+            <bdi>{visible(typeText(cell.type), 300)}</bdi>
+          </p>
+          <ul
+            class="tree"
+            role="tree"
+            aria-label="Parts of the value"
+            tabIndex={0}
+            ref={tree}
+            onKeyDown={keys}
+            {...(rows[at] && { 'aria-activedescendant': `part-${at}` })}
+            onCopy={(event) => {
+              if (!rows[at] || !(getSelection()?.isCollapsed ?? true)) return;
+              event.preventDefault();
+              event.clipboardData?.setData('text/plain', copied(rows[at].cell));
+            }}
+          >
+            {rows.map((each, i) => (
+              <TreeItem
+                key={each.key}
+                row={each}
+                at={i}
+                isActive={i === at}
+                onPick={() => {
+                  active.value = i;
+                  if (each.open !== undefined) toggle(each.key);
+                }}
+              />
+            ))}
+            {rows.length === 0 && (
+              <li class="soft" role="none">
+                An empty record.
+              </li>
+            )}
           </ul>
         </>
-      ) : <p class="soft empty">Choose a row.</p>}
+      ) : (
+        <p class="soft empty">Choose a row.</p>
+      )}
     </aside>
   );
 };
 
-const TreeItem = ({ row, at, isActive, onPick }: { readonly row: TreeRow; readonly at: number; readonly isActive: boolean; readonly onPick: () => void }) => {
-  const { name, cell, type, level, open } = row, { text, look } = full(cell);
+const TreeItem = ({
+  row,
+  at,
+  isActive,
+  onPick,
+}: {
+  readonly row: TreeRow;
+  readonly at: number;
+  readonly isActive: boolean;
+  readonly onPick: () => void;
+}) => {
+  const { name, cell, type, level, open } = row;
+  const { text, look } = full(cell);
   return (
-    <li role="treeitem" id={`part-${at}`} class={`part level-${Math.min(level, 6)}`} aria-level={level} aria-selected={isActive} {...(open !== undefined && { 'aria-expanded': open })} onClick={onPick}>
-      <span class="twist" aria-hidden="true">{open === undefined ? '' : open ? '▾' : '▸'}</span>
-      <span class="part-name"><bdi>{visible(name, 120)}</bdi></span>
-      <span class={`part-value is-${look}`}><bdi>{look === 'missing' ? 'missing' : look === 'error' ? `error: ${text}` : open ? summary(cell!) : text}</bdi></span>
-      <span class="part-type soft"><bdi>{visible(type, 60)}</bdi></span>
+    <li
+      role="treeitem"
+      id={`part-${at}`}
+      class={`part level-${Math.min(level, 6)}`}
+      aria-level={level}
+      aria-selected={isActive}
+      {...(open !== undefined && { 'aria-expanded': open })}
+      onClick={onPick}
+    >
+      <span class="twist" aria-hidden="true">
+        {open === undefined ? '' : open ? '▾' : '▸'}
+      </span>
+      <span class="part-name">
+        <bdi>{visible(name, 120)}</bdi>
+      </span>
+      <span class={`part-value is-${look}`}>
+        <bdi>{look === 'missing' ? 'missing' : look === 'error' ? `error: ${text}` : open ? summary(cell!) : text}</bdi>
+      </span>
+      <span class="part-type soft">
+        <bdi>{visible(type, 60)}</bdi>
+      </span>
     </li>
   );
 };
@@ -98,9 +227,14 @@ const TreeItem = ({ row, at, isActive, onPick }: { readonly row: TreeRow; readon
 /** The whole text of a part, cut far behind what a cell shows. */
 const full = (cell: Cell | undefined) => {
   const short = shown(cell);
-  return cell && (short.look === 'string' || short.look === 'error') ? { ...short, text: visible(short.look === 'error' ? supText(plain(cell)).slice(6, -1) : copied(cell), textMax) } : short;
+  return cell && (short.look === 'string' || short.look === 'error')
+    ? { ...short, text: visible(short.look === 'error' ? supText(plain(cell)).slice(6, -1) : copied(cell), textMax) }
+    : short;
 };
 const summary = (cell: Cell): string => {
-  const { type } = plain(cell), { length } = partsOf(cell);
-  return type.kind === 'record' ? `${length} field${length === 1 ? '' : 's'}` : `${length} ${type.kind === 'map' ? 'entr' : 'element'}${type.kind === 'map' ? (length === 1 ? 'y' : 'ies') : length === 1 ? '' : 's'}`;
+  const { type } = plain(cell);
+  const { length } = partsOf(cell);
+  return type.kind === 'record'
+    ? `${length} field${length === 1 ? '' : 's'}`
+    : `${length} ${type.kind === 'map' ? 'entr' : 'element'}${type.kind === 'map' ? (length === 1 ? 'y' : 'ies') : length === 1 ? '' : 's'}`;
 };

@@ -1,4 +1,7 @@
-/** Aggregates of numbers, or of pairs of numbers, that keep a few floats per group: a rule says what these are. What is no number is left out, as are pairs of which one is none. */
+/**
+ * Aggregates of numbers, or of pairs of numbers, that keep a few floats per group: a rule says what these are. What is
+ * no number is left out, as are pairs of which one is none.
+ */
 import { isFloat, isInteger, types } from '../../../vectors/type.ts';
 import { type Vector, nulls, numbers } from '../../../vectors/vector.ts';
 import { fieldOf } from '../../expressions/access.ts';
@@ -31,20 +34,30 @@ export class CellState implements AggregateState {
     this.rule = rule;
     this.isPair = isPair;
   }
-  get bytes(): number { return this.cells.byteLength; }
-  grow(groups: number): void { this.cells = widened(this.cells, groups * ruleNamed(this.rule).count, floats); }
+  get bytes(): number {
+    return this.cells.byteLength;
+  }
+  grow(groups: number): void {
+    this.cells = widened(this.cells, groups * ruleNamed(this.rule).count, floats);
+  }
   update(ids: Uint32Array, argument: Vector): void {
-    const x = numbersIn(this.isPair ? fieldOf(argument, 'value') : argument), y = this.isPair ? numbersIn(fieldOf(argument, 'by')) : x;
+    const x = numbersIn(this.isPair ? fieldOf(argument, 'value') : argument);
+    const y = this.isPair ? numbersIn(fieldOf(argument, 'by')) : x;
     if (!x || !y) return;
-    const { cells } = this, { count, add } = ruleNamed(this.rule);
-    for (let i = 0; i < argument.length; i++) if (x.valid[i] === 1 && y.valid[i] === 1) add(cells, ids[i]! * count, x.values[i]!, y.values[i]!);
+    const { cells } = this;
+    const { count, add } = ruleNamed(this.rule);
+    for (let i = 0; i < argument.length; i++)
+      if (x.valid[i] === 1 && y.valid[i] === 1) add(cells, ids[i]! * count, x.values[i]!, y.values[i]!);
   }
   merge(other: AggregateState, map: Uint32Array, groups: number): void {
-    const from = (other as CellState).cells, { count, merge } = ruleNamed(this.rule);
+    const from = (other as CellState).cells;
+    const { count, merge } = ruleNamed(this.rule);
     for (let g = 0; g < groups; g++) if (map[g] !== none) merge(this.cells, map[g]! * count, from, g * count);
   }
   result(groups: number): Vector {
-    const { count, result, isInteger: whole } = ruleNamed(this.rule), values = floats(groups), empty = new Uint8Array(groups);
+    const { count, result, isInteger: whole } = ruleNamed(this.rule);
+    const values = floats(groups);
+    const empty = new Uint8Array(groups);
     for (let g = 0; g < groups; g++) {
       const found = result(this.cells, g * count);
       if (found === null) empty[g] = 1;
@@ -57,7 +70,8 @@ export class CellState implements AggregateState {
 /** The numbers of a column as floats, and which rows have one; undefined if none has. */
 const numbersIn = (v: Vector): { readonly values: Float64Array; readonly valid: Uint8Array } | undefined => {
   if (isNothing(v)) return undefined;
-  const values = floats(v.length), valid = new Uint8Array(v.length);
+  const values = floats(v.length);
+  const valid = new Uint8Array(v.length);
   eachPart(v, (part, rows) => {
     if (part.form !== 'number' || !(isInteger(part.type) || isFloat(part.type))) return;
     const own = floatsOf(part);

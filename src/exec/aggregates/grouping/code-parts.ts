@@ -1,5 +1,14 @@
 /** The parts of a column's codes that have no parts of their own: see codes.ts. */
-import { type EnumType, type PrimitiveType, type Type, commonNumber, isFloat, isUnsigned, primitiveIds, types } from '../../../vectors/type.ts';
+import {
+  type EnumType,
+  type PrimitiveType,
+  type Type,
+  commonNumber,
+  isFloat,
+  isUnsigned,
+  primitiveIds,
+  types,
+} from '../../../vectors/type.ts';
 import { type BytesVector, type FlatVector, type Vector, dynamic, range } from '../../../vectors/vector.ts';
 import { Uint32List, Uint8List } from '../../../vectors/lists.ts';
 import { tidy } from '../../expressions/rows.ts';
@@ -25,35 +34,69 @@ export class NumberPart implements Part {
     this.type = type;
     this.table = new NumberTable();
   }
-  get size(): number { return this.table.size; }
-  get bytes(): number { return this.table.bytes; }
-  codes(v: FlatVector, insert: boolean, out?: Uint32Array): Uint32Array {
-    return v.form === 'number' ? this.table.codes(v.values, v.length, { whole: !isFloat(this.type), insert }, out) : unexpected(v);
+  get size(): number {
+    return this.table.size;
   }
-  values(): Vector { return { form: 'number', type: this.type, length: this.size, values: this.table.values(this.type.id <= primitiveIds.uint64) }; }
+  get bytes(): number {
+    return this.table.bytes;
+  }
+  codes(v: FlatVector, insert: boolean, out?: Uint32Array): Uint32Array {
+    return v.form === 'number'
+      ? this.table.codes(v.values, v.length, { whole: !isFloat(this.type), insert }, out)
+      : unexpected(v);
+  }
+  values(): Vector {
+    return {
+      form: 'number',
+      type: this.type,
+      length: this.size,
+      values: this.table.values(this.type.id <= primitiveIds.uint64),
+    };
+  }
 }
 
-/** Numbers of all types, by their value. Integers come out as one type that holds all of them, and so do floats; what was both is as it was met first. */
+/**
+ * Numbers of all types, by their value. Integers come out as one type that holds all of them, and so do floats; what
+ * was both is as it was met first.
+ */
 export class AnyNumberPart implements Part {
   private readonly table = new NumberTable(true);
   private readonly integers = new Set<PrimitiveType>();
   private readonly floats = new Set<PrimitiveType>();
   /** 1 for the codes that were met as floats. */
   private readonly asFloat = new Uint8List();
-  get size(): number { return this.table.size; }
-  get bytes(): number { return this.table.bytes + this.asFloat.array.byteLength; }
+  get size(): number {
+    return this.table.size;
+  }
+  get bytes(): number {
+    return this.table.bytes + this.asFloat.array.byteLength;
+  }
   codes(v: FlatVector, insert: boolean, out?: Uint32Array): Uint32Array {
     if (v.form !== 'number') return unexpected(v);
-    const { asFloat, table } = this, whole = !isFloat(v.type), codes = table.codes(v.values, v.length, { whole, insert }, out);
+    const { asFloat, table } = this;
+    const whole = !isFloat(v.type);
+    const codes = table.codes(v.values, v.length, { whole, insert }, out);
     if (insert && v.length > 0) (whole ? this.integers : this.floats).add(v.type);
     while (asFloat.length < table.size) asFloat.push(whole ? 0 : 1);
     return codes;
   }
   values(): Vector {
-    const { table, size } = this, integer = common(this.integers), float = common(this.floats);
-    const floats: Vector = { form: 'number', type: float, length: size, values: this.floats.size > 0 ? table.floats() : new Float64Array(0) };
+    const { table, size } = this;
+    const integer = common(this.integers);
+    const float = common(this.floats);
+    const floats: Vector = {
+      form: 'number',
+      type: float,
+      length: size,
+      values: this.floats.size > 0 ? table.floats() : new Float64Array(0),
+    };
     if (this.integers.size === 0 && this.floats.size > 0) return floats;
-    const unsigned: Vector = { form: 'number', type: types.uint64, length: size, values: table.isHuge ? table.values(true) : new Float64Array(0) };
+    const unsigned: Vector = {
+      form: 'number',
+      type: types.uint64,
+      length: size,
+      values: table.isHuge ? table.values(true) : new Float64Array(0),
+    };
     if (this.floats.size === 0 && table.isHuge && isUnsigned(integer)) return { ...unsigned, type: integer };
     const integers: Vector = { form: 'number', type: integer, length: size, values: table.values(isUnsigned(integer)) };
     if (this.floats.size === 0 && !table.isHuge) return integers;
@@ -62,22 +105,37 @@ export class AnyNumberPart implements Part {
     return tidy(dynamic(tags, range(0, size), [integers, floats, unsigned]));
   }
 }
-const common = (of: ReadonlySet<PrimitiveType>): PrimitiveType => [...of].reduce((x, y) => commonNumber(x, y), of.values().next().value ?? types.int64);
+const common = (of: ReadonlySet<PrimitiveType>): PrimitiveType =>
+  [...of].reduce((x, y) => commonNumber(x, y), of.values().next().value ?? types.int64);
 
 /** Runs of bytes of one type. */
 export class BytesPart implements Part {
   private readonly table = new BytesTable();
   private readonly type: PrimitiveType;
-  constructor(type: PrimitiveType) { this.type = type; }
-  get size(): number { return this.table.size; }
-  get bytes(): number { return this.table.held; }
+  constructor(type: PrimitiveType) {
+    this.type = type;
+  }
+  get size(): number {
+    return this.table.size;
+  }
+  get bytes(): number {
+    return this.table.held;
+  }
   codes(v: FlatVector, insert: boolean, out?: Uint32Array): Uint32Array {
     return v.form === 'bytes' ? this.table.codes(v.bytes, v.offsets, v.length, insert, out) : unexpected(v);
   }
   /** The code of one row, which is put in. */
-  codeOf(v: BytesVector, row: number): number { return this.table.code(v.bytes, v.offsets[row]!, v.offsets[row + 1]!, true); }
+  codeOf(v: BytesVector, row: number): number {
+    return this.table.code(v.bytes, v.offsets[row]!, v.offsets[row + 1]!, true);
+  }
   values(): Vector {
-    return { form: 'bytes', type: this.type, length: this.size, offsets: this.table.offsets.array.slice(0, this.size + 1), bytes: this.table.bytes.array.slice(0, this.table.bytes.length) };
+    return {
+      form: 'bytes',
+      type: this.type,
+      length: this.size,
+      offsets: this.table.offsets.array.slice(0, this.size + 1),
+      bytes: this.table.bytes.array.slice(0, this.table.bytes.length),
+    };
   }
 }
 
@@ -87,9 +145,15 @@ export class SmallPart implements Part {
   private readonly numbers = new Uint32List();
   private readonly typeNumbers = new Map<Type, number>();
   private readonly kind: EnumType | 'bool' | 'null' | 'type';
-  constructor(kind: EnumType | 'bool' | 'null' | 'type') { this.kind = kind; }
-  get size(): number { return this.numbers.length; }
-  get bytes(): number { return this.numbers.length * 40; }
+  constructor(kind: EnumType | 'bool' | 'null' | 'type') {
+    this.kind = kind;
+  }
+  get size(): number {
+    return this.numbers.length;
+  }
+  get bytes(): number {
+    return this.numbers.length * 40;
+  }
   private code(n: number, insert: boolean): number {
     let table = this.byNumber[0]!;
     if (n >= table.length) {
@@ -106,11 +170,19 @@ export class SmallPart implements Part {
   codes(v: FlatVector, insert: boolean): Uint32Array {
     const out = new Uint32Array(v.length);
     switch (v.form) {
-      case 'bool': for (let i = 0; i < v.length; i++) out[i] = this.code(v.values[i]!, insert); return out;
-      case 'null': return v.length > 0 ? out.fill(this.code(0, insert)) : out;
-      case 'enum': for (let i = 0; i < v.length; i++) out[i] = this.code(v.codes[i]!, insert); return out;
-      case 'type': for (let i = 0; i < v.length; i++) out[i] = this.code(this.typeNumber(v.table[v.codes[i]!]!), insert); return out;
-      default: return unexpected(v);
+      case 'bool':
+        for (let i = 0; i < v.length; i++) out[i] = this.code(v.values[i]!, insert);
+        return out;
+      case 'null':
+        return v.length > 0 ? out.fill(this.code(0, insert)) : out;
+      case 'enum':
+        for (let i = 0; i < v.length; i++) out[i] = this.code(v.codes[i]!, insert);
+        return out;
+      case 'type':
+        for (let i = 0; i < v.length; i++) out[i] = this.code(this.typeNumber(v.table[v.codes[i]!]!), insert);
+        return out;
+      default:
+        return unexpected(v);
     }
   }
   private typeNumber(t: Type): number {
@@ -119,7 +191,8 @@ export class SmallPart implements Part {
     return n;
   }
   values(): Vector {
-    const length = this.size, numbers = this.numbers.array.slice(0, length);
+    const length = this.size;
+    const numbers = this.numbers.array.slice(0, length);
     if (this.kind === 'bool') return { form: 'bool', length, values: Uint8Array.from(numbers) };
     if (this.kind === 'null') return { form: 'null', length };
     if (this.kind === 'type') return { form: 'type', length, codes: numbers, table: [...this.typeNumbers.keys()] };
@@ -128,4 +201,6 @@ export class SmallPart implements Part {
 }
 
 /** A vector of another class came. */
-export const unexpected = (v: Vector): never => { throw new Error(`vector of form ${v.form} where another class was promised`); };
+export const unexpected = (v: Vector): never => {
+  throw new Error(`vector of form ${v.form} where another class was promised`);
+};

@@ -1,15 +1,27 @@
 /**
- * Codes of values: equal values (type and value) of a column get equal codes, 0 for the first met, across batches and whatever form the vectors have.
- * They serve as group keys, join keys and for distinctness. `sql`: as SQL tells values apart, that is numbers by their value alone, names and what may be null not at all,
- * what a record lacks as null.
+ * Codes of values: equal values (type and value) of a column get equal codes, 0 for the first met, across batches and
+ * whatever form the vectors have. They serve as group keys, join keys and for distinctness. `sql`: as SQL tells values
+ * apart, that is numbers by their value alone, names and what may be null not at all, what a record lacks as null.
  *
- * Numbers and strings go through hash tables of their own, dictionaries through their codes, records through the codes of their fields; only lists,
- * maps and type values are encoded one by one.
+ * Numbers and strings go through hash tables of their own, dictionaries through their codes, records through the codes
+ * of their fields; only lists, maps and type values are encoded one by one.
  */
 import { type Type, isFloat, isInteger, types } from '../../../vectors/type.ts';
 import { ByteWriter, writeBody, zeroData } from '../../../vectors/value.ts';
 import {
-  type Vector, type FlatVector, type BytesVector, type DictionaryVector, type DynamicVector, type RecordVector, type UnionVector, dataAt, dynamic, gather, range, take, typeAt,
+  type Vector,
+  type FlatVector,
+  type BytesVector,
+  type DictionaryVector,
+  type DynamicVector,
+  type RecordVector,
+  type UnionVector,
+  dataAt,
+  dynamic,
+  gather,
+  range,
+  take,
+  typeAt,
 } from '../../../vectors/vector.ts';
 import { Builder } from '../../../vectors/builder.ts';
 import { Uint32List } from '../../../vectors/lists.ts';
@@ -22,16 +34,36 @@ import { BytesTable, Room, lookUp } from './tables.ts';
 
 /** Records of one shape: the codes of the fields, combined. Absent fields count by their type alone. */
 class RecordPart implements Part {
-  private readonly fields: readonly { readonly name: string; readonly optional: boolean; readonly codes: ColumnCodes; readonly absent: Map<Type, number> }[];
+  private readonly fields: readonly {
+    readonly name: string;
+    readonly optional: boolean;
+    readonly codes: ColumnCodes;
+    readonly absent: Map<Type, number>;
+  }[];
   private readonly combinations: CombinationTable | undefined;
   private count = 0;
   constructor(v: RecordVector, sql: boolean) {
-    this.fields = v.fields.map((f) => ({ name: f.name, optional: f.optional && !sql, codes: new ColumnCodes(sql), absent: new Map<Type, number>() }));
+    this.fields = v.fields.map((f) => ({
+      name: f.name,
+      optional: f.optional && !sql,
+      codes: new ColumnCodes(sql),
+      absent: new Map<Type, number>(),
+    }));
     // Codes of optional fields have gaps.
-    this.combinations = v.fields.length > 1 ? new CombinationTable(v.fields.length, this.fields.every((f) => !f.optional)) : undefined;
+    this.combinations =
+      v.fields.length > 1
+        ? new CombinationTable(
+            v.fields.length,
+            this.fields.every((f) => !f.optional),
+          )
+        : undefined;
   }
-  get size(): number { return this.combinations?.size ?? (this.fields.length === 0 ? this.count : this.single.size); }
-  get bytes(): number { return (this.combinations?.bytes ?? this.single.bytes) + this.fields.reduce((n, f) => n + f.codes.bytes, 0); }
+  get size(): number {
+    return this.combinations?.size ?? (this.fields.length === 0 ? this.count : this.single.size);
+  }
+  get bytes(): number {
+    return (this.combinations?.bytes ?? this.single.bytes) + this.fields.reduce((n, f) => n + f.codes.bytes, 0);
+  }
   /** A single field's codes: those of present rows doubled, absent ones odd, made dense here. */
   private readonly single = new PairTable();
   codes(v: FlatVector, insert: boolean): Uint32Array {
@@ -42,30 +74,41 @@ class RecordPart implements Part {
     }
     const columns = v.fields.map((f, k) => this.fieldCodes(k, f.values, f.present, insert));
     const out = new Uint32Array(v.length);
-    return this.combinations?.codes(columns, { sizes: this.fields.map(codesBelow), insert, out }) ?? this.single.codes(columns[0]!, out, v.length, insert, out);
+    return (
+      this.combinations?.codes(columns, { sizes: this.fields.map(codesBelow), insert, out }) ??
+      this.single.codes(columns[0]!, out, v.length, insert, out)
+    );
   }
   private fieldCodes(k: number, values: Vector, present: Uint8Array | undefined, insert: boolean): Uint32Array {
     const field = this.fields[k]!;
     if (!field.optional) return field.codes.codes(present ? nullWhereAbsent(values, present) : values, insert);
-    const here: number[] = [], out = new Uint32Array(values.length);
+    const here: number[] = [];
+    const out = new Uint32Array(values.length);
     for (let i = 0; i < values.length; i++) {
       if (!present || present[i]) here.push(i);
       else out[i] = absentCode(field.absent, typeAt(values, i));
     }
-    const codes = field.codes.codes(here.length === values.length ? values : take(values, Uint32Array.from(here)), insert);
-    here.forEach((row, n) => { out[row] = codes[n] === none ? none : codes[n]! * 2; });
+    const codes = field.codes.codes(
+      here.length === values.length ? values : take(values, Uint32Array.from(here)),
+      insert,
+    );
+    here.forEach((row, n) => {
+      out[row] = codes[n] === none ? none : codes[n]! * 2;
+    });
     return out;
   }
   values(): Vector {
     const length = this.size;
     const columns = this.fieldCodesOfRows();
     return {
-      form: 'record', length,
+      form: 'record',
+      length,
       fields: this.fields.map((f, k) => {
         const codes = columns[k]!;
         if (!f.optional) return { name: f.name, optional: false, values: gather(f.codes.values(), codes) };
         const present = Uint8Array.from(codes, (c) => (c % 2 === 0 ? 1 : 0));
-        const builder = new Builder(), absent = [...f.absent.keys()];
+        const builder = new Builder();
+        const absent = [...f.absent.keys()];
         const values = f.codes.values();
         for (const c of codes) {
           if (c % 2 === 0) builder.appendData(typeAt(values, c / 2), dataAt(values, c / 2));
@@ -82,10 +125,21 @@ class RecordPart implements Part {
   }
 }
 /** All codes of a field are below this: those of present rows are doubled where it is optional. */
-const codesBelow = ({ optional, codes, absent }: { readonly optional: boolean; readonly codes: ColumnCodes; readonly absent: ReadonlyMap<Type, number> }): number =>
-  (optional ? Math.max(codes.size, absent.size) * 2 : codes.size);
+const codesBelow = ({
+  optional,
+  codes,
+  absent,
+}: {
+  readonly optional: boolean;
+  readonly codes: ColumnCodes;
+  readonly absent: ReadonlyMap<Type, number>;
+}): number => (optional ? Math.max(codes.size, absent.size) * 2 : codes.size);
 const nullWhereAbsent = (values: Vector, present: Uint8Array): Vector =>
-  overlay(values, Uint8Array.from({ length: values.length }, (_, i) => 1 - present[i]!), { form: 'null', length: values.length });
+  overlay(
+    values,
+    Uint8Array.from({ length: values.length }, (_, i) => 1 - present[i]!),
+    { form: 'null', length: values.length },
+  );
 const absentCode = (absent: Map<Type, number>, t: Type): number => {
   let n = absent.get(t);
   if (n === undefined) absent.set(t, (n = absent.size));
@@ -100,14 +154,20 @@ class WrapPart implements Part {
     this.name = name;
     this.inner = new ColumnCodes(sql);
   }
-  get size(): number { return this.inner.size; }
-  get bytes(): number { return this.inner.bytes; }
+  get size(): number {
+    return this.inner.size;
+  }
+  get bytes(): number {
+    return this.inner.bytes;
+  }
   codes(v: FlatVector, insert: boolean): Uint32Array {
     return v.form === 'error' || v.form === 'named' ? this.inner.codes(v.inner, insert) : unexpected(v);
   }
   values(): Vector {
     const inner = this.inner.values();
-    return this.name === undefined ? { form: 'error', length: inner.length, inner } : { form: 'named', name: this.name, length: inner.length, inner };
+    return this.name === undefined
+      ? { form: 'error', length: inner.length, inner }
+      : { form: 'named', name: this.name, length: inner.length, inner };
   }
 }
 
@@ -122,12 +182,18 @@ class EncodedPart implements Part {
     this.type = type;
     this.firsts = new Builder(type);
   }
-  get size(): number { return this.table.size; }
-  get bytes(): number { return this.table.held * 2; }
+  get size(): number {
+    return this.table.size;
+  }
+  get bytes(): number {
+    return this.table.held * 2;
+  }
   codes(v: FlatVector, insert: boolean): Uint32Array {
-    const out = new Uint32Array(v.length), writer = new ByteWriter();
+    const out = new Uint32Array(v.length);
+    const writer = new ByteWriter();
     for (let i = 0; i < v.length; i++) {
-      const data = dataAt(v, i), size = this.table.size;
+      const data = dataAt(v, i);
+      const size = this.table.size;
       writer.length = 0;
       writeBody(writer, this.type, data);
       out[i] = this.table.code(writer.bytes, 0, writer.length, insert);
@@ -151,12 +217,21 @@ class ListPart implements Part {
   private readonly inner = new ColumnCodes(true);
   private readonly lists: Vector[] = [];
   private known: Vector | undefined;
-  get size(): number { return this.table.size; }
-  get bytes(): number { return this.table.held * 2 + this.inner.bytes; }
+  get size(): number {
+    return this.table.size;
+  }
+  get bytes(): number {
+    return this.table.held * 2 + this.inner.bytes;
+  }
   codes(v: FlatVector, insert: boolean): Uint32Array {
     if (v.form !== 'list') return unexpected(v);
-    const start = v.offsets[0] ?? 0, end = v.length > 0 ? v.offsets[v.length]! : start, items = take(v.items, range(start, end)), codes = this.inner.codes(items, insert);
-    const bytes = new Uint8Array(codes.buffer, codes.byteOffset, codes.byteLength), out = new Uint32Array(v.length), firsts: number[] = [];
+    const start = v.offsets[0] ?? 0;
+    const end = v.length > 0 ? v.offsets[v.length]! : start;
+    const items = take(v.items, range(start, end));
+    const codes = this.inner.codes(items, insert);
+    const bytes = new Uint8Array(codes.buffer, codes.byteOffset, codes.byteLength);
+    const out = new Uint32Array(v.length);
+    const firsts: number[] = [];
     for (let i = 0; i < v.length; i++) {
       const size = this.table.size;
       out[i] = this.table.code(bytes, (v.offsets[i]! - start) * 4, (v.offsets[i + 1]! - start) * 4, insert);
@@ -168,11 +243,21 @@ class ListPart implements Part {
     }
     return out;
   }
-  values(): Vector { return (this.known ??= concat(this.lists)); }
+  values(): Vector {
+    return (this.known ??= concat(this.lists));
+  }
 }
 
-/** A part with the codes that its own codes have in the column. `names`: of SQL, what its values are named, null for those without a name. */
-interface Place { readonly part: Part; readonly global: Uint32List; same: boolean; readonly names: Set<string | null> }
+/**
+ * A part with the codes that its own codes have in the column. `names`: of SQL, what its values are named, null for
+ * those without a name.
+ */
+interface Place {
+  readonly part: Part;
+  readonly global: Uint32List;
+  same: boolean;
+  readonly names: Set<string | null>;
+}
 
 /** Codes of one column. */
 export class ColumnCodes {
@@ -186,27 +271,46 @@ export class ColumnCodes {
   private dictionaryBytes = 0;
   private readonly room = new Room();
   private readonly sql: boolean;
-  constructor(sql = false) { this.sql = sql; }
-  get size(): number { return this.tags.length; }
-  get bytes(): number { return this.places.reduce((n, p) => n + p.part.bytes, this.tags.array.byteLength * 2 + this.dictionaryBytes); }
+  constructor(sql = false) {
+    this.sql = sql;
+  }
+  get size(): number {
+    return this.tags.length;
+  }
+  get bytes(): number {
+    return this.places.reduce((n, p) => n + p.part.bytes, this.tags.array.byteLength * 2 + this.dictionaryBytes);
+  }
 
-  /** The code of each row; `none` for unknown values unless `insert`. Unless `isKept` the answer is for use until the next call. */
+  /**
+   * The code of each row; `none` for unknown values unless `insert`. Unless `isKept` the answer is for use until the
+   * next call.
+   */
   codes(v: Vector, insert = true, isKept = true, name: string | null = null): Uint32Array {
     switch (v.form) {
       case 'constant': {
         const code = v.length === 0 ? none : this.codes(v.inner, insert, true, name)[0]!;
         return this.out(v.length, isKept).fill(code);
       }
-      case 'dictionary': return this.dictionaryCodes(v, insert, this.out(v.length, isKept), name);
-      case 'selected': return this.codes(gather(v.base, v.index), insert, isKept, name);
-      case 'dynamic': return this.taggedCodes(v, v.parts, insert, this.out(v.length, isKept), name);
-      case 'named': if (this.sql) return this.codes(v.inner, insert, isKept, v.name); break;
-      case 'union': if (this.sql && v.type.members.includes(types.null)) return this.taggedCodes(v, v.members, insert, this.out(v.length, isKept), name); break;
+      case 'dictionary':
+        return this.dictionaryCodes(v, insert, this.out(v.length, isKept), name);
+      case 'selected':
+        return this.codes(gather(v.base, v.index), insert, isKept, name);
+      case 'dynamic':
+        return this.taggedCodes(v, v.parts, insert, this.out(v.length, isKept), name);
+      case 'named':
+        if (this.sql) return this.codes(v.inner, insert, isKept, v.name);
+        break;
+      case 'union':
+        if (this.sql && v.type.members.includes(types.null))
+          return this.taggedCodes(v, v.members, insert, this.out(v.length, isKept), name);
+        break;
       default:
     }
     return this.partCodes(v, insert, isKept ? undefined : this.room.of(v.length), name);
   }
-  private out(length: number, isKept: boolean): Uint32Array { return isKept ? new Uint32Array(length) : this.room.of(length); }
+  private out(length: number, isKept: boolean): Uint32Array {
+    return isKept ? new Uint32Array(length) : this.room.of(length);
+  }
   /** The value of each code. */
   values(): Vector {
     const parts = this.places.map(valuesOf);
@@ -225,14 +329,26 @@ export class ColumnCodes {
       this.meet(v.values, v.codes, known, out, name);
       return out;
     }
-    const index = unknownOnes(known, v.codes, v.length), codes = this.codes(take(v.values, index), insert, true, name);
+    const index = unknownOnes(known, v.codes, v.length);
+    const codes = this.codes(take(v.values, index), insert, true, name);
     for (let k = 0; k < index.length; k++) known[index[k]!] = codes[k]!;
     for (let i = 0; i < v.length; i++) out[i] = known[v.codes[i]!]!;
     return out;
   }
-  /** Puts in the strings of a dictionary that rows lead to for the first time, as they are met, and their codes where `out` has none. */
-  private meet(values: BytesVector, index: Uint32Array, known: Uint32Array, out: Uint32Array, name: string | null): void {
-    const tag = this.placeOf(values, name), place = this.places[tag]!, { part } = place;
+  /**
+   * Puts in the strings of a dictionary that rows lead to for the first time, as they are met, and their codes where
+   * `out` has none.
+   */
+  private meet(
+    values: BytesVector,
+    index: Uint32Array,
+    known: Uint32Array,
+    out: Uint32Array,
+    name: string | null,
+  ): void {
+    const tag = this.placeOf(values, name);
+    const place = this.places[tag]!;
+    const { part } = place;
     if (!(part instanceof BytesPart)) return unexpected(values);
     for (let i = 0; i < out.length; i++) {
       if (out[i] !== none) continue;
@@ -256,8 +372,15 @@ export class ColumnCodes {
     this.dictionaryBytes += known.byteLength;
     return known;
   }
-  private taggedCodes({ tags, slots }: DynamicVector | UnionVector, parts: readonly Vector[], insert: boolean, out: Uint32Array, name: string | null): Uint32Array {
-    const counts = new Uint32Array(parts.length), { length } = out;
+  private taggedCodes(
+    { tags, slots }: DynamicVector | UnionVector,
+    parts: readonly Vector[],
+    insert: boolean,
+    out: Uint32Array,
+    name: string | null,
+  ): Uint32Array {
+    const counts = new Uint32Array(parts.length);
+    const { length } = out;
     for (let i = 0; i < length; i++) counts[tags[i]!]!++;
     for (const [tag, part] of parts.entries()) {
       const count = counts[tag]!;
@@ -267,7 +390,8 @@ export class ColumnCodes {
         for (let i = 0; i < length; i++) if (tags[i] === tag) out[i] = code;
         continue;
       }
-      const rows = new Uint32Array(count), index = new Uint32Array(count);
+      const rows = new Uint32Array(count);
+      const index = new Uint32Array(count);
       for (let i = 0, n = 0; n < count; i++) {
         if (tags[i] !== tag) continue;
         rows[n] = i;
@@ -279,7 +403,8 @@ export class ColumnCodes {
     return out;
   }
   private partCodes(v: FlatVector, insert: boolean, out: Uint32Array | undefined, name: string | null): Uint32Array {
-    const tag = this.placeOf(v, name), place = this.places[tag]!;
+    const tag = this.placeOf(v, name);
+    const place = this.places[tag]!;
     const codes = place.part.codes(v, insert, out);
     this.adopt(tag, place);
     if (place.same) return codes;
@@ -310,7 +435,8 @@ export class ColumnCodes {
 
 /** The first row of each code from `before` up to `after`, in the order of the rows. */
 export const firstRows = (codes: Uint32Array, length: number, before: number, after: number): Uint32Array => {
-  const rows = new Uint32Array(after - before), met = new Uint8Array(after - before);
+  const rows = new Uint32Array(after - before);
+  const met = new Uint8Array(after - before);
   for (let i = 0, n = 0; n < rows.length && i < length; i++) {
     const fresh = codes[i]! - before;
     if (fresh < 0 || met[fresh]) continue;
@@ -322,16 +448,25 @@ export const firstRows = (codes: Uint32Array, length: number, before: number, af
 
 /** The values of a part, under their name if all have one. */
 const valuesOf = ({ part, names }: Place): Vector => {
-  const inner = part.values(), [name, ...others] = names;
-  return name !== undefined && name !== null && others.length === 0 ? { form: 'named', name, length: inner.length, inner } : inner;
+  const inner = part.values();
+  const [name, ...others] = names;
+  return name !== undefined && name !== null && others.length === 0
+    ? { form: 'named', name, length: inner.length, inner }
+    : inner;
 };
-/** What is told apart in SQL: numbers of all types are of one class, and so are lists, and records of the same names. */
+/**
+ * What is told apart in SQL: numbers of all types are of one class, and so are lists, and records of the same names.
+ */
 const sqlClassOf = (v: FlatVector): string | Type => {
   switch (v.form) {
-    case 'number': return isOnlyNumber(v.type) ? 'number' : v.type;
-    case 'list': return 'list';
-    case 'record': return `record ${JSON.stringify(v.fields.map((f) => f.name))}`;
-    default: return classOf(v);
+    case 'number':
+      return isOnlyNumber(v.type) ? 'number' : v.type;
+    case 'list':
+      return 'list';
+    case 'record':
+      return `record ${JSON.stringify(v.fields.map((f) => f.name))}`;
+    default:
+      return classOf(v);
   }
 };
 const isOnlyNumber = (t: Type): boolean => isInteger(t) || isFloat(t);
@@ -339,9 +474,13 @@ const isOnlyNumber = (t: Type): boolean => isInteger(t) || isFloat(t);
 const oneNull: Vector = { form: 'null', length: 1 };
 /** Dictionaries whose codes are remembered. */
 const dictionariesMax = 64;
-/** The places in the table that are `none` and that rows lead to, each once, as they are met. They are marked in between. */
+/**
+ * The places in the table that are `none` and that rows lead to, each once, as they are met. They are marked in
+ * between.
+ */
 const unknownOnes = (table: Uint32Array, index: Uint32Array, length: number): Uint32Array => {
-  const found = new Uint32Array(length), marked = none - 1;
+  const found = new Uint32Array(length);
+  const marked = none - 1;
   let n = 0;
   for (let i = 0; i < length; i++) {
     const at = index[i]!;
@@ -354,20 +493,36 @@ const unknownOnes = (table: Uint32Array, index: Uint32Array, length: number): Ui
 
 const newPart = (v: FlatVector, sql: boolean): Part => {
   switch (v.form) {
-    case 'number': return sql && isOnlyNumber(v.type) ? new AnyNumberPart() : new NumberPart(v.type);
-    case 'bytes': return new BytesPart(v.type);
-    case 'enum': return new SmallPart(v.type);
-    case 'bool': case 'null': case 'type': return new SmallPart(v.form);
-    case 'record': return new RecordPart(v, sql);
-    case 'error': return new WrapPart(undefined, sql);
-    case 'named': return new WrapPart(v.name, sql);
-    case 'list': return sql ? new ListPart() : new EncodedPart(v.type);
-    case 'map': case 'union': return new EncodedPart(v.type);
-    case 'dynamic': return unexpected(v);
+    case 'number':
+      return sql && isOnlyNumber(v.type) ? new AnyNumberPart() : new NumberPart(v.type);
+    case 'bytes':
+      return new BytesPart(v.type);
+    case 'enum':
+      return new SmallPart(v.type);
+    case 'bool':
+    case 'null':
+    case 'type':
+      return new SmallPart(v.form);
+    case 'record':
+      return new RecordPart(v, sql);
+    case 'error':
+      return new WrapPart(undefined, sql);
+    case 'named':
+      return new WrapPart(v.name, sql);
+    case 'list':
+      return sql ? new ListPart() : new EncodedPart(v.type);
+    case 'map':
+    case 'union':
+      return new EncodedPart(v.type);
+    case 'dynamic':
+      return unexpected(v);
   }
 };
 const gatherDynamic = (tags: Uint32Array, slots: Uint32Array, parts: readonly Vector[]): Vector => {
   const bases = new Uint32Array(parts.length);
   for (let k = 1; k < parts.length; k++) bases[k] = bases[k - 1]! + parts[k - 1]!.length;
-  return take(concat(parts), Uint32Array.from(slots, (s, i) => bases[tags[i]!]! + s));
+  return take(
+    concat(parts),
+    Uint32Array.from(slots, (s, i) => bases[tags[i]!]! + s),
+  );
 };

@@ -5,8 +5,13 @@ import { none } from '../pair-table.ts';
 import { CombinationTable } from '../combinations.ts';
 import { Room, lookUp } from './tables.ts';
 
-/** Dictionaries of at most so many values are looked up with the other keys at once, where batches are not tiny; so many tables of theirs are kept. */
-const quickValuesMax = 1024, quickRowsMin = 256, quickTablesMax = 64;
+/**
+ * Dictionaries of at most so many values are looked up with the other keys at once, where batches are not tiny; so many
+ * tables of theirs are kept.
+ */
+const quickValuesMax = 1024;
+const quickRowsMin = 256;
+const quickTablesMax = 64;
 
 /** Gives each combination of key values a group: numbers from 0 in order of first appearance. */
 export class GroupTable {
@@ -22,12 +27,16 @@ export class GroupTable {
     this.columns = Array.from({ length: keys }, () => new ColumnCodes(sql));
     this.combinations = keys > 1 ? new CombinationTable(keys) : undefined;
   }
-  get size(): number { return this.combinations?.size ?? this.columns[0]?.size ?? 1; }
-  get bytes(): number { return this.columns.reduce((n, c) => n + c.bytes, 0) + (this.combinations?.bytes ?? 0); }
+  get size(): number {
+    return this.combinations?.size ?? this.columns[0]?.size ?? 1;
+  }
+  get bytes(): number {
+    return this.columns.reduce((n, c) => n + c.bytes, 0) + (this.combinations?.bytes ?? 0);
+  }
 
   /**
-   * The group of each row; new groups are made if `insert`, else `none` says that there is none. Without keys all rows are in group 0.
-   * Unless `isKept` the answer is for use until the next call.
+   * The group of each row; new groups are made if `insert`, else `none` says that there is none. Without keys all rows
+   * are in group 0. Unless `isKept` the answer is for use until the next call.
    */
   ids(keys: readonly Vector[], length: number, insert = true, isKept = true): Uint32Array {
     if (this.columns.length === 0) return new Uint32Array(length);
@@ -37,12 +46,14 @@ export class GroupTable {
       const quick = this.quick(keys, length);
       if (quick) return quick;
     }
-    const codes = this.columns.map((c, k) => c.codes(keys[k]!, insert, isKept)), sizes = this.columns.map((c) => c.size);
+    const codes = this.columns.map((c, k) => c.codes(keys[k]!, insert, isKept));
+    const sizes = this.columns.map((c) => c.size);
     return combinations.codes(codes, { sizes, insert, out: isKept ? new Uint32Array(length) : this.room.of(length) });
   }
   /** The groups where all keys but one small dictionary are constants: looked up by its codes alone. */
   private quick(keys: readonly Vector[], length: number): Uint32Array | undefined {
-    let varying = -1, place = '';
+    let varying = -1;
+    let place = '';
     for (let k = 0; k < keys.length; k++) {
       const key = keys[k]!;
       if (key.form === 'constant') place += `${this.columns[k]!.codes(key.inner)[0]!} `;
@@ -54,11 +65,16 @@ export class GroupTable {
     }
     const key = keys[varying];
     if (key?.form !== 'dictionary') return undefined;
-    const known = this.knownGroups(key.values, place), out = this.room.of(length);
+    const known = this.knownGroups(key.values, place);
+    const out = this.room.of(length);
     if (lookUp(known, key.codes, out)) return out;
     for (let i = 0; i < length; i++) {
       const at = key.codes[i]!;
-      if (known[at] === none) known[at] = this.ids(keys.map((k) => (k.form === 'constant' ? k.inner : take(k, Uint32Array.of(i)))), 1)[0]!;
+      if (known[at] === none)
+        known[at] = this.ids(
+          keys.map((k) => (k.form === 'constant' ? k.inner : take(k, Uint32Array.of(i)))),
+          1,
+        )[0]!;
       out[i] = known[at]!;
     }
     return out;
@@ -90,8 +106,11 @@ export class GroupTable {
   }
   /** The key columns, one row a group, from group `start` on. */
   keys(start = 0): Vector[] {
-    const { combinations } = this, codes = combinations?.columnCodes(start > 0 ? range(start, combinations.size) : undefined);
+    const { combinations } = this;
+    const codes = combinations?.columnCodes(start > 0 ? range(start, combinations.size) : undefined);
     if (codes) return this.columns.map((c, k) => gather(c.values(), codes[k]!));
-    return start === 0 ? this.columns.map((c) => c.values()) : this.columns.map((c) => gather(c.values(), range(start, c.size)));
+    return start === 0
+      ? this.columns.map((c) => c.values())
+      : this.columns.map((c) => gather(c.values(), range(start, c.size)));
   }
 }

@@ -1,12 +1,30 @@
-/** 64-bit hashes of values, as two words a row: equal for equal type and value, in SQL for equal values, whatever form the vectors have and whichever process made them. */
+/**
+ * 64-bit hashes of values, as two words a row: equal for equal type and value, in SQL for equal values, whatever form
+ * the vectors have and whichever process made them.
+ */
 import { type Type, isFloat, isInteger, typeText, types } from '../../../vectors/type.ts';
 import { encodeBody } from '../../../vectors/value.ts';
-import { type Vector, type FlatVector, type ListVector, type NumberVector, type RecordVector, dataAt, flatten, gather, range, take, typeAt } from '../../../vectors/vector.ts';
+import {
+  type Vector,
+  type FlatVector,
+  type ListVector,
+  type NumberVector,
+  type RecordVector,
+  dataAt,
+  flatten,
+  gather,
+  range,
+  take,
+  typeAt,
+} from '../../../vectors/vector.ts';
 import { wordsOf } from '../number-table.ts';
 import { mix } from '../pair-table.ts';
 
 /** The two words of each row's hash. */
-export interface Hashes { readonly low: Uint32Array; readonly high: Uint32Array }
+export interface Hashes {
+  readonly low: Uint32Array;
+  readonly high: Uint32Array;
+}
 
 const utf8 = new TextEncoder();
 const seeds = new WeakMap<Type, number>();
@@ -21,41 +39,74 @@ const seedOf = (t: Type): number => {
   return seed;
 };
 
-/** `into`: arrays of at least `v.length` places for the hashes of numbers and runs of bytes; absent: new ones. `sql`: numbers count by their value alone. */
+/**
+ * `into`: arrays of at least `v.length` places for the hashes of numbers and runs of bytes; absent: new ones. `sql`:
+ * numbers count by their value alone.
+ */
 export const hashRows = (v: Vector, into?: Hashes, sql = false): Hashes => {
   switch (v.form) {
     case 'constant': {
       const { low, high } = hashRows(v.inner, undefined, sql);
       return { low: new Uint32Array(v.length).fill(low[0]!), high: new Uint32Array(v.length).fill(high[0]!) };
     }
-    case 'dictionary': return v.values.length <= v.length ? lookUp(hashRows(v.values, undefined, sql), v.codes, v.length) : hashRows(flatten(v), into, sql);
-    case 'selected': return hashRows(flatten(v), into, sql);
-    case 'dynamic': return hashTagged(v.tags, v.slots, v.parts, v.length, sql);
-    case 'number': return hashNumbers(v, into ?? hashes(v.length), sql);
-    case 'bytes': return hashRuns(v.bytes, v.offsets, v.length, seedOf(v.type), into ?? hashes(v.length));
-    case 'list': return sql ? hashLists(v) : hashEncoded(v);
-    case 'error': case 'named': return sql ? hashRows(v.inner, undefined, sql) : hashEncoded(v);
-    case 'record': return sql ? hashRecords(v) : hashEncoded(v);
-    case 'union': return sql && v.type.members.includes(types.null) ? hashTagged(v.tags, v.slots, v.members, v.length, sql) : hashEncoded(v);
-    default: return hashEncoded(v);
+    case 'dictionary':
+      return v.values.length <= v.length
+        ? lookUp(hashRows(v.values, undefined, sql), v.codes, v.length)
+        : hashRows(flatten(v), into, sql);
+    case 'selected':
+      return hashRows(flatten(v), into, sql);
+    case 'dynamic':
+      return hashTagged(v.tags, v.slots, v.parts, v.length, sql);
+    case 'number':
+      return hashNumbers(v, into ?? hashes(v.length), sql);
+    case 'bytes':
+      return hashRuns(v.bytes, v.offsets, v.length, seedOf(v.type), into ?? hashes(v.length));
+    case 'list':
+      return sql ? hashLists(v) : hashEncoded(v);
+    case 'error':
+    case 'named':
+      return sql ? hashRows(v.inner, undefined, sql) : hashEncoded(v);
+    case 'record':
+      return sql ? hashRecords(v) : hashEncoded(v);
+    case 'union':
+      return sql && v.type.members.includes(types.null)
+        ? hashTagged(v.tags, v.slots, v.members, v.length, sql)
+        : hashEncoded(v);
+    default:
+      return hashEncoded(v);
   }
 };
 const hashes = (length: number): Hashes => ({ low: new Uint32Array(length), high: new Uint32Array(length) });
 const lookUp = (table: Hashes, index: Uint32Array, length: number): Hashes => {
-  const low = new Uint32Array(length), high = new Uint32Array(length);
+  const low = new Uint32Array(length);
+  const high = new Uint32Array(length);
   for (let i = 0; i < length; i++) {
     low[i] = table.low[index[i]!]!;
     high[i] = table.high[index[i]!]!;
   }
   return { low, high };
 };
-const hashTagged = (tags: Uint32Array, slots: Uint32Array, parts: readonly Vector[], length: number, sql: boolean): Hashes => {
-  const low = new Uint32Array(length), high = new Uint32Array(length);
+const hashTagged = (
+  tags: Uint32Array,
+  slots: Uint32Array,
+  parts: readonly Vector[],
+  length: number,
+  sql: boolean,
+): Hashes => {
+  const low = new Uint32Array(length);
+  const high = new Uint32Array(length);
   for (const [tag, part] of parts.entries()) {
     const rows: number[] = [];
     for (let i = 0; i < length; i++) if (tags[i] === tag) rows.push(i);
     if (rows.length === 0) continue;
-    const own = hashRows(gather(part, Uint32Array.from(rows, (i) => slots[i]!)), undefined, sql);
+    const own = hashRows(
+      gather(
+        part,
+        Uint32Array.from(rows, (i) => slots[i]!),
+      ),
+      undefined,
+      sql,
+    );
     rows.forEach((row, n) => {
       low[row] = own.low[n]!;
       high[row] = own.high[n]!;
@@ -65,10 +116,13 @@ const hashTagged = (tags: Uint32Array, slots: Uint32Array, parts: readonly Vecto
 };
 const hashNumbers = (v: NumberVector, into: Hashes, sql: boolean): Hashes => {
   if (sql && (isInteger(v.type) || isFloat(v.type))) return hashByValue(v, into);
-  const seed = seedOf(v.type), { low, high } = into;
+  const seed = seedOf(v.type);
+  const { low, high } = into;
   // Integers above 2^53 differ as floats only if their low bits do not count; these come in here.
   const { values } = v;
-  const words = wordsOf(values instanceof Float64Array ? values : Float64Array.from({ length: v.length }, (_, i) => Number(values[i]!)));
+  const words = wordsOf(
+    values instanceof Float64Array ? values : Float64Array.from({ length: v.length }, (_, i) => Number(values[i]!)),
+  );
   for (let i = 0; i < v.length; i++) {
     let a = words[2 * i]!;
     const b = words[2 * i + 1]!;
@@ -84,9 +138,14 @@ const hashNumbers = (v: NumberVector, into: Hashes, sql: boolean): Hashes => {
 
 /** Numbers of all types: one zero, one NaN, and what floats do not hold by its low bits too. */
 const hashByValue = ({ values, length }: NumberVector, into: Hashes): Hashes => {
-  const { low, high } = into, seed = seedOf(types.float64), words = wordsOf(values instanceof Float64Array ? values : Float64Array.from({ length }, (_, i) => Number(values[i]!)));
+  const { low, high } = into;
+  const seed = seedOf(types.float64);
+  const words = wordsOf(
+    values instanceof Float64Array ? values : Float64Array.from({ length }, (_, i) => Number(values[i]!)),
+  );
   for (let i = 0; i < length; i++) {
-    let a = words[2 * i]!, b = words[2 * i + 1]!;
+    let a = words[2 * i]!;
+    let b = words[2 * i + 1]!;
     if (a === 0 && b === 0x80000000) b = 0;
     else if ((b & 0x7ff80000) === 0x7ff80000) [a, b] = [0, 0x7ff80000];
     if (!(values instanceof Float64Array)) {
@@ -100,13 +159,17 @@ const hashByValue = ({ values, length }: NumberVector, into: Hashes): Hashes => 
 };
 
 const hashRuns = (bytes: Uint8Array, offsets: Uint32Array, length: number, seed: number, into: Hashes): Hashes => {
-  const { low, high } = into, words = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const { low, high } = into;
+  const words = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   for (let i = 0; i < length; i++) {
     const end = offsets[i + 1]!;
-    let at = offsets[i]!, h = seed ^ (end - at), k = ~seed;
+    let at = offsets[i]!;
+    let h = seed ^ (end - at);
+    let k = ~seed;
     // Two words a step: there are fewer branches to guess.
     for (; at + 8 <= end; at += 8) {
-      const v = words.getInt32(at, true), w = words.getInt32(at + 4, true);
+      const v = words.getInt32(at, true);
+      const w = words.getInt32(at + 4, true);
       h = Math.imul(h ^ v, 0x9e3779b1);
       h = Math.imul(h ^ (h >>> 15) ^ w, 0x9e3779b1);
       h ^= h >>> 15;
@@ -132,9 +195,11 @@ const hashRuns = (bytes: Uint8Array, offsets: Uint32Array, length: number, seed:
 
 /** Everything else by its encoding. */
 const hashEncoded = (v: FlatVector): Hashes => {
-  const low = new Uint32Array(v.length), high = new Uint32Array(v.length);
+  const low = new Uint32Array(v.length);
+  const high = new Uint32Array(v.length);
   for (let i = 0; i < v.length; i++) {
-    const type = typeAt(v, i), body = encodeBody(type, dataAt(v, i));
+    const type = typeAt(v, i);
+    const body = encodeBody(type, dataAt(v, i));
     const one = hashRuns(body, Uint32Array.of(0, body.length), 1, seedOf(type), hashes(1));
     low[i] = one.low[0]!;
     high[i] = one.high[0]!;
@@ -150,13 +215,16 @@ const stir = (into: Hashes, row: number, more: Hashes, at: number): void => {
 const hashLists = ({ offsets, items, length }: ListVector): Hashes => {
   const out = hashes(length);
   if (length === 0 || offsets[length] === offsets[0]) return out;
-  const start = offsets[0]!, inner = hashRows(take(items, range(start, offsets[length]!)), undefined, true);
-  for (let i = 0; i < length; i++) for (let at = offsets[i]!; at < offsets[i + 1]!; at++) stir(out, i, inner, at - start);
+  const start = offsets[0]!;
+  const inner = hashRows(take(items, range(start, offsets[length]!)), undefined, true);
+  for (let i = 0; i < length; i++)
+    for (let at = offsets[i]!; at < offsets[i + 1]!; at++) stir(out, i, inner, at - start);
   return out;
 };
 /** What a record lacks counts as null. */
 const hashRecords = ({ fields, length }: RecordVector): Hashes => {
-  const out = hashes(length), absent = hashRows({ form: 'null', length: 1 });
+  const out = hashes(length);
+  const absent = hashRows({ form: 'null', length: 1 });
   for (const { values, present } of fields) {
     const own = hashRows(values, undefined, true);
     for (let i = 0; i < length; i++) stir(out, i, present?.[i] === 0 ? absent : own, present?.[i] === 0 ? 0 : i);

@@ -1,4 +1,7 @@
-/** Aggregates of two arguments, which come as the fields `value` and `by` of a record: arg_min, arg_max, string_agg. Rows in which a value is null or missing are left out. */
+/**
+ * Aggregates of two arguments, which come as the fields `value` and `by` of a record: arg_min, arg_max, string_agg.
+ * Rows in which a value is null or missing are left out.
+ */
 import { checkStop } from '../../../vectors/stop.ts';
 import { types } from '../../../vectors/type.ts';
 import { type Value, underValue } from '../../../vectors/value.ts';
@@ -19,14 +22,18 @@ import { none } from '../pair-table.ts';
 /** Marks of the rows in which both are values. */
 export const present = (length: number, ...columns: readonly Vector[]): Uint8Array => {
   const out = new Uint8Array(length).fill(1);
-  for (const table of columns.map(kindsOf)) if (table) for (let i = 0; i < length; i++) if (table[i] !== kinds.value) out[i] = 0;
+  for (const table of columns.map(kindsOf))
+    if (table) for (let i = 0; i < length; i++) if (table[i] !== kinds.value) out[i] = 0;
   return out;
 };
 
 /** What an entry of a group takes, about. */
 const entryBytes = 200;
 
-/** The value of the row whose `by` is least (`sign` -1) or greatest, of several the first; `nulls`: that value may be null (`values`), the other one too, which then comes last (`all`). */
+/**
+ * The value of the row whose `by` is least (`sign` -1) or greatest, of several the first; `nulls`: that value may be
+ * null (`values`), the other one too, which then comes last (`all`).
+ */
 export class ArgumentState implements AggregateState {
   private readonly best = new Map<number, { readonly value: Value; readonly by: Value }>();
   private readonly sign: 1 | -1;
@@ -35,10 +42,19 @@ export class ArgumentState implements AggregateState {
     this.sign = sign;
     this.nulls = nulls;
   }
-  get bytes(): number { return this.best.size * entryBytes; }
-  grow(): void { /* groups come as they are met */ }
+  get bytes(): number {
+    return this.best.size * entryBytes;
+  }
+  grow(): void {
+    /* groups come as they are met */
+  }
   update(ids: Uint32Array, argument: Vector): void {
-    const values = fieldOf(argument, 'value'), bys = fieldOf(argument, 'by'), marks = present(argument.length, ...(this.nulls === 'all' ? [] : this.nulls === 'values' ? [bys] : [values, bys]));
+    const values = fieldOf(argument, 'value');
+    const bys = fieldOf(argument, 'by');
+    const marks = present(
+      argument.length,
+      ...(this.nulls === 'all' ? [] : this.nulls === 'values' ? [bys] : [values, bys]),
+    );
     for (let i = 0; i < argument.length; i++) {
       checkStop();
       if (marks[i] === 0) continue;
@@ -48,7 +64,8 @@ export class ArgumentState implements AggregateState {
   }
   private isBetter(group: number, by: Value): boolean {
     const known = this.best.get(group);
-    if (!known || by.type === types.null || known.by.type === types.null) return !known || (known.by.type === types.null && by.type !== types.null);
+    if (!known || by.type === types.null || known.by.type === types.null)
+      return !known || (known.by.type === types.null && by.type !== types.null);
     return order(by, known.by) * this.sign > 0;
   }
   merge(other: AggregateState, map: Uint32Array): void {
@@ -68,22 +85,33 @@ export class ArgumentState implements AggregateState {
   }
 }
 
-/** The texts of the values with the separator in between, in the order of arrival; a comma without one. A null separator leaves the row out. */
+/**
+ * The texts of the values with the separator in between, in the order of arrival; a comma without one. A null separator
+ * leaves the row out.
+ */
 export class TextState implements AggregateState {
   private readonly ids = new Uint32List();
   private readonly texts = new BytesBuilder(types.string);
   /** By group: that of its last row counts, and differs between rows in odd queries alone. */
   private readonly separators = new Map<number, string>();
-  get bytes(): number { return this.ids.array.byteLength + this.texts.bytes.array.byteLength; }
-  grow(): void { /* nothing is kept per group */ }
+  get bytes(): number {
+    return this.ids.array.byteLength + this.texts.bytes.array.byteLength;
+  }
+  grow(): void {
+    /* nothing is kept per group */
+  }
   update(ids: Uint32Array, argument: Vector): void {
-    const texts = flatten(castVector(fieldOf(argument, 'value'), types.string)), marks = present(argument.length, texts);
-    const own = flatten(fieldOf(argument, 'by')), table = kindsOf(own);
+    const texts = flatten(castVector(fieldOf(argument, 'value'), types.string));
+    const marks = present(argument.length, texts);
+    const own = flatten(fieldOf(argument, 'by'));
+    const table = kindsOf(own);
     for (let i = 0; i < argument.length; i++) {
       checkStop();
       if (marks[i] === 0 || table?.[i] === kinds.null) continue;
-      const text = underValue(valueAt(texts, i)), by = underValue(valueAt(own, i));
-      if (typeof text.data === 'string') this.add(ids[i]!, text.data, by.type === types.string ? by.data as string : undefined);
+      const text = underValue(valueAt(texts, i));
+      const by = underValue(valueAt(own, i));
+      if (typeof text.data === 'string')
+        this.add(ids[i]!, text.data, by.type === types.string ? (by.data as string) : undefined);
     }
   }
   private add(group: number, text: string, separator: string | undefined): void {
@@ -92,19 +120,25 @@ export class TextState implements AggregateState {
     if (separator !== undefined) this.separators.set(group, separator);
   }
   merge(other: AggregateState, map: Uint32Array): void {
-    const from = other as TextState, texts = from.texts.finish() as BytesVector;
+    const from = other as TextState;
+    const texts = from.texts.finish() as BytesVector;
     for (let i = 0; i < from.ids.length; i++) {
-      const group = from.ids.array[i]!, to = map[group]!;
+      const group = from.ids.array[i]!;
+      const to = map[group]!;
       if (to !== none) this.add(to, textAt(texts, i), from.separators.get(group));
     }
   }
   result(groups: number): Vector {
-    const { order: rows, offsets } = sortByGroup(this.ids.done(), this.ids.length, groups), texts = this.texts.finish() as BytesVector;
-    const out = new BytesBuilder(types.string), empty = new Uint8Array(groups);
+    const { order: rows, offsets } = sortByGroup(this.ids.done(), this.ids.length, groups);
+    const texts = this.texts.finish() as BytesVector;
+    const out = new BytesBuilder(types.string);
+    const empty = new Uint8Array(groups);
     for (let g = 0; g < groups; g++) {
-      const joined = new TextPieces('string_agg'), by = this.separators.get(g) ?? ',';
+      const joined = new TextPieces('string_agg');
+      const by = this.separators.get(g) ?? ',';
       empty[g] = offsets[g] === offsets[g + 1] ? 1 : 0;
-      for (let at = offsets[g]!; at < offsets[g + 1]!; at++) joined.add(at === offsets[g] ? textAt(texts, rows[at]!) : by + textAt(texts, rows[at]!));
+      for (let at = offsets[g]!; at < offsets[g + 1]!; at++)
+        joined.add(at === offsets[g] ? textAt(texts, rows[at]!) : by + textAt(texts, rows[at]!));
       out.text(joined.text());
     }
     return overlay(out.finish(), empty, nulls(groups));

@@ -20,16 +20,25 @@ export class PlaceState implements AggregateState {
   private count = 0;
   private size = 0;
   private readonly isLast: boolean;
-  constructor(which: 'first' | 'last') { this.isLast = which === 'last'; }
-  get bytes(): number { return this.places.byteLength + this.size; }
+  constructor(which: 'first' | 'last') {
+    this.isLast = which === 'last';
+  }
+  get bytes(): number {
+    return this.places.byteLength + this.size;
+  }
   grow(groups: number): void {
     this.places = widened(this.places, groups, words);
     this.groups = Math.max(this.groups, groups);
   }
   update(ids: Uint32Array, argument: Vector): void {
-    const { length } = argument, table = kindsOf(argument), { places, isLast } = this, seen = new Set<number>(), rows: number[] = [];
+    const { length } = argument;
+    const table = kindsOf(argument);
+    const { places, isLast } = this;
+    const seen = new Set<number>();
+    const rows: number[] = [];
     for (let k = 0; k < length; k++) {
-      const i = isLast ? length - 1 - k : k, g = ids[i]!;
+      const i = isLast ? length - 1 - k : k;
+      const g = ids[i]!;
       if (isLast ? seen.has(g) : places[g] !== 0) continue;
       if (isLast) seen.add(g);
       if (table?.[i] === kinds.null || table?.[i] === kinds.missing) places[g] = nullPlace;
@@ -45,23 +54,32 @@ export class PlaceState implements AggregateState {
   }
   /** Gives up the values of rows that were not the last. */
   private tidy(): void {
-    const { places } = this, all = concat(this.kept), rows: number[] = [];
-    for (let g = 0; g < this.groups; g++) if (places[g] !== 0 && places[g] !== nullPlace) places[g] = rows.push(places[g]! - 1);
+    const { places } = this;
+    const all = concat(this.kept);
+    const rows: number[] = [];
+    for (let g = 0; g < this.groups; g++)
+      if (places[g] !== 0 && places[g] !== nullPlace) places[g] = rows.push(places[g]! - 1);
     this.kept = [];
     this.count = this.size = 0;
     if (rows.length > 0) this.keep(flatten(take(all, Uint32Array.from(rows))));
   }
   merge(other: AggregateState, map: Uint32Array, groups: number): void {
-    const from = other as PlaceState, base = this.count;
+    const from = other as PlaceState;
+    const base = this.count;
     this.kept.push(...from.kept);
     this.count += from.count;
     this.size += from.size;
     for (let g = 0; g < groups; g++) {
-      const to = map[g]!, place = from.places[g]!;
-      if (to !== none && place !== 0 && (this.isLast || this.places[to] === 0)) this.places[to] = place === nullPlace ? place : base + place;
+      const to = map[g]!;
+      const place = from.places[g]!;
+      if (to !== none && place !== 0 && (this.isLast || this.places[to] === 0))
+        this.places[to] = place === nullPlace ? place : base + place;
     }
   }
   result(groups: number): Vector {
-    return take(concat([{ form: 'null', length: 1 }, ...this.kept]), this.places.slice(0, groups).map((p) => (p === nullPlace ? 0 : p)));
+    return take(
+      concat([{ form: 'null', length: 1 }, ...this.kept]),
+      this.places.slice(0, groups).map((p) => (p === nullPlace ? 0 : p)),
+    );
   }
 }

@@ -1,8 +1,10 @@
 /**
- * Group keys of shares that several threads work on: a thread names a group by its number, and tells the key of a number once.
+ * Group keys of shares that several threads work on: a thread names a group by its number, and tells the key of a
+ * number once.
  *
  * Invariants:
- * - Groups of a share are in the order in which its rows meet them; merged share by share they are in the order of all rows.
+ * - Groups of a share are in the order in which its rows meet them; merged share by share they are in the order of all
+ *   rows.
  * - Numbers belong to the store of one thread; a store that has grown large is given up for a new one.
  */
 import { Uint32List } from '../../../vectors/lists.ts';
@@ -14,8 +16,16 @@ import { none } from '../pair-table.ts';
 /** A store that holds more is given up. */
 const storeBytesMax = 16 << 20;
 
-/** The groups of a share by their numbers in a store, and the keys that the store has not told yet: those of numbers from `start` on. */
-export interface ShareKeys { readonly store: string; readonly order: Uint32Array; readonly start: number; readonly keys: readonly Vector[] }
+/**
+ * The groups of a share by their numbers in a store, and the keys that the store has not told yet: those of numbers
+ * from `start` on.
+ */
+export interface ShareKeys {
+  readonly store: string;
+  readonly order: Uint32Array;
+  readonly start: number;
+  readonly keys: readonly Vector[];
+}
 
 /** The keys that one thread has met. */
 export class KeyStore {
@@ -42,9 +52,15 @@ export class KeyStore {
     return new ShareIds(this.table.size);
   }
   tell(ids: ShareIds): ShareKeys {
-    const { table, told: start } = this, isNew = this.keys > 0 && table.size > start;
+    const { table, told: start } = this;
+    const isNew = this.keys > 0 && table.size > start;
     this.told = table.size;
-    return { store: `${this.thread}/${this.generation}`, order: ids.order.array.slice(0, ids.order.length), start, keys: isNew ? table.keys(start) : [] };
+    return {
+      store: `${this.thread}/${this.generation}`,
+      order: ids.order.array.slice(0, ids.order.length),
+      start,
+      keys: isNew ? table.keys(start) : [],
+    };
   }
 }
 
@@ -52,8 +68,12 @@ export class KeyStore {
 export class ShareIds {
   readonly order = new Uint32List();
   private map: Uint32Array;
-  constructor(groups: number) { this.map = new Uint32Array(Math.max(64, groups)).fill(none); }
-  get size(): number { return this.order.length; }
+  constructor(groups: number) {
+    this.map = new Uint32Array(Math.max(64, groups)).fill(none);
+  }
+  get size(): number {
+    return this.order.length;
+  }
 
   one(group: number, groups: number): number {
     this.widen(groups);
@@ -65,7 +85,8 @@ export class ShareIds {
   /** For use until the next call. */
   of(ids: Uint32Array, groups: number): Uint32Array {
     this.widen(groups);
-    const { map, order } = this, out = scratch(ids.length);
+    const { map, order } = this;
+    const out = scratch(ids.length);
     for (let i = 0; i < ids.length; i++) {
       const g = ids[i]!;
       let own = map[g]!;
@@ -91,8 +112,15 @@ const scratch = (length: number): Uint32Array => {
   return scratchIds.subarray(0, length);
 };
 
-interface Chunk { readonly start: number; readonly end: number; readonly keys: readonly Vector[] }
-interface Known { chunks: Chunk[]; map: Uint32Array }
+interface Chunk {
+  readonly start: number;
+  readonly end: number;
+  readonly keys: readonly Vector[];
+}
+interface Known {
+  chunks: Chunk[];
+  map: Uint32Array;
+}
 
 /** What the stores of all threads have told, and the groups of one table that their numbers stand for. */
 export class KeyBook {
@@ -107,7 +135,9 @@ export class KeyBook {
   /** The groups of the table for the groups of a share. */
   groupsOf({ store, order }: ShareKeys, table: GroupTable, keyCount: number): Uint32Array {
     if (keyCount === 0) return new Uint32Array(order.length);
-    const known = this.storeOf(store), out = new Uint32Array(order.length), unknown: number[] = [];
+    const known = this.storeOf(store);
+    const out = new Uint32Array(order.length);
+    const unknown: number[] = [];
     for (let i = 0; i < order.length; i++) {
       const group = known.map[order[i]!] ?? none;
       if (group === none) unknown.push(i);
@@ -117,14 +147,21 @@ export class KeyBook {
     return out;
   }
   private add(known: Known, order: Uint32Array, unknown: readonly number[], table: GroupTable, out: Uint32Array): void {
-    const numbers = Uint32Array.from(unknown, (i) => order[i]!), chunk = chunkOf(known, numbers);
-    const rows = numbers.map((n) => n - chunk.start), groups = table.ids(chunk.keys.map((k) => take(k, rows)), rows.length);
+    const numbers = Uint32Array.from(unknown, (i) => order[i]!);
+    const chunk = chunkOf(known, numbers);
+    const rows = numbers.map((n) => n - chunk.start);
+    const groups = table.ids(
+      chunk.keys.map((k) => take(k, rows)),
+      rows.length,
+    );
     if (known.map.length < chunk.end) {
       const wider = new Uint32Array(Math.max(chunk.end, known.map.length * 2)).fill(none, known.map.length);
       wider.set(known.map);
       known.map = wider;
     }
-    unknown.forEach((at, k) => { out[at] = known.map[numbers[k]!] = groups[k]!; });
+    unknown.forEach((at, k) => {
+      out[at] = known.map[numbers[k]!] = groups[k]!;
+    });
   }
 
   private storeOf(store: string): Known {
@@ -138,8 +175,13 @@ export class KeyBook {
 const chunkOf = (known: Known, numbers: Uint32Array): Chunk => {
   const found = known.chunks.find((c) => numbers.every((n) => n >= c.start && n < c.end));
   if (found) return found;
-  const chunks = [...known.chunks].sort((a, b) => a.start - b.start), [first] = chunks;
-  const all: Chunk = { start: first!.start, end: chunks.at(-1)!.end, keys: first!.keys.map((_, k) => concat(chunks.map((c) => c.keys[k]!))) };
+  const chunks = [...known.chunks].sort((a, b) => a.start - b.start);
+  const [first] = chunks;
+  const all: Chunk = {
+    start: first!.start,
+    end: chunks.at(-1)!.end,
+    keys: first!.keys.map((_, k) => concat(chunks.map((c) => c.keys[k]!))),
+  };
   known.chunks = [all];
   return all;
 };

@@ -2,8 +2,14 @@
 import type { PrimitiveType } from '../../../vectors/type.ts';
 import type { Vector } from '../../../vectors/vector.ts';
 
-/** What rows come to: so many have a value. `sum` and `reach`, of whole numbers: their sum, and how far the sum of some of them may be from zero. */
-export interface Totals { readonly count: number; readonly sum?: { readonly type: PrimitiveType; readonly value: bigint; readonly reach: bigint } }
+/**
+ * What rows come to: so many have a value. `sum` and `reach`, of whole numbers: their sum, and how far the sum of some
+ * of them may be from zero.
+ */
+export interface Totals {
+  readonly count: number;
+  readonly sum?: { readonly type: PrimitiveType; readonly value: bigint; readonly reach: bigint };
+}
 
 /**
  * The states of one aggregate for groups 0, 1, ..
@@ -20,7 +26,10 @@ export interface AggregateState {
   takesTotals?(group: number, totals: Totals): boolean;
   /** Adds rows of which it is known what they come to. */
   addTotals?(group: number, totals: Totals): void;
-  /** Adds group g of `other`, which has `groups` groups, to group map[g] here (`none`: leaves it out). `other` is not used afterwards. */
+  /**
+   * Adds group g of `other`, which has `groups` groups, to group map[g] here (`none`: leaves it out). `other` is not
+   * used afterwards.
+   */
   merge(other: AggregateState, map: Uint32Array, groups: number): void;
   /** Nothing of an argument is needed after `update` has seen it. */
   readonly keepsNothing?: true;
@@ -31,7 +40,11 @@ export interface AggregateState {
 }
 
 /** A typed array at least `length` long with the old contents; new places are as `make` gives them. */
-export const widened = <A extends Float64Array | Uint32Array | Uint8Array>(array: A, length: number, make: (n: number) => A): A => {
+export const widened = <A extends Float64Array | Uint32Array | Uint8Array>(
+  array: A,
+  length: number,
+  make: (n: number) => A,
+): A => {
   if (length <= array.length) return array;
   const grown = make(Math.max(length, array.length * 2, 16));
   grown.set(array);

@@ -1,4 +1,7 @@
-/** Arithmetic of SQL: whole numbers that leave their type end the query, and beside a time at midnight a whole number is so many days. */
+/**
+ * Arithmetic of SQL: whole numbers that leave their type end the query, and beside a time at midnight a whole number is
+ * so many days.
+ */
 import type { ArithmeticOperator } from '../../../query/plan/plan.ts';
 import { LakeError } from '../../../errors.ts';
 import { isFloat, isInteger, types } from '../../../vectors/type.ts';
@@ -12,20 +15,39 @@ import { arithmetic } from '../arithmetic.ts';
 import { errors, overlay, wrapErrors } from '../rows.ts';
 import { movedBy, spanOf } from './spans.ts';
 
-/** What a division by zero gives: floats have infinity or NaN, unless the quotient is `whole`; `attempt`: error values, which TRY makes null. */
-export interface Zeros { readonly whole?: true; readonly attempt?: true }
+/**
+ * What a division by zero gives: floats have infinity or NaN, unless the quotient is `whole`; `attempt`: error values,
+ * which TRY makes null.
+ */
+export interface Zeros {
+  readonly whole?: true;
+  readonly attempt?: true;
+}
 
 /** `over` as in arithmetic. @throws query-overflow, query-division */
-export const sqlArithmetic = (operator: ArithmeticOperator, left: Vector, right: Vector, length: number, over?: readonly Vector[], zeros: Zeros = {}): Vector => {
-  if ((operator === '+' || operator === '-') && (mayHaveTimes(left) || mayHaveTimes(right))) return apply([left, right], length, timeKernels[operator], 'bare');
+export const sqlArithmetic = (
+  operator: ArithmeticOperator,
+  left: Vector,
+  right: Vector,
+  length: number,
+  over?: readonly Vector[],
+  zeros: Zeros = {},
+): Vector => {
+  if ((operator === '+' || operator === '-') && (mayHaveTimes(left) || mayHaveTimes(right)))
+    return apply([left, right], length, timeKernels[operator], 'bare');
   // Where floats are looked at afterwards, they must still be there.
   const result = arithmetic(operator, left, right, length, zeros.whole ? undefined : over, true);
   return operator === '/' || operator === '%' ? dividedBy(result, { operator, left, right }, zeros) : result;
 };
 
-interface Division { readonly operator: ArithmeticOperator; readonly left: Vector; readonly right: Vector }
+interface Division {
+  readonly operator: ArithmeticOperator;
+  readonly left: Vector;
+  readonly right: Vector;
+}
 /**
- * The result of a division, unless a row divides by zero. A dictionary may have values that no row has, which are divided as well: what the rows have counts.
+ * The result of a division, unless a row divides by zero. A dictionary may have values that no row has, which are
+ * divided as well: what the rows have counts.
  * @throws query-division
  */
 export const dividedBy = (result: Vector, { operator, left, right }: Division, { whole, attempt }: Zeros): Vector => {
@@ -41,41 +63,64 @@ export const dividedBy = (result: Vector, { operator, left, right }: Division, {
   }
   return marks.includes(1) ? overlay(result, marks, errors('divide by zero', marks.length)) : result;
 };
-const isNumber = ({ type, data }: Value): boolean => type.kind === 'primitive' && (typeof data === 'number' || typeof data === 'bigint');
+const isNumber = ({ type, data }: Value): boolean =>
+  type.kind === 'primitive' && (typeof data === 'number' || typeof data === 'bigint');
 /** Whether a division by zero may have given it: errors, and floats that are no numbers where these count. */
 const mayHaveZeros = (v: Vector, floats: boolean): boolean => {
   switch (v.form) {
-    case 'error': return true;
-    case 'number': return floats && isFloat(v.type) && !(v.values as Float64Array).every(Number.isFinite);
-    case 'constant': case 'named': return mayHaveZeros(v.inner, floats);
-    case 'dictionary': return mayHaveZeros(v.values, floats);
-    case 'selected': return mayHaveZeros(v.base, floats);
-    case 'dynamic': return v.parts.some((part) => mayHaveZeros(part, floats));
-    case 'union': return v.members.some((member) => mayHaveZeros(member, floats));
-    default: return false;
+    case 'error':
+      return true;
+    case 'number':
+      return floats && isFloat(v.type) && !(v.values as Float64Array).every(Number.isFinite);
+    case 'constant':
+    case 'named':
+      return mayHaveZeros(v.inner, floats);
+    case 'dictionary':
+      return mayHaveZeros(v.values, floats);
+    case 'selected':
+      return mayHaveZeros(v.base, floats);
+    case 'dynamic':
+      return v.parts.some((part) => mayHaveZeros(part, floats));
+    case 'union':
+      return v.members.some((member) => mayHaveZeros(member, floats));
+    default:
+      return false;
   }
 };
 
 const mayHaveTimes = (v: Vector): boolean => {
   switch (v.form) {
-    case 'number': return v.type === types.time;
-    case 'constant': case 'named': return mayHaveTimes(v.inner);
-    case 'dictionary': return mayHaveTimes(v.values);
-    case 'selected': return mayHaveTimes(v.base);
-    case 'dynamic': return v.parts.some(mayHaveTimes);
-    case 'union': return v.members.some(mayHaveTimes);
-    default: return false;
+    case 'number':
+      return v.type === types.time;
+    case 'constant':
+    case 'named':
+      return mayHaveTimes(v.inner);
+    case 'dictionary':
+      return mayHaveTimes(v.values);
+    case 'selected':
+      return mayHaveTimes(v.base);
+    case 'dynamic':
+      return v.parts.some(mayHaveTimes);
+    case 'union':
+      return v.members.some(mayHaveTimes);
+    default:
+      return false;
   }
 };
 
 const nanosOfDay = 86_400_000_000_000n;
-const kernelOf = (operator: '+' | '-'): Kernel => ([l, r], length) => {
-  const left = l!, right = r!;
-  if (isTimes(left) && isCounts(right)) return moved(operator, left, days(right), length);
-  if (isTimes(left) && isInterval(right)) return spanned(operator, left, right, length);
-  if (operator === '+' && isInterval(left) && isTimes(right)) return spanned(operator, right, left, length);
-  return operator === '+' && isCounts(left) && isTimes(right) ? moved(operator, right, days(left), length) : arithmetic(operator, left, right, length, undefined, true);
-};
+const kernelOf =
+  (operator: '+' | '-'): Kernel =>
+  ([l, r], length) => {
+    const left = l!;
+    const right = r!;
+    if (isTimes(left) && isCounts(right)) return moved(operator, left, days(right), length);
+    if (isTimes(left) && isInterval(right)) return spanned(operator, left, right, length);
+    if (operator === '+' && isInterval(left) && isTimes(right)) return spanned(operator, right, left, length);
+    return operator === '+' && isCounts(left) && isTimes(right)
+      ? moved(operator, right, days(left), length)
+      : arithmetic(operator, left, right, length, undefined, true);
+  };
 const timeKernels = { '+': kernelOf('+'), '-': kernelOf('-') } as const;
 
 const inner = (v: Vector): Vector => (v.form === 'constant' ? v.inner : v);
@@ -94,24 +139,41 @@ const isInterval = (v: Vector): boolean => {
 };
 /** Months first, then days and the rest. */
 const spanned = (operator: '+' | '-', times: Vector, spans: Vector, length: number): Vector => {
-  const out = new Builder(), t = flatten(times), s = flatten(spans);
+  const out = new Builder();
+  const t = flatten(times);
+  const s = flatten(spans);
   for (let i = 0; i < length; i++) {
-    const span = spanOf(valueAt(s, i)), at = span && movedBy(valueAt(t, i).data as number | bigint, span, operator === '-' ? -1 : 1);
-    out.append(at === undefined ? textError(span ? 'time out of range' : 'incompatible types') : { type: types.time, data: at });
+    const span = spanOf(valueAt(s, i));
+    const at = span && movedBy(valueAt(t, i).data as number | bigint, span, operator === '-' ? -1 : 1);
+    out.append(
+      at === undefined ? textError(span ? 'time out of range' : 'incompatible types') : { type: types.time, data: at },
+    );
   }
   return out.finish();
 };
 const days = (v: Vector): Vector => {
   if (v.form === 'constant') return constant(days(v.inner), v.length);
-  const flat = flatten(v), out = new NumberBuilder(types.duration);
+  const flat = flatten(v);
+  const out = new NumberBuilder(types.duration);
   if (flat.form !== 'number') return v;
   for (let i = 0; i < flat.length; i++) out.push(integer(BigInt.asIntN(64, BigInt(flat.values[i]!) * nanosOfDay)));
   return out.finish();
 };
 /** A time that is no date has no days added: that an interval is meant, and of what, nobody can tell. */
 const moved = (operator: '+' | '-', times: Vector, spans: Vector, length: number): Vector => {
-  const result = arithmetic(operator, times, spans, length, undefined, true), flat = flatten(times), bad = new Uint8Array(length);
+  const result = arithmetic(operator, times, spans, length, undefined, true);
+  const flat = flatten(times);
+  const bad = new Uint8Array(length);
   if (flat.form !== 'number') return result;
   for (let i = 0; i < length; i++) bad[i] = BigInt(flat.values[i]!) % nanosOfDay === 0n ? 0 : 1;
-  return bad.includes(1) ? overlay(result, bad, wrapErrors('a whole number is added to dates alone: write t + INTERVAL (n) DAY', numbers(types.time, flat.values, length))) : result;
+  return bad.includes(1)
+    ? overlay(
+        result,
+        bad,
+        wrapErrors(
+          'a whole number is added to dates alone: write t + INTERVAL (n) DAY',
+          numbers(types.time, flat.values, length),
+        ),
+      )
+    : result;
 };

@@ -14,11 +14,22 @@ import { faultOfSqlTime, scaledDecimal } from './texts.ts';
 export const digitsExact = 15;
 /** The error of a value that has no cast. */
 export const castError = (value: Value, type: SqlType, cast: SqlCast): LakeError => {
-  const shown = supText(value), reason = reasonOf(value, type);
-  return new LakeError('query-cast', { cast: cast.written, value: shown.length > shownMax ? `${shown.slice(0, shownMax)}..` : shown, type: sqlTypeText(type), advice: reason === undefined ? cast.advice ?? '; TRY_CAST gives null for such values' : ` (${reason})` });
+  const shown = supText(value);
+  const reason = reasonOf(value, type);
+  return new LakeError('query-cast', {
+    cast: cast.written,
+    value: shown.length > shownMax ? `${shown.slice(0, shownMax)}..` : shown,
+    type: sqlTypeText(type),
+    advice: reason === undefined ? (cast.advice ?? '; TRY_CAST gives null for such values') : ` (${reason})`,
+  });
 };
 /** Whether SQL's type holds values that ours cannot. */
-export const mayHoldMore = (type: SqlType): boolean => type.kind === 'date' || type.kind === 'timestamp' || type.kind === 'decimal' || type.kind === 'wide' || isInterval(type);
+export const mayHoldMore = (type: SqlType): boolean =>
+  type.kind === 'date' ||
+  type.kind === 'timestamp' ||
+  type.kind === 'decimal' ||
+  type.kind === 'wide' ||
+  isInterval(type);
 const isInterval = (type: SqlType): boolean => type.kind === 'plain' && type.type === types.duration;
 /** Such a value is no null in TRY_CAST either. @throws query-cast */
 export const refuseBeyond = (value: Value, type: SqlType, cast: SqlCast): void => {
@@ -26,28 +37,48 @@ export const refuseBeyond = (value: Value, type: SqlType, cast: SqlCast): void =
 };
 const reasonOf = (value: Value, type: SqlType): string | undefined => {
   switch (type.kind) {
-    case 'date': case 'timestamp': return value.type === types.string ? faultOfSqlTime(value.data as string) : undefined;
-    case 'plain': return isInterval(type) && monthsIn(value) !== 0 ? 'months have no length of their own: add the interval to a time, t + i' : undefined;
+    case 'date':
+    case 'timestamp':
+      return value.type === types.string ? faultOfSqlTime(value.data as string) : undefined;
+    case 'plain':
+      return isInterval(type) && monthsIn(value) !== 0
+        ? 'months have no length of their own: add the interval to a time, t + i'
+        : undefined;
     case 'wide': {
-      const x = digitsOf(value), whole = x === undefined ? undefined : scaledDecimal(x, 0), { low, high } = bounds128(type);
-      return whole !== undefined && whole >= low && whole <= high ? `there is no type of 128 bits: ${modelName(type)} holds 64` : undefined;
+      const x = digitsOf(value);
+      const whole = x === undefined ? undefined : scaledDecimal(x, 0);
+      const { low, high } = bounds128(type);
+      return whole !== undefined && whole >= low && whole <= high
+        ? `there is no type of 128 bits: ${modelName(type)} holds 64`
+        : undefined;
     }
     case 'decimal': {
-      const x = digitsOf(value), scaled = x === undefined ? undefined : scaledDecimal(x, type.scale);
-      return scaled !== undefined && String(scaled).replace('-', '').length <= type.precision ? `a decimal has at most ${digitsExact} digits that count` : undefined;
+      const x = digitsOf(value);
+      const scaled = x === undefined ? undefined : scaledDecimal(x, type.scale);
+      return scaled !== undefined && String(scaled).replace('-', '').length <= type.precision
+        ? `a decimal has at most ${digitsExact} digits that count`
+        : undefined;
     }
-    default: return undefined;
+    default:
+      return undefined;
   }
 };
 /** The months of an interval, whether text or bytes of Parquet. */
-const monthsIn = (value: Value): number => (value.type === types.string ? intervalOfText(value.data as string)?.months : value.type === types.bytes ? spanOf(value)?.months : 0) ?? 0;
+const monthsIn = (value: Value): number =>
+  (value.type === types.string
+    ? intervalOfText(value.data as string)?.months
+    : value.type === types.bytes
+      ? spanOf(value)?.months
+      : 0) ?? 0;
 const modelName = (type: SqlType): string => typeText(modelType(type));
 const bounds128 = (type: SqlType & { readonly kind: 'wide' }): { readonly low: bigint; readonly high: bigint } =>
-  (type.unsigned ? { low: 0n, high: (1n << 128n) - 1n } : { low: -(1n << 127n), high: (1n << 127n) - 1n });
+  type.unsigned ? { low: 0n, high: (1n << 128n) - 1n } : { low: -(1n << 127n), high: (1n << 127n) - 1n };
 /** A number, or the text of one, in decimal digits. */
 const digitsOf = ({ type, data }: Value): string | undefined => {
   if (type === types.string) return data as string;
   if (typeof data === 'bigint') return String(data);
-  return typeof data === 'number' && Number.isFinite(data) ? decimalFloatText(data, type === types.float32 ? 32 : 64) : undefined;
+  return typeof data === 'number' && Number.isFinite(data)
+    ? decimalFloatText(data, type === types.float32 ? 32 : 64)
+    : undefined;
 };
 const shownMax = 100;

@@ -1,6 +1,7 @@
 /**
- * Casts of SQL over vectors: what cannot be cast ends the query with an error, or is null (TRY_CAST). Floats are rounded to the nearest whole number, halves to the even one, those of decimals away from 0;
- * texts are read with blanks around them. Null stays null, and an error that a row has already (an absent field) stays too.
+ * Casts of SQL over vectors: what cannot be cast ends the query with an error, or is null (TRY_CAST). Floats are
+ * rounded to the nearest whole number, halves to the even one, those of decimals away from 0; texts are read with
+ * blanks around them. Null stays null, and an error that a row has already (an absent field) stays too.
  */
 import { type SqlType, modelType, sqlTypeOfName } from '../../../query/sql/types.ts';
 import { type PrimitiveType, bitsOf, isFloat, isInteger, isUnsigned, types } from '../../../vectors/type.ts';
@@ -9,7 +10,26 @@ import { decimalFloatText, fitsInt64, roundFloat } from '../../../vectors/litera
 import { supText } from '../../../vectors/sup/print.ts';
 import { checkStopAt } from '../../../vectors/stop.ts';
 import {
-  type BytesVector, type DictionaryVector, type Field, type FlatVector, type ListVector, type MapVector, type NumberVector, type RecordVector, type Vector, bools, compacted, compactedParts, dataAt, flatten, gather, itemsOf, nulls, numbers, textAt, valueAt,
+  type BytesVector,
+  type DictionaryVector,
+  type Field,
+  type FlatVector,
+  type ListVector,
+  type MapVector,
+  type NumberVector,
+  type RecordVector,
+  type Vector,
+  bools,
+  compacted,
+  compactedParts,
+  dataAt,
+  flatten,
+  gather,
+  itemsOf,
+  nulls,
+  numbers,
+  textAt,
+  valueAt,
 } from '../../../vectors/vector.ts';
 import { Builder } from '../../../vectors/builder.ts';
 import { BytesBuilder, NumberBuilder } from '../../../vectors/builder-leaves.ts';
@@ -25,12 +45,33 @@ import { listsOf, mapsOf } from '../lists.ts';
 import { combine, overlay, tidy, truth, truthOf } from '../rows.ts';
 import { bitsAt, boolOfBits, bytesOfBits, numberOfBits } from './bits.ts';
 import { entriesOfText, listOfText, rowOfText } from './nested-text.ts';
-import { knownText, scaledDecimal, sqlBool, sqlBytes, sqlClock, sqlClockText, sqlFloat, sqlInteger, sqlText, sqlTime } from './texts.ts';
+import {
+  knownText,
+  scaledDecimal,
+  sqlBool,
+  sqlBytes,
+  sqlClock,
+  sqlClockText,
+  sqlFloat,
+  sqlInteger,
+  sqlText,
+  sqlTime,
+} from './texts.ts';
 import { type TimeSpan, spanOf } from './spans.ts';
 import { bucketsOfStored, timesOfBytes, timesOfStored } from '../time-bytes.ts';
 
-/** How a cast is made: `from` is what the query says of the operand's type, `written` the cast as its error shows it, `advice` what to write instead; `inside` of a list, struct or map null is of no type. */
-export interface SqlCast { readonly type: SqlType; readonly from?: SqlType; readonly failure: 'error' | 'null'; readonly written: string; readonly advice?: string; readonly inside?: true }
+/**
+ * How a cast is made: `from` is what the query says of the operand's type, `written` the cast as its error shows it,
+ * `advice` what to write instead; `inside` of a list, struct or map null is of no type.
+ */
+export interface SqlCast {
+  readonly type: SqlType;
+  readonly from?: SqlType;
+  readonly failure: 'error' | 'null';
+  readonly written: string;
+  readonly advice?: string;
+  readonly inside?: true;
+}
 
 /** Casts every row. @throws query-cast at the first row that cannot be cast, unless such rows are null. */
 export const sqlCastVector = (v: Vector, cast: SqlCast): Vector => castRows(v, cast.type, cast);
@@ -42,13 +83,16 @@ const castRows = (v: Vector, type: SqlType, cast: SqlCast): Vector => {
     if (days) return days;
   }
   switch (v.form) {
-    case 'selected': return castRows(gather(v.base, v.index), type, cast);
-    case 'dictionary': return usesAll(v) ? { ...v, values: castRows(v.values, type, cast) } : castRows(flatten(v), type, cast);
+    case 'selected':
+      return castRows(gather(v.base, v.index), type, cast);
+    case 'dictionary':
+      return usesAll(v) ? { ...v, values: castRows(v.values, type, cast) } : castRows(flatten(v), type, cast);
     case 'dynamic': {
       const { tags, slots, parts, length } = compactedParts(v);
       return liftTagged(tags, slots, parts, length, (part) => castRows(part, type, cast));
     }
-    default: return lift(v, (flat) => castFlat(flat, type, cast));
+    default:
+      return lift(v, (flat) => castFlat(flat, type, cast));
   }
 };
 /** Whether there is a row of every value: what no row has must not fail. */
@@ -69,24 +113,55 @@ const castFlat = (v: FlatVector, type: SqlType, cast: SqlCast): Vector => {
       const { slots, parts } = compacted(v, v.members);
       return liftTagged(v.tags, slots, parts, v.length, (m) => castRows(m, type, cast));
     }
-    case 'named': return castRows(v.inner, type, namedCast(v.name, cast));
-    case 'null': return cast.inside ? nulls(v.length) : nullOf(modelType(type), v.length);
-    case 'error': return v;
+    case 'named':
+      return castRows(v.inner, type, namedCast(v.name, cast));
+    case 'null':
+      return cast.inside ? nulls(v.length) : nullOf(modelType(type), v.length);
+    case 'error':
+      return v;
     default:
   }
   switch (type.kind) {
-    case 'plain': return type.type.kind === 'primitive' ? castPlain(v, type.type, type, cast) : refuse(v, type, cast);
-    case 'wide': return castPlain(v, type.unsigned ? types.uint64 : types.int64, type, cast);
-    case 'date': return toTime(v, nanosOfDay, type, cast);
-    case 'timestamp': return toTime(v, type.unit, type, cast);
-    case 'uuid': return toUuid(v, type, cast);
-    case 'bit': return toBits(v, type, cast);
-    case 'clock': return toClock(v, type, cast);
-    case 'json': return isText(v) ? byText(v, type, cast, (text) => (parseJson(text) === undefined ? undefined : text), textsOf) : textsOf(Array.from({ length: v.length }, (_, i) => jsonText(jsonOf(valueAt(v, i)))));
-    case 'decimal': return toDecimal(v, type, cast);
-    case 'list': return v.form === 'list' ? castList(v, type, cast) : isText(v) ? listsOfTexts(v, type, cast) : refuse(v, type, cast);
-    case 'struct': return v.form === 'record' ? castStruct(v, type, cast) : isText(v) ? structsOfTexts(v, type, cast) : refuse(v, type, cast);
-    case 'map': return v.form === 'map' ? castMap(v, type, cast) : v.form === 'record' ? castFields(v, type, cast) : isText(v) ? mapsOfTexts(v, type, cast) : refuse(v, type, cast);
+    case 'plain':
+      return type.type.kind === 'primitive' ? castPlain(v, type.type, type, cast) : refuse(v, type, cast);
+    case 'wide':
+      return castPlain(v, type.unsigned ? types.uint64 : types.int64, type, cast);
+    case 'date':
+      return toTime(v, nanosOfDay, type, cast);
+    case 'timestamp':
+      return toTime(v, type.unit, type, cast);
+    case 'uuid':
+      return toUuid(v, type, cast);
+    case 'bit':
+      return toBits(v, type, cast);
+    case 'clock':
+      return toClock(v, type, cast);
+    case 'json':
+      return isText(v)
+        ? byText(v, type, cast, (text) => (parseJson(text) === undefined ? undefined : text), textsOf)
+        : textsOf(Array.from({ length: v.length }, (_, i) => jsonText(jsonOf(valueAt(v, i)))));
+    case 'decimal':
+      return toDecimal(v, type, cast);
+    case 'list':
+      return v.form === 'list'
+        ? castList(v, type, cast)
+        : isText(v)
+          ? listsOfTexts(v, type, cast)
+          : refuse(v, type, cast);
+    case 'struct':
+      return v.form === 'record'
+        ? castStruct(v, type, cast)
+        : isText(v)
+          ? structsOfTexts(v, type, cast)
+          : refuse(v, type, cast);
+    case 'map':
+      return v.form === 'map'
+        ? castMap(v, type, cast)
+        : v.form === 'record'
+          ? castFields(v, type, cast)
+          : isText(v)
+            ? mapsOfTexts(v, type, cast)
+            : refuse(v, type, cast);
   }
 };
 
@@ -95,10 +170,12 @@ const settle = (values: Vector, bad: Uint8Array, v: Vector, type: SqlType, cast:
   const first = bad.indexOf(1);
   if (first < 0) return values;
   if (cast.failure === 'error') throw castError(underValue(valueAt(v, first)), type, cast);
-  if (mayHoldMore(type)) for (let i = first; i < v.length; i++) if (bad[i]) refuseBeyond(underValue(valueAt(v, i)), type, cast);
+  if (mayHoldMore(type))
+    for (let i = first; i < v.length; i++) if (bad[i]) refuseBeyond(underValue(valueAt(v, i)), type, cast);
   return overlay(values, bad, nulls(values.length));
 };
-const refuse = (v: Vector, type: SqlType, cast: SqlCast): Vector => settle(nulls(v.length), new Uint8Array(v.length).fill(1), v, type, cast);
+const refuse = (v: Vector, type: SqlType, cast: SqlCast): Vector =>
+  settle(nulls(v.length), new Uint8Array(v.length).fill(1), v, type, cast);
 
 const isText = (v: FlatVector): v is BytesVector => v.form === 'bytes' && v.type === types.string;
 
@@ -106,14 +183,48 @@ const castPlain = (v: FlatVector, target: PrimitiveType, type: SqlType, cast: Sq
   if ((v.form === 'number' || v.form === 'bytes') && v.type === target) return v;
   if (isText(v) && cast.from?.kind === 'bit' && target !== types.string) return ofBits(v, target, type, cast);
   switch (target) {
-    case types.string: return toText(v, cast);
-    case types.bool: return v.form === 'bool' ? v : v.form === 'number' ? numbersToBool(v) : isText(v) ? byText(v, type, cast, sqlBool, boolsOf) : refuse(v, type, cast);
-    case types.bytes: return isText(v) ? byText(v, type, cast, cast.from?.kind === 'uuid' ? uuidBytes : sqlBytes, bytesOf) : refuse(v, type, cast);
-    case types.duration: return v.form === 'bytes' ? byText(v, type, cast, v.type === types.string ? durationOfText : (_, i) => durationOfSpan(spanOf(valueAt(v, i))), durationsOf) : byModel(v, target, type, cast);
+    case types.string:
+      return toText(v, cast);
+    case types.bool:
+      return v.form === 'bool'
+        ? v
+        : v.form === 'number'
+          ? numbersToBool(v)
+          : isText(v)
+            ? byText(v, type, cast, sqlBool, boolsOf)
+            : refuse(v, type, cast);
+    case types.bytes:
+      return isText(v)
+        ? byText(v, type, cast, cast.from?.kind === 'uuid' ? uuidBytes : sqlBytes, bytesOf)
+        : refuse(v, type, cast);
+    case types.duration:
+      return v.form === 'bytes'
+        ? byText(
+            v,
+            type,
+            cast,
+            v.type === types.string ? durationOfText : (_, i) => durationOfSpan(spanOf(valueAt(v, i))),
+            durationsOf,
+          )
+        : byModel(v, target, type, cast);
     default:
   }
-  if (isText(v) && isInteger(target)) return byText(v, type, cast, (text) => withinRange(sqlInteger(text), target), (list) => numbersOf(target, list));
-  if (isText(v) && isFloat(target)) return byText(v, type, cast, (text) => finite(sqlFloat(text), target, text), (list) => numbersOf(target, list));
+  if (isText(v) && isInteger(target))
+    return byText(
+      v,
+      type,
+      cast,
+      (text) => withinRange(sqlInteger(text), target),
+      (list) => numbersOf(target, list),
+    );
+  if (isText(v) && isFloat(target))
+    return byText(
+      v,
+      type,
+      cast,
+      (text) => finite(sqlFloat(text), target, text),
+      (list) => numbersOf(target, list),
+    );
   if (v.form === 'number' && isFloat(v.type) && isInteger(target)) return roundedRows(v, target, type, cast);
   if (v.form === 'number' && isFloat(target) && target !== types.float64) return narrowedFloats(v, target, type, cast);
   return byModel(v, target, type, cast);
@@ -121,15 +232,23 @@ const castPlain = (v: FlatVector, target: PrimitiveType, type: SqlType, cast: Sq
 
 /** As the data model casts; its errors are this cast's. */
 const byModel = (v: FlatVector, target: PrimitiveType, type: SqlType, cast: SqlCast): Vector => {
-  const out = castPrimitive(v, target), codes = truthOf(out);
+  const out = castPrimitive(v, target);
+  const codes = truthOf(out);
   const bad = new Uint8Array(v.length);
   for (let i = 0; i < v.length; i++) bad[i] = codes[i] === truth.error ? 1 : 0;
   return settle(out, bad, v, type, cast);
 };
 
 /** One value a text; undefined where the text has none. */
-const byText = <T>(v: BytesVector, type: SqlType, cast: SqlCast, parse: (text: string, row: number) => T | undefined, column: (values: readonly (T | undefined)[]) => Vector): Vector => {
-  const values: (T | undefined)[] = [], bad = new Uint8Array(v.length);
+const byText = <T>(
+  v: BytesVector,
+  type: SqlType,
+  cast: SqlCast,
+  parse: (text: string, row: number) => T | undefined,
+  column: (values: readonly (T | undefined)[]) => Vector,
+): Vector => {
+  const values: (T | undefined)[] = [];
+  const bad = new Uint8Array(v.length);
   for (let i = 0; i < v.length; i++) {
     checkStopAt(i);
     const x = parse(textAt(v, i), i);
@@ -138,10 +257,11 @@ const byText = <T>(v: BytesVector, type: SqlType, cast: SqlCast, parse: (text: s
   }
   return settle(column(values), bad, v, type, cast);
 };
-const boolsOf = (list: readonly (boolean | undefined)[]): Vector => bools(Uint8Array.from(list, (x) => (x === true ? 1 : 0)));
+const boolsOf = (list: readonly (boolean | undefined)[]): Vector =>
+  bools(Uint8Array.from(list, (x) => (x === true ? 1 : 0)));
 const numbersOf = (type: PrimitiveType, list: readonly (number | bigint | undefined)[]): Vector => {
   const out = new NumberBuilder(type);
-  for (const x of list) out.push(typeof x === 'bigint' ? integer(x) : x ?? 0);
+  for (const x of list) out.push(typeof x === 'bigint' ? integer(x) : (x ?? 0));
   return out.finish();
 };
 const bytesOf = (list: readonly (Uint8Array | undefined)[]): Vector => {
@@ -163,7 +283,9 @@ const durationOfSpan = (span: TimeSpan | undefined): number | bigint | undefined
 
 const bounds = (type: PrimitiveType): { readonly low: bigint; readonly high: bigint } => {
   const bits = BigInt(bitsOf(type));
-  return isUnsigned(type) ? { low: 0n, high: (1n << bits) - 1n } : { low: -(1n << (bits - 1n)), high: (1n << (bits - 1n)) - 1n };
+  return isUnsigned(type)
+    ? { low: 0n, high: (1n << bits) - 1n }
+    : { low: -(1n << (bits - 1n)), high: (1n << (bits - 1n)) - 1n };
 };
 const withinRange = (x: bigint | undefined, type: PrimitiveType): bigint | undefined => {
   const { low, high } = bounds(type);
@@ -171,18 +293,27 @@ const withinRange = (x: bigint | undefined, type: PrimitiveType): bigint | undef
 };
 const finite = (x: number | undefined, type: PrimitiveType, text = 'inf'): number | undefined => {
   const rounded = x === undefined ? undefined : roundFloat(type, x);
-  return rounded !== undefined && Number.isFinite(x) && !Number.isFinite(rounded) && !/inf/i.test(text) ? undefined : rounded;
+  return rounded !== undefined && Number.isFinite(x) && !Number.isFinite(rounded) && !/inf/i.test(text)
+    ? undefined
+    : rounded;
 };
 /** The nearest whole number, of two the even one. */
 const nearest = (x: number): number => {
-  const floor = Math.floor(x), rest = x - floor;
+  const floor = Math.floor(x);
+  const rest = x - floor;
   return (rest < 0.5 || (rest === 0.5 && floor % 2 === 0) ? floor : floor + 1) + 0;
 };
 const roundedRows = (v: NumberVector, target: PrimitiveType, type: SqlType, cast: SqlCast): Vector => {
-  const { low, high } = bounds(target), out = new NumberBuilder(target), bad = new Uint8Array(v.length), toWhole = cast.from?.kind === 'decimal' ? roundHalfAway : nearest;
+  const { low, high } = bounds(target);
+  const out = new NumberBuilder(target);
+  const bad = new Uint8Array(v.length);
+  const toWhole = cast.from?.kind === 'decimal' ? roundHalfAway : nearest;
   for (let i = 0; i < v.length; i++) {
-    const x = toWhole(v.values[i] as number), safe = Number.isSafeInteger(x), big = safe || !Number.isFinite(x) ? 0n : BigInt(x);
-    if (safe ? x >= Number(low) && x <= Number(high) : Number.isFinite(x) && big >= low && big <= high) out.push(safe ? x : big);
+    const x = toWhole(v.values[i] as number);
+    const safe = Number.isSafeInteger(x);
+    const big = safe || !Number.isFinite(x) ? 0n : BigInt(x);
+    if (safe ? x >= Number(low) && x <= Number(high) : Number.isFinite(x) && big >= low && big <= high)
+      out.push(safe ? x : big);
     else {
       bad[i] = 1;
       out.push(0);
@@ -191,9 +322,11 @@ const roundedRows = (v: NumberVector, target: PrimitiveType, type: SqlType, cast
   return settle(out.finish(), bad, v, type, cast);
 };
 const narrowedFloats = (v: NumberVector, target: PrimitiveType, type: SqlType, cast: SqlCast): Vector => {
-  const out = new Float64Array(v.length), bad = new Uint8Array(v.length);
+  const out = new Float64Array(v.length);
+  const bad = new Uint8Array(v.length);
   for (let i = 0; i < out.length; i++) {
-    const x = Number(v.values[i]), rounded = roundFloat(target, x);
+    const x = Number(v.values[i]);
+    const rounded = roundFloat(target, x);
     if (Number.isFinite(x) && !Number.isFinite(rounded)) bad[i] = 1;
     else out[i] = rounded;
   }
@@ -209,20 +342,30 @@ const numbersToBool = (v: NumberVector): Vector => {
 const nanosOfDay = 86_400_000_000_000;
 const toTime = (v: FlatVector, unit: number, type: SqlType, cast: SqlCast): Vector => {
   if (v.form === 'number' && v.type === types.time) return cutTimes(v, unit);
-  if (!isText(v)) return v.form === 'number' && type.kind === 'timestamp' ? cutTimes(flatten(byModel(v, types.time, type, cast)), unit) : refuse(v, type, cast);
+  if (!isText(v))
+    return v.form === 'number' && type.kind === 'timestamp'
+      ? cutTimes(flatten(byModel(v, types.time, type, cast)), unit)
+      : refuse(v, type, cast);
   const quick = timesOfStored(v) ?? timesOfBytes(v);
   if (quick) return lift(quick, (flat) => cutTimes(flat, unit));
-  const found = byText(v, type, cast, (text) => {
-    const t = sqlTime(text);
-    return t === 'range' ? undefined : t;
-  }, (list) => numbersOf(types.time, list));
+  const found = byText(
+    v,
+    type,
+    cast,
+    (text) => {
+      const t = sqlTime(text);
+      return t === 'range' ? undefined : t;
+    },
+    (list) => numbersOf(types.time, list),
+  );
   return lift(found, (flat) => cutTimes(flat, unit));
 };
 /** Times cut down to the day, or rounded to a shorter unit. */
 const cutTimes = (v: FlatVector, unit: number): Vector => {
   if (v.form !== 'number' || unit === 1) return v;
   const half = unit === nanosOfDay ? 0 : unit / 2;
-  const out = new NumberBuilder(types.time), size = BigInt(unit);
+  const out = new NumberBuilder(types.time);
+  const size = BigInt(unit);
   for (let i = 0; i < v.length; i++) {
     const x = typeof v.values[i] === 'number' && half === 0 ? v.values[i] : BigInt(v.values[i]!) + BigInt(half);
     if (typeof x === 'number') out.push(Math.floor(x / unit) * unit);
@@ -241,10 +384,16 @@ const namedCast = (name: string, cast: SqlCast): SqlCast => {
 };
 const toClock = (v: FlatVector, type: SqlType & { readonly kind: 'clock' }, cast: SqlCast): Vector => {
   if (isText(v)) {
-    return byText(v, type, cast, (text) => {
-      const nanos = sqlClock(text, type.digits);
-      return nanos === undefined ? undefined : sqlClockText(nanos);
-    }, textsOf);
+    return byText(
+      v,
+      type,
+      cast,
+      (text) => {
+        const nanos = sqlClock(text, type.digits);
+        return nanos === undefined ? undefined : sqlClockText(nanos);
+      },
+      textsOf,
+    );
   }
   if (v.form !== 'number' || (v.type !== types.time && v.type !== types.duration)) return refuse(v, type, cast);
   const unit = 10n ** BigInt(9 - type.digits);
@@ -252,14 +401,31 @@ const toClock = (v: FlatVector, type: SqlType & { readonly kind: 'clock' }, cast
 };
 const toBits = (v: FlatVector, type: SqlType, cast: SqlCast): Vector => {
   const list = Array.from({ length: v.length }, (_, i) => bitsAt(v, i));
-  return settle(textsOf(list), Uint8Array.from(list, (bits) => (bits === undefined ? 1 : 0)), v, type, cast);
+  return settle(
+    textsOf(list),
+    Uint8Array.from(list, (bits) => (bits === undefined ? 1 : 0)),
+    v,
+    type,
+    cast,
+  );
 };
 /** Bits as numbers of as many bits at least, bools and bytes. */
 const ofBits = (v: BytesVector, target: PrimitiveType, type: SqlType, cast: SqlCast): Vector => {
   switch (target) {
-    case types.bool: return byText(v, type, cast, boolOfBits, boolsOf);
-    case types.bytes: return byText(v, type, cast, bytesOfBits, bytesOf);
-    default: return isInteger(target) || isFloat(target) ? byText(v, type, cast, (bits) => numberOfBits(bits, target), (list) => numbersOf(target, list)) : refuse(v, type, cast);
+    case types.bool:
+      return byText(v, type, cast, boolOfBits, boolsOf);
+    case types.bytes:
+      return byText(v, type, cast, bytesOfBits, bytesOf);
+    default:
+      return isInteger(target) || isFloat(target)
+        ? byText(
+            v,
+            type,
+            cast,
+            (bits) => numberOfBits(bits, target),
+            (list) => numbersOf(target, list),
+          )
+        : refuse(v, type, cast);
   }
 };
 const flooredTo = (x: bigint, unit: bigint): bigint => x - (((x % unit) + unit) % unit);
@@ -267,7 +433,9 @@ const uuidBytes = (text: string): Uint8Array => Buffer.from(text.replaceAll('-',
 const uuidSyntax = /^\{?([0-9a-f]{8})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{12})\}?$/i;
 const toUuid = (v: FlatVector, type: SqlType, cast: SqlCast): Vector => {
   if (v.form === 'bytes' && v.type === types.bytes) {
-    const texts = textsOf(Array.from({ length: v.length }, (_, i) => Buffer.from(dataAt(v, i) as Uint8Array).toString('hex')));
+    const texts = textsOf(
+      Array.from({ length: v.length }, (_, i) => Buffer.from(dataAt(v, i) as Uint8Array).toString('hex')),
+    );
     return toUuid(flatten(texts), type, cast);
   }
   return isText(v) ? byText(v, type, cast, uuidOf, textsOf) : refuse(v, type, cast);
@@ -283,7 +451,10 @@ const textsOf = (list: readonly (string | undefined)[]): Vector => {
 };
 
 /** Rounded at the digits of the type; undefined for what does not fit it, or has more digits than a float64 keeps. */
-const decimalOf = (digits: string, { precision, scale }: SqlType & { readonly kind: 'decimal' }): number | undefined => {
+const decimalOf = (
+  digits: string,
+  { precision, scale }: SqlType & { readonly kind: 'decimal' },
+): number | undefined => {
   const scaled = scaledDecimal(digits, scale);
   if (scaled === undefined) return undefined;
   const size = String(scaled < 0n ? -scaled : scaled);
@@ -292,15 +463,30 @@ const decimalOf = (digits: string, { precision, scale }: SqlType & { readonly ki
 };
 /** The same of a number that is clearly nearer to one decimal than to any other; undefined for others. */
 const decimalOfNumber = (x: number | bigint, by: number, unitsMax: number): number | undefined => {
-  const units = Number(x) * by, nearest = Math.round(units);
+  const units = Number(x) * by;
+  const nearest = Math.round(units);
   return Math.abs(nearest) < unitsMax && by < 1e15 && Math.abs(units - nearest) < 0.499 ? nearest / by + 0 : undefined;
 };
 const toDecimal = (v: FlatVector, type: SqlType & { readonly kind: 'decimal' }, cast: SqlCast): Vector => {
-  if (isText(v)) return byText(v, type, cast, (text) => decimalOf(text, type), (list) => numbersOf(types.float64, list));
-  if (v.form === 'bool') return toDecimal(numbers(types.uint8, Float64Array.from(v.values.subarray(0, v.length))), type, cast);
-  const read = v.form === 'number' && v.type !== types.time && v.type !== types.duration ? (i: number) => numberDigits(v, i) : undefined;
+  if (isText(v))
+    return byText(
+      v,
+      type,
+      cast,
+      (text) => decimalOf(text, type),
+      (list) => numbersOf(types.float64, list),
+    );
+  if (v.form === 'bool')
+    return toDecimal(numbers(types.uint8, Float64Array.from(v.values.subarray(0, v.length))), type, cast);
+  const read =
+    v.form === 'number' && v.type !== types.time && v.type !== types.duration
+      ? (i: number) => numberDigits(v, i)
+      : undefined;
   if (!read || v.form !== 'number') return refuse(v, type, cast);
-  const out = new Float64Array(v.length), bad = new Uint8Array(v.length), by = 10 ** type.scale, unitsMax = 10 ** Math.min(type.precision, digitsExact);
+  const out = new Float64Array(v.length);
+  const bad = new Uint8Array(v.length);
+  const by = 10 ** type.scale;
+  const unitsMax = 10 ** Math.min(type.precision, digitsExact);
   for (let i = 0; i < v.length; i++) {
     checkStopAt(i);
     const x = decimalOfNumber(v.values[i]!, by, unitsMax) ?? decimalOf(read(i), type);
@@ -310,7 +496,7 @@ const toDecimal = (v: FlatVector, type: SqlType & { readonly kind: 'decimal' }, 
   return settle(numbers(types.float64, out), bad, v, type, cast);
 };
 const numberDigits = (v: NumberVector, i: number): string =>
-  (isFloat(v.type) ? decimalFloatText(v.values[i] as number, v.type === types.float32 ? 32 : 64) : String(v.values[i]));
+  isFloat(v.type) ? decimalFloatText(v.values[i] as number, v.type === types.float32 ? 32 : 64) : String(v.values[i]);
 
 const toText = (v: FlatVector, { from }: SqlCast): Vector => {
   if (isText(v)) return v;
@@ -326,17 +512,27 @@ const toText = (v: FlatVector, { from }: SqlCast): Vector => {
 /** The cast of what is inside a value. */
 const withoutFrom = ({ from: _, ...cast }: SqlCast): SqlCast => ({ ...cast, inside: true });
 const castList = (v: ListVector, type: SqlType & { readonly kind: 'list' }, cast: SqlCast): Vector => {
-  const start = v.offsets[0]!, offsets = v.offsets.subarray(0, v.length + 1).map((o) => o - start), { length } = type, bad = new Uint8Array(v.length);
-  if (length !== undefined) for (let i = 0; i < v.length; i++) bad[i] = offsets[i + 1]! - offsets[i]! === length ? 0 : 1;
+  const start = v.offsets[0]!;
+  const offsets = v.offsets.subarray(0, v.length + 1).map((o) => o - start);
+  const { length } = type;
+  const bad = new Uint8Array(v.length);
+  if (length !== undefined)
+    for (let i = 0; i < v.length; i++) bad[i] = offsets[i + 1]! - offsets[i]! === length ? 0 : 1;
   const cells = tidy(castRows(itemsOf(v, v.items), type.element, withoutFrom(cast)));
   return settle(listsOf('array', offsets, cells, v.length, modelType(type.element)), bad, v, type, cast);
 };
 const castMap = (v: MapVector, type: SqlType & { readonly kind: 'map' }, cast: SqlCast): Vector => {
-  const start = v.offsets[0]!, offsets = v.offsets.subarray(0, v.length + 1).map((o) => o - start), inner = withoutFrom(cast), model = modelType(type);
-  const keys = castRows(itemsOf(v, v.keys), type.key, inner), values = castRows(itemsOf(v, v.values), type.value, inner);
+  const start = v.offsets[0]!;
+  const offsets = v.offsets.subarray(0, v.length + 1).map((o) => o - start);
+  const inner = withoutFrom(cast);
+  const model = modelType(type);
+  const keys = castRows(itemsOf(v, v.keys), type.key, inner);
+  const values = castRows(itemsOf(v, v.values), type.value, inner);
   const bad = new Uint8Array(v.length);
   markKeys(offsets, keys, bad);
-  return model.kind === 'map' ? settle(mapsOf(offsets, keys, values, v.length, model), bad, v, type, cast) : refuse(v, type, cast);
+  return model.kind === 'map'
+    ? settle(mapsOf(offsets, keys, values, v.length, model), bad, v, type, cast)
+    : refuse(v, type, cast);
 };
 /** Marks maps with keys that are null or come twice once they are cast. */
 const markKeys = (offsets: Uint32Array, keys: Vector, bad: Uint8Array): void => {
@@ -344,17 +540,32 @@ const markKeys = (offsets: Uint32Array, keys: Vector, bad: Uint8Array): void => 
     const seen = new Set<string>();
     for (let at = offsets[i]!; at < offsets[i + 1]!; at++) {
       checkStopAt(at);
-      const key = underValue(valueAt(keys, at)), text = supText(key);
+      const key = underValue(valueAt(keys, at));
+      const text = supText(key);
       if (key.data === null || seen.has(text)) bad[i] = 1;
       seen.add(text);
     }
   }
 };
 /** Texts, of which some are null, as a column. */
-const nullableTexts = (list: readonly (string | null)[]): Vector => overlay(textsOf(list.map((x) => x ?? '')), Uint8Array.from(list, (x) => (x === null ? 1 : 0)), nulls(list.length));
+const nullableTexts = (list: readonly (string | null)[]): Vector =>
+  overlay(
+    textsOf(list.map((x) => x ?? '')),
+    Uint8Array.from(list, (x) => (x === null ? 1 : 0)),
+    nulls(list.length),
+  );
 /** What texts hold inside of them: the parts of each row, and which rows hold none. */
-const insides = <T>(v: BytesVector, parse: (text: string) => readonly T[] | undefined): { readonly parts: readonly T[]; readonly offsets: Uint32Array; readonly bad: Uint8Array; readonly rows: readonly (readonly T[])[] } => {
-  const bad = new Uint8Array(v.length), offsets = new Uint32Array(v.length + 1);
+const insides = <T>(
+  v: BytesVector,
+  parse: (text: string) => readonly T[] | undefined,
+): {
+  readonly parts: readonly T[];
+  readonly offsets: Uint32Array;
+  readonly bad: Uint8Array;
+  readonly rows: readonly (readonly T[])[];
+} => {
+  const bad = new Uint8Array(v.length);
+  const offsets = new Uint32Array(v.length + 1);
   const rows = Array.from({ length: v.length }, (_, i): readonly T[] => {
     checkStopAt(i);
     const found = parse(textAt(v, i));
@@ -365,35 +576,53 @@ const insides = <T>(v: BytesVector, parse: (text: string) => readonly T[] | unde
   return { parts: rows.flat(), offsets, bad, rows };
 };
 const listsOfTexts = (v: BytesVector, type: SqlType & { readonly kind: 'list' }, cast: SqlCast): Vector => {
-  const { parts, offsets, bad, rows } = insides(v, listOfText), { length } = type;
-  if (length !== undefined) rows.forEach((row, i) => { if (row.length !== length) bad[i] = 1; });
+  const { parts, offsets, bad, rows } = insides(v, listOfText);
+  const { length } = type;
+  if (length !== undefined)
+    rows.forEach((row, i) => {
+      if (row.length !== length) bad[i] = 1;
+    });
   const items = tidy(castRows(nullableTexts(parts), type.element, withoutFrom(cast)));
   return settle(listsOf('array', offsets, items, v.length, modelType(type.element)), bad, v, type, cast);
 };
 const structsOfTexts = (v: BytesVector, type: SqlType & { readonly kind: 'struct' }, cast: SqlCast): Vector => {
-  const names = new Set(type.fields.map((f) => f.name.toLowerCase())), { rows, bad } = insides(v, (text) => {
+  const names = new Set(type.fields.map((f) => f.name.toLowerCase()));
+  const { rows, bad } = insides(v, (text) => {
     const entries = entriesOfText(text, ':') ?? byPlace(rowOfText(text), type);
     // A name that the struct has not is a mistake.
     return entries?.every(([name]) => name !== null && names.has(name.toLowerCase())) ? entries : undefined;
   });
   const fields = type.fields.map((f): Field => {
-    const texts = nullableTexts(rows.map((entries) => entries.find(([name]) => name!.toLowerCase() === f.name.toLowerCase())?.[1] ?? null));
+    const texts = nullableTexts(
+      rows.map((entries) => entries.find(([name]) => name!.toLowerCase() === f.name.toLowerCase())?.[1] ?? null),
+    );
     return { name: f.name, optional: false, values: tidy(castRows(texts, f.type, withoutFrom(cast))) };
   });
   return settle({ form: 'record', length: v.length, fields }, bad, v, type, cast);
 };
 /** The elements of a row by the names of the struct's fields; undefined for another number of them. */
-const byPlace = (row: readonly (string | null)[] | undefined, { fields }: SqlType & { readonly kind: 'struct' }): readonly (readonly [string, string | null])[] | undefined =>
-  (row?.length === fields.length ? row.map((x, k) => [fields[k]!.name, x] as const) : undefined);
+const byPlace = (
+  row: readonly (string | null)[] | undefined,
+  { fields }: SqlType & { readonly kind: 'struct' },
+): readonly (readonly [string, string | null])[] | undefined =>
+  row?.length === fields.length ? row.map((x, k) => [fields[k]!.name, x] as const) : undefined;
 const mapsOfTexts = (v: BytesVector, type: SqlType & { readonly kind: 'map' }, cast: SqlCast): Vector => {
-  const { parts, offsets, bad } = insides(v, (text) => entriesOfText(text, '=')), inner = withoutFrom(cast), model = modelType(type);
-  const keys = castRows(nullableTexts(parts.map(([key]) => key)), type.key, inner), values = castRows(nullableTexts(parts.map(([, value]) => value)), type.value, inner);
+  const { parts, offsets, bad } = insides(v, (text) => entriesOfText(text, '='));
+  const inner = withoutFrom(cast);
+  const model = modelType(type);
+  const keys = castRows(nullableTexts(parts.map(([key]) => key)), type.key, inner);
+  const values = castRows(nullableTexts(parts.map(([, value]) => value)), type.value, inner);
   markKeys(offsets, keys, bad);
-  return model.kind === 'map' ? settle(mapsOf(offsets, keys, values, v.length, model), bad, v, type, cast) : refuse(v, type, cast);
+  return model.kind === 'map'
+    ? settle(mapsOf(offsets, keys, values, v.length, model), bad, v, type, cast)
+    : refuse(v, type, cast);
 };
 /** A record as a map: the names of its fields are the keys. */
 const castFields = (v: RecordVector, type: SqlType & { readonly kind: 'map' }, cast: SqlCast): Vector => {
-  const names = new BytesBuilder(types.string), offsets = new Uint32Array(v.length + 1), rows = new Uint32Array(v.length * v.fields.length), tags = new Uint32Array(rows.length);
+  const names = new BytesBuilder(types.string);
+  const offsets = new Uint32Array(v.length + 1);
+  const rows = new Uint32Array(v.length * v.fields.length);
+  const tags = new Uint32Array(rows.length);
   let n = 0;
   for (let i = 0; i < v.length; i++) {
     v.fields.forEach((f, k) => {
@@ -404,17 +633,32 @@ const castFields = (v: RecordVector, type: SqlType & { readonly kind: 'map' }, c
     });
     offsets[i + 1] = n;
   }
-  const inner = withoutFrom(cast), keys = castRows(names.finish(), type.key, inner), model = modelType(type);
-  const values = n === 0 ? nulls(0) : combine(tags.subarray(0, n), rows.subarray(0, n), v.fields.map((f) => castRows(f.values, type.value, inner)));
+  const inner = withoutFrom(cast);
+  const keys = castRows(names.finish(), type.key, inner);
+  const model = modelType(type);
+  const values =
+    n === 0
+      ? nulls(0)
+      : combine(
+          tags.subarray(0, n),
+          rows.subarray(0, n),
+          v.fields.map((f) => castRows(f.values, type.value, inner)),
+        );
   return model.kind === 'map' ? mapsOf(offsets, keys, values, v.length, model) : refuse(v, type, cast);
 };
-/** Fields go by their names, those of a row without names (`c0`, `c1`, ..) by their places; what a struct lacks is null. */
+/**
+ * Fields go by their names, those of a row without names (`c0`, `c1`, ..) by their places; what a struct lacks is null.
+ */
 const castStruct = (v: RecordVector, type: SqlType & { readonly kind: 'struct' }, cast: SqlCast): Vector => {
-  const inner = withoutFrom(cast), isRow = v.fields.length === type.fields.length && v.fields.every((f, k) => f.name === `c${k}`);
-  const sources = type.fields.map((target, k) => (isRow ? v.fields[k] : v.fields.find((f) => f.name.toLowerCase() === target.name.toLowerCase())));
+  const inner = withoutFrom(cast);
+  const isRow = v.fields.length === type.fields.length && v.fields.every((f, k) => f.name === `c${k}`);
+  const sources = type.fields.map((target, k) =>
+    isRow ? v.fields[k] : v.fields.find((f) => f.name.toLowerCase() === target.name.toLowerCase()),
+  );
   if (v.fields.length > 0 && sources.every((f) => f === undefined)) return refuse(v, type, cast);
   const fields = type.fields.map((target, k): Field => {
-    const source = sources[k], values = source && tidy(castRows(source.values, target.type, inner));
+    const source = sources[k];
+    const values = source && tidy(castRows(source.values, target.type, inner));
     if (!values) return { name: target.name, optional: false, values: nulls(v.length) };
     const absent = source.present?.map((p) => 1 - p).subarray(0, v.length);
     return { name: target.name, optional: false, values: absent ? overlay(values, absent, nulls(v.length)) : values };

@@ -1,6 +1,7 @@
 /**
- * Values of unlike types beside one another in SQL: a text is read as the type of the other side, a bool is a number beside numbers; lists, records and bools have an order.
- * A text among the data that is none of that type equals nothing, and is neither less nor greater: columns may have values of several types.
+ * Values of unlike types beside one another in SQL: a text is read as the type of the other side, a bool is a number
+ * beside numbers; lists, records and bools have an order. A text among the data that is none of that type equals
+ * nothing, and is neither less nor greater: columns may have values of several types.
  */
 import { type SqlType } from '../../../query/sql/types.ts';
 import type { CompareOperator } from '../../../query/plan/plan.ts';
@@ -20,39 +21,58 @@ const primitiveOf = (v: Vector): PrimitiveType | undefined => {
   return of.form === 'number' || of.form === 'bytes' ? of.type : of.form === 'bool' ? types.bool : undefined;
 };
 
-/** Which sides are literals of the query, in bits: a text there that the other type does not have is a mistake of the query. */
+/**
+ * Which sides are literals of the query, in bits: a text there that the other type does not have is a mistake of the
+ * query.
+ */
 export const strictness = { left: 1, right: 2 } as const;
 
-/** Both sides as one type, and the rows whose text is none of that type; undefined where nothing is to be cast. @throws query-cast for a literal of the query */
+/**
+ * Both sides as one type, and the rows whose text is none of that type; undefined where nothing is to be cast. @throws
+ * query-cast for a literal of the query
+ */
 export const alikeForSql = (left: Vector, right: Vector, strict: number): Alike | undefined => {
-  const x = primitiveOf(left), y = primitiveOf(right);
+  const x = primitiveOf(left);
+  const y = primitiveOf(right);
   if (!x || !y || x === y) return undefined;
   if (x === types.bytes || y === types.bytes) {
     const meant = x === types.bytes ? besideBytes(left, right) : besideBytes(right, left);
-    if (meant) return x === types.bytes ? { left: meant.bytes, right: meant.other } : { left: meant.other, right: meant.bytes };
+    if (meant)
+      return x === types.bytes ? { left: meant.bytes, right: meant.other } : { left: meant.other, right: meant.bytes };
   }
   if (x === types.string) return read(left, y, (strict & strictness.left) !== 0, (cast) => ({ left: cast, right }));
   if (y === types.string) return read(right, x, (strict & strictness.right) !== 0, (cast) => ({ left, right: cast }));
   if (x === types.bool) return { left: asNumbers(left), right };
   return y === types.bool ? { left, right: asNumbers(right) } : undefined;
 };
-/** Files have uuids as sixteen bytes, and intervals as twelve: a uuid's text is the former, and the latter are compared with durations, a month as thirty days. */
+/**
+ * Files have uuids as sixteen bytes, and intervals as twelve: a uuid's text is the former, and the latter are compared
+ * with durations, a month as thirty days.
+ */
 const besideBytes = (bytes: Vector, other: Vector): { readonly bytes: Vector; readonly other: Vector } | undefined => {
-  const type = primitiveOf(other), whole = inner(bytes);
+  const type = primitiveOf(other);
+  const whole = inner(bytes);
   if (whole.form !== 'bytes' || whole.length === 0) return undefined;
   if (type === types.duration) {
     const spans = eachRow(bytes, types.duration, (v) => lengthOfSpan(spanOf(v)));
     return spans && { bytes: spans, other };
   }
   if (type !== types.string || (dataAt(whole, 0) as Uint8Array).length !== uuidBytes) return undefined;
-  const uuids = eachRow(other, types.bytes, ({ data }) => (uuidText.test(data as string) ? new Uint8Array(Buffer.from((data as string).replaceAll('-', ''), 'hex')) : undefined));
+  const uuids = eachRow(other, types.bytes, ({ data }) =>
+    uuidText.test(data as string)
+      ? new Uint8Array(Buffer.from((data as string).replaceAll('-', ''), 'hex'))
+      : undefined,
+  );
   return uuids && { bytes, other: uuids };
 };
-const uuidBytes = 16, uuidText = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-const lengthOfSpan = (span: TimeSpan | undefined): number | bigint | undefined => span && integer(BigInt(span.months * 30 + span.days) * 86_400_000_000_000n + span.nanos);
+const uuidBytes = 16;
+const uuidText = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+const lengthOfSpan = (span: TimeSpan | undefined): number | bigint | undefined =>
+  span && integer(BigInt(span.months * 30 + span.days) * 86_400_000_000_000n + span.nanos);
 /** Other values of all rows; undefined where one has none. */
 const eachRow = (v: Vector, type: PrimitiveType, of: (value: Value) => Data | undefined): Vector | undefined => {
-  const whole = inner(v), out = new Builder(type);
+  const whole = inner(v);
+  const out = new Builder(type);
   for (let i = 0; i < whole.length; i++) {
     const x = of(valueAt(whole, i));
     if (x === undefined) return undefined;
@@ -60,10 +80,20 @@ const eachRow = (v: Vector, type: PrimitiveType, of: (value: Value) => Data | un
   }
   return v.form === 'constant' ? constant(out.finish(), v.length) : out.finish();
 };
-interface Alike { readonly left: Vector; readonly right: Vector; readonly unread?: Uint8Array }
+interface Alike {
+  readonly left: Vector;
+  readonly right: Vector;
+  readonly unread?: Uint8Array;
+}
 const read = (v: Vector, type: PrimitiveType, strict: boolean, sides: (cast: Vector) => Alike): Alike => {
-  const cast = sqlCastVector(v, { type: targetOf(type), failure: strict ? 'error' : 'null', written: 'comparison', advice: '; to compare as text write x::varchar' });
-  const codes = strict ? undefined : truthOf(cast), unread = codes?.includes(truth.null) ? codes.map((code) => (code === truth.null ? 1 : 0)) : undefined;
+  const cast = sqlCastVector(v, {
+    type: targetOf(type),
+    failure: strict ? 'error' : 'null',
+    written: 'comparison',
+    advice: '; to compare as text write x::varchar',
+  });
+  const codes = strict ? undefined : truthOf(cast);
+  const unread = codes?.includes(truth.null) ? codes.map((code) => (code === truth.null ? 1 : 0)) : undefined;
   return { ...sides(cast), ...(unread && { unread }) };
 };
 /** Whole numbers of any width are compared as the widest. */
@@ -79,7 +109,12 @@ const asNumbers = (v: Vector): Vector => {
 };
 
 /** Bools, lists and records by their order; undefined for what has none. */
-export const compareOrdered = (operator: CompareOperator, left: Vector, right: Vector, length: number): Vector | undefined => {
+export const compareOrdered = (
+  operator: CompareOperator,
+  left: Vector,
+  right: Vector,
+  length: number,
+): Vector | undefined => {
   const form = inner(left).form;
   if (form !== inner(right).form || (form !== 'bool' && form !== 'list' && form !== 'record')) return undefined;
   const out = new Uint8Array(length);
@@ -91,11 +126,17 @@ export const compareOrdered = (operator: CompareOperator, left: Vector, right: V
 };
 const holds = (operator: CompareOperator, c: number): boolean => {
   switch (operator) {
-    case '==': return c === 0;
-    case '!=': return c !== 0;
-    case '<': return c < 0;
-    case '<=': return c <= 0;
-    case '>': return c > 0;
-    case '>=': return c >= 0;
+    case '==':
+      return c === 0;
+    case '!=':
+      return c !== 0;
+    case '<':
+      return c < 0;
+    case '<=':
+      return c <= 0;
+    case '>':
+      return c > 0;
+    case '>=':
+      return c >= 0;
   }
 };

@@ -18,21 +18,38 @@ const isBytes = (v: Vector): boolean => {
 };
 const bytesText: Kernel = (args) => {
   const [a, b] = args.map((v) => flatten(v));
-  return a!.form === 'bytes' && b!.form === 'bytes' ? { ...(concatKernel([{ ...a, type: types.string }, { ...b, type: types.string }], a.length) as typeof a), type: types.bytes } : a!;
+  return a!.form === 'bytes' && b!.form === 'bytes'
+    ? {
+        ...(concatKernel(
+          [
+            { ...a, type: types.string },
+            { ...b, type: types.string },
+          ],
+          a.length,
+        ) as typeof a),
+        type: types.bytes,
+      }
+    : a!;
 };
 const asText = { type: { kind: 'plain', type: types.string }, failure: 'null', written: '||' } as const;
 /** A text as it is, another value as a cast to text gives it. */
 export const sqlTextOf = (v: Vector): Vector => {
   const i = inner(v);
   if (i.form === 'error' || (i.form === 'bytes' && i.type === types.string)) return v;
-  const [name] = namesOf(i) ?? [], from = name === undefined ? undefined : sqlTypeOfName(name);
+  const [name] = namesOf(i) ?? [];
+  const from = name === undefined ? undefined : sqlTypeOfName(name);
   return flatten(sqlCastVector(flatten(v), from ? { ...asText, from } : asText));
 };
 
 /** The kernel. What has no text, such as a list beside a string, gives the cast's error. */
 export const sqlConcat: Kernel = (args, length) => {
   if (args.some((a) => inner(a).form === 'null')) return nulls(length);
-  if (args.every(isArray)) return listFrom('array', args.map((values) => ({ spread: true, values })), length);
+  if (args.every(isArray))
+    return listFrom(
+      'array',
+      args.map((values) => ({ spread: true, values })),
+      length,
+    );
   if (args.every(isBytes)) return bytesText(args, length);
   return apply(args.map(sqlTextOf), length, concatKernel, 'bare');
 };

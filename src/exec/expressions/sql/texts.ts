@@ -1,5 +1,18 @@
-/** Numbers, times and truth from text as SQL's casts read them, and values as their text in SQL. White space around a text counts for nothing. */
-import { dateOfDays, daysOfDate, daysOfMonth, decimalFloatText, int64Max, int64Min, ipText, netText, shortestDigits } from '../../../vectors/literal.ts';
+/**
+ * Numbers, times and truth from text as SQL's casts read them, and values as their text in SQL. White space around a
+ * text counts for nothing.
+ */
+import {
+  dateOfDays,
+  daysOfDate,
+  daysOfMonth,
+  decimalFloatText,
+  int64Max,
+  int64Min,
+  ipText,
+  netText,
+  shortestDigits,
+} from '../../../vectors/literal.ts';
 import { type RecordType, type Type, isFloat, types } from '../../../vectors/type.ts';
 import { type Data, type Value, integer, underValue } from '../../../vectors/value.ts';
 import { supText } from '../../../vectors/sup/print.ts';
@@ -14,12 +27,21 @@ const prefixedSyntax = /^([+-]?)(0[xX][0-9a-fA-F]+|0[bB][01]+)$/;
 const exponentMax = 400;
 
 /** A decimal as digits and the power of ten that they are multiplied with. */
-interface Decimal { readonly negative: boolean; readonly digits: string; readonly exponent: number }
+interface Decimal {
+  readonly negative: boolean;
+  readonly digits: string;
+  readonly exponent: number;
+}
 const decimalOfText = (text: string): Decimal | undefined => {
   const m = decimalSyntax.exec(text);
   if (!m || (m[2] === undefined && m[3] === undefined)) return undefined;
-  const whole = (m[2] ?? '').replaceAll('_', ''), fraction = (m[3] ?? '').replaceAll('_', '');
-  return { negative: m[1] === '-', digits: (whole + fraction).replace(/^0+(?=\d)/, ''), exponent: Number(m[4] ?? 0) - fraction.length };
+  const whole = (m[2] ?? '').replaceAll('_', '');
+  const fraction = (m[3] ?? '').replaceAll('_', '');
+  return {
+    negative: m[1] === '-',
+    digits: (whole + fraction).replace(/^0+(?=\d)/, ''),
+    exponent: Number(m[4] ?? 0) - fraction.length,
+  };
 };
 /** The whole number that is nearest, halves away from zero; undefined beyond any range. */
 const roundedDecimal = ({ negative, digits, exponent }: Decimal): bigint | undefined => {
@@ -35,32 +57,57 @@ const roundedDigits = (digits: string, dropped: number): bigint => {
 
 /** A whole number: fractions and exponents are rounded, halves away from zero. */
 export const sqlInteger = (text: string): bigint | undefined => {
-  const plain = text.trim(), prefixed = prefixedSyntax.exec(plain);
+  const plain = text.trim();
+  const prefixed = prefixedSyntax.exec(plain);
   if (prefixed) return BigInt(prefixed[2]!) * (prefixed[1] === '-' ? -1n : 1n);
   const decimal = decimalOfText(plain);
   return decimal && roundedDecimal(decimal);
 };
 export const sqlFloat = (text: string): number | undefined => goFloat(text.trim());
 
-/** A number times ten to the `scale`, rounded to a whole one, halves away from zero: its decimal digits count, not the float behind them. */
+/**
+ * A number times ten to the `scale`, rounded to a whole one, halves away from zero: its decimal digits count, not the
+ * float behind them.
+ */
 export const scaledDecimal = (text: string, scale: number): bigint | undefined => {
   const decimal = decimalOfText(text.trim());
   return decimal && roundedDecimal({ ...decimal, exponent: decimal.exponent + scale });
 };
 
-const yes: ReadonlySet<string> = new Set(['1', 't', 'true', 'y', 'yes', 'on']), no: ReadonlySet<string> = new Set(['0', 'f', 'false', 'n', 'no', 'off']);
+const yes: ReadonlySet<string> = new Set(['1', 't', 'true', 'y', 'yes', 'on']);
+const no: ReadonlySet<string> = new Set(['0', 'f', 'false', 'n', 'no', 'off']);
 export const sqlBool = (text: string): boolean | undefined => {
   const word = text.trim().toLowerCase();
   return yes.has(word) ? true : no.has(word) ? false : undefined;
 };
 
-const timeSyntax = /^(\d{1,7})([-/])(\d{1,2})\2(\d{1,2})(?:(?:[T ]\s*)(\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:\.(\d{1,9})\d*)?)?)?\s*(Z|UTC|GMT|([+-])(\d{1,2})(?::?(\d{2}))?(?::?(\d{2}))?)?$/i;
-/** Nanoseconds since 1970 of a date or a timestamp; without an offset it is UTC. Undefined for what is none, `range` for what 64 bits do not hold. */
+const timeSyntax =
+  /^(\d{1,7})([-/])(\d{1,2})\2(\d{1,2})(?:(?:[T ]\s*)(\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:\.(\d{1,9})\d*)?)?)?\s*(Z|UTC|GMT|([+-])(\d{1,2})(?::?(\d{2}))?(?::?(\d{2}))?)?$/i;
+/**
+ * Nanoseconds since 1970 of a date or a timestamp; without an offset it is UTC. Undefined for what is none, `range` for
+ * what 64 bits do not hold.
+ */
 export const sqlTime = (text: string): number | bigint | 'range' | undefined => {
-  const plain = text.trim(), m = timeSyntax.exec(plain);
-  if (!m) return /^epoch$/i.test(plain) ? 0 : /[A-Za-z]{3}/.test(plain) ? timeOfText(plain) : /^[+-]?infinity$/i.test(plain) ? 'range' : undefined;
-  const [year, month, day, hour, minute, second] = [m[1], m[3], m[4], m[5] ?? 0, m[6] ?? 0, m[7] ?? 0].map(Number) as [number, number, number, number, number, number];
-  if (month < 1 || month > 12 || day < 1 || day > daysOfMonth(year, month) || hour > 23 || minute > 59 || second > 59) return undefined;
+  const plain = text.trim();
+  const m = timeSyntax.exec(plain);
+  if (!m)
+    return /^epoch$/i.test(plain)
+      ? 0
+      : /[A-Za-z]{3}/.test(plain)
+        ? timeOfText(plain)
+        : /^[+-]?infinity$/i.test(plain)
+          ? 'range'
+          : undefined;
+  const [year, month, day, hour, minute, second] = [m[1], m[3], m[4], m[5] ?? 0, m[6] ?? 0, m[7] ?? 0].map(Number) as [
+    number,
+    number,
+    number,
+    number,
+    number,
+    number,
+  ];
+  if (month < 1 || month > 12 || day < 1 || day > daysOfMonth(year, month) || hour > 23 || minute > 59 || second > 59)
+    return undefined;
   const offset = (Number(m[11] ?? 0) * 3600 + Number(m[12] ?? 0) * 60 + Number(m[13] ?? 0)) * (m[10] === '-' ? -1 : 1);
   const seconds = daysOfDate(year, month, day) * 86400 + hour * 3600 + minute * 60 + second - offset;
   const nanos = BigInt(seconds) * 1_000_000_000n + BigInt((m[8] ?? '').padEnd(9, '0'));
@@ -69,14 +116,17 @@ export const sqlTime = (text: string): number | bigint | 'range' | undefined => 
 /** What is wrong with the text of a time; undefined if nothing is known. */
 export const faultOfSqlTime = (text: string): string | undefined => {
   if (/^\s*[+-]?infinity\s*$/i.test(text)) return 'there is no infinite time here';
-  return sqlTime(text) === 'range' || /^\s*\d+-\d+-\d+ \(bc\)/i.test(text) ? 'times are from 1677-09-21 to 2262-04-11' : undefined;
+  return sqlTime(text) === 'range' || /^\s*\d+-\d+-\d+ \(bc\)/i.test(text)
+    ? 'times are from 1677-09-21 to 2262-04-11'
+    : undefined;
 };
 
 /** `2.0`, `0.1`, `1e+20`: the shortest digits, and a point in whole numbers. */
 export const sqlFloatText = (x: number, bits: number): string => {
   if (!Number.isFinite(x)) return Number.isNaN(x) ? 'nan' : x > 0 ? 'inf' : '-inf';
   if (x === 0) return Object.is(x, -0) ? '-0.0' : '0.0';
-  const { negative, digits, exponent } = shortestDigits(x, bits), sign = negative ? '-' : '';
+  const { negative, digits, exponent } = shortestDigits(x, bits);
+  const sign = negative ? '-' : '';
   if (exponent < -4 || exponent > 15) {
     const power = Math.abs(exponent);
     return `${sign}${digits[0]!}${digits.length > 1 ? `.${digits.slice(1)}` : ''}e${exponent < 0 ? '-' : '+'}${power < 10 ? '0' : ''}${power}`;
@@ -88,11 +138,15 @@ export const sqlFloatText = (x: number, bits: number): string => {
 
 const two = (n: number): string => String(n).padStart(2, '0');
 const secondsOfDay = 86400;
-const fractionText = (nanos: number): string => (nanos === 0 ? '' : `.${String(nanos).padStart(9, '0').replace(/0+$/, '')}`);
+const fractionText = (nanos: number): string =>
+  nanos === 0 ? '' : `.${String(nanos).padStart(9, '0').replace(/0+$/, '')}`;
 const clockText = (seconds: number, nanos: number): string =>
   `${two(Math.floor(seconds / 3600))}:${two(Math.floor(seconds / 60) % 60)}:${two(seconds % 60)}${fractionText(nanos)}`;
 const parted = (t: number | bigint): { readonly days: number; readonly seconds: number; readonly nanos: number } => {
-  const x = BigInt(t), nanos = ((x % 1_000_000_000n) + 1_000_000_000n) % 1_000_000_000n, all = Number((x - nanos) / 1_000_000_000n), days = Math.floor(all / secondsOfDay);
+  const x = BigInt(t);
+  const nanos = ((x % 1_000_000_000n) + 1_000_000_000n) % 1_000_000_000n;
+  const all = Number((x - nanos) / 1_000_000_000n);
+  const days = Math.floor(all / secondsOfDay);
   return { days, seconds: all - days * secondsOfDay, nanos: Number(nanos) };
 };
 /** `1992-01-01`. */
@@ -113,22 +167,32 @@ export const sqlClockText = (t: number | bigint): string => {
 const clockSyntax = /^(?:\d{1,7}-\d{1,2}-\d{1,2}[T ])?\s*(\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:\.(\d{1,9})\d*)?)?$/;
 /** The nanoseconds since midnight of a time of day, cut to so many digits of a second; undefined for what is none. */
 export const sqlClock = (text: string, digits: number): bigint | undefined => {
-  const m = clockSyntax.exec(text.trim()), [hour, minute, second] = [m?.[1], m?.[2], m?.[3] ?? 0].map(Number);
+  const m = clockSyntax.exec(text.trim());
+  const [hour, minute, second] = [m?.[1], m?.[2], m?.[3] ?? 0].map(Number);
   if (!m || hour! > 23 || minute! > 59 || second! > 59) return undefined;
-  const unit = 10n ** BigInt(9 - digits), nanos = BigInt((m[4] ?? '').padEnd(9, '0'));
-  return BigInt(hour! * 3600 + minute! * 60 + second!) * 1_000_000_000n + nanos / unit * unit;
+  const unit = 10n ** BigInt(9 - digits);
+  const nanos = BigInt((m[4] ?? '').padEnd(9, '0'));
+  return BigInt(hour! * 3600 + minute! * 60 + second!) * 1_000_000_000n + (nanos / unit) * unit;
 };
 /** `2 days 01:00:00`. */
 export const sqlDurationText = (d: number | bigint): string => {
-  const negative = d < 0, { days, seconds, nanos } = parted(negative ? -BigInt(d) : d);
-  const parts = [...(days > 0 ? [`${negative ? '-' : ''}${days} day${days === 1 ? '' : 's'}`] : []), ...(seconds > 0 || nanos > 0 || days === 0 ? [`${negative && (seconds > 0 || nanos > 0) ? '-' : ''}${clockText(seconds, nanos)}`] : [])];
+  const negative = d < 0;
+  const { days, seconds, nanos } = parted(negative ? -BigInt(d) : d);
+  const parts = [
+    ...(days > 0 ? [`${negative ? '-' : ''}${days} day${days === 1 ? '' : 's'}`] : []),
+    ...(seconds > 0 || nanos > 0 || days === 0
+      ? [`${negative && (seconds > 0 || nanos > 0) ? '-' : ''}${clockText(seconds, nanos)}`]
+      : []),
+  ];
   return parts.join(' ');
 };
 
 /** Bytes that are no printable ASCII are `\xHH`. */
 const bytesText = (bytes: Uint8Array): string => {
   let out = '';
-  for (const b of bytes) out += b < 32 || b > 126 || b === 92 ? `\\x${b.toString(16).toUpperCase().padStart(2, '0')}` : String.fromCharCode(b);
+  for (const b of bytes)
+    out +=
+      b < 32 || b > 126 || b === 92 ? `\\x${b.toString(16).toUpperCase().padStart(2, '0')}` : String.fromCharCode(b);
   return out;
 };
 /** The bytes of a text in which `\xHH` stands for one; undefined if it has a backslash that stands for none. */
@@ -140,15 +204,25 @@ export const sqlBytes = (text: string): Uint8Array | undefined => {
 
 /** The text of any value, as a cast to text gives it. */
 export const sqlText = (v: Value): string => {
-  const { type, data } = underValue(v), known = v.type.kind === 'primitive' ? undefined : knownByName(v);
+  const { type, data } = underValue(v);
+  const known = v.type.kind === 'primitive' ? undefined : knownByName(v);
   if (known && data !== null) return knownText(known, data) ?? primitiveText(type, data);
   switch (type.kind) {
-    case 'primitive': return primitiveText(type, data);
-    case 'enum': return type.symbols[data as number] ?? '';
-    case 'array': case 'set': return `[${(data as readonly Data[]).map((x) => innerText({ type: type.element, data: x })).join(', ')}]`;
-    case 'record': return isRow(type) ? `(${(data as readonly (Data | undefined)[]).map((x, k) => innerText({ type: type.fields[k]!.type, data: x ?? null })).join(', ')})` : `{${type.fields.map((f, k) => `'${f.name}': ${innerText({ type: f.type, data: (data as readonly (Data | undefined)[])[k] ?? null })}`).join(', ')}}`;
-    case 'map': return `{${(data as readonly (readonly [Data, Data])[]).map(([k, x]) => `${innerText({ type: type.key, data: k })}=${innerText({ type: type.value, data: x })}`).join(', ')}}`;
-    default: return supText(v);
+    case 'primitive':
+      return primitiveText(type, data);
+    case 'enum':
+      return type.symbols[data as number] ?? '';
+    case 'array':
+    case 'set':
+      return `[${(data as readonly Data[]).map((x) => innerText({ type: type.element, data: x })).join(', ')}]`;
+    case 'record':
+      return isRow(type)
+        ? `(${(data as readonly (Data | undefined)[]).map((x, k) => innerText({ type: type.fields[k]!.type, data: x ?? null })).join(', ')})`
+        : `{${type.fields.map((f, k) => `'${f.name}': ${innerText({ type: f.type, data: (data as readonly (Data | undefined)[])[k] ?? null })}`).join(', ')}}`;
+    case 'map':
+      return `{${(data as readonly (readonly [Data, Data])[]).map(([k, x]) => `${innerText({ type: type.key, data: k })}=${innerText({ type: type.value, data: x })}`).join(', ')}}`;
+    default:
+      return supText(v);
   }
 };
 /** A record of places alone, as `(1, 'a')` makes it. */
@@ -160,48 +234,78 @@ const knownByName = (v: Value): SqlType | undefined => {
 };
 /** The text of a value of which SQL's type is known; undefined where that makes no difference. */
 export const knownText = (known: SqlType, data: Data): string | undefined => {
-  if (data instanceof Uint8Array) return known.kind === 'uuid' ? uuidOfBytes(data) : known.kind === 'plain' && known.type === types.duration ? spanText(data) : undefined;
+  if (data instanceof Uint8Array)
+    return known.kind === 'uuid'
+      ? uuidOfBytes(data)
+      : known.kind === 'plain' && known.type === types.duration
+        ? spanText(data)
+        : undefined;
   if (typeof data !== 'number' && typeof data !== 'bigint') return undefined;
   switch (known.kind) {
-    case 'date': return sqlDateText(data);
-    case 'clock': return sqlClockText(data);
-    case 'decimal': return decimalText(Number(data), known.scale);
-    default: return undefined;
+    case 'date':
+      return sqlDateText(data);
+    case 'clock':
+      return sqlClockText(data);
+    case 'decimal':
+      return decimalText(Number(data), known.scale);
+    default:
+      return undefined;
   }
 };
-const uuidOfBytes = (bytes: Uint8Array): string | undefined => (bytes.length === 16 ? Buffer.from(bytes).toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-') : undefined);
+const uuidOfBytes = (bytes: Uint8Array): string | undefined =>
+  bytes.length === 16
+    ? Buffer.from(bytes)
+        .toString('hex')
+        .replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
+    : undefined;
 /** `1 year 2 months 3 days 04:00:00` of an interval's bytes in Parquet. */
 const spanText = (bytes: Uint8Array): string | undefined => {
   const span = spanOf({ type: types.bytes, data: bytes });
   if (!span) return undefined;
-  const counted = (n: number, unit: string): string[] => (n === 0 ? [] : [`${n} ${unit}${Math.abs(n) === 1 ? '' : 's'}`]);
-  const parts = [...counted(Math.trunc(span.months / 12), 'year'), ...counted(span.months % 12, 'month'), ...counted(span.days, 'day')];
+  const counted = (n: number, unit: string): string[] =>
+    n === 0 ? [] : [`${n} ${unit}${Math.abs(n) === 1 ? '' : 's'}`];
+  const parts = [
+    ...counted(Math.trunc(span.months / 12), 'year'),
+    ...counted(span.months % 12, 'month'),
+    ...counted(span.days, 'day'),
+  ];
   return (span.nanos !== 0n || parts.length === 0 ? [...parts, sqlDurationText(span.nanos)] : parts).join(' ');
 };
 /** With so many places behind the point, by the shortest digits of the float. */
 const decimalText = (x: number, scale: number): string | undefined => {
   if (!Number.isFinite(x)) return undefined;
-  const units = scaledDecimal(decimalFloatText(x), scale)!, digits = String(units < 0n ? -units : units).padStart(scale + 1, '0'), point = digits.length - scale;
+  const units = scaledDecimal(decimalFloatText(x), scale)!;
+  const digits = String(units < 0n ? -units : units).padStart(scale + 1, '0');
+  const point = digits.length - scale;
   return `${units < 0n ? '-' : ''}${digits.slice(0, point)}${scale > 0 ? `.${digits.slice(point)}` : ''}`;
 };
 const quotedInside = /^\s|\s$|^$|[,[\](){}"'=:\\]|^null$/i;
 const innerText = (v: Value): string => {
-  const { type, data } = underValue(v), text = data === null ? 'NULL' : sqlText(v);
+  const { type, data } = underValue(v);
+  const text = data === null ? 'NULL' : sqlText(v);
   return type === types.string && quotedInside.test(text) ? `'${text.replace(/['\\]/g, '\\$&')}'` : text;
 };
 const primitiveText = (type: Type, data: Data): string => {
   switch (type) {
-    case types.string: return data as string;
-    case types.time: return sqlTimeText(data as number | bigint);
-    case types.duration: return sqlDurationText(data as number | bigint);
-    case types.bytes: return bytesText(data as Uint8Array);
-    case types.ip: return ipText(data as Uint8Array);
-    case types.net: return netText(data as Uint8Array);
-    case types.bool: return String(data);
-    case types.null: return 'NULL';
-    case types.type: return supText({ type, data });
-    default: return isFloat(type) ? sqlFloatText(data as number, type === types.float32 ? 32 : 64) : String(data);
+    case types.string:
+      return data as string;
+    case types.time:
+      return sqlTimeText(data as number | bigint);
+    case types.duration:
+      return sqlDurationText(data as number | bigint);
+    case types.bytes:
+      return bytesText(data as Uint8Array);
+    case types.ip:
+      return ipText(data as Uint8Array);
+    case types.net:
+      return netText(data as Uint8Array);
+    case types.bool:
+      return String(data);
+    case types.null:
+      return 'NULL';
+    case types.type:
+      return supText({ type, data });
+    default:
+      return isFloat(type) ? sqlFloatText(data as number, type === types.float32 ? 32 : 64) : String(data);
   }
 };
-
-

@@ -1,14 +1,24 @@
-/** The order of values in SQL: of ORDER BY, of `<` between lists and records, of greatest(), list_sort(), min(), arg_max() and their like. */
+/**
+ * The order of values in SQL: of ORDER BY, of `<` between lists and records, of greatest(), list_sort(), min(),
+ * arg_max() and their like.
+ */
 import { checkStopAt } from '../../../vectors/stop.ts';
 import { compareValues } from '../../../vectors/compare.ts';
 import { isNumeric } from '../../../vectors/type.ts';
 import { type Data, type Value, nullValue, underValue } from '../../../vectors/value.ts';
 
-/** The order of values in which NaN is greater than any other number; records and lists are compared part by part, nulls in them are the greatest. */
+/**
+ * The order of values in which NaN is greater than any other number; records and lists are compared part by part, nulls
+ * in them are the greatest.
+ */
 export const order = (left: Value, right: Value): number => {
-  const a = underValue(left), b = underValue(right), x = Number.isNaN(a.data), y = Number.isNaN(b.data);
+  const a = underValue(left);
+  const b = underValue(right);
+  const x = Number.isNaN(a.data);
+  const y = Number.isNaN(b.data);
   if ((x || y) && isNumeric(a.type) && isNumeric(b.type)) return Number(x) - Number(y);
-  const of = partsOf(a), others = of && partsOf(b);
+  const of = partsOf(a);
+  const others = of && partsOf(b);
   if (!of || !others || a.type.kind !== b.type.kind) return compareValues(a, b);
   for (let i = 0; i < Math.min(of.length, others.length); i++) {
     checkStopAt(i);
@@ -22,6 +32,9 @@ export const order = (left: Value, right: Value): number => {
 const partsOf = ({ type, data }: Value): readonly Value[] | undefined => {
   if (data === null) return undefined;
   const parts = data as readonly (Data | undefined)[];
-  if (type.kind === 'record') return type.fields.map((f, i) => (parts[i] === undefined ? nullValue : { type: f.type, data: parts[i] }));
-  return type.kind === 'array' || type.kind === 'set' ? parts.map((d) => ({ type: type.element, data: d! })) : undefined;
+  if (type.kind === 'record')
+    return type.fields.map((f, i) => (parts[i] === undefined ? nullValue : { type: f.type, data: parts[i] }));
+  return type.kind === 'array' || type.kind === 'set'
+    ? parts.map((d) => ({ type: type.element, data: d! }))
+    : undefined;
 };

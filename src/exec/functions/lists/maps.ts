@@ -1,4 +1,7 @@
-/** Functions on maps. Of keys that come twice the last one counts where maps are put together; elsewhere they are an error. */
+/**
+ * Functions on maps. Of keys that come twice the last one counts where maps are put together; elsewhere they are an
+ * error.
+ */
 import { fitsInt64 } from '../../../vectors/literal.ts';
 import { isInteger, mapType, types } from '../../../vectors/type.ts';
 import { type Value, intValue, mapValue } from '../../../vectors/value.ts';
@@ -7,7 +10,9 @@ import { rowsOf, type FunctionRow } from '../row.ts';
 import { Refusal, byRow, type Entries, type Items } from '../typed.ts';
 
 const isNull = (v: Value): boolean => v.type === types.null;
-const nullKey = new Refusal('no key may be null'), keyTwice = new Refusal('a key comes twice'), unlike = new Refusal('lists of one length required', 1);
+const nullKey = new Refusal('no key may be null');
+const keyTwice = new Refusal('a key comes twice');
+const unlike = new Refusal('lists of one length required', 1);
 const mapOf = (entries: Entries): Value | Refusal => {
   if (entries.length === 0) return { type: mapType(types.null, types.null), data: [] };
   if (entries.some(([key]) => isNull(key))) return nullKey;
@@ -15,12 +20,21 @@ const mapOf = (entries: Entries): Value | Refusal => {
 };
 /** Whole numbers of several types as one: a column beside a literal is narrower, and keys are told by their type. */
 const ofOneWidth = (entries: Entries): Entries => {
-  const [first] = entries, isMixed = entries.some(([key]) => key.type !== first![0].type);
-  return isMixed && entries.every(([{ type, data }]) => isInteger(type) && type !== types.time && type !== types.duration && fitsInt64(data as number | bigint)) ? entries.map(([key, value]) => [{ type: types.int64, data: key.data }, value]) : entries;
+  const [first] = entries;
+  const isMixed = entries.some(([key]) => key.type !== first![0].type);
+  return isMixed &&
+    entries.every(
+      ([{ type, data }]) =>
+        isInteger(type) && type !== types.time && type !== types.duration && fitsInt64(data as number | bigint),
+    )
+    ? entries.map(([key, value]) => [{ type: types.int64, data: key.data }, value])
+    : entries;
 };
 const fromLists = (keys: Items | null = empty, values: Items | null = empty): Value | null | Refusal => {
   if (keys === null || values === null) return null;
-  return keys.values.length === values.values.length ? mapOf(keys.values.map((key, i) => [key, values.values[i]!])) : unlike;
+  return keys.values.length === values.values.length
+    ? mapOf(keys.values.map((key, i) => [key, values.values[i]!]))
+    : unlike;
 };
 const empty: Items = { element: types.null, values: [] };
 
@@ -29,12 +43,15 @@ const fromEntries = (list: Items): Value | Refusal => {
   const entries: [Value, Value][] = [];
   for (const v of list.values) {
     if (v.type.kind !== 'record' || v.type.fields.length !== 2) return recordsRequired;
-    const [key, value] = v.type.fields.map((f, k) => ({ type: f.type, data: (v.data as readonly Value['data'][])[k]! }));
+    const [key, value] = v.type.fields.map((f, k) => ({
+      type: f.type,
+      data: (v.data as readonly Value['data'][])[k]!,
+    }));
     entries.push([bare(key!), bare(value!)]);
   }
   return mapOf(entries);
 };
-const bare = (v: Value): Value => (v.type.kind === 'union' ? v.data as Value : v);
+const bare = (v: Value): Value => (v.type.kind === 'union' ? (v.data as Value) : v);
 
 const found = (map: Entries, key: Value): Value | undefined => map.find(([k]) => sameValues(k, key))?.[1];
 const extractedList = (map: Entries, key: Value | null): Value => {
@@ -50,37 +67,117 @@ const together = (...maps: readonly (Entries | null)[]): Value | null => {
 };
 
 const example = '|{"a":1,"b":2}|';
-const mapError = (name: string, rest = ''): readonly [string, string] => [`${name}(1${rest})`, `error({message:"${name}: map argument required",on:1})`];
+const mapError = (name: string, rest = ''): readonly [string, string] => [
+  `${name}(1${rest})`,
+  `error({message:"${name}: map argument required",on:1})`,
+];
 export const maps: readonly FunctionRow[] = [
-  ...rowsOf('map([keys, values])', 'In SQL: a map of the keys and values of two lists. In pipes map(a, f) gives what a function gives for each element.', byRow('map', ['list?', 'list?'], 'value', fromLists), [
-    ["select map(['a','b'],[1,2]) as m", '{m:|{"a":1,"b":2}|}'], ["select map(['a','a'],[1,2]) as m", '{m:error({message:"map: a key comes twice",on:["a","a"]})}'],
-    ['select map([null],[1]) as m', '{m:error({message:"map: no key may be null",on:[null]})}'], ['select map([1],[]) as m', '{m:error({message:"map: lists of one length required",on:[]::[null]})}'],
-  ], { sqlOnly: 'all' }),
-  ...rowsOf('map_from_entries(a)', 'A map of a list of records of a key and a value.', byRow('map_from_entries', ['list'], 'value', fromEntries), [
-    ['map_from_entries([{k:"a",v:1}])', '|{"a":1}|'], ['map_from_entries([1])', 'error({message:"map_from_entries: list of records of two fields required",on:[1]})'],
-  ]),
-  ...rowsOf('map_keys(m)', 'The keys of a map.', byRow('map_keys', ['map'], 'value', (map) => listOf(map.map(([key]) => key), types.null)), [[`map_keys(${example})`, '["a","b"]'], mapError('map_keys')]),
-  ...rowsOf('map_values(m)', 'The values of a map, in the order of its keys.', byRow('map_values', ['map'], 'value', (map) => listOf(map.map(([, value]) => value), types.null)),
-    [[`map_values(${example})`, '[1,2]'], mapError('map_values')]),
-  ...rowsOf('map_entries(m)', 'Records of the keys and values of a map.', byRow('map_entries', ['map'], 'value', entriesList),
-    [[`map_entries(|{"a":1}|)`, '[{key:"a",value:1}]'], mapError('map_entries')]),
-  ...rowsOf('map_extract(m, key)', 'A list of the value of a key, empty if there is none.', byRow('map_extract', ['map', 'value?'], 'value', extractedList),
-    [[`map_extract(${example},"b")`, '[2]'], [`map_extract(${example},"c")`, '[]'], mapError('map_extract', ',1')], { also: ['element_at'] }),
-  ...rowsOf('map_extract_value(m, key)', 'The value of a key, null if there is none.', byRow('map_extract_value', ['map', 'value?'], 'value', (map, key) => (key === null ? null : found(map, key) ?? null)),
-    [[`map_extract_value(${example},"b")`, '2'], mapError('map_extract_value', ',1')]),
-  ...rowsOf('map_contains(m, key)', 'Whether a map has a key.', byRow('map_contains', ['map', 'value'], 'bool', (map, key) => found(map, key) !== undefined),
-    [[`values map_contains(${example},"b")`, 'true'], mapError('map_contains', ',1')]),
-  ...rowsOf('map_contains_value(m, v)', 'Whether a map has a value.', byRow('map_contains_value', ['map', 'value'], 'bool', (map, v) => map.some(([, value]) => !isNull(value) && sameValues(value, v))),
-    [[`values map_contains_value(${example},2)`, 'true'], mapError('map_contains_value', ',1')]),
-  ...rowsOf('map_contains_entry(m, key, v)', 'Whether a map has a key with a value.', byRow('map_contains_entry', ['map', 'value', 'value'], 'bool', (map, key, v) => {
-    const value = found(map, key);
-    return value !== undefined && !isNull(value) && sameValues(value, v);
-  }), [[`values map_contains_entry(${example},"b",2)`, 'true'], mapError('map_contains_entry', ',1,1')]),
-  ...rowsOf('map_concat(m, ...)', 'The entries of several maps; of a key that comes twice the last value.', byRow('map_concat', ['map?'], 'value', together),
-    [[`map_concat(${example},|{"b":3}|)`, '|{"a":1,"b":3}|'], mapError('map_concat')]),
-  ...rowsOf('cardinality(m)', 'How many entries a map, or elements a list, has.', byRow('cardinality', ['value'], 'value', (v) => {
-    const list = itemsOf(v);
-    if (list) return intValue(list.values.length);
-    return v.type.kind === 'map' ? intValue((v.data as readonly unknown[]).length) : new Refusal('map or list argument required');
-  }), [[`cardinality(${example})`, '2'], ['cardinality(1)', 'error({message:"cardinality: map or list argument required",on:1})']]),
+  ...rowsOf(
+    'map([keys, values])',
+    'In SQL: a map of the keys and values of two lists. In pipes map(a, f) gives what a function gives for each element.',
+    byRow('map', ['list?', 'list?'], 'value', fromLists),
+    [
+      ["select map(['a','b'],[1,2]) as m", '{m:|{"a":1,"b":2}|}'],
+      ["select map(['a','a'],[1,2]) as m", '{m:error({message:"map: a key comes twice",on:["a","a"]})}'],
+      ['select map([null],[1]) as m', '{m:error({message:"map: no key may be null",on:[null]})}'],
+      ['select map([1],[]) as m', '{m:error({message:"map: lists of one length required",on:[]::[null]})}'],
+    ],
+    { sqlOnly: 'all' },
+  ),
+  ...rowsOf(
+    'map_from_entries(a)',
+    'A map of a list of records of a key and a value.',
+    byRow('map_from_entries', ['list'], 'value', fromEntries),
+    [
+      ['map_from_entries([{k:"a",v:1}])', '|{"a":1}|'],
+      ['map_from_entries([1])', 'error({message:"map_from_entries: list of records of two fields required",on:[1]})'],
+    ],
+  ),
+  ...rowsOf(
+    'map_keys(m)',
+    'The keys of a map.',
+    byRow('map_keys', ['map'], 'value', (map) =>
+      listOf(
+        map.map(([key]) => key),
+        types.null,
+      ),
+    ),
+    [[`map_keys(${example})`, '["a","b"]'], mapError('map_keys')],
+  ),
+  ...rowsOf(
+    'map_values(m)',
+    'The values of a map, in the order of its keys.',
+    byRow('map_values', ['map'], 'value', (map) =>
+      listOf(
+        map.map(([, value]) => value),
+        types.null,
+      ),
+    ),
+    [[`map_values(${example})`, '[1,2]'], mapError('map_values')],
+  ),
+  ...rowsOf(
+    'map_entries(m)',
+    'Records of the keys and values of a map.',
+    byRow('map_entries', ['map'], 'value', entriesList),
+    [[`map_entries(|{"a":1}|)`, '[{key:"a",value:1}]'], mapError('map_entries')],
+  ),
+  ...rowsOf(
+    'map_extract(m, key)',
+    'A list of the value of a key, empty if there is none.',
+    byRow('map_extract', ['map', 'value?'], 'value', extractedList),
+    [[`map_extract(${example},"b")`, '[2]'], [`map_extract(${example},"c")`, '[]'], mapError('map_extract', ',1')],
+    { also: ['element_at'] },
+  ),
+  ...rowsOf(
+    'map_extract_value(m, key)',
+    'The value of a key, null if there is none.',
+    byRow('map_extract_value', ['map', 'value?'], 'value', (map, key) =>
+      key === null ? null : (found(map, key) ?? null),
+    ),
+    [[`map_extract_value(${example},"b")`, '2'], mapError('map_extract_value', ',1')],
+  ),
+  ...rowsOf(
+    'map_contains(m, key)',
+    'Whether a map has a key.',
+    byRow('map_contains', ['map', 'value'], 'bool', (map, key) => found(map, key) !== undefined),
+    [[`values map_contains(${example},"b")`, 'true'], mapError('map_contains', ',1')],
+  ),
+  ...rowsOf(
+    'map_contains_value(m, v)',
+    'Whether a map has a value.',
+    byRow('map_contains_value', ['map', 'value'], 'bool', (map, v) =>
+      map.some(([, value]) => !isNull(value) && sameValues(value, v)),
+    ),
+    [[`values map_contains_value(${example},2)`, 'true'], mapError('map_contains_value', ',1')],
+  ),
+  ...rowsOf(
+    'map_contains_entry(m, key, v)',
+    'Whether a map has a key with a value.',
+    byRow('map_contains_entry', ['map', 'value', 'value'], 'bool', (map, key, v) => {
+      const value = found(map, key);
+      return value !== undefined && !isNull(value) && sameValues(value, v);
+    }),
+    [[`values map_contains_entry(${example},"b",2)`, 'true'], mapError('map_contains_entry', ',1,1')],
+  ),
+  ...rowsOf(
+    'map_concat(m, ...)',
+    'The entries of several maps; of a key that comes twice the last value.',
+    byRow('map_concat', ['map?'], 'value', together),
+    [[`map_concat(${example},|{"b":3}|)`, '|{"a":1,"b":3}|'], mapError('map_concat')],
+  ),
+  ...rowsOf(
+    'cardinality(m)',
+    'How many entries a map, or elements a list, has.',
+    byRow('cardinality', ['value'], 'value', (v) => {
+      const list = itemsOf(v);
+      if (list) return intValue(list.values.length);
+      return v.type.kind === 'map'
+        ? intValue((v.data as readonly unknown[]).length)
+        : new Refusal('map or list argument required');
+    }),
+    [
+      [`cardinality(${example})`, '2'],
+      ['cardinality(1)', 'error({message:"cardinality: map or list argument required",on:1})'],
+    ],
+  ),
 ];

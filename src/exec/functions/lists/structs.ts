@@ -5,7 +5,10 @@ import { fieldAt, listOf, sameValues } from './lists.ts';
 import { rowsOf, type FunctionRow } from '../row.ts';
 import { Refusal, byRow } from '../typed.ts';
 
-interface Field { readonly name: string; readonly value: Value }
+interface Field {
+  readonly name: string;
+  readonly value: Value;
+}
 /** The fields that a record has a value for. */
 const fieldsOf = ({ type, data }: Value): readonly Field[] => {
   if (type.kind !== 'record') return [];
@@ -26,7 +29,9 @@ const inserted = (record: Value, added: Value): Value | Refusal => {
 const isRow = (fields: readonly Field[]): boolean => fields.length > 0 && fields.every((f, k) => f.name === `c${k}`);
 const mixed = new Refusal('records with names or without them required', 1);
 const concatenated = (...records: readonly Value[]): Value | Refusal => {
-  const lists = records.filter((r) => r !== undefined).map(fieldsOf), rows = lists.filter(isRow).length, all = lists.flat();
+  const lists = records.filter((r) => r !== undefined).map(fieldsOf);
+  const rows = lists.filter(isRow).length;
+  const all = lists.flat();
   if (rows === lists.length) return recordOf(all.map((f, k) => ({ name: `c${k}`, value: f.value })));
   if (rows > 0) return mixed;
   return new Set(all.map((f) => f.name.toLowerCase())).size < all.length ? twice : recordOf(all);
@@ -37,30 +42,99 @@ const updated = (record: Value, changes: Value): Value => {
   for (const f of fieldsOf(changes)) fields.set(f.name, f);
   return recordOf([...fields.values()]);
 };
-const without = (record: Value, ...names: readonly string[]): Value => recordOf(fieldsOf(record).filter((f) => !names.includes(f.name)));
-const placeOf = (record: Value, v: Value | null): number => fieldsOf(record).findIndex((f) => (v === null ? f.value.type === types.null : f.value.type !== types.null && sameValues(f.value, v))) + 1;
-const valuesOf = (record: Value): Value => recordOf(fieldsOf(record).map((f, k) => ({ name: `c${k}`, value: f.value })));
+const without = (record: Value, ...names: readonly string[]): Value =>
+  recordOf(fieldsOf(record).filter((f) => !names.includes(f.name)));
+const placeOf = (record: Value, v: Value | null): number =>
+  fieldsOf(record).findIndex((f) =>
+    v === null ? f.value.type === types.null : f.value.type !== types.null && sameValues(f.value, v),
+  ) + 1;
+const valuesOf = (record: Value): Value =>
+  recordOf(fieldsOf(record).map((f, k) => ({ name: `c${k}`, value: f.value })));
 
-const recordError = (name: string, rest = ''): readonly [string, string] => [`${name}(1${rest})`, `error({message:"${name}: record argument required",on:1})`];
+const recordError = (name: string, rest = ''): readonly [string, string] => [
+  `${name}(1${rest})`,
+  `error({message:"${name}: record argument required",on:1})`,
+];
 export const structs: readonly FunctionRow[] = [
-  ...rowsOf('struct_extract(r, name)', 'A field of a record by its name, or by its place from 1.', byRow('struct_extract', ['record', 'value'], 'value', fieldAt),
-    [['struct_extract({a:1,b:2},"b")', '2'], ['struct_extract({a:1},"x")', 'error({message:"struct_extract: no such field",on:"x"})'], recordError('struct_extract', ',"a"')], { also: ['struct_extract_at'] }),
-  ...rowsOf('struct_insert(r, fields)', 'A record with further fields; in SQL struct_insert(r, name := value, ...).', byRow('struct_insert', ['record', 'record'], 'value', inserted),
-    [['struct_insert({a:1},{b:2})', '{a:1,b:2}'], ['struct_insert({a:1},{a:2})', 'error({message:"struct_insert: a field comes twice",on:{a:2}})'], recordError('struct_insert', ',{a:1}')]),
-  ...rowsOf('struct_update(r, fields)', 'A record with fields put in, or others in their place; in SQL struct_update(r, name := value, ...).', byRow('struct_update', ['record', 'record'], 'value', updated),
-    [['struct_update({a:1,b:2},{b:3,c:4})', '{a:1,b:3,c:4}'], recordError('struct_update', ',{a:1}')]),
-  ...rowsOf('struct_concat(r, ...)', 'The fields of several records; of rows without names the values one after another.', byRow('struct_concat', ['record'], 'value', concatenated),
-    [['struct_concat({a:1},{b:2},{c:3})', '{a:1,b:2,c:3}'], ['struct_concat({a:1},{a:2})', 'error({message:"struct_concat: a field comes twice",on:{a:2}})'], ['struct_concat({a:1},{c0:2})', 'error({message:"struct_concat: records with names or without them required",on:{c0:2}})'], recordError('struct_concat')]),
-  ...rowsOf('struct_remove(r, name, ...)', 'A record without some fields.', byRow('struct_remove', ['record', 'string'], 'value', without),
-    [['struct_remove({a:1,b:2},"a")', '{b:2}'], recordError('struct_remove', ',"a"')]),
-  ...rowsOf('struct_keys(r)', 'The names of a record\'s fields.', byRow('struct_keys', ['record'], 'value', (r) => listOf(fieldsOf(r).map((f) => stringValue(f.name)), types.string)),
-    [['struct_keys({a:1,b:2})', '["a","b"]'], recordError('struct_keys')]),
-  ...rowsOf('struct_values(r)', 'The values of a record\'s fields, as a record of places.', byRow('struct_values', ['record'], 'value', valuesOf),
-    [['struct_values({a:1,b:"x"})', '{c0:1,c1:"x"}'], recordError('struct_values')]),
-  ...rowsOf('struct_contains(r, v)', 'Whether a field of a record has the value.', byRow('struct_contains', ['record', 'value'], 'bool', (r, v) => placeOf(r, v) > 0),
-    [['values struct_contains({a:1,b:2},2)', 'true'], recordError('struct_contains', ',1')], { also: ['struct_has'] }),
-  ...rowsOf('struct_position(r, v)', 'The place of the first field of a record that has the value; null if there is none.', byRow('struct_position', ['record', 'value?'], 'value', (r, v) => {
-    const at = placeOf(r, v);
-    return at === 0 ? null : intValue(at);
-  }), [['struct_position({a:1,b:2},2)', '2'], recordError('struct_position', ',1')], { also: ['struct_indexof'] }),
+  ...rowsOf(
+    'struct_extract(r, name)',
+    'A field of a record by its name, or by its place from 1.',
+    byRow('struct_extract', ['record', 'value'], 'value', fieldAt),
+    [
+      ['struct_extract({a:1,b:2},"b")', '2'],
+      ['struct_extract({a:1},"x")', 'error({message:"struct_extract: no such field",on:"x"})'],
+      recordError('struct_extract', ',"a"'),
+    ],
+    { also: ['struct_extract_at'] },
+  ),
+  ...rowsOf(
+    'struct_insert(r, fields)',
+    'A record with further fields; in SQL struct_insert(r, name := value, ...).',
+    byRow('struct_insert', ['record', 'record'], 'value', inserted),
+    [
+      ['struct_insert({a:1},{b:2})', '{a:1,b:2}'],
+      ['struct_insert({a:1},{a:2})', 'error({message:"struct_insert: a field comes twice",on:{a:2}})'],
+      recordError('struct_insert', ',{a:1}'),
+    ],
+  ),
+  ...rowsOf(
+    'struct_update(r, fields)',
+    'A record with fields put in, or others in their place; in SQL struct_update(r, name := value, ...).',
+    byRow('struct_update', ['record', 'record'], 'value', updated),
+    [['struct_update({a:1,b:2},{b:3,c:4})', '{a:1,b:3,c:4}'], recordError('struct_update', ',{a:1}')],
+  ),
+  ...rowsOf(
+    'struct_concat(r, ...)',
+    'The fields of several records; of rows without names the values one after another.',
+    byRow('struct_concat', ['record'], 'value', concatenated),
+    [
+      ['struct_concat({a:1},{b:2},{c:3})', '{a:1,b:2,c:3}'],
+      ['struct_concat({a:1},{a:2})', 'error({message:"struct_concat: a field comes twice",on:{a:2}})'],
+      [
+        'struct_concat({a:1},{c0:2})',
+        'error({message:"struct_concat: records with names or without them required",on:{c0:2}})',
+      ],
+      recordError('struct_concat'),
+    ],
+  ),
+  ...rowsOf(
+    'struct_remove(r, name, ...)',
+    'A record without some fields.',
+    byRow('struct_remove', ['record', 'string'], 'value', without),
+    [['struct_remove({a:1,b:2},"a")', '{b:2}'], recordError('struct_remove', ',"a"')],
+  ),
+  ...rowsOf(
+    'struct_keys(r)',
+    "The names of a record's fields.",
+    byRow('struct_keys', ['record'], 'value', (r) =>
+      listOf(
+        fieldsOf(r).map((f) => stringValue(f.name)),
+        types.string,
+      ),
+    ),
+    [['struct_keys({a:1,b:2})', '["a","b"]'], recordError('struct_keys')],
+  ),
+  ...rowsOf(
+    'struct_values(r)',
+    "The values of a record's fields, as a record of places.",
+    byRow('struct_values', ['record'], 'value', valuesOf),
+    [['struct_values({a:1,b:"x"})', '{c0:1,c1:"x"}'], recordError('struct_values')],
+  ),
+  ...rowsOf(
+    'struct_contains(r, v)',
+    'Whether a field of a record has the value.',
+    byRow('struct_contains', ['record', 'value'], 'bool', (r, v) => placeOf(r, v) > 0),
+    [['values struct_contains({a:1,b:2},2)', 'true'], recordError('struct_contains', ',1')],
+    { also: ['struct_has'] },
+  ),
+  ...rowsOf(
+    'struct_position(r, v)',
+    'The place of the first field of a record that has the value; null if there is none.',
+    byRow('struct_position', ['record', 'value?'], 'value', (r, v) => {
+      const at = placeOf(r, v);
+      return at === 0 ? null : intValue(at);
+    }),
+    [['struct_position({a:1,b:2},2)', '2'], recordError('struct_position', ',1')],
+    { also: ['struct_indexof'] },
+  ),
 ];

@@ -17,39 +17,53 @@ const shiftedLeft = (n: Whole, by: Whole): Whole | Refusal => {
 /** A count below zero, or of all bits and more, leaves nothing. */
 const shiftedRight = (n: Whole, by: Whole): Whole => (by < 0 || by >= bitsMax ? 0 : integer(BigInt(n) >> BigInt(by)));
 
-
 /** The bits of a text; a refusal for others. */
-const bitsIn = (text: string, argument = 0): string | Refusal => bitsOfText(text) ?? new Refusal('bits required', argument);
-const pairwise = (bit: (x: boolean, y: boolean) => boolean) => (a: string, b: string): string | Refusal => {
-  const left = bitsIn(a), right = bitsIn(b, 1);
-  if (left instanceof Refusal) return left;
-  if (right instanceof Refusal) return right;
-  if (left.length !== right.length) return new Refusal('bits of equal length required');
-  return Array.from(left, (x, i) => (bit(x === '1', right[i] === '1') ? '1' : '0')).join('');
-};
+const bitsIn = (text: string, argument = 0): string | Refusal =>
+  bitsOfText(text) ?? new Refusal('bits required', argument);
+const pairwise =
+  (bit: (x: boolean, y: boolean) => boolean) =>
+  (a: string, b: string): string | Refusal => {
+    const left = bitsIn(a);
+    const right = bitsIn(b, 1);
+    if (left instanceof Refusal) return left;
+    if (right instanceof Refusal) return right;
+    if (left.length !== right.length) return new Refusal('bits of equal length required');
+    return Array.from(left, (x, i) => (bit(x === '1', right[i] === '1') ? '1' : '0')).join('');
+  };
 /** The count of places is that of the bits, which keep their length. */
-const shifted = (isLeft: boolean) => (text: string, by: Whole): string | Refusal => {
-  const bits = bitsIn(text), count = Math.min(Number(by), text.length);
-  if (bits instanceof Refusal) return bits;
-  if (by < 0) return new Refusal('negative count', 1);
-  return isLeft ? bits.slice(count).padEnd(bits.length, '0') : bits.slice(0, bits.length - count).padStart(bits.length, '0');
-};
+const shifted =
+  (isLeft: boolean) =>
+  (text: string, by: Whole): string | Refusal => {
+    const bits = bitsIn(text);
+    const count = Math.min(Number(by), text.length);
+    if (bits instanceof Refusal) return bits;
+    if (by < 0) return new Refusal('negative count', 1);
+    return isLeft
+      ? bits.slice(count).padEnd(bits.length, '0')
+      : bits.slice(0, bits.length - count).padStart(bits.length, '0');
+  };
 const turned = (text: string): string | Refusal => {
   const bits = bitsIn(text);
   return bits instanceof Refusal ? bits : Array.from(bits, (x) => (x === '1' ? '0' : '1')).join('');
 };
-const placeIn = (bits: string, n: Whole): number | Refusal => (n >= 0 && n < bits.length ? Number(n) : new Refusal('no bit of this number', 1));
+const placeIn = (bits: string, n: Whole): number | Refusal =>
+  n >= 0 && n < bits.length ? Number(n) : new Refusal('no bit of this number', 1);
 const bitAt = (text: string, n: Whole): number | Refusal => {
-  const bits = bitsIn(text), place = bits instanceof Refusal ? bits : placeIn(bits, n);
-  return bits instanceof Refusal || place instanceof Refusal ? place as Refusal : Number(bits[place]);
+  const bits = bitsIn(text);
+  const place = bits instanceof Refusal ? bits : placeIn(bits, n);
+  return bits instanceof Refusal || place instanceof Refusal ? (place as Refusal) : Number(bits[place]);
 };
 const withBit = (text: string, n: Whole, bit: Whole): string | Refusal => {
-  const bits = bitsIn(text), place = bits instanceof Refusal ? bits : placeIn(bits, n);
+  const bits = bitsIn(text);
+  const place = bits instanceof Refusal ? bits : placeIn(bits, n);
   if (bits instanceof Refusal || place instanceof Refusal) return place as Refusal;
-  return Number(bit) === 0 || Number(bit) === 1 ? `${bits.slice(0, place)}${bit}${bits.slice(place + 1)}` : new Refusal('0 or 1 required', 2);
+  return Number(bit) === 0 || Number(bit) === 1
+    ? `${bits.slice(0, place)}${bit}${bits.slice(place + 1)}`
+    : new Refusal('0 or 1 required', 2);
 };
 const placeOfBits = (part: string, text: string): number | Refusal => {
-  const found = bitsIn(part), bits = bitsIn(text, 1);
+  const found = bitsIn(part);
+  const bits = bitsIn(text, 1);
   if (found instanceof Refusal) return found;
   return bits instanceof Refusal ? bits : bits.indexOf(found) + 1;
 };
@@ -58,27 +72,125 @@ const lengthMax = 1 << 20;
 const filledUp = (text: string, length: Whole): string | Refusal => {
   const bits = bitsIn(text);
   if (bits instanceof Refusal) return bits;
-  return length < bits.length ? new Refusal('length is less than that of the bits', 1) : length > lengthMax ? new Refusal(`length is beyond ${lengthMax}`, 1) : bits.padStart(Number(length), '0');
+  return length < bits.length
+    ? new Refusal('length is less than that of the bits', 1)
+    : length > lengthMax
+      ? new Refusal(`length is beyond ${lengthMax}`, 1)
+      : bits.padStart(Number(length), '0');
 };
 /** By what the first argument is: texts are bits. */
-const either = (ofNumbers: Kernel, ofBits: Kernel): FunctionRow['make'] => byKernel((args, length) => (isText(args[0]!) ? ofBits : ofNumbers)(args, length), 'bare');
-const ofTwo = (name: string, whole: (a: bigint, b: bigint) => bigint, bit: (x: boolean, y: boolean) => boolean): FunctionRow['make'] =>
-  either(rowKernel(name, ['integer', 'integer'], 'integer', (a, b) => integer(whole(BigInt(a), BigInt(b)))), rowKernel(name, ['string', 'string'], 'string', pairwise(bit)));
+const either = (ofNumbers: Kernel, ofBits: Kernel): FunctionRow['make'] =>
+  byKernel((args, length) => (isText(args[0]!) ? ofBits : ofNumbers)(args, length), 'bare');
+const ofTwo = (
+  name: string,
+  whole: (a: bigint, b: bigint) => bigint,
+  bit: (x: boolean, y: boolean) => boolean,
+): FunctionRow['make'] =>
+  either(
+    rowKernel(name, ['integer', 'integer'], 'integer', (a, b) => integer(whole(BigInt(a), BigInt(b)))),
+    rowKernel(name, ['string', 'string'], 'string', pairwise(bit)),
+  );
 
-const wrong = (name: string): readonly [string, string] => [`${name}(1,"a")`, `error({message:"${name}: integer argument required",on:"a"})`];
-const wrongBits = (name: string, rest = ''): readonly [string, string] => [`${name}("a"${rest})`, `error({message:"${name}: bits required",on:"a"})`];
+const wrong = (name: string): readonly [string, string] => [
+  `${name}(1,"a")`,
+  `error({message:"${name}: integer argument required",on:"a"})`,
+];
+const wrongBits = (name: string, rest = ''): readonly [string, string] => [
+  `${name}("a"${rest})`,
+  `error({message:"${name}: bits required",on:"a"})`,
+];
 export const bits: readonly FunctionRow[] = [
-  ...rowsOf('and_bits(a, b)', 'The bits that two whole numbers, or two bit strings, have in common; in SQL a & b.', ofTwo('and_bits', (a, b) => a & b, (x, y) => x && y), [['and_bits(5,3)', '1'], ['and_bits("101","011")', '"001"'], wrong('and_bits')]),
-  ...rowsOf('or_bits(a, b)', 'The bits that one of two whole numbers, or bit strings, has.', ofTwo('or_bits', (a, b) => a | b, (x, y) => x || y), [['or_bits(5,3)', '7'], ['or_bits("101","001")', '"101"'], wrong('or_bits')]),
-  ...rowsOf('xor(a, b)', 'The bits that just one of two whole numbers, or bit strings, has.', ofTwo('xor', (a, b) => a ^ b, (x, y) => x !== y), [['xor(5,3)', '6'], ['xor("101","1")', 'error({message:"xor: bits of equal length required",on:"101"})'], wrong('xor')]),
-  ...rowsOf('not_bits(n)', 'A whole number, or a bit string, with its bits the other way round; in SQL ~n.', either(rowKernel('not_bits', ['integer'], 'integer', (n) => integer(~BigInt(n))), rowKernel('not_bits', ['string'], 'string', turned)),
-    [['not_bits(5)', '-6'], ['not_bits("101")', '"010"'], wrongBits('not_bits')]),
-  ...rowsOf('shift_left(n, count)', 'A whole number, or a bit string, with its bits moved up; in SQL n << count.', either(rowKernel('shift_left', ['integer', 'integer'], 'integer', shiftedLeft), rowKernel('shift_left', ['string', 'integer'], 'string', shifted(true))),
-    [['shift_left(1,4)', '16'], ['shift_left("1011",1)', '"0110"'], ['shift_left(-1,1)', 'error({message:"shift_left: negative number",on:-1})'], ['shift_left(1,63)', 'error({message:"shift_left: result out of range",on:1})']]),
-  ...rowsOf('shift_right(n, count)', 'A whole number, or a bit string, with its bits moved down; in SQL n >> count.', either(rowKernel('shift_right', ['integer', 'integer'], 'integer', shiftedRight), rowKernel('shift_right', ['string', 'integer'], 'string', shifted(false))),
-    [['shift_right(16,2)', '4'], ['shift_right("1011",1)', '"0101"'], wrong('shift_right')]),
-  ...rowsOf('get_bit(bits, n)', 'The bit of that number of a bit string, counted from 0 on the left.', byRow('get_bit', ['string', 'integer'], 'integer', bitAt), [['get_bit("0110",1)', '1'], ['get_bit("01",2)', 'error({message:"get_bit: no bit of this number",on:2})']]),
-  ...rowsOf('set_bit(bits, n, bit)', 'The bit string with another bit at that number, counted from 0 on the left.', byRow('set_bit', ['string', 'integer', 'integer'], 'string', withBit), [['set_bit("0110",0,1)', '"1110"'], wrongBits('set_bit', ',0,1')]),
-  ...rowsOf('bit_position(part, bits)', 'Where a bit string is first found in another, counted from 1; 0 where it is not.', byRow('bit_position', ['string', 'string'], 'integer', placeOfBits), [['bit_position("01","1001")', '3'], wrongBits('bit_position', ',"1"')]),
-  ...rowsOf('bitstring(bits, length)', 'The bit string filled up with zeros on the left to that length.', byRow('bitstring', ['string', 'integer'], 'string', filledUp), [['bitstring("11",5)', '"00011"'], wrongBits('bitstring', ',5')]),
+  ...rowsOf(
+    'and_bits(a, b)',
+    'The bits that two whole numbers, or two bit strings, have in common; in SQL a & b.',
+    ofTwo(
+      'and_bits',
+      (a, b) => a & b,
+      (x, y) => x && y,
+    ),
+    [['and_bits(5,3)', '1'], ['and_bits("101","011")', '"001"'], wrong('and_bits')],
+  ),
+  ...rowsOf(
+    'or_bits(a, b)',
+    'The bits that one of two whole numbers, or bit strings, has.',
+    ofTwo(
+      'or_bits',
+      (a, b) => a | b,
+      (x, y) => x || y,
+    ),
+    [['or_bits(5,3)', '7'], ['or_bits("101","001")', '"101"'], wrong('or_bits')],
+  ),
+  ...rowsOf(
+    'xor(a, b)',
+    'The bits that just one of two whole numbers, or bit strings, has.',
+    ofTwo(
+      'xor',
+      (a, b) => a ^ b,
+      (x, y) => x !== y,
+    ),
+    [
+      ['xor(5,3)', '6'],
+      ['xor("101","1")', 'error({message:"xor: bits of equal length required",on:"101"})'],
+      wrong('xor'),
+    ],
+  ),
+  ...rowsOf(
+    'not_bits(n)',
+    'A whole number, or a bit string, with its bits the other way round; in SQL ~n.',
+    either(
+      rowKernel('not_bits', ['integer'], 'integer', (n) => integer(~BigInt(n))),
+      rowKernel('not_bits', ['string'], 'string', turned),
+    ),
+    [['not_bits(5)', '-6'], ['not_bits("101")', '"010"'], wrongBits('not_bits')],
+  ),
+  ...rowsOf(
+    'shift_left(n, count)',
+    'A whole number, or a bit string, with its bits moved up; in SQL n << count.',
+    either(
+      rowKernel('shift_left', ['integer', 'integer'], 'integer', shiftedLeft),
+      rowKernel('shift_left', ['string', 'integer'], 'string', shifted(true)),
+    ),
+    [
+      ['shift_left(1,4)', '16'],
+      ['shift_left("1011",1)', '"0110"'],
+      ['shift_left(-1,1)', 'error({message:"shift_left: negative number",on:-1})'],
+      ['shift_left(1,63)', 'error({message:"shift_left: result out of range",on:1})'],
+    ],
+  ),
+  ...rowsOf(
+    'shift_right(n, count)',
+    'A whole number, or a bit string, with its bits moved down; in SQL n >> count.',
+    either(
+      rowKernel('shift_right', ['integer', 'integer'], 'integer', shiftedRight),
+      rowKernel('shift_right', ['string', 'integer'], 'string', shifted(false)),
+    ),
+    [['shift_right(16,2)', '4'], ['shift_right("1011",1)', '"0101"'], wrong('shift_right')],
+  ),
+  ...rowsOf(
+    'get_bit(bits, n)',
+    'The bit of that number of a bit string, counted from 0 on the left.',
+    byRow('get_bit', ['string', 'integer'], 'integer', bitAt),
+    [
+      ['get_bit("0110",1)', '1'],
+      ['get_bit("01",2)', 'error({message:"get_bit: no bit of this number",on:2})'],
+    ],
+  ),
+  ...rowsOf(
+    'set_bit(bits, n, bit)',
+    'The bit string with another bit at that number, counted from 0 on the left.',
+    byRow('set_bit', ['string', 'integer', 'integer'], 'string', withBit),
+    [['set_bit("0110",0,1)', '"1110"'], wrongBits('set_bit', ',0,1')],
+  ),
+  ...rowsOf(
+    'bit_position(part, bits)',
+    'Where a bit string is first found in another, counted from 1; 0 where it is not.',
+    byRow('bit_position', ['string', 'string'], 'integer', placeOfBits),
+    [['bit_position("01","1001")', '3'], wrongBits('bit_position', ',"1"')],
+  ),
+  ...rowsOf(
+    'bitstring(bits, length)',
+    'The bit string filled up with zeros on the left to that length.',
+    byRow('bitstring', ['string', 'integer'], 'string', filledUp),
+    [['bitstring("11",5)', '"00011"'], wrongBits('bitstring', ',5')],
+  ),
 ];

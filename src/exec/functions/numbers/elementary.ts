@@ -11,13 +11,27 @@ export const logarithm = byRow('log', ['number', 'number'], 'number', (base, x) 
 
 type Example = readonly [argument: string, output: string];
 const realRow = (name: string, text: string, f: (x: number) => number, [argument, output]: Example): FunctionRow => ({
-  name, signature: `${name}(n)`, text, argumentsMin: 1, argumentsMax: 1,
-  examples: [{ query: `${name}(${argument})`, output }, { query: `${name}("a")`, output: `error({message:"${name}: number argument required",on:"a"})` }],
+  name,
+  signature: `${name}(n)`,
+  text,
+  argumentsMin: 1,
+  argumentsMax: 1,
+  examples: [
+    { query: `${name}(${argument})`, output },
+    { query: `${name}("a")`, output: `error({message:"${name}: number argument required",on:"a"})` },
+  ],
   make: byRow(name, ['number'], 'number', f),
 });
 const testRow = (name: string, text: string, f: (x: number) => boolean, [argument, output]: Example): FunctionRow => ({
-  name, signature: `${name}(n)`, text, argumentsMin: 1, argumentsMax: 1,
-  examples: [{ query: `${name}(${argument})`, output }, { query: `${name}("a")`, output: `error({message:"${name}: number argument required",on:"a"})` }],
+  name,
+  signature: `${name}(n)`,
+  text,
+  argumentsMin: 1,
+  argumentsMax: 1,
+  examples: [
+    { query: `${name}(${argument})`, output },
+    { query: `${name}("a")`, output: `error({message:"${name}: number argument required",on:"a"})` },
+  ],
   make: byRow(name, ['number'], 'bool', f),
 });
 
@@ -26,8 +40,15 @@ export const elementary: readonly FunctionRow[] = [
   realRow('log2', 'The logarithm to the base 2.', Math.log2, ['8', '3.']),
   realRow('log10', 'The logarithm to the base 10.', Math.log10, ['1000', '3.']),
   {
-    ...realRow('exp', 'In SQL: e to the n-th.', Math.exp, ['0', '1.']), sqlOnly: 'all',
-    examples: [{ query: 'select exp(0) as n', output: '{n:1.}' }, { query: "select exp(x) as n from (values ('a')) t(x)", output: '{n:error({message:"exp: number argument required",on:"a"})}' }],
+    ...realRow('exp', 'In SQL: e to the n-th.', Math.exp, ['0', '1.']),
+    sqlOnly: 'all',
+    examples: [
+      { query: 'select exp(0) as n', output: '{n:1.}' },
+      {
+        query: "select exp(x) as n from (values ('a')) t(x)",
+        output: '{n:error({message:"exp: number argument required",on:"a"})}',
+      },
+    ],
   },
   realRow('cbrt', 'The cube root.', Math.cbrt, ['-27', '-3.']),
   realRow('radians', 'Degrees as radians.', (x) => x * (Math.PI / 180), ['180', '3.141592653589793']),
@@ -39,14 +60,27 @@ export const elementary: readonly FunctionRow[] = [
   realRow('acos', 'The arccosine in radians.', Math.acos, ['1', '0.']),
   realRow('atan', 'The arctangent in radians.', Math.atan, ['1', '0.7853981633974483']),
   {
-    name: 'atan2', signature: 'atan2(y, x)', text: 'The angle of a point in radians.', argumentsMin: 2, argumentsMax: 2,
-    examples: [{ query: 'atan2(1,-1)', output: '2.356194490192345' }, { query: 'atan2(1,"a")', output: 'error({message:"atan2: number argument required",on:"a"})' }],
+    name: 'atan2',
+    signature: 'atan2(y, x)',
+    text: 'The angle of a point in radians.',
+    argumentsMin: 2,
+    argumentsMax: 2,
+    examples: [
+      { query: 'atan2(1,-1)', output: '2.356194490192345' },
+      { query: 'atan2(1,"a")', output: 'error({message:"atan2: number argument required",on:"a"})' },
+    ],
     make: byRow('atan2', ['number', 'number'], 'number', Math.atan2),
   },
   {
-    name: 'pi', signature: 'pi()', text: 'The ratio of a circle\'s circumference to its diameter.', argumentsMin: 0, argumentsMax: 0,
+    name: 'pi',
+    signature: 'pi()',
+    text: "The ratio of a circle's circumference to its diameter.",
+    argumentsMin: 0,
+    argumentsMax: 0,
     examples: [{ query: 'pi()', output: '3.141592653589793' }],
-    make: byVectors((_, length) => (length === 0 ? numbers(types.float64, new Float64Array(0)) : repeat(floatValue(Math.PI), length))),
+    make: byVectors((_, length) =>
+      length === 0 ? numbers(types.float64, new Float64Array(0)) : repeat(floatValue(Math.PI), length),
+    ),
   },
   testRow('isnan', 'Whether a number is NaN.', Number.isNaN, ['NaN', 'true']),
   testRow('isinf', 'Whether a number is infinite.', (x) => Math.abs(x) === Infinity, ['-Inf', 'true']),

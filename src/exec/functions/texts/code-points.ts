@@ -1,4 +1,7 @@
-/** Texts by their code points, without an array of them: what is within the basic plane is cut where it is, other text is walked. */
+/**
+ * Texts by their code points, without an array of them: what is within the basic plane is cut where it is, other text
+ * is walked.
+ */
 import { checkStopAt } from '../../../vectors/stop.ts';
 
 const beyondPlane = /[\ud800-\udbff]/;

@@ -13,17 +13,23 @@ const stringValue = (text: string): Value => ({ type: types.string, data: text }
 /** Fewer bytes are not worth a charge. */
 const longBytes = 1 << 16;
 /** Encodes bytes, decodes strings. */
-const codec = (encode: (bytes: Uint8Array) => string, decode: (text: string) => Uint8Array | undefined, messages: { readonly type: string; readonly text: string }) => (v: Value): Value => {
-  if (v.type === types.null) return nullValue;
-  if (v.type === types.bytes) {
-    const bytes = v.data as Uint8Array;
-    if (bytes.length > longBytes) chargeText(bytes.length * 2, 'a text of bytes');
-    return stringValue(encode(bytes));
-  }
-  if (v.type !== types.string) return refused(messages.type, v);
-  const bytes = decode(v.data as string);
-  return bytes ? bytesValue(bytes) : refused(messages.text, v);
-};
+const codec =
+  (
+    encode: (bytes: Uint8Array) => string,
+    decode: (text: string) => Uint8Array | undefined,
+    messages: { readonly type: string; readonly text: string },
+  ) =>
+  (v: Value): Value => {
+    if (v.type === types.null) return nullValue;
+    if (v.type === types.bytes) {
+      const bytes = v.data as Uint8Array;
+      if (bytes.length > longBytes) chargeText(bytes.length * 2, 'a text of bytes');
+      return stringValue(encode(bytes));
+    }
+    if (v.type !== types.string) return refused(messages.type, v);
+    const bytes = decode(v.data as string);
+    return bytes ? bytesValue(bytes) : refused(messages.text, v);
+  };
 
 const base64Syntax = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 const base64 = codec(
@@ -42,9 +48,12 @@ const hex = codec(
 );
 
 const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-const ksuidBytes = 20, ksuidText = 27, ksuidEpochSeconds = 1_400_000_000;
+const ksuidBytes = 20;
+const ksuidText = 27;
+const ksuidEpochSeconds = 1_400_000_000;
 const encodeKsuid = (bytes: Uint8Array): string => {
-  let n = BigInt(`0x${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('hex')}`), text = '';
+  let n = BigInt(`0x${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('hex')}`);
+  let text = '';
   for (let i = 0; i < ksuidText; i++) {
     text = digits[Number(n % 62n)]! + text;
     n /= 62n;
@@ -64,13 +73,17 @@ const decodeKsuid = (text: string): Uint8Array | undefined => {
 const newKsuid = (): Uint8Array => {
   const bytes = new Uint8Array(ksuidBytes);
   randomFillSync(bytes, 4);
-  new DataView(bytes.buffer).setUint32(0, Math.min(Math.max(Math.floor(Date.now() / 1000) - ksuidEpochSeconds, 0), 0xffff_ffff));
+  new DataView(bytes.buffer).setUint32(
+    0,
+    Math.min(Math.max(Math.floor(Date.now() / 1000) - ksuidEpochSeconds, 0), 0xffff_ffff),
+  );
   return bytes;
 };
 const ksuidOf = (v: Value): Value => {
   if (v.type === types.null) return nullValue;
   const invalid = (): Value => refused('ksuid: invalid ksuid value', v);
-  if (v.type === types.bytes) return (v.data as Uint8Array).length === ksuidBytes ? stringValue(encodeKsuid(v.data as Uint8Array)) : invalid();
+  if (v.type === types.bytes)
+    return (v.data as Uint8Array).length === ksuidBytes ? stringValue(encodeKsuid(v.data as Uint8Array)) : invalid();
   if (v.type !== types.string) return refused('ksuid: argument must a bytes or string type', v);
   const bytes = decodeKsuid(v.data as string);
   return bytes ? bytesValue(bytes) : invalid();
@@ -83,28 +96,45 @@ const newKsuids = (length: number): Vector => {
 
 export const coding: readonly FunctionRow[] = [
   {
-    name: 'base64', signature: 'base64(v)', text: 'Bytes as base64 text, or the bytes of such text.', argumentsMin: 1, argumentsMax: 1,
+    name: 'base64',
+    signature: 'base64(v)',
+    text: 'Bytes as base64 text, or the bytes of such text.',
+    argumentsMin: 1,
+    argumentsMax: 1,
     examples: [
-      { query: 'base64(0x010203)', output: '"AQID"' }, { query: 'base64("AQID")', output: '0x010203' },
+      { query: 'base64(0x010203)', output: '"AQID"' },
+      { query: 'base64("AQID")', output: '0x010203' },
       { query: 'base64("x!")', output: 'error({message:"base64: string argument is not base64",on:"x!"})' },
     ],
     make: byValues((v) => base64(v!), 'bare'),
   },
   {
-    name: 'hex', signature: 'hex(v)', text: 'Bytes as hexadecimal text, or the bytes of such text.', argumentsMin: 1, argumentsMax: 1,
+    name: 'hex',
+    signature: 'hex(v)',
+    text: 'Bytes as hexadecimal text, or the bytes of such text.',
+    argumentsMin: 1,
+    argumentsMax: 1,
     examples: [
-      { query: 'hex(0x0102)', output: '"0102"' }, { query: 'hex("0102")', output: '0x0102' }, { query: 'hex("zz")', output: 'error({message:"hex: string argument is not hexidecimal",on:"zz"})' },
+      { query: 'hex(0x0102)', output: '"0102"' },
+      { query: 'hex("0102")', output: '0x0102' },
+      { query: 'hex("zz")', output: 'error({message:"hex: string argument is not hexidecimal",on:"zz"})' },
       { query: 'hex(1)', output: 'error({message:"base64: argument must a bytes or string type",on:1})' },
     ],
     make: byValues((v) => hex(v!), 'bare'),
   },
   {
-    name: 'ksuid', signature: 'ksuid([v])', text: 'A new KSUID as bytes; with an argument, the bytes as text or the text as bytes.', argumentsMin: 0, argumentsMax: 1, impure: true,
+    name: 'ksuid',
+    signature: 'ksuid([v])',
+    text: 'A new KSUID as bytes; with an argument, the bytes as text or the text as bytes.',
+    argumentsMin: 0,
+    argumentsMax: 1,
+    impure: true,
     examples: [
       { query: 'ksuid("28dCr1qDx4VjqFMsCwJGpDCDlqz")', output: '0x0efe27767355c4c8798c3b5fcafe2b2a12eecc09' },
       { query: 'ksuid(0x0000000000000000000000000000000000000000)', output: '"000000000000000000000000000"' },
       { query: 'ksuid("x")', output: 'error({message:"ksuid: invalid ksuid value",on:"x"})' },
     ],
-    make: (call) => (call.literals.length === 0 ? (_, length) => newKsuids(length) : byValues((v) => ksuidOf(v!), 'whole')(call)),
+    make: (call) =>
+      call.literals.length === 0 ? (_, length) => newKsuids(length) : byValues((v) => ksuidOf(v!), 'whole')(call),
   },
 ];

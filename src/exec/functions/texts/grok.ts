@@ -6,9 +6,13 @@ import { grokPatterns } from './grok-patterns.ts';
 import { refused } from '../row.ts';
 
 /** A compiled pattern: group numbers in order, with the field that each goes to. */
-interface Grok { readonly re: RE2JS; readonly fields: readonly { readonly name: string; readonly group: number }[] }
+interface Grok {
+  readonly re: RE2JS;
+  readonly fields: readonly { readonly name: string; readonly group: number }[];
+}
 /** Longest expression that patterns may expand to, and how deep they may refer to one another. */
-const expandedCharsMax = 200_000, referenceDepthMax = 50;
+const expandedCharsMax = 200_000;
+const referenceDepthMax = 50;
 
 const cachedMax = 100;
 const cache = new Map<string, Grok | string>();
@@ -16,11 +20,16 @@ const cache = new Map<string, Grok | string>();
 /** The match of `pattern` in `text` as a record of strings, or an error. */
 export const grok = (pattern: Value, text: Value, definitions?: Value): Value => {
   if (pattern.type === types.null || text.type === types.null || definitions?.type === types.null) return nullValue;
-  if (definitions && definitions.type !== types.string) return refused('grok: definitions argument must be a string', definitions);
+  if (definitions && definitions.type !== types.string)
+    return refused('grok: definitions argument must be a string', definitions);
   if (pattern.type !== types.string) return refused('grok: pattern argument must be a string', pattern);
   if (text.type !== types.string) return refused('grok: input argument must be a string', text);
   const compiled = compiledOf(pattern.data as string, (definitions?.data ?? '') as string);
-  if (typeof compiled === 'string') return refused(`grok: ${compiled}`, compiled.startsWith('the pattern already') && definitions ? definitions : pattern);
+  if (typeof compiled === 'string')
+    return refused(
+      `grok: ${compiled}`,
+      compiled.startsWith('the pattern already') && definitions ? definitions : pattern,
+    );
   const matcher = compiled.re.matcher(text.data as string);
   if (!matcher.find()) return refused('grok: value does not match pattern', text);
   const fields = new Map<string, string>();
@@ -50,7 +59,9 @@ const compile = (pattern: string, definitions: string): Grok | string => {
     const m = /^\s*(\S+)\s+(.*)$/.exec(line);
     if (!m) continue;
     if (own.has(m[1]!) || Object.hasOwn(grokPatterns, m[1]!)) return 'the pattern already exist';
-    const unknown = [...m[2]!.matchAll(reference)].map((r) => r[1]!).find((name) => !own.has(name) && !Object.hasOwn(grokPatterns, name));
+    const unknown = [...m[2]!.matchAll(reference)]
+      .map((r) => r[1]!)
+      .find((name) => !own.has(name) && !Object.hasOwn(grokPatterns, name));
     if (unknown !== undefined) return `the '${unknown}' pattern doesn't exist`;
     own.set(m[1]!, m[2]!);
   }
@@ -69,9 +80,15 @@ const compile = (pattern: string, definitions: string): Grok | string => {
 
 const reference = /%\{(\w+)(?::([^:}]*))?(?::[^}]*)?\}/g;
 /** The expression of a pattern with references written out; fields become groups g0, g1, ... in order. */
-const expand = (pattern: string, own: ReadonlyMap<string, string>, names: string[], depth: number): string | { readonly problem: string } => {
+const expand = (
+  pattern: string,
+  own: ReadonlyMap<string, string>,
+  names: string[],
+  depth: number,
+): string | { readonly problem: string } => {
   if (depth > referenceDepthMax) return { problem: 'patterns refer to one another too deeply' };
-  let out = '', done = 0;
+  let out = '';
+  let done = 0;
   for (const m of pattern.matchAll(reference)) {
     const body = own.get(m[1]!) ?? (Object.hasOwn(grokPatterns, m[1]!) ? grokPatterns[m[1]!] : undefined);
     if (body === undefined) return { problem: `the '${m[1]}' pattern doesn't exist` };

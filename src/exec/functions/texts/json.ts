@@ -2,7 +2,8 @@
  * Functions on JSON, which is text here; lists, records and maps count as the JSON that they would be written as.
  *
  * Invariants:
- * - A path is `$.a."b c"[0][#-1]`, `/a/b/0`, the name of a field alone, or the place of an element from 0; with `[*]` or `.*` it gives a list.
+ * - A path is `$.a."b c"[0][#-1]`, `/a/b/0`, the name of a field alone, or the place of an element from 0; with `[*]`
+ *   or `.*` it gives a list.
  * - What is not there is null; text that is no JSON is an error value.
  */
 import { isInteger, types } from '../../../vectors/type.ts';
@@ -12,7 +13,8 @@ import { itemsOf, listOf } from '../lists/lists.ts';
 import { rowsOf, type FunctionRow } from '../row.ts';
 import { Refusal, byRow } from '../typed.ts';
 
-const noJson = new Refusal('text is no JSON'), noPath = new Refusal("path such as '$.a[0]', '/a/0', 'a' or 0 required", 1);
+const noJson = new Refusal('text is no JSON');
+const noPath = new Refusal("path such as '$.a[0]', '/a/0', 'a' or 0 required", 1);
 const parsed = (v: Value): Json | Refusal => {
   const found = v.type === types.string ? parseJson(v.data as string) : jsonOf(v);
   return found === undefined ? noJson : found;
@@ -21,9 +23,13 @@ const parsed = (v: Value): Json | Refusal => {
 /** A step: a name, a place (from the end below 0), or each of the values. */
 type Step = string | number | typeof each;
 const each = Symbol('each');
-interface Path { readonly steps: readonly Step[]; readonly isMany: boolean }
+interface Path {
+  readonly steps: readonly Step[];
+  readonly isMany: boolean;
+}
 const stepSyntax = /\.(?:"((?:[^"\\]|\\.)*)"|(\*)|([^.["]+))|\[(?:(\*)|(-?\d+)|#-(\d+))\]/gy;
-const known = new Map<string, Path | undefined>(), knownMax = 200;
+const known = new Map<string, Path | undefined>();
+const knownMax = 200;
 const pathOf = (text: string): Path | undefined => {
   if (!known.has(text)) {
     if (known.size >= knownMax) known.clear();
@@ -32,10 +38,17 @@ const pathOf = (text: string): Path | undefined => {
   return known.get(text);
 };
 const readPath = (text: string): Path | undefined => {
-  if (text.startsWith('/')) return { steps: text.slice(1).split('/').map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~')), isMany: false };
+  if (text.startsWith('/'))
+    return {
+      steps: text
+        .slice(1)
+        .split('/')
+        .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~')),
+      isMany: false,
+    };
   if (!text.startsWith('$')) return { steps: [text], isMany: false };
   const steps: Step[] = [];
-  for (stepSyntax.lastIndex = 1; stepSyntax.lastIndex < text.length;) {
+  for (stepSyntax.lastIndex = 1; stepSyntax.lastIndex < text.length; ) {
     const m = stepSyntax.exec(text);
     if (!m) return undefined;
     if (m[2] !== undefined || m[4] !== undefined) steps.push(each);
@@ -48,28 +61,39 @@ const readPath = (text: string): Path | undefined => {
 const stepped = (v: Json, step: Step): readonly Json[] => {
   if (step === each) return isJsonArray(v) ? v : isJsonObject(v) ? [...v.values()] : [];
   if (isJsonArray(v)) {
-    const place = typeof step === 'number' ? step : /^\d+$/.test(step) ? Number(step) : NaN, found = v.at(place);
+    const place = typeof step === 'number' ? step : /^\d+$/.test(step) ? Number(step) : NaN;
+    const found = v.at(place);
     return found === undefined || place !== place ? [] : [found];
   }
   const found = isJsonObject(v) && typeof step === 'string' ? v.get(step) : undefined;
   return found === undefined ? [] : [found];
 };
-const at = (v: Json, { steps }: Path): readonly Json[] => steps.reduce<readonly Json[]>((found, step) => found.flatMap((x) => stepped(x, step)), [v]);
+const at = (v: Json, { steps }: Path): readonly Json[] =>
+  steps.reduce<readonly Json[]>((found, step) => found.flatMap((x) => stepped(x, step)), [v]);
 
 /** What a path, or each of a list of paths, leads to, written by `write`. */
-const taken = (write: (v: Json) => Value) => (of: Value, path: Value): Value | Refusal => {
-  const json = parsed(of), paths = itemsOf(path)?.values;
-  if (json instanceof Refusal) return json;
-  const one = (p: Value): Value | Refusal => {
-    const isPlace = isInteger(p.type) && p.type !== types.time && p.type !== types.duration, steps = isPlace ? { steps: [Number(p.data)], isMany: false } : p.type === types.string ? pathOf(p.data as string) : undefined;
-    if (!steps) return noPath;
-    const found = at(json, steps);
-    return steps.isMany ? listOf(found.map(write), types.string) : found.length === 0 ? nullValue : write(found[0]!);
+const taken =
+  (write: (v: Json) => Value) =>
+  (of: Value, path: Value): Value | Refusal => {
+    const json = parsed(of);
+    const paths = itemsOf(path)?.values;
+    if (json instanceof Refusal) return json;
+    const one = (p: Value): Value | Refusal => {
+      const isPlace = isInteger(p.type) && p.type !== types.time && p.type !== types.duration;
+      const steps = isPlace
+        ? { steps: [Number(p.data)], isMany: false }
+        : p.type === types.string
+          ? pathOf(p.data as string)
+          : undefined;
+      if (!steps) return noPath;
+      const found = at(json, steps);
+      return steps.isMany ? listOf(found.map(write), types.string) : found.length === 0 ? nullValue : write(found[0]!);
+    };
+    if (!paths) return one(path);
+    const all = paths.map(one);
+    const wrong = all.find((x) => x instanceof Refusal);
+    return wrong ?? listOf(all as readonly Value[], types.string);
   };
-  if (!paths) return one(path);
-  const all = paths.map(one), wrong = all.find((x) => x instanceof Refusal);
-  return wrong ?? listOf(all as readonly Value[], types.string);
-};
 const asJson = (v: Json): Value => stringValue(jsonText(v));
 const asText = (v: Json): Value => (v === null ? nullValue : typeof v === 'string' ? stringValue(v) : asJson(v));
 const kindOf = (v: Json): string => {
@@ -91,7 +115,8 @@ const told = (say: (v: Json) => Value) => {
 const lengthOf = (v: Json): Value => intValue(isJsonArray(v) ? v.length : 0);
 const keysOf = (v: Json): Value => listOf(isJsonObject(v) ? [...v.keys()].map(stringValue) : [], types.string);
 const objectOf = (...parts: readonly Value[]): Value | Refusal => {
-  const given = parts.filter((p) => p !== undefined), entries = new Map<string, Json>();
+  const given = parts.filter((p) => p !== undefined);
+  const entries = new Map<string, Json>();
   if (given.length % 2 === 1) return new Refusal('pairs of a name and a value required');
   for (let i = 0; i < given.length; i += 2) {
     if (given[i]!.type !== types.string) return new Refusal('pairs of a name and a value required', i);
@@ -101,23 +126,100 @@ const objectOf = (...parts: readonly Value[]): Value | Refusal => {
 };
 const orNull = (v: Value | null): Value => v ?? nullValue;
 
-const broken = (name: string, rest = ''): readonly [string, string] => [`${name}("{"${rest})`, `error({message:"${name}: text is no JSON",on:"{"})`];
+const broken = (name: string, rest = ''): readonly [string, string] => [
+  `${name}("{"${rest})`,
+  `error({message:"${name}: text is no JSON",on:"{"})`,
+];
 export const jsonFunctions: readonly FunctionRow[] = [
-  ...rowsOf('json_extract(json, path)', 'The JSON at a path; of a list of paths, or a path with [*], a list. In SQL also json -> path.', byRow('json_extract', ['value', 'value'], 'value', taken(asJson)),
-    [[`json_extract('{"a":[1,"x"]}','$.a[1]')`, '"\\"x\\""'], ['json_extract({a:{b:1}},"$.a")', '"{\\"b\\":1}"'], broken('json_extract', ',"$.a"'),
-      ['json_extract("1","$a")', `error({message:"json_extract: path such as '$.a[0]', '/a/0', 'a' or 0 required",on:"$a"})`]], { also: ['json_extract_path'] }),
-  ...rowsOf('json_extract_string(json, path)', 'The same as text: strings without their quotes, null for null. In SQL also json ->> path.', byRow('json_extract_string', ['value', 'value'], 'value', taken(asText)),
-    [[`json_extract_string('{"a":[1,"x"]}','$.a[1]')`, '"x"'], broken('json_extract_string', ',"$.a"')], { also: ['json_extract_path_text'] }),
-  ...rowsOf('json_exists(json, path)', 'Whether JSON has something at a path.', byRow('json_exists', ['value', 'value'], 'value', (of, path) => {
-    const found = taken(() => ({ type: types.bool, data: true }))(of, path);
-    return found instanceof Refusal || found.type !== types.null ? found : { type: types.bool, data: false };
-  }), [[`values json_exists('{"a":null}','$.a')`, 'true'], broken('json_exists', ',"a"')]),
-  ...rowsOf('json_array_length(json[, path])', 'How many elements an array of JSON has; 0 for what is none.', byRow('json_array_length', ['value', 'value'], 'value', told(lengthOf)), [['json_array_length("[1,2]")', '2'], broken('json_array_length')]),
-  ...rowsOf('json_keys(json[, path])', 'The names in an object of JSON.', byRow('json_keys', ['value', 'value'], 'value', told(keysOf)), [[`json_keys('{"a":1,"b":2}')`, '["a","b"]'], broken('json_keys')]),
-  ...rowsOf('json_type(json[, path])', 'What JSON is: OBJECT, ARRAY, VARCHAR, BOOLEAN, NULL, UBIGINT, BIGINT or DOUBLE.', byRow('json_type', ['value', 'value'], 'value', told((v) => stringValue(kindOf(v)))), [['json_type("[1]")', '"ARRAY"'], broken('json_type')]),
-  ...rowsOf('json_valid(s)', 'Whether a text is JSON.', byRow('json_valid', ['value'], 'bool', (v) => !(parsed(v) instanceof Refusal)), [['values json_valid("[1]")', 'true'], ['values json_valid("{a:1}")', 'false']]),
-  ...rowsOf('to_json(v)', 'A value as JSON.', byRow('to_json', ['value?'], 'value', (v) => asJson(jsonOf(orNull(v)))), [['to_json({a:1,b:["x",null]})', '"{\\"a\\":1,\\"b\\":[\\"x\\",null]}"'], ['to_json(2024-01-01T00:00:00Z)', '"\\"2024-01-01 00:00:00\\""']]),
-  ...rowsOf('json_array(v, ...)', 'Values as an array of JSON.', byRow('json_array', ['value?'], 'value', (...values) => asJson(values.filter((v) => v !== undefined).map((v) => jsonOf(orNull(v))))), [['json_array(1,"x",null)', '"[1,\\"x\\",null]"']]),
-  ...rowsOf('json_object(name, v, ...)', 'Names and values in turn as an object of JSON.', byRow('json_object', ['value?'], 'value', (...values) => objectOf(...values.map((v) => (v === undefined ? v : orNull(v))) as Value[])),
-    [['json_object("a",1,"b",null)', '"{\\"a\\":1,\\"b\\":null}"'], ['json_object("a",1,"b")', 'error({message:"json_object: pairs of a name and a value required",on:"a"})']]),
+  ...rowsOf(
+    'json_extract(json, path)',
+    'The JSON at a path; of a list of paths, or a path with [*], a list. In SQL also json -> path.',
+    byRow('json_extract', ['value', 'value'], 'value', taken(asJson)),
+    [
+      [`json_extract('{"a":[1,"x"]}','$.a[1]')`, '"\\"x\\""'],
+      ['json_extract({a:{b:1}},"$.a")', '"{\\"b\\":1}"'],
+      broken('json_extract', ',"$.a"'),
+      [
+        'json_extract("1","$a")',
+        `error({message:"json_extract: path such as '$.a[0]', '/a/0', 'a' or 0 required",on:"$a"})`,
+      ],
+    ],
+    { also: ['json_extract_path'] },
+  ),
+  ...rowsOf(
+    'json_extract_string(json, path)',
+    'The same as text: strings without their quotes, null for null. In SQL also json ->> path.',
+    byRow('json_extract_string', ['value', 'value'], 'value', taken(asText)),
+    [[`json_extract_string('{"a":[1,"x"]}','$.a[1]')`, '"x"'], broken('json_extract_string', ',"$.a"')],
+    { also: ['json_extract_path_text'] },
+  ),
+  ...rowsOf(
+    'json_exists(json, path)',
+    'Whether JSON has something at a path.',
+    byRow('json_exists', ['value', 'value'], 'value', (of, path) => {
+      const found = taken(() => ({ type: types.bool, data: true }))(of, path);
+      return found instanceof Refusal || found.type !== types.null ? found : { type: types.bool, data: false };
+    }),
+    [[`values json_exists('{"a":null}','$.a')`, 'true'], broken('json_exists', ',"a"')],
+  ),
+  ...rowsOf(
+    'json_array_length(json[, path])',
+    'How many elements an array of JSON has; 0 for what is none.',
+    byRow('json_array_length', ['value', 'value'], 'value', told(lengthOf)),
+    [['json_array_length("[1,2]")', '2'], broken('json_array_length')],
+  ),
+  ...rowsOf(
+    'json_keys(json[, path])',
+    'The names in an object of JSON.',
+    byRow('json_keys', ['value', 'value'], 'value', told(keysOf)),
+    [[`json_keys('{"a":1,"b":2}')`, '["a","b"]'], broken('json_keys')],
+  ),
+  ...rowsOf(
+    'json_type(json[, path])',
+    'What JSON is: OBJECT, ARRAY, VARCHAR, BOOLEAN, NULL, UBIGINT, BIGINT or DOUBLE.',
+    byRow(
+      'json_type',
+      ['value', 'value'],
+      'value',
+      told((v) => stringValue(kindOf(v))),
+    ),
+    [['json_type("[1]")', '"ARRAY"'], broken('json_type')],
+  ),
+  ...rowsOf(
+    'json_valid(s)',
+    'Whether a text is JSON.',
+    byRow('json_valid', ['value'], 'bool', (v) => !(parsed(v) instanceof Refusal)),
+    [
+      ['values json_valid("[1]")', 'true'],
+      ['values json_valid("{a:1}")', 'false'],
+    ],
+  ),
+  ...rowsOf(
+    'to_json(v)',
+    'A value as JSON.',
+    byRow('to_json', ['value?'], 'value', (v) => asJson(jsonOf(orNull(v)))),
+    [
+      ['to_json({a:1,b:["x",null]})', '"{\\"a\\":1,\\"b\\":[\\"x\\",null]}"'],
+      ['to_json(2024-01-01T00:00:00Z)', '"\\"2024-01-01 00:00:00\\""'],
+    ],
+  ),
+  ...rowsOf(
+    'json_array(v, ...)',
+    'Values as an array of JSON.',
+    byRow('json_array', ['value?'], 'value', (...values) =>
+      asJson(values.filter((v) => v !== undefined).map((v) => jsonOf(orNull(v)))),
+    ),
+    [['json_array(1,"x",null)', '"[1,\\"x\\",null]"']],
+  ),
+  ...rowsOf(
+    'json_object(name, v, ...)',
+    'Names and values in turn as an object of JSON.',
+    byRow('json_object', ['value?'], 'value', (...values) =>
+      objectOf(...(values.map((v) => (v === undefined ? v : orNull(v))) as Value[])),
+    ),
+    [
+      ['json_object("a",1,"b",null)', '"{\\"a\\":1,\\"b\\":null}"'],
+      ['json_object("a",1,"b")', 'error({message:"json_object: pairs of a name and a value required",on:"a"})'],
+    ],
+  ),
 ];

@@ -10,18 +10,42 @@ import { walk } from '../../expressions/walk.ts';
 import { byValues, byVectors, isError, isNull, isOf, refused, type Evaluate, type FunctionRow } from '../row.ts';
 
 /** The second argument is searched as it is. */
-const cidrMatch: Evaluate = ([net, within], length) => (length === 0 ? noRows : applyCarrying([net!], [within!], length, ([n], [v], count) => {
-  const rows = v!;
-  if (isNull(n!)) return nulls(count);
-  const result = isError(n!) || !isOf(n!, types.net) ? wrapErrors('cidr_match: not a net', n!)
-    : bools(n!.form === 'constant' ? inNet(rows, dataAt(n!.inner, 0) as Uint8Array) : inNets(rows, flatten(n!) as BytesVector));
-  return overlay(result, truthOutside(rows).map((c) => (c === truth.null ? 1 : 0)), nulls(count));
-}, 'bare'));
+const cidrMatch: Evaluate = ([net, within], length) =>
+  length === 0
+    ? noRows
+    : applyCarrying(
+        [net!],
+        [within!],
+        length,
+        ([n], [v], count) => {
+          const rows = v!;
+          if (isNull(n!)) return nulls(count);
+          const result =
+            isError(n!) || !isOf(n!, types.net)
+              ? wrapErrors('cidr_match: not a net', n!)
+              : bools(
+                  n!.form === 'constant'
+                    ? inNet(rows, dataAt(n!.inner, 0) as Uint8Array)
+                    : inNets(rows, flatten(n!) as BytesVector),
+                );
+          return overlay(
+            result,
+            truthOutside(rows).map((c) => (c === truth.null ? 1 : 0)),
+            nulls(count),
+          );
+        },
+        'bare',
+      );
 const inNet = (v: Vector, net: Uint8Array): Uint8Array =>
-  walk(v, { most: 1, intoErrors: true, visit: (node) => (node.form === 'bytes' && node.type === types.ip ? addressesIn(node, net) : undefined) });
+  walk(v, {
+    most: 1,
+    intoErrors: true,
+    visit: (node) => (node.form === 'bytes' && node.type === types.ip ? addressesIn(node, net) : undefined),
+  });
 const inNets = (v: Vector, nets: BytesVector): Uint8Array => {
   const out = new Uint8Array(v.length);
-  for (let i = 0; i < out.length; i++) out[i] = anyAddressIn(take(v, Uint32Array.of(i)), dataAt(nets, i) as Uint8Array) ? 1 : 0;
+  for (let i = 0; i < out.length; i++)
+    out[i] = anyAddressIn(take(v, Uint32Array.of(i)), dataAt(nets, i) as Uint8Array) ? 1 : 0;
   return out;
 };
 
@@ -33,42 +57,72 @@ const maskBits = (mask: Uint8Array): number => {
   return bits;
 };
 const networkOf = (of: Value, by?: Value): Value => {
-  const address = underValue(of), mask = by && underValue(by);
+  const address = underValue(of);
+  const mask = by && underValue(by);
   if (address.type !== types.ip) return wrappedError('network_of: not an IP', address);
   const ip = address.data as Uint8Array;
   if (!mask) {
     if (ip.length !== 4) return refused('network_of: not an IPv4 address', address);
     return { type: types.net, data: netOf(ip, ip[0]! < 128 ? 8 : ip[0]! < 192 ? 16 : 24) };
   }
-  const both = (): Value => recordValue([{ name: 'address', value: address }, { name: 'mask', value: mask }]);
+  const both = (): Value =>
+    recordValue([
+      { name: 'address', value: address },
+      { name: 'mask', value: mask },
+    ]);
   if (mask.type === types.ip) {
-    if ((mask.data as Uint8Array).length !== ip.length) return refused('network_of: address and mask have different lengths', both());
+    if ((mask.data as Uint8Array).length !== ip.length)
+      return refused('network_of: address and mask have different lengths', both());
     const bits = maskBits(mask.data as Uint8Array);
     return bits < 0 ? refused('network_of: mask is non-contiguous', mask) : { type: types.net, data: netOf(ip, bits) };
   }
-  if (!isNumeric(mask.type) || isFloat(mask.type) || mask.type === types.duration || mask.type === types.time) return refused('network_of: bad arg for CIDR mask', by!);
+  if (!isNumeric(mask.type) || isFloat(mask.type) || mask.type === types.duration || mask.type === types.time)
+    return refused('network_of: bad arg for CIDR mask', by!);
   const bits = Number(mask.data);
-  return bits < 0 || bits > ip.length * 8 ? refused('network_of: CIDR bit count out of range', both()) : { type: types.net, data: netOf(ip, bits) };
+  return bits < 0 || bits > ip.length * 8
+    ? refused('network_of: CIDR bit count out of range', both())
+    : { type: types.net, data: netOf(ip, bits) };
 };
 
 export const net: readonly FunctionRow[] = [
   {
-    name: 'cidr_match', signature: 'cidr_match(net, v)', text: 'Whether an address of the network is in the value, at any depth.', argumentsMin: 2, argumentsMax: 2,
+    name: 'cidr_match',
+    signature: 'cidr_match(net, v)',
+    text: 'Whether an address of the network is in the value, at any depth.',
+    argumentsMin: 2,
+    argumentsMax: 2,
     examples: [
-      { query: 'values cidr_match(10.0.0.0/8,10.1.1.1)', output: 'true' }, { query: 'values cidr_match(10.0.0.0/8,{a:"x",b:[10.1.1.1]})', output: 'true' },
+      { query: 'values cidr_match(10.0.0.0/8,10.1.1.1)', output: 'true' },
+      { query: 'values cidr_match(10.0.0.0/8,{a:"x",b:[10.1.1.1]})', output: 'true' },
       { query: 'values cidr_match("a",10.1.1.1)', output: 'error({message:"cidr_match: not a net",on:"a"})' },
     ],
     make: byVectors(cidrMatch),
   },
   {
-    name: 'network_of', signature: 'network_of(ip[, mask])', text: 'The network of an address: by a mask, a prefix length, or the class of an IPv4 address.', argumentsMin: 1, argumentsMax: 2,
+    name: 'network_of',
+    signature: 'network_of(ip[, mask])',
+    text: 'The network of an address: by a mask, a prefix length, or the class of an IPv4 address.',
+    argumentsMin: 1,
+    argumentsMax: 2,
     examples: [
-      { query: 'network_of(10.1.2.129)', output: '10.0.0.0/8' }, { query: 'network_of(172.16.0.1)', output: '172.16.0.0/16' },
-      { query: 'network_of(10.1.2.129,26)', output: '10.1.2.128/26' }, { query: 'network_of(10.1.2.129,255.255.255.192)', output: '10.1.2.128/26' },
+      { query: 'network_of(10.1.2.129)', output: '10.0.0.0/8' },
+      { query: 'network_of(172.16.0.1)', output: '172.16.0.0/16' },
+      { query: 'network_of(10.1.2.129,26)', output: '10.1.2.128/26' },
+      { query: 'network_of(10.1.2.129,255.255.255.192)', output: '10.1.2.128/26' },
       { query: 'network_of(::1)', output: 'error({message:"network_of: not an IPv4 address",on:::1})' },
-      { query: 'network_of(10.1.2.129,33)', output: 'error({message:"network_of: CIDR bit count out of range",on:{address:10.1.2.129,mask:33}})' },
-      { query: 'network_of(10.1.2.129,255.0.255.0)', output: 'error({message:"network_of: mask is non-contiguous",on:255.0.255.0})' },
-      { query: 'network_of(10.1.2.129,ffff::)', output: 'error({message:"network_of: address and mask have different lengths",on:{address:10.1.2.129,mask:ffff::}})' },
+      {
+        query: 'network_of(10.1.2.129,33)',
+        output: 'error({message:"network_of: CIDR bit count out of range",on:{address:10.1.2.129,mask:33}})',
+      },
+      {
+        query: 'network_of(10.1.2.129,255.0.255.0)',
+        output: 'error({message:"network_of: mask is non-contiguous",on:255.0.255.0})',
+      },
+      {
+        query: 'network_of(10.1.2.129,ffff::)',
+        output:
+          'error({message:"network_of: address and mask have different lengths",on:{address:10.1.2.129,mask:ffff::}})',
+      },
       { query: 'network_of(1)', output: 'error({message:"network_of: not an IP",on:1})' },
       { query: 'network_of(10.1.2.129,"x")', output: 'error({message:"network_of: bad arg for CIDR mask",on:"x"})' },
     ],

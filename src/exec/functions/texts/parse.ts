@@ -27,30 +27,55 @@ const uri = (v: Value): Value => {
 
 export const parse: readonly FunctionRow[] = [
   {
-    name: 'grok', signature: 'grok(pattern, s[, defs])', text: 'The fields that a pattern like "%{WORD:a} %{INT:b}" finds in a string; defs adds patterns, one `NAME expression` per line.', argumentsMin: 2, argumentsMax: 3,
+    name: 'grok',
+    signature: 'grok(pattern, s[, defs])',
+    text: 'The fields that a pattern like "%{WORD:a} %{INT:b}" finds in a string; defs adds patterns, one `NAME expression` per line.',
+    argumentsMin: 2,
+    argumentsMax: 3,
     examples: [
-      { query: 'grok("%{WORD:a} %{INT:b}","hi 12")', output: '{a:"hi",b:"12"}' }, { query: 'grok("%{FOO:a}","zz","FOO z+")', output: '{a:"zz"}' },
-      { query: 'grok("%{NOPE:a}","x")', output: 'error({message:"grok: the \'NOPE\' pattern doesn\'t exist",on:"%{NOPE:a}"})' },
+      { query: 'grok("%{WORD:a} %{INT:b}","hi 12")', output: '{a:"hi",b:"12"}' },
+      { query: 'grok("%{FOO:a}","zz","FOO z+")', output: '{a:"zz"}' },
+      {
+        query: 'grok("%{NOPE:a}","x")',
+        output: 'error({message:"grok: the \'NOPE\' pattern doesn\'t exist",on:"%{NOPE:a}"})',
+      },
       { query: 'grok("%{WORD:a}"," ")', output: 'error({message:"grok: value does not match pattern",on:" "})' },
     ],
     make: byValues((pattern, s, definitions) => grok(pattern!, s!, definitions), 'whole'),
   },
   {
-    name: 'parse_sup', signature: 'parse_sup(s)', text: 'The first value of a SUP text.', argumentsMin: 1, argumentsMax: 1,
+    name: 'parse_sup',
+    signature: 'parse_sup(s)',
+    text: 'The first value of a SUP text.',
+    argumentsMin: 1,
+    argumentsMax: 1,
     examples: [
-      { query: 'parse_sup("{a:1}")', output: '{a:1}' }, { query: 'parse_sup("1 2")', output: '1' }, { query: 'values parse_sup("")', output: 'null' }, { query: 'values parse_sup("{a:")', output: 'null' },
-      { query: 'parse_sup("]")', output: 'error({message:"parse_sup: line 1: syntax error",on:"]"})' }, { query: 'parse_sup(1)', output: 'error({message:"parse_sup: string arg required",on:1})' },
+      { query: 'parse_sup("{a:1}")', output: '{a:1}' },
+      { query: 'parse_sup("1 2")', output: '1' },
+      { query: 'values parse_sup("")', output: 'null' },
+      { query: 'values parse_sup("{a:")', output: 'null' },
+      { query: 'parse_sup("]")', output: 'error({message:"parse_sup: line 1: syntax error",on:"]"})' },
+      { query: 'parse_sup(1)', output: 'error({message:"parse_sup: string arg required",on:1})' },
     ],
     make: byValues((s) => sup(s!), 'whole'),
   },
   {
-    name: 'parse_uri', signature: 'parse_uri(s)', text: 'The parts of a URI: scheme, opaque, user, password, host, port, path, query and fragment; null for what is not there.', argumentsMin: 1, argumentsMax: 1,
+    name: 'parse_uri',
+    signature: 'parse_uri(s)',
+    text: 'The parts of a URI: scheme, opaque, user, password, host, port, path, query and fragment; null for what is not there.',
+    argumentsMin: 1,
+    argumentsMax: 1,
     examples: [
       {
         query: 'parse_uri("http://u:p@h:80/x?a=1&a=2#f")',
-        output: '{scheme:"http",opaque:null,user:"u",password:"p",host:"h",port:80::uint16,path:"/x",query:|{"a":["1","2"]}|,fragment:"f"}',
+        output:
+          '{scheme:"http",opaque:null,user:"u",password:"p",host:"h",port:80::uint16,path:"/x",query:|{"a":["1","2"]}|,fragment:"f"}',
       },
-      { query: 'parse_uri("/x")', output: '{scheme:null,opaque:null,user:null,password:null,host:null,port:null,path:"/x",query:null,fragment:null}' },
+      {
+        query: 'parse_uri("/x")',
+        output:
+          '{scheme:null,opaque:null,user:null,password:null,host:null,port:null,path:"/x",query:null,fragment:null}',
+      },
       { query: 'parse_uri(1)', output: 'error({message:"parse_uri: string arg required",on:1})' },
     ],
     make: byValues((s) => uri(s!), 'whole'),

@@ -9,28 +9,56 @@ import { linearRegexp } from '../../expressions/linear-regexp.ts';
 import { compileRegexp, isPlainText, regexpTest } from '../../expressions/regexp.ts';
 import { combine, overlay, truth, truthOf, wrapErrors } from '../../expressions/rows.ts';
 import { foldedSearch, foldedTest, searchAllText, searchPattern, searchText } from '../../expressions/search.ts';
-import { byKernel, inner, isNull, isText, onTexts, texts, type CallContext, type Evaluate, type FunctionRow, type Kernel } from '../row.ts';
+import {
+  byKernel,
+  inner,
+  isNull,
+  isText,
+  onTexts,
+  texts,
+  type CallContext,
+  type Evaluate,
+  type FunctionRow,
+  type Kernel,
+} from '../row.ts';
 import { textLists } from './strings.ts';
 
 /** A constant pattern with metacharacters is a regular expression; any other pattern is text, in any case. */
 const grep = ({ literals }: CallContext): Evaluate => {
   const literal = literals[0];
   // Made once, so that what is found in a dictionary is remembered for all batches.
-  const plain = literal?.type === types.string ? { text: literal.data as string, search: foldedSearch(literal.data as string), test: foldedTest(literal.data as string) } : undefined;
-  const constantPattern = literal?.type === types.string && !isPlainText(literal.data as string) ? regexpTest(literal.data as string) : undefined;
+  const plain =
+    literal?.type === types.string
+      ? {
+          text: literal.data as string,
+          search: foldedSearch(literal.data as string),
+          test: foldedTest(literal.data as string),
+        }
+      : undefined;
+  const constantPattern =
+    literal?.type === types.string && !isPlainText(literal.data as string)
+      ? regexpTest(literal.data as string)
+      : undefined;
   return ([pattern, v], length) => {
     if (length === 0) return noRows;
     if (constantPattern) return searchPattern(v!, constantPattern);
-    return applyCarrying([pattern!], [v!], length, ([p], [rows], n) => {
-      if (!isText(p!)) return wrapErrors('grep: pattern argument must be a string', p!);
-      if (p!.form === 'constant') {
-        const wanted = dataAt(p!.inner, 0) as string;
-        return wanted === plain?.text ? searchText(rows!, plain.search, plain.test) : grepText(rows!, wanted);
-      }
-      const text = texts(p!), out = new Uint8Array(n);
-      for (let i = 0; i < n; i++) out[i] = dataAt(grepText(take(rows!, Uint32Array.of(i)), text(i)), 0) ? 1 : 0;
-      return bools(out);
-    }, 'whole');
+    return applyCarrying(
+      [pattern!],
+      [v!],
+      length,
+      ([p], [rows], n) => {
+        if (!isText(p!)) return wrapErrors('grep: pattern argument must be a string', p!);
+        if (p!.form === 'constant') {
+          const wanted = dataAt(p!.inner, 0) as string;
+          return wanted === plain?.text ? searchText(rows!, plain.search, plain.test) : grepText(rows!, wanted);
+        }
+        const text = texts(p!);
+        const out = new Uint8Array(n);
+        for (let i = 0; i < n; i++) out[i] = dataAt(grepText(take(rows!, Uint32Array.of(i)), text(i)), 0) ? 1 : 0;
+        return bools(out);
+      },
+      'whole',
+    );
   };
 };
 /** A pattern that is not written out is looked for in errors too. */
@@ -38,14 +66,17 @@ const grepText = (v: Vector, text: string): Vector => searchAllText(v, foldedSea
 
 /** Rows by whether their pattern compiles; the others become errors around the pattern. */
 const withPatterns = (name: string, patterns: Vector, length: number, good: (rows: Uint32Array) => Vector): Vector => {
-  const text = texts(patterns), failed = new Map<string, number[]>(), fine: number[] = [];
+  const text = texts(patterns);
+  const failed = new Map<string, number[]>();
+  const fine: number[] = [];
   for (let i = 0; i < length; i++) {
     const compiled = compileRegexp(text(i));
     if (typeof compiled !== 'string') fine.push(i);
     else failed.set(compiled, [...(failed.get(compiled) ?? []), i]);
   }
   if (failed.size === 0) return good(Uint32Array.from(fine));
-  const tags = new Uint32Array(length), slots = new Uint32Array(length);
+  const tags = new Uint32Array(length);
+  const slots = new Uint32Array(length);
   const parts: Vector[] = [];
   const put = (rows: readonly number[], values: Vector): void => {
     const tag = parts.push(values) - 1;
@@ -55,18 +86,23 @@ const withPatterns = (name: string, patterns: Vector, length: number, good: (row
     });
   };
   if (fine.length > 0) put(fine, good(Uint32Array.from(fine)));
-  for (const [message, rows] of failed) put(rows, wrapErrors(`${name}: invalid regular expression: ${message}`, take(patterns, Uint32Array.from(rows))));
+  for (const [message, rows] of failed)
+    put(rows, wrapErrors(`${name}: invalid regular expression: ${message}`, take(patterns, Uint32Array.from(rows))));
   return combine(tags, slots, parts);
 };
-const compiled = (pattern: string): Exclude<ReturnType<typeof compileRegexp>, string> => compileRegexp(pattern) as Exclude<ReturnType<typeof compileRegexp>, string>;
+const compiled = (pattern: string): Exclude<ReturnType<typeof compileRegexp>, string> =>
+  compileRegexp(pattern) as Exclude<ReturnType<typeof compileRegexp>, string>;
 
 const regexp: Kernel = (args, length) => {
   const [re, s] = args;
   if (args.some(isNull)) return nulls(length);
   if (!isText(re!)) return wrapErrors('regexp: string required for first arg', re!);
   if (!isText(s!)) return wrapErrors('regexp: string required for second arg', s!);
-  const pattern = texts(re!), text = texts(s!);
-  return withPatterns('regexp', re!, length, (rows) => textLists((k) => matchOf(pattern(rows[k]!), text(rows[k]!)), rows.length));
+  const pattern = texts(re!);
+  const text = texts(s!);
+  return withPatterns('regexp', re!, length, (rows) =>
+    textLists((k) => matchOf(pattern(rows[k]!), text(rows[k]!)), rows.length),
+  );
 };
 const matchOf = (pattern: string, text: string): readonly string[] => {
   const matcher = compiled(pattern).matcher(text);
@@ -80,16 +116,27 @@ const replaceMatches = (text: string, pattern: string, by: string): string => {
   const re = compiled(pattern);
   return replaceIn(text, re, replacementParts(by, re.namedGroups()), { each: true, touching: true });
 };
-/** The text with its matches, or the first one, replaced by texts and groups; `touching`: also an empty match right behind another one. */
-export const replaceIn = (text: string, re: ReturnType<typeof compiled>, parts: readonly (string | number)[], { each, touching }: { readonly each: boolean; readonly touching: boolean }): string => {
+/**
+ * The text with its matches, or the first one, replaced by texts and groups; `touching`: also an empty match right
+ * behind another one.
+ */
+export const replaceIn = (
+  text: string,
+  re: ReturnType<typeof compiled>,
+  parts: readonly (string | number)[],
+  { each, touching }: { readonly each: boolean; readonly touching: boolean },
+): string => {
   const linear = linearRegexp(re.pattern());
   if (linear) return replaceFirst(text, linear, parts);
-  const matcher = re.matcher(text), out = new TextPieces('regexp_replace');
+  const matcher = re.matcher(text);
+  const out = new TextPieces('regexp_replace');
   let done = 0;
   while (matcher.find()) {
     checkStop();
     if (!touching && done > 0 && matcher.end(0) === done) continue;
-    const put = parts.map((p) => (typeof p === 'string' ? p : p <= matcher.groupCount() ? matcher.group(p) ?? '' : ''));
+    const put = parts.map((p) =>
+      typeof p === 'string' ? p : p <= matcher.groupCount() ? (matcher.group(p) ?? '') : '',
+    );
     const size = put.reduce((n, p) => n + p.length, 0);
     if (size > longText) chargeText(out.length + size, 'regexp_replace');
     out.add(text.slice(done, matcher.start(0)) + put.join(''));
@@ -104,7 +151,7 @@ const replaceFirst = (text: string, linear: RegExp, parts: readonly (string | nu
   const found = linear.exec(text);
   if (!found) return text;
   let out = '';
-  for (const p of parts) out += typeof p === 'string' ? p : found[p] ?? '';
+  for (const p of parts) out += typeof p === 'string' ? p : (found[p] ?? '');
   if (out.length > longText) chargeText(text.length + out.length, 'regexp_replace');
   return found[0].length === text.length ? out : out + text.slice(found[0].length);
 };
@@ -126,7 +173,9 @@ const replacementParts = (by: string, names: Readonly<Record<string, number>>): 
   return out.filter((p) => p !== '');
 };
 const replaceTexts = onTexts('regexp_replace: string arg required', ([s, re, by], length) => {
-  const text = texts(s!), pattern = texts(re!), replacement = texts(by!);
+  const text = texts(s!);
+  const pattern = texts(re!);
+  const replacement = texts(by!);
   return withPatterns('regexp_replace', re!, length, (rows) => {
     const out = new BytesBuilder(types.string);
     for (const i of rows) out.text(replaceMatches(text(i), pattern(i), replacement(i)));
@@ -139,32 +188,58 @@ const regexpReplace: Kernel = (args, length) => {
   const union = args.find((a) => inner(a).form === 'union');
   if (!union) return replaceTexts(args, length);
   const none = new Uint8Array(length);
-  for (const a of args) truthOf(a).forEach((c, i) => { if (c === truth.null && i < length) none[i] = 1; });
+  for (const a of args)
+    truthOf(a).forEach((c, i) => {
+      if (c === truth.null && i < length) none[i] = 1;
+    });
   return overlay(wrapErrors('regexp_replace: string arg required', args.find((a) => !isText(a))!), none, nulls(length));
 };
 
 export const patterns: readonly FunctionRow[] = [
   {
-    name: 'grep', signature: 'grep(pattern, v)', text: 'Whether text or a pattern occurs in a string or field name of the value, at any depth.', argumentsMin: 2, argumentsMax: 2,
+    name: 'grep',
+    signature: 'grep(pattern, v)',
+    text: 'Whether text or a pattern occurs in a string or field name of the value, at any depth.',
+    argumentsMin: 2,
+    argumentsMax: 2,
     examples: [
-      { query: 'values grep("ELL","hello")', output: 'true' }, { query: 'values grep("h.*o",{a:"hello"})', output: 'true' }, { query: 'values grep("h.*O","hello")', output: 'false' },
-      { query: 'values grep("x",{xy:1})', output: 'true' }, { query: 'values grep(1,"a")', output: 'error({message:"grep: pattern argument must be a string",on:1})' },
+      { query: 'values grep("ELL","hello")', output: 'true' },
+      { query: 'values grep("h.*o",{a:"hello"})', output: 'true' },
+      { query: 'values grep("h.*O","hello")', output: 'false' },
+      { query: 'values grep("x",{xy:1})', output: 'true' },
+      { query: 'values grep(1,"a")', output: 'error({message:"grep: pattern argument must be a string",on:1})' },
     ],
     make: grep,
   },
   {
-    name: 'regexp', signature: 'regexp(re, s)', text: 'The first match of an RE2 expression and its groups, or an empty array.', argumentsMin: 2, argumentsMax: 2,
+    name: 'regexp',
+    signature: 'regexp(re, s)',
+    text: 'The first match of an RE2 expression and its groups, or an empty array.',
+    argumentsMin: 2,
+    argumentsMax: 2,
     examples: [
-      { query: 'regexp("foo(.)bar","fooxbar")', output: '["fooxbar","x"]' }, { query: 'regexp("foo","bar")', output: '[]' }, { query: 'regexp("(a)|(b)","b")', output: '["b","","b"]' },
-      { query: 'regexp("(","a")', output: 'error({message:"regexp: invalid regular expression: missing closing )",on:"("})' },
+      { query: 'regexp("foo(.)bar","fooxbar")', output: '["fooxbar","x"]' },
+      { query: 'regexp("foo","bar")', output: '[]' },
+      { query: 'regexp("(a)|(b)","b")', output: '["b","","b"]' },
+      {
+        query: 'regexp("(","a")',
+        output: 'error({message:"regexp: invalid regular expression: missing closing )",on:"("})',
+      },
     ],
     make: byKernel(regexp, 'whole'),
   },
   {
-    name: 'regexp_replace', signature: 'regexp_replace(s, re, repl)', text: 'The string with each match of an RE2 expression replaced; $1, ${1} and $name stand for groups.', argumentsMin: 3, argumentsMax: 3,
+    name: 'regexp_replace',
+    signature: 'regexp_replace(s, re, repl)',
+    text: 'The string with each match of an RE2 expression replaced; $1, ${1} and $name stand for groups.',
+    argumentsMin: 3,
+    argumentsMax: 3,
     examples: [
       { query: 'regexp_replace("-ab-axxb-","a(x*)b","${1}W")', output: '"-W-xxW-"' },
-      { query: 'regexp_replace("a","(","b")', output: 'error({message:"regexp_replace: invalid regular expression: missing closing )",on:"("})' },
+      {
+        query: 'regexp_replace("a","(","b")',
+        output: 'error({message:"regexp_replace: invalid regular expression: missing closing )",on:"("})',
+      },
       { query: 'regexp_replace(1,"a","b")', output: 'error({message:"regexp_replace: string arg required",on:1})' },
     ],
     make: byKernel(regexpReplace, 'whole'),

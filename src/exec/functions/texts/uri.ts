@@ -3,7 +3,17 @@ import { goQuoted } from '../../../vectors/literal.ts';
 import { arrayType, mapType, types } from '../../../vectors/type.ts';
 import { type Data, type Value, canonicalMap, nullValue, recordValue, stringValue } from '../../../vectors/value.ts';
 
-interface Uri { scheme?: string; opaque?: string; user?: string; password?: string; host?: string; port?: number; path?: string; query?: string; fragment?: string }
+interface Uri {
+  scheme?: string;
+  opaque?: string;
+  user?: string;
+  password?: string;
+  host?: string;
+  port?: number;
+  path?: string;
+  query?: string;
+  fragment?: string;
+}
 
 /** The record of a URI, or the text of what is wrong with it. */
 export const parseUri = (text: string): Value | string => {
@@ -12,18 +22,20 @@ export const parseUri = (text: string): Value | string => {
   return typeof uri === 'string' ? uri : recordOfParts(uri);
 };
 
-const optional = (part: string | undefined): Value => (part === undefined || part === '' ? nullValue : stringValue(part));
-const recordOfParts = (uri: Uri): Value => recordValue([
-  { name: 'scheme', value: optional(uri.scheme) },
-  { name: 'opaque', value: optional(uri.opaque) },
-  { name: 'user', value: uri.user === undefined ? nullValue : stringValue(uri.user) },
-  { name: 'password', value: uri.password === undefined ? nullValue : stringValue(uri.password) },
-  { name: 'host', value: optional(uri.host) },
-  { name: 'port', value: uri.port === undefined ? nullValue : { type: types.uint16, data: uri.port } },
-  { name: 'path', value: optional(uri.path) },
-  { name: 'query', value: queryValue(uri.query) },
-  { name: 'fragment', value: optional(uri.fragment) },
-]);
+const optional = (part: string | undefined): Value =>
+  part === undefined || part === '' ? nullValue : stringValue(part);
+const recordOfParts = (uri: Uri): Value =>
+  recordValue([
+    { name: 'scheme', value: optional(uri.scheme) },
+    { name: 'opaque', value: optional(uri.opaque) },
+    { name: 'user', value: uri.user === undefined ? nullValue : stringValue(uri.user) },
+    { name: 'password', value: uri.password === undefined ? nullValue : stringValue(uri.password) },
+    { name: 'host', value: optional(uri.host) },
+    { name: 'port', value: uri.port === undefined ? nullValue : { type: types.uint16, data: uri.port } },
+    { name: 'path', value: optional(uri.path) },
+    { name: 'query', value: queryValue(uri.query) },
+    { name: 'fragment', value: optional(uri.fragment) },
+  ]);
 
 const strings = arrayType(types.string);
 const queryValue = (query: string | undefined): Value => {
@@ -32,12 +44,16 @@ const queryValue = (query: string | undefined): Value => {
   for (const pair of query.split('&')) {
     if (pair === '' || pair.includes(';')) continue;
     const at = pair.indexOf('=');
-    const key = unescape(at < 0 ? pair : pair.slice(0, at), 'query'), value = unescape(at < 0 ? '' : pair.slice(at + 1), 'query');
+    const key = unescape(at < 0 ? pair : pair.slice(0, at), 'query');
+    const value = unescape(at < 0 ? '' : pair.slice(at + 1), 'query');
     if (key.bad !== undefined || value.bad !== undefined) continue;
     entries.set(key.text, [...(entries.get(key.text) ?? []), value.text]);
   }
   if (entries.size === 0) return nullValue;
-  return { type: mapType(types.string, strings), data: canonicalMap(types.string, [...entries] as (readonly [Data, Data])[]) };
+  return {
+    type: mapType(types.string, strings),
+    data: canonicalMap(types.string, [...entries] as (readonly [Data, Data])[]),
+  };
 };
 
 const partsOf = (whole: string): Uri | string => {
@@ -68,7 +84,8 @@ const partsOf = (whole: string): Uri | string => {
       return uri;
     }
     const colon = rest.indexOf(':');
-    if (colon >= 0 && !rest.slice(0, colon).includes('/')) return fail('first path segment in URL cannot contain colon');
+    if (colon >= 0 && !rest.slice(0, colon).includes('/'))
+      return fail('first path segment in URL cannot contain colon');
   }
   if (rest.startsWith('//') && !(uri.scheme === undefined && rest.startsWith('///'))) {
     const slash = rest.indexOf('/', 2);
@@ -85,8 +102,10 @@ const partsOf = (whole: string): Uri | string => {
 const readAuthority = (uri: Uri, authority: string, fail: (what: string) => string): string | undefined => {
   const at = authority.lastIndexOf('@');
   if (at >= 0) {
-    const info = authority.slice(0, at), colon = info.indexOf(':');
-    const user = unescape(colon < 0 ? info : info.slice(0, colon), 'path'), password = colon < 0 ? undefined : unescape(info.slice(colon + 1), 'path');
+    const info = authority.slice(0, at);
+    const colon = info.indexOf(':');
+    const user = unescape(colon < 0 ? info : info.slice(0, colon), 'path');
+    const password = colon < 0 ? undefined : unescape(info.slice(colon + 1), 'path');
     const bad = user.bad ?? password?.bad;
     if (bad !== undefined) return fail(`invalid URL escape ${goQuoted(bad)}`);
     uri.user = user.text;
@@ -106,11 +125,15 @@ const readAuthority = (uri: Uri, authority: string, fail: (what: string) => stri
   return undefined;
 };
 
-/** Text with its %XX read as UTF-8; `bad` is the first sequence that is no escape. A plus sign is a blank in queries. */
+/**
+ * Text with its %XX read as UTF-8; `bad` is the first sequence that is no escape. A plus sign is a blank in queries.
+ */
 const unescape = (text: string, kind: 'path' | 'query'): { readonly text: string; readonly bad?: string } => {
   const plain = kind === 'query' ? text.replaceAll('+', ' ') : text;
   if (!plain.includes('%')) return { text: plain };
   const bad = /%(?![0-9a-fA-F]{2}).{0,2}/s.exec(plain);
   if (bad) return { text: plain, bad: bad[0] };
-  return { text: plain.replace(/(?:%[0-9a-fA-F]{2})+/g, (run) => Buffer.from(run.replaceAll('%', ''), 'hex').toString('utf8')) };
+  return {
+    text: plain.replace(/(?:%[0-9a-fA-F]{2})+/g, (run) => Buffer.from(run.replaceAll('%', ''), 'hex').toString('utf8')),
+  };
 };

@@ -5,11 +5,13 @@ import { BytesBuilder } from '../../../vectors/builder-leaves.ts';
 import { rowsOf, type Evaluate, type FunctionRow } from '../row.ts';
 import { Refusal, byRow } from '../typed.ts';
 
-const texts = (make: () => string): Evaluate => (_, length) => {
-  const out = new BytesBuilder(types.string);
-  for (let i = 0; i < length; i++) out.text(make());
-  return out.finish();
-};
+const texts =
+  (make: () => string): Evaluate =>
+  (_, length) => {
+    const out = new BytesBuilder(types.string);
+    for (let i = 0; i < length; i++) out.text(make());
+    return out.finish();
+  };
 /** The milliseconds of now in front, so that later ones are greater, then chance. */
 const timedUuid = (): string => {
   const bytes = randomBytes(16);
@@ -21,10 +23,30 @@ const timedUuid = (): string => {
 const syntax = /^[0-9a-f]{8}-?[0-9a-f]{4}-?([0-9a-f])[0-9a-f]{3}-?[0-9a-f]{4}-?[0-9a-f]{12}$/i;
 
 export const uuids: readonly FunctionRow[] = [
-  ...rowsOf('uuid()', 'A new random UUID (version 4), another one for each row.', () => texts(randomUUID), [['length(uuid())', '36']], { impure: true, also: ['gen_random_uuid', 'uuidv4'] }),
-  ...rowsOf('uuidv7()', 'A new UUID of version 7: the time in front, so that later ones are greater.', () => texts(timedUuid), [['uuid_extract_version(uuidv7())', '7']], { impure: true }),
-  ...rowsOf('uuid_extract_version(s)', 'The version of a UUID.', byRow('uuid_extract_version', ['string'], 'integer', (s) => {
-    const version = syntax.exec(s)?.[1];
-    return version === undefined ? new Refusal('text is no UUID') : Number.parseInt(version, 16);
-  }), [['uuid_extract_version("ac227128-7d55-7ee0-a765-5025cc52e55a")', '7'], ['uuid_extract_version("x")', 'error({message:"uuid_extract_version: text is no UUID",on:"x"})']]),
+  ...rowsOf(
+    'uuid()',
+    'A new random UUID (version 4), another one for each row.',
+    () => texts(randomUUID),
+    [['length(uuid())', '36']],
+    { impure: true, also: ['gen_random_uuid', 'uuidv4'] },
+  ),
+  ...rowsOf(
+    'uuidv7()',
+    'A new UUID of version 7: the time in front, so that later ones are greater.',
+    () => texts(timedUuid),
+    [['uuid_extract_version(uuidv7())', '7']],
+    { impure: true },
+  ),
+  ...rowsOf(
+    'uuid_extract_version(s)',
+    'The version of a UUID.',
+    byRow('uuid_extract_version', ['string'], 'integer', (s) => {
+      const version = syntax.exec(s)?.[1];
+      return version === undefined ? new Refusal('text is no UUID') : Number.parseInt(version, 16);
+    }),
+    [
+      ['uuid_extract_version("ac227128-7d55-7ee0-a765-5025cc52e55a")', '7'],
+      ['uuid_extract_version("x")', 'error({message:"uuid_extract_version: text is no UUID",on:"x"})'],
+    ],
+  ),
 ];

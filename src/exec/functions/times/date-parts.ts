@@ -1,4 +1,7 @@
-/** The parts of times as SQL names them (UTC), of durations and of times of day: date_part, and functions with the names of the parts. */
+/**
+ * The parts of times as SQL names them (UTC), of durations and of times of day: date_part, and functions with the names
+ * of the parts.
+ */
 import { dateOfDays, daysOfDate, primitiveText } from '../../../vectors/literal.ts';
 import { type PrimitiveType, types } from '../../../vectors/type.ts';
 import { type Value, floatValue, intValue, recordValue } from '../../../vectors/value.ts';
@@ -17,25 +20,44 @@ const nanosOfSecond = 1_000_000_000n;
 export type FullMoment = Moment & { readonly epoch: number };
 /** The parts of a time. */
 export const momentAt = (t: Nanos): FullMoment => {
-  const nanos = ((BigInt(t) % nanosOfSecond) + nanosOfSecond) % nanosOfSecond, seconds = Number((BigInt(t) - nanos) / nanosOfSecond);
+  const nanos = ((BigInt(t) % nanosOfSecond) + nanosOfSecond) % nanosOfSecond;
+  const seconds = Number((BigInt(t) - nanos) / nanosOfSecond);
   return { ...momentOf(seconds, Number(nanos)), epoch: seconds + Number(nanos / 1000n) / 1e6 };
 };
 /** ISO's year and week: the week with the first Thursday of January is the first. */
 export const isoWeek = (m: Moment): { readonly year: number; readonly week: number } => {
-  const thursday = daysOfDate(m.year, m.month, m.day) + 4 - isoDay(m), { year } = dateOfDays(thursday);
+  const thursday = daysOfDate(m.year, m.month, m.day) + 4 - isoDay(m);
+  const { year } = dateOfDays(thursday);
   return { year, week: Math.floor((thursday - daysOfDate(year, 1, 1)) / 7) + 1 };
 };
 /** 1 is Monday, 7 Sunday. */
 export const isoDay = (m: Moment): number => (m.weekday === 0 ? 7 : m.weekday);
 /** Periods of so many years that begin with the year 1. */
-const period = (year: number, size: number): number => (year > 0 ? Math.floor((year - 1) / size) + 1 : -(Math.floor(-year / size) + 1));
-const julianDayOf1970 = 2_440_588, secondsOfDay = 86_400;
+const period = (year: number, size: number): number =>
+  year > 0 ? Math.floor((year - 1) / size) + 1 : -(Math.floor(-year / size) + 1);
+const julianDayOf1970 = 2_440_588;
+const secondsOfDay = 86_400;
 
 /** A part as a number and as a value; `type`: of the number. */
-interface PartNumber { readonly type: PrimitiveType; readonly number: (m: FullMoment) => number; readonly of: (m: FullMoment) => Value }
-const whole = (number: PartNumber['number']): PartNumber => ({ type: types.int64, number, of: (m) => intValue(number(m)) });
-const real = (number: PartNumber['number']): PartNumber => ({ type: types.float64, number, of: (m) => floatValue(number(m)) });
-interface Part extends PartNumber { readonly names: readonly string[]; readonly text: string }
+interface PartNumber {
+  readonly type: PrimitiveType;
+  readonly number: (m: FullMoment) => number;
+  readonly of: (m: FullMoment) => Value;
+}
+const whole = (number: PartNumber['number']): PartNumber => ({
+  type: types.int64,
+  number,
+  of: (m) => intValue(number(m)),
+});
+const real = (number: PartNumber['number']): PartNumber => ({
+  type: types.float64,
+  number,
+  of: (m) => floatValue(number(m)),
+});
+interface Part extends PartNumber {
+  readonly names: readonly string[];
+  readonly text: string;
+}
 const partList: readonly Part[] = [
   { names: ['year', 'years', 'y', 'yr', 'yrs'], text: 'The year', ...whole((m) => m.year) },
   { names: ['quarter', 'quarters'], text: 'The quarter of the year (1 to 4)', ...whole((m) => Math.ceil(m.month / 3)) },
@@ -46,26 +68,56 @@ const partList: readonly Part[] = [
   { names: ['isodow'], text: 'The ISO day of the week (1 is Monday, 7 Sunday)', ...whole(isoDay) },
   { names: ['doy', 'dayofyear'], text: 'The day of the year', ...whole((m) => m.dayOfYear) },
   { names: ['isoyear'], text: 'The year of the ISO week', ...whole((m) => isoWeek(m).year) },
-  { names: ['yearweek'], text: 'The ISO year and week as one number', ...whole((m) => isoWeek(m).year * 100 + isoWeek(m).week) },
+  {
+    names: ['yearweek'],
+    text: 'The ISO year and week as one number',
+    ...whole((m) => isoWeek(m).year * 100 + isoWeek(m).week),
+  },
   { names: ['decade', 'decades', 'dec', 'decs'], text: 'The year by ten', ...whole((m) => Math.trunc(m.year / 10)) },
   { names: ['century', 'centuries', 'cent', 'c'], text: 'The century', ...whole((m) => period(m.year, 100)) },
-  { names: ['millennium', 'millennia', 'millenium', 'mil', 'mils'], text: 'The millennium', ...whole((m) => period(m.year, 1000)) },
+  {
+    names: ['millennium', 'millennia', 'millenium', 'mil', 'mils'],
+    text: 'The millennium',
+    ...whole((m) => period(m.year, 1000)),
+  },
   { names: ['era'], text: 'The era: 1 for years of our time, 0 for those before', ...whole((m) => Number(m.year > 0)) },
   { names: ['hour', 'hours', 'h', 'hr', 'hrs'], text: 'The hour (0 to 23)', ...whole((m) => m.hour) },
   { names: ['minute', 'minutes', 'm', 'min', 'mins'], text: 'The minute (0 to 59)', ...whole((m) => m.minute) },
   { names: ['second', 'seconds', 's', 'sec', 'secs'], text: 'The second (0 to 59)', ...whole((m) => m.second) },
-  { names: ['millisecond', 'milliseconds', 'ms', 'msec', 'msecs'], text: 'The seconds of the minute in milliseconds', ...whole((m) => m.second * 1e3 + Math.floor(m.nanos / 1e6)) },
-  { names: ['microsecond', 'microseconds', 'us', 'usec', 'usecs'], text: 'The seconds of the minute in microseconds', ...whole((m) => m.second * 1e6 + Math.floor(m.nanos / 1e3)) },
-  { names: ['nanosecond', 'nanoseconds', 'ns'], text: 'The seconds of the minute in nanoseconds', ...whole((m) => m.second * 1e9 + m.nanos) },
+  {
+    names: ['millisecond', 'milliseconds', 'ms', 'msec', 'msecs'],
+    text: 'The seconds of the minute in milliseconds',
+    ...whole((m) => m.second * 1e3 + Math.floor(m.nanos / 1e6)),
+  },
+  {
+    names: ['microsecond', 'microseconds', 'us', 'usec', 'usecs'],
+    text: 'The seconds of the minute in microseconds',
+    ...whole((m) => m.second * 1e6 + Math.floor(m.nanos / 1e3)),
+  },
+  {
+    names: ['nanosecond', 'nanoseconds', 'ns'],
+    text: 'The seconds of the minute in nanoseconds',
+    ...whole((m) => m.second * 1e9 + m.nanos),
+  },
   { names: ['epoch'], text: 'The seconds since 1970', ...real((m) => m.epoch) },
-  { names: ['julian'], text: 'The Julian day with its fraction', ...real((m) => Math.floor(m.epoch / secondsOfDay) + julianDayOf1970 + ((m.epoch % secondsOfDay) + secondsOfDay) % secondsOfDay / secondsOfDay) },
+  {
+    names: ['julian'],
+    text: 'The Julian day with its fraction',
+    ...real(
+      (m) =>
+        Math.floor(m.epoch / secondsOfDay) +
+        julianDayOf1970 +
+        (((m.epoch % secondsOfDay) + secondsOfDay) % secondsOfDay) / secondsOfDay,
+    ),
+  },
   { names: ['timezone'], text: 'The distance to UTC in seconds: 0', ...whole(() => 0) },
   { names: ['timezone_hour'], text: 'The hours of the distance to UTC: 0', ...whole(() => 0) },
   { names: ['timezone_minute'], text: 'The minutes of the distance to UTC: 0', ...whole(() => 0) },
 ];
 const byName: ReadonlyMap<string, Part> = new Map(partList.flatMap((p) => p.names.map((name) => [name, p] as const)));
 
-const unknownPart = new Refusal('unsupported part name'), noTime = (argument: number): Refusal => new Refusal('time argument required', argument);
+const unknownPart = new Refusal('unsupported part name');
+const noTime = (argument: number): Refusal => new Refusal('time argument required', argument);
 /** A part of a value by the name of the part; undefined for a name that is none of its parts. */
 type PartsOf = (name: string) => Value | undefined;
 /** The parts of a time, of a duration or interval, or of a time of day, which is a text; undefined for other values. */
@@ -77,7 +129,9 @@ const partsOf = ({ type, data }: Value): PartsOf | undefined => {
   const span = spanOf({ type, data });
   if (span) return (name) => spanPart(span, name);
   const clock = type === types.string ? sqlClock(data as string, 9) : undefined;
-  return clock === undefined ? undefined : (name) => (ofClock.has(name) ? byName.get(name)!.of(momentAt(clock)) : undefined);
+  return clock === undefined
+    ? undefined
+    : (name) => (ofClock.has(name) ? byName.get(name)!.of(momentAt(clock)) : undefined);
 };
 /** A part by its name, or a record of those that a list names. */
 export const datePart = (part: Value, of: Value, argument = 1): Value | Refusal => {
@@ -97,27 +151,62 @@ export const datePart = (part: Value, of: Value, argument = 1): Value | Refusal 
 
 /** A part of times that lie in a vector, without a value for each row; undefined for others. */
 const partOfTimes = (name: string, times: Vector): Vector | undefined => {
-  const part = byName.get(name.toLowerCase()), flat = times.form === 'constant' ? undefined : flatten(times);
+  const part = byName.get(name.toLowerCase());
+  const flat = times.form === 'constant' ? undefined : flatten(times);
   if (!part || flat?.form !== 'number' || flat.type !== types.time) return undefined;
-  const { seconds, nanos } = splitSeconds(flat), out = new Float64Array(flat.length), inClock = clockSizes.get(part.names[0]!);
-  if (inClock) for (let i = 0; i < out.length; i++) out[i] = Math.floor((((seconds[i]! % secondsOfDay) + secondsOfDay) % secondsOfDay) / inClock.size) % inClock.count;
+  const { seconds, nanos } = splitSeconds(flat);
+  const out = new Float64Array(flat.length);
+  const inClock = clockSizes.get(part.names[0]!);
+  if (inClock)
+    for (let i = 0; i < out.length; i++)
+      out[i] =
+        Math.floor((((seconds[i]! % secondsOfDay) + secondsOfDay) % secondsOfDay) / inClock.size) % inClock.count;
   else if (ofDay.has(part.names[0]!)) partOfDays(part, seconds, out);
-  else for (let i = 0; i < out.length; i++) out[i] = part.number({ ...momentOf(seconds[i]!, nanos[i]!), epoch: seconds[i]! + Math.floor(nanos[i]! / 1e3) / 1e6 });
+  else
+    for (let i = 0; i < out.length; i++)
+      out[i] = part.number({
+        ...momentOf(seconds[i]!, nanos[i]!),
+        epoch: seconds[i]! + Math.floor(nanos[i]! / 1e3) / 1e6,
+      });
   return numbers(part.type, out);
 };
 /** Parts that need no calendar: so many seconds are one of them, of which there are so many. */
-const clockSizes: ReadonlyMap<string, { readonly size: number; readonly count: number }> = new Map([['hour', { size: 3600, count: 24 }], ['minute', { size: 60, count: 60 }], ['second', { size: 1, count: 60 }]]);
+const clockSizes: ReadonlyMap<string, { readonly size: number; readonly count: number }> = new Map([
+  ['hour', { size: 3600, count: 24 }],
+  ['minute', { size: 60, count: 60 }],
+  ['second', { size: 1, count: 60 }],
+]);
 /** Parts that all times of a day share. */
-const ofDay: ReadonlySet<string> = new Set(['year', 'quarter', 'month', 'week', 'day', 'dow', 'isodow', 'doy', 'isoyear', 'yearweek', 'decade', 'century', 'millennium']);
-/** The parts of days that came last, each at its number below this: of 11 years each has a place. The year of 1,000,000 times takes 0.05 of the time. */
-const daysKept = 1 << 12, noDay = -(2 ** 31);
+const ofDay: ReadonlySet<string> = new Set([
+  'year',
+  'quarter',
+  'month',
+  'week',
+  'day',
+  'dow',
+  'isodow',
+  'doy',
+  'isoyear',
+  'yearweek',
+  'decade',
+  'century',
+  'millennium',
+]);
+/**
+ * The parts of days that came last, each at its number below this: of 11 years each has a place. The year of 1,000,000
+ * times takes 0.05 of the time.
+ */
+const daysKept = 1 << 12;
+const noDay = -(2 ** 31);
 const keptDays = new Map<Part, { readonly days: Int32Array; readonly numbers: Float64Array }>();
 const partOfDays = (part: Part, seconds: Float64Array, out: Float64Array): void => {
   let kept = keptDays.get(part);
-  if (!kept) keptDays.set(part, (kept = { days: new Int32Array(daysKept).fill(noDay), numbers: new Float64Array(daysKept) }));
+  if (!kept)
+    keptDays.set(part, (kept = { days: new Int32Array(daysKept).fill(noDay), numbers: new Float64Array(daysKept) }));
   const { days, numbers: known } = kept;
   for (let i = 0; i < out.length; i++) {
-    const day = Math.floor(seconds[i]! / secondsOfDay), at = day & (daysKept - 1);
+    const day = Math.floor(seconds[i]! / secondsOfDay);
+    const at = day & (daysKept - 1);
     if (days[at] !== day) {
       days[at] = day;
       known[at] = part.number({ ...momentOf(day * secondsOfDay, 0), epoch: day * secondsOfDay });
@@ -127,7 +216,8 @@ const partOfDays = (part: Part, seconds: Float64Array, out: Float64Array): void 
 };
 /** date_part of SQL. */
 export const datePartRow: FunctionRow['make'] = byKernel((args, length) => {
-  const [part, of] = args, name = part!.form === 'constant' && isText(part!) ? texts(part!)(0) : undefined;
+  const [part, of] = args;
+  const name = part!.form === 'constant' && isText(part!) ? texts(part!)(0) : undefined;
   return (name === undefined ? undefined : partOfTimes(name, of!)) ?? datePartByRow(args, length);
 }, 'bare');
 const datePartByRow = rowKernel('date_part', ['value', 'timely'], 'value', (part, of) => datePart(part, of));
@@ -135,40 +225,94 @@ const datePartByRow = rowKernel('date_part', ['value', 'timely'], 'value', (part
 /** The names of units that a part has; undefined for parts that spans have not. */
 const unitOf = (name: string): string | undefined => byName.get(name)?.names[0];
 const spanPart = ({ months, days, nanos }: TimeSpan, name: string): Value | undefined => {
-  const seconds = Number(nanos / nanosOfSecond), minute = nanos % (60n * nanosOfSecond), years = Math.trunc(months / 12);
+  const seconds = Number(nanos / nanosOfSecond);
+  const minute = nanos % (60n * nanosOfSecond);
+  const years = Math.trunc(months / 12);
   switch (unitOf(name)) {
-    case 'year': return intValue(years);
-    case 'quarter': return intValue(Math.trunc((months % 12) / 3) + 1);
-    case 'month': return intValue(months % 12);
-    case 'decade': return intValue(Math.trunc(years / 10));
-    case 'century': return intValue(Math.trunc(years / 100));
-    case 'millennium': return intValue(Math.trunc(years / 1000));
-    case 'day': return intValue(days);
-    case 'hour': return intValue(Math.trunc(seconds / 3600));
-    case 'minute': return intValue(Math.trunc(seconds / 60) % 60);
-    case 'second': return intValue(seconds % 60);
-    case 'millisecond': return intValue(Number(minute / 1_000_000n));
-    case 'microsecond': return intValue(Number(minute / 1000n));
-    case 'nanosecond': return intValue(Number(minute));
-    case 'epoch': return floatValue(years * 31_557_600 + ((months % 12) * 30 + days) * secondsOfDay + Number(nanos / 1000n) / 1e6);
-    default: return undefined;
+    case 'year':
+      return intValue(years);
+    case 'quarter':
+      return intValue(Math.trunc((months % 12) / 3) + 1);
+    case 'month':
+      return intValue(months % 12);
+    case 'decade':
+      return intValue(Math.trunc(years / 10));
+    case 'century':
+      return intValue(Math.trunc(years / 100));
+    case 'millennium':
+      return intValue(Math.trunc(years / 1000));
+    case 'day':
+      return intValue(days);
+    case 'hour':
+      return intValue(Math.trunc(seconds / 3600));
+    case 'minute':
+      return intValue(Math.trunc(seconds / 60) % 60);
+    case 'second':
+      return intValue(seconds % 60);
+    case 'millisecond':
+      return intValue(Number(minute / 1_000_000n));
+    case 'microsecond':
+      return intValue(Number(minute / 1000n));
+    case 'nanosecond':
+      return intValue(Number(minute));
+    case 'epoch':
+      return floatValue(years * 31_557_600 + ((months % 12) * 30 + days) * secondsOfDay + Number(nanos / 1000n) / 1e6);
+    default:
+      return undefined;
   }
 };
 /** The parts that a time of day has. */
-const ofClock: ReadonlySet<string> = new Set(['hour', 'minute', 'second', 'millisecond', 'microsecond', 'nanosecond', 'epoch'].flatMap((name) => byName.get(name)!.names));
+const ofClock: ReadonlySet<string> = new Set(
+  ['hour', 'minute', 'second', 'millisecond', 'microsecond', 'nanosecond', 'epoch'].flatMap(
+    (name) => byName.get(name)!.names,
+  ),
+);
 
 /** Parts that are functions too: under these names. */
 const called: readonly string[] = [
-  'year', 'quarter', 'month', 'week', 'weekofyear', 'day', 'dayofmonth', 'dayofweek', 'weekday', 'isodow', 'dayofyear', 'isoyear', 'yearweek', 'decade', 'century', 'millennium', 'era',
-  'hour', 'minute', 'second', 'millisecond', 'microsecond', 'nanosecond', 'julian',
+  'year',
+  'quarter',
+  'month',
+  'week',
+  'weekofyear',
+  'day',
+  'dayofmonth',
+  'dayofweek',
+  'weekday',
+  'isodow',
+  'dayofyear',
+  'isoyear',
+  'yearweek',
+  'decade',
+  'century',
+  'millennium',
+  'era',
+  'hour',
+  'minute',
+  'second',
+  'millisecond',
+  'microsecond',
+  'nanosecond',
+  'julian',
 ];
-const example = momentAt(1_722_369_915_000_000_000n), shown = (v: Value): string => primitiveText(v.type.kind === 'primitive' ? v.type : types.null, v.data);
+const example = momentAt(1_722_369_915_000_000_000n);
+const shown = (v: Value): string => primitiveText(v.type.kind === 'primitive' ? v.type : types.null, v.data);
 export const dateParts: readonly FunctionRow[] = called.flatMap((name) => {
-  const { text, of } = byName.get(name)!, byEach = rowKernel(name, ['timely'], 'value', (v) => {
+  const { text, of } = byName.get(name)!;
+  const byEach = rowKernel(name, ['timely'], 'value', (v) => {
     const parts = partsOf(v);
-    return parts ? parts(name) ?? new Refusal(`${v.type === types.string ? 'a time of day' : 'a duration'} has no such part`) : noTime(0);
+    return parts
+      ? (parts(name) ?? new Refusal(`${v.type === types.string ? 'a time of day' : 'a duration'} has no such part`))
+      : noTime(0);
   });
-  return rowsOf(`${name}(t)`, `In SQL: ${text.charAt(0).toLowerCase()}${text.slice(1)} of a time (UTC).`, byKernel((args, length) => partOfTimes(name, args[0]!) ?? byEach(args, length), 'bare'), [
-    [`select ${name}(timestamp '2024-07-30 20:05:15') as n`, `{n:${shown(of(example))}}`], [`select ${name}(x) as n from (values (1)) t(x)`, `{n:error({message:"${name}: time argument required",on:1})}`],
-  ], { sqlOnly: 'all' });
+  return rowsOf(
+    `${name}(t)`,
+    `In SQL: ${text.charAt(0).toLowerCase()}${text.slice(1)} of a time (UTC).`,
+    byKernel((args, length) => partOfTimes(name, args[0]!) ?? byEach(args, length), 'bare'),
+    [
+      [`select ${name}(timestamp '2024-07-30 20:05:15') as n`, `{n:${shown(of(example))}}`],
+      [`select ${name}(x) as n from (values (1)) t(x)`, `{n:error({message:"${name}: time argument required",on:1})}`],
+    ],
+    { sqlOnly: 'all' },
+  );
 });

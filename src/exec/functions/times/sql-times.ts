@@ -1,4 +1,7 @@
-/** Times by formats as DuckDB has them, both ways, and buckets of times. All in UTC; parts that a format leaves out are those of 1900-01-01. */
+/**
+ * Times by formats as DuckDB has them, both ways, and buckets of times. All in UTC; parts that a format leaves out are
+ * those of 1900-01-01.
+ */
 import { daysOfDate, daysOfMonth, fitsInt64 } from '../../../vectors/literal.ts';
 import { types } from '../../../vectors/type.ts';
 import { type Value, integer } from '../../../vectors/value.ts';
@@ -9,21 +12,54 @@ import { monthNames, weekdays } from './strftime.ts';
 import { Refusal, byRow } from '../typed.ts';
 
 type Nanos = number | bigint;
-const two = (n: number): string => String(n).padStart(2, '0'), many = (n: number, width: number): string => String(n).padStart(width, '0');
+const two = (n: number): string => String(n).padStart(2, '0');
+const many = (n: number, width: number): string => String(n).padStart(width, '0');
 const twelve = (hour: number): number => (hour % 12 === 0 ? 12 : hour % 12);
 /** Weeks that begin on a day of the week; the days before the first one are of week 0. */
-const weekFrom = (m: FullMoment, first: number): number => Math.floor((m.dayOfYear + 6 - ((m.weekday - first + 7) % 7)) / 7);
+const weekFrom = (m: FullMoment, first: number): number =>
+  Math.floor((m.dayOfYear + 6 - ((m.weekday - first + 7) % 7)) / 7);
 
 const verbs: Readonly<Record<string, (m: FullMoment) => string>> = {
-  a: (m) => weekdays[m.weekday]!.slice(0, 3), A: (m) => weekdays[m.weekday]!, w: (m) => String(m.weekday), u: (m) => String(isoDay(m)), d: (m) => two(m.day), b: (m) => monthNames[m.month - 1]!.slice(0, 3),
-  h: (m) => monthNames[m.month - 1]!.slice(0, 3), B: (m) => monthNames[m.month - 1]!, m: (m) => two(m.month), y: (m) => two(((m.year % 100) + 100) % 100), Y: (m) => many(m.year, 4), G: (m) => many(isoWeek(m).year, 4),
-  V: (m) => two(isoWeek(m).week), H: (m) => two(m.hour), I: (m) => two(twelve(m.hour)), p: (m) => (m.hour < 12 ? 'AM' : 'PM'), M: (m) => two(m.minute), S: (m) => two(m.second),
-  g: (m) => many(Math.floor(m.nanos / 1e6), 3), f: (m) => many(Math.floor(m.nanos / 1e3), 6), n: (m) => many(m.nanos, 9), z: () => '+00', Z: () => '', j: (m) => many(m.dayOfYear, 3), U: (m) => two(weekFrom(m, 0)), W: (m) => two(weekFrom(m, 1)),
+  a: (m) => weekdays[m.weekday]!.slice(0, 3),
+  A: (m) => weekdays[m.weekday]!,
+  w: (m) => String(m.weekday),
+  u: (m) => String(isoDay(m)),
+  d: (m) => two(m.day),
+  b: (m) => monthNames[m.month - 1]!.slice(0, 3),
+  h: (m) => monthNames[m.month - 1]!.slice(0, 3),
+  B: (m) => monthNames[m.month - 1]!,
+  m: (m) => two(m.month),
+  y: (m) => two(((m.year % 100) + 100) % 100),
+  Y: (m) => many(m.year, 4),
+  G: (m) => many(isoWeek(m).year, 4),
+  V: (m) => two(isoWeek(m).week),
+  H: (m) => two(m.hour),
+  I: (m) => two(twelve(m.hour)),
+  p: (m) => (m.hour < 12 ? 'AM' : 'PM'),
+  M: (m) => two(m.minute),
+  S: (m) => two(m.second),
+  g: (m) => many(Math.floor(m.nanos / 1e6), 3),
+  f: (m) => many(Math.floor(m.nanos / 1e3), 6),
+  n: (m) => many(m.nanos, 9),
+  z: () => '+00',
+  Z: () => '',
+  j: (m) => many(m.dayOfYear, 3),
+  U: (m) => two(weekFrom(m, 0)),
+  W: (m) => two(weekFrom(m, 1)),
   '%': () => '%',
 };
-const composed: Readonly<Record<string, string>> = { c: '%Y-%m-%d %H:%M:%S', x: '%Y-%m-%d', X: '%H:%M:%S', D: '%m/%d/%y', F: '%Y-%m-%d', R: '%H:%M', T: '%H:%M:%S' };
+const composed: Readonly<Record<string, string>> = {
+  c: '%Y-%m-%d %H:%M:%S',
+  x: '%Y-%m-%d',
+  X: '%H:%M:%S',
+  D: '%m/%d/%y',
+  F: '%Y-%m-%d',
+  R: '%H:%M',
+  T: '%H:%M:%S',
+};
 const verbSyntax = /%(-?)([\s\S]|$)/gu;
-const expanded = (format: string): string => format.replace(verbSyntax, (whole, bare: string, verb: string) => (bare === '' ? composed[verb] ?? whole : whole));
+const expanded = (format: string): string =>
+  format.replace(verbSyntax, (whole, bare: string, verb: string) => (bare === '' ? (composed[verb] ?? whole) : whole));
 
 /** A time in a format; a dash leaves the zeros in front out. */
 export const timeText = (t: Nanos, format: string): string | Refusal => {
@@ -31,35 +67,206 @@ export const timeText = (t: Nanos, format: string): string | Refusal => {
   let unknown: string | undefined;
   const text = expanded(format).replace(verbSyntax, (whole, bare: string, verb: string) => {
     if (!Object.hasOwn(verbs, verb)) unknown ??= whole;
-    return Object.hasOwn(verbs, verb) ? bare === '-' ? verbs[verb]!(m).replace(/^0+(?=\d)/, '') : verbs[verb]!(m) : '';
+    return Object.hasOwn(verbs, verb)
+      ? bare === '-'
+        ? verbs[verb]!(m).replace(/^0+(?=\d)/, '')
+        : verbs[verb]!(m)
+      : '';
   });
   return unknown === undefined ? text : new Refusal(`'${unknown}' is no part of a format`, 1);
 };
 
 /** What has been read of a text. */
 interface Parts {
-  year?: number; month?: number; day?: number; hour?: number; minute?: number; second?: number; nanos?: number; isAfternoon?: boolean; offsetMinutes?: number; dayOfYear?: number;
-  isoYear?: number; isoWeek?: number; week?: number; weekStart?: number; weekday?: number;
+  year?: number;
+  month?: number;
+  day?: number;
+  hour?: number;
+  minute?: number;
+  second?: number;
+  nanos?: number;
+  isAfternoon?: boolean;
+  offsetMinutes?: number;
+  dayOfYear?: number;
+  isoYear?: number;
+  isoWeek?: number;
+  week?: number;
+  weekStart?: number;
+  weekday?: number;
 }
-const names = (list: readonly string[], lengths: 'short' | 'long'): string => list.map((n) => (lengths === 'short' ? n.slice(0, 3) : n)).join('|');
-const placeIn = (list: readonly string[], text: string): number => list.findIndex((n) => n.slice(0, 3).toLowerCase() === text.slice(0, 3).toLowerCase());
+const names = (list: readonly string[], lengths: 'short' | 'long'): string =>
+  list.map((n) => (lengths === 'short' ? n.slice(0, 3) : n)).join('|');
+const placeIn = (list: readonly string[], text: string): number =>
+  list.findIndex((n) => n.slice(0, 3).toLowerCase() === text.slice(0, 3).toLowerCase());
 const fraction = (text: string): number => Number(text.padEnd(9, '0').slice(0, 9));
 const offset = (text: string): number => {
   const [, sign, hours = '0', minutes = '0'] = /^([+-])(\d\d):?(\d\d)?$/.exec(text) ?? [];
   return (Number(hours) * 60 + Number(minutes)) * (sign === '-' ? -1 : 1);
 };
 const readers: Readonly<Record<string, readonly [pattern: string, take: (p: Parts, text: string) => void]>> = {
-  a: [names(weekdays, 'short'), (p, t) => { p.weekday = placeIn(weekdays, t); }], A: [names(weekdays, 'long'), (p, t) => { p.weekday = placeIn(weekdays, t); }], w: ['[0-6]', (p, t) => { p.weekday = Number(t); }],
-  u: ['[1-7]', (p, t) => { p.weekday = Number(t) % 7; }], d: ['\\d{1,2}', (p, t) => { p.day = Number(t); }], b: [names(monthNames, 'short'), (p, t) => { p.month = placeIn(monthNames, t) + 1; }],
-  h: [names(monthNames, 'short'), (p, t) => { p.month = placeIn(monthNames, t) + 1; }], B: [names(monthNames, 'long'), (p, t) => { p.month = placeIn(monthNames, t) + 1; }], m: ['\\d{1,2}', (p, t) => { p.month = Number(t); }],
-  y: ['\\d{1,2}', (p, t) => { p.year = Number(t) + (Number(t) >= 69 ? 1900 : 2000); }], Y: ['-?\\d{1,4}', (p, t) => { p.year = Number(t); }], G: ['\\d{4}', (p, t) => { p.isoYear = Number(t); }], V: ['\\d{1,2}', (p, t) => { p.isoWeek = Number(t); }],
-  H: ['\\d{1,2}', (p, t) => { p.hour = Number(t); }], I: ['\\d{1,2}', (p, t) => { p.hour = Number(t); }], p: ['am|pm', (p, t) => { p.isAfternoon = t.toLowerCase() === 'pm'; }], M: ['\\d{1,2}', (p, t) => { p.minute = Number(t); }],
-  S: ['\\d{1,2}', (p, t) => { p.second = Number(t); }], g: ['\\d{1,3}', (p, t) => { p.nanos = fraction(t); }], f: ['\\d{1,9}', (p, t) => { p.nanos = fraction(t); }], n: ['\\d{1,9}', (p, t) => { p.nanos = fraction(t); }],
-  z: ['[+-]\\d\\d(?::?\\d\\d)?', (p, t) => { p.offsetMinutes = offset(t); }], Z: ['UTC|GMT|Z', (p) => { p.offsetMinutes = 0; }], j: ['\\d{1,3}', (p, t) => { p.dayOfYear = Number(t); }],
-  U: ['\\d{1,2}', (p, t) => { Object.assign(p, { week: Number(t), weekStart: 0 }); }], W: ['\\d{1,2}', (p, t) => { Object.assign(p, { week: Number(t), weekStart: 1 }); }],
+  a: [
+    names(weekdays, 'short'),
+    (p, t) => {
+      p.weekday = placeIn(weekdays, t);
+    },
+  ],
+  A: [
+    names(weekdays, 'long'),
+    (p, t) => {
+      p.weekday = placeIn(weekdays, t);
+    },
+  ],
+  w: [
+    '[0-6]',
+    (p, t) => {
+      p.weekday = Number(t);
+    },
+  ],
+  u: [
+    '[1-7]',
+    (p, t) => {
+      p.weekday = Number(t) % 7;
+    },
+  ],
+  d: [
+    '\\d{1,2}',
+    (p, t) => {
+      p.day = Number(t);
+    },
+  ],
+  b: [
+    names(monthNames, 'short'),
+    (p, t) => {
+      p.month = placeIn(monthNames, t) + 1;
+    },
+  ],
+  h: [
+    names(monthNames, 'short'),
+    (p, t) => {
+      p.month = placeIn(monthNames, t) + 1;
+    },
+  ],
+  B: [
+    names(monthNames, 'long'),
+    (p, t) => {
+      p.month = placeIn(monthNames, t) + 1;
+    },
+  ],
+  m: [
+    '\\d{1,2}',
+    (p, t) => {
+      p.month = Number(t);
+    },
+  ],
+  y: [
+    '\\d{1,2}',
+    (p, t) => {
+      p.year = Number(t) + (Number(t) >= 69 ? 1900 : 2000);
+    },
+  ],
+  Y: [
+    '-?\\d{1,4}',
+    (p, t) => {
+      p.year = Number(t);
+    },
+  ],
+  G: [
+    '\\d{4}',
+    (p, t) => {
+      p.isoYear = Number(t);
+    },
+  ],
+  V: [
+    '\\d{1,2}',
+    (p, t) => {
+      p.isoWeek = Number(t);
+    },
+  ],
+  H: [
+    '\\d{1,2}',
+    (p, t) => {
+      p.hour = Number(t);
+    },
+  ],
+  I: [
+    '\\d{1,2}',
+    (p, t) => {
+      p.hour = Number(t);
+    },
+  ],
+  p: [
+    'am|pm',
+    (p, t) => {
+      p.isAfternoon = t.toLowerCase() === 'pm';
+    },
+  ],
+  M: [
+    '\\d{1,2}',
+    (p, t) => {
+      p.minute = Number(t);
+    },
+  ],
+  S: [
+    '\\d{1,2}',
+    (p, t) => {
+      p.second = Number(t);
+    },
+  ],
+  g: [
+    '\\d{1,3}',
+    (p, t) => {
+      p.nanos = fraction(t);
+    },
+  ],
+  f: [
+    '\\d{1,9}',
+    (p, t) => {
+      p.nanos = fraction(t);
+    },
+  ],
+  n: [
+    '\\d{1,9}',
+    (p, t) => {
+      p.nanos = fraction(t);
+    },
+  ],
+  z: [
+    '[+-]\\d\\d(?::?\\d\\d)?',
+    (p, t) => {
+      p.offsetMinutes = offset(t);
+    },
+  ],
+  Z: [
+    'UTC|GMT|Z',
+    (p) => {
+      p.offsetMinutes = 0;
+    },
+  ],
+  j: [
+    '\\d{1,3}',
+    (p, t) => {
+      p.dayOfYear = Number(t);
+    },
+  ],
+  U: [
+    '\\d{1,2}',
+    (p, t) => {
+      Object.assign(p, { week: Number(t), weekStart: 0 });
+    },
+  ],
+  W: [
+    '\\d{1,2}',
+    (p, t) => {
+      Object.assign(p, { week: Number(t), weekStart: 1 });
+    },
+  ],
 };
-interface Format { readonly pattern: RegExp; readonly takes: readonly ((p: Parts, text: string) => void)[] }
-const known = new Map<string, Format | Refusal>(), knownMax = 200;
+interface Format {
+  readonly pattern: RegExp;
+  readonly takes: readonly ((p: Parts, text: string) => void)[];
+}
+const known = new Map<string, Format | Refusal>();
+const knownMax = 200;
 const formatOf = (format: string): Format | Refusal => {
   let found = known.get(format);
   if (found === undefined) {
@@ -70,8 +277,10 @@ const formatOf = (format: string): Format | Refusal => {
 };
 const literal = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replace(/\s+/g, '\\s+');
 const compiledFormat = (format: string): Format | Refusal => {
-  const takes: Format['takes'][number][] = [], text = expanded(format);
-  let pattern = '^\\s*', done = 0;
+  const takes: Format['takes'][number][] = [];
+  const text = expanded(format);
+  let pattern = '^\\s*';
+  let done = 0;
   for (const found of text.matchAll(verbSyntax)) {
     pattern += literal(text.slice(done, found.index));
     done = found.index + found[0].length;
@@ -91,34 +300,55 @@ const outside = (n: number | undefined, low: number, high: number): boolean => n
 /** The day since 1970, or undefined if there is none such. */
 const dayOf = (p: Parts): number | undefined => {
   const year = p.year ?? 1900;
-  if (p.dayOfYear !== undefined && p.month === undefined) return outside(p.dayOfYear, 1, daysOfDate(year + 1, 1, 1) - daysOfDate(year, 1, 1)) ? undefined : daysOfDate(year, 1, 1) + p.dayOfYear - 1;
+  if (p.dayOfYear !== undefined && p.month === undefined)
+    return outside(p.dayOfYear, 1, daysOfDate(year + 1, 1, 1) - daysOfDate(year, 1, 1))
+      ? undefined
+      : daysOfDate(year, 1, 1) + p.dayOfYear - 1;
   // A week alone is of the year 1900, as all that a format leaves out.
-  const isoYear = p.isoYear ?? (p.isoWeek !== undefined && p.year === undefined && p.month === undefined ? year : undefined);
+  const isoYear =
+    p.isoYear ?? (p.isoWeek !== undefined && p.year === undefined && p.month === undefined ? year : undefined);
   if (isoYear !== undefined) {
-    const fourth = daysOfDate(isoYear, 1, 4), monday = fourth - ((fourth + 3) % 7 + 7) % 7;
+    const fourth = daysOfDate(isoYear, 1, 4);
+    const monday = fourth - ((((fourth + 3) % 7) + 7) % 7);
     return outside(p.isoWeek, 1, 53) ? undefined : monday + ((p.isoWeek ?? 1) - 1) * 7 + (((p.weekday ?? 1) + 6) % 7);
   }
   if (p.week !== undefined && p.month === undefined) {
-    const first = daysOfDate(year, 1, 1), start = p.weekStart ?? 0, ahead = (start - (((first + 4) % 7 + 7) % 7) + 7) % 7;
-    return outside(p.week, 0, 53) ? undefined : first + ahead + (p.week - 1) * 7 + (((p.weekday ?? start) - start + 7) % 7);
+    const first = daysOfDate(year, 1, 1);
+    const start = p.weekStart ?? 0;
+    const ahead = (start - ((((first + 4) % 7) + 7) % 7) + 7) % 7;
+    return outside(p.week, 0, 53)
+      ? undefined
+      : first + ahead + (p.week - 1) * 7 + (((p.weekday ?? start) - start + 7) % 7);
   }
-  const month = p.month ?? 1, day = p.day ?? 1;
+  const month = p.month ?? 1;
+  const day = p.day ?? 1;
   return outside(month, 1, 12) || outside(day, 1, daysOfMonth(year, month)) ? undefined : daysOfDate(year, month, day);
 };
 const timeOf = (p: Parts): Nanos | undefined => {
-  const day = dayOf(p), noon = p.isAfternoon === undefined ? 0 : 12;
-  if (day === undefined || outside(p.hour, noon === 12 ? 1 : 0, noon === 12 ? 12 : 23) || outside(p.minute, 0, 59) || outside(p.second, 0, 59)) return undefined;
-  const hour = noon === 12 ? (p.hour ?? 12) % 12 + (p.isAfternoon ? 12 : 0) : p.hour ?? 0;
-  const seconds = day * 86_400 + hour * 3600 + ((p.minute ?? 0) - (p.offsetMinutes ?? 0)) * 60 + (p.second ?? 0), nanos = BigInt(seconds) * 1_000_000_000n + BigInt(p.nanos ?? 0);
+  const day = dayOf(p);
+  const noon = p.isAfternoon === undefined ? 0 : 12;
+  if (
+    day === undefined ||
+    outside(p.hour, noon === 12 ? 1 : 0, noon === 12 ? 12 : 23) ||
+    outside(p.minute, 0, 59) ||
+    outside(p.second, 0, 59)
+  )
+    return undefined;
+  const hour = noon === 12 ? ((p.hour ?? 12) % 12) + (p.isAfternoon ? 12 : 0) : (p.hour ?? 0);
+  const seconds = day * 86_400 + hour * 3600 + ((p.minute ?? 0) - (p.offsetMinutes ?? 0)) * 60 + (p.second ?? 0);
+  const nanos = BigInt(seconds) * 1_000_000_000n + BigInt(p.nanos ?? 0);
   return fitsInt64(nanos) ? integer(nanos) : undefined;
 };
 const noTime = new Refusal('text does not fit the format');
 const parsed = (text: string, format: string): Nanos | Refusal => {
   const found = formatOf(format);
   if (found instanceof Refusal) return found;
-  const match = found.pattern.exec(text), parts: Parts = {};
+  const match = found.pattern.exec(text);
+  const parts: Parts = {};
   if (!match) return noTime;
-  found.takes.forEach((take, k) => { take(parts, match[k + 1]!); });
+  found.takes.forEach((take, k) => {
+    take(parts, match[k + 1]!);
+  });
   return timeOf(parts) ?? noTime;
 };
 /** By the first of the formats that fits. */
@@ -137,9 +367,15 @@ const parsedBy = (text: string, format: Value): Nanos | Refusal => {
 const originNanos = BigInt(daysOfDate(2000, 1, 3)) * 86_400_000_000_000n;
 const bucketOf = (size: Nanos, t: Nanos, shift?: Value): Nanos | Refusal => {
   if (size <= 0) return new Refusal('size above zero required');
-  if (shift && shift.type !== types.time && shift.type !== types.duration) return new Refusal('time or duration required', 2);
-  const origin = shift?.type === types.time ? BigInt(shift.data as Nanos) : originNanos + BigInt(shift?.type === types.duration ? shift.data as Nanos : 0);
-  const wide = BigInt(size), rest = (BigInt(t) - origin) % wide, found = BigInt(t) - rest - (rest < 0n ? wide : 0n);
+  if (shift && shift.type !== types.time && shift.type !== types.duration)
+    return new Refusal('time or duration required', 2);
+  const origin =
+    shift?.type === types.time
+      ? BigInt(shift.data as Nanos)
+      : originNanos + BigInt(shift?.type === types.duration ? (shift.data as Nanos) : 0);
+  const wide = BigInt(size);
+  const rest = (BigInt(t) - origin) % wide;
+  const found = BigInt(t) - rest - (rest < 0n ? wide : 0n);
   return fitsInt64(found) ? integer(found) : new Refusal('time out of range', 1);
 };
 const madeDate = (year: Nanos, month: Nanos, day: Nanos): Nanos | Refusal => {
@@ -148,27 +384,84 @@ const madeDate = (year: Nanos, month: Nanos, day: Nanos): Nanos | Refusal => {
 };
 
 const unitNanos: readonly (readonly [name: string, text: string, nanos: number])[] = [
-  ['to_weeks', 'weeks', 604_800e9], ['to_days', 'days', 86_400e9], ['to_hours', 'hours', 3600e9], ['to_minutes', 'minutes', 60e9], ['to_seconds', 'seconds', 1e9], ['to_milliseconds', 'milliseconds', 1e6],
+  ['to_weeks', 'weeks', 604_800e9],
+  ['to_days', 'days', 86_400e9],
+  ['to_hours', 'hours', 3600e9],
+  ['to_minutes', 'minutes', 60e9],
+  ['to_seconds', 'seconds', 1e9],
+  ['to_milliseconds', 'milliseconds', 1e6],
   ['to_microseconds', 'microseconds', 1e3],
 ];
-const durationExamples: Readonly<Record<string, string>> = { to_weeks: '14d', to_days: '2d', to_hours: '2h', to_minutes: '2m', to_seconds: '2s', to_milliseconds: '2ms', to_microseconds: '2us' };
-const durationRows = unitNanos.flatMap(([name, text, size]) => rowsOf(`${name}(n)`, `A duration of n ${text}.`, byRow(name, ['number'], 'duration', (n) => {
-  const nanos = Number.isInteger(n) ? BigInt(n) * BigInt(size) : BigInt(Math.round(Number.isFinite(n) ? n * size : 0));
-  return Number.isFinite(n) && fitsInt64(nanos) ? integer(nanos) : new Refusal('out of range');
-}), [[`${name}(2)`, durationExamples[name]!], [`${name}("a")`, `error({message:"${name}: number argument required",on:"a"})`]]));
+const durationExamples: Readonly<Record<string, string>> = {
+  to_weeks: '14d',
+  to_days: '2d',
+  to_hours: '2h',
+  to_minutes: '2m',
+  to_seconds: '2s',
+  to_milliseconds: '2ms',
+  to_microseconds: '2us',
+};
+const durationRows = unitNanos.flatMap(([name, text, size]) =>
+  rowsOf(
+    `${name}(n)`,
+    `A duration of n ${text}.`,
+    byRow(name, ['number'], 'duration', (n) => {
+      const nanos = Number.isInteger(n)
+        ? BigInt(n) * BigInt(size)
+        : BigInt(Math.round(Number.isFinite(n) ? n * size : 0));
+      return Number.isFinite(n) && fitsInt64(nanos) ? integer(nanos) : new Refusal('out of range');
+    }),
+    [
+      [`${name}(2)`, durationExamples[name]!],
+      [`${name}("a")`, `error({message:"${name}: number argument required",on:"a"})`],
+    ],
+  ),
+);
 
 export const sqlTimes: readonly FunctionRow[] = [
-  ...rowsOf('strptime(s, format)', 'The time that a text says in a format (%Y %m %d %H %M %S %f %b %p %z ..), or in the first that fits of a list of formats.', byRow('strptime', ['string', 'value'], 'time', parsedBy),
-    [['strptime("21 June, 2018","%d %B, %Y")', '2018-06-21T00:00:00Z'], ['strptime("10:11 PM",["%d","%I:%M %p"])', '1900-01-01T22:11:00Z'], ['strptime("x","%Y")', 'error({message:"strptime: text does not fit the format",on:"x"})'],
-      ['strptime("x","%Q")', 'error({message:"strptime: \'%Q\' is no part of a format",on:"%Q"})']]),
-  ...rowsOf('try_strptime(s, format)', 'The same, but null for a text that does not fit.', byRow('try_strptime', ['string', 'value'], 'time', (s, format) => {
-    const found = parsedBy(s, format);
-    return found === noTime ? null : found;
-  }), [['try_strptime("2018-06-21","%Y-%m-%d")', '2018-06-21T00:00:00Z'], ['values try_strptime("x","%Y")', 'null'], ['try_strptime("x",1)', 'error({message:"try_strptime: string or list of strings required",on:1})']]),
-  ...rowsOf('time_bucket(size, t[, origin])', 'The beginning of the bucket of a size that a time is in, counted from Monday, 2000-01-03, moved by a duration, or from a time.', byRow('time_bucket', ['duration', 'time', 'value'], 'time', bucketOf),
-    [['time_bucket(1h,2024-01-01T10:20:00Z)', '2024-01-01T10:00:00Z'], ['time_bucket(1h,2024-01-01T10:20:00Z,30m)', '2024-01-01T09:30:00Z'], ['time_bucket(0s,2024-01-01T10:20:00Z)', 'error({message:"time_bucket: size above zero required",on:0s})'],
-      ['time_bucket(1,1)', 'error({message:"time_bucket: duration argument required",on:1})']]),
-  ...rowsOf('make_date(year, month, day)', 'Midnight of a date.', byRow('make_date', ['integer', 'integer', 'integer'], 'time', madeDate),
-    [['make_date(2024,2,29)', '2024-02-29T00:00:00Z'], ['make_date(2023,2,29)', 'error({message:"make_date: no such date",on:2023})']]),
+  ...rowsOf(
+    'strptime(s, format)',
+    'The time that a text says in a format (%Y %m %d %H %M %S %f %b %p %z ..), or in the first that fits of a list of formats.',
+    byRow('strptime', ['string', 'value'], 'time', parsedBy),
+    [
+      ['strptime("21 June, 2018","%d %B, %Y")', '2018-06-21T00:00:00Z'],
+      ['strptime("10:11 PM",["%d","%I:%M %p"])', '1900-01-01T22:11:00Z'],
+      ['strptime("x","%Y")', 'error({message:"strptime: text does not fit the format",on:"x"})'],
+      ['strptime("x","%Q")', 'error({message:"strptime: \'%Q\' is no part of a format",on:"%Q"})'],
+    ],
+  ),
+  ...rowsOf(
+    'try_strptime(s, format)',
+    'The same, but null for a text that does not fit.',
+    byRow('try_strptime', ['string', 'value'], 'time', (s, format) => {
+      const found = parsedBy(s, format);
+      return found === noTime ? null : found;
+    }),
+    [
+      ['try_strptime("2018-06-21","%Y-%m-%d")', '2018-06-21T00:00:00Z'],
+      ['values try_strptime("x","%Y")', 'null'],
+      ['try_strptime("x",1)', 'error({message:"try_strptime: string or list of strings required",on:1})'],
+    ],
+  ),
+  ...rowsOf(
+    'time_bucket(size, t[, origin])',
+    'The beginning of the bucket of a size that a time is in, counted from Monday, 2000-01-03, moved by a duration, or from a time.',
+    byRow('time_bucket', ['duration', 'time', 'value'], 'time', bucketOf),
+    [
+      ['time_bucket(1h,2024-01-01T10:20:00Z)', '2024-01-01T10:00:00Z'],
+      ['time_bucket(1h,2024-01-01T10:20:00Z,30m)', '2024-01-01T09:30:00Z'],
+      ['time_bucket(0s,2024-01-01T10:20:00Z)', 'error({message:"time_bucket: size above zero required",on:0s})'],
+      ['time_bucket(1,1)', 'error({message:"time_bucket: duration argument required",on:1})'],
+    ],
+  ),
+  ...rowsOf(
+    'make_date(year, month, day)',
+    'Midnight of a date.',
+    byRow('make_date', ['integer', 'integer', 'integer'], 'time', madeDate),
+    [
+      ['make_date(2024,2,29)', '2024-02-29T00:00:00Z'],
+      ['make_date(2023,2,29)', 'error({message:"make_date: no such date",on:2023})'],
+    ],
+  ),
   ...durationRows,
 ];

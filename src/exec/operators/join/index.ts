@@ -1,8 +1,10 @@
 /**
- * The built side of a join: its rows, chained by equal keys (type and value), and for rows of the other side the first one of their chain.
+ * The built side of a join: its rows, chained by equal keys (type and value), and for rows of the other side the first
+ * one of their chain.
  *
- * Numbers and runs of bytes of one type are hashed and compared where they lie; keys of other kinds, and batches whose keys are of another kind than the
- * built ones, go through the codes of a GroupTable, which is made when the first of them comes.
+ * Numbers and runs of bytes of one type are hashed and compared where they lie; keys of other kinds, and batches whose
+ * keys are of another kind than the built ones, go through the codes of a GroupTable, which is made when the first of
+ * them comes.
  */
 import { type PrimitiveType, isFloat, isInteger, types } from '../../../vectors/type.ts';
 import { type FlatVector, type Vector, flatten, gather, numbers, take } from '../../../vectors/vector.ts';
@@ -18,7 +20,10 @@ import { kinds, kindsOf } from '../rows/kinds.ts';
 
 /** What a row of the built side takes besides itself. */
 const indexBytes = 32;
-/** What rows that are to be built take: they are put together in one piece, so there are two of each for a moment, and indexed. */
+/**
+ * What rows that are to be built take: they are put together in one piece, so there are two of each for a moment, and
+ * indexed.
+ */
 export const heldBytes = (rows: Vector): number => flatSize(rows) * 2 + rows.length * indexBytes;
 
 type TypedKey =
@@ -28,13 +33,33 @@ type TypedKey =
   | { readonly form: 'bytes'; readonly type: PrimitiveType; readonly bytes: Uint8Array; readonly offsets: Uint32Array };
 
 /** Keys of a side; `out`: 0 for the rows that look for partners. */
-export interface Keys { readonly keys: readonly Vector[]; readonly out: Uint8Array; /** Keys of unlike types are compared as SQL compares them. */ readonly loose?: boolean }
-/** Where the rows of a key are: for each row that looks for partners the place of the first one or `none`, the chains, and the rows by place (undefined: as they lie). */
-export interface Found { readonly heads: Uint32Array; readonly next: Uint32Array; readonly order: Uint32Array | undefined }
+export interface Keys {
+  readonly keys: readonly Vector[];
+  readonly out: Uint8Array /** Keys of unlike types are compared as SQL compares them. */;
+  readonly loose?: boolean;
+}
+/**
+ * Where the rows of a key are: for each row that looks for partners the place of the first one or `none`, the chains,
+ * and the rows by place (undefined: as they lie).
+ */
+export interface Found {
+  readonly heads: Uint32Array;
+  readonly next: Uint32Array;
+  readonly order: Uint32Array | undefined;
+}
 
-interface Hashed { readonly hashes: Uint32Array; readonly slots: Uint32Array }
-interface Typed { readonly keys: readonly TypedKey[]; readonly table: Hashed | Direct }
-interface Coded { readonly table: GroupTable; readonly heads: Uint32Array }
+interface Hashed {
+  readonly hashes: Uint32Array;
+  readonly slots: Uint32Array;
+}
+interface Typed {
+  readonly keys: readonly TypedKey[];
+  readonly table: Hashed | Direct;
+}
+interface Coded {
+  readonly table: GroupTable;
+  readonly heads: Uint32Array;
+}
 
 /** The rows of a join's build side by their keys, and which of them have found a match. */
 export class JoinIndex {
@@ -70,7 +95,9 @@ export class JoinIndex {
     if (!this.typed) this.coded = this.grouped();
   }
   /** Bytes besides the rows, and those counted by `heldBytes`. */
-  get bytes(): number { return this.coded?.table.bytes ?? 0; }
+  get bytes(): number {
+    return this.coded?.table.bytes ?? 0;
+  }
   /** Rows a key, on average. */
   get chainMean(): number {
     let followed = 0;
@@ -78,38 +105,77 @@ export class JoinIndex {
     return this.next.length / (this.next.length - followed);
   }
   /** Whether no two rows have one key. */
-  get isUnique(): boolean { return (this.unique ??= this.next.every((place) => place === none)); }
+  get isUnique(): boolean {
+    return (this.unique ??= this.next.every((place) => place === none));
+  }
   /** For another run: no row has had a match. */
-  anew(): JoinIndex { return Object.assign(Object.create(JoinIndex.prototype) as JoinIndex, { ...this, matched: new Uint8Array(this.rows.length) }); }
+  anew(): JoinIndex {
+    return Object.assign(Object.create(JoinIndex.prototype) as JoinIndex, {
+      ...this,
+      matched: new Uint8Array(this.rows.length),
+    });
+  }
 
   /** The built rows for each row. */
   find(wanted: Keys, length: number): Found {
-    const { keys, out, loose } = wanted, { order, next } = this;
+    const { keys, out, loose } = wanted;
+    const { order, next } = this;
     if (next.length === 0) return { heads: new Uint32Array(length).fill(none), next, order };
-    const taking = this.typed || loose ? takingRows(out, length) : undefined, own = taking ? keys.map((k) => take(k, taking)) : keys, typed = this.typed && typedKeys(own), count = taking?.length ?? length;
-    const isAlike = typed?.every((k, i) => k.form === this.typed!.keys[i]!.form && k.type === this.typed!.keys[i]!.type) === true;
-    const found = isAlike ? { heads: find(this.typed!, typed!, count, loose), next, order } : loose && count > 0 ? this.findUnlike(own, count) : undefined;
+    const taking = this.typed || loose ? takingRows(out, length) : undefined;
+    const own = taking ? keys.map((k) => take(k, taking)) : keys;
+    const typed = this.typed && typedKeys(own);
+    const count = taking?.length ?? length;
+    const isAlike =
+      typed?.every((k, i) => k.form === this.typed!.keys[i]!.form && k.type === this.typed!.keys[i]!.type) === true;
+    const found = isAlike
+      ? { heads: find(this.typed!, typed!, count, loose), next, order }
+      : loose && count > 0
+        ? this.findUnlike(own, count)
+        : undefined;
     if (found) return taking ? { ...found, heads: spread(found.heads, taking, length) } : found;
-    const { table, heads: first } = (this.coded ??= this.grouped()), ids = table.ids(keys, length, false);
+    const { table, heads: first } = (this.coded ??= this.grouped());
+    const ids = table.ids(keys, length, false);
     for (let i = 0; i < length; i++) ids[i] = out[i] === 0 && ids[i] !== none ? first[ids[i]!]! : none;
     return { heads: ids, next, order };
   }
 
-  /** The same for keys of one type each where the built ones are of another: a text is read as what the other side is. Undefined where they are not so. */
+  /**
+   * The same for keys of one type each where the built ones are of another: a text is read as what the other side is.
+   * Undefined where they are not so.
+   */
   private findUnlike(keys: readonly Vector[], length: number): Found | undefined {
-    const own = this.keys.map(oneClassOf), other = keys.map(oneClassOf), names = other.map(primitiveName), ownNames = own.map(primitiveName);
-    if (names.includes(undefined) || ownNames.includes(undefined) || names.every((name, i) => name === ownNames[i])) return undefined;
-    const pairs = other.map((k, i) => alikeKeys(k, own[i]!)), built = pairs.map((p) => p.built), probing = pairs.map((p) => p.probe), name = names.join();
-    const index = this.others.get(name) ?? new JoinIndex(this.order ? take(this.rows, this.order) : this.rows, { keys: built, out: nullRows(built), loose: true });
+    const own = this.keys.map(oneClassOf);
+    const other = keys.map(oneClassOf);
+    const names = other.map(primitiveName);
+    const ownNames = own.map(primitiveName);
+    if (names.includes(undefined) || ownNames.includes(undefined) || names.every((name, i) => name === ownNames[i]))
+      return undefined;
+    const pairs = other.map((k, i) => alikeKeys(k, own[i]!));
+    const built = pairs.map((p) => p.built);
+    const probing = pairs.map((p) => p.probe);
+    const name = names.join();
+    const index =
+      this.others.get(name) ??
+      new JoinIndex(this.order ? take(this.rows, this.order) : this.rows, {
+        keys: built,
+        out: nullRows(built),
+        loose: true,
+      });
     this.others.set(name, index);
     const found = index.find({ keys: probing, out: nullRows(probing), loose: true }, length);
     // Places of that index are rows in the order of this one.
-    return { ...found, order: this.order && found.order ? found.order.map((row) => this.order![row]!) : found.order ?? this.order };
+    return {
+      ...found,
+      order: this.order && found.order ? found.order.map((row) => this.order![row]!) : (found.order ?? this.order),
+    };
   }
 
   private grouped(): Coded {
-    const { next } = this, table = new GroupTable(this.keys.length, this.loose), { length } = next;
-    const ids = length > 0 ? table.ids(this.keys, length) : next, heads = new Uint32Array(table.size).fill(none);
+    const { next } = this;
+    const table = new GroupTable(this.keys.length, this.loose);
+    const { length } = next;
+    const ids = length > 0 ? table.ids(this.keys, length) : next;
+    const heads = new Uint32Array(table.size).fill(none);
     for (let place = length - 1; place >= 0; place--) {
       next[place] = heads[ids[place]!]!;
       heads[ids[place]!] = place;
@@ -120,17 +186,22 @@ export class JoinIndex {
 
 /** A table over the keys where they lie; equal ones are chained from the last to the first. */
 const tableOf = (keys: readonly TypedKey[], next: Uint32Array, loose: boolean): Typed => {
-  const [key] = keys, isDirect = keys.length === 1 && key!.form === 'number' && (loose || !isFloat(key!.type));
+  const [key] = keys;
+  const isDirect = keys.length === 1 && key!.form === 'number' && (loose || !isFloat(key!.type));
   return { keys, table: (isDirect ? directOf(key.values, next) : undefined) ?? hashed(keys, next, loose) };
 };
 const hashed = (keys: readonly TypedKey[], next: Uint32Array, loose: boolean): Hashed => {
-  const count = next.length, hashes = hashesOf(keys, count), equal = equality(keys, keys, loose);
+  const count = next.length;
+  const hashes = hashesOf(keys, count);
+  const equal = equality(keys, keys, loose);
   let size = 64;
   while (size < count * 2) size *= 2;
-  const slots = new Uint32Array(size).fill(none), mask = size - 1;
+  const slots = new Uint32Array(size).fill(none);
+  const mask = size - 1;
   for (let place = count - 1; place >= 0; place--) {
     const hash = hashes[place]!;
-    let at = hash & mask, other = slots[at]!;
+    let at = hash & mask;
+    let other = slots[at]!;
     while (other !== none && !(hashes[other] === hash && equal(place, other))) {
       at = (at + 1) & mask;
       other = slots[at]!;
@@ -174,22 +245,34 @@ const oneClass = (v: FlatVector): FlatVector => {
   for (let i = 1; i < v.length; i++) if (v.tags[i] !== tag) return v;
   return gather(v.parts[tag]!, v.slots.subarray(0, v.length));
 };
-const primitiveName = (v: FlatVector): string | undefined => (v.form === 'number' || v.form === 'bytes' || v.form === 'bool' ? (v.form === 'bool' ? types.bool : v.type).name : undefined);
+const primitiveName = (v: FlatVector): string | undefined =>
+  v.form === 'number' || v.form === 'bytes' || v.form === 'bool'
+    ? (v.form === 'bool' ? types.bool : v.type).name
+    : undefined;
 const oneClassOf = (v: Vector): FlatVector => oneClass(flatten(v));
 /** Keys of two sides as one type; what cannot be read is null. */
 const alikeKeys = (probe: FlatVector, built: FlatVector): { readonly probe: Vector; readonly built: Vector } => {
   const alike = alikeForSql(probe, built, 0);
   return alike ? { probe: asFloats(alike.left), built: asFloats(alike.right) } : { probe, built };
 };
-const asFloats = (v: Vector): Vector => lift(v, (flat) => (flat.form === 'number' && isInteger(flat.type) && flat.values instanceof Float64Array ? numbers(types.float64, flat.values, flat.length) : flat));
+const asFloats = (v: Vector): Vector =>
+  lift(v, (flat) =>
+    flat.form === 'number' && isInteger(flat.type) && flat.values instanceof Float64Array
+      ? numbers(types.float64, flat.values, flat.length)
+      : flat,
+  );
 /** Rows with a null take no part. */
 const nullRows = (keys: readonly Vector[]): Uint8Array => {
   const all = new Uint8Array(keys[0]!.length);
-  for (const key of keys) kindsOf(key)?.forEach((k, i) => { if (k === kinds.null) all[i] ||= 2; });
+  for (const key of keys)
+    kindsOf(key)?.forEach((k, i) => {
+      if (k === kinds.null) all[i] ||= 2;
+    });
   return all;
 };
 const typedOf = (v: FlatVector): TypedKey | undefined => {
-  if (v.form === 'number' && v.values instanceof Float64Array) return { form: 'number', type: v.type, values: v.values };
+  if (v.form === 'number' && v.values instanceof Float64Array)
+    return { form: 'number', type: v.type, values: v.values };
   if (v.form === 'number') return { form: 'words', type: v.type, words: wordsOf(v.values) };
   return v.form === 'bytes' ? { form: 'bytes', type: v.type, bytes: v.bytes, offsets: v.offsets } : undefined;
 };
@@ -199,7 +282,9 @@ const hashesOf = (keys: readonly TypedKey[], length: number): Uint32Array => {
   for (const key of keys) {
     if (key.form === 'bytes') hashRuns(key.bytes, key.offsets, hashes);
     else if (key.form === 'number') hashNumbers(key.values, hashes);
-    else for (let i = 0; i < length; i++) hashes[i] = mix(Math.imul(key.words[2 * i]! ^ Math.imul(hashes[i]!, 31), 0x9e3779b1) ^ key.words[2 * i + 1]!);
+    else
+      for (let i = 0; i < length; i++)
+        hashes[i] = mix(Math.imul(key.words[2 * i]! ^ Math.imul(hashes[i]!, 31), 0x9e3779b1) ^ key.words[2 * i + 1]!);
   }
   return hashes;
 };
@@ -208,7 +293,8 @@ const hashRuns = (bytes: Uint8Array, offsets: Uint32Array, hashes: Uint32Array):
   const words = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   for (let i = 0; i < hashes.length; i++) {
     const end = offsets[i + 1]!;
-    let at = offsets[i]!, h = hashes[i]! ^ (end - at);
+    let at = offsets[i]!;
+    let h = hashes[i]! ^ (end - at);
     for (; at + 4 <= end; at += 4) {
       h = Math.imul(h ^ words.getInt32(at, true), 0x9e3779b1);
       h ^= h >>> 15;
@@ -222,7 +308,11 @@ const hashNumbers = (values: Float64Array, hashes: Uint32Array): void => {
   const words = wordsOf(values);
   for (let i = 0; i < hashes.length; i++) {
     const x = values[i]!;
-    hashes[i] = mix(x === 0 || x !== x ? hashes[i]! ^ 0x5bd1e995 : Math.imul(words[2 * i]! ^ Math.imul(hashes[i]!, 31), 0x9e3779b1) ^ words[2 * i + 1]!);
+    hashes[i] = mix(
+      x === 0 || x !== x
+        ? hashes[i]! ^ 0x5bd1e995
+        : Math.imul(words[2 * i]! ^ Math.imul(hashes[i]!, 31), 0x9e3779b1) ^ words[2 * i + 1]!,
+    );
   }
 };
 
@@ -230,10 +320,14 @@ const hashNumbers = (values: Float64Array, hashes: Uint32Array): void => {
 const find = ({ keys: built, table }: Typed, keys: readonly TypedKey[], length: number, loose = false): Uint32Array => {
   const [key] = keys;
   if ('heads' in table) return findDirect(table, key!.form === 'number' ? key!.values : new Float64Array(0), length);
-  const { hashes: builtHashes, slots } = table, hashes = hashesOf(keys, length), mask = slots.length - 1, equal = equality(keys, built, loose);
+  const { hashes: builtHashes, slots } = table;
+  const hashes = hashesOf(keys, length);
+  const mask = slots.length - 1;
+  const equal = equality(keys, built, loose);
   for (let i = 0; i < length; i++) {
     const hash = hashes[i]!;
-    let at = hash & mask, row = slots[at]!;
+    let at = hash & mask;
+    let row = slots[at]!;
     while (row !== none && !(builtHashes[row] === hash && equal(i, row))) {
       at = (at + 1) & mask;
       row = slots[at]!;
@@ -253,20 +347,26 @@ const equality = (as: readonly TypedKey[], bs: readonly TypedKey[], loose: boole
 };
 const equalityOf = (a: TypedKey, b: TypedKey, loose: boolean): Equality => {
   if (a.form === 'number' && b.form === 'number') {
-    const left = a.values, right = b.values;
+    const left = a.values;
+    const right = b.values;
     // NaN is one number, -0. and 0. are two; of integers there is one zero only. In SQL there is one zero.
     if (isFloat(a.type) && !loose) return (i, k) => Object.is(left[i], right[k]);
-    return isFloat(a.type) ? (i, k) => left[i] === right[k] || (left[i] !== left[i] && right[k] !== right[k]) : (i, k) => left[i] === right[k];
+    return isFloat(a.type)
+      ? (i, k) => left[i] === right[k] || (left[i] !== left[i] && right[k] !== right[k])
+      : (i, k) => left[i] === right[k];
   }
   if (a.form === 'words' && b.form === 'words') {
-    const left = a.words, right = b.words;
+    const left = a.words;
+    const right = b.words;
     return (i, k) => left[2 * i] === right[2 * k] && left[2 * i + 1] === right[2 * k + 1];
   }
   if (a.form !== 'bytes' || b.form !== 'bytes') return () => false;
-  const { bytes: left, offsets: starts } = a, { bytes: right, offsets: places } = b;
+  const { bytes: left, offsets: starts } = a;
+  const { bytes: right, offsets: places } = b;
   return (i, k) => {
     let at = places[k]!;
-    const start = starts[i]!, end = starts[i + 1]!;
+    const start = starts[i]!;
+    const end = starts[i + 1]!;
     if (places[k + 1]! - at !== end - start) return false;
     for (let x = start; x < end; x++) if (left[x] !== right[at++]) return false;
     return true;

@@ -1,12 +1,13 @@
 /**
- * join: the right side is held and indexed by its keys (type and value), the left side streams past it. Without equalities every pair is a candidate,
- * unless inequalities say less (join/ranges.ts).
+ * join: the right side is held and indexed by its keys (type and value), the left side streams past it. Without
+ * equalities every pair is a candidate, unless inequalities say less (join/ranges.ts).
  *
- * Candidates are made and tested a batch of pairs at a time. Left rows keep their order; right rows without a match come last.
- * A row whose key is error("missing") takes part in nothing, unmatched output included.
- * A join that runs again and again (`kept`) reads and indexes its right side, if it fits into memory; where few rows look for partners among many, it is these that
- * are indexed, and the right side streams past them (join/turned.ts).
- * What does not fit is put aside on both sides, by the hash of the keys, and joined a partition at a time (join/spill.ts); rows then come in the order of partitions.
+ * Candidates are made and tested a batch of pairs at a time. Left rows keep their order; right rows without a match
+ * come last. A row whose key is error("missing") takes part in nothing, unmatched output included. A join that runs
+ * again and again (`kept`) reads and indexes its right side, if it fits into memory; where few rows look for partners
+ * among many, it is these that are indexed, and the right side streams past them (join/turned.ts). What does not fit is
+ * put aside on both sides, by the hash of the keys, and joined a partition at a time (join/spill.ts); rows then come in
+ * the order of partitions.
  */
 import { sizeOf } from '../../../vectors/sizes.ts';
 import type { Vector } from '../../../vectors/vector.ts';
@@ -27,7 +28,8 @@ import { pulled } from '../scan.ts';
 /** A join of two inputs; each call of what it answers is a run of its own. */
 export const join = (op: JoinOp, build: Build): ((left: Stream, right: Stream) => Stream) => {
   const parts: JoinParts = {
-    op, build,
+    op,
+    build,
     leftKeys: op.equal.map((e) => build.expression(e.left)),
     rightKeys: op.equal.map((e) => build.expression(e.right)),
     residual: op.residual && build.expression(op.residual),
@@ -38,17 +40,37 @@ export const join = (op: JoinOp, build: Build): ((left: Stream, right: Stream) =
 };
 
 /** The index of an earlier run, and how many runs had none. */
-interface Kept extends Turns { index: JoinIndex | undefined }
+interface Kept extends Turns {
+  index: JoinIndex | undefined;
+}
 
 function* run(left: Stream, right: Stream, parts: JoinParts, kept: Kept | undefined, level: number): Generator<Item> {
-  const { op, build } = parts, { memory } = build, items = left[Symbol.iterator](), known = op.kept ? kept?.index?.anew() : undefined;
-  let rows: Vector[] = [], waiting: Vector[] = [], held = 0, aside: Aside | undefined, turned: Turned | undefined, isAsked = false, put: SpillRun | undefined;
+  const { op, build } = parts;
+  const { memory } = build;
+  const items = left[Symbol.iterator]();
+  const known = op.kept ? kept?.index?.anew() : undefined;
+  let rows: Vector[] = [];
+  let waiting: Vector[] = [];
+  let held = 0;
+  let aside: Aside | undefined;
+  let turned: Turned | undefined;
+  let isAsked = false;
+  let put: SpillRun | undefined;
   const hold = (bytes: number): void => {
     held += bytes;
     memory.add(bytes);
   };
-  const holding = { get bytes() { return held; }, memory, hold };
-  /** Lets the right rows so far stream past the left ones, if these are few, and those to come; else puts them aside. They are out of the way while the left side is read, where little memory is left. */
+  const holding = {
+    get bytes() {
+      return held;
+    },
+    memory,
+    hold,
+  };
+  /**
+   * Lets the right rows so far stream past the left ones, if these are few, and those to come; else puts them aside.
+   * They are out of the way while the left side is read, where little memory is left.
+   */
   const turn = function* turn(spill: SpillStore): Generator<Item> {
     const before = rows;
     rows = [];
@@ -66,7 +88,8 @@ function* run(left: Stream, right: Stream, parts: JoinParts, kept: Kept | undefi
       hold(-held);
       for (let batch = waiting.shift(); batch; batch = waiting.shift()) yield* aside.left(batch);
     }
-    const rest = put, take = turned?.push ?? ((batch: Vector): Generator<Item> => aside!.right(batch));
+    const rest = put;
+    const take = turned?.push ?? ((batch: Vector): Generator<Item> => aside!.right(batch));
     for (let batch = before.shift(); batch; batch = before.shift()) {
       if (turned) hold(-heldBytes(batch));
       yield* take(batch);
@@ -109,7 +132,8 @@ function* run(left: Stream, right: Stream, parts: JoinParts, kept: Kept | undefi
   };
   try {
     if (kept && !known && isTurnable(op)) {
-      const rest = right[Symbol.iterator](), sides = yield* sidesOf(items, rest, kept, holding);
+      const rest = right[Symbol.iterator]();
+      const sides = yield* sidesOf(items, rest, kept, holding);
       if (sides.lefts.length === 0) return;
       if (sides.isTurned) {
         const { push } = yield* turnedOver(sides.lefts, parts);

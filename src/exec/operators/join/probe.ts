@@ -1,4 +1,7 @@
-/** Probing of a join: key columns of a side, the pairs of a batch of left rows with the built right side, and what either side has without a partner. */
+/**
+ * Probing of a join: key columns of a side, the pairs of a batch of left rows with the built right side, and what
+ * either side has without a partner.
+ */
 import type { AbsentRow, PlanOp } from '../../../query/plan/plan.ts';
 import { isFloat, isInteger, types } from '../../../vectors/type.ts';
 import { type Vector, lookUp, nulls, numbers, range, take } from '../../../vectors/vector.ts';
@@ -18,10 +21,16 @@ import { field, record } from '../rows/records.ts';
 /** A join of a plan. */
 export type JoinOp = Extract<PlanOp, { kind: 'join' }>;
 
-/** A join with its expressions compiled: the keys in the order of `op.equal`, each seeing the rows of its side, and the residual, which sees pairs. */
+/**
+ * A join with its expressions compiled: the keys in the order of `op.equal`, each seeing the rows of its side, and the
+ * residual, which sees pairs.
+ */
 export interface JoinParts {
-  readonly op: JoinOp; readonly build: Build;
-  readonly leftKeys: readonly AsyncEvaluator[]; readonly rightKeys: readonly AsyncEvaluator[]; readonly residual: AsyncEvaluator | undefined;
+  readonly op: JoinOp;
+  readonly build: Build;
+  readonly leftKeys: readonly AsyncEvaluator[];
+  readonly rightKeys: readonly AsyncEvaluator[];
+  readonly residual: AsyncEvaluator | undefined;
   /** What the residual says about numbers of both sides. */
   readonly ranges?: Ranges | undefined;
 }
@@ -32,8 +41,13 @@ export const keepsLeft = ({ style }: JoinOp): boolean => style === 'left' || sty
 export const keepsRight = ({ style }: JoinOp): boolean => style === 'right' || style === 'full';
 
 /** Key columns of a side and the rows that take no part: 1 not at all, 2 without a match. */
-export function* keysOf(rows: Vector, evaluators: readonly AsyncEvaluator[], { nullsMatch, loose }: JoinOp): Generator<Side, Keys> {
-  const out = new Uint8Array(rows.length), keys: Vector[] = [];
+export function* keysOf(
+  rows: Vector,
+  evaluators: readonly AsyncEvaluator[],
+  { nullsMatch, loose }: JoinOp,
+): Generator<Side, Keys> {
+  const out = new Uint8Array(rows.length);
+  const keys: Vector[] = [];
   for (const e of evaluators) {
     const key = yield* evaluate(e, rows);
     kindsOf(key)?.forEach((k, i) => {
@@ -46,41 +60,65 @@ export function* keysOf(rows: Vector, evaluators: readonly AsyncEvaluator[], { n
 }
 
 /** Numbers as floats, so that equal ones of any type have equal codes; those that no float holds stay. */
-const looseKey = (key: Vector): Vector => lift(key, (flat) => {
-  if (flat.form !== 'number' || !(isInteger(flat.type) || isFloat(flat.type))) return flat;
-  if (flat.values instanceof Float64Array) return numbers(types.float64, flat.values, flat.length);
-  const tags = Uint32Array.from({ length: flat.length }, (_, i) => (BigInt(Number(flat.values[i])) === BigInt(flat.values[i]!) ? 0 : 1));
-  return combine(tags, range(0, flat.length), [numbers(types.float64, Float64Array.from({ length: flat.length }, (_, i) => Number(flat.values[i]))), flat]);
-});
+const looseKey = (key: Vector): Vector =>
+  lift(key, (flat) => {
+    if (flat.form !== 'number' || !(isInteger(flat.type) || isFloat(flat.type))) return flat;
+    if (flat.values instanceof Float64Array) return numbers(types.float64, flat.values, flat.length);
+    const tags = Uint32Array.from({ length: flat.length }, (_, i) =>
+      BigInt(Number(flat.values[i])) === BigInt(flat.values[i]!) ? 0 : 1,
+    );
+    return combine(tags, range(0, flat.length), [
+      numbers(
+        types.float64,
+        Float64Array.from({ length: flat.length }, (_, i) => Number(flat.values[i])),
+      ),
+      flat,
+    ]);
+  });
 
 /** Pairs that are tested together, also of small batches. */
 const pairsMin = 1024;
 
-/** Left rows that had a match in an earlier piece of the right side; those before the last piece do not come alone yet. */
-interface Piece { readonly matched: Uint8Array; readonly isLast: boolean }
+/**
+ * Left rows that had a match in an earlier piece of the right side; those before the last piece do not come alone yet.
+ */
+interface Piece {
+  readonly matched: Uint8Array;
+  readonly isLast: boolean;
+}
 
 /** Results for a batch of left rows. `piece`: the built side is not all of the right side. */
 export function* probe(batch: Vector, index: JoinIndex, parts: JoinParts, piece?: Piece): Generator<Item> {
   const left = withoutUnions(batch);
-  const { op, build } = parts, { batchRows: rowsMax, signal } = build.context, pairsMax = Math.min(rowsMax, Math.max(pairsMin, left.length));
-  const keys = yield* keysOf(left, parts.leftKeys, op), { out } = keys, found = index.find(keys, left.length), { heads, order, next } = found;
+  const { op, build } = parts;
+  const { batchRows: rowsMax, signal } = build.context;
+  const pairsMax = Math.min(rowsMax, Math.max(pairsMin, left.length));
+  const keys = yield* keysOf(left, parts.leftKeys, op);
+  const { out } = keys;
+  const found = index.find(keys, left.length);
+  const { heads, order, next } = found;
   const near = parts.ranges && (yield* candidates(parts.ranges, index, left, found));
-  let lefts = new Uint32Array(pairsMax), rights = new Uint32Array(pairsMax);
+  let lefts = new Uint32Array(pairsMax);
+  let rights = new Uint32Array(pairsMax);
   /** Whether a row had a match; those before row `first` have no candidates to come. */
-  const matched = piece?.matched ?? new Uint8Array(left.length), breath = new Breath(signal), single = op.firstOnly && !parts.residual;
-  // Each left row has one candidate at most: there are no chains to follow, and the pairs are as many as the left rows, or fewer.
+  const matched = piece?.matched ?? new Uint8Array(left.length);
+  const breath = new Breath(signal);
+  const single = op.firstOnly && !parts.residual;
+  // Each left row has one candidate at most: there are no chains to follow, and the pairs are as many as the left rows,
+  // or fewer.
   const isOne = !piece && !near && left.length <= pairsMax && (single || (next === index.next && index.isUnique));
   if (isOne) {
     const count = onePairEach(found, left.length, lefts, rights);
     yield* give(lefts.subarray(0, count), rights.subarray(0, count), 0, left.length);
     return;
   }
-  let n = 0, first = 0;
+  let n = 0;
+  let first = 0;
   for (let row = 0; row < left.length; row++) {
     if (piece && op.firstOnly && matched[row]) continue;
     const list = near?.(row);
     // Along the chain, or the list of candidates.
-    for (let place = list ? (list.length > 0 ? 0 : none) : heads[row]!; place !== none;) {
+    for (let place = list ? (list.length > 0 ? 0 : none) : heads[row]!; place !== none; ) {
       lefts[n] = row;
       if (list) {
         rights[n++] = list[place]!;
@@ -101,12 +139,15 @@ export function* probe(batch: Vector, index: JoinIndex, parts: JoinParts, piece?
   }
   yield* give(lefts.subarray(0, n), rights.subarray(0, n), first, left.length);
 
-  function ofLeft(leftRows: Uint32Array): Vector { return isOne && leftRows.length === left.length ? left : take(left, leftRows); }
+  function ofLeft(leftRows: Uint32Array): Vector {
+    return isOne && leftRows.length === left.length ? left : take(left, leftRows);
+  }
   /** Tests the candidates and gives the matches, and what rows [from, to) are without one. */
   function* give(leftRows: Uint32Array, rightRows: Uint32Array, from: number, to: number): Generator<Item> {
     let kept = yield* test(leftRows, rightRows);
     if (op.firstOnly) kept = firstOnly(kept, leftRows, matched);
-    const ownLeft = kept ? lookUp(leftRows, kept) : leftRows, ownRight = kept ? lookUp(rightRows, kept) : rightRows;
+    const ownLeft = kept ? lookUp(leftRows, kept) : leftRows;
+    const ownRight = kept ? lookUp(rightRows, kept) : rightRows;
     if (piece || keepsLeft(op)) for (let k = 0; k < ownLeft.length; k++) matched[ownLeft[k]!] = 1;
     if (keepsRight(op)) for (let k = 0; k < ownRight.length; k++) index.matched[ownRight[k]!] = 1;
     yield* results(ownLeft, ownRight, from, to);
@@ -149,7 +190,8 @@ const onePairEach = ({ heads, order }: Found, length: number, lefts: Uint32Array
 
 /** The first of the candidates of each row that has had no match yet. */
 const firstOnly = (kept: Uint32Array | undefined, leftRows: Uint32Array, matched: Uint8Array): Uint32Array => {
-  const all = kept ?? range(0, leftRows.length), out = new Uint32Array(all.length);
+  const all = kept ?? range(0, leftRows.length);
+  const out = new Uint32Array(all.length);
   let n = 0;
   for (let i = 0; i < all.length; i++) {
     const row = leftRows[all[i]!]!;
@@ -166,18 +208,34 @@ const aloneRows = (matched: Uint8Array, out: Uint8Array, from: number, to: numbe
   return rows.subarray(0, n);
 };
 
-export const pairs = (op: JoinOp, left: Vector, right: Vector): Vector => record([field(op.leftName, left), field(op.rightName, right)], left.length);
+export const pairs = (op: JoinOp, left: Vector, right: Vector): Vector =>
+  record([field(op.leftName, left), field(op.rightName, right)], left.length);
 /** Left rows without a match. */
 export const leftAlone = (op: Pick<JoinOp, 'leftName' | 'rightName' | 'absentRight'>, rows: Vector): Vector =>
-  record([field(op.leftName, rows), ...(op.absentRight ? [field(op.rightName, absentRows(op.absentRight, rows.length))] : [])], rows.length);
+  record(
+    [
+      field(op.leftName, rows),
+      ...(op.absentRight ? [field(op.rightName, absentRows(op.absentRight, rows.length))] : []),
+    ],
+    rows.length,
+  );
 /** Right rows without a match. */
 export const rightAlone = (op: JoinOp, rows: Vector): Vector =>
-  record([...(op.absentLeft ? [field(op.leftName, absentRows(op.absentLeft, rows.length))] : []), field(op.rightName, rows)], rows.length);
-const absentRows = (columns: AbsentRow, length: number): Vector => record(columns.map(({ name, row }) => field(name, row ? absentRows(row, length) : nulls(length))), length);
+  record(
+    [...(op.absentLeft ? [field(op.leftName, absentRows(op.absentLeft, rows.length))] : []), field(op.rightName, rows)],
+    rows.length,
+  );
+const absentRows = (columns: AbsentRow, length: number): Vector =>
+  record(
+    columns.map(({ name, row }) => field(name, row ? absentRows(row, length) : nulls(length))),
+    length,
+  );
 
 /** Pairs and single rows by left row. Both lists ascend. */
 const inOrder = (pairRows: Uint32Array, aloneRows: Uint32Array, both: Vector, single: Vector): Vector => {
-  const length = pairRows.length + aloneRows.length, tags = new Uint32Array(length), slots = new Uint32Array(length);
+  const length = pairRows.length + aloneRows.length;
+  const tags = new Uint32Array(length);
+  const slots = new Uint32Array(length);
   for (let i = 0, p = 0, a = 0; i < length; i++) {
     if (a === aloneRows.length || (p < pairRows.length && pairRows[p]! < aloneRows[a]!)) slots[i] = p++;
     else {
@@ -190,6 +248,8 @@ const inOrder = (pairRows: Uint32Array, aloneRows: Uint32Array, both: Vector, si
 
 /** Right rows that have had no match, in their order; those that take no part in the join are left out. */
 export function* unmatchedRight(index: JoinIndex, { op, build }: JoinParts): Generator<Item> {
-  const rows = aloneRows(index.matched, index.out, 0, index.rows.length), rowsMax = build.context.batchRows;
-  for (let start = 0; start < rows.length; start += rowsMax) yield rightAlone(op, take(index.rows, rows.slice(start, start + rowsMax)));
+  const rows = aloneRows(index.matched, index.out, 0, index.rows.length);
+  const rowsMax = build.context.batchRows;
+  for (let start = 0; start < rows.length; start += rowsMax)
+    yield rightAlone(op, take(index.rows, rows.slice(start, start + rowsMax)));
 }

@@ -1,13 +1,18 @@
 /**
- * Inequalities of a join: where a condition compares a number (a time, a duration) of the left row with one of the right row, the right rows are sorted by theirs,
- * and a left row looks at those alone that may fulfil it. Of an ASOF join that is one row.
+ * Inequalities of a join: where a condition compares a number (a time, a duration) of the left row with one of the
+ * right row, the right rows are sorted by theirs, and a left row looks at those alone that may fulfil it. Of an ASOF
+ * join that is one row.
  *
- * - It only leaves out candidates: every pair that comes out has been tested by the whole condition, and in the order in which it would have come anyhow.
- * - One inequality, or two on the same value of the right row (BETWEEN), are a run of the sorted rows; another value of the right row is looked up in a tree over them.
- * - Anything but numbers of one class (numbers, times, durations) and nulls, on either side, and NaN: all pairs are tested, as without it.
+ * - It only leaves out candidates: every pair that comes out has been tested by the whole condition, and in the order
+ *   in which it would have come anyhow.
+ * - One inequality, or two on the same value of the right row (BETWEEN), are a run of the sorted rows; another value of
+ *   the right row is looked up in a tree over them.
+ * - Anything but numbers of one class (numbers, times, durations) and nulls, on either side, and NaN: all pairs are
+ *   tested, as without it.
  * - What it holds (28 bytes a right row at most) is counted by `heldBytes`.
  *
- * It buys, of the time of a query over 4,000 x 4,000 rows: BETWEEN short intervals 1/30 (0.076 s, before 2.24), ASOF 1/180 (0.047 s, before 8.68), ASOF by ten keys 1/55.
+ * It buys, of the time of a query over 4,000 x 4,000 rows: BETWEEN short intervals 1/30 (0.076 s, before 2.24), ASOF
+ * 1/180 (0.047 s, before 8.68), ASOF by ten keys 1/55.
  */
 import { conjuncts, exprKey, fieldsRead, mapParts, pathOf } from '../../../query/plan/walk.ts';
 import type { PlanExpr } from '../../../query/plan/plan.ts';
@@ -23,10 +28,18 @@ import type { Found, JoinIndex } from './index.ts';
 import type { JoinOp } from './probe.ts';
 
 /** A condition on a number of the right row: not above (`most`), or not below (`least`) that of the left row. */
-interface Bound { readonly left: AsyncEvaluator; readonly edge: 'most' | 'least'; /** Not equal to it either. */ readonly isStrict: boolean }
-/** The conditions by which candidates are looked for; `right`: the numbers by which the right rows are sorted, `other`: those of the tree. */
+interface Bound {
+  readonly left: AsyncEvaluator;
+  readonly edge: 'most' | 'least' /** Not equal to it either. */;
+  readonly isStrict: boolean;
+}
+/**
+ * The conditions by which candidates are looked for; `right`: the numbers by which the right rows are sorted, `other`:
+ * those of the tree.
+ */
 export interface Ranges {
-  readonly right: AsyncEvaluator; readonly bounds: readonly Bound[];
+  readonly right: AsyncEvaluator;
+  readonly bounds: readonly Bound[];
   readonly other: { readonly right: AsyncEvaluator; readonly bound: Bound } | undefined;
   /** Only the fulfilling row with the greatest or the least number is wanted. */
   readonly nearest: boolean;
@@ -37,26 +50,43 @@ export interface Ranges {
 /** Candidates pay from chains of this many rows on. */
 const chainMin = 32;
 
-interface Inequality { readonly left: PlanExpr; readonly right: PlanExpr; readonly edge: Bound['edge']; readonly isStrict: boolean }
+interface Inequality {
+  readonly left: PlanExpr;
+  readonly right: PlanExpr;
+  readonly edge: Bound['edge'];
+  readonly isStrict: boolean;
+}
 
 /** What candidates of the join can be looked for by; undefined: nothing. */
 export const rangesOf = (op: JoinOp, build: Build): Ranges | undefined => {
-  const parts = op.residual ? conjuncts(op.residual) : [], found = parts.flatMap((e) => boundOf(e, op));
+  const parts = op.residual ? conjuncts(op.residual) : [];
+  const found = parts.flatMap((e) => boundOf(e, op));
   if (found.length === 0) return undefined;
-  const keys = [...new Set(found.map((f) => exprKey(f.right)))], groups = keys.map((key) => found.filter((f) => exprKey(f.right) === key));
-  const main = groups.find((g) => g.some((f) => f.edge !== g[0]!.edge)) ?? groups[0]!, other = groups.find((g) => g !== main)?.[0];
+  const keys = [...new Set(found.map((f) => exprKey(f.right)))];
+  const groups = keys.map((key) => found.filter((f) => exprKey(f.right) === key));
+  const main = groups.find((g) => g.some((f) => f.edge !== g[0]!.edge)) ?? groups[0]!;
+  const other = groups.find((g) => g !== main)?.[0];
   const bound = ({ left, edge, isStrict }: Inequality): Bound => ({ left: build.expression(left), edge, isStrict });
   return {
-    right: build.expression(main[0]!.right), bounds: main.map(bound), other: other && { right: build.expression(other.right), bound: bound(other) },
-    nearest: op.nearest === true && parts.length === 1, isAlone: op.equal.length === 0,
+    right: build.expression(main[0]!.right),
+    bounds: main.map(bound),
+    other: other && { right: build.expression(other.right), bound: bound(other) },
+    nearest: op.nearest === true && parts.length === 1,
+    isAlone: op.equal.length === 0,
   };
 };
 
 const flipped = { '<': '>', '<=': '>=', '>': '<', '>=': '<=' } as const;
 const boundOf = (e: PlanExpr, { leftName, rightName }: JoinOp): Inequality[] => {
   if (e.kind !== 'compare' || !(e.operator in flipped)) return [];
-  const made = (leftPart: PlanExpr, rightPart: PlanExpr, operator: string): Inequality[] =>
-    [{ left: under(leftPart, leftName), right: under(rightPart, rightName), edge: operator.startsWith('>') ? 'most' : 'least', isStrict: operator.length === 1 }];
+  const made = (leftPart: PlanExpr, rightPart: PlanExpr, operator: string): Inequality[] => [
+    {
+      left: under(leftPart, leftName),
+      right: under(rightPart, rightName),
+      edge: operator.startsWith('>') ? 'most' : 'least',
+      isStrict: operator.length === 1,
+    },
+  ];
   const operator = e.operator as keyof typeof flipped;
   if (isOf(e.left, leftName) && isOf(e.right, rightName)) return made(e.left, e.right, operator);
   return isOf(e.left, rightName) && isOf(e.right, leftName) ? made(e.right, e.left, flipped[operator]) : [];
@@ -71,29 +101,55 @@ const under = (e: PlanExpr, name: string): PlanExpr => {
   return path?.length === 1 && path[0] === name ? { kind: 'this' } : mapParts(e, (part) => under(part, name));
 };
 
-interface Numbers { readonly values: NumberArray; readonly valid: Uint8Array; readonly class: 'number' | 'time' | 'duration' }
-/** The right rows by their numbers, a chain at a time as they are asked for; undefined where they are not of one class. */
-export interface Sorted { readonly main: Numbers; readonly other: Numbers | undefined; readonly chains: Map<number, Chain> }
-interface Chain { readonly rows: Uint32Array; readonly values: NumberArray; readonly tree: Float64Array | undefined; readonly size: number }
+interface Numbers {
+  readonly values: NumberArray;
+  readonly valid: Uint8Array;
+  readonly class: 'number' | 'time' | 'duration';
+}
+/**
+ * The right rows by their numbers, a chain at a time as they are asked for; undefined where they are not of one class.
+ */
+export interface Sorted {
+  readonly main: Numbers;
+  readonly other: Numbers | undefined;
+  readonly chains: Map<number, Chain>;
+}
+interface Chain {
+  readonly rows: Uint32Array;
+  readonly values: NumberArray;
+  readonly tree: Float64Array | undefined;
+  readonly size: number;
+}
 
 /** The candidates of each left row of a batch, ascending; undefined: all of its chain. */
-export function* candidates(ranges: Ranges, index: JoinIndex, left: Vector, found: Found): Generator<Side, ((row: number) => Uint32Array) | undefined> {
-  if (found.next !== index.next || index.next.length < chainMin || !(ranges.isAlone || index.chainMean >= chainMin)) return undefined;
+export function* candidates(
+  ranges: Ranges,
+  index: JoinIndex,
+  left: Vector,
+  found: Found,
+): Generator<Side, ((row: number) => Uint32Array) | undefined> {
+  if (found.next !== index.next || index.next.length < chainMin || !(ranges.isAlone || index.chainMean >= chainMin))
+    return undefined;
   const sorted = (index.sorted ??= (yield* sortedBy(ranges, index.rows)) ?? null);
   if (!sorted) return undefined;
-  const { bounds, other } = ranges, lefts: Numbers[] = [];
+  const { bounds, other } = ranges;
+  const lefts: Numbers[] = [];
   for (const b of [...bounds, ...(other ? [other.bound] : [])]) {
     const numbers = orderly(yield* evaluate(b.left, left));
-    if (!numbers || numbers.class !== (lefts.length < bounds.length ? sorted.main : sorted.other!).class) return undefined;
+    if (!numbers || numbers.class !== (lefts.length < bounds.length ? sorted.main : sorted.other!).class)
+      return undefined;
     lefts.push(numbers);
   }
-  const isPlain = isExact(sorted.main) && lefts.every(isExact), strict = bounds.map((b) => isPlain && b.isStrict), nearest = ranges.nearest && isPlain;
+  const isPlain = isExact(sorted.main) && lefts.every(isExact);
+  const strict = bounds.map((b) => isPlain && b.isStrict);
+  const nearest = ranges.nearest && isPlain;
   return (row) => {
     const head = found.heads[row]!;
     if (head === none || lefts.some((l) => l.valid[row] === 0)) return noRows;
     let chain = sorted.chains.get(head);
     if (!chain) sorted.chains.set(head, (chain = chainOf(head, found, sorted, other?.bound.edge)));
-    let from = 0, to = chain.rows.length;
+    let from = 0;
+    let to = chain.rows.length;
     bounds.forEach(({ edge }, i) => {
       const x = lefts[i]!.values[row]!;
       if (edge === 'most') to = Math.min(to, placeOf(chain.values, x, !strict[i]));
@@ -102,25 +158,30 @@ export function* candidates(ranges: Ranges, index: JoinIndex, left: Vector, foun
     if (from >= to) return noRows;
     if (nearest) return nearestOf(chain, from, to, bounds[0]!.edge);
     const { tree } = chain;
-    return tree ? inTree({ ...chain, tree }, { from, to }, Number(lefts.at(-1)!.values[row]!), other!.bound.edge) : chain.rows.slice(from, to).sort();
+    return tree
+      ? inTree({ ...chain, tree }, { from, to }, Number(lefts.at(-1)!.values[row]!), other!.bound.edge)
+      : chain.rows.slice(from, to).sort();
   };
 }
 const noRows = new Uint32Array(0);
 
 function* sortedBy(ranges: Ranges, rows: Vector): Generator<Side, Sorted | undefined> {
-  const main = orderly(yield* evaluate(ranges.right, rows)), other = ranges.other && orderly(yield* evaluate(ranges.other.right, rows));
+  const main = orderly(yield* evaluate(ranges.right, rows));
+  const other = ranges.other && orderly(yield* evaluate(ranges.other.right, rows));
   return main && !(ranges.other && !other) ? { main, other, chains: new Map() } : undefined;
 }
 
 /** A column of numbers of one class and nulls. */
 const orderly = (v: Vector): Numbers | undefined => {
   const classes = new Set<Numbers['class']>();
-  let isOdd = false, nulls = 0;
+  let isOdd = false;
+  let nulls = 0;
   eachPart(v, (part) => {
     if (part.form === 'null') nulls += part.length;
     else if (part.form !== 'number') isOdd = true;
     else if (isInteger(part.type) || isFloat(part.type)) classes.add('number');
-    else if (part.type === types.time || part.type === types.duration) classes.add(part.type === types.time ? 'time' : 'duration');
+    else if (part.type === types.time || part.type === types.duration)
+      classes.add(part.type === types.time ? 'time' : 'duration');
     else isOdd = true;
   });
   const found = isOdd || classes.size !== 1 ? undefined : numbersOf(v);
@@ -129,10 +190,16 @@ const orderly = (v: Vector): Numbers | undefined => {
   return { ...found, class: [...classes][0]! };
 };
 /** No two numbers have become one. */
-const isExact = ({ values }: Numbers): boolean => !(values instanceof Float64Array) || values.every((x) => Math.abs(x) < 2 ** 53);
+const isExact = ({ values }: Numbers): boolean =>
+  !(values instanceof Float64Array) || values.every((x) => Math.abs(x) < 2 ** 53);
 
 /** The rows of a chain that have a number, by it; rows of one number in their order. */
-const chainOf = (head: number, { next, order }: Found, { main: { values, valid }, other }: Sorted, edge: Bound['edge'] | undefined): Chain => {
+const chainOf = (
+  head: number,
+  { next, order }: Found,
+  { main: { values, valid }, other }: Sorted,
+  edge: Bound['edge'] | undefined,
+): Chain => {
   let count = 0;
   for (let place = head; place !== none; place = next[place]!) count++;
   const all = new Uint32Array(count);
@@ -142,7 +209,8 @@ const chainOf = (head: number, { next, order }: Found, { main: { values, valid }
     if (valid[row] === 1) all[count++] = row;
   }
   const rows = all.subarray(0, count).sort((x, y) => {
-    const a = values[x]!, b = values[y]!;
+    const a = values[x]!;
+    const b = values[y]!;
     if (a === b) return x - y;
     return a < b ? -1 : 1;
   });
@@ -153,9 +221,11 @@ const chainOf = (head: number, { next, order }: Found, { main: { values, valid }
 
 /** The first place whose number is not below `x`, or is above it. */
 const placeOf = (values: NumberArray, x: number | bigint, above: boolean): number => {
-  let low = 0, high = values.length;
+  let low = 0;
+  let high = values.length;
   while (low < high) {
-    const middle = (low + high) >>> 1, y = values[middle]!;
+    const middle = (low + high) >>> 1;
+    const y = values[middle]!;
     if (y < x || (above && !(y > x))) low = middle + 1;
     else high = middle;
   }
@@ -168,20 +238,35 @@ const nearestOf = ({ rows, values }: Chain, from: number, to: number, edge: Boun
   return rows.subarray(at, at + 1);
 };
 
-/** The greatest (for `least`) or least numbers under each node of a tree over the sorted rows; leaves begin at `size`. */
-const treeOf = (rows: Uint32Array, other: Numbers | undefined, edge: Bound['edge'] | undefined): Pick<Chain, 'tree' | 'size'> => {
+/**
+ * The greatest (for `least`) or least numbers under each node of a tree over the sorted rows; leaves begin at `size`.
+ */
+const treeOf = (
+  rows: Uint32Array,
+  other: Numbers | undefined,
+  edge: Bound['edge'] | undefined,
+): Pick<Chain, 'tree' | 'size'> => {
   if (!other || !edge) return { tree: undefined, size: 0 };
   let size = 1;
   while (size < rows.length) size *= 2;
-  const best = edge === 'least' ? Math.max : Math.min, worst = edge === 'least' ? -Infinity : Infinity, tree = new Float64Array(size * 2).fill(worst);
-  for (let i = 0; i < rows.length; i++) if (other.valid[rows[i]!] === 1) tree[size + i] = Number(other.values[rows[i]!]!);
+  const best = edge === 'least' ? Math.max : Math.min;
+  const worst = edge === 'least' ? -Infinity : Infinity;
+  const tree = new Float64Array(size * 2).fill(worst);
+  for (let i = 0; i < rows.length; i++)
+    if (other.valid[rows[i]!] === 1) tree[size + i] = Number(other.values[rows[i]!]!);
   for (let i = size - 1; i > 0; i--) tree[i] = best(tree[2 * i]!, tree[2 * i + 1]!);
   return { tree, size };
 };
 
 /** Rows at [from, to) whose other number may fulfil its condition. */
-const inTree = ({ rows, tree, size }: Chain & { readonly tree: Float64Array }, range: { readonly from: number; readonly to: number }, x: number, edge: Bound['edge']): Uint32Array => {
-  const found: number[] = [], { from, to } = range;
+const inTree = (
+  { rows, tree, size }: Chain & { readonly tree: Float64Array },
+  range: { readonly from: number; readonly to: number },
+  x: number,
+  edge: Bound['edge'],
+): Uint32Array => {
+  const found: number[] = [];
+  const { from, to } = range;
   const visit = (node: number, start: number, end: number): void => {
     if (end <= from || start >= to || (edge === 'least' ? tree[node]! < x : tree[node]! > x)) return;
     if (node >= size) found.push(rows[start]!);

@@ -8,7 +8,10 @@ interface Sides {
   readonly left: (batch: Vector) => Iterable<Item>;
 }
 
-/** Reads the right input to its end. Where it pauses because both inputs come from one fork, the left one is read a step: its rows have to be taken in before the right one goes on. */
+/**
+ * Reads the right input to its end. Where it pauses because both inputs come from one fork, the left one is read a
+ * step: its rows have to be taken in before the right one goes on.
+ */
 export function* rightFirst(right: Stream, left: Iterator<Item>, take: Sides): Generator<Item> {
   for (const item of right) {
     if (isBatch(item)) yield* take.right(item);

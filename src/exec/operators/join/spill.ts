@@ -1,7 +1,8 @@
 /**
- * Joins of more than fits into memory. Both sides are put aside in partitions by the hash of their keys, and partitions are joined one by one, partitioned
- * again where one is too large. Where that leads nowhere, since the rows share a key or there are no keys at all, the right side is taken a piece at a time, and
- * all of the left side passes each piece; so is it where a key of one side has texts and the other has none, since a text is read as what the other side is and
+ * Joins of more than fits into memory. Both sides are put aside in partitions by the hash of their keys, and partitions
+ * are joined one by one, partitioned again where one is too large. Where that leads nowhere, since the rows share a key
+ * or there are no keys at all, the right side is taken a piece at a time, and all of the left side passes each piece;
+ * so is it where a key of one side has texts and the other has none, since a text is read as what the other side is and
  * no hash tells as what.
  *
  * Rows without a key come out, or are dropped, at once.
@@ -14,7 +15,16 @@ import { type Item, type Stream, isBatch } from '../../operator.ts';
 import { eachPart, everyPart } from '../../aggregates/grouping/parts.ts';
 import type { SpillRun } from '../../source.ts';
 import { JoinIndex, type Keys, heldBytes } from './index.ts';
-import { type JoinParts, keepsLeft, keepsRight, keysOf, leftAlone, probe, rightAlone, unmatchedRight } from './probe.ts';
+import {
+  type JoinParts,
+  keepsLeft,
+  keepsRight,
+  keysOf,
+  leftAlone,
+  probe,
+  rightAlone,
+  unmatchedRight,
+} from './probe.ts';
 import { Partitions, type Rereadable, levelsMax, partitionsOf } from '../rows/partitions.ts';
 import { rowsOf } from '../rows/records.ts';
 import { pulled } from '../scan.ts';
@@ -41,7 +51,8 @@ export class Aside {
   }
 
   *right(rows: Vector): Generator<Item> {
-    const { op, rightKeys } = this.parts, keys = yield* keysOf(rows, rightKeys, op);
+    const { op, rightKeys } = this.parts;
+    const keys = yield* keysOf(rows, rightKeys, op);
     const alone = keepsRight(op) ? rowsWhere(keys.out, (out) => out === 2) : noRows;
     if (alone.length > 0) yield rightAlone(op, take(rows, alone));
     this.rightClasses.see(keys.keys);
@@ -54,10 +65,18 @@ export class Aside {
     this.isRightDone = true;
   }
   *left(batch: Vector): Generator<Item> {
-    const { op, leftKeys } = this.parts, rows = withoutUnions(batch), keys = yield* keysOf(rows, leftKeys, op), { length } = rows;
+    const { op, leftKeys } = this.parts;
+    const rows = withoutUnions(batch);
+    const keys = yield* keysOf(rows, leftKeys, op);
+    const { length } = rows;
     this.leftClasses.see(keys.keys);
-    const parts = this.partsOf(keys.keys, length), { out } = keys, hasAllRights = this.isRightDone && !this.isUnlike, alone = new Uint32Array(length), paired = new Uint32Array(length);
-    let a = 0, p = 0;
+    const parts = this.partsOf(keys.keys, length);
+    const { out } = keys;
+    const hasAllRights = this.isRightDone && !this.isUnlike;
+    const alone = new Uint32Array(length);
+    const paired = new Uint32Array(length);
+    let a = 0;
+    let p = 0;
     for (let i = 0; i < length; i++) {
       if (out[i] === 1) continue;
       if (out[i] === 0 && (!hasAllRights || this.rights.rows[parts[i]!]! > 0)) paired[p++] = i;
@@ -65,16 +84,26 @@ export class Aside {
     }
     if (a > 0 && keepsLeft(op)) yield leftAlone(op, take(rows, alone.slice(0, a)));
     if (p === length) yield* this.lefts.add(rows, parts);
-    else if (p > 0) yield* this.lefts.add(take(rows, paired.slice(0, p)), Uint8Array.from(paired.subarray(0, p), (i) => parts[i]!));
+    else if (p > 0)
+      yield* this.lefts.add(
+        take(rows, paired.slice(0, p)),
+        Uint8Array.from(paired.subarray(0, p), (i) => parts[i]!),
+      );
   }
 
   /** The joined rows of all partitions; `join` joins two that are likely to fit. */
   *joined(join: (left: Stream, right: Stream) => Stream): Generator<Item> {
-    const { parts: { op, build }, lefts, rights } = this, read = (run: SpillRun): Stream => pulled(() => run.read(), build.context.signal);
+    const {
+      parts: { op, build },
+      lefts,
+      rights,
+    } = this;
+    const read = (run: SpillRun): Stream => pulled(() => run.read(), build.context.signal);
     yield* lefts.flush();
     if (this.isUnlike) return yield* inPieces(lefts.whole(), rights.whole(), this.parts);
     for (const p of new Set([...lefts.each(), ...rights.each()])) {
-      const left = lefts.run(p), right = rights.run(p);
+      const left = lefts.run(p);
+      const right = rights.run(p);
       if (left && right) yield* this.isSplit(p) ? join(read(left), read(right)) : inPieces(left, right, this.parts);
       else if (left && keepsLeft(op)) yield* each(read(left), (rows) => leftAlone(op, rows));
       else if (right && keepsRight(op)) yield* each(read(right), (rows) => rightAlone(op, rows));
@@ -88,31 +117,46 @@ export class Aside {
   }
 
   /** Whether keys match that are no equal values. */
-  private get isUnlike(): boolean { return this.leftClasses.areUnlike(this.rightClasses); }
+  private get isUnlike(): boolean {
+    return this.leftClasses.areUnlike(this.rightClasses);
+  }
   /** Whether another level could split the partition. */
   private isSplit(p: number): boolean {
-    const { parts: { op }, level, rights } = this;
+    const {
+      parts: { op },
+      level,
+      rights,
+    } = this;
     return op.equal.length > 0 && level + 1 < levelsMax && (level === 0 || rights.rows[p]! < rights.total);
   }
   private taking(rows: Vector, { keys, out }: Keys): { readonly rows: Vector; readonly parts: Uint8Array } {
-    const parts = this.partsOf(keys, rows.length), index = rowsWhere(out, (code) => code === 0);
-    return index.length === rows.length ? { rows, parts } : { rows: rowsOf(rows, index), parts: Uint8Array.from(index, (i) => parts[i]!) };
+    const parts = this.partsOf(keys, rows.length);
+    const index = rowsWhere(out, (code) => code === 0);
+    return index.length === rows.length
+      ? { rows, parts }
+      : { rows: rowsOf(rows, index), parts: Uint8Array.from(index, (i) => parts[i]!) };
   }
-  private partsOf(keys: readonly Vector[], length: number): Uint8Array { return partitionsOf(keys, length, this.level, this.parts.op.loose); }
+  private partsOf(keys: readonly Vector[], length: number): Uint8Array {
+    return partitionsOf(keys, length, this.level, this.parts.op.loose);
+  }
 }
 
 /** What the values of keys are as comparisons see them: texts, bytes, bools, or anything else. */
 class KeyClasses {
   /** Of each key; absent where nothing is told apart. */
   private readonly seen: Set<string>[] | undefined;
-  constructor(isLoose: boolean | undefined) { this.seen = isLoose ? [] : undefined; }
+  constructor(isLoose: boolean | undefined) {
+    this.seen = isLoose ? [] : undefined;
+  }
   see(keys: readonly Vector[]): void {
     const { seen } = this;
     if (!seen) return;
     keys.forEach((key, k) => {
       const own = (seen[k] ??= new Set());
       if (own.size === 1 && everyPart(key, (part) => own.has(classOf(part)))) return;
-      eachPart(key, (part) => { if (part.form !== 'null' && part.form !== 'error') own.add(classOf(part)); });
+      eachPart(key, (part) => {
+        if (part.form !== 'null' && part.form !== 'error') own.add(classOf(part));
+      });
     });
   }
   /** Whether a key has values that the built side, all of whose keys have one class, reads as its own. */
@@ -122,7 +166,8 @@ class KeyClasses {
     return seen.some((own, k) => [...own].some((one) => !built.seen![k]?.has(one)));
   }
 }
-const classOf = (part: Vector): string => (part.form === 'bytes' ? part.type.name : part.form === 'bool' ? 'bool' : 'other');
+const classOf = (part: Vector): string =>
+  part.form === 'bytes' ? part.type.name : part.form === 'bool' ? 'bool' : 'other';
 
 const noRows = new Uint32Array(0);
 const rowsWhere = (out: Uint8Array, wanted: (code: number) => boolean): Uint32Array => {
@@ -135,10 +180,21 @@ function* each(rows: Stream, made: (rows: Vector) => Vector): Generator<Item> {
   for (const item of rows) yield isBatch(item) ? made(item) : item;
 }
 
-/** Left rows pass each piece of the right side that fits into memory; which of them had a match is noted, a byte a row. */
+/**
+ * Left rows pass each piece of the right side that fits into memory; which of them had a match is noted, a byte a row.
+ */
 function* inPieces(left: Rereadable, right: Rereadable, parts: JoinParts): Generator<Item> {
-  const { op, build: { memory, context: { signal } } } = parts, reader = pulled(() => right.read(), signal), matched = new Uint8List();
-  let held = 0, next = yield* following(reader);
+  const {
+    op,
+    build: {
+      memory,
+      context: { signal },
+    },
+  } = parts;
+  const reader = pulled(() => right.read(), signal);
+  const matched = new Uint8List();
+  let held = 0;
+  let next = yield* following(reader);
   const hold = (bytes: number): void => {
     held += bytes;
     memory.add(bytes);
@@ -151,7 +207,9 @@ function* inPieces(left: Rereadable, right: Rereadable, parts: JoinParts): Gener
         hold(heldBytes(next));
         next = yield* following(reader);
       }
-      const all = concat(rows), index = new JoinIndex(all, yield* keysOf(all, parts.rightKeys, op)), isLast = next === undefined;
+      const all = concat(rows);
+      const index = new JoinIndex(all, yield* keysOf(all, parts.rightKeys, op));
+      const isLast = next === undefined;
       rows.length = 0;
       let at = 0;
       for (const item of pulled(() => left.read(), signal)) {

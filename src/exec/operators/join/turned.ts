@@ -1,9 +1,11 @@
 /**
- * Joins turned: the left rows are indexed and the right side streams past them. So are inner joins that run again and again for a few rows (`kept`: subqueries that are
- * asked about rows around them), and joins whose right side does not fit into memory while the left one does, before anything is put aside. Nothing of a right side of
- * millions of rows is held, indexed or put aside for the sake of some thousand that look for partners.
+ * Joins turned: the left rows are indexed and the right side streams past them. So are inner joins that run again and
+ * again for a few rows (`kept`: subqueries that are asked about rows around them), and joins whose right side does not
+ * fit into memory while the left one does, before anything is put aside. Nothing of a right side of millions of rows is
+ * held, indexed or put aside for the sake of some thousand that look for partners.
  *
- * It buys, with rows gathered (gather.ts): TPC-H Q17 at scale 1, where 6,000 rows look among 6,000,000, takes 1.0 s of processor time in place of 68.
+ * It buys, with rows gathered (gather.ts): TPC-H Q17 at scale 1, where 6,000 rows look among 6,000,000, takes 1.0 s of
+ * processor time in place of 68.
  */
 import { type Vector, lookUp, range, take } from '../../../vectors/vector.ts';
 import { none } from '../../aggregates/pair-table.ts';
@@ -19,22 +21,44 @@ import { type JoinOp, type JoinParts, keysOf, leftAlone, pairs, probe } from './
 /** So many runs may stream the right side past before it is indexed for those to come, if it fits. */
 const turnsMax = 2;
 /** The right side has so many times more rows than the left one, and so many at least, where turning pays. */
-const turnFactor = 4, turnMin = 1 << 15;
+const turnFactor = 4;
+const turnMin = 1 << 15;
 
 /** Runs of a join so far that held no index of the right side. */
-export interface Turns { turns: number }
+export interface Turns {
+  turns: number;
+}
 
-/** What was read of both sides: all of the left one, and of the right one all, or enough to know that it is the longer one. */
-interface Sides { readonly lefts: Vector[]; readonly rights: Vector[]; readonly isTurned: boolean }
+/**
+ * What was read of both sides: all of the left one, and of the right one all, or enough to know that it is the longer
+ * one.
+ */
+interface Sides {
+  readonly lefts: Vector[];
+  readonly rights: Vector[];
+  readonly isTurned: boolean;
+}
 /** What the run holds, and how it counts more (negative: less). */
-interface Holding { readonly bytes: number; readonly memory: Memory; hold(bytes: number): void }
+interface Holding {
+  readonly bytes: number;
+  readonly memory: Memory;
+  hold(bytes: number): void;
+}
 
-export const isTurnable = ({ kept, style, firstOnly, nearest, equal }: JoinOp): boolean => kept === true && style === 'inner' && !firstOnly && !nearest && equal.length > 0;
+export const isTurnable = ({ kept, style, firstOnly, nearest, equal }: JoinOp): boolean =>
+  kept === true && style === 'inner' && !firstOnly && !nearest && equal.length > 0;
 
 /** Reads the left side, and the right one until it is known which is to be indexed. */
-export function* sidesOf(left: Iterator<Item>, right: Iterator<Item>, turns: Turns, holding: Holding): Generator<Item, Sides> {
-  const lefts: Vector[] = [], rights: Vector[] = [];
-  let few = 0, many = 0;
+export function* sidesOf(
+  left: Iterator<Item>,
+  right: Iterator<Item>,
+  turns: Turns,
+  holding: Holding,
+): Generator<Item, Sides> {
+  const lefts: Vector[] = [];
+  const rights: Vector[] = [];
+  let few = 0;
+  let many = 0;
   for (let next = left.next(); !next.done; next = left.next()) {
     if (!isBatch(next.value)) yield next.value;
     else {
@@ -65,9 +89,13 @@ export function* sidesOf(left: Iterator<Item>, right: Iterator<Item>, turns: Tur
 /** Of its budget a join may give so much to left rows that are indexed in place of a right side that does not fit. */
 const leftShare = 0.25;
 /** Whether such a join can be turned; it is known that its right side is the longer one. */
-export const isTurnableLate = ({ style, equal }: JoinOp): boolean => equal.length > 0 && (style === 'inner' || style === 'anti');
+export const isTurnableLate = ({ style, equal }: JoinOp): boolean =>
+  equal.length > 0 && (style === 'inner' || style === 'anti');
 
-/** Reads the left side to its end, if it ends within a share of the budget; what was read is added to `lefts` in any case. */
+/**
+ * Reads the left side to its end, if it ends within a share of the budget; what was read is added to `lefts` in any
+ * case.
+ */
 export function* fitsLeft(left: Iterator<Item>, lefts: Vector[], holding: Holding): Generator<Item, boolean> {
   let bytes = lefts.reduce((n, batch) => n + heldBytes(batch), 0);
   while (bytes < holding.memory.max * leftShare) {
@@ -77,7 +105,8 @@ export function* fitsLeft(left: Iterator<Item>, lefts: Vector[], holding: Holdin
     if (next.value === pause) return false;
     if (!isBatch(next.value)) yield next.value;
     else {
-      const own = compact(withoutUnions(next.value)), size = heldBytes(own);
+      const own = compact(withoutUnions(next.value));
+      const size = heldBytes(own);
       lefts.push(own);
       bytes += size;
       holding.hold(size);
@@ -88,45 +117,77 @@ export function* fitsLeft(left: Iterator<Item>, lefts: Vector[], holding: Holdin
 }
 
 /** A join whose left rows are indexed: takes the right side batch by batch. */
-export interface Turned { readonly push: (batch: Vector) => Generator<Item>; readonly finish: () => Generator<Item> }
+export interface Turned {
+  readonly push: (batch: Vector) => Generator<Item>;
+  readonly finish: () => Generator<Item>;
+}
 /**
- * Indexes the left rows. Results come by the rows of the right side: those of one left row are in the order of the right side. Left rows without a match come last, in
- * their order.
+ * Indexes the left rows. Results come by the rows of the right side: those of one left row are in the order of the
+ * right side. Left rows without a match come last, in their order.
  */
 export function* turnedOver(lefts: readonly Vector[], parts: JoinParts): Generator<Side, Turned> {
-  const { op, build: { context: { batchRows } } } = parts, all = withoutUnions(concat(lefts)), index = new JoinIndex(all, yield* keysOf(all, parts.leftKeys, op));
+  const {
+    op,
+    build: {
+      context: { batchRows },
+    },
+  } = parts;
+  const all = withoutUnions(concat(lefts));
+  const index = new JoinIndex(all, yield* keysOf(all, parts.leftKeys, op));
   const other: JoinParts = {
     // What ranges leave out is told of the sides as they were.
-    ...parts, leftKeys: parts.rightKeys, rightKeys: parts.leftKeys, ranges: undefined,
-    op: { ...op, leftName: op.rightName, rightName: op.leftName, equal: op.equal.map(({ left, right }) => ({ left: right, right: left })) },
+    ...parts,
+    leftKeys: parts.rightKeys,
+    rightKeys: parts.leftKeys,
+    ranges: undefined,
+    op: {
+      ...op,
+      leftName: op.rightName,
+      rightName: op.leftName,
+      equal: op.equal.map(({ left, right }) => ({ left: right, right: left })),
+    },
   };
   return {
-    push: op.firstOnly || op.style === 'anti' ? (batch) => firsts(batch, index, parts) : (batch) => probe(batch, index, other),
+    push:
+      op.firstOnly || op.style === 'anti'
+        ? (batch) => firsts(batch, index, parts)
+        : (batch) => probe(batch, index, other),
     *finish() {
       if (op.style !== 'anti') return;
       const alone = range(0, all.length).filter((row) => index.matched[row] === 0 && index.out[row] !== 1);
-      for (let at = 0; at < alone.length; at += batchRows) yield leftAlone(op, take(all, alone.slice(at, at + batchRows)));
+      for (let at = 0; at < alone.length; at += batchRows)
+        yield leftAlone(op, take(all, alone.slice(at, at + batchRows)));
     },
   };
 }
 
 /** The first match of each left row that has had none; of an anti join it is noted alone. */
 function* firsts(given: Vector, index: JoinIndex, { op, build, rightKeys, residual }: JoinParts): Generator<Item> {
-  const batch = withoutUnions(given), keys = yield* keysOf(batch, rightKeys, op), { heads, next, order } = index.find(keys, batch.length), most = build.context.batchRows;
-  let lefts = new Uint32Array(most), rights = new Uint32Array(most), n = 0;
+  const batch = withoutUnions(given);
+  const keys = yield* keysOf(batch, rightKeys, op);
+  const { heads, next, order } = index.find(keys, batch.length);
+  const most = build.context.batchRows;
+  let lefts = new Uint32Array(most);
+  let rights = new Uint32Array(most);
+  let n = 0;
   const give = function* give(): Generator<Item> {
-    const own = lefts.subarray(0, n), their = rights.subarray(0, n);
+    const own = lefts.subarray(0, n);
+    const their = rights.subarray(0, n);
     lefts = new Uint32Array(most);
     rights = new Uint32Array(most);
     n = 0;
     if (own.length === 0) return;
-    const kept = residual ? isTrue(yield* evaluate(residual, pairs(op, take(index.rows, own), take(batch, their)))) : range(0, own.length);
+    const kept = residual
+      ? isTrue(yield* evaluate(residual, pairs(op, take(index.rows, own), take(batch, their))))
+      : range(0, own.length);
     const fresh = kept.filter((k) => {
-      const row = own[k]!, isFirst = index.matched[row] === 0;
+      const row = own[k]!;
+      const isFirst = index.matched[row] === 0;
       index.matched[row] = 1;
       return isFirst;
     });
-    if (fresh.length > 0 && op.style !== 'anti') yield pairs(op, take(index.rows, lookUp(own, fresh)), take(batch, lookUp(their, fresh)));
+    if (fresh.length > 0 && op.style !== 'anti')
+      yield pairs(op, take(index.rows, lookUp(own, fresh)), take(batch, lookUp(their, fresh)));
   };
   for (let row = 0; row < batch.length; row++) {
     for (let place = heads[row]!; place !== none; place = next[place]!) {

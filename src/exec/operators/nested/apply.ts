@@ -1,14 +1,26 @@
 /**
  * Pipelines that depend on outer values, run for batches of them: subqueries in expressions, and LATERAL.
  *
- * Equal combinations of outer values share one run. A subquery in an expression remembers the answers of the combinations that it met, within the budget.
+ * Equal combinations of outer values share one run. A subquery in an expression remembers the answers of the
+ * combinations that it met, within the budget.
  */
 import type { Correlated, PlanExpr, PlanOp } from '../../../query/plan/plan.ts';
 import { isTurnLong, nextTurn, working } from '../../../vectors/stop.ts';
 import { types } from '../../../vectors/type.ts';
 import { concat } from '../../../vectors/concat.ts';
 import { sizeOf } from '../../../vectors/sizes.ts';
-import { type Vector, bools, dataAt, flatten, gather, noRows, nulls, numbers, range, take } from '../../../vectors/vector.ts';
+import {
+  type Vector,
+  bools,
+  dataAt,
+  flatten,
+  gather,
+  noRows,
+  nulls,
+  numbers,
+  range,
+  take,
+} from '../../../vectors/vector.ts';
 import { GroupTable } from '../../aggregates/grouping/groups.ts';
 import { sortByGroup } from '../../aggregates/lists.ts';
 import { fieldOf } from '../../expressions/access.ts';
@@ -25,8 +37,13 @@ import { formGroups } from './subquery.ts';
 /** Answers that a subquery remembers, at most. */
 const memoMax = 1 << 16;
 
-/** What came of several combinations of outer values: row i belongs to combination ids[i]; rows of one keep their order. */
-interface Results { readonly rows: Vector; readonly ids: Uint32Array }
+/**
+ * What came of several combinations of outer values: row i belongs to combination ids[i]; rows of one keep their order.
+ */
+interface Results {
+  readonly rows: Vector;
+  readonly ids: Uint32Array;
+}
 
 /** A pipeline that depends on outer values, made ready. */
 class Dependent {
@@ -43,11 +60,14 @@ class Dependent {
   /** Runs the pipeline for each row of the values. */
   run(values: readonly Vector[], length: number, callDepth: number): Results | Promise<Results> {
     return this.turns(() => {
-      const items = this.body.mode === 'joined' ? this.joined(values, length, callDepth) : this.each(values, length, callDepth), results: Results[] = [];
+      const items =
+        this.body.mode === 'joined' ? this.joined(values, length, callDepth) : this.each(values, length, callDepth);
+      const results: Results[] = [];
       const { memory, context } = this.build;
       let held = 0;
       const keep = ({ rows, ids }: Results): void => {
-        const own = compact(rows), bytes = sizeOf(own) + ids.byteLength;
+        const own = compact(rows);
+        const bytes = sizeOf(own) + ids.byteLength;
         results.push({ rows: own, ids });
         held += bytes;
         memory.hold(bytes, 'subquery');
@@ -67,7 +87,11 @@ class Dependent {
   }
 
   private *joined(values: readonly Vector[], length: number, callDepth: number): Generator<Side | Results> {
-    const { step } = this.ready(callDepth), ids = numbers(types.int64, Float64Array.from({ length }, (_, i) => i));
+    const { step } = this.ready(callDepth);
+    const ids = numbers(
+      types.int64,
+      Float64Array.from({ length }, (_, i) => i),
+    );
     const outer = record([field('id', ids), ...values.map((v, i) => field(`c${i}`, v))], length);
     for (const item of step(batches(outer, this.build.context.batchRows))) {
       if (!isBatch(item)) yield item;
@@ -88,7 +112,8 @@ class Dependent {
 }
 
 const idsOf = (v: Vector): Uint32Array => {
-  const flat = flatten(v), out = new Uint32Array(flat.length);
+  const flat = flatten(v);
+  const out = new Uint32Array(flat.length);
   if (flat.form === 'number') for (let i = 0; i < out.length; i++) out[i] = Number(flat.values[i]);
   else for (let i = 0; i < out.length; i++) out[i] = Number(dataAt(flat, i));
   return out;
@@ -103,8 +128,15 @@ const joinedIds = (list: readonly Uint32Array[]): Uint32Array => {
   return out;
 };
 
-/** Takes all results: at once if nothing has to be awaited and it does not take long, else the promise of the end. What goes to other channels is dropped. */
-const drain = (items: Generator<Side | Results>, take_: (r: Results) => void, signal: AbortSignal): Promise<void> | undefined => {
+/**
+ * Takes all results: at once if nothing has to be awaited and it does not take long, else the promise of the end. What
+ * goes to other channels is dropped.
+ */
+const drain = (
+  items: Generator<Side | Results>,
+  take_: (r: Results) => void,
+  signal: AbortSignal,
+): Promise<void> | undefined => {
   for (let next = items.next(); !next.done; next = items.next()) {
     const { value } = next;
     if (value instanceof Promise || isTurnLong()) return drainLate(items, value, take_, signal);
@@ -112,9 +144,14 @@ const drain = (items: Generator<Side | Results>, take_: (r: Results) => void, si
   }
   return undefined;
 };
-const drainLate = async (items: Generator<Side | Results>, first: Side | Results, take_: (r: Results) => void, signal: AbortSignal): Promise<void> => {
+const drainLate = async (
+  items: Generator<Side | Results>,
+  first: Side | Results,
+  take_: (r: Results) => void,
+  signal: AbortSignal,
+): Promise<void> => {
   try {
-    for (let value: Side | Results | undefined = first; value !== undefined;) {
+    for (let value: Side | Results | undefined = first; value !== undefined; ) {
       if (value instanceof Promise) await value;
       else if ('rows' in value) take_(value);
       if (isTurnLong()) await nextTurn();
@@ -128,9 +165,16 @@ const drainLate = async (items: Generator<Side | Results>, first: Side | Results
 };
 
 /** The distinct ones among rows of values: the number of each row's, and the first row of each. */
-const distinctRows = (table: GroupTable, values: readonly Vector[], length: number): { readonly ids: Uint32Array; readonly firsts: Uint32Array } => {
-  const known = values.length === 0 ? 0 : table.size, ids = table.ids(values, length);
-  const size = values.length === 0 ? 1 : table.size, firsts = new Uint32Array(size - known), met = new Uint8Array(size - known);
+const distinctRows = (
+  table: GroupTable,
+  values: readonly Vector[],
+  length: number,
+): { readonly ids: Uint32Array; readonly firsts: Uint32Array } => {
+  const known = values.length === 0 ? 0 : table.size;
+  const ids = table.ids(values, length);
+  const size = values.length === 0 ? 1 : table.size;
+  const firsts = new Uint32Array(size - known);
+  const met = new Uint8Array(size - known);
   for (let i = 0; i < length; i++) {
     const fresh = ids[i]! - known;
     if (fresh < 0 || met[fresh]) continue;
@@ -142,8 +186,11 @@ const distinctRows = (table: GroupTable, values: readonly Vector[], length: numb
 
 /** The runner of a subquery in an expression. */
 export const applyRunner = (expr: Extract<PlanExpr, { kind: 'apply' }>, build: Build): ApplyRunner => {
-  const dependent = new Dependent(expr.body, build), { memory } = build;
-  let table = new GroupTable(expr.outer.length), answers: Answers = new Answers(), held = 0;
+  const dependent = new Dependent(expr.body, build);
+  const { memory } = build;
+  let table = new GroupTable(expr.outer.length);
+  let answers: Answers = new Answers();
+  let held = 0;
   const forget = (): void => {
     memory.add(-held);
     held = 0;
@@ -157,17 +204,22 @@ export const applyRunner = (expr: Extract<PlanExpr, { kind: 'apply' }>, build: B
     held = bytes;
   };
   const turns = inTurns<Vector>();
-  return (values, length, callDepth) => turns(() => {
-    if (table.size > memoMax || memory.isOver) forget();
-    const { ids, firsts } = distinctRows(table, values, length);
-    if (firsts.length === 0) return answers.take(ids);
-    const finish = ({ rows, ids: owners }: Results): Vector => {
-      remember(formed(expr.form, rows, owners, firsts.length));
-      return answers.take(ids);
-    };
-    const results = dependent.run(values.map((v) => take(v, firsts)), firsts.length, callDepth);
-    return results instanceof Promise ? results.then(finish) : finish(results);
-  });
+  return (values, length, callDepth) =>
+    turns(() => {
+      if (table.size > memoMax || memory.isOver) forget();
+      const { ids, firsts } = distinctRows(table, values, length);
+      if (firsts.length === 0) return answers.take(ids);
+      const finish = ({ rows, ids: owners }: Results): Vector => {
+        remember(formed(expr.form, rows, owners, firsts.length));
+        return answers.take(ids);
+      };
+      const results = dependent.run(
+        values.map((v) => take(v, firsts)),
+        firsts.length,
+        callDepth,
+      );
+      return results instanceof Promise ? results.then(finish) : finish(results);
+    });
 };
 
 /** Does pieces of work one after the other; one that can be done at once is. */
@@ -177,7 +229,9 @@ const inTurns = <T>(): ((work: () => T | Promise<T>) => T | Promise<T>) => {
     if (busy) return busy.then(() => turns(work));
     const result = work();
     if (!(result instanceof Promise)) return result;
-    const going = result.finally(() => { busy = undefined; });
+    const going = result.finally(() => {
+      busy = undefined;
+    });
     busy = going.catch(() => undefined);
     return going;
   };
@@ -198,9 +252,14 @@ class Answers {
     this.bytes += sizeOf(part);
   }
   take(ids: Uint32Array): Vector {
-    const { parts, starts } = this, tags = new Uint32Array(ids.length), slots = new Uint32Array(ids.length), places = new Map<number, number>(), used: Vector[] = [];
+    const { parts, starts } = this;
+    const tags = new Uint32Array(ids.length);
+    const slots = new Uint32Array(ids.length);
+    const places = new Map<number, number>();
+    const used: Vector[] = [];
     for (let i = 0; i < ids.length; i++) {
-      let low = 0, high = starts.length - 1;
+      let low = 0;
+      let high = starts.length - 1;
       while (low < high) {
         const middle = (low + high + 1) >> 1;
         if (starts[middle]! <= ids[i]!) low = middle;
@@ -223,19 +282,29 @@ const formed = (form: 'sqlScalar' | 'array' | 'exists', rows: Vector, owners: Ui
   }
   const { order, offsets } = sortByGroup(owners, rows.length, count);
   const sorted = rows.length === 0 ? noRows : take(rows, order);
-  return form === 'sqlScalar' && rows.length <= count && single(offsets) ? oneEach(sorted, offsets, count) : formGroups(form, sorted, offsets, count);
+  return form === 'sqlScalar' && rows.length <= count && single(offsets)
+    ? oneEach(sorted, offsets, count)
+    : formGroups(form, sorted, offsets, count);
 };
 const single = (offsets: Uint32Array): boolean => {
   for (let g = 1; g < offsets.length; g++) if (offsets[g]! - offsets[g - 1]! > 1) return false;
   return true;
 };
-/** At most one row each: the value of its one column, null for none. Rows of several columns are left to the general way. */
+/**
+ * At most one row each: the value of its one column, null for none. Rows of several columns are left to the general
+ * way.
+ */
 const oneEach = (sorted: Vector, offsets: Uint32Array, count: number): Vector => {
   if (sorted.length === 0) return nulls(count);
   const shapes = shapesOf(sorted);
-  if (shapes.some((s) => s.record && s.record.fields.length !== 1)) return formGroups('sqlScalar', sorted, offsets, count);
-  const columns = together(sorted.length, shapes.map((s) => ({ ...(s.rows && { rows: s.rows }), values: s.record ? s.record.fields[0]!.values : s.whole })));
-  const tags = new Uint32Array(count), slots = new Uint32Array(count);
+  if (shapes.some((s) => s.record && s.record.fields.length !== 1))
+    return formGroups('sqlScalar', sorted, offsets, count);
+  const columns = together(
+    sorted.length,
+    shapes.map((s) => ({ ...(s.rows && { rows: s.rows }), values: s.record ? s.record.fields[0]!.values : s.whole })),
+  );
+  const tags = new Uint32Array(count);
+  const slots = new Uint32Array(count);
   for (let g = 0; g < count; g++) {
     if (offsets[g] === offsets[g + 1]) tags[g] = 1;
     else slots[g] = offsets[g]!;
@@ -247,12 +316,18 @@ type LateralOp = Extract<PlanOp, { kind: 'lateral' }>;
 
 /** LATERAL: each row with its results. */
 export const lateral = (op: LateralOp, build: Build): Step => {
-  const dependent = new Dependent(op.body, build), outer = op.outer.map(build.expression), residual = op.residual && build.expression(op.residual);
+  const dependent = new Dependent(op.body, build);
+  const outer = op.outer.map(build.expression);
+  const residual = op.residual && build.expression(op.residual);
   return eachBatch(function* push(batch) {
     const values: Vector[] = [];
     for (const e of outer) values.push(tidy(yield* evaluate(e, batch)));
     const { ids, firsts } = distinctRows(new GroupTable(values.length), values, batch.length);
-    const answer = dependent.run(values.map((v) => take(v, firsts)), firsts.length, 0);
+    const answer = dependent.run(
+      values.map((v) => take(v, firsts)),
+      firsts.length,
+      0,
+    );
     const { rows, ids: owners } = answer instanceof Promise ? yield* wait(answer) : answer;
     const bytes = sizeOf(rows) + owners.byteLength * 2;
     build.memory.hold(bytes, 'lateral');
@@ -266,22 +341,37 @@ export const lateral = (op: LateralOp, build: Build): Step => {
 };
 
 interface Pairing {
-  readonly op: LateralOp; readonly batch: Vector; readonly ids: Uint32Array; readonly rows: Vector; readonly order: Uint32Array; readonly offsets: Uint32Array;
-  readonly residual: AsyncEvaluator | undefined; readonly rowsMax: number;
+  readonly op: LateralOp;
+  readonly batch: Vector;
+  readonly ids: Uint32Array;
+  readonly rows: Vector;
+  readonly order: Uint32Array;
+  readonly offsets: Uint32Array;
+  readonly residual: AsyncEvaluator | undefined;
+  readonly rowsMax: number;
 }
 
-/** The pairs in order of the left rows, those that pass; with `left` rows without any come alone, behind the pairs made with them. */
+/**
+ * The pairs in order of the left rows, those that pass; with `left` rows without any come alone, behind the pairs made
+ * with them.
+ */
 function* paired({ op, batch, ids, rows, order, offsets, residual, rowsMax }: Pairing): Generator<Item> {
-  const lefts = new Uint32Array(rowsMax), rights = new Uint32Array(rowsMax), matched = new Uint8Array(batch.length);
-  let n = 0, alone = 0;
+  const lefts = new Uint32Array(rowsMax);
+  const rights = new Uint32Array(rowsMax);
+  const matched = new Uint8Array(batch.length);
+  let n = 0;
+  let alone = 0;
   const pairs = function* pairs(to: number): Generator<Item> {
-    const own = lefts.slice(0, n), pair = record([field(op.leftName, take(batch, own)), field(op.rightName, take(rows, rights.slice(0, n)))], n);
+    const own = lefts.slice(0, n);
+    const pair = record([field(op.leftName, take(batch, own)), field(op.rightName, take(rows, rights.slice(0, n)))], n);
     const kept = residual && n > 0 ? isTrue(yield* evaluate(residual, pair)) : range(0, n);
     for (const k of kept) matched[own[k]!] = 1;
     if (kept.length > 0) yield kept.length === n ? pair : take(pair, kept);
     n = 0;
     if (op.style !== 'left') return;
-    const single = range(0, to).subarray(alone).filter((row) => matched[row] === 0);
+    const single = range(0, to)
+      .subarray(alone)
+      .filter((row) => matched[row] === 0);
     alone = to;
     if (single.length > 0) yield leftAlone(op, take(batch, single));
   };

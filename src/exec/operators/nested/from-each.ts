@@ -9,17 +9,18 @@ import type { ExecutionContext } from '../../source.ts';
 import { pulled } from '../scan.ts';
 
 /** `expr` gives the path or URL that is read; without a `format` it is detected. */
-export const fromEach = (expr: AsyncEvaluator, format: string | undefined, context: ExecutionContext): Step => eachBatch(function* push(batch) {
-  const names = yield* evaluate(expr, batch);
-  for (let i = 0; i < names.length; i++) {
-    const name = underValue(valueAt(names, i));
-    if (name.type !== types.string) {
-      yield wrapErrors('from encountered non-string input', slice(names, i, i + 1) satisfies Vector);
-      continue;
+export const fromEach = (expr: AsyncEvaluator, format: string | undefined, context: ExecutionContext): Step =>
+  eachBatch(function* push(batch) {
+    const names = yield* evaluate(expr, batch);
+    for (let i = 0; i < names.length; i++) {
+      const name = underValue(valueAt(names, i));
+      if (name.type !== types.string) {
+        yield wrapErrors('from encountered non-string input', slice(names, i, i + 1) satisfies Vector);
+        continue;
+      }
+      for (const item of pulled(() => context.host.open(name.data as string, format, context.signal), context.signal)) {
+        if (isBatch(item)) yield* batches(item, context.batchRows);
+        else yield item;
+      }
     }
-    for (const item of pulled(() => context.host.open(name.data as string, format, context.signal), context.signal)) {
-      if (isBatch(item)) yield* batches(item, context.batchRows);
-      else yield item;
-    }
-  }
-});
+  });

@@ -1,9 +1,12 @@
 /**
- * WITH RECURSIVE .. USING KEY: the rows of all rounds are put together to one row a key; these are the result, once no round gives rows.
+ * WITH RECURSIVE .. USING KEY: the rows of all rounds are put together to one row a key; these are the result, once no
+ * round gives rows.
  *
- * - The next round works on the rows as they came (UNION ALL), or on the rows of those keys whose row has changed (UNION).
+ * - The next round works on the rows as they came (UNION ALL), or on the rows of those keys whose row has changed
+ *   (UNION).
  * - `recurring.name` is the map as it was when the round began.
- * - Where the last row of a key stays, the map takes the place of the rows that it was made of, so that no more is held than twice the map and a round.
+ * - Where the last row of a key stays, the map takes the place of the rows that it was made of, so that no more is held
+ *   than twice the map and a round.
  */
 import { LakeError } from '../../../errors.ts';
 import { sizeOf } from '../../../vectors/sizes.ts';
@@ -19,12 +22,26 @@ import { nothing } from '../scan.ts';
 /** Rows that wait at least before they are folded into a map that nobody looks at yet. */
 const foldMin = 1 << 14;
 
-interface KeyedParts extends RecursionParts { readonly keyed: Step; readonly folds: boolean }
+interface KeyedParts extends RecursionParts {
+  readonly keyed: Step;
+  readonly folds: boolean;
+}
 
-/** Runs the recursion. @throws recursion-rounds, recursion-rows beyond the limits, query-memory when its rows do not fit the budget */
+/**
+ * Runs the recursion. @throws recursion-rounds, recursion-rows beyond the limits, query-memory when its rows do not fit
+ * the budget
+ */
 export function* runKeyed({ op, build, first, nextOf, working, all, log, keyed, folds }: KeyedParts): Generator<Item> {
-  const { memory } = build, limits = build.context.recursion ?? recursionMax, breath = new Breath(build.context.signal), looks = op.all !== undefined || op.distinct;
-  let held = 0, rounds = 0, count = 0, map: readonly Vector[] = [], logged = 0, mapped = 0;
+  const { memory } = build;
+  const limits = build.context.recursion ?? recursionMax;
+  const breath = new Breath(build.context.signal);
+  const looks = op.all !== undefined || op.distinct;
+  let held = 0;
+  let rounds = 0;
+  let count = 0;
+  let map: readonly Vector[] = [];
+  let logged = 0;
+  let mapped = 0;
   /** Reads a stream to its end. */
   function* read(stream: Stream): Generator<Item, Vector[]> {
     const rows: Vector[] = [];

@@ -1,7 +1,9 @@
 /**
- * WITH RECURSIVE: the first rows, then what `next` makes of the rows that came last, until it makes none. Rows go on as they come, so that a LIMIT ends the rounds.
+ * WITH RECURSIVE: the first rows, then what `next` makes of the rows that came last, until it makes none. Rows go on as
+ * they come, so that a LIMIT ends the rounds.
  *
- * Rounds and rows are limited (`ExecutionContext.recursion`): a recursion without an end is an error, not a full memory.
+ * Rounds and rows are limited (`ExecutionContext.recursion`): a recursion without an end is an error, not a full
+ * memory.
  */
 import { LakeError } from '../../../errors.ts';
 import { exprsOf, pipelinesOf } from '../../../query/plan/walk.ts';
@@ -20,16 +22,24 @@ import { nothing } from '../scan.ts';
 
 type RecursiveOp = Extract<PlanOp, { kind: 'recursive' }>;
 
-/** The recursion as a source: each call is a run of its own. @throws recursion-rounds, recursion-rows beyond the limits, query-memory when its rows do not fit the budget */
+/**
+ * The recursion as a source: each call is a run of its own. @throws recursion-rounds, recursion-rows beyond the limits,
+ * query-memory when its rows do not fit the budget
+ */
 export const recursive = (op: RecursiveOp, build: Build): (() => Stream) => {
-  const first = build.step(op.first), working: Working = { rows: [] }, all: Working = { rows: [] }, log: Working = { rows: [] };
+  const first = build.step(op.first);
+  const working: Working = { rows: [] };
+  const all: Working = { rows: [] };
+  const log: Working = { rows: [] };
   const bind = (): void => {
     build.working.set(op.id, working);
     if (op.all !== undefined) build.working.set(op.all, all);
     if (op.keyed) build.working.set(op.keyed.log, log);
   };
   bind();
-  const next = build.step(op.next), anew = keepsResults(op), parts = { op, build, first, working, all, log };
+  const next = build.step(op.next);
+  const anew = keepsResults(op);
+  const parts = { op, build, first, working, all, log };
   const nextOf = (): Step => {
     if (!anew) return next;
     bind();
@@ -42,27 +52,45 @@ export const recursive = (op: RecursiveOp, build: Build): (() => Stream) => {
 
 /** The rows that came last, in `next`. */
 export const workingRows = (id: number, build: Build): (() => Stream) => {
-  const { working } = build, own = working.get(id);
+  const { working } = build;
+  const own = working.get(id);
   return () => (own ?? working.get(id))?.rows ?? [];
 };
 
-/** Subqueries that look at the rows of the recursion answer anew in each round, so that nothing that they keep may stay. */
+/**
+ * Subqueries that look at the rows of the recursion answer anew in each round, so that nothing that they keep may stay.
+ */
 const keepsResults = ({ next }: RecursiveOp): boolean => {
   const none: ReadonlySet<number> = new Set();
   const inside = (ops: readonly PlanOp[]): boolean =>
-    ops.some((op) => exprsOf(op).some((e) => subqueryReadsWorking(e, none)) || pipelinesOf(op).some((p) => (op.kind === 'lateral' ? readsWorking(p.ops, none) : inside(p.ops))));
+    ops.some(
+      (op) =>
+        exprsOf(op).some((e) => subqueryReadsWorking(e, none)) ||
+        pipelinesOf(op).some((p) => (op.kind === 'lateral' ? readsWorking(p.ops, none) : inside(p.ops))),
+    );
   return inside(next.ops);
 };
 
 /** What a recursion is run with; `all` and `log` hold all rows so far, where somebody asks for them. */
 export interface RecursionParts {
-  readonly op: RecursiveOp; readonly build: Build; readonly first: Step; readonly nextOf: () => Step; readonly working: Working; readonly all: Working; readonly log: Working;
+  readonly op: RecursiveOp;
+  readonly build: Build;
+  readonly first: Step;
+  readonly nextOf: () => Step;
+  readonly working: Working;
+  readonly all: Working;
+  readonly log: Working;
 }
 
 function* run({ op, build, first, nextOf, working, all }: RecursionParts): Generator<Item> {
-  const { memory } = build, seen = op.distinct ? new Seen(true) : undefined, limits = build.context.recursion ?? recursionMax;
-  const breath = new Breath(build.context.signal), keepsAll = op.all !== undefined;
-  let held = 0, rounds = 0, count = 0;
+  const { memory } = build;
+  const seen = op.distinct ? new Seen(true) : undefined;
+  const limits = build.context.recursion ?? recursionMax;
+  const breath = new Breath(build.context.signal);
+  const keepsAll = op.all !== undefined;
+  let held = 0;
+  let rounds = 0;
+  let count = 0;
   const hold = (bytes: number): void => {
     held += bytes;
     memory.hold(bytes, 'with recursive');
@@ -75,7 +103,8 @@ function* run({ op, build, first, nextOf, working, all }: RecursionParts): Gener
         yield item;
         continue;
       }
-      const before = seen?.bytes ?? 0, fresh = seen ? newRows(seen, item) : item;
+      const before = seen?.bytes ?? 0;
+      const fresh = seen ? newRows(seen, item) : item;
       hold((seen?.bytes ?? 0) - before);
       if (fresh.length === 0) continue;
       count += fresh.length;
@@ -93,7 +122,8 @@ function* run({ op, build, first, nextOf, working, all }: RecursionParts): Gener
     while (working.rows.length > 0) {
       yield* breath.take();
       if (++rounds > limits.rounds) throw new LakeError('recursion-rounds', { name: op.name, limit: limits.rounds });
-      const last = working.rows, rows: Vector[] = yield* pass(nextOf()(nothing()));
+      const last = working.rows;
+      const rows: Vector[] = yield* pass(nextOf()(nothing()));
       if (keepsAll) all.rows = [...all.rows, ...rows];
       else hold(-last.reduce((n, v) => n + sizeOf(v), 0));
       working.rows = rows;

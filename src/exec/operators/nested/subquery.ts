@@ -1,4 +1,7 @@
-/** Subqueries in expressions: their body is an ordinary pipeline, compiled once and run once, or once a row with the row as its input. */
+/**
+ * Subqueries in expressions: their body is an ordinary pipeline, compiled once and run once, or once a row with the row
+ * as its input.
+ */
 import { LakeError } from '../../../errors.ts';
 import type { Pipeline } from '../../../query/plan/plan.ts';
 import { vectorOf } from '../../../vectors/builder.ts';
@@ -14,7 +17,14 @@ import { head } from '../head.ts';
 import { shapesOf, together } from '../rows/records.ts';
 
 /** As many results as a form wants to see. */
-const rowsWanted: Readonly<Record<SubqueryForm, number>> = { scalar: 2, sqlScalar: 2, array: Infinity, list: Infinity, collected: Infinity, exists: 1 };
+const rowsWanted: Readonly<Record<SubqueryForm, number>> = {
+  scalar: 2,
+  sqlScalar: 2,
+  array: Infinity,
+  list: Infinity,
+  collected: Infinity,
+  exists: 1,
+};
 
 /** `compile` makes a body into a step, inside so many calls of user functions. */
 export const subqueries = (compile: (body: Pipeline, callDepth: number) => Step): SubqueryRunner => {
@@ -27,7 +37,8 @@ export const subqueries = (compile: (body: Pipeline, callDepth: number) => Step)
     return step;
   };
   return (body, form, rows, callDepth) => {
-    const step = stepOf(body, callDepth), limit = rowsWanted[form] === Infinity ? undefined : head(rowsWanted[form]);
+    const step = stepOf(body, callDepth);
+    const limit = rowsWanted[form] === Infinity ? undefined : head(rowsWanted[form]);
     const run = (row: Vector): readonly Vector[] | Promise<readonly Vector[]> => {
       const out = step([row] satisfies Stream);
       return collect(limit ? limit(out) : out);
@@ -40,7 +51,10 @@ export const subqueries = (compile: (body: Pipeline, callDepth: number) => Step)
 type Results = readonly (readonly Vector[])[];
 
 /** Runs the rows in turn: at once as long as nothing has to be awaited. */
-const runEach = (rows: Vector, run: (row: Vector) => readonly Vector[] | Promise<readonly Vector[]>): Results | Promise<Results> => {
+const runEach = (
+  rows: Vector,
+  run: (row: Vector) => readonly Vector[] | Promise<readonly Vector[]>,
+): Results | Promise<Results> => {
   const out: (readonly Vector[])[] = [];
   for (let i = 0; i < rows.length; i++) {
     const result = run(rowAt(rows, i));
@@ -50,7 +64,10 @@ const runEach = (rows: Vector, run: (row: Vector) => readonly Vector[] | Promise
   return out;
 };
 const runLater = async (
-  rows: Vector, run: (row: Vector) => readonly Vector[] | Promise<readonly Vector[]>, out: (readonly Vector[])[], first: Promise<readonly Vector[]>,
+  rows: Vector,
+  run: (row: Vector) => readonly Vector[] | Promise<readonly Vector[]>,
+  out: (readonly Vector[])[],
+  first: Promise<readonly Vector[]>,
 ): Promise<Results> => {
   out.push(await first);
   while (out.length < rows.length) out.push(await run(rowAt(rows, out.length)));
@@ -72,7 +89,13 @@ const formed = (form: SubqueryForm, results: Results): Vector => {
 const lists = (all: Vector, counts: Uint32Array): Vector => {
   const none = constant(vectorOf([arrayValue([])]), counts.length);
   if (all.length === 0) return none;
-  return tidy(combine(Uint32Array.from(counts, (n) => (n === 0 ? 1 : 0)), Uint32Array.from(counts.keys()), [listsOfGroups('array', all, ids(counts), counts.length), none]));
+  return tidy(
+    combine(
+      Uint32Array.from(counts, (n) => (n === 0 ? 1 : 0)),
+      Uint32Array.from(counts.keys()),
+      [listsOfGroups('array', all, ids(counts), counts.length), none],
+    ),
+  );
 };
 /** `[query]` stands for `(query | collect(this))`. */
 const collected = (all: Vector, owners: Uint32Array, count: number): Vector => {
@@ -82,18 +105,26 @@ const collected = (all: Vector, owners: Uint32Array, count: number): Vector => {
 };
 /** The results of `count` rows in the subquery's form; row g has results [offsets[g], offsets[g + 1]). */
 export const formGroups = (form: SubqueryForm, sorted: Vector, offsets: Uint32Array, count: number): Vector =>
-  formed(form, Array.from({ length: count }, (_, g) => (offsets[g] === offsets[g + 1] ? [] : [slice(sorted, offsets[g]!, offsets[g + 1]!)])));
+  formed(
+    form,
+    Array.from({ length: count }, (_, g) =>
+      offsets[g] === offsets[g + 1] ? [] : [slice(sorted, offsets[g]!, offsets[g + 1]!)],
+    ),
+  );
 
 const ids = (counts: Uint32Array): Uint32Array => {
   const out = new Uint32Array(counts.reduce((sum, n) => sum + n, 0));
   let at = 0;
-  counts.forEach((n, g) => { out.fill(g, at, at += n); });
+  counts.forEach((n, g) => {
+    out.fill(g, at, (at += n));
+  });
   return out;
 };
 
 const several = 'query expression produced multiple values (consider [subquery])';
 const scalars = (all: Vector, counts: Uint32Array): Vector => {
-  const tags = new Uint32Array(counts.length), slots = new Uint32Array(counts.length);
+  const tags = new Uint32Array(counts.length);
+  const slots = new Uint32Array(counts.length);
   let at = 0;
   counts.forEach((n, g) => {
     tags[g] = n === 0 ? 0 : n === 1 ? 1 : 2;
@@ -103,19 +134,35 @@ const scalars = (all: Vector, counts: Uint32Array): Vector => {
   return tidy(combine(tags, slots, [nulls(1), all, errors(several, 1)]));
 };
 
-/** Rows of one column: its value. @throws subquery-rows for several rows: SQL's standard has no value for them (v0.2.0 gives an array) */
+/**
+ * Rows of one column: its value. @throws subquery-rows for several rows: SQL's standard has no value for them (v0.2.0
+ * gives an array)
+ */
 const sqlScalars = (all: Vector, counts: Uint32Array): Vector => {
   const starts = new Uint32Array(counts.length);
-  counts.forEach((n, g) => { if (g + 1 < counts.length) starts[g + 1] = starts[g]! + n; });
-  return together(counts.length, Array.from(counts, (n, g) => {
-    const rows = Uint32Array.of(g);
-    if (n === 0) return { rows, values: nulls(1) };
-    if (n > 1) throw new LakeError('subquery-rows');
-    const own = slice(all, starts[g]!, starts[g]! + n), columns = together(n, shapesOf(own).map(columnOf));
-    const wide = shapesOf(own).some((s) => s.record && s.record.fields.length !== 1);
-    if (wide) return { rows, values: wrapErrors('subquery expression cannot have multiple columns', slice(own, 0, 1)) };
-    return { rows, values: columns };
-  }));
+  counts.forEach((n, g) => {
+    if (g + 1 < counts.length) starts[g + 1] = starts[g]! + n;
+  });
+  return together(
+    counts.length,
+    Array.from(counts, (n, g) => {
+      const rows = Uint32Array.of(g);
+      if (n === 0) return { rows, values: nulls(1) };
+      if (n > 1) throw new LakeError('subquery-rows');
+      const own = slice(all, starts[g]!, starts[g]! + n);
+      const columns = together(n, shapesOf(own).map(columnOf));
+      const wide = shapesOf(own).some((s) => s.record && s.record.fields.length !== 1);
+      if (wide)
+        return { rows, values: wrapErrors('subquery expression cannot have multiple columns', slice(own, 0, 1)) };
+      return { rows, values: columns };
+    }),
+  );
 };
-const columnOf = ({ whole, record, rows }: ReturnType<typeof shapesOf>[number]): { readonly rows?: Uint32Array; readonly values: Vector } =>
-  ({ ...(rows && { rows }), values: record?.fields.length === 1 ? record.fields[0]!.values : whole });
+const columnOf = ({
+  whole,
+  record,
+  rows,
+}: ReturnType<typeof shapesOf>[number]): { readonly rows?: Uint32Array; readonly values: Vector } => ({
+  ...(rows && { rows }),
+  values: record?.fields.length === 1 ? record.fields[0]!.values : whole,
+});

@@ -1,11 +1,15 @@
-/** Turns of the event loop for operators that can be busy for long without giving anything: a cancel must get through. */
+/**
+ * Turns of the event loop for operators that can be busy for long without giving anything: a cancel must get through.
+ */
 import { isTurnLong, nextTurn } from '../../../vectors/stop.ts';
 import type { Side } from '../../operator.ts';
 
 /** The turns of one operator, until `signal` is aborted. */
 export class Breath {
   private readonly signal: AbortSignal;
-  constructor(signal: AbortSignal) { this.signal = signal; }
+  constructor(signal: AbortSignal) {
+    this.signal = signal;
+  }
 
   /** Lets others have a turn if the last one is some time ago. @throws what the signal was aborted with */
   *take(): Generator<Side, void> {

@@ -8,17 +8,31 @@ export const kinds = { value: 0, null: 1, missing: 2, quiet: 3, error: 4 } as co
 /** A kind for each row, or undefined if all are values. */
 export const kindsOf = (v: Vector): Uint8Array | undefined => {
   switch (v.form) {
-    case 'number': case 'bool': case 'bytes': case 'type': case 'enum': case 'record': case 'list': case 'map': return undefined;
-    case 'null': return new Uint8Array(v.length).fill(kinds.null);
-    case 'error': return errorKinds(v.inner, v.length);
-    case 'named': return kindsOf(v.inner);
+    case 'number':
+    case 'bool':
+    case 'bytes':
+    case 'type':
+    case 'enum':
+    case 'record':
+    case 'list':
+    case 'map':
+      return undefined;
+    case 'null':
+      return new Uint8Array(v.length).fill(kinds.null);
+    case 'error':
+      return errorKinds(v.inner, v.length);
+    case 'named':
+      return kindsOf(v.inner);
     case 'constant': {
       const inner = kindsOf(v.inner);
       return inner && new Uint8Array(v.length).fill(inner[0]!);
     }
-    case 'dictionary': return lookUp(kindsOf(v.values), v.codes, v.length);
-    case 'selected': return lookUp(kindsOf(v.base), v.index, v.length);
-    case 'dynamic': return tagged(v.tags, v.slots, v.parts, v.length);
+    case 'dictionary':
+      return lookUp(kindsOf(v.values), v.codes, v.length);
+    case 'selected':
+      return lookUp(kindsOf(v.base), v.index, v.length);
+    case 'dynamic':
+      return tagged(v.tags, v.slots, v.parts, v.length);
     case 'union': {
       const member = onlyMember(v);
       return member ? kindsOf(member) : tagged(v.tags, v.slots, v.members, v.length);
@@ -28,26 +42,42 @@ export const kindsOf = (v: Vector): Uint8Array | undefined => {
 /** Whether rows could be errors: a quick look at the forms. */
 export const mayBeError = (v: Vector): boolean => {
   switch (v.form) {
-    case 'error': return true;
-    case 'named': case 'constant': return mayBeError(v.inner);
-    case 'dictionary': return mayBeError(v.values);
-    case 'selected': return mayBeError(v.base);
-    case 'dynamic': return v.parts.some(mayBeError);
-    case 'union': return v.members.some(mayBeError);
-    default: return false;
+    case 'error':
+      return true;
+    case 'named':
+    case 'constant':
+      return mayBeError(v.inner);
+    case 'dictionary':
+      return mayBeError(v.values);
+    case 'selected':
+      return mayBeError(v.base);
+    case 'dynamic':
+      return v.parts.some(mayBeError);
+    case 'union':
+      return v.members.some(mayBeError);
+    default:
+      return false;
   }
 };
 /** Whether rows could be quiet: those of other shapes, which are missing, are told without looking at them. */
 export const mayBeQuiet = (v: Vector): boolean => {
   switch (v.form) {
-    case 'error': return true;
-    case 'constant': return kindsOf(v.inner)?.[0] === kinds.quiet;
-    case 'named': return mayBeQuiet(v.inner);
-    case 'dictionary': return mayBeQuiet(v.values);
-    case 'selected': return mayBeQuiet(v.base);
-    case 'dynamic': return v.parts.some(mayBeQuiet);
-    case 'union': return v.members.some(mayBeQuiet);
-    default: return false;
+    case 'error':
+      return true;
+    case 'constant':
+      return kindsOf(v.inner)?.[0] === kinds.quiet;
+    case 'named':
+      return mayBeQuiet(v.inner);
+    case 'dictionary':
+      return mayBeQuiet(v.values);
+    case 'selected':
+      return mayBeQuiet(v.base);
+    case 'dynamic':
+      return v.parts.some(mayBeQuiet);
+    case 'union':
+      return v.members.some(mayBeQuiet);
+    default:
+      return false;
   }
 };
 const lookUp = (table: Uint8Array | undefined, index: Uint32Array, length: number): Uint8Array | undefined => {
@@ -56,7 +86,12 @@ const lookUp = (table: Uint8Array | undefined, index: Uint32Array, length: numbe
   for (let i = 0; i < length; i++) out[i] = table[index[i]!]!;
   return out;
 };
-const tagged = (tags: Uint32Array, slots: Uint32Array, parts: readonly Vector[], length: number): Uint8Array | undefined => {
+const tagged = (
+  tags: Uint32Array,
+  slots: Uint32Array,
+  parts: readonly Vector[],
+  length: number,
+): Uint8Array | undefined => {
   const tables = parts.map(kindsOf);
   if (tables.every((t) => t === undefined)) return undefined;
   const out = new Uint8Array(length);
@@ -65,7 +100,8 @@ const tagged = (tags: Uint32Array, slots: Uint32Array, parts: readonly Vector[],
 };
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
-const missingBytes = bytesOf('missing'), quietBytes = bytesOf('quiet');
+const missingBytes = bytesOf('missing');
+const quietBytes = bytesOf('quiet');
 
 const errorKinds = (inner: Vector, length: number): Uint8Array => {
   const out = new Uint8Array(length).fill(kinds.error);
@@ -80,7 +116,12 @@ const errorKinds = (inner: Vector, length: number): Uint8Array => {
   }
   return out;
 };
-const errorPartKinds = (tags: Uint32Array, slots: Uint32Array, parts: readonly Vector[], out: Uint8Array): Uint8Array => {
+const errorPartKinds = (
+  tags: Uint32Array,
+  slots: Uint32Array,
+  parts: readonly Vector[],
+  out: Uint8Array,
+): Uint8Array => {
   const tables = parts.map((p) => errorKinds(p, p.length));
   for (let i = 0; i < out.length; i++) out[i] = tables[tags[i]!]![slots[i]!]!;
   return out;

@@ -1,6 +1,6 @@
 /**
- * Rows put aside by a hash of their keys, for operators whose state does not fit into memory: rows of equal keys come into one partition, in the order in which
- * they came, and each partition is worked on by itself afterwards.
+ * Rows put aside by a hash of their keys, for operators whose state does not fit into memory: rows of equal keys come
+ * into one partition, in the order in which they came, and each partition is worked on by itself afterwards.
  */
 import { type DynamicVector, type Vector, flatten, take } from '../../../vectors/vector.ts';
 import { concat } from '../../../vectors/concat.ts';
@@ -20,7 +20,9 @@ const togetherMin = 1024;
 
 /** The partition of each row by its keys; each level looks at other bits. `sql`: keys are equal as SQL has it. */
 export const partitionsOf = (keys: readonly Vector[], length: number, level: number, sql = false): Uint8Array => {
-  const hashes = new Uint32Array(length), out = new Uint8Array(length), salt = Math.imul(level + 1, 0x9e3779b1);
+  const hashes = new Uint32Array(length);
+  const out = new Uint8Array(length);
+  const salt = Math.imul(level + 1, 0x9e3779b1);
   for (const key of keys) stir(hashes, sql ? hashRows(key, undefined, sql).low : hashed(key));
   for (let i = 0; i < length; i++) out[i] = mix(hashes[i]! ^ salt) % partsMax;
   return out;
@@ -42,19 +44,25 @@ const hashed = (v: Vector): Uint32Array => {
       }
       return hashes;
     }
-    case 'error': case 'named': return hashed(flat.inner);
-    case 'dynamic': return hashedParts(flat);
-    default: return hashRows(flat).low;
+    case 'error':
+    case 'named':
+      return hashed(flat.inner);
+    case 'dynamic':
+      return hashedParts(flat);
+    default:
+      return hashRows(flat).low;
   }
 };
 
 /** Parts are looked at where rows refer to them: slices share the parts of the whole. */
 const hashedParts = ({ tags, slots, parts, length }: DynamicVector): Uint32Array => {
-  const hashes = new Uint32Array(length), counts = new Uint32Array(parts.length);
+  const hashes = new Uint32Array(length);
+  const counts = new Uint32Array(parts.length);
   for (let i = 0; i < length; i++) counts[tags[i]!]!++;
   parts.forEach((part, tag) => {
     if (counts[tag] === 0) return;
-    const rows = new Uint32Array(counts[tag]!), own = new Uint32Array(rows.length);
+    const rows = new Uint32Array(counts[tag]!);
+    const own = new Uint32Array(rows.length);
     for (let i = 0, n = 0; i < length; i++) {
       if (tags[i] !== tag) continue;
       rows[n] = i;
@@ -69,7 +77,10 @@ const hashedParts = ({ tags, slots, parts, length }: DynamicVector): Uint32Array
 /** Rows that may be read again and again. */
 export type Rereadable = Pick<SpillRun, 'read'>;
 
-interface Waiting { vectors: Vector[]; rows: number }
+interface Waiting {
+  vectors: Vector[];
+  rows: number;
+}
 
 /** Rows by partition: held until they are enough, then written to spill files. */
 export class Partitions {
@@ -83,7 +94,9 @@ export class Partitions {
     this.spill = context.host.spill!;
     this.rowsTogether = Math.min(togetherMin, context.batchRows);
   }
-  get total(): number { return this.rows.reduce((n, rows) => n + rows, 0); }
+  get total(): number {
+    return this.rows.reduce((n, rows) => n + rows, 0);
+  }
 
   /** Puts rows aside; `parts[i]` is the partition of row i. */
   *add(batch: Vector, parts: Uint8Array): Generator<Item, void> {
@@ -112,18 +125,25 @@ export class Partitions {
   *each(): Generator<number> {
     for (let p = 0; p < partsMax; p++) if (this.rows[p]! > 0) yield p;
   }
-  run(p: number): SpillRun | undefined { return this.runs[p]; }
+  run(p: number): SpillRun | undefined {
+    return this.runs[p];
+  }
   /** The rows of all partitions, one after the other. */
   whole(): Rereadable {
     const runs = this.runs.filter((run) => run !== undefined);
-    return { read: async function* read() { for (const run of runs) yield* run.read(); } };
+    return {
+      read: async function* read() {
+        for (const run of runs) yield* run.read();
+      },
+    };
   }
   close(): void {
     for (const run of this.runs) void run?.close();
   }
 
   private *write(p: number): Generator<Item, void> {
-    const own = this.waiting[p]!, rows = concat(own.vectors);
+    const own = this.waiting[p]!;
+    const rows = concat(own.vectors);
     own.vectors = [];
     own.rows = 0;
     yield* wait((this.runs[p] ??= this.spill.open()).append(rows));

@@ -1,4 +1,7 @@
-/** Rows apart by which of several values are quiet: put and cut leave those fields out. Whole rows that are quiet: several operators drop these. */
+/**
+ * Rows apart by which of several values are quiet: put and cut leave those fields out. Whole rows that are quiet:
+ * several operators drop these.
+ */
 import { type Vector, take } from '../../../vectors/vector.ts';
 import { tidy } from '../../expressions/rows.ts';
 import { kinds, kindsOf, mayBeError, rowsWithout } from './kinds.ts';
@@ -12,7 +15,10 @@ export const withoutErrors = (v: Vector, ...leftOut: readonly number[]): Vector 
 export const withoutQuiet = (v: Vector): Vector => withoutErrors(v, kinds.quiet);
 
 /** `loud[k]`: value k of these rows is not quiet. `rows` absent: all. */
-interface QuietRows { readonly rows?: Uint32Array; readonly loud: readonly boolean[] }
+interface QuietRows {
+  readonly rows?: Uint32Array;
+  readonly loud: readonly boolean[];
+}
 
 /** The rows by which of the values are quiet, in order within each group; one group of all rows if nothing is. */
 export const byQuiet = (values: readonly Vector[], length: number): readonly QuietRows[] => {

@@ -1,8 +1,10 @@
 /**
- * The bound that rows have to beat to be among the first (or last) `count` by a key: the least of the `count` best numbers met so far.
+ * The bound that rows have to beat to be among the first (or last) `count` by a key: the least of the `count` best
+ * numbers met so far.
  *
  * Invariants:
- * - Only rows that come after `count` others are left out: numbers behind the bound, and nulls and missing ones where these come last.
+ * - Only rows that come after `count` others are left out: numbers behind the bound, and nulls and missing ones where
+ *   these come last.
  * - Values of other types always stay.
  */
 import { opened } from '../../../vectors/unions.ts';
@@ -46,37 +48,56 @@ export class Leaders {
   }
 
   /** What a number, turned, has to reach; -Infinity as long as nothing is known. */
-  get bound(): number { return this.size === this.heap.length && this.size > 0 ? Math.max(this.heap[0]!, this.floor) : this.floor; }
+  get bound(): number {
+    return this.size === this.heap.length && this.size > 0 ? Math.max(this.heap[0]!, this.floor) : this.floor;
+  }
   /** Numbers below are not wanted; equal ones are. */
-  raise(floor: number): void { this.floor = Math.max(this.floor, floor); }
+  raise(floor: number): void {
+    this.floor = Math.max(this.floor, floor);
+  }
 
   /** Rows of the key column that may be among the best; undefined: all of them. */
   candidates(column: Vector): Uint32Array | undefined {
     if (this.heap.length === 0 || column.length === 0) return undefined;
-    const given = column.form === 'selected' || column.form === 'dictionary' ? flatten(column) : column, v = given.form === 'named' ? flatten(under(given)) : given;
-    const { bound } = this, isFull = bound > -Infinity;
+    const given = column.form === 'selected' || column.form === 'dictionary' ? flatten(column) : column;
+    const v = given.form === 'named' ? flatten(under(given)) : given;
+    const { bound } = this;
+    const isFull = bound > -Infinity;
     if (v.form === 'number') {
-      const values = floatsOf(v.values), strict = this.strict && bound > this.floor && values === v.values;
+      const values = floatsOf(v.values);
+      const strict = this.strict && bound > this.floor && values === v.values;
       const rows = isFull ? better(values, v.length, this.sign, bound, strict) : undefined;
       if (rows) for (let i = 0; i < rows.length; i++) this.offer(values[rows[i]!]! * this.sign);
       else for (let i = 0; i < v.length; i++) this.offer(values[i]! * this.sign);
       return rows;
     }
     if (v.form === 'union') return this.candidates(opened(v));
-    if (v.form === 'constant') return isFull && this.dropsNulls && isNothing(kindsOf(v.inner)?.[0]) ? new Uint32Array(0) : undefined;
-    return v.form === 'null' && isFull && this.dropsNulls ? new Uint32Array(0) : v.form === 'dynamic' ? this.mixed(v) : undefined;
+    if (v.form === 'constant')
+      return isFull && this.dropsNulls && isNothing(kindsOf(v.inner)?.[0]) ? new Uint32Array(0) : undefined;
+    return v.form === 'null' && isFull && this.dropsNulls
+      ? new Uint32Array(0)
+      : v.form === 'dynamic'
+        ? this.mixed(v)
+        : undefined;
   }
 
-  private mixed(v: Pick<Extract<Vector, { form: 'dynamic' }>, 'length' | 'tags' | 'slots' | 'parts'> & Vector): Uint32Array | undefined {
-    const parts = v.parts.map((part) => flatten(under(flatten(part)))), floats = parts.map((part) => (part.form === 'number' ? floatsOf(part.values) : undefined));
+  private mixed(
+    v: Pick<Extract<Vector, { form: 'dynamic' }>, 'length' | 'tags' | 'slots' | 'parts'> & Vector,
+  ): Uint32Array | undefined {
+    const parts = v.parts.map((part) => flatten(under(flatten(part))));
+    const floats = parts.map((part) => (part.form === 'number' ? floatsOf(part.values) : undefined));
     if (!areComparable(parts)) return undefined;
-    const rows = new Uint32Array(v.length), special = this.dropsNulls ? kindsOf(v) : undefined;
-    let n = 0, { bound } = this;
+    const rows = new Uint32Array(v.length);
+    const special = this.dropsNulls ? kindsOf(v) : undefined;
+    let n = 0;
+    let { bound } = this;
     for (let i = 0; i < v.length; i++) {
-      const part = parts[v.tags[i]!]!, values = floats[v.tags[i]!];
+      const part = parts[v.tags[i]!]!;
+      const values = floats[v.tags[i]!];
       if (values) {
         const x = values[v.slots[i]!]! * this.sign;
-        if (x < bound || (x === bound && this.strict && bound > this.floor && (part as NumberVector).values === values)) continue;
+        if (x < bound || (x === bound && this.strict && bound > this.floor && (part as NumberVector).values === values))
+          continue;
         this.offer(x);
         ({ bound } = this);
       } else if (bound > -Infinity && special && isNothing(special[i])) continue;
@@ -110,20 +131,29 @@ export class Leaders {
   }
 }
 
-/** Whether the numbers among them are in one order: integers and floats are, times and durations come after them by their types. */
+/**
+ * Whether the numbers among them are in one order: integers and floats are, times and durations come after them by
+ * their types.
+ */
 const areComparable = (parts: readonly Vector[]): boolean => {
-  const types = new Set(parts.flatMap((part) => (part.form === 'number' ? [isInteger(part.type) || isFloat(part.type) ? 'number' : part.type] : [])));
+  const types = new Set(
+    parts.flatMap((part) =>
+      part.form === 'number' ? [isInteger(part.type) || isFloat(part.type) ? 'number' : part.type] : [],
+    ),
+  );
   return types.size <= 1;
 };
 /** Integers of 64 bits as the nearest floats, which are in their order: different ones may be equal then. */
-const floatsOf = (values: NumberArray): Float64Array => (values instanceof Float64Array ? values : nearestFloats(values, values.length));
+const floatsOf = (values: NumberArray): Float64Array =>
+  values instanceof Float64Array ? values : nearestFloats(values, values.length);
 
 const isNothing = (kind: number | undefined): boolean => kind === kinds.null || kind === kinds.missing;
 
 /** Rows that are not behind the bound; NaN is never behind. */
 const better = (values: Float64Array, length: number, sign: 1 | -1, bound: number, strict: boolean): Uint32Array => {
   const out: number[] = [];
-  if (strict) { for (let i = 0; i < length; i++) if (!(values[i]! * sign <= bound)) out.push(i); }
-  else for (let i = 0; i < length; i++) if (!(values[i]! * sign < bound)) out.push(i);
+  if (strict) {
+    for (let i = 0; i < length; i++) if (!(values[i]! * sign <= bound)) out.push(i);
+  } else for (let i = 0; i < length; i++) if (!(values[i]! * sign < bound)) out.push(i);
   return Uint32Array.from(out);
 };

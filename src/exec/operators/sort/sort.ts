@@ -13,13 +13,16 @@ import { pulled } from '../scan.ts';
 /** Runs that are merged at a time. */
 const runsMax = 128;
 /** What is read of a run at a time, in bytes; at least so many rows. */
-const frameBytes = 256 << 10, frameRowsMin = 128;
+const frameBytes = 256 << 10;
+const frameRowsMin = 128;
 
 /** What a row takes while it is put in order, and what each key takes for it. */
-const orderBytes = 8, wordBytes = 8;
+const orderBytes = 8;
+const wordBytes = 8;
 
 /**
- * The operator as a step. Without `named` the key is guessed from the first value; `reverse` counts for a guessed key alone.
+ * The operator as a step. Without `named` the key is guessed from the first value; `reverse` counts for a guessed key
+ * alone.
  * @throws query-memory when the budget is used up and nothing can be spilled
  */
 export const sort = (named: readonly SortKey[], reverse: boolean, build: Build): Step => {
@@ -31,25 +34,45 @@ export const sort = (named: readonly SortKey[], reverse: boolean, build: Build):
 export const sorter = (keysFor: (first: Vector) => readonly EvaluatedKey[], { context, memory }: Build): Stage => {
   const spill = context.host.spill;
   const runs: SpillRun[] = [];
-  let keys: readonly EvaluatedKey[] | undefined, rows: Vector[] = [], columns: Vector[][] = [], held = 0, frameRows = context.batchRows;
+  let keys: readonly EvaluatedKey[] | undefined;
+  let rows: Vector[] = [];
+  let columns: Vector[][] = [];
+  let held = 0;
+  let frameRows = context.batchRows;
 
   /** The rows at hand and their order, and what they count for until `free`. */
   const sorted = (): { readonly all: Vector; readonly order: Uint32Array; readonly free: () => void } => {
-    const own = columns, batchesHeld = rows;
+    const own = columns;
+    const batchesHeld = rows;
     rows = [];
     columns = [];
-    const order = orderBy(own.map((c) => concat(c)), keys!, batchesHeld.reduce((n, v) => n + v.length, 0));
+    const order = orderBy(
+      own.map((c) => concat(c)),
+      keys!,
+      batchesHeld.reduce((n, v) => n + v.length, 0),
+    );
     own.length = 0;
-    const all = concat(batchesHeld), bytes = held;
+    const all = concat(batchesHeld);
+    const bytes = held;
     held = 0;
-    return { all, order, free: () => { memory.add(-bytes); } };
+    return {
+      all,
+      order,
+      free: () => {
+        memory.add(-bytes);
+      },
+    };
   };
   function* spillRun(): Generator<Item> {
     const { all, order, free } = sorted();
-    frameRows = Math.min(context.batchRows, Math.max(frameRowsMin, Math.floor(frameBytes * all.length / Math.max(1, flatSize(all)))));
+    frameRows = Math.min(
+      context.batchRows,
+      Math.max(frameRowsMin, Math.floor((frameBytes * all.length) / Math.max(1, flatSize(all)))),
+    );
     const run = spill!.open();
     const rows = ordered(all, order);
-    for (let at = 0; at < rows.length; at += frameRows) yield* wait(run.append(slice(rows, at, Math.min(rows.length, at + frameRows))));
+    for (let at = 0; at < rows.length; at += frameRows)
+      yield* wait(run.append(slice(rows, at, Math.min(rows.length, at + frameRows))));
     free();
     runs.push(run);
     if (runs.length >= runsMax) yield* mergeRuns();
@@ -58,18 +81,27 @@ export const sorter = (keysFor: (first: Vector) => readonly EvaluatedKey[], { co
   function* mergeRuns(): Generator<Item> {
     const run = spill!.open();
     for (const item of merged()) {
-      if (isBatch(item)) for (let at = 0; at < item.length; at += frameRows) yield* wait(run.append(slice(item, at, Math.min(item.length, at + frameRows))));
+      if (isBatch(item))
+        for (let at = 0; at < item.length; at += frameRows)
+          yield* wait(run.append(slice(item, at, Math.min(item.length, at + frameRows))));
       else yield item;
     }
     for (const r of runs.splice(0)) void r.close();
     runs.push(run);
   }
-  const merged = (): Stream => mergeSorted(runs.map((r) => pulled(() => r.read(), context.signal)), keys!, context.batchRows, Math.max(1, frameRows >> 1));
+  const merged = (): Stream =>
+    mergeSorted(
+      runs.map((r) => pulled(() => r.read(), context.signal)),
+      keys!,
+      context.batchRows,
+      Math.max(1, frameRows >> 1),
+    );
 
   return {
     *push(given) {
       keys ??= keysFor(given);
-      const batch = compact(given), own = yield* keysOf(batch, keys);
+      const batch = compact(given);
+      const own = yield* keysOf(batch, keys);
       rows.push(batch);
       own.forEach((v, k) => (columns[k] ??= []).push(v));
       // Rows are put together in one piece and then in order, besides their keys.

@@ -1,5 +1,6 @@
 /**
- * top: the first or the last rows of the sort order. Rows that cannot be among them are left out a batch at a time; what is kept is sorted and cut now and then.
+ * top: the first or the last rows of the sort order. Rows that cannot be among them are left out a batch at a time;
+ * what is kept is sorted and cut now and then.
  *
  * Behind a scan the first key goes ahead: `keyBound` is asked by the scan before it reads the other columns.
  */
@@ -22,17 +23,36 @@ import { shownBytes } from '../window/parts.ts';
 /** The end of the sort order that is kept. */
 type End = 'first' | 'last';
 /** `count` rows at most. Without keys one is guessed from the first value; `reverse` counts for a guessed key alone. */
-export interface TopOptions { readonly count: number; readonly keys: readonly SortKey[]; readonly reverse: boolean; readonly end: End }
+export interface TopOptions {
+  readonly count: number;
+  readonly keys: readonly SortKey[];
+  readonly reverse: boolean;
+  readonly end: End;
+}
 
-/** The operator as a step; rows are given in the sort order. @throws query-memory when the budget is used up and nothing can be spilled */
+/**
+ * The operator as a step; rows are given in the sort order. @throws query-memory when the budget is used up and nothing
+ * can be spilled
+ */
 export const top = (options: TopOptions, build: Build): Step => {
   const guess = guessing(options.keys, options.reverse, build.expression);
   return stage(() => cutter(options, guess, build));
 };
 
-const cutter = ({ count, end }: TopOptions, keysFor: (first: Vector) => readonly EvaluatedKey[], build: Build): Stage => {
-  const cutAt = count * 2 + 4 * build.context.batchRows, { memory, context } = build;
-  let keys: readonly EvaluatedKey[] | undefined, leaders: Leaders | undefined, rows: Vector[] = [], columns: Vector[][] = [], kept = 0, held = 0, all: Stage | undefined;
+const cutter = (
+  { count, end }: TopOptions,
+  keysFor: (first: Vector) => readonly EvaluatedKey[],
+  build: Build,
+): Stage => {
+  const cutAt = count * 2 + 4 * build.context.batchRows;
+  const { memory, context } = build;
+  let keys: readonly EvaluatedKey[] | undefined;
+  let leaders: Leaders | undefined;
+  let rows: Vector[] = [];
+  let columns: Vector[][] = [];
+  let kept = 0;
+  let held = 0;
+  let all: Stage | undefined;
   const hold = (bytes: number): void => {
     held += bytes;
     memory.add(bytes);
@@ -45,7 +65,9 @@ const cutter = ({ count, end }: TopOptions, keysFor: (first: Vector) => readonly
     hold(shownBytes(batch));
   };
   const cut = (): void => {
-    const own = columns.map((c) => concat(c)), joined = concat(rows), sorted = orderBy(own, keys!, joined.length);
+    const own = columns.map((c) => concat(c));
+    const joined = concat(rows);
+    const sorted = orderBy(own, keys!, joined.length);
     const order = end === 'first' ? sorted.subarray(0, count) : sorted.subarray(Math.max(0, sorted.length - count));
     rows = [compact(flatten(take(joined, order)))];
     columns = own.map((c) => [flatten(take(c, order))]);
@@ -71,10 +93,15 @@ const cutter = ({ count, end }: TopOptions, keysFor: (first: Vector) => readonly
     *push(batch) {
       keys ??= keysFor(batch);
       leaders ??= new Leaders({ count, direction: keys[0]!, end, single: keys.length === 1 });
-      const own = yield* keysOf(batch, keys), rest = leaders.candidates(own[0]!);
+      const own = yield* keysOf(batch, keys);
+      const rest = leaders.candidates(own[0]!);
       if (all) return yield* all.push(rest ? take(batch, rest) : batch);
       if (!rest) add(batch, own);
-      else if (rest.length > 0) add(flatten(take(batch, rest)), own.map((v) => flatten(take(v, rest))));
+      else if (rest.length > 0)
+        add(
+          flatten(take(batch, rest)),
+          own.map((v) => flatten(take(v, rest))),
+        );
       if (memory.isOverWith(held)) yield* overflow();
       else if (kept > cutAt) cut();
     },
@@ -102,13 +129,20 @@ export interface KeyBound {
 }
 /** Makes the bound of a run; undefined if no key is named, the first one is no field, or no rows are wanted. */
 export const keyBound = ({ count, keys, end }: TopOptions): (() => KeyBound) | undefined => {
-  const [key] = keys, path = key && pathOf(key.expr);
+  const [key] = keys;
+  const path = key && pathOf(key.expr);
   if (!path || path.length === 0 || count === 0) return undefined;
   return () => {
-    const direction = key!, leaders = new Leaders({ count, direction, end, single: keys.length === 1 }), scouts = new Leaders({ count, direction, end, single: false });
+    const direction = key!;
+    const leaders = new Leaders({ count, direction, end, single: keys.length === 1 });
+    const scouts = new Leaders({ count, direction, end, single: false });
     return {
-      path, rows: count, keep: (rows) => leaders.candidates(valuesAt(rows, path)),
-      greater: leaders.sign > 0, dropsNulls: leaders.dropsNulls, nanLast: direction.sql === true,
+      path,
+      rows: count,
+      keep: (rows) => leaders.candidates(valuesAt(rows, path)),
+      greater: leaders.sign > 0,
+      dropsNulls: leaders.dropsNulls,
+      nanLast: direction.sql === true,
       floor: () => (leaders.bound > -Infinity ? leaders.bound * leaders.sign : undefined),
       ahead: (rows) => {
         scouts.candidates(valuesAt(rows, path));

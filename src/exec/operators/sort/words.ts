@@ -1,6 +1,7 @@
 /**
- * Sort keys as words: for each key column a few 32-bit words a row whose unsigned order is the order of the values (reference/formats/model.md section 7.2,
- * with direction and nulls worked in). Rows are then sorted by radix over the words, stably.
+ * Sort keys as words: for each key column a few 32-bit words a row whose unsigned order is the order of the values
+ * (reference/formats/model.md section 7.2, with direction and nulls worked in). Rows are then sorted by radix over the
+ * words, stably.
  *
  * Keys of SELECT have SQL's order: NaN is the greatest number, lists and records are compared part by part.
  *
@@ -10,7 +11,13 @@ import type { SortKey } from '../../../query/plan/plan.ts';
 import { types } from '../../../vectors/type.ts';
 import { checkStop, checkStopAt, checked } from '../../../vectors/stop.ts';
 import { compareValues } from '../../../vectors/compare.ts';
-import { type Vector, type NumberArray, type NumberVector, type BytesVector, valueAt } from '../../../vectors/vector.ts';
+import {
+  type Vector,
+  type NumberArray,
+  type NumberVector,
+  type BytesVector,
+  valueAt,
+} from '../../../vectors/vector.ts';
 import { concat } from '../../../vectors/concat.ts';
 import { eachPart } from '../../aggregates/grouping/parts.ts';
 import { wordsOf } from '../../aggregates/number-table.ts';
@@ -31,9 +38,14 @@ const nullsLast = 100;
 /** Each row of a key as 32-bit words whose order is that of the key. */
 export const sortWords = (key: Vector, direction: Direction): Words => {
   switch (key.form) {
-    case 'constant': return [];
-    case 'dictionary': return key.values.length <= key.length ? sortWords(key.values, direction).map((w) => lookUp(w, key.codes, key.length)) : wordsOfRows(key, direction);
-    default: return wordsOfRows(key, direction);
+    case 'constant':
+      return [];
+    case 'dictionary':
+      return key.values.length <= key.length
+        ? sortWords(key.values, direction).map((w) => lookUp(w, key.codes, key.length))
+        : wordsOfRows(key, direction);
+    default:
+      return wordsOfRows(key, direction);
   }
 };
 const lookUp = (table: Uint32Array, index: Uint32Array, length: number): Uint32Array => {
@@ -43,21 +55,39 @@ const lookUp = (table: Uint32Array, index: Uint32Array, length: number): Uint32A
 };
 
 /** Rows of one class of a key column. `rows` absent: all. */
-interface ClassRows { readonly class: number; readonly rows: Uint32Array | undefined; readonly words: Words }
+interface ClassRows {
+  readonly class: number;
+  readonly rows: Uint32Array | undefined;
+  readonly words: Words;
+}
 
-interface RunRows { readonly part: BytesVector; readonly rows: Uint32Array | undefined }
+interface RunRows {
+  readonly part: BytesVector;
+  readonly rows: Uint32Array | undefined;
+}
 
 const wordsOfRows = (key: Vector, direction: Direction): Words => {
-  const length = key.length, numberParts: { readonly part: NumberVector; readonly rows: Uint32Array | undefined }[] = [], groups: ClassRows[] = [];
-  const odd: number[] = [], runs = new Map<number, RunRows[]>();
+  const length = key.length;
+  const numberParts: { readonly part: NumberVector; readonly rows: Uint32Array | undefined }[] = [];
+  const groups: ClassRows[] = [];
+  const odd: number[] = [];
+  const runs = new Map<number, RunRows[]>();
   let nullRows = false;
   const special = kindsOf(key);
   eachPart(key, (part, rows) => {
     switch (part.form) {
-      case 'null': nullRows = true; return;
-      case 'number': numberParts.push({ part, rows }); return;
-      case 'bool': groups.push({ class: classes.bool, rows, words: [Uint32Array.from(part.values.subarray(0, part.length))] }); return;
-      case 'bytes': runs.set(classOfBytes(part), [...(runs.get(classOfBytes(part)) ?? []), { part, rows }]); return;
+      case 'null':
+        nullRows = true;
+        return;
+      case 'number':
+        numberParts.push({ part, rows });
+        return;
+      case 'bool':
+        groups.push({ class: classes.bool, rows, words: [Uint32Array.from(part.values.subarray(0, part.length))] });
+        return;
+      case 'bytes':
+        runs.set(classOfBytes(part), [...(runs.get(classOfBytes(part)) ?? []), { part, rows }]);
+        return;
       default:
         for (let i = 0; i < part.length; i++) {
           const row = rows ? rows[i]! : i;
@@ -70,7 +100,8 @@ const wordsOfRows = (key: Vector, direction: Direction): Words => {
   if (odd.length > 0) groups.push(rankOdd(key, odd, direction));
   if (numberParts.length > 0) groups.push(numberWords(numberParts, direction.sql === true));
   if (groups.length === 0) return [];
-  if (groups.length === 1 && !nullRows && !groups[0]!.rows) return direction.order === 'asc' ? groups[0]!.words : groups[0]!.words.map(inverted);
+  if (groups.length === 1 && !nullRows && !groups[0]!.rows)
+    return direction.order === 'asc' ? groups[0]!.words : groups[0]!.words.map(inverted);
   return withClasses(groups, length, direction);
 };
 const inverted = (word: Uint32Array): Uint32Array => {
@@ -80,7 +111,13 @@ const inverted = (word: Uint32Array): Uint32Array => {
   return out;
 };
 const classOfBytes = (v: BytesVector): number =>
-  (v.type === types.string ? classes.string : v.type === types.bytes ? classes.bytes : v.type === types.ip ? classes.ip : classes.net);
+  v.type === types.string
+    ? classes.string
+    : v.type === types.bytes
+      ? classes.bytes
+      : v.type === types.ip
+        ? classes.ip
+        : classes.net;
 
 /** Runs of bytes of one class are ranked together, also those that came apart by a name around them. */
 const runWords = (c: number, parts: readonly RunRows[]): ClassRows => {
@@ -91,11 +128,13 @@ const runWords = (c: number, parts: readonly RunRows[]): ClassRows => {
 };
 
 const withClasses = (groups: readonly ClassRows[], length: number, { order, nulls }: Direction): Words => {
-  const width = Math.max(...groups.map((g) => g.words.length)), desc = order === 'desc';
+  const width = Math.max(...groups.map((g) => g.words.length));
+  const desc = order === 'desc';
   const out = Array.from({ length: width + 1 }, () => new Uint32Array(length));
   const classWords = out[0]!.fill(nulls === 'first' ? 0 : nullsLast);
   for (const g of groups) {
-    const n = g.rows?.length ?? length, code = desc ? nullsLast - g.class : g.class;
+    const n = g.rows?.length ?? length;
+    const code = desc ? nullsLast - g.class : g.class;
     for (let i = 0; i < n; i++) classWords[g.rows ? g.rows[i]! : i] = code;
     g.words.forEach((w, k) => {
       const to = out[width + 1 - g.words.length + k]!;
@@ -111,9 +150,12 @@ const rankOdd = (key: Vector, rows: readonly number[], { order, nulls, sql }: Di
     checkStopAt(at);
     return { at, value: valueAt(key, row) };
   });
-  // Ranks of a descending order are turned around later, but nulls inside of lists stay on their side; in SQL they are the greatest values.
+  // Ranks of a descending order are turned around later, but nulls inside of lists stay on their side; in SQL they are
+  // the greatest values.
   const nullsMax = (nulls === 'last') === (order === 'asc');
-  const compare = checked((a: (typeof sorted)[number], b: (typeof sorted)[number]): number => (sql ? sqlOrder(a.value, b.value) : compareValues(a.value, b.value, nullsMax)));
+  const compare = checked((a: (typeof sorted)[number], b: (typeof sorted)[number]): number =>
+    sql ? sqlOrder(a.value, b.value) : compareValues(a.value, b.value, nullsMax),
+  );
   sorted.sort(compare);
   const ranks = new Uint32Array(rows.length);
   let rank = 0;
@@ -125,9 +167,17 @@ const rankOdd = (key: Vector, rows: readonly number[], { order, nulls, sql }: Di
 };
 
 /** Numbers of all types are one class. */
-const numberWords = (parts: readonly { readonly part: NumberVector; readonly rows: Uint32Array | undefined }[], nanLast: boolean): ClassRows => {
+const numberWords = (
+  parts: readonly { readonly part: NumberVector; readonly rows: Uint32Array | undefined }[],
+  nanLast: boolean,
+): ClassRows => {
   const rows = parts.length === 1 ? parts[0]!.rows : Uint32Array.from(parts.flatMap((p) => [...p.rows!]));
-  if (parts.length === 1) return { class: classes.number, rows, words: wordsOfNumbers(parts[0]!.part.values, parts[0]!.part.length, nanLast) };
+  if (parts.length === 1)
+    return {
+      class: classes.number,
+      rows,
+      words: wordsOfNumbers(parts[0]!.part.values, parts[0]!.part.length, nanLast),
+    };
   const length = parts.reduce((n, p) => n + p.part.length, 0);
   if (parts.every((p) => p.part.values instanceof Float64Array)) {
     const all = new Float64Array(length);
@@ -138,7 +188,9 @@ const numberWords = (parts: readonly { readonly part: NumberVector; readonly row
     }
     return { class: classes.number, rows, words: wordsOfFloats(all, length, nanLast) };
   }
-  const numbers: (number | bigint)[] = parts.flatMap((p) => Array.from(p.part.values.subarray(0, p.part.length) as ArrayLike<number | bigint>));
+  const numbers: (number | bigint)[] = parts.flatMap((p) =>
+    Array.from(p.part.values.subarray(0, p.part.length) as ArrayLike<number | bigint>),
+  );
   return { class: classes.number, rows, words: [rankNumbers(numbers, nanLast ? 1 : -1)] };
 };
 const rankNumbers = (numbers: readonly (number | bigint)[], nanSide: 1 | -1): Uint32Array => {
@@ -160,8 +212,10 @@ const compareMixed = (a: number | bigint, b: number | bigint, nanSide: 1 | -1): 
 
 const wordsOfNumbers = (values: NumberArray, length: number, nanLast: boolean): Words => {
   if (values instanceof Float64Array) return wordsOfFloats(values, length, nanLast);
-  const bits = new Uint32Array(values.buffer, values.byteOffset, length * 2), flip = values instanceof BigInt64Array ? 0x80000000 : 0;
-  const high = new Uint32Array(length), low = new Uint32Array(length);
+  const bits = new Uint32Array(values.buffer, values.byteOffset, length * 2);
+  const flip = values instanceof BigInt64Array ? 0x80000000 : 0;
+  const high = new Uint32Array(length);
+  const low = new Uint32Array(length);
   for (let i = 0; i < length; i++) {
     low[i] = bits[2 * i]!;
     high[i] = bits[2 * i + 1]! ^ flip;
@@ -169,9 +223,14 @@ const wordsOfNumbers = (values: NumberArray, length: number, nanLast: boolean): 
   return [high, low];
 };
 
-/** Whole numbers in a narrow range take one word, their distance from the least; others their bits, turned so that they sort. */
+/**
+ * Whole numbers in a narrow range take one word, their distance from the least; others their bits, turned so that they
+ * sort.
+ */
 const wordsOfFloats = (values: Float64Array, length: number, nanLast: boolean): Words => {
-  let least = Infinity, greatest = -Infinity, whole = true;
+  let least = Infinity;
+  let greatest = -Infinity;
+  let whole = true;
   for (let i = 0; i < length; i++) {
     const x = values[i]!;
     if (x < least) least = x;
@@ -184,14 +243,17 @@ const wordsOfFloats = (values: Float64Array, length: number, nanLast: boolean): 
     for (let i = 0; i < length; i++) low[i] = values[i]! - least;
     return [low];
   }
-  const bits = wordsOf(values), high = new Uint32Array(length), low = new Uint32Array(length);
+  const bits = wordsOf(values);
+  const high = new Uint32Array(length);
+  const low = new Uint32Array(length);
   for (let i = 0; i < length; i++) {
     const x = values[i]!;
     if (x !== x) {
       if (nanLast) high[i] = low[i] = 0xffffffff;
       continue;
     }
-    const h = x === 0 ? 0 : bits[2 * i + 1]!, l = bits[2 * i]!;
+    const h = x === 0 ? 0 : bits[2 * i + 1]!;
+    const l = bits[2 * i]!;
     if (h & 0x80000000) {
       high[i] = ~h;
       low[i] = ~l;
@@ -205,7 +267,9 @@ const wordsOfFloats = (values: Float64Array, length: number, nanLast: boolean): 
 
 /** Rows between two looks at whether the sort is still wanted. */
 const checkedRows = 1 << 17;
-const digitBits = 11, buckets = 1 << digitBits, digitMask = buckets - 1;
+const digitBits = 11;
+const buckets = 1 << digitBits;
+const digitMask = buckets - 1;
 /** Below so many rows comparing is faster than counting. */
 const radixRowsMin = 512;
 
@@ -218,7 +282,8 @@ export const sortedOrder = (words: Words, length: number): Uint32Array => {
   let spare = new Uint32Array(length);
   for (let k = words.length - 1; k >= 0; k--) {
     checkStop();
-    const word = words[k]!, counts = countDigits(word, length);
+    const word = words[k]!;
+    const counts = countDigits(word, length);
     for (let digit = 0; digit < counts.length; digit++) {
       const shift = digit * digitBits;
       if (counts[digit]![(word[0]! >>> shift) & digitMask] === length) continue;
@@ -230,14 +295,17 @@ export const sortedOrder = (words: Words, length: number): Uint32Array => {
 };
 const compareRows = (words: Words, a: number, b: number): number => {
   for (const w of words) {
-    const x = w[a]!, y = w[b]!;
+    const x = w[a]!;
+    const y = w[b]!;
     if (x !== y) return x < y ? -1 : 1;
   }
   return 0;
 };
 const countDigits = (word: Uint32Array, length: number): readonly Uint32Array[] => {
   checkStop();
-  const a = new Uint32Array(buckets), b = new Uint32Array(buckets), c = new Uint32Array(buckets);
+  const a = new Uint32Array(buckets);
+  const b = new Uint32Array(buckets);
+  const c = new Uint32Array(buckets);
   for (let i = 0; i < length; i++) {
     const x = word[i]!;
     a[x & digitMask]!++;
@@ -246,7 +314,13 @@ const countDigits = (word: Uint32Array, length: number): readonly Uint32Array[] 
   }
   return [a, b, c];
 };
-const distribute = (word: Uint32Array, shift: number, counts: Uint32Array, from: Uint32Array, to: Uint32Array): void => {
+const distribute = (
+  word: Uint32Array,
+  shift: number,
+  counts: Uint32Array,
+  from: Uint32Array,
+  to: Uint32Array,
+): void => {
   let at = 0;
   for (let k = 0; k < buckets; k++) {
     const n = counts[k]!;

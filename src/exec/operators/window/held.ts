@@ -1,5 +1,7 @@
-/** Window functions over more rows than fit into memory: sorted rows are gathered until whole partitions are at hand. What functions look at stays in memory, the
- *  rows themselves are spilled where a partition is larger than the budget. */
+/**
+ * Window functions over more rows than fit into memory: sorted rows are gathered until whole partitions are at hand.
+ * What functions look at stays in memory, the rows themselves are spilled where a partition is larger than the budget.
+ */
 import { sizeOf } from '../../../vectors/sizes.ts';
 import { type Field, type Vector, flatten, slice, take } from '../../../vectors/vector.ts';
 import { joinBytes } from '../../../vectors/join-bytes.ts';
@@ -15,7 +17,10 @@ import { type WindowParts, ascending, placeBytes, resultsOf, segmentOver, shownB
 /** Partitions are worked out together until there are so many rows of them. */
 const segmentRowsMin = 32_768;
 
-/** A partition of more rows is cut sooner than put together, where that can be done: pieces of it are copied more than once while they are worked out. */
+/**
+ * A partition of more rows is cut sooner than put together, where that can be done: pieces of it are copied more than
+ * once while they are worked out.
+ */
 const cutRowsMin = 4 * segmentRowsMin;
 
 /** What the columns of a partition may take however small the budget. */
@@ -77,14 +82,21 @@ class Held {
     this.length += batch.length;
   }
 
-  /** Works out the first `count` rows, which are whole partitions but for one that is cut, and gives them; the others stay. */
+  /**
+   * Works out the first `count` rows, which are whole partitions but for one that is cut, and gives them; the others
+   * stay.
+   */
   *give(count: number, isCut = false): Generator<Item> {
     if (count === 0) return;
-    const { parts, length } = this, all = this.columns.map((c) => concat(c)), marks = joinBytes(this.marks, new Uint8Array(length));
-    const columns = all.map((v) => slice(v, 0, count)), segment = segmentOver(parts, marks, count, columns, this.carried);
+    const { parts, length } = this;
+    const all = this.columns.map((c) => concat(c));
+    const marks = joinBytes(this.marks, new Uint8Array(length));
+    const columns = all.map((v) => slice(v, 0, count));
+    const segment = segmentOver(parts, marks, count, columns, this.carried);
     const results = resultsOf(parts, segment, columns, isCut || this.carried.rows > 0 ? this.carries : undefined);
     this.carried = isCut ? carriedBy(segment) : nothingCarried;
-    const rest = all.map((v) => slice(v, count, length)), { rows, run } = this;
+    const rest = all.map((v) => slice(v, count, length));
+    const { rows, run } = this;
     this.release();
     const resultBytes = results.reduce((n, f) => n + sizeOf(f.values), 0);
     this.charge(resultBytes + rest.reduce((n, v) => n + shownBytes(v), placeBytes * (length - count)));
@@ -108,8 +120,16 @@ class Held {
         yield item;
         continue;
       }
-      const end = at + item.length, cut = Math.max(at, Math.min(end, count));
-      if (cut > at) yield* batches(withFields(slice(item, 0, cut - at), results.map((f) => ({ ...f, values: slice(f.values, at, cut) }))), this.parts.build.context.batchRows);
+      const end = at + item.length;
+      const cut = Math.max(at, Math.min(end, count));
+      if (cut > at)
+        yield* batches(
+          withFields(
+            slice(item, 0, cut - at),
+            results.map((f) => ({ ...f, values: slice(f.values, at, cut) })),
+          ),
+          this.parts.build.context.batchRows,
+        );
       if (end > cut) yield* this.keep(slice(item, cut - at, item.length));
       at = end;
     }
@@ -133,11 +153,16 @@ class Held {
   }
 
   /** More is held than there is room for. */
-  get isLarge(): boolean { return this.parts.build.memory.isOverWith(this.bytes); }
+  get isLarge(): boolean {
+    return this.parts.build.memory.isOverWith(this.bytes);
+  }
 
   /** Where a partition is to be cut; 0: nowhere. */
   get cutRows(): number {
-    const { looksBack, build: { memory } } = this.parts;
+    const {
+      looksBack,
+      build: { memory },
+    } = this.parts;
     if (!looksBack || this.run) return 0;
     // What stays behind the cut is copied: it has to be the smaller part, unless there is no room for it.
     const isLong = this.length >= cutRowsMin && this.groupRows * 2 >= this.length;
@@ -155,7 +180,12 @@ class Held {
 
   /** Puts the rows of a partition that is too large on disk. What functions look at has to stay. */
   *makeRoom(): Generator<Item> {
-    const { context: { host: { spill } }, memory } = this.parts.build;
+    const {
+      context: {
+        host: { spill },
+      },
+      memory,
+    } = this.parts.build;
     if (!memory.isOverWith(this.bytes)) return;
     if (!spill || this.bytes - this.rowBytes > Math.max(memory.max, columnBytesMin)) return memory.refuse('window');
     if (this.run) return;
@@ -168,13 +198,17 @@ class Held {
 
   /** Notes where partitions and groups of peers begin. */
   private mark(own: readonly Vector[], length: number): void {
-    const { partition, order, directions } = this.parts, before = this.last, shift = before ? 1 : 0;
-    const keys = [...partition, ...order].map((c) => c(own, length)), marks = new Uint8Array(length);
+    const { partition, order, directions } = this.parts;
+    const before = this.last;
+    const shift = before ? 1 : 0;
+    const keys = [...partition, ...order].map((c) => c(own, length));
+    const marks = new Uint8Array(length);
     keys.forEach((v, k) => {
       const code = k < partition.length ? breaks.partition : breaks.group;
       const joined = before ? concat([before[k]!, v]) : v;
       for (const words of sortWords(joined, k < partition.length ? ascending : directions[k - partition.length]!)) {
-        for (let i = 1 - shift; i < length; i++) if (words[i + shift] !== words[i + shift - 1] && marks[i]! < code) marks[i] = code;
+        for (let i = 1 - shift; i < length; i++)
+          if (words[i + shift] !== words[i + shift - 1] && marks[i]! < code) marks[i] = code;
       }
     });
     if (!before && length > 0) marks[0] = breaks.partition;

@@ -21,7 +21,9 @@ export class Columns {
   readonly evaluators: AsyncEvaluator[] = [];
   private readonly byKey = new Map<string, Column>();
   private readonly compile: (e: PlanExpr) => AsyncEvaluator;
-  constructor(compile: (e: PlanExpr) => AsyncEvaluator) { this.compile = compile; }
+  constructor(compile: (e: PlanExpr) => AsyncEvaluator) {
+    this.compile = compile;
+  }
   /** `truth`: 1 where it is true, for filters. */
   add(e: PlanExpr, truth = false): Column {
     if (e.kind === 'literal' && !truth) return (_columns, length) => constantOf(e.value, length);
@@ -37,10 +39,12 @@ export class Columns {
 /** A column of a segment. */
 type Column = (columns: readonly Vector[], length: number) => Vector;
 
-const trueOf = (test: AsyncEvaluator): AsyncEvaluator => (batch) => {
-  const truth = test(batch);
-  return truth instanceof Promise ? truth.then(mask) : mask(truth);
-};
+const trueOf =
+  (test: AsyncEvaluator): AsyncEvaluator =>
+  (batch) => {
+    const truth = test(batch);
+    return truth instanceof Promise ? truth.then(mask) : mask(truth);
+  };
 const mask = (truth: Vector): Vector => {
   const values = new Uint8Array(truth.length);
   for (const row of isTrue(truth)) values[row] = 1;
@@ -66,39 +70,68 @@ interface WindowCompute {
 
 /** Makes a group of calls ready; `columns` takes in the expressions that they look at. */
 export const partsOf = (group: WindowGroup, columns: Columns, build: Build): WindowParts => ({
-  build, columns, directions: group.order,
-  partition: group.partition.map((e) => columns.add(e)), order: group.order.map((k) => columns.add(k.expr)),
-  calls: group.calls.map((c) => ({ target: c.target, compute: computer(c, columns) })), looksBack: group.calls.every(looksBack),
+  build,
+  columns,
+  directions: group.order,
+  partition: group.partition.map((e) => columns.add(e)),
+  order: group.order.map((k) => columns.add(k.expr)),
+  calls: group.calls.map((c) => ({ target: c.target, compute: computer(c, columns) })),
+  looksBack: group.calls.every(looksBack),
 });
 
 const ranks: ReadonlySet<string> = new Set(['row_number', 'rank', 'dense_rank']);
 /** The window function that is called; first and last of ordered rows are aggregates. */
-const functionOf = ({ name, order }: WindowCall): ReturnType<typeof windowNamed> => (order ? undefined : windowNamed(name));
+const functionOf = ({ name, order }: WindowCall): ReturnType<typeof windowNamed> =>
+  order ? undefined : windowNamed(name);
 const looksBack = (call: WindowCall): boolean => {
   const { name, frame } = call;
-  return ranks.has(name) || (functionOf(call) === undefined && frame.start.kind === 'unbounded' && frame.end.kind === 'current' && frame.exclude === 'none');
+  return (
+    ranks.has(name) ||
+    (functionOf(call) === undefined &&
+      frame.start.kind === 'unbounded' &&
+      frame.end.kind === 'current' &&
+      frame.exclude === 'none')
+  );
 };
 
 /** The edges of the frame whose offsets are arguments. */
-const offsetsOf = ({ frame }: WindowCall): readonly FrameEdge[] => [frame.start, frame.end].filter((edge) => 'argument' in edge);
+const offsetsOf = ({ frame }: WindowCall): readonly FrameEdge[] =>
+  [frame.start, frame.end].filter((edge) => 'argument' in edge);
 
 const computer = (call: WindowCall, columns: Columns): WindowCompute['compute'] => {
   // What may end the query is asked of the rows alone that the filter lets pass.
-  const guarded = (e: PlanExpr): PlanExpr => (call.where && isGuarded(e) ? { kind: 'conditional', test: call.where, then: e, otherwise: literal(nullValue) } : e);
-  const given = call.arguments.map((e) => columns.add(guarded(e))), where = call.where && columns.add(call.where, true);
-  const own = functionOf(call), args = given.slice(0, given.length - offsetsOf(call).length);
-  const framesIn = (segment: Segment, all: readonly Vector[]) => framesFor(segment, call.frame, (index) => given[index]!(all, segment.length));
+  const guarded = (e: PlanExpr): PlanExpr =>
+    call.where && isGuarded(e) ? { kind: 'conditional', test: call.where, then: e, otherwise: literal(nullValue) } : e;
+  const given = call.arguments.map((e) => columns.add(guarded(e)));
+  const where = call.where && columns.add(call.where, true);
+  const own = functionOf(call);
+  const args = given.slice(0, given.length - offsetsOf(call).length);
+  const framesIn = (segment: Segment, all: readonly Vector[]) =>
+    framesFor(segment, call.frame, (index) => given[index]!(all, segment.length));
   if (own) {
-    return (segment, all) => own.compute({ segment, arguments: args.map((c) => c(all, segment.length)), ignoreNulls: call.ignoreNulls, frames: framesIn(segment, all) });
+    return (segment, all) =>
+      own.compute({
+        segment,
+        arguments: args.map((c) => c(all, segment.length)),
+        ignoreNulls: call.ignoreNulls,
+        frames: framesIn(segment, all),
+      });
   }
   const aggregate = aggregateNamed(call.name);
   if (!aggregate) throw new Error(`no window function ${call.name}`);
-  const [argument] = args, make = () => stateFor(aggregate, { ...call, all: !argument });
+  const [argument] = args;
+  const make = () => stateFor(aggregate, { ...call, all: !argument });
   return (segment, all, carry) => {
     const passes = where && flatten(where(all, segment.length));
     return aggregateOver({
-      segment, frames: framesIn(segment, all)(), name: call.name, form: call, make,
-      ...(argument && { argument: argument(all, segment.length) }), ...(passes?.form === 'bool' && { passes: passes.values }), ...(carry && { carry }),
+      segment,
+      frames: framesIn(segment, all)(),
+      name: call.name,
+      form: call,
+      make,
+      ...(argument && { argument: argument(all, segment.length) }),
+      ...(passes?.form === 'bool' && { passes: passes.values }),
+      ...(carry && { carry }),
     });
   };
 };
@@ -107,12 +140,28 @@ const computer = (call: WindowCall, columns: Columns): WindowCompute['compute'] 
 export const ascending: Direction = { order: 'asc', nulls: 'last' };
 
 /** The segment of sorted columns. */
-export const segmentOver = (parts: WindowParts, marks: Uint8Array, length: number, columns: readonly Vector[], carried?: Carried): Segment =>
-  segmentOf(marks, length, parts.order.map((c) => c(columns, length)), parts.directions, carried);
+export const segmentOver = (
+  parts: WindowParts,
+  marks: Uint8Array,
+  length: number,
+  columns: readonly Vector[],
+  carried?: Carried,
+): Segment =>
+  segmentOf(
+    marks,
+    length,
+    parts.order.map((c) => c(columns, length)),
+    parts.directions,
+    carried,
+  );
 
 /** The results of all calls over sorted columns. */
-export const resultsOf = (parts: WindowParts, segment: Segment, columns: readonly Vector[], carries?: readonly Carry[]): readonly Field[] =>
-  parts.calls.map((c, k) => field(c.target, tidy(c.compute(segment, columns, carries?.[k]))));
+export const resultsOf = (
+  parts: WindowParts,
+  segment: Segment,
+  columns: readonly Vector[],
+  carries?: readonly Carry[],
+): readonly Field[] => parts.calls.map((c, k) => field(c.target, tidy(c.compute(segment, columns, carries?.[k]))));
 
 /** What a row takes besides its columns: its place in partition, group and frame. */
 export const placeBytes = 24;
@@ -120,7 +169,9 @@ export const placeBytes = 24;
 /** Bytes of a vector; of a view of many rows only its share. */
 export const shownBytes = (v: Vector): number => {
   if (v.form === 'record') return v.fields.reduce((n, f) => n + shownBytes(f.values), 0);
-  return v.form === 'selected' ? v.length * 4 + shownBytes(v.base) * Math.min(1, v.length / Math.max(1, v.base.length)) : sizeOf(v);
+  return v.form === 'selected'
+    ? v.length * 4 + shownBytes(v.base) * Math.min(1, v.length / Math.max(1, v.base.length))
+    : sizeOf(v);
 };
 
 /** Records with more fields. */

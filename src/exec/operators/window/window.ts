@@ -1,8 +1,9 @@
 /**
- * window: window functions and aggregates over partitions in order. Rows come as they are and go out as records of the row and a field for each call.
+ * window: window functions and aggregates over partitions in order. Rows come as they are and go out as records of the
+ * row and a field for each call.
  *
- * For each group of calls the rows are sorted and worked out a column at a time: all at once while they fit into memory; else the sort spills, and whole partitions
- * are gathered from what it gives (window/held.ts).
+ * For each group of calls the rows are sorted and worked out a column at a time: all at once while they fit into
+ * memory; else the sort spills, and whole partitions are gathered from what it gives (window/held.ts).
  */
 import type { PlanExpr, PlanOp, SortKey, WindowGroup } from '../../../query/plan/plan.ts';
 import { checkStop } from '../../../vectors/stop.ts';
@@ -19,12 +20,23 @@ import { field, record } from '../rows/records.ts';
 import { sort } from '../sort/sort.ts';
 import { sortWords, sortedOrder } from '../sort/words.ts';
 import { heldPartitions } from './held.ts';
-import { Columns, type WindowParts, ascending, partsOf, placeBytes, resultsOf, segmentOver, withFields } from './parts.ts';
+import {
+  Columns,
+  type WindowParts,
+  ascending,
+  partsOf,
+  placeBytes,
+  resultsOf,
+  segmentOver,
+  withFields,
+} from './parts.ts';
 
 type WindowOp = Extract<PlanOp, { kind: 'window' }>;
 
 export const window = (op: WindowOp, build: Build): Step => {
-  const wrap = eachBatch(function* push(batch) { yield record([field(op.row, batch)], batch.length); });
+  const wrap = eachBatch(function* push(batch) {
+    yield record([field(op.row, batch)], batch.length);
+  });
   const steps = op.groups.map((g) => windowGroup(g, op.row, build));
   return (input) => steps.reduce((stream, step) => step(stream), wrap(input));
 };
@@ -34,16 +46,24 @@ const windowGroup = (group: WindowGroup, row: string, build: Build): Step => {
     const evaluator = build.expression(e);
     return (batch) => evaluator(fieldOf(batch, row));
   };
-  const keys: readonly SortKey[] = [...group.partition.map((expr): SortKey => ({ expr, ...ascending })), ...group.order];
+  const keys: readonly SortKey[] = [
+    ...group.partition.map((expr): SortKey => ({ expr, ...ascending })),
+    ...group.order,
+  ];
   const parts = partsOf(group, new Columns(overRow), build);
-  const sorted = keys.length === 0 ? (input: Stream): Stream => input : sort(keys, false, { ...build, expression: overRow });
+  const sorted =
+    keys.length === 0 ? (input: Stream): Stream => input : sort(keys, false, { ...build, expression: overRow });
   return (input) => gathered(input, parts, (rest) => heldPartitions(sorted(rest), parts));
 };
 
 /** Works out all rows at once; when they do not fit, all of them go to `spilling`. */
 function* gathered(input: Stream, parts: WindowParts, spilling: (input: Stream) => Stream): Generator<Item> {
-  const { memory, context } = parts.build, items = input[Symbol.iterator](), columns: Vector[][] = parts.columns.evaluators.map(() => []);
-  let rows: Vector[] = [], held = 0, ended = false;
+  const { memory, context } = parts.build;
+  const items = input[Symbol.iterator]();
+  const columns: Vector[][] = parts.columns.evaluators.map(() => []);
+  let rows: Vector[] = [];
+  let held = 0;
+  let ended = false;
   const charge = (bytes: number): void => {
     held += bytes;
     memory.add(bytes);
@@ -78,11 +98,13 @@ function* gathered(input: Stream, parts: WindowParts, spilling: (input: Stream) 
     }
     ended = true;
     if (rows.length === 0) return;
-    const all = flatten(concat(rows)), own = columns.map((c) => concat(c));
+    const all = flatten(concat(rows));
+    const own = columns.map((c) => concat(c));
     rows = [];
     const { order, results } = workedOut(parts, own, all.length);
     charge(results.reduce((n, f) => n + sizeOf(f.values), 0));
-    const fields = all.form === 'record' ? all.fields.map((f) => (order ? { ...f, values: take(f.values, order) } : f)) : [];
+    const fields =
+      all.form === 'record' ? all.fields.map((f) => (order ? { ...f, values: take(f.values, order) } : f)) : [];
     yield* batches(withFields(record(fields, all.length), results), context.batchRows);
   } finally {
     memory.add(-held);
@@ -102,11 +124,20 @@ function* followedBy(first: Vector[], rest: Iterator<Item>): Generator<Item> {
   }
 }
 
-/** The results of all calls over unsorted columns, and the order that rows are to take for them; without keys they stay as they are. */
-const workedOut = (parts: WindowParts, columns: readonly Vector[], length: number): { readonly order: Uint32Array | undefined; readonly results: readonly Field[] } => {
+/**
+ * The results of all calls over unsorted columns, and the order that rows are to take for them; without keys they stay
+ * as they are.
+ */
+const workedOut = (
+  parts: WindowParts,
+  columns: readonly Vector[],
+  length: number,
+): { readonly order: Uint32Array | undefined; readonly results: readonly Field[] } => {
   const partition = parts.partition.flatMap((c) => sortWords(c(columns, length), ascending));
   const keys = parts.order.flatMap((c, k) => sortWords(c(columns, length), parts.directions[k]!));
-  const words = [...partition, ...keys], order = words.length === 0 ? undefined : sortedOrder(words, length), marks = new Uint8Array(length);
+  const words = [...partition, ...keys];
+  const order = words.length === 0 ? undefined : sortedOrder(words, length);
+  const marks = new Uint8Array(length);
   words.forEach((word, k) => {
     checkStop();
     const code = k < partition.length ? breaks.partition : breaks.group;
@@ -116,4 +147,5 @@ const workedOut = (parts: WindowParts, columns: readonly Vector[], length: numbe
   return { order, results: resultsOf(parts, segmentOver(parts, marks, length, sorted), sorted) };
 };
 /** What is looked at row by row is copied, so that it lies in order. */
-const inOrder = (v: Vector, order: Uint32Array): Vector => (v.form === 'constant' || v.form === 'null' ? v : gather(v, order));
+const inOrder = (v: Vector, order: Uint32Array): Vector =>
+  v.form === 'constant' || v.form === 'null' ? v : gather(v, order);

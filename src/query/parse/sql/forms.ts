@@ -1,4 +1,7 @@
-/** Primary expressions that SQL alone has: typed literals, intervals, ARRAY[..], TRY_CAST. Their words are ordinary names wherever none of these forms follows. */
+/**
+ * Primary expressions that SQL alone has: typed literals, intervals, ARRAY[..], TRY_CAST. Their words are ordinary
+ * names wherever none of these forms follows.
+ */
 import type { Expr, IntervalExpr, LiteralExpr } from '../../ast.ts';
 import { intervalUnit } from '../../analyze/intervals.ts';
 import { parseExpr } from '../expressions.ts';
@@ -9,17 +12,29 @@ import { parseQuoted } from '../strings.ts';
 import type { Scanner } from '../scanner.ts';
 import { sqlTypeNamed } from '../../sql/types.ts';
 
-const typedLiteral = /[a-z_][a-z_0-9]*(?:\s*\([\d\s,]*\))?(?:\s+precision|\s+varying|\s+with(?:out)?\s+time\s+zone)?(?:\s*\[\d*\])*\s*'/iy;
-const interval = /interval\s*(?:'|\(|-?\d|-?\.\d)/iy, array = /array\s*\[/iy, attempt = /try_cast\s*\(/iy, overlay = /overlay\s*\(/iy;
+const typedLiteral =
+  /[a-z_][a-z_0-9]*(?:\s*\([\d\s,]*\))?(?:\s+precision|\s+varying|\s+with(?:out)?\s+time\s+zone)?(?:\s*\[\d*\])*\s*'/iy;
+const interval = /interval\s*(?:'|\(|-?\d|-?\.\d)/iy;
+const array = /array\s*\[/iy;
+const attempt = /try_cast\s*\(/iy;
+const overlay = /overlay\s*\(/iy;
 
 /** One of these forms, by its first letter. */
 export function parseSqlForm(s: Scanner): Expr | undefined {
   if (s.code === 0x23) return parsePosition(s);
   switch (s.code | 0x20) {
-    case 0x69: if (isAhead(s, interval)) return parseInterval(s); break;
-    case 0x61: if (isAhead(s, array)) return parseArrayForm(s); break;
-    case 0x6f: if (isAhead(s, overlay)) return parseOverlay(s); break;
-    case 0x74: if (isAhead(s, attempt)) return parseCastCall(s, 'try_cast'); break;
+    case 0x69:
+      if (isAhead(s, interval)) return parseInterval(s);
+      break;
+    case 0x61:
+      if (isAhead(s, array)) return parseArrayForm(s);
+      break;
+    case 0x6f:
+      if (isAhead(s, overlay)) return parseOverlay(s);
+      break;
+    case 0x74:
+      if (isAhead(s, attempt)) return parseCastCall(s, 'try_cast');
+      break;
   }
   return isAhead(s, typedLiteral) ? parseTypedLiteral(s) : undefined;
 }
@@ -36,10 +51,16 @@ function parseArrayForm(s: Scanner): Expr | undefined {
 
 /** `OVERLAY(s PLACING t FROM start [FOR length])`; with commas it is a call like any other. */
 function parseOverlay(s: Scanner): Expr | undefined {
-  const start = s.pos, args: Expr[] = [];
+  const start = s.pos;
+  const args: Expr[] = [];
   s.pos += 'overlay'.length;
   s.skip();
-  const callee = { kind: 'name', text: 'overlay', start: s.byte(start), end: s.byte(start + 'overlay'.length) } as const;
+  const callee = {
+    kind: 'name',
+    text: 'overlay',
+    start: s.byte(start),
+    end: s.byte(start + 'overlay'.length),
+  } as const;
   const argument = (): boolean => {
     s.skip();
     const found = parseExpr(s);
@@ -47,25 +68,38 @@ function parseOverlay(s: Scanner): Expr | undefined {
     return found !== undefined;
   };
   s.nestings++;
-  const isWhole = s.take('(') && argument() && s.spaceKeyword('placing') && argument() && s.spaceKeyword('from') && argument() && (!s.spaceKeyword('for') || argument()) && s.takeNext(')');
+  const isWhole =
+    s.take('(') &&
+    argument() &&
+    s.spaceKeyword('placing') &&
+    argument() &&
+    s.spaceKeyword('from') &&
+    argument() &&
+    (!s.spaceKeyword('for') || argument()) &&
+    s.takeNext(')');
   if (isWhole) return { kind: 'call', callee, args, start: s.byte(start), end: s.byte(s.pos) };
   s.pos = start;
   return undefined;
 }
 
 function parseText(s: Scanner): LiteralExpr | undefined {
-  const start = s.pos, text = s.code === 0x27 ? parseQuoted(s) : s.fail();
-  return text === undefined ? undefined : { kind: 'literal', type: 'string', text, start: s.byte(start), end: s.byte(s.pos) };
+  const start = s.pos;
+  const text = s.code === 0x27 ? parseQuoted(s) : s.fail();
+  return text === undefined
+    ? undefined
+    : { kind: 'literal', type: 'string', text, start: s.byte(start), end: s.byte(s.pos) };
 }
 
 /** `DOUBLE '1.5'`: a cast of the text. DATE and TIMESTAMP have a node of their own. */
 function parseTypedLiteral(s: Scanner): Expr | undefined {
-  const start = s.pos, word = s.peekWord().toLowerCase();
+  const start = s.pos;
+  const word = s.peekWord().toLowerCase();
   if (sqlTypeNamed(word) === undefined || isAhead(s, /(?:date|timestamp)\s*'/iy)) return undefined;
   const target = parseSqlType(s);
   s.skip();
   const expr = target && parseText(s);
-  if (target !== undefined && expr !== undefined) return { kind: 'cast', call: true, expr, target, start: s.byte(start), end: s.byte(s.pos) };
+  if (target !== undefined && expr !== undefined)
+    return { kind: 'cast', call: true, expr, target, start: s.byte(start), end: s.byte(s.pos) };
   s.pos = start;
   return undefined;
 }
@@ -85,8 +119,11 @@ function parseInterval(s: Scanner): IntervalExpr | undefined {
   return undefined;
 }
 function parseNumber(s: Scanner): LiteralExpr | undefined {
-  const start = s.pos, text = s.match(/-?(?:\d+\.?\d*|\.\d+)/y);
-  return text === undefined ? undefined : { kind: 'literal', type: /\./.test(text) ? 'float64' : 'int64', text, start: s.byte(start), end: s.byte(s.pos) };
+  const start = s.pos;
+  const text = s.match(/-?(?:\d+\.?\d*|\.\d+)/y);
+  return text === undefined
+    ? undefined
+    : { kind: 'literal', type: /\./.test(text) ? 'float64' : 'int64', text, start: s.byte(start), end: s.byte(s.pos) };
 }
 function parseEnclosed(s: Scanner): Expr | undefined {
   s.nestings++;
@@ -110,6 +147,16 @@ function parseUnit(s: Scanner): string | undefined {
 
 /** `#n`: a column by its place. */
 function parsePosition(s: Scanner): Expr | undefined {
-  const start = s.pos, text = s.match(/#[1-9]\d{0,5}/y);
-  return text === undefined ? undefined : { kind: 'id', name: text, quoted: false, position: Number(text.slice(1)), start: s.byte(start), end: s.byte(s.pos) };
+  const start = s.pos;
+  const text = s.match(/#[1-9]\d{0,5}/y);
+  return text === undefined
+    ? undefined
+    : {
+        kind: 'id',
+        name: text,
+        quoted: false,
+        position: Number(text.slice(1)),
+        start: s.byte(start),
+        end: s.byte(s.pos),
+      };
 }

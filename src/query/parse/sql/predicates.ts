@@ -1,4 +1,7 @@
-/** Predicates that v0.2.0 lacks: ILIKE, SIMILAR TO, IS DISTINCT FROM, IS TRUE, BETWEEN SYMMETRIC, comparisons with ANY and ALL. None of their words is reserved. */
+/**
+ * Predicates that v0.2.0 lacks: ILIKE, SIMILAR TO, IS DISTINCT FROM, IS TRUE, BETWEEN SYMMETRIC, comparisons with ANY
+ * and ALL. None of their words is reserved.
+ */
 import type { BinaryOperator, CallExpr, Expr, LambdaNode, NameNode, QuantifiedExpr } from '../../ast.ts';
 import { parseExpr } from '../expressions.ts';
 import { parseEnclosedQuery } from '../primaries.ts';
@@ -6,22 +9,35 @@ import { isAhead } from './sets.ts';
 import type { Scanner } from '../scanner.ts';
 
 /** An operand follows: no clause of SQL, where the word before is an alias. */
-const operandBehind = String.raw`\b(?=\s*['"(` + '`' + String.raw`]|\s+(?!(?:from|where|group|having|order|limit|offset|union|intersect|except|fetch|as|qualify|window|and|or|then|else|end|when)\b)[\p{L}_$])`;
-const ilike = new RegExp(`ilike${operandBehind}`, 'iuy'), glob = new RegExp(`glob${operandBehind}`, 'iuy');
+const operandBehind =
+  String.raw`\b(?=\s*['"(` +
+  '`' +
+  String.raw`]|\s+(?!(?:from|where|group|having|order|limit|offset|union|intersect|except|fetch|as|qualify|window|and|or|then|else|end|when)\b)[\p{L}_$])`;
+const ilike = new RegExp(`ilike${operandBehind}`, 'iuy');
+const glob = new RegExp(`glob${operandBehind}`, 'iuy');
 
 /** Takes ILIKE if it is an operator here: words of a search are only words. */
 export const takesIlike = (s: Scanner): boolean => (s.code | 0x20) === 0x69 && isAhead(s, ilike) && s.keyword('ilike');
 
 /** Takes GLOB if it is an operator here, in SQL alone. */
-export const takesGlob = (s: Scanner): boolean => s.sql && (s.code | 0x20) === 0x67 && isAhead(s, glob) && s.keyword('glob');
+export const takesGlob = (s: Scanner): boolean =>
+  s.sql && (s.code | 0x20) === 0x67 && isAhead(s, glob) && s.keyword('glob');
 
 /** Takes SIMILAR TO if something stands behind it; `similar` is an ordinary name else. */
 export const takesSimilarTo = (s: Scanner): boolean =>
   (s.code | 0x20) === 0x73 && isAhead(s, /similar\s+to\s+\S/iy) && s.keyword('similar') && s.spaceKeyword('to');
 
-/** Takes SYMMETRIC or ASYMMETRIC of BETWEEN; tells of the first. A column of that name has an operator or AND behind it. */
+/**
+ * Takes SYMMETRIC or ASYMMETRIC of BETWEEN; tells of the first. A column of that name has an operator or AND behind it.
+ */
 export const takesSymmetric = (s: Scanner): true | undefined => {
-  if (!isAhead(s, /a?symmetric\s*(?:['"(`{[]|\s(?:-?\d|(?!(?:and|or|in|is|like|not|between|ilike|similar)\b)[\p{L}_$]))/iuy)) return undefined;
+  if (
+    !isAhead(
+      s,
+      /a?symmetric\s*(?:['"(`{[]|\s(?:-?\d|(?!(?:and|or|in|is|like|not|between|ilike|similar)\b)[\p{L}_$]))/iuy,
+    )
+  )
+    return undefined;
   const symmetric = s.keyword('symmetric');
   if (!symmetric) s.keyword('asymmetric');
   s.skip();
@@ -29,20 +45,40 @@ export const takesSymmetric = (s: Scanner): true | undefined => {
 };
 
 /** Behind IS and NOT: DISTINCT FROM an operand, TRUE, FALSE or UNKNOWN. */
-export const parseDistinctFrom = (s: Scanner, left: Expr, negated: boolean, parseOperand: (scanner: Scanner) => Expr | undefined): Expr | undefined => {
+export const parseDistinctFrom = (
+  s: Scanner,
+  left: Expr,
+  negated: boolean,
+  parseOperand: (scanner: Scanner) => Expr | undefined,
+): Expr | undefined => {
   const before = s.pos;
   s.skip();
   if (isAhead(s, /distinct\s+from\s/iy) && s.keyword('distinct') && s.spaceKeyword('from')) {
     s.skip();
     const right = parseOperand(s);
-    if (right !== undefined) return { kind: 'binary', op: negated ? 'is not distinct from' : 'is distinct from', left, right, start: left.start, end: right.end };
+    if (right !== undefined)
+      return {
+        kind: 'binary',
+        op: negated ? 'is not distinct from' : 'is distinct from',
+        left,
+        right,
+        start: left.start,
+        end: right.end,
+      };
   }
-  const start = s.pos, word = s.peekWord().toLowerCase();
+  const start = s.pos;
+  const word = s.peekWord().toLowerCase();
   if ((word === 'true' || word === 'false' || word === 'unknown') && s.keyword(word)) {
     const span = { start: left.start, end: s.byte(s.pos) };
     if (word === 'unknown') return { kind: 'is-null', negated, expr: left, ...span };
     const right: Expr = { kind: 'literal', type: 'bool', text: word, start: s.byte(start), end: s.byte(s.pos) };
-    return { kind: 'binary', op: negated ? 'is distinct from' : 'is not distinct from', left: s.sql ? asCondition(left) : left, right, ...span };
+    return {
+      kind: 'binary',
+      op: negated ? 'is distinct from' : 'is not distinct from',
+      left: s.sql ? asCondition(left) : left,
+      right,
+      ...span,
+    };
   }
   s.pos = before;
   return undefined;
@@ -56,43 +92,73 @@ const quantifier = /(any|some|all)\s*\(\s*(?:\(\s*)*(?:select|values|from|with)\
 const comparisons: ReadonlySet<BinaryOperator> = new Set<BinaryOperator>(['==', '!=', '<', '<=', '>', '>=']);
 
 /** `any (query)` behind a comparison operator. */
-export const parseQuantified = (s: Scanner, left: Expr, op: BinaryOperator): Expr | undefined => parseQuantifiedQuery(s, left, op) ?? parseQuantifiedList(s, left, op);
+export const parseQuantified = (s: Scanner, left: Expr, op: BinaryOperator): Expr | undefined =>
+  parseQuantifiedQuery(s, left, op) ?? parseQuantifiedList(s, left, op);
 
 const listQuantifier = /(any|some|all)\s*\(/iy;
-const listOperators: ReadonlySet<BinaryOperator> = new Set<BinaryOperator>([...comparisons, '~', '!~', '~*', '!~*', 'like', 'not like', 'ilike', 'not ilike']);
+const listOperators: ReadonlySet<BinaryOperator> = new Set<BinaryOperator>([
+  ...comparisons,
+  '~',
+  '!~',
+  '~*',
+  '!~*',
+  'like',
+  'not like',
+  'ilike',
+  'not ilike',
+]);
 
 /** `any (list)` behind an operator: a reduction of the list by OR, `all` by AND. */
 const parseQuantifiedList = (s: Scanner, left: Expr, op: BinaryOperator): Expr | undefined => {
   const letter = s.code | 0x20;
-  if (!s.sql || (letter !== 0x61 && letter !== 0x73) || !listOperators.has(op) || !isAhead(s, listQuantifier)) return undefined;
-  const start = s.pos, word = s.peekWord();
+  if (!s.sql || (letter !== 0x61 && letter !== 0x73) || !listOperators.has(op) || !isAhead(s, listQuantifier))
+    return undefined;
+  const start = s.pos;
+  const word = s.peekWord();
   s.pos += word.length;
   if (s.takeNext('(')) {
     s.skip();
     const list = parseExpr(s);
-    if (list !== undefined && s.takeNext(')')) return reduction(left, op, list, word.toLowerCase() === 'all', s.byte(s.pos));
+    if (list !== undefined && s.takeNext(')'))
+      return reduction(left, op, list, word.toLowerCase() === 'all', s.byte(s.pos));
   }
   s.pos = start;
   return undefined;
 };
 const reduction = (left: Expr, op: BinaryOperator, list: Expr, all: boolean, end: number): CallExpr => {
-  const span = { start: left.start, end }, name = (text: string): NameNode => ({ kind: 'name', text, ...span });
+  const span = { start: left.start, end };
+  const name = (text: string): NameNode => ({ kind: 'name', text, ...span });
   const id = (text: string): Expr => ({ kind: 'id', name: text, quoted: true, ...span });
   // Blanks in their names: no column is hidden.
   const found: Expr = { kind: 'binary', op, left, right: id('one element'), ...span };
   const body: Expr = { kind: 'binary', op: all ? 'and' : 'or', left: id('so far'), right: found, ...span };
   const lambda: LambdaNode = { kind: 'lambda', params: [name('so far'), name('one element')], body, ...span };
-  return { kind: 'call', callee: name('list_reduce'), args: [list, lambda, { kind: 'literal', type: 'bool', text: String(all), ...span }], ...span };
+  return {
+    kind: 'call',
+    callee: name('list_reduce'),
+    args: [list, lambda, { kind: 'literal', type: 'bool', text: String(all), ...span }],
+    ...span,
+  };
 };
 
 const parseQuantifiedQuery = (s: Scanner, left: Expr, op: BinaryOperator): QuantifiedExpr | undefined => {
   const letter = s.code | 0x20;
-  if (!s.sql || (letter !== 0x61 && letter !== 0x73) || !comparisons.has(op) || !isAhead(s, quantifier)) return undefined;
-  const start = s.pos, word = s.peekWord();
+  if (!s.sql || (letter !== 0x61 && letter !== 0x73) || !comparisons.has(op) || !isAhead(s, quantifier))
+    return undefined;
+  const start = s.pos;
+  const word = s.peekWord();
   s.pos += word.length;
   const query = parseEnclosedQuery(s, '(', ')');
   if (query !== undefined) {
-    return { kind: 'quantified', op: op as QuantifiedExpr['op'], quantifier: word.toLowerCase() === 'all' ? 'all' : 'any', left, query, start: left.start, end: s.byte(s.pos) };
+    return {
+      kind: 'quantified',
+      op: op as QuantifiedExpr['op'],
+      quantifier: word.toLowerCase() === 'all' ? 'all' : 'any',
+      left,
+      query,
+      start: left.start,
+      end: s.byte(s.pos),
+    };
   }
   s.pos = start;
   return undefined;

@@ -1,5 +1,22 @@
-/** SQL queries as operators (grammar.md, section 6). Everything below runs with `scanner.sql` set, save for pipelines in parentheses. */
-import type { Expr, NameNode, SqlAlias, SqlBody, SqlColumn, SqlCte, SqlExprColumn, SqlOp, SqlQuery, SqlSelect, SqlStar, SqlWith, TupleExpr } from '../../ast.ts';
+/**
+ * SQL queries as operators (grammar.md, section 6). Everything below runs with `scanner.sql` set, save for pipelines in
+ * parentheses.
+ */
+import type {
+  Expr,
+  NameNode,
+  SqlAlias,
+  SqlBody,
+  SqlColumn,
+  SqlCte,
+  SqlExprColumn,
+  SqlOp,
+  SqlQuery,
+  SqlSelect,
+  SqlStar,
+  SqlWith,
+  TupleExpr,
+} from '../../ast.ts';
 import { memoSqlQuery } from '../scanner.ts';
 import { reservedWords, statementWords } from '../../reference/operators.ts';
 import type { Scanner } from '../scanner.ts';
@@ -34,10 +51,30 @@ function parseSqlQuery(s: Scanner): SqlQuery | undefined {
 
 function mayBeginSql(s: Scanner): boolean {
   switch (s.text[s.pos]) {
-    case '(': return true;
-    case 's': case 'S': case 'f': case 'F': case 'v': case 'V': case 'w': case 'W': case 't': case 'T': return sqlWord.has(s.peekWord().toLowerCase());
-    case 'd': case 'D': case 'e': case 'E': case 'p': case 'P': case 'u': case 'U': return statementWords.has(s.peekWord().toLowerCase());
-    default: return false;
+    case '(':
+      return true;
+    case 's':
+    case 'S':
+    case 'f':
+    case 'F':
+    case 'v':
+    case 'V':
+    case 'w':
+    case 'W':
+    case 't':
+    case 'T':
+      return sqlWord.has(s.peekWord().toLowerCase());
+    case 'd':
+    case 'D':
+    case 'e':
+    case 'E':
+    case 'p':
+    case 'P':
+    case 'u':
+    case 'U':
+      return statementWords.has(s.peekWord().toLowerCase());
+    default:
+      return false;
   }
 }
 
@@ -52,8 +89,19 @@ function parseSqlQueryParts(s: Scanner): SqlQuery | undefined {
   if (body === undefined) return undefined;
   const orderBy = parseOrderBy(s);
   const bounds = parseBounds(s);
-  if (body.kind === 'sql-query' && withClause === undefined && orderBy === undefined && bounds === undefined) return body;
-  return { kind: 'sql-query', with: withClause, body, orderBy, limit: bounds?.limit, offset: bounds?.offset, ...(bounds?.isPercent && { isPercent: true }), start: s.byte(start), end: s.byte(s.pos) };
+  if (body.kind === 'sql-query' && withClause === undefined && orderBy === undefined && bounds === undefined)
+    return body;
+  return {
+    kind: 'sql-query',
+    with: withClause,
+    body,
+    orderBy,
+    limit: bounds?.limit,
+    offset: bounds?.offset,
+    ...(bounds?.isPercent && { isPercent: true }),
+    start: s.byte(start),
+    end: s.byte(s.pos),
+  };
 }
 
 function parseOrderBy(s: Scanner): SqlQuery['orderBy'] {
@@ -66,7 +114,11 @@ function parseOrderBy(s: Scanner): SqlQuery['orderBy'] {
   return undefined;
 }
 
-interface Bounds { readonly limit?: Expr; readonly offset?: Expr; readonly isPercent?: true }
+interface Bounds {
+  readonly limit?: Expr;
+  readonly offset?: Expr;
+  readonly isPercent?: true;
+}
 
 /** LIMIT (or FETCH FIRST) and OFFSET in either order. */
 function parseBounds(s: Scanner): Bounds | undefined {
@@ -76,15 +128,22 @@ function parseBounds(s: Scanner): Bounds | undefined {
   return offset === undefined ? undefined : { offset, ...boundOf(parseLimit(s) ?? parseFetch(s)) };
 }
 
-const boundOf = (limit: Limit | undefined): Bounds => ({ limit: limit?.expr, ...(limit?.isPercent && { isPercent: true }) });
+const boundOf = (limit: Limit | undefined): Bounds => ({
+  limit: limit?.expr,
+  ...(limit?.isPercent && { isPercent: true }),
+});
 
 /** `expr` is absent for LIMIT ALL. */
-interface Limit { readonly expr?: Expr; readonly isPercent?: true }
+interface Limit {
+  readonly expr?: Expr;
+  readonly isPercent?: true;
+}
 function parseLimit(s: Scanner): Limit | undefined {
   const before = s.pos;
   if (s.apartKeyword('limit')) {
     if (s.keyword('all')) return {};
-    const percent = parsePercent(s), expr = percent ?? parseExpr(s);
+    const percent = parsePercent(s);
+    const expr = percent ?? parseExpr(s);
     if (expr !== undefined) return percent ? { expr, isPercent: true } : { expr };
   }
   s.pos = before;
@@ -93,8 +152,13 @@ function parseLimit(s: Scanner): Limit | undefined {
 
 /** `n %` or `n PERCENT`: a number, or an expression in brackets. */
 function parsePercent(s: Scanner): Expr | undefined {
-  const start = s.pos, expr = s.code === 0x28 ? parsePrimary(s) : parseLiteral(s);
-  if (expr !== undefined && (s.keywordNext('percent') || (isAhead(s, /\s*%\s*(?:$|[);]|offset\b|\|)/iy) && s.takeNext('%')))) return expr;
+  const start = s.pos;
+  const expr = s.code === 0x28 ? parsePrimary(s) : parseLiteral(s);
+  if (
+    expr !== undefined &&
+    (s.keywordNext('percent') || (isAhead(s, /\s*%\s*(?:$|[);]|offset\b|\|)/iy) && s.takeNext('%')))
+  )
+    return expr;
   s.pos = start;
   return undefined;
 }
@@ -142,7 +206,15 @@ function parseCte(s: Scanner): SqlCte | undefined {
   s.nestings++;
   const query = parseSqlQuery(s);
   if (query === undefined || !s.takeNext(')')) return undefined;
-  return { kind: 'sql-cte', alias, materialized, ...(usingKey && { usingKey }), query, start: alias.start, end: s.byte(s.pos) };
+  return {
+    kind: 'sql-cte',
+    alias,
+    materialized,
+    ...(usingKey && { usingKey }),
+    query,
+    start: alias.start,
+    end: s.byte(s.pos),
+  };
 }
 
 /** `USING KEY (column, aggregate [AS column], ..)`. */
@@ -159,9 +231,11 @@ function parseUsingKey(s: Scanner): readonly SqlExprColumn[] | undefined {
 }
 
 function parseKeyColumn(s: Scanner): SqlExprColumn | undefined {
-  const start = s.pos, expr = parseExpr(s);
+  const start = s.pos;
+  const expr = parseExpr(s);
   if (expr === undefined) return undefined;
-  const end = s.pos, as = s.gapKeyword('as') && s.space() ? parseSqlId(s) : undefined;
+  const end = s.pos;
+  const as = s.gapKeyword('as') && s.space() ? parseSqlId(s) : undefined;
   if (as === undefined) s.pos = end;
   return { kind: 'sql-column', expr, ...(as && { as }), start: s.byte(start), end: s.byte(s.pos) };
 }
@@ -177,7 +251,15 @@ function parseIntersections(s: Scanner): SqlBody | undefined {
 
 function parseBlock(s: Scanner): SqlBody | undefined {
   if (s.code === 0x28) return parseEnclosedSql(s);
-  return parseSelect(s) ?? parseFromFirst(s) ?? parseValues(s) ?? parseAll(s, 'table') ?? parsePivotStatement(s, parseTable) ?? parseDescribe(s, parseSqlQuery) ?? parseExplain(s);
+  return (
+    parseSelect(s) ??
+    parseFromFirst(s) ??
+    parseValues(s) ??
+    parseAll(s, 'table') ??
+    parsePivotStatement(s, parseTable) ??
+    parseDescribe(s, parseSqlQuery) ??
+    parseExplain(s)
+  );
 }
 
 /** `TABLE name`, `FROM name`: all of it. */
@@ -185,7 +267,15 @@ function parseAll(s: Scanner, word: 'table' | 'from'): SqlSelect | undefined {
   const start = s.pos;
   if (s.keyword(word) && s.gap()) {
     const from = parseSourceTable(s);
-    if (from !== undefined) return { kind: 'sql-select', distinct: false, columns: [{ kind: 'sql-star', start: from.start, end: from.end }], from, start: s.byte(start), end: s.byte(s.pos) };
+    if (from !== undefined)
+      return {
+        kind: 'sql-select',
+        distinct: false,
+        columns: [{ kind: 'sql-star', start: from.start, end: from.end }],
+        from,
+        start: s.byte(start),
+        end: s.byte(s.pos),
+      };
   }
   s.pos = start;
   return undefined;
@@ -213,13 +303,30 @@ function parseFromFirst(s: Scanner): SqlSelect | undefined {
   const start = s.pos;
   const from = s.keyword('from') && s.gap() ? parseTables(s) : undefined;
   if (from !== undefined) {
-    const behind = s.pos, head = s.gap() ? parseSelectHead(s) : undefined;
-    if (head !== undefined) return { kind: 'sql-select', ...head, from, ...parseSelectTail(s), start: s.byte(start), end: s.byte(s.pos) };
+    const behind = s.pos;
+    const head = s.gap() ? parseSelectHead(s) : undefined;
+    if (head !== undefined)
+      return { kind: 'sql-select', ...head, from, ...parseSelectTail(s), start: s.byte(start), end: s.byte(s.pos) };
     s.pos = behind;
-    const span = { start: s.byte(start), end: s.byte(s.pos) }, tail = parseSelectTail(s);
+    const span = { start: s.byte(start), end: s.byte(s.pos) };
+    const tail = parseSelectTail(s);
     // A plain `from x` is an operator of pipes.
-    if (from.kind === 'sql-join' || from.alias || (from.kind === 'sql-subquery-table' && from.query.ops.every((op) => op.kind === 'sql-op')) || Object.values(tail).some((part) => part !== undefined) || isAhead(s, /\s+(?:order\s+by|limit|offset)\b/iy)) {
-      return { kind: 'sql-select', distinct: false, columns: [{ kind: 'sql-star', ...span }], from, ...tail, start: span.start, end: s.byte(s.pos) };
+    if (
+      from.kind === 'sql-join' ||
+      from.alias ||
+      (from.kind === 'sql-subquery-table' && from.query.ops.every((op) => op.kind === 'sql-op')) ||
+      Object.values(tail).some((part) => part !== undefined) ||
+      isAhead(s, /\s+(?:order\s+by|limit|offset)\b/iy)
+    ) {
+      return {
+        kind: 'sql-select',
+        distinct: false,
+        columns: [{ kind: 'sql-star', ...span }],
+        from,
+        ...tail,
+        start: span.start,
+        end: s.byte(s.pos),
+      };
     }
   }
   s.pos = start;
@@ -230,7 +337,8 @@ function parseFromFirst(s: Scanner): SqlSelect | undefined {
 function parseSelectHead(s: Scanner): Pick<SqlSelect, 'distinct' | 'distinctOn' | 'columns'> | undefined {
   const start = s.pos;
   if (!s.keyword('select')) return undefined;
-  const distinct = s.gapKeyword('distinct'), distinctOn = distinct ? parseDistinctOn(s) : undefined;
+  const distinct = s.gapKeyword('distinct');
+  const distinctOn = distinct ? parseDistinctOn(s) : undefined;
   if (!distinct) s.gapKeyword('all');
   const columns = s.gap() ? parseList(s, parseColumn) : undefined;
   if (columns !== undefined) {
@@ -243,29 +351,49 @@ function parseSelectHead(s: Scanner): Pick<SqlSelect, 'distinct' | 'distinctOn' 
 }
 
 /** `ON (expressions)` behind DISTINCT. */
-const parseDistinctOn = (s: Scanner): readonly Expr[] | undefined => parseListInBrackets(s, () => s.spaceKeyword('on'), parseExpr);
+const parseDistinctOn = (s: Scanner): readonly Expr[] | undefined =>
+  parseListInBrackets(s, () => s.spaceKeyword('on'), parseExpr);
 
-function parseSelectTail(s: Scanner): Pick<SqlSelect, 'where' | 'groupBy' | 'having' | 'windows' | 'qualify' | 'sample'> {
+function parseSelectTail(
+  s: Scanner,
+): Pick<SqlSelect, 'where' | 'groupBy' | 'having' | 'windows' | 'qualify' | 'sample'> {
   const where = parseClause(s, 'where', parseOrExpr);
   const before = s.pos;
-  const groupBy = s.gapKeyword('group') ? parseClause(s, 'by', (scanner) => parseList(scanner, parseGroupItem)) : undefined;
+  const groupBy = s.gapKeyword('group')
+    ? parseClause(s, 'by', (scanner) => parseList(scanner, parseGroupItem))
+    : undefined;
   if (groupBy === undefined) s.pos = before;
-  return { where, groupBy, having: parseClause(s, 'having', parseExpr), windows: parseWindowClause(s), qualify: parseQualify(s), sample: parseUsingSample(s) };
+  return {
+    where,
+    groupBy,
+    having: parseClause(s, 'having', parseExpr),
+    windows: parseWindowClause(s),
+    qualify: parseQualify(s),
+    sample: parseUsingSample(s),
+  };
 }
 
 function parseColumn(s: Scanner): SqlColumn | undefined {
   const start = s.pos;
   // Behind a comma too many.
   if (isAhead(s, /(?<=,\s*)from\s+[\p{L}_"'(]/iuy)) return s.fail();
-  const before = parsePrefixAlias(s), star = before || isColumnsAhead(s) ? undefined : parseStar(s);
+  const before = parsePrefixAlias(s);
+  const star = before || isColumnsAhead(s) ? undefined : parseStar(s);
   const expr = star === undefined ? parseExpr(s) : undefined;
   if (star === undefined && expr === undefined) return undefined;
   if (expr !== undefined && isAhead(s, /(?<=\))\s*export_state\b/iy)) {
     s.skip();
     throw exportedState(s.text, s.pos);
   }
-  const whole: SqlStar | undefined = star && { kind: 'sql-star', ...star, ...parseStarChanges(s), start: s.byte(start), end: s.byte(s.pos) };
-  const found = expr ?? (whole && parseStarTest(s, whole)), as = before ?? parseTextAlias(s) ?? parseAs(s, parseSqlId);
+  const whole: SqlStar | undefined = star && {
+    kind: 'sql-star',
+    ...star,
+    ...parseStarChanges(s),
+    start: s.byte(start),
+    end: s.byte(s.pos),
+  };
+  const found = expr ?? (whole && parseStarTest(s, whole));
+  const as = before ?? parseTextAlias(s) ?? parseAs(s, parseSqlId);
   const span = { start: s.byte(start), end: s.byte(s.pos) };
   return found === undefined ? { ...whole!, as, ...span } : { kind: 'sql-column', expr: found, as, ...span };
 }
@@ -280,7 +408,8 @@ function parseTextAlias(s: Scanner): NameNode | undefined {
 
 /** `alias :` before what it names, as in DuckDB. */
 export function parsePrefixAlias(s: Scanner): NameNode | undefined {
-  const start = s.pos, alias = isAhead(s, /(?:[\p{L}_$][\p{L}\p{N}_$]*|"[^"\\]*")\s*:(?!:)/uy) ? parseSqlId(s) : undefined;
+  const start = s.pos;
+  const alias = isAhead(s, /(?:[\p{L}_$][\p{L}\p{N}_$]*|"[^"\\]*")\s*:(?!:)/uy) ? parseSqlId(s) : undefined;
   if (alias !== undefined && s.takeNext(':')) {
     s.skip();
     return alias;
@@ -299,8 +428,13 @@ export function parseAs<T>(s: Scanner, parse: (scanner: Scanner) => T | undefine
     if (alias !== undefined) return alias;
   }
   s.pos = behind;
-  const word = s.peekWord(), reserved = reservedWords.has(word.toLowerCase());
-  const alias = reserved ? s.fail(s.pos + word.length) : beginsSqlClause(s) || beginsWindowOrQualify(s) ? s.fail() : parse(s);
+  const word = s.peekWord();
+  const reserved = reservedWords.has(word.toLowerCase());
+  const alias = reserved
+    ? s.fail(s.pos + word.length)
+    : beginsSqlClause(s) || beginsWindowOrQualify(s)
+      ? s.fail()
+      : parse(s);
   if (alias === undefined) s.pos = before;
   return alias;
 }

@@ -1,5 +1,15 @@
 /** Functions that stand for tables in FROM: UNNEST, RANGE and GENERATE_SERIES. None of the words is reserved. */
-import type { CallExpr, Expr, NameNode, Span, SqlAlias, SqlColumn, SqlQuery, SqlSelect, SqlTableExpr } from '../../ast.ts';
+import type {
+  CallExpr,
+  Expr,
+  NameNode,
+  Span,
+  SqlAlias,
+  SqlColumn,
+  SqlQuery,
+  SqlSelect,
+  SqlTableExpr,
+} from '../../ast.ts';
 import { parseExpr } from '../expressions.ts';
 import { isAhead } from './sets.ts';
 import type { Scanner } from '../scanner.ts';
@@ -8,31 +18,100 @@ import { subqueryTable } from '../../sql/nodes.ts';
 const ahead = /(?:unnest|range|generate_series)\s*\(/iy;
 
 /** `f(..) [WITH ORDINALITY] [AS] t(column)`: a table of the elements, which may use columns of the tables before it. */
-export const parseTableFunction = (s: Scanner, parseOrdinality: (scanner: Scanner) => boolean, parseAs: (scanner: Scanner) => SqlAlias | undefined): SqlTableExpr | undefined => {
+export const parseTableFunction = (
+  s: Scanner,
+  parseOrdinality: (scanner: Scanner) => boolean,
+  parseAs: (scanner: Scanner) => SqlAlias | undefined,
+): SqlTableExpr | undefined => {
   if (!isAhead(s, ahead)) return undefined;
-  const start = s.pos, call: Expr | undefined = parseExpr(s), name = call?.kind === 'call' && call.callee.kind === 'name' ? call.callee.text.toLowerCase() : '';
+  const start = s.pos;
+  const call: Expr | undefined = parseExpr(s);
+  const name = call?.kind === 'call' && call.callee.kind === 'name' ? call.callee.text.toLowerCase() : '';
   if (call?.kind !== 'call' || !['unnest', 'range', 'generate_series'].includes(name)) {
     s.pos = start;
     return undefined;
   }
-  const span = { start: s.byte(start), end: s.byte(s.pos) }, ordinality = parseOrdinality(s), alias = parseAs(s);
-  const isUnnest = name === 'unnest', rows = isUnnest ? call : callOf('unnest', [call], span);
-  const numbers = ordinality ? [columnOf(callOf('unnest', [callOf('generate_series', [numberOf('1', span), callOf('len', [isUnnest ? call.args[0]! : call], span)], span)], span), 'ordinality', span)] : [];
-  const query: SqlQuery = longRange(name, call, ordinality, span) ?? queryOf({ kind: 'sql-select', distinct: false, columns: [columnOf(rows, name, span), ...numbers], ...span });
-  return { kind: 'sql-subquery-table', lateral: true, query: { kind: 'query', decls: [], ops: [{ kind: 'sql-op', query, ...span }], ...span }, ordinality: false, ...(alias && { alias }), start: span.start, end: s.byte(s.pos) };
+  const span = { start: s.byte(start), end: s.byte(s.pos) };
+  const ordinality = parseOrdinality(s);
+  const alias = parseAs(s);
+  const isUnnest = name === 'unnest';
+  const rows = isUnnest ? call : callOf('unnest', [call], span);
+  const numbers = ordinality
+    ? [
+        columnOf(
+          callOf(
+            'unnest',
+            [
+              callOf(
+                'generate_series',
+                [numberOf('1', span), callOf('len', [isUnnest ? call.args[0]! : call], span)],
+                span,
+              ),
+            ],
+            span,
+          ),
+          'ordinality',
+          span,
+        ),
+      ]
+    : [];
+  const query: SqlQuery =
+    longRange(name, call, ordinality, span) ??
+    queryOf({ kind: 'sql-select', distinct: false, columns: [columnOf(rows, name, span), ...numbers], ...span });
+  return {
+    kind: 'sql-subquery-table',
+    lateral: true,
+    query: { kind: 'query', decls: [], ops: [{ kind: 'sql-op', query, ...span }], ...span },
+    ordinality: false,
+    ...(alias && { alias }),
+    start: span.start,
+    end: s.byte(s.pos),
+  };
 };
 
 /** Longer ranges of numbers that are written as such are made a part at a time. */
 const partMax = 65_536;
 /** Such a range: the beginnings of its parts, then the numbers of each. */
 const longRange = (name: string, { args }: CallExpr, ordinality: boolean, span: Span): SqlQuery | undefined => {
-  const given = args.map(numberIn), step = given[2] ?? 1, end = (given.length > 1 ? given[1] : given[0]) ?? NaN, from = given.length > 1 ? given[0] ?? NaN : 0;
-  const to = name === 'range' ? end : end + Math.sign(step), length = (to - from) / step;
-  if (name === 'unnest' || ordinality || given.length > 3 || given.includes(undefined) || ![from, to, step, step * partMax, length].every(Number.isFinite) || length <= 16 * partMax || length > Number.MAX_SAFE_INTEGER) return undefined;
-  const part: Expr = { kind: 'id', name: 'part', quoted: true, ...span }, bound: Expr = { kind: 'binary', op: '+', left: part, right: numberOf(String(step * partMax), span), ...span };
-  const rangeOf = (...list: readonly Expr[]): Expr => callOf('unnest', [callOf('range', list, span)], span), last = callOf(step > 0 ? 'least' : 'greatest', [bound, numberOf(String(to), span)], span);
-  const parts = queryOf({ kind: 'sql-select', distinct: false, columns: [columnOf(rangeOf(numberOf(String(from), span), numberOf(String(to), span), numberOf(String(step * partMax), span)), 'part', span)], ...span });
-  return queryOf({ kind: 'sql-select', distinct: false, columns: [columnOf(rangeOf(part, last, numberOf(String(step), span)), name, span)], from: subqueryTable(parts), ...span });
+  const given = args.map(numberIn);
+  const step = given[2] ?? 1;
+  const end = (given.length > 1 ? given[1] : given[0]) ?? NaN;
+  const from = given.length > 1 ? (given[0] ?? NaN) : 0;
+  const to = name === 'range' ? end : end + Math.sign(step);
+  const length = (to - from) / step;
+  if (
+    name === 'unnest' ||
+    ordinality ||
+    given.length > 3 ||
+    given.includes(undefined) ||
+    ![from, to, step, step * partMax, length].every(Number.isFinite) ||
+    length <= 16 * partMax ||
+    length > Number.MAX_SAFE_INTEGER
+  )
+    return undefined;
+  const part: Expr = { kind: 'id', name: 'part', quoted: true, ...span };
+  const bound: Expr = { kind: 'binary', op: '+', left: part, right: numberOf(String(step * partMax), span), ...span };
+  const rangeOf = (...list: readonly Expr[]): Expr => callOf('unnest', [callOf('range', list, span)], span);
+  const last = callOf(step > 0 ? 'least' : 'greatest', [bound, numberOf(String(to), span)], span);
+  const parts = queryOf({
+    kind: 'sql-select',
+    distinct: false,
+    columns: [
+      columnOf(
+        rangeOf(numberOf(String(from), span), numberOf(String(to), span), numberOf(String(step * partMax), span)),
+        'part',
+        span,
+      ),
+    ],
+    ...span,
+  });
+  return queryOf({
+    kind: 'sql-select',
+    distinct: false,
+    columns: [columnOf(rangeOf(part, last, numberOf(String(step), span)), name, span)],
+    from: subqueryTable(parts),
+    ...span,
+  });
 };
 /** The whole number that an argument is. */
 const numberIn = (e: CallExpr['args'][number]): number | undefined => {
@@ -40,11 +119,25 @@ const numberIn = (e: CallExpr['args'][number]): number | undefined => {
     const of = numberIn(e.operand);
     return of === undefined ? undefined : -of;
   }
-  return e.kind === 'literal' && e.type === 'int64' && Number.isSafeInteger(Number(e.text)) ? Number(e.text) : undefined;
+  return e.kind === 'literal' && e.type === 'int64' && Number.isSafeInteger(Number(e.text))
+    ? Number(e.text)
+    : undefined;
 };
 
 const queryOf = (body: SqlSelect): SqlQuery => ({ kind: 'sql-query', body, start: body.start, end: body.end });
 const nameOf = (text: string, { start, end }: Span): NameNode => ({ kind: 'name', text, start, end });
-const callOf = (name: string, args: CallExpr['args'], { start, end }: Span): CallExpr => ({ kind: 'call', callee: nameOf(name, { start, end }), args, start, end });
+const callOf = (name: string, args: CallExpr['args'], { start, end }: Span): CallExpr => ({
+  kind: 'call',
+  callee: nameOf(name, { start, end }),
+  args,
+  start,
+  end,
+});
 const numberOf = (text: string, { start, end }: Span): Expr => ({ kind: 'literal', type: 'int64', text, start, end });
-const columnOf = (expr: Expr, as: string, { start, end }: Span): SqlColumn => ({ kind: 'sql-column', expr, as: nameOf(as, { start, end }), start, end });
+const columnOf = (expr: Expr, as: string, { start, end }: Span): SqlColumn => ({
+  kind: 'sql-column',
+  expr,
+  as: nameOf(as, { start, end }),
+  start,
+  end,
+});

@@ -32,15 +32,20 @@ function parseJoins(s: Scanner): SqlTableExpr | undefined {
 }
 
 function parseJoin(s: Scanner, left: SqlTableExpr): SqlJoin | undefined {
-  const natural = takesNatural(s), asof = natural ? undefined : takesAsof(s), style = s.takeNext(',') ? 'cross' : parseJoinStyle(s, natural ?? asof);
+  const natural = takesNatural(s);
+  const asof = natural ? undefined : takesAsof(s);
+  const style = s.takeNext(',') ? 'cross' : parseJoinStyle(s, natural ?? asof);
   if (style === undefined) return undefined;
   s.skip();
   const right = parseTable(s);
   if (right === undefined) return undefined;
   if (natural) return { kind: 'sql-join', style, natural, left, right, start: left.start, end: s.byte(s.pos) };
-  if (style === 'cross' || style === 'positional') return { kind: 'sql-join', style, left, right, start: left.start, end: s.byte(s.pos) };
+  if (style === 'cross' || style === 'positional')
+    return { kind: 'sql-join', style, left, right, start: left.start, end: s.byte(s.pos) };
   const condition = s.gap() ? parseJoinCondition(s) : undefined;
-  return condition === undefined ? undefined : { kind: 'sql-join', style, ...(asof && { asof }), left, right, condition, start: left.start, end: s.byte(s.pos) };
+  return condition === undefined
+    ? undefined
+    : { kind: 'sql-join', style, ...(asof && { asof }), left, right, condition, start: left.start, end: s.byte(s.pos) };
 }
 
 /** The keywords up to JOIN and the gaps on both sides; NATURAL and ASOF have taken the one before it. */
@@ -48,28 +53,55 @@ function parseJoinStyle(s: Scanner, natural: true | undefined): SqlJoin['style']
   if (!s.gap() && !natural) return undefined;
   const word = s.peekWord().toLowerCase();
   switch (word) {
-    case 'join': return s.keyword('join') && s.gap() ? 'inner' : undefined;
-    case 'cross': case 'inner': case 'anti': case 'semi': case 'positional': case 'full': case 'left': case 'right':
+    case 'join':
+      return s.keyword('join') && s.gap() ? 'inner' : undefined;
+    case 'cross':
+    case 'inner':
+    case 'anti':
+    case 'semi':
+    case 'positional':
+    case 'full':
+    case 'left':
+    case 'right':
       s.pos += word.length;
       if (word === 'full' || word === 'left' || word === 'right') s.spaceKeyword('outer');
       return s.apartKeyword('join') ? word : undefined;
-    default: return s.fail();
+    default:
+      return s.fail();
   }
 }
 
-const queryWords: ReadonlySet<string> = new Set([...statementWords, 'select', 'from', 'values', 'with', 'const', 'fn', 'let', 'op', 'pragma', 'type']);
+const queryWords: ReadonlySet<string> = new Set([
+  ...statementWords,
+  'select',
+  'from',
+  'values',
+  'with',
+  'const',
+  'fn',
+  'let',
+  'op',
+  'pragma',
+  'type',
+]);
 
 /** A table with its alias. */
 export function parseTable(s: Scanner): SqlTableExpr | undefined {
   // Without a blank a colon leads to metadata: `pool:objects`.
-  const alias = isAhead(s, /[^\s:]+\s+:/y) ? parsePrefixAlias(s) : undefined, table = parseTablePart(s);
-  return withClauses(s, alias && table && table.kind !== 'sql-join' ? { ...table, alias: { kind: 'sql-alias', name: alias, start: alias.start, end: alias.end } } : table);
+  const alias = isAhead(s, /[^\s:]+\s+:/y) ? parsePrefixAlias(s) : undefined;
+  const table = parseTablePart(s);
+  return withClauses(
+    s,
+    alias && table && table.kind !== 'sql-join'
+      ? { ...table, alias: { kind: 'sql-alias', name: alias, start: alias.start, end: alias.end } }
+      : table,
+  );
 }
 
 /** A table with what may stand behind it. */
 function withClauses(s: Scanner, table: SqlTableExpr | undefined): SqlTableExpr | undefined {
   const sample = table && table.kind !== 'sql-join' ? parseTableSample(s) : undefined;
-  const sampled = table && sample ? { ...table, sample } as SqlTableExpr : table;
+  const sampled = table && sample ? ({ ...table, sample } as SqlTableExpr) : table;
   return sampled && parsePivots(s, sampled, (scanner) => parseAs(scanner, parseAlias));
 }
 
@@ -85,7 +117,9 @@ function parseTablePart(s: Scanner): SqlTableExpr | undefined {
   // `(from x)` would also be a table `from` with the alias `x`.
   const queryFirst = queryWords.has(s.peekWord().toLowerCase());
   s.pos = start;
-  return queryFirst ? parseSubqueryTable(s) ?? parseEnclosedTables(s) : parseEnclosedTables(s) ?? parseSubqueryTable(s);
+  return queryFirst
+    ? (parseSubqueryTable(s) ?? parseEnclosedTables(s))
+    : (parseEnclosedTables(s) ?? parseSubqueryTable(s));
 }
 
 /** `VALUES (..), (..) [AS] t(..)` without brackets around it. */
@@ -94,9 +128,17 @@ function parseValuesTable(s: Scanner): SqlTableExpr | undefined {
   if ((s.code | 0x20) !== 0x76 || !isAhead(s, /values\s*\(/iy)) return undefined;
   const body = parseValues(s);
   if (body !== undefined) {
-    const span = { start: s.byte(start), end: s.byte(s.pos) }, query: SqlQuery = { kind: 'sql-query', body, ...span };
+    const span = { start: s.byte(start), end: s.byte(s.pos) };
+    const query: SqlQuery = { kind: 'sql-query', body, ...span };
     const alias = parseAs(s, parseAlias);
-    return { kind: 'sql-subquery-table', query: { kind: 'query', decls: [], ops: [{ kind: 'sql-op', query, ...span }], ...span }, ordinality: false, alias, start: span.start, end: s.byte(s.pos) };
+    return {
+      kind: 'sql-subquery-table',
+      query: { kind: 'query', decls: [], ops: [{ kind: 'sql-op', query, ...span }], ...span },
+      ordinality: false,
+      alias,
+      start: span.start,
+      end: s.byte(s.pos),
+    };
   }
   s.pos = start;
   return undefined;

@@ -1,4 +1,7 @@
-/** Types as SQL writes them: `double precision`, `decimal(10,2)`, `varchar(20)[]`, `struct(a int, b text)`. Only inside of SQL operators, where they go before the names of pipes. */
+/**
+ * Types as SQL writes them: `double precision`, `decimal(10,2)`, `varchar(20)[]`, `struct(a int, b text)`. Only inside
+ * of SQL operators, where they go before the names of pipes.
+ */
 import type { SqlTypeNode } from '../../ast.ts';
 import { parseList, parseSqlId } from '../strings.ts';
 import type { Scanner } from '../scanner.ts';
@@ -6,7 +9,8 @@ import { type SqlType, decimalPrecisionMax, sqlTypeNamed } from '../../sql/types
 
 /** A type with the brackets of arrays behind it. */
 export function parseSqlType(s: Scanner): SqlTypeNode | undefined {
-  const start = s.pos, isOfPipes = s.peekWord() === 'string';
+  const start = s.pos;
+  const isOfPipes = s.peekWord() === 'string';
   s.enter();
   let type = parseBase(s);
   s.leave();
@@ -36,7 +40,8 @@ function parseBrackets(s: Scanner): number | 'any' | undefined {
 
 function parseBase(s: Scanner): SqlType | undefined {
   const start = s.pos;
-  const word = s.peekWord(), lower = word.toLowerCase();
+  const word = s.peekWord();
+  const lower = word.toLowerCase();
   if (word === '') return s.fail();
   s.pos += word.length;
   const type = parseNested(s, lower) ?? parseNamed(s, lower, word);
@@ -51,7 +56,8 @@ function parseNested(s: Scanner, word: string): SqlType | undefined {
     const fields = parseList(s, parseField);
     return fields !== undefined && s.takeNext(')') ? { kind: 'struct', fields } : undefined;
   }
-  const types = parseList(s, parseSqlType), [key, value] = types ?? [];
+  const types = parseList(s, parseSqlType);
+  const [key, value] = types ?? [];
   return types?.length === 2 && s.takeNext(')') ? { kind: 'map', key: key!.type, value: value!.type } : undefined;
 }
 
@@ -69,7 +75,12 @@ function parseNamed(s: Scanner, word: string, written: string): SqlType | undefi
   else if (word === 'character' || word === 'char') s.spaceKeyword('varying');
   if (type.kind === 'decimal') return parseDigits(s) ?? type;
   // The length of a text bounds nothing; a time has the digits that it has.
-  if (type.kind === 'timestamp' || type.kind === 'clock' || (type.kind === 'plain' && type.type.kind === 'primitive' && type.type.name === 'string')) parseNumbers(s);
+  if (
+    type.kind === 'timestamp' ||
+    type.kind === 'clock' ||
+    (type.kind === 'plain' && type.type.kind === 'primitive' && type.type.name === 'string')
+  )
+    parseNumbers(s);
   if (word === 'timestamp' || word === 'time') {
     const isZoned = parseZone(s);
     // A time of day has no zone here: the fault is that of the name `timetz`.
@@ -80,16 +91,18 @@ function parseNamed(s: Scanner, word: string, written: string): SqlType | undefi
 
 /** `with time zone`, `without time zone`; tells whether it is the former. */
 function parseZone(s: Scanner): boolean {
-  const start = s.pos, isZoned = s.spaceKeyword('with');
+  const start = s.pos;
+  const isZoned = s.spaceKeyword('with');
   if ((isZoned || s.spaceKeyword('without')) && s.spaceKeyword('time') && s.spaceKeyword('zone')) return isZoned;
   s.pos = start;
   return false;
 }
 
 function parseDigits(s: Scanner): SqlType | undefined {
-  const start = s.pos, [precision, scale = 0] = parseNumbers(s) ?? [];
+  const start = s.pos;
+  const [precision, scale = 0] = parseNumbers(s) ?? [];
   if (precision === undefined) return undefined;
-  if ( precision < 1 || precision > decimalPrecisionMax || scale > precision) {
+  if (precision < 1 || precision > decimalPrecisionMax || scale > precision) {
     s.pos = start;
     return undefined;
   }

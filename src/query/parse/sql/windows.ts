@@ -1,9 +1,22 @@
 /**
  * Windows in SQL: OVER behind a call, the WINDOW clause, QUALIFY.
  *
- * `over`, `window`, `qualify` and the words inside stay ordinary names: each is a keyword only where what follows it makes it one.
+ * `over`, `window`, `qualify` and the words inside stay ordinary names: each is a keyword only where what follows it
+ * makes it one.
  */
-import type { AggExpr, CallExpr, Expr, FrameBound, LiteralExpr, NameNode, OrderKey, WindowDef, WindowExpr, WindowFrameNode, WindowSpec } from '../../ast.ts';
+import type {
+  AggExpr,
+  CallExpr,
+  Expr,
+  FrameBound,
+  LiteralExpr,
+  NameNode,
+  OrderKey,
+  WindowDef,
+  WindowExpr,
+  WindowFrameNode,
+  WindowSpec,
+} from '../../ast.ts';
 import { parseExpr } from '../expressions.ts';
 import { parseOrderList } from '../operators.ts';
 import { parseList, parseNameList, parseSqlId } from '../strings.ts';
@@ -11,14 +24,38 @@ import type { Scanner } from '../scanner.ts';
 
 /** Words that may follow an alias: behind `over` or `qualify` they tell that it was one. */
 const clauseWords: ReadonlySet<string> = new Set([
-  'as', 'select', 'from', 'where', 'group', 'having', 'window', 'qualify', 'union', 'intersect', 'except', 'order', 'limit', 'offset', 'on', 'using', 'with',
-  'join', 'cross', 'inner', 'anti', 'full', 'left', 'right', 'lateral',
+  'as',
+  'select',
+  'from',
+  'where',
+  'group',
+  'having',
+  'window',
+  'qualify',
+  'union',
+  'intersect',
+  'except',
+  'order',
+  'limit',
+  'offset',
+  'on',
+  'using',
+  'with',
+  'join',
+  'cross',
+  'inner',
+  'anti',
+  'full',
+  'left',
+  'right',
+  'lateral',
 ]);
 
 /** A call with the OVER behind it, or the call itself. */
 export function parseOver(s: Scanner, call: CallExpr | AggExpr): WindowExpr | CallExpr | AggExpr {
   if (!s.sql) return call;
-  const before = s.pos, nulls = parseNullTreatment(s);
+  const before = s.pos;
+  const nulls = parseNullTreatment(s);
   const over = nextWord(s) === 'over' ? parseOverTarget(s) : undefined;
   if (over !== undefined) return { kind: 'window', call, nulls, over, start: call.start, end: s.byte(s.pos) };
   s.pos = before;
@@ -33,7 +70,8 @@ function nextWord(s: Scanner): string {
 
 /** IGNORE NULLS or RESPECT NULLS. */
 export function parseNullTreatment(s: Scanner): WindowExpr['nulls'] {
-  const before = s.pos, word = nextWord(s);
+  const before = s.pos;
+  const word = nextWord(s);
   if (word === 'ignore' || word === 'respect') {
     s.pos += word.length;
     if (s.spaceKeyword('nulls')) return word;
@@ -60,15 +98,20 @@ function parseSpec(s: Scanner): WindowSpec | undefined {
   const partitionBy = parseBy(s, 'partition', (scanner) => parseList(scanner, parseExpr)) ?? [];
   const orderBy = parseOrderBy(s) ?? [];
   const frame = parseFrame(s);
-  if (s.takeNext(')')) return { kind: 'window-spec', base, partitionBy, orderBy, frame, start: s.byte(start), end: s.byte(s.pos) };
+  if (s.takeNext(')'))
+    return { kind: 'window-spec', base, partitionBy, orderBy, frame, start: s.byte(start), end: s.byte(s.pos) };
   s.pos = start;
   return undefined;
 }
 
 /** The name of another window: a word that begins no clause here. */
 function parseBase(s: Scanner): NameNode | undefined {
-  const before = s.pos, word = s.peekWord().toLowerCase();
-  const begins = word === 'partition' || word === 'order' ? parseBy(s, word, () => true) : frameUnits.has(word) && parseFrame(s) !== undefined;
+  const before = s.pos;
+  const word = s.peekWord().toLowerCase();
+  const begins =
+    word === 'partition' || word === 'order'
+      ? parseBy(s, word, () => true)
+      : frameUnits.has(word) && parseFrame(s) !== undefined;
   s.pos = before;
   return begins ? undefined : parseSqlId(s);
 }
@@ -91,13 +134,22 @@ function parseBy<T>(s: Scanner, word: string, parse: (scanner: Scanner) => T | u
 const frameUnits: ReadonlySet<string> = new Set(['rows', 'range', 'groups']);
 
 function parseFrame(s: Scanner): WindowFrameNode | undefined {
-  const before = s.pos, unit = nextWord(s), start = s.pos;
+  const before = s.pos;
+  const unit = nextWord(s);
+  const start = s.pos;
   if (frameUnits.has(unit)) {
     s.pos += unit.length;
     const bounds = parseBounds(s);
     if (bounds !== undefined) {
       const exclude = parseExclude(s);
-      return { kind: 'window-frame', unit: unit as WindowFrameNode['unit'], ...bounds, exclude, start: s.byte(start), end: s.byte(s.pos) };
+      return {
+        kind: 'window-frame',
+        unit: unit as WindowFrameNode['unit'],
+        ...bounds,
+        exclude,
+        start: s.byte(start),
+        end: s.byte(s.pos),
+      };
     }
   }
   s.pos = before;
@@ -119,8 +171,15 @@ function parseBounds(s: Scanner): Pick<WindowFrameNode, 'first' | 'last'> | unde
 }
 
 function parseBound(s: Scanner): FrameBound | undefined {
-  const start = s.pos, before = s.pos;
-  const made = (bound: FrameBound['bound'], offset?: Expr): FrameBound => ({ kind: 'frame-bound', bound, ...(offset ? { offset } : {}), start: s.byte(start), end: s.byte(s.pos) });
+  const start = s.pos;
+  const before = s.pos;
+  const made = (bound: FrameBound['bound'], offset?: Expr): FrameBound => ({
+    kind: 'frame-bound',
+    bound,
+    ...(offset ? { offset } : {}),
+    start: s.byte(start),
+    end: s.byte(s.pos),
+  });
   if (s.keyword('unbounded') && s.space()) {
     if (s.keyword('preceding')) return made('unbounded preceding');
     if (s.keyword('following')) return made('unbounded following');
@@ -135,20 +194,44 @@ function parseBound(s: Scanner): FrameBound | undefined {
 }
 
 const unitNames: Readonly<Record<string, string>> = {
-  nanosecond: 'ns', microsecond: 'us', millisecond: 'ms', second: 's', minute: 'm', hour: 'h', day: 'd', week: 'w',
-  ns: 'ns', us: 'us', ms: 'ms', s: 's', m: 'm', h: 'h', d: 'd', w: 'w', sec: 's', min: 'm',
+  nanosecond: 'ns',
+  microsecond: 'us',
+  millisecond: 'ms',
+  second: 's',
+  minute: 'm',
+  hour: 'h',
+  day: 'd',
+  week: 'w',
+  ns: 'ns',
+  us: 'us',
+  ms: 'ms',
+  s: 's',
+  m: 'm',
+  h: 'h',
+  d: 'd',
+  w: 'w',
+  sec: 's',
+  min: 'm',
 };
-const intervalParts = /^\s*(?:\d+(?:\.\d+)?\s*[a-z]+\s*)+$/i, intervalPart = /(\d+(?:\.\d+)?)\s*([a-z]+)/gi;
+const intervalParts = /^\s*(?:\d+(?:\.\d+)?\s*[a-z]+\s*)+$/i;
+const intervalPart = /(\d+(?:\.\d+)?)\s*([a-z]+)/gi;
 
-/** `interval '1 day 2 hours'` and `interval 1 day`: a duration. Months and years are none, since their lengths differ. */
+/**
+ * `interval '1 day 2 hours'` and `interval 1 day`: a duration. Months and years are none, since their lengths differ.
+ */
 function parseInterval(s: Scanner): LiteralExpr | undefined {
   const start = s.pos;
   if (s.peekWord().toLowerCase() === 'interval') {
     s.pos += 'interval'.length;
     s.skip();
     const quoted = s.match(/'[^']*'/y)?.slice(1, -1);
-    const text = durationText(quoted !== undefined && !/[a-z]/i.test(quoted) ? `${quoted} ${s.match(/\s+[a-z]+/iy) ?? ''}` : quoted ?? s.match(/\d+(?:\.\d+)?\s+[a-z]+/iy));
-    if (text !== undefined) return { kind: 'literal', type: 'duration', text, start: s.byte(start), end: s.byte(s.pos) };
+    const text = durationText(
+      quoted !== undefined && !/[a-z]/i.test(quoted)
+        ? `${quoted} ${s.match(/\s+[a-z]+/iy) ?? ''}`
+        : (quoted ?? s.match(/\d+(?:\.\d+)?\s+[a-z]+/iy)),
+    );
+    if (text !== undefined)
+      return { kind: 'literal', type: 'duration', text, start: s.byte(start), end: s.byte(s.pos) };
   }
   s.pos = start;
   return undefined;
@@ -158,7 +241,8 @@ function durationText(text: string | undefined): string | undefined {
   if (text === undefined || !intervalParts.test(text)) return undefined;
   let out = '';
   for (const [, count, unit] of text.matchAll(intervalPart)) {
-    const lower = unit.toLowerCase(), name = unitNames[lower] ?? unitNames[lower.replace(/s$/, '')];
+    const lower = unit.toLowerCase();
+    const name = unitNames[lower] ?? unitNames[lower.replace(/s$/, '')];
     // Not a duration: the analyzer says so.
     if (name === undefined) return text;
     out += count + name;
@@ -240,5 +324,12 @@ function beginsQualify(s: Scanner): boolean {
 
 /** Nothing of the same clause follows. */
 function endsClause(s: Scanner): boolean {
-  return s.pos >= s.text.length || s.code === 0x29 || s.code === 0x2c || (s.code === 0x7c && s.text[s.pos + 1] !== '|') || s.code === 0x3b || clauseWords.has(s.peekWord().toLowerCase());
+  return (
+    s.pos >= s.text.length ||
+    s.code === 0x29 ||
+    s.code === 0x2c ||
+    (s.code === 0x7c && s.text[s.pos + 1] !== '|') ||
+    s.code === 0x3b ||
+    clauseWords.has(s.peekWord().toLowerCase())
+  );
 }

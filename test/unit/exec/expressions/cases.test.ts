@@ -1,6 +1,6 @@
 /**
- * The cases of test/cases/functions and test/cases/expressions through compiler and engine: as they are, in batches of one and two rows, and with vectors
- * forced into other forms. The examples of the function table are cases too.
+ * The cases of test/cases/functions and test/cases/expressions through compiler and engine: as they are, in batches of
+ * one and two rows, and with vectors forced into other forms. The examples of the function table are cases too.
  */
 import { describe, expect, test } from 'vitest';
 import { functionTable } from '../../../../src/exec/functions/functions.ts';
@@ -32,9 +32,12 @@ for (const name of ['functions', 'expressions']) {
 
 describe('examples of the function table', () => {
   for (const row of functionTable) {
-    test.each(row.examples.map((e) => ({ ...e, title: `${e.query}${e.input ? ` on ${e.input}` : ''}` })))(`${row.name}: $title`, async ({ query, input, output }) => {
-      // A call that answers a bool is a filter when it stands alone.
-      expect(await runQuery(/^(values|select) /.test(query) ? query : `values ${query}`, input)).toBe(`${output}\n`);
-    });
+    test.each(row.examples.map((e) => ({ ...e, title: `${e.query}${e.input ? ` on ${e.input}` : ''}` })))(
+      `${row.name}: $title`,
+      async ({ query, input, output }) => {
+        // A call that answers a bool is a filter when it stands alone.
+        expect(await runQuery(/^(values|select) /.test(query) ? query : `values ${query}`, input)).toBe(`${output}\n`);
+      },
+    );
   }
 });

@@ -1,4 +1,7 @@
-/** Joins on inequalities answer, in the order of their rows too, what they answer where nothing can be left out: there the conditions stand in a CASE. */
+/**
+ * Joins on inequalities answer, in the order of their rows too, what they answer where nothing can be left out: there
+ * the conditions stand in a CASE.
+ */
 import { expect, test } from 'vitest';
 import { runQuery } from '../../../support/query-case.ts';
 import { type Random, randomOf } from '../../../support/random.ts';
@@ -16,14 +19,21 @@ const conditions = {
   'a value in an interval': ['a.x >= b.x', 'a.x < b.y'],
   'with an equality': ['a.k = b.k', 'a.x > b.y'],
 };
-const opaque = (condition: string): string => (condition.includes(' = ') ? condition : `case when ${condition} then true else false end`);
+const opaque = (condition: string): string =>
+  condition.includes(' = ') ? condition : `case when ${condition} then true else false end`;
 
 for (const [name, value] of Object.entries(values)) {
-  const p = randomOf(name.length), rows = Array.from({ length: 48 }, (_, id) => `{id:${id},k:${p.below(2)},x:${value(p)},y:${value(p)}}`).join(' ');
+  const p = randomOf(name.length);
+  const rows = Array.from({ length: 48 }, (_, id) => `{id:${id},k:${p.below(2)},x:${value(p)},y:${value(p)}}`).join(
+    ' ',
+  );
   for (const [title, parts] of Object.entries(conditions)) {
     test.each(['', 'left', 'full'])(`${name}, ${title}: %s join`, async (style) => {
-      const query = (on: readonly string[]): string => `select a.id as a, b.id as b from input a ${style} join input b on ${on.join(' and ')}`;
-      expect(await runQuery(query(parts), rows, { batchRows: 32 })).toBe(await runQuery(query(parts.map(opaque)), rows, { batchRows: 32 }));
+      const query = (on: readonly string[]): string =>
+        `select a.id as a, b.id as b from input a ${style} join input b on ${on.join(' and ')}`;
+      expect(await runQuery(query(parts), rows, { batchRows: 32 })).toBe(
+        await runQuery(query(parts.map(opaque)), rows, { batchRows: 32 }),
+      );
     });
   }
   test.each(['>=', '>', '<', '<='])(`${name}: ASOF with %s`, async (operator) => {

@@ -1,4 +1,7 @@
-/** Operators that run out of memory give the same answers as with plenty of it, from spill files as the service writes them. */
+/**
+ * Operators that run out of memory give the same answers as with plenty of it, from spill files as the service writes
+ * them.
+ */
 import { afterAll, describe, expect, test } from 'vitest';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,57 +17,119 @@ import { fileEnvironment } from '../../../support/query-environment.ts';
 import { randomOf } from '../../../support/random.ts';
 import { type RunPlanOptions, runPlan, supOf } from '../../../support/run-plan.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'lake-spill-')), spill = new TaskSpill(folder);
+const folder = mkdtempSync(join(tmpdir(), 'lake-spill-'));
+const spill = new TaskSpill(folder);
 afterAll(() => {
   spill.dispose();
   rmSync(folder, { recursive: true });
 });
 
-const random = randomOf(11), rowsOf = (count: number, keys: number): string => Array.from({ length: count }, (_, i) => {
-  const k = random.below(10) === 0 ? random.pick(['null', '"x"', 'error("e")', 'error("missing")', '1.5', '[1,2]', '127.0.0.1']) : String(random.below(keys));
-  const wide = random.below(3) === 0 ? `,t:"${random.hex(6)}",n:{a:${random.below(5)}}` : random.below(3) === 0 ? `,u:${random.pick(['1::(int64|string)', '"s"::(int64|string)'])}` : '';
-  return `{i:${i},k:${k},s:"${random.hex(1)}"${wide}}`;
-}).join(' ');
+const random = randomOf(11);
+const rowsOf = (count: number, keys: number): string =>
+  Array.from({ length: count }, (_, i) => {
+    const k =
+      random.below(10) === 0
+        ? random.pick(['null', '"x"', 'error("e")', 'error("missing")', '1.5', '[1,2]', '127.0.0.1'])
+        : String(random.below(keys));
+    const wide =
+      random.below(3) === 0
+        ? `,t:"${random.hex(6)}",n:{a:${random.below(5)}}`
+        : random.below(3) === 0
+          ? `,u:${random.pick(['1::(int64|string)', '"s"::(int64|string)'])}`
+          : '';
+    return `{i:${i},k:${k},s:"${random.hex(1)}"${wide}}`;
+  }).join(' ');
 const inputs = {
-  left: vectorOf(parseSupValues(rowsOf(1000, 150))), right: vectorOf(parseSupValues(rowsOf(500, 150))),
+  left: vectorOf(parseSupValues(rowsOf(1000, 150))),
+  right: vectorOf(parseSupValues(rowsOf(500, 150))),
   /** Nearly all rows share a key. */
-  same: vectorOf(parseSupValues(Array.from({ length: 200 }, (_, i) => `{i:${i},k:${i % 50 === 0 ? i : 7},s:"${i % 3}"}`).join(' '))),
+  same: vectorOf(
+    parseSupValues(Array.from({ length: 200 }, (_, i) => `{i:${i},k:${i % 50 === 0 ? i : 7},s:"${i % 3}"}`).join(' ')),
+  ),
 };
 
 const answers = async (query: string, options: RunPlanOptions): Promise<readonly string[]> => {
-  const plan = await compile(query, fileEnvironment({ left: undefined, right: undefined, same: undefined, none: types.null }));
-  const lines = supOf((await runPlan(plan, inputs, options)).map((b) => b.batch)).trimEnd().split('\n');
+  const plan = await compile(
+    query,
+    fileEnvironment({ left: undefined, right: undefined, same: undefined, none: types.null }),
+  );
+  const lines = supOf((await runPlan(plan, inputs, options)).map((b) => b.batch))
+    .trimEnd()
+    .split('\n');
   return /sort|tail|top|uniq/.test(query) ? lines : lines.sort();
 };
 
-const joined = (style: string, on: string, right = 'right'): string => `from left | ${style} join (from ${right}) as {l,r} on ${on}`;
-/** Few rows look among many that do not fit: the join is turned, whatever else it asks, and the many are not put aside where the thread has room. */
+const joined = (style: string, on: string, right = 'right'): string =>
+  `from left | ${style} join (from ${right}) as {l,r} on ${on}`;
+/**
+ * Few rows look among many that do not fit: the join is turned, whatever else it asks, and the many are not put aside
+ * where the thread has room.
+ */
 const turned = [
-  'select a.i as x, b.i as y from (select * from same where i > 0 and i < 46) a join same b on a.k = b.k and a.i < b.i', 'select a.i as x, b.i as y from (select * from same where i > 0 and i < 46) a asof join same b on a.k = b.k and a.i > b.i - 20',
+  'select a.i as x, b.i as y from (select * from same where i > 0 and i < 46) a join same b on a.k = b.k and a.i < b.i',
+  'select a.i as x, b.i as y from (select * from same where i > 0 and i < 46) a asof join same b on a.k = b.k and a.i > b.i - 20',
   'select i from (select * from same where i > 0 and i < 46) a where not exists (select 1 from same b where a.k = b.k and a.i + 190 < b.i)',
 ];
 const queries = [
-  ...['', 'left', 'right', 'anti'].flatMap((style) => [joined(style, 'l.k==r.k'), joined(style, 'l.k==r.k and l.s==r.s and l.i<r.i')]),
-  joined('left', 'l.k==r.k', 'same'), 'from same | join (from same) as {l,r} on l.k==r.k', 'from same | left join (from same) as {l,r} on l.k==r.k and l.i>r.i',
-  'select a.i as x, b.i as y from left a full join right b on a.k = b.k and a.s = b.s', 'select a.i as x, b.i as y from same a full join same b on a.k = b.k and a.i <> b.i',
+  ...['', 'left', 'right', 'anti'].flatMap((style) => [
+    joined(style, 'l.k==r.k'),
+    joined(style, 'l.k==r.k and l.s==r.s and l.i<r.i'),
+  ]),
+  joined('left', 'l.k==r.k', 'same'),
+  'from same | join (from same) as {l,r} on l.k==r.k',
+  'from same | left join (from same) as {l,r} on l.k==r.k and l.i>r.i',
+  'select a.i as x, b.i as y from left a full join right b on a.k = b.k and a.s = b.s',
+  'select a.i as x, b.i as y from same a full join same b on a.k = b.k and a.i <> b.i',
   'from same | anti join (from same) as {l,r} on l.k==r.k and l.i<r.i',
-  'select a.i as x, b.i as y from same a join same b on a.i + 10 < b.i', 'select a.i as x, b.i as y from left a left join same b on a.i > b.i + 190 and a.s = b.s',
+  'select a.i as x, b.i as y from same a join same b on a.i + 10 < b.i',
+  'select a.i as x, b.i as y from left a left join same b on a.i > b.i + 190 and a.s = b.s',
   'select i from left where k in (select k from same)',
   // A text is read as the number on the other side.
-  ...['', 'full ', 'left ', 'right '].map((style) => `select a.i as x, b.i as y from same a ${style}join (select i, cast(i * 2 as varchar) as t from left) b on a.i = b.t`),
-  'select a.i as x, b.i as y from (select i, cast(i as varchar) || case when i % 3 = 0 then \'.0\' else \'\' end as t from left) a left join left b on a.t = b.i + 0.0',
+  ...['', 'full ', 'left ', 'right '].map(
+    (style) =>
+      `select a.i as x, b.i as y from same a ${style}join (select i, cast(i * 2 as varchar) as t from left) b on a.i = b.t`,
+  ),
+  "select a.i as x, b.i as y from (select i, cast(i as varchar) || case when i % 3 = 0 then '.0' else '' end as t from left) a left join left b on a.t = b.i + 0.0",
   ...turned,
-  'from left | distinct k', 'from left | distinct s', 'from left | distinct {k,s}', 'from left | drop i | distinct this', 'select distinct k, s from left', 'select k, s from left union select k, s from right',
-  ...['intersect', 'except'].flatMap((operator) => [`select k, s from left ${operator} select k, s from right`, `select k, s from left ${operator} all select k, s from right`]),
-  'select s from same except select s from left', 'select s from same intersect all select s from same',
+  'from left | distinct k',
+  'from left | distinct s',
+  'from left | distinct {k,s}',
+  'from left | drop i | distinct this',
+  'select distinct k, s from left',
+  'select k, s from left union select k, s from right',
+  ...['intersect', 'except'].flatMap((operator) => [
+    `select k, s from left ${operator} select k, s from right`,
+    `select k, s from left ${operator} all select k, s from right`,
+  ]),
+  'select s from same except select s from left',
+  'select s from same intersect all select s from same',
   'from left | fork ( where s<"8" ) ( where s>="4" ) | join on left.i==right.i | count()',
-  'from left | tail 10', 'from left | tail 700', 'from left | tail 999', 'from left | tail 5000', 'from left | sort k, i', 'from left | sort -r s, i', 'from left | sort s | tail 400', 'from left | top 700 i', 'from left | top 30 s, i',
-  'from left | cut s | sort this | uniq -c', 'from left | fuse', 'from left | aggregate n:=count(), list:=union(s) by k | sort k | cut k,n', 'from left | aggregate n:=count() by i | sort i',
-  'select i, row_number() over (partition by s order by i) as n, sum(i) over (partition by s) as t from left', 'select i, lag(i) over (order by s, i) as b from left',
+  'from left | tail 10',
+  'from left | tail 700',
+  'from left | tail 999',
+  'from left | tail 5000',
+  'from left | sort k, i',
+  'from left | sort -r s, i',
+  'from left | sort s | tail 400',
+  'from left | top 700 i',
+  'from left | top 30 s, i',
+  'from left | cut s | sort this | uniq -c',
+  'from left | fuse',
+  'from left | aggregate n:=count(), list:=union(s) by k | sort k | cut k,n',
+  'from left | aggregate n:=count() by i | sort i',
+  'select i, row_number() over (partition by s order by i) as n, sum(i) over (partition by s) as t from left',
+  'select i, lag(i) over (order by s, i) as b from left',
 ];
 
 /** Of plenty of memory, where nothing is spilled; each is worked out once. */
-const roomy = { spill: { open: () => { throw new Error('spilled'); } } }, expected = new Map<string, Promise<readonly string[]>>();
+const roomy = {
+  spill: {
+    open: () => {
+      throw new Error('spilled');
+    },
+  },
+};
+const expected = new Map<string, Promise<readonly string[]>>();
 const wanted = (query: string): Promise<readonly string[]> => {
   const known = expected.get(query) ?? answers(query, { host: roomy, batchRows: 128 });
   expected.set(query, known);
@@ -74,29 +139,49 @@ const wanted = (query: string): Promise<readonly string[]> => {
 const little = 30_000;
 /** Queries for which that is enough. */
 const small: ReadonlySet<string> = new Set([
-  'select i from left where k in (select k from same)', 'from left | distinct k', 'from left | distinct s', 'select s from same except select s from left', 'select s from same intersect all select s from same',
-  'from left | tail 10', 'from left | top 30 s, i', ...turned.filter((query) => !query.includes('asof')),
+  'select i from left where k in (select k from same)',
+  'from left | distinct k',
+  'from left | distinct s',
+  'select s from same except select s from left',
+  'select s from same intersect all select s from same',
+  'from left | tail 10',
+  'from left | top 30 s, i',
+  ...turned.filter((query) => !query.includes('asof')),
 ]);
 
-describe.each([['a little', little], ['more', 60_000]])('with %s of memory', (_, memoryBytesMax) => {
+describe.each([
+  ['a little', little],
+  ['more', 60_000],
+])('with %s of memory', (_, memoryBytesMax) => {
   test.each(queries)('%s', async (query) => {
     let runs = 0;
-    const counted = { open: () => {
-      runs++;
-      return spill.open();
-    } };
-    expect(await answers(query, { host: { spill: counted }, memoryBytesMax, batchRows: 128 })).toEqual(await wanted(query));
+    const counted = {
+      open: () => {
+        runs++;
+        return spill.open();
+      },
+    };
+    expect(await answers(query, { host: { spill: counted }, memoryBytesMax, batchRows: 128 })).toEqual(
+      await wanted(query),
+    );
     if (memoryBytesMax === little) expect(runs > 0, 'rows are put aside').toBe(!small.has(query));
   });
 });
 
 test.each(turned)('in a thread with little memory left: %s', async (query) => {
   let runs = 0;
-  const { signal } = new AbortController(), host = { spill: { open: () => {
-    runs++;
-    return spill.open();
-  } } };
-  linkTask(signal, { account: new ThreadMemory(1 << 30, { bytes: () => 0, collect: () => undefined, isTight: () => true }).open() });
+  const { signal } = new AbortController();
+  const host = {
+    spill: {
+      open: () => {
+        runs++;
+        return spill.open();
+      },
+    },
+  };
+  linkTask(signal, {
+    account: new ThreadMemory(1 << 30, { bytes: () => 0, collect: () => undefined, isTight: () => true }).open(),
+  });
   expect(await answers(query, { host, memoryBytesMax: little, batchRows: 128, signal })).toEqual(await wanted(query));
   expect(runs).toBeGreaterThan(0);
 });

@@ -8,24 +8,49 @@ import { planOf, runPlan, supOf } from '../../../support/run-plan.ts';
 
 const field = (name: string): PlanExpr => ({ kind: 'field', of: { kind: 'this' }, name });
 /** Few values of `a`, some missing, null, text or NaN; `b` tells the rows apart. */
-const valueOf = (n: number): Value => (n % 11 === 0 ? nullValue : n % 13 === 0 ? stringValue('x') : n % 29 === 0 ? { type: types.float64, data: NaN } : intValue((n * 7) % 5));
-const rows = vectorOf(Array.from({ length: 3000 }, (_, i) => {
-  const n = (i * 7919) % 3000, b = { name: 'b', value: intValue(n) };
-  return recordValue(n % 17 === 0 ? [b] : [{ name: 'a', value: valueOf(n) }, b]);
-}));
-const run = async (...ops: readonly PlanOp[]): Promise<string> => supOf((await runPlan(planOf(ops), { input: rows }, { batchRows: 16 })).map((b) => b.batch));
+const valueOf = (n: number): Value =>
+  n % 11 === 0
+    ? nullValue
+    : n % 13 === 0
+      ? stringValue('x')
+      : n % 29 === 0
+        ? { type: types.float64, data: NaN }
+        : intValue((n * 7) % 5);
+const rows = vectorOf(
+  Array.from({ length: 3000 }, (_, i) => {
+    const n = (i * 7919) % 3000;
+    const b = { name: 'b', value: intValue(n) };
+    return recordValue(n % 17 === 0 ? [b] : [{ name: 'a', value: valueOf(n) }, b]);
+  }),
+);
+const run = async (...ops: readonly PlanOp[]): Promise<string> =>
+  supOf((await runPlan(planOf(ops), { input: rows }, { batchRows: 16 })).map((b) => b.batch));
 
-const keysOf = (order: 'asc' | 'desc', nulls: 'first' | 'last', second: boolean, sql: boolean): SortKey[] =>
-  [{ expr: field('a'), order, nulls, ...(sql && { sql }) }, ...(second ? [{ expr: field('b'), order: 'asc', nulls: 'last' } as const] : [])];
+const keysOf = (order: 'asc' | 'desc', nulls: 'first' | 'last', second: boolean, sql: boolean): SortKey[] => [
+  { expr: field('a'), order, nulls, ...(sql && { sql }) },
+  ...(second ? [{ expr: field('b'), order: 'asc', nulls: 'last' } as const] : []),
+];
 
 for (const order of ['asc', 'desc'] as const) {
   for (const nulls of ['first', 'last'] as const) {
     for (const second of [false, true]) {
       test(`${order}, nulls ${nulls}${second ? ', with a second key' : ''}: the ends of the sort`, async () => {
-        for (const [count, sql] of [[1, false], [5, false], [700, false], [1, true], [130, true], [700, true]] as const) {
-          const keys = keysOf(order, nulls, second, sql), sorted = (await run({ kind: 'sort', keys, reverse: false })).trimEnd().split('\n');
-          expect((await run({ kind: 'top', count, keys, reverse: false })).trimEnd().split('\n')).toEqual(sorted.slice(0, count));
-          expect((await run({ kind: 'sort', keys, reverse: false }, { kind: 'tail', count })).trimEnd().split('\n')).toEqual(sorted.slice(-count));
+        for (const [count, sql] of [
+          [1, false],
+          [5, false],
+          [700, false],
+          [1, true],
+          [130, true],
+          [700, true],
+        ] as const) {
+          const keys = keysOf(order, nulls, second, sql);
+          const sorted = (await run({ kind: 'sort', keys, reverse: false })).trimEnd().split('\n');
+          expect((await run({ kind: 'top', count, keys, reverse: false })).trimEnd().split('\n')).toEqual(
+            sorted.slice(0, count),
+          );
+          expect(
+            (await run({ kind: 'sort', keys, reverse: false }, { kind: 'tail', count })).trimEnd().split('\n'),
+          ).toEqual(sorted.slice(-count));
         }
       });
     }

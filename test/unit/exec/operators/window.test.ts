@@ -1,6 +1,7 @@
 /**
- * The cases of test/cases/windows through compiler and engine: as they are, in batches of one and two rows, with vectors forced into other forms, and with so
- * little memory that sorts and partitions spill. The examples of the table are cases too.
+ * The cases of test/cases/windows through compiler and engine: as they are, in batches of one and two rows, with
+ * vectors forced into other forms, and with so little memory that sorts and partitions spill. The examples of the table
+ * are cases too.
  */
 import { describe, expect, test } from 'vitest';
 import { windowTable } from '../../../../src/exec/windows/windows.ts';
@@ -12,8 +13,10 @@ import type { RunPlanOptions } from '../../../support/run-plan.ts';
 
 const files = caseFilesOf('windows');
 // Other operators than windows cannot do with so little.
-const variantsOf = (subject: string): Readonly<Record<string, RunPlanOptions>> =>
-  ({ ...variants, ...(subject !== 'clauses' && { spilled: { spill: true, memoryBytesMax: 1, batchRows: 2 } }) });
+const variantsOf = (subject: string): Readonly<Record<string, RunPlanOptions>> => ({
+  ...variants,
+  ...(subject !== 'clauses' && { spilled: { spill: true, memoryBytesMax: 1, batchRows: 2 } }),
+});
 
 for (const { subject, cases } of files) {
   describe(subject, () => {
@@ -37,15 +40,24 @@ describe('examples of the table of window functions', () => {
 });
 
 test('without a place to spill to, a partition beyond the budget is an error', async () => {
-  await expect(runQuery('select sum(x) over () as s', '{x:1} {x:2}', { memoryBytesMax: 1 })).rejects.toMatchObject({ code: 'query-memory', message: expect.stringContaining('window') as string });
+  await expect(runQuery('select sum(x) over () as s', '{x:1} {x:2}', { memoryBytesMax: 1 })).rejects.toMatchObject({
+    code: 'query-memory',
+    message: expect.stringContaining('window') as string,
+  });
 });
 
 describe('trees over ranges', () => {
-  const random = randomOf(7), values = Float64Array.from({ length: 1000 }, () => random.below(1000) - 500);
-  test.each([['sum', 0, (a: number, b: number): number => a + b], ['min', Infinity, Math.min], ['max', -Infinity, Math.max]] as const)('%s', (fold, start, two) => {
+  const random = randomOf(7);
+  const values = Float64Array.from({ length: 1000 }, () => random.below(1000) - 500);
+  test.each([
+    ['sum', 0, (a: number, b: number): number => a + b],
+    ['min', Infinity, Math.min],
+    ['max', -Infinity, Math.max],
+  ] as const)('%s', (fold, start, two) => {
     const tree = new RangeTree(values, fold);
     for (let i = 0; i < 500; i++) {
-      const from = random.below(1001), to = from + random.below(1001 - from);
+      const from = random.below(1001);
+      const to = from + random.below(1001 - from);
       expect(tree.range(from, to, start)).toBe(values.subarray(from, to).reduce((a, b) => two(a, b), start));
     }
   });
@@ -58,6 +70,11 @@ describe('trees over ranges', () => {
   });
 });
 
-test.each(['{id:1,p:-1}', '{id:1,p:null}', '{id:1,p:1.5}', '{id:1}'])('an offset of a frame that is none ends the query: %s', async (input) => {
-  await expect(runQuery('select sum(id) over (order by id rows p preceding) as s', input)).rejects.toMatchObject({ code: 'window-offset' });
-});
+test.each(['{id:1,p:-1}', '{id:1,p:null}', '{id:1,p:1.5}', '{id:1}'])(
+  'an offset of a frame that is none ends the query: %s',
+  async (input) => {
+    await expect(runQuery('select sum(id) over (order by id rows p preceding) as s', input)).rejects.toMatchObject({
+      code: 'window-offset',
+    });
+  },
+);

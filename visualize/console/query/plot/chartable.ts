@@ -1,4 +1,7 @@
-/** Which plots rows allow: a histogram of a field of times, bars of a key and its numbers, lines of numbers over times; or why none. */
+/**
+ * Which plots rows allow: a histogram of a field of times, bars of a key and its numbers, lines of numbers over times;
+ * or why none.
+ */
 import { floatOf } from '../../../../src/client/jsup.ts';
 import type { Type } from '../../../../src/client/types.ts';
 import { parseTextTime, type TextTimes, textTimesOf } from './bins.ts';
@@ -21,29 +24,56 @@ export interface PlotChoice {
   readonly asText?: TextTimes;
 }
 /** The plots that there can be, the best first; `why`: why there is none, else empty. */
-interface Plots { readonly choices: readonly PlotChoice[]; readonly why: string }
+interface Plots {
+  readonly choices: readonly PlotChoice[];
+  readonly why: string;
+}
 
-const sampleMax = 200, numbersMax = 6, lineRowsMax = 20_000;
+const sampleMax = 200;
+const numbersMax = 6;
+const lineRowsMax = 20_000;
 
 type Role = 'time' | 'text-time' | 'number' | 'key' | 'none';
 
-/** What the rows that are there can be shown as, the best first. `key` is the pool's: its histogram comes before others. */
+/**
+ * What the rows that are there can be shown as, the best first. `key` is the pool's: its histogram comes before others.
+ */
 export const plotsOf = (store: RowStore, key?: string): Plots => {
   if (store.count === 0) return { choices: [], why: 'There are no rows to plot.' };
-  const columns = columnsOf(store.types.map(({ type }) => type), { unfolded: recordKeys(store.types.map(({ type }) => type)) });
-  const sample = Array.from({ length: Math.min(sampleMax, store.count) }, (_, i) => store.cell(Math.floor((i * store.count) / Math.min(sampleMax, store.count))));
+  const columns = columnsOf(
+    store.types.map(({ type }) => type),
+    { unfolded: recordKeys(store.types.map(({ type }) => type)) },
+  );
+  const sample = Array.from({ length: Math.min(sampleMax, store.count) }, (_, i) =>
+    store.cell(Math.floor((i * store.count) / Math.min(sampleMax, store.count))),
+  );
   const roles = new Map(columns.map((column) => [column, roleOf(column, sample)] as const));
   const of = (...wanted: readonly Role[]): Column[] => columns.filter((column) => wanted.includes(roles.get(column)!));
-  const times = of('time', 'text-time'), numbers = of('number'), keys = of('key'), choices: PlotChoice[] = [];
+  const times = of('time', 'text-time');
+  const numbers = of('number');
+  const keys = of('key');
+  const choices: PlotChoice[] = [];
   const written = (over: Column): Pick<PlotChoice, 'asText'> => {
-    const asText = roles.get(over) === 'text-time' ? sample.map((row) => textTimesOf(String(cellAt(row, over)?.json))).find((each) => each !== undefined) : undefined;
+    const asText =
+      roles.get(over) === 'text-time'
+        ? sample.map((row) => textTimesOf(String(cellAt(row, over)?.json))).find((each) => each !== undefined)
+        : undefined;
     return asText ? { asText } : {};
   };
   const histogram = (over: Column): PlotChoice => ({ kind: 'histogram', over, numbers: [], ...written(over) });
-  const isGrouped = store.types.filter(({ type }) => type.kind === 'record').length === store.types.length && columns.length <= 1 + numbers.length + 1 && numbers.length > 0;
+  const isGrouped =
+    store.types.filter(({ type }) => type.kind === 'record').length === store.types.length &&
+    columns.length <= 1 + numbers.length + 1 &&
+    numbers.length > 0;
   const byKey = [...times].sort((a, b) => Number(b.title === key) - Number(a.title === key));
   if (isGrouped && times.length === 1 && keys.length <= 1 && store.count <= lineRowsMax) {
-    choices.push({ kind: 'lines', over: times[0]!, numbers: keys.length === 1 ? numbers.slice(0, 1) : numbers.slice(0, numbersMax), ...(keys[0] && { by: keys[0] }), ...written(times[0]!) });
+    choices.push({
+      kind: 'lines',
+      over: times[0]!,
+      numbers: keys.length === 1 ? numbers.slice(0, 1) : numbers.slice(0, numbersMax),
+      ...(keys[0] && { by: keys[0] }),
+      ...written(times[0]!),
+    });
   } else if (isGrouped && times.length === 0 && keys.length === 1) {
     choices.push({ kind: 'bars', over: keys[0]!, numbers: numbers.slice(0, numbersMax) });
   } else if (isGrouped && times.length === 0 && keys.length === 0 && numbers.length > 1) {
@@ -54,8 +84,10 @@ export const plotsOf = (store: RowStore, key?: string): Plots => {
 };
 
 const whyNone = (columns: readonly Column[], numbers: readonly Column[], keys: readonly Column[]): string => {
-  if (columns.length === 1 && columns[0]!.path.length === 0) return 'These values have no fields. A plot needs a field of times, or a key with numbers.';
-  if (numbers.length === 0) return 'No field holds times, and none holds numbers. A plot needs a field of times, or a key with numbers.';
+  if (columns.length === 1 && columns[0]!.path.length === 0)
+    return 'These values have no fields. A plot needs a field of times, or a key with numbers.';
+  if (numbers.length === 0)
+    return 'No field holds times, and none holds numbers. A plot needs a field of times, or a key with numbers.';
   return `No field holds times, and bars need one key with numbers: here are ${keys.length} keys and ${numbers.length} number${numbers.length === 1 ? '' : 's'}.`;
 };
 
