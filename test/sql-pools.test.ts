@@ -39,6 +39,7 @@ beforeAll(async () => {
     `{i:1,t:1970-01-01T10:00:00.5Z::=arrow_time64_us,u:0xa0eebc999c0b4ef8bb6d6bb9bd380a11::=arrow_uuid,v:0x000000000000000080ee3600::=arrow_interval,m:0x010000000000000000000000::=arrow_interval,d:2024-01-02T00:00:00Z::=arrow_date32}
 {i:2,t:1970-01-01T12:30:00Z::=arrow_time64_us,u:0x${uuid.replaceAll('-', '')}::=arrow_uuid,v:0x000000000001000000000000::=arrow_interval,m:0x000000001d00000000000000::=arrow_interval,d:2024-01-03T00:00:00Z::=arrow_date32}`,
   );
+  await load('spans', 'k', '{k:1,d:1h} {k:2,d:2h}');
   await load('narrow', 'k', '{k:1,a:10::int32} {k:2,a:11::int32} {k:3,a:12::int32}');
   await load('nullable', 'a', '{a:1::(int64|null),s:"p"::(string|null)} {a:null::(int64|null),s:null::(string|null)}');
 });
@@ -126,7 +127,7 @@ const cases: Readonly<Record<string, string>> = {
   'select f from floats where g > 5': '{f:1.}\n',
   'from floats | where g > 5': '',
   'show tables':
-    '{name:"filed"}\n{name:"floats"}\n{name:"narrow"}\n{name:"nested"}\n{name:"nullable"}\n{name:"orders"}\n{name:"people"}\n',
+    '{name:"filed"}\n{name:"floats"}\n{name:"narrow"}\n{name:"nested"}\n{name:"nullable"}\n{name:"orders"}\n{name:"people"}\n{name:"spans"}\n',
   'select column_name, column_type from (describe orders)':
     '{column_name:"no",column_type:"int64"}\n{column_name:"id",column_type:"int64"}\n{column_name:"total",column_type:"int64|float64"}\n{column_name:"note",column_type:"string"}\n',
   "select columns('n.*') from people where columns('^(id|name)$') is not null order by 1 limit 1": '{name:"ann"}\n',
@@ -233,6 +234,10 @@ describe('over pools', () => {
       }),
     });
     expect(body).toContain('with recursive r did not finish within 100 rounds (option -recursion.rounds.max)');
+  });
+  test('so is a duration beside a number, whatever bounds say of the column', async () => {
+    const { status, body } = await service.ask('POST', '/query', { body: '{query:"select k from spans where d = 5"}' });
+    expect([status, body]).toEqual([400, expect.stringContaining('a duration beside a number cannot be cast')]);
   });
   test('so are too many rows', async () => {
     const { body } = await service.ask('POST', '/query', {

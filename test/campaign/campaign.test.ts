@@ -344,7 +344,7 @@ describe('a disk that fails', { timeout: 300_000 }, () => {
         if (
           !struck?.startsWith('writev tables/data.mdb') ||
           status !== 0 ||
-          !lines.some((line) => line.startsWith('fault no room left on the disk'))
+          !lines.some((line) => line.startsWith('fault disk is full'))
         )
           continue;
         met++;

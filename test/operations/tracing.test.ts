@@ -308,7 +308,7 @@ describe('with a collector', () => {
     }
   });
   test('OpenTelemetry was loaded by this service', () => {
-    expect(run.scripts().some((url) => /\/@opentelemetry\/sdk-trace-base\/|\/tracing-otlp\.cjs$/.test(url))).toBe(true);
+    expect(run.scripts().some((url) => /\/@opentelemetry\/sdk-trace-base\/|\/otlp\.cjs$/.test(url))).toBe(true);
   });
 });
 
@@ -322,7 +322,7 @@ test('without a collector nothing of OpenTelemetry is loaded, whoever names a pa
   expect(await end()).toBe(0);
   // The client of Prometheus looks for the API's span of the moment; that package does nothing by itself.
   expect(
-    scripts().filter((url) => /opentelemetry|\/tracing-otlp\.cjs$/.test(url) && !url.includes('/@opentelemetry/api/')),
+    scripts().filter((url) => /opentelemetry|\/otlp\.cjs$/.test(url) && !url.includes('/@opentelemetry/api/')),
   ).toEqual([]);
   expect(scripts().length).toBeGreaterThan(50);
 });

@@ -56,7 +56,11 @@ const mayPass = (column: Column, test: ColumnTest, depth: number): boolean => {
     const field = fieldNamed(column, test.path[depth]!);
     return field !== undefined && mayPass(field.values, test, depth + 1);
   }
-  if (column.form === 'number' && isNumeric(test.value.type)) return numbersMayPass(column, test);
+  if (column.form === 'number' && isNumeric(test.value.type)) {
+    // In SQL a duration beside a number is an error, which the rows' own comparison gives.
+    const isMixed = test.sql && (column.layout.type === types.duration) !== (test.value.type === types.duration);
+    return isMixed || numbersMayPass(column, test);
+  }
   if (column.form === 'bytes' && column.layout.type === test.value.type) return bytesMayPass(column, test);
   if ((column.form === 'number' || column.form === 'bytes') && isPlainConstant(test.value.type))
     return test.operator === '!=' || test.sql === true;

@@ -153,6 +153,12 @@ export class JoinIndex {
     const pairs = other.map((k, i) => alikeKeys(k, own[i]!));
     const built = pairs.map((p) => p.built);
     const probing = pairs.map((p) => p.probe);
+    // What cannot be read as the other side is as unlike as before.
+    const isUnread = pairs.every(
+      ({ probe, built: b }, i) =>
+        primitiveName(oneClassOf(probe)) === names[i] && primitiveName(oneClassOf(b)) === ownNames[i],
+    );
+    if (isUnread) return undefined;
     const name = names.join();
     const index =
       this.others.get(name) ??
