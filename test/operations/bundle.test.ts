@@ -134,7 +134,7 @@ describe('the bundle', () => {
 
   test('names lines of the sources in stack traces', async () => {
     const text = readFileSync(join(root, 'src/commands/serve.ts'), 'utf8');
-    const line = text.slice(0, text.indexOf('mkdirSync(directory')).split('\n').length;
+    const line = text.slice(0, text.indexOf('makeFolder(directory')).split('\n').length;
     const stacks = (await printedBy(program))
       .filter((l) => l.startsWith('stack '))
       .map((l) => JSON.parse(l.slice('stack '.length)) as string);

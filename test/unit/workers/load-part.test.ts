@@ -79,7 +79,7 @@ test('a helper that dies fails the load by name; a client that leaves frees both
     );
     await until(() => threadsOf(other).every((t) => t.tasks.size > 0));
     await threadsOf(other)[1]!.worker.terminate();
-    expect(await settled).toContain('worker thread ended while it was working on this');
+    expect(await settled).toContain('worker thread exited while processing this');
     await until(() => threadsOf(other).length === 2 && threadsOf(other).every((t) => t.tasks.size === 0));
     const second = other.load({ pool, body: endless(), format: 'json', signal: leaving.signal }).then(
       () => 'loaded',
