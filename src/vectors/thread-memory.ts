@@ -55,6 +55,8 @@ const tightShare = 0.5;
 const shortShare = 0.75;
 /** Bytes after which a collection that freed too little for others is tried again. */
 const againBytes = 32 << 20;
+/** The most of them, where collections do not take the process away from its bound. */
+const againBytesMax = 4 * againBytes;
 
 /**
  * From so much on that the thread holds, as a share of its limit, tasks wait for the oldest one; not for longer than
@@ -94,8 +96,9 @@ export class ThreadMemory {
   private readonly accounts = new Set<MemoryAccount>();
   private readonly waiting = new Set<() => void>();
   private looksAgainAt = 0;
-  /** Bytes that `relieve` left. */
+  /** Bytes that `relieve` left, and how many more make it look again. */
   private relievedAt = 0;
+  private relievedAgain = againBytes;
   /** What the thread holds without a task, as far as is known, caches aside. */
   private besides = besidesBytes;
   constructor(max: number, use: ThreadUse, kind = queries) {
@@ -219,10 +222,15 @@ export class ThreadMemory {
    */
   relieve(share = this.shareKept()): void {
     const now = this.use.bytes();
+    const isNear = this.use.isNear?.() === true;
+    if (!isNear) this.relievedAgain = againBytes;
     // Near the process's bound it is not for this thread alone to say how much garbage is too much.
-    if (now <= this.limit(this.use.isNear?.() === true ? 0 : share) || now <= this.relievedAt + againBytes) return;
+    if (now <= this.limit(isNear ? 0 : share) || now <= this.relievedAt + this.relievedAgain) return;
     this.use.collect();
     this.relievedAt = this.use.bytes();
+    // Where that does not take the process away from its bound, what is freed is what the next rows use again:
+    // a collection for each 32 MiB made a group by of 20,000 keys take 28 ms there in place of 16.
+    if (isNear) this.relievedAgain = Math.min(this.relievedAgain * 2, againBytesMax);
   }
 
   /** For a thread that has no task: what the last ones left goes. */
