@@ -9,7 +9,7 @@ import { isMissing } from '../../vectors/value.ts';
 import { type Vector, valueAt } from '../../vectors/vector.ts';
 import { fieldOf } from '../expressions/access.ts';
 import { eachPart, everyPart } from './grouping/parts.ts';
-import type { AggregateState } from './grouping/state.ts';
+import type { AggregateState, Totals } from './grouping/state.ts';
 
 /** What an aggregate of SQL takes; of `pairs` both. `amounts`: bools, times and durations beside numbers. */
 export type Takes = 'integers' | 'numbers' | 'amounts' | 'pairs';
@@ -60,6 +60,13 @@ export class StrictState implements AggregateState {
     this.check(argument);
     if (this.inner.updateOne) this.inner.updateOne(group, argument);
     else this.inner.update(new Uint32Array(argument.length).fill(group), argument);
+  }
+  takesTotals(group: number, totals: Totals): boolean {
+    if (totals.sum && !taken[this.takes](totals.sum.type)) return false;
+    return this.inner.takesTotals?.(group, totals) === true;
+  }
+  addTotals(group: number, totals: Totals): void {
+    this.inner.addTotals!(group, totals);
   }
   merge(other: AggregateState, map: Uint32Array, groups: number): void {
     this.inner.merge((other as StrictState).inner, map, groups);
