@@ -1,5 +1,5 @@
 /**
- * Files, URLs and standard input as sources of a query that runs without a lake. A path is opened anew for each scan;
+ * Files, URLs and standard input as sources of a query that runs without a lake. A path is opened again for each scan;
  * standard input can be read once, what was sampled of it before compiling is kept and read first.
  */
 import { createReadStream, existsSync, readdirSync, statSync } from 'node:fs';

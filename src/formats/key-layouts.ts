@@ -65,7 +65,7 @@ export class Layouts {
     return this.held;
   }
 
-  /** Between values: starts anew when too much was seen. */
+  /** Between values: starts again when too much was seen. */
   trim(): void {
     if (this.held <= this.bytesMax) return;
     this.root = newNode(noBytes, noKey, undefined);

@@ -44,7 +44,7 @@ export const commitNote = (headers: IncomingHttpHeaders): CommitNote => {
   };
 };
 
-/** The first SUP value of the text, spelled anew. */
+/** The first SUP value of the text, spelled again. */
 const metaText = (text: string): string => {
   let value;
   try {

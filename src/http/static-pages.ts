@@ -5,7 +5,7 @@
  *   style stands in the HTML.
  * - Addresses in pages are relative, so that they work behind a path prefix: a page at `/inspect` finds `./assets/`
  *   beside it.
- * - Assets have their content's hash in their names and are kept forever; pages are asked for anew each time.
+ * - Assets have their content's hash in their names and are kept forever; pages are asked for again each time.
  */
 import { existsSync } from 'node:fs';
 import { extname, join } from 'node:path';

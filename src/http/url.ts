@@ -4,7 +4,7 @@
  * request.
  *
  * The router below us knows none of that, so it is given a target that it cannot misread: every segment decoded here
- * and escaped anew.
+ * and escaped again.
  */
 
 import type { FastifyRequest } from 'fastify';

@@ -34,7 +34,7 @@ export const metaPage = async (lake: MetaLake, source: MetaSource, next?: string
   return { rows, ...(onward !== undefined && { next: `${at}:${onward}` }) };
 };
 
-/** A page of rows that are all at hand; the list is made anew for each page, from a sorted source. */
+/** A page of rows that are all at hand; the list is made again for each page, from a sorted source. */
 const page = (rows: readonly MetaRow[], next: string | undefined): MetaPage => {
   const start = Number(next ?? 0);
   const end = start + rowsPerPage;

@@ -57,7 +57,7 @@ export class RecordingWriter {
     this.file = file;
   }
 
-  /** Begins the file anew; parts of an earlier recording of that name are removed. */
+  /** Begins the file again; parts of an earlier recording of that name are removed. */
   static async open(options: RecordingWriterOptions): Promise<RecordingWriter> {
     for (let n = 1; n < partsMax; n++) {
       try {

@@ -6,7 +6,7 @@
  * - Storage is typed arrays that double; nothing is kept per row as an object.
  * - Records of one shape (field names with optional flags) share a RecordBuilder; a field that changes type becomes
  *   dynamic by itself.
- * - A builder can be finished once. What it lends out holds until the loan ends; then it begins anew with the same
+ * - A builder can be finished once. What it lends out holds until the loan ends; then it begins again with the same
  *   storage.
  */
 import { type BytesBuilder, EnumBuilder, type NumberBuilder, type Part, newLeaf } from './builder-leaves.ts';

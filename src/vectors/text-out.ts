@@ -194,7 +194,7 @@ export class TextOut {
   cutTo(length: number): void {
     this.length = length;
   }
-  /** What was printed, for the caller to keep, with its buffer unless that is nearly empty; printing begins anew. */
+  /** What was printed, for the caller to keep, with its buffer unless that is nearly empty; printing begins again. */
   take(): Uint8Array {
     const { bytes, length, buffers } = this;
     this.length = 0;

@@ -279,7 +279,7 @@ const writeTexts = ({ digits, base, distances }: TimeTexts, length: number): Uin
   const size = textLength(digits);
   const out = new Uint8Array(length * size);
   const unit = 10 ** digits;
-  // The text of the row before, in place: only what differs is written anew.
+  // The text of the row before, in place: only what differs is written again.
   const row = new Uint8Array(size);
   row.set([45, 0, 0, 45, 0, 0, 84, 0, 0, 58, 0, 0, 58], 4);
   if (digits > 0) row[19] = 46;

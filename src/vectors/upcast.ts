@@ -222,7 +222,7 @@ const whereFit = (v: Vector, type: Type, change: (rows: Vector) => Vector): Vect
 
 /**
  * The rows as a vector of that one type; undefined if some row has another. Only mixed vectors whose rows turn out to
- * be alike are built anew.
+ * be alike are built again.
  */
 const ofType = (v: Vector, type: Type): Vector | undefined => {
   if (uniformType(v) === type) return v;

@@ -189,7 +189,7 @@ export interface WorkerPool {
   /** `lake`: as the one who asks sees it; default: all of it. */
   compile(text: string, lake?: LakeServices, indexBase?: 0 | 1): Promise<CompileReply>;
   status(): WorkerPoolStatus;
-  /** Each thread of the moment; the totals of one that was replaced begin anew. */
+  /** Each thread of the moment; the totals of one that was replaced begin again. */
   threads(): readonly ThreadFigures[];
   /** Lets the threads warm up while they have no task, or no longer; at first they may not. */
   letWarm(may: boolean): void;

@@ -172,7 +172,7 @@ export const letWarm = (shared: Float64Array, may: boolean): void => {
 };
 /** Whether the thread may warm up. */
 export const mayWarm = (shared: Float64Array): boolean => shared[threadAt + 5] === 1;
-/** The most that the thread was late is counted anew from here on. */
+/** The most that the thread was late is counted again from here on. */
 export const forgetLate = (shared: Float64Array): void => {
   shared[threadAt + 3] = 0;
 };

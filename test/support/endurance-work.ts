@@ -3,7 +3,7 @@
  * answers in all formats, spills, deletes, merges, reverts, compactions, vacuums, pools and branches that come and go,
  * subscribers, requests that are given up, keys of retries, errors.
  *
- * Each client has pools of its own, which it drops and makes anew after some time, so that what the lake has to keep
+ * Each client has pools of its own, which it drops and makes again after some time, so that what the lake has to keep
  * stays as it is. What a client does follows from the seed alone; how the clients' work is mixed does not.
  */
 import { Agent, type IncomingMessage, request as httpRequest } from 'node:http';
@@ -60,7 +60,7 @@ const answerTypes = [
 /** Those that can hold the rows and are read back. */
 const bodyTypes = answerTypes.filter((type) => !/line|ndjson/.test(type));
 const branchNames = ['kid', 'side'];
-/** After so many things a client drops a pool and makes it anew. */
+/** After so many things a client drops a pool and makes it again. */
 const lifeOfPool = 120;
 
 const rowsOf = (random: Random, count: number, from: number): string =>

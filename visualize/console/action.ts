@@ -9,7 +9,7 @@ import { base, session } from './session.ts';
 import { faultText } from './text.ts';
 
 /**
- * A change that a dialog makes. `busy` and `fault` are read anew each time, so that who reads them while drawing is
+ * A change that a dialog makes. `busy` and `fault` are read again each time, so that who reads them while drawing is
  * drawn again.
  */
 interface Action {
@@ -56,7 +56,7 @@ const withHint = (error: unknown): string =>
   error instanceof LakeFailure && error.hint !== undefined ? `${error.message}\n${error.hint}` : faultText(error);
 
 /**
- * What a call gives, asked anew whenever its key changes, and when the service comes back after a failure; the newest
+ * What a call gives, asked again whenever its key changes, and when the service comes back after a failure; the newest
  * answer counts. `waitMs`: how long the key has to stand still.
  */
 export const useAnswer = <T>(

@@ -59,7 +59,7 @@ const LanePiece = ({
   );
 };
 
-/** By how many records the branch changed: objects that are written anew for a few records count on both sides. */
+/** By how many records the branch changed: objects that are written again for a few records count on both sides. */
 const Delta = ({ commit: { added, removed } }: { readonly commit: GraphCommit }) => {
   const by = added.records - removed.records;
   const rewrote = added.records > 0 && removed.records > 0;

@@ -2,7 +2,7 @@
  * The commits of one pool as far as they are loaded, with their lanes; kept up to date while branches move.
  *
  * Newer commits are read a page at a time, at most every `refreshMsMin` and never more often than a twentieth of what
- * reading takes; when more came than one page holds, the list begins anew from the tips, so that a busy pool costs the
+ * reading takes; when more came than one page holds, the list begins again from the tips, so that a busy pool costs the
  * service a page now and then and nothing more.
  */
 import { signal } from '@preact/signals';
@@ -78,7 +78,7 @@ export class History {
       const meets =
         known !== undefined && (page.commits.some((c) => ids.has(c.id)) || page.next.some((id) => ids.has(id)));
       if (!meets) this.#set(page.commits, page.next);
-      // A branch that went takes commits along: what no tip leads to any more is left out by beginning anew.
+      // A branch that went takes commits along: what no tip leads to any more is left out by beginning again.
       else if (lost) this.#set(page.commits, page.next);
       else this.#set([...page.commits.filter((c) => !ids.has(c.id)), ...known.commits], known.next);
     });

@@ -58,7 +58,7 @@ export const poolNames = computed<ReadonlyMap<string, string>>(() => {
 
 let listing: Promise<void> | undefined;
 let again = false;
-/** Reads pools and branches anew. */
+/** Reads pools and branches again. */
 export const refresh = (): Promise<void> => {
   if (listing) {
     again = true;
@@ -187,7 +187,7 @@ const listen = async (signal: AbortSignal): Promise<void> => {
     for await (const event of feed) take(event);
   } catch (error) {
     if (signal.aborted) return;
-    // What was missed is no longer kept: begin anew from now.
+    // What was missed is no longer kept: begin again from now.
     if (error instanceof LakeFailure && error.status === 410) {
       watchLake();
       return;

@@ -260,7 +260,7 @@ export const Bytes = ({ n }: { readonly n: number | undefined }) => (
   </span>
 );
 
-/** The time, told anew every half minute. */
+/** The time, told again every half minute. */
 export const clock = signal(Date.now());
 setInterval(() => {
   clock.value = Date.now();

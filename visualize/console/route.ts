@@ -49,7 +49,7 @@ addEventListener('hashchange', () => {
 export const go = (hash: string): void => {
   location.hash = hash;
 };
-/** Changes the address in place: no step of the browser's history, and nothing is drawn anew. */
+/** Changes the address in place: no step of the browser's history, and nothing is drawn again. */
 export const note = (hash: string): void => {
   history.replaceState(history.state, '', hash);
 };

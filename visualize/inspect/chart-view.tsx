@@ -1,4 +1,4 @@
-/** The chosen actor's chart: active states lit, the arrow that was taken last drawn anew. */
+/** The chosen actor's chart: active states lit, the arrow that was taken last drawn again. */
 import { useSignal } from '@preact/signals';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { lakeMachine } from '../../machines/lake.machine.ts';

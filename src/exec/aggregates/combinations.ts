@@ -9,7 +9,7 @@
  * - Each code of a column that is dense is in a combination, and they come in the order in which rows meet them, as
  *   those of `ColumnCodes` do.
  * - A code of a column has fewer than all of its bits set, so that no word is `none`.
- * - When a column has outgrown its bits all combinations are packed anew, in the order of their codes: these stay what
+ * - When a column has outgrown its bits all combinations are packed again, in the order of their codes: these stay what
  *   they are.
  * - What does not fit into two words is combined before: the first columns have a table of their own, whose codes are
  *   one word.
@@ -35,7 +35,7 @@ const bitsOf = (size: number): number => (size <= 1 ? 0 : wordBits - Math.clz32(
 /** Bits in which the codes of so many values have one that is not set. */
 const roomyBits = (size: number): number => Math.max(1, bitsOf(size + 1));
 /**
- * Of many columns some grow at any time: each has so many bits more at least, lest all combinations are packed anew
+ * Of many columns some grow at any time: each has so many bits more at least, lest all combinations are packed again
  * again and again.
  */
 const growBits = 2;
@@ -201,7 +201,7 @@ export class CombinationTable {
     const bits = sizes.map((size, k) => Math.max(bitsOf(size), this.gridBits[k] ?? 0));
     for (const n of bits) spare -= n;
     if (spare < 0) return false;
-    // Room to grow, as each time the grid is filled anew.
+    // Room to grow, as each time the grid is filled again.
     for (let k = 0; k < bits.length && spare > 0 && k < 2; k++, spare--) if (sizes[k]! > 1) bits[k]!++;
     const codes = this.columnCodes();
     const grid = new Uint32Array(1 << bits.reduce((sum, n) => sum + n, 0)).fill(none);

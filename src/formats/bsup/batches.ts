@@ -180,7 +180,7 @@ export class Batches {
     this.keptSize = end;
   }
 
-  /** Gives the rows out, which are in these bytes, and begins anew. */
+  /** Gives the rows out, which are in these bytes, and begins again. */
   private *take(bytes: Uint8Array): Generator<Vector> {
     const { length, at, codes, table, frames } = this;
     this.length = this.size = this.cells = this.columns = this.keptSize = 0;

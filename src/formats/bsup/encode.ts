@@ -40,7 +40,7 @@ interface Budget {
 }
 
 /**
- * The rows of a vector, measured; good until the space begins anew. Where like runs begin is marked in it as they are
+ * The rows of a vector, measured; good until the space begins again. Where like runs begin is marked in it as they are
  * written. @throws tooManyCells unless it is one row
  */
 export const measure = (v: Vector, space?: Space): EncodedColumn =>

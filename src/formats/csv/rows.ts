@@ -144,7 +144,7 @@ const unquotedCut = (bytes: Uint8Array, length: number): number => {
   return last;
 };
 
-/** After so many blocks the storage is made anew: what only some of them needed goes. */
+/** After so many blocks the storage is made again: what only some of them needed goes. */
 const blocksPerBuilder = 64;
 
 /** Reads blocks of whole rows behind the header. */

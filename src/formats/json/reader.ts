@@ -131,7 +131,7 @@ async function* readInSequence(
   }
 }
 
-/** After so many blocks the storage is made anew: what only some of them needed goes. */
+/** After so many blocks the storage is made again: what only some of them needed goes. */
 const blocksPerBuilder = 64;
 
 /** Reads blocks of whole values. */

@@ -73,7 +73,7 @@ type TextWindow = Pick<ByteWindow, 'bytes' | 'start' | 'end' | 'final' | 'offset
 const entriesFirst = 8;
 
 const entryBytes = 9;
-/** A tape that grew beyond so many entries for a value is made anew after it. */
+/** A tape that grew beyond so many entries for a value is made again after it. */
 const entriesKeptMax = 1 << 16;
 
 /** An object's layout; its type where that was asked for. */

@@ -86,7 +86,7 @@ const escapable = classes(['"\\/bfnrt', 1]);
 
 const entriesFirst = 256;
 const entryBytes = 18;
-/** A tape that grew beyond so many entries for a value is made anew after it. */
+/** A tape that grew beyond so many entries for a value is made again after it. */
 const entriesKeptMax = 1 << 16;
 
 /** The tape of the value scanned last; `bytes` are those that its places refer to, until the window moves on. */

@@ -63,7 +63,7 @@ export class ColumnDictionary {
     return codes;
   }
 
-  /** Begins anew after a trial over the first blocks, retired if coding them did not pay and will not. */
+  /** Begins again after a trial over the first blocks, retired if coding them did not pay and will not. */
   restart(): void {
     const foreseen = distinctInAll(this.length, this.rows);
     const pays = !this.retired && (this.length <= this.rows * distinctShareMax || foreseen <= foreseenMax);

@@ -182,7 +182,7 @@ export class Environment {
       return true;
     }
   }
-  /** Reads go on in an environment that is opened anew. */
+  /** Reads go on in an environment that is opened again. */
   private async reopen(): Promise<void> {
     const closed = await this.closeInTime();
     if (closed) [this.root, this.stores] = openEnvironment(this.directory, this.names, false);

@@ -332,7 +332,7 @@ export class Tables {
     // What comes in this turn goes together.
     await Promise.resolve();
     while (this.queue.length > 0) await this.writeGroup(this.nextGroup());
-    // In the step that found nothing: what is taken from here on begins anew.
+    // In the step that found nothing: what is taken from here on begins again.
     this.pumping = undefined;
   }
   private async writeGroup(group: readonly Taken[]): Promise<void> {

@@ -182,7 +182,7 @@ function parseComprehension(s: Scanner, value: Expr, from: number): Expr | undef
           args: [of, lambdaOf(names, body)],
           ...span,
         });
-        // With a place beside the element both are worked out together: a list that is filtered first counts anew.
+        // With a place beside the element both are worked out together: a list that is filtered first counts again.
         if (test && params.length > 1) {
           const pair: Expr = { kind: 'record', elems: [field('test', test), field('value', value)], ...span };
           const picked = nameAt('picked', span);

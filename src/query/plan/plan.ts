@@ -605,7 +605,7 @@ export interface FunctionSignature {
   readonly inSql?: { readonly argumentsMin: number; readonly argumentsMax: number };
   /** The second argument is a lambda, of so many parameters; in SQL alone. */
   readonly lambda?: { readonly least: number; readonly most: number };
-  /** Evaluated anew for each row (now, ksuid without argument): never folded. */
+  /** Evaluated again for each row (now, ksuid without argument): never folded. */
   readonly impure?: boolean;
 }
 /** Functions by their lower-case names. */

@@ -4,7 +4,7 @@
  * Invariants:
  * - A fault is reported only when no alternative of the operands' types could work; what is unknown always could.
  * - Each expression is reported on once, however many parts of the plan share it (SQL's aliases do).
- * - A user function is checked where it is called first, with arguments of unknown types, and anew for each call;
+ * - A user function is checked where it is called first, with arguments of unknown types, and again for each call;
  *   within functions once for each combination of argument types. A recursive call of the same types is unknown.
  */
 import {

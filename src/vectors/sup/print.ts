@@ -256,7 +256,8 @@ const bare = (c: Context, type: Type, data: Data, place: Place): string => {
   }
 };
 /**
- * Names are defined anew within a type value; what they meant before is forgotten where they mean something else there.
+ * Names are defined again within a type value; what they meant before is forgotten where they mean something else
+ * there.
  */
 const typeValueText = (c: Context, type: Type, level: number): string => {
   const names: TypeNames = new Map();

@@ -1,4 +1,4 @@
-/** Machines and scenarios as pictures; the one that README shows is the machine's. `UPDATE_README=1` draws it anew. */
+/** Machines and scenarios as pictures; the one that README shows is the machine's. `UPDATE_README=1` draws it again. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';

@@ -387,7 +387,7 @@ describe('URLs', () => {
       'GET /a pinned.example - ',
     );
     expect(asked).toBe(1);
-    // The second request is resolved anew, and goes where that leads.
+    // The second request is resolved again, and goes where that leads.
     expect(await fault(at('/a', 'pinned.example'), { policy: policy([`pinned.example:${outer}`]), resolve })).toMatch(
       /127\.0\.0\.9/,
     );

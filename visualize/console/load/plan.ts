@@ -20,7 +20,7 @@ export interface PlanStart {
 /** Who and why, for the commits. */
 type PlanNote = Pick<LoadOptions, 'author' | 'message'>;
 
-/** One load. What is derived is read anew each time, so that who reads it while drawing is drawn again. */
+/** One load. What is derived is read again each time, so that who reads it while drawing is drawn again. */
 export class LoadPlan {
   /** Whether it began with a pool, which then stays. */
   readonly isSettled: boolean;

@@ -275,7 +275,9 @@ class Printer {
     if (under(cell.type).kind === 'union') this.value(memberOf({ ...cell, type: under(cell.type) }), { nested: true });
     else this.value(cell, at);
   }
-  /** Names are defined anew within a type; what they meant before is forgotten where they mean something else there. */
+  /**
+   * Names are defined again within a type; what they meant before is forgotten where they mean something else there.
+   */
   #type(type: Type): void {
     const names: Names = new Map();
     const text = supType(type, names);

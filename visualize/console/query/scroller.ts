@@ -17,7 +17,7 @@ export interface ScrollerOptions {
   readonly headHeight: () => number;
   readonly make: () => HTMLElement;
   readonly fill: (element: HTMLElement, index: number) => void;
-  /** Called when other rows have come into sight, or the same ones were filled anew. */
+  /** Called when other rows have come into sight, or the same ones were filled again. */
   readonly onDrawn: () => void;
 }
 
@@ -74,7 +74,7 @@ export class Scroller {
     this.#options.space.style.height = `${Math.min(this.#total, pixelsMax) + this.#options.headHeight()}px`;
     this.#goTo(Math.min(this.#top, this.#topMax));
   }
-  /** Fills all rows anew. */
+  /** Fills all rows again. */
   refresh(): void {
     for (const slot of this.#slots) slot.row = -1;
     this.#draw();

@@ -60,7 +60,7 @@ export class DistinctState implements AggregateState {
     );
     if (rows.length > 0) this.inner.update(pick(ids, rows), take(argument, rows));
   }
-  /** The values of `other` are added anew: its inner state may have seen values that this one has too. */
+  /** The values of `other` are added again: its inner state may have seen values that this one has too. */
   merge(other: AggregateState, map: Uint32Array): void {
     const from = other as DistinctState;
     from.notePairs();

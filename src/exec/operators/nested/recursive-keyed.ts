@@ -51,7 +51,7 @@ export function* runKeyed({ op, build, first, nextOf, working, all, log, keyed, 
     }
     return rows;
   }
-  /** Counts anew what is held. */
+  /** Counts again what is held. */
   const recount = (): void => {
     const now = [log.rows, working.rows, map].reduce((n, rows) => n + bytesOf(rows), 0);
     memory.hold(now - held, 'with recursive');

@@ -58,7 +58,8 @@ export const workingRows = (id: number, build: Build): (() => Stream) => {
 };
 
 /**
- * Subqueries that look at the rows of the recursion answer anew in each round, so that nothing that they keep may stay.
+ * Subqueries that look at the rows of the recursion answer again in each round, so that nothing that they keep may
+ * stay.
  */
 const keepsResults = ({ next }: RecursiveOp): boolean => {
   const none: ReadonlySet<number> = new Set();
