@@ -7,6 +7,7 @@
  */
 
 import type { LakeTask } from '../../machines/lake.events.ts';
+import type { ChangeEvent } from '../../machines/pool.events.ts';
 
 /** 40 lower-case hexadecimal digits. */
 export type Id = string;
@@ -184,22 +185,10 @@ export interface Snapshot {
   release(): void;
 }
 
+/** A change as listeners hear of it. */
+export type LakeEvent = ChangeEvent;
 /** What an event tells of. */
-export type EventKind = 'pool-new' | 'pool-update' | 'pool-delete' | 'pool-commit' | 'branch-update' | 'branch-delete';
-/**
- * `id` grows by one an event, across restarts too. `poolName`: the pool's name at that time (after a rename the new
- * one), which says who may hear of it; absent where an earlier build told it. `branch` is the one that moved; `parent`
- * is its name too if a merge moved it, empty for other commits.
- */
-export interface LakeEvent {
-  readonly id: number;
-  readonly kind: EventKind;
-  readonly poolId: Id;
-  readonly poolName?: string;
-  readonly commitId?: Id;
-  readonly branch?: string;
-  readonly parent?: string;
-}
+export type EventKind = LakeEvent['kind'];
 
 /**
  * Of what branch `main` holds: `size` in encoded bytes, and the range of its primary keys; no `span` when it holds

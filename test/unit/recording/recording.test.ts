@@ -417,10 +417,10 @@ describe('what cannot be replayed', () => {
   test('a machine that throws is a difference of the step, or of the start', async () => {
     writeFileSync(
       join(folder, 's.yaml'),
-      '{why: x, machine: pool, input: {poolId: p, waitingMax: 1, groupMax: 1}, steps: [{done: open, state: idle}, {event: {type: job, job: {id: 1, kind: delete branch, name: a}}, state: working}, {done: work, state: idle}]}',
+      '{why: x, machine: lake, input: {waitingMax: 1}, steps: [{done: start, state: recovering}, {done: recover, state: ready.idle}, {event: {type: job, job: {id: 1, kind: delete pool, poolId: p}}, state: ready.working}, {done: work, state: ready.idle}]}',
     );
     expect((await run('s.yaml')).printed).toMatch(
-      /^s\.yaml: 2 steps: 1 difference\nstep 3 \(work done\): event\n {2}expected "taken"\n {2}found {4}"the machine broke: /,
+      /^s\.yaml: 3 steps: 1 difference\nstep 4 \(work done\): event\n {2}expected "taken"\n {2}found {4}"the machine broke: /,
     );
     writeFileSync(join(folder, 't.yaml'), '{why: x, machine: subscriber, steps: [{after: 1, state: open}]}');
     expect((await run('t.yaml')).printed).toMatch(

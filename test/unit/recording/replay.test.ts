@@ -118,9 +118,9 @@ describe('a recording that was changed is told from one that was not', () => {
   };
 
   test('a state', async () => {
-    const wanted = firstOf((line) => line.machine === 'pool' && line.event.type === 'job');
-    expect(await changed((line) => (wanted(line) ? { ...(line as MessageRecord), to: ['idle'] } : line))).toMatch(
-      /^FILE:\d+ \(message \d+, pool\/\w+: job\): to\n {2}expected \["idle"\]\n {2}found {4}\["\w+"\]$/,
+    const wanted = firstOf((line) => line.machine === 'pool' && line.event.type === 'done');
+    expect(await changed((line) => (wanted(line) ? { ...(line as MessageRecord), to: ['failed'] } : line))).toMatch(
+      /^FILE:\d+ \(message \d+, pool\/\w+: done\): to\n {2}expected \["failed"\]\n {2}found {4}\["\w+"\]$/,
     );
   });
   test('a message that is gone', async () => {

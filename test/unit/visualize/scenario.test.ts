@@ -10,7 +10,7 @@ const marks = (model: Model): readonly string[] => model.steps.map(({ check }) =
 describe("a machine's scenario", () => {
   test('has the pool by its name, its start before its steps, and the state and the jobs in hand at every place', () => {
     const model = read(
-      '{why: x, machine: pool, input: {poolId: p, waitingMax: 2, groupMax: 1}, steps: [{done: open, state: idle}, {event: {type: job, job: {id: 1, kind: delete branch, name: a}}, state: working}]}',
+      '{why: x, machine: pool, input: {poolId: p}, steps: [{done: open, state: idle}, {event: {type: work waiting, jobs: [{id: 1, kind: delete branch, name: a}], waiting: 0}, state: working, emitted: [{type: begin}]}]}',
     );
     const info = model.actors.get('pool/p')!;
     const at = (n: number) => {
@@ -52,20 +52,27 @@ describe("a machine's scenario", () => {
       ),
     ).toEqual(['', '≠ differs: event', '✓ as expected']);
     const model = read(
-      '{why: x, machine: pool, input: {poolId: p, waitingMax: 1, groupMax: 1}, steps: [{done: open, state: idle}, {event: {type: job, job: {id: 1, kind: delete branch, name: a}}, state: working}, {done: work, state: idle}, {after: 1, state: idle}]}',
+      '{why: x, machine: lake, input: {waitingMax: 1}, steps: [{done: start, state: recovering}, {done: recover, state: ready.idle}, {event: {type: job, job: {id: 1, kind: delete pool, poolId: p}}, state: ready.working}, {done: work, state: ready.idle}, {after: 1, state: ready.idle}]}',
     );
-    expect(marks(model)).toEqual(['', '✓ as expected', '✓ as expected', '≠ differs: event', 'not run']);
-    expect(model.steps[3]!.check!.rows.map(({ what, found }) => [what, found?.replace(/: .*/, '')])).toEqual([
+    expect(marks(model)).toEqual([
+      '',
+      '✓ as expected',
+      '✓ as expected',
+      '✓ as expected',
+      '≠ differs: event',
+      'not run',
+    ]);
+    expect(model.steps[4]!.check!.rows.map(({ what, found }) => [what, found?.replace(/: .*/, '')])).toEqual([
       ['event', 'the machine broke'],
       ['state', undefined],
       ['emitted', undefined],
     ]);
-    expect(filtered(model, { ...noFilter, failures: true }).map((s) => s.n)).toEqual([3]);
+    expect(filtered(model, { ...noFilter, failures: true }).map((s) => s.n)).toEqual([4]);
   });
 
   test('a job that fails as expected is no difference', () => {
     const model = read(
-      '{why: x, machine: pool, input: {poolId: p, waitingMax: 1, groupMax: 1}, steps: [{done: open, state: idle}, {event: {type: job, job: {id: 1, kind: delete branch, name: a}}, state: working}, {done: work, output: {outcomes: [{id: 1, status: failed, code: c, text: t}]}, state: idle, emitted: [{type: settled, outcomes: [{id: 1, status: failed, code: c, text: t}]}]}]}',
+      '{why: x, machine: pool, input: {poolId: p}, steps: [{done: open, state: idle}, {event: {type: work waiting, jobs: [{id: 1, kind: delete branch, name: a}], waiting: 0}, state: working, emitted: [{type: begin}]}, {event: {type: done, outcomes: [{id: 1, status: failed, code: c, text: t}], jobs: [], waiting: 0}, state: idle, emitted: [{type: settled, outcomes: [{id: 1, status: failed, code: c, text: t}]}]}]}',
     );
     expect([model.steps[3]!.settled, filtered(model, { ...noFilter, failures: true })]).toEqual([
       { done: 0, failed: 1, refused: 0, code: 'c' },
