@@ -3,9 +3,10 @@ import { type ActorRefFrom, fromPromise } from 'xstate';
 import type { LakeJob, LakeWorkDone } from '../../machines/lake.events.ts';
 import { lakeMachine } from '../../machines/lake.machine.ts';
 import { poolMachine } from '../../machines/pool.machine.ts';
+import type { LakeCharts } from './lake.types.ts';
 
 /** What the machines leave to the host: each call is the promise that one of their invoked actors stands for. */
-interface LakeWork {
+export interface LakeWork {
   /** Opens the lake's tables. */
   start(): Promise<void>;
   /** Reads the pools, and begins to remove files and rows that nothing holds any more. */
@@ -14,11 +15,6 @@ interface LakeWork {
   work(job: LakeJob): Promise<LakeWorkDone>;
   shutDown(): Promise<void>;
   poolOpen(poolId: string): Promise<void>;
-}
-/** The charts of the lake and of its pools. */
-export interface LakeCharts {
-  readonly lake: typeof lakeMachine;
-  readonly pool: typeof poolMachine;
 }
 const ours: LakeCharts = { lake: lakeMachine, pool: poolMachine };
 

@@ -12,7 +12,7 @@ import { LakeError } from '../errors.ts';
 import type { LakeJob, LakeTask, LakeWorkDone } from '../../machines/lake.events.ts';
 import { lakeMachine } from '../../machines/lake.machine.ts';
 import type { JobOutcome } from '../../machines/pool.events.ts';
-import { type PoolActor, provideLake } from './actors.ts';
+import { type LakeWork, type PoolActor, provideLake } from './actors.ts';
 import { Checkpoints } from './tables/checkpoints.ts';
 import { LakeDraws, lastDrawn } from './draws.ts';
 import { Feed } from './feed.ts';
@@ -115,7 +115,7 @@ class OpenLake implements Lake {
         closing: () => this.closeAsked,
         deleteFile: (id) => this.files.delete(id),
       });
-    const machine = provideLake({
+    const work: LakeWork = {
       start: () => this.openTables(),
       recover: () => this.recover(),
       work: (job) => this.work(job),
@@ -123,7 +123,8 @@ class OpenLake implements Lake {
       poolOpen: async (poolId) => {
         this.acting.get(poolId)!.readBranches();
       },
-    });
+    };
+    const machine = provideLake(work, options.charts);
     const input = { waitingMax: options.queueJobsMax ?? queueJobsMaxDefault };
     this.actor = createActor(machine, { id: 'lake', input, ...(options.inspect && { inspect: options.inspect }) });
     this.actor.on('settled', ({ outcomes }) => this.settle(outcomes));

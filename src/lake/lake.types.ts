@@ -7,6 +7,8 @@
  */
 
 import type { LakeTask } from '../../machines/lake.events.ts';
+import type { lakeMachine } from '../../machines/lake.machine.ts';
+import type { poolMachine } from '../../machines/pool.machine.ts';
 import type { ChangeEvent } from '../../machines/pool.events.ts';
 
 /** 40 lower-case hexadecimal digits. */
@@ -478,8 +480,15 @@ export interface SnapshotLimits {
   readonly idleMs: number;
 }
 
+/** The charts of a lake and of its pools. */
+export interface LakeCharts {
+  readonly lake: typeof lakeMachine;
+  readonly pool: typeof poolMachine;
+}
 /** Where a lake is, what bounds it, and who is told of what it does. */
 export interface LakeOptions {
+  /** Of the lake and of its pools; default: those of machines/. */
+  readonly charts?: LakeCharts;
   readonly directory: string;
   readonly objects: ObjectFiles;
   /** Jobs that may wait in one pool's queue; default 10,000. */

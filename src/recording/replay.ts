@@ -22,9 +22,6 @@ export interface ReplayReport extends Findings {
   readonly tips: number;
 }
 
-/** Timers may be early by as much, in milliseconds, since times are rounded. */
-const timerToleranceMs = 2;
-
 /** @throws recording-invalid */
 export const replayMachines = async (
   lines: AsyncIterable<PlacedLine>,
@@ -151,7 +148,7 @@ class Replay {
 
   private message(line: MessageRecord, place: string): void {
     this.counts.messages++;
-    const { actor, event, ms } = line;
+    const { actor, event } = line;
     const step = `${place} (message ${line.seq}, ${actor}: ${event.type})`;
     if (this.astray.has(actor)) return;
     const player = this.players.get(actor);
@@ -160,8 +157,6 @@ class Replay {
         this.findings.differ({ step, what: 'actor', expected: actor, found: 'no such actor' });
       return;
     }
-    player.setTime(ms);
-    if (event.type.startsWith('xstate.after.')) this.delayed(player, step);
     for (const job of jobsOf(event)) this.asked(actor, job);
     const found = player.send(revived(event));
     this.settle(found.emitted, step);
@@ -175,16 +170,6 @@ class Replay {
     if (player.ended) this.players.delete(actor);
   }
 
-  private delayed(player: MachinePlayer, step: string): void {
-    const { nextDelayMs } = player;
-    if (nextDelayMs === undefined || nextDelayMs > timerToleranceMs)
-      this.findings.differ({
-        step,
-        what: 'time left of a delayed event',
-        expected: 0,
-        found: nextDelayMs ?? 'no event is delayed',
-      });
-  }
   private asked(actor: string, job: PoolJob | LakeJob): void {
     this.ledger.asked(poolOf(actor) ?? (job as LakeJob).poolId, job);
   }

@@ -89,7 +89,6 @@ export const startService = async (
     {
       lakeDirectory: folder,
       threads: config.workerCount,
-      queryStatusMs: config.queryStatusMs,
       tasksMax: config.tasksMax,
       expandedBytesMax: config.expandedBytesMax,
       formatLimits: config.formatLimits,

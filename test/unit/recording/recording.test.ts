@@ -388,16 +388,15 @@ describe('what cannot be replayed', () => {
   test('a scenario that comes out otherwise prints the step, what was expected and what was found, and ends with status 1', async () => {
     writeFileSync(
       join(folder, 's.yaml'),
-      '{why: x, machine: load, input: {poolId: p}, steps: [{event: {type: all rows read, bodyBytes: 1}, state: writing}]}',
+      '{why: x, machine: load, input: {poolId: p}, steps: [{event: {type: begun}, state: writing}]}',
     );
     expect(await run('s.yaml')).toEqual({
       status: 1,
-      printed:
-        's.yaml: 1 step: 1 difference\nstep 1 (all rows read): state\n  expected "writing"\n  found    "sorting"\n',
+      printed: 's.yaml: 1 step: 1 difference\nstep 1 (begun): state\n  expected "writing"\n  found    "receiving"\n',
     });
     writeFileSync(
       join(folder, 't.yaml'),
-      '{why: x, machine: load, input: {poolId: p}, steps: [{event: {type: all rows read, bodyBytes: 1}, state: sorting}, {event: {type: knock}, state: sorting}]}',
+      '{why: x, machine: load, input: {poolId: p}, steps: [{event: {type: begun}, state: receiving}, {event: {type: knock}, state: receiving}]}',
     );
     expect(await run('t.yaml')).toEqual({
       status: 1,
