@@ -9,7 +9,6 @@
  *   else waits for it.
  * - Comments keep idle connections alive; proxies are told to keep nothing back.
  */
-import type { ServerResponse } from 'node:http';
 import { createActor, type Actor } from 'xstate';
 import { subscriberMachine } from '../../machines/subscriber.machine.ts';
 import type { EventKind, Lake, LakeEvent } from '../lake/lake.types.ts';
@@ -34,9 +33,20 @@ interface FeedOptions {
   /** Says when to ask again who may still listen; returns the call that ends it. */
   readonly onRecheck?: (listener: () => void) => () => void;
 }
+/** The connection to a subscriber: a `ServerResponse` fits. */
+export interface EventStream {
+  readonly destroyed: boolean;
+  on(event: 'drain' | 'close' | 'error', listener: () => void): unknown;
+  writeHead(status: number, headers: Record<string, string>): unknown;
+  flushHeaders(): void;
+  /** False: it takes no more for now. */
+  write(bytes: Uint8Array | string): boolean;
+  end(): unknown;
+  destroy(): unknown;
+}
 /** A subscriber, and what it asks for. */
 interface SubscribeRequest {
-  readonly response: ServerResponse;
+  readonly response: EventStream;
   /** Headers of the answer that were set already. */
   readonly headers: Readonly<Record<string, string | number | string[] | undefined>>;
   readonly format: FormatName;

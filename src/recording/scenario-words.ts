@@ -41,6 +41,8 @@ export const lakeExpectations = [
   'objects',
   'tips',
   'events',
+  'settled',
+  'stream',
   'states',
   'events since',
   'within',

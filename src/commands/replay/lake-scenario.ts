@@ -20,7 +20,8 @@
  *
  * What is expected: `error` (code; absent: none), `rows` (of a query or snapshot: its rows; else a map from `p@main` to
  * rows, in any order), `objects` (number that was removed, or would be), `tips` (map from `p@main` to a name), `events`
- * (all that were told in the step, `kind pool@branch name`), `states` (map from `lake` or `pool p` to all states that
+ * (all that were told in the step, `kind pool@branch name`), `settled` (what the machines emitted in the step: the
+ * events of its outcomes, behind `lake` or `pool p`), `stream` (what a subscriber of `GET /events` got in the step), `states` (map from `lake` or `pool p` to all states that
  * it went through in the step), `events since` (map from an event's number to how many come after it), `within`
  * (milliseconds).
  *
@@ -134,6 +135,8 @@ const looks: Readonly<Record<string, (stage: Stage, expected: unknown) => unknow
     return found;
   },
   events: (stage) => stage.eventsOfStep(),
+  settled: (stage) => stage.settledOfStep(),
+  stream: (stage) => stage.streamOfStep(),
   states: (stage, expected) => mapped(expected, (actor) => stage.statesOfStep(actor)),
   'events since': (stage, expected) => mapped(expected, (id) => stage.lake.eventsSince(Number(id))?.length ?? 'gone'),
 };

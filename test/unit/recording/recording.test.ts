@@ -328,7 +328,7 @@ describe('what cannot be replayed', () => {
     ['another file', ['hello', 'world'], 'r.ndjson, line 1: it is no JSON'],
     ['another JSON', [{ a: 1 }], 'r.ndjson, line 1: it is no line of a recording (kind null)'],
     ['no header', [{ kind: 'end', seq: 1, ms: 1 }], 'r.ndjson, line 1: it has no header'],
-    ['a later format', [{ ...header, format: 99 }], 'r.ndjson, line 1: its format is 99, this version knows 1'],
+    ['a later format', [{ ...header, format: 99 }], 'r.ndjson, line 1: its format is 99, this version knows 1 and 2'],
   ];
   for (const [what, lines, text] of refusals) {
     test(what, async () => {
