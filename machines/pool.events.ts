@@ -38,7 +38,9 @@ type PoolWork =
 /** The kinds of jobs; the host has work for each (src/lake/pool/jobs.ts). */
 export type PoolJobKind = PoolTask['kind'];
 
-/** What listeners of the lake hear of a change. Ids of events count up over the lake (src/lake/feed.ts numbers them). */
+/**
+ * What listeners of the lake hear of a change. Ids of events count up over the lake (src/lake/feed.ts numbers them).
+ */
 export interface ChangeEvent {
   readonly id: number;
   readonly kind: 'pool-new' | 'pool-update' | 'pool-delete' | 'pool-commit' | 'branch-update' | 'branch-delete';
@@ -53,8 +55,8 @@ export interface ChangeEvent {
 }
 
 /**
- * How a job ended. `events`: what listeners are to hear of it; its change is durable. `failed`: the job itself could not
- * be done, the pool goes on. `refused`: it was not tried.
+ * How a job ended. `events`: what listeners are to hear of it; its change is durable. `failed`: the job itself could
+ * not be done, the pool goes on. `refused`: it was not tried.
  */
 export type JobOutcome =
   | {

@@ -69,7 +69,9 @@ export class EarlierRecording {
     return { ...line, event: { ...line.event, output: { ...output, outcome } }, ...(emitted && { emitted }) };
   }
 
-  /** One that was there already is told as if it had just been opened; when it is told of again there is nothing new. */
+  /**
+   * One that was there already is told as if it had just been opened; when it is told of again there is nothing new.
+   */
   private pool({ snapshot, emitted: _, ...line }: ActorRecord): readonly RecordLine[] {
     const { actor } = line;
     if (this.pools.has(actor)) return [];

@@ -21,7 +21,8 @@ export const partsOf = (path: string): readonly string[] => {
 };
 
 /**
- * The lines, headers included; those of the first format as lines of this one (earlier.ts). A last line that was cut off, as a killed service leaves it, is left out.
+ * The lines, headers included; those of the first format as lines of this one (earlier.ts). A last line that was cut
+ * off, as a killed service leaves it, is left out.
  * @throws recording-invalid for a file that is no recording, a line that is none, or a format that this version does
  * not know
  */

@@ -1,9 +1,9 @@
 /**
  * A load or a query on its chart, without an actor: the snapshot is plain, and where an event leads is what the chart's
- * pure `transition()` says. The chart is asked once for each state and event: it has no guards, and what its transitions
- * note is one function of the context and the event. A service that takes thousands of small loads a second makes as
- * many of these; measured in one run, with an inspector: 4 µs for a small load, 45 with an actor, 75 with `transition()`
- * for every message; a whole small commit of 64 clients takes some 300.
+ * pure `transition()` says. The chart is asked once for each state and event: it has no guards, and what its
+ * transitions note is one function of the context and the event. A service that takes thousands of small loads a second
+ * makes as many of these; measured in one run, with an inspector: 4 µs for a small load, 45 with an actor, 75 with
+ * `transition()` for every message; a whole small commit of 64 clients takes some 300.
  *
  * Invariants:
  * - Snapshots are those that an actor would have.
@@ -31,7 +31,9 @@ export class Chart<Input, Context, Event extends ChartEvent> {
   readonly #places = new Map<string, Place>();
   #first: Place | undefined;
 
-  /** `begin` and `note` are what the chart itself does with its input, and with an event that leads to another state. */
+  /**
+   * `begin` and `note` are what the chart itself does with its input, and with an event that leads to another state.
+   */
   constructor(
     machine: AnyStateMachine,
     begin: (input: Input) => Context,

@@ -1,6 +1,7 @@
 /**
- * `npm run mutations [MACHINE..]`: prints for every deleted transition and every negated guard the scenario that notices
- * it, and what is then seen otherwise of the service that runs the changed chart; exit status 1 when one is not noticed.
+ * `npm run mutations [MACHINE..]`: prints for every deleted transition and every negated guard the scenario that
+ * notices it, and what is then seen otherwise of the service that runs the changed chart; exit status 1 when one is not
+ * noticed.
  */
 import { machineNames, type MachineName } from '../../src/recording/record.ts';
 import { liveMutants } from '../support/live-mutants.ts';

@@ -43,8 +43,8 @@ export interface Answer {
 }
 
 /**
- * Starts a service with the given flags; `directory` keeps a lake that is already there, `log` gets its lines; `charts`:
- * others than those of machines/.
+ * Starts a service with the given flags; `directory` keeps a lake that is already there, `log` gets its lines;
+ * `charts`: others than those of machines/.
  */
 export const startService = async (
   flags: readonly string[] = [],

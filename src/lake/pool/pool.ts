@@ -1,9 +1,9 @@
 /**
- * The promise face of a pool: turns calls into jobs of the pool's machine, keeps what the machine need not see, publishes
- * the events of what it settles and settles the promises.
+ * The promise face of a pool: turns calls into jobs of the pool's machine, keeps what the machine need not see,
+ * publishes the events of what it settles and settles the promises.
  *
- * Invariant: a job's promise settles exactly once, with the machine's `settled`, or at once when the machine has ended or
- * too many wait for it.
+ * Invariant: a job's promise settles exactly once, with the machine's `settled`, or at once when the machine has ended
+ * or too many wait for it.
  */
 import assert from 'node:assert';
 import { setImmediate as nextTurn } from 'node:timers/promises';

@@ -105,7 +105,10 @@ class Pool {
   get state(): string {
     return stateName(this.actor.getSnapshot().value);
   }
-  /** A job that comes while the mailbox takes any: one for a pool that has ended, or that closes, is the lake's to refuse. */
+  /**
+   * A job that comes while the mailbox takes any: one for a pool that has ended, or that closes, is the lake's to
+   * refuse.
+   */
   post(task: PoolTask, id: number): void {
     const { status, context } = this.actor.getSnapshot();
     const taken = status === 'active' && !context.closeAsked && this.mailbox.post({ id, ...task });

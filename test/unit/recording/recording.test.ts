@@ -2,11 +2,13 @@
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createActor } from 'xstate';
 import { loadMachine } from '../../../machines/load.machine.ts';
 import { subscriberMachine } from '../../../machines/subscriber.machine.ts';
 import { Recorder } from '../../../src/commands/recorder.ts';
+import { planReplay } from '../../../src/commands/replay/plan.ts';
 import { replayCommand } from '../../../src/commands/replay/replay.ts';
 import { BodyKeeper, bodiesFolder, readBody } from '../../../src/recording/bodies.ts';
 import { partsOf, readRecording } from '../../../src/recording/reader.ts';
@@ -14,6 +16,7 @@ import { type RecordedBody, type RecordLine, recordFormat } from '../../../src/r
 import { replayMachines } from '../../../src/recording/replay.ts';
 import { digestRows } from '../../../src/recording/tip-rows.ts';
 import { MachineWatch } from '../../../src/recording/watch.ts';
+import { RecordingReader } from '../../../visualize/inspect/recording.ts';
 import { RecordingWriter, type RecordingWriterOptions } from '../../../src/recording/writer.ts';
 
 let folder = '';
@@ -425,5 +428,29 @@ describe('what cannot be replayed', () => {
     expect((await run('t.yaml')).printed).toMatch(
       /^t\.yaml: 0 steps: 1 difference\nstart: input\n {2}expected "taken"\n {2}found {4}"the machine broke: /,
     );
+  });
+});
+
+describe('a recording of the first format', () => {
+  const path = fileURLToPath(new URL('./first-format.ndjson', import.meta.url));
+  test('replays against the machines', async () => {
+    expect(await replayMachines(readRecording(path))).toMatchObject({
+      actors: 15,
+      commits: 9,
+      events: 14,
+      tips: 2,
+      differences: [],
+      notes: [],
+    });
+  });
+  test('is a plan for a whole lake, with the events of every job', async () => {
+    const { jobs, events } = await planReplay(readRecording(path), path);
+    expect([jobs.length, jobs.filter(({ event }) => event !== undefined).length, events.length]).toEqual([14, 14, 14]);
+  });
+  test('is shown by the page in the states that its charts have', () => {
+    const reader = new RecordingReader();
+    for (const line of readFileSync(path, 'utf8').trim().split('\n')) reader.line(line);
+    const states = new Set(reader.finish().steps.flatMap(({ to }) => to));
+    expect([states.has('committing.prepared'), states.has('closing.draining')]).toEqual([true, false]);
   });
 });
