@@ -45,5 +45,4 @@ export const lakeExpectations = [
   'stream',
   'states',
   'events since',
-  'within',
 ] as const;
