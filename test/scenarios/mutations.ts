@@ -17,13 +17,19 @@ console.log(`${mutants.length - missed.length} of ${mutants.length} changes of t
 // What a changed chart breaks in its host is seen by what is not answered.
 for (const fault of ['unhandledRejection', 'uncaughtException'] as const) process.on(fault, () => undefined);
 const counts = { all: 0, noticed: 0, excused: 0 };
-for await (const { change, noticed, excused } of liveMutants(names)) {
-  counts.all++;
-  if (noticed !== undefined) counts.noticed++;
-  else if (excused !== undefined) counts.excused++;
-  const mark = noticed !== undefined ? 'noticed' : excused !== undefined ? 'excused' : 'MISSED ';
-  console.log(`service: ${mark} ${change} <- ${noticed ?? excused ?? 'nothing is seen otherwise'}`);
-}
+const live = async (): Promise<void> => {
+  for await (const { change, noticed, excused } of liveMutants(names)) {
+    counts.all++;
+    if (noticed !== undefined) counts.noticed++;
+    else if (excused !== undefined) counts.excused++;
+    const mark = noticed !== undefined ? 'noticed' : excused !== undefined ? 'excused' : 'MISSED ';
+    console.log(`service: ${mark} ${change} <- ${noticed ?? excused ?? 'nothing is seen otherwise'}`);
+  }
+};
+await live().catch((fault: unknown) => {
+  console.error(fault);
+  process.exit(1);
+});
 const { all, noticed, excused } = counts;
 console.log(`${noticed} of ${all} are seen in the service that runs them; ${excused} it never takes`);
 process.exit(missed.length === 0 && noticed + excused === all ? 0 : 1);

@@ -37,12 +37,14 @@ export const seenOfLake = async (charts: LakeCharts): Promise<readonly string[]>
 };
 
 class Unanswered extends Error {}
+const codeOf = (error: unknown): string => (error instanceof LakeError ? error.code : `broke: ${String(error)}`);
 
 class Play {
   readonly directory: string;
   private readonly charts: LakeCharts;
   private readonly say: (text: string) => void;
   private steps = 0;
+  private readonly events: string[] = [];
   /** What the next draws throw. */
   faults: (Error | undefined)[] = [];
   lake!: Lake;
@@ -73,32 +75,27 @@ class Play {
         ...options,
       });
       this.lake.onEvent(({ kind, branch = '' }) => {
-        this.say(`event ${kind} ${branch}`);
+        this.events.push(`event ${kind} ${branch}`);
       });
     });
   }
-  /** Begins all of them at once, and tells how each ended. */
-  async seeAll(what: string, begun: readonly Promise<unknown>[]): Promise<void> {
-    for (const one of begun) one.catch(() => undefined);
-    for (const one of begun) await this.see(what, () => one);
+  see(what: string, act: () => Promise<unknown>): Promise<void> {
+    return this.seeAll(what, [Promise.resolve().then(act)]);
   }
-  /** Tells how it ended; what has no answer ends the part. */
-  async see(what: string, act: () => Promise<unknown>): Promise<void> {
+  /**
+   * Tells how each of what was begun together ended, and which events came meanwhile: in no order, since pools and the
+   * lake go on side by side. What has no answer ends the part.
+   */
+  async seeAll(what: string, begun: readonly Promise<unknown>[]): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
-    const end = await Promise.race([
-      Promise.resolve()
-        .then(act)
-        .then(
-          () => 'done',
-          (error: unknown) => (error instanceof LakeError ? error.code : `broke: ${String(error)}`),
-        ),
-      new Promise<string>((resolve) => {
-        timer = setTimeout(resolve, unansweredMs, unanswered);
-      }),
-    ]);
+    const late = new Promise<string>((resolve) => {
+      timer = setTimeout(resolve, unansweredMs, unanswered);
+    });
+    const ends = await Promise.all(begun.map((one) => Promise.race([one.then(() => 'done', codeOf), late])));
     clearTimeout(timer);
-    this.say(`${what} ${end}`);
-    if (end === unanswered) throw new Unanswered();
+    for (const event of this.events.splice(0).sort()) this.say(event);
+    for (const end of ends) this.say(`${what} ${end}`);
+    if (ends.includes(unanswered)) throw new Unanswered();
   }
   load(branch = 'main'): Promise<unknown> {
     return this.lake.pool('p').load(branch, [object()]);
