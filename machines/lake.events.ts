@@ -21,11 +21,9 @@ export type LakeEvent =
   | { readonly type: 'store failed'; readonly reason: string }
   | { readonly type: 'close' };
 
-/** Most jobs that wait for the lake, most that wait for each pool, and most loads that a pool commits together. */
+/** Most jobs that wait for the lake. */
 export interface LakeInput {
   readonly waitingMax: number;
-  readonly poolWaitingMax: number;
-  readonly groupMax: number;
 }
 /** The queue, the job at work, and the pools that have an actor. */
 export interface LakeContext extends LakeInput {

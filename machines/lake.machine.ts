@@ -92,12 +92,7 @@ export const lakeMachine = setup({
     'remember why starting failed': assign({ failure: ({ event }) => faultOf(event) }),
     'spawn pool actor': enqueueActions(({ context, event, enqueue }) => {
       if (event.type !== 'pool wanted') return;
-      enqueue(
-        spawnChild('pool', {
-          id: event.poolId,
-          input: { poolId: event.poolId, waitingMax: context.poolWaitingMax, groupMax: context.groupMax },
-        }),
-      );
+      enqueue(spawnChild('pool', { id: event.poolId, input: { poolId: event.poolId } }));
       enqueue.assign({ openPools: [...context.openPools, event.poolId] });
     }),
     'close actor of deleted pool': enqueueActions(({ context, event, enqueue }) => {

@@ -109,7 +109,6 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
     {
       lakeDirectory: directory,
       threads: config.workerCount,
-      queryStatusMs: config.queryStatusMs,
       tasksMax: config.tasksMax,
       warmUpMs: config.warmUpMs,
       shareSizes: { ...shareSizes, rowsMin: config.queryShareRowsMin },

@@ -26,6 +26,8 @@ import type { ServeConfig } from '../config/serve.ts';
 import { LakeError } from '../errors.ts';
 import type { Lake } from '../lake/lake.types.ts';
 import type { LentTo, WorkerPool } from '../workers/pool.types.ts';
+import { type RunCharts, runCharts } from '../workers/watches.ts';
+import type { subscriberMachine } from '../../machines/subscriber.machine.ts';
 import type { MachineWatch } from '../recording/watch.ts';
 import type { Access } from './access/access.ts';
 import { type AuditEntry, AuditTrail } from './access/audit.ts';
@@ -75,6 +77,11 @@ interface ServerOptions {
   readonly tracing?: Tracing;
   /** The server that listens already; without it one is made. */
   readonly door?: Door;
+  /** Of loads, queries and subscribers; default: those of machines/. */
+  readonly charts?: ServiceCharts;
+}
+export interface ServiceCharts extends RunCharts {
+  readonly subscriber: typeof subscriberMachine;
 }
 /** A server that answers. */
 export interface Server {
@@ -179,7 +186,7 @@ const end = ({ feed, metrics, running }: Service): void => {
 
 /** What the handlers work with, for a server's own lake or for one that it is lent to. */
 const serviceOf = (
-  { config, version, lake, workers, log, watch, access, audit, tracing }: ServerOptions,
+  { config, version, lake, workers, log, watch, access, audit, tracing, charts }: ServerOptions,
   app: FastifyInstance,
   lentTo?: LentTo,
 ): Service => {
@@ -188,9 +195,12 @@ const serviceOf = (
     waitingMax: config.subscriberEventsMax,
     heartbeatMs: config.heartbeatMs,
     ...(watch && { inspect: watch.inspect }),
+    ...(charts && { charts }),
     ...(access && { onRecheck: access.onRecheck }),
   });
-  const running = new Running({ queryMsMax: config.queryMsMax, keepMs: config.queryStatusMs });
+  const { inspect } = lentTo ?? watch ?? {};
+  const { queryMsMax, queryStatusMs: keepMs } = config;
+  const running = new Running({ queryMsMax, keepMs, inspect, charts: charts ?? runCharts });
   const metrics = startMetrics({ lake, workers, feed, running, version, poolsMax: config.metricsPoolsMax });
   return {
     config,

@@ -14,7 +14,7 @@ const killPointNames = [
   'object: going',
   'object: gone',
   'commit: branch moved',
-  'commit: told',
+  'settled: told',
   'branch: in the tables',
   'pool: in the tables',
   'vacuum: marked',

@@ -11,8 +11,8 @@ import { createActor, type Actor, waitFor } from 'xstate';
 import { LakeError } from '../errors.ts';
 import type { LakeJob, LakeTask, LakeWorkDone } from '../../machines/lake.events.ts';
 import { lakeMachine } from '../../machines/lake.machine.ts';
-import type { JobOutcome, PoolJob } from '../../machines/pool.events.ts';
-import { type PoolActor, provideLake } from './actors.ts';
+import type { JobOutcome } from '../../machines/pool.events.ts';
+import { type LakeWork, type PoolActor, provideLake } from './actors.ts';
 import { Checkpoints } from './tables/checkpoints.ts';
 import { LakeDraws, lastDrawn } from './draws.ts';
 import { Feed } from './feed.ts';
@@ -41,6 +41,7 @@ import { killPoint } from './kill-points.ts';
 import { metaPage } from './meta.ts';
 import { checkNotReserved } from './names.ts';
 import { Packer } from './objects/packer.ts';
+import { Mailbox } from './pool/mailbox.ts';
 import { PoolFace } from './pool/pool.ts';
 import { PoolStore, type Stores } from './pool/store.ts';
 import { findOrphans, purgePool } from './objects/purge.ts';
@@ -88,8 +89,8 @@ class OpenLake implements Lake {
   >();
   /** Pools that have or had a machine; a deleted one stays until its machine has settled what waited. */
   private readonly acting = new Map<Id, PoolFace>();
-  /** Machines that this lake listens to. */
-  private readonly listening = new WeakSet<object>();
+  /** Of the pools that have a machine. */
+  private readonly mailboxes = new Map<Id, Mailbox>();
   private readonly background = new Set<Promise<void>>();
   private stores!: Stores;
   private lock: Lock | undefined;
@@ -114,7 +115,7 @@ class OpenLake implements Lake {
         closing: () => this.closeAsked,
         deleteFile: (id) => this.files.delete(id),
       });
-    const machine = provideLake({
+    const work: LakeWork = {
       start: () => this.openTables(),
       recover: () => this.recover(),
       work: (job) => this.work(job),
@@ -122,13 +123,9 @@ class OpenLake implements Lake {
       poolOpen: async (poolId) => {
         this.acting.get(poolId)!.readBranches();
       },
-      poolWork: (poolId, jobs) => this.acting.get(poolId)!.work(jobs),
-    });
-    const input = {
-      waitingMax: options.queueJobsMax ?? queueJobsMaxDefault,
-      poolWaitingMax: options.queueJobsMax ?? queueJobsMaxDefault,
-      groupMax: groupJobsMax,
     };
+    const machine = provideLake(work, options.charts);
+    const input = { waitingMax: options.queueJobsMax ?? queueJobsMaxDefault };
     this.actor = createActor(machine, { id: 'lake', input, ...(options.inspect && { inspect: options.inspect }) });
     this.actor.on('settled', ({ outcomes }) => this.settle(outcomes));
   }
@@ -240,7 +237,7 @@ class OpenLake implements Lake {
     const face = new PoolFace(new PoolStore(this.stores, config), {
       files: this.files,
       report: (fault) => this.report(fault),
-      send: (poolId, job) => this.sendToPool(poolId, job),
+      mailbox: (poolId) => this.mailbox(poolId),
       nextJobId: () => ++this.jobs,
       storeFailed: (reason) => this.actor.send({ type: 'store failed', reason }),
       closing: () => this.closeAsked,
@@ -335,12 +332,9 @@ class OpenLake implements Lake {
     return this.files.listen(listener);
   }
   queues(): readonly PoolQueue[] {
-    const children = this.actor.getSnapshot().children as Record<string, PoolActor | undefined>;
-    return Object.entries(children).flatMap(([id, child]) => {
+    return [...this.mailboxes].flatMap(([id, { waiting, running }]) => {
       const face = this.pools_.get(id);
-      if (!face || !child) return [];
-      const { waiting, running } = child.getSnapshot().context;
-      return [{ pool: face.config.name, waiting: waiting.length, running: running.length }];
+      return face ? [{ pool: face.config.name, waiting, running }] : [];
     });
   }
   cachedBytes(): number {
@@ -398,33 +392,34 @@ class OpenLake implements Lake {
     });
   }
 
-  private sendToPool(poolId: Id, job: PoolJob): boolean {
-    if (this.actor.getSnapshot().status !== 'active' || this.closeAsked || !this.pools_.has(poolId)) return false;
-    let child = this.poolActor(poolId);
-    if (!child) {
-      this.acting.set(poolId, this.face_(poolId));
-      this.actor.send({ type: 'pool wanted', poolId });
-      child = this.poolActor(poolId);
-    }
-    if (!child || child.getSnapshot().status !== 'active') return false;
-    if (!this.listening.has(child)) {
-      this.listening.add(child);
-      const face = this.face_(poolId);
-      child.on('settled', ({ outcomes }) => face.settle(outcomes));
-      child.subscribe({
-        complete: () => {
-          if (face.store.deleted) this.acting.delete(poolId);
-        },
-      });
-    }
-    child.send({ type: 'job', job });
-    return true;
-  }
-  private poolActor(poolId: Id) {
-    return (this.actor.getSnapshot().children as Record<string, PoolActor | undefined>)[poolId];
+  /** Of a pool that may be written to; its machine is spawned when it is asked for first. */
+  private mailbox(poolId: Id): Mailbox | undefined {
+    const lake = this.actor.getSnapshot();
+    if (lake.status !== 'active' || this.closeAsked || !this.pools_.has(poolId)) return undefined;
+    const known = this.mailboxes.get(poolId);
+    if (known) return known;
+    const face = this.face_(poolId);
+    this.acting.set(poolId, face);
+    this.actor.send({ type: 'pool wanted', poolId });
+    const child = (this.actor.getSnapshot().children as Record<string, PoolActor | undefined>)[poolId];
+    if (child?.getSnapshot().status !== 'active') return undefined;
+    const mailbox = new Mailbox(child, face, {
+      waitingMax: this.options.queueJobsMax ?? queueJobsMaxDefault,
+      groupMax: groupJobsMax,
+    });
+    this.mailboxes.set(poolId, mailbox);
+    child.subscribe({
+      complete: () => {
+        this.mailboxes.delete(poolId);
+        if (face.store.deleted) this.acting.delete(poolId);
+      },
+    });
+    return mailbox;
   }
 
+  /** The machine's `settled`: listeners hear of the changes before those who asked for them. */
   private settle(outcomes: readonly JobOutcome[]): void {
+    for (const outcome of outcomes) if (outcome.status === 'done') this.stores.feed.publish(outcome.events ?? []);
     for (const outcome of outcomes) {
       const waiting = this.waiting.get(outcome.id);
       assert(waiting, 'a job is settled once');
@@ -437,10 +432,11 @@ class OpenLake implements Lake {
   /** The machine's `work`. */
   private async work(job: LakeJob): Promise<LakeWorkDone> {
     try {
-      if (job.kind === 'create pool') await this.doCreate(job.poolId, this.waiting.get(job.id)!.request!);
-      else if (job.kind === 'rename pool') await this.doRename(job.poolId, job.name);
-      else await this.doDelete(job.poolId);
-      return { outcome: { id: job.id, status: 'done' }, ...(job.kind === 'delete pool' && { closePool: job.poolId }) };
+      const events = await this.change(job);
+      return {
+        outcome: { id: job.id, status: 'done', events },
+        ...(job.kind === 'delete pool' && { closePool: job.poolId }),
+      };
     } catch (error) {
       const failed = error instanceof StoreFailure;
       if (!failed && !(error instanceof LakeError)) this.report(error);
@@ -455,7 +451,12 @@ class OpenLake implements Lake {
     }
   }
 
-  private async doCreate(id: Id, request: CreatePoolRequest): Promise<void> {
+  private change(job: LakeJob): Promise<readonly LakeEvent[]> {
+    if (job.kind === 'create pool') return this.doCreate(job.poolId, this.waiting.get(job.id)!.request!);
+    return job.kind === 'rename pool' ? this.doRename(job.poolId, job.name) : this.doDelete(job.poolId);
+  }
+
+  private async doCreate(id: Id, request: CreatePoolRequest): Promise<readonly LakeEvent[]> {
     const tsNs = this.draws.nowNs();
     const { name } = request;
     const keys = request.keys && request.keys.length > 0 ? request.keys : [['ts']];
@@ -476,7 +477,7 @@ class OpenLake implements Lake {
       threshold: config.threshold,
     });
     const branch: BranchRecord = { tsNs, name: 'main', commit: zeroId };
-    await this.write(
+    return this.write(
       { kind: 'pool-new', poolId: id, poolName: name },
       [
         { table: 'pools', key: idBuffer(id), payload: encodePool(config) },
@@ -491,11 +492,11 @@ class OpenLake implements Lake {
     );
   }
 
-  private async doRename(id: Id, name: string): Promise<void> {
+  private async doRename(id: Id, name: string): Promise<readonly LakeEvent[]> {
     const face = this.face_(id);
     const before = face.config;
     const after = { ...before, name };
-    await this.write(
+    return this.write(
       { kind: 'pool-update', poolId: id, poolName: name },
       [
         { table: 'pools', key: idBuffer(id), payload: encodePool(after) },
@@ -511,10 +512,10 @@ class OpenLake implements Lake {
     );
   }
 
-  private async doDelete(id: Id): Promise<void> {
+  private async doDelete(id: Id): Promise<readonly LakeEvent[]> {
     const face = this.face_(id);
     const { name } = face.config;
-    await this.write(
+    const events = await this.write(
       { kind: 'pool-delete', poolId: id, poolName: name },
       [
         { table: 'pools', key: idBuffer(id) },
@@ -530,6 +531,7 @@ class OpenLake implements Lake {
       },
     );
     this.inBackground(() => this.purge(face));
+    return events;
   }
   /** Waits until nobody reads the deleted pool any more. */
   private async purge(face: PoolFace): Promise<void> {
@@ -564,11 +566,11 @@ class OpenLake implements Lake {
     rows: readonly Change[],
     check: () => void,
     done: () => void,
-  ): Promise<void> {
-    const publish = await this.stores.feed.write(draft, rows, check, { frees: draft.kind === 'pool-delete' });
+  ): Promise<readonly LakeEvent[]> {
+    const events = await this.stores.feed.write(draft, rows, check, { frees: draft.kind === 'pool-delete' });
     killPoint('pool: in the tables');
     done();
-    publish();
+    return events;
   }
 }
 

@@ -7,6 +7,9 @@
  */
 
 import type { LakeTask } from '../../machines/lake.events.ts';
+import type { lakeMachine } from '../../machines/lake.machine.ts';
+import type { poolMachine } from '../../machines/pool.machine.ts';
+import type { ChangeEvent } from '../../machines/pool.events.ts';
 
 /** 40 lower-case hexadecimal digits. */
 export type Id = string;
@@ -184,22 +187,10 @@ export interface Snapshot {
   release(): void;
 }
 
+/** A change as listeners hear of it. */
+export type LakeEvent = ChangeEvent;
 /** What an event tells of. */
-export type EventKind = 'pool-new' | 'pool-update' | 'pool-delete' | 'pool-commit' | 'branch-update' | 'branch-delete';
-/**
- * `id` grows by one an event, across restarts too. `poolName`: the pool's name at that time (after a rename the new
- * one), which says who may hear of it; absent where an earlier build told it. `branch` is the one that moved; `parent`
- * is its name too if a merge moved it, empty for other commits.
- */
-export interface LakeEvent {
-  readonly id: number;
-  readonly kind: EventKind;
-  readonly poolId: Id;
-  readonly poolName?: string;
-  readonly commitId?: Id;
-  readonly branch?: string;
-  readonly parent?: string;
-}
+export type EventKind = LakeEvent['kind'];
 
 /**
  * Of what branch `main` holds: `size` in encoded bytes, and the range of its primary keys; no `span` when it holds
@@ -489,8 +480,15 @@ export interface SnapshotLimits {
   readonly idleMs: number;
 }
 
+/** The charts of a lake and of its pools. */
+export interface LakeCharts {
+  readonly lake: typeof lakeMachine;
+  readonly pool: typeof poolMachine;
+}
 /** Where a lake is, what bounds it, and who is told of what it does. */
 export interface LakeOptions {
+  /** Of the lake and of its pools; default: those of machines/. */
+  readonly charts?: LakeCharts;
   readonly directory: string;
   readonly objects: ObjectFiles;
   /** Jobs that may wait in one pool's queue; default 10,000. */

@@ -11,7 +11,7 @@
  */
 
 /** Version of the lines. */
-export const recordFormat = 1;
+export const recordFormat = 2;
 
 /** The kinds of actors that are recorded. */
 export const machineNames = ['lake', 'pool', 'load', 'query', 'subscriber'] as const;

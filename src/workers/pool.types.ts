@@ -52,7 +52,7 @@ export interface LoadOutcome {
   readonly warnings: readonly string[];
 }
 /**
- * `settled` tells the load's machine how the commit went, and removes the files of a load that was not committed. It
+ * `settled` tells the load's chart how the commit went, and removes the files of a load that was not committed. It
  * passes the promise on.
  */
 export interface LoadReply extends LoadOutcome {
@@ -61,13 +61,8 @@ export interface LoadReply extends LoadOutcome {
 
 /** One query: its text, what it may see, and how its answer is written. */
 export interface QueryRequest {
-  /**
-   * The request id: names the query for `queryStatus` (a later query of the same id and owner replaces the earlier
-   * one).
-   */
+  /** The request id. */
   readonly id: string;
-  /** Whose it is, where there is access control. */
-  readonly owner?: string | undefined;
   readonly text: string;
   readonly format: FormatName;
   /** Control messages (channels, statistics, errors) in the body: BSUP and JSUP only. */
@@ -88,7 +83,7 @@ export interface QueryRequest {
   readonly lake?: LakeServices;
   /** Who takes the answer; without it the query keeps its place, however slowly that goes. */
   readonly client?: TaskClient;
-  /** Told how far it is. */
+  /** Says how far it is; default: one of its own, which ends with the worker's part. */
   readonly watch?: QueryWatch;
   /** Cancels the query, with its reason if that is a LakeError, else `query-cancelled`. */
   readonly signal?: AbortSignal;
@@ -175,8 +170,6 @@ export interface WorkerPool {
   load(request: LoadRequest, lentTo?: LentTo): Promise<LoadReply>;
   /** @throws LakeError for what fails before the first byte: syntax, unknown pools, ... */
   query(request: QueryRequest, lentTo?: LentTo): Promise<QueryReply>;
-  /** Text of the query's error ('' for none), once it has ended; undefined: never heard of it, or expired. */
-  queryStatus(id: string, owner?: string): Promise<string | undefined>;
   /**
    * What the lake's `deleteWhere` calls to rewrite a snapshot without the rows that `where` selects. `lake`: what its
    * subqueries see; default: all of it.
@@ -225,8 +218,6 @@ export interface WorkerPoolOptions {
   readonly indexBase?: 0 | 1;
   /** Where spill files go; default: `<lake>/spill`. */
   readonly spillDirectory?: string;
-  /** How long the status of an ended query can be asked for; default 10 s. */
-  readonly queryStatusMs?: number;
   /** Unread bytes of one answer, worker to main; default 1 MiB. Bodies of loads have a window of their own. */
   readonly windowBytesMax?: number;
   /** A worker that still has a task this long after it was cancelled is replaced; default 10 s. */

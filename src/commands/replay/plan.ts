@@ -6,6 +6,7 @@
 import type { LakeJob } from '../../../machines/lake.events.ts';
 import type { JobOutcome, PoolJob } from '../../../machines/pool.events.ts';
 import { LakeError } from '../../errors.ts';
+import { jobsOf } from '../../recording/replay.ts';
 import type { PlacedLine } from '../../recording/reader.ts';
 import type {
   EventRecord,
@@ -134,15 +135,13 @@ class Plan {
 
   private message({ actor, machine, event, emitted, seq }: MessageRecord, step: string): void {
     if (machine !== 'lake' && machine !== 'pool') return;
-    if (event.type === 'job') {
-      const job = event.job as PoolJob | LakeJob;
+    for (const job of jobsOf(event))
       this.asked.set(job.id, {
         pool: machine === 'lake' ? (job as LakeJob).poolId : actor.slice('pool/'.length).replace(/#\d+$/, ''),
         job,
         step,
         actor,
       });
-    }
     for (const one of emitted ?? []) {
       if (one.type !== 'settled') continue;
       for (const outcome of one.outcomes as readonly JobOutcome[]) {
@@ -169,15 +168,13 @@ class Plan {
   private inOrder(): readonly PlannedJob[] {
     const told = new Map(this.events.map((event) => [event.id, event]));
     const gaps = this.numbers.filter(({ id }) => !told.has(id));
-    const byChange = new Map<string, number[]>();
-    for (const event of told.values()) push(byChange, changeOfEvent(event), event.id);
     const last = new Map<string, number>();
     const created = new Map(
       [...told.values()].filter((event) => event.kind === 'pool-new').map((event) => [event.poolId, event.id]),
     );
     return this.ended
       .map((one, index) => {
-        const drawn = one.outcome.status === 'done' ? byChange.get(changeOfJob(one))?.shift() : takeGap(gaps, one);
+        const drawn = one.outcome.status === 'done' ? one.outcome.events?.[0]?.id : takeGap(gaps, one);
         const at = drawn ?? last.get(one.actor) ?? (one.actor === 'lake' ? 0 : created.get(one.pool)) ?? 0;
         last.set(one.actor, at);
         return { one, at, index, event: one.outcome.status === 'done' ? drawn : undefined };
@@ -206,25 +203,6 @@ const takeGap = (
 ): number | undefined => {
   const at = gaps.findIndex((gap) => gap.pool === pool && gap.seq < end);
   return at < 0 ? undefined : gaps.splice(at, 1)[0]!.id;
-};
-
-const changeOfEvent = ({ kind, poolId, commitId, branch }: EventRecord['event']): string =>
-  [kind, poolId, commitId ?? branch ?? ''].join(' ');
-const changeOfJob = ({ pool, job, outcome }: Ended): string => {
-  switch (job.kind) {
-    case 'create pool':
-      return `pool-new ${pool} `;
-    case 'rename pool':
-      return `pool-update ${pool} `;
-    case 'delete pool':
-      return `pool-delete ${pool} `;
-    case 'create branch':
-      return `branch-update ${pool} ${job.name}`;
-    case 'delete branch':
-      return `branch-delete ${pool} ${job.name}`;
-    default:
-      return `pool-commit ${pool} ${outcome.status === 'done' ? (outcome.commit ?? '') : ''}`;
-  }
 };
 
 const push = <T>(lists: Map<string, T[]>, key: string, item: T): void => {

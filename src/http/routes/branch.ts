@@ -95,6 +95,7 @@ export const branchRoutes: readonly Route[] = [
       const run = service.running.beginLoad({
         id: call.id,
         owner: call.who?.name,
+        poolId: target.config.id,
         pool: target.config.name,
         branch: params.branch,
         bytesTotal: length === undefined ? undefined : Number(length),

@@ -95,7 +95,6 @@ export const queryRoutes: readonly Route[] = [
             text,
             format: response.format,
             control,
-            owner: run.owner,
             signal: run.signal,
             watch: run.watch,
             client: pace,
@@ -153,12 +152,11 @@ export const queryRoutes: readonly Route[] = [
     answers: { 200: { text: 'How it ended.', value: QueryStatus, example: { error: '' } } },
     errors: ['query-unknown'],
     handler: async (call) => {
-      const { service, params, reply, response, who } = call;
-      const owner = who && service.running.query(params.id, askerOf(call))?.owner;
-      if (who && owner === undefined) throw new LakeError('query-unknown');
-      const error = await service.workers.queryStatus(params.id, owner);
-      if (error === undefined) throw new LakeError('query-unknown');
-      return sendValue(reply, queryStatusValue(error), response);
+      const { service, params, reply, response } = call;
+      const run = service.running.query(params.id, askerOf(call));
+      if (!run) throw new LakeError('query-unknown');
+      await run.whenEnded();
+      return sendValue(reply, queryStatusValue(run.errorText), response);
     },
   }),
   route({
