@@ -30,7 +30,6 @@ import { openAudit } from './audit.ts';
 import { watchKeys } from './key-file.ts';
 import { lakeFolder } from './lake-folder.ts';
 import { Recorder } from './recorder.ts';
-import { startWarmUp } from './warm-service.ts';
 
 /** The longest that the end may take beyond -shutdown.grace. */
 const closeMsMore = 4_500;
@@ -144,15 +143,6 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
     throw problem;
   });
   await io.write(Buffer.from(welcome(server.address, directory)));
-  const endWarmUp = startWarmUp({
-    config,
-    server,
-    workers,
-    watched: inspect !== undefined,
-    report: (fault) => {
-      log.debug({ err: fault }, 'warm-up');
-    },
-  });
   const signal = await new Promise<NodeJS.Signals>((resolve) => {
     for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => resolve(name));
   });
@@ -171,10 +161,8 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
   const deadline = setTimeout(() => {
     cut(`not closed after ${closeMs} ms`);
   }, closeMs);
-  const warmUpEnded = endWarmUp();
   await server.close();
   await tracing?.close();
-  await warmUpEnded;
   await recorder?.tips(workers);
   await workers.close();
   await lake.close();

@@ -28,7 +28,6 @@ import type { Foreseen, PartOf, RewriteOutcome, TaskOutcome, TaskRequest } from 
 import type {
   CompileReply,
   LakeServices,
-  LentTo,
   LoadOutcome,
   LoadReply,
   LoadRequest,
@@ -153,25 +152,22 @@ class Workers implements WorkerPool {
     });
   }
 
-  async load(request: LoadRequest, lentTo?: LentTo): Promise<LoadReply> {
+  async load(request: LoadRequest): Promise<LoadReply> {
     const { pool, whole } = request;
-    const trail = new LoadTrail(
-      () => new LoadRun({ poolId: pool.id }, (lentTo ?? this.options).inspect),
-      whole !== undefined,
-    );
+    const trail = new LoadTrail(() => new LoadRun({ poolId: pool.id }, this.options.inspect), whole !== undefined);
     this.running.loads++;
     if (whole && request.watch) request.watch.beganAt = performance.now();
     try {
       const outcome = whole
-        ? await this.loadWhole(request, await whole(), trail, lentTo)
-        : await this.loadChunks(request, trail, lentTo);
+        ? await this.loadWhole(request, await whole(), trail)
+        : await this.loadChunks(request, trail);
       const { objects, records, bytes, warnings } = outcome;
       return {
         objects,
         records,
         bytes,
         warnings,
-        settled: (commit) => this.settled(trail, lentTo ? [] : objects, commit),
+        settled: (commit) => this.settled(trail, objects, commit),
       };
     } catch (error) {
       trail.note({ type: 'failed', text: textOf(error) });
@@ -181,12 +177,7 @@ class Workers implements WorkerPool {
     }
   }
 
-  private async loadWhole(
-    request: LoadRequest,
-    body: Uint8Array,
-    trail: LoadTrail,
-    lentTo?: LentTo,
-  ): Promise<LoadOutcome> {
+  private async loadWhole(request: LoadRequest, body: Uint8Array, trail: LoadTrail): Promise<LoadOutcome> {
     request.watch?.took(body.length);
     const { pool, format, csvDelimiter, contentCodings } = request;
     const small: SmallLoad = {
@@ -196,7 +187,7 @@ class Workers implements WorkerPool {
       ...(csvDelimiter !== undefined && { csvDelimiter }),
     };
     if (!isSmallLoad(small, contentCodings ?? []))
-      return this.loadChunks({ ...request, body: once(body), begun: undefined }, trail, lentTo);
+      return this.loadChunks({ ...request, body: once(body), begun: undefined }, trail);
     if (this.closing) throw new LakeError('workers-closed');
     const { watch } = request;
     const outcome = await runSmallLoad(small, this.smallTools);
@@ -209,7 +200,6 @@ class Workers implements WorkerPool {
   private async loadChunks(
     { pool, format, csvDelimiter, contentCodings, body, begun, client, watch, signal }: LoadRequest,
     trail: LoadTrail,
-    lentTo?: LentTo,
   ): Promise<LoadOutcome> {
     let running: RunningTask | undefined;
     const request: TaskRequest = {
@@ -218,7 +208,6 @@ class Workers implements WorkerPool {
       format: format ?? 'auto',
       ...(csvDelimiter !== undefined && { csvDelimiter }),
       ...(contentCodings?.length && { contentCodings }),
-      directory: lentTo?.directory,
     };
     if (watch) watch.beganAt ||= performance.now();
     await begun?.();
@@ -265,27 +254,24 @@ class Workers implements WorkerPool {
     }
   }
 
-  async query(
-    {
-      id,
-      owner,
-      text,
-      format,
-      control,
-      channelIds,
-      coding,
-      head,
-      indexBase,
-      lake,
-      client,
-      watch,
-      signal,
-    }: QueryRequest,
-    lentTo?: LentTo,
-  ): Promise<QueryReply> {
+  async query({
+    id,
+    owner,
+    text,
+    format,
+    control,
+    channelIds,
+    coding,
+    head,
+    indexBase,
+    lake,
+    client,
+    watch,
+    signal,
+  }: QueryRequest): Promise<QueryReply> {
     const stream = new QueryStream();
-    const session = new LakeSession(lake ?? lentTo?.lake ?? this.lake, this.options.from);
-    const trail = new QueryTrail(() => this.queryActor(id, owner, (lentTo ?? this.options).inspect), this.untold);
+    const session = new LakeSession(lake ?? this.lake, this.options.from);
+    const trail = new QueryTrail(() => this.queryActor(id, owner), this.untold);
     let task: RunningTask | undefined;
     const events: TaskEvents = {
       step: (_step, warnings = []) => {
@@ -406,13 +392,6 @@ class Workers implements WorkerPool {
     }));
   }
 
-  letWarm(may: boolean): void {
-    for (const thread of this.threads_) thread.letWarm(may);
-  }
-  isWarm(): boolean {
-    return [...this.threads_].every((thread) => thread.isWarm());
-  }
-
   async close(): Promise<void> {
     if (this.closing) return;
     this.closing = true;
@@ -531,8 +510,7 @@ class Workers implements WorkerPool {
 
   /** Objects that were written when nobody waited for them any more go. */
   private removeUnheard(request: TaskRequest, outcome: TaskOutcome): void {
-    if (request.kind === 'load' && request.directory === undefined)
-      void removeObjectFiles((outcome as LoadOutcome).objects, { files: this.objects });
+    if (request.kind === 'load') void removeObjectFiles((outcome as LoadOutcome).objects, { files: this.objects });
     else if (request.kind === 'delete' || request.kind === 'compact')
       void removeObjectFiles((outcome as RewriteOutcome).adds, { files: this.objects });
   }
@@ -594,9 +572,12 @@ class Workers implements WorkerPool {
     for (const trail of [...this.untold]) trail.actor();
   }
 
-  private queryActor(id: string, owner: string | undefined, inspect: LentTo['inspect']): Actor<typeof queryMachine> {
+  private queryActor(id: string, owner: string | undefined): Actor<typeof queryMachine> {
     const key = statusKey(id, owner);
-    const actor = createActor(queryMachine, { input: { id, keepMs: this.options.queryStatusMs }, inspect });
+    const actor = createActor(queryMachine, {
+      input: { id, keepMs: this.options.queryStatusMs },
+      inspect: this.options.inspect,
+    });
     this.queries.get(key)?.stop();
     this.queries.set(key, actor);
     actor.subscribe({

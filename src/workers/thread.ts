@@ -29,8 +29,6 @@ import {
   countsBytes,
   countsOf,
   forgetLate,
-  isWarm,
-  letWarm,
   noCounts,
   threadTotals,
 } from './task-counts.ts';
@@ -352,14 +350,6 @@ export class Thread {
   }
   totals(): ThreadTotals {
     return threadTotals(this.counts);
-  }
-  /** Whether its warm-up is over. */
-  isWarm(): boolean {
-    return isWarm(this.counts);
-  }
-  /** Whether it may warm up while it has no task. */
-  letWarm(may: boolean): void {
-    letWarm(this.counts, may);
   }
   forgetLate(): void {
     forgetLate(this.counts);
