@@ -24,7 +24,30 @@ const shared = [
   'test/unit/exec/{expressions,operators}/**/*.test.ts',
 ];
 const all = 'test/**/*.test.ts';
-const common = { testTimeout: 60_000, hookTimeout: 60_000, expect: { poll: { timeout: 15_000 } } } as const;
+/**
+ * What `LAKE_TEST=core` chooses, to be run on each line of Node besides the one that all is run on: language and engine,
+ * bytes in and out, log and threads, the program as it is built.
+ */
+const core = [
+  'test/rules.test.ts',
+  'test/conformance.test.ts',
+  'test/http-cases.test.ts',
+  'test/scenarios/**/*.test.ts',
+  'test/random/flips.test.ts',
+  'test/unit/{bundle,config}/**/*.test.ts',
+  'test/unit/formats/*.test.ts',
+  'test/unit/http/encoding.test.ts',
+  'test/unit/workers/{collector,pool,query-path}.test.ts',
+  'test/unit/lake/log/*.test.ts',
+  'test/operations/{bundle,ready,deploy}.test.ts',
+];
+const common = {
+  testTimeout: 60_000,
+  hookTimeout: 60_000,
+  expect: { poll: { timeout: 15_000 } },
+  // Services have it from their launcher.
+  execArgv: ['--expose-gc'],
+};
 
 export default defineConfig({
   test: {
@@ -34,7 +57,14 @@ export default defineConfig({
     reporters: ['default'],
     sequence: { sequencer: LongFirst },
     projects: [
-      { test: { ...common, name: 'own', include: [all], exclude: ['node_modules/**', ...shared] } },
+      {
+        test: {
+          ...common,
+          name: 'own',
+          include: process.env['LAKE_TEST'] === 'core' ? core : [all],
+          exclude: ['node_modules/**', ...shared],
+        },
+      },
       { test: { ...common, name: 'shared', include: shared, isolate: false } },
     ],
   },

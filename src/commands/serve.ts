@@ -3,11 +3,9 @@
  */
 import { existsSync, readdirSync } from 'node:fs';
 import { resolve as resolvePath } from 'node:path';
-import { setFlagsFromString } from 'node:v8';
 import pino, { type Logger } from 'pino';
 import { ConfigError } from '../config/options.ts';
 import { parseServe, type ServeConfig } from '../config/serve.ts';
-import { engineFlags } from '../engine-flags.ts';
 import { accessOf } from '../http/access/access.ts';
 import { KeysUnavailable } from '../http/access/issuer-keys.ts';
 import { TokenRefused } from '../http/access/tokens.ts';
@@ -48,7 +46,6 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
       `-l ${host}:${config.listen.port}: others can reach this address, and there is no access control: -auth.keys or -auth.domain turn it on, -insecure goes without`,
     );
   yieldCollectors();
-  for (const flag of engineFlags) setFlagsFromString(flag);
   const log = pino({ level: config.logLevel }, pino.destination({ dest: 2, sync: false }));
   const directory = lakeFolder(io.cwd, config.lakeDirectory);
   const from = fromPolicyOf(config.from, io.cwd);

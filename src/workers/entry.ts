@@ -248,7 +248,6 @@ const warmUp =
         budgetMs: settings.warmUpMs,
         windowBytes: Infinity,
         spill: () => new TaskSpill(settings.spillDirectory),
-        isIdle: () => tasks.size === 0,
       })
     : undefined;
 // A fault of it is ours, and no query's.
@@ -283,6 +282,6 @@ const take = (message: ToWorker): void => {
     new TaskCounter(message.task, tasks.has(taskAt(counts, message.task)) ? undefined : counts),
   );
   tasks.set(task.id, task);
-  warmUp?.yield();
+  warmUp?.end();
   void start(task, message.request);
 };

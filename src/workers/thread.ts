@@ -4,7 +4,7 @@
  */
 import { extname } from 'node:path';
 import { type MessagePort, Worker } from 'node:worker_threads';
-import { collectInSteps, collectPassed } from './collector.ts';
+import { collectAll, collectPassed } from './collector.ts';
 import { LakeError } from '../errors.ts';
 import { joinBytes } from '../vectors/join-bytes.ts';
 import type { LakeSession } from './lake-session.ts';
@@ -121,7 +121,7 @@ export class RunningTask {
         // in nobody waits for a turn.
         if (!hasCollected && this.bodyBytes >= largeBodyBytes) {
           hasCollected = true;
-          collectInSteps();
+          collectAll();
         }
         if (heldBytes < bodyMessageBytes) continue;
         await this.sendBody(held, heldBytes);

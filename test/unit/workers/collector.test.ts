@@ -7,7 +7,6 @@ import {
   bytesInUse,
   collectAll,
   collectIdle,
-  collectInSteps,
   collectPassed,
   collectRead,
   collectRest,
@@ -31,12 +30,9 @@ const settled = async (): Promise<void> => {
     gc();
     await later(20);
   }
-  await seenBy(collectInSteps, 2);
+  await seenBy(collectAll, 2);
 };
-/**
- * Collections that `run` asked for, `least` of them, as `all` and `young`; those of all objects that nobody asked for
- * in one go are `in steps`.
- */
+/** Collections that `run` asked for, `least` of them, as `all` and `young`. */
 const seenBy = async (run: () => void, least: number): Promise<readonly string[]> => {
   const seen: string[] = [];
   const note = (list: readonly PerformanceEntry[]): void => {
@@ -45,7 +41,6 @@ const seenBy = async (run: () => void, least: number): Promise<readonly string[]
     })[]) {
       if ((detail.flags & constants.NODE_PERFORMANCE_GC_FLAGS_FORCED) !== 0)
         seen.push(detail.kind === constants.NODE_PERFORMANCE_GC_MINOR ? 'young' : 'all');
-      else if (detail.kind === constants.NODE_PERFORMANCE_GC_MAJOR) seen.push('in steps');
     }
   };
   const observer = new PerformanceObserver((list) => {
@@ -83,18 +78,18 @@ test('a thread without a task collects sooner then', async () => {
   noteResident(700, 1000);
   expect(await askedFor(rest, 0)).toEqual([]);
   noteResident(800, 1000);
-  expect(await askedFor(rest, 2)).toEqual(['young', 'in steps']);
+  expect(await askedFor(rest, 2)).toEqual(['all', 'young']);
 });
 test('a thread that had no task for some time collects what is little, too', async () => {
   noteResident(0, Infinity);
-  expect(await askedFor(collectRest, 2)).toEqual(['young', 'in steps']);
+  expect(await askedFor(collectRest, 2)).toEqual(['all', 'young']);
 });
-test('a collection in steps gives back what has become old', async () => {
+test('a collection of all gives back what has become old', async () => {
   const held = { buffers: Array.from({ length: 64 }, () => new Uint8Array(mb).fill(1)) as readonly Uint8Array[] };
   await settled();
   const full = process.memoryUsage().arrayBuffers;
   held.buffers = [];
-  collectInSteps();
+  collectAll();
   for (let i = 0; i < 200 && process.memoryUsage().arrayBuffers > full - 60 * mb; i++) await later(20);
   expect(process.memoryUsage().arrayBuffers).toBeLessThan(full - 60 * mb);
 });
