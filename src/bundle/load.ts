@@ -4,9 +4,9 @@
  * file on the main thread, and worker threads begin with it.
  *
  * - Kept code is used for the very text that it was made of; a text that was changed is compiled as usual.
- * - It is for an engine of one version with one set of options. Another engine reads the files as Node does, with Node's
- *   own cache of compiled code where it has one (`module.enableCompileCache`, Node 22). Where both are possible, a
- *   start with Node's cache takes 1.2 times the processor time that it takes with ours, and 1.55 times without any.
+ * - It is for an engine of one version with one set of options. Another engine reads the files as Node does, with
+ *   Node's own cache of compiled code where it has one (`module.enableCompileCache`, Node 22). Where both are possible,
+ *   a start with Node's cache takes 1.2 times the processor time that it takes with ours, and 1.55 times without any.
  * - What an ES module was compiled to is kept by neither: so the bundle is CommonJS.
  */
 import { createHash } from 'node:crypto';

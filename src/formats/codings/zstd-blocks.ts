@@ -3,10 +3,10 @@
  * zstd-tables.ts go when Node 20 does.
  *
  * No package reads frames as a service must. Beside this file, for 766 kB of JSON lines in one frame: zstddec takes
- * 0.11 of its time, but pulls a stream's input without waiting, never ends on a damaged block, and has to be told
- * the size of what it reads in one go; `@hpcc-js/wasm-zstd`, which compresses for us, takes 6 times its time, has one
- * stream for all bodies, and does not say how much of its input it has read; fzstd takes 2.0 times its time and compares
- * no checksum.
+ * 0.11 of its time, but pulls a stream's input without waiting, never ends on a damaged block, and has to be told the
+ * size of what it reads in one go; `@hpcc-js/wasm-zstd`, which compresses for us, takes 6 times its time, has one
+ * stream for all bodies, and does not say how much of its input it has read; fzstd takes 2.0 times its time and
+ * compares no checksum.
  *
  * Invariants:
  * - A block gives 128 KiB at most, and nothing refers behind what its frame gave before.
@@ -90,7 +90,10 @@ export async function* expandBlocks(head: FrameHead, parts: AsyncIterable<Uint8A
   compareSize(frame, given);
 }
 
-/** Puts what the frame from `start` on stands for into the beginning of `out`; answers how much it is. @throws BytesFault */
+/**
+ * Puts what the frame from `start` on stands for into the beginning of `out`; answers how much it is. @throws
+ * BytesFault
+ */
 export const expandFrameInto = (head: FrameHead, input: Uint8Array, start: number, out: Uint8Array): number => {
   const frame = beginFrame(head);
   let at = start + head.bytes;

@@ -1,6 +1,6 @@
 /**
- * Reads Zstandard (RFC 8878): with the codec of node:zlib where there is one (Node 22.15), else with our own. Frames are
- * told apart here in either case (zstd-frames.ts).
+ * Reads Zstandard (RFC 8878): with the codec of node:zlib where there is one (Node 22.15), else with our own. Frames
+ * are told apart here in either case (zstd-frames.ts).
  */
 import { type NativeZstd, nativeZstd } from './native-zstd.ts';
 import { throughZlib } from './through-zlib.ts';
@@ -23,7 +23,9 @@ async function* copies(parts: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Ar
 export const zstdExpanded = (input: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> =>
   expandFrames(input, nativeZstd ? nativeFrame(nativeZstd) : expandBlocks);
 
-/** All frames of `input` into `size` bytes; undefined if it is not that many. @throws BytesFault, or what node:zlib does */
+/**
+ * All frames of `input` into `size` bytes; undefined if it is not that many. @throws BytesFault, or what node:zlib does
+ */
 export const expandZstd = (input: Uint8Array, size: number): Uint8Array | undefined => {
   let out: Uint8Array | undefined;
   let to = 0;
