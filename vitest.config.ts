@@ -25,22 +25,27 @@ const shared = [
 ];
 const all = 'test/**/*.test.ts';
 /**
- * What `LAKE_TEST=core` chooses, to be run on each line of Node besides the one that all is run on: language and
- * engine, bytes in and out, log and threads, the program as it is built.
+ * What `LAKE_TEST=core` chooses, to be run on each line of Node besides the one that all is run on: cases of language and
+ * endpoints, scenarios, codecs, threads and their collector, the program as it is built.
  */
-const core = [
-  'test/rules.test.ts',
-  'test/conformance.test.ts',
-  'test/http-cases.test.ts',
-  'test/scenarios/**/*.test.ts',
-  'test/random/flips.test.ts',
-  'test/unit/{bundle,config}/**/*.test.ts',
-  'test/unit/formats/*.test.ts',
-  'test/unit/http/encoding.test.ts',
-  'test/unit/workers/{collector,pool,query-path}.test.ts',
-  'test/unit/lake/log/*.test.ts',
-  'test/operations/{bundle,ready,deploy}.test.ts',
-];
+const core = {
+  own: [
+    'test/conformance.test.ts',
+    'test/http-cases.test.ts',
+    'test/scenarios/scenarios.test.ts',
+    'test/random/flips.test.ts',
+    'test/unit/formats/{coded-bytes,lz4,parquet,parquet-python}.test.ts',
+    'test/unit/http/encoding.test.ts',
+    'test/unit/workers/{collector,pool}.test.ts',
+    'test/operations/{bundle,ready,deploy}.test.ts',
+  ],
+  shared: [
+    'test/unit/exec/{expressions,operators}/cases.test.ts',
+    'test/unit/query/answers.test.ts',
+    'test/unit/machines/**/*.test.ts',
+  ],
+};
+const isCore = process.env['LAKE_TEST'] === 'core';
 const common = {
   testTimeout: 60_000,
   hookTimeout: 60_000,
@@ -61,11 +66,11 @@ export default defineConfig({
         test: {
           ...common,
           name: 'own',
-          include: process.env['LAKE_TEST'] === 'core' ? core : [all],
+          include: isCore ? core.own : [all],
           exclude: ['node_modules/**', ...shared],
         },
       },
-      { test: { ...common, name: 'shared', include: shared, isolate: false } },
+      { test: { ...common, name: 'shared', include: isCore ? core.shared : shared, isolate: false } },
     ],
   },
 });
