@@ -47,8 +47,8 @@ const core = {
 };
 const isCore = process.env['LAKE_TEST'] === 'core';
 const common = {
-  testTimeout: 60_000,
-  hookTimeout: 60_000,
+  testTimeout: 180_000,
+  hookTimeout: 180_000,
   expect: { poll: { timeout: 15_000 } },
   // Services have it from their launcher.
   execArgv: ['--expose-gc'],
