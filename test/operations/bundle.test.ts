@@ -148,6 +148,7 @@ describe('the bundle', () => {
   test('of another engine is read as Node does, with its own cache where it has one', async () => {
     const dist = copied('other');
     writeFileSync(join(dist, 'bundle/engine.txt'), 'v1.0.0 1');
+    rmSync(join(dist, 'bundle/compile-cache'), { recursive: true, force: true });
     expect((await printedBy(join(dist, 'src/main.js'))).filter((line) => line.startsWith('script '))).toEqual([]);
     expect(existsSync(join(dist, 'bundle/compile-cache'))).toBe('enableCompileCache' in nodeModule);
   });
