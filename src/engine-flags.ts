@@ -1,6 +1,8 @@
 /**
- * Options of the JavaScript engine that all threads run with. They are set while it runs, before anything that they
- * bear upon.
+ * Options of the JavaScript engine that all threads run with. The launcher sets them before it loads anything else
+ * (main.ts), and none is changed after that: compiled code is kept for an engine with these very options.
+ *
+ * Each stands beside what it gains, measured with and without it in one run.
  */
 
 /**
@@ -23,34 +25,11 @@ const keepForms = '--retain-maps-for-n-gc=100';
  */
 const keepCode = '--no-flush-bytecode';
 
-/**
- * Worker threads collect at moments of their own choice; lmdb turns fast calls on. Here too, since code that the build
- * kept is for the very same options.
- */
-const others = ['--expose-gc', '--turbo-fast-api-calls'];
+/** Threads collect at moments of their own choice (workers/collector.ts). */
+const exposeGc = '--expose-gc';
 
-/** V8 12 and later (Node 22) count calls, before that it counts the work of a function. */
-const countsCalls = Number(process.versions.v8.split('.', 1)[0]) >= 12;
-/**
- * What is called in the warm-up is compiled after a twentieth of the usual work, and soon after its calls have shown
- * all forms of objects that there are: else the first clients' calls would have much of it compiled beside them, at
- * some milliseconds each. `usual` is what the engine has by default; later on early code would only be made again and
- * again.
- */
-export const compiling: { readonly [when in 'early' | 'usual']: readonly string[] } = {
-  early: [
-    ...(countsCalls
-      ? ['--invocation-count-for-maglev=20', '--invocation-count-for-turbofan=150']
-      : ['--interrupt-budget=3000']),
-    '--minimum-invocations-after-ic-update=50',
-  ],
-  usual: [
-    ...(countsCalls
-      ? ['--invocation-count-for-maglev=400', '--invocation-count-for-turbofan=3000']
-      : ['--interrupt-budget=67584']),
-    '--minimum-invocations-after-ic-update=500',
-  ],
-};
+/** What lmdb turns on when it is loaded: here too, since code is kept for an engine with the very same options. */
+const fastCalls = '--turbo-fast-api-calls';
 
 /** The options, in the engine's own spelling. */
-export const engineFlags: readonly string[] = [heapGrowth, keepForms, keepCode, ...others];
+export const engineFlags: readonly string[] = [heapGrowth, keepForms, keepCode, exposeGc, fastCalls];

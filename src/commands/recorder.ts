@@ -154,7 +154,7 @@ export class Recorder {
   /** The workers as the routes see them. */
   workersFor(workers: WorkerPool): WorkerPool {
     return overlaid<WorkerPool>(workers, {
-      load: (request, lentTo) => (lentTo ? workers.load(request, lentTo) : this.load(workers, request)),
+      load: (request) => this.load(workers, request),
       prepareDelete: (where, lake) =>
         this.preparing(workers.prepareDelete(where, lake), (snapshot, removes) => ({
           what: 'delete where',

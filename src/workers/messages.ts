@@ -34,8 +34,7 @@ export type TaskRequest =
       readonly pool: PoolLayout;
       readonly format: FormatName | 'auto';
       readonly csvDelimiter?: string;
-      readonly contentCodings?: readonly ContentCoding[] /** Of another lake: objects go there. */;
-      readonly directory: string | undefined;
+      readonly contentCodings?: readonly ContentCoding[];
     }
   | {
       readonly kind: 'query';

@@ -25,7 +25,6 @@ import type { Foreseen, PartOf, RewriteOutcome, TaskOutcome, TaskRequest } from 
 import type {
   CompileReply,
   LakeServices,
-  LentTo,
   LoadOutcome,
   LoadReply,
   LoadRequest,
@@ -144,22 +143,22 @@ class Workers implements WorkerPool {
     });
   }
 
-  async load(request: LoadRequest, lentTo?: LentTo): Promise<LoadReply> {
+  async load(request: LoadRequest): Promise<LoadReply> {
     const { pool, whole } = request;
-    const watch = request.watch ?? new LoadWatch({ poolId: pool.id }, (lentTo ?? this.options).inspect);
+    const watch = request.watch ?? new LoadWatch({ poolId: pool.id }, this.options.inspect);
     this.running.loads++;
     watch.begin();
     try {
       const outcome = whole
-        ? await this.loadWhole(request, await whole(), watch, lentTo)
-        : await this.loadChunks(request, watch, lentTo);
+        ? await this.loadWhole(request, await whole(), watch)
+        : await this.loadChunks(request, watch);
       const { objects, records, bytes, warnings } = outcome;
       return {
         objects,
         records,
         bytes,
         warnings,
-        settled: (commit) => this.settled(watch, lentTo ? [] : objects, commit),
+        settled: (commit) => this.settled(watch, objects, commit),
       };
     } catch (error) {
       watch.failed(error);
@@ -169,12 +168,7 @@ class Workers implements WorkerPool {
     }
   }
 
-  private async loadWhole(
-    request: LoadRequest,
-    body: Uint8Array,
-    watch: LoadWatch,
-    lentTo?: LentTo,
-  ): Promise<LoadOutcome> {
+  private async loadWhole(request: LoadRequest, body: Uint8Array, watch: LoadWatch): Promise<LoadOutcome> {
     watch.took(body.length);
     const { pool, format, csvDelimiter, contentCodings } = request;
     const small: SmallLoad = {
@@ -184,7 +178,7 @@ class Workers implements WorkerPool {
       ...(csvDelimiter !== undefined && { csvDelimiter }),
     };
     if (!isSmallLoad(small, contentCodings ?? []))
-      return this.loadChunks({ ...request, body: once(body), begun: undefined }, watch, lentTo);
+      return this.loadChunks({ ...request, body: once(body), begun: undefined }, watch);
     if (this.closing) throw new LakeError('workers-closed');
     const outcome = await runSmallLoad(small, this.smallTools);
     watch.wroteAtOnce(outcome, body.length);
@@ -194,7 +188,6 @@ class Workers implements WorkerPool {
   private async loadChunks(
     { pool, format, csvDelimiter, contentCodings, body, begun, client, signal }: LoadRequest,
     watch: LoadWatch,
-    lentTo?: LentTo,
   ): Promise<LoadOutcome> {
     const request: TaskRequest = {
       kind: 'load',
@@ -202,7 +195,6 @@ class Workers implements WorkerPool {
       format: format ?? 'auto',
       ...(csvDelimiter !== undefined && { csvDelimiter }),
       ...(contentCodings?.length && { contentCodings }),
-      directory: lentTo?.directory,
     };
     await begun?.();
     const outcome = await this.outcome<LoadOutcome>(request, new LakeSession(this.lake, this.options.from), {
@@ -242,26 +234,23 @@ class Workers implements WorkerPool {
     }
   }
 
-  async query(
-    {
-      id,
-      text,
-      format,
-      control,
-      channelIds,
-      coding,
-      head,
-      indexBase,
-      lake,
-      client,
-      watch: given,
-      signal,
-    }: QueryRequest,
-    lentTo?: LentTo,
-  ): Promise<QueryReply> {
+  async query({
+    id,
+    text,
+    format,
+    control,
+    channelIds,
+    coding,
+    head,
+    indexBase,
+    lake,
+    client,
+    watch: given,
+    signal,
+  }: QueryRequest): Promise<QueryReply> {
     const stream = new QueryStream();
-    const session = new LakeSession(lake ?? lentTo?.lake ?? this.lake, this.options.from);
-    const watch = given ?? new QueryWatch({ id }, (lentTo ?? this.options).inspect);
+    const session = new LakeSession(lake ?? this.lake, this.options.from);
+    const watch = given ?? new QueryWatch({ id }, this.options.inspect);
     const ended = (error?: LakeError): void => {
       this.running.queries--;
       watch.ended(error);
@@ -369,13 +358,6 @@ class Workers implements WorkerPool {
       tasks: thread.tasks.size,
       ...thread.totals(),
     }));
-  }
-
-  letWarm(may: boolean): void {
-    for (const thread of this.threads_) thread.letWarm(may);
-  }
-  isWarm(): boolean {
-    return [...this.threads_].every((thread) => thread.isWarm());
   }
 
   async close(): Promise<void> {
@@ -493,8 +475,7 @@ class Workers implements WorkerPool {
 
   /** Objects that were written when nobody waited for them any more go. */
   private removeUnheard(request: TaskRequest, outcome: TaskOutcome): void {
-    if (request.kind === 'load' && request.directory === undefined)
-      void removeObjectFiles((outcome as LoadOutcome).objects, { files: this.objects });
+    if (request.kind === 'load') void removeObjectFiles((outcome as LoadOutcome).objects, { files: this.objects });
     else if (request.kind === 'delete' || request.kind === 'compact')
       void removeObjectFiles((outcome as RewriteOutcome).adds, { files: this.objects });
   }

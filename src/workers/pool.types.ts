@@ -152,24 +152,14 @@ export interface ThreadFigures extends ThreadTotals {
 }
 
 /**
- * A lake that is not the pool's own; loads write their objects to its folder, queries read only what lies in its
- * tables. Who inspects or records the service is not told of what is done for it.
- */
-export interface LentTo {
-  readonly lake: LakeServices;
-  readonly directory: string;
-  readonly inspect?: (event: unknown) => void;
-}
-
-/**
  * The worker threads. What needs one of them throws `worker-tasks-full` at the limit of tasks, `workers-closed` after
  * `close`, `worker-died` if the thread ends.
  */
 export interface WorkerPool {
   /** @throws LakeError for a body that cannot be read, load-empty for one without records */
-  load(request: LoadRequest, lentTo?: LentTo): Promise<LoadReply>;
+  load(request: LoadRequest): Promise<LoadReply>;
   /** @throws LakeError for what fails before the first byte: syntax, unknown pools, ... */
-  query(request: QueryRequest, lentTo?: LentTo): Promise<QueryReply>;
+  query(request: QueryRequest): Promise<QueryReply>;
   /**
    * What the lake's `deleteWhere` calls to rewrite a snapshot without the rows that `where` selects. `lake`: what its
    * subqueries see; default: all of it.
@@ -184,10 +174,6 @@ export interface WorkerPool {
   status(): WorkerPoolStatus;
   /** Each thread of the moment; the totals of one that was replaced begin again. */
   threads(): readonly ThreadFigures[];
-  /** Lets the threads warm up while they have no task, or no longer; at first they may not. */
-  letWarm(may: boolean): void;
-  /** Whether the threads' warm-ups are over. */
-  isWarm(): boolean;
   /** The most that they were late is that since this. */
   forgetLate(): void;
   /** Cancels what runs and ends the threads. */

@@ -119,21 +119,18 @@ export const branchRoutes: readonly Route[] = [
         call,
         note,
         async (terms) => {
-          const outcome = await service.workers.load(
-            {
-              pool: target.config,
-              format,
-              contentCodings,
-              ...(csvDelimiter !== undefined && (format === 'csv' || format === 'auto') && { csvDelimiter }),
-              ...body,
-              watch: run.watch,
-              client: pace,
-              get signal() {
-                return run.signal;
-              },
+          const outcome = await service.workers.load({
+            pool: target.config,
+            format,
+            contentCodings,
+            ...(csvDelimiter !== undefined && (format === 'csv' || format === 'auto') && { csvDelimiter }),
+            ...body,
+            watch: run.watch,
+            client: pace,
+            get signal() {
+              return run.signal;
             },
-            service.lentTo,
-          );
+          });
           ({ warnings } = outcome);
           return made(
             call,

@@ -89,23 +89,20 @@ export const queryRoutes: readonly Route[] = [
       });
       service.tracing?.note(request, { query: run });
       try {
-        const answer = await service.workers.query(
-          {
-            id,
-            text,
-            format: response.format,
-            control,
-            signal: run.signal,
-            watch: run.watch,
-            client: pace,
-            ...(channelIds && { channelIds }),
-            ...(coding && { coding }),
-            ...(head && { head }),
-            ...(indexBase !== undefined && { indexBase }),
-            ...(call.visible !== service.lake && { lake: call.visible }),
-          },
-          service.lentTo,
-        );
+        const answer = await service.workers.query({
+          id,
+          text,
+          format: response.format,
+          control,
+          signal: run.signal,
+          watch: run.watch,
+          client: pace,
+          ...(channelIds && { channelIds }),
+          ...(coding && { coding }),
+          ...(head && { head }),
+          ...(indexBase !== undefined && { indexBase }),
+          ...(call.visible !== service.lake && { lake: call.visible }),
+        });
         reply.header('vary', varyOf(reply));
         if (answer.warnings.length > 0) reply.header('warning', warningHeader(answer.warnings));
         if (coding && !answer.empty) reply.header('content-encoding', coding);

@@ -385,22 +385,6 @@ describe('threads', () => {
       await other.close();
     }
   });
-  test('warm up once they are let', async () => {
-    // Time for one query of the warm-up.
-    const other = startWorkerPool({ lakeDirectory: join(directory, 'other'), threads: 2, warmUpMs: 1 }, lake);
-    try {
-      await other.compile('values 1');
-      // Longer than that query takes.
-      await new Promise((resolve) => {
-        setTimeout(resolve, 1500);
-      });
-      expect(other.isWarm()).toBe(false);
-      other.letWarm(true);
-      await expect.poll(() => other.isWarm(), { timeout: 10_000 }).toBe(true);
-    } finally {
-      await other.close();
-    }
-  });
 
   test('a thread that dies fails its own work and is replaced', async () => {
     const other = startWorkerPool({ lakeDirectory: join(directory, 'other'), threads: 1 }, lake);
