@@ -10,7 +10,8 @@ import { passing, pause, type Requests } from './requests.ts';
 
 /**
  * Something changed in the lake. `branch` is the one that moved, came or went, `commitId` its new tip; pools as a whole
- * have neither. `parent`: of merges alone, the branch that was merged into, which is the one that moved.
+ * have neither. `parent`: of merges alone, the branch that was merged into, which is the one that moved. Of views
+ * `view` is the name, `viewId` the id, `versionId` the new version, and `poolId` is empty.
  */
 export interface LakeEvent {
   readonly id: string;
@@ -21,11 +22,17 @@ export interface LakeEvent {
     | 'pool-delete'
     | 'branch-update'
     | 'branch-delete'
+    | 'view-new'
+    | 'view-update'
+    | 'view-delete'
     | (string & {});
   readonly poolId: string;
   readonly branch?: string;
   readonly commitId?: string;
   readonly parent?: string;
+  readonly view?: string;
+  readonly viewId?: string;
+  readonly versionId?: string;
 }
 /** Where the events begin, and who is told of connections. */
 export interface EventsOptions {
@@ -108,9 +115,12 @@ async function* parsed(lines: AsyncIterable<string>): AsyncGenerator<LakeEvent> 
 const eventOf = (id: string, kind: string, data: Readonly<Record<string, string>>): LakeEvent => ({
   id,
   kind,
-  poolId: data['pool_id']!,
+  poolId: data['pool_id'] ?? '',
   ...(data['branch'] !== undefined && { branch: data['branch'] }),
   ...(data['commit_id'] !== undefined && { commitId: data['commit_id'] }),
   // The feed gives the commits that are no merges an empty one.
   ...(data['parent'] && { parent: data['parent'] }),
+  ...(data['view'] !== undefined && { view: data['view'] }),
+  ...(data['view_id'] !== undefined && { viewId: data['view_id'] }),
+  ...(data['version_id'] !== undefined && { versionId: data['version_id'] }),
 });

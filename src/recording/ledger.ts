@@ -73,6 +73,12 @@ export class Ledger {
         return this.tell(ofLake, { kind: 'pool-update', poolId: pool });
       case 'delete pool':
         return this.tell(ofLake, { kind: 'pool-delete', poolId: pool });
+      case 'create view':
+        return this.tell(ofLake, { kind: 'view-new', poolId: pool, commitId: pool });
+      case 'replace view':
+        return this.tell(ofLake, { kind: 'view-update', poolId: pool, commitId: job.version });
+      case 'drop view':
+        return this.tell(ofLake, { kind: 'view-delete', poolId: pool });
       case 'create branch':
         this.branches(pool).set(job.name, job.commit);
         return this.tell(pool, { kind: 'branch-update', poolId: pool, branch: job.name });
@@ -111,6 +117,6 @@ const of = <T>(lists: Map<string, T[]>, pool: string): T[] => {
   if (!list) lists.set(pool, (list = []));
   return list;
 };
-/** Where the events of pools that come, are renamed and go are. */
+/** Where the events of pools and views that come, change their name or text, and go are. */
 export const ofLake = 'lake';
 const noCommit = '0'.repeat(40);

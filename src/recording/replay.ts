@@ -5,7 +5,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { LakeError } from '../errors.ts';
-import type { LakeJob } from '../../machines/lake.events.ts';
+import { type LakeJob, subjectOf } from '../../machines/lake.events.ts';
 import type { PoolJob } from '../../machines/pool.events.ts';
 import { type Findings, FindingList, sameJson } from './differences.ts';
 import { type BookedEvent, Ledger, ofLake } from './ledger.ts';
@@ -186,7 +186,7 @@ class Replay {
       });
   }
   private asked(actor: string, job: PoolJob | LakeJob): void {
-    this.ledger.asked(poolOf(actor) ?? (job as LakeJob).poolId, job);
+    this.ledger.asked(poolOf(actor) ?? subjectOf(job as LakeJob), job);
   }
   private settle(emitted: readonly RecordedEvent[], step: string): void {
     for (const event of emitted)
@@ -196,7 +196,7 @@ class Replay {
 
   private event({ event }: EventRecord): void {
     const { kind, poolId, commitId, branch } = event;
-    const key = kind.startsWith('pool-') && kind !== 'pool-commit' ? ofLake : poolId;
+    const key = /^(?:pool|view)-/.test(kind) && kind !== 'pool-commit' ? ofLake : poolId;
     const list = this.told.get(key) ?? [];
     list.push({ kind, poolId, ...(commitId !== undefined && { commitId }), ...(branch !== undefined && { branch }) });
     this.told.set(key, list);
