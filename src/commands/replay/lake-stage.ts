@@ -109,6 +109,9 @@ export class Stage {
         pool: (reference) => this.lake.pool(reference),
         openSnapshot: (pool, commitish) => this.lake.openSnapshot(pool, commitish),
         metaPage: (source, next) => this.lake.metaPage(source, next),
+        views: () => this.lake.views(),
+        view: (reference, version) => this.lake.view(reference, version),
+        changeView: (change, author) => this.lake.changeView(change, author),
       },
     );
     return this.workers_;
