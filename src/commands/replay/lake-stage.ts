@@ -196,9 +196,10 @@ export class Stage {
   }
 
   eventsOfStep(): readonly string[] {
-    return this.events.map(
-      ({ kind, poolId, branch, commitId }) =>
-        `${kind} ${this.pools.get(poolId) ?? '?'}${branch !== undefined ? `@${branch}` : ''}${commitId !== undefined ? ` ${this.nameOf(commitId)}` : ''}`,
+    return this.events.map(({ kind, poolId, poolName, branch, commitId }) =>
+      kind.startsWith('view-')
+        ? `${kind} ${poolName!}`
+        : `${kind} ${this.pools.get(poolId) ?? '?'}${branch !== undefined ? `@${branch}` : ''}${commitId !== undefined ? ` ${this.nameOf(commitId)}` : ''}`,
     );
   }
   /** All states that an actor went through, the one before the step included. */
