@@ -333,7 +333,8 @@ describe('a view', () => {
     const answers = {
       'from big': '{no:10,id:2,total:5}\n{no:11,id:2,total:7.5}',
       'from big | where total > 6 | cut no': '{no:11}',
-      'select p.name, b.total from people p join Big b using (id) order by 2': '{name:"bob",total:5}\n{name:"bob",total:7.5}',
+      'select p.name, b.total from people p join Big b using (id) order by 2':
+        '{name:"bob",total:5}\n{name:"bob",total:7.5}',
       'select name from people where id in (select id from big)': '{name:"bob"}',
       'select * from big limit 0': '',
       'select column_name, column_type from (describe big)':
@@ -345,7 +346,9 @@ describe('a view', () => {
     for (const [text, answer] of Object.entries(answers)) expect([text, await query(text)]).toEqual([text, answer]);
     expect(await errorOf('select nme from big')).toContain('"nme" is not a column or table');
     // Conditions go through it to the scan.
-    expect(await query('explain select no from big where no > 10')).toMatch(/scan orders .*prune \(total>4 and no>10\)/);
+    expect(await query('explain select no from big where no > 10')).toMatch(
+      /scan orders .*prune \(total>4 and no>10\)/,
+    );
   });
 
   test('names its columns, the first ones where it names fewer', async () => {
@@ -405,7 +408,10 @@ describe('a view', () => {
 
   test('is looked at before it is kept, and cannot load', async () => {
     for (const [text, error] of [
-      ['create view fresh as select nope from orders o, people p', '"nope" is not a column or table at line 1, column 29'],
+      [
+        'create view fresh as select nope from orders o, people p',
+        '"nope" is not a column or table at line 1, column 29',
+      ],
       ['create view fresh as\nselect 1 +', 'parse error at line 2, column 11'],
       ['create view fresh as from orders | load orders', 'a view cannot load'],
       ['create or replace view if not exists fresh as select 1', 'OR REPLACE or IF NOT EXISTS, not both'],

@@ -56,6 +56,19 @@ export interface PoolInfo {
   readonly ts: string;
   readonly layout: { readonly order: 'asc' | 'desc'; readonly keys: readonly (readonly string[])[] };
 }
+/**
+ * A view at its newest version. Ids are `0x` and 40 hexadecimal digits; `ts` is when the version was made, in RFC 3339,
+ * `author` by whom, where the service knows. `columns`: names that its first columns get, or null.
+ */
+export interface ViewInfo {
+  readonly id: string;
+  readonly name: string;
+  readonly version: string;
+  readonly ts: string;
+  readonly author: string;
+  readonly columns: readonly string[] | null;
+  readonly query: string;
+}
 /** `commit`: its tip, all zeros while it is empty. `ts`: when it was made, in RFC 3339. */
 export interface BranchInfo {
   readonly name: string;
@@ -162,6 +175,10 @@ export class Lake {
 
   pools(): Promise<PoolInfo[]> {
     return rowsOf<PoolInfo>(this.#requests, 'from :pools');
+  }
+
+  views(): Promise<ViewInfo[]> {
+    return rowsOf<ViewInfo>(this.#requests, 'from :views');
   }
 
   /** A query that runs when it is read. `T` is what the caller knows of the rows; it is not checked. */

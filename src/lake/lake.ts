@@ -348,6 +348,9 @@ class OpenLake implements Lake {
     }
     const { action: _, existing, ...definition } = change;
     checkNotReserved('view', name);
+    const length = Buffer.byteLength(name);
+    const limit = this.options.nameBytesMax ?? Infinity;
+    if (length > limit) throw new LakeError('name-long', { what: 'view', length, limit });
     if (there && existing === 'keep') return { change: 'unchanged', view: there };
     if (there && existing === 'refuse') throw new LakeError('view-exists', { view: name });
     const version = this.draws.newId();

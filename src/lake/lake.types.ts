@@ -547,6 +547,8 @@ export interface LakeOptions {
   readonly objects: ObjectFiles;
   /** Jobs that may wait in one pool's queue; default 10,000. */
   readonly queueJobsMax?: number;
+  /** Bytes of a view's name; default: no limit. */
+  readonly nameBytesMax?: number;
   /** How long the commit of a request that may be sent again is known; default 24 hours. */
   readonly retryKeepMs?: number;
   /** Events that stay readable by id; default 10,000. */

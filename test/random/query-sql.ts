@@ -495,7 +495,11 @@ export const sqlFaults = async (
       const theirs = results[k]!;
       if (index < start || index >= end || 'error' in theirs) continue;
       compared++;
-      const fault = differenceOf(c, await oursOf(c.ours, inputs, k % 2 === 0 ? fileEnvironment : viewEnvironment), theirs);
+      const fault = differenceOf(
+        c,
+        await oursOf(c.ours, inputs, k % 2 === 0 ? fileEnvironment : viewEnvironment),
+        theirs,
+      );
       if (fault !== undefined)
         faults.push({
           index,

@@ -49,7 +49,7 @@ export const fileEnvironment = (
 });
 
 /** The same, where each file is read through a view that gives all of it. */
-export const viewEnvironment = (files: Readonly<Record<string, Type | undefined>>): CompileEnvironment => {
+export const viewEnvironment = (files: Readonly<Record<string, Type | undefined>> = {}): CompileEnvironment => {
   const environment = fileEnvironment(files);
   return {
     ...environment,

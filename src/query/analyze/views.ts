@@ -73,6 +73,7 @@ export const lowerCreateView = (a: Analysis, op: CreateViewOp): readonly PlanOp[
     a.fault('CREATE VIEW needs a lake: files have no views', op.name);
     return [{ kind: 'empty' }];
   }
+  if (name === '') a.fault('a view needs a name', op.name);
   const { indexBase } = a.environment;
   const columns = op.columns?.map((column) => column.text);
   a.openViews.push({ key: keyOf(name), name });
