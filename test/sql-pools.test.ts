@@ -428,7 +428,7 @@ describe('a view', () => {
     expect(renamed.status).toBe(409);
   });
 
-  test('means the same whoever asks: neither head nor index base of a request change it', async () => {
+  test('means the same for everybody: neither head nor index base of a request change it', async () => {
     await query('create view counted as select [no, id][1] as first from orders');
     const ask = async (body: object): Promise<string> =>
       (await service.ask('POST', '/query', { headers: sup, body: JSON.stringify(body) })).body.trim();

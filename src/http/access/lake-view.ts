@@ -83,7 +83,7 @@ export const lakeOf = (lake: LakeServices, principal: Principal | undefined, lis
 };
 
 /**
- * Views are made by whoever may make pools; a new version, which takes nothing away, takes the role writer on the view,
+ * Views are made by those who may make pools; a new version, which takes nothing away, takes the role writer on the view,
  * and dropping it the role admin. Grants name views as they name pools. @throws auth-role, view-not-found
  */
 const checkChange = (

@@ -533,7 +533,7 @@ export type SourceRequest =
   /**
    * `forLoad`: the pool branch that a `load` operator writes to (a branch that is not there is told when it runs);
    * `anyCase`: a table of SQL, whose letter case counts only between pools; `inView`: it stands in the text of a view,
-   * which means the same whoever asks, and from where; `atHead`: `commit` is the request's default branch, which no
+   * which means the same for everybody; `atHead`: `commit` is the request's default branch, which no
    * view has.
    */
   | {

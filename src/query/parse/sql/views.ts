@@ -66,7 +66,7 @@ const parseColumns = (s: Scanner): readonly NameNode[] | undefined => {
   return columns;
 };
 
-/** `DROP VIEW [IF EXISTS] name`: the operator `drop` has no name behind its field. */
+/** `DROP VIEW [IF EXISTS] name [CASCADE | RESTRICT]`: the operator `drop` has no name behind its field. */
 const parseDrop = (s: Scanner): DropViewOp | undefined => {
   const start = s.pos;
   if (s.match(/drop\s+view\s/iy) === undefined) return undefined;
@@ -75,5 +75,7 @@ const parseDrop = (s: Scanner): DropViewOp | undefined => {
   s.skip();
   const name = parseSourceName(s);
   if (name === undefined) return undefined;
+  // Nothing hangs on a view: one that reads it says so when it is read.
+  s.match(/\s+(?:cascade|restrict)\b/iy);
   return { kind: 'drop-view-op', name, ifExists, start: s.byte(start), end: s.byte(s.pos) };
 };
