@@ -45,7 +45,6 @@ export const errorTable = {
   'pool-exists': conflict('{pool}: pool already exists'),
   'view-exists': conflict('{view}: view already exists'),
   'view-not-found': absent('{view}: view not found'),
-  'view-version-missing': absent('{view}: view has no version {version}'),
   'branch-not-found': absent('"{branch}": branch not found'),
   'branch-exists': conflict('{pool}/{branch}: branch already exists'),
   'commit-not-found': absent('commit not found: {id}'),

@@ -57,7 +57,7 @@ export interface PoolInfo {
   readonly layout: { readonly order: 'asc' | 'desc'; readonly keys: readonly (readonly string[])[] };
 }
 /**
- * A view at its newest version. Ids are `0x` and 40 hexadecimal digits; `ts` is when the version was made, in RFC 3339,
+ * A view at its newest version: a row of `from :views`. Ids are `0x` and 40 hexadecimal digits; `ts` is when the version was made, in RFC 3339,
  * `author` by whom, where the service knows. `columns`: names that its first columns get, or null.
  */
 export interface ViewInfo {
@@ -175,10 +175,6 @@ export class Lake {
 
   pools(): Promise<PoolInfo[]> {
     return rowsOf<PoolInfo>(this.#requests, 'from :pools');
-  }
-
-  views(): Promise<ViewInfo[]> {
-    return rowsOf<ViewInfo>(this.#requests, 'from :views');
   }
 
   /** A query that runs when it is read. `T` is what the caller knows of the rows; it is not checked. */

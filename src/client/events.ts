@@ -10,8 +10,8 @@ import { passing, pause, type Requests } from './requests.ts';
 
 /**
  * Something changed in the lake. `branch` is the one that moved, came or went, `commitId` its new tip; pools as a whole
- * have neither. `parent`: of merges alone, the branch that was merged into, which is the one that moved. Of views
- * `view` is the name, `viewId` the id, `versionId` the new version, and `poolId` is empty.
+ * have neither. `parent`: of merges alone, the branch that was merged into, which is the one that moved. `view`: the
+ * name of a view that came, changed or went; its id is `poolId` then, and its new version `commitId`.
  */
 export interface LakeEvent {
   readonly id: string;
@@ -31,8 +31,6 @@ export interface LakeEvent {
   readonly commitId?: string;
   readonly parent?: string;
   readonly view?: string;
-  readonly viewId?: string;
-  readonly versionId?: string;
 }
 /** Where the events begin, and who is told of connections. */
 export interface EventsOptions {
@@ -112,15 +110,17 @@ async function* parsed(lines: AsyncIterable<string>): AsyncGenerator<LakeEvent> 
   }
 }
 
-const eventOf = (id: string, kind: string, data: Readonly<Record<string, string>>): LakeEvent => ({
-  id,
-  kind,
-  poolId: data['pool_id'] ?? '',
-  ...(data['branch'] !== undefined && { branch: data['branch'] }),
-  ...(data['commit_id'] !== undefined && { commitId: data['commit_id'] }),
-  // The feed gives the commits that are no merges an empty one.
-  ...(data['parent'] && { parent: data['parent'] }),
-  ...(data['view'] !== undefined && { view: data['view'] }),
-  ...(data['view_id'] !== undefined && { viewId: data['view_id'] }),
-  ...(data['version_id'] !== undefined && { versionId: data['version_id'] }),
-});
+const eventOf = (id: string, kind: string, data: Readonly<Record<string, string>>): LakeEvent => {
+  const { branch, parent, view } = data;
+  const commitId = data['commit_id'] ?? data['version_id'];
+  return {
+    id,
+    kind,
+    poolId: (data['pool_id'] ?? data['view_id'])!,
+    ...(branch && { branch }),
+    ...(commitId && { commitId }),
+    // The feed gives the commits that are no merges an empty one.
+    ...(parent && { parent }),
+    ...(view && { view }),
+  };
+};

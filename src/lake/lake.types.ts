@@ -431,7 +431,7 @@ export interface Lake {
   deletePool(reference: string): Promise<void>;
   /** The views at their newest versions, in order of their ids. */
   views(): readonly ViewVersion[];
-  /** By id or name, as pools; undefined if there is none. `version`: in either spelling. @throws view-version-missing */
+  /** By id or name, as pools; undefined if there is none. `version`: in either spelling; default: the newest. */
   view(reference: string, version?: string): ViewVersion | undefined;
   /** @throws view-exists, view-not-found, view-is-pool, name-reserved */
   changeView(change: ViewChange, author?: string): Promise<ViewChanged>;

@@ -60,7 +60,7 @@ export class Views {
   named(name: string): ViewVersion | undefined {
     return this.byName.get(name);
   }
-  /** @throws view-version-missing */
+  /** Undefined too for a version that it never had. */
   find(reference: string, version?: string): ViewVersion | undefined {
     const id = parseId(reference);
     const view = (id === undefined ? undefined : this.byId.get(id)) ?? this.byName.get(reference);
@@ -68,8 +68,7 @@ export class Views {
     const wanted = parseId(version);
     const key = wanted === undefined ? undefined : pairKey(view.id, wanted);
     const payload = key && this.parts.tables.get('views', key);
-    if (!key || !payload) throw new LakeError('view-version-missing', { view: view.name, version });
-    return decodeView(key, payload);
+    return key && payload && decodeView(key, payload);
   }
   /** All versions of a view, the newest first. */
   versions(id: Id): readonly ViewVersion[] {

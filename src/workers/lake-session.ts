@@ -40,7 +40,6 @@ const nameFaults: ReadonlySet<string> = new Set([
   'branch-not-found',
   'meta-unknown',
   'meta-unknown-lake',
-  'view-version-missing',
 ]);
 
 /** The lake as one task sees it; `release` ends it. */
@@ -259,7 +258,7 @@ export class LakeSession {
   }
   private viewAt(view: ViewVersion, version: string): ViewVersion {
     const found = this.lake.view(`0x${view.id}`, version);
-    if (!found) throw new LakeError('view-version-missing', { view: view.name, version });
+    if (!found) throw new SourceFault(`${view.name}: view has no version ${version}`);
     return found;
   }
 

@@ -263,7 +263,7 @@ export interface LakeServices {
     load(branch: string, objects: readonly ObjectMeta[], note?: CommitNote): Promise<{ readonly commit: string }>;
   };
   views(): readonly ViewVersion[];
-  /** By id or name; undefined if there is none. @throws view-version-missing */
+  /** By id or name, at its newest version or another; undefined if there is none. */
   view(reference: string, version?: string): ViewVersion | undefined;
   changeView(change: ViewChange, author?: string): Promise<ViewChanged>;
   /** Told of a pool that a query names and that is not there, or is not to be seen. */

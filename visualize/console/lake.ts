@@ -76,7 +76,11 @@ export const refresh = (): Promise<void> => {
 };
 const list = async (): Promise<void> => {
   try {
-    const [all, rows, seen] = await Promise.all([client.pools(), client.branches(), client.views()]);
+    const [all, rows, seen] = await Promise.all([
+      client.pools(),
+      client.branches(),
+      client.query<ViewInfo>('from :views').all(),
+    ]);
     const map = new Map<string, BranchInfo[]>();
     for (const { pool, branch } of rows) {
       const known = map.get(pool.id);

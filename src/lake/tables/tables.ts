@@ -43,6 +43,9 @@ export const versionRow = (version: number): Change => ({
   key: versionKey,
   payload: Buffer.from(String(Math.max(version, plainVersion))),
 });
+/** Whether tables of that version have this one in any case. */
+export const hasTable = (version: number, name: TableName): boolean =>
+  version === formatVersion || (version === plainVersion && name !== 'views');
 /** The version that rows ask for. */
 export const versionOf = (rows: readonly Change[]): number =>
   rows.some(({ table }) => table === 'views') ? viewsVersion : plainVersion;
