@@ -95,7 +95,7 @@ async function* parsed(lines: AsyncIterable<string>): AsyncGenerator<LakeEvent> 
   let id = '';
   let data: string[] = [];
   for await (const line of lines) {
-    if (line === '') {
+    if (!line) {
       if (data.length > 0) yield eventOf(id, kind, JSON.parse(data.join('\n')) as Readonly<Record<string, string>>);
       kind = '';
       data = [];
