@@ -3,6 +3,7 @@
  * recursion, and what a query may not do.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { sqlTable } from '../src/query/reference/sql.ts';
 import { clientOf } from './support/client.ts';
 import { type TestService, startService } from './support/server.ts';
 
@@ -436,6 +437,15 @@ describe('a view', () => {
     expect(await ask({ query: 'select min(first) as m from counted', head: { branch: 'nope' } })).toBe('{m:10}');
     expect(await ask({ query: 'count()', head: { pool: 'counted', branch: 'main' } })).toBe('4');
     expect(await ask({ head: { pool: 'counted' }, query: 'head 1' })).toBe('{first:10}');
+  });
+
+  test('is made and dropped by the examples of the manual', async () => {
+    const rows = sqlTable['Statements']!.filter(({ name }) => name.endsWith(' view'));
+    expect(rows.map(({ name }) => name)).toEqual(['create view', 'drop view']);
+    const changes: string[] = [];
+    for (const { query: text } of rows.flatMap(({ examples }) => examples))
+      changes.push(/change:"(\w+)"/.exec(await query(text))![1]!);
+    expect(changes).toEqual(['created', 'dropped']);
   });
 
   test('tells of its sources, and of its changes by events', async () => {
