@@ -43,7 +43,16 @@ export type PoolJobKind = PoolTask['kind'];
  */
 export interface ChangeEvent {
   readonly id: number;
-  readonly kind: 'pool-new' | 'pool-update' | 'pool-delete' | 'pool-commit' | 'branch-update' | 'branch-delete';
+  readonly kind:
+    | 'pool-new'
+    | 'pool-update'
+    | 'pool-delete'
+    | 'pool-commit'
+    | 'branch-update'
+    | 'branch-delete'
+    | 'view-new'
+    | 'view-update'
+    | 'view-delete';
   readonly poolId: string;
   /** At that time: after a rename the new one, which says who may hear of it; absent where an earlier build made it. */
   readonly poolName?: string;

@@ -43,6 +43,8 @@ export const errorTable = {
   // lake
   'pool-not-found': absent('{pool}: pool not found'),
   'pool-exists': conflict('{pool}: pool already exists'),
+  'view-exists': conflict('{view}: view already exists'),
+  'view-not-found': absent('{view}: view not found'),
   'branch-not-found': absent('"{branch}": branch not found'),
   'branch-exists': conflict('{pool}/{branch}: branch already exists'),
   'commit-not-found': absent('commit not found: {id}'),

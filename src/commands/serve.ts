@@ -90,6 +90,7 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
     objects,
     queueJobsMax: config.queueJobsMax,
     retryKeepMs: config.retryKeepMs,
+    nameBytesMax: config.nameBytesMax,
     owner,
     snapshots: { bytesMax: Math.floor(config.memoryBytesMax / 8) },
     ...noted(log),

@@ -17,6 +17,7 @@ const killPointNames = [
   'settled: told',
   'branch: in the tables',
   'pool: in the tables',
+  'view: in the tables',
   'vacuum: marked',
   'vacuum: file gone',
   'purge: files gone',

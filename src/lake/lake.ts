@@ -34,6 +34,10 @@ import type {
   PoolQueue,
   Snapshot,
   UnreadablePool,
+  ViewChange,
+  ViewChanged,
+  ViewDefinition,
+  ViewVersion,
 } from './lake.types.ts';
 import { lineageIsWhole } from './commits/lineage.ts';
 import { type Lock, lockLake } from './lock.ts';
@@ -52,6 +56,7 @@ import { Retries } from './commits/retries.ts';
 import { SnapshotCache } from './commits/snapshot.ts';
 import { type Change, type KeyValue, StoreFailure } from './tables/tables.ts';
 import { ToldFiles } from './objects/told-files.ts';
+import { Views } from './views.ts';
 
 const seekStrideDefault = 65536;
 const thresholdDefault = 524_288_000;
@@ -78,10 +83,12 @@ class OpenLake implements Lake {
   private readonly actor: Actor<typeof lakeMachine>;
   private readonly pools_ = new Map<Id, PoolFace>();
   private readonly names = new Map<string, PoolFace>();
+  private views_!: Views;
   private readonly waiting = new Map<
     number,
     {
       readonly request?: CreatePoolRequest;
+      readonly view?: ViewDefinition;
       readonly resolve: () => void;
       readonly reject: (error: unknown) => void;
       error?: unknown;
@@ -190,6 +197,10 @@ class OpenLake implements Lake {
     try {
       const { tables } = this.stores;
       for (const row of tables.rows('pools')) this.recoverPool(row);
+      this.views_ = new Views({ ...this.stores, drew: this.options.drew }, ({ key }, fault) => {
+        this.lostPools.push({ pool: key.toString('hex'), fault: fault.message });
+        this.report(fault);
+      });
       const last = lastDrawn(tables);
       this.clockDraws.goOnFrom(last);
       if (last.id !== zeroId) threadIds.goOnFrom(last.id);
@@ -286,9 +297,9 @@ class OpenLake implements Lake {
   async createPool(request: CreatePoolRequest): Promise<{ readonly pool: PoolConfig; readonly branch: BranchRecord }> {
     if (request.name === '') throw new LakeError('pool-name-missing');
     checkNotReserved('pool', request.name);
-    if (this.names.has(request.name)) throw new LakeError('pool-exists', { pool: request.name });
+    this.checkFree(request.name);
     const poolId = this.draws.newId();
-    await this.submit({ kind: 'create pool', name: request.name, poolId }, request);
+    await this.submit({ kind: 'create pool', name: request.name, poolId }, { request });
     const face = this.face_(poolId);
     return { pool: face.config, branch: face.branch('main') };
   }
@@ -299,6 +310,52 @@ class OpenLake implements Lake {
   }
   async deletePool(reference: string): Promise<void> {
     await this.submit({ kind: 'delete pool', poolId: this.face(reference).config.id });
+  }
+
+  views(): readonly ViewVersion[] {
+    return this.views_.all();
+  }
+  view(reference: string, version?: string): ViewVersion | undefined {
+    return this.views_.find(reference, version);
+  }
+  viewVersions(id: Id): readonly ViewVersion[] {
+    return this.views_.versions(id);
+  }
+  async changeView(change: ViewChange, author = ''): Promise<ViewChanged> {
+    for (;;) {
+      const there = this.views_.named(change.name);
+      try {
+        return await this.changeViewFrom(there, change, author);
+      } catch (fault) {
+        // Unless another change came first: then what is to be done may be something else.
+        if (this.views_.named(change.name)?.id === there?.id) throw fault;
+      }
+    }
+  }
+  private async changeViewFrom(
+    there: ViewVersion | undefined,
+    change: ViewChange,
+    author: string,
+  ): Promise<ViewChanged> {
+    const { name } = change;
+    if (change.action === 'drop') {
+      if (there) await this.submit({ kind: 'drop view', viewId: there.id });
+      else if (!change.ifExists) throw new LakeError('view-not-found', { view: name });
+      return { change: there ? 'dropped' : 'unchanged', ...(there && { view: there }) };
+    }
+    const { action: _, existing, ...definition } = change;
+    checkNotReserved('view', name);
+    const length = Buffer.byteLength(name);
+    const limit = this.options.nameBytesMax ?? Infinity;
+    if (length > limit) throw new LakeError('name-long', { what: 'view', length, limit });
+    if (there && existing === 'keep') return { change: 'unchanged', view: there };
+    if (there && existing === 'refuse') throw new LakeError('view-exists', { view: name });
+    const version = this.draws.newId();
+    const view = { ...definition, author };
+    if (there) await this.submit({ kind: 'replace view', viewId: there.id, version }, { view });
+    else await this.submit({ kind: 'create view', name, viewId: version }, { view });
+    const made = this.views_.find(base62(there?.id ?? version), base62(version));
+    return { change: there ? 'replaced' : 'created', ...(made && { view: made }) };
   }
 
   async openSnapshot(pool: string, commitish: string): Promise<Snapshot> {
@@ -380,14 +437,17 @@ class OpenLake implements Lake {
     await this.lock?.release(isWhole && markClosed(tablesFolder(this.directory)));
   }
 
-  submit(task: LakeTask, request?: CreatePoolRequest): Promise<void> {
+  submit(
+    task: LakeTask,
+    more: { readonly request?: CreatePoolRequest; readonly view?: ViewDefinition } = {},
+  ): Promise<void> {
     const id = ++this.jobs;
     return new Promise((resolve, reject) => {
       if (this.actor.getSnapshot().status !== 'active') {
         reject(new LakeError('lake-closing'));
         return;
       }
-      this.waiting.set(id, { ...(request && { request }), resolve, reject });
+      this.waiting.set(id, { ...more, resolve, reject });
       this.actor.send({ type: 'job', job: { id, ...task } });
     });
   }
@@ -452,8 +512,22 @@ class OpenLake implements Lake {
   }
 
   private change(job: LakeJob): Promise<readonly LakeEvent[]> {
-    if (job.kind === 'create pool') return this.doCreate(job.poolId, this.waiting.get(job.id)!.request!);
-    return job.kind === 'rename pool' ? this.doRename(job.poolId, job.name) : this.doDelete(job.poolId);
+    const { request, view } = this.waiting.get(job.id)!;
+    switch (job.kind) {
+      case 'create pool':
+        return this.doCreate(job.poolId, request!);
+      case 'rename pool':
+        return this.doRename(job.poolId, job.name);
+      case 'delete pool':
+        return this.doDelete(job.poolId);
+      case 'create view':
+        this.checkNoPool(job.name);
+        return this.views_.create(job.viewId, view!);
+      case 'replace view':
+        return this.views_.replace(job.viewId, job.version, view!);
+      case 'drop view':
+        return this.views_.drop(job.viewId);
+    }
   }
 
   private async doCreate(id: Id, request: CreatePoolRequest): Promise<readonly LakeEvent[]> {
@@ -556,8 +630,13 @@ class OpenLake implements Lake {
     };
   }
 
-  /** For use inside a transaction. @throws pool-exists */
+  /** @throws pool-exists, view-exists */
   private checkFree(name: string): void {
+    if (this.views_.has(name)) throw new LakeError('view-exists', { view: name });
+    this.checkNoPool(name);
+  }
+  /** Pools that cannot be read have their names, too. @throws pool-exists */
+  private checkNoPool(name: string): void {
     const payload = this.stores.tables.get('names', nameKey(name));
     if (payload && decodeName(nameKey(name), payload).name === name) throw new LakeError('pool-exists', { pool: name });
   }

@@ -21,6 +21,7 @@ import type {
 } from './plan/plan.ts';
 import { Analysis, type Resolution } from './analyze/context.ts';
 import { lowerMain } from './analyze/main.ts';
+import { ViewTexts } from './analyze/view-texts.ts';
 import { CompileError, type QuerySource, joinSources } from './parse/error.ts';
 import type { QueryNode, SqlExplain } from './ast.ts';
 import { parse } from './parse/parser.ts';
@@ -79,11 +80,24 @@ const compileQuery = async (
   environment: CompileEnvironment,
   options: CompileOptions,
 ): Promise<Plan> => {
+  const texts = new ViewTexts(text);
+  try {
+    return await compileRounds(query, texts, environment, options);
+  } catch (error) {
+    throw error instanceof CompileError ? texts.told(error) : error;
+  }
+};
+const compileRounds = async (
+  query: QueryNode,
+  texts: ViewTexts,
+  environment: CompileEnvironment,
+  options: CompileOptions,
+): Promise<Plan> => {
   const resolutions = new Map<string, Resolution>();
   const contents = new Map<string, PoolContent>();
   let defaultNeeded = false;
   for (let round = 0; round < roundsMax; round++) {
-    const analysis = new Analysis(environment, text, { resolutions, contents }, defaultNeeded);
+    const analysis = new Analysis(environment, texts, { resolutions, contents }, defaultNeeded);
     const pipeline = lowerMain(analysis, query);
     const isFirstNeeded = analysis.defaultNeeded && !defaultNeeded;
     defaultNeeded = analysis.defaultNeeded;

@@ -5,7 +5,7 @@
  * - Groups of a pool become two messages, where they were settled; refused jobs are left out, since nothing was tried.
  * - Commits, tips and events are those that were recorded: events come before the outcomes that they tell of.
  */
-import type { LakeJob } from '../../machines/lake.events.ts';
+import { type LakeJob, subjectOf } from '../../machines/lake.events.ts';
 import type { ChangeEvent, JobOutcome, PoolJob } from '../../machines/pool.events.ts';
 import {
   type ActorRecord,
@@ -51,7 +51,7 @@ export class EarlierRecording {
   }
 
   private asked(actor: string, job: PoolJob | LakeJob): void {
-    this.jobs.set(job.id, { pool: /^pool\/([^#]*)/.exec(actor)?.[1] ?? (job as LakeJob).poolId, job });
+    this.jobs.set(job.id, { pool: /^pool\/([^#]*)/.exec(actor)?.[1] ?? subjectOf(job as LakeJob), job });
   }
   /** The outcome with its events. */
   private told(outcome: JobOutcome): JobOutcome {

@@ -78,6 +78,9 @@ export class Ledger {
         return;
       case 'rename pool':
       case 'delete pool':
+      case 'create view':
+      case 'replace view':
+      case 'drop view':
       case 'vacuum':
         return;
       default: {
@@ -97,7 +100,7 @@ export class Ledger {
 /** Puts an event with those of its pool; those of the lake's own jobs are together. */
 export const bookEvent = (events: Map<string, BookedEvent[]>, event: BookedEvent): void => {
   const { id, kind, poolId, commitId, branch } = event;
-  listOf(events, kind.startsWith('pool-') && kind !== 'pool-commit' ? 'lake' : poolId).push({
+  listOf(events, /^(?:pool|view)-/.test(kind) && kind !== 'pool-commit' ? 'lake' : poolId).push({
     id,
     kind,
     poolId,

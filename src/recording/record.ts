@@ -115,6 +115,16 @@ export type RecordedFact =
       readonly threshold: number;
     }
   | { readonly what: 'branch'; readonly name: string; readonly commit: string; readonly tsNs: string }
+  | {
+      readonly what: 'view';
+      readonly version: string;
+      readonly tsNs: string;
+      readonly name: string;
+      readonly author: string;
+      readonly query: string;
+      readonly columns?: readonly string[];
+      readonly indexBase?: 0 | 1;
+    }
   | { readonly what: 'commit'; readonly branch: string; readonly commit: RecordedCommit }
   | { readonly what: 'event'; readonly id: number };
 /** A commit as the lake drew it: a `CommitRecord` in plain JSON, `dateNs` in nanoseconds since 1970 as text. */

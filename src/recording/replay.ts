@@ -5,7 +5,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { LakeError } from '../errors.ts';
-import type { LakeJob } from '../../machines/lake.events.ts';
+import { type LakeJob, subjectOf } from '../../machines/lake.events.ts';
 import type { PoolJob } from '../../machines/pool.events.ts';
 import { type Findings, FindingList, sameJson } from './differences.ts';
 import { type BookedEvent, bookEvent, Ledger } from './ledger.ts';
@@ -171,7 +171,7 @@ class Replay {
   }
 
   private asked(actor: string, job: PoolJob | LakeJob): void {
-    this.ledger.asked(poolOf(actor) ?? (job as LakeJob).poolId, job);
+    this.ledger.asked(poolOf(actor) ?? subjectOf(job as LakeJob), job);
   }
   private settle(emitted: readonly RecordedEvent[], step: string): void {
     for (const event of emitted)

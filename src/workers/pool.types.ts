@@ -10,6 +10,9 @@ import type {
   PoolConfig,
   PrepareRewrite,
   Snapshot,
+  ViewChange,
+  ViewChanged,
+  ViewVersion,
 } from '../lake/lake.types.ts';
 import type { ContentCoding } from '../formats/codings/encoding.ts';
 import type { AnswerCoding } from '../formats/codings/encode.ts';
@@ -236,6 +239,10 @@ export interface LakeServices {
     branches(): readonly { readonly name: string }[];
     load(branch: string, objects: readonly ObjectMeta[], note?: CommitNote): Promise<{ readonly commit: string }>;
   };
+  views(): readonly ViewVersion[];
+  /** By id or name, at its newest version or another; undefined if there is none. */
+  view(reference: string, version?: string): ViewVersion | undefined;
+  changeView(change: ViewChange, author?: string): Promise<ViewChanged>;
   /** Told of a pool that a query names and that is not there, or is not to be seen. */
   missed?(reference: string): void;
   openSnapshot(pool: string, commitish: string): Promise<Snapshot>;

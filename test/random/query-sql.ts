@@ -10,7 +10,7 @@ import { parseSupValues } from '../../src/vectors/sup/parse.ts';
 import type { Value } from '../../src/vectors/value.ts';
 import { type Vector, valueAt } from '../../src/vectors/vector.ts';
 import { type DuckResult, type DuckTable, type DuckValue, duckdb } from '../support/duckdb.ts';
-import { fileEnvironment } from '../support/query-environment.ts';
+import { fileEnvironment, viewEnvironment } from '../support/query-environment.ts';
 import { type Random, randomOf } from '../support/random.ts';
 import { MixedTexts, mixedTables } from './query-mixed.ts';
 import { contextOf } from '../support/run-plan.ts';
@@ -435,10 +435,11 @@ const keyOf = (row: readonly (Cell | DuckValue)[]): string =>
 const oursOf = async (
   query: string,
   tables: Readonly<Record<string, Vector>>,
+  environmentOf = fileEnvironment,
 ): Promise<readonly (readonly Cell[])[] | string> => {
   try {
     const types = Object.fromEntries(Object.entries(tables).map(([name, v]) => [name, fuseRows(v)]));
-    const plan = await compile(`pragma index_base = 1\n${query}`, fileEnvironment(types));
+    const plan = await compile(`pragma index_base = 1\n${query}`, environmentOf(types));
     const out: (readonly Cell[])[] = [];
     for await (const { batch } of execute(plan, contextOf(tables, { batchRows: 4 })))
       for (let i = 0; i < batch.length; i++) out.push(rowOf(valueAt(batch, i)));
@@ -494,7 +495,11 @@ export const sqlFaults = async (
       const theirs = results[k]!;
       if (index < start || index >= end || 'error' in theirs) continue;
       compared++;
-      const fault = differenceOf(c, await oursOf(c.ours, inputs), theirs);
+      const fault = differenceOf(
+        c,
+        await oursOf(c.ours, inputs, k % 2 === 0 ? fileEnvironment : viewEnvironment),
+        theirs,
+      );
       if (fault !== undefined)
         faults.push({
           index,

@@ -118,6 +118,9 @@ export class Stage {
         pool: (reference) => this.lake.pool(reference),
         openSnapshot: (pool, commitish) => this.lake.openSnapshot(pool, commitish),
         metaPage: (source, next) => this.lake.metaPage(source, next),
+        views: () => this.lake.views(),
+        view: (reference, version) => this.lake.view(reference, version),
+        changeView: (change, author) => this.lake.changeView(change, author),
       },
     );
     return this.workers_;
@@ -205,7 +208,8 @@ export class Stage {
   eventsOfStep(): readonly string[] {
     return this.events.map((event) => this.described(event));
   }
-  private described({ kind, poolId, branch, commitId }: Omit<LakeEvent, 'id'>): string {
+  private described({ kind, poolId, poolName, branch, commitId }: Omit<LakeEvent, 'id'>): string {
+    if (kind.startsWith('view-')) return `${kind} ${poolName!}`;
     return `${kind} ${this.pools.get(poolId) ?? '?'}${branch !== undefined ? `@${branch}` : ''}${commitId !== undefined ? ` ${this.nameOf(commitId)}` : ''}`;
   }
   settledOfStep(): readonly string[] {

@@ -3,7 +3,7 @@
  * were done, with what each of them drew and the objects that it brought. Jobs that were refused are left out: nothing
  * was tried.
  */
-import type { LakeJob } from '../../../machines/lake.events.ts';
+import { type LakeJob, subjectOf } from '../../../machines/lake.events.ts';
 import type { JobOutcome, PoolJob } from '../../../machines/pool.events.ts';
 import { LakeError } from '../../errors.ts';
 import { jobsOf } from '../../recording/replay.ts';
@@ -73,6 +73,7 @@ class Plan {
   private readonly failures: ObjectsRecord[] = [];
   private readonly commits = new Map<string, RecordedFact>();
   private readonly pools = new Map<string, RecordedFact>();
+  private readonly views = new Map<string, RecordedFact>();
   private readonly branches = new Map<string, RecordedFact[]>();
   /** Numbers of events by pool, as they were drawn. */
   private readonly numbers: { readonly pool: string; readonly id: number; readonly seq: number }[] = [];
@@ -99,6 +100,7 @@ class Plan {
       case 'drawn':
         if (line.fact.what === 'commit') this.commits.set(line.fact.commit.id, line.fact);
         else if (line.fact.what === 'pool') this.pools.set(line.pool, line.fact);
+        else if (line.fact.what === 'view') this.views.set(line.fact.version, line.fact);
         else if (line.fact.what === 'branch') push(this.branches, `${line.pool} ${line.fact.name}`, line.fact);
         else this.numbers.push({ pool: line.pool, id: line.fact.id, seq: line.seq });
         return;
@@ -137,7 +139,7 @@ class Plan {
     if (machine !== 'lake' && machine !== 'pool') return;
     for (const job of jobsOf(event))
       this.asked.set(job.id, {
-        pool: machine === 'lake' ? (job as LakeJob).poolId : actor.slice('pool/'.length).replace(/#\d+$/, ''),
+        pool: machine === 'lake' ? subjectOf(job as LakeJob) : actor.slice('pool/'.length).replace(/#\d+$/, ''),
         job,
         step,
         actor,
@@ -187,6 +189,8 @@ class Plan {
   }
   private factOf(pool: string, job: PoolJob | LakeJob, outcome: PlannedJob['outcome']): RecordedFact | undefined {
     if (job.kind === 'create pool') return this.pools.get(pool);
+    if (job.kind === 'create view') return this.views.get(job.viewId);
+    if (job.kind === 'replace view') return this.views.get(job.version);
     if (outcome.status !== 'done') return undefined;
     if (job.kind === 'create branch') return this.branches.get(`${pool} ${job.name}`)?.shift();
     return outcome.commit === undefined ? undefined : this.commits.get(outcome.commit);

@@ -174,7 +174,9 @@ export const queryRoutes: readonly Route[] = [
       const lake = call.visible;
       const { text, indexBase } = await queryBody(call);
       const { plan } = await workers.compile(text, lake, indexBase);
-      const description = describePlan(plan as Plan, (name) => idBuffer(lake.pool(name).config.id));
+      const description = describePlan(plan as Plan, (name) =>
+        idBuffer(lake.view(name)?.id ?? lake.pool(name).config.id),
+      );
       return sendValue(call.reply, descriptionValue(description), call.response);
     },
   }),

@@ -386,7 +386,21 @@ export const sqlTable: Readonly<Record<string, readonly SqlForm[]>> = {
       'explain analyze values 1',
       '',
     ],
-    ['show tables', 'show tables', 'the pools', 'show tables', ''],
+    ['show tables', 'show tables', 'the pools and views', 'show tables', ''],
+    [
+      'create view',
+      'create [or replace] view [if not exists] NAME [(COLUMN, ...)] as QUERY',
+      'gives a query a name, by which it is read like a pool; pipes too; each replacement is a version',
+      'create or replace view small (n, double) as select a, 2 * a from (values (1), (2)) t(a)',
+      '',
+    ],
+    [
+      'drop view',
+      'drop view [if exists] NAME',
+      'takes a view away, with all its versions',
+      'drop view if exists small',
+      '',
+    ],
     [
       'pragma',
       'pragma index_base = 0 | 1',

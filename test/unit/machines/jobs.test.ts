@@ -33,6 +33,9 @@ const lakeTasks = {
   'create pool': { kind: 'create pool', name: 'a', poolId: 'aa' },
   'rename pool': { kind: 'rename pool', poolId: 'aa', name: 'b' },
   'delete pool': { kind: 'delete pool', poolId: 'aa' },
+  'create view': { kind: 'create view', name: 'v', viewId: 'bb' },
+  'replace view': { kind: 'replace view', viewId: 'bb', version: 'cc' },
+  'drop view': { kind: 'drop view', viewId: 'bb' },
 } as const satisfies { readonly [K in LakeTask['kind']]: Extract<LakeTask, { readonly kind: K }> };
 
 /** The lake's machine, what it has settled, and how to drive its work. */
