@@ -236,6 +236,17 @@ const loudRows = (keys: readonly Vector[], length: number): Uint32Array | undefi
     : Uint32Array.from({ length }, (_, i) => i).filter((i) => !tables.some((t) => t![i] === kinds.quiet));
 };
 
+/** The rows that have a group, and those that have none. */
+const knownAndOthers = (ids: Uint32Array): readonly [Uint32Array, Uint32Array] => {
+  const known = new Uint32Array(ids.length);
+  const others = new Uint32Array(ids.length);
+  let n = 0;
+  for (let i = 0; i < ids.length; i++)
+    if (ids[i] === none) others[i - n] = i;
+    else known[n++] = i;
+  return [known.subarray(0, n), others.subarray(0, ids.length - n)];
+};
+
 /** The groups in memory. */
 class Groups {
   private readonly table: GroupTable;
@@ -304,8 +315,7 @@ class Groups {
     let rows: Uint32Array | undefined;
     let rest: Uint32Array | undefined;
     if (this.full) {
-      rows = Uint32Array.from(ids.keys()).filter((i) => ids[i] !== none);
-      rest = Uint32Array.from(ids.keys()).filter((i) => ids[i] === none);
+      [rows, rest] = knownAndOthers(ids);
       ids = pick(ids, rows);
     } else if (this.own) ids = this.own.of(ids, this.table.size);
     this.grow();

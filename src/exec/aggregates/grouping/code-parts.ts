@@ -122,7 +122,11 @@ export class BytesPart implements Part {
     return this.table.held;
   }
   codes(v: FlatVector, insert: boolean, out?: Uint32Array): Uint32Array {
-    return v.form === 'bytes' ? this.table.codes(v.bytes, v.offsets, v.length, insert, out) : unexpected(v);
+    return v.form === 'bytes' ? this.table.codes(v.bytes, v.offsets, v.length, { insert }, out) : unexpected(v);
+  }
+  /** Codes of the rows of `v` that `index` names, which are not copied for that. */
+  codesAt(v: BytesVector, index: Uint32Array, insert: boolean, out?: Uint32Array): Uint32Array {
+    return this.table.codes(v.bytes, v.offsets, index.length, { insert, index }, out);
   }
   /** The code of one row, which is put in. */
   codeOf(v: BytesVector, row: number): number {

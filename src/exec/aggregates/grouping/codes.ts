@@ -26,6 +26,7 @@ import {
 import { Builder } from '../../../vectors/builder.ts';
 import { Uint32List } from '../../../vectors/lists.ts';
 import { classOf, concat } from '../../../vectors/concat.ts';
+import { areTimeTexts } from '../../../vectors/time-texts.ts';
 import { overlay } from '../../expressions/rows.ts';
 import { AnyNumberPart, BytesPart, NumberPart, type Part, SmallPart, unexpected } from './code-parts.ts';
 import { CombinationTable } from '../combinations.ts';
@@ -294,7 +295,9 @@ export class ColumnCodes {
       case 'dictionary':
         return this.dictionaryCodes(v, insert, this.out(v.length, isKept), name);
       case 'selected':
-        return this.codes(gather(v.base, v.index), insert, isKept, name);
+        return v.base.form === 'bytes' && !areTimeTexts(v.base)
+          ? this.pickedCodes(v.base, v.index, insert, this.out(v.length, isKept), name)
+          : this.codes(gather(v.base, v.index), insert, isKept, name);
       case 'dynamic':
         return this.taggedCodes(v, v.parts, insert, this.out(v.length, isKept), name);
       case 'named':
@@ -405,7 +408,26 @@ export class ColumnCodes {
   private partCodes(v: FlatVector, insert: boolean, out: Uint32Array | undefined, name: string | null): Uint32Array {
     const tag = this.placeOf(v, name);
     const place = this.places[tag]!;
-    const codes = place.part.codes(v, insert, out);
+    return this.placed(tag, place, place.part.codes(v, insert, out));
+  }
+  /**
+   * Rows of texts that a filter left, hashed where they are: group by a text of 245,000 of 1,000,000 rows takes X of
+   * the time without a copy of these.
+   */
+  private pickedCodes(
+    v: BytesVector,
+    index: Uint32Array,
+    insert: boolean,
+    out: Uint32Array,
+    name: string | null,
+  ): Uint32Array {
+    const tag = this.placeOf(v, name);
+    const place = this.places[tag]!;
+    const { part } = place;
+    return part instanceof BytesPart ? this.placed(tag, place, part.codesAt(v, index, insert, out)) : unexpected(v);
+  }
+  /** Codes of the column for those of a part. */
+  private placed(tag: number, place: Place, codes: Uint32Array): Uint32Array {
     this.adopt(tag, place);
     if (place.same) return codes;
     const global = place.global.array;
