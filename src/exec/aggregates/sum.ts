@@ -35,7 +35,7 @@ export class SumState implements AggregateState {
     this.isSql = isSql;
   }
   get bytes(): number {
-    return this.sums.byteLength * 2 + this.carried.size * 64;
+    return this.sums.byteLength + this.classOfGroup.length + this.texts.length + this.carried.size * 64;
   }
   grow(groups: number): void {
     this.classOfGroup = widened(this.classOfGroup, groups, bytes);

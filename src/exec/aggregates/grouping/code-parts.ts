@@ -45,6 +45,10 @@ export class NumberPart implements Part {
       ? this.table.codes(v.values, v.length, { whole: !isFloat(this.type), insert }, out)
       : unexpected(v);
   }
+  /** Its type, if that is of whole numbers with a sign. */
+  get wholeTypes(): ReadonlySet<PrimitiveType> | undefined {
+    return isFloat(this.type) || isUnsigned(this.type) ? undefined : new Set([this.type]);
+  }
   values(): Vector {
     return {
       form: 'number',
@@ -79,6 +83,10 @@ export class AnyNumberPart implements Part {
     if (insert && v.length > 0) (whole ? this.integers : this.floats).add(v.type);
     while (asFloat.length < table.size) asFloat.push(whole ? 0 : 1);
     return codes;
+  }
+  /** The types of its numbers, if they are whole and 64 bits with a sign hold them. */
+  get wholeTypes(): ReadonlySet<PrimitiveType> | undefined {
+    return this.floats.size > 0 || this.table.isHuge || isUnsigned(common(this.integers)) ? undefined : this.integers;
   }
   values(): Vector {
     const { table, size } = this;

@@ -6,7 +6,7 @@
  * Numbers and strings go through hash tables of their own, dictionaries through their codes, records through the codes
  * of their fields; only lists, maps and type values are encoded one by one.
  */
-import { type Type, isFloat, isInteger, types } from '../../../vectors/type.ts';
+import { type PrimitiveType, type Type, isFloat, isInteger, types } from '../../../vectors/type.ts';
 import { ByteWriter, writeBody, zeroData } from '../../../vectors/value.ts';
 import {
   type Vector,
@@ -265,8 +265,8 @@ export class ColumnCodes {
   private readonly places: Place[] = [];
   private readonly byClass = new Map<string | Type, number>();
   /** Part and code in it of each code, once there is more than one part. */
-  private readonly tags = new Uint32List();
-  private readonly slots = new Uint32List();
+  private tags = new Uint32List();
+  private slots = new Uint32List();
   /** Codes of dictionaries' values, by the vectors: the batches of a scan share theirs. */
   private readonly dictionaries = new Map<Vector, Uint32Array>();
   private dictionaryBytes = 0;
@@ -322,6 +322,23 @@ export class ColumnCodes {
     return parts.some((p) => p.form === 'dynamic')
       ? gatherDynamic(this.tags.done(), this.slots.done(), parts)
       : dynamic(this.tags.array.slice(0, this.size), this.slots.array.slice(0, this.size), parts);
+  }
+
+  /** The types of all values, if these are whole numbers that 64 bits with a sign hold, and have no names. */
+  get wholeTypes(): ReadonlySet<PrimitiveType> | undefined {
+    const [place, ...others] = this.places;
+    if (!place || others.length > 0 || [...place.names].some((name) => name !== null)) return undefined;
+    const { part } = place;
+    return part instanceof NumberPart || part instanceof AnyNumberPart ? part.wholeTypes : undefined;
+  }
+  /** Forgets all values. */
+  clear(): void {
+    this.places.length = 0;
+    this.byClass.clear();
+    this.tags = new Uint32List();
+    this.slots = new Uint32List();
+    this.dictionaries.clear();
+    this.dictionaryBytes = 0;
   }
 
   /** Looks up the dictionary's values that occur, once for each dictionary. */
