@@ -21,7 +21,7 @@ interface Total {
 
 export class TimelyAvgState implements AggregateState {
   readonly keepsNothing = true;
-  private readonly numbers = new AvgState();
+  private readonly numbers = new AvgState(true);
   private readonly totals = new Map<number, Total>();
   get bytes(): number {
     return this.numbers.bytes + this.totals.size * 100;

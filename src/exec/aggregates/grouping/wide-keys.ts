@@ -129,11 +129,7 @@ export class WideKeys {
     const low = this.table.column(at, start);
     if (!own) return low;
     const type = [...own.types].reduce((a, b) => (a === b ? a : commonNumber(a, b)));
-    if (own.words === 1)
-      return numbers(
-        type,
-        Float64Array.from(low, (x) => x | 0),
-      );
+    if (own.words === 1) return numbers(type, narrowNumbers(low));
     return numbers(type, wideNumbers(low, this.table.column(at + 1, start)));
   }
   /** Codes of all groups in each column, which have them again from here on. */
@@ -185,6 +181,11 @@ const placeNumbers = (
   }
   for (let i = 0, to = at; i < length; i++, to += words) rows[to] = values[i]!;
   if (wide) for (let i = 0, to = at + 1; i < length; i++, to += words) rows[to] = Math.floor(values[i]! / 4294967296);
+};
+const narrowNumbers = (low: Uint32Array): Float64Array => {
+  const out = new Float64Array(low.length);
+  for (let i = 0; i < out.length; i++) out[i] = low[i]! | 0;
+  return out;
 };
 const wideNumbers = (low: Uint32Array, high: Uint32Array): Whole => {
   const out = new Float64Array(low.length);
