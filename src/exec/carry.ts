@@ -46,7 +46,7 @@ import { QuantileState } from './aggregates/quantiles.ts';
 import { SpreadState } from './aggregates/spread.ts';
 import { StrictState } from './aggregates/strict.ts';
 import { SumState } from './aggregates/sum.ts';
-import { PairTable } from './aggregates/pair-table.ts';
+import { PairTable } from './aggregates/grouping/pair-table.ts';
 import { WideSums } from './aggregates/wide-sums.ts';
 
 /** Their place in the list is their name on the way: both ends run the same program. */

@@ -9,7 +9,7 @@ import { parseFloat64 } from '../../vectors/literal.ts';
 import { type AggregateState, type Totals, bytes, floats, widened } from './grouping/state.ts';
 import { eachPart, everyPart, floatsOf, idsOfOne, isNothing, numbersIn, pick } from './grouping/parts.ts';
 import { type SparseNumbers, denseRange, sparseNumbers } from '../expressions/sparse.ts';
-import { none } from './pair-table.ts';
+import { none } from './grouping/pair-table.ts';
 import { WideSums } from './wide-sums.ts';
 
 export class AvgState implements AggregateState {

@@ -3,7 +3,7 @@
  * two words are summed each by itself, without a bigint for each value.
  */
 import { floats, widened } from './grouping/state.ts';
-import { none } from './pair-table.ts';
+import { none } from './grouping/pair-table.ts';
 
 /** After so many rows the sums of words are still safe numbers: a word is below 2^32. */
 const rowsMax = 1 << 20;

@@ -100,13 +100,24 @@ export const plainRows = (v: Vector): Vector => {
 /** The same rows with the unions that have null among their members replaced by these; views stay views if they can. */
 const withoutNullable = (v: Vector): Vector => {
   if (!mayHaveUnions(v)) return v;
-  if (v.form === 'selected' && v.base.form === 'union' && v.base.type.members.includes(types.null)) {
-    const member = onlyMember(v.base);
-    if (member) return withoutNullable(take(member, v.index));
+  const view = openedView(v);
+  if (view) return view;
+  if (v.form === 'dynamic') {
+    const parts = v.parts.map(openedView);
+    if (parts.every((p) => p !== undefined)) return { ...v, parts };
   }
   return lift(v, (flat) =>
     flat.form === 'union' && flat.type.members.includes(types.null) ? liftUnion(flat, withoutNullable) : flat,
   );
+};
+/** Rows without a union around them, as a view; undefined where they are of several members. */
+const openedView = (v: Vector): Vector | undefined => {
+  if (!mayHaveUnions(v)) return v.form === 'dynamic' ? undefined : v;
+  const base = v.form === 'selected' ? v.base : v;
+  if (base.form !== 'union' || !base.type.members.includes(types.null)) return undefined;
+  const member = onlyMember(base);
+  if (!member || mayHaveUnions(member) || member.form === 'dynamic') return undefined;
+  return v.form === 'selected' ? take(member, v.index) : member;
 };
 const mayHaveRecords = (v: Vector): boolean => {
   switch (v.form) {

@@ -14,7 +14,7 @@ import { GroupTable } from '../aggregates/grouping/groups.ts';
 import { idsOfOne, pick } from '../aggregates/grouping/parts.ts';
 import { type KeyBook, KeyStore, type ShareIds, type ShareKeys } from '../aggregates/grouping/shared-keys.ts';
 import type { AggregateState } from '../aggregates/grouping/state.ts';
-import { none } from '../aggregates/pair-table.ts';
+import { none } from '../aggregates/grouping/pair-table.ts';
 import { needsDriver } from '../expressions/compile.ts';
 import type { AsyncEvaluator } from '../expressions/evaluator.ts';
 import { FloatRoom, inRoom } from '../expressions/float-room.ts';

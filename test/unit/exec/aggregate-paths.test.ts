@@ -4,10 +4,10 @@
  */
 import { describe, expect, it, test } from 'vitest';
 import { aggregateNamed } from '../../../src/exec/aggregates/aggregates.ts';
-import { CombinationTable } from '../../../src/exec/aggregates/combinations.ts';
+import { CombinationTable } from '../../../src/exec/aggregates/grouping/combinations.ts';
 import { GroupTable } from '../../../src/exec/aggregates/grouping/groups.ts';
 import { hashRows } from '../../../src/exec/aggregates/grouping/hash.ts';
-import { none } from '../../../src/exec/aggregates/pair-table.ts';
+import { none } from '../../../src/exec/aggregates/grouping/pair-table.ts';
 import type { Aggregate, PlanExpr, PlanOp } from '../../../src/query/plan/plan.ts';
 import { vectorOf } from '../../../src/vectors/builder.ts';
 import { markRuns } from '../../../src/vectors/runs.ts';

@@ -12,8 +12,8 @@ import {
 import { type BytesVector, type FlatVector, type Vector, dynamic, range } from '../../../vectors/vector.ts';
 import { Uint32List, Uint8List } from '../../../vectors/lists.ts';
 import { tidy } from '../../expressions/rows.ts';
-import { NumberTable } from '../number-table.ts';
-import { none } from '../pair-table.ts';
+import { NumberTable } from './number-table.ts';
+import { none } from './pair-table.ts';
 import { BytesTable } from './tables.ts';
 
 /** Codes of the values of one class (a type, a shape). */

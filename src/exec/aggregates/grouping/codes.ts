@@ -29,8 +29,8 @@ import { classOf, concat } from '../../../vectors/concat.ts';
 import { areTimeTexts } from '../../../vectors/time-texts.ts';
 import { overlay } from '../../expressions/rows.ts';
 import { AnyNumberPart, BytesPart, NumberPart, type Part, SmallPart, unexpected } from './code-parts.ts';
-import { CombinationTable } from '../combinations.ts';
-import { PairTable, none } from '../pair-table.ts';
+import { CombinationTable } from './combinations.ts';
+import { PairTable, none } from './pair-table.ts';
 import { BytesTable, Room, lookUp } from './tables.ts';
 
 /** Records of one shape: the codes of the fields, combined. Absent fields count by their type alone. */

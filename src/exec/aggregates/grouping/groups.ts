@@ -1,8 +1,8 @@
 /** Groups: dense ids for combinations of key values, by type and value, in the order in which they are met. */
 import { type Vector, gather, range, take } from '../../../vectors/vector.ts';
 import { ColumnCodes } from './codes.ts';
-import { none } from '../pair-table.ts';
-import { CombinationTable } from '../combinations.ts';
+import { none } from './pair-table.ts';
+import { CombinationTable } from './combinations.ts';
 import { Room, lookUp } from './tables.ts';
 import { WideKeys } from './wide-keys.ts';
 

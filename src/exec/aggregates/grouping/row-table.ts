@@ -2,7 +2,7 @@
  * Codes of rows of a few 32-bit words each: 0 for the first row met, 1 for the next. Open addressing; a slot has the
  * row's hash beside its code plus one (0: empty), the rows are one after the other in the order of their codes.
  */
-import { mix, none } from '../pair-table.ts';
+import { mix, none } from './pair-table.ts';
 
 const slotsMin = 32;
 /** Rows that are hashed and looked up together: slots are far apart, and several of them are under way at a time. */

@@ -5,7 +5,7 @@
  * `none` as a code: not in the table (look-ups that do not insert).
  */
 import { Uint32List, Uint8List } from '../../../vectors/lists.ts';
-import { mix, none } from '../pair-table.ts';
+import { mix, none } from './pair-table.ts';
 
 /**
  * out[i] = table[index[i]] for each i; whether all of these are known. A loop without calls: codes have no sign, `none`

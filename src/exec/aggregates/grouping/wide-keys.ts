@@ -8,7 +8,7 @@
 import { type PrimitiveType, commonNumber } from '../../../vectors/type.ts';
 import { type NumberArray, type Vector, flatten, numbers, gather } from '../../../vectors/vector.ts';
 import type { ColumnCodes } from './codes.ts';
-import { none } from '../pair-table.ts';
+import { none } from './pair-table.ts';
 import { RowTable } from './row-table.ts';
 import { Room } from './tables.ts';
 

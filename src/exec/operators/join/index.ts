@@ -9,8 +9,8 @@
 import { type PrimitiveType, isFloat, isInteger, types } from '../../../vectors/type.ts';
 import { type FlatVector, type Vector, flatten, gather, numbers, take } from '../../../vectors/vector.ts';
 import { GroupTable } from '../../aggregates/grouping/groups.ts';
-import { wordsOf } from '../../aggregates/number-table.ts';
-import { mix, none } from '../../aggregates/pair-table.ts';
+import { wordsOf } from '../../aggregates/grouping/number-table.ts';
+import { mix, none } from '../../aggregates/grouping/pair-table.ts';
 import { alikeForSql } from '../../expressions/sql/compare.ts';
 import { lift } from '../../expressions/lift.ts';
 import { flatSize } from '../compact.ts';

@@ -5,7 +5,7 @@
 import { type DynamicVector, type Vector, flatten, slice, take } from '../../../vectors/vector.ts';
 import { concat } from '../../../vectors/concat.ts';
 import { hashRows } from '../../aggregates/grouping/hash.ts';
-import { mix } from '../../aggregates/pair-table.ts';
+import { mix } from '../../aggregates/grouping/pair-table.ts';
 import { type Item, wait } from '../../operator.ts';
 import type { SpillRun, SpillStore } from '../../source.ts';
 import type { Build } from '../build.ts';
