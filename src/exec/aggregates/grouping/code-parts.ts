@@ -145,8 +145,8 @@ export class BytesPart implements Part {
       form: 'bytes',
       type: this.type,
       length: this.size,
-      offsets: this.table.offsets.array.slice(0, this.size + 1),
-      bytes: this.table.bytes.array.slice(0, this.table.bytes.length),
+      offsets: this.table.offsets.done(),
+      bytes: this.table.bytes.done(),
     };
   }
 }

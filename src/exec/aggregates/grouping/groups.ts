@@ -138,14 +138,13 @@ export class GroupTable {
     }
     return this.ids(inner, 1)[0]!;
   }
-  /** The key columns, one row a group, from group `start` on. */
-  keys(start = 0): Vector[] {
-    if (this.wide) return this.wide.keys(start);
+  /** The key columns, one row a group: from group `of` on, or of the groups that it names. */
+  keys(of: number | Uint32Array = 0): Vector[] {
+    if (this.wide) return this.wide.keys(of);
     const { combinations } = this;
-    const codes = combinations?.columnCodes(start > 0 ? range(start, combinations.size) : undefined);
+    const index = typeof of !== 'number' ? of : of > 0 ? range(of, this.size) : undefined;
+    const codes = combinations?.columnCodes(index);
     if (codes) return this.columns.map((c, k) => gather(c.values(), codes[k]!));
-    return start === 0
-      ? this.columns.map((c) => c.values())
-      : this.columns.map((c) => gather(c.values(), range(start, c.size)));
+    return this.columns.map((c) => (index ? gather(c.values(), index) : c.values()));
   }
 }

@@ -27,11 +27,13 @@ export class RowTable {
   get bytes(): number {
     return this.rows.byteLength + this.slots.byteLength;
   }
-  /** Word `at` of the rows of the codes from `start` on. */
-  column(at: number, start = 0): Uint32Array {
+  /** Word `at` of the rows of the codes from `of` on, or of those that it names. */
+  column(at: number, of: number | Uint32Array): Uint32Array {
     const { rows, words, size } = this;
-    const out = new Uint32Array(size - start);
-    for (let i = 0, from = start * words + at; i < out.length; i++, from += words) out[i] = rows[from]!;
+    const out = new Uint32Array(typeof of === 'number' ? size - of : of.length);
+    if (typeof of === 'number')
+      for (let i = 0, from = of * words + at; i < out.length; i++, from += words) out[i] = rows[from]!;
+    else for (let i = 0; i < out.length; i++) out[i] = rows[of[i]! * words + at]!;
     return out;
   }
 

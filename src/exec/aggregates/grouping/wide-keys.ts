@@ -117,20 +117,20 @@ export class WideKeys {
     this.places.splice(0, this.places.length, ...wider.places);
   }
 
-  /** The key columns from group `start` on. */
-  keys(start: number): Vector[] {
+  /** The key columns of the groups from `of` on, or of those that it names. */
+  keys(of: number | Uint32Array): Vector[] {
     return this.places.map((p) => {
-      const column = this.column(p, start);
+      const column = this.column(p, of);
       return column instanceof Uint32Array ? gather(p.codes.values(), column) : column;
     });
   }
   /** The numbers of a column, or its codes. */
-  private column({ at, numbers: own }: Place, start: number): Vector | Uint32Array {
-    const low = this.table.column(at, start);
+  private column({ at, numbers: own }: Place, of: number | Uint32Array): Vector | Uint32Array {
+    const low = this.table.column(at, of);
     if (!own) return low;
     const type = [...own.types].reduce((a, b) => (a === b ? a : commonNumber(a, b)));
     if (own.words === 1) return numbers(type, narrowNumbers(low));
-    return numbers(type, wideNumbers(low, this.table.column(at + 1, start)));
+    return numbers(type, wideNumbers(low, this.table.column(at + 1, of)));
   }
   /** Codes of all groups in each column, which have them again from here on. */
   codesOfAll(): Uint32Array[] {
