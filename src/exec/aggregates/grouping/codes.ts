@@ -428,7 +428,7 @@ export class ColumnCodes {
     return this.placed(tag, place, place.part.codes(v, insert, out));
   }
   /**
-   * Rows of texts that a filter left, hashed where they are: group by a text of 245,000 of 1,000,000 rows takes X of
+   * Rows of texts that a filter left, hashed where they are: group by a text of 245,000 of 1,000,000 rows takes 0.9 of
    * the time without a copy of these.
    */
   private pickedCodes(
