@@ -340,8 +340,8 @@ class Groups {
     memory.add(bytes - this.held);
     this.held = bytes;
     const { groupsMax } = this.parts.op;
-    const over = memory.isOverWith(bytes) || (groupsMax !== undefined && this.table.size >= groupsMax);
-    if (!over || this.full || level >= levelsMax) return;
+    if (this.full || level >= levelsMax) return;
+    if (!memory.isOverWith(bytes) && (groupsMax === undefined || this.table.size < groupsMax)) return;
     if (context.host.spill && this.parts.keys.length > 0) this.full = true;
     else if (memory.isFullWith(bytes)) memory.refuse('aggregate');
   }
