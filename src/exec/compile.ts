@@ -223,7 +223,10 @@ type ChainedOp =
       readonly counted?: boolean;
       readonly totals?: TotalsSink;
     })
-  | (Extract<PlanOp, { kind: 'aggregate' }> & { readonly totals?: TotalsSink & BlockTotals })
+  | (Extract<PlanOp, { kind: 'aggregate' }> & {
+      readonly best?: TopOptions;
+      readonly totals?: TotalsSink & BlockTotals;
+    })
   | (Extract<PlanOp, { kind: 'put' }> & { readonly isPassing?: boolean })
   | (TopOptions & { readonly kind: 'last' });
 /** `of`: the ops of the plan that it does. */
@@ -245,7 +248,9 @@ const chained = (ops: readonly PlanOp[], isCounted: boolean): readonly Chained[]
       (op.kind === 'top' ? { keys: op.keys, reverse: op.reverse, count: op.count, end: 'first' as const } : undefined);
     const chainedBefore = out.at(-1);
     const before = chainedBefore?.op;
-    if (best && before?.kind === 'scan') out[out.length - 1] = { ...chainedBefore!, op: { ...before, best } };
+    // Counters count rows.
+    if (best && (before?.kind === 'scan' || (before?.kind === 'aggregate' && !isCounted)))
+      out[out.length - 1] = { ...chainedBefore!, op: { ...before, best } };
     if (
       before?.kind === 'scan' &&
       op.kind === 'aggregate' &&
@@ -256,7 +261,6 @@ const chained = (ops: readonly PlanOp[], isCounted: boolean): readonly Chained[]
     )
       out[out.length - 1] = { ...chainedBefore!, op: { ...before, counted: true } };
     if (last) i++;
-    // Counters count rows.
     const totals =
       before?.kind === 'scan' && op.kind === 'aggregate' && !before.ordered && !isCounted ? blockTotals(op) : undefined;
     const sink: (TotalsSink & BlockTotals) | undefined =

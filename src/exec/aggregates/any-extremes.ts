@@ -11,7 +11,7 @@ import { order } from '../expressions/sql/value-order.ts';
 import { ExtremeState } from './extremes.ts';
 import { eachPart, everyPart, idsOfOne, pick } from './grouping/parts.ts';
 import type { AggregateState } from './grouping/state.ts';
-import { none } from './pair-table.ts';
+import { none } from './grouping/pair-table.ts';
 
 /** What an entry of a group takes, about. */
 const entryBytes = 150;

@@ -12,7 +12,7 @@ import { type AggregateState, type Totals, bytes, floats, widened } from './grou
 import { classOf, classes, numbersOfGroups, plainNumbers, wrapped } from './numeric.ts';
 import { eachPart, floatsOf, idsOfOne, isNothing, numbersIn, pick } from './grouping/parts.ts';
 import { type SparseNumbers, denseRange, sparseNumbers } from '../expressions/sparse.ts';
-import { none } from './pair-table.ts';
+import { none } from './grouping/pair-table.ts';
 
 interface NumberRows {
   readonly part: NumberVector;
@@ -35,7 +35,7 @@ export class SumState implements AggregateState {
     this.isSql = isSql;
   }
   get bytes(): number {
-    return this.sums.byteLength * 2 + this.carried.size * 64;
+    return this.sums.byteLength + this.classOfGroup.length + this.texts.length + this.carried.size * 64;
   }
   grow(groups: number): void {
     this.classOfGroup = widened(this.classOfGroup, groups, bytes);

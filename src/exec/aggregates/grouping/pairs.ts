@@ -17,7 +17,7 @@ import { order } from '../../expressions/sql/value-order.ts';
 import { kinds, kindsOf } from '../../operators/rows/kinds.ts';
 import { sortByGroup } from '../lists.ts';
 import type { AggregateState } from './state.ts';
-import { none } from '../pair-table.ts';
+import { none } from './pair-table.ts';
 
 /** Marks of the rows in which both are values. */
 export const present = (length: number, ...columns: readonly Vector[]): Uint8Array => {

@@ -19,7 +19,7 @@ import type { PlanExpr } from '../../../query/plan/plan.ts';
 import { isFloat, isInteger, types } from '../../../vectors/type.ts';
 import type { NumberArray, Vector } from '../../../vectors/vector.ts';
 import { eachPart } from '../../aggregates/grouping/parts.ts';
-import { none } from '../../aggregates/pair-table.ts';
+import { none } from '../../aggregates/grouping/pair-table.ts';
 import type { AsyncEvaluator } from '../../expressions/evaluator.ts';
 import { type Side, evaluate } from '../../operator.ts';
 import { numbersOf } from '../../windows/keys.ts';

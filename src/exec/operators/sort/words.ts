@@ -20,7 +20,7 @@ import {
 } from '../../../vectors/vector.ts';
 import { concat } from '../../../vectors/concat.ts';
 import { eachPart } from '../../aggregates/grouping/parts.ts';
-import { wordsOf } from '../../aggregates/number-table.ts';
+import { wordsOf } from '../../aggregates/grouping/number-table.ts';
 import { order as sqlOrder } from '../../expressions/sql/value-order.ts';
 import { kinds, kindsOf } from '../rows/kinds.ts';
 import { rankRuns } from './runs.ts';
