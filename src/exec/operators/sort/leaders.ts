@@ -7,6 +7,7 @@
  *   these come last.
  * - Values of other types always stay.
  */
+import { mayHaveLongDecimals } from '../../../vectors/decimal.ts';
 import { opened } from '../../../vectors/unions.ts';
 import { type NumberArray, type NumberVector, type Vector, flatten } from '../../../vectors/vector.ts';
 import { isFloat, isInteger } from '../../../vectors/type.ts';
@@ -58,7 +59,8 @@ export class Leaders {
 
   /** Rows of the key column that may be among the best; undefined: all of them. */
   candidates(column: Vector): Uint32Array | undefined {
-    if (this.heap.length === 0 || column.length === 0) return undefined;
+    // Floats that are near them do not tell long decimals apart.
+    if (this.heap.length === 0 || column.length === 0 || mayHaveLongDecimals(column)) return undefined;
     const given = column.form === 'selected' || column.form === 'dictionary' ? flatten(column) : column;
     const v = given.form === 'named' ? flatten(under(given)) : given;
     const { bound } = this;
