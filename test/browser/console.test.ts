@@ -19,7 +19,7 @@ describe.skipIf(lacksChromium())('the console', () => {
     await page.getByRole('heading', { name: 'There are no pools yet' }).waitFor();
     await drop(page, 'movies.json', readFileSync(dataset('movies.json')));
     await page.getByLabel('Each element of the JSON array is a record').waitFor();
-    expect(await page.getByLabel('Name of the pool').inputValue()).toBe('movies');
+    await expect.poll(() => page.getByLabel('Name of the pool').inputValue()).toBe('movies');
     await page.getByLabel('Key', { exact: true }).fill('Title');
     await page.getByText('Author and message').click();
     await page.getByLabel('Author').fill('ann');
@@ -29,7 +29,7 @@ describe.skipIf(lacksChromium())('the console', () => {
     await button(page, 'Show the pool').click();
     await page.getByRole('heading', { name: 'movies' }).waitFor();
     await expect.poll(() => figure(page, 'records').textContent(), soon).toBe('3,201');
-    expect(await commit(page, 'all films').textContent()).toContain('+3,201');
+    await expect.poll(() => commit(page, 'all films').textContent()).toContain('+3,201');
 
     await page.getByRole('link', { name: 'Query', exact: true }).last().click();
     await page
@@ -50,25 +50,27 @@ describe.skipIf(lacksChromium())('the console', () => {
     await button(page, 'Load file').click();
     await button(page, 'Show the pool').click();
     await expect.poll(() => figure(page, 'records').textContent(), soon).toBe('3,203');
-    expect(await count('from movies | count()')).toBe(3201n);
+    await expect.poll(() => count('from movies | count()')).toBe(3201n);
 
     await button(page, 'Merge').click();
     await page.locator('dialog .effect').waitFor();
-    expect(await page.locator('dialog .effect').textContent()).toBe(
-      'adds+2 records in 1 data objectremovesnothingthe branch changes by+2 recordsconflictsnone',
-    );
+    await expect
+      .poll(() => page.locator('dialog .effect').textContent())
+      .toBe('adds+2 records in 1 data objectremovesnothingthe branch changes by+2 recordsconflictsnone');
     await button(page, 'Merge').last().click();
     await page.getByText('Merged trial into main.').waitFor();
-    expect(await count('from movies | count()')).toBe(3203n);
+    await expect.poll(() => count('from movies | count()')).toBe(3203n);
     await page.getByLabel('Branch', { exact: true }).selectOption('main');
     await commit(page, 'merged "trial" into "main"').click();
-    expect(await page.locator('.details').textContent()).toMatch(/added\+2 records.*parents[0-9a-f]{8} [0-9a-f]{8} /);
+    await expect
+      .poll(() => page.locator('.details').textContent())
+      .toMatch(/added\+2 records.*parents[0-9a-f]{8} [0-9a-f]{8} /);
 
     await button(page, 'Revert').click();
     await page.locator('dialog .effect').getByText('−2 records in 1 data object').waitFor();
     await button(page, 'Revert').last().click();
     await commit(page, 'reverted commit').waitFor();
-    expect(await count('from movies | count()')).toBe(3201n);
+    await expect.poll(() => count('from movies | count()')).toBe(3201n);
 
     await button(page, 'Delete records').click();
     await page.getByLabel('Where').fill('this["IMDB Rating"] < 2 or');
@@ -76,7 +78,7 @@ describe.skipIf(lacksChromium())('the console', () => {
     await page.getByLabel('Where').fill('this["IMDB Rating"] < 2');
     await page.getByText(/would go/).waitFor();
     const gone = Number(await count('from movies | this["IMDB Rating"] < 2 | count()'));
-    expect(await page.locator('dialog .effect').textContent()).toContain(`${gone} records would go`);
+    await expect.poll(() => page.locator('dialog .effect').textContent()).toContain(`${gone} records would go`);
     await button(page, `Delete ${gone} records`).click();
     await expect.poll(() => count('from movies | count()'), soon).toBe(BigInt(3201 - gone));
 
@@ -136,12 +138,12 @@ describe.skipIf(lacksChromium())('the console', () => {
     await page.getByText(/The pool as it was at/).waitFor();
     expect(new URL(page.url()).hash).toBe(`#/pool/travel?at=${first.commit}`);
     await expect.poll(() => figure(page, 'records').textContent(), soon).toBe('1');
-    expect(await page.getByRole('link', { name: 'Query', exact: true }).last().getAttribute('href')).toBe(
-      `#/query?pool=travel&branch=${first.commit}`,
-    );
+    await expect
+      .poll(() => page.getByRole('link', { name: 'Query', exact: true }).last().getAttribute('href'))
+      .toBe(`#/query?pool=travel&branch=${first.commit}`);
     await page.getByRole('tab', { name: 'Data objects' }).click();
     await page.locator('.row.object').waitFor();
-    expect(await page.locator('.row.object').count()).toBe(1);
+    await expect.poll(() => page.locator('.row.object').count()).toBe(1);
     await button(page, 'Back to main').click();
     await expect.poll(() => page.locator('.row.object').count(), soon).toBe(2);
     await page.goBack();
@@ -172,7 +174,7 @@ describe.skipIf(lacksChromium())('the console', () => {
       const file = page.locator('li.file.failed').filter({ hasText: name });
       await file.locator('.fault-place').waitFor();
       expect((await file.locator('.fault-line').allTextContents()).map((line) => line.trimEnd())).toEqual(lines);
-      if (mark !== undefined) expect(await file.locator('mark').textContent()).toBe(mark);
+      if (mark !== undefined) await expect.poll(() => file.locator('mark').textContent()).toBe(mark);
       await button(page, 'Close').last().click();
       await button(page, 'Load data').first().click();
     }
@@ -198,7 +200,7 @@ describe.skipIf(lacksChromium())('the console', () => {
     await page.getByText(/^Sent \d+ %/).waitFor();
     await button(page, 'Cancel load').click();
     await page.getByText('Cancelled: nothing was loaded').waitFor();
-    expect(await pool.branch('main').tip()).toBe(before);
+    await expect.poll(() => pool.branch('main').tip()).toBe(before);
     await page.close();
   });
 
@@ -276,8 +278,8 @@ describe.skipIf(lacksChromium())('the console', () => {
     await button(page, 'Merge').click();
     await page.locator('dialog select').first().selectOption('side');
     await page.locator('dialog .effect.refused').waitFor();
-    expect(await page.locator('dialog .effect').textContent()).toMatch(/conflict/);
-    expect(await button(page, 'Merge').last().isDisabled()).toBe(true);
+    await expect.poll(() => page.locator('dialog .effect').textContent()).toMatch(/conflict/);
+    await expect.poll(() => button(page, 'Merge').last().isDisabled()).toBe(true);
     /** Runs the line of the open dialog in place of its button. */
     const byLine = async (): Promise<void> => {
       const { stdout } = await promisify(execFile)('bash', ['-c', (await curl(page))!], { encoding: 'utf8' });
@@ -290,21 +292,21 @@ describe.skipIf(lacksChromium())('the console', () => {
     await page.locator('dialog select').first().selectOption('other');
     await page.locator('dialog .effect:not(.refused)').waitFor();
     await byLine();
-    expect(await keys()).toEqual([2n, 3n, 4n]);
+    await expect.poll(() => keys()).toEqual([2n, 3n, 4n]);
     await commit(page, 'merged "other" into "main"').click();
     await button(page, 'Revert').click();
     await page.locator('dialog .effect').waitFor();
     await byLine();
-    expect(await keys()).toEqual([2n, 3n]);
+    await expect.poll(() => keys()).toEqual([2n, 3n]);
     await button(page, 'Delete records').click();
     await page.getByLabel('Where').fill('k == 3');
     await page.getByText(/would go/).waitFor();
     await byLine();
-    expect(await keys()).toEqual([2n]);
+    await expect.poll(() => keys()).toEqual([2n]);
     await button(page, 'Vacuum').click();
     await page.getByLabel('Remove them for good').check();
     await byLine();
-    expect(await pool.vacuum('main', { dryRun: true })).toEqual([]);
+    await expect.poll(() => pool.vacuum('main', { dryRun: true })).toEqual([]);
     await page.getByRole('tab', { name: /Branches/ }).click();
     await button(page, 'Delete branch other').click();
     await byLine();
@@ -327,11 +329,13 @@ describe.skipIf(lacksChromium())('the console', () => {
     await expect.poll(() => figure(page, 'data objects').textContent(), soon).toBe('4');
     await button(page, 'Compact').click();
     await page.locator('dialog .effect').getByText('4 data objects').waitFor();
-    expect(await curl(page)).toMatch(/^curl -sS http\S+\/compact .* -d '\{object_ids:\[(0x[0-9a-f]{40},?){4}\]\}'$/);
+    await expect
+      .poll(() => curl(page))
+      .toMatch(/^curl -sS http\S+\/compact .* -d '\{object_ids:\[(0x[0-9a-f]{40},?){4}\]\}'$/);
     await button(page, 'Compact').last().click();
     await page.getByText('Put 4 data objects together on main.').waitFor();
     await expect.poll(() => figure(page, 'data objects').textContent(), soon).toBe('1');
-    expect(await figure(page, 'records').textContent()).toBe('4');
+    await expect.poll(() => figure(page, 'records').textContent()).toBe('4');
     await button(page, 'Rename pool').click();
     await page.getByLabel('New name').fill('one part');
     await button(page, 'Rename').click();
@@ -353,7 +357,7 @@ describe.skipIf(lacksChromium())('the console', () => {
     await button(page, 'Pause').click();
     await pool.createBranch('side', await pool.branch('main').tip());
     await page.getByText('Paused, 1 newer').waitFor();
-    expect(await page.locator('.row.event').filter({ hasText: 'Branch made' }).count()).toBe(0);
+    await expect.poll(() => page.locator('.row.event').filter({ hasText: 'Branch made' }).count()).toBe(0);
     await button(page, 'Resume').click();
     await page.locator('.row.event').filter({ hasText: 'Branch made' }).waitFor();
     await page.getByRole('listbox', { name: 'Events, newest first' }).focus();
@@ -383,8 +387,8 @@ describe.skipIf(lacksChromium())('the console', () => {
       .toBe('416');
     await page.keyboard.press('End');
     await page.locator('.row.commit[aria-selected=true][aria-posinset="416"]').waitFor();
-    expect(await page.locator('.row.commit').count()).toBeLessThan(60);
-    expect(await page.locator('.details').textContent()).toContain('the first commit');
+    await expect.poll(() => page.locator('.row.commit').count()).toBeLessThan(60);
+    await expect.poll(() => page.locator('.details').textContent()).toContain('the first commit');
     await page.close();
   });
 });

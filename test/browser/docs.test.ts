@@ -56,10 +56,13 @@ describe.skipIf(lacksChromium())('the manual', () => {
 
   test('every endpoint is there, with its answers, and nothing is loaded from elsewhere', async () => {
     const { page, faults, elsewhere } = await open();
-    const shown = (await page.evaluate(
-      '[...document.querySelectorAll("main article.endpoint .method")].map((e) => e.closest("article").id)',
-    )) as string[];
-    expect(shown.sort()).toEqual(routes.map((row) => row.id).sort());
+    await expect
+      .poll(() =>
+        page.evaluate(
+          '[...document.querySelectorAll("main article.endpoint .method")].map((e) => e.closest("article").id).sort()',
+        ),
+      )
+      .toEqual(routes.map((row) => row.id).sort());
     const load = page.locator('#load');
     await load.getByText('Parameters').first().click();
     await load.getByRole('row', { name: /csv\.delim.*field delimiter/ }).waitFor();
@@ -112,11 +115,11 @@ describe.skipIf(lacksChromium())('the manual', () => {
       await expect
         .poll(() => page.getByRole('navigation').locator('[aria-current=page]').textContent())
         .toBe(plain(title));
-      expect(
-        await page.evaluate(
-          '[...document.querySelectorAll("main a[href^=\\"#\\"]")].map((a) => a.hash.slice(1)).length',
-        ),
-      ).toBeGreaterThan(0);
+      await expect
+        .poll(() =>
+          page.evaluate('[...document.querySelectorAll("main a[href^=\\"#\\"]")].map((a) => a.hash.slice(1)).length'),
+        )
+        .toBeGreaterThan(0);
     }
     await page.goto(`${service.address}/docs#console`);
     await expect
@@ -141,7 +144,7 @@ describe.skipIf(lacksChromium())('the manual', () => {
       await page.getByRole('searchbox').fill(search);
       await page.locator(`main a[href="#${id}"]`).click();
       await expect.poll(() => page.evaluate('document.activeElement.id')).toBe(id);
-      expect(await page.locator(`[id="${id}"]`).isVisible()).toBe(true);
+      await expect.poll(() => page.locator(`[id="${id}"]`).isVisible()).toBe(true);
     }
     expect(faults).toEqual([]);
     await close(page);
@@ -174,17 +177,17 @@ describe.skipIf(lacksChromium())('the manual', () => {
     const { page, faults } = await open();
     await page.getByRole('button', { name: 'Copy curl line of getBranch' }).click();
     await page.getByText('Copied').waitFor();
-    expect(await page.evaluate('navigator.clipboard.readText()')).toBe(
-      `curl '${service.address}/pool/movies/branch/main' -H 'Accept: application/json'`,
-    );
+    await expect
+      .poll(() => page.evaluate('navigator.clipboard.readText()'))
+      .toBe(`curl '${service.address}/pool/movies/branch/main' -H 'Accept: application/json'`);
     const lineOf = (id: string): Promise<string | null> => page.locator(`#${id} .copyable pre`).textContent();
-    expect(await lineOf('renamePool')).toBe(
-      `curl -X PUT '${service.address}/pool/movies' -H 'Content-Type: application/json' -d '{"name":"films"}'`,
-    );
-    expect(await lineOf('compact')).toMatch(
-      /-H 'Content-Type: application\/json' -d '\{"object_ids":\["0x[0-9a-f]{40}","0x[0-9a-f]{40}"\]\}'$/,
-    );
-    expect(await lineOf('events')).toBe(`curl -N '${service.address}/events' -H 'Accept: application/json'`);
+    await expect
+      .poll(() => lineOf('renamePool'))
+      .toBe(`curl -X PUT '${service.address}/pool/movies' -H 'Content-Type: application/json' -d '{"name":"films"}'`);
+    await expect
+      .poll(() => lineOf('compact'))
+      .toMatch(/-H 'Content-Type: application\/json' -d '\{"object_ids":\["0x[0-9a-f]{40}","0x[0-9a-f]{40}"\]\}'$/);
+    await expect.poll(() => lineOf('events')).toBe(`curl -N '${service.address}/events' -H 'Accept: application/json'`);
     expect(faults).toEqual([]);
     await close(page);
   });
@@ -205,9 +208,9 @@ describe.skipIf(lacksChromium())('the manual', () => {
     await form.getByLabel('branch').fill('a/b');
     await page.keyboard.press('Enter');
     await form.getByText(/^404/).waitFor();
-    expect(await form.getByLabel('Body of the answer').textContent()).toBe(
-      '{"type":"Error","kind":"item does not exist","error":"\\"a/b\\": branch not found"}\n',
-    );
+    await expect
+      .poll(() => form.getByLabel('Body of the answer').textContent())
+      .toBe('{"type":"Error","kind":"item does not exist","error":"\\"a/b\\": branch not found"}\n');
     await close(page);
   });
 
@@ -227,7 +230,9 @@ describe.skipIf(lacksChromium())('the manual', () => {
       );
       if (!('hash' in look)) await page.getByRole('button', { name: 'Send' }).first().waitFor();
       expect(await seriousFindings(page), JSON.stringify(look)).toEqual([]);
-      expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
+      await expect
+        .poll(() => page.evaluate('document.documentElement.scrollWidth - innerWidth'))
+        .toBeLessThanOrEqual(0);
       expect({ faults, elsewhere }).toEqual({ faults: [], elsewhere: [] });
       await close(page);
     }

@@ -34,25 +34,26 @@ describe.skipIf(lacksChromium())('the console for everybody', () => {
     }
     const { page, faults } = await pages.open();
     await page.locator('.pools .name a').nth(20).waitFor();
-    const names = await page.locator('.pools .name bdi').allTextContents();
-    expect(names).toEqual(
-      expect.arrayContaining([
-        '<img src=x onerror=alert(1)>',
-        '⟨U+202E⟩evil',
-        'a␀b',
-        'tab␉and␊line␍',
-        '␛[31mred',
-        '👩‍👩‍👧‍👦🏳️‍🌈',
-        'مرحبا بالعالم',
-        `${'x'.repeat(120)}…`,
-      ]),
-    );
+    await expect
+      .poll(() => page.locator('.pools .name bdi').allTextContents())
+      .toEqual(
+        expect.arrayContaining([
+          '<img src=x onerror=alert(1)>',
+          '⟨U+202E⟩evil',
+          'a␀b',
+          'tab␉and␊line␍',
+          '␛[31mred',
+          '👩‍👩‍👧‍👦🏳️‍🌈',
+          'مرحبا بالعالم',
+          `${'x'.repeat(120)}…`,
+        ]),
+      );
     // The figures of all of them come, however many are asked for at once.
     await expect.poll(() => page.locator('.pools .number').filter({ hasText: '…' }).count(), soon).toBe(0);
     const clean = async (): Promise<void> => {
-      expect(
-        await page.locator('iframe, img:not(.brand img), script:not([type=module]), [onerror], [onload]').count(),
-      ).toBe(0);
+      await expect
+        .poll(() => page.locator('iframe, img:not(.brand img), script:not([type=module]), [onerror], [onload]').count())
+        .toBe(0);
     };
     for (const i of [0, 1, 7, 11, 16, 21]) {
       const text = hostileTexts[i]!;
@@ -75,7 +76,7 @@ describe.skipIf(lacksChromium())('the console for everybody', () => {
       .insert([{ a: 1n }]);
     await page.locator('.row.event').filter({ hasText: '<img src=x' }).first().waitFor();
     await clean();
-    expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
+    await expect.poll(() => page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
     expect(faults).toEqual([]);
     await page.close();
   });
@@ -84,7 +85,7 @@ describe.skipIf(lacksChromium())('the console for everybody', () => {
     const { page, faults } = await pages.open();
     await page.locator('.pools').waitFor();
     await page.keyboard.press('Tab');
-    expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to content');
+    await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe('Skip to content');
     await page.keyboard.press('Enter');
     for (let i = 0; i < 3 && (await page.evaluate('document.activeElement.textContent')) !== 'New pool'; i++)
       await page.keyboard.press('Tab');
@@ -204,10 +205,11 @@ describe.skipIf(lacksChromium())('the console for everybody', () => {
             `${name} ${width} ${theme}`,
           ).toEqual([]);
         }
-        expect(
-          await page.evaluate('document.documentElement.scrollWidth - innerWidth'),
-          `${name} is wider than the screen of ${width}`,
-        ).toBeLessThanOrEqual(0);
+        await expect
+          .poll(() => page.evaluate('document.documentElement.scrollWidth - innerWidth'), {
+            message: `${name} is wider than the screen of ${width}`,
+          })
+          .toBeLessThanOrEqual(0);
       }
       await page.close();
     }
@@ -224,7 +226,9 @@ describe.skipIf(lacksChromium())('the console for everybody', () => {
     await expect.poll(() => figure(page, 'records').textContent(), soon).toBe('1');
     await page.getByRole('link', { name: 'Query', exact: true }).last().click();
     await page.locator('.query-place > *').first().waitFor();
-    expect(await page.evaluate('document.querySelector(".top nav .away").href')).toBe(`${proxy.url}/inspect`);
+    await expect
+      .poll(() => page.evaluate('document.querySelector(".top nav .away").href'))
+      .toBe(`${proxy.url}/inspect`);
     expect(faults).toEqual([]);
     await page.close();
     proxy.close();
@@ -235,8 +239,8 @@ describe.skipIf(lacksChromium())('the console for everybody', () => {
     const forBrowsers = await fetch(`${pages.service.address}/`, {
       headers: { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' },
     });
-    expect(await forClients.text()).toContain('<h1>Lake data service');
-    expect(await forBrowsers.text()).toContain('<div id="page">');
+    await expect.poll(() => forClients.text()).toContain('<h1>Lake data service');
+    await expect.poll(() => forBrowsers.text()).toContain('<div id="page">');
     expect(forBrowsers.headers.get('vary')).toContain('Accept');
     const policy = forBrowsers.headers.get('content-security-policy')!;
     expect(policy).toContain("default-src 'self'");
@@ -306,7 +310,7 @@ describe.skipIf(lacksChromium())('the console for everybody', () => {
       for (const [who, names] of Object.entries(offered)) {
         await signIn(page, who);
         await page.locator('.who').getByText(who).waitFor();
-        expect(await tools(), who).toEqual(names);
+        await expect.poll(() => tools(), { message: who }).toEqual(names);
         await button(page, /Sign out/).click();
         await page.getByRole('heading', { name: 'Sign in to the lake' }).waitFor();
       }
@@ -314,12 +318,12 @@ describe.skipIf(lacksChromium())('the console for everybody', () => {
       await page.locator('.row.commit').first().waitFor();
       await page.getByRole('link', { name: 'Pools', exact: true }).first().click();
       await page.locator('.pools').waitFor();
-      expect(await page.locator('.pools .name').allTextContents()).toEqual(['Pool↑', 'open']);
-      expect(await button(page, 'New pool').count()).toBe(0);
+      await expect.poll(() => page.locator('.pools .name').allTextContents()).toEqual(['Pool↑', 'open']);
+      await expect.poll(() => button(page, 'New pool').count()).toBe(0);
       // No trace of a key is left in the browser.
-      expect(
-        await page.evaluate('document.cookie + JSON.stringify(localStorage) + JSON.stringify(sessionStorage)'),
-      ).not.toContain('lake_');
+      await expect
+        .poll(() => page.evaluate('document.cookie + JSON.stringify(localStorage) + JSON.stringify(sessionStorage)'))
+        .not.toContain('lake_');
       expect(faults.filter((fault) => !/40[13]/.test(fault))).toEqual([]);
       await page.close();
     });
@@ -338,7 +342,7 @@ describe.skipIf(lacksChromium())('the console for everybody', () => {
       await page.getByRole('tab', { name: 'Branches 2' }).waitFor();
       await button(page, 'Load data').first().click();
       await pick(page, 'a.sup', '{k:3}');
-      expect(await curl(page)).toContain('-H "Authorization: Bearer $LAKE_TOKEN"');
+      await expect.poll(() => curl(page)).toContain('-H "Authorization: Bearer $LAKE_TOKEN"');
       await button(page, 'Load file').click();
       await button(page, 'Show the pool').click();
       await expect.poll(() => figure(page, 'records').textContent(), soon).toBe('3');
@@ -351,16 +355,16 @@ describe.skipIf(lacksChromium())('the console for everybody', () => {
       await page.getByRole('heading', { name: 'Sign in to the lake' }).waitFor(soon);
       await signIn(page, 'reader');
       await page.getByText('Live', { exact: true }).waitFor();
-      expect(await page.getByRole('textbox', { name: 'Query' }).innerText()).toBe('from open | where k >');
-      expect(await page.locator('.run-status').count()).toBe(0);
+      await expect.poll(() => page.getByRole('textbox', { name: 'Query' }).innerText()).toBe('from open | where k >');
+      await expect.poll(() => page.locator('.run-status').count()).toBe(0);
       await page.close();
     });
 
     test("the lines for curl of the API's page take the token from the same variable", async () => {
       const { page } = await pages.open('docs#api', { url: pages.guarded.address, wait: false, own: true });
-      expect(await page.locator('#getBranch .copyable pre').textContent()).toContain(
-        '-H "Authorization: Bearer $LAKE_TOKEN"',
-      );
+      await expect
+        .poll(() => page.locator('#getBranch .copyable pre').textContent())
+        .toContain('-H "Authorization: Bearer $LAKE_TOKEN"');
       await page.close();
     });
   });

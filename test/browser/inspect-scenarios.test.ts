@@ -69,10 +69,10 @@ describe.skipIf(lacksChromium())('the inspector opens scenarios', () => {
       .waitFor();
     await activeState(page, 'opening').waitFor();
     await result(page).getByText('a job for a full queue is settled as refused at once').waitFor();
-    expect(await steps(page).getByRole('option').count()).toBe(6);
+    await expect.poll(() => steps(page).getByRole('option').count()).toBe(6);
     await step(page);
     await activeState(page, 'idle').waitFor();
-    expect(await cells(page, 'state')).toEqual(['idle', 'idle']);
+    await expect.poll(() => cells(page, 'state')).toEqual(['idle', 'idle']);
     for (let n = 2; n <= 4; n++) await step(page);
     await activeState(page, 'working').waitFor();
     await result(page).getByRole('heading', { name: 'Step 4: job' }).waitFor();
@@ -85,8 +85,10 @@ describe.skipIf(lacksChromium())('the inspector opens scenarios', () => {
     ]);
     expect(JSON.parse(found!)).toEqual(JSON.parse(expected!));
     await step(page);
-    expect(await cells(page, 'context')).toHaveLength(2);
-    expect(await steps(page).locator('[aria-selected=true]').textContent()).toMatch(/step 5.*work done.*as expected/);
+    await expect.poll(() => cells(page, 'context')).toHaveLength(2);
+    await expect
+      .poll(() => steps(page).locator('[aria-selected=true]').textContent())
+      .toMatch(/step 5.*work done.*as expected/);
     await page.getByRole('button', { name: 'Step back' }).click();
     await result(page).getByRole('heading', { name: 'Step 4: job' }).waitFor();
     await page.getByRole('slider', { name: 'Place' }).focus();
@@ -94,7 +96,7 @@ describe.skipIf(lacksChromium())('the inspector opens scenarios', () => {
     await activeState(page, 'opening').waitFor();
     await page.getByRole('button', { name: 'Back to live' }).click();
     await page.getByText('Live', { exact: true }).waitFor();
-    expect(await result(page).count()).toBe(0);
+    await expect.poll(() => result(page).count()).toBe(0);
     expect(faults).toEqual([]);
     await page.close();
   });
@@ -116,18 +118,18 @@ describe.skipIf(lacksChromium())('the inspector opens scenarios', () => {
       .getByRole('option', { name: /step 4.*committed.*not run/ })
       .waitFor();
     await page.getByLabel('Differences').check();
-    expect(await steps(page).getByRole('option').count()).toBe(2);
+    await expect.poll(() => steps(page).getByRole('option').count()).toBe(2);
     await steps(page)
       .getByRole('option', { name: /step 2.*rows sorted.*differs: state, emitted/ })
       .click();
-    expect(await cells(page, 'state')).toEqual(['waiting', '≠ writing']);
-    expect(await cells(page, 'emitted')).toEqual(['[ { "type": "surprise" } ]', '≠ nothing']);
-    expect(await row(page, 'state').getAttribute('class')).toBe('differs');
+    await expect.poll(() => cells(page, 'state')).toEqual(['waiting', '≠ writing']);
+    await expect.poll(() => cells(page, 'emitted')).toEqual(['[ { "type": "surprise" } ]', '≠ nothing']);
+    await expect.poll(() => row(page, 'state').getAttribute('class')).toBe('differs');
     await activeState(page, 'writing').waitFor();
     await steps(page)
       .getByRole('option', { name: /step 3.*bake done.*differs: work/ })
       .click();
-    expect(await cells(page, 'work')).toEqual(['bake', '≠ nothing runs']);
+    await expect.poll(() => cells(page, 'work')).toEqual(['bake', '≠ nothing runs']);
     expect(faults).toEqual([]);
     await page.close();
   });
@@ -138,15 +140,15 @@ describe.skipIf(lacksChromium())('the inspector opens scenarios', () => {
     await page.getByText('overtaken.yaml: 5 steps, not run here').waitFor();
     await page.getByRole('status').filter({ hasText: 'not run' }).waitFor();
     await page.getByText('lake replay overtaken.yaml -lake DIR').waitFor();
-    expect(await page.locator('.machine').count()).toBe(0);
+    await expect.poll(() => page.locator('.machine').count()).toBe(0);
     await steps(page)
       .getByRole('option', { name: /step 5.*together.*not run/ })
       .click();
     await result(page).getByRole('heading', { name: 'Step 5: together' }).waitFor();
-    expect(await cells(page, '1 (compact): error')).toEqual(['object-not-found', 'not run']);
-    expect(await cells(page, '2 (delete): error')).toEqual(['none', 'not run']);
+    await expect.poll(() => cells(page, '1 (compact): error')).toEqual(['object-not-found', 'not run']);
+    await expect.poll(() => cells(page, '2 (delete): error')).toEqual(['none', 'not run']);
     await page.getByRole('button', { name: 'Step back' }).click();
-    expect(await cells(page, 'rows')).toEqual(['{ "p@main": "{ts:3}\\n{ts:4}" }', 'not run']);
+    await expect.poll(() => cells(page, 'rows')).toEqual(['{ "p@main": "{ts:3}\\n{ts:4}" }', 'not run']);
     expect(faults).toEqual([]);
     await page.close();
   });
@@ -231,8 +233,10 @@ describe.skipIf(lacksChromium())('the inspector opens scenarios', () => {
       for (let n = 1; n <= 2; n++) await page.keyboard.press('.');
       await result(page).getByText(hostile).first().waitFor();
       expect(await seriousFindings(page), JSON.stringify(look)).toEqual([]);
-      expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
-      expect(await page.locator('img:not(.home img)').count()).toBe(0);
+      await expect
+        .poll(() => page.evaluate('document.documentElement.scrollWidth - innerWidth'))
+        .toBeLessThanOrEqual(0);
+      await expect.poll(() => page.locator('img:not(.home img)').count()).toBe(0);
       await page.setInputFiles('input[type=file]', join(scenarioFolder, 'service/overtaken.yaml'));
       await page.getByRole('status').filter({ hasText: 'overtaken.yaml' }).waitFor();
       expect(await seriousFindings(page), `lake ${JSON.stringify(look)}`).toEqual([]);

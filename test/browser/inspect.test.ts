@@ -129,7 +129,7 @@ describe.skipIf(lacksChromium())('the inspector', () => {
       name: /conflict.*work is done · 1 failed: merge-conflict.*working → idle/,
     });
     await failed.click();
-    expect(await page.getByRole('status').first().textContent()).toBe('Paused');
+    await expect.poll(() => page.getByRole('status').first().textContent()).toBe('Paused');
     await activeState(page, 'idle').waitFor();
     await page.locator('.machine text.label.hit', { hasText: '“work” is done' }).waitFor();
     expect(faults).toEqual([]);
@@ -142,9 +142,9 @@ describe.skipIf(lacksChromium())('the inspector', () => {
     await page.getByText(/recording\.ndjson: \d+ messages/).waitFor();
     const place = page.getByRole('slider', { name: 'Place' });
     const at = async (): Promise<number> => Number(await place.inputValue());
-    expect(await at()).toBe(Number(await place.getAttribute('min')));
+    await expect.poll(() => at()).toBe(Number(await place.getAttribute('min')));
     const option = messages(page).locator('[aria-selected=true]');
-    expect(await option.textContent()).toMatch(/lake.*starts.*start → starting/);
+    await expect.poll(() => option.textContent()).toMatch(/lake.*starts.*start → starting/);
     await activeState(page, 'starting').waitFor();
     for (const [state, event] of [
       ['recovering', 'work is done'],
@@ -153,7 +153,7 @@ describe.skipIf(lacksChromium())('the inspector', () => {
     ] as const) {
       await page.getByRole('button', { name: 'Step', exact: true }).click();
       await activeState(page, state).waitFor();
-      expect(await option.textContent()).toContain(event);
+      await expect.poll(() => option.textContent()).toContain(event);
     }
     await page.getByRole('button', { name: 'Step back' }).click();
     await activeState(page, 'ready.idle').waitFor();
@@ -165,7 +165,7 @@ describe.skipIf(lacksChromium())('the inspector', () => {
     await activeState(page, 'working').waitFor();
     await place.focus();
     await page.keyboard.press('End');
-    expect(await at()).toBe(Number(await place.getAttribute('max')));
+    await expect.poll(() => at()).toBe(Number(await place.getAttribute('max')));
     await activeState(page, 'idle').waitFor();
     await page.getByRole('button', { name: 'Back to live' }).click();
     await page.getByText('Live', { exact: true }).waitFor();
@@ -197,7 +197,9 @@ describe.skipIf(lacksChromium())('the inspector', () => {
     await page.getByRole('tree', { name: 'Actors' }).focus();
     await page.keyboard.press('Home');
     await page.keyboard.press('ArrowDown');
-    expect(await page.locator('[role=treeitem][aria-selected=true]').getAttribute('data-actor')).toMatch(/^pool\//);
+    await expect
+      .poll(() => page.locator('[role=treeitem][aria-selected=true]').getAttribute('data-actor'))
+      .toMatch(/^pool\//);
     const place = page.getByRole('slider', { name: 'Place' });
     const before = Number(await place.inputValue());
     await page.keyboard.press('.');
@@ -207,7 +209,7 @@ describe.skipIf(lacksChromium())('the inspector', () => {
     await page.keyboard.press('p');
     await page.getByText('Live', { exact: true }).waitFor();
     await page.getByRole('searchbox', { name: 'Search actors' }).fill('FLIGHTS');
-    expect(await page.locator('[role=treeitem][data-actor^="pool/"]').count()).toBe(1);
+    await expect.poll(() => page.locator('[role=treeitem][data-actor^="pool/"]').count()).toBe(1);
     await page.close();
   });
 
@@ -225,7 +227,7 @@ describe.skipIf(lacksChromium())('the inspector', () => {
       .toEqual(expect.arrayContaining(clipped));
     await page.getByRole('searchbox', { name: 'Search actors' }).fill('img');
     await choose(page, hostileNames[0]!);
-    expect(await page.locator('img:not(.home img), iframe, script:not([type=module])').count()).toBe(0);
+    await expect.poll(() => page.locator('img:not(.home img), iframe, script:not([type=module])').count()).toBe(0);
     expect(faults).toEqual([]);
     await page.close();
   });
@@ -250,7 +252,9 @@ describe.skipIf(lacksChromium())('the inspector', () => {
       await page.getByText(/recording\.ndjson: \d+ messages/).waitFor();
       expect(await seriousFindings(page), `recording ${JSON.stringify(look)}`).toEqual([]);
       // Nothing is wider than the screen.
-      expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
+      await expect
+        .poll(() => page.evaluate('document.documentElement.scrollWidth - innerWidth'))
+        .toBeLessThanOrEqual(0);
       await page.close();
     }
   });

@@ -129,14 +129,16 @@ describe.skipIf(lacksChromium())('the query page', () => {
       .waitFor();
     await page.keyboard.press('Escape');
     await page.keyboard.type('tus | sort status');
-    expect(await written(page)).toBe('from events | where client.user == "u3" | count() by status | sort status');
+    await expect
+      .poll(() => written(page))
+      .toBe('from events | where client.user == "u3" | count() by status | sort status');
     await page.keyboard.press('Control+Enter');
     await ended(page);
-    expect(await titles(page)).toEqual(['#', 'status', 'count']);
+    await expect.poll(() => titles(page)).toEqual(['#', 'status', 'count']);
     const [count] = await lake
       .query<{ readonly count: bigint }>('from events | where client.user == "u3" | count() by status | sort status')
       .all();
-    expect(await cell(page, 0, 2).innerText()).toBe(String(count!.count));
+    await expect.poll(() => cell(page, 0, 2).innerText()).toBe(String(count!.count));
     const link = page.url();
     expect(new URLSearchParams(link.split('?')[1]).get('text')).toBe(
       'from events | where client.user == "u3" | count() by status | sort status',
@@ -146,7 +148,7 @@ describe.skipIf(lacksChromium())('the query page', () => {
     const reached = (): Promise<unknown> => page.evaluate('document.activeElement.textContent');
     await page.keyboard.press('Escape');
     for (let i = 0; i < 3 && !String(await reached()).includes('Run'); i++) await page.keyboard.press('Tab');
-    expect(await reached()).toContain('Run');
+    await expect.poll(() => reached()).toContain('Run');
     // Where one types slowly enough, the half-written query is compiled and refused, which Chromium logs.
     expect(
       faults.filter(
@@ -175,11 +177,11 @@ describe.skipIf(lacksChromium())('the query page', () => {
     await ended(page, 'Failed');
     await page.getByRole('alert').getByText('did you mean "upper"?').waitFor();
     await button(page, /^2:9 no such function/).waitFor();
-    expect(await page.locator('.cm-lintRange-error').allTextContents()).toEqual(['uper(kind)']);
+    await expect.poll(() => page.locator('.cm-lintRange-error').allTextContents()).toEqual(['uper(kind)']);
     await button(page, /^2:9/).click();
     await page.keyboard.insertText('upper(kind)');
     await expect.poll(() => page.locator('.cm-lintRange-error').count()).toBe(0);
-    expect(await written(page)).toBe('from events\n| where upper(kind) == "x"');
+    await expect.poll(() => written(page)).toBe('from events\n| where upper(kind) == "x"');
     await page.keyboard.press('Control+Enter');
     await ended(page);
     await page.getByText('The answer has no rows.').waitFor();
@@ -189,11 +191,11 @@ describe.skipIf(lacksChromium())('the query page', () => {
   test('rows of all shapes share one table: types in the titles, nulls, errors and missing told from texts, nested values unfold', async () => {
     const { page, faults } = await open('from events | head 1000');
     await ended(page);
-    expect(await rowCount(page)).toBe('1,000 rows');
-    expect(await titles(page)).toEqual(['#', 'ts', 'kind', 'message', 'status', 'client', 'answers', 'rtt']);
-    expect(await page.getByRole('columnheader', { name: /^status/ }).innerText()).toMatch(
-      /^status\s+int64 \| error\(string\)$/,
-    );
+    await expect.poll(() => rowCount(page)).toBe('1,000 rows');
+    await expect.poll(() => titles(page)).toEqual(['#', 'ts', 'kind', 'message', 'status', 'client', 'answers', 'rtt']);
+    await expect
+      .poll(() => page.getByRole('columnheader', { name: /^status/ }).innerText())
+      .toMatch(/^status\s+int64 \| error\(string\)$/);
     const looks = async (row: number): Promise<string[]> =>
       page
         .locator('.grid-row[aria-rowindex="' + (row + 2) + '"] .cell')
@@ -205,39 +207,34 @@ describe.skipIf(lacksChromium())('the query page', () => {
                 `${(each as unknown as { className: string }).className.replace(/cell|active/g, '').trim()} ${each.textContent}`,
             ),
         );
-    expect(await looks(1)).toEqual([
-      'is-time 2026-01-01T00:01:00Z',
-      'is-string dns',
-      'is-missing ',
-      'is-missing ',
-      'is-missing ',
-      'is-nested [10.1.0.1,10.1.0.2]',
-      'is-time 1ms',
-    ]);
-    expect(await looks(5)).toEqual([
-      'is-time 2026-01-01T00:05:00Z',
-      'is-string log',
-      'is-null null',
-      'is-error missing',
-      'is-missing ',
-      'is-missing ',
-      'is-missing ',
-    ]);
+    await expect
+      .poll(() => looks(1))
+      .toEqual([
+        'is-time 2026-01-01T00:01:00Z',
+        'is-string dns',
+        'is-missing ',
+        'is-missing ',
+        'is-missing ',
+        'is-nested [10.1.0.1,10.1.0.2]',
+        'is-time 1ms',
+      ]);
+    await expect
+      .poll(() => looks(5))
+      .toEqual([
+        'is-time 2026-01-01T00:05:00Z',
+        'is-string log',
+        'is-null null',
+        'is-error missing',
+        'is-missing ',
+        'is-missing ',
+        'is-missing ',
+      ]);
     await button(page, 'Unfold client').click();
     await button(page, 'Unfold answers').click();
-    expect(await titles(page)).toEqual([
-      '#',
-      'ts',
-      'kind',
-      'message',
-      'status',
-      'client.ip',
-      'client.user',
-      'answers[0]',
-      'answers[1]',
-      'rtt',
-    ]);
-    expect(await cell(page, 3, 6).innerText()).toBe('u3');
+    await expect
+      .poll(() => titles(page))
+      .toEqual(['#', 'ts', 'kind', 'message', 'status', 'client.ip', 'client.user', 'answers[0]', 'answers[1]', 'rtt']);
+    await expect.poll(() => cell(page, 3, 6).innerText()).toBe('u3');
     // The active cell is told while it is there alone.
     await page.locator('.grid').evaluate((grid) => {
       (grid as unknown as { scrollTop: number }).scrollTop = 9000;
@@ -255,14 +252,16 @@ describe.skipIf(lacksChromium())('the query page', () => {
     await page.keyboard.press('ArrowDown');
     await page.keyboard.press('Enter');
     await expect.poll(() => cell(page, 0, 6).innerText()).toBe('u6');
-    expect(await page.getByRole('columnheader', { name: /client\.user/ }).getAttribute('aria-sort')).toBe('descending');
+    await expect
+      .poll(() => page.getByRole('columnheader', { name: /client\.user/ }).getAttribute('aria-sort'))
+      .toBe('descending');
     // The grid has the focus again.
     await page.keyboard.press('Control+ArrowDown');
     await expect.poll(() => page.getByRole('grid').getAttribute('aria-activedescendant')).toBe('cell-999-6');
-    expect(await cell(page, 999, 6).getAttribute('aria-label')).toBe('missing');
+    await expect.poll(() => cell(page, 999, 6).getAttribute('aria-label')).toBe('missing');
     await page.keyboard.press('Enter');
     await page.getByRole('tree', { name: 'Parts of the value' }).waitFor();
-    expect(await page.getByRole('treeitem').first().innerText()).toMatch(/ts/);
+    await expect.poll(() => page.getByRole('treeitem').first().innerText()).toMatch(/ts/);
     expect(faults).toEqual([]);
     await close(page);
   });
@@ -316,7 +315,7 @@ describe.skipIf(lacksChromium())('the query page', () => {
     for (let i = 0; i < 10; i++) await page.keyboard.press('ArrowLeft');
     await button(page, 'Narrow').click();
     await expect.poll(() => written(page)).not.toBe(narrowed);
-    expect(await written(page)).toMatch(/^from events \| where ts >= \S+Z and ts < \S+Z$/);
+    await expect.poll(() => written(page)).toMatch(/^from events \| where ts >= \S+Z and ts < \S+Z$/);
     await ended(page);
     await button(page, 'Whole time').click();
     await expect.poll(() => written(page)).toBe('from events');
@@ -331,25 +330,25 @@ describe.skipIf(lacksChromium())('the query page', () => {
     const { page } = await open('from events | count(), n:=sum(len(kind)) by kind | sort kind');
     await ended(page);
     await page.getByRole('tab', { name: 'Plot' }).click();
-    expect(await page.getByRole('table').getByRole('row').allInnerTexts()).toEqual([
-      'kind\tcount\tn',
-      'dns\t\n6,667\n\t\n20,001',
-      'http\t\n6,667\n\t\n26,668',
-      'log\t\n6,666\n\t\n19,998',
-    ]);
+    await expect
+      .poll(() => page.getByRole('table').getByRole('row').allInnerTexts())
+      .toEqual(['kind\tcount\tn', 'dns\t\n6,667\n\t\n20,001', 'http\t\n6,667\n\t\n26,668', 'log\t\n6,666\n\t\n19,998']);
     // However long their figures are, the bars of a column have one scale.
     await write(page, 'values {k:"a",n:1000000000},{k:"b",n:500000000},{k:"c",n:250000}');
     await page.keyboard.press('Control+Enter');
     await page.getByRole('row', { name: '1,000,000,000' }).waitFor();
-    const [a, b, c] = (await page
-      .locator('.chart-bar')
-      .evaluateAll((all) =>
-        all.map(
-          (each) =>
-            (each as unknown as { getBoundingClientRect: () => { width: number } }).getBoundingClientRect().width,
-        ),
-      )) as [number, number, number];
-    expect([Math.round((b / a) * 100), c <= 1.5]).toEqual([50, true]);
+    const scale = async (): Promise<unknown> => {
+      const [a, b, c] = (await page
+        .locator('.chart-bar')
+        .evaluateAll((all) =>
+          all.map(
+            (each) =>
+              (each as unknown as { getBoundingClientRect: () => { width: number } }).getBoundingClientRect().width,
+          ),
+        )) as [number, number, number];
+      return [Math.round((b / a) * 100), c <= 1.5];
+    };
+    await expect.poll(scale).toEqual([50, true]);
     await write(page, 'from events | count() by bucket(ts,1d), kind');
     await page.keyboard.press('Control+Enter');
     await page.locator('.legend').getByText('dns').waitFor();
@@ -386,7 +385,7 @@ describe.skipIf(lacksChromium())('the query page', () => {
     )
       await more.click({ timeout: 2000 }).catch(() => undefined);
     await ended(first.page);
-    expect(await rowCount(first.page)).toBe('3,000 rows');
+    await expect.poll(() => rowCount(first.page)).toBe('3,000 rows');
     await close(first.page);
     const { page } = await open('values 1', { own: true });
     await ended(page);
@@ -402,7 +401,7 @@ describe.skipIf(lacksChromium())('the query page', () => {
     await ended(page, 'Failed');
     await page.getByRole('alert').getByText('the <b>store</b> is gone').waitFor();
     await page.getByText('The 1 row that came before is kept below.').waitFor();
-    expect(await cell(page, 0, 1).innerText()).toBe('7');
+    await expect.poll(() => cell(page, 0, 1).innerText()).toBe('7');
     await close(page);
   });
 
@@ -419,7 +418,7 @@ describe.skipIf(lacksChromium())('the query page', () => {
     await page.keyboard.press('Escape');
     await page.reload();
     await button(page, 'History').click();
-    expect(await page.locator('.picks code').allInnerTexts()).toEqual(['values "second"', 'values "first"']);
+    await expect.poll(() => page.locator('.picks code').allInnerTexts()).toEqual(['values "second"', 'values "first"']);
     await page.getByRole('searchbox', { name: 'Search the history' }).fill('FIRST');
     await page.locator('.pick').click();
     await page.locator('.cell', { hasText: 'first' }).waitFor();
@@ -441,11 +440,11 @@ describe.skipIf(lacksChromium())('the query page', () => {
     await page.getByLabel('Save the query as').fill('z');
     await page.keyboard.press('Enter');
     await page.getByRole('alert').getByText('no room for more').waitFor();
-    expect(await page.getByLabel('Save the query as').inputValue()).toBe('z');
+    await expect.poll(() => page.getByLabel('Save the query as').inputValue()).toBe('z');
     await button(page, 'Delete n0').click();
     await button(page, 'Save').click();
     await button(page, 'Delete z').waitFor();
-    expect(await page.getByRole('alert').count()).toBe(0);
+    await expect.poll(() => page.getByRole('alert').count()).toBe(0);
     await close(page);
   });
 
@@ -458,7 +457,7 @@ describe.skipIf(lacksChromium())('the query page', () => {
       return readFileSync((await file.path())!);
     };
     await button(page, 'Download').click();
-    expect(await page.getByRole('menuitem').count()).toBe(12);
+    await expect.poll(() => page.getByRole('menuitem').count()).toBe(12);
     await page.keyboard.press('Escape');
     const same = async (format: 'sup' | 'csv', text: string): Promise<string> => lake.query(text).asText(format);
     expect((await fetched(/^SUP/)).toString()).toBe(await same('sup', 'from events | head 30'));
@@ -494,7 +493,9 @@ describe.skipIf(lacksChromium())('the query page', () => {
     await ended(page, 'Failed');
     await button(page, 'History').click();
     await page.locator('.pick').first().waitFor();
-    expect(await page.locator('.query img:not(.cm-widgetBuffer), iframe, script:not([type=module])').count()).toBe(0);
+    await expect
+      .poll(() => page.locator('.query img:not(.cm-widgetBuffer), iframe, script:not([type=module])').count())
+      .toBe(0);
     expect(faults.filter((fault) => !fault.includes('400'))).toEqual([]);
     await pool.delete();
     await close(page);
@@ -532,7 +533,9 @@ describe.skipIf(lacksChromium())('the query page', () => {
       await page.getByRole('tab', { name: 'Plot' }).click();
       await page.getByText(/rows in bins of/).waitFor();
       await check('plot');
-      expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
+      await expect
+        .poll(() => page.evaluate('document.documentElement.scrollWidth - innerWidth'))
+        .toBeLessThanOrEqual(0);
       for (const name of ['Help', 'Download']) {
         await button(page, name).click();
         await check(name);
