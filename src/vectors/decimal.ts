@@ -8,7 +8,7 @@
  * - A text under that name that is no number, which a client may have sent, stays a text.
  */
 import { type Type, isFloat, isInteger, namedType, types } from './type.ts';
-import { type Data, type Value, underValue } from './value.ts';
+import type { Data, Value } from './value.ts';
 import { type Vector, dataAt, dynamic, numbers } from './vector.ts';
 import { BytesBuilder } from './builder-leaves.ts';
 
@@ -53,8 +53,13 @@ export const exactOf = (v: Value): Exact | undefined => {
   return exactOfNumber(type, data);
 };
 const inner = (v: Value): Value => {
-  const of = v.type.kind === 'union' ? (v.data as Value) : v;
-  return isLongDecimal(of.type) ? of : underValue(of);
+  let { type, data } = v;
+  for (;;) {
+    if (isLongDecimal(type)) return { type, data };
+    if (type.kind === 'named') type = type.inner;
+    else if (type.kind === 'union') ({ type, data } = data as Value);
+    else return { type, data };
+  }
 };
 const exactOfNumber = (type: Type, data: Data): Exact | undefined => {
   if (typeof data === 'bigint') return isCount(type) ? { units: data, scale: 0 } : undefined;
@@ -215,4 +220,60 @@ export const asKeys = (v: Vector & { readonly form: 'named' }): Vector => {
 const wholeOf = (data: Data): bigint | undefined => {
   const exact = typeof data === 'string' ? exactOfText(data) : undefined;
   return exact?.scale === 0 && BigInt.asIntN(64, exact.units) === exact.units ? exact.units : undefined;
+};
+
+/** The name of whole decimals as integers: sums of them have no limit of 64 bits. */
+const unitsName = 'sql_units';
+/** Whole decimals as sums take them: integers of 64 bits, longer ones as they are; undefined for all else. */
+export const unitsOf = (v: Vector): Vector | undefined => {
+  if (v.form !== 'number' || v.type === types.time || v.type === types.duration) return undefined;
+  if (v.values instanceof Float64Array && areWhole(v.values, v.length))
+    return asUnits(numbers(types.int64, v.values, v.length));
+  const { type, values } = v;
+  return unitsOfAll(Array.from({ length: v.length }, (_, i) => exactOfNumber(type, values[i]!)));
+};
+/** The same of the rows under the name. */
+export const unitsOfLong = (v: Vector & { readonly form: 'named' }): Vector | undefined =>
+  unitsOfAll(Array.from({ length: v.length }, (_, i) => exactOfText(dataAt(v.inner, i) as string)));
+const unitsOfAll = (list: readonly (Exact | undefined)[]): Vector | undefined => {
+  if (list.includes(undefined)) return undefined;
+  const all = list.map((exact) => unitsAt(exact!, 0));
+  const isLong = Uint32Array.from(all, (x) => Number(BigInt.asIntN(64, x) !== x));
+  const own = Uint32Array.from(all, (_, i) => i);
+  const units = asUnits(
+    numbers(
+      types.int64,
+      BigInt64Array.from(all, (x) => BigInt.asIntN(64, x)),
+    ),
+  );
+  return isLong.includes(1) ? dynamic(isLong, own, [units, asUnits(longDecimals(all.map(String)))]) : units;
+};
+const asUnits = (inner: Vector): Vector => ({ form: 'named', name: unitsName, length: inner.length, inner });
+/** Whether they are whole numbers of 53 bits. One loop without a way out is the quickest. */
+const areWhole = (values: Float64Array, length: number): boolean => {
+  let whole = true;
+  for (let i = 0; i < length; i++) {
+    const x = values[i]!;
+    if (x !== Math.floor(x) || x > Number.MAX_SAFE_INTEGER || x < -Number.MAX_SAFE_INTEGER) whole = false;
+  }
+  return whole;
+};
+/** Names that say how rows are to be read. */
+export const keepsName = (name: string): boolean => name === longDecimalName || name === unitsName;
+/** Whether rows are such units. */
+export const areUnits = (v: Vector): boolean => {
+  switch (v.form) {
+    case 'named':
+      return v.name === unitsName;
+    case 'constant':
+      return areUnits(v.inner);
+    case 'dictionary':
+      return areUnits(v.values);
+    case 'selected':
+      return areUnits(v.base);
+    case 'dynamic':
+      return v.parts.some(areUnits);
+    default:
+      return false;
+  }
 };

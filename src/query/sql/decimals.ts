@@ -171,8 +171,7 @@ export const ofUnits = (
     argument: {
       kind: 'sqlCast',
       operand: { kind: 'arithmetic', operator: '*', left: argument, right: by, sql: true, scale: 0 },
-      type: { kind: 'plain', type: types.int64 },
-      from: { kind: 'decimal', precision: decimalPrecisionMax, scale: 0 },
+      type: { kind: 'units' },
       failure: 'error',
       written: `${name} of a decimal, in units of its last place`,
     },

@@ -29,6 +29,8 @@ export type SqlType =
   /** A time, cut down to whole units of so many nanoseconds. */
   | { readonly kind: 'timestamp'; readonly unit: number }
   | { readonly kind: 'decimal'; readonly precision: number; readonly scale: number }
+  /** Whole decimals as what sums add exactly: the plan alone casts to it. */
+  | { readonly kind: 'units' }
   /** `length`: an array that has as many elements as it has to. */
   | { readonly kind: 'list'; readonly element: SqlType; readonly length?: number }
   | { readonly kind: 'struct'; readonly fields: readonly { readonly name: string; readonly type: SqlType }[] }
@@ -114,6 +116,8 @@ export const modelType = (t: SqlType): Type => {
       return types.time;
     case 'wide':
       return t.unsigned ? types.uint64 : types.int64;
+    case 'units':
+      return types.int64;
     case 'uuid':
     case 'bit':
     case 'clock':
@@ -139,6 +143,7 @@ export const sqlTypeText = (t: SqlType): string => {
     case 'uuid':
     case 'bit':
     case 'json':
+    case 'units':
       return t.kind;
     case 'clock':
       return 'time';

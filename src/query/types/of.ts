@@ -115,11 +115,11 @@ const scaleOfType = (t: Type): number | undefined => {
 /** Decimals, of which some may be null, have the places of the one that has most; undefined for all else. */
 const fuseDecimals = (a: Type, b: Type): Type | undefined => {
   const members = [a, b].flatMap((t) => (t.kind === 'union' ? t.members : [t]));
-  const given = members.filter((m) => m !== types.null);
+  const given = members.filter((m) => m !== types.null && !isLongDecimal(m));
   const scales = given.map(scaleOfType);
   if (given.length === 0 || scales.includes(undefined)) return undefined;
   const type = decimalType(Math.max(...scales.map((s) => s ?? 0)));
-  return given.length < members.length ? unionType([type, types.null]) : type;
+  return members.includes(types.null) ? unionType([type, types.null]) : type;
 };
 /** The type as users see it: what is known of decimals beyond their being floats says it no more. */
 export const withoutDecimals = (t: Type): Type => {

@@ -156,6 +156,8 @@ describe('decimals', () => {
   });
   test.each([
     ['select sum(x)::varchar as x from t', '"3703703670370370.49"'],
+    ['select sum(x * 100000000)::varchar as x from t', '"370370367037037049000000.00"'],
+    ['select sum(distinct x * 100000000)::varchar as x from t', '"246913578024691371000000.00"'],
     [
       "select string_agg(x::varchar, ' ' order by x desc) as x from t",
       '"1234567890123456.79 1234567890123456.78 1234567890123456.78 0.14"',
@@ -186,7 +188,10 @@ describe('decimals', () => {
     expect(await runQuery(query, undefined)).toBe(`{x:${output}}\n`);
   });
   test.each([
-    ["sum(x) from (values ('99999999999999999999.5'::decimal(21,1))) t(x)", 'sum of a decimal'],
+    [
+      'sum(x) from (values (9999999999999999999999999999999999999.5), (9999999999999999999999999999999999999.5)) t(x)',
+      'overflows decimal',
+    ],
     ['9999999999999999999999999999999999999.0 * 100.0', 'overflows decimal(38,2)'],
   ])('%s is an error', async (select, message) => {
     await expect(runQuery(`select ${select}`, undefined)).rejects.toThrow(message);

@@ -8,6 +8,8 @@ import { type PrimitiveType, bitsOf, isFloat, isInteger, isUnsigned, types } fro
 import { integer, underValue } from '../../../vectors/value.ts';
 import { decimalFloatText, fitsInt64, roundFloat } from '../../../vectors/literal.ts';
 import {
+  unitsOf as toUnits,
+  unitsOfLong,
   exactOfFloat,
   unitsAt,
   decimalData,
@@ -122,7 +124,9 @@ const castFlat = (v: FlatVector, type: SqlType, cast: SqlCast): Vector => {
       return liftTagged(v.tags, slots, parts, v.length, (m) => castRows(m, type, cast));
     }
     case 'named':
-      return v.name === longDecimalName ? castLong(v, type, cast) : castRows(v.inner, type, namedCast(v.name, cast));
+      return v.name === longDecimalName
+        ? ((type.kind === 'units' ? unitsOfLong(v) : undefined) ?? castLong(v, type, cast))
+        : castRows(v.inner, type, namedCast(v.name, cast));
     case 'null':
       return cast.inside ? nulls(v.length) : nullOf(modelType(type), v.length);
     case 'error':
@@ -150,6 +154,8 @@ const castFlat = (v: FlatVector, type: SqlType, cast: SqlCast): Vector => {
         : textsOf(Array.from({ length: v.length }, (_, i) => jsonText(jsonOf(valueAt(v, i)))));
     case 'decimal':
       return toDecimal(v, type, cast);
+    case 'units':
+      return toUnits(v) ?? refuse(v, type, cast);
     case 'list':
       return v.form === 'list'
         ? castList(v, type, cast)

@@ -168,7 +168,7 @@ const loops: Readonly<Record<ArithmeticOperator, Loop>> = {
     let unsure: number[] | undefined;
     for (let i = 0; i < out.length; i++) {
       const x = a[i]!;
-      if (x <= Number.MAX_SAFE_INTEGER && x >= -Number.MAX_SAFE_INTEGER) out[i] = x / b[i]! + 0;
+      if (x < unitsMax && x > -unitsMax) out[i] = x / b[i]! + 0;
       else (unsure ??= []).push(i);
     }
     return unsure ?? sure;
