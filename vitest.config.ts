@@ -24,7 +24,7 @@ const shared = [
   'test/unit/exec/{expressions,operators}/**/*.test.ts',
 ];
 const all = 'test/**/*.test.ts';
-const common = { testTimeout: 60_000, hookTimeout: 60_000, expect: { poll: { timeout: 15_000 } } } as const;
+const common = { testTimeout: 180_000, hookTimeout: 180_000, expect: { poll: { timeout: 15_000 } } } as const;
 
 export default defineConfig({
   test: {

@@ -117,39 +117,36 @@ export const mapValue = (entries: readonly (readonly [Value, Value])[]): Value =
   };
 };
 
-/** Sorts elements by their encoding and drops duplicates (model.md section 5). */
-export const canonicalSet = (element: Type, data: readonly Data[]): Data[] => {
-  charge(data.length * 8, 'a set');
+/** Bytes of a place in the order beside the encoded key: its end, its rank and the room that their sort takes. */
+const placeBytes = 16;
+/** The first of each encoding among `count`, in the order of the encodings' bytes, which `write` writes. */
+const firstOfEach = (count: number, write: (out: ByteWriter, i: number) => void, what: string): Uint32Array => {
+  charge(count * placeBytes, what);
   const out = new ByteWriter();
-  const offsets = new Uint32Array(data.length + 1);
-  const order = new Uint32Array(data.length);
-  data.forEach((d, i) => {
+  const offsets = new Uint32Array(count + 1);
+  const order = new Uint32Array(count);
+  for (let i = 0; i < count; i++) {
     checkStopAt(i);
-    writeTagged(out, element, d);
+    write(out, i);
     offsets[i + 1] = out.length;
     order[i] = i;
-  });
+  }
   const { bytes } = out;
-  const compare = (a: number, b: number): number => compareRuns(bytes, offsets, a, b);
-  const distinct: Data[] = [];
-  order.sort(checked(compare)).forEach((at, i) => {
-    if (i === 0 || compare(order[i - 1]!, at) !== 0) distinct.push(data[at]!);
-  });
-  return distinct;
+  order.sort(checked((a, b) => compareRuns(bytes, offsets, a, b) || a - b));
+  return order.filter((at, i) => i === 0 || compareRuns(bytes, offsets, order[i - 1]!, at) !== 0);
 };
-/** What an encoded key takes beside its bytes, about. */
-const codedBytes = 256;
+/** Sorts elements by their encoding and drops duplicates (model.md section 5). */
+export const canonicalSet = (element: Type, data: readonly Data[]): Data[] =>
+  Array.from(
+    firstOfEach(data.length, (out, i) => writeTagged(out, element, data[i]!), 'a set'),
+    (at) => data[at]!,
+  );
 /** Sorts entries by their encoded keys; of equal keys the first stays. */
-export const canonicalMap = (key: Type, entries: readonly (readonly [Data, Data])[]): (readonly [Data, Data])[] => {
-  charge(entries.length * codedBytes, 'a map');
-  const coded = entries
-    .map((entry, i) => {
-      checkStopAt(i);
-      return { entry, bytes: encodeBody(key, entry[0]) };
-    })
-    .sort(checked((a, b) => compareBytes(a.bytes, b.bytes)));
-  return coded.filter((c, i) => i === 0 || compareBytes(coded[i - 1]!.bytes, c.bytes) !== 0).map((c) => c.entry);
-};
+export const canonicalMap = (key: Type, entries: readonly (readonly [Data, Data])[]): (readonly [Data, Data])[] =>
+  Array.from(
+    firstOfEach(entries.length, (out, i) => writeTagged(out, key, entries[i]![0]), 'a map'),
+    (at) => entries[at]!,
+  );
 
 /** The value in a union, with its name if it has one. */
 export const underUnion = (v: Value): Value => (v.type.kind === 'union' ? (v.data as Value) : v);
@@ -288,12 +285,32 @@ export class ByteWriter {
     this.length = to;
     return true;
   }
+  /** Sets the tag at a byte that was left for it: the length of what follows, plus one. A longer tag moves that. */
+  tagged(at: number): void {
+    const tag = this.length - at;
+    if (tag < 0x80) {
+      this.bytes[at] = tag;
+      return;
+    }
+    const size = uvarintSize(tag);
+    this.reserve(size - 1);
+    this.bytes.copyWithin(at + size, at + 1, this.length);
+    this.length = at;
+    this.uvarint(tag);
+    this.length += tag - 1;
+  }
   done(): Uint8Array {
     return this.bytes.slice(0, this.length);
   }
 }
 const utf8 = new TextEncoder();
 const loopBytesMax = 32;
+/** The bytes of a LEB128 number. */
+export const uvarintSize = (n: number): number => {
+  let size = 1;
+  for (let rest = n; rest >= 0x80; rest = Math.floor(rest / 0x80)) size++;
+  return size;
+};
 
 /**
  * The tagged body of a value as BSUP writes it (reference/formats/bsup.md section 4). Equal values of one type have
@@ -316,10 +333,10 @@ export const encodeUntagged = (type: Type, data: Data): Uint8Array => {
 /** `encodeBody`, appended to `out`. */
 export const writeTagged = (out: ByteWriter, type: Type, data: Data): void => {
   if (type === types.null) return out.byte(0);
-  const body = new ByteWriter();
-  writeBody(body, type, data);
-  out.uvarint(body.length + 1);
-  out.raw(body.bytes.subarray(0, body.length));
+  const tag = out.length;
+  out.byte(0);
+  writeBody(out, type, data);
+  out.tagged(tag);
 };
 
 /** The untagged body of a value, appended to `out`. */

@@ -9,7 +9,7 @@ import { runRotation } from './rotation.ts';
 const runs = Number(process.env['RUNS'] ?? 20);
 
 test(`${runs} sequences of key sets: who is forgotten there is forgotten here, and nobody else`, {
-  timeout: 120_000,
+  timeout: 300_000,
 }, async () => {
   const folder = mkdtempSync(join(tmpdir(), 'lake-rotation-'));
   const seed = seedOf(1);

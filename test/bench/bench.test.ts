@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { type BenchFigures, markdown, runBench, tableMarkers, withTable } from './bench.ts';
 import { steps } from './bench-steps.ts';
 
-test('every step of the bench gives the right answer', { timeout: 180_000 }, async () => {
+test('every step of the bench gives the right answer', { timeout: 600_000 }, async () => {
   const { wrong, lines } = await runBench({ rows: 80_000, runs: 1, duckdb: false });
   expect(wrong).toEqual([]);
   expect(lines.length).toBe(32);

@@ -43,16 +43,16 @@ test('after mixed work and a rest nothing is held that is not in use', { timeout
           const metrics = await metricsOf(service.address);
           return running.map((name) => metrics[name] ?? 0);
         },
-        { timeout: 60_000 },
+        { timeout: 180_000 },
       )
       .toEqual(running.map(() => 0));
     await expect
-      .poll(() => [descriptorsOf(pid).deleted, filesOf(join(service.lake, 'spill')).length], { timeout: 60_000 })
+      .poll(() => [descriptorsOf(pid).deleted, filesOf(join(service.lake, 'spill')).length], { timeout: 180_000 })
       .toEqual([0, 0]);
     await work.end();
     // The base pool is what is left: its lists, its files, the descriptors that were open for it.
-    await expect.poll(() => figure('lake_pools'), { timeout: 60_000 }).toBe(1);
-    await expect.poll(async () => filesOf(join(service.lake, 'objects')).length, { timeout: 60_000 }).toBe(1);
+    await expect.poll(() => figure('lake_pools'), { timeout: 180_000 }).toBe(1);
+    await expect.poll(async () => filesOf(join(service.lake, 'objects')).length, { timeout: 180_000 }).toBe(1);
     expect(await figure('lake_snapshot_cache_lists')).toBeLessThanOrEqual(1);
     await expect
       .poll(
@@ -60,7 +60,7 @@ test('after mixed work and a rest nothing is held that is not in use', { timeout
           const { deleted, objects, others } = descriptorsOf(pid);
           return [deleted, objects <= 2, others <= before.others + 2];
         },
-        { timeout: 60_000 },
+        { timeout: 180_000 },
       )
       .toEqual([0, true, true]);
     expect(work.faults).toEqual([]);

@@ -27,12 +27,17 @@ test('the bundle is under 8 kB compressed and imports nothing', async () => {
   expect(gzipSync(code).length).toBeLessThan(8_000);
 });
 
-test.skipIf(lacksChromium())('a page loads, queries, reads Arrow and follows events', { timeout: 60_000 }, async () => {
-  const page = await browser.newPage();
-  const code = await bundled();
-  await page.route('**/client-under-test.js', (route) => route.fulfill({ body: code, contentType: 'text/javascript' }));
-  await page.goto(`${service.url}/version`);
-  const seen = await page.evaluate(`(async () => {
+test.skipIf(lacksChromium())(
+  'a page loads, queries, reads Arrow and follows events',
+  { timeout: 180_000 },
+  async () => {
+    const page = await browser.newPage();
+    const code = await bundled();
+    await page.route('**/client-under-test.js', (route) =>
+      route.fulfill({ body: code, contentType: 'text/javascript' }),
+    );
+    await page.goto(`${service.url}/version`);
+    const seen = await page.evaluate(`(async () => {
     const { connect, Time, LakeFailure } = await import('/client-under-test.js');
     const lake = connect(location.origin), pool = await lake.createPool('from a page', { keys: [['k']] });
     const stop = new AbortController(), events = lake.events({ signal: stop.signal });
@@ -49,18 +54,19 @@ test.skipIf(lacksChromium())('a page loads, queries, reads Arrow and follows eve
     stop.abort();
     return { rows, arrow, failure, event: value.kind };
   })()`);
-  expect(seen).toEqual({
-    rows: [
-      ['bigint', '1', '1970-01-01T00:00:00Z', '4611686018427387904'],
-      ['bigint', '2', '-', 'undefined'],
-      ['bigint', '3', '-', 'undefined'],
-    ],
-    arrow: true,
-    failure: 404,
-    event: expect.stringMatching(/^pool-/),
-  });
-  await page.close();
-});
+    expect(seen).toEqual({
+      rows: [
+        ['bigint', '1', '1970-01-01T00:00:00Z', '4611686018427387904'],
+        ['bigint', '2', '-', 'undefined'],
+        ['bigint', '3', '-', 'undefined'],
+      ],
+      arrow: true,
+      failure: 404,
+      event: expect.stringMatching(/^pool-/),
+    });
+    await page.close();
+  },
+);
 
 let service: TestService;
 let browser: Browser;

@@ -45,7 +45,7 @@ const count = (): Promise<string> => type('curl -s URL/query -d \'{query:"from p
 
 describe.skipIf(process.env['NO_SKIPS'] === undefined && spawnSync('curl', ['--version']).status !== 0)(
   'curl',
-  { timeout: 60_000 },
+  { timeout: 180_000 },
   () => {
     test('-d makes a pool, loads what it is told and queries, though it claims that all of this is a form', async () => {
       expect(await type('curl -s URL/pool -d \'{name:"p",layout:{order:"asc",keys:[["k"]]}}\'')).toMatch(

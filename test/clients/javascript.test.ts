@@ -14,7 +14,7 @@ import { startService, type TestService } from '../support/server.ts';
 
 const json = { 'content-type': 'application/json', accept: 'application/json' } as const;
 
-describe('@brimdata/zed-js', { timeout: 60_000 }, () => {
+describe('@brimdata/zed-js', { timeout: 180_000 }, () => {
   const using = async (work: (client: Client, service: TestService) => Promise<void>): Promise<void> => {
     const service = await startService(['-workers', '1']);
     // The package is made for pages: it takes the window's fetch.
@@ -76,7 +76,7 @@ describe('@brimdata/zed-js', { timeout: 60_000 }, () => {
 });
 
 test('an EventSource comes back after a restart with the id of the last event, and misses nothing', {
-  timeout: 60_000,
+  timeout: 180_000,
 }, async () => {
   const directory = await mkdtemp(join(tmpdir(), 'lake-source-'));
   const taken = createServer().listen(0, '127.0.0.1');

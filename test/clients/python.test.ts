@@ -77,7 +77,7 @@ const answered = (columns: readonly string[]): unknown => [
 ];
 const whole = { k: 1000, sum: 499_500, x: 249_750, first: 'n 0 \u00e4"\n,', last: 999 };
 
-describe.skipIf(lacksPython('pyarrow', 'pandas', 'duckdb'))("Python's packages", { timeout: 120_000 }, () => {
+describe.skipIf(lacksPython('pyarrow', 'pandas', 'duckdb'))("Python's packages", { timeout: 300_000 }, () => {
   test('pyarrow reads Arrow and Parquet with exact types, whole', async () => {
     expect(
       await python(`

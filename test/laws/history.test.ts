@@ -19,7 +19,7 @@ afterAll(async () => {
 
 const seed = seedOf(20_001);
 test(`random histories keep the laws (seed ${seed})`, {
-  timeout: 120_000 + 20_000 * Number(process.env['HISTORIES'] ?? 0),
+  timeout: 300_000 + 20_000 * Number(process.env['HISTORIES'] ?? 0),
 }, async () => {
   let runs = 0;
   let commits = 0;

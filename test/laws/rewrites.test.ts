@@ -9,7 +9,7 @@ import { runRewrites } from './rewrites.ts';
 const seed = seedOf(20_020);
 const numRuns = Number(process.env['HISTORIES'] ?? 40);
 test(`random histories of rewritten objects: what is done is right, what is refused is not (seed ${seed})`, {
-  timeout: 120_000 + 1000 * numRuns,
+  timeout: 300_000 + 1000 * numRuns,
 }, async () => {
   const lake = await openTestLake();
   let runs = 0;

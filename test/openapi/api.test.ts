@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { lacksSchemathesis, testApi } from './tester.ts';
 
 describe.skipIf(lacksSchemathesis())('schemathesis (python3 -m pip install schemathesis)', () => {
-  test('finds nothing in a few hundred requests', { timeout: 120_000 }, async () => {
+  test('finds nothing in a few hundred requests', { timeout: 300_000 }, async () => {
     const seed = Number(process.env['API_SEED'] ?? 20261121);
     const { failures, requests, statuses } = await testApi({ requests: 200, seed, phases: 'fuzzing', examples: 4 });
     expect(failures, `npm run test:api -- -seed ${seed}`).toBe('');

@@ -7,7 +7,7 @@ import { differences, lawCases } from './laws.ts';
 const sampled = 400;
 
 test(`${sampled} cases answer the same without rules, in small batches, in other forms of vectors and out of stored objects`, {
-  timeout: 120_000,
+  timeout: 300_000,
 }, async () => {
   const seed = seedOf(Math.floor(Date.now() / 86_400_000));
   const random = randomOf(seed);

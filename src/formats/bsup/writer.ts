@@ -11,7 +11,7 @@ import { supText } from '../../vectors/sup/print.ts';
 import type { ChunkBuffers } from '../../vectors/chunk-buffers.ts';
 import { checkStop } from '../../vectors/stop.ts';
 import { namedType, types } from '../../vectors/type.ts';
-import { type Data, type Value, recordValue } from '../../vectors/value.ts';
+import { type Data, type Value, recordValue, uvarintSize } from '../../vectors/value.ts';
 import { type Vector, slice } from '../../vectors/vector.ts';
 import type { ControlMessage, WriteOptions, Writer } from '../format.types.ts';
 import { encodeLz4, encodeLz4Marked } from '../codings/lz4.ts';
@@ -274,11 +274,6 @@ const withHead = (bytes: Uint8Array, code: number, length: number): Uint8Array =
   bytes[start + 1] = (code << 4) | (size & 15);
   writeUvarint(bytes, start + 2, high);
   return bytes.subarray(start, length);
-};
-const uvarintSize = (n: number): number => {
-  let size = 1;
-  for (let rest = n; rest >= 0x80; rest = Math.floor(rest / 0x80)) size++;
-  return size;
 };
 const valueTooLarge = (bytes: number): LakeError =>
   new LakeError('format-too-large', {

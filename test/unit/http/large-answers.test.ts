@@ -36,7 +36,7 @@ const bodyOf = (url: string, accept: string, pauseMs = 0): Promise<Buffer> =>
     request.end(JSON.stringify({ query: 'from p' }));
   });
 
-test('answers of many chunks are whole, for quick and slow readers side by side', { timeout: 120_000 }, async () => {
+test('answers of many chunks are whole, for quick and slow readers side by side', { timeout: 300_000 }, async () => {
   const service = await startService(['-workers', '1']);
   try {
     expect((await service.ask('POST', '/pool', { body: '{name:"p",layout:{order:"asc",keys:[["k"]]}}' })).status).toBe(

@@ -48,7 +48,7 @@ const isWhole = async (directory: string): Promise<void> => {
   expect(existsSync(join(directory, 'tables.made'))).toBe(false);
 };
 
-test('a start gives back what removed rows left, and writes go on', { timeout: 60_000 }, async () => {
+test('a start gives back what removed rows left, and writes go on', { timeout: 180_000 }, async () => {
   const directory = await grownLake();
   const before = bytesOf(directory);
   expect(before).toBeGreaterThan(3_000_000);
@@ -62,7 +62,7 @@ test('a start gives back what removed rows left, and writes go on', { timeout: 6
   await lake.close();
 });
 
-test('little that is free is left as it is', { timeout: 60_000 }, async () => {
+test('little that is free is left as it is', { timeout: 180_000 }, async () => {
   const directory = await grownLake();
   const before = bytesOf(directory);
   await (await openTestLake({ directory })).close();
@@ -71,7 +71,7 @@ test('little that is free is left as it is', { timeout: 60_000 }, async () => {
 
 test.each(['rebuild: made', 'rebuild: old tables gone'])(
   'a stop at "%s" leaves the rows whole, and the next start makes the file small',
-  { timeout: 60_000 },
+  { timeout: 180_000 },
   async (point) => {
     const directory = await grownLake();
     const before = bytesOf(directory);
@@ -83,7 +83,7 @@ test.each(['rebuild: made', 'rebuild: old tables gone'])(
   },
 );
 
-test('what a stop left of new tables goes', { timeout: 60_000 }, async () => {
+test('what a stop left of new tables goes', { timeout: 180_000 }, async () => {
   const directory = await grownLake();
   const before = bytesOf(directory);
   mkdirSync(join(directory, 'tables.made', 'data.mdb'), { recursive: true });

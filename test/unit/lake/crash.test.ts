@@ -83,7 +83,7 @@ describe('kill -9 under load (P1, P2, reference mistake 10)', () => {
 
 describe('a store that fails under a transaction', () => {
   test('writes are refused with the reason, reads go on, what was acknowledged is there after the next start', {
-    timeout: 60_000,
+    timeout: 180_000,
   }, async () => {
     const directory = await temporaryDirectory();
     const out = await new Promise<string>((resolve, reject) => {

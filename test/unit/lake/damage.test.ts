@@ -199,7 +199,7 @@ describe('the commits of a branch', () => {
 });
 
 describe('after an unclean stop', () => {
-  test('damaged tables are found by another process, and made again from the log', { timeout: 60_000 }, async () => {
+  test('damaged tables are found by another process, and made again from the log', { timeout: 180_000 }, async () => {
     const { directory } = await closedLake();
     writeFileSync(join(directory, 'running'), 'process 1\n');
     const path = join(directory, 'tables', 'data.mdb');
@@ -222,7 +222,7 @@ describe('after an unclean stop', () => {
   });
 
   test('a page above the rows that sends searches past them is found, though all rows are there', {
-    timeout: 60_000,
+    timeout: 180_000,
   }, async () => {
     const lake = await openTestLake();
     const pool = await newPool(lake);
@@ -257,7 +257,7 @@ describe('after an unclean stop', () => {
     await again.close();
   });
 
-  test('a table whose name is damaged is missed, and made again', { timeout: 60_000 }, async () => {
+  test('a table whose name is damaged is missed, and made again', { timeout: 180_000 }, async () => {
     const { directory } = await closedLake();
     const path = join(directory, 'tables', 'data.mdb');
     const bytes = readFileSync(path);
@@ -280,7 +280,7 @@ describe('after an unclean stop', () => {
     await lake.close();
   });
 
-  test('sound tables are opened, a clean stop takes the mark back', { timeout: 60_000 }, async () => {
+  test('sound tables are opened, a clean stop takes the mark back', { timeout: 180_000 }, async () => {
     const { directory } = await closedLake();
     const mark = join(directory, 'running');
     expect(existsSync(mark)).toBe(false);

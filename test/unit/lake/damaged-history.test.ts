@@ -133,7 +133,7 @@ const damages: Readonly<
 
 describe.each(Object.entries(damages))('%s', (_, { rows, fault, left }) => {
   test('is named by whatever reads it, by the lake and by fsck; other pools are as before; a repair makes the pool readable', {
-    timeout: 60_000,
+    timeout: 180_000,
   }, async () => {
     const { directory, commits } = await damagedLake(rows);
     const told: unknown[] = [];

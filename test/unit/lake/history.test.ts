@@ -55,7 +55,7 @@ describe('common ancestors', () => {
 
 describe('a long history', () => {
   test('20,000 commits: a warm tip, a cold one and an old commit cost their objects, not the history', {
-    timeout: 120_000,
+    timeout: 300_000,
   }, async () => {
     const directory = await temporaryDirectory();
     const lake = await openTestLake({ directory });

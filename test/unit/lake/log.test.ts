@@ -124,7 +124,7 @@ describe('what was written and is not in LMDB yet', () => {
   });
 
   test('random transactions, short and long, alone and at once, in short segments: tables, kills and restarts agree with a map, and so do tables that are made anew', {
-    timeout: 60_000,
+    timeout: 180_000,
   }, async () => {
     const seed = seedOf(20_261_122);
     const random = randomOf(seed);
@@ -162,7 +162,7 @@ describe('what was written and is not in LMDB yet', () => {
 
 describe('the end of the chain', () => {
   test('a record that is cut anywhere is none; what came before is there, and the next one takes its place', {
-    timeout: 120_000,
+    timeout: 300_000,
   }, async () => {
     const directory = await temporaryDirectory();
     const tables = await open(directory, { applyBytes: Infinity });
@@ -201,7 +201,7 @@ describe('the end of the chain', () => {
   };
 
   test('each flipped byte of a record or a head is found: the start of tables that were lost is refused, with file and byte', {
-    timeout: 120_000,
+    timeout: 300_000,
   }, async () => {
     const directory = await someLog();
     const { number, segment: last } = placeOf(directory);
@@ -240,7 +240,7 @@ describe('the end of the chain', () => {
   };
 
   test("segments that are missing, swapped or another lake's are named; tables that know more than the log are not opened", {
-    timeout: 60_000,
+    timeout: 180_000,
   }, async () => {
     const sound = await someLog();
     const other = await someLog();
@@ -308,7 +308,7 @@ describe('the end of the chain', () => {
 
 describe('what a client chose', () => {
   test("is never a record: rows that are the log's own bytes, at every place where one may begin, in front of torn and whole ends", {
-    timeout: 120_000,
+    timeout: 300_000,
   }, async () => {
     const seed = seedOf(20_261_123);
     const random = randomOf(seed);
@@ -371,7 +371,7 @@ describe('what a client chose', () => {
   });
 });
 
-describe('tables that are lost, damaged or older', { timeout: 60_000 }, () => {
+describe('tables that are lost, damaged or older', { timeout: 180_000 }, () => {
   const made = async (): Promise<string> => {
     const lake = await openTestLake({ baseBytesMin: 1, segmentBytes: 8192 });
     await newPool(lake);
@@ -444,7 +444,7 @@ describe('tables that are lost, damaged or older', { timeout: 60_000 }, () => {
   });
 });
 
-describe('bases', { timeout: 60_000 }, () => {
+describe('bases', { timeout: 180_000 }, () => {
   /** Writes until there is one. */
   const based = async (directory: string): Promise<number> => {
     const { tables, log, isCovered } = await openTables({ directory, segmentBytes: 4096, applyBytes: 1024 });
@@ -516,7 +516,7 @@ describe('bases', { timeout: 60_000 }, () => {
   });
 });
 
-describe("a base that is none of the log's", { timeout: 60_000 }, () => {
+describe("a base that is none of the log's", { timeout: 180_000 }, () => {
   /** A lake with so many loads, or so many more, and a base of its last record; the segments before that are gone. */
   const made = async (loads: number, pool: string, directory?: string): Promise<string> => {
     const lake = await openTestLake({ segmentBytes: 4096, ...(directory && { directory }) });
@@ -626,7 +626,7 @@ describe("a base that is none of the log's", { timeout: 60_000 }, () => {
 });
 
 test('a pool that a damaged base alone has comes back by a repair, with all that is whole of it', {
-  timeout: 60_000,
+  timeout: 180_000,
 }, async () => {
   const lake = await openTestLake({ segmentBytes: 4096 });
   for (const name of ['p', 'q']) await newPool(lake, name);
@@ -689,7 +689,7 @@ test('a pool that a damaged base alone has comes back by a repair, with all that
   }
 });
 
-test('what a base has after a damaged record is read', { timeout: 60_000 }, async () => {
+test('what a base has after a damaged record is read', { timeout: 180_000 }, async () => {
   const directory = await temporaryDirectory();
   const record = 1;
   const salted = { lake: Buffer.alloc(16, 1), salt: Buffer.alloc(16, 2) };
@@ -722,7 +722,7 @@ test('what a base has after a damaged record is read', { timeout: 60_000 }, asyn
 });
 
 test('a log that is damaged where the tables know it all: fsck names it, a repair begins a new one, and nothing is lost; with the tables gone what is before and behind is there', {
-  timeout: 60_000,
+  timeout: 180_000,
 }, async () => {
   const lake = await openTestLake();
   await newPool(lake);
@@ -761,7 +761,7 @@ test('a log that is damaged where the tables know it all: fsck names it, a repai
 });
 
 test('an end that may have lost something is noted: a file that is shorter than it was made, data objects that no commit names', {
-  timeout: 60_000,
+  timeout: 180_000,
 }, async () => {
   const lake = await openTestLake();
   const ids = ['a', 'b'].map((digit) => digit.repeat(40));
@@ -792,7 +792,7 @@ test('an end that may have lost something is noted: a file that is shorter than 
   }
 });
 
-describe('a stop in the middle', { timeout: 120_000 }, () => {
+describe('a stop in the middle', { timeout: 300_000 }, () => {
   const made = async (): Promise<string> => {
     const lake = await openTestLake();
     await newPool(lake);

@@ -136,7 +136,7 @@ const keysOf = async (
 
 describe('packs', () => {
   test('a process that is killed while it commits and packs leaves packs that hold what their objects hold', {
-    timeout: 120_000,
+    timeout: 300_000,
   }, async () => {
     const directory = await temporaryDirectory();
     const acknowledged: number[] = [];
@@ -153,7 +153,7 @@ describe('packs', () => {
   });
 
   test('every query of every commit gives what it gives without packs, in both orders', {
-    timeout: 120_000,
+    timeout: 300_000,
   }, async () => {
     const plain = await startService(['-workers', '1', '-pack.objects', '0']);
     const packing = await startService(['-workers', '1', '-pack.objects', '80']);
@@ -167,7 +167,7 @@ describe('packs', () => {
   });
 
   test('a pack is read in place of its objects, outlives a restart, and goes with its pool', {
-    timeout: 60_000,
+    timeout: 180_000,
   }, async () => {
     const directory = await temporaryDirectory();
     let service = await startService(['-workers', '1', '-pack.objects', '64'], directory);

@@ -122,7 +122,7 @@ const flip = (path: string, text: string): void =>
     for (let at = b.indexOf(text); at >= 0; at = b.indexOf(text, at + 1)) b[at]! ^= 1;
   });
 
-describe('the tables', { timeout: 60_000 }, () => {
+describe('the tables', { timeout: 180_000 }, () => {
   const damages: readonly (readonly [string, (directory: string) => void])[] = [
     [
       'are all zeros',
@@ -182,7 +182,7 @@ describe('the tables', { timeout: 60_000 }, () => {
   });
 });
 
-describe('the log', { timeout: 60_000 }, () => {
+describe('the log', { timeout: 180_000 }, () => {
   test('is damaged, the tables are sound: it is begun anew from them, nothing is lost', async () => {
     const { directory, state } = await makeLake();
     change(logFile(directory), (b) => {
@@ -272,7 +272,7 @@ describe('the log', { timeout: 60_000 }, () => {
   });
 });
 
-describe('a log whose end is not there, after a service that died', { timeout: 60_000 }, () => {
+describe('a log whose end is not there, after a service that died', { timeout: 180_000 }, () => {
   const first = (directory: string): string => segmentPath(directory, 1);
   const damages: readonly (readonly [string, (directory: string) => void])[] = [
     ['its segment is missing', (d) => rmSync(first(d))],
@@ -334,7 +334,7 @@ describe('a log whose end is not there, after a service that died', { timeout: 6
   );
 });
 
-describe('data objects', { timeout: 60_000 }, () => {
+describe('data objects', { timeout: 180_000 }, () => {
   test('that are lost are named and taken out of the branches by a commit, the rest can be read', async () => {
     const { directory, file } = await makeLake();
     rmSync(join(directory, 'objects', file.slice(38), file));

@@ -71,7 +71,7 @@ const objectFiles = (directory: string): number =>
   readdirSync(join(directory, 'objects'), { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
     .length;
 
-describe('bytes of another course of the same lake', { timeout: 60_000 }, () => {
+describe('bytes of another course of the same lake', { timeout: 180_000 }, () => {
   test('loaded as rows, at every alignment, are no records: whatever happens to the record that holds them', async () => {
     const trunk = await made();
     const other = await copyOf(trunk);
@@ -154,7 +154,7 @@ describe('bytes of another course of the same lake', { timeout: 60_000 }, () => 
   });
 });
 
-describe('what is there is never begun over', { timeout: 60_000 }, () => {
+describe('what is there is never begun over', { timeout: 180_000 }, () => {
   const heads: readonly (readonly [string, (bytes: Buffer) => Buffer | void, boolean])[] = [
     [
       'one byte of its head is changed',
@@ -253,7 +253,7 @@ describe('what is there is never begun over', { timeout: 60_000 }, () => {
   });
 });
 
-describe('a repair with losses', { timeout: 60_000 }, () => {
+describe('a repair with losses', { timeout: 180_000 }, () => {
   const broken = async (): Promise<string> => {
     const directory = await made();
     rmSync(tablesFolder(directory), { recursive: true });
@@ -296,7 +296,7 @@ describe('a repair with losses', { timeout: 60_000 }, () => {
   });
 });
 
-describe('things in the places of files', { timeout: 60_000 }, () => {
+describe('things in the places of files', { timeout: 180_000 }, () => {
   const places: readonly (readonly [string, (directory: string) => void])[] = [
     [
       'a folder for tables/lock.mdb',

@@ -42,14 +42,14 @@ describe(`150 mixed operations of 32 clients, seed ${seed}`, () => {
     });
   });
 
-  test('replay against the whole service to the same commits, events and rows', { timeout: 120_000 }, () => {
+  test('replay against the whole service to the same commits, events and rows', { timeout: 300_000 }, () => {
     const { status, printed } = replayOnLake(recording, join(folder, 'lake'));
     expect(printed).toMatch(/lake: \d+ jobs, \d+ commits, \d+ events, \d+ tips, \d+ rows of \d+ tips: the same\n$/);
     expect(status).toBe(0);
   });
 
   test('without the bodies the rows of the tips cannot be compared, and the replay says so', {
-    timeout: 120_000,
+    timeout: 300_000,
   }, () => {
     const other = join(folder, 'without.ndjson');
     writeFileSync(
@@ -67,7 +67,7 @@ describe(`150 mixed operations of 32 clients, seed ${seed}`, () => {
 });
 
 test('a lake that has data is recorded too, in parts of bounded size, and replays against the machines', {
-  timeout: 120_000,
+  timeout: 300_000,
 }, async () => {
   const other = join(folder, 'parts.ndjson');
   const flags = ['-record.bytes.max', '4KiB', '-record.files.max', '100'];

@@ -2,7 +2,7 @@
  * Aggregates that look at all the values of a group when it is complete: the least and greatest few, the most frequent
  * ones, how often each comes.
  */
-import { checkStop, checked } from '../../../vectors/stop.ts';
+import { charge, checkStop, checkStopAt, checked } from '../../../vectors/stop.ts';
 import { type Type, bitsOf, isFloat, isInteger, isUnsigned, types } from '../../../vectors/type.ts';
 import {
   type Value,
@@ -26,21 +26,26 @@ import { sortByGroup } from '../lists.ts';
 import { present } from './pairs.ts';
 import { pick } from './parts.ts';
 
-/** The rows of a group in the order of arrival. `code`: equal for equal values. */
-interface HeldRow {
-  readonly value: Value;
-  readonly by: Value;
-  readonly third: Value;
-  readonly code: number;
+/**
+ * The rows of a group in the order of arrival, and what their arguments are; values are made when they are asked for.
+ */
+interface Group {
+  readonly rows: Uint32Array;
+  readonly value: (row: number) => Value;
+  readonly by: (row: number) => Value;
+  readonly third: (row: number) => Value;
+  /** Made when it is asked for: by row a code, equal for equal values; a zero for each code, before and after. */
+  readonly tallied: () => { readonly codes: Uint32Array; readonly tally: Uint32Array };
 }
 /**
  * What comes of a group; `arity`: of how many arguments, the last of which is the same for each row but where there is
  * one.
  */
 interface Rule {
-  readonly arity: number /** Rows count whose values are null. */;
+  readonly arity: number;
+  /** Rows count whose values are null. */
   readonly nulls?: true;
-  readonly result: (rows: readonly HeldRow[], name: string) => Value;
+  readonly result: (group: Group, name: string) => Value;
   readonly empty: Value;
 }
 
@@ -71,99 +76,121 @@ export class HeldState extends CollectState {
     const fields =
       rule.arity === 1 ? [all] : ['value', 'by', 'third'].slice(0, rule.arity).map((name) => fieldOf(all, name));
     const { order: rows, offsets } = sortByGroup(this.ids.done(), this.ids.length, groups);
-    const codes = all.length > 0 ? new ColumnCodes(true).codes(fields[0]!) : new Uint32Array(0);
-    const at = (field: Vector | undefined, row: number): Value => (field ? underValue(valueAt(field, row)) : nullValue);
+    let made: ReturnType<Group['tallied']> | undefined;
+    const tallied = (): ReturnType<Group['tallied']> => (made ??= tallyOf(fields[0]!));
+    const of =
+      (field: Vector | undefined) =>
+      (row: number): Value =>
+        field ? underValue(valueAt(field, row)) : nullValue;
+    const [value, by, third] = [of(fields[0]), of(fields[1]), of(fields[2])];
     const out = new Builder();
     for (let g = 0; g < groups; g++) {
       checkStop();
-      const own = Array.from(
-        rows.subarray(offsets[g]!, offsets[g + 1]!),
-        (row): HeldRow => ({
-          value: at(fields[0], row),
-          by: at(fields[1], row),
-          third: at(fields[2], row),
-          code: codes[row]!,
-        }),
-      );
-      out.append(own.length === 0 ? rule.empty : rule.result(own, this.name));
+      const own = rows.subarray(offsets[g]!, offsets[g + 1]!);
+      out.append(own.length === 0 ? rule.empty : rule.result({ rows: own, value, by, third, tallied }, this.name));
     }
     return out.finish();
   }
 }
 
-/** The first values of the rows in order, as many as the last argument says. */
+/**
+ * What a value takes beside its bytes, about, and how many are kept above those that are asked for before they are
+ * sorted.
+ */
+const valueBytes = 96;
+const spareRows = 1024;
+interface Keyed {
+  readonly row: number;
+  readonly key: Value;
+}
+/**
+ * The first values of the rows in the order of their keys, as many as `count` says; of equal ones those that came
+ * first.
+ */
 const firstOf = (
-  rows: readonly HeldRow[],
+  { rows, value }: Group,
   name: string,
   count: Value,
-  compare: (a: HeldRow, b: HeldRow) => number,
+  key: (row: number, i: number) => Value,
+  compare: (a: Value, b: Value) => number,
 ): Value => {
   if (!isInteger(count.type) || !(Number(count.data) > 0)) return textError(`${name}: count above zero required`);
-  return arrayValue(
-    [...rows]
-      .sort(checked(compare))
-      .slice(0, Number(count.data))
-      .map((r) => r.value),
-  );
+  const wanted = Math.min(Number(count.data), rows.length);
+  const room = Math.min(wanted * 2 + spareRows, rows.length);
+  charge(room * valueBytes, 'an aggregate function');
+  const inOrder = checked((a: Keyed, b: Keyed) => compare(a.key, b.key));
+  const kept: Keyed[] = [];
+  const cut = (): Keyed | undefined => {
+    kept.sort(inOrder).length = Math.min(kept.length, wanted);
+    return kept.length === wanted ? kept.at(-1) : undefined;
+  };
+  let last: Keyed | undefined;
+  rows.forEach((row, i) => {
+    checkStopAt(i);
+    const next = { row, key: key(row, i) };
+    if (last && compare(last.key, next.key) <= 0) return;
+    kept.push(next);
+    if (kept.length === room) last = cut();
+  });
+  cut();
+  return arrayValue(kept.map((each) => value(each.row)));
 };
-const extremes = (sign: 1 | -1): Rule => ({
+const reversed = (a: Value, b: Value): number => order(b, a);
+const nullsLast =
+  (compare: (a: Value, b: Value) => number) =>
+  (a: Value, b: Value): number =>
+    Number(isNull(a)) - Number(isNull(b)) || (isNull(a) ? 0 : compare(a, b));
+const extremes = (compare: (a: Value, b: Value) => number): Rule => ({
   arity: 2,
   empty: nullValue,
-  result: (rows, name) => firstOf(rows, name, rows[0]!.by, (a, b) => order(a.value, b.value) * sign),
+  result: (group, name) => firstOf(group, name, group.by(group.rows[0]!), group.value, compare),
 });
-const extremesBy = (sign: 1 | -1): Rule => ({
+const extremesBy = (compare: (a: Value, b: Value) => number): Rule => ({
   arity: 3,
   empty: nullValue,
-  result: (rows, name) => firstOf(rows, name, rows[0]!.third, (a, b) => order(a.by, b.by) * sign),
+  result: (group, name) => firstOf(group, name, group.third(group.rows[0]!), group.by, compare),
 });
 /** The same where nulls count: rows by nulls come last. */
-const extremesByNulls = (sign: 1 | -1): Rule => ({
-  arity: 3,
+const extremesByNulls = (compare: (a: Value, b: Value) => number): Rule => ({
+  ...extremesBy(nullsLast(compare)),
   nulls: true,
-  empty: nullValue,
-  result: (rows, name) =>
-    firstOf(
-      rows,
-      name,
-      rows[0]!.third,
-      (a, b) => Number(isNull(a.by)) - Number(isNull(b.by)) || (isNull(a.by) ? 0 : order(a.by, b.by) * sign),
-    ),
 });
 const isNull = ({ type }: Value): boolean => type === types.null;
 
-interface Counted {
-  readonly row: HeldRow;
-  count: number;
-}
-/** Each value once, in the order of arrival. */
-const counted = (rows: readonly HeldRow[]): readonly Counted[] => {
-  const found = new Map<number, Counted>();
-  for (const row of rows) {
-    const known = found.get(row.code);
-    if (known) known.count++;
-    else found.set(row.code, { row, count: 1 });
-  }
-  return [...found.values()];
+const tallyOf = (values: Vector): ReturnType<Group['tallied']> => {
+  const codes = new ColumnCodes(true).codes(values);
+  charge(codes.length * 4, 'an aggregate function');
+  return { codes, tally: new Uint32Array(codes.reduce((most, code) => Math.max(most, code + 1), 0)) };
+};
+/** The first row of each value, in the order of arrival, and how many rows have it. */
+const counted = ({ rows, tallied }: Group): { readonly firsts: Uint32Array; readonly counts: Uint32Array } => {
+  const { codes, tally } = tallied();
+  const firsts = rows.filter((row) => tally[codes[row]!]!++ === 0);
+  const counts = firsts.map((row) => tally[codes[row]!]!);
+  for (const row of firsts) tally[codes[row]!] = 0;
+  return { firsts, counts };
 };
 
 /**
  * How many values are in each bin: above the bound before and up to its own, or `exact`ly that; those in none under a
  * bound of their own.
  */
-const binned = (rows: readonly HeldRow[], name: string, exact: boolean): Value => {
-  const { value, by } = rows[0]!;
-  const bounds = boundsOf(by, value.type);
+const binned = ({ rows, value, by }: Group, name: string, exact: boolean): Value => {
+  const [first] = rows as unknown as readonly [number];
+  const { type } = value(first);
+  const bounds = boundsOf(by(first), type);
   if (!bounds) return textError(`${name}: array of bounds required`);
   const counts = bounds.map(() => 0);
   let others = 0;
   for (const row of rows) {
     checkStop();
-    const at = firstFrom(bounds, row.value);
-    if (at < bounds.length && (!exact || order(bounds[at]!, row.value) === 0)) counts[at]!++;
+    const own = value(row);
+    const at = firstFrom(bounds, own);
+    if (at < bounds.length && (!exact || order(bounds[at]!, own) === 0)) counts[at]!++;
     else others++;
   }
   const bins = bounds.map((bound, i) => [bound, intValue(counts[i]!)] as const);
-  return mapValue(others === 0 ? bins : [...bins, [boundOfOthers(value.type), intValue(others)]]);
+  return mapValue(others === 0 ? bins : [...bins, [boundOfOthers(type), intValue(others)]]);
 };
 /** The bounds in order, each once, those of whole numbers as the values are; undefined for what is no array. */
 const boundsOf = ({ type, data }: Value, of: Type): readonly Value[] | undefined => {
@@ -201,34 +228,55 @@ const boundOfOthers = (type: Type): Value => {
 const narrowed = (x: bigint): number | bigint => (x > BigInt(Number.MAX_SAFE_INTEGER) ? x : Number(x));
 
 const rules = {
-  least: extremes(1),
-  greatest: extremes(-1),
-  leastBy: extremesBy(1),
-  greatestBy: extremesBy(-1),
-  leastByNulls: extremesByNulls(1),
-  greatestByNulls: extremesByNulls(-1),
+  least: extremes(order),
+  greatest: extremes(reversed),
+  leastBy: extremesBy(order),
+  greatestBy: extremesBy(reversed),
+  leastByNulls: extremesByNulls(order),
+  greatestByNulls: extremesByNulls(reversed),
   frequent: {
     arity: 2,
     empty: nullValue,
-    result: (rows, name) => {
-      const counts = new Map(counted(rows).map((c) => [c.row, c.count]));
-      return firstOf([...counts.keys()], name, rows[0]!.by, (a, b) => counts.get(b)! - counts.get(a)!);
+    result: (group, name) => {
+      const { firsts, counts } = counted(group);
+      return firstOf(
+        { ...group, rows: firsts },
+        name,
+        group.by(group.rows[0]!),
+        (_, i) => intValue(counts[i]!),
+        reversed,
+      );
     },
   },
-  bins: { arity: 2, empty: nullValue, result: (rows, name) => binned(rows, name, false) },
-  exactBins: { arity: 2, empty: nullValue, result: (rows, name) => binned(rows, name, true) },
+  bins: { arity: 2, empty: nullValue, result: (group, name) => binned(group, name, false) },
+  exactBins: { arity: 2, empty: nullValue, result: (group, name) => binned(group, name, true) },
   counts: {
     arity: 1,
     empty: nullValue,
-    result: (rows) => mapValue(counted(rows).map((c) => [c.row.value, intValue(c.count)] as const)),
+    result: (group) => {
+      const { firsts, counts } = counted(group);
+      charge(firsts.length * 3 * valueBytes, 'a map');
+      return mapValue(
+        Array.from(firsts, (row, i) => {
+          checkStopAt(i);
+          return [group.value(row), intValue(counts[i]!)] as const;
+        }),
+      );
+    },
   },
   entropy: {
     arity: 1,
     empty: floatValue(0),
-    result: (rows) =>
-      floatValue(
-        -counted(rows).reduce((n, { count }) => n + (count / rows.length) * Math.log2(count / rows.length), 0) + 0,
-      ),
+    result: (group) => {
+      const { counts } = counted(group);
+      const all = group.rows.length;
+      return floatValue(
+        -counts.reduce((n, count) => {
+          const share = count / all;
+          return n + share * Math.log2(share);
+        }, 0) + 0,
+      );
+    },
   },
 } as const satisfies Readonly<Record<string, Rule>>;
 const ruleNamed = (name: string): Rule => (rules as Readonly<Record<string, Rule>>)[name]!;
