@@ -304,9 +304,9 @@ export const sqlTable: Readonly<Record<string, readonly SqlForm[]>> = {
     [
       'decimal',
       'decimal(DIGITS, PLACES)',
-      'an exact number, rounded to PLACES',
-      'select 1.005::decimal(5,2) as a',
-      '{a:1.01}',
+      'an exact number of up to 38 digits, rounded to PLACES',
+      "select 1.005::decimal(5,2) as a, '1234567890123456.785'::decimal(18,2) + 0.01 as b",
+      '{a:1.01,b:"1234567890123456.8"::=sql_decimal}',
     ],
     ['varchar', 'varchar, text', 'text', 'select 12::varchar as a', '{a:"12"}'],
     ['boolean', 'boolean', 'true and false', "select 't'::boolean as a", '{a:true}'],

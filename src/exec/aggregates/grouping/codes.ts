@@ -6,6 +6,7 @@
  * Numbers and strings go through hash tables of their own, dictionaries through their codes, records through the codes
  * of their fields; only lists, maps and type values are encoded one by one.
  */
+import { asKeys } from '../../../vectors/decimal.ts';
 import { type PrimitiveType, type Type, isFloat, isInteger, types } from '../../../vectors/type.ts';
 import { ByteWriter, writeBody, zeroData } from '../../../vectors/value.ts';
 import {
@@ -301,7 +302,12 @@ export class ColumnCodes {
       case 'dynamic':
         return this.taggedCodes(v, v.parts, insert, this.out(v.length, isKept), name);
       case 'named':
-        if (this.sql) return this.codes(v.inner, insert, isKept, v.name);
+        if (this.sql) {
+          const keys = asKeys(v);
+          return keys.form === 'named'
+            ? this.codes(v.inner, insert, isKept, v.name)
+            : this.codes(keys, insert, isKept, name);
+        }
         break;
       case 'union':
         if (this.sql && v.type.members.includes(types.null))

@@ -8,6 +8,7 @@
  * - Texts likewise, among themselves: there are as many better ones.
  * - Values of other types always stay.
  */
+import { mayHaveLongDecimals } from '../../../vectors/decimal.ts';
 import { areTimeTexts } from '../../../vectors/time-texts.ts';
 import { onlyMember, opened } from '../../../vectors/unions.ts';
 import {
@@ -70,7 +71,8 @@ export class Leaders {
 
   /** Rows of the key column that may be among the best; undefined: all of them. */
   candidates(column: Vector): Uint32Array | undefined {
-    if (this.heap.length === 0 || column.length === 0) return undefined;
+    // Floats that are near them do not tell long decimals apart.
+    if (this.heap.length === 0 || column.length === 0 || mayHaveLongDecimals(column)) return undefined;
     const texts = this.heap.length <= textsMax ? textsOf(column) : undefined;
     if (texts) return this.texts(texts, column.length);
     const given = column.form === 'selected' || column.form === 'dictionary' ? flatten(column) : column;
