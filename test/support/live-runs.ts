@@ -88,7 +88,7 @@ export class RunBench {
     await query('fails', 'SELECT cast(text as int) FROM p');
     const id = this.id();
     ids.push(id);
-    const open = this.openQuery(id);
+    const open = this.openQuery(id, 'from p | cross join (from p | head 100)');
     seen.push(`open: ${await this.until(() => this.query(id), /streaming/)}`);
     seen.push(`cancel: ${(await this.service.ask('DELETE', `/query/${id}`)).status}`);
     open.destroy();
@@ -168,8 +168,8 @@ export class RunBench {
     return this.open('/pool/p/branch/main', id, '5\r\n{"k":\r\n');
   }
   /** An answer that nobody reads. */
-  private openQuery(id: string): { destroy(): void } {
-    const body = JSON.stringify({ query: 'from p | cross join (from p | head 100)' });
+  private openQuery(id: string, query: string): { destroy(): void } {
+    const body = JSON.stringify({ query });
     const socket = this.open('/query', id, `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`);
     socket.pause();
     return socket;

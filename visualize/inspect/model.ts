@@ -343,6 +343,8 @@ export const eventLabel = (event: string): string => {
       : ended[1] === 'done'
         ? 'child ended'
         : 'child broke';
+  if (event === 'done') return 'work is done';
+  if (event === 'broke') return 'work broke';
   const after = /^xstate\.after\.([^.]*)/.exec(event);
   if (after) return `after: ${after[1]!}`;
   if (event === 'xstate.init') return 'starts';
@@ -361,6 +363,7 @@ export const failedStep = (step: Step): boolean => (step.check ? step.check.outc
 const brokeStep = (step: Step): boolean =>
   (step.settled !== undefined && step.settled.failed + step.settled.refused > 0) ||
   step.event === 'failed' ||
+  step.event === 'cancelled' ||
   step.event.startsWith('xstate.error.') ||
   step.event === 'store failed' ||
   step.outcome === 'dropped';

@@ -94,7 +94,7 @@ why: x
 lake: {eventsKeptMax: 4}
 steps:
   - {create pool: p, events: [pool-new p]}
-  - {close: [{load: '{ts:1}', into: p@main, error: lake-closing}], within: 200}
+  - {close: [{load: '{ts:1}', into: p@main, error: lake-closing}]}
   - {load: '{ts:2}', into: p@main, crash: before commit, tips: {p@main: none}}
 `);
     expect(model.scenario).toEqual({
@@ -121,7 +121,7 @@ steps:
     expect(model.steps.map((s) => s.check!.rows.map(({ what, expected }) => `${what} ${expected!}`))).toEqual([
       [],
       ['error none', 'events [ "pool-new p" ]'],
-      ['error none', 'within 200', '1 (load): error lake-closing'],
+      ['error none', '1 (load): error lake-closing'],
       ['tips { "p@main": "none" }'],
     ]);
     expect(model.stateOf(model.actors.get('lake')!)).toBeUndefined();
