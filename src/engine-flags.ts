@@ -9,6 +9,7 @@
  * The engine adds the memory of typed arrays to a thread's heap, which is small beside them, and left to itself
  * collects all of it after every 30 MB of columns: a third of the time of a query that makes many, though nearly all of
  * them die young. So one and a half times what a collection left may come before the next.
+ * Without, eight of ClickBench's groupings of a million rows take 1.2 times the processor time.
  */
 const heapGrowth = '--heap-growing-percent=150';
 
