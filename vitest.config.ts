@@ -25,8 +25,8 @@ const shared = [
 ];
 const all = 'test/**/*.test.ts';
 /**
- * What `LAKE_TEST=core` chooses, to be run on each line of Node besides the one that all is run on: cases of language and
- * endpoints, scenarios, codecs, threads and their collector, the program as it is built.
+ * What `LAKE_TEST=core` chooses, to be run on each line of Node besides the one that all is run on: cases of language
+ * and endpoints, scenarios, codecs, threads and their collector, the program as it is built.
  */
 const core = {
   own: [
