@@ -155,8 +155,8 @@ export class Recorder {
   workersFor(workers: WorkerPool): WorkerPool {
     return overlaid<WorkerPool>(workers, {
       load: (request) => this.load(workers, request),
-      prepareDelete: (where, lake) =>
-        this.preparing(workers.prepareDelete(where, lake), (snapshot, removes) => ({
+      prepareDelete: (where, lake, warn) =>
+        this.preparing(workers.prepareDelete(where, lake, warn), (snapshot, removes) => ({
           what: 'delete where',
           where,
           commit: snapshot.commit,

@@ -143,6 +143,7 @@ const finish = (
 interface FilterPlan {
   readonly expr: PlanExpr;
   readonly functions: readonly PlanFunction[];
+  readonly warnings?: readonly string[];
 }
 
 /** Text of the error for a delete-where that is no single filter. */
@@ -193,5 +194,5 @@ const compileOneFilter = async (text: string, environment: CompileEnvironment): 
   ) {
     throw new CompileError([{ message: notOneFilter, start: -1, end: -1 }]);
   }
-  return { expr: filter.expr, functions: plan.functions };
+  return { expr: filter.expr, functions: plan.functions, ...(plan.warnings && { warnings: plan.warnings }) };
 };

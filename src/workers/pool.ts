@@ -310,8 +310,11 @@ class Workers implements WorkerPool {
     }
   }
 
-  prepareDelete(where: string, lake = this.lake): PrepareRewrite {
-    return (snapshot) => this.rewrite({ kind: 'delete', where, pool: layoutOf(snapshot.pool) }, snapshot, lake);
+  prepareDelete(where: string, lake = this.lake, warn?: (texts: readonly string[]) => void): PrepareRewrite {
+    return (snapshot) =>
+      this.rewrite({ kind: 'delete', where, pool: layoutOf(snapshot.pool) }, snapshot, lake, (_step, warnings) => {
+        if (warnings) warn?.(warnings);
+      });
   }
 
   prepareCompact(ids: readonly string[]): PrepareRewrite {
@@ -373,10 +376,15 @@ class Workers implements WorkerPool {
     this.objects.close();
   }
 
-  private async rewrite(request: TaskRequest, snapshot: Snapshot, lake = this.lake): Promise<Rewrite> {
+  private async rewrite(
+    request: TaskRequest,
+    snapshot: Snapshot,
+    lake = this.lake,
+    step?: TaskEvents['step'],
+  ): Promise<Rewrite> {
     const session = new LakeSession(lake, this.options.from);
     session.lend(snapshot);
-    return this.outcome<RewriteOutcome>(request, session, {});
+    return this.outcome<RewriteOutcome>(request, session, { step });
   }
 
   /** Runs a task to its outcome. */

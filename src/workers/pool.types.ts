@@ -165,9 +165,9 @@ export interface WorkerPool {
   query(request: QueryRequest): Promise<QueryReply>;
   /**
    * What the lake's `deleteWhere` calls to rewrite a snapshot without the rows that `where` selects. `lake`: what its
-   * subqueries see; default: all of it.
+   * subqueries see; default: all of it. `warn`: told what the filter names that is nowhere.
    */
-  prepareDelete(where: string, lake?: LakeServices): PrepareRewrite;
+  prepareDelete(where: string, lake?: LakeServices, warn?: (texts: readonly string[]) => void): PrepareRewrite;
   /** What the lake's `compact` calls to merge these objects. */
   prepareCompact(ids: readonly string[]): PrepareRewrite;
   /** Puts the rows of small objects together, in the pool's order, for no commit. */

@@ -192,7 +192,7 @@ export const branchRoutes: readonly Route[] = [
     params: branchParams,
     query: dryRunQuery,
     description:
-      'A new commit: earlier ones keep what they had. Rows for which the filter is null or an error stay. Subqueries of the filter (`id in (from gone | values id)`) only read.',
+      'A new commit: earlier ones keep what they had. Rows for which the filter is null or an error stay. Subqueries of the filter (`id in (from gone | values id)`) only read. A header `Warning` names columns that no row has, as for queries.',
     body: Deletion,
     takes: commitHeaders,
     examples: {
@@ -222,16 +222,13 @@ export const branchRoutes: readonly Route[] = [
       if (ids.length > 0 && where !== '') throw new LakeError('delete-both');
       if (ids.length === 0 && where === '') throw new LakeError('delete-neither');
       if (dryRun && where === '') throw new LakeError('delete-preview');
+      const prepared = service.workers.prepareDelete(where, call.visible, (texts) => {
+        reply.header('warning', warningHeader(texts));
+      });
       if (dryRun)
         return sendValue(
           reply,
-          previewValue(
-            await target.previewDelete(
-              params.branch,
-              service.workers.prepareDelete(where, call.visible),
-              tipTerms(request.headers),
-            ),
-          ),
+          previewValue(await target.previewDelete(params.branch, prepared, tipTerms(request.headers))),
           response,
         );
       const commit = await commitOnce(call, note, async (terms) =>
@@ -239,11 +236,7 @@ export const branchRoutes: readonly Route[] = [
           call,
           where === ''
             ? await target.deleteObjects(params.branch, ids.map(idOf), withoutMeta(await terms()))
-            : await target.deleteWhere(
-                params.branch,
-                service.workers.prepareDelete(where, call.visible),
-                await terms(),
-              ),
+            : await target.deleteWhere(params.branch, prepared, await terms()),
         ),
       );
       return sendCommit(reply, commit, response);
