@@ -277,6 +277,7 @@ export const errorTable = {
   'expectation-unknown': bad('Expect: unknown expectation {expectation}, only 100-continue is supported', 417),
   'header-twice': bad('{name}: header must not be repeated'),
   'content-coding-unknown': bad('unsupported content coding "{coding}" (supported: {known})'),
+  'charset-unknown': bad('Content-Type: unknown charset "{charset}"'),
   'content-coding-count': bad('Content-Encoding: {count} codings, at most {limit}'),
   'order-unknown': bad('unknown order: {order}'),
   'pool-name-missing': bad('pool name is missing'),

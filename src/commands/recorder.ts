@@ -214,7 +214,7 @@ export class Recorder {
   }
 
   private async load(workers: WorkerPool, request: LoadRequest): Promise<LoadReply> {
-    const { pool, format, csvDelimiter, contentCodings } = request;
+    const { pool, format, csvDelimiter, charset, contentCodings } = request;
     let body: Promise<RecordedBody> | undefined;
     const tell = (objects: readonly ObjectMeta[], error?: unknown): void => {
       const at = { seq: this.options.watch.nextSeq(), ms: Date.now() };
@@ -223,6 +223,7 @@ export class Recorder {
           what: 'body',
           format: format ?? 'auto',
           ...(csvDelimiter !== undefined && { csvDelimiter }),
+          ...(charset !== undefined && { charset }),
           ...(contentCodings?.length && { contentCodings }),
           ...(body && { body: await body }),
         };

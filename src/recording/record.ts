@@ -185,6 +185,7 @@ export type ObjectsSource =
       readonly what: 'body';
       readonly format: string;
       readonly csvDelimiter?: string;
+      readonly charset?: string;
       readonly contentCodings?: readonly string[];
       readonly body?: RecordedBody;
     }

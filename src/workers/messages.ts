@@ -42,6 +42,7 @@ export type TaskRequest =
       readonly pool: PoolLayout;
       readonly format: FormatName | 'auto';
       readonly csvDelimiter?: string;
+      readonly charset?: string;
       readonly contentCodings?: readonly ContentCoding[];
     }
   | {

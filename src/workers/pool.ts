@@ -170,12 +170,13 @@ class Workers implements WorkerPool {
 
   private async loadWhole(request: LoadRequest, body: Uint8Array, watch: LoadWatch): Promise<LoadOutcome> {
     watch.took(body.length);
-    const { pool, format, csvDelimiter, contentCodings } = request;
+    const { pool, format, csvDelimiter, charset, contentCodings } = request;
     const small: SmallLoad = {
       pool: layoutOf(pool),
       format: format ?? 'auto',
       body,
       ...(csvDelimiter !== undefined && { csvDelimiter }),
+      ...(charset !== undefined && { charset }),
     };
     if (!isSmallLoad(small, contentCodings ?? []))
       return this.loadChunks({ ...request, body: once(body), begun: undefined }, watch);
@@ -186,7 +187,7 @@ class Workers implements WorkerPool {
   }
 
   private async loadChunks(
-    { pool, format, csvDelimiter, contentCodings, body, begun, client, signal }: LoadRequest,
+    { pool, format, csvDelimiter, charset, contentCodings, body, begun, client, signal }: LoadRequest,
     watch: LoadWatch,
   ): Promise<LoadOutcome> {
     const request: TaskRequest = {
@@ -194,6 +195,7 @@ class Workers implements WorkerPool {
       pool: layoutOf(pool),
       format: format ?? 'auto',
       ...(csvDelimiter !== undefined && { csvDelimiter }),
+      ...(charset !== undefined && { charset }),
       ...(contentCodings?.length && { contentCodings }),
     };
     await begun?.();

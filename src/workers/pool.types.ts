@@ -34,6 +34,8 @@ export interface LoadRequest {
   readonly contentCodings?: readonly ContentCoding[];
   /** One character; csv only. */
   readonly csvDelimiter?: string;
+  /** Encoding of a text that is not UTF-8. */
+  readonly charset?: string;
   /** Read under backpressure; an error of it fails the load. */
   readonly body: AsyncIterable<Uint8Array>;
   /** Reads the whole body instead, where it is known to be small. */

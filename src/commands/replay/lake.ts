@@ -276,6 +276,7 @@ class LakeReplay {
       pool: face.config,
       format: from.format as FormatName | 'auto',
       ...(from.csvDelimiter !== undefined && { csvDelimiter: from.csvDelimiter }),
+      ...(from.charset !== undefined && { charset: from.charset }),
       ...(from.contentCodings && { contentCodings: from.contentCodings as readonly ContentCoding[] }),
       body: chunked(bytes),
     });

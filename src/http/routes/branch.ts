@@ -6,7 +6,7 @@ import { loadBody } from '../bodies/body.ts';
 import { sendCommit, sendTip, warningHeader } from '../commit-answer.ts';
 import { commitNote } from '../commit-note.ts';
 import { requestCodings } from '../bodies/encoding.ts';
-import { requestFormat } from '../bodies/negotiate.ts';
+import { requestCharset, requestFormat } from '../bodies/negotiate.ts';
 import { commitOnce, tipTerms } from '../once.ts';
 import { paceOf } from '../connections/pace.ts';
 import {
@@ -59,7 +59,7 @@ export const branchRoutes: readonly Route[] = [
     writes: true,
     params: branchParams,
     description:
-      'A load is one commit, or none: if a body breaks anywhere, nothing of it is there. When the answer comes the data is on disk.',
+      'A load is one commit, or none: if a body breaks anywhere, nothing of it is there. When the answer comes the data is on disk. A text is UTF-8, or what `charset` in the Content-Type says, or UTF-16 with a byte order mark.',
     query: Type.Object({ 'csv.delim': Type.Optional(delimiterSchema) }),
     body: 'data',
     takes: commitHeaders,
@@ -77,10 +77,11 @@ export const branchRoutes: readonly Route[] = [
         example: { commit: '0x178f59ec85db0a8c7d3d5ed926f7f4d11add9066', warnings: [] },
       },
     },
-    errors: [...commitErrors, ...dataErrors, 'csv-delimiter'],
+    errors: [...commitErrors, ...dataErrors, 'csv-delimiter', 'charset-unknown'],
     handler: async (call) => {
       const { service, request, reply, params, query, response, contentType } = call;
       const format = requestFormat(contentType);
+      const charset = requestCharset(contentType, format);
       const csvDelimiter = delimiterParameter(query['csv.delim']);
       const contentCodings = requestCodings(request.headers['content-encoding']);
       const note = commitNote(request.headers);
@@ -123,6 +124,7 @@ export const branchRoutes: readonly Route[] = [
             pool: target.config,
             format,
             contentCodings,
+            ...(charset !== undefined && { charset }),
             ...(csvDelimiter !== undefined && (format === 'csv' || format === 'auto') && { csvDelimiter }),
             ...body,
             watch: run.watch,

@@ -124,6 +124,7 @@ export const runLoad = async (
     const {
       format,
       csvDelimiter,
+      charset,
       contentCodings,
       pool: { keys, order, threshold },
     } = request;
@@ -141,6 +142,7 @@ export const runLoad = async (
       },
       ...(contentCodings && { contentCodings }),
       ...(csvDelimiter !== undefined && { csvDelimiter }),
+      ...(charset !== undefined && { charset }),
     });
     const outcome = await sortIntoObjects(turning(reader, task), {
       keys,
