@@ -522,6 +522,8 @@ class OpenLake implements Lake {
         return this.doDelete(job.poolId);
       case 'create view':
         this.checkNoPool(job.name);
+        // Before the definition is looked at: a recording has that of a view which came to be.
+        this.views_.checkFree(job.name);
         return this.views_.create(job.viewId, view!);
       case 'replace view':
         return this.views_.replace(job.viewId, job.version, view!);

@@ -78,8 +78,11 @@ export class Views {
       .reverse();
   }
 
+  /** @throws view-exists */
+  checkFree(name: string): void {
+    if (this.has(name)) throw new LakeError('view-exists', { view: name });
+  }
   create(id: Id, definition: ViewDefinition): Promise<readonly LakeEvent[]> {
-    if (this.has(definition.name)) throw new LakeError('view-exists', { view: definition.name });
     return this.put('view-new', id, id, definition);
   }
   replace(id: Id, version: Id, definition: ViewDefinition): Promise<readonly LakeEvent[]> {
