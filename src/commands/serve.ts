@@ -9,7 +9,7 @@ import { parseServe, type ServeConfig } from '../config/serve.ts';
 import { accessOf } from '../http/access/access.ts';
 import { KeysUnavailable } from '../http/access/issuer-keys.ts';
 import { TokenRefused } from '../http/access/tokens.ts';
-import { openDoor } from '../http/connections/door.ts';
+import { listenEarly } from '../http/connections/early-listener.ts';
 import { loggedFault } from '../http/log-fault.ts';
 import { loopback } from '../http/connections/origin.ts';
 import { startServer } from '../http/server.ts';
@@ -84,7 +84,7 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
     },
   });
   // For localhost the framework finds the addresses, once the lake is open.
-  const door = host === 'localhost' ? undefined : await openDoor(config);
+  const earlyListener = host === 'localhost' ? undefined : await listenEarly(config);
   const lake = await openLake({
     directory,
     objects,
@@ -98,7 +98,7 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
     ...recorder?.lakeHooks,
     ...(inspect && { inspect }),
   }).catch(async (problem: unknown) => {
-    await door?.close();
+    await earlyListener?.close();
     throw problem;
   });
   recorder?.begin(lake);
@@ -126,7 +126,7 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
   const server = await startServer({
     ...(access && { access }),
     ...(audit && { audit: audit.write }),
-    ...(door && { door }),
+    ...(earlyListener && { earlyListener }),
     ...(tracing && { tracing }),
     config,
     version,

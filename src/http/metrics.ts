@@ -14,7 +14,7 @@ import { diskTotals } from '../lake/objects/objects.ts';
 import type { WorkerPool } from '../workers/pool.types.ts';
 import type { EventFeed } from './events.ts';
 import { type Spread, Spreads, type Tally, Tallies } from './figures.ts';
-import type { Running } from './running.ts';
+import type { Runs } from './runs.ts';
 
 /** The figures of one server. */
 export interface Metrics {
@@ -37,7 +37,7 @@ interface MetricsSources {
   readonly lake: Lake;
   readonly workers: WorkerPool;
   readonly feed: EventFeed;
-  readonly running: Running;
+  readonly runs: Runs;
   readonly version: string;
   /** Pools that have a label of their own. */
   readonly poolsMax: number;
@@ -58,7 +58,7 @@ export const startMetrics = (sources: MetricsSources): Metrics => {
   collectDefaultMetrics({ register: registry });
   const answered = countRequests(registry);
   const unhear = countJobs(registry, lake);
-  countRuns(registry, sources.running);
+  countRuns(registry, sources.runs);
   const traffic = new Traffic();
   for (const [name, read] of Object.entries(readings(sources, traffic)))
     (name.endsWith('_total') ? counter : gauge)(registry, name, read);
@@ -178,7 +178,7 @@ const own = (name: string): { readonly name: string; readonly help: string; read
 
 /** What is read when somebody asks. */
 const readings = (
-  { lake, workers, feed, running, version, poolsMax }: MetricsSources,
+  { lake, workers, feed, runs, version, poolsMax }: MetricsSources,
   traffic: Traffic,
 ): Readonly<Record<string, () => Iterable<Sample>>> => {
   const one = (read: () => number) => (): Iterable<Sample> => [[read()]];
@@ -203,9 +203,9 @@ const readings = (
     lake_snapshot_cache_bytes: one(() => lake.figures().snapshotBytes),
     lake_snapshot_cache_lists: one(() => lake.figures().snapshots),
     lake_pool_queue_jobs: () => queueSamples(lake, poolsMax),
-    lake_queries: () => [...running.states().queries].map(([state, count]) => [count, { state }] as const),
+    lake_queries: () => [...runs.states().queries].map(([state, count]) => [count, { state }] as const),
     lake_queries_running: one(() => workers.status().queriesRunning),
-    lake_loads: () => [...running.states().loads].map(([state, count]) => [count, { state }] as const),
+    lake_loads: () => [...runs.states().loads].map(([state, count]) => [count, { state }] as const),
     lake_loads_running: one(() => workers.status().loadsRunning),
     lake_events_subscribers: one(() => feed.size),
     lake_events_lagging_subscribers: one(() => feed.figures().lagging),
@@ -312,7 +312,7 @@ const countJobs = (registry: Registry, lake: Lake): (() => void) => {
 };
 
 /** Counts queries and loads when they have ended. */
-const countRuns = (registry: Registry, running: Running): void => {
+const countRuns = (registry: Registry, runs: Runs): void => {
   const of = (name: string): Tally => total(registry, name);
   const queries = talliesBy(registry, 'lake_queries_total', 'outcome');
   const read = of('lake_query_records_read_total');
@@ -322,7 +322,7 @@ const countRuns = (registry: Registry, running: Running): void => {
   const records = of('lake_load_records_total');
   const bodyBytes = of('lake_load_body_bytes_total');
   const objectBytes = of('lake_load_object_bytes_total');
-  running.hear({
+  runs.hear({
     query: ({ state, watch }) => {
       const counts = watch.counts();
       queries(state).value++;

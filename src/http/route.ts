@@ -14,10 +14,10 @@ import type { LakeServices } from '../workers/pool.types.ts';
 import type { HeldBodies } from './bodies/held.ts';
 import type { Metrics } from './metrics.ts';
 import type { ResponseFormat } from './bodies/negotiate.ts';
-import type { UnderWay } from './once.ts';
+import type { UnderWay } from './idempotency.ts';
 import type { AnswerHeader, RequestHeader } from './openapi/headers.ts';
 import type { OriginRules } from './connections/origin.ts';
-import type { Running } from './running.ts';
+import type { Runs } from './runs.ts';
 import type { Tracing } from './tracing/tracing.ts';
 
 /** What the framework keeps with a route: names of the query parameters that it takes. */
@@ -34,7 +34,7 @@ export interface Service {
   readonly log: FastifyBaseLogger;
   readonly feed: EventFeed;
   readonly metrics: Metrics;
-  readonly running: Running;
+  readonly runs: Runs;
   readonly underWay: UnderWay;
   readonly controlBodies: HeldBodies;
   /** Beginnings of loads. */

@@ -134,7 +134,7 @@ export const SyntaxTree = Type.Unknown({
   $id: 'SyntaxTree',
   description: "The tree of a query. Its shape is this service's own and may change.",
 });
-/** The answer of `GET /query/:id`; its states are those of `QueryState` in running.ts. */
+/** The answer of `GET /query/:id`; its states are those of `QueryState` in runs.ts. */
 export const QueryProgress = Type.Object(
   {
     request_id: Type.String(),
@@ -153,7 +153,7 @@ export const QueryProgress = Type.Object(
   },
   { $id: 'QueryProgress', description: 'How far a query is.' },
 );
-/** The answer of `GET /load/:id`; its states are those of `LoadState` in running.ts. */
+/** The answer of `GET /load/:id`; its states are those of `LoadState` in runs.ts. */
 export const LoadProgress = Type.Object(
   {
     request_id: Type.String(),

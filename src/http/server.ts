@@ -34,7 +34,7 @@ import { type AuditEntry, AuditTrail } from './access/audit.ts';
 import { callerOf, checkSource } from './admission.ts';
 import { answerUnparsed } from './connections/client-ends.ts';
 import { Connections } from './connections/connections.ts';
-import { type Door, httpServer } from './connections/door.ts';
+import { type EarlyListener, httpServer } from './connections/early-listener.ts';
 import { encodeAnswer } from './bodies/encoding.ts';
 import { EventFeed } from './events.ts';
 import { checkHead } from './bodies/head.ts';
@@ -53,7 +53,7 @@ import { requestIdOf } from './request-id.ts';
 import { RoutedCall } from './routed-call.ts';
 import type { Route, RouteConfig, Service } from './route.ts';
 import { routes } from './routes/routes.ts';
-import { Running } from './running.ts';
+import { Runs } from './runs.ts';
 import { addPages, isNoAsset } from './static-pages.ts';
 import type { Tracing } from './tracing/tracing.ts';
 import { queryParameters, targetOf } from './url.ts';
@@ -75,7 +75,7 @@ interface ServerOptions {
   /** Told of requests; closed by who opened it. */
   readonly tracing?: Tracing;
   /** The server that listens already; without it one is made. */
-  readonly door?: Door;
+  readonly earlyListener?: EarlyListener;
   /** Of loads, queries and subscribers; default: those of machines/. */
   readonly charts?: ServiceCharts;
 }
@@ -129,10 +129,10 @@ const close = async (app: FastifyInstance, service: Service): Promise<void> => {
     end(service);
   }
 };
-const end = ({ feed, metrics, running }: Service): void => {
+const end = ({ feed, metrics, runs }: Service): void => {
   feed.close();
   metrics.close();
-  running.close();
+  runs.close();
 };
 
 /** What the handlers work with. */
@@ -150,8 +150,8 @@ const serviceOf = (
   });
   const { inspect } = watch ?? {};
   const { queryMsMax, queryStatusMs: keepMs } = config;
-  const running = new Running({ queryMsMax, keepMs, inspect, charts: charts ?? runCharts });
-  const metrics = startMetrics({ lake, workers, feed, running, version, poolsMax: config.metricsPoolsMax });
+  const runs = new Runs({ queryMsMax, keepMs, inspect, charts: charts ?? runCharts });
+  const metrics = startMetrics({ lake, workers, feed, runs, version, poolsMax: config.metricsPoolsMax });
   return {
     config,
     version,
@@ -160,7 +160,7 @@ const serviceOf = (
     log,
     feed,
     metrics,
-    running,
+    runs,
     underWay: new Map(),
     controlBodies: new HeldBodies(controlBytesMax),
     loadBodies: new HeldBodies(beginningBytesMax),
@@ -175,7 +175,7 @@ const serviceOf = (
 
 /** Builds the server without listening. */
 const buildApp = (options: ServerOptions): { readonly app: FastifyInstance; readonly service: Service } => {
-  const { config, log, watch, door } = options;
+  const { config, log, watch, earlyListener } = options;
   const app = Fastify({
     loggerInstance: log,
     // Lines carry the request's id themselves: no logger for each request.
@@ -185,7 +185,7 @@ const buildApp = (options: ServerOptions): { readonly app: FastifyInstance; read
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     serverFactory: ((listener: RequestListener) =>
-      door ? door.take(listener) : httpServer(config, listener).server) as FastifyServerFactory,
+      earlyListener ? earlyListener.take(listener) : httpServer(config, listener).server) as FastifyServerFactory,
     routerOptions: {
       maxParamLength: config.headerBytesMax,
       querystringParser: (text) => (text === '' ? {} : Object.fromEntries(queryParameters(`?${text}`))),

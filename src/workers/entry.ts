@@ -278,7 +278,7 @@ const take = (message: ToWorker): void => {
     message.task,
     settings.windowBytesMax,
     post,
-    message.foreseen,
+    message.prefetched,
     new TaskCounter(message.task, tasks.has(taskAt(counts, message.task)) ? undefined : counts),
   );
   tasks.set(task.id, task);

@@ -15,14 +15,14 @@ import type { FoundSource, ResolvedSource, SourceRequest } from '../query/plan/p
 import { didYouMean, didYouMeanName } from '../query/analyze/suggest.ts';
 import { expandGlob, findFile, looksLikePath } from './from/files.ts';
 import { type FromPolicy, allowedUrl } from './from/policy.ts';
-import { atHead, namesIn } from './foresight.ts';
-import type { Call, Foreseen, PoolLayout } from './messages.ts';
+import { atHead, namesIn } from './prefetch.ts';
+import type { Call, Prefetched, PoolLayout } from './messages.ts';
 import { type PackedPage, packPage } from './packed-page.ts';
 import type { LakeServices } from './pool.types.ts';
 
 /** Objects that are told before they are asked for, at most; and if their bodies come along. */
-const foreseenObjectsMax = 128;
-const foreseenInlineMax = 8;
+const prefetchedObjectsMax = 128;
+const prefetchedInlineMax = 8;
 /** Objects whose rows are counted in one turn of the event loop. */
 const countedObjects = 4096;
 
@@ -89,15 +89,15 @@ export class LakeSession {
    * What the worker is going to ask for, as far as the text tells: so it need not wait for the answers. Faults are left
    * to when it asks.
    */
-  async foresee(
+  async prefetch(
     text: string,
     head: { readonly pool?: string; readonly branch?: string } | undefined,
-  ): Promise<readonly Foreseen[]> {
+  ): Promise<readonly Prefetched[]> {
     const wanted = [
       ...(head?.pool !== undefined ? [{ name: head.pool }] : []),
       ...namesIn(text).map((name) => ({ name })),
     ].map((request) => atHead(request, head));
-    const found: Foreseen[] = [];
+    const found: Prefetched[] = [];
     for (const request of wanted) {
       if (this.poolNamed(request.name) instanceof LakeError) continue;
       const source = await this.named({ kind: 'name', ...request }).catch(() => undefined);
@@ -110,11 +110,11 @@ export class LakeSession {
   /** All objects of a snapshot, if they fit into a message. */
   private allObjects(handle: number): PackedPage | undefined {
     const { snapshot } = this.opened[handle]!;
-    if (snapshot.objectCount > foreseenObjectsMax) return undefined;
-    const { objects } = snapshot.page({ limit: foreseenObjectsMax, inline: false });
+    if (snapshot.objectCount > prefetchedObjectsMax) return undefined;
+    const { objects } = snapshot.page({ limit: prefetchedObjectsMax, inline: false });
     // Smaller ones may have their bodies in the tables, which come along then.
     if (objects.every((o) => o.size >= inlineBytesMax)) return packPage({ objects });
-    return objects.length <= foreseenInlineMax ? packPage(snapshot.page({ limit: foreseenInlineMax })) : undefined;
+    return objects.length <= prefetchedInlineMax ? packPage(snapshot.page({ limit: prefetchedInlineMax })) : undefined;
   }
 
   /**

@@ -83,7 +83,7 @@ export type TaskOutcome =
  * A pool that a query's text names, told before it is asked for. `objects`: all objects of its snapshot, if they are
  * few.
  */
-export interface Foreseen {
+export interface Prefetched {
   readonly name: string;
   readonly commit?: string;
   readonly source: ResolvedSource;
@@ -96,7 +96,7 @@ export type ToWorker =
       readonly type: 'start';
       readonly task: number;
       readonly request: TaskRequest;
-      readonly foreseen?: readonly Foreseen[];
+      readonly prefetched?: readonly Prefetched[];
     }
   | { readonly type: 'body'; readonly task: number; readonly chunk: Uint8Array }
   | { readonly type: 'bodyEnd'; readonly task: number; readonly error?: WireError }

@@ -21,7 +21,7 @@ import { CacheCounters } from './cache-counts.ts';
 import { claimMemory } from './query/turn-claim.ts';
 import { poolsOnly } from './from/policy.ts';
 import { LakeSession, layoutOf } from './lake-session.ts';
-import type { Foreseen, PartOf, RewriteOutcome, TaskOutcome, TaskRequest } from './messages.ts';
+import type { Prefetched, PartOf, RewriteOutcome, TaskOutcome, TaskRequest } from './messages.ts';
 import type {
   CompileReply,
   LakeServices,
@@ -289,8 +289,8 @@ class Workers implements WorkerPool {
         ...(head && { head }),
         ...(indexBase !== undefined && { indexBase }),
       };
-      const foreseen = await session.foresee(text, head);
-      const started = this.start(request, session, events, { client, foreseen });
+      const prefetched = await session.prefetch(text, head);
+      const started = this.start(request, session, events, { client, prefetched });
       task = started;
       watch.began(started);
       this.running.queries++;
@@ -441,7 +441,10 @@ class Workers implements WorkerPool {
     request: TaskRequest,
     session: LakeSession,
     events: TaskEvents,
-    { client, foreseen }: { readonly client?: TaskClient | undefined; readonly foreseen?: readonly Foreseen[] } = {},
+    {
+      client,
+      prefetched,
+    }: { readonly client?: TaskClient | undefined; readonly prefetched?: readonly Prefetched[] } = {},
   ): RunningTask {
     if (this.closing) throw new LakeError('workers-closed');
     makeRoom(this.tasks(), placeOf(request), this.options.tasksMax);
@@ -462,7 +465,7 @@ class Workers implements WorkerPool {
         },
       },
     );
-    thread.start(request, task, foreseen);
+    thread.start(request, task, prefetched);
     return task;
   }
 

@@ -8,7 +8,7 @@ import { freeBuffer } from './free-bytes.ts';
 import {
   type Answers,
   type Call,
-  type Foreseen,
+  type Prefetched,
   type FromWorker,
   type Step,
   type ToWorker,
@@ -49,7 +49,7 @@ export class Task {
   /** For bytes that are sent; they come back when they are out. */
   readonly buffers = buffers;
   /** What the main thread told without being asked. */
-  readonly foreseen: readonly Foreseen[];
+  readonly prefetched: readonly Prefetched[];
   /** What it has read and sent. */
   readonly counter: TaskCounter;
   /** The last bytes had to wait for the receiver, and not just for a moment. */
@@ -70,11 +70,11 @@ export class Task {
     id: number,
     windowBytes: number,
     post: Post,
-    foreseen: readonly Foreseen[] = [],
+    prefetched: readonly Prefetched[] = [],
     counter = new TaskCounter(id),
   ) {
     this.id = id;
-    this.foreseen = foreseen;
+    this.prefetched = prefetched;
     this.counter = counter;
     this.windowBytes = windowBytes;
     this.post = post;

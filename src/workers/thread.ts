@@ -9,7 +9,7 @@ import { LakeError } from '../errors.ts';
 import { joinBytes } from '../vectors/join-bytes.ts';
 import type { LakeSession } from './lake-session.ts';
 import {
-  type Foreseen,
+  type Prefetched,
   type FromWorker,
   type PartOf,
   type Step,
@@ -301,10 +301,10 @@ export class Thread {
     });
   }
 
-  start(request: TaskRequest, task: RunningTask, foreseen?: readonly Foreseen[]): void {
+  start(request: TaskRequest, task: RunningTask, prefetched?: readonly Prefetched[]): void {
     this.tasks.set(task.id, task);
     this.post(
-      { type: 'start', task: task.id, request, ...(foreseen && foreseen.length > 0 && { foreseen }) },
+      { type: 'start', task: task.id, request, ...(prefetched && prefetched.length > 0 && { prefetched }) },
       request.kind === 'part' ? request.port : undefined,
     );
   }

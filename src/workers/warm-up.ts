@@ -13,7 +13,7 @@ import { ColumnCache } from '../lake/columns/cache.ts';
 import { sortIntoObjects } from '../lake/load/sort.ts';
 import type { ObjectSink, ObjectStore } from '../lake/objects/objects.ts';
 import { ReaderList, type WorkerTools } from './query/lake-source.ts';
-import type { Foreseen } from './messages.ts';
+import type { Prefetched } from './messages.ts';
 import { packPage } from './packed-page.ts';
 import { runQuery } from './query/task.ts';
 import type { TaskSpill } from './query/spill.ts';
@@ -44,7 +44,7 @@ interface WarmUpOptions {
 /** A pool in memory, as queries find it. */
 interface Pool {
   readonly tools: WorkerTools;
-  readonly foreseen: readonly Foreseen[];
+  readonly prefetched: readonly Prefetched[];
 }
 
 /** The warm-up of one worker. */
@@ -91,12 +91,12 @@ export class WarmUp {
     const source = { kind: 'pool', name: 'warm', handle: '0', sortKeys: [['at']], order: 'asc' } as const;
     const counters = new CacheCounters(1).of(0);
     return {
-      foreseen: [{ name: 'warm', source, objects: packPage(page) }],
+      prefetched: [{ name: 'warm', source, objects: packPage(page) }],
       tools: { ...this.options.tools, objects, readers: new ReaderList(new ColumnCache(cacheBytes, counters)) },
     };
   }
 
-  private async query(text: string, { tools, foreseen }: Pool): Promise<void> {
+  private async query(text: string, { tools, prefetched }: Pool): Promise<void> {
     // What is written goes nowhere, and its buffers back.
     const post: Post = (message) => {
       if (message.type === 'chunk')
@@ -107,7 +107,7 @@ export class WarmUp {
           ...(task.buffers.has(message.bytes) && { buffers: [message.bytes.buffer as SharedArrayBuffer] }),
         });
     };
-    const task = new Task(-1, this.options.windowBytes, post, foreseen);
+    const task = new Task(-1, this.options.windowBytes, post, prefetched);
     const spill = this.options.spill();
     this.current = task;
     try {

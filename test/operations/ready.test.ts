@@ -12,7 +12,7 @@ import { Agent, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseServe } from '../../src/config/serve.ts';
-import { openDoor } from '../../src/http/connections/door.ts';
+import { listenEarly } from '../../src/http/connections/early-listener.ts';
 import { program, startBuiltService } from '../support/built-service.ts';
 
 interface Seen {
@@ -61,7 +61,7 @@ test('before the lake is open, health checks are told so and everything else is 
   const port = await freePort();
   const config = parseServe(['-l', `127.0.0.1:${port}`]);
   if ('help' in config) throw new Error('no help was asked for');
-  const door = await openDoor(config);
+  const earlyListener = await listenEarly(config);
   try {
     const early = { status: 503, type: 'text/plain; charset=utf-8', body: 'recovering', retryAfter: '1' };
     expect(await ask(port, 'GET', '/ready')).toEqual(early);
@@ -73,9 +73,9 @@ test('before the lake is open, health checks are told so and everything else is 
       body: '{"type":"Error","kind":"overloaded","error":"service is starting: the lake is being recovered; retry shortly"}\n',
       retryAfter: '1',
     });
-    await expect(openDoor(config)).rejects.toMatchObject({ code: 'EADDRINUSE' });
+    await expect(listenEarly(config)).rejects.toMatchObject({ code: 'EADDRINUSE' });
   } finally {
-    await door.close();
+    await earlyListener.close();
   }
   await expect(ask(port, 'GET', '/ready')).rejects.toThrow();
 });

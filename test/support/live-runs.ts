@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { loadMachine } from '../../machines/load.machine.ts';
 import { queryMachine } from '../../machines/query.machine.ts';
 import { subscriberMachine } from '../../machines/subscriber.machine.ts';
-import { Running } from '../../src/http/running.ts';
+import { Runs } from '../../src/http/runs.ts';
 import { loadChart, queryChart } from '../../src/workers/watches.ts';
 import { startService, type TestService } from './server.ts';
 
@@ -103,7 +103,7 @@ export class RunBench {
 
   /** A load whose commit was asked for is not cancelled: its DELETE waits. */
   private whileCommitting(): string {
-    const running = new Running({ queryMsMax: 0, keepMs: 0, charts: this.charts, inspect: undefined });
+    const running = new Runs({ queryMsMax: 0, keepMs: 0, charts: this.charts, inspect: undefined });
     const run = running.beginLoad({
       id: '1',
       owner: undefined,

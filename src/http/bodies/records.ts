@@ -6,7 +6,7 @@ import type { AuthConfig } from '../../config/serve.ts';
 import { grantText, type Principal } from '../access/roles.ts';
 import type { Channel } from '../../query/plan/channels.ts';
 import type { DescribedSource, Description } from '../describe.ts';
-import type { LoadRun, QueryRun } from '../running.ts';
+import type { LoadRun, QueryRun } from '../runs.ts';
 import type {
   BranchRecord,
   GraphPage,

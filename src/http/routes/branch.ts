@@ -7,7 +7,7 @@ import { sendCommit, sendTip, warningHeader } from '../commit-answer.ts';
 import { commitNote } from '../commit-note.ts';
 import { requestCodings } from '../bodies/encoding.ts';
 import { requestCharset, requestFormat } from '../bodies/negotiate.ts';
-import { commitOnce, tipTerms } from '../once.ts';
+import { commitOnce, tipTerms } from '../idempotency.ts';
 import { paceOf } from '../connections/pace.ts';
 import {
   boolParameter,
@@ -93,7 +93,7 @@ export const branchRoutes: readonly Route[] = [
       } = service;
       const length = request.headers['content-length'];
       const pace = paceOf(request.raw, 'body', service.config);
-      const run = service.running.beginLoad({
+      const run = service.runs.beginLoad({
         id: call.id,
         owner: call.who?.name,
         poolId: target.config.id,

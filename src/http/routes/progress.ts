@@ -5,7 +5,7 @@ import { mayOnLake } from '../access/roles.ts';
 import { loadProgressValue, queryProgressValue } from '../bodies/records.ts';
 import { sendValue } from '../reply.ts';
 import { type Call, type Route, route } from '../route.ts';
-import type { Asker, LoadRun } from '../running.ts';
+import type { Asker, LoadRun } from '../runs.ts';
 import { LoadProgress, QueryProgress } from '../schemas.ts';
 
 /** Who asks for a run: their own come first, and others' are for those alone who administer the lake. */
@@ -20,7 +20,7 @@ const ofLoad = Type.Object({ id: Type.String({ description: 'X-Request-ID of the
 /** The load that a request names, if it is one's own. @throws load-unknown */
 const loadOf = (call: Call<{ readonly id: string }>): LoadRun => {
   const { service, params } = call;
-  const run = service.running.load(params.id, askerOf(call));
+  const run = service.runs.load(params.id, askerOf(call));
   if (!run) throw new LakeError('load-unknown', { id: params.id });
   return run;
 };
@@ -40,7 +40,7 @@ export const progressRoutes: readonly Route[] = [
     errors: ['query-progress-unknown'],
     handler: async (call) => {
       const { service, params, reply, response } = call;
-      const run = service.running.query(params.id, askerOf(call));
+      const run = service.runs.query(params.id, askerOf(call));
       if (!run) throw new LakeError('query-progress-unknown', { id: params.id });
       return sendValue(reply, queryProgressValue(run, await run.watch.rowsTotal()), response);
     },

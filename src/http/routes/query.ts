@@ -79,7 +79,7 @@ export const queryRoutes: readonly Route[] = [
       const coding = answerCoding(request.headers['accept-encoding']);
       const pace = paceOf(request.raw, 'answer', service.config);
       const channelIds = response.mediaType === 'application/x-zjson';
-      const run = service.running.beginQuery({
+      const run = service.runs.beginQuery({
         id,
         text,
         owner: call.who?.name,
@@ -132,7 +132,7 @@ export const queryRoutes: readonly Route[] = [
     errors: ['query-not-running'],
     handler: async (call) => {
       const { service, params, reply } = call;
-      if (!service.running.cancelQueries(params.id, askerOf(call)))
+      if (!service.runs.cancelQueries(params.id, askerOf(call)))
         throw new LakeError('query-not-running', { id: params.id });
       return reply.code(204).send();
     },
@@ -150,7 +150,7 @@ export const queryRoutes: readonly Route[] = [
     errors: ['query-unknown'],
     handler: async (call) => {
       const { service, params, reply, response } = call;
-      const run = service.running.query(params.id, askerOf(call));
+      const run = service.runs.query(params.id, askerOf(call));
       if (!run) throw new LakeError('query-unknown');
       await run.whenEnded();
       return sendValue(reply, queryStatusValue(run.errorText), response);

@@ -2,7 +2,7 @@
 import { type Static, Type } from 'typebox';
 import { sendCommit } from '../commit-answer.ts';
 import { commitNote } from '../commit-note.ts';
-import { tipTerms } from '../once.ts';
+import { tipTerms } from '../idempotency.ts';
 import { boolParameter, boolSchema, idOf, poolParameter, revisionParameter } from '../bodies/parameters.ts';
 import { vacuumValue } from '../bodies/records.ts';
 import { sendValue } from '../reply.ts';

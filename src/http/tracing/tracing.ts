@@ -9,7 +9,7 @@
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { JobMarks } from '../../lake/lake.types.ts';
-import type { LoadRun, QueryRun } from '../running.ts';
+import type { LoadRun, QueryRun } from '../runs.ts';
 
 /** Who is told of requests, so that traces are sent of them. */
 export interface Tracing {

@@ -19,7 +19,7 @@ import { type Share, type ShareSizes, scanShare, sharesOf } from '../../lake/sca
 import { collectRead } from '../collector.ts';
 import { type WorkerTools, poolSource } from './lake-source.ts';
 import { type WireError, fromWire } from '../messages.ts';
-import { News } from '../news.ts';
+import { Notifier } from '../notifier.ts';
 import { ShareClaims } from './share-claims.ts';
 import type { Task } from '../task.ts';
 
@@ -112,7 +112,7 @@ class SharedScan implements Division {
   private passed = 0;
   private isLeft = false;
   private failure: unknown;
-  private readonly news = new News();
+  private readonly notifier = new Notifier();
   private heard: (answer: PartAnswer) => void = () => undefined;
 
   constructor(options: SharedScanOptions) {
@@ -180,7 +180,7 @@ class SharedScan implements Division {
       if (this.failure !== undefined) throw this.failure;
       const answer = this.ready.get(this.passed);
       if (answer) return answer;
-      if (typeof share !== 'number') await this.news.waitUnless(this.options.task.signal);
+      if (typeof share !== 'number') await this.notifier.waitUnless(this.options.task.signal);
     }
   }
 
@@ -225,7 +225,7 @@ class SharedScan implements Division {
       for (const name of ['bytesRead', 'bytesMatched', 'recordsRead', 'recordsMatched'] as const)
         progress[name] += message.progress[name];
     }
-    this.news.tell();
+    this.notifier.tell();
   }
 
   /** A helper is gone: what it had taken will not come. */
@@ -237,7 +237,7 @@ class SharedScan implements Division {
       this.options.shares.some((_, k) => k >= this.passed && !this.ready.has(k) && this.claims.isOf(k, thread));
     if (!this.isLeft && isMissed)
       this.failure ??= new LakeError('worker-died', { reason: 'it was helping this query' });
-    this.news.tell();
+    this.notifier.tell();
   }
 
   private leave(): void {

@@ -113,7 +113,7 @@ export const poolSource = (
 
 /** Asks for pages, unless all objects have come along with the task. */
 const pagesOf = (task: Task, handle: string): ScanSource['page'] => {
-  const packed = task.foreseen.find((f) => f.source.handle === handle)?.objects;
+  const packed = task.prefetched.find((f) => f.source.handle === handle)?.objects;
   if (!packed) return async (page) => unpackPage(await task.call({ kind: 'page', handle, page }));
   const { objects } = unpackPage(packed);
   return ({ range, cursor = 0 }) => ({

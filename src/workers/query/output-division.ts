@@ -24,7 +24,7 @@ import type { Plan } from '../../query/plan/plan.ts';
 import { rowByRow } from '../../query/plan/split.ts';
 import type { WorkerTools } from './lake-source.ts';
 import { type WireError, fromWire } from '../messages.ts';
-import { News } from '../news.ts';
+import { Notifier } from '../notifier.ts';
 import { type PartStart, readsInto, sharedRows } from './division.ts';
 import { ShareClaims } from './share-claims.ts';
 import type { Task } from '../task.ts';
@@ -154,7 +154,7 @@ class SharedOutput {
   private passed = 0;
   private isLeft = false;
   private failure: LakeError | undefined;
-  private readonly news = new News();
+  private readonly notifier = new Notifier();
 
   constructor(options: SharedOutputOptions) {
     this.options = options;
@@ -221,7 +221,7 @@ class SharedOutput {
         } else if (ahead && !ahead.hasEnded && ahead.heldBytes < aheadBytesMax) {
           await advance(ahead);
           await task.breathe();
-        } else await this.news.waitUnless(this.options.task.signal);
+        } else await this.notifier.waitUnless(this.options.task.signal);
       }
     } finally {
       this.leave();
@@ -318,7 +318,7 @@ class SharedOutput {
       counter.recordsSent += message.sent;
       pieces.hasEnded = true;
     }
-    this.news.tell();
+    this.notifier.tell();
   }
 
   /** A helper is gone: what is left of the share that it had taken will not come. */
@@ -329,7 +329,7 @@ class SharedOutput {
       k >= this.passed && this.claims.isOf(k, thread!) && !this.pieces.get(k)?.hasEnded && !this.pieces.get(k)?.failure;
     if (!this.isLeft && thread !== undefined && this.options.shares.some((_, k) => isMissed(k)))
       this.failure ??= new LakeError('worker-died', { reason: 'it was helping this query' });
-    this.news.tell();
+    this.notifier.tell();
   }
 
   private leave(): void {

@@ -10,7 +10,7 @@ import type { ScanSource } from '../../lake/scan/scan.types.ts';
 import { linkPart } from '../../vectors/stop.ts';
 import type { WorkerTools } from './lake-source.ts';
 import { toWire } from '../messages.ts';
-import { News } from '../news.ts';
+import { Notifier } from '../notifier.ts';
 import {
   type FromOutputHelper,
   type OutputStart,
@@ -52,7 +52,7 @@ class OutputPart {
   private readonly abort = new AbortController();
   private readonly progress = noProgress();
   private readonly source: ScanSource;
-  private readonly news = new News();
+  private readonly notifier = new Notifier();
   private unreadBytes = 0;
   private rowsSent = 0;
   private isHeldUp = false;
@@ -75,11 +75,11 @@ class OutputPart {
     this.tell({ thread: thread.index });
     const write = this.writer();
     for (;;) {
-      const { told } = this.news;
+      const { told } = this.notifier;
       const share = this.claims.take(thread.index, thread.of);
       if (share === 'none' || this.abort.signal.aborted) return;
       if (share === 'wait') {
-        if (told === this.news.told) await this.news.wait();
+        if (told === this.notifier.told) await this.notifier.wait();
         continue;
       }
       try {
@@ -93,7 +93,7 @@ class OutputPart {
 
   /** More shares may be taken. */
   more(): void {
-    this.news.tell();
+    this.notifier.tell();
   }
   credit({ bytes, buffer, isHeldUp }: Extract<ToOutputHelper, { type: 'credit' }>): void {
     this.unreadBytes -= bytes;
@@ -139,7 +139,7 @@ class OutputPart {
     )) {
       for (const bytes of task.shareable(chunk)) {
         while (this.unreadBytes > 0 && this.unreadBytes + bytes.length > aheadBytesMax) {
-          await this.news.wait();
+          await this.notifier.wait();
           this.abort.signal.throwIfAborted();
         }
         this.unreadBytes += bytes.length;

@@ -10,7 +10,7 @@ import { scanShare } from '../../lake/scan/shares.ts';
 import { linkPart } from '../../vectors/stop.ts';
 import type { WorkerTools } from './lake-source.ts';
 import { toWire } from '../messages.ts';
-import { News } from '../news.ts';
+import { Notifier } from '../notifier.ts';
 import { noProgress, partContext, partSource, progressSince } from '../part.ts';
 import { type FromHelper, type PartStart, type ToHelper, readsInto } from './division.ts';
 import { ShareClaims } from './share-claims.ts';
@@ -48,7 +48,7 @@ class QueryPart {
   private readonly claims: ShareClaims;
   private readonly abort = new AbortController();
   private readonly progress = noProgress();
-  private readonly passes = new News();
+  private readonly passes = new Notifier();
 
   constructor(task: Task, port: MessagePort, tools: WorkerTools, start: PartStart) {
     this.task = task;

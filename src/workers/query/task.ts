@@ -28,7 +28,7 @@ import { type Value, intValue, recordValue, stringValue } from '../../vectors/va
 import { type WorkerTools, executionHost } from './lake-source.ts';
 import type { TaskRequest } from '../messages.ts';
 import { rowTypeByPools } from './empty-answer.ts';
-import { atHead } from '../foresight.ts';
+import { atHead } from '../prefetch.ts';
 import { divideOutput } from './output-division.ts';
 import { poolContent } from './pool-content.ts';
 import type { QueryStats } from '../pool.types.ts';
@@ -78,7 +78,7 @@ export const lakeEnvironment = (
       const source = named(request);
       if (source.kind !== 'name' || source.meta !== undefined || source.format !== undefined || source.forLoad)
         return undefined;
-      const found = task.foreseen.find((f) => f.name === source.name && f.commit === source.commit);
+      const found = task.prefetched.find((f) => f.name === source.name && f.commit === source.commit);
       return found && [found.source];
     },
     resolve: (source) => task.call({ kind: 'resolve', source: named(source) }),

@@ -15,7 +15,7 @@ import { ColumnCache } from '../../../src/lake/columns/cache.ts';
 import { openLake } from '../../../src/lake/lake.ts';
 import type { Lake, PoolConfig } from '../../../src/lake/lake.types.ts';
 import { openObjects } from '../../../src/lake/objects/objects.ts';
-import { namesIn } from '../../../src/workers/foresight.ts';
+import { namesIn } from '../../../src/workers/prefetch.ts';
 import { poolsOnly } from '../../../src/workers/from/policy.ts';
 import { ReaderList } from '../../../src/workers/query/lake-source.ts';
 import { LoadBudget } from '../../../src/workers/load/task.ts';

@@ -231,7 +231,7 @@ export interface Asker {
   readonly seesAll: boolean;
 }
 
-class Runs<R extends Run> {
+class KnownRuns<R extends Run> {
   /** The newest of each id and owner: what others call theirs hides nothing. */
   readonly #newest = new Map<string, Map<string | undefined, R>>();
   /** Oldest first. */
@@ -360,9 +360,9 @@ const counted = <S extends string>(runs: Iterable<{ readonly state: S }>): Reado
 };
 
 /** All of them. `msMax`: the longest that a query may run; 0: no limit. */
-export class Running {
-  readonly #queries: Runs<QueryRun>;
-  readonly #loads: Runs<LoadRun>;
+export class Runs {
+  readonly #queries: KnownRuns<QueryRun>;
+  readonly #loads: KnownRuns<LoadRun>;
   readonly #queryMsMax: number;
   readonly #host: RunHost;
   #listener: EndListener | undefined;
@@ -378,7 +378,7 @@ export class Running {
   constructor({ queryMsMax, keepMs, ...host }: RunHost & { readonly queryMsMax: number; readonly keepMs: number }) {
     this.#queryMsMax = queryMsMax;
     this.#host = host;
-    this.#queries = new Runs(
+    this.#queries = new KnownRuns(
       keepMs,
       ({ text }) => text.length,
       ({ watch }) => {
@@ -386,7 +386,7 @@ export class Running {
       },
     );
     // A load's chart ends by itself.
-    this.#loads = new Runs(
+    this.#loads = new KnownRuns(
       keepMs,
       () => 0,
       () => undefined,

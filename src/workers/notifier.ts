@@ -1,5 +1,5 @@
 /** Work that waits for what other threads tell: one waiter, any number of tellers. */
-export class News {
+export class Notifier {
   private count = 0;
   private waiting: (() => void) | undefined;
 

@@ -15,7 +15,7 @@ import { errorAnswer } from '../reply.ts';
 import { requestIdOf } from '../request-id.ts';
 
 /** The port while nobody but health checks is answered. */
-export interface Door {
+export interface EarlyListener {
   /** Gives the server to who answers from here on. Its `listen` tells that it listens already. */
   take(listener: RequestListener): Server;
   /** Ends it where nobody took it. */
@@ -47,7 +47,7 @@ export const httpServer = (
 };
 
 /** Begins to listen; rejects when the address is taken. */
-export const openDoor = async (config: Pick<ServeConfig, 'listen'> & HttpConfig): Promise<Door> => {
+export const listenEarly = async (config: Pick<ServeConfig, 'listen'> & HttpConfig): Promise<EarlyListener> => {
   const { server, unlisten } = httpServer(config, answerEarly);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
