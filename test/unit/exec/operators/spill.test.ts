@@ -84,6 +84,10 @@ const queries = [
   'select a.i as x, b.i as y from same a join same b on a.i + 10 < b.i',
   'select a.i as x, b.i as y from left a left join same b on a.i > b.i + 190 and a.s = b.s',
   'select i from left where k in (select k from same)',
+  'select i from left where k not in (select k from right where k is not null)',
+  'select i from left where k not in (select k from right)',
+  'select i from left where k not in (select k from right where i < 0)',
+  'from left | where s in (from left | values f"{s}")',
   // A text is read as the number on the other side.
   ...['', 'full ', 'left ', 'right '].map(
     (style) =>
@@ -140,6 +144,8 @@ const little = 30_000;
 /** Queries for which that is enough. */
 const small: ReadonlySet<string> = new Set([
   'select i from left where k in (select k from same)',
+  'select i from left where k not in (select k from right)',
+  'select i from left where k not in (select k from right where i < 0)',
   'from left | distinct k',
   'from left | distinct s',
   'select s from same except select s from left',
