@@ -121,6 +121,10 @@ const queries = [
   'from left | fuse',
   'from left | aggregate n:=count(), list:=union(s) by k | sort k | cut k,n',
   'from left | aggregate n:=count() by i | sort i',
+  // Each value counts once, spilled or not.
+  'select count(distinct i % 700) as n, sum(distinct i) as t, count(*) as c from left',
+  'select s, count(distinct i) as n, sum(distinct i % 20) as t, count(*) as c from left group by s',
+  'select i % 400 as g, count(distinct i) as n from (select i from left union all select i from left) group by g',
   'select i, row_number() over (partition by s order by i) as n, sum(i) over (partition by s) as t from left',
   'select i, lag(i) over (order by s, i) as b from left',
 ];
