@@ -127,6 +127,10 @@ const queries = [
   'select i % 400 as g, count(distinct i) as n from (select i from left union all select i from left) group by g',
   'select i, row_number() over (partition by s order by i) as n, sum(i) over (partition by s) as t from left',
   'select i, lag(i) over (order by s, i) as b from left',
+  // Partitions that are cut: what lies before the cut and after it counts.
+  'select i, lag(i, 300, -1) over w as b, lead(i, 3, -1) over w as a, rank() over w as r from left window w as (order by s)',
+  'select i, lag(k, 2) over w as b, lead(s) over w as a from left window w as (partition by s = s order by i)',
+  'select i, lag(i, 2, i) over w as b, lead(i, 7, -i) over w as a from left window w as (partition by i < 100 or i > 600 order by i)',
 ];
 
 /** Of plenty of memory, where nothing is spilled; each is worked out once. */
