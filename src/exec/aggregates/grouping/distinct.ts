@@ -7,7 +7,7 @@ import { PairTable, none } from '../pair-table.ts';
 import { Room } from './tables.ts';
 import { under } from '../under.ts';
 
-export class DistinctState implements AggregateState {
+export class DistinctState implements AggregateState, SeenValues {
   private codes: ColumnCodes;
   private pairs = new PairTable();
   /**
@@ -32,17 +32,21 @@ export class DistinctState implements AggregateState {
   grow(groups: number): void {
     this.inner.grow(groups);
   }
-  readonly seen: SeenValues = {
-    close: () => {
-      this.unknown ??= [];
-    },
-    take: () => this.unknown?.splice(0) ?? [],
-    reopen: () => {
-      this.codes = new ColumnCodes(this.sql);
-      this.pairs = new PairTable();
-      this.only = this.unknown = undefined;
-    },
-  };
+  /** Only where it does not matter in which order values come, and they are not kept anyway. */
+  get seen(): SeenValues | undefined {
+    return this.inner.keepsNothing && this;
+  }
+  close(): void {
+    this.unknown ??= [];
+  }
+  take(): readonly GroupValues[] {
+    return this.unknown?.splice(0) ?? [];
+  }
+  reopen(): void {
+    this.codes = new ColumnCodes(this.sql);
+    this.pairs = new PairTable();
+    this.only = this.unknown = undefined;
+  }
   /** Leaves the values that are not known to others. */
   private leave(ids: Uint32Array, values: Vector): void {
     const codes = this.codes.codes(values, false, false);
