@@ -1,6 +1,7 @@
 /**
  * Window functions over more rows than fit into memory: sorted rows are gathered until whole partitions are at hand.
  * What functions look at stays in memory, the rows themselves are spilled where a partition is larger than the budget.
+ * Where all functions look back, or a few rows ahead, a large partition is cut between peers and given piece by piece.
  */
 import { sizeOf } from '../../../vectors/sizes.ts';
 import { type Field, type Vector, flatten, slice, take } from '../../../vectors/vector.ts';
