@@ -29,6 +29,7 @@ import { recordOfPaths, rowsOf } from './rows/records.ts';
 import { type BlockTotals, TotalsOfBlocks } from './block-totals.ts';
 import { type TotalsSink, pulled } from './scan.ts';
 import { type KeyBound, type TopOptions, keyBound } from './sort/top.ts';
+import { UnseenValues } from './unseen.ts';
 import type { ColumnSummary } from '../source.ts';
 
 type AggregateOp = Extract<PlanOp, { kind: 'aggregate' }>;
@@ -157,9 +158,10 @@ export function* mergedGroups(
   const groups = new Groups(parts);
   try {
     for (let share = yield* next(); share; share = yield* next()) {
-      groups.merge(share, book);
+      yield* groups.merge(share, book);
       if (groups.isFull || isDense(share)) return yield* run(rest(), parts, 0, groups);
     }
+    yield* groups.showUnseen();
     yield* batches(groups.result(), build.context.batchRows);
   } finally {
     groups.free();
@@ -195,13 +197,14 @@ function* run(input: Stream, parts: Parts, level: number, known?: Groups): Gener
           rest.rows,
           partitionsOf(rest.keys, rest.rows.length, level, parts.op.sql),
         );
-      else if (parts.op.sortedBy && groups.size >= closedGroupsMin) {
+      else if (parts.op.sortedBy && groups.size >= closedGroupsMin && !groups.hasUnseen) {
         const [closed, open] = groups.split();
         yield* batches(closed, parts.build.context.batchRows);
         groups = open;
       }
       if (isTurnLong()) yield nextTurn();
     }
+    yield* groups.showUnseen();
     yield* batches(groups.best(), parts.build.context.batchRows);
     groups.free();
     if (!aside) return;
@@ -234,6 +237,7 @@ class Groups {
   /** Of a share: the table is the store's, states have places for the groups of the share alone. */
   private readonly own: ShareIds | undefined;
   private ofBlocks: TotalsOfBlocks | undefined;
+  private unseen: UnseenValues | undefined;
   constructor(parts: Parts, store?: KeyStore) {
     this.parts = parts;
     this.room = parts.isPassing ? new FloatRoom() : undefined;
@@ -249,6 +253,18 @@ class Groups {
   /** No new groups are taken. */
   get isFull(): boolean {
     return this.full;
+  }
+  /** Values of states were spilled. */
+  get hasUnseen(): boolean {
+    return this.unseen !== undefined;
+  }
+  /** Shows the states what was spilled of their values: then there are results. */
+  *showUnseen(): Generator<Item, void> {
+    const { unseen } = this;
+    if (!unseen) return;
+    const { memory } = this.parts.build;
+    yield* unseen.show(() => memory.isOverWith(this.measure()));
+    this.measure();
   }
   private grow(): void {
     for (const s of this.states) s.grow(this.size);
@@ -334,16 +350,23 @@ class Groups {
       else state.update(idsOfOne(group, rows.length), argument);
     }
     room?.release();
+    if (this.unseen) yield* this.unseen.spill(0);
   }
   private account({ memory, context }: Build, level: number): void {
-    const bytes = this.table.bytes + this.states.reduce((n, s) => n + s.bytes, 0);
-    memory.add(bytes - this.held);
-    this.held = bytes;
+    const bytes = this.measure();
     const { groupsMax } = this.parts.op;
     if (this.full || level >= levelsMax) return;
     if (!memory.isOverWith(bytes) && (groupsMax === undefined || this.table.size < groupsMax)) return;
+    if (context.host.spill && this.states.some((s) => s.seen))
+      this.unseen ??= new UnseenValues(this.parts.build, this.states);
     if (context.host.spill && this.parts.keys.length > 0) this.full = true;
     else if (memory.isFullWith(bytes)) memory.refuse('aggregate');
+  }
+  /** Charges what is held by now; how much that is. */
+  private measure(): number {
+    const bytes = this.table.bytes + this.states.reduce((n, s) => n + s.bytes, 0);
+    this.parts.build.memory.add(bytes - this.held);
+    return (this.held = bytes);
   }
   /** Takes what rows of the one group come to; false if they are needed themselves. */
   addTotals(rows: number, columns: readonly ColumnSummary[]): boolean {
@@ -354,7 +377,7 @@ class Groups {
     return { rows, keys: store.tell(this.own!), states: this.states };
   }
   /** Adds the groups of a share, which are not used afterwards. */
-  merge({ keys, states }: GroupsOfShare, book: KeyBook): void {
+  *merge({ keys, states }: GroupsOfShare, book: KeyBook): Generator<Item, void> {
     const size = keys.order.length;
     if (size === 0) return;
     const ids = book.groupsOf(keys, this.table, this.parts.keys.length);
@@ -363,8 +386,10 @@ class Groups {
       s.merge(states[k]!, ids, size);
     });
     this.account(this.parts.build, 0);
+    if (this.unseen) yield* this.unseen.spill(0);
   }
   free(): void {
+    this.unseen?.close();
     this.parts.build.memory.add(-this.held);
     this.held = 0;
   }

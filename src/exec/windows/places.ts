@@ -4,6 +4,7 @@
  */
 import { checkStopAt } from '../../vectors/stop.ts';
 import { type Vector, nulls, take } from '../../vectors/vector.ts';
+import { concat } from '../../vectors/concat.ts';
 import { combine } from '../expressions/rows.ts';
 import { kinds, kindsOf } from '../operators/rows/kinds.ts';
 import { type Frames, newPieces, piecesOf } from './frames.ts';
@@ -34,34 +35,50 @@ const filled = (v: Vector, ignoreNulls: boolean): Filled | undefined => {
   return { rows: rows.subarray(0, n), before };
 };
 
+/** Values of the argument beyond a segment: those before its first partition's rows, and those after its last one's. */
+export interface Around {
+  readonly before: Vector;
+  readonly after: Vector;
+}
+
+/** What lag and lead are computed from. */
+interface Shift {
+  readonly segment: Segment;
+  readonly arguments: readonly Vector[];
+  readonly ignoreNulls: boolean;
+  readonly around?: Around;
+}
+
 /**
  * The argument `steps` rows further on in the partition (of those that count), `otherwise` where there is none, null
  * where the count of steps is null.
  */
 export const shifted = (
-  s: Segment,
+  { segment, arguments: [argument, offsets, otherwise], ignoreNulls, around }: Shift,
   direction: 1 | -1,
-  [argument, offsets, otherwise]: readonly Vector[],
-  ignoreNulls: boolean,
 ): Vector => {
-  const { length, partitionOf, partitionStarts } = s;
+  const { length, partitionOf, partitionStarts } = segment;
+  const before = around?.before.length ?? 0;
+  const after = around?.after.length ?? 0;
   const index = new Uint32Array(length);
   const count = filled(argument!, ignoreNulls);
   const steps = offsets ? integersAt(offsets, length) : undefined;
   const noSteps = new Uint8Array(length);
   for (let i = 0; i < length; i++) {
     const by = (steps ? steps[i]! : 1) * direction;
-    const start = partitionStarts[partitionOf[i]!]!;
-    const end = partitionStarts[partitionOf[i]! + 1]!;
+    const first = partitionStarts[partitionOf[i]!]!;
+    const last = partitionStarts[partitionOf[i]! + 1]!;
+    const start = first === 0 ? -before : first;
+    const end = last === length ? length + after : last;
     if (by !== by || !Number.isFinite(by)) {
       noSteps[i] = 1;
       index[i] = nowhere;
       continue;
     }
     const at = count && by !== 0 ? filledAt(count, i, by) : i + by;
-    index[i] = at >= start && at < end ? at : nowhere;
+    index[i] = at >= start && at < end ? at + before : nowhere;
   }
-  return picked(argument!, index, otherwise, noSteps);
+  return picked(around ? concat([around.before, argument!, around.after]) : argument!, index, otherwise, noSteps);
 };
 /** The row that is `by` rows that count away from row i; -1 if there are not so many. */
 const filledAt = ({ rows, before }: Filled, i: number, by: number): number => {

@@ -7,7 +7,7 @@ import type { FunctionCatalog, FunctionSignature, WindowFrame } from '../../quer
 import { types } from '../../vectors/type.ts';
 import type { Vector } from '../../vectors/vector.ts';
 import { type Frames, framesOf } from './frames.ts';
-import { firstValue, lastValue, nthValue, shifted } from './places.ts';
+import { type Around, firstValue, lastValue, nthValue, shifted } from './places.ts';
 import { cumeDist, denseRank, ntile, percentRank, rank, rowNumber } from './ranks.ts';
 import type { Segment } from './segment.ts';
 
@@ -18,6 +18,8 @@ interface WindowInput {
   readonly ignoreNulls: boolean;
   /** Worked out when a function asks for it: ranks look at no frame. */
   readonly frames: () => Frames;
+  /** For lag and lead where a partition is cut. */
+  readonly around?: Around;
 }
 /** One window function: what the help says of it, and how it is computed. */
 interface WindowRow {
@@ -155,7 +157,7 @@ export const windowTable: readonly WindowRow[] = [
   row(
     'lag(v[, n[, default]])',
     'the value n rows before (1 if left out), or the default, null where there is no such row',
-    (x) => shifted(x.segment, -1, x.arguments, x.ignoreNulls),
+    (x) => shifted(x, -1),
     [
       {
         query: 'select v, lag(v) over (order by v) as before',
@@ -168,7 +170,7 @@ export const windowTable: readonly WindowRow[] = [
   row(
     'lead(v[, n[, default]])',
     'the value n rows behind (1 if left out), or the default, null where there is no such row',
-    (x) => shifted(x.segment, 1, x.arguments, x.ignoreNulls),
+    (x) => shifted(x, 1),
     [
       {
         query: 'select v, lead(v, 1, 0) over (order by v) as next',

@@ -457,13 +457,15 @@ const negateIf = (negated: boolean, operand: PlanExpr): PlanExpr => (negated ? {
 
 /** On the right side of `in` a query is always taken as the array of its results. */
 const lowerIn = (a: Analysis, left: PlanExpr, e: Expr, c: ExprContext): PlanExpr => {
-  if (e.kind !== 'subquery' || !c.sql)
+  if (e.kind !== 'subquery' || !c.sql) {
+    const right = elementsBeside(left, queryAsArray(a, e, c, 'array') ?? lowerExpr(a, e, c));
     return {
       kind: 'in',
       left,
-      right: elementsBeside(left, queryAsArray(a, e, c, 'array') ?? lowerExpr(a, e, c)),
-      ...(c.sql && { sql: true }),
+      right,
+      ...(c.sql ? { sql: true } : right.kind === 'subquery' && isOfTexts(a, right) && { ofTexts: true }),
     };
+  }
   const found = lowerCorrelatedIn(a, left, e.query, c);
   if ('kind' in found) return found;
   checkOneColumn(a, e.query, found.ops);
@@ -481,6 +483,14 @@ const lowerIn = (a: Analysis, left: PlanExpr, e: Expr, c: ExprContext): PlanExpr
   );
   a.places.untyped.add(right);
   return { kind: 'in', left, right, ofQuery: true, ...(ofColumn && { ofColumn }), sql: true };
+};
+
+/** Whether a query that stands by itself gives texts, nulls and errors alone: there is nothing inside of these. */
+const isOfTexts = (a: Analysis, { body, correlated }: PlanExpr & { readonly kind: 'subquery' }): boolean => {
+  if (correlated) return false;
+  const type = a.rowTypeByContent(body.ops, types.null);
+  const members = type.kind === 'union' ? type.members : [type];
+  return members.every((m) => m === types.string || m === types.null || m.kind === 'error');
 };
 
 /** The only column of a query. */

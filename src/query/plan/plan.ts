@@ -91,6 +91,8 @@ export type PlanExpr =
       readonly right: PlanExpr;
       readonly ofQuery?: true /** The query gives the values of one column, not rows. */;
       readonly ofColumn?: true;
+      /** The query gives texts, nulls and errors alone. */
+      readonly ofTexts?: true;
       readonly sql?: true;
     }
   /** LIKE with a constant pattern (`%`, `_`); `caseless` for ILIKE. */
@@ -423,6 +425,11 @@ export type PlanOp =
       readonly kept?: true;
       /** A left row is wanted once, however many matches it has. */
       readonly firstOnly?: true;
+      /**
+       * `not in` of SQL as an anti join: a null among the right keys leaves no row, and a left row without a key is
+       * given only where there are no right rows at all.
+       */
+      readonly nullAware?: true;
       /**
        * Of the matches by an inequality only the one with the greatest or least value on the right is wanted (ASOF);
        * others may come too.

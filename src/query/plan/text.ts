@@ -124,6 +124,7 @@ const opText = (op: PlanOp): string => {
     case 'join':
       return words(
         op.style,
+        op.nullAware ? 'null-aware' : '',
         op.firstOnly ? 'first' : '',
         op.kept ? 'kept' : '',
         op.loose ? 'loose' : '',

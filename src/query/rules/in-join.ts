@@ -1,42 +1,63 @@
 /**
- * `x in (query)` of a filter becomes a semi join: the rows of the query are indexed once and where they lie, instead of
- * becoming a list of values, and what does not fit into memory is put aside. `not in` stays as it is: a null among the
- * rows of the query decides about all of them.
+ * `x in (query)` of a filter becomes a semi join, `x not in (query)` an anti join that knows of nulls: the rows of the
+ * query are indexed once and where they lie, instead of becoming a list of values, and what does not fit into memory is
+ * spilled.
  */
 import { conjunction, conjuncts, hasSubquery, pathExpr, thisExpr } from '../plan/walk.ts';
 import type { PlanExpr, PlanOp } from '../plan/plan.ts';
 import type { Rule } from './rules.ts';
 
 type In = PlanExpr & { readonly kind: 'in'; readonly right: PlanExpr & { readonly kind: 'subquery' } };
+/** A part of a filter that asks for membership, or for none. */
+interface Asked {
+  readonly of: In;
+  readonly isNegated: boolean;
+}
 
 export const inJoin = {
   name: 'in-join',
   apply: (ops, { subqueries }) =>
-    subqueries && ops.some((op) => op.kind === 'filter' && conjuncts(op.expr).some(isMembership))
+    subqueries && ops.some((op) => op.kind === 'filter' && conjuncts(op.expr).some(askedBy))
       ? ops.flatMap(joined)
       : ops,
 } as const satisfies Rule;
 
 const joined = (op: PlanOp): readonly PlanOp[] => {
   if (op.kind !== 'filter') return [op];
-  const parts = conjuncts(op.expr);
-  const rest = conjunction(parts.filter((e) => !isMembership(e)));
-  return [...(rest ? [{ kind: 'filter', expr: rest } as const] : []), ...parts.filter(isMembership).flatMap(semiJoin)];
+  const parts = conjuncts(op.expr).map((part) => ({ part, asked: askedBy(part) }));
+  const rest = conjunction(parts.filter((p) => !p.asked).map((p) => p.part));
+  return [
+    ...(rest ? [{ kind: 'filter', expr: rest } as const] : []),
+    ...parts.flatMap(({ asked }) => (asked ? joinFor(asked) : [])),
+  ];
 };
 
-/** Only where the rows of the query are the values themselves. */
+const askedBy = (e: PlanExpr): Asked | undefined => {
+  if (e.kind === 'not') {
+    const inner = askedBy(e.operand);
+    // What pipes answer for nulls is not what SQL does.
+    return inner?.of.sql ? { ...inner, isNegated: !inner.isNegated } : undefined;
+  }
+  return isMembership(e) ? { of: e, isNegated: false } : undefined;
+};
+/** Only where the rows of the query are the values themselves: in pipes what is inside of one counts too. */
 const isMembership = (e: PlanExpr): e is In =>
-  e.kind === 'in' && e.ofColumn === true && e.right.kind === 'subquery' && !e.right.correlated && !hasSubquery(e.left);
+  e.kind === 'in' &&
+  (e.ofColumn === true || e.ofTexts === true) &&
+  e.right.kind === 'subquery' &&
+  !e.right.correlated &&
+  !hasSubquery(e.left);
 
-const semiJoin = ({ left, right }: In): readonly PlanOp[] => [
+const joinFor = ({ of: { left, right, sql }, isNegated }: Asked): readonly PlanOp[] => [
   {
     kind: 'join',
-    style: 'inner',
+    style: isNegated ? 'anti' : 'inner',
     leftName: 'left',
     rightName: 'right',
     nullsMatch: false,
-    loose: true,
+    ...(sql && { loose: true }),
     firstOnly: true,
+    ...(isNegated && { nullAware: true }),
     right: right.body,
     equal: [{ left, right: thisExpr }],
   },

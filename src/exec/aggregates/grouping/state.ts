@@ -11,6 +11,22 @@ export interface Totals {
   readonly sum?: { readonly type: PrimitiveType; readonly value: bigint; readonly reach: bigint };
 }
 
+/** Values of groups, row by row. */
+export interface GroupValues {
+  readonly ids: Uint32Array;
+  readonly values: Vector;
+}
+
+/** Of an aggregate that sees each value of a group once: what it does when there is no room to note more of them. */
+export interface SeenValues {
+  /** Notes no more values: those that it does not know are left to `take`. */
+  close(): void;
+  /** What was left since it was last asked; the same value of a group may come more than once. */
+  take(): readonly GroupValues[];
+  /** Forgets the values that it noted, and notes others: none of those that it knew come any more. */
+  reopen(): void;
+}
+
 /**
  * The states of one aggregate for groups 0, 1, ..
  * `grow` is called before ids of new groups are used. Names and unions of arguments are the aggregate's business.
@@ -31,6 +47,8 @@ export interface AggregateState {
    * used afterwards.
    */
   merge(other: AggregateState, map: Uint32Array, groups: number): void;
+  /** There is one for aggregates whose values can be spilled. */
+  readonly seen?: SeenValues;
   /** Nothing of an argument is needed after `update` has seen it. */
   readonly keepsNothing?: true;
   /** The results of the first `groups` groups. */

@@ -18,6 +18,7 @@ import type { SpillRun, SpillStore } from '../../source.ts';
 import type { Build } from '../build.ts';
 import { compact } from '../compact.ts';
 import { JoinIndex, heldBytes } from './index.ts';
+import { RightSide } from './null-aware.ts';
 import { type JoinOp, type JoinParts, keepsRight, keysOf, probe, unmatchedRight } from './probe.ts';
 import { rangesOf } from './ranges.ts';
 import { Aside } from './spill.ts';
@@ -48,6 +49,7 @@ function* run(left: Stream, right: Stream, parts: JoinParts, kept: Kept | undefi
   const { op, build } = parts;
   const { memory } = build;
   const items = left[Symbol.iterator]();
+  const rightSide = op.nullAware && level === 0 ? new RightSide() : undefined;
   const known = op.kept ? kept?.index?.anew() : undefined;
   let rows: Vector[] = [];
   let waiting: Vector[] = [];
@@ -84,7 +86,7 @@ function* run(left: Stream, right: Stream, parts: JoinParts, kept: Kept | undefi
     }
     if (yield* fitsLeft(items, waiting, holding)) turned = yield* turnedOver(waiting, parts);
     else {
-      aside = new Aside(parts, level);
+      aside = new Aside(parts, level, rightSide);
       hold(-held);
       for (let batch = waiting.shift(); batch; batch = waiting.shift()) yield* aside.left(batch);
     }
@@ -109,7 +111,7 @@ function* run(left: Stream, right: Stream, parts: JoinParts, kept: Kept | undefi
     if (!spill) return memory.isFull ? memory.refuse('join') : undefined;
     if (!isAsked && level === 0 && isTurnableLate(op)) return yield* turn(spill);
     const before = { rows, waiting };
-    aside = new Aside(parts, level);
+    aside = new Aside(parts, level, rightSide);
     rows = [];
     waiting = [];
     hold(-held);
@@ -118,6 +120,7 @@ function* run(left: Stream, right: Stream, parts: JoinParts, kept: Kept | undefi
   };
   const takeRight = function* takeRight(batch: Vector): Generator<Item> {
     const own = compact(withoutUnions(batch));
+    if (rightSide && !(yield* rightSide.see(own, parts))) return;
     if (turned) return yield* turned.push(own);
     if (aside) return yield* aside.right(own);
     rows.push(own);
@@ -146,6 +149,7 @@ function* run(left: Stream, right: Stream, parts: JoinParts, kept: Kept | undefi
       }
       ({ rights: rows, lefts: waiting } = sides);
     } else yield* rightFirst(known ? [] : right, items, { right: takeRight, left: takeLeft });
+    if (rightSide?.hasNull) return;
     if (turned) return yield* turned.finish();
     if (aside) {
       yield* aside.rightDone();

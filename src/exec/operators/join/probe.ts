@@ -44,7 +44,7 @@ export const keepsRight = ({ style }: JoinOp): boolean => style === 'right' || s
 export function* keysOf(
   rows: Vector,
   evaluators: readonly AsyncEvaluator[],
-  { nullsMatch, loose }: JoinOp,
+  { nullsMatch, loose, nullAware }: JoinOp,
 ): Generator<Side, Keys> {
   const out = new Uint8Array(rows.length);
   const keys: Vector[] = [];
@@ -53,6 +53,8 @@ export function* keysOf(
     kindsOf(key)?.forEach((k, i) => {
       if (k === kinds.missing) out[i] = nullsMatch ? 1 : 2;
       else if (k === kinds.null && !nullsMatch && out[i] === 0) out[i] = 2;
+      // Of an error nobody knows whether it is among the others.
+      else if (k === kinds.error && nullAware) out[i] = 2;
     });
     keys.push(loose ? looseKey(under(key)) : under(key));
   }
@@ -95,6 +97,7 @@ export function* probe(batch: Vector, index: JoinIndex, parts: JoinParts, piece?
   const pairsMax = Math.min(rowsMax, Math.max(pairsMin, left.length));
   const keys = yield* keysOf(left, parts.leftKeys, op);
   const { out } = keys;
+  if (op.nullAware && index.rows.length > 0) out.forEach((code, i) => (out[i] = code === 2 ? 1 : code));
   const found = index.find(keys, left.length);
   const { heads, order, next } = found;
   const near = parts.ranges && (yield* candidates(parts.ranges, index, left, found));

@@ -11,10 +11,11 @@ import { type Vector, take } from '../../../vectors/vector.ts';
 import { concat } from '../../../vectors/concat.ts';
 import { Uint8List } from '../../../vectors/lists.ts';
 import { withoutUnions } from '../../expressions/lift.ts';
-import { type Item, type Stream, isBatch } from '../../operator.ts';
+import { type Item, type Stream, isBatch, wait } from '../../operator.ts';
 import { eachPart, everyPart } from '../../aggregates/grouping/parts.ts';
 import type { SpillRun } from '../../source.ts';
 import { JoinIndex, type Keys, heldBytes } from './index.ts';
+import type { RightSide } from './null-aware.ts';
 import {
   type JoinParts,
   keepsLeft,
@@ -41,9 +42,14 @@ export class Aside {
   private isRightDone = false;
   private readonly leftClasses: KeyClasses;
   private readonly rightClasses: KeyClasses;
-  constructor(parts: JoinParts, level: number) {
+  private readonly rightSide: RightSide | undefined;
+  /** Left rows without a key, of which it is not known yet whether there is a right row. */
+  private undecided: SpillRun | undefined;
+  /** `rightSide`: of a null-aware anti join that is not of partitions of another. */
+  constructor(parts: JoinParts, level: number, rightSide?: RightSide) {
     this.parts = parts;
     this.level = level;
+    this.rightSide = rightSide;
     this.lefts = new Partitions(parts.build);
     this.rights = new Partitions(parts.build);
     this.leftClasses = new KeyClasses(parts.op.loose);
@@ -82,13 +88,24 @@ export class Aside {
       if (out[i] === 0 && (!hasAllRights || this.rights.rows[parts[i]!]! > 0)) paired[p++] = i;
       else alone[a++] = i;
     }
-    if (a > 0 && keepsLeft(op)) yield leftAlone(op, take(rows, alone.slice(0, a)));
+    if (a > 0 && keepsLeft(op)) yield* this.alone(rows, alone.slice(0, a), out);
     if (p === length) yield* this.lefts.add(rows, parts);
     else if (p > 0)
       yield* this.lefts.add(
         take(rows, paired.slice(0, p)),
         Uint8Array.from(paired.subarray(0, p), (i) => parts[i]!),
       );
+  }
+
+  /** Left rows that have no partner; those without a key have to wait where nulls decide. */
+  private *alone(rows: Vector, index: Uint32Array, out: Uint8Array): Generator<Item> {
+    const { parts, rightSide } = this;
+    if (rightSide && !this.isRightDone) {
+      this.undecided ??= parts.build.context.host.spill!.open();
+      return yield* wait(this.undecided.append(take(rows, index)));
+    }
+    const own = rightSide?.hasRows ? index.filter((i) => out[i] === 0) : index;
+    if (own.length > 0) yield leftAlone(parts.op, take(rows, own));
   }
 
   /** The joined rows of all partitions; `join` joins two that are likely to fit. */
@@ -100,6 +117,8 @@ export class Aside {
     } = this;
     const read = (run: SpillRun): Stream => pulled(() => run.read(), build.context.signal);
     yield* lefts.flush();
+    const { undecided } = this;
+    if (undecided && !this.rightSide?.hasRows) yield* each(read(undecided), (rows) => leftAlone(op, rows));
     if (this.isUnlike) return yield* inPieces(lefts.whole(), rights.whole(), this.parts);
     for (const p of new Set([...lefts.each(), ...rights.each()])) {
       const left = lefts.run(p);
@@ -114,6 +133,7 @@ export class Aside {
   close(): void {
     this.lefts.close();
     this.rights.close();
+    void this.undecided?.close();
   }
 
   /** Whether keys match that are no equal values. */

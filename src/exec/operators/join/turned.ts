@@ -89,8 +89,8 @@ export function* sidesOf(
 /** Of its budget a join may give so much to left rows that are indexed in place of a right side that does not fit. */
 const leftShare = 0.25;
 /** Whether such a join can be turned; it is known that its right side is the longer one. */
-export const isTurnableLate = ({ style, equal }: JoinOp): boolean =>
-  equal.length > 0 && (style === 'inner' || style === 'anti');
+export const isTurnableLate = ({ style, equal, nullAware }: JoinOp): boolean =>
+  equal.length > 0 && !nullAware && (style === 'inner' || style === 'anti');
 
 /**
  * Reads the left side to its end, if it ends within a share of the budget; what was read is added to `lefts` in any

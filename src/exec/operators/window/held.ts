@@ -1,6 +1,7 @@
 /**
  * Window functions over more rows than fit into memory: sorted rows are gathered until whole partitions are at hand.
  * What functions look at stays in memory, the rows themselves are spilled where a partition is larger than the budget.
+ * Where all functions look back, or a few rows ahead, a large partition is cut between peers and given piece by piece.
  */
 import { sizeOf } from '../../../vectors/sizes.ts';
 import { type Field, type Vector, flatten, slice, take } from '../../../vectors/vector.ts';
@@ -12,7 +13,16 @@ import type { Carry } from '../../windows/aggregates.ts';
 import { type Carried, breaks, carriedBy, nothingCarried } from '../../windows/segment.ts';
 import { pulled } from '../scan.ts';
 import { sortWords } from '../sort/words.ts';
-import { type WindowParts, ascending, placeBytes, resultsOf, segmentOver, shownBytes, withFields } from './parts.ts';
+import {
+  type Cut,
+  type WindowParts,
+  ascending,
+  placeBytes,
+  resultsOf,
+  segmentOver,
+  shownBytes,
+  withFields,
+} from './parts.ts';
 
 /** Partitions are worked out together until there are so many rows of them. */
 const segmentRowsMin = 32_768;
@@ -93,7 +103,9 @@ class Held {
     const marks = joinBytes(this.marks, new Uint8Array(length));
     const columns = all.map((v) => slice(v, 0, count));
     const segment = segmentOver(parts, marks, count, columns, this.carried);
-    const results = resultsOf(parts, segment, columns, isCut || this.carried.rows > 0 ? this.carries : undefined);
+    const next = isCut ? this.nextRows(all, marks, count) : undefined;
+    const cuts = this.carries.map((carry): Cut => ({ carry, ...(next && { next }) }));
+    const results = resultsOf(parts, segment, columns, isCut || this.carried.rows > 0 ? cuts : undefined);
     this.carried = isCut ? carriedBy(segment) : nothingCarried;
     const rest = all.map((v) => slice(v, count, length));
     const { rows, run } = this;
@@ -110,6 +122,14 @@ class Held {
       this.charge(-resultBytes);
       if (run) void run.close();
     }
+  }
+
+  /** The rows of the partition that is cut that calls look at ahead of the cut. */
+  private nextRows(columns: readonly Vector[], marks: Uint8Array, count: number): Cut['next'] {
+    const most = Math.min(count + this.parts.ahead!, this.length);
+    const end = marks.subarray(count, most).indexOf(breaks.partition);
+    const length = end < 0 ? most - count : end;
+    return { columns: columns.map((v) => slice(v, count, count + length)), length };
   }
 
   /** Rows with their results; those from `count` on are put aside again. */
@@ -160,10 +180,10 @@ class Held {
   /** Where a partition is to be cut; 0: nowhere. */
   get cutRows(): number {
     const {
-      looksBack,
+      ahead,
       build: { memory },
     } = this.parts;
-    if (!looksBack || this.run) return 0;
+    if (ahead === undefined || this.run) return 0;
     // What stays behind the cut is copied: it has to be the smaller part, unless there is no room for it.
     const isLong = this.length >= cutRowsMin && this.groupRows * 2 >= this.length;
     return isLong || memory.isOverWith(this.bytes) ? this.groupRows : 0;
@@ -214,7 +234,10 @@ class Held {
     if (!before && length > 0) marks[0] = breaks.partition;
     const last = marks.lastIndexOf(breaks.partition);
     if (last >= 0) this.wholeRows = this.length + last;
-    const lastGroup = Math.max(last, marks.lastIndexOf(breaks.group));
+    const { ahead = 0 } = this.parts;
+    const from = length - Math.max(ahead, 1);
+    const lastGroup =
+      from < 0 ? -1 : Math.max(marks.lastIndexOf(breaks.partition, from), marks.lastIndexOf(breaks.group, from));
     if (lastGroup >= 0) this.groupRows = this.length + lastGroup;
     this.marks.push(marks);
     this.last = keys.map((v) => flatten(take(v, Uint32Array.of(length - 1))));

@@ -3,14 +3,17 @@ import { exprKey, literal } from '../../../query/plan/walk.ts';
 import type { FrameEdge, PlanExpr, WindowCall, WindowGroup } from '../../../query/plan/plan.ts';
 import { nullValue } from '../../../vectors/value.ts';
 import { sizeOf } from '../../../vectors/sizes.ts';
-import { type Field, type Vector, bools, flatten, noRows } from '../../../vectors/vector.ts';
+import { type Field, type Vector, bools, flatten, gather, noRows, range, slice } from '../../../vectors/vector.ts';
+import { concat } from '../../../vectors/concat.ts';
+import { isInteger } from '../../../vectors/type.ts';
 import { constantOf } from '../../../vectors/builder.ts';
 import { aggregateNamed, stateFor } from '../../aggregates/aggregates.ts';
 import { isGuarded } from '../../expressions/compile.ts';
 import type { AsyncEvaluator } from '../../expressions/evaluator.ts';
 import { isTrue, tidy } from '../../expressions/rows.ts';
 import { type Carry, aggregateOver } from '../../windows/aggregates.ts';
-import { type Carried, type Segment, segmentOf } from '../../windows/segment.ts';
+import type { Around } from '../../windows/places.ts';
+import { type Carried, type Segment, partitionCount, segmentOf } from '../../windows/segment.ts';
 import { framesFor, windowNamed } from '../../windows/windows.ts';
 import type { Build } from '../build.ts';
 import { field, record } from '../rows/records.ts';
@@ -59,13 +62,23 @@ export interface WindowParts {
   readonly order: readonly Column[];
   readonly directions: readonly Direction[];
   readonly calls: readonly WindowCompute[];
-  /** Every call looks back alone: partitions may be cut between peer groups. */
-  readonly looksBack: boolean;
+  /**
+   * Every call looks back, or at so many rows ahead: partitions may be cut between peer groups. Undefined: some call
+   * may look at any row of its partition.
+   */
+  readonly ahead: number | undefined;
 }
 interface WindowCompute {
   readonly target: string;
-  /** `carry` for aggregates over partitions that are cut: the same object for each segment. */
-  readonly compute: (segment: Segment, columns: readonly Vector[], carry?: Carry) => Vector;
+  readonly compute: (segment: Segment, columns: readonly Vector[], cut?: Cut) => Vector;
+}
+/**
+ * Of a partition that is cut: what the call keeps from segment to segment, in the same object each time, and the columns
+ * of the rows of the partition that come next, as many as calls look ahead.
+ */
+export interface Cut {
+  readonly carry: Carry;
+  readonly next?: { readonly columns: readonly Vector[]; readonly length: number };
 }
 
 /** Makes a group of calls ready; `columns` takes in the expressions that they look at. */
@@ -76,22 +89,39 @@ export const partsOf = (group: WindowGroup, columns: Columns, build: Build): Win
   partition: group.partition.map((e) => columns.add(e)),
   order: group.order.map((k) => columns.add(k.expr)),
   calls: group.calls.map((c) => ({ target: c.target, compute: computer(c, columns) })),
-  looksBack: group.calls.every(looksBack),
+  ahead: group.calls
+    .map(aheadOf)
+    .reduce((most, n) => (most === undefined || n === undefined ? undefined : Math.max(most, n)), 0),
 });
 
 const ranks: ReadonlySet<string> = new Set(['row_number', 'rank', 'dense_rank']);
 /** The window function that is called; first and last of ordered rows are aggregates. */
 const functionOf = ({ name, order }: WindowCall): ReturnType<typeof windowNamed> =>
   order ? undefined : windowNamed(name);
-const looksBack = (call: WindowCall): boolean => {
+/** How many rows ahead a call looks; undefined: at any row of the partition. */
+const aheadOf = (call: WindowCall): number | undefined => {
   const { name, frame } = call;
-  return (
-    ranks.has(name) ||
-    (functionOf(call) === undefined &&
-      frame.start.kind === 'unbounded' &&
-      frame.end.kind === 'current' &&
-      frame.exclude === 'none')
-  );
+  if (ranks.has(name)) return 0;
+  const steps = stepsOf(call);
+  if (steps !== undefined) return name === 'lead' ? steps : 0;
+  return functionOf(call) === undefined &&
+    frame.start.kind === 'unbounded' &&
+    frame.end.kind === 'current' &&
+    frame.exclude === 'none'
+    ? 0
+    : undefined;
+};
+
+/** So many rows may lie between a row and that which lag or lead gives where partitions are cut. */
+const stepsMax = 1024;
+/** How far lag or lead looks; undefined for other calls, and where that is not known or too far. */
+const stepsOf = (call: WindowCall): number | undefined => {
+  if ((call.name !== 'lag' && call.name !== 'lead') || call.ignoreNulls || !functionOf(call)) return undefined;
+  const [, offset] = call.arguments;
+  if (!offset) return 1;
+  const value = offset.kind === 'literal' ? offset.value : undefined;
+  const steps = value && isInteger(value.type) ? Number(value.data) : undefined;
+  return steps !== undefined && steps >= 0 && steps <= stepsMax ? steps : undefined;
 };
 
 /** The edges of the frame whose offsets are arguments. */
@@ -109,19 +139,23 @@ const computer = (call: WindowCall, columns: Columns): WindowCompute['compute'] 
   const framesIn = (segment: Segment, all: readonly Vector[]) =>
     framesFor(segment, call.frame, (index) => given[index]!(all, segment.length));
   if (own) {
-    return (segment, all) =>
-      own.compute({
+    const steps = stepsOf(call);
+    return (segment, all, cut) => {
+      const values = args.map((c) => c(all, segment.length));
+      return own.compute({
         segment,
-        arguments: args.map((c) => c(all, segment.length)),
+        arguments: values,
         ignoreNulls: call.ignoreNulls,
         frames: framesIn(segment, all),
+        ...(cut && steps !== undefined && { around: aroundOf(segment, values[0]!, steps, cut, args[0]!) }),
       });
+    };
   }
   const aggregate = aggregateNamed(call.name);
   if (!aggregate) throw new Error(`no window function ${call.name}`);
   const [argument] = args;
   const make = () => stateFor(aggregate, { ...call, all: !argument });
-  return (segment, all, carry) => {
+  return (segment, all, cut) => {
     const passes = where && flatten(where(all, segment.length));
     return aggregateOver({
       segment,
@@ -131,9 +165,19 @@ const computer = (call: WindowCall, columns: Columns): WindowCompute['compute'] 
       make,
       ...(argument && { argument: argument(all, segment.length) }),
       ...(passes?.form === 'bool' && { passes: passes.values }),
-      ...(carry && { carry }),
+      ...(cut && { carry: cut.carry }),
     });
   };
+};
+
+/** What lag and lead see beyond a segment; the end of what they saw is kept for the next one. */
+const aroundOf = (segment: Segment, values: Vector, steps: number, { carry, next }: Cut, column: Column): Around => {
+  const before = segment.carried.rows > 0 && carry.values ? carry.values : noRows;
+  const last = segment.partitionStarts[partitionCount(segment) - 1]!;
+  const own = slice(values, Math.max(last, segment.length - steps), segment.length);
+  const room = last === 0 ? Math.min(before.length, steps - own.length) : 0;
+  carry.values = gather(concat([slice(before, before.length - room, before.length), own]), range(0, room + own.length));
+  return { before, after: next ? column(next.columns, next.length) : noRows };
 };
 
 /** How partition keys are sorted. */
@@ -160,8 +204,8 @@ export const resultsOf = (
   parts: WindowParts,
   segment: Segment,
   columns: readonly Vector[],
-  carries?: readonly Carry[],
-): readonly Field[] => parts.calls.map((c, k) => field(c.target, tidy(c.compute(segment, columns, carries?.[k]))));
+  cuts?: readonly Cut[],
+): readonly Field[] => parts.calls.map((c, k) => field(c.target, tidy(c.compute(segment, columns, cuts?.[k]))));
 
 /** What a row takes besides its columns: its place in partition, group and frame. */
 export const placeBytes = 24;

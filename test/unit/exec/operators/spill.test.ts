@@ -84,6 +84,10 @@ const queries = [
   'select a.i as x, b.i as y from same a join same b on a.i + 10 < b.i',
   'select a.i as x, b.i as y from left a left join same b on a.i > b.i + 190 and a.s = b.s',
   'select i from left where k in (select k from same)',
+  'select i from left where k not in (select k from right where k is not null)',
+  'select i from left where k not in (select k from right)',
+  'select i from left where k not in (select k from right where i < 0)',
+  'from left | where s in (from left | values f"{s}")',
   // A text is read as the number on the other side.
   ...['', 'full ', 'left ', 'right '].map(
     (style) =>
@@ -117,8 +121,16 @@ const queries = [
   'from left | fuse',
   'from left | aggregate n:=count(), list:=union(s) by k | sort k | cut k,n',
   'from left | aggregate n:=count() by i | sort i',
+  // Each value counts once, spilled or not.
+  'select count(distinct i % 700) as n, sum(distinct i) as t, count(*) as c from left',
+  'select s, count(distinct i) as n, sum(distinct i % 20) as t, count(*) as c from left group by s',
+  'select i % 400 as g, count(distinct i) as n from (select i from left union all select i from left) group by g',
   'select i, row_number() over (partition by s order by i) as n, sum(i) over (partition by s) as t from left',
   'select i, lag(i) over (order by s, i) as b from left',
+  // Partitions that are cut: what lies before the cut and after it counts.
+  'select i, lag(i, 300, -1) over w as b, lead(i, 3, -1) over w as a, rank() over w as r from left window w as (order by s)',
+  'select i, lag(k, 2) over w as b, lead(s) over w as a from left window w as (partition by s = s order by i)',
+  'select i, lag(i, 2, i) over w as b, lead(i, 7, -i) over w as a from left window w as (partition by i < 100 or i > 600 order by i)',
 ];
 
 /** Of plenty of memory, where nothing is spilled; each is worked out once. */
@@ -140,6 +152,8 @@ const little = 30_000;
 /** Queries for which that is enough. */
 const small: ReadonlySet<string> = new Set([
   'select i from left where k in (select k from same)',
+  'select i from left where k not in (select k from right)',
+  'select i from left where k not in (select k from right where i < 0)',
   'from left | distinct k',
   'from left | distinct s',
   'select s from same except select s from left',

@@ -1,0 +1,80 @@
+/**
+ * Values of aggregates that see each value of a group once, count(distinct v), where there is no room to note them all:
+ * those that are not known are spilled, by a hash of group and value, and seen afterwards, a partition at a time.
+ */
+import { type Vector, flatten, numbers } from '../../vectors/vector.ts';
+import { types } from '../../vectors/type.ts';
+import type { AggregateState, GroupValues } from '../aggregates/grouping/state.ts';
+import { fieldOf } from '../expressions/access.ts';
+import { type Item, isBatch } from '../operator.ts';
+import type { Build } from './build.ts';
+import { Partitions, levelsMax, partitionsOf } from './rows/partitions.ts';
+import { field, record } from './rows/records.ts';
+import { pulled } from './scan.ts';
+
+/** The values that states have left, each state's by itself. */
+export class UnseenValues {
+  private readonly parts: (Partitions | undefined)[] = [];
+  private readonly build: Build;
+  private readonly states: readonly AggregateState[];
+  constructor(build: Build, states: readonly AggregateState[]) {
+    this.build = build;
+    this.states = states;
+    for (const { seen } of states) seen?.close();
+  }
+
+  /** Spills what the states have left since the last time. */
+  *spill(level: number): Generator<Item, void> {
+    for (const [k, { seen }] of this.states.entries()) {
+      for (const left of seen?.take() ?? []) {
+        const rows = rowsOf(left);
+        const keys = rows.fields.map((f) => f.values);
+        const parts = (this.parts[k] ??= new Partitions(this.build));
+        yield* parts.add(rows, partitionsOf(keys, rows.length, level, true));
+      }
+    }
+  }
+  /** Shows the states what they left; `account` says whether there is no room for more, each time after a batch. */
+  *show(account: () => boolean): Generator<Item, void> {
+    for (const [k, state] of this.states.entries()) yield* this.showOne(k, state, account, 1);
+  }
+  private *showOne(k: number, state: AggregateState, account: () => boolean, level: number): Generator<Item, void> {
+    const parts = this.parts[k];
+    this.parts[k] = undefined;
+    state.seen?.reopen();
+    if (!parts) return;
+    try {
+      yield* parts.flush();
+      for (const p of parts.each()) {
+        const run = parts.run(p)!;
+        for (const item of pulled(() => run.read(), this.build.context.signal)) {
+          if (!isBatch(item)) {
+            yield item;
+            continue;
+          }
+          state.update(groupsIn(item), fieldOf(item, 'value'));
+          if (account() && level < levelsMax) state.seen?.close();
+          yield* this.spill(level);
+        }
+        yield* this.showOne(k, state, account, level + 1);
+        void run.close();
+      }
+    } finally {
+      parts.close();
+    }
+  }
+  close(): void {
+    for (const parts of this.parts) parts?.close();
+  }
+}
+
+const rowsOf = ({ ids, values }: GroupValues) =>
+  record(
+    [field('group', numbers(types.float64, Float64Array.from(ids), ids.length)), field('value', values)],
+    ids.length,
+  );
+const groupsIn = (rows: Vector): Uint32Array => {
+  const groups = flatten(fieldOf(rows, 'group'));
+  if (groups.form !== 'number') throw new Error('groups are numbers');
+  return Uint32Array.from(groups.values as Float64Array);
+};
