@@ -9,7 +9,7 @@ import { mix } from '../../aggregates/pair-table.ts';
 import { type Item, wait } from '../../operator.ts';
 import type { SpillRun, SpillStore } from '../../source.ts';
 import type { Build } from '../build.ts';
-import { compact } from '../compact.ts';
+import { compact, flatSize } from '../compact.ts';
 
 /** Partitions of one level: few of them have to be put aside another time. */
 const partsMax = 64;
@@ -17,6 +17,8 @@ const partsMax = 64;
 export const levelsMax = 4;
 /** Rows of a partition that are written together. */
 const togetherMin = 1024;
+/** What waits to be written, in all partitions: long rows go sooner, the partitions that have most of them first. */
+const waitingBytesMax = 8 << 20;
 
 /** The partition of each row by its keys; each level looks at other bits. `sql`: keys are equal as SQL has it. */
 export const partitionsOf = (keys: readonly Vector[], length: number, level: number, sql = false): Uint8Array => {
@@ -80,6 +82,7 @@ export type Rereadable = Pick<SpillRun, 'read'>;
 interface Waiting {
   vectors: Vector[];
   rows: number;
+  bytes: number;
 }
 
 /** Rows by partition: held until they are enough, then written to spill files. */
@@ -87,7 +90,12 @@ export class Partitions {
   /** Rows of each partition so far. */
   readonly rows = new Float64Array(partsMax);
   private readonly runs: (SpillRun | undefined)[] = [];
-  private readonly waiting: readonly Waiting[] = Array.from({ length: partsMax }, () => ({ vectors: [], rows: 0 }));
+  private readonly waiting: readonly Waiting[] = Array.from({ length: partsMax }, () => ({
+    vectors: [],
+    rows: 0,
+    bytes: 0,
+  }));
+  private waitingBytes = 0;
   private readonly spill: SpillStore;
   private readonly rowsTogether: number;
   constructor({ context }: Build) {
@@ -111,11 +119,23 @@ export class Partitions {
     for (const [p, rows] of lists.entries()) {
       if (rows.length === 0) continue;
       const own = this.waiting[p]!;
-      own.vectors.push(rows.length === batch.length ? batch : compact(take(batch, rows)));
+      const taken = rows.length === batch.length ? batch : compact(take(batch, rows));
+      const bytes = flatSize(taken);
+      own.vectors.push(taken);
       own.rows += rows.length;
+      own.bytes += bytes;
+      this.waitingBytes += bytes;
       this.rows[p]! += rows.length;
-      if (own.rows >= this.rowsTogether) yield* this.write(p);
+      if (own.rows >= this.rowsTogether || own.bytes >= waitingBytesMax) yield* this.write(p);
     }
+    while (this.waitingBytes > waitingBytesMax) yield* this.write(this.largest());
+  }
+  private largest(): number {
+    let found = 0;
+    this.waiting.forEach(({ bytes }, p) => {
+      if (bytes > this.waiting[found]!.bytes) found = p;
+    });
+    return found;
   }
   /** Writes what waits: afterwards the partitions can be read. */
   *flush(): Generator<Item, void> {
@@ -144,8 +164,9 @@ export class Partitions {
   private *write(p: number): Generator<Item, void> {
     const own = this.waiting[p]!;
     const rows = concat(own.vectors);
+    this.waitingBytes -= own.bytes;
     own.vectors = [];
-    own.rows = 0;
+    own.rows = own.bytes = 0;
     yield* wait((this.runs[p] ??= this.spill.open()).append(rows));
   }
 }
