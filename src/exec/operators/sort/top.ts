@@ -78,7 +78,8 @@ const cutter = (
     own.length = 0;
     rows = [compact(flatten(take(concat(rows), order)))];
     kept = order.length;
-    hold(sizeOf(rows[0]!) * copies - held);
+    const bytes = sizeOf(rows[0]!);
+    hold((bytes > cutBytes ? bytes * copies : bytes) - held);
   };
   /** What is wanted alone does not fit: all rows are sorted, which can spill. */
   const overflow = function* overflow(): Generator<Item> {
@@ -108,8 +109,8 @@ const cutter = (
           flatten(take(batch, rest)),
           own.map((v) => flatten(take(v, rest))),
         );
+      if (kept > cutAt || (held > cutBytes && kept >= count * 2)) cut();
       if (memory.isOverWith(held)) yield* overflow();
-      else if (kept > cutAt || (held > cutBytes && kept >= count * 2)) cut();
     },
     *finish() {
       if (all) return yield* (end === 'first' ? head(count) : tail(count, build))(all.finish!());
