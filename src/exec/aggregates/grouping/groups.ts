@@ -1,4 +1,5 @@
 /** Groups: dense ids for combinations of key values, by type and value, in the order in which they are met. */
+import { sizeOf } from '../../../vectors/sizes.ts';
 import { type Vector, gather, range, take } from '../../../vectors/vector.ts';
 import { ColumnCodes } from './codes.ts';
 import { none } from '../pair-table.ts';
@@ -108,9 +109,14 @@ export class GroupTable {
   keys(start = 0): Vector[] {
     const { combinations } = this;
     const codes = combinations?.columnCodes(start > 0 ? range(start, combinations.size) : undefined);
-    if (codes) return this.columns.map((c, k) => gather(c.values(), codes[k]!));
+    if (codes) return this.columns.map((c, k) => looked(c.values(), codes[k]!));
     return start === 0
       ? this.columns.map((c) => c.values())
       : this.columns.map((c) => gather(c.values(), range(start, c.size)));
   }
 }
+
+/** Values of more bytes are looked up a batch at a time by whoever reads them: a copy of all would be held with them. */
+const copiedBytesMax = 4 << 20;
+const looked = (values: Vector, codes: Uint32Array): Vector =>
+  sizeOf(values) > copiedBytesMax ? take(values, codes) : gather(values, codes);
