@@ -60,6 +60,9 @@ const complaintOf = async (
       const fault = await delimiterFault(delimiter, ahead);
       if (fault !== undefined) return fault;
     }
+    // A quoted cell is a value of SUP: the trial of one value would end before what comes after it.
+    if (trial.name === 'sup' && quotedCells.test((await lineOf(ahead, quotedBytesMax)) ?? ''))
+      return 'line 1: syntax error: cells with a delimiter between them';
     let rows = 0;
     for await (const batch of reader(ahead.peek(), { ...options, batchRows: trial.values, helper: undefined })) {
       rows += batch.length;
@@ -83,15 +86,27 @@ const complaintOf = async (
   }
 };
 
-const delimiterFault = async (delimiter: string, ahead: LookAhead): Promise<string | undefined> => {
+/** A text in double quotes, and a delimiter of columns after it. */
+const quotedCells = /^\s*"(?:[^"\\]|\\.)*"\s*[,\t]/;
+
+/** The first line of the input, or so many bytes of it; undefined if it has no end within them. */
+const lineOf = async (ahead: LookAhead, bytesMax = Infinity): Promise<string | undefined> => {
   const line: Uint8Array[] = [];
+  let length = 0;
   for await (const chunk of ahead.peek()) {
     const end = chunk.indexOf(0x0a);
     line.push(end < 0 ? chunk : chunk.subarray(0, end));
-    if (end >= 0)
-      return Buffer.concat(line).includes(delimiter)
-        ? undefined
-        : `line 1: delimiter '${delimiter === '\t' ? '\\t' : delimiter}' not found`;
+    if (end >= 0) return Buffer.concat(line).toString();
+    if ((length += chunk.length) >= bytesMax) break;
   }
-  return 'line 1: EOF';
+  return undefined;
+};
+/** A row of names that is longer is not looked for quotes. */
+const quotedBytesMax = 64 << 10;
+const delimiterFault = async (delimiter: string, ahead: LookAhead): Promise<string | undefined> => {
+  const line = await lineOf(ahead);
+  if (line === undefined) return 'line 1: EOF';
+  return line.includes(delimiter)
+    ? undefined
+    : `line 1: delimiter '${delimiter === '\t' ? '\\t' : delimiter}' not found`;
 };

@@ -67,7 +67,7 @@ export const branchRoutes: readonly Route[] = [
     answers: {
       200: {
         ...committed(
-          'The commit; `warnings` is empty. A header `Warning` says which columns could not be kept digit by digit.',
+          'The commit; `warnings` is empty. A header `Warning` says which columns of Parquet and Arrow could not be kept digit by digit.',
         ),
         links: {
           revert,
