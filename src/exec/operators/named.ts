@@ -42,13 +42,17 @@ const withName = (error: unknown, name: string): unknown => {
   if (!(error instanceof LakeError) || told.has(error)) return error;
   if (error.code !== 'query-memory' && error.code !== 'query-memory-busy') return error;
   const { operator } = error.parameters;
-  const own =
-    operator === name
-      ? error
-      : new LakeError(error.code, { ...error.parameters, operator: `${name} (${String(operator)})` }, { cause: error });
-  told.add(own);
-  return own;
+  return toldOf(
+    new LakeError(error.code, { ...error.parameters, operator: `${name} (${String(operator)})` }, { cause: error }),
+  );
 };
+const toldOf = (error: LakeError): LakeError => {
+  told.add(error);
+  return error;
+};
+/** What an operator says that refuses by itself. */
+export const refusalOf = (operator: string, limit: number): LakeError =>
+  toldOf(new LakeError('query-memory', { operator, limit }));
 
 /** A stream of the operator. */
 export const namedStream = (stream: Stream, name: string): Stream => ({
