@@ -24,7 +24,35 @@ const shared = [
   'test/unit/exec/{expressions,operators}/**/*.test.ts',
 ];
 const all = 'test/**/*.test.ts';
-const common = { testTimeout: 180_000, hookTimeout: 180_000, expect: { poll: { timeout: 15_000 } } } as const;
+/**
+ * What `LAKE_TEST=core` chooses, to be run on each line of Node besides the one that all is run on: cases of language
+ * and endpoints, scenarios, codecs, threads and their collector, the program as it is built.
+ */
+const core = {
+  own: [
+    'test/conformance.test.ts',
+    'test/http-cases.test.ts',
+    'test/scenarios/scenarios.test.ts',
+    'test/random/flips.test.ts',
+    'test/unit/formats/{coded-bytes,lz4,parquet,parquet-python}.test.ts',
+    'test/unit/http/encoding.test.ts',
+    'test/unit/workers/{collector,pool}.test.ts',
+    'test/operations/{bundle,ready,deploy}.test.ts',
+  ],
+  shared: [
+    'test/unit/exec/{expressions,operators}/cases.test.ts',
+    'test/unit/query/answers.test.ts',
+    'test/unit/machines/**/*.test.ts',
+  ],
+};
+const isCore = process.env['LAKE_TEST'] === 'core';
+const common = {
+  testTimeout: 180_000,
+  hookTimeout: 180_000,
+  expect: { poll: { timeout: 15_000 } },
+  // Services have it from their launcher.
+  execArgv: ['--expose-gc'],
+};
 
 export default defineConfig({
   test: {
@@ -34,8 +62,15 @@ export default defineConfig({
     reporters: ['default'],
     sequence: { sequencer: LongFirst },
     projects: [
-      { test: { ...common, name: 'own', include: [all], exclude: ['node_modules/**', ...shared] } },
-      { test: { ...common, name: 'shared', include: shared, isolate: false } },
+      {
+        test: {
+          ...common,
+          name: 'own',
+          include: isCore ? core.own : [all],
+          exclude: ['node_modules/**', ...shared],
+        },
+      },
+      { test: { ...common, name: 'shared', include: isCore ? core.shared : shared, isolate: false } },
     ],
   },
 });

@@ -4,13 +4,22 @@
  */
 import type { JobOutcome } from './pool.events.ts';
 
-/** Work on the set of pools, done one by one. */
+/** Work on the set of pools and views, which share one space of names: done one by one. */
 export type LakeJob = { readonly id: number } & LakeTask;
-/** What a job does. `poolId` is 40 hexadecimal digits; that of a new pool is drawn by the host. */
+/**
+ * What a job does. Ids are 40 hexadecimal digits; those of a new pool, view or version are drawn by the host. A new
+ * view's id is that of its first version.
+ */
 export type LakeTask =
   | { readonly kind: 'create pool'; readonly name: string; readonly poolId: string }
   | { readonly kind: 'rename pool'; readonly poolId: string; readonly name: string }
-  | { readonly kind: 'delete pool'; readonly poolId: string };
+  | { readonly kind: 'delete pool'; readonly poolId: string }
+  | { readonly kind: 'create view'; readonly name: string; readonly viewId: string }
+  | { readonly kind: 'replace view'; readonly viewId: string; readonly version: string }
+  | { readonly kind: 'drop view'; readonly viewId: string };
+
+/** The pool or view that a job is of. */
+export const subjectOf = (job: LakeTask): string => ('poolId' in job ? job.poolId : job.viewId);
 
 /** What the host sends. */
 export type LakeEvent =
@@ -21,11 +30,9 @@ export type LakeEvent =
   | { readonly type: 'store failed'; readonly reason: string }
   | { readonly type: 'close' };
 
-/** Most jobs that wait for the lake, most that wait for each pool, and most loads that a pool commits together. */
+/** Most jobs that wait for the lake. */
 export interface LakeInput {
   readonly waitingMax: number;
-  readonly poolWaitingMax: number;
-  readonly groupMax: number;
 }
 /** The queue, the job at work, and the pools that have an actor. */
 export interface LakeContext extends LakeInput {

@@ -1,7 +1,7 @@
 /**
- * The lake: starts, recovers, serves, closes. Creates, renames and deletes pools one by one; a pool's actor is spawned
- * when its first write comes (`pool wanted`) and stopped when it has ended. No I/O: `start`, `recover`, `work`, `shut
- * down` and the pool come in through `provide()`.
+ * The lake: starts, recovers, serves, closes. Creates, renames and deletes pools, creates, replaces and drops views, one
+ * job at a time; a pool's actor is spawned when its first write comes (`pool wanted`) and stopped when it has ended. No
+ * I/O: `start`, `recover`, `work`, `shut down` and the pool come in through `provide()`.
  *
  * Invariants:
  * - A job is taken in every state: it is queued, or settled as refused. Every job is settled exactly once.
@@ -92,12 +92,7 @@ export const lakeMachine = setup({
     'remember why starting failed': assign({ failure: ({ event }) => faultOf(event) }),
     'spawn pool actor': enqueueActions(({ context, event, enqueue }) => {
       if (event.type !== 'pool wanted') return;
-      enqueue(
-        spawnChild('pool', {
-          id: event.poolId,
-          input: { poolId: event.poolId, waitingMax: context.poolWaitingMax, groupMax: context.groupMax },
-        }),
-      );
+      enqueue(spawnChild('pool', { id: event.poolId, input: { poolId: event.poolId } }));
       enqueue.assign({ openPools: [...context.openPools, event.poolId] });
     }),
     'close actor of deleted pool': enqueueActions(({ context, event, enqueue }) => {

@@ -1,5 +1,7 @@
-/** What enters a load's machine. Plain JSON: bytes and objects stay with the host (src/workers/pool.ts). */
+/** What enters a load's machine. Plain JSON: bytes and objects stay with the host (src/workers/watches.ts). */
 export type LoadEvent =
+  /** A thread has it, or the main thread itself for a small body. */
+  | { readonly type: 'begun' }
   /** Every value of the body was read. */
   | { readonly type: 'all rows read'; readonly bodyBytes: number }
   | { readonly type: 'rows sorted' }
@@ -18,8 +20,13 @@ export type LoadEvent =
       readonly records: number;
       readonly bytes: number;
     }
+  /** Its pool was given the job: from here on it cannot be cancelled. */
+  | { readonly type: 'commit asked' }
+  /** Also at once: the same request was committed before. */
   | { readonly type: 'committed'; readonly commit: string }
-  | { readonly type: 'failed'; readonly text: string };
+  | { readonly type: 'failed'; readonly text: string }
+  /** It failed because it was told to end, or its client left. */
+  | { readonly type: 'cancelled'; readonly text: string };
 /** The pool that the load is for. */
 export interface LoadInput {
   readonly poolId: string;
@@ -36,6 +43,6 @@ export interface LoadContext extends LoadInput {
   readonly bytes: number;
   /** Id of the commit; null unless there is one. */
   readonly commit: string | null;
-  /** Why the load was rejected; null unless it was. */
+  /** Why the load came to nothing; null unless it did. */
   readonly error: string | null;
 }

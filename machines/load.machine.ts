@@ -1,13 +1,16 @@
 /**
- * One load: receiving -> sorting -> writing -> waiting -> committed | rejected; a small body goes from receiving to
- * waiting. Nothing of it can be seen by queries before `committed`; whatever fails on the way, a client that goes away
- * included, leads to `rejected` and leaves the branch as it was.
+ * One load: waiting -> receiving -> sorting -> writing -> committing -> committed | rejected | cancelled; a small body
+ * goes from receiving to committing. Nothing of it can be seen by queries before `committed`; whatever fails on the way
+ * leaves the branch as it was.
+ *
+ * Every transition to another state notes what its event says (`noteOfLoad`), and there are no guards: so the service
+ * takes the transitions without an actor (src/workers/chart-run.ts).
  */
 import { assign, setup } from 'xstate';
 import type { LoadContext, LoadEvent, LoadInput } from './load.events.ts';
 
-/** Field by field: the engine takes a hundred times as long to add some to a spread object. */
-export const beginLoad = ({ poolId }: LoadInput): LoadContext => ({
+/** What is known before anything has come. */
+export const loadBegins = ({ poolId }: LoadInput): LoadContext => ({
   poolId,
   bodyBytes: 0,
   objects: [],
@@ -16,62 +19,72 @@ export const beginLoad = ({ poolId }: LoadInput): LoadContext => ({
   commit: null,
   error: null,
 });
-
-interface Noted {
-  readonly context: LoadContext;
-  readonly event: LoadEvent;
-}
-/** What the actions write down; they do nothing else. */
-export const loadNotes = {
-  'note size of body': ({ context, event }: Noted): Partial<LoadContext> => ({
-    bodyBytes: event.type === 'all rows read' || event.type === 'done at once' ? event.bodyBytes : context.bodyBytes,
-  }),
-  'note objects': ({ event }: Noted): Partial<LoadContext> =>
-    event.type === 'objects written' || event.type === 'done at once'
-      ? { objects: event.objects, records: event.records, bytes: event.bytes }
-      : {},
-  'note commit': ({ event }: Noted): Partial<LoadContext> => ({
-    commit: event.type === 'committed' ? event.commit : null,
-  }),
-  'note why it failed': ({ event }: Noted): Partial<LoadContext> => ({
-    error: event.type === 'failed' ? event.text : null,
-  }),
-} as const;
+/** What is known after an event. */
+export const noteOfLoad = (context: LoadContext, event: LoadEvent): LoadContext => {
+  switch (event.type) {
+    case 'all rows read':
+      return { ...context, bodyBytes: event.bodyBytes };
+    case 'objects written': {
+      const { objects, records, bytes } = event;
+      return { ...context, objects, records, bytes };
+    }
+    case 'done at once': {
+      const { bodyBytes, objects, records, bytes } = event;
+      return { ...context, bodyBytes, objects, records, bytes };
+    }
+    case 'committed':
+      return { ...context, commit: event.commit };
+    case 'failed':
+    case 'cancelled':
+      return { ...context, error: event.text };
+    default:
+      return context;
+  }
+};
 
 /** The chart. It waits for events and notes them; it starts nothing. */
 export const loadMachine = setup({
   types: { context: {} as LoadContext, events: {} as LoadEvent, input: {} as LoadInput },
-  actions: {
-    'note size of body': assign(loadNotes['note size of body']),
-    'note objects': assign(loadNotes['note objects']),
-    'note commit': assign(loadNotes['note commit']),
-    'note why it failed': assign(loadNotes['note why it failed']),
-  },
+  actions: { note: assign(({ context, event }) => noteOfLoad(context, event)) },
 }).createMachine({
   id: 'load',
-  context: ({ input }) => beginLoad(input),
-  initial: 'receiving',
+  context: ({ input }) => loadBegins(input),
+  initial: 'waiting',
   on: {
-    failed: { target: '.rejected', actions: 'note why it failed' },
+    failed: { target: '.rejected', actions: 'note' },
+    cancelled: { target: '.cancelled', actions: 'note' },
     // Out of their order they say nothing.
+    begun: {},
     'all rows read': {},
     'rows sorted': {},
     'objects written': {},
     'done at once': {},
+    'commit asked': {},
     committed: {},
   },
   states: {
+    /** For a thread. */
+    waiting: {
+      on: { begun: { target: 'receiving', actions: 'note' }, committed: { target: 'committed', actions: 'note' } },
+    },
     receiving: {
       on: {
-        'all rows read': { target: 'sorting', actions: 'note size of body' },
-        'done at once': { target: 'waiting', actions: ['note size of body', 'note objects'] },
+        'all rows read': { target: 'sorting', actions: 'note' },
+        'done at once': { target: 'committing', actions: 'note' },
       },
     },
-    sorting: { on: { 'rows sorted': 'writing' } },
-    writing: { on: { 'objects written': { target: 'waiting', actions: 'note objects' } } },
-    /** For its turn in the pool. */
-    waiting: { on: { committed: { target: 'committed', actions: 'note commit' } } },
+    sorting: { on: { 'rows sorted': { target: 'writing', actions: 'note' } } },
+    writing: { on: { 'objects written': { target: 'committing', actions: 'note' } } },
+    committing: {
+      initial: 'prepared',
+      on: { committed: { target: 'committed', actions: 'note' } },
+      states: {
+        prepared: { on: { 'commit asked': { target: 'asked', actions: 'note' } } },
+        asked: { on: { cancelled: {} } },
+      },
+    },
     committed: { type: 'final' },
     rejected: { type: 'final' },
+    cancelled: { type: 'final' },
   },
 });

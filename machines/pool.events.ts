@@ -1,6 +1,6 @@
 /**
  * What enters and leaves a pool's machine. Plain JSON: bodies, notes and promises stay with the host
- * (src/lake/pool/pool.ts), under the job's id.
+ * (src/lake/pool/pool.ts), under the job's id, and so does the mailbox of jobs that wait (src/lake/pool/mailbox.ts).
  */
 
 /** Work that a pool does in its turn. Ids are 40 hexadecimal digits. */
@@ -38,9 +38,43 @@ type PoolWork =
 /** The kinds of jobs; the host has work for each (src/lake/pool/jobs.ts). */
 export type PoolJobKind = PoolTask['kind'];
 
-/** How a job ended. `failed`: the job itself could not be done, the pool goes on. `refused`: the pool did not try. */
+/**
+ * What listeners of the lake hear of a change. Ids of events count up over the lake (src/lake/feed.ts numbers them).
+ */
+export interface ChangeEvent {
+  readonly id: number;
+  readonly kind:
+    | 'pool-new'
+    | 'pool-update'
+    | 'pool-delete'
+    | 'pool-commit'
+    | 'branch-update'
+    | 'branch-delete'
+    | 'view-new'
+    | 'view-update'
+    | 'view-delete';
+  readonly poolId: string;
+  /** At that time: after a rename the new one, which says who may hear of it; absent where an earlier build made it. */
+  readonly poolName?: string;
+  readonly commitId?: string;
+  /** The branch that moved. */
+  readonly branch?: string;
+  /** Names the branch again for a merge and is empty for other commits, as clients of the reference expect. */
+  readonly parent?: string;
+}
+
+/**
+ * How a job ended. `events`: what listeners are to hear of it; its change is durable. `failed`: the job itself could
+ * not be done, the pool goes on. `refused`: it was not tried.
+ */
 export type JobOutcome =
-  | { readonly id: number; readonly status: 'done'; readonly commit?: string; readonly objects?: readonly string[] }
+  | {
+      readonly id: number;
+      readonly status: 'done';
+      readonly commit?: string;
+      readonly objects?: readonly string[];
+      readonly events?: readonly ChangeEvent[];
+    }
   | { readonly id: number; readonly status: 'failed'; readonly code: string; readonly text: string }
   | {
       readonly id: number;
@@ -49,42 +83,46 @@ export type JobOutcome =
       readonly text: string;
     };
 
-/** What comes in: jobs from the host, `close` from the lake's machine. */
+/** The jobs that go next, taken out of the host's mailbox (`nextJobs`), and how many stay in it. */
+interface NextGroup {
+  readonly jobs: readonly PoolJob[];
+  readonly waiting: number;
+}
+/**
+ * What comes in: from the host one message when work waits for a pool that has none, and one for each group that is
+ * done, with the next one; `close` from the lake's machine.
+ */
 export type PoolEvent =
-  | { readonly type: 'job'; readonly job: PoolJob }
-  /** Take nothing more, finish what waits, end. */
+  | ({ readonly type: 'work waiting' } & NextGroup)
+  /** An outcome for each job of the group. `unsound`: the store failed, nothing more must be written. */
+  | ({ readonly type: 'done' } & WorkDone & NextGroup)
+  /** The work itself broke, by a mistake of ours. */
+  | ({ readonly type: 'broke'; readonly text: string } & NextGroup)
+  /** Finish what waits, end. */
   | { readonly type: 'close' };
 
-/** The pool, most jobs that wait for it, and most loads that are committed together. */
+/** The pool. */
 export interface PoolInput {
   readonly poolId: string;
-  readonly waitingMax: number;
-  readonly groupMax: number;
 }
-/** The queue and the jobs at work. */
-export interface PoolContext {
-  readonly poolId: string;
-  /** Jobs in the order in which they came. */
-  readonly waiting: readonly PoolJob[];
-  /** A job that finds so many others waiting is refused. */
-  readonly waitingMax: number;
-  /** Most loads that are committed together. */
-  readonly groupMax: number;
-  /** What `work` was given: loads that go together, or one job; empty between. */
+/** What the pool is at. */
+export interface PoolContext extends PoolInput {
+  /** The group that was handed to it: loads that go together, or one job; empty between. */
   readonly running: readonly PoolJob[];
+  /** Jobs in the host's mailbox when it last sent a message. */
+  readonly waiting: number;
   readonly closeAsked: boolean;
   /** Why the pool refuses writes. */
   readonly failure: string | null;
 }
 
-/**
- * What `work` gives back: an outcome for each job that it was given. `unsound`: the store failed, nothing more must be
- * written.
- */
+/** What a group comes to. */
 export interface WorkDone {
   readonly outcomes: readonly JobOutcome[];
   readonly unsound?: string;
 }
 
-/** Tells the host of jobs that are settled: one outcome for each. */
-export type PoolEmitted = { readonly type: 'settled'; readonly outcomes: readonly JobOutcome[] };
+/** Tells the host to do the group that it handed over, and of jobs that are settled: one outcome for each. */
+export type PoolEmitted =
+  | { readonly type: 'begin' }
+  | { readonly type: 'settled'; readonly outcomes: readonly JobOutcome[] };

@@ -1,56 +1,37 @@
 /**
- * Options of the JavaScript engine that all threads run with. They are set while it runs, before anything that they
- * bear upon.
+ * Options of the JavaScript engine that all threads run with. The launcher sets them before it loads anything else
+ * (main.ts), and none is changed after that: compiled code is kept for an engine with these very options.
+ *
+ * Each stands beside what it gains, measured with and without it in one run.
  */
 
 /**
  * The engine adds the memory of typed arrays to a thread's heap, which is small beside them, and left to itself
  * collects all of it after every 30 MB of columns: a third of the time of a query that makes many, though nearly all of
  * them die young. So one and a half times what a collection left may come before the next.
+ * Without, eight of ClickBench's groupings of a million rows take 1.2 times the processor time.
  */
 const heapGrowth = '--heap-growing-percent=150';
 
 /**
  * Compiled code goes when no object is left of some form that it is for; between two queries that is the case for most.
  * The engine remembers forms for two collections, which come within a second of work: for so many it costs little
- * memory.
+ * memory. Without, 300 small commits after large loads and queries take 1.1 times the processor time, and 1.3 times as
+ * long.
  */
 const keepForms = '--retain-maps-for-n-gc=100';
 
 /**
- * What a function was compiled to goes when some collections have passed without a call of it: after a few large
- * queries the next small commit took ten times as long. It is a few megabytes.
+ * What a function was compiled to goes when some collections have passed without a call of it. It is a few megabytes;
+ * without, 300 small commits and 60 short queries after large loads and queries take 1.3 times the processor time.
  */
 const keepCode = '--no-flush-bytecode';
 
-/**
- * Worker threads collect at moments of their own choice; lmdb turns fast calls on. Here too, since code that the build
- * kept is for the very same options.
- */
-const others = ['--expose-gc', '--turbo-fast-api-calls'];
+/** Threads collect at moments of their own choice (workers/collector.ts). */
+const exposeGc = '--expose-gc';
 
-/** V8 12 and later (Node 22) count calls, before that it counts the work of a function. */
-const countsCalls = Number(process.versions.v8.split('.', 1)[0]) >= 12;
-/**
- * What is called in the warm-up is compiled after a twentieth of the usual work, and soon after its calls have shown
- * all forms of objects that there are: else the first clients' calls would have much of it compiled beside them, at
- * some milliseconds each. `usual` is what the engine has by default; later on early code would only be made again and
- * again.
- */
-export const compiling: { readonly [when in 'early' | 'usual']: readonly string[] } = {
-  early: [
-    ...(countsCalls
-      ? ['--invocation-count-for-maglev=20', '--invocation-count-for-turbofan=150']
-      : ['--interrupt-budget=3000']),
-    '--minimum-invocations-after-ic-update=50',
-  ],
-  usual: [
-    ...(countsCalls
-      ? ['--invocation-count-for-maglev=400', '--invocation-count-for-turbofan=3000']
-      : ['--interrupt-budget=67584']),
-    '--minimum-invocations-after-ic-update=500',
-  ],
-};
+/** What lmdb turns on when it is loaded: here too, since code is kept for an engine with the very same options. */
+const fastCalls = '--turbo-fast-api-calls';
 
 /** The options, in the engine's own spelling. */
-export const engineFlags: readonly string[] = [heapGrowth, keepForms, keepCode, ...others];
+export const engineFlags: readonly string[] = [heapGrowth, keepForms, keepCode, exposeGc, fastCalls];

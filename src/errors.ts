@@ -43,6 +43,8 @@ export const errorTable = {
   // lake
   'pool-not-found': absent('{pool}: pool not found'),
   'pool-exists': conflict('{pool}: pool already exists'),
+  'view-exists': conflict('{view}: view already exists'),
+  'view-not-found': absent('{view}: view not found'),
   'branch-not-found': absent('"{branch}": branch not found'),
   'branch-exists': conflict('{pool}/{branch}: branch already exists'),
   'commit-not-found': absent('commit not found: {id}'),
@@ -275,6 +277,7 @@ export const errorTable = {
   'expectation-unknown': bad('Expect: unknown expectation {expectation}, only 100-continue is supported', 417),
   'header-twice': bad('{name}: header must not be repeated'),
   'content-coding-unknown': bad('unsupported content coding "{coding}" (supported: {known})'),
+  'charset-unknown': bad('Content-Type: unknown charset "{charset}"'),
   'content-coding-count': bad('Content-Encoding: {count} codings, at most {limit}'),
   'order-unknown': bad('unknown order: {order}'),
   'pool-name-missing': bad('pool name is missing'),

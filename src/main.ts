@@ -1,11 +1,17 @@
 #!/usr/bin/env node
-/** Starts the program: the bundle of it that `npm run build` makes, or its modules as they are. */
+/**
+ * The launcher: it sets what can only be set before anything else is there, the C library's allocator and the engine's
+ * options, and starts the program: the bundle of it that `npm run build` makes, or its modules as they are.
+ */
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
+import { setFlagsFromString } from 'node:v8';
 import { freeBuffersAtOnce } from './allocator.ts';
+import { engineFlags } from './engine-flags.ts';
 
 freeBuffersAtOnce();
+for (const flag of engineFlags) setFlagsFromString(flag);
 
 const bundle = fileURLToPath(new URL('../bundle/load.cjs', import.meta.url));
 if (existsSync(bundle)) createRequire(import.meta.url)(bundle);

@@ -115,12 +115,18 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   commands: all,
   program: all,
   allocator: [],
-  main: ['program', 'allocator'],
+  main: ['program', 'allocator', 'engine-flags'],
   'engine-flags': [],
-  bundle: ['engine-flags'],
+  bundle: [],
 };
 /** Of `lake`, the workers see the reader and writer of objects alone, and the ids that objects have. */
 const lakeFilesOfWorkers = /^src\/lake\/(objects\/(?!pack|purge|told)|scan\/|load\/sort|columns|lake\.types|ksuid)/;
+
+test('options of the engine are set by the launcher alone, at the start', () => {
+  const naming = (word: string): readonly string[] =>
+    sources.filter((path) => path.startsWith('src/') && readFileSync(path, 'utf8').includes(word));
+  expect(naming('setFlagsFromString')).toEqual(['src/main.ts']);
+});
 
 describe('imports', () => {
   for (const path of sources) {

@@ -3,6 +3,8 @@
  * recursion, and what a query may not do.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { sqlTable } from '../src/query/reference/sql.ts';
+import { clientOf } from './support/client.ts';
 import { type TestService, startService } from './support/server.ts';
 
 let service: TestService;
@@ -310,5 +312,159 @@ describe('over pools', () => {
   test.each(Object.entries(faults))('%s names the column', async (query, error) => {
     const { status, body } = await service.ask('POST', '/query', { headers: json, body: JSON.stringify({ query }) });
     expect([status, (JSON.parse(body) as { error: string }).error]).toEqual([400, error]);
+  });
+});
+
+describe('a view', () => {
+  const sup = { ...json, accept: 'application/x-sup' };
+  const query = async (text: string): Promise<string> =>
+    (await service.ask('POST', '/query', { headers: sup, body: JSON.stringify({ query: text }) })).body.trim();
+  const errorOf = async (text: string): Promise<string> => (JSON.parse(await query(text)) as { error: string }).error;
+  const made = (name: string, change: string): unknown =>
+    expect.stringMatching(new RegExp(`^\\{view:"${name}",change:"${change}",version:0x[0-9a-f]{40}\\}$`));
+  afterAll(async () => {
+    for (const name of ['big', 'named', 'top', 'base', 'second', 'fresh', 'counted'])
+      await query(`drop view if exists ${name}`);
+  });
+
+  test('is read as its query, by pipes and by SELECT, in joins and subqueries', async () => {
+    expect(await query('create view big as select no, id, total from orders where total > 4')).toEqual(
+      made('big', 'created'),
+    );
+    const answers = {
+      'from big': '{no:10,id:2,total:5}\n{no:11,id:2,total:7.5}',
+      'from big | where total > 6 | cut no': '{no:11}',
+      'select p.name, b.total from people p join Big b using (id) order by 2':
+        '{name:"bob",total:5}\n{name:"bob",total:7.5}',
+      'select name from people where id in (select id from big)': '{name:"bob"}',
+      'select * from big limit 0': '',
+      'select column_name, column_type from (describe big)':
+        '{column_name:"no",column_type:"int64"}\n{column_name:"id",column_type:"int64"}\n{column_name:"total",column_type:"int64|float64"}',
+      "select name from (show tables) where name in ('big', 'orders')": '{name:"big"}\n{name:"orders"}',
+      'from :views | cut name, columns, query':
+        '{name:"big",columns:null,query:"select no, id, total from orders where total > 4"}',
+    };
+    for (const [text, answer] of Object.entries(answers)) expect([text, await query(text)]).toEqual([text, answer]);
+    expect(await errorOf('select nme from big')).toContain('"nme" is not a column or table');
+    // Conditions go through it to the scan.
+    expect(await query('explain select no from big where no > 10')).toMatch(
+      /scan orders .*prune \(total>4 and no>10\)/,
+    );
+  });
+
+  test('names its columns, the first ones where it names fewer', async () => {
+    expect(await query('create view named (n, "who is it") as select no, id, total from orders')).toEqual(
+      made('named', 'created'),
+    );
+    expect(await query('select * from named where n = 10')).toBe('{n:10,"who is it":2,total:5}');
+    expect(await query('from named | where n == 10')).toBe('{n:10,"who is it":2,total:5}');
+    expect(await errorOf('create view fresh (a, b, c) as select 1, 2')).toContain('cannot apply 3 column aliases');
+  });
+
+  test('has versions, each of which stays readable; who asks for none reads the newest', async () => {
+    const id = async (text: string): Promise<string> => /0x[0-9a-f]{40}/.exec(await query(text))![0];
+    const first = await id('create view top as select max(total) as t from orders');
+    expect(await errorOf('create view top as select 1 as t')).toBe('top: view already exists');
+    expect(await query('create view if not exists top as select 1 as t')).toBe(
+      `{view:"top",change:"unchanged",version:${first}}`,
+    );
+    const second = await id('create or replace view top as from orders | sort -r total | head 1 | cut t:=no');
+    expect([await query('from top'), await query(`select * from top@${first}`)]).toEqual(['{t:11}', '{t:7.5}']);
+    expect(await query('from top:log | put version:=version::bytes | cut version, query')).toBe(
+      `{version:${second},query:"from orders | sort -r total | head 1 | cut t:=no"}\n{version:${first},query:"select max(total) as t from orders"}`,
+    );
+    expect(await errorOf('from top@main')).toContain('top: view has no version main');
+    // A later version may read an earlier one.
+    await query(`create or replace view top as select t, 1 as more from top@${first}`);
+    expect(await query('from top')).toBe('{t:7.5,more:1}');
+    expect(await query('drop view top')).toEqual(made('top', 'dropped'));
+    expect([await errorOf('drop view top'), await query('drop view if exists top')]).toEqual([
+      'top: view not found',
+      '{view:"top",change:"unchanged",version:null}',
+    ]);
+  });
+
+  test('may read views, and never itself', async () => {
+    await query('create view base as select no as n from orders');
+    await query('create view second as from base | put m:=n+1');
+    expect(await query('select m from second order by m limit 1')).toBe('{m:11}');
+    expect(await errorOf('create or replace view base as select m as n from second')).toContain(
+      'view "base" reads itself: base -> second -> base at line 1, column 51',
+    );
+    expect(await errorOf('create view fresh as select * from fresh')).toContain('fresh: pool not found');
+  });
+
+  test('that does not compile any more says where in its text', async () => {
+    await load('passing', 'k', '{k:1}');
+    await query('create view base as select 1 as n');
+    await query('create or replace view base as\n  select k as n\n  from passing');
+    expect(await query('from second')).toBe('{n:1,m:2}');
+    const { status } = await service.ask('DELETE', '/pool/passing', { headers: json });
+    expect(status).toBe(204);
+    expect(await errorOf('values 1 | fork (from second) (pass)')).toBe(
+      'view "second": view "base": passing: pool not found (line 2, column 8 of its text) at line 1, column 23:\nvalues 1 | fork (from second) (pass)\n                      ~~~~~~',
+    );
+    await query('create or replace view base as select no as n from orders');
+  });
+
+  test('is looked at before it is kept, and cannot load', async () => {
+    for (const [text, error] of [
+      [
+        'create view fresh as select nope from orders o, people p',
+        '"nope" is not a column or table at line 1, column 29',
+      ],
+      ['create view fresh as\nselect 1 +', 'parse error at line 2, column 11'],
+      ['create view fresh as from orders | load orders', 'a view cannot load'],
+      ['create or replace view if not exists fresh as select 1', 'OR REPLACE or IF NOT EXISTS, not both'],
+      ['values {no:1} | load big', '"big" is a view: load into one of the pools that it reads'],
+      ['from big:objects', '"big" is a view: its metadata are big:log'],
+      ['create view orders as select 1', 'orders: pool already exists'],
+      ['create view HEAD as select 1', 'view cannot be named "HEAD"'],
+    ])
+      expect([text, await errorOf(text!)]).toEqual([text, expect.stringContaining(error!)]);
+    expect(await query('from :views | name == "fresh"')).toBe('');
+    const taken = await service.ask('POST', '/pool', { headers: json, body: '{"name":"big"}' });
+    expect([taken.status, taken.body]).toEqual([409, expect.stringContaining('big: view already exists')]);
+    const renamed = await service.ask('PUT', '/pool/orders', { headers: json, body: '{"name":"big"}' });
+    expect(renamed.status).toBe(409);
+  });
+
+  test('means the same for everybody: neither head nor index base of a request change it', async () => {
+    await query('create view counted as select [no, id][1] as first from orders');
+    const ask = async (body: object): Promise<string> =>
+      (await service.ask('POST', '/query', { headers: sup, body: JSON.stringify(body) })).body.trim();
+    expect(await ask({ query: 'select min(first) as m from counted', index_base: 0 })).toBe('{m:10}');
+    expect(await ask({ query: 'select min(first) as m from counted', head: { branch: 'nope' } })).toBe('{m:10}');
+    expect(await ask({ query: 'count()', head: { pool: 'counted', branch: 'main' } })).toBe('4');
+    expect(await ask({ head: { pool: 'counted' }, query: 'head 1' })).toBe('{first:10}');
+  });
+
+  test('is made and dropped by the examples of the manual', async () => {
+    const rows = sqlTable['Statements']!.filter(({ name }) => name.endsWith(' view'));
+    expect(rows.map(({ name }) => name)).toEqual(['create view', 'drop view']);
+    const changes: string[] = [];
+    for (const { query: text } of rows.flatMap(({ examples }) => examples))
+      changes.push(/change:"(\w+)"/.exec(await query(text))![1]!);
+    expect(changes).toEqual(['created', 'dropped']);
+  });
+
+  test('tells of its sources, and of its changes by events', async () => {
+    const { body } = await service.ask('POST', '/query/describe', {
+      headers: json,
+      body: '{"query":"from big | count()"}',
+    });
+    expect(body).toContain('"name":"orders"');
+    const feed = await clientOf(service.url).events();
+    await query('create view fresh as values 1');
+    await query('create or replace view fresh as values 2');
+    await query('drop view fresh');
+    const events = await feed.until(3);
+    feed.close();
+    const view = { view_id: expect.stringMatching(/^0x/), view: 'fresh' };
+    expect(events.map(({ kind, data }) => [kind, data])).toEqual([
+      ['view-new', { version_id: expect.stringMatching(/^0x/), ...view }],
+      ['view-update', { version_id: expect.stringMatching(/^0x/), ...view }],
+      ['view-delete', view],
+    ]);
   });
 });

@@ -230,3 +230,35 @@ test('a lake of a newer format is refused, by name and number, and left as it is
     expect(readFileSync(file).equals(bytes)).toBe(true);
   }
 });
+
+test('a lake has the newest format from its first view on: builds without views open all others', {
+  timeout: 120_000,
+}, async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'lake-upgrade-'));
+  opened.push(directory);
+  const open = () => openLake({ directory, objects: openObjects(directory) });
+  const version = async (): Promise<number> => {
+    const tables = openIndex(join(directory, 'tables'));
+    try {
+      return tables.version();
+    } finally {
+      await tables.close();
+    }
+  };
+  let lake = await open();
+  await lake.createPool({ name: 'p' });
+  await lake.close();
+  expect(await version()).toBe(formatVersion - 1);
+  lake = await open();
+  const { view } = await lake.changeView({ action: 'create', existing: 'refuse', name: 'v', query: 'values 1' });
+  // Before the view itself is durable: a kill right behind it leaves a lake that they refuse.
+  expect(await version()).toBe(formatVersion);
+  await lake.close();
+  // Tables that are made again say so too.
+  rmSync(join(directory, 'tables'), { recursive: true });
+  lake = await open();
+  expect(lake.views()).toEqual([view]);
+  await lake.changeView({ action: 'drop', name: 'v', ifExists: false });
+  await lake.close();
+  expect(await version()).toBe(formatVersion);
+});

@@ -3,23 +3,23 @@
  * reading and compiling some 4 MB of text in each thread is most of a start otherwise. `dist/src/main.js` requires this
  * file on the main thread, and worker threads begin with it.
  *
- * - Kept code is used for the very text that it was made of, by an engine of the same version with the same options;
- *   else the text is compiled as usual.
- * - Node 20 has no compile cache of its own (`module.enableCompileCache` is Node 22's), and none keeps what an ES
- *   module was compiled to: so the bundle is CommonJS.
+ * - Kept code is used for the very text that it was made of; a text that was changed is compiled as usual.
+ * - It is for an engine of one version with one set of options. Another engine reads the files as Node does, with
+ *   Node's own cache of compiled code where it has one (`module.enableCompileCache`, Node 22). Where both are possible,
+ *   a start with Node's cache takes 1.2 times the processor time that it takes with ours, and 1.55 times without any.
+ * - What an ES module was compiled to is kept by neither: so the bundle is CommonJS.
  */
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import * as nodeModule from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { setFlagsFromString } from 'node:v8';
+import { cachedDataVersionTag } from 'node:v8';
 import { Script, constants } from 'node:vm';
 import { BroadcastChannel, isMainThread } from 'node:worker_threads';
-import { engineFlags } from '../engine-flags.ts';
 import { nameSourceLines } from './stack-lines.ts';
 
-const outside = createRequire(import.meta.url);
+const outside = nodeModule.createRequire(import.meta.url);
 const folder = dirname(fileURLToPath(import.meta.url));
 const thread = isMainThread ? 'main' : 'worker';
 const isKeeping = process.env['LAKE_KEEP_CODE'] === '1';
@@ -48,7 +48,7 @@ const load = (name: string): unknown => {
   modules.set(name, module);
   // The build leaves nothing but ASCII.
   const text = readFileSync(file);
-  const digest = createHash('sha1').update(text).digest();
+  const digest = digestOf(text);
   const cachedData = isKeeping ? undefined : codeOf(kept, digest);
   const script = new Script(
     `(function (exports, require, module, __filename, __dirname) { ${text.toString('latin1')}\n})`,
@@ -64,6 +64,7 @@ const load = (name: string): unknown => {
 };
 const require = (id: string): unknown => (id.startsWith('./') ? load(id.slice('./'.length)) : outside(id));
 
+const digestOf = (text: Buffer): Buffer => createHash('sha1').update(text).digest();
 const codeOf = (file: string, digest: Buffer): Buffer | undefined => {
   try {
     const bytes = readFileSync(file);
@@ -76,6 +77,7 @@ const codeOf = (file: string, digest: Buffer): Buffer | undefined => {
 const keepCode = (): void => {
   for (const { script, file, digest } of scripts)
     writeFileSync(file, Buffer.concat([digest, script.createCachedData()]));
+  if (isMainThread) writeFileSync(engineFile, engine);
 };
 
 /**
@@ -103,8 +105,27 @@ const keepWhenAsked = (): void => {
   }
 };
 
-// Kept code is for an engine with the same options.
-if (isMainThread) for (const flag of engineFlags) setFlagsFromString(flag);
-if (isKeeping) keepWhenAsked();
+/** Says which engine the kept code is for: the version of Node, and the engine's own tag, which covers its options. */
+const engineFile = join(folder, 'engine.txt');
+const engine = `${process.version} ${cachedDataVersionTag()}`;
+const isForThisEngine = (): boolean => {
+  try {
+    return readFileSync(engineFile, 'latin1') === engine;
+  } catch {
+    return false;
+  }
+};
+/** Node 20 has none. */
+const useNodesCache = (): void => {
+  if ('enableCompileCache' in nodeModule)
+    (nodeModule.enableCompileCache as (folder: string) => unknown)(join(folder, 'compile-cache'));
+};
+
 nameSourceLines(folder);
-load(isMainThread ? 'program.cjs' : 'entry.cjs');
+const entry = isMainThread ? './program.cjs' : './entry.cjs';
+if (isKeeping) keepWhenAsked();
+if (isKeeping || isForThisEngine()) require(entry);
+else {
+  useNodesCache();
+  outside(entry);
+}

@@ -56,6 +56,19 @@ export interface PoolInfo {
   readonly ts: string;
   readonly layout: { readonly order: 'asc' | 'desc'; readonly keys: readonly (readonly string[])[] };
 }
+/**
+ * A view at its newest version: a row of `from :views`. Ids are `0x` and 40 hexadecimal digits; `ts` is when the version was made, in RFC 3339,
+ * `author` by whom, where the service knows. `columns`: names that its first columns get, or null.
+ */
+export interface ViewInfo {
+  readonly id: string;
+  readonly name: string;
+  readonly version: string;
+  readonly ts: string;
+  readonly author: string;
+  readonly columns: readonly string[] | null;
+  readonly query: string;
+}
 /** `commit`: its tip, all zeros while it is empty. `ts`: when it was made, in RFC 3339. */
 export interface BranchInfo {
   readonly name: string;

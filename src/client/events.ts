@@ -10,7 +10,8 @@ import { passing, pause, type Requests } from './requests.ts';
 
 /**
  * Something changed in the lake. `branch` is the one that moved, came or went, `commitId` its new tip; pools as a whole
- * have neither. `parent`: of merges alone, the branch that was merged into, which is the one that moved.
+ * have neither. `parent`: of merges alone, the branch that was merged into, which is the one that moved. `view`: the
+ * name of a view that came, changed or went; its id is `poolId` then, and its new version `commitId`.
  */
 export interface LakeEvent {
   readonly id: string;
@@ -21,11 +22,15 @@ export interface LakeEvent {
     | 'pool-delete'
     | 'branch-update'
     | 'branch-delete'
+    | 'view-new'
+    | 'view-update'
+    | 'view-delete'
     | (string & {});
   readonly poolId: string;
   readonly branch?: string;
   readonly commitId?: string;
   readonly parent?: string;
+  readonly view?: string;
 }
 /** Where the events begin, and who is told of connections. */
 export interface EventsOptions {
@@ -90,7 +95,7 @@ async function* parsed(lines: AsyncIterable<string>): AsyncGenerator<LakeEvent> 
   let id = '';
   let data: string[] = [];
   for await (const line of lines) {
-    if (line === '') {
+    if (!line) {
       if (data.length > 0) yield eventOf(id, kind, JSON.parse(data.join('\n')) as Readonly<Record<string, string>>);
       kind = '';
       data = [];
@@ -105,12 +110,17 @@ async function* parsed(lines: AsyncIterable<string>): AsyncGenerator<LakeEvent> 
   }
 }
 
-const eventOf = (id: string, kind: string, data: Readonly<Record<string, string>>): LakeEvent => ({
-  id,
-  kind,
-  poolId: data['pool_id']!,
-  ...(data['branch'] !== undefined && { branch: data['branch'] }),
-  ...(data['commit_id'] !== undefined && { commitId: data['commit_id'] }),
-  // The feed gives the commits that are no merges an empty one.
-  ...(data['parent'] && { parent: data['parent'] }),
-});
+const eventOf = (id: string, kind: string, data: Readonly<Record<string, string>>): LakeEvent => {
+  const { branch, parent, view } = data;
+  const commitId = data['commit_id'] ?? data['version_id'];
+  return {
+    id,
+    kind,
+    poolId: (data['pool_id'] ?? data['view_id'])!,
+    ...(branch && { branch }),
+    ...(commitId && { commitId }),
+    // The feed gives the commits that are no merges an empty one.
+    ...(parent && { parent }),
+    ...(view && { view }),
+  };
+};

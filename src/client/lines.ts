@@ -11,11 +11,11 @@ export async function* linesOf(stream: ReadableStream<Uint8Array>): AsyncGenerat
     while (!ended) {
       const { value, done } = await reader.read();
       ended = done;
-      const pieces = (rest + (value ? decoder.decode(value, { stream: true }) : decoder.decode())).split(/\r\n|\n/);
+      const pieces = (rest + decoder.decode(value, { stream: !done })).split(/\r\n|\n/);
       rest = pieces.pop()!;
       yield* pieces;
     }
-    if (rest !== '') yield rest;
+    if (rest) yield rest;
   } finally {
     if (!ended) await reader.cancel().catch(() => undefined);
     reader.releaseLock();

@@ -42,8 +42,8 @@ export interface RequestOptions {
 
 /** Node and its kin send a request body while it is read; browsers do so over HTTP/2 alone. */
 const sendsStreams =
-  typeof (globalThis as { readonly process?: { readonly versions?: { readonly node?: string } } }).process?.versions
-    ?.node === 'string';
+  (globalThis as { readonly process?: { readonly versions?: { readonly node?: string } } }).process?.versions?.node !==
+  undefined;
 const retryMsBase = 100;
 /** Statuses of what passes. */
 export const passing: ReadonlySet<number> = new Set([502, 503, 504]);
@@ -88,7 +88,7 @@ export class Requests {
     const { token, fetch: send = fetch } = this.#options;
     const secret = typeof token === 'function' ? await token() : token;
     const search = new URLSearchParams(given(query)).toString();
-    const sent = body === undefined ? undefined : await bodyOf(body);
+    const sent = await bodyOf(body);
     return send(`${this.base}/${path.map(encodeURIComponent).join('/')}${search && `?${search}`}`, {
       method,
       headers: given({
@@ -107,12 +107,14 @@ export class Requests {
 const given = (all: Readonly<Record<string, string | undefined>>): [string, string][] =>
   Object.entries(all).filter((each): each is [string, string] => each[1] !== undefined);
 
-const isWhole = (body: Body | undefined): boolean =>
+const isWhole = (body: Body | undefined): body is string | Uint8Array | Blob | undefined =>
   body === undefined || typeof body === 'string' || body instanceof Uint8Array || body instanceof Blob;
 
 /** What `fetch` takes: pieces become a stream where streams can be sent, else one Blob. */
-const bodyOf = async (body: Body): Promise<string | Uint8Array | Blob | ReadableStream<Uint8Array>> => {
-  if (typeof body === 'string' || body instanceof Uint8Array || body instanceof Blob) return body;
+const bodyOf = async (
+  body: Body | undefined,
+): Promise<string | Uint8Array | Blob | ReadableStream<Uint8Array> | undefined> => {
+  if (isWhole(body)) return body;
   if (sendsStreams) return body instanceof ReadableStream ? body : streamOf(body);
   return body instanceof ReadableStream ? new Response(body).blob() : new Response(streamOf(body)).blob();
 };

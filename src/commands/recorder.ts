@@ -154,9 +154,9 @@ export class Recorder {
   /** The workers as the routes see them. */
   workersFor(workers: WorkerPool): WorkerPool {
     return overlaid<WorkerPool>(workers, {
-      load: (request, lentTo) => (lentTo ? workers.load(request, lentTo) : this.load(workers, request)),
-      prepareDelete: (where, lake) =>
-        this.preparing(workers.prepareDelete(where, lake), (snapshot, removes) => ({
+      load: (request) => this.load(workers, request),
+      prepareDelete: (where, lake, warn) =>
+        this.preparing(workers.prepareDelete(where, lake, warn), (snapshot, removes) => ({
           what: 'delete where',
           where,
           commit: snapshot.commit,
@@ -214,7 +214,7 @@ export class Recorder {
   }
 
   private async load(workers: WorkerPool, request: LoadRequest): Promise<LoadReply> {
-    const { pool, format, csvDelimiter, contentCodings } = request;
+    const { pool, format, csvDelimiter, charset, contentCodings } = request;
     let body: Promise<RecordedBody> | undefined;
     const tell = (objects: readonly ObjectMeta[], error?: unknown): void => {
       const at = { seq: this.options.watch.nextSeq(), ms: Date.now() };
@@ -223,6 +223,7 @@ export class Recorder {
           what: 'body',
           format: format ?? 'auto',
           ...(csvDelimiter !== undefined && { csvDelimiter }),
+          ...(charset !== undefined && { charset }),
           ...(contentCodings?.length && { contentCodings }),
           ...(body && { body: await body }),
         };

@@ -3,11 +3,9 @@
  */
 import { existsSync, readdirSync } from 'node:fs';
 import { resolve as resolvePath } from 'node:path';
-import { setFlagsFromString } from 'node:v8';
 import pino, { type Logger } from 'pino';
 import { ConfigError } from '../config/options.ts';
 import { parseServe, type ServeConfig } from '../config/serve.ts';
-import { engineFlags } from '../engine-flags.ts';
 import { accessOf } from '../http/access/access.ts';
 import { KeysUnavailable } from '../http/access/issuer-keys.ts';
 import { TokenRefused } from '../http/access/tokens.ts';
@@ -30,7 +28,6 @@ import { openAudit } from './audit.ts';
 import { watchKeys } from './key-file.ts';
 import { lakeFolder } from './lake-folder.ts';
 import { Recorder } from './recorder.ts';
-import { startWarmUp } from './warm-service.ts';
 
 /** The longest that the end may take beyond -shutdown.grace. */
 const closeMsMore = 4_500;
@@ -49,7 +46,6 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
       `-l ${host}:${config.listen.port}: others can reach this address, and there is no access control: -auth.keys or -auth.domain turn it on, -insecure goes without`,
     );
   yieldCollectors();
-  for (const flag of engineFlags) setFlagsFromString(flag);
   const log = pino({ level: config.logLevel }, pino.destination({ dest: 2, sync: false }));
   const directory = lakeFolder(io.cwd, config.lakeDirectory);
   const from = fromPolicyOf(config.from, io.cwd);
@@ -94,6 +90,7 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
     objects,
     queueJobsMax: config.queueJobsMax,
     retryKeepMs: config.retryKeepMs,
+    nameBytesMax: config.nameBytesMax,
     owner,
     snapshots: { bytesMax: Math.floor(config.memoryBytesMax / 8) },
     ...noted(log),
@@ -109,7 +106,6 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
     {
       lakeDirectory: directory,
       threads: config.workerCount,
-      queryStatusMs: config.queryStatusMs,
       tasksMax: config.tasksMax,
       warmUpMs: config.warmUpMs,
       shareSizes: { ...shareSizes, rowsMin: config.queryShareRowsMin },
@@ -144,15 +140,6 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
     throw problem;
   });
   await io.write(Buffer.from(welcome(server.address, directory)));
-  const endWarmUp = startWarmUp({
-    config,
-    server,
-    workers,
-    watched: inspect !== undefined,
-    report: (fault) => {
-      log.debug({ err: fault }, 'warm-up');
-    },
-  });
   const signal = await new Promise<NodeJS.Signals>((resolve) => {
     for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => resolve(name));
   });
@@ -171,10 +158,8 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
   const deadline = setTimeout(() => {
     cut(`not closed after ${closeMs} ms`);
   }, closeMs);
-  const warmUpEnded = endWarmUp();
   await server.close();
   await tracing?.close();
-  await warmUpEnded;
   await recorder?.tips(workers);
   await workers.close();
   await lake.close();

@@ -456,9 +456,9 @@ export const serveOptions = [
   {
     name: 'warmup',
     type: 'duration',
-    fallback: '1500ms',
+    fallback: '100ms',
     value: 'TIME',
-    text: 'CPU time for JIT warm-up while the service is idle after its start; 0s: none',
+    text: 'how long each worker runs queries of its own before the first one comes; 0s: none',
     ...inEnvironment,
   },
   {

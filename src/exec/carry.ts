@@ -46,7 +46,8 @@ import { QuantileState } from './aggregates/quantiles.ts';
 import { SpreadState } from './aggregates/spread.ts';
 import { StrictState } from './aggregates/strict.ts';
 import { SumState } from './aggregates/sum.ts';
-import { PairTable } from './aggregates/pair-table.ts';
+import { PairTable } from './aggregates/grouping/pair-table.ts';
+import { WideSums } from './aggregates/wide-sums.ts';
 
 /** Their place in the list is their name on the way: both ends run the same program. */
 const classes: readonly (abstract new (...args: never[]) => object)[] = [
@@ -79,6 +80,7 @@ const classes: readonly (abstract new (...args: never[]) => object)[] = [
   PlaceState,
   QuantileState,
   TimelyAvgState,
+  WideSums,
 ];
 
 /** Something packed, and the buffers to transfer along with it. */

@@ -28,7 +28,7 @@ import { gathering } from './operators/rows/gather.ts';
 import { groupSlice } from './operators/rows/group-slice.ts';
 import { head } from './operators/head.ts';
 import { join } from './operators/join/join.ts';
-import { load } from './operators/load.ts';
+import { changeView, load } from './operators/load.ts';
 import { mergeSorted } from './operators/merge.ts';
 import { nameOf, namedStream } from './operators/named.ts';
 import { output } from './operators/output.ts';
@@ -227,7 +227,10 @@ type ChainedOp =
       readonly counted?: boolean;
       readonly totals?: TotalsSink;
     })
-  | (Extract<PlanOp, { kind: 'aggregate' }> & { readonly totals?: TotalsSink & BlockTotals })
+  | (Extract<PlanOp, { kind: 'aggregate' }> & {
+      readonly best?: TopOptions;
+      readonly totals?: TotalsSink & BlockTotals;
+    })
   | (Extract<PlanOp, { kind: 'put' }> & { readonly isPassing?: boolean })
   | (TopOptions & { readonly kind: 'last' });
 /** `of`: the ops of the plan that it does. */
@@ -249,7 +252,9 @@ const chained = (ops: readonly PlanOp[], isCounted: boolean): readonly Chained[]
       (op.kind === 'top' ? { keys: op.keys, reverse: op.reverse, count: op.count, end: 'first' as const } : undefined);
     const chainedBefore = out.at(-1);
     const before = chainedBefore?.op;
-    if (best && before?.kind === 'scan') out[out.length - 1] = { ...chainedBefore!, op: { ...before, best } };
+    // Counters count rows.
+    if (best && (before?.kind === 'scan' || (before?.kind === 'aggregate' && !isCounted)))
+      out[out.length - 1] = { ...chainedBefore!, op: { ...before, best } };
     if (
       before?.kind === 'scan' &&
       op.kind === 'aggregate' &&
@@ -260,7 +265,6 @@ const chained = (ops: readonly PlanOp[], isCounted: boolean): readonly Chained[]
     )
       out[out.length - 1] = { ...chainedBefore!, op: { ...before, counted: true } };
     if (last) i++;
-    // Counters count rows.
     const totals =
       before?.kind === 'scan' && op.kind === 'aggregate' && !before.ordered && !isCounted ? blockTotals(op) : undefined;
     const sink: (TotalsSink & BlockTotals) | undefined =
@@ -376,6 +380,7 @@ const makers: { readonly [K in PlanOpKind]: Maker<K> } & {
   debug: (op, build) => step(debug(build.expression(op.expr), build.context.host.debug)),
   output: (op) => step(output(op.channel)),
   load: (op, build) => step(load(op, build.context)),
+  changeView: (op, build) => step(changeView(op.change, build.context)),
   unnest: (op, build) =>
     step(unnest(build.expression(op.expr), op.into && build.step(op.into), build.context.batchRows)),
   aggregate: (op, build) => step(aggregate(op, build)),

@@ -5,7 +5,7 @@
 import type { Vector } from '../vectors/vector.ts';
 import type { PrimitiveType, Type } from '../vectors/type.ts';
 import type { Value } from '../vectors/value.ts';
-import type { CompareOperator, FieldPath, Pruner, ResolvedSource } from '../query/plan/plan.ts';
+import type { CompareOperator, FieldPath, Pruner, ResolvedSource, ViewChange } from '../query/plan/plan.ts';
 import type { Counters } from './counters.ts';
 import type { Division, PartPlan } from './parts.ts';
 
@@ -152,6 +152,11 @@ export interface SpillStore {
 /** An iterator may give batches that need no wait in between. */
 export type QuickIterator = AsyncIterator<Vector> & { readonly nextNow?: () => Vector | undefined };
 
+/** What became of a change of a view. `version`: the 20 bytes of its id; undefined where there is no view. */
+export interface ViewChanged {
+  readonly change: string;
+  readonly version: Uint8Array | undefined;
+}
 /** Where a query's rows come from besides its plan, where it loads to, and where it spills. */
 export interface ExecutionHost {
   /** Batches of a resolved source; their iterator may be a `QuickIterator`. */
@@ -168,6 +173,8 @@ export interface ExecutionHost {
     batches: AsyncIterable<Vector>,
     commit: { readonly author: string; readonly message: string; readonly meta: string },
   ) => Promise<Uint8Array>;
+  /** Makes or drops a view, and says what became of it. Absent: there is no lake. */
+  readonly changeView?: (change: ViewChange) => Promise<ViewChanged>;
   /** Values of the `debug` operator. */
   readonly debug: (batch: Vector) => void;
   readonly progress: Progress;

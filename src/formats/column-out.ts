@@ -4,6 +4,7 @@
  *
  * Invariant: all rows of a vector given here have the same type.
  */
+import { decimalAmong } from './decimals.ts';
 import assert from 'node:assert';
 import { vectorOf, constantOf } from '../vectors/builder.ts';
 import { BytesBuilder } from '../vectors/builder-leaves.ts';
@@ -52,6 +53,7 @@ export const plainOf = (given: Vector, present?: Uint8Array): Plain => {
         v = settled(v);
         break;
       case 'union': {
+        if (decimalAmong(v.type.members)) return { values: v, valid: withoutMember(v, valid) };
         if (v.type.members.reduce((n, m) => n + (m === types.null ? 0 : 1), 0) !== 1 || v.type.members.length === 1)
           return { values: v, valid };
         ({ values: v, valid } = withoutNulls(v, valid));
@@ -74,6 +76,15 @@ export const settled = (v: DynamicVector): Vector => {
   return rebuilt;
 };
 
+/** 0 where a union's row is null. */
+const withoutMember = (v: UnionVector, present: Uint8Array | undefined): Uint8Array | undefined => {
+  const none = v.type.members.indexOf(types.null);
+  if (none < 0 || countTag(v.tags, none, v.length) === 0) return present;
+  const valid = new Uint8Array(v.length);
+  markOthers(v.tags, none, valid);
+  if (present) clearAbsent(present, valid);
+  return valid;
+};
 /** The values of a `T|null` and where they are. */
 const withoutNulls = (
   v: UnionVector,

@@ -2,6 +2,7 @@
  * Types of columns as Arrow and Parquet know them, and which of them a type of ours is written as
  * (reference/formats/text.md section 7). Reading goes the other way: see column-in.ts.
  */
+import { decimalAmong } from './decimals.ts';
 import { LakeError } from '../errors.ts';
 import {
   type NamedType,
@@ -128,6 +129,8 @@ const stripped = (type: Type): Stripped => {
   if (type.kind === 'union') {
     const rest = type.members.filter((m) => m !== types.null);
     const nullable = rest.length < type.members.length;
+    const decimal = decimalAmong(rest);
+    if (decimal) return { ...stripped(decimal), nullable };
     if (rest.length === 1) return { type: stripped(rest[0]).type, nullable: nullable || stripped(rest[0]).nullable };
     return rest.length === 0 ? { type: types.null, nullable: true } : { type, nullable };
   }

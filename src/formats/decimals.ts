@@ -1,15 +1,39 @@
 /**
- * Decimals of Parquet and Arrow as floats, rounded once: the reference has no other type for them. They go out as
- * decimals again.
+ * Decimals of Parquet and Arrow as floats: the reference has no other type for them. A decimal that its float does not
+ * give back digit by digit is a long decimal (vectors/decimal.ts). They go out as decimals again.
  *
  * Invariants:
- * - A decimal that its float does not give back digit by digit is told, once a column; who does not listen pays nothing
- *   for it.
+ * - A column with long decimals is a union of the floats and these, others are floats alone.
+ * - Decimals of more digits than long ones have are rounded, which is told, once a column; who does not listen pays
+ *   nothing for it.
  * - What goes out is the decimal that the float is the nearest one to, and of floats that are none it is an error.
  */
 import { LakeError } from '../errors.ts';
-import { types } from '../vectors/type.ts';
-import { type NumberVector, type Vector, numbers } from '../vectors/vector.ts';
+import { decimalData, longDecimalType, longDecimals, unitsOfDecimal } from '../vectors/decimal.ts';
+import { supText } from '../vectors/sup/print.ts';
+import {
+  type NamedType,
+  type Type,
+  arrayType,
+  mapType,
+  namedType,
+  recordType,
+  setType,
+  types,
+  unionType,
+} from '../vectors/type.ts';
+import { unionOfOne } from '../vectors/unions.ts';
+import {
+  type FlatVector,
+  type NumberArray,
+  type NumberVector,
+  type Vector,
+  emptyVector,
+  flatten,
+  numbers,
+  uniformType,
+  valueAt,
+} from '../vectors/vector.ts';
 import { BytesFault } from './type-bytes.ts';
 
 /** Runs of bytes, one behind the other. */
@@ -69,6 +93,8 @@ const decimalsOf = (
   const { scale, precision } = type;
   const by = Number(`1e${Math.abs(scale)}`);
   const isExact = Math.abs(scale) <= exactScaleMax;
+  const long: number[] = [];
+  const texts: string[] = [];
   for (let i = 0; i < integers.length; i++) {
     const x = integers[i]!;
     const size = Math.abs(x);
@@ -76,16 +102,77 @@ const decimalsOf = (
       integers[i] = scale < 0 ? x * by : x / by;
       // With a zero at their end they have no more than 15.
       if (size < safeMax || x % 10 === 0) continue;
-    } else integers[i] = Number(`${exact(i)}e${-scale}`);
-    if (lost && !lost.isTold && !givesBack(integers[i]!, exact(i), scale))
-      lost.tell(type, decimalText(exact(i), scale));
+    }
+    const units = exact(i);
+    const data = decimalData(scale < 0 ? { units: units * 10n ** BigInt(-scale), scale: 0 } : { units, scale });
+    if (typeof data === 'string') {
+      long.push(i);
+      texts.push(data);
+      continue;
+    }
+    integers[i] = data ?? Number(`${units}e${-scale}`);
+    if (data === undefined && lost && !lost.isTold) lost.tell(type, decimalText(units, scale));
   }
-  return {
-    form: 'named',
-    name: `deciaml_${scale}_${precision}`,
-    length: integers.length,
-    inner: numbers(types.float64, integers),
-  };
+  return named(`deciaml_${scale}_${precision}`, integers, long, texts);
+};
+const named = (name: string, values: Float64Array, long: readonly number[], texts: readonly string[]): Vector => {
+  const floats: Vector = { form: 'named', name, length: values.length, inner: numbers(types.float64, values) };
+  if (long.length === 0) return floats;
+  const type = unionType([namedType(name, types.float64), longDecimalType]);
+  if (type.kind !== 'union') throw new Error('two types are a union');
+  const tags = new Uint32Array(values.length).fill(1 - type.members.indexOf(longDecimalType));
+  const slots = Uint32Array.from(values, (_, i) => i);
+  long.forEach((row, k) => {
+    tags[row] = 1 - tags[row]!;
+    slots[row] = k;
+  });
+  const members = type.members.map((m) => (m === longDecimalType ? longDecimals(texts) : floats));
+  return { form: 'union', type, length: values.length, tags, slots, members };
+};
+/** The decimals that a column of floats and long decimals has beside its nulls; undefined for other unions. */
+export const decimalAmong = (members: readonly Type[]): NamedType | undefined => {
+  const [one, other, ...more] = members.filter((m) => m !== types.null);
+  const floats = one === longDecimalType ? other : one;
+  const isPair = more.length === 0 && (one === longDecimalType) !== (other === longDecimalType);
+  return isPair && floats?.kind === 'named' && floats.inner === types.float64 && /^deciaml_\d+_\d+$/.test(floats.name)
+    ? floats
+    : undefined;
+};
+const withoutLong = new WeakMap<Type, Type>();
+/** The type with a column's decimals where it has these and long ones. */
+export const withoutLongDecimals = (t: Type): Type => {
+  let found = withoutLong.get(t);
+  if (!found) withoutLong.set(t, (found = mapped(t, withoutLongDecimals)));
+  return found;
+};
+const mapped = (t: Type, of: (t: Type) => Type): Type => {
+  switch (t.kind) {
+    case 'record':
+      return recordType(t.fields.map((f) => ({ ...f, type: of(f.type) })));
+    case 'array':
+      return arrayType(of(t.element));
+    case 'set':
+      return setType(of(t.element));
+    case 'map':
+      return mapType(of(t.key), of(t.value));
+    case 'union': {
+      const isDecimal = decimalAmong(t.members) !== undefined;
+      const members = isDecimal ? t.members.filter((m) => m !== longDecimalType) : t.members.map(of);
+      return members.length === 1 ? members[0]! : unionType(members);
+    }
+    default:
+      return t;
+  }
+};
+/** Parts of one column, of which some have long decimals: all as unions then. */
+export const alikeDecimals = (parts: readonly Vector[]): readonly Vector[] => {
+  const union = parts.map(uniformType).find((t) => t?.kind === 'union');
+  if (union?.kind !== 'union' || !union.members.includes(longDecimalType)) return parts;
+  return parts.map((part) => {
+    const tag = union.members.indexOf(uniformType(part)!);
+    const members = union.members.map((m) => emptyVector(m));
+    return tag < 0 ? part : unionOfOne(union, tag, flatten(part), members);
+  });
 };
 
 /** Decimals of integers of 32 bits. */
@@ -143,28 +230,48 @@ const wordMax = 2 ** 20;
 const pairAt = (pairs: Int32Array, i: number): bigint =>
   (BigInt(pairs[i * 2 + 1]! >>> 0) << 32n) | BigInt(pairs[i * 2]! >>> 0);
 
+/** Whole numbers of the last place, as two halves of 64 bits where one of them needs more. */
+export interface Units {
+  readonly low: NumberArray;
+  readonly high?: BigInt64Array;
+}
 /**
- * The whole numbers of the last place. @throws LakeError `write-columns-value` for a float that is not the nearest one
- * to a decimal of the type with at most 15 digits
+ * The whole numbers of the last place; of rows whose `valid` is 0 anything. @throws LakeError `write-columns-value` for
+ * what is no decimal of the type
  */
 export const unitsOfDecimals = (
-  { values, length }: NumberVector,
-  { scale, precision }: DecimalType,
+  v: FlatVector,
+  valid: Uint8Array | undefined,
+  type: DecimalType,
   writer: string,
-): Float64Array => {
+): Units => {
+  const quick = v.form === 'number' ? smallUnits(v, type) : undefined;
+  if (quick) return { low: quick };
+  const all = Array.from({ length: v.length }, (_, i) => {
+    if (valid?.[i] === 0) return 0n;
+    const value = valueAt(v, i);
+    const units = unitsOfDecimal(value, type);
+    if (units !== undefined) return units;
+    throw new LakeError('write-columns-value', {
+      writer,
+      fault: `value ${supText(value)} is no decimal(${type.precision},${type.scale}): cast the column to float64`,
+    });
+  });
+  const low = BigInt64Array.from(all, (x) => BigInt.asIntN(64, x));
+  return all.every((x) => BigInt.asIntN(64, x) === x)
+    ? { low }
+    : { low, high: BigInt64Array.from(all, (x) => x >> 64n) };
+};
+/** Undefined where one of them is not exact, or large. */
+const smallUnits = ({ values, length }: NumberVector, { scale, precision }: DecimalType): Float64Array | undefined => {
   const units = new Float64Array(length);
   const by = Number(`1e${scale}`);
   const most = 10 ** Math.min(precision, digitsMax);
-  const isExact = scale <= exactScaleMax;
+  if (scale > exactScaleMax) return undefined;
   for (let i = 0; i < length; i++) {
     const x = Number(values[i]);
     const n = Math.round(x * by) + 0;
-    if (!(Math.abs(n) < most) || (isExact ? n / by : Number(`${n}e${-scale}`)) !== x) {
-      throw new LakeError('write-columns-value', {
-        writer,
-        fault: `value ${x} is no decimal(${precision},${scale}) of at most ${digitsMax} digits: cast the column to float64`,
-      });
-    }
+    if (!(Math.abs(n) < most) || n / by !== x) return undefined;
     units[i] = n;
   }
   return units;
@@ -196,17 +303,6 @@ const behindSign = (bytes: Uint8Array, start: number, end: number): number => {
   return from;
 };
 
-/** Whether the shortest text of the float, which has the decimal's sign, is the decimal. */
-const givesBack = (x: number, integer: bigint, scale: number): boolean => {
-  const [mantissa = '', exponent] = Math.abs(x).toExponential().split('e');
-  const digits = mantissa.replace('.', '');
-  const wanted = String(integer).replace('-', '');
-  const significant = wanted.replace(/0+$/, '');
-  // 0 has no digits then, and its exponent does not count.
-  return (
-    digits.replace(/0+$/, '') === significant && (significant === '' || Number(exponent) === wanted.length - 1 - scale)
-  );
-};
 const decimalText = (integer: bigint, scale: number): string => {
   if (scale <= 0 || scale > textScaleMax) return scale === 0 ? String(integer) : `${integer}e${-scale}`;
   const digits = String(integer)

@@ -24,6 +24,8 @@ export interface ReadOptions {
   readonly valueBytesMax?: number;
   /** Content codings that the input has, in the order in which they were applied. Default: none. */
   readonly contentCodings?: readonly ContentCoding[];
+  /** Encoding of a text that is not UTF-8. Default: UTF-8, or UTF-16 where its byte order mark is. */
+  readonly charset?: string;
   /** Most bytes that a compressed input may expand to. Default: no limit. */
   readonly expandedBytesMax?: number;
   /** Longest BSUP frame, before and after expansion. Default 128 MiB. */

@@ -15,6 +15,7 @@ import {
 } from './format.types.ts';
 import { detectFormat } from './detect.ts';
 import { CodedBytes } from './codings/coded-bytes.ts';
+import { asUtf8 } from './codings/charset.ts';
 import { decoded, gunzipped } from './codings/encoding.ts';
 import { LookAhead } from './look-ahead.ts';
 import { BodyCursor, bodiesOf } from './bsup/bodies.ts';
@@ -252,9 +253,10 @@ export const openReader = async (
   const codings = options.contentCodings ?? [];
   const isBinary = format !== 'auto' && formatTable[format].isBinary === true;
   const reader = format === 'auto' ? undefined : readerOf(format);
-  const coded = new CodedBytes(input, (bytes, found) =>
-    gunzipped(decoded(bytes, { codings, bytesMax, isBinary, found }), { bytesMax, found }),
-  );
+  const coded = new CodedBytes(input, (bytes, found) => {
+    const plain = gunzipped(decoded(bytes, { codings, bytesMax, isBinary, found }), { bytesMax, found });
+    return isBinary ? plain : asUtf8(plain, options.charset);
+  });
   return coded.read(reader ? reader(coded, options) : await coded.work(() => detected(coded, options)));
 };
 

@@ -13,6 +13,7 @@ import { type RecordType, type Type, typeText } from '../vectors/type.ts';
 import { shownSize } from '../vectors/shown-size.ts';
 import { type RecordVector, type Vector, flatten, slice, valueAt } from '../vectors/vector.ts';
 import { settled } from './column-out.ts';
+import { withoutLongDecimals } from './decimals.ts';
 
 /** How a writer takes its rows. */
 interface RowGroups {
@@ -30,6 +31,8 @@ interface RowGroups {
 export class RecordRows {
   private readonly groups: RowGroups;
   private type: RecordType | undefined;
+  /** The type of the rows that wait, which may have long decimals where others have none. */
+  private own: RecordType | undefined;
   private pending: RecordVector[] = [];
   private length = 0;
   private bytes = 0;
@@ -44,7 +47,8 @@ export class RecordRows {
     const { table, codes } = typesOf(plain);
     const records = table.map(recordOf);
     for (let start = 0; start < plain.length; ) {
-      const type = records[codes ? codes[start] : 0];
+      const own = records[codes ? codes[start] : 0];
+      const type = own && withoutLong(own);
       if (!type || (this.type && type !== this.type)) {
         yield* this.flush();
         throw this.fault(batch, start, type);
@@ -54,7 +58,9 @@ export class RecordRows {
         this.type = type;
       }
       let end = codes ? start + 1 : plain.length;
-      while (codes && end < plain.length && records[codes[end]] === type) end++;
+      while (codes && end < plain.length && records[codes[end]] === own) end++;
+      if (own !== this.own) yield* this.flush();
+      this.own = own;
       yield* this.take(slice(plain, start, end));
       start = end;
     }
@@ -110,6 +116,10 @@ const unwrapped = (v: Vector): Vector => {
     default:
       return v;
   }
+};
+const withoutLong = (type: RecordType): RecordType => {
+  const plain = withoutLongDecimals(type);
+  return plain.kind === 'record' ? plain : type;
 };
 const recordOf = (type: Type): RecordType | undefined =>
   type.kind === 'record' ? type : type.kind === 'named' ? recordOf(type.inner) : undefined;

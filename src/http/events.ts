@@ -9,7 +9,6 @@
  *   else waits for it.
  * - Comments keep idle connections alive; proxies are told to keep nothing back.
  */
-import type { ServerResponse } from 'node:http';
 import { createActor, type Actor } from 'xstate';
 import { subscriberMachine } from '../../machines/subscriber.machine.ts';
 import type { EventKind, Lake, LakeEvent } from '../lake/lake.types.ts';
@@ -29,12 +28,25 @@ interface FeedOptions {
   readonly heartbeatMs: number;
   /** Told of every machine event and snapshot (XState inspection). */
   readonly inspect?: (event: unknown) => void;
+  /** Default: the one of machines/. */
+  readonly charts?: { readonly subscriber: typeof subscriberMachine };
   /** Says when to ask again who may still listen; returns the call that ends it. */
   readonly onRecheck?: (listener: () => void) => () => void;
 }
+/** The connection to a subscriber: a `ServerResponse` fits. */
+export interface EventStream {
+  readonly destroyed: boolean;
+  on(event: 'drain' | 'close' | 'error', listener: () => void): unknown;
+  writeHead(status: number, headers: Record<string, string>): unknown;
+  flushHeaders(): void;
+  /** False: it takes no more for now. */
+  write(bytes: Uint8Array | string): boolean;
+  end(): unknown;
+  destroy(): unknown;
+}
 /** A subscriber, and what it asks for. */
 interface SubscribeRequest {
-  readonly response: ServerResponse;
+  readonly response: EventStream;
   /** Headers of the answer that were set already. */
   readonly headers: Readonly<Record<string, string | number | string[] | undefined>>;
   readonly format: FormatName;
@@ -54,12 +66,17 @@ const superdbNames = {
   'pool-commit': 'branch-commit',
   'branch-update': 'branch-update',
   'branch-delete': 'branch-delete',
+  'view-new': 'view-new',
+  'view-update': 'view-update',
+  'view-delete': 'view-delete',
 } as const satisfies Record<EventKind, string>;
 const binary: ReadonlySet<string> = new Set(['arrows', 'bsup', 'csup', 'parquet']);
 
 interface Subscriber {
   readonly actor: Actor<typeof subscriberMachine>;
   readonly request: SubscribeRequest;
+  /** Bytes of the event that comes just now. */
+  offered: Uint8Array;
   /** Bytes of the events that the machine counts as waiting, oldest first. */
   readonly waiting: Uint8Array[];
   /**
@@ -114,15 +131,18 @@ export class EventFeed {
       throw new LakeError('subscribers-full', { limit: this.#options.subscribersMax });
     const last = this.#lastSeen(request.lastEventId);
     const { response } = request;
-    const actor = createActor(subscriberMachine, {
+    const actor = createActor(this.#options.charts?.subscriber ?? subscriberMachine, {
       input: { waitingMax: this.#options.waitingMax, lastId: this.#lake.lastEventId() },
       ...(this.#options.inspect && { inspect: this.#options.inspect }),
     });
-    const subscriber: Subscriber = { actor, request, waiting: [], turn: [], read: last };
+    const subscriber: Subscriber = { actor, request, offered: noBytes, waiting: [], turn: [], read: last };
+    actor.on('write', () => {
+      if (subscriber.turn.push(subscriber.offered) === 1) process.nextTick(writeTurn, subscriber);
+    });
     actor.on('end', () => this.#end(subscriber));
-    response.on('drain', () =>
-      actor.getSnapshot().value === 'catching up' ? this.#catchUp(subscriber) : drain(subscriber),
-    );
+    response.on('drain', () => {
+      if (!this.#catchUp(subscriber)) drain(subscriber);
+    });
     response.on('close', () => actor.send({ type: 'client left' }));
     response.on('error', () => actor.send({ type: 'client left' }));
     actor.start();
@@ -157,14 +177,18 @@ export class EventFeed {
     return id;
   }
 
-  /** Writes what the subscriber missed as far as its connection takes it, a page of the log at a time. */
-  #catchUp(subscriber: Subscriber): void {
+  /**
+   * Writes what a subscriber that catches up missed, as far as its connection takes it, a page of the log at a time.
+   * False: it does not catch up.
+   */
+  #catchUp(subscriber: Subscriber): boolean {
     const { actor, request } = subscriber;
+    if (actor.getSnapshot().value !== 'catching up') return false;
     for (;;) {
       const page = this.#lake.eventsSince(subscriber.read, pageEvents);
       if (!page || page.length === 0) {
         actor.send({ type: page ? 'caught up' : 'log ended' });
-        return;
+        return true;
       }
       subscriber.read = page.at(-1)!.id;
       const wanted = request.wanted ? page.filter(request.wanted) : page;
@@ -173,7 +197,7 @@ export class EventFeed {
         wanted.length > 0 &&
         !request.response.write(Buffer.concat(wanted.map((event) => eventBytes(event, request))))
       )
-        return;
+        return true;
     }
   }
 
@@ -221,19 +245,17 @@ export class EventFeed {
   }
 }
 
+const noBytes = new Uint8Array(0);
 const heartbeat = ': heartbeat\n';
 /** Events that are read from the log at once. */
 const pageEvents = 64;
 
-/** Writes the event if the connection takes it, else lets it wait as the machine says. */
+/** Offers the event: the machine says whether it is written or waits; one that catches up reads it from the log. */
 const offer = (subscriber: Subscriber, event: LakeEvent, bytes: Uint8Array): void => {
   const { actor, waiting } = subscriber;
-  const state = actor.getSnapshot().value;
+  subscriber.offered = bytes;
   actor.send({ type: 'event came', id: event.id });
-  // One that catches up reads it from the log.
-  if (state === 'catching up' || actor.getSnapshot().status !== 'active') return;
-  if (state !== 'open') waiting.push(bytes);
-  else if (subscriber.turn.push(bytes) === 1) process.nextTick(writeTurn, subscriber);
+  if (actor.getSnapshot().context.waiting > waiting.length) waiting.push(bytes);
 };
 const writeTurn = ({ actor, request, turn }: Subscriber): void => {
   const bytes = turn.length === 1 ? turn[0]! : Buffer.concat(turn);
@@ -282,7 +304,7 @@ const plain = /^[\w ./:@-]*$/;
  * would take quoting.
  */
 const jsonText = ({ kind, poolId, commitId, branch = '', parent = '' }: LakeEvent): string | undefined => {
-  if (!plain.test(branch) || !plain.test(parent)) return undefined;
+  if (!plain.test(branch) || !plain.test(parent) || kind.startsWith('view-')) return undefined;
   if (kind === 'pool-commit')
     return `{"commit_id":"0x${commitId!}","pool_id":"0x${poolId}","branch":"${branch}","parent":"${parent}"}`;
   return kind === 'branch-update' || kind === 'branch-delete'

@@ -27,14 +27,9 @@ export interface Metrics {
   readonly text: () => Promise<string>;
   readonly contentType: string;
   /**
-   * Counts the bytes of a server's connections, those aside that are not `counted`; `cuts` are those that were cut, by
-   * reason.
+   * Counts the bytes of a server's connections; `cuts` are those that were cut, by reason.
    */
-  readonly watch: (
-    server: Server,
-    counted: (socket: Socket) => boolean,
-    cuts: Readonly<Record<string, number>>,
-  ) => void;
+  readonly watch: (server: Server, cuts: Readonly<Record<string, number>>) => void;
   readonly close: () => void;
 }
 /** Where figures are read that others keep. */
@@ -74,8 +69,8 @@ export const startMetrics = (sources: MetricsSources): Metrics => {
     answered,
     text: () => registry.metrics(),
     contentType: registry.contentType,
-    watch: (server, counted, cuts) => {
-      traffic.watch(server, counted);
+    watch: (server, cuts) => {
+      traffic.watch(server);
       counter(registry, 'lake_http_connections_cut_total', () =>
         Object.entries(cuts).map(([reason, count]) => [count, { reason }] as const),
       );
@@ -350,9 +345,8 @@ class Traffic {
   private readonly sockets = new Set<Socket>();
   private readonly ended = { bytesRead: 0, bytesWritten: 0 };
 
-  watch(server: Server, counted: (socket: Socket) => boolean): void {
+  watch(server: Server): void {
     server.on('connection', (socket) => {
-      if (!counted(socket)) return;
       this.sockets.add(socket);
       socket.once('close', () => {
         this.sockets.delete(socket);

@@ -116,6 +116,8 @@ const readErrors: Codes = [
   'object-version',
   'table-corrupt',
 ];
+/** Of CREATE VIEW and DROP VIEW. */
+const viewErrors: Codes = ['view-exists', 'view-not-found', 'pool-exists', 'name-reserved', 'name-long'];
 /** While a query runs, before its first byte. */
 export const queryRunErrors: Codes = [
   ...queryTextErrors,
@@ -140,6 +142,7 @@ export const queryRunErrors: Codes = [
   'from-http-failed',
   'auth-role',
   'load-empty',
+  ...viewErrors,
   'jobs-full',
   'lake-closing',
   'lake-failed',

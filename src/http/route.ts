@@ -10,7 +10,7 @@ import type { EventFeed } from './events.ts';
 import type { Access, Need } from './access/access.ts';
 import type { AuditEntry, AuditTrail } from './access/audit.ts';
 import type { Principal } from './access/roles.ts';
-import type { LakeServices, LentTo } from '../workers/pool.types.ts';
+import type { LakeServices } from '../workers/pool.types.ts';
 import type { HeldBodies } from './bodies/held.ts';
 import type { Metrics } from './metrics.ts';
 import type { ResponseFormat } from './bodies/negotiate.ts';
@@ -31,8 +31,6 @@ export interface Service {
   readonly version: string;
   readonly lake: Lake;
   readonly workers: WorkerPool;
-  /** Set where the lake is not the one that the workers serve. */
-  readonly lentTo: LentTo | undefined;
   readonly log: FastifyBaseLogger;
   readonly feed: EventFeed;
   readonly metrics: Metrics;

@@ -1,6 +1,6 @@
 /**
- * Queries and loads by their request ids: those that run, and for a while those that ended. What cancels them, and how
- * far they are.
+ * Queries and loads by their request ids: those that run, and for a while those that ended. What cancels them; how far
+ * they are their charts say (workers/watches.ts).
  *
  * Invariants:
  * - Of an id the newest of each owner is known, and older ones that still run: a client may give several requests the
@@ -10,28 +10,18 @@
  * - One that has ended does not change.
  */
 import { LakeError } from '../errors.ts';
-import { LoadWatch, QueryWatch } from '../workers/watches.ts';
+import { LoadWatch, QueryWatch, type RunCharts } from '../workers/watches.ts';
 
 const endedMax = 4096;
 const endedCharsMax = 8 << 20;
 /** How often it is looked for what nobody may ask for any more. */
 const sweepMs = 1000;
 
-/**
- * How far a query is: it waits for its turn, is compiled, runs without an answer yet, sends its answer; then how it
- * ended.
- */
-type QueryState = 'waiting' | 'compiling' | 'running' | 'streaming' | 'done' | 'failed' | 'cancelled';
-/** How far a load is; after `committing` its commit is made, or the load was rejected. */
-type LoadState =
-  | 'waiting'
-  | 'receiving'
-  | 'sorting'
-  | 'writing'
-  | 'committing'
-  | 'committed'
-  | 'rejected'
-  | 'cancelled';
+/** The charts that runs are on, and who is told of every message and snapshot of them (XState inspection). */
+interface RunHost {
+  readonly charts: RunCharts;
+  readonly inspect: ((event: unknown) => void) | undefined;
+}
 
 /**
  * What a request tells of itself when it begins. `owner`: who sent it, where there is access control. `whenLeft`: calls
@@ -106,17 +96,20 @@ abstract class Run {
 interface QueryBegun extends Begun {
   readonly text: string;
 }
+/** How far a query is: a state of its chart, without the one around those in which it works. */
+type QueryState = 'waiting' | 'compiling' | 'running' | 'streaming' | 'done' | 'failed' | 'cancelled' | 'expired';
 /** A query, from the moment that its text is known until it was answered, and a while longer. */
 export class QueryRun extends Run {
   readonly text: string;
-  readonly watch = new QueryWatch();
+  readonly watch: QueryWatch;
   readonly #left: (run: QueryRun) => void;
   readonly #timer: NodeJS.Timeout | undefined;
   #failure: unknown;
 
-  constructor(begun: QueryBegun, msMax: number, left: (run: QueryRun) => void) {
+  constructor(begun: QueryBegun, msMax: number, left: (run: QueryRun) => void, { charts, inspect }: RunHost) {
     super(begun);
     this.text = begun.text;
+    this.watch = new QueryWatch({ id: begun.id }, inspect, charts.query);
     this.#left = left;
     this.#timer =
       msMax > 0
@@ -137,48 +130,55 @@ export class QueryRun extends Run {
   /** Its answer is over. */
   ended(): void {
     clearTimeout(this.#timer);
-    if (this.finish()) this.#left(this);
+    if (this.endedAt > 0) return;
+    this.watch.answered(this.failure);
+    this.finish();
+    this.#left(this);
   }
 
   get failure(): unknown {
     return this.#failure ?? this.watch.failure;
   }
   get state(): QueryState {
-    const { failure, watch } = this;
-    if (this.endedAt === 0)
-      return watch.beganAt === 0
-        ? 'waiting'
-        : watch.compiledAt === 0
-          ? 'compiling'
-          : watch.firstBytesAt === 0
-            ? 'running'
-            : 'streaming';
-    if (failure === undefined) return 'done';
-    return failure instanceof LakeError && failure.code === 'query-cancelled' ? 'cancelled' : 'failed';
+    return this.watch.chart.state.replace('working.', '') as QueryState;
+  }
+  /** Why it ended, as its status tells; empty: nothing went wrong. */
+  get errorText(): string {
+    return this.watch.chart.context.error;
   }
 }
 
 /** `bytesTotal`: length of the body, where the client told it. */
 interface LoadBegun extends Begun {
+  readonly poolId: string;
   readonly pool: string;
   readonly branch: string;
   readonly bytesTotal: number | undefined;
 }
+/** How far a load is: the outermost state of its chart. */
+type LoadState =
+  | 'waiting'
+  | 'receiving'
+  | 'sorting'
+  | 'writing'
+  | 'committing'
+  | 'committed'
+  | 'rejected'
+  | 'cancelled';
 /** A load, until its commit was made or refused, and a while longer. */
 export class LoadRun extends Run {
   readonly pool: string;
   readonly branch: string;
   readonly bytesTotal: number | undefined;
-  readonly watch = new LoadWatch();
+  readonly watch: LoadWatch;
   /** Tells what waits for a small body that nobody will need it. */
   unblock: ((reason: LakeError) => void) | undefined;
   readonly #left: (run: LoadRun) => void;
-  #committing = false;
-  #commit: string | undefined;
   #failure: unknown;
 
-  constructor(begun: LoadBegun, left: (run: LoadRun) => void) {
+  constructor(begun: LoadBegun, left: (run: LoadRun) => void, { charts, inspect }: RunHost) {
     super(begun);
+    this.watch = new LoadWatch({ poolId: begun.poolId }, inspect, charts.load);
     this.pool = begun.pool;
     this.branch = begun.branch;
     this.bytesTotal = begun.bytesTotal;
@@ -192,47 +192,36 @@ export class LoadRun extends Run {
   /** Makes the commit, unless the load was cancelled before; from here on it cannot be. */
   commit<T>(make: () => Promise<T>): Promise<T> {
     if (this.reason) return Promise.reject(this.reason);
-    this.#committing = true;
+    this.watch.commitAsked();
     return make();
   }
   committed(commit: string): void {
-    this.#commit = commit;
+    this.watch.committed(commit);
     if (this.finish()) this.#left(this);
   }
   rejected(error: unknown): void {
     this.#failure = error;
+    this.watch.failed(error);
     this.watch.ended();
     if (this.finish()) this.#left(this);
   }
 
   /** Its objects were written; it was its commit that failed. */
   get isCommitFailure(): boolean {
-    return this.#committing && this.#failure !== undefined;
+    return this.watch.commitAskedAt > 0 && this.#failure !== undefined;
   }
+  /** It cannot be cancelled any more. */
   get isCommitting(): boolean {
-    return this.#committing && this.endedAt === 0;
+    return this.watch.chart.state === 'committing.asked';
   }
   get commitId(): string | undefined {
-    return this.#commit;
+    return this.watch.chart.context.commit ?? undefined;
   }
   get failure(): unknown {
     return this.#failure;
   }
   get state(): LoadState {
-    const { watch } = this;
-    if (this.#commit !== undefined) return 'committed';
-    if (this.endedAt > 0)
-      return this.#failure instanceof LakeError && this.#failure.code === 'load-cancelled' ? 'cancelled' : 'rejected';
-    if (this.#committing) return 'committing';
-    return watch.beganAt === 0
-      ? 'waiting'
-      : watch.readAt === 0
-        ? 'receiving'
-        : watch.sortedAt === 0
-          ? 'sorting'
-          : watch.writtenAt === 0
-            ? 'writing'
-            : 'committing';
+    return this.watch.chart.state.replace(/\..*/, '') as LoadState;
   }
 }
 
@@ -249,12 +238,15 @@ class Runs<R extends Run> {
   readonly #ended = new Set<R>();
   readonly #keepMs: number;
   readonly #charsOf: (run: R) => number;
+  /** Told of each that nobody can ask for any more. */
+  readonly #forgotten: (run: R) => void;
   readonly #sweeping: NodeJS.Timeout;
   #endedChars = 0;
 
-  constructor(keepMs: number, charsOf: (run: R) => number) {
+  constructor(keepMs: number, charsOf: (run: R) => number, forgotten: (run: R) => void) {
     this.#keepMs = keepMs;
     this.#charsOf = charsOf;
+    this.#forgotten = forgotten;
     this.#sweeping = setInterval(() => {
       this.#sweep();
     }, sweepMs);
@@ -276,6 +268,7 @@ class Runs<R extends Run> {
     if (newer !== run) {
       while (newer && newer.older !== run) newer = newer.older;
       if (newer) newer.older = run.older;
+      this.#forgotten(run);
       return;
     }
     this.#ended.add(run);
@@ -345,6 +338,7 @@ class Runs<R extends Run> {
   }
   #forget(run: R): void {
     if (this.#ended.delete(run)) this.#endedChars -= this.#charsOf(run);
+    this.#forgotten(run);
   }
 }
 
@@ -370,6 +364,7 @@ export class Running {
   readonly #queries: Runs<QueryRun>;
   readonly #loads: Runs<LoadRun>;
   readonly #queryMsMax: number;
+  readonly #host: RunHost;
   #listener: EndListener | undefined;
   readonly #queryLeft = (run: QueryRun): void => {
     this.#queries.left(run);
@@ -380,17 +375,29 @@ export class Running {
     this.#listener?.load(run);
   };
 
-  constructor({ queryMsMax, keepMs }: { readonly queryMsMax: number; readonly keepMs: number }) {
+  constructor({ queryMsMax, keepMs, ...host }: RunHost & { readonly queryMsMax: number; readonly keepMs: number }) {
     this.#queryMsMax = queryMsMax;
-    this.#queries = new Runs(keepMs, ({ text }) => text.length);
-    this.#loads = new Runs(keepMs, () => 0);
+    this.#host = host;
+    this.#queries = new Runs(
+      keepMs,
+      ({ text }) => text.length,
+      ({ watch }) => {
+        watch.expire();
+      },
+    );
+    // A load's chart ends by itself.
+    this.#loads = new Runs(
+      keepMs,
+      () => 0,
+      () => undefined,
+    );
   }
 
   beginQuery(begun: QueryBegun): QueryRun {
-    return this.#queries.add(new QueryRun(begun, this.#queryMsMax, this.#queryLeft));
+    return this.#queries.add(new QueryRun(begun, this.#queryMsMax, this.#queryLeft, this.#host));
   }
   beginLoad(begun: LoadBegun): LoadRun {
-    return this.#loads.add(new LoadRun(begun, this.#loadLeft));
+    return this.#loads.add(new LoadRun(begun, this.#loadLeft, this.#host));
   }
 
   query(id: string, asker: Asker): QueryRun | undefined {

@@ -441,6 +441,8 @@ const CommitEvent = Type.Object(
   },
   { $id: 'CommitEvent' },
 );
+const ViewEvent = Type.Object({ version_id: Id, view_id: Id, view: Type.String() }, { $id: 'ViewEvent' });
+const ViewDropped = Type.Object({ view_id: Id, view: Type.String() }, { $id: 'ViewDropped' });
 /** By name: the interface's, and what SuperDB v0.2.0 calls it. */
 export const eventTable = {
   'pool-new': { data: PoolEvent, superdb: 'pool-new', when: 'a pool was made' },
@@ -453,4 +455,7 @@ export const eventTable = {
   },
   'branch-update': { data: BranchEvent, superdb: 'branch-update', when: 'a branch was made' },
   'branch-delete': { data: BranchEvent, superdb: 'branch-delete', when: 'a branch was deleted' },
+  'view-new': { data: ViewEvent, superdb: 'view-new', when: 'a view was made' },
+  'view-update': { data: ViewEvent, superdb: 'view-update', when: 'a view has a new version' },
+  'view-delete': { data: ViewDropped, superdb: 'view-delete', when: 'a view was dropped' },
 } as const;

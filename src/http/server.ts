@@ -12,7 +12,7 @@
  */
 import assert from 'node:assert/strict';
 import { METHODS, type IncomingHttpHeaders, type IncomingMessage, type RequestListener } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import Fastify, {
   LogController,
   type FastifyBaseLogger,
@@ -25,12 +25,13 @@ import Fastify, {
 import type { ServeConfig } from '../config/serve.ts';
 import { LakeError } from '../errors.ts';
 import type { Lake } from '../lake/lake.types.ts';
-import type { LentTo, WorkerPool } from '../workers/pool.types.ts';
+import type { WorkerPool } from '../workers/pool.types.ts';
+import { type RunCharts, runCharts } from '../workers/watches.ts';
+import type { subscriberMachine } from '../../machines/subscriber.machine.ts';
 import type { MachineWatch } from '../recording/watch.ts';
 import type { Access } from './access/access.ts';
 import { type AuditEntry, AuditTrail } from './access/audit.ts';
 import { callerOf, checkSource } from './admission.ts';
-import { Answering } from './answering.ts';
 import { answerUnparsed } from './connections/client-ends.ts';
 import { Connections } from './connections/connections.ts';
 import { type Door, httpServer } from './connections/door.ts';
@@ -75,6 +76,11 @@ interface ServerOptions {
   readonly tracing?: Tracing;
   /** The server that listens already; without it one is made. */
   readonly door?: Door;
+  /** Of loads, queries and subscribers; default: those of machines/. */
+  readonly charts?: ServiceCharts;
+}
+export interface ServiceCharts extends RunCharts {
+  readonly subscriber: typeof subscriberMachine;
 }
 /** A server that answers. */
 export interface Server {
@@ -82,33 +88,13 @@ export interface Server {
   readonly address: string;
   /** The framework's own, for requests without a socket in tests. */
   readonly app: FastifyInstance;
-  /** For how long no request has been under way, those of subscribers aside; milliseconds. */
-  quietMs(): number;
-  /** Answers for another lake too, at a port of its own, as it answers for its own. */
-  lend(options: LendOptions): Promise<LentServer>;
   /** Ends event streams, lets requests finish for `shutdownMs`, then cuts them off. */
-  close(): Promise<void>;
-}
-
-/** `directory` is that lake's, `watch` sees its machines. */
-interface LendOptions {
-  readonly lake: Lake;
-  readonly directory: string;
-  readonly watch?: MachineWatch;
-}
-/** What another lake has of a server that was lent to it. */
-export interface LentServer {
-  readonly port: number;
-  /** What a connection says first: no other is heard. */
-  readonly secret: Uint8Array;
-  /** When its requests were answered. */
   close(): Promise<void>;
 }
 
 /** Starts to listen. */
 export const startServer = async (options: ServerOptions): Promise<Server> => {
-  const { app, answering } = buildApp(options);
-  const service = answering.own;
+  const { app, service } = buildApp(options);
   const { host, port } = options.config.listen;
   await app.listen({ host, port });
   const bound = app.server.address() as AddressInfo;
@@ -116,35 +102,7 @@ export const startServer = async (options: ServerOptions): Promise<Server> => {
   return {
     address: `http://${name}:${bound.port}`,
     app,
-    quietMs: () => (service.requests.underWay > service.feed.size ? 0 : performance.now() - service.requests.endedAt),
-    lend: (lent) => lend(app, answering, options, lent),
     close: () => close(app, service),
-  };
-};
-
-/** Messages that the inspection of a lent server keeps: nobody sees them. */
-const lentRing = 500;
-const lend = async (
-  app: FastifyInstance,
-  answering: Answering,
-  { config, version, workers, log }: ServerOptions,
-  { lake, directory, watch }: LendOptions,
-): Promise<LentServer> => {
-  const service = serviceOf(
-    { config, version, lake, workers, log: log.child({}, { level: 'silent' }), ...(watch && { watch }) },
-    app,
-    { lake, directory, ...(watch && { inspect: watch.inspect }) },
-  );
-  const inspection = watch && config.inspect.on ? new Inspection(watch, lake, version, lentRing) : undefined;
-  const { port, secret, close: closeDoor } = await answering.lend(service);
-  return {
-    port,
-    secret,
-    close: async () => {
-      await closeDoor();
-      inspection?.close();
-      end(service);
-    },
   };
 };
 
@@ -177,27 +135,28 @@ const end = ({ feed, metrics, running }: Service): void => {
   running.close();
 };
 
-/** What the handlers work with, for a server's own lake or for one that it is lent to. */
+/** What the handlers work with. */
 const serviceOf = (
-  { config, version, lake, workers, log, watch, access, audit, tracing }: ServerOptions,
+  { config, version, lake, workers, log, watch, access, audit, tracing, charts }: ServerOptions,
   app: FastifyInstance,
-  lentTo?: LentTo,
 ): Service => {
   const feed = new EventFeed(lake, {
     subscribersMax: config.subscribersMax,
     waitingMax: config.subscriberEventsMax,
     heartbeatMs: config.heartbeatMs,
     ...(watch && { inspect: watch.inspect }),
+    ...(charts && { charts }),
     ...(access && { onRecheck: access.onRecheck }),
   });
-  const running = new Running({ queryMsMax: config.queryMsMax, keepMs: config.queryStatusMs });
+  const { inspect } = watch ?? {};
+  const { queryMsMax, queryStatusMs: keepMs } = config;
+  const running = new Running({ queryMsMax, keepMs, inspect, charts: charts ?? runCharts });
   const metrics = startMetrics({ lake, workers, feed, running, version, poolsMax: config.metricsPoolsMax });
   return {
     config,
     version,
     lake,
     workers,
-    lentTo,
     log,
     feed,
     metrics,
@@ -215,7 +174,7 @@ const serviceOf = (
 };
 
 /** Builds the server without listening. */
-const buildApp = (options: ServerOptions): { readonly app: FastifyInstance; readonly answering: Answering } => {
+const buildApp = (options: ServerOptions): { readonly app: FastifyInstance; readonly service: Service } => {
   const { config, log, watch, door } = options;
   const app = Fastify({
     loggerInstance: log,
@@ -240,27 +199,25 @@ const buildApp = (options: ServerOptions): { readonly app: FastifyInstance; read
     clientErrorHandler: answerUnparsed,
   }) as unknown as FastifyInstance;
   const service = serviceOf(options, app);
-  const answering = new Answering(app.server, service);
-  const counted = (socket: Socket): boolean => answering.isOwn(socket);
-  const connections = new Connections(app.server, { connectionsMax: config.connectionsMax, counted });
-  service.metrics.watch(app.server, counted, connections.cuts);
+  const connections = new Connections(app.server, { connectionsMax: config.connectionsMax });
+  service.metrics.watch(app.server, connections.cuts);
   app.addHook('onClose', async () => {
     connections.close();
   });
   for (const method of METHODS)
     if (method !== 'CONNECT') app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
   app.setErrorHandler((error, request, reply) => {
-    logFailure(answering.of(request.raw).log, request, reply, error);
+    logFailure(log, request, reply, error);
     return isNoAsset(request, error) ? notFound(reply) : sendError(reply, error);
   });
   app.setNotFoundHandler((_request, reply) => notFound(reply));
   addInternalRoutes(app);
-  addHooks(app, answering, connections);
+  addHooks(app, service, connections);
   addPages(app);
   const inspected = config.inspect.on ? watch : undefined;
-  addRoutes(app, answering, inspected !== undefined);
+  addRoutes(app, service, inspected !== undefined);
   if (inspected) addInspection(app, service, inspected);
-  return { app, answering };
+  return { app, service };
 };
 
 /**
@@ -323,9 +280,12 @@ const addInternalRoutes = (app: FastifyInstance): void => {
 const notFound = (reply: FastifyReply): FastifyReply =>
   sendText(reply.header('x-content-type-options', 'nosniff'), 404, 'text/plain; charset=utf-8', '404 page not found\n');
 
-const addHooks = (app: FastifyInstance, answering: Answering, connections: Connections): void => {
+const addHooks = (
+  app: FastifyInstance,
+  { requests, metrics, tracing, log }: Service,
+  connections: Connections,
+): void => {
   app.addHook('onRequest', (request, reply, done) => {
-    const { requests, tracing } = answering.of(request.raw);
     restoreRare(request.raw);
     const { socket } = request.raw;
     requests.underWay++;
@@ -353,7 +313,6 @@ const addHooks = (app: FastifyInstance, answering: Answering, connections: Conne
   });
   app.addHook('onSend', encodeAnswer);
   app.addHook('onResponse', (request, reply, done) => {
-    const { metrics, tracing, log } = answering.of(request.raw);
     const {
       method,
       routeOptions: { url: route = 'none' },
@@ -407,7 +366,7 @@ const originRules = (config: ServeConfig, access: Access | undefined): OriginRul
 });
 
 /** `inspected`: the feed has a route of its own. */
-const addRoutes = (app: FastifyInstance, answering: Answering, inspected: boolean): void => {
+const addRoutes = (app: FastifyInstance, service: Service, inspected: boolean): void => {
   const methodsOf = new Map<string, string[]>();
   for (const row of routes) {
     const methods = row.anyMethod
@@ -420,7 +379,7 @@ const addRoutes = (app: FastifyInstance, answering: Answering, inspected: boolea
       url: row.path,
       exposeHeadRoute: false,
       config: routeConfig(row),
-      handler: (request, reply) => answer(answering.of(request.raw), row, request, reply),
+      handler: (request, reply) => answer(service, row, request, reply),
     });
   }
   for (const [url, taken] of methodsOf) {

@@ -8,7 +8,7 @@
  */
 import { IdDraws, zeroId } from './ksuid.ts';
 import type { ClockNote, Draws, Id } from './lake.types.ts';
-import { decodeCommit, decodePool } from './tables/rows.ts';
+import { decodeCommit, decodePool, decodeView } from './tables/rows.ts';
 import type { Tables } from './tables/tables.ts';
 
 const nsPerMs = 1_000_000n;
@@ -78,8 +78,8 @@ interface LastDrawn {
 const idBytes = 20;
 
 /**
- * What a lake drew last, from the rows that tell of it: pools, and the newest commit and object of each. Rows that are
- * damaged tell nothing.
+ * What a lake drew last, from the rows that tell of it: pools, the newest commit and object of each, and views. Rows
+ * that are damaged tell nothing.
  */
 export const lastDrawn = (tables: Tables): LastDrawn => {
   let id = zeroId;
@@ -103,6 +103,10 @@ export const lastDrawn = (tables: Tables): LastDrawn => {
         break;
       }
     }
+  }
+  for (const { key, payload } of tables.soundRows('views')) {
+    const { version, tsNs } = decodeView(key, payload);
+    see(version, tsNs);
   }
   return { id, ns };
 };

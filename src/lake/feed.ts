@@ -112,13 +112,13 @@ export class Feed {
     return { table: 'about', key: countersKey, payload: encodeCounters(this.counters) };
   }
 
-  /** Writes rows with the event that tells of them. Answers with what tells the listeners. */
+  /** Writes rows with the event that tells of them. Answers with the event, for whoever settles the change. */
   async write(
     draft: Omit<LakeEvent, 'id'>,
     rows: readonly Change[],
     check: () => void,
     options: { readonly frees?: boolean } = {},
-  ): Promise<() => void> {
+  ): Promise<readonly LakeEvent[]> {
     const events: LakeEvent[] = [];
     await this.tables.write(
       () =>
@@ -130,14 +130,12 @@ export class Feed {
       check,
       options,
     );
-    return () => {
-      this.publish(events);
-    };
+    return events;
   }
 
   /**
-   * Tells listeners, once all events before have been told: what is durable together is heard of in the order of the
-   * numbers, whichever pool's turn comes first.
+   * Tells listeners of changes that a machine has settled, once all events before have been told: what is durable
+   * together is heard of in the order of the numbers, whichever pool settles first.
    */
   publish(events: readonly LakeEvent[]): void {
     for (const event of events) {

@@ -11,8 +11,8 @@ import { createActor, type Actor, waitFor } from 'xstate';
 import { LakeError } from '../errors.ts';
 import type { LakeJob, LakeTask, LakeWorkDone } from '../../machines/lake.events.ts';
 import { lakeMachine } from '../../machines/lake.machine.ts';
-import type { JobOutcome, PoolJob } from '../../machines/pool.events.ts';
-import { type PoolActor, provideLake } from './actors.ts';
+import type { JobOutcome } from '../../machines/pool.events.ts';
+import { type LakeWork, type PoolActor, provideLake } from './actors.ts';
 import { Checkpoints } from './tables/checkpoints.ts';
 import { LakeDraws, lastDrawn } from './draws.ts';
 import { Feed } from './feed.ts';
@@ -34,6 +34,10 @@ import type {
   PoolQueue,
   Snapshot,
   UnreadablePool,
+  ViewChange,
+  ViewChanged,
+  ViewDefinition,
+  ViewVersion,
 } from './lake.types.ts';
 import { lineageIsWhole } from './commits/lineage.ts';
 import { type Lock, lockLake } from './lock.ts';
@@ -41,6 +45,7 @@ import { killPoint } from './kill-points.ts';
 import { metaPage } from './meta.ts';
 import { checkNotReserved } from './names.ts';
 import { Packer } from './objects/packer.ts';
+import { Mailbox } from './pool/mailbox.ts';
 import { PoolFace } from './pool/pool.ts';
 import { PoolStore, type Stores } from './pool/store.ts';
 import { findOrphans, purgePool } from './objects/purge.ts';
@@ -51,6 +56,7 @@ import { Retries } from './commits/retries.ts';
 import { SnapshotCache } from './commits/snapshot.ts';
 import { type Change, type KeyValue, StoreFailure } from './tables/tables.ts';
 import { ToldFiles } from './objects/told-files.ts';
+import { Views } from './views.ts';
 
 const seekStrideDefault = 65536;
 const thresholdDefault = 524_288_000;
@@ -77,10 +83,12 @@ class OpenLake implements Lake {
   private readonly actor: Actor<typeof lakeMachine>;
   private readonly pools_ = new Map<Id, PoolFace>();
   private readonly names = new Map<string, PoolFace>();
+  private views_!: Views;
   private readonly waiting = new Map<
     number,
     {
       readonly request?: CreatePoolRequest;
+      readonly view?: ViewDefinition;
       readonly resolve: () => void;
       readonly reject: (error: unknown) => void;
       error?: unknown;
@@ -88,8 +96,8 @@ class OpenLake implements Lake {
   >();
   /** Pools that have or had a machine; a deleted one stays until its machine has settled what waited. */
   private readonly acting = new Map<Id, PoolFace>();
-  /** Machines that this lake listens to. */
-  private readonly listening = new WeakSet<object>();
+  /** Of the pools that have a machine. */
+  private readonly mailboxes = new Map<Id, Mailbox>();
   private readonly background = new Set<Promise<void>>();
   private stores!: Stores;
   private lock: Lock | undefined;
@@ -114,7 +122,7 @@ class OpenLake implements Lake {
         closing: () => this.closeAsked,
         deleteFile: (id) => this.files.delete(id),
       });
-    const machine = provideLake({
+    const work: LakeWork = {
       start: () => this.openTables(),
       recover: () => this.recover(),
       work: (job) => this.work(job),
@@ -122,13 +130,9 @@ class OpenLake implements Lake {
       poolOpen: async (poolId) => {
         this.acting.get(poolId)!.readBranches();
       },
-      poolWork: (poolId, jobs) => this.acting.get(poolId)!.work(jobs),
-    });
-    const input = {
-      waitingMax: options.queueJobsMax ?? queueJobsMaxDefault,
-      poolWaitingMax: options.queueJobsMax ?? queueJobsMaxDefault,
-      groupMax: groupJobsMax,
     };
+    const machine = provideLake(work, options.charts);
+    const input = { waitingMax: options.queueJobsMax ?? queueJobsMaxDefault };
     this.actor = createActor(machine, { id: 'lake', input, ...(options.inspect && { inspect: options.inspect }) });
     this.actor.on('settled', ({ outcomes }) => this.settle(outcomes));
   }
@@ -193,6 +197,10 @@ class OpenLake implements Lake {
     try {
       const { tables } = this.stores;
       for (const row of tables.rows('pools')) this.recoverPool(row);
+      this.views_ = new Views({ ...this.stores, drew: this.options.drew }, ({ key }, fault) => {
+        this.lostPools.push({ pool: key.toString('hex'), fault: fault.message });
+        this.report(fault);
+      });
       const last = lastDrawn(tables);
       this.clockDraws.goOnFrom(last);
       if (last.id !== zeroId) threadIds.goOnFrom(last.id);
@@ -240,7 +248,7 @@ class OpenLake implements Lake {
     const face = new PoolFace(new PoolStore(this.stores, config), {
       files: this.files,
       report: (fault) => this.report(fault),
-      send: (poolId, job) => this.sendToPool(poolId, job),
+      mailbox: (poolId) => this.mailbox(poolId),
       nextJobId: () => ++this.jobs,
       storeFailed: (reason) => this.actor.send({ type: 'store failed', reason }),
       closing: () => this.closeAsked,
@@ -289,9 +297,9 @@ class OpenLake implements Lake {
   async createPool(request: CreatePoolRequest): Promise<{ readonly pool: PoolConfig; readonly branch: BranchRecord }> {
     if (request.name === '') throw new LakeError('pool-name-missing');
     checkNotReserved('pool', request.name);
-    if (this.names.has(request.name)) throw new LakeError('pool-exists', { pool: request.name });
+    this.checkFree(request.name);
     const poolId = this.draws.newId();
-    await this.submit({ kind: 'create pool', name: request.name, poolId }, request);
+    await this.submit({ kind: 'create pool', name: request.name, poolId }, { request });
     const face = this.face_(poolId);
     return { pool: face.config, branch: face.branch('main') };
   }
@@ -302,6 +310,52 @@ class OpenLake implements Lake {
   }
   async deletePool(reference: string): Promise<void> {
     await this.submit({ kind: 'delete pool', poolId: this.face(reference).config.id });
+  }
+
+  views(): readonly ViewVersion[] {
+    return this.views_.all();
+  }
+  view(reference: string, version?: string): ViewVersion | undefined {
+    return this.views_.find(reference, version);
+  }
+  viewVersions(id: Id): readonly ViewVersion[] {
+    return this.views_.versions(id);
+  }
+  async changeView(change: ViewChange, author = ''): Promise<ViewChanged> {
+    for (;;) {
+      const there = this.views_.named(change.name);
+      try {
+        return await this.changeViewFrom(there, change, author);
+      } catch (fault) {
+        // Unless another change came first: then what is to be done may be something else.
+        if (this.views_.named(change.name)?.id === there?.id) throw fault;
+      }
+    }
+  }
+  private async changeViewFrom(
+    there: ViewVersion | undefined,
+    change: ViewChange,
+    author: string,
+  ): Promise<ViewChanged> {
+    const { name } = change;
+    if (change.action === 'drop') {
+      if (there) await this.submit({ kind: 'drop view', viewId: there.id });
+      else if (!change.ifExists) throw new LakeError('view-not-found', { view: name });
+      return { change: there ? 'dropped' : 'unchanged', ...(there && { view: there }) };
+    }
+    const { action: _, existing, ...definition } = change;
+    checkNotReserved('view', name);
+    const length = Buffer.byteLength(name);
+    const limit = this.options.nameBytesMax ?? Infinity;
+    if (length > limit) throw new LakeError('name-long', { what: 'view', length, limit });
+    if (there && existing === 'keep') return { change: 'unchanged', view: there };
+    if (there && existing === 'refuse') throw new LakeError('view-exists', { view: name });
+    const version = this.draws.newId();
+    const view = { ...definition, author };
+    if (there) await this.submit({ kind: 'replace view', viewId: there.id, version }, { view });
+    else await this.submit({ kind: 'create view', name, viewId: version }, { view });
+    const made = this.views_.find(base62(there?.id ?? version), base62(version));
+    return { change: there ? 'replaced' : 'created', ...(made && { view: made }) };
   }
 
   async openSnapshot(pool: string, commitish: string): Promise<Snapshot> {
@@ -335,12 +389,9 @@ class OpenLake implements Lake {
     return this.files.listen(listener);
   }
   queues(): readonly PoolQueue[] {
-    const children = this.actor.getSnapshot().children as Record<string, PoolActor | undefined>;
-    return Object.entries(children).flatMap(([id, child]) => {
+    return [...this.mailboxes].flatMap(([id, { waiting, running }]) => {
       const face = this.pools_.get(id);
-      if (!face || !child) return [];
-      const { waiting, running } = child.getSnapshot().context;
-      return [{ pool: face.config.name, waiting: waiting.length, running: running.length }];
+      return face ? [{ pool: face.config.name, waiting, running }] : [];
     });
   }
   cachedBytes(): number {
@@ -386,45 +437,49 @@ class OpenLake implements Lake {
     await this.lock?.release(isWhole && markClosed(tablesFolder(this.directory)));
   }
 
-  submit(task: LakeTask, request?: CreatePoolRequest): Promise<void> {
+  submit(
+    task: LakeTask,
+    more: { readonly request?: CreatePoolRequest; readonly view?: ViewDefinition } = {},
+  ): Promise<void> {
     const id = ++this.jobs;
     return new Promise((resolve, reject) => {
       if (this.actor.getSnapshot().status !== 'active') {
         reject(new LakeError('lake-closing'));
         return;
       }
-      this.waiting.set(id, { ...(request && { request }), resolve, reject });
+      this.waiting.set(id, { ...more, resolve, reject });
       this.actor.send({ type: 'job', job: { id, ...task } });
     });
   }
 
-  private sendToPool(poolId: Id, job: PoolJob): boolean {
-    if (this.actor.getSnapshot().status !== 'active' || this.closeAsked || !this.pools_.has(poolId)) return false;
-    let child = this.poolActor(poolId);
-    if (!child) {
-      this.acting.set(poolId, this.face_(poolId));
-      this.actor.send({ type: 'pool wanted', poolId });
-      child = this.poolActor(poolId);
-    }
-    if (!child || child.getSnapshot().status !== 'active') return false;
-    if (!this.listening.has(child)) {
-      this.listening.add(child);
-      const face = this.face_(poolId);
-      child.on('settled', ({ outcomes }) => face.settle(outcomes));
-      child.subscribe({
-        complete: () => {
-          if (face.store.deleted) this.acting.delete(poolId);
-        },
-      });
-    }
-    child.send({ type: 'job', job });
-    return true;
-  }
-  private poolActor(poolId: Id) {
-    return (this.actor.getSnapshot().children as Record<string, PoolActor | undefined>)[poolId];
+  /** Of a pool that may be written to; its machine is spawned when it is asked for first. */
+  private mailbox(poolId: Id): Mailbox | undefined {
+    const lake = this.actor.getSnapshot();
+    if (lake.status !== 'active' || this.closeAsked || !this.pools_.has(poolId)) return undefined;
+    const known = this.mailboxes.get(poolId);
+    if (known) return known;
+    const face = this.face_(poolId);
+    this.acting.set(poolId, face);
+    this.actor.send({ type: 'pool wanted', poolId });
+    const child = (this.actor.getSnapshot().children as Record<string, PoolActor | undefined>)[poolId];
+    if (child?.getSnapshot().status !== 'active') return undefined;
+    const mailbox = new Mailbox(child, face, {
+      waitingMax: this.options.queueJobsMax ?? queueJobsMaxDefault,
+      groupMax: groupJobsMax,
+    });
+    this.mailboxes.set(poolId, mailbox);
+    child.subscribe({
+      complete: () => {
+        this.mailboxes.delete(poolId);
+        if (face.store.deleted) this.acting.delete(poolId);
+      },
+    });
+    return mailbox;
   }
 
+  /** The machine's `settled`: listeners hear of the changes before those who asked for them. */
   private settle(outcomes: readonly JobOutcome[]): void {
+    for (const outcome of outcomes) if (outcome.status === 'done') this.stores.feed.publish(outcome.events ?? []);
     for (const outcome of outcomes) {
       const waiting = this.waiting.get(outcome.id);
       assert(waiting, 'a job is settled once');
@@ -437,10 +492,11 @@ class OpenLake implements Lake {
   /** The machine's `work`. */
   private async work(job: LakeJob): Promise<LakeWorkDone> {
     try {
-      if (job.kind === 'create pool') await this.doCreate(job.poolId, this.waiting.get(job.id)!.request!);
-      else if (job.kind === 'rename pool') await this.doRename(job.poolId, job.name);
-      else await this.doDelete(job.poolId);
-      return { outcome: { id: job.id, status: 'done' }, ...(job.kind === 'delete pool' && { closePool: job.poolId }) };
+      const events = await this.change(job);
+      return {
+        outcome: { id: job.id, status: 'done', events },
+        ...(job.kind === 'delete pool' && { closePool: job.poolId }),
+      };
     } catch (error) {
       const failed = error instanceof StoreFailure;
       if (!failed && !(error instanceof LakeError)) this.report(error);
@@ -455,7 +511,28 @@ class OpenLake implements Lake {
     }
   }
 
-  private async doCreate(id: Id, request: CreatePoolRequest): Promise<void> {
+  private change(job: LakeJob): Promise<readonly LakeEvent[]> {
+    const { request, view } = this.waiting.get(job.id)!;
+    switch (job.kind) {
+      case 'create pool':
+        return this.doCreate(job.poolId, request!);
+      case 'rename pool':
+        return this.doRename(job.poolId, job.name);
+      case 'delete pool':
+        return this.doDelete(job.poolId);
+      case 'create view':
+        this.checkNoPool(job.name);
+        // Before the definition is looked at: a recording has that of a view which came to be.
+        this.views_.checkFree(job.name);
+        return this.views_.create(job.viewId, view!);
+      case 'replace view':
+        return this.views_.replace(job.viewId, job.version, view!);
+      case 'drop view':
+        return this.views_.drop(job.viewId);
+    }
+  }
+
+  private async doCreate(id: Id, request: CreatePoolRequest): Promise<readonly LakeEvent[]> {
     const tsNs = this.draws.nowNs();
     const { name } = request;
     const keys = request.keys && request.keys.length > 0 ? request.keys : [['ts']];
@@ -476,7 +553,7 @@ class OpenLake implements Lake {
       threshold: config.threshold,
     });
     const branch: BranchRecord = { tsNs, name: 'main', commit: zeroId };
-    await this.write(
+    return this.write(
       { kind: 'pool-new', poolId: id, poolName: name },
       [
         { table: 'pools', key: idBuffer(id), payload: encodePool(config) },
@@ -491,11 +568,11 @@ class OpenLake implements Lake {
     );
   }
 
-  private async doRename(id: Id, name: string): Promise<void> {
+  private async doRename(id: Id, name: string): Promise<readonly LakeEvent[]> {
     const face = this.face_(id);
     const before = face.config;
     const after = { ...before, name };
-    await this.write(
+    return this.write(
       { kind: 'pool-update', poolId: id, poolName: name },
       [
         { table: 'pools', key: idBuffer(id), payload: encodePool(after) },
@@ -511,10 +588,10 @@ class OpenLake implements Lake {
     );
   }
 
-  private async doDelete(id: Id): Promise<void> {
+  private async doDelete(id: Id): Promise<readonly LakeEvent[]> {
     const face = this.face_(id);
     const { name } = face.config;
-    await this.write(
+    const events = await this.write(
       { kind: 'pool-delete', poolId: id, poolName: name },
       [
         { table: 'pools', key: idBuffer(id) },
@@ -530,6 +607,7 @@ class OpenLake implements Lake {
       },
     );
     this.inBackground(() => this.purge(face));
+    return events;
   }
   /** Waits until nobody reads the deleted pool any more. */
   private async purge(face: PoolFace): Promise<void> {
@@ -554,8 +632,13 @@ class OpenLake implements Lake {
     };
   }
 
-  /** For use inside a transaction. @throws pool-exists */
+  /** @throws pool-exists, view-exists */
   private checkFree(name: string): void {
+    if (this.views_.has(name)) throw new LakeError('view-exists', { view: name });
+    this.checkNoPool(name);
+  }
+  /** Pools that cannot be read have their names, too. @throws pool-exists */
+  private checkNoPool(name: string): void {
     const payload = this.stores.tables.get('names', nameKey(name));
     if (payload && decodeName(nameKey(name), payload).name === name) throw new LakeError('pool-exists', { pool: name });
   }
@@ -564,11 +647,11 @@ class OpenLake implements Lake {
     rows: readonly Change[],
     check: () => void,
     done: () => void,
-  ): Promise<void> {
-    const publish = await this.stores.feed.write(draft, rows, check, { frees: draft.kind === 'pool-delete' });
+  ): Promise<readonly LakeEvent[]> {
+    const events = await this.stores.feed.write(draft, rows, check, { frees: draft.kind === 'pool-delete' });
     killPoint('pool: in the tables');
     done();
-    publish();
+    return events;
   }
 }
 

@@ -7,6 +7,9 @@
  */
 
 import type { LakeTask } from '../../machines/lake.events.ts';
+import type { lakeMachine } from '../../machines/lake.machine.ts';
+import type { poolMachine } from '../../machines/pool.machine.ts';
+import type { ChangeEvent } from '../../machines/pool.events.ts';
 
 /** 40 lower-case hexadecimal digits. */
 export type Id = string;
@@ -72,6 +75,33 @@ export interface CommitRecord {
   /** Objects that got or lost the marker that `:vectors` lists. */
   readonly addVectors?: readonly Id[];
   readonly deleteVectors?: readonly Id[];
+}
+
+/**
+ * A view at one of its versions. Its id is that of its first version. `query` is the text as it was written; `columns`:
+ * names that its first columns get; `indexBase`: from where its indexes count, if it does not say it itself.
+ */
+export interface ViewVersion {
+  readonly id: Id;
+  readonly version: Id;
+  readonly name: string;
+  /** When the version was made: nanoseconds since 1970. */
+  readonly tsNs: bigint;
+  readonly author: string;
+  readonly query: string;
+  readonly columns?: readonly string[];
+  readonly indexBase?: 0 | 1;
+}
+/** What a version says, beside what the lake draws. */
+export type ViewDefinition = Omit<ViewVersion, 'id' | 'version' | 'tsNs'>;
+/** What a query does to a view. `existing`: what is done where there is one of that name. */
+export type ViewChange =
+  | ({ readonly action: 'create'; readonly existing: 'refuse' | 'replace' | 'keep' } & Omit<ViewDefinition, 'author'>)
+  | { readonly action: 'drop'; readonly name: string; readonly ifExists: boolean };
+/** What became of it. `view`: its newest version, or the last one it had. */
+export interface ViewChanged {
+  readonly change: 'created' | 'replaced' | 'dropped' | 'unchanged';
+  readonly view?: ViewVersion;
 }
 
 /**
@@ -184,22 +214,10 @@ export interface Snapshot {
   release(): void;
 }
 
+/** A change as listeners hear of it. */
+export type LakeEvent = ChangeEvent;
 /** What an event tells of. */
-export type EventKind = 'pool-new' | 'pool-update' | 'pool-delete' | 'pool-commit' | 'branch-update' | 'branch-delete';
-/**
- * `id` grows by one an event, across restarts too. `poolName`: the pool's name at that time (after a rename the new
- * one), which says who may hear of it; absent where an earlier build told it. `branch` is the one that moved; `parent`
- * is its name too if a merge moved it, empty for other commits.
- */
-export interface LakeEvent {
-  readonly id: number;
-  readonly kind: EventKind;
-  readonly poolId: Id;
-  readonly poolName?: string;
-  readonly commitId?: Id;
-  readonly branch?: string;
-  readonly parent?: string;
-}
+export type EventKind = LakeEvent['kind'];
 
 /**
  * Of what branch `main` holds: `size` in encoded bytes, and the range of its primary keys; no `span` when it holds
@@ -214,6 +232,7 @@ export interface PoolStats {
 export type MetaRow =
   | { readonly kind: 'pool'; readonly pool: PoolConfig }
   | { readonly kind: 'branch'; readonly pool: PoolConfig; readonly branch: BranchRecord }
+  | { readonly kind: 'view'; readonly view: ViewVersion }
   | { readonly kind: 'object'; readonly object: ObjectMeta }
   | {
       readonly kind: 'partition';
@@ -231,14 +250,18 @@ export type MetaRow =
       readonly id: Id;
     };
 /** Meta sources of the whole lake: `from :pools`. */
-export type LakeMeta = 'pools' | 'branches';
+export type LakeMeta = 'pools' | 'branches' | 'views';
 /** Meta sources of a pool: `from p:branches`. */
 export type PoolMeta = 'branches';
 /** Meta sources of a commit: `from p@main:objects`. */
 export type CommitMeta = 'objects' | 'partitions' | 'vectors' | 'log' | 'rawlog';
-/** `pool` absent: a source of the lake (`pools`, `branches`). `commit`: branch name or commit id; default `main`. */
+/**
+ * `pool` absent: a source of the lake (`pools`, `branches`, `views`), or of a view. `commit`: branch name or commit id;
+ * default `main`.
+ */
 export interface MetaSource {
   readonly pool?: string;
+  readonly view?: string;
   readonly commit?: string;
   readonly meta: string;
 }
@@ -387,6 +410,12 @@ export interface Lake {
   createPool(request: CreatePoolRequest): Promise<{ readonly pool: PoolConfig; readonly branch: BranchRecord }>;
   renamePool(reference: string, name: string): Promise<void>;
   deletePool(reference: string): Promise<void>;
+  /** The views at their newest versions, in order of their ids. */
+  views(): readonly ViewVersion[];
+  /** By id or name, as pools; undefined if there is none. `version`: in either spelling; default: the newest. */
+  view(reference: string, version?: string): ViewVersion | undefined;
+  /** @throws view-exists, view-not-found, view-is-pool, name-reserved */
+  changeView(change: ViewChange, author?: string): Promise<ViewChanged>;
   /**
    * `commitish`: branch name or commit id. @throws pool-not-found, branch-not-found, commit-file-missing when there is
    * no such commit, vacuumed
@@ -422,9 +451,12 @@ export interface Lake {
   unreadable(): readonly UnreadablePool[];
   /**
    * Puts a job into the lake's queue as it is; what the other calls check before is not checked here. `request` comes
-   * with the creation of a pool.
+   * with the creation of a pool, `view` with that of a view or a version.
    */
-  submit(task: LakeTask, request?: CreatePoolRequest): Promise<void>;
+  submit(
+    task: LakeTask,
+    more?: { readonly request?: CreatePoolRequest; readonly view?: ViewDefinition },
+  ): Promise<void>;
   /** Refuses new work, lets running jobs settle, marks the clean stop. */
   close(): Promise<void>;
 }
@@ -467,6 +499,7 @@ export type LakeFact =
       readonly threshold: number;
     }
   | { readonly what: 'branch'; readonly name: string; readonly commit: Id; readonly tsNs: string }
+  | ({ readonly what: 'view'; readonly version: Id; readonly tsNs: string } & ViewDefinition)
   | {
       readonly what: 'commit';
       readonly branch: string;
@@ -489,12 +522,21 @@ export interface SnapshotLimits {
   readonly idleMs: number;
 }
 
+/** The charts of a lake and of its pools. */
+export interface LakeCharts {
+  readonly lake: typeof lakeMachine;
+  readonly pool: typeof poolMachine;
+}
 /** Where a lake is, what bounds it, and who is told of what it does. */
 export interface LakeOptions {
+  /** Of the lake and of its pools; default: those of machines/. */
+  readonly charts?: LakeCharts;
   readonly directory: string;
   readonly objects: ObjectFiles;
   /** Jobs that may wait in one pool's queue; default 10,000. */
   readonly queueJobsMax?: number;
+  /** Bytes of a view's name; default: no limit. */
+  readonly nameBytesMax?: number;
   /** How long the commit of a request that may be sent again is known; default 24 hours. */
   readonly retryKeepMs?: number;
   /** Events that stay readable by id; default 10,000. */

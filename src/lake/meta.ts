@@ -5,22 +5,40 @@
 import { LakeError } from '../errors.ts';
 import { firstParents } from './commits/history.ts';
 import { zeroId } from './ksuid.ts';
-import type { Id, LakeMeta, CommitMeta, MetaPage, MetaRow, MetaSource, ObjectMeta, PoolMeta } from './lake.types.ts';
+import type {
+  CommitMeta,
+  Id,
+  LakeMeta,
+  MetaPage,
+  MetaRow,
+  MetaSource,
+  ObjectMeta,
+  PoolMeta,
+  ViewVersion,
+} from './lake.types.ts';
 import type { ObjectEntry } from './objects/list.ts';
 import type { PoolFace } from './pool/pool.ts';
 import { checkBelow } from './tables/rows.ts';
 import { objectMeta } from './commits/snapshot.ts';
 
-/** What meta sources need of the lake: its open pools. `face` throws pool-not-found. */
+/** What meta sources need of the lake: its open pools and its views. `face` throws pool-not-found. */
 interface MetaLake {
   faces(): readonly PoolFace[];
   face(reference: string): PoolFace;
+  views(): readonly ViewVersion[];
+  view(reference: string): ViewVersion | undefined;
+  viewVersions(id: Id): readonly ViewVersion[];
 }
 
 const rowsPerPage = 1000;
 
 /** @throws meta-unknown, meta-unknown-lake, pool-not-found, branch-not-found, commit-file-missing */
 export const metaPage = async (lake: MetaLake, source: MetaSource, next?: string): Promise<MetaPage> => {
+  if (source.view !== undefined) {
+    const view = lake.view(source.view);
+    if (!view) throw new LakeError('view-not-found', { view: source.view });
+    return page(lake.viewVersions(view.id).map(viewRow), next);
+  }
   if (source.pool === undefined) {
     if (!Object.hasOwn(lakeSources, source.meta)) throw new LakeError('meta-unknown-lake', { meta: source.meta });
     return page(lakeSources[source.meta as LakeMeta](lake), next);
@@ -46,9 +64,12 @@ const sortedFaces = (lake: MetaLake): readonly PoolFace[] =>
 const branchRows = (pool: PoolFace): readonly MetaRow[] =>
   pool.branches().map((branch) => ({ kind: 'branch', pool: pool.config, branch }));
 
+const viewRow = (view: ViewVersion): MetaRow => ({ kind: 'view', view });
+
 const lakeSources: { readonly [K in LakeMeta]: (lake: MetaLake) => readonly MetaRow[] } = {
   pools: (lake) => sortedFaces(lake).map((pool) => ({ kind: 'pool', pool: pool.config })),
   branches: (lake) => sortedFaces(lake).flatMap(branchRows),
+  views: (lake) => lake.views().map(viewRow),
 };
 const poolSources: { readonly [K in PoolMeta]: (pool: PoolFace) => readonly MetaRow[] } = { branches: branchRows };
 

@@ -1,16 +1,18 @@
-/** Names that pools and branches cannot have. */
+/** Names that pools, views and branches cannot have. */
 import { LakeError } from '../errors.ts';
 
+type Named = 'pool' | 'view' | 'branch';
 /**
  * `.` and `..` mean something else in paths, so that hardly a client could reach what has such a name; `HEAD` is
  * reserved by SuperDB.
  */
-const reserved: Readonly<Record<'pool' | 'branch', readonly string[]>> = {
+const reserved: Readonly<Record<Named, readonly string[]>> = {
   pool: ['HEAD', '.', '..'],
+  view: ['HEAD', '.', '..'],
   branch: ['.', '..'],
 };
 
 /** @throws name-reserved */
-export const checkNotReserved = (what: 'pool' | 'branch', name: string): void => {
+export const checkNotReserved = (what: Named, name: string): void => {
   if (reserved[what].includes(name)) throw new LakeError('name-reserved', { what, name });
 };

@@ -21,6 +21,7 @@ import type {
 } from './plan/plan.ts';
 import { Analysis, type Resolution } from './analyze/context.ts';
 import { lowerMain } from './analyze/main.ts';
+import { ViewTexts } from './analyze/view-texts.ts';
 import { CompileError, type QuerySource, joinSources } from './parse/error.ts';
 import type { QueryNode, SqlExplain } from './ast.ts';
 import { parse } from './parse/parser.ts';
@@ -79,11 +80,24 @@ const compileQuery = async (
   environment: CompileEnvironment,
   options: CompileOptions,
 ): Promise<Plan> => {
+  const texts = new ViewTexts(text);
+  try {
+    return await compileRounds(query, texts, environment, options);
+  } catch (error) {
+    throw error instanceof CompileError ? texts.told(error) : error;
+  }
+};
+const compileRounds = async (
+  query: QueryNode,
+  texts: ViewTexts,
+  environment: CompileEnvironment,
+  options: CompileOptions,
+): Promise<Plan> => {
   const resolutions = new Map<string, Resolution>();
   const contents = new Map<string, PoolContent>();
   let defaultNeeded = false;
   for (let round = 0; round < roundsMax; round++) {
-    const analysis = new Analysis(environment, text, { resolutions, contents }, defaultNeeded);
+    const analysis = new Analysis(environment, texts, { resolutions, contents }, defaultNeeded);
     const pipeline = lowerMain(analysis, query);
     const isFirstNeeded = analysis.defaultNeeded && !defaultNeeded;
     defaultNeeded = analysis.defaultNeeded;
@@ -129,6 +143,7 @@ const finish = (
 interface FilterPlan {
   readonly expr: PlanExpr;
   readonly functions: readonly PlanFunction[];
+  readonly warnings?: readonly string[];
 }
 
 /** Text of the error for a delete-where that is no single filter. */
@@ -179,5 +194,5 @@ const compileOneFilter = async (text: string, environment: CompileEnvironment): 
   ) {
     throw new CompileError([{ message: notOneFilter, start: -1, end: -1 }]);
   }
-  return { expr: filter.expr, functions: plan.functions };
+  return { expr: filter.expr, functions: plan.functions, ...(plan.warnings && { warnings: plan.warnings }) };
 };

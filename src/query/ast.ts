@@ -115,6 +115,8 @@ export type Op =
   | UnnestOp
   | ValuesOp
   | LoadOp
+  | CreateViewOp
+  | DropViewOp
   | OutputOp
   | DebugOp
   | ScopeOp
@@ -300,6 +302,21 @@ export interface ValuesOp extends Span {
 export interface LoadOp extends Span {
   readonly kind: 'load-op';
   readonly source: SourceNode;
+}
+/** `create view name as query`, which is a whole text. `text`: of the query, as it was written. */
+export interface CreateViewOp extends Span {
+  readonly kind: 'create-view-op';
+  readonly name: NameNode;
+  readonly columns?: readonly NameNode[];
+  readonly existing: 'refuse' | 'replace' | 'keep';
+  readonly query: QueryNode;
+  readonly text: string;
+}
+/** `drop view name`, which is a whole text. */
+export interface DropViewOp extends Span {
+  readonly kind: 'drop-view-op';
+  readonly name: NameNode;
+  readonly ifExists: boolean;
 }
 /** `output name`: the name of a channel. */
 export interface OutputOp extends Span {

@@ -1,20 +1,15 @@
 /**
- * What the jobs of the lake and of its pools come to, told by their outcomes alone: commits, tips of branches, events,
- * in their order. A replay compares this with what the recorded lake told of itself.
+ * What the jobs of the lake and of its pools come to, as their outcomes tell: commits, tips of branches, events, in
+ * their order. A replay compares this with what the recorded lake drew and published.
  *
  * The same outcomes give the same books. Commits' contents (rows, objects) are not known here.
  */
 import type { LakeJob } from '../../machines/lake.events.ts';
 import type { JobOutcome, PoolJob } from '../../machines/pool.events.ts';
-import type { RecordedEvent } from './record.ts';
+import type { EventRecord, RecordedEvent } from './record.ts';
 
-/** A change that listeners hear of, without its number. */
-export interface BookedEvent {
-  readonly kind: string;
-  readonly poolId: string;
-  readonly commitId?: string;
-  readonly branch?: string;
-}
+/** A change that listeners hear of, as far as a replay compares it. */
+export type BookedEvent = Omit<EventRecord['event'], 'parent'>;
 /** A commit and the one before it on its branch. */
 interface BookedCommit {
   readonly id: string;
@@ -26,7 +21,7 @@ interface BookedCommit {
 export class Ledger {
   /** Branches of each pool, with the commit that each points at. */
   readonly tips = new Map<string, Map<string, string>>();
-  /** Events of each pool in their order; under `ofLake` those of the lake's own jobs, all pools together. */
+  /** Events in the order in which they were settled (`bookEvent`). */
   readonly events = new Map<string, BookedEvent[]>();
   /** Commits of each pool in their order. */
   readonly commits = new Map<string, BookedCommit[]>();
@@ -64,35 +59,34 @@ export class Ledger {
     return [...this.jobs.keys()];
   }
 
-  private book(pool: string, job: PoolJob | LakeJob, outcome: Extract<JobOutcome, { readonly status: 'done' }>): void {
+  private book(
+    pool: string,
+    job: PoolJob | LakeJob,
+    { commit, events = [] }: Extract<JobOutcome, { readonly status: 'done' }>,
+  ): void {
+    for (const event of events) bookEvent(this.events, event);
+    const tips = this.branches(pool);
     switch (job.kind) {
       case 'create pool':
-        if (!this.branches(pool).has('main')) this.branches(pool).set('main', noCommit);
-        return this.tell(ofLake, { kind: 'pool-new', poolId: pool });
-      case 'rename pool':
-        return this.tell(ofLake, { kind: 'pool-update', poolId: pool });
-      case 'delete pool':
-        return this.tell(ofLake, { kind: 'pool-delete', poolId: pool });
+        if (!tips.has('main')) tips.set('main', noCommit);
+        return;
       case 'create branch':
-        this.branches(pool).set(job.name, job.commit);
-        return this.tell(pool, { kind: 'branch-update', poolId: pool, branch: job.name });
+        tips.set(job.name, job.commit);
+        return;
       case 'delete branch':
-        this.branches(pool).delete(job.name);
-        return this.tell(pool, { kind: 'branch-delete', poolId: pool, branch: job.name });
+        tips.delete(job.name);
+        return;
+      case 'rename pool':
+      case 'delete pool':
+      case 'create view':
+      case 'replace view':
+      case 'drop view':
       case 'vacuum':
         return;
-      case 'load':
-      case 'delete':
-      case 'rewrite':
-      case 'merge':
-      case 'revert':
-      case 'vectors': {
+      default: {
         const branch = job.kind === 'merge' ? job.target : job.branch;
-        const id = outcome.commit!;
-        of(this.commits, pool).push({ id, branch, parent: this.branches(pool).get(branch) });
-        this.branches(pool).set(branch, id);
-        // Marks change no data: no event tells of them.
-        if (job.kind !== 'vectors') this.tell(pool, { kind: 'pool-commit', poolId: pool, commitId: id, branch });
+        listOf(this.commits, pool).push({ id: commit!, branch, parent: tips.get(branch) });
+        tips.set(branch, commit!);
       }
     }
   }
@@ -101,16 +95,23 @@ export class Ledger {
     if (!tips) this.tips.set(pool, (tips = new Map()));
     return tips;
   }
-  private tell(key: string, event: BookedEvent): void {
-    of(this.events, key).push(event);
-  }
 }
 
-const of = <T>(lists: Map<string, T[]>, pool: string): T[] => {
+/** Puts an event with those of its pool; those of the lake's own jobs are together. */
+export const bookEvent = (events: Map<string, BookedEvent[]>, event: BookedEvent): void => {
+  const { id, kind, poolId, commitId, branch } = event;
+  listOf(events, /^(?:pool|view)-/.test(kind) && kind !== 'pool-commit' ? 'lake' : poolId).push({
+    id,
+    kind,
+    poolId,
+    ...(commitId !== undefined && { commitId }),
+    ...(branch !== undefined && { branch }),
+  });
+};
+
+const listOf = <T>(lists: Map<string, T[]>, pool: string): T[] => {
   let list = lists.get(pool);
   if (!list) lists.set(pool, (list = []));
   return list;
 };
-/** Where the events of pools that come, are renamed and go are. */
-export const ofLake = 'lake';
 const noCommit = '0'.repeat(40);

@@ -2,6 +2,7 @@
 import { createReadStream, existsSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { LakeError } from '../errors.ts';
+import { EarlierRecording, earlierFormat } from './earlier.ts';
 import { type HeaderRecord, type RecordLine, recordFormat } from './record.ts';
 import { partsMax } from './writer.ts';
 
@@ -20,11 +21,22 @@ export const partsOf = (path: string): readonly string[] => {
 };
 
 /**
- * The lines, headers included. A last line that was cut off, as a killed service leaves it, is left out.
+ * The lines, headers included; those of the first format as lines of this one (earlier.ts). A last line that was cut
+ * off, as a killed service leaves it, is left out.
  * @throws recording-invalid for a file that is no recording, a line that is none, or a format that this version does
  * not know
  */
 export async function* readRecording(path: string): AsyncGenerator<PlacedLine> {
+  let earlier: EarlierRecording | undefined;
+  for await (const placed of linesOf(path)) {
+    const { line } = placed;
+    if (line.kind === 'header' && (line.format as number) === earlierFormat) earlier ??= new EarlierRecording();
+    if (!earlier) yield placed;
+    else for (const one of earlier.lines(line)) yield { ...placed, line: one };
+  }
+}
+
+async function* linesOf(path: string): AsyncGenerator<PlacedLine> {
   const parts = partsOf(path);
   let recording: string | undefined;
   for (const part of parts) {
@@ -86,11 +98,11 @@ const kinds: ReadonlySet<string> = new Set([
 
 const checkHeader = (line: HeaderRecord | RecordLine, file: string, recording: string | undefined): string => {
   if (line.kind !== 'header') throw new LakeError('recording-invalid', { file, line: 1, fault: 'it has no header' });
-  if (line.format !== recordFormat)
+  if (line.format !== recordFormat && (line.format as number) !== earlierFormat)
     throw new LakeError('recording-invalid', {
       file,
       line: 1,
-      fault: `its format is ${line.format}, this version knows ${recordFormat}`,
+      fault: `its format is ${line.format}, this version knows ${earlierFormat} and ${recordFormat}`,
     });
   if (recording !== undefined && line.recording !== recording)
     throw new LakeError('recording-invalid', {

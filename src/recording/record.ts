@@ -11,7 +11,7 @@
  */
 
 /** Version of the lines. */
-export const recordFormat = 1;
+export const recordFormat = 2;
 
 /** The kinds of actors that are recorded. */
 export const machineNames = ['lake', 'pool', 'load', 'query', 'subscriber'] as const;
@@ -115,6 +115,16 @@ export type RecordedFact =
       readonly threshold: number;
     }
   | { readonly what: 'branch'; readonly name: string; readonly commit: string; readonly tsNs: string }
+  | {
+      readonly what: 'view';
+      readonly version: string;
+      readonly tsNs: string;
+      readonly name: string;
+      readonly author: string;
+      readonly query: string;
+      readonly columns?: readonly string[];
+      readonly indexBase?: 0 | 1;
+    }
   | { readonly what: 'commit'; readonly branch: string; readonly commit: RecordedCommit }
   | { readonly what: 'event'; readonly id: number };
 /** A commit as the lake drew it: a `CommitRecord` in plain JSON, `dateNs` in nanoseconds since 1970 as text. */
@@ -175,6 +185,7 @@ export type ObjectsSource =
       readonly what: 'body';
       readonly format: string;
       readonly csvDelimiter?: string;
+      readonly charset?: string;
       readonly contentCodings?: readonly string[];
       readonly body?: RecordedBody;
     }

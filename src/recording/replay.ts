@@ -5,13 +5,13 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { LakeError } from '../errors.ts';
-import type { LakeJob } from '../../machines/lake.events.ts';
+import { type LakeJob, subjectOf } from '../../machines/lake.events.ts';
 import type { PoolJob } from '../../machines/pool.events.ts';
 import { type Findings, FindingList, sameJson } from './differences.ts';
-import { type BookedEvent, Ledger, ofLake } from './ledger.ts';
+import { type BookedEvent, bookEvent, Ledger } from './ledger.ts';
 import { MachinePlayer, machines, revived } from './player.ts';
 import type { PlacedLine } from './reader.ts';
-import type { ActorRecord, EventRecord, HeaderRecord, MessageRecord, RecordedCommit, RecordedEvent } from './record.ts';
+import type { ActorRecord, HeaderRecord, MessageRecord, RecordedCommit, RecordedEvent } from './record.ts';
 
 /** What a replay against the machines went through, and what came out otherwise. */
 export interface ReplayReport extends Findings {
@@ -21,9 +21,6 @@ export interface ReplayReport extends Findings {
   readonly events: number;
   readonly tips: number;
 }
-
-/** Timers may be early by as much, in milliseconds, since times are rounded. */
-const timerToleranceMs = 2;
 
 /** @throws recording-invalid */
 export const replayMachines = async (
@@ -86,7 +83,8 @@ class Replay {
         if (line.fact.what === 'commit') this.drawn.set(line.fact.commit.id, line.fact);
         return;
       case 'event':
-        return this.event(line);
+        bookEvent(this.told, line.event);
+        return;
       case 'tip':
         this.counts.tips++;
         return this.findings.compare(
@@ -145,13 +143,12 @@ class Replay {
     // Jobs that it had before.
     const { waiting, running } = player.context as { readonly waiting?: unknown; readonly running?: unknown };
     for (const jobs of [running, waiting])
-      for (const job of Array.isArray(jobs) ? jobs : jobs ? [jobs] : [])
-        this.asked(line.actor, job as PoolJob | LakeJob);
+      for (const job of Array.isArray(jobs) ? jobs : [jobs]) if (isJob(job)) this.asked(line.actor, job);
   }
 
   private message(line: MessageRecord, place: string): void {
     this.counts.messages++;
-    const { actor, event, ms } = line;
+    const { actor, event } = line;
     const step = `${place} (message ${line.seq}, ${actor}: ${event.type})`;
     if (this.astray.has(actor)) return;
     const player = this.players.get(actor);
@@ -160,9 +157,7 @@ class Replay {
         this.findings.differ({ step, what: 'actor', expected: actor, found: 'no such actor' });
       return;
     }
-    player.setTime(ms);
-    if (event.type.startsWith('xstate.after.')) this.delayed(player, step);
-    if (event.type === 'job') this.asked(actor, event.job as PoolJob | LakeJob);
+    for (const job of jobsOf(event)) this.asked(actor, job);
     const found = player.send(revived(event));
     this.settle(found.emitted, step);
     if (!found.taken) this.findings.differ({ step, what: 'event', expected: 'taken', found: 'no state takes it' });
@@ -175,31 +170,13 @@ class Replay {
     if (player.ended) this.players.delete(actor);
   }
 
-  private delayed(player: MachinePlayer, step: string): void {
-    const { nextDelayMs } = player;
-    if (nextDelayMs === undefined || nextDelayMs > timerToleranceMs)
-      this.findings.differ({
-        step,
-        what: 'time left of a delayed event',
-        expected: 0,
-        found: nextDelayMs ?? 'no event is delayed',
-      });
-  }
   private asked(actor: string, job: PoolJob | LakeJob): void {
-    this.ledger.asked(poolOf(actor) ?? (job as LakeJob).poolId, job);
+    this.ledger.asked(poolOf(actor) ?? subjectOf(job as LakeJob), job);
   }
   private settle(emitted: readonly RecordedEvent[], step: string): void {
     for (const event of emitted)
       for (const fault of this.ledger.emitted(event))
         this.findings.differ({ step, what: 'settled jobs', expected: 'each job once', found: fault });
-  }
-
-  private event({ event }: EventRecord): void {
-    const { kind, poolId, commitId, branch } = event;
-    const key = kind.startsWith('pool-') && kind !== 'pool-commit' ? ofLake : poolId;
-    const list = this.told.get(key) ?? [];
-    list.push({ kind, poolId, ...(commitId !== undefined && { commitId }), ...(branch !== undefined && { branch }) });
-    this.told.set(key, list);
   }
 
   /**
@@ -251,6 +228,12 @@ class Replay {
     }
   }
 }
+
+/** The jobs that a message brings to its machine: one of the lake's, or a group of a pool's. */
+export const jobsOf = ({ job, jobs }: RecordedEvent): readonly (PoolJob | LakeJob)[] =>
+  Array.isArray(jobs) ? jobs.filter(isJob) : isJob(job) ? [job] : [];
+const isJob = (value: unknown): value is PoolJob | LakeJob =>
+  typeof value === 'object' && value !== null && 'id' in value && 'kind' in value;
 
 const poolOf = (actor: string): string | undefined => /^pool\/([^#]*)/.exec(actor)?.[1];
 const sorted = (pairs: Iterable<readonly [string, string]>): readonly (readonly [string, string])[] =>

@@ -35,4 +35,14 @@ export const lakeStepWords = [
 export type LakeStepWord = (typeof lakeStepWords)[number];
 
 /** What a step of a lake's scenario can expect: none of these words is the first of a step. */
-export const lakeExpectations = ['error', 'rows', 'objects', 'tips', 'events', 'states', 'events since'] as const;
+export const lakeExpectations = [
+  'error',
+  'rows',
+  'objects',
+  'tips',
+  'events',
+  'settled',
+  'stream',
+  'states',
+  'events since',
+] as const;

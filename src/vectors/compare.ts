@@ -1,7 +1,8 @@
 /** Order and equality of values (reference/formats/model.md section 7). */
 import { checkStopAt } from './stop.ts';
 import { type Type, types, compareText, compareTypes, isNumeric, isFloat } from './type.ts';
-import { type Data, type Value, compareBytes, encodeUntagged, isMissing, underValue } from './value.ts';
+import { type Data, type Value, compareBytes, encodeUntagged, isMissing } from './value.ts';
+import { nearValue } from './decimal.ts';
 
 /**
  * The total order of `sort`, `compare()` and pool keys: below 0, 0 or above 0. Names and unions are looked through;
@@ -9,8 +10,8 @@ import { type Data, type Value, compareBytes, encodeUntagged, isMissing, underVa
  * `nullsMax` is false.
  */
 export const compareValues = (left: Value, right: Value, nullsMax = true): number => {
-  const a = underValue(left);
-  const b = underValue(right);
+  const a = nearValue(left);
+  const b = nearValue(right);
   const aNull = a.type === types.null || isMissing(a);
   const bNull = b.type === types.null || isMissing(b);
   if (aNull || bNull) return aNull && bNull ? 0 : aNull === nullsMax ? 1 : -1;
@@ -71,8 +72,8 @@ export const compareNumbers = (a: number | bigint, b: number | bigint): number =
  * else by type and bytes.
  */
 export const equalValues = (left: Value, right: Value): boolean => {
-  const a = underValue(left);
-  const b = underValue(right);
+  const a = nearValue(left);
+  const b = nearValue(right);
   if (isNumeric(a.type) && isNumeric(b.type)) {
     return isFloat(a.type) || isFloat(b.type) ? Number(a.data) === Number(b.data) : a.data === b.data;
   }

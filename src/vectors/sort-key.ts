@@ -8,7 +8,8 @@
  * - A pool in descending order reads the same keys backwards, nulls first.
  */
 import { type Type, types, isNumeric, underType } from './type.ts';
-import { type Data, type Value, ByteWriter, encodeUntagged, isMissing, underValue } from './value.ts';
+import { type Data, type Value, ByteWriter, encodeUntagged, isMissing } from './value.ts';
+import { nearValue } from './decimal.ts';
 
 const nullClass = 0xff;
 const numberClass = 0x01;
@@ -35,7 +36,7 @@ export const nullSortKey: Uint8Array = Uint8Array.of(nullClass);
 
 /** Appends the sort key of a value. */
 export const writeKey = (out: ByteWriter, value: Value): void => {
-  const { type, data } = underValue(value);
+  const { type, data } = nearValue(value);
   if (type === types.null || isMissing({ type, data })) return out.byte(nullClass);
   if (isNumeric(type)) return writeNumber(out, data as number | bigint);
   if (type.kind === 'primitive') {

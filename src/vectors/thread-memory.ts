@@ -171,7 +171,13 @@ export class ThreadMemory {
   isShort(account: MemoryAccount): boolean {
     const share = this.shareKept(account) * shortShare;
     this.relieve(share);
-    return this.use.bytes() > this.limit(share);
+    const now = this.use.bytes();
+    if (now <= this.limit(share)) return false;
+    if (now <= this.relievedAt + againBytes) return true;
+    // What is garbage is none of what operators hold, and a collection costs far less than what is spilled in vain.
+    this.use.collect();
+    this.relievedAt = this.use.bytes();
+    return this.relievedAt > this.limit(share);
   }
 
   /** Whether the task should wait for another one, which needs the thread's room first. */

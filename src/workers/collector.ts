@@ -2,7 +2,7 @@
  * The collector of this thread, called at chosen moments. By itself it lets buffers that nobody uses any more pile up
  * to some hundred megabytes for each thread, and in a thread that has nothing to do it never runs.
  */
-import { getHeapStatistics, setFlagsFromString } from 'node:v8';
+import { getHeapStatistics } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 /**
@@ -15,8 +15,9 @@ const largeBytes = 128 << 20;
 /** In a thread without a task, which has the time. */
 const idleBytesMax = { large: 16 << 20, usual: 48 << 20 };
 
-setFlagsFromString('--expose-gc');
-const gc = runInNewContext('gc') as (options?: { readonly type: 'minor' }) => void;
+type Collect = (options?: { readonly type: 'minor' }) => void;
+/** The launcher asks the engine for it (engine-flags.ts). In a process without, the engine alone decides when. */
+const gc = (runInNewContext('globalThis.gc') as Collect | undefined) ?? (() => undefined);
 const bytesNow = (): number => getHeapStatistics().external_memory;
 
 /** What this thread's heap holds, and its buffers outside of it, garbage included. */
@@ -57,7 +58,7 @@ export const collectWorthwhile = (): void => {
   if (fresh() <= youngBytesMax) return;
   gc({ type: 'minor' });
   kept = bytesNow();
-  if (kept - keptOfAll > freshBytesMax) collectInSteps();
+  if (kept - keptOfAll > freshBytesMax) collectAll();
 };
 /** For any task, every now and then. */
 export const collectLarge = (): void => {
@@ -69,11 +70,11 @@ export const collectLarge = (): void => {
 };
 /** For a thread that has nothing else to do. */
 export const collectIdle = (after: keyof typeof idleBytesMax): void => {
-  if (fresh() > 0 && bytesNow() - keptOfAll > idleBytesMax[isTight ? 'large' : after]) collectInSteps();
+  if (fresh() > 0 && bytesNow() - keptOfAll > idleBytesMax[isTight ? 'large' : after]) collectAll();
 };
 /** For a thread that had no task for long: whatever is left of the last ones goes, however little. */
 export const collectRest = (): void => {
-  collectInSteps();
+  collectAll();
 };
 
 /**
@@ -111,19 +112,6 @@ const fresh = (): number => {
   return bytes - kept;
 };
 
-/**
- * Begins to look at all objects, in steps of which this thread takes some, other threads the most, over some
- * milliseconds. That leaves compiled code; a collection in one go throws away what is for objects of forms of which
- * there are none at the moment, which between two requests are most.
- */
-export const collectInSteps = (): void => {
-  // What the engine's own tests set so that it begins with the next look at young objects; otherwise it would wait
-  // until the heap has grown.
-  setFlagsFromString('--stress-incremental-marking');
-  gc({ type: 'minor' });
-  setFlagsFromString('--no-stress-incremental-marking');
-  kept = keptOfAll = bytesNow();
-};
 /** Looks at young objects alone. */
 const collectYoung = (): void => {
   gc({ type: 'minor' });

@@ -27,7 +27,7 @@ import { ThreadMemory, loads } from '../vectors/thread-memory.ts';
 import { runCompact, runDelete } from './load/rewrite-task.ts';
 import { TaskSpill } from './query/spill.ts';
 import { Task, discard, smallChunkBytes } from './task.ts';
-import { TaskCounter, mayWarm, taskAt, tellThread, tellWarm } from './task-counts.ts';
+import { TaskCounter, taskAt, tellThread } from './task-counts.ts';
 import { TurnClaim } from './query/turn-claim.ts';
 import { WarmUp } from './warm-up.ts';
 import type { WorkerSettings } from './worker-settings.ts';
@@ -248,22 +248,15 @@ const warmUp =
         budgetMs: settings.warmUpMs,
         windowBytes: Infinity,
         spill: () => new TaskSpill(settings.spillDirectory),
-        isIdle: () => tasks.size === 0 && mayWarm(counts),
       })
     : undefined;
 // A fault of it is ours, and no query's.
 if (warmUp)
   setTimeout(() => {
-    warmUp
-      .run()
-      .catch((fault: unknown) => {
-        console.error('warm-up', fault);
-      })
-      .finally(() => {
-        tellWarm(counts);
-      });
+    warmUp.run().catch((fault: unknown) => {
+      console.error('warm-up', fault);
+    });
   }, warmUpAfterMs).unref();
-else tellWarm(counts);
 
 port.on('message', (messages: readonly ToWorker[]) => {
   for (const message of messages) take(message);
@@ -289,6 +282,6 @@ const take = (message: ToWorker): void => {
     new TaskCounter(message.task, tasks.has(taskAt(counts, message.task)) ? undefined : counts),
   );
   tasks.set(task.id, task);
-  warmUp?.yield();
+  warmUp?.end();
   void start(task, message.request);
 };

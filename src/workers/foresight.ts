@@ -24,11 +24,17 @@ export interface Head {
   readonly pool?: string;
   readonly branch?: string;
 }
-/** A pool that is named without a branch is read at that of `head`, unless that is of another pool. */
-export const atHead = <T extends { readonly name: string; readonly commit?: string }>(
+/**
+ * A pool that is named without a branch is read at that of `head`, unless that is of another pool, or it stands in the
+ * text of a view.
+ */
+export const atHead = <T extends { readonly name: string; readonly commit?: string; readonly inView?: true }>(
   request: T,
   head: Head | undefined,
-): T =>
-  head?.branch === undefined || request.commit !== undefined || (head.pool !== undefined && head.pool !== request.name)
+): T & { readonly atHead?: true } =>
+  request.inView ||
+  head?.branch === undefined ||
+  request.commit !== undefined ||
+  (head.pool !== undefined && head.pool !== request.name)
     ? request
-    : { ...request, commit: head.branch };
+    : { ...request, commit: head.branch, atHead: true };

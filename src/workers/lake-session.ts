@@ -8,10 +8,10 @@
  */
 import { RE2JS } from 're2js';
 import { LakeError } from '../errors.ts';
-import type { Snapshot } from '../lake/lake.types.ts';
+import type { Snapshot, ViewVersion } from '../lake/lake.types.ts';
 import { inlineBytesMax } from '../lake/objects/format.ts';
 import { SourceFault } from '../query/parse/error.ts';
-import type { ResolvedSource, SourceRequest } from '../query/plan/plan.ts';
+import type { FoundSource, ResolvedSource, SourceRequest } from '../query/plan/plan.ts';
 import { didYouMean, didYouMeanName } from '../query/analyze/suggest.ts';
 import { expandGlob, findFile, looksLikePath } from './from/files.ts';
 import { type FromPolicy, allowedUrl } from './from/policy.ts';
@@ -47,6 +47,7 @@ export class LakeSession {
   private readonly lake: LakeServices;
   private readonly opened: Opened[] = [];
   private readonly known = new Map<string, Promise<number>>();
+  private readonly knownViews = new Map<string, ViewVersion>();
   private released = false;
   /** It reads more than pools: files, URLs, what is told of the lake. */
   private readsMore = false;
@@ -75,6 +76,8 @@ export class LakeSession {
         return this.lake.metaPage(call.source, call.next);
       case 'layout':
         return layoutOf(this.at(call.handle).snapshot.pool);
+      case 'view':
+        return this.lake.changeView(call.change);
       case 'commit': {
         const { poolId, branch } = this.at(call.handle);
         return (await this.lake.pool(`0x${poolId}`).load(branch, call.objects, call.note)).commit;
@@ -146,20 +149,19 @@ export class LakeSession {
     return found;
   }
 
-  private async resolve(source: SourceRequest): Promise<readonly ResolvedSource[]> {
+  private async resolve(source: SourceRequest): Promise<readonly FoundSource[]> {
     const found = await this.found(source);
-    if (found.some(({ kind }) => kind !== 'pool')) this.readsMore = true;
+    if (found.some(({ kind }) => kind !== 'pool' && kind !== 'view')) this.readsMore = true;
     return found;
   }
 
-  private async found(source: SourceRequest): Promise<readonly ResolvedSource[]> {
+  private async found(source: SourceRequest): Promise<readonly FoundSource[]> {
     try {
       switch (source.kind) {
         case 'name':
           return [await this.named(source)];
         case 'lakeMeta':
-          if (source.meta !== 'pools' && source.meta !== 'branches')
-            throw new LakeError('meta-unknown-lake', { meta: source.meta });
+          if (!lakeMetas.has(source.meta)) throw new LakeError('meta-unknown-lake', { meta: source.meta });
           return [{ kind: 'lakeMeta', name: `:${source.meta}`, handle: JSON.stringify({ meta: source.meta }) }];
         case 'glob':
           return await this.matchingGlob(source);
@@ -190,7 +192,7 @@ export class LakeSession {
           return 'files are read only from the folders that option -from.files lists';
         return didYouMeanName(
           source.name,
-          this.lake.pools().map((p) => p.name),
+          [...this.lake.pools(), ...this.lake.views()].map((p) => p.name),
         );
       case 'branch-not-found':
         return didYouMeanName(
@@ -207,11 +209,13 @@ export class LakeSession {
     }
   }
 
-  private async named(request: Extract<SourceRequest, { kind: 'name' }>): Promise<ResolvedSource> {
+  private async named(request: Extract<SourceRequest, { kind: 'name' }>): Promise<FoundSource> {
     const { name, commit, meta, anyCase } = request;
     if (name === '') throw new Error('no pool name given');
     if (/^https?:\/\//i.test(name)) return this.url({ kind: 'url', url: name });
     const pool = this.poolNamed(name, anyCase);
+    const view = pool instanceof LakeError ? this.view(request) : undefined;
+    if (view) return view;
     const file = pool instanceof LakeError ? await this.file(request, pool) : undefined;
     if (file) return file;
     if (pool instanceof LakeError) throw pool;
@@ -226,6 +230,36 @@ export class LakeSession {
       return { kind: 'poolMeta', name, handle: JSON.stringify(source) };
     }
     return this.pool(name, pool.config.id, commit ?? 'main');
+  }
+
+  /** The view that a name stands for when no pool has it, or its versions; undefined if there is none. */
+  private view(request: Extract<SourceRequest, { kind: 'name' }>): FoundSource | undefined {
+    const { name, meta, atHead: isDefault, forLoad } = request;
+    const commit = isDefault ? undefined : request.commit;
+    const view = this.viewNamed(request);
+    if (!view) return undefined;
+    if (forLoad) throw new SourceFault(`"${name}" is a view: load into one of the pools that it reads`);
+    if (request.format !== undefined) throw new SourceFault('unknown argument "format"');
+    if (meta === 'log') return { kind: 'poolMeta', name, handle: JSON.stringify({ view: `0x${view.id}`, meta }) };
+    if (meta !== undefined)
+      throw new SourceFault(`"${name}" is a view: its metadata are ${name}:log, one row a version`);
+    const { id, version, tsNs: _, author: _a, ...definition } = commit === undefined ? view : this.viewAt(view, commit);
+    return { kind: 'view', ...definition, name: view.name, handle: version, isNewest: commit === undefined };
+  }
+  /** Within a session a view is one version. */
+  private viewNamed({ name, anyCase }: Extract<SourceRequest, { kind: 'name' }>): ViewVersion | undefined {
+    const lower = name.toLowerCase();
+    const [meant, ...others] = anyCase ? this.lake.views().filter((v) => v.name.toLowerCase() === lower) : [];
+    const view = this.lake.view(name) ?? (others.length === 0 ? meant : undefined);
+    if (!view) return undefined;
+    const known = this.knownViews.get(view.id);
+    if (!known) this.knownViews.set(view.id, view);
+    return known ?? view;
+  }
+  private viewAt(view: ViewVersion, version: string): ViewVersion {
+    const found = this.lake.view(`0x${view.id}`, version);
+    if (!found) throw new SourceFault(`${view.name}: view has no version ${version}`);
+    return found;
   }
 
   /** `anyCase`: where none has the very name, the only one whose name differs from it in letter case alone. */
@@ -321,6 +355,7 @@ const fileSource = (name: string, path: string, format: string | undefined): Res
   handle: JSON.stringify({ path, ...(format !== undefined && { format }) }),
 });
 
+const lakeMetas: ReadonlySet<string> = new Set(['pools', 'branches', 'views']);
 const poolMetas: ReadonlySet<string> = new Set(['branches', 'objects', 'partitions', 'vectors', 'log', 'rawlog']);
 
 const viewOf = (snapshot: Snapshot): Omit<Snapshot, 'release'> => ({

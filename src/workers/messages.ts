@@ -12,11 +12,19 @@ import type { MessagePort } from 'node:worker_threads';
 import { hintOfAll } from '../query/parse/advice.ts';
 import { CompileError, SourceFault, compilationErrorsJson, formatCompileErrors } from '../query/parse/error.ts';
 import { LakeError, type ErrorCode, type ErrorParameters, errorTable, framesOf } from '../errors.ts';
-import type { CommitNote, MetaPage, MetaSource, ObjectMeta, PageRequest, SortOrder } from '../lake/lake.types.ts';
+import type {
+  CommitNote,
+  MetaPage,
+  MetaSource,
+  ObjectMeta,
+  PageRequest,
+  SortOrder,
+  ViewChanged,
+} from '../lake/lake.types.ts';
 import type { ContentCoding } from '../formats/codings/encoding.ts';
 import type { AnswerCoding } from '../formats/codings/encode.ts';
 import type { FormatName } from '../formats/formats.ts';
-import type { ResolvedSource, SourceRequest } from '../query/plan/plan.ts';
+import type { FoundSource, ResolvedSource, SourceRequest, ViewChange } from '../query/plan/plan.ts';
 import type { PackedPage } from './packed-page.ts';
 import type { LoadOutcome, QueryStats } from './pool.types.ts';
 
@@ -34,8 +42,8 @@ export type TaskRequest =
       readonly pool: PoolLayout;
       readonly format: FormatName | 'auto';
       readonly csvDelimiter?: string;
-      readonly contentCodings?: readonly ContentCoding[] /** Of another lake: objects go there. */;
-      readonly directory: string | undefined;
+      readonly charset?: string;
+      readonly contentCodings?: readonly ContentCoding[];
     }
   | {
       readonly kind: 'query';
@@ -141,6 +149,7 @@ export type Call =
   | { readonly kind: 'page'; readonly handle: string; readonly page: PageRequest }
   | { readonly kind: 'meta'; readonly source: MetaSource; readonly next?: string }
   | { readonly kind: 'layout'; readonly handle: string }
+  | { readonly kind: 'view'; readonly change: ViewChange }
   | {
       readonly kind: 'commit';
       readonly handle: string;
@@ -151,7 +160,8 @@ export type Call =
   | { readonly kind: 'helper'; readonly of: PartOf };
 /** What the main thread answers to each call of a worker. */
 export interface Answers {
-  readonly resolve: readonly ResolvedSource[];
+  readonly resolve: readonly FoundSource[];
+  readonly view: ViewChanged;
   readonly page: PackedPage;
   readonly meta: MetaPage;
   readonly layout: PoolLayout;

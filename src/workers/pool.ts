@@ -1,18 +1,15 @@
 /**
  * The worker pool: bodies become objects, query texts become bytes, objects are rewritten, all in worker threads. The
- * main thread passes bytes on and keeps the machines of loads and queries.
+ * main thread passes bytes on and tells the watches of loads and queries.
  *
  * Invariants:
  * - A task runs in the thread that had the fewest; it ends once, with its outcome, its error, or that of its thread's
  *   death.
  * - The snapshots that a task reads stay pinned until its worker has stopped working on it.
- * - The status of a query can be asked for from its start until `queryStatusMs` after its end.
  */
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
-import { type Actor, createActor, waitFor } from 'xstate';
-import { queryMachine } from '../../machines/query.machine.ts';
 import { LakeError } from '../errors.ts';
 import { recursionMax } from '../exec/source.ts';
 import { newId } from '../lake/ksuid.ts';
@@ -28,7 +25,6 @@ import type { Foreseen, PartOf, RewriteOutcome, TaskOutcome, TaskRequest } from 
 import type {
   CompileReply,
   LakeServices,
-  LentTo,
   LoadOutcome,
   LoadReply,
   LoadRequest,
@@ -40,22 +36,18 @@ import type {
   WorkerPoolOptions,
   WorkerPoolStatus,
 } from './pool.types.ts';
-import { LoadRun } from './load/run.ts';
-import { LoadTrail } from './load/trail.ts';
 import { type PlaceKind, type TaskClient, makeRoom } from './places.ts';
 import { QueryStream } from './query/reply.ts';
-import { QueryTrail } from './query/trail.ts';
 import { type SmallLoad, type SmallLoadTools, isSmallLoad, once, runSmallLoad } from './load/small.ts';
 import { clearSpill } from './query/spill.ts';
 import { RunningTask, Thread, type TaskEvents } from './thread.ts';
-import type { LoadWatch } from './watches.ts';
+import { LoadWatch, QueryWatch } from './watches.ts';
 import type { WorkerSettings } from './worker-settings.ts';
 
 const defaults = {
   loadMemoryBytesMax: 64 << 20,
   queryMemoryBytesMax: 128 << 20,
   cacheBytesMax: 64 << 20,
-  queryStatusMs: 10_000,
   windowBytesMax: 1 << 20,
   loadWindowBytesMax: 4 << 20,
   tasksMax: 256,
@@ -91,8 +83,6 @@ class Workers implements WorkerPool {
   private readonly threadCount: number;
   private readonly cacheCounters: CacheCounters;
   private partsStarted = 0;
-  private readonly queries = new Map<string, Actor<typeof queryMachine>>();
-  private readonly untold = new Set<QueryTrail>();
   private readonly unlisten: (() => void) | undefined;
   private nextTask = 1;
   /** Was given the last task. */
@@ -153,74 +143,61 @@ class Workers implements WorkerPool {
     });
   }
 
-  async load(request: LoadRequest, lentTo?: LentTo): Promise<LoadReply> {
+  async load(request: LoadRequest): Promise<LoadReply> {
     const { pool, whole } = request;
-    const trail = new LoadTrail(
-      () => new LoadRun({ poolId: pool.id }, (lentTo ?? this.options).inspect),
-      whole !== undefined,
-    );
+    const watch = request.watch ?? new LoadWatch({ poolId: pool.id }, this.options.inspect);
     this.running.loads++;
-    if (whole && request.watch) request.watch.beganAt = performance.now();
+    watch.begin();
     try {
       const outcome = whole
-        ? await this.loadWhole(request, await whole(), trail, lentTo)
-        : await this.loadChunks(request, trail, lentTo);
+        ? await this.loadWhole(request, await whole(), watch)
+        : await this.loadChunks(request, watch);
       const { objects, records, bytes, warnings } = outcome;
       return {
         objects,
         records,
         bytes,
         warnings,
-        settled: (commit) => this.settled(trail, lentTo ? [] : objects, commit),
+        settled: (commit) => this.settled(watch, objects, commit),
       };
     } catch (error) {
-      trail.note({ type: 'failed', text: textOf(error) });
+      watch.failed(error);
       throw error;
     } finally {
       this.running.loads--;
     }
   }
 
-  private async loadWhole(
-    request: LoadRequest,
-    body: Uint8Array,
-    trail: LoadTrail,
-    lentTo?: LentTo,
-  ): Promise<LoadOutcome> {
-    request.watch?.took(body.length);
-    const { pool, format, csvDelimiter, contentCodings } = request;
+  private async loadWhole(request: LoadRequest, body: Uint8Array, watch: LoadWatch): Promise<LoadOutcome> {
+    watch.took(body.length);
+    const { pool, format, csvDelimiter, charset, contentCodings } = request;
     const small: SmallLoad = {
       pool: layoutOf(pool),
       format: format ?? 'auto',
       body,
       ...(csvDelimiter !== undefined && { csvDelimiter }),
+      ...(charset !== undefined && { charset }),
     };
     if (!isSmallLoad(small, contentCodings ?? []))
-      return this.loadChunks({ ...request, body: once(body), begun: undefined }, trail, lentTo);
+      return this.loadChunks({ ...request, body: once(body), begun: undefined }, watch);
     if (this.closing) throw new LakeError('workers-closed');
-    const { watch } = request;
     const outcome = await runSmallLoad(small, this.smallTools);
-    if (watch) wroteAtOnce(watch, outcome);
-    trail.plan();
-    trail.note({ type: 'done at once', bodyBytes: body.length, ...written(outcome) });
+    watch.wroteAtOnce(outcome, body.length);
     return outcome;
   }
 
   private async loadChunks(
-    { pool, format, csvDelimiter, contentCodings, body, begun, client, watch, signal }: LoadRequest,
-    trail: LoadTrail,
-    lentTo?: LentTo,
+    { pool, format, csvDelimiter, charset, contentCodings, body, begun, client, signal }: LoadRequest,
+    watch: LoadWatch,
   ): Promise<LoadOutcome> {
-    let running: RunningTask | undefined;
     const request: TaskRequest = {
       kind: 'load',
       pool: layoutOf(pool),
       format: format ?? 'auto',
       ...(csvDelimiter !== undefined && { csvDelimiter }),
+      ...(charset !== undefined && { charset }),
       ...(contentCodings?.length && { contentCodings }),
-      directory: lentTo?.directory,
     };
-    if (watch) watch.beganAt ||= performance.now();
     await begun?.();
     const outcome = await this.outcome<LoadOutcome>(request, new LakeSession(this.lake, this.options.from), {
       client,
@@ -230,86 +207,74 @@ class Workers implements WorkerPool {
           ? signal.reason
           : new LakeError('load-cancelled', { reason: 'the client went away' }),
       started: (task) => {
-        running = task;
-        watch?.began(task);
+        watch.began(task);
         void task.pump(body);
       },
       step: (step) => {
-        if (step === 'read') watch?.read();
-        else watch?.sorted();
-        trail.note(
-          step === 'read' ? { type: 'all rows read', bodyBytes: running?.bodyBytes ?? 0 } : { type: 'rows sorted' },
-        );
+        if (step === 'read') watch.read();
+        else watch.sorted();
       },
     });
-    if (watch) wrote(watch, outcome);
-    trail.note({ type: 'objects written', ...written(outcome) });
+    watch.wrote(outcome);
     return outcome;
   }
 
   /** What no commit names goes; also where the commit was never asked for. */
   private async settled<T extends { readonly commit: string }>(
-    trail: LoadTrail,
+    watch: LoadWatch,
     objects: readonly ObjectMeta[],
     commit: Promise<T>,
   ): Promise<T> {
     try {
       const result = await commit;
-      trail.plan();
-      trail.note({ type: 'committed', commit: result.commit });
+      watch.committed(result.commit);
       return result;
     } catch (error) {
-      trail.note({ type: 'failed', text: textOf(error) });
+      watch.failed(error);
       await removeUncommitted(objects, error, { files: this.objects });
       throw error;
     }
   }
 
-  async query(
-    {
-      id,
-      owner,
-      text,
-      format,
-      control,
-      channelIds,
-      coding,
-      head,
-      indexBase,
-      lake,
-      client,
-      watch,
-      signal,
-    }: QueryRequest,
-    lentTo?: LentTo,
-  ): Promise<QueryReply> {
+  async query({
+    id,
+    text,
+    format,
+    control,
+    channelIds,
+    coding,
+    head,
+    indexBase,
+    lake,
+    client,
+    watch: given,
+    signal,
+  }: QueryRequest): Promise<QueryReply> {
     const stream = new QueryStream();
-    const session = new LakeSession(lake ?? lentTo?.lake ?? this.lake, this.options.from);
-    const trail = new QueryTrail(() => this.queryActor(id, owner, (lentTo ?? this.options).inspect), this.untold);
+    const session = new LakeSession(lake ?? this.lake, this.options.from);
+    const watch = given ?? new QueryWatch({ id }, this.options.inspect);
+    const ended = (error?: LakeError): void => {
+      this.running.queries--;
+      watch.ended(error);
+      if (!given) leave(watch, error);
+    };
     let task: RunningTask | undefined;
     const events: TaskEvents = {
       step: (_step, warnings = []) => {
         stream.warnings = warnings;
-        watch?.compiled();
-        trail.note({ type: 'compiled' });
+        watch.compiled();
       },
       chunk: (bytes, stats) => {
-        if (watch?.firstBytesAt === 0) watch.firstBytesAt = performance.now();
-        trail.note({ type: 'first bytes' });
+        watch.gaveBytes();
         stream.push(bytes, stats);
       },
       done: (outcome) => {
-        this.running.queries--;
-        watch?.ended();
-        trail.note({ type: 'ended' });
+        ended();
         stream.stats = outcome as QueryStats;
         stream.close({});
       },
       failed: (error, told) => {
-        this.running.queries--;
-        watch?.ended(error);
-        const actor = trail.actor();
-        actor.send(error.code === 'query-cancelled' ? { type: 'cancel' } : { type: 'failed', text: error.message });
+        ended(error);
         stream.close(told ? {} : { error });
       },
     };
@@ -327,7 +292,7 @@ class Workers implements WorkerPool {
       const foreseen = await session.foresee(text, head);
       const started = this.start(request, session, events, { client, foreseen });
       task = started;
-      watch?.began(started);
+      watch.began(started);
       this.running.queries++;
       const cancel = (): void => {
         started.cancel(signal?.reason instanceof LakeError ? signal.reason : new LakeError('query-cancelled'));
@@ -342,22 +307,16 @@ class Workers implements WorkerPool {
     } catch (error) {
       // What was started releases it when its worker has stopped.
       if (!task) session.release();
-      const actor = trail.actor();
-      if (actor.getSnapshot().status === 'active') actor.send({ type: 'failed', text: textOf(error) });
-      if (this.closing) actor.stop();
+      if (!task && !given) leave(watch, error);
       throw error;
     }
   }
 
-  async queryStatus(id: string, owner?: string): Promise<string | undefined> {
-    this.tellAll();
-    const actor = this.queries.get(statusKey(id, owner));
-    if (!actor) return undefined;
-    return (await waitFor(actor, (state) => state.hasTag('ended') || state.status !== 'active')).context.error;
-  }
-
-  prepareDelete(where: string, lake = this.lake): PrepareRewrite {
-    return (snapshot) => this.rewrite({ kind: 'delete', where, pool: layoutOf(snapshot.pool) }, snapshot, lake);
+  prepareDelete(where: string, lake = this.lake, warn?: (texts: readonly string[]) => void): PrepareRewrite {
+    return (snapshot) =>
+      this.rewrite({ kind: 'delete', where, pool: layoutOf(snapshot.pool) }, snapshot, lake, (_step, warnings) => {
+        if (warnings) warn?.(warnings);
+      });
   }
 
   prepareCompact(ids: readonly string[]): PrepareRewrite {
@@ -406,13 +365,6 @@ class Workers implements WorkerPool {
     }));
   }
 
-  letWarm(may: boolean): void {
-    for (const thread of this.threads_) thread.letWarm(may);
-  }
-  isWarm(): boolean {
-    return [...this.threads_].every((thread) => thread.isWarm());
-  }
-
   async close(): Promise<void> {
     if (this.closing) return;
     this.closing = true;
@@ -423,16 +375,18 @@ class Workers implements WorkerPool {
     await Promise.all(threads.map((thread) => thread.close()));
     for (const thread of threads) for (const task of thread.tasks.values()) task.session.release();
     this.threads_.clear();
-    this.tellAll();
-    for (const actor of this.queries.values()) actor.stop();
-    this.queries.clear();
     this.objects.close();
   }
 
-  private async rewrite(request: TaskRequest, snapshot: Snapshot, lake = this.lake): Promise<Rewrite> {
+  private async rewrite(
+    request: TaskRequest,
+    snapshot: Snapshot,
+    lake = this.lake,
+    step?: TaskEvents['step'],
+  ): Promise<Rewrite> {
     const session = new LakeSession(lake, this.options.from);
     session.lend(snapshot);
-    return this.outcome<RewriteOutcome>(request, session, {});
+    return this.outcome<RewriteOutcome>(request, session, { step });
   }
 
   /** Runs a task to its outcome. */
@@ -531,8 +485,7 @@ class Workers implements WorkerPool {
 
   /** Objects that were written when nobody waited for them any more go. */
   private removeUnheard(request: TaskRequest, outcome: TaskOutcome): void {
-    if (request.kind === 'load' && request.directory === undefined)
-      void removeObjectFiles((outcome as LoadOutcome).objects, { files: this.objects });
+    if (request.kind === 'load') void removeObjectFiles((outcome as LoadOutcome).objects, { files: this.objects });
     else if (request.kind === 'delete' || request.kind === 'compact')
       void removeObjectFiles((outcome as RewriteOutcome).adds, { files: this.objects });
   }
@@ -589,43 +542,13 @@ class Workers implements WorkerPool {
       }),
     );
   }
-
-  private tellAll(): void {
-    for (const trail of [...this.untold]) trail.actor();
-  }
-
-  private queryActor(id: string, owner: string | undefined, inspect: LentTo['inspect']): Actor<typeof queryMachine> {
-    const key = statusKey(id, owner);
-    const actor = createActor(queryMachine, { input: { id, keepMs: this.options.queryStatusMs }, inspect });
-    this.queries.get(key)?.stop();
-    this.queries.set(key, actor);
-    actor.subscribe({
-      complete: () => {
-        if (this.queries.get(key) === actor) this.queries.delete(key);
-      },
-    });
-    actor.start();
-    return actor;
-  }
 }
 
-const wrote = (watch: LoadWatch, { records, bytes }: LoadOutcome): void => {
-  watch.writtenAt = performance.now();
-  watch.objectBytes = bytes;
-  watch.records = records;
-  watch.ended();
+/** Nobody else says how it ended, or asks for it. */
+const leave = (watch: QueryWatch, failure?: unknown): void => {
+  watch.answered(failure);
+  watch.expire();
 };
-const wroteAtOnce = (watch: LoadWatch, outcome: LoadOutcome): void => {
-  wrote(watch, outcome);
-  watch.readAt = watch.sortedAt = watch.writtenAt;
-};
-
-/** Ids are of the clients' making: those of one client name nothing of another's. */
-const statusKey = (id: string, owner: string | undefined): string => (owner === undefined ? id : `${id}\n${owner}`);
-
-/** Of the machine's event. */
-const written = ({ objects, records, bytes }: LoadOutcome) => ({ objects: objects.map((o) => o.id), records, bytes });
-const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 const placeOf = ({ kind }: TaskRequest): PlaceKind => (kind === 'load' ? kind : 'query');
 

@@ -10,6 +10,9 @@ import type {
   PoolConfig,
   PrepareRewrite,
   Snapshot,
+  ViewChange,
+  ViewChanged,
+  ViewVersion,
 } from '../lake/lake.types.ts';
 import type { ContentCoding } from '../formats/codings/encoding.ts';
 import type { AnswerCoding } from '../formats/codings/encode.ts';
@@ -31,6 +34,8 @@ export interface LoadRequest {
   readonly contentCodings?: readonly ContentCoding[];
   /** One character; csv only. */
   readonly csvDelimiter?: string;
+  /** Encoding of a text that is not UTF-8. */
+  readonly charset?: string;
   /** Read under backpressure; an error of it fails the load. */
   readonly body: AsyncIterable<Uint8Array>;
   /** Reads the whole body instead, where it is known to be small. */
@@ -52,7 +57,7 @@ export interface LoadOutcome {
   readonly warnings: readonly string[];
 }
 /**
- * `settled` tells the load's machine how the commit went, and removes the files of a load that was not committed. It
+ * `settled` tells the load's chart how the commit went, and removes the files of a load that was not committed. It
  * passes the promise on.
  */
 export interface LoadReply extends LoadOutcome {
@@ -61,13 +66,8 @@ export interface LoadReply extends LoadOutcome {
 
 /** One query: its text, what it may see, and how its answer is written. */
 export interface QueryRequest {
-  /**
-   * The request id: names the query for `queryStatus` (a later query of the same id and owner replaces the earlier
-   * one).
-   */
+  /** The request id. */
   readonly id: string;
-  /** Whose it is, where there is access control. */
-  readonly owner?: string | undefined;
   readonly text: string;
   readonly format: FormatName;
   /** Control messages (channels, statistics, errors) in the body: BSUP and JSUP only. */
@@ -88,7 +88,7 @@ export interface QueryRequest {
   readonly lake?: LakeServices;
   /** Who takes the answer; without it the query keeps its place, however slowly that goes. */
   readonly client?: TaskClient;
-  /** Told how far it is. */
+  /** Says how far it is; default: one of its own, which ends with the worker's part. */
   readonly watch?: QueryWatch;
   /** Cancels the query, with its reason if that is a LakeError, else `query-cancelled`. */
   readonly signal?: AbortSignal;
@@ -157,31 +157,19 @@ export interface ThreadFigures extends ThreadTotals {
 }
 
 /**
- * A lake that is not the pool's own; loads write their objects to its folder, queries read only what lies in its
- * tables. Who inspects or records the service is not told of what is done for it.
- */
-export interface LentTo {
-  readonly lake: LakeServices;
-  readonly directory: string;
-  readonly inspect?: (event: unknown) => void;
-}
-
-/**
  * The worker threads. What needs one of them throws `worker-tasks-full` at the limit of tasks, `workers-closed` after
  * `close`, `worker-died` if the thread ends.
  */
 export interface WorkerPool {
   /** @throws LakeError for a body that cannot be read, load-empty for one without records */
-  load(request: LoadRequest, lentTo?: LentTo): Promise<LoadReply>;
+  load(request: LoadRequest): Promise<LoadReply>;
   /** @throws LakeError for what fails before the first byte: syntax, unknown pools, ... */
-  query(request: QueryRequest, lentTo?: LentTo): Promise<QueryReply>;
-  /** Text of the query's error ('' for none), once it has ended; undefined: never heard of it, or expired. */
-  queryStatus(id: string, owner?: string): Promise<string | undefined>;
+  query(request: QueryRequest): Promise<QueryReply>;
   /**
    * What the lake's `deleteWhere` calls to rewrite a snapshot without the rows that `where` selects. `lake`: what its
-   * subqueries see; default: all of it.
+   * subqueries see; default: all of it. `warn`: told what the filter names that is nowhere.
    */
-  prepareDelete(where: string, lake?: LakeServices): PrepareRewrite;
+  prepareDelete(where: string, lake?: LakeServices, warn?: (texts: readonly string[]) => void): PrepareRewrite;
   /** What the lake's `compact` calls to merge these objects. */
   prepareCompact(ids: readonly string[]): PrepareRewrite;
   /** Puts the rows of small objects together, in the pool's order, for no commit. */
@@ -191,10 +179,6 @@ export interface WorkerPool {
   status(): WorkerPoolStatus;
   /** Each thread of the moment; the totals of one that was replaced begin again. */
   threads(): readonly ThreadFigures[];
-  /** Lets the threads warm up while they have no task, or no longer; at first they may not. */
-  letWarm(may: boolean): void;
-  /** Whether the threads' warm-ups are over. */
-  isWarm(): boolean;
   /** The most that they were late is that since this. */
   forgetLate(): void;
   /** Cancels what runs and ends the threads. */
@@ -225,8 +209,6 @@ export interface WorkerPoolOptions {
   readonly indexBase?: 0 | 1;
   /** Where spill files go; default: `<lake>/spill`. */
   readonly spillDirectory?: string;
-  /** How long the status of an ended query can be asked for; default 10 s. */
-  readonly queryStatusMs?: number;
   /** Unread bytes of one answer, worker to main; default 1 MiB. Bodies of loads have a window of their own. */
   readonly windowBytesMax?: number;
   /** A worker that still has a task this long after it was cancelled is replaced; default 10 s. */
@@ -259,6 +241,10 @@ export interface LakeServices {
     branches(): readonly { readonly name: string }[];
     load(branch: string, objects: readonly ObjectMeta[], note?: CommitNote): Promise<{ readonly commit: string }>;
   };
+  views(): readonly ViewVersion[];
+  /** By id or name, at its newest version or another; undefined if there is none. */
+  view(reference: string, version?: string): ViewVersion | undefined;
+  changeView(change: ViewChange, author?: string): Promise<ViewChanged>;
   /** Told of a pool that a query names and that is not there, or is not to be seen. */
   missed?(reference: string): void;
   openSnapshot(pool: string, commitish: string): Promise<Snapshot>;

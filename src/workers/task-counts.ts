@@ -147,8 +147,8 @@ export const tellThread = (shared: Float64Array, totals: ThreadTotals): void => 
   shared[threadAt] = syncs;
   shared[threadAt + 1] = syncMs;
   shared[threadAt + 2] = scratchBytes;
-  shared[threadAt + 6] = heapBytes;
-  shared[threadAt + 7] = bufferBytes;
+  shared[threadAt + 4] = heapBytes;
+  shared[threadAt + 5] = bufferBytes;
   if (lateMs > shared[threadAt + 3]!) shared[threadAt + 3] = lateMs;
 };
 /** What a thread tells of itself. */
@@ -157,21 +157,9 @@ export const threadTotals = (shared: Float64Array): ThreadTotals => ({
   syncMs: shared[threadAt + 1]!,
   scratchBytes: shared[threadAt + 2]!,
   lateMs: shared[threadAt + 3]!,
-  heapBytes: shared[threadAt + 6]!,
-  bufferBytes: shared[threadAt + 7]!,
+  heapBytes: shared[threadAt + 4]!,
+  bufferBytes: shared[threadAt + 5]!,
 });
-/** A thread has warmed up, or given it up. */
-export const tellWarm = (shared: Float64Array): void => {
-  shared[threadAt + 4] = 1;
-};
-/** Whether the thread has called `tellWarm`. */
-export const isWarm = (shared: Float64Array): boolean => shared[threadAt + 4] === 1;
-/** Called in the main thread: whether the thread may warm up now. It may not until this was called. */
-export const letWarm = (shared: Float64Array, may: boolean): void => {
-  shared[threadAt + 5] = may ? 1 : 0;
-};
-/** Whether the thread may warm up. */
-export const mayWarm = (shared: Float64Array): boolean => shared[threadAt + 5] === 1;
 /** The most that the thread was late is counted again from here on. */
 export const forgetLate = (shared: Float64Array): void => {
   shared[threadAt + 3] = 0;

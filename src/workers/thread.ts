@@ -4,7 +4,7 @@
  */
 import { extname } from 'node:path';
 import { type MessagePort, Worker } from 'node:worker_threads';
-import { collectInSteps, collectPassed } from './collector.ts';
+import { collectAll, collectPassed } from './collector.ts';
 import { LakeError } from '../errors.ts';
 import { joinBytes } from '../vectors/join-bytes.ts';
 import type { LakeSession } from './lake-session.ts';
@@ -29,8 +29,6 @@ import {
   countsBytes,
   countsOf,
   forgetLate,
-  isWarm,
-  letWarm,
   noCounts,
   threadTotals,
 } from './task-counts.ts';
@@ -123,7 +121,7 @@ export class RunningTask {
         // in nobody waits for a turn.
         if (!hasCollected && this.bodyBytes >= largeBodyBytes) {
           hasCollected = true;
-          collectInSteps();
+          collectAll();
         }
         if (heldBytes < bodyMessageBytes) continue;
         await this.sendBody(held, heldBytes);
@@ -352,14 +350,6 @@ export class Thread {
   }
   totals(): ThreadTotals {
     return threadTotals(this.counts);
-  }
-  /** Whether its warm-up is over. */
-  isWarm(): boolean {
-    return isWarm(this.counts);
-  }
-  /** Whether it may warm up while it has no task. */
-  letWarm(may: boolean): void {
-    letWarm(this.counts, may);
   }
   forgetLate(): void {
     forgetLate(this.counts);

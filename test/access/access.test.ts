@@ -254,6 +254,44 @@ describe('with keys', () => {
     expect((await query('lake reader', 'from own | count()')).body.trim()).toBe('[2]');
   });
 
+  test('views are made by who may make pools, and read by who may read them and what they read', async () => {
+    const { lake } = service;
+    const statuses = async (text: string, ...persons: readonly Person[]): Promise<readonly number[]> => {
+      const found: number[] = [];
+      for (const person of persons) found.push((await query(person, text)).status);
+      return found;
+    };
+    const text = 'create view seen as from other | cut k';
+    expect(await statuses(text, 'lake reader', 'writer of own', 'admin of own')).toEqual([403, 400, 400]);
+    expect(await statuses('create view seen as from own', 'writer of own')).toEqual([403]);
+    expect(await statuses(text, 'lake writer')).toEqual([200]);
+    expect(lake.view('seen')).toMatchObject({ author: 'lake writer', query: 'from other | cut k' });
+    // Who may read it lacks what it reads, or the other way round, or nothing.
+    const id = `0x${lake.view('seen')!.id}`;
+    const [reader, writer, whole] = await Promise.all(
+      [[`reader:seen`], [`writer:${id}`], ['reader:seen', 'reader:other']].map((grants, i) =>
+        lakeKey(directory, 'add', ...grants.flatMap((grant) => ['-role', grant]), `view ${i}`),
+      ),
+    );
+    const asked = (token: string | undefined, body: string): Promise<Answer> =>
+      service.ask('POST', '/query', { headers: { ...json, ...bearer(token!) }, body: JSON.stringify({ query: body }) });
+    expect((await asked(whole, 'from seen')).body.trim()).toBe('[{"k":1}]');
+    const refused = JSON.parse((await asked(reader, 'from seen')).body) as { error: string };
+    expect(refused.error).toContain('view "seen": other: pool not found (line 1, column 6 of its text)');
+    const hidden = await query('reader of other', 'from seen');
+    const absent = await query('reader of other', 'from nope');
+    expect(hidden.body.replaceAll('seen', 'nope')).toBe(absent.body);
+    expect((await query('reader of other', 'from :views')).body.trim()).toBe('[]');
+    expect((await asked(reader, 'from :views | values name')).body.trim()).toBe('["seen"]');
+    // A new version takes nothing away; dropping a view cannot be undone.
+    const replaced = 'create or replace view seen as values 1';
+    expect(await statuses(replaced, 'lake reader', 'reader of other')).toEqual([403, 403]);
+    expect((await asked(writer, replaced)).status).toBe(200);
+    expect((await asked(writer, 'drop view seen')).status).toBe(403);
+    expect(await statuses('drop view seen', 'lake writer', 'reader of other')).toEqual([403, 404]);
+    expect(await statuses('drop view seen', 'lake admin')).toEqual([200]);
+  });
+
   test('the status of a query is told to who asked it and to admins', async () => {
     await ask('lake reader', 'POST', '/query', '{"query":"from own | nosuch()"}', { 'x-request-id': 'theirs' });
     await ask('lake reader', 'POST', '/query', '{"query":"from own"}', { 'x-request-id': 'theirs' });
@@ -593,6 +631,21 @@ describe('with keys', () => {
       refused: 'writer',
       pool: `0x${other}`,
     });
+  });
+
+  test('a view that a query makes or drops has its line, and one that is refused', async () => {
+    const made = await linesOf(3, async () => {
+      expect((await query('lake admin', 'create view kept as values 1')).status).toBe(200);
+      expect((await query('lake reader', 'drop view kept')).status).toBe(403);
+      expect((await query('lake admin', 'drop view kept')).status).toBe(200);
+    });
+    const id = expect.stringMatching(/^0x[0-9a-f]{40}$/);
+    const line = { method: 'POST', path: '/query' };
+    expect(made).toEqual([
+      { ...line, who: 'lake admin', status: 200, view: id, version: id },
+      { ...line, who: 'lake reader', status: 403, refused: 'admin', pool: id },
+      { ...line, who: 'lake admin', status: 200, view: id },
+    ]);
   });
 
   test("refusals of the inspector's feed have their lines, by plain request and by WebSocket, and those of foreign pages", async () => {

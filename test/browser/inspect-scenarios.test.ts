@@ -15,8 +15,8 @@ why: a load that is told of too much
 machine: load
 input: {poolId: p}
 steps:
-  - {event: {type: all rows read, bodyBytes: 12}, state: sorting, context: {bodyBytes: 12}}
-  - {event: {type: rows sorted}, state: waiting, emitted: [{type: surprise}]}
+  - {event: {type: begun}, state: receiving, context: {bodyBytes: 0}}
+  - {event: {type: all rows read, bodyBytes: 12}, state: waiting, emitted: [{type: surprise}]}
   - {done: bake, state: done}
   - {event: {type: committed, commit: c1}, state: committed}
 `;
@@ -60,37 +60,37 @@ describe.skipIf(lacksChromium())('the inspector opens scenarios', () => {
 
   test("a machine's scenario is played, and its steps go forward and backward with what was expected beside what came", async () => {
     const { page, faults } = await open();
-    await page.setInputFiles('input[type=file]', join(scenarioFolder, 'pool/queue-full.yaml'));
-    await page.getByText('queue-full.yaml: 5 steps, all as expected').waitFor();
+    await page.setInputFiles('input[type=file]', join(scenarioFolder, 'pool/store-fails.yaml'));
+    await page.getByText('store-fails.yaml: 5 steps, all as expected').waitFor();
     await page
       .getByRole('status')
-      .filter({ hasText: 'Scenario queue-full.yaml' })
+      .filter({ hasText: 'Scenario store-fails.yaml' })
       .filter({ hasText: 'as expected' })
       .waitFor();
     await activeState(page, 'opening').waitFor();
-    await result(page).getByText('a job for a full queue is settled as refused at once').waitFor();
+    await result(page).getByText('after the store failed every group is settled as refused').waitFor();
     await expect.poll(() => steps(page).getByRole('option').count()).toBe(6);
     await step(page);
     await activeState(page, 'idle').waitFor();
     await expect.poll(() => cells(page, 'state')).toEqual(['idle', 'idle']);
     for (let n = 2; n <= 4; n++) await step(page);
-    await activeState(page, 'working').waitFor();
-    await result(page).getByRole('heading', { name: 'Step 4: job' }).waitFor();
+    await activeState(page, 'failed').waitFor();
+    await result(page).getByRole('heading', { name: 'Step 4: work waiting' }).waitFor();
     const [expected, found] = await cells(page, 'emitted');
     expect(JSON.parse(expected!)).toEqual([
       {
         type: 'settled',
-        outcomes: [{ id: 3, status: 'refused', why: 'queue full', text: '1 pending (option -queue.max)' }],
+        outcomes: [{ id: 3, status: 'refused', why: 'store failed', text: 'I/O error' }],
       },
     ]);
     expect(JSON.parse(found!)).toEqual(JSON.parse(expected!));
-    await step(page);
     await expect.poll(() => cells(page, 'context')).toHaveLength(2);
+    await step(page);
     await expect
       .poll(() => steps(page).locator('[aria-selected=true]').textContent())
-      .toMatch(/step 5.*work done.*as expected/);
+      .toMatch(/step 5.*close.*as expected/);
     await page.getByRole('button', { name: 'Step back' }).click();
-    await result(page).getByRole('heading', { name: 'Step 4: job' }).waitFor();
+    await result(page).getByRole('heading', { name: 'Step 4: work waiting' }).waitFor();
     await page.getByRole('slider', { name: 'Place' }).focus();
     await page.keyboard.press('Home');
     await activeState(page, 'opening').waitFor();
@@ -112,7 +112,7 @@ describe.skipIf(lacksChromium())('the inspector opens scenarios', () => {
       .waitFor();
     await page.getByRole('status').filter({ hasText: '2 differ' }).waitFor();
     await steps(page)
-      .getByRole('option', { name: /step 1.*all rows read.*as expected/ })
+      .getByRole('option', { name: /step 1.*begun.*as expected/ })
       .waitFor();
     await steps(page)
       .getByRole('option', { name: /step 4.*committed.*not run/ })
@@ -120,12 +120,12 @@ describe.skipIf(lacksChromium())('the inspector opens scenarios', () => {
     await page.getByLabel('Differences').check();
     await expect.poll(() => steps(page).getByRole('option').count()).toBe(2);
     await steps(page)
-      .getByRole('option', { name: /step 2.*rows sorted.*differs: state, emitted/ })
+      .getByRole('option', { name: /step 2.*all rows read.*differs: state, emitted/ })
       .click();
-    await expect.poll(() => cells(page, 'state')).toEqual(['waiting', '≠ writing']);
+    await expect.poll(() => cells(page, 'state')).toEqual(['waiting', '≠ sorting']);
     await expect.poll(() => cells(page, 'emitted')).toEqual(['[ { "type": "surprise" } ]', '≠ nothing']);
     await expect.poll(() => row(page, 'state').getAttribute('class')).toBe('differs');
-    await activeState(page, 'writing').waitFor();
+    await activeState(page, 'sorting').waitFor();
     await steps(page)
       .getByRole('option', { name: /step 3.*bake done.*differs: work/ })
       .click();
@@ -187,7 +187,7 @@ describe.skipIf(lacksChromium())('the inspector opens scenarios', () => {
   test('a file that is no scenario is told with its line or step, and the page goes on', async () => {
     const { page, faults } = await open();
     const machine = (text: string): string =>
-      `why: x\nmachine: load\ninput: {poolId: p}\nsteps:\n  - {event: {type: rows sorted}, state: receiving}\n  - ${text}\n`;
+      `why: x\nmachine: load\ninput: {poolId: p}\nsteps:\n  - {event: {type: rows sorted}, state: waiting}\n  - ${text}\n`;
     const lake = (text: string): string => `why: x\nlake: {}\nsteps:\n  - {create pool: p}\n  - ${text}\n`;
     for (const [name, text, fault] of [
       ['a.yaml', 'why: x\nsteps:\n  - {a: [}\n', 'at line 3'],
@@ -207,7 +207,7 @@ describe.skipIf(lacksChromium())('the inspector opens scenarios', () => {
     }
     await page.setInputFiles(
       'input[type=file]',
-      ['pool/close.yaml', 'pool/drain.yaml'].map((file) => join(scenarioFolder, file)),
+      ['pool/close.yaml', 'pool/group.yaml'].map((file) => join(scenarioFolder, file)),
     );
     await page.getByRole('alert').filter({ hasText: 'Open one scenario at a time' }).waitFor();
     await page.getByText('Live', { exact: true }).waitFor();

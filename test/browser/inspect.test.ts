@@ -88,7 +88,7 @@ describe.skipIf(lacksChromium())('the inspector', () => {
     await load('flights', '{k:3}');
     await expect.poll(() => page.evaluate('window.seen'), { timeout: 10_000 }).toEqual(['idle', 'working', 'idle']);
     await messages(page)
-      .getByRole('option', { name: /flights.*job · load · main.*idle → working/ })
+      .getByRole('option', { name: /flights.*work waiting · load · main.*idle → working/ })
       .last()
       .waitFor();
     await messages(page)
@@ -131,7 +131,7 @@ describe.skipIf(lacksChromium())('the inspector', () => {
     await failed.click();
     await expect.poll(() => page.getByRole('status').first().textContent()).toBe('Paused');
     await activeState(page, 'idle').waitFor();
-    await page.locator('.machine text.label.hit', { hasText: '“work” is done' }).waitFor();
+    await page.locator('.machine text.label.hit', { hasText: 'done' }).waitFor();
     expect(faults).toEqual([]);
     await page.close();
   });
@@ -159,7 +159,7 @@ describe.skipIf(lacksChromium())('the inspector', () => {
     await activeState(page, 'ready.idle').waitFor();
     await page.getByPlaceholder('Event').fill('load');
     await messages(page)
-      .getByRole('option', { name: /flights.*job · load · main.*idle → working/ })
+      .getByRole('option', { name: /flights.*work waiting · load · main.*idle → working/ })
       .first()
       .click();
     await activeState(page, 'working').waitFor();

@@ -37,6 +37,13 @@ export const stateOf = async (lake: Lake): Promise<LakeState> => {
   const found: Record<string, Record<string, readonly number[]>> = {};
   const files = openObjects(lake.directory);
   try {
+    for (const { id, name, query } of lake.views()) {
+      const { rows } = await lake.metaPage({ view: `0x${id}`, meta: 'log' });
+      found[`view ${name}`] = {
+        newest: [Number(query)],
+        versions: rows.flatMap((row) => (row.kind === 'view' ? [Number(row.view.query)] : [])),
+      };
+    }
     for (const { name } of lake.pools()) {
       found[name] = {};
       for (const branch of lake.pool(name).branches()) {

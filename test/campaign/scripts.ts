@@ -112,4 +112,13 @@ const parts = {
     w.steps.push({ do: 'rename pool', pool: name, to });
     if (w.random.below(3) > 0) w.steps.push({ do: 'delete pool', pool: to });
   },
+  views: (w) => {
+    const name = w.name();
+    w.steps.push({ do: 'create view', name, key: w.key() });
+    if (w.random.below(3) > 0) w.steps.push({ do: 'replace view', name, key: w.key() });
+    // The name is taken, for pools too.
+    if (w.random.below(3) === 0) w.steps.push({ do: 'create view', name, key: w.key() });
+    if (w.random.below(3) === 0) w.steps.push({ do: 'create pool', pool: name });
+    if (w.random.below(2) === 0) w.steps.push({ do: 'drop view', name }, { do: 'create pool', pool: name });
+  },
 } satisfies Record<string, (w: Writer) => void>;

@@ -118,14 +118,24 @@ class Run {
           .map((o) => Number(o.min.text))
           .sort((a, b) => a - b);
     }
+    for (const view of this.lake.views()) found[`view ${view.name}`] = versionsOf(this.lake, view);
     return found;
   }
 }
+const versionsOf = (lake, view) => ({
+  newest: [Number(view.query)],
+  versions: lake.viewVersions(view.id).map(({ query }) => Number(query)),
+});
 
 const steps = {
   'create pool': (run, { pool }) => run.lake.createPool({ name: pool, keys: [['k']] }),
   'rename pool': (run, { pool, to }) => run.lake.renamePool(pool, to),
   'delete pool': (run, { pool }) => run.lake.deletePool(pool),
+  'create view': (run, { name, key }) =>
+    run.lake.changeView({ action: 'create', existing: 'refuse', name, query: String(key) }),
+  'replace view': (run, { name, key }) =>
+    run.lake.changeView({ action: 'create', existing: 'replace', name, query: String(key) }),
+  'drop view': (run, { name }) => run.lake.changeView({ action: 'drop', name, ifExists: false }),
   load: async (run, { pool, branch, key, large }) => run.lake.pool(pool).load(branch, [await run.objectOf(key, large)]),
   group: async (run, { pool, branch, keys }, i) => {
     const made = await Promise.all(keys.map((key, j) => run.objectOf(key, j % 4 === 3)));

@@ -6,6 +6,7 @@ import { createServer } from 'node:net';
 import { expect, test } from 'vitest';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync, readdirSync, readlinkSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { Agent, request } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -114,3 +115,40 @@ test('a service that was killed answers 503 while it recovers, then 200; a conne
     await rm(folder, { recursive: true, force: true });
   }
 });
+
+/** Ports at which a process listens, as Linux has them. */
+const portsOf = (pid: number): readonly number[] => {
+  const sockets = new Set(
+    readdirSync(`/proc/${pid}/fd`).flatMap((name) => {
+      try {
+        return [/^socket:\[(\d+)\]$/.exec(readlinkSync(`/proc/${pid}/fd/${name}`))?.[1] ?? ''];
+      } catch {
+        // Closed by now.
+        return [];
+      }
+    }),
+  );
+  const isListening = '0A';
+  return ['tcp', 'tcp6'].flatMap((kind) =>
+    readFileSync(`/proc/${pid}/net/${kind}`, 'utf8')
+      .split('\n')
+      .slice(1)
+      .map((line) => line.trim().split(/\s+/))
+      .filter((cells) => cells[3] === isListening && sockets.has(cells[9]!))
+      .map((cells) => parseInt(cells[1]!.split(':')[1]!, 16)),
+  );
+};
+if (process.platform === 'linux')
+  test('a service listens at one port, while it warms up too', async () => {
+    const service = await startBuiltService({ flags: ['-warmup', '100ms'] });
+    try {
+      const { port } = new URL(service.address);
+      const own = [Number(port)];
+      for (let look = 0; look < 20; look++) {
+        expect(portsOf(service.process.pid!)).toEqual(own);
+        expect(await ask(Number(port), 'GET', '/ready')).toMatchObject({ status: 200 });
+      }
+    } finally {
+      await service.stop();
+    }
+  });

@@ -10,8 +10,9 @@ import { parseSupValues } from '../../src/vectors/sup/parse.ts';
 import type { Value } from '../../src/vectors/value.ts';
 import { type Vector, valueAt } from '../../src/vectors/vector.ts';
 import { type DuckResult, type DuckTable, type DuckValue, duckdb } from '../support/duckdb.ts';
-import { fileEnvironment } from '../support/query-environment.ts';
+import { fileEnvironment, viewEnvironment } from '../support/query-environment.ts';
 import { type Random, randomOf } from '../support/random.ts';
+import { DecimalTexts, decimalTable } from './query-decimals.ts';
 import { MixedTexts, mixedTables } from './query-mixed.ts';
 import { contextOf } from '../support/run-plan.ts';
 
@@ -428,17 +429,23 @@ const rowOf = (value: Value): readonly Cell[] => {
   const data = value.data as readonly Value['data'][];
   return value.type.fields.map((f, i) => (data[i] === undefined ? null : cellOf({ type: f.type, data: data[i] })));
 };
-/** Twelve digits of numbers are enough: sums of floats depend on their order. */
+/**
+ * Twelve digits of numbers are enough: sums of floats depend on their order. Texts of decimals have as many zeros at
+ * their end as the engine's types say.
+ */
 const keyOf = (row: readonly (Cell | DuckValue)[]): string =>
-  JSON.stringify(row.map((c) => (typeof c === 'number' ? Number(c.toPrecision(12)) + 0 : c)));
+  JSON.stringify(row.map((c) => (typeof c === 'number' ? Number(c.toPrecision(12)) + 0 : textKey(c))));
+const textKey = (c: Cell | DuckValue): Cell | DuckValue =>
+  typeof c === 'string' ? c.replace(/-?\d+\.\d+/g, (x) => x.replace(/\.?0+$/, '').replace(/^-0$/, '0')) : c;
 
 const oursOf = async (
   query: string,
   tables: Readonly<Record<string, Vector>>,
+  environmentOf = fileEnvironment,
 ): Promise<readonly (readonly Cell[])[] | string> => {
   try {
     const types = Object.fromEntries(Object.entries(tables).map(([name, v]) => [name, fuseRows(v)]));
-    const plan = await compile(`pragma index_base = 1\n${query}`, fileEnvironment(types));
+    const plan = await compile(`pragma index_base = 1\n${query}`, environmentOf(types));
     const out: (readonly Cell[])[] = [];
     for await (const { batch } of execute(plan, contextOf(tables, { batchRows: 4 })))
       for (let i = 0; i < batch.length; i++) out.push(rowOf(valueAt(batch, i)));
@@ -448,7 +455,7 @@ const oursOf = async (
   }
 };
 
-/** Statements that share their tables: every other time those of one kind. */
+/** Statements that share their tables: those of each kind in turn. */
 const perTables = 40;
 interface SqlWork {
   readonly tables: readonly DuckTable[];
@@ -469,6 +476,16 @@ const mixedWork = (random: Random): SqlWork => {
   const texts = new MixedTexts(random);
   return { ...made, cases: Array.from({ length: perTables }, () => ({ ...both(texts.statement()), ordered: false })) };
 };
+const decimalWork = (random: Random): SqlWork => {
+  const { table, sup } = decimalTable(random);
+  const texts = new DecimalTexts(random);
+  return {
+    tables: [table],
+    sup: { d: sup },
+    cases: Array.from({ length: perTables }, () => ({ ...both(texts.statement()), ordered: false })),
+  };
+};
+const works = [plainWork, mixedWork, plainWork, decimalWork] as const;
 /**
  * Compares the statements of these numbers with DuckDB. A statement that DuckDB refuses (an overflow, say) is not
  * compared.
@@ -482,7 +499,7 @@ export const sqlFaults = async (
   let compared = 0;
   for (let at = start - (start % perTables); at < end; at += perTables) {
     const random = randomOf((Math.imul(seed, 0x9e3779b1) ^ Math.imul(at + 1, 0xc2b2ae35)) >>> 0);
-    const { tables, sup, cases } = (at / perTables) % 2 === 0 ? plainWork(random) : mixedWork(random);
+    const { tables, sup, cases } = works[(at / perTables) % works.length]!(random);
     const results = duckdb(
       tables,
       cases.map((c) => c.theirs),
@@ -494,7 +511,11 @@ export const sqlFaults = async (
       const theirs = results[k]!;
       if (index < start || index >= end || 'error' in theirs) continue;
       compared++;
-      const fault = differenceOf(c, await oursOf(c.ours, inputs), theirs);
+      const fault = differenceOf(
+        c,
+        await oursOf(c.ours, inputs, k % 2 === 0 ? fileEnvironment : viewEnvironment),
+        theirs,
+      );
       if (fault !== undefined)
         faults.push({
           index,

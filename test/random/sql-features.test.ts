@@ -1,13 +1,13 @@
 /**
  * Random queries with subqueries, set operations, recursion and lateral joins give what DuckDB gives: over tables of
- * known columns and over those of pools. `QUERIES=n` tries more of each feature, `SEED=n` others.
+ * known columns and over those of pools, every other one through views. `QUERIES=n` tries more of each feature, `SEED=n` others.
  */
 import { describe, expect, test } from 'vitest';
 import { type CompileOptions, compile } from '../../src/query/analyze.ts';
 import type { Type } from '../../src/vectors/type.ts';
 import { parseSupValues } from '../../src/vectors/sup/parse.ts';
 import { type DuckResult, type DuckValue, duckdb, lacksDuckdb } from '../support/duckdb.ts';
-import { fileEnvironment } from '../support/query-environment.ts';
+import { fileEnvironment, viewEnvironment } from '../support/query-environment.ts';
 import { randomOf, seedOf } from '../support/random.ts';
 import { type RunPlanOptions, runSup } from '../support/run-plan.ts';
 import { duckTables, features, randomQuery, randomTables, supText, supType } from './sql-queries.ts';
@@ -60,9 +60,10 @@ describe.skipIf(lacksDuckdb())('random SQL', () => {
         if ('error' in theirs) throw new Error(`${query}: ${theirs.error}`);
         for (const files of dynamic(feature) ? [typed, untyped] : [typed]) {
           const variant = variants[i % variants.length]!;
-          const place = `SEED=${seed + i} ${files === typed ? 'typed' : 'dynamic'} ${JSON.stringify(variant)}: ${query}`;
+          const environmentOf = i % 2 === 0 ? fileEnvironment : viewEnvironment;
+          const place = `SEED=${seed + i} ${files === typed ? 'typed' : 'dynamic'}${i % 2 === 0 ? '' : ' through views'} ${JSON.stringify(variant)}: ${query}`;
           const found = await runSup(
-            await compile(query, fileEnvironment(files), variant).catch((error: unknown) => {
+            await compile(query, environmentOf(files), variant).catch((error: unknown) => {
               throw new Error(place, { cause: error });
             }),
             inputs,

@@ -10,8 +10,10 @@ interface Config {
 }
 type Guard = (args: unknown, params: unknown) => boolean;
 
-interface TransitionPart {
+/** `does`: it leads somewhere or has actions; else it says only that the event changes nothing. */
+export interface TransitionPart {
   readonly id: string;
+  readonly does: boolean;
   readonly state: string;
   readonly event: string;
   readonly guard?: string;
@@ -91,6 +93,7 @@ const rebuild = (config: Config, id: string, changes: Changes): Config => {
         id: `${id} ${event}[${i}]`,
         state: id,
         event,
+        does: candidate['target'] !== undefined || candidate['actions'] !== undefined,
         ...(typeof guard === 'string' && { guard }),
       };
       const changed = changes.transition(part, candidate);

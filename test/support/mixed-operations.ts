@@ -1,7 +1,7 @@
 /**
  * Clients that do everything to a lake at once: loads (good, broken, empty, of several formats), deletes by id and by
  * filter, branches, merges, reverts, compactions, marks, vacuums, queries that read and that write, pools that come,
- * are renamed and go, subscribers. What they do follows from the seed; how it is mixed does not.
+ * are renamed and go, views, subscribers. What they do follows from the seed; how it is mixed does not.
  */
 import { type Random, randomOf } from './random.ts';
 
@@ -171,6 +171,17 @@ export const runMixedOperations = async ({
     },
     'delete pool': async (random) => {
       await ask('DELETE', `/pool/${random.pick(['four', 'five'])}`);
+    },
+    'create view': async (random, pool) => {
+      const name = random.pick(['four', 'seen']);
+      const how = random.pick(['', 'or replace ']);
+      await ask('POST', '/query', JSON.stringify({ query: `create ${how}view ${name} as from ${pool} | count()` }));
+    },
+    'drop view': async (random) => {
+      await ask('POST', '/query', JSON.stringify({ query: `drop view ${random.pick(['four', 'seen'])}` }));
+    },
+    'query of a view': async () => {
+      await ask('POST', '/query', JSON.stringify({ query: 'select * from seen' }));
     },
     subscribe: async () => {
       const ends = new AbortController();

@@ -47,3 +47,23 @@ export const fileEnvironment = (
   },
   ...(defaultSource ? { defaultSource } : {}),
 });
+
+/** The same, where each file is read through a view that gives all of it. */
+export const viewEnvironment = (files: Readonly<Record<string, Type | undefined>> = {}): CompileEnvironment => {
+  const environment = fileEnvironment(files);
+  return {
+    ...environment,
+    resolve: (request) =>
+      request.kind === 'name' && !request.inView && request.name in files
+        ? Promise.resolve([
+            {
+              kind: 'view',
+              name: request.name,
+              handle: request.name,
+              query: `select * from ${request.name}`,
+              isNewest: true,
+            },
+          ])
+        : environment.resolve(request),
+  };
+};

@@ -10,7 +10,7 @@ import { watchKeys } from '../../src/commands/key-file.ts';
 import { beginRecording } from '../../src/commands/serve.ts';
 import { parseServe } from '../../src/config/serve.ts';
 import { accessOf } from '../../src/http/access/access.ts';
-import { type Server, startServer } from '../../src/http/server.ts';
+import { type Server, type ServiceCharts, startServer } from '../../src/http/server.ts';
 import { openLake } from '../../src/lake/lake.ts';
 import type { Lake, PackOptions } from '../../src/lake/lake.types.ts';
 import { openObjects } from '../../src/lake/objects/objects.ts';
@@ -42,11 +42,15 @@ export interface Answer {
   readonly body: string;
 }
 
-/** Starts a service with the given flags; `directory` keeps a lake that is already there, `log` gets its lines. */
+/**
+ * Starts a service with the given flags; `directory` keeps a lake that is already there, `log` gets its lines;
+ * `charts`: others than those of machines/.
+ */
 export const startService = async (
   flags: readonly string[] = [],
   directory?: string,
   log?: Logger,
+  charts?: ServiceCharts,
 ): Promise<TestService> => {
   const folder = directory ?? (await mkdtemp(join(tmpdir(), 'lake-test-')));
   const config = parseServe([
@@ -89,7 +93,6 @@ export const startService = async (
     {
       lakeDirectory: folder,
       threads: config.workerCount,
-      queryStatusMs: config.queryStatusMs,
       tasksMax: config.tasksMax,
       expandedBytesMax: config.expandedBytesMax,
       formatLimits: config.formatLimits,
@@ -121,6 +124,7 @@ export const startService = async (
     lake,
     workers: recorder?.workersFor(workers) ?? workers,
     log: log ?? pino({ level: config.logLevel }),
+    ...(charts && { charts }),
     ...('inspect' in inspect && { watch }),
   });
   const ask = async (method: string, path: string, { headers = {}, body }: AskOptions = {}): Promise<Answer> => {

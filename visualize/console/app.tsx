@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { computed } from '@preact/signals';
 import { nextTheme, theme } from '../shared/theme.ts';
 import { EventsPage } from './events.tsx';
-import { commitRate, feedState, leaveLake, pools, watchLake } from './lake.ts';
+import { commitRate, feedState, leaveLake, pools, views, watchLake } from './lake.ts';
 import { LoginPage, UnreachablePage } from './login.tsx';
 import { Icon, Notices } from './parts.tsx';
 import { PoolPage } from './pool/page.tsx';
@@ -253,6 +253,7 @@ const QueryPlace = ({ shown }: { readonly shown: boolean }) => {
           key={key}
           client={client}
           pools={pools}
+          views={views}
           initial={initial}
           onLink={onLink}
           onText={(text) => {

@@ -6,7 +6,17 @@ import { Icon, Name } from './parts.tsx';
 import { go, link } from './route.ts';
 import { count, counted, shortId, visible } from './text.ts';
 
-const kinds = ['pool-commit', 'pool-new', 'pool-update', 'pool-delete', 'branch-update', 'branch-delete'] as const;
+const kinds = [
+  'pool-commit',
+  'pool-new',
+  'pool-update',
+  'pool-delete',
+  'branch-update',
+  'branch-delete',
+  'view-new',
+  'view-update',
+  'view-delete',
+] as const;
 const texts: Readonly<Record<string, string>> = {
   'pool-commit': 'Commit',
   'pool-new': 'Pool made',
@@ -14,6 +24,9 @@ const texts: Readonly<Record<string, string>> = {
   'pool-delete': 'Pool deleted',
   'branch-update': 'Branch made',
   'branch-delete': 'Branch deleted',
+  'view-new': 'View made',
+  'view-update': 'View changed',
+  'view-delete': 'View dropped',
 };
 
 const paused = signal<readonly SeenEvent[] | null>(null);
@@ -32,7 +45,7 @@ const shown = computed(() => {
           ({ event }) =>
             (kind.value === '' || event.kind === kind.value) &&
             (text === '' ||
-              (names.get(event.poolId) ?? '').toLowerCase().includes(text) ||
+              (event.view ?? names.get(event.poolId) ?? '').toLowerCase().includes(text) ||
               (event.branch ?? '').toLowerCase().includes(text) ||
               event.commitId === text ||
               event.poolId === text),
@@ -68,7 +81,7 @@ export const EventsPage = () => {
     const one = list[index]!;
     const { event } = one;
     const [seconds, milliseconds] = timeOf(one.ms);
-    const name = poolNames.value.get(event.poolId);
+    const name = event.view ?? poolNames.value.get(event.poolId);
     return (
       <div
         key={key}

@@ -6,7 +6,7 @@
  * branches come and go, at most every `refreshMsMin`.
  */
 import { computed, signal } from '@preact/signals';
-import type { BranchInfo, LakeEvent, PoolInfo } from '../../src/client/client.ts';
+import type { BranchInfo, LakeEvent, PoolInfo, ViewInfo } from '../../src/client/client.ts';
 import { LakeFailure } from '../../src/client/client.ts';
 import { client } from './session.ts';
 import { faultText } from './text.ts';
@@ -27,6 +27,8 @@ const retryMsMax = 5000;
 
 /** By name. */
 export const pools = signal<readonly PoolInfo[]>([]);
+/** By name. */
+export const views = signal<readonly ViewInfo[]>([]);
 /** By the pool's id. */
 const branchesOf = signal<ReadonlyMap<string, readonly BranchInfo[]>>(new Map());
 /** Whether pools and branches were read, or why they could not be. */
@@ -74,7 +76,11 @@ export const refresh = (): Promise<void> => {
 };
 const list = async (): Promise<void> => {
   try {
-    const [all, rows] = await Promise.all([client.pools(), client.branches()]);
+    const [all, rows, seen] = await Promise.all([
+      client.pools(),
+      client.branches(),
+      client.query<ViewInfo>('from :views').all(),
+    ]);
     const map = new Map<string, BranchInfo[]>();
     for (const { pool, branch } of rows) {
       const known = map.get(pool.id);
@@ -84,6 +90,7 @@ const list = async (): Promise<void> => {
     for (const each of map.values())
       each.sort((a, b) => (a.name === 'main' ? -1 : b.name === 'main' ? 1 : a.name < b.name ? -1 : 1));
     pools.value = [...all].sort((a, b) => (a.name < b.name ? -1 : 1));
+    views.value = [...seen].sort((a, b) => (a.name < b.name ? -1 : 1));
     branchesOf.value = map;
     listState.value = 'ready';
   } catch (error) {
@@ -163,6 +170,7 @@ export const leaveLake = (): void => {
   stop?.abort();
   stop = undefined;
   pools.value = [];
+  views.value = [];
   branchesOf.value = new Map();
   events.value = [];
   listState.value = 'loading';

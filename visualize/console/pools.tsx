@@ -3,7 +3,7 @@ import { useEffect } from 'preact/hooks';
 import { computed, signal } from '@preact/signals';
 import type { PoolInfo } from '../../src/client/client.ts';
 import { sums, sumsOf, wantSums } from './figures.ts';
-import { branches, listState, pools, refresh } from './lake.ts';
+import { branches, listState, pools, refresh, views } from './lake.ts';
 import { CreatePool, DeletePool, RenamePool } from './pool/dialogs.tsx';
 import { Load } from './load/dialog.tsx';
 import { Busy, Bytes, clock, Empty, Icon, Name, Records } from './parts.tsx';
@@ -173,6 +173,7 @@ export const PoolsPage = () => {
           )}
         </div>
       )}
+      {views.value.length > 0 && <Views />}
       {over && (
         <div class="drop" aria-hidden="true">
           <p>Drop files to load them into a pool</p>
@@ -182,6 +183,42 @@ export const PoolsPage = () => {
     </section>
   );
 };
+
+/** The views, with what they say; the query page reads them, makes new ones and drops them. */
+const Views = () => (
+  <div class="panel table-panel">
+    <table class="views">
+      <thead>
+        <tr>
+          <th scope="col">View</th>
+          <th scope="col">Query</th>
+          <th scope="col">Changed</th>
+        </tr>
+      </thead>
+      <tbody>
+        {views.value.map((view) => (
+          <tr key={view.id}>
+            <th scope="row" class="name">
+              <a href={link(['query'], { pool: view.name })}>
+                <Name text={view.name} max={120} />
+              </a>
+            </th>
+            <td class="key" data-label="Query">
+              <code>
+                <Name text={view.query} max={200} />
+              </code>
+            </td>
+            <td class="created soft" data-label="Changed">
+              <time dateTime={view.ts} title={dateTime(view.ts)}>
+                {ago(view.ts, clock.value)}
+              </time>
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  </div>
+);
 
 const Dialogs = () => {
   const { value } = dialog;

@@ -7,11 +7,19 @@ import type { RecordedEvent } from '../../src/recording/record.ts';
 export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** An event's fields; those of its job, if it brings one. */
+/** An event's fields; those of its job, if it brings one, also as a group; of a larger group its kind. */
 export const eventFields = (event: RecordedEvent): LiveFields => {
-  const { kind, ...job } = isObject(event['job']) ? event['job'] : {};
-  return kind === undefined ? fieldsOf(event) : { ...(typeof kind === 'string' && { kind }), ...fieldsOf(job) };
+  const { job, jobs } = event;
+  if (isObject(job)) return jobFields(job);
+  const [first] = Array.isArray(jobs) ? (jobs as readonly unknown[]) : [];
+  if (!isObject(first)) return fieldsOf(event);
+  const group = jobFields(first);
+  return { ...((jobs as readonly unknown[]).length === 1 ? group : { kind: group['kind']! }), ...fieldsOf(event) };
 };
+const jobFields = ({ kind, ...job }: Readonly<Record<string, unknown>>): LiveFields => ({
+  ...(typeof kind === 'string' && { kind }),
+  ...fieldsOf(job),
+});
 
 /** Numbers, names and ids as they are, of lists how many there are; nothing else. */
 export const fieldsOf = (object: Readonly<Record<string, unknown>>): LiveFields => {

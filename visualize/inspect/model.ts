@@ -275,15 +275,15 @@ export class Model {
     return at >= this.lastN ? info.ended : this.lastStep(info, at)?.outcome === 'ended';
   }
 
-  /** Jobs that the actor had taken and not settled, told by its messages. */
+  /** Jobs that the actor had taken and not settled, told by its messages; those of a group are one entry. */
   jobsInHand(info: ActorInfo, at: number = this.at): readonly LiveFields[] {
-    const jobs: LiveFields[] = [];
+    let jobs: LiveFields[] = [];
     for (const step of info.steps) {
       if (step.n > at) break;
-      if (step.event === 'job') jobs.push(step.fields);
       const { done = 0, failed = 0, refused = 0 } = step.settled ?? {};
-      if (step.event === 'job' && refused > 0) jobs.pop();
-      else jobs.splice(0, done + failed + refused);
+      if (typeof step.fields['jobs'] === 'number') jobs = step.fields['jobs'] > 0 && refused === 0 ? [step.fields] : [];
+      else if (step.event === 'job' && refused === 0) jobs.push(step.fields);
+      else if (step.event !== 'job') jobs.splice(0, done + failed + refused);
     }
     return jobs;
   }
@@ -305,7 +305,7 @@ export class Model {
     let inHand = 0;
     for (const step of this.steps) {
       const { done = 0, failed = 0, refused = 0 } = step.settled ?? {};
-      inHand = Math.max(0, inHand + (step.event === 'job' ? 1 : 0) - done - failed - refused);
+      inHand = Math.max(0, inHand + jobsTaken(step) - done - failed - refused);
       const one = samples[Math.max(0, Math.min(samplesMax - 1, Math.floor((step.ms - first) / width)))]!;
       one.messages += 1000 / width;
       one.waiting = Math.max(one.waiting, inHand);
@@ -313,6 +313,9 @@ export class Model {
     this.samples = samples.map((s) => ({ ...s, messages: Math.round(s.messages * 10) / 10 }));
   }
 }
+
+/** Jobs that a message brought. */
+const jobsTaken = ({ event, fields }: Step): number => (event === 'job' ? 1 : Number(fields['jobs'] ?? 0));
 
 const machines: ReadonlySet<string> = new Set(['lake', 'pool', 'load', 'query', 'subscriber'] satisfies MachineName[]);
 /** The machine of an actor by its name; `lake` for names of no known kind. */
@@ -340,6 +343,8 @@ export const eventLabel = (event: string): string => {
       : ended[1] === 'done'
         ? 'child ended'
         : 'child broke';
+  if (event === 'done') return 'work is done';
+  if (event === 'broke') return 'work broke';
   const after = /^xstate\.after\.([^.]*)/.exec(event);
   if (after) return `after: ${after[1]!}`;
   if (event === 'xstate.init') return 'starts';
@@ -358,6 +363,7 @@ export const failedStep = (step: Step): boolean => (step.check ? step.check.outc
 const brokeStep = (step: Step): boolean =>
   (step.settled !== undefined && step.settled.failed + step.settled.refused > 0) ||
   step.event === 'failed' ||
+  step.event === 'cancelled' ||
   step.event.startsWith('xstate.error.') ||
   step.event === 'store failed' ||
   step.outcome === 'dropped';

@@ -1,4 +1,5 @@
 /** Reads a recording (the NDJSON that `-record` writes) into a model. Pure. */
+import { EarlierRecording, earlierFormat } from '../../src/recording/earlier.ts';
 import {
   type ActorRecord,
   type HeaderRecord,
@@ -22,6 +23,7 @@ type Line = RecordLine | HeaderRecord;
 export class RecordingReader {
   readonly #lines: (ActorRecord | MessageRecord)[] = [];
   readonly #names = new Map<string, string>();
+  #earlier: EarlierRecording | undefined;
   #service = '';
   #lost = 0;
   #cut = 0;
@@ -36,15 +38,17 @@ export class RecordingReader {
     if (this.#service === '' && line.kind !== 'header')
       throw new FileError('This is no recording: its first line is no header.');
     if (line.kind === 'header') {
-      if (line.format !== recordFormat)
+      if ((line.format as number) === earlierFormat) this.#earlier ??= new EarlierRecording();
+      else if (line.format !== recordFormat)
         throw new FileError(`This recording has format ${String(line.format)}; this page reads ${recordFormat}.`);
       this.#service = String(line.service);
     } else if (line.kind === 'given') this.#names.set(String(line.pool), String(line.name));
     else if (line.kind === 'lost') this.#lost += line.lines;
     else if (line.kind === 'message' || line.kind === 'actor') {
       if (!sound(line)) throw new FileError(`Line ${this.#number} of the recording is not sound.`);
-      if (this.#lines.length < messagesMax) this.#lines.push(line);
-      else this.#cut++;
+      for (const one of this.#earlier?.lines(line as RecordLine) ?? [line])
+        if (this.#lines.length === messagesMax) this.#cut++;
+        else if (one.kind === 'message' || one.kind === 'actor') this.#lines.push(one);
     }
   }
   #parse(text: string): Line | undefined {

@@ -3,7 +3,10 @@
  * commits.
  */
 import { renameSync, rmSync } from 'node:fs';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { JobOutcome } from '../../../machines/pool.events.ts';
 import { LakeError } from '../../errors.ts';
+import { EventFeed, type EventStream } from '../../http/events.ts';
 import { createWriter } from '../../formats/formats.ts';
 import { parseId, zeroId } from '../../lake/ksuid.ts';
 import { openLake } from '../../lake/lake.ts';
@@ -40,6 +43,9 @@ export class Stage {
   private readonly pools = new Map<Id, string>();
   private events: LakeEvent[] = [];
   private messages: MessageRecord[] = [];
+  private feed: EventFeed | undefined;
+  /** Of a subscriber that reads all that comes. */
+  private readonly stream = new TextStream();
   private trapped: { readonly point: string; readonly spring: () => void } | undefined;
   private open = false;
 
@@ -78,6 +84,8 @@ export class Stage {
       this.spring('after commit');
     });
     for (const pool of this.lake.pools()) this.pools.set(pool.id, pool.name);
+    this.feed = new EventFeed(this.lake, { subscribersMax: 1, waitingMax: 1000, heartbeatMs: 0 });
+    this.feed.subscribe({ response: this.stream, headers: {}, format: 'json', names: 'interface' });
     this.open = true;
   }
   async close(): Promise<void> {
@@ -86,6 +94,7 @@ export class Stage {
     for (const snapshot of this.snapshots.values()) snapshot.release();
     this.snapshots.clear();
     await this.lake.close();
+    this.feed?.close();
   }
   async end(): Promise<void> {
     await this.close();
@@ -109,6 +118,9 @@ export class Stage {
         pool: (reference) => this.lake.pool(reference),
         openSnapshot: (pool, commitish) => this.lake.openSnapshot(pool, commitish),
         metaPage: (source, next) => this.lake.metaPage(source, next),
+        views: () => this.lake.views(),
+        view: (reference, version) => this.lake.view(reference, version),
+        changeView: (change, author) => this.lake.changeView(change, author),
       },
     );
     return this.workers_;
@@ -116,6 +128,7 @@ export class Stage {
 
   beginStep(): void {
     this.events = [];
+    this.stream.text = '';
     this.messages = [];
     this.trapped = undefined;
   }
@@ -193,10 +206,36 @@ export class Stage {
   }
 
   eventsOfStep(): readonly string[] {
-    return this.events.map(
-      ({ kind, poolId, branch, commitId }) =>
-        `${kind} ${this.pools.get(poolId) ?? '?'}${branch !== undefined ? `@${branch}` : ''}${commitId !== undefined ? ` ${this.nameOf(commitId)}` : ''}`,
+    return this.events.map((event) => this.described(event));
+  }
+  private described({ kind, poolId, poolName, branch, commitId }: Omit<LakeEvent, 'id'>): string {
+    if (kind.startsWith('view-')) return `${kind} ${poolName!}`;
+    return `${kind} ${this.pools.get(poolId) ?? '?'}${branch !== undefined ? `@${branch}` : ''}${commitId !== undefined ? ` ${this.nameOf(commitId)}` : ''}`;
+  }
+  settledOfStep(): readonly string[] {
+    return this.messages.flatMap(({ machine, actor, emitted = [] }) =>
+      emitted
+        .flatMap(({ outcomes }) => (outcomes ?? []) as readonly JobOutcome[])
+        .flatMap((outcome) => (outcome.status === 'done' ? (outcome.events ?? []) : []))
+        .map((event) => {
+          const who = machine === 'pool' ? `pool ${this.pools.get(actor.slice('pool/'.length)) ?? '?'}` : actor;
+          return `${who}: ${this.described(event)}`;
+        }),
     );
+  }
+  async streamOfStep(): Promise<readonly string[]> {
+    // What came in a tick is written at its end.
+    await nextTurn();
+    return [...this.stream.text.matchAll(/^event: (.*)\ndata: (.*)\nid: \d+\n\n/gm)].map(([, kind, data]) => {
+      const fields = JSON.parse(data!) as Readonly<Record<string, string>>;
+      const { pool_id: pool, commit_id: commit, branch } = fields;
+      return this.described({
+        kind: kind as LakeEvent['kind'],
+        poolId: pool!.slice(2),
+        ...(commit !== undefined && { commitId: commit.slice(2) }),
+        ...(branch !== undefined && { branch }),
+      });
+    });
   }
   /** All states that an actor went through, the one before the step included. */
   statesOfStep(actor: string): string {
@@ -210,6 +249,21 @@ export class Stage {
     ]);
     return states.join(', ');
   }
+}
+
+/** Keeps what is written to it. */
+class TextStream implements EventStream {
+  text = '';
+  readonly destroyed = false;
+  on(): void {}
+  writeHead(): void {}
+  flushHeaders(): void {}
+  write(bytes: Uint8Array | string): boolean {
+    this.text += Buffer.from(bytes as Uint8Array).toString('utf8');
+    return true;
+  }
+  end(): void {}
+  destroy(): void {}
 }
 
 /** Rows of a snapshot as SUP, one a line. */

@@ -4,14 +4,23 @@
  * and the rows of every tip are compared; without, commits get the objects as they were described and nobody looks into
  * them.
  */
-import type { LakeTask } from '../../../machines/lake.events.ts';
+import type { LakeJob } from '../../../machines/lake.events.ts';
 import type { PoolJob } from '../../../machines/pool.events.ts';
 import type { FormatName } from '../../formats/formats.ts';
 import type { ContentCoding } from '../../formats/codings/encoding.ts';
 import type { Payload } from '../../lake/pool/jobs.ts';
 import { LakeDraws } from '../../lake/draws.ts';
 import { openLake } from '../../lake/lake.ts';
-import type { CommitNote, Draws, Id, Lake, LakeEvent, LakeFact, ObjectMeta } from '../../lake/lake.types.ts';
+import type {
+  CommitNote,
+  Draws,
+  Id,
+  Lake,
+  LakeEvent,
+  LakeFact,
+  ObjectMeta,
+  ViewDefinition,
+} from '../../lake/lake.types.ts';
 import { type ObjectStore, openObjects } from '../../lake/objects/objects.ts';
 import type { PoolFace } from '../../lake/pool/pool.ts';
 import { bodiesFolder, readBody } from '../../recording/bodies.ts';
@@ -165,12 +174,13 @@ class LakeReplay {
     const times =
       fact?.what === 'commit'
         ? [fact.commit.dateNs]
-        : fact?.what === 'pool' || fact?.what === 'branch'
+        : fact?.what === 'pool' || fact?.what === 'branch' || fact?.what === 'view'
           ? [fact.tsNs]
           : [];
     draws.give({ ids: fact?.what === 'commit' ? [fact.commit.id] : [], times, event });
     facts.length = 0;
-    const { id: _, ...expected } = outcome;
+    // What listeners heard is compared when all is done.
+    const { id: _, ...expected } = outcome.status === 'done' ? { ...outcome, events: undefined } : outcome;
     let found: Readonly<Record<string, unknown>>;
     try {
       found = { status: 'done', ...(await this.doJob(planned, place)) };
@@ -185,20 +195,10 @@ class LakeReplay {
 
   private async doJob({ pool, job, fact, outcome }: PlannedJob, place: string): Promise<object> {
     const { lake } = this.tools;
-    if (job.kind === 'create pool' || job.kind === 'rename pool' || job.kind === 'delete pool') {
+    if (isOfLake(job)) {
       const { id: _, ...task } = job;
-      await lake.submit(
-        task as LakeTask,
-        fact?.what === 'pool'
-          ? {
-              name: fact.name,
-              order: fact.order,
-              keys: fact.keys,
-              seekStride: fact.seekStride,
-              threshold: fact.threshold,
-            }
-          : { name: '' },
-      );
+      const request = fact?.what === 'pool' ? fact : { name: '' };
+      await lake.submit(task, { request, ...(fact?.what === 'view' && { view: definitionOf(fact) }) });
       return {};
     }
     const face = this.face(pool);
@@ -276,6 +276,7 @@ class LakeReplay {
       pool: face.config,
       format: from.format as FormatName | 'auto',
       ...(from.csvDelimiter !== undefined && { csvDelimiter: from.csvDelimiter }),
+      ...(from.charset !== undefined && { charset: from.charset }),
       ...(from.contentCodings && { contentCodings: from.contentCodings as readonly ContentCoding[] }),
       body: chunked(bytes),
     });
@@ -330,6 +331,14 @@ class LakeReplay {
     this.findings.compare(step, 'rows', rows, await rowsOfTip(workers, pool, branch));
   }
 }
+
+const isOfLake = (job: PoolJob | LakeJob): job is LakeJob => / (?:pool|view)$/.test(job.kind);
+const definitionOf = ({
+  what: _,
+  version: _v,
+  tsNs: _t,
+  ...definition
+}: Extract<PlannedJob['fact'], { readonly what: 'view' }>): ViewDefinition => definition;
 
 /** Errors that are not the body's. */
 const outside: ReadonlySet<string> = new Set([

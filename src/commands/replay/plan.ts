@@ -3,9 +3,10 @@
  * were done, with what each of them drew and the objects that it brought. Jobs that were refused are left out: nothing
  * was tried.
  */
-import type { LakeJob } from '../../../machines/lake.events.ts';
+import { type LakeJob, subjectOf } from '../../../machines/lake.events.ts';
 import type { JobOutcome, PoolJob } from '../../../machines/pool.events.ts';
 import { LakeError } from '../../errors.ts';
+import { jobsOf } from '../../recording/replay.ts';
 import type { PlacedLine } from '../../recording/reader.ts';
 import type {
   EventRecord,
@@ -72,6 +73,7 @@ class Plan {
   private readonly failures: ObjectsRecord[] = [];
   private readonly commits = new Map<string, RecordedFact>();
   private readonly pools = new Map<string, RecordedFact>();
+  private readonly views = new Map<string, RecordedFact>();
   private readonly branches = new Map<string, RecordedFact[]>();
   /** Numbers of events by pool, as they were drawn. */
   private readonly numbers: { readonly pool: string; readonly id: number; readonly seq: number }[] = [];
@@ -98,6 +100,7 @@ class Plan {
       case 'drawn':
         if (line.fact.what === 'commit') this.commits.set(line.fact.commit.id, line.fact);
         else if (line.fact.what === 'pool') this.pools.set(line.pool, line.fact);
+        else if (line.fact.what === 'view') this.views.set(line.fact.version, line.fact);
         else if (line.fact.what === 'branch') push(this.branches, `${line.pool} ${line.fact.name}`, line.fact);
         else this.numbers.push({ pool: line.pool, id: line.fact.id, seq: line.seq });
         return;
@@ -134,15 +137,13 @@ class Plan {
 
   private message({ actor, machine, event, emitted, seq }: MessageRecord, step: string): void {
     if (machine !== 'lake' && machine !== 'pool') return;
-    if (event.type === 'job') {
-      const job = event.job as PoolJob | LakeJob;
+    for (const job of jobsOf(event))
       this.asked.set(job.id, {
-        pool: machine === 'lake' ? (job as LakeJob).poolId : actor.slice('pool/'.length).replace(/#\d+$/, ''),
+        pool: machine === 'lake' ? subjectOf(job as LakeJob) : actor.slice('pool/'.length).replace(/#\d+$/, ''),
         job,
         step,
         actor,
       });
-    }
     for (const one of emitted ?? []) {
       if (one.type !== 'settled') continue;
       for (const outcome of one.outcomes as readonly JobOutcome[]) {
@@ -169,15 +170,13 @@ class Plan {
   private inOrder(): readonly PlannedJob[] {
     const told = new Map(this.events.map((event) => [event.id, event]));
     const gaps = this.numbers.filter(({ id }) => !told.has(id));
-    const byChange = new Map<string, number[]>();
-    for (const event of told.values()) push(byChange, changeOfEvent(event), event.id);
     const last = new Map<string, number>();
     const created = new Map(
       [...told.values()].filter((event) => event.kind === 'pool-new').map((event) => [event.poolId, event.id]),
     );
     return this.ended
       .map((one, index) => {
-        const drawn = one.outcome.status === 'done' ? byChange.get(changeOfJob(one))?.shift() : takeGap(gaps, one);
+        const drawn = one.outcome.status === 'done' ? one.outcome.events?.[0]?.id : takeGap(gaps, one);
         const at = drawn ?? last.get(one.actor) ?? (one.actor === 'lake' ? 0 : created.get(one.pool)) ?? 0;
         last.set(one.actor, at);
         return { one, at, index, event: one.outcome.status === 'done' ? drawn : undefined };
@@ -190,6 +189,8 @@ class Plan {
   }
   private factOf(pool: string, job: PoolJob | LakeJob, outcome: PlannedJob['outcome']): RecordedFact | undefined {
     if (job.kind === 'create pool') return this.pools.get(pool);
+    if (job.kind === 'create view') return this.views.get(job.viewId);
+    if (job.kind === 'replace view') return this.views.get(job.version);
     if (outcome.status !== 'done') return undefined;
     if (job.kind === 'create branch') return this.branches.get(`${pool} ${job.name}`)?.shift();
     return outcome.commit === undefined ? undefined : this.commits.get(outcome.commit);
@@ -206,25 +207,6 @@ const takeGap = (
 ): number | undefined => {
   const at = gaps.findIndex((gap) => gap.pool === pool && gap.seq < end);
   return at < 0 ? undefined : gaps.splice(at, 1)[0]!.id;
-};
-
-const changeOfEvent = ({ kind, poolId, commitId, branch }: EventRecord['event']): string =>
-  [kind, poolId, commitId ?? branch ?? ''].join(' ');
-const changeOfJob = ({ pool, job, outcome }: Ended): string => {
-  switch (job.kind) {
-    case 'create pool':
-      return `pool-new ${pool} `;
-    case 'rename pool':
-      return `pool-update ${pool} `;
-    case 'delete pool':
-      return `pool-delete ${pool} `;
-    case 'create branch':
-      return `branch-update ${pool} ${job.name}`;
-    case 'delete branch':
-      return `branch-delete ${pool} ${job.name}`;
-    default:
-      return `pool-commit ${pool} ${outcome.status === 'done' ? (outcome.commit ?? '') : ''}`;
-  }
 };
 
 const push = <T>(lists: Map<string, T[]>, key: string, item: T): void => {

@@ -27,6 +27,13 @@ const pools = async (session: ShellSession, _argument: string, signal: AbortSign
   );
 };
 
+const views = async (session: ShellSession, _argument: string, signal: AbortSignal): Promise<void> => {
+  await session.show(
+    session.lake.query('from :views | sort name | cut name, query, author, changed:=ts, id:=ksuid(id)', { signal }),
+    'table',
+  );
+};
+
 const branches = async (session: ShellSession, argument: string, signal: AbortSignal): Promise<void> => {
   const { pool } = headOf(session, argument, '.branches POOL');
   await session.show(
@@ -145,6 +152,7 @@ const quit = (): Promise<'quit'> => Promise.resolve('quit');
 export const shellCommands: readonly ShellCommand[] = [
   { name: 'help', syntax: '.help', text: 'lists commands and keys', run: help },
   { name: 'pools', syntax: '.pools', text: 'lists the pools', run: pools },
+  { name: 'views', syntax: '.views', text: 'lists the views', run: views },
   {
     name: 'branches',
     syntax: '.branches [POOL]',
@@ -193,6 +201,6 @@ export const commandsText = (): string =>
 
 /** What the help says of keys. */
 export const keysText = `A query goes on while brackets or strings are open and behind a line that ends with | or \\; a semicolon or an empty line ends it.
-Tab completes operators, functions, pools, branches and fields. Up and down go through earlier queries.
+Tab completes operators, functions, pools, views, branches and fields. Up and down go through earlier queries.
 Ctrl-C cancels the running query, or clears what is typed; twice at an empty prompt it ends the shell, as Ctrl-D does.
 `;

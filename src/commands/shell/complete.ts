@@ -10,6 +10,8 @@ import { sourceName } from './lake.ts';
 /** What the lake has. */
 export interface LakeWords {
   readonly pools: () => Promise<readonly string[]>;
+  /** Pools and views. */
+  readonly tables: () => Promise<readonly string[]>;
   readonly branches: (pool: string) => Promise<readonly string[]>;
   /** Paths of the fields of a source (`pool` or `pool@branch`); undefined: of the pool in use. */
   readonly fields: (source: string | undefined) => Promise<readonly string[]>;
@@ -94,7 +96,7 @@ const sourceOf = (text: string): string | undefined => {
 const completeSource = async (partial: string, lake: LakeWords): Promise<Completion> => {
   const meta = /^(.+):(\w*)$/.exec(partial);
   const branch = /^([^@]+)@(.*)$/.exec(partial);
-  if (partial.startsWith(':')) return matching(partial, [':branches', ':pools']);
+  if (partial.startsWith(':')) return matching(partial, [':branches', ':pools', ':views']);
   if (meta)
     return matching(
       partial,
@@ -105,7 +107,7 @@ const completeSource = async (partial: string, lake: LakeWords): Promise<Complet
       partial,
       (await lake.branches(unquoted(branch[1]!))).map((name) => `${branch[1]!}@${sourceName(name)}`),
     );
-  const names = (await lake.pools()).map(sourceName);
+  const names = (await lake.tables()).map(sourceName);
   return matching(
     partial,
     partial.startsWith('"') ? names.map((name) => (name.startsWith('"') ? name : `"${name}"`)) : names,

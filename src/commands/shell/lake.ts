@@ -76,6 +76,9 @@ const textsOf = async (answer: AsyncIterable<Vector>): Promise<readonly string[]
 /** Names of the pools, in order. */
 export const poolNames = (lake: ShellLake, signal?: AbortSignal): Promise<readonly string[]> =>
   textsOf(lake.query('from :pools | sort name | values name', { ...(signal && { signal }) }));
+/** Names of the pools and views, in order. */
+export const tableNames = (lake: ShellLake, signal?: AbortSignal): Promise<readonly string[]> =>
+  textsOf(lake.query('show tables | values name', { ...(signal && { signal }) }));
 /** Names of a pool's branches, in order. */
 export const branchNames = (lake: ShellLake, pool: string, signal?: AbortSignal): Promise<readonly string[]> =>
   textsOf(

@@ -6,7 +6,7 @@ import { valueAt } from '../../vectors/vector.ts';
 import type { Type } from '../../vectors/type.ts';
 import { underType } from '../../vectors/type.ts';
 import type { LakeWords } from './complete.ts';
-import { type Head, branchNames, fromHead, poolNames, sourceName } from './lake.ts';
+import { type Head, branchNames, fromHead, poolNames, sourceName, tableNames } from './lake.ts';
 import type { ShellSession } from './session.ts';
 
 const keptMs = 20_000;
@@ -25,6 +25,8 @@ export class SessionWords implements LakeWords {
 
   readonly pools = (): Promise<readonly string[]> =>
     this.ask(':pools', (signal) => poolNames(this.session.lake, signal));
+  readonly tables = (): Promise<readonly string[]> =>
+    this.ask('tables', (signal) => tableNames(this.session.lake, signal));
   readonly branches = (pool: string): Promise<readonly string[]> =>
     this.ask(`${pool}:branches`, (signal) => branchNames(this.session.lake, pool, signal));
   readonly fields = (source: string | undefined): Promise<readonly string[]> => {

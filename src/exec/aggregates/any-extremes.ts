@@ -3,6 +3,7 @@
  * and texts go the quick way.
  */
 import { types } from '../../vectors/type.ts';
+import { isLongDecimal, knownValue, mayHaveLongDecimals } from '../../vectors/decimal.ts';
 import { type Value, underValue } from '../../vectors/value.ts';
 import { type NumberVector, type Vector, range, take, valueAt } from '../../vectors/vector.ts';
 import { Builder } from '../../vectors/builder.ts';
@@ -11,7 +12,7 @@ import { order } from '../expressions/sql/value-order.ts';
 import { ExtremeState } from './extremes.ts';
 import { eachPart, everyPart, idsOfOne, pick } from './grouping/parts.ts';
 import type { AggregateState } from './grouping/state.ts';
-import { none } from './pair-table.ts';
+import { none } from './grouping/pair-table.ts';
 
 /** What an entry of a group takes, about. */
 const entryBytes = 150;
@@ -33,11 +34,11 @@ export class AnyExtremeState implements AggregateState {
     this.quick.grow(groups);
   }
   updateOne(group: number, argument: Vector): void {
-    if (everyPart(argument, (part) => isQuick(part, this.sign))) this.quick.updateOne(group, argument);
+    if (this.allQuick(argument)) this.quick.updateOne(group, argument);
     else this.update(idsOfOne(group, argument.length), argument);
   }
   update(ids: Uint32Array, argument: Vector): void {
-    if (everyPart(argument, (part) => isQuick(part, this.sign))) return this.quick.update(ids, argument);
+    if (this.allQuick(argument)) return this.quick.update(ids, argument);
     const odd = new Uint8Array(argument.length);
     let found = false;
     const add = (part: Vector, at: number, row: number): void => {
@@ -45,6 +46,14 @@ export class AnyExtremeState implements AggregateState {
       odd[row] = 1;
       this.add(ids[row]!, underValue(valueAt(part, at)));
     };
+    if (mayHaveLongDecimals(argument))
+      for (let i = 0; i < argument.length; i++) {
+        const value = knownValue(valueAt(argument, i));
+        if (!isLongDecimal(value.type)) continue;
+        found = true;
+        odd[i] = 1;
+        this.add(ids[i]!, value);
+      }
     eachPart(argument, (part, rows) => {
       if (part.form === 'null' || part.form === 'error' || isQuick(part, this.sign)) return;
       for (let i = 0; i < part.length; i++)
@@ -53,6 +62,9 @@ export class AnyExtremeState implements AggregateState {
     if (!found) return this.quick.update(ids, argument);
     const others = range(0, argument.length).filter((i) => odd[i] === 0);
     if (others.length > 0) this.quick.update(pick(ids, others), take(argument, others));
+  }
+  private allQuick(argument: Vector): boolean {
+    return !mayHaveLongDecimals(argument) && everyPart(argument, (part) => isQuick(part, this.sign));
   }
   private add(group: number, value: Value): void {
     const known = this.best.get(group);

@@ -5,7 +5,7 @@ import { concat } from '../../vectors/concat.ts';
 import { withoutUnions } from '../expressions/lift.ts';
 import { kinds, kindsOf } from '../operators/rows/kinds.ts';
 import { type AggregateState, widened, words } from './grouping/state.ts';
-import { none } from './pair-table.ts';
+import { none } from './grouping/pair-table.ts';
 
 export class AnyState implements AggregateState {
   /** Where a group's value is in `kept`, plus one. */

@@ -10,7 +10,7 @@ import { overlay } from '../expressions/rows.ts';
 import { AvgState } from './avg.ts';
 import { eachPart, everyPart, idsOfOne, pick } from './grouping/parts.ts';
 import type { AggregateState, Totals } from './grouping/state.ts';
-import { none } from './pair-table.ts';
+import { none } from './grouping/pair-table.ts';
 
 /** Of one group: nanoseconds. */
 interface Total {
@@ -21,7 +21,7 @@ interface Total {
 
 export class TimelyAvgState implements AggregateState {
   readonly keepsNothing = true;
-  private readonly numbers = new AvgState();
+  private readonly numbers = new AvgState(true);
   private readonly totals = new Map<number, Total>();
   get bytes(): number {
     return this.numbers.bytes + this.totals.size * 100;

@@ -5,7 +5,7 @@ import type { Vector } from '../../vectors/vector.ts';
 import { Builder } from '../../vectors/builder.ts';
 import type { AggregateState } from './grouping/state.ts';
 import { eachPart } from './grouping/parts.ts';
-import { none } from './pair-table.ts';
+import { none } from './grouping/pair-table.ts';
 
 const operations = {
   and: (a: bigint, b: bigint) => a & b,

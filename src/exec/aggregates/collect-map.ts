@@ -5,7 +5,7 @@ import { type MapVector, type Vector, valueAt } from '../../vectors/vector.ts';
 import { Builder } from '../../vectors/builder.ts';
 import { eachPart } from './grouping/parts.ts';
 import type { AggregateState } from './grouping/state.ts';
-import { none } from './pair-table.ts';
+import { none } from './grouping/pair-table.ts';
 
 type Entries = Map<string, readonly [Value, Value]>;
 

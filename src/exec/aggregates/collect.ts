@@ -10,7 +10,7 @@ import { kinds, rowsWithout } from '../operators/rows/kinds.ts';
 import { listsOfGroups } from './lists.ts';
 import { pick } from './grouping/parts.ts';
 import type { AggregateState } from './grouping/state.ts';
-import { none } from './pair-table.ts';
+import { none } from './grouping/pair-table.ts';
 import { under } from './under.ts';
 
 export class CollectState implements AggregateState {

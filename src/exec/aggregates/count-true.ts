@@ -3,7 +3,7 @@ import { types } from '../../vectors/type.ts';
 import { type Vector, numbers } from '../../vectors/vector.ts';
 import { type AggregateState, floats, widened } from './grouping/state.ts';
 import { eachPart, isNothing, pick } from './grouping/parts.ts';
-import { none } from './pair-table.ts';
+import { none } from './grouping/pair-table.ts';
 
 export class CountTrueState implements AggregateState {
   readonly keepsNothing = true;

@@ -3,7 +3,7 @@ import type { Vector } from '../../vectors/vector.ts';
 import { types } from '../../vectors/type.ts';
 import { kinds, kindsOf } from '../operators/rows/kinds.ts';
 import { type AggregateState, type Totals, floats, widened } from './grouping/state.ts';
-import { none } from './pair-table.ts';
+import { none } from './grouping/pair-table.ts';
 
 export class CountState implements AggregateState {
   readonly keepsNothing = true;

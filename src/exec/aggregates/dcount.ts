@@ -10,7 +10,7 @@ import { kinds, rowsWithout } from '../operators/rows/kinds.ts';
 import { type Hashes, hashRows } from './grouping/hash.ts';
 import { pick } from './grouping/parts.ts';
 import { type AggregateState, widened, words } from './grouping/state.ts';
-import { PairTable, mix, none } from './pair-table.ts';
+import { PairTable, mix, none } from './grouping/pair-table.ts';
 import { under } from './under.ts';
 
 const exactMax = 2048;

@@ -16,7 +16,7 @@ import { classOf, classes, mixture, numbersOfGroups } from './numeric.ts';
 import { eachPart, idsOfOne, isNothing, numbersIn, pick } from './grouping/parts.ts';
 import { type SparseNumbers, denseRange, sparseNumbers } from '../expressions/sparse.ts';
 import { extremeWide } from '../expressions/wide.ts';
-import { none } from './pair-table.ts';
+import { none } from './grouping/pair-table.ts';
 
 export class ExtremeState implements AggregateState {
   readonly keepsNothing = true;

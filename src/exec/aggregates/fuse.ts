@@ -8,7 +8,7 @@ import { withoutUnions } from '../expressions/lift.ts';
 import { kinds, rowsWithout } from '../operators/rows/kinds.ts';
 import { pick } from './grouping/parts.ts';
 import { type AggregateState, widened, words } from './grouping/state.ts';
-import { none } from './pair-table.ts';
+import { none } from './grouping/pair-table.ts';
 
 export class FuseState implements AggregateState {
   /** The fused type of a group by its place in `table`; 0: none yet. */

@@ -2,7 +2,7 @@
 import { type Vector } from '../../vectors/vector.ts';
 import { type AggregateState, bytes, widened } from './grouping/state.ts';
 import { eachPart, pick } from './grouping/parts.ts';
-import { none } from './pair-table.ts';
+import { none } from './grouping/pair-table.ts';
 
 export class LogicState implements AggregateState {
   /** 0: nothing yet, 1: the value that others cannot change back from, 2: the other one. */

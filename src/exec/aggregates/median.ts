@@ -9,7 +9,7 @@ import { overlay } from '../expressions/rows.ts';
 import { type AggregateState, floats, widened } from './grouping/state.ts';
 import { sortByGroup } from './lists.ts';
 import { eachPart, floatsOf, isNothing, pick } from './grouping/parts.ts';
-import { none } from './pair-table.ts';
+import { none } from './grouping/pair-table.ts';
 
 export class MedianState implements AggregateState {
   private readonly ids = new Uint32List();

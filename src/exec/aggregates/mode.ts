@@ -6,7 +6,7 @@ import { overlay } from '../expressions/rows.ts';
 import { ColumnCodes } from './grouping/codes.ts';
 import { CollectState } from './collect.ts';
 import { words } from './grouping/state.ts';
-import { PairTable } from './pair-table.ts';
+import { PairTable } from './grouping/pair-table.ts';
 
 export class ModeState extends CollectState {
   private readonly sql: boolean;

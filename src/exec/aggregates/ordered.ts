@@ -11,7 +11,7 @@ import { fieldOf } from '../expressions/access.ts';
 import { sortWords, sortedOrder } from '../operators/sort/words.ts';
 import { pick } from './grouping/parts.ts';
 import type { AggregateState } from './grouping/state.ts';
-import { none } from './pair-table.ts';
+import { none } from './grouping/pair-table.ts';
 
 export class OrderedState implements AggregateState {
   private readonly ids = new Uint32List();

@@ -27,7 +27,7 @@ import { CollectState } from './collect.ts';
 import { sortByGroup } from './lists.ts';
 import { everyPart, pick } from './grouping/parts.ts';
 import type { AggregateState } from './grouping/state.ts';
-import { none } from './pair-table.ts';
+import { none } from './grouping/pair-table.ts';
 
 /**
  * What is between two values: the one before (`discrete`), or a value in between (`continuous`), which `rounded` makes

@@ -7,7 +7,7 @@ import { type Vector, nulls, numbers } from '../../vectors/vector.ts';
 import { overlay } from '../expressions/rows.ts';
 import { type AggregateState, floats, widened } from './grouping/state.ts';
 import { eachPart, floatsOf, isNothing, pick } from './grouping/parts.ts';
-import { none } from './pair-table.ts';
+import { none } from './grouping/pair-table.ts';
 
 /**
  * `sample`: divided by one less than the count, so that one number has no spread. `root`: the deviation, else the

@@ -7,12 +7,21 @@
  */
 import { LakeError } from '../../errors.ts';
 import { isInteger, isUnsigned, types } from '../../vectors/type.ts';
-import type { BoolVector, NumberVector, Vector } from '../../vectors/vector.ts';
+import {
+  areUnits,
+  decimalData,
+  decimalDigitsMax,
+  decimalValue,
+  exactOf,
+  mayHaveLongDecimals,
+} from '../../vectors/decimal.ts';
+import { Builder } from '../../vectors/builder.ts';
+import { type BoolVector, type NumberVector, type Vector, valueAt } from '../../vectors/vector.ts';
 import { type AggregateState, type Totals, bytes, floats, widened } from './grouping/state.ts';
 import { classOf, classes, numbersOfGroups, plainNumbers, wrapped } from './numeric.ts';
 import { eachPart, floatsOf, idsOfOne, isNothing, numbersIn, pick } from './grouping/parts.ts';
 import { type SparseNumbers, denseRange, sparseNumbers } from '../expressions/sparse.ts';
-import { none } from './pair-table.ts';
+import { none } from './grouping/pair-table.ts';
 
 interface NumberRows {
   readonly part: NumberVector;
@@ -30,12 +39,14 @@ export class SumState implements AggregateState {
   private anyText = false;
   /** No integer sum is further from zero. */
   private reach = 0;
+  /** The integers are units of decimals: 64 bits are no limit. */
+  private isDecimal = false;
   private readonly isSql: boolean;
   constructor(isSql = false) {
     this.isSql = isSql;
   }
   get bytes(): number {
-    return this.sums.byteLength * 2 + this.carried.size * 64;
+    return this.sums.byteLength + this.classOfGroup.length + this.texts.length + this.carried.size * 64;
   }
   grow(groups: number): void {
     this.classOfGroup = widened(this.classOfGroup, groups, bytes);
@@ -44,6 +55,7 @@ export class SumState implements AggregateState {
   }
   update(ids: Uint32Array, given: Vector): void {
     if (isNothing(given)) return;
+    if (this.isLong(given)) return this.addUnits(ids, given);
     const argument = numbersIn(given);
     const sparse = sparseNumbers(argument);
     if (sparse && (classOf(sparse.part.type) === classes.float || !this.anyFloat)) return this.addSparse(ids, sparse);
@@ -60,6 +72,7 @@ export class SumState implements AggregateState {
   }
   updateOne(group: number, given: Vector): void {
     if (isNothing(given)) return;
+    if (this.isLong(given)) return this.addUnits(idsOfOne(group, given.length), given);
     const argument = numbersIn(given);
     const sparse = sparseNumbers(argument);
     const part = sparse?.part ?? argument;
@@ -104,6 +117,29 @@ export class SumState implements AggregateState {
     this.sums[group]! += total;
     this.reach = Math.max(this.reach, reach);
     return true;
+  }
+  /**
+   * Whether there are decimals beyond 64 bits. @throws query-aggregate for long ones of which the query does not know
+   * how many places they have
+   */
+  private isLong(given: Vector): boolean {
+    if (!this.isSql) return false;
+    if (areUnits(given)) this.isDecimal = true;
+    if (!mayHaveLongDecimals(given)) return false;
+    if (this.isDecimal) return true;
+    throw new LakeError('query-aggregate', {
+      aggregate: 'sum',
+      wanted: 'decimals of known places',
+      value: 'one of more than 15 digits',
+      type: 'decimal(38,2)',
+    });
+  }
+  /** Whole decimals, of which some are beyond 64 bits. */
+  private addUnits(ids: Uint32Array, given: Vector): void {
+    for (let i = 0; i < ids.length; i++) {
+      const units = exactOf(valueAt(given, i))?.units;
+      if (units !== undefined) this.addInteger(ids[i]!, classes.signed, units);
+    }
   }
   private seeTexts(ids: Uint32Array, length: number): void {
     this.anyText = true;
@@ -230,6 +266,7 @@ export class SumState implements AggregateState {
   merge(other: AggregateState, map: Uint32Array, groups: number): void {
     const from = other as SumState;
     this.anyText ||= from.anyText;
+    this.isDecimal ||= from.isDecimal;
     for (let g = 0; g < groups; g++) {
       const to = map[g]!;
       if (to === none) continue;
@@ -245,6 +282,22 @@ export class SumState implements AggregateState {
       }
     }
   }
+  /** @throws query-overflow for a sum of more digits than decimals have */
+  private decimals(groups: number): Vector {
+    const out = new Builder();
+    for (let g = 0; g < groups; g++) {
+      const units = this.exact(g);
+      const data = decimalData({ units, scale: 0 });
+      if (this.classOfGroup[g] === classes.none) out.null();
+      else if (data !== undefined) out.append(decimalValue(data));
+      else
+        throw new LakeError('query-overflow', {
+          operation: `sum(..) = ${units}`,
+          type: `decimal(${decimalDigitsMax},0)`,
+        });
+    }
+    return out.finish();
+  }
   result(groups: number): Vector {
     const { classOfGroup, texts } = this;
     if (!this.anyText && this.carried.size === 0) {
@@ -253,6 +306,7 @@ export class SumState implements AggregateState {
     }
     const extra = (g: number): bigint | undefined =>
       this.carried.has(g) || (classOfGroup[g] === classes.unsigned && this.sums[g]! < 0) ? this.total(g) : undefined;
+    if (this.isDecimal && this.carried.size > 0) return this.decimals(groups);
     if (this.isSql) this.refuseLarge(groups);
     return numbersOfGroups(
       groups,

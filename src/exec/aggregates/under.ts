@@ -1,13 +1,14 @@
 /** Vectors without their outermost names and unions. */
+import { keepsName } from '../../vectors/decimal.ts';
 import { onlyMember } from '../../vectors/unions.ts';
 import { type Vector, constant, gather, take } from '../../vectors/vector.ts';
 import { combine } from '../expressions/rows.ts';
 
-/** The same rows, names and unions taken off. */
+/** The same rows, names and unions taken off; what is known of decimals by them stays. */
 export const under = (v: Vector): Vector => {
   switch (v.form) {
     case 'named':
-      return under(v.inner);
+      return keepsName(v.name) ? v : under(v.inner);
     case 'union': {
       const member = onlyMember(v);
       return member

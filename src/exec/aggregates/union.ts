@@ -12,7 +12,7 @@ import { ColumnCodes } from './grouping/codes.ts';
 import { listsOfGroups } from './lists.ts';
 import { pick } from './grouping/parts.ts';
 import type { AggregateState } from './grouping/state.ts';
-import { PairTable, none } from './pair-table.ts';
+import { PairTable, none } from './grouping/pair-table.ts';
 
 export class UnionState implements AggregateState {
   private readonly codes = new ColumnCodes();

@@ -9,6 +9,7 @@
  * - One mixed vector and constants: it runs on each part as a whole, the tags stay.
  * - Otherwise rows are split into groups by the combination of their parts.
  */
+import { floatsOfTexts, longDecimalName } from '../../vectors/decimal.ts';
 import { onlyMember } from '../../vectors/unions.ts';
 import { type UnionVector, type Vector, constant, flatten, gather, noRows, take } from '../../vectors/vector.ts';
 import { allUsed, combine, markNames, namesOf, original } from './rows.ts';
@@ -25,9 +26,13 @@ interface Split {
 
 /**
  * What a kernel sees of wrapped values. `named`: names and unions are looked through, errors show the names. `bare`:
- * errors do not show them either. `whole`: a union is an argument of its own kind, which most kernels refuse.
+ * errors do not show them either. `whole`: a union is an argument of its own kind, which most kernels refuse. `exact`:
+ * long decimals are texts of which `isLong` is true; to all others they are the nearest floats.
  */
-export type Wrapping = 'named' | 'bare' | 'whole';
+export type Wrapping = 'named' | 'bare' | 'whole' | 'exact';
+/** Whether an argument has long decimals. */
+export const isLong = (v: Vector): boolean =>
+  namesOf(v.form === 'constant' ? v.inner : v)?.includes(longDecimalName) ?? false;
 
 /** Runs the kernel over arguments of any form. */
 export const apply = (
@@ -272,6 +277,8 @@ const pick = (v: Vector, index: Uint32Array): Vector =>
 const splitOf = (v: Vector, wrapping: Wrapping): Split => {
   switch (v.form) {
     case 'named': {
+      const floats = v.name === longDecimalName && wrapping !== 'exact' ? floatsOfTexts(flatten(v.inner)) : undefined;
+      if (floats) return { parts: [floats] };
       const s = splitOf(v.inner, wrapping);
       return wrapping === 'bare' ? s : { ...s, parts: s.parts.map((p) => renamed(p, v.name)) };
     }

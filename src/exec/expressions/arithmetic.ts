@@ -47,10 +47,11 @@ export const arithmetic = (
   checked = false,
 ): Vector => {
   const kernels = checked ? checkedKernels : plainKernels;
+  const calculated: Calculate = (x, y, n, spare) => ofNumbers(operator, x, y, n, spare, checked);
   if (left.form === 'number' && right.form === 'dynamic')
-    return besideSparse(operator, right, left, true, over, checked) ?? apply([left, right], length, kernels[operator]);
+    return besideSparse(right, left, true, over, calculated) ?? apply([left, right], length, kernels[operator]);
   if (left.form === 'dynamic' && right.form === 'number')
-    return besideSparse(operator, left, right, false, over, checked) ?? apply([left, right], length, kernels[operator]);
+    return besideSparse(left, right, false, over, calculated) ?? apply([left, right], length, kernels[operator]);
   if (left.form === 'number' && right.form === 'number')
     return ofNumbers(
       operator,
@@ -63,17 +64,18 @@ export const arithmetic = (
   return apply([left, right], length, kernels[operator], 'bare');
 };
 
+/** What numbers give beside numbers, row by row; `spare` may be written over. */
+type Calculate = (left: NumberVector, right: NumberVector, length: number, spare: NumberVector | undefined) => Vector;
 /**
  * Numbers beside numbers of which some are null or errors: what is no number stays as it is. Undefined for anything
  * else. `isRight`: the sparse ones are.
  */
-const besideSparse = (
-  operator: ArithmeticOperator,
+export const besideSparse = (
   sparse: DynamicVector,
   other: NumberVector,
   isRight: boolean,
   over: readonly Vector[] | undefined,
-  checked: boolean,
+  calculated: Calculate,
 ): Vector | undefined => {
   const found = sparseNumbers(sparse);
   const range = found && denseRange(found);
@@ -87,9 +89,7 @@ const besideSparse = (
       : (gather(other, rowsBeside(found, n)) as NumberVector);
   const own = slice(part, 0, n) as NumberVector;
   const spare = over?.includes(sparse) ? own : undefined;
-  const result = isRight
-    ? ofNumbers(operator, dense, own, n, spare, checked)
-    : ofNumbers(operator, own, dense, n, spare, checked);
+  const result = isRight ? calculated(dense, own, n, spare) : calculated(own, dense, n, spare);
   return combine(
     tags,
     slots,
@@ -221,7 +221,7 @@ const floatResult = (x: PrimitiveType, y: PrimitiveType): PrimitiveType => {
 };
 
 /** The numbers of all rows, a constant repeated. */
-const spread = (v: Vector, length: number): NumberArray => {
+export const spread = (v: Vector, length: number): NumberArray => {
   if (v.form === 'constant') {
     const x = spread(v.inner, 1)[0]!;
     return typeof x === 'number'

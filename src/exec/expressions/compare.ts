@@ -1,5 +1,6 @@
 /** `== != < <= > >=` over vectors (reference/language/types-and-casts.md section 4). */
 import { LakeError } from '../../errors.ts';
+import { mayHaveLongDecimals } from '../../vectors/decimal.ts';
 import { types, isFloat } from '../../vectors/type.ts';
 import { sameData } from '../../vectors/compare.ts';
 import {
@@ -23,6 +24,7 @@ import { apply, type Kernel } from './apply.ts';
 import { type Outcomes, compareWide } from './wide.ts';
 import { errors, overlay } from './rows.ts';
 import { alikeForSql, compareOrdered } from './sql/compare.ts';
+import { besideLong } from './sql/long-decimals.ts';
 
 /** What compares rows that are neither numbers nor bytes of one type. */
 export type Others = (operator: CompareOperator, left: Vector, right: Vector, length: number) => Vector;
@@ -37,13 +39,12 @@ export const compareVectors = (
   right: Vector,
   length: number,
   sql?: number,
-): Vector =>
-  apply(
-    [left, right],
-    length,
-    (sql === undefined ? kernels : sqlKernels[sql]!)[operator],
-    operator === '==' || operator === '!=' ? 'bare' : 'named',
-  );
+): Vector => {
+  const kernel = (sql === undefined ? kernels : sqlKernels[sql]!)[operator];
+  if (sql !== undefined && (mayHaveLongDecimals(left) || mayHaveLongDecimals(right)))
+    return apply([left, right], length, besideLong(operator, kernel), 'exact');
+  return apply([left, right], length, kernel, operator === '==' || operator === '!=' ? 'bare' : 'named');
+};
 
 const kernelOf =
   (operator: CompareOperator, others: Others, isSql = false): Kernel =>

@@ -2,6 +2,7 @@
 import { LakeError } from '../../errors.ts';
 import { strict as assert } from 'node:assert';
 import { type Type, types } from '../../vectors/type.ts';
+import { mayHaveLongDecimals } from '../../vectors/decimal.ts';
 import { typesOf } from '../../vectors/fuse.ts';
 import type { Value } from '../../vectors/value.ts';
 import { type Vector, bools, constant, noRows, nulls, valueAt } from '../../vectors/vector.ts';
@@ -14,6 +15,7 @@ import { fieldOf, indexVector, nullWhereMissing, sliceVector } from './access.ts
 import { apply } from './apply.ts';
 import { arithmetic, negate } from './arithmetic.ts';
 import { type Zeros, sqlArithmetic } from './sql/arithmetic.ts';
+import { exactCall, negateLong } from './sql/long-decimals.ts';
 import { decimalArithmetic } from './sql/decimals.ts';
 import { castToName, castVector } from './cast.ts';
 import { compareVectors } from './compare.ts';
@@ -105,7 +107,8 @@ const compilers: Compilers = {
         batch.length,
       );
   },
-  negate: ({ operand, sql }, context) => unary(operand, context, (v) => negate(v, v.length, sql)),
+  negate: ({ operand, sql }, context) =>
+    unary(operand, context, (v) => (sql && mayHaveLongDecimals(v) ? negateLong(v) : negate(v, v.length, sql))),
   not: ({ operand }, context) => unary(operand, context, notVector),
   and: ({ left, right }, context) => logical('and', compile(left, context), compile(right, context), isGuarded(right)),
   or: ({ left, right }, context) => logical('or', compile(left, context), compile(right, context), isGuarded(right)),
@@ -294,6 +297,8 @@ const compileArithmetic = (
     const b = r(batch);
     const over = inner ? [a, b].filter((_, k) => isMade(k === 0 ? left : right, context)) : undefined;
     if (scale !== undefined) return decimalArithmetic(operator, a, b, scale, over, zeros);
+    if (sql && operator !== '/' && (mayHaveLongDecimals(a) || mayHaveLongDecimals(b)))
+      return decimalArithmetic(operator, a, b, undefined, undefined, zeros);
     return sql ? sqlArithmetic(operator, a, b, a.length, over, zeros) : arithmetic(operator, a, b, a.length, over);
   };
 };
@@ -350,7 +355,7 @@ const compileCall = (
           );
     };
   }
-  if (sql) return nullsOfCalls(compiled, evaluate, attempt ? [] : call.literals);
+  if (sql) return nullsOfCalls(compiled, exactCall(row.name, evaluate), attempt ? [] : call.literals);
   return (batch) =>
     batch.length === 0
       ? noRows

@@ -1,4 +1,6 @@
 /** `x in c`: whether `x` equals `c` or anything inside of it (reference/language/types-and-casts.md section 6). */
+import { mayHaveLongDecimals, mayHoldLongDecimals } from '../../vectors/decimal.ts';
+import { checkStopAt } from '../../vectors/stop.ts';
 import { isNumeric, types } from '../../vectors/type.ts';
 import { type Value, underValue } from '../../vectors/value.ts';
 import { equalValues } from '../../vectors/compare.ts';
@@ -15,10 +17,29 @@ const hasNull = 1;
 const found = 2;
 
 export const inVector = (x: Vector, c: Vector, length: number, sql?: number): Vector =>
-  length === 0 ? noRows : apply([x, c], length, sql === undefined ? plainKernel : sqlKernels[sql]!);
+  length === 0
+    ? noRows
+    : sql !== undefined && (mayHaveLongDecimals(x) || mayHoldLongDecimals(c))
+      ? eachIn(x, c, length, sql)
+      : apply([x, c], length, sql === undefined ? plainKernel : sqlKernels[sql]!);
 /** The same for a list that holds the values of a column: what is inside of these counts for nothing. */
 export const inColumn = (x: Vector, c: Vector, length: number, sql: number): Vector =>
-  length === 0 ? noRows : apply([x, c], length, columnKernels[sql]!);
+  length === 0
+    ? noRows
+    : mayHaveLongDecimals(x) || mayHoldLongDecimals(c)
+      ? eachIn(x, c, length, sql)
+      : apply([x, c], length, columnKernels[sql]!);
+/** Row by row, where the digits of decimals count. */
+const eachIn = (x: Vector, c: Vector, length: number, sql: number): Vector => {
+  const codes = new Uint8Array(length);
+  const nothing = truthOf(x);
+  for (let i = 0; i < length; i++) {
+    checkStopAt(i);
+    const own = constant(take(x, Uint32Array.of(i)), 1);
+    codes[i] = nothing[i] === truth.null ? hasNull : walk(take(c, Uint32Array.of(i)), equalTo(own, sql))[0]!;
+  }
+  return outcome(codes, length);
+};
 
 /** Whether the rows are all one list without elements. */
 export const isEmptyList = (c: Vector): boolean =>
@@ -51,6 +72,7 @@ const turned = (sql: number | undefined): number | undefined =>
 const equalTo = (x: Vector, sql: number | undefined): Parameters<typeof walk>[1] => ({
   most: found,
   intoErrors: true,
+  ...(sql !== undefined && { seesLong: true }),
   visit: (node) => {
     if (node.form === 'null') return new Uint8Array(node.length).fill(hasNull);
     if (node.form === 'error' || (node.form === 'enum') !== (underForm(x) === 'enum')) return undefined;

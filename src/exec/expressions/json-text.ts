@@ -5,9 +5,10 @@
  * - Text that JSON's grammar does not allow is no JSON, whatever else could be made of it.
  * - What has no form of its own in JSON (times, bytes, addresses) is the string that a cast to text gives.
  */
+import { exactOfText, isLongDecimal, knownValue } from '../../vectors/decimal.ts';
 import { checkStopAt } from '../../vectors/stop.ts';
 import { isFloat, isInteger, types } from '../../vectors/type.ts';
-import { type Data, type Value, underValue } from '../../vectors/value.ts';
+import { type Data, type Value } from '../../vectors/value.ts';
 import { sqlFloatText, sqlText } from './sql/texts.ts';
 
 /** A number by its digits. */
@@ -100,7 +101,8 @@ export const jsonText = (v: Json): string => {
 
 /** A value of the data model as one of JSON. */
 export const jsonOf = (value: Value): Json => {
-  const { type, data } = underValue(value);
+  const { type, data } = knownValue(value);
+  if (isLongDecimal(type)) return exactOfText(data as string) ? { digits: data as string } : (data as string);
   if (data === null) return null;
   if (type.kind === 'array' || type.kind === 'set')
     return (data as readonly Data[]).map((x) => jsonOf({ type: type.element, data: x }));

@@ -89,18 +89,52 @@ export const withoutUnions = (v: Vector): Vector =>
       })
     : v;
 /** Rows as SQL tells them apart: what may be null is of its own type, in the columns of a record too. */
-export const plainRows = (v: Vector): Vector =>
-  lift(withoutNullable(v), (flat) => {
+export const plainRows = (v: Vector): Vector => {
+  const rows = withoutNullable(v);
+  if (!mayHaveRecords(rows)) return rows;
+  return lift(rows, (flat) => {
     if (flat.form !== 'record' || !flat.fields.some((f) => mayHaveUnions(f.values))) return flat;
     return { ...flat, fields: flat.fields.map((f) => ({ ...f, values: withoutNullable(f.values) })) };
   });
-/** The same rows with the unions that have null among their members replaced by these. */
-const withoutNullable = (v: Vector): Vector =>
-  mayHaveUnions(v)
-    ? lift(v, (flat) =>
-        flat.form === 'union' && flat.type.members.includes(types.null) ? liftUnion(flat, withoutNullable) : flat,
-      )
-    : v;
+};
+/** The same rows with the unions that have null among their members replaced by these; views stay views if they can. */
+const withoutNullable = (v: Vector): Vector => {
+  if (!mayHaveUnions(v)) return v;
+  const view = openedView(v);
+  if (view) return view;
+  if (v.form === 'dynamic') {
+    const parts = v.parts.map(openedView);
+    if (parts.every((p) => p !== undefined)) return { ...v, parts };
+  }
+  return lift(v, (flat) =>
+    flat.form === 'union' && flat.type.members.includes(types.null) ? liftUnion(flat, withoutNullable) : flat,
+  );
+};
+/** Rows without a union around them, as a view; undefined where they are of several members. */
+const openedView = (v: Vector): Vector | undefined => {
+  if (!mayHaveUnions(v)) return v.form === 'dynamic' ? undefined : v;
+  const base = v.form === 'selected' ? v.base : v;
+  if (base.form !== 'union' || !base.type.members.includes(types.null)) return undefined;
+  const member = onlyMember(base);
+  if (!member || mayHaveUnions(member) || member.form === 'dynamic') return undefined;
+  return v.form === 'selected' ? take(member, v.index) : member;
+};
+const mayHaveRecords = (v: Vector): boolean => {
+  switch (v.form) {
+    case 'record':
+      return true;
+    case 'constant':
+      return mayHaveRecords(v.inner);
+    case 'dictionary':
+      return mayHaveRecords(v.values);
+    case 'selected':
+      return mayHaveRecords(v.base);
+    case 'dynamic':
+      return v.parts.some(mayHaveRecords);
+    default:
+      return false;
+  }
+};
 /** The same rows without their outermost names. */
 export const withoutNames = (v: Vector): Vector =>
   mayHaveNames(v) ? lift(v, (flat) => (flat.form === 'named' ? withoutNames(flat.inner) : flat)) : v;

@@ -1,4 +1,5 @@
 /** Walks all that is inside of values, a batch at a time: for searches and `in`. */
+import { longDecimalName } from '../../vectors/decimal.ts';
 import { onlyMember } from '../../vectors/unions.ts';
 import { type Vector, type ListVector, type MapVector, gather, slice } from '../../vectors/vector.ts';
 
@@ -15,6 +16,8 @@ interface Visitor {
   readonly most: number;
   /** Whether errors are looked into. */
   readonly intoErrors: boolean;
+  /** Long decimals are seen under their name. */
+  readonly seesLong?: true;
   /** Codes of the values of dictionaries, which many batches share; absent: they are worked out for each batch. */
   readonly remembered?: WeakMap<Vector, Codes>;
 }
@@ -26,7 +29,7 @@ export const walk = (v: Vector, visitor: Visitor): Codes => found(v, visitor) ??
 const found = (v: Vector, visitor: Visitor): Codes | undefined => {
   switch (v.form) {
     case 'named':
-      return found(v.inner, visitor);
+      return visitor.seesLong && v.name === longDecimalName ? visitor.visit(v) : found(v.inner, visitor);
     case 'constant': {
       const codes = found(v.inner, visitor);
       return codes && new Uint8Array(v.length).fill(codes[0]!);

@@ -6,15 +6,15 @@
  */
 import type { Aggregate, FieldPath, PlanOp } from '../../query/plan/plan.ts';
 import { isTurnLong, nextTurn } from '../../vectors/stop.ts';
-import { runsOf } from '../../vectors/runs.ts';
-import { type Vector, noRows, slice, take } from '../../vectors/vector.ts';
+import { Uint32List } from '../../vectors/lists.ts';
+import { type Vector, flatten, noRows, slice, take } from '../../vectors/vector.ts';
 import { aggregateNamed, stateFor } from '../aggregates/aggregates.ts';
 import type { StateCall } from '../aggregates/row.ts';
 import { GroupTable } from '../aggregates/grouping/groups.ts';
 import { idsOfOne, pick } from '../aggregates/grouping/parts.ts';
 import { type KeyBook, KeyStore, type ShareIds, type ShareKeys } from '../aggregates/grouping/shared-keys.ts';
 import type { AggregateState } from '../aggregates/grouping/state.ts';
-import { none } from '../aggregates/pair-table.ts';
+import { none } from '../aggregates/grouping/pair-table.ts';
 import { needsDriver } from '../expressions/compile.ts';
 import type { AsyncEvaluator } from '../expressions/evaluator.ts';
 import { FloatRoom, inRoom } from '../expressions/float-room.ts';
@@ -22,11 +22,13 @@ import { isTrue } from '../expressions/rows.ts';
 import { type Item, type Step, type Stream, batches, isBatch, wait } from '../operator.ts';
 import type { Build } from './build.ts';
 import { plain } from './distinct.ts';
-import { kinds, kindsOf, mayBeQuiet } from './rows/kinds.ts';
+import { isOneGroup, knownAndOthers, longRuns, loudRows } from './rows/grouped-rows.ts';
+import { mayBeQuiet } from './rows/kinds.ts';
 import { Partitions, levelsMax, partitionsOf } from './rows/partitions.ts';
 import { recordOfPaths, rowsOf } from './rows/records.ts';
 import { type BlockTotals, TotalsOfBlocks } from './block-totals.ts';
 import { type TotalsSink, pulled } from './scan.ts';
+import { type KeyBound, type TopOptions, keyBound } from './sort/top.ts';
 import type { ColumnSummary } from '../source.ts';
 
 type AggregateOp = Extract<PlanOp, { kind: 'aggregate' }>;
@@ -39,6 +41,8 @@ interface Compiled {
 /** `isPassing`: nothing of what the arguments give is kept. */
 interface Parts {
   readonly op: AggregateOp;
+  /** Tells which groups may be among the best, where these alone are wanted, by the result in a column. */
+  readonly bound?: { readonly column: number; readonly keep: KeyBound['keep'] };
   readonly totals?: TotalsSink & BlockTotals;
   readonly isPassing: boolean;
   readonly build: Build;
@@ -51,9 +55,19 @@ interface Parts {
  * The operator as a step. `totals`: where the scan before it leaves what blocks come to. @throws query-memory when the
  * budget is used up and nothing can be spilled
  */
-export const aggregate = (op: AggregateOp & { readonly totals?: TotalsSink & BlockTotals }, build: Build): Step => {
+export const aggregate = (
+  op: AggregateOp & { readonly totals?: TotalsSink & BlockTotals; readonly best?: TopOptions },
+  build: Build,
+): Step => {
   const parts: Parts = { ...partsOf(op, build), ...(op.totals && { totals: op.totals }) };
-  return (input) => run(input, parts, 0);
+  const bound = op.best && keyBound(op.best);
+  return (input) => run(input, bound ? { ...parts, ...boundOf(parts, bound()) } : parts, 0);
+};
+
+/** The bound by a result: keys are made for the groups that pass it alone. */
+const boundOf = ({ op, targets }: Parts, { path, keep }: KeyBound): Pick<Parts, 'bound'> => {
+  const column = targets.findIndex((t) => t.length === path.length && t.every((name, k) => name === path[k]));
+  return column >= op.keys.length ? { bound: { column, keep } } : {};
 };
 
 const partsOf = (op: AggregateOp, build: Build): Parts => ({
@@ -188,7 +202,7 @@ function* run(input: Stream, parts: Parts, level: number, known?: Groups): Gener
       }
       if (isTurnLong()) yield nextTurn();
     }
-    yield* batches(groups.result(), parts.build.context.batchRows);
+    yield* batches(groups.best(), parts.build.context.batchRows);
     groups.free();
     if (!aside) return;
     groups = new Groups(parts);
@@ -207,34 +221,6 @@ function* run(input: Stream, parts: Parts, level: number, known?: Groups): Gener
     aside?.close();
   }
 }
-
-/** Whether all rows are of one group, as those of sorted input often are. */
-const isOneGroup = (ids: Uint32Array): boolean => {
-  const first = ids[0];
-  if (ids[ids.length - 1] !== first) return false;
-  for (let i = 1; i < ids.length; i++) if (ids[i] !== first) return false;
-  return true;
-};
-
-/** A slice for each run has its price. */
-const runRowsMin = 512;
-/**
- * The ends of runs of equal keys that are so long, on the average, that each is taken as a whole; undefined if there
- * are none.
- */
-const longRuns = (keys: readonly Vector[]): Uint32Array | undefined => {
-  const [key] = keys;
-  const ends = keys.length === 1 && key!.form === 'dictionary' ? runsOf(key!) : undefined;
-  return ends && ends.length * runRowsMin <= key!.length ? ends : undefined;
-};
-
-/** Rows of which no key is quiet; undefined for all. */
-const loudRows = (keys: readonly Vector[], length: number): Uint32Array | undefined => {
-  const tables = keys.map(kindsOf).filter((t) => t?.includes(kinds.quiet));
-  return tables.length === 0
-    ? undefined
-    : Uint32Array.from({ length }, (_, i) => i).filter((i) => !tables.some((t) => t![i] === kinds.quiet));
-};
 
 /** The groups in memory. */
 class Groups {
@@ -304,8 +290,7 @@ class Groups {
     let rows: Uint32Array | undefined;
     let rest: Uint32Array | undefined;
     if (this.full) {
-      rows = Uint32Array.from(ids.keys()).filter((i) => ids[i] !== none);
-      rest = Uint32Array.from(ids.keys()).filter((i) => ids[i] === none);
+      [rows, rest] = knownAndOthers(ids);
       ids = pick(ids, rows);
     } else if (this.own) ids = this.own.of(ids, this.table.size);
     this.grow();
@@ -355,8 +340,8 @@ class Groups {
     memory.add(bytes - this.held);
     this.held = bytes;
     const { groupsMax } = this.parts.op;
-    const over = memory.isOverWith(bytes) || (groupsMax !== undefined && this.table.size >= groupsMax);
-    if (!over || this.full || level >= levelsMax) return;
+    if (this.full || level >= levelsMax) return;
+    if (!memory.isOverWith(bytes) && (groupsMax === undefined || this.table.size < groupsMax)) return;
     if (context.host.spill && this.parts.keys.length > 0) this.full = true;
     else if (memory.isFullWith(bytes)) memory.refuse('aggregate');
   }
@@ -389,6 +374,33 @@ class Groups {
     const n = this.table.size;
     if (n === 0) return noRows;
     return recordOfPaths(this.parts.targets, [...this.table.keys(), ...this.states.map((s) => s.result(n))], n);
+  }
+  /**
+   * The results of the groups that may be wanted: all of them, or those that pass the bound. Of 1,000,000 groups by two
+   * ids, of which 10 are wanted, 0.9 of the time.
+   */
+  best(): Vector {
+    const { targets, bound, op, build } = this.parts;
+    const n = this.table.size;
+    const rowsMax = build.context.batchRows;
+    if (!bound || n <= rowsMax) return this.result();
+    const results = this.states.map((s) => s.result(n));
+    const path = targets[bound.column]!;
+    const column = results[bound.column - op.keys.length]!;
+    const wanted = new Uint32List();
+    for (let start = 0; start < n; start += rowsMax) {
+      const rows = slice(column, start, Math.min(n, start + rowsMax));
+      const kept = bound.keep(recordOfPaths([path], [rows], rows.length));
+      const count = kept?.length ?? rows.length;
+      for (let i = 0; i < count; i++) wanted.push(start + (kept ? kept[i]! : i));
+    }
+    const groups = wanted.done();
+    if (groups.length === 0) return noRows;
+    return recordOfPaths(
+      targets,
+      [...this.table.keys(groups), ...results.map((r) => flatten(take(r, groups)))],
+      groups.length,
+    );
   }
   /** The groups whose first key is not that of the last row, as results, and the others in a table of their own. */
   split(): [Vector, Groups] {

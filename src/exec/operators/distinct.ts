@@ -6,7 +6,7 @@
  */
 import { type Vector, take } from '../../vectors/vector.ts';
 import { ColumnCodes, firstRows } from '../aggregates/grouping/codes.ts';
-import { none } from '../aggregates/pair-table.ts';
+import { none } from '../aggregates/grouping/pair-table.ts';
 import { plainRows, withoutNames } from '../expressions/lift.ts';
 import type { AsyncEvaluator } from '../expressions/evaluator.ts';
 import { type Item, type Step, type Stream, evaluate, isBatch } from '../operator.ts';

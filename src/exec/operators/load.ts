@@ -1,5 +1,7 @@
-/** load: all rows become one commit of a pool branch; the commit's id is the result. */
-import type { PlanOp } from '../../query/plan/plan.ts';
+/** What changes the lake: rows become one commit of a pool's branch, whose id is the result; views come and go. */
+import assert from 'node:assert';
+import type { PlanOp, ViewChange } from '../../query/plan/plan.ts';
+import { nullValue, recordValue, stringValue } from '../../vectors/value.ts';
 import { types } from '../../vectors/type.ts';
 import type { Vector } from '../../vectors/vector.ts';
 import { vectorOf } from '../../vectors/builder.ts';
@@ -14,6 +16,20 @@ export const load = (op: Extract<PlanOp, { kind: 'load' }>, { host, signal }: Ex
     );
     yield* emissions;
     yield vectorOf([{ type: types.bytes, data: id }]);
+  };
+
+/** create view and drop view: one row says what became of it. */
+export const changeView = (change: ViewChange, { host }: ExecutionContext): Step =>
+  function* run() {
+    assert(host.changeView, 'views are of lakes');
+    const { change: made, version } = yield* wait(host.changeView(change));
+    yield vectorOf([
+      recordValue([
+        { name: 'view', value: stringValue(change.name) },
+        { name: 'change', value: stringValue(made) },
+        { name: 'version', value: version ? { type: types.bytes, data: version } : nullValue },
+      ]),
+    ]);
   };
 
 /** The batches of the stream; those for other channels are kept for later. */

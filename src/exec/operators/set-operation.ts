@@ -10,7 +10,7 @@ import { Uint32List } from '../../vectors/lists.ts';
 import { sizeOf } from '../../vectors/sizes.ts';
 import { type Vector, take } from '../../vectors/vector.ts';
 import { ColumnCodes } from '../aggregates/grouping/codes.ts';
-import { none } from '../aggregates/pair-table.ts';
+import { none } from '../aggregates/grouping/pair-table.ts';
 import { under } from '../aggregates/under.ts';
 import { plainRows } from '../expressions/lift.ts';
 import { type Item, type Stream, isBatch } from '../operator.ts';

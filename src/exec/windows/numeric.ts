@@ -2,6 +2,7 @@
  * sum, avg, min and max over frames of numbers; min and max of texts and of integers beyond 2^53 by their ranks. Same
  * results as the states of the aggregates.
  */
+import { mayHaveLongDecimals } from '../../vectors/decimal.ts';
 import { checkStopAt } from '../../vectors/stop.ts';
 import { types } from '../../vectors/type.ts';
 import { type NumberArray, type Vector, nulls, take } from '../../vectors/vector.ts';
@@ -24,6 +25,7 @@ interface PartRows {
 export const numericAggregate = (input: AggregateInput, isSql: boolean): Vector | undefined => {
   const { name, argument } = input;
   if (!argument || !['sum', 'avg', 'min', 'max'].includes(name)) return undefined;
+  if (mayHaveLongDecimals(argument)) return undefined;
   const parts: PartRows[] = [];
   // The states say what becomes of an error in SQL.
   if (isSql && mayBeError(argument) && kindsOf(argument)?.includes(kinds.error)) return undefined;

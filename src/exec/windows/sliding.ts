@@ -5,6 +5,7 @@
  *
  * Invariant: the results are those of the states of the aggregates.
  */
+import { nearValue } from '../../vectors/decimal.ts';
 import { checkStopAt } from '../../vectors/stop.ts';
 import { equalValues } from '../../vectors/compare.ts';
 import { types } from '../../vectors/type.ts';
@@ -195,7 +196,7 @@ const quantilesOver = (input: AggregateInput, argument: Vector, state: QuantileS
   sorted.forEach((at, rank) => {
     rankOf[rows[at]!] = rank;
   });
-  const at = (place: number): ReturnType<typeof valueAt> => underValue(valueAt(values, sorted[held.at(place)]!));
+  const at = (place: number): ReturnType<typeof valueAt> => nearValue(valueAt(values, sorted[held.at(place)]!));
   return slid(input, {
     add: (row) => {
       if (rankOf[row] !== none) held.add(rankOf[row]!);

@@ -31,7 +31,7 @@ import {
   withPlaceholder,
 } from '../column-out.ts';
 import { type Column, type ColumnType, memberIndexes, nanosOf } from '../column-types.ts';
-import { unitsOfDecimals } from '../decimals.ts';
+import { type Units, unitsOfDecimals } from '../decimals.ts';
 import { type FlatObject, int64 } from './flat-write.ts';
 
 /** What errors call the writer. */
@@ -116,7 +116,7 @@ export class BatchWriter {
         );
       }
       case 'decimal': {
-        if (v.form === 'number') return this.units(unitsOfDecimals(v, type, writerName), type.bits);
+        if (!type.inWords) return this.units(unitsOfDecimals(v, valid, type, writerName), type.bits);
         return this.words(
           type.bits / 32,
           type.bits === 128 ? fieldPairs(v, ['low', 'high']) : wordPairs(v as ListVector, valid),
@@ -160,10 +160,13 @@ export class BatchWriter {
     );
   }
   /** Decimals by their whole numbers of the last place. */
-  private units(units: Float64Array, bits: number): void {
-    const low = pairsFrom(numbers(types.int64, units));
-    const sign = low.map((_, i) => (low[i | 1] < 0 ? -1 : 0));
-    this.words(bits / 32, [low, ...Array.from({ length: bits / 64 - 1 }, () => sign)]);
+  private units(units: Units, bits: number): void {
+    const low = pairsFrom(numbers(types.int64, units.low));
+    const high = units.high && pairsFrom(numbers(types.int64, units.high));
+    const top = high ?? low;
+    const sign = top.map((_, i) => (top[i | 1] < 0 ? -1 : 0));
+    const given = high ? [low, high] : [low];
+    this.words(bits / 32, [...given, ...Array.from({ length: bits / 64 - given.length }, () => sign)]);
   }
   /** Rows of `width` words, a pair of each of `pairs` in turn. */
   private words(width: number, pairs: readonly Int32Array[]): void {

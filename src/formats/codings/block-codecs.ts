@@ -44,19 +44,11 @@ const expanders: Readonly<Record<Codec, Expander>> = {
   'lz4-frame': (input, size) => lz4Frame(input, size),
   'lz4-block': lz4Block,
   'lz4-hadoop': (input, size) => lz4Hadoop(input, size) ?? lz4Block(input, size),
-  zstd: (input, size) =>
-    unlessBroken('zstd', () => (nativeZstd ? nativeZstd(input, { maxOutputLength: size }) : expandZstd(input, size))),
+  zstd: (input, size) => unlessBroken('zstd', () => expandZstd(input, size)),
   snappy: (input, size) => decodeSnappy(input, size),
   gzip: (input, size) => unlessBroken('gzip', () => zlib.unzipSync(input, { maxOutputLength: size })),
   brotli: (input, size) => unlessBroken('brotli', () => zlib.brotliDecompressSync(input, { maxOutputLength: size })),
 };
-
-/** Node 22 has it, the oldest Node that we run on has not. */
-const nativeZstd = (
-  zlib as {
-    readonly zstdDecompressSync?: (input: Uint8Array, options: { readonly maxOutputLength: number }) => Uint8Array;
-  }
-).zstdDecompressSync;
 
 /** What a codec says of the damage comes along. */
 const unlessBroken = (codec: Codec, run: () => Uint8Array | undefined): Uint8Array | undefined => {

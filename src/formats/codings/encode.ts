@@ -2,6 +2,7 @@
 import type { Zstd } from '@hpcc-js/wasm-zstd';
 import type { Transform } from 'node:stream';
 import { constants, createBrotliCompress, createGzip } from 'node:zlib';
+import { nativeZstd } from './native-zstd.ts';
 
 /** Those that answers can have, best first: by size and time for rows of text, measured. */
 export const answerCodings = ['br', 'gzip', 'zstd'] as const;
@@ -20,7 +21,7 @@ export interface Encoder {
 
 const levels = { gzip: 3, br: 3, zstd: 3 } as const;
 /** A megabyte of history: more costs memory for each answer that is on its way. */
-const brotliWindowBits = 20;
+const windowBits = 20;
 
 /** An encoder for one body. */
 export const createEncoder = async (coding: AnswerCoding): Promise<Encoder> => {
@@ -30,12 +31,22 @@ export const createEncoder = async (coding: AnswerCoding): Promise<Encoder> => {
     case 'br':
       return zlibEncoder(
         createBrotliCompress({
-          params: { [constants.BROTLI_PARAM_QUALITY]: levels.br, [constants.BROTLI_PARAM_LGWIN]: brotliWindowBits },
+          params: { [constants.BROTLI_PARAM_QUALITY]: levels.br, [constants.BROTLI_PARAM_LGWIN]: windowBits },
         }),
         constants.BROTLI_OPERATION_FLUSH,
       );
     case 'zstd':
-      return zstdEncoder(await loadZstd());
+      return nativeZstd
+        ? zlibEncoder(
+            nativeZstd.createZstdCompress({
+              params: {
+                [nativeZstd.constants.ZSTD_c_compressionLevel]: levels.zstd,
+                [nativeZstd.constants.ZSTD_c_windowLog]: windowBits,
+              },
+            }),
+            nativeZstd.constants.ZSTD_e_flush,
+          )
+        : zstdEncoder(await loadZstd());
   }
 };
 
@@ -83,7 +94,7 @@ const zlibEncoder = (stream: Transform, kind: number): Encoder => {
 /** Bytes of a frame: a reader needs that much memory, this thread is busy that long. */
 const frameBytes = 256 << 10;
 
-/** A body is one frame after another: the package has a single stream, which several bodies cannot share. */
+/** For Node before 22.15. A body is one frame after another: the package has one stream, which bodies cannot share. */
 const zstdEncoder = (zstd: Zstd): Encoder => {
   const encode = (bytes: Uint8Array): Uint8Array => {
     const frames: Uint8Array[] = [];

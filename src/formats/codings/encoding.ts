@@ -1,9 +1,10 @@
 /** Content codings of HTTP bodies (RFC 9110, 8.4): their names, and undoing them in a stream. */
-import type { Transform } from 'node:stream';
 import { constants, createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from 'node:zlib';
 import { LakeError } from '../../errors.ts';
 import { BytesFault } from '../type-bytes.ts';
-import { zstdExpanded, zstdMagic } from './zstd.ts';
+import { type Expand, throughZlib } from './through-zlib.ts';
+import { zstdExpanded } from './zstd.ts';
+import { isSkippable, zstdMagic } from './zstd-frames.ts';
 
 /** The codings that can be undone, by their names in HTTP. */
 export const contentCodings = ['gzip', 'br', 'deflate', 'zstd'] as const;
@@ -101,118 +102,29 @@ async function* following(
   }
 }
 
-type Opener = (input: AsyncIterable<Uint8Array>) => AsyncIterable<Uint8Array>;
 const chunkSize = 1 << 18;
 
 /** What undoes the coding of bytes that begin so; undefined: they do not have it. */
-const openerOf = (coding: ContentCoding, head: Uint8Array): Opener | undefined => {
+const openerOf = (coding: ContentCoding, head: Uint8Array): Expand | undefined => {
   if (head.length === 0) return undefined;
   switch (coding) {
     case 'gzip':
-      return head[0] === 0x1f && head[1] === 0x8b ? through(() => createGunzip({ chunkSize }), true) : undefined;
+      return head[0] === 0x1f && head[1] === 0x8b ? throughZlib(() => createGunzip({ chunkSize }), true) : undefined;
     case 'zstd': {
       const magic = head.length < magicBytes ? 0 : Buffer.from(head.buffer, head.byteOffset).readUInt32LE();
-      return magic === zstdMagic || magic >>> 4 === 0x184d2a5 ? zstdExpanded : undefined;
+      return magic === zstdMagic || isSkippable(magic) ? zstdExpanded : undefined;
     }
     // The name means zlib's wrapping, but programs have always sent bare deflate too.
     case 'deflate':
-      return through(() =>
+      return throughZlib(() =>
         (head[0] & 15) === 8 && (head[0] * 256 + head[1]) % 31 === 0
           ? createInflate({ chunkSize })
           : createInflateRaw({ chunkSize }),
       );
     case 'br':
-      return through(() => createBrotliDecompress({ chunkSize, flush: constants.BROTLI_OPERATION_PROCESS }));
+      return throughZlib(() => createBrotliDecompress({ chunkSize, flush: constants.BROTLI_OPERATION_PROCESS }));
   }
 };
-
-/**
- * Runs bytes through a stream of node:zlib, which works in threads of its own. It compares checksums and sizes itself,
- * but ends where it sees no more of its coding: what follows there is damage, or rows would be lost without a word.
- * `padded`: zeros may follow, as behind gzip's members.
- */
-const through = (create: () => Transform & { readonly bytesWritten: number }, padded = false): Opener =>
-  async function* (input) {
-    const transform = create();
-    const rest = new Rest(padded);
-    let inputFault: unknown;
-    let isOver = false;
-    let isDropped = false;
-    let go: (() => void) | undefined;
-    const wake = (): void => {
-      go?.();
-    };
-    const feed = async (): Promise<void> => {
-      for await (const chunk of input) {
-        if (isDropped) return;
-        if (isOver) rest.check(chunk);
-        else {
-          rest.took(chunk, transform.bytesWritten);
-          if (!transform.write(chunk))
-            await new Promise<void>((resolve) => {
-              if (isOver) resolve();
-              else go = resolve;
-            });
-        }
-      }
-      if (!isOver) transform.end();
-    };
-    transform.on('drain', wake).on('close', () => {
-      isOver = true;
-      wake();
-    });
-    const fed = feed().catch((fault: unknown) => {
-      inputFault = fault;
-      transform.destroy(fault as Error);
-    });
-    try {
-      for await (const chunk of transform as AsyncIterable<Uint8Array>) yield chunk;
-      rest.end(transform.bytesWritten);
-      isOver = true;
-      wake();
-      await fed;
-      if (inputFault !== undefined) throw inputFault;
-    } catch (fault) {
-      throw fault === inputFault
-        ? fault
-        : new BytesFault(fault instanceof Error ? fault.message : String(fault), { cause: fault });
-    } finally {
-      isDropped = true;
-      transform.destroy();
-      wake();
-    }
-  };
-
-/** The bytes that a stream was given and may not have read. */
-class Rest {
-  private readonly padded: boolean;
-  private chunks: Uint8Array[] = [];
-  /** Where the first of them begins. */
-  private start = 0;
-
-  constructor(padded: boolean) {
-    this.padded = padded;
-  }
-
-  took(chunk: Uint8Array, read: number): void {
-    while (this.chunks.length > 0 && this.start + this.chunks[0].length <= read)
-      this.start += this.chunks.shift()!.length;
-    this.chunks.push(chunk);
-  }
-  /** The stream has ended and read so many. @throws BytesFault */
-  end(read: number): void {
-    let at = this.start;
-    for (const chunk of this.chunks) {
-      this.check(chunk.subarray(Math.max(0, read - at)));
-      at += chunk.length;
-    }
-  }
-  /** @throws BytesFault */
-  check(bytes: Uint8Array): void {
-    if (bytes.length === 0 || (this.padded && bytes.every((byte) => byte === 0))) return;
-    throw new BytesFault('more bytes behind its end');
-  }
-}
 
 /** The longest time that messages to this thread wait for bytes that expand. */
 const turnMsMax = 10;

@@ -2,12 +2,7 @@
  * The two entropy codes of Zstandard (RFC 8878): tables of finite states and of prefix codes, read from the bytes that
  * describe them.
  */
-import { BytesFault } from '../type-bytes.ts';
-
-/** Ends the reading of what is damaged. @throws BytesFault that names it */
-export const damaged = (what: string): never => {
-  throw new BytesFault(`zstd: damaged ${what}`);
-};
+import { damaged } from './zstd-frames.ts';
 
 /** For each state: the symbol that it stands for, the bits that the next state takes and what they are added to. */
 export interface StateTable {

@@ -2,6 +2,7 @@
  * Rows of a vector as JSON text on one line, without a Value per row where the types are simple; text.ts prints the
  * rest.
  */
+import { floatsOfTexts, longDecimalName } from '../../vectors/decimal.ts';
 import { checkStopAt } from '../../vectors/stop.ts';
 import { bytesText, durationText, ipText, jsonFloatText, netText } from '../../vectors/literal.ts';
 import { type RowPrinter, type WeaveStyle, cleanliness, strandOf, weavePrinter } from '../../vectors/row-weave.ts';
@@ -18,7 +19,7 @@ import {
   dataAt,
   typeAt,
 } from '../../vectors/vector.ts';
-import { jsonString, jsonText } from './text.ts';
+import { numberText, jsonString, jsonText } from './text.ts';
 
 /** What the batches of one answer share. */
 type JsonContext = WeaveStyle;
@@ -65,7 +66,9 @@ export const jsonRowPrinter = (v: Vector, out: TextOut, c: JsonContext, rows = v
       };
     }
     case 'named':
-      return jsonRowPrinter(v.inner, out, c, rows);
+      return v.name === longDecimalName && floatsOfTexts(v.inner)
+        ? (row) => out.ascii(numberText(dataAt(v.inner, row) as string))
+        : jsonRowPrinter(v.inner, out, c, rows);
     case 'dynamic': {
       const parts = v.parts.map((p) => jsonRowPrinter(p, out, c, Math.min(rows, p.length)));
       const { tags, slots } = v;

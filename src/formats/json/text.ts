@@ -1,4 +1,5 @@
 /** JSON text of single values: what the row printer does not print itself, and everything over several lines. */
+import { exactOfText, isLongDecimal } from '../../vectors/decimal.ts';
 import { checkStopAt } from '../../vectors/stop.ts';
 import { type Type, isFloat, isInteger, types } from '../../vectors/type.ts';
 import { type Data, type Value } from '../../vectors/value.ts';
@@ -72,9 +73,13 @@ export const jsonText = (type: Type, data: Data, indent = 0, level = 0): string 
     case 'error':
       return members([['error', inner(type.inner, data)]]);
     case 'named':
-      return jsonText(type.inner, data, indent, level);
+      return isLongDecimal(type) && exactOfText(data as string)
+        ? numberText(data as string)
+        : jsonText(type.inner, data, indent, level);
   }
 };
+/** JSON's numbers have neither a plus nor zeros in front. */
+export const numberText = (text: string): string => text.replace(/^\+?(-?)0+(?=\d)/, '$1').replace(/^\+/, '');
 
 const primitiveJson = (type: Type, data: Data): string => {
   switch (type) {

@@ -5,6 +5,7 @@
  * - What is held is a dictionary and a page, and both can be let go: they are read again when they are needed.
  * - Rows that were taken belong to who took them.
  */
+import { alikeDecimals } from '../decimals.ts';
 import { crc32 } from 'node:zlib';
 import type { ColumnMetaData } from 'hyparquet';
 import { concat } from '../../vectors/concat.ts';
@@ -252,7 +253,7 @@ const joinedEntries = (parts: readonly Entries[], leaf: Leaf): Entries => {
     entries: parts.reduce((n, p) => n + p.entries, 0),
     definition: leaf.definitionMax > 0 ? joined(parts.map((p) => p.definition!)) : undefined,
     repetition: leaf.repetitionMax > 0 ? joined(parts.map((p) => p.repetition!)) : undefined,
-    values: first ? concat(parts.map((p) => p.values)) : noValues(leaf),
+    values: first ? concat(alikeDecimals(parts.map((p) => p.values))) : noValues(leaf),
   };
 };
 const joined = (parts: readonly Uint8Array[]): Uint8Array =>

@@ -5,6 +5,7 @@ import { types } from '../../vectors/type.ts';
 import {
   type BoolVector,
   type BytesVector,
+  type NumberArray,
   type NumberVector,
   type RecordVector,
   numbers,
@@ -64,12 +65,11 @@ export const physicalOf = (leaf: LeafOut, v: Plain['values']): Physical => {
       return fixed(v as BytesVector, type.size);
     case 'decimal': {
       if (type.inWords) return { kind: 'fixed', count, size: leaf.size, bytes: bytesOfWords(v as RecordVector) };
-      const units = unitsOfDecimals(v as NumberVector, type, writerName);
-      return leaf.physical === 'INT32'
-        ? words(toWords(units, count))
-        : leaf.physical === 'INT64'
-          ? pairs(pairsFrom(numbers(types.int64, units)))
-          : { kind: 'fixed', count, size: leaf.size, bytes: wideBytes(units, leaf.size) };
+      const { low, high } = unitsOfDecimals(v, undefined, type, writerName);
+      if (leaf.physical === 'INT32') return words(Int32Array.from(low as ArrayLike<number | bigint>, Number));
+      return leaf.physical === 'INT64'
+        ? pairs(pairsFrom(numbers(types.int64, low)))
+        : { kind: 'fixed', count, size: leaf.size, bytes: wideBytes(low, high, leaf.size) };
     }
     default:
       throw new Error(`leaf of kind ${type.kind}`);
@@ -93,13 +93,14 @@ const floats = (bits: number, values: Float64Array): Physical => {
   };
 };
 /** Whole numbers of so many bytes, the most significant one first. */
-const wideBytes = (units: Float64Array, size: number): Uint8Array => {
-  const bytes = new Uint8Array(units.length * size);
+const wideBytes = (low: NumberArray, high: BigInt64Array | undefined, size: number): Uint8Array => {
+  const bytes = new Uint8Array(low.length * size);
   const view = new DataView(bytes.buffer);
-  for (let i = 0; i < units.length; i++) {
+  for (let i = 0; i < low.length; i++) {
     const end = (i + 1) * size;
-    if (units[i] < 0) bytes.fill(0xff, i * size, end);
-    view.setBigInt64(end - 8, BigInt(units[i]));
+    if ((high ?? low)[i] < 0) bytes.fill(0xff, i * size, end);
+    if (high) view.setBigInt64(end - 16, high[i]);
+    view.setBigInt64(end - 8, BigInt(low[i]));
   }
   return bytes;
 };

@@ -21,7 +21,7 @@ import type { Principal } from './roles.ts';
  * One line. `who` is absent without access control and for who could not be identified. `path` has the parameters that
  * the endpoint takes and no other, lest a token stand in it. `pool` and `branch`: those that the path of a write names,
  * as they were when it came. `commit`: what a write made; a query that makes commits has a line for each, with `pool`
- * and `branch`. `refused`: the role that was lacking (on `pool`, where there is one), or `token`, `host`, `origin`.
+ * and `branch`. `view`: one that a query made, gave a new `version` or, without one, dropped. `refused`: the role that was lacking (on `pool`, where there is one), or `token`, `host`, `origin`.
  */
 export interface AuditEntry {
   readonly time: string;
@@ -35,6 +35,8 @@ export interface AuditEntry {
   readonly pool?: string;
   readonly branch?: string;
   readonly commit?: string;
+  readonly view?: string;
+  readonly version?: string;
 }
 
 const commits = new WeakMap<FastifyReply, string>();
@@ -123,10 +125,15 @@ export class AuditTrail {
       this.#tell(status, { ...this.#target, ...(commit !== undefined && { commit: `0x${commit}` }) });
   }
   #tellChanges(status: number): void {
-    for (const { pool, branch, commit } of this.#changes.splice(0))
-      this.#tell(status, { pool: `0x${pool}`, branch, commit: `0x${commit}` });
+    for (const change of this.#changes.splice(0))
+      this.#tell(
+        status,
+        'view' in change
+          ? { view: `0x${change.view}`, ...(change.version !== undefined && { version: `0x${change.version}` }) }
+          : { pool: `0x${change.pool}`, branch: change.branch, commit: `0x${change.commit}` },
+      );
   }
-  #tell(status: number, more: Pick<AuditEntry, 'refused' | 'pool' | 'branch' | 'commit'>): void {
+  #tell(status: number, more: Pick<AuditEntry, 'refused' | 'pool' | 'branch' | 'commit' | 'view' | 'version'>): void {
     const { id, ip, method } = this.#request;
     this.#write({
       time: new Date().toISOString(),

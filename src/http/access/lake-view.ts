@@ -1,18 +1,16 @@
 /** The lake as one principal sees it: pools that they may not read are not there. */
 import { LakeError } from '../../errors.ts';
-import type { MetaPage } from '../../lake/lake.types.ts';
+import type { MetaPage, ViewChange, ViewChanged } from '../../lake/lake.types.ts';
 import type { LakeServices } from '../../workers/pool.types.ts';
 import { type Refusal, poolNamed } from './access.ts';
-import { mayOnLake, mayOnPool, type PoolName, type Principal } from './roles.ts';
+import { mayOnLake, mayOnPool, type PoolName, type Principal, type Role } from './roles.ts';
 
-/** A commit that a query made. */
-export interface Change {
-  readonly pool: string;
-  readonly branch: string;
-  readonly commit: string;
-}
+/** A commit that a query made, or a version of a view; without one the view was dropped. */
+export type Change =
+  | { readonly pool: string; readonly branch: string; readonly commit: string }
+  | { readonly view: string; readonly version?: string };
 
-/** Told of each commit, and of what was refused. */
+/** Told of each change, and of what was refused. */
 interface ViewListener {
   readonly changed: (change: Change) => void;
   readonly refused: (refusal: Refusal) => void;
@@ -23,7 +21,7 @@ interface ViewListener {
  * it.
  */
 export const lakeOf = (lake: LakeServices, principal: Principal | undefined, listener?: ViewListener): LakeServices => {
-  if ((!principal || mayOnLake(principal, 'writer')) && !listener) return lake;
+  if (!principal && !listener) return lake;
   const readable = (pool: PoolName): boolean => !principal || mayOnPool(principal, 'reader', pool);
   const poolOf: LakeServices['pool'] = (reference) => {
     const pool = lake.pool(reference);
@@ -44,8 +42,22 @@ export const lakeOf = (lake: LakeServices, principal: Principal | undefined, lis
       },
     };
   };
-  const shown = (row: MetaPage['rows'][number]): boolean =>
-    row.kind === 'pool' || row.kind === 'branch' ? readable(row.pool) : true;
+  const shown = (row: MetaPage['rows'][number]): boolean => {
+    if (row.kind === 'view') return readable(row.view);
+    return row.kind === 'pool' || row.kind === 'branch' ? readable(row.pool) : true;
+  };
+  const viewOf: LakeServices['view'] = (reference, version) => {
+    const view = lake.view(reference);
+    return view && readable(view) ? lake.view(reference, version) : undefined;
+  };
+  const changeView = async (change: ViewChange): Promise<ViewChanged> => {
+    if (principal) checkChange(principal, change, lake.view(change.name), listener);
+    const changed = await lake.changeView(change, principal?.name);
+    const { change: made, view } = changed;
+    if (view && made !== 'unchanged')
+      listener?.changed({ view: view.id, ...(made !== 'dropped' && { version: view.version }) });
+    return changed;
+  };
   return {
     pools: () => lake.pools().filter(readable),
     pool: poolOf,
@@ -57,10 +69,41 @@ export const lakeOf = (lake: LakeServices, principal: Principal | undefined, lis
       poolOf(reference);
       return lake.openSnapshot(reference, commitish);
     },
+    views: () => lake.views().filter(readable),
+    view: viewOf,
+    changeView,
     metaPage: async (source, next) => {
+      if (source.view !== undefined && !viewOf(source.view))
+        throw new LakeError('view-not-found', { view: source.view });
       if (source.pool !== undefined) poolOf(source.pool);
       const page = await lake.metaPage(source, next);
       return { ...page, rows: page.rows.filter(shown) };
     },
   };
+};
+
+/**
+ * Views are made by those who may make pools; a new version, which takes nothing away, takes the role writer on the view,
+ * and dropping it the role admin. Grants name views as they name pools. @throws auth-role, view-not-found
+ */
+const checkChange = (
+  principal: Principal,
+  change: ViewChange,
+  view: PoolName | undefined,
+  listener: ViewListener | undefined,
+): void => {
+  const refuse = (lacks: Role, id?: string): void =>
+    listener?.refused({ lacks, ...(id !== undefined && { pool: id }) });
+  const { name } = principal;
+  if (view && !mayOnPool(principal, 'reader', view)) {
+    refuse('reader', view.id);
+    // Who may not read it does not learn that it is there.
+    if (change.action === 'drop') throw new LakeError('view-not-found', { view: change.name });
+    throw new LakeError('auth-role', { name, role: 'writer', where: 'the lake' });
+  }
+  if (!view && change.action === 'drop') return;
+  const role = change.action === 'drop' ? 'admin' : 'writer';
+  if (view ? mayOnPool(principal, role, view) : mayOnLake(principal, role)) return;
+  refuse(role, view?.id);
+  throw new LakeError('auth-role', { name, role, where: view ? `view ${view.name}` : 'the lake' });
 };

@@ -6,6 +6,10 @@
 /** Type and subtype in lower case, or what is wrong with the text. */
 type MediaType = { readonly type: string } | { readonly fault: string };
 
+/** The parameter `charset`, undefined without one. */
+export const charsetOf = (contentType: string | undefined): string | undefined =>
+  /;\s*charset\s*=\s*"?([^";\s]+)/i.exec(contentType ?? '')?.[1];
+
 const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+/;
 
 /** Reads one media type. A type without a slash is let through: it is unknown, not malformed. */

@@ -1,8 +1,9 @@
 /** Formats of requests and responses by their headers. */
 import { LakeError } from '../../errors.ts';
 import { type FormatName, formatOfMediaType, formatTable, mediaTypeOf } from '../../formats/formats.ts';
+import { foreignCharset } from '../../formats/codings/charset.ts';
 import { remembered } from '../known.ts';
-import { parseMediaType } from './media.ts';
+import { charsetOf, parseMediaType } from './media.ts';
 
 /** A format and the media type under which it goes out. */
 export interface ResponseFormat {
@@ -107,3 +108,10 @@ const formatOf = remembered((contentType): FormatName | 'auto' => {
     throw new LakeError('content-type-response-only', { format: format.name, instead: mediaTypeOf('json') });
   return format.name;
 });
+
+/**
+ * The encoding of a text body that is not UTF-8, by the parameter `charset`; a format that is not text has none.
+ * @throws charset-unknown
+ */
+export const requestCharset = (contentType: string | undefined, format: FormatName | 'auto'): string | undefined =>
+  format !== 'auto' && formatTable[format].isBinary ? undefined : foreignCharset(charsetOf(contentType));

@@ -319,6 +319,13 @@ export const eventValue = (event: LakeEvent): Value => {
       }),
     );
   }
+  if (event.kind === 'view-new' || event.kind === 'view-update' || event.kind === 'view-delete') {
+    const version = event.commitId !== undefined && { version_id: id(event.commitId) };
+    return named(
+      'EventView',
+      record({ ...version, view_id: id(event.poolId), view: stringValue(event.poolName ?? '') }),
+    );
+  }
   if (event.kind === 'branch-update' || event.kind === 'branch-delete')
     return named('EventBranch', record({ pool_id: id(event.poolId), branch: stringValue(event.branch ?? '') }));
   return named('EventPool', record({ pool_id: id(event.poolId) }));

@@ -30,7 +30,7 @@ interface State {
 /** Why a connection was cut. */
 type CutReason = 'full' | 'unread';
 
-/** The connections of one server. `counted`: those that are bound by the limits. */
+/** The connections of one server. */
 export class Connections {
   readonly #states = new Map<Socket, State>();
   readonly #connectionsMax: number;
@@ -40,16 +40,12 @@ export class Connections {
 
   constructor(
     server: Server,
-    {
-      connectionsMax,
-      counted,
-      unreadMax = unreadBytesMax,
-    }: { readonly connectionsMax: number; readonly counted: (socket: Socket) => boolean; readonly unreadMax?: number },
+    { connectionsMax, unreadMax = unreadBytesMax }: { readonly connectionsMax: number; readonly unreadMax?: number },
   ) {
     this.#connectionsMax = connectionsMax;
     this.#unreadBytesMax = unreadMax;
     server.on('connection', (socket) => {
-      if (counted(socket)) this.#add(socket);
+      this.#add(socket);
     });
     this.#looking = setInterval(() => {
       this.#look();

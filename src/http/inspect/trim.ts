@@ -43,10 +43,23 @@ export const clipped = (text: string): string =>
 const trimmedJob = (job: Readonly<Record<string, unknown>>): LiveFields =>
   typeof job['revision'] === 'string' ? { ...trimmed(job), revision: clipped(job['revision']) } : trimmed(job);
 
+/** A message with a group: how many jobs there are in it, and of which kind; all of a job that is alone. */
+const trimmedGroup = (event: RecordedEvent, jobs: readonly unknown[]): LiveFields => {
+  const [first] = jobs;
+  if (!isObject(first)) return trimmed(event);
+  return { ...(jobs.length === 1 ? trimmedJob(first) : { kind: String(first['kind']) }), ...trimmed(event) };
+};
+
 /** @returns the record as it goes over the wire */
 export const liveRecord = ({ seq, ms, actor, by, event, from, to, outcome, emitted }: MessageRecord): LiveRecord => {
-  const { type, job } = event;
-  const fields = isObject(job) ? trimmedJob(job) : type.startsWith('xstate.') ? undefined : trimmed(event);
+  const { type, job, jobs } = event;
+  const fields = isObject(job)
+    ? trimmedJob(job)
+    : Array.isArray(jobs)
+      ? trimmedGroup(event, jobs)
+      : type.startsWith('xstate.')
+        ? undefined
+        : trimmed(event);
   return {
     seq,
     ms,

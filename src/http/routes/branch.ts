@@ -6,7 +6,7 @@ import { loadBody } from '../bodies/body.ts';
 import { sendCommit, sendTip, warningHeader } from '../commit-answer.ts';
 import { commitNote } from '../commit-note.ts';
 import { requestCodings } from '../bodies/encoding.ts';
-import { requestFormat } from '../bodies/negotiate.ts';
+import { requestCharset, requestFormat } from '../bodies/negotiate.ts';
 import { commitOnce, tipTerms } from '../once.ts';
 import { paceOf } from '../connections/pace.ts';
 import {
@@ -59,7 +59,7 @@ export const branchRoutes: readonly Route[] = [
     writes: true,
     params: branchParams,
     description:
-      'A load is one commit, or none: if a body breaks anywhere, nothing of it is there. When the answer comes the data is on disk.',
+      'A load is one commit, or none: if a body breaks anywhere, nothing of it is there. When the answer comes the data is on disk. A text is UTF-8, or what `charset` in the Content-Type says, or UTF-16 with a byte order mark.',
     query: Type.Object({ 'csv.delim': Type.Optional(delimiterSchema) }),
     body: 'data',
     takes: commitHeaders,
@@ -77,10 +77,11 @@ export const branchRoutes: readonly Route[] = [
         example: { commit: '0x178f59ec85db0a8c7d3d5ed926f7f4d11add9066', warnings: [] },
       },
     },
-    errors: [...commitErrors, ...dataErrors, 'csv-delimiter'],
+    errors: [...commitErrors, ...dataErrors, 'csv-delimiter', 'charset-unknown'],
     handler: async (call) => {
       const { service, request, reply, params, query, response, contentType } = call;
       const format = requestFormat(contentType);
+      const charset = requestCharset(contentType, format);
       const csvDelimiter = delimiterParameter(query['csv.delim']);
       const contentCodings = requestCodings(request.headers['content-encoding']);
       const note = commitNote(request.headers);
@@ -95,6 +96,7 @@ export const branchRoutes: readonly Route[] = [
       const run = service.running.beginLoad({
         id: call.id,
         owner: call.who?.name,
+        poolId: target.config.id,
         pool: target.config.name,
         branch: params.branch,
         bytesTotal: length === undefined ? undefined : Number(length),
@@ -118,21 +120,19 @@ export const branchRoutes: readonly Route[] = [
         call,
         note,
         async (terms) => {
-          const outcome = await service.workers.load(
-            {
-              pool: target.config,
-              format,
-              contentCodings,
-              ...(csvDelimiter !== undefined && (format === 'csv' || format === 'auto') && { csvDelimiter }),
-              ...body,
-              watch: run.watch,
-              client: pace,
-              get signal() {
-                return run.signal;
-              },
+          const outcome = await service.workers.load({
+            pool: target.config,
+            format,
+            contentCodings,
+            ...(charset !== undefined && { charset }),
+            ...(csvDelimiter !== undefined && (format === 'csv' || format === 'auto') && { csvDelimiter }),
+            ...body,
+            watch: run.watch,
+            client: pace,
+            get signal() {
+              return run.signal;
             },
-            service.lentTo,
-          );
+          });
           ({ warnings } = outcome);
           return made(
             call,
@@ -194,7 +194,7 @@ export const branchRoutes: readonly Route[] = [
     params: branchParams,
     query: dryRunQuery,
     description:
-      'A new commit: earlier ones keep what they had. Rows for which the filter is null or an error stay. Subqueries of the filter (`id in (from gone | values id)`) only read.',
+      'A new commit: earlier ones keep what they had. Rows for which the filter is null or an error stay. Subqueries of the filter (`id in (from gone | values id)`) only read. A header `Warning` names columns that no row has, as for queries.',
     body: Deletion,
     takes: commitHeaders,
     examples: {
@@ -224,16 +224,13 @@ export const branchRoutes: readonly Route[] = [
       if (ids.length > 0 && where !== '') throw new LakeError('delete-both');
       if (ids.length === 0 && where === '') throw new LakeError('delete-neither');
       if (dryRun && where === '') throw new LakeError('delete-preview');
+      const prepared = service.workers.prepareDelete(where, call.visible, (texts) => {
+        reply.header('warning', warningHeader(texts));
+      });
       if (dryRun)
         return sendValue(
           reply,
-          previewValue(
-            await target.previewDelete(
-              params.branch,
-              service.workers.prepareDelete(where, call.visible),
-              tipTerms(request.headers),
-            ),
-          ),
+          previewValue(await target.previewDelete(params.branch, prepared, tipTerms(request.headers))),
           response,
         );
       const commit = await commitOnce(call, note, async (terms) =>
@@ -241,11 +238,7 @@ export const branchRoutes: readonly Route[] = [
           call,
           where === ''
             ? await target.deleteObjects(params.branch, ids.map(idOf), withoutMeta(await terms()))
-            : await target.deleteWhere(
-                params.branch,
-                service.workers.prepareDelete(where, call.visible),
-                await terms(),
-              ),
+            : await target.deleteWhere(params.branch, prepared, await terms()),
         ),
       );
       return sendCommit(reply, commit, response);

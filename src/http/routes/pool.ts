@@ -55,6 +55,7 @@ export const poolRoutes: readonly Route[] = [
       'pool-name-missing',
       'name-reserved',
       'pool-exists',
+      'view-exists',
       'name-long',
       'order-unknown',
       'size-negative',
@@ -91,7 +92,15 @@ export const poolRoutes: readonly Route[] = [
     body: NewName,
     examples: { 'A new name': { name: 'films' } },
     answers: { 204: { text: 'It has the name.' } },
-    errors: [...changeErrors, 'pool-not-found', 'pool-name-missing', 'name-reserved', 'pool-exists', 'name-long'],
+    errors: [
+      ...changeErrors,
+      'pool-not-found',
+      'pool-name-missing',
+      'name-reserved',
+      'pool-exists',
+      'view-exists',
+      'name-long',
+    ],
     handler: async (call) => {
       const { name } = await call.body();
       if (!name) throw new LakeError('pool-name-missing');

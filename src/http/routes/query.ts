@@ -89,24 +89,20 @@ export const queryRoutes: readonly Route[] = [
       });
       service.tracing?.note(request, { query: run });
       try {
-        const answer = await service.workers.query(
-          {
-            id,
-            text,
-            format: response.format,
-            control,
-            owner: run.owner,
-            signal: run.signal,
-            watch: run.watch,
-            client: pace,
-            ...(channelIds && { channelIds }),
-            ...(coding && { coding }),
-            ...(head && { head }),
-            ...(indexBase !== undefined && { indexBase }),
-            ...(call.visible !== service.lake && { lake: call.visible }),
-          },
-          service.lentTo,
-        );
+        const answer = await service.workers.query({
+          id,
+          text,
+          format: response.format,
+          control,
+          signal: run.signal,
+          watch: run.watch,
+          client: pace,
+          ...(channelIds && { channelIds }),
+          ...(coding && { coding }),
+          ...(head && { head }),
+          ...(indexBase !== undefined && { indexBase }),
+          ...(call.visible !== service.lake && { lake: call.visible }),
+        });
         reply.header('vary', varyOf(reply));
         if (answer.warnings.length > 0) reply.header('warning', warningHeader(answer.warnings));
         if (coding && !answer.empty) reply.header('content-encoding', coding);
@@ -153,12 +149,11 @@ export const queryRoutes: readonly Route[] = [
     answers: { 200: { text: 'How it ended.', value: QueryStatus, example: { error: '' } } },
     errors: ['query-unknown'],
     handler: async (call) => {
-      const { service, params, reply, response, who } = call;
-      const owner = who && service.running.query(params.id, askerOf(call))?.owner;
-      if (who && owner === undefined) throw new LakeError('query-unknown');
-      const error = await service.workers.queryStatus(params.id, owner);
-      if (error === undefined) throw new LakeError('query-unknown');
-      return sendValue(reply, queryStatusValue(error), response);
+      const { service, params, reply, response } = call;
+      const run = service.running.query(params.id, askerOf(call));
+      if (!run) throw new LakeError('query-unknown');
+      await run.whenEnded();
+      return sendValue(reply, queryStatusValue(run.errorText), response);
     },
   }),
   route({
@@ -179,7 +174,9 @@ export const queryRoutes: readonly Route[] = [
       const lake = call.visible;
       const { text, indexBase } = await queryBody(call);
       const { plan } = await workers.compile(text, lake, indexBase);
-      const description = describePlan(plan as Plan, (name) => idBuffer(lake.pool(name).config.id));
+      const description = describePlan(plan as Plan, (name) =>
+        idBuffer(lake.view(name)?.id ?? lake.pool(name).config.id),
+      );
       return sendValue(call.reply, descriptionValue(description), call.response);
     },
   }),

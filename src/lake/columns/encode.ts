@@ -69,6 +69,8 @@ export interface ObjectTables {
   readonly types: TypeTable;
   /** By path of the column, numbered in this order; absent: none are made. */
   readonly dictionaries?: Map<string, ColumnDictionary>;
+  /** Only for columns that come with a dictionary. */
+  readonly onlyGiven?: true;
   /** Told of an encoding that objects before this version do not have. */
   readonly newer?: (version: number) => void;
 }
@@ -240,7 +242,7 @@ class BlockEncoder {
     }
     if (v.length >= dictionaryRowsMin) {
       if (this.times(v)) return layout;
-      const dictionary = this.dictionary(v.type, path);
+      const dictionary = this.tables.onlyGiven ? undefined : this.dictionary(v.type, path);
       const codes = dictionary?.codesOf(v);
       if (dictionary && codes) {
         this.dictionaryCodes(dictionary, codes);

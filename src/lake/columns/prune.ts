@@ -2,6 +2,7 @@
  * Whether a block may hold rows that pass a test, from zone maps alone (comparison rules:
  * reference/language/types-and-casts.md section 4).
  */
+import { longDecimalName } from '../../vectors/decimal.ts';
 import { type Type, types, isFloat, isNumeric } from '../../vectors/type.ts';
 import { type Value, compareBytes } from '../../vectors/value.ts';
 import { type Column, type Segment, fieldNamed } from './decode.ts';
@@ -47,7 +48,8 @@ const mayPass = (column: Column, test: ColumnTest, depth: number): boolean => {
     case 'union':
       return column.members.some((m) => mayPass(m, test, depth));
     case 'named':
-      return mayPass(column.inner, test, depth);
+      // Long decimals are numbers, of which the bounds of their texts say nothing.
+      return column.name === longDecimalName || mayPass(column.inner, test, depth);
     default:
       break;
   }

@@ -7,6 +7,7 @@
  * - Everything is exact, or there is no summary: floats have none but their number, as the order of their additions
  *   counts and NaN is in no bounds.
  */
+import { longDecimalName } from '../../vectors/decimal.ts';
 import { type PrimitiveType, isFloat } from '../../vectors/type.ts';
 import type { NumberVector } from '../../vectors/vector.ts';
 import {
@@ -43,7 +44,7 @@ interface Values {
 const valuesAt = (column: Column, path: readonly string[], depth = 0): Values | undefined => {
   switch (column.form) {
     case 'named':
-      return valuesAt(column.inner, path, depth);
+      return column.name === longDecimalName ? undefined : valuesAt(column.inner, path, depth);
     case 'union': {
       const held = column.members.filter((m) => m.rows > 0 && m.form !== 'null');
       return held.length === 1 ? valuesAt(held[0]!, path, depth) : undefined;

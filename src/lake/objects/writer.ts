@@ -26,6 +26,8 @@ interface BlockKeys {
 interface ObjectWriterOptions {
   /** Rows that will come, about: small objects go without zone maps, large ones try out their dictionaries first. */
   readonly rowsExpected: number;
+  /** It is read once and gone: dictionaries are not looked for, those that columns come with are kept. */
+  readonly temporary?: true;
 }
 
 /**
@@ -74,11 +76,12 @@ export class ObjectWriter {
     this.tables = {
       types: this.types,
       dictionaries: this.dictionaries,
+      ...(options.temporary && { onlyGiven: true }),
       newer: (version) => {
         this.version = Math.max(this.version, version);
       },
     };
-    this.trial = [];
+    if (!options.temporary) this.trial = [];
     this.write(header);
   }
 

@@ -6,7 +6,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LakeError } from '../../errors.ts';
 import type { PoolJob, PoolJobKind } from '../../../machines/pool.events.ts';
 import { base62, zeroId } from '../ksuid.ts';
-import type { CommitNote, Id, ObjectFiles, ObjectMeta } from '../lake.types.ts';
+import type { CommitNote, Id, LakeEvent, ObjectFiles, ObjectMeta } from '../lake.types.ts';
 import { objectNames, prepareMerge } from '../commits/merge.ts';
 import { checkTip } from '../commits/tip-check.ts';
 import {
@@ -41,10 +41,14 @@ interface JobContext {
   readonly report: (fault: unknown) => void;
   readonly payload: (job: number) => Payload;
 }
-/** `commit`: the commit that the job made; `objects`: the objects that a vacuum removed. */
+/**
+ * `commit`: the commit that the job made; `objects`: the objects that a vacuum removed; `events`: what listeners are to
+ * hear of it.
+ */
 export interface JobResult {
   readonly commit?: Id;
   readonly objects?: readonly Id[];
+  readonly events?: readonly LakeEvent[];
 }
 /** What a job came to: its result, or why it could not be done. */
 export type JobEnd =
@@ -117,17 +121,15 @@ const loadGroup = async (context: JobContext, jobs: readonly Job<'load'>[]): Pro
   }
   if (ready.length === 0) return ends;
   try {
-    const ids = await context.store.write(commits);
-    ready.forEach((job, i) => ends.push({ id: job.id, result: { commit: ids[i]! } }));
+    const made = await context.store.write(commits);
+    ready.forEach((job, i) => ends.push({ id: job.id, result: made[i]! }));
   } catch (error) {
     for (const job of ready) ends.push({ id: job.id, error });
   }
   return ends;
 };
 
-const commitOne = async (store: PoolStore, commit: NewCommit): Promise<JobResult> => ({
-  commit: (await store.write([commit]))[0]!,
-});
+const commitOne = async (store: PoolStore, commit: NewCommit): Promise<JobResult> => (await store.write([commit]))[0]!;
 
 /** The entries of these ids in a list. @throws object-not-found */
 const inList = (store: PoolStore, list: ObjectList, ids: readonly Id[]): readonly ObjectEntry[] =>
@@ -249,13 +251,9 @@ const work: { readonly [K in PoolJobKind]: Work<K> } = {
       const missing = store.missing(await store.list(job.commit));
       if (missing.length > 0) throw vacuumedError(job.commit, missing);
     }
-    const { commit } = await store.createBranch(job.name, job.commit);
-    return { commit };
+    return store.createBranch(job.name, job.commit);
   },
-  'delete branch': async ({ store }, job) => {
-    await store.deleteBranch(job.name);
-    return {};
-  },
+  'delete branch': ({ store }, job) => store.deleteBranch(job.name),
 };
 
 const fits = (parts: readonly number[], removes: readonly Id[], adds: readonly ObjectMeta[]): boolean =>

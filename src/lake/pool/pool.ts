@@ -1,13 +1,15 @@
 /**
- * The promise face of a pool: turns calls into jobs of the pool's machine, keeps what the machine need not see, settles
- * the promises.
+ * The promise face of a pool: turns calls into jobs of the pool's machine, keeps what the machine need not see,
+ * publishes the events of what it settles and settles the promises.
  *
- * Invariant: a job's promise settles exactly once, with the machine's `settled`, or at once when the machine has ended.
+ * Invariant: a job's promise settles exactly once, with the machine's `settled`, or at once when the machine has ended
+ * or too many wait for it.
  */
 import assert from 'node:assert';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LakeError } from '../../errors.ts';
 import type { JobOutcome, PoolJob, PoolTask, WorkDone } from '../../../machines/pool.events.ts';
+import { killPoint } from '../kill-points.ts';
 import { firstParents } from '../commits/history.ts';
 import { base62, plainId, zeroId } from '../ksuid.ts';
 import { graphCommitsMax, graphPage, listSums } from '../commits/graph.ts';
@@ -33,6 +35,7 @@ import type {
 } from '../lake.types.ts';
 import { checkNotReserved } from '../names.ts';
 import type { ObjectList } from '../objects/list.ts';
+import type { Mailbox } from './mailbox.ts';
 import type { PoolStore } from './store.ts';
 import { previewMerge, previewOf, previewRevert } from '../commits/preview.ts';
 import { checkBelow } from '../tables/rows.ts';
@@ -46,8 +49,8 @@ interface PoolHost {
   readonly files: ObjectFiles;
   /** Told of faults that no call can tell of. */
   readonly report: (fault: unknown) => void;
-  /** Gives the job to the pool's machine, or answers false when there is none any more. */
-  send(poolId: Id, job: PoolJob): boolean;
+  /** Where jobs for the pool's machine wait; undefined when there is none any more. */
+  mailbox(poolId: Id): Mailbox | undefined;
   nextJobId(): number;
   /** The disk failed: the whole lake takes no writes any more. */
   storeFailed(reason: string): void;
@@ -357,9 +360,10 @@ export class PoolFace implements Pool {
     const id = this.host.nextJobId();
     return new Promise((resolve, reject) => {
       this.waiting.set(id, { payload, kind: task.kind, askedAt: performance.now(), beganAt: 0, resolve, reject });
-      if (this.host.send(this.store.poolId, { id, ...task })) return;
+      const mailbox = this.host.mailbox(this.store.poolId);
+      if (mailbox?.post({ id, ...task })) return;
       this.waiting.delete(id);
-      reject(this.ended());
+      reject(mailbox ? mailbox.full() : this.ended());
     });
   }
   private ended(): LakeError {
@@ -368,7 +372,7 @@ export class PoolFace implements Pool {
       : new LakeError('pool-not-found', { pool: this.config.name });
   }
 
-  /** The machine's `work`. */
+  /** What the machine begins. */
   async work(jobs: readonly PoolJob[]): Promise<WorkDone> {
     const {
       store,
@@ -400,8 +404,11 @@ export class PoolFace implements Pool {
     };
   }
 
-  /** The machine's `settled`. */
+  /** The machine's `settled`: listeners hear of the changes before those who asked for them. */
   settle(outcomes: readonly JobOutcome[]): void {
+    const events = outcomes.flatMap((outcome) => (outcome.status === 'done' ? (outcome.events ?? []) : []));
+    this.store.stores.feed.publish(events);
+    killPoint('settled: told');
     const endedAt = performance.now();
     for (const outcome of outcomes) {
       const waiting = this.waiting.get(outcome.id);
@@ -419,7 +426,6 @@ export class PoolFace implements Pool {
 const refusal = (outcome: JobOutcome, ended: LakeError): LakeError => {
   if (outcome.status === 'failed') return new LakeError('internal', { text: outcome.text });
   assert(outcome.status === 'refused');
-  if (outcome.why === 'queue full') return new LakeError('jobs-full', { fault: outcome.text });
   return outcome.why === 'closing' ? ended : new LakeError('lake-failed', { fault: outcome.text });
 };
 

@@ -5,7 +5,7 @@
  * Invariants:
  * - One caller at a time writes (the pool's actor); between the check of a tip in memory and its transaction nobody
  *   else moves it. The transaction checks again.
- * - A branch in memory moves, and listeners hear of it, only after its transaction is durable.
+ * - A branch in memory moves only after its transaction is durable.
  * - No tip of a branch and no pinned list holds a vacuumed object.
  */
 import assert from 'node:assert';
@@ -77,6 +77,12 @@ export interface NewCommit {
   readonly deleteVectors?: readonly ObjectEntry[];
   /** No event tells of it. */
   readonly silent?: boolean;
+}
+
+/** A commit that was written, and what listeners are to hear of it. */
+interface MadeCommit {
+  readonly commit: Id;
+  readonly events: readonly LakeEvent[];
 }
 
 /** A tip that this process wrote: what follows from it is known without a read. `row`: the branch's. */
@@ -228,19 +234,19 @@ export class PoolStore {
   }
 
   /**
-   * Writes commits, each on what the one before made of its branch, in one durable transaction. Answers with their ids.
+   * Writes commits, each on what the one before made of its branch, in one durable transaction. Answers with their ids
+   * and the events of each, which are published when the pool's machine settles them.
    */
-  async write(commits: readonly NewCommit[]): Promise<readonly Id[]> {
+  async write(commits: readonly NewCommit[]): Promise<readonly MadeCommit[]> {
     const tips = new Map<string, MovingTip>();
-    const events: LakeEvent[] = [];
-    const ids: Id[] = [];
+    const made: MadeCommit[] = [];
     const moved: MovedTip[] = [];
     for (const { branch } of commits) if (!tips.has(branch)) tips.set(branch, this.tip(branch));
     await this.stores.tables.write(
       () =>
         this.stores.feed.drawing(() => {
           const rows: Change[] = [];
-          for (const commit of commits) ids.push(this.makeCommit(commit, tips.get(commit.branch)!, rows, events));
+          for (const commit of commits) made.push(this.makeCommit(commit, tips.get(commit.branch)!, rows));
           for (const tip of tips.values()) {
             const branch = { ...tip.before, commit: tip.now };
             const row = encodeBranch(branch);
@@ -259,14 +265,12 @@ export class PoolStore {
     this.groupBefore = commits.length;
     for (const one of moved) this.move(one);
     killPoint('commit: branch moved');
-    this.stores.feed.publish(events);
-    killPoint('commit: told');
     for (const { tip } of moved) {
       let small = 0;
       for (const entry of tip.adds) if (entry.inTable) small++;
       if (small > 0) this.stores.small?.(this.poolId, tip.before.name, small);
     }
-    return ids;
+    return made;
   }
 
   private tip(name: string): MovingTip {
@@ -282,7 +286,7 @@ export class PoolStore {
     };
   }
   /** Puts a commit on a tip: its rows and its event. */
-  private makeCommit(commit: NewCommit, tip: MovingTip, rows: Change[], events: LakeEvent[]): Id {
+  private makeCommit(commit: NewCommit, tip: MovingTip, rows: Change[]): MadeCommit {
     const { stores, poolId } = this;
     const { branch, note, changes, secondParent, deleteVectors } = commit;
     const created = (commit.created ?? []).map((meta) => this.newObject(meta, rows));
@@ -308,6 +312,7 @@ export class PoolStore {
     rows.push({ table: 'commits', key: pairKey(poolId, row.id), payload: encodeCommit(row) });
     if (note.terms?.retry && stores.retries)
       rows.push(...stores.retries.changes(note.terms.retry, row.id, { key: tip.key, branch: tip.before }));
+    const events: LakeEvent[] = [];
     if (!commit.silent) {
       const made = stores.feed.make({
         kind: 'pool-commit',
@@ -323,7 +328,7 @@ export class PoolStore {
     tip.now = row.id;
     tip.height = row.height;
     this.collect(tip, commit, adds, addVectors);
-    return row.id;
+    return { commit: row.id, events };
   }
 
   private drewCommit(branch: string, { height: _, rewrite: __, dateNs, ...commit }: StoredCommit): void {
@@ -412,26 +417,25 @@ export class PoolStore {
   mustBeNew(name: string): void {
     if (this.loadBranches().has(name)) throw new LakeError('branch-exists', { pool: this.config.name, branch: name });
   }
-  async createBranch(name: string, commit: Id): Promise<BranchRecord> {
+  async createBranch(name: string, commit: Id): Promise<MadeCommit> {
     this.mustBeNew(name);
     const branch: BranchRecord = { tsNs: this.stores.draws.nowNs(), name, commit };
     this.stores.drew?.(this.poolId, { what: 'branch', name, commit, tsNs: String(branch.tsNs) });
     const row: Change = { table: 'branches', key: branchKey(this.poolId, name), payload: encodeBranch(branch) };
-    const publish = await this.stores.feed.write(
+    const events = await this.stores.feed.write(
       { kind: 'branch-update', poolId: this.poolId, poolName: this.config.name, branch: name },
       [row],
       () => this.checkPool(),
     );
     killPoint('branch: in the tables');
     this.loadBranches().set(name, branch);
-    publish();
-    return branch;
+    return { commit, events };
   }
 
-  async deleteBranch(name: string): Promise<void> {
+  async deleteBranch(name: string): Promise<Pick<MadeCommit, 'events'>> {
     const before = this.branch(name);
     const row: Change = { table: 'branches', key: branchKey(this.poolId, name) };
-    const publish = await this.stores.feed.write(
+    const events = await this.stores.feed.write(
       { kind: 'branch-delete', poolId: this.poolId, poolName: this.config.name, branch: name },
       [row],
       () => {
@@ -444,7 +448,7 @@ export class PoolStore {
     this.written.delete(name);
     this.branchKeys.delete(name);
     if (!this.isTip(before.commit)) this.stores.snapshots.leave(this.poolId, before.commit);
-    publish();
+    return { events };
   }
 
   /** For use inside a transaction. @throws pool-not-found */

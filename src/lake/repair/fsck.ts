@@ -25,6 +25,7 @@ import {
   soundCommits,
   soundObjects,
   soundPools,
+  soundViews,
   tipObjects,
 } from './sound-rows.ts';
 import { isLogged } from '../tables/table-rows.ts';
@@ -314,6 +315,20 @@ class Walk {
     for (const pool of pools)
       if (!this.tables.has('names', nameKey(pool.name)))
         this.faults.add(`pool ${base62(pool.id)} "${pool.name}" is not found by its name`);
+    this.checkViewNames(pools);
+  }
+
+  /** A name is either a pool's or a view's, and of all versions of a view. */
+  private checkViewNames(pools: readonly PoolConfig[]): void {
+    const taken = new Map<string, Id | undefined>(pools.map(({ name }) => [name, undefined]));
+    for (const { view } of soundViews(this.tables)) {
+      const { id, name } = view;
+      if (taken.has(name) && taken.get(name) !== id)
+        this.faults.add(
+          `view ${base62(id)} "${name}" has the name of ${taken.get(name) === undefined ? 'a pool' : 'another view'}`,
+        );
+      else taken.set(name, id);
+    }
   }
 
   private checkBranches(pool: PoolConfig, damage: Damage): void {

@@ -31,7 +31,7 @@ import {
   strangeBase,
 } from '../log/reader.ts';
 import { valueOf } from '../tables/row-frames.ts';
-import { type Change, openIndex, placeRow, tableNames, versionRow } from '../tables/tables.ts';
+import { type Change, openIndex, placeRow, tableNames, versionOf, versionRow } from '../tables/tables.ts';
 import { hasTables } from '../tables/head.ts';
 
 export const tablesFolder = (directory: string): string => join(directory, 'tables');
@@ -155,13 +155,17 @@ export const makeTables = async (
     const changes = replay(directory, base);
     try {
       let next = changes.next();
-      for (; !next.done; next = changes.next()) await writer.put(take(next.value));
+      let version = 0;
+      for (; !next.done; next = changes.next()) {
+        version = Math.max(version, versionOf(next.value));
+        await writer.put(take(next.value));
+      }
       const { log, base: read } = next.value;
       if (read.faults.length > 0 && base !== bases.at(-1)) {
         strays.push(read);
         continue;
       }
-      await writer.put([versionRow, ...(log.place ? [placeRow(log.place)] : [])]);
+      await writer.put([versionRow(version), ...(log.place ? [placeRow(log.place)] : [])]);
       await writer.end();
       return { ...next.value, strays };
     } finally {
@@ -200,7 +204,7 @@ export const copyTables = (directory: string): Promise<void> =>
     const writer = new RowWriter(environment);
     try {
       for (const rows of allRows(tables)) await writer.put(rows);
-      await writer.put([versionRow, placeRow(tables.place()!)]);
+      await writer.put([versionRow(tables.version()), placeRow(tables.place()!)]);
       await writer.end();
     } finally {
       await environment.close();

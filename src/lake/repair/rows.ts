@@ -16,16 +16,18 @@ import {
   decodeCommit,
   decodeCounters,
   decodePool,
+  decodeView,
   encodeBranch,
   encodeCounters,
   encodeName,
   encodePool,
+  encodeView,
   faultOfRow,
   idOfEventKey,
   nameKey,
   type StoredCommit,
 } from '../tables/rows.ts';
-import { faultsOfCommit, soundBranches, soundCommit, soundObjects, soundPools } from './sound-rows.ts';
+import { faultsOfCommit, soundBranches, soundCommit, soundObjects, soundPools, soundViews } from './sound-rows.ts';
 import { type Change, type TableName, tableNames, Tables } from '../tables/tables.ts';
 
 const salvagedTables: readonly TableName[] = [
@@ -36,10 +38,11 @@ const salvagedTables: readonly TableName[] = [
   'bodies',
   'vacuumed',
   'retries',
+  'views',
   'about',
 ];
 /** Their keys do not begin with a pool; bodies of no object go again in the end. */
-const unpooled: ReadonlySet<TableName> = new Set(['bodies', 'retries']);
+const unpooled: ReadonlySet<TableName> = new Set(['bodies', 'retries', 'views']);
 /** What follows from other rows, and is made again where it is missing. */
 const derived: ReadonlySet<TableName> = new Set<TableName>(['names', 'files', 'checkpoints', 'packs', 'lineage']);
 /** New events begin so much later: numbers that were given and lost are not given again. */
@@ -107,6 +110,7 @@ class Course {
     if (table === 'pools') this.later(decodePool(idOfBytes(key), payload).tsNs);
     else if (table === 'branches') this.seeBranch(key, decodeBranch(key, payload));
     else if (table === 'events') this.seeEvent(idOfEventKey(key));
+    else if (table === 'views') this.later(decodeView(key, payload).tsNs);
     else if (table === 'commits') this.later(decodeCommit(idOfBytes(key.subarray(20)), payload).dateNs);
     else if (table === 'about' && countersKey.equals(key)) this.raise(decodeCounters(payload));
   }
@@ -188,6 +192,8 @@ class Rebuilder {
         if (isThere && this.tipOf(key) !== branch.commit) elsewhere.push({ key, branch });
         if (isThere || branch.tsNs <= lastNs) continue;
         course.seeBranch(key, branch);
+      } else if (table === 'views') {
+        if (isThere || decodeView(key, payload).tsNs <= lastNs) continue;
       } else if (isThere || !(unpooled.has(table) || pools.has(poolOf(key)))) continue;
       await writer.put([{ table, key, payload }]);
     }
@@ -265,7 +271,7 @@ class Rebuilder {
     );
   }
 
-  /** Two pools may have one name where a new name of one is lost. */
+  /** Two pools, or a pool and a view, may have one name where a new name of one is lost. */
   private async setNames(): Promise<void> {
     const names = new Set<string>();
     for (const pool of soundPools(this.tables)) {
@@ -275,6 +281,15 @@ class Rebuilder {
         { table: 'pools', key: idBuffer(pool.id), payload: encodePool({ ...pool, name }) },
         { table: 'names', key: nameKey(name), payload: encodeName(name, pool.id) },
       ]);
+    }
+    const views = new Map<string, string>();
+    for (const { key, view } of soundViews(this.tables)) {
+      const { id, name } = view;
+      if (!names.has(name) && (views.get(name) ?? id) === id) views.set(name, id);
+      else
+        await this.writer.put([
+          { table: 'views', key, payload: encodeView({ ...view, name: `${name} (${base62(id)})` }) },
+        ]);
     }
     await this.writer.end();
   }

@@ -4,13 +4,14 @@
  */
 import { firstParents } from '../commits/history.ts';
 import { base62, idBuffer, idOfBytes, zeroId } from '../ksuid.ts';
-import type { BranchRecord, Id, ObjectMeta, PoolConfig } from '../lake.types.ts';
+import type { BranchRecord, Id, ObjectMeta, PoolConfig, ViewVersion } from '../lake.types.ts';
 import type { ObjectEntry } from '../objects/list.ts';
 import {
   decodeBranch,
   decodeCommit,
   decodeObject,
   decodePool,
+  decodeView,
   idOfPair,
   pairKey,
   type StoredCommit,
@@ -21,6 +22,9 @@ import type { KeyValue, TableName, Tables } from '../tables/tables.ts';
 /** The pools whose rows are sound. */
 export const soundPools = (tables: Tables): readonly PoolConfig[] =>
   [...tables.soundRows('pools')].map(({ key, payload }) => decodePool(idOfBytes(key), payload));
+/** All versions of the views whose rows are sound, those of one view in their order, with the keys of their rows. */
+export const soundViews = (tables: Tables): readonly { readonly key: Buffer; readonly view: ViewVersion }[] =>
+  [...tables.soundRows('views')].map(({ key, payload }) => ({ key, view: decodeView(key, payload) }));
 /** The branches of a pool, or of all. */
 export const soundBranches = (
   tables: Tables,

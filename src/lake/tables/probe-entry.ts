@@ -4,7 +4,7 @@
  */
 import { writeSync } from 'node:fs';
 import { type TablesReport, tableRow } from './probe.ts';
-import { formatVersion, type KeyValue, openIndex, type TableName, tableNames } from './tables.ts';
+import { hasTable, type KeyValue, openIndex, type TableName, tableNames } from './tables.ts';
 
 const faultsMax = 1000;
 
@@ -25,7 +25,7 @@ const walk = async (directory: string, look: boolean): Promise<void> => {
     const counted = tables.count(name);
     // Pages that are lost take rows along that no checksum is missed by.
     // So does a table whose own name is damaged: it is as if it had never been.
-    if (version === formatVersion && !tables.isThere(name)) faults.push(`table ${name}: it is not there`);
+    if (hasTable(version, name) && !tables.isThere(name)) faults.push(`table ${name}: it is not there`);
     if (found !== counted) faults.push(`table ${name}: ${found} rows are found, there should be ${counted}`);
   }
   await tables.close();

@@ -7,8 +7,17 @@
 import assert from 'node:assert';
 import { createHash } from 'node:crypto';
 import { LakeError } from '../../errors.ts';
-import { idBuffer, isId } from '../ksuid.ts';
-import type { BranchRecord, CommitRecord, Id, KeyBound, LakeEvent, PoolConfig, SortOrder } from '../lake.types.ts';
+import { idBuffer, idOfBytes, isId } from '../ksuid.ts';
+import type {
+  BranchRecord,
+  CommitRecord,
+  Id,
+  KeyBound,
+  LakeEvent,
+  PoolConfig,
+  SortOrder,
+  ViewVersion,
+} from '../lake.types.ts';
 import type { ObjectEntry } from '../objects/list.ts';
 import { rowFault, type TableName } from './table-rows.ts';
 
@@ -204,6 +213,42 @@ export const checkBelow = (parent: StoredCommit, child: { readonly id: Id; reado
   );
 };
 
+interface ViewRow {
+  n: string;
+  t: string;
+  a: string;
+  q: string;
+  c?: string[];
+  i?: 0 | 1;
+}
+/** A row of `views`. The ids of view and version are in the key only. */
+export const encodeView = (view: ViewVersion): Buffer =>
+  json({
+    n: view.name,
+    t: String(view.tsNs),
+    a: view.author,
+    q: view.query,
+    c: view.columns,
+    i: view.indexBase,
+  } satisfies Partial<Record<keyof ViewRow, unknown>>);
+/** The version of a row of `views`. @throws table-corrupt */
+export const decodeView = (key: Uint8Array, payload: Buffer): ViewVersion =>
+  decoded('views', key, () => {
+    const version = idOfPair('views', key);
+    const row = parse<ViewRow>(payload);
+    if (typeof row.n !== 'string' || typeof row.q !== 'string') throw new Error('it has no name or no query');
+    return {
+      id: idOfBytes(key.subarray(0, idBytes)),
+      version,
+      name: row.n,
+      tsNs: BigInt(row.t),
+      author: row.a,
+      query: row.q,
+      ...(row.c && { columns: row.c }),
+      ...(row.i !== undefined && { indexBase: row.i }),
+    };
+  });
+
 /** A row of `events`. */
 export const encodeEvent = (event: LakeEvent): Buffer => json(event);
 /** The event of a row of `events`. @throws table-corrupt */
@@ -380,6 +425,7 @@ const checks = {
     decodeIds(payload);
   },
   retries: anyRow,
+  views: decodeView,
 } as const satisfies Record<TableName, (key: Buffer, payload: Buffer) => void>;
 /** Looks whether a row is one that an encoder makes. What it names need not be there. @throws table-corrupt */
 export const checkRow = (table: TableName, key: Buffer, payload: Buffer): void =>

@@ -30,11 +30,25 @@ export { type Change, type Put, type Remove, rowFault, rowMissing, type TableNam
 
 /**
  * Layout of the lake; one of a newer layout is refused. 2: a journal ahead of LMDB. 3: the lineage of rewritten
- * objects, which an older build would not add to. 4: one log, whose index LMDB is.
+ * objects, which an older build would not add to. 4: one log, whose index LMDB is. 5: views, which older builds would
+ * not read; a lake has it from its first view on, so that they open all others.
  */
-export const formatVersion = 4;
+export const formatVersion = 5;
+/** That of a lake without views, and of one with. */
+const plainVersion = 4;
+export const viewsVersion = 5;
 /** The row that says which one it is. */
-export const versionRow = { table: 'about', key: versionKey, payload: Buffer.from(String(formatVersion)) } as const;
+export const versionRow = (version: number): Change => ({
+  table: 'about',
+  key: versionKey,
+  payload: Buffer.from(String(Math.max(version, plainVersion))),
+});
+/** Whether tables of that version have this one in any case. */
+export const hasTable = (version: number, name: TableName): boolean =>
+  version === formatVersion || (version === plainVersion && name !== 'views');
+/** The version that rows ask for. */
+export const versionOf = (rows: readonly Change[]): number =>
+  rows.some(({ table }) => table === 'views') ? viewsVersion : plainVersion;
 
 /** A row whose checksum was verified. */
 export interface KeyValue {
@@ -123,6 +137,14 @@ export class Tables {
   /** Of its rows' layout; 0: it does not say. */
   version(): number {
     return Number(this.get('about', versionKey)?.toString('latin1') ?? 0);
+  }
+  /** Makes LMDB say, durably, that the layout is one that older builds refuse: before what they cannot read is written. */
+  async raiseVersion(version: number): Promise<void> {
+    if (this.version() >= version) return;
+    this.applying = this.applying
+      .catch(() => undefined)
+      .then(() => this.environment.write([valueOf(versionRow(version))]));
+    await this.applying;
   }
   /** @throws lake-newer */
   checkVersion(directory: string): void {
@@ -413,7 +435,7 @@ export class Tables {
     this.isApplying = true;
     this.recentBytes = 0;
     try {
-      await this.environment.write([...rows, versionRow, placeRow(place)].map(valueOf));
+      await this.environment.write([...rows, versionRow(this.version()), placeRow(place)].map(valueOf));
       killPoint('tables: written');
       this.recent.drop(rows);
     } catch (fault) {

@@ -13,6 +13,7 @@ import { bodyIn, hasSubquery, isWithin, literal, readsRow, someExpr } from '../p
 import type {
   Aggregate,
   CompileEnvironment,
+  FoundSource,
   FieldPath,
   Pipeline,
   PlanExpr,
@@ -26,12 +27,14 @@ import type {
 import { aggregateResult, windowResult } from '../types/ops.ts';
 import { impliedName } from '../print.ts';
 import type { FunctionBinding, OperatorStack, Scope, ScopeSymbol } from './scope.ts';
+import type { OpenView } from './views.ts';
+import type { ViewTexts } from './view-texts.ts';
 import { TypeChecker } from '../types/check.ts';
 import { recordOf, unknownType } from '../types/of.ts';
 
 /** What a request for a source was answered with. */
 export interface Resolution {
-  readonly sources?: readonly ResolvedSource[];
+  readonly sources?: readonly FoundSource[];
   readonly error?: unknown;
 }
 
@@ -77,8 +80,8 @@ const constantBytesMax = 1 << 20;
  */
 export class Analysis {
   readonly environment: CompileEnvironment;
-  /** The query text. */
-  readonly text: string;
+  /** The query's text, and those of the views that it reads. */
+  readonly texts: ViewTexts;
   readonly faults: CompileFault[] = [];
   /** What a query is told that runs all the same. */
   readonly warnings = new Set<string>();
@@ -101,6 +104,7 @@ export class Analysis {
   operatorStack: OperatorStack = [];
   /** Set while a constant is lowered: it may not read data. */
   inConstant = 0;
+  readonly openViews: OpenView[] = [];
   /** Declarations of named queries whose bodies are being lowered. */
   readonly openQueries = new Set<object>();
   /** For the next subquery that may use outer values, and the next recursion. */
@@ -123,12 +127,12 @@ export class Analysis {
 
   constructor(
     environment: CompileEnvironment,
-    text: string,
+    texts: ViewTexts,
     { resolutions, contents }: Answers,
     defaultNeeded: boolean,
   ) {
     this.environment = environment;
-    this.text = text;
+    this.texts = texts;
     this.#resolutions = resolutions;
     this.defaultNeeded = defaultNeeded;
     this.checker = new TypeChecker(environment, this.functions, this.places);
@@ -137,6 +141,11 @@ export class Analysis {
       typeOfSource: (source) => this.#typeOfSource(source),
       knowsCasts: true,
     });
+  }
+
+  /** All texts: places are bytes of it. */
+  get text(): string {
+    return this.texts.text;
   }
 
   /** Says something about a query that runs all the same, once. */
@@ -253,14 +262,14 @@ export class Analysis {
     request: SourceRequest,
     place: Span | undefined,
     placeOf?: (fault: string) => Span | undefined,
-  ): readonly ResolvedSource[] {
+  ): readonly FoundSource[] {
     const key = requestKey(request);
     const answer = this.#resolutions.get(key);
-    const described = (sources: readonly ResolvedSource[]): readonly ResolvedSource[] =>
+    const described = (sources: readonly FoundSource[]): readonly FoundSource[] =>
       this.#contents.size === 0
         ? sources
         : sources.map((source) => {
-            const content = this.#contents.get(source.handle);
+            const content = source.kind === 'view' ? undefined : this.#contents.get(source.handle);
             return content ? { ...source, content } : source;
           });
     if (!answer) {

@@ -41,7 +41,8 @@ import {
   lowerCorrelatedIn,
   lowerQuantified,
 } from '../sql/correlate.ts';
-import { decimalDigitsMax, isBeyondDecimals, scaleOfResult, scaleOfText } from '../sql/decimals.ts';
+import { decimalOfText, isBeyondDecimals, scaleOfResult, scaleOfText } from '../sql/decimals.ts';
+import { decimalPrecisionMax } from '../sql/types.ts';
 import { countsAsSql, isSql, lowerPattern, lowerSqlIndex, lowerSqlSlice, sqlOperator } from '../sql/elements.ts';
 import { conditionIn } from '../sql/conditions.ts';
 import { asSqlValue, spanOfFile, spansOf, storedColumn } from '../sql/stored.ts';
@@ -402,9 +403,10 @@ const decimalLiteral = (a: Analysis, e: LiteralExpr): PlanExpr => {
   const scale = value.type === types.float64 ? scaleOfText(e.text) : undefined;
   if (value.type === types.float64 && isBeyondDecimals(e.text))
     a.warn(
-      `${e.text} has more digits than a decimal keeps, which are ${decimalDigitsMax}: it is the nearest float64; write '${e.text}'::double to say so`,
+      `${e.text} has more digits than a decimal, which has ${decimalPrecisionMax}: it is the nearest float64; write '${e.text}'::double to say so`,
     );
-  return { kind: 'literal', value, ...(scale !== undefined && { scale }) };
+  if (scale === undefined) return { kind: 'literal', value };
+  return { kind: 'literal', value: decimalOfText(e.text) ?? value, scale };
 };
 const sqlArithmetic = (operator: ArithmeticOperator, x: PlanExpr, y: PlanExpr, c: ExprContext): PlanExpr => {
   const [left, right] = spansOf(operator, ofOneWidth(c, x), ofOneWidth(c, y), c);

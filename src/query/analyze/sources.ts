@@ -5,10 +5,11 @@ import { lowerExpr, lowerFString } from './exprs.ts';
 import { type Flow, lowerQuery, sourced } from './queries.ts';
 import type { Expr, LoadOp, SourceArg, SourceNode, Span, SqlAlias, SqlBody } from '../ast.ts';
 import { wordHint } from './hints.ts';
-import type { PlanExpr, PlanOp, SourceRequest } from '../plan/plan.ts';
+import type { FoundSource, PlanExpr, PlanOp, ResolvedSource, SourceRequest } from '../plan/plan.ts';
 import { Scope } from './scope.ts';
 import { lowerRecurring, lowerRecursiveReference } from '../sql/recursive.ts';
 import { lowerSqlQuery } from '../sql/queries.ts';
+import { lowerView } from './views.ts';
 import { types } from '../../vectors/type.ts';
 import { type Value, underValue } from '../../vectors/value.ts';
 
@@ -223,6 +224,7 @@ const readText = (a: Analysis, text: string, source: SourceNode, table = false):
     ...(source.commit ? { commit: source.commit.text } : {}),
     ...(source.meta ? { meta: source.meta.text } : {}),
     ...(table ? { anyCase: true } : {}),
+    ...(a.openViews.length > 0 ? { inView: true } : {}),
   };
   return scanOf(a, request, origin, a.environment.mode === 'lake' ? text : baseName(text), (fault) =>
     partAtFault(source, fault),
@@ -269,9 +271,17 @@ const scanOf = (
 ): LoweredSource => {
   if (a.inConstant > 0) return readInConstant(a, place);
   const sources = a.resolve(request, place, placeOf);
-  const ops: readonly PlanOp[] = sources.length > 0 ? [{ kind: 'scan', sources, ordered: true }] : [unresolved];
+  const [first] = sources;
+  if (first?.kind === 'view') {
+    const lowered = lowerView(a, first, place);
+    return lowered ? { ...lowered, name: first.name } : failed;
+  }
+  const ops: readonly PlanOp[] =
+    sources.length > 0 ? [{ kind: 'scan', sources: sources.filter(isRead), ordered: true }] : [unresolved];
   return { ops, ...(name !== undefined ? { name } : {}) };
 };
+/** Whether rows of it can be read as they are: a view is read as its query. */
+export const isRead = (source: FoundSource): source is ResolvedSource => source.kind !== 'view';
 /** Stands for a scan while its source is not resolved: an unknown stream that needs no input. */
 const unresolved: PlanOp = { kind: 'empty' };
 
@@ -287,13 +297,14 @@ export const lowerLoad = (a: Analysis, op: LoadOp): readonly PlanOp[] => {
   const { source } = op;
   const { origin } = source;
   if (origin.kind !== 'source-text') return [];
+  if (a.openViews.length > 0) a.fault('a view cannot load', op);
   const args = argumentsOf(a, source.args, loadArguments);
   const commit = source.commit?.text ?? textOf(args.get('commit'));
   const [target] = a.resolve(
     { kind: 'name', name: origin.text, ...(commit !== undefined ? { commit } : {}), forLoad: true },
     op,
   );
-  if (!target) return [];
+  if (!target || !isRead(target)) return [];
   return [
     {
       kind: 'load',

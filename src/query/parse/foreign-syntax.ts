@@ -36,10 +36,22 @@ export const statements: readonly Foreign[] = [
     hint: 'POST /pool takes {"name": "POOL"}; columns come with the rows, and QUERY | load POOL fills it',
   },
   {
-    pattern: /create\s+(?:or\s+replace\s+)?(?:temp\w*\s+|recursive\s+|materialized\s+)?view\b/iy,
-    name: 'CREATE VIEW',
-    hint: 'a query is named in the text that uses it: let NAME = (QUERY) before a pipe, with NAME as (QUERY) before SELECT',
+    pattern: /create\s+(?:or\s+replace\s+)?(?:(?:global|local)\s+)?temp\w*\s+view\b/iy,
+    name: 'CREATE TEMPORARY VIEW',
+    hint: 'views are kept: create view NAME as QUERY, drop view NAME; for one text alone: let NAME = (QUERY) before a pipe, with NAME as (QUERY) before SELECT',
   },
+  {
+    pattern: /create\s+(?:or\s+replace\s+)?materialized\s+view\b/iy,
+    name: 'CREATE MATERIALIZED VIEW',
+    hint: 'create view NAME as QUERY runs the query whenever it is read; QUERY | load POOL keeps an answer',
+  },
+  {
+    pattern: /create\s+(?:or\s+replace\s+)?recursive\s+view\b/iy,
+    name: 'CREATE RECURSIVE VIEW',
+    hint: 'create view NAME as with recursive NAME as (..) select ..',
+  },
+  { pattern: /drop\s+materialized\s+view\b/iy, hint: 'drop view NAME' },
+  { pattern: /alter\s+(?:materialized\s+)?view\b/iy, hint: 'create or replace view NAME as QUERY' },
   {
     pattern: /create\s+(?:unique\s+)?index\b/iy,
     name: 'CREATE INDEX',
@@ -64,11 +76,14 @@ export const statements: readonly Foreign[] = [
       /(?:create|drop|alter)\s+(?:or\s+replace\s+)?(?:user|role|secret|persistent\s+secret)\b|(?:grant|revoke)\s+\w+/iy,
     hint: 'keys and their rights are given by lake key (lake key -h)',
   },
-  { pattern: /create\s+(?:or\s+replace\s+)?\w+/iy, hint: 'POST /pool makes pools, POST /pool/POOL makes branches' },
+  {
+    pattern: /create\s+(?:or\s+replace\s+)?(?!view\b|or\s)\w+/iy,
+    hint: 'POST /pool makes pools, POST /pool/POOL makes branches',
+  },
   { pattern: /drop\s+table\b/iy, hint: 'DELETE /pool/POOL removes a pool' },
   {
-    pattern: /drop\s+(?:view|index|schema|database|sequence|macro|function|type|trigger)\b/iy,
-    hint: 'DELETE /pool/POOL removes a pool, DELETE /pool/POOL/branch/BRANCH a branch; the lake has nothing else by a name',
+    pattern: /drop\s+(?:index|schema|database|sequence|macro|function|type|trigger)\b/iy,
+    hint: 'DELETE /pool/POOL removes a pool, DELETE /pool/POOL/branch/BRANCH a branch, and drop view NAME a view; the lake has nothing else by a name',
   },
   { pattern: /alter\s+\w+/iy, hint: 'columns come with the rows; PUT /pool/POOL gives a pool another name' },
   { pattern: /rename\s+table\b/iy, hint: 'PUT /pool/POOL gives a pool another name' },
@@ -116,7 +131,10 @@ export const statements: readonly Foreign[] = [
   { pattern: /comment\s+on\b/iy, hint: 'loads carry a message: header SuperDB-Commit' },
   { pattern: /(?:un)?listen\s|notify\s/iy, hint: 'GET /events tells of commits, branches and pools' },
   { pattern: /kill\s/iy, hint: 'DELETE /query/ID ends a query' },
-  { pattern: /refresh\s+materialized/iy, hint: 'there are no views: QUERY | load POOL keeps an answer' },
+  {
+    pattern: /refresh\s+materialized/iy,
+    hint: 'a view runs its query whenever it is read; QUERY | load POOL keeps an answer',
+  },
   {
     pattern: /show\s+(?:databases|schemas|columns|create|variables|functions|all\s+settings|full)\b/iy,
     hint: 'show tables lists the pools, describe POOL their columns',

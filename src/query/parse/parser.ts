@@ -8,12 +8,15 @@ import type { QueryNode } from '../ast.ts';
 import { foreignClause, foreignStatement } from './foreign-syntax.ts';
 import { CompileError } from './error.ts';
 import { parseQuery } from './program.ts';
+import { parseViewStatement } from './sql/views.ts';
 import { depthError, queryDepthMaxDefault, Scanner } from './scanner.ts';
 
 /** Bounds that a text has to keep. */
 interface ParseOptions {
   /** Bound of nesting in the text; the tree may be twice as deep. The default is safe on the stack of any thread. */
   readonly queryDepthMax?: number;
+  /** Bytes of the texts before this one, which places count along. */
+  readonly base?: number;
 }
 
 /**
@@ -23,7 +26,7 @@ interface ParseOptions {
 export function parse(text: string, options: ParseOptions = {}): QueryNode {
   const depthMax = options.queryDepthMax ?? queryDepthMaxDefault;
   if (text === '') return { kind: 'query', decls: [], ops: [{ kind: 'pass-op', start: 0, end: 0 }], start: 0, end: 0 };
-  const scanner = new Scanner(text, depthMax);
+  const scanner = new Scanner(text, depthMax, options.base);
   const query = parseProgram(scanner, depthMax);
   // A tree is never deeper than its text is long.
   if (text.length > depthMax) checkDepth(query, 2 * depthMax);
@@ -33,12 +36,12 @@ export function parse(text: string, options: ParseOptions = {}): QueryNode {
 function parseProgram(s: Scanner, depthMax: number): QueryNode {
   try {
     s.skip();
+    const start = s.pos;
+    const statement = parseViewStatement(s);
+    if (statement !== undefined && isAtEnd(s)) return statement;
+    s.pos = start;
     const query = parseQuery(s);
-    if (query !== undefined) {
-      s.takeNext(';');
-      s.skip();
-      if (s.pos === s.text.length) return query;
-    }
+    if (query !== undefined && isAtEnd(s)) return query;
   } catch (error) {
     // The bound is meant to keep clear of this; a caller with a small stack or a high bound may still get here.
     if (error instanceof RangeError) throw depthError(s.byte(s.pos), depthMax);
@@ -50,6 +53,12 @@ function parseProgram(s: Scanner, depthMax: number): QueryNode {
       foreignClause(s.text, s.furthest) ?? { message: 'parse error', start: s.byte(s.furthest), end: -1 },
   ]);
 }
+
+const isAtEnd = (s: Scanner): boolean => {
+  s.takeNext(';');
+  s.skip();
+  return s.pos === s.text.length;
+};
 
 /**
  * Walks the tree without recursion. Chains (`1+1+1+..`, `a.b.c..`) nest as deep as they are long, though their text

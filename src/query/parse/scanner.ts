@@ -53,16 +53,19 @@ export class Scanner {
   #depth = 0;
   readonly #memos = new Map<number, Memo>();
   readonly #byteOffsets: Uint32Array | undefined;
+  readonly #base: number;
 
-  constructor(text: string, depthMax: number) {
+  /** `base`: bytes of the texts before this one, which nodes and faults count along. */
+  constructor(text: string, depthMax: number, base = 0) {
     this.text = text;
     this.#depthMax = depthMax;
+    this.#base = base;
     this.#byteOffsets = byteOffsets(text);
   }
 
   /** The UTF-8 byte offset of a character index. */
   byte(index: number): number {
-    return this.#byteOffsets === undefined ? index : this.#byteOffsets[index];
+    return this.#base + (this.#byteOffsets === undefined ? index : this.#byteOffsets[index]);
   }
 
   /** Notes that a character test failed at `index`; gives `undefined` so that a rule can end with it. */

@@ -59,6 +59,12 @@ function parseText(s: Scanner): SourceText | undefined {
     : { kind: 'source-text', text, quoted: quoted !== undefined, start: s.byte(start), end: s.byte(s.pos) };
 }
 
+/** A name as sources have it: plain characters, or quoted. */
+export function parseSourceName(s: Scanner): NameNode | undefined {
+  const text = parseText(s);
+  return text && { kind: 'name', text: text.text, start: text.start, end: text.end };
+}
+
 /** `mark Name`, without white space between. */
 function suffix(s: Scanner, mark: string, parse: (scanner: Scanner) => NameNode | undefined): NameNode | undefined {
   const before = s.pos;

@@ -374,6 +374,8 @@ export type PlanOp =
       readonly message: string;
       readonly meta: string;
     }
+  /** Makes or drops a view; it stands alone, and gives one row that says what became of it. */
+  | { readonly kind: 'changeView'; readonly change: ViewChange }
   /** `into`: run once for each input value on its elements. */
   | { readonly kind: 'unnest'; readonly expr: PlanExpr; readonly into?: Pipeline }
   /**
@@ -530,7 +532,9 @@ export interface Plan {
 export type SourceRequest =
   /**
    * `forLoad`: the pool branch that a `load` operator writes to (a branch that is not there is told when it runs);
-   * `anyCase`: a table of SQL, whose letter case counts only between pools.
+   * `anyCase`: a table of SQL, whose letter case counts only between pools; `inView`: it stands in the text of a view,
+   * which means the same for everybody; `atHead`: `commit` is the request's default branch, which no
+   * view has.
    */
   | {
       readonly kind: 'name';
@@ -540,6 +544,8 @@ export type SourceRequest =
       readonly format?: string;
       readonly forLoad?: boolean;
       readonly anyCase?: boolean;
+      readonly inView?: true;
+      readonly atHead?: true;
     }
   | { readonly kind: 'glob' | 'regexp'; readonly pattern: string; readonly format?: string }
   | { readonly kind: 'lakeMeta'; readonly meta: string }
@@ -568,6 +574,29 @@ export interface ResolvedSource {
   /** Of a pool, once somebody asked (`CompileEnvironment.content`). */
   readonly content?: PoolContent;
 }
+
+/**
+ * A view that a source turned out to be; no plan has it, since its query takes its place. `handle`: of its version.
+ * `isNewest`: it was asked for without one.
+ */
+export interface ViewSource {
+  readonly kind: 'view';
+  readonly name: string;
+  readonly handle: string;
+  readonly query: string;
+  readonly columns?: readonly string[];
+  readonly indexBase?: 0 | 1;
+  readonly isNewest: boolean;
+}
+/** What a source turned out to be, as long as views stand for themselves. */
+export type FoundSource = ResolvedSource | ViewSource;
+/** What a query does to a view. `existing`: what is done where there is one of that name. */
+export type ViewChange =
+  | ({ readonly action: 'create'; readonly existing: 'refuse' | 'replace' | 'keep' } & Omit<
+      ViewSource,
+      'kind' | 'handle' | 'isNewest'
+    >)
+  | { readonly action: 'drop'; readonly name: string; readonly ifExists: boolean };
 
 /** What a commit of a pool holds, told by its data objects: no row is read. */
 export interface PoolContent {
@@ -629,7 +658,7 @@ export interface CompileEnvironment {
    * Rejects with an Error whose message is the text of a compile error at the source's place. A LakeError is one too if
    * its status is 400; others (an unknown commit is a 404) pass as they are.
    */
-  readonly resolve: (request: SourceRequest) => Promise<readonly ResolvedSource[]>;
+  readonly resolve: (request: SourceRequest) => Promise<readonly FoundSource[]>;
   /** What is known of a source already, so that nobody has to be asked; absent or undefined: ask `resolve`. */
   readonly known?: (request: SourceRequest) => readonly ResolvedSource[] | undefined;
   /**

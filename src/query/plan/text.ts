@@ -117,6 +117,8 @@ const opText = (op: PlanOp): string => {
       return `output ${op.channel}`;
     case 'load':
       return `load ${op.target.name}`;
+    case 'changeView':
+      return `${op.change.action} view ${op.change.name}`;
     case 'switch':
       return words('switch', op.dropMissing ? `unless missing ${exprText(op.dropMissing)}` : '');
     case 'join':

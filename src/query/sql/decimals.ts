@@ -1,31 +1,35 @@
 /**
- * Decimals of SQL: floats that are the nearest ones to numbers of so many digits. What the query says of them is how
- * many places they have behind the point; sums, differences, products and remainders are rounded there, so that they
- * are the nearest floats to the exact results as far as these have 15 digits.
+ * Decimals of SQL (vectors/decimal.ts has their form): what the query says of them is how many places they have behind
+ * the point. Sums, differences, products and remainders are exact by it.
  */
 import { type Type, isInteger, types } from '../../vectors/type.ts';
-import { floatValue, intValue } from '../../vectors/value.ts';
+import { isLongDecimal, decimalData, decimalOfUnits, decimalValue, exactOfText } from '../../vectors/decimal.ts';
+import { type Value, intValue } from '../../vectors/value.ts';
 import { literal } from '../plan/walk.ts';
 import type { Aggregate, ArithmeticOperator, PlanExpr } from '../plan/plan.ts';
-import { sqlTypeOfName } from './types.ts';
+import { decimalPrecisionMax, sqlTypeOfName } from './types.ts';
 import { numberIn } from '../types/of.ts';
 
 type TypeOf = ((e: PlanExpr) => Type) | undefined;
 
-/** Places beyond which nothing is rounded: a number with as many has hardly a digit left before them. */
-const scaleMax = 18;
-/** Digits of a decimal that a float64 gives back. */
-export const decimalDigitsMax = 15;
+/** Places that decimals have at most. */
+const scaleMax = decimalPrecisionMax;
 const decimalSyntax = /^[+-]?0*(\d*)\.(\d*)$/;
-/** The places of a literal as it is written; undefined for exponents, and for more digits than a float64 holds. */
+/** The places of a literal as it is written; undefined for exponents, and for more digits than decimals have. */
 export const scaleOfText = (text: string): number | undefined => {
   const m = decimalSyntax.exec(text);
-  return m && m[1]!.length + m[2]!.length <= decimalDigitsMax ? m[2]!.length : undefined;
+  return m && m[1]!.length + m[2]!.length <= decimalPrecisionMax ? m[2]!.length : undefined;
 };
-/** Whether a literal is written as a decimal with more digits that count than a float64 gives back. */
+/** Whether a literal is written as a decimal with more digits that count than these have. */
 export const isBeyondDecimals = (text: string): boolean => {
   const m = decimalSyntax.exec(text);
-  return m !== null && `${m[1]!}${m[2]!}`.replace(/^0+|0+$/g, '').length > decimalDigitsMax;
+  return m !== null && `${m[1]!}${m[2]!}`.replace(/^0+|0+$/g, '').length > decimalPrecisionMax;
+};
+/** The value of a literal with so many places. */
+export const decimalOfText = (text: string): Value | undefined => {
+  const exact = exactOfText(text.replace(/^([+-]?)\./, '$10.').replace(/\.$/, ''));
+  const data = exact && decimalData(exact);
+  return data === undefined ? undefined : decimalValue(data);
 };
 
 /** How many places the values of an expression have, if it is known that they are decimals. */
@@ -78,7 +82,7 @@ const isWholeType = (t: Type | undefined): boolean => {
 };
 /** Decimals have their places in the names of their types; whole numbers may be among them. */
 const scaleIn = (t: Type): number | undefined => {
-  const given = (t.kind === 'union' ? t.members : [t]).filter((m) => m !== types.null);
+  const given = (t.kind === 'union' ? t.members : [t]).filter((m) => m !== types.null && !isLongDecimal(m));
   const scales = given.map((m) => {
     const known = m.kind === 'named' ? sqlTypeOfName(m.name) : undefined;
     return known?.kind === 'decimal' ? known.scale : undefined;
@@ -126,7 +130,7 @@ export const roundedDecimal = (
     kind: 'arithmetic',
     operator: '*',
     left: operand,
-    right: literal(floatValue(10 ** scale)),
+    right: tenTo(scale),
     sql: true,
     scale: 0,
   };
@@ -142,16 +146,17 @@ export const roundedDecimal = (
     kind: 'arithmetic',
     operator: '/',
     left: { kind: 'call', name, arguments: [units, left], sql: true },
-    right: literal(floatValue(10 ** scale)),
+    right: tenTo(scale),
     sql: true,
     scale: Math.min(scale, Math.max(to, 0)),
   };
 };
 
+const tenTo = (scale: number): PlanExpr => literal(decimalOfUnits(10n ** BigInt(scale), 0));
 const exactAggregates: ReadonlySet<string> = new Set(['sum', 'avg', 'mean']);
 /**
- * The aggregate over whole numbers of the last place, of which floats lose none below 2^53, and what its result then
- * has to be divided by.
+ * The aggregate over whole numbers of the last place, which are added exactly as far as 64 bits go, and what its result
+ * then has to be divided by.
  */
 export const ofUnits = (
   aggregate: Pick<Aggregate, 'name' | 'argument' | 'arity' | 'order'>,
@@ -160,10 +165,16 @@ export const ofUnits = (
   const { argument, name } = aggregate;
   if (!argument || !exactAggregates.has(name) || aggregate.arity !== undefined || aggregate.order) return undefined;
   const scale = scaleOf(argument, typeOf);
-  if (scale === undefined || scale < 1 || scale > scaleMax) return undefined;
-  const by = literal(floatValue(10 ** scale));
+  if (scale === undefined || scale > scaleMax) return undefined;
+  const by = tenTo(scale);
   return {
-    argument: { kind: 'arithmetic', operator: '*', left: argument, right: by, sql: true, scale: 0 },
+    argument: {
+      kind: 'sqlCast',
+      operand: { kind: 'arithmetic', operator: '*', left: argument, right: by, sql: true, scale: 0 },
+      type: { kind: 'units' },
+      failure: 'error',
+      written: `${name} of a decimal, in units of its last place`,
+    },
     settle: (result) => ({
       kind: 'arithmetic',
       operator: '/',

@@ -1,6 +1,6 @@
 /**
  * Types as SQL names them. Most are types of the data model under another name; those that the model lacks are kept as
- * what a cast has to do: a date is a time at midnight, a decimal a float64 rounded to so many digits, a uuid and bits a
+ * what a cast has to do: a date is a time at midnight, a decimal what vectors/decimal.ts says, a uuid and bits a
  * string, a time of day the string that SQL writes for it (`12:30:00`).
  */
 import {
@@ -29,6 +29,8 @@ export type SqlType =
   /** A time, cut down to whole units of so many nanoseconds. */
   | { readonly kind: 'timestamp'; readonly unit: number }
   | { readonly kind: 'decimal'; readonly precision: number; readonly scale: number }
+  /** Whole decimals as what sums add exactly: the plan alone casts to it. */
+  | { readonly kind: 'units' }
   /** `length`: an array that has as many elements as it has to. */
   | { readonly kind: 'list'; readonly element: SqlType; readonly length?: number }
   | { readonly kind: 'struct'; readonly fields: readonly { readonly name: string; readonly type: SqlType }[] }
@@ -101,7 +103,7 @@ export const sqlTypeOfName = (name: string): SqlType | undefined => {
 /** The type of decimals with so many places, by which columns that hold them are known before a query runs. */
 export const decimalType = (scale: number, precision = decimalPrecisionMax): Type =>
   namedType(`deciaml_${scale}_${precision}`, types.float64);
-/** Most digits of a decimal that a name may ask for; `digitsExact` of them are kept. */
+/** Most digits of a decimal. */
 export const decimalPrecisionMax = 38;
 
 /** The type of the data model that values of the SQL type have. */
@@ -114,6 +116,8 @@ export const modelType = (t: SqlType): Type => {
       return types.time;
     case 'wide':
       return t.unsigned ? types.uint64 : types.int64;
+    case 'units':
+      return types.int64;
     case 'uuid':
     case 'bit':
     case 'clock':
@@ -139,6 +143,7 @@ export const sqlTypeText = (t: SqlType): string => {
     case 'uuid':
     case 'bit':
     case 'json':
+    case 'units':
       return t.kind;
     case 'clock':
       return 'time';

@@ -204,7 +204,7 @@ export class TypeChecker {
           ? unknownType
           : this.knowsCasts && e.scale !== undefined
             ? decimalType(e.scale)
-            : e.value.type;
+            : withoutDecimals(e.value.type);
       case 'this':
         return self;
       case 'field':

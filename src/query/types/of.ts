@@ -9,6 +9,7 @@
  */
 import { fieldPlace } from '../../vectors/field-places.ts';
 import { fuseTypes } from '../../vectors/fuse.ts';
+import { isLongDecimal } from '../../vectors/decimal.ts';
 import { decimalType, sqlTypeOfName } from '../sql/types.ts';
 import {
   type PrimitiveType,
@@ -81,6 +82,7 @@ export const bare = (t: Type): Type => (t === unknownType ? t : underType(t));
 
 /** The types that a value may have: members of unions, names removed. */
 export const alternatives = (t: Type): readonly Type[] => {
+  if (isLongDecimal(t)) return [types.float64];
   const u = bare(t);
   return u.kind === 'union' ? u.members.flatMap(alternatives) : [u];
 };
@@ -113,14 +115,15 @@ const scaleOfType = (t: Type): number | undefined => {
 /** Decimals, of which some may be null, have the places of the one that has most; undefined for all else. */
 const fuseDecimals = (a: Type, b: Type): Type | undefined => {
   const members = [a, b].flatMap((t) => (t.kind === 'union' ? t.members : [t]));
-  const given = members.filter((m) => m !== types.null);
+  const given = members.filter((m) => m !== types.null && !isLongDecimal(m));
   const scales = given.map(scaleOfType);
   if (given.length === 0 || scales.includes(undefined)) return undefined;
   const type = decimalType(Math.max(...scales.map((s) => s ?? 0)));
-  return given.length < members.length ? unionType([type, types.null]) : type;
+  return members.includes(types.null) ? unionType([type, types.null]) : type;
 };
 /** The type as users see it: what is known of decimals beyond their being floats says it no more. */
 export const withoutDecimals = (t: Type): Type => {
+  if (isLongDecimal(t)) return types.float64;
   if (!hasDecimal(t)) return t;
   switch (t.kind) {
     case 'named':
@@ -175,7 +178,7 @@ export const orNull = (t: Type): Type => {
 };
 /** The type of a column that has numbers of one type, or null, alone. */
 export const numberIn = (t: Type | undefined): PrimitiveType | undefined => {
-  const [only, another] = t ? alternatives(t).filter((x) => x !== types.null) : [];
+  const [only, another] = t ? new Set(alternatives(t).filter((x) => x !== types.null)) : [];
   return only?.kind === 'primitive' &&
     !another &&
     (isFloat(only) || isInteger(only)) &&

@@ -67,7 +67,8 @@ export const runDelete = async (
 
 const filterOf = async (task: Task, where: string, tools: WorkerTools, spill: TaskSpill): Promise<AsyncEvaluator> => {
   try {
-    const { expr, functions } = await compileFilter(where, lakeEnvironment(task, tools));
+    const { expr, functions, warnings } = await compileFilter(where, lakeEnvironment(task, tools));
+    task.step('compiled', warnings);
     const host: ExecutionHost = {
       ...executionHost(task, tools, spill, task.counter, () => undefined),
       load: () => {

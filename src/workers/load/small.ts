@@ -33,6 +33,7 @@ export interface SmallLoad {
   readonly pool: PoolLayout;
   readonly format: FormatName | 'auto';
   readonly csvDelimiter?: string;
+  readonly charset?: string;
   readonly body: Uint8Array;
 }
 /** Where objects go, and what readers take at most. */
@@ -42,9 +43,10 @@ export interface SmallLoadTools {
 }
 
 /** Whether a load may be done here. Text alone: gzip is found out by its first bytes, whatever the format. */
-export const isSmallLoad = ({ pool, format, body }: SmallLoad, contentCodings: readonly unknown[]): boolean =>
+export const isSmallLoad = ({ pool, format, charset, body }: SmallLoad, contentCodings: readonly unknown[]): boolean =>
   body.length <= smallBodyBytesMax &&
   contentCodings.length === 0 &&
+  charset === undefined &&
   plainFormats.has(format) &&
   pool.threshold >= thresholdMin &&
   isText(body[0] ?? 0);

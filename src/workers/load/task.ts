@@ -3,7 +3,7 @@ import { LakeError } from '../../errors.ts';
 import { type ReadOptions, openReader } from '../../formats/formats.ts';
 import { ReadMemory } from '../../formats/read-memory.ts';
 import { type ShapeLimits, sortIntoObjects } from '../../lake/load/sort.ts';
-import { type ObjectSink, type ObjectStore, openObjects } from '../../lake/objects/objects.ts';
+import { type ObjectSink, type ObjectStore } from '../../lake/objects/objects.ts';
 import { working } from '../../vectors/stop.ts';
 import { bufferOf } from '../../vectors/transfer.ts';
 import type { Vector } from '../../vectors/vector.ts';
@@ -117,14 +117,14 @@ export const runLoad = async (
   request: Extract<TaskRequest, { kind: 'load' }>,
   { objects: files, spill, budget, readLimits }: LoadTools,
 ): Promise<LoadOutcome> => {
-  const own = request.directory === undefined ? undefined : openObjects(request.directory);
-  const objects = timed(own ?? files, task);
+  const objects = timed(files, task);
   const share = budget.begin();
   const warnings = new Warnings();
   try {
     const {
       format,
       csvDelimiter,
+      charset,
       contentCodings,
       pool: { keys, order, threshold },
     } = request;
@@ -142,6 +142,7 @@ export const runLoad = async (
       },
       ...(contentCodings && { contentCodings }),
       ...(csvDelimiter !== undefined && { csvDelimiter }),
+      ...(charset !== undefined && { charset }),
     });
     const outcome = await sortIntoObjects(turning(reader, task), {
       keys,
@@ -166,7 +167,6 @@ export const runLoad = async (
     return { ...outcome, warnings: warnings.texts() };
   } finally {
     share.end();
-    own?.close();
   }
 };
 

@@ -2,7 +2,7 @@
 import { rowTypeOf } from '../../lake/scan/row-type.ts';
 import { compile } from '../../query/analyze.ts';
 import { CompileError } from '../../query/parse/error.ts';
-import type { CompileEnvironment, ResolvedSource } from '../../query/plan/plan.ts';
+import type { CompileEnvironment, FoundSource } from '../../query/plan/plan.ts';
 import type { RecordType } from '../../vectors/type.ts';
 import { type WorkerTools, poolSource } from './lake-source.ts';
 import type { Task } from '../task.ts';
@@ -20,7 +20,7 @@ export const rowTypeByPools = async (
   task: Task,
   tools: WorkerTools,
 ): Promise<RecordType | undefined> => {
-  const typed = async (source: ResolvedSource): Promise<ResolvedSource> => {
+  const typed = async (source: FoundSource): Promise<FoundSource> => {
     if (source.kind !== 'pool') return source;
     const type = await rowTypeOf(
       poolSource(task, source.handle, { keys: source.sortKeys ?? [['ts']], order: source.order ?? 'asc' }, tools),

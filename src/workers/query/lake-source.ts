@@ -163,6 +163,10 @@ export const executionHost = (
       share.end();
     }
   },
+  changeView: async (change) => {
+    const { change: made, view } = await task.call({ kind: 'view', change });
+    return { change: made, version: view && new Uint8Array(Buffer.from(view.version, 'hex')) };
+  },
   divide: divider(task, tools, progress),
   debug,
   progress,

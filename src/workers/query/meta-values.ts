@@ -1,7 +1,7 @@
 /**
  * Rows of meta queries as values; types, names and fields are the reference's (reference/language/pools.md section 4).
  */
-import type { CommitRecord, Id, MetaRow, ObjectMeta, PoolConfig } from '../../lake/lake.types.ts';
+import type { CommitRecord, Id, MetaRow, ObjectMeta, PoolConfig, ViewVersion } from '../../lake/lake.types.ts';
 import { arrayType, namedType, type Type, types } from '../../vectors/type.ts';
 import { type Value, arrayValue, integer, nullValue, recordValue, stringValue } from '../../vectors/value.ts';
 import { parseSup } from '../../vectors/sup/parse.ts';
@@ -35,6 +35,19 @@ const poolValue = (pool: PoolConfig): Value => {
     }),
   );
 };
+const viewValue = (view: ViewVersion): Value =>
+  named(
+    'views.Config',
+    record({
+      ts: number(types.time, view.tsNs),
+      name: stringValue(view.name),
+      id: id(view.id),
+      version: id(view.version),
+      author: stringValue(view.author),
+      columns: view.columns ? { type: arrayType(types.string), data: [...view.columns] } : nullValue,
+      query: stringValue(view.query),
+    }),
+  );
 const objectValue = (object: ObjectMeta): Value =>
   named(
     'data.Object',
@@ -75,6 +88,8 @@ export const metaValue = (row: MetaRow): Value => {
         }),
       );
     }
+    case 'view':
+      return viewValue(row.view);
     case 'object':
       return objectValue(row.object);
     case 'partition':

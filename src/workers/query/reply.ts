@@ -46,7 +46,7 @@ export class QueryStream {
   }
 
   /** What the query's caller gets, once it is ready. @throws the error of a query that failed before its first byte */
-  reply(id: string, task: RunningTask, watch: QueryWatch | undefined, left: () => void): QueryReply {
+  reply(id: string, task: RunningTask, watch: QueryWatch, left: () => void): QueryReply {
     if (this.queue.length === 0 && this.end?.error) throw this.end.error;
     return {
       id,
@@ -64,17 +64,13 @@ export class QueryStream {
     };
   }
 
-  private async *chunks(
-    task: RunningTask,
-    watch: QueryWatch | undefined,
-    left: () => void,
-  ): AsyncGenerator<Uint8Array> {
+  private async *chunks(task: RunningTask, watch: QueryWatch, left: () => void): AsyncGenerator<Uint8Array> {
     try {
       for (;;) {
         const bytes = this.queue.shift();
         if (bytes) {
           yield bytes;
-          if (watch) watch.bytesSent += bytes.length;
+          watch.bytesSent += bytes.length;
           task.credit(
             bytes.length,
             this.done === bytes && bytes.buffer instanceof SharedArrayBuffer ? bytes.buffer : undefined,

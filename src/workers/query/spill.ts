@@ -155,7 +155,7 @@ class FileRun implements SpillRun {
       (chunk) => {
         chunks.push(chunk);
       },
-      { rowsExpected: 0 },
+      { rowsExpected: 0, temporary: true },
     );
     for (let start = 0; start < batch.length; start += blockRowsMax)
       writer.block(slice(batch, start, Math.min(batch.length, start + blockRowsMax)), noKeys);

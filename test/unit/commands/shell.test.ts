@@ -72,6 +72,7 @@ describe('statements', () => {
 describe('completion', () => {
   const lake: LakeWords = {
     pools: async () => ['movies', 'my pool', 'music'],
+    tables: async () => ['movies', 'my pool', 'music'],
     branches: async (pool) => (pool === 'movies' ? ['main', 'trial'] : ['main']),
     fields: async (source) =>
       source === 'movies' ? ['Title', 'Rating', 'Rating.imdb'] : source === undefined ? ['ts'] : [],
@@ -94,7 +95,7 @@ describe('completion', () => {
     ['from "my', '"my -> "my pool"'],
     ['from movies@t', 'movies@t -> movies@trial'],
     ['from movies:l', 'movies:l -> movies:log'],
-    ['from :', ': -> :branches :pools'],
+    ['from :', ': -> :branches :pools :views'],
     ['select * from mo', 'mo -> movies'],
     ['from movies | sort Title de', 'de -> decode( default degrees( dense_rank( desc'],
     ['values "up', ' -> '],

@@ -4,10 +4,10 @@
  */
 import { describe, expect, it, test } from 'vitest';
 import { aggregateNamed } from '../../../src/exec/aggregates/aggregates.ts';
-import { CombinationTable } from '../../../src/exec/aggregates/combinations.ts';
+import { CombinationTable } from '../../../src/exec/aggregates/grouping/combinations.ts';
 import { GroupTable } from '../../../src/exec/aggregates/grouping/groups.ts';
 import { hashRows } from '../../../src/exec/aggregates/grouping/hash.ts';
-import { none } from '../../../src/exec/aggregates/pair-table.ts';
+import { none } from '../../../src/exec/aggregates/grouping/pair-table.ts';
 import type { Aggregate, PlanExpr, PlanOp } from '../../../src/query/plan/plan.ts';
 import { vectorOf } from '../../../src/vectors/builder.ts';
 import { markRuns } from '../../../src/vectors/runs.ts';
@@ -33,6 +33,84 @@ const dictionary = (values: Vector, codes: Uint32Array): Vector => ({
   length: codes.length,
   codes,
   values,
+});
+
+describe('groups by numbers of very many values', () => {
+  const length = 50_000;
+  /** Ids beyond what floats hold, of both signs, each twice. */
+  const ids = Array.from({ length }, (_, i) => BigInt((i * 7919) % 25_000) * 368_934_881_474_191n - (1n << 62n));
+  const wide = (from: number, to: number): Vector => ({
+    form: 'number',
+    type: types.int64,
+    length: to - from,
+    values: BigInt64Array.from(ids.slice(from, to)),
+  });
+  const narrow = (from: number, to: number, add = 0): Vector => ({
+    form: 'number',
+    type: types.int64,
+    length: to - from,
+    values: Float64Array.from({ length: to - from }, (_, i) => (from + i) * (i % 2 ? -3 : 3) + add),
+  });
+  const few = (from: number, to: number): Vector =>
+    dictionary(
+      words(5, 'm'),
+      Uint32Array.from({ length: to - from }, (_, i) => (from + i) % 5),
+    );
+  const batch = 5000;
+  /** What each row is, and its group in the order of arrival. */
+  class Plain {
+    readonly groups = new Map<string, number>();
+    ids(keys: readonly Vector[], rowCount: number, insert = true): number[] {
+      const columns = keys.map(rows);
+      return Array.from({ length: rowCount }, (_, i) => {
+        const key = columns.map((c) => String(c[i]!.data)).join();
+        if (insert && !this.groups.has(key)) this.groups.set(key, this.groups.size);
+        return this.groups.get(key) ?? none;
+      });
+    }
+  }
+  const same = (table: GroupTable, plain: Plain, keys: readonly Vector[], insert = true): void => {
+    const { length: count } = keys[0]!;
+    expect(Array.from(table.ids(keys, count, insert, false))).toEqual(plain.ids(keys, count, insert));
+  };
+  const keysOf = (table: GroupTable, start = 0): string[] => {
+    const columns = table.keys(start).map(rows);
+    return columns[0]!.map((_, i) => columns.map((c) => String(c[i]!.data)).join());
+  };
+  const filled = (sql: boolean): { readonly table: GroupTable; readonly plain: Plain } => {
+    const table = new GroupTable(3, sql);
+    const plain = new Plain();
+    for (let at = 0; at < length; at += batch)
+      same(table, plain, [wide(at, at + batch), few(at, at + batch), narrow(at, at + batch)]);
+    return { table, plain };
+  };
+
+  for (const sql of [true, false])
+    it(`are those of a map, in its order; sql: ${sql}`, () => {
+      const { table, plain } = filled(sql);
+      expect(table.size).toBe(plain.groups.size);
+      expect(keysOf(table)).toEqual([...plain.groups.keys()]);
+      expect(keysOf(table, table.size - 3)).toEqual([...plain.groups.keys()].slice(-3));
+      same(table, plain, [wide(0, batch), few(0, batch), narrow(0, batch)]);
+      // Rows that are not there, of known and of unknown values.
+      same(table, plain, [wide(1, batch), few(1, batch), narrow(0, batch - 1)], false);
+      same(table, plain, [wide(0, 3), words(3, 'other'), narrow(0, 3)], false);
+      // Numbers that need a second word.
+      same(table, plain, [wide(0, batch), few(0, batch), narrow(0, batch, 2 ** 40)]);
+      expect(keysOf(table)).toEqual([...plain.groups.keys()]);
+      // A key of another kind: all have codes again.
+      const texts = words(300, 'k');
+      same(table, plain, [wide(0, 300), few(0, 300), texts]);
+      same(table, plain, [wide(0, batch), few(0, batch), narrow(0, batch)]);
+      expect(keysOf(table)).toEqual([...plain.groups.keys()]);
+    });
+  it('take less memory than codes of each column', () => {
+    const codes = new GroupTable(3, true);
+    codes.ids([vectorOf([nullValue]), vectorOf([nullValue]), vectorOf([nullValue])], 1);
+    for (let at = 0; at < length; at += batch)
+      codes.ids([wide(at, at + batch), few(at, at + batch), narrow(at, at + batch)], batch);
+    expect(filled(true).table.bytes).toBeLessThan(codes.bytes / 1.5);
+  });
 });
 
 describe('groups', () => {

@@ -39,6 +39,19 @@ describe('detection', () => {
       expect(await outcome(text!, {}, 1)).toBe(printed);
     });
   }
+  for (const [encoding, mark] of [
+    ['utf-16le', true],
+    ['utf-16be', true],
+    ['utf-16le', false],
+  ] as const) {
+    test(`text in ${encoding} ${mark ? 'by its byte order mark' : 'as it was declared'}`, async () => {
+      const bytes = Buffer.from(`${mark ? '\uFEFF' : ''}id,c\n1,é😀\n`, 'utf16le');
+      if (encoding === 'utf-16be') bytes.swap16();
+      const read = mark ? {} : { charset: encoding };
+      expect(await outcome(bytes, read)).toBe('{id:1.,c:"é😀"}\n');
+      expect(await outcome(bytes, read, 1)).toBe('{id:1.,c:"é😀"}\n');
+    });
+  }
   test('what nobody reads is told by each reader, one a line', async () => {
     const said = await outcome('hello world\n');
     expect(said.split('\n')[0]).toBe('format detection error');

@@ -199,14 +199,14 @@ for source in ("'after.parquet'", 'stream'):
     made.close();
   });
   test.each([
-    '1.2345678901234567e+19::=deciaml_2_38',
+    '12345678901234567.::=deciaml_2_18',
     '0.125::=deciaml_2_9',
     '12345678.::=deciaml_2_9',
     'NaN::=deciaml_2_9',
   ])('%s is no decimal, which is an error', (value) => {
     for (const format of ['parquet', 'arrows'] as const)
       expect(() => written(parseSupValues(`{d:${value}}`), format)).toThrow(
-        /value \S+ is no decimal\(\d+,2\) of at most 15 digits: cast the column to float64/,
+        /value \S+ is no decimal\(\d+,2\): cast the column to float64/,
       );
   });
 });

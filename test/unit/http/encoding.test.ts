@@ -345,6 +345,18 @@ test('one-shot zstd gives what was put in, at every level', () => {
   }
 });
 
+test('one-shot zstd reads one frame after another, and none that ends too early', () => {
+  const bytes = Buffer.from(Array.from({ length: 30_000 }, (_, i) => `{"n":${(i * i) % 1009}}\n`).join(''));
+  const frame = zstd.compress(bytes);
+  const skipped = Buffer.from([0x52, 0x2a, 0x4d, 0x18, 2, 0, 0, 0, 7, 7]);
+  const all = Buffer.concat([skipped, frame, skipped, frame]);
+  expect(Buffer.from(expandZstd(all, bytes.length * 2)!).equals(Buffer.concat([bytes, bytes]))).toBe(true);
+  expect(expandZstd(all, bytes.length * 2 + 1)).toBeUndefined();
+  expect(() => expandZstd(all, bytes.length * 2 - 1)).toThrow();
+  for (let cut = 1; cut < 40; cut++)
+    expect(() => expandZstd(frame.subarray(0, frame.length - cut), bytes.length)).toThrow();
+});
+
 describe('zed-js', () => {
   test('gets a number for each channel on x-zjson, other clients get the name alone', async () => {
     const ask = async (accept: string): Promise<string[]> => {

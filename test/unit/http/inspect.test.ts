@@ -120,13 +120,14 @@ describe('the feed of a service', () => {
     expect(steps).toEqual([
       ['lake', '', 'job', 'ready.idle', 'ready.working', 0],
       ['lake', 'lake:work', 'done', 'ready.working', 'ready.idle', 1],
+      ['load/1', '', 'begun', 'waiting', 'receiving', 0],
+      ['load/1', '', 'done at once', 'receiving', 'committing.prepared', 0],
+      ['load/1', '', 'commit asked', 'committing.prepared', 'committing.asked', 0],
       ['lake', '', 'pool wanted', 'ready.idle', 'ready.idle', 0],
-      ['pool/ID', '', 'job', 'opening', 'opening', 0],
+      ['pool/ID', '', 'work waiting', 'opening', 'opening', 0],
       ['pool/ID', 'pool/ID:open', 'done', 'opening', 'working', 0],
-      // A small load tells its machine at the end of the turn.
-      ['load/1', '', 'done at once', 'receiving', 'waiting', 0],
-      ['pool/ID', 'pool/ID:work', 'done', 'working', 'idle', 1],
-      ['load/1', '', 'committed', 'waiting', 'committed', 0],
+      ['pool/ID', '', 'done', 'working', 'idle', 1],
+      ['load/1', '', 'committed', 'committing.asked', 'committed', 0],
     ]);
     const pool = (page.messages as readonly LiveFrame[]).flatMap((m) => m.actors).find((a) => a.machine === 'pool')!;
     expect(pool).toMatchObject({ parent: 'lake', name: 'flights' });
@@ -139,8 +140,6 @@ describe('the feed of a service', () => {
       actor: pool.actor,
       context: {
         poolId: pool.actor.slice(5),
-        waitingMax: 10_000,
-        groupMax: 1024,
         waiting: 0,
         running: 0,
         closeAsked: false,

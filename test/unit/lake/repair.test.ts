@@ -20,6 +20,9 @@ import {
   temporaryDirectory,
 } from './support.ts';
 import { newId } from '../../../src/lake/ksuid.ts';
+import { Environment } from '../../../src/lake/tables/environment.ts';
+import { encodeView, pairKey } from '../../../src/lake/tables/rows.ts';
+import { tableNames, Tables } from '../../../src/lake/tables/tables.ts';
 
 /** Bodies are `min..max`, files three bytes. */
 const checkObject =
@@ -39,7 +42,7 @@ const repairAt = (directory: string): Promise<RepairReport> =>
 
 /**
  * Pools, branches, commits, deletes, a merge, a revert, vacuumed objects, a pool that was deleted and one that was
- * renamed.
+ * renamed, a view of two versions and one that was dropped.
  */
 const makeLake = async (): Promise<{ directory: string; file: string; state: string }> => {
   const lake = await openTestLake();
@@ -65,13 +68,21 @@ const makeLake = async (): Promise<{ directory: string; file: string; state: str
   await lake.pool('q').load('main', [inlineObject(1), inlineObject(2)]);
   await lake.renamePool('q', 'r');
   await lake.deletePool('gone');
+  for (const [name, query] of [
+    ['v', 'from p'],
+    ['w', 'from v'],
+    ['v', 'from p | head 1'],
+  ] as const)
+    await lake.changeView({ action: 'create', existing: 'replace', name, query }, 'me');
+  await lake.changeView({ action: 'drop', name: 'w', ifExists: false });
   const state = await stateOf(lake);
   await lake.close();
   return { directory: lake.directory, file: a.id, state };
 };
-/** All that can be asked of a lake: pools, branches, logs, objects of every commit with their bodies. */
+/** All that can be asked of a lake: views, pools, branches, logs, objects of every commit with their bodies. */
 const stateOf = async (lake: Lake): Promise<string> => {
   const found: unknown[] = [];
+  for (const { id } of lake.views()) found.push((await lake.metaPage({ view: `0x${id}`, meta: 'log' })).rows);
   for (const pool of [...lake.pools()].sort((x, y) => (x.id < y.id ? -1 : 1))) {
     found.push(
       pool,
@@ -405,4 +416,25 @@ test('a sound lake is left as it is; a folder without one is told so', async () 
   mkdirSync(join(empty, 'x'));
   expect((await failure(repairAt(join(empty, 'x')))).code).toBe('lake-unreadable');
   expect(bound(1).text).toBe('1');
+});
+
+test('a view with the name of a pool is named, and gets a name of its own', async () => {
+  const lake = await openTestLake();
+  const { directory } = lake;
+  await newPool(lake);
+  const { view } = await lake.changeView({ action: 'create', existing: 'refuse', name: 'v', query: 'from p' });
+  await lake.close();
+  // As if the record by which the pool got another name had been lost.
+  const tables = new Tables({ environment: new Environment(join(directory, 'tables'), tableNames, false) });
+  const key = pairKey(view!.id, view!.version);
+  await tables.write([{ table: 'views', key, payload: encodeView({ ...view!, name: 'p' }) }]);
+  await tables.close();
+  rmSync(logFolder(directory), { recursive: true });
+  const text = `view ${base62(view!.id)} "p" has the name of a pool`;
+  expect((await fsck({ directory, files: openObjects(directory) })).faults).toContain(text);
+  await repairAt(directory);
+  const again = await openTestLake({ directory });
+  expect(again.pools().map(({ name }) => name)).toEqual(['p']);
+  expect(again.views().map(({ name }) => name)).toEqual([`p (${base62(view!.id)})`]);
+  await again.close();
 });

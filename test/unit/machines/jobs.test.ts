@@ -1,11 +1,21 @@
 /** Every kind of job in every state of the pool's and the lake's machines: taken, and settled exactly once. */
 import fc from 'fast-check';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { initialTransition, transition, type AnyMachineSnapshot, type AnyStateMachine } from 'xstate';
-import type { LakeTask } from '../../../machines/lake.events.ts';
+import {
+  type AnyMachineSnapshot,
+  type AnyStateMachine,
+  createActor,
+  fromPromise,
+  initialTransition,
+  transition,
+} from 'xstate';
+import type { LakeContext, LakeTask } from '../../../machines/lake.events.ts';
 import { lakeMachine } from '../../../machines/lake.machine.ts';
-import type { JobOutcome, PoolJob, PoolTask } from '../../../machines/pool.events.ts';
+import type { JobOutcome, PoolJob, PoolTask, WorkDone } from '../../../machines/pool.events.ts';
 import { nextJobs, poolMachine } from '../../../machines/pool.machine.ts';
+import type { PoolActor } from '../../../src/lake/actors.ts';
+import { Mailbox } from '../../../src/lake/pool/mailbox.ts';
 import { emittedBy, stateName } from '../../support/scenario-player.ts';
 
 const poolTasks = {
@@ -23,13 +33,15 @@ const lakeTasks = {
   'create pool': { kind: 'create pool', name: 'a', poolId: 'aa' },
   'rename pool': { kind: 'rename pool', poolId: 'aa', name: 'b' },
   'delete pool': { kind: 'delete pool', poolId: 'aa' },
+  'create view': { kind: 'create view', name: 'v', viewId: 'bb' },
+  'replace view': { kind: 'replace view', viewId: 'bb', version: 'cc' },
+  'drop view': { kind: 'drop view', viewId: 'bb' },
 } as const satisfies { readonly [K in LakeTask['kind']]: Extract<LakeTask, { readonly kind: K }> };
 
-/** A machine, what it has settled, and how to drive its work. */
+/** The lake's machine, what it has settled, and how to drive its work. */
 class Driver {
   snapshot: AnyMachineSnapshot;
   readonly settled: JobOutcome[] = [];
-  readonly sent: number[] = [];
   private readonly machine: AnyStateMachine;
   constructor(machine: AnyStateMachine, input: unknown) {
     this.machine = machine;
@@ -43,7 +55,6 @@ class Driver {
   }
   send(event: { readonly type: string; readonly [field: string]: unknown }): void {
     if (this.ended) return;
-    if (event.type === 'job') this.sent.push((event.job as { readonly id: number }).id);
     const [next, actions] = transition(this.machine, this.snapshot, event);
     this.snapshot = next as AnyMachineSnapshot;
     for (const emitted of emittedBy(actions))
@@ -57,43 +68,93 @@ class Driver {
       ) ?? [];
     return id === undefined ? undefined : { id, src: String(child!.src) };
   }
-  end(how: 'done' | 'error' | 'unsound'): void {
+  end(how: 'done' | 'error'): void {
     const work = this.work();
     if (!work) return;
     if (how === 'error')
       return this.send({ type: `xstate.error.actor.${work.id}`, error: new Error('broken'), actorId: work.id });
-    const context = this.snapshot.context as { readonly running: readonly PoolJob[] | PoolJob | null };
-    const running = Array.isArray(context.running)
-      ? (context.running as readonly PoolJob[])
-      : context.running
-        ? [context.running as PoolJob]
-        : [];
-    const outcomes = running.map((job): JobOutcome => ({ id: job.id, status: 'done' }));
-    const unsound = how === 'unsound' ? { unsound: 'I/O error' } : {};
+    const { running } = this.snapshot.context as LakeContext;
+    const outcome: JobOutcome | undefined = running ? { id: running.id, status: 'done' } : undefined;
     this.send({
       type: `xstate.done.actor.${work.id}`,
-      output: { outcomes, outcome: outcomes[0], ...unsound },
+      output: { outcome },
       actorId: work.id,
     });
   }
 }
 
-const job = (task: PoolTask | LakeTask, id: number) => ({ type: 'job', job: { id, ...task } });
-const poolIn = (state: string): Driver => {
-  const pool = new Driver(poolMachine, { poolId: 'p', waitingMax: 3, groupMax: 2 });
+/** A pool's machine with its mailbox; what they begin and settle, and how to end the work. */
+class Pool {
+  readonly settled: JobOutcome[] = [];
+  readonly actor: PoolActor;
+  readonly mailbox: Mailbox;
+  private readonly works: { readonly jobs: readonly PoolJob[]; readonly ends: Ends<WorkDone> }[] = [];
+  private opening: Ends<void> | undefined;
+  constructor(limits: { readonly waitingMax: number; readonly groupMax: number }) {
+    const open = fromPromise<void, { readonly poolId: string }>(
+      () =>
+        new Promise((resolve, reject) => {
+          this.opening = { resolve, reject };
+        }),
+    );
+    this.actor = createActor(poolMachine.provide({ actors: { open } }), { input: { poolId: 'p' } });
+    const work = (jobs: readonly PoolJob[]): Promise<WorkDone> =>
+      new Promise((resolve, reject) => {
+        this.works.push({ jobs, ends: { resolve, reject } });
+      });
+    this.mailbox = new Mailbox(this.actor, { work, settle: (outcomes) => this.settled.push(...outcomes) }, limits);
+    this.actor.start();
+  }
+  get state(): string {
+    return stateName(this.actor.getSnapshot().value);
+  }
+  /**
+   * A job that comes while the mailbox takes any: one for a pool that has ended, or that closes, is the lake's to
+   * refuse.
+   */
+  post(task: PoolTask, id: number): void {
+    const { status, context } = this.actor.getSnapshot();
+    const taken = status === 'active' && !context.closeAsked && this.mailbox.post({ id, ...task });
+    if (!taken) this.settled.push({ id, status: 'refused', why: 'queue full', text: this.mailbox.full().message });
+  }
+  close(): void {
+    if (this.actor.getSnapshot().status === 'active') this.actor.send({ type: 'close' });
+  }
+  async end(how: 'done' | 'error' | 'unsound'): Promise<void> {
+    const { opening } = this;
+    this.opening = undefined;
+    if (opening && how === 'error') opening.reject(new Error('broken'));
+    else if (opening) opening.resolve();
+    else this.endWork(how);
+    await nextTurn();
+  }
+  private endWork(how: 'done' | 'error' | 'unsound'): void {
+    const work = this.works.shift();
+    const outcomes = (work?.jobs ?? []).map((job): JobOutcome => ({ id: job.id, status: 'done' }));
+    if (how === 'error') work?.ends.reject(new Error('broken'));
+    else work?.ends.resolve({ outcomes, ...(how === 'unsound' && { unsound: 'I/O error' }) });
+  }
+}
+interface Ends<T> {
+  readonly resolve: (value: T) => void;
+  readonly reject: (error: Error) => void;
+}
+
+const job = (task: LakeTask, id: number) => ({ type: 'job', job: { id, ...task } });
+const poolIn = async (state: string): Promise<Pool> => {
+  const pool = new Pool({ waitingMax: 3, groupMax: 2 });
   if (state === 'opening') return pool;
-  if (state === 'failed') pool.end('error');
-  else pool.end('done');
-  if (state === 'working' || state === 'closing.draining') pool.send(job(poolTasks.merge, 1000));
-  if (state === 'closing.draining') {
-    pool.send(job(poolTasks.merge, 1001));
-    pool.send({ type: 'close' });
-    pool.end('done');
+  await pool.end(state === 'failed' ? 'error' : 'done');
+  if (state === 'working' || state === 'closing') pool.post(poolTasks.merge, 1000);
+  if (state === 'closing') {
+    pool.post(poolTasks.merge, 1001);
+    pool.close();
+    await pool.end('done');
   }
   return pool;
 };
 const lakeIn = (state: string): Driver => {
-  const lake = new Driver(lakeMachine, { waitingMax: 3, poolWaitingMax: 3, groupMax: 2 });
+  const lake = new Driver(lakeMachine, { waitingMax: 3 });
   if (state === 'starting') return lake;
   if (state === 'failed') lake.end('error');
   else lake.end('done');
@@ -107,7 +168,7 @@ const lakeIn = (state: string): Driver => {
 };
 
 describe('every job in every state', () => {
-  const poolStates = ['opening', 'idle', 'working', 'closing.draining', 'failed'];
+  const poolStates = ['opening', 'idle', 'working', 'closing', 'failed'];
   const lakeStates = [
     'starting',
     'recovering',
@@ -118,19 +179,31 @@ describe('every job in every state', () => {
     'closing.store ends',
     'failed',
   ];
-  const cases = [
-    ...poolStates.flatMap((state) => Object.values(poolTasks).map((task) => ['pool', state, task] as const)),
-    ...lakeStates.flatMap((state) => Object.values(lakeTasks).map((task) => ['lake', state, task] as const)),
-  ];
-  test.each(cases)('%s %s takes %o', (machine, state, task) => {
-    const driver = machine === 'pool' ? poolIn(state) : lakeIn(state);
-    expect(driver.state).toBe(state);
-    driver.send(job(task, 1));
-    const refusing = /closing|failed|read only/.test(state);
-    expect(driver.settled.filter((o) => o.id === 1).map((o) => o.status)).toEqual(refusing ? ['refused'] : []);
-    for (let i = 0; i < 10; i++) driver.end('done');
-    expect(driver.settled.filter((o) => o.id === 1).map((o) => o.status)).toEqual([refusing ? 'refused' : 'done']);
-  });
+  const of = (settled: readonly JobOutcome[]) => settled.filter((o) => o.id === 1).map((o) => o.status);
+  test.each(poolStates.flatMap((state) => Object.values(poolTasks).map((task) => [state, task] as const)))(
+    'pool %s takes %o',
+    async (state, task) => {
+      const pool = await poolIn(state);
+      expect(pool.state).toBe(state);
+      pool.post(task, 1);
+      const refusing = /closing|failed/.test(state);
+      expect(of(pool.settled)).toEqual(refusing ? ['refused'] : []);
+      for (let i = 0; i < 6; i++) await pool.end('done');
+      expect(of(pool.settled)).toEqual([refusing ? 'refused' : 'done']);
+    },
+  );
+  test.each(lakeStates.flatMap((state) => Object.values(lakeTasks).map((task) => [state, task] as const)))(
+    'lake %s takes %o',
+    (state, task) => {
+      const driver = lakeIn(state);
+      expect(driver.state).toBe(state);
+      driver.send(job(task, 1));
+      const refusing = /closing|failed|read only/.test(state);
+      expect(of(driver.settled)).toEqual(refusing ? ['refused'] : []);
+      for (let i = 0; i < 10; i++) driver.end('done');
+      expect(of(driver.settled)).toEqual([refusing ? 'refused' : 'done']);
+    },
+  );
 });
 
 describe('any events in any order', () => {
@@ -139,22 +212,41 @@ describe('any events in any order', () => {
     { weight: 5, arbitrary: fc.constantFrom('done' as const, 'error' as const) },
     { weight: 1, arbitrary: fc.constantFrom('unsound' as const, 'close' as const) },
   );
-  test('every job is settled exactly once, in the order in which they came when none was refused', () => {
-    fc.assert(
-      fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
-        const pool = new Driver(poolMachine, { poolId: 'p', waitingMax: 4, groupMax: 3 });
-        steps.forEach((one, i) => {
-          if (one === 'close') pool.send({ type: 'close' });
-          else if (typeof one === 'string') pool.end(one === 'unsound' && pool.state === 'opening' ? 'done' : one);
-          else pool.send(job(one, i));
-        });
-        for (let i = 0; i < 100; i++) pool.end('done');
-        expect(pool.settled.map((o) => o.id).sort((a, b) => a - b)).toEqual(pool.sent);
+  test('every job is settled exactly once, in the order in which they came when none was refused', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
+        const pool = new Pool({ waitingMax: 4, groupMax: 3 });
+        const sent: number[] = [];
+        for (const [i, one] of steps.entries()) {
+          if (one === 'close') pool.close();
+          else if (typeof one === 'string') await pool.end(one);
+          else {
+            pool.post(one, i);
+            sent.push(i);
+          }
+        }
+        for (let i = 0; i < 30; i++) await pool.end('done');
+        expect(pool.settled.map((o) => o.id).sort((a, b) => a - b)).toEqual(sent);
         const worked = pool.settled.filter((o) => o.status !== 'refused').map((o) => o.id);
         expect(worked).toEqual([...worked].sort((a, b) => a - b));
       }),
       { numRuns: 300 },
     );
+  });
+
+  test('1,024 loads that wait together cost the machine two steps', async () => {
+    const big = new Pool({ waitingMax: 2000, groupMax: 1024 });
+    await big.end('done');
+    big.post(poolTasks.merge, 0);
+    for (let i = 1; i <= 1024; i++) big.post(poolTasks.load, i);
+    let steps = 0;
+    big.actor.subscribe(() => {
+      steps++;
+    });
+    await big.end('done');
+    expect([big.mailbox.running, big.mailbox.waiting, steps]).toEqual([1024, 0, 1]);
+    await big.end('done');
+    expect([big.settled.length, big.state, steps]).toEqual([1025, 'idle', 2]);
   });
 
   test('a group is loads alone, whole and in order', () => {

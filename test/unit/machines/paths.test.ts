@@ -92,7 +92,7 @@ for (const machine of machineNames) {
         .filter((step) => step.column === 'job')
         .flatMap((step) => step.emitted.flatMap((event) => event['outcomes'] as readonly JobOutcome[]));
       expect(refusing.every((outcome) => outcome.status === 'refused' && outcome.text !== '')).toBe(true);
-      if (machine === 'lake' || machine === 'pool')
+      if (machine === 'lake')
         expect(new Set(refusing.map((outcome) => (outcome.status === 'refused' ? outcome.why : '')))).toEqual(
           new Set(['queue full', 'closing', 'store failed']),
         );

@@ -110,7 +110,7 @@ describe('decimals', () => {
     ['1234567890.123456789::varchar', '{x:"1234567890.123456789"}'],
     ['3.14159265358979323846::double', '{x:3.141592653589793}'],
     ['1234567890.1234567890::decimal(20,2)', '{x:1.23456789012e+09}'],
-    ['123456789.125 * 1000000.25', '{x:1.2345681998919728e+14}'],
+    ['123456789.125 * 1000000.25', '{x:"123456819989197.28125"::=sql_decimal}'],
   ])('%s', async (select, output) => {
     expect(await row(select)).toBe(output);
   });
@@ -127,6 +127,74 @@ describe('decimals', () => {
     expect(await runQuery(select.includes(' from ') ? `${select} ${rows}) u` : `${select} ${rows}`, undefined)).toBe(
       `${output}\n`,
     );
+  });
+
+  // What no float64 gives back.
+  test.each([
+    ['1234567890123456.78', '1234567890123456.78'],
+    ['-1234567890123456.78 + 0.01', '-1234567890123456.77'],
+    ['1234567890123456.78 - 1234567890123456.77', '0.01'],
+    ['1234567890123456.78 * 100', '123456789012345678.00'],
+    ['12345678901234.5 - 12345678901234.1', '0.4'],
+    ['1234567890123456.78 % 7', '0.78'],
+    ['999999999999999999::decimal(18,0) + 1', '1000000000000000000'],
+    ['round(1234567890123456.785, 2)', '1234567890123456.79'],
+    ['greatest(1234567890123456.78, 1234567890123456.79, 5)', '1234567890123456.79'],
+    ["'1234567890123456.785'::decimal(18,2)", '1234567890123456.79'],
+    ["try_cast('12345678901234567.85' as decimal(18,2))", 'null'],
+    ['(1234567890123456.7)::decimal(18,2)::varchar', '1234567890123456.70'],
+    ['1234567890123456.5::bigint', '1234567890123457'],
+    ['1234567890123456.78 = 1234567890123456.77', 'false'],
+    ['1234567890123456.78 > 1234567890123456.77', 'true'],
+    ['1234567890123456.78 in (1, 1234567890123456.77)', 'false'],
+    ["1234567890123456.78 = '1234567890123456.780'", 'true'],
+    ['123456789012345678::decimal(18,0) = 123456789012345677', 'false'],
+  ])('%s keeps its digits', async (select, output) => {
+    expect(await runQuery(`select (${select})::varchar as x`, undefined)).toBe(
+      output === 'null' ? '{x:null::(string|null)}\n' : `{x:"${output}"}\n`,
+    );
+  });
+  test.each([
+    ['select sum(x)::varchar as x from t', '"3703703670370370.49"'],
+    ['select sum(x * 100000000)::varchar as x from t', '"370370367037037049000000.00"'],
+    ['select sum(distinct x * 100000000)::varchar as x from t', '"246913578024691371000000.00"'],
+    [
+      "select string_agg(x::varchar, ' ' order by x desc) as x from t",
+      '"1234567890123456.79 1234567890123456.78 1234567890123456.78 0.14"',
+    ],
+    [
+      'select [count(distinct x)::varchar, min(x)::varchar, max(x)::varchar] as x from t',
+      '["3","0.14","1234567890123456.79"]',
+    ],
+    ['select count(*) as x from t a join t b on a.x = b.x', '6'],
+    ['select count(*) as x from (select x from t union select 1234567890123456.790)', '4'],
+    ['select count(*) as x from t where x in (select max(x) from t)', '1'],
+    ['select max(s)::varchar as x from (select sum(x) over (order by x) as s from t)', '"3703703670370370.49"'],
+    [
+      'select min(s)::varchar as x from (select max(x) over (order by x rows 1 preceding) as s from t where x > 1)',
+      '"1234567890123456.78"',
+    ],
+    [
+      "select string_agg(floor(-x)::varchar || ' ' || round(abs(-x), 1)::varchar, ',') as x from t where x > 1234567890123456.785",
+      '"-1234567890123457 1234567890123456.8"',
+    ],
+    [
+      'with recursive r(x, n) as (select 1234567890123456.78, 1 union all select x + 0.01, n + 1 from r where n < 2) select max(x)::varchar as x from r',
+      '"1234567890123456.79"',
+    ],
+  ])('of a column: %s', async (select, output) => {
+    const rows = '(values (1234567890123456.78), (0.14), (1234567890123456.79), (null), (1234567890123456.78)) v(x)';
+    const query = select.startsWith('with') ? select : `with t as (from ${rows}) ${select}`;
+    expect(await runQuery(query, undefined)).toBe(`{x:${output}}\n`);
+  });
+  test.each([
+    [
+      'sum(x) from (values (9999999999999999999999999999999999999.5), (9999999999999999999999999999999999999.5)) t(x)',
+      'overflows decimal',
+    ],
+    ['9999999999999999999999999999999999999.0 * 100.0', 'overflows decimal(38,2)'],
+  ])('%s is an error', async (select, message) => {
+    await expect(runQuery(`select ${select}`, undefined)).rejects.toThrow(message);
   });
 
   // Floats are just below some halves that decimals are.
@@ -288,7 +356,7 @@ describe('casts', () => {
     ["TRY_CAST('9223372036854775808' AS hugeint)", 'there is no type of 128 bits'],
     ["TRY_CAST('1111-11-11' AS date)", 'times are from 1677-09-21 to 2262-04-11'],
     ['12345::decimal(5,2)', 'cannot be cast to decimal(5,2)'],
-    ["'1234567890.1234567'::decimal(18,7)", 'cannot be cast to decimal(18,7)'],
+    ["'123456789012.1234567'::decimal(18,7)", 'cannot be cast to decimal(18,7)'],
     ["'infinity'::timestamp", 'there is no infinite time here'],
     ["'9999-01-01'::date", 'times are from 1677-09-21 to 2262-04-11'],
     ["'1992-02-30'::date", 'cannot be cast to date'],

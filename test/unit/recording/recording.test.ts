@@ -2,11 +2,13 @@
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createActor } from 'xstate';
 import { loadMachine } from '../../../machines/load.machine.ts';
 import { subscriberMachine } from '../../../machines/subscriber.machine.ts';
 import { Recorder } from '../../../src/commands/recorder.ts';
+import { planReplay } from '../../../src/commands/replay/plan.ts';
 import { replayCommand } from '../../../src/commands/replay/replay.ts';
 import { BodyKeeper, bodiesFolder, readBody } from '../../../src/recording/bodies.ts';
 import { partsOf, readRecording } from '../../../src/recording/reader.ts';
@@ -14,6 +16,7 @@ import { type RecordedBody, type RecordLine, recordFormat } from '../../../src/r
 import { replayMachines } from '../../../src/recording/replay.ts';
 import { digestRows } from '../../../src/recording/tip-rows.ts';
 import { MachineWatch } from '../../../src/recording/watch.ts';
+import { RecordingReader } from '../../../visualize/inspect/recording.ts';
 import { RecordingWriter, type RecordingWriterOptions } from '../../../src/recording/writer.ts';
 
 let folder = '';
@@ -328,7 +331,7 @@ describe('what cannot be replayed', () => {
     ['another file', ['hello', 'world'], 'r.ndjson, line 1: it is no JSON'],
     ['another JSON', [{ a: 1 }], 'r.ndjson, line 1: it is no line of a recording (kind null)'],
     ['no header', [{ kind: 'end', seq: 1, ms: 1 }], 'r.ndjson, line 1: it has no header'],
-    ['a later format', [{ ...header, format: 99 }], 'r.ndjson, line 1: its format is 99, this version knows 1'],
+    ['a later format', [{ ...header, format: 99 }], 'r.ndjson, line 1: its format is 99, this version knows 1 and 2'],
   ];
   for (const [what, lines, text] of refusals) {
     test(what, async () => {
@@ -388,16 +391,15 @@ describe('what cannot be replayed', () => {
   test('a scenario that comes out otherwise prints the step, what was expected and what was found, and ends with status 1', async () => {
     writeFileSync(
       join(folder, 's.yaml'),
-      '{why: x, machine: load, input: {poolId: p}, steps: [{event: {type: all rows read, bodyBytes: 1}, state: writing}]}',
+      '{why: x, machine: load, input: {poolId: p}, steps: [{event: {type: begun}, state: writing}]}',
     );
     expect(await run('s.yaml')).toEqual({
       status: 1,
-      printed:
-        's.yaml: 1 step: 1 difference\nstep 1 (all rows read): state\n  expected "writing"\n  found    "sorting"\n',
+      printed: 's.yaml: 1 step: 1 difference\nstep 1 (begun): state\n  expected "writing"\n  found    "receiving"\n',
     });
     writeFileSync(
       join(folder, 't.yaml'),
-      '{why: x, machine: load, input: {poolId: p}, steps: [{event: {type: all rows read, bodyBytes: 1}, state: sorting}, {event: {type: knock}, state: sorting}]}',
+      '{why: x, machine: load, input: {poolId: p}, steps: [{event: {type: begun}, state: receiving}, {event: {type: knock}, state: receiving}]}',
     );
     expect(await run('t.yaml')).toEqual({
       status: 1,
@@ -417,14 +419,38 @@ describe('what cannot be replayed', () => {
   test('a machine that throws is a difference of the step, or of the start', async () => {
     writeFileSync(
       join(folder, 's.yaml'),
-      '{why: x, machine: pool, input: {poolId: p, waitingMax: 1, groupMax: 1}, steps: [{done: open, state: idle}, {event: {type: job, job: {id: 1, kind: delete branch, name: a}}, state: working}, {done: work, state: idle}]}',
+      '{why: x, machine: lake, input: {waitingMax: 1}, steps: [{done: start, state: recovering}, {done: recover, state: ready.idle}, {event: {type: job, job: {id: 1, kind: delete pool, poolId: p}}, state: ready.working}, {done: work, state: ready.idle}]}',
     );
     expect((await run('s.yaml')).printed).toMatch(
-      /^s\.yaml: 2 steps: 1 difference\nstep 3 \(work done\): event\n {2}expected "taken"\n {2}found {4}"the machine broke: /,
+      /^s\.yaml: 3 steps: 1 difference\nstep 4 \(work done\): event\n {2}expected "taken"\n {2}found {4}"the machine broke: /,
     );
     writeFileSync(join(folder, 't.yaml'), '{why: x, machine: subscriber, steps: [{after: 1, state: open}]}');
     expect((await run('t.yaml')).printed).toMatch(
       /^t\.yaml: 0 steps: 1 difference\nstart: input\n {2}expected "taken"\n {2}found {4}"the machine broke: /,
     );
+  });
+});
+
+describe('a recording of the first format', () => {
+  const path = fileURLToPath(new URL('./first-format.ndjson', import.meta.url));
+  test('replays against the machines', async () => {
+    expect(await replayMachines(readRecording(path))).toMatchObject({
+      actors: 15,
+      commits: 9,
+      events: 14,
+      tips: 2,
+      differences: [],
+      notes: [],
+    });
+  });
+  test('is a plan for a whole lake, with the events of every job', async () => {
+    const { jobs, events } = await planReplay(readRecording(path), path);
+    expect([jobs.length, jobs.filter(({ event }) => event !== undefined).length, events.length]).toEqual([14, 14, 14]);
+  });
+  test('is shown by the page in the states that its charts have', () => {
+    const reader = new RecordingReader();
+    for (const line of readFileSync(path, 'utf8').trim().split('\n')) reader.line(line);
+    const states = new Set(reader.finish().steps.flatMap(({ to }) => to));
+    expect([states.has('committing.prepared'), states.has('closing.draining')]).toEqual([true, false]);
   });
 });

@@ -136,7 +136,7 @@ describe('live', () => {
 
 describe('a recording', () => {
   const lines = [
-    { kind: 'header', format: 1, service: 'v1', recording: 'r', part: 1, ms: 0, bodies: 'digest', options: {} },
+    { kind: 'header', format: 2, service: 'v1', recording: 'r', part: 1, ms: 0, bodies: 'digest', options: {} },
     { kind: 'given', seq: 1, ms: 0, pool: 'a'.repeat(40), name: 'flights', branches: [] },
     {
       kind: 'actor',

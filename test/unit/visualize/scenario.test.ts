@@ -10,7 +10,7 @@ const marks = (model: Model): readonly string[] => model.steps.map(({ check }) =
 describe("a machine's scenario", () => {
   test('has the pool by its name, its start before its steps, and the state and the jobs in hand at every place', () => {
     const model = read(
-      '{why: x, machine: pool, input: {poolId: p, waitingMax: 2, groupMax: 1}, steps: [{done: open, state: idle}, {event: {type: job, job: {id: 1, kind: delete branch, name: a}}, state: working}]}',
+      '{why: x, machine: pool, input: {poolId: p}, steps: [{done: open, state: idle}, {event: {type: work waiting, jobs: [{id: 1, kind: delete branch, name: a}], waiting: 0}, state: working, emitted: [{type: begin}]}]}',
     );
     const info = model.actors.get('pool/p')!;
     const at = (n: number) => {
@@ -29,43 +29,50 @@ describe("a machine's scenario", () => {
     expect(marks(model)).toEqual(['', '✓ as expected', '✓ as expected']);
   });
 
-  test('takes delayed events while time passes, and is told by its own words', () => {
+  test('lets time pass, and is told by its own words', () => {
     const model = read(
-      '{why: x, machine: query, input: {id: q, keepMs: 10}, steps: [{event: {type: cancel}, state: cancelled}, {after: 4, state: cancelled}, {after: 6, state: expired}]}',
+      '{why: x, machine: query, input: {id: q}, steps: [{event: {type: cancel}, state: cancelled}, {after: 4, state: cancelled}, {event: {type: time is over}, state: expired}]}',
     );
     expect(marks(model)).toEqual(['', '✓ as expected', '✓ as expected', '✓ as expected']);
     expect(model.steps.map((s) => [s.ms, s.outcome, ...s.from, ...s.to])).toEqual([
-      [0, 'moved', 'working.compiling'],
-      [0, 'moved', 'working.compiling', 'cancelled'],
+      [0, 'moved', 'working.waiting'],
+      [0, 'moved', 'working.waiting', 'cancelled'],
       [4, 'stayed', 'cancelled', 'cancelled'],
-      [10, 'ended', 'cancelled', 'expired'],
+      [4, 'ended', 'cancelled', 'expired'],
     ]);
-    expect(filtered(model, { ...noFilter, event: 'ms pass' }).map((s) => s.n)).toEqual([2, 3]);
+    expect(filtered(model, { ...noFilter, event: 'ms pass' }).map((s) => s.n)).toEqual([2]);
   });
 
   test('marks an event that no state takes, and work that the machine breaks over', () => {
     expect(
       marks(
         read(
-          '{why: x, machine: load, input: {poolId: p}, steps: [{event: {type: knock}, state: receiving}, {event: {type: rows sorted}, state: receiving}]}',
+          '{why: x, machine: load, input: {poolId: p}, steps: [{event: {type: knock}, state: waiting}, {event: {type: rows sorted}, state: waiting}]}',
         ),
       ),
     ).toEqual(['', '≠ differs: event', '✓ as expected']);
     const model = read(
-      '{why: x, machine: pool, input: {poolId: p, waitingMax: 1, groupMax: 1}, steps: [{done: open, state: idle}, {event: {type: job, job: {id: 1, kind: delete branch, name: a}}, state: working}, {done: work, state: idle}, {after: 1, state: idle}]}',
+      '{why: x, machine: lake, input: {waitingMax: 1}, steps: [{done: start, state: recovering}, {done: recover, state: ready.idle}, {event: {type: job, job: {id: 1, kind: delete pool, poolId: p}}, state: ready.working}, {done: work, state: ready.idle}, {after: 1, state: ready.idle}]}',
     );
-    expect(marks(model)).toEqual(['', '✓ as expected', '✓ as expected', '≠ differs: event', 'not run']);
-    expect(model.steps[3]!.check!.rows.map(({ what, found }) => [what, found?.replace(/: .*/, '')])).toEqual([
+    expect(marks(model)).toEqual([
+      '',
+      '✓ as expected',
+      '✓ as expected',
+      '✓ as expected',
+      '≠ differs: event',
+      'not run',
+    ]);
+    expect(model.steps[4]!.check!.rows.map(({ what, found }) => [what, found?.replace(/: .*/, '')])).toEqual([
       ['event', 'the machine broke'],
       ['state', undefined],
       ['emitted', undefined],
     ]);
-    expect(filtered(model, { ...noFilter, failures: true }).map((s) => s.n)).toEqual([3]);
+    expect(filtered(model, { ...noFilter, failures: true }).map((s) => s.n)).toEqual([4]);
   });
 
   test('a job that fails as expected is no difference', () => {
     const model = read(
-      '{why: x, machine: pool, input: {poolId: p, waitingMax: 1, groupMax: 1}, steps: [{done: open, state: idle}, {event: {type: job, job: {id: 1, kind: delete branch, name: a}}, state: working}, {done: work, output: {outcomes: [{id: 1, status: failed, code: c, text: t}]}, state: idle, emitted: [{type: settled, outcomes: [{id: 1, status: failed, code: c, text: t}]}]}]}',
+      '{why: x, machine: pool, input: {poolId: p}, steps: [{done: open, state: idle}, {event: {type: work waiting, jobs: [{id: 1, kind: delete branch, name: a}], waiting: 0}, state: working, emitted: [{type: begin}]}, {event: {type: done, outcomes: [{id: 1, status: failed, code: c, text: t}], jobs: [], waiting: 0}, state: idle, emitted: [{type: settled, outcomes: [{id: 1, status: failed, code: c, text: t}]}]}]}',
     );
     expect([model.steps[3]!.settled, filtered(model, { ...noFilter, failures: true })]).toEqual([
       { done: 0, failed: 1, refused: 0, code: 'c' },
@@ -87,7 +94,7 @@ why: x
 lake: {eventsKeptMax: 4}
 steps:
   - {create pool: p, events: [pool-new p]}
-  - {close: [{load: '{ts:1}', into: p@main, error: lake-closing}], within: 200}
+  - {close: [{load: '{ts:1}', into: p@main, error: lake-closing}]}
   - {load: '{ts:2}', into: p@main, crash: before commit, tips: {p@main: none}}
 `);
     expect(model.scenario).toEqual({
@@ -114,7 +121,7 @@ steps:
     expect(model.steps.map((s) => s.check!.rows.map(({ what, expected }) => `${what} ${expected!}`))).toEqual([
       [],
       ['error none', 'events [ "pool-new p" ]'],
-      ['error none', 'within 200', '1 (load): error lake-closing'],
+      ['error none', '1 (load): error lake-closing'],
       ['tips { "p@main": "none" }'],
     ]);
     expect(model.stateOf(model.actors.get('lake')!)).toBeUndefined();

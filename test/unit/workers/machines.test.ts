@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { SimulatedClock, createActor, initialTransition, transition } from 'xstate';
+import { createActor, initialTransition, transition } from 'xstate';
 import { loadMachine } from '../../../machines/load.machine.ts';
 import type { LoadEvent } from '../../../machines/load.events.ts';
 import { queryMachine } from '../../../machines/query.machine.ts';
 import type { QueryEvent } from '../../../machines/query.events.ts';
 import { MachineWatch } from '../../../src/recording/watch.ts';
-import { LoadRun } from '../../../src/workers/load/run.ts';
+import { LoadWatch, QueryWatch } from '../../../src/workers/watches.ts';
 
 const loadAfter = (events: readonly LoadEvent[]) => {
   let [state] = initialTransition(loadMachine, { poolId: 'p' });
@@ -13,20 +13,29 @@ const loadAfter = (events: readonly LoadEvent[]) => {
   return state;
 };
 const queryAfter = (events: readonly QueryEvent[]) => {
-  let [state] = initialTransition(queryMachine, { id: 'q', keepMs: 10 });
+  let [state] = initialTransition(queryMachine, { id: 'q' });
   for (const event of events) [state] = transition(queryMachine, state, event);
   return state;
 };
 
 describe('load machine', () => {
   const way: readonly LoadEvent[] = [
+    { type: 'begun' },
     { type: 'all rows read', bodyBytes: 10 },
     { type: 'rows sorted' },
     { type: 'objects written', objects: ['a'], records: 2, bytes: 90 },
+    { type: 'commit asked' },
     { type: 'committed', commit: 'c' },
   ];
-  test('a load goes from receiving to committed', () => {
-    expect(way.map((_, i) => loadAfter(way.slice(0, i)).value)).toEqual(['receiving', 'sorting', 'writing', 'waiting']);
+  test('a load goes from waiting to committed', () => {
+    expect(way.map((_, i) => loadAfter(way.slice(0, i)).value)).toEqual([
+      'waiting',
+      'receiving',
+      'sorting',
+      'writing',
+      { committing: 'prepared' },
+      { committing: 'asked' },
+    ]);
     const end = loadAfter(way);
     expect([end.value, end.status, end.context]).toEqual([
       'committed',
@@ -39,6 +48,16 @@ describe('load machine', () => {
       const state = loadAfter([...way.slice(0, i), { type: 'failed', text: 'no' }]);
       expect([state.value, state.context.error, state.context.commit]).toEqual(['rejected', 'no', null]);
     }
+  });
+  test('it can be cancelled until its commit was asked for', () => {
+    const ends = way.map((_, i) => loadAfter([...way.slice(0, i), { type: 'cancelled', text: 'by request' }]));
+    expect(ends.map(({ value }) => value)).toEqual([
+      ...Array.from({ length: 5 }, () => 'cancelled'),
+      { committing: 'asked' },
+    ]);
+  });
+  test('a request that was committed before is committed at once', () => {
+    expect(loadAfter([{ type: 'committed', commit: 'c' }]).context).toMatchObject({ commit: 'c', objects: [] });
   });
   test('a load tells whoever inspects it the same as an actor does, whatever comes in whatever order, also behind its end', () => {
     const told = (
@@ -69,23 +88,34 @@ describe('load machine', () => {
       [],
       way,
       [...way].reverse(),
-      [atOnce, way[3]!],
-      [atOnce, way[3]!, failed, atOnce],
+      [way[0]!, atOnce, ...way.slice(4)],
+      [way[0]!, atOnce, way[5]!, failed, atOnce],
       [atOnce, failed],
       [failed, ...way],
-      [way[0]!, atOnce, way[1]!, failed],
+      [way[0]!, way[1]!, atOnce, way[2]!, { type: 'cancelled', text: 'by request' }],
     ];
     for (const events of ways) {
       const ofActor = told((inspect) => createActor(loadMachine, { input: { poolId: 'p' }, inspect }).start(), events);
-      expect(told((inspect) => new LoadRun({ poolId: 'p' }, inspect), events)).toEqual(ofActor);
+      expect(told((inspect) => new LoadWatch({ poolId: 'p' }, inspect).chart, events)).toEqual(ofActor);
     }
-    const one = new LoadRun({ poolId: 'p' });
-    for (const event of way) one.send(event);
-    expect(one.getSnapshot()).toMatchObject({
-      value: 'committed',
-      status: 'done',
-      context: { objects: ['a'], commit: 'c' },
-    });
+  });
+  test('so does a query', () => {
+    const inspected = (begin: (inspect: (event: unknown) => void) => { send(event: QueryEvent): void }): unknown => {
+      const watch = new MachineWatch(() => 7);
+      const records: unknown[] = [];
+      watch.listen({
+        message: (record, { status, value, context }) => {
+          records.push(record, { status, value, context });
+        },
+      });
+      const query = begin(watch.inspect);
+      const types = ['begun', 'compiled', 'first bytes', 'ended', 'cancel', 'time is over', 'ended'] as const;
+      for (const type of types) query.send({ type });
+      return records;
+    };
+    expect(inspected((inspect) => new QueryWatch({ id: 'q' }, inspect).chart)).toEqual(
+      inspected((inspect) => createActor(queryMachine, { input: { id: 'q' }, inspect }).start()),
+    );
   });
   test('who may be told late is told the same, in the same order, by the time that it looks', () => {
     const prompt: unknown[] = [];
@@ -102,7 +132,7 @@ describe('load machine', () => {
         options,
       );
       for (let i = 0; i < 50; i++) {
-        const load = new LoadRun({ poolId: `p${i}` }, watch.inspect);
+        const load = new LoadWatch({ poolId: `p${i}` }, watch.inspect).chart;
         for (const event of way) load.send(event);
         load.send({ type: 'failed', text: 'too late' });
       }
@@ -110,8 +140,8 @@ describe('load machine', () => {
     };
     told(prompt);
     const watch = told(late, { late: true });
-    expect(prompt).toHaveLength(750);
-    expect([late.length < 750, late]).toEqual([true, prompt.slice(0, late.length)]);
+    expect(prompt).toHaveLength(1050);
+    expect([late.length < 1050, late]).toEqual([true, prompt.slice(0, late.length)]);
     watch.settle();
     expect(late).toEqual(prompt);
   });
@@ -126,7 +156,7 @@ describe('load machine', () => {
       },
       { late: true },
     );
-    const load = new LoadRun({ poolId: 'p' }, watch.inspect);
+    const load = new LoadWatch({ poolId: 'p' }, watch.inspect).chart;
     load.send(way[0]!);
     const unlisten = watch.listen({
       message: ({ event }) => {
@@ -136,17 +166,18 @@ describe('load machine', () => {
     load.send(way[1]!);
     unlisten();
     load.send(way[2]!);
-    expect(heard).toEqual(['late all rows read', 'late rows sorted', 'prompt rows sorted']);
+    expect(heard).toEqual(['late begun', 'late all rows read', 'prompt all rows read']);
   });
   test('a commit before the objects are written changes nothing', () => {
-    expect(loadAfter([{ type: 'committed', commit: 'c' }]).value).toBe('receiving');
+    expect(loadAfter([{ type: 'begun' }, { type: 'committed', commit: 'c' }]).value).toBe('receiving');
   });
 });
 
 describe('query machine', () => {
-  const way: readonly QueryEvent[] = [{ type: 'compiled' }, { type: 'first bytes' }];
-  test('a query compiles, runs and streams', () => {
-    expect([0, 1, 2].map((n) => queryAfter(way.slice(0, n)).value)).toEqual([
+  const way: readonly QueryEvent[] = [{ type: 'begun' }, { type: 'compiled' }, { type: 'first bytes' }];
+  test('a query waits, compiles, runs and streams', () => {
+    expect([0, 1, 2, 3].map((n) => queryAfter(way.slice(0, n)).value)).toEqual([
+      { working: 'waiting' },
       { working: 'compiling' },
       { working: 'running' },
       { working: 'streaming' },
@@ -168,20 +199,14 @@ describe('query machine', () => {
         ];
         for (const after of [[], ...later.map((e) => [e])]) {
           const state = queryAfter([...way.slice(0, n), event, ...after]);
-          expect([state.value, state.context.error, state.hasTag('ended')]).toEqual([value, error, true]);
+          expect([state.value, state.context.error]).toEqual([value, error]);
         }
       }
     }
   });
-  test('its status expires when its time is over', () => {
-    const clock = new SimulatedClock();
-    const actor = createActor(queryMachine, { input: { id: 'q', keepMs: 10_000 }, clock }).start();
-    clock.increment(60_000);
-    expect(actor.getSnapshot().value).toEqual({ working: 'compiling' });
-    actor.send({ type: 'ended' });
-    clock.increment(9_999);
-    expect(actor.getSnapshot().value).toBe('done');
-    clock.increment(1);
-    expect([actor.getSnapshot().value, actor.getSnapshot().status]).toEqual(['expired', 'done']);
+  test('its status expires when its time is over, and not before its end', () => {
+    expect(queryAfter([...way, { type: 'time is over' }]).value).toEqual({ working: 'streaming' });
+    const end = queryAfter([...way, { type: 'failed', text: 'bad' }, { type: 'time is over' }]);
+    expect([end.value, end.status, end.context.error]).toEqual(['expired', 'done', 'bad']);
   });
 });

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { SnapshotFrom } from 'xstate';
+import type { queryMachine } from '../../../machines/query.machine.ts';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,6 +12,7 @@ import type { Lake, PoolConfig } from '../../../src/lake/lake.types.ts';
 import { openObjects } from '../../../src/lake/objects/objects.ts';
 import { startWorkerPool } from '../../../src/workers/pool.ts';
 import type { WorkerPool } from '../../../src/workers/pool.types.ts';
+import { leavesOf } from '../../../src/recording/watch.ts';
 import { LoadWatch } from '../../../src/workers/watches.ts';
 import { answerOf, threadsOf } from './support.ts';
 
@@ -18,13 +21,22 @@ let lake: Lake;
 let workers: WorkerPool;
 let pool: PoolConfig;
 let names = 0;
+/** The states that the chart of each query went through, by its id; with its error once it has one. */
+const seen = new Map<string, string[]>();
+const inspect = (inspected: unknown): void => {
+  const { type, snapshot } = inspected as {
+    readonly type: string;
+    readonly snapshot?: SnapshotFrom<typeof queryMachine>;
+  };
+  if (type !== '@xstate.snapshot' || !snapshot || !('id' in snapshot.context)) return;
+  const { id, error } = snapshot.context;
+  const state = leavesOf(snapshot.value).join().replace('working.', '');
+  seen.set(id, [...(seen.get(id) ?? []), error === '' || state === 'expired' ? state : `${state}: ${error}`]);
+};
 
 beforeAll(async () => {
   lake = await openLake({ directory, objects: openObjects(directory) });
-  workers = startWorkerPool(
-    { lakeDirectory: directory, threads: 1, queryStatusMs: 300, loadMemoryBytesMax: 4 << 20 },
-    lake,
-  );
+  workers = startWorkerPool({ lakeDirectory: directory, threads: 1, loadMemoryBytesMax: 4 << 20, inspect }, lake);
   pool = await newPool();
 });
 afterAll(async () => {
@@ -79,7 +91,7 @@ describe('loads', () => {
         parquetWriteBuffer({
           columnData: Array.from({ length: count }, (_, i) => ({
             name: `c${i}`,
-            data: [1234567890123456789n, 1234567890123456789n],
+            data: [12345678901234567890123456789012345678912n, 12345678901234567890123456789012345678912n],
           })),
           schema: [
             { name: 'root', num_children: count },
@@ -88,10 +100,10 @@ describe('loads', () => {
               (_, i) =>
                 ({
                   name: `c${i}`,
-                  type: 'INT64',
+                  type: 'BYTE_ARRAY',
                   converted_type: 'DECIMAL',
                   repetition_type: 'REQUIRED',
-                  precision: 19,
+                  precision: 50,
                   scale: 2,
                 }) as const,
             ),
@@ -101,7 +113,7 @@ describe('loads', () => {
     const warnings = async (count: number): Promise<readonly string[]> =>
       (await workers.load({ pool, body: chunksOf(fileOf(count), 1 << 16), format: 'parquet' })).warnings;
     expect(await warnings(1)).toEqual([
-      'parquet: column c0: decimal(19,2) is kept as float64, which does not hold all of its digits (first: 12345678901234567.89)',
+      'parquet: column c0: decimal(50,2) is kept as float64, which does not hold all of its digits (first: 123456789012345678901234567890123456789.12)',
     ]);
     const many = await warnings(8);
     expect([many.length, many.at(-1)]).toEqual([6, '3 more']);
@@ -146,7 +158,7 @@ describe('loads', () => {
         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1500);
         leave.abort();
       }
-    })();
+    })({ poolId: pool.id });
     const rows = Array.from({ length: 30_000 }, (_, i) => `{k:${i},n:${(i * 2_654_435_761) % 4_294_967_291}}\n`).join(
       '',
     );
@@ -201,24 +213,21 @@ describe('loads', () => {
 });
 
 describe('queries', () => {
-  test('compile errors come before the first byte; the status is the error, and an id that nobody gave has none', async () => {
+  test('compile errors come before the first byte; the chart has failed with the error', async () => {
     const error = await failure(query('from nowhere', 'status-1'));
     expect([error.status, error.message, error.details]).toEqual([
       400,
       'nowhere: pool not found at line 1, column 6:\nfrom nowhere\n     ~~~~~~~',
       { compilation_errors: [{ Msg: 'nowhere: pool not found', Pos: 5, End: 11 }] },
     ]);
-    expect([await workers.queryStatus('status-1'), await workers.queryStatus('never')]).toEqual([
-      error.message,
-      undefined,
-    ]);
+    expect(seen.get('status-1')).toEqual(['waiting', 'compiling', `failed: ${error.message}`, 'expired']);
   });
 
-  test('the status of a query that ended well is the empty text, and waits for the end', async () => {
+  test('a query that ended well went through all states of its chart', async () => {
     const reply = await workers.query({ id: 'status-2', text: 'values 1', format: 'sup', control: false });
-    const status = workers.queryStatus('status-2');
     for await (const chunk of reply.chunks) expect(Buffer.from(chunk).toString()).toBe('1\n');
-    expect(await status).toBe('');
+    await expect.poll(() => seen.get('status-2')?.at(-1)).toBe('expired');
+    expect(seen.get('status-2')).toEqual(['waiting', 'compiling', 'running', 'streaming', 'done', 'expired']);
   });
 
   test('a query without rows is empty in SUP and an array in JSON', async () => {
@@ -253,7 +262,7 @@ describe('queries', () => {
     }
     expect(reply.stats().recordsRead).toBeLessThan(60_000);
     expect(taken).toBeGreaterThan(0);
-    expect(await workers.queryStatus('slow')).toBe('query was cancelled');
+    await expect.poll(() => seen.get('slow')?.slice(-2)).toEqual(['cancelled: query was cancelled', 'expired']);
     while (workers.status().queriesRunning > 0)
       await new Promise((resolve) => {
         setImmediate(resolve);
@@ -372,22 +381,6 @@ describe('threads', () => {
       await other.compile('values 3');
       await other.compile('values 4');
       expect(asked).toEqual([0, 1, 1, 1]);
-    } finally {
-      await other.close();
-    }
-  });
-  test('warm up once they are let', async () => {
-    // Time for one query of the warm-up.
-    const other = startWorkerPool({ lakeDirectory: join(directory, 'other'), threads: 2, warmUpMs: 1 }, lake);
-    try {
-      await other.compile('values 1');
-      // Longer than that query takes.
-      await new Promise((resolve) => {
-        setTimeout(resolve, 1500);
-      });
-      expect(other.isWarm()).toBe(false);
-      other.letWarm(true);
-      await expect.poll(() => other.isWarm(), { timeout: 10_000 }).toBe(true);
     } finally {
       await other.close();
     }

@@ -12,6 +12,7 @@ import { typeNames } from './words.ts';
 /** What the lake has for the place. */
 export interface Names {
   readonly pools: () => readonly string[];
+  readonly views: () => readonly string[];
   readonly branches: (pool: string) => Promise<readonly string[]>;
   readonly fields: (source: Source | undefined) => Promise<readonly FieldInfo[]>;
 }
@@ -77,9 +78,11 @@ export const completionOf =
     });
     if (last?.kind === 'word' && last.text.toLowerCase() === 'from' && last.end < from)
       return result(
-        names
-          .pools()
-          .map((name): Completion => ({ label: name, type: 'class', detail: 'pool', apply: poolText(name) })),
+        (['pool', 'view'] as const).flatMap((detail) =>
+          names[`${detail}s`]().map(
+            (name): Completion => ({ label: name, type: 'class', detail, apply: poolText(name) }),
+          ),
+        ),
       );
     if (last?.text === '@') {
       const source = sourceOf(

@@ -4,7 +4,7 @@
 import './query.css';
 import { type ReadonlySignal, useSignal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
-import type { Lake, PoolInfo } from '../../../src/client/client.ts';
+import type { Lake, PoolInfo, ViewInfo } from '../../../src/client/client.ts';
 import { visible } from '../text.ts';
 import { Answer } from './answer.tsx';
 import { Ask, type Panel } from './ask.tsx';
@@ -16,10 +16,11 @@ import { poolText, scan } from './scan.ts';
 import { remember } from './stored.ts';
 import type { Table } from './table.ts';
 
-/** Which lake is asked, and what the page begins with. All but `pools` are those of the first drawing. */
+/** Which lake is asked, and what the page begins with. All but `pools` and `views` are those of the first drawing. */
 export interface QueryPageProps {
   readonly client: Lake;
   readonly pools: ReadonlySignal<readonly PoolInfo[]>;
+  readonly views: ReadonlySignal<readonly ViewInfo[]>;
   /** `waits`: the text is shown and not run. */
   readonly initial: { readonly text?: string; readonly pool?: string; readonly branch?: string; readonly waits?: true };
   /** Told of the text that a link to the page should carry. */
@@ -37,16 +38,17 @@ const initialText = ({ text, pool, branch }: QueryPageProps['initial']): string 
  * A link runs what it carries, unless that would write, or fetch something from elsewhere: that takes the reader's own
  * word.
  */
-const runsByItself = (text: string): boolean =>
-  text.trim() !== '' &&
-  !text.includes('://') &&
-  !scan(text).some(({ kind, text: word }) => kind === 'word' && word.toLowerCase() === 'load');
+const runsByItself = (text: string): boolean => {
+  const words = scan(text).flatMap(({ kind, text: word }) => (kind === 'word' ? [word.toLowerCase()] : []));
+  const changesViews = (words[0] === 'create' || words[0] === 'drop') && words.includes('view');
+  return text.trim() !== '' && !text.includes('://') && !words.includes('load') && !changesViews;
+};
 
 /** The page of queries. */
-export const QueryPage = ({ client, pools, initial, onLink, onText }: QueryPageProps) => {
+export const QueryPage = ({ client, pools, views, initial, onLink, onText }: QueryPageProps) => {
   const question = useMemo(() => new Question({ client, text: initialText(initial), onLink }), []);
   const panel = useSignal<Panel | undefined>(undefined);
-  const names = useNames(client, pools, question.table);
+  const names = useNames(client, { pools, views }, question.table);
   const table = question.table.value;
   useEffect(() => {
     const untell = question.text.subscribe(onText);
@@ -150,13 +152,14 @@ const Beginning = ({
 /** What completion knows of the lake. */
 const useNames = (
   client: Lake,
-  pools: ReadonlySignal<readonly PoolInfo[]>,
+  { pools, views }: Pick<QueryPageProps, 'pools' | 'views'>,
   table: ReadonlySignal<Table | undefined>,
 ): Names =>
   useMemo(() => {
     const cache = new FieldCache(client);
     return {
       pools: () => pools.peek().map(({ name }) => name),
+      views: () => views.peek().map(({ name }) => name),
       branches: async (pool) => {
         try {
           return (await client.pool(pool).branches()).map(({ name }) => name);

@@ -10,7 +10,7 @@ import { type AggregateState, floats, widened } from './state.ts';
 import { eachPart, floatsOf, isNothing } from './parts.ts';
 import { momentRules } from '../moments.ts';
 import { regressionRules } from '../regressions.ts';
-import { none } from '../pair-table.ts';
+import { none } from './pair-table.ts';
 
 /** The cells of a group are `count` floats from `at` on; all are 0 at first. */
 export interface CellRule {

@@ -12,8 +12,8 @@ import {
 import { type BytesVector, type FlatVector, type Vector, dynamic, range } from '../../../vectors/vector.ts';
 import { Uint32List, Uint8List } from '../../../vectors/lists.ts';
 import { tidy } from '../../expressions/rows.ts';
-import { NumberTable } from '../number-table.ts';
-import { none } from '../pair-table.ts';
+import { NumberTable } from './number-table.ts';
+import { none } from './pair-table.ts';
 import { BytesTable } from './tables.ts';
 
 /** Codes of the values of one class (a type, a shape). */
@@ -44,6 +44,10 @@ export class NumberPart implements Part {
     return v.form === 'number'
       ? this.table.codes(v.values, v.length, { whole: !isFloat(this.type), insert }, out)
       : unexpected(v);
+  }
+  /** Its type, if that is of whole numbers with a sign. */
+  get wholeTypes(): ReadonlySet<PrimitiveType> | undefined {
+    return isFloat(this.type) || isUnsigned(this.type) ? undefined : new Set([this.type]);
   }
   values(): Vector {
     return {
@@ -79,6 +83,10 @@ export class AnyNumberPart implements Part {
     if (insert && v.length > 0) (whole ? this.integers : this.floats).add(v.type);
     while (asFloat.length < table.size) asFloat.push(whole ? 0 : 1);
     return codes;
+  }
+  /** The types of its numbers, if they are whole and 64 bits with a sign hold them. */
+  get wholeTypes(): ReadonlySet<PrimitiveType> | undefined {
+    return this.floats.size > 0 || this.table.isHuge || isUnsigned(common(this.integers)) ? undefined : this.integers;
   }
   values(): Vector {
     const { table, size } = this;
@@ -122,7 +130,11 @@ export class BytesPart implements Part {
     return this.table.held;
   }
   codes(v: FlatVector, insert: boolean, out?: Uint32Array): Uint32Array {
-    return v.form === 'bytes' ? this.table.codes(v.bytes, v.offsets, v.length, insert, out) : unexpected(v);
+    return v.form === 'bytes' ? this.table.codes(v.bytes, v.offsets, v.length, { insert }, out) : unexpected(v);
+  }
+  /** Codes of the rows of `v` that `index` names, which are not copied for that. */
+  codesAt(v: BytesVector, index: Uint32Array, insert: boolean, out?: Uint32Array): Uint32Array {
+    return this.table.codes(v.bytes, v.offsets, index.length, { insert, index }, out);
   }
   /** The code of one row, which is put in. */
   codeOf(v: BytesVector, row: number): number {
@@ -133,8 +145,8 @@ export class BytesPart implements Part {
       form: 'bytes',
       type: this.type,
       length: this.size,
-      offsets: this.table.offsets.array.slice(0, this.size + 1),
-      bytes: this.table.bytes.array.slice(0, this.table.bytes.length),
+      offsets: this.table.offsets.done(),
+      bytes: this.table.bytes.done(),
     };
   }
 }

@@ -6,7 +6,8 @@
  * Numbers and strings go through hash tables of their own, dictionaries through their codes, records through the codes
  * of their fields; only lists, maps and type values are encoded one by one.
  */
-import { type Type, isFloat, isInteger, types } from '../../../vectors/type.ts';
+import { asKeys } from '../../../vectors/decimal.ts';
+import { type PrimitiveType, type Type, isFloat, isInteger, types } from '../../../vectors/type.ts';
 import { ByteWriter, writeBody, zeroData } from '../../../vectors/value.ts';
 import {
   type Vector,
@@ -26,10 +27,11 @@ import {
 import { Builder } from '../../../vectors/builder.ts';
 import { Uint32List } from '../../../vectors/lists.ts';
 import { classOf, concat } from '../../../vectors/concat.ts';
+import { areTimeTexts } from '../../../vectors/time-texts.ts';
 import { overlay } from '../../expressions/rows.ts';
 import { AnyNumberPart, BytesPart, NumberPart, type Part, SmallPart, unexpected } from './code-parts.ts';
-import { CombinationTable } from '../combinations.ts';
-import { PairTable, none } from '../pair-table.ts';
+import { CombinationTable } from './combinations.ts';
+import { PairTable, none } from './pair-table.ts';
 import { BytesTable, Room, lookUp } from './tables.ts';
 
 /** Records of one shape: the codes of the fields, combined. Absent fields count by their type alone. */
@@ -264,8 +266,8 @@ export class ColumnCodes {
   private readonly places: Place[] = [];
   private readonly byClass = new Map<string | Type, number>();
   /** Part and code in it of each code, once there is more than one part. */
-  private readonly tags = new Uint32List();
-  private readonly slots = new Uint32List();
+  private tags = new Uint32List();
+  private slots = new Uint32List();
   /** Codes of dictionaries' values, by the vectors: the batches of a scan share theirs. */
   private readonly dictionaries = new Map<Vector, Uint32Array>();
   private dictionaryBytes = 0;
@@ -294,11 +296,18 @@ export class ColumnCodes {
       case 'dictionary':
         return this.dictionaryCodes(v, insert, this.out(v.length, isKept), name);
       case 'selected':
-        return this.codes(gather(v.base, v.index), insert, isKept, name);
+        return v.base.form === 'bytes' && !areTimeTexts(v.base)
+          ? this.pickedCodes(v.base, v.index, insert, this.out(v.length, isKept), name)
+          : this.codes(gather(v.base, v.index), insert, isKept, name);
       case 'dynamic':
         return this.taggedCodes(v, v.parts, insert, this.out(v.length, isKept), name);
       case 'named':
-        if (this.sql) return this.codes(v.inner, insert, isKept, v.name);
+        if (this.sql) {
+          const keys = asKeys(v);
+          return keys.form === 'named'
+            ? this.codes(v.inner, insert, isKept, v.name)
+            : this.codes(keys, insert, isKept, name);
+        }
         break;
       case 'union':
         if (this.sql && v.type.members.includes(types.null))
@@ -319,6 +328,23 @@ export class ColumnCodes {
     return parts.some((p) => p.form === 'dynamic')
       ? gatherDynamic(this.tags.done(), this.slots.done(), parts)
       : dynamic(this.tags.array.slice(0, this.size), this.slots.array.slice(0, this.size), parts);
+  }
+
+  /** The types of all values, if these are whole numbers that 64 bits with a sign hold, and have no names. */
+  get wholeTypes(): ReadonlySet<PrimitiveType> | undefined {
+    const [place, ...others] = this.places;
+    if (!place || others.length > 0 || [...place.names].some((name) => name !== null)) return undefined;
+    const { part } = place;
+    return part instanceof NumberPart || part instanceof AnyNumberPart ? part.wholeTypes : undefined;
+  }
+  /** Forgets all values. */
+  clear(): void {
+    this.places.length = 0;
+    this.byClass.clear();
+    this.tags = new Uint32List();
+    this.slots = new Uint32List();
+    this.dictionaries.clear();
+    this.dictionaryBytes = 0;
   }
 
   /** Looks up the dictionary's values that occur, once for each dictionary. */
@@ -405,7 +431,26 @@ export class ColumnCodes {
   private partCodes(v: FlatVector, insert: boolean, out: Uint32Array | undefined, name: string | null): Uint32Array {
     const tag = this.placeOf(v, name);
     const place = this.places[tag]!;
-    const codes = place.part.codes(v, insert, out);
+    return this.placed(tag, place, place.part.codes(v, insert, out));
+  }
+  /**
+   * Rows of texts that a filter left, hashed where they are: group by a text of 245,000 of 1,000,000 rows takes 0.9 of
+   * the time without a copy of these.
+   */
+  private pickedCodes(
+    v: BytesVector,
+    index: Uint32Array,
+    insert: boolean,
+    out: Uint32Array,
+    name: string | null,
+  ): Uint32Array {
+    const tag = this.placeOf(v, name);
+    const place = this.places[tag]!;
+    const { part } = place;
+    return part instanceof BytesPart ? this.placed(tag, place, part.codesAt(v, index, insert, out)) : unexpected(v);
+  }
+  /** Codes of the column for those of a part. */
+  private placed(tag: number, place: Place, codes: Uint32Array): Uint32Array {
     this.adopt(tag, place);
     if (place.same) return codes;
     const global = place.global.array;

@@ -3,7 +3,7 @@ import { type Vector, take } from '../../../vectors/vector.ts';
 import { ColumnCodes, firstRows } from './codes.ts';
 import { idsOfOne, pick } from './parts.ts';
 import type { AggregateState } from './state.ts';
-import { PairTable, none } from '../pair-table.ts';
+import { PairTable, none } from './pair-table.ts';
 import { Room } from './tables.ts';
 import { under } from '../under.ts';
 

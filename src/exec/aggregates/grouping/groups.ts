@@ -2,9 +2,10 @@
 import { sizeOf } from '../../../vectors/sizes.ts';
 import { type Vector, gather, range, take } from '../../../vectors/vector.ts';
 import { ColumnCodes } from './codes.ts';
-import { none } from '../pair-table.ts';
-import { CombinationTable } from '../combinations.ts';
+import { none } from './pair-table.ts';
+import { CombinationTable } from './combinations.ts';
 import { Room, lookUp } from './tables.ts';
+import { WideKeys } from './wide-keys.ts';
 
 /**
  * Dictionaries of at most so many values are looked up with the other keys at once, where batches are not tiny; so many
@@ -14,11 +15,18 @@ const quickValuesMax = 1024;
 const quickRowsMin = 256;
 const quickTablesMax = 64;
 
+/** Groups from which it pays to look whether keys have very many values. */
+const wideGroupsMin = 1 << 15;
+
 /** Gives each combination of key values a group: numbers from 0 in order of first appearance. */
 export class GroupTable {
   private readonly columns: readonly ColumnCodes[];
   /** Where there are several columns: what their codes are together. */
-  private readonly combinations: CombinationTable | undefined;
+  private combinations: CombinationTable | undefined;
+  /** Instead of it, where columns are of very many numbers. */
+  private wide: WideKeys | undefined;
+  /** From so many groups on it is looked whether that is so. */
+  private wideFrom = wideGroupsMin;
   private readonly room = new Room();
   /** Groups by the codes of a dictionary and the other keys. */
   private readonly known = new Map<Vector, Map<string, Uint32Array>>();
@@ -29,10 +37,10 @@ export class GroupTable {
     this.combinations = keys > 1 ? new CombinationTable(keys) : undefined;
   }
   get size(): number {
-    return this.combinations?.size ?? this.columns[0]?.size ?? 1;
+    return this.wide?.size ?? this.combinations?.size ?? this.columns[0]?.size ?? 1;
   }
   get bytes(): number {
-    return this.columns.reduce((n, c) => n + c.bytes, 0) + (this.combinations?.bytes ?? 0);
+    return this.wide?.bytes ?? this.columns.reduce((n, c) => n + c.bytes, 0) + (this.combinations?.bytes ?? 0);
   }
 
   /**
@@ -41,6 +49,11 @@ export class GroupTable {
    */
   ids(keys: readonly Vector[], length: number, insert = true, isKept = true): Uint32Array {
     if (this.columns.length === 0) return new Uint32Array(length);
+    if (this.wide) {
+      const ids = this.wide.codes(keys, length, insert, this.out(length, isKept));
+      if (ids) return ids;
+      this.leaveWide(this.wide);
+    }
     const { combinations } = this;
     if (!combinations) return this.columns[0]!.codes(keys[0]!, insert, isKept);
     if (!isKept && insert && length >= quickRowsMin) {
@@ -49,7 +62,28 @@ export class GroupTable {
     }
     const codes = this.columns.map((c, k) => c.codes(keys[k]!, insert, isKept));
     const sizes = this.columns.map((c) => c.size);
-    return combinations.codes(codes, { sizes, insert, out: isKept ? new Uint32Array(length) : this.room.of(length) });
+    const ids = combinations.codes(codes, { sizes, insert, out: this.out(length, isKept) });
+    if (insert && combinations.size >= this.wideFrom) this.widen(combinations);
+    return ids;
+  }
+  private out(length: number, isKept: boolean): Uint32Array {
+    return isKept ? new Uint32Array(length) : this.room.of(length);
+  }
+  private widen(combinations: CombinationTable): void {
+    this.wideFrom = combinations.size * 2;
+    this.wide = WideKeys.of(this.columns, () => combinations.columnCodes());
+    if (!this.wide) return;
+    this.known.clear();
+    this.combinations = new CombinationTable(this.columns.length);
+  }
+  /** Keys come that are not such numbers: all groups have codes again, and keep these. */
+  private leaveWide(wide: WideKeys): void {
+    const codes = wide.codesOfAll();
+    const { size } = wide;
+    this.wide = undefined;
+    this.wideFrom = Infinity;
+    const sizes = this.columns.map((c) => c.size);
+    this.combinations!.codes(codes, { sizes, insert: true, out: new Uint32Array(size) });
   }
   /** The groups where all keys but one small dictionary are constants: looked up by its codes alone. */
   private quick(keys: readonly Vector[], length: number): Uint32Array | undefined {
@@ -105,14 +139,14 @@ export class GroupTable {
     }
     return this.ids(inner, 1)[0]!;
   }
-  /** The key columns, one row a group, from group `start` on. */
-  keys(start = 0): Vector[] {
+  /** The key columns, one row a group: from group `of` on, or of the groups that it names. */
+  keys(of: number | Uint32Array = 0): Vector[] {
+    if (this.wide) return this.wide.keys(of);
     const { combinations } = this;
-    const codes = combinations?.columnCodes(start > 0 ? range(start, combinations.size) : undefined);
+    const index = typeof of !== 'number' ? of : of > 0 ? range(of, this.size) : undefined;
+    const codes = combinations?.columnCodes(index);
     if (codes) return this.columns.map((c, k) => looked(c.values(), codes[k]!));
-    return start === 0
-      ? this.columns.map((c) => c.values())
-      : this.columns.map((c) => gather(c.values(), range(start, c.size)));
+    return this.columns.map((c) => (index ? looked(c.values(), index) : c.values()));
   }
 }
 

@@ -17,8 +17,8 @@ import {
   take,
   typeAt,
 } from '../../../vectors/vector.ts';
-import { wordsOf } from '../number-table.ts';
-import { mix } from '../pair-table.ts';
+import { wordsOf } from './number-table.ts';
+import { mix } from './pair-table.ts';
 
 /** The two words of each row's hash. */
 export interface Hashes {

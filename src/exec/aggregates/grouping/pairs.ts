@@ -4,6 +4,7 @@
  */
 import { checkStop } from '../../../vectors/stop.ts';
 import { types } from '../../../vectors/type.ts';
+import { knownValue } from '../../../vectors/decimal.ts';
 import { type Value, underValue } from '../../../vectors/value.ts';
 import { type BytesVector, type Vector, flatten, nulls, textAt, valueAt } from '../../../vectors/vector.ts';
 import { Builder } from '../../../vectors/builder.ts';
@@ -17,7 +18,7 @@ import { order } from '../../expressions/sql/value-order.ts';
 import { kinds, kindsOf } from '../../operators/rows/kinds.ts';
 import { sortByGroup } from '../lists.ts';
 import type { AggregateState } from './state.ts';
-import { none } from '../pair-table.ts';
+import { none } from './pair-table.ts';
 
 /** Marks of the rows in which both are values. */
 export const present = (length: number, ...columns: readonly Vector[]): Uint8Array => {
@@ -58,8 +59,8 @@ export class ArgumentState implements AggregateState {
     for (let i = 0; i < argument.length; i++) {
       checkStop();
       if (marks[i] === 0) continue;
-      const by = underValue(valueAt(bys, i));
-      if (this.isBetter(ids[i]!, by)) this.best.set(ids[i]!, { value: underValue(valueAt(values, i)), by });
+      const by = knownValue(valueAt(bys, i));
+      if (this.isBetter(ids[i]!, by)) this.best.set(ids[i]!, { value: knownValue(valueAt(values, i)), by });
     }
   }
   private isBetter(group: number, by: Value): boolean {

@@ -2,6 +2,7 @@
  * Arguments of aggregates by class: flat vectors without names, unions and mixtures, each with the rows that it holds.
  */
 import { nearestFloats } from '../../expressions/wide.ts';
+import { unnamed } from '../../../vectors/decimal.ts';
 import { onlyMember, opened } from '../../../vectors/unions.ts';
 import {
   type Vector,
@@ -29,7 +30,7 @@ export const numbersIn = (v: Vector): Vector => {
     case 'selected':
       return numbersIn(flatten(v));
     case 'named':
-      return v.inner.length === v.length ? numbersIn(v.inner) : v;
+      return v.inner.length === v.length ? numbersIn(unnamed(v)) : v;
     case 'union': {
       const rows = opened(v);
       return rows.form === 'dynamic' ? rows : numbersIn(rows);
@@ -53,7 +54,7 @@ export const eachPart = (v: Vector, visit: Visit, rows?: Uint32Array): void => {
     case 'selected':
       return eachPart(flatten(v), visit, rows);
     case 'named':
-      return eachPart(v.inner.length === v.length ? v.inner : gather(v.inner, range(0, v.length)), visit, rows);
+      return eachPart(v.inner.length === v.length ? unnamed(v) : gather(unnamed(v), range(0, v.length)), visit, rows);
     case 'dynamic':
       return eachTagged(v.tags, v.slots, v.parts, v.length, visit, rows);
     case 'union': {
@@ -98,8 +99,9 @@ export const everyPart = (v: Vector, test: (part: Vector) => boolean, ofErrors =
     case 'error':
       return !ofErrors || test(v);
     case 'constant':
-    case 'named':
       return everyPart(v.inner, test, ofErrors);
+    case 'named':
+      return everyPart(unnamed(v), test, ofErrors);
     case 'dictionary':
       return everyPart(v.values, test, ofErrors);
     case 'selected':

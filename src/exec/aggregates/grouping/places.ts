@@ -5,7 +5,7 @@ import { concat } from '../../../vectors/concat.ts';
 import { withoutUnions } from '../../expressions/lift.ts';
 import { kinds, kindsOf } from '../../operators/rows/kinds.ts';
 import { type AggregateState, widened, words } from './state.ts';
-import { none } from '../pair-table.ts';
+import { none } from './pair-table.ts';
 
 /** The place of a value that is null. */
 const nullPlace = 0xffffffff;

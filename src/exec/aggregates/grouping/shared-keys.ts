@@ -11,7 +11,7 @@ import { Uint32List } from '../../../vectors/lists.ts';
 import { concat } from '../../../vectors/concat.ts';
 import { type Vector, take } from '../../../vectors/vector.ts';
 import { GroupTable } from './groups.ts';
-import { none } from '../pair-table.ts';
+import { none } from './pair-table.ts';
 
 /** A store that holds more is given up. */
 const storeBytesMax = 16 << 20;

@@ -5,7 +5,7 @@
  * `none` as a code: not in the table (look-ups that do not insert).
  */
 import { Uint32List, Uint8List } from '../../../vectors/lists.ts';
-import { mix, none } from '../pair-table.ts';
+import { mix, none } from './pair-table.ts';
 
 /**
  * out[i] = table[index[i]] for each i; whether all of these are known. A loop without calls: codes have no sign, `none`
@@ -20,16 +20,24 @@ export const lookUp = (table: Uint32Array, index: Uint32Array, out: Uint32Array)
   }
   return seen >= 0;
 };
-/** A 32-bit hash of bytes[start, end), four bytes a step. `words` views the bytes. */
+/** A 32-bit hash of bytes[start, end), two words a step, each in a lane of its own. `words` views the bytes. */
 const hashBytes = (bytes: Uint8Array, words: DataView, start: number, end: number): number => {
   let h = end - start;
+  let k = 0x85ebca6b;
   let at = start;
-  for (const stop = end - 3; at < stop; at += 4) {
+  for (const stop = end - 7; at < stop; at += 8) {
     h = Math.imul(h ^ words.getInt32(at, true), 0x9e3779b1);
     h ^= h >>> 15;
+    k = Math.imul(k ^ words.getInt32(at + 4, true), 0xc2b2ae35);
+    k ^= k >>> 13;
+  }
+  if (at + 4 <= end) {
+    h = Math.imul(h ^ words.getInt32(at, true), 0x9e3779b1);
+    h ^= h >>> 15;
+    at += 4;
   }
   for (; at < end; at++) h = Math.imul(h ^ bytes[at]!, 0x01000193);
-  return mix(h);
+  return mix(h ^ Math.imul(k, 31));
 };
 const viewOf = (bytes: Uint8Array): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
@@ -62,18 +70,23 @@ export class BytesTable {
   }
 
   code(source: Uint8Array, start: number, end: number, insert: boolean): number {
-    if (source !== this.source) {
-      this.source = source as Uint8Array<ArrayBuffer>;
-      this.sourceWords = viewOf(source);
-    }
+    this.view(source);
+    return this.codeOf(hashBytes(source, this.sourceWords, start, end), start, end, insert);
+  }
+  private view(source: Uint8Array): void {
+    if (source === this.source) return;
+    this.source = source as Uint8Array<ArrayBuffer>;
+    this.sourceWords = viewOf(source);
+  }
+  /** The code of bytes[start, end) of `source`, which have this hash. */
+  private codeOf(hash: number, start: number, end: number, insert: boolean): number {
     const { slots, mask } = this;
-    const hash = hashBytes(source, this.sourceWords, start, end);
     let at = hash & mask;
     for (let code = slots[2 * at + 1]!; code !== 0; code = slots[2 * at + 1]!) {
-      if (slots[2 * at] === hash && this.same(code - 1, source, start, end)) return code - 1;
+      if (slots[2 * at] === hash && this.same(code - 1, this.source, start, end)) return code - 1;
       at = (at + 1) & mask;
     }
-    return insert ? this.add(at, hash, source, start, end) : none;
+    return insert ? this.add(at, hash, this.source, start, end) : none;
   }
   private same(code: number, source: Uint8Array, start: number, end: number): boolean {
     const { sourceWords, heldWords } = this;
@@ -108,17 +121,55 @@ export class BytesTable {
     this.slots = new Uint32Array(size * 2);
     moveSlots(before, this.slots, this.mask);
   }
+  /** Codes of the runs of `source`: of those that `index` names, where it is there. */
   codes(
     source: Uint8Array,
     offsets: Uint32Array,
     length: number,
-    insert: boolean,
+    { insert, index }: { readonly insert: boolean; readonly index?: Uint32Array | undefined },
     out: Uint32Array = new Uint32Array(length),
   ): Uint32Array {
-    for (let i = 0; i < length; i++) out[i] = this.code(source, offsets[i]!, offsets[i + 1]!, insert);
+    this.view(source);
+    for (let from = 0; from < length; from += stretchRows) {
+      const rows = Math.min(length - from, stretchRows);
+      if (index) for (let i = 0; i < rows; i++) startsOf[i] = offsets[index[from + i]!]!;
+      else for (let i = 0; i < rows; i++) startsOf[i] = offsets[from + i]!;
+      if (index) for (let i = 0; i < rows; i++) endsOf[i] = offsets[index[from + i]! + 1]!;
+      else for (let i = 0; i < rows; i++) endsOf[i] = offsets[from + i + 1]!;
+      this.lookUpFirst(rows);
+      for (let i = 0; i < rows; i++) {
+        const start = startsOf[i]!;
+        const end = endsOf[i]!;
+        const code = codesOf[i]!;
+        out[from + i] =
+          code !== none && this.same(code, source, start, end) ? code : this.codeOf(hashesOf[i]!, start, end, insert);
+      }
+    }
     return out;
   }
+  /**
+   * The hashes of a stretch of runs, and the codes that are in their first slots and may be theirs. The slots are far
+   * apart: looked at in a loop of their own, several of them are under way at a time.
+   */
+  private lookUpFirst(rows: number): void {
+    const { slots, mask, source, sourceWords } = this;
+    for (let i = 0; i < rows; i++) hashesOf[i] = hashBytes(source, sourceWords, startsOf[i]!, endsOf[i]!);
+    for (let i = 0; i < rows; i++) {
+      const hash = hashesOf[i]!;
+      const at = 2 * (hash & mask);
+      const code = slots[at + 1]!;
+      // An empty slot's 0 is `none` that way.
+      codesOf[i] = slots[at] === hash ? code - 1 : none;
+    }
+  }
 }
+
+/** Rows that are hashed and looked up together. */
+const stretchRows = 256;
+const startsOf = new Uint32Array(stretchRows);
+const endsOf = new Uint32Array(stretchRows);
+const hashesOf = new Uint32Array(stretchRows);
+const codesOf = new Uint32Array(stretchRows);
 
 const moveSlots = (from: Uint32Array, to: Uint32Array, mask: number): void => {
   for (let k = 0; k < from.length; k += 2) {

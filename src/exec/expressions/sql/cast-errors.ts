@@ -10,8 +10,6 @@ import type { SqlCast } from './cast.ts';
 import { spanOf } from './spans.ts';
 import { faultOfSqlTime, scaledDecimal } from './texts.ts';
 
-/** Digits that a float64 keeps exactly. */
-export const digitsExact = 15;
 /** The error of a value that has no cast. */
 export const castError = (value: Value, type: SqlType, cast: SqlCast): LakeError => {
   const shown = supText(value);
@@ -25,11 +23,7 @@ export const castError = (value: Value, type: SqlType, cast: SqlCast): LakeError
 };
 /** Whether SQL's type holds values that ours cannot. */
 export const mayHoldMore = (type: SqlType): boolean =>
-  type.kind === 'date' ||
-  type.kind === 'timestamp' ||
-  type.kind === 'decimal' ||
-  type.kind === 'wide' ||
-  isInterval(type);
+  type.kind === 'date' || type.kind === 'timestamp' || type.kind === 'wide' || isInterval(type);
 const isInterval = (type: SqlType): boolean => type.kind === 'plain' && type.type === types.duration;
 /** Such a value is no null in TRY_CAST either. @throws query-cast */
 export const refuseBeyond = (value: Value, type: SqlType, cast: SqlCast): void => {
@@ -50,13 +44,6 @@ const reasonOf = (value: Value, type: SqlType): string | undefined => {
       const { low, high } = bounds128(type);
       return whole !== undefined && whole >= low && whole <= high
         ? `there is no type of 128 bits: ${modelName(type)} holds 64`
-        : undefined;
-    }
-    case 'decimal': {
-      const x = digitsOf(value);
-      const scaled = x === undefined ? undefined : scaledDecimal(x, type.scale);
-      return scaled !== undefined && String(scaled).replace('-', '').length <= type.precision
-        ? `a decimal has at most ${digitsExact} digits that count`
         : undefined;
     }
     default:

@@ -7,6 +7,16 @@ import { type SqlType, modelType, sqlTypeOfName } from '../../../query/sql/types
 import { type PrimitiveType, bitsOf, isFloat, isInteger, isUnsigned, types } from '../../../vectors/type.ts';
 import { integer, underValue } from '../../../vectors/value.ts';
 import { decimalFloatText, fitsInt64, roundFloat } from '../../../vectors/literal.ts';
+import {
+  unitsOf as toUnits,
+  unitsOfLong,
+  exactOfFloat,
+  unitsAt,
+  decimalData,
+  decimalRows,
+  floatsOfTexts,
+  longDecimalName,
+} from '../../../vectors/decimal.ts';
 import { supText } from '../../../vectors/sup/print.ts';
 import { checkStopAt } from '../../../vectors/stop.ts';
 import {
@@ -35,7 +45,7 @@ import { Builder } from '../../../vectors/builder.ts';
 import { BytesBuilder, NumberBuilder } from '../../../vectors/builder-leaves.ts';
 import { intervalOfText } from '../../../query/analyze/intervals.ts';
 import { jsonOf, jsonText, parseJson } from '../json-text.ts';
-import { castError, digitsExact, mayHoldMore, refuseBeyond } from './cast-errors.ts';
+import { castError, mayHoldMore, refuseBeyond } from './cast-errors.ts';
 import { castPrimitive } from '../cast-primitive.ts';
 import { nullOf } from '../cast.ts';
 import { lift, liftTagged, liftUnion } from '../lift.ts';
@@ -114,7 +124,9 @@ const castFlat = (v: FlatVector, type: SqlType, cast: SqlCast): Vector => {
       return liftTagged(v.tags, slots, parts, v.length, (m) => castRows(m, type, cast));
     }
     case 'named':
-      return castRows(v.inner, type, namedCast(v.name, cast));
+      return v.name === longDecimalName
+        ? ((type.kind === 'units' ? unitsOfLong(v) : undefined) ?? castLong(v, type, cast))
+        : castRows(v.inner, type, namedCast(v.name, cast));
     case 'null':
       return cast.inside ? nulls(v.length) : nullOf(modelType(type), v.length);
     case 'error':
@@ -142,6 +154,8 @@ const castFlat = (v: FlatVector, type: SqlType, cast: SqlCast): Vector => {
         : textsOf(Array.from({ length: v.length }, (_, i) => jsonText(jsonOf(valueAt(v, i)))));
     case 'decimal':
       return toDecimal(v, type, cast);
+    case 'units':
+      return toUnits(v) ?? refuse(v, type, cast);
     case 'list':
       return v.form === 'list'
         ? castList(v, type, cast)
@@ -163,6 +177,15 @@ const castFlat = (v: FlatVector, type: SqlType, cast: SqlCast): Vector => {
             ? mapsOfTexts(v, type, cast)
             : refuse(v, type, cast);
   }
+};
+
+/** Long decimals are read digit by digit; as truth none of them is zero. */
+const castLong = (v: FlatVector & { readonly form: 'named' }, type: SqlType, cast: SqlCast): Vector => {
+  const isPlain = type.kind === 'plain' && floatsOfTexts(v.inner) !== undefined;
+  if (isPlain && type.type === types.bool) return bools(new Uint8Array(v.length).fill(1));
+  if (!isPlain || type.type !== types.string) return castRows(v.inner, type, cast);
+  const texts = Array.from({ length: v.length }, (_, i) => dataAt(v.inner, i) as string);
+  return textsOf(texts.map((text) => (cast.from && knownText(cast.from, text)) ?? text));
 };
 
 /** `values` where `bad` is 0. */
@@ -304,14 +327,19 @@ const nearest = (x: number): number => {
   return (rest < 0.5 || (rest === 0.5 && floor % 2 === 0) ? floor : floor + 1) + 0;
 };
 const roundedRows = (v: NumberVector, target: PrimitiveType, type: SqlType, cast: SqlCast): Vector => {
+  if (target === types.int64 && v.values instanceof Float64Array && areSafe(v.values, v.length))
+    return numbers(target, v.values, v.length);
   const { low, high } = bounds(target);
   const out = new NumberBuilder(target);
   const bad = new Uint8Array(v.length);
-  const toWhole = cast.from?.kind === 'decimal' ? roundHalfAway : nearest;
+  const isDecimal = cast.from?.kind === 'decimal';
+  const toWhole = isDecimal ? roundHalfAway : nearest;
+  // The digits of a decimal count, not those of the float.
+  const wholeOf = (x: number): bigint => (isDecimal ? unitsAt(exactOfFloat(x)!, 0) : BigInt(x));
   for (let i = 0; i < v.length; i++) {
     const x = toWhole(v.values[i] as number);
     const safe = Number.isSafeInteger(x);
-    const big = safe || !Number.isFinite(x) ? 0n : BigInt(x);
+    const big = safe || !Number.isFinite(x) ? 0n : wholeOf(x);
     if (safe ? x >= Number(low) && x <= Number(high) : Number.isFinite(x) && big >= low && big <= high)
       out.push(safe ? x : big);
     else {
@@ -320,6 +348,16 @@ const roundedRows = (v: NumberVector, target: PrimitiveType, type: SqlType, cast
     }
   }
   return settle(out.finish(), bad, v, type, cast);
+};
+/** Whether they are whole numbers already, and no -0. */
+const areSafe = (values: Float64Array, length: number): boolean => {
+  let safe = true;
+  for (let i = 0; i < length; i++) {
+    const x = values[i]!;
+    if (x !== Math.floor(x) || x > Number.MAX_SAFE_INTEGER || x < -Number.MAX_SAFE_INTEGER || Object.is(x, -0))
+      safe = false;
+  }
+  return safe;
 };
 const narrowedFloats = (v: NumberVector, target: PrimitiveType, type: SqlType, cast: SqlCast): Vector => {
   const out = new Float64Array(v.length);
@@ -450,17 +488,31 @@ const textsOf = (list: readonly (string | undefined)[]): Vector => {
   return out.finish();
 };
 
-/** Rounded at the digits of the type; undefined for what does not fit it, or has more digits than a float64 keeps. */
+/** Rounded at the digits of the type; undefined for what does not fit it. */
 const decimalOf = (
   digits: string,
   { precision, scale }: SqlType & { readonly kind: 'decimal' },
-): number | undefined => {
-  const scaled = scaledDecimal(digits, scale);
-  if (scaled === undefined) return undefined;
-  const size = String(scaled < 0n ? -scaled : scaled);
-  if (size.length > precision || size.replace(/0+$/, '').length > digitsExact) return undefined;
-  return Number(`${scaled}e-${scale}`) + 0;
+): number | string | undefined => {
+  const units = scaledDecimal(digits, scale);
+  if (units === undefined || (units < 0n ? -units : units) >= 10n ** BigInt(precision)) return undefined;
+  return decimalData({ units, scale });
 };
+const decimalsOf = (list: readonly (number | string | undefined)[]): Vector => {
+  const long: number[] = [];
+  const texts: string[] = [];
+  list.forEach((x, i) => {
+    if (typeof x !== 'string') return;
+    long.push(i);
+    texts.push(x);
+  });
+  return decimalRows(
+    Float64Array.from(list, (x) => (typeof x === 'number' ? x : 0)),
+    long,
+    texts,
+  );
+};
+/** Digits of decimals that floats always tell apart. */
+const digitsExact = 15;
 /** The same of a number that is clearly nearer to one decimal than to any other; undefined for others. */
 const decimalOfNumber = (x: number | bigint, by: number, unitsMax: number): number | undefined => {
   const units = Number(x) * by;
@@ -468,14 +520,7 @@ const decimalOfNumber = (x: number | bigint, by: number, unitsMax: number): numb
   return Math.abs(nearest) < unitsMax && by < 1e15 && Math.abs(units - nearest) < 0.499 ? nearest / by + 0 : undefined;
 };
 const toDecimal = (v: FlatVector, type: SqlType & { readonly kind: 'decimal' }, cast: SqlCast): Vector => {
-  if (isText(v))
-    return byText(
-      v,
-      type,
-      cast,
-      (text) => decimalOf(text, type),
-      (list) => numbersOf(types.float64, list),
-    );
+  if (isText(v)) return byText(v, type, cast, (text) => decimalOf(text, type), decimalsOf);
   if (v.form === 'bool')
     return toDecimal(numbers(types.uint8, Float64Array.from(v.values.subarray(0, v.length))), type, cast);
   const read =
@@ -485,15 +530,21 @@ const toDecimal = (v: FlatVector, type: SqlType & { readonly kind: 'decimal' }, 
   if (!read || v.form !== 'number') return refuse(v, type, cast);
   const out = new Float64Array(v.length);
   const bad = new Uint8Array(v.length);
+  const long: number[] = [];
+  const texts: string[] = [];
   const by = 10 ** type.scale;
   const unitsMax = 10 ** Math.min(type.precision, digitsExact);
   for (let i = 0; i < v.length; i++) {
     checkStopAt(i);
     const x = decimalOfNumber(v.values[i]!, by, unitsMax) ?? decimalOf(read(i), type);
-    if (x === undefined) bad[i] = 1;
-    else out[i] = x;
+    if (typeof x === 'number') out[i] = x;
+    else if (x === undefined) bad[i] = 1;
+    else {
+      long.push(i);
+      texts.push(x);
+    }
   }
-  return settle(numbers(types.float64, out), bad, v, type, cast);
+  return settle(decimalRows(out, long, texts), bad, v, type, cast);
 };
 const numberDigits = (v: NumberVector, i: number): string =>
   isFloat(v.type) ? decimalFloatText(v.values[i] as number, v.type === types.float32 ? 32 : 64) : String(v.values[i]);

@@ -124,7 +124,8 @@ export const compareOrdered = (
   }
   return bools(out);
 };
-const holds = (operator: CompareOperator, c: number): boolean => {
+/** Whether a comparison is true of values of which the order is `c`. */
+export const holds = (operator: CompareOperator, c: number): boolean => {
   switch (operator) {
     case '==':
       return c === 0;

@@ -1,58 +1,250 @@
 /**
- * Arithmetic of SQL's decimals, which are floats: what comes out is rounded at the places that the exact result has,
- * and so the nearest float to it as far as it has 15 digits.
+ * Arithmetic of SQL's decimals. Nearly all of them are floats, and so are their results: these are rounded at the
+ * places that the exact result has, and so the nearest floats to it. What floats cannot tell, because an operand or
+ * the result has too many digits, is worked out digit by digit.
  */
 import type { ArithmeticOperator } from '../../../query/plan/plan.ts';
-import { types } from '../../../vectors/type.ts';
-import { type Vector, constant, numbers } from '../../../vectors/vector.ts';
+import { LakeError } from '../../../errors.ts';
+import {
+  type Exact,
+  decimalData,
+  decimalDigitsMax,
+  decimalRows,
+  exactOf,
+  exactText,
+  longDecimalType,
+  unitsAt,
+} from '../../../vectors/decimal.ts';
+import { type PrimitiveType, isFloat, isInteger, types } from '../../../vectors/type.ts';
+import type { Value } from '../../../vectors/value.ts';
+import { checkStopAt } from '../../../vectors/stop.ts';
+import { type NumberVector, type Vector, nulls, numbers, valueAt } from '../../../vectors/vector.ts';
+import { type Kernel, apply, isLong } from '../apply.ts';
+import { besideSparse, spread } from '../arithmetic.ts';
+import { floatsFor } from '../float-room.ts';
 import { type Zeros, dividedBy, sqlArithmetic } from './arithmetic.ts';
 
-/** Whole numbers below it are told apart in spite of the errors of three operations. */
-const unitsMax = 2 ** 50;
+/** Operands and results of so many units at most are told apart in spite of the errors of three operations. */
+const unitsMax = 2 ** 49;
 /** Added and taken away again, it leaves the nearest whole number. */
 const rounder = 1.5 * 2 ** 52;
+/** Powers of ten that are floats: one division by such a one rounds right. */
+const exactScaleMax = 22;
+
+/**
+ * What is worked out, with so many places in the result; undefined where nothing is known of the operands: with all
+ * that it has then, if one of them is a long decimal.
+ */
+interface Operation {
+  readonly operator: ArithmeticOperator;
+  readonly scale: number | undefined;
+  readonly zeros: Zeros;
+}
 
 /** `over` as in arithmetic. @throws query-overflow, query-division */
 export const decimalArithmetic = (
   operator: ArithmeticOperator,
   left: Vector,
   right: Vector,
-  scale: number,
+  scale: number | undefined,
   over?: readonly Vector[],
   zeros: Zeros = {},
 ): Vector => {
-  if (operator !== '%') return rounded(sqlArithmetic(operator, left, right, left.length, over, zeros), 10 ** scale);
-  // The remainder of floats may be nearly as large as the divisor where that of decimals is zero.
-  const by = constantOf(10 ** scale, left.length);
-  const units = (v: Vector): Vector => rounded(sqlArithmetic('*', v, by, left.length), 1);
-  const rest = dividedBy(sqlArithmetic('%', units(left), units(right), left.length), { operator, left, right }, zeros);
-  return rounded(sqlArithmetic('/', rest, by, left.length), 10 ** scale);
+  const operation = { operator, scale, zeros };
+  const quick = ofForms(operation, left, right, over);
+  return quick ?? apply([left, right], left.length, kernelOf(operation), 'exact');
 };
-const constantOf = (x: number, length: number): Vector => constant(numbers(types.float64, Float64Array.of(x)), length);
+/** Numbers beside numbers, or beside some that may be null; undefined for all else. */
+const ofForms = (
+  operation: Operation,
+  left: Vector,
+  right: Vector,
+  over: readonly Vector[] | undefined,
+): Vector | undefined => {
+  if (left.form === 'number' && right.form === 'number') {
+    const spare = [right, left].find((v): v is NumberVector => over?.includes(v) ?? false);
+    return ofNumbers(operation, left, right, left.length, spare);
+  }
+  const calculate: Parameters<typeof besideSparse>[4] = (x, y, n, spare) => ofNumbers(operation, x, y, n, spare);
+  if (left.form === 'number' && right.form === 'dynamic') return besideSparse(right, left, true, over, calculate);
+  if (left.form === 'dynamic' && right.form === 'number') return besideSparse(left, right, false, over, calculate);
+  return undefined;
+};
 
-/** Floats rounded at whole parts of `by`; what has more digits than floats have stays as it is. */
-const rounded = (v: Vector, by: number): Vector => {
-  switch (v.form) {
-    case 'number':
-      return v.type === types.float64 && v.values instanceof Float64Array
-        ? numbers(types.float64, roundedAll(v.values, v.length, by))
-        : v;
-    case 'constant':
-      return constant(rounded(v.inner, by), v.length);
-    case 'dictionary':
-      return { ...v, values: rounded(v.values, by) };
-    case 'dynamic':
-      return { ...v, parts: v.parts.map((part) => rounded(part, by)) };
-    default:
-      return v;
-  }
+const kernelOf =
+  (operation: Operation): Kernel =>
+  ([left, right], length) => {
+    const l = left!;
+    const r = right!;
+    const a = l.form === 'constant' ? l.inner : l;
+    const b = r.form === 'constant' ? r.inner : r;
+    if (a.form === 'null' || b.form === 'null') return nulls(length);
+    if (a.form === 'error') return l;
+    if (b.form === 'error') return r;
+    if (a.form === 'number' && b.form === 'number') return ofNumbers(operation, l, r, length, undefined);
+    return isNumbers(l) && isNumbers(r)
+      ? exactRows(
+          operation,
+          l,
+          r,
+          new Float64Array(length),
+          Array.from({ length }, (_, i) => i),
+        )
+      : sqlArithmetic(operation.operator, l, r, length, undefined, operation.zeros);
+  };
+const isNumbers = (v: Vector): boolean => {
+  const of = v.form === 'constant' ? v.inner : v;
+  return (of.form === 'number' && isDecimal(of.type)) || isLong(v);
 };
-const roundedAll = (values: Float64Array, length: number, by: number): Float64Array => {
-  const out = new Float64Array(length);
-  for (let i = 0; i < length; i++) {
-    const x = values[i]!;
-    const units = x * by;
-    out[i] = units < unitsMax && units > -unitsMax ? (units + rounder - rounder) / by : x;
+const isDecimal = (t: PrimitiveType): boolean =>
+  isFloat(t) || (isInteger(t) && t !== types.time && t !== types.duration);
+
+const ofNumbers = (
+  operation: Operation,
+  left: Vector,
+  right: Vector,
+  length: number,
+  spare: NumberVector | undefined,
+): Vector => {
+  const { operator, scale, zeros } = operation;
+  const a = left.form === 'constant' ? left.inner : left;
+  const b = right.form === 'constant' ? right.inner : right;
+  if (a.form !== 'number' || b.form !== 'number' || !isDecimal(a.type) || !isDecimal(b.type) || scale === undefined)
+    return sqlArithmetic(operator, left, right, length, undefined, zeros);
+  const x = spread(left, length);
+  const y = spread(right, length);
+  if (scale > exactScaleMax || !(x instanceof Float64Array) || !(y instanceof Float64Array))
+    return exactRows(
+      operation,
+      left,
+      right,
+      new Float64Array(length),
+      Array.from({ length }, (_, i) => i),
+    );
+  const isSpare = operator !== '%' && spare?.values instanceof Float64Array && spare.length === length;
+  const out = isSpare ? (spare.values as Float64Array) : floatsFor(length);
+  // Rows that are not sure are not written to, so that the operands of these can be read again.
+  const unsure = loops[operator](x, y, 10 ** scale, out);
+  const result = unsure.length > 0 ? exactRows(operation, left, right, out, unsure) : numbers(types.float64, out);
+  return operator === '%' ? dividedBy(result, { operator, left, right }, zeros) : result;
+};
+type Loop = (a: Float64Array, b: Float64Array, by: number, out: Float64Array) => readonly number[];
+const sure: readonly number[] = [];
+/** The rows whose results floats do not tell for sure. One literal per operator: they would share their type feedback. */
+const loops: Readonly<Record<ArithmeticOperator, Loop>> = {
+  '+': (a, b, by, out) => {
+    const most = unitsMax / by;
+    let unsure: number[] | undefined;
+    for (let i = 0; i < out.length; i++) {
+      const x = a[i]!;
+      const y = b[i]!;
+      if (x < most && x > -most && y < most && y > -most) out[i] = ((x + y) * by + rounder - rounder) / by;
+      else (unsure ??= []).push(i);
+    }
+    return unsure ?? sure;
+  },
+  '-': (a, b, by, out) => {
+    const most = unitsMax / by;
+    let unsure: number[] | undefined;
+    for (let i = 0; i < out.length; i++) {
+      const x = a[i]!;
+      const y = b[i]!;
+      if (x < most && x > -most && y < most && y > -most) out[i] = ((x - y) * by + rounder - rounder) / by;
+      else (unsure ??= []).push(i);
+    }
+    return unsure ?? sure;
+  },
+  '*': (a, b, by, out) => {
+    let unsure: number[] | undefined;
+    for (let i = 0; i < out.length; i++) {
+      const units = a[i]! * b[i]! * by;
+      if (units < unitsMax && units > -unitsMax) out[i] = (units + rounder - rounder) / by;
+      else (unsure ??= []).push(i);
+    }
+    return unsure ?? sure;
+  },
+  // By powers of ten alone, of whole numbers.
+  '/': (a, b, _by, out) => {
+    let unsure: number[] | undefined;
+    for (let i = 0; i < out.length; i++) {
+      const x = a[i]!;
+      if (x < unitsMax && x > -unitsMax) out[i] = x / b[i]! + 0;
+      else (unsure ??= []).push(i);
+    }
+    return unsure ?? sure;
+  },
+  // The remainder of floats may be nearly as large as the divisor where that of decimals is zero.
+  '%': (a, b, by, out) => {
+    let unsure: number[] | undefined;
+    for (let i = 0; i < out.length; i++) {
+      const x = a[i]! * by;
+      const y = b[i]! * by;
+      if (x < unitsMax && x > -unitsMax && y < unitsMax && y > -unitsMax)
+        out[i] = ((x + rounder - rounder) % (y + rounder - rounder)) / by + 0;
+      else (unsure ??= []).push(i);
+    }
+    return unsure ?? sure;
+  },
+};
+
+/** `out` with the results of `rows` worked out digit by digit. @throws query-overflow */
+const exactRows = (
+  operation: Operation,
+  left: Vector,
+  right: Vector,
+  out: Float64Array,
+  rows: readonly number[],
+): Vector => {
+  const long: number[] = [];
+  const texts: string[] = [];
+  for (const [n, i] of rows.entries()) {
+    checkStopAt(n);
+    const found = exactResult(operation, knownAt(left, i), knownAt(right, i));
+    if (typeof found === 'number') out[i] = found;
+    else {
+      out[i] = 0;
+      long.push(i);
+      texts.push(found);
+    }
   }
-  return out;
+  return decimalRows(out, long, texts);
+};
+const knownAt = (v: Vector, row: number): Value => {
+  const value = valueAt(v, row);
+  return isLong(v) ? { type: longDecimalType, data: value.data } : value;
+};
+const exactResult = (operation: Operation, left: Value, right: Value): number | string => {
+  const { operator } = operation;
+  const a = exactOf(left);
+  const b = exactOf(right);
+  // Floats that are no numbers.
+  if (!a || !b) return inFloats[operator](Number(left.data), Number(right.data));
+  const exact = results[operator](a, b);
+  const scale = operation.scale ?? Math.min(exact?.scale ?? 0, decimalDigitsMax);
+  const data = exact && decimalData({ units: unitsAt(exact, scale), scale });
+  if (exact && data === undefined)
+    throw new LakeError('query-overflow', {
+      operation: `${exactText(a)} ${operator} ${exactText(b)}`,
+      type: `decimal(${decimalDigitsMax},${scale})`,
+    });
+  return data ?? NaN;
+};
+const inFloats: Readonly<Record<ArithmeticOperator, (x: number, y: number) => number>> = {
+  '+': (x, y) => x + y,
+  '-': (x, y) => x - y,
+  '*': (x, y) => x * y,
+  '/': (x, y) => x / y,
+  '%': (x, y) => x % y,
+};
+/** Undefined where there is none. */
+const results: Readonly<Record<ArithmeticOperator, (a: Exact, b: Exact) => Exact | undefined>> = {
+  '+': (a, b) => aligned(a, b, (x, y) => x + y),
+  '-': (a, b) => aligned(a, b, (x, y) => x - y),
+  '*': (a, b) => ({ units: a.units * b.units, scale: a.scale + b.scale }),
+  '/': (a, b) => ({ units: a.units, scale: a.scale + String(b.units).length - 1 - b.scale }),
+  '%': (a, b) => (b.units === 0n ? undefined : aligned(a, b, (x, y) => x % y)),
+};
+const aligned = (a: Exact, b: Exact, of: (x: bigint, y: bigint) => bigint): Exact => {
+  const scale = Math.max(a.scale, b.scale);
+  return { units: of(unitsAt(a, scale), unitsAt(b, scale)), scale };
 };

@@ -6,13 +6,13 @@ import {
   dateOfDays,
   daysOfDate,
   daysOfMonth,
-  decimalFloatText,
   int64Max,
   int64Min,
   ipText,
   netText,
   shortestDigits,
 } from '../../../vectors/literal.ts';
+import { type Exact, exactOf, exactOfText, exactText, unitsAt } from '../../../vectors/decimal.ts';
 import { type RecordType, type Type, isFloat, types } from '../../../vectors/type.ts';
 import { type Data, type Value, integer, underValue } from '../../../vectors/value.ts';
 import { supText } from '../../../vectors/sup/print.ts';
@@ -240,6 +240,8 @@ export const knownText = (known: SqlType, data: Data): string | undefined => {
       : known.kind === 'plain' && known.type === types.duration
         ? spanText(data)
         : undefined;
+  if (typeof data === 'string')
+    return known.kind === 'decimal' ? textOfDecimal(exactOfText(data), known.scale) : undefined;
   if (typeof data !== 'number' && typeof data !== 'bigint') return undefined;
   switch (known.kind) {
     case 'date':
@@ -247,7 +249,10 @@ export const knownText = (known: SqlType, data: Data): string | undefined => {
     case 'clock':
       return sqlClockText(data);
     case 'decimal':
-      return decimalText(Number(data), known.scale);
+      return textOfDecimal(
+        exactOf({ type: typeof data === 'bigint' ? types.int64 : types.float64, data }),
+        known.scale,
+      );
     default:
       return undefined;
   }
@@ -271,14 +276,9 @@ const spanText = (bytes: Uint8Array): string | undefined => {
   ];
   return (span.nanos !== 0n || parts.length === 0 ? [...parts, sqlDurationText(span.nanos)] : parts).join(' ');
 };
-/** With so many places behind the point, by the shortest digits of the float. */
-const decimalText = (x: number, scale: number): string | undefined => {
-  if (!Number.isFinite(x)) return undefined;
-  const units = scaledDecimal(decimalFloatText(x), scale)!;
-  const digits = String(units < 0n ? -units : units).padStart(scale + 1, '0');
-  const point = digits.length - scale;
-  return `${units < 0n ? '-' : ''}${digits.slice(0, point)}${scale > 0 ? `.${digits.slice(point)}` : ''}`;
-};
+/** With so many places behind the point. */
+const textOfDecimal = (exact: Exact | undefined, scale: number): string | undefined =>
+  exact && exactText({ units: unitsAt(exact, scale), scale });
 const quotedInside = /^\s|\s$|^$|[,[\](){}"'=:\\]|^null$/i;
 const innerText = (v: Value): string => {
   const { type, data } = underValue(v);

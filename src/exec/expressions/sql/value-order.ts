@@ -4,16 +4,19 @@
  */
 import { checkStopAt } from '../../../vectors/stop.ts';
 import { compareValues } from '../../../vectors/compare.ts';
+import { compareExact, exactOf, isLongDecimal, knownValue, nearValue } from '../../../vectors/decimal.ts';
 import { isNumeric } from '../../../vectors/type.ts';
-import { type Data, type Value, nullValue, underValue } from '../../../vectors/value.ts';
+import { type Data, type Value, nullValue } from '../../../vectors/value.ts';
 
 /**
  * The order of values in which NaN is greater than any other number; records and lists are compared part by part, nulls
  * in them are the greatest.
  */
 export const order = (left: Value, right: Value): number => {
-  const a = underValue(left);
-  const b = underValue(right);
+  const exact = orderOfDecimals(knownValue(left), knownValue(right));
+  if (exact !== undefined) return exact;
+  const a = nearValue(left);
+  const b = nearValue(right);
   const x = Number.isNaN(a.data);
   const y = Number.isNaN(b.data);
   if ((x || y) && isNumeric(a.type) && isNumeric(b.type)) return Number(x) - Number(y);
@@ -26,6 +29,14 @@ export const order = (left: Value, right: Value): number => {
     if (found !== 0) return found;
   }
   return of.length - others.length;
+};
+
+/** Of a long decimal and a number, digit by digit; undefined for all else. */
+const orderOfDecimals = (left: Value, right: Value): number | undefined => {
+  if (!isLongDecimal(left.type) && !isLongDecimal(right.type)) return undefined;
+  const a = exactOf(left);
+  const b = exactOf(right);
+  return a && b && compareExact(a, b);
 };
 
 /** The fields or elements of a value that has some. */

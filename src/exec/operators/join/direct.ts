@@ -2,7 +2,7 @@
  * Tables of a join whose places are the keys themselves: whole numbers in a range not much wider than their count, as
  * ids are. To find one takes one look into memory, where a table of hashes takes three.
  */
-import { none } from '../../aggregates/pair-table.ts';
+import { none } from '../../aggregates/grouping/pair-table.ts';
 
 /** `heads`: the first row of each key, from the least key `first` on. */
 export interface Direct {

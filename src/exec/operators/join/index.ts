@@ -9,8 +9,8 @@
 import { type PrimitiveType, isFloat, isInteger, types } from '../../../vectors/type.ts';
 import { type FlatVector, type Vector, flatten, gather, numbers, take } from '../../../vectors/vector.ts';
 import { GroupTable } from '../../aggregates/grouping/groups.ts';
-import { wordsOf } from '../../aggregates/number-table.ts';
-import { mix, none } from '../../aggregates/pair-table.ts';
+import { wordsOf } from '../../aggregates/grouping/number-table.ts';
+import { mix, none } from '../../aggregates/grouping/pair-table.ts';
 import { alikeForSql } from '../../expressions/sql/compare.ts';
 import { lift } from '../../expressions/lift.ts';
 import { flatSize } from '../compact.ts';
@@ -153,12 +153,7 @@ export class JoinIndex {
     const pairs = other.map((k, i) => alikeKeys(k, own[i]!));
     const built = pairs.map((p) => p.built);
     const probing = pairs.map((p) => p.probe);
-    // What cannot be read as the other side is as unlike as before.
-    const isUnread = pairs.every(
-      ({ probe, built: b }, i) =>
-        primitiveName(oneClassOf(probe)) === names[i] && primitiveName(oneClassOf(b)) === ownNames[i],
-    );
-    if (isUnread) return undefined;
+    if (pairs.every((p) => p.isUnread)) return undefined;
     const name = names.join();
     const index =
       this.others.get(name) ??
@@ -256,11 +251,20 @@ const primitiveName = (v: FlatVector): string | undefined =>
     ? (v.form === 'bool' ? types.bool : v.type).name
     : undefined;
 const oneClassOf = (v: Vector): FlatVector => oneClass(flatten(v));
-/** Keys of two sides as one type; what cannot be read is null. */
-const alikeKeys = (probe: FlatVector, built: FlatVector): { readonly probe: Vector; readonly built: Vector } => {
+/** Keys of two sides as one type; what cannot be read is null. `isUnread`: they are as unlike as before. */
+interface AlikeKeys {
+  readonly probe: Vector;
+  readonly built: Vector;
+  readonly isUnread: boolean;
+}
+const alikeKeys = (probe: FlatVector, built: FlatVector): AlikeKeys => {
   const alike = alikeForSql(probe, built, 0);
-  return alike ? { probe: asFloats(alike.left), built: asFloats(alike.right) } : { probe, built };
+  if (!alike) return { probe, built, isUnread: true };
+  const [left, right] = [asFloats(alike.left), asFloats(alike.right)];
+  const isUnread = hasName(left, primitiveName(probe)) && hasName(right, primitiveName(built));
+  return { probe: left, built: right, isUnread };
 };
+const hasName = (v: Vector, name: string | undefined): boolean => primitiveName(oneClassOf(v)) === name;
 const asFloats = (v: Vector): Vector =>
   lift(v, (flat) =>
     flat.form === 'number' && isInteger(flat.type) && flat.values instanceof Float64Array
@@ -294,7 +298,7 @@ const hashesOf = (keys: readonly TypedKey[], length: number): Uint32Array => {
   }
   return hashes;
 };
-/** The hash that aggregates/tables.ts has for single runs, over a view of all of them, without a call for each. */
+/** A hash of each run, over a view of all of them, without a call for each. */
 const hashRuns = (bytes: Uint8Array, offsets: Uint32Array, hashes: Uint32Array): void => {
   const words = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   for (let i = 0; i < hashes.length; i++) {

@@ -5,7 +5,7 @@
 import type { AbsentRow, PlanOp } from '../../../query/plan/plan.ts';
 import { isFloat, isInteger, types } from '../../../vectors/type.ts';
 import { type Vector, lookUp, nulls, numbers, range, take } from '../../../vectors/vector.ts';
-import { none } from '../../aggregates/pair-table.ts';
+import { none } from '../../aggregates/grouping/pair-table.ts';
 import { under } from '../../aggregates/under.ts';
 import type { AsyncEvaluator } from '../../expressions/evaluator.ts';
 import { lift, withoutUnions } from '../../expressions/lift.ts';

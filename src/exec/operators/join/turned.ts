@@ -8,7 +8,7 @@
  * processor time in place of 68.
  */
 import { type Vector, lookUp, range, take } from '../../../vectors/vector.ts';
-import { none } from '../../aggregates/pair-table.ts';
+import { none } from '../../aggregates/grouping/pair-table.ts';
 import { isTrue } from '../../expressions/rows.ts';
 import { concat } from '../../../vectors/concat.ts';
 import { withoutUnions } from '../../expressions/lift.ts';

@@ -1,24 +1,26 @@
 /**
- * Rows put aside by a hash of their keys, for operators whose state does not fit into memory: rows of equal keys come
+ * Rows spilled by a hash of their keys, for operators whose state does not fit into memory: rows of equal keys come
  * into one partition, in the order in which they came, and each partition is worked on by itself afterwards.
  */
-import { type DynamicVector, type Vector, flatten, take } from '../../../vectors/vector.ts';
+import { type DynamicVector, type Vector, flatten, slice, take } from '../../../vectors/vector.ts';
 import { concat } from '../../../vectors/concat.ts';
 import { hashRows } from '../../aggregates/grouping/hash.ts';
-import { mix } from '../../aggregates/pair-table.ts';
+import { mix } from '../../aggregates/grouping/pair-table.ts';
 import { type Item, wait } from '../../operator.ts';
 import type { SpillRun, SpillStore } from '../../source.ts';
 import type { Build } from '../build.ts';
-import { compact, flatSize } from '../compact.ts';
+import { compact, flatSize, ordered } from '../compact.ts';
 
-/** Partitions of one level: few of them have to be put aside another time. */
+/** Partitions of one level: few of them have to be spilled another time. */
 const partsMax = 64;
 /** Partitions of partitions: beyond so many levels rows share their hash, or nearly so. */
 export const levelsMax = 4;
-/** Rows of a partition that are written together. */
-const togetherMin = 1024;
-/** What waits to be written, in all partitions: long rows go sooner, the partitions that have most of them first. */
-const waitingBytesMax = 8 << 20;
+/**
+ * Rows that are brought into the order of their partitions together, and about so many bytes of them: few arrays are
+ * made for many rows, and each partition's are written in one piece.
+ */
+const togetherMax = 1 << 16;
+const bytesTogetherMax = 4 << 20;
 
 /** The partition of each row by its keys; each level looks at other bits. `sql`: keys are equal as SQL has it. */
 export const partitionsOf = (keys: readonly Vector[], length: number, level: number, sql = false): Uint8Array => {
@@ -79,67 +81,53 @@ const hashedParts = ({ tags, slots, parts, length }: DynamicVector): Uint32Array
 /** Rows that may be read again and again. */
 export type Rereadable = Pick<SpillRun, 'read'>;
 
+/** Rows that wait to be written, and the partition of each. */
 interface Waiting {
-  vectors: Vector[];
-  rows: number;
-  bytes: number;
+  readonly rows: Vector;
+  readonly parts: Uint8Array;
 }
 
-/** Rows by partition: held until they are enough, then written to spill files. */
+/**
+ * Rows by partition: held until they are enough, then written to spill files, those of each partition one after the
+ * other.
+ */
 export class Partitions {
   /** Rows of each partition so far. */
   readonly rows = new Float64Array(partsMax);
   private readonly runs: (SpillRun | undefined)[] = [];
-  private readonly waiting: readonly Waiting[] = Array.from({ length: partsMax }, () => ({
-    vectors: [],
-    rows: 0,
-    bytes: 0,
-  }));
+  private waiting: Waiting[] = [];
+  private waitingRows = 0;
   private waitingBytes = 0;
   private readonly spill: SpillStore;
   private readonly rowsTogether: number;
   constructor({ context }: Build) {
     this.spill = context.host.spill!;
-    this.rowsTogether = Math.min(togetherMin, context.batchRows);
+    this.rowsTogether = Math.min(togetherMax, context.batchRows * partsMax);
   }
   get total(): number {
     return this.rows.reduce((n, rows) => n + rows, 0);
   }
 
-  /** Puts rows aside; `parts[i]` is the partition of row i. */
+  /** Spills rows; `parts[i]` is the partition of row i. */
   *add(batch: Vector, parts: Uint8Array): Generator<Item, void> {
-    const counts = new Uint32Array(partsMax);
-    for (let i = 0; i < batch.length; i++) counts[parts[i]!]!++;
-    const lists = Array.from(counts, (n) => new Uint32Array(n));
-    counts.fill(0);
-    for (let i = 0; i < batch.length; i++) {
-      const p = parts[i]!;
-      lists[p]![counts[p]!++] = i;
-    }
-    for (const [p, rows] of lists.entries()) {
-      if (rows.length === 0) continue;
-      const own = this.waiting[p]!;
-      const taken = rows.length === batch.length ? batch : compact(take(batch, rows));
-      const bytes = flatSize(taken);
-      own.vectors.push(taken);
-      own.rows += rows.length;
-      own.bytes += bytes;
-      this.waitingBytes += bytes;
-      this.rows[p]! += rows.length;
-      if (own.rows >= this.rowsTogether || own.bytes >= waitingBytesMax) yield* this.write(p);
-    }
-    while (this.waitingBytes > waitingBytesMax) yield* this.write(this.largest());
-  }
-  private largest(): number {
-    let found = 0;
-    this.waiting.forEach(({ bytes }, p) => {
-      if (bytes > this.waiting[found]!.bytes) found = p;
-    });
-    return found;
+    if (batch.length === 0) return;
+    const rows = compact(batch);
+    countParts(this.rows, parts, batch.length);
+    this.waiting.push({ rows, parts });
+    this.waitingRows += batch.length;
+    this.waitingBytes += flatSize(rows);
+    if (this.waitingRows >= this.rowsTogether || this.waitingBytes >= bytesTogetherMax) yield* this.flush();
   }
   /** Writes what waits: afterwards the partitions can be read. */
   *flush(): Generator<Item, void> {
-    for (let p = 0; p < partsMax; p++) if (this.waiting[p]!.rows > 0) yield* this.write(p);
+    const { waiting } = this;
+    if (waiting.length === 0) return;
+    const { order, ends } = byPartition(waiting);
+    const rows = ordered(concat(waiting.map((w) => w.rows)), order);
+    this.waiting = [];
+    this.waitingRows = this.waitingBytes = 0;
+    for (let p = 0, start = 0; p < partsMax; start = ends[p++]!)
+      if (ends[p]! > start) yield* wait((this.runs[p] ??= this.spill.open()).append(slice(rows, start, ends[p]!)));
   }
   /** The partitions that have rows, each once. */
   *each(): Generator<number> {
@@ -160,13 +148,25 @@ export class Partitions {
   close(): void {
     for (const run of this.runs) void run?.close();
   }
-
-  private *write(p: number): Generator<Item, void> {
-    const own = this.waiting[p]!;
-    const rows = concat(own.vectors);
-    this.waitingBytes -= own.bytes;
-    own.vectors = [];
-    own.rows = own.bytes = 0;
-    yield* wait((this.runs[p] ??= this.spill.open()).append(rows));
-  }
 }
+
+const countParts = (counts: Float64Array, parts: Uint8Array, length: number): void => {
+  for (let i = 0; i < length; i++) counts[parts[i]!]!++;
+};
+/** The rows of all batches in the order of their partitions, of one partition as they came, and where each ends. */
+const byPartition = (batches: readonly Waiting[]): { readonly order: Uint32Array; readonly ends: Uint32Array } => {
+  const counts = new Float64Array(partsMax);
+  for (const { rows, parts } of batches) countParts(counts, parts, rows.length);
+  const ends = new Uint32Array(partsMax);
+  for (let p = 1; p < partsMax; p++) ends[p] = ends[p - 1]! + counts[p - 1]!;
+  const order = new Uint32Array(ends[partsMax - 1]! + counts[partsMax - 1]!);
+  let base = 0;
+  for (const { rows, parts } of batches) {
+    placeRows(order, ends, parts, base, rows.length);
+    base += rows.length;
+  }
+  return { order, ends };
+};
+const placeRows = (order: Uint32Array, next: Uint32Array, parts: Uint8Array, base: number, length: number): void => {
+  for (let i = 0; i < length; i++) order[next[parts[i]!]!++] = base + i;
+};

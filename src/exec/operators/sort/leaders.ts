@@ -1,15 +1,24 @@
 /**
  * The bound that rows have to beat to be among the first (or last) `count` by a key: the least of the `count` best
- * numbers met so far.
+ * numbers, or texts, met so far.
  *
  * Invariants:
  * - Only rows that come after `count` others are left out: numbers behind the bound, and nulls and missing ones where
  *   these come last.
+ * - Texts likewise, among themselves: there are as many better ones.
  * - Values of other types always stay.
  */
-import { opened } from '../../../vectors/unions.ts';
-import { type NumberArray, type NumberVector, type Vector, flatten } from '../../../vectors/vector.ts';
-import { isFloat, isInteger } from '../../../vectors/type.ts';
+import { mayHaveLongDecimals } from '../../../vectors/decimal.ts';
+import { areTimeTexts } from '../../../vectors/time-texts.ts';
+import { onlyMember, opened } from '../../../vectors/unions.ts';
+import {
+  type BytesVector,
+  type NumberArray,
+  type NumberVector,
+  type Vector,
+  flatten,
+} from '../../../vectors/vector.ts';
+import { isFloat, isInteger, types } from '../../../vectors/type.ts';
 import { under } from '../../aggregates/under.ts';
 import { nearestFloats } from '../../expressions/wide.ts';
 import { kinds, kindsOf } from '../rows/kinds.ts';
@@ -26,6 +35,8 @@ interface LeadersOptions {
 
 /** Beyond so many rows keeping the best ones costs more than it saves. */
 const countMax = 4096;
+/** The same for texts, whose heap is of arrays of their own. */
+const textsMax = 256;
 
 /** The best numbers of one sort or top, and the rows that can still be among them. */
 export class Leaders {
@@ -34,6 +45,7 @@ export class Leaders {
   private size = 0;
   /** So much is reached by `count` rows that others have met; turned like the heap. */
   private floor = -Infinity;
+  private readonly best: TextHeap;
   readonly sign: 1 | -1;
   private readonly strict: boolean;
   readonly dropsNulls: boolean;
@@ -42,6 +54,7 @@ export class Leaders {
     const isFirst = end === 'first';
     this.heap = new Float64Array(count <= countMax ? count : 0);
     this.sign = (order === 'desc') === isFirst ? 1 : -1;
+    this.best = new TextHeap(count, this.sign);
     // Of equal rows the earlier ones are first.
     this.strict = isFirst && single;
     this.dropsNulls = (nulls === 'last') === isFirst;
@@ -58,7 +71,10 @@ export class Leaders {
 
   /** Rows of the key column that may be among the best; undefined: all of them. */
   candidates(column: Vector): Uint32Array | undefined {
-    if (this.heap.length === 0 || column.length === 0) return undefined;
+    // Floats that are near them do not tell long decimals apart.
+    if (this.heap.length === 0 || column.length === 0 || mayHaveLongDecimals(column)) return undefined;
+    const texts = this.heap.length <= textsMax ? textsOf(column) : undefined;
+    if (texts) return this.texts(texts, column.length);
     const given = column.form === 'selected' || column.form === 'dictionary' ? flatten(column) : column;
     const v = given.form === 'named' ? flatten(under(given)) : given;
     const { bound } = this;
@@ -106,6 +122,28 @@ export class Leaders {
     return n === v.length ? undefined : rows.subarray(0, n);
   }
 
+  /**
+   * The same for texts, which are looked at where they are: 10 of 130,000 in the order of their bytes take 0.15 of the time
+   * without a copy and a sort of all.
+   */
+  private texts({ base: { bytes, offsets }, index }: Texts, length: number): Uint32Array | undefined {
+    const { best, sign, strict } = this;
+    const rows = new Uint32Array(length);
+    let n = 0;
+    for (let i = 0; i < length; i++) {
+      const at = index ? index[i]! : i;
+      const start = offsets[at]!;
+      const end = offsets[at + 1]!;
+      if (best.isFull) {
+        const order = compareRuns(bytes, start, end, best.worst) * sign;
+        if (order < 0 || (order === 0 && strict)) continue;
+        if (order > 0) best.replaceWorst(bytes.slice(start, end));
+      } else best.add(bytes.slice(start, end));
+      rows[n++] = i;
+    }
+    return n === length ? undefined : rows.subarray(0, n);
+  }
+
   /** Takes a number in if it is one of the best. */
   private offer(x: number): void {
     const { heap } = this;
@@ -128,6 +166,82 @@ export class Leaders {
       at = down;
     }
     heap[at] = x;
+  }
+}
+
+/** Texts where they are: those of `base` that `index` names, or all. */
+interface Texts {
+  readonly base: BytesVector;
+  readonly index?: Uint32Array;
+}
+const textsOf = (v: Vector): Texts | undefined => {
+  switch (v.form) {
+    case 'bytes':
+      return v.type === types.string && !areTimeTexts(v) ? { base: v } : undefined;
+    case 'dictionary':
+      return pickedTexts(v.values, v.codes);
+    case 'selected':
+      return pickedTexts(v.base, v.index);
+    case 'union': {
+      const member = onlyMember(v);
+      return member && textsOf(member);
+    }
+    default:
+      return undefined;
+  }
+};
+const pickedTexts = (from: Vector, index: Uint32Array): Texts | undefined => {
+  const base = from.form === 'union' ? onlyMember(from) : from;
+  return base?.form === 'bytes' && base.type === types.string && !areTimeTexts(base) ? { base, index } : undefined;
+};
+
+/** The order of bytes[start, end) beside `other`, as SQL and SuperSQL order strings: by their bytes. */
+const compareRuns = (bytes: Uint8Array, start: number, end: number, other: Uint8Array): number => {
+  const shared = Math.min(end - start, other.length);
+  for (let k = 0; k < shared; k++) {
+    const difference = bytes[start + k]! - other[k]!;
+    if (difference !== 0) return difference;
+  }
+  return end - start - other.length;
+};
+
+/** The best texts met so far, as a heap with the worst in front. */
+class TextHeap {
+  private readonly heap: Uint8Array[] = [];
+  private readonly count: number;
+  private readonly sign: 1 | -1;
+  constructor(count: number, sign: 1 | -1) {
+    this.count = count;
+    this.sign = sign;
+  }
+  get isFull(): boolean {
+    return this.heap.length >= this.count;
+  }
+  get worst(): Uint8Array {
+    return this.heap[0]!;
+  }
+  private isWorse(a: Uint8Array, b: Uint8Array): boolean {
+    return compareRuns(a, 0, a.length, b) * this.sign < 0;
+  }
+  add(text: Uint8Array): void {
+    const { heap } = this;
+    let at = heap.length;
+    for (let up = (at - 1) >> 1; at > 0 && this.isWorse(text, heap[up]!); up = (at - 1) >> 1) {
+      heap[at] = heap[up]!;
+      at = up;
+    }
+    heap[at] = text;
+  }
+  replaceWorst(text: Uint8Array): void {
+    const { heap } = this;
+    let at = 0;
+    for (let down = 1; down < heap.length; down = 2 * at + 1) {
+      if (down + 1 < heap.length && this.isWorse(heap[down + 1]!, heap[down]!)) down++;
+      if (!this.isWorse(heap[down]!, text)) break;
+      heap[at] = heap[down]!;
+      at = down;
+    }
+    heap[at] = text;
   }
 }
 

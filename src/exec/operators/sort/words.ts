@@ -8,6 +8,14 @@
  * Words are comparable within one call only: strings and odd kinds are ranked among the rows at hand.
  */
 import type { SortKey } from '../../../query/plan/plan.ts';
+import {
+  exactOf,
+  compareExact,
+  isLongDecimal,
+  knownValue,
+  mayHaveLongDecimals,
+  nearValue,
+} from '../../../vectors/decimal.ts';
 import { types } from '../../../vectors/type.ts';
 import { checkStop, checkStopAt, checked } from '../../../vectors/stop.ts';
 import { compareValues } from '../../../vectors/compare.ts';
@@ -20,7 +28,7 @@ import {
 } from '../../../vectors/vector.ts';
 import { concat } from '../../../vectors/concat.ts';
 import { eachPart } from '../../aggregates/grouping/parts.ts';
-import { wordsOf } from '../../aggregates/number-table.ts';
+import { wordsOf } from '../../aggregates/grouping/number-table.ts';
 import { order as sqlOrder } from '../../expressions/sql/value-order.ts';
 import { kinds, kindsOf } from '../rows/kinds.ts';
 import { rankRuns } from './runs.ts';
@@ -48,6 +56,26 @@ export const sortWords = (key: Vector, direction: Direction): Words => {
       return wordsOfRows(key, direction);
   }
 };
+const wordsOfRows = (key: Vector, direction: Direction): Words =>
+  direction.sql && mayHaveLongDecimals(key)
+    ? [...wordsOfParts(key, direction), besideNearest(key, direction)]
+    : wordsOfParts(key, direction);
+/** Where long decimals stand beside the float that is the nearest to them, and among themselves. */
+const besideNearest = (key: Vector, { order }: Direction): Uint32Array => {
+  const out = new Uint32Array(key.length).fill(nearest);
+  const long = Array.from({ length: key.length }, (_, row) => ({ row, value: knownValue(valueAt(key, row)) })).filter(
+    ({ value }) => isLongDecimal(value.type) && exactOf(value),
+  );
+  long.sort(checked((a, b) => sqlOrder(a.value, b.value)));
+  let rank = 0;
+  long.forEach(({ row, value }, n) => {
+    if (n > 0 && sqlOrder(long[n - 1]!.value, value) !== 0) rank++;
+    const side = compareExact(exactOf(value)!, exactOf(nearValue(value))!);
+    out[row] = side < 0 ? rank : nearest + 1 + rank;
+  });
+  return order === 'desc' ? inverted(out) : out;
+};
+const nearest = 0x80000000;
 const lookUp = (table: Uint32Array, index: Uint32Array, length: number): Uint32Array => {
   const out = new Uint32Array(length);
   for (let i = 0; i < length; i++) out[i] = table[index[i]!]!;
@@ -66,7 +94,7 @@ interface RunRows {
   readonly rows: Uint32Array | undefined;
 }
 
-const wordsOfRows = (key: Vector, direction: Direction): Words => {
+const wordsOfParts = (key: Vector, direction: Direction): Words => {
   const length = key.length;
   const numberParts: { readonly part: NumberVector; readonly rows: Uint32Array | undefined }[] = [];
   const groups: ClassRows[] = [];

@@ -8,6 +8,7 @@ import type { SqlDescribe, SqlQuery } from '../../ast.ts';
 import { fieldOf, literal, thisExpr } from '../../plan/walk.ts';
 import type { PlanExpr, PlanOp } from '../../plan/plan.ts';
 import { sourced } from '../../analyze/queries.ts';
+import { isRead } from '../../analyze/sources.ts';
 import { type LoweredSql, lowerSqlQuery, withoutRecursion } from '../queries.ts';
 import { templateQuery } from './templates.ts';
 import { alternatives, recordOf, unknownType, withoutDecimals } from '../../types/of.ts';
@@ -52,9 +53,9 @@ const showTables = (a: Analysis, e: SqlDescribe): LoweredSql => {
     a.fault('SHOW TABLES needs a lake: files are no tables', e);
     return { ops: [{ kind: 'empty' }], columns };
   }
-  const sources = a.resolve({ kind: 'lakeMeta', meta: 'pools' }, e);
+  const sources = ['pools', 'views'].flatMap((meta) => a.resolve({ kind: 'lakeMeta', meta }, e)).filter(isRead);
   const name = fieldOf(thisExpr, 'name');
-  if (sources.length === 0) return { ops: [{ kind: 'empty' }], columns };
+  if (sources.length < 2) return { ops: [{ kind: 'empty' }], columns };
   return {
     columns,
     ops: [

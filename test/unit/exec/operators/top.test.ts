@@ -16,18 +16,29 @@ const valueOf = (n: number): Value =>
       : n % 29 === 0
         ? { type: types.float64, data: NaN }
         : intValue((n * 7) % 5);
+/** Texts that begin alike, some null. */
+const textOf = (n: number): Value => (n % 23 === 0 ? nullValue : stringValue('text'.repeat((n * 7) % 3) + (n % 97)));
 const rows = vectorOf(
   Array.from({ length: 3000 }, (_, i) => {
     const n = (i * 7919) % 3000;
-    const b = { name: 'b', value: intValue(n) };
-    return recordValue(n % 17 === 0 ? [b] : [{ name: 'a', value: valueOf(n) }, b]);
+    const others = [
+      { name: 'b', value: intValue(n) },
+      { name: 't', value: textOf(n) },
+    ];
+    return recordValue(n % 17 === 0 ? others : [{ name: 'a', value: valueOf(n) }, ...others]);
   }),
 );
 const run = async (...ops: readonly PlanOp[]): Promise<string> =>
   supOf((await runPlan(planOf(ops), { input: rows }, { batchRows: 16 })).map((b) => b.batch));
 
-const keysOf = (order: 'asc' | 'desc', nulls: 'first' | 'last', second: boolean, sql: boolean): SortKey[] => [
-  { expr: field('a'), order, nulls, ...(sql && { sql }) },
+const keysOf = (
+  name: string,
+  order: 'asc' | 'desc',
+  nulls: 'first' | 'last',
+  second: boolean,
+  sql: boolean,
+): SortKey[] => [
+  { expr: field(name), order, nulls, ...(sql && { sql }) },
   ...(second ? [{ expr: field('b'), order: 'asc', nulls: 'last' } as const] : []),
 ];
 
@@ -35,15 +46,17 @@ for (const order of ['asc', 'desc'] as const) {
   for (const nulls of ['first', 'last'] as const) {
     for (const second of [false, true]) {
       test(`${order}, nulls ${nulls}${second ? ', with a second key' : ''}: the ends of the sort`, async () => {
-        for (const [count, sql] of [
-          [1, false],
-          [5, false],
-          [700, false],
-          [1, true],
-          [130, true],
-          [700, true],
+        for (const [name, count, sql] of [
+          ['a', 1, false],
+          ['a', 5, false],
+          ['a', 700, false],
+          ['a', 1, true],
+          ['a', 130, true],
+          ['a', 700, true],
+          ['t', 1, false],
+          ['t', 130, true],
         ] as const) {
-          const keys = keysOf(order, nulls, second, sql);
+          const keys = keysOf(name, order, nulls, second, sql);
           const sorted = (await run({ kind: 'sort', keys, reverse: false })).trimEnd().split('\n');
           expect((await run({ kind: 'top', count, keys, reverse: false })).trimEnd().split('\n')).toEqual(
             sorted.slice(0, count),

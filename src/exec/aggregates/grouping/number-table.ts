@@ -2,7 +2,7 @@
  * Codes of numbers: those that floats hold by the bits of the float, other integers by their own bits, as pairs of
  * another kind in one table.
  */
-import type { NumberArray } from '../../vectors/vector.ts';
+import type { NumberArray } from '../../../vectors/vector.ts';
 import { PairTable, none } from './pair-table.ts';
 
 /** The bits of numbers: two words a row. */

@@ -14,9 +14,9 @@
  * - What does not fit into two words is combined before: the first columns have a table of their own, whose codes are
  *   one word.
  */
-import { range } from '../../vectors/vector.ts';
+import { range } from '../../../vectors/vector.ts';
 import { PairTable, none } from './pair-table.ts';
-import { Room } from './grouping/tables.ts';
+import { Room } from './tables.ts';
 
 /** Where a column's code is: in which of the two words, from which bit on. */
 interface Place {

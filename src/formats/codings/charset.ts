@@ -1,0 +1,51 @@
+/** Texts in other encodings than UTF-8, which all readers of text are given. */
+import { LakeError } from '../../errors.ts';
+
+/** @throws charset-unknown for a label that the Encoding Standard does not have */
+const decoderOf = (charset: string): InstanceType<typeof TextDecoder> => {
+  try {
+    return new TextDecoder(charset);
+  } catch {
+    throw new LakeError('charset-unknown', { charset });
+  }
+};
+
+/**
+ * The label of the encoding if bytes have to be converted from it; undefined for UTF-8 and its subset ASCII.
+ * @throws charset-unknown
+ */
+export const foreignCharset = (charset: string | undefined): string | undefined => {
+  if (charset === undefined || /^(?:us-)?ascii$/i.test(charset)) return undefined;
+  const { encoding } = decoderOf(charset);
+  return encoding === 'utf-8' ? undefined : encoding;
+};
+
+/** The text as UTF-8: from `charset`, else from UTF-16 where it begins with that encoding's byte order mark. */
+export async function* asUtf8(input: AsyncIterable<Uint8Array>, charset?: string): AsyncGenerator<Uint8Array> {
+  let decoder = charset === undefined ? undefined : decoderOf(charset);
+  let head: Uint8Array = new Uint8Array(0);
+  let isKnown = decoder !== undefined;
+  for await (const chunk of input) {
+    let bytes = chunk;
+    if (!isKnown) {
+      bytes = head.length === 0 ? chunk : Buffer.concat([head, chunk]);
+      if (bytes.length < 2) {
+        head = bytes;
+        continue;
+      }
+      isKnown = true;
+      const utf16 = utf16Of(bytes);
+      if (utf16 !== undefined) decoder = decoderOf(utf16);
+    }
+    if (decoder) bytes = utf8.encode(decoder.decode(bytes, { stream: true }));
+    if (bytes.length > 0) yield bytes;
+  }
+  const rest = decoder ? utf8.encode(decoder.decode()) : isKnown ? undefined : head;
+  if (rest && rest.length > 0) yield rest;
+}
+const utf8 = new TextEncoder();
+
+const utf16Of = ([first, second]: Uint8Array): string | undefined => {
+  if (first === 0xff && second === 0xfe) return 'utf-16le';
+  return first === 0xfe && second === 0xff ? 'utf-16be' : undefined;
+};
