@@ -145,8 +145,9 @@ export class GroupTable {
     const { combinations } = this;
     const index = typeof of !== 'number' ? of : of > 0 ? range(of, this.size) : undefined;
     const codes = combinations?.columnCodes(index);
-    if (codes) return this.columns.map((c, k) => looked(c.values(), codes[k]!));
-    return this.columns.map((c) => (index ? looked(c.values(), index) : c.values()));
+    // Some groups travel to other threads: what they are looked up in must not come along.
+    if (codes) return this.columns.map((c, k) => (index ? gather : looked)(c.values(), codes[k]!));
+    return this.columns.map((c) => (index ? gather(c.values(), index) : c.values()));
   }
 }
 
