@@ -30,6 +30,7 @@ import { head } from './operators/head.ts';
 import { join } from './operators/join/join.ts';
 import { changeView, load } from './operators/load.ts';
 import { mergeSorted } from './operators/merge.ts';
+import { nameOf, namedStream } from './operators/named.ts';
 import { output } from './operators/output.ts';
 import { type Assign, put } from './operators/put.ts';
 import { recursive, workingRows } from './operators/nested/recursive.ts';
@@ -202,7 +203,10 @@ const runOf = (p: Pipeline, build: Build): PipelineRun => {
   const reshaped = reshape && eachBatch(reshape);
   const runs = chained(p.ops, counters !== undefined).map(({ op, of }): PipelineRun => {
     const plain = makers[op.kind](op as never, build);
-    const run: PipelineRun = reshaped ? (inputs) => plain(inputs).map(reshaped) : plain;
+    const name = nameOf(op);
+    const told: PipelineRun =
+      name === undefined ? plain : (inputs) => plain(inputs).map((stream) => namedStream(stream, name));
+    const run: PipelineRun = reshaped ? (inputs) => told(inputs).map(reshaped) : told;
     return counters
       ? (inputs) => run(inputs).map((stream) => of.reduce<Stream>((s, one) => counters.counted(one, s), stream))
       : run;

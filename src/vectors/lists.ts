@@ -6,7 +6,7 @@
  */
 import { charge } from './stop.ts';
 
-/** A list of unsigned numbers that doubles as it grows. */
+/** A list of unsigned numbers that doubles as it grows, as long as it is not long. */
 export class Uint32List {
   array = new Uint32Array(16);
   length = 0;
@@ -18,7 +18,7 @@ export class Uint32List {
     return this.length <= 16 ? this.array.slice(0, this.length) : this.array.subarray(0, this.length);
   }
 }
-/** A list of bytes that doubles as it grows. */
+/** The same of bytes. */
 export class Uint8List {
   array = new Uint8Array(64);
   length = 0;
@@ -41,12 +41,14 @@ export class Uint8List {
     return this.length <= 64 ? this.array.slice(0, this.length) : this.array.subarray(0, this.length);
   }
 }
+/** Longer lists grow by a quarter: half of a list of long texts was empty, and held with the one that it was copied from. */
+const longLength = 4 << 20;
 const grow = <A extends { readonly length: number; readonly BYTES_PER_ELEMENT: number; set(from: A): void }>(
   array: A,
   least: number,
   make: (n: number) => A,
 ): A => {
-  const size = Math.max(array.length * 2, least);
+  const size = Math.max(array.length + Math.min(array.length, Math.max(longLength, array.length >> 2)), least);
   charge(size * array.BYTES_PER_ELEMENT, 'a list');
   const grown = make(size);
   grown.set(array);

@@ -163,6 +163,67 @@ const steps: readonly Step[] = [
   },
 ];
 
+/** Pools of long rows: so many rows with a text of so many bytes each, which begins with a shuffled number. */
+interface LongRows {
+  readonly pool: string;
+  readonly rows: number;
+  readonly bytes: number;
+}
+/** Rows that are large together, and each by itself; of little memory fewer and shorter ones. */
+const longPools = (isSmall: boolean): readonly LongRows[] => [
+  { pool: 'long', rows: isSmall ? 3000 : 20_000, bytes: 10_700 },
+  { pool: 'huge', rows: 11, bytes: isSmall ? 1_000_000 : 12_000_000 },
+];
+function* longBody({ rows, bytes }: LongRows): Generator<Buffer> {
+  const filler = randomOf(7).hex(Math.ceil(bytes / 2));
+  for (let n = 0; n < rows; n++) {
+    const k = firstNumber + ((n * stride) % rows);
+    yield Buffer.from(`{"k":${k},"n":${firstNumber + n},"t":"${k}${filler.slice(n)}${filler.slice(0, n)}"}\n`);
+  }
+}
+/** Each operator that spills, with the text as its key, and those that only pass rows on. */
+const longSteps = (pool: string): readonly Step[] => [
+  { name: `sort by ${pool} text`, query: () => `from ${pool} | sort t | cut k`, check: ascending },
+  {
+    name: `last by ${pool} text`,
+    query: () => `from ${pool} | sort -r t | head 1 | cut k`,
+    check: saysOf((rows) => `{"k":${firstNumber + rows - 1}}`),
+  },
+  {
+    name: `filter of ${pool} text`,
+    query: () => `select count(*) as c from ${pool} where t like '%zzz%'`,
+    check: saysOf(() => '{"c":0}'),
+  },
+  {
+    name: `group by ${pool} text`,
+    query: () => `select count(*) as c,sum(n) as total from (select t,n,count(*) as m from ${pool} group by t,n)`,
+    check: saysOf((rows) => `{"c":${rows},"total":${sum(firstNumber, rows)}}`),
+  },
+  {
+    name: `distinct of ${pool} text`,
+    query: () => `from ${pool} | distinct t | aggregate c:=count()`,
+    check: saysOf((rows) => `{"c":${rows}}`),
+  },
+  {
+    name: `except of ${pool} text`,
+    query: (rows) =>
+      `select count(*) as c from (select t from ${pool} except select t from ${pool} where n >= ${firstNumber + tenth(rows)})`,
+    check: saysOf((rows) => `{"c":${tenth(rows)}}`),
+  },
+  {
+    name: `join on ${pool} text`,
+    query: () => `select count(*) as c from ${pool} a join ${pool} b on a.t=b.t`,
+    check: saysOf((rows) => `{"c":${rows}}`),
+  },
+  {
+    name: `window by ${pool} text`,
+    query: () => `select max(r) as most,count(*) as c from (select row_number() over (order by t) as r from ${pool})`,
+    check: saysOf((rows) => `{"most":${rows},"c":${rows}}`),
+  },
+];
+/** So many rows and more are a large run. */
+const largeRows = 1_000_000;
+
 /**
  * Loads so many rows into a new service and watches its memory in each step. `lake`: a folder that is kept; if it is
  * there already, its rows are not loaded again.
@@ -195,25 +256,34 @@ export const measureQueries = async ({
       answer: fault ?? 'right',
     });
   };
+  const loaded = async (pool: string, body: Iterable<Buffer>): Promise<void> => {
+    if (isLoaded) return;
+    await post(`${service.address}/pool`, JSON.stringify({ name: pool, layout: { order: 'asc', keys: [['n']] } }));
+    await measured(`load of ${pool}`, async () => {
+      await post(`${service.address}/pool/${pool}/branch/main`, Readable.from(body));
+      return undefined;
+    });
+  };
+  const asked = async (list: readonly Step[], count: number): Promise<void> => {
+    for (const { name, query, check } of list) {
+      if (only && !only.test(name)) continue;
+      const { line, end } = check(count);
+      await measured(name, async () => {
+        await post(`${service.address}/query`, JSON.stringify({ query: query(count) }), line);
+        return end();
+      });
+    }
+  };
   try {
-    if (!isLoaded)
-      await post(`${service.address}/pool`, JSON.stringify({ name: 'large', layout: { order: 'asc', keys: [['n']] } }));
     const piece = new Piece(rows);
     const body = function* (): Generator<Buffer> {
       for (let at = 0; at < rows; at += pieceRows) yield piece.numbered(at, Math.min(pieceRows, rows - at));
     };
-    if (!isLoaded)
-      await measured('load', async () => {
-        await post(`${service.address}/pool/large/branch/main`, Readable.from(body()));
-        return undefined;
-      });
-    for (const { name, query, check } of steps) {
-      if (only && !only.test(name)) continue;
-      const { line, end } = check(rows);
-      await measured(name, async () => {
-        await post(`${service.address}/query`, JSON.stringify({ query: query(rows) }), line);
-        return end();
-      });
+    await loaded('large', body());
+    await asked(steps, rows);
+    for (const long of longPools(rows < largeRows)) {
+      await loaded(long.pool, longBody(long));
+      await asked(longSteps(long.pool), long.rows);
     }
     return out;
   } finally {

@@ -1,11 +1,11 @@
 /** What operators are made with. */
-import { LakeError } from '../../errors.ts';
 import type { Correlated, Pipeline, PlanExpr } from '../../query/plan/plan.ts';
 import { chargeHeld, isMemoryShared, isMemoryShort } from '../../vectors/stop.ts';
 import type { Vector } from '../../vectors/vector.ts';
 import type { AsyncEvaluator } from '../expressions/evaluator.ts';
 import type { ExecutionContext } from '../source.ts';
 import type { Step, Stream } from '../operator.ts';
+import { refusalOf } from './named.ts';
 
 /** A pipeline made ready: run it as often as needed, each time on streams of its own. */
 export type PipelineRun = (inputs: readonly Stream[]) => readonly Stream[];
@@ -89,6 +89,6 @@ export class Memory {
     if (this.isFull) this.refuse(operator);
   }
   refuse(operator: string): never {
-    throw new LakeError('query-memory', { operator, limit: this.max });
+    throw refusalOf(operator, this.max);
   }
 }

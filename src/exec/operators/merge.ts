@@ -6,7 +6,11 @@
 import { type Vector, slice, take } from '../../vectors/vector.ts';
 import { concat } from '../../vectors/concat.ts';
 import { type Item, type Stream, batches, isBatch, pause } from '../operator.ts';
+import { flatSize } from './compact.ts';
 import { type EvaluatedKey, keysOf, orderBy } from './sort/keys.ts';
+
+/** Rows that are given are no more bytes at a time, unless a single one is. */
+const batchBytes = 4 << 20;
 
 /** Rows at hand of a stream, and their key columns. */
 interface Cursor {
@@ -101,13 +105,16 @@ function* giveSafe(held: readonly Cursor[], keys: readonly EvaluatedKey[], rowsM
     c.keys = c.keys.map((k) => slice(k, count, length));
     c.rows = count < length ? slice(c.rows!, count, length) : undefined;
   });
-  const all = concat(rows);
   const order = orderBy(
     columns.map((c) => concat(c)),
     keys,
-    all.length,
+    rows.reduce((n, v) => n + v.length, 0),
   );
-  for (let at = 0; at < order.length; at += rowsMax) yield take(all, order.subarray(at, at + rowsMax));
+  columns.length = 0;
+  const all = concat(rows);
+  rows.length = 0;
+  const most = Math.max(1, Math.min(rowsMax, Math.floor((batchBytes * all.length) / Math.max(1, flatSize(all)))));
+  for (let at = 0; at < order.length; at += most) yield take(all, order.subarray(at, at + most));
 }
 
 const lastKeys = (c: Cursor): readonly Vector[] => c.keys.map((k) => slice(k, k.length - 1, k.length));

@@ -18,6 +18,7 @@ import type {
 } from '../source.ts';
 import type { Build } from './build.ts';
 import { tested } from './filter.ts';
+import { named } from './named.ts';
 import { type KeyRuns, keyRuns } from './rows/key-runs.ts';
 import { type RowTest, rowTest } from './rows/row-test.ts';
 import { type SplitFilter, storedTests } from './stored-tests.ts';
@@ -207,14 +208,16 @@ const scanFilter = (
     ...(filter?.textOnly && !bound && { textOnly: true, ...(filter.texts && { texts: filter.texts }) }),
     ...(bound && { best: bestOf(bound, filter?.test) }),
     keep: (rows, inOrder) =>
-      working(signal, () => {
-        progress.recordsRead += rows.length;
-        if (!filter) return bounded(rows, undefined);
-        const run = inOrder && rows.length >= runRowsMin ? filter.runs?.find(rows) : undefined;
-        if (run) return keptOfRun(rows, run, filter.runs!.rest, (kept) => bounded(rows, kept));
-        const kept = filter.test(rows);
-        return kept instanceof Promise ? kept.then((own) => bounded(rows, own)) : bounded(rows, kept);
-      }),
+      named('where', () =>
+        working(signal, () => {
+          progress.recordsRead += rows.length;
+          if (!filter) return bounded(rows, undefined);
+          const run = inOrder && rows.length >= runRowsMin ? filter.runs?.find(rows) : undefined;
+          if (run) return keptOfRun(rows, run, filter.runs!.rest, (kept) => bounded(rows, kept));
+          const kept = filter.test(rows);
+          return kept instanceof Promise ? kept.then((own) => bounded(rows, own)) : bounded(rows, kept);
+        }),
+      ),
   };
 };
 /** What is asked beyond the stored tests: the rest of the filter, and the bound of a top. */

@@ -22,6 +22,11 @@ const pageObjectsMax = 1024;
 const objectsAheadMax = 8192;
 /** Blocks of fewer rows are gathered into batches when the order does not matter. */
 export const wholeBlockRows = 1024;
+/**
+ * Blocks that are gathered are no more bytes than this together, the last one aside: blocks of few rows have long ones,
+ * and a batch is held several times while it is worked on.
+ */
+export const batchBytes = 4 << 20;
 /** Whether the block is read by itself. */
 export const isWhole = (reader: ObjectReader, block: number): boolean => reader.blocks[block]!.rows >= wholeBlockRows;
 
@@ -37,6 +42,8 @@ export class ScanInput {
   readonly bestKeys: BestKeys | undefined;
   /** Rows of objects that hold one plain record each. */
   readonly tiny: TinyRows;
+  /** Bytes of the objects that they came from. */
+  private tinyBytes = 0;
   private readonly range: KeyRange | undefined;
   /** The objects of the pages that were read, and the place of the next one. */
   private queue: readonly ObjectMeta[] = [];
@@ -137,8 +144,13 @@ export class ScanInput {
   takesTiny({ id, count, inline }: ObjectMeta): boolean {
     const { blocks, read } = this.options;
     if (count !== 1 || !inline || blocks?.(id).length === 0 || !this.tiny.add(inline)) return false;
+    this.tinyBytes = (this.tiny.count === 1 ? 0 : this.tinyBytes) + inline.length;
     read?.(inline.length, 1);
     return true;
+  }
+  /** Whether the rows of tiny objects that wait are a batch. */
+  get isTinyFull(): boolean {
+    return this.tiny.count >= this.batchRows || (this.tiny.count > 0 && this.tinyBytes >= batchBytes);
   }
 
   /** The rows that the filter keeps. */

@@ -9,7 +9,7 @@ import type { ObjectMeta } from '../lake.types.ts';
 import { type ObjectReader, projectRows } from '../objects/reader.ts';
 import { BlockScanner } from './block.ts';
 import { cutOut } from './cut.ts';
-import type { ScanInput } from './input.ts';
+import { type ScanInput, batchBytes } from './input.ts';
 import { type Piece, mergePieces, tieRowsMax } from './merge.ts';
 import { keyColumn } from '../load/sort-rows.ts';
 
@@ -46,6 +46,8 @@ export class OrderedScan {
   private cursors: Cursor[] = [];
   /** Rows of the cursors that are still to be given out. */
   private heldRows = 0;
+  /** Bytes of the small objects among them. */
+  private inlineBytes = 0;
   /** The last key of all open objects. */
   private furthestEnd: Uint8Array | undefined;
   /** So many rows are read of the first block before others are; 0: all. */
@@ -80,7 +82,7 @@ export class OrderedScan {
         await this.openNext();
         next = await this.input.peek();
       }
-      while (next?.inline && this.heldRows < target) {
+      while (next?.inline && this.heldRows < target && this.inlineBytes < batchBytes) {
         await this.openNext();
         next = await this.input.peek();
       }
@@ -105,7 +107,11 @@ export class OrderedScan {
    * in order as they come.
    */
   private tinyRun(target: number): Vector | undefined {
-    for (let meta = this.input.next; meta && this.input.tiny.count < target; meta = this.input.next) {
+    for (
+      let meta = this.input.next;
+      meta && this.input.tiny.count < target && !this.input.isTinyFull;
+      meta = this.input.next
+    ) {
       const { following } = this.input;
       if (
         following ? this.input.compare(this.input.startOf(following), this.input.endOf(meta)) <= 0 : this.input.hasPages
@@ -143,6 +149,7 @@ export class OrderedScan {
     };
     if (!(await this.load(cursor))) return;
     this.cursors.push(cursor);
+    this.inlineBytes += meta.inline?.length ?? 0;
     this.reach(meta);
   }
   private reach(meta: ObjectMeta): void {
@@ -265,7 +272,10 @@ export class OrderedScan {
     this.furthestEnd = undefined;
     for (const cursor of this.cursors) {
       if (cursor.at === cursor.rows.length) {
-        if (!(await this.load(cursor))) continue;
+        if (!(await this.load(cursor))) {
+          this.inlineBytes -= cursor.meta.inline?.length ?? 0;
+          continue;
+        }
       }
       rest.push(cursor);
       this.reach(cursor.meta);

@@ -3,12 +3,13 @@
  * shape. Where only the best rows are wanted, the objects and blocks that promise most are looked at before the others.
  */
 import { concat } from '../../vectors/concat.ts';
+import { sizeOf } from '../../vectors/sizes.ts';
 import { isTurnLong } from '../../vectors/stop.ts';
 import { type Vector, noRows } from '../../vectors/vector.ts';
 import type { ObjectReader } from '../objects/reader.ts';
 import { type BestKeys, spanOfBlock, spanOfObject } from './best.ts';
 import { BlockScanner } from './block.ts';
-import { type ScanInput, blocksOf, isWhole, wholeBlockRows } from './input.ts';
+import { type ScanInput, batchBytes, blocksOf, isWhole, wholeBlockRows } from './input.ts';
 
 /** A scan of `input`, whose `rows` can be asked for once. */
 export class UnorderedScan {
@@ -29,6 +30,7 @@ export class UnorderedScan {
   async *rows(): AsyncGenerator<Vector> {
     let held: Vector[] = [];
     let heldRows = 0;
+    let heldBytes = 0;
     let counted = 0;
     const { columns, pruner, filter } = this.input.options;
     const isCounted = columns?.length === 0 && !pruner && !filter && !this.input.options.blocks;
@@ -36,7 +38,7 @@ export class UnorderedScan {
     const flush = async (): Promise<Vector> => {
       const rows = held;
       held = [];
-      heldRows = 0;
+      heldRows = heldBytes = 0;
       return rows.length > 0 ? this.input.filtered(concat(rows)) : noRows;
     };
     if (best) await this.lookForKeys(best);
@@ -57,7 +59,7 @@ export class UnorderedScan {
         continue;
       }
       if (this.input.takesTiny(meta)) {
-        if (this.input.tiny.count < this.input.batchRows) continue;
+        if (!this.input.isTinyFull) continue;
         this.input.options.signal?.throwIfAborted();
         yield* this.input.cut(await this.input.filtered(this.input.tiny.take()));
         continue;
@@ -78,10 +80,13 @@ export class UnorderedScan {
         if (isWhole(reader, block)) continue;
         this.input.options.signal?.throwIfAborted();
         this.current.block = this.input.nextBlock(reader, block + 1);
-        if (!best || best.mayHold(spanOfBlock(reader.blocks[block]!, this.input.descending)))
-          held.push(await this.scanner.all(reader, block));
+        if (!best || best.mayHold(spanOfBlock(reader.blocks[block]!, this.input.descending))) {
+          const rows = await this.scanner.all(reader, block);
+          held.push(rows);
+          heldBytes += sizeOf(rows);
+        }
         heldRows += reader.blocks[block]!.rows;
-        if (heldRows >= this.input.batchRows) yield* this.input.cut(await flush());
+        if (heldRows >= this.input.batchRows || heldBytes >= batchBytes) yield* this.input.cut(await flush());
       }
     }
     if (counted > 0) yield { form: 'record', length: counted, fields: [] };

@@ -23,6 +23,7 @@ import {
   recordValue,
   stringValue,
 } from '../../../src/vectors/value.ts';
+import { sizeOf } from '../../../src/vectors/sizes.ts';
 import { type Vector, valueAt } from '../../../src/vectors/vector.ts';
 import { someValues } from '../../support/values.ts';
 
@@ -314,6 +315,37 @@ describe('loading and scanning', () => {
     ))
       sizes.push(batch.length);
     expect(sizes).toEqual([4096, 4096, 4096, 4096, 3616]);
+  });
+
+  test.each([
+    ['one object', 1, 100_000],
+    ['small objects of a row each', 300, 50_000],
+    ['small objects of two rows each', 150, 25_000],
+  ])('batches of long rows are bounded by bytes: %s', async (_, count, length) => {
+    const rows = Array.from({ length: Math.ceil(15e6 / length) }, (_, i) =>
+      recordValue([
+        { name: 'k', value: intValue(i) },
+        { name: 't', value: stringValue(`${i}${'x'.repeat(length)}`) },
+      ]),
+    );
+    const each = Math.ceil(rows.length / count);
+    const metas: ObjectMeta[] = [];
+    for (let at = 0; at < rows.length; at += each)
+      metas.push(...(await load([rows.slice(at, at + each)], { threshold: 1 << 30 })).objects);
+    for (const ordered of [false, true]) {
+      const sizes: number[] = [];
+      let found = 0;
+      for await (const batch of scanObjects(
+        { keys: [['k']], order: 'asc', objects, page: listed(metas, 'asc') },
+        { ordered, batchRows: 8192 },
+      )) {
+        found += batch.length;
+        sizes.push(sizeOf(batch));
+      }
+      expect(found).toBe(rows.length);
+      // What is gathered, and the block that ends it.
+      expect(Math.max(...sizes)).toBeLessThan(11e6);
+    }
   });
 
   test('a tiny threshold is raised before it makes too many objects', async () => {

@@ -1,4 +1,5 @@
 /** Groups: dense ids for combinations of key values, by type and value, in the order in which they are met. */
+import { sizeOf } from '../../../vectors/sizes.ts';
 import { type Vector, gather, range, take } from '../../../vectors/vector.ts';
 import { ColumnCodes } from './codes.ts';
 import { none } from './pair-table.ts';
@@ -144,7 +145,13 @@ export class GroupTable {
     const { combinations } = this;
     const index = typeof of !== 'number' ? of : of > 0 ? range(of, this.size) : undefined;
     const codes = combinations?.columnCodes(index);
-    if (codes) return this.columns.map((c, k) => gather(c.values(), codes[k]!));
+    // Some groups travel to other threads: what they are looked up in must not come along.
+    if (codes) return this.columns.map((c, k) => (index ? gather : looked)(c.values(), codes[k]!));
     return this.columns.map((c) => (index ? gather(c.values(), index) : c.values()));
   }
 }
+
+/** Values of more bytes are looked up a batch at a time by whoever reads them: a copy of all would be held with them. */
+const copiedBytesMax = 4 << 20;
+const looked = (values: Vector, codes: Uint32Array): Vector =>
+  sizeOf(values) > copiedBytesMax ? take(values, codes) : gather(values, codes);

@@ -1,20 +1,12 @@
 /** sort: all rows by key columns, stably; what does not fit into memory is spilled as sorted runs and merged. */
 import type { SortKey } from '../../../query/plan/plan.ts';
-import { type Vector, slice, take } from '../../../vectors/vector.ts';
+import { type Vector, take } from '../../../vectors/vector.ts';
 import { concat } from '../../../vectors/concat.ts';
-import { type Item, type Stage, type Step, type Stream, batches, isBatch, stage, wait } from '../../operator.ts';
-import type { SpillRun } from '../../source.ts';
+import { type Item, type Stage, type Step, batches, stage } from '../../operator.ts';
 import type { Build } from '../build.ts';
-import { compact, flatSize, ordered } from '../compact.ts';
-import { mergeSorted } from '../merge.ts';
+import { compact, flatSize } from '../compact.ts';
 import { type EvaluatedKey, guessing, keysOf, orderBy } from './keys.ts';
-import { pulled } from '../scan.ts';
-
-/** Runs that are merged at a time. */
-const runsMax = 128;
-/** What is read of a run at a time, in bytes; at least so many rows. */
-const frameBytes = 256 << 10;
-const frameRowsMin = 128;
+import { SortedRuns } from './spilled.ts';
 
 /** What a row takes while it is put in order, and what each key takes for it. */
 const orderBytes = 8;
@@ -31,14 +23,14 @@ export const sort = (named: readonly SortKey[], reverse: boolean, build: Build):
 };
 
 /** Sorts what is pushed; `keysFor` tells the keys from the first batch. */
-export const sorter = (keysFor: (first: Vector) => readonly EvaluatedKey[], { context, memory }: Build): Stage => {
+export const sorter = (keysFor: (first: Vector) => readonly EvaluatedKey[], build: Build): Stage => {
+  const { context, memory } = build;
   const spill = context.host.spill;
-  const runs: SpillRun[] = [];
+  let runs: SortedRuns | undefined;
   let keys: readonly EvaluatedKey[] | undefined;
   let rows: Vector[] = [];
   let columns: Vector[][] = [];
   let held = 0;
-  let frameRows = context.batchRows;
 
   /** The rows at hand and their order, and what they count for until `free`. */
   const sorted = (): { readonly all: Vector; readonly order: Uint32Array; readonly free: () => void } => {
@@ -65,37 +57,9 @@ export const sorter = (keysFor: (first: Vector) => readonly EvaluatedKey[], { co
   };
   function* spillRun(): Generator<Item> {
     const { all, order, free } = sorted();
-    frameRows = Math.min(
-      context.batchRows,
-      Math.max(frameRowsMin, Math.floor((frameBytes * all.length) / Math.max(1, flatSize(all)))),
-    );
-    const run = spill!.open();
-    const rows = ordered(all, order);
-    for (let at = 0; at < rows.length; at += frameRows)
-      yield* wait(run.append(slice(rows, at, Math.min(rows.length, at + frameRows))));
+    yield* (runs ??= new SortedRuns(build, keys!)).add(all, order);
     free();
-    runs.push(run);
-    if (runs.length >= runsMax) yield* mergeRuns();
   }
-  /** Many runs become one: each takes room while it is merged. */
-  function* mergeRuns(): Generator<Item> {
-    const run = spill!.open();
-    for (const item of merged()) {
-      if (isBatch(item))
-        for (let at = 0; at < item.length; at += frameRows)
-          yield* wait(run.append(slice(item, at, Math.min(item.length, at + frameRows))));
-      else yield item;
-    }
-    for (const r of runs.splice(0)) void r.close();
-    runs.push(run);
-  }
-  const merged = (): Stream =>
-    mergeSorted(
-      runs.map((r) => pulled(() => r.read(), context.signal)),
-      keys!,
-      context.batchRows,
-      Math.max(1, frameRows >> 1),
-    );
 
   return {
     *push(given) {
@@ -113,18 +77,18 @@ export const sorter = (keysFor: (first: Vector) => readonly EvaluatedKey[], { co
       yield* spillRun();
     },
     *finish() {
-      if (rows.length === 0 && runs.length === 0) return;
-      if (runs.length === 0) {
+      if (!runs) {
+        if (rows.length === 0) return;
         const { all, order, free } = sorted();
         free();
         yield* batches(take(all, order), context.batchRows);
         return;
       }
-      if (rows.length > 0) yield* spillRun();
       try {
-        yield* merged();
+        if (rows.length > 0) yield* spillRun();
+        yield* runs.merged();
       } finally {
-        for (const r of runs) void r.close();
+        runs.close();
       }
     },
   };

@@ -20,6 +20,11 @@ import { sorter } from './sort.ts';
 import { tail } from '../tail.ts';
 import { shownBytes } from '../window/parts.ts';
 
+/** Rows of so many bytes are cut sooner, where that leaves half of them. */
+const cutBytes = 16 << 20;
+/** What rows are put together of, in one piece and then in order, counts as often as in a sort. */
+const copies = 2.5;
+
 /** The end of the sort order that is kept. */
 type End = 'first' | 'last';
 /** `count` rows at most. Without keys one is guessed from the first value; `reverse` counts for a guessed key alone. */
@@ -62,17 +67,19 @@ const cutter = (
     rows.push(batch);
     own.forEach((v, k) => (columns[k] ??= []).push(v));
     kept += batch.length;
-    hold(shownBytes(batch));
+    hold(shownBytes(batch) * copies);
   };
   const cut = (): void => {
     const own = columns.map((c) => concat(c));
-    const joined = concat(rows);
-    const sorted = orderBy(own, keys!, joined.length);
+    const sorted = orderBy(own, keys!, kept);
     const order = end === 'first' ? sorted.subarray(0, count) : sorted.subarray(Math.max(0, sorted.length - count));
-    rows = [compact(flatten(take(joined, order)))];
     columns = own.map((c) => [flatten(take(c, order))]);
+    // Keys may be long: they go before the rows are put together.
+    own.length = 0;
+    rows = [compact(flatten(take(concat(rows), order)))];
     kept = order.length;
-    hold(sizeOf(rows[0]!) - held);
+    const bytes = sizeOf(rows[0]!);
+    hold((bytes > cutBytes ? bytes * copies : bytes) - held);
   };
   /** What is wanted alone does not fit: all rows are sorted, which can spill. */
   const overflow = function* overflow(): Generator<Item> {
@@ -102,8 +109,8 @@ const cutter = (
           flatten(take(batch, rest)),
           own.map((v) => flatten(take(v, rest))),
         );
+      if (kept > cutAt || (held > cutBytes && kept >= count * 2)) cut();
       if (memory.isOverWith(held)) yield* overflow();
-      else if (kept > cutAt) cut();
     },
     *finish() {
       if (all) return yield* (end === 'first' ? head(count) : tail(count, build))(all.finish!());

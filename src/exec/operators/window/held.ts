@@ -24,8 +24,9 @@ import {
   withFields,
 } from './parts.ts';
 
-/** Partitions are worked out together until there are so many rows of them. */
+/** Partitions are worked out together until there are so many rows of them, or bytes: these are copied for it. */
 const segmentRowsMin = 32_768;
+const segmentBytesMin = 16 << 20;
 
 /**
  * A partition of more rows is cut sooner than put together, where that can be done: pieces of it are copied more than
@@ -172,9 +173,9 @@ class Held {
     this.parts.build.memory.add(bytes);
   }
 
-  /** More is held than there is room for. */
+  /** So much is held that it is worked out as soon as it can be. */
   get isLarge(): boolean {
-    return this.parts.build.memory.isOverWith(this.bytes);
+    return this.bytes >= segmentBytesMin || this.parts.build.memory.isOverWith(this.bytes);
   }
 
   /** Where a partition is to be cut; 0: nowhere. */
@@ -185,7 +186,7 @@ class Held {
     } = this.parts;
     if (ahead === undefined || this.run) return 0;
     // What stays behind the cut is copied: it has to be the smaller part, unless there is no room for it.
-    const isLong = this.length >= cutRowsMin && this.groupRows * 2 >= this.length;
+    const isLong = (this.length >= cutRowsMin || this.bytes >= segmentBytesMin) && this.groupRows * 2 >= this.length;
     return isLong || memory.isOverWith(this.bytes) ? this.groupRows : 0;
   }
 
