@@ -306,7 +306,7 @@ describe('tables', () => {
     expect(missing.map(([name, row]) => `${name}: ${row.text}`)).toEqual([]);
   });
 
-  test('every function, aggregate and operator has a case file', () => {
+  test('every function, aggregate and window function has a case file', () => {
     const names = (folder: string): ReadonlySet<string> =>
       new Set(readdirSync(join(root, 'test/cases', folder)).map((f) => f.replace('.yaml', '')));
     expect(functionTable.map((r) => r.name).filter((name) => !names('functions').has(name))).toEqual([]);

@@ -414,7 +414,7 @@ export interface Lake {
   views(): readonly ViewVersion[];
   /** By id or name, as pools; undefined if there is none. `version`: in either spelling; default: the newest. */
   view(reference: string, version?: string): ViewVersion | undefined;
-  /** @throws view-exists, view-not-found, view-is-pool, name-reserved */
+  /** @throws view-exists, view-not-found, pool-exists, name-reserved */
   changeView(change: ViewChange, author?: string): Promise<ViewChanged>;
   /**
    * `commitish`: branch name or commit id. @throws pool-not-found, branch-not-found, commit-file-missing when there is
