@@ -1,7 +1,7 @@
 /**
- * The lake: starts, recovers, serves, closes. Creates, renames and deletes pools, creates, replaces and drops views, one
- * job at a time; a pool's actor is spawned when its first write comes (`pool wanted`) and stopped when it has ended. No
- * I/O: `start`, `recover`, `work`, `shut down` and the pool come in through `provide()`.
+ * The lake: starts, recovers, serves, closes. Creates, renames and deletes pools, creates, replaces and drops views,
+ * one job at a time; a pool's actor is spawned when its first write comes (`pool wanted`) and stopped when it has
+ * ended. No I/O: `start`, `recover`, `work`, `shut down` and the pool come in through `provide()`.
  *
  * Invariants:
  * - A job is taken in every state: it is queued, or settled as refused. Every job is settled exactly once.

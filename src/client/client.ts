@@ -57,8 +57,9 @@ export interface PoolInfo {
   readonly layout: { readonly order: 'asc' | 'desc'; readonly keys: readonly (readonly string[])[] };
 }
 /**
- * A view at its newest version: a row of `from :views`. Ids are `0x` and 40 hexadecimal digits; `ts` is when the version was made, in RFC 3339,
- * `author` by whom, where the service knows. `columns`: names that its first columns get, or null.
+ * A view at its newest version: a row of `from :views`. Ids are `0x` and 40 hexadecimal digits; `ts` is when the
+ * version was made, in RFC 3339, `author` by whom, where the service knows. `columns`: names that its first columns
+ * get, or null.
  */
 export interface ViewInfo {
   readonly id: string;

@@ -1,6 +1,7 @@
 /**
  * Decimals of SQL, exactly. A decimal is the float64 whose shortest text it is, up to 2^53; one that no float64 gives
- * back, which begins with 16 digits, is its own text under the name `sql_decimal`, so that no format loses a digit of it.
+ * back, which begins with 16 digits, is its own text under the name `sql_decimal`, so that no format loses a digit of
+ * it.
  *
  * Invariants:
  * - A decimal has one form: the float wherever there is one, and the text has no zeros at its end behind the point.
@@ -97,7 +98,10 @@ export const exactText = ({ units, scale }: Exact): string => {
 };
 /** Beyond it floats are whole numbers, but others than their texts. */
 const wholeMax = 2 ** 53;
-/** The form that a decimal has: a float, or the text that no float gives back; undefined for more digits than it may have. */
+/**
+ * The form that a decimal has: a float, or the text that no float gives back; undefined for more digits than it may
+ * have.
+ */
 export const decimalData = (exact: Exact): number | string | undefined => {
   const { units, scale } = exact;
   const x = Number(`${units}e-${scale}`);

@@ -41,7 +41,10 @@ export class Uint8List {
     return this.length <= 64 ? this.array.slice(0, this.length) : this.array.subarray(0, this.length);
   }
 }
-/** Longer lists grow by a quarter: half of a list of long texts was empty, and held with the one that it was copied from. */
+/**
+ * Longer lists grow by a quarter: half of a list of long texts was empty, and held with the one that it was copied
+ * from.
+ */
 const longLength = 4 << 20;
 const grow = <A extends { readonly length: number; readonly BYTES_PER_ELEMENT: number; set(from: A): void }>(
   array: A,

@@ -289,6 +289,9 @@ describe('with keys', () => {
     expect((await asked(writer, replaced)).status).toBe(200);
     expect((await asked(writer, 'drop view seen')).status).toBe(403);
     expect(await statuses('drop view seen', 'lake writer', 'reader of other')).toEqual([403, 404]);
+    // Nothing is said of one that is hidden: it is as absent.
+    expect(await statuses('drop view if exists seen', 'reader of other')).toEqual([200]);
+    expect(await statuses('drop view if exists nowhere', 'reader of other')).toEqual([200]);
     expect(await statuses('drop view seen', 'lake admin')).toEqual([200]);
   });
 

@@ -1,6 +1,7 @@
 /**
  * Random queries with subqueries, set operations, recursion and lateral joins give what DuckDB gives: over tables of
- * known columns and over those of pools, every other one through views. `QUERIES=n` tries more of each feature, `SEED=n` others.
+ * known columns and over those of pools, every other one through views. `QUERIES=n` tries more of each feature,
+ * `SEED=n` others.
  */
 import { describe, expect, test } from 'vitest';
 import { type CompileOptions, compile } from '../../src/query/analyze.ts';

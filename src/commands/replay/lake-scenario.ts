@@ -20,10 +20,10 @@
  *
  * What is expected: `error` (code; absent: none), `rows` (of a query or snapshot: its rows; else a map from `p@main` to
  * rows, in any order), `objects` (number that was removed, or would be), `tips` (map from `p@main` to a name), `events`
- * (all that were told in the step, `kind pool@branch name` or `kind view`), `settled` (what the machines emitted in the step: the
- * events of its outcomes, behind `lake` or `pool p`), `stream` (what a subscriber of `GET /events` got in the step),
- * `states` (map from `lake` or `pool p` to all states that it went through in the step), `events since` (map from an
- * event's number to how many come after it).
+ * (all that were told in the step, `kind pool@branch name` or `kind view`), `settled` (what the machines emitted in the
+ * step: the events of its outcomes, behind `lake` or `pool p`), `stream` (what a subscriber of `GET /events` got in the
+ * step), `states` (map from `lake` or `pool p` to all states that it went through in the step), `events since` (map
+ * from an event's number to how many come after it).
  *
  * `crash: before commit | after commit | before a file goes | after a file went` copies the lake as it is at that
  * point, which is what a killed process leaves, and goes on from the copy as from a restart.

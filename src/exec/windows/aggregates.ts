@@ -32,7 +32,9 @@ export interface AggregateInput {
   /** Given where partitions are cut between segments: the state of the one that goes on. */
   readonly carry?: Carry;
 }
-/** What a call keeps from one segment to the next: an aggregate its state, lag its last values, of the last partition. */
+/**
+ * What a call keeps from one segment to the next: an aggregate its state, lag its last values, of the last partition.
+ */
 export interface Carry {
   state?: AggregateState;
   values?: Vector;

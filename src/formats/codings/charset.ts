@@ -24,7 +24,8 @@ export const foreignCharset = (charset: string | undefined): string | undefined 
 export async function* asUtf8(input: AsyncIterable<Uint8Array>, charset?: string): AsyncGenerator<Uint8Array> {
   let decoder = charset === undefined ? undefined : decoderOf(charset);
   let head: Uint8Array = new Uint8Array(0);
-  let isKnown = decoder !== undefined;
+  // Of UTF-16 the byte order mark says which one it is, whatever was declared (RFC 2781, 3.2).
+  let isKnown = charset !== undefined && !charset.startsWith('utf-16');
   for await (const chunk of input) {
     let bytes = chunk;
     if (!isKnown) {
@@ -40,7 +41,8 @@ export async function* asUtf8(input: AsyncIterable<Uint8Array>, charset?: string
     if (decoder) bytes = utf8.encode(decoder.decode(bytes, { stream: true }));
     if (bytes.length > 0) yield bytes;
   }
-  const rest = decoder ? utf8.encode(decoder.decode()) : isKnown ? undefined : head;
+  if (!isKnown && head.length > 0) yield decoder ? utf8.encode(decoder.decode(head, { stream: true })) : head;
+  const rest = decoder && utf8.encode(decoder.decode());
   if (rest && rest.length > 0) yield rest;
 }
 const utf8 = new TextEncoder();

@@ -21,7 +21,8 @@ import type { Principal } from './roles.ts';
  * One line. `who` is absent without access control and for who could not be identified. `path` has the parameters that
  * the endpoint takes and no other, lest a token stand in it. `pool` and `branch`: those that the path of a write names,
  * as they were when it came. `commit`: what a write made; a query that makes commits has a line for each, with `pool`
- * and `branch`. `view`: one that a query made, gave a new `version` or, without one, dropped. `refused`: the role that was lacking (on `pool`, where there is one), or `token`, `host`, `origin`.
+ * and `branch`. `view`: one that a query made, gave a new `version` or, without one, dropped. `refused`: the role that
+ * was lacking (on `pool`, where there is one), or `token`, `host`, `origin`.
  */
 export interface AuditEntry {
   readonly time: string;

@@ -51,7 +51,7 @@ export const lakeOf = (lake: LakeServices, principal: Principal | undefined, lis
     return view && readable(view) ? lake.view(reference, version) : undefined;
   };
   const changeView = async (change: ViewChange): Promise<ViewChanged> => {
-    if (principal) checkChange(principal, change, lake.view(change.name), listener);
+    if (principal && !checkChange(principal, change, lake.view(change.name), listener)) return { change: 'unchanged' };
     const changed = await lake.changeView(change, principal?.name);
     const { change: made, view } = changed;
     if (view && made !== 'unchanged')
@@ -83,27 +83,29 @@ export const lakeOf = (lake: LakeServices, principal: Principal | undefined, lis
 };
 
 /**
- * Views are made by those who may make pools; a new version, which takes nothing away, takes the role writer on the view,
- * and dropping it the role admin. Grants name views as they name pools. @throws auth-role, view-not-found
+ * Views are made by those who may make pools; a new version, which takes nothing away, takes the role writer on the
+ * view, and dropping it the role admin. Grants name views as they name pools. False where there is nothing to do for
+ * all that the client may know. @throws auth-role, view-not-found
  */
 const checkChange = (
   principal: Principal,
   change: ViewChange,
   view: PoolName | undefined,
   listener: ViewListener | undefined,
-): void => {
+): boolean => {
   const refuse = (lacks: Role, id?: string): void =>
     listener?.refused({ lacks, ...(id !== undefined && { pool: id }) });
   const { name } = principal;
   if (view && !mayOnPool(principal, 'reader', view)) {
     refuse('reader', view.id);
     // Who may not read it does not learn that it is there.
+    if (change.action === 'drop' && change.ifExists) return false;
     if (change.action === 'drop') throw new LakeError('view-not-found', { view: change.name });
     throw new LakeError('auth-role', { name, role: 'writer', where: 'the lake' });
   }
-  if (!view && change.action === 'drop') return;
+  if (!view && change.action === 'drop') return true;
   const role = change.action === 'drop' ? 'admin' : 'writer';
-  if (view ? mayOnPool(principal, role, view) : mayOnLake(principal, role)) return;
+  if (view ? mayOnPool(principal, role, view) : mayOnLake(principal, role)) return true;
   refuse(role, view?.id);
   throw new LakeError('auth-role', { name, role, where: view ? `view ${view.name}` : 'the lake' });
 };

@@ -138,7 +138,9 @@ export class Tables {
   version(): number {
     return Number(this.get('about', versionKey)?.toString('latin1') ?? 0);
   }
-  /** Makes LMDB say, durably, that the layout is one that older builds refuse: before what they cannot read is written. */
+  /**
+   * Makes LMDB say, durably, that the layout is one that older builds refuse: before what they cannot read is written.
+   */
   async raiseVersion(version: number): Promise<void> {
     if (this.version() >= version) return;
     this.applying = this.applying

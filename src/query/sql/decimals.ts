@@ -108,7 +108,8 @@ export const scaleOfResult = (
   )
     return undefined;
   const scale = operator === '*' ? (l ?? 0) + (r ?? 0) : Math.max(l ?? 0, r ?? 0);
-  return scale <= scaleMax ? scale : undefined;
+  // A product that needs more places is an error where it is worked out.
+  return Math.min(scale, scaleMax);
 };
 
 /**
@@ -152,7 +153,9 @@ export const roundedDecimal = (
   };
 };
 
-const tenTo = (scale: number): PlanExpr => literal(decimalOfUnits(10n ** BigInt(scale), 0));
+/** One more digit than decimals have is a float still: its text says what it is. */
+const tenTo = (scale: number): PlanExpr =>
+  literal(scale < scaleMax ? decimalOfUnits(10n ** BigInt(scale), 0) : decimalValue(Number(`1e${scale}`)));
 const exactAggregates: ReadonlySet<string> = new Set(['sum', 'avg', 'mean']);
 /**
  * The aggregate over whole numbers of the last place, which are added exactly as far as 64 bits go, and what its result

@@ -1,4 +1,7 @@
-/** Decimals of columnar files: floats, and texts where no float gives the digits back; what is rounded all the same is told. */
+/**
+ * Decimals of columnar files: floats, and texts where no float gives the digits back; what is rounded all the same is
+ * told.
+ */
 import fc from 'fast-check';
 import { type SchemaElement } from 'hyparquet';
 import { parquetWriteBuffer } from 'hyparquet-writer';

@@ -43,11 +43,12 @@ describe('detection', () => {
     ['utf-16le', true],
     ['utf-16be', true],
     ['utf-16le', false],
+    ['utf-16be', 'utf-16'],
   ] as const) {
     test(`text in ${encoding} ${mark ? 'by its byte order mark' : 'as it was declared'}`, async () => {
       const bytes = Buffer.from(`${mark ? '\uFEFF' : ''}id,c\n1,é😀\n`, 'utf16le');
       if (encoding === 'utf-16be') bytes.swap16();
-      const read = mark ? {} : { charset: encoding };
+      const read = mark === true ? {} : { charset: mark || encoding };
       expect(await outcome(bytes, read)).toBe('{id:1.,c:"é😀"}\n');
       expect(await outcome(bytes, read, 1)).toBe('{id:1.,c:"é😀"}\n');
     });

@@ -142,6 +142,11 @@ describe('decimals', () => {
     ['greatest(1234567890123456.78, 1234567890123456.79, 5)', '1234567890123456.79'],
     ["'1234567890123456.785'::decimal(18,2)", '1234567890123456.79'],
     ["try_cast('12345678901234567.85' as decimal(18,2))", 'null'],
+    ["round('0.5'::decimal(38,38), 1)", '0.5'],
+    ["trunc('0.55'::decimal(38,38), 1)", '0.5'],
+    ["round('0.000005'::decimal(38,38), 1)", '0.0'],
+    ["'1.1'::decimal(38,19) * '1.1'::decimal(38,20) = 1.21", 'true'],
+    ["'1.1'::decimal(38,20) * '1.1'::decimal(38,20) = 1.21", 'true'],
     ['(1234567890123456.7)::decimal(18,2)::varchar', '1234567890123456.70'],
     ['1234567890123456.5::bigint', '1234567890123457'],
     ['1234567890123456.78 = 1234567890123456.77', 'false'],
@@ -570,6 +575,11 @@ test('whole numbers beyond 64 bits end the query', async () => {
   });
   expect(await runQuery('sum(v)', '{v:9223372036854775807} {v:1}')).toBe('-9223372036854775808\n');
   expect(await runQuery('values 9223372036854775807+this', '1')).toBe('-9223372036854775808\n');
+});
+
+test('a product with more places than decimals have ends the query', async () => {
+  const x = "'0.12345678901234567890'::decimal(38,20)";
+  await expect(runQuery(`select ${x} * ${x}`, undefined)).rejects.toMatchObject({ code: 'query-overflow' });
 });
 
 describe('what an aggregate does not take ends the query', () => {

@@ -151,7 +151,9 @@ export class GroupTable {
   }
 }
 
-/** Values of more bytes are looked up a batch at a time by whoever reads them: a copy of all would be held with them. */
+/**
+ * Values of more bytes are looked up a batch at a time by whoever reads them: a copy of all would be held with them.
+ */
 const copiedBytesMax = 4 << 20;
 const looked = (values: Vector, codes: Uint32Array): Vector =>
   sizeOf(values) > copiedBytesMax ? take(values, codes) : gather(values, codes);

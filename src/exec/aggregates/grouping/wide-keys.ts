@@ -1,6 +1,6 @@
 /**
- * Groups by several keys where whole numbers come in very many values, such as ids and addresses: these are part of
- * the group's row as they are, in one or two words, and have no codes of their own. Other keys are there by their codes.
+ * Groups by several keys where whole numbers come in very many values, such as ids and addresses: these are part of the
+ * group's row as they are, in one or two words, and have no codes of their own. Other keys are there by their codes.
  *
  * A table of codes for each column and one of their combinations took 2.5 times the memory for 1,000,000 groups by two
  * ids, so that most of them were spilled, and a place far away to look at for each of the columns.

@@ -7,6 +7,7 @@ import type { ArithmeticOperator } from '../../../query/plan/plan.ts';
 import { LakeError } from '../../../errors.ts';
 import {
   type Exact,
+  compareExact,
   decimalData,
   decimalDigitsMax,
   decimalRows,
@@ -130,7 +131,9 @@ const ofNumbers = (
 };
 type Loop = (a: Float64Array, b: Float64Array, by: number, out: Float64Array) => readonly number[];
 const sure: readonly number[] = [];
-/** The rows whose results floats do not tell for sure. One literal per operator: they would share their type feedback. */
+/**
+ * The rows whose results floats do not tell for sure. One literal per operator: they would share their type feedback.
+ */
 const loops: Readonly<Record<ArithmeticOperator, Loop>> = {
   '+': (a, b, by, out) => {
     const most = unitsMax / by;
@@ -221,7 +224,9 @@ const exactResult = (operation: Operation, left: Value, right: Value): number | 
   if (!a || !b) return inFloats[operator](Number(left.data), Number(right.data));
   const exact = results[operator](a, b);
   const scale = operation.scale ?? Math.min(exact?.scale ?? 0, decimalDigitsMax);
-  const data = exact && decimalData({ units: unitsAt(exact, scale), scale });
+  const rounded = exact && { units: unitsAt(exact, scale), scale };
+  const isCut = rounded !== undefined && operator === '*' && compareExact(exact!, rounded) !== 0;
+  const data = rounded && !isCut ? decimalData(rounded) : undefined;
   if (exact && data === undefined)
     throw new LakeError('query-overflow', {
       operation: `${exactText(a)} ${operator} ${exactText(b)}`,

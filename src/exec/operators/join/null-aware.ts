@@ -1,7 +1,7 @@
 /**
- * What `not in` needs to know of its right side beside the matches: whether it has rows, and whether a key is null. With
- * a null nobody knows that a row is not among them, so no row is given; a left row without a key is given only where
- * there is nothing that it could be.
+ * What `not in` needs to know of its right side beside the matches: whether it has rows, and whether a key is null.
+ * With a null nobody knows that a row is not among them, so no row is given; a left row without a key is given only
+ * where there is nothing that it could be.
  */
 import type { Vector } from '../../../vectors/vector.ts';
 import { type Side, evaluate } from '../../operator.ts';

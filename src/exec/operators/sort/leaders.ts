@@ -123,8 +123,8 @@ export class Leaders {
   }
 
   /**
-   * The same for texts, which are looked at where they are: 10 of 130,000 in the order of their bytes take 0.15 of the time
-   * without a copy and a sort of all.
+   * The same for texts, which are looked at where they are: 10 of 130,000 in the order of their bytes take 0.15 of the
+   * time without a copy and a sort of all.
    */
   private texts({ base: { bytes, offsets }, index }: Texts, length: number): Uint32Array | undefined {
     const { best, sign, strict } = this;

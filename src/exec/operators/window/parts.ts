@@ -73,8 +73,8 @@ interface WindowCompute {
   readonly compute: (segment: Segment, columns: readonly Vector[], cut?: Cut) => Vector;
 }
 /**
- * Of a partition that is cut: what the call keeps from segment to segment, in the same object each time, and the columns
- * of the rows of the partition that come next, as many as calls look ahead.
+ * Of a partition that is cut: what the call keeps from segment to segment, in the same object each time, and the
+ * columns of the rows of the partition that come next, as many as calls look ahead.
  */
 export interface Cut {
   readonly carry: Carry;
