@@ -578,7 +578,7 @@ test('whole numbers beyond 64 bits end the query', async () => {
 });
 
 test('a product with more places than decimals have ends the query', async () => {
-  const x = "'0.12345678901234567890'::decimal(38,20)";
+  const x = "'0.12345678901234567891'::decimal(38,20)";
   await expect(runQuery(`select ${x} * ${x}`, undefined)).rejects.toMatchObject({ code: 'query-overflow' });
 });
 
