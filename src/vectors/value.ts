@@ -214,7 +214,7 @@ export const compareBytes = (a: Uint8Array, b: Uint8Array): number => {
 };
 
 /** The same of two runs of one buffer. */
-const compareRuns = (bytes: Uint8Array, offsets: Uint32Array, a: number, b: number): number => {
+export const compareRuns = (bytes: Uint8Array, offsets: Uint32Array, a: number, b: number): number => {
   const endA = offsets[a + 1]!;
   const endB = offsets[b + 1]!;
   let i = offsets[a]!;

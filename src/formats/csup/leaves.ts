@@ -1,7 +1,7 @@
 /** Columns without children as CSUP segments: what their rows have in common, and their bytes. */
 import { compareValues } from '../../vectors/compare.ts';
 import { type PrimitiveType, type Type, isFloat, isUnsigned, types } from '../../vectors/type.ts';
-import { ByteWriter, type Value, writeTypeValue } from '../../vectors/value.ts';
+import { ByteWriter, type Value, compareRuns, writeTypeValue } from '../../vectors/value.ts';
 import {
   type BytesVector,
   type FlatVector,
@@ -157,8 +157,8 @@ const writeRuns = (section: DataSection, v: BytesVector, type: PrimitiveType = v
   let min = 0;
   let max = 0;
   for (let i = 1; i < length; i++) {
-    if (compareRuns(v, i, min) < 0) min = i;
-    else if (compareRuns(v, i, max) > 0) max = i;
+    if (compareRuns(v.bytes, v.offsets, i, min) < 0) min = i;
+    else if (compareRuns(v.bytes, v.offsets, i, max) > 0) max = i;
   }
   const bytes = section.packed(v.bytes.subarray(start, v.offsets[length]));
   return {
@@ -170,17 +170,6 @@ const writeRuns = (section: DataSection, v: BytesVector, type: PrimitiveType = v
     max: length > 0 ? run(max) : new Uint8Array(0),
     count: length,
   };
-};
-
-/** Byte order of two rows. */
-const compareRuns = ({ bytes, offsets }: BytesVector, a: number, b: number): number => {
-  const start = offsets[a];
-  const other = offsets[b];
-  const size = offsets[a + 1] - start;
-  const otherSize = offsets[b + 1] - other;
-  for (let i = 0; i < size && i < otherSize; i++)
-    if (bytes[start + i] !== bytes[other + i]) return bytes[start + i] - bytes[other + i];
-  return size - otherSize;
 };
 
 const encodedTypes = (v: TypeVector): BytesVector => {

@@ -1,5 +1,6 @@
 /** The least and the greatest of a column's values, for readers that skip what they need not read. */
 import type { Statistics } from 'hyparquet';
+import { compareRuns } from '../../vectors/value.ts';
 import type { Physical } from './encode.ts';
 import type { LeafOut } from './schema-write.ts';
 
@@ -80,19 +81,11 @@ const runBounds = (offsets: Uint32Array, bytes: Uint8Array, count: number): Boun
   let least = 0;
   let most = 0;
   for (let i = 1; i < count; i++) {
-    if (compareRuns(offsets, bytes, i, least) < 0) least = i;
-    else if (compareRuns(offsets, bytes, i, most) > 0) most = i;
+    if (compareRuns(bytes, offsets, i, least) < 0) least = i;
+    else if (compareRuns(bytes, offsets, i, most) > 0) most = i;
   }
   const run = (i: number): Uint8Array => bytes.slice(offsets[i], offsets[i + 1]);
   return Math.max(offsets[least + 1] - offsets[least], offsets[most + 1] - offsets[most]) > boundBytesMax
     ? undefined
     : [run(least), run(most)];
-};
-const compareRuns = (offsets: Uint32Array, bytes: Uint8Array, a: number, b: number): number => {
-  const x = offsets[a];
-  const y = offsets[b];
-  const xs = offsets[a + 1] - x;
-  const ys = offsets[b + 1] - y;
-  for (let k = 0; k < xs && k < ys; k++) if (bytes[x + k] !== bytes[y + k]) return bytes[x + k] - bytes[y + k];
-  return xs - ys;
 };

@@ -59,13 +59,17 @@ const parseSize = (s: Scanner): Size | undefined => {
 const parseMethod = (s: Scanner): SqlSample['method'] =>
   s.match(new RegExp(methods, 'iy'))?.toLowerCase() as SqlSample['method'];
 
+const parseSeed = (s: Scanner): string | undefined => {
+  s.skip();
+  return s.match(/\d+/y);
+};
 /** `(method[, seed])`. */
 const parseBehindSize = (s: Scanner): Pick<Size, 'method' | 'seed'> => {
   const before = s.pos;
   if (s.takeNext('(')) {
     s.skip();
     const method = parseMethod(s);
-    const seed = method !== undefined && s.takeNext(',') && (s.skip() || true) ? s.match(/\d+/y) : undefined;
+    const seed = method !== undefined && s.takeNext(',') ? parseSeed(s) : undefined;
     if (method !== undefined && s.takeNext(')')) return { method, ...(seed !== undefined && { seed: Number(seed) }) };
   }
   s.pos = before;
