@@ -7,10 +7,10 @@ import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
-import { freeBuffersAtOnce } from './allocator.ts';
+import { fixThreshold, isOursToFix } from './allocator.ts';
 import { engineFlags } from './engine-flags.ts';
 
-freeBuffersAtOnce();
+if (isOursToFix(process)) fixThreshold();
 for (const flag of engineFlags) setFlagsFromString(flag);
 
 const bundle = fileURLToPath(new URL('../bundle/load.cjs', import.meta.url));
