@@ -94,7 +94,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   query: ['vectors', 'errors'],
   exec: ['query', 'vectors', 'errors'],
   lake: ['vectors', 'formats', 'machines', 'errors'],
-  workers: ['formats', 'query', 'exec', 'vectors', 'machines', 'lake', 'errors'],
+  workers: ['formats', 'query', 'exec', 'vectors', 'machines', 'lake', 'errors', 'allocator'],
   recording: ['machines', 'errors'],
   http: [
     'query',
