@@ -4,7 +4,7 @@
  */
 import { checkStop } from '../../vectors/stop.ts';
 import { type Type, arrayType, setType, unionOfDistinct } from '../../vectors/type.ts';
-import { type Vector, gather, noRows, take } from '../../vectors/vector.ts';
+import { type Vector, flatten, gather, noRows, take } from '../../vectors/vector.ts';
 import { concat } from '../../vectors/concat.ts';
 import { typesOf } from '../../vectors/fuse.ts';
 import { tidy } from '../expressions/rows.ts';
@@ -16,7 +16,7 @@ export const listsOfGroups = (kind: 'array' | 'set', items: Vector, ids: Uint32A
   checkStop();
   const { order, offsets } = sortByGroup(ids, items.length, groups);
   if (items.length === 0) return { form: 'null', length: groups };
-  const sorted = gather(items, order);
+  const sorted = areInOrder(ids) ? flatten(items) : gather(items, order);
   const { table, codes } = typesOf(sorted);
   const make = kind === 'array' ? arrayType : setType;
   if (!codes)
@@ -26,6 +26,12 @@ export const listsOfGroups = (kind: 'array' | 'set', items: Vector, ids: Uint32A
       groups,
     );
   return mixedLists(make, sorted, codes, table, offsets, groups);
+};
+
+/** Whether items have come group by group already, as the results of a subquery do: they need not be copied. */
+const areInOrder = (ids: Uint32Array): boolean => {
+  for (let i = 1; i < ids.length; i++) if (ids[i]! < ids[i - 1]!) return false;
+  return true;
 };
 
 /** The rows in order of their groups, and where each group begins. */

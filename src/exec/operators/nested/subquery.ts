@@ -5,6 +5,8 @@
 import { LakeError } from '../../../errors.ts';
 import type { Pipeline } from '../../../query/plan/plan.ts';
 import { vectorOf } from '../../../vectors/builder.ts';
+import { sizeOf } from '../../../vectors/sizes.ts';
+import { charge, chargeHeld, sameTask } from '../../../vectors/stop.ts';
 import { arrayValue } from '../../../vectors/value.ts';
 import { type Vector, bools, constant, flatten, noRows, nulls, slice, take } from '../../../vectors/vector.ts';
 import { concat } from '../../../vectors/concat.ts';
@@ -12,7 +14,7 @@ import { CollectState } from '../../aggregates/collect.ts';
 import { listsOfGroups } from '../../aggregates/lists.ts';
 import type { SubqueryForm, SubqueryRunner } from '../../expressions/evaluator.ts';
 import { combine, errors, tidy, wrapErrors } from '../../expressions/rows.ts';
-import { type Step, type Stream, collect } from '../../operator.ts';
+import { type Item, type Step, type Stream, collect, isBatch } from '../../operator.ts';
 import { head } from '../head.ts';
 import { shapesOf, together } from '../rows/records.ts';
 
@@ -41,12 +43,21 @@ export const subqueries = (compile: (body: Pipeline, callDepth: number) => Step)
     const limit = rowsWanted[form] === Infinity ? undefined : head(rowsWanted[form]);
     const run = (row: Vector): readonly Vector[] | Promise<readonly Vector[]> => {
       const out = step([row] satisfies Stream);
-      return collect(limit ? limit(out) : out);
+      return collect(limit ? limit(out) : charged(out));
     };
+    const goOn = sameTask();
     const all = runEach(rows ?? nulls(1), run);
-    return all instanceof Promise ? all.then((results) => formed(form, results)) : formed(form, all);
+    return all instanceof Promise ? all.then((results) => goOn(() => formed(form, results))) : formed(form, all);
   };
 };
+
+/** Results that are kept until the last one is there. @throws LakeError query-memory */
+function* charged(results: Stream): Generator<Item> {
+  for (const item of results) {
+    if (isBatch(item)) chargeHeld(sizeOf(item));
+    yield item;
+  }
+}
 
 type Results = readonly (readonly Vector[])[];
 
@@ -79,7 +90,14 @@ const rowAt = (rows: Vector, i: number): Vector => (rows.length === 1 ? rows : f
 const formed = (form: SubqueryForm, results: Results): Vector => {
   const counts = Uint32Array.from(results, (batches) => batches.reduce((n, b) => n + b.length, 0));
   if (form === 'exists') return bools(Uint8Array.from(counts, (n) => (n > 0 ? 1 : 0)));
-  const all = concat([...results.flat()]);
+  const batches = results.flat();
+  // They are there until the one copy of all of them is.
+  if (batches.length > 1)
+    charge(
+      batches.reduce((bytes, batch) => bytes + sizeOf(batch), 0),
+      "a subquery's result",
+    );
+  const all = concat(batches);
   if (form === 'collected') return collected(all, ids(counts), counts.length);
   if (form === 'list') return lists(all, counts);
   if (form === 'array') return listsOfGroups('array', all.length > 0 ? all : noRows, ids(counts), counts.length);
