@@ -294,6 +294,18 @@ export const errorTable = {
     'query text is missing: send {"query":"from POOL"}, or {"head":{"pool":"POOL"}} for all its data',
   ),
   'query-index-base': bad('index_base must be 0 or 1, got {value}'),
+  'answer-format-unknown': bad('unknown format {format}: known formats are {known}'),
+  'answer-long': {
+    status: 413,
+    kind: 'payload too large',
+    text: 'answer is too long for its length or ranges: more than {limit} bytes (option -answers.max); without Range it is streamed',
+  },
+  'range-none': bad('range {range} is beyond the answer, which has {size} bytes', 416),
+  'query-text-missing': bad(
+    'parameter query is missing: the text of the query, or GET /pool/POOL/branch/BRANCH/data for all data',
+  ),
+  'parameter-limit': bad('parameter limit must be a whole number, got {value}'),
+  'query-writes': bad('query: {what} changes the lake, which GET must not: send it with POST', 405),
   'query-unknown': bad('query not found'),
   'query-not-running': absent('no running query with id {id}'),
   'query-progress-unknown': absent('no running or recently finished query with id {id}'),

@@ -31,6 +31,7 @@ export interface ServeConfig {
   readonly workerCount: number;
   readonly memoryBytesMax: number;
   readonly queryStatusMs: number;
+  readonly answersBytesMax: number;
   readonly tasksMax: number;
   /** Infinity: never. */
   readonly queryShareRowsMin: number;
@@ -123,6 +124,7 @@ export const parseServe = (argv: readonly string[], environment: Environment = {
     workerCount: number('workers') || availableParallelism(),
     memoryBytesMax: number('memory'),
     queryStatusMs: number('query.status.ttl'),
+    answersBytesMax: number('answers.max'),
     tasksMax: number('tasks.max'),
     queryShareRowsMin: number('query.share.rows') || Infinity,
     warmUpMs: number('warmup'),

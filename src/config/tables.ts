@@ -427,6 +427,14 @@ export const serveOptions = [
     ...inEnvironment,
   },
   {
+    name: 'answers.max',
+    type: 'bytes',
+    fallback: '1GiB',
+    value: 'BYTES',
+    text: 'disk space for answers of GET /query whose length or ranges somebody asked for, kept for 5 minutes',
+    ...inEnvironment,
+  },
+  {
     name: 'expanded.max',
     type: 'bytes',
     fallback: '64GiB',

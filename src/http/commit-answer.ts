@@ -18,7 +18,7 @@ const loadTemplates: Templates = new Map();
 const otherTemplates: Templates = new Map();
 
 /** What If-Match takes. */
-const etagOf = (commit: Id): string => `"0x${commit}"`;
+export const etagOf = (commit: Id): string => `"0x${commit}"`;
 
 /** Sends the commit that a write made; `warnings` of a load, null for the others. */
 export const sendCommit = (

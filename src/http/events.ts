@@ -88,6 +88,13 @@ interface Subscriber {
   read: number;
 }
 
+/** Of the stream; proxies pass on what comes at once. */
+export const eventHeaders = {
+  'content-type': 'text/event-stream',
+  'cache-control': 'no-cache',
+  'x-accel-buffering': 'no',
+} as const;
+
 /** Sends the lake's events to everybody who subscribed. */
 export class EventFeed {
   readonly #lake: Lake;
@@ -149,9 +156,7 @@ export class EventFeed {
     this.#subscribers.add(subscriber);
     response.writeHead(200, {
       ...request.headers,
-      'content-type': 'text/event-stream',
-      'cache-control': 'no-cache',
-      'x-accel-buffering': 'no',
+      ...eventHeaders,
       'last-event-id': String(last),
     } as Record<string, string>);
     response.flushHeaders();

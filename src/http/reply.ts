@@ -8,7 +8,7 @@ import { LakeError } from '../errors.ts';
 import { type FormatName, createWriter } from '../formats/formats.ts';
 import type { Value } from '../vectors/value.ts';
 import { vectorOf } from '../vectors/builder.ts';
-import type { ResponseFormat } from './bodies/negotiate.ts';
+import { problemType, type ResponseFormat, wantsProblem } from './bodies/negotiate.ts';
 import type { Pace } from './connections/pace.ts';
 
 /**
@@ -49,10 +49,21 @@ const errorBody = (kind: string, error: string, details: Readonly<Record<string,
 /** Sends an error; the body is JSON whatever the client accepts. A header leads to its place in the manual. */
 export const sendError = (reply: FastifyReply, error: unknown): FastifyReply => {
   const { status, body } = errorAnswer(error);
+  const isProblem = wantsProblem(reply.request.headers.accept);
   if (error instanceof LakeError) reply.header('link', `</docs#error-${error.code}>; rel="help"`);
   if (status === 401) reply.header('www-authenticate', 'Bearer');
   if (status === 503) reply.header('retry-after', '1');
-  return reply.code(status).header('content-type', 'application/json').send(Buffer.from(body));
+  return reply
+    .code(status)
+    .header('content-type', isProblem ? problemType : 'application/json')
+    .send(Buffer.from(isProblem ? problemBody(error, status, body, reply.request.id) : body));
+};
+
+/** RFC 9457, for clients that ask for it. */
+const problemBody = (error: unknown, status: number, body: string, id: string): string => {
+  const { type: _, kind, error: detail, ...details } = JSON.parse(body) as Record<string, unknown>;
+  const type = error instanceof LakeError ? `/docs#error-${error.code}` : 'about:blank';
+  return `${JSON.stringify({ type, title: kind, status, detail, instance: `urn:request:${encodeURIComponent(id)}`, ...details })}\n`;
 };
 
 /**
@@ -80,7 +91,7 @@ export const sendChunks = async (
   const { raw } = reply.header('content-type', mediaType);
   reply.hijack();
   // Headers that hooks have set are the framework's until it sends them: take them over.
-  raw.writeHead(200, reply.getHeaders() as Record<string, string>);
+  raw.writeHead(reply.statusCode, reply.getHeaders() as Record<string, string>);
   let flushed = Promise.resolve();
   let isFull = false;
   // Nobody knows whether a client that does not read ever will.

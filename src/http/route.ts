@@ -6,6 +6,7 @@ import type { ServeConfig } from '../config/serve.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { Lake } from '../lake/lake.types.ts';
 import type { WorkerPool } from '../workers/pool.types.ts';
+import type { KeptAnswers } from '../workers/query/kept-answers.ts';
 import type { EventFeed } from './events.ts';
 import type { Access, Need } from './access/access.ts';
 import type { AuditEntry, AuditTrail } from './access/audit.ts';
@@ -36,6 +37,8 @@ export interface Service {
   readonly metrics: Metrics;
   readonly runs: Runs;
   readonly underWay: UnderWay;
+  /** Answers of reading queries, for who asks for their length or parts. */
+  readonly answers: KeptAnswers;
   readonly controlBodies: HeldBodies;
   /** Beginnings of loads. */
   readonly loadBodies: HeldBodies;
@@ -134,7 +137,7 @@ export interface Route extends RouteDescription {
   readonly body?: TSchema | 'data';
   /** May change the lake: each request has a line in the audit log. */
   readonly writes?: boolean;
-  /** Answers HEAD too, whatever Accept says. */
+  /** Whatever Accept says, and also while the service closes. */
   readonly open?: boolean;
   /** Answers any method, for health checks differ in what they send. */
   readonly anyMethod?: boolean;
@@ -145,6 +148,8 @@ export interface Route extends RouteDescription {
   readonly preflight?: boolean;
   /** Answers without a body: the format does not matter. */
   readonly silent?: boolean;
+  /** The parameter `format` chooses the format of the answer; without it pages of a browser see JSON. */
+  readonly formatParameter?: boolean;
   /** Means the default format when it is accepted. */
   readonly acceptToo?: string;
   readonly handler: (call: Call) => Promise<unknown>;

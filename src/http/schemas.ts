@@ -264,6 +264,18 @@ export const ErrorBody = Type.Object(
   { $id: 'Error', description: 'Why a request was not done. It is JSON whatever the client accepts.' },
 );
 
+/** The same for clients that accept `application/problem+json` (RFC 9457). */
+export const ProblemBody = Type.Object(
+  {
+    type: Type.String({ description: 'Where the manual describes it, or about:blank.' }),
+    title: Type.String({ description: 'What `kind` says in the other form.' }),
+    status: Type.Integer(),
+    detail: Type.String({ description: 'What is wrong, for people.' }),
+    instance: Type.String({ description: 'The X-Request-ID as a URN.' }),
+  },
+  { $id: 'Problem', description: 'An error, with what it has besides: for who asks for it by `Accept`.' },
+);
+
 /** What a commit says of itself. Letter case of the names does not matter; others are not looked at. */
 export const CommitMessage = Type.Union(
   [

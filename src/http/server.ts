@@ -13,6 +13,7 @@
 import assert from 'node:assert/strict';
 import { METHODS, type IncomingHttpHeaders, type IncomingMessage, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import Fastify, {
   LogController,
   type FastifyBaseLogger,
@@ -24,8 +25,10 @@ import Fastify, {
 } from 'fastify';
 import type { ServeConfig } from '../config/serve.ts';
 import { LakeError } from '../errors.ts';
+import type { FormatName } from '../formats/formats.ts';
 import type { Lake } from '../lake/lake.types.ts';
 import type { WorkerPool } from '../workers/pool.types.ts';
+import { KeptAnswers } from '../workers/query/kept-answers.ts';
 import { type RunCharts, runCharts } from '../workers/watches.ts';
 import type { subscriberMachine } from '../../machines/subscriber.machine.ts';
 import type { MachineWatch } from '../recording/watch.ts';
@@ -48,13 +51,14 @@ import { logFailure, logId } from './log-fault.ts';
 import { responseFormat, type ResponseFormat } from './bodies/negotiate.ts';
 import { corsHeaders, preflightHeaders, type OriginRules } from './connections/origin.ts';
 import { checkParameters } from './bodies/parameters.ts';
+import { formatNamed } from './bodies/read-parameters.ts';
 import { sendError, sendText } from './reply.ts';
 import { requestIdOf } from './request-id.ts';
 import { RoutedCall } from './routed-call.ts';
 import type { Route, RouteConfig, Service } from './route.ts';
 import { routes } from './routes/routes.ts';
 import { Runs } from './runs.ts';
-import { addPages, isNoAsset } from './static-pages.ts';
+import { addPages, isNoAsset, wantsPage } from './static-pages.ts';
 import type { Tracing } from './tracing/tracing.ts';
 import { queryParameters, targetOf } from './url.ts';
 
@@ -162,6 +166,7 @@ const serviceOf = (
     metrics,
     runs,
     underWay: new Map(),
+    answers: new KeptAnswers(join(config.lakeDirectory, 'spill'), config.answersBytesMax),
     controlBodies: new HeldBodies(controlBytesMax),
     loadBodies: new HeldBodies(beginningBytesMax),
     requests: { underWay: 0, endedAt: -Infinity },
@@ -203,6 +208,7 @@ const buildApp = (options: ServerOptions): { readonly app: FastifyInstance; read
   service.metrics.watch(app.server, connections.cuts);
   app.addHook('onClose', async () => {
     connections.close();
+    service.answers.close();
   });
   for (const method of METHODS)
     if (method !== 'CONNECT') app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
@@ -369,9 +375,7 @@ const originRules = (config: ServeConfig, access: Access | undefined): OriginRul
 const addRoutes = (app: FastifyInstance, service: Service, inspected: boolean): void => {
   const methodsOf = new Map<string, string[]>();
   for (const row of routes) {
-    const methods = row.anyMethod
-      ? [...routedMethods]
-      : [row.method, ...(row.open ? ['HEAD'] : []), ...(row.preflight ? ['OPTIONS'] : [])];
+    const methods = row.anyMethod ? [...routedMethods] : [row.method, ...(row.method === 'GET' ? ['HEAD'] : [])];
     methodsOf.set(row.path, [...(methodsOf.get(row.path) ?? []), ...methods]);
     if (row.path === feedPath && inspected) continue;
     app.route({
@@ -385,12 +389,16 @@ const addRoutes = (app: FastifyInstance, service: Service, inspected: boolean): 
   for (const [url, taken] of methodsOf) {
     const others = routedMethods.filter((method) => !taken.includes(method));
     if (others.length === 0) continue;
+    const allow = [...taken, 'OPTIONS'].join(', ');
+    const takesPreflights = routes.some(({ path, preflight }) => path === url && preflight);
     app.route({
       method: others,
       url,
       exposeHeadRoute: false,
       handler: (request, reply) => {
-        reply.header('allow', taken.join(', ')).header('vary', 'Origin');
+        // A safe method does nothing, whatever others of the path do (RFC 9110, 9.3.7).
+        if (request.method === 'OPTIONS') return answerOptions(service, takesPreflights, allow, request, reply);
+        reply.header('allow', allow).header('vary', 'Origin');
         return sendError(
           reply,
           new LakeError('method-not-allowed', { method: request.method, path: request.originalUrl }),
@@ -403,6 +411,17 @@ const addRoutes = (app: FastifyInstance, service: Service, inspected: boolean): 
 const routeConfig = ({ query }: Route): RouteConfig => ({
   parameters: Object.keys((query as { readonly properties?: object } | undefined)?.properties ?? {}),
 });
+
+const answerOptions = (
+  { originRules }: Service,
+  takesPreflights: boolean,
+  allow: string,
+  { headers }: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply =>
+  takesPreflights && headers['access-control-request-method']
+    ? reply.code(204).headers(preflightHeaders(originRules, headers)).send()
+    : reply.code(204).header('allow', allow).header('vary', 'Origin').send();
 
 const answer = (service: Service, row: Route, request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
   if (!service.audit) return answerRow(service, row, request, reply, undefined);
@@ -419,12 +438,6 @@ const answerRow = async (
 ): Promise<unknown> => {
   const { config, access, originRules: rules } = service;
   const { headers } = request;
-  if (row.preflight && request.method === 'OPTIONS' && headers['access-control-request-method']) {
-    return reply.code(204).headers(preflightHeaders(rules, headers)).send();
-  }
-  // A safe method does nothing, whatever the route does by its own (RFC 9110, 9.3.7).
-  if (request.method === 'OPTIONS' && !row.open)
-    return reply.code(204).header('allow', `${row.method}, OPTIONS`).header('vary', 'Origin').send();
   reply.header('vary', 'Origin');
   if (headers.origin) reply.headers(corsHeaders(rules, headers.origin));
   if (!row.open && service.closing()) throw new LakeError('service-closing');
@@ -434,8 +447,16 @@ const answerRow = async (
   if (row.open) return row.handler(new RoutedCall({ service, row, request, reply, response: anyFormat, audit }, who));
   checkCondition(row, headers);
   // What has no body has no format.
-  const response = row.silent ? anyFormat : responseFormat(headers.accept, config.defaultFormat, row.acceptToo);
+  const response = row.silent ? anyFormat : responseOf(row, request, config.defaultFormat);
   return row.handler(new RoutedCall({ service, row, request, reply, response, audit }, who));
+};
+const responseOf = (row: Route, { headers, query }: FastifyRequest, defaultFormat: FormatName): ResponseFormat => {
+  if (row.formatParameter) {
+    const { format } = query as { readonly format?: string };
+    if (format !== undefined) return formatNamed(format);
+    if (wantsPage(headers.accept)) return formatNamed('json');
+  }
+  return responseFormat(headers.accept, defaultFormat, row.acceptToo);
 };
 /**
  * Who makes a condition that nobody would look at must not be told that it was done. @throws if-match-untaken,

@@ -15,6 +15,7 @@ import type {
   Plan,
   PlanExpr,
   PlanFunction,
+  PlanOp,
   PoolContent,
   ResolvedSource,
   SourceRequest,
@@ -37,6 +38,13 @@ export interface CompileOptions {
   readonly rulesOff?: readonly RuleName[] | 'all';
   /** The plan says of what type its rows are. */
   readonly rowType?: boolean;
+  /** What is done with its rows beside what the text says. */
+  readonly ending?: Ending;
+}
+/** What a request asks for beside its text: so many rows, then one record type for all of them. */
+export interface Ending {
+  readonly limit?: number;
+  readonly fuse?: boolean;
 }
 
 /** Most rounds of resolving sources: each round finds at least one new source, and a query names few. */
@@ -98,7 +106,7 @@ const compileRounds = async (
   let defaultNeeded = false;
   for (let round = 0; round < roundsMax; round++) {
     const analysis = new Analysis(environment, texts, { resolutions, contents }, defaultNeeded);
-    const pipeline = lowerMain(analysis, query);
+    const pipeline = ended(lowerMain(analysis, query), options.ending);
     const isFirstNeeded = analysis.defaultNeeded && !defaultNeeded;
     defaultNeeded = analysis.defaultNeeded;
     // A default source that was known at once is read in the next round only.
@@ -110,6 +118,16 @@ const compileRounds = async (
     ]);
   }
   throw new CompileError([{ message: `too many sources (more than ${roundsMax})`, start: -1, end: -1 }]);
+};
+
+/** Rows that go out under a name are ended before they do. */
+const ended = ({ ops, ...pipeline }: Pipeline, { limit, fuse = false }: Ending = {}): Pipeline => {
+  const ending: readonly PlanOp[] = [
+    ...(limit === undefined ? [] : [{ kind: 'head', count: limit } as const]),
+    ...(fuse ? [{ kind: 'fuse' } as const] : []),
+  ];
+  const last = ops.at(-1)?.kind === 'output' ? ops.length - 1 : ops.length;
+  return { ...pipeline, ops: [...ops.slice(0, last), ...ending, ...ops.slice(last)] };
 };
 
 const resolve = async (environment: CompileEnvironment, request: SourceRequest): Promise<Resolution> => {

@@ -52,9 +52,21 @@ export class LakeSession {
   /** It reads more than pools: files, URLs, what is told of the lake. */
   private readsMore = false;
   private readonly from: FromPolicy;
-  constructor(lake: LakeServices, from: FromPolicy) {
+  private readonly readOnly: boolean;
+  /** `readOnly`: what would change the lake is refused when it is compiled. */
+  constructor(lake: LakeServices, from: FromPolicy, readOnly = false) {
     this.lake = lake;
     this.from = from;
+    this.readOnly = readOnly;
+  }
+
+  /** The commits and versions of views that it has opened; undefined when it reads what has neither. */
+  reads(): readonly string[] | undefined {
+    if (this.readsMore) return undefined;
+    return [
+      ...this.opened.map(({ poolId, snapshot }) => `${poolId}@${snapshot.commit}`),
+      ...[...this.knownViews.values()].map(({ id, version }) => `${id}@${version}`),
+    ];
   }
 
   /** Takes over a snapshot that others release. */
@@ -77,6 +89,7 @@ export class LakeSession {
       case 'layout':
         return layoutOf(this.at(call.handle).snapshot.pool);
       case 'view':
+        if (this.readOnly) throw new LakeError('query-writes', { what: `${call.change.action} view` });
         return this.lake.changeView(call.change);
       case 'commit': {
         const { poolId, branch } = this.at(call.handle);
@@ -150,6 +163,8 @@ export class LakeSession {
   }
 
   private async resolve(source: SourceRequest): Promise<readonly FoundSource[]> {
+    if (this.readOnly && source.kind === 'name' && source.forLoad)
+      throw new LakeError('query-writes', { what: 'load' });
     const found = await this.found(source);
     if (found.some(({ kind }) => kind !== 'pool' && kind !== 'view')) this.readsMore = true;
     return found;

@@ -24,6 +24,7 @@ import type {
 import type { ContentCoding } from '../formats/codings/encoding.ts';
 import type { AnswerCoding } from '../formats/codings/encode.ts';
 import type { FormatName } from '../formats/formats.ts';
+import type { Ending } from '../query/analyze.ts';
 import type { FoundSource, ResolvedSource, SourceRequest, ViewChange } from '../query/plan/plan.ts';
 import type { PackedPage } from './packed-page.ts';
 import type { LoadOutcome, QueryStats } from './pool.types.ts';
@@ -54,6 +55,7 @@ export type TaskRequest =
       readonly coding?: AnswerCoding;
       readonly head?: { readonly pool?: string; readonly branch?: string };
       readonly indexBase?: 0 | 1;
+      readonly ending?: Ending;
     }
   /** The snapshot is handle 0 of the task's session. */
   | { readonly kind: 'delete'; readonly where: string; readonly pool: PoolLayout }
@@ -120,18 +122,18 @@ export type ToWorker =
 
 /** Of a query: compiled; of a load: all rows read, all rows sorted. */
 export type Step = 'compiled' | 'read' | 'sorted';
+/** Of a query that was compiled: what its text may not mean; whether it may answer otherwise from the same commits. */
+export interface StepTold {
+  readonly warnings?: readonly string[];
+  readonly varies?: boolean;
+}
 
 /** From a worker: what its tasks give and ask for, and how they end. `credit`: bytes of the body that were taken. */
 export type FromWorker =
   | { readonly type: 'credit'; readonly task: number; readonly bytes: number }
   | { readonly type: 'chunk'; readonly task: number; readonly bytes: Uint8Array; readonly stats: QueryStats }
   /** A step of the task for its machine. */
-  | {
-      readonly type: 'step';
-      readonly task: number;
-      readonly step: Step /** Of a query that was compiled. */;
-      readonly warnings?: readonly string[];
-    }
+  | ({ readonly type: 'step'; readonly task: number; readonly step: Step } & StepTold)
   | { readonly type: 'call'; readonly task: number; readonly call: number; readonly request: Call }
   | { readonly type: 'done'; readonly task: number; readonly outcome: TaskOutcome }
   /** `told`: the error is in the chunks already, as a control message. */

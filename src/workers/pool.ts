@@ -245,13 +245,16 @@ class Workers implements WorkerPool {
     coding,
     head,
     indexBase,
+    ending,
+    readOnly = false,
+    compiled,
     lake,
     client,
     watch: given,
     signal,
   }: QueryRequest): Promise<QueryReply> {
     const stream = new QueryStream();
-    const session = new LakeSession(lake ?? this.lake, this.options.from);
+    const session = new LakeSession(lake ?? this.lake, this.options.from, readOnly);
     const watch = given ?? new QueryWatch({ id }, this.options.inspect);
     const ended = (error?: LakeError): void => {
       this.running.queries--;
@@ -260,9 +263,10 @@ class Workers implements WorkerPool {
     };
     let task: RunningTask | undefined;
     const events: TaskEvents = {
-      step: (_step, warnings = []) => {
+      step: (_step, { warnings = [], varies = false }) => {
         stream.warnings = warnings;
         watch.compiled();
+        compiled?.(varies ? undefined : session.reads());
       },
       chunk: (bytes, stats) => {
         watch.gaveBytes();
@@ -288,6 +292,7 @@ class Workers implements WorkerPool {
         ...(coding && { coding }),
         ...(head && { head }),
         ...(indexBase !== undefined && { indexBase }),
+        ...(ending && { ending }),
       };
       const prefetched = await session.prefetch(text, head);
       const started = this.start(request, session, events, { client, prefetched });
@@ -314,7 +319,7 @@ class Workers implements WorkerPool {
 
   prepareDelete(where: string, lake = this.lake, warn?: (texts: readonly string[]) => void): PrepareRewrite {
     return (snapshot) =>
-      this.rewrite({ kind: 'delete', where, pool: layoutOf(snapshot.pool) }, snapshot, lake, (_step, warnings) => {
+      this.rewrite({ kind: 'delete', where, pool: layoutOf(snapshot.pool) }, snapshot, lake, (_step, { warnings }) => {
         if (warnings) warn?.(warnings);
       });
   }

@@ -17,6 +17,7 @@ import type {
 import type { ContentCoding } from '../formats/codings/encoding.ts';
 import type { AnswerCoding } from '../formats/codings/encode.ts';
 import type { ExecutionContext } from '../exec/source.ts';
+import type { Ending } from '../query/analyze.ts';
 import type { FormatLimits, FormatName } from '../formats/formats.ts';
 import type { ShareSizes } from '../lake/scan/shares.ts';
 import type { CacheTotals } from './cache-counts.ts';
@@ -84,6 +85,15 @@ export interface QueryRequest {
   readonly head?: { readonly pool?: string; readonly branch?: string };
   /** From where indexes count; default: as in `WorkerPoolOptions`. */
   readonly indexBase?: 0 | 1;
+  /** What is done with the rows beside what the text says. */
+  readonly ending?: Ending;
+  /** A query that would change anything is refused. @throws query-writes */
+  readonly readOnly?: boolean;
+  /**
+   * Called once before it runs, with all that its answer depends on (commits, versions of views) beside the text;
+   * undefined if it may answer otherwise from the same.
+   */
+  readonly compiled?: (reads: readonly string[] | undefined) => void;
   /** The lake as the one who asks sees it; default: all of it. */
   readonly lake?: LakeServices;
   /** Who takes the answer; without it the query keeps its place, however slowly that goes. */

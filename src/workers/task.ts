@@ -11,6 +11,7 @@ import {
   type Prefetched,
   type FromWorker,
   type Step,
+  type StepTold,
   type ToWorker,
   type WireError,
   fromWire,
@@ -138,9 +139,9 @@ export class Task {
     return promise;
   }
 
-  step(step: Step, warnings?: readonly string[]): void {
+  step(step: Step, told: StepTold = {}): void {
     this.counter.stepped();
-    this.post({ type: 'step', task: this.id, step, ...(warnings && { warnings }) });
+    this.post({ type: 'step', task: this.id, step, ...told });
   }
 
   /** Sends bytes, which are the receiver's from then on, with their buffer; waits while too much is unread. */

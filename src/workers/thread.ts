@@ -13,6 +13,7 @@ import {
   type FromWorker,
   type PartOf,
   type Step,
+  type StepTold,
   type TaskOutcome,
   type TaskRequest,
   type ToWorker,
@@ -36,7 +37,7 @@ import type { WorkerSettings } from './worker-settings.ts';
 
 /** What happens to a task, for its host. Exactly one of `done` and `failed` comes, as the last. */
 export interface TaskEvents {
-  readonly step?: (step: Step, warnings?: readonly string[]) => void;
+  readonly step?: (step: Step, told: StepTold) => void;
   readonly chunk?: (bytes: Uint8Array, stats: QueryStats) => void;
   /** Starts a part of the task in another thread. */
   readonly helper?: (of: PartOf) => MessagePort | undefined;
@@ -188,7 +189,7 @@ export class RunningTask {
         this.events?.chunk?.(message.bytes, message.stats);
         return;
       case 'step':
-        this.events?.step?.(message.step, message.warnings);
+        this.events?.step?.(message.step, message);
         return;
       case 'call':
         void this.answer(message);

@@ -41,12 +41,19 @@ export const responseFormat = (
     );
   }
   if (accept === undefined) return known.response;
-  if (extra === undefined) return known.of(accept);
-  const others = accept
-    .split(',')
-    .filter((item) => item.trim() !== '' && item.split(';', 1)[0]!.trim().toLowerCase() !== extra);
+  if (extra === undefined && !wantsProblem(accept)) return known.of(accept);
+  const others = accept.split(',').filter((item) => {
+    const type = item.split(';', 1)[0]!.trim().toLowerCase();
+    return type !== '' && type !== extra && type !== problemType;
+  });
   return others.length === 0 ? known.response : accepted(others.join(), [known.response, ...candidates]);
 };
+
+/** The media type of errors for clients that ask for it (RFC 9457); it says nothing of the format of other answers. */
+export const problemType = 'application/problem+json';
+/** Whether a client asks for it. */
+export const wantsProblem = (accept: string | undefined): boolean =>
+  accept !== undefined && accept.toLowerCase().includes(problemType);
 
 interface MediaRange {
   readonly type: string;

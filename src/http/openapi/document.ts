@@ -21,7 +21,8 @@ import {
 } from './headers.ts';
 import type { Answer, Route, Tag } from '../route.ts';
 import { errorsByStatus, errorsOf } from '../route-errors.ts';
-import { commitMessageExample, ErrorBody, eventTable, Rows } from '../schemas.ts';
+import { problemType } from '../bodies/negotiate.ts';
+import { commitMessageExample, ErrorBody, eventTable, ProblemBody, Rows } from '../schemas.ts';
 
 /** Of which service the document is. */
 interface DocumentOptions {
@@ -314,7 +315,10 @@ const failed = (row: Route, status: number, codes: readonly ErrorCode[], refs: (
       ...(status === 401 ? (['WWW-Authenticate'] as const) : []),
       ...(status === 503 && Object.keys(row.answers).every((s) => s !== '503') ? (['Retry-After'] as const) : []),
     ]),
-    content: { 'application/json': { schema: { ...refs(ErrorBody), properties: { kind: { enum: kinds } } } } },
+    content: {
+      'application/json': { schema: { ...refs(ErrorBody), properties: { kind: { enum: kinds } } } },
+      [problemType]: { schema: refs(ProblemBody) },
+    },
     'x-errors': codes,
   };
 };

@@ -9,14 +9,19 @@ export type RequestHeader =
   | 'Content-Encoding'
   | 'Idempotency-Key'
   | 'If-Match'
+  | 'If-None-Match'
+  | 'If-Range'
   | 'Last-Event-ID'
+  | 'Range'
   | 'SuperDB-Commit'
   | 'X-Request-ID';
 /** A header of answers that the document describes. */
 export type AnswerHeader =
+  | 'Accept-Ranges'
   | 'Allow'
   | 'Cache-Control'
   | 'Content-Encoding'
+  | 'Content-Range'
   | 'ETag'
   | 'Last-Event-ID'
   | 'Link'
@@ -70,10 +75,25 @@ export const requestHeaderTable = {
     schema: Type.String({ pattern: `^(\\*|${commitTag}(, ?${commitTag})*)$` }),
     example: '*',
   },
+  'If-None-Match': {
+    description:
+      'Tags of answers that the client has (`ETag` of earlier ones), with commas between them: if one of them would be the answer it is a 304 without a body.',
+    schema: Type.String(),
+    example: 'W/"p1hBVVwNu0rjPSPwCvcN4mCYo1A"',
+  },
+  'If-Range': {
+    description: 'The tag of the answer that the range is of: if it is another one now, all of it comes.',
+    schema: Type.String(),
+  },
   'Last-Event-ID': {
     description: 'The `id` of the last event that the client saw: those after it come first.',
     schema: Type.String({ pattern: '^[0-9]{1,15}$' }),
     example: '7',
+  },
+  Range: {
+    description: 'The bytes of the answer that are wanted: one range. Only an answer with a tag has ranges.',
+    schema: Type.String(),
+    example: 'bytes=0-1023',
   },
   'SuperDB-Commit': {
     description: 'What the commit says of itself. `Zed-Commit` is taken too.',
@@ -90,15 +110,22 @@ export const requestHeaderTable = {
 
 /** What an answer may have. */
 export const answerHeaderTable = {
+  'Accept-Ranges': { description: '`bytes`: ranges of it can be had.', schema: Type.Literal('bytes'), always: true },
   Allow: { description: 'The methods that the path has.', schema: Type.String(), always: true },
   'Cache-Control': { description: 'How long it may be kept.', schema: Type.String() },
   'Content-Encoding': {
     description: 'The content coding of the body, if the request had an `Accept-Encoding` and the body is not short.',
     schema: Type.String(),
   },
+  'Content-Range': {
+    description: 'Which bytes these are, and how many there are in all.',
+    schema: Type.String({ pattern: '^bytes ([0-9]+-[0-9]+|\\*)/[0-9]+$' }),
+    always: true,
+  },
   ETag: {
-    description: 'The commit, in quotes, as `If-Match` takes it.',
-    schema: Type.String({ pattern: '^"0x[0-9a-f]{40}"$' }),
+    description:
+      'Of a commit or a branch: the commit, in quotes, as `If-Match` takes it. Of an answer: what names all that it depends on, as `If-None-Match` takes it.',
+    schema: Type.String({ pattern: '^(W/)?"[^"]+"$' }),
     always: true,
   },
   'Last-Event-ID': {

@@ -3,7 +3,8 @@ import { Type } from 'typebox';
 import { LakeError } from '../../errors.ts';
 import type { CommitNote, CommitResult as Made, Id } from '../../lake/lake.types.ts';
 import { loadBody } from '../bodies/body.ts';
-import { sendCommit, sendTip, warningHeader } from '../commit-answer.ts';
+import { answerReading } from '../answer-query.ts';
+import { etagOf, sendCommit, sendTip, warningHeader } from '../commit-answer.ts';
 import { commitNote } from '../commit-note.ts';
 import { requestCodings } from '../bodies/encoding.ts';
 import { requestCharset, requestFormat } from '../bodies/negotiate.ts';
@@ -22,8 +23,18 @@ import {
 } from '../bodies/parameters.ts';
 import { previewValue } from '../bodies/records.ts';
 import { sendValue } from '../reply.ts';
+import { readAnswers, readErrors, readHeaders, readParameters, readTerms } from '../bodies/read-parameters.ts';
+import { matchesTag } from '../bodies/tags.ts';
 import { type Answer, type Call, type Link, type Route, route } from '../route.ts';
-import { changeErrors, commitErrors, dataErrors, rewriteErrors, tipErrors } from '../route-errors.ts';
+import {
+  changeErrors,
+  commitErrors,
+  dataErrors,
+  queryRunErrors,
+  rewriteErrors,
+  rowErrors,
+  tipErrors,
+} from '../route-errors.ts';
 import { CommitResult, Compaction, Deletion, Preview } from '../schemas.ts';
 
 const branchParams = Type.Object({ pool: poolParameter, branch: branchParameter });
@@ -159,10 +170,41 @@ export const branchRoutes: readonly Route[] = [
     summary: 'The commit that a branch points at',
     need: 'reader of pool',
     params: branchParams,
-    answers: { 200: { ...committed('The commit; all zeros while there is none.'), links: { revert } } },
+    takes: ['If-None-Match'],
+    answers: {
+      200: { ...committed('The commit; all zeros while there is none.'), links: { revert } },
+      304: { text: 'It is still that commit.', headers: ['ETag'] },
+    },
     errors: ['pool-not-found', 'branch-not-found'],
-    handler: async ({ service, reply, params, response }) =>
-      sendTip(reply, service.lake.pool(params.pool).branch(params.branch).commit, response),
+    handler: async ({ service, request, reply, params, response }) => {
+      const { commit } = service.lake.pool(params.pool).branch(params.branch);
+      return matchesTag(request.headers['if-none-match'], `0x${commit}`)
+        ? reply.code(304).header('etag', etagOf(commit)).send()
+        : sendTip(reply, commit, response);
+    },
+  }),
+  route({
+    id: 'branchData',
+    tag: 'Data',
+    method: 'GET',
+    path: '/pool/:pool/branch/:branch/data',
+    summary: 'All data of a branch by its address',
+    need: 'reader of pool',
+    preflight: true,
+    formatParameter: true,
+    params: branchParams,
+    description:
+      'In any format, in the order of the pool key. As with `GET /query`, `ETag` and `If-None-Match` save what has not changed, and lengths and ranges can be had.',
+    query: Type.Object(readParameters),
+    takes: readHeaders,
+    answers: readAnswers([{ Title: 'Jaws', 'US Gross': 260000000 }]),
+    errors: [...queryRunErrors, ...rowErrors, ...readErrors],
+    handler: (call) =>
+      answerReading(call, {
+        text: '',
+        head: { pool: call.params.pool, branch: call.params.branch },
+        ...readTerms(call.query),
+      }),
   }),
   route({
     id: 'deleteBranch',

@@ -1,5 +1,7 @@
 /** The document of the API, made from the table of routes that it belongs to. */
+import { createHash } from 'node:crypto';
 import { Type } from 'typebox';
+import { matchesTag } from '../bodies/tags.ts';
 import { openApiDocument } from '../openapi/document.ts';
 import { sendText } from '../reply.ts';
 import { type Route, route, type Service } from '../route.ts';
@@ -27,7 +29,9 @@ export const documentRoutes = (table: () => readonly Route[]): readonly Route[] 
       need: 'open',
       open: true,
       preflight: true,
+      takes: ['If-None-Match'],
       answers: {
+        304: { text: 'It is still the same.', headers: ['ETag'] },
         200: {
           text: 'The document.',
           content: { 'application/json': Type.Object({ openapi: Type.String() }) },
@@ -35,8 +39,14 @@ export const documentRoutes = (table: () => readonly Route[]): readonly Route[] 
         },
       },
       errors: [],
-      handler: async ({ service, reply }) =>
-        sendText(reply.header('cache-control', 'no-cache'), 200, 'application/json', textOf(service)),
+      handler: async ({ service, request, reply }) => {
+        const text = textOf(service);
+        const tag = createHash('sha256').update(text).digest('base64url').slice(0, 22);
+        reply.headers({ 'cache-control': 'no-cache', etag: `"${tag}"` });
+        return matchesTag(request.headers['if-none-match'], tag)
+          ? reply.code(304).send()
+          : sendText(reply, 200, 'application/json', text);
+      },
     }),
   ];
 };

@@ -2,6 +2,7 @@
 import { Type } from 'typebox';
 import { LakeError } from '../../errors.ts';
 import { eventFilter } from '../access/event-filter.ts';
+import { eventHeaders } from '../events.ts';
 import { type Route, route } from '../route.ts';
 
 export const eventRoutes: readonly Route[] = [
@@ -31,6 +32,11 @@ export const eventRoutes: readonly Route[] = [
     handler: async ({ service, request, reply, query, response, who }) => {
       if (query.names !== undefined && (query.names as string) !== 'superdb')
         throw new LakeError('event-names-unknown', { names: query.names });
+      if (request.method === 'HEAD')
+        return reply
+          .code(200)
+          .headers({ ...eventHeaders, 'last-event-id': service.lake.lastEventId() })
+          .send();
       const last = request.headers['last-event-id'];
       const headers = reply.getHeaders() as Readonly<Record<string, string>>;
       service.feed.subscribe({

@@ -35,15 +35,19 @@ export const graphRoutes: readonly Route[] = [
         }),
       ),
     }),
-    answers: { 200: { text: 'A page of commits.', value: Graph } },
+    answers: { 200: { text: 'A page of commits. `Link` with `rel="next"` leads to the next one.', value: Graph } },
     errors: ['pool-not-found', 'graph-limit', 'id-invalid', 'commit-not-found'],
-    handler: async ({ service, params, query, reply, response }) => {
+    handler: async ({ service, request, params, query, reply, response }) => {
       const limit = query.limit === undefined ? 200 : /^[1-9]\d{0,3}$/.test(query.limit) ? Number(query.limit) : NaN;
       const target = service.lake.pool(params.pool);
       if (!Number.isInteger(limit) || limit < 1 || limit > graphCommitsMax)
         throw new LakeError('graph-limit', { value: query.limit!, limit: graphCommitsMax });
       const from = query.from === undefined ? undefined : query.from.split(',').map(idOf);
       const page = await target.graph({ limit, ...(from && { from }) });
+      if (page.next.length > 0) {
+        const more = new URLSearchParams({ limit: String(limit), from: page.next.map((id) => `0x${id}`).join(',') });
+        reply.header('link', `<${request.originalUrl.split('?', 1)[0]!}?${more.toString()}>; rel="next"`);
+      }
       return sendValue(reply, graphValue(page), response);
     },
   }),

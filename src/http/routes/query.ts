@@ -4,13 +4,11 @@ import { LakeError } from '../../errors.ts';
 import { idBuffer } from '../../lake/ksuid.ts';
 import type { Plan } from '../../query/plan/plan.ts';
 import { describePlan } from '../describe.ts';
-import { warningHeader } from '../commit-answer.ts';
-import { answerCoding, varyOf } from '../bodies/encoding.ts';
-import { logCutAnswer } from '../log-fault.ts';
-import { paceOf } from '../connections/pace.ts';
+import { answerQuery, answerReading } from '../answer-query.ts';
 import { boolParameter, boolSchema } from '../bodies/parameters.ts';
+import { readAnswers, readErrors, readHeaders, readParameters, readTerms } from '../bodies/read-parameters.ts';
 import { descriptionValue, plainValue, queryStatusValue } from '../bodies/records.ts';
-import { sendChunks, sendValue } from '../reply.ts';
+import { sendValue } from '../reply.ts';
 import { type Call, type Link, type Route, route } from '../route.ts';
 import { queryRunErrors, queryTextErrors, rowErrors } from '../route-errors.ts';
 import { QueryDescription, QueryRequest, QueryStatus, SyntaxTree } from '../schemas.ts';
@@ -71,52 +69,40 @@ export const queryRoutes: readonly Route[] = [
     },
     errors: [...queryRunErrors, ...rowErrors, 'parameter-bool'],
     handler: async (call) => {
-      const { service, request, reply, query, response, id } = call;
-      const control = boolParameter('ctrl', query.ctrl);
-      const { text, head, indexBase } = await queryBody(call);
-      if (text.length > service.config.queryTextMax)
-        throw new LakeError('query-long', { length: text.length, limit: service.config.queryTextMax });
-      const coding = answerCoding(request.headers['accept-encoding']);
-      const pace = paceOf(request.raw, 'answer', service.config);
-      const channelIds = response.mediaType === 'application/x-zjson';
-      const run = service.runs.beginQuery({
-        id,
+      const control = boolParameter('ctrl', call.query.ctrl);
+      return answerQuery(call, { ...(await queryBody(call)), control });
+    },
+  }),
+  route({
+    id: 'readQuery',
+    tag: 'Queries',
+    method: 'GET',
+    path: '/query',
+    summary: 'Answer of a query by its address',
+    need: 'known',
+    preflight: true,
+    formatParameter: true,
+    description:
+      'For whatever takes an address: a spreadsheet, `pandas.read_csv`, a link. It only reads: what would change the lake is a 405. `ETag` names the commits that the answer depends on; with it in `If-None-Match` an answer that would be the same is a 304, and is not worked out. Answers that depend on more than commits (files, metadata, `now()`) have none.',
+    query: Type.Object({
+      query: Type.String({ format: 'superql', description: 'text of the query', examples: [examples.SQL.query] }),
+      ...readParameters,
+      pool: Type.Optional(Type.String({ description: 'what a text without a source reads', examples: ['movies'] })),
+      branch: Type.Optional(
+        Type.String({ description: 'branch at which pools are read that are named without one', examples: ['main'] }),
+      ),
+    }),
+    takes: readHeaders,
+    answers: readAnswers([{ genre: 'Drama', count: 789 }]),
+    errors: [...queryRunErrors, ...rowErrors, ...readErrors, 'query-writes', 'query-text-missing'],
+    handler: (call) => {
+      const { query: text, pool, branch } = call.query;
+      if (text === undefined) throw new LakeError('query-text-missing');
+      return answerReading(call, {
         text,
-        owner: call.who?.name,
-        whenLeft: (left) => {
-          call.whenLeft(left);
-        },
+        ...readTerms(call.query),
+        ...((pool || branch) && { head: { ...(pool && { pool }), ...(branch && { branch }) } }),
       });
-      service.tracing?.note(request, { query: run });
-      try {
-        const answer = await service.workers.query({
-          id,
-          text,
-          format: response.format,
-          control,
-          signal: run.signal,
-          watch: run.watch,
-          client: pace,
-          ...(channelIds && { channelIds }),
-          ...(coding && { coding }),
-          ...(head && { head }),
-          ...(indexBase !== undefined && { indexBase }),
-          ...(call.visible !== service.lake && { lake: call.visible }),
-        });
-        reply.header('vary', varyOf(reply));
-        if (answer.warnings.length > 0) reply.header('warning', warningHeader(answer.warnings));
-        if (coding && !answer.empty) reply.header('content-encoding', coding);
-        call.audit?.begun(200);
-        await sendChunks(reply, { ...answer, pace }, response.mediaType, (fault) => {
-          logCutAnswer(service.log, request, reply, fault);
-        });
-        return reply;
-      } catch (error) {
-        run.failed(error);
-        throw error;
-      } finally {
-        run.ended();
-      }
     },
   }),
   route({

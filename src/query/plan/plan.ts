@@ -655,6 +655,8 @@ export interface FunctionCatalog {
 export interface CompileEnvironment {
   /** `lake`: names are pools. `files`: names are files. */
   readonly mode: 'files' | 'lake';
+  /** Told of a source that is known only while the query runs: a row names it. */
+  readonly readsLater?: () => void;
   /** `lake` only: names that are no pools may be files, so that sources may have a format. */
   readonly filesToo?: boolean;
   readonly functions: FunctionCatalog;

@@ -68,7 +68,7 @@ export const runDelete = async (
 const filterOf = async (task: Task, where: string, tools: WorkerTools, spill: TaskSpill): Promise<AsyncEvaluator> => {
   try {
     const { expr, functions, warnings } = await compileFilter(where, lakeEnvironment(task, tools));
-    task.step('compiled', warnings);
+    task.step('compiled', warnings && { warnings });
     const host: ExecutionHost = {
       ...executionHost(task, tools, spill, task.counter, () => undefined),
       load: () => {

@@ -59,6 +59,20 @@ export class ToldError extends Error {
   }
 }
 
+/** The same environment; tells of what makes a query answer otherwise from the same commits. */
+const watchedFor = (environment: CompileEnvironment, varies: () => void): CompileEnvironment => ({
+  ...environment,
+  functions: {
+    ...environment.functions,
+    find: (name) => {
+      const found = environment.functions.find(name);
+      if (found?.impure) varies();
+      return found;
+    },
+  },
+  readsLater: varies,
+});
+
 /** Where names of a query lead: pools, through the main thread. */
 export const lakeEnvironment = (
   task: Task,
@@ -123,9 +137,16 @@ export const runQuery = async (
     firstMsMax: firstMsOf[format] ?? 0,
   });
   try {
-    const environment = lakeEnvironment(task, tools, request);
-    const plan = await compile(request.text, environment, { rowType: formatTable[format].hasTypeAlone === true });
-    task.step('compiled', plan.warnings);
+    const seen = { varies: false };
+    const environment = watchedFor(lakeEnvironment(task, tools, request), () => {
+      seen.varies = true;
+    });
+    const { ending } = request;
+    const plan = await compile(request.text, environment, {
+      rowType: formatTable[format].hasTypeAlone === true,
+      ...(ending && { ending }),
+    });
+    task.step('compiled', { ...(plan.warnings && { warnings: plan.warnings }), ...(seen.varies && seen) });
     for (const text of plan.warnings ?? []) await output.warn(text);
     const debugged: Vector[] = [];
     const tellDebugged = async (): Promise<void> => {

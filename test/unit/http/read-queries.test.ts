@@ -1,0 +1,135 @@
+/** Answers by their addresses: tags, lengths and ranges, as readers of files ask for them. */
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { lacksPython, quits } from '../../support/python.ts';
+import { type Answer, type TestService, startService } from '../../support/server.ts';
+
+let service: TestService;
+const load = (rows: string): Promise<Answer> => service.ask('POST', '/pool/p/branch/main', { body: rows });
+beforeAll(async () => {
+  service = await startService(['-answers.max', '100000']);
+  await service.ask('POST', '/pool', { body: '{name:"p",layout:{keys:[["a"]]}}' });
+  await load(Array.from({ length: 5000 }, (_, i) => `{a:${i},s:"row ${i % 7}"}`).join('\n'));
+});
+afterAll(() => service.close());
+
+const get = (path: string, headers: Readonly<Record<string, string>> = {}, method = 'GET'): Promise<Answer> =>
+  service.ask(method, path, { headers });
+const count = '/query?query=from+p|count()&format=sup';
+
+describe('a tag', () => {
+  test('saves an answer that would be the same, until something is committed', async () => {
+    const first = await get(count);
+    const tag = first.headers.get('etag')!;
+    expect(tag).toMatch(/^W\/"/);
+    const again = await get(count, { 'if-none-match': `"other", ${tag}` });
+    expect([again.status, again.body, again.headers.get('etag')]).toEqual([304, '', tag]);
+    await load('{a:-1}');
+    const after = await get(count, { 'if-none-match': tag });
+    expect([first.body, after.status, after.body]).toEqual(['5000\n', 200, '5001\n']);
+  });
+  test('is another one for another format, limit, text or branch', async () => {
+    await service.ask('POST', '/pool/p', { body: '{name:"kid",commit:"main"}' });
+    const paths = [count, `${count}&limit=1`, `${count}&fuse=T`, '/query?query=from+p|count()&format=json'];
+    const tags = await Promise.all(paths.map(async (path) => (await get(path)).headers.get('etag')));
+    expect(new Set(tags).size).toBe(paths.length);
+  });
+  test('of a tip is its commit', async () => {
+    const tip = await get('/pool/p/branch/main');
+    const again = await get('/pool/p/branch/main', { 'if-none-match': tip.headers.get('etag')! });
+    expect([again.status, again.body]).toEqual([304, '']);
+    await load('{a:-2}');
+    expect((await get('/pool/p/branch/main', { 'if-none-match': tip.headers.get('etag')! })).status).toBe(200);
+  });
+  test('saves the document of the API', async () => {
+    const tag = (await get('/openapi.json')).headers.get('etag')!;
+    expect((await get('/openapi.json', { 'if-none-match': tag })).status).toBe(304);
+  });
+});
+
+describe('lengths and ranges', () => {
+  const rows = '/query?query=from+p|cut+a|head+1000&format=csv';
+  test('are of the bytes that the whole answer has', async () => {
+    const whole = (await get(rows)).body;
+    const head = await get(rows, {}, 'HEAD');
+    expect([head.status, head.headers.get('content-length'), head.headers.get('accept-ranges')]).toEqual([
+      200,
+      String(whole.length),
+      'bytes',
+    ]);
+    const part = async (range: string, more: Readonly<Record<string, string>> = {}) => {
+      const { status, headers, body } = await get(rows, { range, ...more });
+      return [status, headers.get('content-range'), body];
+    };
+    const { length } = whole;
+    expect(await part('bytes=2-9')).toEqual([206, `bytes 2-9/${length}`, whole.slice(2, 10)]);
+    expect(await part('bytes=100-')).toEqual([206, `bytes 100-${length - 1}/${length}`, whole.slice(100)]);
+    expect(await part('bytes=-5')).toEqual([206, `bytes ${length - 5}-${length - 1}/${length}`, whole.slice(-5)]);
+    expect(await part(`bytes=0-${length * 9}`)).toEqual([206, `bytes 0-${length - 1}/${length}`, whole]);
+    expect(await part('bytes=0-1,4-5')).toEqual([200, null, whole]);
+    expect(await part('rows=0-1')).toEqual([200, null, whole]);
+    expect(await part('bytes=0-1', { 'if-range': '"another"' })).toEqual([200, null, whole]);
+    expect(await part('bytes=0-1', { 'if-range': head.headers.get('etag')! })).toEqual([
+      206,
+      `bytes 0-1/${length}`,
+      whole.slice(0, 2),
+    ]);
+    const beyond = await get(rows, { range: `bytes=${length}-` });
+    expect([beyond.status, beyond.headers.get('content-range'), JSON.parse(beyond.body)]).toEqual([
+      416,
+      `bytes */${length}`,
+      {
+        type: 'Error',
+        kind: 'invalid operation',
+        error: `range bytes=${length}- is beyond the answer, which has ${length} bytes`,
+      },
+    ]);
+  });
+  test('are not given of what is longer than option -answers.max allows, which streams all the same', async () => {
+    const long = '/pool/p/branch/main/data?format=json';
+    const head = await get(long, {}, 'HEAD');
+    expect([head.status, head.headers.get('content-length')]).toEqual([200, null]);
+    const part = await get(long, { range: 'bytes=0-9' });
+    expect([part.status, JSON.parse(part.body)]).toMatchObject([
+      413,
+      {
+        error:
+          'answer is too long for its length or ranges: more than 100000 bytes (option -answers.max); without Range it is streamed',
+      },
+    ]);
+    expect(JSON.parse((await get(long)).body)).toHaveLength(5002);
+  });
+  test('of other answers take the place of those that nobody asked for longest', async () => {
+    for (let i = 1; i < 40; i++) {
+      const path = `/query?query=from+p|cut+a|head+${1000 + i}&format=csv`;
+      const [part, whole] = [await get(path, { range: 'bytes=0-99' }), await get(path)];
+      expect([part.status, part.body]).toEqual([206, whole.body.slice(0, 100)]);
+    }
+  });
+  test('come side by side', async () => {
+    const path = '/query?query=from+p|cut+a|tail+2000&format=csv';
+    const parts = await Promise.all(
+      Array.from({ length: 8 }, (_, i) => get(path, { range: `bytes=${i * 100}-${i * 100 + 99}` })),
+    );
+    expect(parts.map(({ body }) => body).join('')).toBe((await get(path)).body.slice(0, 800));
+  });
+});
+
+describe.skipIf(lacksPython('pandas', 'polars', 'pyarrow'))('tools that take an address', () => {
+  // Not `python` of support, which waits: the service is in this process.
+  test('read the same rows', async () => {
+    const script = `
+import pandas as pd, polars as pl
+from urllib.parse import quote
+of = lambda f: '${service.url}/query?query=' + quote('from p | where a >= 0 | cut a, s | head 2000') + '&format=' + f
+frames = [
+  pd.read_csv(of('csv')), pd.read_json(of('json')), pd.read_json(of('ndjson'), lines=True), pd.read_parquet(of('parquet')),
+  *[f.to_pandas() for f in (pl.read_csv(of('csv')), pl.read_parquet(of('parquet')), pl.scan_parquet(of('parquet')).collect(), pl.scan_csv(of('csv')).collect(), pl.read_ipc_stream(of('arrow')), pl.read_ndjson(of('ndjson')))],
+]
+print([(f.shape, int(f['a'].sum()), f['s'][8]) for f in frames])
+`;
+    const { stdout } = await promisify(execFile)('python3', ['-c', script + quits]);
+    expect(stdout.trim()).toBe(`[${Array(10).fill("((2000, 2), 1999000, 'row 1')").join(', ')}]`);
+  });
+});
