@@ -240,9 +240,6 @@ export const errorTable = {
   'accept-unknown': bad('could not find supported MIME type in Accept header'),
   'content-type-unknown': bad('unsupported MIME type: {type}'),
   'content-type-malformed': bad('mime: {fault}'),
-  'content-type-response-only': bad(
-    'no such format: "{format}": it is a response format only; send the same bytes as {instead}',
-  ),
   'parameter-unknown': bad('unknown query param "{name}": {instead}'),
   'parameter-empty': bad('invalid query param "{name}": empty'),
   'parameter-twice': bad('invalid query param "{name}": given more than once'),

@@ -66,7 +66,7 @@ const departures = (): Map<string, string> => {
 /** Media types of formats that cannot be read or written yet. */
 const later = new Set(
   Object.values(formatTable)
-    .filter((f) => !f.writer || (!f.reader && !f.responseOnly))
+    .filter((f) => !f.writer || (!f.reader && !f.readAs))
     .flatMap((f) => f.mediaTypes),
 );
 const needsLater = ({ request }: Step): boolean =>

@@ -214,7 +214,7 @@ export class Recorder {
   }
 
   private async load(workers: WorkerPool, request: LoadRequest): Promise<LoadReply> {
-    const { pool, format, csvDelimiter, charset, contentCodings } = request;
+    const { pool, format, form, contentCodings } = request;
     let body: Promise<RecordedBody> | undefined;
     const tell = (objects: readonly ObjectMeta[], error?: unknown): void => {
       const at = { seq: this.options.watch.nextSeq(), ms: Date.now() };
@@ -222,8 +222,7 @@ export class Recorder {
         const from: ObjectsSource = {
           what: 'body',
           format: format ?? 'auto',
-          ...(csvDelimiter !== undefined && { csvDelimiter }),
-          ...(charset !== undefined && { charset }),
+          ...form,
           ...(contentCodings?.length && { contentCodings }),
           ...(body && { body: await body }),
         };

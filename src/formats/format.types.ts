@@ -14,6 +14,8 @@ export interface ReadOptions {
   readonly name?: string;
   /** One character; CSV only. Default a comma. */
   readonly csvDelimiter?: string;
+  /** JSON: elements of an array at the top are values of their own. */
+  readonly unnest?: boolean;
   /** CSV and TSV: a quote within a cell is a fault. Default: stray quotes vanish. */
   readonly strictQuotes?: boolean;
   /** Most rows in a batch. Default 4096. */
@@ -57,6 +59,9 @@ export interface ReadOptions {
   /** Asks for another thread to help with a long input; undefined: there is none. */
   readonly helper?: (setup: BlockSetup) => Promise<BlockHelper | undefined>;
 }
+
+/** How a body is written, as far as its client says and its format leaves open. */
+export type BodyForm = Pick<ReadOptions, 'csvDelimiter' | 'charset' | 'unnest'>;
 
 /** What a thread has to know to read blocks as the reader would. */
 export type BlockSetup =

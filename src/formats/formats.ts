@@ -72,8 +72,8 @@ export interface Format {
   readonly mediaTypes: readonly string[];
   /** Endings of file names with the dot. */
   readonly endings: readonly string[];
-  /** A media type of answers only (NDJSON is read as JSON). */
-  readonly responseOnly?: boolean;
+  /** Bodies of its media types are read as those of another format. */
+  readonly readAs?: FormatName;
   /** Its bytes are no text, and tell by themselves when they are of something else. */
   readonly isBinary?: boolean;
   /** Without rows it says all the same of what type they are. */
@@ -169,9 +169,15 @@ const formats = {
   ndjson: {
     name: 'ndjson',
     title: 'NDJSON',
-    mediaTypes: ['application/x-ndjson'],
+    mediaTypes: [
+      'application/x-ndjson',
+      'application/ndjson',
+      'application/jsonl',
+      'application/x-jsonlines',
+      'application/json-seq',
+    ],
     endings: [],
-    responseOnly: true,
+    readAs: 'json',
     writer: (options) => createJsonWriter({ ...options, pretty: 0, httpArray: false }),
   },
   parquet: {
@@ -179,7 +185,7 @@ const formats = {
     title: 'Parquet',
     isBinary: true,
     hasTypeAlone: true,
-    mediaTypes: ['application/x-parquet'],
+    mediaTypes: ['application/x-parquet', 'application/vnd.apache.parquet'],
     endings: ['.parquet'],
     probe: probeParquet,
     reader: readParquet,
@@ -197,7 +203,7 @@ const formats = {
   tsv: {
     name: 'tsv',
     title: 'TSV',
-    mediaTypes: ['text/tab-separated-values'],
+    mediaTypes: ['text/tab-separated-values', 'text/tsv'],
     endings: ['.tsv'],
     reader: readTsv,
     writer: (options) => createCsvWriter({ ...options, csvDelimiter: '\t' }),
@@ -232,7 +238,7 @@ export const mediaTypeOf = (name: FormatName): string => formatTable[name].media
  * as JSON.
  */
 export const requestMediaType = (name: FormatName): string | undefined =>
-  formatTable[name].responseOnly ? requestMediaType('json') : formatTable[name].mediaTypes[0];
+  formatTable[name].readAs ? requestMediaType(formatTable[name].readAs) : formatTable[name].mediaTypes[0];
 
 /** The format that a file's ending names, or undefined. */
 export const formatOfFile = (path: string): FormatName | undefined =>

@@ -20,28 +20,31 @@ const otherTemplates: Templates = new Map();
 /** What If-Match takes. */
 export const etagOf = (commit: Id): string => `"0x${commit}"`;
 
-/** Sends the commit that a write made; `warnings` of a load, null for the others. */
+/** What a load tells beside its commit. `hint`: what the client perhaps meant. */
+interface LoadTold {
+  readonly warnings: readonly string[];
+  readonly hint?: string;
+}
+
+/** Sends the commit that a write made; `told` of a load. */
 export const sendCommit = (
   reply: FastifyReply,
   commit: Id,
   response: ResponseFormat,
-  warnings?: readonly string[],
+  told?: LoadTold,
 ): FastifyReply => {
   noteCommit(reply, commit);
-  return sendTip(reply, commit, response, warnings);
+  return sendTip(reply, commit, response, told);
 };
 /** Sends a commit. */
-export const sendTip = (
-  reply: FastifyReply,
-  commit: Id,
-  response: ResponseFormat,
-  warnings?: readonly string[],
-): FastifyReply =>
-  sendBytes(reply.header('etag', etagOf(commit)), commitBytes(commit, warnings, response.format), response);
+export const sendTip = (reply: FastifyReply, commit: Id, response: ResponseFormat, told?: LoadTold): FastifyReply =>
+  sendBytes(reply.header('etag', etagOf(commit)), commitBytes(commit, told, response.format), response);
 
-/** The bytes of `commitValue(commit, warnings)`. */
-const commitBytes = (commit: Id, warnings: readonly string[] | undefined, format: FormatName): Uint8Array => {
-  if ((warnings?.length ?? 0) > 0 || !textFormats.has(format)) return valueBytes(commitValue(commit, warnings), format);
+/** The bytes of `commitValue`. */
+const commitBytes = (commit: Id, told: LoadTold | undefined, format: FormatName): Uint8Array => {
+  const { warnings, hint } = told ?? {};
+  if (hint !== undefined || (warnings?.length ?? 0) > 0 || !textFormats.has(format))
+    return valueBytes(commitValue(commit, warnings, hint), format);
   const templates = warnings ? loadTemplates : otherTemplates;
   let template = templates.get(format);
   if (!template) {

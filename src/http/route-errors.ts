@@ -11,7 +11,6 @@ type Codes = readonly ErrorCode[];
 const controlBodyErrors: Codes = [
   'content-type-unknown',
   'content-type-malformed',
-  'content-type-response-only',
   'content-coding-unknown',
   'content-coding-count',
   'body-not-record',
@@ -37,7 +36,6 @@ const controlBodyErrors: Codes = [
 export const dataErrors: Codes = [
   'content-type-unknown',
   'content-type-malformed',
-  'content-type-response-only',
   'content-coding-unknown',
   'content-coding-count',
   'format-broken',

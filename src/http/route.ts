@@ -135,6 +135,8 @@ export interface Route extends RouteDescription {
   readonly query?: TSchema;
   /** The record that `call.body()` reads. `data`: records in any format, as they come. */
   readonly body?: TSchema | 'data';
+  /** The field that a body is which is no record but a text: `application/sql`, or `text/plain` without a brace. */
+  readonly textField?: string;
   /** May change the lake: each request has a line in the audit log. */
   readonly writes?: boolean;
   /** Whatever Accept says, and also while the service closes. */

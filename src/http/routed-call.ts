@@ -73,7 +73,14 @@ export class RoutedCall implements Call {
     const { config, controlBodies: held } = this.service;
     const { raw } = this.request;
     const pace = paceOf(raw, 'body', config);
-    const limits = { bytesMax: config.bodyBytesMax, idleMsMax: config.bodyIdleMsMax, pace, held, sent: this.sent };
+    const limits = {
+      bytesMax: config.bodyBytesMax,
+      idleMsMax: config.bodyIdleMsMax,
+      pace,
+      held,
+      sent: this.sent,
+      textField: this.#row.textField,
+    };
     return fieldsOf(await readControlBody(raw, this.contentType, limits), this.#row.body as TSchema);
   }
 }

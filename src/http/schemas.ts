@@ -66,7 +66,11 @@ export const CreatedPool = Type.Object(
 );
 /** The answer to a write that made a commit. */
 export const CommitResult = Type.Object(
-  { commit: Id, warnings: nullable(array(Type.String())) },
+  {
+    commit: Id,
+    warnings: nullable(array(Type.String())),
+    hint: Type.Optional(Type.String({ description: 'Of a load: what was perhaps meant.' })),
+  },
   { $id: 'CommitResult', description: 'A commit. `warnings` is an empty array after a load, else null.' },
 );
 /** The answer to a write with `dryrun`. */

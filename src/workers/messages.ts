@@ -23,6 +23,7 @@ import type {
 } from '../lake/lake.types.ts';
 import type { ContentCoding } from '../formats/codings/encoding.ts';
 import type { AnswerCoding } from '../formats/codings/encode.ts';
+import type { BodyForm } from '../formats/format.types.ts';
 import type { FormatName } from '../formats/formats.ts';
 import type { Ending } from '../query/analyze.ts';
 import type { FoundSource, ResolvedSource, SourceRequest, ViewChange } from '../query/plan/plan.ts';
@@ -42,8 +43,7 @@ export type TaskRequest =
       readonly kind: 'load';
       readonly pool: PoolLayout;
       readonly format: FormatName | 'auto';
-      readonly csvDelimiter?: string;
-      readonly charset?: string;
+      readonly form?: BodyForm;
       readonly contentCodings?: readonly ContentCoding[];
     }
   | {

@@ -152,12 +152,9 @@ class Workers implements WorkerPool {
       const outcome = whole
         ? await this.loadWhole(request, await whole(), watch)
         : await this.loadChunks(request, watch);
-      const { objects, records, bytes, warnings } = outcome;
+      const { objects } = outcome;
       return {
-        objects,
-        records,
-        bytes,
-        warnings,
+        ...outcome,
         settled: (commit) => this.settled(watch, objects, commit),
       };
     } catch (error) {
@@ -170,13 +167,12 @@ class Workers implements WorkerPool {
 
   private async loadWhole(request: LoadRequest, body: Uint8Array, watch: LoadWatch): Promise<LoadOutcome> {
     watch.took(body.length);
-    const { pool, format, csvDelimiter, charset, contentCodings } = request;
+    const { pool, format, form, contentCodings } = request;
     const small: SmallLoad = {
       pool: layoutOf(pool),
       format: format ?? 'auto',
       body,
-      ...(csvDelimiter !== undefined && { csvDelimiter }),
-      ...(charset !== undefined && { charset }),
+      ...(form && { form }),
     };
     if (!isSmallLoad(small, contentCodings ?? []))
       return this.loadChunks({ ...request, body: once(body), begun: undefined }, watch);
@@ -187,15 +183,14 @@ class Workers implements WorkerPool {
   }
 
   private async loadChunks(
-    { pool, format, csvDelimiter, charset, contentCodings, body, begun, client, signal }: LoadRequest,
+    { pool, format, form, contentCodings, body, begun, client, signal }: LoadRequest,
     watch: LoadWatch,
   ): Promise<LoadOutcome> {
     const request: TaskRequest = {
       kind: 'load',
       pool: layoutOf(pool),
       format: format ?? 'auto',
-      ...(csvDelimiter !== undefined && { csvDelimiter }),
-      ...(charset !== undefined && { charset }),
+      ...(form && { form }),
       ...(contentCodings?.length && { contentCodings }),
     };
     await begun?.();

@@ -18,6 +18,7 @@ import type { ContentCoding } from '../formats/codings/encoding.ts';
 import type { AnswerCoding } from '../formats/codings/encode.ts';
 import type { ExecutionContext } from '../exec/source.ts';
 import type { Ending } from '../query/analyze.ts';
+import type { BodyForm } from '../formats/format.types.ts';
 import type { FormatLimits, FormatName } from '../formats/formats.ts';
 import type { ShareSizes } from '../lake/scan/shares.ts';
 import type { CacheTotals } from './cache-counts.ts';
@@ -33,10 +34,8 @@ export interface LoadRequest {
   readonly format?: FormatName | 'auto';
   /** Content codings of the body, in the order in which they were applied. */
   readonly contentCodings?: readonly ContentCoding[];
-  /** One character; csv only. */
-  readonly csvDelimiter?: string;
-  /** Encoding of a text that is not UTF-8. */
-  readonly charset?: string;
+  /** How it is written, where its format leaves that open. */
+  readonly form?: BodyForm;
   /** Read under backpressure; an error of it fails the load. */
   readonly body: AsyncIterable<Uint8Array>;
   /** Reads the whole body instead, where it is known to be small. */
@@ -56,6 +55,8 @@ export interface LoadOutcome {
   readonly records: number;
   readonly bytes: number;
   readonly warnings: readonly string[];
+  /** What was perhaps meant: the body was one array, and so is the record. */
+  readonly isOneArray?: boolean;
 }
 /**
  * `settled` tells the load's chart how the commit went, and removes the files of a load that was not committed. It

@@ -101,7 +101,7 @@ export const measureFormats = async (rows: number, turns = 9): Promise<FormatFig
   const folder = mkdtempSync(join(tmpdir(), 'bench-formats-'));
   const lines: Figure[] = [];
   const left = Object.values(formatTable)
-    .filter((f) => f.mediaTypes.length > 0 && ((!f.reader && !f.responseOnly) || !f.writer))
+    .filter((f) => f.mediaTypes.length > 0 && ((!f.reader && !f.readAs) || !f.writer))
     .map((f) => f.name);
   try {
     const path = join(folder, 'events.ndjson');

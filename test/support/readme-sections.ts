@@ -131,7 +131,7 @@ export const sections: Readonly<Record<string, () => string>> = {
         .map((f) => [
           f.title,
           f.mediaTypes.map(code).join(', '),
-          f.reader ? 'yes' : f.responseOnly ? 'as JSON' : 'not yet',
+          f.reader ? 'yes' : f.readAs ? 'as JSON' : 'not yet',
           'yes',
         ]),
     ),

@@ -17,6 +17,7 @@ import {
 import { ByteWindow, markLength } from '../byte-window.ts';
 import { ReaderTurns, type ReadOptions, readLimits } from '../format.types.ts';
 import { JsonTape } from './tape.ts';
+import { asValues } from './unnest.ts';
 import { writeValue } from './write.ts';
 
 /**
@@ -25,7 +26,7 @@ import { writeValue } from './write.ts';
  */
 export async function* readJson(input: AsyncIterable<Uint8Array>, options: ReadOptions): AsyncGenerator<Vector> {
   const stopped = yield* readInSequence(
-    input,
+    asValues(input, options.unnest),
     options,
     { values: 0, lines: 1, offset: 0, lineStart: 0 },
     options.helper,

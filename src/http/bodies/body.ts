@@ -19,7 +19,7 @@ import { smallBodyBytesMax } from '../../workers/load/small.ts';
 import { requestCodings } from './encoding.ts';
 import { type HeldBodies, noRoom } from './held.ts';
 import { wantBody } from '../connections/linger.ts';
-import { requestFormat } from './negotiate.ts';
+import { isMediaType, requestFormat } from './negotiate.ts';
 import type { Pace } from '../connections/pace.ts';
 
 /**
@@ -31,8 +31,12 @@ interface BodyTerms {
   readonly pace: Pace;
   readonly sent?: Hash | undefined;
 }
-/** Those of a control body: bytes of it, and what all of them may hold. */
+/**
+ * Those of a control body: bytes of it, and what all of them may hold. `textField`: the field that a body is which is a
+ * text by its type: SQL, or a plain one that does not begin as a record does.
+ */
 interface ControlTerms extends BodyTerms {
+  readonly textField?: string | undefined;
   readonly bytesMax: number;
   readonly held: HeldBodies;
 }
@@ -266,7 +270,8 @@ export const readControlBody = async (
   contentType: string | undefined,
   terms: ControlTerms,
 ): Promise<BodyRecord> => {
-  const declared = requestFormat(contentType);
+  const isText = terms.textField !== undefined && isMediaType(contentType, 'application/sql', 'text/plain');
+  const declared = isText ? 'auto' : requestFormat(contentType);
   const format = declared === 'auto' ? 'sup' : declared;
   const isPlain = raw.headers['content-encoding'] === undefined;
   // Said by the headers alone: nobody sends what is not read.
@@ -276,12 +281,16 @@ export const readControlBody = async (
     isPlain && raw.headers['content-length'] !== undefined
       ? await collected(raw, terms, { room: terms.held })
       : await readBody(raw, terms);
+  if (isText && (isMediaType(contentType, 'application/sql') || !beginsRecord(bytes)))
+    return textRecord(new Map([[terms.textField!, Buffer.from(bytes).toString()]]));
   const texts = format === 'json' ? jsonTexts(bytes) : undefined;
   if (texts) return textRecord(texts);
   return bodyRecord(bytes.length === 0 && format !== 'json' ? undefined : await onlyValue(bytes, format), {
     hasCells: format === 'csv' || format === 'tsv',
   });
 };
+
+const beginsRecord = (bytes: Uint8Array): boolean => bytes[bytes.findIndex((byte) => byte > 0x20)] === 0x7b;
 
 /**
  * The fields of a JSON record that holds strings alone, as most control bodies do; undefined for all else, faults too:

@@ -98,8 +98,8 @@ const qualityOf = (ranges: readonly MediaRange[], mediaType: string): number => 
 };
 
 /**
- * The format of a request body; `auto` where the client leaves it open (no type, any, or curl's form-urlencoded).
- * @throws content-type-unknown, content-type-malformed, content-type-response-only
+ * The format of a request body; `auto` where the client leaves it open. @throws content-type-unknown,
+ * content-type-malformed
  */
 export const requestFormat = (contentType: string | undefined): FormatName | 'auto' =>
   contentType === undefined ? 'auto' : formatOf(contentType);
@@ -111,10 +111,18 @@ const formatOf = remembered((contentType): FormatName | 'auto' => {
   if (media.type === '*/*' || media.type === 'application/x-www-form-urlencoded') return 'auto';
   const format = formatOfMediaType(media.type);
   if (!format) throw new LakeError('content-type-unknown', { type: media.type });
-  if (format.responseOnly)
-    throw new LakeError('content-type-response-only', { format: format.name, instead: mediaTypeOf('json') });
-  return format.name;
+  return format.readAs ?? format.name;
 });
+
+/** Types of data that say nothing, from clients that do not know. */
+const unsaidTypes: ReadonlySet<string> = new Set(['application/octet-stream', 'text/plain']);
+/** Whether a Content-Type is this one, whatever its parameters. */
+export const isMediaType = (contentType: string | undefined, ...types: readonly string[]): boolean =>
+  contentType !== undefined && types.includes(contentType.split(';', 1)[0]!.trim().toLowerCase());
+
+/** The same for data. @throws content-type-unknown, content-type-malformed */
+export const dataFormat = (contentType: string | undefined): FormatName | 'auto' =>
+  isMediaType(contentType, ...unsaidTypes) ? 'auto' : requestFormat(contentType);
 
 /**
  * The encoding of a text body that is not UTF-8, by the parameter `charset`; a format that is not text has none.

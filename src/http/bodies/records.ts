@@ -78,10 +78,14 @@ export const createdValue = (pool: PoolConfig, branch: BranchRecord): Value =>
   named('db.BranchMeta', record({ pool: poolValue(pool), branch: branchValue(branch) }));
 
 /** A commit; `warnings` is null on all operations but load. */
-export const commitValue = (commit: Id, warnings?: readonly string[]): Value =>
+export const commitValue = (commit: Id, warnings?: readonly string[], hint?: string): Value =>
   named(
     'api.CommitResponse',
-    record({ commit: idValue(commit), warnings: warnings ? { type: warningsType, data: [...warnings] } : nullValue }),
+    record({
+      commit: idValue(commit),
+      warnings: warnings ? { type: warningsType, data: [...warnings] } : nullValue,
+      ...(hint !== undefined && { hint: stringValue(hint) }),
+    }),
   );
 
 /** Objects that a vacuum removed or would remove. */

@@ -207,7 +207,7 @@ const ofFormats = (formats: readonly Format[], content: (format: Format) => Json
 /** Of formats whose schema is not that of JSON. */
 const otherContent = ({ name }: Format): Json => (binary.has(name) ? {} : { schema: { type: 'string' } });
 
-const requestBody = ({ body, examples }: Route, refs: (schema: TSchema) => Json): Json => {
+const requestBody = ({ body, examples, textField }: Route, refs: (schema: TSchema) => Json): Json => {
   const shown = (values: Readonly<Record<string, unknown>> | undefined): Json =>
     values === undefined
       ? {}
@@ -221,12 +221,10 @@ const requestBody = ({ body, examples }: Route, refs: (schema: TSchema) => Json)
       required: true,
       description:
         "Records in any format. Without a Content-Type (or with `*/*`, or curl's form-urlencoded) the format is found out. gzip is recognised by its first bytes.",
-      content: ofFormats(
-        httpFormats.filter((format) => !format.responseOnly),
-        (format) =>
-          format.name === 'json'
-            ? { schema: {}, ...shown(examples) }
-            : { ...otherContent(format), ...shown(dataExamples[format.name]) },
+      content: ofFormats(httpFormats, (format) =>
+        format.name === 'json'
+          ? { schema: {}, ...shown(examples) }
+          : { ...otherContent(format), ...shown(dataExamples[format.name]) },
       ),
     };
   }
@@ -237,9 +235,12 @@ const requestBody = ({ body, examples }: Route, refs: (schema: TSchema) => Json)
     ...(isRequired && { required: true }),
     description:
       'One record. Without a Content-Type it is SUP. In CSV and TSV a column `layout.order` is the field of `layout`, and lists are SUP (`[["a","b"]]`) or items with commas between them (`a.b,c`).',
-    content: ofFormats(formats, ({ name }) =>
-      name === 'json' ? { schema, ...shown(examples) } : name === 'sup' ? { schema } : {},
-    ),
+    content: {
+      ...ofFormats(formats, ({ name }) =>
+        name === 'json' ? { schema, ...shown(examples) } : name === 'sup' ? { schema } : {},
+      ),
+      ...(textField !== undefined && { 'application/sql': { schema: { type: 'string', format: 'superql' } } }),
+    },
   };
 };
 const dataExamples: Readonly<Record<string, Readonly<Record<string, string>>>> = {

@@ -7,7 +7,7 @@ import { answerReading } from '../answer-query.ts';
 import { etagOf, sendCommit, sendTip, warningHeader } from '../commit-answer.ts';
 import { commitNote } from '../commit-note.ts';
 import { requestCodings } from '../bodies/encoding.ts';
-import { requestCharset, requestFormat } from '../bodies/negotiate.ts';
+import { dataFormat, requestCharset } from '../bodies/negotiate.ts';
 import { commitOnce, tipTerms } from '../idempotency.ts';
 import { paceOf } from '../connections/pace.ts';
 import {
@@ -57,6 +57,7 @@ const committedOrTold = (text: string): Answer => ({
   headers: [],
   links: {},
 });
+const arrayHint = 'the body is one array, and so is the record: with ?unnest=T each element is a record';
 const commitHeaders = ['SuperDB-Commit', 'If-Match', 'Idempotency-Key'] as const;
 
 export const branchRoutes: readonly Route[] = [
@@ -71,7 +72,10 @@ export const branchRoutes: readonly Route[] = [
     params: branchParams,
     description:
       'A load is one commit, or none: if a body breaks anywhere, nothing of it is there. When the answer comes the data is on disk. A text is UTF-8, or what `charset` in the Content-Type says, or UTF-16 with a byte order mark.',
-    query: Type.Object({ 'csv.delim': Type.Optional(delimiterSchema) }),
+    query: Type.Object({
+      'csv.delim': Type.Optional(delimiterSchema),
+      unnest: Type.Optional(boolSchema('T: each element of a JSON array at the top is a record')),
+    }),
     body: 'data',
     takes: commitHeaders,
     examples: { 'One record': { ts: '2026-11-21T12:00:00Z', level: 'info', text: 'hello' } },
@@ -88,12 +92,13 @@ export const branchRoutes: readonly Route[] = [
         example: { commit: '0x178f59ec85db0a8c7d3d5ed926f7f4d11add9066', warnings: [] },
       },
     },
-    errors: [...commitErrors, ...dataErrors, 'csv-delimiter', 'charset-unknown'],
+    errors: [...commitErrors, ...dataErrors, 'csv-delimiter', 'charset-unknown', 'parameter-bool'],
     handler: async (call) => {
       const { service, request, reply, params, query, response, contentType } = call;
-      const format = requestFormat(contentType);
+      const format = dataFormat(contentType);
       const charset = requestCharset(contentType, format);
       const csvDelimiter = delimiterParameter(query['csv.delim']);
+      const unnest = boolParameter('unnest', query.unnest);
       const contentCodings = requestCodings(request.headers['content-encoding']);
       const note = commitNote(request.headers);
       const target = service.lake.pool(params.pool);
@@ -127,6 +132,7 @@ export const branchRoutes: readonly Route[] = [
         },
       });
       let warnings: readonly string[] = [];
+      let hint: string | undefined;
       const commit = await commitOnce(
         call,
         note,
@@ -135,8 +141,11 @@ export const branchRoutes: readonly Route[] = [
             pool: target.config,
             format,
             contentCodings,
-            ...(charset !== undefined && { charset }),
-            ...(csvDelimiter !== undefined && (format === 'csv' || format === 'auto') && { csvDelimiter }),
+            form: {
+              ...(charset !== undefined && { charset }),
+              ...(csvDelimiter !== undefined && (format === 'csv' || format === 'auto') && { csvDelimiter }),
+              ...(unnest && (format === 'json' || format === 'auto') && { unnest }),
+            },
             ...body,
             watch: run.watch,
             client: pace,
@@ -145,6 +154,7 @@ export const branchRoutes: readonly Route[] = [
             },
           });
           ({ warnings } = outcome);
+          if (outcome.isOneArray) hint = arrayHint;
           return made(
             call,
             await outcome.settled(
@@ -159,7 +169,7 @@ export const branchRoutes: readonly Route[] = [
       });
       run.committed(commit);
       if (warnings.length > 0) reply.header('warning', warningHeader(warnings));
-      return sendCommit(reply, commit, response, []);
+      return sendCommit(reply, commit, response, { warnings: [], ...(hint !== undefined && { hint }) });
     },
   }),
   route({

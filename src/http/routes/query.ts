@@ -57,6 +57,7 @@ export const queryRoutes: readonly Route[] = [
       "Rows come as they are found. What goes wrong before the first of them is an error by its status; what goes wrong later ends the body without its last chunk, says so in a `QueryError` message with `ctrl`, and stands in the query's status.",
     query: Type.Object({ ctrl: Type.Optional(boolSchema('T: control messages in BSUP and JSUP')) }),
     body: QueryRequest,
+    textField: 'query',
     takes: ['Accept-Encoding'],
     examples,
     answers: {
@@ -152,6 +153,7 @@ export const queryRoutes: readonly Route[] = [
     preflight: true,
     description: 'It is compiled, not run.',
     body: QueryRequest,
+    textField: 'query',
     examples,
     answers: { 200: { text: 'What it reads and gives.', value: QueryDescription } },
     errors: queryTextErrors,
@@ -174,6 +176,7 @@ export const queryRoutes: readonly Route[] = [
     summary: 'Syntax tree of a query',
     need: 'known',
     body: QueryRequest,
+    textField: 'query',
     examples,
     answers: { 200: { text: 'The tree.', value: SyntaxTree } },
     errors: queryTextErrors,

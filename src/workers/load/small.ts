@@ -5,6 +5,7 @@
  * pools that cut objects finely are left to the workers.
  */
 import { LakeError } from '../../errors.ts';
+import type { BodyForm } from '../../formats/format.types.ts';
 import { type FormatName, type ReadOptions, formatTable, openReader } from '../../formats/formats.ts';
 import { type ShapeLimits, sortIntoObjects } from '../../lake/load/sort.ts';
 import type { SortedObjects } from '../../lake/objects/cutter.ts';
@@ -12,6 +13,7 @@ import type { ObjectStore } from '../../lake/objects/objects.ts';
 import { sortSmall } from '../../lake/load/sort-small.ts';
 import type { PoolLayout } from '../messages.ts';
 import type { LoadOutcome } from '../pool.types.ts';
+import { FirstForm } from './first-form.ts';
 
 /** The longest body that the main thread parses. */
 export const smallBodyBytesMax = 4096;
@@ -32,8 +34,7 @@ const plainFormats: ReadonlySet<FormatName | 'auto'> = new Set<FormatName | 'aut
 export interface SmallLoad {
   readonly pool: PoolLayout;
   readonly format: FormatName | 'auto';
-  readonly csvDelimiter?: string;
-  readonly charset?: string;
+  readonly form?: BodyForm;
   readonly body: Uint8Array;
 }
 /** Where objects go, and what readers take at most. */
@@ -43,10 +44,10 @@ export interface SmallLoadTools {
 }
 
 /** Whether a load may be done here. Text alone: gzip is found out by its first bytes, whatever the format. */
-export const isSmallLoad = ({ pool, format, charset, body }: SmallLoad, contentCodings: readonly unknown[]): boolean =>
+export const isSmallLoad = ({ pool, format, form, body }: SmallLoad, contentCodings: readonly unknown[]): boolean =>
   body.length <= smallBodyBytesMax &&
   contentCodings.length === 0 &&
-  charset === undefined &&
+  form?.charset === undefined &&
   plainFormats.has(format) &&
   pool.threshold >= thresholdMin &&
   isText(body[0] ?? 0);
@@ -62,20 +63,21 @@ export const runSmallLoad = (
   const {
     pool: { keys, order, threshold },
     format,
-    csvDelimiter,
+    form,
     body,
   } = small;
   const { typesMax, columnsMax = Infinity } = readLimits;
   const shapeLimits = typesMax === undefined ? undefined : { typesMax, columnsMax };
-  const whole = format === 'auto' ? undefined : formatTable[format].whole;
+  const whole = format === 'auto' || form?.unnest ? undefined : formatTable[format].whole;
   if (!whole)
     return readAndSort(small, {
       objects,
       shapeLimits,
-      options: { ...readLimits, ...(csvDelimiter !== undefined && { csvDelimiter }) },
+      options: { ...readLimits, ...form },
     });
-  const sorted = sortSmall(whole(body, readLimits), { keys, order, threshold, objects, shapeLimits });
-  return sorted instanceof Promise ? sorted.then(outcomeOf) : outcomeOf(sorted);
+  const noted = new FirstForm();
+  const sorted = sortSmall(noted.all(whole(body, readLimits)), { keys, order, threshold, objects, shapeLimits });
+  return sorted instanceof Promise ? sorted.then((all) => outcomeOf(all, noted)) : outcomeOf(sorted, noted);
 };
 
 const readAndSort = async (
@@ -89,8 +91,9 @@ const readAndSort = async (
   const direct = format === 'auto' ? undefined : formatTable[format].reader;
   // What `isSmallLoad` lets through has no coding that would have to be undone first.
   const reader = direct ? direct(once(body), options) : await openReader(format, once(body), options);
+  const noted = new FirstForm();
   return outcomeOf(
-    await sortIntoObjects(reader, {
+    await sortIntoObjects(noted.each(reader), {
       keys,
       order,
       threshold,
@@ -99,12 +102,13 @@ const readAndSort = async (
       spill: noSpill,
       memoryBytesMax: Infinity,
     }),
+    noted,
   );
 };
 
-const outcomeOf = ({ objects, records, bytes }: SortedObjects): LoadOutcome => {
+const outcomeOf = ({ objects, records, bytes }: SortedObjects, first: FirstForm): LoadOutcome => {
   if (records === 0) throw new LakeError('load-empty');
-  return { objects, records, bytes, warnings: [] };
+  return { objects, records, bytes, warnings: [], ...(first.isOneArray(records) && { isOneArray: true }) };
 };
 
 const noSpill = (): never => {

@@ -1,4 +1,5 @@
 /** Loads: bytes of a body become sorted data objects that are durable or inline. Nothing is committed here. */
+import { FirstForm } from './first-form.ts';
 import { LakeError } from '../../errors.ts';
 import { type ReadOptions, openReader } from '../../formats/formats.ts';
 import { ReadMemory } from '../../formats/read-memory.ts';
@@ -123,8 +124,7 @@ export const runLoad = async (
   try {
     const {
       format,
-      csvDelimiter,
-      charset,
+      form,
       contentCodings,
       pool: { keys, order, threshold },
     } = request;
@@ -141,10 +141,10 @@ export const runLoad = async (
         warnings.add(text);
       },
       ...(contentCodings && { contentCodings }),
-      ...(csvDelimiter !== undefined && { csvDelimiter }),
-      ...(charset !== undefined && { charset }),
+      ...form,
     });
-    const outcome = await sortIntoObjects(turning(reader, task), {
+    const first = new FirstForm();
+    const outcome = await sortIntoObjects(turning(reader, task, first), {
       keys,
       order,
       threshold,
@@ -164,7 +164,11 @@ export const runLoad = async (
       },
     });
     if (outcome.records === 0) throw new LakeError('load-empty');
-    return { ...outcome, warnings: warnings.texts() };
+    return {
+      ...outcome,
+      warnings: warnings.texts(),
+      ...(first.isOneArray(outcome.records) && { isOneArray: true }),
+    };
   } finally {
     share.end();
   }
@@ -219,8 +223,9 @@ const freeBatch = (batch: Vector): void => {
 };
 
 /** The batches, with a turn of the event loop now and then; tells when the last was read. */
-async function* turning(batches: AsyncIterable<Vector>, task: Task): AsyncGenerator<Vector> {
+async function* turning(batches: AsyncIterable<Vector>, task: Task, first: FirstForm): AsyncGenerator<Vector> {
   for await (const batch of batches) {
+    first.note(batch);
     task.counter.recordsRead += batch.length;
     yield batch;
     await task.breathe();

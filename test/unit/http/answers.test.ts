@@ -52,7 +52,7 @@ const requests: readonly (readonly [what: string, bytes: string, status: number]
     417,
   ],
   ['a path that nobody knows', `GET /nope HTTP/1.1\r\n${host}${close}\r\n`, 404],
-  ['a method that the path has not', `GET /query HTTP/1.1\r\n${host}${close}\r\n`, 405],
+  ['a method that the path has not', `PUT /query HTTP/1.1\r\n${host}${close}\r\n`, 405],
   ['a path to be cleaned', `POST //pool HTTP/1.1\r\n${host}${close}Content-Length: 0\r\n\r\n`, 301],
   ['a path that is no path', `GET /%zz HTTP/1.1\r\n${host}${close}\r\n`, 400],
   ['the server as a whole', `OPTIONS * HTTP/1.1\r\n${host}${close}\r\n`, 404],
