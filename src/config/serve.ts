@@ -32,6 +32,7 @@ export interface ServeConfig {
   readonly memoryBytesMax: number;
   readonly queryStatusMs: number;
   readonly answersBytesMax: number;
+  readonly startWaitMs: number;
   readonly tasksMax: number;
   /** Infinity: never. */
   readonly queryShareRowsMin: number;
@@ -125,6 +126,7 @@ export const parseServe = (argv: readonly string[], environment: Environment = {
     memoryBytesMax: number('memory'),
     queryStatusMs: number('query.status.ttl'),
     answersBytesMax: number('answers.max'),
+    startWaitMs: number('start.wait'),
     tasksMax: number('tasks.max'),
     queryShareRowsMin: number('query.share.rows') || Infinity,
     warmUpMs: number('warmup'),

@@ -427,6 +427,14 @@ export const serveOptions = [
     ...inEnvironment,
   },
   {
+    name: 'start.wait',
+    type: 'duration',
+    fallback: '10s',
+    value: 'TIME',
+    text: 'how long requests wait while the lake opens before they get a 503; health checks never do',
+    ...inEnvironment,
+  },
+  {
     name: 'answers.max',
     type: 'bytes',
     fallback: '1GiB',

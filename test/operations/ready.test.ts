@@ -57,9 +57,33 @@ const freePort = async (): Promise<number> => {
   return port;
 };
 
+test('requests that come before the lake is open wait for it, those that waited for long are to come again', async () => {
+  const port = await freePort();
+  const config = parseServe(['-l', `127.0.0.1:${port}`, '-start.wait', '5s']);
+  if ('help' in config) throw new Error('no help was asked for');
+  const earlyListener = await listenEarly(config);
+  const bodies = ['first', 'x'.repeat(1 << 20)].map((body) => ask(port, 'POST', '/echo', { body }));
+  // Both are there once a later one is answered.
+  expect((await ask(port, 'GET', '/ready')).status).toBe(503);
+  const seen: (string | undefined)[] = [];
+  const server = earlyListener.take((request, response) => {
+    seen.push(request.url);
+    request.pipe(response);
+  });
+  server.listen();
+  const answers = await Promise.all(bodies);
+  expect(answers.map(({ status, body }) => [status, body.length])).toEqual([
+    [200, 5],
+    [200, 1 << 20],
+  ]);
+  expect(seen).toEqual(['/echo', '/echo']);
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+});
+
 test('before the lake is open, health checks are told so and everything else is to come again', async () => {
   const port = await freePort();
-  const config = parseServe(['-l', `127.0.0.1:${port}`]);
+  const config = parseServe(['-l', `127.0.0.1:${port}`, '-start.wait', '1ms']);
   if ('help' in config) throw new Error('no help was asked for');
   const earlyListener = await listenEarly(config);
   try {

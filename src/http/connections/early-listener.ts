@@ -1,9 +1,10 @@
 /**
- * The port before the lake is open: recovering one that was not closed can take a while, and whoever asks is told so
+ * The port before the lake is open: recovering one that was not closed can take a while, and whoever asks waits for it
  * instead of finding nobody.
  *
  * Invariants:
- * - Nothing is taken that changes anything: every request but those for health gets a 503 that says to come again.
+ * - Nothing is read of a request that waits. One that has waited for `startWaitMs`, or for which there is no place, gets
+ *   a 503 that says to come again; health checks are answered at once.
  * - `take` hands the listening server on as it is: no connection is refused or cut in between.
  */
 import { type IncomingMessage, type RequestListener, type Server, type ServerResponse, createServer } from 'node:http';
@@ -24,6 +25,8 @@ export interface EarlyListener {
 
 /** What the server is told of how it reads requests. */
 type HttpConfig = Pick<ServeConfig, 'headerBytesMax' | 'headerMsMax'>;
+/** Requests that wait at once, at most: each keeps its head and a buffer of its socket. */
+const waitingMax = 1000;
 
 /** A server that reads requests as all of ours do, for a listener; `unlisten` takes it back. */
 export const httpServer = (
@@ -47,8 +50,11 @@ export const httpServer = (
 };
 
 /** Begins to listen; rejects when the address is taken. */
-export const listenEarly = async (config: Pick<ServeConfig, 'listen'> & HttpConfig): Promise<EarlyListener> => {
-  const { server, unlisten } = httpServer(config, answerEarly);
+export const listenEarly = async (
+  config: Pick<ServeConfig, 'listen' | 'startWaitMs'> & HttpConfig,
+): Promise<EarlyListener> => {
+  const waiting = new WaitingRequests(config.startWaitMs);
+  const { server, unlisten } = httpServer(config, waiting.listener);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(config.listen, () => {
@@ -66,6 +72,7 @@ export const listenEarly = async (config: Pick<ServeConfig, 'listen'> & HttpConf
       server.listen = () => {
         process.nextTick(() => {
           server.emit('listening');
+          waiting.release(listener);
         });
         return server;
       };
@@ -84,9 +91,46 @@ export const listenEarly = async (config: Pick<ServeConfig, 'listen'> & HttpConf
 /** The framework's own default. */
 const keepAliveMs = 72_000;
 
+/** Requests that came before the lake was open. */
+class WaitingRequests {
+  private readonly waitMs: number;
+  /** In the order in which they came. */
+  private readonly waiting = new Set<{ readonly go: (listener: RequestListener) => void }>();
+  constructor(waitMs: number) {
+    this.waitMs = waitMs;
+  }
+
+  readonly listener: RequestListener = (request, response) => {
+    if (isHealthCheck(request) || this.waitMs === 0 || this.waiting.size >= waitingMax)
+      return answerEarly(request, response);
+    const leave = (): void => {
+      clearTimeout(timer);
+      response.off('close', leave);
+      this.waiting.delete(one);
+    };
+    const one = {
+      go: (listener: RequestListener) => {
+        leave();
+        listener(request, response);
+      },
+    };
+    const timer = setTimeout(() => one.go(answerEarly), this.waitMs);
+    response.on('close', leave);
+    this.waiting.add(one);
+  };
+
+  /** Hands all of them on. */
+  release(listener: RequestListener): void {
+    for (const one of [...this.waiting]) one.go(listener);
+  }
+}
+
+const isHealthCheck = ({ url = '' }: IncomingMessage): boolean => {
+  const path = url.split('?', 1)[0];
+  return path === '/ready' || path === '/status';
+};
 const answerEarly = (request: IncomingMessage, response: ServerResponse): void => {
-  const path = (request.url ?? '').split('?', 1)[0];
-  const isHealth = path === '/ready' || path === '/status';
+  const isHealth = isHealthCheck(request);
   const body = Buffer.from(isHealth ? 'recovering' : errorAnswer(new LakeError('service-recovering')).body);
   response.writeHead(503, {
     ...(isLastAnswer(request) && { connection: 'close' }),
