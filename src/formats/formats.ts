@@ -76,6 +76,8 @@ export interface Format {
   readonly readAs?: FormatName;
   /** Its bytes are no text, and tell by themselves when they are of something else. */
   readonly isBinary?: boolean;
+  /** Holds records alone. */
+  readonly recordsOnly?: boolean;
   /** Without rows it says all the same of what type they are. */
   readonly hasTypeAlone?: boolean;
   /** Has control messages between its values. */
@@ -103,6 +105,7 @@ const formats = {
   arrows: {
     name: 'arrows',
     title: 'Arrow IPC Stream',
+    recordsOnly: true,
     isBinary: true,
     hasTypeAlone: true,
     mediaTypes: ['application/vnd.apache.arrow.stream'],
@@ -134,6 +137,7 @@ const formats = {
   csv: {
     name: 'csv',
     title: 'CSV',
+    recordsOnly: true,
     mediaTypes: ['text/csv'],
     endings: ['.csv'],
     reader: readCsv,
@@ -183,6 +187,7 @@ const formats = {
   parquet: {
     name: 'parquet',
     title: 'Parquet',
+    recordsOnly: true,
     isBinary: true,
     hasTypeAlone: true,
     mediaTypes: ['application/x-parquet', 'application/vnd.apache.parquet'],
@@ -203,6 +208,7 @@ const formats = {
   tsv: {
     name: 'tsv',
     title: 'TSV',
+    recordsOnly: true,
     mediaTypes: ['text/tab-separated-values', 'text/tsv'],
     endings: ['.tsv'],
     reader: readTsv,
@@ -211,6 +217,7 @@ const formats = {
   zeek: {
     name: 'zeek',
     title: 'Zeek',
+    recordsOnly: true,
     mediaTypes: ['application/x-zeek'],
     endings: [],
     reader: readZeek,

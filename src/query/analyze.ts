@@ -41,8 +41,12 @@ export interface CompileOptions {
   /** What is done with its rows beside what the text says. */
   readonly ending?: Ending;
 }
-/** What a request asks for beside its text: so many rows, then one record type for all of them. */
+/**
+ * What a request asks for beside its text: so many rows, then one record type for all of them. `recordsOnly`: its
+ * format holds nothing else, so the commit of a load is told as a record.
+ */
 export interface Ending {
+  readonly recordsOnly?: boolean;
   readonly limit?: number;
   readonly fuse?: boolean;
 }
@@ -120,9 +124,14 @@ const compileRounds = async (
   throw new CompileError([{ message: `too many sources (more than ${roundsMax})`, start: -1, end: -1 }]);
 };
 
+const commitRecord: PlanExpr = {
+  kind: 'record',
+  elements: [{ kind: 'field', name: 'commit', value: { kind: 'this' } }],
+};
 /** Rows that go out under a name are ended before they do. */
-const ended = ({ ops, ...pipeline }: Pipeline, { limit, fuse = false }: Ending = {}): Pipeline => {
+const ended = ({ ops, ...pipeline }: Pipeline, { limit, fuse = false, recordsOnly = false }: Ending = {}): Pipeline => {
   const ending: readonly PlanOp[] = [
+    ...(recordsOnly && ops.at(-1)?.kind === 'load' ? [{ kind: 'values', exprs: [commitRecord] } as const] : []),
     ...(limit === undefined ? [] : [{ kind: 'head', count: limit } as const]),
     ...(fuse ? [{ kind: 'fuse' } as const] : []),
   ];

@@ -121,11 +121,25 @@ export const runQuery = async (
 ): Promise<QueryStats> => {
   const progress = task.counter;
   const { format, coding, channelIds = false } = request;
+  const environment = lakeEnvironment(task, tools, request);
+  const seen = { varies: false };
+  const plan = await compile(
+    request.text,
+    watchedFor(environment, () => {
+      seen.varies = true;
+    }),
+    {
+      rowType: formatTable[format].hasTypeAlone === true,
+      ending: { ...request.ending, recordsOnly: formatTable[format].recordsOnly === true },
+    },
+  );
   const writer = createWriter(format, {
     httpArray: format === 'json',
     channelIds,
     buffers: task.buffers,
     isAwaited: () => !task.isHeldUp,
+    // What was done is done: its answer is one in every format.
+    othersAsText: plan.pipeline.ops.some(({ kind }) => kind === 'load' || kind === 'changeView'),
   });
   const encoder = coding && (await createEncoder(coding));
   const output = new Output({
@@ -137,15 +151,6 @@ export const runQuery = async (
     firstMsMax: firstMsOf[format] ?? 0,
   });
   try {
-    const seen = { varies: false };
-    const environment = watchedFor(lakeEnvironment(task, tools, request), () => {
-      seen.varies = true;
-    });
-    const { ending } = request;
-    const plan = await compile(request.text, environment, {
-      rowType: formatTable[format].hasTypeAlone === true,
-      ...(ending && { ending }),
-    });
     task.step('compiled', { ...(plan.warnings && { warnings: plan.warnings }), ...(seen.varies && seen) });
     for (const text of plan.warnings ?? []) await output.warn(text);
     const debugged: Vector[] = [];
