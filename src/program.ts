@@ -4,8 +4,8 @@
  */
 import { helpText } from './config/help.ts';
 import { ConfigError } from './config/options.ts';
-import { parseServe } from './config/serve.ts';
 import { type CommandIo } from './commands/io.ts';
+import { serveConfig } from './commands/serve-config.ts';
 import { version } from './version.ts';
 
 const io: CommandIo = {
@@ -35,7 +35,7 @@ const run = async (argv: readonly string[]): Promise<number> => {
   switch (command.replace(/^--?(help|h|version)$/, '$1')) {
     case 'serve':
       // A mistake in the options is told before all of the service is loaded.
-      parseServe(rest, process.env);
+      await serveConfig(rest, io.cwd);
       return (await import('./commands/serve.ts')).serveCommand(rest, io);
     case 'query':
       return (await import('./commands/query.ts')).queryCommand(rest, io);
@@ -53,10 +53,15 @@ const run = async (argv: readonly string[]): Promise<number> => {
       return (await import('./commands/fsck.ts')).fsckCommand(rest, io);
     case 'replay':
       return (await import('./commands/replay/replay.ts')).replayCommand(rest, io);
+    case 'completion':
+      await io.write(Buffer.from((await import('./commands/completion.ts')).completion(rest)));
+      return 0;
     case 'help':
     case 'h':
       await io.write(
-        Buffer.from(rest[0] === undefined ? helpText() : (await import('./commands/help-topics.ts')).helpOn(rest[0])),
+        Buffer.from(
+          rest[0] === undefined ? helpText() : (await import('./commands/help-topics.ts')).helpOn(rest.join(' ')),
+        ),
       );
       return 0;
     case 'version':

@@ -49,18 +49,14 @@ export const functionsText = (): string =>
     ...section('Window functions, in SQL before OVER (aggregates too)', windowRows),
   ].join('\n');
 
+/** An example in one line. */
+export const exampleLine = ({ query, input, output }: HelpRow['examples'][number]): string =>
+  `${query}${input === undefined ? '' : ` <<< ${input.replaceAll('\n', ' ')}`} => ${output.trimEnd().replaceAll('\n', ' ')}`;
+
 const section = (title: string, rows: readonly HelpRow[]): readonly string[] => [
   `${title}:`,
   '',
   ...[...rows]
     .sort((a, b) => (a.name < b.name ? -1 : 1))
-    .flatMap((row) => [
-      row.syntax,
-      `    ${row.text}`,
-      ...row.examples.map(
-        (e) =>
-          `    ${e.query}${e.input === undefined ? '' : ` <<< ${e.input.replaceAll('\n', ' ')}`} => ${e.output.trimEnd().replaceAll('\n', ' ')}`,
-      ),
-      '',
-    ]),
+    .flatMap((row) => [row.syntax, `    ${row.text}`, ...row.examples.map((e) => `    ${exampleLine(e)}`), '']),
 ];

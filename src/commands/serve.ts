@@ -5,7 +5,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { resolve as resolvePath } from 'node:path';
 import pino, { type Logger } from 'pino';
 import { ConfigError } from '../config/options.ts';
-import { parseServe, type ServeConfig } from '../config/serve.ts';
+import type { ServeConfig } from '../config/serve.ts';
 import { accessOf } from '../http/access/access.ts';
 import { KeysUnavailable } from '../http/access/issuer-keys.ts';
 import { TokenRefused } from '../http/access/tokens.ts';
@@ -28,13 +28,14 @@ import { openAudit } from './audit.ts';
 import { watchKeys } from './key-file.ts';
 import { lakeFolder } from './lake-folder.ts';
 import { Recorder } from './recorder.ts';
+import { serveConfig } from './serve-config.ts';
 
 /** The longest that the end may take beyond -shutdown.grace. */
 const closeMsMore = 4_500;
 
 /** Runs until SIGTERM or SIGINT; resolves to the exit status. */
 export const serveCommand = async (argv: readonly string[], io: CommandIo): Promise<number> => {
-  const config = parseServe(argv, process.env);
+  const config = await serveConfig(argv, io.cwd);
   if ('help' in config) {
     await io.write(Buffer.from(config.help));
     return 0;

@@ -10,6 +10,13 @@ import {
   shellOptions,
 } from './tables.ts';
 
+interface Command {
+  readonly name: string;
+  readonly text: string;
+  readonly options: readonly OptionRow[];
+  /** What stands behind the options. */
+  readonly usage: string;
+}
 /** Commands of the program, with the line that `lake help` prints. */
 export const commands = [
   { name: 'serve', text: 'runs the service', options: serveOptions, usage: '' },
@@ -34,14 +41,17 @@ export const commands = [
     options: replayOptions,
     usage: ' FILE ...',
   },
-] as const;
+  { name: 'completion', text: 'prints the completions of a shell', options: [], usage: ' bash, zsh or fish' },
+] as const satisfies readonly Command[];
+
+const nameWidth = Math.max(...commands.map(({ name }) => name.length)) + 2;
 
 /** The text of `lake help`. */
 export const helpText = (): string =>
   [
     'usage: lake COMMAND [OPTION ...]',
     '',
-    ...commands.map((c) => `  ${c.name.padEnd(7)}${c.text}`),
+    ...commands.map((c) => `  ${c.name.padEnd(nameWidth)}${c.text}`),
     '',
     'lake COMMAND -h lists the options of a command.',
     '',
@@ -51,7 +61,7 @@ export const helpText = (): string =>
 export const optionsText = (command: string, rows: readonly OptionRow[]): string => {
   const usage = commands.find((c) => c.name === command)?.usage ?? '';
   const left = (row: OptionRow): string => `-${row.name}${row.value ? ` ${row.value}` : ''}`;
-  const width = Math.max(...rows.map((row) => left(row).length)) + 2;
+  const width = Math.max(0, ...rows.map((row) => left(row).length)) + 2;
   const lines = rows.map(
     (row) =>
       `  ${left(row).padEnd(width)}${row.text}${row.type === 'switch' && row.fallback === 'false' ? '' : row.fallback ? ` (default ${row.fallback})` : ''}`,
@@ -59,5 +69,7 @@ export const optionsText = (command: string, rows: readonly OptionRow[]): string
   const note = rows.some((row) => row.environment)
     ? ['', `Options can come from the environment too: -${rows[0]!.name} is ${environmentName(rows[0]!.name)}.`]
     : [];
-  return [`usage: lake ${command} [OPTION ...]${usage}`, '', ...lines, ...note, ''].join('\n');
+  return [`usage: lake ${command}${rows.length > 0 ? ' [OPTION ...]' : ''}${usage}`, '', ...lines, ...note, ''].join(
+    '\n',
+  );
 };

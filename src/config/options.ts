@@ -13,8 +13,8 @@
 /** A mistake on the command line or in the environment; `message` is one line for people. Exit status 2. */
 export class ConfigError extends Error {
   readonly exitStatus = 2;
-  constructor(message: string) {
-    super(message);
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
     this.name = 'ConfigError';
   }
 }
@@ -66,12 +66,21 @@ export interface ParsedOptions {
 
 /** Variables of the environment by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;
+/** Options out of a file of that name: those that can come from the environment, by their own names. */
+export interface FileOptions {
+  readonly file: string;
+  readonly texts: ReadonlyMap<string, string>;
+}
 
-/** Reads `argv` against a table; options end at the first argument that is none, or at `--`. @throws ConfigError */
+/**
+ * Reads `argv` against a table: what is no option stays in its order, and so does all behind `--`. A flag wins over the
+ * environment, that over the file. @throws ConfigError
+ */
 export const parseOptions = (
   rows: readonly OptionRow[],
   argv: readonly string[],
   environment: Environment = {},
+  fromFile?: FileOptions,
 ): ParsedOptions => {
   const byName = new Map(rows.map((row) => [row.name, row]));
   const values: Record<string, OptionValue> = {};
@@ -79,8 +88,7 @@ export const parseOptions = (
   const lists = new Map<string, string[]>();
   const order: { name: string; value: string }[] = [];
   for (const row of rows) {
-    const variable = environmentName(row.name);
-    const text = row.environment ? environment[variable] : undefined;
+    const [label, text] = outsideText(row, environment, fromFile);
     if (text !== undefined && text !== '') {
       given.add(row.name);
       values[row.name] =
@@ -89,18 +97,21 @@ export const parseOptions = (
               .split(',')
               .map((item) => item.trim())
               .filter((item) => item !== '')
-          : parseValue(row, text, variable);
+          : parseValue(row, text, label);
     } else values[row.name] = row.type === 'list' ? [] : parseValue(row, row.fallback, `-${row.name}`);
   }
-  let at = 0;
+  const rest: string[] = [];
   let help = false;
-  for (; at < argv.length; at++) {
+  for (let at = 0; at < argv.length; at++) {
     const argument = argv[at]!;
     if (argument === '--') {
-      at++;
+      rest.push(...argv.slice(at + 1));
       break;
     }
-    if (!argument.startsWith('-') || argument === '-') break;
+    if (!looksLikeFlag(argument)) {
+      rest.push(argument);
+      continue;
+    }
     const { name, inline } = splitFlag(argument);
     if (name === 'h' || name === 'help') {
       help = true;
@@ -123,7 +134,23 @@ export const parseOptions = (
       order.push({ name, value: text });
     } else values[name] = parseValue(row, text, `-${name}`);
   }
-  return { values, given, order, rest: argv.slice(at), help };
+  return { values, given, order, rest, help };
+};
+
+/** Not `-`, nor a negative number: a query may be one. */
+const looksLikeFlag = (argument: string): boolean => /^--?[a-z]/i.test(argument);
+
+/** What environment or file say of an option, and how that place is called. */
+const outsideText = (
+  { name, environment: isOutside = false }: OptionRow,
+  environment: Environment,
+  fromFile: FileOptions | undefined,
+): readonly [label: string, text: string | undefined] => {
+  const variable = environmentName(name);
+  if (!isOutside) return [variable, undefined];
+  const text = environment[variable];
+  if ((text !== undefined && text !== '') || !fromFile) return [variable, text];
+  return [`${name} in ${fromFile.file}`, fromFile.texts.get(name)];
 };
 
 /** Arguments that are no options are an error. @throws ConfigError */

@@ -14,6 +14,7 @@ import {
   type Address,
   ConfigError,
   type Environment,
+  type FileOptions,
   type HelpRequest,
   type ParsedOptions,
   noMore,
@@ -110,9 +111,20 @@ interface RecordConfig {
   readonly bodyBytesMax: number;
 }
 
-/** The configuration of `lake serve` from flags and environment. @throws ConfigError */
-export const parseServe = (argv: readonly string[], environment: Environment = {}): ServeConfig | HelpRequest => {
-  const { values, rest, help } = parseOptions(serveOptions, argv, environment);
+/** The file that flags or environment name for more options; empty for none. @throws ConfigError */
+export const configFileOf = (argv: readonly string[], environment: Environment = {}): string =>
+  parseOptions(serveOptions, argv, environment).values['config'] as string;
+
+/**
+ * The configuration of `lake serve` from flags and environment, and what the file that they name says besides. @throws
+ * ConfigError
+ */
+export const parseServe = (
+  argv: readonly string[],
+  environment: Environment = {},
+  fromFile?: FileOptions,
+): ServeConfig | HelpRequest => {
+  const { values, rest, help } = parseOptions(serveOptions, argv, environment, fromFile);
   if (help) return { help: optionsText('serve', serveOptions) };
   noMore('serve', rest);
   const number = (name: string): number => values[name] as number;

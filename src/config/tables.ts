@@ -427,6 +427,14 @@ export const serveOptions = [
     ...inEnvironment,
   },
   {
+    name: 'config',
+    type: 'text',
+    fallback: '',
+    value: 'FILE',
+    text: 'options out of a YAML file, by their names (memory: 512MiB, query: {time: 30s}); environment and flags win over it',
+    ...inEnvironment,
+  },
+  {
     name: 'start.wait',
     type: 'duration',
     fallback: '10s',

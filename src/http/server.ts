@@ -37,7 +37,7 @@ import { type AuditEntry, AuditTrail } from './access/audit.ts';
 import { callerOf, checkSource } from './admission.ts';
 import { answerUnparsed } from './connections/client-ends.ts';
 import { Connections } from './connections/connections.ts';
-import { type EarlyListener, httpServer } from './connections/early-listener.ts';
+import { type EarlyListener, httpServer, listenFault } from './connections/early-listener.ts';
 import { encodeAnswer } from './bodies/encoding.ts';
 import { EventFeed } from './events.ts';
 import { checkHead } from './bodies/head.ts';
@@ -100,7 +100,9 @@ export interface Server {
 export const startServer = async (options: ServerOptions): Promise<Server> => {
   const { app, service } = buildApp(options);
   const { host, port } = options.config.listen;
-  await app.listen({ host, port });
+  await app.listen({ host, port }).catch((error: Error) => {
+    throw listenFault(error, { host, port });
+  });
   const bound = app.server.address() as AddressInfo;
   const name = bound.family === 'IPv6' ? `[${bound.address}]` : bound.address;
   return {

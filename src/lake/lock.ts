@@ -15,6 +15,7 @@ import {
   openSync,
   readFileSync,
   realpathSync,
+  statSync,
   rmSync,
   writeFileSync,
 } from 'node:fs';
@@ -92,9 +93,25 @@ const realOf = (directory: string): string => {
 /** Makes a folder whose name, and those of the folders above that had to be made, are durable. */
 export const makeFolder = (directory: string): void => {
   const path = resolve(directory);
-  const first = mkdirSync(path, { recursive: true });
-  if (first !== undefined)
-    for (let made = path; made.length >= first.length; made = dirname(made)) syncFolder(dirname(made));
+  // Node's own way to make all of them does not end in /proc, where a folder that is there takes none.
+  const missing: string[] = [];
+  for (let at = path; !existsSync(at); at = dirname(at)) missing.unshift(at);
+  try {
+    for (const folder of missing) makeOne(folder);
+    if (missing.length === 0 && !statSync(path).isDirectory()) throw new Error('it is a file');
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new Error(`lake folder ${path} cannot be used: ${why} (option -lake)`, { cause: error });
+  }
+  for (const folder of missing.reverse()) syncFolder(dirname(folder));
+};
+/** Another process may make it at the same time. */
+const makeOne = (folder: string): void => {
+  try {
+    mkdirSync(folder);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
 };
 
 const socketAddress = (real: string, folder: number): string => {

@@ -53,7 +53,7 @@ class Attack {
       .once('close', () => {
         this.#sockets.delete(socket);
       });
-    await Promise.race([once(socket, 'connect').catch(() => undefined), once(socket, 'close')]);
+    await Promise.race([once(socket, 'connect').catch(() => undefined), once(socket, 'close').catch(() => undefined)]);
     return socket;
   }
   end(): void {
@@ -168,7 +168,10 @@ const kinds: Readonly<Record<string, (attack: Attack) => Promise<void>>> = {
       .pause();
     for (let i = 0; i < 128 && !socket.destroyed; i++)
       if (!socket.write(piece))
-        await Promise.race([once(socket, 'drain').catch(() => undefined), once(socket, 'close')]);
+        await Promise.race([
+          once(socket, 'drain').catch(() => undefined),
+          once(socket, 'close').catch(() => undefined),
+        ]);
     socket
       .on('data', (chunk: Buffer) => {
         got += chunk.toString();
@@ -190,7 +193,11 @@ const kinds: Readonly<Record<string, (attack: Attack) => Promise<void>>> = {
     ]);
     for (let i = 0; i < 50 && !socket.destroyed && !attack.isOver; i++) {
       socket.write(text());
-      await Promise.race([once(socket, 'data').catch(() => undefined), once(socket, 'close'), pause(1000)]);
+      await Promise.race([
+        once(socket, 'data').catch(() => undefined),
+        once(socket, 'close').catch(() => undefined),
+        pause(1000),
+      ]);
     }
     socket.destroy();
   },

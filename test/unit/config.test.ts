@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { parseFsck } from '../../src/config/fsck.ts';
+import { fileOptions } from '../../src/config/file.ts';
 import { commands, optionsText } from '../../src/config/help.ts';
 import {
   ConfigError,
@@ -100,7 +101,7 @@ describe('flags of lake serve', () => {
 });
 
 describe('flags of lake query', () => {
-  test('switches need no value, the order of -c and -I is kept, options end at the first argument that is none', () => {
+  test('switches need no value, the order of -c and -I is kept, options may stand behind other arguments', () => {
     const parsed = parseOptions(queryOptions, [
       '-s',
       '-c',
@@ -113,6 +114,10 @@ describe('flags of lake query', () => {
       '-e=false',
       '-',
       'x',
+      '-i',
+      'csv',
+      '-1',
+      '--',
       '-y',
     ]);
     expect(parsed.order).toEqual([
@@ -121,8 +126,42 @@ describe('flags of lake query', () => {
       { name: 'c', value: 'b' },
     ]);
     expect(parsed.values).toMatchObject({ s: true, c: ['a', 'b'], pretty: 0, e: false, 'csv.delim': ',' });
-    expect(parsed.rest).toEqual(['-', 'x', '-y']);
-    expect([...parsed.given]).toEqual(['s', 'c', 'I', 'pretty', 'e']);
+    expect(parsed.rest).toEqual(['-', 'x', '-1', '-y']);
+    expect([...parsed.given]).toEqual(['s', 'c', 'I', 'pretty', 'e', 'i']);
+    expect(() => parseOptions(queryOptions, ['x', '-nope'])).toThrow('unknown option: -nope');
+  });
+});
+
+describe('a file of options', () => {
+  const of = (text: string) => fileOptions('lake.yaml', text, serveOptions);
+  test('names them nested or with dots; environment and flags win over it', () => {
+    const file = of(
+      'memory: 128MiB\nquery:\n  time: 5s\n  text.max: 1000\ncors.origin: [http://a, http://b]\nauth.keys: true\n',
+    );
+    expect(parseServe([], {}, file)).toMatchObject({
+      memoryBytesMax: 128 << 20,
+      queryMsMax: 5000,
+      queryTextMax: 1000,
+      corsOrigins: ['http://a', 'http://b'],
+      auth: { keys: true },
+    });
+    expect(parseServe(['-query.time', '7s'], { LAKE_MEMORY: '64MiB' }, file)).toMatchObject({
+      memoryBytesMax: 64 << 20,
+      queryMsMax: 7000,
+    });
+    expect(parseServe([], {}, of(''))).toEqual(parseServe([]));
+  });
+  test.each([
+    ['memry: 1', 'lake.yaml: memry: no such option (lake serve -h lists them)'],
+    ['query: {tim: 1s}', 'lake.yaml: query.tim: no such option (lake serve -h lists them)'],
+    ['memory: [1, 2]', 'lake.yaml: memory: one value is wanted, not a list'],
+    ['- memory', 'lake.yaml: options by name are wanted, such as memory: 512MiB'],
+    ['a: [b', 'lake.yaml: Flow sequence in block collection'],
+  ])('%s is refused with its place', (text, fault) => {
+    expect(() => of(text)).toThrow(fault);
+  });
+  test('a bad value in it is told with its name', () => {
+    expect(() => parseServe([], {}, of('memory: lots'))).toThrow('bad value for memory in lake.yaml: "lots"');
   });
 });
 

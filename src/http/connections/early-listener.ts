@@ -49,6 +49,21 @@ export const httpServer = (
   return { server, unlisten: listenTo(server, listener) };
 };
 
+/** The fault of an address that cannot be listened at, as one line for people. */
+export const listenFault = (error: Error, { host, port }: ServeConfig['listen']): Error => {
+  const { code = '' } = error as NodeJS.ErrnoException;
+  const why = listenFaults[code];
+  return why === undefined
+    ? error
+    : Object.assign(new Error(`cannot listen at ${host}:${port}: ${why} (option -l)`, { cause: error }), { code });
+};
+const listenFaults: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'the address is in use, perhaps by another service',
+  EADDRNOTAVAIL: 'this machine has no such address',
+  EACCES: 'no permission: ports below 1024 take rights of their own',
+  ENOTFOUND: 'the host is not known',
+};
+
 /** Begins to listen; rejects when the address is taken. */
 export const listenEarly = async (
   config: Pick<ServeConfig, 'listen' | 'startWaitMs'> & HttpConfig,
@@ -56,9 +71,12 @@ export const listenEarly = async (
   const waiting = new WaitingRequests(config.startWaitMs);
   const { server, unlisten } = httpServer(config, waiting.listener);
   await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
+    const failed = (error: Error): void => {
+      reject(listenFault(error, config.listen));
+    };
+    server.once('error', failed);
     server.listen(config.listen, () => {
-      server.off('error', reject);
+      server.off('error', failed);
       resolve();
     });
   });
