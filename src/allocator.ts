@@ -14,7 +14,11 @@ const mmapThreshold = -3;
 /** A process that says one of these has its allocator as somebody wants it. */
 const allocatorVariables = ['MALLOC_MMAP_THRESHOLD_', 'GLIBC_TUNABLES', 'LD_PRELOAD'];
 
-type Call = (...args: number[]) => number;
+interface Call {
+  (...args: number[]): number;
+  /** In another thread. */
+  async(...args: readonly [...numbers: number[], done: () => void]): void;
+}
 interface Koffi {
   load(library: string): { func(declaration: string): Call };
 }
@@ -41,11 +45,15 @@ export const fixThreshold = (): boolean => libraryCall('int mallopt(int, int)')?
 
 let trim: Call | undefined | null = null;
 /**
- * Gives pages that are free within all threads' arenas back to the system (malloc_trim(3)), in some milliseconds: small
- * allocations that outlive large ones hold them otherwise. After a few loads and sorts a service at rest is a third
- * smaller for it.
+ * Gives pages that are free within all threads' arenas back to the system (malloc_trim(3)), in some milliseconds of a
+ * thread of the C library's own: small allocations that outlive large ones hold them otherwise. After a few loads and
+ * sorts a service at rest is a third smaller for it.
  */
-export const giveBackPages = (): void => {
+export const giveBackPages = (): Promise<void> => {
   if (trim === null) trim = libraryCall('int malloc_trim(size_t)');
-  trim?.(0);
+  const call = trim;
+  return new Promise((resolve) => {
+    if (call) call.async(0, resolve);
+    else resolve();
+  });
 };

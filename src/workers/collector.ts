@@ -4,7 +4,6 @@
  */
 import { getHeapStatistics } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { giveBackPages } from '../allocator.ts';
 
 /**
  * So many bytes of new buffers make it worth while for a task that puts rows aside: to look at young ones, and at all.
@@ -39,14 +38,6 @@ export const collectAll = (): void => {
   gc({ type: 'minor' });
   kept = keptOfAll = bytesNow();
   keptOfHeap = heapNow();
-  if (isTight && performance.now() - gaveBackAt > giveBackEveryMs) givePagesBack();
-};
-/** Where the process is near to its bound, not only at rest. */
-const giveBackEveryMs = 500;
-let gaveBackAt = 0;
-const givePagesBack = (): void => {
-  giveBackPages();
-  gaveBackAt = performance.now();
 };
 
 /**
@@ -84,7 +75,6 @@ export const collectIdle = (after: keyof typeof idleBytesMax): void => {
 /** For a thread that had no task for long: whatever is left of the last ones goes, however little. */
 export const collectRest = (): void => {
   collectAll();
-  givePagesBack();
 };
 
 /**

@@ -43,6 +43,7 @@ import { clearSpill } from './query/spill.ts';
 import { RunningTask, Thread, type TaskEvents } from './thread.ts';
 import { LoadWatch, QueryWatch } from './watches.ts';
 import type { WorkerSettings } from './worker-settings.ts';
+import { returnPages } from './page-returns.ts';
 
 const defaults = {
   loadMemoryBytesMax: 64 << 20,
@@ -84,6 +85,7 @@ class Workers implements WorkerPool {
   private readonly cacheCounters: CacheCounters;
   private partsStarted = 0;
   private readonly unlisten: (() => void) | undefined;
+  private readonly keepPages: (() => void) | undefined;
   private nextTask = 1;
   /** Was given the last task. */
   private latest: Thread | undefined;
@@ -138,6 +140,8 @@ class Workers implements WorkerPool {
     this.objects = openObjects(lakeDirectory);
     this.smallTools = { objects: this.objects, readLimits: { ...formatLimits, expandedBytesMax } };
     for (let i = 0; i < this.threadCount; i++) this.addThread(i);
+    if (Number.isFinite(residentBytesMax))
+      this.keepPages = returnPages(residentBytesMax, () => this.running.queries + this.running.loads > 0);
     this.unlisten = lake.onObjectGone?.((id) => {
       for (const thread of this.threads_) thread.forget(id);
     });
@@ -369,6 +373,7 @@ class Workers implements WorkerPool {
     if (this.closing) return;
     this.closing = true;
     this.unlisten?.();
+    this.keepPages?.();
     const threads = [...this.threads_];
     for (const thread of threads)
       for (const task of [...thread.tasks.values()]) task.cancel(new LakeError('workers-closed'));
