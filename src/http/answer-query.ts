@@ -86,11 +86,17 @@ class Reading {
   /** Sends the answer of a query that need not run. */
   async ended(): Promise<unknown> {
     const { reply, response, service } = this.call;
+    if (this.isKnown) return reply.code(304).header('vary', varyOf(reply)).send();
+    if (this.key === undefined)
+      return reply
+        .code(200)
+        .headers({ vary: varyOf(reply), 'content-type': response.mediaType })
+        .send();
+    const kept = await service.answers.find(this.key);
+    // Whoever had it made may have left before it was.
+    if (!kept) return answerReading(this.call, this.asked);
     reply.header('vary', varyOf(reply));
-    if (this.isKnown) return reply.code(304).send();
-    const kept = this.key === undefined ? undefined : await service.answers.find(this.key);
-    if (kept) return this.send(kept);
-    return reply.code(200).header('content-type', response.mediaType).send();
+    return this.send(kept);
   }
 
   /** Keeps the bytes, and sends what was asked for of them. */

@@ -24,6 +24,8 @@ import type { Tracing } from './tracing/tracing.ts';
 /** What the framework keeps with a route: names of the query parameters that it takes. */
 export interface RouteConfig {
   readonly parameters: readonly string[];
+  /** Those that logs and traces may have: not the text of a query. */
+  readonly shown: readonly string[];
 }
 
 /** What the handlers work with. */

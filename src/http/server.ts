@@ -410,9 +410,14 @@ const addRoutes = (app: FastifyInstance, service: Service, inspected: boolean): 
   }
 };
 
-const routeConfig = ({ query }: Route): RouteConfig => ({
-  parameters: Object.keys((query as { readonly properties?: object } | undefined)?.properties ?? {}),
-});
+/** What the framework keeps with a row. */
+export const routeConfig = ({ query }: Pick<Route, 'query'>): RouteConfig => {
+  const { properties = {} } = (query ?? {}) as {
+    readonly properties?: Readonly<Record<string, { readonly format?: string }>>;
+  };
+  const parameters = Object.keys(properties);
+  return { parameters, shown: parameters.filter((name) => properties[name]!.format !== 'superql') };
+};
 
 const answerOptions = (
   { originRules }: Service,

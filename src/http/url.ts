@@ -90,11 +90,11 @@ export const shownTarget = ({
   routeOptions: { config },
 }: Pick<FastifyRequest, 'originalUrl' | 'routeOptions'>): string => {
   const [path, query] = splitTarget(originalUrl);
-  const { parameters = [] } = (config as Partial<RouteConfig> | undefined) ?? {};
+  const { shown: names = [] } = (config as Partial<RouteConfig> | undefined) ?? {};
   const shown = query
     .slice(1)
     .split('&')
-    .filter((pair) => parameters.includes(decodeSegment(pair.split('=', 1)[0]!)));
+    .filter((pair) => names.includes(decodeSegment(pair.split('=', 1)[0]!)));
   return shown.length === 0 ? path : `${path}?${shown.join('&')}`;
 };
 

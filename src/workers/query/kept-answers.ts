@@ -11,6 +11,7 @@ import { createHash } from 'node:crypto';
 import { type FileHandle, open, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LakeError } from '../../errors.ts';
+import { scratchFull } from '../../lake/objects/objects.ts';
 
 /** How long nobody asks for one before it goes. */
 const keptMs = 5 * 60_000;
@@ -78,14 +79,14 @@ export class KeptAnswers {
     this.bytesMax = bytesMax;
   }
 
-  /** The answer of a key, if it is kept. */
+  /** The answer of a key, if it is kept; also one that is still made, but not if that fails. */
   async find(key: string): Promise<KeptAnswer | undefined> {
     const kept = this.answers.get(key);
     if (!kept) return undefined;
     this.answers.delete(key);
     this.answers.set(key, kept);
     kept.timer?.refresh();
-    return kept.answer;
+    return kept.answer.catch(() => undefined);
   }
   has(key: string): boolean {
     return this.answers.has(key);
@@ -144,7 +145,9 @@ export class KeptAnswers {
         // Hashes do not take bytes that threads share.
         const bytes = chunk.buffer instanceof SharedArrayBuffer ? chunk.slice() : chunk;
         hash.update(bytes);
-        await file.writev([bytes]);
+        await file.writev([bytes]).catch((error: unknown) => {
+          throw scratchFull(error) ?? error;
+        });
         size += bytes.length;
       }
       return new AnswerFile(file, size, hash.digest('base64url').slice(0, 22));

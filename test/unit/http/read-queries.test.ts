@@ -107,6 +107,16 @@ describe('lengths and ranges', () => {
       expect([part.status, part.body]).toEqual([206, whole.body.slice(0, 100)]);
     }
   });
+  test('are made again for one whose maker left', async () => {
+    const path = '/query?query=from+p|sort+-a|cut+a&format=csv&limit=3000';
+    const [first, second] = [new AbortController(), get(path, { range: 'bytes=0-9' })];
+    const left = fetch(service.url + path, { headers: { range: 'bytes=0-3' }, signal: first.signal }).catch(
+      () => 'left',
+    );
+    first.abort();
+    expect(await left).toBe('left');
+    expect([(await second).status, (await get(path, { range: 'bytes=0-9' })).body]).toEqual([206, (await second).body]);
+  });
   test('come side by side', async () => {
     const path = '/query?query=from+p|cut+a|tail+2000&format=csv';
     const parts = await Promise.all(

@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { queryParameters, targetOf } from '../../../src/http/url.ts';
+import { routes } from '../../../src/http/routes/routes.ts';
+import { routeConfig } from '../../../src/http/server.ts';
+import { queryParameters, shownTarget, targetOf } from '../../../src/http/url.ts';
 
 describe('request targets', () => {
   test('segments are decoded once and escaped so that the router reads them right', () => {
@@ -39,4 +41,12 @@ test('query parameters: the first value counts, bad escapes and raw semicolons d
   expect(parameters('/x?a=1;b=2&c=3')).toEqual({ c: '3' });
   expect(parameters('/x?csv.delim=;')).toEqual({ 'csv.delim': ';' });
   expect(parameters('/x')).toEqual({});
+});
+
+test('the text of a query is not shown, what else an endpoint takes is', () => {
+  const { query } = routes.find(({ id }) => id === 'readQuery')!;
+  const config = routeConfig({ ...(query && { query }) });
+  expect(config.parameters).toContain('query');
+  const originalUrl = '/query?query=from+secret&format=csv&token=t&limit=3';
+  expect(shownTarget({ originalUrl, routeOptions: { config } as never })).toBe('/query?format=csv&limit=3');
 });
