@@ -143,6 +143,8 @@ export interface WriteOptions {
   readonly channelIds?: boolean;
   /** Zeek: what it has no type for is written as text, not refused. */
   readonly othersAsText?: boolean;
+  /** Arrow: as a file, not as a stream. */
+  readonly arrowFile?: boolean;
   /** SUP: names that match this pattern keep their definitions from value to value. */
   readonly persist?: string;
   /** BSUP: compress frames that get smaller by it. Default true. */

@@ -101,6 +101,9 @@ const bsupParts = {
   bodies: (...of: ConstructorParameters<typeof BodyCursor>) => new BodyCursor(...of),
 };
 
+/** The media type of Arrow's file format; its stream is the format's own. */
+export const arrowFileType = 'application/vnd.apache.arrow.file';
+
 const formats = {
   arrows: {
     name: 'arrows',
@@ -108,7 +111,7 @@ const formats = {
     recordsOnly: true,
     isBinary: true,
     hasTypeAlone: true,
-    mediaTypes: ['application/vnd.apache.arrow.stream'],
+    mediaTypes: ['application/vnd.apache.arrow.stream', arrowFileType],
     endings: [],
     probe: probeArrows,
     reader: readArrows,

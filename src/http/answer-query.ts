@@ -7,6 +7,7 @@ import { LakeError } from '../errors.ts';
 import type { KeptAnswer } from '../workers/query/kept-answers.ts';
 import type { Ending } from '../query/analyze.ts';
 import { answerCoding, varyOf } from './bodies/encoding.ts';
+import { formOf } from './bodies/negotiate.ts';
 import { rangeOf } from './bodies/ranges.ts';
 import { matchesTag } from './bodies/tags.ts';
 import { warningHeader } from './commit-answer.ts';
@@ -169,6 +170,7 @@ const streamed = async (
       signal: reading ? AbortSignal.any([run.signal, reading.ends.signal]) : run.signal,
       watch: run.watch,
       client: pace,
+      ...formOf(response),
       ...(channelIds && { channelIds }),
       ...(coding && { coding }),
       ...(head && { head }),

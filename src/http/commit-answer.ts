@@ -7,7 +7,7 @@ import type { Id } from '../lake/lake.types.ts';
 import type { FormatName } from '../formats/formats.ts';
 import { zeroId } from '../lake/ksuid.ts';
 import { noteCommit } from './access/audit.ts';
-import type { ResponseFormat } from './bodies/negotiate.ts';
+import { formOf, type ResponseFormat } from './bodies/negotiate.ts';
 import { commitValue } from './bodies/records.ts';
 import { sendBytes, valueBytes } from './reply.ts';
 
@@ -38,13 +38,14 @@ export const sendCommit = (
 };
 /** Sends a commit. */
 export const sendTip = (reply: FastifyReply, commit: Id, response: ResponseFormat, told?: LoadTold): FastifyReply =>
-  sendBytes(reply.header('etag', etagOf(commit)), commitBytes(commit, told, response.format), response);
+  sendBytes(reply.header('etag', etagOf(commit)), commitBytes(commit, told, response), response);
 
 /** The bytes of `commitValue`. */
-const commitBytes = (commit: Id, told: LoadTold | undefined, format: FormatName): Uint8Array => {
+const commitBytes = (commit: Id, told: LoadTold | undefined, response: ResponseFormat): Uint8Array => {
+  const { format } = response;
   const { warnings, hint } = told ?? {};
   if (hint !== undefined || (warnings?.length ?? 0) > 0 || !textFormats.has(format))
-    return valueBytes(commitValue(commit, warnings, hint), format);
+    return valueBytes(commitValue(commit, warnings, hint), format, formOf(response));
   const templates = warnings ? loadTemplates : otherTemplates;
   let template = templates.get(format);
   if (!template) {

@@ -8,21 +8,21 @@ import { LakeError } from '../errors.ts';
 import { type FormatName, createWriter } from '../formats/formats.ts';
 import type { Value } from '../vectors/value.ts';
 import { vectorOf } from '../vectors/builder.ts';
-import { problemType, type ResponseFormat, wantsProblem } from './bodies/negotiate.ts';
+import { formOf, problemType, type ResponseFormat, wantsProblem } from './bodies/negotiate.ts';
 import type { Pace } from './connections/pace.ts';
 
 /**
  * The bytes of one of the service's own values in a format; Zeek has text for what it has no type for. @throws
  * LakeError, what the writer says of a value that it cannot hold
  */
-export const valueBytes = (value: Value, format: FormatName): Uint8Array => {
-  const writer = createWriter(format, { othersAsText: true });
+export const valueBytes = (value: Value, format: FormatName, form: ReturnType<typeof formOf> = {}): Uint8Array => {
+  const writer = createWriter(format, { ...form, othersAsText: true });
   return Buffer.concat([...writer.write(vectorOf([value])), ...writer.end()]);
 };
 
 /** Sends one value. */
 export const sendValue = (reply: FastifyReply, value: Value, response: ResponseFormat): FastifyReply =>
-  sendBytes(reply, valueBytes(value, response.format), response);
+  sendBytes(reply, valueBytes(value, response.format, formOf(response)), response);
 
 /** Sends the bytes of a value. */
 export const sendBytes = (reply: FastifyReply, bytes: Uint8Array, response: ResponseFormat): FastifyReply =>

@@ -52,6 +52,7 @@ export type TaskRequest =
       readonly format: FormatName;
       readonly control: boolean;
       readonly channelIds?: boolean;
+      readonly arrowFile?: boolean;
       readonly coding?: AnswerCoding;
       readonly head?: { readonly pool?: string; readonly branch?: string };
       readonly indexBase?: 0 | 1;

@@ -76,6 +76,8 @@ export interface QueryRequest {
   readonly control: boolean;
   /** Channel messages carry numbers too: JSUP for zed-js. */
   readonly channelIds?: boolean;
+  /** Arrow as a file, not as a stream. */
+  readonly arrowFile?: boolean;
   /** The bytes are to come in this coding. An answer without any bytes has none. */
   readonly coding?: AnswerCoding;
   /**

@@ -1,6 +1,6 @@
 /** Formats of requests and responses by their headers. */
 import { LakeError } from '../../errors.ts';
-import { type FormatName, formatOfMediaType, formatTable, mediaTypeOf } from '../../formats/formats.ts';
+import { arrowFileType, type FormatName, formatOfMediaType, formatTable, mediaTypeOf } from '../../formats/formats.ts';
 import { foreignCharset } from '../../formats/codings/charset.ts';
 import { remembered } from '../known.ts';
 import { charsetOf, parseMediaType } from './media.ts';
@@ -10,6 +10,10 @@ export interface ResponseFormat {
   readonly format: FormatName;
   readonly mediaType: string;
 }
+
+/** What writers are told of an answer beside its format: two media types may be two forms of one. */
+export const formOf = ({ mediaType }: ResponseFormat): { readonly arrowFile?: true } =>
+  mediaType === arrowFileType ? { arrowFile: true } : {};
 
 /** What an answer may come as; those before others are preferred where a client leaves it open. */
 const candidates: readonly ResponseFormat[] = (

@@ -1,14 +1,17 @@
 /** Parameters of addresses that answer with rows: in which format, how many of them, as one record type or not. */
 import { Type } from 'typebox';
 import { type ErrorCode, LakeError } from '../../errors.ts';
-import { type FormatName, formatTable, isFormatName, mediaTypeOf } from '../../formats/formats.ts';
+import { arrowFileType, type FormatName, formatTable, isFormatName, mediaTypeOf } from '../../formats/formats.ts';
 import type { Ending } from '../../query/analyze.ts';
 import type { Answer } from '../route.ts';
 import type { ResponseFormat } from './negotiate.ts';
 import { boolParameter, boolSchema } from './parameters.ts';
 
-/** Names under which people know formats that have another one here. */
-const aliases: Readonly<Record<string, FormatName>> = { arrow: 'arrows', jsonl: 'ndjson' };
+/** Other names of formats: as people know them, and the form of one that is a file. */
+const aliases: Readonly<Record<string, ResponseFormat>> = {
+  arrow: { format: 'arrows', mediaType: arrowFileType },
+  jsonl: { format: 'ndjson', mediaType: 'application/jsonl' },
+};
 const names = (Object.keys(formatTable) as readonly FormatName[]).filter((name) => name !== 'db');
 
 /** Their schemas. */
@@ -53,11 +56,7 @@ export const readTerms = (query: {
 
 /** The format of a name. @throws format-unknown */
 export const formatNamed = (name: string): ResponseFormat => {
-  const format = aliases[name] ?? name;
-  if (!isFormatName(format) || format === 'db')
-    throw new LakeError('answer-format-unknown', {
-      format: name,
-      known: [...names, ...Object.keys(aliases)].join(', '),
-    });
-  return { format, mediaType: mediaTypeOf(format) };
+  if (Object.hasOwn(aliases, name)) return aliases[name]!;
+  if (isFormatName(name) && name !== 'db') return { format: name, mediaType: mediaTypeOf(name) };
+  throw new LakeError('answer-format-unknown', { format: name, known: [...names, ...Object.keys(aliases)].join(', ') });
 };

@@ -120,7 +120,7 @@ export const runQuery = async (
   spill: TaskSpill,
 ): Promise<QueryStats> => {
   const progress = task.counter;
-  const { format, coding, channelIds = false } = request;
+  const { format, coding, channelIds = false, arrowFile = false } = request;
   const environment = lakeEnvironment(task, tools, request);
   const seen = { varies: false };
   const plan = await compile(
@@ -136,6 +136,7 @@ export const runQuery = async (
   const writer = createWriter(format, {
     httpArray: format === 'json',
     channelIds,
+    arrowFile,
     buffers: task.buffers,
     isAwaited: () => !task.isHeldUp,
     // What was done is done: its answer is one in every format.

@@ -134,12 +134,12 @@ import pandas as pd, polars as pl
 from urllib.parse import quote
 of = lambda f: '${service.url}/query?query=' + quote('from p | where a >= 0 | cut a, s | head 2000') + '&format=' + f
 frames = [
-  pd.read_csv(of('csv')), pd.read_json(of('json')), pd.read_json(of('ndjson'), lines=True), pd.read_parquet(of('parquet')),
-  *[f.to_pandas() for f in (pl.read_csv(of('csv')), pl.read_parquet(of('parquet')), pl.scan_parquet(of('parquet')).collect(), pl.scan_csv(of('csv')).collect(), pl.read_ipc_stream(of('arrow')), pl.read_ndjson(of('ndjson')))],
+  pd.read_csv(of('csv')), pd.read_json(of('json')), pd.read_json(of('ndjson'), lines=True), pd.read_parquet(of('parquet')), pd.read_feather(of('arrow')),
+  *[f.to_pandas() for f in (pl.read_csv(of('csv')), pl.read_parquet(of('parquet')), pl.scan_parquet(of('parquet')).collect(), pl.scan_csv(of('csv')).collect(), pl.read_ipc_stream(of('arrows')), pl.read_ipc(of('arrow')), pl.read_ndjson(of('ndjson')))],
 ]
 print([(f.shape, int(f['a'].sum()), f['s'][8]) for f in frames])
 `;
     const { stdout } = await promisify(execFile)('python3', ['-c', script + quits]);
-    expect(stdout.trim()).toBe(`[${Array(10).fill("((2000, 2), 1999000, 'row 1')").join(', ')}]`);
+    expect(stdout.trim()).toBe(`[${Array(12).fill("((2000, 2), 1999000, 'row 1')").join(', ')}]`);
   });
 });
