@@ -489,9 +489,9 @@ describe('headers', () => {
     ],
     ['a Content-Type without a slash', { 'content-type': 'json' }, bad(like(/unsupported MIME type: json/))],
     [
-      'a Content-Type of a response format',
-      { 'content-type': 'application/x-ndjson' },
-      bad(like(/^no such format: "ndjson"/)),
+      "a Content-Type of a query's text",
+      { 'content-type': 'application/sql' },
+      bad(like(/^unsupported MIME type: application\/sql/)),
     ],
     [
       'a commit note that is no JSON',
