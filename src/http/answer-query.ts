@@ -38,14 +38,14 @@ export const answerQuery = (call: Call, asked: QueryAsked): Promise<unknown> => 
  * @throws query-writes, answer-long, range-none
  */
 export const answerReading = async (call: Call, asked: QueryAsked): Promise<unknown> => {
-  const { request, reply } = call;
+  const { request, reply, response } = call;
   const reading = new Reading(call, asked);
   try {
     return await streamed(call, asked, reading);
   } catch (error) {
     // Of what is too long to be kept a HEAD tells the rest.
     if (!(request.method === 'HEAD' && error instanceof LakeError && error.code === 'answer-long')) throw error;
-    return reply.code(200).send();
+    return reply.code(200).header('content-type', response.mediaType).send();
   }
 };
 
@@ -65,9 +65,7 @@ class Reading {
 
   /** Whether the bytes are kept before any of them goes out. */
   get isKept(): boolean {
-    const { request, service } = this.call;
-    if (this.key === undefined) return false;
-    return service.answers.has(this.key) || request.method === 'HEAD' || request.headers.range !== undefined;
+    return this.key !== undefined && isPartOf(this.call.request);
   }
 
   compiled(reads: readonly string[] | undefined): void {
@@ -133,6 +131,9 @@ const forgetAnswer = (reply: Call['reply'], error: unknown): void => {
   if (error instanceof LakeError && error.code === 'query-writes') reply.header('allow', 'POST');
 };
 
+/** Whether the length or a part of an answer is asked for. */
+const isPartOf = ({ method, headers }: Call['request']): boolean => method === 'HEAD' || headers.range !== undefined;
+
 const digestOf = (parts: readonly string[]): string => {
   const hash = createHash('sha256');
   for (const part of parts) hash.update(`${part.length}:`).update(part);
@@ -148,8 +149,7 @@ const streamed = async (
   if (text.length > service.config.queryTextMax)
     throw new LakeError('query-long', { length: text.length, limit: service.config.queryTextMax });
   // Ranges are of the bytes themselves.
-  const isPart = reading !== undefined && (request.method === 'HEAD' || request.headers.range !== undefined);
-  const coding = isPart ? undefined : answerCoding(request.headers['accept-encoding']);
+  const coding = reading && isPartOf(request) ? undefined : answerCoding(request.headers['accept-encoding']);
   const pace = paceOf(request.raw, 'answer', service.config);
   const channelIds = response.mediaType === 'application/x-zjson';
   const run = service.runs.beginQuery({
