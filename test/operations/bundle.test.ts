@@ -45,7 +45,8 @@ fs.mkdirSync = (...given) => {
 `,
 );
 
-/** Starts the service of a program with the hook in all threads and ends it; resolves to what the hook printed. */
+let started = 0;
+/** Starts the service of a program, on a lake of its own, with the hook in all threads and ends it; resolves to what the hook printed. */
 const printedBy = async (main: string): Promise<readonly string[]> => {
   const child = spawn(
     process.execPath,
@@ -53,7 +54,7 @@ const printedBy = async (main: string): Promise<readonly string[]> => {
       main,
       'serve',
       '-lake',
-      join(folder, 'lake'),
+      join(folder, `lake-${++started}`),
       '-l',
       '127.0.0.1:0',
       '-workers',
