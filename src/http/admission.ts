@@ -13,18 +13,19 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import { checkNeed, type Identified, poolNamed } from './access/access.ts';
 import type { AuditTrail } from './access/audit.ts';
-import { checkHost, checkOrigin, type OriginRules } from './connections/origin.ts';
+import { checkHost, checkOrigin, type OriginRules, isFollowedLink } from './connections/origin.ts';
 import type { Route, Service } from './route.ts';
 
 /** Where a request comes from. @throws host-foreign, origin-foreign */
 export const checkSource = (
   rules: OriginRules,
-  row: Pick<Route, 'need' | 'writes' | 'open'>,
+  row: Pick<Route, 'need' | 'writes' | 'open' | 'formatParameter'>,
   headers: IncomingHttpHeaders,
 ): void => {
   const isGuarded = row.need !== 'open' || row.writes === true;
   if (isGuarded || !row.open) checkHost(rules, headers.host);
-  if (isGuarded) checkOrigin(rules, headers);
+  // A link that somebody follows shows an answer to them alone: the page that has it cannot read it.
+  if (isGuarded && !(row.formatParameter && isFollowedLink(headers))) checkOrigin(rules, headers);
 };
 
 /**

@@ -40,6 +40,8 @@ export const answerQuery = (call: Call, asked: QueryAsked): Promise<unknown> => 
 export const answerReading = async (call: Call, asked: QueryAsked): Promise<unknown> => {
   const { request, reply, response } = call;
   const reading = new Reading(call, asked);
+  // Shown in a browser, data are nothing but data.
+  reply.header('x-content-type-options', 'nosniff');
   try {
     return await streamed(call, asked, reading);
   } catch (error) {

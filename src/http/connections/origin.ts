@@ -143,6 +143,16 @@ type Whose = 'any' | 'cookie';
 const hiddenPage = ({ 'sec-fetch-site': site = 'none' }: IncomingHttpHeaders): boolean =>
   site !== 'none' && site !== 'same-origin';
 
+/**
+ * Whether a browser asks because somebody follows a link into a tab of its own (Fetch Metadata, 2.3): not for a frame, an
+ * image or a script of the page.
+ */
+export const isFollowedLink = ({
+  origin,
+  'sec-fetch-mode': mode,
+  'sec-fetch-dest': destination,
+}: IncomingHttpHeaders): boolean => !origin && mode === 'navigate' && destination === 'document';
+
 /** Whether the request comes from a web page of an origin that is neither ours nor allowed. */
 export const isForeign = (rules: OriginRules, headers: IncomingHttpHeaders, whose: Whose = 'any'): boolean => {
   const { origin, host = '' } = headers;
