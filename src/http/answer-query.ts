@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { LakeError } from '../errors.ts';
+import type { QueryReply } from '../workers/pool.types.ts';
 import type { KeptAnswer } from '../workers/query/kept-answers.ts';
 import type { Ending } from '../query/analyze.ts';
 import { answerCoding, varyOf } from './bodies/encoding.ts';
@@ -101,8 +102,8 @@ class Reading {
   }
 
   /** Keeps the bytes, and sends what was asked for of them. */
-  async keep(chunks: AsyncIterable<Uint8Array>): Promise<unknown> {
-    return this.send(await this.call.service.answers.keep(this.key!, chunks));
+  async keep(answer: QueryReply): Promise<unknown> {
+    return this.send(await this.call.service.answers.keep(this.key!, answer));
   }
 
   private async send(kept: KeptAnswer): Promise<unknown> {
@@ -190,7 +191,7 @@ const streamed = async (
     if (answer.warnings.length > 0) reply.header('warning', warningHeader(answer.warnings));
     if (coding && !answer.empty) reply.header('content-encoding', coding);
     call.audit?.begun(200);
-    if (reading?.isKept) return await reading.keep(answer.chunks);
+    if (reading?.isKept) return await reading.keep(answer);
     await sendChunks(reply, { ...answer, pace }, response.mediaType, (fault) => {
       logCutAnswer(service.log, request, reply, fault);
     });

@@ -5,16 +5,19 @@
  *
  * Invariants:
  * - A file has no name: it is gone with its last reader, also when the process ends.
- * - All of them together have at most `bytesMax` bytes; those that nobody asked for longest go first.
+ * - All of them together have at most `bytesMax` bytes, and there are at most `answersMax`, each of which has a
+ *   descriptor; those that nobody asked for longest go first.
  */
 import { createHash } from 'node:crypto';
 import { type FileHandle, open, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LakeError } from '../../errors.ts';
 import { scratchFull } from '../../lake/objects/objects.ts';
+import type { QueryReply } from '../pool.types.ts';
 
 /** How long nobody asks for one before it goes. */
 const keptMs = 5 * 60_000;
+const answersMax = 256;
 
 /** The bytes of an answer. `tag` names exactly these. */
 export interface KeptAnswer {
@@ -59,6 +62,8 @@ class AnswerFile implements KeptAnswer {
   }
 }
 
+type Answer = Pick<QueryReply, 'chunks' | 'sent'>;
+
 interface Kept {
   readonly answer: Promise<AnswerFile>;
   /** Known once it is complete. */
@@ -96,21 +101,21 @@ export class KeptAnswers {
    * Keeps the bytes as the answer of a key. What fails is not kept. @throws answer-long; what ends the bytes; faults of
    * the disk
    */
-  async keep(key: string, chunks: AsyncIterable<Uint8Array>): Promise<KeptAnswer> {
-    const kept: Kept = { answer: this.write(chunks), size: 0, timer: undefined };
+  async keep(key: string, answer: Answer): Promise<KeptAnswer> {
+    const kept: Kept = { answer: this.write(answer), size: 0, timer: undefined };
     this.answers.set(key, kept);
     try {
-      const answer = await kept.answer;
-      kept.size = answer.size;
-      this.bytes += answer.size;
+      const file = await kept.answer;
+      kept.size = file.size;
+      this.bytes += file.size;
       kept.timer = setTimeout(() => {
         this.drop(key, kept);
       }, keptMs).unref();
       for (const [other, one] of this.answers) {
-        if (this.bytes <= this.bytesMax) break;
+        if (this.bytes <= this.bytesMax && this.answers.size <= answersMax) break;
         if (one !== kept && one.timer) this.drop(other, one);
       }
-      return answer;
+      return file;
     } catch (error) {
       if (this.answers.get(key) === kept) this.answers.delete(key);
       throw error;
@@ -133,19 +138,23 @@ export class KeptAnswers {
     );
   }
 
-  private async write(chunks: AsyncIterable<Uint8Array>): Promise<AnswerFile> {
+  private async write({ chunks, sent }: Answer): Promise<AnswerFile> {
     const path = join(this.directory, `answer${this.made++}`);
     const file = await open(path, 'wx+');
     try {
       await unlink(path);
       const hash = createHash('sha256');
       let size = 0;
+      // Neither hashes nor files take bytes that threads share.
+      let copy = new Uint8Array(0);
       for await (const chunk of chunks) {
         if (size + chunk.length > this.bytesMax) throw new LakeError('answer-long', { limit: this.bytesMax });
-        // Hashes do not take bytes that threads share.
-        const bytes = chunk.buffer instanceof SharedArrayBuffer ? chunk.slice() : chunk;
+        if (copy.length < chunk.length) copy = new Uint8Array(chunk.length);
+        copy.set(chunk);
+        const bytes = copy.subarray(0, chunk.length);
+        sent?.(chunk);
         hash.update(bytes);
-        await file.writev([bytes]).catch((error: unknown) => {
+        await file.appendFile(bytes).catch((error: unknown) => {
           throw scratchFull(error) ?? error;
         });
         size += bytes.length;

@@ -1,5 +1,6 @@
 /** Answers by their addresses: tags, lengths and ranges, as readers of files ask for them. */
 import { execFile } from 'node:child_process';
+import { readdirSync, readlinkSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { lacksPython, quits } from '../../support/python.ts';
@@ -106,6 +107,18 @@ describe('lengths and ranges', () => {
       const [part, whole] = [await get(path, { range: 'bytes=0-99' }), await get(path)];
       expect([part.status, part.body]).toEqual([206, whole.body.slice(0, 100)]);
     }
+  });
+  test('of many answers need no more descriptors than some hundred', async () => {
+    const path = (i: number) => `/query?query=from+p|head+1|put+i:=${i}|cut+a&format=csv`;
+    for (let i = 1; i <= 300; i++) expect((await get(path(i), { range: 'bytes=0-0' })).body).toBe('a');
+    const open = readdirSync('/proc/self/fd').filter((fd) => {
+      try {
+        return /answer\d+ \(deleted\)$/.test(readlinkSync(`/proc/self/fd/${fd}`));
+      } catch {
+        return false;
+      }
+    });
+    expect(open.length).toBeLessThanOrEqual(256);
   });
   test('are made again for one whose maker left', async () => {
     const path = '/query?query=from+p|sort+-a|cut+a&format=csv&limit=3000';
