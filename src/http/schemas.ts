@@ -376,12 +376,15 @@ export const Deletion = Type.Object(
     $id: 'Deletion',
     description: 'Either `object_ids` or `where`.',
     oneOf: [
-      { required: ['object_ids'], properties: { object_ids: { type: 'array', minItems: 1 }, where: { const: '' } } },
+      {
+        required: ['object_ids'],
+        properties: { object_ids: { type: 'array', items: {}, minItems: 1 }, where: { const: '' } },
+      },
       {
         required: ['where'],
         properties: {
           where: { minLength: 1 },
-          object_ids: { anyOf: [{ type: 'null' }, { type: 'array', maxItems: 0 }] },
+          object_ids: { anyOf: [{ type: 'null' }, { type: 'array', items: {}, maxItems: 0 }] },
         },
       },
     ],

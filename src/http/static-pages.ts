@@ -21,8 +21,15 @@ export const pages = [
     path: '/inspect',
     file: 'inspect.html',
     summary: 'The state machines, live, from a recording or a scenario: a page for browsers',
+    description: 'It shows ids and counts, never records; with access control it asks for a key.',
   },
-  { id: 'docsPage', path: '/docs', file: 'docs.html', summary: 'The manual and the API: a page for browsers' },
+  {
+    id: 'docsPage',
+    path: '/docs',
+    file: 'docs.html',
+    summary: 'The manual and the API: a page for browsers',
+    description: 'Endpoints, formats, the language, errors and options of exactly this service.',
+  },
 ] as const;
 
 /** The page at `/`, for browsers: clients of the interface get there what it says. */

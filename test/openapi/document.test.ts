@@ -61,7 +61,7 @@ describe('the document', () => {
     expect(shown).toMatchObject({
       openapi: '3.1.0',
       info: { title: expect.any(String), version: 'v0.0.0-test', license: { identifier: 'BSD-3-Clause' } },
-      servers: [{ url: './' }],
+      servers: [{ url: '.' }],
     });
     const tags = (shown['tags'] as unknown as readonly { readonly name: string }[]).map((tag) => tag.name);
     const ids = operations.map(({ operation }) => operation['operationId'] as unknown as string);
@@ -154,13 +154,15 @@ describe('the document', () => {
   });
 
   test('says who may ask only where that is asked', () => {
-    expect([...walk(shown)].filter(([, x]) => 'security' in x || 'securitySchemes' in x)).toEqual([]);
+    expect([...walk(shown)].filter(([, x]) => 'security' in x || 'securitySchemes' in x)).toEqual([['#', shown]]);
+    expect(shown['security']).toEqual([]);
     expect(Object.keys(guarded['components']!['securitySchemes']!)).toEqual(['bearer', 'session']);
     for (const { path, method, operation } of operationsOf(guarded)) {
       const row = routes.find((r) => pathOf(r) === path && (r.method.toLowerCase() === method || r.anyMethod))!;
-      const roles = row.need === 'known' ? [] : [row.need];
-      expect(operation['security'] as unknown, `${method} ${path}`).toEqual(
-        row.need === 'open' ? [] : [{ bearer: roles }, { session: roles }],
+      const asked = row.need === 'open' ? [] : [{ bearer: [] }, { session: [] }];
+      expect(operation['security'] as unknown, `${method} ${path}`).toEqual(asked);
+      expect(operation['x-role'] as unknown, `${method} ${path}`).toBe(
+        row.need === 'open' || row.need === 'known' ? undefined : row.need,
       );
       if (row.need !== 'open') expect(Object.keys(operation['responses']!)).toEqual(expect.arrayContaining(['401']));
     }

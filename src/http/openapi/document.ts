@@ -6,7 +6,8 @@
  *   route table, where each row has one place.
  * - Statuses are exact: there is no `default` and no range, so that what is not listed is a fault of ours.
  * - `x-errors` of an answer lists its errors by code, those of the components say what they are; `x-events` of the
- *   event feed the events, with their schemas.
+ *   event feed the events, with their schemas; `x-role` of an endpoint is the role that it asks for (names of roles
+ *   beside a scheme are OpenAPI's own way since 3.1, which tools take for scopes that are not declared).
  */
 import type { TSchema } from 'typebox';
 import { type ErrorCode, errorTable } from '../../errors.ts';
@@ -50,13 +51,15 @@ export const openApiDocument = (routes: readonly Route[], { version, guarded }: 
     info: {
       title: 'Lake data service',
       version,
+      contact: { name: 'The Lake data service project' },
       license: { name: 'BSD-3-Clause', identifier: 'BSD-3-Clause' },
       summary: 'A lake of records of any shape, versioned like git, queried over HTTP',
       description: introduction,
     },
-    servers: [{ url: './', description: 'This service' }],
+    servers: [{ url: '.', description: 'This service' }],
     tags: Object.entries(tagTexts).map(([name, description]) => ({ name, description })),
     paths,
+    ...(!guarded && { security: [] }),
     components: {
       schemas: Object.fromEntries([...components].sort(([a], [b]) => (a < b ? -1 : 1))),
       parameters,
@@ -117,7 +120,9 @@ const operation = (row: Route, refs: (schema: TSchema) => Json, guarded: boolean
   ...(row.body !== undefined && { requestBody: requestBody(row, refs) }),
   responses: responses(row, refs),
   ...(guarded &&
-    (row.need === 'open' ? { security: [] } : { security: [{ bearer: rolesOf(row) }, { session: rolesOf(row) }] })),
+    (row.need === 'open'
+      ? { security: [] }
+      : { security: [{ bearer: [] }, { session: [] }], ...(row.need !== 'known' && { 'x-role': row.need }) })),
   ...(row.path === '/events' && {
     'x-events': Object.fromEntries(
       Object.entries(eventTable).map(([name, { data, superdb, when }]) => [name, { when, superdb, data: refs(data) }]),
@@ -143,6 +148,7 @@ const sameAs = (
     operationId: `${row.id}By${method[0]!.toUpperCase()}${method.slice(1)}`,
     tags: [row.tag],
     summary: `${row.summary} (the same by ${method.toUpperCase()})`,
+    ...descriptionOf(row),
     'x-same-as': row.id,
     responses:
       method === 'head'
@@ -152,7 +158,6 @@ const sameAs = (
   };
 };
 
-const rolesOf = ({ need }: Route): readonly string[] => (need === 'open' || need === 'known' ? [] : [need]);
 const needTexts: Readonly<Record<Route['need'], string>> = {
   open: '',
   known: 'With access control: any token; what one may read decides.',
@@ -313,6 +318,7 @@ const failed = (row: Route, status: number, codes: readonly ErrorCode[], refs: (
     ...headersOf([
       'X-Request-ID',
       'Link',
+      ...(status === 405 ? (['Allow'] as const) : []),
       ...(status === 401 ? (['WWW-Authenticate'] as const) : []),
       ...(status === 503 && Object.keys(row.answers).every((s) => s !== '503') ? (['Retry-After'] as const) : []),
     ]),

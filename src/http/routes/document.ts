@@ -26,6 +26,7 @@ export const documentRoutes = (table: () => readonly Route[]): readonly Route[] 
       method: 'GET',
       path: '/openapi.json',
       summary: 'This document: OpenAPI 3.1',
+      description: 'It is made from the table by which requests are checked.',
       need: 'open',
       open: true,
       preflight: true,

@@ -9,13 +9,14 @@ import { type Route, route } from '../route.ts';
 import { pages, sendPage } from '../static-pages.ts';
 
 export const inspectRoutes: readonly Route[] = [
-  ...pages.map(({ id, path, file, summary }) =>
+  ...pages.map(({ id, path, file, summary, description }) =>
     route({
       id,
       tag: 'Pages',
       method: 'GET',
       path,
       summary,
+      description,
       need: 'open',
       open: true,
       answers: { 200: { text: 'The page.', content: { 'text/html': Type.String() }, headers: ['Cache-Control'] } },
