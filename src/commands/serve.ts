@@ -4,6 +4,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { resolve as resolvePath } from 'node:path';
 import pino, { type Logger } from 'pino';
+import { type ListenAddress, listenText } from '../config/listen.ts';
 import { ConfigError } from '../config/options.ts';
 import type { ServeConfig } from '../config/serve.ts';
 import { accessOf } from '../http/access/access.ts';
@@ -41,17 +42,17 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
     return 0;
   }
   const guarded = config.auth.keys || config.auth.domain !== '';
-  const { host } = config.listen;
-  if (!guarded && !config.insecure && !loopback(host))
+  const reachable = config.listen.find(isReachable);
+  if (!guarded && !config.insecure && reachable)
     throw new ConfigError(
-      `-l ${host}:${config.listen.port}: others can reach this address, and there is no access control: -auth.keys or -auth.domain turn it on, -insecure goes without`,
+      `-l ${listenText(reachable)}: others can reach this address, and there is no access control: -auth.keys or -auth.domain turn it on, -insecure goes without`,
     );
   yieldCollectors();
   const log = pino({ level: config.logLevel }, pino.destination({ dest: 2, sync: false }));
   const directory = lakeFolder(io.cwd, config.lakeDirectory);
   const from = fromPolicyOf(config.from, io.cwd);
   makeFolder(directory);
-  const owner = `${config.listen.host}:${config.listen.port}`;
+  const owner = config.listen.map(listenText).join(', ');
   const watch = new MachineWatch();
   const recorder = await beginRecording(config, {
     cwd: io.cwd,
@@ -84,8 +85,9 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
       log.info(refusalLine(fault), 'token refused');
     },
   });
-  // For localhost the framework finds the addresses, once the lake is open.
-  const earlyListener = host === 'localhost' ? undefined : await listenEarly(config);
+  const earlyListener = await listenEarly(config, (fault) => {
+    log.error({ err: fault }, 'certificate');
+  });
   const lake = await openLake({
     directory,
     objects,
@@ -99,7 +101,7 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
     ...recorder?.lakeHooks,
     ...(inspect && { inspect }),
   }).catch(async (problem: unknown) => {
-    await earlyListener?.close();
+    await earlyListener.close();
     throw problem;
   });
   recorder?.begin(lake);
@@ -127,7 +129,7 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
   const server = await startServer({
     ...(access && { access }),
     ...(audit && { audit: audit.write }),
-    ...(earlyListener && { earlyListener }),
+    earlyListener,
     ...(tracing && { tracing }),
     config,
     version,
@@ -140,7 +142,7 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
     await lake.close();
     throw problem;
   });
-  await io.write(Buffer.from(welcome(server.address, directory)));
+  await io.write(Buffer.from(welcome(server.addresses, directory)));
   const signal = await new Promise<NodeJS.Signals>((resolve) => {
     for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => resolve(name));
   });
@@ -200,6 +202,10 @@ const noted = (
   },
 });
 
+/** Whether others than people of this machine may reach an address; what systemd opened may be anything. */
+const isReachable = (address: ListenAddress): boolean =>
+  address.kind === 'tcp' ? !loopback(address.host) : address.kind === 'descriptor';
+
 /** What the program takes besides -memory. */
 const memoryBesides = 256 << 20;
 
@@ -254,7 +260,11 @@ export const beginRecording = async (
     : Recorder.open({ path: resolvePath(cwd, file), ...limits, watch, version, options, report });
 };
 
-const welcome = (address: string, directory: string): string => `The lake in ${directory} is served on ${address}
+const welcome = (addresses: readonly string[], directory: string): string => {
+  const [first = ''] = addresses;
+  const target = first.startsWith('unix:') ? `--unix-socket ${first.slice('unix:'.length)} http://localhost` : first;
+  return `The lake in ${directory} is served on ${addresses.join(' and ')}
 
-Try: curl ${address}/pool -H 'Accept: application/json' -d '{name:"events"}'
+Try: curl ${target}/pool -H 'Accept: application/json' -d '{name:"events"}'
 `;
+};

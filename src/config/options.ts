@@ -20,7 +20,7 @@ export class ConfigError extends Error {
 }
 
 /** How the text of an option is read. `bytes` takes units such as KiB, `duration` such as ms. */
-type OptionType = 'text' | 'list' | 'switch' | 'integer' | 'bytes' | 'duration' | 'address';
+type OptionType = 'text' | 'list' | 'switch' | 'integer' | 'bytes' | 'duration';
 /**
  * One option. `fallback` is written as on the command line; `choices`, `least` and `most` bound the value; `value`
  * names it in the help text.
@@ -38,13 +38,13 @@ export interface OptionRow {
   /** Read from LAKE_* too. */
   readonly environment?: boolean;
 }
-/** Where to listen: HOST:PORT. */
+/** A host and a port. */
 export interface Address {
   readonly host: string;
   readonly port: number;
 }
 /** The value of an option: of lists their items, of sizes bytes, of times milliseconds. */
-export type OptionValue = string | readonly string[] | boolean | number | Address;
+export type OptionValue = string | readonly string[] | boolean | number;
 
 /** The command line asks for help instead of work. */
 export interface HelpRequest {
@@ -206,11 +206,6 @@ const parseValue = (row: OptionRow, text: string, label: string): OptionValue =>
       const n = parseDurationMs(text);
       if (n === undefined) throw bad('a time such as 500ms, 10s or 2m');
       return bounded(row, n, bad);
-    }
-    case 'address': {
-      const address = parseAddress(text);
-      if (!address) throw bad('HOST:PORT with a port of 0 to 65535');
-      return address;
     }
   }
 };

@@ -1,6 +1,8 @@
 /** What `lake serve` runs with: read once from flags and environment, checked, frozen. */
 import { availableParallelism } from 'node:os';
 import { optionsText } from './help.ts';
+import { type ListenAddress, listenAddresses } from './listen.ts';
+import { isProxy } from './proxies.ts';
 import {
   type FormatLimitsConfig,
   type FromConfig,
@@ -11,7 +13,6 @@ import {
   recursionLimits,
 } from './limits.ts';
 import {
-  type Address,
   ConfigError,
   type Environment,
   type FileOptions,
@@ -25,7 +26,12 @@ import { type LogLevel, type responseFormats, serveOptions } from './tables.ts';
 /** What `lake serve` runs with. Times are in milliseconds, sizes in bytes. */
 export interface ServeConfig {
   readonly lakeDirectory: string;
-  readonly listen: Address;
+  /** At least one. */
+  readonly listen: readonly ListenAddress[];
+  /** Files of the certificate and its key; absent: no TLS. */
+  readonly tls?: { readonly certificate: string; readonly key: string };
+  /** Addresses and ranges; `loopback` and `unix` stand for their kinds. */
+  readonly proxiesTrusted: readonly string[];
   readonly defaultFormat: (typeof responseFormats)[number];
   readonly logLevel: LogLevel;
   readonly corsOrigins: readonly string[];
@@ -130,7 +136,7 @@ export const parseServe = (
   const number = (name: string): number => values[name] as number;
   return Object.freeze({
     lakeDirectory: values['lake'] as string,
-    listen: Object.freeze(values['l'] as Address),
+    ...listenConfig(values, environment),
     defaultFormat: values['defaultfmt'] as ServeConfig['defaultFormat'],
     logLevel: values['log.level'] as LogLevel,
     corsOrigins: Object.freeze([...(values['cors.origin'] as readonly string[])]),
@@ -181,6 +187,29 @@ export const parseServe = (
       bodyBytesMax: number('record.bodies.max'),
     }),
   });
+};
+
+/** @throws ConfigError */
+const listenConfig = (
+  values: ParsedOptions['values'],
+  environment: Environment,
+): Pick<ServeConfig, 'listen' | 'tls' | 'proxiesTrusted'> => {
+  const certificate = values['tls.cert'] as string;
+  const key = values['tls.key'] as string;
+  if ((certificate === '') !== (key === ''))
+    throw new ConfigError(`-tls.${certificate === '' ? 'key needs -tls.cert' : 'cert needs -tls.key'}`);
+  const proxiesTrusted = values['proxy.trust'] as readonly string[];
+  for (const text of proxiesTrusted)
+    if (!isProxy(text))
+      throw new ConfigError(
+        `bad value for -proxy.trust: ${JSON.stringify(text)} (an IP address, a range such as 10.0.0.0/8, loopback or unix)`,
+      );
+  const { fallback } = serveOptions.find(({ name }) => name === 'l')!;
+  return {
+    listen: Object.freeze(listenAddresses(values['l'] as readonly string[], fallback, environment)),
+    ...(certificate !== '' && { tls: Object.freeze({ certificate, key }) }),
+    proxiesTrusted: Object.freeze([...proxiesTrusted]),
+  };
 };
 
 /**

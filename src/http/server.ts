@@ -12,7 +12,6 @@
  */
 import assert from 'node:assert/strict';
 import { METHODS, type IncomingHttpHeaders, type IncomingMessage, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import Fastify, {
   LogController,
@@ -23,6 +22,7 @@ import Fastify, {
   type FastifyServerFactory,
   type HTTPMethods,
 } from 'fastify';
+import { proxiesOf } from '../config/proxies.ts';
 import type { ServeConfig } from '../config/serve.ts';
 import { LakeError } from '../errors.ts';
 import type { FormatName } from '../formats/formats.ts';
@@ -37,7 +37,7 @@ import { type AuditEntry, AuditTrail } from './access/audit.ts';
 import { callerOf, checkSource } from './admission.ts';
 import { answerUnparsed } from './connections/client-ends.ts';
 import { Connections } from './connections/connections.ts';
-import { type EarlyListener, httpServer, listenFault } from './connections/early-listener.ts';
+import type { EarlyListener } from './connections/early-listener.ts';
 import { encodeAnswer } from './bodies/encoding.ts';
 import { EventFeed } from './events.ts';
 import { checkHead } from './bodies/head.ts';
@@ -78,8 +78,8 @@ interface ServerOptions {
   readonly audit?: (entry: AuditEntry) => void;
   /** Told of requests; closed by who opened it. */
   readonly tracing?: Tracing;
-  /** The server that listens already; without it one is made. */
-  readonly earlyListener?: EarlyListener;
+  /** The server that listens already. */
+  readonly earlyListener: EarlyListener;
   /** Of loads, queries and subscribers; default: those of machines/. */
   readonly charts?: ServiceCharts;
 }
@@ -88,25 +88,25 @@ export interface ServiceCharts extends RunCharts {
 }
 /** A server that answers. */
 export interface Server {
-  /** `http://host:port` as it is to be reached. */
+  /** The first of them: `http://host:port`, say. */
   readonly address: string;
+  /** Where it is to be reached, as listeners.ts names them. */
+  readonly addresses: readonly string[];
   /** The framework's own, for requests without a socket in tests. */
   readonly app: FastifyInstance;
   /** Ends event streams, lets requests finish for `shutdownMs`, then cuts them off. */
   close(): Promise<void>;
 }
 
-/** Starts to listen. */
+/** Starts to answer. */
 export const startServer = async (options: ServerOptions): Promise<Server> => {
   const { app, service } = buildApp(options);
-  const { host, port } = options.config.listen;
-  await app.listen({ host, port }).catch((error: Error) => {
-    throw listenFault(error, { host, port });
-  });
-  const bound = app.server.address() as AddressInfo;
-  const name = bound.family === 'IPv6' ? `[${bound.address}]` : bound.address;
+  // It listens already: the framework is only told so.
+  await app.listen();
+  const addresses = options.earlyListener.names;
   return {
-    address: `http://${name}:${bound.port}`,
+    address: addresses[0]!,
+    addresses,
     app,
     close: () => close(app, service),
   };
@@ -191,8 +191,8 @@ const buildApp = (options: ServerOptions): { readonly app: FastifyInstance; read
     exposeHeadRoutes: false,
     forceCloseConnections: 'idle',
     return503OnClosing: false,
-    serverFactory: ((listener: RequestListener) =>
-      earlyListener ? earlyListener.take(listener) : httpServer(config, listener).server) as FastifyServerFactory,
+    serverFactory: ((listener: RequestListener) => earlyListener.take(listener)) as FastifyServerFactory,
+    ...(config.proxiesTrusted.length > 0 && { trustProxy: proxiesOf(config.proxiesTrusted) }),
     routerOptions: {
       maxParamLength: config.headerBytesMax,
       querystringParser: (text) => (text === '' ? {} : Object.fromEntries(queryParameters(`?${text}`))),
@@ -290,11 +290,14 @@ const notFound = (reply: FastifyReply): FastifyReply =>
 
 const addHooks = (
   app: FastifyInstance,
-  { requests, metrics, tracing, log }: Service,
+  { config, requests, metrics, tracing, log }: Service,
   connections: Connections,
 ): void => {
+  const behindProxy = config.proxiesTrusted.length > 0;
   app.addHook('onRequest', (request, reply, done) => {
     restoreRare(request.raw);
+    // What a trusted proxy was asked for.
+    if (behindProxy && request.host !== '') request.raw.headers.host = request.host;
     const { socket } = request.raw;
     requests.underWay++;
     connections.began(socket);
@@ -368,7 +371,7 @@ const admissionOf = (service: Service, row: Route): InspectAdmission => ({
 
 const originRules = (config: ServeConfig, access: Access | undefined): OriginRules => ({
   origins: config.corsOrigins,
-  listen: config.listen,
+  hosts: config.listen.flatMap((address) => (address.kind === 'tcp' ? [address.host] : [])),
   ...(config.insecure && { insecure: true }),
   ...(access && { guarded: true }),
 });

@@ -50,11 +50,11 @@ const of = (stage: Stage, verb: string): readonly string[] =>
 describe('the container', () => {
   test('is built in one stage and runs in another, as nobody special, with a health check and the lake on a volume', () => {
     expect(stages.map(({ from, name }) => [from, name])).toEqual([
-      ['node:20-slim', 'build'],
-      ['node:20-slim', undefined],
+      ['node:24-slim', 'build'],
+      ['node:24-slim', undefined],
     ]);
     expect([of(final, 'USER'), of(final, 'VOLUME'), of(final, 'EXPOSE'), of(final, 'STOPSIGNAL')]).toEqual([
-      ['node'],
+      ['1000:1000'],
       ['/lake'],
       ['9867'],
       ['SIGTERM'],
@@ -92,7 +92,7 @@ describe('the container', () => {
     expect(argv[0]).toBe('serve');
     expect(parseServe(argv.slice(1))).toMatchObject({
       lakeDirectory: '/lake',
-      listen: { host: '0.0.0.0', port: 9867 },
+      listen: [{ kind: 'tcp', host: '0.0.0.0', port: 9867 }],
       auth: { keys: true },
     });
   });
@@ -217,7 +217,9 @@ describe('the unit', () => {
       writeFileSync(program, '#!/bin/sh\n');
       chmodSync(program, 0o755);
       writeFileSync(unit, text.replace('/usr/local/bin/lake', program));
-      const { status, stdout, stderr } = spawnSync('systemd-analyze', ['verify', '--man=no', unit], {
+      writeFileSync(join(folder, 'lake.socket'), readFileSync(path('lake.socket')));
+      const units = [unit, join(folder, 'lake.socket')];
+      const { status, stdout, stderr } = spawnSync('systemd-analyze', ['verify', '--man=no', ...units], {
         encoding: 'utf8',
       });
       expect([

@@ -57,11 +57,15 @@ const freePort = async (): Promise<number> => {
   return port;
 };
 
+const unexpected = (fault: unknown): void => {
+  throw fault;
+};
+
 test('requests that come before the lake is open wait for it, those that waited for long are to come again', async () => {
   const port = await freePort();
   const config = parseServe(['-l', `127.0.0.1:${port}`, '-start.wait', '5s']);
   if ('help' in config) throw new Error('no help was asked for');
-  const earlyListener = await listenEarly(config);
+  const earlyListener = await listenEarly(config, unexpected);
   const bodies = ['first', 'x'.repeat(1 << 20)].map((body) => ask(port, 'POST', '/echo', { body }));
   // Both are there once a later one is answered.
   expect((await ask(port, 'GET', '/ready')).status).toBe(503);
@@ -85,7 +89,7 @@ test('before the lake is open, health checks are told so and everything else is 
   const port = await freePort();
   const config = parseServe(['-l', `127.0.0.1:${port}`, '-start.wait', '1ms']);
   if ('help' in config) throw new Error('no help was asked for');
-  const earlyListener = await listenEarly(config);
+  const earlyListener = await listenEarly(config, unexpected);
   try {
     const early = { status: 503, type: 'text/plain; charset=utf-8', body: 'recovering', retryAfter: '1' };
     expect(await ask(port, 'GET', '/ready')).toEqual(early);
@@ -97,7 +101,7 @@ test('before the lake is open, health checks are told so and everything else is 
       body: '{"type":"Error","kind":"overloaded","error":"service is starting: the lake is being recovered; retry shortly"}\n',
       retryAfter: '1',
     });
-    await expect(listenEarly(config)).rejects.toMatchObject({ code: 'EADDRINUSE' });
+    await expect(listenEarly(config, unexpected)).rejects.toMatchObject({ code: 'EADDRINUSE' });
   } finally {
     await earlyListener.close();
   }

@@ -10,6 +10,7 @@ import { watchKeys } from '../../src/commands/key-file.ts';
 import { beginRecording } from '../../src/commands/serve.ts';
 import { parseServe } from '../../src/config/serve.ts';
 import { accessOf } from '../../src/http/access/access.ts';
+import { listenEarly } from '../../src/http/connections/early-listener.ts';
 import { type Server, type ServiceCharts, startServer } from '../../src/http/server.ts';
 import { openLake } from '../../src/lake/lake.ts';
 import type { Lake, PackOptions } from '../../src/lake/lake.types.ts';
@@ -44,13 +45,14 @@ export interface Answer {
 
 /**
  * Starts a service with the given flags; `directory` keeps a lake that is already there, `log` gets its lines;
- * `charts`: others than those of machines/.
+ * `charts`: others than those of machines/. `report` is told of certificates that are no good.
  */
 export const startService = async (
   flags: readonly string[] = [],
   directory?: string,
   log?: Logger,
   charts?: ServiceCharts,
+  report?: (fault: unknown) => void,
 ): Promise<TestService> => {
   const folder = directory ?? (await mkdtemp(join(tmpdir(), 'lake-test-')));
   const config = parseServe([
@@ -116,8 +118,16 @@ export const startService = async (
       : await openAudit(config.auditFile, (fault) => {
           throw fault;
         });
+  const earlyListener = await listenEarly(
+    config,
+    report ??
+      ((fault) => {
+        throw fault;
+      }),
+  );
   const server = await startServer({
     config,
+    earlyListener,
     ...(access && { access }),
     ...(audit && { audit: audit.write }),
     version: 'v0.0.0-test',

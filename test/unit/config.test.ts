@@ -29,7 +29,7 @@ describe('flags of lake serve', () => {
   test('without flags everything has its default', () => {
     expect(parseServe([])).toMatchObject({
       lakeDirectory: './lake-data',
-      listen: { host: '127.0.0.1', port: 9867 },
+      listen: [{ kind: 'tcp', host: '127.0.0.1', port: 9867 }],
       defaultFormat: 'sup',
       logLevel: 'info',
       corsOrigins: [],
@@ -54,7 +54,13 @@ describe('flags of lake serve', () => {
   test('a list collects, other options take the last value', () => {
     expect(
       parseServe(['-cors.origin', 'http://a', '-cors.origin=http://*.b', '-l', ':1', '-l', '[::1]:2']),
-    ).toMatchObject({ corsOrigins: ['http://a', 'http://*.b'], listen: { host: '::1', port: 2 } });
+    ).toMatchObject({
+      corsOrigins: ['http://a', 'http://*.b'],
+      listen: [
+        { kind: 'tcp', host: '0.0.0.0', port: 1 },
+        { kind: 'tcp', host: '::1', port: 2 },
+      ],
+    });
   });
   test('the environment is read, and a flag wins over it', () => {
     const environment = { LAKE_QUERY_STATUS_TTL: '2s', LAKE_LAKE: '/data', LAKE_CORS_ORIGIN: 'http://a, http://b' };
@@ -71,8 +77,12 @@ describe('flags of lake serve', () => {
     expect(fault(['-nope'])).toBe('unknown option: -nope (lake help lists them)');
     expect(fault(['-loglevel', 'info'])).toBe('unknown option: -loglevel (did you mean -log.level?)');
     expect(fault(['-lake'])).toBe('option -lake needs a value');
-    expect(fault(['-l', 'nowhere'])).toBe('bad value for -l: "nowhere" (HOST:PORT with a port of 0 to 65535)');
-    expect(fault(['-l', 'h:70000'])).toBe('bad value for -l: "h:70000" (HOST:PORT with a port of 0 to 65535)');
+    expect(fault(['-l', 'nowhere'])).toBe(
+      'bad value for -l: "nowhere" (HOST:PORT with a port of 0 to 65535, or unix:PATH)',
+    );
+    expect(fault(['-l', 'h:70000'])).toBe(
+      'bad value for -l: "h:70000" (HOST:PORT with a port of 0 to 65535, or unix:PATH)',
+    );
     expect(fault(['-log.level', 'loud'])).toBe(
       'bad value for -log.level: "loud" (one of trace, debug, info, warn, error, fatal, silent)',
     );

@@ -1,5 +1,5 @@
 /**
- * The port before the lake is open: recovering one that was not closed can take a while, and whoever asks waits for it
+ * The addresses before the lake is open: recovering one that was not closed can take a while, and whoever asks waits for it
  * instead of finding nobody.
  *
  * Invariants:
@@ -7,16 +7,26 @@
  *   a 503 that says to come again; health checks are answered at once.
  * - `take` hands the listening server on as it is: no connection is refused or cut in between.
  */
-import { type IncomingMessage, type RequestListener, type Server, type ServerResponse, createServer } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  Server as HttpServer,
+  type ServerResponse,
+} from 'node:http';
 import type { ServeConfig } from '../../config/serve.ts';
 import { LakeError } from '../../errors.ts';
 import { hearEnds } from './client-ends.ts';
 import { isLastAnswer, listenTo } from './linger.ts';
+import { type ListenersConfig, openListeners } from './listeners.ts';
 import { errorAnswer } from '../reply.ts';
 import { requestIdOf } from '../request-id.ts';
 
 /** The port while nobody but health checks is answered. */
 export interface EarlyListener {
+  /** Its addresses, as listeners.ts names them. */
+  readonly names: readonly string[];
   /** Gives the server to who answers from here on. Its `listen` tells that it listens already. */
   take(listener: RequestListener): Server;
   /** Ends it where nobody took it. */
@@ -29,7 +39,7 @@ type HttpConfig = Pick<ServeConfig, 'headerBytesMax' | 'headerMsMax'>;
 const waitingMax = 1000;
 
 /** A server that reads requests as all of ours do, for a listener; `unlisten` takes it back. */
-export const httpServer = (
+const httpServer = (
   { headerBytesMax, headerMsMax }: HttpConfig,
   listener: RequestListener,
 ): { readonly server: Server; readonly unlisten: () => void } => {
@@ -49,44 +59,31 @@ export const httpServer = (
   return { server, unlisten: listenTo(server, listener) };
 };
 
-/** The fault of an address that cannot be listened at, as one line for people. */
-export const listenFault = (error: Error, { host, port }: ServeConfig['listen']): Error => {
-  const { code = '' } = error as NodeJS.ErrnoException;
-  const why = listenFaults[code];
-  return why === undefined
-    ? error
-    : Object.assign(new Error(`cannot listen at ${host}:${port}: ${why} (option -l)`, { cause: error }), { code });
-};
-const listenFaults: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'the address is in use, perhaps by another service',
-  EADDRNOTAVAIL: 'this machine has no such address',
-  EACCES: 'no permission: ports below 1024 take rights of their own',
-  ENOTFOUND: 'the host is not known',
-};
-
-/** Begins to listen; rejects when the address is taken. */
+/** Begins to listen; `report` is told of changed certificates that are no good. @throws what openListeners throws */
 export const listenEarly = async (
-  config: Pick<ServeConfig, 'listen' | 'startWaitMs'> & HttpConfig,
+  config: Pick<ServeConfig, 'startWaitMs'> & ListenersConfig & HttpConfig,
+  report: (fault: unknown) => void,
 ): Promise<EarlyListener> => {
   const waiting = new WaitingRequests(config.startWaitMs);
   const { server, unlisten } = httpServer(config, waiting.listener);
-  await new Promise<void>((resolve, reject) => {
-    const failed = (error: Error): void => {
-      reject(listenFault(error, config.listen));
-    };
-    server.once('error', failed);
-    server.listen(config.listen, () => {
-      server.off('error', failed);
-      resolve();
-    });
-  });
+  const listeners = await openListeners(config, server, report);
+  // The server keeps track of its connections from here on.
+  server.emit('listening');
+  server.address = () => listeners.address;
+  server.close = (done) => {
+    // Ends connections without a request; it has no listener of its own.
+    HttpServer.prototype.close.call(server);
+    void listeners.close().then(() => done?.());
+    return server;
+  };
   // A lake that cannot be opened must not keep the process.
-  server.unref();
+  listeners.keep(false);
   return {
+    names: listeners.names,
     take: (listener) => {
       unlisten();
       listenTo(server, listener);
-      server.ref();
+      listeners.keep(true);
       server.listen = () => {
         process.nextTick(() => {
           server.emit('listening');

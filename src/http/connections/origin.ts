@@ -12,16 +12,15 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { isIP } from 'node:net';
 import { LakeError } from '../../errors.ts';
-import type { Address } from '../../config/options.ts';
 import { remembered } from '../known.ts';
 
 /**
- * Which pages are trusted. `origins`: patterns of option `-cors.origin`, none without it; `listen`: the address that
- * the service listens at.
+ * Which pages are trusted. `origins`: patterns of option `-cors.origin`, none without it; `hosts`: those that the
+ * service listens at.
  */
 export interface OriginRules {
   readonly origins: readonly string[];
-  readonly listen: Address;
+  readonly hosts: readonly string[];
   /** Others are let in without access control: an address as Host is theirs to use, a name is not. */
   readonly insecure?: boolean;
   /** There is access control: a page that was bent to point here has no token. */
@@ -120,9 +119,8 @@ export const loopback = (name: string): boolean =>
 export const checkHost = (rules: OriginRules, host: string | undefined): void => {
   if (!host || rules.guarded) return;
   const name = hostName(host);
-  const wildcard = rules.listen.host === '0.0.0.0' || rules.listen.host === '::';
-  if (loopback(name) || (rules.insecure && isIP(name) !== 0) || (!wildcard && name === rules.listen.host.toLowerCase()))
-    return;
+  const isOurs = rules.hosts.some((own) => own !== '0.0.0.0' && own !== '::' && own.toLowerCase() === name);
+  if (loopback(name) || (rules.insecure && isIP(name) !== 0) || isOurs) return;
   if (listed(rules, `http://${host}`) || listed(rules, `https://${host}`)) return;
   if (
     rules.origins.some(

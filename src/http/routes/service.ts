@@ -1,7 +1,7 @@
 /**
  * The service itself: version, health, figures, who one is, and a page for people who open the address in a browser.
  */
-import type { IncomingHttpHeaders } from 'node:http';
+import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { LakeError } from '../../errors.ts';
 import { authIdentityValue, authMethodValue } from '../bodies/records.ts';
@@ -148,7 +148,7 @@ export const serviceRoutes: readonly Route[] = [
       const { principal, token } = await access.identify(request.headers);
       return reply
         .code(204)
-        .header('set-cookie', access.sessions.open(token, principal, cameByHttps(request.headers)))
+        .header('set-cookie', access.sessions.open(token, principal, cameByHttps(request)))
         .send();
     },
   }),
@@ -168,7 +168,7 @@ export const serviceRoutes: readonly Route[] = [
       if (!access) throw new LakeError('auth-off');
       return reply
         .code(204)
-        .header('set-cookie', access.sessions.close(request.headers.cookie, cameByHttps(request.headers)))
+        .header('set-cookie', access.sessions.close(request.headers.cookie, cameByHttps(request)))
         .send();
     },
   }),
@@ -184,9 +184,9 @@ const whyNotReady = ({ lake, closing }: Pick<Service, 'lake' | 'closing'>): stri
     : `${length} ${length === 1 ? 'pool' : 'pools'} cannot be read: the log says why, lake fsck -repair mends`;
 };
 
-/** Behind a proxy that speaks HTTPS, the cookie is to be sent over HTTPS alone. */
-const cameByHttps = (headers: IncomingHttpHeaders): boolean =>
-  headers['x-forwarded-proto'] === 'https' || (headers.origin?.startsWith('https://') ?? false);
+/** Where the page came over HTTPS, also by a proxy that is not listed, the cookie is to be sent over HTTPS alone. */
+const cameByHttps = ({ protocol, headers }: Pick<FastifyRequest, 'protocol' | 'headers'>): boolean =>
+  protocol === 'https' || headers['x-forwarded-proto'] === 'https' || (headers.origin?.startsWith('https://') ?? false);
 
 const frontPage = (version: string): string => `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Lake data service</title></head>

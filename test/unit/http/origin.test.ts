@@ -8,9 +8,9 @@ import {
   type OriginRules,
 } from '../../../src/http/connections/origin.ts';
 
-const listen = { host: '127.0.0.1', port: 9867 };
-const open: OriginRules = { origins: [], listen };
-const listed: OriginRules = { origins: ['http://a', 'http://*.b'], listen };
+const hosts = ['127.0.0.1'];
+const open: OriginRules = { origins: [], hosts };
+const listed: OriginRules = { origins: ['http://a', 'http://*.b'], hosts };
 
 describe('CORS', () => {
   test('without a list no origin is told that it may read; with * any may, without cookies', () => {
@@ -19,7 +19,7 @@ describe('CORS', () => {
       {},
       {},
     ]);
-    expect(corsHeaders({ origins: ['*'], listen }, 'http://x')).toEqual({
+    expect(corsHeaders({ origins: ['*'], hosts }, 'http://x')).toEqual({
       'access-control-allow-origin': '*',
       'access-control-expose-headers': 'ETag, X-Request-Id',
     });
@@ -72,8 +72,8 @@ describe('Host and Origin', () => {
       ['evil.example:9867', '10.0.0.1', 'localhost.evil', '127.0.0.1.evil'].filter((host) => !refused(open, host)),
     ).toEqual([]);
     expect(['a', 'x.b', 'a:9867'].filter((host) => refused(listed, host))).toEqual([]);
-    expect(refused({ origins: [], listen: { host: '10.0.0.1', port: 1 } }, '10.0.0.1:1')).toBe(false);
-    expect(refused({ origins: ['*'], listen: { host: '0.0.0.0', port: 1 } }, 'db.example')).toBe(false);
+    expect(refused({ origins: [], hosts: ['10.0.0.1'] }, '10.0.0.1:1')).toBe(false);
+    expect(refused({ origins: ['*'], hosts: ['0.0.0.0'] }, 'db.example')).toBe(false);
   });
   test('a page of another origin is refused, the own one and listed ones are not', () => {
     const headers = (origin?: string): { host: string; origin?: string } => ({
@@ -93,7 +93,7 @@ describe('Host and Origin', () => {
     // Cookies are the user's: any page must not use them.
     expect(
       ['http://a', 'http://x'].map((origin) =>
-        isForeign({ origins: ['*', 'http://a'], listen }, headers(origin), 'cookie'),
+        isForeign({ origins: ['*', 'http://a'], hosts }, headers(origin), 'cookie'),
       ),
     ).toEqual([false, true]);
     expect(() => checkOrigin(open, headers('http://evil'))).toThrow(
