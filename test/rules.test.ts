@@ -193,7 +193,7 @@ describe('imports', () => {
     const entries = sources.filter(
       (p) =>
         p === 'src/main.ts' ||
-        p === 'src/client/client.ts' ||
+        /^src\/client\/(client|arrow)\.ts$/.test(p) ||
         /^src\/bundle\/(load|vite\.config)\.ts$/.test(p) ||
         /^src\/workers\/entry\.ts$/.test(p) ||
         /^src\/lake\/tables\/probe[^/]*\.ts$/.test(p),

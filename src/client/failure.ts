@@ -25,10 +25,10 @@ export class LakeFailure extends Error {
     message: string,
     facts: {
       readonly status: number;
-      readonly kind?: string;
-      readonly hint?: string;
+      readonly kind?: string | undefined;
+      readonly hint?: string | undefined;
       readonly places?: readonly FaultPlace[];
-      readonly requestId?: string;
+      readonly requestId?: string | undefined;
     },
   ) {
     super(message);
@@ -79,8 +79,8 @@ export const failureOf = async (response: Response, text = ''): Promise<LakeFail
   return new LakeFailure(textField(json, 'error') ?? (body.trim() || `HTTP ${response.status}`), {
     status: response.status,
     places,
-    ...(kind !== undefined && { kind }),
-    ...(hint !== undefined && { hint }),
-    ...(requestId !== undefined && { requestId }),
+    kind,
+    hint,
+    requestId,
   });
 };

@@ -100,7 +100,7 @@ export class Query<T = LakeValue> implements AsyncIterable<T> {
       else if (message.name === 'QueryError')
         throw new LakeFailure(textOf(message.value, 'error'), {
           status: response.status,
-          ...(this.requestId !== undefined && { requestId: this.requestId }),
+          requestId: this.requestId,
         });
       else if (message.name === 'QueryStats') this.stats = statsOf(message.value);
     }
@@ -126,18 +126,18 @@ export class Query<T = LakeValue> implements AsyncIterable<T> {
     return (await this.#send(format, options.control ? { ctrl: 'T' } : {})).body!;
   }
   /**
-   * An Arrow IPC stream, for `tableFromIPC` and its kin. The rows must be of one record type: end the query with
-   * `fuse`.
+   * An Arrow IPC stream of all rows as one record type: fields that a row lacks are null. `lake-data-service/client/arrow`
+   * makes a table of it.
    */
-  arrow(): Promise<ReadableStream<Uint8Array>> {
-    return this.bytes('arrows');
+  async arrow(): Promise<ReadableStream<Uint8Array>> {
+    return (await this.#send('arrows', { fuse: 'T' })).body!;
   }
   /** The whole answer as text. */
   async asText(format: Format = 'sup'): Promise<string> {
-    return (await this.#send(format, {})).text();
+    return (await this.#send(format)).text();
   }
 
-  async #send(format: Format, query: Readonly<Record<string, string>>): Promise<Response> {
+  async #send(format: Format, query: Readonly<Record<string, string>> = {}): Promise<Response> {
     const { pool, branch, indexBase, requestId, signal } = this.#options;
     const head = pool === undefined && branch === undefined ? undefined : { pool, branch };
     const response = await this.#requests.send({

@@ -7,9 +7,9 @@ import { build } from 'vite';
 import { lacksChromium, launchChromium } from '../support/chromium.ts';
 import { startService, type TestService } from '../support/server.ts';
 
-const entry = fileURLToPath(new URL('../../src/client/client.ts', import.meta.url));
-/** The whole package as one module. */
-const bundled = async (): Promise<string> => {
+const source = (name: string): string => fileURLToPath(new URL(`../../src/client/${name}.ts`, import.meta.url));
+/** An entry of the package, and what it imports, as one module. */
+const bundled = async (entry = source('client')): Promise<string> => {
   const built = await build({
     configFile: false,
     logLevel: 'silent',
@@ -32,10 +32,10 @@ test.skipIf(lacksChromium())(
   { timeout: 180_000 },
   async () => {
     const page = await browser.newPage();
-    const code = await bundled();
-    await page.route('**/client-under-test.js', (route) =>
-      route.fulfill({ body: code, contentType: 'text/javascript' }),
-    );
+    for (const [name, code] of Object.entries({ client: await bundled(), arrow: await bundled(source('arrow')) }))
+      await page.route(`**/${name}-under-test.js`, (route) =>
+        route.fulfill({ body: code, contentType: 'text/javascript' }),
+      );
     await page.goto(`${service.url}/version`);
     const seen = await page.evaluate(`(async () => {
     const { connect, Time, LakeFailure } = await import('/client-under-test.js');
@@ -49,10 +49,12 @@ test.skipIf(lacksChromium())(
     const rows = [];
     for await (const row of lake.query('from "from a page" | sort k')) rows.push([typeof row.k, String(row.k), row.at instanceof Time ? String(row.at) : '-', String(row.big)]);
     const arrow = (await new Response(await lake.query('from "from a page" | cut k').arrow()).arrayBuffer()).byteLength > 100;
+    const { tableOf } = await import('/arrow-under-test.js');
+    const table = (await tableOf(lake.query('from "from a page" | sort k | cut k'))).getChild('k').toArray().join();
     const failure = await lake.pool('none').branch('main').tip().catch((error) => error instanceof LakeFailure && error.status);
     const { value } = await first;
     stop.abort();
-    return { rows, arrow, failure, event: value.kind };
+    return { rows, arrow, table, failure, event: value.kind };
   })()`);
     expect(seen).toEqual({
       rows: [
@@ -61,6 +63,7 @@ test.skipIf(lacksChromium())(
         ['bigint', '3', '-', 'undefined'],
       ],
       arrow: true,
+      table: '1,2,3',
       failure: 404,
       event: expect.stringMatching(/^pool-/),
     });

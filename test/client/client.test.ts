@@ -5,6 +5,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { gzipSync } from 'node:zlib';
 import { tableFromIPC } from 'apache-arrow';
+import { tableOf } from '../../src/client/arrow.ts';
 import {
   Address,
   type Branch,
@@ -324,6 +325,16 @@ describe('queries', () => {
       .typed())
       seen.push(`${channel} ${String(value)}`);
     expect(seen.sort()).toEqual(['one 1', 'two 2']);
+  });
+
+  test('a table of apache-arrow has all rows, with nulls where they lack a field', async () => {
+    const { name, main } = await newBranch();
+    await main.insert([{ k: 1, s: 'a' }, { k: 2, at: new Time(1n) }, { k: 3 }]);
+    const table = await tableOf(lake.query(`from ${name}`));
+    expect(table.schema.fields.map((field) => field.name)).toEqual(['k', 's', 'at']);
+    expect([...table.getChild('k')!, ...table.getChild('s')!]).toEqual([1n, 2n, 3n, 'a', null, null]);
+    expect((await tableOf(lake.query(`from ${name} | where k > 9`))).numRows).toBe(0);
+    await expect(tableOf(lake.query('from nowhere'))).rejects.toBeInstanceOf(LakeFailure);
   });
 
   test('Arrow and other formats come as bytes', async () => {

@@ -55,7 +55,11 @@ export const queryRoutes: readonly Route[] = [
     preflight: true,
     description:
       "Rows come as they are found. What goes wrong before the first of them is an error by its status; what goes wrong later ends the body without its last chunk, says so in a `QueryError` message with `ctrl`, and stands in the query's status.",
-    query: Type.Object({ ctrl: Type.Optional(boolSchema('T: control messages in BSUP and JSUP')) }),
+    query: Type.Object({
+      ctrl: Type.Optional(boolSchema('T: control messages in BSUP and JSUP')),
+      fuse: readParameters.fuse,
+      limit: readParameters.limit,
+    }),
     body: QueryRequest,
     textField: 'query',
     takes: ['Accept-Encoding'],
@@ -68,10 +72,10 @@ export const queryRoutes: readonly Route[] = [
         links: { status: ofAnswer('queryStatus'), progress: ofAnswer('queryProgress') },
       },
     },
-    errors: [...queryRunErrors, ...rowErrors, 'parameter-bool'],
+    errors: [...queryRunErrors, ...rowErrors, 'parameter-bool', 'parameter-limit'],
     handler: async (call) => {
       const control = boolParameter('ctrl', call.query.ctrl);
-      return answerQuery(call, { ...(await queryBody(call)), control });
+      return answerQuery(call, { ...readTerms(call.query), ...(await queryBody(call)), control });
     },
   }),
   route({

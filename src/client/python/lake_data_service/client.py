@@ -1,0 +1,351 @@
+"""Lakes, pools and branches."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import ssl
+import uuid
+from dataclasses import dataclass, fields
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Union
+
+from .events import Event, events_of
+from .query import MEDIA_TYPES, Query
+from .transport import Body, Token, Transport, json_headers
+from .values import name_text, sup_text
+
+_PIECE = 1 << 16
+_ENDINGS: Mapping[str, str] = {
+    **{f".{name}": name for name in MEDIA_TYPES},
+    ".arrow": "arrows",
+    ".jsonl": "ndjson",
+}
+_CODINGS: Mapping[str, str] = {".gz": "gzip", ".br": "br", ".zst": "zstd"}
+
+
+def connect(
+    url: Optional[str] = None,
+    *,
+    key: Token = None,
+    timeout: Optional[float] = None,
+    retries: int = 2,
+    context: Optional[ssl.SSLContext] = None,
+) -> Lake:
+    """A service to talk to: ``http://HOST:PORT``, ``https://HOST`` or ``unix:PATH``.
+
+    ``url`` and ``key`` are those of the environment (``LAKE_URL``, ``LAKE_TOKEN``) unless told; ``key`` may be a function
+    that is asked before each request. ``timeout``: seconds without a byte before a request fails; none unless told.
+    ``retries``: how often a request that may be repeated is sent again. ``context``: whom to trust by TLS. No connection
+    is made before the first request.
+    """
+    return Lake(
+        Transport(
+            url or os.environ.get("LAKE_URL") or "http://localhost:9867",
+            token=key or os.environ.get("LAKE_TOKEN"),
+            timeout=timeout,
+            retries=retries,
+            context=context,
+        )
+    )
+
+
+@dataclass(frozen=True)
+class Committed:
+    """A commit was made. ``warnings``: what the request may not have meant."""
+
+    commit: str
+    warnings: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Preview:
+    """What a write would do to a branch. ``error``: why it would be refused."""
+
+    tip: str
+    adds: Sequence[str]
+    removes: Sequence[str]
+    records_added: int
+    records_removed: int
+    conflicts: Sequence[str]
+    error: Optional[str]
+
+
+class Lake:
+    """A lake: its pools, queries over any of them, its events. ``connect`` makes one."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def __enter__(self) -> Lake:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes idle connections."""
+        self._transport.close()
+
+    def query(
+        self, text: str, *, pool: Optional[str] = None, branch: Optional[str] = None, index_base: Optional[int] = None
+    ) -> Query:
+        """A query that runs when it is read. ``pool`` and ``branch``: what a text reads that names none."""
+        return Query(self._transport, text, pool=pool, branch=branch, index_base=index_base)
+
+    def pool(self, name: str) -> Pool:
+        """By name or id; whether there is one shows when it is used."""
+        return Pool(self._transport, name)
+
+    def create_pool(self, name: str, *, keys: Optional[Sequence[str]] = None, order: Optional[str] = None) -> Pool:
+        """``keys``: what its records are in order of, paths as ``a.b``; ``ts`` unless told. ``order``: ``asc`` or ``desc``."""
+        layout: Dict[str, Any] = {}
+        if keys is not None:
+            layout["keys"] = [key.split(".") for key in keys]
+        if order is not None:
+            layout["order"] = order
+        _json(self._transport, "POST", ["pool"], {"name": name, **({"layout": layout} if layout else {})})
+        return self.pool(name)
+
+    def pools(self) -> List[Any]:
+        """Name, id, layout and time of each pool."""
+        return self.query("from :pools").rows()
+
+    def branches(self) -> List[Any]:
+        """The branches of all pools."""
+        return self.query("from :branches").rows()
+
+    def events(self, *, after: Optional[str] = None, retry_max: float = 15.0) -> Iterator[Event]:
+        """What changes from now on, or after the event of an id; for ever, over lost connections.
+
+        ``NotFound`` where the events after that one are no longer kept.
+        """
+        return events_of(self._transport, after, retry_max)
+
+    def version(self) -> str:
+        """Of the service."""
+        return str(_json(self._transport, "GET", ["version"])["version"])
+
+
+class Pool:
+    """A pool of the lake."""
+
+    def __init__(self, transport: Transport, name: str) -> None:
+        self.name = name
+        self._transport = transport
+
+    def branch(self, name: str = "main") -> Branch:
+        """By name; whether there is one shows when it is used."""
+        return Branch(self._transport, self.name, name)
+
+    def create_branch(self, name: str, at: str = "main") -> Branch:
+        """At a commit, or where another branch is."""
+        commit = at if at.startswith("0x") else self.branch(at).tip()
+        _json(self._transport, "POST", ["pool", self.name], {"name": name, "commit": commit})
+        return self.branch(name)
+
+    def branches(self) -> List[Any]:
+        """Name, tip and time of each branch."""
+        return [row["branch"] for row in Query(
+            self._transport, f"from {name_text(self.name)}:branches", pool=None, branch=None, index_base=None
+        )]
+
+    def rename(self, name: str) -> None:
+        _json(self._transport, "PUT", ["pool", self.name], {"name": name})
+        self.name = name
+
+    def delete(self) -> None:
+        """With all its branches and data."""
+        self._transport.send("DELETE", ["pool", self.name]).read()
+
+    def vacuum(self, revision: str = "main", *, dry_run: bool = False) -> List[str]:
+        """Removes data objects that no branch holds any more; their ids. ``dry_run`` only lists them."""
+        path = ["pool", self.name, "revision", revision, "vacuum"]
+        answer = _json(self._transport, "POST", path, None, query={"dryrun": "T" if dry_run else "F"})
+        return list(answer["object_ids"])
+
+
+class Branch:
+    """A branch of a pool.
+
+    What writes takes ``message``, ``author`` and ``meta`` (a value) for its commit; ``if_match``, a commit: ``Conflict``
+    where the branch has moved on from it; and ``key``, under which a request is done once however often it is sent (made
+    up unless told).
+    """
+
+    def __init__(self, transport: Transport, pool: str, name: str) -> None:
+        self.name = name
+        self._pool = pool
+        self._transport = transport
+
+    def tip(self) -> str:
+        """Id of the commit that it points at."""
+        return str(_json(self._transport, "GET", self._path())["commit"])
+
+    def log(self) -> List[Any]:
+        """The commits and what they did, the newest first."""
+        text = f"from {name_text(self._pool)}@{name_text(self.name)}:log | has(parent)"
+        return Query(self._transport, text, pool=None, branch=None, index_base=None).rows()
+
+    def rows(self) -> Query:
+        """All its data."""
+        text = f"from {name_text(self._pool)}@{name_text(self.name)}"
+        return Query(self._transport, text, pool=None, branch=None, index_base=None)
+
+    def delete(self) -> None:
+        self._transport.send("DELETE", self._path()).read()
+
+    def load(self, data: Any, *, format: Optional[str] = None, csv_delimiter: Optional[str] = None, **commit: Any) -> Committed:
+        """Loads all of it or nothing.
+
+        ``data``: rows (an iterable of ``dict``), a frame of pandas or polars, a table or reader of pyarrow, a file by its
+        ``pathlib.Path``, or bytes: ``bytes``, a file opened in binary, an iterable of ``bytes``. ``format`` of files and
+        bytes: found out unless told.
+        """
+        headers: Dict[str, Optional[str]] = {}
+        if isinstance(data, (str, dict)):
+            what = "pathlib.Path(...) for a file, .encode() for data" if isinstance(data, str) else "[row] for one row"
+            raise TypeError(f"load takes rows, frames, files and bytes: {what}")
+        if isinstance(data, os.PathLike):
+            with open(data, "rb") as file:
+                coding = _CODINGS.get(Path(data).suffix.lower())
+                bare = Path(data).with_suffix("") if coding else Path(data)
+                headers["Content-Encoding"] = coding
+                return self._load(file, format or _ENDINGS.get(bare.suffix.lower()), csv_delimiter, headers, commit)
+        body = _frame_bytes(data)
+        if body is not None:
+            return self._load(body, "arrows", None, headers, commit)
+        if isinstance(data, (bytes, bytearray, memoryview)) or hasattr(data, "read"):
+            return self._load(data, format, csv_delimiter, headers, commit)
+        first = list(islice(rows := iter(data), 1))
+        if first and isinstance(first[0], bytes):
+            return self._load(chain(first, rows), format, csv_delimiter, headers, commit)
+        text = (f"{sup_text(row)}\n".encode() for row in chain(first, rows))
+        return self._load(b"".join(text) if hasattr(data, "__len__") else text, "sup", None, headers, commit)
+
+    def delete_where(self, where: str, **commit: Any) -> Committed:
+        """Deletes the rows that a filter keeps."""
+        return self._write(["delete"], json.dumps({"where": where}).encode(), json_headers(), {}, commit)
+
+    def merge(self, child: str, **commit: Any) -> Committed:
+        """Brings what another branch has into this one."""
+        return self._write(["merge", child], None, json_headers(), {}, commit)
+
+    def revert(self, commit_id: str, **commit: Any) -> Committed:
+        """Undoes a commit by a new one."""
+        return self._write(["revert", commit_id], None, json_headers(), {}, commit)
+
+    def compact(self, object_ids: Iterable[str], **commit: Any) -> Committed:
+        """Puts data objects together into new ones."""
+        body = json.dumps({"object_ids": list(object_ids)}).encode()
+        return self._write(["compact"], body, json_headers(), {}, commit)
+
+    def preview_delete(self, where: str) -> Preview:
+        """What ``delete_where`` would do now."""
+        return self._preview(["delete"], {"where": where})
+
+    def preview_merge(self, child: str) -> Preview:
+        """What ``merge`` would do now."""
+        return self._preview(["merge", child], None)
+
+    def preview_revert(self, commit_id: str) -> Preview:
+        """What ``revert`` would do now."""
+        return self._preview(["revert", commit_id], None)
+
+    def _path(self) -> List[str]:
+        return ["pool", self._pool, "branch", self.name]
+
+    def _preview(self, path: List[str], body: Any) -> Preview:
+        answer = _json(self._transport, "POST", [*self._path(), *path], body, query={"dryrun": "T"})
+        return Preview(**{field.name: answer[field.name] for field in fields(Preview)})
+
+    def _load(
+        self,
+        data: Any,
+        format: Optional[str],
+        delimiter: Optional[str],
+        headers: Dict[str, Optional[str]],
+        commit: Mapping[str, Any],
+    ) -> Committed:
+        if format is not None and format not in MEDIA_TYPES:
+            raise ValueError(f"no format {format!r}; there are {', '.join(MEDIA_TYPES)}")
+        # Without a type the service finds the format out.
+        headers["Content-Type"] = MEDIA_TYPES[format] if format else ""
+        headers["Accept"] = "application/json"
+        if isinstance(data, (bytearray, memoryview)):
+            data = bytes(data)
+        body: Body = iter(lambda: data.read(_PIECE), b"") if hasattr(data, "read") else data
+        return self._write([], body, headers, {"csv.delim": delimiter}, commit)
+
+    def _write(
+        self,
+        path: List[str],
+        body: Body,
+        headers: Mapping[str, Optional[str]],
+        query: Mapping[str, Optional[str]],
+        commit: Mapping[str, Any],
+    ) -> Committed:
+        unknown = set(commit) - {"message", "author", "meta", "if_match", "key"}
+        if unknown:
+            raise TypeError(f"no argument {sorted(unknown)[0]!r}")
+        note = {"author": commit.get("author"), "body": commit.get("message")}
+        if "meta" in commit:
+            note["meta"] = sup_text(commit["meta"])
+        said = {name: value for name, value in note.items() if value is not None}
+        if_match = commit.get("if_match")
+        answer = self._transport.send(
+            "POST",
+            [*self._path(), *path],
+            query=query,
+            headers={
+                **headers,
+                "SuperDB-Commit": json.dumps(said) if said else None,
+                "If-Match": f'"{if_match}"' if if_match else None,
+                "Idempotency-Key": commit.get("key") or uuid.uuid4().hex,
+            },
+            body=body,
+        )
+        made = json.loads(answer.read())
+        return Committed(made["commit"], tuple(made.get("warnings") or ()))
+
+
+def _json(
+    transport: Transport,
+    method: str,
+    path: Sequence[str],
+    body: Any = None,
+    query: Optional[Mapping[str, Optional[str]]] = None,
+) -> Any:
+    sent = None if body is None else json.dumps(body).encode()
+    text = transport.send(method, path, headers=json_headers(), body=sent, query=query).read()
+    return json.loads(text) if text else None
+
+
+def _frame_bytes(data: Any) -> Union[Iterator[bytes], None]:
+    """An Arrow stream of a frame or table, piece by piece; None of what is neither."""
+    root = type(data).__module__.split(".")[0]
+    if root == "polars":
+        return _arrow_pieces(data.collect().to_arrow() if hasattr(data, "collect") else data.to_arrow())
+    if root == "pandas":
+        import pyarrow
+
+        return _arrow_pieces(pyarrow.Table.from_pandas(data, preserve_index=data.index.name is not None))
+    if root == "pyarrow" and hasattr(data, "schema"):
+        return _arrow_pieces(data)
+    return None
+
+
+def _arrow_pieces(data: Any) -> Iterator[bytes]:
+    import pyarrow
+
+    sink = io.BytesIO()
+    batches = data.to_batches() if isinstance(data, pyarrow.Table) else [data] if isinstance(data, pyarrow.RecordBatch) else data
+    with pyarrow.ipc.new_stream(sink, data.schema) as writer:
+        for batch in batches:
+            writer.write_batch(batch)
+            yield sink.getvalue()
+            sink.seek(0)
+            sink.truncate()
+    yield sink.getvalue()
