@@ -117,7 +117,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   allocator: [],
   main: ['program', 'allocator', 'engine-flags'],
   'engine-flags': [],
-  bundle: [],
+  bundle: ['config', 'version'],
 };
 /** Of `lake`, the workers see the reader and writer of objects alone, and the ids that objects have. */
 const lakeFilesOfWorkers = /^src\/lake\/(objects\/(?!pack|purge|told)|scan\/|load\/sort|columns|lake\.types|ksuid)/;

@@ -70,6 +70,7 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     sourcemap: false,
+    license: { fileName: 'THIRD-PARTY.md' },
     rolldownOptions: {
       input: { docs: here('docs.html'), console: here('console.html'), inspect: here('inspect.html') },
     },

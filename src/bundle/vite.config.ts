@@ -3,9 +3,12 @@
  * it is needed, packages and all. A thread that loads some 400 files takes twice as long. What the program is started
  * with stays `dist/src/main.js`.
  */
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { defineConfig, type Plugin } from 'vite';
+import { manPage } from '../config/man.ts';
+import { version } from '../version.ts';
 import { keepCode } from './keep-code.ts';
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
@@ -43,8 +46,18 @@ const kept = (): Plugin => ({
   },
 });
 
+/** What a package has besides: the manual page, and what changed from version to version. */
+const pages = (): Plugin => ({
+  name: 'pages',
+  generateBundle() {
+    const changes = readFileSync(here('../../visualize/docs/manual/releases.md'), 'utf8');
+    this.emitFile({ type: 'asset', fileName: 'lake.1', source: manPage(version) });
+    this.emitFile({ type: 'asset', fileName: 'CHANGELOG.md', source: changes });
+  },
+});
+
 export default defineConfig({
-  plugins: [ascii(), kept()],
+  plugins: [ascii(), pages(), kept()],
   root: here('../..'),
   publicDir: false,
   ssr: { noExternal: true, external: outside },
@@ -55,6 +68,7 @@ export default defineConfig({
     target: 'node20',
     minify: false,
     sourcemap: true,
+    license: { fileName: 'THIRD-PARTY.md' },
     rolldownOptions: {
       input: {
         load: here('load.ts'),

@@ -30,7 +30,7 @@ export interface Service {
 /**
  * Starts the program; resolves when it has printed its address. `lake`: an existing folder to open. `port`: a free one
  * unless told. `by`: a program that starts it, and its arguments. `asShipped`: for figures, it warms up as it does for
- * users; tests, small runs of the benches among them, have no time for it.
+ * users; tests, small runs of the benches among them, have no time for it. `program`: another build of it.
  */
 export const startBuiltService = async (
   options: {
@@ -39,6 +39,7 @@ export const startBuiltService = async (
     readonly flags?: readonly string[];
     readonly by?: readonly string[];
     readonly asShipped?: boolean;
+    readonly program?: string;
   } = {},
 ): Promise<Service> => {
   const folder = options.lake ? undefined : mkdtempSync(join(tmpdir(), 'lake-service-'));
@@ -48,7 +49,7 @@ export const startBuiltService = async (
     command!,
     [
       ...before,
-      program,
+      options.program ?? program,
       'serve',
       '-lake',
       lake,
