@@ -248,6 +248,7 @@ export const errorTable = {
   ),
   'parameter-bool': bad('invalid query param "{name}": {value}: expected T or F'),
   'csv-delimiter': bad('invalid query param "csv.delim": {fault}'),
+  'csv-dialect': bad('invalid query param "{name}": {value}: {wanted}'),
   'path-id': bad('invalid path param "{name}": invalid ID: {id}'),
   'id-invalid': bad('invalid ID: {id}'),
   'commit-invalid': bad('invalid commit object: {id}'),

@@ -7,6 +7,7 @@ import { join, resolve as resolvePath } from 'node:path';
 import { LakeError } from '../errors.ts';
 import { decoded } from '../formats/codings/encoding.ts';
 import { type FormatLimits, type FormatName, formatOfFile, isFormatName, openReader } from '../formats/formats.ts';
+import type { ReadOptions } from '../formats/format.types.ts';
 import { ReadMemory } from '../formats/read-memory.ts';
 import type { ScratchBytes } from '../formats/spool.ts';
 import type { ResolvedSource, SourceRequest } from '../query/plan/plan.ts';
@@ -27,7 +28,8 @@ interface FileOptions {
   readonly paths: readonly string[];
   /** Format of command-line inputs; `auto` goes by the ending, then by the bytes. */
   readonly format: FormatName | 'auto';
-  readonly csvDelimiter: string;
+  /** What differs from plain CSV. */
+  readonly csvForm: Pick<ReadOptions, 'csvDelimiter' | 'csv'>;
   readonly readLimits: FormatLimits;
   /** What the reader of one input may hold. */
   readonly memoryBytesMax: number;
@@ -163,10 +165,10 @@ export class FileSources {
   }
 
   private reader(input: Input): Promise<AsyncIterable<Vector>> {
-    const { csvDelimiter, readLimits, memoryBytesMax, scratch, batchRows } = this.options;
+    const { csvForm, readLimits, memoryBytesMax, scratch, batchRows } = this.options;
     return openReader(input.format, this.counted(input), {
       name: input.name,
-      csvDelimiter,
+      ...csvForm,
       ...readLimits,
       memory: new ReadMemory(() => memoryBytesMax),
       scratch,

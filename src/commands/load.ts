@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { createReadStream, existsSync, statSync } from 'node:fs';
 import { resolve as resolvePath } from 'node:path';
 import { Readable } from 'node:stream';
+import { csvParameters } from '../config/csv.ts';
 import { optionsText } from '../config/help.ts';
 import { ConfigError, parseOptions } from '../config/options.ts';
 import { loadOptions } from '../config/tables.ts';
@@ -30,7 +31,8 @@ export const loadCommand = async (argv: readonly string[], io: CommandIo): Promi
   const token = text('token');
   const note = { author: text('user'), body: text('message'), meta: text('meta') };
   const url = new URL(`/pool/${encodeURIComponent(pool)}/branch/${encodeURIComponent(branch)}`, text('lake'));
-  if (text('csv.delim') !== ',') url.searchParams.set('csv.delim', text('csv.delim'));
+  for (const name of ['csv.delim', ...csvParameters.map((parameter) => parameter.name)])
+    if (text(name) !== '') url.searchParams.set(name, text(name));
   for (const path of rest) {
     const { commit, warnings } = await send(url, path, mediaType(path, text('i')), { note, token }, io);
     for (const warning of warnings) io.complain(`${path}: warning: ${warning}\n`);

@@ -1,6 +1,7 @@
 /**
  * The options of each command, one table a command: help.ts prints them, options.ts reads a command line against them.
  */
+import { csvParameters } from './csv.ts';
 import type { OptionRow } from './options.ts';
 
 /** Names of the formats that an answer can have. */
@@ -745,7 +746,14 @@ export const fsckOptions = [
 
 const inputOptions = [
   { name: 'i', type: 'text', fallback: 'auto', value: 'FORMAT', text: 'format of the input' },
-  { name: 'csv.delim', type: 'text', fallback: ',', value: 'CHAR', text: 'field delimiter of CSV input' },
+  {
+    name: 'csv.delim',
+    type: 'text',
+    fallback: '',
+    value: 'CHAR',
+    text: 'field delimiter of CSV input; default: what the first lines show, else a comma',
+  },
+  ...csvParameters.map(({ name, value, text }) => ({ name, type: 'text', fallback: '', value, text }) as const),
 ] as const satisfies readonly OptionRow[];
 
 /** Options of `lake load`. */

@@ -2,6 +2,7 @@
  * Finds the format of an input by trying the readers on its beginning, in a fixed order; the first that reads is taken.
  */
 import { LakeError, errorTable } from '../errors.ts';
+import { beginningBytesMax, beginningOf } from './csv/dialect.ts';
 import type { Format, FormatName } from './formats.ts';
 import type { ReadOptions } from './format.types.ts';
 import type { LookAhead } from './look-ahead.ts';
@@ -55,7 +56,10 @@ const complaintOf = async (
   if (!reader) return '';
   try {
     if (probe) return await probe(ahead.peek());
-    const delimiter = trial.name === 'csv' ? (options.csvDelimiter ?? trial.delimiter) : trial.delimiter;
+    const delimiter =
+      trial.name === 'csv'
+        ? (options.csvDelimiter ?? (await shownDelimiter(ahead)) ?? trial.delimiter)
+        : trial.delimiter;
     if (delimiter !== undefined) {
       const fault = await delimiterFault(delimiter, ahead);
       if (fault !== undefined) return fault;
@@ -103,6 +107,17 @@ const lineOf = async (ahead: LookAhead, bytesMax = Infinity): Promise<string | u
 };
 /** A row of names that is longer is not looked for quotes. */
 const quotedBytesMax = 64 << 10;
+/** The delimiter that the first lines show; a tab is for TSV. */
+const shownDelimiter = async (ahead: LookAhead): Promise<string | undefined> => {
+  const pieces: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of ahead.peek()) {
+    pieces.push(chunk);
+    if ((length += chunk.length) >= beginningBytesMax) break;
+  }
+  const found = beginningOf(Buffer.concat(pieces), length < beginningBytesMax);
+  return found?.delimiter === '\t' && found.skipped === 0 ? undefined : found?.delimiter;
+};
 const delimiterFault = async (delimiter: string, ahead: LookAhead): Promise<string | undefined> => {
   const line = await lineOf(ahead);
   if (line === undefined) return 'line 1: EOF';

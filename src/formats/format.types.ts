@@ -5,6 +5,7 @@ import type { Value } from '../vectors/value.ts';
 import type { Vector } from '../vectors/vector.ts';
 import type { BlockHelper } from './blocks.ts';
 import type { ContentCoding } from './codings/encoding.ts';
+import type { CsvDialect } from './csv/dialect.ts';
 import type { ReadMemory } from './read-memory.ts';
 import type { ScratchBytes } from './spool.ts';
 
@@ -12,8 +13,10 @@ import type { ScratchBytes } from './spool.ts';
 export interface ReadOptions {
   /** What the input is called in error texts of the caller; readers do not put it into theirs. */
   readonly name?: string;
-  /** One character; CSV only. Default a comma. */
+  /** One character; CSV only. Default: what the first lines show, else a comma. */
   readonly csvDelimiter?: string;
+  /** CSV and TSV: what else differs from the plain dialect. */
+  readonly csv?: CsvDialect;
   /** JSON: elements of an array at the top are values of their own. */
   readonly unnest?: boolean;
   /** CSV and TSV: a quote within a cell is a fault. Default: stray quotes vanish. */
@@ -61,7 +64,7 @@ export interface ReadOptions {
 }
 
 /** How a body is written, as far as its client says and its format leaves open. */
-export type BodyForm = Pick<ReadOptions, 'csvDelimiter' | 'charset' | 'unnest'>;
+export type BodyForm = Pick<ReadOptions, 'csvDelimiter' | 'csv' | 'charset' | 'unnest'>;
 
 /** What a thread has to know to read blocks as the reader would. */
 export type BlockSetup =

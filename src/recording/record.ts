@@ -185,6 +185,9 @@ export type ObjectsSource =
       readonly what: 'body';
       readonly format: string;
       readonly csvDelimiter?: string;
+      /** What else differs from plain CSV. */
+      readonly csv?: object;
+      readonly unnest?: boolean;
       readonly charset?: string;
       readonly contentCodings?: readonly string[];
       readonly body?: RecordedBody;

@@ -135,7 +135,7 @@ describe('flags of lake query', () => {
       { name: 'I', value: 'f.spq' },
       { name: 'c', value: 'b' },
     ]);
-    expect(parsed.values).toMatchObject({ s: true, c: ['a', 'b'], pretty: 0, e: false, 'csv.delim': ',' });
+    expect(parsed.values).toMatchObject({ s: true, c: ['a', 'b'], pretty: 0, e: false, 'csv.delim': '' });
     expect(parsed.rest).toEqual(['-', 'x', '-1', '-y']);
     expect([...parsed.given]).toEqual(['s', 'c', 'I', 'pretty', 'e', 'i']);
     expect(() => parseOptions(queryOptions, ['x', '-nope'])).toThrow('unknown option: -nope');

@@ -6,6 +6,7 @@
  */
 import type { LakeJob } from '../../../machines/lake.events.ts';
 import type { PoolJob } from '../../../machines/pool.events.ts';
+import type { CsvDialect } from '../../formats/csv/dialect.ts';
 import type { FormatName } from '../../formats/formats.ts';
 import type { ContentCoding } from '../../formats/codings/encoding.ts';
 import type { Payload } from '../../lake/pool/jobs.ts';
@@ -275,8 +276,12 @@ class LakeReplay {
     return this.tools.workers.load({
       pool: face.config,
       format: from.format as FormatName | 'auto',
-      ...(from.csvDelimiter !== undefined && { csvDelimiter: from.csvDelimiter }),
-      ...(from.charset !== undefined && { charset: from.charset }),
+      form: {
+        ...(from.csvDelimiter !== undefined && { csvDelimiter: from.csvDelimiter }),
+        ...(from.csv && { csv: from.csv as CsvDialect }),
+        ...(from.unnest && { unnest: true }),
+        ...(from.charset !== undefined && { charset: from.charset }),
+      },
       ...(from.contentCodings && { contentCodings: from.contentCodings as readonly ContentCoding[] }),
       body: chunked(bytes),
     });

@@ -10,6 +10,7 @@ import { typesOf } from '../../vectors/fuse.ts';
 import { checkStop } from '../../vectors/stop.ts';
 import type { RecordType, Type } from '../../vectors/type.ts';
 import {
+  emptyVector,
   type DynamicVector,
   type Field,
   type FlatVector,
@@ -59,9 +60,10 @@ class ObjectEncoder {
     return this.add({ kind: 'Dynamic', tags: segment, members, count: v.length });
   }
 
-  /** Rows that all have the type. */
-  private column(type: Type, v: Vector): number {
+  /** Rows that all have the type; none at all may be in the form of another one. */
+  private column(type: Type, rows: Vector): number {
     checkStop();
+    const v = rows.length === 0 ? emptyVector(type) : rows;
     switch (type.kind) {
       case 'named':
         return this.add({ kind: 'Named', name: type.name, values: this.column(type.inner, insideOf(v)) });

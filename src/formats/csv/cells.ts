@@ -1,5 +1,6 @@
 /** What a cell of CSV or TSV is: nothing is null, then numbers (all float64), then bools, else a string. */
 import type { Builder } from '../../vectors/builder.ts';
+import { int64Max, int64Min, uint64Max } from '../../vectors/literal.ts';
 import { types } from '../../vectors/type.ts';
 import { appendText, floatOf, plainNumber, textOf } from '../text-cell.ts';
 import { behindSpaces } from './spaces.ts';
@@ -26,9 +27,14 @@ const appendTyped = (builder: Builder, bytes: Uint8Array, start: number, end: nu
   // Digits, signs, points; letters of nan, inf, true, false.
   if (c <= 0x39 && (c >= 0x30 || c === 0x2d || c === 0x2b || c === 0x2e)) {
     const x = plainNumber(bytes, start, end);
-    const number = Number.isNaN(x) ? floatOf(textOf(bytes, start, end)) : x;
+    if (!Number.isNaN(x)) {
+      builder.number(types.float64, x);
+      return true;
+    }
+    const text = textOf(bytes, start, end);
+    const number = floatOf(text);
     if (number !== undefined) {
-      builder.number(types.float64, number);
+      appendLong(builder, number, text);
       return true;
     }
   } else if (end - start <= 9 && letterWords[c] === 1) {
@@ -47,9 +53,30 @@ const appendTyped = (builder: Builder, bytes: Uint8Array, start: number, end: nu
   return false;
 };
 
+/**
+ * Appends a number of many digits: a whole one whose digits no float64 would give back becomes an `int64` or `uint64`,
+ * or stays a text where it has more than 64 bits (the reference rounds it).
+ */
+const appendLong = (builder: Builder, number: number, text: string): void => {
+  const exact = Number.isSafeInteger(number) || !wholeSyntax.test(text) ? undefined : BigInt(text);
+  if (exact === undefined || exact === BigInt(number) || digitsOf(text) === digitsOf(number.toExponential()))
+    builder.number(types.float64, number);
+  else if (exact >= int64Min && exact <= int64Max) builder.number(types.int64, exact);
+  else if (exact > 0n && exact <= uint64Max) builder.number(types.uint64, exact);
+  else builder.text(text);
+};
+const wholeSyntax = /^[+-]?[0-9]+$/;
+/** The digits of a number's text that are not zeros before or behind all others. */
+const digitsOf = (text: string): string =>
+  text
+    .replace(/e.*/, '')
+    .replace(/[+.-]/g, '')
+    .replace(/^0+|0+$/g, '');
+
 const letterWords = new Uint8Array(256);
 for (const c of 'tTfFnNiI') letterWords[c.charCodeAt(0)] = 1;
-const bools: ReadonlyMap<string, boolean> = new Map([
+/** Bools by the words that mean them. */
+export const bools: ReadonlyMap<string, boolean> = new Map([
   ['t', true],
   ['T', true],
   ['true', true],

@@ -47,8 +47,10 @@ export async function* readDelimited(
   input: AsyncIterable<Uint8Array>,
   options: ReadOptions,
   dialect: Dialect,
+  linesBefore = 0,
 ): AsyncGenerator<Vector> {
-  const stopped = yield* readInSequence(input, options, dialect, { values: 0, lines: 1, offset: 0 }, options.helper);
+  const start = { values: 0, lines: 1 + linesBefore, offset: 0 };
+  const stopped = yield* readInSequence(input, options, dialect, start, options.helper);
   if (!stopped) return;
   const { progress, rest, helper, shape } = stopped;
   const wrong = yield* readBlocks(

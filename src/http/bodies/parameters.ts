@@ -1,7 +1,9 @@
 /** Query and path parameters: their schemas, and how they are read, in the words that clients know. */
-import { Type } from 'typebox';
+import { type TOptional, type TString, Type } from 'typebox';
+import { type CsvParameterName, csvParameters } from '../../config/csv.ts';
 import { LakeError } from '../../errors.ts';
 import type { Id } from '../../lake/lake.types.ts';
+import { type CsvDialect, DialectFault, dialectOf } from '../../formats/csv/dialect.ts';
 import { isDelimiter } from '../../formats/csv/reader.ts';
 import { parseId } from '../../lake/ksuid.ts';
 import { didYouMean } from '../../query/analyze/suggest.ts';
@@ -55,7 +57,8 @@ export const boolParameter = (name: string, text: string | undefined): boolean =
 /** The query parameter that `delimiterParameter` reads. */
 export const delimiterSchema = Type.String({
   pattern: '^[^"\\r\\n]$',
-  description: 'field delimiter of CSV: one character, no quote or line break; default a comma',
+  description:
+    'field delimiter of CSV: one character, no quote or line break; default: what the first lines show, else a comma',
 });
 /** One character. @throws csv-delimiter */
 export const delimiterParameter = (text: string | undefined): string | undefined => {
@@ -67,6 +70,32 @@ export const delimiterParameter = (text: string | undefined): string | undefined
           : 'must be exactly one character',
     });
   return text;
+};
+
+/** The query parameters that `dialectParameters` reads. */
+export const dialectSchemas = Object.fromEntries(
+  csvParameters.map(({ name, pattern, text }) => [name, Type.Optional(Type.String({ pattern, description: text }))]),
+) as Readonly<Record<CsvParameterName, TOptional<TString>>>;
+const dialectPatterns = csvParameters.map(({ name, pattern, text }) => ({
+  name,
+  pattern: new RegExp(pattern, 'u'),
+  text,
+}));
+/** What a request says of its CSV; undefined: it is plain. @throws csv-dialect */
+export const dialectParameters = (
+  query: Partial<Readonly<Record<CsvParameterName, string>>>,
+): CsvDialect | undefined => {
+  for (const { name, pattern, text } of dialectPatterns) {
+    const value = query[name];
+    if (value !== undefined && !pattern.test(value)) throw new LakeError('csv-dialect', { name, value, wanted: text });
+  }
+  try {
+    return dialectOf(query);
+  } catch (fault) {
+    if (!(fault instanceof DialectFault)) throw fault;
+    const { parameter: name, message: wanted } = fault;
+    throw new LakeError('csv-dialect', { name, value: query[name as CsvParameterName]!, wanted });
+  }
 };
 
 /** Hexadecimal digits of an id in either spelling. @throws id-invalid */

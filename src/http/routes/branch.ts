@@ -16,6 +16,8 @@ import {
   branchParameter,
   commitParameter,
   delimiterParameter,
+  dialectParameters,
+  dialectSchemas,
   delimiterSchema,
   idOf,
   pathId,
@@ -57,6 +59,8 @@ const committedOrTold = (text: string): Answer => ({
   headers: [],
   links: {},
 });
+/** Formats that a dialect is told of. */
+const hasCells: ReadonlySet<string> = new Set(['csv', 'tsv', 'auto']);
 const arrayHint = 'the body is one array, and so is the record: with ?unnest=T each element is a record';
 const commitHeaders = ['SuperDB-Commit', 'If-Match', 'Idempotency-Key'] as const;
 
@@ -74,6 +78,7 @@ export const branchRoutes: readonly Route[] = [
       'A load is one commit, or none: if a body breaks anywhere, nothing of it is there. When the answer comes the data is on disk. A text is UTF-8, or what `charset` in the Content-Type says, or UTF-16 with a byte order mark.',
     query: Type.Object({
       'csv.delim': Type.Optional(delimiterSchema),
+      ...dialectSchemas,
       unnest: Type.Optional(boolSchema('T: each element of a JSON array at the top is a record')),
     }),
     body: 'data',
@@ -92,12 +97,13 @@ export const branchRoutes: readonly Route[] = [
         example: { commit: '0x178f59ec85db0a8c7d3d5ed926f7f4d11add9066', warnings: [] },
       },
     },
-    errors: [...commitErrors, ...dataErrors, 'csv-delimiter', 'charset-unknown', 'parameter-bool'],
+    errors: [...commitErrors, ...dataErrors, 'csv-delimiter', 'csv-dialect', 'charset-unknown', 'parameter-bool'],
     handler: async (call) => {
       const { service, request, reply, params, query, response, contentType } = call;
       const format = dataFormat(contentType);
       const charset = requestCharset(contentType, format);
       const csvDelimiter = delimiterParameter(query['csv.delim']);
+      const dialect = dialectParameters(query);
       const unnest = boolParameter('unnest', query.unnest);
       const contentCodings = requestCodings(request.headers['content-encoding']);
       const note = commitNote(request.headers);
@@ -144,6 +150,7 @@ export const branchRoutes: readonly Route[] = [
             form: {
               ...(charset !== undefined && { charset }),
               ...(csvDelimiter !== undefined && (format === 'csv' || format === 'auto') && { csvDelimiter }),
+              ...(dialect && hasCells.has(format) && { csv: dialect }),
               ...(unnest && (format === 'json' || format === 'auto') && { unnest }),
             },
             ...body,

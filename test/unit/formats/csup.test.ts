@@ -10,7 +10,7 @@ import { IntCursor32, IntCursor64 } from '../../../src/formats/csup/int-blocks.t
 import { blocks32, blocks64 } from '../../../src/formats/csup/int-encode.ts';
 import { supText } from '../../../src/vectors/sup/print.ts';
 import { parseSup, parseSupValues } from '../../../src/vectors/sup/parse.ts';
-import { types } from '../../../src/vectors/type.ts';
+import { type Type, namedType, recordType, types } from '../../../src/vectors/type.ts';
 import type { Value } from '../../../src/vectors/value.ts';
 import { createWriter, openReader } from '../../../src/formats/formats.ts';
 import { constantOf, vectorOf } from '../../../src/vectors/builder.ts';
@@ -129,6 +129,14 @@ describe('both ways', () => {
       }),
       { numRuns: 800 },
     );
+  });
+  test('fields of named types that all rows lack come back', async () => {
+    const lacking = (name: string, type: Type): Value => ({
+      type: recordType([{ name: 'a', type: namedType(name, type), optional: true }]),
+      data: [undefined],
+    });
+    const values = [lacking('one', types.null), lacking('two', types.uint32)];
+    expect(printed(await readValues(written(values, 'csup'), 'csup'))).toEqual(printed(values));
   });
   test('any values come back through BSUP and CSUP, in detected formats', async () => {
     await fc.assert(

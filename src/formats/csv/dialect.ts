@@ -1,0 +1,128 @@
+/**
+ * Dialects of CSV: what a client says of one, and what the first lines show.
+ *
+ * The reader of bytes (rows.ts) reads the plain dialect with any delimiter; whatever else is said is read by csv-parse
+ * (dialect-rows.ts).
+ */
+import { type PrimitiveType, types } from '../../vectors/type.ts';
+
+/** What is said of a dialect; absent: as in the plain one. It can be cloned between threads. */
+export interface CsvDialect {
+  /** Empty: quotes are text. */
+  readonly quote?: string;
+  readonly escape?: string;
+  readonly comment?: string;
+  /** Lines before the header. */
+  readonly skip?: number;
+  /** Lines of the header; 0: columns are named by their place. */
+  readonly header?: number;
+  readonly names?: 'number';
+  readonly ragged?: 'fill' | 'wrap';
+  readonly decimalComma?: true;
+  readonly nulls?: readonly string[];
+  /** Of all columns, or by name. */
+  readonly types?: 'none' | readonly (readonly [column: string, type: ColumnType])[];
+}
+
+/** Types that a column may be said to have. */
+const columnTypes = {
+  string: types.string,
+  bool: types.bool,
+  int64: types.int64,
+  uint64: types.uint64,
+  float64: types.float64,
+  time: types.time,
+  duration: types.duration,
+  ip: types.ip,
+  net: types.net,
+} as const satisfies Readonly<Record<string, PrimitiveType>>;
+export type ColumnType = keyof typeof columnTypes;
+
+/** What a value of a parameter should have been. */
+export class DialectFault extends Error {
+  readonly parameter: string;
+  constructor(parameter: string, wanted: string) {
+    super(wanted);
+    this.parameter = parameter;
+  }
+}
+
+/**
+ * The dialect that parameters tell of (names as in config/csv.ts, their patterns checked); undefined where it is the
+ * plain one. @throws DialectFault
+ */
+export const dialectOf = (given: Readonly<Record<string, string | undefined>>): CsvDialect | undefined => {
+  const of = (name: string): string | undefined => given[name];
+  const { quote, escape, comment, skip, header, nulls, columns } = {
+    quote: of('csv.quote'),
+    escape: of('csv.escape'),
+    comment: of('csv.comment'),
+    skip: Number(of('csv.skip') ?? 0),
+    header: Number(of('csv.header') ?? 1),
+    nulls: of('csv.null'),
+    columns: of('types'),
+  };
+  const ragged = of('csv.ragged');
+  const dialect: CsvDialect = {
+    ...(quote !== undefined && quote !== '"' && { quote: quote === 'none' ? '' : quote }),
+    ...(escape !== undefined && escape !== (quote ?? '"') && { escape }),
+    ...(comment !== undefined && { comment }),
+    ...(skip > 0 && { skip }),
+    ...(header !== 1 && { header }),
+    ...(of('csv.names') === 'number' && { names: 'number' }),
+    ...((ragged === 'fill' || ragged === 'wrap') && { ragged }),
+    ...(of('csv.decimal') === ',' && { decimalComma: true }),
+    ...(nulls !== undefined && { nulls: nulls.split(',') }),
+    ...(columns !== undefined && { types: columns === 'none' ? 'none' : typesOf(columns) }),
+  };
+  return Object.keys(dialect).length === 0 ? undefined : dialect;
+};
+
+const typesOf = (text: string): readonly (readonly [string, ColumnType])[] =>
+  text.split(',').map((pair) => {
+    const equals = pair.lastIndexOf('=');
+    const [name, type] = [pair.slice(0, equals), pair.slice(equals + 1)];
+    if (equals < 1 || !Object.hasOwn(columnTypes, type))
+      throw new DialectFault(
+        'types',
+        `${JSON.stringify(pair)} is no COLUMN=TYPE with a type of ${Object.keys(columnTypes).join(', ')}`,
+      );
+    return [name, type as ColumnType];
+  });
+
+/** Delimiters that a file may have without saying so, the likeliest first. */
+const guessed = [',', ';', '\t', '|'] as const;
+/** So much of an input is looked at. */
+export const beginningBytesMax = 64 << 10;
+const linesMax = 50;
+
+/** What the beginning of an input shows; `skipped`: bytes of a line that only says the delimiter. */
+export interface Beginning {
+  readonly delimiter: string;
+  readonly skipped: number;
+}
+
+/**
+ * The delimiter that the first lines show: that of a line `sep=;`; else a comma where the header has one, else the one
+ * that all lines have equally often; undefined: none shows.
+ */
+export const beginningOf = (bytes: Uint8Array, isWhole: boolean): Beginning | undefined => {
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, beginningBytesMax)).toString(
+    'latin1',
+  );
+  const said = /^(?:\xef\xbb\xbf)?"?sep=([^\r\n"])"?\r?\n/i.exec(text);
+  if (said) return { delimiter: said[1]!, skipped: said[0].length };
+  const lines = text.split('\n');
+  // What is cut off says nothing.
+  if (!isWhole || lines.at(-1) === '') lines.pop();
+  const [header, ...rows] = lines.slice(0, linesMax).map((line) => line.replace(/"(?:[^"\\]|\\.|"")*"/g, ''));
+  if (header === undefined) return undefined;
+  if (header.includes(',')) return { delimiter: ',', skipped: 0 };
+  const filled = rows.filter((row) => row.trim() !== '');
+  const count = (line: string, delimiter: string): number => line.split(delimiter).length - 1;
+  const delimiter = guessed.find((one) => {
+    const times = count(header, one);
+    return times > 0 && filled.length > 0 && filled.every((row) => count(row, one) === times);
+  });
+  return delimiter === undefined ? undefined : { delimiter, skipped: 0 };
+};
