@@ -182,6 +182,29 @@ describe.skipIf(lacksChromium())('the console', () => {
     await page.close();
   });
 
+  test('CSV of any kind is loaded as the dialog says', async () => {
+    const pool = await pages.lake.createPool('dialects', { keys: [['k']] });
+    const { page } = await pages.open('#/pool/dialects');
+    await button(page, 'Load data').first().click();
+    await pick(page, 'report.csv', 'Report of today\nk~zip~price\n1~00123~1.234,50\n2~NA\n');
+    await page.getByText('How the CSV is written').click();
+    for (const [label, text] of [
+      ['Delimiter', '~'],
+      ['Title lines', '1'],
+      ['Words for null', 'NA'],
+      ['Types', 'zip=string'],
+    ] as const)
+      await page.getByLabel(label, { exact: true }).fill(text);
+    await page.getByLabel('Decimal sign').selectOption('Comma');
+    await page.getByLabel('Ragged rows').selectOption('Fill');
+    await button(page, 'Load file').click();
+    await expect.poll(async () => (await pool.sums('main')).records).toBe(2);
+    expect(await pages.lake.query('from dialects').asText()).toBe(
+      '{k:1.,zip:"00123",price:1234.5}\n{k:2.,zip:null,price:null}\n',
+    );
+    await page.close();
+  });
+
   test('a load can be cancelled, and nothing of it is there', async () => {
     const pool = await pages.lake.createPool('cancelled', { keys: [['k']] });
     const before = await pool.branch('main').tip();

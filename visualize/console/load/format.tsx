@@ -17,6 +17,90 @@ const formats = [
   ['line', 'Lines of text'],
 ] as const;
 
+/** Parameters of CSV that are written; `shown`: what is there without them. */
+const csvTexts = [
+  { name: 'csv.delim', label: 'Delimiter', shown: 'found out', most: 1 },
+  { name: 'csv.skip', label: 'Title lines', shown: '0', most: 6 },
+  { name: 'csv.header', label: 'Header lines', shown: '1', most: 1 },
+  { name: 'csv.quote', label: 'Quote', shown: '"', most: 4 },
+  { name: 'csv.escape', label: 'Escape', shown: 'the quote', most: 1 },
+  { name: 'csv.comment', label: 'Comments begin with', shown: '', most: 16 },
+  { name: 'csv.null', label: 'Words for null', shown: 'NA,-', most: 6000 },
+  { name: 'types', label: 'Types', shown: 'none, or zip=string', most: 65_536 },
+] as const;
+/** Those that are chosen; the first choice is what is done without them. */
+const csvChoices = [
+  {
+    name: 'csv.decimal',
+    label: 'Decimal sign',
+    choices: [
+      ['', 'Point'],
+      [',', 'Comma'],
+    ],
+  },
+  {
+    name: 'csv.ragged',
+    label: 'Ragged rows',
+    choices: [
+      ['', 'Refuse'],
+      ['fill', 'Fill'],
+      ['wrap', 'Wrap as errors'],
+    ],
+  },
+  {
+    name: 'csv.names',
+    label: 'Names that come twice',
+    choices: [
+      ['', 'Refuse'],
+      ['number', 'Number'],
+    ],
+  },
+] as const;
+const CsvFields = ({ plan }: { readonly plan: LoadPlan }) => (
+  <details class="note" open={Object.keys(plan.csv.value).length > 0}>
+    <summary>How the CSV is written</summary>
+    <div class="field-row">
+      {csvTexts.map(({ name, label, shown, most }) => (
+        <Field key={name} label={label}>
+          {(props) => (
+            <input
+              {...props}
+              class="mono"
+              value={plan.csv.value[name] ?? ''}
+              maxLength={most}
+              placeholder={shown}
+              disabled={plan.busy}
+              onInput={(e) => {
+                plan.sayCsv(name, e.currentTarget.value);
+              }}
+            />
+          )}
+        </Field>
+      ))}
+      {csvChoices.map(({ name, label, choices }) => (
+        <Field key={name} label={label}>
+          {(props) => (
+            <select
+              {...props}
+              value={plan.csv.value[name] ?? ''}
+              disabled={plan.busy}
+              onChange={(e) => {
+                plan.sayCsv(name, e.currentTarget.value);
+              }}
+            >
+              {choices.map(([value, text]) => (
+                <option key={value} value={value}>
+                  {text}
+                </option>
+              ))}
+            </select>
+          )}
+        </Field>
+      ))}
+    </div>
+  </details>
+);
+
 /** The fields that say how. */
 export const Format = ({ plan }: { readonly plan: LoadPlan }) => (
   <>
@@ -39,24 +123,8 @@ export const Format = ({ plan }: { readonly plan: LoadPlan }) => (
           </select>
         )}
       </Field>
-      {plan.hasCsv && (
-        <Field label="Delimiter">
-          {(props) => (
-            <input
-              {...props}
-              class="mono"
-              value={plan.delimiter.value}
-              maxLength={1}
-              placeholder=","
-              disabled={plan.busy}
-              onInput={(e) => {
-                plan.delimiter.value = e.currentTarget.value;
-              }}
-            />
-          )}
-        </Field>
-      )}
     </div>
+    {plan.hasCsv && <CsvFields plan={plan} />}
     {plan.hasArray && (
       <label class="check">
         <input

@@ -27,8 +27,8 @@ export interface Item {
 export interface LoadOptions {
   /** Empty: by the file's name, else the service finds it out. */
   readonly format: string;
-  /** Of CSV; empty: a comma. */
-  readonly delimiter: string;
+  /** How CSV is read: parameters of the load. */
+  readonly csv: Readonly<Record<string, string>>;
   /** The elements of a JSON array become records. */
   readonly asElements: boolean;
   readonly author: string;
@@ -48,7 +48,7 @@ const mediaTypeFor = (format: string, isSplit: boolean, name: string): string =>
 export const loadFile = async (
   { file, facts, lost }: Item,
   into: { readonly pool: PoolInfo; readonly branch: string },
-  { format, delimiter, asElements, author, message }: LoadOptions,
+  { format, csv, asElements, author, message }: LoadOptions,
   {
     update,
     running,
@@ -66,8 +66,8 @@ export const loadFile = async (
     progress: undefined,
   } as Partial<Item>);
   const mediaType = mediaTypeFor(format, split, file.name);
-  const separator = isCsv(format, file.name) ? delimiter : '';
-  const request = JSON.stringify([into.pool.id, into.branch, split, mediaType, separator, author, message]);
+  const query = isCsv(format, file.name) ? csv : {};
+  const request = JSON.stringify([into.pool.id, into.branch, split, mediaType, query, author, message]);
   const onceKey = lost?.request === request ? lost.onceKey : newId();
   try {
     const body: Blob = split ? await arrayElements(file) : file;
@@ -77,7 +77,7 @@ export const loadFile = async (
         ...into,
         body,
         gzip: (facts?.gzip ?? false) && !split,
-        delimiter: separator,
+        query,
         mediaType,
         onceKey,
         note: { ...(author !== '' && { author }), ...(message !== '' && { body: message }) },
@@ -122,7 +122,7 @@ export const loadLine = (
   }: { readonly pool: PoolInfo | undefined; readonly branch: string; readonly name: string; readonly key: string },
   {
     format,
-    delimiter,
+    csv,
     asElements,
     headers,
   }: LoadOptions & {
@@ -140,7 +140,7 @@ export const loadLine = (
       'Content-Type': mediaTypeFor(format, piped, file) || '*/*',
       ...(isGzip && !piped && { 'Content-Encoding': 'gzip' }),
     },
-    ...(delimiter !== '' && { query: { 'csv.delim': delimiter } }),
+    ...(Object.keys(csv).length > 0 && { query: csv }),
     file,
   });
   const elements = "jq -c '.[]'";

@@ -29,8 +29,8 @@ export class LoadPlan {
   readonly branch: Signal<string>;
   /** Empty: by the files' names, else the service finds it out. */
   readonly format = signal('');
-  /** Of CSV; empty: a comma. */
-  readonly delimiter = signal('');
+  /** How CSV is read: parameters of a load by name; without one, as the service does by itself. */
+  readonly csv = signal<Readonly<Record<string, string>>>({});
   /** A JSON array is one record; else each of its elements is. */
   readonly asOne = signal(false);
   readonly #items: Signal<readonly Item[]>;
@@ -143,6 +143,11 @@ export class LoadPlan {
   leaveOut(index: number): void {
     this.#items.value = this.#items.value.filter((_, at) => at !== index);
   }
+  /** Says how CSV is read; an empty text says nothing. */
+  sayCsv(name: string, text: string): void {
+    const { [name]: _, ...others } = this.csv.value;
+    this.csv.value = text === '' ? others : { ...others, [name]: text };
+  }
   /** Chooses the pool by its id, and its main branch. */
   choose(target: string): void {
     this.#target.value = target;
@@ -194,7 +199,7 @@ export class LoadPlan {
   #options({ author, message }: PlanNote): LoadOptions {
     return {
       format: this.format.value,
-      delimiter: this.delimiter.value,
+      csv: this.hasCsv ? this.csv.value : {},
       asElements: this.hasArray && !this.asOne.value,
       author,
       message,

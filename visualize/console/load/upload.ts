@@ -12,8 +12,8 @@ interface UploadRequest {
   readonly mediaType: string;
   /** The body is compressed. */
   readonly gzip: boolean;
-  /** Of CSV; empty: a comma. */
-  readonly delimiter: string;
+  /** Parameters of the load. */
+  readonly query: Readonly<Record<string, string>>;
   readonly note: { readonly author?: string; readonly body?: string };
   /** The same for what is tried again: it is loaded once. */
   readonly onceKey: string;
@@ -53,7 +53,7 @@ export const upload = (
   request: UploadRequest,
   report: (state: UploadState) => void,
 ): { readonly done: Promise<string>; readonly cancel: () => void } => {
-  const { body, mediaType, gzip, delimiter, note } = request;
+  const { body, mediaType, gzip, query, note } = request;
   const id = newId();
   const xhr = new XMLHttpRequest();
   let state: UploadState = { sent: 0, total: body.size };
@@ -76,8 +76,8 @@ export const upload = (
     }
   };
   const done = new Promise<string>((resolve, reject) => {
-    const search = delimiter === '' ? '' : `?${new URLSearchParams({ 'csv.delim': delimiter }).toString()}`;
-    xhr.open('POST', `${base}/${uploadPath(request).map(encodeURIComponent).join('/')}${search}`);
+    const search = new URLSearchParams(query).toString();
+    xhr.open('POST', `${base}/${uploadPath(request).map(encodeURIComponent).join('/')}${search && `?${search}`}`);
     xhr.setRequestHeader('Accept', 'application/json');
     // An empty type is none to the service; without one a browser sends the file's own guess.
     xhr.setRequestHeader('Content-Type', mediaType === '' ? '*/*' : mediaType);
