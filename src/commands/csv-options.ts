@@ -1,7 +1,7 @@
 /** The `-csv.*` options of commands that read files themselves. */
 import { csvParameters } from '../config/csv.ts';
 import { ConfigError, type ParsedOptions } from '../config/options.ts';
-import { DialectFault, dialectOf } from '../formats/csv/dialect.ts';
+import { dialectOf } from '../formats/csv/dialect.ts';
 import type { ReadOptions } from '../formats/format.types.ts';
 
 /** What the options say of CSV. @throws ConfigError */
@@ -15,11 +15,6 @@ export const csvFormOf = (values: ParsedOptions['values']): Pick<ReadOptions, 'c
     given[name] = value;
   }
   const csvDelimiter = values['csv.delim'] as string;
-  try {
-    const csv = dialectOf(given);
-    return { ...(csvDelimiter !== '' && { csvDelimiter }), ...(csv && { csv }) };
-  } catch (fault) {
-    if (!(fault instanceof DialectFault)) throw fault;
-    throw new ConfigError(`bad value for -${fault.parameter}: ${fault.message}`, { cause: fault });
-  }
+  const csv = dialectOf(given);
+  return { ...(csvDelimiter !== '' && { csvDelimiter }), ...(csv && { csv }) };
 };

@@ -12,6 +12,20 @@ interface CsvParameter {
   readonly text: string;
 }
 
+/** Types that a column may be said to have. */
+export const csvColumnTypes = [
+  'string',
+  'bool',
+  'int64',
+  'uint64',
+  'float64',
+  'time',
+  'duration',
+  'ip',
+  'net',
+] as const;
+const typed = `[^,\\r\\n]{1,1000}=(${csvColumnTypes.join('|')})`;
+
 /** By what they say. */
 export const csvParameters = [
   {
@@ -71,8 +85,8 @@ export const csvParameters = [
   {
     name: 'types',
     value: 'TYPES',
-    pattern: '^[^\\r\\n]{1,65536}$',
-    text: 'types of the columns of CSV: none (all are texts), or COLUMN=TYPE with commas between them, of string, bool, int64, uint64, float64, time, duration, ip, net; other columns are found out: numbers, bools, else texts',
+    pattern: `^(none|${typed}(,${typed})*)$`,
+    text: `types of the columns of CSV: none (all are texts), or COLUMN=TYPE with commas between them, of ${csvColumnTypes.join(', ')}; other columns are found out: numbers, bools, else texts`,
   },
 ] as const satisfies readonly CsvParameter[];
 

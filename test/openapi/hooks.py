@@ -141,8 +141,11 @@ def map_headers(context, headers):
 
 @schemathesis.hook
 def map_query(context, query):
-    """Addresses that answer with rows: in formats that hold any, of pools and branches that are there."""
+    """Addresses that answer with rows: in formats that hold any, of pools and branches that are there. Loads of CSV: as the samples are written."""
     operation = context.operation.definition.raw.get('operationId') if context.operation is not None else None
+    if operation == 'load' and query:
+        said = {'csv.delim', 'csv.quote', 'csv.escape', 'csv.comment', 'csv.skip', 'csv.header', 'types'}
+        return {name: value for name, value in query.items() if name not in said}
     if operation not in ('readQuery', 'branchData') or not query:
         return query
     kept = {name: value for name, value in query.items() if name not in ('branch', 'pool')}

@@ -10,7 +10,7 @@ import { Busy, CopyLine, Dialog, Fault, Field, Id, Name } from './parts.tsx';
 import { isNoCommit } from './pool/place.ts';
 import { go, link, route } from './route.ts';
 import { client } from './session.ts';
-import { bytes, count, counted, dateTime, shortId, visible } from './text.ts';
+import { bytes, count, counted, dateTime, shortId, visible, visibleLines } from './text.ts';
 
 /** What all dialogs of changes are given: where the change is made, and how the dialog closes. */
 interface ChangeProps {
@@ -127,7 +127,7 @@ const Effect = ({ preview }: { readonly preview: Preview }) => {
               : 'There is nothing to do.'}
           </strong>
         </p>
-        <p class="pre">{visible(error, 2000)}</p>
+        <p class="pre">{visibleLines(error, 2000)}</p>
         {conflicts.length > 0 && (
           <ul class="ids">
             {conflicts.slice(0, 50).map((id) => (

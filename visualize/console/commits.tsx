@@ -10,7 +10,7 @@ import { type History } from './history.ts';
 import { branches } from './lake.ts';
 import type { LaneRow } from './lanes.ts';
 import { clock, CopyLine, Name } from './parts.tsx';
-import { ago, bytes, count, counted, dateTime, shortId, visibleLines } from './text.ts';
+import { ago, bytes, count, counted, dateTime, messageId, shortId, visibleLines } from './text.ts';
 
 const colours = 6;
 const radius = 4.5;
@@ -243,6 +243,16 @@ export const CommitDetails = ({
           <time dateTime={commit.date} title={commit.date}>
             {dateTime(commit.date)}
           </time>
+        </dd>
+      </div>
+      <div>
+        <dt>id</dt>
+        <dd>
+          <code class="id">{commit.id}</code>
+          <br />
+          <span class="soft">
+            in messages <code class="id">{messageId(commit.id)}</code>
+          </span>
         </dd>
       </div>
       <Sums label="added" sums={commit.added} tone="plus" />

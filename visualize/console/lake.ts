@@ -23,7 +23,7 @@ export const eventsMax = 2000;
 const flushMs = 250;
 const hiddenFlushMs = 2000;
 const refreshMsMin = 1000;
-const retryMsMax = 5000;
+const retryMsMax = 30_000;
 
 /** By name. */
 export const pools = signal<readonly PoolInfo[]>([]);
@@ -188,8 +188,8 @@ const listen = async (signal: AbortSignal): Promise<void> => {
         refreshSoon();
       },
       onReconnect: () => {
+        // What is lost is asked for again when the service is back.
         feedState.value = 'lost';
-        refreshSoon();
       },
     });
     for await (const event of feed) take(event);

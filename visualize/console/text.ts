@@ -48,6 +48,15 @@ export const ago = (text: string, now: number): string => {
 /** Ids are shown by their middle: what they begin with is the time, which neighbours share. */
 export const shortId = (id: string): string => id.replace(/^0x/, '').slice(8, 16);
 
+const base62Digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+/** An id as messages of the service write it: 27 characters of base 62. */
+export const messageId = (id: string): string => {
+  let text = '';
+  for (let rest = BigInt(id.startsWith('0x') ? id : `0x${id}`); rest > 0n; rest /= 62n)
+    text = base62Digits[Number(rest % 62n)]! + text;
+  return text.padStart(27, '0');
+};
+
 /** Characters that are not seen, or that turn the text around them. */
 const unseen =
   /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\ufff0-\ufffb]/gu;
@@ -69,6 +78,9 @@ export const visible = (text: string, max = 300): string => {
       : text;
   return cut.toWellFormed().replace(unseen, picture);
 };
+/** The text of a name with the blanks that it begins or ends with made visible. */
+export const visibleEnds = (text: string): string =>
+  text.replace(/^ +| +$/g, (blanks) => '\u2423'.repeat(blanks.length));
 /** The same for texts of several lines. */
 export const visibleLines = (text: string, max = 10_000): string =>
   (text.length > max ? `${text.slice(0, max)}…` : text)

@@ -3,7 +3,7 @@ import { type TOptional, type TString, Type } from 'typebox';
 import { type CsvParameterName, csvParameters } from '../../config/csv.ts';
 import { LakeError } from '../../errors.ts';
 import type { Id } from '../../lake/lake.types.ts';
-import { type CsvDialect, DialectFault, dialectOf } from '../../formats/csv/dialect.ts';
+import { type CsvDialect, dialectOf } from '../../formats/csv/dialect.ts';
 import { isDelimiter } from '../../formats/csv/reader.ts';
 import { parseId } from '../../lake/ksuid.ts';
 import { didYouMean } from '../../query/analyze/suggest.ts';
@@ -89,13 +89,7 @@ export const dialectParameters = (
     const value = query[name];
     if (value !== undefined && !pattern.test(value)) throw new LakeError('csv-dialect', { name, value, wanted: text });
   }
-  try {
-    return dialectOf(query);
-  } catch (fault) {
-    if (!(fault instanceof DialectFault)) throw fault;
-    const { parameter: name, message: wanted } = fault;
-    throw new LakeError('csv-dialect', { name, value: query[name as CsvParameterName]!, wanted });
-  }
+  return dialectOf(query);
 };
 
 /** Hexadecimal digits of an id in either spelling. @throws id-invalid */

@@ -4,7 +4,8 @@
  */
 import { describe, expect, test } from 'vitest';
 import type { FormatName } from '../../../src/formats/formats.ts';
-import { dialectOf } from '../../../src/formats/csv/dialect.ts';
+import { csvColumnTypes } from '../../../src/config/csv.ts';
+import { columnTypes, dialectOf } from '../../../src/formats/csv/dialect.ts';
 import { convert } from '../../support/convert.ts';
 
 interface Wild {
@@ -240,6 +241,9 @@ const outcome = async ({ text, said = {}, charset, from = 'csv' }: Wild, pieceBy
   return output + error;
 };
 
+test('the types that a column may have are those of the parameter', () => {
+  expect(Object.keys(columnTypes)).toEqual([...csvColumnTypes]);
+});
 test('there are fifty and more', () => {
   expect(read.length).toBeGreaterThanOrEqual(48);
   expect(read.length + refused.length).toBeGreaterThanOrEqual(56);

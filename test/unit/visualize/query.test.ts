@@ -489,7 +489,19 @@ describe('plots', () => {
         { name: 'a', values: [null, 1] },
       ],
       more: 0,
+      skipped: 0,
     });
+  });
+  test('a group that is an error, and a row in ten without a time, keep nobody from a plot', async () => {
+    const groups = await storeOf('{kind:"a",count:5} {kind:error("missing"),count:7}');
+    expect(barRows(groups, plotsOf(groups).choices[0]!, 10).map(({ key, numbers }) => [key, ...numbers])).toEqual([
+      ['a', 5],
+      ['missing', 7],
+    ]);
+    const minutes = Array.from({ length: 10 }, (_, i) => `{t:2026-01-01T00:0${i}:00Z,n:${i}}`).join(' ');
+    const buckets = await storeOf(`${minutes} {t:"never",n:1} {t:error("missing"),n:1}`);
+    const [choice] = plotsOf(buckets).choices;
+    expect([choice?.kind, linesOf(buckets, choice!, 8).skipped]).toEqual(['lines', 2]);
   });
 });
 

@@ -3,7 +3,7 @@ import { Field } from '../parts.tsx';
 import type { LoadPlan } from './plan.ts';
 
 const formats = [
-  ['', 'Found out by the service'],
+  ['', 'By the name, else found out'],
   ['json', 'JSON, NDJSON'],
   ['csv', 'CSV'],
   ['tsv', 'TSV'],

@@ -142,6 +142,7 @@ const CopyLink = ({ question }: { readonly question: Question }) => {
     <button
       type="button"
       class="quiet"
+      aria-label={done.value ? 'Copied' : 'Copy link'}
       onClick={() => {
         question.link();
         copyText(location.href);

@@ -45,7 +45,7 @@ export class Question {
     this.cancel();
     const before = this.#table.peek();
     const next = new Table(new Run(this.client, asked, rowsMax.peek()));
-    if (before) next.byType.value = before.byType.peek();
+    if (before) next.keep(before);
     this.#table.value = next;
     this.#onLink(asked);
   }

@@ -44,6 +44,17 @@ export class Table {
     this.run = run;
   }
 
+  /** Takes over how the table before was shown: all of it where it was of the same text. */
+  keep(before: Table): void {
+    this.byType.value = before.byType.peek();
+    if (before.run.text !== this.run.text) return;
+    this.unfolded.value = before.unfolded.peek();
+    this.hiddenColumns.value = before.hiddenColumns.peek();
+    this.pinned.value = before.pinned.peek();
+    this.widths.value = before.widths.peek();
+    this.sorting.value = before.sorting.peek();
+  }
+
   /** All columns, the pinned one first. */
   readonly allColumns = computed(() => {
     this.#typeCount.value;

@@ -106,24 +106,32 @@ const recordKeys = (types: readonly Type[]): ReadonlySet<string> => {
   return keys;
 };
 
-/** By the values of a sample: a column whose values differ in kind is good for nothing. */
+/** Of so many values one may be of another kind: it is left out of the plot, which says so. */
+const oddShare = 10;
+/** By the values of a sample: a column whose values differ much in kind is good for nothing. Errors are no values. */
 const roleOf = (column: Column, sample: readonly Cell[]): Role => {
   if (column.path.length === 0 || column.path.some((step) => typeof step === 'number')) return 'none';
-  const kinds = new Set<Role>();
+  const counts = new Map<Role, number>();
+  const add = (role: Role): void => {
+    counts.set(role, (counts.get(role) ?? 0) + 1);
+  };
   for (const row of sample) {
     const cell = cellAt(row, column);
     if (!cell) continue;
     const { type, json } = plain(cell);
-    if (json === null) continue;
-    if (type.kind === 'enum') kinds.add('key');
-    else if (type.kind !== 'primitive') kinds.add('none');
-    else if (type.name === 'time') kinds.add('time');
-    else if (isNumber(type)) kinds.add('number');
-    else if (type.name === 'duration') kinds.add('none');
-    else kinds.add(type.name === 'string' && !Number.isNaN(parseTextTime(String(json))) ? 'text-time' : 'key');
+    if (json === null || type.kind === 'error') continue;
+    if (type.kind === 'enum') add('key');
+    else if (type.kind !== 'primitive') add('none');
+    else if (type.name === 'time') add('time');
+    else if (isNumber(type)) add('number');
+    else if (type.name === 'duration') add('none');
+    else add(type.name === 'string' && !Number.isNaN(parseTextTime(String(json))) ? 'text-time' : 'key');
   }
-  const [only] = kinds;
-  return kinds.size === 1 ? only! : kinds.size === 2 && kinds.has('key') && kinds.has('text-time') ? 'key' : 'none';
+  const [most, next] = [...counts].sort(([, a], [, b]) => b - a);
+  if (!most) return 'none';
+  if (next && counts.size === 2 && counts.has('key') && counts.has('text-time')) return 'key';
+  const all = [...counts.values()].reduce((a, b) => a + b, 0);
+  return (all - most[1]) * oddShare <= all ? most[0] : 'none';
 };
 
 /** Milliseconds since 1970 of a cell with a time; NaN where there is none. */

@@ -95,15 +95,21 @@ interface Lines {
   readonly lines: readonly { readonly name: string; readonly values: readonly (number | null)[] }[];
   /** Lines that were left out. */
   readonly more: number;
+  /** Rows without a time. */
+  readonly skipped: number;
 }
 /** Numbers over times: a line for each number, or for each key. */
 export const linesOf = (store: RowStore, { over, numbers, by }: PlotChoice, linesMax: number): Lines => {
   const points = new Map<string, Map<number, number>>();
   const xs = new Set<number>();
+  let skipped = 0;
   for (let i = 0; i < store.count; i++) {
     const row = store.cell(i);
     const ms = timeOf(cellAt(row, over));
-    if (Number.isNaN(ms)) continue;
+    if (Number.isNaN(ms)) {
+      skipped++;
+      continue;
+    }
     xs.add(ms / 1000);
     for (const column of numbers) {
       const value = numberOf(cellAt(row, column));
@@ -119,5 +125,6 @@ export const linesOf = (store: RowStore, { over, numbers, by }: PlotChoice, line
     xs: sorted,
     lines: all.slice(0, linesMax).map(([name, line]) => ({ name, values: sorted.map((x) => line.get(x) ?? null) })),
     more: Math.max(0, all.length - linesMax),
+    skipped,
   };
 };

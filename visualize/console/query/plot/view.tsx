@@ -5,7 +5,7 @@
 import { useComputed, useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
-import { count, visible } from '../../text.ts';
+import { count, counted, visible } from '../../text.ts';
 import { type Bins, binTimes, spanOfBins, textTimeLiteral, timeLiteral, widthText } from './bins.ts';
 import { type PlotChoice, plotsOf } from './chartable.ts';
 import { PlotCanvas } from './canvas.tsx';
@@ -96,6 +96,15 @@ export const Plot = ({ run, poolKey, onNarrow, widen }: PlotProps) => {
   );
 };
 
+/** Says that rows are not in the plot, if there are any. */
+const LeftOut = ({ count: rows, what }: { readonly count: number; readonly what: string }) =>
+  rows > 0 ? (
+    <span class="warn">
+      {' '}
+      · {counted(rows, 'row')} left out, where {what} is nothing that can be drawn
+    </span>
+  ) : null;
+
 const dayText = (ms: number): string =>
   new Date(ms)
     .toISOString()
@@ -176,6 +185,7 @@ const Histogram = ({
             ? `${count(total)} rows in bins of ${widthText(width)}, UTC${gatherer.complete ? '' : ` · ${count(known.value)} of ${count(run.store.count)} counted`}`
             : `${binText(at)}: ${count(counts[at] ?? 0)} rows`}
         </span>
+        <LeftOut count={gatherer.complete ? run.store.count - total : 0} what={choice.over.title} />
         {more && <span class="warn"> · of the rows that are kept: the query has more</span>}
       </p>
       <PlotCanvas
@@ -340,7 +350,7 @@ const LinesPlot = ({
 }) => {
   const { value: version } = run.version;
   const point = useSignal<number | undefined>(undefined);
-  const { xs, lines, more } = useMemo(() => linesOf(run.store, choice, linesMax), [version, title]);
+  const { xs, lines, more, skipped } = useMemo(() => linesOf(run.store, choice, linesMax), [version, title]);
   const data = useMemo(() => [xs, ...lines.map((line) => line.values)], [version, title]);
   const at = point.value;
   const valueText = (value: number | null | undefined): string =>
@@ -354,6 +364,7 @@ const LinesPlot = ({
             ? `${count(xs.length)} points from ${dayText(xs[0]! * 1000)} to ${dayText(xs.at(-1)! * 1000)}, UTC`
             : dayText(xs[at] * 1000)}
         </span>
+        <LeftOut count={skipped} what={choice.over.title} />
       </p>
       <ul class="legend">
         {lines.map((line, i) => (
