@@ -28,6 +28,7 @@ import type { CommandIo } from './io.ts';
 import { openAudit } from './audit.ts';
 import { watchKeys } from './key-file.ts';
 import { lakeFolder } from './lake-folder.ts';
+import { withinOpenFiles } from './open-files.ts';
 import { Recorder } from './recorder.ts';
 import { serveConfig } from './serve-config.ts';
 
@@ -47,8 +48,14 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
     throw new ConfigError(
       `-l ${listenText(reachable)}: others can reach this address, and there is no access control: -auth.keys or -auth.domain turn it on, -insecure goes without`,
     );
+  const { connectionsMax, answersMax } = withinOpenFiles(config);
   yieldCollectors();
   const log = pino({ level: config.logLevel }, pino.destination({ dest: 2, sync: false }));
+  if (connectionsMax < config.connectionsMax)
+    log.warn(
+      { connectionsMax },
+      'fewer connections than -connections.max: so few files may be open at once (ulimit -n)',
+    );
   const directory = lakeFolder(io.cwd, config.lakeDirectory);
   const from = fromPolicyOf(config.from, io.cwd);
   makeFolder(directory);
@@ -130,8 +137,9 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
     ...(access && { access }),
     ...(audit && { audit: audit.write }),
     earlyListener,
+    answersMax,
     ...(tracing && { tracing }),
-    config,
+    config: { ...config, connectionsMax },
     version,
     lake,
     workers: recorder?.workersFor(workers) ?? workers,

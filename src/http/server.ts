@@ -80,6 +80,8 @@ interface ServerOptions {
   readonly tracing?: Tracing;
   /** The server that listens already. */
   readonly earlyListener: EarlyListener;
+  /** How many answers are kept at most; each has a descriptor. */
+  readonly answersMax?: number;
   /** Of loads, queries and subscribers; default: those of machines/. */
   readonly charts?: ServiceCharts;
 }
@@ -143,7 +145,7 @@ const end = ({ feed, metrics, runs }: Service): void => {
 
 /** What the handlers work with. */
 const serviceOf = (
-  { config, version, lake, workers, log, watch, access, audit, tracing, charts }: ServerOptions,
+  { config, version, lake, workers, log, watch, access, audit, tracing, charts, answersMax }: ServerOptions,
   app: FastifyInstance,
 ): Service => {
   const feed = new EventFeed(lake, {
@@ -168,7 +170,7 @@ const serviceOf = (
     metrics,
     runs,
     underWay: new Map(),
-    answers: new KeptAnswers(join(config.lakeDirectory, 'spill'), config.answersBytesMax),
+    answers: new KeptAnswers(join(config.lakeDirectory, 'spill'), { bytesMax: config.answersBytesMax, answersMax }),
     controlBodies: new HeldBodies(controlBytesMax),
     loadBodies: new HeldBodies(beginningBytesMax),
     requests: { underWay: 0, endedAt: -Infinity },

@@ -17,7 +17,6 @@ import type { QueryReply } from '../pool.types.ts';
 
 /** How long nobody asks for one before it goes. */
 const keptMs = 5 * 60_000;
-const answersMax = 256;
 
 /** The bytes of an answer. `tag` names exactly these. */
 export interface KeptAnswer {
@@ -75,13 +74,18 @@ interface Kept {
 export class KeptAnswers {
   private readonly directory: string;
   private readonly bytesMax: number;
+  private readonly answersMax: number;
   /** The one that was asked for last is the last. */
   private readonly answers = new Map<string, Kept>();
   private bytes = 0;
   private made = 0;
-  constructor(directory: string, bytesMax: number) {
+  constructor(
+    directory: string,
+    { bytesMax, answersMax = 256 }: { readonly bytesMax: number; readonly answersMax?: number | undefined },
+  ) {
     this.directory = directory;
     this.bytesMax = bytesMax;
+    this.answersMax = answersMax;
   }
 
   /** The answer of a key, if it is kept; also one that is still made, but not if that fails. */
@@ -112,7 +116,7 @@ export class KeptAnswers {
         this.drop(key, kept);
       }, keptMs).unref();
       for (const [other, one] of this.answers) {
-        if (this.bytes <= this.bytesMax && this.answers.size <= answersMax) break;
+        if (this.bytes <= this.bytesMax && this.answers.size <= this.answersMax) break;
         if (one !== kept && one.timer) this.drop(other, one);
       }
       return file;
