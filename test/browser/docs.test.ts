@@ -214,6 +214,28 @@ describe.skipIf(lacksChromium())('the manual', () => {
     await close(page);
   });
 
+  test('a POST is tried with its body; what would change the lake says so first', async () => {
+    const { page, faults } = await open({ hash: '#getBranch' });
+    const query = page.locator('#query');
+    await query.locator('summary', { hasText: 'Try it' }).click();
+    const form = query.getByRole('form', { name: 'Try query' });
+    await form.getByLabel('Body', { exact: true }).fill('{"query":"values 1+1"}');
+    await form.getByRole('button', { name: 'Send', exact: true }).click();
+    await form.getByText(/^200 OK/).waitFor();
+    await expect.poll(() => form.getByLabel('Body of the answer').textContent()).toBe('[2]\n');
+
+    await page.goto(page.url().replace(/#.*/, '#createPool'));
+    const pool = page.locator('#createPool');
+    await pool.locator('summary', { hasText: 'Try it' }).click();
+    const make = pool.getByRole('form', { name: 'Try createPool' });
+    await make.getByLabel('Content-Type').selectOption('application/x-sup');
+    await make.getByLabel('Body', { exact: true }).fill('{name:"tried"}');
+    await make.getByRole('button', { name: 'Send: this changes the lake' }).click();
+    await make.getByText(/^200 OK/).waitFor();
+    expect(faults).toEqual([]);
+    await close(page);
+  });
+
   test('axe-core finds nothing serious in both themes, wide and on a phone, and nothing is wider than the screen', async () => {
     // All of it in one theme, and on a phone those that have the most to show in the other.
     for (const { search, ...look } of [

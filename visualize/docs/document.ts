@@ -57,6 +57,8 @@ interface RawOperation {
   readonly responses: Readonly<Record<string, Answer>>;
   readonly security?: readonly unknown[];
   readonly 'x-same-as'?: string;
+  /** It is there to change something. */
+  readonly 'x-writes'?: boolean;
   readonly 'x-events'?: Readonly<
     Record<string, { readonly when: string; readonly superdb: string; readonly data: Schema }>
   >;
@@ -159,6 +161,15 @@ export const addressOf = ({ path, parameters }: Endpoint, values: Readonly<Recor
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 const ids = /"(0x[0-9a-f]{40})"/g;
 
+/** A body that an endpoint takes, on one line. */
+export const exampleOf = ({
+  content,
+}: NonNullable<Endpoint['requestBody']>): { readonly type: string; readonly text: string } => {
+  const type = ['application/json', 'application/x-sup'].find((each) => content[each]?.examples)!;
+  const value = Object.values(content[type]?.examples ?? {})[0]?.value;
+  const text = JSON.stringify(value ?? {});
+  return { type, text: type === 'application/x-sup' ? text.replaceAll(ids, '$1') : text };
+};
 /** A line for a shell that does what the endpoint is for. */
 export const curlOf = (endpoint: Endpoint): string => {
   const { method, parameters, requestBody, responses, guarded, path } = endpoint;
@@ -178,15 +189,8 @@ export const curlOf = (endpoint: Endpoint): string => {
   if (responses['200']?.content?.['application/json'] || path === '/events')
     parts.push('-H', quoted('Accept: application/json'));
   if (requestBody) {
-    const type = ['application/json', 'application/x-sup'].find((each) => requestBody.content[each]?.examples)!;
-    const value = Object.values(requestBody.content[type]?.examples ?? {})[0]?.value;
-    const text = JSON.stringify(value ?? {});
-    parts.push(
-      '-H',
-      quoted(`Content-Type: ${type}`),
-      '-d',
-      quoted(type === 'application/x-sup' ? text.replaceAll(ids, '$1') : text),
-    );
+    const { type, text } = exampleOf(requestBody);
+    parts.push('-H', quoted(`Content-Type: ${type}`), '-d', quoted(text));
   }
   return parts.join(' ');
 };

@@ -1,7 +1,7 @@
-/** Sends a GET from the page and shows what comes. */
+/** Sends a request from the page and shows what comes. What would change something is said so where it is sent. */
 import { signal } from '@preact/signals';
 import { useState } from 'preact/hooks';
-import { addressOf, baseUrl, defaultOf, type Endpoint } from './document.ts';
+import { addressOf, baseUrl, defaultOf, type Endpoint, exampleOf } from './document.ts';
 
 /** A key to ask with, where the service asks for one. It lives as long as the page. */
 const key = signal('');
@@ -14,18 +14,22 @@ interface Came {
 }
 const shownMax = 20_000;
 
-/** Whether an endpoint can be tried here: a GET whose answer ends and is no page. */
-export const canTry = ({ method, path, tags }: Endpoint): boolean =>
-  method === 'GET' && path !== '/events' && !tags.includes('Pages');
+/** Whether an endpoint can be tried here: its answer ends and is no page. */
+export const canTry = ({ path, tags }: Endpoint): boolean => path !== '/events' && !tags.includes('Pages');
 
 /** The form of an endpoint that can be tried, and what came. */
 export const TryIt = ({ endpoint }: { readonly endpoint: Endpoint }) => {
-  const { operationId, parameters, responses, guarded } = endpoint;
+  const { method, operationId, parameters, requestBody, responses, guarded, 'x-writes': writes = false } = endpoint;
   const inputs = parameters.filter((p) => p.in !== 'header');
   const types = Object.keys(responses['200']?.content ?? {});
   const [values, setValues] = useState<Readonly<Record<string, string>>>(
     Object.fromEntries(inputs.filter((p) => p.in === 'path').map((p) => [p.name, defaultOf(p)])),
   );
+  const example = requestBody && exampleOf(requestBody);
+  // Bytes cannot be typed: formats of text have a schema.
+  const bodyTypes = Object.entries(requestBody?.content ?? {}).flatMap(([type, { schema }]) => (schema ? [type] : []));
+  const [bodyType, setBodyType] = useState(example?.type ?? '');
+  const [body, setBody] = useState(example?.text ?? '');
   const [accept, setAccept] = useState(types.includes('application/json') ? 'application/json' : (types[0] ?? '*/*'));
   const [came, setCame] = useState<Came | 'waiting' | undefined>();
   const send = async (): Promise<void> => {
@@ -33,7 +37,13 @@ export const TryIt = ({ endpoint }: { readonly endpoint: Endpoint }) => {
     const began = performance.now();
     try {
       const answer = await fetch(baseUrl() + addressOf(endpoint, values), {
-        headers: { accept, ...(guarded && key.value !== '' && { authorization: `Bearer ${key.value}` }) },
+        method,
+        headers: {
+          accept,
+          ...(requestBody && { 'content-type': bodyType }),
+          ...(guarded && key.value !== '' && { authorization: `Bearer ${key.value}` }),
+        },
+        ...(requestBody && { body }),
       });
       const text = await answer.text();
       setCame({
@@ -88,6 +98,35 @@ export const TryIt = ({ endpoint }: { readonly endpoint: Endpoint }) => {
           )}
         </label>
       ))}
+      {requestBody && (
+        <>
+          <label>
+            Content-Type
+            <select
+              value={bodyType}
+              onChange={(e) => {
+                setBodyType(e.currentTarget.value);
+              }}
+            >
+              {bodyTypes.map((type) => (
+                <option key={type}>{type}</option>
+              ))}
+            </select>
+          </label>
+          <label class="wide">
+            Body
+            <textarea
+              class="mono"
+              rows={3}
+              spellcheck={false}
+              value={body}
+              onInput={(e) => {
+                setBody(e.currentTarget.value);
+              }}
+            />
+          </label>
+        </>
+      )}
       {types.length > 1 && (
         <label>
           Accept
@@ -116,8 +155,8 @@ export const TryIt = ({ endpoint }: { readonly endpoint: Endpoint }) => {
           />
         </label>
       )}
-      <button type="submit" class="main">
-        Send
+      <button type="submit" class={writes ? 'danger' : 'main'}>
+        {writes ? 'Send: this changes the lake' : 'Send'}
       </button>
       <div class="came" aria-live="polite">
         {came === 'waiting' && <p>Waiting…</p>}

@@ -5,6 +5,7 @@
  * - @fastify/swagger is not used: it would make the document from Fastify's own route options, and ours say more in the
  *   route table, where each row has one place.
  * - Statuses are exact: there is no `default` and no range, so that what is not listed is a fault of ours.
+ * - `x-writes`: the endpoint is there to change something.
  * - `x-errors` of an answer lists its errors by code, those of the components say what they are; `x-events` of the
  *   event feed the events, with their schemas; `x-role` of an endpoint is the role that it asks for (names of roles
  *   beside a scheme are OpenAPI's own way since 3.1, which tools take for scopes that are not declared).
@@ -119,6 +120,7 @@ const operation = (row: Route, refs: (schema: TSchema) => Json, guarded: boolean
   ...parametersOf(row, refs),
   ...(row.body !== undefined && { requestBody: requestBody(row, refs) }),
   responses: responses(row, refs),
+  ...(row.writes && { 'x-writes': true }),
   ...(guarded &&
     (row.need === 'open'
       ? { security: [] }
