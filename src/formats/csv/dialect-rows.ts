@@ -134,6 +134,8 @@ class Columns {
   readonly #names: readonly string[];
   readonly #dialect: CsvDialect;
   readonly #cells: readonly AppendCell[];
+  /** Of columns whose type nobody said. */
+  readonly #found: AppendCell;
   readonly #nulls: ReadonlySet<string>;
   readonly #shapes = new Map<number, Shape>();
 
@@ -149,9 +151,13 @@ class Columns {
           `no column ${JSON.stringify(name)}, of which types tells: the columns are ${this.#names.join(', ')}`,
         );
     const found = dialect.types === 'none' ? appendString : dialect.decimalComma ? appendCommaCell : appendFound;
+    this.#found = found;
     this.#cells = this.#names.map((name) => {
       const type = said.get(name);
-      return type ? appendTyped[type] : found;
+      if (!type) return found;
+      const typed = appendTyped[type];
+      // Texts and times have no decimal sign.
+      return dialect.decimalComma && type === 'float64' ? (into, text) => typed(into, withPoint(text) ?? text) : typed;
     });
   }
 
@@ -174,7 +180,7 @@ class Columns {
       const text = record[i] ?? '';
       const into = fields[i]!;
       if (text === '' || this.#nulls.has(text)) into.null();
-      else if (!(this.#cells[i] ?? appendFound)(into, this.#dialect.decimalComma ? withPoint(text) : text))
+      else if (!(this.#cells[i] ?? this.#found)(into, text))
         throw broken(
           `column ${JSON.stringify(this.#names[i])}: ${JSON.stringify(text)} is not of the type that types gives it`,
         );
@@ -219,11 +225,11 @@ const appendWrapped = (builder: Builder, record: readonly string[], fault: strin
   into.end();
 };
 
-/** `1.234,5` as `1234.5`; what is no such number stays. */
-const withPoint = (text: string): string =>
+/** `1.234,5` as `1234.5`; undefined: it is no such number. */
+const withPoint = (text: string): string | undefined =>
   /^\s*[+-]?(?:\d+|\d{1,3}(?:\.\d{3})+)(?:,\d+)?(?:e[+-]?\d+)?\s*$/i.test(text)
     ? text.trim().replaceAll('.', '').replace(',', '.')
-    : text;
+    : undefined;
 
 /** Appends the text of a cell; false: it cannot be what it should. */
 type AppendCell = (builder: Builder, text: string) => boolean;
@@ -236,8 +242,13 @@ const appendFound: AppendCell = (builder, text) => {
   appendCell(builder, bytes, 0, bytes.length);
   return true;
 };
-/** With a decimal comma, a point stands between thousands and makes no number: what `withPoint` left is none. */
-const appendCommaCell: AppendCell = appendFound;
+/** With a decimal comma a point stands between thousands: `1.5` is a text. */
+const appendCommaCell: AppendCell = (builder, text) => {
+  const number = withPoint(text);
+  return number === undefined && text.includes('.')
+    ? appendString(builder, text)
+    : appendFound(builder, number ?? text);
+};
 const whole =
   (parse: (text: string) => number | bigint | undefined, type: typeof types.int64 | typeof types.uint64): AppendCell =>
   (builder, text) => {
