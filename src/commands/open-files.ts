@@ -15,18 +15,22 @@ const openFilesMax = (): number => {
   }
 };
 
+/** With so many beside connections and answers there are always enough. */
+const spareFiles = 1024;
+
 /**
- * How many connections and kept answers there may be, so that files of the lake can always be opened: a quarter and an
- * eighth of the limit at most. @throws Error, one line, where the limit is too low for the service
+ * How many connections and kept answers there may be, so that files of the lake can always be opened; `isTight`: so few
+ * that it will be noticed. @throws Error, one line, where the limit is too low for the service
  */
 export const withinOpenFiles = (
   { connectionsMax }: Pick<ServeConfig, 'connectionsMax'>,
   filesMax = openFilesMax(),
-): { readonly connectionsMax: number; readonly answersMax: number } => {
+): { readonly connectionsMax: number; readonly answersMax: number; readonly isTight: boolean } => {
   if (filesMax < filesMin)
     throw new Error(`at most ${filesMax} files may be open at once: the service needs ${filesMin} (ulimit -n)`);
   return {
-    connectionsMax: Math.min(connectionsMax, Math.floor(filesMax / 4)),
+    connectionsMax: Math.min(connectionsMax, Math.max(Math.floor(filesMax / 4), filesMax - spareFiles)),
     answersMax: Math.min(256, Math.floor(filesMax / 8)),
+    isTight: filesMax < spareFiles,
   };
 };

@@ -48,10 +48,10 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
     throw new ConfigError(
       `-l ${listenText(reachable)}: others can reach this address, and there is no access control: -auth.keys or -auth.domain turn it on, -insecure goes without`,
     );
-  const { connectionsMax, answersMax } = withinOpenFiles(config);
+  const { connectionsMax, answersMax, isTight } = withinOpenFiles(config);
   yieldCollectors();
   const log = pino({ level: config.logLevel }, pino.destination({ dest: 2, sync: false }));
-  if (connectionsMax < config.connectionsMax)
+  if (isTight)
     log.warn(
       { connectionsMax },
       'fewer connections than -connections.max: so few files may be open at once (ulimit -n)',

@@ -49,9 +49,17 @@ describe('few open files', () => {
     await expect(started).rejects.toThrow('at most 64 files may be open at once: the service needs 80 (ulimit -n)');
   });
   test('bound connections and kept answers, where the options do not', () => {
-    expect(withinOpenFiles({ connectionsMax: 10_000 }, 1_048_576)).toEqual({ connectionsMax: 10_000, answersMax: 256 });
-    expect(withinOpenFiles({ connectionsMax: 10_000 }, 4096)).toEqual({ connectionsMax: 1024, answersMax: 256 });
-    expect(withinOpenFiles({ connectionsMax: 25 }, 80)).toEqual({ connectionsMax: 20, answersMax: 10 });
-    expect(withinOpenFiles({ connectionsMax: 5 }, Infinity)).toEqual({ connectionsMax: 5, answersMax: 256 });
+    expect(withinOpenFiles({ connectionsMax: 10_000 }, 1_048_576)).toMatchObject({
+      connectionsMax: 10_000,
+      answersMax: 256,
+    });
+    expect(withinOpenFiles({ connectionsMax: 10_000 }, 20_000)).toEqual({
+      connectionsMax: 10_000,
+      answersMax: 256,
+      isTight: false,
+    });
+    expect(withinOpenFiles({ connectionsMax: 10_000 }, 4096)).toMatchObject({ connectionsMax: 3072, answersMax: 256 });
+    expect(withinOpenFiles({ connectionsMax: 25 }, 80)).toEqual({ connectionsMax: 20, answersMax: 10, isTight: true });
+    expect(withinOpenFiles({ connectionsMax: 5 }, Infinity)).toMatchObject({ connectionsMax: 5, answersMax: 256 });
   });
 });
