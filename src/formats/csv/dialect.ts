@@ -44,19 +44,17 @@ export type ColumnType = keyof typeof columnTypes;
  */
 export const dialectOf = (given: Readonly<Record<string, string | undefined>>): CsvDialect | undefined => {
   const of = (name: string): string | undefined => given[name];
-  const { quote, escape, comment, skip, header, nulls, columns } = {
-    quote: of('csv.quote'),
-    escape: of('csv.escape'),
-    comment: of('csv.comment'),
-    skip: Number(of('csv.skip') ?? 0),
-    header: Number(of('csv.header') ?? 1),
-    nulls: of('csv.null'),
-    columns: of('types'),
-  };
+  const quote = of('csv.quote') ?? '"';
+  const escape = of('csv.escape') ?? quote;
+  const comment = of('csv.comment');
+  const skip = Number(of('csv.skip') ?? 0);
+  const header = Number(of('csv.header') ?? 1);
   const ragged = of('csv.ragged');
+  const nulls = of('csv.null');
+  const columns = of('types');
   const dialect: CsvDialect = {
-    ...(quote !== undefined && quote !== '"' && { quote: quote === 'none' ? '' : quote }),
-    ...(escape !== undefined && escape !== (quote ?? '"') && { escape }),
+    ...(quote !== '"' && { quote: quote === 'none' ? '' : quote }),
+    ...(escape !== quote && { escape }),
     ...(comment !== undefined && { comment }),
     ...(skip > 0 && { skip }),
     ...(header !== 1 && { header }),

@@ -106,6 +106,12 @@ const read: readonly Wild[] = [
     rows: '{a:1.,b:2.,c3:3.}\n{a:1.,b:2.}\n',
   },
   {
+    what: 'a long row beside a column that has the name of its place',
+    text: 'c3,b\n1,2,3\n',
+    said: { 'csv.ragged': 'fill' },
+    rows: '{c3:1.,b:2.,c3_2:3.}\n',
+  },
+  {
     what: 'ragged rows, wrapped',
     text: 'a,b\n1\n1,2\n',
     said: { 'csv.ragged': 'wrap' },
