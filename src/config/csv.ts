@@ -92,3 +92,15 @@ export const csvParameters = [
 
 /** The name of one of them. */
 export type CsvParameterName = (typeof csvParameters)[number]['name'];
+
+const patterns = csvParameters.map(({ name, pattern, text }) => ({ name, pattern: new RegExp(pattern, 'u'), text }));
+/** The first parameter whose value is none that it takes, and the text of what it takes. */
+export const wrongCsvParameter = (
+  given: Readonly<Partial<Record<CsvParameterName, string>>>,
+): { readonly name: CsvParameterName; readonly value: string; readonly wanted: string } | undefined => {
+  for (const { name, pattern, text } of patterns) {
+    const value = given[name];
+    if (value !== undefined && !pattern.test(value)) return { name, value, wanted: text };
+  }
+  return undefined;
+};

@@ -1,6 +1,6 @@
 /** Query and path parameters: their schemas, and how they are read, in the words that clients know. */
 import { type TOptional, type TString, Type } from 'typebox';
-import { type CsvParameterName, csvParameters } from '../../config/csv.ts';
+import { type CsvParameterName, csvParameters, wrongCsvParameter } from '../../config/csv.ts';
 import { LakeError } from '../../errors.ts';
 import type { Id } from '../../lake/lake.types.ts';
 import { type CsvDialect, dialectOf } from '../../formats/csv/dialect.ts';
@@ -76,19 +76,12 @@ export const delimiterParameter = (text: string | undefined): string | undefined
 export const dialectSchemas = Object.fromEntries(
   csvParameters.map(({ name, pattern, text }) => [name, Type.Optional(Type.String({ pattern, description: text }))]),
 ) as Readonly<Record<CsvParameterName, TOptional<TString>>>;
-const dialectPatterns = csvParameters.map(({ name, pattern, text }) => ({
-  name,
-  pattern: new RegExp(pattern, 'u'),
-  text,
-}));
 /** What a request says of its CSV; undefined: it is plain. @throws csv-dialect */
 export const dialectParameters = (
   query: Partial<Readonly<Record<CsvParameterName, string>>>,
 ): CsvDialect | undefined => {
-  for (const { name, pattern, text } of dialectPatterns) {
-    const value = query[name];
-    if (value !== undefined && !pattern.test(value)) throw new LakeError('csv-dialect', { name, value, wanted: text });
-  }
+  const wrong = wrongCsvParameter(query);
+  if (wrong) throw new LakeError('csv-dialect', { ...wrong });
   return dialectOf(query);
 };
 
