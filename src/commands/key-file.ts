@@ -7,10 +7,11 @@
  *   earlier builds have none.
  */
 import { createHash } from 'node:crypto';
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, statSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import type { KeyRecord, KeyRing } from '../http/access/keys.ts';
 import { parseGrant } from '../http/access/roles.ts';
+import { fileStamp } from '../http/connections/listeners.ts';
 
 /** In the lake's folder. */
 export const keysName = 'keys.json';
@@ -133,11 +134,4 @@ export const watchKeys = (directory: string, report: (fault: unknown) => void): 
     },
   };
 };
-const stampOf = (directory: string): string => {
-  try {
-    const { mtimeMs, size, ino } = statSync(pathIn(directory));
-    return `${ino} ${mtimeMs} ${size}`;
-  } catch {
-    return '';
-  }
-};
+const stampOf = (directory: string): string => fileStamp(pathIn(directory));

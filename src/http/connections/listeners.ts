@@ -11,7 +11,7 @@ import { once } from 'node:events';
 import { chmodSync, readFileSync, statSync, unlinkSync } from 'node:fs';
 import type { Server as HttpServer } from 'node:http';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
-import { createServer as createTlsServer, type Server as TlsServer } from 'node:tls';
+import { createSecureContext, createServer as createTlsServer, type Server as TlsServer } from 'node:tls';
 import { type ListenAddress, listenText } from '../../config/listen.ts';
 import type { ServeConfig } from '../../config/serve.ts';
 
@@ -72,10 +72,12 @@ export const openListeners = async (
         await bind(address);
         continue;
       }
-      // Both addresses of that name, on one port; a machine may have no IPv6.
+      // Both addresses of that name, on one port.
       const first = await bind({ ...address, host: '127.0.0.1' });
       const { port } = first.address() as AddressInfo;
-      await bind({ ...address, host: '::1', port }).catch(() => undefined);
+      await bind({ ...address, host: '::1', port }).catch((error: unknown) => {
+        if (!lacksIpv6.has((error as NodeJS.ErrnoException).code ?? '')) throw error;
+      });
     }
   } catch (error) {
     await close();
@@ -92,6 +94,9 @@ export const openListeners = async (
     close,
   };
 };
+
+/** What a machine without IPv6 says of its addresses. */
+const lacksIpv6: ReadonlySet<string> = new Set(['EADDRNOTAVAIL', 'EAFNOSUPPORT']);
 
 /** As the HTTP server would open its own: the answer of a request may come after the end of what a client sends. */
 const plainServer = (take: (socket: Socket) => void): Server =>
@@ -127,7 +132,7 @@ class Certificate {
 
   server(take: (socket: Socket) => void): TlsServer {
     const options = { ...this.#pair, ALPNProtocols: ['http/1.1'], handshakeTimeout: this.#handshakeMs, noDelay: true };
-    const server = refused('the certificate', () => createTlsServer(options, take));
+    const server = createTlsServer(options, take);
     // What is no TLS, or a client that trusts another authority: its own affair.
     server.on('tlsClientError', (_, socket) => socket.destroy());
     this.#servers.push(server);
@@ -140,18 +145,22 @@ class Certificate {
   #read(): Pair {
     const read = (option: string, file: string): Buffer => refused(`-${option}`, () => readFileSync(file));
     const pair = { cert: read('tls.cert', this.#files.certificate), key: read('tls.key', this.#files.key) };
-    refused('-tls.cert and -tls.key', () => createTlsServer(pair));
+    refused('-tls.cert and -tls.key', () => createSecureContext(pair));
     return pair;
   }
   #stamp(): string {
-    return [this.#files.certificate, this.#files.key]
-      .map((file) => {
-        const { ino, mtimeMs, size } = statSync(file, { throwIfNoEntry: false }) ?? {};
-        return `${ino} ${mtimeMs} ${size}`;
-      })
-      .join();
+    return `${fileStamp(this.#files.certificate)}, ${fileStamp(this.#files.key)}`;
   }
 }
+/** Another one for a file that was changed or replaced; empty for one that cannot be looked at. */
+export const fileStamp = (path: string): string => {
+  try {
+    const { ino, mtimeMs, size } = statSync(path);
+    return `${ino} ${mtimeMs} ${size}`;
+  } catch {
+    return '';
+  }
+};
 interface Pair {
   readonly cert: Buffer;
   readonly key: Buffer;
