@@ -213,6 +213,15 @@ def test_threads_share_a_client():
     same(sorted(row["k"] for row in main.rows()), list(range(20)))
 
 
+def test_what_cannot_be_sent_twice_needs_no_old_connection():
+    main = fresh().branch()
+    lake.version()
+    for connection in lake._transport._idle:
+        connection.sock.shutdown(2)
+    main.load({"k": i} for i in range(3))
+    same(len(main.rows().rows()), 3)
+
+
 def test_frames_both_ways():
     import pandas
     import polars

@@ -148,9 +148,7 @@ class Pool:
 
     def branches(self) -> List[Any]:
         """Name, tip and time of each branch."""
-        return [row["branch"] for row in Query(
-            self._transport, f"from {name_text(self.name)}:branches", pool=None, branch=None, index_base=None
-        )]
+        return [row["branch"] for row in Query(self._transport, f"from {name_text(self.name)}:branches")]
 
     def rename(self, name: str) -> None:
         _json(self._transport, "PUT", ["pool", self.name], {"name": name})
@@ -187,12 +185,12 @@ class Branch:
     def log(self) -> List[Any]:
         """The commits and what they did, the newest first."""
         text = f"from {name_text(self._pool)}@{name_text(self.name)}:log | has(parent)"
-        return Query(self._transport, text, pool=None, branch=None, index_base=None).rows()
+        return Query(self._transport, text).rows()
 
     def rows(self) -> Query:
         """All its data."""
         text = f"from {name_text(self._pool)}@{name_text(self.name)}"
-        return Query(self._transport, text, pool=None, branch=None, index_base=None)
+        return Query(self._transport, text)
 
     def delete(self) -> None:
         self._transport.send("DELETE", self._path()).read()

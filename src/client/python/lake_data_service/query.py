@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import html
+import http.client
 import json
+import shutil
 import uuid
-from typing import TYPE_CHECKING, Any, Iterator, List, Mapping, Optional
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Mapping, Optional
 
 from .errors import AnswerCut, LakeError
 from .jsup import JsupReader
@@ -41,16 +44,24 @@ class Query:
     """
 
     def __init__(
-        self, transport: Transport, text: str, *, pool: Optional[str], branch: Optional[str], index_base: Optional[int]
+        self,
+        transport: Transport,
+        text: str,
+        *,
+        pool: Optional[str] = None,
+        branch: Optional[str] = None,
+        index_base: Optional[int] = None,
     ) -> None:
         self.text = text
         #: What the text may not mean as it was written, such as names that no row has; known once it has run.
         self.warnings: List[str] = []
         self._transport = transport
         head = {name: value for name, value in (("pool", pool), ("branch", branch)) if value is not None}
-        self._body = {"query": text, **({"head": head} if head else {})}
+        self._body: Dict[str, Any] = {"query": text}
+        if head:
+            self._body["head"] = head
         if index_base is not None:
-            self._body["index_base"] = index_base  # type: ignore[assignment]
+            self._body["index_base"] = index_base
 
     def __iter__(self) -> Iterator[Any]:
         return self._rows(None)
@@ -69,19 +80,12 @@ class Query:
         """A table of pyarrow. Rows of several types become columns of one: fields that a row lacks are null."""
         import pyarrow.ipc
 
-        answer = self._send("arrows", fuse="T")
-        try:
+        with _reading(self._send("arrows", fuse="T")) as answer:
             # A query without rows has no bytes.
             if not answer.headers.get("content-type"):
                 return pyarrow.table({})
             with pyarrow.ipc.open_stream(answer.response) as reader:
                 return reader.read_all()
-        except pyarrow.ArrowInvalid as cause:
-            if answer.response.read(1) == b"" and not answer.response.isclosed():
-                raise AnswerCut("the answer was cut off", status=200) from cause
-            raise
-        finally:
-            answer.close()
 
     def pandas(self, **options: Any) -> pandas.DataFrame:
         """A frame of pandas; ``options`` are those of ``pyarrow.Table.to_pandas``."""
@@ -104,22 +108,14 @@ class Query:
 
     def save(self, path: str, format: str, *, fuse: bool = True) -> None:
         """Writes the answer into a file as it comes. ``fuse``: rows of several types as one, for formats of columns."""
-        answer = self._send(format, fuse="T" if fuse and format in ("arrows", "csv", "parquet", "tsv", "zeek") else None)
-        try:
-            with open(path, "wb") as file:
-                while True:
-                    piece = answer.response.read(1 << 16)
-                    if not piece:
-                        return
-                    file.write(piece)
-        finally:
-            answer.close()
+        as_one = "T" if fuse and format in ("arrows", "csv", "parquet", "tsv", "zeek") else None
+        with _reading(self._send(format, fuse=as_one)) as answer, open(path, "wb") as file:
+            shutil.copyfileobj(answer.response, file, 1 << 16)
 
     def _rows(self, limit: Optional[int]) -> Iterator[Any]:
-        answer = self._send("jsup", ctrl="T", limit=None if limit is None else str(limit))
         self.warnings = []
         reader, is_whole = JsupReader(), False
-        try:
+        with _reading(self._send("jsup", ctrl="T", limit=None if limit is None else str(limit))) as answer:
             for line in answer.response:
                 if line in (b"", b"\n"):
                     continue
@@ -133,10 +129,8 @@ class Query:
                 # The statistics are the last message.
                 elif name == "QueryStats":
                     is_whole = True
-        finally:
-            answer.close()
-        if not is_whole:
-            raise AnswerCut("the answer was cut off", status=200, request_id=answer.headers.get("x-request-id"))
+            if not is_whole:
+                raise _cut(answer)
 
     def _send(self, format: str, **query: Optional[str]) -> Answer:
         if format not in MEDIA_TYPES:
@@ -160,6 +154,21 @@ class Query:
         )
         more = f"<p>the first {_SHOWN_ROWS} rows</p>" if len(rows) > _SHOWN_ROWS else ""
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
+
+
+@contextmanager
+def _reading(answer: Answer) -> Iterator[Answer]:
+    """An answer that is read, and closed at the end; where its connection is lost before, it was cut."""
+    try:
+        yield answer
+    except (http.client.HTTPException, ConnectionError) as cause:
+        raise _cut(answer) from cause
+    finally:
+        answer.close()
+
+
+def _cut(answer: Answer) -> AnswerCut:
+    return AnswerCut("the answer was cut off", status=200, request_id=answer.headers.get("x-request-id"))
 
 
 def _shown(value: Any) -> str:

@@ -97,7 +97,7 @@ class Transport:
         for at in range(1, tries + 1):
             wait = 0.1 * 2 ** (at - 1)
             try:
-                answer = self._once(method, target, given, body)
+                answer = self._once(method, target, given, body, may_repeat)
             except _LOST:
                 if at == tries:
                     raise
@@ -112,31 +112,30 @@ class Transport:
             time.sleep(wait)
         raise AssertionError("unreachable")
 
-    def _once(self, method: str, target: str, headers: Mapping[str, str], body: Body) -> Answer:
+    def _once(self, method: str, target: str, headers: Mapping[str, str], body: Body, may_repeat: bool) -> Answer:
         token = self._token() if callable(self._token) else self._token
         all_headers = dict(headers)
         if token:
             all_headers["Authorization"] = f"Bearer {token}"
-        # The service may have closed a connection that was idle; a new one tells whether it is there.
-        for connection in (self._take(), self._connect()):
-            if connection is None:
-                continue
-            is_used = connection.sock is not None
+        # The service may have closed a connection that was idle; what cannot be sent twice gets a new one.
+        used = self._take() if may_repeat else None
+        if used is not None:
             try:
-                connection.request(
-                    method, target, body=body, headers=all_headers, encode_chunked=not isinstance(body, (bytes, type(None)))
-                )
-                return Answer(self, connection, connection.getresponse())
-            except (http.client.RemoteDisconnected, ConnectionError):
-                connection.close()
-                if not is_used or not isinstance(body, (bytes, type(None))):
-                    raise
-                if method != "GET" and "Idempotency-Key" not in headers:
-                    raise
-            except BaseException:
-                connection.close()
-                raise
-        raise AssertionError("unreachable")
+                return self._ask(used, method, target, all_headers, body)
+            except ConnectionError:
+                pass
+        return self._ask(self._connect(), method, target, all_headers, body)
+
+    def _ask(
+        self, connection: http.client.HTTPConnection, method: str, target: str, headers: Mapping[str, str], body: Body
+    ) -> Answer:
+        try:
+            # What has a length is sent with it.
+            connection.request(method, target, body=body, headers=headers, encode_chunked=not isinstance(body, (bytes, type(None))))
+            return Answer(self, connection, connection.getresponse())
+        except BaseException:
+            connection.close()
+            raise
 
     def _take(self) -> Optional[http.client.HTTPConnection]:
         with self._lock:
