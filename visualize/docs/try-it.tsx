@@ -17,6 +17,27 @@ const shownMax = 20_000;
 /** Whether an endpoint can be tried here: its answer ends and is no page. */
 export const canTry = ({ path, tags }: Endpoint): boolean => path !== '/events' && !tags.includes('Pages');
 
+const Select = ({
+  value,
+  choices,
+  set,
+}: {
+  readonly value: string;
+  readonly choices: readonly string[];
+  readonly set: (value: string) => void;
+}) => (
+  <select
+    value={value}
+    onChange={(e) => {
+      set(e.currentTarget.value);
+    }}
+  >
+    {choices.map((choice) => (
+      <option key={choice}>{choice}</option>
+    ))}
+  </select>
+);
+
 /** The form of an endpoint that can be tried, and what came. */
 export const TryIt = ({ endpoint }: { readonly endpoint: Endpoint }) => {
   const { method, operationId, parameters, requestBody, responses, guarded, 'x-writes': writes = false } = endpoint;
@@ -75,18 +96,13 @@ export const TryIt = ({ endpoint }: { readonly endpoint: Endpoint }) => {
           {p.name}
           {p.required ? '' : ' (optional)'}
           {p.schema?.enum ? (
-            <select
+            <Select
               value={values[p.name] ?? ''}
-              onChange={(e) => {
-                setValues({ ...values, [p.name]: e.currentTarget.value });
+              choices={p.schema.enum.map(String)}
+              set={(value) => {
+                setValues({ ...values, [p.name]: value });
               }}
-            >
-              {p.schema.enum.map((x) => (
-                <option key={String(x)} value={String(x)}>
-                  {String(x)}
-                </option>
-              ))}
-            </select>
+            />
           ) : (
             <input
               value={values[p.name] ?? ''}
@@ -102,16 +118,7 @@ export const TryIt = ({ endpoint }: { readonly endpoint: Endpoint }) => {
         <>
           <label>
             Content-Type
-            <select
-              value={bodyType}
-              onChange={(e) => {
-                setBodyType(e.currentTarget.value);
-              }}
-            >
-              {bodyTypes.map((type) => (
-                <option key={type}>{type}</option>
-              ))}
-            </select>
+            <Select value={bodyType} choices={bodyTypes} set={setBodyType} />
           </label>
           <label class="wide">
             Body
@@ -130,16 +137,7 @@ export const TryIt = ({ endpoint }: { readonly endpoint: Endpoint }) => {
       {types.length > 1 && (
         <label>
           Accept
-          <select
-            value={accept}
-            onChange={(e) => {
-              setAccept(e.currentTarget.value);
-            }}
-          >
-            {types.map((type) => (
-              <option key={type}>{type}</option>
-            ))}
-          </select>
+          <Select value={accept} choices={types} set={setAccept} />
         </label>
       )}
       {guarded && (

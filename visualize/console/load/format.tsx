@@ -17,6 +17,40 @@ const formats = [
   ['line', 'Lines of text'],
 ] as const;
 
+/** One of several: pairs of a value and its text. */
+const Choice = ({
+  plan,
+  label,
+  choices,
+  value,
+  choose,
+}: {
+  readonly plan: LoadPlan;
+  readonly label: string;
+  readonly choices: readonly (readonly [value: string, text: string])[];
+  readonly value: string;
+  readonly choose: (value: string) => void;
+}) => (
+  <Field label={label}>
+    {(props) => (
+      <select
+        {...props}
+        value={value}
+        disabled={plan.busy}
+        onChange={(e) => {
+          choose(e.currentTarget.value);
+        }}
+      >
+        {choices.map(([id, text]) => (
+          <option key={id} value={id}>
+            {text}
+          </option>
+        ))}
+      </select>
+    )}
+  </Field>
+);
+
 /** Parameters of CSV that are written; `shown`: what is there without them. */
 const csvTexts = [
   { name: 'csv.delim', label: 'Delimiter', shown: 'found out', most: 1 },
@@ -78,24 +112,16 @@ const CsvFields = ({ plan }: { readonly plan: LoadPlan }) => (
         </Field>
       ))}
       {csvChoices.map(({ name, label, choices }) => (
-        <Field key={name} label={label}>
-          {(props) => (
-            <select
-              {...props}
-              value={plan.csv.value[name] ?? ''}
-              disabled={plan.busy}
-              onChange={(e) => {
-                plan.sayCsv(name, e.currentTarget.value);
-              }}
-            >
-              {choices.map(([value, text]) => (
-                <option key={value} value={value}>
-                  {text}
-                </option>
-              ))}
-            </select>
-          )}
-        </Field>
+        <Choice
+          key={name}
+          plan={plan}
+          label={label}
+          choices={choices}
+          value={plan.csv.value[name] ?? ''}
+          choose={(value) => {
+            plan.sayCsv(name, value);
+          }}
+        />
       ))}
     </div>
   </details>
@@ -105,24 +131,15 @@ const CsvFields = ({ plan }: { readonly plan: LoadPlan }) => (
 export const Format = ({ plan }: { readonly plan: LoadPlan }) => (
   <>
     <div class="field-row">
-      <Field label="Format">
-        {(props) => (
-          <select
-            {...props}
-            value={plan.format.value}
-            disabled={plan.busy}
-            onChange={(e) => {
-              plan.format.value = e.currentTarget.value;
-            }}
-          >
-            {formats.map(([id, text]) => (
-              <option key={id} value={id}>
-                {text}
-              </option>
-            ))}
-          </select>
-        )}
-      </Field>
+      <Choice
+        plan={plan}
+        label="Format"
+        choices={formats}
+        value={plan.format.value}
+        choose={(value) => {
+          plan.format.value = value;
+        }}
+      />
     </div>
     {plan.hasCsv && <CsvFields plan={plan} />}
     {plan.hasArray && (

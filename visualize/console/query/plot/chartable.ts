@@ -127,9 +127,9 @@ const roleOf = (column: Column, sample: readonly Cell[]): Role => {
     else if (type.name === 'duration') add('none');
     else add(type.name === 'string' && !Number.isNaN(parseTextTime(String(json))) ? 'text-time' : 'key');
   }
-  const [most, next] = [...counts].sort(([, a], [, b]) => b - a);
+  const [most] = [...counts].sort(([, a], [, b]) => b - a);
   if (!most) return 'none';
-  if (next && counts.size === 2 && counts.has('key') && counts.has('text-time')) return 'key';
+  if (counts.size === 2 && counts.has('key') && counts.has('text-time')) return 'key';
   const all = [...counts.values()].reduce((a, b) => a + b, 0);
   return (all - most[1]) * oddShare <= all ? most[0] : 'none';
 };
