@@ -159,6 +159,7 @@ export const errorTable = {
   'format-unknown': bad('no such format: "{format}"'),
   'format-not-read': bad('{format}: this format cannot be read'),
   'format-broken': bad('{format}: {fault}{place}'),
+  'not-utf8': bad('{where}: byte {byte} (hex) is no UTF-8 text; without utf8=refuse such bytes are kept'),
   'format-detection': bad('format detection error\n{complaints}'),
   'format-look-ahead': bad('buffer exceeded max size trying to infer input format ({limit} bytes)'),
   'format-memory': {
@@ -247,6 +248,7 @@ export const errorTable = {
     'invalid query param "{name}": {pair}: invalid percent encoding, or a semicolon (write %25, %3B)',
   ),
   'parameter-bool': bad('invalid query param "{name}": {value}: expected T or F'),
+  'utf8-rule': bad('invalid query param "utf8": {value}: expected keep or refuse'),
   'csv-delimiter': bad('invalid query param "csv.delim": {fault}'),
   'csv-dialect': bad('invalid query param "{name}": {value}: {wanted}'),
   'path-id': bad('invalid path param "{name}": invalid ID: {id}'),

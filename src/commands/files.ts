@@ -2,12 +2,12 @@
  * Files, URLs and standard input as sources of a query that runs without a lake. A path is opened again for each scan;
  * standard input can be read once, what was sampled of it before compiling is kept and read first.
  */
+import type { InputForm } from './input-options.ts';
 import { createReadStream, existsSync, readdirSync, statSync } from 'node:fs';
 import { join, resolve as resolvePath } from 'node:path';
 import { LakeError } from '../errors.ts';
 import { decoded } from '../formats/codings/encoding.ts';
 import { type FormatLimits, type FormatName, formatOfFile, isFormatName, openReader } from '../formats/formats.ts';
-import type { ReadOptions } from '../formats/format.types.ts';
 import { ReadMemory } from '../formats/read-memory.ts';
 import type { ScratchBytes } from '../formats/spool.ts';
 import type { ResolvedSource, SourceRequest } from '../query/plan/plan.ts';
@@ -28,8 +28,7 @@ interface FileOptions {
   readonly paths: readonly string[];
   /** Format of command-line inputs; `auto` goes by the ending, then by the bytes. */
   readonly format: FormatName | 'auto';
-  /** What differs from plain CSV. */
-  readonly csvForm: Pick<ReadOptions, 'csvDelimiter' | 'csv'>;
+  readonly form: InputForm;
   readonly readLimits: FormatLimits;
   /** What the reader of one input may hold. */
   readonly memoryBytesMax: number;
@@ -165,10 +164,10 @@ export class FileSources {
   }
 
   private reader(input: Input): Promise<AsyncIterable<Vector>> {
-    const { csvForm, readLimits, memoryBytesMax, scratch, batchRows } = this.options;
+    const { form, readLimits, memoryBytesMax, scratch, batchRows } = this.options;
     return openReader(input.format, this.counted(input), {
       name: input.name,
-      ...csvForm,
+      ...form,
       ...readLimits,
       memory: new ReadMemory(() => memoryBytesMax),
       scratch,

@@ -4,6 +4,7 @@ import { createReadStream, existsSync, statSync } from 'node:fs';
 import { resolve as resolvePath } from 'node:path';
 import { Readable } from 'node:stream';
 import { csvParameters } from '../config/csv.ts';
+import { utf8Parameter } from '../config/utf8.ts';
 import { optionsText } from '../config/help.ts';
 import { ConfigError, parseOptions } from '../config/options.ts';
 import { loadOptions } from '../config/tables.ts';
@@ -31,7 +32,7 @@ export const loadCommand = async (argv: readonly string[], io: CommandIo): Promi
   const token = text('token');
   const note = { author: text('user'), body: text('message'), meta: text('meta') };
   const url = new URL(`/pool/${encodeURIComponent(pool)}/branch/${encodeURIComponent(branch)}`, text('lake'));
-  for (const name of ['csv.delim', ...csvParameters.map((parameter) => parameter.name)])
+  for (const name of ['csv.delim', utf8Parameter.name, ...csvParameters.map((parameter) => parameter.name)])
     if (text(name) !== '') url.searchParams.set(name, text(name));
   for (const path of rest) {
     const { commit, warnings } = await send(url, path, mediaType(path, text('i')), { note, token }, io);

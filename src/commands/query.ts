@@ -17,7 +17,7 @@ import { evaluateConstant } from '../exec/expressions/compile.ts';
 import { functionCatalog } from '../exec/functions/functions.ts';
 import type { ExecutionContext, ExecutionHost } from '../exec/source.ts';
 import { type FormatName, createWriter, isFormatName } from '../formats/formats.ts';
-import { csvFormOf } from './csv-options.ts';
+import { inputFormOf } from './input-options.ts';
 import { type CompileOptions, compile } from '../query/analyze.ts';
 import { CompileError, type QuerySource } from '../query/parse/error.ts';
 import type { CompileEnvironment } from '../query/plan/plan.ts';
@@ -81,7 +81,7 @@ const run = async (options: ParsedOptions, given: CommandIo, engine: EngineSetti
     batchRows,
     complain: options.values['q'] === true ? () => undefined : io.complain,
     format: inputFormat(options),
-    csvForm: csvFormOf(options.values),
+    form: inputFormOf(options.values),
     readLimits: formatLimits(options.values),
     memoryBytesMax: Math.max(memoryBytesMax, taskBytesMin),
     scratch: () => spill.scratchBytes(),

@@ -2,6 +2,7 @@
  * The options of each command, one table a command: help.ts prints them, options.ts reads a command line against them.
  */
 import { csvParameters } from './csv.ts';
+import { utf8Parameter } from './utf8.ts';
 import type { OptionRow } from './options.ts';
 
 /** Names of the formats that an answer can have. */
@@ -753,7 +754,9 @@ const inputOptions = [
     value: 'CHAR',
     text: 'field delimiter of CSV input; default: what the first lines show, else a comma',
   },
-  ...csvParameters.map(({ name, value, text }) => ({ name, type: 'text', fallback: '', value, text }) as const),
+  ...[...csvParameters, utf8Parameter].map(
+    ({ name, value, text }) => ({ name, type: 'text', fallback: '', value, text }) as const,
+  ),
 ] as const satisfies readonly OptionRow[];
 
 /** Options of `lake load`. */

@@ -5,8 +5,6 @@
  * Invariants: 64-bit integers come as pairs of 32-bit words, low word first (the arrays' own order); rows that are null
  * are left out of what a function is given, `withNulls` puts them in afterwards.
  */
-import { isAscii, isUtf8 } from 'node:buffer';
-import { BytesBuilder } from '../vectors/builder-leaves.ts';
 import { Uint32List } from '../vectors/lists.ts';
 import { concat } from '../vectors/concat.ts';
 import {
@@ -160,8 +158,7 @@ export const timesOfDays = (days: Float64Array): NumberVector => {
 };
 
 /**
- * Strings or bytes; rows in `index` if given. What is no UTF-8 in a string becomes U+FFFD. @throws BytesFault for
- * offsets that run backwards or out
+ * Strings or bytes; rows in `index` if given. @throws BytesFault for offsets that run backwards or out
  */
 export const runsVector = (
   type: PrimitiveType,
@@ -172,14 +169,7 @@ export const runsVector = (
   const offsets = given.offsets.subarray(0, rows + 1);
   checkOffsets(offsets, rows, bytes.length);
   const v = { form: 'bytes', type, length: rows, offsets, bytes } as const;
-  if (type !== types.string || isWellFormed(offsets, rows, bytes)) return index ? flatten(take(v, index)) : v;
-  const builder = new BytesBuilder(type);
-  const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
-  for (let i = 0; i < (index?.length ?? rows); i++) {
-    const row = index ? index[i] : i;
-    builder.text(decoder.decode(bytes.subarray(offsets[row], offsets[row + 1])));
-  }
-  return builder.finish();
+  return index ? flatten(take(v, index)) : v;
 };
 /** @throws BytesFault */
 export const checkOffsets = (offsets: Uint32Array, rows: number, size: number): void => {
@@ -187,15 +177,6 @@ export const checkOffsets = (offsets: Uint32Array, rows: number, size: number): 
     if (offsets[i + 1] < offsets[i]) throw new BytesFault(`offset ${offsets[i + 1]} behind ${offsets[i]}`);
   if (offsets[rows] > size) throw new BytesFault(`offset ${offsets[rows]} of ${size}`);
 };
-/** All bytes are UTF-8 and no row begins inside a character. */
-const isWellFormed = (offsets: Uint32Array, rows: number, bytes: Uint8Array): boolean => {
-  const used = bytes.subarray(offsets[0], offsets[rows]);
-  if (isAscii(used)) return true;
-  if (!isUtf8(used)) return false;
-  for (let i = 1; i < rows; i++) if ((bytes[offsets[i]] & 0xc0) === 0x80 && offsets[i] < offsets[rows]) return false;
-  return true;
-};
-
 /** Values under a name. */
 export const namedVector = (name: string, inner: Vector): Vector => ({
   form: 'named',

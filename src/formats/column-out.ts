@@ -4,6 +4,7 @@
  *
  * Invariant: all rows of a vector given here have the same type.
  */
+import { validText } from './utf8.ts';
 import { decimalAmong } from './decimals.ts';
 import assert from 'node:assert';
 import { vectorOf, constantOf } from '../vectors/builder.ts';
@@ -187,9 +188,10 @@ export const numbersFrom = (pairs: Int32Array): Float64Array => {
 export const daysFrom = (v: NumberVector): Float64Array =>
   numbersFrom(dividedPairs(pairsFrom(v), 1e6)).map((ms) => Math.floor(ms / 86_400_000));
 
-/** Values as strings or bytes: strings as they are, addresses, types, enums and errors as text. */
+/** Values as strings or bytes: strings as they are but in valid UTF-8, addresses, types, enums and errors as text. */
 export const runsFrom = (v: Plain['values']): BytesVector => {
-  if (v.form === 'bytes' && (v.type === types.string || v.type === types.bytes)) return v;
+  if (v.form === 'bytes' && v.type === types.string) return validText(v);
+  if (v.form === 'bytes' && v.type === types.bytes) return v;
   const builder = new BytesBuilder(types.string);
   const text = textOf(v);
   for (let i = 0; i < v.length; i++) builder.text(text(i));

@@ -31,6 +31,8 @@ export interface ReadOptions {
   readonly contentCodings?: readonly ContentCoding[];
   /** Encoding of a text that is not UTF-8. Default: UTF-8, or UTF-16 where its byte order mark is. */
   readonly charset?: string;
+  /** `refuse`: strings that are no UTF-8 are a fault. Default: they are kept as they are. */
+  readonly utf8?: 'refuse';
   /** Most bytes that a compressed input may expand to. Default: no limit. */
   readonly expandedBytesMax?: number;
   /** Longest BSUP frame, before and after expansion. Default 128 MiB. */
@@ -64,7 +66,7 @@ export interface ReadOptions {
 }
 
 /** How a body is written, as far as its client says and its format leaves open. */
-export type BodyForm = Pick<ReadOptions, 'csvDelimiter' | 'csv' | 'charset' | 'unnest'>;
+export type BodyForm = Pick<ReadOptions, 'csvDelimiter' | 'csv' | 'charset' | 'unnest' | 'utf8'>;
 
 /** What a thread has to know to read blocks as the reader would. */
 export type BlockSetup =

@@ -15,6 +15,7 @@ import {
 } from './format.types.ts';
 import { detectFormat } from './detect.ts';
 import { CodedBytes } from './codings/coded-bytes.ts';
+import { ValidText, refusingText, refusingVectors } from './utf8.ts';
 import { asUtf8 } from './codings/charset.ts';
 import { decoded, gunzipped } from './codings/encoding.ts';
 import { LookAhead } from './look-ahead.ts';
@@ -267,24 +268,36 @@ export const openReader = async (
   const bytesMax = options.expandedBytesMax ?? Infinity;
   const codings = options.contentCodings ?? [];
   const isBinary = format !== 'auto' && formatTable[format].isBinary === true;
-  const reader = format === 'auto' ? undefined : readerOf(format);
+  if (format !== 'auto') readerOf(format);
   const coded = new CodedBytes(input, (bytes, found) => {
     const plain = gunzipped(decoded(bytes, { codings, bytesMax, isBinary, found }), { bytesMax, found });
     return isBinary ? plain : asUtf8(plain, options.charset);
   });
-  return coded.read(reader ? reader(coded, options) : await coded.work(() => detected(coded, options)));
+  return coded.read(
+    format === 'auto' ? await coded.work(() => detected(coded, options)) : readPlain(format, coded, options),
+  );
 };
 
 const detected = async (input: AsyncIterable<Uint8Array>, options: ReadOptions): Promise<AsyncIterable<Vector>> => {
   const ahead = new LookAhead(input, options.lookAheadBytesMax ?? 10_000_000);
   try {
-    return readerOf(await detectFormat(ahead, formatTable, options))(ahead.rest(), options);
+    return readPlain(await detectFormat(ahead, formatTable, options), ahead.rest(), options);
   } catch (problem) {
     await ahead.close();
     throw problem;
   }
 };
 
+/** The same of an input in a known format, without content codings and, if it is text, in UTF-8. */
+export const readPlain = (
+  name: FormatName,
+  input: AsyncIterable<Uint8Array>,
+  options: ReadOptions,
+): AsyncIterable<Vector> => {
+  const reader = readerOf(name);
+  if (options.utf8 !== 'refuse') return reader(input, options);
+  return formatTable[name].isBinary ? refusingVectors(reader(input, options)) : reader(refusingText(input), options);
+};
 const readerOf = (name: FormatName): Reader => {
   const reader = formatTable[name].reader;
   if (!reader) throw new LakeError('format-not-read', { format: name });
@@ -296,4 +309,7 @@ export const blockParser = (setup: BlockSetup, options: ReadOptions): BlockParse
   setup.format === 'json' ? jsonBlocks(options) : delimitedBlocks(setup);
 
 /** A writer of the format. */
-export const createWriter = (name: FormatName, options: WriteOptions = {}): Writer => formatTable[name].writer(options);
+export const createWriter = (name: FormatName, options: WriteOptions = {}): Writer => {
+  const { writer, isBinary } = formatTable[name];
+  return isBinary ? writer(options) : new ValidText(writer(options));
+};

@@ -188,6 +188,7 @@ export type ObjectsSource =
       /** What else differs from plain CSV. */
       readonly csv?: object;
       readonly unnest?: boolean;
+      readonly utf8?: 'refuse';
       readonly charset?: string;
       readonly contentCodings?: readonly string[];
       readonly body?: RecordedBody;

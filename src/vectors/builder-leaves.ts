@@ -2,13 +2,13 @@
  * Builders of the rows of one type without types inside: numbers, bools, bytes, nulls, types and enums. `newLeaf` has
  * one for each primitive type.
  */
+import { writeText } from './text-codec.ts';
 import { Uint32List, Uint8List } from './lists.ts';
 import { charge, checkStop, checkStopAt } from './stop.ts';
 import { type EnumType, type PrimitiveType, type Type, primitiveIds } from './type.ts';
 import type { Data } from './value.ts';
 import type { FlatVector, NumberArray } from './vector.ts';
 
-const utf8 = new TextEncoder();
 /** Texts of so many characters are charged one by one. */
 const longText = 1 << 16;
 
@@ -151,8 +151,7 @@ export class BytesBuilder implements Part {
   private encode(s: string): void {
     if (s.length > longText) this.reserveLong(s);
     else this.bytes.reserve(s.length * 3);
-    const { written } = utf8.encodeInto(s, this.bytes.array.subarray(this.bytes.length));
-    this.bytes.length += written;
+    this.bytes.length += writeText(s, this.bytes.array, this.bytes.length);
   }
   /** Three bytes for each character would be much more than a long text needs, mostly. */
   private reserveLong(s: string): void {

@@ -7,6 +7,7 @@
  * - No key is the beginning of another one's, so keys of several fields can be put one behind the other.
  * - A pool in descending order reads the same keys backwards, nulls first.
  */
+import { textToBytes } from './text-codec.ts';
 import { type Type, types, isNumeric, underType } from './type.ts';
 import { type Data, type Value, ByteWriter, encodeUntagged, isMissing } from './value.ts';
 import { nearValue } from './decimal.ts';
@@ -94,7 +95,7 @@ const writePrimitive = (out: ByteWriter, type: Type, data: Data): void => {
     case types.bool:
       return out.byte(data ? 1 : 0);
     case types.string:
-      return writeEscaped(out, utf8.encode(data as string));
+      return writeEscaped(out, textToBytes(data as string));
     case types.bytes:
       return writeEscaped(out, data as Uint8Array);
     case types.ip:
@@ -106,7 +107,6 @@ const writePrimitive = (out: ByteWriter, type: Type, data: Data): void => {
       return writeEscaped(out, encodeUntagged(type, data));
   }
 };
-const utf8 = new TextEncoder();
 
 /** Bytes that may hold zeros, closed by a mark that sorts below all that could follow. */
 const writeEscaped = (out: ByteWriter, bytes: Uint8Array): void => {
@@ -130,7 +130,7 @@ const writeTypeOrder = (out: ByteWriter, type: Type): void => {
       break;
     case 'record':
       writeCount(out, under.fields.length);
-      for (const f of under.fields) writeEscaped(out, utf8.encode(f.name));
+      for (const f of under.fields) writeEscaped(out, textToBytes(f.name));
       for (const f of under.fields) writeTypeOrder(out, f.type);
       break;
     case 'array':
@@ -147,7 +147,7 @@ const writeTypeOrder = (out: ByteWriter, type: Type): void => {
       break;
     case 'enum':
       writeCount(out, under.symbols.length);
-      for (const s of under.symbols) writeEscaped(out, utf8.encode(s));
+      for (const s of under.symbols) writeEscaped(out, textToBytes(s));
       break;
     case 'error':
       writeTypeOrder(out, under.inner);
@@ -155,7 +155,7 @@ const writeTypeOrder = (out: ByteWriter, type: Type): void => {
   }
   for (let t = type; t.kind === 'named'; t = t.inner) {
     out.byte(1);
-    writeEscaped(out, utf8.encode(t.name));
+    writeEscaped(out, textToBytes(t.name));
   }
   out.byte(0);
 };

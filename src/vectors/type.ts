@@ -9,6 +9,7 @@
  *
  * The model is SuperDB's (reference/formats/model.md, sections 1 to 6).
  */
+import { textToBytes } from './text-codec.ts';
 import { charge, chargeText, checkStopAt } from './stop.ts';
 
 /** The primitive types as SUP names them. */
@@ -310,11 +311,18 @@ export const compareText = (a: string, b: string): number => {
     const x = a.charCodeAt(i);
     const y = b.charCodeAt(i);
     if (x === y) continue;
+    if ((x >= 0xdc80 && x <= 0xdcff) || (y >= 0xdc80 && y <= 0xdcff)) return compareFrom(a, b, i);
     const xHigh = x >= 0xd800 && x <= 0xdfff;
     const yHigh = y >= 0xd800 && y <= 0xdfff;
     return xHigh === yHigh ? x - y : xHigh ? (y >= 0xe000 ? 1 : x - y) : x >= 0xe000 ? -1 : x - y;
   }
   return a.length - b.length;
+};
+
+/** Where they differ first, at `i`, a unit may stand for a byte that is no character (text-codec.ts). */
+const compareFrom = (a: string, b: string, i: number): number => {
+  const from = i > 0 && (a.charCodeAt(i - 1) & 0xfc00) === 0xd800 ? i - 1 : i;
+  return Buffer.compare(textToBytes(a.slice(from)), textToBytes(b.slice(from)));
 };
 
 const plainName = /^[\p{L}_$][\p{L}\p{Nd}_$]*$/u;

@@ -12,6 +12,7 @@
  * - array, set: the elements (sets in canonical order); map: [key, value] pairs (in canonical order);
  * - union: the member value with its type.
  */
+import { textToBytes } from './text-codec.ts';
 import { charge, checkStopAt, checked } from './stop.ts';
 import {
   type Type,
@@ -427,7 +428,7 @@ const writePrimitive = (out: ByteWriter, name: keyof typeof primitiveIds, data: 
     case 'bool':
       return out.byte(data ? 1 : 0);
     case 'string':
-      return out.raw(utf8.encode(data as string));
+      return out.raw(textToBytes(data as string));
     case 'bytes':
     case 'ip':
     case 'net':

@@ -13,6 +13,7 @@
  * - `dictionary` and `selected` both look rows up in another vector; a dictionary promises that its `values` are few,
  *   so that work on them pays.
  */
+import { bytesToText } from './text-codec.ts';
 import { memberRows } from './member-rows.ts';
 import { charge, chargeText, checkStop, checkStopAt } from './stop.ts';
 import {
@@ -195,8 +196,6 @@ export const chargeColumns = (count: number): void => {
 /** What copies rows, in errors. */
 const rowsCopied = 'a copy of rows';
 
-const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
-
 /** Type of row `i`. */
 export const typeAt = (v: Vector, i: number): Type => {
   switch (v.form) {
@@ -295,7 +294,7 @@ export const textAt = (v: BytesVector, i: number): string => {
   const end = v.offsets[i + 1]!;
   if (end - start < 24) return shortText(v.bytes, start, end);
   if (end - start > longText) chargeText(end - start, 'a string');
-  return decoder.decode(v.bytes.subarray(start, end));
+  return bytesToText(v.bytes.subarray(start, end));
 };
 /** Strings of so many bytes are charged one by one. */
 const longText = 1 << 16;
@@ -304,7 +303,7 @@ const shortText = (bytes: Uint8Array, start: number, end: number): string => {
   let text = '';
   for (let i = start; i < end; i++) {
     const b = bytes[i]!;
-    if (b >= 0x80) return decoder.decode(bytes.subarray(start, end));
+    if (b >= 0x80) return bytesToText(bytes.subarray(start, end));
     text += String.fromCharCode(b);
   }
   return text;

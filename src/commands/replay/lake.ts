@@ -280,6 +280,7 @@ class LakeReplay {
         ...(from.csvDelimiter !== undefined && { csvDelimiter: from.csvDelimiter }),
         ...(from.csv && { csv: from.csv as CsvDialect }),
         ...(from.unnest && { unnest: true }),
+        ...(from.utf8 && { utf8: from.utf8 }),
         ...(from.charset !== undefined && { charset: from.charset }),
       },
       ...(from.contentCodings && { contentCodings: from.contentCodings as readonly ContentCoding[] }),

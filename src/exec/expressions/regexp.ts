@@ -1,4 +1,5 @@
 /** Regular expressions in RE2 syntax (linear time), and the patterns of LIKE. */
+import { textToBytes } from '../../vectors/text-codec.ts';
 import { RE2JS, RE2JSSyntaxException } from 're2js';
 import { checkStop } from '../../vectors/stop.ts';
 import { types } from '../../vectors/type.ts';
@@ -64,13 +65,12 @@ export const matchVector = (v: Vector, rows: (v: BytesVector) => Uint8Array): Ve
   return apply([v], v.length, kernel);
 };
 
-const utf8 = new TextEncoder();
 const percent = 0x25;
 const underscore = 0x5f;
 
 /** Rows of a string vector that match a LIKE pattern as a whole: `%` any run, `_` one character. */
 export const likeRows = (pattern: string): ((v: BytesVector) => Uint8Array) => {
-  const bytes = utf8.encode(pattern);
+  const bytes = textToBytes(pattern);
   const needle = bytes.subarray(1, -1);
   if (
     bytes.length > 2 &&
@@ -110,7 +110,7 @@ const rowsContaining = ({ bytes, offsets, length }: BytesVector, needle: Uint8Ar
 };
 /** The same without regard to letter case. */
 export const ilikeRows = (pattern: string): ((v: BytesVector) => Uint8Array) => {
-  const bytes = utf8.encode(pattern.toLowerCase());
+  const bytes = textToBytes(pattern.toLowerCase());
   return (v) => {
     const out = new Uint8Array(v.length);
     let scratch = new Uint8Array(64);
@@ -124,7 +124,7 @@ export const ilikeRows = (pattern: string): ((v: BytesVector) => Uint8Array) => 
         all |= b;
         scratch[k] = b >= 0x41 && b <= 0x5a ? b + 0x20 : b;
       }
-      const text = all < 0x80 ? scratch : utf8.encode(textAt(v, i).toLowerCase());
+      const text = all < 0x80 ? scratch : textToBytes(textAt(v, i).toLowerCase());
       if (likeMatches(bytes, text, 0, all < 0x80 ? length : text.length)) out[i] = 1;
     }
     return out;

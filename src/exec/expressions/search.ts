@@ -1,4 +1,5 @@
 /** Search terms: text, patterns and values anywhere inside of a row (reference/language/grammar.md section 8). */
+import { textToBytes } from '../../vectors/text-codec.ts';
 import { type Type, types, underType } from '../../vectors/type.ts';
 import { type Value, stringValue } from '../../vectors/value.ts';
 import { type BytesVector, type RecordVector, type Vector, bools, flatten } from '../../vectors/vector.ts';
@@ -104,13 +105,11 @@ export const addressesIn = (v: BytesVector, net: Uint8Array): Codes => {
   return out;
 };
 
-const utf8 = new TextEncoder();
-
 /** Searches for text in any case: bytes for ASCII text, decoded strings beyond. */
 export const foldedSearch = (text: string): TextSearch => {
   const lower = text.toLowerCase();
   if (!/^[\u0000-\u007f]*$/.test(lower)) return (v) => testRows(v, (s) => s.toLowerCase().includes(lower));
-  const wanted = utf8.encode(lower);
+  const wanted = textToBytes(lower);
   const anchor = caselessRun(wanted);
   const search: TextSearch =
     anchor.end - anchor.start >= 3

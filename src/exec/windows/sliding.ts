@@ -5,6 +5,7 @@
  *
  * Invariant: the results are those of the states of the aggregates.
  */
+import { textToBytes } from '../../vectors/text-codec.ts';
 import { nearValue } from '../../vectors/decimal.ts';
 import { checkStopAt } from '../../vectors/stop.ts';
 import { equalValues } from '../../vectors/compare.ts';
@@ -228,8 +229,7 @@ const textsOver = (input: AggregateInput, argument: Vector, state: TextState): V
   } = input;
   const by = onlyValue(fieldOf(argument, 'by'));
   if (exclude !== 'none' || !by) return undefined;
-  const encoder = new TextEncoder();
-  const separator = encoder.encode(by.type === types.string ? (by.data as string) : ',');
+  const separator = textToBytes(by.type === types.string ? (by.data as string) : ',');
   state.update(range(0, length), argument);
   const texts = state.result(length);
   const joined = new Uint8List();
@@ -244,7 +244,7 @@ const textsOver = (input: AggregateInput, argument: Vector, state: TextState): V
     if (!has) continue;
     if (joined.length > 0) joined.append(separator, 0, separator.length);
     from[i] = joined.length;
-    const text = encoder.encode(data);
+    const text = textToBytes(data);
     joined.append(text, 0, text.length);
     to[i] = joined.length;
   }

@@ -8,7 +8,6 @@ import { type EnumType, type PrimitiveType, type Type, bitsOf, isSigned, types }
 import { float16Number } from '../../vectors/value.ts';
 import type { BytesVector, FlatVector, NumberArray } from '../../vectors/vector.ts';
 import { BytesFault, Cursor, readTypeValue } from '../type-bytes.ts';
-import { validText } from '../valid-text.ts';
 
 /** The bytes that values are in. */
 export interface Source {
@@ -84,10 +83,7 @@ export const leafOf = (s: Source, type: PrimitiveType | EnumType, places: Places
       return { form: 'number', type, length, values: smallFloats(s, type, places) };
     case 'bool':
       return { form: 'bool', length, values: bools(s, places) };
-    case 'string': {
-      const { offsets, bytes } = runs(s, types.bytes, places);
-      return validText(offsets, bytes);
-    }
+    case 'string':
     case 'bytes':
       return runs(s, type, places);
     case 'ip':

@@ -25,7 +25,6 @@ import { decodeLz4, lz4ExpansionMax } from '../codings/lz4.ts';
 import { emptyOf, zeroOf } from '../placeholders.ts';
 import { BytesFault, Cursor, checkedNamed, checkedRecord, checkedUnion, readTypeValue } from '../type-bytes.ts';
 import { typeFault } from '../type-limits.ts';
-import { validText } from '../valid-text.ts';
 import type { Descriptor, FieldDescriptor, Segment } from './descriptors.ts';
 import { IntCursor32, IntCursor64, type Span } from './int-blocks.ts';
 import type { BsupParts } from './parts.ts';
@@ -260,7 +259,6 @@ export class ObjectColumns {
         // A copy: the object's bytes are not kept longer than it is read.
         this.checkRoom(at - start);
         const own = all.slice(start, at);
-        if (type === types.string) return validText(offsets, own);
         return type === types.type
           ? typeVector(offsets, own, nestingMax)
           : { form: 'bytes', type, length, offsets, bytes: own };

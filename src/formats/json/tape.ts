@@ -13,6 +13,7 @@
  * An entry takes nine bytes: a number, or two places of 32 bits. What long values take is charged to the reader's
  * memory.
  */
+import { bytesToText, changeBetweenBytes } from '../../vectors/text-codec.ts';
 import { LakeError } from '../../errors.ts';
 import { fitsInt64, parseInteger } from '../../vectors/literal.ts';
 import { checkStopAt } from '../../vectors/stop.ts';
@@ -577,7 +578,7 @@ export class JsonTape {
       const start = i + 1;
       const end = this.at - 1;
       found = this.seen.follow(node, bytes, start, end, () => ({
-        name: coded ? decodeText(bytes, start, end) : ascii(bytes, start, end),
+        name: coded ? decodeText(bytes, start, end).toWellFormed() : ascii(bytes, start, end),
         optional: false,
       }));
       i = this.at;
@@ -616,12 +617,16 @@ const ascii = (bytes: Uint8Array, start: number, end: number): string => {
   return text;
 };
 
-/** Text of the bytes between quotes: escapes undone, NFC, invalid UTF-8 and lone surrogates replaced. */
+/**
+ * Text of the bytes between quotes: escapes undone, NFC, lone surrogates replaced; bytes that are no UTF-8 are kept
+ * (vectors/text-codec.ts).
+ */
 export const decodeText = (bytes: Uint8Array, start: number, end: number): string => {
-  const raw = decoder.decode(bytes.subarray(start, end));
-  const text = raw.includes('\\') ? (JSON.parse(`"${raw}"`) as string).toWellFormed() : raw;
+  const raw = bytesToText(bytes.subarray(start, end));
+  const text = raw.includes('\\') ? changeBetweenBytes(raw, unescaped) : raw;
   return text.normalize('NFC');
 };
+const unescaped = (raw: string): string => JSON.parse(`"${raw}"`) as string;
 
 /** The character at that byte as error texts show it. */
 /** By its first byte. */

@@ -6,12 +6,12 @@ import { LakeError } from '../../errors.ts';
 import { SupParser } from '../../vectors/sup/parse.ts';
 import { SupError } from '../../vectors/sup/error.ts';
 import type { TypeNames } from '../../vectors/type.ts';
+import { bytesToText, textSize } from '../../vectors/text-codec.ts';
 import type { Value } from '../../vectors/value.ts';
 import type { Vector } from '../../vectors/vector.ts';
 import { Batches } from '../batches.ts';
 import { ByteWindow } from '../byte-window.ts';
 import { ReaderTurns, type ReadLimits, type ReadOptions, readLimits } from '../format.types.ts';
-import { validUtf8 } from '../valid-stream.ts';
 import { writeValue } from './rows.ts';
 import { SupTape } from './tape.ts';
 
@@ -19,7 +19,7 @@ import { SupTape } from './tape.ts';
 export async function* readSup(input: AsyncIterable<Uint8Array>, options: ReadOptions): AsyncGenerator<Vector> {
   const limits = readLimits(options);
   const tape = new SupTape(limits.nestingMax, options.memory);
-  const window = new ByteWindow(validUtf8(input), {
+  const window = new ByteWindow(input, {
     format: 'sup',
     valueBytesMax: limits.valueBytesMax,
     place: () => ` (line ${tape.line})`,
@@ -73,7 +73,6 @@ const pieceBytesLeast = 1 << 12;
 const longTextBytes = 1 << 20;
 /** Bytes of a value within a value, about. */
 const valueBytes = 150;
-const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
 /**
  * Values that are not plain. The parser gets a piece of the window, which doubles while nothing plain comes between:
@@ -123,7 +122,7 @@ class GeneralValues {
     const last = window.final && end === window.end;
     tape.memory.free();
     if (end - window.start > longTextBytes) tape.memory.hold(end - window.start);
-    const text = decoder.decode(window.bytes.subarray(window.start, end));
+    const text = bytesToText(window.bytes.subarray(window.start, end));
     const parser = new SupParser(text, {
       nestingMax: this.limits.nestingMax,
       names,
@@ -135,7 +134,7 @@ class GeneralValues {
     let used = 0;
     let found = 0;
     const usedUp = (): void => {
-      window.start += Buffer.byteLength(text.slice(0, used));
+      window.start += textSize(text.slice(0, used));
       for (let i = text.indexOf('\n'); i >= 0 && i < used; i = text.indexOf('\n', i + 1)) tape.line++;
     };
     for (;;) {

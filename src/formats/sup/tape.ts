@@ -511,7 +511,7 @@ export class SupTape {
     if (bytes[end] !== 0x3a) this.no();
     this.at = end + 1;
     return this.seen.follow(node, bytes, start, end, () => ({
-      name: quoted ? supStringText(bytes, start + 1, nameEnd - 1) : latin1(bytes, start, nameEnd),
+      name: quoted ? supStringText(bytes, start + 1, nameEnd - 1).toWellFormed() : latin1(bytes, start, nameEnd),
       optional,
     }));
   }

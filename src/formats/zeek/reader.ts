@@ -9,7 +9,7 @@ import { sameBytes } from '../key-layouts.ts';
 import { batchesOfLines } from '../line-batches.ts';
 import type { ReadMemory } from '../read-memory.ts';
 import { textOf } from '../text-cell.ts';
-import { validUtf8 } from '../valid-stream.ts';
+import { validUtf8 } from '../utf8.ts';
 import { ValueMemory } from '../value-memory.ts';
 import type { ZeekMarks } from './cells.ts';
 import { ZeekColumn } from './columns.ts';

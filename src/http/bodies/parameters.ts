@@ -1,5 +1,6 @@
 /** Query and path parameters: their schemas, and how they are read, in the words that clients know. */
 import { type TOptional, type TString, Type } from 'typebox';
+import { isUtf8Rule, utf8Parameter } from '../../config/utf8.ts';
 import { type CsvParameterName, csvParameters, wrongCsvParameter } from '../../config/csv.ts';
 import { LakeError } from '../../errors.ts';
 import type { Id } from '../../lake/lake.types.ts';
@@ -83,6 +84,14 @@ export const dialectParameters = (
   const wrong = wrongCsvParameter(query);
   if (wrong) throw new LakeError('csv-dialect', { ...wrong });
   return dialectOf(query);
+};
+
+/** The query parameter that `utf8Refused` reads. */
+export const utf8Schema = Type.String({ pattern: utf8Parameter.pattern, description: utf8Parameter.text });
+/** Whether bytes that are no UTF-8 are refused. @throws utf8-rule */
+export const utf8Refused = (text: string | undefined): boolean => {
+  if (text !== undefined && !isUtf8Rule(text)) throw new LakeError('utf8-rule', { value: text });
+  return text === 'refuse';
 };
 
 /** Hexadecimal digits of an id in either spelling. @throws id-invalid */

@@ -19,6 +19,8 @@ import {
   dialectParameters,
   dialectSchemas,
   delimiterSchema,
+  utf8Refused,
+  utf8Schema,
   idOf,
   pathId,
   poolParameter,
@@ -80,6 +82,7 @@ export const branchRoutes: readonly Route[] = [
       'csv.delim': Type.Optional(delimiterSchema),
       ...dialectSchemas,
       unnest: Type.Optional(boolSchema('T: each element of a JSON array at the top is a record')),
+      utf8: Type.Optional(utf8Schema),
     }),
     body: 'data',
     takes: commitHeaders,
@@ -97,7 +100,16 @@ export const branchRoutes: readonly Route[] = [
         example: { commit: '0x178f59ec85db0a8c7d3d5ed926f7f4d11add9066', warnings: [] },
       },
     },
-    errors: [...commitErrors, ...dataErrors, 'csv-delimiter', 'csv-dialect', 'charset-unknown', 'parameter-bool'],
+    errors: [
+      ...commitErrors,
+      ...dataErrors,
+      'csv-delimiter',
+      'csv-dialect',
+      'charset-unknown',
+      'parameter-bool',
+      'utf8-rule',
+      'not-utf8',
+    ],
     handler: async (call) => {
       const { service, request, reply, params, query, response, contentType } = call;
       const format = dataFormat(contentType);
@@ -105,6 +117,7 @@ export const branchRoutes: readonly Route[] = [
       const csvDelimiter = delimiterParameter(query['csv.delim']);
       const dialect = dialectParameters(query);
       const unnest = boolParameter('unnest', query.unnest);
+      const refusesBytes = utf8Refused(query.utf8);
       const contentCodings = requestCodings(request.headers['content-encoding']);
       const note = commitNote(request.headers);
       const target = service.lake.pool(params.pool);
@@ -152,6 +165,7 @@ export const branchRoutes: readonly Route[] = [
               ...(csvDelimiter !== undefined && (format === 'csv' || format === 'auto') && { csvDelimiter }),
               ...(dialect && hasCells.has(format) && { csv: dialect }),
               ...(unnest && (format === 'json' || format === 'auto') && { unnest }),
+              ...(refusesBytes && { utf8: 'refuse' as const }),
             },
             ...body,
             watch: run.watch,

@@ -2,6 +2,7 @@
  * Whether a block may hold rows that pass a test, from zone maps alone (comparison rules:
  * reference/language/types-and-casts.md section 4).
  */
+import { textToBytes } from '../../vectors/text-codec.ts';
 import { longDecimalName } from '../../vectors/decimal.ts';
 import { type Type, types, isFloat, isNumeric } from '../../vectors/type.ts';
 import { type Value, compareBytes } from '../../vectors/value.ts';
@@ -190,7 +191,6 @@ const numbersMayPass = (column: Extract<Column, { form: 'number' }>, test: Colum
   }
 };
 
-const utf8 = new TextEncoder();
 /** The bytes of constants: a scan asks for the same one at every block. */
 const constantBytes = new WeakMap<Value, Uint8Array>();
 const bytesOf = (value: Value): Uint8Array => {
@@ -198,7 +198,7 @@ const bytesOf = (value: Value): Uint8Array => {
   if (!bytes)
     constantBytes.set(
       value,
-      (bytes = typeof value.data === 'string' ? utf8.encode(value.data) : (value.data as Uint8Array)),
+      (bytes = typeof value.data === 'string' ? textToBytes(value.data) : (value.data as Uint8Array)),
     );
   return bytes;
 };

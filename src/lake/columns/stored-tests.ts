@@ -8,6 +8,7 @@
  *   undefined for what it does not know.
  * - Nulls, errors and rows without the field never pass.
  */
+import { textToBytes } from '../../vectors/text-codec.ts';
 import { longDecimalName } from '../../vectors/decimal.ts';
 import { type PrimitiveType, isFloat, isNumeric, types } from '../../vectors/type.ts';
 import { type Value, compareBytes } from '../../vectors/value.ts';
@@ -197,12 +198,11 @@ const placeOf = (
   return min >= from && max <= to ? 'all' : 'some';
 };
 
-const utf8 = new TextEncoder();
 const plannedBytes = (column: BytesColumn, test: StoredTest): TestPlan | undefined => {
   const { operator, value } = test;
   const isEquality = operator === '==' || operator === '!=';
   if (column.times || (value.type !== types.string && value.type !== types.bytes && !isEquality)) return undefined;
-  const constant = typeof value.data === 'string' ? utf8.encode(value.data) : (value.data as Uint8Array);
+  const constant = typeof value.data === 'string' ? textToBytes(value.data) : (value.data as Uint8Array);
   if (column.constant) return passes(operator, compareBytes(column.constant, constant)) ? all : none;
   const sure = column.bounds && sureOf(column.bounds, operator, constant);
   if (sure) return sure;

@@ -2,6 +2,8 @@
  * The characters of a SUP text: the place that is read, white space and comments, names and quoted strings, and the
  * errors that tell a line. What is built of them is in sup/parse.ts (values) and sup/types.ts (types).
  */
+import { changeBetweenBytes } from '../text-codec.ts';
+import { plainEscapes, unescapedText } from './escapes.ts';
 import { SupError } from './error.ts';
 import { TextPieces } from '../text-pieces.ts';
 import type { TypeNames } from '../type.ts';
@@ -134,7 +136,7 @@ export class SupScanner {
 
   /** A name of a field or symbol of an enum, quoted or not. @throws SupError */
   fieldName(): string {
-    if (this.code() === 0x22) return this.string();
+    if (this.code() === 0x22) return this.string().toWellFormed();
     const { text } = this;
     const start = this.at;
     let i = start;
@@ -158,7 +160,7 @@ export class SupScanner {
   /** A name of a type, quoted or not; dots may be in it. @throws SupError */
   typeName(): string {
     this.skip();
-    if (this.code() === 0x22) return this.string();
+    if (this.code() === 0x22) return this.string().toWellFormed();
     const start = this.at;
     while (this.at < this.text.length && typeNamePart.test(this.character())) this.at += this.character().length;
     if (this.at === start) this.syntaxError();
@@ -197,7 +199,10 @@ export class SupScanner {
       if (c === 0x22) {
         this.at = i + 1;
         out.add(text.slice(run, i));
-        return normalized(out.text().toWellFormed());
+        const source = text.slice(start, i);
+        return normalized(
+          source.isWellFormed() ? out.text().toWellFormed() : changeBetweenBytes(source, unescapedText),
+        );
       }
       if (c === 0x0a || Number.isNaN(c)) this.brokenString(i);
       if (c !== 0x5c) i++;
@@ -208,7 +213,7 @@ export class SupScanner {
           out.add(String.fromCharCode(Number.parseInt(text.slice(i + 2, i + 6), 16)));
           i += 6;
         } else {
-          const plain = unescaped[letter];
+          const plain = plainEscapes[letter];
           if (plain === undefined) this.badEscape(i);
           out.add(plain);
           i += 2;
@@ -229,15 +234,5 @@ export class SupScanner {
   }
 }
 
-const unescaped: Readonly<Record<string, string>> = {
-  '"': '"',
-  '\\': '\\',
-  '/': '/',
-  b: '\b',
-  f: '\f',
-  n: '\n',
-  r: '\r',
-  t: '\t',
-};
 const nonAscii = /[^\u0000-\u007f]/;
 const normalized = (text: string): string => (nonAscii.test(text) ? text.normalize('NFC') : text);

@@ -6,7 +6,7 @@
  */
 import { LakeError } from '../../errors.ts';
 import type { BodyForm } from '../../formats/format.types.ts';
-import { type FormatName, type ReadOptions, formatTable, openReader } from '../../formats/formats.ts';
+import { type FormatName, type ReadOptions, formatTable, openReader, readPlain } from '../../formats/formats.ts';
 import { type ShapeLimits, sortIntoObjects } from '../../lake/load/sort.ts';
 import type { SortedObjects } from '../../lake/objects/cutter.ts';
 import type { ObjectStore } from '../../lake/objects/objects.ts';
@@ -68,7 +68,7 @@ export const runSmallLoad = (
   } = small;
   const { typesMax, columnsMax = Infinity } = readLimits;
   const shapeLimits = typesMax === undefined ? undefined : { typesMax, columnsMax };
-  const whole = format === 'auto' || form?.unnest ? undefined : formatTable[format].whole;
+  const whole = format === 'auto' || form?.unnest || form?.utf8 ? undefined : formatTable[format].whole;
   if (!whole)
     return readAndSort(small, {
       objects,
@@ -88,9 +88,9 @@ const readAndSort = async (
     options,
   }: { readonly objects: ObjectStore; readonly shapeLimits: ShapeLimits | undefined; readonly options: ReadOptions },
 ): Promise<LoadOutcome> => {
-  const direct = format === 'auto' ? undefined : formatTable[format].reader;
   // What `isSmallLoad` lets through has no coding that would have to be undone first.
-  const reader = direct ? direct(once(body), options) : await openReader(format, once(body), options);
+  const reader =
+    format === 'auto' ? await openReader(format, once(body), options) : readPlain(format, once(body), options);
   const noted = new FirstForm();
   return outcomeOf(
     await sortIntoObjects(noted.each(reader), {

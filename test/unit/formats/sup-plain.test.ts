@@ -6,6 +6,7 @@ import { openReader } from '../../../src/formats/formats.ts';
 import { SupError } from '../../../src/vectors/sup/error.ts';
 import { SupParser } from '../../../src/vectors/sup/parse.ts';
 import { supText } from '../../../src/vectors/sup/print.ts';
+import { bytesToText } from '../../../src/vectors/text-codec.ts';
 import { typeText } from '../../../src/vectors/type.ts';
 import { type Value, encodeBody } from '../../../src/vectors/value.ts';
 import { valueAt } from '../../../src/vectors/vector.ts';
@@ -246,15 +247,18 @@ describe('values read from bytes', () => {
     expect((await agree(plain.map((p, i) => (i % 100 === 99 ? other[i] : p)).join(''), 1000)).values.length).toBe(3000);
     expect((await agree(other.map((p, i) => (i % 100 === 99 ? plain[i] : p)).join(''), 1000)).values.length).toBe(3000);
   });
-  test('bytes that are no UTF-8 are replaced as a decoder of the whole stream replaces them', async () => {
+  test('bytes that are no UTF-8 are kept in strings, wherever chunks end', async () => {
     for (const bytes of [
       [0x22, 0xff, 0x22],
       [0x22, 0xe0, 0x80, 0x22],
+      [0x22, 0xff, 0x5c, 0x6e, 0x5c, 0x75, 0x30, 0x30, 0x65, 0x39, 0xc3, 0x22],
+      [0x5b, 0x22, 0xff, 0x5c, 0x22, 0xfe, 0x22, 0x5d],
+      [0x7b, 0x22, 0xff, 0x61, 0x22, 0x3a, 0x31, 0x7d],
       [0x22, 0xf0, 0x9f, 0x98, 0x22, 0x0a, 0x22, 0xc3],
       [0xc3, 0xa9],
       [0x22, 0xf0, 0x9f, 0x98, 0x80, 0x22],
     ]) {
-      const expected = byParser(new TextDecoder('utf-8', { ignoreBOM: true }).decode(Uint8Array.from(bytes)));
+      const expected = byParser(bytesToText(Uint8Array.from(bytes)));
       for (let size = 1; size <= bytes.length; size++)
         expect(await byReader(Uint8Array.from(bytes), size, 10)).toEqual(expected);
     }

@@ -2,6 +2,7 @@
  * Numbers, times and truth from text as SQL's casts read them, and values as their text in SQL. White space around a
  * text counts for nothing.
  */
+import { textToBytes } from '../../../vectors/text-codec.ts';
 import {
   dateOfDays,
   daysOfDate,
@@ -199,7 +200,7 @@ const bytesText = (bytes: Uint8Array): string => {
 export const sqlBytes = (text: string): Uint8Array | undefined => {
   const parts = text.split(/\\x([0-9a-fA-F]{2})/);
   if (parts.some((part, k) => k % 2 === 0 && part.includes('\\'))) return undefined;
-  return Buffer.concat(parts.map((part, k) => (k % 2 === 0 ? Buffer.from(part, 'utf8') : Buffer.from(part, 'hex'))));
+  return Buffer.concat(parts.map((part, k) => (k % 2 === 0 ? textToBytes(part) : Buffer.from(part, 'hex'))));
 };
 
 /** The text of any value, as a cast to text gives it. */

@@ -1,13 +1,14 @@
 /** Hashes and hexadecimal text. */
 import { createHash } from 'node:crypto';
+import { textToBytes } from '../../../vectors/text-codec.ts';
 import { chargeText } from '../../../vectors/stop.ts';
 import { types } from '../../../vectors/type.ts';
 import { type Value, nullValue, stringValue } from '../../../vectors/value.ts';
 import { byValues, refused, type FunctionRow } from '../row.ts';
 
 /** The bytes of a string (UTF-8) or bytes value. */
-const bytesOf = (v: Value): string | Uint8Array | undefined =>
-  v.type === types.string || v.type === types.bytes ? (v.data as string | Uint8Array) : undefined;
+const bytesOf = (v: Value): Uint8Array | undefined =>
+  v.type === types.string ? textToBytes(v.data as string) : v.type === types.bytes ? (v.data as Uint8Array) : undefined;
 
 const digestRow = (name: 'md5' | 'sha1' | 'sha256', example: string): FunctionRow => ({
   name,
@@ -24,7 +25,11 @@ const digestRow = (name: 'md5' | 'sha1' | 'sha256', example: string): FunctionRo
     const bytes = bytesOf(v!);
     return bytes === undefined
       ? refused(`${name}: string or bytes argument required`, v!)
-      : stringValue(createHash(name).update(bytes).digest('hex'));
+      : stringValue(
+          createHash(name)
+            .update(typeof bytes === 'string' ? textToBytes(bytes) : bytes)
+            .digest('hex'),
+        );
   }, 'bare'),
 });
 
@@ -50,11 +55,7 @@ const toHex = (v: Value): Value => {
   const bytes = bytesOf(v);
   if (bytes === undefined) return refused('to_hex: string, bytes or integer argument required', v);
   chargeText(bytes.length * 2, 'to_hex');
-  return stringValue(
-    Buffer.from(bytes as string)
-      .toString('hex')
-      .toUpperCase(),
-  );
+  return stringValue(Buffer.from(bytes).toString('hex').toUpperCase());
 };
 
 export const digests: readonly FunctionRow[] = [

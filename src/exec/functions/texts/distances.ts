@@ -2,6 +2,7 @@
  * How far two strings are from each other: edits, shared characters, places that differ. Strings are read by code
  * points.
  */
+import { textToBytes } from '../../../vectors/text-codec.ts';
 import { checkStop } from '../../../vectors/stop.ts';
 import { rowsOf, type FunctionRow } from '../row.ts';
 import { Refusal, byRow } from '../typed.ts';
@@ -91,8 +92,8 @@ const jaccard = (a: string, b: string): number | Refusal => {
 };
 /** Differing bytes of UTF-8. */
 const mismatches = (left: string, right: string): number | Refusal => {
-  const a = Buffer.from(left);
-  const b = Buffer.from(right);
+  const a = textToBytes(left);
+  const b = textToBytes(right);
   if (a.length === 0 || b.length === 0) return tooShort;
   if (a.length !== b.length) return new Refusal('strings of one length required', 1);
   return a.reduce((n, byte, i) => n + Number(byte !== b[i]), 0);

@@ -1,4 +1,5 @@
 /** Functions on strings. */
+import { textSize } from '../../../vectors/text-codec.ts';
 import { chargeText, checkStop, checkStopAt } from '../../../vectors/stop.ts';
 import { types, arrayType } from '../../../vectors/type.ts';
 import {
@@ -99,7 +100,7 @@ const countOf = (text: string, part: string): number => {
 
 const positionOf = (text: string, part: string): number => {
   const at = text.indexOf(part);
-  return at < 0 ? 0 : Buffer.byteLength(text.slice(0, at)) + 1;
+  return at < 0 ? 0 : textSize(text.slice(0, at)) + 1;
 };
 
 /** Least number of inserted, deleted and changed code points. */

@@ -2,6 +2,7 @@
  * Text as bytes, numbers and addresses, and back: encodings, digits to a base, percent signs, code points. Further
  * parts of strings as SQL names them.
  */
+import { textToBytes } from '../../../vectors/text-codec.ts';
 import { isInteger, types } from '../../../vectors/type.ts';
 import { type Value, intValue, stringValue } from '../../../vectors/value.ts';
 import { flatten, nulls, numbers } from '../../../vectors/vector.ts';
@@ -11,7 +12,6 @@ import { compiled } from './matches.ts';
 import { type FunctionRow, type Kernel, byKernel, rowsOf } from '../row.ts';
 import { Refusal, byRow } from '../typed.ts';
 
-const utf8 = new TextEncoder();
 const decoder = new TextDecoder('utf-8', { fatal: true });
 const decoded = (bytes: Uint8Array): string | Refusal => {
   try {
@@ -58,7 +58,7 @@ const inBase = (n: number | bigint, base: number | bigint, length: number | bigi
 const binaryDigits = (v: Value): string | Refusal => {
   if (isInteger(v.type)) return BigInt.asUintN(64, BigInt(v.data as number | bigint)).toString(2);
   return v.type === types.string
-    ? [...utf8.encode(v.data as string)].map((b) => b.toString(2).padStart(8, '0')).join('')
+    ? [...textToBytes(v.data as string)].map((b) => b.toString(2).padStart(8, '0')).join('')
     : new Refusal('integer or string argument required');
 };
 /** The bytes lie one string after the other: nothing is decoded. */
@@ -74,7 +74,7 @@ const codePoint = (s: string, none: number): number => s.codePointAt(0) ?? none;
 const sizeOf = (v: Value): number | Refusal => {
   if (v.type === types.bytes) return (v.data as Uint8Array).length;
   return v.type === types.string
-    ? utf8.encode(v.data as string).length
+    ? textToBytes(v.data as string).length
     : new Refusal('string or bytes argument required');
 };
 const segments = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
@@ -111,7 +111,7 @@ export const textCodes: readonly FunctionRow[] = [
   ...rowsOf(
     'encode(s)',
     'The bytes of a string in UTF-8.',
-    byRow('encode', ['string'], 'bytes', (s) => utf8.encode(s)),
+    byRow('encode', ['string'], 'bytes', (s) => textToBytes(s)),
     [['encode("ä")', '0xc3a4'], text('encode')],
   ),
   ...rowsOf('decode(b)', 'The string that bytes are in UTF-8.', byRow('decode', ['bytes'], 'string', decoded), [
