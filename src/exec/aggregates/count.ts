@@ -7,6 +7,7 @@ import { none } from './grouping/pair-table.ts';
 
 export class CountState implements AggregateState {
   readonly keepsNothing = true;
+  readonly isCount = true;
   private counts = floats(16);
   private groups = 0;
   private readonly all: boolean;

@@ -51,6 +51,8 @@ export interface AggregateState {
   readonly seen?: SeenValues;
   /** Nothing of an argument is needed after `update` has seen it. */
   readonly keepsNothing?: true;
+  /** Nothing counts but how many values there are: they may come later, and in another order. */
+  readonly isCount?: true;
   /** The results of the first `groups` groups. */
   result(groups: number): Vector;
   /** Bytes held, roughly. */
