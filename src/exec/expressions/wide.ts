@@ -28,6 +28,13 @@ const sumUnsigned = (high: Uint32Array, low: Uint32Array, out: Float64Array): vo
   for (let i = 0; i < out.length; i++) out[i] = high[2 * i + 1]! * 0x1_0000_0000 + low[2 * i]!;
 };
 
+/** Whether floats tell the integer of these words from its neighbors. `upper` has the sign, if there is one. */
+export const isSafe = (low: number, upper: number): boolean =>
+  upper < 0x200000 && (upper > -0x200000 || (upper === -0x200000 && low > 0));
+/** Of an integer that is not safe: whether a float is the same number, that is whether 53 bits are enough for it. */
+export const isFloatToo = (low: number, upper: number): boolean =>
+  (low & ((1 << (11 - Math.clz32(upper < 0 ? ~upper : upper))) - 1)) === 0;
+
 /** What a comparison answers where the left side is less, equal, or greater. */
 export interface Outcomes {
   readonly less: 0 | 1;

@@ -3,6 +3,7 @@
  * another kind in one table.
  */
 import type { NumberArray } from '../../../vectors/vector.ts';
+import { isFloatToo, isSafe } from '../../expressions/wide.ts';
 import { PairTable, none } from './pair-table.ts';
 
 /** The bits of numbers: two words a row. */
@@ -132,12 +133,11 @@ export class NumberTable {
   }
   private bigCode(low: number, high: number, signed: boolean, insert: boolean): number {
     const upper = signed ? high | 0 : high;
-    if (upper < 0x200000 && (upper > -0x200000 || (upper === -0x200000 && low > 0))) {
+    if (isSafe(low, upper)) {
       scratch[0] = upper * 4294967296 + low;
       return this.words.code(scratchWords[0]!, scratchWords[1]!, insert);
     }
-    // A float may be the same number: 53 bits are enough for it.
-    if (this.byValue && (low & ((1 << (11 - Math.clz32(upper < 0 ? ~upper : upper))) - 1)) === 0) {
+    if (this.byValue && isFloatToo(low, upper)) {
       scratch[0] = upper * 4294967296 + low;
       return this.words.code(scratchWords[0]!, scratchWords[1]!, insert);
     }
