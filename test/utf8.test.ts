@@ -105,6 +105,38 @@ describe('bytes that are no UTF-8', () => {
       ),
     ).toBe('["0x78ff","550de84bf51151c858522eac8b2289c5",2,false,"78FF",1]\n');
   });
+  test('a byte outside of characters is a character of its own', async () => {
+    await make('counted', 'n');
+    await load(
+      'counted',
+      'text/csv',
+      latin1('n,k\n1,a\x80b\n2,\xed\xa0\x80\n3,\xf4\x90\x80\x80\n4,\xe2\x82\n5,\xc3\xa9\x80\n'),
+    );
+    const one = async (values: string): Promise<unknown> =>
+      JSON.parse((await answer(`from counted | sort n | collect(${values})`, 'ndjson')).toString());
+    expect(await one('len(k)')).toEqual([3, 3, 4, 2, 2]);
+    expect(await one('[to_hex(k[1:]), to_hex(k[:1])]')).toEqual([
+      ['8062', '61'],
+      ['A080', 'ED'],
+      ['908080', 'F4'],
+      ['82', 'E2'],
+      ['80', 'C3A9'],
+    ]);
+    expect(await one('[ord(k), ascii(k), unicode(k)]')).toEqual([
+      [97, 97, 97],
+      [65533, 65533, 65533],
+      [65533, 65533, 65533],
+      [65533, 65533, 65533],
+      [233, 233, 233],
+    ]);
+    const like = async (pattern: string): Promise<string> =>
+      (await answer(`select n from counted where k like '${pattern}' order by n`, 'json')).toString().trim();
+    expect([await like('___'), await like('_%_'), await like('__')]).toEqual([
+      '[{"n":1},{"n":2}]',
+      '[{"n":1},{"n":2},{"n":3},{"n":4},{"n":5}]',
+      '[{"n":4},{"n":5}]',
+    ]);
+  });
   test('as keys they are found by bounds, deleted, and there after a compaction', async () => {
     await make('keyed', 'k');
     for (const k of ['\x80', '\xbf', 'a', '\xff', '\xc3\xa9', '\xe2\x82'])

@@ -6,6 +6,7 @@
  * Lone surrogates never come from outside: readers of text replace them.
  */
 import { isUtf8 } from 'node:buffer';
+import { checkStop } from './stop.ts';
 
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 const encoder = new TextEncoder();
@@ -54,11 +55,35 @@ export const changeBetweenBytes = (text: string, change: (piece: string) => stri
 export const firstInvalid = (bytes: Uint8Array): number => {
   if (isUtf8(bytes)) return -1;
   for (let at = 0; at < bytes.length; ) {
-    const size = characterSize(bytes, at);
+    const size = characterSize(bytes, at, bytes.length);
     if (size === 0) return at;
     at += size;
   }
   return -1;
+};
+
+/** Bytes of one text between two looks at whether it is still wanted. */
+const checkedBytes = 1 << 20;
+/** Characters between two places of a text; a byte that is no part of one counts as one. */
+export const charactersIn = (bytes: Uint8Array, start: number, end: number): number => {
+  let n = 0;
+  let check = start + checkedBytes;
+  for (let at = start; at < end; n++) {
+    at = bytes[at]! < 0x80 ? at + 1 : nextCharacter(bytes, at, end);
+    if (at < check) continue;
+    checkStop();
+    check += checkedBytes;
+  }
+  return n;
+};
+/** The place behind the character at `at`, or behind the byte that is no part of one. */
+export const nextCharacter = (bytes: Uint8Array, at: number, end: number): number =>
+  at + (characterSize(bytes, at, end) || 1);
+
+/** The number of a text's first character; undefined: the text is empty. For a byte outside of characters, U+FFFD's. */
+export const firstCodePoint = (text: string): number | undefined => {
+  const code = text.codePointAt(0);
+  return code !== undefined && code >= 0xd800 && code <= 0xdfff ? 0xfffd : code;
 };
 
 /**
@@ -70,7 +95,7 @@ const escapedText = (bytes: Uint8Array): string => {
   let from = 0;
   let at = 0;
   while (at < bytes.length) {
-    const size = characterSize(bytes, at);
+    const size = characterSize(bytes, at, bytes.length);
     if (size > 0) {
       at += size;
       continue;
@@ -97,18 +122,19 @@ const unescaped = (text: string): Uint8Array => {
   return Buffer.concat(pieces);
 };
 
-/** Bytes of the character that begins there; 0: none does (The Unicode Standard, table 3-7). */
-const characterSize = (bytes: Uint8Array, at: number): number => {
+/** Bytes of the character that begins there and is whole before `end`; 0: none (The Unicode Standard, table 3-7). */
+const characterSize = (bytes: Uint8Array, at: number, end: number): number => {
   const first = bytes[at]!;
   if (first < 0x80) return 1;
   if (first < 0xc2 || first > 0xf4) return 0;
-  const second = bytes[at + 1] ?? 0;
+  if (at + (first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4) > end) return 0;
+  const second = bytes[at + 1]!;
   const least = first === 0xe0 ? 0xa0 : first === 0xf0 ? 0x90 : 0x80;
   const most = first === 0xed ? 0x9f : first === 0xf4 ? 0x8f : 0xbf;
   if (second < least || second > most) return 0;
   if (first < 0xe0) return 2;
-  if (!isTail(bytes[at + 2])) return 0;
+  if (!isTail(bytes[at + 2]!)) return 0;
   if (first < 0xf0) return 3;
-  return isTail(bytes[at + 3]) ? 4 : 0;
+  return isTail(bytes[at + 3]!) ? 4 : 0;
 };
-const isTail = (byte: number | undefined): boolean => byte !== undefined && (byte & 0xc0) === 0x80;
+const isTail = (byte: number): boolean => (byte & 0xc0) === 0x80;

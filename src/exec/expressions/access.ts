@@ -1,4 +1,5 @@
 /** Fields, indexes and slices. */
+import { charactersIn, nextCharacter } from '../../vectors/text-codec.ts';
 import { type Type, isInteger, types, underType } from '../../vectors/type.ts';
 import {
   type Vector,
@@ -394,15 +395,14 @@ const sliceBytes = (v: BytesVector, rangeOf: RangeOf): Vector => {
   }
   return out.finish();
 };
-/** By code points: continuation bytes do not count. */
+/** By characters. */
 const sliceText = (v: BytesVector, rangeOf: RangeOf): Vector => {
   const out = new BytesBuilder(v.type);
   const { bytes, offsets } = v;
   for (let i = 0; i < v.length; i++) {
     const first = offsets[i]!;
     const last = offsets[i + 1]!;
-    let size = 0;
-    for (let at = first; at < last; at++) if ((bytes[at]! & 0xc0) !== 0x80) size++;
+    const size = charactersIn(bytes, first, last);
     const [start, end] = rangeOf(i, size);
     const from = size === last - first ? first + start : skip(bytes, first, last, start);
     const to = size === last - first ? first + end : skip(bytes, from, last, end - start);
@@ -410,12 +410,9 @@ const sliceText = (v: BytesVector, rangeOf: RangeOf): Vector => {
   }
   return out.finish();
 };
-/** The place `count` code points behind `at`. */
+/** The place `count` characters behind `at`. */
 const skip = (bytes: Uint8Array, at: number, end: number, count: number): number => {
   let place = at;
-  for (let n = 0; n < count && place < end; n++) {
-    place++;
-    while (place < end && (bytes[place]! & 0xc0) === 0x80) place++;
-  }
+  for (let n = 0; n < count && place < end; n++) place = nextCharacter(bytes, place, end);
   return place;
 };

@@ -1,5 +1,5 @@
 /** Regular expressions in RE2 syntax (linear time), and the patterns of LIKE. */
-import { textToBytes } from '../../vectors/text-codec.ts';
+import { nextCharacter, textToBytes } from '../../vectors/text-codec.ts';
 import { RE2JS, RE2JSSyntaxException } from 're2js';
 import { checkStop } from '../../vectors/stop.ts';
 import { types } from '../../vectors/type.ts';
@@ -151,9 +151,4 @@ const likeMatches = (pattern: Uint8Array, text: Uint8Array, start: number, end: 
   }
   while (p < pattern.length && pattern[p] === percent) p++;
   return p === pattern.length;
-};
-const nextCharacter = (text: Uint8Array, at: number, end: number): number => {
-  let next = at + 1;
-  while (next < end && (text[next]! & 0xc0) === 0x80) next++;
-  return next;
 };

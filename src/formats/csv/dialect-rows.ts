@@ -160,7 +160,7 @@ class Columns {
       if (!type) return found;
       const typed = appendTyped[type];
       // Texts and times have no decimal sign.
-      return dialect.decimalComma && type === 'float64' ? (into, text) => typed(into, withPoint(text) ?? text) : typed;
+      return dialect.decimalComma && numeric.has(type) ? (into, text) => typed(into, withPoint(text) ?? text) : typed;
     });
   }
 
@@ -236,11 +236,13 @@ const appendWrapped = (builder: Builder, record: readonly string[], fault: strin
   into.end();
 };
 
-/** `1.234,5` as `1234.5`; undefined: it is no such number. */
+/** `1.234,5` as `1234.5`; undefined: it is no such number. A group of thousands does not begin with 0. */
 const withPoint = (text: string): string | undefined =>
-  /^\s*[+-]?(?:\d+|\d{1,3}(?:\.\d{3})+)(?:,\d+)?(?:e[+-]?\d+)?\s*$/i.test(text)
+  /^\s*[+-]?(?:\d+|[1-9]\d{0,2}(?:\.\d{3})+)(?:,\d+)?(?:e[+-]?\d+)?\s*$/i.test(text)
     ? text.trim().replaceAll('.', '').replace(',', '.')
     : undefined;
+
+const numeric: ReadonlySet<ColumnType> = new Set(['float64', 'int64', 'uint64']);
 
 /** Appends the text of a cell; false: it cannot be what it should. */
 type AppendCell = (builder: Builder, text: string) => boolean;

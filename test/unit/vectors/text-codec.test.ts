@@ -5,7 +5,10 @@ import { describe, expect, test } from 'vitest';
 import {
   bytesToText,
   changeBetweenBytes,
+  charactersIn,
+  firstCodePoint,
   firstInvalid,
+  nextCharacter,
   textSize,
   textToBytes,
   validBytes,
@@ -80,6 +83,34 @@ describe('strings of any bytes', () => {
       }),
       runs,
     );
+  });
+  test('are counted and cut by characters, a byte outside of them as one, as JS strings are', () => {
+    fc.assert(
+      fc.property(someBytes, someBytes, (bytes, others) => {
+        const characters = [...bytesToText(bytes)];
+        const row = Buffer.concat([others, bytes, others]);
+        const end = others.length + bytes.length;
+        expect(charactersIn(row, others.length, end)).toBe(characters.length);
+        const cut: number[][] = [];
+        for (let at = others.length; at < end; ) {
+          const next = nextCharacter(row, at, end);
+          cut.push(plain(row.subarray(at, next)));
+          at = next;
+        }
+        expect(cut).toEqual(characters.map((c) => plain(textToBytes(c))));
+      }),
+      runs,
+    );
+  });
+  test('begin with the code point of their first character, or U+FFFD', () => {
+    const first = (...bytes: number[]): number | undefined => firstCodePoint(bytesToText(Uint8Array.from(bytes)));
+    expect([first(), first(0x61), first(0xf0, 0x9f, 0x98, 0x80), first(0xed, 0xa0, 0x80), first(0xff)]).toEqual([
+      undefined,
+      0x61,
+      0x1f600,
+      0xfffd,
+      0xfffd,
+    ]);
   });
   test('a change of what is between leaves the bytes; lone surrogates that it makes are replaced', () => {
     const text = bytesToText(Uint8Array.of(0x61, 0xff, 0x62, 0xc3, 0x28));

@@ -1,5 +1,5 @@
 /** Functions on containers and on values of any kind: len, compare, coalesce, nullif. */
-import { checkStop } from '../../../vectors/stop.ts';
+import { charactersIn } from '../../../vectors/text-codec.ts';
 import { type Type, isFloat, types, underType } from '../../../vectors/type.ts';
 import { type Value, boolValue } from '../../../vectors/value.ts';
 import { compareValues } from '../../../vectors/compare.ts';
@@ -28,24 +28,9 @@ const runs = (offsets: Uint32Array, length: number): Float64Array => {
   for (let i = 0; i < length; i++) out[i] = offsets[i + 1]! - offsets[i]!;
   return out;
 };
-/** Bytes of one text between two looks at whether it is still wanted. */
-const checkedBytes = 1 << 20;
-const charactersIn = (bytes: Uint8Array, start: number, end: number): number => {
-  let n = 0;
-  for (let at = start; at < end; at++) if ((bytes[at]! & 0xc0) !== 0x80) n++;
-  return n;
-};
 const codePoints = (v: BytesVector): Float64Array => {
   const out = new Float64Array(v.length);
-  for (let i = 0; i < v.length; i++) {
-    const start = v.offsets[i]!;
-    const end = v.offsets[i + 1]!;
-    out[i] = charactersIn(v.bytes, start, Math.min(end, start + checkedBytes));
-    for (let at = start + checkedBytes; at < end; at += checkedBytes) {
-      checkStop();
-      out[i]! += charactersIn(v.bytes, at, Math.min(end, at + checkedBytes));
-    }
-  }
+  for (let i = 0; i < v.length; i++) out[i] = charactersIn(v.bytes, v.offsets[i]!, v.offsets[i + 1]!);
   return out;
 };
 const sizeOfType = (type: Type): number => {

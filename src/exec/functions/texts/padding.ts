@@ -3,6 +3,7 @@
  * made.
  */
 import { charge, chargeText, checkStopAt } from '../../../vectors/stop.ts';
+import { firstCodePoint } from '../../../vectors/text-codec.ts';
 import { types } from '../../../vectors/type.ts';
 import { type Vector, flatten, nulls } from '../../../vectors/vector.ts';
 import { BytesBuilder } from '../../../vectors/builder-leaves.ts';
@@ -84,6 +85,10 @@ const initcap = (s: string): string => {
 const withoutAccents = (s: string): string => {
   if (s.length > longText) chargeText(s.length * 3, 'strip_accents');
   return s.normalize('NFD').replace(/\p{M}/gu, '').normalize('NFC');
+};
+const composed = (s: string): string => {
+  if (s.length > longText) chargeText(s.length * 3, 'nfc_normalize');
+  return s.normalize('NFC');
 };
 
 const codePointMax = 0x10ffff;
@@ -210,6 +215,18 @@ export const padding: readonly FunctionRow[] = [
     make: byRow('strip_accents', ['string'], 'string', withoutAccents),
   },
   {
+    name: 'nfc_normalize',
+    signature: 'nfc_normalize(s)',
+    text: "The string in Unicode's composed form (NFC): one character for a letter and its accent.",
+    argumentsMin: 1,
+    argumentsMax: 1,
+    examples: [
+      { query: 'nfc_normalize("e\\u0301") == "é"', output: 'true' },
+      { query: 'nfc_normalize(1)', output: 'error({message:"nfc_normalize: string argument required",on:1})' },
+    ],
+    make: byRow('nfc_normalize', ['string'], 'string', composed),
+  },
+  {
     name: 'ascii',
     signature: 'ascii(s)',
     text: 'The number of the first code point; 0 for "".',
@@ -219,7 +236,7 @@ export const padding: readonly FunctionRow[] = [
       { query: 'ascii("é")', output: '233' },
       { query: 'ascii(1)', output: 'error({message:"ascii: string argument required",on:1})' },
     ],
-    make: byRow('ascii', ['string'], 'integer', (s) => s.codePointAt(0) ?? 0),
+    make: byRow('ascii', ['string'], 'integer', (s) => firstCodePoint(s) ?? 0),
   },
   {
     name: 'chr',

@@ -2,7 +2,7 @@
  * Text as bytes, numbers and addresses, and back: encodings, digits to a base, percent signs, code points. Further
  * parts of strings as SQL names them.
  */
-import { textToBytes } from '../../../vectors/text-codec.ts';
+import { firstCodePoint, textToBytes } from '../../../vectors/text-codec.ts';
 import { isInteger, types } from '../../../vectors/type.ts';
 import { type Value, intValue, stringValue } from '../../../vectors/value.ts';
 import { flatten, nulls, numbers } from '../../../vectors/vector.ts';
@@ -70,7 +70,7 @@ const byteLengths: Kernel = ([arg], length) => {
   for (let i = 0; i < length; i++) sizes[i] = v.offsets[i + 1]! - v.offsets[i]!;
   return numbers(types.int64, sizes);
 };
-const codePoint = (s: string, none: number): number => s.codePointAt(0) ?? none;
+const codePoint = (s: string, none: number): number => firstCodePoint(s) ?? none;
 const sizeOf = (v: Value): number | Refusal => {
   if (v.type === types.bytes) return (v.data as Uint8Array).length;
   return v.type === types.string
