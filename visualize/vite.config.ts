@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { defineConfig, type Plugin } from 'vite';
+import { billOfMaterials } from '../src/bundle/bill-of-materials.ts';
 import { aggregateRows, functionRows, windowRows } from '../src/commands/help.ts';
 import { keywords, operatorTable } from '../src/query/reference/operators.ts';
 import { contentsOf, manualOf } from './docs/markdown.ts';
@@ -58,7 +59,7 @@ const manual = (): Plugin => {
 };
 
 export default defineConfig({
-  plugins: [language(), manual()],
+  plugins: [language(), manual(), billOfMaterials()],
   root: here('.'),
   // Relative: pages work behind a path prefix.
   base: './',

@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { defineConfig, type Plugin } from 'vite';
 import { manPage } from '../config/man.ts';
 import { version } from '../version.ts';
+import { billOfMaterials } from './bill-of-materials.ts';
 import { keepCode } from './keep-code.ts';
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
@@ -57,7 +58,7 @@ const pages = (): Plugin => ({
 });
 
 export default defineConfig({
-  plugins: [ascii(), pages(), kept()],
+  plugins: [ascii(), pages(), billOfMaterials(), kept()],
   root: here('../..'),
   publicDir: false,
   ssr: { noExternal: true, external: outside },

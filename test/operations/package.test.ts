@@ -56,6 +56,18 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
 });
 
+interface Bill {
+  readonly bomFormat: string;
+  readonly specVersion: string;
+  readonly metadata: { readonly component: { readonly name: string } };
+  readonly components: readonly {
+    readonly group?: string;
+    readonly name: string;
+    readonly version: string;
+    readonly purl: string;
+  }[];
+}
+
 describe('the package', () => {
   test('has at most 2.7 MB, installed 60; nothing that is made for one version of Node, no maps, no sources', () => {
     expect(packed.size).toBeLessThan(2.7 * megabyte);
@@ -69,6 +81,26 @@ describe('the package', () => {
       expect(notices).toMatch(new RegExp(`^## ${name} - [\\d.]+ \\(`, 'm'));
     expect(readFileSync(join(installed, 'dist/visualize/THIRD-PARTY.md'), 'utf8')).toContain('## preact - ');
     expect(readFileSync(join(installed, 'dist/bundle/CHANGELOG.md'), 'utf8')).toContain('## 0.1.0');
+  });
+  test('lists what is inside for scanners, with versions that the notices name too', () => {
+    for (const [part, names] of [
+      ['bundle', ['fastify', 'xstate', 'hyparquet', 'pino']],
+      ['visualize', ['preact', '@codemirror/view']],
+    ] as const) {
+      const bill = JSON.parse(readFileSync(join(installed, 'dist', part, 'sbom.cdx.json'), 'utf8')) as Bill;
+      expect([bill.bomFormat, bill.specVersion, bill.metadata.component.name]).toEqual([
+        'CycloneDX',
+        '1.6',
+        'lake-data-service',
+      ]);
+      const listed = bill.components.map(({ group, name }) => (group ? `${group}/${name}` : name));
+      for (const name of names) expect(listed).toContain(name);
+      const notices = readFileSync(join(installed, 'dist', part, 'THIRD-PARTY.md'), 'utf8');
+      const noticed = [...notices.matchAll(/^## (\S+) - (\S+) \(/gm)].map(([, name, version]) => `${name}@${version}`);
+      const versions = bill.components.map(({ version }, i) => `${listed[i]}@${version}`);
+      expect(noticed.filter((name) => !versions.includes(name))).toEqual([]);
+      expect(bill.components.every(({ purl }) => purl.startsWith('pkg:npm/'))).toBe(true);
+    }
   });
   test('serves, loads, queries and shows its pages, as a command of the folder', async () => {
     const service = await startBuiltService({ program: join(installed, 'dist/src/main.js') });
