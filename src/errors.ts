@@ -50,6 +50,9 @@ export const errorTable = {
   'commit-not-found': absent('commit not found: {id}'),
   'commit-file-missing': absent('file does not exist'),
   'object-not-found': absent('{id}: commit object not found'),
+  'diff-no-fork': bad(
+    'branch "{branch}" has no fork, since the pool has no branch "main": name a base to compare with',
+  ),
   'merge-empty': conflict('error merging "{child}" into "{target}": difference is empty'),
   'merge-conflict': conflict(
     'error merging "{child}" into "{target}": both changed the same data objects since their common ancestor: {objects}',

@@ -51,6 +51,7 @@ const describedSource = (source: Source, idOf: (pool: string) => Uint8Array | un
   switch (source.kind) {
     case 'pool':
     case 'poolMeta':
+    case 'poolDiff':
       return { kind: 'Pool', name: source.name, id: idOf(source.name) };
     case 'lakeMeta':
       return { kind: 'DBMeta', meta: source.name.slice(1) };

@@ -20,6 +20,8 @@ import { base62, idBuffer, idOfBytes, parseId, threadIds, zeroId } from './ksuid
 import type {
   BranchRecord,
   CreatePoolRequest,
+  Diff,
+  DiffRequest,
   DoneJob,
   Draws,
   Id,
@@ -39,6 +41,7 @@ import type {
   ViewDefinition,
   ViewVersion,
 } from './lake.types.ts';
+import { openDiff } from './commits/diff.ts';
 import { lineageIsWhole } from './commits/lineage.ts';
 import { type Lock, lockLake } from './lock.ts';
 import { killPoint } from './kill-points.ts';
@@ -361,6 +364,9 @@ class OpenLake implements Lake {
   async openSnapshot(pool: string, commitish: string): Promise<Snapshot> {
     const face = this.face(pool);
     return (await face.open(face.resolve(commitish))).snapshot;
+  }
+  async openDiff(pool: string, request: DiffRequest): Promise<Diff> {
+    return openDiff(this.face(pool).store, request);
   }
   retried(key: string): KnownRetry | undefined {
     return this.stores.retries!.find(key);

@@ -214,6 +214,30 @@ export interface Snapshot {
   release(): void;
 }
 
+/**
+ * A comparison that is wanted; branch names or commit ids. `base` absent: the parent of a commit and of branch main,
+ * the fork of another branch.
+ */
+export interface DiffRequest {
+  readonly revision: string;
+  readonly base?: string;
+}
+/**
+ * What commit `commit` has otherwise than `base` (the zero commit: nothing): the objects that only one of them has.
+ * They stay readable until `release`.
+ */
+export interface Diff {
+  readonly pool: PoolConfig;
+  readonly base: Id;
+  readonly commit: Id;
+  readonly removed: ObjectSums;
+  readonly added: ObjectSums;
+  page(side: DiffSide, request: PageRequest): ObjectPage;
+  /** May be called more than once. */
+  release(): void;
+}
+export type DiffSide = 'base' | 'commit';
+
 /** A change as listeners hear of it. */
 export type LakeEvent = ChangeEvent;
 /** What an event tells of. */
@@ -280,6 +304,8 @@ export interface Pool {
   branches(): readonly BranchRecord[];
   /** @throws branch-not-found */
   branch(name: string): BranchRecord;
+  /** The commit that a branch name or commit id means. @throws branch-not-found, commit-file-missing */
+  resolve(commitish: string): Id;
   /** `commit`: id in either spelling; must exist in this pool or be the zero commit. */
   createBranch(name: string, commit: Id): Promise<BranchRecord>;
   deleteBranch(name: string, terms?: TipTerms): Promise<void>;
@@ -421,6 +447,8 @@ export interface Lake {
    * no such commit, vacuumed
    */
   openSnapshot(pool: string, commitish: string): Promise<Snapshot>;
+  /** The same errors, and diff-no-fork. */
+  openDiff(pool: string, request: DiffRequest): Promise<Diff>;
   metaPage(source: MetaSource, next?: string): Promise<MetaPage>;
   /**
    * The commit that was made under a key; undefined when there is none, it is too long ago, or the branch was deleted

@@ -8,7 +8,7 @@
  */
 import { RE2JS } from 're2js';
 import { LakeError } from '../errors.ts';
-import type { Snapshot, ViewVersion } from '../lake/lake.types.ts';
+import type { Diff, Snapshot, ViewVersion } from '../lake/lake.types.ts';
 import { inlineBytesMax } from '../lake/objects/format.ts';
 import { SourceFault } from '../query/parse/error.ts';
 import type { FoundSource, ResolvedSource, SourceRequest } from '../query/plan/plan.ts';
@@ -38,6 +38,7 @@ const idShape = /^(?:0x[0-9a-f]{40}|[0-9A-Za-z]{27})$/i;
 const nameFaults: ReadonlySet<string> = new Set([
   'pool-not-found',
   'branch-not-found',
+  'diff-no-fork',
   'meta-unknown',
   'meta-unknown-lake',
 ]);
@@ -46,6 +47,7 @@ const nameFaults: ReadonlySet<string> = new Set([
 export class LakeSession {
   private readonly lake: LakeServices;
   private readonly opened: Opened[] = [];
+  private readonly diffs: Diff[] = [];
   private readonly known = new Map<string, Promise<number>>();
   private readonly knownViews = new Map<string, ViewVersion>();
   private released = false;
@@ -65,6 +67,7 @@ export class LakeSession {
     if (this.readsMore) return undefined;
     return [
       ...this.opened.map(({ poolId, snapshot }) => `${poolId}@${snapshot.commit}`),
+      ...this.diffs.map(({ pool, base, commit }) => `${pool.id}@${base}..${commit}`),
       ...[...this.knownViews.values()].map(({ id, version }) => `${id}@${version}`),
     ];
   }
@@ -84,6 +87,8 @@ export class LakeSession {
         return this.resolve(call.source);
       case 'page':
         return packPage(this.at(call.handle).snapshot.page(call.page));
+      case 'diff':
+        return packPage(this.diffAt(call.diff).page(call.side, call.page));
       case 'meta':
         return this.lake.metaPage(call.source, call.next);
       case 'layout':
@@ -148,12 +153,14 @@ export class LakeSession {
         });
       }
     }
-    return this.opened.length > 0 ? rows : undefined;
+    for (const { removed, added } of this.diffs) rows += removed.records + added.records;
+    return this.opened.length + this.diffs.length > 0 ? rows : undefined;
   }
 
   release(): void {
     this.released = true;
     for (const { snapshot } of this.opened.splice(0)) snapshot.release();
+    for (const diff of this.diffs.splice(0)) diff.release();
   }
 
   private at(handle: string): Opened {
@@ -162,11 +169,17 @@ export class LakeSession {
     return found;
   }
 
+  private diffAt(index: number): Diff {
+    const found = this.diffs[index];
+    if (!found) throw new LakeError('internal', { text: `no diff ${index}` });
+    return found;
+  }
+
   private async resolve(source: SourceRequest): Promise<readonly FoundSource[]> {
     if (this.readOnly && source.kind === 'name' && source.forLoad)
       throw new LakeError('query-writes', { what: 'load' });
     const found = await this.found(source);
-    if (found.some(({ kind }) => kind !== 'pool' && kind !== 'view')) this.readsMore = true;
+    if (found.some(({ kind }) => kind !== 'pool' && kind !== 'poolDiff' && kind !== 'view')) this.readsMore = true;
     return found;
   }
 
@@ -211,7 +224,7 @@ export class LakeSession {
         );
       case 'branch-not-found':
         return didYouMeanName(
-          source.commit ?? '',
+          String(error.parameters['branch']),
           this.lake
             .pool(source.name)
             .branches()
@@ -237,6 +250,7 @@ export class LakeSession {
     if (request.format !== undefined) throw new SourceFault('unknown argument "format"');
     if (meta !== undefined) {
       if (!poolMetas.has(meta)) throw new LakeError('meta-unknown', { meta });
+      if (meta === 'diff') return this.diff(pool.config.id, request);
       const source = {
         pool: `0x${pool.config.id}`,
         meta,
@@ -341,6 +355,20 @@ export class LakeSession {
     return this.opened.push({ snapshot, branch: commitish, poolId }) - 1;
   }
 
+  /** What a revision changed. Each mention of it is opened by itself: that costs no rows. */
+  private async diff(
+    poolId: string,
+    { name, commit: revision = 'main', base }: Extract<SourceRequest, { kind: 'name' }>,
+  ): Promise<ResolvedSource> {
+    const diff = await this.lake.openDiff(`0x${poolId}`, { revision, ...(base !== undefined && { base }) });
+    if (this.released) {
+      diff.release();
+      throw new LakeError('query-cancelled');
+    }
+    const { keys, order } = diff.pool.layout;
+    return { kind: 'poolDiff', name, handle: JSON.stringify({ diff: this.diffs.push(diff) - 1, keys, order }) };
+  }
+
   /** Pools, else files. */
   private async matchingGlob({
     pattern,
@@ -371,7 +399,15 @@ const fileSource = (name: string, path: string, format: string | undefined): Res
 });
 
 const lakeMetas: ReadonlySet<string> = new Set(['pools', 'branches', 'views']);
-const poolMetas: ReadonlySet<string> = new Set(['branches', 'objects', 'partitions', 'vectors', 'log', 'rawlog']);
+const poolMetas: ReadonlySet<string> = new Set([
+  'branches',
+  'objects',
+  'partitions',
+  'vectors',
+  'log',
+  'rawlog',
+  'diff',
+]);
 
 const viewOf = (snapshot: Snapshot): Omit<Snapshot, 'release'> => ({
   pool: snapshot.pool,

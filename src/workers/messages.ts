@@ -14,6 +14,7 @@ import { CompileError, SourceFault, compilationErrorsJson, formatCompileErrors }
 import { LakeError, type ErrorCode, type ErrorParameters, errorTable, framesOf } from '../errors.ts';
 import type {
   CommitNote,
+  DiffSide,
   MetaPage,
   MetaSource,
   ObjectMeta,
@@ -150,6 +151,8 @@ export type FromWorker =
 export type Call =
   | { readonly kind: 'resolve'; readonly source: SourceRequest }
   | { readonly kind: 'page'; readonly handle: string; readonly page: PageRequest }
+  /** Objects that one side of a comparison has alone. */
+  | { readonly kind: 'diff'; readonly diff: number; readonly side: DiffSide; readonly page: PageRequest }
   | { readonly kind: 'meta'; readonly source: MetaSource; readonly next?: string }
   | { readonly kind: 'layout'; readonly handle: string }
   | { readonly kind: 'view'; readonly change: ViewChange }
@@ -166,6 +169,7 @@ export interface Answers {
   readonly resolve: readonly FoundSource[];
   readonly view: ViewChanged;
   readonly page: PackedPage;
+  readonly diff: PackedPage;
   readonly meta: MetaPage;
   readonly layout: PoolLayout;
   readonly commit: string;

@@ -9,6 +9,8 @@ import type {
   ObjectMeta,
   PoolConfig,
   PrepareRewrite,
+  Diff,
+  DiffRequest,
   Snapshot,
   ViewChange,
   ViewChanged,
@@ -261,6 +263,7 @@ export interface LakeServices {
   /** Told of a pool that a query names and that is not there, or is not to be seen. */
   missed?(reference: string): void;
   openSnapshot(pool: string, commitish: string): Promise<Snapshot>;
+  openDiff(pool: string, request: DiffRequest): Promise<Diff>;
   metaPage(source: MetaSource, next?: string): Promise<MetaPage>;
   /** Bytes of its own caches, which are of the budget of decoded columns. */
   cachedBytes?(): number;

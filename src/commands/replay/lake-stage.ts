@@ -117,6 +117,7 @@ export class Stage {
         pools: () => this.lake.pools(),
         pool: (reference) => this.lake.pool(reference),
         openSnapshot: (pool, commitish) => this.lake.openSnapshot(pool, commitish),
+        openDiff: (pool, request) => this.lake.openDiff(pool, request),
         metaPage: (source, next) => this.lake.metaPage(source, next),
         views: () => this.lake.views(),
         view: (reference, version) => this.lake.view(reference, version),

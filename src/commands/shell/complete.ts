@@ -26,7 +26,7 @@ export interface CommandWord {
 }
 
 const declarations = ['const', 'fn', 'let', 'op', 'pragma', 'type'] as const;
-const poolMetas = ['branches', 'log', 'objects', 'partitions', 'rawlog', 'vectors'] as const;
+const poolMetas = ['branches', 'diff', 'log', 'objects', 'partitions', 'rawlog', 'vectors'] as const;
 const operators = [...new Set(operatorTable.map((o) => o.name))];
 /** Calls as pipes know them, and as SQL does. */
 const callsOf = (rows: readonly { readonly name: string }[]): Readonly<Record<'pipes' | 'sql', readonly string[]>> => {

@@ -69,6 +69,10 @@ export const lakeOf = (lake: LakeServices, principal: Principal | undefined, lis
       poolOf(reference);
       return lake.openSnapshot(reference, commitish);
     },
+    openDiff: (reference, request) => {
+      poolOf(reference);
+      return lake.openDiff(reference, request);
+    },
     views: () => lake.views().filter(readable),
     view: viewOf,
     changeView,

@@ -1,6 +1,7 @@
 /** All routes. */
 import type { Route } from '../route.ts';
 import { branchRoutes } from './branch.ts';
+import { diffRoutes } from './diff.ts';
 import { documentRoutes } from './document.ts';
 import { eventRoutes } from './events.ts';
 import { graphRoutes } from './graph.ts';
@@ -17,6 +18,7 @@ export const routes: readonly Route[] = [
   ...branchRoutes,
   ...revisionRoutes,
   ...graphRoutes,
+  ...diffRoutes,
   ...queryRoutes,
   ...progressRoutes,
   ...eventRoutes,

@@ -172,7 +172,7 @@ const readInConstant = (a: Analysis, place: Span): LoweredSource => {
 
 const fileArguments: ReadonlySet<string> = new Set(['format']);
 const urlArguments: ReadonlySet<string> = new Set(['format', 'method', 'body', 'headers']);
-const poolArguments: ReadonlySet<string> = new Set(['commit', 'meta', 'tap']);
+const poolArguments: ReadonlySet<string> = new Set(['commit', 'meta', 'tap', 'base']);
 const mixedArguments: ReadonlySet<string> = new Set([...poolArguments, ...fileArguments]);
 const nameArguments = ({ environment }: Analysis): ReadonlySet<string> =>
   environment.mode === 'files' ? fileArguments : environment.filesToo ? mixedArguments : poolArguments;
@@ -221,12 +221,14 @@ const readText = (a: Analysis, text: string, source: SourceNode, table = false):
   const request: SourceRequest = {
     kind: 'name',
     name: text,
-    ...textsOf(args, ['format', 'commit', 'meta']),
+    ...textsOf(args, ['format', 'commit', 'meta', 'base']),
     ...(source.commit ? { commit: source.commit.text } : {}),
     ...(source.meta ? { meta: source.meta.text } : {}),
     ...(table ? { anyCase: true } : {}),
     ...(a.openViews.length > 0 ? { inView: true } : {}),
   };
+  const base = args.get('base');
+  if (base && request.meta !== 'diff') a.fault('argument "base" goes with metadata "diff"', base);
   return scanOf(a, request, origin, a.environment.mode === 'lake' ? text : baseName(text), (fault) =>
     partAtFault(source, fault),
   );

@@ -538,6 +538,7 @@ export interface Plan {
 /** A source as the query names it. */
 export type SourceRequest =
   /**
+   * `base`: what `:diff` compares with, a branch or commit;
    * `forLoad`: the pool branch that a `load` operator writes to (a branch that is not there is told when it runs);
    * `anyCase`: a table of SQL, whose letter case counts only between pools; `inView`: it stands in the text of a view,
    * which means the same for everybody; `atHead`: `commit` is the request's default branch, which no
@@ -548,6 +549,7 @@ export type SourceRequest =
       readonly name: string;
       readonly commit?: string;
       readonly meta?: string;
+      readonly base?: string;
       readonly format?: string;
       readonly forLoad?: boolean;
       readonly anyCase?: boolean;
@@ -570,7 +572,7 @@ export type SourceRequest =
  * so that plans can cross threads.
  */
 export interface ResolvedSource {
-  readonly kind: 'pool' | 'poolMeta' | 'lakeMeta' | 'file' | 'url';
+  readonly kind: 'pool' | 'poolMeta' | 'poolDiff' | 'lakeMeta' | 'file' | 'url';
   readonly name: string;
   readonly handle: string;
   /** The type of every row if it is known before running (files: their first 1,000 values, fused). */

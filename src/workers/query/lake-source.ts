@@ -22,6 +22,8 @@ import { type UrlRequest, openUrl } from '../from/http.ts';
 import type { FromPolicy } from '../from/policy.ts';
 import type { PoolLayout } from '../messages.ts';
 import { divider, readsInto } from './division.ts';
+import { diffRows } from '../diff/diff.ts';
+import type { DiffSide } from '../../lake/lake.types.ts';
 import { metaValue } from './meta-values.ts';
 import { type LoadBudget, shapeLimitsOf } from '../load/task.ts';
 import { unpackPage } from '../packed-page.ts';
@@ -194,6 +196,8 @@ const scan = (
       );
       return scanObjects(pool, { ...request, batchRows: tools.batchRows, read: readsInto(progress, request.counts) });
     }
+    case 'poolDiff':
+      return diffOf({ task, tools, spill, progress }, source, request);
     case 'poolMeta':
     case 'lakeMeta':
       return metaRows(task, source, tools.batchRows);
@@ -202,6 +206,37 @@ const scan = (
     case 'file':
       return fileRows(source, tools, spill, request.signal);
   }
+};
+
+/** What the handle of a comparison says. */
+interface DiffHandle extends Pick<PoolLayout, 'keys' | 'order'> {
+  readonly diff: number;
+}
+const diffOf = (
+  { task, tools, spill, progress }: ScanTools,
+  source: ResolvedSource,
+  request: ScanRequest,
+): AsyncIterable<Vector> => {
+  const { diff, keys, order } = JSON.parse(source.handle) as DiffHandle;
+  const { objects, readers } = tools;
+  const sideOf = (side: DiffSide): ScanSource => ({
+    keys,
+    order,
+    objects,
+    readers,
+    page: async (page) => unpackPage(await task.call({ kind: 'diff', diff, side, page })),
+  });
+  return diffRows({
+    before: sideOf('base'),
+    after: sideOf('commit'),
+    keys,
+    order,
+    spill,
+    memoryBytesMax: tools.queryMemoryBytesMax,
+    batchRows: tools.batchRows,
+    signal: request.signal,
+    read: readsInto(progress, request.counts),
+  });
 };
 
 interface MetaHandle {

@@ -1,0 +1,50 @@
+/** What one revision has otherwise than another, as records. */
+import { Type } from 'typebox';
+import type { Pool } from '../../lake/lake.types.ts';
+import { answerReading } from '../answer-query.ts';
+import { boolParameter, boolSchema, poolParameter, revisionParameter } from '../bodies/parameters.ts';
+import { readAnswers, readErrors, readHeaders, readParameters, readTerms } from '../bodies/read-parameters.ts';
+import { type Route, route } from '../route.ts';
+import { queryRunErrors, rowErrors } from '../route-errors.ts';
+
+/** The comparison as a query of two commits: ids need no quotes of any kind. */
+const textOf = ({ config }: Pool, base: string, commit: string, isSummary: boolean): string => {
+  const source = `from 0x${config.id}@0x${commit}:diff (base 0x${base})`;
+  return isSummary ? `${source} | aggregate added:=count(change=="added"), removed:=count(change=="removed")` : source;
+};
+
+export const diffRoutes: readonly Route[] = [
+  route({
+    id: 'diff',
+    tag: 'Branches',
+    method: 'GET',
+    path: '/pool/:pool/revision/:revision/diff/:other',
+    summary: 'Records that one revision has otherwise than another',
+    need: 'reader of pool',
+    preflight: true,
+    formatParameter: true,
+    params: Type.Object({
+      pool: poolParameter,
+      revision: revisionParameter,
+      other: Type.String({ description: 'branch name or commit id: what is compared with it', examples: ['trial'] }),
+    }),
+    description:
+      'What has to be taken from the first and given to it to have the second: `{change, key, before, after}`, `change` being `added` or `removed`, in the order of the pool key. Data objects that both have are not read. Two commits never change, so `ETag` holds as long as the branches stay where they are.',
+    query: Type.Object({
+      summary: Type.Optional(boolSchema('T: how many records were added and removed, and nothing of them')),
+      ...readParameters,
+    }),
+    takes: readHeaders,
+    answers: readAnswers([
+      { change: 'added', key: { Title: 'Jaws' }, before: null, after: { Title: 'Jaws', 'US Gross': 260000000 } },
+    ]),
+    errors: [...queryRunErrors, ...rowErrors, ...readErrors],
+    handler: (call) => {
+      const { params, query, service } = call;
+      const isSummary = boolParameter('summary', query.summary);
+      const pool = service.lake.pool(params.pool);
+      const [base, commit] = [params.revision, params.other].map((revision) => pool.resolve(revision));
+      return answerReading(call, { text: textOf(pool, base!, commit!, isSummary), ...readTerms(query) });
+    },
+  }),
+];

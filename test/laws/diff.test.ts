@@ -1,0 +1,203 @@
+/**
+ * Laws of `:diff` under random histories, beside bags of records: what was taken from the one and given to the other
+ * makes it the other, nothing is both taken and given, rows come in the order of the pool's keys, and it does not
+ * matter how rows are cut into objects nor how much memory there is. `HISTORIES=2000` runs many.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openLake } from '../../src/lake/lake.ts';
+import type { Lake, Pool } from '../../src/lake/lake.types.ts';
+import { openObjects } from '../../src/lake/objects/objects.ts';
+import { startWorkerPool } from '../../src/workers/pool.ts';
+import type { WorkerPool } from '../../src/workers/pool.types.ts';
+import { LakeError } from '../../src/errors.ts';
+import { type Random, randomOf, seedOf } from '../support/random.ts';
+import { answerOf } from '../unit/workers/support.ts';
+
+const directory = mkdtempSync(join(tmpdir(), 'lake-diff-'));
+let lake: Lake;
+let workers: WorkerPool;
+/** Has next to no memory. */
+let poor: WorkerPool;
+beforeAll(async () => {
+  lake = await openLake({ directory, objects: openObjects(directory) });
+  workers = startWorkerPool({ lakeDirectory: directory, threads: 1 }, lake);
+  poor = startWorkerPool(
+    { lakeDirectory: directory, threads: 1, queryMemoryBytesMax: 1 << 18, spillDirectory: join(directory, 'poor') },
+    lake,
+  );
+});
+afterAll(async () => {
+  await poor.close();
+  await workers.close();
+  await lake.close();
+  rmSync(directory, { recursive: true });
+});
+
+const values = [
+  '1',
+  '1.',
+  '0.',
+  '-0.',
+  'NaN',
+  '9007199254740993',
+  '"a"',
+  '"longer text of a record"',
+  'null',
+  'true',
+  '[1,2]',
+  '[1,"x"]',
+  '|["a"]|',
+  '|{"k":1}|',
+  '{x:1,y:"z"}',
+  '{x:null}',
+  'error("e")',
+  '2024-01-01T00:00:00Z',
+  '"2024-01-01T00:00:00.123Z"',
+  '"2024-01-01T00:00:00.124Z"',
+  '127.0.0.1',
+  '1::uint8',
+  '<int64>',
+];
+const rowOf = (random: Random): string => {
+  const kind = random.below(20);
+  if (kind === 0) return random.pick(values);
+  const k = random.pick(['1', '2', '3', String(random.below(40)), '2.', '"t"', 'null']);
+  const v = random.below(3) === 0 ? random.pick(values) : String(random.below(3));
+  if (kind === 1) return `{v:${v}}`;
+  if (kind < 5) return `{k:${k},v:${v},w:{a:${random.below(2)},b:"${random.below(2)}"}}`;
+  return `{k:${k},v:${v}}`;
+};
+
+type Bag = ReadonlyMap<string, number>;
+const bagOf = (lines: readonly string[]): Map<string, number> => {
+  const bag = new Map<string, number>();
+  for (const line of lines) bag.set(line, (bag.get(line) ?? 0) + 1);
+  return bag;
+};
+const linesOf = async (text: string, of = workers): Promise<readonly string[]> =>
+  (await answerOf(of, text)).split('\n').filter((line) => line !== '');
+const plain = (bag: Bag): readonly string[] => [...bag].map(([line, n]) => `${line} x${n}`).sort();
+
+/** `apply(base, diff(base, x)) = x`, and no more than that. */
+const checkDiff = async (pool: string, base: string, to: string, wants: (line: string) => void): Promise<void> => {
+  const source = `from ${pool}@${to}:diff (base ${base})`;
+  const bag = bagOf(await linesOf(`from ${pool}@${base}`));
+  const removed = bagOf(await linesOf(`${source} | change=="removed" | values before`));
+  const added = bagOf(await linesOf(`${source} | change=="added" | values after`));
+  expect([...removed.keys()].filter((line) => added.has(line))).toEqual([]);
+  for (const [line, n] of removed) bag.set(line, (bag.get(line) ?? 0) - n);
+  for (const [line, n] of added) bag.set(line, (bag.get(line) ?? 0) + n);
+  const applied = new Map([...bag].filter(([, n]) => n !== 0));
+  expect(plain(applied)).toEqual(plain(bagOf(await linesOf(`from ${pool}@${to}`))));
+  const all = await linesOf(source);
+  for (const line of all) wants(line);
+  expect(plain(bagOf(await linesOf(source, poor)))).toEqual(plain(bagOf(all)));
+  // The same as a query of whole values would have it, and the order of the pool.
+  const counted = await linesOf(`${source} | count() by change | sort change`);
+  expect(counted).toEqual(
+    (['added', 'removed'] as const).flatMap((change) => {
+      const n = [...(change === 'added' ? added : removed).values()].reduce((sum, x) => sum + x, 0);
+      return n > 0 ? [`{change:"${change}",count:${n}}`] : [];
+    }),
+  );
+};
+
+class History {
+  readonly pool: Pool;
+  readonly commits: string[] = [];
+  branches = ['main'];
+  private readonly random: Random;
+  private readonly name: string;
+  constructor(name: string, random: Random) {
+    this.name = name;
+    this.pool = lake.pool(name);
+    this.random = random;
+  }
+
+  /** What the pool refuses is no step. */
+  async step(): Promise<void> {
+    const { random, pool } = this;
+    const branch = random.pick(this.branches);
+    try {
+      switch (random.below(10)) {
+        case 0: {
+          const name = `b${this.branches.length}`;
+          await pool.createBranch(name, pool.branch(branch).commit);
+          this.branches.push(name);
+          return;
+        }
+        case 1:
+        case 2: {
+          const condition = random.pick(['k==1', 'k==2', 'k > 20', 'v==1', 'v==0', 'is(k, <string>)', 'k==null']);
+          this.took(await pool.deleteWhere(branch, workers.prepareDelete(condition)));
+          return;
+        }
+        case 3:
+          await this.compact(branch);
+          return;
+        case 4:
+          this.took(await pool.merge(branch, random.pick(this.branches)));
+          return;
+        case 5:
+          this.took(await pool.revert(branch, random.pick(this.commits).slice(2)));
+          return;
+        default:
+          await this.load(branch);
+      }
+    } catch (error) {
+      if (!(error instanceof LakeError) || error.code === 'internal') throw error;
+    }
+  }
+  async load(branch: string): Promise<void> {
+    const rows = Array.from({ length: 1 + this.random.below(30) }, () => rowOf(this.random));
+    const body = (async function* chunks() {
+      yield Buffer.from(rows.join('\n'));
+    })();
+    const outcome = await workers.load({ pool: this.pool.config, body, format: 'sup' });
+    this.took(await outcome.settled(this.pool.load(branch, outcome.objects)));
+  }
+  async compact(branch: string): Promise<void> {
+    const objects = (await lake.metaPage({ pool: this.name, commit: branch, meta: 'objects' })).rows.flatMap((row) =>
+      row.kind === 'object' ? [row.object.id] : [],
+    );
+    const some = objects.filter(() => this.random.below(2) === 0);
+    if (some.length >= 2) this.took(await this.pool.compact(branch, some, workers.prepareCompact(some)));
+  }
+  private took({ commit }: { readonly commit: string }): void {
+    this.commits.push(`0x${commit}`);
+  }
+}
+
+const seed = seedOf(29_001);
+const histories = Number(process.env['HISTORIES'] ?? 8);
+test(`random histories keep the laws of comparisons (seed ${seed})`, {
+  timeout: 120_000 + histories * 10_000,
+}, async () => {
+  let changes = 0;
+  for (let run = 0; run < histories; run++) {
+    const random = randomOf(seed + run);
+    const name = `h${run}`;
+    const keys = random.pick([[['k']], [['k'], ['v']], [['w', 'a']], [['none']]]);
+    await lake.createPool({ name, keys, order: random.pick(['asc', 'desc']), threshold: random.pick([200, 2000, 0]) });
+    const history = new History(name, random);
+    await history.load('main');
+    for (let n = 0; n < 12; n++) await history.step();
+    for (let n = 0; n < 4; n++) {
+      const place = (): string => random.pick([...history.branches, ...history.commits]);
+      try {
+        await checkDiff(name, place(), place(), () => changes++);
+      } catch (error) {
+        throw new Error(`history ${run} (SEED=${seed}), keys ${JSON.stringify(keys)}`, { cause: error });
+      }
+    }
+    const tip = history.branches.at(-1)!;
+    const before = await linesOf(`from ${name}@${tip}:diff (base ${history.commits[0]!})`);
+    await history.compact(tip);
+    const after = await linesOf(`from ${name}@${tip}:diff (base ${history.commits[0]!})`);
+    expect(plain(bagOf(after)), `compaction in history ${run}`).toEqual(plain(bagOf(before)));
+  }
+  expect(changes).toBeGreaterThan(0);
+});
