@@ -5,9 +5,8 @@
 import type { ComponentChildren } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { type RowProps, VirtualList } from '../shared/virtual-list.tsx';
-import type { GraphCommit, ObjectSums, PoolInfo } from '../../src/client/client.ts';
+import type { GraphCommit, ObjectSums } from '../../src/client/client.ts';
 import { type History } from './history.ts';
-import { branches } from './lake.ts';
 import type { LaneRow } from './lanes.ts';
 import { clock, CopyLine, Name } from './parts.tsx';
 import { ago, bytes, count, counted, dateTime, messageId, shortId, visibleLines } from './text.ts';
@@ -80,9 +79,8 @@ const Delta = ({ commit: { added, removed } }: { readonly commit: GraphCommit })
 };
 const titleOf = ({ message }: GraphCommit): string => message.split('\n', 1)[0] || '(no message)';
 
-/** Whose commits are listed, and which of them stand out. */
+/** Which commits are listed, and which of them stand out. */
 interface CommitsProps {
-  readonly pool: PoolInfo;
   readonly history: History;
   /** Id of the commit that is looked at. */
   readonly chosen: string | undefined;
@@ -95,16 +93,16 @@ interface CommitsProps {
 
 const rowRem = 2.75;
 /** The list of a pool's commits with the graph beside it; older ones are asked for as it is scrolled. */
-export const Commits = ({ pool, history, chosen, onChoose, onTravel, at }: CommitsProps) => {
+export const Commits = ({ history, chosen, onChoose, onTravel, at }: CommitsProps) => {
   const state = history.state.value;
   const commits = state?.commits ?? [];
   const now = clock.value;
-  const all = branches(pool);
+  const placed = history.tips.value;
   const tips = useMemo(() => {
     const map = new Map<string, string[]>();
-    for (const { name, commit } of all) map.set(commit, [...(map.get(commit) ?? []), name]);
+    for (const [name, commit] of placed) map.set(commit, [...(map.get(commit) ?? []), name]);
     return map;
-  }, [all]);
+  }, [placed]);
   const active = useMemo(() => commits.findIndex((c) => c.id === chosen), [commits, chosen]);
   const height = rowRem * parseFloat(getComputedStyle(document.documentElement).fontSize);
   const row = (index: number, { key, ...props }: RowProps) => {

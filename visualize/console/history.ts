@@ -8,13 +8,14 @@
 import { signal } from '@preact/signals';
 import { type GraphCommit, LakeFailure, type PoolInfo } from '../../src/client/client.ts';
 import { branches } from './lake.ts';
-import { Lanes } from './lanes.ts';
+import { Lanes, lineThrough } from './lanes.ts';
 import { client } from './session.ts';
 import { faultText } from './text.ts';
 
 /** What is loaded, newest first, with a row of lanes for each commit. */
 interface HistoryState {
   readonly commits: readonly GraphCommit[];
+  readonly ids: ReadonlySet<string>;
   readonly lanes: Lanes;
   /** Where to go on from; empty: all is loaded. */
   readonly next: readonly string[];
@@ -29,6 +30,8 @@ const refreshShare = 20;
 /** Follows one pool until `leave`. */
 export class History {
   readonly state = signal<HistoryState | undefined>(undefined);
+  /** The commit that each branch is drawn at, by its name: its tip, or while that has not come yet where it was last. */
+  readonly tips = signal<ReadonlyMap<string, string>>(new Map());
   readonly fault = signal<string | undefined>(undefined);
   readonly busy = signal(false);
   readonly #pool: PoolInfo;
@@ -47,6 +50,8 @@ export class History {
 
   /** Reads the first page, or what has come since. */
   follow(): void {
+    const loaded = this.state.peek();
+    if (loaded) this.#place(loaded.ids);
     const tips = branches(this.#pool)
       .map((b) => `${b.name} ${b.commit}`)
       .join('\n');
@@ -74,7 +79,7 @@ export class History {
     this.#names = names;
     await this.#ask(async () => {
       const page = await client.pool(this.#pool.id).graph({ limit: known ? freshPage : firstPage });
-      const ids = new Set(known?.commits.map((c) => c.id));
+      const ids = known?.ids ?? new Set();
       const meets =
         known !== undefined && (page.commits.some((c) => ids.has(c.id)) || page.next.some((id) => ids.has(id)));
       if (!meets) this.#set(page.commits, page.next);
@@ -94,17 +99,29 @@ export class History {
     if (!known || known.next.length === 0 || this.#wanted) return;
     await this.#ask(async () => {
       const page = await client.pool(this.#pool.id).graph({ limit: morePage, from: known.next });
-      const ids = new Set(known.commits.map((c) => c.id));
-      this.#set([...known.commits, ...page.commits.filter((c) => !ids.has(c.id))], page.next);
+      this.#set([...known.commits, ...page.commits.filter((c) => !known.ids.has(c.id))], page.next);
     });
   }
 
   #set(commits: readonly GraphCommit[], next: readonly string[]): void {
     if (this.#left) return;
-    const trunk = branches(this.#pool).find((b) => b.name === 'main')?.commit;
-    const lanes = new Lanes(trunk !== undefined && commits.some((c) => c.id === trunk) ? trunk : undefined);
+    const ids = new Set(commits.map((c) => c.id));
+    const tips = this.#place(ids);
+    const main = tips.get('main');
+    const lanes = new Lanes(main === undefined ? undefined : lineThrough(commits, main));
     lanes.add(commits);
-    this.state.value = { commits, lanes, next };
+    this.state.value = { commits, ids, lanes, next };
+  }
+  /** Says where the branches stand, and returns it. */
+  #place(ids: ReadonlySet<string>): ReadonlyMap<string, string> {
+    const before = this.tips.peek();
+    const tips = new Map<string, string>();
+    for (const { name, commit } of branches(this.#pool)) {
+      const at = ids.has(commit) ? commit : before.get(name);
+      if (at !== undefined && ids.has(at)) tips.set(name, at);
+    }
+    this.tips.value = tips;
+    return tips;
   }
   async #ask(work: () => Promise<void>): Promise<void> {
     this.busy.value = true;

@@ -2,7 +2,8 @@
  * Lanes of a commit graph, as `git log --graph` draws them: a row a commit, a lane a line of descent, the children
  * above their parents.
  *
- * - The first lane belongs to the chain of first parents from `trunk`; other lines take the leftmost free lane.
+ * - The first lane belongs to the chain of first parents from `trunk`; other lines take the leftmost free lane. Which
+ *   commit that begins at is said by `lineThrough`.
  * - A line goes down its own lane to the row of its parent and bends there into the parent's lane, so that rows never
  *   change when more commits come below.
  * - A parent that stands above its child (the clock went back) gets no line.
@@ -22,6 +23,22 @@ export interface LaneRow {
   /** Lanes that leave the commit downwards. */
   readonly out: readonly number[];
 }
+
+/**
+ * The newest commit whose line of first parents leads to `tip`: a branch that went on from there is the same line. `tip`
+ * itself where none does. Of several branches the newest has it.
+ */
+export const lineThrough = (commits: readonly LaneCommit[], tip: string): string => {
+  const line = new Set([tip]);
+  let top = tip;
+  // Parents stand below their children.
+  for (const { id, parents } of commits.toReversed())
+    if (parents[0] !== undefined && line.has(parents[0]) && id !== tip) {
+      line.add(id);
+      top = id;
+    }
+  return top;
+};
 
 /** The graph as far as commits were added. */
 export class Lanes {

@@ -6,7 +6,7 @@ import { Time } from '../../../src/client/client.ts';
 import { curlLine, shellWord } from '../../../visualize/console/curl.ts';
 import { arrayElements, faultPlace, likelyKey, linesAt, lookInto } from '../../../visualize/console/load/file-text.ts';
 import { barsOf } from '../../../visualize/console/keys.ts';
-import { type LaneRow, Lanes } from '../../../visualize/console/lanes.ts';
+import { type LaneRow, Lanes, lineThrough } from '../../../visualize/console/lanes.ts';
 import { ago, bytes, duration, visible } from '../../../visualize/console/text.ts';
 import { hostileTexts } from '../../support/hostile-texts.ts';
 import { randomOf } from '../../support/random.ts';
@@ -43,6 +43,20 @@ describe('lanes', () => {
   test('the trunk keeps the first lane when a side branch is newer', () => {
     expect(lanesOf('s a; t a; a', 't').map((row) => row.lane)).toEqual([1, 0, 0]);
     expect(lanesOf('s a; t a; a').map((row) => row.lane)).toEqual([0, 1, 0]);
+  });
+  test('a branch that went on from the trunk is one lane with it; of two the newest', () => {
+    const commits = (text: string) =>
+      text.split('; ').map((line) => {
+        const [id, ...parents] = line.split(' ');
+        return { id: id!, parents };
+      });
+    expect(lineThrough(commits('d c; c b; b a; a'), 'b')).toBe('d');
+    expect(lineThrough(commits('e c; d b; c b; b a; a'), 'b')).toBe('e');
+    expect(lineThrough(commits('s a; b a; a'), 'b')).toBe('b');
+    // A merge of the trunk into another branch is no line of the trunk's.
+    expect(lineThrough(commits('m s b; s a; b a; a'), 'b')).toBe('b');
+    expect(lineThrough(commits('b a; a'), 'x')).toBe('x');
+    expect(lanesOf('d c; c b; b a; a', 'd').map((row) => row.lane)).toEqual([0, 0, 0, 0]);
   });
   test('a parent that stands above its child gets no line', () => {
     expect(lanesOf('a; b a')).toEqual([

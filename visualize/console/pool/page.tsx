@@ -134,7 +134,6 @@ const PoolView = ({ pool }: { readonly pool: PoolInfo }) => {
                 />
               ) : (
                 <Commits
-                  pool={pool}
                   history={history}
                   chosen={chosen?.id}
                   onChoose={(id) => {
