@@ -58,4 +58,52 @@ describe.skipIf(lacksChromium())('a newcomer', () => {
       await page.close();
     });
   });
+
+  describe('in the editor', () => {
+    const editor = (page: Page) => page.getByRole('textbox', { name: 'Query' });
+    const options = (page: Page) => page.getByRole('option');
+    const written = async (page: Page): Promise<string> =>
+      (await editor(page).locator('.cm-line').allTextContents()).join('\n');
+
+    test('the list of completions goes when the query is run, when one leaves, and when its only word stands there', async () => {
+      await pages.lake.createPool('completed');
+      const { page } = await pages.open('#/query');
+      await editor(page).click();
+      await page.keyboard.type('from com');
+      await options(page).getByText('completed').waitFor();
+      await page.keyboard.press('Control+Enter');
+      await expect.poll(() => options(page).count()).toBe(0);
+      await page.keyboard.type('plet');
+      await options(page).getByText('completed').waitFor();
+      await page.keyboard.type('ed');
+      await expect.poll(() => options(page).count()).toBe(0);
+      await page.keyboard.press('Backspace');
+      await page.keyboard.press('Control+Space');
+      await options(page).getByText('completed').waitFor();
+      await page.getByRole('button', { name: 'Help' }).focus();
+      await expect.poll(() => options(page).count()).toBe(0);
+      // A list that is still being made when the reader leaves does not come afterwards.
+      let answer = (): void => undefined;
+      const wanted = new Promise<void>((asked) => {
+        void page.route(/\/query\?/, async (route) => {
+          asked();
+          await new Promise<void>((go) => {
+            answer = go;
+          });
+          await route.continue();
+        });
+      });
+      await editor(page).focus();
+      await page.keyboard.press('End');
+      await page.keyboard.type('d | where t');
+      await wanted;
+      await page.getByRole('button', { name: 'Help' }).focus();
+      const answered = page.waitForResponse(/\/query\?/);
+      answer();
+      await (await answered).finished();
+      await page.evaluate('new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))');
+      await expect.poll(() => options(page).count()).toBe(0);
+      await page.close();
+    });
+  });
 });

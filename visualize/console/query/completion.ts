@@ -71,11 +71,8 @@ export const completionOf =
       return null;
     if (last?.kind === 'comment' && !text.slice(last.end, from).includes('\n') && last.text.startsWith('--'))
       return null;
-    const result = (options: readonly Completion[]): CompletionResult => ({
-      from,
-      options,
-      validFor: /^[\p{L}\p{M}\p{Nd}\p{Pc}$]*$/u,
-    });
+    const result = (options: readonly Completion[]): CompletionResult | null =>
+      completed(options, context, { from, typed: typed?.text ?? '' });
     if (last?.kind === 'word' && last.text.toLowerCase() === 'from' && last.end < from)
       return result(
         (['pool', 'view'] as const).flatMap((detail) =>
@@ -120,6 +117,25 @@ export const completionOf =
         : [...tops, ...aggregates, ...functions, ...windows, ...keywords],
     );
   };
+
+const wordText = /^[\p{L}\p{M}\p{Nd}\p{Pc}$]*$/u;
+/**
+ * The options as a list that is asked for anew once a word of it stands there: then only longer ones are proposed, and
+ * none where there is none. What was asked for is listed whole.
+ */
+const completed = (
+  all: readonly Completion[],
+  { explicit }: CompletionContext,
+  { from, typed }: { readonly from: number; readonly typed: string },
+): CompletionResult | null => {
+  const isWhole = (text: string): boolean =>
+    all.some(({ label, apply }) => label === text && (apply === undefined || apply === text));
+  const begun = explicit || !isWhole(typed) ? '' : typed;
+  const options = begun === '' ? all : all.filter(({ label }) => label !== begun && label.startsWith(begun));
+  const validFor = (text: string): boolean =>
+    wordText.test(text) && text.startsWith(begun) && (text === typed || !isWhole(text));
+  return options.length === 0 ? null : { from, options, validFor };
+};
 
 const fieldOption = (field: FieldInfo, label: string): Completion => ({
   label,

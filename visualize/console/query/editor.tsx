@@ -9,6 +9,7 @@ import {
   autocompletion,
   closeBrackets,
   closeBracketsKeymap,
+  closeCompletion,
   completionKeymap,
 } from '@codemirror/autocomplete';
 import { defaultKeymap, history, historyKeymap, isolateHistory } from '@codemirror/commands';
@@ -192,6 +193,18 @@ const look = EditorView.theme({
   ),
 });
 
+/** The list of completions goes when the reader does, also one that is still being made. */
+const leaving = EditorView.domEventHandlers({
+  blur: (_event, view) => {
+    // As the list's own: a press on one of its options takes the focus for a moment.
+    setTimeout(() => {
+      if (!view.hasFocus) closeCompletion(view);
+    }, leaveMs);
+    return false;
+  },
+});
+const leaveMs = 10;
+
 const extensionsOf = ({
   names,
   onText,
@@ -199,6 +212,7 @@ const extensionsOf = ({
 }: Pick<EditorProps, 'names' | 'onText' | 'onRun'>): readonly Extension[] => [
   look,
   colours,
+  leaving,
   history(),
   drawSelection(),
   dropCursor(),
@@ -231,7 +245,8 @@ const extensionsOf = ({
     keymap.of([
       {
         key: 'Mod-Enter',
-        run: () => {
+        run: (view) => {
+          closeCompletion(view);
           onRun();
           return true;
         },
