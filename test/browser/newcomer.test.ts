@@ -105,5 +105,36 @@ describe.skipIf(lacksChromium())('a newcomer', () => {
       await expect.poll(() => options(page).count()).toBe(0);
       await page.close();
     });
+
+    test('whatever is written over a selection, the content security policy has nothing to refuse', async () => {
+      const text = 'from editing | where kind == "http" | count() by status';
+      await pages.lake.createPool('editing');
+      const { page, faults } = await pages.open(`#/query?${new URLSearchParams({ text }).toString()}`);
+      await editor(page).click();
+      await expect.poll(() => written(page)).toBe(text);
+      await page.keyboard.press('Control+A');
+      await page.keyboard.type('from editing');
+      await expect.poll(() => written(page)).toBe('from editing');
+      await page.keyboard.press('Control+A');
+      for (const key of ['Control+B', 'Control+I', 'Control+U']) await page.keyboard.press(key);
+      await expect.poll(() => written(page)).toBe('from editing');
+      // What is selected can be put into brackets.
+      await page.keyboard.press('Control+A');
+      await page.keyboard.type('(');
+      await expect.poll(() => written(page)).toBe('(from editing)');
+      await page.keyboard.press('Control+Z');
+      await expect.poll(() => written(page)).toBe('from editing');
+      // An input method writes over a selection too.
+      const devices = await page.context().newCDPSession(page);
+      await page.keyboard.press('Control+A');
+      await devices.send('Input.imeSetComposition', { text: 'にほ', selectionStart: 2, selectionEnd: 2 });
+      await devices.send('Input.insertText', { text: '日本' });
+      await expect.poll(() => written(page)).toBe('日本');
+      await page.keyboard.press('Control+A');
+      await page.keyboard.insertText(text);
+      await expect.poll(() => written(page)).toBe(text);
+      expect(faults.filter((fault) => /polic/i.test(fault))).toEqual([]);
+      await page.close();
+    });
   });
 });

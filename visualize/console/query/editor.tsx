@@ -193,6 +193,29 @@ const look = EditorView.theme({
   ),
 });
 
+/**
+ * What replaces a selection is written by the editor: a browser that does it takes the colours of what it replaces along
+ * as an inline style, which the content security policy refuses.
+ */
+const replacing = EditorView.domEventHandlers({
+  beforeinput: (event, view) => {
+    const { inputType, data, isComposing } = event;
+    if (inputType.startsWith('format')) return true;
+    if (inputType !== 'insertText' || data === null || isComposing || isCollapsed(view)) return false;
+    const { from, to } = view.state.selection.main;
+    const insert = () =>
+      view.state.update(view.state.replaceSelection(data), { userEvent: 'input.type', scrollIntoView: true });
+    const handlers = view.state.facet(EditorView.inputHandler);
+    if (!handlers.some((handle) => handle(view, from, to, data, insert))) view.dispatch(insert());
+    return true;
+  },
+  compositionstart: (_event, view) => {
+    if (!isCollapsed(view)) view.dispatch(view.state.replaceSelection(''), { userEvent: 'delete.selection' });
+    return false;
+  },
+});
+const isCollapsed = (view: EditorView): boolean => view.state.selection.ranges.every(({ empty }) => empty);
+
 /** The list of completions goes when the reader does, also one that is still being made. */
 const leaving = EditorView.domEventHandlers({
   blur: (_event, view) => {
@@ -212,6 +235,7 @@ const extensionsOf = ({
 }: Pick<EditorProps, 'names' | 'onText' | 'onRun'>): readonly Extension[] => [
   look,
   colours,
+  replacing,
   leaving,
   history(),
   drawSelection(),
