@@ -137,4 +137,97 @@ describe.skipIf(lacksChromium())('a newcomer', () => {
       await page.close();
     });
   });
+
+  describe('in the table of an answer', () => {
+    const cell = (page: Page, row: number, column: number) => page.locator(`#cell-${row}-${column}`);
+    /** Of all columns and rows that are wholly in sight, the last ones. */
+    const lastInSight = async (page: Page): Promise<{ readonly row: number; readonly column: number }> =>
+      (await page.evaluate(`(() => {
+        const box = document.querySelector('.grid').getBoundingClientRect();
+        const all = [...document.querySelectorAll('.grid-row:not([hidden]) .cell')].filter((cell) => {
+          const at = cell.getBoundingClientRect();
+          return at.right <= box.right - 16 && at.bottom <= Math.min(box.bottom, innerHeight) - 16;
+        });
+        const [, row, column] = all.at(-1).id.split('-').map(Number);
+        return { row, column };
+      })()`)) as { readonly row: number; readonly column: number };
+    /** Whether a cell is wholly in sight. */
+    const isInSight = async (page: Page, row: number, column: number): Promise<boolean> =>
+      (await page.evaluate(`(() => {
+        const at = document.querySelector('#cell-${row}-${column}')?.getBoundingClientRect();
+        const box = document.querySelector('.grid').getBoundingClientRect();
+        return at !== undefined && at.left >= box.left && at.right <= box.right + 1 && at.top >= box.top && at.bottom <= Math.min(box.bottom, innerHeight) + 1;
+      })()`)) as boolean;
+
+    const wide = async (columns: number): Promise<string> => {
+      const name = `wide ${columns}`;
+      const fields = Array.from({ length: columns }, (_, i) => `sensor_${i}:${i}`).join(',');
+      const pool = await pages.lake.createPool(name, { keys: [['k']] });
+      await pool.branch('main').load(Array.from({ length: 100 }, (_, k) => `{k:${k},${fields}}`).join('\n'), {
+        format: 'sup',
+      });
+      return `#/query?${new URLSearchParams({ pool: name }).toString()}`;
+    };
+
+    test('the pane of a row leaves the cell that opened it in sight; a button opens it too', async () => {
+      const hash = await wide(30);
+      for (const [width, height] of [
+        [1280, 800],
+        [768, 1024],
+        [360, 740],
+      ] as const) {
+        const { page, faults } = await pages.open(hash, { width, height });
+        await cell(page, 0, 1).waitFor();
+        await page.locator('.answer').evaluate((answer) => {
+          (answer as unknown as { scrollIntoView: () => void }).scrollIntoView();
+        });
+        const { row, column } = await lastInSight(page);
+        await cell(page, row, column).dblclick();
+        await page.getByRole('tree').waitFor();
+        await expect.poll(() => isInSight(page, row, column), { message: `${row} ${column} at ${width}` }).toBe(true);
+        await expect.poll(() => page.getByRole('heading', { name: `Row ${row + 1}` }).isVisible()).toBe(true);
+        await page.getByRole('button', { name: 'Row', exact: true }).click();
+        await expect.poll(() => page.getByRole('tree').count()).toBe(0);
+        await page.getByRole('button', { name: 'Row', exact: true }).click();
+        await expect.poll(() => isInSight(page, row, column), { message: `${row} ${column} at ${width}` }).toBe(true);
+        expect(faults).toEqual([]);
+        await page.close();
+      }
+    });
+
+    test('one of 1,500 columns is found by a part of its name, led to, and shown alone', async () => {
+      const { page, faults } = await pages.open(await wide(1500));
+      await cell(page, 0, 1).waitFor();
+      const columns = page.getByRole('button', { name: /^Columns/ });
+      await columns.click();
+      const search = page.getByRole('searchbox', { name: /^Find a column/ });
+      await expect.poll(() => search.evaluate((input) => input === input.ownerDocument.activeElement)).toBe(true);
+      await page.keyboard.type('NSOR_123');
+      await page.getByText('11 columns found').waitFor();
+      await page.keyboard.type('4');
+      await page.getByText('1 column found').waitFor();
+      await page.keyboard.press('Enter');
+      await expect.poll(() => page.getByRole('grid').getAttribute('aria-activedescendant')).toBe('cell-0-1236');
+      await expect.poll(() => isInSight(page, 0, 1236)).toBe(true);
+      await expect.poll(() => cell(page, 0, 1236).innerText()).toBe('1234');
+      // The keyboard goes on in the table.
+      await page.keyboard.press('ArrowDown');
+      await expect.poll(() => page.getByRole('grid').getAttribute('aria-activedescendant')).toBe('cell-1-1236');
+      await columns.click();
+      await page.getByRole('button', { name: 'Hide 1,501' }).click();
+      await search.fill('sensor_77');
+      await page.getByRole('button', { name: 'Show 11' }).click();
+      await expect.poll(() => columns.innerText()).toBe('Columns (11 of 1,501)');
+      await search.fill('nowhere');
+      await page.getByText('No column has this in its name.').waitFor();
+      await page.keyboard.press('Escape');
+      await expect
+        .poll(() =>
+          page.getByRole('columnheader').evaluateAll((all) => all.slice(0, 4).map((each) => each.textContent)),
+        )
+        .toEqual(['#', 'sensor_77int64', 'sensor_770int64', 'sensor_771int64']);
+      expect(faults).toEqual([]);
+      await page.close();
+    });
+  });
 });

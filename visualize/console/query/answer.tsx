@@ -1,15 +1,13 @@
 /** What came of a question: how its run stands, and its rows as a table, as SUP, as a plot. */
 import { type ReadonlySignal, useComputed, useSignal } from '@preact/signals';
-import { useEffect, useRef } from 'preact/hooks';
 import type { PoolInfo } from '../../../src/client/client.ts';
-import { visible } from '../text.ts';
+import { ColumnTools } from './columns/tools.tsx';
 import { DownloadMenu, DownloadState } from './download.tsx';
 import { Grid } from './grid.tsx';
 import { Plot } from './plot/view.tsx';
 import type { Question } from './question.ts';
 import { sourceOf } from './scan.ts';
 import { RunFault, RunProgress, RunStatus, Warnings } from './status.tsx';
-import { rowsMax, rowsMaxChoices, setRowsMax } from './stored.ts';
 import { SupView } from './sup-view.tsx';
 import type { Table } from './table.ts';
 import { ValuePane } from './value-tree.tsx';
@@ -72,6 +70,19 @@ export const Answer = ({
             ))}
           </div>
           {view.value === 'table' && <ColumnTools table={table} />}
+          {view.value !== 'plot' && (
+            <button
+              type="button"
+              aria-pressed={table.paneOpen.value}
+              title="The active row, with all of its parts"
+              disabled={table.rowCount.value === 0}
+              onClick={() => {
+                table.paneOpen.value = !table.paneOpen.value;
+              }}
+            >
+              Row
+            </button>
+          )}
           <Download question={question} table={table} />
         </div>
       </header>
@@ -145,127 +156,6 @@ const Rows = ({
     <SupView table={table} />
   ) : (
     <Grid table={table} label={`Answer, ${table.rowCount.value} rows`} />
-  );
-};
-
-/** Which columns and rows the table shows. */
-const ColumnTools = ({ table }: { readonly table: Table }) => {
-  const open = useSignal(false);
-  const place = useRef<HTMLSpanElement>(null);
-  const all = table.allColumns.value;
-  const hidden = table.hiddenColumns.value;
-  const { channels } = table.run.store;
-  // Channels are no signal: what came by the end is shown.
-  table.run.state.value;
-  useEffect(() => {
-    if (!open.value) return undefined;
-    const away = (event: PointerEvent): void => {
-      if (!place.current?.contains(event.target as Node)) open.value = false;
-    };
-    addEventListener('pointerdown', away);
-    return () => {
-      removeEventListener('pointerdown', away);
-    };
-  }, [open.value]);
-  const toggle = (key: string): void => {
-    const next = new Set(hidden);
-    if (!next.delete(key)) next.add(key);
-    table.hiddenColumns.value = next;
-  };
-  return (
-    <>
-      {channels.length > 1 && (
-        <label class="channel">
-          Channel{' '}
-          <select
-            value={table.channel.value ?? ''}
-            onChange={(e) => {
-              table.channel.value = e.currentTarget.value === '' ? undefined : Number(e.currentTarget.value);
-            }}
-          >
-            <option value="">all</option>
-            {channels.map((name, i) => (
-              <option key={name} value={i}>
-                {visible(name, 60)}
-              </option>
-            ))}
-          </select>
-        </label>
-      )}
-      <span
-        class="menu-place"
-        ref={place}
-        onKeyDown={(e) => {
-          if (e.key === 'Escape') open.value = false;
-        }}
-      >
-        <button
-          type="button"
-          aria-expanded={open.value}
-          onClick={() => {
-            open.value = !open.value;
-          }}
-        >
-          Columns
-          {hidden.size > 0 ? ` (${all.length - all.filter(({ key }) => hidden.has(key)).length} of ${all.length})` : ''}
-        </button>
-        {open.value && (
-          <div class="menu drop-down column-list" role="group" aria-label="Columns">
-            <label class="check">
-              <input
-                type="checkbox"
-                checked={table.byType.value}
-                onChange={(e) => {
-                  table.byType.value = e.currentTarget.checked;
-                }}
-              />{' '}
-              A column for each type
-            </label>
-            <label class="keep">
-              Keep at most{' '}
-              <select
-                value={rowsMax.value}
-                onChange={(e) => {
-                  setRowsMax(Number(e.currentTarget.value));
-                }}
-              >
-                {[...new Set([...rowsMaxChoices, rowsMax.value])]
-                  .sort((a, b) => a - b)
-                  .map((n) => (
-                    <option key={n} value={n}>
-                      {n.toLocaleString('en')}
-                    </option>
-                  ))}
-              </select>{' '}
-              rows
-            </label>
-            {hidden.size > 0 && (
-              <button
-                type="button"
-                onClick={() => {
-                  table.hiddenColumns.value = new Set();
-                }}
-              >
-                Show all
-              </button>
-            )}
-            {all.slice(0, 500).map((column) => (
-              <label key={column.key} class="check">
-                <input
-                  type="checkbox"
-                  checked={!hidden.has(column.key)}
-                  onChange={() => {
-                    toggle(column.key);
-                  }}
-                />{' '}
-                <bdi>{visible(column.title, 60)}</bdi>{' '}
-                {column.only !== undefined && <span class="soft">{visible(column.only, 40)}</span>}
-              </label>
-            ))}
-          </div>
-        )}
-      </span>
-    </>
   );
 };
 

@@ -4,7 +4,7 @@
  */
 import type { Completion, CompletionContext, CompletionResult, CompletionSource } from '@codemirror/autocomplete';
 import { language, type WordText } from 'virtual:language';
-import { pathText } from './columns.ts';
+import { pathText } from './columns/columns.ts';
 import type { FieldInfo } from './fields.ts';
 import { poolText, scan, type Source, sourceOf } from './scan.ts';
 import { typeNames } from './words.ts';

@@ -8,8 +8,8 @@
 import { effect, useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { visible } from '../text.ts';
-import { type Column, cellAt } from './columns.ts';
-import { ColumnMenu } from './column-menu.tsx';
+import { type Column, cellAt } from './columns/columns.ts';
+import { ColumnMenu } from './columns/menu.tsx';
 import { copied, shown, supText } from './print.ts';
 import { Scroller } from './scroller.ts';
 import { type Table, typesText } from './table.ts';
@@ -294,6 +294,8 @@ class GridBody {
   readonly #scroller: Scroller;
   readonly #drawn = new WeakMap<HTMLElement, DrawnRow>();
   readonly #stops: (() => void)[] = [];
+  readonly #observer: ResizeObserver;
+  #size = { width: 0, height: 0 };
   #offsets: readonly number[] = [];
   #first = 0;
   #end = 0;
@@ -319,6 +321,8 @@ class GridBody {
       },
     });
     box.addEventListener('scroll', this.#across, { passive: true });
+    this.#observer = new ResizeObserver(this.#resized);
+    this.#observer.observe(box);
     this.#stops.push(
       effect(() => {
         this.#scroller.setCount(this.#table.rowCount.value);
@@ -339,6 +343,7 @@ class GridBody {
   }
   close(): void {
     for (const stop of this.#stops) stop();
+    this.#observer.disconnect();
     this.#places.box.removeEventListener('scroll', this.#across);
     this.#scroller.close();
     this.#places.rows.replaceChildren();
@@ -375,6 +380,18 @@ class GridBody {
   }
   readonly #across = (): void => {
     if (this.#spanColumns()) this.#scroller.refresh();
+  };
+  /** What takes room from the table, such as the pane of a row, leaves the active cell in sight. */
+  readonly #resized = (): void => {
+    const { width, height } = this.#size;
+    const { box } = this.#places;
+    this.#size = { width: box.clientWidth, height: this.#scroller.viewHeight };
+    const { row, column } = this.#table.active.peek();
+    const left = (this.#offsets[column - 1] ?? 0) * this.#rem;
+    if (row < 0 || !this.#scroller.isInSight(row, height) || left > box.scrollLeft + width) return;
+    this.#scroller.reveal(row);
+    this.#revealColumn(column);
+    this.#scroller.refresh();
   };
   #revealColumn(column: number): void {
     const { box } = this.#places;

@@ -1,5 +1,5 @@
 /** Changes of a query's text that keep the rest as it is written: a span of time that was brushed, one stage a line. */
-import { type Path, pathText } from './columns.ts';
+import { type Path, pathText } from './columns/columns.ts';
 import { scan, type Stage, stagesOf } from './scan.ts';
 
 /** Replace `start` .. `end` by `insert`. */

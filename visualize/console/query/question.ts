@@ -1,7 +1,7 @@
 /** A question: its text as it is written, what is wrong with it, and the run that came of it last. */
 import { type ReadonlySignal, type Signal, signal } from '@preact/signals';
 import type { Lake } from '../../../src/client/client.ts';
-import type { Path } from './columns.ts';
+import type { Path } from './columns/columns.ts';
 import type { EditorHandle, TextFault } from './editor.tsx';
 import { narrowing, widening } from './narrow.ts';
 import { Run } from './run.ts';

@@ -86,6 +86,11 @@ export class Scroller {
     if (start < this.#top) this.#goTo(start);
     else if (start + rowHeight > this.#top + this.viewHeight) this.#goTo(start + rowHeight - this.viewHeight);
   }
+  /** Whether all of a row would be in sight in a view of this height. */
+  isInSight(row: number, viewHeight: number): boolean {
+    const { rowHeight } = this.#options;
+    return row * rowHeight >= this.#top && (row + 1) * rowHeight <= this.#top + viewHeight;
+  }
   /** The element of a row, while it is in sight. */
   element(row: number): HTMLElement | undefined {
     return this.#slots.find((slot) => slot.row === row)?.element;

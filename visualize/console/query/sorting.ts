@@ -4,7 +4,7 @@
  */
 import { floatOf } from '../../../src/client/jsup.ts';
 import { Duration } from '../../../src/client/values.ts';
-import { type Column, cellAt } from './columns.ts';
+import { type Column, cellAt } from './columns/columns.ts';
 import { bareText, supText } from './print.ts';
 import type { RowStore } from './rows.ts';
 import { type Cell, isNull, plain } from './wire.ts';

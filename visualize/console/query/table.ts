@@ -1,6 +1,6 @@
 /** What the table shows: which rows in which order, which columns how wide; and which cell is the active one. */
 import { computed, signal } from '@preact/signals';
-import { type Column, columnsOf, keyOf, type Path, cellAt } from './columns.ts';
+import { type Column, columnsOf, keyOf, type Path, cellAt } from './columns/columns.ts';
 import type { Run } from './run.ts';
 import { sortedRows } from './sorting.ts';
 import { type Cell, partsOf } from './wire.ts';
@@ -112,8 +112,17 @@ export class Table {
     if (!next.delete(key)) next.add(key);
     this.unfolded.value = next;
   }
-  hide(key: string): void {
-    this.hiddenColumns.value = new Set([...this.hiddenColumns.value, key]);
+  hide(...keys: readonly string[]): void {
+    this.hiddenColumns.value = new Set([...this.hiddenColumns.value, ...keys]);
+  }
+  show(...keys: readonly string[]): void {
+    this.hiddenColumns.value = new Set([...this.hiddenColumns.value].filter((key) => !keys.includes(key)));
+  }
+  /** Makes a column's cell the active one, and shows the column if it is hidden. */
+  goTo(key: string): void {
+    this.show(key);
+    const at = this.columns.peek().findIndex((column) => column.key === key);
+    if (at >= 0) this.active.value = { row: Math.max(0, this.active.peek().row), column: at + 1 };
   }
   setWidth(key: string, rem: number): void {
     this.widths.value = new Map(this.widths.value).set(key, Math.max(3, Math.min(60, rem)));

@@ -51,6 +51,10 @@ export const ValuePane = ({ table }: { readonly table: Table }) => {
   const active = useSignal(0);
   const tree = useRef<HTMLUListElement>(null);
   const close = useRef<HTMLButtonElement>(null);
+  const pane = useRef<HTMLElement>(null);
+  useEffect(() => {
+    pane.current?.scrollIntoView({ block: 'nearest' });
+  }, []);
   const { row } = table.active.value;
   const count = table.rowCount.value;
   const cell = row >= 0 && row < count ? table.cell(row) : undefined;
@@ -89,6 +93,7 @@ export const ValuePane = ({ table }: { readonly table: Table }) => {
   return (
     <aside
       class="value-pane panel"
+      ref={pane}
       aria-label="Value"
       onKeyDown={(event) => {
         if (event.key === 'Escape') table.paneOpen.value = false;

@@ -5,7 +5,7 @@
 import { floatOf } from '../../../../src/client/jsup.ts';
 import type { Type } from '../../../../src/client/types.ts';
 import { parseTextTime, type TextTimes, textTimesOf } from './bins.ts';
-import { cellAt, type Column, columnsOf } from '../columns.ts';
+import { cellAt, type Column, columnsOf } from '../columns/columns.ts';
 import type { RowStore } from '../rows.ts';
 import { type Cell, plain } from '../wire.ts';
 

@@ -3,7 +3,7 @@
  * come.
  */
 import { parseTextTime } from './bins.ts';
-import { cellAt } from '../columns.ts';
+import { cellAt } from '../columns/columns.ts';
 import { type PlotChoice, numberOf, timeOf } from './chartable.ts';
 import { shown } from '../print.ts';
 import type { RowStore } from '../rows.ts';

@@ -10,7 +10,7 @@ import { type Bins, binTimes, spanOfBins, textTimeLiteral, timeLiteral, widthTex
 import { type PlotChoice, plotsOf } from './chartable.ts';
 import { PlotCanvas } from './canvas.tsx';
 import { barRows, linesOf, TimeGatherer } from './gather.ts';
-import type { Path } from '../columns.ts';
+import type { Path } from '../columns/columns.ts';
 import { type Run, turn } from '../run.ts';
 
 /** Whose rows are drawn, and how a span of time changes the query. */

@@ -3,11 +3,11 @@
  * arrow keys move, Escape closes.
  */
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
-import { visible } from '../text.ts';
-import { menuKeys } from './menu-keys.ts';
+import { visible } from '../../text.ts';
+import { menuKeys } from '../menu-keys.ts';
 import { type Column, pathText } from './columns.ts';
-import { copyText } from './clipboard.ts';
-import { sortRowsMax, type Table } from './table.ts';
+import { copyText } from '../clipboard.ts';
+import { sortRowsMax, type Table } from '../table.ts';
 
 interface MenuProps {
   readonly table: Table;

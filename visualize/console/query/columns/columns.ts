@@ -7,8 +7,8 @@
  *   column itself.
  * - `byType`: a path with several types has a column for each.
  */
-import { nameText, type Type, typeText } from '../../../src/client/types.ts';
-import { type Cell, fieldOf, partsOf, plain } from './wire.ts';
+import { nameText, type Type, typeText } from '../../../../src/client/types.ts';
+import { type Cell, fieldOf, partsOf, plain } from '../wire.ts';
 
 /** A field's name, or the place of an element. */
 type Step = string | number;
