@@ -318,7 +318,7 @@ describe.skipIf(lacksChromium())('the console for everybody', () => {
       await page.locator('.row.commit').first().waitFor();
       await page.getByRole('link', { name: 'Pools', exact: true }).first().click();
       await page.locator('.pools').waitFor();
-      await expect.poll(() => page.locator('.pools .name').allTextContents()).toEqual(['Pool↑', 'open']);
+      await expect.poll(() => page.locator('.pools .name').allTextContents()).toEqual(['Pool', 'open']);
       await expect.poll(() => button(page, 'New pool').count()).toBe(0);
       // No trace of a key is left in the browser.
       await expect

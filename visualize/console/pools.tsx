@@ -10,9 +10,11 @@ import { Busy, Bytes, clock, Empty, Icon, Name, Records } from './parts.tsx';
 import { link } from './route.ts';
 import { may } from './session.ts';
 import { ago, count, counted, dateTime, visible } from './text.ts';
+import { used } from './used.ts';
+import { Views } from './views.tsx';
 import { useDrop } from '../shared/drop.ts';
 
-type Column = 'name' | 'records' | 'bytes' | 'key' | 'branches' | 'created';
+type Column = 'name' | 'records' | 'bytes' | 'key' | 'branches' | 'created' | 'used';
 const columns: readonly (readonly [Column, string])[] = [
   ['name', 'Pool'],
   ['records', 'Records'],
@@ -20,10 +22,16 @@ const columns: readonly (readonly [Column, string])[] = [
   ['key', 'Key'],
   ['branches', 'Branches'],
   ['created', 'Created'],
+  ['used', 'Last used'],
 ];
+/** Those that begin with the greatest. */
+const downFirst: ReadonlySet<Column> = new Set(['records', 'bytes', 'branches', 'created', 'used']);
 const rowsPerStep = 200;
 
-const sort = signal<{ readonly by: Column; readonly down: boolean }>({ by: 'name', down: false });
+const sort = signal<{ readonly by: Column; readonly down: boolean }>({ by: 'used', down: true });
+const sortBy = (by: Column): void => {
+  sort.value = { by, down: downFirst.has(by) };
+};
 const search = signal('');
 const shownMax = signal(rowsPerStep);
 const dialog = signal<
@@ -48,6 +56,7 @@ const valueOf: { readonly [K in Column]: (pool: PoolInfo) => string | number } =
   key: keyText,
   branches: (p) => branches(p).length,
   created: (p) => p.ts,
+  used: (p) => used.value.get(p.id) ?? 0,
 };
 const found = computed(() => {
   const text = search.value.trim().toLowerCase();
@@ -59,10 +68,12 @@ const found = computed(() => {
       : pools.value.filter(
           (p) => p.name.toLowerCase().includes(text) || p.id === text || keyText(p).toLowerCase().includes(text),
         );
-  const keyed = kept
+  // What is equal stays by name.
+  const less = down ? 1 : -1;
+  return kept
     .map((pool) => ({ pool, key: valueOf[by](pool) }))
-    .sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
-  return (down ? keyed.reverse() : keyed).map(({ pool }) => pool);
+    .sort((a, b) => (a.key < b.key ? less : a.key > b.key ? -less : 0))
+    .map(({ pool }) => pool);
 });
 
 /** The page of all pools. */
@@ -78,6 +89,8 @@ export const PoolsPage = () => {
     mayMake || pools.value.some((p) => may('writer', p)),
   );
   const byFigures = sort.value.by === 'records' || sort.value.by === 'bytes';
+  // A dialog that was open when the reader left is not there when they come back.
+  useEffect(() => close, []);
   useEffect(() => {
     // To sort by a figure, all of them have to be known.
     if (byFigures) for (const pool of pools.value) wantSums(pool, 'main', tipOf(pool) ?? '');
@@ -98,6 +111,7 @@ export const PoolsPage = () => {
             }}
           />
         )}
+        {all > 1 && <Order />}
         {mayMake && (
           <button
             type="button"
@@ -184,42 +198,6 @@ export const PoolsPage = () => {
   );
 };
 
-/** The views, with what they say; the query page reads them, makes new ones and drops them. */
-const Views = () => (
-  <div class="panel table-panel">
-    <table class="views">
-      <thead>
-        <tr>
-          <th scope="col">View</th>
-          <th scope="col">Query</th>
-          <th scope="col">Changed</th>
-        </tr>
-      </thead>
-      <tbody>
-        {views.value.map((view) => (
-          <tr key={view.id}>
-            <th scope="row" class="name">
-              <a href={link(['query'], { pool: view.name })}>
-                <Name text={view.name} max={120} />
-              </a>
-            </th>
-            <td class="key" data-label="Query">
-              <code>
-                <Name text={view.query} max={200} />
-              </code>
-            </td>
-            <td class="created soft" data-label="Changed">
-              <time dateTime={view.ts} title={dateTime(view.ts)}>
-                {ago(view.ts, clock.value)}
-              </time>
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  </div>
-);
-
 const Dialogs = () => {
   const { value } = dialog;
   if (value === null) return null;
@@ -273,6 +251,24 @@ const NoPools = ({ mayMake }: { readonly mayMake: boolean }) => (
   </Empty>
 );
 
+/** Where the table has no heads to choose by. */
+const Order = () => (
+  <select
+    class="order"
+    aria-label="Order of the pools"
+    value={sort.value.by}
+    onChange={(e) => {
+      sortBy(e.currentTarget.value as Column);
+    }}
+  >
+    {columns.map(([id, title]) => (
+      <option key={id} value={id}>
+        {title}
+      </option>
+    ))}
+  </select>
+);
+
 const Head = ({ id, title }: { readonly id: Column; readonly title: string }) => {
   const { by, down } = sort.value;
   const is = by === id;
@@ -281,13 +277,14 @@ const Head = ({ id, title }: { readonly id: Column; readonly title: string }) =>
     <th
       scope="col"
       aria-sort={is ? (down ? 'descending' : 'ascending') : 'none'}
-      class={`${id}${numeric ? ' numeric' : ''}`}
+      class={`${id === 'used' ? 'created' : id}${numeric ? ' numeric' : ''}`}
     >
       <button
         type="button"
         class="sort"
         onClick={() => {
-          sort.value = { by: id, down: is ? !down : numeric || id === 'created' };
+          if (is) sort.value = { by, down: !down };
+          else sortBy(id);
         }}
       >
         {title}
@@ -335,6 +332,9 @@ const PoolRow = ({ pool }: { readonly pool: PoolInfo }) => {
           {ago(pool.ts, clock.value)}
         </time>
       </td>
+      <td class="created soft" data-label="Last used">
+        <LastUse pool={pool} />
+      </td>
       <td class="row-actions">
         <a class="button quiet" href={link(['query'], { pool: pool.name })} aria-label={`Query ${name}`} title="Query">
           <Icon name="ask" />
@@ -367,6 +367,17 @@ const PoolRow = ({ pool }: { readonly pool: PoolInfo }) => {
         )}
       </td>
     </tr>
+  );
+};
+
+const LastUse = ({ pool }: { readonly pool: PoolInfo }) => {
+  const at = used.value.get(pool.id);
+  if (at === undefined) return <>not yet</>;
+  const time = new Date(at).toISOString();
+  return (
+    <time dateTime={time} title={dateTime(time)}>
+      {ago(time, clock.value)}
+    </time>
   );
 };
 

@@ -8,6 +8,7 @@ import { tell } from '../parts.tsx';
 import { keysOf } from '../pool/dialogs.tsx';
 import { client, may } from '../session.ts';
 import { counted, faultText, visible } from '../text.ts';
+import { lastUsedFirst, use } from '../used.ts';
 import { type FileFacts, likelyKey, lookInto } from './file-text.ts';
 import { isCsv, type Item, loadFile, loadLine, type LoadOptions } from './item.ts';
 
@@ -77,9 +78,9 @@ export class LoadPlan {
     );
   }
 
-  /** Pools that the reader may load into. */
+  /** Pools that the reader may load into, the last used first. */
   get writable(): readonly PoolInfo[] {
-    return pools.value.filter((pool) => may('writer', pool));
+    return lastUsedFirst(pools.value.filter((pool) => may('writer', pool)));
   }
   get mayMake(): boolean {
     return may('writer');
@@ -161,6 +162,7 @@ export class LoadPlan {
     this.#started.value = true;
     try {
       const into = await this.#place();
+      use(into.pool);
       const items = this.#items;
       for (let index = 0; index < items.value.length; index++) {
         const item = items.value[index]!;

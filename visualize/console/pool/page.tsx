@@ -15,6 +15,7 @@ import { keyText, referenceOf } from '../pools.tsx';
 import { go, link, note, route } from '../route.ts';
 import { may } from '../session.ts';
 import { ago, count, dateTime, shortId, visible } from '../text.ts';
+import { use } from '../used.ts';
 
 type Tab = 'commits' | 'objects' | 'branches';
 const tabs: readonly (readonly [Tab, string])[] = [
@@ -70,6 +71,9 @@ const PoolView = ({ pool }: { readonly pool: PoolInfo }) => {
     },
     [history],
   );
+  useEffect(() => {
+    use(pool);
+  }, [pool.id]);
   useEffect(() => {
     history.follow();
   }, [all]);

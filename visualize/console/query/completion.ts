@@ -42,6 +42,8 @@ const call =
       });
     },
   });
+/** The most that the editor takes. */
+const boostMax = 99;
 const operators = language.operators.map(word('keyword', 2));
 const aggregates = language.aggregates.map(call('function', 0));
 const functions = language.functions.map(call('function', -1));
@@ -76,9 +78,11 @@ export const completionOf =
     if (last?.kind === 'word' && last.text.toLowerCase() === 'from' && last.end < from)
       return result(
         (['pool', 'view'] as const).flatMap((detail) =>
-          names[`${detail}s`]().map(
-            (name): Completion => ({ label: name, type: 'class', detail, apply: poolText(name) }),
-          ),
+          names[`${detail}s`]().map((name, i): Completion => {
+            // They are in the order in which they are wanted.
+            const boost = Math.max(0, boostMax - i);
+            return { label: name, type: 'class', detail, apply: poolText(name), boost };
+          }),
         ),
       );
     if (last?.text === '@') {

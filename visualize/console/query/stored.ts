@@ -21,6 +21,7 @@ interface SavedQuery {
 const pastKey = 'lake-history';
 const savedKey = 'lake-queries';
 const rowsKey = 'lake-rows-max';
+const startsKey = 'lake-pools-order';
 const pastMax = 100;
 const savedMax = 200;
 const textMax = 20_000;
@@ -47,9 +48,10 @@ const read = <T>(key: string, is: (x: Partial<T>) => x is T & Partial<T>): reado
   }
 };
 /** False when the storage is full, or not allowed. */
-const write = (key: string, value: unknown): boolean => {
+const write = (key: string, value: unknown): boolean => writeText(key, JSON.stringify(value));
+const writeText = (key: string, text: string): boolean => {
   try {
-    localStorage.setItem(key, JSON.stringify(value));
+    localStorage.setItem(key, text);
     return true;
   } catch {
     return false;
@@ -109,6 +111,33 @@ export const save = (query: SavedQuery): string | undefined => {
 /** Forgets the query of this name. */
 export const drop = (query: SavedQuery): void => {
   savedQueries.set(savedQueries.latest().filter(({ name }) => name !== query.name));
+};
+
+/** Orders that pools are offered in. */
+export const startsOrders = [
+  ['used', 'last use'],
+  ['name', 'name'],
+  ['made', 'age, the newest first'],
+] as const;
+/** One of `startsOrders`. */
+export type StartsOrder = (typeof startsOrders)[number][0];
+const startsOrderOf = (text: string | null): StartsOrder => startsOrders.find(([id]) => id === text)?.[0] ?? 'used';
+/** The order that the reader chose. */
+export const startsOrder = signal(
+  startsOrderOf(
+    (() => {
+      try {
+        return localStorage.getItem(startsKey);
+      } catch {
+        return null;
+      }
+    })(),
+  ),
+);
+/** Chooses it for this page and keeps it for others; what is no order is that of use. */
+export const setStartsOrder = (text: string): void => {
+  startsOrder.value = startsOrderOf(text);
+  writeText(startsKey, startsOrder.peek());
 };
 
 /** What `rowsMax` can be set to on the page. */
