@@ -230,4 +230,144 @@ describe.skipIf(lacksChromium())('a newcomer', () => {
       await page.close();
     });
   });
+
+  describe('with several questions', () => {
+    const editor = (page: Page) => page.getByRole('textbox', { name: 'Query' });
+    const written = async (page: Page): Promise<string> =>
+      (await editor(page).locator('.cm-line').allTextContents()).join('\n');
+    const write = async (page: Page, text: string): Promise<void> => {
+      await editor(page).click();
+      await page.keyboard.press('Control+A');
+      await page.keyboard.insertText(text);
+    };
+    const run = async (page: Page, text: string): Promise<void> => {
+      await write(page, text);
+      await page.keyboard.press('Control+Enter');
+    };
+    const first = (page: Page): Promise<string> => page.locator('#cell-0-1').innerText();
+    const asked = (page: Page): Record<string, string> =>
+      Object.fromEntries(new URLSearchParams(new URL(page.url()).hash.split('?')[1]));
+
+    test('Back and Forward lead from question to question, without a reload and without a query that writes', async () => {
+      const pool = await pages.lake.createPool('steps', { keys: [['k']] });
+      await pool.branch('main').insert([{ k: 1n }]);
+      const side = await pool.createBranch('side', await pool.branch('main').tip());
+      await side.insert([{ k: 2n }]);
+      const { page, faults } = await pages.open('#/query');
+      await page.getByRole('button', { name: 'steps', exact: true }).waitFor();
+      await page.evaluate('window.isTheSame = true');
+      await page.getByRole('button', { name: 'count() of steps', exact: true }).click();
+      await expect.poll(() => first(page)).toBe('1');
+      await expect.poll(() => asked(page)).toEqual({ text: 'from steps | count()', pool: 'steps' });
+      await run(page, 'from steps@side | count()');
+      await expect.poll(() => first(page)).toBe('2');
+      await expect
+        .poll(() => asked(page))
+        .toEqual({ text: 'from steps@side | count()', pool: 'steps', branch: 'side' });
+      // Once more is no step.
+      await page.keyboard.press('Control+Enter');
+      await page.getByRole('tab', { name: 'SUP' }).click();
+      await run(page, 'values 3 | load steps');
+      await page.getByText('load steps').first().waitFor();
+      await expect.poll(async () => (await pool.sums('main')).records).toBe(2);
+      const tip = await pool.branch('main').tip();
+      await run(page, 'values 4');
+      await page.locator('.sup-line').getByText('4', { exact: true }).waitFor();
+
+      await page.goBack();
+      await expect.poll(() => written(page)).toBe('values 3 | load steps');
+      await page.getByText('of an earlier text').waitFor();
+      await page.goBack();
+      await expect.poll(() => written(page)).toBe('from steps@side | count()');
+      await page.locator('.sup-line').getByText('2', { exact: true }).waitFor();
+      await page.getByRole('tab', { name: 'Table' }).click();
+      await page.goBack();
+      await expect.poll(() => written(page)).toBe('from steps | count()');
+      // Two are there by now.
+      await expect.poll(() => first(page)).toBe('2');
+      await page.goBack();
+      await page.getByRole('button', { name: 'count() of steps', exact: true }).waitFor();
+      await expect.poll(() => editor(page).locator('.cm-placeholder').count()).toBe(1);
+      for (const text of ['from steps | count()', 'from steps@side | count()', 'values 3 | load steps', 'values 4']) {
+        await page.goForward();
+        await expect.poll(() => written(page)).toBe(text);
+      }
+      await expect.poll(() => first(page)).toBe('4');
+      // Another page, and back to the question as it was left.
+      await write(page, 'values 5');
+      await page.getByRole('link', { name: 'Events' }).click();
+      await page.getByRole('heading', { name: 'Events' }).waitFor();
+      await page.goBack();
+      await expect.poll(() => written(page)).toBe('values 5');
+      expect(await pool.branch('main').tip()).toBe(tip);
+      expect(await page.evaluate('window.isTheSame')).toBe(true);
+      // After a reload the history is still there.
+      await page.reload();
+      await expect.poll(() => first(page)).toBe('4');
+      await page.goBack();
+      await expect.poll(() => written(page)).toBe('values 3 | load steps');
+      expect(await pool.branch('main').tip()).toBe(tip);
+      expect(faults).toEqual([]);
+      await page.close();
+    });
+
+    test('rows of an earlier text say so, and their text can be brought back', async () => {
+      const { page, faults } = await pages.open(`#/query?${new URLSearchParams({ text: 'values 1, 2' }).toString()}`);
+      const state = page.locator('.run-status .pill');
+      await state.getByText('Done', { exact: true }).waitFor();
+      await write(page, 'values 1,2 -- the same');
+      await state.getByText('Done', { exact: true }).waitFor();
+      await page.keyboard.insertText(' as before\n| count()');
+      await state.getByText('Outdated', { exact: true }).waitFor();
+      await expect.poll(() => page.locator('.run-status').innerText()).toMatch(/2 rows\s+of an earlier text/);
+      await page.getByRole('button', { name: 'Bring it back' }).click();
+      await state.getByText('Done', { exact: true }).waitFor();
+      await expect.poll(() => written(page)).toBe('values 1, 2');
+      await run(page, 'values 3');
+      await expect.poll(() => first(page)).toBe('3');
+      await state.getByText('Done', { exact: true }).waitFor();
+      expect(faults).toEqual([]);
+      await page.close();
+    });
+
+    test('pools are offered in the order of their use, or as one chooses', async () => {
+      for (const name of ['use a', 'use b', 'use c']) await pages.lake.createPool(name);
+      const { page, faults } = await pages.open('#/query', { own: true });
+      const starts = async (): Promise<readonly string[]> =>
+        (await page.locator('.starts .start').allTextContents()).filter((name) => name.startsWith('use'));
+      await page.locator('.starts .start').first().waitFor();
+      await page.getByLabel('In the order of').selectOption('name');
+      await expect.poll(starts).toEqual(['use a', 'use b', 'use c']);
+      await page.getByLabel('In the order of').selectOption('age, the newest first');
+      await expect.poll(starts).toEqual(['use c', 'use b', 'use a']);
+      await page.getByLabel('In the order of').selectOption('last use');
+      await run(page, 'from "use b"');
+      await page.getByText('The answer has no rows.').waitFor();
+      await page.evaluate('location.hash = "#/pool/use c"');
+      await page.getByRole('heading', { name: 'use c' }).waitFor();
+      await page.evaluate('location.hash = "#/query?text="');
+      await expect.poll(async () => (await starts()).slice(0, 3)).toEqual(['use c', 'use b', 'use a']);
+      // The list of all pools begins with them too, and another page knows of them.
+      await page.goto(`${pages.service.address}/#/pools`);
+      await page.reload();
+      const names = async (): Promise<readonly string[]> => page.locator('.pools tbody .name').allTextContents();
+      await expect.poll(async () => (await names()).slice(0, 2)).toEqual(['use c', 'use b']);
+      await page.getByRole('button', { name: 'Pool', exact: true }).click();
+      await expect
+        .poll(async () => (await names()).filter((name) => name.startsWith('use')))
+        .toEqual(['use a', 'use b', 'use c']);
+      await page.setViewportSize({ width: 360, height: 740 });
+      await page.getByLabel('Order of the pools').selectOption('Last used');
+      await expect.poll(async () => (await names()).slice(0, 2)).toEqual(['use c', 'use b']);
+      // So does completion.
+      await page.evaluate('location.hash = "#/query?text="');
+      await editor(page).click();
+      await page.keyboard.type('from us');
+      await expect
+        .poll(async () => (await page.locator('.cm-tooltip').getByRole('option').allTextContents()).slice(0, 2))
+        .toEqual(['use cpool', 'use bpool']);
+      expect(faults).toEqual([]);
+      await page.close();
+    });
+  });
 });

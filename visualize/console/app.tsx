@@ -1,6 +1,6 @@
 /** The console's frame: where one can go, who one is, and the page that the address names. */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { computed } from '@preact/signals';
+import { computed, signal } from '@preact/signals';
 import { nextTheme, theme } from '../shared/theme.ts';
 import { EventsPage } from './events.tsx';
 import { commitRate, feedState, leaveLake, pools, views, watchLake } from './lake.ts';
@@ -8,8 +8,8 @@ import { LoginPage, UnreachablePage } from './login.tsx';
 import { Icon, Notices } from './parts.tsx';
 import { PoolPage } from './pool/page.tsx';
 import { PoolsPage } from './pools.tsx';
-import type { QueryPageProps } from './query/page.tsx';
-import { link, note, route } from './route.ts';
+import type { Beginning, QueryPageProps } from './query/page.tsx';
+import { link, note, route, step, stepOf } from './route.ts';
 import { client, inside, may, session, signOut, version } from './session.ts';
 import { count, visible } from './text.ts';
 
@@ -92,7 +92,7 @@ const Top = () => {
         {places.map(([id, name]) => (
           <a
             key={id}
-            href={id === 'query' ? queryLink.value : link([id])}
+            href={id === 'query' ? asked.value : link([id])}
             aria-current={place.value === id ? 'page' : undefined}
           >
             {name}
@@ -176,45 +176,48 @@ const Content = () => {
   );
 };
 
-interface Initial {
-  readonly text?: string;
-  readonly pool?: string;
-  readonly branch?: string;
-  readonly waits?: true;
-}
-const initialOf = (query: URLSearchParams): Initial => {
+const beginningOf = (query: URLSearchParams): Beginning => {
   const text = query.get('text');
   const pool = query.get('pool');
   const branch = query.get('branch');
   return { ...(text !== null && { text }), ...(pool !== null && { pool }), ...(branch !== null && { branch }) };
 };
 /** Address of the question as it stands. */
-let asked = link(['query']);
+const asked = signal(link(['query']));
 /** The question as it was typed: a session that ends does not take it along, signing out does. */
 let draft: string | undefined;
 session.subscribe((now) => {
   if (now.kind === 'login' && now.fault === undefined) draft = undefined;
 });
-const queryLink = computed(() => (route.value, asked));
 
 const QueryPlace = ({ shown }: { readonly shown: boolean }) => {
   const [Page, setPage] = useState<((props: QueryPageProps) => preact.JSX.Element) | undefined>(undefined);
   const [fault, setFault] = useState(false);
-  const opened = useRef<{ readonly hash: string; readonly initial: Initial; readonly key: number } | undefined>(
-    undefined,
-  );
+  const opened = useRef<{ readonly initial: Beginning; readonly key: number } | undefined>(undefined);
+  const restored = useRef<(Beginning & { readonly n: number }) | undefined>(undefined);
   const { query } = route.value;
-  // A link with a question of its own opens it; one without leads back to the question that stands there.
-  if (shown && (!opened.current || ([...query.keys()].length > 0 && location.hash !== asked))) {
-    asked = location.hash;
-    const initial = initialOf(query);
-    const kept = opened.current || draft === undefined || draft === initial.text ? undefined : draft;
-    opened.current = {
-      hash: location.hash,
-      initial: kept === undefined ? initial : { ...initial, text: kept, waits: true },
-      key: (opened.current?.key ?? 0) + 1,
-    };
+  if (shown && (!opened.current || location.hash !== asked.peek())) {
+    const isLink = [...query.keys()].length > 0;
+    const beginning = beginningOf(query);
+    if (opened.current && stepOf() === opened.current.key) {
+      // Back or on: another text of the question that stands there.
+      asked.value = location.hash;
+      restored.current = { ...beginning, n: (restored.current?.n ?? 0) + 1 };
+    } else if (!opened.current || isLink) {
+      // A link with a question of its own opens it; one without leads back to the question that stands there.
+      asked.value = location.hash;
+      const kept = opened.current || draft === undefined || draft === beginning.text ? undefined : draft;
+      opened.current = {
+        initial: kept === undefined ? beginning : { ...beginning, text: kept, waits: true },
+        key: (opened.current?.key ?? 0) + 1,
+      };
+      restored.current = undefined;
+    }
   }
+  const key = opened.current?.key;
+  useEffect(() => {
+    if (shown && key !== undefined) note(asked.peek(), key);
+  }, [route.value]);
   useEffect(() => {
     if (shown && !Page)
       void import('./query/page.tsx').then(
@@ -227,11 +230,13 @@ const QueryPlace = ({ shown }: { readonly shown: boolean }) => {
       );
   }, [shown]);
   if (!opened.current) return null;
-  const { initial, key } = opened.current;
-  const onLink = (text: string): void => {
-    const { pool, branch } = initial;
-    asked = link(['query'], { text, ...(pool !== undefined && { pool }), ...(branch !== undefined && { branch }) });
-    if (route.peek().path[0] === 'query') note(asked);
+  const { initial } = opened.current;
+  const onRun = (hash: string, isNew: boolean): void => {
+    const isStep = isNew && hash !== asked.peek();
+    asked.value = hash;
+    if (route.peek().path[0] !== 'query') return;
+    if (isStep) step(hash, key!);
+    else note(hash, key!);
   };
   return (
     <div class="query-place" hidden={!shown}>
@@ -255,7 +260,8 @@ const QueryPlace = ({ shown }: { readonly shown: boolean }) => {
           pools={pools}
           views={views}
           initial={initial}
-          onLink={onLink}
+          restored={restored.current}
+          onRun={onRun}
           onText={(text) => {
             draft = text;
           }}

@@ -50,6 +50,15 @@ export const go = (hash: string): void => {
   location.hash = hash;
 };
 /** Changes the address in place: no step of the browser's history, and nothing is drawn again. */
-export const note = (hash: string): void => {
-  history.replaceState(history.state, '', hash);
+export const note = (hash: string, of?: number): void => {
+  history.replaceState(of === undefined ? history.state : { of }, '', hash);
+};
+/** Adds a step to the browser's history, and draws nothing again. `of`: a number by which it is known again. */
+export const step = (hash: string, of: number): void => {
+  history.pushState({ of }, '', hash);
+};
+/** The number that `note` or `step` gave the present step of the history. */
+export const stepOf = (): number | undefined => {
+  const state = history.state as { readonly of?: unknown } | null;
+  return typeof state?.of === 'number' ? state.of : undefined;
 };

@@ -31,6 +31,7 @@ export const Answer = ({
 }) => {
   const view = useSignal<View>('table');
   const { run } = table;
+  const isOutdated = useComputed(() => question.isOutdated).value;
   const withPane = table.paneOpen.value && view.value !== 'plot';
   const poolKey = useComputed(() => {
     const source = sourceOf(question.table.value?.run.text ?? '');
@@ -40,9 +41,16 @@ export const Answer = ({
     );
   });
   return (
-    <section class="panel answer" aria-label="Answer">
+    <section class={`panel answer${isOutdated ? ' is-outdated' : ''}`} aria-label="Answer">
       <header>
-        <RunStatus run={run} />
+        <RunStatus
+          run={run}
+          {...(isOutdated && {
+            onBringBack: () => {
+              question.editor?.replace(run.text);
+            },
+          })}
+        />
         <div class="group answer-tools">
           <div
             class="view-tabs"

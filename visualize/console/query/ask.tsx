@@ -6,6 +6,7 @@ import { visible } from '../text.ts';
 import { copyText } from './clipboard.ts';
 import type { Names } from './completion.ts';
 import { Editor, type TextFault } from './editor.tsx';
+import { questionLink } from './link.ts';
 import { tidy } from './narrow.ts';
 import type { Question } from './question.ts';
 
@@ -144,8 +145,7 @@ const CopyLink = ({ question }: { readonly question: Question }) => {
       class="quiet"
       aria-label={done.value ? 'Copied' : 'Copy link'}
       onClick={() => {
-        question.link();
-        copyText(location.href);
+        copyText(new URL(questionLink(question.text.peek()), location.href).href);
         done.value = true;
         setTimeout(() => {
           done.value = false;

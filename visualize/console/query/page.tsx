@@ -2,34 +2,44 @@
  * The page where questions are asked: the query's text, what became of it, and its rows as a table, as SUP, as a plot.
  */
 import './query.css';
-import { type ReadonlySignal, useSignal } from '@preact/signals';
+import { type ReadonlySignal, signal, useSignal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
 import type { Lake, PoolInfo, ViewInfo } from '../../../src/client/client.ts';
-import { visible } from '../text.ts';
+import { counted, visible } from '../text.ts';
+import { lastUsedFirst, use } from '../used.ts';
 import { Answer } from './answer.tsx';
 import { Ask, type Panel } from './ask.tsx';
 import type { Names } from './completion.ts';
 import { FieldCache, fieldsIn } from './fields.ts';
 import { HelpDialog, HistoryDialog, SavedDialog } from './panels.tsx';
+import { questionLink } from './link.ts';
 import { Question } from './question.ts';
-import { poolText, scan } from './scan.ts';
-import { remember } from './stored.ts';
+import { poolText, scan, sourceOf } from './scan.ts';
+import { remember, setStartsOrder, type StartsOrder, startsOrder, startsOrders } from './stored.ts';
 import type { Table } from './table.ts';
 
-/** Which lake is asked, and what the page begins with. All but `pools` and `views` are those of the first drawing. */
+/** What an address names. `waits`: the text is shown and not run. */
+export interface Beginning {
+  readonly text?: string;
+  readonly pool?: string;
+  readonly branch?: string;
+  readonly waits?: true;
+}
+/** Which lake is asked, and what the page begins with. All but `pools`, `views` and `restored` are those of the first drawing. */
 export interface QueryPageProps {
   readonly client: Lake;
   readonly pools: ReadonlySignal<readonly PoolInfo[]>;
   readonly views: ReadonlySignal<readonly ViewInfo[]>;
-  /** `waits`: the text is shown and not run. */
-  readonly initial: { readonly text?: string; readonly pool?: string; readonly branch?: string; readonly waits?: true };
-  /** Told of the text that a link to the page should carry. */
-  readonly onLink: (text: string) => void;
+  readonly initial: Beginning;
+  /** What a later address of the same question names, in place of what stands there; `n` counts them. */
+  readonly restored: (Beginning & { readonly n: number }) | undefined;
+  /** Told of each run with the address of its text. `isNew`: the reader asked for it, not the address. */
+  readonly onRun: (hash: string, isNew: boolean) => void;
   /** Told of the text as it stands. */
   readonly onText: (text: string) => void;
 }
 
-const initialText = ({ text, pool, branch }: QueryPageProps['initial']): string =>
+const textOf = ({ text, pool, branch }: Beginning): string =>
   text ??
   (pool === undefined
     ? ''
@@ -45,20 +55,36 @@ const runsByItself = (text: string): boolean => {
 };
 
 /** The page of queries. */
-export const QueryPage = ({ client, pools, views, initial, onLink, onText }: QueryPageProps) => {
-  const question = useMemo(() => new Question({ client, text: initialText(initial), onLink }), []);
+export const QueryPage = ({ client, pools, views, initial, restored, onRun, onText }: QueryPageProps) => {
+  const question = useMemo(
+    () =>
+      new Question({
+        client,
+        text: textOf(initial),
+        onRun: ({ text, isNew }) => {
+          onRun(questionLink(text), isNew);
+          const source = sourceOf(text);
+          const pool = source && pools.peek().find(({ name, id }) => name === source.pool || id === source.pool);
+          if (pool) use(pool);
+        },
+      }),
+    [],
+  );
   const panel = useSignal<Panel | undefined>(undefined);
   const names = useNames(client, { pools, views }, question.table);
   const table = question.table.value;
   useEffect(() => {
     const untell = question.text.subscribe(onText);
-    if (!initial.waits && runsByItself(question.first)) question.run();
+    if (!initial.waits && runsByItself(question.first)) question.run({ isNew: false });
     else question.editor?.focus();
     return () => {
       untell();
       question.cancel();
     };
   }, []);
+  useEffect(() => {
+    if (restored) question.restore(textOf(restored), runsByItself(textOf(restored)));
+  }, [restored?.n]);
   useHistory(question.table);
   const close = (): void => {
     panel.value = undefined;
@@ -80,7 +106,7 @@ export const QueryPage = ({ client, pools, views, initial, onLink, onText }: Que
       {table ? (
         <Answer question={question} table={table} pools={pools} />
       ) : (
-        <Beginning pools={pools.value} onPick={pick} />
+        <Starts pools={pools.value} onPick={pick} />
       )}
       {panel.value === 'history' && <HistoryDialog onPick={pick} onClose={close} />}
       {panel.value === 'saved' && <SavedDialog text={question.text.value} onPick={pick} onClose={close} />}
@@ -90,64 +116,102 @@ export const QueryPage = ({ client, pools, views, initial, onLink, onText }: Que
 };
 
 const exampleTexts = ['head 100', 'count()', 'shapes'] as const;
-const Beginning = ({
+const startsPerStep = 12;
+const shownStarts = signal(startsPerStep);
+const Starts = ({
   pools,
   onPick,
 }: {
   readonly pools: readonly PoolInfo[];
   readonly onPick: (text: string) => void;
-}) => (
-  <section class="panel answer beginning" aria-label="Beginning">
-    <div class="nothing">
-      <h2>{pools.length === 0 ? 'Nothing to ask yet' : 'Ask the lake'}</h2>
-      {pools.length === 0 ? (
-        <p class="soft">
-          The lake has no pools. Make one under <a href="#/pools">Pools</a>, or try{' '}
-          <button
-            type="button"
-            class="link"
-            onClick={() => {
-              onPick('values {hello:"lake",at:now()}');
-            }}
-          >
-            a value of your own
-          </button>
-          .
-        </p>
-      ) : (
-        <p class="soft">Begin with a pool, or write a query above.</p>
-      )}
-      <ul class="starts">
-        {pools.slice(0, 12).map(({ id, name }) => (
-          <li key={id}>
+}) => {
+  const order = startsOrder.value;
+  const all = inOrder(pools, order);
+  return (
+    <section class="panel answer beginning" aria-label="Beginning">
+      <div class="nothing">
+        <h2>{pools.length === 0 ? 'Nothing to ask yet' : 'Ask the lake'}</h2>
+        {pools.length === 0 ? (
+          <p class="soft">
+            The lake has no pools. Make one under <a href="#/pools">Pools</a>, or try{' '}
             <button
               type="button"
-              class="start"
+              class="link"
               onClick={() => {
-                onPick(`from ${poolText(name)}`);
+                onPick('values {hello:"lake",at:now()}');
               }}
             >
-              <bdi>{visible(name, 60)}</bdi>
+              a value of your own
             </button>
-            {exampleTexts.map((rest) => (
+            .
+          </p>
+        ) : (
+          <p class="soft">Begin with a pool, or write a query above.</p>
+        )}
+        {pools.length > 1 && (
+          <label class="starts-order">
+            In the order of{' '}
+            <select
+              value={order}
+              onChange={(e) => {
+                setStartsOrder(e.currentTarget.value);
+              }}
+            >
+              {startsOrders.map(([id, title]) => (
+                <option key={id} value={id}>
+                  {title}
+                </option>
+              ))}
+            </select>
+          </label>
+        )}
+        <ul class="starts">
+          {all.slice(0, shownStarts.value).map(({ id, name }) => (
+            <li key={id}>
               <button
-                key={rest}
                 type="button"
-                class="quiet"
-                aria-label={`${rest} of ${visible(name, 60)}`}
+                class="start"
                 onClick={() => {
-                  onPick(`from ${poolText(name)} | ${rest}`);
+                  onPick(`from ${poolText(name)}`);
                 }}
               >
-                <code>{rest}</code>
+                <bdi>{visible(name, 60)}</bdi>
               </button>
-            ))}
-          </li>
-        ))}
-      </ul>
-    </div>
-  </section>
-);
+              {exampleTexts.map((rest) => (
+                <button
+                  key={rest}
+                  type="button"
+                  class="quiet"
+                  aria-label={`${rest} of ${visible(name, 60)}`}
+                  onClick={() => {
+                    onPick(`from ${poolText(name)} | ${rest}`);
+                  }}
+                >
+                  <code>{rest}</code>
+                </button>
+              ))}
+            </li>
+          ))}
+        </ul>
+        {all.length > shownStarts.value && (
+          <button
+            type="button"
+            onClick={() => {
+              shownStarts.value += startsPerStep * 5;
+            }}
+          >
+            Show more of {counted(all.length - shownStarts.value, 'pool')}
+          </button>
+        )}
+      </div>
+    </section>
+  );
+};
+
+const inOrder = (pools: readonly PoolInfo[], order: StartsOrder): readonly PoolInfo[] => {
+  if (order === 'used') return lastUsedFirst(pools);
+  return order === 'made' ? pools.toSorted((a, b) => (a.ts < b.ts ? 1 : -1)) : pools;
+};
 
 /** What completion knows of the lake. */
 const useNames = (
@@ -158,7 +222,7 @@ const useNames = (
   useMemo(() => {
     const cache = new FieldCache(client);
     return {
-      pools: () => pools.peek().map(({ name }) => name),
+      pools: () => lastUsedFirst(pools.peek()).map(({ name }) => name),
       views: () => views.peek().map(({ name }) => name),
       branches: async (pool) => {
         try {

@@ -5,14 +5,21 @@ import type { Path } from './columns/columns.ts';
 import type { EditorHandle, TextFault } from './editor.tsx';
 import { narrowing, widening } from './narrow.ts';
 import { Run } from './run.ts';
+import { sameTexts } from './scan.ts';
 import { rowsMax } from './stored.ts';
 import { Table } from './table.ts';
 
-/** What a question begins with. `onLink` is told of the text that a link to it should carry. */
+/** What a question begins with. */
 interface QuestionOptions {
   readonly client: Lake;
   readonly text: string;
-  readonly onLink: (text: string) => void;
+  /** Told of each run. */
+  readonly onRun: (run: Asked) => void;
+}
+/** A text that was run. `isNew`: the reader asked for it, not the address. */
+export interface Asked {
+  readonly text: string;
+  readonly isNew: boolean;
 }
 
 /** One question. The editor, once it is there, is where its text changes. */
@@ -24,13 +31,13 @@ export class Question {
   readonly faults = signal<readonly TextFault[]>([]);
   editor: EditorHandle | undefined;
   readonly #table = signal<Table | undefined>(undefined);
-  readonly #onLink: (text: string) => void;
+  readonly #onRun: (run: Asked) => void;
 
-  constructor({ client, text, onLink }: QuestionOptions) {
+  constructor({ client, text, onRun }: QuestionOptions) {
     this.client = client;
     this.first = text;
     this.text = signal(text);
-    this.#onLink = onLink;
+    this.#onRun = onRun;
   }
 
   /** Of the last run; undefined before the first. */
@@ -38,8 +45,14 @@ export class Question {
     return this.#table;
   }
 
+  /** Whether the rows that are there are of an earlier text. */
+  get isOutdated(): boolean {
+    const { value } = this.#table;
+    return value !== undefined && !sameTexts(value.run.text, this.text.value);
+  }
+
   /** Runs the text as it stands, in place of what runs. */
-  run(): void {
+  run({ isNew = true }: { readonly isNew?: boolean } = {}): void {
     const asked = this.text.peek();
     if (asked.trim() === '') return;
     this.cancel();
@@ -47,21 +60,28 @@ export class Question {
     const next = new Table(new Run(this.client, asked, rowsMax.peek()));
     if (before) next.keep(before);
     this.#table.value = next;
-    this.#onLink(asked);
+    this.#onRun({ text: asked, isNew });
   }
   cancel(): void {
     this.#table.peek()?.run.cancel();
-  }
-
-  /** Lets a link carry the text as it stands. */
-  link(): void {
-    this.#onLink(this.text.peek());
   }
 
   /** Runs this text in place of the other. */
   ask(text: string): void {
     this.editor?.replace(text);
     this.run();
+  }
+  /**
+   * Goes back to a text of the browser's history, or on to one. `runs`: it is run again; else the rows that are there
+   * are of another text.
+   */
+  restore(text: string, runs: boolean): void {
+    this.editor?.replace(text);
+    if (runs) this.run({ isNew: false });
+    else if (text.trim() === '') {
+      this.cancel();
+      this.#table.value = undefined;
+    }
   }
   /** Runs it for a span of a field: literals as the query writes them. */
   narrow(path: Path, from: string, to: string): void {

@@ -133,6 +133,13 @@ export const stagesOf = (text: string): readonly Stage[] => {
   return stages;
 };
 
+const tokensText = (text: string): string =>
+  scan(text)
+    .flatMap(({ kind, text: word }) => (kind === 'space' || kind === 'comment' ? [] : [word]))
+    .join(' ');
+/** Whether two texts differ in space and comments alone. */
+export const sameTexts = (a: string, b: string): boolean => a === b || tokensText(a) === tokensText(b);
+
 /** A pool that is read, and the branch or commit of it if one is named. */
 export interface Source {
   readonly pool: string;

@@ -3,8 +3,11 @@ import { LakeFailure } from '../../../src/client/client.ts';
 import { bytes, count, counted, duration, faultText, visible, visibleLines } from '../text.ts';
 import type { Run } from './run.ts';
 
-/** The state of a run and its figures; asks whether to go on when as many rows as are kept are there. */
-export const RunStatus = ({ run }: { readonly run: Run }) => {
+/**
+ * The state of a run and its figures; asks whether to go on when as many rows as are kept are there. `onBringBack`: the
+ * text was changed since, and this brings the one of the rows back.
+ */
+export const RunStatus = ({ run, onBringBack }: { readonly run: Run; readonly onBringBack?: () => void }) => {
   run.version.value;
   const state = run.state.value;
   const { store, firstMs, totalMs, stats } = run;
@@ -27,11 +30,20 @@ export const RunStatus = ({ run }: { readonly run: Run }) => {
   const tones = { running: 'warn', full: 'warn', done: 'good', failed: 'bad', cancelled: 'warn' } as const;
   return (
     <div class="run-status">
-      <span class={`pill ${tones[state]}`} role="status">
-        {words[state]}
+      <span class={`pill ${onBringBack ? 'warn' : tones[state]}`} role="status">
+        {onBringBack && state === 'done' ? 'Outdated' : words[state]}
       </span>
       <strong>{counted(store.count, 'row')}</strong>
-      <span class="soft figures-line">{parts.join(' · ')}</span>
+      {onBringBack ? (
+        <span class="outdated">
+          of an earlier text{' '}
+          <button type="button" class="link" title={visible(run.text, 600)} onClick={onBringBack}>
+            Bring it back
+          </button>
+        </span>
+      ) : (
+        <span class="soft figures-line">{parts.join(' · ')}</span>
+      )}
       {state === 'full' && (
         <span class="group">
           <button
