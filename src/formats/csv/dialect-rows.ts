@@ -33,7 +33,13 @@ export async function* readDialect(
     format,
     delimiter,
     dialect,
-  }: { readonly format: 'csv' | 'tsv'; readonly delimiter: string; readonly dialect: CsvDialect },
+    lineEnd,
+  }: {
+    readonly format: 'csv' | 'tsv';
+    readonly delimiter: string;
+    readonly dialect: CsvDialect;
+    readonly lineEnd: '\n' | '\r';
+  },
 ): AsyncGenerator<Vector> {
   const { batchRows, valueBytesMax } = readLimits(options);
   const { quote = '"', escape, comment, skip = 0, header = 1 } = dialect;
@@ -52,13 +58,14 @@ export async function* readDialect(
     escape: escape ?? (quote === '' ? null : quote),
     ...(comment !== undefined && { comment, comment_no_infix: true }),
     ltrim: delimiter !== '\t',
+    record_delimiter: lineEnd === '\r' ? '\r' : [],
     relax_column_count: true,
     skip_empty_lines: true,
     max_record_size: valueBytesMax,
     info: true,
   });
   // What fails in the input ends the parser, and so the loop.
-  pipeline(Readable.from(behindLines(input, skip)), parser, () => undefined);
+  pipeline(Readable.from(behindLines(input, skip, lineEnd)), parser, () => undefined);
   const heads: (readonly string[])[] = [];
   let columns: Columns | undefined;
   let bytes = 0;
@@ -105,12 +112,17 @@ const faultOf = ({ code, message }: CsvError): string => {
 };
 
 /** The input without its first lines. */
-async function* behindLines(input: AsyncIterable<Uint8Array>, lines: number): AsyncGenerator<Uint8Array> {
+async function* behindLines(
+  input: AsyncIterable<Uint8Array>,
+  lines: number,
+  lineEnd: string,
+): AsyncGenerator<Uint8Array> {
   let left = lines;
+  const last = lineEnd.charCodeAt(0);
   for await (const chunk of input) {
     let start = 0;
     while (left > 0) {
-      const end = chunk.indexOf(0x0a, start);
+      const end = chunk.indexOf(last, start);
       if (end < 0) break;
       start = end + 1;
       left--;

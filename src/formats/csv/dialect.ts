@@ -79,10 +79,37 @@ const guessed = [',', ';', '\t', '|'] as const;
 export const beginningBytesMax = 64 << 10;
 const linesMax = 50;
 
-/** A line without the cells that are in quotes. Looking for quotes that nobody closes takes the square of its length. */
-const withoutQuoted = (line: string): string =>
-  line.length > quotedMax ? line : line.replace(/"(?:[^"\\]|\\.|"")*"/g, '');
-const quotedMax = 8 << 10;
+/**
+ * Text without the cells that are in quotes, which may go over several lines. A quote that stands within a cell, or that
+ * nobody closes, is text.
+ */
+const withoutQuoted = (text: string): string => {
+  const pieces: string[] = [];
+  let from = 0;
+  for (let open = text.indexOf('"'); open >= 0; open = text.indexOf('"', open + 1)) {
+    if (!/(?:^|[\n,;\t|])[ \r]*$/.test(text.slice(Math.max(0, open - blanksMax), open))) continue;
+    const end = closingQuote(text, open);
+    if (end < 0) break;
+    pieces.push(text.slice(from, open));
+    from = end + 1;
+    open = end;
+  }
+  pieces.push(text.slice(from));
+  return pieces.join('');
+};
+/** Blanks before a quote that begins a cell. */
+const blanksMax = 32;
+/** Where the cell ends that begins with a quote at `open`; a quote in it is doubled, or behind a backslash. -1: nowhere. */
+const closingQuote = (text: string, open: number): number => {
+  for (let at = open + 1; at < text.length; at++) {
+    if (text[at] === '\\') at++;
+    else if (text[at] === '"') {
+      if (text[at + 1] !== '"') return at;
+      at++;
+    }
+  }
+  return -1;
+};
 
 /** What the beginning of an input shows; `skipped`: bytes of a line that only says the delimiter. */
 export interface Beginning {
@@ -100,10 +127,10 @@ export const beginningOf = (bytes: Uint8Array, isWhole: boolean): Beginning | un
   );
   const said = /^(?:\xef\xbb\xbf)?"?sep=([^\r\n"])"?\r?\n/i.exec(text);
   if (said) return { delimiter: said[1]!, skipped: said[0].length };
-  const lines = text.split('\n');
+  const lines = withoutQuoted(text).split('\n');
   // What is cut off says nothing.
   if (!isWhole || lines.at(-1) === '') lines.pop();
-  const [header, ...rows] = lines.slice(0, linesMax).map(withoutQuoted);
+  const [header, ...rows] = lines.slice(0, linesMax);
   if (header === undefined) return undefined;
   if (header.includes(',')) return { delimiter: ',', skipped: 0 };
   const filled = rows.filter((row) => row.trim() !== '');

@@ -17,22 +17,29 @@ export async function* readCsv(input: AsyncIterable<Uint8Array>, options: ReadOp
   const { csvDelimiter: said, csv: dialect } = options;
   if (said !== undefined && !isDelimiter(said))
     throw new LakeError('format-broken', { format: 'csv', fault: 'invalid field delimiter', place: '', values: 0 });
-  const ahead = said === undefined ? await Ahead.of(input) : undefined;
+  const ahead = await Ahead.of(input);
   // Lines before the header may have anything.
-  const begun = dialect?.skip === undefined ? ahead?.beginning : undefined;
-  const delimiter = said ?? begun?.delimiter ?? ',';
-  const rest = ahead?.behind(begun?.skipped ?? 0) ?? input;
-  const lines = begun && begun.skipped > 0 ? 1 : 0;
-  if (dialect) yield* readDialect(rest, options, { format: 'csv', delimiter, dialect });
-  else yield* readDelimited(rest, options, { format: 'csv', delimiter }, lines);
+  const begun = said === undefined && dialect?.skip === undefined ? ahead.beginning : undefined;
+  yield* readAhead(ahead, options, { format: 'csv', delimiter: said ?? begun?.delimiter ?? ',' }, begun?.skipped ?? 0);
 }
 
 /** @throws LakeError `format-broken` naming the record's line */
-export const readTsv = (input: AsyncIterable<Uint8Array>, options: ReadOptions): AsyncGenerator<Vector> => {
+export async function* readTsv(input: AsyncIterable<Uint8Array>, options: ReadOptions): AsyncGenerator<Vector> {
+  yield* readAhead(await Ahead.of(input), options, { format: 'tsv', delimiter: '\t' }, 0);
+}
+
+const readAhead = (
+  ahead: Ahead,
+  options: ReadOptions,
+  kind: { readonly format: 'csv' | 'tsv'; readonly delimiter: string },
+  skipped: number,
+): AsyncGenerator<Vector> => {
   const { csv: dialect } = options;
-  return dialect
-    ? readDialect(input, options, { format: 'tsv', delimiter: '\t', dialect })
-    : readDelimited(input, options, { format: 'tsv', delimiter: '\t' });
+  const { lineEnd } = ahead;
+  const rest = ahead.behind(skipped);
+  return dialect || lineEnd === '\r'
+    ? readDialect(rest, options, { ...kind, dialect: dialect ?? {}, lineEnd })
+    : readDelimited(rest, options, kind, skipped > 0 ? 1 : 0);
 };
 
 /** An input whose beginning was looked at. */
@@ -61,8 +68,19 @@ class Ahead {
   }
 
   get beginning(): ReturnType<typeof beginningOf> {
+    const bytes = this.#bytes;
+    return beginningOf(this.lineEnd === '\r' ? bytes.map((b) => (b === 0x0d ? 0x0a : b)) : bytes, this.#isWhole);
+  }
+  /** What ends lines: as old Macs wrote them, and Excel still does when asked, a carriage return alone. */
+  get lineEnd(): '\n' | '\r' {
+    if (this.#taken.some((chunk) => chunk.includes(0x0a))) return '\n';
+    const at = this.#bytes.indexOf(0x0d);
+    // The last byte may be the first half of both.
+    return at >= 0 && (this.#isWhole || at < this.#bytes.length - 1) ? '\r' : '\n';
+  }
+  get #bytes(): Uint8Array {
     const [first = new Uint8Array(0), ...more] = this.#taken;
-    return beginningOf(more.length === 0 ? first : Buffer.concat(this.#taken), this.#isWhole);
+    return more.length === 0 ? first : Buffer.concat(this.#taken);
   }
 
   /** All of it but its first bytes. */

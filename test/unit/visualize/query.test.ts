@@ -15,7 +15,13 @@ import {
   widthText,
 } from '../../../visualize/console/query/plot/bins.ts';
 import { numberOf, plotsOf } from '../../../visualize/console/query/plot/chartable.ts';
-import { cellAt, type ColumnOptions, columnsOf, keyOf, pathText } from '../../../visualize/console/query/columns/columns.ts';
+import {
+  cellAt,
+  type ColumnOptions,
+  columnsOf,
+  keyOf,
+  pathText,
+} from '../../../visualize/console/query/columns/columns.ts';
 import { narrowing, type TextChange, tidy, widening } from '../../../visualize/console/query/narrow.ts';
 import { barRows, linesOf, TimeGatherer } from '../../../visualize/console/query/plot/gather.ts';
 import { copied, shown, supText } from '../../../visualize/console/query/print.ts';
