@@ -34,7 +34,9 @@ type PoolWork =
     }
   | { readonly kind: 'vacuum'; readonly revision: string; readonly dryRun: boolean }
   | { readonly kind: 'create branch'; readonly name: string; readonly commit: string }
-  | { readonly kind: 'delete branch'; readonly name: string };
+  | { readonly kind: 'delete branch'; readonly name: string }
+  | { readonly kind: 'create tag'; readonly name: string; readonly commit: string }
+  | { readonly kind: 'delete tag'; readonly name: string };
 /** The kinds of jobs; the host has work for each (src/lake/pool/jobs.ts). */
 export type PoolJobKind = PoolTask['kind'];
 
@@ -50,6 +52,8 @@ export interface ChangeEvent {
     | 'pool-commit'
     | 'branch-update'
     | 'branch-delete'
+    | 'tag-new'
+    | 'tag-delete'
     | 'view-new'
     | 'view-update'
     | 'view-delete';
@@ -59,6 +63,8 @@ export interface ChangeEvent {
   readonly commitId?: string;
   /** The branch that moved. */
   readonly branch?: string;
+  /** The tag that came or went. */
+  readonly tag?: string;
   /** Names the branch again for a merge and is empty for other commits, as clients of the reference expect. */
   readonly parent?: string;
 }

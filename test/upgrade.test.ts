@@ -11,12 +11,13 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { crc32 } from 'node:zlib';
 import { Environment } from '../src/lake/tables/environment.ts';
+import { zeroId } from '../src/lake/ksuid.ts';
 import { openLake } from '../src/lake/lake.ts';
 import { changesLength, writeChanges } from '../src/lake/log/changes.ts';
 import { openObjects } from '../src/lake/objects/objects.ts';
 import { branchKey, encodeBranch, encodeName, encodePool, nameKey } from '../src/lake/tables/rows.ts';
 import { type Change, journalKey } from '../src/lake/tables/table-rows.ts';
-import { formatVersion, openIndex, Tables, tableNames } from '../src/lake/tables/tables.ts';
+import { formatVersion, openIndex, Tables, tableNames, tagsVersion, viewsVersion } from '../src/lake/tables/tables.ts';
 import { startBuiltService } from './support/built-service.ts';
 import { clientOf } from './support/client.ts';
 import { openIn } from './unit/lake/support.ts';
@@ -231,7 +232,7 @@ test('a lake of a newer format is refused, by name and number, and left as it is
   }
 });
 
-test('a lake has the newest format from its first view on: builds without views open all others', {
+test('a lake has a newer format from its first view or tag on: builds without them open all others', {
   timeout: 120_000,
 }, async () => {
   const directory = mkdtempSync(join(tmpdir(), 'lake-upgrade-'));
@@ -248,17 +249,26 @@ test('a lake has the newest format from its first view on: builds without views 
   let lake = await open();
   await lake.createPool({ name: 'p' });
   await lake.close();
-  expect(await version()).toBe(formatVersion - 1);
+  expect(await version()).toBe(viewsVersion - 1);
   lake = await open();
   const { view } = await lake.changeView({ action: 'create', existing: 'refuse', name: 'v', query: 'values 1' });
   // Before the view itself is durable: a kill right behind it leaves a lake that they refuse.
-  expect(await version()).toBe(formatVersion);
+  expect(await version()).toBe(viewsVersion);
   await lake.close();
   // Tables that are made again say so too.
   rmSync(join(directory, 'tables'), { recursive: true });
   lake = await open();
   expect(lake.views()).toEqual([view]);
   await lake.changeView({ action: 'drop', name: 'v', ifExists: false });
+  expect(await version()).toBe(viewsVersion);
+  const tag = await lake.pool('p').createTag('v1', zeroId);
+  expect(await version()).toBe(tagsVersion);
   await lake.close();
-  expect(await version()).toBe(formatVersion);
+  rmSync(join(directory, 'tables'), { recursive: true });
+  lake = await open();
+  expect(lake.pool('p').tags()).toEqual([tag]);
+  await lake.pool('p').deleteTag('v1');
+  await lake.close();
+  expect(await version()).toBe(tagsVersion);
+  expect(tagsVersion).toBe(formatVersion);
 });

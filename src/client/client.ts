@@ -15,6 +15,7 @@
 import { eventsOf, type EventsOptions, type LakeEvent } from './events.ts';
 import { type LoadProgress, loadProgress, type QueryProgress, queryProgress } from './progress.ts';
 import { type Format, mediaTypes, Query, type QueryOptions } from './query.ts';
+import { renamed } from './renamed.ts';
 import { type Body, type ConnectOptions, type RequestOptions, Requests } from './requests.ts';
 import { supText } from './sup.ts';
 import { nameText } from './types.ts';
@@ -77,13 +78,16 @@ export interface BranchInfo {
   readonly ts: string;
 }
 
+/** A name for a commit, which never moves. `ts`: when it was given, in RFC 3339. */
+export type TagInfo = BranchInfo;
+
 /** Data objects in sum; `bytes` are encoded. */
 export interface ObjectSums {
   readonly objects: number;
   readonly records: number;
   readonly bytes: number;
 }
-/** What a branch or commit holds; `commit` is the one that it was resolved to. */
+/** What a branch, tag or commit holds; `commit` is the one that it was resolved to. */
 export interface RevisionSums extends ObjectSums {
   readonly commit: string;
 }
@@ -109,6 +113,8 @@ export interface Preview {
   readonly removes: readonly string[];
   readonly recordsAdded: number;
   readonly recordsRemoved: number;
+  /** By how many the branch would change. */
+  readonly records: number;
   readonly conflicts: readonly string[];
   readonly error: string | undefined;
 }
@@ -257,16 +263,16 @@ export class Pool {
   branch(name: string): Branch {
     return new Branch(this.#requests, this.pool, name);
   }
-  async rename(name: string): Promise<void> {
-    await this.#requests.send({ method: 'PUT', path: ['pool', this.pool], ...jsonBody({ name }) });
+  rename(name: string): Promise<void> {
+    return this.#ask('PUT', [], jsonBody({ name }));
   }
   /** With all its branches and data. */
-  async delete(): Promise<void> {
-    await this.#requests.send({ method: 'DELETE', path: ['pool', this.pool] });
+  delete(): Promise<void> {
+    return this.#ask('DELETE', []);
   }
   /** At a commit: the tip of a branch, or any older one. */
   async createBranch(name: string, commit: string): Promise<Branch> {
-    await this.#requests.json({ method: 'POST', path: ['pool', this.pool], ...jsonBody({ name, commit }) });
+    await this.#ask('POST', [], jsonBody({ name, commit }));
     return this.branch(name);
   }
   branches(): Promise<BranchInfo[]> {
@@ -274,34 +280,49 @@ export class Pool {
       (rows) => rows.map(({ branch }) => branch),
     );
   }
-  /** The commits of all branches, the newest first, a page at a time; `from` is `next` of the page before. */
-  async graph(
+  /** Gives a commit a name that never moves, and is read wherever a branch is. */
+  createTag(name: string, commit: string): Promise<TagInfo> {
+    return this.#ask('POST', ['tag'], jsonBody({ name, commit }));
+  }
+  /** By their names. */
+  async tags(): Promise<readonly TagInfo[]> {
+    return (await this.#ask<{ readonly tags: readonly TagInfo[] }>('GET', ['tag'])).tags;
+  }
+  deleteTag(name: string, options: Condition = {}): Promise<void> {
+    return this.#ask('DELETE', ['tag', name], { headers: conditionHeaders(options) });
+  }
+  /**
+   * The commits of all branches and tags, the newest first, a page at a time; `from` is `next` of the page before.
+   */
+  graph(
     options: { readonly limit?: number; readonly from?: readonly string[]; readonly signal?: AbortSignal } = {},
   ): Promise<GraphPage> {
     const { limit, from, signal } = options;
-    return (await this.#requests.json({
-      method: 'GET',
-      path: ['pool', this.pool, 'graph'],
+    return this.#ask('GET', ['graph'], {
       query: { limit: limit === undefined ? undefined : String(limit), from: from?.join(',') },
       ...(signal && { signal }),
-    })) as GraphPage;
-  }
-  /** What a branch or commit holds. */
-  async sums(revision: string): Promise<RevisionSums> {
-    return (await this.#requests.json({
-      method: 'GET',
-      path: ['pool', this.pool, 'revision', revision, 'sums'],
-    })) as RevisionSums;
-  }
-  /** Removes the bodies of data objects that no branch holds any more; `dryRun` only lists them. */
-  async vacuum(revision: string, options: Condition & { readonly dryRun?: boolean } = {}): Promise<readonly string[]> {
-    const answer = await this.#requests.json({
-      method: 'POST',
-      path: ['pool', this.pool, 'revision', revision, 'vacuum'],
-      query: { dryrun: options.dryRun ? 'T' : 'F' },
-      headers: conditionHeaders(options),
     });
-    return (answer as { readonly object_ids: readonly string[] }).object_ids;
+  }
+  /** What a branch, tag or commit holds. */
+  sums(revision: string): Promise<RevisionSums> {
+    return this.#ask('GET', ['revision', revision, 'sums']);
+  }
+  /** Removes the bodies of data objects that no branch or tag holds any more; `dryRun` only lists them. */
+  async vacuum(revision: string, options: Condition & { readonly dryRun?: boolean } = {}): Promise<readonly string[]> {
+    return (
+      await this.#ask<{ readonly object_ids: readonly string[] }>('POST', ['revision', revision, 'vacuum'], {
+        query: { dryrun: options.dryRun ? 'T' : 'F' },
+        headers: conditionHeaders(options),
+      })
+    ).object_ids;
+  }
+
+  #ask<T>(
+    method: RequestOptions['method'],
+    path: readonly string[],
+    more: Omit<RequestOptions, 'method' | 'path'> = {},
+  ): Promise<T> {
+    return this.#requests.json({ method, path: ['pool', this.pool, ...path], ...more }) as Promise<T>;
   }
 }
 
@@ -356,7 +377,7 @@ export class Branch {
   deleteObjects(objectIds: readonly string[], options: WriteOptions = {}): Promise<Committed> {
     return this.#write(['delete'], options, jsonBody({ object_ids: objectIds }));
   }
-  /** Brings what another branch has into this one. */
+  /** Brings what another branch, or a tag, has into this one. */
   merge(child: string, options: WriteOptions = {}): Promise<Committed> {
     return this.#write(['merge', child], options, {});
   }
@@ -383,21 +404,14 @@ export class Branch {
   }
 
   async #preview(path: readonly string[], request: Pick<RequestOptions, 'body' | 'headers'>): Promise<Preview> {
-    const {
-      tip,
-      adds,
-      removes,
-      records_added: recordsAdded,
-      records_removed: recordsRemoved,
-      conflicts,
-      error,
-    } = (await this.#requests.json({
-      method: 'POST',
-      path: [...this.#path(), ...path],
-      query: { dryrun: 'T' },
-      ...request,
-    })) as WirePreview;
-    return { tip, adds, removes, recordsAdded, recordsRemoved, conflicts, error: error ?? undefined };
+    return renamed<Preview>(
+      await this.#requests.json({
+        method: 'POST',
+        path: [...this.#path(), ...path],
+        query: { dryrun: 'T' },
+        ...request,
+      }),
+    );
   }
   #path(): string[] {
     return ['pool', this.#pool, 'branch', this.name];
@@ -425,12 +439,6 @@ export class Branch {
     return { commit: (answer as Committed).commit };
   }
 }
-
-type WirePreview = Omit<Preview, 'recordsAdded' | 'recordsRemoved' | 'error'> & {
-  readonly records_added: number;
-  readonly records_removed: number;
-  readonly error: string | null;
-};
 
 const conditionHeaders = ({ ifMatch }: Condition): RequestOptions['headers'] & object => ({
   'If-Match': ifMatch && `"${ifMatch}"`,

@@ -11,7 +11,8 @@ import { passing, pause, type Requests } from './requests.ts';
 /**
  * Something changed in the lake. `branch` is the one that moved, came or went, `commitId` its new tip; pools as a whole
  * have neither. `parent`: of merges alone, the branch that was merged into, which is the one that moved. `view`: the
- * name of a view that came, changed or went; its id is `poolId` then, and its new version `commitId`.
+ * name of a view that came, changed or went; its id is `poolId` then, and its new version `commitId`. `tag`: one that came
+ * (at `commitId`) or went.
  */
 export interface LakeEvent {
   readonly id: string;
@@ -22,6 +23,8 @@ export interface LakeEvent {
     | 'pool-delete'
     | 'branch-update'
     | 'branch-delete'
+    | 'tag-new'
+    | 'tag-delete'
     | 'view-new'
     | 'view-update'
     | 'view-delete'
@@ -31,6 +34,7 @@ export interface LakeEvent {
   readonly commitId?: string;
   readonly parent?: string;
   readonly view?: string;
+  readonly tag?: string;
 }
 /** Where the events begin, and who is told of connections. */
 export interface EventsOptions {
@@ -111,7 +115,7 @@ async function* parsed(lines: AsyncIterable<string>): AsyncGenerator<LakeEvent> 
 }
 
 const eventOf = (id: string, kind: string, data: Readonly<Record<string, string>>): LakeEvent => {
-  const { branch, parent, view } = data;
+  const { branch, parent, view, tag } = data;
   const commitId = data['commit_id'] ?? data['version_id'];
   return {
     id,
@@ -122,5 +126,6 @@ const eventOf = (id: string, kind: string, data: Readonly<Record<string, string>
     // The feed gives the commits that are no merges an empty one.
     ...(parent && { parent }),
     ...(view && { view }),
+    ...(tag && { tag }),
   };
 };

@@ -1,4 +1,5 @@
 /** How far queries and loads are, by the ids of their requests; known while they run and for a while afterwards. */
+import { renamed } from './renamed.ts';
 import type { Requests } from './requests.ts';
 
 /** Rates are a second, over the time since the start. `error`: of one that failed or was cancelled. */
@@ -41,43 +42,14 @@ export interface LoadProgress extends Progress {
   readonly commit: string | undefined;
 }
 
-type Json = Readonly<Record<string, unknown>>;
-const progressOf = (json: Json): Progress => ({
-  requestId: json['request_id'] as string,
-  startedAt: new Date(json['started'] as string),
-  elapsedMs: json['elapsed_ms'] as number,
-  recordsPerSecond: json['records_per_second'] as number,
-  bytesPerSecond: json['bytes_per_second'] as number,
-  error: optional<string>(json['error']),
-});
-const optional = <T>(value: unknown): T | undefined => (value === null ? undefined : (value as T));
-
 /** @throws LakeFailure 404 when no such query runs or ended lately */
-export const queryProgress = async (requests: Requests, requestId: string): Promise<QueryProgress> => {
-  const json = (await requests.json({ method: 'GET', path: ['query', requestId] })) as Json;
-  return {
-    ...progressOf(json),
-    state: json['state'] as QueryProgress['state'],
-    query: json['query'] as string,
-    recordsRead: json['records_read'] as number,
-    bytesRead: json['bytes_read'] as number,
-    recordsTotal: optional<number>(json['records_total']),
-    recordsSent: json['records_sent'] as number,
-    bytesSent: json['bytes_sent'] as number,
-  };
-};
-
+export const queryProgress = (requests: Requests, requestId: string): Promise<QueryProgress> =>
+  progressOf(requests, ['query', requestId]);
 /** @throws LakeFailure 404 when no such load runs or ended lately */
-export const loadProgress = async (requests: Requests, requestId: string): Promise<LoadProgress> => {
-  const json = (await requests.json({ method: 'GET', path: ['load', requestId] })) as Json;
-  return {
-    ...progressOf(json),
-    state: json['state'] as LoadProgress['state'],
-    pool: json['pool'] as string,
-    branch: json['branch'] as string,
-    bytesReceived: json['bytes_received'] as number,
-    bytesTotal: optional<number>(json['bytes_total']),
-    records: json['records'] as number,
-    commit: optional<string>(json['commit']),
-  };
+export const loadProgress = (requests: Requests, requestId: string): Promise<LoadProgress> =>
+  progressOf(requests, ['load', requestId]);
+
+const progressOf = async <T extends Progress>(requests: Requests, path: readonly string[]): Promise<T> => {
+  const { started, ...rest } = renamed<T & { readonly started: string }>(await requests.json({ method: 'GET', path }));
+  return { ...rest, startedAt: new Date(started) } as unknown as T;
 };

@@ -66,6 +66,8 @@ const superdbNames = {
   'pool-commit': 'branch-commit',
   'branch-update': 'branch-update',
   'branch-delete': 'branch-delete',
+  'tag-new': 'tag-new',
+  'tag-delete': 'tag-delete',
   'view-new': 'view-new',
   'view-update': 'view-update',
   'view-delete': 'view-delete',
@@ -309,7 +311,7 @@ const plain = /^[\w ./:@-]*$/;
  * would take quoting.
  */
 const jsonText = ({ kind, poolId, commitId, branch = '', parent = '' }: LakeEvent): string | undefined => {
-  if (!plain.test(branch) || !plain.test(parent) || kind.startsWith('view-')) return undefined;
+  if (!plain.test(branch) || !plain.test(parent) || /^(?:view|tag)-/.test(kind)) return undefined;
   if (kind === 'pool-commit')
     return `{"commit_id":"0x${commitId!}","pool_id":"0x${poolId}","branch":"${branch}","parent":"${parent}"}`;
   return kind === 'branch-update' || kind === 'branch-delete'

@@ -140,6 +140,7 @@ export const queryRunErrors: Codes = [
   'from-http-failed',
   'auth-role',
   'load-empty',
+  'tag-fixed',
   ...viewErrors,
   'jobs-full',
   'lake-closing',
@@ -157,6 +158,7 @@ export const commitErrors: Codes = [
   ...jobErrors,
   'pool-not-found',
   'branch-not-found',
+  'tag-fixed',
   'commit-header',
   'commit-meta',
   ...tipErrors,
@@ -181,7 +183,7 @@ export const rewriteErrors: Codes = [
   'query-string',
   'query-cancelled',
 ];
-/** Of changes that are no commits: pools and branches made, renamed or deleted, and vacuums. */
+/** Of changes that are no commits: pools, branches and tags made, renamed or deleted, and vacuums. */
 export const changeErrors: Codes = jobErrors;
 
 /** What every row of this kind can answer. */

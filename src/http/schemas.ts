@@ -59,6 +59,13 @@ export const Branch = Type.Object(
   { ts: Time, name: Type.String(), commit: Id },
   { $id: 'Branch', description: 'A branch; `commit` is all zeros while it has none.' },
 );
+/** A tag of a pool. */
+export const Tag = Type.Object(
+  { ts: Time, name: Type.String(), commit: Id },
+  { $id: 'Tag', description: 'A name for a commit, given at `ts`, which never moves.' },
+);
+/** The answer of `GET /pool/:pool/tag`. */
+export const TagList = Type.Object({ tags: array(Tag) }, { $id: 'TagList', description: 'The tags of a pool.' });
 /** The answer of `POST /pool`. */
 export const CreatedPool = Type.Object(
   { pool: Pool, branch: Branch },
@@ -115,7 +122,7 @@ export const QueryDescription = Type.Object(
         kind: Type.Enum(['Null', 'Pool', 'DBMeta', 'Path']),
         name: Type.Optional(Type.String()),
         id: Type.Optional(nullable(Id)),
-        meta: Type.Optional(Type.String({ description: 'Of the lake: `pools` or `branches`.' })),
+        meta: Type.Optional(Type.String({ description: 'Of the lake: `pools`, `branches` or `tags`.' })),
         uri: Type.Optional(Type.String()),
       }),
     ),
@@ -351,11 +358,25 @@ export const NewBranch = Type.Object(
     name: Type.String({
       minLength: 1,
       not: { enum: ['.', '..'] },
-      description: 'Unique in the pool. At most 65,536 bytes (option `-name.max`). Not `.` or `..`.',
+      description:
+        'Unique among the branches and tags of the pool. At most 65,536 bytes (option `-name.max`). Not `.` or `..`.',
     }),
     commit: idText,
   },
   { $id: 'NewBranch', description: 'A branch at a commit; the zero id is where an empty `main` is.' },
+);
+/** The body of `POST /pool/:pool/tag`. */
+export const NewTag = Type.Object(
+  {
+    name: Type.String({
+      minLength: 1,
+      not: { enum: ['.', '..'] },
+      description:
+        'Unique among the branches and tags of the pool. At most 65,536 bytes (option `-name.max`). Not `.` or `..`.',
+    }),
+    commit: idText,
+  },
+  { $id: 'NewTag', description: 'A name for a commit.' },
 );
 /** Ids as the lake's own sources give them, too. */
 const objectId = Type.String({
@@ -460,6 +481,8 @@ const CommitEvent = Type.Object(
   },
   { $id: 'CommitEvent' },
 );
+const TagEvent = Type.Object({ commit_id: Id, pool_id: Id, tag: Type.String() }, { $id: 'TagEvent' });
+const TagDeleted = Type.Object({ pool_id: Id, tag: Type.String() }, { $id: 'TagDeleted' });
 const ViewEvent = Type.Object({ version_id: Id, view_id: Id, view: Type.String() }, { $id: 'ViewEvent' });
 const ViewDropped = Type.Object({ view_id: Id, view: Type.String() }, { $id: 'ViewDropped' });
 /** By name: the interface's, and what SuperDB v0.2.0 calls it. */
@@ -474,6 +497,8 @@ export const eventTable = {
   },
   'branch-update': { data: BranchEvent, superdb: 'branch-update', when: 'a branch was made' },
   'branch-delete': { data: BranchEvent, superdb: 'branch-delete', when: 'a branch was deleted' },
+  'tag-new': { data: TagEvent, superdb: 'tag-new', when: 'a tag was made' },
+  'tag-delete': { data: TagDeleted, superdb: 'tag-delete', when: 'a tag was deleted' },
   'view-new': { data: ViewEvent, superdb: 'view-new', when: 'a view was made' },
   'view-update': { data: ViewEvent, superdb: 'view-update', when: 'a view has a new version' },
   'view-delete': { data: ViewDropped, superdb: 'view-delete', when: 'a view was dropped' },

@@ -8,7 +8,7 @@
  */
 import { IdDraws, zeroId } from './ksuid.ts';
 import type { ClockNote, Draws, Id } from './lake.types.ts';
-import { decodeCommit, decodePool, decodeView } from './tables/rows.ts';
+import { decodeCommit, decodePool, decodeTag, decodeView } from './tables/rows.ts';
 import type { Tables } from './tables/tables.ts';
 
 const nsPerMs = 1_000_000n;
@@ -78,7 +78,7 @@ interface LastDrawn {
 const idBytes = 20;
 
 /**
- * What a lake drew last, from the rows that tell of it: pools, the newest commit and object of each, and views. Rows
+ * What a lake drew last, from the rows that tell of it: pools, the newest commit and object of each, views and tags. Rows
  * that are damaged tell nothing.
  */
 export const lastDrawn = (tables: Tables): LastDrawn => {
@@ -108,6 +108,7 @@ export const lastDrawn = (tables: Tables): LastDrawn => {
     const { version, tsNs } = decodeView(key, payload);
     see(version, tsNs);
   }
+  for (const { key, payload } of tables.soundRows('tags')) see(zeroId, decodeTag(key, payload).tsNs);
   return { id, ns };
 };
 const sound = (time: () => bigint): bigint => {

@@ -58,6 +58,9 @@ export interface BranchRecord {
   readonly commit: Id;
 }
 
+/** A name for a commit, which never moves. `tsNs`: when it was given, nanoseconds since 1970. */
+export type TagRecord = BranchRecord;
+
 /** What a commit did to its branch: the objects that it added and deleted, against its parent. */
 export interface CommitRecord {
   readonly id: Id;
@@ -215,7 +218,7 @@ export interface Snapshot {
 }
 
 /**
- * A comparison that is wanted; branch names or commit ids. `base` absent: the parent of a commit and of branch main,
+ * A comparison that is wanted; names of branches or tags, or commit ids. `base` absent: the parent of a commit and of branch main,
  * the fork of another branch.
  */
 export interface DiffRequest {
@@ -256,6 +259,7 @@ export interface PoolStats {
 export type MetaRow =
   | { readonly kind: 'pool'; readonly pool: PoolConfig }
   | { readonly kind: 'branch'; readonly pool: PoolConfig; readonly branch: BranchRecord }
+  | { readonly kind: 'tag'; readonly pool: PoolConfig; readonly tag: TagRecord }
   | { readonly kind: 'view'; readonly view: ViewVersion }
   | { readonly kind: 'object'; readonly object: ObjectMeta }
   | {
@@ -274,14 +278,14 @@ export type MetaRow =
       readonly id: Id;
     };
 /** Meta sources of the whole lake: `from :pools`. */
-export type LakeMeta = 'pools' | 'branches' | 'views';
+export type LakeMeta = 'pools' | 'branches' | 'tags' | 'views';
 /** Meta sources of a pool: `from p:branches`. */
-export type PoolMeta = 'branches';
+export type PoolMeta = 'branches' | 'tags';
 /** Meta sources of a commit: `from p@main:objects`. */
 export type CommitMeta = 'objects' | 'partitions' | 'vectors' | 'log' | 'rawlog';
 /**
- * `pool` absent: a source of the lake (`pools`, `branches`, `views`), or of a view. `commit`: branch name or commit id;
- * default `main`.
+ * `pool` absent: a source of the lake (`pools`, `branches`, `tags`, `views`), or of a view. `commit`: name of a branch
+ * or tag, or a commit's id; default `main`.
  */
 export interface MetaSource {
   readonly pool?: string;
@@ -309,6 +313,14 @@ export interface Pool {
   /** `commit`: id in either spelling; must exist in this pool or be the zero commit. */
   createBranch(name: string, commit: Id): Promise<BranchRecord>;
   deleteBranch(name: string, terms?: TipTerms): Promise<void>;
+  tags(): readonly TagRecord[];
+  /** @throws tag-not-found */
+  tag(name: string): TagRecord;
+  /** The commit of a branch or a tag. @throws branch-not-found */
+  tip(name: string): Id;
+  /** As `createBranch`; nothing of what the commit holds is vacuumed while the tag is there. */
+  createTag(name: string, commit: Id): Promise<TagRecord>;
+  deleteTag(name: string, terms?: TipTerms): Promise<void>;
   /**
    * One commit that adds these objects; their files are written and synced already. @throws load-empty for no objects
    */
@@ -330,6 +342,7 @@ export interface Pool {
     note?: CommitNote,
     options?: { readonly vectors?: boolean },
   ): Promise<CommitResult>;
+  /** `child`: name of a branch or a tag. */
   merge(target: string, child: string, note?: CommitNote): Promise<CommitResult>;
   revert(branch: string, commit: Id, note?: CommitNote): Promise<CommitResult>;
   /** What they would do at this moment; nothing is written or queued. */
@@ -337,12 +350,12 @@ export interface Pool {
   previewRevert(branch: string, commit: Id, terms?: TipTerms): Promise<Preview>;
   previewDelete(branch: string, prepare: PrepareRewrite, terms?: TipTerms): Promise<Preview>;
   vectors(branch: string, action: 'add' | 'delete', ids: readonly Id[], note?: CommitNote): Promise<CommitResult>;
-  /** Object ids that were removed, or would be with `dryRun`. `revision`: branch name or commit id. */
+  /** Object ids that were removed, or would be with `dryRun`. `revision`: name of a branch or tag, or a commit's id. */
   vacuum(revision: string, options: { readonly dryRun: boolean } & TipTerms): Promise<readonly Id[]>;
   stats(): Promise<PoolStats>;
-  /** The commits of all branches, or those before and with `from`, the newest first. */
+  /** The commits of all branches and tags, or those before and with `from`, the newest first. */
   graph(options: { readonly from?: readonly Id[]; readonly limit: number }): Promise<GraphPage>;
-  /** What a branch or commit holds. */
+  /** What a branch, a tag or a commit holds. */
   sums(commitish: string): Promise<ObjectSums & { readonly commit: Id }>;
 }
 
@@ -443,7 +456,7 @@ export interface Lake {
   /** @throws view-exists, view-not-found, pool-exists, name-reserved */
   changeView(change: ViewChange, author?: string): Promise<ViewChanged>;
   /**
-   * `commitish`: branch name or commit id. @throws pool-not-found, branch-not-found, commit-file-missing when there is
+   * `commitish`: name of a branch or tag, or a commit's id. @throws pool-not-found, branch-not-found, commit-file-missing when there is
    * no such commit, vacuumed
    */
   openSnapshot(pool: string, commitish: string): Promise<Snapshot>;
@@ -526,7 +539,7 @@ export type LakeFact =
       readonly seekStride: number;
       readonly threshold: number;
     }
-  | { readonly what: 'branch'; readonly name: string; readonly commit: Id; readonly tsNs: string }
+  | { readonly what: 'branch' | 'tag'; readonly name: string; readonly commit: Id; readonly tsNs: string }
   | ({ readonly what: 'view'; readonly version: Id; readonly tsNs: string } & ViewDefinition)
   | {
       readonly what: 'commit';

@@ -63,15 +63,21 @@ const sortedFaces = (lake: MetaLake): readonly PoolFace[] =>
   [...lake.faces()].sort((a, b) => (a.config.id < b.config.id ? -1 : 1));
 const branchRows = (pool: PoolFace): readonly MetaRow[] =>
   pool.branches().map((branch) => ({ kind: 'branch', pool: pool.config, branch }));
+const tagRows = (pool: PoolFace): readonly MetaRow[] =>
+  pool.tags().map((tag) => ({ kind: 'tag', pool: pool.config, tag }));
 
 const viewRow = (view: ViewVersion): MetaRow => ({ kind: 'view', view });
 
 const lakeSources: { readonly [K in LakeMeta]: (lake: MetaLake) => readonly MetaRow[] } = {
   pools: (lake) => sortedFaces(lake).map((pool) => ({ kind: 'pool', pool: pool.config })),
   branches: (lake) => sortedFaces(lake).flatMap(branchRows),
+  tags: (lake) => sortedFaces(lake).flatMap(tagRows),
   views: (lake) => lake.views().map(viewRow),
 };
-const poolSources: { readonly [K in PoolMeta]: (pool: PoolFace) => readonly MetaRow[] } = { branches: branchRows };
+const poolSources: { readonly [K in PoolMeta]: (pool: PoolFace) => readonly MetaRow[] } = {
+  branches: branchRows,
+  tags: tagRows,
+};
 
 type CommitPage = (
   pool: PoolFace,

@@ -1,7 +1,7 @@
-/** Names that pools, views and branches cannot have. */
+/** Names that pools, views, branches and tags cannot have. */
 import { LakeError } from '../errors.ts';
 
-type Named = 'pool' | 'view' | 'branch';
+type Named = 'pool' | 'view' | 'branch' | 'tag';
 /**
  * `.` and `..` mean something else in paths, so that hardly a client could reach what has such a name; `HEAD` is
  * reserved by SuperDB.
@@ -10,6 +10,7 @@ const reserved: Readonly<Record<Named, readonly string[]>> = {
   pool: ['HEAD', '.', '..'],
   view: ['HEAD', '.', '..'],
   branch: ['.', '..'],
+  tag: ['.', '..'],
 };
 
 /** @throws name-reserved */

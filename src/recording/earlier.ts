@@ -175,6 +175,9 @@ const changeOfJob = (pool: string, job: PoolJob | LakeJob, commit = ''): string 
       return `branch-update ${pool} ${job.name}`;
     case 'delete branch':
       return `branch-delete ${pool} ${job.name}`;
+    case 'create tag':
+    case 'delete tag':
+      throw new Error('recordings of the first format have no tags');
     default:
       return `pool-commit ${pool} ${commit}`;
   }

@@ -82,6 +82,8 @@ export class Ledger {
       case 'replace view':
       case 'drop view':
       case 'vacuum':
+      case 'create tag':
+      case 'delete tag':
         return;
       default: {
         const branch = job.kind === 'merge' ? job.target : job.branch;
@@ -99,13 +101,14 @@ export class Ledger {
 
 /** Puts an event with those of its pool; those of the lake's own jobs are together. */
 export const bookEvent = (events: Map<string, BookedEvent[]>, event: BookedEvent): void => {
-  const { id, kind, poolId, commitId, branch } = event;
+  const { id, kind, poolId, commitId, branch, tag } = event;
   listOf(events, /^(?:pool|view)-/.test(kind) && kind !== 'pool-commit' ? 'lake' : poolId).push({
     id,
     kind,
     poolId,
     ...(commitId !== undefined && { commitId }),
     ...(branch !== undefined && { branch }),
+    ...(tag !== undefined && { tag }),
   });
 };
 

@@ -114,7 +114,7 @@ export type RecordedFact =
       readonly seekStride: number;
       readonly threshold: number;
     }
-  | { readonly what: 'branch'; readonly name: string; readonly commit: string; readonly tsNs: string }
+  | { readonly what: 'branch' | 'tag'; readonly name: string; readonly commit: string; readonly tsNs: string }
   | {
       readonly what: 'view';
       readonly version: string;
@@ -150,6 +150,7 @@ export interface EventRecord extends Line {
     readonly poolId: string;
     readonly commitId?: string;
     readonly branch?: string;
+    readonly tag?: string;
     readonly parent?: string;
   };
 }

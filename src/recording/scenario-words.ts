@@ -20,6 +20,8 @@ export const lakeStepWords = [
   'unmark',
   'create branch',
   'delete branch',
+  'create tag',
+  'delete tag',
   'merge',
   'revert',
   'vacuum',

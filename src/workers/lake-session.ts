@@ -39,6 +39,7 @@ const nameFaults: ReadonlySet<string> = new Set([
   'pool-not-found',
   'branch-not-found',
   'diff-no-fork',
+  'tag-fixed',
   'meta-unknown',
   'meta-unknown-lake',
 ]);
@@ -223,18 +224,17 @@ export class LakeSession {
           [...this.lake.pools(), ...this.lake.views()].map((p) => p.name),
         );
       case 'branch-not-found':
-        return didYouMeanName(
-          String(error.parameters['branch']),
-          this.lake
-            .pool(source.name)
-            .branches()
-            .map((b) => b.name),
-        );
+        return didYouMeanName(String(error.parameters['branch']), this.namesOf(source.name));
       case 'meta-unknown':
         return didYouMean(source.meta ?? '', poolMetas);
       default:
         return undefined;
     }
+  }
+
+  private namesOf(reference: string): readonly string[] {
+    const pool = this.lake.pool(reference);
+    return [...pool.branches(), ...pool.tags()].map(({ name }) => name);
   }
 
   private async named(request: Extract<SourceRequest, { kind: 'name' }>): Promise<FoundSource> {
@@ -254,10 +254,12 @@ export class LakeSession {
       const source = {
         pool: `0x${pool.config.id}`,
         meta,
-        ...(meta !== 'branches' && { commit: this.commitOf(pool, commit ?? 'main') }),
+        ...(!plainMetas.has(meta) && { commit: this.commitOf(pool, commit ?? 'main') }),
       };
       return { kind: 'poolMeta', name, handle: JSON.stringify(source) };
     }
+    if (request.forLoad && pool.tags().some((tag) => tag.name === commit))
+      throw new LakeError('tag-fixed', { tag: commit! });
     return this.pool(name, pool.config.id, commit ?? 'main');
   }
 
@@ -324,12 +326,12 @@ export class LakeSession {
   }
 
   /**
-   * A branch's commit of this moment, so that all pages list one commit; the branch's name while it has none, and what
+   * The commit of a branch or tag at this moment, so that all pages list one commit; the branch's name while it has none, and what
    * is no branch as it is.
    */
   private commitOf(pool: ReturnType<LakeServices['pool']>, commitish: string): string {
     try {
-      const { commit } = pool.branch(commitish);
+      const commit = pool.tip(commitish);
       return /^0*$/.test(commit) ? commitish : commit;
     } catch (error) {
       if (error instanceof LakeError && error.code === 'branch-not-found' && idShape.test(commitish)) return commitish;
@@ -398,9 +400,12 @@ const fileSource = (name: string, path: string, format: string | undefined): Res
   handle: JSON.stringify({ path, ...(format !== undefined && { format }) }),
 });
 
-const lakeMetas: ReadonlySet<string> = new Set(['pools', 'branches', 'views']);
+const lakeMetas: ReadonlySet<string> = new Set(['pools', 'branches', 'tags', 'views']);
+/** Of the pool as a whole. */
+const plainMetas: ReadonlySet<string> = new Set(['branches', 'tags']);
 const poolMetas: ReadonlySet<string> = new Set([
   'branches',
+  'tags',
   'objects',
   'partitions',
   'vectors',

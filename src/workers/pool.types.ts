@@ -254,6 +254,9 @@ export interface LakeServices {
     readonly config: PoolConfig;
     branch(name: string): { readonly commit: string };
     branches(): readonly { readonly name: string }[];
+    tags(): readonly { readonly name: string }[];
+    /** The commit of a branch or a tag. @throws branch-not-found */
+    tip(name: string): string;
     load(branch: string, objects: readonly ObjectMeta[], note?: CommitNote): Promise<{ readonly commit: string }>;
   };
   views(): readonly ViewVersion[];

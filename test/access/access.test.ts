@@ -119,6 +119,7 @@ describe('with keys', () => {
       const target = path
         .replace(':pool', 'own')
         .replace(':branch', 'main')
+        .replace(':tag', 'v1')
         .replace(':child', 'none')
         .replace(':revision', 'main')
         .replace(':commit', '0'.repeat(40))

@@ -46,15 +46,19 @@ export const stateOf = async (lake: Lake): Promise<LakeState> => {
     }
     for (const { name } of lake.pools()) {
       found[name] = {};
-      for (const branch of lake.pool(name).branches()) {
-        const snapshot = await lake.openSnapshot(name, branch.name);
+      const pool = lake.pool(name);
+      for (const [kind, each] of [
+        ...pool.branches().map((branch) => ['', branch] as const),
+        ...pool.tags().map((tag) => ['tag ', tag] as const),
+      ]) {
+        const snapshot = await lake.openSnapshot(name, each.name);
         try {
           const { objects } = snapshot.page({ limit: 100_000 });
           for (const object of objects) {
             const fault = await faultOf(object, (id, offset, length) => files.readRange(id, offset, length));
             if (fault !== undefined) throw new Error(`wrong rows: object of key ${object.min.text}: ${fault}`);
           }
-          found[name]![branch.name] = objects.map((o) => Number(o.min.text)).sort((a, b) => a - b);
+          found[name]![kind + each.name] = objects.map((o) => Number(o.min.text)).sort((a, b) => a - b);
         } finally {
           snapshot.release();
         }

@@ -98,6 +98,18 @@ const parts = {
       { do: 'vacuum', pool: 'p', branch: 'main' },
     );
   },
+  tags: (w) => {
+    const name = w.name();
+    const key = w.load('main', true);
+    w.steps.push({ do: 'create tag', pool: 'p', branch: 'main', name });
+    w.keys.splice(w.keys.indexOf(key), 1);
+    w.steps.push({ do: 'delete', pool: 'p', branch: 'main', keys: [key] }, { do: 'vacuum', pool: 'p', branch: 'main' });
+    // The name is taken, for branches too.
+    if (w.random.below(3) === 0) w.steps.push({ do: 'create branch', pool: 'p', branch: 'main', name });
+    if (w.random.below(2) === 0) w.steps.push({ do: 'merge', pool: 'p', target: 'main', child: name });
+    if (w.random.below(3) > 0)
+      w.steps.push({ do: 'delete tag', pool: 'p', name }, { do: 'vacuum', pool: 'p', branch: 'main' });
+  },
   sweep: (w) => {
     w.steps.push({ do: 'orphan', key: w.key() }, { do: 'restart' });
   },

@@ -113,8 +113,12 @@ class Run {
     const found = {};
     for (const { name } of this.lake.pools()) {
       found[name] = {};
-      for (const branch of this.lake.pool(name).branches())
-        found[name][branch.name] = (await this.tipObjects(name, branch.name))
+      const pool = this.lake.pool(name);
+      for (const [kind, each] of [
+        ...pool.branches().map((branch) => ['', branch]),
+        ...pool.tags().map((tag) => ['tag ', tag]),
+      ])
+        found[name][kind + each.name] = (await this.tipObjects(name, each.name))
           .map((o) => Number(o.min.text))
           .sort((a, b) => a - b);
     }
@@ -165,6 +169,9 @@ const steps = {
   'create branch': (run, { pool, branch, name }) =>
     run.lake.pool(pool).createBranch(name, run.lake.pool(pool).branch(branch).commit),
   'delete branch': (run, { pool, name }) => run.lake.pool(pool).deleteBranch(name),
+  'create tag': (run, { pool, branch, name }) =>
+    run.lake.pool(pool).createTag(name, run.lake.pool(pool).branch(branch).commit),
+  'delete tag': (run, { pool, name }) => run.lake.pool(pool).deleteTag(name),
   merge: (run, { pool, target, child }) => run.lake.pool(pool).merge(target, child),
   revert: (run, { pool, branch, step }) => {
     // What it takes back was refused.

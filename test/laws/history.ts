@@ -1,6 +1,6 @@
 /**
- * Random histories of a pool over real HTTP beside a model of plain sets: loads, deletes, branches, merges, reverts,
- * compactions, vacuums, with queries that stay open meanwhile.
+ * Random histories of a pool over real HTTP beside a model of plain sets: loads, deletes, branches, tags, merges,
+ * reverts, compactions, vacuums, with queries that stay open meanwhile.
  *
  * What must hold, after each step:
  * - a tip is the commit that was answered last; loads that were sent at once are a chain, in the order of their events;
@@ -11,7 +11,8 @@
  * - a revert of any commit, of other branches too, is the three-way merge of its parent's rows with the commit's as the
  *   base; the revert of a revert restores;
  * - a compaction changes no row;
- * - the dry run of a vacuum lists what the run removes, and neither touches what a tip or an open query has.
+ * - a tag has the rows that its commit had, whatever its branch does, and can be merged;
+ * - the dry run of a vacuum lists what the run removes, and neither touches what a tip, a tag or an open query has.
  *
  * Steps are natural numbers that are taken modulo what there is: any list of steps is a history, so that fast-check can
  * shrink it.
@@ -84,6 +85,7 @@ class History {
     [zero, { id: zero, parents: [], rows: new Set(), objects: new Set(), adds: new Set(), deletes: new Set() }],
   ]);
   readonly #branches = new Map<string, string>([['main', zero]]);
+  readonly #tags = new Map<string, string>();
   readonly #vacuumed = new Set<string>();
   readonly #open: {
     readonly commit: Commit;
@@ -108,17 +110,20 @@ class History {
     const names = [...this.#branches.keys()];
     const branch = names[a % names.length]!;
     const other = names[b % names.length]!;
+    const children = [...names, ...this.#tags.keys()];
     if (kind < 22) await this.#load(branch, 1 + (b % 6));
     else if (kind < 28) await this.#loadAtOnce(branch, other, 2 + (c % 4));
-    else if (kind < 40) await this.#fork(branch, b);
-    else if (kind < 56) await this.#merge(branch, other);
+    else if (kind < 36) await this.#fork(branch, b);
+    else if (kind < 40) await this.#tag(branch, b);
+    else if (kind < 56) await this.#merge(branch, children[b % children.length]!);
     else if (kind < 68) await this.#deleteWhere(branch, b, c);
     else if (kind < 74) await this.#deleteObjects(branch, b, c);
     else if (kind < 84) await this.#revert(branch, b, c);
     else if (kind < 88) await this.#compact(branch, b);
     else if (kind < 92) await this.#vacuum(branch);
     else if (kind < 95) await this.#openQuery(branch);
-    else if (kind < 98) await this.#lookBack(b);
+    else if (kind < 97) await this.#lookBack(b);
+    else if (kind < 98) await this.#tag(branch, b);
     else await this.#dropBranch(branch);
     await this.#checkBranch(this.#branches.has(branch) ? branch : 'main');
   }
@@ -131,6 +136,7 @@ class History {
       this.#same('rows of a query that stayed open', await query.rest, query.commit.rows);
     }
     for (const branch of this.#branches.keys()) await this.#checkBranch(branch);
+    await this.#checkTags();
     await this.#mergeOrders();
   }
 
@@ -200,6 +206,35 @@ class History {
         `${gone ? 'vacuumed objects' : 'all objects'}, but ${answer.status} ${answer.body.slice(0, 200)}`,
       );
     if (!gone) this.#branches.set(name, from);
+  }
+
+  /** A tag comes at any commit of the branch, or one goes. */
+  async #tag(branch: string, pick: number): Promise<void> {
+    const [first] = this.#tags.keys();
+    if (first !== undefined && (pick % 4 === 0 || this.#tags.size >= 4)) {
+      this.last = `tag ${first} goes`;
+      const { status } = await this.#client.ask('DELETE', `/pool/${this.#pool}/tag/${first}`);
+      if (status !== 204) throw new Error(`refused: ${status}`);
+      this.#tags.delete(first);
+      return;
+    }
+    const ancestry = [...this.#ancestors(this.#branches.get(branch)!)];
+    const commit = ancestry[pick % ancestry.length]!;
+    const isTaken = pick % 5 === 0;
+    const name = isTaken ? branch : `v${this.#nextBranch++}`;
+    this.last = `tag ${name} at ${commit}`;
+    const { status, body } = await this.#client.ask('POST', `/pool/${this.#pool}/tag`, {
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ name, commit }),
+    });
+    const gone = both(this.#commits.get(commit)!.objects, this.#vacuumed).size > 0;
+    const wanted = isTaken ? 409 : gone ? 410 : 200;
+    if (status !== wanted) throw new Error(`${status} instead of ${wanted}: ${body.slice(0, 200)}`);
+    if (status === 200) this.#tags.set(name, commit);
+  }
+  async #checkTags(): Promise<void> {
+    for (const [name, commit] of this.#tags)
+      this.#same(`rows of tag ${name}`, await this.#rows(name), this.#commits.get(commit)!.rows);
   }
 
   async #merge(target: string, child: string): Promise<void> {
@@ -334,12 +369,13 @@ class History {
     const removed = [...(await call('F'))].sort();
     if (listed.join() !== removed.join())
       throw new Error(`the dry run listed ${listed.join(' ')}, the run removed ${removed.join(' ')}`);
-    for (const [name, id] of this.#branches) {
+    for (const [name, id] of [...this.#branches, ...this.#tags]) {
       const taken = removed.filter((object) => this.#commits.get(id)!.objects.has(object));
       if (taken.length > 0) throw new Error(`objects of ${name} were removed: ${taken.join(' ')}`);
     }
     for (const id of removed) this.#vacuumed.add(id);
     for (const name of this.#branches.keys()) await this.#checkBranch(name);
+    await this.#checkTags();
   }
 
   /** Begins to read, and stops behind the first bytes. */
@@ -524,7 +560,7 @@ class History {
     return Array.from({ length: count }, () => this.#nextRow++);
   }
   #tip(branch: string): Commit {
-    return this.#commits.get(this.#branches.get(branch)!)!;
+    return this.#commits.get(this.#branches.get(branch) ?? this.#tags.get(branch)!)!;
   }
   #ancestors(id: string): Set<string> {
     const found = new Set<string>();

@@ -90,6 +90,7 @@ class Rewrites {
   readonly #steps: LineageStep[] = [];
   readonly #commits = new Map<Id, Commit>([[zeroId, { id: zeroId, parents: [], objects: new Set() }]]);
   readonly #branches = new Map<string, Id>([['main', zeroId]]);
+  readonly #tags = new Map<string, Id>();
   readonly #vacuumed = new Set<Id>();
   #nextRow = 0;
   #nextBranch = 0;
@@ -118,7 +119,8 @@ class Rewrites {
     else if (kind < 58) await this.#merge(branch, other);
     else if (kind < 64) await this.#cross(branch, other, [kind, a, b, c]);
     else if (kind < 84) await this.#revert(branch, b, c);
-    else if (kind < 93) await this.#fork(branch, b, c);
+    else if (kind < 90) await this.#fork(branch, b, c);
+    else if (kind < 93) await this.#tag(b, c);
     else if (kind < 96) await this.#vacuum(branch);
     else if (kind < 98) await this.#drop(branch);
     else await this.#forget();
@@ -353,13 +355,57 @@ class Rewrites {
     await this.#pool.deleteBranch(branch);
     this.#branches.delete(branch);
   }
+  /** A tag comes, or one goes; its name may be taken, by a branch too. */
+  async #tag(pick: number, what: number): Promise<void> {
+    const names = [...this.#tags.keys()];
+    if (what % 3 === 0 && names.length > 0) {
+      const name = names[pick % names.length]!;
+      this.last = `tag ${name} goes`;
+      await this.#pool.deleteTag(name);
+      this.#tags.delete(name);
+      return;
+    }
+    const commits = [...this.#commits.keys()];
+    const at = commits[pick % commits.length]!;
+    const taken = [...(what % 2 === 0 ? this.#branches : this.#tags).keys()];
+    const name = (what % 5 === 0 && taken[pick % taken.length]) || `t${this.#nextBranch++}`;
+    const isGone = [...this.#commits.get(at)!.objects].some((id) => this.#vacuumed.has(id));
+    this.last = `tag ${name} at ${at}`;
+    const made = await this.#pool.createTag(name, at).then(
+      () => 'made',
+      (error: unknown) => failureOf(error).code,
+    );
+    const wanted = this.#branches.has(name)
+      ? 'branch-exists'
+      : this.#tags.has(name)
+        ? 'tag-exists'
+        : isGone
+          ? 'vacuumed'
+          : 'made';
+    if (made !== wanted) throw new Error(`${made} instead of ${wanted}`);
+    if (made === 'made') this.#tags.set(name, at);
+  }
+  /** Just what the way back holds and nothing else does: the dry run says the same. */
   async #vacuum(branch: string): Promise<void> {
     this.last = `vacuum of ${branch}`;
-    const held = new Set([...this.#branches.values()].flatMap((id) => [...this.#commits.get(id)!.objects]));
-    for (const id of await this.#pool.vacuum(branch, { dryRun: false })) {
-      if (held.has(id)) throw new Error(`object ${id} of a tip was removed`);
+    const named = [...this.#branches.values(), ...this.#tags.values()];
+    const held = new Set(named.flatMap((id) => [...this.#commits.get(id)!.objects]));
+    const wanted = new Set(
+      [...this.#ancestors(this.#branches.get(branch)!)]
+        .flatMap((id) => [...this.#commits.get(id)!.objects])
+        .filter((id) => !held.has(id) && !this.#vacuumed.has(id)),
+    );
+    const told = new Set(await this.#pool.vacuum(branch, { dryRun: true }));
+    const gone = new Set(await this.#pool.vacuum(branch, { dryRun: false }));
+    for (const id of gone) {
+      if (held.has(id)) throw new Error(`object ${id} of a tip or a tag was removed`);
       this.#vacuumed.add(id);
     }
+    if (!same(told, gone)) throw new Error('the dry run told otherwise');
+    if (!same(gone, wanted)) throw new Error(`${[...gone].join(' ')} went instead of ${[...wanted].join(' ')}`);
+    for (const [name, commit] of this.#tags)
+      if (!same(await this.#objectsAt(commit), this.#commits.get(commit)!.objects))
+        throw new Error(`tag ${name} has other objects`);
   }
   /** As in a lake that was repaired: the lineage is derived from the commits again. */
   async #forget(): Promise<void> {

@@ -1,6 +1,6 @@
 /**
  * Clients that do everything to a lake at once: loads (good, broken, empty, of several formats), deletes by id and by
- * filter, branches, merges, reverts, compactions, marks, vacuums, queries that read and that write, pools that come,
+ * filter, branches, tags, merges, reverts, compactions, marks, vacuums, queries that read and that write, pools that come,
  * are renamed and go, views, subscribers. What they do follows from the seed; how it is mixed does not.
  */
 import { type Random, randomOf } from './random.ts';
@@ -20,6 +20,7 @@ export interface MixedReport {
 const json = { 'content-type': 'application/json', accept: 'application/json' };
 const pools = ['one', 'two', 'three'];
 const branchNames = ['main', 'kid', 'side'];
+const tagNames = ['v1', 'v2', 'side'];
 
 export const runMixedOperations = async ({
   address,
@@ -130,8 +131,27 @@ export const runMixedOperations = async ({
     'delete branch': async (random, pool) => {
       await ask('DELETE', `/pool/${pool}/branch/${random.pick(branchNames.slice(1))}`);
     },
+    tag: async (random, pool) => {
+      const from = commits.filter((c) => c.pool === pool);
+      if (from.length > 0)
+        await ask(
+          'POST',
+          `/pool/${pool}/tag`,
+          JSON.stringify({ name: random.pick(tagNames), commit: random.pick(from).id }),
+        );
+    },
+    'delete tag': async (random, pool) => {
+      await ask('DELETE', `/pool/${pool}/tag/${random.pick(tagNames)}`);
+    },
+    'query of a tag': async (random, pool) => {
+      await ask('POST', '/query', JSON.stringify({ query: `from ${pool}@${random.pick(tagNames)} | count()` }));
+    },
     merge: (random, pool, branch) =>
-      commit(pool, 'POST', `/pool/${pool}/branch/${branch}/merge/${random.pick(branchNames)}`),
+      commit(
+        pool,
+        'POST',
+        `/pool/${pool}/branch/${branch}/merge/${random.pick([...branchNames, ...tagNames.slice(0, 1)])}`,
+      ),
     revert: async (random, pool, branch) => {
       const from = commits.filter((c) => c.pool === pool);
       if (from.length > 0) await commit(pool, 'POST', `/pool/${pool}/branch/${branch}/revert/${random.pick(from).id}`);

@@ -4,7 +4,7 @@ import type { BranchInfo, GraphCommit, PoolInfo, Preview } from '../../src/clien
 import { curlName, curlOf, keepAuthor, lastAuthor, useAction, useAnswer } from './action.ts';
 import type { CurlRequest } from './curl.ts';
 import { asciiJson } from './curl.ts';
-import { branches } from './lake.ts';
+import { branches, tags } from './lake.ts';
 import { readObjects } from './objects.ts';
 import { Busy, CopyLine, Dialog, Fault, Field, Id, Name } from './parts.tsx';
 import { isNoCommit } from './pool/place.ts';
@@ -13,7 +13,7 @@ import { client } from './session.ts';
 import { bytes, count, counted, dateTime, shortId, visible, visibleLines } from './text.ts';
 
 /** What all dialogs of changes are given: where the change is made, and how the dialog closes. */
-interface ChangeProps {
+export interface ChangeProps {
   readonly pool: PoolInfo;
   readonly branch: string;
   readonly onClose: () => void;
@@ -208,7 +208,20 @@ interface DialogParts {
   readonly fault: string | undefined;
   readonly children: preact.ComponentChildren;
 }
-const Change = ({ title, onClose, ready, busy, submit, verb, danger, wide, request, fault, children }: DialogParts) => (
+/** A dialog of a change. */
+export const Change = ({
+  title,
+  onClose,
+  ready,
+  busy,
+  submit,
+  verb,
+  danger,
+  wide,
+  request,
+  fault,
+  children,
+}: DialogParts) => (
   <Dialog
     title={title}
     onClose={onClose}
@@ -241,7 +254,7 @@ export const MakeBranch = ({
   onClose,
 }: ChangeProps & { /** Id of a commit. */ readonly at: string }) => {
   const [name, setName] = useState('');
-  const taken = branches(pool).some((b) => b.name === name);
+  const taken = [...branches(pool), ...tags(pool)].some((each) => each.name === name);
   const action = useAction(() => {
     onClose();
     go(link(['pool', route.peek().path[1]!], { at: name }));
@@ -301,7 +314,7 @@ export const MakeBranch = ({
       </Field>
       {taken && (
         <p class="fault" role="alert">
-          There is a branch of this name already.
+          There is a branch or a tag of this name already.
         </p>
       )}
     </Change>
@@ -646,7 +659,7 @@ export const Compact = ({ pool, branch, onClose }: ChangeProps) => {
 /** So many ids fit into one argument of a command, for the line that can be copied. */
 const compactMax = 2000;
 
-/** The dialog that removes data objects that no branch holds any more, with the list of them. */
+/** The dialog that removes data objects that no branch or tag holds any more, with the list of them. */
 export const Vacuum = ({ pool, branch, onClose }: ChangeProps) => {
   const [sure, setSure] = useState(false);
   const action = useAction(onClose);
@@ -680,15 +693,15 @@ export const Vacuum = ({ pool, branch, onClose }: ChangeProps) => {
         <strong>
           <Name text={branch} max={60} />
         </strong>{' '}
-        that no branch holds any more. Those commits can then no longer be queried or brought back.
+        that no branch or tag holds any more. Those commits can then no longer be queried or brought back.
       </p>
       {dry.busy ? (
-        <Busy text="Looking for data objects that no branch holds…" />
+        <Busy text="Looking for data objects that no branch or tag holds…" />
       ) : (
         dry.value &&
         (ids.length === 0 ? (
           <p class="effect" role="status">
-            Nothing can be removed: every data object is held by a branch.
+            Nothing can be removed: every data object is held by a branch or a tag.
           </p>
         ) : (
           <>

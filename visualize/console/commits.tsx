@@ -1,14 +1,15 @@
 /**
- * The commits of a pool as a graph: lanes, branches at their tips, who, when, what was added and removed; and one of
+ * The commits of a pool as a graph: lanes, branches at their tips, tags, who, when, what was added and removed; and one of
  * them in full.
  */
 import type { ComponentChildren } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { type RowProps, VirtualList } from '../shared/virtual-list.tsx';
-import type { GraphCommit, ObjectSums } from '../../src/client/client.ts';
+import type { GraphCommit, ObjectSums, PoolInfo } from '../../src/client/client.ts';
 import { type History } from './history.ts';
+import { tags } from './lake.ts';
 import type { LaneRow } from './lanes.ts';
-import { clock, CopyLine, Name } from './parts.tsx';
+import { clock, CopyLine, Icon, Name } from './parts.tsx';
 import { ago, bytes, count, counted, dateTime, messageId, shortId, visibleLines } from './text.ts';
 
 const colours = 6;
@@ -79,8 +80,9 @@ const Delta = ({ commit: { added, removed } }: { readonly commit: GraphCommit })
 };
 const titleOf = ({ message }: GraphCommit): string => message.split('\n', 1)[0] || '(no message)';
 
-/** Which commits are listed, and which of them stand out. */
+/** Whose commits are listed, and which of them stand out. */
 interface CommitsProps {
+  readonly pool: PoolInfo;
   readonly history: History;
   /** Id of the commit that is looked at. */
   readonly chosen: string | undefined;
@@ -93,7 +95,7 @@ interface CommitsProps {
 
 const rowRem = 2.75;
 /** The list of a pool's commits with the graph beside it; older ones are asked for as it is scrolled. */
-export const Commits = ({ history, chosen, onChoose, onTravel, at }: CommitsProps) => {
+export const Commits = ({ pool, history, chosen, onChoose, onTravel, at }: CommitsProps) => {
   const state = history.state.value;
   const commits = state?.commits ?? [];
   const now = clock.value;
@@ -103,11 +105,18 @@ export const Commits = ({ history, chosen, onChoose, onTravel, at }: CommitsProp
     for (const [name, commit] of placed) map.set(commit, [...(map.get(commit) ?? []), name]);
     return map;
   }, [placed]);
+  const marked = tags(pool);
+  const tagNames = useMemo(() => {
+    const map = new Map<string, string[]>();
+    for (const { name, commit } of marked) map.set(commit, [...(map.get(commit) ?? []), name]);
+    return map;
+  }, [marked]);
   const active = useMemo(() => commits.findIndex((c) => c.id === chosen), [commits, chosen]);
   const height = rowRem * parseFloat(getComputedStyle(document.documentElement).fontSize);
   const row = (index: number, { key, ...props }: RowProps) => {
     const commit = commits[index]!;
     const names = tips.get(commit.id);
+    const given = tagNames.get(commit.id);
     const merge = commit.parents.length > 1;
     return (
       <div
@@ -136,6 +145,14 @@ export const Commits = ({ history, chosen, onChoose, onTravel, at }: CommitsProp
             </span>
           ))}
           {names && names.length > 3 && <span class="tag">+{names.length - 3}</span>}
+          {given?.slice(0, 3).map((name) => (
+            <span key={name} class="tag fixed" title="A tag: it never moves">
+              <Icon name="tag" />
+              <span class="hidden-text">tag </span>
+              <Name text={name} max={24} />
+            </span>
+          ))}
+          {given && given.length > 3 && <span class="tag fixed">+{given.length - 3}</span>}
           <Name class="message" text={titleOf(commit)} max={160} />
           {merge && <span class="hidden-text">, a merge</span>}
         </span>

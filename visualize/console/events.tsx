@@ -13,6 +13,8 @@ const kinds = [
   'pool-delete',
   'branch-update',
   'branch-delete',
+  'tag-new',
+  'tag-delete',
   'view-new',
   'view-update',
   'view-delete',
@@ -24,6 +26,8 @@ const texts: Readonly<Record<string, string>> = {
   'pool-delete': 'Pool deleted',
   'branch-update': 'Branch made',
   'branch-delete': 'Branch deleted',
+  'tag-new': 'Tag made',
+  'tag-delete': 'Tag deleted',
   'view-new': 'View made',
   'view-update': 'View changed',
   'view-delete': 'View dropped',
@@ -46,7 +50,7 @@ const shown = computed(() => {
             (kind.value === '' || event.kind === kind.value) &&
             (text === '' ||
               (event.view ?? names.get(event.poolId) ?? '').toLowerCase().includes(text) ||
-              (event.branch ?? '').toLowerCase().includes(text) ||
+              (event.branch ?? event.tag ?? '').toLowerCase().includes(text) ||
               event.commitId === text ||
               event.poolId === text),
         );
@@ -102,10 +106,10 @@ export const EventsPage = () => {
         <span class={`kind ${event.kind}`}>{texts[event.kind] ?? visible(event.kind, 40)}</span>
         <span class="grow">
           {name === undefined ? <code class="id">{shortId(event.poolId)}</code> : <Name text={name} max={120} />}
-          {event.branch !== undefined && (
+          {(event.branch ?? event.tag) !== undefined && (
             <span class="soft">
               {' '}
-              @ <Name text={event.branch} max={60} />
+              @ <Name text={(event.branch ?? event.tag)!} max={60} />
             </span>
           )}
         </span>

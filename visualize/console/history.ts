@@ -7,7 +7,7 @@
  */
 import { signal } from '@preact/signals';
 import { type GraphCommit, LakeFailure, type PoolInfo } from '../../src/client/client.ts';
-import { branches } from './lake.ts';
+import { branches, tags } from './lake.ts';
 import { Lanes, lineThrough } from './lanes.ts';
 import { client } from './session.ts';
 import { faultText } from './text.ts';
@@ -52,19 +52,19 @@ export class History {
   follow(): void {
     const loaded = this.state.peek();
     if (loaded) this.#place(loaded.ids);
-    const tips = branches(this.#pool)
-      .map((b) => `${b.name} ${b.commit}`)
-      .join('\n');
+    const tips = this.#heads();
     if (tips === this.#tips || this.#timer !== undefined || this.#left) return;
     const pause = Math.max(refreshMsMin, this.#lastMs * refreshShare);
     const wait = Math.max(0, this.#refreshedAt + pause - performance.now());
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
-      this.#tips = branches(this.#pool)
-        .map((b) => `${b.name} ${b.commit}`)
-        .join('\n');
+      this.#tips = this.#heads();
       void this.#refresh();
     }, wait);
+  }
+  /** Where the graph begins: branches and tags. */
+  #heads(): string {
+    return [...branches(this.#pool), ...tags(this.#pool)].map((each) => `${each.name} ${each.commit}`).join('\n');
   }
   leave(): void {
     this.#left = true;
@@ -74,7 +74,7 @@ export class History {
   async #refresh(): Promise<void> {
     const known = this.state.peek();
     const began = performance.now();
-    const names = new Set(branches(this.#pool).map((b) => b.name));
+    const names = new Set([...branches(this.#pool), ...tags(this.#pool)].map((each) => each.name));
     const lost = [...this.#names].some((name) => !names.has(name));
     this.#names = names;
     await this.#ask(async () => {
@@ -83,7 +83,7 @@ export class History {
       const meets =
         known !== undefined && (page.commits.some((c) => ids.has(c.id)) || page.next.some((id) => ids.has(id)));
       if (!meets) this.#set(page.commits, page.next);
-      // A branch that went takes commits along: what no tip leads to any more is left out by beginning again.
+      // A branch or tag that went takes commits along: what none leads to any more is left out by beginning again.
       else if (lost) this.#set(page.commits, page.next);
       else this.#set([...page.commits.filter((c) => !ids.has(c.id)), ...known.commits], known.next);
     });

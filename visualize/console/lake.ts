@@ -1,12 +1,12 @@
 /**
- * The lake as the page knows it: pools, branches and their tips, the events as they come.
+ * The lake as the page knows it: pools, branches and their tips, tags, the events as they come.
  *
  * A busy lake makes a thousand commits a second. Events are gathered and shown a few times a second, tips are moved by
  * the events themselves, and nothing is asked of the service for each event: lists are read again when pools or
  * branches come and go, at most every `refreshMsMin`.
  */
 import { computed, signal } from '@preact/signals';
-import type { BranchInfo, LakeEvent, PoolInfo, ViewInfo } from '../../src/client/client.ts';
+import type { BranchInfo, LakeEvent, PoolInfo, TagInfo, ViewInfo } from '../../src/client/client.ts';
 import { LakeFailure } from '../../src/client/client.ts';
 import { client } from './session.ts';
 import { faultText } from './text.ts';
@@ -31,6 +31,7 @@ export const pools = signal<readonly PoolInfo[]>([]);
 export const views = signal<readonly ViewInfo[]>([]);
 /** By the pool's id. */
 const branchesOf = signal<ReadonlyMap<string, readonly BranchInfo[]>>(new Map());
+const tagsOf = signal<ReadonlyMap<string, readonly TagInfo[]>>(new Map());
 /** Whether pools and branches were read, or why they could not be. */
 export const listState = signal<'loading' | 'ready' | { readonly fault: string }>('loading');
 /** How the feed of events is: `lost` while it is tried again, `ended` when the service refuses it. */
@@ -49,6 +50,8 @@ export const poolByReference = (reference: string): PoolInfo | undefined =>
   pools.value.find((p) => p.id === reference) ?? pools.value.find((p) => p.name === reference);
 /** The branches of a pool, `main` first, then by name. */
 export const branches = (pool: PoolInfo): readonly BranchInfo[] => branchesOf.value.get(pool.id) ?? [];
+/** The tags of a pool, by name. */
+export const tags = (pool: PoolInfo): readonly TagInfo[] => tagsOf.value.get(pool.id) ?? [];
 const namesSeen = new Map<string, string>();
 const namesMax = 10_000;
 /** Names by id, of pools that went too. */
@@ -76,26 +79,36 @@ export const refresh = (): Promise<void> => {
 };
 const list = async (): Promise<void> => {
   try {
-    const [all, rows, seen] = await Promise.all([
+    const [all, rows, named, seen] = await Promise.all([
       client.pools(),
       client.branches(),
+      client.query('from :tags').asText('json'),
       client.query<ViewInfo>('from :views').all(),
     ]);
-    const map = new Map<string, BranchInfo[]>();
-    for (const { pool, branch } of rows) {
-      const known = map.get(pool.id);
-      if (known) known.push(branch);
-      else map.set(pool.id, [branch]);
-    }
+    const map = byPool(rows.map(({ pool, branch }) => [pool.id, branch]));
     for (const each of map.values())
       each.sort((a, b) => (a.name === 'main' ? -1 : b.name === 'main' ? 1 : a.name < b.name ? -1 : 1));
+    const tagRows = JSON.parse(named) as readonly { readonly pool: PoolInfo; readonly tag: TagInfo }[];
+    const tagged = byPool(tagRows.map(({ pool, tag }) => [pool.id, tag]));
+    for (const each of tagged.values()) each.sort((a, b) => (a.name < b.name ? -1 : 1));
     pools.value = [...all].sort((a, b) => (a.name < b.name ? -1 : 1));
     views.value = [...seen].sort((a, b) => (a.name < b.name ? -1 : 1));
     branchesOf.value = map;
+    tagsOf.value = tagged;
     listState.value = 'ready';
   } catch (error) {
     listState.value = { fault: faultText(error) };
   }
+};
+
+const byPool = <T>(pairs: readonly (readonly [pool: string, item: T])[]): Map<string, T[]> => {
+  const map = new Map<string, T[]>();
+  for (const [pool, item] of pairs) {
+    const known = map.get(pool);
+    if (known) known.push(item);
+    else map.set(pool, [item]);
+  }
+  return map;
 };
 
 let waiting: SeenEvent[] = [];
@@ -172,6 +185,7 @@ export const leaveLake = (): void => {
   pools.value = [];
   views.value = [];
   branchesOf.value = new Map();
+  tagsOf.value = new Map();
   events.value = [];
   listState.value = 'loading';
 };

@@ -27,6 +27,7 @@ const paths = {
   leave: 'M2 1h7v2H4v10h5v2H2zm8.500 3.500L14 8l-3.500 3.500V9H6V7h4.500z',
   back: 'M7 2v4h7v4H7v4L1 8z',
   more: 'M2 6.500h3v3H2zm4.500 0h3v3h-3zm4.500 0h3v3h-3z',
+  tag: 'M1.500 1.500h6L15 9l-6 6-7.500-7.500zM4.500 3.300a1.300 1.300 0 100 2.600 1.300 1.300 0 000-2.600z',
   check: 'M6 13L1.500 8.500l1.400-1.400L6 10.200l7.100-7.100 1.400 1.400z',
 } as const;
 /** The pictures that there are. */

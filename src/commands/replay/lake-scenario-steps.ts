@@ -100,6 +100,16 @@ export const steps: Readonly<Record<LakeStepWord, Run>> = {
     await stage.lake.pool(text(step, 'in')).deleteBranch(text(step, 'delete branch'));
     return {};
   },
+  'create tag': async (stage, step) => {
+    const { commit } = await stage.lake
+      .pool(text(step, 'in'))
+      .createTag(text(step, 'create tag'), stage.commit(text(step, 'at')));
+    return { commit };
+  },
+  'delete tag': async (stage, step) => {
+    await stage.lake.pool(text(step, 'in')).deleteTag(text(step, 'delete tag'));
+    return {};
+  },
   merge: async (stage, step) => {
     const { pool, branch } = stage.place(text(step, 'into'));
     return pool.merge(branch, text(step, 'merge'));

@@ -182,7 +182,7 @@ export class Stage {
   tip(place: string): string {
     try {
       const { pool, branch } = this.place(place);
-      return this.nameOf(pool.branch(branch).commit);
+      return this.nameOf(pool.tip(branch));
     } catch (error) {
       if (error instanceof LakeError) return error.code;
       throw error;
@@ -209,9 +209,10 @@ export class Stage {
   eventsOfStep(): readonly string[] {
     return this.events.map((event) => this.described(event));
   }
-  private described({ kind, poolId, poolName, branch, commitId }: Omit<LakeEvent, 'id'>): string {
+  private described({ kind, poolId, poolName, branch, tag, commitId }: Omit<LakeEvent, 'id'>): string {
     if (kind.startsWith('view-')) return `${kind} ${poolName!}`;
-    return `${kind} ${this.pools.get(poolId) ?? '?'}${branch !== undefined ? `@${branch}` : ''}${commitId !== undefined ? ` ${this.nameOf(commitId)}` : ''}`;
+    const name = branch ?? tag;
+    return `${kind} ${this.pools.get(poolId) ?? '?'}${name !== undefined ? `@${name}` : ''}${commitId !== undefined ? ` ${this.nameOf(commitId)}` : ''}`;
   }
   settledOfStep(): readonly string[] {
     return this.messages.flatMap(({ machine, actor, emitted = [] }) =>
@@ -229,12 +230,13 @@ export class Stage {
     await nextTurn();
     return [...this.stream.text.matchAll(/^event: (.*)\ndata: (.*)\nid: \d+\n\n/gm)].map(([, kind, data]) => {
       const fields = JSON.parse(data!) as Readonly<Record<string, string>>;
-      const { pool_id: pool, commit_id: commit, branch } = fields;
+      const { pool_id: pool, commit_id: commit, branch, tag } = fields;
       return this.described({
         kind: kind as LakeEvent['kind'],
         poolId: pool!.slice(2),
         ...(commit !== undefined && { commitId: commit.slice(2) }),
         ...(branch !== undefined && { branch }),
+        ...(tag !== undefined && { tag }),
       });
     });
   }

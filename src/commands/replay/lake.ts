@@ -172,13 +172,7 @@ class LakeReplay {
     const { job, step, outcome, fact, event } = planned;
     const place = `${step} (${job.kind}, job ${job.id})`;
     this.counts.jobs++;
-    const times =
-      fact?.what === 'commit'
-        ? [fact.commit.dateNs]
-        : fact?.what === 'pool' || fact?.what === 'branch' || fact?.what === 'view'
-          ? [fact.tsNs]
-          : [];
-    draws.give({ ids: fact?.what === 'commit' ? [fact.commit.id] : [], times, event });
+    draws.give({ ids: fact?.what === 'commit' ? [fact.commit.id] : [], times: timesOf(fact), event });
     facts.length = 0;
     // What listeners heard is compared when all is done.
     const { id: _, ...expected } = outcome.status === 'done' ? { ...outcome, events: undefined } : outcome;
@@ -367,6 +361,10 @@ async function* chunked(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   }
 }
 
+const timesOf = (fact: PlannedJob['fact']): readonly string[] => {
+  if (!fact || fact.what === 'event') return [];
+  return [fact.what === 'commit' ? fact.commit.dateNs : fact.tsNs];
+};
 const noteOf = (fact: PlannedJob['fact']): CommitNote => {
   if (fact?.what !== 'commit') return {};
   const { author, message, meta } = fact.commit;

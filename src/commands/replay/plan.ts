@@ -24,7 +24,7 @@ export interface PlannedJob {
   readonly outcome: Exclude<JobOutcome, { readonly status: 'refused' }>;
   /** The place of its message in the recording. */
   readonly step: string;
-  /** Its commit, branch or pool, as it was drawn; absent if it came to none. */
+  /** Its commit, branch, tag, view or pool, as it was drawn; absent if it came to none. */
   readonly fact?: RecordedFact;
   /** The number of its event. */
   readonly event?: number;
@@ -74,7 +74,8 @@ class Plan {
   private readonly commits = new Map<string, RecordedFact>();
   private readonly pools = new Map<string, RecordedFact>();
   private readonly views = new Map<string, RecordedFact>();
-  private readonly branches = new Map<string, RecordedFact[]>();
+  /** Branches and tags, by pool and name. */
+  private readonly named = new Map<string, RecordedFact[]>();
   /** Numbers of events by pool, as they were drawn. */
   private readonly numbers: { readonly pool: string; readonly id: number; readonly seq: number }[] = [];
   private bodiesMissing = false;
@@ -101,8 +102,8 @@ class Plan {
         if (line.fact.what === 'commit') this.commits.set(line.fact.commit.id, line.fact);
         else if (line.fact.what === 'pool') this.pools.set(line.pool, line.fact);
         else if (line.fact.what === 'view') this.views.set(line.fact.version, line.fact);
-        else if (line.fact.what === 'branch') push(this.branches, `${line.pool} ${line.fact.name}`, line.fact);
-        else this.numbers.push({ pool: line.pool, id: line.fact.id, seq: line.seq });
+        else if (line.fact.what === 'event') this.numbers.push({ pool: line.pool, id: line.fact.id, seq: line.seq });
+        else push(this.named, `${line.pool} ${line.fact.name}`, line.fact);
         return;
       case 'event':
         this.events.push(line.event);
@@ -192,7 +193,8 @@ class Plan {
     if (job.kind === 'create view') return this.views.get(job.viewId);
     if (job.kind === 'replace view') return this.views.get(job.version);
     if (outcome.status !== 'done') return undefined;
-    if (job.kind === 'create branch') return this.branches.get(`${pool} ${job.name}`)?.shift();
+    if (job.kind === 'create branch' || job.kind === 'create tag')
+      return this.named.get(`${pool} ${job.name}`)?.shift();
     return outcome.commit === undefined ? undefined : this.commits.get(outcome.commit);
   }
 }

@@ -83,6 +83,17 @@ const hinted = (name: string, names: readonly string[]): string => {
   return hint === undefined ? '' : `\nhint: ${hint}`;
 };
 
+const tags = async (session: ShellSession, argument: string, signal: AbortSignal): Promise<void> => {
+  const { pool } = headOf(session, argument, '.tags POOL');
+  await session.show(
+    session.lake.query(
+      `from ${sourceName(pool)}:tags | sort tag.name | cut name:=tag.name, commit:=ksuid(tag.commit), created:=tag.ts`,
+      { signal },
+    ),
+    'table',
+  );
+};
+
 const headOf = (session: ShellSession, argument: string, syntax: string): Head => {
   const head = argument === '' ? session.head : parseHead(argument);
   if (!head) throw new Error(`no pool in use: ${syntax}, or .use one first`);
@@ -161,6 +172,13 @@ export const shellCommands: readonly ShellCommand[] = [
     run: branches,
   },
   {
+    name: 'tags',
+    syntax: '.tags [POOL]',
+    text: 'lists the tags of a pool',
+    argument: 'pool',
+    run: tags,
+  },
+  {
     name: 'use',
     syntax: '.use [POOL[@BRANCH]]',
     text: 'sets what queries without from read; shows it',
@@ -201,6 +219,6 @@ export const commandsText = (): string =>
 
 /** What the help says of keys. */
 export const keysText = `A query goes on while brackets or strings are open and behind a line that ends with | or \\; a semicolon or an empty line ends it.
-Tab completes operators, functions, pools, views, branches and fields. Up and down go through earlier queries.
+Tab completes operators, functions, pools, views, branches, tags and fields. Up and down go through earlier queries.
 Ctrl-C cancels the running query, or clears what is typed; twice at an empty prompt it ends the shell, as Ctrl-D does.
 `;

@@ -26,7 +26,7 @@ export interface CommandWord {
 }
 
 const declarations = ['const', 'fn', 'let', 'op', 'pragma', 'type'] as const;
-const poolMetas = ['branches', 'diff', 'log', 'objects', 'partitions', 'rawlog', 'vectors'] as const;
+const poolMetas = ['branches', 'diff', 'log', 'objects', 'partitions', 'rawlog', 'tags', 'vectors'] as const;
 const operators = [...new Set(operatorTable.map((o) => o.name))];
 /** Calls as pipes know them, and as SQL does. */
 const callsOf = (rows: readonly { readonly name: string }[]): Readonly<Record<'pipes' | 'sql', readonly string[]>> => {
@@ -96,7 +96,7 @@ const sourceOf = (text: string): string | undefined => {
 const completeSource = async (partial: string, lake: LakeWords): Promise<Completion> => {
   const meta = /^(.+):(\w*)$/.exec(partial);
   const branch = /^([^@]+)@(.*)$/.exec(partial);
-  if (partial.startsWith(':')) return matching(partial, [':branches', ':pools', ':views']);
+  if (partial.startsWith(':')) return matching(partial, [':branches', ':pools', ':tags', ':views']);
   if (meta)
     return matching(
       partial,

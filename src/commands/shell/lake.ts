@@ -79,10 +79,9 @@ export const poolNames = (lake: ShellLake, signal?: AbortSignal): Promise<readon
 /** Names of the pools and views, in order. */
 export const tableNames = (lake: ShellLake, signal?: AbortSignal): Promise<readonly string[]> =>
   textsOf(lake.query('show tables | values name', { ...(signal && { signal }) }));
-/** Names of a pool's branches, in order. */
-export const branchNames = (lake: ShellLake, pool: string, signal?: AbortSignal): Promise<readonly string[]> =>
-  textsOf(
-    lake.query(`from ${sourceName(pool)}:branches | sort branch.name | values branch.name`, {
-      ...(signal && { signal }),
-    }),
-  );
+/** Names of a pool's branches and tags, in order. */
+export const branchNames = (lake: ShellLake, pool: string, signal?: AbortSignal): Promise<readonly string[]> => {
+  const name = sourceName(pool);
+  const text = `fork ( from ${name}:branches | values branch.name ) ( from ${name}:tags | values tag.name ) | sort this`;
+  return textsOf(lake.query(text, { ...(signal && { signal }) }));
+};

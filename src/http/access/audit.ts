@@ -19,8 +19,8 @@ import type { Principal } from './roles.ts';
 
 /**
  * One line. `who` is absent without access control and for who could not be identified. `path` has the parameters that
- * the endpoint takes and no other, lest a token stand in it. `pool` and `branch`: those that the path of a write names,
- * as they were when it came. `commit`: what a write made; a query that makes commits has a line for each, with `pool`
+ * the endpoint takes and no other, lest a token stand in it. `pool`, `branch` and `tag`: those that the path of a
+ * write names, as they were when it came. `commit`: what a write made; a query that makes commits has a line for each, with `pool`
  * and `branch`. `view`: one that a query made, gave a new `version` or, without one, dropped. `refused`: the role that
  * was lacking (on `pool`, where there is one), or `token`, `host`, `origin`.
  */
@@ -35,6 +35,7 @@ export interface AuditEntry {
   readonly refused?: Refusal['lacks'];
   readonly pool?: string;
   readonly branch?: string;
+  readonly tag?: string;
   readonly commit?: string;
   readonly view?: string;
   readonly version?: string;
@@ -134,7 +135,10 @@ export class AuditTrail {
           : { pool: `0x${change.pool}`, branch: change.branch, commit: `0x${change.commit}` },
       );
   }
-  #tell(status: number, more: Pick<AuditEntry, 'refused' | 'pool' | 'branch' | 'commit' | 'view' | 'version'>): void {
+  #tell(
+    status: number,
+    more: Pick<AuditEntry, 'refused' | 'pool' | 'branch' | 'tag' | 'commit' | 'view' | 'version'>,
+  ): void {
     const { id, ip, method } = this.#request;
     this.#write({
       time: new Date().toISOString(),
@@ -152,15 +156,20 @@ export class AuditTrail {
 interface PathParams {
   readonly pool?: string;
   readonly branch?: string;
+  readonly tag?: string;
   readonly revision?: string;
 }
-type Target = Pick<AuditEntry, 'pool' | 'branch'>;
-/** The pool that a path names, if it is there, and the branch; a revision may be one. */
-const targetOf = (lake: Lake, { pool: reference, branch, revision }: PathParams): Target => {
+type Target = Pick<AuditEntry, 'pool' | 'branch' | 'tag'>;
+/** The pool that a path names, if it is there, and the branch or tag; a revision may be a branch. */
+const targetOf = (lake: Lake, { pool: reference, branch, tag, revision }: PathParams): Target => {
   const pool = reference === undefined ? undefined : poolNamed(lake, reference);
   if (!pool) return {};
   const named =
     branch ?? (revision !== undefined && isBranch(lake.pool(`0x${pool.id}`), revision) ? revision : undefined);
-  return { pool: `0x${pool.id}`, ...(named !== undefined && { branch: named }) };
+  return {
+    pool: `0x${pool.id}`,
+    ...(named !== undefined && { branch: named }),
+    ...(tag !== undefined && { tag }),
+  };
 };
 const isBranch = (pool: Pool, name: string): boolean => pool.branches().some((branch) => branch.name === name);

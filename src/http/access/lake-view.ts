@@ -31,6 +31,8 @@ export const lakeOf = (lake: LakeServices, principal: Principal | undefined, lis
       config,
       branch: (name) => pool.branch(name),
       branches: () => pool.branches(),
+      tags: () => pool.tags(),
+      tip: (name) => pool.tip(name),
       load: async (branch, objects, note) => {
         if (principal && !mayOnPool(principal, 'writer', config)) {
           listener?.refused({ lacks: 'writer', pool: config.id });
@@ -44,7 +46,7 @@ export const lakeOf = (lake: LakeServices, principal: Principal | undefined, lis
   };
   const shown = (row: MetaPage['rows'][number]): boolean => {
     if (row.kind === 'view') return readable(row.view);
-    return row.kind === 'pool' || row.kind === 'branch' ? readable(row.pool) : true;
+    return row.kind === 'pool' || row.kind === 'branch' || row.kind === 'tag' ? readable(row.pool) : true;
   };
   const viewOf: LakeServices['view'] = (reference, version) => {
     const view = lake.view(reference);

@@ -15,8 +15,11 @@ import { queryPairs } from '../url.ts';
 export const poolParameter = Type.String({ description: 'id or name of the pool', examples: ['movies'] });
 /** The path parameter that names a branch. */
 export const branchParameter = Type.String({ description: 'name of the branch', examples: ['main'] });
-/** The path parameter that names a branch or a commit. */
-export const revisionParameter = Type.String({ description: 'branch name or commit id', examples: ['main'] });
+/** The path parameter that names a branch, a tag or a commit. */
+export const revisionParameter = Type.String({
+  description: 'name of a branch or tag, or id of a commit',
+  examples: ['main'],
+});
 /** The path parameter that names a commit, in either spelling of its id. */
 export const commitParameter = { ...idText, description: 'id of the commit' };
 /** Ids with commas between them. */

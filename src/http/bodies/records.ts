@@ -16,6 +16,7 @@ import type {
   PoolConfig,
   PoolStats,
   Preview,
+  TagRecord,
 } from '../../lake/lake.types.ts';
 import { arrayType, namedType, types } from '../../vectors/type.ts';
 import {
@@ -72,6 +73,15 @@ export const branchValue = (branch: BranchRecord): Value =>
     'branches.Config',
     record({ ts: timeValue(branch.tsNs), name: stringValue(branch.name), commit: idValue(branch.commit) }),
   );
+
+const tagRecord = (tag: TagRecord): Value =>
+  record({ ts: timeValue(tag.tsNs), name: stringValue(tag.name), commit: idValue(tag.commit) });
+const tagType = tagRecord({ tsNs: 0n, name: '', commit: '00'.repeat(20) }).type;
+/** A tag: answer of its creation. */
+export const tagValue = (tag: TagRecord): Value => named('tags.Config', tagRecord(tag));
+/** The tags of a pool. */
+export const tagsValue = (tags: readonly TagRecord[]): Value =>
+  named('api.Tags', record({ tags: { type: arrayType(tagType), data: tags.map((tag) => tagRecord(tag).data) } }));
 
 /** A pool and its `main` branch: answer of pool creation. */
 export const createdValue = (pool: PoolConfig, branch: BranchRecord): Value =>
@@ -329,6 +339,10 @@ export const eventValue = (event: LakeEvent): Value => {
       'EventView',
       record({ ...version, view_id: id(event.poolId), view: stringValue(event.poolName ?? '') }),
     );
+  }
+  if (event.kind === 'tag-new' || event.kind === 'tag-delete') {
+    const commit = event.commitId !== undefined && { commit_id: id(event.commitId) };
+    return named('EventTag', record({ ...commit, pool_id: id(event.poolId), tag: stringValue(event.tag ?? '') }));
   }
   if (event.kind === 'branch-update' || event.kind === 'branch-delete')
     return named('EventBranch', record({ pool_id: id(event.poolId), branch: stringValue(event.branch ?? '') }));

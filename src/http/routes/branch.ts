@@ -198,7 +198,7 @@ export const branchRoutes: readonly Route[] = [
     tag: 'Branches',
     method: 'GET',
     path: '/pool/:pool/branch/:branch',
-    summary: 'The commit that a branch points at',
+    summary: 'The commit that a branch or tag points at',
     need: 'reader of pool',
     params: branchParams,
     takes: ['If-None-Match'],
@@ -208,7 +208,7 @@ export const branchRoutes: readonly Route[] = [
     },
     errors: ['pool-not-found', 'branch-not-found'],
     handler: async ({ service, request, reply, params, response }) => {
-      const { commit } = service.lake.pool(params.pool).branch(params.branch);
+      const commit = service.lake.pool(params.pool).tip(params.branch);
       return matchesTag(request.headers['if-none-match'], `0x${commit}`)
         ? reply.code(304).header('etag', etagOf(commit)).send()
         : sendTip(reply, commit, response);
@@ -219,7 +219,7 @@ export const branchRoutes: readonly Route[] = [
     tag: 'Data',
     method: 'GET',
     path: '/pool/:pool/branch/:branch/data',
-    summary: 'All data of a branch by its address',
+    summary: 'All data of a branch, tag or commit by its address',
     need: 'reader of pool',
     preflight: true,
     formatParameter: true,
@@ -250,7 +250,7 @@ export const branchRoutes: readonly Route[] = [
     takes: ['If-Match'],
     description: 'Its commits stay readable by their ids.',
     answers: { 204: { text: 'It is gone.' } },
-    errors: [...changeErrors, ...tipErrors, 'pool-not-found', 'branch-not-found'],
+    errors: [...changeErrors, ...tipErrors, 'pool-not-found', 'branch-not-found', 'tag-fixed'],
     handler: async ({ service, request, reply, params }) => {
       await service.lake.pool(params.pool).deleteBranch(params.branch, tipTerms(request.headers));
       return reply.code(204).send();
@@ -326,11 +326,11 @@ export const branchRoutes: readonly Route[] = [
     need: 'writer of pool',
     writes: true,
     description:
-      'A new commit with what the other branch changed since the two parted. The other branch stays where it is.',
+      'A new commit with what the other branch changed since the two parted, up to a tag where one is named. The other branch stays where it is.',
     params: Type.Object({
       pool: poolParameter,
       branch: branchParameter,
-      child: Type.String({ description: 'name of the other branch', examples: ['trial'] }),
+      child: Type.String({ description: 'name of the other branch, or of a tag', examples: ['trial'] }),
     }),
     query: dryRunQuery,
     takes: commitHeaders,

@@ -26,7 +26,10 @@ export const diffRoutes: readonly Route[] = [
     params: Type.Object({
       pool: poolParameter,
       revision: revisionParameter,
-      other: Type.String({ description: 'branch name or commit id: what is compared with it', examples: ['trial'] }),
+      other: Type.String({
+        description: 'name of a branch or tag, or commit id: what is compared with it',
+        examples: ['trial'],
+      }),
     }),
     description:
       'What has to be taken from the first and given to it to have the second: `{change, key, before, after}`, `change` being `added` or `removed`, in the order of the pool key. Data objects that both have are not read. Two commits never change, so `ETag` holds as long as the branches stay where they are.',

@@ -16,7 +16,7 @@ export const graphRoutes: readonly Route[] = [
     tag: 'Branches',
     method: 'GET',
     path: '/pool/:pool/graph',
-    summary: 'Commits of all branches, the newest first',
+    summary: 'Commits of all branches and tags, the newest first',
     need: 'reader of pool',
     params: Type.Object({ pool }),
     description:
@@ -31,7 +31,7 @@ export const graphRoutes: readonly Route[] = [
       from: Type.Optional(
         Type.String({
           pattern: idListPattern,
-          description: 'ids of commits to go on from; default: the tips of all branches',
+          description: 'ids of commits to go on from; default: those of all branches and tags',
         }),
       ),
     }),
@@ -56,9 +56,9 @@ export const graphRoutes: readonly Route[] = [
     tag: 'Branches',
     method: 'GET',
     path: '/pool/:pool/revision/:revision/sums',
-    summary: 'Records, bytes and data objects of a branch or commit',
+    summary: 'Records, bytes and data objects of a branch, tag or commit',
     need: 'reader of pool',
-    params: Type.Object({ pool, revision: Type.String({ description: 'branch name or commit id' }) }),
+    params: Type.Object({ pool, revision: Type.String({ description: 'name of a branch or tag, or id of a commit' }) }),
     answers: { 200: { text: 'What it holds.', value: Sums } },
     errors: ['pool-not-found', 'branch-not-found', 'commit-file-missing'],
     handler: async ({ service, params, reply, response }) =>

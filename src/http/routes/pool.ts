@@ -162,6 +162,8 @@ export const poolRoutes: readonly Route[] = [
       'branch-name-missing',
       'name-reserved',
       'branch-exists',
+      'tag-exists',
+      'vacuumed',
       'name-long',
     ],
     handler: async (call) => {
@@ -189,7 +191,7 @@ export const poolRoutes: readonly Route[] = [
   }),
 ];
 
-const checkName = (what: 'pool' | 'branch', name: string, limit: number): void => {
+export const checkName = (what: 'pool' | 'branch' | 'tag', name: string, limit: number): void => {
   const length = Buffer.byteLength(name);
   if (length > limit) throw new LakeError('name-long', { what, length, limit });
 };

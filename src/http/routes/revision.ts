@@ -1,4 +1,4 @@
-/** What is done to a revision, that is a branch or a commit: vacuum, and the marker of columnar objects. */
+/** What is done to a revision, that is a branch, a tag or a commit: vacuum, and the marker of columnar objects. */
 import { type Static, Type } from 'typebox';
 import { sendCommit } from '../commit-answer.ts';
 import { commitNote } from '../commit-note.ts';
@@ -43,13 +43,13 @@ export const revisionRoutes: readonly Route[] = [
     tag: 'Data',
     method: 'POST',
     path: '/pool/:pool/revision/:revision/vacuum',
-    summary: 'Remove objects that no branch holds any more',
+    summary: 'Remove objects that no branch or tag holds any more',
     need: 'admin of pool',
     writes: true,
     params,
     takes: ['If-Match'],
     description:
-      'Of the commits before the revision. What a branch or a running query holds stays. This cannot be undone: a query of a commit whose objects are gone is a 410.',
+      'Of the commits before the revision. What a branch, a tag or a running query holds stays. This cannot be undone: a query of a commit whose objects are gone is a 410.',
     query: Type.Object({ dryrun: Type.Optional(boolSchema('T: list only')) }),
     answers: { 200: { text: 'What was removed.', value: VacuumResult, example: { object_ids: [] } } },
     errors: [

@@ -11,11 +11,13 @@ import { progressRoutes } from './progress.ts';
 import { queryRoutes } from './query.ts';
 import { revisionRoutes } from './revision.ts';
 import { serviceRoutes } from './service.ts';
+import { tagRoutes } from './tag.ts';
 
 /** The route table: the server is made from it, and so is the document. */
 export const routes: readonly Route[] = [
   ...poolRoutes,
   ...branchRoutes,
+  ...tagRoutes,
   ...revisionRoutes,
   ...graphRoutes,
   ...diffRoutes,

@@ -1,5 +1,5 @@
 /**
- * Merges a branch into another one: three-way by object against the nearest common ancestor (rules in commit.ts).
+ * Merges a branch or a tag into a branch: three-way by object against the nearest common ancestor (rules in commit.ts).
  *
  * The base: of one best common ancestor, its objects. Of several (the branches were merged into each other crosswise)
  * those ancestors merged with each other over *their* base, again and again as git's recursive merge does: any single
@@ -30,7 +30,7 @@ interface Merge {
 
 /** @throws branch-not-found, merge-empty, merge-conflict */
 export const prepareMerge = async (store: PoolStore, target: string, child: string): Promise<Merge> => {
-  const childTip = store.branch(child).commit;
+  const childTip = store.tip(child);
   const targetTip = store.branch(target).commit;
   await store.lineage.ready();
   const bases = await commonAncestors(store.commit, targetTip, childTip);

@@ -2,7 +2,7 @@
  * Vacuum: removes objects that only earlier commits hold.
  *
  * Candidates are the objects that the given commit's ancestors added and its own snapshot does not hold. Of these stay
- * all that a branch's tip or an open snapshot holds. The dry run and the real run are the same up to the first write.
+ * all that a branch's tip, a tag's commit or an open snapshot holds. The dry run and the real run are the same up to the first write.
  *
  * A pack that holds one of them goes too. Order: marked in the tables durably, then the files go. A crash in between
  * leaves files that no table names: orphans, swept at start.
@@ -11,7 +11,7 @@ import { ancestors } from './history.ts';
 import { killPoint } from '../kill-points.ts';
 import { idBuffer } from '../ksuid.ts';
 import type { Id, ObjectFiles } from '../lake.types.ts';
-import type { ObjectEntry, ObjectList } from '../objects/list.ts';
+import type { ObjectEntry } from '../objects/list.ts';
 import type { PoolStore } from '../pool/store.ts';
 import { pairKey } from '../tables/rows.ts';
 import type { Change } from '../tables/tables.ts';
@@ -37,12 +37,18 @@ export const vacuumable = async (
   store: PoolStore,
   candidates: readonly ObjectEntry[],
 ): Promise<readonly ObjectEntry[]> => {
-  const tips = new Set([...store.branches().values()].map((branch) => branch.commit));
-  const lists: ObjectList[] = [];
-  for (const tip of tips) lists.push(await store.list(tip));
+  const named = [...store.branches().values(), ...store.tags.all().values()];
+  let free = candidates;
+  // Neither branches nor tags change before this job has ended; one list after the other is looked at, as there may be
+  // many.
+  for (const commit of new Set(named.map((each) => each.commit))) {
+    if (free.length === 0) break;
+    const list = await store.list(commit);
+    free = free.filter((e) => !list.has(e));
+  }
   // From here on nothing waits: a snapshot that is opened later finds its objects in `vacuuming`.
-  const holders = [...new Set([...lists, ...store.pins.keys()])];
-  return candidates.filter((e) => !store.vacuumed(e.id) && !holders.some((list) => list.has(e)));
+  const pinned = [...store.pins.keys()];
+  return free.filter((e) => !store.vacuumed(e.id) && !pinned.some((list) => list.has(e)));
 };
 
 /** Removes them for good. Answers with those that are gone: all, or those before a failure, which it throws. */

@@ -86,7 +86,10 @@ const tipOf = (store: PoolStore, job: PoolJob): Id => {
       return store.resolve(job.revision);
     // No condition comes with it.
     case 'create branch':
+    case 'create tag':
       return job.commit;
+    case 'delete tag':
+      return store.tags.tag(job.name).commit;
     case 'delete branch':
       return store.branch(job.name).commit;
     default:
@@ -246,14 +249,24 @@ const work: { readonly [K in PoolJobKind]: Work<K> } = {
   },
   'create branch': async ({ store }, job) => {
     store.mustBeNew(job.name);
-    if (!store.hasCommit(job.commit)) throw new LakeError('commit-not-found', { id: base62(job.commit) });
-    if (job.commit !== zeroId) {
-      const missing = store.missing(await store.list(job.commit));
-      if (missing.length > 0) throw vacuumedError(job.commit, missing);
-    }
+    await mustBeWhole(store, job.commit);
     return store.createBranch(job.name, job.commit);
   },
   'delete branch': ({ store }, job) => store.deleteBranch(job.name),
+  'create tag': async ({ store }, job) => {
+    store.mustBeNew(job.name);
+    await mustBeWhole(store, job.commit);
+    return store.tags.create(job.name, job.commit);
+  },
+  'delete tag': ({ store }, job) => store.tags.delete(job.name),
+};
+
+/** What gets a name can be read. @throws commit-not-found, vacuumed */
+const mustBeWhole = async (store: PoolStore, commit: Id): Promise<void> => {
+  if (!store.hasCommit(commit)) throw new LakeError('commit-not-found', { id: base62(commit) });
+  if (commit === zeroId) return;
+  const missing = store.missing(await store.list(commit));
+  if (missing.length > 0) throw vacuumedError(commit, missing);
 };
 
 const fits = (parts: readonly number[], removes: readonly Id[], adds: readonly ObjectMeta[]): boolean =>

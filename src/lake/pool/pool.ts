@@ -31,6 +31,7 @@ import type {
   PrepareRewrite,
   Preview,
   Snapshot,
+  TagRecord,
   TipTerms,
 } from '../lake.types.ts';
 import { checkNotReserved } from '../names.ts';
@@ -82,7 +83,7 @@ export class PoolFace implements Pool {
   private readonly statsOf = new WeakMap<ObjectList, PoolStats>();
   /** Tips that cannot be read, with their faults. */
   private readonly unreadable = new Map<Id, string>();
-  /** The same of the list of branches. */
+  /** The same of the lists of branches and tags. */
   private branchesFault: string | undefined;
 
   constructor(store: PoolStore, host: PoolHost) {
@@ -109,11 +110,11 @@ export class PoolFace implements Pool {
     }
   }
 
-  /** Looks whether branches and tips can be read; each tip's history as far as its parents. */
+  /** Looks whether branches, tags and their commits can be read; each tip's history as far as its parents. */
   async look(): Promise<void> {
     let looked = 0;
     try {
-      for (const { commit } of this.store.branches().values()) {
+      for (const { commit } of [...this.store.branches().values(), ...this.store.tags.all().values()]) {
         this.lookAt(commit);
         if (++looked % tipsPerTurn === 0) await nextTurn();
       }
@@ -143,21 +144,39 @@ export class PoolFace implements Pool {
   /** Why a branch cannot be read, as far as that was found out. */
   fault(): string | undefined {
     if (this.branchesFault !== undefined) return this.branchesFault;
-    for (const [tip, fault] of this.unreadable) if (this.store.isTip(tip)) return fault;
+    for (const [tip, fault] of this.unreadable) if (this.store.isNamed(tip)) return fault;
     return undefined;
+  }
+
+  tags(): readonly TagRecord[] {
+    return [...this.store.tags.all().values()];
+  }
+  tag(name: string): TagRecord {
+    return this.store.tags.tag(name);
+  }
+  tip(name: string): Id {
+    return this.store.tip(name);
   }
 
   async createBranch(name: string, commit: Id): Promise<BranchRecord> {
     if (name === '') throw new LakeError('branch-name-missing');
     checkNotReserved('branch', name);
-    const id = plainId(commit);
-    if (!id) throw new LakeError('commit-invalid', { id: commit });
-    await this.submit({ kind: 'create branch', name, commit: id });
+    await this.submit({ kind: 'create branch', name, commit: idOfText(commit) });
     return this.store.branch(name);
   }
   async deleteBranch(name: string, terms: TipTerms = {}): Promise<void> {
     this.store.branch(name);
     await this.submit({ kind: 'delete branch', name, ...terms });
+  }
+  async createTag(name: string, commit: Id): Promise<TagRecord> {
+    if (name === '') throw new LakeError('tag-name-missing');
+    checkNotReserved('tag', name);
+    await this.submit({ kind: 'create tag', name, commit: idOfText(commit) });
+    return this.store.tags.tag(name);
+  }
+  async deleteTag(name: string, terms: TipTerms = {}): Promise<void> {
+    this.store.tags.tag(name);
+    await this.submit({ kind: 'delete tag', name, ...terms });
   }
 
   async load(branch: string, objects: readonly ObjectMeta[], note: CommitNote = {}): Promise<CommitResult> {
@@ -300,7 +319,7 @@ export class PoolFace implements Pool {
   async graph({ from, limit }: { readonly from?: readonly Id[]; readonly limit: number }): Promise<GraphPage> {
     return graphPage(
       this.store,
-      from ?? [...this.store.branches().values()].map((branch) => branch.commit),
+      from ?? [...this.store.branches().values(), ...this.store.tags.all().values()].map(({ commit }) => commit),
       Math.min(limit, graphCommitsMax),
     );
   }
@@ -422,6 +441,13 @@ export class PoolFace implements Pool {
     }
   }
 }
+
+/** @throws commit-invalid */
+const idOfText = (text: string): Id => {
+  const id = plainId(text);
+  if (!id) throw new LakeError('commit-invalid', { id: text });
+  return id;
+};
 
 const refusal = (outcome: JobOutcome, ended: LakeError): LakeError => {
   if (outcome.status === 'failed') return new LakeError('internal', { text: outcome.text });

@@ -6,7 +6,7 @@
  * - One caller at a time writes (the pool's actor); between the check of a tip in memory and its transaction nobody
  *   else moves it. The transaction checks again.
  * - A branch in memory moves only after its transaction is durable.
- * - No tip of a branch and no pinned list holds a vacuumed object.
+ * - No tip of a branch, no tag's commit and no pinned list holds a vacuumed object.
  */
 import assert from 'node:assert';
 import { LakeError } from '../../errors.ts';
@@ -41,6 +41,7 @@ import { PackIndex } from '../objects/packs.ts';
 import { isVacuumed, type SnapshotCache } from '../commits/snapshot.ts';
 import type { Retries } from '../commits/retries.ts';
 import { type Change, type Tables, rowMissing } from '../tables/tables.ts';
+import { Tags } from './tags.ts';
 
 /** What the pools of a lake share. */
 export interface Stores {
@@ -113,6 +114,7 @@ export class PoolStore {
   config: PoolConfig;
   readonly packs: PackIndex;
   readonly lineage: Lineage;
+  readonly tags: Tags;
   /** Lists of open snapshots, and how many of them hold each. */
   readonly pins = new Map<ObjectList, number>();
   /** Objects whose vacuum is under way: gone for whoever comes now. */
@@ -142,6 +144,13 @@ export class PoolStore {
         this.checkPool();
       },
     });
+    this.tags = new Tags({
+      stores,
+      pool: () => this.config,
+      checkPool: () => {
+        this.checkPool();
+      },
+    });
   }
 
   get order(): PoolConfig['layout']['order'] {
@@ -163,24 +172,36 @@ export class PoolStore {
     );
     return this.branchMap;
   }
-  /** @throws branch-not-found */
+  /** One that may move. @throws branch-not-found, tag-fixed */
   branch(name: string): BranchRecord {
     const branch = this.loadBranches().get(name);
-    if (!branch) throw new LakeError('branch-not-found', { branch: name });
-    return branch;
+    if (branch) return branch;
+    if (this.tags.find(name)) throw new LakeError('tag-fixed', { tag: name });
+    throw new LakeError('branch-not-found', { branch: name });
+  }
+  /** The commit of a branch or a tag. @throws branch-not-found */
+  tip(name: string): Id {
+    return (this.tags.find(name) ?? this.branch(name)).commit;
+  }
+  /** A branch or a tag is at the commit. */
+  isNamed(commit: Id): boolean {
+    if (this.isTip(commit)) return true;
+    for (const tag of this.tags.all().values()) if (tag.commit === commit) return true;
+    return false;
   }
   /**
-   * A commit of this pool in a client's spelling (which wins over a branch of that name), else a branch's tip, be its
-   * name like an id, else a commit in the service's own spelling.
+   * A commit of this pool in a client's spelling (which wins over a branch or tag of that name), else a branch's tip or
+   * a tag's commit, be its name like an id, else a commit in the service's own spelling.
    * @throws branch-not-found, commit-file-missing, table-corrupt
    */
   resolve(commitish: string): Id {
     const id = parseId(commitish);
-    const found = id && this.hasCommit(id) ? id : (this.branches().get(commitish)?.commit ?? plainId(commitish));
+    if (id && this.hasCommit(id)) return id;
+    const named = (this.branches().get(commitish) ?? this.tags.find(commitish))?.commit;
+    const found = named ?? plainId(commitish);
     if (!found) throw new LakeError('branch-not-found', { branch: commitish });
-    if (!this.hasCommit(found))
-      throw this.isTip(found) ? rowMissing('commits', found) : new LakeError('commit-file-missing');
-    return found;
+    if (this.hasCommit(found)) return found;
+    throw named === undefined ? new LakeError('commit-file-missing') : rowMissing('commits', found);
   }
   isTip(commit: Id): boolean {
     for (const branch of this.loadBranches().values()) if (branch.commit === commit) return true;
@@ -241,7 +262,7 @@ export class PoolStore {
     const tips = new Map<string, MovingTip>();
     const made: MadeCommit[] = [];
     const moved: MovedTip[] = [];
-    for (const { branch } of commits) if (!tips.has(branch)) tips.set(branch, this.tip(branch));
+    for (const { branch } of commits) if (!tips.has(branch)) tips.set(branch, this.moving(branch));
     await this.stores.tables.write(
       () =>
         this.stores.feed.drawing(() => {
@@ -273,7 +294,7 @@ export class PoolStore {
     return made;
   }
 
-  private tip(name: string): MovingTip {
+  private moving(name: string): MovingTip {
     const before = this.branch(name);
     return {
       before,
@@ -413,9 +434,10 @@ export class PoolStore {
     return row.height;
   }
 
-  /** @throws branch-exists */
+  /** Of branches and tags. @throws branch-exists, tag-exists */
   mustBeNew(name: string): void {
     if (this.loadBranches().has(name)) throw new LakeError('branch-exists', { pool: this.config.name, branch: name });
+    this.tags.checkFree(name);
   }
   async createBranch(name: string, commit: Id): Promise<MadeCommit> {
     this.mustBeNew(name);

@@ -1,12 +1,12 @@
 /**
- * What damage means to those who read: which branches, how many of their data objects and rows, by which commits they
+ * What damage means to those who read: which branches and tags, how many of their data objects and rows, by which commits they
  * came.
  */
 import { base62 } from '../ksuid.ts';
 import type { Id, PoolConfig } from '../lake.types.ts';
 import { objectNames } from '../commits/merge.ts';
 import { decodeObject, pairKey, type StoredCommit } from '../tables/rows.ts';
-import { soundBranches, soundCommit, soundCommits, tipObjects } from './sound-rows.ts';
+import { soundBranches, soundCommit, soundCommits, soundTags, tipObjects } from './sound-rows.ts';
 import type { Tables } from '../tables/tables.ts';
 
 /**
@@ -20,7 +20,7 @@ export interface Damage {
   branches: number;
 }
 
-/** What the damages mean, a line for each branch that is hurt and for the commits concerned, pool by pool. */
+/** What the damages mean, a line for each branch and tag that is hurt and for the commits concerned, pool by pool. */
 export const affected = (tables: Tables, damages: readonly Damage[]): readonly string[] =>
   damages.flatMap((damage) => ofPool(tables, damage));
 
@@ -35,11 +35,15 @@ const ofPool = (tables: Tables, { pool, objects, commits, branches }: Damage): r
     lines.push(
       `pool "${pool.name}": not readable, ${branches} of its branches ${branches === 1 ? 'is' : 'are'} damaged`,
     );
-  for (const { branch } of soundBranches(tables, pool.id)) {
-    const held = tipObjects(read, branch.commit);
+  const named = [
+    ...soundBranches(tables, pool.id).map(({ branch }) => ['branch', branch] as const),
+    ...soundTags(tables, pool.id).map(({ tag }) => ['tag', tag] as const),
+  ];
+  for (const [kind, { name, commit }] of named) {
+    const held = tipObjects(read, commit);
     if (held.broken !== undefined)
       lines.push(
-        `pool "${pool.name}", branch "${branch.name}": not readable, its history breaks at commit ${base62(held.broken)}`,
+        `pool "${pool.name}", ${kind} "${name}": not readable, its history breaks at commit ${base62(held.broken)}`,
       );
     const hurt = [...objects.keys()].filter((id) => held.objects.has(id));
     if (hurt.length === 0) continue;
@@ -48,7 +52,7 @@ const ofPool = (tables: Tables, { pool, objects, commits, branches }: Damage): r
       0,
     );
     lines.push(
-      `pool "${pool.name}", branch "${branch.name}": ${hurt.length} of ${held.objects.size} data objects (${objectNames(hurt)}), ${rows ?? 'an unknown number'} of ${rowsOf(tables, pool.id, held.objects) ?? 'an unknown number of'} rows`,
+      `pool "${pool.name}", ${kind} "${name}": ${hurt.length} of ${held.objects.size} data objects (${objectNames(hurt)}), ${rows ?? 'an unknown number'} of ${rowsOf(tables, pool.id, held.objects) ?? 'an unknown number of'} rows`,
     );
   }
   const adders: Id[] = [];

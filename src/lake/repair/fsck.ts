@@ -25,6 +25,7 @@ import {
   soundCommits,
   soundObjects,
   soundPools,
+  soundTags,
   soundViews,
   tipObjects,
 } from './sound-rows.ts';
@@ -337,14 +338,21 @@ class Walk {
     const branches = soundBranches(this.tables, pool.id);
     const rows = this.tables.keys('branches', { prefix }).length;
     damage.branches = rows - branches.length;
-    for (const { branch } of branches) {
-      const what = `pool "${pool.name}", branch "${branch.name}"`;
+    const tags = soundTags(this.tables, pool.id);
+    const names = new Set(branches.map(({ branch }) => branch.name));
+    for (const { tag } of tags)
+      if (names.has(tag.name)) this.faults.add(`pool "${pool.name}", tag "${tag.name}": it has the name of a branch`);
+    for (const [kind, { name, commit }] of [
+      ...branches.map(({ branch }) => ['branch', branch] as const),
+      ...tags.map(({ tag }) => ['tag', tag] as const),
+    ]) {
+      const what = `pool "${pool.name}", ${kind} "${name}"`;
       if (vacuumed.size > 0)
-        for (const id of tipObjects((each) => soundCommit(this.tables, pool.id, each), branch.commit).objects)
+        for (const id of tipObjects((each) => soundCommit(this.tables, pool.id, each), commit).objects)
           if (vacuumed.has(id)) this.faults.add(`${what}: its object ${base62(id)} was vacuumed`);
-      if (branch.commit === zeroId || this.tables.has('commits', pairKey(pool.id, branch.commit))) continue;
-      damage.commits.add(branch.commit);
-      this.faults.add(`${what}: its commit ${base62(branch.commit)} is missing`);
+      if (commit === zeroId || this.tables.has('commits', pairKey(pool.id, commit))) continue;
+      damage.commits.add(commit);
+      this.faults.add(`${what}: its commit ${base62(commit)} is missing`);
     }
     if (rows === 0) this.faults.add(`pool "${pool.name}": it has no branch`);
   }

@@ -1,7 +1,8 @@
 /**
  * Data objects whose bytes are lost, or were vacuumed since the commit to which a branch was set back: their rows stay
  * in the history, marked as vacuumed, and a commit on each branch that holds them takes them out, so that the rest can
- * be read. What is lost is named, and the commit's message says it.
+ * be read. What is lost is named, and the commit's message says it. A tag cannot move: one whose commit holds what is
+ * lost goes, and is named with its commit.
  */
 import { LakeDraws, lastDrawn } from '../draws.ts';
 import type { FsckOptions } from './fsck.ts';
@@ -17,6 +18,7 @@ import {
   soundCommit,
   soundObjects,
   soundPools,
+  soundTags,
   tipObjects,
 } from './sound-rows.ts';
 import type { Change, Tables } from '../tables/tables.ts';
@@ -90,6 +92,14 @@ const takeOut = async (
     );
     lost.push(
       `pool "${pool.name}", branch "${branch.name}": commit ${base62(id)} takes out ${held.length} lost data object${held.length === 1 ? '' : 's'} with ${rows} row${rows === 1 ? '' : 's'}`,
+    );
+  }
+  for (const { key, tag } of soundTags(tables, pool.id)) {
+    const held = [...tipObjects(read, tag.commit).objects].filter((id) => gone.has(id));
+    if (held.length === 0) continue;
+    changes.push({ table: 'tags', key });
+    lost.push(
+      `pool "${pool.name}", tag "${tag.name}": it is gone, as its commit ${base62(tag.commit)} holds lost data objects: ${objectNames(held)}`,
     );
   }
   for (const entry of gone.values()) {

@@ -16,23 +16,34 @@ import {
   decodeCommit,
   decodeCounters,
   decodePool,
+  decodeTag,
   decodeView,
   encodeBranch,
   encodeCounters,
   encodeName,
   encodePool,
+  encodeTag,
   encodeView,
   faultOfRow,
   idOfEventKey,
   nameKey,
   type StoredCommit,
 } from '../tables/rows.ts';
-import { faultsOfCommit, soundBranches, soundCommit, soundObjects, soundPools, soundViews } from './sound-rows.ts';
-import { type Change, type TableName, tableNames, Tables } from '../tables/tables.ts';
+import {
+  faultsOfCommit,
+  soundBranches,
+  soundCommit,
+  soundObjects,
+  soundPools,
+  soundTags,
+  soundViews,
+} from './sound-rows.ts';
+import { type Change, type TableName, tableNames, Tables, versionOf, versionRow } from '../tables/tables.ts';
 
 const salvagedTables: readonly TableName[] = [
   'pools',
   'branches',
+  'tags',
   'commits',
   'objects',
   'bodies',
@@ -111,6 +122,7 @@ class Course {
     else if (table === 'branches') this.seeBranch(key, decodeBranch(key, payload));
     else if (table === 'events') this.seeEvent(idOfEventKey(key));
     else if (table === 'views') this.later(decodeView(key, payload).tsNs);
+    else if (table === 'tags') this.later(decodeTag(key, payload).tsNs);
     else if (table === 'commits') this.later(decodeCommit(idOfBytes(key.subarray(20)), payload).dateNs);
     else if (table === 'about' && countersKey.equals(key)) this.raise(decodeCounters(payload));
   }
@@ -165,9 +177,12 @@ class Rebuilder {
       if (this.tables.has('branches', key) && this.isAncestor(poolOf(key), this.tipOf(key), branch.commit))
         this.course.seeBranch(key, branch);
     await this.setNames();
-    for (const pool of soundPools(this.tables)) await this.setBranches(pool);
+    for (const pool of soundPools(this.tables)) {
+      await this.setBranches(pool);
+      await this.setTags(pool);
+    }
     await this.setFiles();
-    await this.writer.put([lostEnd(this.course.counters, this.lost)]);
+    await this.writer.put([lostEnd(this.course.counters, this.lost), this.versionRow()]);
     await this.writer.end();
   }
 
@@ -194,6 +209,8 @@ class Rebuilder {
         course.seeBranch(key, branch);
       } else if (table === 'views') {
         if (isThere || decodeView(key, payload).tsNs <= lastNs) continue;
+      } else if (table === 'tags') {
+        if (isThere || decodeTag(key, payload).tsNs <= lastNs) continue;
       } else if (isThere || !(unpooled.has(table) || pools.has(poolOf(key)))) continue;
       await writer.put([{ table, key, payload }]);
     }
@@ -207,7 +224,7 @@ class Rebuilder {
   /** Rows of pools that are gone. */
   private async dropStrangers(): Promise<void> {
     const pools = new Set(soundPools(this.tables).map(({ id }) => id));
-    for (const table of ['commits', 'objects', 'vacuumed', 'branches'] as const)
+    for (const table of ['commits', 'objects', 'vacuumed', 'branches', 'tags'] as const)
       await this.drop(
         table,
         this.tables.keys(table).filter((key) => !pools.has(poolOf(key))),
@@ -315,6 +332,30 @@ class Rebuilder {
         payload: encodeBranch({ tsNs: pool.tsNs, name: 'main', commit: zeroId }),
       },
     ]);
+  }
+  /** A tag never moves: one whose commit is lost goes, and one that has a branch's name gets its own. */
+  private async setTags(pool: PoolConfig): Promise<void> {
+    await this.writer.end();
+    const branches = new Set(soundBranches(this.tables, pool.id).map(({ branch }) => branch.name));
+    for (const { key, tag } of soundTags(this.tables, pool.id)) {
+      const what = `pool "${pool.name}", tag "${tag.name}"`;
+      const isWhole = this.isComplete(pool.id, tag.commit);
+      if (isWhole && !branches.has(tag.name)) continue;
+      await this.writer.put([{ table: 'tags', key }]);
+      if (!isWhole) {
+        this.lost.push(`${what}: it is gone, as its commit ${base62(tag.commit)} is lost`);
+        continue;
+      }
+      const name = `${tag.name} (${base62(tag.commit)})`;
+      this.lost.push(`${what}: a branch has its name, it is called "${name}" now`);
+      await this.writer.put([{ table: 'tags', key: branchKey(pool.id, name), payload: encodeTag({ ...tag, name }) }]);
+    }
+  }
+  /** Of rows that the log lacked too. */
+  private versionRow(): Change {
+    const tables = tableNames.filter((table) => this.tables.keys(table, { limit: 1 }).length > 0);
+    const version = versionOf(tables.map((table) => ({ table, key: Buffer.alloc(0) })));
+    return versionRow(Math.max(version, this.tables.version()));
   }
   private async setFiles(): Promise<void> {
     const inTables = new Set<Id>();

@@ -4,13 +4,14 @@
  */
 import { firstParents } from '../commits/history.ts';
 import { base62, idBuffer, idOfBytes, zeroId } from '../ksuid.ts';
-import type { BranchRecord, Id, ObjectMeta, PoolConfig, ViewVersion } from '../lake.types.ts';
+import type { BranchRecord, Id, ObjectMeta, PoolConfig, TagRecord, ViewVersion } from '../lake.types.ts';
 import type { ObjectEntry } from '../objects/list.ts';
 import {
   decodeBranch,
   decodeCommit,
   decodeObject,
   decodePool,
+  decodeTag,
   decodeView,
   idOfPair,
   pairKey,
@@ -31,6 +32,9 @@ export const soundBranches = (
   pool?: Id,
 ): readonly { readonly key: Buffer; readonly branch: BranchRecord }[] =>
   [...rowsOf(tables, 'branches', pool)].map(({ key, payload }) => ({ key, branch: decodeBranch(key, payload) }));
+/** The tags of a pool. */
+export const soundTags = (tables: Tables, pool: Id): readonly { readonly key: Buffer; readonly tag: TagRecord }[] =>
+  [...rowsOf(tables, 'tags', pool)].map(({ key, payload }) => ({ key, tag: decodeTag(key, payload) }));
 /** The commits of a pool, or of all, with the keys of their rows. */
 export function* soundCommits(
   tables: Tables,

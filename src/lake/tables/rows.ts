@@ -16,6 +16,7 @@ import type {
   LakeEvent,
   PoolConfig,
   SortOrder,
+  TagRecord,
   ViewVersion,
 } from '../lake.types.ts';
 import type { ObjectEntry } from '../objects/list.ts';
@@ -25,7 +26,7 @@ import { rowFault, type TableName } from './table-rows.ts';
 const nameDigest = (name: string): Buffer => createHash('sha256').update(name, 'utf8').digest().subarray(0, 20);
 /** Key of a pool's name. */
 export const nameKey = (name: string): Buffer => nameDigest(name);
-/** Key of a branch of a pool. */
+/** Key of a branch or a tag of a pool. */
 export const branchKey = (pool: Id, name: string): Buffer => Buffer.concat([idBuffer(pool), nameDigest(name)]);
 /** Key of a commit, object or vacuumed object of a pool. */
 export const pairKey = (pool: Id, id: Id): Buffer => {
@@ -136,11 +137,18 @@ export const encodeBranch = (branch: BranchRecord): Buffer =>
   json({ ts: String(branch.tsNs), name: branch.name, commit: branch.commit });
 /** The branch of a row of `branches`. @throws table-corrupt */
 export const decodeBranch = (key: RowKey, payload: Buffer): BranchRecord =>
-  decoded('branches', key, () => {
-    const row = parse<{ ts: string; name: string; commit: Id }>(payload);
-    if (!isId(row.commit)) throw new Error(`branch "${row.name}" is at ${JSON.stringify(row.commit)}, which is no id`);
-    return { tsNs: BigInt(row.ts), name: row.name, commit: row.commit };
-  });
+  decoded('branches', key, () => namedCommit('branch', payload));
+const namedCommit = (what: 'branch' | 'tag', payload: Buffer): BranchRecord => {
+  const row = parse<{ ts: string; name: string; commit: Id }>(payload);
+  if (!isId(row.commit)) throw new Error(`${what} "${row.name}" is at ${JSON.stringify(row.commit)}, which is no id`);
+  return { tsNs: BigInt(row.ts), name: row.name, commit: row.commit };
+};
+
+/** A row of `tags`: as one of `branches`. */
+export const encodeTag = (tag: TagRecord): Buffer => encodeBranch(tag);
+/** The tag of a row of `tags`. @throws table-corrupt */
+export const decodeTag = (key: RowKey, payload: Buffer): TagRecord =>
+  decoded('tags', key, () => namedCommit('tag', payload));
 
 /**
  * A commit with what only the lake needs. `height` is one more than that of its higher parent. `rewrite`: whether it
@@ -426,6 +434,10 @@ const checks = {
   },
   retries: anyRow,
   views: decodeView,
+  tags: (key, payload) => {
+    checkPair(key);
+    decodeTag(key, payload);
+  },
 } as const satisfies Record<TableName, (key: Buffer, payload: Buffer) => void>;
 /** Looks whether a row is one that an encoder makes. What it names need not be there. @throws table-corrupt */
 export const checkRow = (table: TableName, key: Buffer, payload: Buffer): void =>

@@ -6,7 +6,8 @@ import { LakeError } from '../../errors.ts';
  * `objects` (pool, id), `bodies` (object id: objects small enough to live here), `files` (object id -> pool: objects
  * with a file), `vacuumed` (pool, object), `checkpoints` (pool, commit, part), `events` (number), `purges` (pools whose
  * rows are still to be removed), `packs` (pool, pack: copies, see packs.ts), `retries` (keys of requests that may be
- * sent again, see retries.ts), `lineage` (pool; pool, object; pool, step: see lineage.ts), `views` (view, version).
+ * sent again, see retries.ts), `lineage` (pool; pool, object; pool, step: see lineage.ts), `views` (view, version), `tags`
+ * (pool, digest).
  */
 export const tableNames = [
   'about',
@@ -25,6 +26,7 @@ export const tableNames = [
   'retries',
   'lineage',
   'views',
+  'tags',
 ] as const;
 /** The name of a table. */
 export type TableName = (typeof tableNames)[number];

@@ -30,13 +30,18 @@ export { type Change, type Put, type Remove, rowFault, rowMissing, type TableNam
 
 /**
  * Layout of the lake; one of a newer layout is refused. 2: a journal ahead of LMDB. 3: the lineage of rewritten
- * objects, which an older build would not add to. 4: one log, whose index LMDB is. 5: views, which older builds would
- * not read; a lake has it from its first view on, so that they open all others.
+ * objects, which an older build would not add to. 4: one log, whose index LMDB is. 5: views, 6: tags, neither of which
+ * older builds would read; a lake has that version from its first view or tag on, so that they open all others.
  */
-export const formatVersion = 5;
-/** That of a lake without views, and of one with. */
+export const formatVersion = 6;
+/** That of a lake without views and tags. */
 const plainVersion = 4;
-export const viewsVersion = 5;
+/** Tables that a lake has only from some version on. */
+const versionsOfTables = { views: 5, tags: 6 } as const satisfies Partial<Record<TableName, number>>;
+export const viewsVersion = versionsOfTables.views;
+export const tagsVersion = versionsOfTables.tags;
+const firstVersion = (name: TableName): number =>
+  name in versionsOfTables ? versionsOfTables[name as keyof typeof versionsOfTables] : plainVersion;
 /** The row that says which one it is. */
 export const versionRow = (version: number): Change => ({
   table: 'about',
@@ -45,10 +50,10 @@ export const versionRow = (version: number): Change => ({
 });
 /** Whether tables of that version have this one in any case. */
 export const hasTable = (version: number, name: TableName): boolean =>
-  version === formatVersion || (version === plainVersion && name !== 'views');
+  version <= formatVersion && version >= firstVersion(name);
 /** The version that rows ask for. */
 export const versionOf = (rows: readonly Change[]): number =>
-  rows.some(({ table }) => table === 'views') ? viewsVersion : plainVersion;
+  rows.reduce((version, { table }) => Math.max(version, firstVersion(table)), plainVersion);
 
 /** A row whose checksum was verified. */
 export interface KeyValue {

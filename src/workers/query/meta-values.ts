@@ -88,6 +88,11 @@ export const metaValue = (row: MetaRow): Value => {
         }),
       );
     }
+    case 'tag': {
+      const { tsNs, name, commit } = row.tag;
+      const tag = record({ ts: number(types.time, tsNs), name: stringValue(name), commit: id(commit) });
+      return named('db.TagMeta', record({ pool: poolValue(row.pool), tag: named('tags.Config', tag) }));
+    }
     case 'view':
       return viewValue(row.view);
     case 'object':

@@ -61,6 +61,20 @@ const requests: Readonly<Record<string, readonly Ask[]>> = {
     () => ({ path: '/pool', body: { name: `new${++pools}`, layout: { order: 'asc', keys: [['ts'], ['a', 'b']] } } }),
   ],
   createBranch: [({ pool, commit }) => ({ path: `/pool/${pool}`, body: { name: 'new', commit } })],
+  createTag: [({ pool, commit }) => ({ path: `/pool/${pool}/tag`, body: { name: 'v1', commit } })],
+  listTags: [
+    ({ pool }) => ({ path: `/pool/${pool}/tag` }),
+    async ({ pool, commit }) => {
+      await prepare('POST', `/pool/${pool}/tag`, { name: 'v2', commit });
+      return { path: `/pool/${pool}/tag` };
+    },
+  ],
+  getTag: [
+    async ({ pool, commit }) => {
+      await prepare('POST', `/pool/${pool}/tag`, { name: 'v3', commit });
+      return { path: `/pool/${pool}/tag/v3` };
+    },
+  ],
   poolStats: [({ pool }) => ({ path: `/pool/${pool}/stats` })],
   load: [({ pool }) => ({ path: `/pool/${pool}/branch/main`, body: { ts: 9 } })],
   getBranch: [({ pool }) => ({ path: `/pool/${pool}/branch/main` })],

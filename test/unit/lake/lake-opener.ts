@@ -1,6 +1,6 @@
 /**
- * A process that opens a lake, making its tables small, and closes it, or repairs it: `node --import tsx lake-opener.ts
- * DIRECTORY [repair]`. Tests end it by a signal in between.
+ * A process that opens a lake, making its tables small, and closes it, makes and deletes tags of pool `p` in between, or
+ * repairs it: `node --import tsx lake-opener.ts DIRECTORY [tags|repair]`. Tests end it by a signal in between.
  */
 import { openLake } from '../../../src/lake/lake.ts';
 import { moveObject, openObjects } from '../../../src/lake/objects/objects.ts';
@@ -22,6 +22,14 @@ else {
       throw fault;
     },
   });
+  if (what === 'tags') {
+    const pool = lake.pool('p');
+    for (let i = 0; i < 2; i++) {
+      await pool.createTag('made', pool.branch('main').commit);
+      await pool.deleteTag(i === 0 ? 'made' : 'there');
+    }
+    await pool.deleteTag('made');
+  }
   await lake.close();
 }
 process.stdout.write('closed\n');

@@ -42,7 +42,8 @@ const repairAt = (directory: string): Promise<RepairReport> =>
 
 /**
  * Pools, branches, commits, deletes, a merge, a revert, vacuumed objects, a pool that was deleted and one that was
- * renamed, a view of two versions and one that was dropped.
+ * renamed, a view of two versions and one that was dropped, a tag that holds what else were gone and one that was
+ * deleted.
  */
 const makeLake = async (): Promise<{ directory: string; file: string; state: string }> => {
   const lake = await openTestLake();
@@ -58,7 +59,10 @@ const makeLake = async (): Promise<{ directory: string; file: string; state: str
   await p.revert('main', gone);
   await p.vectors('main', 'add', [a.id]);
   const d = inlineObject(11);
-  await p.load('main', [d]);
+  const { commit: held } = await p.load('main', [d]);
+  await p.createTag('v1', held);
+  await p.createTag('v2', held);
+  await p.deleteTag('v2');
   await p.deleteObjects('main', [d.id]);
   await p.deleteBranch('side');
   await p.vacuum('main', { dryRun: false });
@@ -79,7 +83,7 @@ const makeLake = async (): Promise<{ directory: string; file: string; state: str
   await lake.close();
   return { directory: lake.directory, file: a.id, state };
 };
-/** All that can be asked of a lake: views, pools, branches, logs, objects of every commit with their bodies. */
+/** All that can be asked of a lake: views, pools, branches, tags, logs, objects of every commit with their bodies. */
 const stateOf = async (lake: Lake): Promise<string> => {
   const found: unknown[] = [];
   for (const { id } of lake.views()) found.push((await lake.metaPage({ view: `0x${id}`, meta: 'log' })).rows);
@@ -87,6 +91,7 @@ const stateOf = async (lake: Lake): Promise<string> => {
     found.push(
       pool,
       [...lake.pool(`0x${pool.id}`).branches()].sort((x, y) => (x.name < y.name ? -1 : 1)),
+      lake.pool(`0x${pool.id}`).tags(),
     );
     for (const row of await metaRows(lake, pool.name, 'log')) {
       if (row.kind !== 'commit') continue;
@@ -188,6 +193,7 @@ describe('the tables', { timeout: 180_000 }, () => {
     );
     expect(affected.map((line) => line.replaceAll(/[0-9A-Za-z]{27}/g, 'ID'))).toEqual([
       'pool "p", branch "main": 1 of 4 data objects (ID), 1 of 4 rows',
+      'pool "p", tag "v1": 1 of 5 data objects (ID), 1 of 5 rows',
       'pool "p": data objects of commits ID, ID',
     ]);
   });
@@ -354,6 +360,7 @@ describe('data objects', { timeout: 180_000 }, () => {
     expect(lost.map((line) => line.replace(/commit \w{27}/, 'commit ID'))).toEqual([
       `pool "p", object ${base62(file)}, 1 row: its file is missing`,
       'pool "p", branch "main": commit ID takes out 1 lost data object with 1 row',
+      `pool "p", tag "v1": it is gone, as its commit ID holds lost data objects: ${base62(file)}`,
     ]);
     const lake = await openTestLake({ directory });
     expect(await keysAt(lake, 'p', 'main')).toEqual(['3-5', '7', '8']);

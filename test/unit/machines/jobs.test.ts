@@ -28,6 +28,8 @@ const poolTasks = {
   vacuum: { kind: 'vacuum', revision: 'main', dryRun: true },
   'create branch': { kind: 'create branch', name: 'kid', commit: 'c' },
   'delete branch': { kind: 'delete branch', name: 'kid' },
+  'create tag': { kind: 'create tag', name: 'v1', commit: 'c' },
+  'delete tag': { kind: 'delete tag', name: 'v1' },
 } as const satisfies { readonly [K in PoolTask['kind']]: Extract<PoolTask, { readonly kind: K }> };
 const lakeTasks = {
   'create pool': { kind: 'create pool', name: 'a', poolId: 'aa' },

@@ -1,6 +1,7 @@
 /** What can be done to a pool: the buttons that offer it, and their dialogs. */
 import type { BranchInfo, GraphCommit, PoolInfo } from '../../../src/client/client.ts';
 import { Compact, DeleteBranch, DeleteRows, MakeBranch, Merge, Revert, Vacuum } from '../changes.tsx';
+import { DeleteTag, MakeTag } from '../tags.tsx';
 import { Load } from '../load/dialog.tsx';
 import { Icon, type IconName } from '../parts.tsx';
 import { DeletePool, RenamePool } from './dialogs.tsx';
@@ -8,14 +9,16 @@ import type { Place } from './place.ts';
 import { may } from '../session.ts';
 
 /**
- * The dialog that is open, and what it begins with. `at`: the commit that a new branch begins at; `branch`: whose tip
- * that is, empty for nobody's, or the branch to delete.
+ * The dialog that is open, and what it begins with. `at`: the commit that a new branch begins at, or that gets a tag;
+ * `branch`: whose tip that is, empty for nobody's, or the branch or tag to delete.
  */
 export interface OpenDialog {
   readonly kind:
     | 'load'
     | 'branch'
     | 'delete-branch'
+    | 'tag'
+    | 'delete-tag'
     | 'merge'
     | 'revert'
     | 'delete-rows'
@@ -157,6 +160,10 @@ export const PoolDialogs = ({
       return <MakeBranch {...props} at={dialog.at ?? branch.commit} />;
     case 'delete-branch':
       return <DeleteBranch {...props} />;
+    case 'tag':
+      return <MakeTag pool={pool} at={dialog.at ?? branch.commit} onClose={onClose} />;
+    case 'delete-tag':
+      return <DeleteTag pool={pool} name={dialog.branch!} onClose={onClose} />;
     case 'merge':
       return <Merge {...props} />;
     case 'revert':

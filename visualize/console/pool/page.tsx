@@ -6,7 +6,7 @@ import { CommitDetails, Commits } from '../commits.tsx';
 import { useDrop } from '../../shared/drop.ts';
 import { sumsOf, wantSums } from '../figures.ts';
 import { History } from '../history.ts';
-import { listState, poolByReference } from '../lake.ts';
+import { listState, poolByReference, tags } from '../lake.ts';
 import { Objects } from '../objects-view.tsx';
 import { Busy, Bytes, clock, Empty, Figure, Icon, Name, Records } from '../parts.tsx';
 import { type Open, type OpenDialog, PoolDialogs, Tools } from './actions.tsx';
@@ -14,6 +14,7 @@ import { isNoCommit, type Place, placeOf } from './place.ts';
 import { keyText, referenceOf } from '../pools.tsx';
 import { go, link, note, route } from '../route.ts';
 import { may } from '../session.ts';
+import { TagTable } from '../tags.tsx';
 import { ago, count, dateTime, shortId, visible } from '../text.ts';
 import { use } from '../used.ts';
 
@@ -116,6 +117,7 @@ const PoolView = ({ pool }: { readonly pool: PoolInfo }) => {
       )}
       <div class="pool-bar panel">
         <ShownBranch
+          pool={pool}
           place={place}
           onTravel={(to) => {
             chosenId.value = undefined;
@@ -138,6 +140,7 @@ const PoolView = ({ pool }: { readonly pool: PoolInfo }) => {
                 />
               ) : (
                 <Commits
+                  pool={pool}
                   history={history}
                   chosen={chosen?.id}
                   onChoose={(id) => {
@@ -159,6 +162,9 @@ const PoolView = ({ pool }: { readonly pool: PoolInfo }) => {
                 mayDelete={mayWrite}
                 onDelete={(name) => {
                   open('delete-branch', { branch: name });
+                }}
+                onDeleteTag={(name) => {
+                  open('delete-tag', { branch: name });
                 }}
                 onTravel={travel}
               />
@@ -191,7 +197,7 @@ const PoolView = ({ pool }: { readonly pool: PoolInfo }) => {
 /** Without `onLoad` the reader may not load. */
 const PoolHead = ({
   pool,
-  place: { isCommit, at, branch },
+  place: { isCommit, at, branch, tag },
   onLoad,
 }: {
   readonly pool: PoolInfo;
@@ -212,7 +218,7 @@ const PoolHead = ({
         class="button"
         href={link(['query'], {
           pool: pool.name,
-          ...(isCommit ? { branch: at } : branch && branch.name !== 'main' && { branch: branch.name }),
+          ...(isCommit ? { branch: tag?.name ?? at } : branch && branch.name !== 'main' && { branch: branch.name }),
         })}
       >
         <Icon name="ask" />
@@ -229,9 +235,11 @@ const PoolHead = ({
 );
 
 const ShownBranch = ({
-  place: { all, branch, at, isCommit },
+  pool,
+  place: { all, branch, at, isCommit, tag },
   onTravel,
 }: {
+  readonly pool: PoolInfo;
   readonly place: Place;
   readonly onTravel: (name: string) => void;
 }) => (
@@ -241,17 +249,28 @@ const ShownBranch = ({
     </label>
     <select
       id="shown-branch"
-      value={isCommit ? '' : (branch?.name ?? '')}
+      value={tag?.name ?? (isCommit ? '' : (branch?.name ?? ''))}
       onChange={(e) => {
         onTravel(e.currentTarget.value);
       }}
     >
-      {isCommit && <option value="">at {shortId(at!)}</option>}
+      {isCommit && !tag && <option value="">at {shortId(at!)}</option>}
       {all.map((b) => (
         <option key={b.name} value={b.name}>
           {visible(b.name, 60)}
         </option>
       ))}
+      {tags(pool).length > 0 && (
+        <optgroup label="Tags">
+          {tags(pool)
+            .slice(0, 500)
+            .map(({ name }) => (
+              <option key={name} value={name}>
+                {visible(name, 60)}
+              </option>
+            ))}
+        </optgroup>
+      )}
     </select>
   </div>
 );
@@ -331,6 +350,17 @@ const ChosenCommit = ({
               >
                 <Icon name="branch" />
                 Branch here
+              </button>
+            )}
+            {mayWrite && (
+              <button
+                type="button"
+                onClick={() => {
+                  onOpen('tag', { at: commit.id });
+                }}
+              >
+                <Icon name="tag" />
+                Tag
               </button>
             )}
             {mayWrite && writeBranch && (
@@ -433,6 +463,7 @@ const Branches = ({
   mayWrite,
   mayDelete,
   onDelete,
+  onDeleteTag,
   onTravel,
 }: {
   readonly pool: PoolInfo;
@@ -440,6 +471,7 @@ const Branches = ({
   readonly mayWrite: boolean;
   readonly mayDelete: boolean;
   readonly onDelete: (name: string) => void;
+  readonly onDeleteTag: (name: string) => void;
   readonly onTravel: (name: string) => void;
 }) => (
   <div class="scroll">
@@ -473,6 +505,7 @@ const Branches = ({
       </tbody>
     </table>
     {all.length > 500 && <p class="soft more">and {count(all.length - 500)} more</p>}
+    <TagTable pool={pool} {...(mayWrite && { onDelete: onDeleteTag })} onTravel={onTravel} />
   </div>
 );
 const BranchRow = ({

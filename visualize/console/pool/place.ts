@@ -1,8 +1,8 @@
 /** What the page of a pool shows: which branch or commit, and where changes are made meanwhile. */
-import type { BranchInfo, PoolInfo } from '../../../src/client/client.ts';
-import { branches } from '../lake.ts';
+import type { BranchInfo, PoolInfo, TagInfo } from '../../../src/client/client.ts';
+import { branches, tags } from '../lake.ts';
 
-/** A branch, or a commit for itself. */
+/** A branch, or a commit for itself, which may have the name of a tag. */
 export interface Place {
   readonly all: readonly BranchInfo[];
   /** The branch that is shown; undefined for a commit, and where the pool has none. */
@@ -10,6 +10,8 @@ export interface Place {
   /** The commit that the page shows. */
   readonly at: string | undefined;
   readonly isCommit: boolean;
+  /** The tag that the address names. */
+  readonly tag: TagInfo | undefined;
   /** The branch on which changes are made. */
   readonly writeBranch: BranchInfo | undefined;
   /** As the service is asked for it: the branch's name, or the commit. */
@@ -17,20 +19,23 @@ export interface Place {
   /** Whether nothing has been loaded there. */
   readonly isEmpty: boolean;
 }
-/** `asked`: what the address names, a branch or a commit. */
+/** `asked`: what the address names: a branch, a tag or a commit. */
 export const placeOf = (pool: PoolInfo, asked: string | null): Place => {
   const all = branches(pool);
   const main = all.find((b) => b.name === 'main') ?? all[0];
-  const isCommit = asked !== null && /^0x[0-9a-f]{40}$/.test(asked) && !all.some((b) => b.name === asked);
+  const isBranch = all.some((b) => b.name === asked);
+  const tag = isBranch ? undefined : tags(pool).find((each) => each.name === asked);
+  const isCommit = tag !== undefined || (asked !== null && /^0x[0-9a-f]{40}$/.test(asked) && !isBranch);
   const branch = isCommit ? undefined : (all.find((b) => b.name === asked) ?? main);
-  const at = isCommit ? asked : branch?.commit;
+  const at = isCommit ? (tag?.commit ?? asked!) : branch?.commit;
   return {
     all,
     branch,
     at,
     isCommit,
+    tag,
     writeBranch: branch ?? main,
-    revision: isCommit ? asked : branch?.name,
+    revision: isCommit ? asked! : branch?.name,
     isEmpty: at === undefined || isNoCommit(at),
   };
 };

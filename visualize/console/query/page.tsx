@@ -226,7 +226,8 @@ const useNames = (
       views: () => views.peek().map(({ name }) => name),
       branches: async (pool) => {
         try {
-          return (await client.pool(pool).branches()).map(({ name }) => name);
+          const named = await Promise.all([client.pool(pool).branches(), client.pool(pool).tags()]);
+          return named.flat().map(({ name }) => name);
         } catch {
           return [];
         }

@@ -150,6 +150,19 @@ class Pool:
         """Name, tip and time of each branch."""
         return [row["branch"] for row in Query(self._transport, f"from {name_text(self.name)}:branches")]
 
+    def create_tag(self, name: str, at: str = "main") -> Any:
+        """A name that never moves for a commit, or for where a branch is now. Wherever a branch is read, a tag is too."""
+        commit = at if at.startswith("0x") else self.branch(at).tip()
+        return _json(self._transport, "POST", ["pool", self.name, "tag"], {"name": name, "commit": commit})
+
+    def tags(self) -> List[Any]:
+        """Name, commit and time of each tag."""
+        return list(_json(self._transport, "GET", ["pool", self.name, "tag"])["tags"])
+
+    def delete_tag(self, name: str) -> None:
+        """Its commit stays, until a vacuum removes what nothing else holds."""
+        self._transport.send("DELETE", ["pool", self.name, "tag", name]).read()
+
     def rename(self, name: str) -> None:
         _json(self._transport, "PUT", ["pool", self.name], {"name": name})
         self.name = name
@@ -159,7 +172,7 @@ class Pool:
         self._transport.send("DELETE", ["pool", self.name]).read()
 
     def vacuum(self, revision: str = "main", *, dry_run: bool = False) -> List[str]:
-        """Removes data objects that no branch holds any more; their ids. ``dry_run`` only lists them."""
+        """Removes data objects that no branch or tag holds any more; their ids. ``dry_run`` only lists them."""
         path = ["pool", self.name, "revision", revision, "vacuum"]
         answer = _json(self._transport, "POST", path, None, query={"dryrun": "T" if dry_run else "F"})
         return list(answer["object_ids"])
@@ -228,7 +241,7 @@ class Branch:
         return self._write(["delete"], json.dumps({"where": where}).encode(), json_headers(), {}, commit)
 
     def merge(self, child: str, **commit: Any) -> Committed:
-        """Brings what another branch has into this one."""
+        """Brings what another branch, or a tag, has into this one."""
         return self._write(["merge", child], None, json_headers(), {}, commit)
 
     def revert(self, commit_id: str, **commit: Any) -> Committed:

@@ -18,8 +18,9 @@ class Event:
     """Something changed in the lake.
 
     ``kind``: ``pool-new``, ``pool-update``, ``pool-commit``, ``pool-delete``, ``branch-update``, ``branch-delete``,
-    ``view-new``, ``view-update`` or ``view-delete``. ``branch`` is the one that moved, came or went, ``commit`` its new
-    tip. ``view``: the name of a view, whose id is ``pool`` then, and whose version is ``commit``.
+    ``tag-new``, ``tag-delete``, ``view-new``, ``view-update`` or ``view-delete``. ``branch`` is the one that moved, came
+    or went, ``commit`` its new tip. ``view``: the name of a view, whose id is ``pool`` then, and whose version is
+    ``commit``. ``tag``: one that came, at ``commit``, or went.
     """
 
     id: str
@@ -28,6 +29,7 @@ class Event:
     branch: Optional[str] = None
     commit: Optional[str] = None
     view: Optional[str] = None
+    tag: Optional[str] = None
 
 
 def events_of(transport: Transport, after: Optional[str], retry_max: float) -> Iterator[Event]:
@@ -83,4 +85,5 @@ def _event(identity: str, kind: str, facts: Any) -> Event:
         branch=facts.get("branch"),
         commit=facts.get("commit_id") or facts.get("version_id"),
         view=facts.get("view"),
+        tag=facts.get("tag"),
     )
