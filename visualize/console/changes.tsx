@@ -10,7 +10,7 @@ import { Busy, CopyLine, Dialog, Fault, Field, Id, Name } from './parts.tsx';
 import { isNoCommit } from './pool/place.ts';
 import { go, link, route } from './route.ts';
 import { client } from './session.ts';
-import { bytes, count, counted, dateTime, shortId, visible, visibleLines } from './text.ts';
+import { bytes, count, counted, dateTime, shortId, visible, visibleName, visibleLines } from './text.ts';
 
 /** What all dialogs of changes are given: where the change is made, and how the dialog closes. */
 export interface ChangeProps {
@@ -106,7 +106,7 @@ const BranchField = ({
       >
         {all.map(({ name }) => (
           <option key={name} value={name}>
-            {visible(name, 100)}
+            {visibleName(name, 100)}
           </option>
         ))}
       </select>

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { signal } from '@preact/signals';
-import { bytes, count, shortId, visible, visibleEnds } from './text.ts';
+import { bytes, count, shortId, visible, visibleEnds, visibleName } from './text.ts';
 
 const paths = {
   theme: 'M8 1a7 7 0 100 14A7 7 0 008 1zm0 1.8v10.4a5.2 5.2 0 010-10.4z',
@@ -48,7 +48,7 @@ export const Name = ({
   readonly text: string;
   readonly max?: number;
   readonly class?: string;
-}) => <bdi class={kind}>{visibleEnds(visible(text, max))}</bdi>;
+}) => <bdi class={kind}>{visibleEnds(visibleName(text, max))}</bdi>;
 /** An id by its telling part; the whole of it as a title. */
 export const Id = ({ id }: { readonly id: string }) => (
   <code class="id" title={id}>

@@ -78,6 +78,15 @@ export const visible = (text: string, max = 300): string => {
       : text;
   return cut.toWellFormed().replace(unseen, picture);
 };
+/** As `visible`; what is too long is cut in its middle: names that a script made differ at their ends. */
+export const visibleName = (text: string, max = 300): string => {
+  if (text.length <= max) return visible(text);
+  const tail = text
+    .slice(-Math.floor(max / 3))
+    .toWellFormed()
+    .replace(/^\ufffd/, '');
+  return `${visible(text, max - Math.floor(max / 3))}${visible(tail)}`;
+};
 /** The text of a name with the blanks that it begins or ends with made visible. */
 export const visibleEnds = (text: string): string =>
   text.replace(/^ +| +$/g, (blanks) => '\u2423'.repeat(blanks.length));

@@ -7,7 +7,7 @@ import { curlLine, shellWord } from '../../../visualize/console/curl.ts';
 import { arrayElements, faultPlace, likelyKey, linesAt, lookInto } from '../../../visualize/console/load/file-text.ts';
 import { barsOf } from '../../../visualize/console/keys.ts';
 import { type LaneRow, Lanes, lineThrough } from '../../../visualize/console/lanes.ts';
-import { ago, bytes, duration, visible } from '../../../visualize/console/text.ts';
+import { ago, bytes, duration, visible, visibleName } from '../../../visualize/console/text.ts';
 import { hostileTexts } from '../../support/hostile-texts.ts';
 import { randomOf } from '../../support/random.ts';
 
@@ -249,6 +249,8 @@ test('texts show what would not be seen, and keep what is', () => {
     '\ufffdx',
   ]);
   expect(visible('x'.repeat(1000), 5)).toBe('xxxxx…');
+  expect(visibleName('feature-'.repeat(20) + 'end\u202e', 9)).toBe('featur…nd⟨U+202E⟩');
+  expect(['short', '👩👩👩👩👩'].map((text) => visibleName(text, 5))).toEqual(['short', '👩👩…']);
   expect([0, 999, 1000, 99_400, 1_234_567, 5e12].map(bytes)).toEqual([
     '0 B',
     '999 B',

@@ -15,7 +15,7 @@ import { keyText, referenceOf } from '../pools.tsx';
 import { go, link, note, route } from '../route.ts';
 import { may } from '../session.ts';
 import { TagTable } from '../tags.tsx';
-import { ago, count, dateTime, shortId, visible } from '../text.ts';
+import { ago, count, dateTime, shortId, visible, visibleName } from '../text.ts';
 import { use } from '../used.ts';
 
 type Tab = 'commits' | 'objects' | 'branches';
@@ -257,7 +257,7 @@ const ShownBranch = ({
       {isCommit && !tag && <option value="">at {shortId(at!)}</option>}
       {all.map((b) => (
         <option key={b.name} value={b.name}>
-          {visible(b.name, 60)}
+          {visibleName(b.name, 100)}
         </option>
       ))}
       {tags(pool).length > 0 && (
@@ -266,7 +266,7 @@ const ShownBranch = ({
             .slice(0, 500)
             .map(({ name }) => (
               <option key={name} value={name}>
-                {visible(name, 60)}
+                {visibleName(name, 100)}
               </option>
             ))}
         </optgroup>
@@ -566,7 +566,7 @@ const BranchRow = ({
             onClick={() => {
               onDelete(name);
             }}
-            aria-label={`Delete branch ${visible(name, 60)}`}
+            aria-label={`Delete branch ${visibleName(name, 60)}`}
             title="Delete branch"
           >
             <Icon name="trash" />

@@ -5,7 +5,7 @@ import './query.css';
 import { type ReadonlySignal, signal, useSignal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
 import type { Lake, PoolInfo, ViewInfo } from '../../../src/client/client.ts';
-import { counted, visible } from '../text.ts';
+import { counted, visibleName } from '../text.ts';
 import { lastUsedFirst, use } from '../used.ts';
 import { Answer } from './answer.tsx';
 import { Ask, type Panel } from './ask.tsx';
@@ -175,14 +175,14 @@ const Starts = ({
                   onPick(`from ${poolText(name)}`);
                 }}
               >
-                <bdi>{visible(name, 60)}</bdi>
+                <bdi>{visibleName(name, 60)}</bdi>
               </button>
               {exampleTexts.map((rest) => (
                 <button
                   key={rest}
                   type="button"
                   class="quiet"
-                  aria-label={`${rest} of ${visible(name, 60)}`}
+                  aria-label={`${rest} of ${visibleName(name, 60)}`}
                   onClick={() => {
                     onPick(`from ${poolText(name)} | ${rest}`);
                   }}
