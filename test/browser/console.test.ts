@@ -279,7 +279,7 @@ describe.skipIf(lacksChromium())('the console', () => {
       await run((await curl(page))!, folder);
       expect(await pages.lake.pool('it is new').sums('main')).toMatchObject({ records: 2 });
       expect((await pages.lake.pools()).find(({ name }) => name === 'it is new')!.layout).toEqual({
-        order: 'desc',
+        order: 'asc',
         keys: [['at']],
       });
     } finally {

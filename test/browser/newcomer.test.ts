@@ -2,7 +2,7 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
 import { lacksChromium } from '../support/chromium.ts';
-import { commit, useConsole } from './console-page.ts';
+import { commit, curl, drop, pick, useConsole } from './console-page.ts';
 
 describe.skipIf(lacksChromium())('a newcomer', () => {
   const pages = useConsole();
@@ -57,6 +57,60 @@ describe.skipIf(lacksChromium())('a newcomer', () => {
       await expect.poll(() => tags(page, 'main').count()).toBe(1);
       await page.close();
     });
+  });
+
+  test('long names of pools and branches stay within a screen of 360 pixels, and their ends tell them apart', async () => {
+    const long = `feature/${'made-by-a-script-'.repeat(10)}`;
+    const pool = await pages.lake.createPool(`a pool ${'with-a-long-name-'.repeat(8)}`, { keys: [['k']] });
+    const main = pool.branch('main');
+    await main.insert([{ k: 1n }], { message: 'first' });
+    for (const end of ['one', 'two'])
+      await (await pool.createBranch(`${long}${end}`, await main.tip())).insert([{ k: 2n }], { message: end });
+    const { id } = (await pages.lake.pools()).find(({ name }) => name.startsWith('a pool with'))!;
+    const { page, faults } = await pages.open(`#/pool/${id}`, { width: 360, height: 740 });
+    /** What is drawn beyond the screen, but where it can be scrolled to. */
+    const beyond = (): Promise<unknown> =>
+      page.evaluate(`[...document.querySelectorAll('#content *, dialog *')].filter((each) => {
+        const { width, right } = each.getBoundingClientRect();
+        return width > 0 && right > innerWidth + 1 && !each.closest('.scroll, .tabs, .table-panel, .row, pre, svg');
+      }).map((each) => each.outerHTML.slice(0, 120))`);
+    const check = async (what: string): Promise<void> => {
+      await expect.poll(beyond, { message: what }).toEqual([]);
+    };
+    await commit(page, 'first').waitFor();
+    await check('pool');
+    const branch = page.getByLabel('Branch', { exact: true });
+    await expect
+      .poll(() => branch.locator('option').allTextContents())
+      .toEqual(['main', expect.stringMatching(/^feature.*….*-one$/), expect.stringMatching(/^feature.*….*-two$/)]);
+    await branch.selectOption({ index: 2 });
+    await commit(page, 'two').locator('.tag').waitFor();
+    await check('branch');
+    await page.getByRole('tab', { name: /Branches/ }).click();
+    await page
+      .getByRole('button', { name: /^Delete branch/ })
+      .nth(1)
+      .waitFor();
+    await check('branches');
+    for (const name of ['Merge', 'Branch', 'Load data', 'Delete records', 'Vacuum']) {
+      await page.getByRole('button', { name, exact: true }).first().click();
+      await page.locator('dialog[open]').waitFor();
+      await check(name);
+      if (name === 'Merge')
+        await expect
+          .poll(async () => (await page.getByLabel('Merge', { exact: true }).boundingBox())?.width)
+          .toBeGreaterThan(250);
+      await page.keyboard.press('Escape');
+      await page.locator('dialog').waitFor({ state: 'detached' });
+    }
+    await page.evaluate('location.hash = "#/pools"');
+    await page.locator('.pools').waitFor();
+    await check('pools');
+    await page.evaluate('location.hash = "#/query?text="');
+    await page.locator('.starts').waitFor();
+    await check('starts');
+    expect(faults).toEqual([]);
+    await page.close();
   });
 
   describe('in the editor', () => {
@@ -367,6 +421,74 @@ describe.skipIf(lacksChromium())('a newcomer', () => {
         .poll(async () => (await page.locator('.cm-tooltip').getByRole('option').allTextContents()).slice(0, 2))
         .toEqual(['use cpool', 'use bpool']);
       expect(faults).toEqual([]);
+      await page.close();
+    });
+  });
+
+  describe('with files of their own', () => {
+    test('a pool made here has the order that one has without a word, and the dialogs say which', async () => {
+      await pages.lake.createPool('by the interface');
+      const { page, faults } = await pages.open('#/pools');
+      const layoutOf = async (name: string): Promise<unknown> =>
+        (await pages.lake.pools()).find((pool) => pool.name === name)?.layout;
+      const usual = { order: 'asc', keys: [['ts']] };
+      expect(await layoutOf('by the interface')).toEqual(usual);
+      for (const [name, order] of [
+        ['by the dialog', undefined],
+        ['the newest first', 'desc'],
+      ] as const) {
+        await page.getByRole('button', { name: 'New pool' }).click();
+        await page.getByLabel('Name', { exact: true }).fill(name);
+        const choice = page.getByLabel('Order', { exact: true });
+        await expect.poll(() => choice.locator('option:checked').textContent()).toBe('Least first (asc), the default');
+        await expect.poll(() => curl(page)).not.toContain('order');
+        if (order) await choice.selectOption(order);
+        await page.getByRole('button', { name: 'Create pool' }).click();
+        await page.getByRole('heading', { name }).waitFor();
+        expect(await layoutOf(name)).toEqual({ ...usual, ...(order && { order }) });
+        await page.getByRole('link', { name: 'Pools', exact: true }).first().click();
+      }
+      for (const [name, order] of [
+        ['by a file', undefined],
+        ['by a file, turned', 'desc'],
+      ] as const) {
+        await drop(page, `${name}.ndjson`, Buffer.from('{"ts":1}\n'));
+        const choice = page.getByLabel('Order', { exact: true });
+        await expect.poll(() => choice.locator('option:checked').textContent()).toBe('Least first (asc), the default');
+        if (order) {
+          await choice.selectOption(order);
+          await expect.poll(() => curl(page)).toContain('"order":"desc"');
+        }
+        await page.getByRole('button', { name: 'Load file' }).click();
+        await page.getByRole('button', { name: 'Show the pool' }).click();
+        await page.getByRole('heading', { name, exact: true }).waitFor();
+        expect(await layoutOf(name)).toEqual({ ...usual, ...(order && { order }) });
+        await page.getByRole('link', { name: 'Pools', exact: true }).first().click();
+      }
+      expect(faults).toEqual([]);
+      await page.close();
+    });
+
+    test('a file with bytes that are not UTF-8 is kept as it is, or refused with the place', async () => {
+      const pool = await pages.lake.createPool('bytes', { keys: [['k']] });
+      const { page } = await pages.open('#/pool/bytes');
+      const body = Buffer.concat([Buffer.from('{"k":1}\n{"k":"a'), Buffer.from([0x80]), Buffer.from('b"}\n')]);
+      await page.getByRole('button', { name: 'Load data' }).first().click();
+      await pick(page, 'bytes.ndjson', body);
+      await page.getByLabel('Bytes that are not UTF-8').selectOption('Refuse the file');
+      await expect.poll(() => curl(page)).toContain('?utf8=refuse');
+      await page.getByRole('button', { name: 'Load file' }).click();
+      const file = page.locator('li.file.failed');
+      await file.getByText(/^line 2: byte 80 \(hex\) is no UTF-8 text/).waitFor();
+      // 80 is the byte itself, not its place.
+      await expect.poll(() => file.locator('.fault-line.is-fault .line-number').textContent()).toBe('2');
+      expect((await pool.sums('main')).records).toBe(0);
+      await page.getByLabel('Bytes that are not UTF-8').selectOption({ index: 0 });
+      await expect.poll(() => curl(page)).not.toContain('utf8');
+      await page.getByRole('button', { name: 'Load file' }).click();
+      await page.getByRole('button', { name: 'Show the pool' }).click();
+      await expect.poll(async () => (await pool.sums('main')).records).toBe(2);
+      expect(await pages.lake.query('from bytes | values to_hex(k)').asText()).toContain('618062');
       await page.close();
     });
   });

@@ -122,7 +122,8 @@ export const faultPlace = (error: string): FaultPlace | undefined => {
   };
   const line = number(/\bline (\d+)/);
   const column = number(/\bcolumn (\d+)/);
-  const byte = number(/\bbyte (\d+)/);
+  // A byte's value is followed by how it is written.
+  const byte = number(/\bbyte (\d+)\b(?! \(hex\))/);
   if (line === undefined && byte === undefined) return undefined;
   return {
     ...(line !== undefined && { line }),

@@ -127,6 +127,11 @@ const CsvFields = ({ plan }: { readonly plan: LoadPlan }) => (
   </details>
 );
 
+const byteRules = [
+  ['', 'Keep (text formats show �)'],
+  ['refuse', 'Refuse the file'],
+] as const;
+
 /** The fields that say how. */
 export const Format = ({ plan }: { readonly plan: LoadPlan }) => (
   <>
@@ -138,6 +143,15 @@ export const Format = ({ plan }: { readonly plan: LoadPlan }) => (
         value={plan.format.value}
         choose={(value) => {
           plan.format.value = value;
+        }}
+      />
+      <Choice
+        plan={plan}
+        label="Bytes that are not UTF-8"
+        choices={byteRules}
+        value={plan.refusesBytes.value ? 'refuse' : ''}
+        choose={(value) => {
+          plan.refusesBytes.value = value === 'refuse';
         }}
       />
     </div>

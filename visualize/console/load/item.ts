@@ -3,7 +3,7 @@ import type { PoolInfo } from '../../../src/client/client.ts';
 import { mediaTypes } from '../../../src/client/query.ts';
 import { curlName, curlOf } from '../action.ts';
 import { shellWord } from '../curl.ts';
-import { keysOf } from '../pool/dialogs.tsx';
+import { keysOf, layoutOf, type Order } from '../pool/dialogs.tsx';
 import { faultText } from '../text.ts';
 import { arrayElements, type FaultLine, faultPlace, type FileFacts, linesAt } from './file-text.ts';
 import { newId, upload, UploadFailure, UploadLost, type UploadState } from './upload.ts';
@@ -29,6 +29,8 @@ export interface LoadOptions {
   readonly format: string;
   /** How CSV is read: parameters of the load. */
   readonly csv: Readonly<Record<string, string>>;
+  /** Texts with bytes that are not UTF-8 are refused; else they are kept. */
+  readonly refusesBytes: boolean;
   /** The elements of a JSON array become records. */
   readonly asElements: boolean;
   readonly author: string;
@@ -41,6 +43,15 @@ export const isCsv = (format: string, name: string): boolean =>
 const mediaTypeFor = (format: string, isSplit: boolean, name: string): string =>
   format !== '' ? mediaTypes[format as keyof typeof mediaTypes] : isSplit ? mediaTypes.json : mediaTypeOf(name);
 
+/** Parameters of the load of a file. */
+const parametersOf = (
+  { format, csv, refusesBytes }: Pick<LoadOptions, 'format' | 'csv' | 'refusesBytes'>,
+  name: string,
+): Readonly<Record<string, string>> => ({
+  ...(isCsv(format, name) && csv),
+  ...(refusesBytes && { utf8: 'refuse' }),
+});
+
 /**
  * Loads a file; `update` is told how far it is, `running` how it can be cancelled, then undefined. Never throws: what
  * goes wrong is told to `update`.
@@ -48,7 +59,7 @@ const mediaTypeFor = (format: string, isSplit: boolean, name: string): string =>
 export const loadFile = async (
   { file, facts, lost }: Item,
   into: { readonly pool: PoolInfo; readonly branch: string },
-  { format, csv, asElements, author, message }: LoadOptions,
+  options: LoadOptions,
   {
     update,
     running,
@@ -57,6 +68,7 @@ export const loadFile = async (
     readonly running: (cancel: (() => void) | undefined) => void;
   },
 ): Promise<void> => {
+  const { format, asElements, author, message } = options;
   const began = performance.now();
   const split = (facts?.isArray ?? false) && asElements;
   update({
@@ -66,7 +78,7 @@ export const loadFile = async (
     progress: undefined,
   } as Partial<Item>);
   const mediaType = mediaTypeFor(format, split, file.name);
-  const query = isCsv(format, file.name) ? csv : {};
+  const query = parametersOf(options, file.name);
   const request = JSON.stringify([into.pool.id, into.branch, split, mediaType, query, author, message]);
   const onceKey = lost?.request === request ? lost.onceKey : newId();
   try {
@@ -110,7 +122,7 @@ export const loadFile = async (
 };
 
 /**
- * The dialog's load of its first file as a line for a shell; `pool` undefined: one of this name and key is made before.
+ * The dialog's load of its first file as a line for a shell; `pool` undefined: one of this name, key and order is made before.
  */
 export const loadLine = (
   first: Item | undefined,
@@ -119,17 +131,19 @@ export const loadLine = (
     branch,
     name,
     key,
-  }: { readonly pool: PoolInfo | undefined; readonly branch: string; readonly name: string; readonly key: string },
-  {
-    format,
-    csv,
-    asElements,
-    headers,
-  }: LoadOptions & {
-    readonly headers: Readonly<Record<string, string>>;
+    order,
+  }: {
+    readonly pool: PoolInfo | undefined;
+    readonly branch: string;
+    readonly name: string;
+    readonly key: string;
+    readonly order: Order;
   },
+  options: LoadOptions & { readonly headers: Readonly<Record<string, string>> },
 ): string => {
+  const { format, asElements, headers } = options;
   const file = first?.file.name ?? 'FILE';
+  const query = parametersOf(options, file);
   const isGzip = first?.facts?.gzip ?? false;
   const piped = (first?.facts?.isArray ?? false) && asElements;
   const curl = curlOf({
@@ -140,7 +154,7 @@ export const loadLine = (
       'Content-Type': mediaTypeFor(format, piped, file) || '*/*',
       ...(isGzip && !piped && { 'Content-Encoding': 'gzip' }),
     },
-    ...(Object.keys(csv).length > 0 && { query: csv }),
+    ...(Object.keys(query).length > 0 && { query }),
     file,
   });
   const elements = "jq -c '.[]'";
@@ -148,7 +162,7 @@ export const loadLine = (
   const load = piped ? `${reader} | ${curl.slice(0, curl.lastIndexOf(' < '))}` : curl;
   return pool
     ? load
-    : `${curlOf({ method: 'POST', path: ['pool'], json: { name: name || 'POOL', layout: { order: 'desc', keys: keysOf(key) } } })} && ${load}`;
+    : `${curlOf({ method: 'POST', path: ['pool'], json: { name: name || 'POOL', layout: layoutOf(keysOf(key), order) } })} && ${load}`;
 };
 
 /** By the name's ending where content can be taken for something else. */

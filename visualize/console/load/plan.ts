@@ -5,7 +5,7 @@ import { type ReadonlySignal, type Signal, signal } from '@preact/signals';
 import type { BranchInfo, PoolInfo } from '../../../src/client/client.ts';
 import { branches, pools, refresh } from '../lake.ts';
 import { tell } from '../parts.tsx';
-import { keysOf } from '../pool/dialogs.tsx';
+import { keysOf, layoutOf, type Order } from '../pool/dialogs.tsx';
 import { client, may } from '../session.ts';
 import { counted, faultText, visible } from '../text.ts';
 import { lastUsedFirst, use } from '../used.ts';
@@ -27,11 +27,15 @@ export class LoadPlan {
   readonly isSettled: boolean;
   /** Of the new pool. */
   readonly name: Signal<string>;
+  /** Of the new pool. */
+  readonly order = signal<Order>(undefined);
   readonly branch: Signal<string>;
   /** Empty: by the files' names, else the service finds it out. */
   readonly format = signal('');
   /** How CSV is read: parameters of a load by name; without one, as the service does by itself. */
   readonly csv = signal<Readonly<Record<string, string>>>({});
+  /** Texts with bytes that are not UTF-8 are refused; else they are kept. */
+  readonly refusesBytes = signal(false);
   /** A JSON array is one record; else each of its elements is. */
   readonly asOne = signal(false);
   readonly #items: Signal<readonly Item[]>;
@@ -193,7 +197,7 @@ export class LoadPlan {
   line({ headers, ...note }: PlanNote & { readonly headers: Readonly<Record<string, string>> }): string {
     return loadLine(
       this.#items.value[0],
-      { pool: this.pool, branch: this.branch.value, name: this.name.value, key: this.key },
+      { pool: this.pool, branch: this.branch.value, name: this.name.value, key: this.key, order: this.order.value },
       { ...this.#options(note), headers },
     );
   }
@@ -202,6 +206,7 @@ export class LoadPlan {
     return {
       format: this.format.value,
       csv: this.hasCsv ? this.csv.value : {},
+      refusesBytes: this.refusesBytes.value,
       asElements: this.hasArray && !this.asOne.value,
       author,
       message,
@@ -211,7 +216,7 @@ export class LoadPlan {
   async #place(): Promise<{ readonly pool: PoolInfo; readonly branch: string }> {
     if (!this.isNew) return { pool: this.pool!, branch: this.branch.value };
     const name = this.name.value;
-    await client.createPool(name, { keys: keysOf(this.key), order: 'desc' });
+    await client.createPool(name, layoutOf(keysOf(this.key), this.order.value));
     await refresh();
     const pool = pools.value.find((p) => p.name === name) ?? (await client.pools()).find((p) => p.name === name)!;
     this.choose(pool.id);

@@ -1,6 +1,7 @@
-/** Where files are loaded: a branch of a pool, or a new pool with its name and key. */
+/** Where files are loaded: a branch of a pool, or a new pool with its name, key and order. */
 import { Field } from '../parts.tsx';
-import { visible } from '../text.ts';
+import { OrderField } from '../pool/dialogs.tsx';
+import { visibleName } from '../text.ts';
 import type { LoadPlan } from './plan.ts';
 
 /** The fields that say where. The pool is not asked for where it is settled. */
@@ -20,7 +21,7 @@ export const Target = ({ plan }: { readonly plan: LoadPlan }) => (
             {plan.mayMake && <option value="">A new pool</option>}
             {plan.writable.map((p) => (
               <option key={p.id} value={p.id}>
-                {visible(p.name, 80)}
+                {visibleName(p.name, 80)}
               </option>
             ))}
           </select>
@@ -42,7 +43,7 @@ export const Target = ({ plan }: { readonly plan: LoadPlan }) => (
           >
             {plan.branches.map((b) => (
               <option key={b.name} value={b.name}>
-                {visible(b.name, 80)}
+                {visibleName(b.name, 80)}
               </option>
             ))}
           </select>
@@ -96,5 +97,12 @@ const NewPool = ({ plan }: { readonly plan: LoadPlan }) => (
         </>
       )}
     </Field>
+    <OrderField
+      order={plan.order.value}
+      disabled={plan.busy}
+      onOrder={(order) => {
+        plan.order.value = order;
+      }}
+    />
   </div>
 );

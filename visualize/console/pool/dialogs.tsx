@@ -17,11 +17,45 @@ export const keysOf = (text: string): string[][] =>
     .filter((path) => path !== '')
     .map((path) => path.split('.').map((part) => part.trim()));
 
+/** The order of a new pool; undefined: the service's own, which is `asc`. */
+export type Order = 'desc' | undefined;
+/** Asks for the order of a new pool. */
+export const OrderField = ({
+  order,
+  disabled = false,
+  onOrder,
+}: {
+  readonly order: Order;
+  readonly disabled?: boolean;
+  readonly onOrder: (order: Order) => void;
+}) => (
+  <Field label="Order" hint="Unless it is said, the service takes asc, here as elsewhere.">
+    {(props) => (
+      <select
+        {...props}
+        value={order ?? ''}
+        disabled={disabled}
+        onChange={(e) => {
+          onOrder(e.currentTarget.value === 'desc' ? 'desc' : undefined);
+        }}
+      >
+        <option value="">Least first (asc), the default</option>
+        <option value="desc">Greatest first (desc), the newest of times</option>
+      </select>
+    )}
+  </Field>
+);
+/** What is asked of the service for a new pool. */
+export const layoutOf = (keys: string[][], order: Order): { keys: string[][]; order?: 'desc' } => ({
+  keys,
+  ...(order && { order }),
+});
+
 /** The dialog that makes a pool; it leads to the pool's page. */
 export const CreatePool = ({ onClose }: { readonly onClose: () => void }) => {
   const [name, setName] = useState('');
   const [key, setKey] = useState('ts');
-  const [order, setOrder] = useState<'asc' | 'desc'>('desc');
+  const [order, setOrder] = useState<Order>(undefined);
   const action = useAction(() => {
     onClose();
     go(link(['pool', name]));
@@ -32,7 +66,7 @@ export const CreatePool = ({ onClose }: { readonly onClose: () => void }) => {
   const submit = (): void => {
     if (ready)
       action.run(async () => {
-        await client.createPool(name, { keys, order });
+        await client.createPool(name, layoutOf(keys, order));
         return `Pool ${name} is there.`;
       });
   };
@@ -89,23 +123,10 @@ export const CreatePool = ({ onClose }: { readonly onClose: () => void }) => {
             />
           )}
         </Field>
-        <Field label="Order">
-          {(props) => (
-            <select
-              {...props}
-              value={order}
-              onChange={(e) => {
-                setOrder(e.currentTarget.value as 'asc' | 'desc');
-              }}
-            >
-              <option value="desc">Greatest first (desc)</option>
-              <option value="asc">Least first (asc)</option>
-            </select>
-          )}
-        </Field>
+        <OrderField order={order} onOrder={setOrder} />
       </div>
       <Fault text={action.fault} />
-      <CopyLine text={curlOf({ method: 'POST', path: ['pool'], json: { name, layout: { order, keys } } })} />
+      <CopyLine text={curlOf({ method: 'POST', path: ['pool'], json: { name, layout: layoutOf(keys, order) } })} />
     </Dialog>
   );
 };
