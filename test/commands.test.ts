@@ -108,6 +108,28 @@ describe('lake', () => {
 });
 
 describe('lake query', () => {
+  test('says that a pipe is not read where no input names it, and only there', () => {
+    put('named.json', '{"a":1}');
+    const piped = (command: string): { readonly out: string; readonly err: string } => {
+      const { stdout, stderr } = spawnSync('bash', ['-c', command, 'bash', process.execPath, program], {
+        cwd: folder,
+        encoding: 'utf8',
+        stdio: ['ignore', 'pipe', 'pipe'],
+      });
+      return { out: stdout, err: stderr };
+    };
+    const unread = 'warning: standard input is not read: name it as an input, "-"\n';
+    const pipe = `echo '{"a":2}' | "$1" "$2" query -s`;
+    expect(piped(`${pipe} -c 'values 3'`)).toEqual({ out: '3\n', err: unread });
+    expect(piped(`${pipe} -c 'count()' named.json`)).toEqual({ out: '1\n', err: unread });
+    expect(piped(`${pipe} -c 'from missing.json'`).err).toMatch(new RegExp(`^${unread}file does not exist`));
+    expect(piped(`${pipe} -q -c 'values 3'`)).toEqual({ out: '3\n', err: '' });
+    expect(piped(`${pipe} -c 'values a' -`)).toEqual({ out: '2\n', err: '' });
+    expect(piped(`${pipe} -c 'values 3' -`)).toEqual({ out: '3\n', err: '' });
+    expect(piped(`${pipe} -c 'from "stdio:stdin" | values a'`)).toEqual({ out: '2\n', err: '' });
+    expect(piped(`"$1" "$2" query -s -c 'values 3' < named.json`)).toEqual({ out: '3\n', err: '' });
+    expect(piped(`"$1" "$2" query -s -c 'values 3' <&-`)).toEqual({ out: '3\n', err: '' });
+  });
   test('counts from where it is told', async () =>
     expect(await query(['-s', '-index.base', '1', '-c', 'values {a:[7,8][1]}'])).toEqual({
       status: 0,

@@ -58,6 +58,7 @@ interface Input {
 export class FileSources {
   private readonly options: FileOptions;
   private readonly inputs: (readonly Input[])[] = [];
+  private isStdinNamed = false;
   private readonly sampled = new Map<Input, { readonly batches: Vector[]; readonly rest: AsyncIterator<Vector> }>();
 
   constructor(options: FileOptions) {
@@ -70,6 +71,11 @@ export class FileSources {
       return [await this.give(inputs, commandLineSource, 'file')];
     const kind = request.kind === 'url' ? 'url' : 'file';
     return Promise.all(inputs.map((input) => this.give([input], input.name, kind)));
+  }
+
+  /** Whether the query has named standard input so far. */
+  get namesStdin(): boolean {
+    return this.isStdinNamed;
   }
 
   /** Bytes of all inputs that were read, and their size if it is known of all. */
@@ -121,8 +127,10 @@ export class FileSources {
   }
 
   private input(name: string, format: FormatName | 'auto'): Input {
-    if (name === '-' || name === standardInput)
+    if (name === '-' || name === standardInput) {
+      this.isStdinNamed = true;
       return { name: standardInput, format, bytes: () => this.options.stdin, read: 0 };
+    }
     if (/^https?:\/\//.test(name)) return this.urlInput({ kind: 'url', url: name }, format);
     const path = resolvePath(this.options.cwd, name.replace(/^file:\/\//, ''));
     const stat = existsSync(path) ? statSync(path) : undefined;

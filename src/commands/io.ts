@@ -4,6 +4,8 @@ import type { ProgressTerminal } from './progress.ts';
 export interface CommandIo {
   readonly cwd: string;
   readonly stdin: AsyncIterable<Uint8Array>;
+  /** Whether a program writes to standard input: it is a pipe. Default: none does. */
+  readonly stdinIsPipe?: boolean;
   readonly stdoutIsTerminal: boolean;
   /** Hints go along with errors only if a person sees them. Default: nobody does. */
   readonly stderrIsTerminal?: boolean;

@@ -32,6 +32,9 @@ import type { CommandIo } from './io.ts';
 import { outputOf } from './output.ts';
 import { ProgressLine, type ProgressState } from './progress.ts';
 
+/** Told where something is piped in and nothing asks for it. */
+const stdinUnread = 'warning: standard input is not read: name it as an input, "-"\n';
+
 /** How the engine goes about its work; the answer depends on none of it. */
 export interface EngineSettings extends CompileOptions, Pick<ExecutionContext, 'reshape'> {
   readonly batchRows?: number;
@@ -138,6 +141,8 @@ const run = async (options: ParsedOptions, given: CommandIo, engine: EngineSetti
     clearInterval(drawing);
     line.hide();
     spill.dispose();
+    const isNamed = sources.namesStdin || options.rest.includes('-');
+    if (io.stdinIsPipe && !isNamed && options.values['q'] !== true) io.complain(stdinUnread);
   }
   if (options.values['stats']) io.complain(`${JSON.stringify(context.host.progress)}\n`);
 };
