@@ -43,6 +43,11 @@ export const errorTable = {
   // lake
   'pool-not-found': absent('{pool}: pool not found'),
   'pool-exists': conflict('{pool}: pool already exists'),
+  'pools-many': {
+    status: 507,
+    kind: 'storage full',
+    text: '{pool}: not created on demand: the lake has {count} pools (option -ingest.pools.max is {limit})',
+  },
   'view-exists': conflict('{view}: view already exists'),
   'view-not-found': absent('{view}: view not found'),
   'branch-not-found': absent('"{branch}": branch not found'),

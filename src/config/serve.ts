@@ -52,6 +52,7 @@ export interface ServeConfig {
   readonly headerBytesMax: number;
   readonly bodyBytesMax: number;
   readonly retryKeepMs: number;
+  readonly ingest: IngestConfig;
   readonly bodyIdleMsMax: number;
   /** Bytes a second; 0: any will do. */
   readonly rateBytesMin: number;
@@ -95,6 +96,11 @@ export interface AuthConfig {
   readonly rolesClaim: string;
   readonly skewMs: number;
   readonly sessionMs: number;
+}
+/** Pools that shippers name: whether missing ones are made, and how many pools there may be then. */
+export interface IngestConfig {
+  readonly pools: 'create' | 'existing';
+  readonly poolsMax: number;
 }
 /** Where traces go, and as whose. `url` is that of the traces themselves. */
 export interface TraceConfig {
@@ -154,6 +160,10 @@ export const parseServe = (
     headerBytesMax: number('header.max'),
     bodyBytesMax: number('body.max'),
     retryKeepMs: number('retry.keep'),
+    ingest: Object.freeze({
+      pools: values['ingest.pools'] as IngestConfig['pools'],
+      poolsMax: number('ingest.pools.max'),
+    }),
     bodyIdleMsMax: number('body.idle'),
     rateBytesMin: number('rate.min'),
     headerMsMax: number('header.time'),

@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import { LakeError } from '../../errors.ts';
 import type { SortOrder } from '../../lake/lake.types.ts';
 import { parseId } from '../../lake/ksuid.ts';
-import { poolParameter } from '../bodies/parameters.ts';
+import { checkName, poolParameter } from '../bodies/parameters.ts';
 import { branchValue, createdValue, statsValue } from '../bodies/records.ts';
 import { sendValue } from '../reply.ts';
 import { type Link, type Route, route } from '../route.ts';
@@ -190,11 +190,6 @@ export const poolRoutes: readonly Route[] = [
       sendValue(reply, statsValue(await service.lake.pool(params.pool).stats()), response),
   }),
 ];
-
-export const checkName = (what: 'pool' | 'branch' | 'tag', name: string, limit: number): void => {
-  const length = Buffer.byteLength(name);
-  if (length > limit) throw new LakeError('name-long', { what, length, limit });
-};
 
 /** 0 means the default. */
 const checkSize = (name: string, bytes = 0): void => {

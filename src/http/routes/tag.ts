@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 import { LakeError } from '../../errors.ts';
 import { parseId } from '../../lake/ksuid.ts';
-import { poolParameter } from '../bodies/parameters.ts';
+import { checkName, poolParameter } from '../bodies/parameters.ts';
 import { tagsValue, tagValue } from '../bodies/records.ts';
 import { etagOf } from '../commit-answer.ts';
 import { tipTerms } from '../idempotency.ts';
@@ -10,7 +10,6 @@ import { sendValue } from '../reply.ts';
 import { type Link, type Route, route } from '../route.ts';
 import { changeErrors, tipErrors } from '../route-errors.ts';
 import { NewTag, Tag, TagList } from '../schemas.ts';
-import { checkName } from './pool.ts';
 
 const poolParams = Type.Object({ pool: poolParameter });
 const tagParams = Type.Object({
