@@ -97,10 +97,12 @@ export interface AuthConfig {
   readonly skewMs: number;
   readonly sessionMs: number;
 }
-/** Pools that shippers name: whether missing ones are made, and how many pools there may be then. */
+/** What shippers send. `pools`: whether missing pools are made, and how many there may be then. */
 export interface IngestConfig {
   readonly pools: 'create' | 'existing';
   readonly poolsMax: number;
+  /** How long a body that comes again is the commit of the first time; 0: not at all. */
+  readonly repeatsMs: number;
 }
 /** Where traces go, and as whose. `url` is that of the traces themselves. */
 export interface TraceConfig {
@@ -163,6 +165,7 @@ export const parseServe = (
     ingest: Object.freeze({
       pools: values['ingest.pools'] as IngestConfig['pools'],
       poolsMax: number('ingest.pools.max'),
+      repeatsMs: number('ingest.repeats'),
     }),
     bodyIdleMsMax: number('body.idle'),
     rateBytesMin: number('rate.min'),

@@ -471,6 +471,15 @@ export const serveOptions = [
     ...inEnvironment,
   },
   {
+    name: 'ingest.repeats',
+    type: 'duration',
+    fallback: '1h',
+    value: 'TIME',
+    most: tenYearsMs,
+    text: 'how long a shipper that sends the same body again gets the commit of the first time, at most -retry.keep; 0s: a body that comes again is loaded again',
+    ...inEnvironment,
+  },
+  {
     name: 'config',
     type: 'text',
     fallback: '',

@@ -10,7 +10,7 @@
  *   Content-Encoding or other bytes. What an earlier build kept has no body to compare.
  * - A key goes with its branch.
  */
-import { createHash } from 'node:crypto';
+import { createHash, type Hash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { LakeError } from '../errors.ts';
 import { parseId } from '../lake/ksuid.ts';
@@ -22,6 +22,11 @@ const keyCharactersMax = 255;
 const digest = (...parts: readonly string[]): string =>
   createHash('sha256').update(JSON.stringify(parts)).digest('hex');
 
+/** A request that makes a commit on the branch that its parameters name. */
+type Asking = Pick<
+  Call<{ readonly pool: string; readonly branch: string }>,
+  'service' | 'request' | 'params' | 'who' | 'sent'
+>;
 /** Commits that are under way, by the digest of their key. */
 export type UnderWay = Map<string, { readonly request: string; readonly commit: Promise<Id> }>;
 
@@ -31,10 +36,7 @@ export type UnderWay = Map<string, { readonly request: string; readonly commit: 
  * read it.
  */
 export const commitOnce = async (
-  call: Pick<
-    Call<{ readonly pool: string; readonly branch: string }>,
-    'service' | 'request' | 'params' | 'who' | 'sent'
-  >,
+  call: Asking,
   note: CommitNote,
   make: (terms: () => Promise<CommitNote>) => Promise<Id>,
   discard?: () => Promise<void>,
@@ -84,6 +86,59 @@ export const commitOnce = async (
     return await commit;
   } finally {
     underWay.delete(keyDigest);
+  }
+};
+
+/** A body that made its commit before. */
+class SentAgain extends LakeError {
+  readonly commit: Id;
+  constructor(commit: Id) {
+    super('load-cancelled', { reason: `this body made commit 0x${commit} before` });
+    this.commit = commit;
+  }
+}
+
+/**
+ * The same for a protocol whose clients have no keys and send the same bytes again when an answer was lost: the body
+ * itself is the key, for the time of option -ingest.repeats, of the same caller on the same path and branch. It is known
+ * when the body was read: what was made of it by then is thrown away.
+ */
+export const commitBodyOnce = async (
+  {
+    service: { lake, underWay, config },
+    request: { method, originalUrl, headers },
+    params,
+    who,
+    sent,
+  }: Asking & {
+    readonly sent: Hash;
+  },
+  note: CommitNote,
+  make: (terms: () => Promise<CommitNote>) => Promise<Id>,
+): Promise<Id> => {
+  const ifTip = tipsOf(headers);
+  const request = digest(method, originalUrl, header(headers, 'superdb-commit'));
+  let keyDigest: string | undefined;
+  const terms = async (): Promise<CommitNote> => {
+    const pool = lake.pool(params.pool).config.id;
+    const body = digest(header(headers, 'content-type'), header(headers, 'content-encoding'), sent.digest('hex'));
+    const key = digest('body', pool, params.branch, who?.name ?? '', request, body);
+    for (let running = underWay.get(key); running; running = underWay.get(key))
+      await running.commit.catch(() => undefined);
+    const before = lake.retried(key, config.ingest.repeatsMs);
+    if (before) throw new SentAgain(before.commit);
+    keyDigest = key;
+    underWay.set(key, { request, commit });
+    return withTerms(note, { retry: { key, request, body }, ...(ifTip && { ifTip }) });
+  };
+  const commit = (async () => make(terms))();
+  try {
+    return await commit;
+  } catch (error) {
+    if (error instanceof SentAgain) return error.commit;
+    throw error;
+  } finally {
+    if (keyDigest !== undefined) underWay.delete(keyDigest);
   }
 };
 

@@ -200,7 +200,11 @@ const kindErrors = (row: Route): Codes => [
   ...(row.answers[503] ? [] : (['service-recovering'] satisfies Codes)),
   ...(row.open
     ? []
-    : (['service-closing', 'internal', ...(row.silent ? [] : (['accept-unknown'] as const))] satisfies Codes)),
+    : ([
+        'service-closing',
+        'internal',
+        ...(row.silent || row.refuse ? [] : (['accept-unknown'] as const)),
+      ] satisfies Codes)),
   ...(row.open && row.need === 'open' ? [] : (['host-foreign'] satisfies Codes)),
   ...(row.writes || row.need !== 'open' ? (['origin-foreign'] satisfies Codes) : []),
   ...(row.need === 'open' ? [] : (['auth-missing', 'auth-invalid', 'auth-keys-unavailable'] satisfies Codes)),

@@ -21,11 +21,14 @@ import type { OriginRules } from './connections/origin.ts';
 import type { Runs } from './runs.ts';
 import type { Tracing } from './tracing/tracing.ts';
 
+/** Sends an error in the words of a protocol. */
+export type Refuse = (request: FastifyRequest, reply: FastifyReply, error: unknown) => FastifyReply;
 /** What the framework keeps with a route: names of the query parameters that it takes. */
 export interface RouteConfig {
   readonly parameters: readonly string[];
   /** Those that logs and traces may have: not the text of a query. */
   readonly shown: readonly string[];
+  readonly refuse?: Refuse;
 }
 
 /** What the handlers work with. */
@@ -150,6 +153,11 @@ export interface Route extends RouteDescription {
    * that is open.
    */
   readonly preflight?: boolean;
+  /**
+   * Speaks another protocol, whose clients are told in its words what is wrong: sends the answer to a request that came
+   * to nothing. What Accept says does not matter.
+   */
+  readonly refuse?: Refuse;
   /** Answers without a body: the format does not matter. */
   readonly silent?: boolean;
   /** The parameter `format` chooses the format of the answer; without it pages of a browser see JSON. */

@@ -218,7 +218,9 @@ const buildApp = (options: ServerOptions): { readonly app: FastifyInstance; read
     if (method !== 'CONNECT') app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
   app.setErrorHandler((error, request, reply) => {
     logFailure(log, request, reply, error);
-    return isNoAsset(request, error) ? notFound(reply) : sendError(reply, error);
+    if (isNoAsset(request, error)) return notFound(reply);
+    const { refuse } = request.routeOptions.config as Partial<RouteConfig>;
+    return refuse ? refuse(request, reply, error) : sendError(reply, error);
   });
   app.setNotFoundHandler((_request, reply) => notFound(reply));
   addInternalRoutes(app);
@@ -416,12 +418,13 @@ const addRoutes = (app: FastifyInstance, service: Service, inspected: boolean): 
 };
 
 /** What the framework keeps with a row. */
-export const routeConfig = ({ query }: Pick<Route, 'query'>): RouteConfig => {
+export const routeConfig = ({ query, refuse }: Pick<Route, 'query' | 'refuse'>): RouteConfig => {
   const { properties = {} } = (query ?? {}) as {
     readonly properties?: Readonly<Record<string, { readonly format?: string }>>;
   };
   const parameters = Object.keys(properties);
-  return { parameters, shown: parameters.filter((name) => properties[name]!.format !== 'superql') };
+  const shown = parameters.filter((name) => properties[name]!.format !== 'superql');
+  return { parameters, shown, ...(refuse && { refuse }) };
 };
 
 const answerOptions = (
@@ -459,7 +462,7 @@ const answerRow = async (
   if (row.open) return row.handler(new RoutedCall({ service, row, request, reply, response: anyFormat, audit }, who));
   checkCondition(row, headers);
   // What has no body has no format.
-  const response = row.silent ? anyFormat : responseOf(row, request, config.defaultFormat);
+  const response = row.silent || row.refuse ? anyFormat : responseOf(row, request, config.defaultFormat);
   return row.handler(new RoutedCall({ service, row, request, reply, response, audit }, who));
 };
 const responseOf = (row: Route, { headers, query }: FastifyRequest, defaultFormat: FormatName): ResponseFormat => {

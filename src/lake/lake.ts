@@ -368,8 +368,8 @@ class OpenLake implements Lake {
   async openDiff(pool: string, request: DiffRequest): Promise<Diff> {
     return openDiff(this.face(pool).store, request);
   }
-  retried(key: string): KnownRetry | undefined {
-    return this.stores.retries!.find(key);
+  retried(key: string, keepMs?: number): KnownRetry | undefined {
+    return this.stores.retries!.find(key, keepMs);
   }
   metaPage(source: MetaSource, next?: string): Promise<MetaPage> {
     return metaPage(this, source, next);

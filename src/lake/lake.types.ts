@@ -467,7 +467,7 @@ export interface Lake {
    * The commit that was made under a key; undefined when there is none, it is too long ago, or the branch was deleted
    * since.
    */
-  retried(key: string): KnownRetry | undefined;
+  retried(key: string, keepMs?: number): KnownRetry | undefined;
   /** Called in commit order, after the change is durable. Returns the call that ends it. A listener must not throw. */
   onEvent(listener: (event: LakeEvent) => void): () => void;
   /**

@@ -18,7 +18,9 @@ import type { Call } from '../route.ts';
 interface Asking extends Pick<Call, 'who' | 'audit'> {
   readonly service: {
     readonly lake: Pick<Lake, 'pool' | 'pools' | 'createPool'>;
-    readonly config: Pick<ServeConfig, 'ingest' | 'nameBytesMax'>;
+    readonly config: Pick<ServeConfig, 'nameBytesMax'> & {
+      readonly ingest: Pick<ServeConfig['ingest'], 'pools' | 'poolsMax'>;
+    };
   };
 }
 /** A pool by its name (or id), and what it is like if it has to be made. */

@@ -1,15 +1,14 @@
 /** Branches: load, look, delete; commits that delete data, merge, revert and compact. */
 import { Type } from 'typebox';
 import { LakeError } from '../../errors.ts';
-import type { CommitNote, CommitResult as Made, Id } from '../../lake/lake.types.ts';
-import { loadBody } from '../bodies/body.ts';
+import type { CommitNote } from '../../lake/lake.types.ts';
 import { answerReading } from '../answer-query.ts';
 import { etagOf, sendCommit, sendTip, warningHeader } from '../commit-answer.ts';
 import { commitNote } from '../commit-note.ts';
 import { requestCodings } from '../bodies/encoding.ts';
 import { dataFormat, requestCharset } from '../bodies/negotiate.ts';
 import { commitOnce, tipTerms } from '../idempotency.ts';
-import { paceOf } from '../connections/pace.ts';
+import { loadRequest, made } from '../load.ts';
 import {
   boolParameter,
   boolSchema,
@@ -29,7 +28,7 @@ import { previewValue } from '../bodies/records.ts';
 import { sendValue } from '../reply.ts';
 import { readAnswers, readErrors, readHeaders, readParameters, readTerms } from '../bodies/read-parameters.ts';
 import { matchesTag } from '../bodies/tags.ts';
-import { type Answer, type Call, type Link, type Route, route } from '../route.ts';
+import { type Answer, type Link, type Route, route } from '../route.ts';
 import {
   changeErrors,
   commitErrors,
@@ -122,75 +121,23 @@ export const branchRoutes: readonly Route[] = [
       const note = commitNote(request.headers);
       const target = service.lake.pool(params.pool);
       target.branch(params.branch);
-      const {
-        config: { bodyIdleMsMax: idleMsMax },
-        loadBodies: held,
-      } = service;
-      const length = request.headers['content-length'];
-      const pace = paceOf(request.raw, 'body', service.config);
-      const run = service.runs.beginLoad({
-        id: call.id,
-        owner: call.who?.name,
-        poolId: target.config.id,
-        pool: target.config.name,
+      const { commit, outcome } = await loadRequest(call, {
+        pool: target,
         branch: params.branch,
-        bytesTotal: length === undefined ? undefined : Number(length),
-        whenLeft: (left) => {
-          call.whenLeft(left);
+        format,
+        contentCodings,
+        form: {
+          ...(charset !== undefined && { charset }),
+          ...(csvDelimiter !== undefined && (format === 'csv' || format === 'auto') && { csvDelimiter }),
+          ...(dialect && hasCells.has(format) && { csv: dialect }),
+          ...(unnest && (format === 'json' || format === 'auto') && { unnest }),
+          ...(refusesBytes && { utf8: 'refuse' as const }),
         },
-      });
-      service.tracing?.note(request, { load: run });
-      const { discard, ...body } = loadBody(request.raw, {
-        idleMsMax,
-        pace,
-        held,
-        run,
-        sent: call.sent,
-        told: (bytes) => {
-          run.watch.took(bytes);
-        },
-      });
-      let warnings: readonly string[] = [];
-      let hint: string | undefined;
-      const commit = await commitOnce(
-        call,
         note,
-        async (terms) => {
-          const outcome = await service.workers.load({
-            pool: target.config,
-            format,
-            contentCodings,
-            form: {
-              ...(charset !== undefined && { charset }),
-              ...(csvDelimiter !== undefined && (format === 'csv' || format === 'auto') && { csvDelimiter }),
-              ...(dialect && hasCells.has(format) && { csv: dialect }),
-              ...(unnest && (format === 'json' || format === 'auto') && { unnest }),
-              ...(refusesBytes && { utf8: 'refuse' as const }),
-            },
-            ...body,
-            watch: run.watch,
-            client: pace,
-            get signal() {
-              return run.signal;
-            },
-          });
-          ({ warnings } = outcome);
-          if (outcome.isOneArray) hint = arrayHint;
-          return made(
-            call,
-            await outcome.settled(
-              terms().then((noted) => run.commit(() => target.load(params.branch, outcome.objects, noted))),
-            ),
-          );
-        },
-        discard,
-      ).catch((error: unknown) => {
-        run.rejected(error);
-        throw error;
       });
-      run.committed(commit);
+      const { warnings = [], isOneArray } = outcome ?? {};
       if (warnings.length > 0) reply.header('warning', warningHeader(warnings));
-      return sendCommit(reply, commit, response, { warnings: [], ...(hint !== undefined && { hint }) });
+      return sendCommit(reply, commit, response, { warnings: [], ...(isOneArray && { hint: arrayHint }) });
     },
   }),
   route({
@@ -443,9 +390,3 @@ const withoutMeta = ({ author, body, terms }: CommitNote): CommitNote => ({
   ...(body && { body }),
   ...(terms && { terms }),
 });
-
-/** The commit; a trace is told when it was made. */
-const made = ({ service, request }: Pick<Call, 'service' | 'request'>, { commit, marks }: Made): Id => {
-  if (marks) service.tracing?.note(request, { job: marks });
-  return commit;
-};

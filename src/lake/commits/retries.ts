@@ -52,13 +52,16 @@ export class Retries {
     return this.#startMs + Math.floor(performance.now() - this.#startedAt);
   }
 
-  /** The commit that was made under a key, and what was asked then; undefined when its branch is gone too. */
-  find(key: string): KnownRetry | undefined {
+  /**
+   * The commit that was made under a key, and what was asked then; undefined when its branch is gone too. `keepMs`:
+   * where it is to be known for a shorter time.
+   */
+  find(key: string, keepMs = this.#keepMs): KnownRetry | undefined {
     const row = this.#tables.get('retries', byKey(key));
     if (!row) return undefined;
     const ms = Number(row.readBigUInt64BE(0));
     const more = this.#tables.get('retries', byTime(ms, key));
-    if (ms + this.#keepMs <= this.#now()) return undefined;
+    if (ms + Math.min(keepMs, this.#keepMs) <= this.#now()) return undefined;
     const known = {
       request: row.toString('hex', timeBytes, timeBytes + digestBytes),
       commit: row.toString('hex', timeBytes + digestBytes),

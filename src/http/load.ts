@@ -1,0 +1,118 @@
+/**
+ * The way of a load from its request to its commit: the one that every endpoint takes whose body is records, whatever
+ * protocol it speaks.
+ */
+import { createHash } from 'node:crypto';
+import type { BodyForm } from '../formats/format.types.ts';
+import type { ContentCoding } from '../formats/codings/encoding.ts';
+import type { FormatName } from '../formats/formats.ts';
+import type { CommitNote, CommitResult as Made, Id, Pool } from '../lake/lake.types.ts';
+import type { LoadOutcome } from '../workers/pool.types.ts';
+import { loadBody } from './bodies/body.ts';
+import { paceOf } from './connections/pace.ts';
+import { commitBodyOnce, commitOnce } from './idempotency.ts';
+import type { Call } from './route.ts';
+
+/** Where a load goes, how its body is read, and what its commit says. */
+export interface WantedLoad {
+  readonly pool: Pool;
+  readonly branch: string;
+  readonly format: FormatName | 'auto';
+  readonly form?: BodyForm;
+  /** In the order in which they were applied. */
+  readonly contentCodings: readonly ContentCoding[];
+  readonly note: CommitNote;
+  /**
+   * Its protocol has no ids, and its clients send the same bytes again when an answer was lost: the same body within
+   * option -ingest.repeats is the same commit. A request with an Idempotency-Key goes by that.
+   */
+  readonly repeats?: boolean;
+}
+/** What became of it; `outcome` is absent where the commit had been made before. */
+export interface LoadDone {
+  readonly commit: Id;
+  readonly outcome?: LoadOutcome;
+}
+
+/**
+ * Reads the request's body into a commit. @throws branch-not-found, whatever is wrong with the body or its headers, and
+ * what the commit is refused for
+ */
+export const loadRequest = async (
+  call: Pick<Call, 'service' | 'request' | 'who' | 'sent' | 'id' | 'whenLeft'>,
+  { pool, branch, format, form = {}, contentCodings, note, repeats = false }: WantedLoad,
+): Promise<LoadDone> => {
+  const { service, request, who } = call;
+  const bodyKey =
+    repeats && call.sent === undefined && service.config.ingest.repeatsMs > 0 ? createHash('sha256') : undefined;
+  const sent = call.sent ?? bodyKey;
+  pool.branch(branch);
+  const length = request.headers['content-length'];
+  const pace = paceOf(request.raw, 'body', service.config);
+  const run = service.runs.beginLoad({
+    id: call.id,
+    owner: who?.name,
+    poolId: pool.config.id,
+    pool: pool.config.name,
+    branch,
+    bytesTotal: length === undefined ? undefined : Number(length),
+    whenLeft: (left) => {
+      call.whenLeft(left);
+    },
+  });
+  service.tracing?.note(request, { load: run });
+  const { discard, ...body } = loadBody(request.raw, {
+    idleMsMax: service.config.bodyIdleMsMax,
+    pace,
+    held: service.loadBodies,
+    run,
+    sent,
+    told: (bytes) => {
+      run.watch.took(bytes);
+    },
+  });
+  let done: LoadOutcome | undefined;
+  const make = async (terms: () => Promise<CommitNote>): Promise<Id> => {
+    const outcome = await service.workers.load({
+      pool: pool.config,
+      format,
+      contentCodings,
+      form,
+      ...body,
+      watch: run.watch,
+      client: pace,
+      get signal() {
+        return run.signal;
+      },
+    });
+    done = outcome;
+    return made(
+      call,
+      await outcome.settled(terms().then((noted) => run.commit(() => pool.load(branch, outcome.objects, noted)))),
+    );
+  };
+  const about = {
+    service,
+    request,
+    ...(who && { who }),
+    ...(sent && { sent }),
+    params: { pool: `0x${pool.config.id}`, branch },
+  };
+  try {
+    const commit =
+      bodyKey === undefined
+        ? await commitOnce(about, note, make, discard)
+        : await commitBodyOnce({ ...about, sent: bodyKey }, note, make);
+    run.committed(commit);
+    return { commit, ...(done && { outcome: done }) };
+  } catch (error) {
+    run.rejected(error);
+    throw error;
+  }
+};
+
+/** The commit; a trace is told when it was made. */
+export const made = ({ service, request }: Pick<Call, 'service' | 'request'>, { commit, marks }: Made): Id => {
+  if (marks) service.tracing?.note(request, { job: marks });
+  return commit;
+};
