@@ -43,6 +43,7 @@ export const errorTable = {
   // lake
   'pool-not-found': absent('{pool}: pool not found'),
   'pool-exists': conflict('{pool}: pool already exists'),
+  'shipment-again': { status: 503, kind: 'overloaded', text: 'not loaded, send it again: {fault}' },
   'pools-many': {
     status: 507,
     kind: 'storage full',

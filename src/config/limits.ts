@@ -13,6 +13,7 @@ export interface FormatLimitsConfig {
   readonly parquetFileBytesMax: number;
   /** Absent, as `columnsMax`: no load. */
   readonly typesMax?: number;
+  readonly ingestBodyBytesMax?: number;
   readonly columnsMax?: number;
 }
 /** How far WITH RECURSIVE may go: rounds, and rows of all rounds together. */

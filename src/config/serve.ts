@@ -185,6 +185,7 @@ export const parseServe = (
       ...formatLimits(values),
       typesMax: number('types.max'),
       columnsMax: number('columns.max'),
+      ingestBodyBytesMax: number('ingest.body.max'),
     }),
     recursion: recursionLimits(values),
     indexBase: indexBaseOf(values),

@@ -471,6 +471,16 @@ export const serveOptions = [
     ...inEnvironment,
   },
   {
+    name: 'ingest.body.max',
+    type: 'bytes',
+    fallback: '64MiB',
+    value: 'BYTES',
+    least: 1024,
+    most: 256 << 20,
+    text: 'an OTLP request without its compression, which is held whole; longer ones get a 413',
+    ...inEnvironment,
+  },
+  {
     name: 'ingest.repeats',
     type: 'duration',
     fallback: '1h',

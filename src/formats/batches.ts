@@ -13,15 +13,11 @@ const partsMax = 16_384;
 const textBytesMax = 4 << 20;
 
 export class Batches {
-  private readonly rowsMax: number;
+  private readonly size: BatchSize;
   private builder = new Builder();
   private before = 0;
-  private mark = 0;
-  private parts = 0;
-  private widest = 0;
-  private bytes = 0;
   constructor(rowsMax: number) {
-    this.rowsMax = rowsMax;
+    this.size = new BatchSize(rowsMax);
   }
 
   /** Rows of the stream so far. */
@@ -32,24 +28,17 @@ export class Batches {
     return this.builder.length === 0;
   }
   get isFull(): boolean {
-    return (
-      this.builder.length >= this.rowsMax ||
-      this.bytes >= textBytesMax ||
-      (this.parts >= partsMax && this.parts >= this.widest * 2)
-    );
+    return this.size.isFull(this.builder.length);
   }
 
   /** Where the next row goes. */
   begin(): Builder {
-    this.mark = partsMade();
+    this.size.begin();
     return this.builder;
   }
   /** The row is there; it took so many bytes of text. Nothing was awaited since its beginning. */
   end(bytes: number): void {
-    const parts = partsMade() - this.mark;
-    this.parts += parts;
-    if (parts > this.widest) this.widest = parts;
-    this.bytes += bytes;
+    this.size.end(bytes);
   }
 
   /** The rows that are there, as a batch. */
@@ -57,7 +46,40 @@ export class Batches {
     this.before += this.builder.length;
     const batch = this.builder.finish();
     this.builder = new Builder();
-    this.parts = this.widest = this.bytes = 0;
+    this.size.reset();
     return batch;
+  }
+}
+
+/** How large a batch in the making is. */
+export class BatchSize {
+  private readonly rowsMax: number;
+  private mark = 0;
+  private parts = 0;
+  private widest = 0;
+  private bytes = 0;
+  constructor(rowsMax: number) {
+    this.rowsMax = rowsMax;
+  }
+
+  isFull(rows: number): boolean {
+    return (
+      rows >= this.rowsMax || this.bytes >= textBytesMax || (this.parts >= partsMax && this.parts >= this.widest * 2)
+    );
+  }
+  /** A row begins. */
+  begin(): void {
+    this.mark = partsMade();
+  }
+  /** The row is there; it took so many bytes. Nothing was awaited since its beginning. */
+  end(bytes: number): void {
+    const parts = partsMade() - this.mark;
+    this.parts += parts;
+    if (parts > this.widest) this.widest = parts;
+    this.bytes += bytes;
+  }
+  /** Another batch begins. */
+  reset(): void {
+    this.parts = this.widest = this.bytes = 0;
   }
 }

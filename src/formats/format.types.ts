@@ -43,6 +43,8 @@ export interface ReadOptions {
   readonly arrowBodyBytesMax?: number;
   /** Longest Parquet file: it is kept whole, since its table of contents comes last. Default 1 GiB. */
   readonly parquetFileBytesMax?: number;
+  /** Longest request of a protocol that is read as a whole (OTLP), without its content codings. Default 64 MiB. */
+  readonly ingestBodyBytesMax?: number;
   /** What the reader may hold at once, beside the batches that it gave out. Default: no limit. */
   readonly memory?: ReadMemory;
   /** Opens a scratch file for what must be there as a whole before it can be read. Default: that stays in memory. */
@@ -85,6 +87,7 @@ export type FormatLimits = Pick<
   | 'csupObjectBytesMax'
   | 'arrowBodyBytesMax'
   | 'parquetFileBytesMax'
+  | 'ingestBodyBytesMax'
   | 'typesMax'
   | 'columnsMax'
 >;

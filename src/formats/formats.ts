@@ -35,6 +35,7 @@ import { createJsonWriter } from './json/writer.ts';
 import { readJsup } from './jsup/reader.ts';
 import { createJsupWriter } from './jsup/writer.ts';
 import { readLines } from './line/reader.ts';
+import { otlpReader, otlpWhole } from './otlp/reader.ts';
 import { createLineWriter } from './line/writer.ts';
 import { probeParquet, readParquet } from './parquet/reader.ts';
 import { createParquetWriter } from './parquet/writer.ts';
@@ -62,6 +63,23 @@ export type FormatName =
   | 'table'
   | 'tsv'
   | 'zeek';
+
+/** What is read of shippers, by the endpoints of their protocols alone: nobody names it, and it is never written. */
+export type IngestName =
+  | 'otlp-logs'
+  | 'otlp-logs-json'
+  | 'otlp-traces'
+  | 'otlp-traces-json'
+  | 'otlp-metrics'
+  | 'otlp-metrics-json';
+/** What a load can be read as. */
+export type InputName = FormatName | IngestName;
+/** How an input is read. */
+interface Input {
+  readonly reader: Reader;
+  /** Reads a small body that is there as a whole (`WholeReader`). */
+  readonly whole?: WholeReader;
+}
 
 /** A row of the table. Without a reader the format is only written. */
 export interface Format {
@@ -228,6 +246,25 @@ const formats = {
   },
 } as const satisfies Record<FormatName, Format>;
 
+const otlp = (...form: Parameters<typeof otlpReader>): Input => ({
+  reader: otlpReader(...form),
+  whole: otlpWhole(...form),
+});
+/** Each tells by itself when its bytes are of something else, and is read in UTF-8 alone. */
+const ingestTable: Readonly<Record<IngestName, Input>> = {
+  'otlp-logs': otlp({ signal: 'logs', encoding: 'protobuf' }),
+  'otlp-logs-json': otlp({ signal: 'logs', encoding: 'json' }),
+  'otlp-traces': otlp({ signal: 'traces', encoding: 'protobuf' }),
+  'otlp-traces-json': otlp({ signal: 'traces', encoding: 'json' }),
+  'otlp-metrics': otlp({ signal: 'metrics', encoding: 'protobuf' }),
+  'otlp-metrics-json': otlp({ signal: 'metrics', encoding: 'json' }),
+};
+const isIngestName = (name: string): name is IngestName => Object.hasOwn(ingestTable, name);
+/** The same as a whole, where it can be. */
+export const wholeReaderOf = (name: InputName): WholeReader | undefined =>
+  (isIngestName(name) ? ingestTable[name] : formatTable[name]).whole;
+const isBinaryInput = (name: InputName): boolean => isIngestName(name) || formatTable[name].isBinary === true;
+
 /** The rows by name. */
 export const formatTable: Readonly<Record<FormatName, Format>> = formats;
 
@@ -261,13 +298,13 @@ export const formatOfFile = (path: string): FormatName | undefined =>
  * `body-expanded`
  */
 export const openReader = async (
-  format: FormatName | 'auto',
+  format: InputName | 'auto',
   input: AsyncIterable<Uint8Array>,
   options: ReadOptions = {},
 ): Promise<AsyncIterable<Vector>> => {
   const bytesMax = options.expandedBytesMax ?? Infinity;
   const codings = options.contentCodings ?? [];
-  const isBinary = format !== 'auto' && formatTable[format].isBinary === true;
+  const isBinary = format !== 'auto' && isBinaryInput(format);
   if (format !== 'auto') readerOf(format);
   const coded = new CodedBytes(input, (bytes, found) => {
     const plain = gunzipped(decoded(bytes, { codings, bytesMax, isBinary, found }), { bytesMax, found });
@@ -290,15 +327,16 @@ const detected = async (input: AsyncIterable<Uint8Array>, options: ReadOptions):
 
 /** The same of an input in a known format, without content codings and, if it is text, in UTF-8. */
 export const readPlain = (
-  name: FormatName,
+  name: InputName,
   input: AsyncIterable<Uint8Array>,
   options: ReadOptions,
 ): AsyncIterable<Vector> => {
   const reader = readerOf(name);
   if (options.utf8 !== 'refuse') return reader(input, options);
-  return formatTable[name].isBinary ? refusingVectors(reader(input, options)) : reader(refusingText(input), options);
+  return isBinaryInput(name) ? refusingVectors(reader(input, options)) : reader(refusingText(input), options);
 };
-const readerOf = (name: FormatName): Reader => {
+const readerOf = (name: InputName): Reader => {
+  if (isIngestName(name)) return ingestTable[name].reader;
   const reader = formatTable[name].reader;
   if (!reader) throw new LakeError('format-not-read', { format: name });
   return reader;

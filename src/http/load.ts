@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import type { BodyForm } from '../formats/format.types.ts';
 import type { ContentCoding } from '../formats/codings/encoding.ts';
-import type { FormatName } from '../formats/formats.ts';
+import type { InputName } from '../formats/formats.ts';
 import type { CommitNote, CommitResult as Made, Id, Pool } from '../lake/lake.types.ts';
 import type { LoadOutcome } from '../workers/pool.types.ts';
 import { loadBody } from './bodies/body.ts';
@@ -17,7 +17,7 @@ import type { Call } from './route.ts';
 export interface WantedLoad {
   readonly pool: Pool;
   readonly branch: string;
-  readonly format: FormatName | 'auto';
+  readonly format: InputName | 'auto';
   readonly form?: BodyForm;
   /** In the order in which they were applied. */
   readonly contentCodings: readonly ContentCoding[];

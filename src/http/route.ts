@@ -88,7 +88,7 @@ export interface Call<Params = unknown, Query = unknown, Body = unknown> {
 }
 
 /** What endpoints are about: the chapters of the document. */
-export type Tag = 'Pools' | 'Branches' | 'Data' | 'Queries' | 'Events' | 'Service' | 'Access' | 'Pages';
+export type Tag = 'Pools' | 'Branches' | 'Data' | 'Queries' | 'Shippers' | 'Events' | 'Service' | 'Access' | 'Pages';
 
 /**
  * A success: its body is one value or the rows of a query in the format that the client accepts, or what `content` says
@@ -140,6 +140,8 @@ export interface Route extends RouteDescription {
   readonly query?: TSchema;
   /** The record that `call.body()` reads. `data`: records in any format, as they come. */
   readonly body?: TSchema | 'data';
+  /** Of a body that is data of a protocol: the types that it has. */
+  readonly mediaTypes?: readonly string[];
   /** The field that a body is which is no record but a text: `application/sql`, or `text/plain` without a brace. */
   readonly textField?: string;
   /** May change the lake: each request has a line in the audit log. */

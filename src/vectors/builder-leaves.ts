@@ -62,6 +62,20 @@ export class NumberBuilder implements Part {
     words[this.length * 2 + 1] = carry + Math.floor(low / 0x1_0000_0000);
     this.length++;
   }
+  /** A number of 64 bits by its words, of which only the bits count. */
+  pushWords(low: number, high: number): void {
+    const upper = this.type.id <= primitiveIds.uint64 ? high >>> 0 : high | 0;
+    if (this.values instanceof Float64Array) {
+      const x = upper * 0x1_0000_0000 + (low >>> 0);
+      if (Number.isSafeInteger(x)) return this.push(x);
+      this.widen();
+    }
+    if (this.length === this.values.length) this.double();
+    const words = (this.words ??= new Uint32Array(this.values.buffer));
+    words[this.length * 2] = low;
+    words[this.length * 2 + 1] = high;
+    this.length++;
+  }
   private words: Uint32Array | undefined;
   private double(): void {
     this.words = undefined;

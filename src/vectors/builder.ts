@@ -309,6 +309,13 @@ export class Builder {
     this.mark(tag, part.length);
     part.pushSeconds(seconds, nanos);
   }
+  /** Appends a number of 64 bits by its words; integers, times and durations that are signed, or uint64. */
+  words(type: PrimitiveType, low: number, high: number): void {
+    const tag = this.tagOf(type);
+    const part = this.parts[tag] as NumberBuilder;
+    this.mark(tag, part.length);
+    part.pushWords(low, high);
+  }
   text(s: string): void {
     const tag = this.tagOf(types.string);
     const part = this.parts[tag] as BytesBuilder;

@@ -25,7 +25,7 @@ import type {
 import type { ContentCoding } from '../formats/codings/encoding.ts';
 import type { AnswerCoding } from '../formats/codings/encode.ts';
 import type { BodyForm } from '../formats/format.types.ts';
-import type { FormatName } from '../formats/formats.ts';
+import type { FormatName, InputName } from '../formats/formats.ts';
 import type { Ending } from '../query/analyze.ts';
 import type { FoundSource, ResolvedSource, SourceRequest, ViewChange } from '../query/plan/plan.ts';
 import type { PackedPage } from './packed-page.ts';
@@ -43,7 +43,7 @@ export type TaskRequest =
   | {
       readonly kind: 'load';
       readonly pool: PoolLayout;
-      readonly format: FormatName | 'auto';
+      readonly format: InputName | 'auto';
       readonly form?: BodyForm;
       readonly contentCodings?: readonly ContentCoding[];
     }

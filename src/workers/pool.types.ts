@@ -21,7 +21,7 @@ import type { AnswerCoding } from '../formats/codings/encode.ts';
 import type { ExecutionContext } from '../exec/source.ts';
 import type { Ending } from '../query/analyze.ts';
 import type { BodyForm } from '../formats/format.types.ts';
-import type { FormatLimits, FormatName } from '../formats/formats.ts';
+import type { FormatLimits, FormatName, InputName } from '../formats/formats.ts';
 import type { ShareSizes } from '../lake/scan/shares.ts';
 import type { CacheTotals } from './cache-counts.ts';
 import type { FromPolicy } from './from/policy.ts';
@@ -33,7 +33,7 @@ import type { LoadWatch, QueryWatch } from './watches.ts';
 export interface LoadRequest {
   readonly pool: PoolConfig;
   /** Default: detected. */
-  readonly format?: FormatName | 'auto';
+  readonly format?: InputName | 'auto';
   /** Content codings of the body, in the order in which they were applied. */
   readonly contentCodings?: readonly ContentCoding[];
   /** How it is written, where its format leaves that open. */

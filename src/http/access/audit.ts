@@ -62,7 +62,7 @@ export class AuditTrail {
   readonly #row: Pick<Route, 'writes'>;
   readonly #request: FastifyRequest;
   readonly #reply: FastifyReply;
-  readonly #target: Target;
+  #target: Target;
   readonly #refusals = new Map<string, Refusal>();
   #changes: Change[] = [];
   #status: number | undefined;
@@ -84,6 +84,10 @@ export class AuditTrail {
   /** What its sender may not do; the same again is one line. */
   refused(refusal: Refusal): void {
     this.#refusals.set(`${refusal.lacks} ${refusal.pool ?? ''}`, refusal);
+  }
+  /** The request is about this pool, which its path does not name. */
+  about(target: Required<Target>): void {
+    this.#target = target;
   }
   /** A commit that a query made. */
   changed(change: Change): void {

@@ -92,6 +92,7 @@ const tagTexts = {
   Branches: 'Make, look at, merge, revert and delete branches',
   Data: 'Load and delete records; tidy up data objects',
   Queries: 'Ask, watch, cancel; understand a text',
+  Shippers: 'What other programs send by protocols of their own',
   Events: 'What changes, as it happens',
   Service: 'Health, version, figures, this document',
   Access: 'Who one is',
@@ -214,7 +215,7 @@ const ofFormats = (formats: readonly Format[], content: (format: Format) => Json
 /** Of formats whose schema is not that of JSON. */
 const otherContent = ({ name }: Format): Json => (binary.has(name) ? {} : { schema: { type: 'string' } });
 
-const requestBody = ({ body, examples, textField }: Route, refs: (schema: TSchema) => Json): Json => {
+const requestBody = ({ body, examples, textField, mediaTypes }: Route, refs: (schema: TSchema) => Json): Json => {
   const shown = (values: Readonly<Record<string, unknown>> | undefined): Json =>
     values === undefined
       ? {}
@@ -223,6 +224,12 @@ const requestBody = ({ body, examples, textField }: Route, refs: (schema: TSchem
             Object.entries(values).map(([summary, value]) => [nameOf(summary), { summary, value }]),
           ),
         };
+  if (mediaTypes)
+    return {
+      required: true,
+      description: 'As the protocol has it.',
+      content: Object.fromEntries(mediaTypes.map((type) => [type, {}])),
+    };
   if (body === 'data' || body === undefined) {
     return {
       required: true,
@@ -324,10 +331,12 @@ const failed = (row: Route, status: number, codes: readonly ErrorCode[], refs: (
       ...(status === 401 ? (['WWW-Authenticate'] as const) : []),
       ...(status === 503 && Object.keys(row.answers).every((s) => s !== '503') ? (['Retry-After'] as const) : []),
     ]),
-    content: {
-      'application/json': { schema: { ...refs(ErrorBody), properties: { kind: { enum: kinds } } } },
-      [problemType]: { schema: refs(ProblemBody) },
-    },
+    content: row.refuse
+      ? Object.fromEntries((row.mediaTypes ?? ['application/json']).map((type) => [type, {}]))
+      : {
+          'application/json': { schema: { ...refs(ErrorBody), properties: { kind: { enum: kinds } } } },
+          [problemType]: { schema: refs(ProblemBody) },
+        },
     'x-errors': codes,
   };
 };

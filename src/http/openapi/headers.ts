@@ -14,6 +14,7 @@ export type RequestHeader =
   | 'Last-Event-ID'
   | 'Range'
   | 'SuperDB-Commit'
+  | 'X-Lake-Pool'
   | 'X-Request-ID';
 /** A header of answers that the document describes. */
 export type AnswerHeader =
@@ -99,6 +100,11 @@ export const requestHeaderTable = {
     description: 'What the commit says of itself. `Zed-Commit` is taken too.',
     schema: CommitMessage,
     json: true,
+  },
+  'X-Lake-Pool': {
+    description: 'Name (UTF-8) or id of the pool that the records go to.',
+    schema: Type.String({ minLength: 1 }),
+    example: 'frontend_logs',
   },
   'X-Request-ID': {
     description:

@@ -6,6 +6,7 @@ import { documentRoutes } from './document.ts';
 import { eventRoutes } from './events.ts';
 import { graphRoutes } from './graph.ts';
 import { inspectRoutes } from './inspect.ts';
+import { otlpRoutes } from './otlp.ts';
 import { poolRoutes } from './pool.ts';
 import { progressRoutes } from './progress.ts';
 import { queryRoutes } from './query.ts';
@@ -22,6 +23,7 @@ export const routes: readonly Route[] = [
   ...graphRoutes,
   ...diffRoutes,
   ...queryRoutes,
+  ...otlpRoutes,
   ...progressRoutes,
   ...eventRoutes,
   ...inspectRoutes,

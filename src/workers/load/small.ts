@@ -6,7 +6,7 @@
  */
 import { LakeError } from '../../errors.ts';
 import type { BodyForm } from '../../formats/format.types.ts';
-import { type FormatName, type ReadOptions, formatTable, openReader, readPlain } from '../../formats/formats.ts';
+import { type InputName, type ReadOptions, openReader, readPlain, wholeReaderOf } from '../../formats/formats.ts';
 import { type ShapeLimits, sortIntoObjects } from '../../lake/load/sort.ts';
 import type { SortedObjects } from '../../lake/objects/cutter.ts';
 import type { ObjectStore } from '../../lake/objects/objects.ts';
@@ -20,7 +20,7 @@ export const smallBodyBytesMax = 4096;
 /** A pool that cuts its objects below this makes many of one small body. */
 const thresholdMin = 64 << 10;
 /** Formats whose rows are no larger than their bytes. */
-const plainFormats: ReadonlySet<FormatName | 'auto'> = new Set<FormatName | 'auto'>([
+const plainFormats: ReadonlySet<InputName | 'auto'> = new Set<InputName | 'auto'>([
   'auto',
   'json',
   'ndjson',
@@ -28,12 +28,18 @@ const plainFormats: ReadonlySet<FormatName | 'auto'> = new Set<FormatName | 'aut
   'csv',
   'tsv',
   'line',
+  'otlp-logs',
+  'otlp-logs-json',
+  'otlp-traces',
+  'otlp-traces-json',
+  'otlp-metrics',
+  'otlp-metrics-json',
 ]);
 
 /** A load whose body is there as a whole. */
 export interface SmallLoad {
   readonly pool: PoolLayout;
-  readonly format: FormatName | 'auto';
+  readonly format: InputName | 'auto';
   readonly form?: BodyForm;
   readonly body: Uint8Array;
 }
@@ -68,7 +74,7 @@ export const runSmallLoad = (
   } = small;
   const { typesMax, columnsMax = Infinity } = readLimits;
   const shapeLimits = typesMax === undefined ? undefined : { typesMax, columnsMax };
-  const whole = format === 'auto' || form?.unnest || form?.utf8 ? undefined : formatTable[format].whole;
+  const whole = format === 'auto' || form?.unnest || form?.utf8 ? undefined : wholeReaderOf(format);
   if (!whole)
     return readAndSort(small, {
       objects,

@@ -1,0 +1,357 @@
+/**
+ * A request in bytes as batches of rows: a row for each log record, span or data point, with what is said once for many
+ * of them beside it, looked up in a dictionary.
+ *
+ * - Rows are records of one shape for logs and spans; those of metrics have one for each kind of points.
+ * - A batch ends as batches of other formats do: what holds for several batches is written into each.
+ */
+import { Builder } from '../../vectors/builder.ts';
+import { Uint32List } from '../../vectors/lists.ts';
+import { types } from '../../vectors/type.ts';
+import type { Field, RecordVector, Vector } from '../../vectors/vector.ts';
+import { BatchSize } from '../batches.ts';
+import { AnyValues } from './any-values.ts';
+import type { ValueMemory } from '../value-memory.ts';
+import { Messages } from './messages.ts';
+import {
+  type PointKind,
+  type Signal,
+  aggregation,
+  logRecord,
+  metric,
+  pointKinds,
+  resource,
+  scope,
+  span,
+} from './schema.ts';
+import { type Wire, wireType } from './wire.ts';
+
+/** What a request is read with. `turn`: does a long piece of work, so that it can be stopped. */
+export interface RowOptions {
+  readonly batchRows: number;
+  readonly nestingMax: number;
+  readonly memory: ValueMemory;
+  readonly turn?: (<T>(work: () => T) => T) | undefined;
+}
+
+/** Rows that are longer than this are work that can be stopped. */
+const longRowBytes = 1 << 20;
+
+const field = (number: number): number => number * 8 + wireType.bytes;
+const first = field(1);
+const second = field(2);
+const third = field(3);
+
+/** The batches of a request. @throws BytesFault, LakeError format-memory */
+export function* readRows(wire: Wire, signal: Signal, options: RowOptions): Generator<Vector> {
+  const rows = new Rows(wire, signal, options);
+  const size = wire.bytes.length;
+  for (let at = 0; at < size; ) {
+    const end = next(wire, at, size, first);
+    const start = wire.at;
+    at = end;
+    if (wire.found) yield* resourceRows(wire, rows, start, end);
+  }
+  if (rows.length > 0) yield rows.take();
+}
+
+/** Goes by one field, from `at` on: `found` tells whether it is the one that is wanted, which begins at `wire.at`. */
+const next = (wire: Wire, at: number, end: number, wanted: number): number => {
+  wire.at = at;
+  const tag = wire.tag(end);
+  if (tag === wanted) {
+    wire.found = true;
+    return wire.length(end);
+  }
+  wire.found = false;
+  wire.skip(tag, end);
+  return wire.at;
+};
+
+function* resourceRows(wire: Wire, rows: Rows, start: number, end: number): Generator<Vector> {
+  rows.resource.note(wire, start, end);
+  for (let at = start; at < end; ) {
+    const to = next(wire, at, end, second);
+    const from = wire.at;
+    at = to;
+    if (wire.found) yield* scopeRows(wire, rows, from, to);
+  }
+}
+function* scopeRows(wire: Wire, rows: Rows, start: number, end: number): Generator<Vector> {
+  rows.scope.note(wire, start, end);
+  for (let at = start; at < end; ) {
+    const to = next(wire, at, end, second);
+    const from = wire.at;
+    at = to;
+    if (!wire.found) continue;
+    if (rows.metric) yield* metricRows(wire, rows, rows.metric, from, to);
+    else {
+      rows.add(0, from, to);
+      if (rows.isFull) yield rows.take();
+    }
+  }
+}
+function* metricRows(wire: Wire, rows: Rows, owner: MetricOwner, start: number, end: number): Generator<Vector> {
+  const kind = owner.note(wire, start, end);
+  if (kind < 0) return;
+  const { dataStart, dataEnd } = owner;
+  for (let at = dataStart; at < dataEnd; ) {
+    const to = next(wire, at, dataEnd, first);
+    const from = wire.at;
+    at = to;
+    if (!wire.found) continue;
+    rows.add(kind, from, to);
+    if (rows.isFull) yield rows.take();
+  }
+}
+
+/** What holds for many rows: its record is written when the first row of a batch needs it. */
+abstract class Owner {
+  protected builder = new Builder();
+  /** Of the record that holds now; -1 while it is not written. */
+  private code = -1;
+
+  get now(): number {
+    if (this.code < 0) {
+      this.code = this.builder.length;
+      this.write();
+    }
+    return this.code;
+  }
+  /** Another one holds. */
+  protected changed(): void {
+    this.code = -1;
+  }
+  protected abstract write(): void;
+  protected abstract fields(): readonly Field[];
+  /** The fields of the records that were written; another batch begins. */
+  take(): readonly Field[] {
+    const fields = this.fields();
+    this.code = -1;
+    return fields;
+  }
+}
+const fieldsOf = (builder: Builder): readonly Field[] => (builder.finish() as RecordVector).fields;
+const column = (name: string, builder: Builder): Field => ({ name, optional: false, values: builder.finish() });
+
+/** A resource or a scope, with the address of its schema. */
+class NamedOwner extends Owner {
+  private readonly wire: Wire;
+  private readonly messages: Messages;
+  private schemas = new Builder();
+  private start = 0;
+  private end = 0;
+  private schemaStart = 0;
+  private schemaEnd = 0;
+  constructor(wire: Wire, messages: Messages) {
+    super();
+    this.wire = wire;
+    this.messages = messages;
+  }
+
+  /** What holds from here on stands in this message. */
+  note(wire: Wire, start: number, end: number): void {
+    this.changed();
+    this.start = this.end = this.schemaStart = this.schemaEnd = 0;
+    wire.at = start;
+    while (wire.at < end) {
+      const tag = wire.tag(end);
+      if (tag === first) {
+        this.end = wire.length(end);
+        this.start = wire.at;
+        wire.at = this.end;
+      } else if (tag === third) {
+        this.schemaEnd = wire.length(end);
+        this.schemaStart = wire.at;
+        wire.at = this.schemaEnd;
+      } else wire.skip(tag, end);
+    }
+  }
+  protected write(): void {
+    this.messages.write(this.builder, this.start, this.end);
+    if (this.schemaEnd > this.schemaStart)
+      this.schemas.run(types.string, this.wire.bytes, this.schemaStart, this.schemaEnd);
+    else this.schemas.null();
+  }
+  protected fields(): readonly Field[] {
+    const fields = [...fieldsOf(this.builder), column('schema_url', this.schemas)];
+    this.builder = new Builder();
+    this.schemas = new Builder();
+    return fields;
+  }
+}
+
+/** A metric: what it is, and of which kind its points are. */
+class MetricOwner extends Owner {
+  private readonly messages: Messages;
+  private readonly aggregations: Messages;
+  private kinds = new Builder();
+  private aggregated = new Builder();
+  private start = 0;
+  private end = 0;
+  private kind = -1;
+  /** Where the points are. */
+  dataStart = 0;
+  dataEnd = 0;
+  constructor(wire: Wire, values: AnyValues) {
+    super();
+    this.messages = new Messages(wire, values, metric);
+    this.aggregations = new Messages(wire, values, aggregation);
+  }
+
+  /** The metric there holds from here on. The place of its kind of points in `pointKinds`; -1: it has none. */
+  note(wire: Wire, start: number, end: number): number {
+    this.changed();
+    this.kind = -1;
+    this.start = start;
+    this.end = end;
+    wire.at = start;
+    while (wire.at < end) {
+      const tag = wire.tag(end);
+      const kind = kindByTag.get(tag);
+      if (kind === undefined) wire.skip(tag, end);
+      else {
+        this.kind = kind;
+        this.dataEnd = wire.length(end);
+        this.dataStart = wire.at;
+        wire.at = this.dataEnd;
+      }
+    }
+    return this.kind;
+  }
+  protected write(): void {
+    this.messages.write(this.builder, this.start, this.end);
+    this.kinds.text(pointKinds[this.kind]!.kind);
+    this.aggregations.write(this.aggregated, this.dataStart, this.dataEnd);
+  }
+  protected fields(): readonly Field[] {
+    const [name, description, unit, metadata] = fieldsOf(this.builder);
+    const fields = [name!, description!, unit!, column('kind', this.kinds), ...fieldsOf(this.aggregated), metadata!];
+    this.builder = new Builder();
+    this.kinds = new Builder();
+    this.aggregated = new Builder();
+    return fields;
+  }
+}
+const kindByTag: ReadonlyMap<number, number> = new Map(
+  pointKinds.map(({ number }: PointKind, k) => [field(number), k] as const),
+);
+
+/** Rows of one shape, and whose they are. */
+class Kind {
+  readonly messages: Messages;
+  builder = new Builder();
+  codes: readonly Uint32List[] = [];
+  constructor(messages: Messages) {
+    this.messages = messages;
+  }
+}
+/** Fields of a data point that stand before what its metric says. */
+const pointFieldsFirst = 2;
+
+/** The rows of a batch in the making. */
+class Rows {
+  readonly resource: NamedOwner;
+  readonly scope: NamedOwner;
+  readonly metric: MetricOwner | undefined;
+  private readonly owners: readonly Owner[];
+  private readonly kinds: readonly Kind[];
+  private readonly values: AnyValues;
+  private readonly size: BatchSize;
+  private readonly memory: ValueMemory;
+  private readonly turn: RowOptions['turn'];
+  private tags = new Uint32List();
+  private slots = new Uint32List();
+
+  constructor(wire: Wire, signal: Signal, { batchRows, turn, ...limits }: RowOptions) {
+    const values = new AnyValues(wire, limits);
+    const specs = { logs: [logRecord], traces: [span], metrics: pointKinds.map(({ point }) => point) }[signal];
+    this.values = values;
+    this.memory = limits.memory;
+    this.turn = turn;
+    this.size = new BatchSize(batchRows);
+    this.resource = new NamedOwner(wire, new Messages(wire, values, resource));
+    this.scope = new NamedOwner(wire, new Messages(wire, values, scope));
+    this.metric = signal === 'metrics' ? new MetricOwner(wire, values) : undefined;
+    this.owners = [this.resource, this.scope, ...(this.metric ? [this.metric] : [])];
+    this.kinds = specs.map((spec) => new Kind(new Messages(wire, values, spec)));
+    this.begin();
+  }
+  private begin(): void {
+    this.tags = new Uint32List();
+    this.slots = new Uint32List();
+    for (const kind of this.kinds) {
+      kind.builder = new Builder();
+      kind.codes = this.owners.map(() => new Uint32List());
+    }
+    this.size.reset();
+  }
+
+  get length(): number {
+    return this.tags.length;
+  }
+  get isFull(): boolean {
+    return this.size.isFull(this.tags.length);
+  }
+
+  /** Adds the message there as a row of the kind. */
+  add(tag: number, start: number, end: number): void {
+    const kind = this.kinds[tag]!;
+    const { builder, codes } = kind;
+    const { owners, size, memory } = this;
+    size.begin();
+    memory.watchParts();
+    this.tags.push(tag);
+    this.slots.push(builder.length);
+    for (let i = 0; i < owners.length; i++) codes[i]!.push(owners[i]!.now);
+    if (this.turn && end - start > longRowBytes) this.turn(() => kind.messages.write(builder, start, end));
+    else kind.messages.write(builder, start, end);
+    this.values.trim();
+    memory.free();
+    size.end(end - start);
+  }
+
+  /** The rows that are there, as a batch. */
+  take(): Vector {
+    const [resources, scopes, metrics] = this.owners.map((owner) => owner.take());
+    const live = this.kinds.flatMap((kind, tag) => (kind.builder.length > 0 ? [{ kind, tag }] : []));
+    const parts = live.map(({ kind }): RecordVector => {
+      const length = kind.builder.length;
+      const [ofResource, ofScope, ofMetric] = kind.codes.map((codes) => codes.done());
+      const own = fieldsOf(kind.builder);
+      const fields = [
+        ...own.slice(0, pointFieldsFirst),
+        ...(metrics?.map((f) => coded(f, ofMetric!, length)) ?? []),
+        ...own.slice(pointFieldsFirst),
+        coded(recordField('resource', resources!), ofResource!, length),
+        coded(recordField('scope', scopes!), ofScope!, length),
+      ];
+      return { form: 'record', length, fields };
+    });
+    const { length } = this;
+    const tags = this.tags.done();
+    const slots = this.slots.done();
+    this.begin();
+    if (parts.length === 1) return parts[0]!;
+    const place = new Uint32Array(this.kinds.length);
+    live.forEach(({ tag }, at) => {
+      place[tag] = at;
+    });
+    return { form: 'dynamic', length, tags: tags.map((tag) => place[tag]!), slots, parts };
+  }
+}
+
+const recordField = (name: string, fields: readonly Field[]): Field => ({
+  name,
+  optional: false,
+  values: { form: 'record', length: fields[0]!.values.length, fields },
+});
+/** Rows of the field by their codes: the columns in it are looked up, not the records, so that each stays one. */
+const coded = (f: Field, codes: Uint32Array, length: number): Field => ({
+  ...f,
+  values: codedVector(f.values, codes, length),
+});
+const codedVector = (values: Vector, codes: Uint32Array, length: number): Vector =>
+  values.form === 'record'
+    ? { form: 'record', length, fields: values.fields.map((f) => coded(f, codes, length)) }
+    : { form: 'dictionary', length, codes, values };

@@ -1,0 +1,97 @@
+/** OTLP/HTTP: logs, traces and metrics of OpenTelemetry's SDKs and collectors. */
+import { Type } from 'typebox';
+import { LakeError } from '../../errors.ts';
+import type { Signal } from '../../formats/otlp/schema.ts';
+import { noteCommit } from '../access/audit.ts';
+import { requestCodings } from '../bodies/encoding.ts';
+import { utf8Refused, utf8Schema } from '../bodies/parameters.ts';
+import { commitNote } from '../commit-note.ts';
+import { otlpEncoding, otlpTypes, refuseOtlp, sendTaken } from '../ingest/otlp.ts';
+import { ingestPool, ingestPoolErrors } from '../ingest/pools.ts';
+import { shipperError } from '../ingest/refusal.ts';
+import { loadRequest } from '../load.ts';
+import { type Call, type Route, route } from '../route.ts';
+import { changeErrors, commitErrors, dataErrors } from '../route-errors.ts';
+
+const signals = {
+  logs: { title: 'Logs', what: 'a record for each log record' },
+  traces: { title: 'Traces', what: 'a record for each span, with its events and links as lists' },
+  metrics: { title: 'Metrics', what: 'a record for each data point' },
+} as const satisfies Record<Signal, unknown>;
+
+/** The newest first: what is asked for mostly. */
+const layout = { keys: [['ts']], order: 'desc' } as const;
+
+const routeOf = (signal: Signal): Route =>
+  route({
+    id: `otlp${signals[signal].title}`,
+    tag: 'Shippers',
+    method: 'POST',
+    path: `/v1/${signal}`,
+    summary: `${signals[signal].title} by OTLP/HTTP`,
+    need: 'known',
+    writes: true,
+    preflight: true,
+    refuse: refuseOtlp,
+    description: `What an exporter of OpenTelemetry sends, by protobuf or JSON: ${signals[signal].what}. A request is one commit on \`main\` of pool \`otel_${signal}\`, or of the pool that the header \`X-Lake-Pool\` names, made on demand as option \`-ingest.pools\` says. With access control: a writer of the pool. The same body again within \`-ingest.repeats\` is the same commit.`,
+    query: Type.Object({ utf8: Type.Optional(utf8Schema) }),
+    body: 'data',
+    mediaTypes: Object.values(otlpTypes).flat(),
+    takes: ['X-Lake-Pool', 'SuperDB-Commit', 'Idempotency-Key'],
+    answers: {
+      200: {
+        text: 'All of it was taken: the empty message of the response.',
+        content: Object.fromEntries(Object.values(otlpTypes).map(([type]) => [type, Type.Unknown()])),
+      },
+    },
+    errors: [
+      ...commitErrors,
+      ...changeErrors,
+      ...dataErrors,
+      ...ingestPoolErrors,
+      'shipment-again',
+      'utf8-rule',
+      'not-utf8',
+    ],
+    handler: async (call) => {
+      try {
+        return await take(call, signal);
+      } catch (error) {
+        throw shipperError(error);
+      }
+    },
+  });
+
+const take = async (call: Call<unknown, { readonly utf8?: string }>, signal: Signal): Promise<unknown> => {
+  const { request, reply, query, contentType } = call;
+  const { headers } = request;
+  const encoding = otlpEncoding(contentType);
+  const contentCodings = requestCodings(headers['content-encoding']);
+  const refusesBytes = utf8Refused(query.utf8);
+  const note = commitNote(headers);
+  const pool = await ingestPool(call, { name: poolName(headers['x-lake-pool']) ?? `otel_${signal}`, ...layout });
+  call.audit?.about({ pool: `0x${pool.config.id}`, branch: 'main' });
+  try {
+    const { commit } = await loadRequest(call, {
+      pool,
+      branch: 'main',
+      format: encoding === 'json' ? `otlp-${signal}-json` : `otlp-${signal}`,
+      contentCodings,
+      ...(refusesBytes && { form: { utf8: 'refuse' } }),
+      note,
+      repeats: true,
+    });
+    noteCommit(reply, commit);
+  } catch (error) {
+    // A request without anything in it is a success, as the specification has it.
+    if (!(error instanceof LakeError && error.code === 'load-empty')) throw error;
+  }
+  return sendTaken(reply, encoding);
+};
+
+/** Headers are bytes; a name is UTF-8. */
+const poolName = (header: string | readonly string[] | undefined): string | undefined =>
+  header === undefined ? undefined : Buffer.from(String(header), 'latin1').toString();
+
+/** The endpoints of OTLP. */
+export const otlpRoutes: readonly Route[] = [routeOf('logs'), routeOf('traces'), routeOf('metrics')];
