@@ -86,7 +86,7 @@ export class AuditTrail {
     this.#refusals.set(`${refusal.lacks} ${refusal.pool ?? ''}`, refusal);
   }
   /** The request is about this pool, which its path does not name. */
-  about(target: Required<Target>): void {
+  about(target: Required<Pick<Target, 'pool' | 'branch'>>): void {
     this.#target = target;
   }
   /** A commit that a query made. */
