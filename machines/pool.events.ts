@@ -35,6 +35,8 @@ type PoolWork =
   | { readonly kind: 'vacuum'; readonly revision: string; readonly dryRun: boolean }
   | { readonly kind: 'create branch'; readonly name: string; readonly commit: string }
   | { readonly kind: 'delete branch'; readonly name: string }
+  /** The branch goes to a commit that need not follow from its tip; no commit is made. */
+  | { readonly kind: 'reset'; readonly branch: string; readonly commit: string }
   | { readonly kind: 'create tag'; readonly name: string; readonly commit: string }
   | { readonly kind: 'delete tag'; readonly name: string };
 /** The kinds of jobs; the host has work for each (src/lake/pool/jobs.ts). */
@@ -52,6 +54,7 @@ export interface ChangeEvent {
     | 'pool-commit'
     | 'branch-update'
     | 'branch-delete'
+    | 'branch-reset'
     | 'tag-new'
     | 'tag-delete'
     | 'view-new'

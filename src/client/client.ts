@@ -352,6 +352,17 @@ export class Branch {
   async delete(options: Condition = {}): Promise<void> {
     await this.#requests.send({ method: 'DELETE', path: this.#path(), headers: conditionHeaders(options) });
   }
+  /** Moves it to another commit, without making one. */
+  async reset(commit: string, options: Condition = {}): Promise<Committed> {
+    const { headers, ...request } = jsonBody({ commit });
+    await this.#requests.send({
+      method: 'PUT',
+      path: this.#path(),
+      ...request,
+      headers: { ...headers, ...conditionHeaders(options) },
+    });
+    return { commit };
+  }
 
   /** Loads a body, all of it or nothing. In browsers a stream is gathered first, since they send none over HTTP/1.1. */
   load(body: Body, options: LoadOptions = {}): Promise<Committed> {

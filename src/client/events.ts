@@ -23,6 +23,7 @@ export interface LakeEvent {
     | 'pool-delete'
     | 'branch-update'
     | 'branch-delete'
+    | 'branch-reset'
     | 'tag-new'
     | 'tag-delete'
     | 'view-new'

@@ -66,6 +66,7 @@ const superdbNames = {
   'pool-commit': 'branch-commit',
   'branch-update': 'branch-update',
   'branch-delete': 'branch-delete',
+  'branch-reset': 'branch-reset',
   'tag-new': 'tag-new',
   'tag-delete': 'tag-delete',
   'view-new': 'view-new',
@@ -305,13 +306,15 @@ export const eventBytes = (
   );
 };
 
+/** Kinds with data of their own. */
+const unusual = /^(?:view|tag)-|^branch-reset$/;
 const plain = /^[\w ./:@-]*$/;
 /**
  * What the JSON writer makes of the event, which costs as much as a tenth of a small commit; undefined where a name
  * would take quoting.
  */
 const jsonText = ({ kind, poolId, commitId, branch = '', parent = '' }: LakeEvent): string | undefined => {
-  if (!plain.test(branch) || !plain.test(parent) || /^(?:view|tag)-/.test(kind)) return undefined;
+  if (!plain.test(branch) || !plain.test(parent) || unusual.test(kind)) return undefined;
   if (kind === 'pool-commit')
     return `{"commit_id":"0x${commitId!}","pool_id":"0x${poolId}","branch":"${branch}","parent":"${parent}"}`;
   return kind === 'branch-update' || kind === 'branch-delete'

@@ -365,6 +365,11 @@ export const NewBranch = Type.Object(
   },
   { $id: 'NewBranch', description: 'A branch at a commit; the zero id is where an empty `main` is.' },
 );
+/** The body of `PUT /pool/:pool/branch/:branch`. */
+export const Reset = Type.Object(
+  { commit: idText },
+  { $id: 'Reset', description: 'Where a branch is to be; the zero id empties it.' },
+);
 /** The body of `POST /pool/:pool/tag`. */
 export const NewTag = Type.Object(
   {
@@ -472,6 +477,7 @@ export const QueryRequest = Type.Object(
 /** Data of events about a pool as a whole. */
 const PoolEvent = Type.Object({ pool_id: Id }, { $id: 'PoolEvent' });
 const BranchEvent = Type.Object({ pool_id: Id, branch: Type.String() }, { $id: 'BranchEvent' });
+const ResetEvent = Type.Object({ commit_id: Id, pool_id: Id, branch: Type.String() }, { $id: 'ResetEvent' });
 const CommitEvent = Type.Object(
   {
     commit_id: Id,
@@ -497,6 +503,7 @@ export const eventTable = {
   },
   'branch-update': { data: BranchEvent, superdb: 'branch-update', when: 'a branch was made' },
   'branch-delete': { data: BranchEvent, superdb: 'branch-delete', when: 'a branch was deleted' },
+  'branch-reset': { data: ResetEvent, superdb: 'branch-reset', when: 'a branch was moved to another commit' },
   'tag-new': { data: TagEvent, superdb: 'tag-new', when: 'a tag was made' },
   'tag-delete': { data: TagDeleted, superdb: 'tag-delete', when: 'a tag was deleted' },
   'view-new': { data: ViewEvent, superdb: 'view-new', when: 'a view was made' },

@@ -16,6 +16,7 @@ const killPointNames = [
   'commit: branch moved',
   'settled: told',
   'branch: in the tables',
+  'reset: in the tables',
   'tag: in the tables',
   'pool: in the tables',
   'view: in the tables',

@@ -313,6 +313,11 @@ export interface Pool {
   /** `commit`: id in either spelling; must exist in this pool or be the zero commit. */
   createBranch(name: string, commit: Id): Promise<BranchRecord>;
   deleteBranch(name: string, terms?: TipTerms): Promise<void>;
+  /**
+   * Moves a branch to any commit of the pool, or to the zero commit: what comes after it then is no longer the
+   * branch's, and stays readable by its ids. Answers with the commit. @throws vacuumed, commit-not-found
+   */
+  reset(branch: string, commit: Id, terms?: TipTerms): Promise<Id>;
   tags(): readonly TagRecord[];
   /** @throws tag-not-found */
   tag(name: string): TagRecord;

@@ -175,9 +175,10 @@ const changeOfJob = (pool: string, job: PoolJob | LakeJob, commit = ''): string 
       return `branch-update ${pool} ${job.name}`;
     case 'delete branch':
       return `branch-delete ${pool} ${job.name}`;
+    case 'reset':
     case 'create tag':
     case 'delete tag':
-      throw new Error('recordings of the first format have no tags');
+      throw new Error(`recordings of the first format have no ${job.kind}`);
     default:
       return `pool-commit ${pool} ${commit}`;
   }

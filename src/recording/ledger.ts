@@ -76,6 +76,9 @@ export class Ledger {
       case 'delete branch':
         tips.delete(job.name);
         return;
+      case 'reset':
+        tips.set(job.branch, job.commit);
+        return;
       case 'rename pool':
       case 'delete pool':
       case 'create view':

@@ -20,6 +20,7 @@ export const lakeStepWords = [
   'unmark',
   'create branch',
   'delete branch',
+  'reset',
   'create tag',
   'delete tag',
   'merge',

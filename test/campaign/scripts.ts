@@ -110,6 +110,18 @@ const parts = {
     if (w.random.below(3) > 0)
       w.steps.push({ do: 'delete tag', pool: 'p', name }, { do: 'vacuum', pool: 'p', branch: 'main' });
   },
+  reset: (w) => {
+    const at = w.steps.length - 1;
+    const keys = [...w.keys];
+    w.steps.push({ do: 'create tag', pool: 'p', branch: 'main', name: `r${at}` });
+    w.load('main', true);
+    w.steps.push({ do: 'reset', pool: 'p', branch: 'main', tag: `r${at}` });
+    w.keys.splice(0, w.keys.length, ...keys);
+    // Where it is already; then on a condition that does not hold.
+    if (w.random.below(2) === 0) w.steps.push({ do: 'reset', pool: 'p', branch: 'main', tag: `r${at}` });
+    if (w.random.below(2) === 0) w.steps.push({ do: 'reset', pool: 'p', branch: 'main', tag: `r${at}`, astray: true });
+    w.load('main');
+  },
   sweep: (w) => {
     w.steps.push({ do: 'orphan', key: w.key() }, { do: 'restart' });
   },

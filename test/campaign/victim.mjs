@@ -169,6 +169,8 @@ const steps = {
   'create branch': (run, { pool, branch, name }) =>
     run.lake.pool(pool).createBranch(name, run.lake.pool(pool).branch(branch).commit),
   'delete branch': (run, { pool, name }) => run.lake.pool(pool).deleteBranch(name),
+  reset: (run, { pool, branch, tag, astray }) =>
+    run.lake.pool(pool).reset(branch, run.lake.pool(pool).tag(tag).commit, astray ? { ifTip: [idOf('astray')] } : {}),
   'create tag': (run, { pool, branch, name }) =>
     run.lake.pool(pool).createTag(name, run.lake.pool(pool).branch(branch).commit),
   'delete tag': (run, { pool, name }) => run.lake.pool(pool).deleteTag(name),

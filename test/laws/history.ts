@@ -11,6 +11,7 @@
  * - a revert of any commit, of other branches too, is the three-way merge of its parent's rows with the commit's as the
  *   base; the revert of a revert restores;
  * - a compaction changes no row;
+ * - a branch that was reset has the rows of that commit;
  * - a tag has the rows that its commit had, whatever its branch does, and can be merged;
  * - the dry run of a vacuum lists what the run removes, and neither touches what a tip, a tag or an open query has.
  *
@@ -113,7 +114,8 @@ class History {
     const children = [...names, ...this.#tags.keys()];
     if (kind < 22) await this.#load(branch, 1 + (b % 6));
     else if (kind < 28) await this.#loadAtOnce(branch, other, 2 + (c % 4));
-    else if (kind < 36) await this.#fork(branch, b);
+    else if (kind < 34) await this.#fork(branch, b);
+    else if (kind < 36) await this.#reset(branch, b, c);
     else if (kind < 40) await this.#tag(branch, b);
     else if (kind < 56) await this.#merge(branch, children[b % children.length]!);
     else if (kind < 68) await this.#deleteWhere(branch, b, c);
@@ -208,6 +210,21 @@ class History {
     if (!gone) this.#branches.set(name, from);
   }
 
+  /** To any commit of the pool, while it is where it was. */
+  async #reset(branch: string, pick: number, what: number): Promise<void> {
+    const all = [...this.#commits.keys()];
+    const to = all[pick % all.length]!;
+    const from = what % 4 === 0 ? all[what % all.length]! : this.#branches.get(branch)!;
+    this.last = `reset of ${branch} to ${to} from ${from}`;
+    const { status, body } = await this.#client.ask('PUT', `/pool/${this.#pool}/branch/${branch}`, {
+      headers: { 'content-type': 'application/json', 'if-match': `"${from}"` },
+      body: JSON.stringify({ commit: to }),
+    });
+    const gone = both(this.#commits.get(to)!.objects, this.#vacuumed).size > 0;
+    const wanted = from !== this.#branches.get(branch) ? 412 : gone ? 410 : 200;
+    if (status !== wanted) throw new Error(`${status} instead of ${wanted}: ${body.slice(0, 200)}`);
+    if (status === 200) this.#branches.set(branch, to);
+  }
   /** A tag comes at any commit of the branch, or one goes. */
   async #tag(branch: string, pick: number): Promise<void> {
     const [first] = this.#tags.keys();

@@ -120,7 +120,8 @@ class Rewrites {
     else if (kind < 64) await this.#cross(branch, other, [kind, a, b, c]);
     else if (kind < 84) await this.#revert(branch, b, c);
     else if (kind < 90) await this.#fork(branch, b, c);
-    else if (kind < 93) await this.#tag(b, c);
+    else if (kind < 92) await this.#tag(b, c);
+    else if (kind < 93) await this.#reset(branch, b, c);
     else if (kind < 96) await this.#vacuum(branch);
     else if (kind < 98) await this.#drop(branch);
     else await this.#forget();
@@ -354,6 +355,24 @@ class Rewrites {
     if (branch === 'main') return;
     await this.#pool.deleteBranch(branch);
     this.#branches.delete(branch);
+  }
+  /** To any commit, or where it is; on the condition that it is somewhere. */
+  async #reset(branch: string, pick: number, what: number): Promise<void> {
+    const commits = [...this.#commits.keys()];
+    const to = what % 4 === 0 ? this.#branches.get(branch)! : commits[pick % commits.length]!;
+    const isAstray = what % 5 === 0;
+    const ifTip = [isAstray ? newId() : this.#branches.get(branch)!];
+    const isGone = [...this.#commits.get(to)!.objects].some((id) => this.#vacuumed.has(id));
+    this.last = `reset of ${branch} to ${to}`;
+    const ended = await this.#pool.reset(branch, to, what % 3 === 0 ? {} : { ifTip }).then(
+      () => 'made',
+      (error: unknown) => failureOf(error).code,
+    );
+    const wanted = isAstray && what % 3 !== 0 ? 'tip-moved' : isGone ? 'vacuumed' : 'made';
+    if (ended !== wanted) throw new Error(`${ended} instead of ${wanted}`);
+    if (ended === 'made') this.#branches.set(branch, to);
+    const found = await this.#objectsAt(this.#pool.branch(branch).commit);
+    if (!same(found, this.#tip(branch).objects)) throw new Error('the branch has other objects');
   }
   /** A tag comes, or one goes; its name may be taken, by a branch too. */
   async #tag(pick: number, what: number): Promise<void> {

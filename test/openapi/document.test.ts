@@ -212,6 +212,6 @@ describe('the check of answers', () => {
     expect(
       undocumented({ ...answer, status: 404, body: '{"type":"Error","kind":"gone","error":"p: pool not found"}' }),
     ).toMatch(/kind must be equal to one of/);
-    expect(undocumented({ ...answer, method: 'PUT' })).toBe('200 for a method that is not there');
+    expect(undocumented({ ...answer, method: 'PATCH' })).toBe('200 for a method that is not there');
   });
 });

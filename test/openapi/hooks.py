@@ -183,7 +183,7 @@ def before_load_schema(context, raw_schema):
 @schemathesis.hook
 def flatmap_path_parameters(context, path_parameters):
     """Half of the names in paths are those of things that are there."""
-    names = {'pool': LAKE['pools'], 'branch': LAKE['branches'], 'child': LAKE['branches'], 'revision': LAKE['branches'] + LAKE['commits'], 'id': ['report-42']}
+    names = {'pool': LAKE['pools'], 'branch': LAKE['branches'], 'child': LAKE['branches'] + LAKE['tags'], 'tag': LAKE['tags'], 'revision': LAKE['branches'] + LAKE['tags'] + LAKE['commits'], 'id': ['report-42']}
     # What is deleted or renamed is not there for the others.
     if context.operation is not None and context.operation.definition.raw.get('operationId') in ('deletePool', 'renamePool'):
         names = {'pool': LAKE['spare']}
@@ -201,7 +201,9 @@ def spare(case):
     operation, parameters = case.operation.definition.raw.get('operationId'), case.path_parameters or {}
     if operation in ('deletePool', 'renamePool') and parameters.get('pool') in LAKE['kept']:
         parameters['pool'] = 'none-of-ours'
-    if operation == 'deleteBranch' and parameters.get('pool') in LAKE['kept'] and parameters.get('branch') in LAKE['branches']:
+    if operation == 'deleteTag' and parameters.get('pool') in LAKE['kept'] and parameters.get('tag') in LAKE['tags']:
+        parameters['tag'] = 'none-of-ours'
+    if operation in ('deleteBranch', 'resetBranch') and parameters.get('pool') in LAKE['kept'] and parameters.get('branch') in LAKE['branches']:
         parameters['branch'] = 'none-of-ours'
 
 

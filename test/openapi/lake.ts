@@ -13,6 +13,7 @@ interface LakeFacts {
   /** Pools that may go. */
   readonly spare: readonly string[];
   readonly branches: readonly string[];
+  readonly tags: readonly string[];
   readonly commits: readonly string[];
   readonly objects: readonly string[];
   /** Those of one branch. */
@@ -84,6 +85,7 @@ export const fillLake = async (
       readonly commit: string;
     };
     for (const name of ['trial', 'a/b c']) await made(`/pool/${pool}`, { name, commit });
+    await made(`/pool/${pool}/tag`, { name: 'v1', commit });
     await made(`/pool/${pool}/branch/trial`, { ts: '2026-11-22T00:00:00Z', Title: `trial ${round}`, k: round });
   }
   const kept = [
@@ -114,11 +116,12 @@ export const fillLake = async (
     kept,
     spare,
     branches: ['main', 'trial', 'a/b c'],
+    tags: ['v1'],
     commits,
     objects,
     compactable,
     samples,
-    sources: [':pools', ':branches', 'movies:branches', 'movies:objects', 'logs:log', 'logs:rawlog'],
+    sources: [':pools', ':branches', 'movies:branches', 'movies:tags', 'movies:objects', 'logs:log', 'logs:rawlog'],
     tables: ['movies', 'logs', 'logs@trial', `logs@${commits.at(-1)!}`],
     queries: [
       'values 1',

@@ -131,6 +131,15 @@ export const runMixedOperations = async ({
     'delete branch': async (random, pool) => {
       await ask('DELETE', `/pool/${pool}/branch/${random.pick(branchNames.slice(1))}`);
     },
+    reset: async (random, pool) => {
+      const from = commits.filter((c) => c.pool === pool);
+      if (from.length > 0)
+        await ask(
+          'PUT',
+          `/pool/${pool}/branch/${random.pick(branchNames)}`,
+          JSON.stringify({ commit: random.pick(from).id }),
+        );
+    },
     tag: async (random, pool) => {
       const from = commits.filter((c) => c.pool === pool);
       if (from.length > 0)

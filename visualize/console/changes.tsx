@@ -4,7 +4,7 @@ import type { BranchInfo, GraphCommit, PoolInfo, Preview } from '../../src/clien
 import { curlName, curlOf, keepAuthor, lastAuthor, useAction, useAnswer } from './action.ts';
 import type { CurlRequest } from './curl.ts';
 import { asciiJson } from './curl.ts';
-import { branches, tags } from './lake.ts';
+import { branches, refresh, tags } from './lake.ts';
 import { readObjects } from './objects.ts';
 import { Busy, CopyLine, Dialog, Fault, Field, Id, Name } from './parts.tsx';
 import { isNoCommit } from './pool/place.ts';
@@ -487,6 +487,82 @@ export const Revert = ({
         preview.value && <Effect preview={preview.value} />
       )}
       {note.fields}
+    </Change>
+  );
+};
+
+/** The dialog that moves a branch to another commit, with what it then holds. */
+export const ResetBranch = ({ pool, branch, at, onClose }: ChangeProps & { readonly at: string }) => {
+  const all = branches(pool);
+  const [target, setTarget] = useState(branch);
+  const tip = all.find((b) => b.name === target)?.commit;
+  const action = useAction(onClose);
+  const preview = useAnswer(JSON.stringify([target, tip, at]), () =>
+    Promise.all([target, at].map((revision) => client.pool(pool.id).sums(revision))),
+  );
+  const submit = (): void => {
+    action.run(async () => {
+      // On the condition that it still is where this page shows it.
+      await client
+        .pool(pool.id)
+        .branch(target)
+        .reset(at, tip === undefined ? {} : { ifMatch: tip });
+      await refresh();
+      return `Branch ${visible(target, 60)} is at ${shortId(at)}.`;
+    });
+  };
+  const [before, after] = preview.value ?? [];
+  return (
+    <Change
+      title="Reset branch"
+      wide
+      onClose={onClose}
+      ready={tip !== undefined && tip !== at && preview.value !== undefined}
+      busy={action.busy}
+      submit={submit}
+      verb="Reset branch"
+      danger
+      fault={action.fault ?? preview.fault}
+      request={{
+        method: 'PUT',
+        path: ['pool', curlName(pool), 'branch', target],
+        headers: tip === undefined ? {} : { 'If-Match': `"${tip}"` },
+        json: { commit: at },
+      }}
+    >
+      <p>
+        The branch is then at commit <Id id={at} />. What it has beyond stays readable by the ids of its commits.
+      </p>
+      <BranchField label="Branch" first all={all} value={target} onChange={setTarget} />
+      {tip === at ? (
+        <p class="soft">The branch is there already.</p>
+      ) : preview.busy ? (
+        <Busy text="Looking at what it would hold…" />
+      ) : (
+        before &&
+        after && (
+          <dl class="effect">
+            <div>
+              <dt>it holds</dt>
+              <dd>
+                <strong>{counted(before.records, 'record')}</strong>{' '}
+                <span class="soft">
+                  in {counted(before.objects, 'data object')}, {bytes(before.bytes)}
+                </span>
+              </dd>
+            </div>
+            <div>
+              <dt>and would hold</dt>
+              <dd>
+                <strong>{counted(after.records, 'record')}</strong>{' '}
+                <span class="soft">
+                  in {counted(after.objects, 'data object')}, {bytes(after.bytes)}
+                </span>
+              </dd>
+            </div>
+          </dl>
+        )
+      )}
     </Change>
   );
 };

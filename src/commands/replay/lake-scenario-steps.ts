@@ -100,6 +100,11 @@ export const steps: Readonly<Record<LakeStepWord, Run>> = {
     await stage.lake.pool(text(step, 'in')).deleteBranch(text(step, 'delete branch'));
     return {};
   },
+  reset: async (stage, step) => {
+    const { pool, branch } = stage.place(text(step, 'reset'));
+    await pool.reset(branch, stage.commit(text(step, 'to')));
+    return {};
+  },
   'create tag': async (stage, step) => {
     const { commit } = await stage.lake
       .pool(text(step, 'in'))

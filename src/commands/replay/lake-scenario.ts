@@ -10,7 +10,7 @@
  * - `loads: <n>` `into: p@main`: so many loads of one row `{ts:<i>}`, by 64 clients at once
  * - `delete: [a, b]` `from: p@main`: the objects that these commits added; `delete where: <filter>` `from: p@main`
  * - `compact: [a, b]` `on: p@main`; `mark: [a]` and `unmark: [a]` `on: p@main` (what `:vectors` lists)
- * - `create branch: kid` `in: p` `at: a`, `delete branch: kid` `in: p`, `create tag: v1` `in: p` `at: a`, `delete tag: v1` `in: p`, `merge: kid` `into: p@main`, `revert: a` `on:
+ * - `create branch: kid` `in: p` `at: a`, `delete branch: kid` `in: p`, `reset: p@kid` `to: a`, `create tag: v1` `in: p` `at: a`, `delete tag: v1` `in: p`, `merge: kid` `into: p@main`, `revert: a` `on:
  *   p@main`
  * - `vacuum: p@main` or `vacuum: a` `in: p` (`dry: true`)
  * - `query: <text>`, `open: a` `in: p` `keep: s` (a snapshot that stays open), `read: s`, `release: s`

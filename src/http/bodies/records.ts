@@ -344,6 +344,11 @@ export const eventValue = (event: LakeEvent): Value => {
     const commit = event.commitId !== undefined && { commit_id: id(event.commitId) };
     return named('EventTag', record({ ...commit, pool_id: id(event.poolId), tag: stringValue(event.tag ?? '') }));
   }
+  if (event.kind === 'branch-reset')
+    return named(
+      'EventBranchReset',
+      record({ commit_id: id(event.commitId!), pool_id: id(event.poolId), branch: stringValue(event.branch ?? '') }),
+    );
   if (event.kind === 'branch-update' || event.kind === 'branch-delete')
     return named('EventBranch', record({ pool_id: id(event.poolId), branch: stringValue(event.branch ?? '') }));
   return named('EventPool', record({ pool_id: id(event.poolId) }));

@@ -1,7 +1,8 @@
-/** Branches: load, look, delete; commits that delete data, merge, revert and compact. */
+/** Branches: load, look, reset, delete; commits that delete data, merge, revert and compact. */
 import { Type } from 'typebox';
 import { LakeError } from '../../errors.ts';
 import type { CommitNote } from '../../lake/lake.types.ts';
+import { parseId } from '../../lake/ksuid.ts';
 import { answerReading } from '../answer-query.ts';
 import { etagOf, sendCommit, sendTip, warningHeader } from '../commit-answer.ts';
 import { commitNote } from '../commit-note.ts';
@@ -38,7 +39,7 @@ import {
   rowErrors,
   tipErrors,
 } from '../route-errors.ts';
-import { CommitResult, Compaction, Deletion, Preview } from '../schemas.ts';
+import { CommitResult, Compaction, Deletion, Preview, Reset } from '../schemas.ts';
 
 const branchParams = Type.Object({ pool: poolParameter, branch: branchParameter });
 const dryRunQuery = Type.Object({ dryrun: Type.Optional(boolSchema('T: only tell what it would do')) });
@@ -183,6 +184,40 @@ export const branchRoutes: readonly Route[] = [
         head: { pool: call.params.pool, branch: call.params.branch },
         ...readTerms(call.query),
       }),
+  }),
+  route({
+    id: 'resetBranch',
+    tag: 'Branches',
+    method: 'PUT',
+    path: '/pool/:pool/branch/:branch',
+    summary: 'Move a branch to another commit',
+    need: 'writer of pool',
+    writes: true,
+    params: branchParams,
+    body: Reset,
+    takes: ['If-Match'],
+    description:
+      'To any commit of the pool, older, newer or of another branch; no commit is made. Commits that the branch then no longer has stay readable by their ids, and their data is kept until a vacuum of such an id. With `If-Match` it is done only while the branch is at that commit.',
+    examples: { 'To nothing': { commit: '0x0000000000000000000000000000000000000000' } },
+    answers: { 200: committed('Where it is now.') },
+    errors: [
+      ...changeErrors,
+      ...tipErrors,
+      'pool-not-found',
+      'branch-not-found',
+      'tag-fixed',
+      'commit-invalid',
+      'commit-not-found',
+      'vacuumed',
+    ],
+    handler: async (call) => {
+      const { service, request, reply, params, response } = call;
+      const { commit: text = '' } = await call.body();
+      const pool = service.lake.pool(params.pool);
+      const commit = parseId(text);
+      if (commit === undefined) throw new LakeError('commit-invalid', { id: text });
+      return sendCommit(reply, await pool.reset(params.branch, commit, tipTerms(request.headers)), response);
+    },
   }),
   route({
     id: 'deleteBranch',

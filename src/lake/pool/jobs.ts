@@ -253,6 +253,10 @@ const work: { readonly [K in PoolJobKind]: Work<K> } = {
     return store.createBranch(job.name, job.commit);
   },
   'delete branch': ({ store }, job) => store.deleteBranch(job.name),
+  reset: async ({ store }, job) => {
+    await mustBeWhole(store, job.commit);
+    return store.resetBranch(job.branch, job.commit);
+  },
   'create tag': async ({ store }, job) => {
     store.mustBeNew(job.name);
     await mustBeWhole(store, job.commit);

@@ -168,6 +168,12 @@ export class PoolFace implements Pool {
     this.store.branch(name);
     await this.submit({ kind: 'delete branch', name, ...terms });
   }
+  async reset(branch: string, commit: Id, terms: TipTerms = {}): Promise<Id> {
+    this.store.branch(branch);
+    const to = idOfText(commit);
+    await this.submit({ kind: 'reset', branch, commit: to, ...terms });
+    return to;
+  }
   async createTag(name: string, commit: Id): Promise<TagRecord> {
     if (name === '') throw new LakeError('tag-name-missing');
     checkNotReserved('tag', name);

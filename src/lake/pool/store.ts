@@ -473,6 +473,28 @@ export class PoolStore {
     return { events };
   }
 
+  /** Moves a branch to any commit; where it is there already nothing is written. */
+  async resetBranch(name: string, commit: Id): Promise<MadeCommit> {
+    const before = this.branch(name);
+    if (before.commit === commit) return { commit, events: [] };
+    const branch: BranchRecord = { ...before, commit };
+    const row = encodeBranch(branch);
+    const key = this.keyOf(name);
+    const events = await this.stores.feed.write(
+      { kind: 'branch-reset', poolId: this.poolId, poolName: this.config.name, commitId: commit, branch: name },
+      [{ table: 'branches', key, payload: row }],
+      () => {
+        this.checkPool();
+        this.checkTip(before, key);
+      },
+    );
+    killPoint('reset: in the tables');
+    this.loadBranches().set(name, branch);
+    this.written.set(name, { branch, height: this.height(commit), row });
+    if (!this.isTip(before.commit)) this.stores.snapshots.leave(this.poolId, before.commit);
+    return { commit, events };
+  }
+
   /** For use inside a transaction. @throws pool-not-found */
   checkPool(): void {
     if (this.deleted || !this.stores.tables.has('pools', this.poolKey))

@@ -61,6 +61,7 @@ const requests: Readonly<Record<string, readonly Ask[]>> = {
     () => ({ path: '/pool', body: { name: `new${++pools}`, layout: { order: 'asc', keys: [['ts'], ['a', 'b']] } } }),
   ],
   createBranch: [({ pool, commit }) => ({ path: `/pool/${pool}`, body: { name: 'new', commit } })],
+  resetBranch: [({ pool, commit }) => ({ path: `/pool/${pool}/branch/main`, body: { commit } })],
   createTag: [({ pool, commit }) => ({ path: `/pool/${pool}/tag`, body: { name: 'v1', commit } })],
   listTags: [
     ({ pool }) => ({ path: `/pool/${pool}/tag` }),

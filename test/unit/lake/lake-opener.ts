@@ -1,7 +1,8 @@
 /**
- * A process that opens a lake, making its tables small, and closes it, makes and deletes tags of pool `p` in between, or
- * repairs it: `node --import tsx lake-opener.ts DIRECTORY [tags|repair]`. Tests end it by a signal in between.
+ * A process that opens a lake, making its tables small, and closes it, makes and deletes tags of pool `p` in between or
+ * resets its branch main, or repairs it: `node --import tsx lake-opener.ts DIRECTORY [tags|reset|repair]`. Tests end it by a signal in between.
  */
+import { zeroId } from '../../../src/lake/ksuid.ts';
 import { openLake } from '../../../src/lake/lake.ts';
 import { moveObject, openObjects } from '../../../src/lake/objects/objects.ts';
 import { repair } from '../../../src/lake/repair/repair.ts';
@@ -29,6 +30,13 @@ else {
       await pool.deleteTag(i === 0 ? 'made' : 'there');
     }
     await pool.deleteTag('made');
+  }
+  if (what === 'reset') {
+    const pool = lake.pool('p');
+    const tip = pool.branch('main').commit;
+    await pool.reset('main', zeroId);
+    await pool.reset('main', tip);
+    await pool.reset('main', zeroId);
   }
   await lake.close();
 }

@@ -28,6 +28,7 @@ const poolTasks = {
   vacuum: { kind: 'vacuum', revision: 'main', dryRun: true },
   'create branch': { kind: 'create branch', name: 'kid', commit: 'c' },
   'delete branch': { kind: 'delete branch', name: 'kid' },
+  reset: { kind: 'reset', branch: 'main', commit: 'c' },
   'create tag': { kind: 'create tag', name: 'v1', commit: 'c' },
   'delete tag': { kind: 'delete tag', name: 'v1' },
 } as const satisfies { readonly [K in PoolTask['kind']]: Extract<PoolTask, { readonly kind: K }> };

@@ -1,6 +1,6 @@
 /** What can be done to a pool: the buttons that offer it, and their dialogs. */
 import type { BranchInfo, GraphCommit, PoolInfo } from '../../../src/client/client.ts';
-import { Compact, DeleteBranch, DeleteRows, MakeBranch, Merge, Revert, Vacuum } from '../changes.tsx';
+import { Compact, DeleteBranch, DeleteRows, MakeBranch, Merge, ResetBranch, Revert, Vacuum } from '../changes.tsx';
 import { DeleteTag, MakeTag } from '../tags.tsx';
 import { Load } from '../load/dialog.tsx';
 import { Icon, type IconName } from '../parts.tsx';
@@ -9,8 +9,8 @@ import type { Place } from './place.ts';
 import { may } from '../session.ts';
 
 /**
- * The dialog that is open, and what it begins with. `at`: the commit that a new branch begins at, or that gets a tag;
- * `branch`: whose tip that is, empty for nobody's, or the branch or tag to delete.
+ * The dialog that is open, and what it begins with. `at`: the commit that a new branch begins at, that gets a tag, or that a
+ * branch is reset to; `branch`: whose tip that is, empty for nobody's, or the branch or tag to delete.
  */
 export interface OpenDialog {
   readonly kind:
@@ -19,6 +19,7 @@ export interface OpenDialog {
     | 'delete-branch'
     | 'tag'
     | 'delete-tag'
+    | 'reset'
     | 'merge'
     | 'revert'
     | 'delete-rows'
@@ -164,6 +165,8 @@ export const PoolDialogs = ({
       return <MakeTag pool={pool} at={dialog.at ?? branch.commit} onClose={onClose} />;
     case 'delete-tag':
       return <DeleteTag pool={pool} name={dialog.branch!} onClose={onClose} />;
+    case 'reset':
+      return <ResetBranch {...props} at={dialog.at!} />;
     case 'merge':
       return <Merge {...props} />;
     case 'revert':

@@ -374,6 +374,17 @@ const ChosenCommit = ({
                 Revert
               </button>
             )}
+            {mayWrite && writeBranch && (
+              <button
+                type="button"
+                onClick={() => {
+                  onOpen('reset', { at: commit.id });
+                }}
+              >
+                <Icon name="back" />
+                Reset a branch to here
+              </button>
+            )}
           </>
         }
       />

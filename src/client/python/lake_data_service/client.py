@@ -208,6 +208,12 @@ class Branch:
     def delete(self) -> None:
         self._transport.send("DELETE", self._path()).read()
 
+    def reset(self, commit_id: str, *, if_match: Optional[str] = None) -> None:
+        """Moves it to another commit, without making one; with ``if_match`` only while it is at that commit."""
+        headers = {**json_headers(), "If-Match": f'"{if_match}"' if if_match else None}
+        body = json.dumps({"commit": commit_id}).encode()
+        self._transport.send("PUT", self._path(), headers=headers, body=body).read()
+
     def load(self, data: Any, *, format: Optional[str] = None, csv_delimiter: Optional[str] = None, **commit: Any) -> Committed:
         """Loads all of it or nothing.
 

@@ -18,7 +18,7 @@ class Event:
     """Something changed in the lake.
 
     ``kind``: ``pool-new``, ``pool-update``, ``pool-commit``, ``pool-delete``, ``branch-update``, ``branch-delete``,
-    ``tag-new``, ``tag-delete``, ``view-new``, ``view-update`` or ``view-delete``. ``branch`` is the one that moved, came
+    ``branch-reset``, ``tag-new``, ``tag-delete``, ``view-new``, ``view-update`` or ``view-delete``. ``branch`` is the one that moved, came
     or went, ``commit`` its new tip. ``view``: the name of a view, whose id is ``pool`` then, and whose version is
     ``commit``. ``tag``: one that came, at ``commit``, or went.
     """
