@@ -259,7 +259,10 @@ const ingestTable: Readonly<Record<IngestName, Input>> = {
   'otlp-metrics': otlp({ signal: 'metrics', encoding: 'protobuf' }),
   'otlp-metrics-json': otlp({ signal: 'metrics', encoding: 'json' }),
 };
-const isIngestName = (name: string): name is IngestName => Object.hasOwn(ingestTable, name);
+/** The names of what is read of shippers. */
+export const ingestNames = Object.keys(ingestTable) as readonly IngestName[];
+/** Whether one of them is this name. */
+export const isIngestName = (name: string): name is IngestName => Object.hasOwn(ingestTable, name);
 /** The same as a whole, where it can be. */
 export const wholeReaderOf = (name: InputName): WholeReader | undefined =>
   (isIngestName(name) ? ingestTable[name] : formatTable[name]).whole;

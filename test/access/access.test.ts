@@ -113,7 +113,9 @@ describe('with keys', () => {
       .split('\n')
       .map((line) => JSON.parse(line) as Record<string, unknown>);
 
-  for (const { method, path, need } of routes) {
+  for (const { method, path, need, tag } of routes) {
+    // Their pool stands in the request and may be made by it: test/ingest.
+    if (tag === 'Shippers') continue;
     test(`${method} ${path} (${need}) is open to whom it is meant for and to nobody else`, async () => {
       // Without a body a handler that was reached changes nothing, but for what takes none.
       const target = path

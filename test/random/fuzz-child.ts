@@ -8,7 +8,7 @@ import { LakeError } from '../../src/errors.ts';
 import { CompileError } from '../../src/query/parse/error.ts';
 import { compile } from '../../src/query/analyze.ts';
 import { type ContentCoding, contentCodings } from '../../src/formats/codings/encoding.ts';
-import { type FormatName, isFormatName, openReader } from '../../src/formats/formats.ts';
+import { type InputName, isIngestName, isFormatName, openReader } from '../../src/formats/formats.ts';
 import { supText } from '../../src/vectors/sup/print.ts';
 import { typeText } from '../../src/vectors/type.ts';
 import { typeAt, valueAt } from '../../src/vectors/vector.ts';
@@ -36,7 +36,7 @@ const textRowsMax = 5;
 
 const readAll = async (target: string, bytes: Uint8Array, index: number): Promise<void> => {
   const isCoding = (contentCodings as readonly string[]).includes(target);
-  const format: FormatName | 'auto' = isFormatName(target) ? target : isCoding ? 'sup' : 'auto';
+  const format: InputName | 'auto' = isFormatName(target) || isIngestName(target) ? target : isCoding ? 'sup' : 'auto';
   const options = { ...(isCoding && { contentCodings: [target as ContentCoding] }), expandedBytesMax: 64 << 20 };
   const pieceBytes = index % 5 === 0 ? 1 + (index % 97) : Math.max(1, bytes.length);
   let batches = 0;

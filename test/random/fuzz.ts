@@ -8,7 +8,7 @@ import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { contentCodings } from '../../src/formats/codings/encoding.ts';
-import { formatTable } from '../../src/formats/formats.ts';
+import { formatTable, ingestNames } from '../../src/formats/formats.ts';
 import { seedOf } from '../support/random.ts';
 import type { Work } from './fuzz-child.ts';
 import { hostileInputs } from './hostile-inputs.ts';
@@ -18,6 +18,7 @@ export const fuzzTargets: readonly string[] = [
   ...Object.values(formatTable)
     .filter((f) => f.reader)
     .map((f) => f.name),
+  ...ingestNames,
   'auto',
   ...contentCodings,
   'query',

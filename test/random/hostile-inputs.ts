@@ -9,6 +9,7 @@ import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { type Random, randomOf } from '../support/random.ts';
 import { hostileFile } from './hostile-files.ts';
 import { hostileQuery, querySamples } from './hostile-queries.ts';
+import { hostileLog, otlpSamples } from './otlp-samples.ts';
 
 const folder = fileURLToPath(new URL('../cases/formats/samples/', import.meta.url));
 const all = readdirSync(folder)
@@ -34,6 +35,8 @@ const samplesOf = (target: string): readonly Uint8Array[] => {
     case 'auto':
       return all.map(({ bytes }) => bytes);
     default: {
+      const otlp = otlpSamples(target);
+      if (otlp) return otlp;
       const own = all.filter(({ name }) => endingOf(name) === target).map(({ bytes }) => bytes);
       return own.length > 0 ? own : text;
     }
@@ -418,6 +421,8 @@ const zstdBomb = (random: Random): Uint8Array => {
 
 const generators: Readonly<Record<string, (random: Random) => Uint8Array>> = {
   json: (random) => bytesOf(deepJson(random)),
+  'otlp-logs': hostileLog,
+  'otlp-logs-json': (random) => bytesOf(deepJson(random)),
   sup: (random) => bytesOf(deepSup(random)),
   jsup: (random) => bytesOf(deepJsup(random)),
   bsup: (random) => (random.below(2) === 0 ? bombBsup(random) : hostileFile('bsup', random)),
