@@ -1,9 +1,9 @@
 /**
  * The wire format of Protocol Buffers, read in place.
  *
- * protobufjs (8.x, static code) makes an object for each message, and a Long for each 64-bit number; columns would be
- * made from those afterwards. For a request of 1,000 log records of ten attributes that alone takes NN ms, against NN ms
- * here for the columns ready (test/bench/otlp.ts).
+ * Not protobufjs: it makes an object for each message, a string for each text and a Long for each number of 64 bits, of
+ * which columns are made afterwards. 1,000 log records of ten attributes (394 KB) to columns take 8.1 ms of processor time
+ * that way (7.6, static code, 3.1 ms of it to decode), 3.8 ms here, in turns; and its code for OTLP is 400 KB.
  *
  * Invariants: nothing is read at or behind `end`; what is cut or makes no sense is a BytesFault.
  */
