@@ -208,6 +208,13 @@ export const errorTable = {
   'workers-closed': { status: 503, kind: 'overloaded', text: 'service is shutting down' },
   'query-cancelled': bad('query was cancelled', 499),
   'load-cancelled': bad('load was cancelled: {reason}', 400),
+  'body-pools': {
+    status: 429,
+    kind: 'overloaded',
+    text: '{pool}: request body has records for more than {limit} pools; send the rest again',
+  },
+  'bulk-operation': bad('bulk: {operation} is not supported: records of a pool have no identities'),
+  'loki-empty': bad('loki: at least one stream with a line is required', 422),
   'load-empty': bad('no records in request'),
   'load-types': {
     status: 413,

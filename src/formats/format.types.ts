@@ -68,7 +68,10 @@ export interface ReadOptions {
 }
 
 /** How a body is written, as far as its client says and its format leaves open. */
-export type BodyForm = Pick<ReadOptions, 'csvDelimiter' | 'csv' | 'charset' | 'unnest' | 'utf8'>;
+export interface BodyForm extends Pick<ReadOptions, 'csvDelimiter' | 'csv' | 'charset' | 'unnest' | 'utf8'> {
+  /** The field whose values are times, in whatever type they come; what reads a body leaves it to what takes the rows. */
+  readonly time?: string;
+}
 
 /** What a thread has to know to read blocks as the reader would. */
 export type BlockSetup =

@@ -142,6 +142,61 @@ export const commitBodyOnce = async (
   }
 };
 
+/** The key of a body that has records for several pools: the client's own, or one made of its bytes. */
+export interface BodyKey {
+  readonly key: string;
+  readonly request: string;
+  /** SHA-256 of the body. */
+  readonly body: string;
+  /** For how long it is known; default: as long as option -retry.keep says. */
+  readonly keepMs?: number;
+}
+/**
+ * The key under which such a body is committed once, in each of its pools; undefined: it has none. `isKnown`: its bytes
+ * are a key, for the time of option -ingest.repeats. @throws retry-key-invalid
+ */
+export const bodyKeyOf = (
+  { service: { config }, request: { method, originalUrl, headers } }: Pick<Call, 'service' | 'request'>,
+  body: string,
+  isKnown: boolean,
+): BodyKey | undefined => {
+  const key = keyOf(headers);
+  const request = digest(method, originalUrl, header(headers, 'superdb-commit'));
+  const { repeatsMs: keepMs } = config.ingest;
+  if (key !== undefined) return { key: digest('key', key), request, body };
+  return isKnown && keepMs > 0 ? { key: digest('body', request, body), request, body, keepMs } : undefined;
+};
+/**
+ * The commit of a body's records in a pool, or the one that they made before: then `drop` is called with it, and not
+ * `make`. @throws retry-key-reused
+ */
+export const commitKeyedOnce = async (
+  { service: { lake, underWay }, who, request: { headers } }: Pick<Call, 'service' | 'who' | 'request'>,
+  pool: Id,
+  key: BodyKey | undefined,
+  { make, drop }: { readonly make: (terms?: CommitTerms) => Promise<Id>; readonly drop: (commit: Id) => Promise<void> },
+): Promise<Id> => {
+  if (!key) return make();
+  const { request, body, keepMs } = key;
+  const keyDigest = digest(pool, who?.name ?? '', key.key);
+  for (let running = underWay.get(keyDigest); running; running = underWay.get(keyDigest))
+    await running.commit.catch(() => undefined);
+  const before = lake.retried(keyDigest, keepMs);
+  if (before) {
+    if (before.request !== request || (before.body !== undefined && before.body !== body))
+      throw new LakeError('retry-key-reused', { key: header(headers, 'idempotency-key') });
+    await drop(before.commit);
+    return before.commit;
+  }
+  const commit = make({ retry: { key: keyDigest, request, body } });
+  underWay.set(keyDigest, { request, commit });
+  try {
+    return await commit;
+  } finally {
+    underWay.delete(keyDigest);
+  }
+};
+
 const withTerms = (note: CommitNote, terms: CommitTerms | undefined): CommitNote => (terms ? { ...note, terms } : note);
 const header = (headers: IncomingHttpHeaders, name: string): string => {
   const value = headers[name];

@@ -160,6 +160,8 @@ export interface Route extends RouteDescription {
    * to nothing. What Accept says does not matter.
    */
   readonly refuse?: Refuse;
+  /** What it sends then, by media type. */
+  readonly refusal?: Readonly<Record<string, TSchema>>;
   /** Answers without a body: the format does not matter. */
   readonly silent?: boolean;
   /** The parameter `format` chooses the format of the answer; without it pages of a browser see JSON. */

@@ -80,6 +80,38 @@ export const CommitResult = Type.Object(
   },
   { $id: 'CommitResult', description: 'A commit. `warnings` is an empty array after a load, else null.' },
 );
+/** The answer to a bulk request of Elasticsearch's: an item by the name of its operation. */
+export const BulkAnswer = Type.Object(
+  {
+    errors: Type.Boolean({ description: 'Whether any item failed.' }),
+    took: Type.Number({ description: 'Milliseconds.' }),
+    items: array(
+      Type.Record(
+        Type.String(),
+        Type.Object({
+          _index: Type.String(),
+          _id: nullable(Type.String()),
+          status: Type.Number(),
+          result: Type.Optional(Type.String()),
+          error: Type.Optional(Type.Object({ type: Type.String(), reason: Type.String() })),
+        }),
+      ),
+    ),
+  },
+  { $id: 'BulkAnswer' },
+);
+/** An error as Elasticsearch says it. */
+export const ElasticError = Type.Object(
+  {
+    error: Type.Object({
+      root_cause: array(Type.Object({ type: Type.String(), reason: Type.String() })),
+      type: Type.String(),
+      reason: Type.String(),
+    }),
+    status: Type.Number(),
+  },
+  { $id: 'ElasticError' },
+);
 /** The answer to a write with `dryrun`. */
 export const Preview = Type.Object(
   {

@@ -15,6 +15,7 @@ import {
   noteResident,
 } from './collector.ts';
 import { ReaderList, type WorkerTools } from './query/lake-source.ts';
+import { runIngest } from './ingest/task.ts';
 import { runLoadPart } from './load/part.ts';
 import { LoadBudget, runLoad } from './load/task.ts';
 import { type FromWorker, type TaskOutcome, type TaskRequest, type ToWorker, stopPlace, toWire } from './messages.ts';
@@ -166,6 +167,8 @@ const run = (task: Task, request: TaskRequest, spill: TaskSpill): Promise<TaskOu
   switch (request.kind) {
     case 'load':
       return runLoad(task, request, { objects: tools.objects, spill, budget, readLimits: tools.readLimits });
+    case 'ingest':
+      return runIngest(task, request, { objects: tools.objects, spill, budget, readLimits: tools.readLimits });
     case 'query':
       return runQuery(task, request, tools, spill);
     case 'delete':
@@ -185,7 +188,10 @@ const start = async (task: Task, request: TaskRequest): Promise<void> => {
     columns.lend((lent = cacheBytesOfAll));
   });
   const isLoad =
-    request.kind === 'load' || request.kind === 'compact' || (request.kind === 'part' && request.of === 'load');
+    request.kind === 'load' ||
+    request.kind === 'ingest' ||
+    request.kind === 'compact' ||
+    (request.kind === 'part' && request.of === 'load');
   const accounts = memory[isLoad ? 'loads' : 'queries'];
   const account = accounts.open({ isPart: request.kind === 'part', isIdle: () => task.isWaiting });
   linkTask(task.signal, { isStopped: () => Atomics.load(stops, stopPlace(task.id)) === task.id, account });

@@ -8,7 +8,7 @@
  */
 import { RE2JS } from 're2js';
 import { LakeError } from '../errors.ts';
-import type { Diff, Snapshot, ViewVersion } from '../lake/lake.types.ts';
+import type { Diff, PoolConfig, Snapshot, ViewVersion } from '../lake/lake.types.ts';
 import { inlineBytesMax } from '../lake/objects/format.ts';
 import { SourceFault } from '../query/parse/error.ts';
 import type { FoundSource, ResolvedSource, SourceRequest } from '../query/plan/plan.ts';
@@ -56,6 +56,8 @@ export class LakeSession {
   private readsMore = false;
   private readonly from: FromPolicy;
   private readonly readOnly: boolean;
+  /** Finds the pool that a shipper names. */
+  target: ((pool: string) => Promise<PoolConfig>) | undefined;
   /** `readOnly`: what would change the lake is refused when it is compiled. */
   constructor(lake: LakeServices, from: FromPolicy, readOnly = false) {
     this.lake = lake;
@@ -94,6 +96,10 @@ export class LakeSession {
         return this.lake.metaPage(call.source, call.next);
       case 'layout':
         return layoutOf(this.at(call.handle).snapshot.pool);
+      case 'target': {
+        if (!this.target) throw new LakeError('internal', { text: 'no pool can be named here' });
+        return layoutOf(await this.target(call.pool));
+      }
       case 'view':
         if (this.readOnly) throw new LakeError('query-writes', { what: `${call.change.action} view` });
         return this.lake.changeView(call.change);

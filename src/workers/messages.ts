@@ -26,6 +26,7 @@ import type { ContentCoding } from '../formats/codings/encoding.ts';
 import type { AnswerCoding } from '../formats/codings/encode.ts';
 import type { BodyForm } from '../formats/format.types.ts';
 import type { FormatName, InputName } from '../formats/formats.ts';
+import type { IngestForm, IngestOutcome } from './ingest/ingest.types.ts';
 import type { Ending } from '../query/analyze.ts';
 import type { FoundSource, ResolvedSource, SourceRequest, ViewChange } from '../query/plan/plan.ts';
 import type { PackedPage } from './packed-page.ts';
@@ -47,6 +48,8 @@ export type TaskRequest =
       readonly form?: BodyForm;
       readonly contentCodings?: readonly ContentCoding[];
     }
+  /** Asks for the pools of its records as it meets them. */
+  | ({ readonly kind: 'ingest' } & IngestForm)
   | {
       readonly kind: 'query';
       readonly text: string;
@@ -75,9 +78,10 @@ export interface RewriteOutcome {
   readonly adds: readonly ObjectMeta[];
   readonly parts?: readonly number[];
 }
-/** What a task gives at its end; in this order of a load, a delete or compact, a part, a compile, a query. */
+/** What a task gives at its end; in this order of a load, an ingest, a delete or compact, a part, a compile, a query. */
 export type TaskOutcome =
   | LoadOutcome
+  | IngestOutcome
   | RewriteOutcome
   | undefined
   | { readonly ast: unknown; readonly plan: unknown }
@@ -156,6 +160,8 @@ export type Call =
   | { readonly kind: 'meta'; readonly source: MetaSource; readonly next?: string }
   | { readonly kind: 'layout'; readonly handle: string }
   | { readonly kind: 'view'; readonly change: ViewChange }
+  /** The pool that a shipper names; it is made if need be. */
+  | { readonly kind: 'target'; readonly pool: string }
   | {
       readonly kind: 'commit';
       readonly handle: string;
@@ -172,6 +178,7 @@ export interface Answers {
   readonly diff: PackedPage;
   readonly meta: MetaPage;
   readonly layout: PoolLayout;
+  readonly target: PoolLayout;
   readonly commit: string;
   /** The way to the part; none if there is no other thread. */
   readonly helper: MessagePort | undefined;

@@ -20,6 +20,9 @@ import { outputShares, shareSizes } from '../lake/scan/shares.ts';
 import { CacheCounters } from './cache-counts.ts';
 import { claimMemory } from './query/turn-claim.ts';
 import { poolsOnly } from './from/policy.ts';
+import type { IngestOutcome, IngestReply, IngestRequest, Protocol, Told } from './ingest/ingest.types.ts';
+import { isSmallIngest, runSmallIngest } from './ingest/small.ts';
+import { IngestTargets } from './ingest/targets.ts';
 import { LakeSession, layoutOf } from './lake-session.ts';
 import type { Prefetched, PartOf, RewriteOutcome, TaskOutcome, TaskRequest } from './messages.ts';
 import type {
@@ -201,10 +204,7 @@ class Workers implements WorkerPool {
     const outcome = await this.outcome<LoadOutcome>(request, new LakeSession(this.lake, this.options.from), {
       client,
       signal,
-      cancelled: () =>
-        signal?.reason instanceof LakeError
-          ? signal.reason
-          : new LakeError('load-cancelled', { reason: 'the client went away' }),
+      cancelled: () => cancelledLoad(signal),
       started: (task) => {
         watch.began(task);
         void task.pump(body);
@@ -216,6 +216,58 @@ class Workers implements WorkerPool {
     });
     watch.wrote(outcome);
     return outcome;
+  }
+
+  async ingest<P extends Protocol>(request: IngestRequest<P>): Promise<IngestReply<P>> {
+    const targets = new IngestTargets(request.target);
+    this.running.loads++;
+    try {
+      const body = await request.whole?.();
+      const isSmall = body !== undefined && isSmallIngest(request, body);
+      const outcome = isSmall
+        ? await this.ingestSmall(request, body, targets)
+        : await this.ingestChunks(body ? { ...request, body: once(body), begun: undefined } : request, targets);
+      const pools = targets.replies(
+        outcome,
+        (watch, objects, commit) => this.settled(watch, objects, commit),
+        isSmall ? body.length : undefined,
+      );
+      return { ...outcome, pools, told: outcome.told as Told[P] };
+    } catch (error) {
+      targets.failed(error);
+      throw error;
+    } finally {
+      this.running.loads--;
+    }
+  }
+  private ingestSmall(request: IngestRequest, body: Uint8Array, targets: IngestTargets): Promise<IngestOutcome> {
+    if (this.closing) throw new LakeError('workers-closed');
+    return runSmallIngest(request, body, async (name) => layoutOf(await targets.find(name)), this.smallTools);
+  }
+  private async ingestChunks(
+    { protocol, pool, time, contentCodings, body, begun, client, signal }: IngestRequest,
+    targets: IngestTargets,
+  ): Promise<IngestOutcome> {
+    const session = new LakeSession(this.lake, this.options.from);
+    session.target = (name) => targets.find(name);
+    await begun?.();
+    return this.outcome<IngestOutcome>(
+      { kind: 'ingest', protocol, pool, time, ...(contentCodings?.length && { contentCodings }) },
+      session,
+      {
+        client,
+        signal,
+        cancelled: () => cancelledLoad(signal),
+        started: (task) => {
+          targets.began(task);
+          void task.pump(body);
+        },
+        step: (step) => {
+          if (step === 'read') targets.read();
+          else targets.sorted();
+        },
+      },
+    );
   }
 
   /** What no commit names goes; also where the commit was never asked for. */
@@ -457,7 +509,7 @@ class Workers implements WorkerPool {
     makeRoom(this.tasks(), placeOf(request), this.options.tasksMax);
     this.cacheCounters.tellBesides(this.lake.cachedBytes?.() ?? 0);
     const thread = (this.latest = this.threadFor());
-    const windowBytesMax = request.kind === 'load' ? this.options.loadWindowBytesMax : this.options.windowBytesMax;
+    const windowBytesMax = isLoad(request) ? this.options.loadWindowBytesMax : this.options.windowBytesMax;
     const task: RunningTask = new RunningTask(
       this.nextTask++,
       thread,
@@ -496,6 +548,10 @@ class Workers implements WorkerPool {
   /** Objects that were written when nobody waited for them any more go. */
   private removeUnheard(request: TaskRequest, outcome: TaskOutcome): void {
     if (request.kind === 'load') void removeObjectFiles((outcome as LoadOutcome).objects, { files: this.objects });
+    else if (request.kind === 'ingest')
+      for (const pool of (outcome as IngestOutcome).pools.values()) {
+        if ('objects' in pool) void removeObjectFiles(pool.objects, { files: this.objects });
+      }
     else if (request.kind === 'delete' || request.kind === 'compact')
       void removeObjectFiles((outcome as RewriteOutcome).adds, { files: this.objects });
   }
@@ -560,7 +616,12 @@ const leave = (watch: QueryWatch, failure?: unknown): void => {
   watch.expire();
 };
 
-const placeOf = ({ kind }: TaskRequest): PlaceKind => (kind === 'load' ? kind : 'query');
+const isLoad = ({ kind }: TaskRequest): boolean => kind === 'load' || kind === 'ingest';
+const placeOf = (request: TaskRequest): PlaceKind => (isLoad(request) ? 'load' : 'query');
+const cancelledLoad = (signal: AbortSignal | undefined): LakeError =>
+  signal?.reason instanceof LakeError
+    ? signal.reason
+    : new LakeError('load-cancelled', { reason: 'the client went away' });
 
 /** Without the entries that are undefined, which would hide defaults. */
 const defined = <T extends object>(options: T): T =>

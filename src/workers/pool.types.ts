@@ -23,6 +23,7 @@ import type { Ending } from '../query/analyze.ts';
 import type { BodyForm } from '../formats/format.types.ts';
 import type { FormatLimits, FormatName, InputName } from '../formats/formats.ts';
 import type { ShareSizes } from '../lake/scan/shares.ts';
+import type { IngestReply, IngestRequest, Protocol } from './ingest/ingest.types.ts';
 import type { CacheTotals } from './cache-counts.ts';
 import type { FromPolicy } from './from/policy.ts';
 import type { TaskClient } from './places.ts';
@@ -178,6 +179,8 @@ export interface ThreadFigures extends ThreadTotals {
 export interface WorkerPool {
   /** @throws LakeError for a body that cannot be read, load-empty for one without records */
   load(request: LoadRequest): Promise<LoadReply>;
+  /** @throws LakeError for a body that cannot be read; what a pool refuses is in the reply */
+  ingest<P extends Protocol>(request: IngestRequest<P>): Promise<IngestReply<P>>;
   /** @throws LakeError for what fails before the first byte: syntax, unknown pools, ... */
   query(request: QueryRequest): Promise<QueryReply>;
   /**

@@ -13,9 +13,20 @@ const longTextBytes = 1 << 20;
 
 /** Appends the value on the tape. @throws LakeError format-memory */
 export const writeValue = (tape: JsonTape, builder: Builder): void => {
+  holdLong(tape);
+  writeEntry(tape, 0, builder);
+  tape.taken();
+};
+
+const holdLong = (tape: JsonTape): void => {
   if (tape.length > longEntries || tape.textBytes > longTextBytes) tape.memory.hold(tape.length * 8 + tape.textBytes);
   tape.memory.watchParts();
-  writeEntry(tape, 0, builder);
+};
+
+/** Appends the values of the object on the tape to a builder each, in the order of its layout. @throws format-memory */
+export const writeObjectFields = (tape: JsonTape, fields: readonly Builder[]): void => {
+  holdLong(tape);
+  writeFields(tape, 0, fields);
   tape.taken();
 };
 
@@ -72,9 +83,14 @@ const writeLong = (tape: JsonTape, i: number, builder: Builder): void => {
 const fieldsMask = 1023;
 
 const writeObject = (tape: JsonTape, i: number, builder: Builder): number => {
+  const record = beginLayout(tape.formAt(i).layout, builder);
+  const behind = writeFields(tape, i, record.fields);
+  record.end();
+  return behind;
+};
+/** Appends the values of object `i` to a builder each; returns the entry behind it. */
+const writeFields = (tape: JsonTape, i: number, fields: readonly Builder[]): number => {
   const { layout } = tape.formAt(i);
-  const record = beginLayout(layout, builder);
-  const { fields } = record;
   tape.memory.holdParts();
   let at = i + 1;
   if (!layout.sources) {
@@ -87,7 +103,6 @@ const writeObject = (tape: JsonTape, i: number, builder: Builder): number => {
     for (let k = 0; k < fields.length; k++) writeEntry(tape, children[layout.sources[k]!]!, fields[k]!);
     at = tape.end(i);
   }
-  record.end();
   return at;
 };
 

@@ -1,8 +1,8 @@
 /**
  * Access control: from a request's token to a principal, and from a route and a principal to yes or no.
  *
- * - A token is a local API key or a JSON Web Token, in `Authorization: Bearer`, or behind the session cookie of our own
- *   pages.
+ * - A token is a local API key or a JSON Web Token, in `Authorization: Bearer`, as a shipper's password or key, or behind
+ *   the session cookie of our own pages.
  * - Who may not read a pool does not learn that it is there: its name is not found. Who may read but not write it is
  *   told so (403).
  * - A cookie counts for our own pages, and for those of origins that an option names.
@@ -95,7 +95,7 @@ export const accessOf = ({ auth, ring, refused, clock = systemClock }: AccessOpt
     onRecheck: (listener) => rechecks.add(listener),
     identify: async ({ authorization, cookie }) => {
       if (authorization !== undefined) {
-        const token = /^Bearer +(\S+)$/i.exec(authorization)?.[1];
+        const token = tokenOf(authorization);
         if (token === undefined) throw new LakeError('auth-invalid');
         return { principal: await owner(token), token, byCookie: false };
       }
@@ -104,6 +104,19 @@ export const accessOf = ({ auth, ring, refused, clock = systemClock }: AccessOpt
       return { principal: await owner(token), token, byCookie: true };
     },
   };
+};
+
+/**
+ * The token of an Authorization header. Programs that ship logs have it as a password, whatever the name beside it, or
+ * as the key of a service that they know: Elasticsearch's `ApiKey`, with an id before it and in base 64, and `Splunk`.
+ */
+const tokenOf = (authorization: string): string | undefined => {
+  const [, scheme, text] = /^(Bearer|Basic|ApiKey|Splunk) +(\S+)$/i.exec(authorization) ?? [];
+  if (scheme === undefined || text === undefined) return undefined;
+  if (/^(bearer|splunk)$/i.test(scheme)) return text;
+  const pair = Buffer.from(text, 'base64').toString('latin1');
+  const token = /^[^:]*:(\S+)$/.exec(pair)?.[1];
+  return token ?? (/^apikey$/i.test(scheme) ? text : undefined);
 };
 
 /**

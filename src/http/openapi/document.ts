@@ -326,17 +326,19 @@ const failed = (row: Route, status: number, codes: readonly ErrorCode[], refs: (
     description: statusTexts[status] ?? 'It was not done.',
     ...headersOf([
       'X-Request-ID',
-      'Link',
+      ...(row.refuse ? [] : (['Link'] as const)),
       ...(status === 405 ? (['Allow'] as const) : []),
       ...(status === 401 ? (['WWW-Authenticate'] as const) : []),
       ...(status === 503 && Object.keys(row.answers).every((s) => s !== '503') ? (['Retry-After'] as const) : []),
     ]),
-    content: row.refuse
-      ? Object.fromEntries((row.mediaTypes ?? ['application/json']).map((type) => [type, {}]))
-      : {
-          'application/json': { schema: { ...refs(ErrorBody), properties: { kind: { enum: kinds } } } },
-          [problemType]: { schema: refs(ProblemBody) },
-        },
+    content: row.refusal
+      ? Object.fromEntries(Object.entries(row.refusal).map(([type, each]) => [type, { schema: refs(each) }]))
+      : row.refuse
+        ? Object.fromEntries((row.mediaTypes ?? ['application/json']).map((type) => [type, {}]))
+        : {
+            'application/json': { schema: { ...refs(ErrorBody), properties: { kind: { enum: kinds } } } },
+            [problemType]: { schema: refs(ProblemBody) },
+          },
     'x-errors': codes,
   };
 };
@@ -353,6 +355,7 @@ const statusTexts: Readonly<Record<number, string>> = {
   417: 'The Expect header has an unknown expectation',
   422: 'The Idempotency-Key was used for another request',
   426: 'It is a WebSocket',
+  429: 'Too much at once: send it again',
   499: 'It was cancelled',
   500: 'The service is at fault',
   501: 'The body has a transfer coding that is not known',

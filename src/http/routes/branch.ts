@@ -83,6 +83,12 @@ export const branchRoutes: readonly Route[] = [
       ...dialectSchemas,
       unnest: Type.Optional(boolSchema('T: each element of a JSON array at the top is a record')),
       utf8: Type.Optional(utf8Schema),
+      time: Type.Optional(
+        Type.String({
+          description:
+            'field whose values become times: texts of times, or numbers since 1970 in seconds, milliseconds, microseconds or nanoseconds, by their size; what is none stays as it is',
+        }),
+      ),
     }),
     body: 'data',
     takes: commitHeaders,
@@ -133,6 +139,7 @@ export const branchRoutes: readonly Route[] = [
           ...(dialect && hasCells.has(format) && { csv: dialect }),
           ...(unnest && (format === 'json' || format === 'auto') && { unnest }),
           ...(refusesBytes && { utf8: 'refuse' as const }),
+          ...(query.time !== undefined && { time: query.time }),
         },
         note,
       });

@@ -3,9 +3,11 @@ import type { Route } from '../route.ts';
 import { branchRoutes } from './branch.ts';
 import { diffRoutes } from './diff.ts';
 import { documentRoutes } from './document.ts';
+import { elasticRoutes } from './elastic.ts';
 import { eventRoutes } from './events.ts';
 import { graphRoutes } from './graph.ts';
 import { inspectRoutes } from './inspect.ts';
+import { lokiRoutes } from './loki.ts';
 import { otlpRoutes } from './otlp.ts';
 import { poolRoutes } from './pool.ts';
 import { progressRoutes } from './progress.ts';
@@ -27,6 +29,8 @@ export const routes: readonly Route[] = [
   ...progressRoutes,
   ...eventRoutes,
   ...inspectRoutes,
+  ...elasticRoutes,
+  ...lokiRoutes,
   ...serviceRoutes,
   ...documentRoutes(() => routes),
 ];

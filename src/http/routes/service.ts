@@ -5,6 +5,7 @@ import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { LakeError } from '../../errors.ts';
 import { authIdentityValue, authMethodValue } from '../bodies/records.ts';
+import { elasticInfo, sendElastic, wantsElastic } from '../ingest/elastic.ts';
 import { sendText, sendValue } from '../reply.ts';
 import { type Route, route, type Service } from '../route.ts';
 import { AuthMethod, Identity, Version } from '../schemas.ts';
@@ -92,14 +93,19 @@ export const serviceRoutes: readonly Route[] = [
     method: 'GET',
     path: '/',
     summary: 'The console: a page for browsers',
-    description: 'Who does not ask for HTML gets a short text with the most important addresses.',
+    description:
+      'Who asks for JSON and not for HTML gets what clients of Elasticsearch look for; all others a short text with the most important addresses.',
     need: 'open',
     open: true,
     preflight: true,
-    answers: { 200: { text: 'The page.', content: { 'text/html': Type.String() } } },
+    answers: {
+      200: { text: 'The page.', content: { 'text/html': Type.String(), 'application/json': Type.Object({}) } },
+    },
     errors: [],
     handler: async ({ service, request, reply }) => {
       const { method, headers } = request;
+      if (wantsElastic(headers))
+        return sendElastic(reply.header('vary', 'Origin, Accept'), elasticInfo(service.version));
       const isBrowser =
         (method === 'GET' || method === 'HEAD') && wantsPage(headers.accept) && hasPage(reply, consoleFile);
       return isBrowser

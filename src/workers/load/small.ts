@@ -14,6 +14,7 @@ import { sortSmall } from '../../lake/load/sort-small.ts';
 import type { PoolLayout } from '../messages.ts';
 import type { LoadOutcome } from '../pool.types.ts';
 import { FirstForm } from './first-form.ts';
+import { eachWithTimes } from './times.ts';
 
 /** The longest body that the main thread parses. */
 export const smallBodyBytesMax = 4096;
@@ -72,9 +73,9 @@ export const runSmallLoad = (
     form,
     body,
   } = small;
-  const { typesMax, columnsMax = Infinity } = readLimits;
-  const shapeLimits = typesMax === undefined ? undefined : { typesMax, columnsMax };
-  const whole = format === 'auto' || form?.unnest || form?.utf8 ? undefined : wholeReaderOf(format);
+  const shapeLimits = shapeLimitsIn(readLimits);
+  const whole =
+    format === 'auto' || form?.unnest || form?.utf8 || form?.time !== undefined ? undefined : wholeReaderOf(format);
   if (!whole)
     return readAndSort(small, {
       objects,
@@ -86,8 +87,12 @@ export const runSmallLoad = (
   return sorted instanceof Promise ? sorted.then((all) => outcomeOf(all, noted)) : outcomeOf(sorted, noted);
 };
 
+/** What a load may hold, of the limits of inputs; undefined where they have none. */
+export const shapeLimitsIn = ({ typesMax, columnsMax = Infinity }: ReadOptions): ShapeLimits | undefined =>
+  typesMax === undefined ? undefined : { typesMax, columnsMax };
+
 const readAndSort = async (
-  { pool: { keys, order, threshold }, format, body }: SmallLoad,
+  { pool: { keys, order, threshold }, format, form, body }: SmallLoad,
   {
     objects,
     shapeLimits,
@@ -99,7 +104,7 @@ const readAndSort = async (
     format === 'auto' ? await openReader(format, once(body), options) : readPlain(format, once(body), options);
   const noted = new FirstForm();
   return outcomeOf(
-    await sortIntoObjects(noted.each(reader), {
+    await sortIntoObjects(noted.each(eachWithTimes(reader, form?.time)), {
       keys,
       order,
       threshold,

@@ -3,16 +3,17 @@ import { FirstForm } from './first-form.ts';
 import { LakeError } from '../../errors.ts';
 import { type ReadOptions, openReader } from '../../formats/formats.ts';
 import { ReadMemory } from '../../formats/read-memory.ts';
-import { type ShapeLimits, sortIntoObjects } from '../../lake/load/sort.ts';
+import { type LoadSortOptions, type ShapeLimits, sortIntoObjects } from '../../lake/load/sort.ts';
 import { type ObjectSink, type ObjectStore } from '../../lake/objects/objects.ts';
 import { working } from '../../vectors/stop.ts';
 import { bufferOf } from '../../vectors/transfer.ts';
 import type { Vector } from '../../vectors/vector.ts';
 import { freeBuffer } from '../free-bytes.ts';
-import type { TaskRequest } from '../messages.ts';
+import type { PoolLayout, TaskRequest } from '../messages.ts';
 import type { LoadOutcome } from '../pool.types.ts';
 import type { TaskSpill } from '../query/spill.ts';
 import { loadHelper } from './part.ts';
+import { eachWithTimes } from './times.ts';
 import { mergeHelper } from './merge-part.ts';
 import type { Task } from '../task.ts';
 
@@ -94,7 +95,7 @@ export class LoadBudget {
   }
 }
 /** One load's part of the budget. */
-interface LoadShare {
+export interface LoadShare {
   /** Waits for its turn to hold very many shapes; it keeps it to its end. */
   turn(signal: AbortSignal): Promise<void>;
   /** Of the load's reader. */
@@ -105,7 +106,7 @@ interface LoadShare {
 }
 
 /** What a load has of its worker. */
-interface LoadTools {
+export interface LoadTools {
   readonly objects: ObjectStore;
   readonly spill: TaskSpill;
   readonly budget: LoadBudget;
@@ -118,16 +119,10 @@ export const runLoad = async (
   request: Extract<TaskRequest, { kind: 'load' }>,
   { objects: files, spill, budget, readLimits }: LoadTools,
 ): Promise<LoadOutcome> => {
-  const objects = timed(files, task);
   const share = budget.begin();
   const warnings = new Warnings();
   try {
-    const {
-      format,
-      form,
-      contentCodings,
-      pool: { keys, order, threshold },
-    } = request;
+    const { format, form, contentCodings } = request;
     const reader = await openReader(format, task.body, {
       ...readLimits,
       memory: share.memory,
@@ -144,25 +139,18 @@ export const runLoad = async (
       ...form,
     });
     const first = new FirstForm();
-    const outcome = await sortIntoObjects(turning(reader, task, first), {
-      keys,
-      order,
-      threshold,
-      objects,
-      shapeLimits: shapeLimitsOf(readLimits),
-      manyShapes: () => share.turn(task.signal),
-      spill: () => spill.objects(),
-      mergeHelper: () => mergeHelper(task, spill.directory()),
-      copied: freeBatch,
-      signal: task.signal,
-      breathe: () => task.breathe(),
-      sorted: () => {
-        task.step('sorted');
+    const sorting = sortingOf(
+      task,
+      request.pool,
+      { objects: files, spill, readLimits, share },
+      {
+        mergeHelper: () => mergeHelper(task, spill.directory()),
+        sorted: () => {
+          task.step('sorted');
+        },
       },
-      get memoryBytesMax() {
-        return share.sortBytesMax();
-      },
-    });
+    );
+    const outcome = await sortIntoObjects(turning(eachWithTimes(reader, form?.time), task, first), sorting);
     if (outcome.records === 0) throw new LakeError('load-empty');
     return {
       ...outcome,
@@ -173,6 +161,34 @@ export const runLoad = async (
     share.end();
   }
 };
+
+/** What sorting in a thread takes; `loads`: how many pools share the memory. */
+interface SortingTools extends Pick<LoadTools, 'objects' | 'spill' | 'readLimits'> {
+  readonly share: LoadShare;
+  readonly loads?: () => number;
+}
+/** How rows of a load are sorted in its thread. */
+export const sortingOf = (
+  task: Task,
+  { keys, order, threshold }: PoolLayout,
+  { objects, spill, readLimits, share, loads = () => 1 }: SortingTools,
+  more: Pick<LoadSortOptions, 'mergeHelper' | 'sorted'> = {},
+): LoadSortOptions => ({
+  ...more,
+  keys,
+  order,
+  threshold,
+  objects: timed(objects, task),
+  shapeLimits: shapeLimitsOf(readLimits),
+  manyShapes: () => share.turn(task.signal),
+  spill: () => spill.objects(),
+  copied: freeBatch,
+  signal: task.signal,
+  breathe: () => task.breathe(),
+  get memoryBytesMax() {
+    return share.sortBytesMax() / loads();
+  },
+});
 
 /** Most warnings of a load, and characters of each, which go into a header: names of columns are the client's. */
 const warningsMax = 5;

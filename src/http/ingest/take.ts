@@ -1,0 +1,168 @@
+/**
+ * Bodies of shippers on their way to commits: decoded by the workers, then committed as every load is, each pool by
+ * itself. A pool that refuses its records, or whose commit fails, fails alone.
+ */
+import { LakeError } from '../../errors.ts';
+import type { CommitNote, Id, Pool } from '../../lake/lake.types.ts';
+import type { IngestRequest, PoolReply, Protocol, Told } from '../../workers/ingest/ingest.types.ts';
+import { noteCommit } from '../access/audit.ts';
+import { loadBody } from '../bodies/body.ts';
+import { requestCodings } from '../bodies/encoding.ts';
+import { commitNote } from '../commit-note.ts';
+import { paceOf } from '../connections/pace.ts';
+import { type BodyKey, bodyKeyOf, commitKeyedOnce } from '../idempotency.ts';
+import { made } from '../load.ts';
+import type { Call } from '../route.ts';
+import type { LoadRun } from '../runs.ts';
+import { ingestPool } from './pools.ts';
+
+/** The branch that shippers write to. */
+const branch = 'main';
+
+/**
+ * How a body is to be taken. `time`: the field by which pools that are made are ordered, and whose values become times;
+ * `isKnown`: whether the body says by itself that it came before, when it does again.
+ */
+export interface BodyForm<P extends Protocol> {
+  readonly protocol: P;
+  readonly pool?: string | undefined;
+  readonly time: string;
+  readonly contentEncoding?: string | undefined;
+  readonly isKnown?: (told: Told[P]) => boolean;
+}
+/** What became of a pool's records. */
+export type PoolTaken = { readonly commit: Id } | { readonly error: unknown };
+/** What became of a body. */
+export interface Taken<P extends Protocol> {
+  readonly told: Told[P];
+  readonly pools: ReadonlyMap<string, PoolTaken>;
+}
+
+/** Takes a body and commits what is in it. @throws what is wrong with all of it */
+export const takeBody = async <P extends Protocol>(
+  call: Call,
+  { protocol, pool, time, contentEncoding, isKnown = () => false }: BodyForm<P>,
+): Promise<Taken<P>> => {
+  const loads = new BodyLoads(call);
+  const note = commitNote(call.request.headers);
+  const form = { protocol, pool, time, contentCodings: requestCodings(contentEncoding) };
+  try {
+    const { told, pools, digest } = await call.service.workers.ingest<P>({
+      ...form,
+      ...loads.body(),
+      target: (name) => loads.begin(name, time),
+    });
+    const key = bodyKeyOf(call, digest, isKnown(told));
+    const taken = new Map<string, PoolTaken>();
+    const committing = [...pools].map(async ([name, reply]) => {
+      taken.set(name, await loads.commit(name, reply, note, key));
+    });
+    await Promise.all(committing);
+    return { told, pools: taken };
+  } catch (error) {
+    loads.rejected(error);
+    throw error;
+  }
+};
+
+/** The pool of a body that has records for one. @throws why they were not committed */
+export const onlyCommit = ({ pools }: Pick<Taken<Protocol>, 'pools'>): Id | undefined => {
+  const [taken] = pools.values();
+  if (taken && 'error' in taken) throw taken.error;
+  return taken?.commit;
+};
+
+/** The loads of one request: one for each pool. */
+class BodyLoads {
+  private readonly call: Call;
+  private readonly loads = new Map<string, { readonly pool: Pool; readonly run: LoadRun }>();
+  private readonly controller = new AbortController();
+  /** Told when the client goes away. */
+  private readonly left: (() => void)[] = [];
+  private bytes = 0;
+  constructor(call: Call) {
+    this.call = call;
+    call.whenLeft(() => {
+      this.controller.abort();
+      for (const tell of this.left) tell();
+    });
+  }
+
+  /** What the workers read. */
+  body(): Pick<IngestRequest, 'body' | 'whole' | 'begun' | 'client' | 'signal'> {
+    const { service, request, sent } = this.call;
+    const {
+      config,
+      config: { bodyIdleMsMax: idleMsMax },
+      loadBodies: held,
+    } = service;
+    const pace = paceOf(request.raw, 'body', config);
+    const told = (bytes: number): void => {
+      this.bytes = bytes;
+    };
+    // Before its body was read nobody knows of a load that could be cancelled.
+    const run = { unblock: undefined };
+    const { body, whole, begun } = loadBody(request.raw, { idleMsMax, pace, held, run, sent, told });
+    return { body, ...(whole && { whole }), ...(begun && { begun }), client: pace, signal: this.controller.signal };
+  }
+
+  /** A load into a pool begins. @throws why the pool takes none */
+  async begin(name: string, time: string): ReturnType<IngestRequest['target']> {
+    const { service, request, id, who } = this.call;
+    const pool = await ingestPool(this.call, { name, keys: [[time]], order: 'desc' });
+    const length = request.headers['content-length'];
+    const run = service.runs.beginLoad({
+      id,
+      owner: who?.name,
+      poolId: pool.config.id,
+      pool: pool.config.name,
+      branch,
+      bytesTotal: length === undefined ? undefined : Number(length),
+      whenLeft: (left) => {
+        if (this.controller.signal.aborted) left();
+        else this.left.push(left);
+      },
+    });
+    run.signal.addEventListener('abort', () => {
+      this.controller.abort(run.reason);
+    });
+    run.watch.took(this.bytes);
+    if (this.loads.size === 0) service.tracing?.note(request, { load: run });
+    this.loads.set(name, { pool, run });
+    return { pool: pool.config, watch: run.watch };
+  }
+
+  /** Commits what a pool has of the body. Never rejects. */
+  async commit(name: string, reply: PoolReply, note: CommitNote, key: BodyKey | undefined): Promise<PoolTaken> {
+    const load = this.loads.get(name);
+    if ('error' in reply || !load) {
+      const error = 'error' in reply ? reply.error : undefined;
+      load?.run.rejected(error);
+      return { error };
+    }
+    const { pool, run } = load;
+    const { audit, reply: answer } = this.call;
+    try {
+      const make = async (terms: CommitNote['terms']): Promise<Id> => {
+        const noted = terms ? { ...note, terms } : note;
+        return made(this.call, await reply.settled(run.commit(() => pool.load(branch, reply.objects, noted))));
+      };
+      const drop = async (commit: Id): Promise<void> => {
+        const error = new LakeError('load-cancelled', { reason: `this body made commit 0x${commit} before` });
+        run.rejected(error);
+        await reply.settled(Promise.reject(error)).catch(() => undefined);
+      };
+      const commit = await commitKeyedOnce(this.call, pool.config.id, key, { make, drop });
+      run.committed(commit);
+      noteCommit(answer, commit);
+      audit?.changed({ pool: pool.config.id, branch, commit });
+      return { commit };
+    } catch (error) {
+      run.rejected(error);
+      return { error };
+    }
+  }
+  rejected(error: unknown): void {
+    for (const { run } of this.loads.values()) run.rejected(error);
+  }
+}

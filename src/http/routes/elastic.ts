@@ -1,0 +1,125 @@
+/** What shippers send to Elasticsearch, and what they look at before they do. */
+import { Type } from 'typebox';
+import type { ErrorCode } from '../../errors.ts';
+import {
+  bulkAnswer,
+  elasticHealth,
+  elasticLicense,
+  elasticXpack,
+  sendElastic,
+  sendElasticError,
+} from '../ingest/elastic.ts';
+import { ingestPoolErrors } from '../ingest/pools.ts';
+import { takeBody } from '../ingest/take.ts';
+import { type Call, type Route, route } from '../route.ts';
+import { commitErrors, dataErrors } from '../route-errors.ts';
+import { BulkAnswer, ElasticError } from '../schemas.ts';
+
+const refusing = { refuse: sendElasticError, refusal: { 'application/json': ElasticError } };
+/** The field that is a document's time. */
+const timeField = '@timestamp';
+const indexParams = Type.Object({
+  index: Type.String({ description: 'pool of items that name none', examples: ['logs'] }),
+});
+const ignored = Type.Optional(Type.String({ description: 'taken and not looked at: it is about indices' }));
+/** What clients add to say how Elasticsearch is to write. */
+const bulkQuery = Type.Object({
+  ...Object.fromEntries(
+    [
+      'pipeline',
+      'refresh',
+      'timeout',
+      'wait_for_active_shards',
+      'routing',
+      'require_alias',
+      'require_data_stream',
+      'list_executed_pipelines',
+      'include_source_on_error',
+      'filter_path',
+      'error_trace',
+      'human',
+      'pretty',
+      'type',
+    ].map((name) => [name, ignored]),
+  ),
+  time: Type.Optional(
+    Type.String({
+      description: 'field whose values become times, and by which new pools are ordered; default @timestamp',
+    }),
+  ),
+});
+export const ingestErrors: readonly ErrorCode[] = [
+  ...commitErrors,
+  ...dataErrors.filter((code) => code !== 'load-empty' && code !== 'format-detection' && code !== 'format-look-ahead'),
+  ...ingestPoolErrors,
+];
+
+const bulk = async (call: Call<{ readonly index?: string }, { readonly time?: string }>): Promise<unknown> => {
+  const since = performance.now();
+  const { params, query, request, reply } = call;
+  const taken = await takeBody(call, {
+    protocol: 'bulk',
+    pool: params?.index,
+    time: query.time ?? timeField,
+    contentEncoding: request.headers['content-encoding'],
+    isKnown: ({ isKnown }) => isKnown,
+  });
+  return sendElastic(reply, bulkAnswer(taken, performance.now() - since));
+};
+
+const bulkRow = (id: string, method: 'POST' | 'PUT', hasIndex: boolean): Route =>
+  route({
+    id,
+    tag: 'Shippers',
+    method,
+    path: hasIndex ? '/:index/_bulk' : '/_bulk',
+    summary: "Elasticsearch's bulk request",
+    description:
+      'An index is a pool. Items are answered one by one, and one that cannot be read fails alone; those of a pool are one commit. `index` and `create` add a record; `update` and `delete` are not supported. An `_id` is kept as a field; a body all of whose documents have an id or a time can be sent again (option -ingest.repeats).',
+    need: 'known',
+    writes: true,
+    ...(hasIndex && { params: indexParams }),
+    query: bulkQuery,
+    body: 'data',
+    mediaTypes: ['application/x-ndjson', 'application/json'],
+    takes: ['SuperDB-Commit', 'Idempotency-Key'],
+    ...refusing,
+    answers: {
+      200: {
+        text: 'What became of each item.',
+        content: { 'application/json': BulkAnswer },
+        example: {
+          errors: false,
+          took: 3,
+          items: [{ index: { _index: 'logs', _id: null, result: 'created', status: 201 } }],
+        },
+      },
+    },
+    errors: [...ingestErrors, 'bulk-operation', 'body-pools', 'shipment-again'],
+    handler: (call) => bulk(call as Parameters<typeof bulk>[0]),
+  });
+
+const look = (id: string, path: string, summary: string, body: string): Route =>
+  route({
+    id,
+    tag: 'Shippers',
+    method: 'GET',
+    path,
+    summary,
+    need: 'known',
+    query: Type.Object({ human: ignored, pretty: ignored, filter_path: ignored, timeout: ignored, level: ignored }),
+    ...refusing,
+    answers: { 200: { text: 'As Elasticsearch says it.', content: { 'application/json': Type.Object({}) } } },
+    errors: [],
+    handler: async ({ reply }) => sendElastic(reply, body),
+  });
+
+export const elasticRoutes: readonly Route[] = [
+  bulkRow('bulk', 'POST', false),
+  bulkRow('bulkPut', 'PUT', false),
+  bulkRow('bulkOf', 'POST', true),
+  bulkRow('bulkOfPut', 'PUT', true),
+  look('elasticLicense', '/_license', 'License, as Beats ask for it', elasticLicense),
+  look('elasticXpack', '/_xpack', 'Features, as Logstash asks for them', elasticXpack),
+  look('elasticHealth', '/_cluster/health', 'Health, as Vector asks for it', elasticHealth),
+];

@@ -1,0 +1,71 @@
+/**
+ * Bodies as shippers send them: a protocol's decoder turns one into records of one or several pools. What becomes of a
+ * pool's records is not the decoder's to know: a pool that refuses them fails alone.
+ */
+import type { ContentCoding } from '../../formats/codings/encoding.ts';
+import type { ReadOptions } from '../../formats/format.types.ts';
+import type { ObjectMeta, PoolConfig } from '../../lake/lake.types.ts';
+import type { Vector } from '../../vectors/vector.ts';
+import type { WireError } from '../messages.ts';
+import type { LoadReply, LoadRequest } from '../pool.types.ts';
+import type { LoadWatch } from '../watches.ts';
+import type { BulkTold } from './bulk.ts';
+import type { LokiTold } from './loki.ts';
+
+/** What the answer says of a body beside its records, by protocol: plain data. */
+export interface Told {
+  readonly bulk: BulkTold;
+  readonly 'loki-json': LokiTold;
+  readonly 'loki-protobuf': LokiTold;
+}
+/** Protocols of shippers; a body has one. */
+export type Protocol = keyof Told;
+
+/** What a decoder has of its surroundings. */
+export interface DecodeContext {
+  readonly options: ReadOptions;
+  /** Where records go that name no pool themselves. */
+  readonly pool: string | undefined;
+  /** The field that has their time. */
+  readonly time: string | undefined;
+  /** Hands records on to a pool; resolves when more may come. */
+  emit(pool: string, batch: Vector): Promise<void>;
+}
+/** Reads a body to its end. @throws LakeError for what fails all of it */
+export type Decoder<T> = (input: AsyncIterable<Uint8Array>, context: DecodeContext) => Promise<T>;
+
+/** How a body is to be read. `time`: the field whose values are times, whatever their type. */
+export interface IngestForm {
+  readonly protocol: Protocol;
+  readonly pool?: string | undefined;
+  readonly time?: string | undefined;
+  readonly contentCodings?: readonly ContentCoding[];
+}
+
+/** What the records of a pool became, by the name under which they came. */
+export type PoolOutcome =
+  | { readonly objects: readonly ObjectMeta[]; readonly records: number; readonly bytes: number }
+  | { readonly error: WireError };
+/** Objects are in files that are synced, or inline. `digest`: SHA-256 of the body without its codings. */
+export interface IngestOutcome {
+  readonly pools: ReadonlyMap<string, PoolOutcome>;
+  readonly told: Told[Protocol];
+  readonly digest: string;
+}
+
+/** A body of a shipper. */
+export interface IngestRequest<P extends Protocol = Protocol>
+  extends Omit<LoadRequest, 'pool' | 'format' | 'form' | 'watch' | 'contentCodings'>,
+    IngestForm {
+  readonly protocol: P;
+  /** Finds a pool, or makes it, once for each name; a load into it begins. @throws why it takes none */
+  readonly target: (pool: string) => Promise<{ readonly pool: PoolConfig; readonly watch: LoadWatch }>;
+}
+/** A pool's part of a body: to be committed, or why it cannot be. */
+export type PoolReply = Omit<LoadReply, 'warnings'> | { readonly error: unknown };
+/** Nothing is committed yet. */
+export interface IngestReply<P extends Protocol = Protocol> {
+  readonly pools: ReadonlyMap<string, PoolReply>;
+  readonly told: Told[P];
+  readonly digest: string;
+}

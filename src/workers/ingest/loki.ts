@@ -1,0 +1,64 @@
+/**
+ * The body of Loki's push: streams, each a set of labels with lines and their times. Each line becomes a record: `ts`,
+ * `labels`, `line`, and `metadata` where a line has some of its own.
+ *
+ * Invariants:
+ * - A body is held whole, within -ingest.body.max; what a block of Snappy says of its length is checked
+ *   against that before there is room for it.
+ * - Texts stay what they were, bytes that are no UTF-8 too.
+ */
+import { LakeError } from '../../errors.ts';
+import { Batches } from '../../formats/batches.ts';
+import { readLimits } from '../../formats/format.types.ts';
+import { shapeOf } from '../../vectors/builder.ts';
+import { checkStopAt } from '../../vectors/stop.ts';
+import { types } from '../../vectors/type.ts';
+import { Labels, type LokiEntry } from './loki-entry.ts';
+import { jsonStreams } from './loki-json.ts';
+import { protobufStreams } from './loki-protobuf.ts';
+import type { DecodeContext } from './ingest.types.ts';
+import { wholeBody, wholeBytesMax } from './whole-body.ts';
+
+/** What the answer is told. */
+export interface LokiTold {
+  readonly lines: number;
+}
+const plain = shapeOf([{ name: 'ts' }, { name: 'labels' }, { name: 'line' }]);
+const withMetadata = shapeOf([{ name: 'ts' }, { name: 'labels' }, { name: 'line' }, { name: 'metadata' }]);
+
+/** Reads a body of JSON. @throws format-broken, format-limit */
+export const decodeLokiJson = async (input: AsyncIterable<Uint8Array>, context: DecodeContext): Promise<LokiTold> =>
+  pushed(jsonStreams(await wholeBody(input, 'loki', wholeBytesMax(context.options))), context);
+/** Reads a body of Protocol Buffers in a block of Snappy. @throws format-broken, format-limit */
+export const decodeLokiProtobuf = async (
+  input: AsyncIterable<Uint8Array>,
+  context: DecodeContext,
+): Promise<LokiTold> => {
+  const limit = wholeBytesMax(context.options);
+  return pushed(protobufStreams(await wholeBody(input, 'loki', limit), limit), context);
+};
+const pushed = async (entries: Iterable<LokiEntry>, { options, pool, emit }: DecodeContext): Promise<LokiTold> => {
+  const batches = new Batches(readLimits(options).batchRows);
+  const name = pool ?? '';
+  for (const entry of entries) {
+    checkStopAt(batches.rows);
+    write(entry, batches);
+    if (batches.isFull) await emit(name, batches.take());
+  }
+  const lines = batches.rows;
+  if (lines === 0) throw new LakeError('loki-empty');
+  if (!batches.isEmpty) await emit(name, batches.take());
+  return { lines };
+};
+
+const write = ({ labels, seconds, nanos, line, metadata }: LokiEntry, batches: Batches): void => {
+  const hasMetadata = metadata.length > 0;
+  const record = batches.begin().record(hasMetadata ? withMetadata : plain);
+  const [ts, labelsField, lineField, metadataField] = record.fields;
+  ts!.seconds(types.time, seconds, nanos);
+  labels.write(labelsField!);
+  lineField!.text(line);
+  if (hasMetadata) new Labels(metadata).write(metadataField!);
+  record.end();
+  batches.end(line.length);
+};

@@ -1,0 +1,72 @@
+/** The pools of a shipper's body on the main thread: what the decoder asked for, and the watches of its loads. */
+import type { ObjectMeta, PoolConfig } from '../../lake/lake.types.ts';
+import { fromWire } from '../messages.ts';
+import type { LoadReply } from '../pool.types.ts';
+import type { LoadWatch } from '../watches.ts';
+import type { IngestOutcome, IngestRequest, PoolOutcome, PoolReply } from './ingest.types.ts';
+
+type Target = Awaited<ReturnType<IngestRequest['target']>>;
+type WatchedTask = Parameters<LoadWatch['began']>[0];
+/** Removes what was not committed, and tells the watch. */
+type Settle = (
+  watch: LoadWatch,
+  objects: readonly ObjectMeta[],
+  ...commit: Parameters<LoadReply['settled']>
+) => Promise<Awaited<(typeof commit)[0]>>;
+
+export class IngestTargets {
+  private readonly target: IngestRequest['target'];
+  private readonly found = new Map<string, Target>();
+  private readonly refused = new Map<string, unknown>();
+  private task: WatchedTask | undefined;
+  constructor(target: IngestRequest['target']) {
+    this.target = target;
+  }
+
+  /** A worker has the body. */
+  began(task: WatchedTask): void {
+    this.task = task;
+  }
+  /** @throws why the pool takes none */
+  async find(name: string): Promise<PoolConfig> {
+    try {
+      const found = await this.target(name);
+      found.watch.begin();
+      // The body counts once, for the first pool.
+      if (this.task && this.found.size === 0) found.watch.began(this.task);
+      this.found.set(name, found);
+      return found.pool;
+    } catch (error) {
+      this.refused.set(name, error);
+      throw error;
+    }
+  }
+  read(): void {
+    for (const { watch } of this.found.values()) watch.read();
+  }
+  sorted(): void {
+    for (const { watch } of this.found.values()) watch.sorted();
+  }
+  failed(error: unknown): void {
+    for (const { watch } of this.found.values()) watch.failed(error);
+  }
+
+  /** `bytesAtOnce`: of a body that was read, sorted and made into objects in one go. */
+  replies({ pools }: IngestOutcome, settle: Settle, bytesAtOnce?: number): ReadonlyMap<string, PoolReply> {
+    const replies = new Map<string, PoolReply>();
+    for (const [name, outcome] of pools) replies.set(name, this.reply(name, outcome, settle, bytesAtOnce));
+    return replies;
+  }
+  private reply(name: string, outcome: PoolOutcome, settle: Settle, bytesAtOnce: number | undefined): PoolReply {
+    const target = this.found.get(name);
+    if ('error' in outcome || !target) {
+      const error = this.refused.get(name) ?? ('error' in outcome && fromWire(outcome.error));
+      target?.watch.failed(error);
+      return { error };
+    }
+    const { watch } = target;
+    if (bytesAtOnce === undefined) watch.wrote(outcome);
+    else watch.wroteAtOnce(outcome, bytesAtOnce);
+    return { ...outcome, settled: (commit) => settle(watch, outcome.objects, commit) as typeof commit };
+  }
+}
