@@ -53,6 +53,8 @@ export const errorTable = {
   'view-not-found': absent('{view}: view not found'),
   'branch-not-found': absent('"{branch}": branch not found'),
   'branch-exists': conflict('{pool}/{branch}: branch already exists'),
+  'asof-malformed': bad('{time}: expected an RFC 3339 time, e.g. 2026-11-01T00:00:00Z'),
+  'asof-absent': absent('"{branch}": there was no such branch or tag at {time}'),
   'tag-not-found': absent('"{tag}": tag not found'),
   'tag-exists': conflict('{pool}/{tag}: tag already exists'),
   'tag-fixed': conflict('"{tag}" is a tag, which never moves: make a branch at its commit and write to that'),

@@ -77,6 +77,8 @@ export const queryTextErrors: Codes = [
   'query-invalid',
   'pool-not-found',
   'branch-not-found',
+  'asof-malformed',
+  'asof-absent',
   'commit-file-missing',
   'meta-unknown',
   'meta-unknown-lake',

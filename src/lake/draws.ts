@@ -8,7 +8,7 @@
  */
 import { IdDraws, zeroId } from './ksuid.ts';
 import type { ClockNote, Draws, Id } from './lake.types.ts';
-import { decodeCommit, decodePool, decodeTag, decodeView } from './tables/rows.ts';
+import { decodeCommit, decodePool, decodeTag, decodeView, timeOfMove } from './tables/rows.ts';
 import type { Tables } from './tables/tables.ts';
 
 const nsPerMs = 1_000_000n;
@@ -78,7 +78,8 @@ interface LastDrawn {
 const idBytes = 20;
 
 /**
- * What a lake drew last, from the rows that tell of it: pools, the newest commit and object of each, views and tags. Rows
+ * What a lake drew last, from the rows that tell of it: pools, the newest commit and object of each, views, tags and moves of
+ * branches. Rows
  * that are damaged tell nothing.
  */
 export const lastDrawn = (tables: Tables): LastDrawn => {
@@ -108,6 +109,7 @@ export const lastDrawn = (tables: Tables): LastDrawn => {
     const { version, tsNs } = decodeView(key, payload);
     see(version, tsNs);
   }
+  for (const { key } of tables.soundRows('moves')) see(zeroId, timeOfMove(key));
   for (const { key, payload } of tables.soundRows('tags')) see(zeroId, decodeTag(key, payload).tsNs);
   return { id, ns };
 };

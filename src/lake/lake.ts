@@ -363,7 +363,9 @@ class OpenLake implements Lake {
 
   async openSnapshot(pool: string, commitish: string): Promise<Snapshot> {
     const face = this.face(pool);
-    return (await face.open(face.resolve(commitish))).snapshot;
+    const commit = face.resolveAt(commitish);
+    // Without a wait where there is none: what is resolved is pinned in one turn.
+    return (await face.open(commit instanceof Promise ? await commit : commit)).snapshot;
   }
   async openDiff(pool: string, request: DiffRequest): Promise<Diff> {
     return openDiff(this.face(pool).store, request);

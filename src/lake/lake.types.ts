@@ -323,6 +323,11 @@ export interface Pool {
   tag(name: string): TagRecord;
   /** The commit of a branch or a tag. @throws branch-not-found */
   tip(name: string): Id;
+  /**
+   * Where a branch or tag of this name was at an RFC 3339 time: the zero commit while it was empty, its tip for a time
+   * to come. @throws asof-malformed, asof-absent, branch-not-found
+   */
+  asOf(name: string, time: string): Promise<Id>;
   /** As `createBranch`; nothing of what the commit holds is vacuumed while the tag is there. */
   createTag(name: string, commit: Id): Promise<TagRecord>;
   deleteTag(name: string, terms?: TipTerms): Promise<void>;
@@ -544,7 +549,8 @@ export type LakeFact =
       readonly seekStride: number;
       readonly threshold: number;
     }
-  | { readonly what: 'branch' | 'tag'; readonly name: string; readonly commit: Id; readonly tsNs: string }
+  /** `move`: a branch went from that commit, or was deleted. */
+  | { readonly what: 'branch' | 'tag' | 'move'; readonly name: string; readonly commit: Id; readonly tsNs: string }
   | ({ readonly what: 'view'; readonly version: Id; readonly tsNs: string } & ViewDefinition)
   | {
       readonly what: 'commit';

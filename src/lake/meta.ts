@@ -47,7 +47,7 @@ export const metaPage = async (lake: MetaLake, source: MetaSource, next?: string
   if (Object.hasOwn(poolSources, source.meta)) return page(poolSources[source.meta as PoolMeta](pool), next);
   if (!Object.hasOwn(commitSources, source.meta)) throw new LakeError('meta-unknown', { meta: source.meta });
   const [at, cursor] =
-    next === undefined ? [pool.resolve(source.commit ?? 'main'), undefined] : (next.split(':') as [Id, string]);
+    next === undefined ? [await pool.resolveAt(source.commit ?? 'main'), undefined] : (next.split(':') as [Id, string]);
   const { rows, cursor: onward } = await commitSources[source.meta as CommitMeta](pool, at, cursor);
   return { rows, ...(onward !== undefined && { next: `${at}:${onward}` }) };
 };

@@ -114,7 +114,7 @@ export type RecordedFact =
       readonly seekStride: number;
       readonly threshold: number;
     }
-  | { readonly what: 'branch' | 'tag'; readonly name: string; readonly commit: string; readonly tsNs: string }
+  | { readonly what: 'branch' | 'tag' | 'move'; readonly name: string; readonly commit: string; readonly tsNs: string }
   | {
       readonly what: 'view';
       readonly version: string;

@@ -32,14 +32,16 @@ interface Opened {
   readonly poolId: string;
 }
 
-/** Either spelling of an id. */
-const idShape = /^(?:0x[0-9a-f]{40}|[0-9A-Za-z]{27})$/i;
+/** Either spelling of an id, or a time. */
+const otherShape = /^(?:0x[0-9a-f]{40}|[0-9a-z]{27}|\d{4}-\d\d-\d\dt.*)$/i;
 /** Errors of names: compile errors at the name's place in the text. */
 const nameFaults: ReadonlySet<string> = new Set([
   'pool-not-found',
   'branch-not-found',
   'diff-no-fork',
   'tag-fixed',
+  'asof-malformed',
+  'asof-absent',
   'meta-unknown',
   'meta-unknown-lake',
 ]);
@@ -244,16 +246,19 @@ export class LakeSession {
   }
 
   private async named(request: Extract<SourceRequest, { kind: 'name' }>): Promise<FoundSource> {
-    const { name, commit, meta, anyCase } = request;
+    const { name, asof, meta, anyCase } = request;
     if (name === '') throw new Error('no pool name given');
     if (/^https?:\/\//i.test(name)) return this.url({ kind: 'url', url: name });
     const pool = this.poolNamed(name, anyCase);
     const view = pool instanceof LakeError ? this.view(request) : undefined;
+    if (asof !== undefined && pool instanceof LakeError && (view || this.from.files.length > 0))
+      throw new SourceFault('unknown argument "asof": only pools have it');
     if (view) return view;
     const file = pool instanceof LakeError ? await this.file(request, pool) : undefined;
     if (file) return file;
     if (pool instanceof LakeError) throw pool;
     if (request.format !== undefined) throw new SourceFault('unknown argument "format"');
+    const commit = asof === undefined ? request.commit : `0x${await pool.asOf(request.commit ?? 'main', asof)}`;
     if (meta !== undefined) {
       if (!poolMetas.has(meta)) throw new LakeError('meta-unknown', { meta });
       if (meta === 'diff') return this.diff(pool.config.id, request);
@@ -340,7 +345,8 @@ export class LakeSession {
       const commit = pool.tip(commitish);
       return /^0*$/.test(commit) ? commitish : commit;
     } catch (error) {
-      if (error instanceof LakeError && error.code === 'branch-not-found' && idShape.test(commitish)) return commitish;
+      if (error instanceof LakeError && error.code === 'branch-not-found' && otherShape.test(commitish))
+        return commitish;
       throw error;
     }
   }

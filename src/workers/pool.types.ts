@@ -260,6 +260,8 @@ export interface LakeServices {
     tags(): readonly { readonly name: string }[];
     /** The commit of a branch or a tag. @throws branch-not-found */
     tip(name: string): string;
+    /** Where the branch or tag was at a time. @throws asof-malformed, asof-absent, branch-not-found */
+    asOf(name: string, time: string): Promise<string>;
     load(branch: string, objects: readonly ObjectMeta[], note?: CommitNote): Promise<{ readonly commit: string }>;
   };
   views(): readonly ViewVersion[];

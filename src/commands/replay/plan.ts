@@ -74,7 +74,7 @@ class Plan {
   private readonly commits = new Map<string, RecordedFact>();
   private readonly pools = new Map<string, RecordedFact>();
   private readonly views = new Map<string, RecordedFact>();
-  /** Branches and tags, by pool and name. */
+  /** Of branches and tags, by pool, what it is and name. */
   private readonly named = new Map<string, RecordedFact[]>();
   /** Numbers of events by pool, as they were drawn. */
   private readonly numbers: { readonly pool: string; readonly id: number; readonly seq: number }[] = [];
@@ -103,7 +103,7 @@ class Plan {
         else if (line.fact.what === 'pool') this.pools.set(line.pool, line.fact);
         else if (line.fact.what === 'view') this.views.set(line.fact.version, line.fact);
         else if (line.fact.what === 'event') this.numbers.push({ pool: line.pool, id: line.fact.id, seq: line.seq });
-        else push(this.named, `${line.pool} ${line.fact.name}`, line.fact);
+        else push(this.named, `${line.pool} ${line.fact.what} ${line.fact.name}`, line.fact);
         return;
       case 'event':
         this.events.push(line.event);
@@ -193,12 +193,27 @@ class Plan {
     if (job.kind === 'create view') return this.views.get(job.viewId);
     if (job.kind === 'replace view') return this.views.get(job.version);
     if (outcome.status !== 'done') return undefined;
-    if (job.kind === 'create branch' || job.kind === 'create tag')
-      return this.named.get(`${pool} ${job.name}`)?.shift();
+    const drawn = drawnFor(job);
+    if (drawn) return this.named.get(`${pool} ${drawn}`)?.shift();
     return outcome.commit === undefined ? undefined : this.commits.get(outcome.commit);
   }
 }
 
+/** What a job draws a time for, besides commits. */
+const drawnFor = (job: PoolJob | LakeJob): string | undefined => {
+  switch (job.kind) {
+    case 'create branch':
+      return `branch ${job.name}`;
+    case 'create tag':
+      return `tag ${job.name}`;
+    case 'delete branch':
+      return `move ${job.name}`;
+    case 'reset':
+      return `move ${job.branch}`;
+    default:
+      return undefined;
+  }
+};
 /**
  * A number that was drawn for a change which then failed belongs to the first failed job of that pool that ended behind
  * it.

@@ -33,6 +33,7 @@ export const lakeOf = (lake: LakeServices, principal: Principal | undefined, lis
       branches: () => pool.branches(),
       tags: () => pool.tags(),
       tip: (name) => pool.tip(name),
+      asOf: (name, time) => pool.asOf(name, time),
       load: async (branch, objects, note) => {
         if (principal && !mayOnPool(principal, 'writer', config)) {
           listener?.refused({ lacks: 'writer', pool: config.id });

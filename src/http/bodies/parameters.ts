@@ -17,7 +17,7 @@ export const poolParameter = Type.String({ description: 'id or name of the pool'
 export const branchParameter = Type.String({ description: 'name of the branch', examples: ['main'] });
 /** The path parameter that names a branch, a tag or a commit. */
 export const revisionParameter = Type.String({
-  description: 'name of a branch or tag, or id of a commit',
+  description: 'name of a branch or tag, id of a commit, or a time: then where main was',
   examples: ['main'],
 });
 /** The path parameter that names a commit, in either spelling of its id. */

@@ -58,9 +58,12 @@ export const graphRoutes: readonly Route[] = [
     path: '/pool/:pool/revision/:revision/sums',
     summary: 'Records, bytes and data objects of a branch, tag or commit',
     need: 'reader of pool',
-    params: Type.Object({ pool, revision: Type.String({ description: 'name of a branch or tag, or id of a commit' }) }),
+    params: Type.Object({
+      pool,
+      revision: Type.String({ description: 'name of a branch or tag, id of a commit, or a time: then where main was' }),
+    }),
     answers: { 200: { text: 'What it holds.', value: Sums } },
-    errors: ['pool-not-found', 'branch-not-found', 'commit-file-missing'],
+    errors: ['pool-not-found', 'branch-not-found', 'asof-absent', 'commit-file-missing'],
     handler: async ({ service, params, reply, response }) =>
       sendValue(reply, sumsValue(await service.lake.pool(params.pool).sums(params.revision)), response),
   }),

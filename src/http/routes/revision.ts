@@ -57,6 +57,7 @@ export const revisionRoutes: readonly Route[] = [
       ...tipErrors,
       'pool-not-found',
       'branch-not-found',
+      'asof-absent',
       'commit-file-missing',
       'commit-not-found',
       'parameter-bool',

@@ -20,7 +20,16 @@ const rowsPerTransaction = 500;
  */
 const restTimes = 20;
 const restMsMax = 200;
-const byPool: readonly TableName[] = ['branches', 'tags', 'commits', 'vacuumed', 'checkpoints', 'packs', 'lineage'];
+const byPool: readonly TableName[] = [
+  'branches',
+  'tags',
+  'moves',
+  'commits',
+  'vacuumed',
+  'checkpoints',
+  'packs',
+  'lineage',
+];
 
 /** Removes rows and files of a pool that was deleted. `ended`: stop, the rest waits for the next start. */
 export const purgePool = async (tables: Tables, files: ObjectFiles, pool: Id, ended: () => boolean): Promise<void> => {

@@ -37,6 +37,7 @@ import type {
 import { checkNotReserved } from '../names.ts';
 import type { ObjectList } from '../objects/list.ts';
 import type { Mailbox } from './mailbox.ts';
+import { isTimeText } from './moves.ts';
 import type { PoolStore } from './store.ts';
 import { previewMerge, previewOf, previewRevert } from '../commits/preview.ts';
 import { checkBelow } from '../tables/rows.ts';
@@ -310,8 +311,17 @@ export class PoolFace implements Pool {
     revision: string,
     { dryRun, ...terms }: { readonly dryRun: boolean } & TipTerms,
   ): Promise<readonly Id[]> {
-    const candidates = await vacuumCandidates(this.store, this.resolve(revision));
-    const result = await this.submit({ kind: 'vacuum', revision, dryRun, ...terms }, { ...nothing, candidates });
+    const at = this.resolveAt(revision);
+    const commit = await at;
+    const candidates = await vacuumCandidates(this.store, commit);
+    // The job looks its revision up again where it has a condition; a time means one commit.
+    const task = {
+      kind: 'vacuum',
+      revision: at instanceof Promise ? `0x${commit}` : revision,
+      dryRun,
+      ...terms,
+    } as const;
+    const result = await this.submit(task, { ...nothing, candidates });
     return result.objects ?? [];
   }
 
@@ -330,12 +340,24 @@ export class PoolFace implements Pool {
     );
   }
   async sums(commitish: string): Promise<ObjectSums & { readonly commit: Id }> {
-    const commit = this.resolve(commitish);
+    const commit = await this.resolveAt(commitish);
     return { commit, ...listSums(await this.store.list(commit)) };
   }
 
   resolve(commitish: string): Id {
     return this.store.resolve(commitish);
+  }
+  /** The same, and what main was at where an RFC 3339 time stands, which nothing has as its name. */
+  resolveAt(commitish: string): Id | Promise<Id> {
+    try {
+      return this.store.resolve(commitish);
+    } catch (fault) {
+      if (!(fault instanceof LakeError && fault.code === 'branch-not-found' && isTimeText(commitish))) throw fault;
+      return this.asOf('main', commitish);
+    }
+  }
+  async asOf(name: string, time: string): Promise<Id> {
+    return this.store.moves.asOf(name, time);
   }
 
   /** @throws vacuumed */

@@ -41,6 +41,7 @@ import { PackIndex } from '../objects/packs.ts';
 import { isVacuumed, type SnapshotCache } from '../commits/snapshot.ts';
 import type { Retries } from '../commits/retries.ts';
 import { type Change, type Tables, rowMissing } from '../tables/tables.ts';
+import { Moves } from './moves.ts';
 import { Tags } from './tags.ts';
 
 /** What the pools of a lake share. */
@@ -115,6 +116,7 @@ export class PoolStore {
   readonly packs: PackIndex;
   readonly lineage: Lineage;
   readonly tags: Tags;
+  readonly moves: Moves;
   /** Lists of open snapshots, and how many of them hold each. */
   readonly pins = new Map<ObjectList, number>();
   /** Objects whose vacuum is under way: gone for whoever comes now. */
@@ -143,6 +145,13 @@ export class PoolStore {
       checkPool: () => {
         this.checkPool();
       },
+    });
+    this.moves = new Moves({
+      stores,
+      poolId: config.id,
+      commit: this.commit,
+      branch: (name) => this.branches().get(name),
+      tag: (name) => this.tags.find(name),
     });
     this.tags = new Tags({
       stores,
@@ -459,7 +468,7 @@ export class PoolStore {
     const row: Change = { table: 'branches', key: branchKey(this.poolId, name) };
     const events = await this.stores.feed.write(
       { kind: 'branch-delete', poolId: this.poolId, poolName: this.config.name, branch: name },
-      [row],
+      [row, await this.moves.leaving(before)],
       () => {
         this.checkPool();
         this.checkTip(before);
@@ -482,7 +491,7 @@ export class PoolStore {
     const key = this.keyOf(name);
     const events = await this.stores.feed.write(
       { kind: 'branch-reset', poolId: this.poolId, poolName: this.config.name, commitId: commit, branch: name },
-      [{ table: 'branches', key, payload: row }],
+      [{ table: 'branches', key, payload: row }, await this.moves.leaving(before)],
       () => {
         this.checkPool();
         this.checkTip(before, key);

@@ -15,7 +15,7 @@ import { baseFolder, logBegin, logFolder, type LogRead, restOfLog, segmentName }
 import { probeTables } from '../tables/probe.ts';
 import { hasObjectsAlone, lostFile, objectsAlone, repairedFolder, versionOfLog } from './recovery.ts';
 import { basesOf, leftOf, makeTables, type StrayBase, tablesFolder } from './replay.ts';
-import { decodeName, idOfPair, nameKey, pairKey } from '../tables/rows.ts';
+import { decodeMove, decodeName, idOfPair, nameKey, pairKey } from '../tables/rows.ts';
 import {
   faultOfObject,
   faultsOfCommit,
@@ -353,6 +353,11 @@ class Walk {
       if (commit === zeroId || this.tables.has('commits', pairKey(pool.id, commit))) continue;
       damage.commits.add(commit);
       this.faults.add(`${what}: its commit ${base62(commit)} is missing`);
+    }
+    for (const { key, payload } of this.tables.soundRows('moves', { prefix })) {
+      const { name, from } = decodeMove(key, payload);
+      if (from !== zeroId && !this.tables.has('commits', pairKey(pool.id, from)))
+        this.faults.add(`pool "${pool.name}", branch "${name}": commit ${base62(from)}, where it was, is missing`);
     }
     if (rows === 0) this.faults.add(`pool "${pool.name}": it has no branch`);
   }

@@ -15,6 +15,7 @@ import {
   decodeBranch,
   decodeCommit,
   decodeCounters,
+  decodeMove,
   decodePool,
   decodeTag,
   decodeView,
@@ -44,6 +45,7 @@ const salvagedTables: readonly TableName[] = [
   'pools',
   'branches',
   'tags',
+  'moves',
   'commits',
   'objects',
   'bodies',
@@ -180,6 +182,7 @@ class Rebuilder {
     for (const pool of soundPools(this.tables)) {
       await this.setBranches(pool);
       await this.setTags(pool);
+      await this.setMoves(pool);
     }
     await this.setFiles();
     await this.writer.put([lostEnd(this.course.counters, this.lost), this.versionRow()]);
@@ -224,7 +227,7 @@ class Rebuilder {
   /** Rows of pools that are gone. */
   private async dropStrangers(): Promise<void> {
     const pools = new Set(soundPools(this.tables).map(({ id }) => id));
-    for (const table of ['commits', 'objects', 'vacuumed', 'branches', 'tags'] as const)
+    for (const table of ['commits', 'objects', 'vacuumed', 'branches', 'tags', 'moves'] as const)
       await this.drop(
         table,
         this.tables.keys(table).filter((key) => !pools.has(poolOf(key))),
@@ -349,6 +352,15 @@ class Rebuilder {
       const name = `${tag.name} (${base62(tag.commit)})`;
       this.lost.push(`${what}: a branch has its name, it is called "${name}" now`);
       await this.writer.put([{ table: 'tags', key: branchKey(pool.id, name), payload: encodeTag({ ...tag, name }) }]);
+    }
+  }
+  /** Where a branch was is lost with its commit. */
+  private async setMoves(pool: PoolConfig): Promise<void> {
+    for (const { key, payload } of this.tables.soundRows('moves', { prefix: idBuffer(pool.id) })) {
+      const { name, from } = decodeMove(key, payload);
+      if (this.isComplete(pool.id, from)) continue;
+      this.lost.push(`pool "${pool.name}", branch "${name}": where it was before is lost with commit ${base62(from)}`);
+      await this.writer.put([{ table: 'moves', key }]);
     }
   }
   /** Of rows that the log lacked too. */

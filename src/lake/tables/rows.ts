@@ -151,6 +151,34 @@ export const decodeTag = (key: RowKey, payload: Buffer): TagRecord =>
   decoded('tags', key, () => namedCommit('tag', payload));
 
 /**
+ * That a branch was reset, or deleted: until then it was at `from`, since `sinceNs` under this name. What commits did to
+ * it they say themselves.
+ */
+export interface BranchMove {
+  readonly name: string;
+  readonly from: Id;
+  readonly sinceNs: bigint;
+}
+/** Key of a move: those of one branch's name in order of their times. */
+export const moveKey = (pool: Id, name: string, ns: bigint): Buffer => {
+  const time = Buffer.alloc(8);
+  time.writeBigUInt64BE(ns);
+  return Buffer.concat([branchKey(pool, name), time]);
+};
+/** The time of such a key. */
+export const timeOfMove = (key: Buffer): bigint => key.readBigUInt64BE(pairBytes);
+/** A row of `moves`. */
+export const encodeMove = ({ name, from, sinceNs }: BranchMove): Buffer =>
+  json({ n: name, f: from, s: String(sinceNs) });
+/** The move of a row of `moves`. @throws table-corrupt */
+export const decodeMove = (key: RowKey, payload: Buffer): BranchMove =>
+  decoded('moves', key, () => {
+    const row = parse<{ n: string; f: Id; s: string }>(payload);
+    checkIds([row.f]);
+    return { name: row.n, from: row.f, sinceNs: BigInt(row.s) };
+  });
+
+/**
  * A commit with what only the lake needs. `height` is one more than that of its higher parent. `rewrite`: whether it
  * made its objects of those that it deletes; numbers: how many of each, in their order. Earlier builds did not say.
  */
@@ -389,6 +417,7 @@ const hasBytes =
 const checkId = hasBytes(20);
 const checkPair = hasBytes(pairBytes);
 const checkPart = hasBytes(44);
+const checkMove = hasBytes(pairBytes + 8);
 const checkNumber = hasBytes(8);
 const anyRow = (): void => undefined;
 const checks = {
@@ -437,6 +466,10 @@ const checks = {
   tags: (key, payload) => {
     checkPair(key);
     decodeTag(key, payload);
+  },
+  moves: (key, payload) => {
+    checkMove(key);
+    decodeMove(key, payload);
   },
 } as const satisfies Record<TableName, (key: Buffer, payload: Buffer) => void>;
 /** Looks whether a row is one that an encoder makes. What it names need not be there. @throws table-corrupt */

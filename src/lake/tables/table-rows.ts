@@ -7,7 +7,7 @@ import { LakeError } from '../../errors.ts';
  * with a file), `vacuumed` (pool, object), `checkpoints` (pool, commit, part), `events` (number), `purges` (pools whose
  * rows are still to be removed), `packs` (pool, pack: copies, see packs.ts), `retries` (keys of requests that may be
  * sent again, see retries.ts), `lineage` (pool; pool, object; pool, step: see lineage.ts), `views` (view, version), `tags`
- * (pool, digest).
+ * (pool, digest), `moves` (pool, digest of a branch, time).
  */
 export const tableNames = [
   'about',
@@ -27,6 +27,7 @@ export const tableNames = [
   'lineage',
   'views',
   'tags',
+  'moves',
 ] as const;
 /** The name of a table. */
 export type TableName = (typeof tableNames)[number];

@@ -172,7 +172,7 @@ const readInConstant = (a: Analysis, place: Span): LoweredSource => {
 
 const fileArguments: ReadonlySet<string> = new Set(['format']);
 const urlArguments: ReadonlySet<string> = new Set(['format', 'method', 'body', 'headers']);
-const poolArguments: ReadonlySet<string> = new Set(['commit', 'meta', 'tap', 'base']);
+const poolArguments: ReadonlySet<string> = new Set(['commit', 'asof', 'meta', 'tap', 'base']);
 const mixedArguments: ReadonlySet<string> = new Set([...poolArguments, ...fileArguments]);
 const nameArguments = ({ environment }: Analysis): ReadonlySet<string> =>
   environment.mode === 'files' ? fileArguments : environment.filesToo ? mixedArguments : poolArguments;
@@ -221,7 +221,7 @@ const readText = (a: Analysis, text: string, source: SourceNode, table = false):
   const request: SourceRequest = {
     kind: 'name',
     name: text,
-    ...textsOf(args, ['format', 'commit', 'meta', 'base']),
+    ...textsOf(args, ['format', 'commit', 'asof', 'meta', 'base']),
     ...(source.commit ? { commit: source.commit.text } : {}),
     ...(source.meta ? { meta: source.meta.text } : {}),
     ...(table ? { anyCase: true } : {}),
@@ -235,8 +235,11 @@ const readText = (a: Analysis, text: string, source: SourceNode, table = false):
 };
 
 /** The part of `pool@commit:meta` that a fault is about; a meta source without a commit includes its colon. */
-const partAtFault = ({ commit, meta }: SourceNode, fault: string): Span | undefined => {
-  if (commit && fault === `"${commit.text}": branch not found`) return commit;
+const partAtFault = ({ commit, meta, args }: SourceNode, fault: string): Span | undefined => {
+  if (commit && (fault === `"${commit.text}": branch not found` || fault.endsWith(` at ${commit.text}`))) return commit;
+  const asof = args.find(({ key }) => key.text === 'asof');
+  const time = textOf(asof);
+  if (time !== undefined && (fault.startsWith(`${time}: `) || fault.endsWith(` at ${time}`))) return asof!.value;
   if (meta && (fault.startsWith('unknown metadata type') || (!commit && fault.endsWith(': branch not found'))))
     return commit ? meta : { start: meta.start - 1, end: meta.end };
   return undefined;

@@ -73,13 +73,23 @@ function suffix(s: Scanner, mark: string, parse: (scanner: Scanner) => NameNode 
   return name;
 }
 
-/** A branch name, or the characters of an id, which may begin with a digit. */
+/** A branch name, a time, or the characters of an id, which may begin with a digit. */
 function parseCommit(s: Scanner): NameNode | undefined {
   const name = parseName(s);
   if (name !== undefined) return name;
   const start = s.pos;
-  const text = s.match(/[0-9A-Za-z]+/y);
+  const text = s.match(time) ?? s.match(/[0-9A-Za-z]+/y);
   return text === undefined ? undefined : { kind: 'name', text, start: s.byte(start), end: s.byte(s.pos) };
+}
+
+/** As RFC 3339 has it; whether it is one is seen when it is looked up. */
+const time = /[0-9]{4,}-[0-9]{2}-[0-9]{2}T[0-9:.]+(?:Z|[+-][0-9]{2}:[0-9]{2})/y;
+function parseTime(s: Scanner): SourceText | undefined {
+  const start = s.pos;
+  const text = s.match(time);
+  return text === undefined
+    ? undefined
+    : { kind: 'source-text', text, quoted: false, start: s.byte(start), end: s.byte(s.pos) };
 }
 
 function parseSourceArgs(s: Scanner): SourceArg[] {
@@ -99,7 +109,8 @@ function parseSourceArg(s: Scanner): SourceArg | undefined {
   const name = parseId(s);
   if (name !== undefined && s.space()) {
     const key = { ...name, text: name.text.toLowerCase() };
-    const value = key.text === 'headers' ? parseExpr(s) : parseText(s);
+    const value =
+      key.text === 'headers' ? parseExpr(s) : ((key.text === 'asof' ? parseTime(s) : undefined) ?? parseText(s));
     if (value !== undefined) return { kind: 'source-arg', key, value, start: name.start, end: value.end };
   }
   s.pos = start;

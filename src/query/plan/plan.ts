@@ -548,6 +548,8 @@ export type SourceRequest =
       readonly kind: 'name';
       readonly name: string;
       readonly commit?: string;
+      /** The time at which the branch is wanted. */
+      readonly asof?: string;
       readonly meta?: string;
       readonly base?: string;
       readonly format?: string;

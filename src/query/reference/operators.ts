@@ -105,7 +105,7 @@ export const operatorTable: readonly OperatorText[] = (
     },
     {
       name: 'from',
-      syntax: 'from POOL[@BRANCH]',
+      syntax: 'from POOL[@BRANCH] [(asof TIME)]',
       text: 'reads a pool, a file or a URL',
       query: 'from movies@trial | head 1',
       output: '',

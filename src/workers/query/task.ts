@@ -92,7 +92,9 @@ export const lakeEnvironment = (
       const source = named(request);
       if (source.kind !== 'name' || source.meta !== undefined || source.format !== undefined || source.forLoad)
         return undefined;
-      const found = task.prefetched.find((f) => f.name === source.name && f.commit === source.commit);
+      const found = task.prefetched.find(
+        (f) => f.name === source.name && f.commit === source.commit && source.asof === undefined,
+      );
       return found && [found.source];
     },
     resolve: (source) => task.call({ kind: 'resolve', source: named(source) }),

@@ -168,6 +168,9 @@ describe('pipe operators', () => {
     expect(ops('from "a b"@1aB (commit x)')).toBe(
       '(from-op source=(source origin=(source-text text="a b" quoted=true) commit=1aB args=[(source-arg key=commit value=(source-text text="x"))]))',
     );
+    expect(ops('from p@2026-11-01T00:00:00.5+01:00:log | from p@b (asof 2026-11-01T00:00:00Z)')).toBe(
+      '(from-op source=(source origin=(source-text text="p") commit=2026-11-01T00:00:00.5+01:00 meta=log)) | (from-op source=(source origin=(source-text text="p") commit=b args=[(source-arg key=asof value=(source-text text="2026-11-01T00:00:00Z"))]))',
+    );
     expect(
       ops('from :pools | from /a.*/ | from /a/b.sup | from x*y | from https://a.b-c.d/e.json (headers {a:"b"})'),
     ).toBe(
