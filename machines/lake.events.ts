@@ -13,6 +13,7 @@ export type LakeJob = { readonly id: number } & LakeTask;
 export type LakeTask =
   | { readonly kind: 'create pool'; readonly name: string; readonly poolId: string }
   | { readonly kind: 'rename pool'; readonly poolId: string; readonly name: string }
+  | { readonly kind: 'set pool'; readonly poolId: string; readonly iceberg: 'off' | 'lazy' | 'eager' }
   | { readonly kind: 'delete pool'; readonly poolId: string }
   | { readonly kind: 'create view'; readonly name: string; readonly viewId: string }
   | { readonly kind: 'replace view'; readonly viewId: string; readonly version: string }

@@ -84,6 +84,7 @@ const all = [
   'errors',
   'visualize',
   'version',
+  'iceberg',
 ];
 const mayImport: Readonly<Record<string, readonly string[]>> = {
   errors: [],
@@ -94,9 +95,11 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   query: ['vectors', 'errors'],
   exec: ['query', 'vectors', 'errors'],
   lake: ['vectors', 'formats', 'machines', 'errors'],
-  workers: ['formats', 'query', 'exec', 'vectors', 'machines', 'lake', 'errors', 'allocator'],
+  workers: ['formats', 'query', 'exec', 'vectors', 'machines', 'lake', 'iceberg', 'errors', 'allocator'],
+  iceberg: ['lake', 'formats', 'vectors', 'errors'],
   recording: ['machines', 'errors'],
   http: [
+    'iceberg',
     'query',
     'lake',
     'formats',

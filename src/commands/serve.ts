@@ -17,13 +17,15 @@ import { startServer } from '../http/server.ts';
 import { openLake } from '../lake/lake.ts';
 import type { LakeOptions, PackOptions } from '../lake/lake.types.ts';
 import { makeFolder } from '../lake/lock.ts';
-import { openObjects } from '../lake/objects/objects.ts';
+import { LakeCatalogue } from '../iceberg/catalogue.ts';
+import { openIcebergFiles, openObjects } from '../lake/objects/objects.ts';
 import { shareSizes } from '../lake/scan/shares.ts';
 import { MachineWatch } from '../recording/watch.ts';
 import { version } from '../version.ts';
 import { startWorkerPool } from '../workers/pool.ts';
 import { giveWay } from '../workers/priority.ts';
 import { fromPolicyOf } from './from-options.ts';
+import { icebergSecret } from './iceberg-secret.ts';
 import type { CommandIo } from './io.ts';
 import { openAudit } from './audit.ts';
 import { watchKeys } from './key-file.ts';
@@ -132,6 +134,14 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
     },
     recorder?.lakeFor(lake, objects) ?? lake,
   );
+  const catalogue = new LakeCatalogue({
+    lake,
+    render: (request) => workers.render(request),
+    files: () => openIcebergFiles(directory),
+    report: (fault) => {
+      log.error({ err: fault }, 'iceberg');
+    },
+  });
   const tracing = config.trace && (await import('../http/tracing/otlp.ts')).openTracing(config.trace, { version, log });
   const server = await startServer({
     ...(access && { access }),
@@ -142,10 +152,13 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
     config: { ...config, connectionsMax },
     version,
     lake,
+    catalogue,
+    iceberg: { secret: icebergSecret(directory) },
     workers: recorder?.workersFor(workers) ?? workers,
     log,
     ...(inspect && { watch }),
   }).catch(async (problem: unknown) => {
+    await catalogue.close();
     await workers.close();
     await lake.close();
     throw problem;
@@ -172,6 +185,7 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
   await server.close();
   await tracing?.close();
   await recorder?.tips(workers);
+  await catalogue.close();
   await workers.close();
   await lake.close();
   await recorder?.close();

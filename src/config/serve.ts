@@ -83,6 +83,8 @@ export interface ServeConfig {
   readonly insecure: boolean;
   /** Empty for none. */
   readonly auditFile: string;
+  /** Lifetime of what Iceberg clients are given. */
+  readonly icebergTokenMs: number;
 }
 /** Access control is on with `keys` or a `domain`, which is the issuer of tokens, empty for none. */
 export interface AuthConfig {
@@ -193,6 +195,7 @@ export const parseServe = (
     auth: authConfig(values),
     insecure: values['insecure'] as boolean,
     auditFile: values['audit'] as string,
+    icebergTokenMs: number('iceberg.token.ttl'),
     record: Object.freeze({
       file: values['record'] as string,
       fileBytesMax: number('record.bytes.max'),

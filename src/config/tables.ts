@@ -237,6 +237,16 @@ const authOptions = [
     ...inEnvironment,
   },
   {
+    name: 'iceberg.token.ttl',
+    type: 'duration',
+    fallback: '1h',
+    value: 'TIME',
+    least: 60_000,
+    most: 12 * 3_600_000,
+    text: 'lifetime of the tokens and credentials that Iceberg clients are given',
+    ...inEnvironment,
+  },
+  {
     name: 'insecure',
     type: 'switch',
     fallback: 'false',

@@ -56,6 +56,8 @@ export interface Column {
   readonly name: string;
   readonly type: ColumnType;
   readonly nullable: boolean;
+  /** The number by which a table knows it, whatever its name is. */
+  readonly id?: number;
   /** Rows are indexes into the dictionary of this id. */
   readonly dictionary?: { readonly id: number; readonly bits: 8 | 16 | 32 | 64; readonly signed: boolean };
 }

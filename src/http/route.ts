@@ -4,6 +4,7 @@ import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
 import type { Static, TSchema } from 'typebox';
 import type { ServeConfig } from '../config/serve.ts';
 import type { ErrorCode } from '../errors.ts';
+import type { IcebergCatalogue } from '../iceberg/catalogue.types.ts';
 import type { Lake } from '../lake/lake.types.ts';
 import type { WorkerPool } from '../workers/pool.types.ts';
 import type { KeptAnswers } from '../workers/query/kept-answers.ts';
@@ -36,6 +37,8 @@ export interface Service {
   readonly config: ServeConfig;
   readonly version: string;
   readonly lake: Lake;
+  /** Its pools as tables. */
+  readonly catalogue: IcebergCatalogue;
   readonly workers: WorkerPool;
   readonly log: FastifyBaseLogger;
   readonly feed: EventFeed;

@@ -139,6 +139,22 @@ export const PoolStats = Type.Object(
   },
   { $id: 'PoolStats', description: 'Size of main, and the time it spans if its key is a time.' },
 );
+/** The answer of `GET /pool/:pool/iceberg`. */
+export const IcebergTable = Type.Object(
+  {
+    setting: Type.Enum(['off', 'lazy', 'eager']),
+    columns: array(
+      Type.Object({
+        path: Type.String({ description: 'Of the field in the records; `[element]` and the like in lists and maps.' }),
+        type: Type.String({ description: 'What kind of values of the field are there.' }),
+        column: Type.String({ description: 'Where they are in the table.' }),
+        iceberg: Type.String({ description: 'The type of that column.' }),
+        note: Type.Optional(Type.String({ description: 'Why they are there, where that is not plain.' })),
+      }),
+    ),
+  },
+  { $id: 'IcebergTable', description: 'A pool as an Iceberg table: where the values of each field are.' },
+);
 /** The answer of `GET /query/status/:id`. */
 export const QueryStatus = Type.Object(
   { error: Type.String({ description: 'Empty if all went well.' }) },
@@ -356,6 +372,11 @@ const keys = Type.Union([
   }),
   Type.Null(),
 ]);
+const iceberg = Type.String({
+  enum: ['off', 'lazy', 'eager'],
+  description:
+    'Whether the pool is an Iceberg table: `off` (default) not; `lazy`: its files are made when an engine asks for the table; `eager`: after each commit.',
+});
 /** The body of `POST /pool`. */
 export const NewPool = Type.Object(
   {
@@ -379,11 +400,15 @@ export const NewPool = Type.Object(
     seek_stride: Type.Optional(
       Type.Integer({ minimum: 0, maximum: integerMax, description: 'Bytes. 0: the default, 65536.' }),
     ),
+    iceberg: Type.Optional(iceberg),
   },
   { $id: 'NewPool' },
 );
 /** The body of `PUT /pool/:pool`. */
-export const NewName = Type.Object({ name: poolName('Unique in the lake.') }, { $id: 'NewName' });
+export const PoolChange = Type.Object(
+  { name: Type.Optional(poolName('Unique in the lake.')), iceberg: Type.Optional(iceberg) },
+  { $id: 'PoolChange', minProperties: 1 },
+);
 /** The body of `POST /pool/:pool`. */
 export const NewBranch = Type.Object(
   {

@@ -26,6 +26,7 @@ import { proxiesOf } from '../config/proxies.ts';
 import type { ServeConfig } from '../config/serve.ts';
 import { LakeError } from '../errors.ts';
 import type { FormatName } from '../formats/formats.ts';
+import type { IcebergCatalogue } from '../iceberg/catalogue.types.ts';
 import type { Lake } from '../lake/lake.types.ts';
 import type { WorkerPool } from '../workers/pool.types.ts';
 import { KeptAnswers } from '../workers/query/kept-answers.ts';
@@ -52,6 +53,9 @@ import { responseFormat, type ResponseFormat } from './bodies/negotiate.ts';
 import { corsHeaders, preflightHeaders, type OriginRules } from './connections/origin.ts';
 import { checkParameters } from './bodies/parameters.ts';
 import { formatNamed } from './bodies/read-parameters.ts';
+import { sendFault } from './iceberg/faults.ts';
+import { type IcebergOptions, icebergService } from './iceberg/callers.ts';
+import { addIceberg, icebergRoute, modelOf } from './iceberg/serve.ts';
 import { sendError, sendText } from './reply.ts';
 import { requestIdOf } from './request-id.ts';
 import { RoutedCall } from './routed-call.ts';
@@ -67,6 +71,7 @@ interface ServerOptions {
   readonly config: ServeConfig;
   readonly version: string;
   readonly lake: Lake;
+  readonly catalogue: IcebergCatalogue;
   readonly workers: WorkerPool;
   readonly log: FastifyBaseLogger;
   /**
@@ -82,6 +87,8 @@ interface ServerOptions {
   readonly earlyListener: EarlyListener;
   /** How many answers are kept at most; each has a descriptor. */
   readonly answersMax?: number;
+  /** How its tables are served. */
+  readonly iceberg: IcebergOptions;
   /** Of loads, queries and subscribers; default: those of machines/. */
   readonly charts?: ServiceCharts;
 }
@@ -145,7 +152,7 @@ const end = ({ feed, metrics, runs }: Service): void => {
 
 /** What the handlers work with. */
 const serviceOf = (
-  { config, version, lake, workers, log, watch, access, audit, tracing, charts, answersMax }: ServerOptions,
+  { config, version, lake, catalogue, workers, log, watch, access, audit, tracing, charts, answersMax }: ServerOptions,
   app: FastifyInstance,
 ): Service => {
   const feed = new EventFeed(lake, {
@@ -164,6 +171,7 @@ const serviceOf = (
     config,
     version,
     lake,
+    catalogue,
     workers,
     log,
     feed,
@@ -218,6 +226,8 @@ const buildApp = (options: ServerOptions): { readonly app: FastifyInstance; read
     if (method !== 'CONNECT') app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
   app.setErrorHandler((error, request, reply) => {
     logFailure(log, request, reply, error);
+    const model = modelOf(request.originalUrl);
+    if (model) return sendFault(reply, error, model);
     if (isNoAsset(request, error)) return notFound(reply);
     const { refuse } = request.routeOptions.config as Partial<RouteConfig>;
     return refuse ? refuse(request, reply, error) : sendError(reply, error);
@@ -228,6 +238,7 @@ const buildApp = (options: ServerOptions): { readonly app: FastifyInstance; read
   addPages(app);
   const inspected = config.inspect.on ? watch : undefined;
   addRoutes(app, service, inspected !== undefined);
+  addIceberg(app, service, icebergService(options.catalogue, config.icebergTokenMs, options.iceberg), routedMethods);
   if (inspected) addInspection(app, service, inspected);
   return { app, service };
 };
@@ -263,6 +274,8 @@ const internal = { moved: '/.moved', malformed: '/.malformed', unknown: '/.unkno
  * segment is no route.
  */
 const internalUrl = (url: string): string => {
+  const foreign = icebergRoute(url);
+  if (foreign !== undefined) return foreign;
   const target = targetOf(url);
   if (target.kind === 'route') return target.url.startsWith('/.') ? internal.unknown : target.url;
   return target.kind === 'moved'

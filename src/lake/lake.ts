@@ -20,10 +20,12 @@ import { base62, idBuffer, idOfBytes, parseId, threadIds, zeroId } from './ksuid
 import type {
   BranchRecord,
   CreatePoolRequest,
+  DerivedPool,
   Diff,
   DiffRequest,
   DoneJob,
   Draws,
+  IcebergMode,
   Id,
   KnownRetry,
   Lake,
@@ -49,6 +51,7 @@ import { metaPage } from './meta.ts';
 import { checkNotReserved } from './names.ts';
 import { Packer } from './objects/packer.ts';
 import { Mailbox } from './pool/mailbox.ts';
+import { derivedPool } from './pool/derived.ts';
 import { PoolFace } from './pool/pool.ts';
 import { PoolStore, type Stores } from './pool/store.ts';
 import { findOrphans, purgePool } from './objects/purge.ts';
@@ -311,6 +314,12 @@ class OpenLake implements Lake {
     checkNotReserved('pool', name);
     await this.submit({ kind: 'rename pool', poolId: this.face(reference).config.id, name });
   }
+  async setIceberg(reference: string, iceberg: IcebergMode | 'off'): Promise<void> {
+    await this.submit({ kind: 'set pool', poolId: this.face(reference).config.id, iceberg });
+  }
+  derived(reference: string): DerivedPool {
+    return derivedPool(this.face(reference).store);
+  }
   async deletePool(reference: string): Promise<void> {
     await this.submit({ kind: 'delete pool', poolId: this.face(reference).config.id });
   }
@@ -526,6 +535,8 @@ class OpenLake implements Lake {
         return this.doCreate(job.poolId, request!);
       case 'rename pool':
         return this.doRename(job.poolId, job.name);
+      case 'set pool':
+        return this.doSet(job.poolId, job.iceberg);
       case 'delete pool':
         return this.doDelete(job.poolId);
       case 'create view':
@@ -551,6 +562,7 @@ class OpenLake implements Lake {
       layout: { order: request.order ?? 'asc', keys },
       seekStride: request.seekStride || seekStrideDefault,
       threshold: request.threshold || thresholdDefault,
+      ...(request.iceberg && { iceberg: request.iceberg }),
     };
     this.options.drew?.(id, {
       what: 'pool',
@@ -559,6 +571,7 @@ class OpenLake implements Lake {
       ...config.layout,
       seekStride: config.seekStride,
       threshold: config.threshold,
+      ...(config.iceberg && { iceberg: config.iceberg }),
     });
     const branch: BranchRecord = { tsNs, name: 'main', commit: zeroId };
     return this.write(
@@ -592,6 +605,20 @@ class OpenLake implements Lake {
         face.store.config = after;
         this.names.delete(before.name);
         this.names.set(name, face);
+      },
+    );
+  }
+
+  private async doSet(id: Id, mode: IcebergMode | 'off'): Promise<readonly LakeEvent[]> {
+    const face = this.face_(id);
+    const { iceberg: _, ...rest } = face.config;
+    const after: PoolConfig = { ...rest, ...(mode !== 'off' && { iceberg: mode }) };
+    return this.write(
+      { kind: 'pool-update', poolId: id, poolName: after.name },
+      [{ table: 'pools', key: idBuffer(id), payload: encodePool(after) }],
+      () => face.store.checkPool(),
+      () => {
+        face.store.config = after;
       },
     );
   }

@@ -38,7 +38,9 @@ export interface ObjectMeta {
   readonly inline?: Uint8Array;
 }
 
-/** What a pool is. Only its name can change. */
+/** When the files of a pool's Iceberg table are made: when somebody asks, or after each commit. */
+export type IcebergMode = 'lazy' | 'eager';
+/** What a pool is. Its name can change, and whether it is an Iceberg table. */
 export interface PoolConfig {
   /** When it was made: nanoseconds since 1970. */
   readonly tsNs: bigint;
@@ -50,6 +52,8 @@ export interface PoolConfig {
   readonly seekStride: number;
   /** Bytes: about where a load cuts its objects. */
   readonly threshold: number;
+  /** Absent: it is no Iceberg table. */
+  readonly iceberg?: IcebergMode;
 }
 /** `tsNs`: when the branch was made, nanoseconds since 1970. `commit`: its tip; the zero commit while it is empty. */
 export interface BranchRecord {
@@ -174,6 +178,7 @@ export interface CreatePoolRequest {
   readonly seekStride?: number;
   /** Default 524288000; 0 means the default. */
   readonly threshold?: number;
+  readonly iceberg?: IcebergMode;
 }
 
 /**
@@ -369,6 +374,39 @@ export interface Pool {
   sums(commitish: string): Promise<ObjectSums & { readonly commit: Id }>;
 }
 
+/** A commit as what is derived from it sees it. `height`: one more than that of its higher parent. */
+export interface DerivedCommit extends CommitRecord {
+  readonly height: number;
+  /** It made its objects of those that it deletes. */
+  readonly rewrite?: boolean | readonly number[];
+}
+/**
+ * A pool as the source of what is derived from it, and the rows that this keeps with it: they go with the pool. Keys
+ * are without the pool's id.
+ */
+export interface DerivedPool {
+  readonly config: PoolConfig;
+  branches(): readonly BranchRecord[];
+  /** @throws branch-not-found, commit-file-missing */
+  resolve(commitish: string): Id;
+  commit(id: Id): DerivedCommit | undefined;
+  /** With its body, if that is in the tables and wanted; vacuumed ones too, without. */
+  object(id: Id, body?: boolean): ObjectMeta | undefined;
+  isVacuumed(id: Id): boolean;
+  /** Grows with every vacuum. */
+  vacuums(): number;
+  /** Those of a commit, in the pool's order, vacuumed ones too. */
+  objects(commit: Id): Promise<Iterable<ObjectMeta>>;
+  row(key: Uint8Array): Buffer | undefined;
+  rows(options: {
+    readonly prefix: Uint8Array;
+    readonly start?: Uint8Array;
+    readonly limit: number;
+  }): readonly { readonly key: Buffer; readonly payload: Buffer }[];
+  /** Durable once resolved; without a payload the row goes. @throws pool-not-found */
+  write(rows: readonly { readonly key: Uint8Array; readonly payload?: Uint8Array }[]): Promise<void>;
+}
+
 /** Data objects in sum; `bytes` are encoded. */
 export interface ObjectSums {
   readonly objects: number;
@@ -458,7 +496,11 @@ export interface Lake {
   pool(reference: string): Pool;
   createPool(request: CreatePoolRequest): Promise<{ readonly pool: PoolConfig; readonly branch: BranchRecord }>;
   renamePool(reference: string, name: string): Promise<void>;
+  /** Whether a pool is an Iceberg table. */
+  setIceberg(reference: string, mode: IcebergMode | 'off'): Promise<void>;
   deletePool(reference: string): Promise<void>;
+  /** What tables that are derived from a pool are made of. @throws pool-not-found */
+  derived(reference: string): DerivedPool;
   /** The views at their newest versions, in order of their ids. */
   views(): readonly ViewVersion[];
   /** By id or name, as pools; undefined if there is none. `version`: in either spelling; default: the newest. */
@@ -548,6 +590,7 @@ export type LakeFact =
       readonly keys: readonly (readonly string[])[];
       readonly seekStride: number;
       readonly threshold: number;
+      readonly iceberg?: IcebergMode;
     }
   /** `move`: a branch went from that commit, or was deleted. */
   | { readonly what: 'branch' | 'tag' | 'move'; readonly name: string; readonly commit: Id; readonly tsNs: string }

@@ -168,6 +168,7 @@ const changeOfJob = (pool: string, job: PoolJob | LakeJob, commit = ''): string 
     case 'create pool':
       return `pool-new ${pool} `;
     case 'rename pool':
+    case 'set pool':
       return `pool-update ${pool} `;
     case 'delete pool':
       return `pool-delete ${pool} `;

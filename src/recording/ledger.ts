@@ -80,6 +80,7 @@ export class Ledger {
         tips.set(job.branch, job.commit);
         return;
       case 'rename pool':
+      case 'set pool':
       case 'delete pool':
       case 'create view':
       case 'replace view':

@@ -10,6 +10,7 @@ export const isScenarioName = (name: string): boolean => /\.ya?ml$/i.test(name);
 export const lakeStepWords = [
   'create pool',
   'rename pool',
+  'set pool',
   'delete pool',
   'load',
   'loads',

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import { ColumnCache } from '../lake/columns/cache.ts';
 import { threadIds } from '../lake/ksuid.ts';
-import { diskTotals, openObjects } from '../lake/objects/objects.ts';
+import { type ObjectStore, diskTotals, openIcebergFiles, openObjects } from '../lake/objects/objects.ts';
 import { CacheCounters } from './cache-counts.ts';
 import {
   bytesInUse,
@@ -26,6 +26,7 @@ import { ToldError, runCompile, runQuery } from './query/task.ts';
 import { linkTask } from '../vectors/stop.ts';
 import { ThreadMemory, loads } from '../vectors/thread-memory.ts';
 import { runCompact, runDelete } from './load/rewrite-task.ts';
+import { runRender } from './load/render-task.ts';
 import { TaskSpill } from './query/spill.ts';
 import { Task, discard, smallChunkBytes } from './task.ts';
 import { TaskCounter, taskAt, tellThread } from './task-counts.ts';
@@ -152,6 +153,10 @@ const flush = (transfer: readonly ArrayBuffer[] = []): void => {
   held = [];
 };
 
+let openFiles: ObjectStore | undefined;
+/** Those of Iceberg tables; a lake without any has no folder for them. */
+const icebergFiles = (): ObjectStore => (openFiles ??= openIcebergFiles(settings.lakeDirectory));
+
 const runPart = (task: Task, { of, port: way }: Extract<TaskRequest, { kind: 'part' }>): Promise<TaskOutcome> => {
   switch (of) {
     case 'load':
@@ -175,6 +180,8 @@ const run = (task: Task, request: TaskRequest, spill: TaskSpill): Promise<TaskOu
       return runDelete(task, request, tools, spill);
     case 'compact':
       return runCompact(task, request, tools);
+    case 'render':
+      return runRender(task, request, tools.objects, icebergFiles());
     case 'compile':
       return runCompile(task, request, tools);
     case 'part':
@@ -191,6 +198,7 @@ const start = async (task: Task, request: TaskRequest): Promise<void> => {
     request.kind === 'load' ||
     request.kind === 'ingest' ||
     request.kind === 'compact' ||
+    request.kind === 'render' ||
     (request.kind === 'part' && request.of === 'load');
   const accounts = memory[isLoad ? 'loads' : 'queries'];
   const account = accounts.open({ isPart: request.kind === 'part', isIdle: () => task.isWaiting });

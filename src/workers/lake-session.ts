@@ -16,6 +16,7 @@ import { didYouMean, didYouMeanName } from '../query/analyze/suggest.ts';
 import { expandGlob, findFile, looksLikePath } from './from/files.ts';
 import { type FromPolicy, allowedUrl } from './from/policy.ts';
 import { atHead, namesIn } from './prefetch.ts';
+import type { RenderRequest } from '../iceberg/render.types.ts';
 import type { Call, Prefetched, PoolLayout } from './messages.ts';
 import { type PackedPage, packPage } from './packed-page.ts';
 import type { LakeServices } from './pool.types.ts';
@@ -60,6 +61,8 @@ export class LakeSession {
   private readonly readOnly: boolean;
   /** Finds the pool that a shipper names. */
   target: ((pool: string) => Promise<PoolConfig>) | undefined;
+  /** Of the table that its files are for. */
+  private register: RenderRequest['register'] | undefined;
   /** `readOnly`: what would change the lake is refused when it is compiled. */
   constructor(lake: LakeServices, from: FromPolicy, readOnly = false) {
     this.lake = lake;
@@ -86,6 +89,11 @@ export class LakeSession {
     });
   }
 
+  /** It makes files for a table, whose columns these are. */
+  renderFor(register: RenderRequest['register']): void {
+    this.register = register;
+  }
+
   async answer(call: Exclude<Call, { kind: 'helper' }>): Promise<unknown> {
     switch (call.kind) {
       case 'resolve':
@@ -105,6 +113,9 @@ export class LakeSession {
       case 'view':
         if (this.readOnly) throw new LakeError('query-writes', { what: `${call.change.action} view` });
         return this.lake.changeView(call.change);
+      case 'columns':
+        if (!this.register) throw new LakeError('internal', { text: 'no table' });
+        return this.register(call.wanted);
       case 'commit': {
         const { poolId, branch } = this.at(call.handle);
         return (await this.lake.pool(`0x${poolId}`).load(branch, call.objects, call.note)).commit;

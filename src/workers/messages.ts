@@ -12,6 +12,8 @@ import type { MessagePort } from 'node:worker_threads';
 import { hintOfAll } from '../query/parse/advice.ts';
 import { CompileError, SourceFault, compilationErrorsJson, formatCompileErrors } from '../query/parse/error.ts';
 import { LakeError, type ErrorCode, type ErrorParameters, errorTable, framesOf } from '../errors.ts';
+import type { TableColumn } from '../iceberg/columns.ts';
+import type { GivenColumns, RenderedFile, WantedColumns } from '../iceberg/render.types.ts';
 import type {
   CommitNote,
   DiffSide,
@@ -65,6 +67,8 @@ export type TaskRequest =
   /** The snapshot is handle 0 of the task's session. */
   | { readonly kind: 'delete'; readonly where: string; readonly pool: PoolLayout }
   | { readonly kind: 'compact'; readonly objects: readonly ObjectMeta[]; readonly pool: PoolLayout }
+  /** `table`: the columns that the table has. */
+  | { readonly kind: 'render'; readonly objects: readonly ObjectMeta[]; readonly table: readonly TableColumn[] }
   | { readonly kind: 'compile'; readonly text: string; readonly indexBase?: 0 | 1 }
   /** Helps a task of another thread: what is to be done comes and goes over the port, until it closes. */
   | { readonly kind: 'part'; readonly of: PartOf; readonly port: MessagePort };
@@ -78,13 +82,17 @@ export interface RewriteOutcome {
   readonly adds: readonly ObjectMeta[];
   readonly parts?: readonly number[];
 }
-/** What a task gives at its end; in this order of a load, an ingest, a delete or compact, a part, a compile, a query. */
+/**
+ * What a task gives at its end; in this order of a load, an ingest, a delete or compact, a part, a compile, a rendition,
+ * a query.
+ */
 export type TaskOutcome =
   | LoadOutcome
   | IngestOutcome
   | RewriteOutcome
   | undefined
   | { readonly ast: unknown; readonly plan: unknown }
+  | RenderedFile
   | QueryStats;
 
 /**
@@ -168,6 +176,8 @@ export type Call =
       readonly objects: readonly ObjectMeta[];
       readonly note: CommitNote;
     }
+  /** Columns that a table is to have. */
+  | { readonly kind: 'columns'; readonly wanted: WantedColumns }
   /** A part in another thread. */
   | { readonly kind: 'helper'; readonly of: PartOf };
 /** What the main thread answers to each call of a worker. */
@@ -180,6 +190,7 @@ export interface Answers {
   readonly layout: PoolLayout;
   readonly target: PoolLayout;
   readonly commit: string;
+  readonly columns: GivenColumns;
   /** The way to the part; none if there is no other thread. */
   readonly helper: MessagePort | undefined;
 }

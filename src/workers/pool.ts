@@ -12,6 +12,7 @@ import { join } from 'node:path';
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { LakeError } from '../errors.ts';
 import { recursionMax } from '../exec/source.ts';
+import type { RenderedFile, RenderRequest } from '../iceberg/render.types.ts';
 import { newId } from '../lake/ksuid.ts';
 import type { ObjectMeta, PoolConfig, PrepareRewrite, Rewrite, Snapshot } from '../lake/lake.types.ts';
 import { type ObjectStore, openObjects } from '../lake/objects/objects.ts';
@@ -390,6 +391,12 @@ class Workers implements WorkerPool {
       new LakeSession(this.lake, this.options.from),
       {},
     );
+  }
+
+  render({ objects, table, register, signal }: RenderRequest): Promise<RenderedFile> {
+    const session = new LakeSession(this.lake, this.options.from);
+    session.renderFor(register);
+    return this.outcome<RenderedFile>({ kind: 'render', objects, table }, session, signal ? { signal } : {});
   }
 
   compile(text: string, lake = this.lake, indexBase?: 0 | 1): Promise<CompileReply> {

@@ -2,6 +2,7 @@
  * What the worker pool does for the main thread: bodies become objects, query texts become bytes, objects are
  * rewritten. Promise faces only; the threads behind them are pool.ts.
  */
+import type { RenderedFile, RenderRequest } from '../iceberg/render.types.ts';
 import type {
   CommitNote,
   MetaPage,
@@ -192,6 +193,8 @@ export interface WorkerPool {
   prepareCompact(ids: readonly string[]): PrepareRewrite;
   /** Puts the rows of small objects together, in the pool's order, for no commit. */
   packObjects(objects: readonly ObjectMeta[], pool: PoolConfig): Promise<{ readonly adds: readonly ObjectMeta[] }>;
+  /** Makes the files of objects for an Iceberg table: one file, in which each object's rows are a part. */
+  render(request: RenderRequest): Promise<RenderedFile>;
   /** `lake`: as the one who asks sees it; default: all of it. */
   compile(text: string, lake?: LakeServices, indexBase?: 0 | 1): Promise<CompileReply>;
   status(): WorkerPoolStatus;

@@ -6,15 +6,19 @@ import type { FastifyInstance } from 'fastify';
 import { type Logger, pino } from 'pino';
 import { fromPolicyOf } from '../../src/commands/from-options.ts';
 import { openAudit } from '../../src/commands/audit.ts';
+import { icebergSecret } from '../../src/commands/iceberg-secret.ts';
 import { watchKeys } from '../../src/commands/key-file.ts';
 import { beginRecording } from '../../src/commands/serve.ts';
 import { parseServe } from '../../src/config/serve.ts';
 import { accessOf } from '../../src/http/access/access.ts';
+import type { Clock } from '../../src/http/access/tokens.ts';
 import { listenEarly } from '../../src/http/connections/early-listener.ts';
 import { type Server, type ServiceCharts, startServer } from '../../src/http/server.ts';
+import { LakeCatalogue } from '../../src/iceberg/catalogue.ts';
+import type { IcebergCatalogue } from '../../src/iceberg/catalogue.types.ts';
 import { openLake } from '../../src/lake/lake.ts';
 import type { Lake, PackOptions } from '../../src/lake/lake.types.ts';
-import { openObjects } from '../../src/lake/objects/objects.ts';
+import { openIcebergFiles, openObjects } from '../../src/lake/objects/objects.ts';
 import { MachineWatch } from '../../src/recording/watch.ts';
 import { startWorkerPool } from '../../src/workers/pool.ts';
 import type { WorkerPool } from '../../src/workers/pool.types.ts';
@@ -45,7 +49,8 @@ export interface Answer {
 
 /**
  * Starts a service with the given flags; `directory` keeps a lake that is already there, `log` gets its lines;
- * `charts`: others than those of machines/. `report` is told of certificates that are no good.
+ * `charts`: others than those of machines/. `report` is told of certificates that are no good. `iceberg`: another
+ * catalogue than the lake's own, another clock for its tokens.
  */
 export const startService = async (
   flags: readonly string[] = [],
@@ -53,6 +58,7 @@ export const startService = async (
   log?: Logger,
   charts?: ServiceCharts,
   report?: (fault: unknown) => void,
+  iceberg?: { readonly catalogue?: IcebergCatalogue; readonly clock?: Clock },
 ): Promise<TestService> => {
   const folder = directory ?? (await mkdtemp(join(tmpdir(), 'lake-test-')));
   const config = parseServe([
@@ -104,6 +110,14 @@ export const startService = async (
     },
     recorder?.lakeFor(lake, objects) ?? lake,
   );
+  const own = new LakeCatalogue({
+    lake,
+    render: (request) => workers.render(request),
+    files: () => openIcebergFiles(folder),
+    report: (fault) => {
+      throw fault;
+    },
+  });
   const access = accessOf({
     auth: config.auth,
     ...(config.auth.keys && {
@@ -132,6 +146,8 @@ export const startService = async (
     ...(audit && { audit: audit.write }),
     version: 'v0.0.0-test',
     lake,
+    catalogue: iceberg?.catalogue ?? own,
+    iceberg: { secret: icebergSecret(folder), ...(iceberg?.clock && { clock: iceberg.clock }) },
     workers: recorder?.workersFor(workers) ?? workers,
     log: log ?? pino({ level: config.logLevel }),
     ...(charts && { charts }),
@@ -167,6 +183,7 @@ export const startService = async (
     close: async () => {
       await server.close();
       await recorder?.tips(workers);
+      await own.close();
       await workers.close();
       await lake.close();
       await audit?.close();

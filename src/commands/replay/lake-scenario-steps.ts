@@ -1,7 +1,7 @@
 /** What the words of a scenario of a whole lake do (lake-scenario.ts tells of them). */
 import { LakeError } from '../../errors.ts';
 import { base62 } from '../../lake/ksuid.ts';
-import type { Id, SortOrder } from '../../lake/lake.types.ts';
+import type { IcebergMode, Id, SortOrder } from '../../lake/lake.types.ts';
 import { innerSteps, type LakeStep } from '../../recording/scenario.ts';
 import type { LakeStepWord } from '../../recording/scenario-words.ts';
 import { snapshotRows, type Stage } from './lake-stage.ts';
@@ -47,6 +47,10 @@ export const steps: Readonly<Record<LakeStepWord, Run>> = {
   },
   'rename pool': async ({ lake }, step) => {
     await lake.renamePool(text(step, 'rename pool'), text(step, 'to'));
+    return {};
+  },
+  'set pool': async ({ lake }, step) => {
+    await lake.setIceberg(text(step, 'set pool'), text(step, 'iceberg') as IcebergMode | 'off');
     return {};
   },
   'delete pool': async ({ lake }, step) => {

@@ -4,7 +4,8 @@
  * speak of them; `none` is no commit at all.
  *
  * What is done:
- * - `create pool: p` (`order`, `keys`, `threshold`), `rename pool: p` `to: q`, `delete pool: p`
+ * - `create pool: p` (`order`, `keys`, `threshold`), `rename pool: p` `to: q`, `set pool: p` `iceberg: lazy`,
+ *   `delete pool: p`
  * - `load: <rows>` `into: p@main` (`pad`: characters of noise that each row gets; `breaks: true`: the body ends in the
  *   middle)
  * - `loads: <n>` `into: p@main`: so many loads of one row `{ts:<i>}`, by 64 clients at once

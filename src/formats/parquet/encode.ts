@@ -64,6 +64,10 @@ export const physicalOf = (leaf: LeafOut, v: Plain['values']): Physical => {
     case 'fixed-binary':
       return fixed(v as BytesVector, type.size);
     case 'decimal': {
+      if (v.form === 'number' && v.type === types.uint64) {
+        const bytes = wideBytes(v.values.subarray(0, count), undefined, leaf.size);
+        return { kind: 'fixed', count, size: leaf.size, bytes };
+      }
       if (type.inWords) return { kind: 'fixed', count, size: leaf.size, bytes: bytesOfWords(v as RecordVector) };
       const { low, high } = unitsOfDecimals(v, undefined, type, writerName);
       if (leaf.physical === 'INT32') return words(Int32Array.from(low as ArrayLike<number | bigint>, Number));

@@ -56,15 +56,16 @@ interface Place {
 }
 
 const addNode = (column: Column, place: Place): NodeOut => {
-  const { nullable, name } = column;
+  const { nullable, name, id } = column;
   const repetition_type = nullable ? ('OPTIONAL' as const) : ('REQUIRED' as const);
   const below = { ...place, path: [...place.path, name], definition: place.definition + (nullable ? 1 : 0) };
-  return { nullable, content: addContent(column.type, { name, repetition_type }, below) };
+  const head = { name, repetition_type, ...(id !== undefined && { field_id: id }) };
+  return { nullable, content: addContent(column.type, head, below) };
 };
 
 const addContent = (
   type: ColumnType,
-  head: Pick<SchemaElement, 'name' | 'repetition_type'>,
+  head: Pick<SchemaElement, 'name' | 'repetition_type' | 'field_id'>,
   place: Place,
 ): ContentOut => {
   const { elements } = place;

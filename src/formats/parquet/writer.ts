@@ -2,17 +2,12 @@
  * Writes Parquet: the schema from the first record, or of what is known where none comes, row groups of bounded size,
  * the table of contents at the end.
  */
-import type { ColumnChunk, RowGroup } from 'hyparquet';
-import { ByteWriter } from 'hyparquet-writer';
-import { writeMetadata } from 'hyparquet-writer/src/metadata.js';
-import { checkStop } from '../../vectors/stop.ts';
-import type { RecordVector, Vector } from '../../vectors/vector.ts';
+import type { Vector } from '../../vectors/vector.ts';
 import { columnsOf, columnsWithoutRows } from '../column-types.ts';
 import type { WriteOptions, Writer } from '../format.types.ts';
 import { RecordRows } from '../record-rows.ts';
-import { writeChunk } from './chunk-write.ts';
-import { type SchemaOut, schemaOf, writerName } from './schema-write.ts';
-import { type LeafData, shred } from './shred.ts';
+import { ParquetFile } from './file.ts';
+import { schemaOf, writerName } from './schema-write.ts';
 
 /** More rows at a time take more memory, and the same time each. */
 const groupRows = 1 << 16;
@@ -21,11 +16,9 @@ const groupRows = 1 << 16;
  * what is written of a column.
  */
 const groupBytes = 24 << 20;
-const magic = Uint8Array.of(0x50, 0x41, 0x52, 0x31);
-const createdBy = 'lake-data-service (build 0)';
 
 export const createParquetWriter = (_options: WriteOptions): Writer => {
-  const file = new FileWriter();
+  const file = new ParquetFile();
   const rows = new RecordRows({
     writer: writerName,
     rows: groupRows,
@@ -43,71 +36,3 @@ export const createParquetWriter = (_options: WriteOptions): Writer => {
     },
   };
 };
-
-class FileWriter {
-  private schema: SchemaOut | undefined;
-  private readonly groups: RowGroup[] = [];
-  private length = 0;
-  private rows = 0;
-
-  get hasSchema(): boolean {
-    return this.schema !== undefined;
-  }
-  start(schema: SchemaOut): void {
-    this.schema = schema;
-  }
-
-  *group(v: RecordVector): Generator<Uint8Array> {
-    const { nodes } = this.schema!;
-    const columns: RowGroup['columns'] = [];
-    const start = this.length;
-    yield* this.head();
-    for (const [k, node] of nodes.entries()) {
-      for (const leaf of shred(node, v.fields[k].values, v.fields[k].present)) {
-        checkStop();
-        columns.push(yield* this.chunk(leaf));
-      }
-    }
-    const rawBytes = columns.reduce((n, c) => n + (c.meta_data?.total_uncompressed_size ?? 0n), 0n);
-    this.groups.push({
-      columns,
-      total_byte_size: rawBytes,
-      num_rows: BigInt(v.length),
-      total_compressed_size: BigInt(this.length - Math.max(start, magic.length)),
-    });
-    this.rows += v.length;
-  }
-
-  private *chunk(leaf: LeafData): Generator<Uint8Array, ColumnChunk> {
-    const pieces = writeChunk(leaf, this.length);
-    for (;;) {
-      const { done, value } = pieces.next();
-      if (done) return value;
-      yield this.count(value);
-    }
-  }
-
-  private *head(): Generator<Uint8Array> {
-    if (this.length === 0) yield this.count(magic.slice());
-  }
-
-  *end(): Generator<Uint8Array> {
-    yield* this.head();
-    const out = new ByteWriter(1 << 16);
-    writeMetadata(out, {
-      version: 2,
-      created_by: createdBy,
-      schema: [...this.schema!.elements],
-      num_rows: BigInt(this.rows),
-      row_groups: this.groups,
-      metadata_length: 0,
-    });
-    yield out.getBytes();
-    yield magic.slice();
-  }
-
-  private count(bytes: Uint8Array): Uint8Array {
-    this.length += bytes.length;
-    return bytes;
-  }
-}

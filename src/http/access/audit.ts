@@ -53,6 +53,12 @@ const refusals: Partial<Readonly<Record<ErrorCode, Refusal['lacks']>>> = {
   'auth-invalid': 'token',
   'origin-foreign': 'origin',
   'host-foreign': 'host',
+  'oauth-client': 'token',
+  's3-unsigned': 'token',
+  's3-access-key-unknown': 'token',
+  's3-signature-wrong': 'token',
+  's3-token-invalid': 'token',
+  's3-token-expired': 'token',
 };
 
 /** One request, from its admission to its lines. */

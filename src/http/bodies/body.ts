@@ -242,7 +242,10 @@ const collected = (
 /**
  * The whole body without its content codings. @throws body-too-long, bodies-full, format-broken, content-coding-unknown
  */
-const readBody = async (raw: IncomingMessage, { bytesMax, held, ...terms }: ControlTerms): Promise<Uint8Array> => {
+export const readBody = async (
+  raw: IncomingMessage,
+  { bytesMax, held, ...terms }: ControlTerms,
+): Promise<Uint8Array> => {
   const codings = requestCodings(raw.headers['content-encoding']);
   const incoming = new IncomingBody(raw, terms);
   const room = held.begin(terms.pace, incoming.give);

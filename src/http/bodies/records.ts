@@ -4,6 +4,7 @@
  */
 import type { AuthConfig } from '../../config/serve.ts';
 import { grantText, type Principal } from '../access/roles.ts';
+import type { IcebergDescription } from '../../iceberg/catalogue.types.ts';
 import type { Channel } from '../../query/plan/channels.ts';
 import type { DescribedSource, Description } from '../describe.ts';
 import type { LoadRun, QueryRun } from '../runs.ts';
@@ -18,7 +19,7 @@ import type {
   Preview,
   TagRecord,
 } from '../../lake/lake.types.ts';
-import { arrayType, namedType, types } from '../../vectors/type.ts';
+import { arrayType, namedType, recordType, types } from '../../vectors/type.ts';
 import {
   type Data,
   type Value,
@@ -287,6 +288,20 @@ export const statsValue = (stats: PoolStats): Value => {
         );
   return named('exec.PoolStats', record({ size: intValue(stats.size), span }));
 };
+
+const icebergColumnType = recordType([
+  ...['path', 'type', 'column', 'iceberg'].map((name) => ({ name, type: types.string })),
+  { name: 'note', type: types.string, optional: true },
+]);
+/** A pool as an Iceberg table. */
+export const icebergValue = ({ setting, columns }: IcebergDescription): Value =>
+  record({
+    setting: stringValue(setting),
+    columns: {
+      type: arrayType(icebergColumnType),
+      data: columns.map(({ path, type, column, iceberg, note }) => [path, type, column, iceberg, note]),
+    },
+  });
 
 /** How one logs in: with a token of an issuer (`auth0`), with a key (`key`), or not at all. */
 export const authMethodValue = ({ domain, keys, audience, clientId }: AuthConfig): Value =>

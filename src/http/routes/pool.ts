@@ -1,14 +1,14 @@
 /** Pools: create, rename, delete, figures; and the branches that are made on them. */
 import { Type } from 'typebox';
 import { LakeError } from '../../errors.ts';
-import type { SortOrder } from '../../lake/lake.types.ts';
-import { parseId } from '../../lake/ksuid.ts';
+import type { IcebergMode, SortOrder } from '../../lake/lake.types.ts';
+import { base62, parseId } from '../../lake/ksuid.ts';
 import { checkName, poolParameter } from '../bodies/parameters.ts';
-import { branchValue, createdValue, statsValue } from '../bodies/records.ts';
+import { branchValue, createdValue, icebergValue, statsValue } from '../bodies/records.ts';
 import { sendValue } from '../reply.ts';
 import { type Link, type Route, route } from '../route.ts';
 import { changeErrors } from '../route-errors.ts';
-import { Branch, CreatedPool, NewBranch, NewName, NewPool, PoolStats } from '../schemas.ts';
+import { Branch, CreatedPool, IcebergTable, NewBranch, NewPool, PoolChange, PoolStats } from '../schemas.ts';
 
 const poolParams = Type.Object({ pool: poolParameter });
 const ofPool = (to: string, more: Readonly<Record<string, string>> = {}): Link => ({
@@ -59,9 +59,11 @@ export const poolRoutes: readonly Route[] = [
       'name-long',
       'order-unknown',
       'size-negative',
+      'iceberg-unknown',
     ],
     handler: async (call) => {
-      const { name, layout, thresh: threshold, seek_stride: seekStride } = await call.body();
+      const { name, layout, thresh: threshold, seek_stride: seekStride, iceberg } = await call.body();
+      const mode = icebergOf(iceberg);
       const order = orderOf(layout?.order);
       const keys = layout?.keys;
       if (!name) throw new LakeError('pool-name-missing');
@@ -74,6 +76,7 @@ export const poolRoutes: readonly Route[] = [
         ...(keys && { keys }),
         ...(threshold !== undefined && { threshold }),
         ...(seekStride !== undefined && { seekStride }),
+        ...(mode !== undefined && mode !== 'off' && { iceberg: mode }),
       });
       return sendValue(call.reply, createdValue(pool, branch), call.response);
     },
@@ -83,15 +86,15 @@ export const poolRoutes: readonly Route[] = [
     tag: 'Pools',
     method: 'PUT',
     path: '/pool/:pool',
-    summary: 'Rename a pool',
+    summary: 'Rename a pool, or set whether it is an Iceberg table',
     need: 'admin of pool',
     writes: true,
     silent: true,
     params: poolParams,
-    description: 'Its id, its branches and its data stay.',
-    body: NewName,
-    examples: { 'A new name': { name: 'films' } },
-    answers: { 204: { text: 'It has the name.' } },
+    description: 'Its id, its branches and its data stay. What is not named stays as it is.',
+    body: PoolChange,
+    examples: { 'A new name': { name: 'films' }, 'An Iceberg table': { iceberg: 'lazy' } },
+    answers: { 204: { text: 'It is so.' } },
     errors: [
       ...changeErrors,
       'pool-not-found',
@@ -100,12 +103,17 @@ export const poolRoutes: readonly Route[] = [
       'pool-exists',
       'view-exists',
       'name-long',
+      'iceberg-unknown',
     ],
     handler: async (call) => {
-      const { name } = await call.body();
-      if (!name) throw new LakeError('pool-name-missing');
-      checkName('pool', name, call.service.config.nameBytesMax);
-      await call.service.lake.renamePool(call.params.pool, name);
+      const { name, iceberg } = await call.body();
+      const { lake, config } = call.service;
+      const mode = icebergOf(iceberg);
+      if (!name && (name !== undefined || mode === undefined)) throw new LakeError('pool-name-missing');
+      if (name) checkName('pool', name, config.nameBytesMax);
+      const { id } = lake.pool(call.params.pool).config;
+      if (name) await lake.renamePool(base62(id), name);
+      if (mode !== undefined) await lake.setIceberg(base62(id), mode);
       return call.reply.code(204).send();
     },
   }),
@@ -189,11 +197,30 @@ export const poolRoutes: readonly Route[] = [
     handler: async ({ service, params, reply, response }) =>
       sendValue(reply, statsValue(await service.lake.pool(params.pool).stats()), response),
   }),
+  route({
+    id: 'icebergTable',
+    tag: 'Pools',
+    method: 'GET',
+    path: '/pool/:pool/iceberg',
+    summary: 'Where the values of a pool are in its Iceberg table',
+    need: 'reader of pool',
+    params: poolParams,
+    description: 'Fields of one type are columns of their name; what a table cannot hold so is where this says.',
+    answers: { 200: { text: 'Its setting, and the columns that it has so far.', value: IcebergTable } },
+    errors: ['pool-not-found', 'table-corrupt'],
+    handler: async ({ service, params, reply, response }) =>
+      sendValue(reply, icebergValue(await service.catalogue.describe(params.pool)), response),
+  }),
 ];
 
 /** 0 means the default. */
 const checkSize = (name: string, bytes = 0): void => {
   if (bytes < 0) throw new LakeError('size-negative', { name, bytes });
+};
+
+const icebergOf = (text: string | undefined): IcebergMode | 'off' | undefined => {
+  if (text === undefined || text === 'off' || text === 'lazy' || text === 'eager') return text;
+  throw new LakeError('iceberg-unknown', { value: text });
 };
 
 const orderOf = (text: string | undefined): SortOrder | undefined => {

@@ -58,6 +58,10 @@ const idPattern = /^[0-9a-f]{40}$/;
 /** The objects in `<lake>/objects/xx/<id>`, `xx` being the last two digits of the id (the first ones are a time). */
 export const openObjects = (lakeDirectory: string): ObjectStore => new ObjectFolder(join(lakeDirectory, 'objects'));
 
+/** Files of Iceberg tables, in `<lake>/iceberg`: written, kept and swept as those of objects are. */
+export const openIcebergFiles = (lakeDirectory: string): ObjectStore =>
+  new ObjectFolder(join(lakeDirectory, 'iceberg'));
+
 /** Objects that need not outlive the process: the same files without syncing. */
 export const openScratch = (directory: string): ObjectStore => new ObjectFolder(directory, false);
 

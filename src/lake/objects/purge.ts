@@ -29,6 +29,7 @@ const byPool: readonly TableName[] = [
   'checkpoints',
   'packs',
   'lineage',
+  'iceberg',
 ];
 
 /** Removes rows and files of a pool that was deleted. `ended`: stop, the rest waits for the next start. */

@@ -248,6 +248,10 @@ export class PoolStore {
   vacuumed(id: Id): boolean {
     return this.vacuuming.has(id) || isVacuumed(this.stores.tables, this.poolId, id);
   }
+  /** How often what is vacuumed has changed. */
+  get vacuumCount(): number {
+    return this.vacuums;
+  }
   vacuumChanged(): void {
     this.vacuums++;
   }

@@ -52,6 +52,7 @@ const salvagedTables: readonly TableName[] = [
   'vacuumed',
   'retries',
   'views',
+  'iceberg',
   'about',
 ];
 /** Their keys do not begin with a pool; bodies of no object go again in the end. */
@@ -227,7 +228,7 @@ class Rebuilder {
   /** Rows of pools that are gone. */
   private async dropStrangers(): Promise<void> {
     const pools = new Set(soundPools(this.tables).map(({ id }) => id));
-    for (const table of ['commits', 'objects', 'vacuumed', 'branches', 'tags', 'moves'] as const)
+    for (const table of ['commits', 'objects', 'vacuumed', 'branches', 'tags', 'moves', 'iceberg'] as const)
       await this.drop(
         table,
         this.tables.keys(table).filter((key) => !pools.has(poolOf(key))),

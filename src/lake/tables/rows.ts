@@ -11,6 +11,7 @@ import { idBuffer, idOfBytes, isId } from '../ksuid.ts';
 import type {
   BranchRecord,
   CommitRecord,
+  IcebergMode,
   Id,
   KeyBound,
   LakeEvent,
@@ -92,6 +93,7 @@ interface PoolRow {
   keys: string[][];
   seekStride: number;
   threshold: number;
+  iceberg?: IcebergMode;
 }
 /**
  * Rows of the tables `pools`, `names`, `branches`, `commits` and `events`: JSON, with times as texts of nanoseconds.
@@ -105,6 +107,7 @@ export const encodePool = (pool: PoolConfig): Buffer =>
     keys: pool.layout.keys,
     seekStride: pool.seekStride,
     threshold: pool.threshold,
+    iceberg: pool.iceberg,
   });
 /** The pool of a row of `pools`. @throws table-corrupt */
 export const decodePool = (id: Id, payload: Buffer): PoolConfig =>
@@ -119,6 +122,7 @@ export const decodePool = (id: Id, payload: Buffer): PoolConfig =>
       layout: { order: row.order, keys: row.keys },
       seekStride: row.seekStride,
       threshold: row.threshold,
+      ...(row.iceberg && { iceberg: row.iceberg }),
     };
   });
 
@@ -470,6 +474,10 @@ const checks = {
   moves: (key, payload) => {
     checkMove(key);
     decodeMove(key, payload);
+  },
+  // Behind the pool, what the rows are is the affair of who derives them.
+  iceberg: (key) => {
+    if (key.length <= idBytes) throw new Error(`a key of ${key.length} bytes`);
   },
 } as const satisfies Record<TableName, (key: Buffer, payload: Buffer) => void>;
 /** Looks whether a row is one that an encoder makes. What it names need not be there. @throws table-corrupt */

@@ -7,7 +7,8 @@ import { LakeError } from '../../errors.ts';
  * with a file), `vacuumed` (pool, object), `checkpoints` (pool, commit, part), `events` (number), `purges` (pools whose
  * rows are still to be removed), `packs` (pool, pack: copies, see packs.ts), `retries` (keys of requests that may be
  * sent again, see retries.ts), `lineage` (pool; pool, object; pool, step: see lineage.ts), `views` (view, version), `tags`
- * (pool, digest), `moves` (pool, digest of a branch, time).
+ * (pool, digest), `moves` (pool, digest of a branch, time), `iceberg` (pool, what for: columns and files of the pool as an
+ * Iceberg table, see src/iceberg).
  */
 export const tableNames = [
   'about',
@@ -28,6 +29,7 @@ export const tableNames = [
   'views',
   'tags',
   'moves',
+  'iceberg',
 ] as const;
 /** The name of a table. */
 export type TableName = (typeof tableNames)[number];

@@ -30,18 +30,21 @@ export { type Change, type Put, type Remove, rowFault, rowMissing, type TableNam
 
 /**
  * Layout of the lake; one of a newer layout is refused. 2: a journal ahead of LMDB. 3: the lineage of rewritten
- * objects, which an older build would not add to. 4: one log, whose index LMDB is. 5: views, 6: tags and
- * moves of branches, none of which older builds would read; a lake has that version from its first of these on, so that
- * they open all others.
+ * objects, which an older build would not add to. 4: one log, whose index LMDB is. 5: views, 6: tags and moves of
+ * branches, 7: columns and files of Iceberg tables, none of which older builds would read; a lake has that version from
+ * its first of these on, so that they open all others.
  */
-export const formatVersion = 6;
+export const formatVersion = 7;
 /** That of a lake without any of these. */
 const plainVersion = 4;
 /** Tables that a lake has only from some version on. */
-const versionsOfTables = { views: 5, tags: 6, moves: 6 } as const satisfies Partial<Record<TableName, number>>;
+const versionsOfTables = { views: 5, tags: 6, moves: 6, iceberg: 7 } as const satisfies Partial<
+  Record<TableName, number>
+>;
 export const viewsVersion = versionsOfTables.views;
 /** The same for moves. */
 export const tagsVersion = versionsOfTables.tags;
+export const icebergVersion = versionsOfTables.iceberg;
 const firstVersion = (name: TableName): number =>
   name in versionsOfTables ? versionsOfTables[name as keyof typeof versionsOfTables] : plainVersion;
 /** The row that says which one it is. */

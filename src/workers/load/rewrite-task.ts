@@ -121,7 +121,8 @@ const without = async (
   }
 };
 
-const opened = async (meta: ObjectMeta, objects: ObjectStore): Promise<ObjectReader> =>
+/** The reader of an object, wherever its body is. */
+export const opened = async (meta: ObjectMeta, objects: ObjectStore): Promise<ObjectReader> =>
   openObject(
     meta.inline
       ? sourceOfBytes(meta.id, meta.inline)

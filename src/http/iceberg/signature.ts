@@ -1,0 +1,189 @@
+/**
+ * Signatures of S3 requests (AWS Signature Version 4), in the header `Authorization` or in the parameters of a presigned
+ * URL: what a request says of its signature, and whether it is what the credentials give.
+ *
+ * - The path is signed as it was sent, and the parameters, the headers that the client lists, and what it says of its
+ *   body; `host` must be among the headers.
+ * - A signature in a header is good for a quarter of an hour before and after its time, by our clock; a presigned URL
+ *   until the time that it names, a week at most.
+ */
+import { createHash, createHmac, timingSafeEqual, type Hash, type Hmac } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import { SignatureV4 } from '@smithy/signature-v4';
+import { LakeError } from '../../errors.ts';
+
+/** A request as it came. `path` and `query` as they stand in the request line. */
+interface SignedRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly query: ReadonlyMap<string, readonly string[]>;
+  readonly headers: IncomingHttpHeaders;
+}
+/** What it says of its signature. */
+export interface Signature {
+  readonly accessKeyId: string;
+  readonly sessionToken: string | undefined;
+  readonly region: string;
+  readonly service: string;
+  /** When it was made, and until when it is good: milliseconds since 1970. */
+  readonly dateMs: number;
+  readonly expiresMs: number;
+  readonly signedHeaders: readonly string[];
+  readonly payloadHash: string;
+  readonly hex: string;
+}
+
+const algorithm = 'AWS4-HMAC-SHA256';
+const skewMsMax = 15 * 60_000;
+const presignedSecondsMax = 7 * 24 * 3600;
+const signedHeadersMax = 64;
+const headersOfSdk = { date: 'x-amz-date', token: 'x-amz-security-token', hash: 'x-amz-content-sha256' } as const;
+
+/** Undefined where there is none. @throws s3-signature-malformed */
+export const signatureOf = ({ query, headers }: Pick<SignedRequest, 'query' | 'headers'>): Signature | undefined => {
+  const { authorization } = headers;
+  const parameter = (name: string): string | undefined => {
+    const values = query.get(name) ?? [];
+    if (values.length > 1) throw malformed(`${name} is there more than once`);
+    return values[0];
+  };
+  if (query.has('X-Amz-Signature')) {
+    if (authorization !== undefined) throw malformed('it is in a header and in the parameters');
+    return presigned(parameter);
+  }
+  if (authorization === undefined || !authorization.startsWith('AWS')) return undefined;
+  const fields =
+    /^AWS4-HMAC-SHA256\s+Credential=([^,\s]+)\s*,\s*SignedHeaders=([^,\s]+)\s*,\s*Signature=([^,\s]+)\s*$/.exec(
+      authorization,
+    );
+  if (!fields) throw malformed(`expected ${algorithm} Credential=.., SignedHeaders=.., Signature=..`);
+  const [, credential = '', signed = '', hex = ''] = fields;
+  const date = textOf(headers[headersOfSdk.date]);
+  const dateMs = timeOf(date);
+  return {
+    ...scopeOf(credential, date),
+    sessionToken: textOf(headers[headersOfSdk.token]),
+    dateMs,
+    expiresMs: dateMs + skewMsMax,
+    signedHeaders: signedHeadersOf(signed),
+    payloadHash: textOf(headers[headersOfSdk.hash]) ?? emptyHash,
+    hex: signatureHex(hex),
+  };
+};
+const emptyHash = createHash('sha256').digest('hex');
+const textOf = (header: string | string[] | undefined): string | undefined =>
+  Array.isArray(header) ? header.join() : header;
+
+const presigned = (parameter: (name: string) => string | undefined): Signature => {
+  if (parameter('X-Amz-Algorithm') !== algorithm) throw malformed(`X-Amz-Algorithm is not ${algorithm}`);
+  const date = parameter('X-Amz-Date');
+  const dateMs = timeOf(date);
+  const expires = parameter('X-Amz-Expires') ?? '';
+  const seconds = Number(expires);
+  if (!/^\d{1,6}$/.test(expires) || seconds < 1 || seconds > presignedSecondsMax)
+    throw malformed(`X-Amz-Expires is not 1 to ${presignedSecondsMax}`);
+  return {
+    ...scopeOf(parameter('X-Amz-Credential') ?? '', date),
+    sessionToken: parameter('X-Amz-Security-Token'),
+    dateMs,
+    expiresMs: dateMs + seconds * 1000,
+    signedHeaders: signedHeadersOf(parameter('X-Amz-SignedHeaders') ?? ''),
+    payloadHash: 'UNSIGNED-PAYLOAD',
+    hex: signatureHex(parameter('X-Amz-Signature') ?? ''),
+  };
+};
+
+const malformed = (fault: string): LakeError => new LakeError('s3-signature-malformed', { fault });
+const timeOf = (date: string | undefined): number => {
+  const [, ...parts] = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/.exec(date ?? '') ?? [];
+  const [year, month, day, hour, minute, second] = parts;
+  const ms = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`);
+  if (Number.isNaN(ms)) throw malformed('its date is not like 20261128T070000Z');
+  return ms;
+};
+const scopeOf = (
+  credential: string,
+  date: string | undefined,
+): Pick<Signature, 'accessKeyId' | 'region' | 'service'> => {
+  const [accessKeyId = '', day, region = '', service = '', end, ...more] = credential.split('/');
+  if (accessKeyId === '' || region === '' || end !== 'aws4_request' || more.length > 0)
+    throw malformed('its credential is not KEY/DAY/REGION/s3/aws4_request');
+  if (service !== 's3') throw malformed('its service is not s3');
+  if (date?.slice(0, 8) !== day) throw malformed('the day of its credential is not that of its date');
+  return { accessKeyId, region, service };
+};
+const signedHeadersOf = (text: string): readonly string[] => {
+  const names = text.split(';');
+  if (!names.includes('host')) throw malformed('host is not among its headers');
+  if (names.length > signedHeadersMax) throw malformed(`more than ${signedHeadersMax} headers`);
+  return names;
+};
+const signatureHex = (text: string): string => {
+  if (!/^[0-9a-f]{64}$/.test(text)) throw malformed('it is not 64 hexadecimal digits');
+  return text;
+};
+
+/** Whether the time of a signature is one that it is good for. @throws s3-skew, s3-expired */
+export const checkTime = ({ dateMs, expiresMs }: Signature, nowMs: number): void => {
+  if (dateMs > nowMs + skewMsMax) throw new LakeError('s3-skew', { skew: Math.round((dateMs - nowMs) / 1000) });
+  if (expiresMs >= nowMs) return;
+  if (expiresMs === dateMs + skewMsMax) throw new LakeError('s3-skew', { skew: Math.round((dateMs - nowMs) / 1000) });
+  throw new LakeError('s3-expired', { time: new Date(expiresMs).toISOString() });
+};
+
+/** The library's digests, by the engine's own. */
+class Sha256 {
+  readonly #hash: Hash | Hmac;
+  constructor(key?: string | ArrayBuffer | ArrayBufferView) {
+    this.#hash = key === undefined ? createHash('sha256') : createHmac('sha256', keyBytes(key));
+  }
+  update(bytes: Uint8Array): void {
+    this.#hash.update(bytes);
+  }
+  async digest(): Promise<Uint8Array> {
+    return new Uint8Array(this.#hash.digest());
+  }
+  reset(): never {
+    throw new Error('a digest is made once');
+  }
+}
+const keyBytes = (key: string | ArrayBuffer | ArrayBufferView): string | Uint8Array => {
+  if (typeof key === 'string') return key;
+  return ArrayBuffer.isView(key) ? new Uint8Array(key.buffer, key.byteOffset, key.byteLength) : new Uint8Array(key);
+};
+
+/** Whether a request's signature is what this secret gives. @throws s3-signature-wrong */
+export const checkSignature = async (
+  { method, path, query, headers }: SignedRequest,
+  signature: Signature,
+  secretAccessKey: string,
+): Promise<void> => {
+  const { accessKeyId, region, service, signedHeaders, payloadHash, dateMs } = signature;
+  const signer = new SignatureV4({
+    credentials: { accessKeyId, secretAccessKey },
+    region,
+    service,
+    sha256: Sha256,
+    uriEscapePath: false,
+    applyChecksum: false,
+  });
+  const signed = Object.fromEntries(signedHeaders.map((name) => [name, textOf(headers[name]) ?? '']));
+  const added = [headersOfSdk.date, headersOfSdk.hash].filter((name) => !signedHeaders.includes(name));
+  const made = await signer.sign(
+    {
+      method,
+      protocol: 'http:',
+      hostname: '',
+      path,
+      query: Object.fromEntries([...query].map(([name, values]) => [name, [...values]])),
+      headers: { ...signed, [headersOfSdk.hash]: payloadHash },
+    },
+    {
+      signingDate: new Date(dateMs),
+      signableHeaders: new Set(signedHeaders),
+      unsignableHeaders: new Set(added),
+    },
+  );
+  const hex = made.headers['authorization']?.slice(-64) ?? '';
+  if (!timingSafeEqual(Buffer.from(hex), Buffer.from(signature.hex))) throw new LakeError('s3-signature-wrong');
+};

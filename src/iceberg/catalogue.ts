@@ -1,0 +1,382 @@
+/**
+ * The pools of a lake as Iceberg tables: their metadata, and the files that these name.
+ *
+ * Data objects stay the truth. Each is made into one file, which never changes; metadata are told only of commits all of
+ * whose objects have theirs. Nothing here holds up a commit.
+ *
+ * Invariants:
+ * - Within an answer all refs are as they were at one moment, or as they were before where files of the newest commits
+ *   are still being made.
+ * - A file of metadata is durable before anybody hears of it.
+ */
+import { createHash } from 'node:crypto';
+import { LakeError } from '../errors.ts';
+import { base62, parseId, zeroId } from '../lake/ksuid.ts';
+import type { DerivedPool, Id, Lake, LakeEvent, PoolConfig } from '../lake/lake.types.ts';
+import type { ObjectStore } from '../lake/objects/objects.ts';
+import type {
+  IcebergCatalogue,
+  IcebergDescription,
+  IcebergEntry,
+  IcebergFile,
+  IcebergMetadata,
+  IcebergTable,
+} from './catalogue.types.ts';
+import { describeColumns } from './describe.ts';
+import { fileAt, filesBelow, ManifestCache, type TableFiles } from './files.ts';
+import { metadataJson } from './metadata.ts';
+import { type Pin, pinOf } from './pins.ts';
+import { metadataRow, namesOf, readMetadata } from './rows.ts';
+import { type Snapshot, chainOf, emptySnapshot, objectsOf, snapshotsOf } from './snapshots.ts';
+import { sweepFiles, sweepTable } from './sweep.ts';
+import { type Render, type RenderTurns, Table } from './table.ts';
+
+/** How many files are made at once: the other threads go on with what clients wait for. */
+const rendersAtOnce = 1;
+/** How long who asks for a table waits for its files. */
+const waitMsDefault = 20_000;
+/** How long files stay that no metadata name any more. */
+const graceMsDefault = 24 * 3_600_000;
+const sweepsPerGrace = 24;
+/** The scheme and bucket of all locations. */
+const bucket = 's3://lake';
+/** Commits come in groups: so long after the first of them files are made for all. */
+const eagerMs = 200;
+
+/** What the tables are made from. */
+interface CatalogueParts {
+  readonly lake: Pick<Lake, 'pools' | 'derived' | 'onEvent'>;
+  readonly render: Render;
+  /** Opens the store; asked when the first table needs it. */
+  readonly files: () => ObjectStore;
+  /** Told of faults that no call can tell of. */
+  readonly report: (fault: unknown) => void;
+  readonly waitMs?: number;
+  readonly graceMs?: number;
+}
+interface Answered {
+  readonly signature: string;
+  readonly metadata: IcebergMetadata;
+}
+
+/** The tables of one lake. */
+export class LakeCatalogue implements IcebergCatalogue {
+  private readonly parts: CatalogueParts;
+  private opened: ObjectStore | undefined;
+  private readonly open = new Map<Id, Table>();
+  private readonly answered = new Map<string, Answered>();
+  private readonly manifests = new ManifestCache();
+  private readonly turns: RenderTurns;
+  private readonly background = new Set<Promise<void>>();
+  private readonly waitMs: number;
+  private readonly graceMs: number;
+  private readonly eager = new Map<Id, NodeJS.Timeout>();
+  private readonly stop = new AbortController();
+  private readonly swept: Promise<void>;
+  private readonly unlisten: () => void;
+  private readonly timer: NodeJS.Timeout;
+
+  constructor(parts: CatalogueParts) {
+    this.parts = parts;
+    this.waitMs = parts.waitMs ?? waitMsDefault;
+    this.graceMs = parts.graceMs ?? graceMsDefault;
+    this.turns = rendersInTurn(parts.render, this.stop.signal);
+    // Files in the making are named by nothing: none is made before.
+    this.swept = this.pools().length === 0 ? Promise.resolve() : this.inBackground(() => this.sweepFiles());
+    this.unlisten = parts.lake.onEvent((event) => {
+      this.heard(event);
+    });
+    this.timer = setInterval(
+      () => void this.inBackground(() => this.sweep(Date.now())),
+      this.graceMs / sweepsPerGrace,
+    ).unref();
+    for (const pool of parts.lake.pools()) if (pool.iceberg === 'eager') this.soon(pool.id);
+  }
+
+  /** A lake that never had a table has no folder for their files. */
+  private get files(): ObjectStore {
+    return (this.opened ??= this.parts.files());
+  }
+  private sweepFiles(): Promise<void> {
+    return sweepFiles(this.allPools(), this.files);
+  }
+
+  /** Ends what goes on in the background. */
+  async close(): Promise<void> {
+    this.stop.abort(new LakeError('lake-closing'));
+    this.unlisten();
+    clearInterval(this.timer);
+    for (const timer of this.eager.values()) clearTimeout(timer);
+    await Promise.allSettled(this.background);
+    this.opened?.close();
+  }
+
+  tables(): readonly IcebergTable[] {
+    return this.pools()
+      .map(({ id, name }) => ({ pool: base62(id), name }))
+      .sort((a, b) => (a.name < b.name ? -1 : 1));
+  }
+  private pools(): readonly PoolConfig[] {
+    return this.parts.lake.pools().filter(({ iceberg }) => iceberg !== undefined);
+  }
+  private allPools(): readonly DerivedPool[] {
+    return this.parts.lake.pools().map(({ id }) => this.parts.lake.derived(base62(id)));
+  }
+
+  async load(
+    pool: string,
+    { pin, etag, signal }: { readonly pin?: string; readonly etag?: string; readonly signal?: AbortSignal },
+  ): Promise<IcebergMetadata | 'unchanged' | undefined> {
+    const table = this.table(pool);
+    const pinned = table && (pin === undefined ? {} : pinOf(table.pool, pin));
+    if (!table || !pinned) return undefined;
+    await this.swept;
+    await table.ready();
+    const metadata = await this.metadata(table, pinned, signal);
+    return metadata.etag === etag ? 'unchanged' : metadata;
+  }
+
+  async describe(pool: string): Promise<IcebergDescription> {
+    const derived = this.parts.lake.derived(pool);
+    const setting = derived.config.iceberg ?? 'off';
+    const table = this.table(pool);
+    return { setting, columns: table ? describeColumns(table.columns) : [] };
+  }
+
+  async file(path: string): Promise<IcebergFile | undefined> {
+    const [id = '', ...names] = path.split('/');
+    const table = this.table(id);
+    if (!table || names.length !== 2 || base62(table.pool.config.id) !== id) return undefined;
+    await table.ready();
+    return fileAt(this.filesOf(table), names.join('/'));
+  }
+  async list(
+    prefix: string,
+    { after, max }: { readonly after?: string; readonly max: number },
+  ): Promise<readonly IcebergEntry[]> {
+    const found: IcebergEntry[] = [];
+    const ids = this.pools()
+      .map(({ id }) => base62(id))
+      .sort();
+    for (const id of ids) {
+      const table = this.table(id);
+      if (!table || found.length >= max) continue;
+      const root = `${id}/`;
+      if (!(prefix.startsWith(root) || root.startsWith(prefix))) continue;
+      await table.ready();
+      for (const entry of filesBelow(this.filesOf(table), root, { prefix, ...(after !== undefined && { after }) })) {
+        found.push(entry);
+        if (found.length >= max) break;
+      }
+    }
+    return found;
+  }
+
+  /** Removes what its time has come for. `nowMs`: milliseconds since 1970. */
+  async sweep(nowMs: number): Promise<void> {
+    if (this.open.size === 0 && this.opened === undefined) return;
+    for (const pool of this.allPools()) {
+      const removed = await sweepTable(pool, this.files, { graceMs: this.graceMs, nowMs });
+      for (const object of removed) this.open.get(pool.config.id)?.forget(object);
+    }
+  }
+
+  private filesOf(table: Table): TableFiles {
+    return {
+      table,
+      store: this.files,
+      manifests: (commit) => this.manifests.of(table, commit, locationOf(table)),
+    };
+  }
+
+  /** Undefined: there is no such pool, or it is no table. */
+  private table(reference: string): Table | undefined {
+    const id = parseId(reference);
+    const config = this.parts.lake.pools().find((pool) => pool.id === id || pool.name === reference);
+    if (!config?.iceberg) return undefined;
+    const known = this.open.get(config.id);
+    if (known) return known;
+    const table = new Table(this.parts.lake.derived(base62(config.id)), this.turns);
+    this.open.set(config.id, table);
+    return table;
+  }
+
+  private async metadata(table: Table, pin: Pin, signal?: AbortSignal): Promise<IcebergMetadata> {
+    const key = `${table.pool.config.id} ${pin.name ?? ''}`;
+    const refs = refsOf(table, pin);
+    const signature = JSON.stringify([refs, table.pool.vacuums()]);
+    const before = this.answered.get(key);
+    if (before?.signature === signature) return before.metadata;
+    const isWhole = await this.prepare(table, refs, signal);
+    await table.mustHaveColumn();
+    const metadata = await this.make(table, pin, refs);
+    // What is not whole yet is made anew for who asks next.
+    if (isWhole && metadata.isWhole) {
+      this.answered.delete(key);
+      this.answered.set(key, { signature, metadata });
+      if (this.answered.size > answeredMax) this.answered.delete(this.answered.keys().next().value ?? '');
+    }
+    return metadata;
+  }
+
+  /** Makes the files that are missing; false if not all could be waited for. */
+  private async prepare(table: Table, refs: readonly Ref[], signal?: AbortSignal): Promise<boolean> {
+    const made = this.render(table, refs);
+    const ended = new AbortController();
+    const late = new Promise<boolean>((resolve) => {
+      const timer = setTimeout(resolve, this.waitMs, false);
+      for (const end of [ended.signal, ...(signal ? [signal] : [])])
+        end.addEventListener('abort', () => {
+          clearTimeout(timer);
+          resolve(false);
+        });
+    });
+    try {
+      return await Promise.race([made.then(() => true), late]);
+    } finally {
+      ended.abort();
+      signal?.throwIfAborted();
+      // It goes on for who asks next, who hears of its faults.
+      made.catch(() => undefined);
+    }
+  }
+  private async render(table: Table, refs: readonly Ref[]): Promise<void> {
+    const earlier: Id[] = [];
+    for (const { commit } of refs) {
+      const held = await objectsOf(table, chainOf(table, commit));
+      earlier.push(...held.earlier);
+      await table.render(held.head);
+    }
+    await table.render(new Set(earlier));
+  }
+
+  private async make(
+    table: Table,
+    pin: Pin,
+    refs: readonly Ref[],
+  ): Promise<IcebergMetadata & { readonly isWhole: boolean }> {
+    const snapshots = new Map<number, Snapshot>();
+    const told: { readonly name: string; readonly snapshot: number; readonly type: 'branch' }[] = [];
+    let log: readonly Snapshot[] = [];
+    let isWhole = true;
+    for (const { name, commit } of refs) {
+      const own = commit === zeroId ? [emptySnapshot(table)] : await snapshotsOf(table, chainOf(table, commit));
+      const head = own.at(-1);
+      if (head?.commit?.id !== (commit === zeroId ? undefined : commit)) isWhole = false;
+      if (name === 'main') log = own;
+      if (!head) {
+        if (name === 'main') throw notReady(table, commit);
+        continue;
+      }
+      for (const snapshot of own) snapshots.set(snapshot.id, snapshots.get(snapshot.id) ?? snapshot);
+      told.push({ name, snapshot: head.id, type: 'branch' });
+    }
+    const { config } = table.pool;
+    const json = metadataJson({
+      identity: `${config.id} ${pin.name ?? ''}`,
+      location: locationOf(table),
+      columns: table.columns,
+      snapshots: [...snapshots.values()].sort((a, b) => a.sequence - b.sequence || a.ms - b.ms),
+      log,
+      refs: told,
+      madeMs: Number(config.tsNs / 1_000_000n),
+    });
+    return { ...(await this.keep(table, json)), isWhole };
+  }
+
+  /** Metadata are a file, for engines that read them there; its name says what is in it. */
+  private async keep(table: Table, json: string): Promise<IcebergMetadata> {
+    const bytes = Buffer.from(json, 'utf8');
+    const digest = createHash('sha256').update(bytes).digest('hex').slice(0, zeroId.length);
+    // Those of two tables never are the same: their ids are in there.
+    if (!readMetadata(table.pool, digest)) {
+      await this.files.delete(digest);
+      await this.files.put(digest, bytes);
+      await table.pool.write([metadataRow(digest, { bytes: bytes.length, ms: Date.now() })]);
+    }
+    return {
+      etag: `"${digest}"`,
+      location: `${base62(table.pool.config.id)}/${namesOf.metadata(digest)}`,
+      json,
+      config: {},
+    };
+  }
+
+  private heard({ kind, poolId }: LakeEvent): void {
+    if (kind === 'pool-delete') this.open.delete(poolId);
+    else if (kind === 'pool-commit' || kind === 'pool-update' || kind === 'branch-update') this.soon(poolId);
+  }
+  /** Makes the files of a pool's newest commits, if they are wanted at once. */
+  private soon(poolId: Id): void {
+    if (this.eager.has(poolId) || this.table(base62(poolId))?.pool.config.iceberg !== 'eager') return;
+    const timer = setTimeout(() => {
+      this.eager.delete(poolId);
+      void this.inBackground(async () => {
+        await this.swept;
+        const table = this.table(base62(poolId));
+        if (table) await this.render(table, refsOf(table, {}));
+      });
+    }, eagerMs);
+    this.eager.set(poolId, timer.unref());
+  }
+
+  private inBackground(task: () => Promise<void>): Promise<void> {
+    const running = task()
+      .catch((fault: unknown) => {
+        if (!this.stop.signal.aborted) this.parts.report(fault);
+      })
+      .finally(() => this.background.delete(running));
+    this.background.add(running);
+    return running;
+  }
+}
+
+/** Metadata that are kept, of all tables and pins. */
+const answeredMax = 64;
+
+interface Ref {
+  readonly name: string;
+  readonly commit: Id;
+}
+/** Branches, `main` first, or what the table is pinned to, which is its `main`. */
+const refsOf = (table: Table, pin: Pin): readonly Ref[] => {
+  if (pin.commit !== undefined) return [{ name: 'main', commit: pin.commit }];
+  const branches = table.pool.branches().map(({ name, commit }) => ({ name, commit }));
+  const main = branches.find(({ name }) => name === 'main') ?? { name: 'main', commit: zeroId };
+  const others = branches.filter(({ name }) => name !== 'main').sort((a, b) => (a.name < b.name ? -1 : 1));
+  return [main, ...others];
+};
+
+const locationOf = (table: Table): string => `${bucket}/${base62(table.pool.config.id)}`;
+
+const notReady = (table: Table, commit: Id): LakeError =>
+  new LakeError('iceberg-not-ready', { pool: table.pool.config.name, commit: base62(commit) });
+
+/** Files are made so many at a time, in the order in which they were asked for. */
+const rendersInTurn = (render: Render, signal: AbortSignal): RenderTurns => {
+  const waiting: (() => void)[] = [];
+  let running = 0;
+  const next = (): void => {
+    if (running >= rendersAtOnce) return;
+    waiting.shift()?.();
+  };
+  return {
+    render: (request) => render({ ...request, signal }),
+    take: async (work) => {
+      await new Promise<void>((resolve) => {
+        waiting.push(() => {
+          running++;
+          resolve();
+        });
+        next();
+      });
+      try {
+        signal.throwIfAborted();
+        return await work();
+      } finally {
+        running--;
+        next();
+      }
+    },
+  };
+};

@@ -1,0 +1,274 @@
+/**
+ * The columns of a table, and which of them holds a value of a given type ("mapping 2").
+ *
+ * A field has one column for each *kind* of value that it holds: the first kind has the field's own name, others are its
+ * siblings, `a__string`. So a field that becomes mixed later gains a column, and no file is ever written again. Kinds
+ * are texts: `int`, `record`, `list<int>`, `map<string,float>`.
+ *
+ * Invariants:
+ * - A column is known by its parent, its role in it, its field and its kind; its id is its place in the order in which
+ *   columns came, from 1 on, and is never used again.
+ * - A column comes behind its parent; what is in a list or a map comes together with it.
+ */
+import { type Type, type PrimitiveName, underType } from '../vectors/type.ts';
+
+/** Kinds of values that are in nothing else; `ns`: times and durations beyond microseconds, in nanoseconds. */
+export const scalarKinds = [
+  'int',
+  'uint64',
+  'float',
+  'bool',
+  'string',
+  'bytes',
+  'time',
+  'ns',
+  'duration',
+  'ip',
+  'net',
+  'type',
+  'enum',
+  'error',
+  'json',
+] as const;
+export type ScalarKind = (typeof scalarKinds)[number];
+
+/** What a column is in its parent. `rest`: what no other column of the row holds, as one JSON object. */
+export type ColumnRole = 'field' | 'element' | 'key' | 'value' | 'rest';
+/** A column that is wanted. `parent`: 0 for those of the table. */
+export interface ColumnKey {
+  readonly parent: number;
+  readonly role: ColumnRole;
+  /** The field's name in the records; empty but for fields. */
+  readonly field: string;
+  readonly kind: string;
+}
+/** A column of a table. `name`: in the table. */
+export interface TableColumn extends ColumnKey {
+  readonly id: number;
+  readonly name: string;
+}
+
+/** So many columns a table has at most, parts of columns counted; what comes beyond is in the column of the rest. */
+export const tableColumnsMax = 2000;
+/** Lists, maps and records within one another; what is deeper is JSON. */
+export const nestingMax = 16;
+/** The name of the column of the rest. */
+export const restName = '_json';
+/** That column, which tables get when they need it. */
+export const restKey: ColumnKey = { parent: 0, role: 'rest', field: '', kind: 'json' };
+
+/** Names that engines have for columns of their own. */
+const reservedNames: ReadonlySet<string> = new Set([
+  '_file',
+  '_pos',
+  '_deleted',
+  '_spec_id',
+  '_partition',
+  '_row_id',
+  '_last_updated_sequence_number',
+  '_change_type',
+  '_change_ordinal',
+  '_commit_snapshot_id',
+  restName,
+]);
+
+const primitiveKinds = {
+  uint8: 'int',
+  uint16: 'int',
+  uint32: 'int',
+  uint64: 'uint64',
+  int8: 'int',
+  int16: 'int',
+  int32: 'int',
+  int64: 'int',
+  duration: 'duration',
+  time: 'time',
+  float16: 'float',
+  float32: 'float',
+  float64: 'float',
+  bool: 'bool',
+  bytes: 'bytes',
+  string: 'string',
+  ip: 'ip',
+  net: 'net',
+  type: 'type',
+  null: undefined,
+} as const satisfies Record<PrimitiveName, ScalarKind | undefined>;
+
+/** The kind of values of a type; undefined for null. `depth`: of lists, maps and records that they are in. */
+export const kindOf = (given: Type, depth = 0): string | undefined => {
+  const type = underType(given);
+  switch (type.kind) {
+    case 'primitive':
+      return primitiveKinds[type.name];
+    case 'enum':
+      return 'enum';
+    case 'error':
+      return 'json';
+    case 'union': {
+      const kinds = new Set(type.members.map((m) => kindOf(m, depth)).filter((kind) => kind !== undefined));
+      const [only, ...others] = kinds;
+      return others.length === 0 ? only : 'json';
+    }
+    case 'record':
+      return type.fields.length === 0 || depth >= nestingMax ? 'json' : 'record';
+    case 'array':
+    case 'set':
+      return depth >= nestingMax ? 'json' : listOf(kindOf(type.element, depth + 1));
+    case 'map':
+      return depth >= nestingMax ? 'json' : mapOf(kindOf(type.key, depth + 1), kindOf(type.value, depth + 1));
+  }
+};
+/** The kind of lists of a kind; without one they have nothing but nulls. */
+export const listOf = (element: string | undefined): string => `list<${element ?? 'json'}>`;
+/** The kind of maps; those whose keys are no scalars are JSON. */
+export const mapOf = (key: string | undefined, value: string | undefined): string =>
+  key !== undefined && keyKinds.has(key) ? `map<${key},${value ?? 'json'}>` : 'json';
+const keyKinds: ReadonlySet<string> = new Set<ScalarKind>([
+  'int',
+  'bool',
+  'string',
+  'bytes',
+  'time',
+  'ns',
+  'duration',
+  'ip',
+  'net',
+  'type',
+  'enum',
+]);
+
+/** What a kind is made of. */
+export type KindParts =
+  | { readonly form: 'scalar'; readonly kind: ScalarKind }
+  | { readonly form: 'record' }
+  | { readonly form: 'list'; readonly element: string }
+  | { readonly form: 'map'; readonly key: string; readonly value: string };
+/** What a kind's text says. */
+export const partsOf = (kind: string): KindParts => {
+  if (kind === 'record') return { form: 'record' };
+  if (kind.startsWith('list<')) return { form: 'list', element: kind.slice('list<'.length, -1) };
+  if (kind.startsWith('map<')) {
+    const comma = kind.indexOf(',');
+    return { form: 'map', key: kind.slice('map<'.length, comma), value: kind.slice(comma + 1, -1) };
+  }
+  const scalar = scalarKinds.find((k) => k === kind);
+  if (scalar === undefined) throw new Error(`"${kind}" is no kind of column`);
+  return { form: 'scalar', kind: scalar };
+};
+
+const keyText = ({ parent, role, field, kind }: ColumnKey): string => `${parent} ${role} ${kind} ${field}`;
+
+/** The columns of a table in the order in which they came; it only grows. */
+export class ColumnSet {
+  private readonly all: TableColumn[] = [];
+  private readonly byKey = new Map<string, TableColumn>();
+  private readonly children = new Map<number, TableColumn[]>();
+  /** Names within a parent, in lower case: engines do not tell them apart. */
+  private readonly names = new Map<number, Set<string>>();
+
+  constructor(columns: Iterable<TableColumn> = []) {
+    for (const column of columns) this.put(column);
+  }
+
+  /** Columns that are behind these by their ids. */
+  append(columns: Iterable<TableColumn>): void {
+    for (const column of columns) this.put(column);
+  }
+  get length(): number {
+    return this.all.length;
+  }
+  columns(): readonly TableColumn[] {
+    return this.all;
+  }
+  find(key: ColumnKey): TableColumn | undefined {
+    return this.byKey.get(keyText(key));
+  }
+  at(id: number): TableColumn | undefined {
+    return this.all[id - 1];
+  }
+  /** What is in a column, or in the table (0), in order. */
+  below(parent: number): readonly TableColumn[] {
+    return this.children.get(parent) ?? [];
+  }
+
+  /**
+   * The column of a key, which is added with all that is in it if there is none; undefined if there are too many.
+   * Records get the columns of their fields one by one.
+   */
+  add(key: ColumnKey): TableColumn | undefined {
+    const found = this.find(key);
+    if (found) return found;
+    if (this.length >= tableColumnsMax && !this.isNeeded(key)) return undefined;
+    const column = { ...key, id: this.length + 1, name: this.nameFor(key) };
+    this.put(column);
+    this.addParts(column);
+    return column;
+  }
+  /**
+   * Takes in what a survey found that began with the first `known` columns of this table: others may have come since.
+   * Gives the ids of the columns that the survey's rows are to have.
+   */
+  adopt(wanted: readonly TableColumn[], known: number): readonly number[] {
+    const ids = new Map<number, number>();
+    let isWhole = true;
+    for (const { id, name: _, ...key } of wanted) {
+      const parent = key.parent <= known ? key.parent : ids.get(key.parent);
+      const column = id <= known ? this.at(id) : parent === undefined ? undefined : this.add({ ...key, parent });
+      if (column) ids.set(id, column.id);
+      else isWhole = false;
+    }
+    if (!isWhole) ids.set(0, this.add(restKey)?.id ?? 0);
+    return [...ids.values()];
+  }
+
+  /** The rest is where the others go that have no room; no record is without a field. */
+  private isNeeded({ role, parent }: ColumnKey): boolean {
+    return role === 'rest' || (parent !== 0 && this.at(parent)?.kind === 'record' && this.below(parent).length === 0);
+  }
+  private addParts(column: TableColumn): void {
+    const parts = partsOf(column.kind);
+    const pieces: readonly (readonly [ColumnRole, string])[] =
+      parts.form === 'list'
+        ? [['element', parts.element]]
+        : parts.form === 'map'
+          ? [
+              ['key', parts.key],
+              ['value', parts.value],
+            ]
+          : [];
+    for (const [role, kind] of pieces) {
+      const part = { parent: column.id, role, field: '', kind, id: this.length + 1, name: role };
+      this.put(part);
+      this.addParts(part);
+    }
+  }
+
+  private put(column: TableColumn): void {
+    if (column.id !== this.length + 1) throw new Error(`column ${column.id} comes after ${this.length}`);
+    this.all.push(column);
+    this.byKey.set(keyText(column), column);
+    const siblings = this.children.get(column.parent);
+    if (siblings) siblings.push(column);
+    else this.children.set(column.parent, [column]);
+    let names = this.names.get(column.parent);
+    if (!names) this.names.set(column.parent, (names = new Set()));
+    names.add(column.name.toLowerCase());
+  }
+
+  /** A name that no column beside it has, nor an engine for itself. */
+  private nameFor({ parent, role, field, kind }: ColumnKey): string {
+    if (role === 'rest') return restName;
+    const own = field === '' ? '_' : field;
+    const taken = this.names.get(parent);
+    const isFree = (name: string): boolean =>
+      !taken?.has(name.toLowerCase()) && !(parent === 0 && reservedNames.has(name.toLowerCase()));
+    const isSibling =
+      kind === 'error' ||
+      kind === 'ns' ||
+      this.below(parent).some((column) => column.field === field && column.kind !== 'error' && column.kind !== 'ns');
+    const wanted = isSibling ? `${own}__${kind.replace(/[<,]/g, '_').replaceAll('>', '')}` : own;
+    if (isFree(wanted)) return wanted;
+    for (let n = 2; ; n++) if (isFree(`${wanted}_${n}`)) return `${wanted}_${n}`;
+  }
+}

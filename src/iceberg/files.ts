@@ -1,0 +1,148 @@
+/**
+ * The files of a table, as who serves them sees them. Data and metadata lie in the store, several small objects' in one
+ * of its files; manifests are made when they are asked for.
+ */
+import { createHash } from 'node:crypto';
+import { base62, idBuffer, parseId, zeroId } from '../lake/ksuid.ts';
+import type { Id } from '../lake/lake.types.ts';
+import type { ObjectStore } from '../lake/objects/objects.ts';
+import type { IcebergEntry, IcebergFile } from './catalogue.types.ts';
+import { manifestsOf } from './manifests.ts';
+import { type Rendition, mappingVersion, metadataOf, namesOf, readMetadata, renditionsOf } from './rows.ts';
+import type { Table } from './table.ts';
+
+/** A table with where its files lie. */
+export interface TableFiles {
+  readonly table: Table;
+  readonly store: ObjectStore;
+  /** The manifest list of a commit and its manifests, by name; undefined if it has none. */
+  readonly manifests: (commit: Id) => Promise<ReadonlyMap<string, Buffer> | undefined>;
+}
+
+/** Bytes that are read at once. */
+const readBytes = 256 << 10;
+const idShape = '[0-9A-Za-z]{27}';
+const shapes = {
+  data: new RegExp(`^data/(${idShape})-${mappingVersion}\\.parquet$`),
+  manifest: new RegExp(`^manifests/(${idShape})-${mappingVersion}(?:-[ade]\\d*)?\\.avro$`),
+  metadata: /^metadata\/00000-([0-9a-f]{40})\.metadata\.json$/,
+};
+
+/** The file of a name below the table's folder. */
+export const fileAt = async (files: TableFiles, name: string): Promise<IcebergFile | undefined> => {
+  const data = idIn(shapes.data, name);
+  if (data !== undefined) {
+    const rendition = files.table.whole(data);
+    return rendition && stored(files.store, dataEntry(rendition), rendition.file, rendition.at);
+  }
+  const digest = shapes.metadata.exec(name)?.[1];
+  if (digest !== undefined) {
+    const known = readMetadata(files.table.pool, digest);
+    return known && stored(files.store, metadataEntry(digest, known), digest, 0);
+  }
+  const commit = idIn(shapes.manifest, name);
+  const bytes = commit === undefined ? undefined : (await files.manifests(commit))?.get(name);
+  return bytes && commit !== undefined ? made(bytes, commit) : undefined;
+};
+/** Ids have one spelling: others name no file. */
+const idIn = (shape: RegExp, name: string): Id | undefined => {
+  const text = shape.exec(name)?.[1];
+  const id = text === undefined ? undefined : parseId(text);
+  return id !== undefined && base62(id) === text ? id : undefined;
+};
+
+/** Files below a folder `root` whose paths begin with `prefix`, in order; manifests are in no list. */
+export function* filesBelow(
+  { table }: TableFiles,
+  root: string,
+  { prefix, after = '' }: { readonly prefix: string; readonly after?: string },
+): IterableIterator<IcebergEntry> {
+  const isWanted = (path: string): boolean => path.startsWith(prefix) && path > after;
+  const known = after.startsWith(`${root}data/`) ? idIn(shapes.data, after.slice(root.length)) : undefined;
+  if (after < `${root}data0`)
+    for (const { object, rendition } of renditionsOf(table.pool, known)) {
+      const path = root + namesOf.data(object);
+      if (isWanted(path)) yield { path, ...dataEntry(rendition) };
+    }
+  for (const { digest, stored } of metadataOf(table.pool)) {
+    const path = root + namesOf.metadata(digest);
+    if (isWanted(path)) yield { path, ...metadataEntry(digest, stored) };
+  }
+}
+
+type Entry = Omit<IcebergEntry, 'path'>;
+const dataEntry = ({ file, at, bytes }: Rendition): Entry => ({
+  size: bytes,
+  etag: `"${file}-${at}"`,
+  modified: timeOfId(file),
+});
+const metadataEntry = (digest: Id, { bytes, ms }: { readonly bytes: number; readonly ms: number }): Entry => ({
+  size: bytes,
+  etag: `"${digest}"`,
+  modified: new Date(ms),
+});
+/** Seconds from 1970 to where the times of ids begin. */
+const idEpoch = 1_400_000_000;
+const timeOfId = (id: Id): Date => new Date((idBuffer(id).readUInt32BE() + idEpoch) * 1000);
+
+const stored = (store: ObjectStore, entry: Entry, file: Id, at: number): IcebergFile => ({
+  ...entry,
+  async *read(start, end) {
+    for (let from = start; from < end; from += readBytes)
+      yield await store.readRange(file, at + from, Math.min(readBytes, end - from));
+  },
+});
+const made = (bytes: Buffer, commit: Id): IcebergFile => ({
+  size: bytes.length,
+  etag: `"${createHash('sha256').update(bytes).digest('hex').slice(0, zeroId.length)}"`,
+  modified: timeOfId(commit === zeroId ? zeroId : commit),
+  async *read(start, end) {
+    yield bytes.subarray(start, end);
+  },
+});
+
+/** Bytes of manifests that are kept, the newest commit's aside. */
+const keptBytesMax = 64 << 20;
+
+/** Manifests that were made, so that who reads a list finds what it names without more work. */
+export class ManifestCache {
+  /** The least recently used first. */
+  private readonly kept = new Map<string, { readonly files: ReadonlyMap<string, Buffer>; readonly bytes: number }>();
+  private readonly making = new Map<string, Promise<ReadonlyMap<string, Buffer> | undefined>>();
+  private bytes = 0;
+
+  async of(table: Table, commit: Id, location: string): Promise<ReadonlyMap<string, Buffer> | undefined> {
+    const key = `${table.pool.config.id} ${commit}`;
+    const known = this.kept.get(key);
+    if (known) {
+      this.kept.delete(key);
+      this.kept.set(key, known);
+      return known.files;
+    }
+    let making = this.making.get(key);
+    if (!making) {
+      making = this.make(table, commit, location, key).finally(() => this.making.delete(key));
+      this.making.set(key, making);
+    }
+    return making;
+  }
+  private async make(
+    table: Table,
+    commit: Id,
+    location: string,
+    key: string,
+  ): Promise<ReadonlyMap<string, Buffer> | undefined> {
+    const list = await manifestsOf(table, commit, location);
+    if (!list) return undefined;
+    const files = new Map(list.map(({ name, bytes }) => [name, bytes]));
+    const bytes = list.reduce((n, file) => n + file.bytes.length, 0);
+    this.kept.set(key, { files, bytes });
+    this.bytes += bytes;
+    for (const [oldest, entry] of this.kept) {
+      if (this.bytes <= keptBytesMax || oldest === key) break;
+      this.kept.delete(oldest);
+      this.bytes -= entry.bytes;
+    }
+    return files;
+  }
+}

@@ -1,0 +1,37 @@
+/** What the thread that makes the files of a table, and the main thread, which has its columns, tell each other. */
+import type { Id, ObjectMeta } from '../lake/lake.types.ts';
+import type { TableColumn } from './columns.ts';
+import type { FileFigures } from './rendition.ts';
+
+/** The columns that the rows of each object need, as its survey found; `known`: columns of the table it began with. */
+export interface WantedColumns {
+  readonly known: number;
+  readonly objects: readonly (readonly TableColumn[])[];
+}
+/** All columns of the table, durable by now, and the ids of those that each object is to have. */
+export interface GivenColumns {
+  readonly table: readonly TableColumn[];
+  readonly objects: readonly (readonly number[])[];
+}
+
+/** The rows of an object, in a file from byte `at` on. */
+export interface RenderedPart {
+  readonly object: Id;
+  readonly at: number;
+  readonly figures: FileFigures;
+}
+/** A file that is durable. `columns`: those that the table had when it was written. */
+export interface RenderedFile {
+  readonly file: Id;
+  readonly columns: number;
+  readonly parts: readonly RenderedPart[];
+}
+
+/** What is to be made into one file. */
+export interface RenderRequest {
+  readonly objects: readonly ObjectMeta[];
+  readonly table: readonly TableColumn[];
+  /** Makes columns durable before rows are written under their ids. */
+  readonly register: (wanted: WantedColumns) => Promise<GivenColumns>;
+  readonly signal?: AbortSignal;
+}

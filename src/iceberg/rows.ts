@@ -1,0 +1,120 @@
+/**
+ * The rows that a pool keeps as an Iceberg table, durable as its commits are: columns, what is known of the files of its
+ * data objects, metadata that was given out. All JSON.
+ */
+import { base62, idBuffer, idOfBytes } from '../lake/ksuid.ts';
+import type { DerivedPool, Id } from '../lake/lake.types.ts';
+import type { ColumnRole, TableColumn } from './columns.ts';
+import type { ColumnFigures } from './rendition.ts';
+
+/** Of the mapping of types (columns.ts): part of the name of each file. */
+export const mappingVersion = 2;
+
+const columnsPrefix = Buffer.from('c');
+const filesPrefix = Buffer.from('o');
+const metadataPrefix = Buffer.from('m');
+/** Rows that are read in one turn of the event loop. */
+export const rowsPerTurn = 1000;
+
+/**
+ * An object's rows as a Parquet file. `file`: in which it lies, from byte `at` on; `schema`: how many columns the table
+ * had when it was made. `goneMs`: when it was found that the object had been vacuumed, milliseconds since 1970.
+ */
+export interface Rendition {
+  readonly file: Id;
+  readonly at: number;
+  readonly bytes: number;
+  readonly rows: number;
+  readonly schema: number;
+  readonly columns: readonly ColumnFigures[];
+  readonly goneMs?: number;
+}
+/** Metadata that was given out, in a file of its own. */
+export interface StoredMetadata {
+  readonly bytes: number;
+  readonly ms: number;
+}
+
+type Row = Parameters<DerivedPool['write']>[0][number];
+const json = (value: unknown): Buffer => Buffer.from(JSON.stringify(value), 'utf8');
+
+type ColumnRow = readonly [parent: number, role: ColumnRole, field: string, kind: string, name: string];
+/** New columns, behind those that are there: rows only come. */
+export const columnsRow = (columns: readonly TableColumn[]): Row => {
+  const key = Buffer.alloc(5);
+  columnsPrefix.copy(key);
+  key.writeUInt32BE(columns[0]?.id ?? 0, 1);
+  return {
+    key,
+    payload: json(columns.map(({ parent, role, field, kind, name }): ColumnRow => [parent, role, field, kind, name])),
+  };
+};
+/** All columns of a table. */
+export const readColumns = (pool: DerivedPool): readonly TableColumn[] => {
+  const columns: TableColumn[] = [];
+  for (const { payload } of allRows(pool, columnsPrefix))
+    for (const [parent, role, field, kind, name] of JSON.parse(payload.toString('utf8')) as readonly ColumnRow[])
+      columns.push({ id: columns.length + 1, parent, role, field, kind, name });
+  return columns;
+};
+
+const renditionKey = (object: Id): Buffer => Buffer.concat([filesPrefix, idBuffer(object)]);
+/** What is known of an object's file; without it the row goes. */
+export const renditionRow = (object: Id, rendition?: Rendition): Row => ({
+  key: renditionKey(object),
+  ...(rendition && { payload: json(rendition) }),
+});
+export const readRendition = (pool: DerivedPool, object: Id): Rendition | undefined => {
+  const payload = pool.row(renditionKey(object));
+  return payload && (JSON.parse(payload.toString('utf8')) as Rendition);
+};
+/** Those of all objects, in order of their ids, behind one of them. */
+export function* renditionsOf(
+  pool: DerivedPool,
+  after?: Id,
+): IterableIterator<{ readonly object: Id; readonly rendition: Rendition }> {
+  for (const { key, payload } of allRows(pool, filesPrefix, after === undefined ? undefined : renditionKey(after))) {
+    const object = idOfBytes(key.subarray(1));
+    if (object !== after) yield { object, rendition: JSON.parse(payload.toString('utf8')) as Rendition };
+  }
+}
+
+const metadataKey = (digest: Id): Buffer => Buffer.concat([metadataPrefix, idBuffer(digest)]);
+/** Metadata that was given out; without it the row goes. `digest`: the first 40 digits, which name its file. */
+export const metadataRow = (digest: Id, stored?: StoredMetadata): Row => ({
+  key: metadataKey(digest),
+  ...(stored && { payload: json(stored) }),
+});
+export const readMetadata = (pool: DerivedPool, digest: Id): StoredMetadata | undefined => {
+  const payload = pool.row(metadataKey(digest));
+  return payload && (JSON.parse(payload.toString('utf8')) as StoredMetadata);
+};
+export function* metadataOf(
+  pool: DerivedPool,
+): IterableIterator<{ readonly digest: Id; readonly stored: StoredMetadata }> {
+  for (const { key, payload } of allRows(pool, metadataPrefix))
+    yield { digest: idOfBytes(key.subarray(1)), stored: JSON.parse(payload.toString('utf8')) as StoredMetadata };
+}
+
+function* allRows(
+  pool: DerivedPool,
+  prefix: Buffer,
+  start?: Buffer,
+): IterableIterator<{ readonly key: Buffer; readonly payload: Buffer }> {
+  for (let from = start; ; ) {
+    const rows = pool.rows({ prefix, limit: rowsPerTurn, ...(from && { start: from }) });
+    yield* rows;
+    const last = rows.at(-1);
+    if (!last || rows.length < rowsPerTurn) return;
+    from = Buffer.concat([last.key, Buffer.of(0)]);
+  }
+}
+
+/** Names of a table's files below its folder. */
+export const namesOf = {
+  data: (object: Id): string => `data/${base62(object)}-${mappingVersion}.parquet`,
+  manifestList: (commit: Id): string => `manifests/${base62(commit)}-${mappingVersion}.avro`,
+  manifest: (commit: Id, part: string): string => `manifests/${base62(commit)}-${mappingVersion}-${part}.avro`,
+  /** As engines name them, some of which look for the number. */
+  metadata: (digest: Id): string => `metadata/00000-${digest}.metadata.json`,
+};

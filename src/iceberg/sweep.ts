@@ -1,0 +1,79 @@
+/**
+ * What is removed of tables: files that nothing names, and those of objects that were vacuumed, a grace later, so that
+ * whoever has older metadata can finish.
+ */
+import type { DerivedPool, Id } from '../lake/lake.types.ts';
+import type { ObjectStore } from '../lake/objects/objects.ts';
+import { metadataOf, metadataRow, renditionRow, renditionsOf, rowsPerTurn } from './rows.ts';
+
+/**
+ * At a start, before any file is made: files that no row names go, and rows whose file is not there, which is made
+ * again when it is wanted.
+ */
+export const sweepFiles = async (pools: readonly DerivedPool[], store: ObjectStore): Promise<void> => {
+  const there = new Set<Id>();
+  for await (const id of store.list()) there.add(id);
+  const named = new Set<Id>();
+  for (const pool of pools) {
+    const lost: Parameters<DerivedPool['write']>[0][number][] = [];
+    let rows = 0;
+    for (const { object, rendition } of renditionsOf(pool)) {
+      named.add(rendition.file);
+      if (!there.has(rendition.file)) lost.push(renditionRow(object));
+      if (++rows % rowsPerTurn === 0) await nextTurn();
+    }
+    for (const { digest } of metadataOf(pool)) {
+      named.add(digest);
+      if (!there.has(digest)) lost.push(metadataRow(digest));
+    }
+    if (lost.length > 0) await pool.write(lost);
+  }
+  for (const id of there) if (!named.has(id)) await store.delete(id);
+};
+
+/** `nowMs`: milliseconds since 1970. */
+interface SweepTimes {
+  readonly graceMs: number;
+  readonly nowMs: number;
+}
+
+/** What is to go of one table. Gives the objects whose files are gone. */
+export const sweepTable = async (
+  pool: DerivedPool,
+  store: ObjectStore,
+  { graceMs, nowMs }: SweepTimes,
+): Promise<readonly Id[]> => {
+  const rows: Parameters<DerivedPool['write']>[0][number][] = [];
+  const gone: Id[] = [];
+  const files = new Map<Id, boolean>();
+  let seen = 0;
+  for (const { object, rendition } of renditionsOf(pool)) {
+    const since = rendition.goneMs;
+    const isOver = since !== undefined && since + graceMs <= nowMs;
+    // A file goes with the last of its objects.
+    files.set(rendition.file, (files.get(rendition.file) ?? true) && isOver);
+    if (isOver) {
+      rows.push(renditionRow(object));
+      gone.push(object);
+    } else if (since === undefined && pool.isVacuumed(object))
+      rows.push(renditionRow(object, { ...rendition, goneMs: nowMs }));
+    if (++seen % rowsPerTurn === 0) await nextTurn();
+  }
+  const metadata = [...metadataOf(pool)].sort((a, b) => a.stored.ms - b.stored.ms);
+  // The newest may be what is given out yet, unchanged since.
+  for (const { digest, stored } of metadata.slice(0, -metadataKept))
+    if (stored.ms + graceMs <= nowMs) {
+      rows.push(metadataRow(digest));
+      files.set(digest, true);
+    }
+  if (rows.length > 0) await pool.write(rows);
+  for (const [file, isOver] of files) if (isOver) await store.delete(file);
+  return gone;
+};
+/** As many as are kept in memory, so that none of those goes. */
+const metadataKept = 64;
+
+const nextTurn = (): Promise<void> =>
+  new Promise((resolve) => {
+    setImmediate(resolve);
+  });

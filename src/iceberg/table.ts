@@ -1,0 +1,177 @@
+/**
+ * A pool as a table: its columns, and the files of its data objects.
+ *
+ * Invariants:
+ * - Columns are durable before a row is written under their ids; they are added one survey after the other.
+ * - What is known of a file is durable only after the file is: what a row names is whole.
+ */
+import { LakeError } from '../errors.ts';
+import { inlineBytesMax } from '../lake/objects/format.ts';
+import type { DerivedPool, Id, ObjectMeta } from '../lake/lake.types.ts';
+import { type TableColumn, ColumnSet, restKey } from './columns.ts';
+import type { GivenColumns, RenderedFile, RenderRequest, WantedColumns } from './render.types.ts';
+import {
+  type Rendition,
+  columnsRow,
+  readColumns,
+  readRendition,
+  renditionRow,
+  renditionsOf,
+  rowsPerTurn,
+} from './rows.ts';
+
+/** Makes files, elsewhere. */
+export type Render = (request: RenderRequest) => Promise<RenderedFile>;
+/** Has so many files made at once, of all tables. */
+export interface RenderTurns {
+  readonly render: Render;
+  /** Does it when it is its turn. */
+  take<T>(work: () => Promise<T>): Promise<T>;
+}
+
+/** Small objects that one file has the rows of: a file each would take longer than its rows. */
+const packedObjectsMax = 256;
+const packedBytesMax = 4 << 20;
+
+/** What is asked of a file often. */
+export type KnownRendition = Pick<Rendition, 'bytes' | 'rows' | 'schema'>;
+
+export class Table {
+  readonly pool: DerivedPool;
+  private readonly turns: RenderTurns;
+  private readonly set: ColumnSet;
+  private readonly known = new Map<Id, KnownRendition>();
+  private readonly making = new Map<Id, Promise<void>>();
+  private registering: Promise<unknown> = Promise.resolve();
+  private reading: Promise<void> | undefined;
+
+  constructor(pool: DerivedPool, turns: RenderTurns) {
+    this.pool = pool;
+    this.turns = turns;
+    this.set = new ColumnSet(readColumns(pool));
+  }
+
+  get columns(): readonly TableColumn[] {
+    return this.set.columns();
+  }
+  /** Of an object, if its file is there. */
+  rendition(object: Id): KnownRendition | undefined {
+    return this.known.get(object);
+  }
+  /** All that is known of it. */
+  whole(object: Id): Rendition | undefined {
+    return readRendition(this.pool, object);
+  }
+  /** Resolves when it is known which files there are. */
+  ready(): Promise<void> {
+    return (this.reading ??= this.read());
+  }
+  private async read(): Promise<void> {
+    let rows = 0;
+    for (const { object, rendition } of renditionsOf(this.pool)) {
+      this.note(object, rendition);
+      if (++rows % rowsPerTurn === 0) await nextTurn();
+    }
+  }
+  private note(object: Id, { bytes, rows, schema }: Rendition): void {
+    this.known.set(object, { bytes, rows, schema });
+  }
+  /** Its file is to go, or is gone. */
+  forget(object: Id): void {
+    this.known.delete(object);
+  }
+
+  /** Engines take no table without a column. */
+  async mustHaveColumn(): Promise<void> {
+    if (this.set.length > 0) return;
+    await this.register({ known: 0, objects: [[{ ...restKey, id: 1, name: '' }]] });
+  }
+
+  /** Makes the files of these objects that have none; those that are vacuumed meanwhile get none. */
+  async render(objects: Iterable<Id>): Promise<void> {
+    await this.ready();
+    const waiting: Promise<void>[] = [];
+    let pack: ObjectMeta[] = [];
+    let packBytes = 0;
+    const give = (batch: readonly ObjectMeta[]): void => {
+      const made = this.turns
+        .take(() => this.make(batch))
+        .finally(() => {
+          for (const { id } of batch) this.making.delete(id);
+        });
+      for (const { id } of batch) this.making.set(id, made);
+      waiting.push(made);
+    };
+    for (const id of objects) {
+      const making = this.making.get(id);
+      if (making) waiting.push(making);
+      if (making || this.known.has(id) || this.pool.isVacuumed(id)) continue;
+      const meta = this.pool.object(id);
+      if (!meta) throw new LakeError('object-not-found', { id });
+      if (meta.size >= inlineBytesMax) {
+        give([meta]);
+        continue;
+      }
+      pack.push(meta);
+      packBytes += meta.size;
+      if (pack.length < packedObjectsMax && packBytes < packedBytesMax) continue;
+      give(pack);
+      pack = [];
+      packBytes = 0;
+    }
+    if (pack.length > 0) give(pack);
+    const ends = await Promise.allSettled(waiting);
+    for (const end of ends) if (end.status === 'rejected') throw end.reason;
+  }
+
+  private async make(batch: readonly ObjectMeta[]): Promise<void> {
+    const objects = batch.flatMap(({ id }) => {
+      const meta = this.known.has(id) || this.pool.isVacuumed(id) ? undefined : this.pool.object(id, true);
+      return meta ? [meta] : [];
+    });
+    if (objects.length === 0) return;
+    try {
+      const register = (wanted: WantedColumns): Promise<GivenColumns> => this.register(wanted);
+      await this.keep(await this.turns.render({ objects, table: this.columns, register }));
+    } catch (fault) {
+      // A vacuum may have come in between, or one of many be damaged.
+      const left = objects.filter(({ id }) => !this.pool.isVacuumed(id));
+      if (left.length === objects.length && left.length === 1) throw fault;
+      const [first, ...others] = left;
+      if (!first) return;
+      const faults: unknown[] = [];
+      for (const meta of [first, ...others]) await this.make([meta]).catch((own: unknown) => faults.push(own));
+      if (faults.length > 0) throw faults[0];
+    }
+  }
+  private async keep({ file, columns, parts }: RenderedFile): Promise<void> {
+    const made = parts.map(({ object, at, figures }) => ({
+      object,
+      rendition: { file, at, schema: columns, ...figures } satisfies Rendition,
+    }));
+    await this.pool.write(made.map(({ object, rendition }) => renditionRow(object, rendition)));
+    for (const { object, rendition } of made) this.note(object, rendition);
+  }
+
+  /** One after the other: what is added first is durable before others see it. */
+  private register(wanted: WantedColumns): Promise<GivenColumns> {
+    const registered = this.registering.then(() => this.add(wanted));
+    this.registering = registered.catch(() => undefined);
+    return registered;
+  }
+  private async add({ known, objects }: WantedColumns): Promise<GivenColumns> {
+    const grown = new ColumnSet(this.columns);
+    const ids = objects.map((columns) => grown.adopt(columns, known));
+    const added = grown.columns().slice(this.set.length);
+    if (added.length > 0) {
+      await this.pool.write([columnsRow(added)]);
+      this.set.append(added);
+    }
+    return { table: grown.columns(), objects: ids };
+  }
+}
+
+const nextTurn = (): Promise<void> =>
+  new Promise((resolve) => {
+    setImmediate(resolve);
+  });

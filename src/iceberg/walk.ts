@@ -1,0 +1,367 @@
+/** A walk over values of any shape, which tells a sink what they are, part by part (columns.ts). */
+import { types } from '../vectors/type.ts';
+import {
+  type Field,
+  type ListVector,
+  type MapVector,
+  type NumberVector,
+  type RecordVector,
+  type Vector,
+  flatten,
+  itemsOf,
+  take,
+  typeAt,
+} from '../vectors/vector.ts';
+import {
+  type ColumnKey,
+  type ColumnRole,
+  type ColumnSet,
+  type TableColumn,
+  kindOf,
+  listOf,
+  mapOf,
+  nestingMax,
+  partsOf,
+} from './columns.ts';
+
+/** Nanoseconds of a microsecond. */
+const nanos = 1000;
+
+/** Where a value is in its row. `depth`: of lists, maps and records around it. */
+export interface Place {
+  readonly parent: number;
+  readonly role: ColumnRole;
+  readonly field: string;
+  readonly depth: number;
+  /** Times are in nanoseconds. */
+  readonly inNanos?: boolean;
+}
+export interface EmptyPlace extends Place {
+  readonly form: 'list' | 'map';
+}
+const within = (column: TableColumn, role: ColumnRole, place: Place, field = ''): Place => ({
+  parent: column.id,
+  role,
+  field,
+  depth: place.depth + 1,
+});
+export const keyAt = ({ parent, role, field }: Place, kind: string): ColumnKey => ({ parent, role, field, kind });
+
+/** The rows that values have: these, or those from a first one on. */
+export type Rows = Uint32Array | number;
+export const rowAt = (rows: Rows, i: number): number => (typeof rows === 'number' ? rows + i : rows[i]!);
+export const rowsOf = (rows: Rows, picked: Uint32Array): Uint32Array => picked.map((i) => rowAt(rows, i));
+
+/** What takes the values of a column. */
+export interface Sink {
+  /** The column of a key; undefined if the table has no room for it. */
+  column(key: ColumnKey): TableColumn | undefined;
+  leaf(column: TableColumn, values: Vector, rows: Rows): void;
+  record(column: TableColumn, length: number, rows: Rows): void;
+  /** Lists or maps of rows: their items begin at the row that is given back, of the columns that are in this one. */
+  runs(
+    column: TableColumn,
+    offsets: Uint32Array,
+    length: number,
+    rows: Rows,
+  ): { readonly sink: Sink; readonly first: number };
+  /** Lists or maps that are empty, and do not say of what. */
+  empty(place: EmptyPlace, offsets: Uint32Array, length: number, rows: Rows): void;
+}
+
+/** Gives values to a sink; false if the table has no room for some of them. */
+const walk = (v: Vector, rows: Rows, place: Place, sink: Sink): boolean => {
+  if (v.length === 0) return true;
+  switch (v.form) {
+    case 'named':
+      return walk(v.inner, rows, place, sink);
+    case 'constant':
+    case 'dictionary':
+    case 'selected':
+      return walk(flatten(v), rows, place, sink);
+    case 'union':
+      return walkParts(v, v.members, rows, place, sink);
+    case 'dynamic':
+      return walkParts(v, v.parts, rows, place, sink);
+    case 'null':
+      return true;
+    case 'record':
+      return v.fields.length === 0 || place.depth >= nestingMax
+        ? leaf('json', v, rows, place, sink)
+        : walkRecord(v, rows, place, sink);
+    case 'list':
+      return walkList(v, rows, place, sink);
+    case 'map':
+      return walkMap(v, rows, place, sink);
+    case 'error':
+      return leaf(place.role === 'field' ? 'error' : 'json', v, rows, place, sink);
+    default:
+      return walkScalar(v, rows, place, sink);
+  }
+};
+
+const walkParts = (
+  v: { readonly length: number; readonly tags: Uint32Array; readonly slots: Uint32Array },
+  parts: readonly Vector[],
+  rows: Rows,
+  place: Place,
+  sink: Sink,
+): boolean => {
+  const counts = new Uint32Array(parts.length);
+  // What comes first gets the field's own name.
+  const order: number[] = [];
+  for (let i = 0; i < v.length; i++) if (counts[v.tags[i]!]!++ === 0) order.push(v.tags[i]!);
+  let isWhole = true;
+  for (const tag of order) {
+    const part = parts[tag]!;
+    const count = counts[tag]!;
+    const slots = new Uint32Array(count);
+    const picked = new Uint32Array(count);
+    for (let i = 0, to = 0; to < count; i++) {
+      if (v.tags[i] !== tag) continue;
+      slots[to] = v.slots[i]!;
+      picked[to++] = i;
+    }
+    const own = count === v.length ? rows : rowsOf(rows, picked);
+    isWhole = walk(isCounted(slots, part.length) ? part : take(part, slots), own, place, sink) && isWhole;
+  }
+  return isWhole;
+};
+const isCounted = (slots: Uint32Array, length: number): boolean => {
+  if (slots.length !== length) return false;
+  for (let i = 0; i < length; i++) if (slots[i] !== i) return false;
+  return true;
+};
+
+const walkRecord = (v: RecordVector, rows: Rows, place: Place, sink: Sink): boolean => {
+  const column = sink.column(keyAt(place, 'record'));
+  if (!column) return false;
+  sink.record(column, v.length, rows);
+  return walkFields(
+    v,
+    rows,
+    (field) => within(column, 'field', place, field),
+    sink,
+    () => undefined,
+  );
+};
+/** `failed`: told of each field that the table has no room for, with the rows that have it. */
+const walkFields = (
+  v: RecordVector,
+  rows: Rows,
+  placeOf: (field: string) => Place,
+  sink: Sink,
+  failed: (field: Field, present: Uint32Array | undefined) => void,
+): boolean => {
+  let isWhole = true;
+  for (const field of v.fields) {
+    const present = field.present && presentRows(field.present, v.length);
+    const values = present ? take(field.values, present) : field.values;
+    if (walk(values, present ? rowsOf(rows, present) : rows, placeOf(field.name), sink)) continue;
+    isWhole = false;
+    failed(field, present);
+  }
+  return isWhole;
+};
+const presentRows = (present: Uint8Array, length: number): Uint32Array | undefined => {
+  let count = 0;
+  for (let i = 0; i < length; i++) count += present[i]!;
+  if (count === length) return undefined;
+  const out = new Uint32Array(count);
+  for (let i = 0, to = 0; to < count; i++) if (present[i] === 1) out[to++] = i;
+  return out;
+};
+
+const walkList = (v: ListVector, rows: Rows, place: Place, sink: Sink): boolean => {
+  const items = itemsOf(v, v.items);
+  if (items.length === 0) {
+    sink.empty({ ...place, form: 'list' }, v.offsets, v.length, rows);
+    return true;
+  }
+  const depth = place.depth + 1;
+  const kind = depth > nestingMax ? 'json' : listOf(kindWithin(items, depth) ?? kindOf(v.type.element, depth));
+  if (kind === 'json') return leaf('json', v, rows, place, sink);
+  const column = sink.column(keyAt(place, kind));
+  if (!column) return false;
+  const { sink: inner, first } = sink.runs(column, v.offsets, v.length, rows);
+  return walkItems(items, first, within(column, 'element', place), inner, partsOf(kind));
+};
+const walkMap = (v: MapVector, rows: Rows, place: Place, sink: Sink): boolean => {
+  const keys = itemsOf(v, v.keys);
+  const values = itemsOf(v, v.values);
+  if (keys.length === 0) {
+    sink.empty({ ...place, form: 'map' }, v.offsets, v.length, rows);
+    return true;
+  }
+  const { depth } = place;
+  const kind =
+    depth >= nestingMax || keys.length !== countOfValid(keys)
+      ? 'json'
+      : mapOf(
+          kindWithin(keys, depth + 1) ?? kindOf(v.type.key, depth + 1),
+          kindWithin(values, depth + 1) ?? kindOf(v.type.value, depth + 1),
+        );
+  if (kind === 'json') return leaf('json', v, rows, place, sink);
+  const column = sink.column(keyAt(place, kind));
+  if (!column) return false;
+  const { sink: inner, first } = sink.runs(column, v.offsets, v.length, rows);
+  const parts = partsOf(kind);
+  const areKeysWhole = walkItems(keys, first, within(column, 'key', place), inner, parts);
+  return walkItems(values, first, within(column, 'value', place), inner, parts) && areKeysWhole;
+};
+/** Items are of one kind each: what its text says. */
+const walkItems = (
+  items: Vector,
+  first: number,
+  place: Place,
+  sink: Sink,
+  parts: ReturnType<typeof partsOf>,
+): boolean => {
+  const kind = parts.form === 'list' ? parts.element : parts.form === 'map' ? parts[place.role as 'key' | 'value'] : '';
+  if (kind === 'json') return leaf(kind, items, first, place, sink);
+  return walk(items, first, { ...place, inNanos: kind === 'ns' }, sink);
+};
+
+const countOfValid = (v: Vector): number => {
+  const flat = flatten(v);
+  switch (flat.form) {
+    case 'null':
+      return 0;
+    case 'named':
+      return countOfValid(flat.inner);
+    case 'union': {
+      const none = flat.type.members.indexOf(types.null);
+      return none < 0
+        ? flat.length
+        : flat.tags.subarray(0, flat.length).reduce((n, tag) => n + (tag === none ? 0 : 1), 0);
+    }
+    default:
+      return flat.length;
+  }
+};
+
+/** The kind of items: that of their type, but for times with digits that microseconds do not hold. */
+const kindWithin = (v: Vector, depth: number): string | undefined => {
+  switch (v.form) {
+    case 'named':
+      return kindWithin(v.inner, depth);
+    case 'constant':
+    case 'dictionary':
+    case 'selected':
+      return kindWithin(flatten(v), depth);
+    case 'number':
+      return v.type === types.time && hasNanos(v) ? 'ns' : kindOf(v.type, depth);
+    case 'list': {
+      const items = itemsOf(v, v.items);
+      if (items.length === 0) return undefined;
+      return depth >= nestingMax ? 'json' : listOf(kindWithin(items, depth + 1) ?? kindOf(v.type.element, depth + 1));
+    }
+    case 'map':
+      return v.offsets[0] === v.offsets[v.length] ? undefined : kindOf(v.type, depth);
+    case 'union':
+      return commonKind(v.members, depth);
+    case 'dynamic':
+      return commonKind(v.parts, depth);
+    case 'record':
+      return v.fields.length === 0 || depth >= nestingMax ? 'json' : 'record';
+    case 'error':
+      return 'json';
+    default:
+      return kindOf(typeAt(v, 0), depth);
+  }
+};
+const commonKind = (parts: readonly Vector[], depth: number): string | undefined => {
+  const kinds = new Set<string>();
+  for (const part of parts) {
+    const kind = part.length > 0 ? kindWithin(part, depth) : undefined;
+    if (kind !== undefined) kinds.add(kind);
+  }
+  const [only, ...others] = kinds;
+  return others.length === 0 ? only : 'json';
+};
+const hasNanos = (v: NumberVector): boolean => {
+  const { values, length } = v;
+  if (values instanceof Float64Array) {
+    for (let i = 0; i < length; i++) if (values[i]! % nanos !== 0) return true;
+    return false;
+  }
+  for (let i = 0; i < length; i++) if (values[i]! % 1000n !== 0n) return true;
+  return false;
+};
+
+const walkScalar = (v: Exclude<Vector, { form: 'null' }>, rows: Rows, place: Place, sink: Sink): boolean => {
+  const kind = place.inNanos ? 'ns' : (kindOf(typeAt(v, 0), place.depth) ?? 'json');
+  const isWhole = leaf(kind, v, rows, place, sink);
+  if (kind !== 'time' || place.role !== 'field' || v.form !== 'number' || !hasNanos(v)) return isWhole;
+  const fine = new Uint32Array(v.length);
+  let count = 0;
+  for (let i = 0; i < v.length; i++) if (Number(BigInt(v.values[i]!) % 1000n) !== 0) fine[count++] = i;
+  const picked = fine.subarray(0, count);
+  return leaf('ns', take(v, picked), rowsOf(rows, picked), place, sink) && isWhole;
+};
+const leaf = (kind: string, v: Vector, rows: Rows, place: Place, sink: Sink): boolean => {
+  const column = sink.column(keyAt(place, kind));
+  if (column) sink.leaf(column, v, rows);
+  return column !== undefined;
+};
+
+/** Rows at the top: records, and what is none, which is in the rest whole. */
+export const walkRows = (
+  v: Vector,
+  first: Rows,
+  sink: Sink,
+  rest: (field: string | undefined, values: Vector, rows: Rows) => void,
+): boolean => {
+  switch (v.form) {
+    case 'named':
+      return walkRows(v.inner, first, sink, rest);
+    case 'constant':
+    case 'dictionary':
+    case 'selected':
+      return walkRows(flatten(v), first, sink, rest);
+    case 'union':
+    case 'dynamic': {
+      let isWhole = true;
+      const parts = v.form === 'union' ? v.members : v.parts;
+      parts.forEach((part, tag) => {
+        const picked = rowsWithTag(v.tags, tag, v.length);
+        if (picked.length === 0) return;
+        const slots = picked.map((i) => v.slots[i]!);
+        const own = picked.length === v.length ? first : rowsOf(first, picked);
+        const values = isCounted(slots, part.length) ? part : take(part, slots);
+        isWhole = walkRows(values, own, sink, rest) && isWhole;
+      });
+      return isWhole;
+    }
+    case 'record':
+      if (v.fields.length === 0) return true;
+      return walkFields(
+        v,
+        first,
+        (field) => ({ parent: 0, role: 'field', field, depth: 0 }),
+        sink,
+        (field, present) => {
+          rest(
+            field.name,
+            present ? take(field.values, present) : field.values,
+            present ? rowsOf(first, present) : first,
+          );
+        },
+      );
+    default:
+      rest(undefined, v, first);
+      return v.length === 0;
+  }
+};
+const rowsWithTag = (tags: Uint32Array, tag: number, length: number): Uint32Array => {
+  const out = new Uint32Array(length);
+  let count = 0;
+  for (let i = 0; i < length; i++) if (tags[i] === tag) out[count++] = i;
+  return out.subarray(0, count);
+};
+
+/** The lists or maps that what is empty goes to: the first ones of its field. */
+export const runsAt = (set: Pick<ColumnSet, 'below'>, place: EmptyPlace): TableColumn | undefined =>
+  set
+    .below(place.parent)
+    .find(({ role, field, kind }) => role === place.role && field === place.field && partsOf(kind).form === place.form);

@@ -1,0 +1,47 @@
+/** A pool as the source of what is derived from it, with the rows that this keeps. */
+import { idBuffer } from '../ksuid.ts';
+import type { DerivedPool, Id } from '../lake.types.ts';
+import { objectMeta } from '../commits/snapshot.ts';
+import { icebergVersion, type Change } from '../tables/tables.ts';
+import type { PoolStore } from './store.ts';
+
+/** The pool of a store, as long as that is there. */
+export const derivedPool = (store: PoolStore): DerivedPool => {
+  const { tables } = store.stores;
+  const pool = idBuffer(store.poolId);
+  const keyOf = (key: Uint8Array): Buffer => Buffer.concat([pool, key]);
+  return {
+    get config() {
+      return store.config;
+    },
+    branches: () => [...store.branches().values()],
+    resolve: (commitish) => store.resolve(commitish),
+    commit: store.commit,
+    object: (id, body = false) => {
+      const entry = store.entry(id);
+      return entry && objectMeta(entry, body ? tables : undefined);
+    },
+    isVacuumed: (id) => store.vacuumed(id),
+    vacuums: () => store.vacuumCount,
+    objects: async (commit: Id) => {
+      const list = await store.list(commit);
+      return {
+        *[Symbol.iterator]() {
+          for (const entry of list.entries()) yield objectMeta(entry);
+        },
+      };
+    },
+    row: (key) => tables.get('iceberg', keyOf(key)),
+    rows: ({ prefix, start, limit }) =>
+      tables
+        .rows('iceberg', { prefix: keyOf(prefix), ...(start && { start: keyOf(start) }), limit })
+        .map(({ key, payload }) => ({ key: key.subarray(pool.length), payload })),
+    write: async (rows) => {
+      await tables.raiseVersion(icebergVersion);
+      await tables.write(
+        rows.map(({ key, payload }): Change => ({ table: 'iceberg', key: keyOf(key), ...(payload && { payload }) })),
+        () => store.checkPool(),
+      );
+    },
+  };
+};

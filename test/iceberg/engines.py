@@ -1,0 +1,174 @@
+"""Reads tables of a service's catalogue with one engine, as its users do: `engines.py ENGINE` gets on standard input what
+to read, and prints for each case the count of rows, the sum, the least and the greatest value of a column, or the error.
+
+    {"uri": "http://HOST/iceberg", "bucket": "http://HOST/lake", "key": "...", "column": "id", "cases": {"NAME": CASE}}
+
+A case has a `warehouse` and a `table`, and may have a `ref`, a `snapshot` (id) or a time (`ms`, since 1970); one that has
+`columns` gives the rows themselves, as text.
+"""
+import json
+import os
+import sys
+from functools import lru_cache
+
+asked = json.load(sys.stdin)
+uri, bucket, key, column = asked["uri"], asked["bucket"], asked["key"], asked["column"]
+
+
+@lru_cache
+def catalogue(warehouse):
+    from pyiceberg.catalog import load_catalog
+
+    # The client's own way: its key is changed for a token that is good for an hour.
+    return load_catalog("lake", type="rest", uri=uri, warehouse=warehouse, credential=key)
+
+
+def loaded(case):
+    return catalogue(case["warehouse"]).load_table(("lake", case["table"]))
+
+
+def snapshot_of(table, case):
+    if "ref" in case:
+        return table.snapshot_by_name(case["ref"]).snapshot_id
+    if "ms" in case:
+        return table.snapshot_as_of_timestamp(case["ms"]).snapshot_id
+    return case.get("snapshot")
+
+
+def by_pyiceberg(case):
+    table = loaded(case)
+    scan = table.scan(snapshot_id=snapshot_of(table, case))
+    if "ref" in case:
+        scan = table.scan().use_ref(case["ref"])
+    if "columns" in case:
+        return [[str(row[name]) for name in case["columns"]] for row in scan.to_arrow().to_pylist()]
+    import pyarrow.compute as pc
+
+    values = scan.to_arrow()[column]
+    assert scan.count() == len(values)
+    return [len(values), *(f(values).as_py() for f in (pc.sum, pc.min, pc.max))]
+
+
+def by_polars(case):
+    import polars
+
+    table = loaded(case)
+    of = table.io.properties
+    options = {
+        "aws_endpoint_url": of["s3.endpoint"],
+        "aws_region": of["s3.region"],
+        "aws_access_key_id": of["s3.access-key-id"],
+        "aws_secret_access_key": of["s3.secret-access-key"],
+        "aws_session_token": of["s3.session-token"],
+        "aws_allow_http": "true",
+    }
+    frame = polars.scan_iceberg(table, snapshot_id=snapshot_of(table, case), storage_options=options)
+    if "columns" in case:
+        return [[str(value) for value in row] for row in frame.select(case["columns"]).collect().rows()]
+    c = polars.col(column)
+    return list(frame.select(polars.len(), c.sum(), c.min().alias("a"), c.max().alias("b")).collect().row(0))
+
+
+def by_daft(case):
+    import daft
+
+    table = loaded(case)
+    frame = daft.read_iceberg(table, snapshot_id=snapshot_of(table, case))
+    if "columns" in case:
+        rows = frame.select(*case["columns"]).to_pylist()
+        return [[str(row[name]) for name in case["columns"]] for row in rows]
+    c = daft.col(column)
+    counted = frame.agg(c.count("all").alias("n"), c.sum().alias("s"), c.min().alias("a"), c.max().alias("b"))
+    return [values[0] for values in counted.to_pydict().values()]
+
+
+@lru_cache
+def duck():
+    import glob
+
+    import duckdb
+
+    connection = duckdb.connect(config={"allow_unsigned_extensions": "false"})
+    for name in ("avro", "httpfs", "iceberg"):
+        package = __import__(f"duckdb_extension_{name}")
+        (file,) = glob.glob(f"{package.__path__[0]}/**/{name}.duckdb_extension", recursive=True)
+        connection.execute(f"LOAD '{file}'")
+    connection.execute(
+        f"CREATE SECRET lake (TYPE iceberg, CLIENT_ID 'me', CLIENT_SECRET '{key}', OAUTH2_SERVER_URI '{uri}/v1/oauth/tokens')"
+    )
+    return connection
+
+
+@lru_cache
+def attached(warehouse):
+    name = f"c{attached.cache_info().currsize}"
+    duck().execute(f"ATTACH '{warehouse}' AS {name} (TYPE iceberg, ENDPOINT '{uri}', SECRET lake)")
+    return name
+
+
+def quoted(name, mark='"'):
+    return mark + name.replace(mark, mark * 2) + mark
+
+
+def by_duckdb(case):
+    at = ""
+    if "snapshot" in case:
+        at = f" AT (VERSION => {case['snapshot']})"
+    if "ms" in case:
+        at = f" AT (TIMESTAMP => to_timestamp({case['ms']} / 1000.0))"
+    source = f"{attached(case['warehouse'])}.lake.{quoted(case['table'])}{at}"
+    if "columns" in case:
+        names = ", ".join(f"{quoted(name)}::varchar" for name in case["columns"])
+        return [list(map(str, row)) for row in duck().execute(f"SELECT {names} FROM {source}").fetchall()]
+    row = duck().execute(f"SELECT count(*), sum({column}), min({column}), max({column}) FROM {source}").fetchone()
+    return [int(value) for value in row]
+
+
+@lru_cache
+def clickhouse():
+    from chdb import session
+
+    opened = session.Session()
+    opened.query("SET allow_database_iceberg = 1")
+    return opened
+
+
+@lru_cache
+def database(warehouse):
+    name = f"d{database.cache_info().currsize}"
+    clickhouse().query(
+        f"CREATE DATABASE {name} ENGINE = DataLakeCatalog('{uri}/v1') SETTINGS catalog_type = 'rest', "
+        f"warehouse = '{warehouse}', auth_header = 'Authorization: Bearer {key}', storage_endpoint = '{bucket}'"
+    )
+    return name
+
+
+def by_clickhouse(case):
+    source = f"{database(case['warehouse'])}.{quoted('lake.' + case['table'], '`')}"
+    more = ""
+    if "snapshot" in case:
+        more = f" SETTINGS iceberg_snapshot_id = {case['snapshot']}"
+    if "ms" in case:
+        more = f" SETTINGS iceberg_timestamp_ms = {case['ms']}"
+    columns = f"count() AS n, sum({column}) AS s, min({column}) AS a, max({column}) AS b"
+    if "columns" in case:
+        columns = ", ".join(f"toString({quoted(name, '`')})" for name in case["columns"])
+    out = str(clickhouse().query(f"SELECT {columns} FROM {source}{more}", "JSONCompactEachRow"))
+    rows = [json.loads(line) for line in out.splitlines()]
+    return rows if "columns" in case else [int(value) for value in rows[0]]
+
+
+read = {
+    "pyiceberg": by_pyiceberg,
+    "polars": by_polars,
+    "daft": by_daft,
+    "duckdb": by_duckdb,
+    "chdb": by_clickhouse,
+}[sys.argv[1]]
+for name, case in asked["cases"].items():
+    try:
+        answer = read(case)
+    except Exception as error:
+        answer = f"{type(error).__name__}: {error}"
+    print(json.dumps([name, answer]), flush=True)
+os._exit(0)

@@ -1,0 +1,217 @@
+/**
+ * Engines that people have read every state of a pool over the service's own bucket, and get its own counts, sums, least
+ * and greatest values. They are packages for Python in a folder of their own, `ICEBERG_PYTHON`; engines that are not
+ * there are left out by name. `UPDATE_README=1` renews the table in the manual.
+ */
+import { spawn } from 'node:child_process';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { parseId } from '../../src/lake/ksuid.ts';
+import { startService, type TestService } from '../support/server.ts';
+import { bearer, lakeKey, tablePath } from './support.ts';
+
+const folder = process.env['ICEBERG_PYTHON'] ?? '';
+const script = fileURLToPath(new URL('engines.py', import.meta.url));
+const manualPage = fileURLToPath(new URL('../../visualize/docs/manual/iceberg.md', import.meta.url));
+
+/** How the manual calls an engine, and whether it reads a branch by name. */
+const engines = {
+  pyiceberg: { name: 'pyiceberg', refs: true, needs: ['pyiceberg', 'pyarrow'] },
+  duckdb: { name: 'DuckDB', refs: false, needs: ['duckdb', 'duckdb_extension_iceberg', 'duckdb_extension_avro'] },
+  polars: { name: 'Polars', refs: true, needs: ['polars', 'pyiceberg'] },
+  daft: { name: 'Daft', refs: true, needs: ['daft', 'pyiceberg'] },
+  chdb: { name: 'ClickHouse (chDB)', refs: false, needs: ['chdb'] },
+} as const;
+type Engine = keyof typeof engines;
+const lacks = (engine: Engine): boolean =>
+  process.env['NO_SKIPS'] === undefined && !engines[engine].needs.every((name) => existsSync(join(folder, name)));
+
+/** What an engine is asked for. */
+interface Case {
+  readonly warehouse: string;
+  readonly table: string;
+  readonly ref?: string;
+  readonly snapshot?: number;
+  readonly ms?: number;
+  readonly columns?: readonly string[];
+}
+type Numbers = readonly (number | string)[];
+
+let directory: string;
+let service: TestService;
+let keys: { readonly admin: string; readonly reader: string };
+/** What the service itself says of a state, and how engines name it. */
+interface State {
+  readonly numbers: Numbers;
+  readonly commit: string;
+  snapshot: number;
+  ms: number;
+}
+const states: Record<'first' | 'second' | 'main' | 'dev', State> = {} as never;
+
+const post = async (path: string, body: string, headers: Readonly<Record<string, string>> = {}): Promise<string> => {
+  const answer = await service.ask('POST', path, {
+    headers: { ...bearer(keys.admin), 'content-type': 'application/x-sup', accept: 'application/json', ...headers },
+    body,
+  });
+  expect([path, answer.status]).toEqual([path, 200]);
+  return answer.body;
+};
+/** Rows of which each engine can tell whether it has them all. */
+const load = (branch: string, start: number, end: number, more: (id: number) => string = () => ''): Promise<string> =>
+  post(
+    `/pool/events/branch/${branch}`,
+    Array.from({ length: end - start }, (_, i) => start + i)
+      .map((id) => `{ts:${new Date(epoch + id * 1000).toISOString()},id:${id},name:"n${id % 7}"${more(id)}}\n`)
+      .join(''),
+  );
+const epoch = Date.UTC(2026, 10, 28);
+
+const stateOf = async (ref: string): Promise<State> => {
+  const rows = await post(
+    '/query',
+    `{query:"from events@${ref} | aggregate n:=count(),s:=sum(id),a:=min(id),b:=max(id)"}`,
+  );
+  const [{ n, s, a, b }] = JSON.parse(rows) as [Readonly<Record<'n' | 's' | 'a' | 'b', number>>];
+  const { body } = await service.ask('GET', `/pool/events/branch/${ref}`, {
+    headers: { ...bearer(keys.admin), accept: 'application/json' },
+  });
+  const { commit } = JSON.parse(body) as { readonly commit: string };
+  return { numbers: [n, s, a, b], commit: commit.replace('0x', ''), snapshot: 0, ms: 0 };
+};
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'lake-engines-'));
+  keys = {
+    admin: await lakeKey(directory, 'add', '-role', 'admin', 'admin'),
+    reader: await lakeKey(directory, 'add', '-role', 'reader', 'engines'),
+  };
+  service = await startService(['-auth.keys'], directory);
+  await post('/pool', '{name:"events",layout:{order:"asc",keys:[["ts"]]},iceberg:"lazy"}');
+  await load('main', 0, 3000);
+  states.first = await stateOf('main');
+  await load('main', 3000, 5000, (id) => `,score:${id / 2}`);
+  states.second = await stateOf('main');
+  await post('/pool/events', `{name:"dev",commit:"0x${states.second.commit}"}`);
+  await load('dev', 5000, 5500);
+  states.dev = await stateOf('dev');
+  await post('/pool/events/branch/main/delete', '{where:"id < 1000"}');
+  states.main = await stateOf('main');
+  await post('/pool', '{name:"odd.Name",layout:{order:"asc",keys:[["id"]]},iceberg:"eager"}');
+  await post(
+    '/pool/odd.Name/branch/main',
+    '{id:1,a:1,b:{c:"x",d:[1,2]}} {id:2,a:"two",b:{c:"y",d:[3]}} {id:3,a:null,e:error("no")} {id:4,u:18446744073709551615::uint64}',
+  );
+  const loaded = await service.ask('GET', tablePath('events'), { headers: bearer(keys.reader) });
+  const { metadata } = JSON.parse(loaded.body) as {
+    readonly metadata: {
+      readonly snapshots: readonly {
+        readonly 'snapshot-id': number;
+        readonly 'timestamp-ms': number;
+        readonly summary: Readonly<Record<string, string>>;
+      }[];
+    };
+  };
+  for (const state of Object.values(states)) {
+    const snapshot = metadata.snapshots.find(({ summary }) => parseId(summary['lake.commit'] ?? '') === state.commit);
+    state.snapshot = snapshot!['snapshot-id'];
+    state.ms = snapshot!['timestamp-ms'];
+  }
+}, 120_000);
+afterAll(async () => {
+  await service.close();
+  await rm(directory, { recursive: true, force: true });
+});
+
+/** What an engine gives for each case. */
+const readBy = (engine: Engine, cases: Readonly<Record<string, Case>>): Promise<Readonly<Record<string, unknown>>> =>
+  new Promise((resolve, reject) => {
+    const child = spawn('python3', [script, engine], {
+      env: { ...process.env, PYTHONPATH: folder, PYTHONWARNINGS: 'ignore', DO_NOT_TRACK: '1' },
+    });
+    let out = '';
+    let complaints = '';
+    child.stdout.on('data', (chunk: Buffer) => {
+      out += chunk.toString();
+    });
+    child.stderr.on('data', (chunk: Buffer) => {
+      complaints += chunk.toString();
+    });
+    child.on('error', reject);
+    child.on('close', (status) => {
+      const lines = out.split('\n').filter((line) => line.startsWith('['));
+      if (status !== 0 || lines.length !== Object.keys(cases).length) reject(new Error(`${status}: ${complaints}`));
+      else resolve(Object.fromEntries(lines.map((line) => JSON.parse(line) as [string, unknown])));
+    });
+    const { url } = service;
+    child.stdin.end(
+      JSON.stringify({ uri: `${url}/iceberg`, bucket: `${url}/lake`, key: keys.reader, column: 'id', cases }),
+    );
+  });
+
+const table = 'events';
+const atFirst = (): string => new Date(states.first.ms).toISOString();
+/** Cases by the heading that they have in the manual, with the state that they are to give. */
+const columns = {
+  main: () => [{ warehouse: 'lake', table }, 'main'],
+  'branch by name': () => [{ warehouse: 'lake', table, ref: 'dev' }, 'dev'],
+  'branch by `lake@REF`': () => [{ warehouse: 'lake@dev', table }, 'dev'],
+  'commit by id': () => [{ warehouse: 'lake', table, snapshot: states.first.snapshot }, 'first'],
+  'commit by `lake@REF`': () => [{ warehouse: `lake@${states.second.commit}`, table }, 'second'],
+  'commit by time': () => [{ warehouse: 'lake', table, ms: states.first.ms }, 'first'],
+  'time by `lake@REF`': () => [{ warehouse: `lake@${atFirst()}`, table }, 'first'],
+} as const satisfies Record<string, () => readonly [Case, keyof typeof states]>;
+type Column = keyof typeof columns;
+const columnsOf = (engine: Engine): readonly Column[] =>
+  (Object.keys(columns) as Column[]).filter((column) => column !== 'branch by name' || engines[engine].refs);
+
+describe('an engine reads what the service reads', () => {
+  for (const engine of Object.keys(engines) as Engine[])
+    test.skipIf(lacks(engine))(engines[engine].name, { timeout: 240_000 }, async () => {
+      const own = columnsOf(engine);
+      const cases = Object.fromEntries(own.map((column) => [column, columns[column]()[0]]));
+      const odd = { warehouse: 'lake', table: 'odd_x002e_Name' };
+      const found = await readBy(engine, {
+        ...cases,
+        odd,
+        'odd rows': { ...odd, columns: ['id', 'a', 'a__string'] },
+        missing: { warehouse: 'lake', table: 'none' },
+      });
+      const { missing, ...rest } = found;
+      expect(missing).toMatch(/none/);
+      const none = engine === 'chdb' ? 'null' : 'None';
+      const cell = (text: string): string | null => (engine === 'chdb' && text === none ? null : text);
+      expect(rest).toEqual({
+        ...Object.fromEntries(own.map((column) => [column, states[columns[column]()[1]].numbers])),
+        odd: [4, 10, 1, 4],
+        'odd rows': [
+          ['1', '1', cell(none)],
+          ['2', cell(none), 'two'],
+          ['3', cell(none), cell(none)],
+          ['4', cell(none), cell(none)],
+        ],
+      });
+    });
+});
+
+test('the manual says which engine reads what', () => {
+  const heads = ['', ...Object.keys(columns)];
+  const rows = (Object.keys(engines) as Engine[]).map((engine) => [
+    engines[engine].name,
+    ...(Object.keys(columns) as Column[]).map((column) => (columnsOf(engine).includes(column) ? 'yes' : 'no')),
+  ]);
+  const lines = [heads, heads.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`);
+  const text = `<!-- begin iceberg engines -->\n${lines.join('\n')}\n<!-- end iceberg engines -->`;
+  const marked = /<!-- begin iceberg engines -->[\s\S]*<!-- end iceberg engines -->/;
+  const page = readFileSync(manualPage, 'utf8');
+  if (process.env['UPDATE_README'] !== undefined)
+    writeFileSync(
+      manualPage,
+      page.replace(marked, () => text),
+    );
+  expect(marked.exec(readFileSync(manualPage, 'utf8'))?.[0]).toBe(text);
+});

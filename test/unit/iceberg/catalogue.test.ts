@@ -1,0 +1,300 @@
+/** Pools as Iceberg tables: what metadata and manifests tell is what the service itself has. */
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { base62, zeroId } from '../../../src/lake/ksuid.ts';
+import type { Pool } from '../../../src/lake/lake.types.ts';
+import { snapshotId } from '../../../src/iceberg/snapshots.ts';
+import { convert } from '../../support/convert.ts';
+import { type TableLake, bytesAt, entriesOf, liveIn, loaded, openTableLake, rowsIn } from '../../support/iceberg.ts';
+
+const folder = async (): Promise<string> => {
+  const directory = await mkdtemp(join(tmpdir(), 'lake-iceberg-'));
+  onTestFinished(() => rm(directory, { recursive: true, force: true }));
+  return directory;
+};
+const poolOf = async (lake: TableLake, name = 'p', more: object = {}): Promise<Pool> => {
+  const { pool } = await lake.lake.createPool({ name, iceberg: 'lazy', ...more });
+  return lake.lake.pool(`0x${pool.id}`);
+};
+const rows = (from: number, to: number): string =>
+  Array.from({ length: to - from }, (_, i) => `{ts:${from + i},a:"a${(from + i) % 7}"}`).join('\n');
+
+/** Every snapshot has as many rows as its commit has records, in files that are as long as is told. */
+const checkAll = async (lake: TableLake, pool: Pool, pin?: string): Promise<number> => {
+  const metadata = await loaded(lake.catalogue, base62(pool.config.id), pin);
+  for (const snapshot of metadata.snapshots) {
+    const entries = await entriesOf(lake.catalogue, snapshot);
+    const commit = snapshot.summary['lake.commit'];
+    const { records, objects } = commit === undefined ? { records: 0, objects: 0 } : await pool.sums(commit);
+    expect(rowsIn(liveIn(entries))).toBe(records);
+    expect(liveIn(entries)).toHaveLength(objects);
+    expect(snapshot.summary['total-records']).toBe(String(records));
+    for (const { path, size } of liveIn(entries)) expect(await bytesAt(lake.catalogue, path)).toHaveLength(size);
+    if (commit !== undefined) expect(snapshot['snapshot-id']).toBe(snapshotId((await pool.sums(commit)).commit));
+  }
+  expect(metadata['snapshot-log'].at(-1)?.['snapshot-id']).toBe(metadata['current-snapshot-id']);
+  expect(metadata.refs['main']?.['snapshot-id']).toBe(metadata['current-snapshot-id']);
+  return metadata.snapshots.length;
+};
+
+test('loads, a delete, a merge, a revert and a compaction are snapshots with the counts of their commits', async () => {
+  const lake = await openTableLake(await folder());
+  const pool = await poolOf(lake);
+  const first = await lake.load(pool, rows(0, 3000));
+  const second = await lake.load(pool, rows(3000, 3100));
+  await pool.createBranch('dev', second);
+  await lake.load(pool, '{ts:1,b:1.5}{ts:2,b:"x"}', 'dev');
+  expect(await checkAll(lake, pool)).toBe(3);
+  await pool.deleteWhere('main', lake.workers.prepareDelete('ts < 10'));
+  await pool.merge('main', 'dev');
+  await pool.revert('main', second);
+  const objects = [...(await lake.lake.openSnapshot('p', 'main')).page({ limit: 100 }).objects];
+  expect(objects.length).toBeGreaterThan(1);
+  const ids = objects.map(({ id }) => id);
+  await pool.compact('main', ids, lake.workers.prepareCompact(ids));
+  expect(await checkAll(lake, pool)).toBe(7);
+  const metadata = await loaded(lake.catalogue, 'p');
+  const operations = metadata.snapshots.map(({ summary }) => summary['operation']);
+  expect(operations.slice(-1)).toEqual(['replace']);
+  expect(operations.slice(0, 2)).toEqual(['append', 'append']);
+  expect(operations).toContain('overwrite');
+  // Pinned to what it was.
+  const early = await loaded(lake.catalogue, 'p', base62(first));
+  expect(early.snapshots).toHaveLength(1);
+  expect(early['table-uuid']).not.toBe(metadata['table-uuid']);
+  expect(await checkAll(lake, pool, base62(first))).toBe(1);
+  expect(await checkAll(lake, pool, 'dev')).toBe(3);
+});
+
+test('what a commit added is told as added by it: engines read what came between two snapshots', async () => {
+  const lake = await openTableLake(await folder());
+  const pool = await poolOf(lake);
+  for (const from of [0, 10, 30]) await lake.load(pool, rows(from, from + 10));
+  const { snapshots } = await loaded(lake.catalogue, 'p');
+  const added = [];
+  for (const snapshot of snapshots) {
+    const own = (await entriesOf(lake.catalogue, snapshot)).filter(
+      (entry) => entry.status === 1 && entry.snapshot === snapshot['snapshot-id'],
+    );
+    added.push(rowsIn(own));
+  }
+  expect(added).toEqual([10, 10, 10]);
+  expect(snapshots.map((snapshot) => snapshot['parent-snapshot-id'])).toEqual([
+    undefined,
+    snapshots[0]!['snapshot-id'],
+    snapshots[1]!['snapshot-id'],
+  ]);
+});
+
+test('the files hold the rows', async () => {
+  const lake = await openTableLake(await folder());
+  const pool = await poolOf(lake);
+  await lake.load(pool, '{ts:1,a:"x"}{ts:2,a:5}');
+  await lake.load(pool, '{ts:3,l:[{z:1}]}');
+  const { snapshots, schemas } = await loaded(lake.catalogue, 'p');
+  const texts: string[] = [];
+  for (const { path } of liveIn(await entriesOf(lake.catalogue, snapshots.at(-1)!))) {
+    const { output } = await convert(await bytesAt(lake.catalogue, path), { from: 'parquet', to: 'json' });
+    texts.push(...output.trim().split('\n'));
+  }
+  expect(texts.sort()).toEqual([
+    '{"ts":1,"a":"x","a__int":null}',
+    '{"ts":2,"a":null,"a__int":5}',
+    '{"ts":3,"l":[{"z":1}]}',
+  ]);
+  expect(schemas.at(-1)!.fields.map(({ name }) => name)).toEqual(['ts', 'a', 'a__int', 'l']);
+});
+
+test('an empty pool, an empty branch, and a pool that is no table', async () => {
+  const lake = await openTableLake(await folder());
+  const pool = await poolOf(lake);
+  const empty = await loaded(lake.catalogue, 'p');
+  expect(empty['current-snapshot-id']).toBe(snapshotId(zeroId));
+  expect(empty.schemas.at(-1)!.fields).toHaveLength(1);
+  expect(await checkAll(lake, pool)).toBe(1);
+  await pool.createBranch('dev', zeroId);
+  await lake.load(pool, '{ts:1}', 'dev');
+  expect(await checkAll(lake, pool)).toBe(2);
+  expect(lake.catalogue.tables()).toEqual([{ pool: base62(pool.config.id), name: 'p' }]);
+  await lake.lake.setIceberg('p', 'off');
+  expect(lake.catalogue.tables()).toEqual([]);
+  expect(await lake.catalogue.load('p', {})).toBeUndefined();
+  expect(await lake.catalogue.describe('p')).toEqual({ setting: 'off', columns: [] });
+  expect(await lake.catalogue.load('none', {})).toBeUndefined();
+});
+
+test('nothing is made anew while nothing changed, and refs that nobody has are none', async () => {
+  const lake = await openTableLake(await folder());
+  const pool = await poolOf(lake);
+  await lake.load(pool, rows(0, 10));
+  const { answer } = await loaded(lake.catalogue, 'p');
+  expect(await lake.catalogue.load('p', { etag: answer.etag })).toBe('unchanged');
+  expect((await loaded(lake.catalogue, 'p')).answer.json).toBe(answer.json);
+  expect(await bytesAt(lake.catalogue, `s3://lake/${answer.location}`)).toEqual(Buffer.from(answer.json));
+  for (const pin of ['none', '2024-13-01', base62('12'.repeat(20)), ''])
+    expect(await lake.catalogue.load('p', { pin })).toBeUndefined();
+  await lake.load(pool, rows(10, 20));
+  expect(await lake.catalogue.load('p', { etag: answer.etag })).not.toBe('unchanged');
+});
+
+test('a time pins to the newest commit up to it', async () => {
+  const lake = await openTableLake(await folder());
+  const pool = await poolOf(lake);
+  await lake.load(pool, rows(0, 10));
+  expect((await loaded(lake.catalogue, 'p', '2000-01-01'))['current-snapshot-id']).toBe(snapshotId(zeroId));
+  const now = await loaded(lake.catalogue, 'p', '2999-01-01T00:00:00Z');
+  expect(now['current-snapshot-id']).toBe((await loaded(lake.catalogue, 'p'))['current-snapshot-id']);
+});
+
+test('paths that are no file’s', async () => {
+  const lake = await openTableLake(await folder());
+  const pool = await poolOf(lake);
+  const other = await poolOf(lake, 'q');
+  await lake.load(pool, rows(0, 10));
+  const { snapshots } = await loaded(lake.catalogue, 'p');
+  const [entry] = await entriesOf(lake.catalogue, snapshots[0]!);
+  const path = entry!.path.slice('s3://lake/'.length);
+  const [id, ...rest] = path.split('/');
+  expect(await lake.catalogue.file(path)).toBeDefined();
+  for (const wrong of [
+    `${base62(other.config.id)}/${rest.join('/')}`,
+    `p/${rest.join('/')}`,
+    `${id}//${rest.join('/')}`,
+    `${path}/`,
+    `/${path}`,
+    `${id}/data/../${rest.join('/')}`,
+    `${id}/data/${'z'.repeat(27)}-2.parquet`,
+    `${id}/data`,
+    `${id}/metadata/00000-${'0'.repeat(40)}.metadata.json`,
+    `${id}/manifests/${base62('ab'.repeat(20))}-2.avro`,
+    '',
+    '..',
+  ])
+    expect(await lake.catalogue.file(wrong), wrong).toBeUndefined();
+});
+
+test('lists go in order, page by page', async () => {
+  const lake = await openTableLake(await folder());
+  for (const name of ['p', 'q']) {
+    const pool = await poolOf(lake, name);
+    for (let i = 0; i < 3; i++) await lake.load(pool, rows(i, i + 1));
+    await loaded(lake.catalogue, name);
+  }
+  const all = (await lake.catalogue.list('', { max: 100 })).map(({ path }) => path);
+  expect(all).toHaveLength(8);
+  expect(all).toEqual([...all].sort());
+  const paged: string[] = [];
+  for (let after: string | undefined; ; ) {
+    const page = await lake.catalogue.list('', { max: 1, ...(after !== undefined && { after }) });
+    if (page.length === 0) break;
+    paged.push(...page.map(({ path }) => path));
+    after = paged.at(-1);
+  }
+  expect(paged).toEqual(all);
+  const [first] = all;
+  expect(await lake.catalogue.list(first!.slice(0, 30), { max: 100 })).toHaveLength(3);
+});
+
+test('a vacuum takes snapshots out of the metadata at once, and files a grace later', async () => {
+  const directory = await folder();
+  const lake = await openTableLake(directory, { graceMs: 1000 });
+  const pool = await poolOf(lake);
+  await lake.load(pool, rows(0, 3000));
+  await lake.load(pool, rows(3000, 3010));
+  await pool.deleteWhere('main', lake.workers.prepareDelete('ts < 10'));
+  const before = await loaded(lake.catalogue, 'p');
+  expect(before.snapshots).toHaveLength(3);
+  const [gone] = liveIn(await entriesOf(lake.catalogue, before.snapshots[0]!));
+  await pool.vacuum('main', { dryRun: false });
+  const after = await loaded(lake.catalogue, 'p');
+  expect(after.snapshots).toHaveLength(1);
+  expect(await checkAll(lake, pool)).toBe(1);
+  expect(await bytesAt(lake.catalogue, gone!.path)).toHaveLength(gone!.size);
+  await lake.catalogue.sweep(Date.now());
+  expect(await bytesAt(lake.catalogue, gone!.path)).toHaveLength(gone!.size);
+  await lake.catalogue.sweep(Date.now() + 2000);
+  expect(await lake.catalogue.file(gone!.path.slice('s3://lake/'.length))).toBeUndefined();
+  expect(await checkAll(lake, pool)).toBe(1);
+});
+
+describe('files in the making', () => {
+  test('who cannot wait hears that the table is not ready; what was ready before is given meanwhile', async () => {
+    let open = (): void => undefined;
+    const gate = { closed: Promise.resolve() };
+    const directory = await folder();
+    const lake: TableLake = await openTableLake(directory, {
+      waitMs: 1,
+      render: async (request) => {
+        await gate.closed;
+        return lake.workers.render(request);
+      },
+    });
+    const pool = await poolOf(lake);
+    const close = (): void => {
+      gate.closed = new Promise((resolve) => {
+        open = resolve;
+      });
+    };
+    close();
+    await lake.load(pool, rows(0, 10));
+    await expect(lake.catalogue.load('p', {})).rejects.toMatchObject({ code: 'iceberg-not-ready' });
+    open();
+    const first = await untilLoaded(lake, 1);
+    close();
+    await lake.load(pool, rows(10, 20));
+    expect((await loaded(lake.catalogue, 'p'))['current-snapshot-id']).toBe(first);
+    open();
+    expect(await untilLoaded(lake, 2)).not.toBe(first);
+  });
+
+  test('files and columns are there after a start, files that nothing names go, lost ones are made again', async () => {
+    const directory = await folder();
+    const before = await openTableLake(directory);
+    const pool = await poolOf(before);
+    await before.load(pool, rows(0, 10));
+    const { answer } = await loaded(before.catalogue, 'p');
+    await before.load(pool, rows(10, 2000));
+    await loaded(before.catalogue, 'p');
+    await before.close();
+    const files = join(directory, 'iceberg');
+    const all = await readdir(files, { recursive: true, withFileTypes: true });
+    const [lost] = all.filter((file) => file.isFile() && !answer.location.includes(file.name));
+    await rm(join(lost!.parentPath, lost!.name));
+    const again = await openTableLake(directory);
+    const known = again.lake.pool('p');
+    expect(await checkAll(again, known)).toBe(2);
+    expect(await bytesAt(again.catalogue, `s3://lake/${answer.location}`)).toEqual(Buffer.from(answer.json));
+    expect((await again.catalogue.describe('p')).columns.map(({ column }) => column)).toEqual(['ts', 'a']);
+  });
+});
+
+/** The head's id, once it has so many snapshots: files are made in the background meanwhile. */
+const untilLoaded = async (lake: TableLake, count: number): Promise<number> => {
+  for (;;) {
+    try {
+      const metadata = await loaded(lake.catalogue, 'p');
+      if (metadata.snapshots.length === count) return metadata['current-snapshot-id'];
+    } catch (fault) {
+      if ((fault as { readonly code?: unknown }).code !== 'iceberg-not-ready') throw fault;
+    }
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
+  }
+};
+
+test('a pool that is wanted at once has its files without being asked for', async () => {
+  const lake = await openTableLake(await folder());
+  const pool = await poolOf(lake, 'p', { iceberg: 'eager' });
+  await lake.load(pool, rows(0, 10));
+  for (;;) {
+    const found = await lake.catalogue.list('', { max: 10 });
+    if (found.length > 0) break;
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
+  }
+  expect(await checkAll(lake, pool)).toBe(1);
+});

@@ -1,0 +1,175 @@
+/** Records of any shape as Parquet files of an Iceberg table: which columns hold what, and what others read there. */
+import { describe, expect, test } from 'vitest';
+import { ColumnSet, tableColumnsMax } from '../../../src/iceberg/columns.ts';
+import { icebergFields } from '../../../src/iceberg/schema.ts';
+import { vectorOf } from '../../../src/vectors/builder.ts';
+import { parseSupValues } from '../../../src/vectors/sup/parse.ts';
+import { convert } from '../../support/convert.ts';
+import { lacksPython, python } from '../../support/python.ts';
+import { rendered, renderedText } from '../../support/renditions.ts';
+
+/** Rows of a file as JSON lines, without what is null. */
+const rowsOf = async (bytes: Uint8Array): Promise<readonly unknown[]> => {
+  const { output, error } = await convert(bytes, { from: 'parquet', to: 'json' });
+  expect(error).toBe('');
+  return output
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line, (_, value: unknown) => (value === null ? undefined : value)) as unknown);
+};
+
+const cases: Readonly<Record<string, { readonly sup: string; readonly rows: readonly unknown[] }>> = {
+  'numbers of one kind share a column': {
+    sup: '{a:1} {a:2::uint8} {a:3::int16}',
+    rows: [{ a: 1 }, { a: 2 }, { a: 3 }],
+  },
+  'mixed scalars are in siblings': {
+    sup: '{a:1} {a:"x"} {a:2.5} {a:true}',
+    rows: [{ a: 1 }, { a__string: 'x' }, { a__float: 2.5 }, { a__bool: true }],
+  },
+  'errors have a sibling of their own': {
+    sup: '{a:1} {a:error("bad")} {a:error({code:7})}',
+    rows: [{ a: 1 }, { a__error: 'bad' }, { a__error: '{"code":7}' }],
+  },
+  'digits beyond microseconds are in nanoseconds besides': {
+    sup: '{t:2024-01-01T00:00:00Z} {t:2024-01-01T00:00:00.000001002Z}',
+    rows: [{ t: '2024-01-01T00:00:00Z' }, { t: '2024-01-01T00:00:00.000001Z', t__ns: 1704067200000001002 }],
+  },
+  'lists are of one kind each, and what is empty is where the others are': {
+    sup: '{l:[]} {l:[1,2]} {l:["a"]} {l:[1,"a"]} {l:[null,3]}',
+    rows: [{ l: [] }, { l: [1, 2] }, { l__list_string: ['a'] }, { l__list_json: ['1', '"a"'] }, { l: [undefined, 3] }],
+  },
+  'a list that is empty everywhere': { sup: '{l:[]} {m:|{}|}', rows: [{ l: [] }, { m: {} }] },
+  'lists within lists, some of them empty': {
+    sup: '{l:[[1],[],[2,3]]} {l:[]}',
+    rows: [{ l: [[1], [], [2, 3]] }, { l: [] }],
+  },
+  'records in lists gain fields': {
+    sup: '{l:[{x:1}]} {l:[{y:"a"},{x:2,y:"b"}]}',
+    rows: [{ l: [{ x: 1 }] }, { l: [{ y: 'a' }, { x: 2, y: 'b' }] }],
+  },
+  'mixed fields of nested records are siblings in there': {
+    sup: '{r:{x:1}} {r:{x:"a"}} {r:{}} {r:5}',
+    rows: [{ r: { x: 1 } }, { r: { x__string: 'a' } }, { r__json: '{}' }, { r__int: 5 }],
+  },
+  'texts of addresses, types and enums': {
+    sup: '{a:10.0.0.1,b:10.0.0.0/8,c:<int64>,d:"x"::enum(w,x)}',
+    rows: [{ a: '10.0.0.1', b: '10.0.0.0/8', c: 'int64', d: 'x' }],
+  },
+  'named values are as they are without their name': { sup: '{a:80::=port} {a:81}', rows: [{ a: 80 }, { a: 81 }] },
+  'what is no record is in the column of the rest': {
+    sup: '{a:1} "x" 7 [1]',
+    rows: [{ a: 1 }, { _json: '"x"' }, { _json: '7' }, { _json: '[1]' }],
+  },
+  'names that differ in case, or are an engine’s own': {
+    sup: '{a:1,A:2,_file:3,"":4,_json:5}',
+    rows: [{ a: 1, A_2: 2, _file_2: 3, _: 4, _json_2: 5 }],
+  },
+  'maps of scalars, and others as JSON': {
+    sup: '{m:|{"k":1}|} {m:|{{x:1}:2}|}',
+    rows: [{ m: { k: 1 } }, { m__json: '{"{x:1}":2}' }],
+  },
+};
+
+describe('where values are', () => {
+  for (const [name, { sup, rows }] of Object.entries(cases))
+    test(name, async () => {
+      const compact = (value: unknown): unknown =>
+        JSON.parse(JSON.stringify(value, (_, v: unknown) => (v === null ? undefined : v)));
+      const found = (await rowsOf(renderedText(sup).bytes)).map(compact);
+      expect(found).toEqual(rows.map(compact));
+    });
+
+  test('uint64 beyond int64', async () => {
+    const { columns } = renderedText('{u:18446744073709551615::uint64}');
+    expect(icebergFields((parent) => new ColumnSet(columns).below(parent))).toEqual([
+      { id: 1, name: 'u', required: false, type: 'decimal(20, 0)' },
+    ]);
+  });
+
+  test('a table without room keeps what is beyond in the column of the rest', async () => {
+    const fields = Array.from({ length: tableColumnsMax + 2 }, (_, i) => `f${i}:${i}`);
+    const { bytes, columns } = renderedText(`{${fields.join(',')}}`);
+    expect(columns).toHaveLength(tableColumnsMax + 1);
+    const [row] = (await rowsOf(bytes)) as readonly Readonly<Record<string, unknown>>[];
+    expect(row!['f7']).toBe(7);
+    expect(row!['_json']).toBe(
+      `{"f${tableColumnsMax}":${tableColumnsMax},"f${tableColumnsMax + 1}":${tableColumnsMax + 1}}`,
+    );
+  });
+});
+
+describe('ids', () => {
+  test('columns keep theirs, and later ones come behind', () => {
+    const first = renderedText('{a:1}{l:[1]}');
+    const second = renderedText('{b:"x",a:"y"}', first.columns);
+    expect(second.columns.map(({ id, name }) => `${id} ${name}`)).toEqual([
+      '1 a',
+      '2 l',
+      '3 element',
+      '4 b',
+      '5 a__string',
+    ]);
+  });
+
+  test('a survey that others were quicker than gets the ids that are free then', () => {
+    const set = new ColumnSet(renderedText('{a:1}').columns);
+    const other = renderedText('{a:1,c:[{z:1}],d:2}', set.columns()).columns;
+    set.add({ parent: 0, role: 'field', field: 'b', kind: 'int' });
+    set.adopt(other, 1);
+    expect(set.columns().map(({ id, parent, name }) => `${id} ${parent} ${name}`)).toEqual([
+      '1 0 a',
+      '2 0 b',
+      '3 0 c',
+      '4 3 element',
+      '5 4 z',
+      '6 0 d',
+    ]);
+  });
+});
+
+test('rows of many batches and groups are all there, in order', async () => {
+  const batch = (start: number): string =>
+    Array.from({ length: 30_000 }, (_, i) =>
+      (start + i) % 3 === 0 ? `{a:${start + i},l:[${i}]}` : `{a:${start + i},b:"b${i % 7}"}`,
+    ).join('\n');
+  const { bytes, figures } = rendered([0, 1, 2, 3].map((k) => vectorOf(parseSupValues(batch(k * 30_000)))));
+  expect(figures.rows).toBe(120_000);
+  expect(figures.bytes).toBe(bytes.length);
+  expect(figures.columns[0]).toMatchObject({ id: 1, values: 120_000, nulls: 0 });
+  const rows = (await rowsOf(bytes)) as readonly {
+    readonly a: number;
+    readonly b?: string;
+    readonly l?: readonly number[];
+  }[];
+  expect(rows).toHaveLength(120_000);
+  expect(
+    rows.every(({ a, b, l }, i) => a === i && (i % 3 === 0 ? l?.[0] === i % 30_000 : b === `b${(i % 30_000) % 7}`)),
+  ).toBe(true);
+});
+
+describe.skipIf(lacksPython('pyarrow'))('pyarrow', () => {
+  test('reads values and ids', () => {
+    const { bytes } = renderedText(
+      '{a:1,l:[1,null],r:{x:1.5},m:|{"k":{z:1}}|,u:18446744073709551615::uint64,t:2024-01-01T00:00:00Z,by:0x01ff} {a:"x"}',
+    );
+    const { output, close } = python(
+      `
+import pyarrow.parquet as pq
+file = pq.ParquetFile('rows.parquet')
+for row in file.read().to_pylist(): print(row)
+def ids(field):
+    kids = [field.type.field(i) for i in range(field.type.num_fields)]
+    return (field.name, (field.metadata or {}).get(b'PARQUET:field_id', b'').decode(), [ids(k) for k in kids])
+for field in file.schema_arrow: print(ids(field))
+`,
+      { 'rows.parquet': bytes },
+    );
+    close();
+    expect(output).toContain("'u': Decimal('18446744073709551615')");
+    expect(output).toContain("'l': [1, None], 'r': {'x': 1.5}, 'm': [('k', {'z': 1})]");
+    expect(output).toContain("('l', '2', [('element', '3', [])])");
+    expect(output).toContain("('r', '4', [('x', '5', [])])");
+    expect(output).toContain("[('key', '7', []), ('value', '8', [('z', '9', [])])]");
+  });
+});
