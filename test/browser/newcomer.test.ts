@@ -1,7 +1,7 @@
 /** The console as somebody meets it who has never seen it: what they try first, and where they looked twice. */
 import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
-import { lacksChromium } from '../support/chromium.ts';
+import { lacksChromium, seriousFindings } from '../support/chromium.ts';
 import { commit, curl, drop, pick, useConsole } from './console-page.ts';
 
 describe.skipIf(lacksChromium())('a newcomer', () => {
@@ -361,7 +361,8 @@ describe.skipIf(lacksChromium())('a newcomer', () => {
       await page.goBack();
       await expect.poll(() => written(page)).toBe('values 3 | load steps');
       expect(await pool.branch('main').tip()).toBe(tip);
-      expect(faults).toEqual([]);
+      // A query that is left behind may have ended before it is cancelled, which Chromium logs.
+      expect(faults.filter((fault) => !fault.includes('404'))).toEqual([]);
       await page.close();
     });
 
@@ -440,7 +441,7 @@ describe.skipIf(lacksChromium())('a newcomer', () => {
         await page.getByRole('button', { name: 'New pool' }).click();
         await page.getByLabel('Name', { exact: true }).fill(name);
         const choice = page.getByLabel('Order', { exact: true });
-        await expect.poll(() => choice.locator('option:checked').textContent()).toBe('Least first (asc), the default');
+        await expect.poll(() => choice.locator('option:checked').textContent()).toBe('asc: the least first');
         await expect.poll(() => curl(page)).not.toContain('order');
         if (order) await choice.selectOption(order);
         await page.getByRole('button', { name: 'Create pool' }).click();
@@ -454,7 +455,7 @@ describe.skipIf(lacksChromium())('a newcomer', () => {
       ] as const) {
         await drop(page, `${name}.ndjson`, Buffer.from('{"ts":1}\n'));
         const choice = page.getByLabel('Order', { exact: true });
-        await expect.poll(() => choice.locator('option:checked').textContent()).toBe('Least first (asc), the default');
+        await expect.poll(() => choice.locator('option:checked').textContent()).toBe('asc: the least first');
         if (order) {
           await choice.selectOption(order);
           await expect.poll(() => curl(page)).toContain('"order":"desc"');
@@ -491,5 +492,45 @@ describe.skipIf(lacksChromium())('a newcomer', () => {
       expect(await pages.lake.query('from bytes | values to_hex(k)').asText()).toContain('618062');
       await page.close();
     });
+  });
+
+  test('what is there since has names, roles and contrast: axe-core finds nothing serious in both themes', async () => {
+    await pages.lake.createPool('looked at too');
+    for (const width of [1280, 360]) {
+      const { page } = await pages.open('#/query?text=', { width, height: 800 });
+      const check = async (what: string): Promise<void> => {
+        for (const theme of ['light', 'dark']) {
+          await page.evaluate(`document.documentElement.dataset.theme = '${theme}'`);
+          expect(await seriousFindings(page), `${what} ${width} ${theme}`).toEqual([]);
+        }
+      };
+      await page.getByLabel('In the order of').waitFor();
+      await check('starts');
+      await page.evaluate(
+        `location.hash = '#/query?text=' + encodeURIComponent('values {a:1,b:"x",c:{d:null}}, {a:2}')`,
+      );
+      await page.locator('#cell-0-1').waitFor();
+      await page.getByRole('button', { name: /^Columns/ }).click();
+      await page.getByRole('button', { name: 'Go to a' }).waitFor();
+      await check('columns');
+      await page.keyboard.press('Escape');
+      await page.getByRole('button', { name: 'Row', exact: true }).click();
+      await page.getByRole('tree').waitFor();
+      // Who leaves the pane by the keyboard is in the table again.
+      await page.getByRole('tree').focus();
+      await page.keyboard.press('Escape');
+      await expect.poll(() => page.evaluate('document.activeElement.role')).toBe('grid');
+      await page.getByRole('button', { name: 'Row', exact: true }).click();
+      await page.getByRole('textbox', { name: 'Query' }).click();
+      await page.keyboard.insertText('values 1 -- ');
+      await page.getByText('Outdated', { exact: true }).waitFor();
+      await check('outdated');
+      await page.evaluate('location.hash = "#/pools"');
+      await page.locator('.pools').waitFor();
+      await page.getByRole('button', { name: 'New pool' }).click();
+      await page.getByLabel('Order', { exact: true }).waitFor();
+      await check('new pool');
+      await page.close();
+    }
   });
 });

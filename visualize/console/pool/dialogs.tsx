@@ -29,7 +29,7 @@ export const OrderField = ({
   readonly disabled?: boolean;
   readonly onOrder: (order: Order) => void;
 }) => (
-  <Field label="Order" hint="Unless it is said, the service takes asc, here as elsewhere.">
+  <Field label="Order" hint="asc is what the service takes by default, here as elsewhere.">
     {(props) => (
       <select
         {...props}
@@ -39,8 +39,8 @@ export const OrderField = ({
           onOrder(e.currentTarget.value === 'desc' ? 'desc' : undefined);
         }}
       >
-        <option value="">Least first (asc), the default</option>
-        <option value="desc">Greatest first (desc), the newest of times</option>
+        <option value="">asc: the least first</option>
+        <option value="desc">desc: the greatest first</option>
       </select>
     )}
   </Field>

@@ -5,7 +5,7 @@ import { signal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { menuKeys } from './menu-keys.ts';
 import type { Format, Lake } from '../../../src/client/client.ts';
-import { bytes, faultText, visible } from '../text.ts';
+import { bytes, faultText, visibleName } from '../text.ts';
 
 interface FormatText {
   readonly format: Format;
@@ -147,7 +147,7 @@ export const DownloadState = () => {
   return (
     <p class={`strip${value.kind === 'failed' ? ' bad' : ''}`} role={value.kind === 'failed' ? 'alert' : 'status'}>
       <span>
-        {value.kind === 'failed' ? `The download failed: ${visible(value.text, 600)}` : `Downloaded ${value.text}`}
+        {value.kind === 'failed' ? `The download failed: ${visibleName(value.text, 240)}` : `Downloaded ${value.text}`}
       </span>{' '}
       <button type="button" class="quiet" aria-label="Dismiss" onClick={dismiss}>
         ×

@@ -87,6 +87,11 @@ export const ValuePane = ({ table }: { readonly table: Table }) => {
     else return;
     event.preventDefault();
   };
+  const leave = (): void => {
+    table.paneOpen.value = false;
+    // The focus was in the pane, which goes.
+    document.querySelector<HTMLElement>('.answer :is(.grid, .sup)')?.focus();
+  };
   const step = (by: number): void => {
     table.active.value = { ...table.active.value, row: Math.max(0, Math.min(count - 1, row + by)) };
   };
@@ -96,7 +101,7 @@ export const ValuePane = ({ table }: { readonly table: Table }) => {
       ref={pane}
       aria-label="Value"
       onKeyDown={(event) => {
-        if (event.key === 'Escape') table.paneOpen.value = false;
+        if (event.key === 'Escape') leave();
       }}
     >
       <header>
@@ -133,15 +138,7 @@ export const ValuePane = ({ table }: { readonly table: Table }) => {
         >
           Copy
         </button>
-        <button
-          type="button"
-          class="quiet"
-          ref={close}
-          onClick={() => {
-            table.paneOpen.value = false;
-          }}
-          aria-label="Close"
-        >
+        <button type="button" class="quiet" ref={close} onClick={leave} aria-label="Close">
           ×
         </button>
       </header>

@@ -120,14 +120,10 @@ const ColumnList = ({ table, all, onGo }: ListProps) => {
           if (e.key === 'Enter' && found[0]) onGo(found[0].key);
         }}
       />
-      <p class="found" role="status">
-        {found.length === 0
-          ? 'No column has this in its name.'
-          : wanted.value.trim() === ''
-            ? ''
-            : `${counted(found.length, 'column')} found`}
-      </p>
       <div class="column-actions">
+        <span class="soft" role="status">
+          {foundText(found.length, wanted.value)}
+        </span>
         {missing.length > 0 && (
           <button
             type="button"
@@ -160,6 +156,11 @@ const ColumnList = ({ table, all, onGo }: ListProps) => {
       <TableLimits table={table} />
     </div>
   );
+};
+
+const foundText = (found: number, wanted: string): string => {
+  if (found === 0) return 'No column has this in its name.';
+  return wanted.trim() === '' ? '' : `${counted(found, 'column')} found`;
 };
 
 /** Those with the text in their name, whatever the case; first those that begin with it. */
