@@ -2,22 +2,12 @@
  * The `lake` command. Each command is a file in commands/; this one picks it and turns what goes wrong into an exit
  * status.
  */
-import { fstatSync } from 'node:fs';
 import { helpText } from './config/help.ts';
 import { ConfigError } from './config/options.ts';
-import { type CommandIo } from './commands/io.ts';
+import { type CommandIo, isPipe } from './commands/io.ts';
 import { serveConfig } from './commands/serve-config.ts';
 import { version } from './version.ts';
 
-/** A shell's pipe; of what Node and others hand to their children by a socket it is not known whether it is meant. */
-const isPipe = (descriptor: number): boolean => {
-  try {
-    return fstatSync(descriptor).isFIFO();
-  } catch {
-    // It is closed.
-    return false;
-  }
-};
 const io: CommandIo = {
   cwd: process.cwd(),
   stdin: process.stdin,

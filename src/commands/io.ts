@@ -1,3 +1,5 @@
+/** The surroundings of a command. */
+import { fstatSync } from 'node:fs';
 import type { ProgressTerminal } from './progress.ts';
 
 /** What a command sees of its surroundings; tests give their own. */
@@ -16,3 +18,16 @@ export interface CommandIo {
   /** Text for standard error, with its newline. */
   readonly complain: (text: string) => void;
 }
+
+/**
+ * Whether a descriptor is a pipe, as shells make them. Of the sockets that Node and others hand to their children it is
+ * not known whether they are meant.
+ */
+export const isPipe = (descriptor: number): boolean => {
+  try {
+    return fstatSync(descriptor).isFIFO();
+  } catch {
+    // It is closed.
+    return false;
+  }
+};
