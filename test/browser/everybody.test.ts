@@ -45,7 +45,7 @@ describe.skipIf(lacksChromium())('the console for everybody', () => {
           '␛[31mred',
           '👩‍👩‍👧‍👦🏳️‍🌈',
           'مرحبا بالعالم',
-          `${'x'.repeat(120)}…`,
+          `${'x'.repeat(80)}…${'x'.repeat(40)}`,
         ]),
       );
     // The figures of all of them come, however many are asked for at once.
