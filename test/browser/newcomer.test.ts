@@ -366,6 +366,22 @@ describe.skipIf(lacksChromium())('a newcomer', () => {
       await page.close();
     });
 
+    test('a text that is too long for an address leaves the history as it is', async () => {
+      const { page } = await pages.open(`#/query?${new URLSearchParams({ text: 'values 1' }).toString()}`);
+      await expect.poll(() => first(page)).toBe('1');
+      await run(page, `values 2 -- ${'x'.repeat(600_000)}`);
+      await expect.poll(() => first(page)).toBe('2');
+      await expect.poll(() => new URL(page.url()).hash).toBe('#/query');
+      await run(page, 'values 3');
+      await expect.poll(() => first(page)).toBe('3');
+      await page.goBack();
+      await expect.poll(() => new URL(page.url()).hash).toBe('#/query');
+      await page.goBack();
+      await expect.poll(() => written(page)).toBe('values 1');
+      await expect.poll(() => first(page)).toBe('1');
+      await page.close();
+    });
+
     test('rows of an earlier text say so, and their text can be brought back', async () => {
       const { page, faults } = await pages.open(`#/query?${new URLSearchParams({ text: 'values 1, 2' }).toString()}`);
       const state = page.locator('.run-status .pill');
