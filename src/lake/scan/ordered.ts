@@ -37,7 +37,7 @@ interface Cursor {
   skip: number;
 }
 
-/** A scan of `input`, whose `rows` can be asked for once. */
+/** A scan of `input`, whose `rows` or `steps` can be asked for once. */
 export class OrderedScan {
   private readonly input: ScanInput;
   private readonly scanner: BlockScanner;
@@ -68,17 +68,47 @@ export class OrderedScan {
 
   async *rows(): AsyncGenerator<Vector> {
     let target = Math.min(this.input.batchRows, this.input.options.limit ?? 256);
+    for (let step = await this.next(target); step; step = await this.next(target)) {
+      if ('run' in step) {
+        yield* this.input.cut(await this.input.filtered(step.run));
+        target = Math.min(this.input.batchRows, target * 4);
+        continue;
+      }
+      const { pieces } = step;
+      const merged = mergePieces(pieces, this.input);
+      const rows = pieces.some((p) => p.cursor.meta.inline) ? await this.input.filtered(merged) : merged;
+      yield* this.input.cut(rows, target);
+      target = Math.min(this.input.batchRows, Math.max(target * 4, rows.length));
+      // Only now: whoever wants no more does not wait for the next block.
+      await this.advance();
+    }
+  }
+
+  /**
+   * The same rows without their being merged: each step has pieces whose rows are in order, and no row of a later step
+   * comes before one of them. Not for scans with a filter.
+   */
+  async *steps(): AsyncGenerator<readonly Vector[]> {
+    for (let step = await this.next(this.input.batchRows); step; step = await this.next(this.input.batchRows)) {
+      if ('run' in step) yield [step.run];
+      else {
+        yield step.pieces.map((piece) => piece.rows);
+        await this.advance();
+      }
+    }
+  }
+
+  /** What comes next: rows that are in order as they are, or pieces that are to be merged; undefined at the end. */
+  private async next(
+    target: number,
+  ): Promise<{ readonly run: Vector } | { readonly pieces: readonly Piece[] } | undefined> {
     for (;;) {
       this.input.options.signal?.throwIfAborted();
       let next = await this.input.peek();
       if (this.cursors.length === 0) {
-        if (!next) return;
+        if (!next) return undefined;
         const run = this.tinyRun(target);
-        if (run) {
-          yield* this.input.cut(await this.input.filtered(run));
-          target = Math.min(this.input.batchRows, target * 4);
-          continue;
-        }
+        if (run) return { run };
         await this.openNext();
         next = await this.input.peek();
       }
@@ -93,12 +123,7 @@ export class OrderedScan {
         next = await this.input.peek();
         pieces = this.takePieces(next);
       }
-      const merged = mergePieces(pieces, this.input);
-      const rows = pieces.some((p) => p.cursor.meta.inline) ? await this.input.filtered(merged) : merged;
-      yield* this.input.cut(rows, target);
-      target = Math.min(this.input.batchRows, Math.max(target * 4, rows.length));
-      // Only now: whoever wants no more does not wait for the next block.
-      await this.advance();
+      return { pieces };
     }
   }
 

@@ -28,3 +28,9 @@ export const scanObjects = (source: ScanSource, options: ScanOptions): ScannedRo
   const scan = new UnorderedScan(input);
   return Object.assign(scan.rows(), { nextNow: () => scan.nextNow() });
 };
+
+/** All rows in the pool's order, as pieces that are not merged yet (`OrderedScan.steps`). */
+export const scanSteps = (
+  source: ScanSource,
+  options: Omit<ScanOptions, 'ordered' | 'filter'>,
+): AsyncGenerator<readonly Vector[]> => new OrderedScan(new ScanInput(source, { ...options, ordered: true })).steps();

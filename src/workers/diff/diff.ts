@@ -12,29 +12,22 @@
  * - What is in memory is a batch or two of each side, and what a single key's rows come to, within the query's budget.
  */
 import { Memory } from '../../exec/operators/build.ts';
-import { scanObjects } from '../../lake/scan/scan.ts';
 import type { ScanSource } from '../../lake/scan/scan.types.ts';
-import { keyColumn } from '../../lake/load/sort-rows.ts';
 import { concat } from '../../vectors/concat.ts';
-import { sortKeyBytes } from '../../vectors/sort-key.ts';
 import { working } from '../../vectors/stop.ts';
-import { compareBytes } from '../../vectors/value.ts';
-import { type Vector, noRows, slice, valueAt } from '../../vectors/vector.ts';
+import { type Vector, noRows } from '../../vectors/vector.ts';
 import { type BagTools, cancelMany } from './bag.ts';
 import { changesOf, changesOfSide } from './changes.ts';
 import { Differences } from './different.ts';
-import { type Keys, type Window, byAllKeys, compareWindow } from './window.ts';
+import { type Pieces, Side, type SideOptions } from './side.ts';
+import { type Keys, type Window, byAllKeys, compareWindow, sorted, withoutPairs } from './window.ts';
 
 /** The two sides, and what they are read with. */
-export interface DiffSources extends Keys {
+export interface DiffSources extends SideOptions {
   readonly before: ScanSource;
   readonly after: ScanSource;
   readonly spill: BagTools['spill'];
   readonly memoryBytesMax: number;
-  readonly batchRows: number;
-  readonly signal: AbortSignal;
-  /** Told of bytes that were read. */
-  readonly read: (bytes: number) => void;
 }
 
 /** Changes that are given together, at least, unless they take long to find. */
@@ -85,138 +78,44 @@ async function* changesIn(sources: DiffSources): AsyncGenerator<Vector> {
   }
 }
 
-const changesOfWindow = (window: Window, { keys, order }: Keys, differences: Differences): Vector => {
-  const before = byAllKeys(window.before, { keys, order });
-  const after = byAllKeys(window.after, { keys, order });
-  if (before.length === 0) return changesOfSide('added', after, keys);
-  if (after.length === 0) return changesOfSide('removed', before, keys);
-  const left = compareWindow({ before, after }, { keys, order }, differences);
-  return left.rows.length > 0 ? changesOf({ before, after }, left, keys) : noRows;
-};
+const both = ({ main, rest }: Pieces, keys: Keys): Vector =>
+  rest.length === 0 ? byAllKeys(main, keys) : sorted([main, rest], keys);
 
 /**
  * Takes the rows up to the least of the last keys at hand; without those of that key, if there are more of them to come.
  * Undefined: there is nothing but rows of that key.
  */
-const nextWindow = (before: Side, after: Side): Window | undefined => {
-  if (after.isEmpty) return { before: before.takeAll(), after: noRows };
-  if (before.isEmpty) return { before: noRows, after: after.takeAll() };
-  const bound = before.compare(before.last, after.last) <= 0 ? before.last : after.last;
-  const isWhole = !before.goesOnAt(bound) && !after.goesOnAt(bound);
-  const beforeEnd = before.endOf(bound, isWhole);
-  const afterEnd = after.endOf(bound, isWhole);
-  if (beforeEnd + afterEnd === 0) return undefined;
-  return { before: before.take(beforeEnd), after: after.take(afterEnd) };
+const nextWindow = (before: Side, after: Side): { readonly before: Pieces; readonly after: Pieces } | undefined => {
+  const last = before.isEmpty || (!after.isEmpty && before.compare(before.last, after.last) > 0) ? after : before;
+  const bound = last.last;
+  const isAlone = before.isEmpty || after.isEmpty;
+  const isWhole = isAlone || (!before.goesOnAt(bound) && !after.goesOnAt(bound));
+  const window = { before: before.take(bound, isWhole), after: after.take(bound, isWhole) };
+  return lengthOf(window.before) + lengthOf(window.after) === 0 ? undefined : window;
+};
+const lengthOf = ({ main, rest }: Pieces): number => main.length + rest.length;
+
+const changesOfWindow = (
+  window: { readonly before: Pieces; readonly after: Pieces },
+  own: Keys,
+  differences: Differences,
+): Vector => {
+  const { keys } = own;
+  if (lengthOf(window.before) === 0) return changesOfSide('added', both(window.after, own), keys);
+  if (lengthOf(window.after) === 0) return changesOfSide('removed', both(window.before, own), keys);
+  let sides: Window = { before: byAllKeys(window.before.main, own), after: byAllKeys(window.after.main, own) };
+  if (window.before.rest.length + window.after.rest.length > 0) {
+    // Mostly one object has nearly all rows of a side: it is not copied for the sake of the others.
+    const { before, after } = withoutPairs(sides, own, differences);
+    sides = { before: sorted([before, window.before.rest], own), after: sorted([after, window.after.rest], own) };
+  }
+  const left = compareWindow(sides, own, differences);
+  return left.rows.length > 0 ? changesOf(sides, left, keys) : noRows;
 };
 
 /** The rows of the key that both sides are at, or one of them. */
 const groupOf = (before: Side, after: Side): [AsyncIterable<Vector>, AsyncIterable<Vector>] => {
-  const key = before.compare(before.first, after.first) <= 0 ? before.first : after.first;
+  const first = before.isEmpty || (!after.isEmpty && before.compare(before.first, after.first) > 0) ? after : before;
+  const key = first.first;
   return [before.rowsOf(key), after.rowsOf(key)];
 };
-
-/** The rows of one side: those at hand, and the batch behind them. */
-class Side {
-  private readonly keys: Keys;
-  private readonly batches: AsyncIterator<Vector>;
-  private rows: Vector = noRows;
-  private next: Vector | undefined;
-  private firstKey: Uint8Array | undefined;
-  private lastKey: Uint8Array | undefined;
-  private nextKey: Uint8Array | undefined;
-  private ended = false;
-
-  constructor(source: ScanSource, { keys, order, batchRows, signal, read }: DiffSources) {
-    this.keys = { keys, order };
-    this.batches = scanObjects(source, { ordered: true, batchRows, signal, read })[Symbol.asyncIterator]();
-  }
-
-  /** Nothing is left, once it has been filled. */
-  get isEmpty(): boolean {
-    return this.rows.length === 0;
-  }
-  get first(): Uint8Array {
-    return (this.firstKey ??= this.keyAt(this.rows, 0));
-  }
-  get last(): Uint8Array {
-    return (this.lastKey ??= this.keyAt(this.rows, this.rows.length - 1));
-  }
-
-  /** Sees that rows are at hand, and those behind them. */
-  async fill(): Promise<void> {
-    if (this.rows.length === 0) {
-      this.place((this.next ??= await this.read()) ?? noRows);
-      this.next = undefined;
-      this.nextKey = undefined;
-    }
-    this.next ??= await this.read();
-  }
-  private async read(): Promise<Vector | undefined> {
-    while (!this.ended) {
-      const { done, value } = await this.batches.next();
-      if (done) this.ended = true;
-      else if (value.length > 0) return value;
-    }
-    return undefined;
-  }
-  private place(rows: Vector): void {
-    this.rows = rows;
-    this.firstKey = undefined;
-    this.lastKey = undefined;
-  }
-
-  /** Whether the rows at hand end with that key and more of it follow. */
-  goesOnAt(key: Uint8Array): boolean {
-    if (!this.next || compareBytes(this.last, key) !== 0) return false;
-    this.nextKey ??= this.keyAt(this.next, 0);
-    return compareBytes(this.nextKey, key) === 0;
-  }
-  /** The end of the rows at hand before that key, or with it. */
-  endOf(key: Uint8Array, isWith: boolean): number {
-    const isIn = (other: Uint8Array): boolean => this.compare(other, key) < (isWith ? 1 : 0);
-    if (isIn(this.last)) return this.rows.length;
-    let low = 0;
-    let high = this.rows.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (isIn(this.keyAt(this.rows, middle))) low = middle + 1;
-      else high = middle;
-    }
-    return low;
-  }
-  take(end: number): Vector {
-    const { rows } = this;
-    if (end === rows.length) return this.takeAll();
-    const { lastKey } = this;
-    this.place(slice(rows, end, rows.length));
-    this.lastKey = lastKey;
-    return slice(rows, 0, end);
-  }
-  takeAll(): Vector {
-    const { rows } = this;
-    this.place(noRows);
-    return rows;
-  }
-  /** All rows of a key, which come next if there are any. */
-  async *rowsOf(key: Uint8Array): AsyncGenerator<Vector> {
-    while (!this.isEmpty && compareBytes(this.first, key) === 0) {
-      const end = this.endOf(key, true);
-      const isAll = end === this.rows.length;
-      yield this.take(end);
-      if (!isAll) return;
-      await this.fill();
-    }
-  }
-
-  /** In the pool's order. */
-  compare(a: Uint8Array, b: Uint8Array): number {
-    return this.keys.order === 'desc' ? compareBytes(b, a) : compareBytes(a, b);
-  }
-  /** The first key of a row: by the others scans do not order rows of several objects. */
-  private keyAt(rows: Vector, row: number): Uint8Array {
-    return sortKeyBytes(valueAt(keyColumn(slice(rows, row, row + 1), this.keys.keys[0] ?? []), 0));
-  }
-  async end(): Promise<void> {
-    await this.batches.return?.(undefined);
-  }
-}

@@ -1,14 +1,16 @@
 /**
- * Which rows of two vectors differ, row by row and column by column: type or value, as `distinct` tells values apart
- * (NaN is one number, -0. and 0. are two).
+ * Which rows of two vectors differ, pair by pair and column by column: type or value, as `distinct` tells values apart
+ * (NaN is one number, -0. and 0. are two). Rows are looked up where they are, none is copied.
  *
- * Invariant: a row is marked if and only if codes of both rows (exec/aggregates/grouping/codes.ts) would differ; what a
- * field of unlike types is stored as makes no difference.
+ * Invariant: a pair is marked if and only if codes of both rows (exec/aggregates/grouping/codes.ts) would differ; how a
+ * field of unlike types is stored makes no difference.
  */
 import { ColumnCodes } from '../../exec/aggregates/grouping/codes.ts';
 import { sameRuns, viewOf } from '../../lake/columns/words.ts';
 import { sameData } from '../../vectors/compare.ts';
+import { Uint32List } from '../../vectors/lists.ts';
 import { checkStopAt } from '../../vectors/stop.ts';
+import { type TimeTexts, timesBehind } from '../../vectors/time-texts.ts';
 import { type Type, isFloat } from '../../vectors/type.ts';
 import {
   type BytesVector,
@@ -20,13 +22,16 @@ import {
   type UnionVector,
   type Vector,
   dataAt,
-  flatten,
-  itemsOf,
-  slice,
-  take,
+  lookUp,
   typeAt,
   uniformType,
 } from '../../vectors/vector.ts';
+
+/** Rows that are compared with each other: row a[n] of the one vector with row b[n] of the other. */
+export interface Pairs {
+  readonly a: Uint32Array;
+  readonly b: Uint32Array;
+}
 
 /** Bytes of what is remembered of dictionaries; beyond, it is forgotten and found again. */
 const rememberedBytesMax = 16 << 20;
@@ -36,21 +41,22 @@ export class Differences {
   private codes = new ColumnCodes();
   private known = new WeakMap<Vector, Uint32Array>();
 
-  /** Sets `out[i]` to 1 where row i of `a` and of `b`, which are of one length, differ; leaves the others. */
-  mark(a: Vector, b: Vector, out: Uint8Array): void {
-    const { length } = a;
-    if (a === b || length === 0) return;
-    if (a.form === 'dictionary' && b.form === 'dictionary') {
-      if (a.values === b.values) return markWords(a.codes, b.codes, length, out);
-      return markWords(this.codesOf(a.values), this.codesOf(b.values), length, out, a.codes, b.codes);
-    }
+  /** Sets `out[n]` to 1 where the rows of pair n differ; leaves the others. */
+  mark(a: Vector, b: Vector, pairs: Pairs, out: Uint8Array): void {
+    if (pairs.a.length === 0) return;
+    if (a.form === 'dictionary' && b.form === 'dictionary' && a.values !== b.values)
+      return markCodes(this.codesOf(a.values), this.codesOf(b.values), { a: a.codes, b: b.codes }, pairs, out);
+    if (a.form === 'dictionary' && b.form === 'dictionary') return markWords(a.codes, b.codes, pairs, out);
     if (a.form === 'constant' && b.form === 'constant') {
       const one = new Uint8Array(1);
-      this.mark(slice(a.inner, 0, 1), slice(b.inner, 0, 1), one);
-      if (one[0] === 1) out.fill(1, 0, length);
+      this.mark(a.inner, b.inner, { a: new Uint32Array(1), b: new Uint32Array(1) }, one);
+      if (one[0] === 1) out.fill(1);
       return;
     }
-    this.markFlat(flatten(a), flatten(b), out);
+    const [left, leftRows] = behind(a, pairs.a);
+    const [right, rightRows] = behind(b, pairs.b);
+    if (left !== a || right !== b) return this.mark(left, right, { a: leftRows, b: rightRows }, out);
+    this.markFlat(left as FlatVector, right as FlatVector, pairs, out);
   }
 
   private codesOf(values: Vector): Uint32Array {
@@ -65,200 +71,218 @@ export class Differences {
     return codes;
   }
 
-  private markFlat(a: FlatVector, b: FlatVector, out: Uint8Array): void {
-    if (a.form === 'dynamic' || b.form === 'dynamic') return this.markDynamic(a, b, out);
+  private markFlat(a: FlatVector, b: FlatVector, pairs: Pairs, out: Uint8Array): void {
+    if (a.form === 'dynamic' || b.form === 'dynamic') return this.markTagged(taggedOf(a), taggedOf(b), pairs, out);
     const all = (): void => {
-      out.fill(1, 0, a.length);
+      out.fill(1);
     };
     switch (a.form) {
       case 'number':
-        return b.form === 'number' && a.type === b.type ? markNumbers(a, b, out) : all();
+        return b.form === 'number' && a.type === b.type ? markNumbers(a, b, pairs, out) : all();
       case 'bool':
-        return b.form === 'bool' ? markWords(a.values, b.values, a.length, out) : all();
+        return b.form === 'bool' ? markWords(a.values, b.values, pairs, out) : all();
       case 'bytes':
-        return b.form === 'bytes' && a.type === b.type ? markBytes(a, b, out) : all();
+        return b.form === 'bytes' && a.type === b.type ? markBytes(a, b, pairs, out) : all();
       case 'null':
         return b.form === 'null' ? undefined : all();
       case 'enum':
-        return b.form === 'enum' && a.type === b.type ? markWords(a.codes, b.codes, a.length, out) : all();
+        return b.form === 'enum' && a.type === b.type ? markWords(a.codes, b.codes, pairs, out) : all();
       case 'record':
-        return b.form === 'record' && isAlike(a, b) ? this.markRecords(a, b, out) : all();
+        return b.form === 'record' && isAlike(a, b) ? this.markRecords(a, b, pairs, out) : all();
       case 'list':
-        return b.form === 'list' && a.type === b.type ? this.markLists(a, b, out) : all();
+        return b.form === 'list' && a.type === b.type ? this.markLists(a, b, pairs, out) : all();
       case 'union':
-        return b.form === 'union' && a.type === b.type ? this.markTagged(partsOf(a), partsOf(b), out) : all();
+        return b.form === 'union' && a.type === b.type
+          ? this.markTagged(membersOf(a), membersOf(b), pairs, out)
+          : all();
       case 'error':
-        return b.form === 'error' ? this.mark(a.inner, b.inner, out) : all();
+        return b.form === 'error' ? this.mark(a.inner, b.inner, pairs, out) : all();
       case 'named':
-        return b.form === 'named' && a.name === b.name ? this.mark(a.inner, b.inner, out) : all();
+        return b.form === 'named' && a.name === b.name ? this.mark(a.inner, b.inner, pairs, out) : all();
       case 'map':
       case 'type':
-        return markValues(a, b, out);
+        return markValues(a, b, pairs, out);
     }
   }
 
-  private markRecords(a: RecordVector, b: RecordVector, out: Uint8Array): void {
+  private markRecords(a: RecordVector, b: RecordVector, pairs: Pairs, out: Uint8Array): void {
     a.fields.forEach((field, k) => {
       const other = b.fields[k]!;
-      if (!field.present && !other.present) return this.mark(field.values, other.values, out);
-      const own = new Uint8Array(a.length);
-      this.mark(field.values, other.values, own);
+      if (!field.present && !other.present) return this.mark(field.values, other.values, pairs, out);
+      const own = new Uint8Array(out.length);
+      this.mark(field.values, other.values, pairs, own);
       const type = uniformType(field.values);
       const isOneType = type !== undefined && type === uniformType(other.values);
-      for (let i = 0; i < a.length; i++) {
-        const isHere = field.present ? field.present[i] === 1 : true;
-        const isThere = other.present ? other.present[i] === 1 : true;
+      for (let n = 0; n < out.length; n++) {
+        const [i, j] = [pairs.a[n]!, pairs.b[n]!];
+        const isHere = field.present?.[i] !== 0;
         // What is absent counts by its type alone.
-        if (isHere !== isThere) out[i] = 1;
-        else if (isHere) out[i]! |= own[i]!;
-        else if (!isOneType && typeAt(field.values, i) !== typeAt(other.values, i)) out[i] = 1;
+        if (isHere !== (other.present?.[j] !== 0)) out[n] = 1;
+        else if (isHere) out[n]! |= own[n]!;
+        else if (!isOneType && typeAt(field.values, i) !== typeAt(other.values, j)) out[n] = 1;
       }
     });
   }
 
-  /** Lists of equal length item by item, those of others are unlike. */
-  private markLists(a: ListVector, b: ListVector, out: Uint8Array): void {
-    const lengthOf = ({ offsets }: ListVector, i: number): number => offsets[i + 1]! - offsets[i]!;
-    let isSame = true;
-    for (let i = 0; i < a.length && isSame; i++) isSame = lengthOf(a, i) === lengthOf(b, i);
-    if (!isSame) {
-      const rows = new Uint32Array(a.length);
-      let n = 0;
-      for (let i = 0; i < a.length; i++) {
-        if (lengthOf(a, i) === lengthOf(b, i)) rows[n++] = i;
-        else out[i] = 1;
+  /** Lists of equal length item by item; those of others are unlike. */
+  private markLists(a: ListVector, b: ListVector, pairs: Pairs, out: Uint8Array): void {
+    const items = { a: new Uint32List(), b: new Uint32List() };
+    const owner = new Uint32List();
+    for (let n = 0; n < out.length; n++) {
+      const [i, j] = [pairs.a[n]!, pairs.b[n]!];
+      const [start, end, other] = [a.offsets[i]!, a.offsets[i + 1]!, b.offsets[j]!];
+      if (end - start !== b.offsets[j + 1]! - other) out[n] = 1;
+      for (let at = start; at < end && out[n] === 0; at++) {
+        items.a.push(at);
+        items.b.push(other + at - start);
+        owner.push(n);
       }
-      const index = rows.subarray(0, n);
-      return spread(index, out, (own) => {
-        this.mark(take(a, index), take(b, index), own);
-      });
     }
-    const items = itemsOf(a, a.items);
-    const own = new Uint8Array(items.length);
-    this.mark(items, itemsOf(b, b.items), own);
-    const start = a.offsets[0]!;
-    for (let i = 0; i < a.length; i++)
-      for (let at = a.offsets[i]! - start, end = a.offsets[i + 1]! - start; at < end; at++) out[i]! |= own[at]!;
+    const own = new Uint8Array(owner.length);
+    this.mark(a.items, b.items, { a: items.a.done(), b: items.b.done() }, own);
+    for (let at = 0; at < own.length; at++) out[owner.array[at]!]! |= own[at]!;
   }
 
-  private markDynamic(a: FlatVector, b: FlatVector, out: Uint8Array): void {
-    this.markTagged(a.form === 'dynamic' ? a : whole(a), b.form === 'dynamic' ? b : whole(b), out);
-  }
   /** Rows by the parts that they are in: each pair of parts is compared as two vectors. */
-  private markTagged(a: Tagged, b: Tagged, out: Uint8Array): void {
-    const { length } = a;
+  private markTagged(a: Tagged, b: Tagged, pairs: Pairs, out: Uint8Array): void {
     const width = b.parts.length;
-    const counts = new Map<number, number>();
-    for (let i = 0; i < length; i++) {
-      const pair = a.tags[i]! * width + b.tags[i]!;
-      counts.set(pair, (counts.get(pair) ?? 0) + 1);
-    }
-    for (const [pair, count] of counts) {
-      const left = Math.floor(pair / width);
-      const right = pair % width;
+    const places = new Float64Array(out.length);
+    for (let n = 0; n < out.length; n++)
+      places[n] = (a.tags ? a.tags[pairs.a[n]!]! : 0) * width + (b.tags ? b.tags[pairs.b[n]!]! : 0);
+    const counts = countsOf(places, a.parts.length * width);
+    for (const [place, count] of counts) {
+      const slots = { a: new Uint32Array(count), b: new Uint32Array(count) };
       const rows = new Uint32Array(count);
-      for (let i = 0, n = 0; n < count; i++) if (a.tags[i] === left && b.tags[i] === right) rows[n++] = i;
-      spread(rows, out, (own) => {
-        this.mark(picked(a.parts[left]!, a.slots, rows), picked(b.parts[right]!, b.slots, rows), own);
-      });
+      for (let n = 0, at = 0; at < count; n++) {
+        if (places[n] !== place) continue;
+        rows[at] = n;
+        slots.a[at] = a.slots ? a.slots[pairs.a[n]!]! : pairs.a[n]!;
+        slots.b[at++] = b.slots ? b.slots[pairs.b[n]!]! : pairs.b[n]!;
+      }
+      const own = new Uint8Array(count);
+      this.mark(a.parts[Math.floor(place / width)]!, b.parts[place % width]!, slots, own);
+      for (let at = 0; at < count; at++) out[rows[at]!]! |= own[at]!;
     }
   }
 }
 
-type Tagged = Pick<DynamicVector, 'length' | 'tags' | 'slots' | 'parts'>;
-const partsOf = ({ length, tags, slots, members }: UnionVector): Tagged => ({ length, tags, slots, parts: members });
-const whole = (v: Vector): Tagged => ({
-  length: v.length,
-  tags: new Uint32Array(v.length),
-  slots: Uint32Array.from({ length: v.length }, (_, i) => i),
-  parts: [v],
-});
-
-/** The rows of a part that `rows` lead to: one piece of it where they follow one another. */
-const picked = (part: Vector, slots: Uint32Array, rows: Uint32Array): Vector => {
-  const first = slots[rows[0]!]!;
-  for (let n = 1; n < rows.length; n++)
-    if (slots[rows[n]!] !== first + n)
-      return take(
-        part,
-        rows.map((row) => slots[row]!),
-      );
-  return slice(part, first, first + rows.length);
+/** The vector that holds the rows, and where. */
+const behind = (v: Vector, rows: Uint32Array): readonly [Vector, Uint32Array] => {
+  switch (v.form) {
+    case 'constant':
+      return [v.inner, new Uint32Array(rows.length)];
+    case 'dictionary':
+      return [v.values, lookUp(v.codes, rows)];
+    case 'selected':
+      return [v.base, lookUp(v.index, rows)];
+    default:
+      return [v, rows];
+  }
 };
 
-/** Marks among `rows` those that `mark` marks by their place there. */
-const spread = (rows: Uint32Array, out: Uint8Array, mark: (own: Uint8Array) => void): void => {
-  const own = new Uint8Array(rows.length);
-  mark(own);
-  for (let n = 0; n < rows.length; n++) out[rows[n]!]! |= own[n]!;
+/** Without tags and slots: the rows of the only part, as they are. */
+type Tagged = Pick<DynamicVector, 'parts'> & Partial<Pick<DynamicVector, 'tags' | 'slots'>>;
+const taggedOf = (v: FlatVector): Tagged => (v.form === 'dynamic' ? v : { parts: [v] });
+const membersOf = ({ tags, slots, members }: UnionVector): Tagged => ({ tags, slots, parts: members });
+
+/** Above so many pairs of parts most do not occur. */
+const placesMax = 4096;
+/** The numbers below `end` that are there, and how often. */
+const countsOf = (places: Float64Array, end: number): ReadonlyMap<number, number> => {
+  const counts = new Map<number, number>();
+  if (end > placesMax) {
+    for (const place of places) counts.set(place, (counts.get(place) ?? 0) + 1);
+    return counts;
+  }
+  const dense = new Uint32Array(end);
+  for (let n = 0; n < places.length; n++) dense[places[n]!]!++;
+  dense.forEach((count, place) => {
+    if (count > 0) counts.set(place, count);
+  });
+  return counts;
 };
 
 /** Records of one shape, whatever the types of their fields. */
 const isAlike = ({ fields: a }: RecordVector, { fields: b }: RecordVector): boolean =>
   a.length === b.length && a.every((f, k) => f.name === b[k]!.name && f.optional === b[k]!.optional);
 
-/** `aTable`, `bTable` at the places that the rows name, or row by row. */
-const markWords = (
-  a: Uint32Array | Uint8Array,
-  b: Uint32Array | Uint8Array,
-  length: number,
-  out: Uint8Array,
-  aAt?: Uint32Array,
-  bAt?: Uint32Array,
-): void => {
-  if (aAt && bAt) for (let i = 0; i < length; i++) out[i]! |= a[aAt[i]!] === b[bAt[i]!] ? 0 : 1;
-  else for (let i = 0; i < length; i++) out[i]! |= a[i] === b[i] ? 0 : 1;
+type Words = Uint32Array | Uint8Array;
+const markWords = (x: Words, y: Words, { a, b }: Pairs, out: Uint8Array): void => {
+  for (let n = 0; n < out.length; n++) out[n]! |= x[a[n]!] === y[b[n]!] ? 0 : 1;
+};
+const markCodes = (x: Words, y: Words, codes: Pairs, { a, b }: Pairs, out: Uint8Array): void => {
+  for (let n = 0; n < out.length; n++) out[n]! |= x[codes.a[a[n]!]!] === y[codes.b[b[n]!]!] ? 0 : 1;
 };
 
-const markNumbers = (a: NumberVector, b: NumberVector, out: Uint8Array): void => {
-  const x = a.values;
-  const y = b.values;
+const markNumbers = (left: NumberVector, right: NumberVector, pairs: Pairs, out: Uint8Array): void => {
+  const x = left.values;
+  const y = right.values;
+  const { a, b } = pairs;
   if (x instanceof Float64Array && y instanceof Float64Array) {
-    if (isFloat(a.type)) markFloats(x, y, a.length, out);
-    else markWhole(x, y, a.length, out);
+    if (isFloat(left.type)) markFloats(x, y, pairs, out);
+    else markWhole(x, y, pairs, out);
   } else if (x instanceof Float64Array || y instanceof Float64Array) {
     // Numbers of one block may need 64 bits, those of the other not.
-    for (let i = 0; i < a.length; i++) if (BigInt(x[i]!) !== BigInt(y[i]!)) out[i] = 1;
+    for (let n = 0; n < out.length; n++) if (BigInt(x[a[n]!]!) !== BigInt(y[b[n]!]!)) out[n] = 1;
   } else {
-    const left = new Uint32Array(x.buffer, x.byteOffset, a.length * 2);
-    const right = new Uint32Array(y.buffer, y.byteOffset, a.length * 2);
-    for (let i = 0; i < a.length; i++)
-      if (left[2 * i] !== right[2 * i] || left[2 * i + 1] !== right[2 * i + 1]) out[i] = 1;
+    const u = new Uint32Array(x.buffer, x.byteOffset, x.length * 2);
+    const v = new Uint32Array(y.buffer, y.byteOffset, y.length * 2);
+    for (let n = 0; n < out.length; n++) {
+      const [i, j] = [2 * a[n]!, 2 * b[n]!];
+      if (u[i] !== v[j] || u[i + 1] !== v[j + 1]) out[n] = 1;
+    }
   }
 };
-const markWhole = (x: Float64Array, y: Float64Array, length: number, out: Uint8Array): void => {
-  for (let i = 0; i < length; i++) out[i]! |= x[i] === y[i] ? 0 : 1;
+const markWhole = (x: Float64Array, y: Float64Array, { a, b }: Pairs, out: Uint8Array): void => {
+  for (let n = 0; n < out.length; n++) out[n]! |= x[a[n]!] === y[b[n]!] ? 0 : 1;
 };
-const markFloats = (x: Float64Array, y: Float64Array, length: number, out: Uint8Array): void => {
-  for (let i = 0; i < length; i++) {
-    const a = x[i]!;
-    const b = y[i]!;
-    if (a === b ? a === 0 && !Object.is(a, b) : a === a || b === b) out[i] = 1;
+const markFloats = (x: Float64Array, y: Float64Array, { a, b }: Pairs, out: Uint8Array): void => {
+  for (let n = 0; n < out.length; n++) {
+    const p = x[a[n]!]!;
+    const q = y[b[n]!]!;
+    if (p === q ? p === 0 && !Object.is(p, q) : p === p || q === q) out[n] = 1;
   }
 };
 
-const markBytes = (a: BytesVector, b: BytesVector, out: Uint8Array): void => {
-  const { length, offsets: x } = a;
-  const y = b.offsets;
-  const shift = y[0]! - x[0]!;
-  let isAligned = true;
-  for (let i = 1; i <= length && isAligned; i++) isAligned = y[i]! - x[i]! === shift;
-  if (isAligned && sameBytes(a.bytes, x[0]!, x[length]!, b.bytes, y[0]!, y[length]!)) return;
-  const left = viewOf(a.bytes);
-  const right = viewOf(b.bytes);
-  for (let i = 0; i < length; i++) {
-    checkStopAt(i);
-    if (!sameRuns(left, x[i]!, x[i + 1]!, right, y[i]!, y[i + 1]!)) out[i] = 1;
+/** Texts of times that nobody has written yet are compared as times. */
+const markTimes = (x: TimeTexts, y: TimeTexts, { a, b }: Pairs, out: Uint8Array): void => {
+  const shift = (x.base - y.base) * 10 ** x.digits;
+  if (x.digits !== y.digits || !Number.isSafeInteger(shift)) out.fill(1);
+  else for (let n = 0; n < out.length; n++) out[n]! |= x.distances[a[n]!]! + shift === y.distances[b[n]!] ? 0 : 1;
+};
+
+const markBytes = (left: BytesVector, right: BytesVector, pairs: Pairs, out: Uint8Array): void => {
+  const [times, others] = [timesBehind(left), timesBehind(right)];
+  if (times && others) return markTimes(times, others, pairs, out);
+  const { a, b } = pairs;
+  const [x, y] = [left.offsets, right.offsets];
+  const u = viewOf(left.bytes);
+  const v = viewOf(right.bytes);
+  for (let start = 0, end = 0; start < out.length; start = end) {
+    checkStopAt(start);
+    const [i, j] = [a[start]!, b[start]!];
+    const shift = y[j]! - x[i]!;
+    // Rows side by side whose lengths are the same are compared in one piece.
+    for (end = start; end < out.length && a[end] === i + end - start && b[end] === j + end - start; end++)
+      if (y[b[end]! + 1]! - x[a[end]! + 1]! !== shift) break;
+    if (end === start) {
+      out[end++] = 1;
+      continue;
+    }
+    const [from, to] = [x[i]!, x[a[end - 1]! + 1]!];
+    if (isSame(left.bytes, right.bytes, from, to, shift)) continue;
+    for (let n = start; n < end; n++)
+      if (!sameRuns(u, x[a[n]!]!, x[a[n]! + 1]!, v, y[b[n]!]!, y[b[n]! + 1]!)) out[n] = 1;
   }
 };
-const sameBytes = (a: Uint8Array, aStart: number, aEnd: number, b: Uint8Array, bStart: number, bEnd: number): boolean =>
-  Buffer.compare(a.subarray(aStart, aEnd), b.subarray(bStart, bEnd)) === 0;
+const isSame = (x: Uint8Array, y: Uint8Array, from: number, to: number, shift: number): boolean =>
+  Buffer.compare(x.subarray(from, to), y.subarray(from + shift, to + shift)) === 0;
 
 /** Any values, one by one. */
-const markValues = (a: FlatVector, b: FlatVector, out: Uint8Array): void => {
-  for (let i = 0; i < a.length; i++) {
-    checkStopAt(i);
-    const type: Type = typeAt(a, i);
-    if (type !== typeAt(b, i) || !sameData(type, dataAt(a, i), dataAt(b, i))) out[i] = 1;
+const markValues = (x: FlatVector, y: FlatVector, { a, b }: Pairs, out: Uint8Array): void => {
+  for (let n = 0; n < out.length; n++) {
+    checkStopAt(n);
+    const type: Type = typeAt(x, a[n]!);
+    if (type !== typeAt(y, b[n]!) || !sameData(type, dataAt(x, a[n]!), dataAt(y, b[n]!))) out[n] = 1;
   }
 };
