@@ -91,6 +91,21 @@ export interface ObjectSums {
 export interface RevisionSums extends ObjectSums {
   readonly commit: string;
 }
+/**
+ * A record that one revision has otherwise than another: `before` is null where it was added, `after` where it was
+ * removed. `key`: the pool's keys of the record.
+ */
+export interface RecordChange<T = LakeValue> {
+  readonly change: 'added' | 'removed';
+  readonly key: LakeRecord;
+  readonly before: T | null;
+  readonly after: T | null;
+}
+/** How many records were added and removed. */
+export interface DiffSummary {
+  readonly added: number;
+  readonly removed: number;
+}
 /** `parents` has two for a merge, none for the first commit. */
 export interface GraphCommit {
   readonly id: string;
@@ -306,6 +321,25 @@ export class Pool {
   /** What a branch, tag or commit holds. */
   sums(revision: string): Promise<RevisionSums> {
     return this.#ask('GET', ['revision', revision, 'sums']);
+  }
+  /**
+   * What a branch or commit changed, record by record in the order of the pool key, when it is read: against its fork
+   * from `main`, or its parent, or against `base`, a branch, tag or commit.
+   */
+  diff<T = LakeValue>(
+    revision: string,
+    options: Pick<QueryOptions, 'requestId' | 'signal'> & { readonly base?: string } = {},
+  ): Query<RecordChange<T>> {
+    const { base, ...others } = options;
+    const against = base === undefined ? '' : ` (base ${nameText(base)})`;
+    return new Query(this.#requests, `from ${nameText(this.pool)}@${nameText(revision)}:diff${against}`, others);
+  }
+  /** How many records `revision` has otherwise than `base`. */
+  async diffSummary(base: string, revision: string): Promise<DiffSummary> {
+    const rows = await this.#ask<readonly DiffSummary[]>('GET', ['revision', base, 'diff', revision], {
+      query: { summary: 'T', format: 'json' },
+    });
+    return rows[0]!;
   }
   /** Removes the bodies of data objects that no branch or tag holds any more; `dryRun` only lists them. */
   async vacuum(revision: string, options: Condition & { readonly dryRun?: boolean } = {}): Promise<readonly string[]> {

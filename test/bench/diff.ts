@@ -18,7 +18,7 @@ const recordOf = (id: number, version: number): string =>
     id,
     name: `customer ${(id * 7919) % 100_003}`,
     kind: kinds[id % kinds.length],
-    amount: ((id * 31) % 10_007) / 4 + version,
+    amount: ((id * 31) % 10_007) + 0.25 + version,
     at: new Date(1_700_000_000_000 + id * 1000).toISOString(),
   });
 
@@ -66,7 +66,7 @@ con.execute("set threads to 2")
 for name in ('before', 'after'):
     con.execute(f"create table {name} as select id::bigint id, 'customer ' || ((id * 7919) % 100003) as name, "
                 f"['click','view','order','refund','login'][1 + id % 5] as kind, "
-                f"((id * 31) % 10007) / 4.0 + (case when {'true' if name == 'after' and job['all'] else 'false'} or id % {job['step']} = {job['places'][name]} then 1 else 0 end) as amount, "
+                f"((id * 31) % 10007) + 0.25::double + (case when {'true' if name == 'after' and job['all'] else 'false'} or id % {job['step']} = {job['places'][name]} then 1 else 0 end) as amount, "
                 f"to_timestamp(1700000000 + id) as at from range({job['rows']}) t(id)")
 times = []
 for run in range(job['runs']):

@@ -225,6 +225,12 @@ describe('pools, branches and commits', () => {
     const child = await pool.createBranch('child', first.commit);
     await child.insert([{ k: 3 }]);
     await child.deleteWhere('k==1');
+    expect(await pool.diff<{ k: bigint }>('child').all()).toEqual([
+      { change: 'removed', key: { k: 1n }, before: { k: 1n }, after: null },
+      { change: 'added', key: { k: 3n }, before: null, after: { k: 3n } },
+    ]);
+    expect(await pool.diff('child', { base: first.commit }).all()).toHaveLength(2);
+    expect(await pool.diffSummary('child', 'main')).toEqual({ added: 1, removed: 1 });
     await main.merge('child');
     const keys = (): Promise<unknown> => lake.query(`from ${name} | collect(k)`).first();
     expect(await keys()).toEqual([2n, 3n]);

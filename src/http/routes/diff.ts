@@ -4,14 +4,20 @@ import type { Pool } from '../../lake/lake.types.ts';
 import { answerReading } from '../answer-query.ts';
 import { boolParameter, boolSchema, poolParameter, revisionParameter } from '../bodies/parameters.ts';
 import { readAnswers, readErrors, readHeaders, readParameters, readTerms } from '../bodies/read-parameters.ts';
+import type { FormatName } from '../../formats/formats.ts';
 import { type Route, route } from '../route.ts';
 import { queryRunErrors, rowErrors } from '../route-errors.ts';
 
 /** The comparison as a query of two commits: ids need no quotes of any kind. */
 const textOf = ({ config }: Pool, base: string, commit: string, isSummary: boolean): string => {
   const source = `from 0x${config.id}@0x${commit}:diff (base 0x${base})`;
-  return isSummary ? `${source} | aggregate added:=count(change=="added"), removed:=count(change=="removed")` : source;
+  return isSummary
+    ? `${source} | aggregate added:=count() filter (change=="added"), removed:=count() filter (change=="removed")`
+    : source;
 };
+
+/** Formats of one record type: what was added and what was removed are two. */
+const fusedFormats: ReadonlySet<FormatName> = new Set(['arrows', 'csv', 'parquet', 'tsv']);
 
 export const diffRoutes: readonly Route[] = [
   route({
@@ -32,7 +38,7 @@ export const diffRoutes: readonly Route[] = [
       }),
     }),
     description:
-      'What has to be taken from the first and given to it to have the second: `{change, key, before, after}`, `change` being `added` or `removed`, in the order of the pool key. Data objects that both have are not read. Two commits never change, so `ETag` holds as long as the branches stay where they are.',
+      'What has to be taken from the first and given to it to have the second: `{change, key, before, after}`, `change` being `added` or `removed`, in the order of the pool key. Data objects that both have are not read. In CSV, TSV, Arrow and Parquet rows are of one record type, as with `fuse=T`. Two commits never change, so `ETag` holds as long as the branches stay where they are.',
     query: Type.Object({
       summary: Type.Optional(boolSchema('T: how many records were added and removed, and nothing of them')),
       ...readParameters,
@@ -47,7 +53,11 @@ export const diffRoutes: readonly Route[] = [
       const isSummary = boolParameter('summary', query.summary);
       const pool = service.lake.pool(params.pool);
       const [base, commit] = [params.revision, params.other].map((revision) => pool.resolve(revision));
-      return answerReading(call, { text: textOf(pool, base!, commit!, isSummary), ...readTerms(query) });
+      const fuse = query.fuse ?? (fusedFormats.has(call.response.format) ? 'T' : undefined);
+      return answerReading(call, {
+        text: textOf(pool, base!, commit!, isSummary),
+        ...readTerms({ limit: query.limit, fuse }),
+      });
     },
   }),
 ];

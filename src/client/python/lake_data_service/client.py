@@ -171,6 +171,20 @@ class Pool:
         """With all its branches and data."""
         self._transport.send("DELETE", ["pool", self.name]).read()
 
+    def diff(self, revision: str, *, base: Optional[str] = None) -> Query:
+        """What a branch or commit changed, record by record in the order of the pool key.
+
+        Against its fork from ``main``, or its parent; or against ``base``, a branch or commit. Rows have ``change``
+        (``added`` or ``removed``), ``key``, ``before`` and ``after``.
+        """
+        against = "" if base is None else f" (base {name_text(base)})"
+        return Query(self._transport, f"from {name_text(self.name)}@{name_text(revision)}:diff{against}")
+
+    def diff_summary(self, base: str, revision: str) -> Dict[str, int]:
+        """How many records ``revision`` has otherwise than ``base``: ``added`` and ``removed``."""
+        path = ["pool", self.name, "revision", base, "diff", revision]
+        return dict(_json(self._transport, "GET", path, None, query={"summary": "T", "format": "json"})[0])
+
     def vacuum(self, revision: str = "main", *, dry_run: bool = False) -> List[str]:
         """Removes data objects that no branch or tag holds any more; their ids. ``dry_run`` only lists them."""
         path = ["pool", self.name, "revision", revision, "vacuum"]
