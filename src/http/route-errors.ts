@@ -80,6 +80,7 @@ export const queryTextErrors: Codes = [
   'asof-malformed',
   'asof-absent',
   'commit-file-missing',
+  'diff-no-fork',
   'meta-unknown',
   'meta-unknown-lake',
   'worker-died',
