@@ -288,6 +288,38 @@ describe.skipIf(lacksChromium())('the console', () => {
     await page.close();
   });
 
+  test('a commit gets a tag, which the graph and the list show; a branch is reset to it', async () => {
+    const pool = await pages.lake.createPool('tagged', { keys: [['k']] });
+    const main = pool.branch('main');
+    const { commit: first } = await main.load('{k:1}', { format: 'sup', message: 'the first' });
+    await main.load('{k:2}', { format: 'sup', message: 'the second' });
+    const { page, faults } = await pages.open('#/pool/tagged');
+    await commit(page, 'the first').click();
+    await button(page, 'Tag').click();
+    await page.locator('dialog').getByLabel('Name').fill('main');
+    await page.getByText('There is a branch or a tag of this name already.').waitFor();
+    await page.locator('dialog').getByLabel('Name').fill('v1');
+    await button(page, 'Create tag').click();
+    await commit(page, 'the first').locator('.tag.fixed').getByText('v1').waitFor();
+    await page.locator('#shown-branch').selectOption('v1');
+    await expect.poll(() => figure(page, 'records').textContent(), soon).toBe('1');
+    await page.locator('#shown-branch').selectOption('main');
+    await expect.poll(() => figure(page, 'records').textContent(), soon).toBe('2');
+    await commit(page, 'the first').click();
+    await button(page, 'Reset a branch to here').click();
+    await page.getByText('and would hold').waitFor();
+    await button(page, 'Reset branch').click();
+    await expect.poll(() => main.tip()).toBe(first);
+    await expect.poll(() => figure(page, 'records').textContent(), soon).toBe('1');
+    await page.getByRole('tab', { name: /Branches/ }).click();
+    await button(page, 'Delete tag v1').click();
+    await button(page, 'Delete tag').click();
+    await expect.poll(() => pool.tags()).toEqual([]);
+    await page.locator('.tags-table').waitFor({ state: 'detached' });
+    expect(faults).toEqual([]);
+    await page.close();
+  });
+
   test('a merge that conflicts is shown before it is tried, and each change is done by its line for curl', async () => {
     const pool = await pages.lake.createPool('by-line', { keys: [['k']] });
     const main = pool.branch('main');

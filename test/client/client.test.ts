@@ -243,6 +243,26 @@ describe('pools, branches and commits', () => {
     const listed = await pool.vacuum('main', { dryRun: true });
     expect(await pool.vacuum('main')).toEqual(listed);
   });
+
+  test('tag, reset, and a look at what was', async () => {
+    const { name, main } = await newBranch();
+    const pool = lake.pool(name);
+    const first = await main.insert([{ k: 1 }]);
+    const second = await main.insert([{ k: 2 }]);
+    const tag = await pool.createTag('v/1 ü', first.commit);
+    expect(tag).toMatchObject({ name: 'v/1 ü', commit: first.commit });
+    expect(await pool.tags()).toEqual([tag]);
+    await expect(pool.branch('v/1 ü').insert([{ k: 9 }])).rejects.toMatchObject({ status: 409 });
+    await expect(main.reset(first.commit, { ifMatch: first.commit })).rejects.toMatchObject({ status: 412 });
+    expect(await main.reset(first.commit, { ifMatch: second.commit })).toEqual({ commit: first.commit });
+    expect(await main.tip()).toBe(first.commit);
+    expect(await pool.branch('v/1 ü').tip()).toBe(first.commit);
+    expect((await pool.sums('v/1 ü')).records).toBe(1);
+    await main.merge('v/1 ü').catch((error: unknown) => expect(error).toMatchObject({ status: 409 }));
+    await expect(pool.deleteTag('v/1 ü', { ifMatch: second.commit })).rejects.toMatchObject({ status: 412 });
+    await pool.deleteTag('v/1 ü');
+    expect(await pool.tags()).toEqual([]);
+  });
 });
 
 describe('queries', () => {
@@ -456,7 +476,10 @@ describe('events', () => {
     const { commit: second } = await kid.insert([{ k: 2 }]);
     const { commit: third } = await main.merge('kid');
     const seen = [(await next).value as LakeEvent];
-    while (seen.length < 4) seen.push((await feed.next()).value as LakeEvent);
+    await pool.createTag('v1', first);
+    await pool.deleteTag('v1');
+    await main.reset(first);
+    while (seen.length < 7) seen.push((await feed.next()).value as LakeEvent);
     stop.abort();
     const { poolId } = seen[0]!;
     const id = expect.any(String) as string;
@@ -465,6 +488,9 @@ describe('events', () => {
       { id, kind: 'branch-update', poolId, branch: 'kid' },
       { id, kind: 'pool-commit', poolId, branch: 'kid', commitId: second },
       { id, kind: 'pool-commit', poolId, branch: 'main', commitId: third, parent: 'main' },
+      { id, kind: 'tag-new', poolId, tag: 'v1', commitId: first },
+      { id, kind: 'tag-delete', poolId, tag: 'v1' },
+      { id, kind: 'branch-reset', poolId, branch: 'main', commitId: first },
     ]);
   });
 

@@ -25,7 +25,7 @@ import {
 import { type Change, rowMissing, type Tables, tagsVersion } from '../tables/tables.ts';
 import type { Stores } from './store.ts';
 
-const commitsPerTurn = 512;
+const commitsPerTurn = 256;
 /** A leap of the way back goes over about so many commits, and so many leaps are remembered. */
 const leapBits = 8;
 const leapsMax = 16_384;
