@@ -194,7 +194,8 @@ class Plan {
     if (job.kind === 'replace view') return this.views.get(job.version);
     if (outcome.status !== 'done') return undefined;
     const drawn = drawnFor(job);
-    if (drawn) return this.named.get(`${pool} ${drawn}`)?.shift();
+    // A reset to where the branch is has no event, and drew nothing.
+    if (drawn) return (outcome.events ?? []).length === 0 ? undefined : this.named.get(`${pool} ${drawn}`)?.shift();
     return outcome.commit === undefined ? undefined : this.commits.get(outcome.commit);
   }
 }

@@ -95,7 +95,7 @@ describe('completion', () => {
     ['from "my', '"my -> "my pool"'],
     ['from movies@t', 'movies@t -> movies@trial'],
     ['from movies:l', 'movies:l -> movies:log'],
-    ['from :', ': -> :branches :pools :views'],
+    ['from :', ': -> :branches :pools :tags :views'],
     ['select * from mo', 'mo -> movies'],
     ['from movies | sort Title de', 'de -> decode( default degrees( dense_rank( desc'],
     ['values "up', ' -> '],
