@@ -105,7 +105,9 @@ describe('what it compares with', () => {
     const pool = await newPool();
     await load(pool, '{k:1}');
     await fork(pool, 'trial');
-    expect(await failure(`from ${pool}@trial:diff (base trail)`)).toContain('"trail": branch not found');
+    expect(await failure(`from ${pool}@trial:diff (base trail)`)).toContain(
+      `"trail": branch not found at line 1, column ${`from ${pool}@trial:diff (`.length + 1}:`,
+    );
     expect(await failure(`from ${pool}@trail:diff`)).toContain('"trail": branch not found');
     expect(await failure(`from ${pool}@trial:diff (base 0x${'ab'.repeat(20)})`)).toBe('file does not exist');
     expect(await failure(`from ${pool}@trial (base main)`)).toContain('argument "base" goes with metadata "diff"');
