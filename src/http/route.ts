@@ -143,8 +143,8 @@ export interface Route extends RouteDescription {
   readonly query?: TSchema;
   /** The record that `call.body()` reads. `data`: records in any format, as they come. */
   readonly body?: TSchema | 'data';
-  /** Of a body that is data of a protocol: the types that it has. */
-  readonly mediaTypes?: readonly string[];
+  /** Of a body that is data of a protocol: the types that it has, and the schema of those that are JSON. */
+  readonly mediaTypes?: Readonly<Record<string, TSchema | undefined>>;
   /** The field that a body is which is no record but a text: `application/sql`, or `text/plain` without a brace. */
   readonly textField?: string;
   /** May change the lake: each request has a line in the audit log. */

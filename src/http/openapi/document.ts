@@ -228,7 +228,9 @@ const requestBody = ({ body, examples, textField, mediaTypes }: Route, refs: (sc
     return {
       required: true,
       description: 'As the protocol has it.',
-      content: Object.fromEntries(mediaTypes.map((type) => [type, {}])),
+      content: Object.fromEntries(
+        Object.entries(mediaTypes).map(([type, schema]) => [type, schema ? { schema: refs(schema) } : {}]),
+      ),
     };
   if (body === 'data' || body === undefined) {
     return {
@@ -334,7 +336,7 @@ const failed = (row: Route, status: number, codes: readonly ErrorCode[], refs: (
     content: row.refusal
       ? Object.fromEntries(Object.entries(row.refusal).map(([type, each]) => [type, { schema: refs(each) }]))
       : row.refuse
-        ? Object.fromEntries((row.mediaTypes ?? ['application/json']).map((type) => [type, {}]))
+        ? Object.fromEntries(Object.keys(row.mediaTypes ?? { 'application/json': 0 }).map((type) => [type, {}]))
         : {
             'application/json': { schema: { ...refs(ErrorBody), properties: { kind: { enum: kinds } } } },
             [problemType]: { schema: refs(ProblemBody) },

@@ -6,6 +6,7 @@ import { noteCommit } from '../access/audit.ts';
 import { requestCodings } from '../bodies/encoding.ts';
 import { utf8Refused, utf8Schema } from '../bodies/parameters.ts';
 import { commitNote } from '../commit-note.ts';
+import { otlpSchema } from '../ingest/otlp-schema.ts';
 import { otlpEncoding, otlpTypes, refuseOtlp, sendTaken } from '../ingest/otlp.ts';
 import { ingestPool, ingestPoolErrors } from '../ingest/pools.ts';
 import { shipperError } from '../ingest/refusal.ts';
@@ -36,7 +37,10 @@ const routeOf = (signal: Signal): Route =>
     description: `What an exporter of OpenTelemetry sends, by protobuf or JSON: ${signals[signal].what}. A request is one commit on \`main\` of pool \`otel_${signal}\`, or of the pool that the header \`X-Lake-Pool\` names, made on demand as option \`-ingest.pools\` says. With access control: a writer of the pool. The same body again within \`-ingest.repeats\` is the same commit.`,
     query: Type.Object({ utf8: Type.Optional(utf8Schema) }),
     body: 'data',
-    mediaTypes: Object.values(otlpTypes).flat(),
+    mediaTypes: {
+      ...Object.fromEntries(otlpTypes.protobuf.map((type) => [type, undefined])),
+      ...Object.fromEntries(otlpTypes.json.map((type) => [type, otlpSchema(signal)])),
+    },
     takes: ['X-Lake-Pool', 'SuperDB-Commit', 'Idempotency-Key'],
     answers: {
       200: {
