@@ -2,8 +2,9 @@
 import { type TSchema, Type } from 'typebox';
 import { type FieldSpec, type Kind, type MessageSpec, type Signal, requests } from '../../formats/otlp/schema.ts';
 
-const unsigned = Type.String({ pattern: '^[0-9]{1,19}$', description: 'a whole number, as a string or a number' });
-const signed = Type.String({ pattern: '^-?[0-9]{1,18}$', description: 'a whole number, as a string or a number' });
+const asText = { description: 'or a string of its digits, up to 64 bits' };
+const unsigned = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, ...asText });
+const signed = Type.Integer({ minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER, ...asText });
 const int32 = Type.Integer({ minimum: -(2 ** 31), maximum: 2 ** 31 - 1 });
 const uint32 = Type.Integer({ minimum: 0, maximum: 2 ** 32 - 1 });
 const base64 = Type.String({ pattern: '^([A-Za-z0-9+/]{4})*$' });
@@ -42,18 +43,21 @@ const scalars: Readonly<Record<Exclude<Kind, 'message' | 'messages'>, TSchema>> 
   doubles: Type.Array(Type.Number()),
 };
 
-const schemaOf = ({ kind, message }: FieldSpec): TSchema => {
-  if (kind === 'message') return messageSchema(message!);
-  return kind === 'messages' ? Type.Array(messageSchema(message!)) : scalars[kind];
+/** What is within a data point is left to the specification. */
+const levelsMax = 6;
+const schemaOf = ({ kind, message }: FieldSpec, level: number): TSchema => {
+  if (kind !== 'message' && kind !== 'messages') return scalars[kind];
+  const inner = level < levelsMax ? messageSchema(message!, level) : Type.Object({});
+  return kind === 'message' ? inner : Type.Array(inner);
 };
-const messageSchema = ({ fields }: MessageSpec): TSchema =>
+const messageSchema = ({ fields }: MessageSpec, level: number): TSchema =>
   Type.Object(
     Object.fromEntries(
       fields
         .flatMap((field) => (field.or ? [field, field.or] : [field]))
-        .map((field) => [field.json, Type.Optional(schemaOf(field))]),
+        .map((field) => [field.json, Type.Optional(schemaOf(field, level + 1))]),
     ),
   );
 
 /** The request of a signal. */
-export const otlpSchema = (signal: Signal): TSchema => messageSchema(requests[signal]);
+export const otlpSchema = (signal: Signal): TSchema => messageSchema(requests[signal], 0);
