@@ -118,7 +118,10 @@ export const sections: Readonly<Record<string, () => string>> = {
   'endpoints-in-brief': () =>
     table(
       ['Method', 'Path', 'What it does'],
-      routes.map((r) => [r.method, code(r.path.replaceAll(/:(\w+)/g, '{$1}')), cell(r.summary)]),
+      // Those of shippers have pages of their own.
+      routes
+        .filter(({ tag }) => tag !== 'Shippers')
+        .map((r) => [r.method, code(r.path.replaceAll(/:(\w+)/g, '{$1}')), cell(r.summary)]),
     ),
   'client-example': () =>
     `\`\`\`js\n${readFileSync(new URL('../demo/client.mjs', import.meta.url), 'utf8').trimEnd()}\n\`\`\``,

@@ -336,7 +336,7 @@ const failed = (row: Route, status: number, codes: readonly ErrorCode[], refs: (
     content: row.refusal
       ? Object.fromEntries(Object.entries(row.refusal).map(([type, each]) => [type, { schema: refs(each) }]))
       : row.refuse
-        ? Object.fromEntries(Object.keys(row.mediaTypes ?? { 'application/json': 0 }).map((type) => [type, {}]))
+        ? Object.fromEntries(Object.keys(row.mediaTypes ?? {}).map((type) => [type, {}]))
         : {
             'application/json': { schema: { ...refs(ErrorBody), properties: { kind: { enum: kinds } } } },
             [problemType]: { schema: refs(ProblemBody) },

@@ -21,7 +21,9 @@ const timeField = '@timestamp';
 const indexParams = Type.Object({
   index: Type.String({ description: 'pool of items that name none', examples: ['logs'] }),
 });
-const ignored = Type.Optional(Type.String({ description: 'taken and not looked at: it is about indices' }));
+const ignored = Type.Optional(
+  Type.String({ minLength: 1, description: 'taken and not looked at: it is about indices' }),
+);
 /** What clients add to say how Elasticsearch is to write. */
 const bulkQuery = Type.Object({
   ...Object.fromEntries(
@@ -121,5 +123,6 @@ export const elasticRoutes: readonly Route[] = [
   bulkRow('bulkOfPut', 'PUT', true),
   look('elasticLicense', '/_license', 'License, as Beats ask for it', elasticLicense),
   look('elasticXpack', '/_xpack', 'Features, as Logstash asks for them', elasticXpack),
+  look('elasticCat', '/_cat/health', 'Health, as rsyslog asks for it', elasticHealth),
   look('elasticHealth', '/_cluster/health', 'Health, as Vector asks for it', elasticHealth),
 ];

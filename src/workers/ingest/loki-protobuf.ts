@@ -160,18 +160,19 @@ const label = /\s*([A-Za-z_][\w.]*)\s*=\s*("(?:[^"\\]|\\.)*"|`[^`]*`)\s*(?:,|$)/
 const unquoted = (quoted: string): string => {
   const inner = quoted.slice(1, -1);
   if (quoted.startsWith('`') || !inner.includes('\\')) return inner;
-  return inner.replace(escape, (whole, digits: string | undefined) => {
-    if (whole[1] === 'x') return byteText(parseInt(digits!, 16));
-    if (whole[1] === 'u' || whole[1] === 'U') {
-      const point = parseInt(digits!, 16);
-      return point > 0x10ffff ? '\ufffd' : String.fromCodePoint(point);
-    }
-    return escapes[whole[1]!] ?? whole.slice(1);
-  });
+  return inner.replace(
+    escape,
+    (_, byte: string | undefined, short: string | undefined, long: string | undefined, other: string) => {
+      if (byte !== undefined) return byteText(parseInt(byte, 16));
+      const digits = short ?? long;
+      return digits === undefined ? (escapes[other] ?? other) : pointText(parseInt(digits, 16));
+    },
+  );
 };
 /** A byte that is no character by itself, as text-codec.ts escapes it. */
 const byteText = (byte: number): string => String.fromCharCode(byte < 0x80 ? byte : 0xdc00 + byte);
-const escape = /\\(?:[xuU]((?<=x)[0-9a-fA-F]{2}|(?<=u)[0-9a-fA-F]{4}|(?<=U)[0-9a-fA-F]{8})|.)/gs;
+const pointText = (point: number): string => (point > 0x10ffff ? '\ufffd' : String.fromCodePoint(point).toWellFormed());
+const escape = /\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))/gs;
 const escapes: Readonly<Record<string, string>> = {
   n: '\n',
   t: '\t',
