@@ -413,7 +413,7 @@ export const errorTable = {
   's3-expired': bad('presigned request has expired at {time}', 403),
   's3-denied': bad('access denied', 403),
   's3-read-only': bad('{method}: the bucket is read-only', 403),
-  's3-unsupported': bad('{what} is not supported: the bucket answers GetObject, HeadObject and ListObjectsV2', 501),
+  's3-unsupported': bad('{what} is not supported: the bucket answers GetObject, HeadObject and ListObjectsV2'),
   's3-bucket-missing': absent('bucket {bucket} does not exist: the bucket is lake'),
   's3-key-missing': absent('key {key} does not exist'),
   's3-argument': bad('invalid argument {name}: {value}: expected {wanted}'),

@@ -142,14 +142,14 @@ describe('objects', () => {
     }
     expect(codeOf(await rawAsk(iceberg.service, 'GET', `/s3/lake/${eventsId}/%ff`))).toBe('400 InvalidArgument');
     expect(codeOf(await ask('/s3/other/x'))).toBe('404 NoSuchBucket');
-    expect(codeOf(await ask('/s3'))).toBe('501 NotImplemented');
+    expect(codeOf(await ask('/s3'))).toBe('400 InvalidRequest');
   });
 
   test('are not written, and have nothing else', async () => {
     for (const method of ['PUT', 'POST', 'DELETE', 'PATCH'])
       expect(codeOf(await ask(`/s3/lake/${keys[0]}`, { method }))).toBe('403 AccessDenied');
     for (const name of ['acl', 'tagging', 'uploadId=1', 'versionId=1'])
-      expect(codeOf(await ask(`/s3/lake/${keys[0]}?${name}`))).toBe('501 NotImplemented');
+      expect(codeOf(await ask(`/s3/lake/${keys[0]}?${name}`))).toBe('400 InvalidRequest');
     expect((await ask(`/s3/lake/${keys[0]}?x-id=GetObject`)).status).toBe(200);
   });
 });
@@ -209,8 +209,8 @@ describe('listings', () => {
   });
 
   test('refuse what they do not know', async () => {
-    expect(codeOf(await ask('/s3/lake'))).toBe('501 NotImplemented');
-    expect(codeOf(await ask('/s3/lake?versions'))).toBe('501 NotImplemented');
+    expect(codeOf(await ask('/s3/lake'))).toBe('400 InvalidRequest');
+    expect(codeOf(await ask('/s3/lake?versions'))).toBe('400 InvalidRequest');
     for (const query of ['&max-keys=x', '&max-keys=-1', '&encoding-type=xml', '&prefix=a&prefix=b', '&prefix=%F'])
       expect([query, codeOf(await list(query))]).toEqual([query, '400 InvalidArgument']);
     expect((await ask('/s3/lake?location')).body).toContain('<LocationConstraint');

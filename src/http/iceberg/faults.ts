@@ -44,7 +44,6 @@ const s3Names: Names = {
   's3-token-invalid': 'InvalidToken',
   's3-token-expired': 'ExpiredToken',
   's3-skew': 'RequestTimeTooSkewed',
-  's3-unsupported': 'NotImplemented',
   's3-bucket-missing': 'NoSuchBucket',
   's3-key-missing': 'NoSuchKey',
   's3-argument': 'InvalidArgument',
