@@ -244,13 +244,15 @@ const leafColumn = (
   pieces: readonly LeafPiece[],
   length: number,
 ): Pick<Field, 'values' | 'present'> => {
+  // A column of the file of which these rows have nothing.
+  if (pieces.length === 0)
+    return { values: take(oneOf(kind), new Uint32Array(length)), present: new Uint8Array(length) };
   const converted = pieces.map(({ values, isWritten }) => (isWritten ? values : asKind(kind, values)));
   const count = pieces.reduce((n, piece) => n + piece.length, 0);
   if (count === length && areInOrder(pieces)) return { values: concat(converted) };
   // What rows look at that have no value: a row of any text would be copied for each of them.
   const [first] = converted;
   const all = concat(first?.form === 'bytes' ? [...converted, oneEmpty(first.type)] : converted);
-  if (all.length === 0) return { values: asKind(kind, nulls(0)), present: new Uint8Array(length) };
   const index = new Uint32Array(length).fill(all.length - 1);
   const present = new Uint8Array(length);
   let from = 0;
@@ -261,6 +263,18 @@ const leafColumn = (
       present[row] = 1;
     }
   return { values: take(all, index), present };
+};
+/** A row of a kind, which stands where there is none. */
+const oneOf = (kind: string): Vector => {
+  const empty = asKind(kind, nulls(0));
+  switch (empty.form) {
+    case 'bytes':
+      return oneEmpty(empty.type);
+    case 'number':
+      return { ...empty, length: 1, values: new Float64Array(1) };
+    default:
+      return { form: 'bool', length: 1, values: new Uint8Array(1) };
+  }
 };
 const oneEmpty = (type: BytesVector['type']): BytesVector => ({
   form: 'bytes',

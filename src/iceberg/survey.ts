@@ -9,6 +9,8 @@ export class Survey {
   private readonly set: ColumnSet;
   private readonly used = new Set<number>();
   private readonly empties = new Map<string, EmptyPlace>();
+  /** Columns of records, with the name of a field of each. */
+  private readonly records = new Map<number, string>();
   private readonly sink: Sink;
   private needsRest = false;
 
@@ -18,7 +20,9 @@ export class Survey {
     this.sink = {
       column: (key) => this.use(key),
       leaf: () => undefined,
-      record: () => undefined,
+      record: ({ id }, _length, _rows, field) => {
+        if (!this.records.has(id)) this.records.set(id, field);
+      },
       runs: () => ({ sink: this.sink, first: 0 }),
       empty: (place) => void this.empties.set(JSON.stringify(keyAt(place, place.form)), place),
     };
@@ -28,6 +32,18 @@ export class Survey {
     const column = this.set.add(key);
     if (column) this.used.add(column.id);
     return column;
+  }
+
+  /** No record is without a column: not where all its fields are null or absent either. */
+  private fill(parent: number, field: string): void {
+    const fields = this.set.below(parent);
+    if (fields.some(({ id }) => this.used.has(id))) return;
+    const [first = { parent, role: 'field' as const, field, kind: 'json' }] = fields;
+    if (!this.use(first)) throw new Error(`column ${parent} has no room for a field`);
+    const { kind } = first;
+    // Those within a record are fields again.
+    const column = this.set.find(first);
+    if (column && kind === 'record') this.fill(column.id, '');
   }
 
   add(batch: Vector): void {
@@ -47,6 +63,7 @@ export class Survey {
       if (column) this.used.add(column.id);
       else this.needsRest = true;
     }
+    for (const [parent, field] of this.records) this.fill(parent, field);
     if (this.needsRest) this.use(restKey);
     return this.set
       .columns()

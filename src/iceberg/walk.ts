@@ -57,7 +57,8 @@ export interface Sink {
   /** The column of a key; undefined if the table has no room for it. */
   column(key: ColumnKey): TableColumn | undefined;
   leaf(column: TableColumn, values: Vector, rows: Rows): void;
-  record(column: TableColumn, length: number, rows: Rows): void;
+  /** `field`: the name of one of the records' fields. */
+  record(column: TableColumn, length: number, rows: Rows, field: string): void;
   /** Lists or maps of rows: their items begin at the row that is given back, of the columns that are in this one. */
   runs(
     column: TableColumn,
@@ -136,7 +137,7 @@ const isCounted = (slots: Uint32Array, length: number): boolean => {
 const walkRecord = (v: RecordVector, rows: Rows, place: Place, sink: Sink): boolean => {
   const column = sink.column(keyAt(place, 'record'));
   if (!column) return false;
-  sink.record(column, v.length, rows);
+  sink.record(column, v.length, rows, v.fields[0]?.name ?? '');
   return walkFields(
     v,
     rows,

@@ -52,6 +52,10 @@ const cases: Readonly<Record<string, { readonly sup: string; readonly rows: read
     sup: '{r:{x:1}} {r:{x:"a"}} {r:{}} {r:5}',
     rows: [{ r: { x: 1 } }, { r: { x__string: 'a' } }, { r__json: '{}' }, { r__int: 5 }],
   },
+  'records whose fields are all null or absent': {
+    sup: '{r:{a:null}} {r:{a:null,b:{c:null}}} {l:[{x:null}]}',
+    rows: [{ r: {} }, { r: { b: {} } }, { l: [{}] }],
+  },
   'texts of addresses, types and enums': {
     sup: '{a:10.0.0.1,b:10.0.0.0/8,c:<int64>,d:"x"::enum(w,x)}',
     rows: [{ a: '10.0.0.1', b: '10.0.0.0/8', c: 'int64', d: 'x' }],
