@@ -83,7 +83,7 @@ const bulkRow = (id: string, method: 'POST' | 'PUT', hasIndex: boolean): Route =
     ...(hasIndex && { params: indexParams }),
     query: bulkQuery,
     body: 'data',
-    mediaTypes: ['application/x-ndjson', 'application/json'],
+    mediaTypes: { 'application/x-ndjson': undefined, 'application/json': undefined },
     takes: ['SuperDB-Commit', 'Idempotency-Key'],
     ...refusing,
     answers: {

@@ -30,7 +30,7 @@ export const lokiRoutes: readonly Route[] = [
     writes: true,
     query: poolQuery,
     body: 'data',
-    mediaTypes: ['application/json', 'application/x-protobuf'],
+    mediaTypes: { 'application/json': undefined, 'application/x-protobuf': undefined },
     takes: ['X-Lake-Pool', 'SuperDB-Commit', 'Idempotency-Key'],
     refuse,
     refusal: { 'text/plain': Type.String() },
