@@ -128,7 +128,7 @@ export class LakeCatalogue implements IcebergCatalogue {
     { pin, etag, signal }: { readonly pin?: string; readonly etag?: string; readonly signal?: AbortSignal },
   ): Promise<IcebergMetadata | 'unchanged' | undefined> {
     const table = this.table(pool);
-    const pinned = table && (pin === undefined ? {} : pinOf(table.pool, pin));
+    const pinned = table && (pin === undefined ? {} : await pinOf(table.pool, pin));
     if (!table || !pinned) return undefined;
     await this.swept;
     await table.ready();
@@ -256,10 +256,10 @@ export class LakeCatalogue implements IcebergCatalogue {
     refs: readonly Ref[],
   ): Promise<IcebergMetadata & { readonly isWhole: boolean }> {
     const snapshots = new Map<number, Snapshot>();
-    const told: { readonly name: string; readonly snapshot: number; readonly type: 'branch' }[] = [];
+    const told: { readonly name: string; readonly snapshot: number; readonly type: Ref['type'] }[] = [];
     let log: readonly Snapshot[] = [];
     let isWhole = true;
-    for (const { name, commit } of refs) {
+    for (const { name, commit, type } of refs) {
       const own = commit === zeroId ? [emptySnapshot(table)] : await snapshotsOf(table, chainOf(table, commit));
       const head = own.at(-1);
       if (head?.commit?.id !== (commit === zeroId ? undefined : commit)) isWhole = false;
@@ -269,7 +269,7 @@ export class LakeCatalogue implements IcebergCatalogue {
         continue;
       }
       for (const snapshot of own) snapshots.set(snapshot.id, snapshots.get(snapshot.id) ?? snapshot);
-      told.push({ name, snapshot: head.id, type: 'branch' });
+      told.push({ name, snapshot: head.id, type });
     }
     const { config } = table.pool;
     const json = metadataJson({
@@ -337,14 +337,18 @@ const answeredMax = 64;
 interface Ref {
   readonly name: string;
   readonly commit: Id;
+  readonly type: 'branch' | 'tag';
 }
-/** Branches, `main` first, or what the table is pinned to, which is its `main`. */
+/** Branches, `main` first, and tags; or what the table is pinned to, which is its `main`. */
 const refsOf = (table: Table, pin: Pin): readonly Ref[] => {
-  if (pin.commit !== undefined) return [{ name: 'main', commit: pin.commit }];
-  const branches = table.pool.branches().map(({ name, commit }) => ({ name, commit }));
-  const main = branches.find(({ name }) => name === 'main') ?? { name: 'main', commit: zeroId };
-  const others = branches.filter(({ name }) => name !== 'main').sort((a, b) => (a.name < b.name ? -1 : 1));
-  return [main, ...others];
+  const main: Ref = { name: 'main', commit: pin.commit ?? zeroId, type: 'branch' };
+  if (pin.commit !== undefined) return [main];
+  const branches = table.pool.branches().map(({ name, commit }): Ref => ({ name, commit, type: 'branch' }));
+  // Engines make a ref called main a branch; a tag can have that name once the branch is gone.
+  const tags = table.pool.tags().map(({ name, commit }): Ref => ({ name, commit, type: 'tag' }));
+  const others = [...branches, ...tags].filter(({ name }) => name !== 'main');
+  others.sort((a, b) => (a.name < b.name ? -1 : 1));
+  return [branches.find(({ name }) => name === 'main') ?? main, ...others];
 };
 
 const locationOf = (table: Table): string => `${bucket}/${base62(table.pool.config.id)}`;

@@ -387,8 +387,11 @@ export interface DerivedCommit extends CommitRecord {
 export interface DerivedPool {
   readonly config: PoolConfig;
   branches(): readonly BranchRecord[];
+  tags(): readonly TagRecord[];
   /** @throws branch-not-found, commit-file-missing */
   resolve(commitish: string): Id;
+  /** What branch `main` was at. @throws asof-malformed, asof-absent, branch-not-found */
+  asOf(time: string): Promise<Id>;
   commit(id: Id): DerivedCommit | undefined;
   /** With its body, if that is in the tables and wanted; vacuumed ones too, without. */
   object(id: Id, body?: boolean): ObjectMeta | undefined;

@@ -18,7 +18,7 @@ const folder = process.env['ICEBERG_PYTHON'] ?? '';
 const script = fileURLToPath(new URL('engines.py', import.meta.url));
 const manualPage = fileURLToPath(new URL('../../visualize/docs/manual/iceberg.md', import.meta.url));
 
-/** How the manual calls an engine, and whether it reads a branch by name. */
+/** How the manual calls an engine, and whether it reads a branch or a tag by name. */
 const engines = {
   pyiceberg: { name: 'pyiceberg', refs: true, needs: ['pyiceberg', 'pyarrow'] },
   duckdb: { name: 'DuckDB', refs: false, needs: ['duckdb', 'duckdb_extension_iceberg', 'duckdb_extension_avro'] },
@@ -51,7 +51,7 @@ interface State {
   snapshot: number;
   ms: number;
 }
-const states: Record<'first' | 'second' | 'main' | 'dev', State> = {} as never;
+const states: Record<'first' | 'second' | 'main' | 'dev' | 'v1', State> = {} as never;
 
 const post = async (path: string, body: string, headers: Readonly<Record<string, string>> = {}): Promise<string> => {
   const answer = await service.ask('POST', path, {
@@ -98,6 +98,8 @@ beforeAll(async () => {
   states.second = await stateOf('main');
   await post('/pool/events', `{name:"dev",commit:"0x${states.second.commit}"}`);
   await load('dev', 5000, 5500);
+  await post('/pool/events/tag', `{name:"v1",commit:"0x${states.first.commit}"}`);
+  states.v1 = await stateOf('v1');
   states.dev = await stateOf('dev');
   await post('/pool/events/branch/main/delete', '{where:"id < 1000"}');
   states.main = await stateOf('main');
@@ -160,6 +162,8 @@ const columns = {
   main: () => [{ warehouse: 'lake', table }, 'main'],
   'branch by name': () => [{ warehouse: 'lake', table, ref: 'dev' }, 'dev'],
   'branch by `lake@REF`': () => [{ warehouse: 'lake@dev', table }, 'dev'],
+  'tag by name': () => [{ warehouse: 'lake', table, ref: 'v1' }, 'v1'],
+  'tag by `lake@REF`': () => [{ warehouse: 'lake@v1', table }, 'v1'],
   'commit by id': () => [{ warehouse: 'lake', table, snapshot: states.first.snapshot }, 'first'],
   'commit by `lake@REF`': () => [{ warehouse: `lake@${states.second.commit}`, table }, 'second'],
   'commit by time': () => [{ warehouse: 'lake', table, ms: states.first.ms }, 'first'],
@@ -167,7 +171,7 @@ const columns = {
 } as const satisfies Record<string, () => readonly [Case, keyof typeof states]>;
 type Column = keyof typeof columns;
 const columnsOf = (engine: Engine): readonly Column[] =>
-  (Object.keys(columns) as Column[]).filter((column) => column !== 'branch by name' || engines[engine].refs);
+  (Object.keys(columns) as Column[]).filter((column) => !/^(branch|tag) by name$/.test(column) || engines[engine].refs);
 
 describe('an engine reads what the service reads', () => {
   for (const engine of Object.keys(engines) as Engine[])

@@ -15,7 +15,9 @@ export const derivedPool = (store: PoolStore): DerivedPool => {
       return store.config;
     },
     branches: () => [...store.branches().values()],
+    tags: () => [...store.tags.all().values()],
     resolve: (commitish) => store.resolve(commitish),
+    asOf: (time) => store.moves.asOf('main', time),
     commit: store.commit,
     object: (id, body = false) => {
       const entry = store.entry(id);

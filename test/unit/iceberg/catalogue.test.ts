@@ -143,7 +143,7 @@ test('a time pins to the newest commit up to it', async () => {
   const lake = await openTableLake(await folder());
   const pool = await poolOf(lake);
   await lake.load(pool, rows(0, 10));
-  expect((await loaded(lake.catalogue, 'p', '2000-01-01'))['current-snapshot-id']).toBe(snapshotId(zeroId));
+  expect(await lake.catalogue.load('p', { pin: '2000-01-01' })).toBeUndefined();
   const now = await loaded(lake.catalogue, 'p', '2999-01-01T00:00:00Z');
   expect(now['current-snapshot-id']).toBe((await loaded(lake.catalogue, 'p'))['current-snapshot-id']);
 });
