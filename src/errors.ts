@@ -218,6 +218,7 @@ export const errorTable = {
   'bulk-operation': bad('bulk: {operation} is not supported: records of a pool have no identities'),
   'loki-empty': bad('loki: at least one stream with a line is required', 422),
   'load-empty': bad('no records in request'),
+  'load-all-faulty': bad('none of the {count} records can be read; the first one begins on line {line}: {error}'),
   'load-types': {
     status: 413,
     kind: 'payload too large',
@@ -270,6 +271,12 @@ export const errorTable = {
   ),
   'parameter-bool': bad('invalid query param "{name}": {value}: expected T or F'),
   'utf8-rule': bad('invalid query param "utf8": {value}: expected keep or refuse'),
+  'errors-rule': bad('invalid query param "errors": {value}: expected refuse, skip or wrap'),
+  'errors-format': bad(
+    'errors={rule}: in {what} no next record can be found after a faulty one; load it without errors',
+  ),
+  'rejected-alone': bad('rejected={pool}: only with errors=skip'),
+  'rejected-same': bad('rejected={pool}: expected a pool other than the one that is loaded into'),
   'csv-delimiter': bad('invalid query param "csv.delim": {fault}'),
   'csv-dialect': bad('invalid query param "{name}": {value}: {wanted}'),
   'path-id': bad('invalid path param "{name}": invalid ID: {id}'),

@@ -162,10 +162,32 @@ export interface LoadOptions extends WriteOptions {
   readonly delimiter?: string;
   /** How the body is compressed. */
   readonly encoding?: 'gzip' | 'br' | 'zstd';
+  /** Records that cannot be read are left out, or kept as error values. Default: the first one refuses the load. */
+  readonly errors?: 'skip' | 'wrap';
+  /** With `errors: 'skip'`: the pool whose branch main gets the faulty records. */
+  readonly rejected?: string;
 }
 /** `commit` is the id of the commit that was made. */
 export interface Committed {
   readonly commit: string;
+}
+/** A record that could not be read. `raw`: its text, of which 4,096 bytes are told of all its `bytes`. */
+export interface FaultyRecord {
+  readonly line: number;
+  readonly column: number;
+  readonly error: string;
+  readonly raw: string;
+  readonly bytes: number;
+}
+/**
+ * A load, with `errors` also what became of its records: how many were loaded and how many `faulty`, the first 100 of
+ * those, and the commit that has them where a pool takes them. Not told where the same idempotency key came before.
+ */
+export interface Loaded extends Committed {
+  readonly records?: number;
+  readonly faulty?: number;
+  readonly faults?: readonly FaultyRecord[];
+  readonly rejected?: string;
 }
 
 /** A service to talk to. No connection is made before the first request. */
@@ -399,11 +421,11 @@ export class Branch {
   }
 
   /** Loads a body, all of it or nothing. In browsers a stream is gathered first, since they send none over HTTP/1.1. */
-  load(body: Body, options: LoadOptions = {}): Promise<Committed> {
-    const { format, delimiter, encoding } = options;
+  load(body: Body, options: LoadOptions = {}): Promise<Loaded> {
+    const { format, delimiter, encoding, errors, rejected } = options;
     return this.#write([], options, {
       body,
-      query: { 'csv.delim': delimiter },
+      query: { 'csv.delim': delimiter, errors, rejected },
       headers: { 'Content-Type': format ? mediaTypes[format] : '', ...(encoding && { 'Content-Encoding': encoding }) },
     });
   }
@@ -465,7 +487,7 @@ export class Branch {
     path: readonly string[],
     options: WriteOptions,
     request: Pick<RequestOptions, 'body' | 'query' | 'headers'>,
-  ): Promise<Committed> {
+  ): Promise<Loaded> {
     const { author, message, meta, idempotencyKey, requestId, signal } = options;
     const note = asciiJson({ author, body: message, meta });
     const answer = await this.#requests.json({
@@ -481,7 +503,9 @@ export class Branch {
         'Idempotency-Key': idempotencyKey,
       },
     });
-    return { commit: (answer as Committed).commit };
+    const { commit, records, faulty, faults, rejected } = answer as Loaded;
+    if (records === undefined || faulty === undefined || !faults) return { commit };
+    return { commit, records, faulty, faults, ...(rejected !== undefined && { rejected }) };
   }
 }
 

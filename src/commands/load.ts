@@ -4,6 +4,7 @@ import { createReadStream, existsSync, statSync } from 'node:fs';
 import { resolve as resolvePath } from 'node:path';
 import { Readable } from 'node:stream';
 import { csvParameters } from '../config/csv.ts';
+import { errorsParameter, rejectedParameter } from '../config/faults.ts';
 import { utf8Parameter } from '../config/utf8.ts';
 import { optionsText } from '../config/help.ts';
 import { ConfigError, parseOptions } from '../config/options.ts';
@@ -32,12 +33,15 @@ export const loadCommand = async (argv: readonly string[], io: CommandIo): Promi
   const token = text('token');
   const note = { author: text('user'), body: text('message'), meta: text('meta') };
   const url = new URL(`/pool/${encodeURIComponent(pool)}/branch/${encodeURIComponent(branch)}`, text('lake'));
-  for (const name of ['csv.delim', utf8Parameter.name, ...csvParameters.map((parameter) => parameter.name)])
+  const parameters = [utf8Parameter, errorsParameter, rejectedParameter, ...csvParameters];
+  for (const name of ['csv.delim', ...parameters.map((parameter) => parameter.name)])
     if (text(name) !== '') url.searchParams.set(name, text(name));
   for (const path of rest) {
-    const { commit, warnings } = await send(url, path, mediaType(path, text('i')), { note, token }, io);
+    const { commit, warnings, told } = await send(url, path, mediaType(path, text('i')), { note, token }, io);
     for (const warning of warnings) io.complain(`${path}: warning: ${warning}\n`);
-    await io.write(Buffer.from(`${commit} ${path === '-' ? 'standard input' : path}\n`));
+    const name = path === '-' ? 'standard input' : path;
+    await io.write(Buffer.from(`${commit} ${name}${countsOf(told)}\n`));
+    for (const { line, error } of told.faults ?? []) io.complain(`${name}: line ${line}: ${error}\n`);
   }
   return 0;
 };
@@ -55,7 +59,20 @@ const mediaType = (path: string, format: string): string | undefined => {
 interface Loaded {
   readonly commit: string;
   readonly warnings: readonly string[];
+  readonly told: Told;
 }
+/** What the service tells of faulty records, where it was asked to go on behind them. */
+interface Told {
+  readonly records?: number;
+  readonly faulty?: number;
+  readonly faults?: readonly { readonly line: number; readonly error: string }[];
+  readonly rejected?: string;
+}
+const countsOf = ({ records, faulty, rejected }: Told): string =>
+  records === undefined
+    ? ''
+    : `: ${records} records, ${faulty ?? 0} faulty${rejected === undefined ? '' : `, in commit ${rejected}`}`;
+
 /** Sends one body. */
 const send = async (
   url: URL,
@@ -89,7 +106,8 @@ const send = async (
   const body = await response.text();
   if (!response.ok)
     throw new Error(`${path}: ${(parse(body) as { error?: string }).error ?? `${response.status} ${body}`}`);
-  return { commit: (parse(body) as { commit: string }).commit, warnings: warningsOf(response.headers.get('warning')) };
+  const told = parse(body) as Told & { readonly commit: string };
+  return { commit: told.commit, warnings: warningsOf(response.headers.get('warning')), told };
 };
 
 /** How often the service is asked. */

@@ -152,9 +152,15 @@ export class Recorder {
   }
 
   /** The workers as the routes see them. */
-  workersFor(workers: WorkerPool): WorkerPool {
+  workersFor(workers: WorkerPool, objects: ObjectStore): WorkerPool {
     return overlaid<WorkerPool>(workers, {
-      load: (request) => this.load(workers, request),
+      load: async (request) => {
+        const reply = await this.load(workers, request);
+        // What the body was is told there: these rows are as they are.
+        if (request.rejects && reply.rejected?.length)
+          this.keepObjects(request.rejects.pool.id, reply.rejected, objects);
+        return reply;
+      },
       prepareDelete: (where, lake, warn) =>
         this.preparing(workers.prepareDelete(where, lake, warn), (snapshot, removes) => ({
           what: 'delete where',

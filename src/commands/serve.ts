@@ -154,7 +154,7 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
     lake,
     catalogue,
     iceberg: { secret: icebergSecret(directory) },
-    workers: recorder?.workersFor(workers) ?? workers,
+    workers: recorder?.workersFor(workers, objects) ?? workers,
     log,
     ...(inspect && { watch }),
   }).catch(async (problem: unknown) => {

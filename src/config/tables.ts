@@ -2,6 +2,7 @@
  * The options of each command, one table a command: help.ts prints them, options.ts reads a command line against them.
  */
 import { csvParameters } from './csv.ts';
+import { errorsParameter, rejectedParameter } from './faults.ts';
 import { utf8Parameter } from './utf8.ts';
 import type { OptionRow } from './options.ts';
 
@@ -815,6 +816,9 @@ export const loadOptions = [
   { name: 'message', type: 'text', fallback: '', value: 'TEXT', text: 'message of the commit' },
   { name: 'meta', type: 'text', fallback: '', value: 'VALUE', text: 'SUP value kept with the commit' },
   ...inputOptions,
+  ...[errorsParameter, rejectedParameter].map(
+    ({ name, value, text }) => ({ name, type: 'text', fallback: '', value, text }) as const,
+  ),
 ] as const satisfies readonly OptionRow[];
 
 /**

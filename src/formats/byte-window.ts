@@ -124,13 +124,16 @@ export class ByteWindow {
   private append(chunk: Uint8Array): void {
     const kept = this.end - this.start;
     const size = kept + chunk.length;
-    if (kept > this.valueBytesMax)
+    if (kept > this.valueBytesMax) {
+      // Who leaves out what is too long reads on.
+      this.waiting = this.waiting ? Buffer.concat([chunk, this.waiting]) : chunk;
       throw new LakeError('format-limit', {
         format: this.format,
         what: 'a single value',
         limit: this.valueBytesMax,
         place: `${this.place()} (option -value.max)`,
       });
+    }
     if (size + 1 > this.bytes.length) {
       const grown = new Uint8Array(Math.max(size + 1, this.bytes.length * 2));
       grown.set(this.bytes.subarray(this.start, this.end));

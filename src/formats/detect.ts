@@ -68,7 +68,12 @@ const complaintOf = async (
     if (trial.name === 'sup' && quotedCells.test((await lineOf(ahead, quotedBytesMax)) ?? ''))
       return 'line 1: syntax error: cells with a delimiter between them';
     let rows = 0;
-    for await (const batch of reader(ahead.peek(), { ...options, batchRows: trial.values, helper: undefined })) {
+    for await (const batch of reader(ahead.peek(), {
+      ...options,
+      batchRows: trial.values,
+      helper: undefined,
+      errors: undefined,
+    })) {
       rows += batch.length;
       if (rows >= trial.values) break;
     }

@@ -6,6 +6,7 @@ import type { Vector } from '../vectors/vector.ts';
 import type { BlockHelper } from './blocks.ts';
 import type { ContentCoding } from './codings/encoding.ts';
 import type { CsvDialect } from './csv/dialect.ts';
+import type { FaultRule, FaultyRecord } from './faults/faults.ts';
 import type { ReadMemory } from './read-memory.ts';
 import type { ScratchBytes } from './spool.ts';
 
@@ -33,6 +34,12 @@ export interface ReadOptions {
   readonly charset?: string;
   /** `refuse`: strings that are no UTF-8 are a fault. Default: they are kept as they are. */
   readonly utf8?: 'refuse';
+  /** Records that cannot be read are left out or become error values. Default: the first one ends the input. */
+  readonly errors?: FaultRule;
+  /**
+   * Told of each of them. A batch, which may be empty, is given out before many have gathered. Default: nobody is told.
+   */
+  readonly faulty?: (record: FaultyRecord) => void;
   /** Most bytes that a compressed input may expand to. Default: no limit. */
   readonly expandedBytesMax?: number;
   /** Longest BSUP frame, before and after expansion. Default 128 MiB. */
@@ -68,19 +75,20 @@ export interface ReadOptions {
 }
 
 /** How a body is written, as far as its client says and its format leaves open. */
-export interface BodyForm extends Pick<ReadOptions, 'csvDelimiter' | 'csv' | 'charset' | 'unnest' | 'utf8'> {
+export interface BodyForm extends Pick<ReadOptions, 'csvDelimiter' | 'csv' | 'charset' | 'unnest' | 'utf8' | 'errors'> {
   /** The field whose values are times, in whatever type they come; what reads a body leaves it to what takes the rows. */
   readonly time?: string;
 }
 
 /** What a thread has to know to read blocks as the reader would. */
-export type BlockSetup =
-  | { readonly format: 'json' }
-  | {
-      readonly format: 'csv' | 'tsv' /** One character. */;
-      readonly delimiter: string /** Of the columns. */;
-      readonly names: readonly string[];
-    };
+export type BlockSetup = { readonly format: 'json' } | DelimitedSetup;
+/** `delimiter`: one character; `names`: of the columns; `bends`: faulty rows do not end the input. */
+export interface DelimitedSetup {
+  readonly format: 'csv' | 'tsv';
+  readonly delimiter: string;
+  readonly names: readonly string[];
+  readonly bends: boolean;
+}
 
 /** Limits of readers that a service is started with. */
 export type FormatLimits = Pick<

@@ -5,6 +5,7 @@
 import { LakeError } from '../errors.ts';
 import type { Vector } from '../vectors/vector.ts';
 import type { BlockParser } from './blocks.ts';
+import type { FaultRule } from './faults/faults.ts';
 import {
   type BlockSetup,
   type ReadOptions,
@@ -98,6 +99,8 @@ export interface Format {
   readonly recordsOnly?: boolean;
   /** Without rows it says all the same of what type they are. */
   readonly hasTypeAlone?: boolean;
+  /** Where a record cannot be read, its reader finds the next one. */
+  readonly goesOn?: boolean;
   /** Has control messages between its values. */
   readonly control?: boolean;
   /**
@@ -157,6 +160,7 @@ const formats = {
   },
   csv: {
     name: 'csv',
+    goesOn: true,
     title: 'CSV',
     recordsOnly: true,
     mediaTypes: ['text/csv'],
@@ -167,6 +171,7 @@ const formats = {
   db: { name: 'db', title: 'db', mediaTypes: [], endings: [], writer: createDbWriter },
   json: {
     name: 'json',
+    goesOn: true,
     title: 'JSON',
     mediaTypes: ['application/json'],
     endings: ['.json', '.jsonl', '.ndjson'],
@@ -176,6 +181,7 @@ const formats = {
   },
   jsup: {
     name: 'jsup',
+    goesOn: true,
     title: 'JSUP',
     mediaTypes: ['application/x-jsup', 'application/x-zjson'],
     endings: ['.jsup'],
@@ -185,6 +191,7 @@ const formats = {
   },
   line: {
     name: 'line',
+    goesOn: true,
     title: 'Line',
     mediaTypes: ['application/x-line'],
     endings: ['.text', '.txt'],
@@ -219,6 +226,7 @@ const formats = {
   },
   sup: {
     name: 'sup',
+    goesOn: true,
     title: 'SUP',
     mediaTypes: ['application/x-sup'],
     endings: ['.sup'],
@@ -228,6 +236,7 @@ const formats = {
   table: { name: 'table', title: 'table', mediaTypes: [], endings: [], writer: createTableWriter },
   tsv: {
     name: 'tsv',
+    goesOn: true,
     title: 'TSV',
     recordsOnly: true,
     mediaTypes: ['text/tab-separated-values', 'text/tsv'],
@@ -237,6 +246,7 @@ const formats = {
   },
   zeek: {
     name: 'zeek',
+    goesOn: true,
     title: 'Zeek',
     recordsOnly: true,
     mediaTypes: ['application/x-zeek'],
@@ -335,8 +345,19 @@ export const readPlain = (
   options: ReadOptions,
 ): AsyncIterable<Vector> => {
   const reader = readerOf(name);
+  if (options.errors) checkGoesOn(name, options.errors, options.unnest);
   if (options.utf8 !== 'refuse') return reader(input, options);
   return isBinaryInput(name) ? refusingVectors(reader(input, options)) : reader(refusingText(input), options);
+};
+/** @throws LakeError `errors-format` where no next record can be found behind a faulty one */
+export const checkGoesOn = (name: InputName, rule: FaultRule, unnest = false): void => {
+  const what = isIngestName(name) ? 'OTLP' : withoutNext(name, unnest);
+  if (what !== undefined) throw new LakeError('errors-format', { rule, what });
+};
+const withoutNext = (name: FormatName, unnest: boolean): string | undefined => {
+  const { readAs = name, title } = formatTable[name];
+  if (!formatTable[readAs].goesOn) return title;
+  return unnest ? 'an array of records (unnest=T)' : undefined;
 };
 const readerOf = (name: InputName): Reader => {
   if (isIngestName(name)) return ingestTable[name].reader;

@@ -4,6 +4,7 @@
  */
 import type { FastifyReply } from 'fastify';
 import type { Id } from '../lake/lake.types.ts';
+import type { FaultsTold } from '../workers/pool.types.ts';
 import type { FormatName } from '../formats/formats.ts';
 import { zeroId } from '../lake/ksuid.ts';
 import { noteCommit } from './access/audit.ts';
@@ -24,6 +25,12 @@ export const etagOf = (commit: Id): string => `"0x${commit}"`;
 interface LoadTold {
   readonly warnings: readonly string[];
   readonly hint?: string;
+  readonly faults?: LoadFaults;
+}
+/** Where faulty records do not fail a load: what it took and what not. `rejected`: their own commit. */
+export interface LoadFaults extends FaultsTold {
+  readonly records: number;
+  readonly rejected?: Id;
 }
 
 /** Sends the commit that a write made; `told` of a load. */
@@ -43,9 +50,9 @@ export const sendTip = (reply: FastifyReply, commit: Id, response: ResponseForma
 /** The bytes of `commitValue`. */
 const commitBytes = (commit: Id, told: LoadTold | undefined, response: ResponseFormat): Uint8Array => {
   const { format } = response;
-  const { warnings, hint } = told ?? {};
-  if (hint !== undefined || (warnings?.length ?? 0) > 0 || !textFormats.has(format))
-    return valueBytes(commitValue(commit, warnings, hint), format, formOf(response));
+  const { warnings, hint, faults } = told ?? {};
+  if (hint !== undefined || faults || (warnings?.length ?? 0) > 0 || !textFormats.has(format))
+    return valueBytes(commitValue(commit, warnings, { hint, faults }), format, formOf(response));
   const templates = warnings ? loadTemplates : otherTemplates;
   let template = templates.get(format);
   if (!template) {

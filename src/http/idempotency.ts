@@ -14,7 +14,7 @@ import { createHash, type Hash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { LakeError } from '../errors.ts';
 import { parseId } from '../lake/ksuid.ts';
-import type { CommitNote, CommitTerms, Id, TipTerms } from '../lake/lake.types.ts';
+import type { CommitNote, CommitTerms, Id, Retry, TipTerms } from '../lake/lake.types.ts';
 import { checkTip } from '../lake/commits/tip-check.ts';
 import type { Call } from './route.ts';
 
@@ -196,6 +196,8 @@ export const commitKeyedOnce = async (
     underWay.delete(keyDigest);
   }
 };
+/** The key of the commit that a load makes of its faulty records beside its own. */
+export const rejectedRetry = (retry: Retry): Retry => ({ ...retry, key: digest(retry.key, 'rejected') });
 
 const withTerms = (note: CommitNote, terms: CommitTerms | undefined): CommitNote => (terms ? { ...note, terms } : note);
 const header = (headers: IncomingHttpHeaders, name: string): string => {

@@ -11,6 +11,7 @@ import type { LoadOutcome } from '../workers/pool.types.ts';
 import { loadBody } from './bodies/body.ts';
 import { paceOf } from './connections/pace.ts';
 import { commitBodyOnce, commitOnce } from './idempotency.ts';
+import { commitRejected } from './rejected.ts';
 import type { Call } from './route.ts';
 
 /** Where a load goes, how its body is read, and what its commit says. */
@@ -22,6 +23,8 @@ export interface WantedLoad {
   /** In the order in which they were applied. */
   readonly contentCodings: readonly ContentCoding[];
   readonly note: CommitNote;
+  /** Takes the records that `form` says are skipped, in a commit of their own. */
+  readonly rejects?: Pool;
   /**
    * Its protocol has no ids, and its clients send the same bytes again when an answer was lost: the same body within
    * option -ingest.repeats is the same commit. A request with an Idempotency-Key goes by that.
@@ -31,6 +34,8 @@ export interface WantedLoad {
 /** What became of it; `outcome` is absent where the commit had been made before. */
 export interface LoadDone {
   readonly commit: Id;
+  /** The commit of the records that were skipped. */
+  readonly rejected?: Id;
   readonly outcome?: LoadOutcome;
 }
 
@@ -40,7 +45,7 @@ export interface LoadDone {
  */
 export const loadRequest = async (
   call: Pick<Call, 'service' | 'request' | 'who' | 'sent' | 'id' | 'whenLeft'>,
-  { pool, branch, format, form = {}, contentCodings, note, repeats = false }: WantedLoad,
+  { pool, branch, format, form = {}, contentCodings, note, rejects, repeats = false }: WantedLoad,
 ): Promise<LoadDone> => {
   const { service, request, who } = call;
   const bodyKey =
@@ -71,13 +76,14 @@ export const loadRequest = async (
       run.watch.took(bytes);
     },
   });
-  let done: LoadOutcome | undefined;
+  let done: Pick<LoadDone, 'outcome' | 'rejected'> = {};
   const make = async (terms: () => Promise<CommitNote>): Promise<Id> => {
     const outcome = await service.workers.load({
       pool: pool.config,
       format,
       contentCodings,
       form,
+      ...(rejects && { rejects: { pool: rejects.config, ms: Date.now(), branch } }),
       ...body,
       watch: run.watch,
       client: pace,
@@ -85,11 +91,13 @@ export const loadRequest = async (
         return run.signal;
       },
     });
-    done = outcome;
-    return made(
-      call,
-      await outcome.settled(terms().then((noted) => run.commit(() => pool.load(branch, outcome.objects, noted)))),
-    );
+    done = { outcome };
+    const commit = async (noted: CommitNote): Promise<Made> => {
+      const rejected = rejects && (await commitRejected(call, outcome, { into: rejects, pool, branch, noted }));
+      if (rejected !== undefined) done = { outcome, rejected };
+      return pool.load(branch, outcome.objects, noted);
+    };
+    return made(call, await outcome.settled(terms().then((noted) => run.commit(() => commit(noted)))));
   };
   const about = {
     service,
@@ -104,7 +112,7 @@ export const loadRequest = async (
         ? await commitOnce(about, note, make, discard)
         : await commitBodyOnce({ ...about, sent: bodyKey }, note, make);
     run.committed(commit);
-    return { commit, ...(done && { outcome: done }) };
+    return { commit, ...done };
   } catch (error) {
     run.rejected(error);
     throw error;

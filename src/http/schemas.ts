@@ -77,6 +77,21 @@ export const CommitResult = Type.Object(
     commit: Id,
     warnings: nullable(array(Type.String())),
     hint: Type.Optional(Type.String({ description: 'Of a load: what was perhaps meant.' })),
+    records: Type.Optional(count('Of a load with `errors`: records that were loaded.')),
+    faulty: Type.Optional(count('Of a load with `errors`: records that could not be read.')),
+    faults: Type.Optional(
+      array(
+        Type.Object({
+          line: count('Line on which it begins.'),
+          column: count('Byte of that line at which it begins, from 1.'),
+          error: Type.String({ description: 'What the load would have been refused with.' }),
+          raw: Type.String({ description: 'Its text, of which the first 4,096 bytes are told.' }),
+          bytes: count('Bytes of all of it.'),
+        }),
+        { description: 'Of a load with `errors`: the first 100 faulty records.' },
+      ),
+    ),
+    rejected: Type.Optional(Id),
   },
   { $id: 'CommitResult', description: 'A commit. `warnings` is an empty array after a load, else null.' },
 );

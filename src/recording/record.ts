@@ -190,6 +190,7 @@ export type ObjectsSource =
       readonly csv?: object;
       readonly unnest?: boolean;
       readonly utf8?: 'refuse';
+      readonly errors?: 'skip' | 'wrap';
       readonly charset?: string;
       readonly contentCodings?: readonly string[];
       readonly body?: RecordedBody;

@@ -41,6 +41,14 @@ export interface PoolLayout {
   readonly threshold: number;
 }
 
+/** The pool that takes faulty records, and what their rows tell: the load's time, and where it loads into. */
+export interface Rejects {
+  readonly layout: PoolLayout;
+  readonly ms: number;
+  readonly pool: string;
+  readonly branch: string;
+}
+
 /** What a task is to do. */
 export type TaskRequest =
   | {
@@ -49,6 +57,7 @@ export type TaskRequest =
       readonly format: InputName | 'auto';
       readonly form?: BodyForm;
       readonly contentCodings?: readonly ContentCoding[];
+      readonly rejects?: Rejects;
     }
   /** Asks for the pools of its records as it meets them. */
   | ({ readonly kind: 'ingest' } & IngestForm)

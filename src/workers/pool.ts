@@ -25,7 +25,7 @@ import type { IngestOutcome, IngestReply, IngestRequest, Protocol, Told } from '
 import { isSmallIngest, runSmallIngest } from './ingest/small.ts';
 import { IngestTargets } from './ingest/targets.ts';
 import { LakeSession, layoutOf } from './lake-session.ts';
-import type { Prefetched, PartOf, RewriteOutcome, TaskOutcome, TaskRequest } from './messages.ts';
+import type { Prefetched, PartOf, Rejects, RewriteOutcome, TaskOutcome, TaskRequest } from './messages.ts';
 import type {
   CompileReply,
   LakeServices,
@@ -77,6 +77,13 @@ const pageObjects = 4096;
 /** Starts the threads. */
 export const startWorkerPool = (options: WorkerPoolOptions, lake: LakeServices): WorkerPool =>
   new Workers(options, lake);
+
+const rejectsOf = ({ name }: PoolConfig, { pool, ms, branch }: NonNullable<LoadRequest['rejects']>): Rejects => ({
+  layout: layoutOf(pool),
+  ms,
+  pool: name,
+  branch,
+});
 
 class Workers implements WorkerPool {
   private readonly options: WorkerPoolOptions & typeof defaults;
@@ -161,9 +168,25 @@ class Workers implements WorkerPool {
         ? await this.loadWhole(request, await whole(), watch)
         : await this.loadChunks(request, watch);
       const { objects } = outcome;
+      const rejected = [...(outcome.rejected ?? [])];
       return {
         ...outcome,
-        settled: (commit) => this.settled(watch, objects, commit),
+        settled: (commit) =>
+          this.settled(watch, objects, commit).catch(async (error: unknown) => {
+            await removeObjectFiles(rejected.splice(0), { files: this.objects });
+            throw error;
+          }),
+        taken: async (commit) => {
+          const taken = rejected.splice(0);
+          try {
+            const made = await commit();
+            if (made === undefined) await removeObjectFiles(taken, { files: this.objects });
+            return made;
+          } catch (error) {
+            await removeUncommitted(taken, error, { files: this.objects });
+            throw error;
+          }
+        },
       };
     } catch (error) {
       watch.failed(error);
@@ -175,12 +198,13 @@ class Workers implements WorkerPool {
 
   private async loadWhole(request: LoadRequest, body: Uint8Array, watch: LoadWatch): Promise<LoadOutcome> {
     watch.took(body.length);
-    const { pool, format, form, contentCodings } = request;
+    const { pool, format, form, contentCodings, rejects } = request;
     const small: SmallLoad = {
       pool: layoutOf(pool),
       format: format ?? 'auto',
       body,
       ...(form && { form }),
+      ...(rejects && { rejects: rejectsOf(pool, rejects) }),
     };
     if (!isSmallLoad(small, contentCodings ?? []))
       return this.loadChunks({ ...request, body: once(body), begun: undefined }, watch);
@@ -191,7 +215,7 @@ class Workers implements WorkerPool {
   }
 
   private async loadChunks(
-    { pool, format, form, contentCodings, body, begun, client, signal }: LoadRequest,
+    { pool, format, form, contentCodings, rejects, body, begun, client, signal }: LoadRequest,
     watch: LoadWatch,
   ): Promise<LoadOutcome> {
     const request: TaskRequest = {
@@ -200,6 +224,7 @@ class Workers implements WorkerPool {
       format: format ?? 'auto',
       ...(form && { form }),
       ...(contentCodings?.length && { contentCodings }),
+      ...(rejects && { rejects: rejectsOf(pool, rejects) }),
     };
     await begun?.();
     const outcome = await this.outcome<LoadOutcome>(request, new LakeSession(this.lake, this.options.from), {

@@ -40,6 +40,8 @@ export interface LoadRequest {
   readonly contentCodings?: readonly ContentCoding[];
   /** How it is written, where its format leaves that open. */
   readonly form?: BodyForm;
+  /** Takes the records that `form` says are skipped. */
+  readonly rejects?: { readonly pool: PoolConfig; readonly ms: number; readonly branch: string };
   /** Read under backpressure; an error of it fails the load. */
   readonly body: AsyncIterable<Uint8Array>;
   /** Reads the whole body instead, where it is known to be small. */
@@ -53,6 +55,17 @@ export interface LoadRequest {
   /** Cancels a load that is in a worker, with its reason if that is a LakeError, else `load-cancelled`. */
   readonly signal?: AbortSignal;
 }
+/** Faulty records of a load: how many, and the first of them. `raw` may be cut: it was so many `bytes`. */
+export interface FaultsTold {
+  readonly count: number;
+  readonly first: readonly {
+    readonly line: number;
+    readonly column: number;
+    readonly error: string;
+    readonly raw: Uint8Array;
+    readonly bytes: number;
+  }[];
+}
 /** Objects are in files that are synced, or inline. Nothing is committed yet. `bytes`: encoded size of all objects. */
 export interface LoadOutcome {
   readonly objects: readonly ObjectMeta[];
@@ -61,6 +74,10 @@ export interface LoadOutcome {
   readonly warnings: readonly string[];
   /** What was perhaps meant: the body was one array, and so is the record. */
   readonly isOneArray?: boolean;
+  /** Where faulty records do not fail it. */
+  readonly faults?: FaultsTold;
+  /** The rows of those that were rejected, for the pool that takes them. */
+  readonly rejected?: readonly ObjectMeta[];
 }
 /**
  * `settled` tells the load's chart how the commit went, and removes the files of a load that was not committed. It
@@ -68,6 +85,11 @@ export interface LoadOutcome {
  */
 export interface LoadReply extends LoadOutcome {
   readonly settled: <T extends { readonly commit: string }>(commit: Promise<T>) => Promise<T>;
+  /**
+   * Commits `rejected`: their files go where that fails, or gives undefined since nobody needs them. Without this call
+   * they go when `settled` fails.
+   */
+  readonly taken: <T>(commit: () => Promise<T | undefined>) => Promise<T | undefined>;
 }
 
 /** One query: its text, what it may see, and how its answer is written. */

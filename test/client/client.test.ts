@@ -206,6 +206,31 @@ describe('pools, branches and commits', () => {
     expect(await lake.query(`from ${name} | collect(k)`).first()).toEqual([1n, 2, 3n, 4n, 5n, 6n, 7n, 8]);
   });
 
+  test('a load that bends tells what it left out', async () => {
+    const main = (await lake.createPool('bending', { keys: [['k']] })).branch('main');
+    const rejected = (await lake.createPool('bending.rejected')).branch('main');
+    const { commit, ...told } = await main.load('{"k":1}\noops\n{"k":2}', {
+      format: 'json',
+      errors: 'skip',
+      rejected: 'bending.rejected',
+    });
+    expect(told).toEqual({
+      records: 2,
+      faulty: 1,
+      faults: [
+        {
+          line: 2,
+          column: 1,
+          error: "invalid character 'o' looking for beginning of value (line 2, column 1, byte 8)",
+          raw: 'oops',
+          bytes: 4,
+        },
+      ],
+      rejected: await rejected.tip(),
+    });
+    expect(await main.load('k\n3\n', { format: 'csv' })).toEqual({ commit: await main.tip() });
+    expect(commit).toMatch(/^0x/);
+  });
   test('a commit carries its author, message and meta in any script', async () => {
     const { main } = await newBranch();
     const { commit } = await main.insert([{ k: 1 }], {

@@ -46,6 +46,18 @@ def raises(kind, run):
     raise AssertionError(f"no {kind.__name__}")
 
 
+def test_a_load_that_bends():
+    pool, other = fresh(), fresh()
+    made = pool.branch().load(b'{"k":1}\noops\n{"k":2}', format="json", errors="skip", rejected=other.name)
+    same((made.records, made.faulty, len(made.faults)), (2, 1, 1))
+    same((made.faults[0].line, made.faults[0].column, made.faults[0].raw, made.faults[0].bytes), (2, 1, "oops", 4))
+    same(made.rejected is not None, True)
+    same([row["raw"] for row in other.branch().rows()], ["oops"])
+    made = pool.branch().load([{"k": 3}])
+    same((made.records, made.faulty, made.faults, made.rejected), (None, None, None, None))
+    raises(Invalid, lambda: pool.branch().load(b"oops", format="json", errors="skip"))
+
+
 def test_values_come_as_they_went():
     pool = fresh()
     rows = [

@@ -148,7 +148,7 @@ export const startService = async (
     lake,
     catalogue: iceberg?.catalogue ?? own,
     iceberg: { secret: icebergSecret(folder), ...(iceberg?.clock && { clock: iceberg.clock }) },
-    workers: recorder?.workersFor(workers) ?? workers,
+    workers: recorder?.workersFor(workers, objects) ?? workers,
     log: log ?? pino({ level: config.logLevel }),
     ...(charts && { charts }),
     ...('inspect' in inspect && { watch }),

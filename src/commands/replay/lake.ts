@@ -275,6 +275,7 @@ class LakeReplay {
         ...(from.csv && { csv: from.csv as CsvDialect }),
         ...(from.unnest && { unnest: true }),
         ...(from.utf8 && { utf8: from.utf8 }),
+        ...(from.errors && { errors: from.errors }),
         ...(from.charset !== undefined && { charset: from.charset }),
       },
       ...(from.contentCodings && { contentCodings: from.contentCodings as readonly ContentCoding[] }),

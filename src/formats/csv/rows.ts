@@ -25,10 +25,12 @@ import {
   sequentialBytes,
 } from '../blocks.ts';
 import { ByteWindow } from '../byte-window.ts';
+import { Faults, isOverlong } from '../faults/faults.ts';
 import { type ReadOptions, readLimits } from '../format.types.ts';
 import { textOf } from '../text-cell.ts';
 import { appendCell, appendSpacedCell } from './cells.ts';
-import { behindSpaces, isSpaceStart } from './spaces.ts';
+import { RowScanner } from './row-scanner.ts';
+import { isSpaceStart } from './spaces.ts';
 
 interface Dialect {
   readonly format: 'csv' | 'tsv';
@@ -56,7 +58,11 @@ export async function* readDelimited(
   const wrong = yield* readBlocks(
     rest,
     progress,
-    { parser: delimitedBlocks({ ...dialect, names: shape.names }), cut: unquotedCut, copied: options.copied },
+    {
+      parser: delimitedBlocks({ ...dialect, names: shape.names, bends: options.errors !== undefined }),
+      cut: unquotedCut,
+      copied: options.copied,
+    },
     helper,
   );
   if (wrong) yield* readInSequence(wrong.rest, options, dialect, { ...wrong, shape }, undefined);
@@ -82,35 +88,49 @@ async function* readInSequence(
   const row = new RowScanner(dialect.delimiter);
   const rows = new Rows();
   const batches = new Batches(limits.batchRows);
+  const faults = Faults.of(options);
+  const bends = faults !== undefined;
   row.nextLine = lines;
   let shape = known;
   let handed = false;
   let alone = !help || limits.valueBytesMax < blockBytesMax;
   const broken = (fault: string): LakeError =>
     new LakeError('format-broken', { format: dialect.format, fault, place: '', values: values + batches.rows });
+  const more = async (): Promise<boolean> => {
+    try {
+      return await window.more();
+    } catch (problem) {
+      if (!faults || !shape || !isOverlong(problem) || !row.hasLine(window)) throw problem;
+      row.leaveOut(window, 'quote not closed', faults, batches);
+      return true;
+    }
+  };
   try {
-    while (await window.more()) {
+    while (await more()) {
       for (;;) {
+        if (faults?.isDue()) yield batches.take();
         const state = row.next(window);
         if (state === 'cut' || state === 'none') break;
-        if (state === 'open') throw broken(`record on line ${row.line}: quote not closed`);
-        if (options.strictQuotes && row.hasStrayQuote())
-          throw broken(
-            `record on line ${row.line}: a quote within a cell: put the cell in quotes, and write each quote within it twice`,
-          );
-        if (!shape) {
+        const fault =
+          faults && shape && row.isRunOn
+            ? 'quote not closed'
+            : row.fault(state, { wanted: shape?.names.length, strictQuotes: options.strictQuotes === true });
+        if (fault !== undefined) {
+          if (!faults || !shape) throw broken(`record on line ${row.line}: ${fault}`);
+          row.leaveOut(window, fault, faults, batches);
+        } else if (!shape) {
           shape = headerOf(row, broken);
           continue;
+        } else {
+          rows.append(row, shape, batches.begin());
+          batches.end(row.size);
         }
-        if (row.length !== shape.names.length) throw broken(`record on line ${row.line}: wrong number of fields`);
-        rows.append(row, shape, batches.begin());
-        batches.end(row.size);
         if (batches.isFull) yield batches.take();
       }
       const count = values + batches.rows;
       if (alone || !shape || count === 0 || window.final || window.offset + window.start < sequentialBytes) continue;
       alone = true;
-      const helper = await help?.({ ...dialect, names: shape.names });
+      const helper = await help?.({ ...dialect, names: shape.names, bends });
       if (!helper) continue;
       handed = true;
       if (!batches.isEmpty) yield batches.take();
@@ -121,7 +141,7 @@ async function* readInSequence(
         shape,
       };
     }
-    if (values + batches.rows === 0) throw broken(`empty ${dialect.format} file`);
+    if (values + batches.rows === 0 && !faults?.isAny) throw broken(`empty ${dialect.format} file`);
   } catch (problem) {
     if (!batches.isEmpty) yield batches.take();
     throw problem;
@@ -153,9 +173,11 @@ const blocksPerBuilder = 64;
 export const delimitedBlocks = ({
   delimiter,
   names,
+  bends,
 }: {
   readonly delimiter: string;
   readonly names: readonly string[];
+  readonly bends: boolean;
 }): BlockParser => {
   const row = new RowScanner(delimiter);
   const shape = shapeOf(names.map((name) => ({ name })));
@@ -176,7 +198,7 @@ export const delimitedBlocks = ({
     for (;;) {
       const state = row.next(window);
       if (state === 'none') break;
-      if (state !== 'row' || row.length !== names.length) return anew();
+      if (state !== 'row' || row.length !== names.length || (bends && row.isRunOn)) return anew();
       rows.append(row, shape, builder);
       if (partsMade() - mark > blockPartsMax) return anew();
     }
@@ -228,163 +250,3 @@ class Rows {
     record.end();
   }
 }
-
-/** The part of a `ByteWindow` that is looked at. */
-type RowWindow = Pick<ByteWindow, 'bytes' | 'start' | 'end' | 'final'>;
-
-/** The cells of one row of the window. */
-class RowScanner {
-  bytes: Uint8Array = new Uint8Array(1);
-  starts = new Int32Array(64);
-  ends = new Int32Array(64);
-  quoted = new Uint8Array(64);
-  length = 0;
-  /** No cell of the row has a quote. */
-  plain = true;
-  /** Bytes of the row. */
-  size = 0;
-  /** Line on which the row begins. */
-  line = 0;
-  /** Line that the next row begins on. */
-  nextLine = 1;
-  /** The delimiter's first byte, and how many it has. */
-  private readonly delimiter: number;
-  private readonly width: number;
-  private readonly delimiterBytes: Uint8Array;
-  constructor(delimiter: string) {
-    this.delimiterBytes = Buffer.from(delimiter);
-    this.delimiter = this.delimiterBytes[0]!;
-    this.width = this.delimiterBytes.length;
-  }
-
-  /** Scans the next row that is not blank and moves the window behind it. 'open': the input ends within quotes. */
-  next(window: RowWindow): 'row' | 'none' | 'cut' | 'open' {
-    this.bytes = window.bytes;
-    for (;;) {
-      if (window.start >= window.end) return 'none';
-      const lines = this.nextLine;
-      const start = window.start;
-      const end = this.scan(window);
-      this.line = lines;
-      this.size = end - start;
-      if (end < 0) {
-        if (!window.final) {
-          this.nextLine = lines;
-          return 'cut';
-        }
-        return 'open';
-      }
-      window.start = end;
-      if (this.length > 1 || this.quoted[0] === 1 || !this.isBlankLine()) return 'row';
-    }
-  }
-
-  private isBlankLine(): boolean {
-    let at = this.starts[0]!;
-    while (at < this.ends[0]! && isBlank(this.bytes[at]!, this.delimiter)) at++;
-    return at === this.ends[0]!;
-  }
-
-  /** Whether cell `i` has quotes. */
-  isQuoted(i: number): boolean {
-    return this.quoted[i] === 1;
-  }
-
-  /** Whether a cell has quotes that neither begin nor end it, nor come in twos within it. */
-  hasStrayQuote(): boolean {
-    for (let i = 0; i < this.length; i++) {
-      const end = this.ends[i]!;
-      const start = behindSpaces(this.bytes, this.starts[i]!, end);
-      if (this.isQuoted(i) && (this.bytes[start] !== 0x22 || this.closing(start, end) !== end - 1)) return true;
-    }
-    return false;
-  }
-
-  /** The bytes of cell `i` with its quotes undone. */
-  cell(i: number): { readonly bytes: Uint8Array; readonly start: number; readonly end: number } {
-    const start = this.starts[i]!;
-    const end = this.ends[i]!;
-    if (this.quoted[i] === 0) return { bytes: this.bytes, start, end };
-    const out = new Uint8Array(end - start);
-    let length = 0;
-    let inside = false;
-    for (let k = behindSpaces(this.bytes, start, end); k < end; k++) {
-      const c = this.bytes[k]!;
-      if (c !== 0x22) out[length++] = c;
-      else if (inside && this.bytes[k + 1] === 0x22 && k + 1 < end) {
-        out[length++] = c;
-        k++;
-      } else inside = !inside;
-    }
-    return { bytes: out, start: 0, end: length };
-  }
-
-  /** Behind the row's line break, or -1 if the window ends before. */
-  private scan(window: RowWindow): number {
-    const { bytes, delimiter, width } = this;
-    const { end } = window;
-    const trims = delimiter !== 0x09;
-    let i = window.start;
-    this.length = 0;
-    this.plain = true;
-    for (;;) {
-      if (trims && isSpaceStart(bytes[i]!)) i = behindSpaces(bytes, i, end, delimiter);
-      const start = i;
-      let quotes = 0;
-      let c = bytes[i]!;
-      for (; i < end && (c !== delimiter || (width > 1 && !this.isDelimited(i, end))) && c !== 0x0a; c = bytes[++i]!) {
-        if (c !== 0x22) continue;
-        quotes = 1;
-        i = this.closing(i, end);
-        if (i < 0) return -1;
-      }
-      if (i >= end && !window.final) return -1;
-      const last = i >= end || c === 0x0a;
-      this.push(start, last && i > start && bytes[i - 1] === 0x0d ? i - 1 : i, quotes);
-      if (last) {
-        this.nextLine++;
-        return Math.min(i + 1, end);
-      }
-      i += width;
-    }
-  }
-  /**
-   * Whether a delimiter of several bytes begins at `i`. One that the window cuts is none yet: its row is scanned again
-   * with more.
-   */
-  private isDelimited(i: number, end: number): boolean {
-    if (i + this.width > end) return false;
-    for (let k = 1; k < this.width; k++) if (this.bytes[i + k] !== this.delimiterBytes[k]) return false;
-    return true;
-  }
-  /** Place of the quote that closes the one at `i`, or -1. Breaks within quotes are lines too. */
-  private closing(i: number, end: number): number {
-    const { bytes } = this;
-    for (let k = i + 1; k < end; k++) {
-      const c = bytes[k]!;
-      if (c === 0x0a) this.nextLine++;
-      else if (c === 0x22) {
-        if (bytes[k + 1] !== 0x22) return k;
-        k++;
-      }
-    }
-    return -1;
-  }
-  private push(start: number, end: number, quoted: number): void {
-    if (this.length === this.starts.length) {
-      const { starts, ends, quoted: old } = this;
-      const size = this.length * 2;
-      (this.starts = new Int32Array(size)).set(starts);
-      (this.ends = new Int32Array(size)).set(ends);
-      (this.quoted = new Uint8Array(size)).set(old);
-    }
-    this.starts[this.length] = start;
-    this.ends[this.length] = end;
-    this.quoted[this.length++] = quoted;
-    if (quoted) this.plain = false;
-  }
-}
-
-/** White space within a line that is not the delimiter. */
-const isBlank = (c: number, delimiter: number): boolean =>
-  (c === 0x20 || c === 0x09 || c === 0x0b || c === 0x0c) && c !== delimiter;

@@ -15,6 +15,8 @@ import {
   sequentialBytes,
 } from '../blocks.ts';
 import { ByteWindow, markLength } from '../byte-window.ts';
+import { Faults } from '../faults/faults.ts';
+import { FaultyValues, type LineWindow, endless } from '../faults/values.ts';
 import { ReaderTurns, type ReadOptions, readLimits } from '../format.types.ts';
 import { JsonTape } from './tape.ts';
 import { asValues } from './unnest.ts';
@@ -89,7 +91,27 @@ async function* readInSequence(
   const batches = new Batches(limits.batchRows);
   tape.place = place;
   const turns = new ReaderTurns(options);
-  const scan = (): ReturnType<JsonTape['next']> => tape.next(window, values + batches.rows);
+  const faults = Faults.of(options);
+  const faulty = faults && new FaultyValues(faults, window);
+  let line: LineWindow | undefined;
+  const scan = (): ReturnType<JsonTape['scan']> => {
+    const state = tape.scan(line ?? window);
+    if (line) window.start += line.start;
+    return state;
+  };
+  const leaveOut = async (error: string, seen: number): Promise<void> => {
+    tape.place = await faulty!.take(error, { place: tape.place, seen, batches });
+    turns.filled(window);
+  };
+  const more = async (): Promise<boolean> => {
+    try {
+      return await window.more();
+    } catch (problem) {
+      if (!faulty?.canTake(problem)) throw problem;
+      await leaveOut(endless, window.offset + window.end);
+      return true;
+    }
+  };
   const write = (): void => {
     writeValue(tape, batches.begin());
     batches.end(tape.textLength);
@@ -97,16 +119,20 @@ async function* readInSequence(
   let handed = false;
   let alone = !help || limits.valueBytesMax < blockBytesMax;
   try {
-    while (await window.more()) {
+    while (await more()) {
       turns.filled(window);
       for (;;) {
-        let state;
-        try {
-          state = turns.run(scan);
-        } catch (problem) {
-          if (!batches.isEmpty) yield batches.take();
-          throw problem;
+        if (faults?.isDue()) yield batches.take();
+        line = faulty?.isAlone ? faulty.line() : undefined;
+        if (faulty?.isAlone && !line) break;
+        const state = turns.run(scan);
+        if (state === 'faulty') {
+          if (!faulty) throw tape.broken(values + batches.rows);
+          await leaveOut(tape.fault.text + tape.fault.place, tape.reached);
+          if (batches.isFull) yield batches.take();
+          continue;
         }
+        if (line && state === 'none') continue;
         if (state !== 'value') break;
         turns.run(write);
         if (batches.isFull) yield batches.take();
@@ -124,12 +150,15 @@ async function* readInSequence(
         helper,
       };
     }
+  } catch (problem) {
     if (!batches.isEmpty) yield batches.take();
-    return undefined;
+    throw problem;
   } finally {
     tape.taken();
     if (!handed) await window.close();
   }
+  if (!batches.isEmpty) yield batches.take();
+  return undefined;
 }
 
 /** After so many blocks the storage is made again: what only some of them needed goes. */

@@ -120,6 +120,8 @@ export class JsonTape {
   textBytes = 0;
   textLength = 0;
   readonly memory: ValueMemory;
+  /** What is wrong with the value that was scanned last, and where. */
+  fault = { text: '', place: '' };
   /** Places, two for each entry: the memory of `numbers`. */
   private words = new Int32Array(this.numbers.buffer);
   private forms: Form[] = [];
@@ -200,6 +202,10 @@ export class JsonTape {
     this.length = 0;
   }
 
+  /** The byte of the stream at which the scan ended. */
+  get reached(): number {
+    return this.offset + this.at;
+  }
   /** Where the text is: its line, and the byte of the stream at which that line begins. */
   get place(): { readonly lines: number; readonly lineStart: number } {
     return { lines: this.lines, lineStart: this.lineStart };
@@ -215,6 +221,12 @@ export class JsonTape {
    * @throws LakeError `format-broken`
    */
   next(window: TextWindow, values: number): 'value' | 'none' | 'cut' {
+    const state = this.scan(window);
+    if (state !== 'faulty') return state;
+    throw this.broken(values);
+  }
+  /** The same, but a fault is no error: `fault` tells of it, and the window and the place are at the value's beginning. */
+  scan(window: TextWindow): 'value' | 'none' | 'cut' | 'faulty' {
     this.bytes = window.bytes;
     this.bound = window.end;
     this.final = window.final;
@@ -240,15 +252,21 @@ export class JsonTape {
         this.lineStart = lineStart;
         return 'cut';
       }
-      if (problem instanceof JsonFault) throw this.broken(problem.message, window, values);
-      throw problem;
+      if (!(problem instanceof JsonFault)) throw problem;
+      this.fault = { text: problem.text, place: this.faultPlace() };
+      this.lines = lines;
+      this.lineStart = lineStart;
+      return 'faulty';
     }
   }
 
-  private broken(fault: string, window: TextWindow, values: number): LakeError {
-    const byte = window.offset + this.at;
-    const place = ` (line ${this.lines}, column ${byte - this.lineStart + 1}, byte ${byte})`;
-    return new LakeError('format-broken', { format: 'json', fault, place, values });
+  /** The fault of the value that was scanned last, behind so many values. */
+  broken(values: number): LakeError {
+    return new LakeError('format-broken', { format: 'json', fault: this.fault.text, place: this.fault.place, values });
+  }
+  private faultPlace(): string {
+    const byte = this.reached;
+    return ` (line ${this.lines}, column ${byte - this.lineStart + 1}, byte ${byte})`;
   }
 
   private grow(): void {
@@ -595,7 +613,13 @@ export class JsonTape {
   }
 }
 
-class JsonFault extends Error {}
+/** Thrown within a scan; no Error, whose stack would cost more than the scan. */
+class JsonFault {
+  readonly text: string;
+  constructor(text: string) {
+    this.text = text;
+  }
+}
 
 /** Elements, or objects, of which each so many are charged at once. */
 const countMask = 0xffff;

@@ -33,6 +33,7 @@ import type { Vector } from '../../vectors/vector.ts';
 import { ByteWindow } from '../byte-window.ts';
 import { type ReadOptions, readLimits } from '../format.types.ts';
 import { jsonFault } from '../json-fault.ts';
+import { Faults } from '../faults/faults.ts';
 import { batchesOfLines } from '../line-batches.ts';
 import { floatOf, textOf } from '../text-cell.ts';
 import { ValueMemory } from '../value-memory.ts';
@@ -64,15 +65,19 @@ export async function* readJsup(input: AsyncIterable<Uint8Array>, options: ReadO
       });
     }
   };
-  yield* batchesOfLines(window, limits.batchRows, ({ bytes, lineStart, lineEnd }, builder) => {
-    line++;
-    if (lineEnd - lineStart > longLineBytes) memory.hold(costOf(bytes, lineStart, lineEnd));
-    try {
-      take(textOf(bytes, lineStart, lineEnd), builder);
-    } finally {
-      memory.free();
-    }
-  });
+  yield* batchesOfLines(
+    window,
+    { batchRows: limits.batchRows, faults: Faults.of(options) },
+    ({ bytes, lineStart, lineEnd }, builder) => {
+      line++;
+      if (lineEnd - lineStart > longLineBytes) memory.hold(costOf(bytes, lineStart, lineEnd));
+      try {
+        take(textOf(bytes, lineStart, lineEnd), builder);
+      } finally {
+        memory.free();
+      }
+    },
+  );
 }
 
 /** A line of more bytes is charged before it is read: its values are held all at once, as JSON and then as ours. */

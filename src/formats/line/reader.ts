@@ -2,6 +2,7 @@
 import type { Vector } from '../../vectors/vector.ts';
 import { ByteWindow } from '../byte-window.ts';
 import { type ReadOptions, readLimits } from '../format.types.ts';
+import { Faults } from '../faults/faults.ts';
 import { batchesOfLines } from '../line-batches.ts';
 import { appendText } from '../text-cell.ts';
 
@@ -9,7 +10,11 @@ import { appendText } from '../text-cell.ts';
 export async function* readLines(input: AsyncIterable<Uint8Array>, options: ReadOptions): AsyncGenerator<Vector> {
   const limits = readLimits(options);
   const window = new ByteWindow(input, { format: 'line', valueBytesMax: limits.valueBytesMax });
-  yield* batchesOfLines(window, limits.batchRows, ({ bytes, lineStart: start, lineEnd: end }, builder) => {
-    appendText(builder, bytes, start, end > start && bytes[end - 1] === 0x0d ? end - 1 : end);
-  });
+  yield* batchesOfLines(
+    window,
+    { batchRows: limits.batchRows, faults: Faults.of(options) },
+    ({ bytes, lineStart: start, lineEnd: end }, builder) => {
+      appendText(builder, bytes, start, end > start && bytes[end - 1] === 0x0d ? end - 1 : end);
+    },
+  );
 }

@@ -28,7 +28,7 @@ import { type Value, integer } from '../../vectors/value.ts';
 import { SupError } from '../../vectors/sup/error.ts';
 import { wordValue } from '../../vectors/sup/words.ts';
 import { checkStopAt } from '../../vectors/stop.ts';
-import type { ByteWindow } from '../byte-window.ts';
+import type { LineWindow } from '../faults/values.ts';
 import { type KeyNode, type Layout, Layouts, sameBytes } from '../key-layouts.ts';
 import type { ReadMemory } from '../read-memory.ts';
 import { plainAddress } from '../text-cell.ts';
@@ -102,6 +102,8 @@ export class SupTape {
   bytes: Uint8Array = new Uint8Array(1);
   /** Line of the place behind the last value. */
   line = 1;
+  /** Byte of the stream at which that line begins. */
+  lineStart = 0;
   /** Bytes of the value's texts, and of all of it. */
   textBytes = 0;
   textLength = 0;
@@ -112,6 +114,7 @@ export class SupTape {
   private final = false;
   private depth = 0;
   private breaks = 0;
+  private lastBreak = 0;
   /** The decorator met last: most are like the one before. */
   private decorator: PrimitiveType = types.uint64;
   private decoratorBytes: Uint8Array = Buffer.from('uint64');
@@ -141,7 +144,7 @@ export class SupTape {
    * Scans the next value of the window and moves the window behind it: 'value', 'none' if only white space is left,
    * 'cut' if more bytes are needed, 'other' if the general parser has to read it.
    */
-  next(window: ByteWindow): 'value' | 'none' | 'cut' | 'other' {
+  next(window: LineWindow): 'value' | 'none' | 'cut' | 'other' {
     this.bytes = window.bytes;
     this.end = window.end;
     this.final = window.final;
@@ -151,7 +154,7 @@ export class SupTape {
     if (this.kinds.length > entriesKeptMax) this.memory.hold(this.kinds.length * entryBytes);
     this.space();
     window.start = this.at;
-    this.line += this.breaks;
+    this.passed(window);
     if (this.at >= this.end) return 'none';
     this.breaks = 0;
     try {
@@ -164,9 +167,15 @@ export class SupTape {
     }
     this.textLength = this.at - window.start;
     window.start = this.at;
-    this.line += this.breaks;
+    this.passed(window);
     this.seen.trim();
     return 'value';
+  }
+
+  /** Line breaks are behind us. */
+  private passed({ offset }: LineWindow): void {
+    this.line += this.breaks;
+    if (this.breaks > 0) this.lineStart = offset + this.lastBreak + 1;
   }
 
   /** A decorator may follow in the next line, or behind a comment; only what comes next tells that none does. */
@@ -206,7 +215,11 @@ export class SupTape {
   private space(): void {
     const { bytes } = this;
     let i = this.at;
-    for (let c = bytes[i]; (classOf[c] & blank) !== 0; c = bytes[++i]) if (c === 0x0a) this.breaks++;
+    for (let c = bytes[i]; (classOf[c] & blank) !== 0; c = bytes[++i]) {
+      if (c !== 0x0a) continue;
+      this.breaks++;
+      this.lastBreak = i;
+    }
     this.at = i;
   }
   private no(): never {

@@ -6,6 +6,7 @@ import type { Vector } from '../../vectors/vector.ts';
 import { ByteWindow } from '../byte-window.ts';
 import { type ReadOptions, readLimits } from '../format.types.ts';
 import { sameBytes } from '../key-layouts.ts';
+import { Faults } from '../faults/faults.ts';
 import { batchesOfLines } from '../line-batches.ts';
 import type { ReadMemory } from '../read-memory.ts';
 import { textOf } from '../text-cell.ts';
@@ -37,9 +38,13 @@ export async function* readZeek(input: AsyncIterable<Uint8Array>, options: ReadO
   const limits = readLimits(options);
   const window = new ByteWindow(validUtf8(input), { format: 'zeek', valueBytesMax: limits.valueBytesMax });
   const log = new ZeekLog(limits.nestingMax, options.memory);
-  yield* batchesOfLines(window, limits.batchRows, ({ bytes, lineStart: start, lineEnd: end }, builder) => {
-    log.line(bytes, { start, end: end > start && bytes[end - 1] === 0x0d ? end - 1 : end }, builder);
-  });
+  yield* batchesOfLines(
+    window,
+    { batchRows: limits.batchRows, faults: Faults.of(options) },
+    ({ bytes, lineStart: start, lineEnd: end }, builder) => {
+      log.line(bytes, { start, end: end > start && bytes[end - 1] === 0x0d ? end - 1 : end }, builder);
+    },
+  );
 }
 
 /** A line of names is charged from so many bytes on; a byte of it takes so many once it was cut at the separators. */
@@ -83,12 +88,14 @@ class ZeekLog {
   }
 
   private broken(fault: string): LakeError {
-    return new LakeError('format-broken', {
-      format: 'zeek',
-      fault: `line ${this.number}: ${fault}`,
-      place: '',
-      values: this.count,
-    });
+    return new LakeError('format-broken', this.faultOf(fault));
+  }
+  /** What no row can be read by. */
+  private brokenHeader(fault: string): LakeError {
+    return new LakeError('format-broken', { ...this.faultOf(fault), of: 'header' });
+  }
+  private faultOf(fault: string) {
+    return { format: 'zeek', fault: `line ${this.number}: ${fault}`, place: '', values: this.count };
   }
 
   private directive(text: string): void {
@@ -121,7 +128,7 @@ class ZeekLog {
         break;
       case 'types': {
         const unknown = values.find((name) => !typeOfZeek(name));
-        if (unknown !== undefined) throw this.broken(`unknown type: ${unknown}`);
+        if (unknown !== undefined) throw this.brokenHeader(`unknown type: ${unknown}`);
         this.typeNames = values;
         break;
       }
@@ -168,22 +175,22 @@ class ZeekLog {
 
   private makeLayout(): ZeekLayout {
     if (this.fields.length === 0 || this.fields.length !== this.typeNames.length)
-      throw this.broken('bad types/fields definition in zeek header');
-    if (this.fields.length > componentsMax) throw this.broken(`more than ${componentsMax} columns`);
+      throw this.brokenHeader('bad types/fields definition in zeek header');
+    if (this.fields.length > componentsMax) throw this.brokenHeader(`more than ${componentsMax} columns`);
     const columns = this.typeNames.map((name) => new ZeekColumn(typeOfZeek(name)!, this.marks, this.memory));
     const tree: Branch = new Map();
     if (!this.fields.includes('_path') && this.path !== undefined) tree.set('_path', { path: this.path });
     this.fields.forEach((field, i) => {
       const parts = field.split('.');
-      if (parts.length > this.nestingMax) throw this.broken(`nesting too deep (limit ${this.nestingMax})`);
+      if (parts.length > this.nestingMax) throw this.brokenHeader(`nesting too deep (limit ${this.nestingMax})`);
       let branch = tree;
       for (const part of parts.slice(0, -1)) {
         let next = branch.get(part);
         if (!next) branch.set(part, (next = new Map() as Branch));
-        if (!(next instanceof Map)) throw this.broken('bad types/fields definition in zeek header');
+        if (!(next instanceof Map)) throw this.brokenHeader('bad types/fields definition in zeek header');
         branch = next;
       }
-      if (branch.has(parts.at(-1)!)) throw this.broken(`duplicate field: "${field}"`);
+      if (branch.has(parts.at(-1)!)) throw this.brokenHeader(`duplicate field: "${field}"`);
       branch.set(parts.at(-1)!, { column: columns[i] });
     });
     this.starts = new Int32Array(columns.length + 1);

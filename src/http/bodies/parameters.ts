@@ -1,11 +1,13 @@
 /** Query and path parameters: their schemas, and how they are read, in the words that clients know. */
 import { type TOptional, type TString, Type } from 'typebox';
+import { errorsParameter, isErrorsRule, rejectedParameter } from '../../config/faults.ts';
 import { isUtf8Rule, utf8Parameter } from '../../config/utf8.ts';
 import { type CsvParameterName, csvParameters, wrongCsvParameter } from '../../config/csv.ts';
 import { LakeError } from '../../errors.ts';
 import type { Id } from '../../lake/lake.types.ts';
 import { type CsvDialect, dialectOf } from '../../formats/csv/dialect.ts';
 import { isDelimiter } from '../../formats/csv/reader.ts';
+import type { FaultRule } from '../../formats/faults/faults.ts';
 import { parseId } from '../../lake/ksuid.ts';
 import { didYouMean } from '../../query/analyze/suggest.ts';
 import { idPattern, idText } from '../schemas.ts';
@@ -101,6 +103,17 @@ export const utf8Refused = (text: string | undefined): boolean => {
   if (text !== undefined && !isUtf8Rule(text)) throw new LakeError('utf8-rule', { value: text });
   return text === 'refuse';
 };
+
+/** The query parameter that `errorsRule` reads. */
+export const errorsSchema = Type.String({ pattern: errorsParameter.pattern, description: errorsParameter.text });
+/** What is done with faulty records; undefined: they are refused. @throws errors-rule */
+export const errorsRule = (text: string | undefined): FaultRule | undefined => {
+  if (text === undefined || text === 'refuse') return undefined;
+  if (!isErrorsRule(text)) throw new LakeError('errors-rule', { value: text });
+  return text;
+};
+/** The query parameter that names the pool of faulty records. */
+export const rejectedSchema = Type.String({ description: rejectedParameter.text, examples: ['events.rejected'] });
 
 /** Hexadecimal digits of an id in either spelling. @throws id-invalid */
 export const idOf = (text: string): Id => {

@@ -7,6 +7,7 @@ import { grantText, type Principal } from '../access/roles.ts';
 import type { IcebergDescription } from '../../iceberg/catalogue.types.ts';
 import type { Channel } from '../../query/plan/channels.ts';
 import type { DescribedSource, Description } from '../describe.ts';
+import type { LoadFaults } from '../commit-answer.ts';
 import type { LoadRun, QueryRun } from '../runs.ts';
 import type {
   BranchRecord,
@@ -32,6 +33,7 @@ import {
   recordValue,
   stringValue,
 } from '../../vectors/value.ts';
+import { bytesToText } from '../../vectors/text-codec.ts';
 import { parseTime } from '../../vectors/literal.ts';
 
 const ksuidType = namedType('ksuid.KSUID', types.bytes);
@@ -89,15 +91,36 @@ export const createdValue = (pool: PoolConfig, branch: BranchRecord): Value =>
   named('db.BranchMeta', record({ pool: poolValue(pool), branch: branchValue(branch) }));
 
 /** A commit; `warnings` is null on all operations but load. */
-export const commitValue = (commit: Id, warnings?: readonly string[], hint?: string): Value =>
+export const commitValue = (
+  commit: Id,
+  warnings?: readonly string[],
+  { hint, faults }: { readonly hint?: string | undefined; readonly faults?: LoadFaults | undefined } = {},
+): Value =>
   named(
     'api.CommitResponse',
     record({
       commit: idValue(commit),
       warnings: warnings ? { type: warningsType, data: [...warnings] } : nullValue,
       ...(hint !== undefined && { hint: stringValue(hint) }),
+      ...(faults && faultFields(faults)),
     }),
   );
+const faultFields = ({ records, count, first, rejected }: LoadFaults): Readonly<Record<string, Value>> => ({
+  records: intValue(records),
+  faulty: intValue(count),
+  faults: arrayValue(
+    first.map(({ line, column, error, raw, bytes }) =>
+      record({
+        line: intValue(line),
+        column: intValue(column),
+        error: stringValue(error),
+        raw: stringValue(bytesToText(raw)),
+        bytes: intValue(bytes),
+      }),
+    ),
+  ),
+  ...(rejected !== undefined && { rejected: idValue(rejected) }),
+});
 
 /** Objects that a vacuum removed or would remove. */
 export const vacuumValue = (ids: readonly Id[]): Value =>

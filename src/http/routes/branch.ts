@@ -1,4 +1,4 @@
-/** Branches: load, look, reset, delete; commits that delete data, merge, revert and compact. */
+/** Branches: look, reset, delete; commits that delete data, merge, revert and compact. */
 import { Type } from 'typebox';
 import { LakeError } from '../../errors.ts';
 import type { CommitNote } from '../../lake/lake.types.ts';
@@ -6,21 +6,13 @@ import { parseId } from '../../lake/ksuid.ts';
 import { answerReading } from '../answer-query.ts';
 import { etagOf, sendCommit, sendTip, warningHeader } from '../commit-answer.ts';
 import { commitNote } from '../commit-note.ts';
-import { requestCodings } from '../bodies/encoding.ts';
-import { dataFormat, requestCharset } from '../bodies/negotiate.ts';
 import { commitOnce, tipTerms } from '../idempotency.ts';
-import { loadRequest, made } from '../load.ts';
+import { made } from '../load.ts';
 import {
   boolParameter,
   boolSchema,
   branchParameter,
   commitParameter,
-  delimiterParameter,
-  dialectParameters,
-  dialectSchemas,
-  delimiterSchema,
-  utf8Refused,
-  utf8Schema,
   idOf,
   pathId,
   poolParameter,
@@ -30,24 +22,19 @@ import { sendValue } from '../reply.ts';
 import { readAnswers, readErrors, readHeaders, readParameters, readTerms } from '../bodies/read-parameters.ts';
 import { matchesTag } from '../bodies/tags.ts';
 import { type Answer, type Link, type Route, route } from '../route.ts';
-import {
-  changeErrors,
-  commitErrors,
-  dataErrors,
-  queryRunErrors,
-  rewriteErrors,
-  rowErrors,
-  tipErrors,
-} from '../route-errors.ts';
+import { changeErrors, commitErrors, queryRunErrors, rewriteErrors, rowErrors, tipErrors } from '../route-errors.ts';
 import { CommitResult, Compaction, Deletion, Preview, Reset } from '../schemas.ts';
 
-const branchParams = Type.Object({ pool: poolParameter, branch: branchParameter });
+/** What names a branch in a path. */
+export const branchParams = Type.Object({ pool: poolParameter, branch: branchParameter });
 const dryRunQuery = Type.Object({ dryrun: Type.Optional(boolSchema('T: only tell what it would do')) });
 
-const here = { pool: '$request.path.pool', branch: '$request.path.branch' };
-const revert: Link = { to: 'revert', parameters: { ...here, commit: '$response.body#/commit' } };
+/** Those of the request, for links. */
+export const here = { pool: '$request.path.pool', branch: '$request.path.branch' };
+/** How a commit is undone. */
+export const revert: Link = { to: 'revert', parameters: { ...here, commit: '$response.body#/commit' } };
 /** A commit that was made. */
-const committed = (text: string): Answer => ({
+export const committed = (text: string): Answer => ({
   text,
   value: CommitResult,
   headers: ['ETag'],
@@ -61,93 +48,10 @@ const committedOrTold = (text: string): Answer => ({
   headers: [],
   links: {},
 });
-/** Formats that a dialect is told of. */
-const hasCells: ReadonlySet<string> = new Set(['csv', 'tsv', 'auto']);
-const arrayHint = 'the body is one array, and so is the record: with ?unnest=T each element is a record';
-const commitHeaders = ['SuperDB-Commit', 'If-Match', 'Idempotency-Key'] as const;
+/** Headers of a request that makes a commit. */
+export const commitHeaders = ['SuperDB-Commit', 'If-Match', 'Idempotency-Key'] as const;
 
 export const branchRoutes: readonly Route[] = [
-  route({
-    id: 'load',
-    tag: 'Data',
-    method: 'POST',
-    path: '/pool/:pool/branch/:branch',
-    summary: 'Load data',
-    need: 'writer of pool',
-    writes: true,
-    params: branchParams,
-    description:
-      'A load is one commit, or none: if a body breaks anywhere, nothing of it is there. When the answer comes the data is on disk. A text is UTF-8, or what `charset` in the Content-Type says, or UTF-16 with a byte order mark.',
-    query: Type.Object({
-      'csv.delim': Type.Optional(delimiterSchema),
-      ...dialectSchemas,
-      unnest: Type.Optional(boolSchema('T: each element of a JSON array at the top is a record')),
-      utf8: Type.Optional(utf8Schema),
-      time: Type.Optional(
-        Type.String({
-          description:
-            'field whose values become times: texts of times, or numbers since 1970 in seconds, milliseconds, microseconds or nanoseconds, by their size; what is none stays as it is',
-        }),
-      ),
-    }),
-    body: 'data',
-    takes: commitHeaders,
-    examples: { 'One record': { ts: '2026-11-21T12:00:00Z', level: 'info', text: 'hello' } },
-    answers: {
-      200: {
-        ...committed(
-          'The commit; `warnings` is empty. A header `Warning` says which columns of Parquet and Arrow could not be kept digit by digit.',
-        ),
-        links: {
-          revert,
-          tip: { to: 'getBranch', parameters: here },
-          progress: { to: 'loadProgress', parameters: { id: '$response.header.X-Request-ID' } },
-        },
-        example: { commit: '0x178f59ec85db0a8c7d3d5ed926f7f4d11add9066', warnings: [] },
-      },
-    },
-    errors: [
-      ...commitErrors,
-      ...dataErrors,
-      'csv-delimiter',
-      'csv-dialect',
-      'charset-unknown',
-      'parameter-bool',
-      'utf8-rule',
-      'not-utf8',
-    ],
-    handler: async (call) => {
-      const { service, request, reply, params, query, response, contentType } = call;
-      const format = dataFormat(contentType);
-      const charset = requestCharset(contentType, format);
-      const csvDelimiter = delimiterParameter(query['csv.delim']);
-      const dialect = dialectParameters(query);
-      const unnest = boolParameter('unnest', query.unnest);
-      const refusesBytes = utf8Refused(query.utf8);
-      const contentCodings = requestCodings(request.headers['content-encoding']);
-      const note = commitNote(request.headers);
-      const target = service.lake.pool(params.pool);
-      target.branch(params.branch);
-      const { commit, outcome } = await loadRequest(call, {
-        pool: target,
-        branch: params.branch,
-        format,
-        contentCodings,
-        form: {
-          ...(charset !== undefined && { charset }),
-          ...(csvDelimiter !== undefined && (format === 'csv' || format === 'auto') && { csvDelimiter }),
-          ...(dialect && hasCells.has(format) && { csv: dialect }),
-          ...(unnest && (format === 'json' || format === 'auto') && { unnest }),
-          ...(refusesBytes && { utf8: 'refuse' as const }),
-          ...(query.time !== undefined && { time: query.time }),
-        },
-        note,
-      });
-      const { warnings = [], isOneArray } = outcome ?? {};
-      if (warnings.length > 0) reply.header('warning', warningHeader(warnings));
-      return sendCommit(reply, commit, response, { warnings: [], ...(isOneArray && { hint: arrayHint }) });
-    },
-  }),
   route({
     id: 'getBranch',
     tag: 'Branches',

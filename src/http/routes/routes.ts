@@ -7,6 +7,7 @@ import { elasticRoutes } from './elastic.ts';
 import { eventRoutes } from './events.ts';
 import { graphRoutes } from './graph.ts';
 import { inspectRoutes } from './inspect.ts';
+import { loadRoutes } from './load.ts';
 import { lokiRoutes } from './loki.ts';
 import { otlpRoutes } from './otlp.ts';
 import { poolRoutes } from './pool.ts';
@@ -19,6 +20,7 @@ import { tagRoutes } from './tag.ts';
 /** The route table: the server is made from it, and so is the document. */
 export const routes: readonly Route[] = [
   ...poolRoutes,
+  ...loadRoutes,
   ...branchRoutes,
   ...tagRoutes,
   ...revisionRoutes,

@@ -78,12 +78,20 @@ const flowBytes = 16 << 20;
 /** Shapes and columns that are no trouble in several loads at once. */
 const manyShapes = 10_000;
 
+/**
+ * Sorts rows that come one batch at a time: after `finish`, or `abort`, it is over. What `add` or `finish` throws is to
+ * be followed by `abort`.
+ */
+export type LoadSorter = Pick<Sorter, 'add' | 'finish' | 'abort'>;
+/** Begins to sort. */
+export const openSort = (options: LoadSortOptions): LoadSorter => new Sorter(options);
+
 /** Sorts all rows and writes them as objects. */
 export const sortIntoObjects = async (
   batches: AsyncIterable<Vector>,
   options: LoadSortOptions,
 ): Promise<SortedObjects> => {
-  const sorter = new LoadSorter(options);
+  const sorter = new Sorter(options);
   const shapes = options.shapeLimits && new LoadShapes(options.shapeLimits);
   try {
     for await (const batch of batches) {
@@ -153,7 +161,7 @@ const sharedBytesMin = 16 << 20;
  * into objects, and data that is in order is written once. The first run that does not turns these objects into one
  * more run of the merge.
  */
-class LoadSorter {
+class Sorter {
   private readonly options: LoadSortOptions;
   private cutter: ObjectCutter;
   private held: Vector[] = [];

@@ -65,6 +65,8 @@ export class SupParser {
   private readonly recent: RecordType[] = [];
   /** Whether the text ended within a value. */
   truncated = false;
+  /** Place in the text at which the value that was asked for last begins. */
+  begin = 0;
 
   private readonly tell: ((values: number) => void) | undefined;
   private made = 0;
@@ -78,6 +80,7 @@ export class SupParser {
   next(): Value | undefined {
     try {
       this.s.space();
+      this.begin = this.s.at;
       if (this.s.at >= this.s.text.length) return undefined;
       return this.value();
     } catch (error) {

@@ -62,7 +62,7 @@ export interface IngestRequest<P extends Protocol = Protocol>
   readonly target: (pool: string) => Promise<{ readonly pool: PoolConfig; readonly watch: LoadWatch }>;
 }
 /** A pool's part of a body: to be committed, or why it cannot be. */
-export type PoolReply = Omit<LoadReply, 'warnings'> | { readonly error: unknown };
+export type PoolReply = Omit<LoadReply, 'warnings' | 'taken'> | { readonly error: unknown };
 /** Nothing is committed yet. */
 export interface IngestReply<P extends Protocol = Protocol> {
   readonly pools: ReadonlyMap<string, PoolReply>;

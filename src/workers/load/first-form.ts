@@ -13,6 +13,7 @@ export class FirstForm {
   }
   async *each(batches: AsyncIterable<Vector>): AsyncGenerator<Vector> {
     for await (const batch of batches) {
+      if (batch.length === 0) continue;
       this.note(batch);
       yield batch;
     }

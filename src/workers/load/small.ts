@@ -11,8 +11,9 @@ import { type ShapeLimits, sortIntoObjects } from '../../lake/load/sort.ts';
 import type { SortedObjects } from '../../lake/objects/cutter.ts';
 import type { ObjectStore } from '../../lake/objects/objects.ts';
 import { sortSmall } from '../../lake/load/sort-small.ts';
-import type { PoolLayout } from '../messages.ts';
+import type { PoolLayout, Rejects } from '../messages.ts';
 import type { LoadOutcome } from '../pool.types.ts';
+import { FaultKeeper, keptFaults } from './faults.ts';
 import { FirstForm } from './first-form.ts';
 import { eachWithTimes } from './times.ts';
 
@@ -42,6 +43,7 @@ export interface SmallLoad {
   readonly pool: PoolLayout;
   readonly format: InputName | 'auto';
   readonly form?: BodyForm;
+  readonly rejects?: Rejects;
   readonly body: Uint8Array;
 }
 /** Where objects go, and what readers take at most. */
@@ -74,8 +76,8 @@ export const runSmallLoad = (
     body,
   } = small;
   const shapeLimits = shapeLimitsIn(readLimits);
-  const whole =
-    format === 'auto' || form?.unnest || form?.utf8 || form?.time !== undefined ? undefined : wholeReaderOf(format);
+  const asWritten = form?.unnest || form?.utf8 || form?.errors || form?.time !== undefined;
+  const whole = format === 'auto' || asWritten ? undefined : wholeReaderOf(format);
   if (!whole)
     return readAndSort(small, {
       objects,
@@ -92,19 +94,20 @@ export const shapeLimitsIn = ({ typesMax, columnsMax = Infinity }: ReadOptions):
   typesMax === undefined ? undefined : { typesMax, columnsMax };
 
 const readAndSort = async (
-  { pool: { keys, order, threshold }, format, form, body }: SmallLoad,
+  { pool: { keys, order, threshold }, format, form, body, rejects }: SmallLoad,
   {
     objects,
     shapeLimits,
     options,
   }: { readonly objects: ObjectStore; readonly shapeLimits: ShapeLimits | undefined; readonly options: ReadOptions },
 ): Promise<LoadOutcome> => {
+  const keeper = options.errors && new FaultKeeper(rejects, () => ({ objects, spill: noSpill }));
+  const known = keeper ? { ...options, faulty: keeper.take } : options;
   // What `isSmallLoad` lets through has no coding that would have to be undone first.
-  const reader =
-    format === 'auto' ? await openReader(format, once(body), options) : readPlain(format, once(body), options);
+  const reader = format === 'auto' ? await openReader(format, once(body), known) : readPlain(format, once(body), known);
   const noted = new FirstForm();
-  return outcomeOf(
-    await sortIntoObjects(noted.each(eachWithTimes(reader, form?.time)), {
+  const sorted = await keptFaults(keeper, { files: objects }, () =>
+    sortIntoObjects(noted.each(eachWithTimes(reader, form?.time)), {
       keys,
       order,
       threshold,
@@ -113,13 +116,23 @@ const readAndSort = async (
       spill: noSpill,
       memoryBytesMax: Infinity,
     }),
-    noted,
   );
+  return outcomeOf(sorted, noted);
 };
 
-const outcomeOf = ({ objects, records, bytes }: SortedObjects, first: FirstForm): LoadOutcome => {
+const outcomeOf = (
+  { objects, records, bytes, faults, rejected }: SortedObjects & Pick<LoadOutcome, 'faults' | 'rejected'>,
+  first: FirstForm,
+): LoadOutcome => {
   if (records === 0) throw new LakeError('load-empty');
-  return { objects, records, bytes, warnings: [], ...(first.isOneArray(records) && { isOneArray: true }) };
+  return {
+    objects,
+    records,
+    bytes,
+    warnings: [],
+    ...(first.isOneArray(records) && { isOneArray: true }),
+    ...(faults && { faults, rejected: rejected ?? [] }),
+  };
 };
 
 const noSpill = (): never => {

@@ -1,6 +1,5 @@
 /** Loads: bytes of a body become sorted data objects that are durable or inline. Nothing is committed here. */
 import { FirstForm } from './first-form.ts';
-import { LakeError } from '../../errors.ts';
 import { type ReadOptions, openReader } from '../../formats/formats.ts';
 import { ReadMemory } from '../../formats/read-memory.ts';
 import { type LoadSortOptions, type ShapeLimits, sortIntoObjects } from '../../lake/load/sort.ts';
@@ -12,6 +11,7 @@ import { freeBuffer } from '../free-bytes.ts';
 import type { PoolLayout, TaskRequest } from '../messages.ts';
 import type { LoadOutcome } from '../pool.types.ts';
 import type { TaskSpill } from '../query/spill.ts';
+import { FaultKeeper, keptFaults } from './faults.ts';
 import { loadHelper } from './part.ts';
 import { eachWithTimes } from './times.ts';
 import { mergeHelper } from './merge-part.ts';
@@ -113,7 +113,7 @@ export interface LoadTools {
   readonly readLimits: ReadOptions;
 }
 
-/** Runs a load. @throws load-empty when the body holds no value */
+/** Runs a load. @throws load-empty when the body holds no value, load-all-faulty when none can be read */
 export const runLoad = async (
   task: Task,
   request: Extract<TaskRequest, { kind: 'load' }>,
@@ -122,7 +122,9 @@ export const runLoad = async (
   const share = budget.begin();
   const warnings = new Warnings();
   try {
-    const { format, form, contentCodings } = request;
+    const { format, form, contentCodings, rejects } = request;
+    const tools = { objects: files, spill, readLimits, share };
+    const keeper = form?.errors && new FaultKeeper(rejects, () => sortingOf(task, request.pool, tools));
     const reader = await openReader(format, task.body, {
       ...readLimits,
       memory: share.memory,
@@ -136,22 +138,19 @@ export const runLoad = async (
         warnings.add(text);
       },
       ...(contentCodings && { contentCodings }),
+      ...(keeper && { faulty: keeper.take }),
       ...form,
     });
     const first = new FirstForm();
-    const sorting = sortingOf(
-      task,
-      request.pool,
-      { objects: files, spill, readLimits, share },
-      {
-        mergeHelper: () => mergeHelper(task, spill.directory()),
-        sorted: () => {
-          task.step('sorted');
-        },
+    const sorting = sortingOf(task, request.pool, tools, {
+      mergeHelper: () => mergeHelper(task, spill.directory()),
+      sorted: () => {
+        task.step('sorted');
       },
+    });
+    const outcome = await keptFaults(keeper, { files }, () =>
+      sortIntoObjects(turning(eachWithTimes(reader, form?.time), task, first, keeper), sorting),
     );
-    const outcome = await sortIntoObjects(turning(eachWithTimes(reader, form?.time), task, first), sorting);
-    if (outcome.records === 0) throw new LakeError('load-empty');
     return {
       ...outcome,
       warnings: warnings.texts(),
@@ -239,8 +238,15 @@ const freeBatch = (batch: Vector): void => {
 };
 
 /** The batches, with a turn of the event loop now and then; tells when the last was read. */
-async function* turning(batches: AsyncIterable<Vector>, task: Task, first: FirstForm): AsyncGenerator<Vector> {
+async function* turning(
+  batches: AsyncIterable<Vector>,
+  task: Task,
+  first: FirstForm,
+  keeper: FaultKeeper | undefined,
+): AsyncGenerator<Vector> {
   for await (const batch of batches) {
+    await keeper?.flush();
+    if (batch.length === 0) continue;
     first.note(batch);
     task.counter.recordsRead += batch.length;
     yield batch;

@@ -182,6 +182,7 @@ describe('blocks of a long CSV or TSV input', () => {
     format,
     delimiter: format === 'csv' ? ',' : '\t',
     names: ['id', 'text', 'x'],
+    bends: false,
   });
   const texts = new Map<string, string>();
   beforeAll(() => {

@@ -15,7 +15,7 @@ const states: Readonly<Record<string, string>> = {
 
 /** One file of the load dialog; without `onRemove` it cannot be left out any more. */
 export const FileRow = ({ item, onRemove }: { readonly item: Item; readonly onRemove?: () => void }) => {
-  const { file, state, progress, commit, fault, hint, lines, ms, lost } = item;
+  const { file, state, progress, commit, fault, hint, lines, ms, lost, faulty } = item;
   const service = progress?.progress;
   const share = progress && progress.total > 0 ? progress.sent / progress.total : 0;
   const sending = state === 'loading' && share < 1;
@@ -60,6 +60,11 @@ export const FileRow = ({ item, onRemove }: { readonly item: Item; readonly onRe
           {...(sending && state === 'loading' && { value: share })}
           aria-label={`Load of ${visible(file.name, 80)}`}
         />
+      )}
+      {faulty && (
+        <p class="note" role="status">
+          {counted(faulty.count, 'record')} could not be read. The first: {visible(faulty.first, 500)}
+        </p>
       )}
       {fault !== undefined && (
         <p class="fault" role="alert">

@@ -17,6 +17,12 @@ const formats = [
   ['line', 'Lines of text'],
 ] as const;
 
+const errorRules = [
+  ['', 'Refuse the file'],
+  ['skip', 'Leave them out'],
+  ['wrap', 'Keep as errors'],
+] as const;
+
 /** One of several: pairs of a value and its text. */
 const Choice = ({
   plan,
@@ -152,6 +158,15 @@ export const Format = ({ plan }: { readonly plan: LoadPlan }) => (
         value={plan.refusesBytes.value ? 'refuse' : ''}
         choose={(value) => {
           plan.refusesBytes.value = value === 'refuse';
+        }}
+      />
+      <Choice
+        plan={plan}
+        label="Records that cannot be read"
+        choices={errorRules}
+        value={plan.errors.value}
+        choose={(value) => {
+          plan.errors.value = value;
         }}
       />
     </div>

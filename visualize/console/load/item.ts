@@ -6,7 +6,7 @@ import { shellWord } from '../curl.ts';
 import { keysOf, layoutOf, type Order } from '../pool/dialogs.tsx';
 import { faultText } from '../text.ts';
 import { arrayElements, type FaultLine, faultPlace, type FileFacts, linesAt } from './file-text.ts';
-import { newId, upload, UploadFailure, UploadLost, type UploadState } from './upload.ts';
+import { type Faulty, newId, upload, UploadFailure, UploadLost, type UploadState } from './upload.ts';
 
 /** A file of the dialog, and how far it is. */
 export interface Item {
@@ -15,6 +15,8 @@ export interface Item {
   readonly state: 'waiting' | 'preparing' | 'loading' | 'done' | 'failed' | 'cancelled';
   readonly progress?: UploadState;
   readonly commit?: string;
+  /** Records that could not be read, and what is wrong with the first. */
+  readonly faulty?: Faulty | undefined;
   readonly fault?: string;
   readonly hint?: string | undefined;
   readonly lines?: readonly FaultLine[] | undefined;
@@ -31,6 +33,8 @@ export interface LoadOptions {
   readonly csv: Readonly<Record<string, string>>;
   /** Texts with bytes that are not UTF-8 are refused; else they are kept. */
   readonly refusesBytes: boolean;
+  /** What becomes of records that cannot be read; empty: they refuse the file. */
+  readonly errors: string;
   /** The elements of a JSON array become records. */
   readonly asElements: boolean;
   readonly author: string;
@@ -45,11 +49,12 @@ const mediaTypeFor = (format: string, isSplit: boolean, name: string): string =>
 
 /** Parameters of the load of a file. */
 const parametersOf = (
-  { format, csv, refusesBytes }: Pick<LoadOptions, 'format' | 'csv' | 'refusesBytes'>,
+  { format, csv, refusesBytes, errors }: Pick<LoadOptions, 'format' | 'csv' | 'refusesBytes' | 'errors'>,
   name: string,
 ): Readonly<Record<string, string>> => ({
   ...(isCsv(format, name) && csv),
   ...(refusesBytes && { utf8: 'refuse' }),
+  ...(errors !== '' && { errors }),
 });
 
 /**
@@ -99,8 +104,8 @@ export const loadFile = async (
       },
     );
     running(cancel);
-    const commit = await done;
-    update({ state: 'done', commit, ms: performance.now() - began });
+    const { commit, faulty } = await done;
+    update({ state: 'done', commit, faulty, ms: performance.now() - began });
   } catch (error) {
     if (error instanceof DOMException && error.name === 'AbortError') {
       update({ state: 'cancelled' });

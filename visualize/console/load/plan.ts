@@ -36,6 +36,8 @@ export class LoadPlan {
   readonly csv = signal<Readonly<Record<string, string>>>({});
   /** Texts with bytes that are not UTF-8 are refused; else they are kept. */
   readonly refusesBytes = signal(false);
+  /** What becomes of records that cannot be read: `skip`, `wrap`; empty: they refuse their file. */
+  readonly errors = signal('');
   /** A JSON array is one record; else each of its elements is. */
   readonly asOne = signal(false);
   readonly #items: Signal<readonly Item[]>;
@@ -207,6 +209,7 @@ export class LoadPlan {
       format: this.format.value,
       csv: this.hasCsv ? this.csv.value : {},
       refusesBytes: this.refusesBytes.value,
+      errors: this.errors.value,
       asElements: this.hasArray && !this.asOne.value,
       author,
       message,

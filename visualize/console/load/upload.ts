@@ -48,11 +48,21 @@ const uploadPath = ({ pool, branch }: Pick<UploadRequest, 'pool' | 'branch'>): r
   branch,
 ];
 
-/** `done` resolves to the commit's id. @throws UploadFailure, UploadLost; an AbortError when it was cancelled */
+/** Records that could not be read: how many, and what is wrong with the first. */
+export interface Faulty {
+  readonly count: number;
+  readonly first: string;
+}
+/** The commit's id, and what was left out of it or kept as errors. */
+export interface Uploaded {
+  readonly commit: string;
+  readonly faulty: Faulty | undefined;
+}
+/** @throws UploadFailure, UploadLost; an AbortError when it was cancelled */
 export const upload = (
   request: UploadRequest,
   report: (state: UploadState) => void,
-): { readonly done: Promise<string>; readonly cancel: () => void } => {
+): { readonly done: Promise<Uploaded>; readonly cancel: () => void } => {
   const { body, mediaType, gzip, query, note } = request;
   const id = newId();
   const xhr = new XMLHttpRequest();
@@ -75,7 +85,7 @@ export const upload = (
       if (progress) tell({ progress });
     }
   };
-  const done = new Promise<string>((resolve, reject) => {
+  const done = new Promise<Uploaded>((resolve, reject) => {
     const search = new URLSearchParams(query).toString();
     xhr.open('POST', `${base}/${uploadPath(request).map(encodeURIComponent).join('/')}${search && `?${search}`}`);
     xhr.setRequestHeader('Accept', 'application/json');
@@ -91,7 +101,7 @@ export const upload = (
     xhr.onload = () => {
       const answer = parsed(xhr.responseText);
       if (xhr.status >= 200 && xhr.status < 300 && typeof answer?.['commit'] === 'string') {
-        const { commit } = answer;
+        const commit = answer['commit'];
         void client
           .loadProgress(id)
           .then(
@@ -101,7 +111,7 @@ export const upload = (
             () => undefined,
           )
           .then(() => {
-            resolve(commit as string);
+            resolve({ commit, faulty: faultyOf(answer) });
           });
       } else
         reject(
@@ -149,6 +159,11 @@ export const upload = (
       });
   };
   return { done, cancel };
+};
+
+const faultyOf = ({ faulty, faults }: Readonly<Record<string, unknown>>): Faulty | undefined => {
+  const [first] = Array.isArray(faults) ? (faults as readonly { readonly error: string }[]) : [];
+  return typeof faulty === 'number' && first ? { count: faulty, first: first.error } : undefined;
 };
 
 const parsed = (text: string): Readonly<Record<string, unknown>> | undefined => {

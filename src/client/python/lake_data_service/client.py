@@ -53,11 +53,31 @@ def connect(
 
 
 @dataclass(frozen=True)
+class FaultyRecord:
+    """A record that could not be read, and where it begins. ``raw``: its text, of which 4,096 of ``bytes`` are told."""
+
+    line: int
+    column: int
+    error: str
+    raw: str
+    bytes: int
+
+
+@dataclass(frozen=True)
 class Committed:
-    """A commit was made. ``warnings``: what the request may not have meant."""
+    """A commit was made. ``warnings``: what the request may not have meant.
+
+    Of a load with ``errors``: how many ``records`` were loaded and how many were ``faulty``, the first 100 of those as
+    ``faults``, and ``rejected``, the commit of the pool that takes them. ``None`` where it is not known: after a lost
+    answer the service tells the commit alone.
+    """
 
     commit: str
     warnings: Sequence[str] = ()
+    records: Optional[int] = None
+    faulty: Optional[int] = None
+    faults: Optional[Sequence[FaultyRecord]] = None
+    rejected: Optional[str] = None
 
 
 @dataclass(frozen=True)
@@ -228,14 +248,27 @@ class Branch:
         body = json.dumps({"commit": commit_id}).encode()
         self._transport.send("PUT", self._path(), headers=headers, body=body).read()
 
-    def load(self, data: Any, *, format: Optional[str] = None, csv_delimiter: Optional[str] = None, **commit: Any) -> Committed:
+    def load(
+        self,
+        data: Any,
+        *,
+        format: Optional[str] = None,
+        csv_delimiter: Optional[str] = None,
+        errors: Optional[str] = None,
+        rejected: Optional[str] = None,
+        **commit: Any,
+    ) -> Committed:
         """Loads all of it or nothing.
+
+        ``errors``: ``"skip"`` leaves out records that cannot be read, and puts them into the pool ``rejected`` if that is
+        given; ``"wrap"`` keeps them as error values.
 
         ``data``: rows (an iterable of ``dict``), a frame of pandas or polars, a table or reader of pyarrow, a file by its
         ``pathlib.Path``, or bytes: ``bytes``, a file opened in binary, an iterable of ``bytes``. ``format`` of files and
         bytes: found out unless told.
         """
         headers: Dict[str, Optional[str]] = {}
+        bends = {"errors": errors, "rejected": rejected}
         if isinstance(data, (str, dict)):
             what = "pathlib.Path(...) for a file, .encode() for data" if isinstance(data, str) else "[row] for one row"
             raise TypeError(f"load takes rows, frames, files and bytes: {what}")
@@ -244,17 +277,17 @@ class Branch:
                 coding = _CODINGS.get(Path(data).suffix.lower())
                 bare = Path(data).with_suffix("") if coding else Path(data)
                 headers["Content-Encoding"] = coding
-                return self._load(file, format or _ENDINGS.get(bare.suffix.lower()), csv_delimiter, headers, commit)
+                return self._load(file, format or _ENDINGS.get(bare.suffix.lower()), csv_delimiter, headers, bends, commit)
         body = _frame_bytes(data)
         if body is not None:
-            return self._load(body, "arrows", None, headers, commit)
+            return self._load(body, "arrows", None, headers, bends, commit)
         if isinstance(data, (bytes, bytearray, memoryview)) or hasattr(data, "read"):
-            return self._load(data, format, csv_delimiter, headers, commit)
+            return self._load(data, format, csv_delimiter, headers, bends, commit)
         first = list(islice(rows := iter(data), 1))
         if first and isinstance(first[0], bytes):
-            return self._load(chain(first, rows), format, csv_delimiter, headers, commit)
+            return self._load(chain(first, rows), format, csv_delimiter, headers, bends, commit)
         text = (f"{sup_text(row)}\n".encode() for row in chain(first, rows))
-        return self._load(b"".join(text) if hasattr(data, "__len__") else text, "sup", None, headers, commit)
+        return self._load(b"".join(text) if hasattr(data, "__len__") else text, "sup", None, headers, bends, commit)
 
     def delete_where(self, where: str, **commit: Any) -> Committed:
         """Deletes the rows that a filter keeps."""
@@ -298,6 +331,7 @@ class Branch:
         format: Optional[str],
         delimiter: Optional[str],
         headers: Dict[str, Optional[str]],
+        bends: Mapping[str, Optional[str]],
         commit: Mapping[str, Any],
     ) -> Committed:
         if format is not None and format not in MEDIA_TYPES:
@@ -305,10 +339,11 @@ class Branch:
         # Without a type the service finds the format out.
         headers["Content-Type"] = MEDIA_TYPES[format] if format else ""
         headers["Accept"] = "application/json"
+        query = {"csv.delim": delimiter, **bends}
         if isinstance(data, (bytearray, memoryview)):
             data = bytes(data)
         body: Body = iter(lambda: data.read(_PIECE), b"") if hasattr(data, "read") else data
-        return self._write([], body, headers, {"csv.delim": delimiter}, commit)
+        return self._write([], body, headers, query, commit)
 
     def _write(
         self,
@@ -339,7 +374,15 @@ class Branch:
             body=body,
         )
         made = json.loads(answer.read())
-        return Committed(made["commit"], tuple(made.get("warnings") or ()))
+        faults = made.get("faults")
+        return Committed(
+            made["commit"],
+            tuple(made.get("warnings") or ()),
+            made.get("records"),
+            made.get("faulty"),
+            None if faults is None else tuple(FaultyRecord(**fault) for fault in faults),
+            made.get("rejected"),
+        )
 
 
 def _json(

@@ -1,0 +1,130 @@
+/** Loads: a body becomes a commit, and what cannot be read of it another, where the client says so. */
+import { Type } from 'typebox';
+import { checkGoesOn } from '../../formats/formats.ts';
+import { sendCommit, warningHeader } from '../commit-answer.ts';
+import { commitNote } from '../commit-note.ts';
+import { requestCodings } from '../bodies/encoding.ts';
+import { dataFormat, requestCharset } from '../bodies/negotiate.ts';
+import {
+  boolParameter,
+  boolSchema,
+  delimiterParameter,
+  delimiterSchema,
+  dialectParameters,
+  dialectSchemas,
+  errorsRule,
+  errorsSchema,
+  rejectedSchema,
+  utf8Refused,
+  utf8Schema,
+} from '../bodies/parameters.ts';
+import { loadRequest } from '../load.ts';
+import { rejectsOf } from '../rejected.ts';
+import { type Route, route } from '../route.ts';
+import { commitErrors, dataErrors } from '../route-errors.ts';
+import { branchParams, commitHeaders, committed, here, revert } from './branch.ts';
+
+/** Formats that a dialect is told of. */
+const hasCells: ReadonlySet<string> = new Set(['csv', 'tsv', 'auto']);
+const arrayHint = 'the body is one array, and so is the record: with ?unnest=T each element is a record';
+
+export const loadRoutes: readonly Route[] = [
+  route({
+    id: 'load',
+    tag: 'Data',
+    method: 'POST',
+    path: '/pool/:pool/branch/:branch',
+    summary: 'Load data',
+    need: 'writer of pool',
+    writes: true,
+    params: branchParams,
+    description:
+      'A load is one commit, or none: if a body breaks anywhere, nothing of it is there. With `errors=skip` records that cannot be read are left out: the answer counts them and has the first 100, or the pool `rejected` gets all of them; `errors=wrap` keeps them as error values in their place. When the answer comes the data is on disk. A text is UTF-8, or what `charset` in the Content-Type says, or UTF-16 with a byte order mark.',
+    query: Type.Object({
+      'csv.delim': Type.Optional(delimiterSchema),
+      ...dialectSchemas,
+      unnest: Type.Optional(boolSchema('T: each element of a JSON array at the top is a record')),
+      utf8: Type.Optional(utf8Schema),
+      errors: Type.Optional(errorsSchema),
+      rejected: Type.Optional(rejectedSchema),
+      time: Type.Optional(
+        Type.String({
+          description:
+            'field whose values become times: texts of times, or numbers since 1970 in seconds, milliseconds, microseconds or nanoseconds, by their size; what is none stays as it is',
+        }),
+      ),
+    }),
+    body: 'data',
+    takes: commitHeaders,
+    examples: { 'One record': { ts: '2026-11-21T12:00:00Z', level: 'info', text: 'hello' } },
+    answers: {
+      200: {
+        ...committed(
+          'The commit; `warnings` is empty. With `errors=skip` or `wrap` also what was faulty, but not when the same `Idempotency-Key` came again. A header `Warning` says which columns of Parquet and Arrow could not be kept digit by digit.',
+        ),
+        links: {
+          revert,
+          tip: { to: 'getBranch', parameters: here },
+          progress: { to: 'loadProgress', parameters: { id: '$response.header.X-Request-ID' } },
+        },
+        example: { commit: '0x178f59ec85db0a8c7d3d5ed926f7f4d11add9066', warnings: [] },
+      },
+    },
+    errors: [
+      ...commitErrors,
+      ...dataErrors,
+      'csv-delimiter',
+      'csv-dialect',
+      'charset-unknown',
+      'parameter-bool',
+      'utf8-rule',
+      'not-utf8',
+      'errors-rule',
+      'errors-format',
+      'rejected-alone',
+      'rejected-same',
+      'load-all-faulty',
+      'auth-role',
+    ],
+    handler: async (call) => {
+      const { service, request, reply, params, query, response, contentType } = call;
+      const format = dataFormat(contentType);
+      const charset = requestCharset(contentType, format);
+      const csvDelimiter = delimiterParameter(query['csv.delim']);
+      const dialect = dialectParameters(query);
+      const unnest = boolParameter('unnest', query.unnest);
+      const refusesBytes = utf8Refused(query.utf8);
+      const errors = errorsRule(query.errors);
+      if (errors && format !== 'auto') checkGoesOn(format, errors, unnest);
+      const contentCodings = requestCodings(request.headers['content-encoding']);
+      const note = commitNote(request.headers);
+      const target = service.lake.pool(params.pool);
+      target.branch(params.branch);
+      const rejects = rejectsOf(call, target, errors);
+      const { commit, outcome, rejected } = await loadRequest(call, {
+        pool: target,
+        branch: params.branch,
+        format,
+        contentCodings,
+        form: {
+          ...(charset !== undefined && { charset }),
+          ...(csvDelimiter !== undefined && (format === 'csv' || format === 'auto') && { csvDelimiter }),
+          ...(dialect && hasCells.has(format) && { csv: dialect }),
+          ...(unnest && (format === 'json' || format === 'auto') && { unnest }),
+          ...(refusesBytes && { utf8: 'refuse' as const }),
+          ...(errors && { errors }),
+          ...(query.time !== undefined && { time: query.time }),
+        },
+        ...(rejects && { rejects }),
+        note,
+      });
+      const { warnings = [], isOneArray, records = 0, faults } = outcome ?? {};
+      if (warnings.length > 0) reply.header('warning', warningHeader(warnings));
+      return sendCommit(reply, commit, response, {
+        warnings: [],
+        ...(isOneArray && { hint: arrayHint }),
+        ...(faults && { faults: { ...faults, records, ...(rejected !== undefined && { rejected }) } }),
+      });
+    },
+  }),
+];
