@@ -454,6 +454,7 @@ test('a recording of such loads replays to the same commits and rows', { timeout
     ['errors=wrap', 'n,s\n1,a\n7\n2,b\n'],
     ['errors=skip&rejected=q', `n,s\n${'1,a\n7\n'.repeat(3000)}`],
     ['errors=skip&rejected=q', 'n,s\n1\n'],
+    ['errors=skip&time=n', 'n,s\n1700000000,a\n7\n1700000001,b\n'],
   ] as const)
     await recorded.ask('POST', `/pool/p/branch/main?${parameters}`, { body, headers: { 'content-type': 'text/csv' } });
   await recorded.close();

@@ -191,6 +191,7 @@ export type ObjectsSource =
       readonly unnest?: boolean;
       readonly utf8?: 'refuse';
       readonly errors?: 'skip' | 'wrap';
+      readonly time?: string;
       readonly charset?: string;
       readonly contentCodings?: readonly string[];
       readonly body?: RecordedBody;

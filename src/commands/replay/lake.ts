@@ -276,6 +276,7 @@ class LakeReplay {
         ...(from.unnest && { unnest: true }),
         ...(from.utf8 && { utf8: from.utf8 }),
         ...(from.errors && { errors: from.errors }),
+        ...(from.time !== undefined && { time: from.time }),
         ...(from.charset !== undefined && { charset: from.charset }),
       },
       ...(from.contentCodings && { contentCodings: from.contentCodings as readonly ContentCoding[] }),
