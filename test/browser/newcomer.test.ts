@@ -137,23 +137,25 @@ describe.skipIf(lacksChromium())('a newcomer', () => {
       await page.getByRole('button', { name: 'Help' }).focus();
       await expect.poll(() => options(page).count()).toBe(0);
       // A list that is still being made when the reader leaves does not come afterwards.
-      let answer = (): void => undefined;
+      await pages.lake.createPool('asked');
+      let release = (): void => undefined;
+      const released = new Promise<void>((go) => {
+        release = go;
+      });
       const wanted = new Promise<void>((asked) => {
         void page.route(/\/query\?/, async (route) => {
           asked();
-          await new Promise<void>((go) => {
-            answer = go;
-          });
+          await released;
           await route.continue();
         });
       });
       await editor(page).focus();
-      await page.keyboard.press('End');
-      await page.keyboard.type('d | where t');
+      await page.keyboard.press('Control+A');
+      await page.keyboard.type('from asked | where t');
       await wanted;
       await page.getByRole('button', { name: 'Help' }).focus();
       const answered = page.waitForResponse(/\/query\?/);
-      answer();
+      release();
       await (await answered).finished();
       await page.evaluate('new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))');
       await expect.poll(() => options(page).count()).toBe(0);

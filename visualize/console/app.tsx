@@ -216,7 +216,8 @@ const QueryPlace = ({ shown }: { readonly shown: boolean }) => {
   }
   const key = opened.current?.key;
   useEffect(() => {
-    if (shown && key !== undefined) note(asked.peek(), key);
+    // A step of this question keeps its address: one may have gone on to it meanwhile.
+    if (shown && key !== undefined && stepOf() !== key) note(asked.peek(), key);
   }, [route.value]);
   useEffect(() => {
     if (shown && !Page)
