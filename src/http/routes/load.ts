@@ -49,6 +49,7 @@ export const loadRoutes: readonly Route[] = [
       rejected: Type.Optional(rejectedSchema),
       time: Type.Optional(
         Type.String({
+          minLength: 1,
           description:
             'field whose values become times: texts of times, or numbers since 1970 in seconds, milliseconds, microseconds or nanoseconds, by their size; what is none stays as it is',
         }),

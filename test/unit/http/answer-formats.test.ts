@@ -60,6 +60,14 @@ const requests: Readonly<Record<string, readonly Ask[]>> = {
   createPool: [
     () => ({ path: '/pool', body: { name: `new${++pools}`, layout: { order: 'asc', keys: [['ts'], ['a', 'b']] } } }),
   ],
+  icebergTable: [
+    ({ pool }) => ({ path: `/pool/${pool}/iceberg` }),
+    async ({ pool }) => {
+      const table = `${pool}-table`;
+      await prepare('POST', '/pool', { name: table, iceberg: 'lazy', layout: { order: 'asc', keys: [['ts']] } });
+      return { path: `/pool/${table}/iceberg` };
+    },
+  ],
   createBranch: [({ pool, commit }) => ({ path: `/pool/${pool}`, body: { name: 'new', commit } })],
   resetBranch: [({ pool, commit }) => ({ path: `/pool/${pool}/branch/main`, body: { commit } })],
   createTag: [({ pool, commit }) => ({ path: `/pool/${pool}/tag`, body: { name: 'v1', commit } })],
