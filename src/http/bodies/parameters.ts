@@ -113,7 +113,11 @@ export const errorsRule = (text: string | undefined): FaultRule | undefined => {
   return text;
 };
 /** The query parameter that names the pool of faulty records. */
-export const rejectedSchema = Type.String({ description: rejectedParameter.text, examples: ['events.rejected'] });
+export const rejectedSchema = Type.String({
+  minLength: 1,
+  description: rejectedParameter.text,
+  examples: ['events.rejected'],
+});
 
 /** Hexadecimal digits of an id in either spelling. @throws id-invalid */
 export const idOf = (text: string): Id => {
