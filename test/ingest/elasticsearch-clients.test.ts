@@ -1,10 +1,11 @@
 /**
  * The clients of Elasticsearch for Python and JavaScript, as they are: `python3 -m pip install elasticsearch`, `npm
- * install --no-save @elastic/elasticsearch`.
+ * install --prefix FOLDER @elastic/elasticsearch`, where `ELASTIC_CLIENT` is the folder.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { execFile } from 'node:child_process';
-import { createRequire } from 'node:module';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { lacksPython } from '../support/python.ts';
 import { startService, type TestService } from '../support/server.ts';
@@ -47,19 +48,14 @@ const { Client } = require('@elastic/elasticsearch');
   console.log(total, failed, errors, items[0].create.status);
 })();
 `;
-const lacksClient = (): boolean => {
-  if (process.env['NO_SKIPS'] !== undefined) return false;
-  try {
-    createRequire(import.meta.url).resolve('@elastic/elasticsearch');
-    return false;
-  } catch {
-    return true;
-  }
-};
-describe.skipIf(lacksClient())('JavaScript (npm install --no-save @elastic/elasticsearch)', () => {
+const packages = join(process.env['ELASTIC_CLIENT'] ?? '', 'node_modules');
+const lacksClient = (): boolean =>
+  process.env['NO_SKIPS'] === undefined && !existsSync(join(packages, '@elastic/elasticsearch'));
+describe.skipIf(lacksClient())('JavaScript (npm install --prefix $ELASTIC_CLIENT @elastic/elasticsearch)', () => {
   test('looks, sends compressed, and hears of each item', async () => {
-    const cwd = new URL('../..', import.meta.url);
-    const { stdout } = await run(process.execPath, ['-e', script, service.url], { cwd });
+    const { stdout } = await run(process.execPath, ['-e', script, service.url], {
+      env: { ...process.env, NODE_PATH: packages },
+    });
     expect(stdout).toBe('8.17.0 true\n3000 0 false 201\n');
     expect(await service.query('from js | count()')).toBe('3001\n');
   });
