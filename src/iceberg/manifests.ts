@@ -4,6 +4,7 @@
  * They follow from the commit and from what is known of the files of its objects, byte by byte, and neither ever
  * changes: so they are made when they are read, and a commit costs nothing for them.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { avroFile, AvroWriter } from './avro.ts';
 import { snapshotId } from './snapshots.ts';
 import { base62, zeroId } from '../lake/ksuid.ts';
@@ -190,8 +191,3 @@ const listOf = ({ commit, sequence, parent, location }: ManifestPlace, manifests
   });
   return { name: namesOf.manifestList(commit), bytes };
 };
-
-const nextTurn = (): Promise<void> =>
-  new Promise((resolve) => {
-    setImmediate(resolve);
-  });

@@ -6,6 +6,7 @@
  * any more once an object of it was vacuumed. Counts are the service's own.
  */
 import { createHash } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LakeError } from '../errors.ts';
 import { base62, idBuffer, zeroId } from '../lake/ksuid.ts';
 import type { DerivedCommit, Id } from '../lake/lake.types.ts';
@@ -193,9 +194,7 @@ class Turns {
     this.looks += looks;
     if (this.looks < looksPerTurn) return;
     this.looks = 0;
-    await new Promise((resolve) => {
-      setImmediate(resolve);
-    });
+    await nextTurn();
   }
 }
 

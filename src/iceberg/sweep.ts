@@ -2,6 +2,7 @@
  * What is removed of tables: files that nothing names, and those of objects that were vacuumed, a grace later, so that
  * whoever has older metadata can finish.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { DerivedPool, Id } from '../lake/lake.types.ts';
 import type { ObjectStore } from '../lake/objects/objects.ts';
 import { metadataOf, metadataRow, renditionRow, renditionsOf, rowsPerTurn } from './rows.ts';
@@ -72,8 +73,3 @@ export const sweepTable = async (
 };
 /** As many as are kept in memory, so that none of those goes. */
 const metadataKept = 64;
-
-const nextTurn = (): Promise<void> =>
-  new Promise((resolve) => {
-    setImmediate(resolve);
-  });

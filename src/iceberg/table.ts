@@ -5,6 +5,7 @@
  * - Columns are durable before a row is written under their ids; they are added one survey after the other.
  * - What is known of a file is durable only after the file is: what a row names is whole.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LakeError } from '../errors.ts';
 import { inlineBytesMax } from '../lake/objects/format.ts';
 import type { DerivedPool, Id, ObjectMeta } from '../lake/lake.types.ts';
@@ -170,8 +171,3 @@ export class Table {
     return { table: grown.columns(), objects: ids };
   }
 }
-
-const nextTurn = (): Promise<void> =>
-  new Promise((resolve) => {
-    setImmediate(resolve);
-  });

@@ -119,6 +119,12 @@ export const rejectedSchema = Type.String({
   examples: ['events.rejected'],
 });
 
+/** The id of the commit that a body names, in either spelling. @throws commit-invalid */
+export const commitOf = (text: string): Id => {
+  const id = parseId(text);
+  if (id === undefined) throw new LakeError('commit-invalid', { id: text });
+  return id;
+};
 /** Hexadecimal digits of an id in either spelling. @throws id-invalid */
 export const idOf = (text: string): Id => {
   const id = parseId(text);

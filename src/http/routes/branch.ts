@@ -2,13 +2,13 @@
 import { Type } from 'typebox';
 import { LakeError } from '../../errors.ts';
 import type { CommitNote } from '../../lake/lake.types.ts';
-import { parseId } from '../../lake/ksuid.ts';
 import { answerReading } from '../answer-query.ts';
 import { etagOf, sendCommit, sendTip, warningHeader } from '../commit-answer.ts';
 import { commitNote } from '../commit-note.ts';
 import { commitOnce, tipTerms } from '../idempotency.ts';
 import { made } from '../load.ts';
 import {
+  commitOf,
   boolParameter,
   boolSchema,
   branchParameter,
@@ -125,8 +125,7 @@ export const branchRoutes: readonly Route[] = [
       const { service, request, reply, params, response } = call;
       const { commit: text = '' } = await call.body();
       const pool = service.lake.pool(params.pool);
-      const commit = parseId(text);
-      if (commit === undefined) throw new LakeError('commit-invalid', { id: text });
+      const commit = commitOf(text);
       return sendCommit(reply, await pool.reset(params.branch, commit, tipTerms(request.headers)), response);
     },
   }),

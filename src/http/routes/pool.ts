@@ -2,8 +2,8 @@
 import { Type } from 'typebox';
 import { LakeError } from '../../errors.ts';
 import type { IcebergMode, SortOrder } from '../../lake/lake.types.ts';
-import { base62, parseId } from '../../lake/ksuid.ts';
-import { checkName, poolParameter } from '../bodies/parameters.ts';
+import { base62 } from '../../lake/ksuid.ts';
+import { checkName, commitOf, poolParameter } from '../bodies/parameters.ts';
 import { branchValue, createdValue, icebergValue, statsValue } from '../bodies/records.ts';
 import { sendValue } from '../reply.ts';
 import { type Link, type Route, route } from '../route.ts';
@@ -177,8 +177,7 @@ export const poolRoutes: readonly Route[] = [
     handler: async (call) => {
       const { name, commit: text = '' } = await call.body();
       const pool = call.service.lake.pool(call.params.pool);
-      const commit = parseId(text);
-      if (commit === undefined) throw new LakeError('commit-invalid', { id: text });
+      const commit = commitOf(text);
       if (!name) throw new LakeError('branch-name-missing');
       checkName('branch', name, call.service.config.nameBytesMax);
       return sendValue(call.reply, branchValue(await pool.createBranch(name, commit)), call.response);

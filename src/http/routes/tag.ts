@@ -1,8 +1,7 @@
 /** Tags: names for commits, which never move. Names are shared with branches. */
 import { Type } from 'typebox';
 import { LakeError } from '../../errors.ts';
-import { parseId } from '../../lake/ksuid.ts';
-import { checkName, poolParameter } from '../bodies/parameters.ts';
+import { checkName, commitOf, poolParameter } from '../bodies/parameters.ts';
 import { tagsValue, tagValue } from '../bodies/records.ts';
 import { etagOf } from '../commit-answer.ts';
 import { tipTerms } from '../idempotency.ts';
@@ -54,8 +53,7 @@ export const tagRoutes: readonly Route[] = [
     handler: async (call) => {
       const { name, commit: text = '' } = await call.body();
       const pool = call.service.lake.pool(call.params.pool);
-      const commit = parseId(text);
-      if (commit === undefined) throw new LakeError('commit-invalid', { id: text });
+      const commit = commitOf(text);
       if (!name) throw new LakeError('tag-name-missing');
       checkName('tag', name, call.service.config.nameBytesMax);
       return sendValue(call.reply, tagValue(await pool.createTag(name, commit)), call.response);
