@@ -328,6 +328,42 @@ describe.skipIf(lacksChromium())('the console for everybody', () => {
       await page.close();
     });
 
+    test('a list that was asked for one session is not shown to the next', async () => {
+      const { page, faults } = await pages.open('#/pools', { url: pages.guarded.address, wait: false, own: true });
+      await signIn(page, 'admin');
+      await expect.poll(() => page.locator('.pools .name').count(), soon).toBe(3);
+      await page.getByText('Live', { exact: true }).waitFor();
+      // The answers to this session wait until the next has begun.
+      const held: (() => void)[] = [];
+      let holding = true;
+      let released = 0;
+      await page.route(/\/query\b/, async (route) => {
+        if (!holding) {
+          await route.continue();
+          return;
+        }
+        const answer = await route.fetch();
+        await new Promise<void>((resolve) => held.push(resolve));
+        await route.fulfill({ response: answer });
+        released++;
+      });
+      const admin = connect(pages.guarded.address, { token: keys.get('admin')! });
+      await (await admin.createPool('passing by', { keys: [['k']] })).delete();
+      await expect.poll(() => held.length, soon).toBeGreaterThan(2);
+      holding = false;
+      await button(page, /Sign out/).click();
+      await signIn(page, 'guest');
+      await expect.poll(() => page.locator('.pools .name').allTextContents(), soon).toEqual(['Pool', 'open']);
+      const all = held.length;
+      for (const release of held) release();
+      await expect.poll(() => released, soon).toBe(all);
+      // Two frames on, whatever came is drawn.
+      await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
+      expect(await page.locator('.pools .name').allTextContents()).toEqual(['Pool', 'open']);
+      expect(faults.filter((fault) => !/40[13]/.test(fault))).toEqual([]);
+      await page.close();
+    });
+
     test('a writer loads a file, and a key that is revoked ends in the login page, with nothing lost that was typed', async () => {
       addKey('passing', [{ role: 'writer' }]);
       const { page } = await pages.open('#/pool/open', { url: pages.guarded.address, wait: false, own: true });

@@ -45,7 +45,7 @@ export const faultsOf = (page: Page): readonly string[] => {
     faults.push(String(error));
   });
   page.on('console', (message) => {
-    if (message.type() === 'error') faults.push(message.text());
+    if (message.type() === 'error') faults.push(`${message.text()} ${message.location().url}`.trimEnd());
   });
   page.on('dialog', (dialog) => {
     faults.push(`dialog: ${dialog.message()}`);

@@ -5,7 +5,7 @@
 import { signal } from '@preact/signals';
 import { LakeFailure, type PoolInfo, type RevisionSums } from '../../src/client/client.ts';
 import { returns } from './lake.ts';
-import { client } from './session.ts';
+import { client, inside } from './session.ts';
 
 const togetherMax = 4;
 const againMs = 1000;
@@ -63,6 +63,12 @@ returns.subscribe(() => {
   for (const [key, wish] of missed) if (!wishes.has(key)) wishes.set(key, wish);
   missed.clear();
   askNext();
+});
+/** Who comes next may not read the same pools. */
+inside.subscribe((is) => {
+  if (is) return;
+  wishes.clear();
+  missed.clear();
 });
 const ask = async (key: string, wish: Wish): Promise<void> => {
   const { pool, revision } = wish;

@@ -63,13 +63,17 @@ export const poolNames = computed<ReadonlyMap<string, string>>(() => {
 
 let listing: Promise<void> | undefined;
 let again = false;
+/** Of one session. What was asked for an earlier one may still come, and is not for the eyes of this one. */
+let visit = 0;
 /** Reads pools and branches again. */
 export const refresh = (): Promise<void> => {
   if (listing) {
     again = true;
     return listing;
   }
-  listing = list().finally(() => {
+  const now = visit;
+  listing = list(now).finally(() => {
+    if (now !== visit) return;
     listing = undefined;
     if (!again) return;
     again = false;
@@ -77,7 +81,7 @@ export const refresh = (): Promise<void> => {
   });
   return listing;
 };
-const list = async (): Promise<void> => {
+const list = async (now: number): Promise<void> => {
   try {
     const [all, rows, named, seen] = await Promise.all([
       client.pools(),
@@ -85,6 +89,7 @@ const list = async (): Promise<void> => {
       client.query('from :tags').asText('json'),
       client.query<ViewInfo>('from :views').all(),
     ]);
+    if (now !== visit) return;
     const map = byPool(rows.map(({ pool, branch }) => [pool.id, branch]));
     for (const each of map.values())
       each.sort((a, b) => (a.name === 'main' ? -1 : b.name === 'main' ? 1 : a.name < b.name ? -1 : 1));
@@ -97,7 +102,7 @@ const list = async (): Promise<void> => {
     tagsOf.value = tagged;
     listState.value = 'ready';
   } catch (error) {
-    listState.value = { fault: faultText(error) };
+    if (now === visit) listState.value = { fault: faultText(error) };
   }
 };
 
@@ -182,6 +187,13 @@ export const watchLake = (): void => {
 export const leaveLake = (): void => {
   stop?.abort();
   stop = undefined;
+  visit++;
+  listing = undefined;
+  again = false;
+  waiting = [];
+  clearTimeout(flushing);
+  clearTimeout(refreshing);
+  flushing = refreshing = undefined;
   pools.value = [];
   views.value = [];
   branchesOf.value = new Map();
@@ -206,7 +218,10 @@ const listen = async (signal: AbortSignal): Promise<void> => {
         feedState.value = 'lost';
       },
     });
-    for await (const event of feed) take(event);
+    for await (const event of feed) {
+      if (signal.aborted) return;
+      take(event);
+    }
   } catch (error) {
     if (signal.aborted) return;
     // What was missed is no longer kept: begin again from now.
