@@ -8,7 +8,7 @@ import { type Type, recordType, types } from '../../vectors/type.ts';
 import type { Expr, Span } from '../ast.ts';
 import { foldSubqueries } from './constant-queries.ts';
 import { catalogHint } from './hints.ts';
-import { CompileError, type CompileFault, SourceFault } from '../parse/error.ts';
+import { CompileError, type CompileFault, type FaultSubject, SourceFault } from '../parse/error.ts';
 import { bodyIn, hasSubquery, isWithin, literal, readsRow, someExpr } from '../plan/walk.ts';
 import type {
   Aggregate,
@@ -153,10 +153,10 @@ export class Analysis {
     this.warnings.add(message);
   }
 
-  fault(message: string, place: Span, hint?: string): void {
+  fault(message: string, { start, end }: Span, hint?: string, about?: FaultSubject): void {
     // A message may quote what is very long.
     const shown = message.length > faultCharactersMax ? `${message.slice(0, faultCharactersMax)}...` : message;
-    this.faults.push({ message: shown, start: place.start, end: place.end, ...(hint !== undefined && { hint }) });
+    this.faults.push({ message: shown, start, end, ...(hint !== undefined && { hint }), ...(about && { about }) });
   }
 
   /** What is advised at a place, made up once: one in an operator's body may come many thousand times. */
@@ -214,8 +214,8 @@ export class Analysis {
   }
 
   /** An expression in place of one that has a fault. */
-  wrong(message: string, place: Span, hint?: string): PlanExpr {
-    this.fault(message, place, hint);
+  wrong(message: string, place: Span, hint?: string, about?: FaultSubject): PlanExpr {
+    this.fault(message, place, hint, about);
     return literal(missing);
   }
 

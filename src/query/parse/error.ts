@@ -17,7 +17,11 @@ export interface CompileFault {
   readonly end: number;
   /** What to write instead, where that is known. No part of the message. */
   readonly hint?: string;
+  /** What it is about, where later steps of the analysis have to know. */
+  readonly about?: FaultSubject;
 }
+/** `dynamic-column`: a bare name in a join of tables whose columns are not known. */
+export type FaultSubject = 'window' | 'dynamic-column';
 
 /** A text that a query is made of; `name` is the file's, absent for text of the command line or a request. */
 export interface QuerySource {

@@ -279,7 +279,12 @@ const unqualified = (clause: Clause, id: IdExpr, whole: IdExpr | DotExpr): PlanE
     tables.some((t) => !knownColumns(t)) &&
     !tables.some((t) => t.columns?.includes(name) && t.using)
   ) {
-    return a.wrong(`join on dynamic column "${name}" requires table-qualified reference`, whole);
+    return a.wrong(
+      `join on dynamic column "${name}" requires table-qualified reference`,
+      whole,
+      undefined,
+      'dynamic-column',
+    );
   }
   const owners = ownersOf(tables, name);
   const shared = owners.find(({ table }) => table.using);

@@ -80,8 +80,7 @@ class Select {
     a.grow(20);
     const faults = a.faults.length;
     this.#from = this.#lowerFrom(select);
-    this.#joinFaulty =
-      a.sourcesKnown && a.faults.slice(faults).some((f) => f.message.startsWith('join on dynamic column'));
+    this.#joinFaulty = a.sourcesKnown && a.faults.slice(faults).some((f) => f.about === 'dynamic-column');
     this.#starred = new SqlColumns(a, this.#from, flow.scope);
     this.#select = this.#starred.select(select);
     this.#rowType = a.typeOf(this.#from.ops, flow.input);
@@ -122,13 +121,7 @@ class Select {
     const condition = having && this.#notUnnest(this.#having(having, columns, keys), having);
     const ofHaving = faults.splice(start);
     // In the order in which v0.2.0 looks at the clauses; HAVING is looked at twice.
-    faults.push(
-      ...ofGroups,
-      ...ofOrder,
-      ...ofHaving,
-      ...ofColumns,
-      ...ofHaving.filter((f) => !f.message.startsWith('window ')),
-    );
+    faults.push(...ofGroups, ...ofOrder, ...ofHaving, ...ofColumns, ...ofHaving.filter((f) => f.about !== 'window'));
     const qualified = qualify && this.#notUnnest(this.#qualify(qualify, columns), qualify);
     const isAsked = groupBy !== undefined || this.#aggregates.length > 0;
     const isFaulty =

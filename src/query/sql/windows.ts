@@ -44,6 +44,7 @@ export const lowerWindow = (a: Analysis, e: WindowExpr, { sql }: ExprContext): P
     `window function "${nameOf(e)}" cannot be called in ${clause}`,
     e,
     filters ? 'write qualify ... behind the other clauses, or where ... around a subquery' : undefined,
+    'window',
   );
 };
 
@@ -247,6 +248,7 @@ export class SqlWindows {
         later ? `window "${name.text}" is defined behind this one` : `no such window "${name.text}"`,
         name,
         later ? undefined : hint,
+        'window',
       );
       return undefined;
     }
@@ -274,12 +276,14 @@ export class SqlWindows {
     const [partition] = spec.partitionBy;
     const [order] = spec.orderBy;
     if (partition) this.#a.fault(`PARTITION BY cannot be added to window "${name.text}"`, partition);
-    if (order && base.order.length > 0) this.#a.fault(`window "${name.text}" has an ORDER BY already`, order);
+    if (order && base.order.length > 0)
+      this.#a.fault(`window "${name.text}" has an ORDER BY already`, order, undefined, 'window');
     if (base.frame)
       this.#a.fault(
         `window "${name.text}" has a frame, so that none can build on it`,
         name,
         `write over ${name.text}, without parentheses, to take it as it is`,
+        'window',
       );
   }
 

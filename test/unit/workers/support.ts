@@ -35,7 +35,7 @@ interface ThreadInside {
   readonly tasks: ReadonlyMap<number, unknown>;
 }
 export const threadsOf = (workers: WorkerPool): readonly ThreadInside[] => [
-  ...(workers as unknown as { readonly threads_: ReadonlySet<ThreadInside> }).threads_,
+  ...(workers as unknown as { readonly scheduler: { readonly threads: ReadonlySet<ThreadInside> } }).scheduler.threads,
 ];
 export const tasksOf = (workers: WorkerPool): number => threadsOf(workers).reduce((n, t) => n + t.tasks.size, 0);
 /** A thread that has a part of another one's query in work. */

@@ -1,0 +1,207 @@
+/** Bodies become objects: in a worker thread, or at once where they are small. */
+import { LakeError } from '../../errors.ts';
+import type { ObjectMeta, PoolConfig } from '../../lake/lake.types.ts';
+import type { ObjectStore } from '../../lake/objects/objects.ts';
+import { removeObjectFiles, removeUncommitted } from '../../lake/objects/removal.ts';
+import type { IngestOutcome, IngestReply, IngestRequest, Protocol, Told } from '../ingest/ingest.types.ts';
+import { isSmallIngest, runSmallIngest } from '../ingest/small.ts';
+import { IngestTargets } from '../ingest/targets.ts';
+import { layoutOf } from '../lake-session.ts';
+import { type SmallLoad, type SmallLoadTools, isSmallLoad, once, runSmallLoad } from '../load/small.ts';
+import type { Rejects, TaskRequest } from '../messages.ts';
+import type { LoadOutcome, LoadReply, LoadRequest, WorkerPoolOptions } from '../pool.types.ts';
+import { LoadWatch } from '../watches.ts';
+import type { Scheduler } from './scheduler.ts';
+
+/** What loads share with the rest of the worker pool. */
+export interface LoadTools {
+  readonly scheduler: Scheduler;
+  readonly objects: ObjectStore;
+  readonly small: SmallLoadTools;
+  readonly running: { loads: number };
+  readonly inspect: WorkerPoolOptions['inspect'];
+}
+
+const rejectsOf = ({ name }: PoolConfig, { pool, ms, branch }: NonNullable<LoadRequest['rejects']>): Rejects => ({
+  layout: layoutOf(pool),
+  ms,
+  pool: name,
+  branch,
+});
+
+/** Loads, and bodies of shippers, from their beginning to their commit. */
+export class Loads {
+  private readonly scheduler: Scheduler;
+  private readonly objects: ObjectStore;
+  private readonly smallTools: SmallLoadTools;
+  private readonly running: { loads: number };
+  private readonly inspect: WorkerPoolOptions['inspect'];
+
+  constructor({ scheduler, objects, small, running, inspect }: LoadTools) {
+    this.scheduler = scheduler;
+    this.objects = objects;
+    this.smallTools = small;
+    this.running = running;
+    this.inspect = inspect;
+  }
+
+  async load(request: LoadRequest): Promise<LoadReply> {
+    const { pool, whole } = request;
+    const watch = request.watch ?? new LoadWatch({ poolId: pool.id }, this.inspect);
+    this.running.loads++;
+    watch.begin();
+    try {
+      const outcome = whole
+        ? await this.loadWhole(request, await whole(), watch)
+        : await this.loadChunks(request, watch);
+      const { objects } = outcome;
+      const rejected = [...(outcome.rejected ?? [])];
+      return {
+        ...outcome,
+        settled: (commit) =>
+          this.settled(watch, objects, commit).catch(async (error: unknown) => {
+            await removeObjectFiles(rejected.splice(0), { files: this.objects });
+            throw error;
+          }),
+        taken: async (commit) => {
+          const taken = rejected.splice(0);
+          try {
+            const made = await commit();
+            if (made === undefined) await removeObjectFiles(taken, { files: this.objects });
+            return made;
+          } catch (error) {
+            await removeUncommitted(taken, error, { files: this.objects });
+            throw error;
+          }
+        },
+      };
+    } catch (error) {
+      watch.failed(error);
+      throw error;
+    } finally {
+      this.running.loads--;
+    }
+  }
+
+  private async loadWhole(request: LoadRequest, body: Uint8Array, watch: LoadWatch): Promise<LoadOutcome> {
+    watch.took(body.length);
+    const { pool, format, form, contentCodings, rejects } = request;
+    const small: SmallLoad = {
+      pool: layoutOf(pool),
+      format: format ?? 'auto',
+      body,
+      ...(form && { form }),
+      ...(rejects && { rejects: rejectsOf(pool, rejects) }),
+    };
+    if (!isSmallLoad(small, contentCodings ?? []))
+      return this.loadChunks({ ...request, body: once(body), begun: undefined }, watch);
+    this.scheduler.checkOpen();
+    const outcome = await runSmallLoad(small, this.smallTools);
+    watch.wroteAtOnce(outcome, body.length);
+    return outcome;
+  }
+
+  private async loadChunks(
+    { pool, format, form, contentCodings, rejects, body, begun, client, signal }: LoadRequest,
+    watch: LoadWatch,
+  ): Promise<LoadOutcome> {
+    const request: TaskRequest = {
+      kind: 'load',
+      pool: layoutOf(pool),
+      format: format ?? 'auto',
+      ...(form && { form }),
+      ...(contentCodings?.length && { contentCodings }),
+      ...(rejects && { rejects: rejectsOf(pool, rejects) }),
+    };
+    await begun?.();
+    const outcome = await this.scheduler.outcome<LoadOutcome>(request, this.scheduler.session(), {
+      client,
+      signal,
+      cancelled: () => cancelledLoad(signal),
+      started: (task) => {
+        watch.began(task);
+        void task.pump(body);
+      },
+      step: (step) => {
+        if (step === 'read') watch.read();
+        else watch.sorted();
+      },
+    });
+    watch.wrote(outcome);
+    return outcome;
+  }
+
+  async ingest<P extends Protocol>(request: IngestRequest<P>): Promise<IngestReply<P>> {
+    const targets = new IngestTargets(request.target);
+    this.running.loads++;
+    try {
+      const body = await request.whole?.();
+      const isSmall = body !== undefined && isSmallIngest(request, body);
+      const outcome = isSmall
+        ? await this.ingestSmall(request, body, targets)
+        : await this.ingestChunks(body ? { ...request, body: once(body), begun: undefined } : request, targets);
+      const pools = targets.replies(
+        outcome,
+        (watch, objects, commit) => this.settled(watch, objects, commit),
+        isSmall ? body.length : undefined,
+      );
+      return { ...outcome, pools, told: outcome.told as Told[P] };
+    } catch (error) {
+      targets.failed(error);
+      throw error;
+    } finally {
+      this.running.loads--;
+    }
+  }
+  private ingestSmall(request: IngestRequest, body: Uint8Array, targets: IngestTargets): Promise<IngestOutcome> {
+    this.scheduler.checkOpen();
+    return runSmallIngest(request, body, async (name) => layoutOf(await targets.find(name)), this.smallTools);
+  }
+  private async ingestChunks(
+    { protocol, pool, time, contentCodings, body, begun, client, signal }: IngestRequest,
+    targets: IngestTargets,
+  ): Promise<IngestOutcome> {
+    const session = this.scheduler.session();
+    session.target = (name) => targets.find(name);
+    await begun?.();
+    return this.scheduler.outcome<IngestOutcome>(
+      { kind: 'ingest', protocol, pool, time, ...(contentCodings?.length && { contentCodings }) },
+      session,
+      {
+        client,
+        signal,
+        cancelled: () => cancelledLoad(signal),
+        started: (task) => {
+          targets.began(task);
+          void task.pump(body);
+        },
+        step: (step) => {
+          if (step === 'read') targets.read();
+          else targets.sorted();
+        },
+      },
+    );
+  }
+
+  /** What no commit names goes; also where the commit was never asked for. */
+  private async settled<T extends { readonly commit: string }>(
+    watch: LoadWatch,
+    objects: readonly ObjectMeta[],
+    commit: Promise<T>,
+  ): Promise<T> {
+    try {
+      const result = await commit;
+      watch.committed(result.commit);
+      return result;
+    } catch (error) {
+      watch.failed(error);
+      await removeUncommitted(objects, error, { files: this.objects });
+      throw error;
+    }
+  }
+}
+
+const cancelledLoad = (signal: AbortSignal | undefined): LakeError =>
+  signal?.reason instanceof LakeError
+    ? signal.reason
+    : new LakeError('load-cancelled', { reason: 'the client went away' });
