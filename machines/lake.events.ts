@@ -13,11 +13,17 @@ export type LakeJob = { readonly id: number } & LakeTask;
 export type LakeTask =
   | { readonly kind: 'create pool'; readonly name: string; readonly poolId: string }
   | { readonly kind: 'rename pool'; readonly poolId: string; readonly name: string }
-  | { readonly kind: 'set pool'; readonly poolId: string; readonly iceberg: 'off' | 'lazy' | 'eager' }
+  | ({ readonly kind: 'set pool'; readonly poolId: string } & PoolSettings)
   | { readonly kind: 'delete pool'; readonly poolId: string }
   | { readonly kind: 'create view'; readonly name: string; readonly viewId: string }
   | { readonly kind: 'replace view'; readonly viewId: string; readonly version: string }
   | { readonly kind: 'drop view'; readonly viewId: string };
+
+/** What of a pool can be set later; what is absent stays as it is. `identity`: paths of fields; none: no identity. */
+export interface PoolSettings {
+  readonly iceberg?: 'off' | 'lazy' | 'eager';
+  readonly identity?: readonly (readonly string[])[];
+}
 
 /** The pool or view that a job is of. */
 export const subjectOf = (job: LakeTask): string => ('poolId' in job ? job.poolId : job.viewId);

@@ -426,6 +426,8 @@ export const errorTable = {
   's3-argument': bad('invalid argument {name}: {value}: expected {wanted}'),
   's3-condition': { status: 412, kind: 'precondition failed', text: '{header} does not match' },
   's3-range': bad('range {range} is beyond the object, which has {size} bytes', 416),
+  'identity-invalid': bad('identity {value}: expected a list of names of fields, each list once, such as ["id"]'),
+  'identity-long': bad('identity has {length} {what}: at most {limit}'),
   'iceberg-unknown': bad('iceberg {value} is not known: off, lazy or eager'),
   'iceberg-not-ready': {
     status: 503,

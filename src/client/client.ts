@@ -46,6 +46,8 @@ export interface PoolOptions {
   readonly order?: 'asc' | 'desc';
   /** Paths of fields; `[['ts']]` unless told. */
   readonly keys?: readonly (readonly string[])[];
+  /** Paths of the fields that identify a record; none unless told. */
+  readonly identity?: readonly (readonly string[])[];
 }
 /**
  * A pool as the service describes it. `id` is `0x` and 40 hexadecimal digits, `ts` the time when it was made, in RFC
@@ -56,6 +58,19 @@ export interface PoolInfo {
   readonly name: string;
   readonly ts: string;
   readonly layout: { readonly order: 'asc' | 'desc'; readonly keys: readonly (readonly string[])[] };
+  readonly identity?: readonly (readonly string[])[];
+}
+/** The identity of a pool, and what a look at a commit of `main` found: `double` keys of `records` records. */
+export interface PoolIdentity {
+  readonly identity: readonly (readonly string[])[];
+  readonly check: {
+    readonly commit: string;
+    readonly state: 'running' | 'done' | 'failed';
+    readonly double: number | null;
+    readonly records: number | null;
+    readonly sample: readonly { readonly key: LakeRecord; readonly count: number }[];
+    readonly error: string | null;
+  } | null;
 }
 /**
  * A view at its newest version: a row of `from :views`. Ids are `0x` and 40 hexadecimal digits; `ts` is when the
@@ -207,12 +222,12 @@ export class Lake {
   }
 
   async createPool(name: string, options: PoolOptions = {}): Promise<Pool> {
-    const { order, keys } = options;
+    const { order, keys, identity } = options;
     const layout = { ...(order && { order }), ...(keys && { keys }) };
     const created = await this.#requests.json({
       method: 'POST',
       path: ['pool'],
-      ...jsonBody({ name, ...(Object.keys(layout).length > 0 && { layout }) }),
+      ...jsonBody({ name, ...(Object.keys(layout).length > 0 && { layout }), ...(identity && { identity }) }),
     });
     return new Pool(this.#requests, (created as { readonly pool: PoolInfo }).pool.id);
   }
@@ -302,6 +317,14 @@ export class Pool {
   }
   rename(name: string): Promise<void> {
     return this.#ask('PUT', [], jsonBody({ name }));
+  }
+  /** Says which fields identify a record, such as `[['id']]`; none: records are compared as whole values. */
+  setIdentity(identity: readonly (readonly string[])[]): Promise<void> {
+    return this.#ask('PUT', [], jsonBody({ identity }));
+  }
+  /** What identifies a record, and which records of `main` have the same. */
+  identity(): Promise<PoolIdentity> {
+    return this.#ask('GET', ['identity']);
   }
   /** With all its branches and data. */
   delete(): Promise<void> {

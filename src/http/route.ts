@@ -16,6 +16,7 @@ import type { LakeServices } from '../workers/pool.types.ts';
 import type { HeldBodies } from './bodies/held.ts';
 import type { Metrics } from './metrics.ts';
 import type { ResponseFormat } from './bodies/negotiate.ts';
+import type { IdentityChecks } from './identity-check.ts';
 import type { UnderWay } from './idempotency.ts';
 import type { AnswerHeader, RequestHeader } from './openapi/headers.ts';
 import type { OriginRules } from './connections/origin.ts';
@@ -44,6 +45,8 @@ export interface Service {
   readonly feed: EventFeed;
   readonly metrics: Metrics;
   readonly runs: Runs;
+  /** Looks for records of one identity. */
+  readonly identities: IdentityChecks;
   readonly underWay: UnderWay;
   /** Answers of reading queries, for who asks for their length or parts. */
   readonly answers: KeptAnswers;

@@ -170,6 +170,31 @@ export const IcebergTable = Type.Object(
   },
   { $id: 'IcebergTable', description: 'A pool as an Iceberg table: where the values of each field are.' },
 );
+/** The answer of `GET /pool/:pool/identity`. */
+export const PoolIdentity = Type.Object(
+  {
+    identity: array(array(Type.String())),
+    check: nullable(
+      Type.Object({
+        commit: Id,
+        state: Type.Enum(['running', 'done', 'failed']),
+        double: nullable(count('Identities that several records have.')),
+        records: nullable(count('Records that have one of these.')),
+        sample: array(
+          Type.Object({
+            key: Type.Object({}, { additionalProperties: true, description: 'The fields, by their paths.' }),
+            count: count('Records with it.'),
+          }),
+        ),
+        error: nullable(Type.String({ description: 'Why it could not be looked at.' })),
+      }),
+    ),
+  },
+  {
+    $id: 'PoolIdentity',
+    description: 'Which fields identify a record, and which records of a commit of `main` have the same ones.',
+  },
+);
 /** The answer of `GET /query/status/:id`. */
 export const QueryStatus = Type.Object(
   { error: Type.String({ description: 'Empty if all went well.' }) },
@@ -392,6 +417,14 @@ const iceberg = Type.String({
   description:
     'Whether the pool is an Iceberg table: `off` (default) not; `lazy`: its files are made when an engine asks for the table; `eager`: after each commit.',
 });
+const identity = Type.Union([
+  Type.Array(Type.Array(Type.String()), {
+    maxItems: 16,
+    description:
+      'Paths of the fields that tell records apart, such as `[["id"]]`; empty: none, records are compared as whole values. Merges, reverts and picks then go by these fields. Loads do not look at it: what is double is reported.',
+  }),
+  Type.Null(),
+]);
 /** The body of `POST /pool`. */
 export const NewPool = Type.Object(
   {
@@ -416,12 +449,17 @@ export const NewPool = Type.Object(
       Type.Integer({ minimum: 0, maximum: integerMax, description: 'Bytes. 0: the default, 65536.' }),
     ),
     iceberg: Type.Optional(iceberg),
+    identity: Type.Optional(identity),
   },
   { $id: 'NewPool' },
 );
 /** The body of `PUT /pool/:pool`. */
 export const PoolChange = Type.Object(
-  { name: Type.Optional(poolName('Unique in the lake.')), iceberg: Type.Optional(iceberg) },
+  {
+    name: Type.Optional(poolName('Unique in the lake.')),
+    iceberg: Type.Optional(iceberg),
+    identity: Type.Optional(identity),
+  },
   { $id: 'PoolChange', minProperties: 1 },
 );
 /** The body of `POST /pool/:pool`. */
@@ -566,7 +604,7 @@ const ViewDropped = Type.Object({ view_id: Id, view: Type.String() }, { $id: 'Vi
 /** By name: the interface's, and what SuperDB v0.2.0 calls it. */
 export const eventTable = {
   'pool-new': { data: PoolEvent, superdb: 'pool-new', when: 'a pool was made' },
-  'pool-update': { data: PoolEvent, superdb: 'pool-update', when: 'a pool has a new name' },
+  'pool-update': { data: PoolEvent, superdb: 'pool-update', when: 'a pool has a new name or setting' },
   'pool-delete': { data: PoolEvent, superdb: 'pool-delete', when: 'a pool was deleted' },
   'pool-commit': {
     data: CommitEvent,

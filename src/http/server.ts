@@ -57,6 +57,7 @@ import { sendFault } from './iceberg/faults.ts';
 import { type IcebergOptions, icebergService } from './iceberg/callers.ts';
 import { addIceberg, icebergRoute, modelOf } from './iceberg/serve.ts';
 import { sendError, sendText } from './reply.ts';
+import { IdentityChecks } from './identity-check.ts';
 import { requestIdOf } from './request-id.ts';
 import { RoutedCall } from './routed-call.ts';
 import type { Route, RouteConfig, Service } from './route.ts';
@@ -177,6 +178,7 @@ const serviceOf = (
     feed,
     metrics,
     runs,
+    identities: new IdentityChecks(workers),
     underWay: new Map(),
     answers: new KeptAnswers(join(config.lakeDirectory, 'spill'), { bytesMax: config.answersBytesMax, answersMax }),
     controlBodies: new HeldBodies(controlBytesMax),

@@ -9,7 +9,7 @@
 import assert from 'node:assert';
 import { createActor, type Actor, waitFor } from 'xstate';
 import { LakeError } from '../errors.ts';
-import type { LakeJob, LakeTask, LakeWorkDone } from '../../machines/lake.events.ts';
+import type { LakeJob, LakeTask, LakeWorkDone, PoolSettings } from '../../machines/lake.events.ts';
 import { lakeMachine } from '../../machines/lake.machine.ts';
 import type { JobOutcome } from '../../machines/pool.events.ts';
 import { type LakeWork, type PoolActor, provideLake } from './actors.ts';
@@ -25,7 +25,6 @@ import type {
   DiffRequest,
   DoneJob,
   Draws,
-  IcebergMode,
   Id,
   KnownRetry,
   Lake,
@@ -60,7 +59,7 @@ import { tablesFolder } from './repair/replay.ts';
 import { branchKey, decodeName, decodePool, encodeBranch, encodeName, encodePool, nameKey } from './tables/rows.ts';
 import { Retries } from './commits/retries.ts';
 import { SnapshotCache } from './commits/snapshot.ts';
-import { type Change, type KeyValue, StoreFailure } from './tables/tables.ts';
+import { type Change, identityVersion, type KeyValue, StoreFailure } from './tables/tables.ts';
 import { ToldFiles } from './objects/told-files.ts';
 import { Views } from './views.ts';
 
@@ -314,8 +313,9 @@ class OpenLake implements Lake {
     checkNotReserved('pool', name);
     await this.submit({ kind: 'rename pool', poolId: this.face(reference).config.id, name });
   }
-  async setIceberg(reference: string, iceberg: IcebergMode | 'off'): Promise<void> {
-    await this.submit({ kind: 'set pool', poolId: this.face(reference).config.id, iceberg });
+  async setPool(reference: string, { iceberg, identity }: PoolSettings): Promise<void> {
+    const settings: PoolSettings = { ...(iceberg && { iceberg }), ...(identity && { identity }) };
+    await this.submit({ kind: 'set pool', poolId: this.face(reference).config.id, ...settings });
   }
   derived(reference: string): DerivedPool {
     return derivedPool(this.face(reference).store);
@@ -536,7 +536,7 @@ class OpenLake implements Lake {
       case 'rename pool':
         return this.doRename(job.poolId, job.name);
       case 'set pool':
-        return this.doSet(job.poolId, job.iceberg);
+        return this.doSet(job.poolId, job);
       case 'delete pool':
         return this.doDelete(job.poolId);
       case 'create view':
@@ -563,6 +563,7 @@ class OpenLake implements Lake {
       seekStride: request.seekStride || seekStrideDefault,
       threshold: request.threshold || thresholdDefault,
       ...(request.iceberg && { iceberg: request.iceberg }),
+      ...(request.identity?.length && { identity: request.identity }),
     };
     this.options.drew?.(id, {
       what: 'pool',
@@ -572,7 +573,9 @@ class OpenLake implements Lake {
       seekStride: config.seekStride,
       threshold: config.threshold,
       ...(config.iceberg && { iceberg: config.iceberg }),
+      ...(config.identity && { identity: config.identity }),
     });
+    if (config.identity) await this.stores.tables.raiseVersion(identityVersion);
     const branch: BranchRecord = { tsNs, name: 'main', commit: zeroId };
     return this.write(
       { kind: 'pool-new', poolId: id, poolName: name },
@@ -609,10 +612,16 @@ class OpenLake implements Lake {
     );
   }
 
-  private async doSet(id: Id, mode: IcebergMode | 'off'): Promise<readonly LakeEvent[]> {
+  private async doSet(id: Id, settings: PoolSettings): Promise<readonly LakeEvent[]> {
     const face = this.face_(id);
-    const { iceberg: _, ...rest } = face.config;
-    const after: PoolConfig = { ...rest, ...(mode !== 'off' && { iceberg: mode }) };
+    const { iceberg: oldMode, identity: oldIdentity, ...rest } = face.config;
+    const { iceberg = oldMode, identity = oldIdentity } = settings;
+    const after: PoolConfig = {
+      ...rest,
+      ...(iceberg && iceberg !== 'off' && { iceberg }),
+      ...(identity?.length && { identity }),
+    };
+    if (after.identity) await this.stores.tables.raiseVersion(identityVersion);
     return this.write(
       { kind: 'pool-update', poolId: id, poolName: after.name },
       [{ table: 'pools', key: idBuffer(id), payload: encodePool(after) }],

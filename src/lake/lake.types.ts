@@ -6,7 +6,7 @@
  * `Snapshot`, `ObjectFiles`.
  */
 
-import type { LakeTask } from '../../machines/lake.events.ts';
+import type { LakeTask, PoolSettings } from '../../machines/lake.events.ts';
 import type { lakeMachine } from '../../machines/lake.machine.ts';
 import type { poolMachine } from '../../machines/pool.machine.ts';
 import type { ChangeEvent } from '../../machines/pool.events.ts';
@@ -40,7 +40,9 @@ export interface ObjectMeta {
 
 /** When the files of a pool's Iceberg table are made: when somebody asks, or after each commit. */
 export type IcebergMode = 'lazy' | 'eager';
-/** What a pool is. Its name can change, and whether it is an Iceberg table. */
+/** Paths of the fields that tell records apart: those that have the same values of them are one record's versions. */
+export type Identity = readonly (readonly string[])[];
+/** What a pool is. Its name can change, whether it is an Iceberg table, and its identity. */
 export interface PoolConfig {
   /** When it was made: nanoseconds since 1970. */
   readonly tsNs: bigint;
@@ -54,6 +56,8 @@ export interface PoolConfig {
   readonly threshold: number;
   /** Absent: it is no Iceberg table. */
   readonly iceberg?: IcebergMode;
+  /** Absent: records are compared as whole values. */
+  readonly identity?: Identity;
 }
 /** `tsNs`: when the branch was made, nanoseconds since 1970. `commit`: its tip; the zero commit while it is empty. */
 export interface BranchRecord {
@@ -179,6 +183,8 @@ export interface CreatePoolRequest {
   /** Default 524288000; 0 means the default. */
   readonly threshold?: number;
   readonly iceberg?: IcebergMode;
+  /** Default: none; an empty list means none too. */
+  readonly identity?: Identity;
 }
 
 /**
@@ -499,8 +505,8 @@ export interface Lake {
   pool(reference: string): Pool;
   createPool(request: CreatePoolRequest): Promise<{ readonly pool: PoolConfig; readonly branch: BranchRecord }>;
   renamePool(reference: string, name: string): Promise<void>;
-  /** Whether a pool is an Iceberg table. */
-  setIceberg(reference: string, mode: IcebergMode | 'off'): Promise<void>;
+  /** Whether a pool is an Iceberg table, and what its identity is. */
+  setPool(reference: string, settings: PoolSettings): Promise<void>;
   deletePool(reference: string): Promise<void>;
   /** What tables that are derived from a pool are made of. @throws pool-not-found */
   derived(reference: string): DerivedPool;
@@ -594,6 +600,7 @@ export type LakeFact =
       readonly seekStride: number;
       readonly threshold: number;
       readonly iceberg?: IcebergMode;
+      readonly identity?: Identity;
     }
   /** `move`: a branch went from that commit, or was deleted. */
   | { readonly what: 'branch' | 'tag' | 'move'; readonly name: string; readonly commit: Id; readonly tsNs: string }

@@ -1,7 +1,7 @@
 /** What the words of a scenario of a whole lake do (lake-scenario.ts tells of them). */
 import { LakeError } from '../../errors.ts';
 import { base62 } from '../../lake/ksuid.ts';
-import type { IcebergMode, Id, SortOrder } from '../../lake/lake.types.ts';
+import type { IcebergMode, Id, Identity, SortOrder } from '../../lake/lake.types.ts';
 import { innerSteps, type LakeStep } from '../../recording/scenario.ts';
 import type { LakeStepWord } from '../../recording/scenario-words.ts';
 import { snapshotRows, type Stage } from './lake-stage.ts';
@@ -37,11 +37,13 @@ export const steps: Readonly<Record<LakeStepWord, Run>> = {
     const order = step['order'] as SortOrder | undefined;
     const keys = step['keys'] as readonly (readonly string[])[] | undefined;
     const threshold = step['threshold'] as number | undefined;
+    const identity = step['identity'] as Identity | undefined;
     await lake.createPool({
       name: text(step, 'create pool'),
       ...(order && { order }),
       ...(keys && { keys }),
       ...(threshold !== undefined && { threshold }),
+      ...(identity && { identity }),
     });
     return {};
   },
@@ -50,7 +52,9 @@ export const steps: Readonly<Record<LakeStepWord, Run>> = {
     return {};
   },
   'set pool': async ({ lake }, step) => {
-    await lake.setIceberg(text(step, 'set pool'), text(step, 'iceberg') as IcebergMode | 'off');
+    const iceberg = step['iceberg'] as IcebergMode | 'off' | undefined;
+    const identity = step['identity'] as Identity | undefined;
+    await lake.setPool(text(step, 'set pool'), { ...(iceberg && { iceberg }), ...(identity && { identity }) });
     return {};
   },
   'delete pool': async ({ lake }, step) => {

@@ -8,11 +8,13 @@ import type { IcebergDescription } from '../../iceberg/catalogue.types.ts';
 import type { Channel } from '../../query/plan/channels.ts';
 import type { DescribedSource, Description } from '../describe.ts';
 import type { LoadFaults } from '../commit-answer.ts';
+import type { IdentityCheck } from '../identity-check.ts';
 import type { LoadRun, QueryRun } from '../runs.ts';
 import type {
   BranchRecord,
   GraphPage,
   Id,
+  Identity,
   LakeEvent,
   ObjectSums,
   PoolConfig,
@@ -67,6 +69,7 @@ const poolValue = (pool: PoolConfig): Value =>
       ),
       seek_stride: intValue(pool.seekStride),
       threshold: intValue(pool.threshold),
+      ...(pool.identity && { identity: { type: pathsType, data: pool.identity.map((path) => [...path]) } }),
     }),
   );
 
@@ -325,6 +328,24 @@ export const icebergValue = ({ setting, columns }: IcebergDescription): Value =>
       data: columns.map(({ path, type, column, iceberg, note }) => [path, type, column, iceberg, note]),
     },
   });
+
+/** The identity of a pool, and what is known of double ones. */
+export const identityValue = (identity: Identity, check: IdentityCheck | undefined): Value => {
+  const done = check?.state === 'done' ? check : undefined;
+  return record({
+    identity: { type: arrayType(arrayType(types.string)), data: identity.map((path) => [...path]) },
+    check: check
+      ? record({
+          commit: idValue(check.commit),
+          state: stringValue(check.state),
+          double: done ? intValue(done.double) : nullValue,
+          records: done ? intValue(done.records) : nullValue,
+          sample: arrayValue([...(done?.sample ?? [])]),
+          error: check.state === 'failed' ? stringValue(check.error) : nullValue,
+        })
+      : nullValue,
+  });
+};
 
 /** How one logs in: with a token of an issuer (`auth0`), with a key (`key`), or not at all. */
 export const authMethodValue = ({ domain, keys, audience, clientId }: AuthConfig): Value =>

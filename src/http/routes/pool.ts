@@ -3,12 +3,22 @@ import { Type } from 'typebox';
 import { LakeError } from '../../errors.ts';
 import type { IcebergMode, SortOrder } from '../../lake/lake.types.ts';
 import { base62 } from '../../lake/ksuid.ts';
-import { checkName, commitOf, poolParameter } from '../bodies/parameters.ts';
-import { branchValue, createdValue, icebergValue, statsValue } from '../bodies/records.ts';
+import { boolParameter, boolSchema, checkName, commitOf, poolParameter } from '../bodies/parameters.ts';
+import { branchValue, createdValue, icebergValue, identityValue, statsValue } from '../bodies/records.ts';
+import { checkIdentity } from '../identity-check.ts';
 import { sendValue } from '../reply.ts';
 import { type Link, type Route, route } from '../route.ts';
 import { changeErrors } from '../route-errors.ts';
-import { Branch, CreatedPool, IcebergTable, NewBranch, NewPool, PoolChange, PoolStats } from '../schemas.ts';
+import {
+  Branch,
+  CreatedPool,
+  IcebergTable,
+  NewBranch,
+  NewPool,
+  PoolChange,
+  PoolIdentity,
+  PoolStats,
+} from '../schemas.ts';
 
 const poolParams = Type.Object({ pool: poolParameter });
 const ofPool = (to: string, more: Readonly<Record<string, string>> = {}): Link => ({
@@ -34,6 +44,7 @@ export const poolRoutes: readonly Route[] = [
     examples: {
       'In order of the time': { name: 'logs', layout: { order: 'desc', keys: [['ts']] } },
       'As the defaults have it': { name: 'movies' },
+      'Records known by a field': { name: 'people', layout: { keys: [['id']] }, identity: [['id']] },
     },
     answers: {
       200: {
@@ -60,9 +71,12 @@ export const poolRoutes: readonly Route[] = [
       'order-unknown',
       'size-negative',
       'iceberg-unknown',
+      'identity-invalid',
+      'identity-long',
     ],
     handler: async (call) => {
-      const { name, layout, thresh: threshold, seek_stride: seekStride, iceberg } = await call.body();
+      const { name, layout, thresh: threshold, seek_stride: seekStride, iceberg, identity } = await call.body();
+      checkIdentity(identity ?? undefined);
       const mode = icebergOf(iceberg);
       const order = orderOf(layout?.order);
       const keys = layout?.keys;
@@ -77,6 +91,7 @@ export const poolRoutes: readonly Route[] = [
         ...(threshold !== undefined && { threshold }),
         ...(seekStride !== undefined && { seekStride }),
         ...(mode !== undefined && mode !== 'off' && { iceberg: mode }),
+        ...(identity && { identity }),
       });
       return sendValue(call.reply, createdValue(pool, branch), call.response);
     },
@@ -86,14 +101,19 @@ export const poolRoutes: readonly Route[] = [
     tag: 'Pools',
     method: 'PUT',
     path: '/pool/:pool',
-    summary: 'Rename a pool, or set whether it is an Iceberg table',
+    summary: 'Rename a pool, set its identity or whether it is an Iceberg table',
     need: 'admin of pool',
     writes: true,
     silent: true,
     params: poolParams,
-    description: 'Its id, its branches and its data stay. What is not named stays as it is.',
+    description:
+      'Its id, its branches and its data stay. What is not named stays as it is. The records of `main` are then looked at for double identities in the background; `GET /pool/{pool}/identity` tells what was found.',
     body: PoolChange,
-    examples: { 'A new name': { name: 'films' }, 'An Iceberg table': { iceberg: 'lazy' } },
+    examples: {
+      'A new name': { name: 'films' },
+      'An Iceberg table': { iceberg: 'lazy' },
+      'An identity': { identity: [['id']] },
+    },
     answers: { 204: { text: 'It is so.' } },
     errors: [
       ...changeErrors,
@@ -104,16 +124,25 @@ export const poolRoutes: readonly Route[] = [
       'view-exists',
       'name-long',
       'iceberg-unknown',
+      'identity-invalid',
+      'identity-long',
     ],
     handler: async (call) => {
-      const { name, iceberg } = await call.body();
-      const { lake, config } = call.service;
+      const { name, iceberg, identity } = await call.body();
+      const { lake, config, identities } = call.service;
+      checkIdentity(identity ?? undefined);
       const mode = icebergOf(iceberg);
-      if (!name && (name !== undefined || mode === undefined)) throw new LakeError('pool-name-missing');
+      const isSet = mode !== undefined || identity !== undefined;
+      if (!name && (name !== undefined || !isSet)) throw new LakeError('pool-name-missing');
       if (name) checkName('pool', name, config.nameBytesMax);
       const { id } = lake.pool(call.params.pool).config;
       if (name) await lake.renamePool(base62(id), name);
-      if (mode !== undefined) await lake.setIceberg(base62(id), mode);
+      if (isSet)
+        await lake.setPool(base62(id), {
+          ...(mode && { iceberg: mode }),
+          ...(identity !== undefined && { identity: identity ?? [] }),
+        });
+      if (identity) identities.begin(lake.pool(base62(id)));
       return call.reply.code(204).send();
     },
   }),
@@ -195,6 +224,42 @@ export const poolRoutes: readonly Route[] = [
     errors: ['pool-not-found', 'branch-not-found', 'table-corrupt'],
     handler: async ({ service, params, reply, response }) =>
       sendValue(reply, statsValue(await service.lake.pool(params.pool).stats()), response),
+  }),
+  route({
+    id: 'poolIdentity',
+    tag: 'Pools',
+    method: 'GET',
+    path: '/pool/:pool/identity',
+    summary: 'Which fields identify a record of a pool, and which records have the same',
+    need: 'reader of pool',
+    params: poolParams,
+    description:
+      'All records of one commit of `main` are looked at, in the background, when an identity is set, and when this is asked and nothing is known since the start of the service, or with `check=T`. Records that lack one of the fields, or have null there, have no identity and are never double.',
+    query: Type.Object({ check: Type.Optional(boolSchema('T: look at what main has now')) }),
+    answers: {
+      200: {
+        text: 'The fields, and how far the look is; `check` is null for a pool without an identity.',
+        value: PoolIdentity,
+        example: {
+          identity: [['id']],
+          check: {
+            commit: '0x178f59ec85db0a8c7d3d5ed926f7f4d11add9066',
+            state: 'done',
+            double: 1,
+            records: 2,
+            sample: [{ key: { id: 7 }, count: 2 }],
+            error: null,
+          },
+        },
+      },
+    },
+    errors: ['pool-not-found', 'table-corrupt', 'parameter-bool'],
+    handler: async ({ service, params, query, reply, response }) => {
+      const pool = service.lake.pool(params.pool);
+      const isNew = boolParameter('check', query.check);
+      const check = isNew ? service.identities.begin(pool) : service.identities.of(pool);
+      return sendValue(reply, identityValue(pool.config.identity ?? [], check), response);
+    },
   }),
   route({
     id: 'icebergTable',

@@ -367,7 +367,10 @@ class Rebuilder {
   /** Of rows that the log lacked too. */
   private versionRow(): Change {
     const tables = tableNames.filter((table) => this.tables.keys(table, { limit: 1 }).length > 0);
-    const version = versionOf(tables.map((table) => ({ table, key: Buffer.alloc(0) })));
+    const version = versionOf([
+      ...tables.map((table) => ({ table, key: Buffer.alloc(0) })),
+      ...[...this.tables.soundRows('pools')].map((row) => ({ table: 'pools' as const, ...row })),
+    ]);
     return versionRow(Math.max(version, this.tables.version()));
   }
   private async setFiles(): Promise<void> {

@@ -12,6 +12,7 @@ import type {
   BranchRecord,
   CommitRecord,
   IcebergMode,
+  Identity,
   Id,
   KeyBound,
   LakeEvent,
@@ -94,6 +95,7 @@ interface PoolRow {
   seekStride: number;
   threshold: number;
   iceberg?: IcebergMode;
+  identity?: Identity;
 }
 /**
  * Rows of the tables `pools`, `names`, `branches`, `commits` and `events`: JSON, with times as texts of nanoseconds.
@@ -108,6 +110,7 @@ export const encodePool = (pool: PoolConfig): Buffer =>
     seekStride: pool.seekStride,
     threshold: pool.threshold,
     iceberg: pool.iceberg,
+    identity: pool.identity,
   });
 /** The pool of a row of `pools`. @throws table-corrupt */
 export const decodePool = (id: Id, payload: Buffer): PoolConfig =>
@@ -123,6 +126,7 @@ export const decodePool = (id: Id, payload: Buffer): PoolConfig =>
       seekStride: row.seekStride,
       threshold: row.threshold,
       ...(row.iceberg && { iceberg: row.iceberg }),
+      ...(row.identity && { identity: row.identity }),
     };
   });
 

@@ -31,10 +31,12 @@ export { type Change, type Put, type Remove, rowFault, rowMissing, type TableNam
 /**
  * Layout of the lake; one of a newer layout is refused. 2: a journal ahead of LMDB. 3: the lineage of rewritten
  * objects, which an older build would not add to. 4: one log, whose index LMDB is. 5: views, 6: tags and moves of
- * branches, 7: columns and files of Iceberg tables, none of which older builds would read; a lake has that version from
- * its first of these on, so that they open all others.
+ * branches, 7: columns and files of Iceberg tables, none of which older builds would read, 8: pools with an identity,
+ * which they would lose; a lake has that version from its first of these on, so that they open all others.
  */
-export const formatVersion = 7;
+export const formatVersion = 8;
+/** That of a lake with such a pool. */
+export const identityVersion = 8;
 /** That of a lake without any of these. */
 const plainVersion = 4;
 /** Tables that a lake has only from some version on. */
@@ -47,6 +49,12 @@ export const tagsVersion = versionsOfTables.tags;
 export const icebergVersion = versionsOfTables.iceberg;
 const firstVersion = (name: TableName): number =>
   name in versionsOfTables ? versionsOfTables[name as keyof typeof versionsOfTables] : plainVersion;
+/** Within a name or a path its quotes would be escaped. */
+const identityMember = Buffer.from('"identity":');
+const versionOfRow = ({ table, ...row }: Change): number => {
+  const { payload } = row as { readonly payload?: Buffer };
+  return table === 'pools' && payload?.includes(identityMember) ? identityVersion : firstVersion(table);
+};
 /** The row that says which one it is. */
 export const versionRow = (version: number): Change => ({
   table: 'about',
@@ -58,7 +66,7 @@ export const hasTable = (version: number, name: TableName): boolean =>
   version <= formatVersion && version >= firstVersion(name);
 /** The version that rows ask for. */
 export const versionOf = (rows: readonly Change[]): number =>
-  rows.reduce((version, { table }) => Math.max(version, firstVersion(table)), plainVersion);
+  rows.reduce((version, row) => Math.max(version, versionOfRow(row)), plainVersion);
 
 /** A row whose checksum was verified. */
 export interface KeyValue {

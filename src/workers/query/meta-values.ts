@@ -17,11 +17,11 @@ const parsed = (text: string): Value => (text === '' ? nullValue : (parseSup(tex
 
 const pathType = namedType('field.Path', arrayType(types.string));
 
+const pathsValue = (paths: PoolConfig['layout']['keys']): Value =>
+  named('field.List', arrayValue(paths.map((path): Value => ({ type: pathType, data: [...path] }))));
+
 const poolValue = (pool: PoolConfig): Value => {
-  const keys = named(
-    'field.List',
-    arrayValue(pool.layout.keys.map((path): Value => ({ type: pathType, data: [...path] }))),
-  );
+  const keys = pathsValue(pool.layout.keys);
   const layout = named('order.SortKey', record({ order: named('order.Which', stringValue(pool.layout.order)), keys }));
   return named(
     'pools.Config',
@@ -32,6 +32,7 @@ const poolValue = (pool: PoolConfig): Value => {
       layout,
       seek_stride: number(types.int64, pool.seekStride),
       threshold: number(types.int64, pool.threshold),
+      ...(pool.identity && { identity: pathsValue(pool.identity) }),
     }),
   );
 };

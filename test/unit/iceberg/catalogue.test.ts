@@ -118,7 +118,7 @@ test('an empty pool, an empty branch, and a pool that is no table', async () => 
   await lake.load(pool, '{ts:1}', 'dev');
   expect(await checkAll(lake, pool)).toBe(2);
   expect(lake.catalogue.tables()).toEqual([{ pool: base62(pool.config.id), name: 'p' }]);
-  await lake.lake.setIceberg('p', 'off');
+  await lake.lake.setPool('p', { iceberg: 'off' });
   expect(lake.catalogue.tables()).toEqual([]);
   expect(await lake.catalogue.load('p', {})).toBeUndefined();
   expect(await lake.catalogue.describe('p')).toEqual({ setting: 'off', columns: [] });

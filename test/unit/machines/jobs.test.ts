@@ -35,7 +35,7 @@ const poolTasks = {
 const lakeTasks = {
   'create pool': { kind: 'create pool', name: 'a', poolId: 'aa' },
   'rename pool': { kind: 'rename pool', poolId: 'aa', name: 'b' },
-  'set pool': { kind: 'set pool', poolId: 'aa', iceberg: 'lazy' },
+  'set pool': { kind: 'set pool', poolId: 'aa', iceberg: 'lazy', identity: [['id']] },
   'delete pool': { kind: 'delete pool', poolId: 'aa' },
   'create view': { kind: 'create view', name: 'v', viewId: 'bb' },
   'replace view': { kind: 'replace view', viewId: 'bb', version: 'cc' },

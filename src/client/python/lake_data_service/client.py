@@ -119,14 +119,26 @@ class Lake:
         """By name or id; whether there is one shows when it is used."""
         return Pool(self._transport, name)
 
-    def create_pool(self, name: str, *, keys: Optional[Sequence[str]] = None, order: Optional[str] = None) -> Pool:
-        """``keys``: what its records are in order of, paths as ``a.b``; ``ts`` unless told. ``order``: ``asc`` or ``desc``."""
+    def create_pool(
+        self,
+        name: str,
+        *,
+        keys: Optional[Sequence[str]] = None,
+        order: Optional[str] = None,
+        identity: Optional[Sequence[str]] = None,
+    ) -> Pool:
+        """``keys``: what its records are in order of, paths as ``a.b``; ``ts`` unless told. ``order``: ``asc`` or ``desc``.
+        ``identity``: the fields that tell records apart, paths as ``a.b``.
+        """
         layout: Dict[str, Any] = {}
         if keys is not None:
             layout["keys"] = [key.split(".") for key in keys]
         if order is not None:
             layout["order"] = order
-        _json(self._transport, "POST", ["pool"], {"name": name, **({"layout": layout} if layout else {})})
+        more: Dict[str, Any] = {"layout": layout} if layout else {}
+        if identity is not None:
+            more["identity"] = [path.split(".") for path in identity]
+        _json(self._transport, "POST", ["pool"], {"name": name, **more})
         return self.pool(name)
 
     def pools(self) -> List[Any]:
@@ -186,6 +198,14 @@ class Pool:
     def rename(self, name: str) -> None:
         _json(self._transport, "PUT", ["pool", self.name], {"name": name})
         self.name = name
+
+    def set_identity(self, identity: Sequence[str]) -> None:
+        """Which fields identify a record, paths as ``a.b``; none: records are compared as whole values."""
+        _json(self._transport, "PUT", ["pool", self.name], {"identity": [path.split(".") for path in identity]})
+
+    def identity(self) -> Any:
+        """The fields, and which records of ``main`` have the same: ``identity`` and ``check``."""
+        return _json(self._transport, "GET", ["pool", self.name, "identity"])
 
     def delete(self) -> None:
         """With all its branches and data."""
