@@ -158,6 +158,7 @@ export const PoolStats = Type.Object(
 export const IcebergTable = Type.Object(
   {
     setting: Type.Enum(['off', 'lazy', 'eager']),
+    table: Type.String({ description: 'Name of its table in the catalogue, whether there is one or not.' }),
     columns: array(
       Type.Object({
         path: Type.String({ description: 'Of the field in the records; `[element]` and the like in lists and maps.' }),

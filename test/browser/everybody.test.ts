@@ -303,9 +303,9 @@ describe.skipIf(lacksChromium())('the console for everybody', () => {
         )) as readonly string[];
       };
       const offered: Readonly<Record<string, readonly string[]>> = {
-        reader: [],
-        writer: ['Load data', 'Branch', 'Delete records'],
-        admin: ['Load data', 'Branch', 'Delete records', 'Vacuum', 'Rename pool', 'Delete pool'],
+        reader: ['Read it from …'],
+        writer: ['Read it from …', 'Load data', 'Branch', 'Delete records'],
+        admin: ['Read it from …', 'Load data', 'Branch', 'Delete records', 'Vacuum', 'Rename pool', 'Delete pool'],
       };
       for (const [who, names] of Object.entries(offered)) {
         await signIn(page, who);
@@ -361,6 +361,43 @@ describe.skipIf(lacksChromium())('the console for everybody', () => {
       await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
       expect(await page.locator('.pools .name').allTextContents()).toEqual(['Pool', 'open']);
       expect(faults.filter((fault) => !/40[13]/.test(fault))).toEqual([]);
+      await page.close();
+    });
+
+    test('an admin makes a pool a table; whoever reads it is shown the lines for other engines', async () => {
+      const { page, faults } = await pages.open('#/pool/open', { url: pages.guarded.address, wait: false, own: true });
+      const read = async (): Promise<void> => {
+        await page.locator('.row.commit').first().waitFor();
+        await button(page, 'Read it from …').click();
+      };
+      const line = (): Promise<string> => page.locator('dialog .curl code').last().innerText();
+      await signIn(page, 'reader');
+      await read();
+      await page.getByText('An admin of the pool can make it one.').waitFor();
+      expect(await button(page, 'Make it a table').count()).toBe(0);
+      await page.keyboard.press('Escape');
+      await button(page, /Sign out/).click();
+      await signIn(page, 'admin');
+      await read();
+      await button(page, 'Make it a table').waitFor();
+      expect(await line()).toContain('-d \'{"iceberg":"lazy"}\'');
+      await button(page, 'Make it a table').click();
+      await page.getByText('KEY stands for').waitFor();
+      await page.getByLabel('Engine', { exact: true }).selectOption('DuckDB');
+      await expect.poll(line).toContain("CLIENT_SECRET 'KEY'");
+      expect(await line()).toContain(`ENDPOINT '${pages.guarded.address}/iceberg'`);
+      expect(await line()).toMatch(/^FROM lake\.lake\."open";$/m);
+      expect(await seriousFindings(page)).toEqual([]);
+      await page.keyboard.press('Escape');
+      const admin = connect(pages.guarded.address, { token: keys.get('admin')! });
+      const tip = (await admin.pool('open').branches())[0]!.commit;
+      await admin.pool('open').createTag("it's", tip);
+      await page.getByLabel('Branch', { exact: true }).selectOption("it's");
+      await read();
+      await expect.poll(line).toContain("ATTACH 'lake@it''s' AS lake");
+      await page.getByLabel('Engine', { exact: true }).selectOption('Trino');
+      await expect.poll(line).toBe(`SELECT * FROM lake.lake."open" FOR VERSION AS OF 'it''s';`);
+      expect(faults.filter((fault) => !/401/.test(fault))).toEqual([]);
       await page.close();
     });
 

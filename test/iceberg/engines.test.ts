@@ -12,6 +12,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parseId } from '../../src/lake/ksuid.ts';
 import { startService, type TestService } from '../support/server.ts';
+import { engineRows, type ReadPlace } from '../../visualize/console/pool/engines.ts';
 import { bearer, lakeKey, tablePath } from './support.ts';
 
 const folder = process.env['ICEBERG_PYTHON'] ?? '';
@@ -31,6 +32,9 @@ const lacks = (engine: Engine): boolean =>
   process.env['NO_SKIPS'] === undefined && !engines[engine].needs.every((name) => existsSync(join(folder, name)));
 
 /** What an engine is asked for. */
+interface Lines {
+  readonly lines: string;
+}
 interface Case {
   readonly warehouse: string;
   readonly table: string;
@@ -98,6 +102,7 @@ beforeAll(async () => {
   states.second = await stateOf('main');
   await post('/pool/events', `{name:"dev",commit:"0x${states.second.commit}"}`);
   await load('dev', 5000, 5500);
+  await post('/pool/events', JSON.stringify({ name: oddBranch, commit: `0x${(await stateOf('dev')).commit}` }));
   await post('/pool/events/tag', `{name:"v1",commit:"0x${states.first.commit}"}`);
   states.v1 = await stateOf('v1');
   states.dev = await stateOf('dev');
@@ -130,7 +135,10 @@ afterAll(async () => {
 });
 
 /** What an engine gives for each case. */
-const readBy = (engine: Engine, cases: Readonly<Record<string, Case>>): Promise<Readonly<Record<string, unknown>>> =>
+const readBy = (
+  engine: Engine,
+  cases: Readonly<Record<string, Case | Lines>>,
+): Promise<Readonly<Record<string, unknown>>> =>
   new Promise((resolve, reject) => {
     const child = spawn('python3', [script, engine], {
       env: { ...process.env, PYTHONPATH: folder, PYTHONWARNINGS: 'ignore', DO_NOT_TRACK: '1' },
@@ -173,6 +181,29 @@ type Column = keyof typeof columns;
 const columnsOf = (engine: Engine): readonly Column[] =>
   (Object.keys(columns) as Column[]).filter((column) => !/^(branch|tag) by name$/.test(column) || engines[engine].refs);
 
+/** The console's own lines for places of a pool: their last step is what is typed into the engine. */
+const linesOf = (engine: Engine): Readonly<Record<string, Lines>> => {
+  const row = engineRows.find(({ name }) => engines[engine].name.startsWith(name));
+  const place = (table: string, at?: ReadPlace['at']): ReadPlace => ({
+    base: service.url,
+    table,
+    key: keys.reader,
+    ...(at && { at }),
+  });
+  const places = {
+    'lines of main': place('events'),
+    'lines of a branch': place('events', { kind: 'branch', name: oddBranch }),
+    'lines of a tag': place('events', { kind: 'tag', name: 'v1' }),
+    'lines of a commit': place('events', { kind: 'commit', name: `0x${states.second.commit}` }),
+    'lines of an odd name': place('odd_x002e_Name'),
+  };
+  return Object.fromEntries(
+    Object.entries(row ? places : {}).map(([name, own]) => [name, { lines: row!.steps(own).at(-1)!.text }]),
+  );
+};
+/** Each of its characters means something to one of the languages. */
+const oddBranch = `o'd"d\\n é`;
+
 describe('an engine reads what the service reads', () => {
   for (const engine of Object.keys(engines) as Engine[])
     test.skipIf(lacks(engine))(engines[engine].name, { timeout: 240_000 }, async () => {
@@ -184,6 +215,7 @@ describe('an engine reads what the service reads', () => {
         odd,
         'odd rows': { ...odd, columns: ['id', 'a', 'a__string'] },
         missing: { warehouse: 'lake', table: 'none' },
+        ...linesOf(engine),
       });
       const { missing, ...rest } = found;
       expect(missing).toMatch(/none/);
@@ -198,6 +230,13 @@ describe('an engine reads what the service reads', () => {
           ['3', cell(none), cell(none)],
           ['4', cell(none), cell(none)],
         ],
+        ...(engine !== 'daft' && {
+          'lines of main': states.main.numbers[0],
+          'lines of a branch': states.dev.numbers[0],
+          'lines of a tag': states.v1.numbers[0],
+          'lines of a commit': states.second.numbers[0],
+          'lines of an odd name': 4,
+        }),
       });
     });
 });

@@ -20,6 +20,7 @@ import type { Need } from '../../src/http/access/access.ts';
 import { metricRows } from '../../src/http/metrics.ts';
 import { routes } from '../../src/http/routes/routes.ts';
 import { readTotals } from '../campaign/campaign.ts';
+import { engineRows, type ReadPlace } from '../../visualize/console/pool/engines.ts';
 import { totalsTable } from '../campaign/totals-table.ts';
 
 const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ');
@@ -85,6 +86,25 @@ const needs = {
   'admin of pool': 'admin of the pool',
 } as const satisfies Record<Need, string>;
 
+/** The lines of an engine, for `main` and where they differ for a branch; what comes before is not said twice. */
+const engineLines = (): string => {
+  const main: ReadPlace = { base: 'http://localhost:9867', table: 'events', key: 'KEY' };
+  const dev: ReadPlace = { ...main, at: { kind: 'branch', name: 'dev' } };
+  return engineRows
+    .map(({ name, note, steps }) => {
+      const onBranch = steps(dev);
+      const blocks = steps(main).map(({ title, language, text }, i) => {
+        const known = new Set(text.split('\n'));
+        const others = onBranch[i]?.text.split('\n').filter((own) => !known.has(own)) ?? [];
+        const marks = { python: '# ', sql: '-- ', sh: '# ', properties: '# ' };
+        const branch = others.length === 0 ? '' : `\n${marks[language]}branch dev\n${others.join('\n')}`;
+        return `${title}:\n\n\`\`\`${language}\n${text}${branch}\n\`\`\``;
+      });
+      return [`### ${name}`, ...blocks, ...(note === undefined ? [] : [note])].join('\n\n');
+    })
+    .join('\n\n');
+};
+
 export const sections: Readonly<Record<string, () => string>> = {
   commands: () =>
     table(
@@ -97,6 +117,7 @@ export const sections: Readonly<Record<string, () => string>> = {
         ],
       ],
     ),
+  'engine-lines': engineLines,
   'serve-options': () => optionsTable(serveOptions),
   'query-options': () => optionsTable(queryOptions),
   'load-options': () => optionsTable(loadOptions),

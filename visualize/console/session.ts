@@ -1,6 +1,7 @@
 /** Who the reader is and what they may do; the client that all parts of the console use. */
 import { computed, signal } from '@preact/signals';
 import { connect, type Lake, LakeFailure, type PoolInfo } from '../../src/client/client.ts';
+import { failureOf } from '../../src/client/failure.ts';
 import { faultText } from './text.ts';
 
 /** What somebody may do; each includes those before it. */
@@ -35,6 +36,17 @@ const watched: typeof fetch = async (input, init) => {
 };
 /** The client of this page, with its session's cookie. An answer 401 ends the session. */
 export const client: Lake = connect(base, { fetch: watched });
+
+/** Asks the service for what its client has no method for. @throws LakeFailure */
+export const ask = async <T = undefined>(method: 'GET' | 'PUT', path: string, body?: unknown): Promise<T> => {
+  const response = await watched(base + path, {
+    method,
+    headers: { accept: 'application/json', ...(body !== undefined && { 'content-type': 'application/json' }) },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+  if (!response.ok) throw await failureOf(response);
+  return (response.status === 204 ? undefined : await response.json()) as T;
+};
 
 /** Whether somebody may do it: on a pool, or on the lake as a whole. */
 export const may = (role: Role, pool?: Pick<PoolInfo, 'id' | 'name'>): boolean => {

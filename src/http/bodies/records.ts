@@ -319,10 +319,11 @@ const icebergColumnType = recordType([
   ...['path', 'type', 'column', 'iceberg'].map((name) => ({ name, type: types.string })),
   { name: 'note', type: types.string, optional: true },
 ]);
-/** A pool as an Iceberg table. */
-export const icebergValue = ({ setting, columns }: IcebergDescription): Value =>
+/** A pool as an Iceberg table. `table`: its name in the catalogue. */
+export const icebergValue = ({ setting, columns }: IcebergDescription, table: string): Value =>
   record({
     setting: stringValue(setting),
+    table: stringValue(table),
     columns: {
       type: arrayType(icebergColumnType),
       data: columns.map(({ path, type, column, iceberg, note }) => [path, type, column, iceberg, note]),

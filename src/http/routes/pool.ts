@@ -6,6 +6,7 @@ import { base62 } from '../../lake/ksuid.ts';
 import { boolParameter, boolSchema, checkName, commitOf, poolParameter } from '../bodies/parameters.ts';
 import { branchValue, createdValue, icebergValue, identityValue, statsValue } from '../bodies/records.ts';
 import { checkIdentity } from '../identity-check.ts';
+import { escapedName } from '../iceberg/names.ts';
 import { sendValue } from '../reply.ts';
 import { type Link, type Route, route } from '../route.ts';
 import { changeErrors } from '../route-errors.ts';
@@ -272,8 +273,11 @@ export const poolRoutes: readonly Route[] = [
     description: 'Fields of one type are columns of their name; what a table cannot hold so is where this says.',
     answers: { 200: { text: 'Its setting, and the columns that it has so far.', value: IcebergTable } },
     errors: ['pool-not-found', 'table-corrupt'],
-    handler: async ({ service, params, reply, response }) =>
-      sendValue(reply, icebergValue(await service.catalogue.describe(params.pool)), response),
+    handler: async ({ service, params, reply, response }) => {
+      const described = await service.catalogue.describe(params.pool);
+      const { name } = service.lake.pool(params.pool).config;
+      return sendValue(reply, icebergValue(described, escapedName(name)), response);
+    },
   }),
 ];
 

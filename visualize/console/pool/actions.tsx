@@ -6,6 +6,7 @@ import { Load } from '../load/dialog.tsx';
 import { Icon, type IconName } from '../parts.tsx';
 import { DeletePool, RenamePool } from './dialogs.tsx';
 import type { Place } from './place.ts';
+import { ReadFrom } from './read-from.tsx';
 import { may } from '../session.ts';
 
 /**
@@ -15,6 +16,7 @@ import { may } from '../session.ts';
 export interface OpenDialog {
   readonly kind:
     | 'load'
+    | 'read'
     | 'branch'
     | 'delete-branch'
     | 'tag'
@@ -144,11 +146,13 @@ const Tool = ({
 /** The dialog that is open. `branch`: where changes are made. */
 export const PoolDialogs = ({
   pool,
+  place,
   branch,
   dialog,
   onClose,
 }: {
   readonly pool: PoolInfo;
+  readonly place: Place;
   readonly branch: BranchInfo;
   readonly dialog: OpenDialog;
   readonly onClose: () => void;
@@ -157,6 +161,8 @@ export const PoolDialogs = ({
   switch (dialog.kind) {
     case 'load':
       return <Load pool={pool} branch={branch.name} files={dialog.files ?? []} onClose={onClose} />;
+    case 'read':
+      return <ReadFrom pool={pool} place={place} onClose={onClose} />;
     case 'branch':
       return <MakeBranch {...props} at={dialog.at ?? branch.commit} />;
     case 'delete-branch':

@@ -99,6 +99,9 @@ const PoolView = ({ pool }: { readonly pool: PoolInfo }) => {
       <PoolHead
         pool={pool}
         place={place}
+        onRead={() => {
+          open('read');
+        }}
         {...(mayWrite && {
           onLoad: () => {
             open('load');
@@ -183,6 +186,7 @@ const PoolView = ({ pool }: { readonly pool: PoolInfo }) => {
       {dialog.value && writeBranch && (
         <PoolDialogs
           pool={pool}
+          place={place}
           branch={writeBranch}
           dialog={dialog.value}
           onClose={() => {
@@ -198,10 +202,12 @@ const PoolView = ({ pool }: { readonly pool: PoolInfo }) => {
 const PoolHead = ({
   pool,
   place: { isCommit, at, branch, tag },
+  onRead,
   onLoad,
 }: {
   readonly pool: PoolInfo;
   readonly place: Place;
+  readonly onRead: () => void;
   readonly onLoad?: () => void;
 }) => (
   <header class="page-head pool-head">
@@ -224,6 +230,10 @@ const PoolHead = ({
         <Icon name="ask" />
         Query
       </a>
+      <button type="button" onClick={onRead}>
+        <Icon name="table" />
+        Read it from …
+      </button>
       {onLoad && (
         <button type="button" class="main" onClick={onLoad}>
           <Icon name="upload" />
