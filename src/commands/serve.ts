@@ -141,6 +141,8 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
     report: (fault) => {
       log.error({ err: fault }, 'iceberg');
     },
+    waitMs: config.icebergWaitMs,
+    graceMs: config.icebergGraceMs,
   });
   const tracing = config.trace && (await import('../http/tracing/otlp.ts')).openTracing(config.trace, { version, log });
   const server = await startServer({

@@ -85,6 +85,12 @@ export interface ServeConfig {
   readonly auditFile: string;
   /** Lifetime of what Iceberg clients are given. */
   readonly icebergTokenMs: number;
+  /** How long a request waits for the files of a table. */
+  readonly icebergWaitMs: number;
+  /** How long files stay that no metadata name any more. */
+  readonly icebergGraceMs: number;
+  /** Where Iceberg clients reach the service, without a slash at its end; empty: as they come. */
+  readonly icebergUrl: string;
 }
 /** Access control is on with `keys` or a `domain`, which is the issuer of tokens, empty for none. */
 export interface AuthConfig {
@@ -196,6 +202,9 @@ export const parseServe = (
     insecure: values['insecure'] as boolean,
     auditFile: values['audit'] as string,
     icebergTokenMs: number('iceberg.token.ttl'),
+    icebergWaitMs: number('iceberg.wait'),
+    icebergGraceMs: number('iceberg.grace'),
+    icebergUrl: publicUrl(values),
     record: Object.freeze({
       file: values['record'] as string,
       fileBytesMax: number('record.bytes.max'),
@@ -204,6 +213,18 @@ export const parseServe = (
       bodyBytesMax: number('record.bodies.max'),
     }),
   });
+};
+
+/** @throws ConfigError for what is no URL that paths can be put behind */
+const publicUrl = (values: ParsedOptions['values']): string => {
+  const text = values['iceberg.url'] as string;
+  if (text === '') return '';
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (!url || !/^https?:$/.test(url.protocol) || `${url.username}${url.password}${url.search}${url.hash}` !== '')
+    throw new ConfigError(
+      `bad value for -iceberg.url: ${JSON.stringify(text)} (http:// or https://, a host and at most a path)`,
+    );
+  return url.href.replace(/\/+$/, '');
 };
 
 /** @throws ConfigError */

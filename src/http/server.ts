@@ -240,7 +240,7 @@ const buildApp = (options: ServerOptions): { readonly app: FastifyInstance; read
   addPages(app);
   const inspected = config.inspect.on ? watch : undefined;
   addRoutes(app, service, inspected !== undefined);
-  addIceberg(app, service, icebergService(options.catalogue, config.icebergTokenMs, options.iceberg), routedMethods);
+  addIceberg(app, service, icebergService(options.catalogue, config, options.iceberg), routedMethods);
   if (inspected) addInspection(app, service, inspected);
   return { app, service };
 };

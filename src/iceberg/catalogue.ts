@@ -33,11 +33,8 @@ import { type Render, type RenderTurns, Table } from './table.ts';
 
 /** How many files are made at once: the other threads go on with what clients wait for. */
 const rendersAtOnce = 1;
-/** How long who asks for a table waits for its files. */
-const waitMsDefault = 20_000;
-/** How long files stay that no metadata name any more. */
-const graceMsDefault = 24 * 3_600_000;
 const sweepsPerGrace = 24;
+const sweepMsMax = 3_600_000;
 /** The scheme and bucket of all locations. */
 const bucket = 's3://lake';
 /** Commits come in groups: so long after the first of them files are made for all. */
@@ -51,8 +48,10 @@ interface CatalogueParts {
   readonly files: () => ObjectStore;
   /** Told of faults that no call can tell of. */
   readonly report: (fault: unknown) => void;
-  readonly waitMs?: number;
-  readonly graceMs?: number;
+  /** How long who asks for a table waits for its files. */
+  readonly waitMs: number;
+  /** How long files stay that no metadata name any more. */
+  readonly graceMs: number;
 }
 interface Answered {
   readonly signature: string;
@@ -78,8 +77,8 @@ export class LakeCatalogue implements IcebergCatalogue {
 
   constructor(parts: CatalogueParts) {
     this.parts = parts;
-    this.waitMs = parts.waitMs ?? waitMsDefault;
-    this.graceMs = parts.graceMs ?? graceMsDefault;
+    this.waitMs = parts.waitMs;
+    this.graceMs = parts.graceMs;
     this.turns = rendersInTurn(parts.render, this.stop.signal);
     // Files in the making are named by nothing: none is made before.
     this.swept = this.pools().length === 0 ? Promise.resolve() : this.inBackground(() => this.sweepFiles());
@@ -88,7 +87,7 @@ export class LakeCatalogue implements IcebergCatalogue {
     });
     this.timer = setInterval(
       () => void this.inBackground(() => this.sweep(Date.now())),
-      this.graceMs / sweepsPerGrace,
+      Math.min(this.graceMs / sweepsPerGrace, sweepMsMax),
     ).unref();
     for (const pool of parts.lake.pools()) if (pool.iceberg === 'eager') this.soon(pool.id);
   }

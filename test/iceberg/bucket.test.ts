@@ -8,7 +8,7 @@ import { checkSignature, signatureOf } from '../../src/http/iceberg/signature.ts
 import type { Answer } from '../support/server.ts';
 import { eventsId, folderCatalogue, moviesId } from './folder-catalogue.ts';
 import { presignedUrl, signedHeaders, type Signer } from './sign.ts';
-import { credentialsOf, type IcebergTest, rawAsk, startIceberg } from './support.ts';
+import { credentialsOf, type IcebergTest, rawAsk, startIceberg, tablePath } from './support.ts';
 
 let iceberg: IcebergTest;
 let events: Signer & { readonly sessionToken: string };
@@ -243,13 +243,13 @@ describe('signatures', () => {
     const inHeader = { method: 'GET', path: '/test.txt', query: new Map<string, string[]>(), headers };
     const inQuery = { method: 'GET', path: '/test.txt', query, headers: { host: headers.host } };
     for (const request of [inHeader, inQuery]) {
-      await checkSignature(request, signatureOf(request)!, secretKey);
-      await expect(checkSignature(request, signatureOf(request)!, `${secretKey}x`)).rejects.toThrow(
-        'signature does not match',
-      );
-      await expect(checkSignature({ ...request, path: '/test.tx' }, signatureOf(request)!, secretKey)).rejects.toThrow(
-        LakeError,
-      );
+      await checkSignature(request, signatureOf(request)!, { secretAccessKey: secretKey });
+      await expect(
+        checkSignature(request, signatureOf(request)!, { secretAccessKey: `${secretKey}x` }),
+      ).rejects.toThrow('signature does not match');
+      await expect(
+        checkSignature({ ...request, path: '/test.tx' }, signatureOf(request)!, { secretAccessKey: secretKey }),
+      ).rejects.toThrow(LakeError);
     }
   });
 
@@ -365,4 +365,26 @@ describe('signatures', () => {
       expect(await code(own.credentialsOf(`sealed_${flipped.toString('base64url')}`))).toBe('400 InvalidToken');
     }
   });
+});
+
+test('behind a proxy that takes away a path and the host, a signature is that of the public URL', async () => {
+  const proxied = await startIceberg({ flags: ['-iceberg.url', 'https://lakes.example:8443/data/'] });
+  try {
+    const { value } = await proxied.json('GET', tablePath('events'));
+    const { 's3.endpoint': endpoint } = value['config']!;
+    expect(endpoint).toBe('https://lakes.example:8443/data/s3');
+    const signer = await credentialsOf(proxied, 'events');
+    const status = async (signedUrl: string): Promise<number> => {
+      const { host: _, ...headers } = signedHeaders(signedUrl, signer);
+      return (await proxied.service.ask('GET', `/s3/lake/${keys[0]}`, { headers })).status;
+    };
+    expect(await status(`${endpoint}/lake/${keys[0]}`)).toBe(200);
+    // Who does not come by the proxy signs what they send.
+    expect(await status(`${proxied.service.url}/s3/lake/${keys[0]}`)).toBe(200);
+    expect(await status(`${endpoint}/lake/${keys[1]}`)).toBe(403);
+    expect(await status(`https://lakes.example:8443/s3/lake/${keys[0]}`)).toBe(403);
+    expect(await status(`https://lakes.example/data/s3/lake/${keys[0]}`)).toBe(403);
+  } finally {
+    await proxied.close();
+  }
 });

@@ -37,6 +37,8 @@ export const openTableLake = async (
     render: (request) => workers.render(request),
     files: () => openIcebergFiles(directory),
     report,
+    waitMs: 20_000,
+    graceMs: 24 * 3_600_000,
     ...options,
   });
   let isOpen = true;

@@ -117,6 +117,8 @@ export const startService = async (
     report: (fault) => {
       throw fault;
     },
+    waitMs: config.icebergWaitMs,
+    graceMs: config.icebergGraceMs,
   });
   const access = accessOf({
     auth: config.auth,

@@ -86,6 +86,10 @@ describe('flags of lake serve', () => {
     expect(fault(['-log.level', 'loud'])).toBe(
       'bad value for -log.level: "loud" (one of trace, debug, info, warn, error, fatal, silent)',
     );
+    for (const url of ['lake', 'ftp://h/x', 'https://a:b@h', 'https://h/x?y', 'https://h/#z'])
+      expect(fault(['-iceberg.url', url])).toBe(
+        `bad value for -iceberg.url: ${JSON.stringify(url)} (http:// or https://, a host and at most a path)`,
+      );
     expect(fault(['-workers', 'two'])).toBe('bad value for -workers: "two" (a whole number)');
     expect(fault(['-memory', '1'])).toBe('bad value for -memory: "1" (at least 16777216)');
     expect(fault(['-query.status.ttl', 'soon'])).toBe(

@@ -3,6 +3,7 @@
  * token is for. Without access control everybody sees all.
  */
 import type { FastifyRequest } from 'fastify';
+import type { ServeConfig } from '../../config/serve.ts';
 import { LakeError } from '../../errors.ts';
 import type { IcebergCatalogue, IcebergTable } from '../../iceberg/catalogue.types.ts';
 import { parseId } from '../../lake/ksuid.ts';
@@ -26,12 +27,20 @@ export interface IcebergService {
   /** Milliseconds for which tokens and credentials are good. */
   readonly tokenMs: number;
   readonly clock: Clock;
+  /** Where clients reach the service, whatever their requests say by the time that they are here; empty: as they say. */
+  readonly publicUrl: string;
 }
 export const icebergService = (
   catalogue: IcebergCatalogue,
-  tokenMs: number,
+  { icebergTokenMs, icebergUrl }: Pick<ServeConfig, 'icebergTokenMs' | 'icebergUrl'>,
   { secret, clock = systemClock }: IcebergOptions,
-): IcebergService => ({ catalogue, seals: new Seals(secret), tokenMs, clock });
+): IcebergService => ({
+  catalogue,
+  seals: new Seals(secret),
+  tokenMs: icebergTokenMs,
+  clock,
+  publicUrl: icebergUrl,
+});
 
 /** Somebody; without access control nobody in particular. */
 export interface Caller {

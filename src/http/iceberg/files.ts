@@ -79,7 +79,7 @@ const placeOf = ({ path }: Target): { readonly bucket: string | undefined; reado
 /** The pool whose files a request may read; undefined: those of all. @throws s3-.. */
 const readableBy = async (
   service: Service,
-  { seals, clock, catalogue }: IcebergService,
+  { seals, clock, catalogue, publicUrl }: IcebergService,
   { request, target, query, audit }: Omit<Asked, 'reply'> & { readonly query: FileCall['query'] },
 ): Promise<string | undefined> => {
   const { access } = service;
@@ -93,7 +93,7 @@ const readableBy = async (
   const said = seals.open('files', sessionToken);
   if (said?.pool === undefined || ours.accessKeyId !== signature.accessKeyId) throw new LakeError('s3-token-invalid');
   const signed = { method: request.method, path: target.path, query, headers: request.headers };
-  await checkSignature(signed, signature, ours.secretAccessKey);
+  await checkSignature(signed, signature, { secretAccessKey: ours.secretAccessKey, publicUrl });
   const nowMs = clock.wallMs();
   checkTime(signature, nowMs);
   if (said.expiresMs <= nowMs) throw new LakeError('s3-token-expired');

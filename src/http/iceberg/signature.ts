@@ -152,12 +152,29 @@ const keyBytes = (key: string | ArrayBuffer | ArrayBufferView): string | Uint8Ar
   return ArrayBuffer.isView(key) ? new Uint8Array(key.buffer, key.byteOffset, key.byteLength) : new Uint8Array(key);
 };
 
-/** Whether a request's signature is what this secret gives. @throws s3-signature-wrong */
+/**
+ * Whether a request's signature is what this secret gives, as the request came, or as the client sent it to `publicUrl`
+ * before a proxy took away the path there and the host. @throws s3-signature-wrong
+ */
 export const checkSignature = async (
+  request: SignedRequest,
+  signature: Signature,
+  { secretAccessKey, publicUrl = '' }: { readonly secretAccessKey: string; readonly publicUrl?: string },
+): Promise<void> => {
+  if (await isSignature(request, signature, secretAccessKey)) return;
+  if (publicUrl !== '') {
+    const { host, pathname } = new URL(publicUrl);
+    const path = pathname.replace(/\/+$/, '') + request.path;
+    const sent = { ...request, path, headers: { ...request.headers, host } };
+    if (await isSignature(sent, signature, secretAccessKey)) return;
+  }
+  throw new LakeError('s3-signature-wrong');
+};
+const isSignature = async (
   { method, path, query, headers }: SignedRequest,
   signature: Signature,
   secretAccessKey: string,
-): Promise<void> => {
+): Promise<boolean> => {
   const { accessKeyId, region, service, signedHeaders, payloadHash, dateMs } = signature;
   const signer = new SignatureV4({
     credentials: { accessKeyId, secretAccessKey },
@@ -185,5 +202,5 @@ export const checkSignature = async (
     },
   );
   const hex = made.headers['authorization']?.slice(-64) ?? '';
-  if (!timingSafeEqual(Buffer.from(hex), Buffer.from(signature.hex))) throw new LakeError('s3-signature-wrong');
+  return timingSafeEqual(Buffer.from(hex), Buffer.from(signature.hex));
 };

@@ -14,23 +14,29 @@ export const region = 'us-east-1';
 /** A table is loaded again, whatever its ETag, after this part of the time for which its credentials are good. */
 const windowPart = 4;
 
-/** The URL of the service by which a request came; undefined where it names no host. */
-export const baseOf = ({ protocol, host }: Pick<FastifyRequest, 'protocol' | 'host'>): string | undefined =>
-  host === '' ? undefined : `${protocol}://${host}`;
+/** The URL by which clients reach the service: that of a request, unless one is set; undefined where it names no host. */
+const baseOf = (
+  { publicUrl }: IcebergService,
+  { protocol, host }: Pick<FastifyRequest, 'protocol' | 'host'>,
+): string | undefined => {
+  if (publicUrl !== '') return publicUrl;
+  return host === '' ? undefined : `${protocol}://${host}`;
+};
 
 /** Where a table's files are. */
 export const locationOf = ({ pool }: Pick<IcebergTable, 'pool'>): string => `s3://${lakeName}/${pool}/`;
 
 /** What a client reads a table's files with. */
 export const fileConfig = (
-  { seals, tokenMs, clock }: IcebergService,
+  service: IcebergService,
   { token, principal }: Caller,
   { pool }: IcebergTable,
   request: Pick<FastifyRequest, 'protocol' | 'host' | 'headers'>,
 ): Readonly<Record<string, string>> => {
+  const { seals, tokenMs, clock } = service;
   const expiresMs = Math.min(clock.wallMs() + tokenMs, principal?.expiresMs ?? Infinity);
   const sealed = seals.credentials({ pool, expiresMs, ...(token !== undefined && { token }) });
-  const base = baseOf(request);
+  const base = baseOf(service, request);
   return {
     ...(base !== undefined && takesEndpoint(request) && { 's3.endpoint': base + filesRoot }),
     's3.path-style-access': 'true',
@@ -52,12 +58,13 @@ const takesEndpoint = ({ headers }: Pick<FastifyRequest, 'headers'>): boolean =>
  * time: a client that hears that nothing changed goes on with those it has.
  */
 export const windowTag = (
-  { seals, tokenMs, clock }: IcebergService,
+  service: IcebergService,
   { token = '', principal }: Caller,
   request: Pick<FastifyRequest, 'protocol' | 'host' | 'headers'>,
   ...more: readonly string[]
 ): string => {
+  const { seals, tokenMs, clock } = service;
   const window = Math.floor(clock.wallMs() / (tokenMs / windowPart));
-  const parts = [seals.id, window, token, principal?.name, baseOf(request), takesEndpoint(request), ...more];
+  const parts = [seals.id, window, token, principal?.name, baseOf(service, request), takesEndpoint(request), ...more];
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 16);
 };
