@@ -127,6 +127,16 @@ export const ElasticError = Type.Object(
   },
   { $id: 'ElasticError' },
 );
+/** What Splunk's HTTP Event Collector says; `detail` is the service's own. */
+export const HecAnswer = Type.Object(
+  {
+    text: Type.String(),
+    code: count("Splunk's number of the text."),
+    'invalid-event-number': Type.Optional(count('The event that is wrong, from 0.')),
+    detail: Type.Optional(Type.String()),
+  },
+  { $id: 'HecAnswer' },
+);
 /** The answer to a write with `dryrun`. */
 export const Preview = Type.Object(
   {

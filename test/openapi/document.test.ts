@@ -101,7 +101,8 @@ describe('the document', () => {
     for (const { path, method, operation } of operations) {
       const answers = Object.entries(operation['responses']!);
       expect(
-        answers.some(([status]) => /^[12]/.test(status)),
+        // What is off answers nothing else.
+        answers.some(([status]) => /^[12]/.test(status)) || operation['operationId'] === 'hecAck',
         `${method} ${path}`,
       ).toBe(true);
       for (const [status, answer] of answers) {

@@ -30,6 +30,14 @@ export const writeObjectFields = (tape: JsonTape, fields: readonly Builder[]): v
   tape.taken();
 };
 
+/** Appends values of the object on the tape, by their entries, to a builder each. @throws format-memory */
+export const writePicked = (tape: JsonTape, entries: readonly number[], fields: readonly Builder[]): void => {
+  holdLong(tape);
+  tape.memory.holdParts();
+  for (let k = 0; k < entries.length; k++) writeEntry(tape, entries[k]!, fields[k]!);
+  tape.taken();
+};
+
 /** Appends the value of entry `i`; returns the entry behind it. */
 const writeEntry = (tape: JsonTape, i: number, builder: Builder): number => {
   switch (tape.kinds[i]) {

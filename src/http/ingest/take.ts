@@ -27,6 +27,7 @@ export interface BodyForm<P extends Protocol> {
   readonly protocol: P;
   readonly pool?: string | undefined;
   readonly time: string;
+  readonly defaults?: Readonly<Record<string, string>>;
   readonly contentEncoding?: string | undefined;
   readonly isKnown?: (told: Told[P]) => boolean;
 }
@@ -41,11 +42,11 @@ export interface Taken<P extends Protocol> {
 /** Takes a body and commits what is in it. @throws what is wrong with all of it */
 export const takeBody = async <P extends Protocol>(
   call: Call,
-  { protocol, pool, time, contentEncoding, isKnown = () => false }: BodyForm<P>,
+  { protocol, pool, time, defaults, contentEncoding, isKnown = () => false }: BodyForm<P>,
 ): Promise<Taken<P>> => {
   const loads = new BodyLoads(call);
   const note = commitNote(call.request.headers);
-  const form = { protocol, pool, time, contentCodings: requestCodings(contentEncoding) };
+  const form = { protocol, pool, time, ...(defaults && { defaults }), contentCodings: requestCodings(contentEncoding) };
   try {
     const { told, pools, digest } = await call.service.workers.ingest<P>({
       ...form,
@@ -70,6 +71,11 @@ export const onlyCommit = ({ pools }: Pick<Taken<Protocol>, 'pools'>): Id | unde
   const [taken] = pools.values();
   if (taken && 'error' in taken) throw taken.error;
   return taken?.commit;
+};
+
+/** All pools took their records. @throws why the first of those that did not did not */
+export const checkAllTaken = ({ pools }: Pick<Taken<Protocol>, 'pools'>): void => {
+  for (const taken of pools.values()) if ('error' in taken) throw taken.error;
 };
 
 /** The loads of one request: one for each pool. */

@@ -15,6 +15,7 @@ import { progressRoutes } from './progress.ts';
 import { queryRoutes } from './query.ts';
 import { revisionRoutes } from './revision.ts';
 import { serviceRoutes } from './service.ts';
+import { splunkRoutes } from './splunk.ts';
 import { tagRoutes } from './tag.ts';
 
 /** The route table: the server is made from it, and so is the document. */
@@ -33,6 +34,7 @@ export const routes: readonly Route[] = [
   ...inspectRoutes,
   ...elasticRoutes,
   ...lokiRoutes,
+  ...splunkRoutes,
   ...serviceRoutes,
   ...documentRoutes(() => routes),
 ];

@@ -5,12 +5,15 @@ import type { ReadOptions } from '../../formats/format.types.ts';
 import { withTimes } from '../load/times.ts';
 import { toWire } from '../messages.ts';
 import { decodeBulk } from './bulk.ts';
+import { decodeHec, decodeHecRaw } from './hec.ts';
 import type { Decoder, IngestForm, IngestOutcome, PoolOutcome, Protocol, Told } from './ingest.types.ts';
 import { decodeLokiJson, decodeLokiProtobuf } from './loki.ts';
 import { type PoolLoadTools, PoolLoads } from './pool-loads.ts';
 
 const decoders: { readonly [P in Protocol]: Decoder<Told[P]> } = {
   bulk: decodeBulk,
+  hec: decodeHec,
+  'hec-raw': decodeHecRaw,
   'loki-json': decodeLokiJson,
   'loki-protobuf': decodeLokiProtobuf,
 };
@@ -22,7 +25,7 @@ interface IngestTools extends PoolLoadTools {
 /** Reads a body into objects of its pools. When it rejects, no file is left. */
 export const ingest = async (
   body: AsyncIterable<Uint8Array>,
-  { protocol, pool, time, contentCodings: codings = [] }: IngestForm,
+  { protocol, pool, time, defaults = {}, contentCodings: codings = [] }: IngestForm,
   options: ReadOptions,
   tools: IngestTools,
 ): Promise<IngestOutcome> => {
@@ -36,6 +39,7 @@ export const ingest = async (
         options,
         pool,
         time,
+        defaults,
         emit: (name, batch) => loads.emit(name, time === undefined ? batch : withTimes(batch, time)),
       },
     );

@@ -10,11 +10,14 @@ import type { WireError } from '../messages.ts';
 import type { LoadReply, LoadRequest } from '../pool.types.ts';
 import type { LoadWatch } from '../watches.ts';
 import type { BulkTold } from './bulk.ts';
+import type { HecTold } from './hec.ts';
 import type { LokiTold } from './loki.ts';
 
 /** What the answer says of a body beside its records, by protocol: plain data. */
 export interface Told {
   readonly bulk: BulkTold;
+  readonly hec: HecTold;
+  readonly 'hec-raw': HecTold;
   readonly 'loki-json': LokiTold;
   readonly 'loki-protobuf': LokiTold;
 }
@@ -28,6 +31,8 @@ export interface DecodeContext {
   readonly pool: string | undefined;
   /** The field that has their time. */
   readonly time: string | undefined;
+  /** Fields of records that do not have them, by name. */
+  readonly defaults: Readonly<Record<string, string>>;
   /** Hands records on to a pool; resolves when more may come. */
   emit(pool: string, batch: Vector): Promise<void>;
 }
@@ -39,6 +44,8 @@ export interface IngestForm {
   readonly protocol: Protocol;
   readonly pool?: string | undefined;
   readonly time?: string | undefined;
+  /** Fields that records get which do not have them, where the protocol has such. */
+  readonly defaults?: Readonly<Record<string, string>>;
   readonly contentCodings?: readonly ContentCoding[];
 }
 

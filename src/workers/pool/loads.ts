@@ -158,14 +158,21 @@ export class Loads {
     return runSmallIngest(request, body, async (name) => layoutOf(await targets.find(name)), this.smallTools);
   }
   private async ingestChunks(
-    { protocol, pool, time, contentCodings, body, begun, client, signal }: IngestRequest,
+    { protocol, pool, time, defaults, contentCodings, body, begun, client, signal }: IngestRequest,
     targets: IngestTargets,
   ): Promise<IngestOutcome> {
     const session = this.scheduler.session();
     session.target = (name) => targets.find(name);
     await begun?.();
     return this.scheduler.outcome<IngestOutcome>(
-      { kind: 'ingest', protocol, pool, time, ...(contentCodings?.length && { contentCodings }) },
+      {
+        kind: 'ingest',
+        protocol,
+        pool,
+        time,
+        ...(defaults && { defaults }),
+        ...(contentCodings?.length && { contentCodings }),
+      },
       session,
       {
         client,
