@@ -161,6 +161,18 @@ export class Recorder {
           this.keepObjects(request.rejects.pool.id, reply.rejected, objects);
         return reply;
       },
+      ingest: async (request) => {
+        const found = new Map<string, Id>();
+        const target: typeof request.target = async (name) => {
+          const made = await request.target(name);
+          found.set(name, made.pool.id);
+          return made;
+        };
+        const reply = await workers.ingest({ ...request, target });
+        for (const [name, outcome] of reply.pools)
+          if (!('error' in outcome)) this.keepObjects(found.get(name)!, outcome.objects, objects);
+        return reply;
+      },
       prepareDelete: (where, lake, warn) =>
         this.preparing(workers.prepareDelete(where, lake, warn), (snapshot, removes) => ({
           what: 'delete where',

@@ -50,6 +50,7 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
     throw new ConfigError(
       `-l ${listenText(reachable)}: others can reach this address, and there is no access control: -auth.keys or -auth.domain turn it on, -insecure goes without`,
     );
+  checkSyslog(config, guarded);
   const { connectionsMax, answersMax, isTight } = withinOpenFiles(config);
   yieldCollectors();
   const log = pino({ level: config.logLevel }, pino.destination({ dest: 2, sync: false }));
@@ -225,6 +226,17 @@ const noted = (
     else log.info(times, 'the clock has caught up with the ids');
   },
 });
+
+/** Syslog knows no keys: who lets others write by it says into which pool. @throws ConfigError */
+const checkSyslog = ({ syslog }: ServeConfig, guarded: boolean): void => {
+  if (!syslog || syslog.isPoolNamed) return;
+  const address = `-syslog ${listenText({ kind: 'tcp', ...syslog })}`;
+  const why = guarded ? 'there is access control' : loopback(syslog.host) ? undefined : 'others can reach this address';
+  if (why !== undefined)
+    throw new ConfigError(
+      `${address}: ${why}, and syslog has no keys: -syslog.pool names the pool that anyone who reaches the port may write`,
+    );
+};
 
 /** Whether others than people of this machine may reach an address; what systemd opened may be anything. */
 const isReachable = (address: ListenAddress): boolean =>

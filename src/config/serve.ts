@@ -14,12 +14,13 @@ import {
 } from './limits.ts';
 import {
   ConfigError,
+  noMore,
+  parseAddress,
+  parseOptions,
   type Environment,
   type FileOptions,
   type HelpRequest,
   type ParsedOptions,
-  noMore,
-  parseOptions,
 } from './options.ts';
 import { type LogLevel, type responseFormats, serveOptions } from './tables.ts';
 
@@ -53,6 +54,8 @@ export interface ServeConfig {
   readonly bodyBytesMax: number;
   readonly retryKeepMs: number;
   readonly ingest: IngestConfig;
+  /** Absent: nothing listens to syslog. */
+  readonly syslog?: SyslogConfig;
   readonly bodyIdleMsMax: number;
   /** Bytes a second; 0: any will do. */
   readonly rateBytesMin: number;
@@ -111,6 +114,15 @@ export interface IngestConfig {
   readonly poolsMax: number;
   /** How long a body that comes again is the commit of the first time; 0: not at all. */
   readonly repeatsMs: number;
+}
+/** Where syslog is listened to, by TCP and UDP. `isPoolNamed`: the option names the pool, it is not the default. */
+export interface SyslogConfig {
+  readonly host: string;
+  readonly port: number;
+  readonly pool: string;
+  readonly isPoolNamed: boolean;
+  readonly messageBytesMax: number;
+  readonly delayMs: number;
 }
 /** Where traces go, and as whose. `url` is that of the traces themselves. */
 export interface TraceConfig {
@@ -175,6 +187,7 @@ export const parseServe = (
       poolsMax: number('ingest.pools.max'),
       repeatsMs: number('ingest.repeats'),
     }),
+    ...syslogConfig(values),
     bodyIdleMsMax: number('body.idle'),
     rateBytesMin: number('rate.min'),
     headerMsMax: number('header.time'),
@@ -225,6 +238,25 @@ const publicUrl = (values: ParsedOptions['values']): string => {
       `bad value for -iceberg.url: ${JSON.stringify(text)} (http:// or https://, a host and at most a path)`,
     );
   return url.href.replace(/\/+$/, '');
+};
+
+/** @throws ConfigError */
+const syslogConfig = (values: ParsedOptions['values']): Pick<ServeConfig, 'syslog'> => {
+  const text = values['syslog'] as string;
+  if (text === '') return {};
+  const address = parseAddress(text);
+  if (!address)
+    throw new ConfigError(`bad value for -syslog: ${JSON.stringify(text)} (HOST:PORT with a port of 0 to 65535)`);
+  const pool = values['syslog.pool'] as string;
+  return {
+    syslog: Object.freeze({
+      ...address,
+      pool: pool || 'syslog',
+      isPoolNamed: pool !== '',
+      messageBytesMax: values['syslog.message.max'] as number,
+      delayMs: values['syslog.delay'] as number,
+    }),
+  };
 };
 
 /** @throws ConfigError */

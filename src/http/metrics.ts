@@ -15,6 +15,7 @@ import type { WorkerPool } from '../workers/pool.types.ts';
 import type { EventFeed } from './events.ts';
 import { type Spread, Spreads, type Tally, Tallies } from './figures.ts';
 import type { Runs } from './runs.ts';
+import type { SyslogFigures } from './syslog/figures.ts';
 
 /** The figures of one server. */
 export interface Metrics {
@@ -30,6 +31,8 @@ export interface Metrics {
    * Counts the bytes of a server's connections; `cuts` are those that were cut, by reason.
    */
   readonly watch: (server: Server, cuts: Readonly<Record<string, number>>) => void;
+  /** Counts what comes by syslog. */
+  readonly watchSyslog: (figures: SyslogFigures) => void;
   readonly close: () => void;
 }
 /** Where figures are read that others keep. */
@@ -74,6 +77,15 @@ export const startMetrics = (sources: MetricsSources): Metrics => {
       counter(registry, 'lake_http_connections_cut_total', () =>
         Object.entries(cuts).map(([reason, count]) => [count, { reason }] as const),
       );
+    },
+    watchSyslog: (figures) => {
+      const by = (label: string, counts: Readonly<Record<string, number>>) => (): Iterable<Sample> =>
+        Object.entries(counts).map(([value, count]) => [count, { [label]: value }] as const);
+      counter(registry, 'lake_syslog_messages_total', by('transport', figures.received));
+      counter(registry, 'lake_syslog_dropped_total', by('reason', figures.dropped));
+      counter(registry, 'lake_syslog_batches_total', by('outcome', figures.batches));
+      gauge(registry, 'lake_syslog_connections', () => [[figures.connections]]);
+      gauge(registry, 'lake_syslog_waiting_bytes', () => [[figures.waitingBytes()]]);
     },
     close: () => {
       unhear();
@@ -143,6 +155,19 @@ export const metricRows: readonly Row[] = [
   { name: 'lake_load_body_bytes_total', help: 'Body bytes of committed loads' },
   { name: 'lake_load_object_bytes_total', help: 'Bytes of data objects written by committed loads' },
   { name: 'lake_loads_running', help: 'Loads active in a worker or waiting for their body' },
+  { name: 'lake_syslog_messages_total', help: 'Messages received by syslog (option -syslog)', labels: ['transport'] },
+  {
+    name: 'lake_syslog_dropped_total',
+    help: 'Messages of syslog not kept: long, over -syslog.message.max; cut, by the end of the connection; full, a datagram while too many wait; refused, with their batch; closing, not committed before the end',
+    labels: ['reason'],
+  },
+  {
+    name: 'lake_syslog_batches_total',
+    help: 'Batches of syslog: committed; again, a try that failed and is repeated; refused for good',
+    labels: ['outcome'],
+  },
+  { name: 'lake_syslog_connections', help: 'Open connections of syslog' },
+  { name: 'lake_syslog_waiting_bytes', help: 'Bytes of syslog messages waiting for their commit' },
   { name: 'lake_events_subscribers', help: 'Subscribers of /events' },
   { name: 'lake_events_lagging_subscribers', help: 'Subscribers with queued events' },
   { name: 'lake_events_dropped_subscribers_total', help: 'Subscribers disconnected because they were too slow' },

@@ -63,6 +63,7 @@ import { RoutedCall } from './routed-call.ts';
 import type { Route, RouteConfig, Service } from './route.ts';
 import { routes } from './routes/routes.ts';
 import { Runs } from './runs.ts';
+import { startSyslog, type SyslogServer } from './syslog/server.ts';
 import { addPages, isNoAsset, wantsPage } from './static-pages.ts';
 import type { Tracing } from './tracing/tracing.ts';
 import { queryParameters, targetOf } from './url.ts';
@@ -102,6 +103,8 @@ export interface Server {
   readonly address: string;
   /** Where it is to be reached, as listeners.ts names them. */
   readonly addresses: readonly string[];
+  /** What listens to syslog, if anything does. */
+  readonly syslog?: SyslogServer;
   /** The framework's own, for requests without a socket in tests. */
   readonly app: FastifyInstance;
   /** Ends event streams, lets requests finish for `shutdownMs`, then cuts them off. */
@@ -113,12 +116,18 @@ export const startServer = async (options: ServerOptions): Promise<Server> => {
   const { app, service } = buildApp(options);
   // It listens already: the framework is only told so.
   await app.listen();
+  const { config } = service;
+  const syslog = config.syslog && (await startSyslog(service, config.syslog));
+  if (syslog) service.metrics.watchSyslog(syslog.figures);
   const addresses = options.earlyListener.names;
   return {
     address: addresses[0]!,
     addresses,
     app,
-    close: () => close(app, service),
+    ...(syslog && { syslog }),
+    close: async () => {
+      await Promise.all([syslog?.close(config.shutdownMs), close(app, service)]);
+    },
   };
 };
 

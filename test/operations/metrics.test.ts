@@ -125,7 +125,7 @@ const valueOf = (
 };
 
 beforeAll(async () => {
-  service = await startService(['-metrics.pools', '2', '-workers', '2']);
+  service = await startService(['-syslog', '127.0.0.1:0', '-metrics.pools', '2', '-workers', '2']);
   for (const name of ['p', hostile, 'third', 'fourth'])
     await service.ask('POST', '/pool', {
       headers: json,

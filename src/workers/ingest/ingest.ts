@@ -8,6 +8,7 @@ import { decodeBulk } from './bulk.ts';
 import { decodeHec, decodeHecRaw } from './hec.ts';
 import type { Decoder, IngestForm, IngestOutcome, PoolOutcome, Protocol, Told } from './ingest.types.ts';
 import { decodeLokiJson, decodeLokiProtobuf } from './loki.ts';
+import { decodeSyslog } from './syslog.ts';
 import { type PoolLoadTools, PoolLoads } from './pool-loads.ts';
 
 const decoders: { readonly [P in Protocol]: Decoder<Told[P]> } = {
@@ -16,6 +17,7 @@ const decoders: { readonly [P in Protocol]: Decoder<Told[P]> } = {
   'hec-raw': decodeHecRaw,
   'loki-json': decodeLokiJson,
   'loki-protobuf': decodeLokiProtobuf,
+  syslog: decodeSyslog,
 };
 
 /** `read`: called when all of the body was read. */

@@ -12,6 +12,7 @@ import type { LoadWatch } from '../watches.ts';
 import type { BulkTold } from './bulk.ts';
 import type { HecTold } from './hec.ts';
 import type { LokiTold } from './loki.ts';
+import type { SyslogTold } from './syslog.ts';
 
 /** What the answer says of a body beside its records, by protocol: plain data. */
 export interface Told {
@@ -20,6 +21,7 @@ export interface Told {
   readonly 'hec-raw': HecTold;
   readonly 'loki-json': LokiTold;
   readonly 'loki-protobuf': LokiTold;
+  readonly syslog: SyslogTold;
 }
 /** Protocols of shippers; a body has one. */
 export type Protocol = keyof Told;
