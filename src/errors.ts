@@ -122,6 +122,24 @@ export const errorTable = {
   'lake-unreadable': internal('lake {directory}: its tables cannot be read: {fault}', 'directory', 'fault'),
   'table-corrupt': internal('table {table}, key {key}: {fault}', 'table', 'key', 'fault'),
   'storage-full': { status: 507, kind: 'storage full', text: 'disk is full: {fault}', ours: ['fault'] },
+  'store-unreachable': {
+    status: 503,
+    kind: 'other error',
+    text: 'store {store}: {what} failed ({tries} tries): {fault}',
+    ours: ['store', 'what', 'fault'],
+  },
+  'store-refused': {
+    status: 503,
+    kind: 'other error',
+    text: 'store {store}: {what} was refused: {fault}',
+    ours: ['store', 'what', 'fault'],
+  },
+  'store-corrupt': internal('store {store}: {key}: {fault}', 'store', 'key', 'fault'),
+  'store-unconditional': internal(
+    'store {store} does not honor If-None-Match on puts, so two writers could both write: {fault}',
+    'store',
+    'fault',
+  ),
   'spill-full': {
     status: 507,
     kind: 'storage full',

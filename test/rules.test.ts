@@ -85,6 +85,7 @@ const all = [
   'visualize',
   'version',
   'iceberg',
+  'store',
 ];
 const mayImport: Readonly<Record<string, readonly string[]>> = {
   errors: [],
@@ -94,12 +95,14 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   formats: ['vectors', 'errors'],
   query: ['vectors', 'errors'],
   exec: ['query', 'vectors', 'errors'],
-  lake: ['vectors', 'formats', 'machines', 'errors'],
-  workers: ['formats', 'query', 'exec', 'vectors', 'machines', 'lake', 'iceberg', 'errors', 'allocator'],
+  store: ['errors'],
+  lake: ['vectors', 'formats', 'machines', 'store', 'errors'],
+  workers: ['formats', 'query', 'exec', 'vectors', 'machines', 'lake', 'store', 'iceberg', 'errors', 'allocator'],
   iceberg: ['lake', 'formats', 'vectors', 'errors'],
   recording: ['machines', 'errors'],
   http: [
     'iceberg',
+    'store',
     'query',
     'lake',
     'formats',
@@ -173,12 +176,12 @@ describe('imports', () => {
     // What a query makes the service connect to goes through from/http.ts alone.
     {
       packages: /^node:(http|https|dns|dns\/promises|tls)$/,
-      home: /^src\/(http|commands|visualize)\/|^src\/workers\/from\/http\.ts$/,
+      home: /^src\/(http|commands|visualize|store)\/|^src\/workers\/from\/http\.ts$/,
     },
     { packages: /^node:worker_threads$/, home: /^src\/(workers|bundle)\// },
     {
       packages: /^node:fs(\/promises)?$/,
-      home: /^src\/(lake\/(objects\/objects|lock|log\/.*|tables\/(environment|checkpoints|head|probe-entry)|repair\/(recovery|upgrade|fsck|repair|replay))|workers\/(query\/(spill|kept-answers)|from\/files)|recording\/.*|commands\/.*|bundle\/.*|main|http\/.*static.*|http\/(access\/issuer-keys|connections\/listeners))(\.|$|\/)/,
+      home: /^src\/(store\/(s3|credentials)|lake\/(objects\/(objects|cached)|store\/.*|lock|log\/.*|tables\/(environment|checkpoints|head|probe-entry)|repair\/(recovery|upgrade|fsck|repair|replay))|workers\/(query\/(spill|kept-answers)|from\/files)|recording\/.*|commands\/.*|bundle\/.*|main|http\/.*static.*|http\/(access\/issuer-keys|connections\/listeners))(\.|$|\/)/,
     },
     { packages: /^(vitest|fast-check|oxc-parser|vega-datasets)$/, home: /^test\// },
   ];

@@ -7,10 +7,11 @@
  * - A signature in a header is good for a quarter of an hour before and after its time, by our clock; a presigned URL
  *   until the time that it names, a week at most.
  */
-import { createHash, createHmac, timingSafeEqual, type Hash, type Hmac } from 'node:crypto';
+import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { SignatureV4 } from '@smithy/signature-v4';
 import { LakeError } from '../../errors.ts';
+import { Sha256 } from '../../store/sha256.ts';
 
 /** A request as it came. `path` and `query` as they stand in the request line. */
 interface SignedRequest {
@@ -129,27 +130,6 @@ export const checkTime = ({ dateMs, expiresMs }: Signature, nowMs: number): void
   if (expiresMs >= nowMs) return;
   if (expiresMs === dateMs + skewMsMax) throw new LakeError('s3-skew', { skew: Math.round((dateMs - nowMs) / 1000) });
   throw new LakeError('s3-expired', { time: new Date(expiresMs).toISOString() });
-};
-
-/** The library's digests, by the engine's own. */
-class Sha256 {
-  readonly #hash: Hash | Hmac;
-  constructor(key?: string | ArrayBuffer | ArrayBufferView) {
-    this.#hash = key === undefined ? createHash('sha256') : createHmac('sha256', keyBytes(key));
-  }
-  update(bytes: Uint8Array): void {
-    this.#hash.update(bytes);
-  }
-  async digest(): Promise<Uint8Array> {
-    return new Uint8Array(this.#hash.digest());
-  }
-  reset(): never {
-    throw new Error('a digest is made once');
-  }
-}
-const keyBytes = (key: string | ArrayBuffer | ArrayBufferView): string | Uint8Array => {
-  if (typeof key === 'string') return key;
-  return ArrayBuffer.isView(key) ? new Uint8Array(key.buffer, key.byteOffset, key.byteLength) : new Uint8Array(key);
 };
 
 /**

@@ -1,0 +1,472 @@
+/**
+ * A bucket of an S3-compatible store: requests signed with Signature Version 4 over Node's own HTTP client. The dozen
+ * of them that the lake needs is a thirtieth of the store's SDK, which has no bound on what a request may take.
+ *
+ * A put carries the SHA-256 of its bytes twice: signed, which a store checks that checks anything, and as a checksum,
+ * which it answers; where it does not, the MD5 that its ETag is does instead. What was put is put with its SHA-256 beside
+ * it, and that is compared when it is got.
+ */
+import { createHash, randomUUID } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
+import { closeSync, openSync, readSync, rmSync, fstatSync, writeSync } from 'node:fs';
+import { setTimeout as later } from 'node:timers/promises';
+import { SignatureV4 } from '@smithy/signature-v4';
+import { LakeError } from '../errors.ts';
+import {
+  type Bucket,
+  type BucketAddress,
+  type BucketCounts,
+  bucketName,
+  type ListedKey,
+  type ObjectHead,
+} from './bucket.ts';
+import { CredentialChain } from './credentials.ts';
+import { Agents, type Answer, exchange } from './http-exchange.ts';
+import { Sha256 } from './sha256.ts';
+import { elementOf, partsOf } from './xml.ts';
+
+/** `environment`: where credentials are looked for. */
+export interface S3Options extends BucketAddress {
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** How long a request is tried again, all its tries together; default 30 s. */
+  readonly retryMsMax?: number;
+  /** How long nothing may come of one try; default 10 s. */
+  readonly idleMsMax?: number;
+  /** Longer files are put in parts; default 16 MiB. */
+  readonly partBytes?: number;
+}
+
+const retryMsDefault = 30_000;
+const idleMsDefault = 10_000;
+const partBytesDefault = 16 << 20;
+/** S3 takes no more. */
+const partsMax = 10_000;
+const partsAtOnce = 4;
+const pauseMsMin = 50;
+const pauseMsMax = 2000;
+const shaHeader = 'x-amz-meta-sha256';
+const chunkBytes = 1 << 20;
+
+/** A request as the bucket's methods say it. `accepts`: answers besides 2xx that are no faults. */
+interface Call {
+  readonly what: string;
+  readonly method: 'GET' | 'PUT' | 'HEAD' | 'DELETE' | 'POST';
+  readonly key: string;
+  readonly query?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: Uint8Array;
+  readonly sink?: () => (chunk: Uint8Array) => void;
+  readonly accepts?: readonly number[];
+  /** Says what is wrong with an answer that was cut or mixed up: then it is tried again. */
+  readonly check?: (answer: Answer) => string | undefined;
+}
+/** `tries`: how often it was sent. */
+interface Called extends Answer {
+  readonly tries: number;
+}
+
+/** A fault that may pass. */
+class Passing extends Error {}
+
+export const openBucket = (options: S3Options): Bucket => new S3Bucket(options);
+
+class S3Bucket implements Bucket {
+  readonly name: string;
+  readonly counts: BucketCounts = { requests: 0, retries: 0, sentBytes: 0, receivedBytes: 0, lists: 0 };
+  private readonly options: S3Options;
+  private readonly agents = new Agents();
+  private readonly credentials: CredentialChain;
+  private readonly closing = new AbortController();
+
+  constructor(options: S3Options) {
+    this.options = options;
+    this.name = bucketName(options);
+    this.credentials = new CredentialChain(options.environment, this.agents);
+    // One for each request under way.
+    setMaxListeners(0, this.closing.signal);
+  }
+  close(): void {
+    this.closing.abort(new Error('the service is closing'));
+    this.agents.close();
+  }
+
+  async put(key: string, bytes: Uint8Array): Promise<void> {
+    await this.putBytes(key, bytes);
+  }
+  async putNew(key: string, bytes: Uint8Array): Promise<boolean> {
+    const { status } = await this.putBytes(key, bytes, { 'if-none-match': '*' });
+    if (status !== 412) return true;
+    // An earlier try may have been done, and its answer lost.
+    const there = await this.get(key);
+    return there !== undefined && there.equals(bytes);
+  }
+  private putBytes(key: string, body: Uint8Array, headers: Readonly<Record<string, string>> = {}): Promise<Called> {
+    const sums = sumsOf(body);
+    return this.call({
+      what: `putting ${key}`,
+      method: 'PUT',
+      key,
+      headers: {
+        ...headers,
+        'content-type': 'application/octet-stream',
+        [shaHeader]: sums.sha256.toString('hex'),
+        'x-amz-checksum-sha256': sums.sha256.toString('base64'),
+      },
+      body,
+      ...('if-none-match' in headers && { accepts: [412] }),
+      check: (answer) => (answer.status === 412 ? undefined : putFault(answer, sums)),
+    });
+  }
+
+  async putFile(key: string, path: string): Promise<void> {
+    const fd = openSync(path, 'r');
+    try {
+      const { size } = fstatSync(fd);
+      const partBytes = Math.max(this.options.partBytes ?? partBytesDefault, Math.ceil(size / partsMax));
+      if (size <= partBytes) await this.put(key, readFully(fd, 0, size));
+      else await this.putParts(key, fd, { size, partBytes });
+    } finally {
+      closeSync(fd);
+    }
+  }
+  private async putParts(
+    key: string,
+    fd: number,
+    { size, partBytes }: { readonly size: number; readonly partBytes: number },
+  ): Promise<void> {
+    const sha = createHash('sha256');
+    for (let at = 0; at < size; at += chunkBytes) sha.update(readFully(fd, at, Math.min(chunkBytes, size - at)));
+    const sha256 = sha.digest('hex');
+    const begun = await this.call({
+      what: `beginning ${key}`,
+      method: 'POST',
+      key,
+      query: { uploads: '' },
+      headers: { 'content-type': 'application/octet-stream', [shaHeader]: sha256 },
+      check: ({ body }) => (elementOf(body.toString('utf8'), 'UploadId') ? undefined : 'the answer names no upload'),
+    });
+    const uploadId = elementOf(begun.body.toString('utf8'), 'UploadId')!;
+    const count = Math.ceil(size / partBytes);
+    const tags: string[] = new Array<string>(count);
+    try {
+      let next = 0;
+      const putSome = async (): Promise<void> => {
+        for (let part = next++; part < count; part = next++) {
+          const at = part * partBytes;
+          const body = readFully(fd, at, Math.min(partBytes, size - at));
+          tags[part] = await this.putPart(key, { uploadId, number: part + 1, body });
+        }
+      };
+      await Promise.all(Array.from({ length: Math.min(partsAtOnce, count) }, putSome));
+      await this.complete(key, { uploadId, tags, size, sha256 });
+    } catch (fault) {
+      await this.call({
+        what: `giving up ${key}`,
+        method: 'DELETE',
+        key,
+        query: { uploadId },
+        accepts: [404],
+      }).catch(() => undefined);
+      throw fault;
+    }
+  }
+  private async putPart(
+    key: string,
+    { uploadId, number, body }: { readonly uploadId: string; readonly number: number; readonly body: Buffer },
+  ): Promise<string> {
+    const sums = sumsOf(body);
+    const { headers } = await this.call({
+      what: `putting part ${number} of ${key}`,
+      method: 'PUT',
+      key,
+      query: { partNumber: String(number), uploadId },
+      body,
+      check: (answer) => (answer.headers.etag === undefined ? 'the answer has no ETag' : putFault(answer, sums)),
+    });
+    return headers.etag!;
+  }
+  private async complete(
+    key: string,
+    { uploadId, tags, size, sha256 }: { uploadId: string; tags: readonly string[]; size: number; sha256: string },
+  ): Promise<void> {
+    const parts = tags.map((tag, i) => `<Part><PartNumber>${i + 1}</PartNumber><ETag>${tag}</ETag></Part>`);
+    await this.call({
+      what: `ending ${key}`,
+      method: 'POST',
+      key,
+      query: { uploadId },
+      headers: { 'content-type': 'application/xml' },
+      body: Buffer.from(`<CompleteMultipartUpload>${parts.join('')}</CompleteMultipartUpload>`),
+      // Once it was done the upload is not known any more.
+      accepts: [404],
+      check: ({ status, body }) =>
+        status === 200 && !/<CompleteMultipartUploadRes(ult|ponse)/.test(body.toString('latin1'))
+          ? (elementOf(body.toString('utf8'), 'Message') ?? 'the answer does not say that it is done')
+          : undefined,
+    });
+    const head = await this.head(key);
+    if (!head || head.bytes !== size || head.sha256 !== sha256)
+      throw this.corrupt(key, head ? `it has ${head.bytes} bytes, ${size} were put` : 'it was put and is not there');
+  }
+
+  async get(key: string): Promise<Buffer | undefined> {
+    const { status, body } = await this.call({
+      what: `getting ${key}`,
+      method: 'GET',
+      key,
+      accepts: [404],
+      check: (answer) =>
+        answer.status === 404 ? this.absence(answer) : shaFault(answer, createHash('sha256').update(answer.body)),
+    });
+    return status === 404 ? undefined : body;
+  }
+  async getFile(key: string, path: string): Promise<boolean> {
+    const fd = openSync(path, 'w');
+    let isWhole = false;
+    try {
+      let sha = createHash('sha256');
+      let at = 0;
+      const { status } = await this.call({
+        what: `getting ${key}`,
+        method: 'GET',
+        key,
+        accepts: [404],
+        sink: () => {
+          sha = createHash('sha256');
+          at = 0;
+          return (chunk) => {
+            sha.update(chunk);
+            for (let done = 0; done < chunk.length; )
+              done += writeSync(fd, chunk, done, chunk.length - done, at + done);
+            at += chunk.length;
+          };
+        },
+        check: (answer) => (answer.status === 404 ? this.absence(answer) : shaFault(answer, sha)),
+      });
+      isWhole = status !== 404;
+      return isWhole;
+    } finally {
+      closeSync(fd);
+      if (!isWhole) rmSync(path, { force: true });
+    }
+  }
+  /** A bucket that is not there is no missing object. */
+  private absence({ body }: Answer): undefined {
+    if (elementOf(body.toString('utf8'), 'Code') === 'NoSuchBucket')
+      throw new LakeError('store-refused', { store: this.name, what: 'asking it', fault: '404 NoSuchBucket' });
+  }
+
+  async head(key: string): Promise<ObjectHead | undefined> {
+    const { status, headers } = await this.call({ what: `looking at ${key}`, method: 'HEAD', key, accepts: [404] });
+    const sha256 = headers[shaHeader];
+    return status === 404
+      ? undefined
+      : { bytes: Number(headers['content-length'] ?? 0), sha256: typeof sha256 === 'string' ? sha256 : '' };
+  }
+  async delete(key: string): Promise<void> {
+    await this.call({ what: `removing ${key}`, method: 'DELETE', key, accepts: [404] });
+  }
+
+  async *list(prefix: string): AsyncIterable<ListedKey> {
+    const from = this.options.prefix.length;
+    for (let token: string | undefined, isMore = true; isMore; ) {
+      this.counts.lists++;
+      const { body } = await this.call({
+        what: `listing ${prefix}`,
+        method: 'GET',
+        key: '',
+        query: {
+          'list-type': '2',
+          prefix: `${this.options.prefix}${prefix}`,
+          ...(token !== undefined && { 'continuation-token': token }),
+        },
+        check: (answer) => (answer.body.includes('</ListBucketResult>') ? undefined : 'the answer is no whole listing'),
+      });
+      const text = body.toString('utf8');
+      for (const part of partsOf(text, 'Contents'))
+        yield { key: (elementOf(part, 'Key') ?? '').slice(from), bytes: Number(elementOf(part, 'Size') ?? 0) };
+      token = elementOf(text, 'NextContinuationToken');
+      isMore = elementOf(text, 'IsTruncated') === 'true' && token !== undefined;
+    }
+  }
+
+  /** Sends it until it is answered, within bounds. */
+  private async call(call: Call): Promise<Called> {
+    const { retryMsMax = retryMsDefault } = this.options;
+    const began = performance.now();
+    for (let tries = 1, pauseMs = pauseMsMin; ; tries++) {
+      try {
+        return { ...(await this.tried(call)), tries };
+      } catch (fault) {
+        if (this.closing.signal.aborted || !(fault instanceof Passing)) throw this.failed(call, fault, tries);
+        const leftMs = retryMsMax - (performance.now() - began);
+        if (leftMs <= 0) throw this.failed(call, fault, tries);
+        this.counts.retries++;
+        await later(Math.min(leftMs, pauseMs * (0.5 + Math.random())), undefined, {
+          signal: this.closing.signal,
+        }).catch(() => undefined);
+        pauseMs = Math.min(pauseMsMax, pauseMs * 2);
+      }
+    }
+  }
+  private failed({ what }: Call, fault: unknown, tries: number): unknown {
+    if (fault instanceof LakeError) return fault;
+    const text = fault instanceof Error ? fault.message : String(fault);
+    return new LakeError('store-unreachable', { store: this.name, what, tries, fault: text }, { cause: fault });
+  }
+  private corrupt(key: string, fault: string): LakeError {
+    return new LakeError('store-corrupt', { store: this.name, key, fault });
+  }
+
+  private async tried(call: Call): Promise<Answer> {
+    const { method, body, sink, accepts = [], check, what } = call;
+    const { url, headers } = await this.signed(call);
+    this.counts.requests++;
+    this.counts.sentBytes += body?.length ?? 0;
+    const taken = sink?.();
+    const answer = await exchange(
+      {
+        method,
+        url,
+        headers,
+        idleMsMax: this.options.idleMsMax ?? idleMsDefault,
+        signal: this.closing.signal,
+        ...(body && { body }),
+        ...(taken && { sink: taken }),
+      },
+      this.agents,
+    ).catch((fault: unknown) => {
+      throw new Passing(fault instanceof Error ? fault.message : String(fault), { cause: fault });
+    });
+    this.counts.receivedBytes += answer.body.length;
+    const { status } = answer;
+    if ((status >= 200 && status < 300) || accepts.includes(status)) {
+      const fault = check?.(answer);
+      if (fault !== undefined) throw new Passing(fault);
+      return answer;
+    }
+    throw this.refusal(what, answer);
+  }
+  private refusal(what: string, { status, body }: Answer): Error {
+    const text = body.toString('utf8', 0, 4096);
+    const code = elementOf(text, 'Code') ?? '';
+    const fault = [status, code, elementOf(text, 'Message')].filter(Boolean).join(' ');
+    if (/^(ExpiredToken|InvalidToken|TokenRefreshRequired)$/.test(code)) {
+      this.credentials.forget();
+      return new Passing(fault);
+    }
+    // 409: another conditional request for the same key is under way.
+    if (status >= 500 && status !== 501) return new Passing(fault);
+    if ([408, 409, 429].includes(status) || /^(RequestTimeout|SlowDown|BadDigest|IncompleteBody)$/.test(code))
+      return new Passing(fault);
+    return new LakeError('store-refused', { store: this.name, what, fault });
+  }
+
+  private async signed({ method, key, query = {}, headers = {}, body }: Call): Promise<{
+    readonly url: URL;
+    readonly headers: Readonly<Record<string, string>>;
+  }> {
+    const { url, path } = placeOf(this.options, key);
+    const { accessKeyId, secretAccessKey, sessionToken } = await this.credentials.get().catch((fault: unknown) => {
+      const text = fault instanceof Error ? fault.message : String(fault);
+      throw new LakeError('store-refused', { store: this.name, what: 'signing', fault: text }, { cause: fault });
+    });
+    const signer = new SignatureV4({
+      credentials: { accessKeyId, secretAccessKey, ...(sessionToken !== undefined && { sessionToken }) },
+      region: this.options.region,
+      service: 's3',
+      sha256: Sha256,
+      uriEscapePath: false,
+      applyChecksum: false,
+    });
+    const sha256 = createHash('sha256')
+      .update(body ?? '')
+      .digest('hex');
+    const made = await signer.sign({
+      method,
+      protocol: url.protocol,
+      hostname: url.hostname,
+      path,
+      query: { ...query },
+      headers: { ...headers, host: url.host, 'x-amz-content-sha256': sha256 },
+    });
+    url.search = Object.entries(query)
+      .map(([name, value]) => `${escaped(name)}=${escaped(value)}`)
+      .join('&');
+    return { url, headers: made.headers };
+  }
+}
+
+/** Where a key is asked for: its URL without parameters, and the path as it is signed. */
+const placeOf = (
+  { endpoint, bucket, prefix, region, style }: S3Options,
+  key: string,
+): { readonly url: URL; readonly path: string } => {
+  const base = new URL(endpoint || `https://s3.${region}.amazonaws.com`);
+  if (style === 'host') base.hostname = `${bucket}.${base.hostname}`;
+  const inPath = style === 'path' ? [bucket] : [];
+  const parts = [...inPath, ...(key === '' ? [] : `${prefix}${key}`.split('/'))];
+  const path = `${base.pathname.replace(/\/$/, '')}/${parts.map(escaped).join('/')}`;
+  base.pathname = path;
+  return { url: base, path };
+};
+const escaped = (text: string): string =>
+  encodeURIComponent(text).replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
+
+interface Sums {
+  readonly sha256: Buffer;
+  readonly md5: string;
+}
+const sumsOf = (bytes: Uint8Array): Sums => ({
+  sha256: createHash('sha256').update(bytes).digest(),
+  md5: createHash('md5').update(bytes).digest('hex'),
+});
+/** What the store says of what it got. */
+const putFault = ({ headers }: Answer, { sha256, md5 }: Sums): string | undefined => {
+  const said = headers['x-amz-checksum-sha256'];
+  if (said !== undefined) return said === sha256.toString('base64') ? undefined : 'the store got other bytes';
+  const tag = /^"?([0-9a-f]{32})"?$/.exec(headers.etag ?? '')?.[1];
+  // With a key of the customer's or of its service an ETag is no digest of the bytes.
+  const isDigest = !String(headers['x-amz-server-side-encryption'] ?? '').startsWith('aws:kms');
+  return tag === undefined || tag === md5 || !isDigest ? undefined : 'the store got other bytes';
+};
+const shaFault = ({ headers }: Answer, hash: { digest(encoding: 'hex'): string }): string | undefined => {
+  const said = headers[shaHeader];
+  return said === undefined || said === hash.digest('hex')
+    ? undefined
+    : 'its bytes have not the checksum they were put with';
+};
+
+const readFully = (fd: number, from: number, length: number): Buffer => {
+  const bytes = Buffer.allocUnsafe(length);
+  for (let done = 0; done < length; ) {
+    const n = readSync(fd, bytes, done, length - done, from + done);
+    if (n === 0) throw new Error(`the file ends at byte ${from + done}`);
+    done += n;
+  }
+  return bytes;
+};
+
+/**
+ * Tries whether the store refuses to put what is there: what orders its writers. @throws store-unconditional
+ */
+export const checkConditional = async (bucket: Bucket): Promise<void> => {
+  const key = `check/${randomUUID()}`;
+  const put = (text: string): Promise<boolean> =>
+    bucket.putNew(key, Buffer.from(text)).catch((fault: unknown) => {
+      if (fault instanceof LakeError && fault.code === 'store-refused' && /\b501\b|NotImplemented/.test(fault.message))
+        throw new LakeError('store-unconditional', { store: bucket.name, fault: fault.message }, { cause: fault });
+      throw fault;
+    });
+  try {
+    if (!(await put('first')))
+      throw new LakeError('store-unconditional', {
+        store: bucket.name,
+        fault: 'it refused a put of what was not there',
+      });
+    if (await put('second'))
+      throw new LakeError('store-unconditional', { store: bucket.name, fault: 'it put over what was there' });
+  } finally {
+    await bucket.delete(key).catch(() => undefined);
+  }
+};
