@@ -308,7 +308,7 @@ export const serveOptions = [
     type: 'text',
     fallback: '',
     value: 'FILE',
-    text: 'certificate (PEM, with those between it and its authority): all addresses but unix: speak HTTPS; read again when it changes',
+    text: 'certificate (PEM, with those between it and its authority): all addresses but unix: speak HTTPS (HTTP/2 and HTTP/1.1); read again when it changes',
     ...inEnvironment,
   },
   {

@@ -12,6 +12,7 @@ import { Counter, Gauge, Registry, collectDefaultMetrics } from 'prom-client';
 import type { Lake } from '../lake/lake.types.ts';
 import { diskTotals } from '../lake/objects/objects.ts';
 import type { WorkerPool } from '../workers/pool.types.ts';
+import { onConnection } from './connections/http2.ts';
 import type { EventFeed } from './events.ts';
 import { type Spread, Spreads, type Tally, Tallies } from './figures.ts';
 import type { Runs } from './runs.ts';
@@ -371,7 +372,7 @@ class Traffic {
   private readonly ended = { bytesRead: 0, bytesWritten: 0 };
 
   watch(server: Server): void {
-    server.on('connection', (socket) => {
+    onConnection(server, (socket) => {
       this.sockets.add(socket);
       socket.once('close', () => {
         this.sockets.delete(socket);

@@ -122,7 +122,8 @@ export const sendChunks = async (
     }, flushMsMax).unref();
     await Promise.race([flushed, closed(raw)]);
     clearTimeout(late);
-    raw.socket?.destroySoon();
+    if (raw.req.httpVersionMajor === 1) raw.socket?.destroySoon();
+    else raw.destroy();
   }
 };
 /** How long a client may take for the rest of an answer that failed. */

@@ -348,6 +348,8 @@ const addHooks = (
   });
   app.addHook('onSend', (request, reply, _payload, done) => {
     if (isLastAnswer(request.raw)) reply.header('connection', 'close');
+    // Of HTTP/1.1 alone.
+    if (request.raw.httpVersionMajor > 1) reply.removeHeader('connection');
     done();
   });
   app.addHook('onSend', encodeAnswer);

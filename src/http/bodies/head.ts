@@ -20,12 +20,19 @@ export const checkHead = ({
   rawHeaders,
 }: Pick<IncomingMessage, 'httpVersion' | 'headers' | 'rawHeaders'>): void => {
   checkSingles(rawHeaders);
-  // RFC 9112, 3.2.
-  if (headers.host === undefined && httpVersion === '1.1') throw new LakeError('host-missing');
+  // RFC 9112, 3.2; RFC 9113, 8.3.1.
+  if (headers.host === undefined && httpVersion !== '1.0') throw new LakeError('host-missing');
+  if (headers[':authority'] !== undefined) checkAuthority(headers[':authority'] as string, rawHeaders);
   if (headers.expect !== undefined && headers.expect.toLowerCase() !== '100-continue')
     throw new LakeError('expectation-unknown', { expectation: headers.expect });
   const codings = headers['transfer-encoding'];
   if (codings !== undefined) checkTransferCodings(codings);
+};
+
+/** HTTP/2 names the host beside the headers; some proxies send both. */
+const checkAuthority = (authority: string, rawHeaders: readonly string[]): void => {
+  const at = rawHeaders.findIndex((name, i) => i % 2 === 0 && name === 'host');
+  if (at >= 0 && rawHeaders[at + 1] !== authority) throw new LakeError('header-twice', { name: 'Host' });
 };
 
 /**

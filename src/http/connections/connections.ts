@@ -9,6 +9,7 @@
  */
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
+import { onConnection, writtenTo } from './http2.ts';
 import { paceAt, slowest } from './pace.ts';
 
 /** A connection without a request is left alone for so long: its first one may be on the way. */
@@ -44,7 +45,7 @@ export class Connections {
   ) {
     this.#connectionsMax = connectionsMax;
     this.#unreadBytesMax = unreadMax;
-    server.on('connection', (socket) => {
+    onConnection(server, (socket) => {
       this.#add(socket);
     });
     this.#looking = setInterval(() => {
@@ -105,8 +106,7 @@ export class Connections {
     const unread: { readonly socket: Socket; readonly state: State; readonly bytes: number }[] = [];
     let sum = 0;
     for (const [socket, state] of this.#states) {
-      const bytes = socket.writableLength;
-      const taken = socket.bytesWritten - bytes;
+      const { unread: bytes, taken } = writtenTo(socket);
       if (bytes === 0 || taken > state.taken) state.takenAt = now;
       state.taken = taken;
       if (bytes === 0) continue;

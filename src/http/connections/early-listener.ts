@@ -18,6 +18,7 @@ import {
 import type { ServeConfig } from '../../config/serve.ts';
 import { LakeError } from '../../errors.ts';
 import { hearEnds } from './client-ends.ts';
+import { Sessions } from './http2.ts';
 import { isLastAnswer, listenTo } from './linger.ts';
 import { type ListenersConfig, openListeners } from './listeners.ts';
 import { errorAnswer } from '../reply.ts';
@@ -34,15 +35,20 @@ export interface EarlyListener {
 }
 
 /** What the server is told of how it reads requests. */
-type HttpConfig = Pick<ServeConfig, 'headerBytesMax' | 'headerMsMax'>;
+type HttpConfig = Pick<ServeConfig, 'headerBytesMax' | 'headerMsMax' | 'connectionsMax'>;
 /** Requests that wait at once, at most: each keeps its head and a buffer of its socket. */
 const waitingMax = 1000;
 
-/** A server that reads requests as all of ours do, for a listener; `unlisten` takes it back. */
-const httpServer = (
-  { headerBytesMax, headerMsMax }: HttpConfig,
-  listener: RequestListener,
-): { readonly server: Server; readonly unlisten: () => void } => {
+/** A server that reads requests as all of ours do; `hand` gives them to a listener, until what it gives is called. */
+const httpServer = ({
+  headerBytesMax,
+  headerMsMax,
+  connectionsMax,
+}: HttpConfig): {
+  readonly server: Server;
+  readonly sessions: Sessions;
+  readonly hand: (listener: RequestListener) => () => void;
+} => {
   const server = createServer({
     requireHostHeader: false,
     maxHeaderSize: headerBytesMax + 4096,
@@ -56,7 +62,14 @@ const httpServer = (
   server.headersTimeout = headerMsMax;
   server.keepAliveTimeout = keepAliveMs;
   hearEnds(server);
-  return { server, unlisten: listenTo(server, listener) };
+  const sessions = new Sessions(server, { headerBytesMax, idleMs: keepAliveMs, streamsMax: connectionsMax });
+  const hand = (listener: RequestListener): (() => void) => {
+    const unlisten = [listenTo(server, listener), sessions.listenTo(listener)];
+    return () => {
+      for (const end of unlisten) end();
+    };
+  };
+  return { server, sessions, hand };
 };
 
 /** Begins to listen; `report` is told of changed certificates that are no good. @throws what openListeners throws */
@@ -65,16 +78,22 @@ export const listenEarly = async (
   report: (fault: unknown) => void,
 ): Promise<EarlyListener> => {
   const waiting = new WaitingRequests(config.startWaitMs);
-  const { server, unlisten } = httpServer(config, waiting.listener);
-  const listeners = await openListeners(config, server, report);
+  const { server, sessions, hand } = httpServer(config);
+  const unlisten = hand(waiting.listener);
+  const listeners = await openListeners(config, { http: server, sessions }, report);
   // The server keeps track of its connections from here on.
   server.emit('listening');
   server.address = () => listeners.address;
   server.close = (done) => {
     // Ends connections without a request; it has no listener of its own.
     HttpServer.prototype.close.call(server);
+    sessions.close();
     void listeners.close().then(() => done?.());
     return server;
+  };
+  server.closeAllConnections = () => {
+    HttpServer.prototype.closeAllConnections.call(server);
+    sessions.destroy();
   };
   // A lake that cannot be opened must not keep the process.
   listeners.keep(false);
@@ -82,7 +101,7 @@ export const listenEarly = async (
     names: listeners.names,
     take: (listener) => {
       unlisten();
-      listenTo(server, listener);
+      hand(listener);
       listeners.keep(true);
       server.listen = () => {
         process.nextTick(() => {

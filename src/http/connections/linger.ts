@@ -10,6 +10,7 @@
  * - A client that waits for `100 Continue` gets it when the body is wanted, not before: else the answer is the final
  *   one.
  */
+import type { EventEmitter } from 'node:events';
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
@@ -33,8 +34,8 @@ export const lastAnswer = (socket: object): ServerResponse | undefined => last.g
 const expecting = new WeakMap<IncomingMessage, ServerResponse>();
 
 /** Lets a listener have a server's requests, from now on; what it gives ends that. */
-export const listenTo = (server: Server, listener: RequestListener): (() => void) => {
-  const onRequest: RequestListener = (request, response) => {
+export const listenTo = (server: Server, listener: RequestListener): (() => void) =>
+  hearRequests(server, (request, response) => {
     if (ending.has(request.socket)) return;
     const { socket } = request;
     last.set(socket, response);
@@ -46,7 +47,10 @@ export const listenTo = (server: Server, listener: RequestListener): (() => void
         answered(request);
       });
     listener(request, response);
-  };
+  });
+
+/** All requests that a server parses, those that expect something among them. */
+export const hearRequests = (server: Pick<EventEmitter, 'on' | 'off'>, onRequest: RequestListener): (() => void) => {
   const onExpect: RequestListener = (request, response) => {
     expecting.set(request, response);
     onRequest(request, response);
@@ -72,7 +76,10 @@ export const wantBody = (request: IncomingMessage): void => {
 
 /** Whether an answer that is sent now is the connection's last. */
 export const isLastAnswer = (request: IncomingMessage): boolean =>
-  !request.complete && hasBody(request) && !(Number(request.headers['content-length']) <= keptBytesMax);
+  request.httpVersionMajor === 1 &&
+  !request.complete &&
+  hasBody(request) &&
+  !(Number(request.headers['content-length']) <= keptBytesMax);
 
 const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';

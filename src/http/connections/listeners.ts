@@ -4,6 +4,7 @@
  *
  * - The HTTP server listens nowhere itself. Each listener hands its connections to it (event `connection`, which Node
  *   documents for this), so that limits, times, answers and the end are those of one server, whatever the address.
+ * - Over TLS a client may choose HTTP/2: its connections are sessions (http2.ts).
  * - A certificate whose files change is read again; one that is no good is reported, and the one before stays.
  * - A socket in the file system that nobody listens at any more, left by a killed service, is taken over.
  */
@@ -11,9 +12,15 @@ import { once } from 'node:events';
 import { chmodSync, readFileSync, statSync, unlinkSync } from 'node:fs';
 import type { Server as HttpServer } from 'node:http';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
-import { createSecureContext, createServer as createTlsServer, type Server as TlsServer } from 'node:tls';
+import {
+  createSecureContext,
+  createServer as createTlsServer,
+  type Server as TlsServer,
+  type TLSSocket,
+} from 'node:tls';
 import { type ListenAddress, listenText } from '../../config/listen.ts';
 import type { ServeConfig } from '../../config/serve.ts';
+import { http2Protocol, type Sessions } from './http2.ts';
 
 /** What listeners are made by. */
 export type ListenersConfig = Pick<ServeConfig, 'listen' | 'tls' | 'headerMsMax'>;
@@ -39,11 +46,15 @@ const checkMs = 2_000;
  */
 export const openListeners = async (
   { listen, tls, headerMsMax }: ListenersConfig,
-  http: HttpServer,
+  { http, sessions }: { readonly http: HttpServer; readonly sessions: Pick<Sessions, 'take'> },
   report: (fault: unknown) => void,
 ): Promise<Listeners> => {
   const take = (socket: Socket): void => {
     http.emit('connection', socket);
+  };
+  const takeSecure = (socket: TLSSocket): void => {
+    if (socket.alpnProtocol === http2Protocol) sessions.take(socket);
+    else take(socket);
   };
   const certificate = tls && new Certificate(tls, headerMsMax, report);
   const open: { readonly server: Server; readonly name: string }[] = [];
@@ -61,7 +72,7 @@ export const openListeners = async (
     for (const address of listen) {
       const isSecure = certificate !== undefined && address.kind !== 'unix';
       const bind = async (one: ListenAddress): Promise<Server> => {
-        const server = isSecure ? certificate.server(take) : plainServer(take);
+        const server = isSecure ? certificate.server(takeSecure) : plainServer(take);
         await bound(server, one).catch((error: unknown) => {
           throw listenFault(error as NodeJS.ErrnoException, address);
         });
@@ -130,8 +141,13 @@ class Certificate {
     }, checkMs).unref();
   }
 
-  server(take: (socket: Socket) => void): TlsServer {
-    const options = { ...this.#pair, ALPNProtocols: ['http/1.1'], handshakeTimeout: this.#handshakeMs, noDelay: true };
+  server(take: (socket: TLSSocket) => void): TlsServer {
+    const options = {
+      ...this.#pair,
+      ALPNProtocols: [http2Protocol, 'http/1.1'],
+      handshakeTimeout: this.#handshakeMs,
+      noDelay: true,
+    };
     const server = createTlsServer(options, take);
     // What is no TLS, or a client that trusts another authority: its own affair.
     server.on('tlsClientError', (_, socket) => socket.destroy());

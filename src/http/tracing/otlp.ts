@@ -107,7 +107,7 @@ const answeredOf = (request: FastifyRequest, reply: FastifyReply): Omit<Answered
       ...(port !== undefined && { 'server.port': Number(port) }),
       'client.address': request.ip,
       'network.protocol.name': 'http',
-      'network.protocol.version': request.raw.httpVersion,
+      'network.protocol.version': request.raw.httpVersion.replace(/^2\.0$/, '2'),
       ...(agent !== undefined && { 'user_agent.original': agent }),
     },
   };
