@@ -374,7 +374,7 @@ describe.skipIf(lacksPython('pty'))('at a terminal', () => {
       .poll(
         async () =>
           /lake_queries_running (\d+)/.exec(await (await fetch(`${service.address}/metrics`)).text())?.[1] ?? '0',
-        { timeout: 5000 },
+        { timeout: 30_000 },
       )
       .toBe('0');
   });

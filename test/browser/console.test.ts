@@ -437,7 +437,7 @@ describe.skipIf(lacksChromium())('the console', () => {
           await page.keyboard.press('End');
           return page.locator('.row.commit').first().getAttribute('aria-setsize');
         },
-        { timeout: 10_000 },
+        { timeout: 30_000 },
       )
       .toBe('416');
     await page.keyboard.press('End');

@@ -163,7 +163,7 @@ describe.skipIf(lacksChromium())('the inspector opens scenarios', () => {
           .getByRole('status')
           .filter({ hasText: name })
           .filter({ hasText: folder === 'service' ? 'not run' : 'as expected' })
-          .waitFor({ timeout: 5000 });
+          .waitFor({ timeout: 30_000 });
       }
     }
     expect(faults).toEqual([]);
@@ -203,7 +203,7 @@ describe.skipIf(lacksChromium())('the inspector opens scenarios', () => {
         .getByRole('alert')
         .filter({ hasText: `${name}: ` })
         .filter({ hasText: fault })
-        .waitFor({ timeout: 5000 });
+        .waitFor({ timeout: 30_000 });
     }
     await page.setInputFiles(
       'input[type=file]',

@@ -86,7 +86,7 @@ describe.skipIf(lacksChromium())('the inspector', () => {
       look();
     })()`);
     await load('flights', '{k:3}');
-    await expect.poll(() => page.evaluate('window.seen'), { timeout: 10_000 }).toEqual(['idle', 'working', 'idle']);
+    await expect.poll(() => page.evaluate('window.seen'), { timeout: 30_000 }).toEqual(['idle', 'working', 'idle']);
     await messages(page)
       .getByRole('option', { name: /flights.*work waiting · load · main.*idle → working/ })
       .last()
@@ -222,7 +222,7 @@ describe.skipIf(lacksChromium())('the inspector', () => {
     const clipped = hostileNames.map((name) => (name.length > 200 ? `${name.slice(0, 200)}…` : name));
     await expect
       .poll(() => page.evaluate('[...document.querySelectorAll("[role=treeitem] .name")].map((e) => e.textContent)'), {
-        timeout: 10_000,
+        timeout: 30_000,
       })
       .toEqual(expect.arrayContaining(clipped));
     await page.getByRole('searchbox', { name: 'Search actors' }).fill('img');

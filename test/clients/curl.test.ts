@@ -114,7 +114,7 @@ describe.skipIf(process.env['NO_SKIPS'] === undefined && spawnSync('curl', ['--v
     test('-N on /events shows headers at once, then each event as three lines', async () => {
       const watching = type("curl -sN -i --max-time 3 URL/events -H 'Accept: application/json'");
       await expect
-        .poll(async () => (await service.ask('GET', '/metrics')).body, { timeout: 3000 })
+        .poll(async () => (await service.ask('GET', '/metrics')).body, { timeout: 30_000 })
         .toContain('\nlake_events_subscribers 1\n');
       await type('curl -s -o /dev/null URL/pool -d \'{name:"watched"}\'');
       const shown = await watching;

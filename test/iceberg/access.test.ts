@@ -245,7 +245,7 @@ describe('files', () => {
     iceberg.catalogue.tablesNow = [events!, ...others];
     expect(codeOf(await fileBy(going, eventsId))).toBe('200 undefined');
     await lakeKey(iceberg.directory, 'revoke', id);
-    await expect.poll(async () => codeOf(await fileBy(going, eventsId)), { timeout: 5000 }).toBe('401 AccessDenied');
+    await expect.poll(async () => codeOf(await fileBy(going, eventsId)), { timeout: 30_000 }).toBe('401 AccessDenied');
     expect((await get('config', sealed)).status).toBe(401);
   });
 

@@ -322,7 +322,7 @@ describe('a Stately inspector', () => {
               e.sessionId.startsWith('pool/') &&
               (e.snapshot as unknown as { value: unknown }).value === 'idle',
           ),
-        { timeout: 10_000 },
+        { timeout: 30_000 },
       )
       .toBe(true);
   };
@@ -372,7 +372,7 @@ describe('a Stately inspector', () => {
     // It was not there when the service started.
     const bridge = createInspectorServer({ port, autoOpen: false });
     receive(url);
-    await expect.poll(() => seen.length, { timeout: 10_000 }).toBe(1);
+    await expect.poll(() => seen.length, { timeout: 30_000 }).toBe(1);
     await run(service);
     check();
     await service.close();
@@ -438,7 +438,7 @@ describe('a slow page', () => {
     let id = 0;
     const send = async (count: number): Promise<void> => {
       for (let i = 0; i < count; i++) actor.send({ type: 'event came', id: ++id });
-      await expect.poll(() => recordsOf(quick.got).length, { timeout: 5000 }).toBe(id);
+      await expect.poll(() => recordsOf(quick.got).length, { timeout: 30_000 }).toBe(id);
     };
     for (const count of [700, 800]) await send(count);
     expect(slow.got.map((m) => m.kind)).toEqual(['hello']);

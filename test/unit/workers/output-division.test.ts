@@ -83,7 +83,7 @@ describe('one answer written by two threads', () => {
     '%s as %s: the bytes are those of one thread',
     async (query, format) => {
       // What helped the query before may still be ending.
-      await expect.poll(() => tasksOf(both), { timeout: 5000 }).toBe(0);
+      await expect.poll(() => tasksOf(both), { timeout: 30_000 }).toBe(0);
       const before = both.status().parts;
       const wanted = await read(alone, query, format);
       const got = await read(both, query, format);
@@ -148,13 +148,13 @@ describe('one answer written by two threads', () => {
       for await (const chunk of chunks) if (chunk.length > 0) abort.abort();
     })();
     await expect(reading).rejects.toMatchObject({ code: 'query-cancelled' });
-    await expect.poll(() => tasksOf(both), { timeout: 5000 }).toBe(0);
+    await expect.poll(() => tasksOf(both), { timeout: 30_000 }).toBe(0);
     const other = await both.query({ id: 'gone', text: 'from rows', format: 'sup', control: false });
     for await (const chunk of other.chunks) {
       expect(chunk.length).toBeGreaterThan(0);
       break;
     }
-    await expect.poll(() => tasksOf(both), { timeout: 5000 }).toBe(0);
+    await expect.poll(() => tasksOf(both), { timeout: 30_000 }).toBe(0);
   });
 
   test('a helper that dies fails the query with a clear error, and the next one runs', async () => {
@@ -168,7 +168,7 @@ describe('one answer written by two threads', () => {
         control: false,
       });
       // Nothing is read before, so that the helper cannot have come to its end.
-      await expect.poll(() => helpingThread(other), { timeout: 5000, interval: 5 }).toBeDefined();
+      await expect.poll(() => helpingThread(other), { timeout: 30_000, interval: 5 }).toBeDefined();
       await new Promise((resolve) => {
         setTimeout(resolve, 100);
       });
@@ -178,7 +178,7 @@ describe('one answer written by two threads', () => {
           for await (const chunk of chunks) expect(chunk.length).toBeGreaterThan(0);
         })(),
       ).rejects.toMatchObject({ code: 'worker-died' });
-      await expect.poll(() => other.status(), { timeout: 10_000 }).toMatchObject({ threads: 2, replaced: 1 });
+      await expect.poll(() => other.status(), { timeout: 30_000 }).toMatchObject({ threads: 2, replaced: 1 });
       expect(await answerOf(other, 'from rows | count()')).toBe(`${rows}\n`);
     } finally {
       await other.close();

@@ -71,7 +71,7 @@ describe.skipIf(!mayMount())('with a full disk under the temporary files', () =>
   test('without room for a folder likewise, and with room they go on', async () => {
     // What failed before removes its files behind its answer.
     await expect
-      .poll(() => ['lone', 'both'].flatMap((name) => readdirSync(join(disk.folder, name))), { timeout: 10_000 })
+      .poll(() => ['lone', 'both'].flatMap((name) => readdirSync(join(disk.folder, name))), { timeout: 30_000 })
       .toEqual([]);
     const taken: string[] = [];
     for (let i = 0; statfsSync(disk.folder).ffree > 0; i++) {
