@@ -4,15 +4,16 @@
  *
  * Invariant: all rows of a vector given here have the same type.
  */
+import { LakeError } from '../errors.ts';
 import { validText } from './utf8.ts';
 import { decimalAmong } from './decimals.ts';
 import assert from 'node:assert';
 import { vectorOf, constantOf } from '../vectors/builder.ts';
 import { BytesBuilder } from '../vectors/builder-leaves.ts';
 import { concat } from '../vectors/concat.ts';
-import { ipText, netText } from '../vectors/literal.ts';
+import { boundsOf, ipText, netText } from '../vectors/literal.ts';
 import { supText } from '../vectors/sup/print.ts';
-import { typeText, types } from '../vectors/type.ts';
+import { bitsOf, isInteger, typeText, types } from '../vectors/type.ts';
 import { zeroData } from '../vectors/value.ts';
 import {
   type BytesVector,
@@ -230,4 +231,19 @@ export const firstOfOtherSize = (
 export const withPlaceholder = (v: Vector): Vector => {
   const type = uniformType(v)!;
   return concat([v, vectorOf([{ type, data: zeroData(type) }])]);
+};
+
+/**
+ * Integers that a column of their type has room for: sums of pipes are of the type of what was added, and may be beyond
+ * it (`100::int8 + 100::int8`). @throws LakeError `write-columns-value`
+ */
+export const checkIntegers = (v: NumberVector, valid: Uint8Array | undefined, writer: string): void => {
+  if (!isInteger(v.type) || bitsOf(v.type) === 64) return;
+  const { least, most } = boundsOf(v.type);
+  for (let i = 0; i < v.length; i++)
+    if ((v.values[i] < least || v.values[i] > most) && (!valid || valid[i]))
+      throw new LakeError('write-columns-value', {
+        writer,
+        fault: `${v.values[i]} does not fit into a column of ${typeText(v.type)}`,
+      });
 };

@@ -4,7 +4,7 @@
  * safe, else a bigint (see value.ts).
  */
 import { chargeText } from './stop.ts';
-import { type Type, types } from './type.ts';
+import { type Type, bitsOf, isUnsigned, types } from './type.ts';
 import { type Data, integer, toFloat16 } from './value.ts';
 
 /** The least int64. */
@@ -15,6 +15,20 @@ export const int64Max = (1n << 63n) - 1n;
 export const uint64Max = (1n << 64n) - 1n;
 /** Whether a 64-bit signed integer can hold it. */
 export const fitsInt64 = (x: number | bigint): boolean => typeof x === 'number' || (x >= int64Min && x <= int64Max);
+/** The least and the greatest number of a type of integers; beyond 53 bits the nearest floats. */
+export const boundsOf = (type: Type): { readonly least: number; readonly most: number } => {
+  const bits = bitsOf(type);
+  return isUnsigned(type)
+    ? { least: 0, most: 2 ** bits - 1 }
+    : { least: -(2 ** (bits - 1)), most: 2 ** (bits - 1) - 1 };
+};
+/** Whether a type of integers has a whole number. */
+export const fitsInteger = (type: Type, x: number | bigint): boolean => {
+  if (type === types.int64) return fitsInt64(x);
+  if (type === types.uint64) return x >= 0 && x <= uint64Max;
+  const { least, most } = boundsOf(type);
+  return x >= least && x <= most;
+};
 
 // Integers
 

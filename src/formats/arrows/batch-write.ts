@@ -19,6 +19,7 @@ import {
 } from '../../vectors/vector.ts';
 import {
   type Plain,
+  checkIntegers,
   daysFrom,
   dividedPairs,
   firstOfOtherSize,
@@ -98,7 +99,7 @@ export class BatchWriter {
       case 'bool':
         return this.push(packBits((v as BoolVector).values, rows));
       case 'int':
-        return this.integers(type.bits, v as NumberVector);
+        return this.integers(type.bits, v as NumberVector, valid);
       case 'float':
         return this.floats(type.bits, v as NumberVector);
       case 'date': {
@@ -145,7 +146,8 @@ export class BatchWriter {
     }
   }
 
-  private integers(bits: number, v: NumberVector): void {
+  private integers(bits: number, v: NumberVector, valid: Uint8Array | undefined): void {
+    checkIntegers(v, valid, writerName);
     const values = v.values.subarray(0, v.length) as Float64Array;
     // Sizes up to 32 bits: signed and unsigned have the same bytes.
     if (bits === 64) this.pushArray(pairsFrom(v));
@@ -181,7 +183,7 @@ export class BatchWriter {
     this.pushArray(out);
   }
   private interval(unit: 'month' | 'day-time' | 'month-day-nano', v: Plain['values']): void {
-    if (unit === 'month') return this.integers(32, v as NumberVector);
+    if (unit === 'month') return this.integers(32, v as NumberVector, undefined);
     const names = unit === 'day-time' ? ['days', 'milliseconds'] : ['month', 'day'];
     const [first, second] = fieldPairs(v, names);
     const words = first.slice();

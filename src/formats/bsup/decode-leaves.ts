@@ -4,7 +4,8 @@
  *
  * Invariant: whoever found the places has checked that each value ends within the bytes of what it is in.
  */
-import { type EnumType, type PrimitiveType, type Type, bitsOf, isSigned, types } from '../../vectors/type.ts';
+import { type EnumType, type PrimitiveType, type Type, bitsOf, types } from '../../vectors/type.ts';
+import { boundsOf } from '../../vectors/literal.ts';
 import { float16Number } from '../../vectors/value.ts';
 import type { BytesVector, FlatVector, NumberArray } from '../../vectors/vector.ts';
 import { BytesFault, Cursor, readTypeValue } from '../type-bytes.ts';
@@ -191,10 +192,8 @@ const wideUnsigned = (s: Source, type: PrimitiveType, { at, length }: Places): N
 };
 
 const inRange = (values: Float64Array, type: PrimitiveType): Float64Array => {
-  const bits = bitsOf(type);
-  if (bits === 64) return values;
-  const most = 2 ** (isSigned(type) ? bits - 1 : bits) - 1;
-  const least = isSigned(type) ? -most - 1 : 0;
+  if (bitsOf(type) === 64) return values;
+  const { least, most } = boundsOf(type);
   for (let i = 0; i < values.length; i++) if (values[i] > most || values[i] < least) throw malformed();
   return values;
 };

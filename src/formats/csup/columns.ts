@@ -18,6 +18,7 @@ import {
   setType,
   types,
 } from '../../vectors/type.ts';
+import { boundsOf } from '../../vectors/literal.ts';
 import { toFloat16 } from '../../vectors/value.ts';
 import { constantOf } from '../../vectors/builder.ts';
 import { type Vector, type NumberArray, constant, gather, noRows } from '../../vectors/vector.ts';
@@ -207,8 +208,7 @@ export class ObjectColumns {
       throw malformed('integers of another type');
     const cursor = new IntCursor64(this.blocks(location), signed);
     const wide = bitsOf(type) === 64;
-    const most = wide ? Infinity : 2 ** (bitsOf(type) - (signed ? 1 : 0)) - 1;
-    const least = wide ? -Infinity : signed ? -most - 1 : 0;
+    const { least, most } = boundsOf(type);
     return {
       type,
       next: (length) => {

@@ -2,7 +2,7 @@
 import { LakeError } from '../../errors.ts';
 import type { Builder } from '../../vectors/builder.ts';
 import {
-  fitsInt64,
+  fitsInteger,
   goQuoted,
   parseBytes,
   parseDuration,
@@ -11,7 +11,6 @@ import {
   parseNet,
   parseTime,
   roundFloat,
-  uint64Max,
 } from '../../vectors/literal.ts';
 import {
   type RecordType,
@@ -19,7 +18,6 @@ import {
   arrayType,
   enumType,
   errorType,
-  isUnsigned,
   mapType,
   namedType,
   primitiveNamed,
@@ -282,7 +280,7 @@ const parsePrimitive = (type: Type, text: string): Data | undefined => {
     }
     default: {
       const x = parseInteger(text);
-      return x === undefined || !(isUnsigned(type) ? x >= 0 && x <= uint64Max : fitsInt64(x)) ? undefined : x;
+      return x !== undefined && fitsInteger(type, x) ? x : undefined;
     }
   }
 };

@@ -12,6 +12,7 @@ import {
 } from '../../vectors/vector.ts';
 import {
   type Plain,
+  checkIntegers,
   daysFrom,
   dividedPairs,
   firstOfOtherSize,
@@ -44,6 +45,7 @@ export const physicalOf = (leaf: LeafOut, v: Plain['values']): Physical => {
     case 'bool':
       return { kind: 'bools', count, bytes: (v as BoolVector).values.subarray(0, count) };
     case 'int':
+      checkIntegers(v as NumberVector, undefined, writerName);
       return type.bits === 64
         ? pairs(pairsFrom(v as NumberVector))
         : words(toWords((v as NumberVector).values as Float64Array, count));

@@ -13,13 +13,12 @@
  *   -1;
  * - record: entries up to `ends[i]`, `layouts[i]`.
  */
-import { daysOfDate, daysOfMonth, roundFloat } from '../../vectors/literal.ts';
+import { daysOfDate, daysOfMonth, fitsInteger, roundFloat } from '../../vectors/literal.ts';
 import {
   type PrimitiveType,
   componentsMax,
   isFloat,
   isInteger,
-  isUnsigned,
   primitiveIds,
   primitiveNamed,
   types,
@@ -332,7 +331,7 @@ export class SupTape {
     if (!to) throw other;
     this.at = end;
     // What the type cannot hold is an error, which the general parser tells.
-    if ((isUnsigned(to) && x < 0) || (isFloat(to) && !Number.isFinite(roundFloat(to, x)))) throw other;
+    if (isFloat(to) ? !Number.isFinite(roundFloat(to, x)) : isInteger(to) && !fitsInteger(to, x)) throw other;
     if (from === types.int64 && isInteger(to)) this.numberEntry(kind.number, to.id, integer(x) as number);
     else if (isFloat(to)) this.numberEntry(kind.number, to.id, roundFloat(to, x));
     else throw other;

@@ -4,7 +4,7 @@
  */
 import { type RecordType, type Type, isFloat, isInteger, isUnsigned, typeText, types } from '../type.ts';
 import { type Data, type Value, canonicalMap, canonicalSet } from '../value.ts';
-import { fitsInt64, plainFloatText, roundFloat } from '../literal.ts';
+import { fitsInt64, fitsInteger, plainFloatText, roundFloat } from '../literal.ts';
 import { SupError } from './error.ts';
 
 const mismatch = (from: Type, to: Type): never => {
@@ -95,6 +95,8 @@ const adoptPrimitive = (from: Type, data: Data, type: Type): Data => {
       throw new SupError(`invalid unsigned integer: ${String(data)}`);
     if (!isUnsigned(type) && !fitsInt64(data as number | bigint))
       throw new SupError(`invalid integer: ${String(data)}`);
+    if (!fitsInteger(type, data as number | bigint))
+      throw new SupError(`invalid integer: ${String(data)} is no ${typeText(type)}`);
     return data;
   }
   if (isInteger(from) && isFloat(type)) return fitting(type, Number(data));
