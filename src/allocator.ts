@@ -5,6 +5,7 @@
  * holds it. A threshold that is set does not rise any more (mallopt(3), M_MMAP_THRESHOLD), and no part of Node can set
  * it: koffi calls the library.
  */
+import { readFile, realpath } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 
 /** What the threshold is before it rises. */
@@ -43,17 +44,43 @@ export const isOursToFix = ({ argv, env, platform }: Begun): boolean =>
 /** Fixes the threshold, in 7 ms. Says whether it did. */
 export const fixThreshold = (): boolean => libraryCall('int mallopt(int, int)')?.(mmapThreshold, thresholdBytes) === 1;
 
-let trim: Call | undefined | null = null;
+/** The C library's, once they were asked for: null before, undefined where there is none. */
+const calls: { trim: Call | undefined | null; advise: Call | undefined | null } = { trim: null, advise: null };
 /**
  * Gives pages that are free within all threads' arenas back to the system (malloc_trim(3)), in some milliseconds of a
  * thread of the C library's own: small allocations that outlive large ones hold them otherwise. After a few loads and
  * sorts a service at rest is a third smaller for it.
  */
 export const giveBackPages = (): Promise<void> => {
-  if (trim === null) trim = libraryCall('int malloc_trim(size_t)');
-  const call = trim;
+  if (calls.trim === null) calls.trim = libraryCall('int malloc_trim(size_t)');
+  const call = calls.trim;
   return new Promise((resolve) => {
     if (call) call.async(0, resolve);
     else resolve();
   });
+};
+
+/** `MADV_DONTNEED` of mman.h. */
+const notNeeded = 4;
+/** A line of /proc/PID/maps: its addresses, what it may be used for, and its file. */
+const mappingLine = /^([\da-f]+)-([\da-f]+) (\S+) \S+ \S+ \S+\s+(.*)$/;
+/**
+ * Takes the pages of a file that is mapped for reading alone out of the process (madvise(2)): they stay in the system's
+ * cache, from where the next read has them again. A process that has read all of a large file counts all of it as its
+ * own otherwise, once for each mapping, for as long as nobody else wants the memory.
+ */
+export const giveBackMapped = async (file: string): Promise<void> => {
+  if (process.platform !== 'linux') return;
+  if (calls.advise === null) calls.advise = libraryCall('int madvise(uintptr_t, size_t, int)');
+  const { advise } = calls;
+  if (!advise) return;
+  const mapped = await realpath(file);
+  for (const line of (await readFile('/proc/self/maps', 'utf8')).split('\n')) {
+    const [, start, end, use, path] = mappingLine.exec(line) ?? [];
+    if (path !== mapped || use !== 'r--s') continue;
+    const from = Number.parseInt(start!, 16);
+    await new Promise<void>((resolve) => {
+      advise.async(from, Number.parseInt(end!, 16) - from, notNeeded, resolve);
+    });
+  }
 };

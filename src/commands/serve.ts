@@ -19,7 +19,9 @@ import type { LakeOptions, PackOptions } from '../lake/lake.types.ts';
 import { makeFolder } from '../lake/lock.ts';
 import { LakeCatalogue } from '../iceberg/catalogue.ts';
 import { openIcebergFiles, openObjects } from '../lake/objects/objects.ts';
+import { tablesFolder } from '../lake/repair/replay.ts';
 import { shareSizes } from '../lake/scan/shares.ts';
+import { dataPath } from '../lake/tables/head.ts';
 import { MachineWatch } from '../recording/watch.ts';
 import { version } from '../version.ts';
 import { startWorkerPool } from '../workers/pool.ts';
@@ -130,6 +132,7 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
       queryMemoryBytesMax: Math.floor(config.memoryBytesMax / 2),
       cacheBytesMax: Math.floor(config.memoryBytesMax / 4),
       residentBytesMax: config.memoryBytesMax + memoryBesides,
+      tablesFile: dataPath(tablesFolder(directory)),
       from,
       ...(inspect && { inspect }),
     },

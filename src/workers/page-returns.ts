@@ -1,8 +1,10 @@
 /**
- * When free pages go back to the system: while the process is near to its bound, and once its threads have come to
- * rest. One for the process, on the main thread; the work is done in another one.
+ * When memory that nobody uses goes back to the system: while the process is near to its bound, and once it has come to
+ * rest. One for the process, on the main thread, whose own garbage goes with it; the worker threads look after theirs.
+ * Pages go back in another thread.
  */
-import { giveBackPages } from '../allocator.ts';
+import { giveBackMapped, giveBackPages } from '../allocator.ts';
+import { collectLarge, collectRest, noteResident } from './collector.ts';
 
 /** How often it is looked. */
 const lookEveryMs = 500;
@@ -11,25 +13,44 @@ const nearShare = 3 / 4;
 /** Threads have let go of all that they keep for the next task so long after the last one. */
 const restMs = 13_000;
 
-/** Watches the process until it is stopped. `isBusy`: whether there is work at the moment. */
-export const returnPages = (residentBytesMax: number, isBusy: () => boolean): (() => void) => {
+/** The process as it is watched. */
+export interface Watched {
+  readonly residentBytesMax: number;
+  /** Whether there is work at the moment. */
+  readonly isBusy: () => boolean;
+  /** How many pieces of work have begun so far: short ones are over between two looks. */
+  readonly begun: () => number;
+  /** A file that is mapped for reading alone; what was read of it counts as the process's own until it goes back. */
+  readonly mapped?: string;
+}
+
+/** Watches the process until it is stopped. */
+export const returnPages = ({ residentBytesMax, isBusy, begun, mapped }: Watched): (() => void) => {
   let workedAt = performance.now();
+  let seen = begun();
   let isRested = false;
   let isUnderWay = false;
   const giveBack = (): void => {
     if (isUnderWay) return;
     isUnderWay = true;
-    void giveBackPages().then(() => {
+    // A file that cannot be looked up keeps its pages: nothing else depends on it.
+    void Promise.allSettled([giveBackPages(), mapped === undefined ? undefined : giveBackMapped(mapped)]).then(() => {
       isUnderWay = false;
     });
   };
   const timer = setInterval(() => {
-    if (isBusy()) {
-      workedAt = performance.now();
+    const now = performance.now();
+    const resident = process.memoryUsage.rss();
+    if (isBusy() || begun() !== seen) {
+      seen = begun();
+      workedAt = now;
       isRested = false;
-      if (process.memoryUsage.rss() > residentBytesMax * nearShare) giveBack();
-    } else if (!isRested && performance.now() - workedAt > restMs) {
+      noteResident(resident, residentBytesMax);
+      collectLarge();
+      if (resident > residentBytesMax * nearShare) giveBack();
+    } else if (!isRested && now - workedAt > restMs) {
       isRested = true;
+      collectRest();
       giveBack();
     }
   }, lookEveryMs).unref();

@@ -18,6 +18,7 @@ import type { RewriteOutcome, TaskOutcome, TaskRequest } from './messages.ts';
 import { returnPages } from './page-returns.ts';
 import { Loads } from './pool/loads.ts';
 import { Queries } from './pool/queries.ts';
+import type { Running } from './pool/running.ts';
 import { Scheduler, type SchedulerOptions } from './pool/scheduler.ts';
 import type {
   CompileReply,
@@ -69,12 +70,12 @@ class Workers implements WorkerPool {
   private readonly queries: Queries;
   private readonly unlisten: (() => void) | undefined;
   private readonly keepPages: (() => void) | undefined;
-  private readonly running = { queries: 0, loads: 0 };
+  private readonly running: Running = { queries: 0, loads: 0, begun: 0 };
   private closing = false;
 
   constructor(given: WorkerPoolOptions, lake: LakeServices) {
     const options = { ...defaults, ...defined(given) };
-    const { lakeDirectory, formatLimits, expandedBytesMax, residentBytesMax, inspect } = options;
+    const { lakeDirectory, formatLimits, expandedBytesMax, residentBytesMax, inspect, tablesFile } = options;
     const { running } = this;
     this.lake = lake;
     this.objects = openObjects(lakeDirectory);
@@ -90,7 +91,12 @@ class Workers implements WorkerPool {
     });
     this.queries = new Queries(this.scheduler, running, inspect);
     if (Number.isFinite(residentBytesMax))
-      this.keepPages = returnPages(residentBytesMax, () => running.queries + running.loads > 0);
+      this.keepPages = returnPages({
+        residentBytesMax,
+        isBusy: () => running.queries + running.loads > 0,
+        begun: () => running.begun,
+        ...(tablesFile !== undefined && { mapped: tablesFile }),
+      });
     this.unlisten = lake.onObjectGone?.((id) => {
       this.scheduler.forget(id);
     });

@@ -271,6 +271,8 @@ export interface WorkerPoolOptions {
   readonly outputShares?: ShareSizes;
   /** Memory of the process from which on no thread helps to write an answer. Default: no limit. */
   readonly residentBytesMax?: number;
+  /** The lake's tables, which are mapped: pages that were read of them go back where memory is short, and at rest. */
+  readonly tablesFile?: string;
   /** Told of every machine event and snapshot (XState inspection). */
   readonly inspect?: (event: unknown) => void;
 }

@@ -44,7 +44,8 @@ const emptyBytes = 2 * pageBytes;
 const descriptors = 4;
 const lockBytes = 8272;
 
-const dataPath = (directory: string): string => join(directory, 'data.mdb');
+/** The file of an environment, which is mapped. */
+export const dataPath = (directory: string): string => join(directory, 'data.mdb');
 
 /** An environment without rows, as LMDB itself makes it. */
 const emptyEnvironment = (): Buffer => {

@@ -11,6 +11,7 @@ import { type SmallLoad, type SmallLoadTools, isSmallLoad, once, runSmallLoad } 
 import type { Rejects, TaskRequest } from '../messages.ts';
 import type { LoadOutcome, LoadReply, LoadRequest, WorkerPoolOptions } from '../pool.types.ts';
 import { LoadWatch } from '../watches.ts';
+import type { Running } from './running.ts';
 import type { Scheduler } from './scheduler.ts';
 
 /** What loads share with the rest of the worker pool. */
@@ -18,7 +19,7 @@ export interface LoadTools {
   readonly scheduler: Scheduler;
   readonly objects: ObjectStore;
   readonly small: SmallLoadTools;
-  readonly running: { loads: number };
+  readonly running: Running;
   readonly inspect: WorkerPoolOptions['inspect'];
 }
 
@@ -34,7 +35,7 @@ export class Loads {
   private readonly scheduler: Scheduler;
   private readonly objects: ObjectStore;
   private readonly smallTools: SmallLoadTools;
-  private readonly running: { loads: number };
+  private readonly running: Running;
   private readonly inspect: WorkerPoolOptions['inspect'];
 
   constructor({ scheduler, objects, small, running, inspect }: LoadTools) {
@@ -49,6 +50,7 @@ export class Loads {
     const { pool, whole } = request;
     const watch = request.watch ?? new LoadWatch({ poolId: pool.id }, this.inspect);
     this.running.loads++;
+    this.running.begun++;
     watch.begin();
     try {
       const outcome = whole
@@ -134,6 +136,7 @@ export class Loads {
   async ingest<P extends Protocol>(request: IngestRequest<P>): Promise<IngestReply<P>> {
     const targets = new IngestTargets(request.target);
     this.running.loads++;
+    this.running.begun++;
     try {
       const body = await request.whole?.();
       const isSmall = body !== undefined && isSmallIngest(request, body);

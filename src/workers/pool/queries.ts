@@ -5,15 +5,16 @@ import type { QueryReply, QueryRequest, QueryStats, WorkerPoolOptions } from '..
 import { QueryStream } from '../query/reply.ts';
 import type { RunningTask, TaskEvents } from '../thread.ts';
 import { QueryWatch } from '../watches.ts';
+import type { Running } from './running.ts';
 import type { Scheduler } from './scheduler.ts';
 
 /** Queries from their text to the end of their answer. */
 export class Queries {
   private readonly scheduler: Scheduler;
-  private readonly running: { queries: number };
+  private readonly running: Running;
   private readonly inspect: WorkerPoolOptions['inspect'];
 
-  constructor(scheduler: Scheduler, running: { queries: number }, inspect: WorkerPoolOptions['inspect']) {
+  constructor(scheduler: Scheduler, running: Running, inspect: WorkerPoolOptions['inspect']) {
     this.scheduler = scheduler;
     this.running = running;
     this.inspect = inspect;
@@ -85,6 +86,7 @@ export class Queries {
       task = started;
       watch.began(started);
       this.running.queries++;
+      this.running.begun++;
       const cancel = (): void => {
         started.cancel(signal?.reason instanceof LakeError ? signal.reason : new LakeError('query-cancelled'));
       };
