@@ -54,6 +54,8 @@ export interface ReadOptions {
   readonly ingestBodyBytesMax?: number;
   /** What the reader may hold at once, beside the batches that it gave out. Default: no limit. */
   readonly memory?: ReadMemory;
+  /** Waits until no other load of the thread holds much in one piece, as this one is about to. Default: goes on. */
+  readonly alone?: () => Promise<void>;
   /** Opens a scratch file for what must be there as a whole before it can be read. Default: that stays in memory. */
   readonly scratch?: () => ScratchBytes;
   /** Most shapes and most columns of the values of one load; readers do not count them. Default: no limit. */

@@ -8,6 +8,7 @@
  * - What was charged is given back when the reader lets go of it, also when it ends with an error.
  */
 import { LakeError } from '../errors.ts';
+import type { ReadOptions } from './format.types.ts';
 
 /** The memory of one input's reader. */
 export class ReadMemory {
@@ -49,3 +50,34 @@ export class ReadMemory {
     return Math.max(0, this.limit() - this.held);
   }
 }
+
+/**
+ * Bodies that are held whole and are longer are held one at a time in a thread: some at once would be all of its memory
+ * many times.
+ */
+const shortBytesMax = 4 << 20;
+
+/** `tooLong`: what a body is that is longer; `hold` charges bytes that are kept. */
+interface WholeOptions extends Pick<ReadOptions, 'alone'> {
+  readonly bytesMax: number;
+  readonly tooLong: () => Error;
+  readonly hold?: (bytes: number) => void;
+}
+
+/** All of a body. @throws what `tooLong` gives */
+export const wholeBody = async (
+  input: AsyncIterable<Uint8Array>,
+  { bytesMax, tooLong, hold, alone }: WholeOptions,
+): Promise<Uint8Array> => {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of input) {
+    const before = length;
+    length += chunk.length;
+    if (length > bytesMax) throw tooLong();
+    if (before <= shortBytesMax && length > shortBytesMax) await alone?.();
+    hold?.(chunk.length);
+    chunks.push(chunk);
+  }
+  return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
+};

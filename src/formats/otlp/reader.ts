@@ -5,7 +5,7 @@
 import { LakeError } from '../../errors.ts';
 import type { Vector } from '../../vectors/vector.ts';
 import { type ReadOptions, type Reader, type WholeReader, readLimits } from '../format.types.ts';
-import { ReadMemory } from '../read-memory.ts';
+import { ReadMemory, wholeBody } from '../read-memory.ts';
 import { BytesFault } from '../type-bytes.ts';
 import { ValueMemory } from '../value-memory.ts';
 import { JsonFault, wireOfJson } from './json.ts';
@@ -33,21 +33,20 @@ export const otlpReader = (form: OtlpForm): Reader =>
   async function* read(input: AsyncIterable<Uint8Array>, options: ReadOptions): AsyncGenerator<Vector> {
     const memory = options.memory ?? new ReadMemory();
     const limit = options.ingestBodyBytesMax ?? bodyBytesDefault;
-    const chunks: Uint8Array[] = [];
-    let length = 0;
+    let held = 0;
     try {
-      for await (const chunk of input) {
-        if (length + chunk.length > limit)
-          throw new LakeError('format-limit', { format: 'otlp', what: 'request', limit, place: '' });
-        memory.hold(chunk.length, { format: 'otlp', what: 'request' });
-        length += chunk.length;
-        chunks.push(chunk);
-      }
-      const body = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
-      chunks.length = 0;
+      const body = await wholeBody(input, {
+        bytesMax: limit,
+        tooLong: () => new LakeError('format-limit', { format: 'otlp', what: 'request', limit, place: '' }),
+        hold: (bytes) => {
+          memory.hold(bytes, { format: 'otlp', what: 'request' });
+          held += bytes;
+        },
+        ...(options.alone && { alone: options.alone }),
+      });
       yield* rowsOf(body, form, options, memory);
     } finally {
-      memory.free(length);
+      memory.free(held);
     }
   };
 

@@ -17,7 +17,7 @@ import { Labels, type LokiEntry } from './loki-entry.ts';
 import { jsonStreams } from './loki-json.ts';
 import { protobufStreams } from './loki-protobuf.ts';
 import type { DecodeContext } from './ingest.types.ts';
-import { wholeBody, wholeBytesMax } from './whole-body.ts';
+import { wholeBytesMax, wholeMessage } from './whole-body.ts';
 
 /** What the answer is told. */
 export interface LokiTold {
@@ -28,15 +28,10 @@ const withMetadata = shapeOf([{ name: 'ts' }, { name: 'labels' }, { name: 'line'
 
 /** Reads a body of JSON. @throws format-broken, format-limit */
 export const decodeLokiJson = async (input: AsyncIterable<Uint8Array>, context: DecodeContext): Promise<LokiTold> =>
-  pushed(jsonStreams(await wholeBody(input, 'loki', wholeBytesMax(context.options))), context);
+  pushed(jsonStreams(await wholeMessage(input, 'loki', context.options)), context);
 /** Reads a body of Protocol Buffers in a block of Snappy. @throws format-broken, format-limit */
-export const decodeLokiProtobuf = async (
-  input: AsyncIterable<Uint8Array>,
-  context: DecodeContext,
-): Promise<LokiTold> => {
-  const limit = wholeBytesMax(context.options);
-  return pushed(protobufStreams(await wholeBody(input, 'loki', limit), limit), context);
-};
+export const decodeLokiProtobuf = async (input: AsyncIterable<Uint8Array>, context: DecodeContext): Promise<LokiTold> =>
+  pushed(protobufStreams(await wholeMessage(input, 'loki', context.options), wholeBytesMax(context.options)), context);
 const pushed = async (entries: Iterable<LokiEntry>, { options, pool, emit }: DecodeContext): Promise<LokiTold> => {
   const batches = new Batches(readLimits(options).batchRows);
   const name = pool ?? '';

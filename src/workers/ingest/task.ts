@@ -19,7 +19,7 @@ export const runIngest = async (
     const outcome = await ingest(
       task.body,
       request,
-      { ...readLimits, memory: share.memory },
+      { ...readLimits, memory: share.memory, alone: () => share.turn(task.signal) },
       {
         layoutOf: (pool) => task.call({ kind: 'target', pool }),
         sort: (batches, layout, loads) =>

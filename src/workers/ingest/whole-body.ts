@@ -1,6 +1,7 @@
 /** Bodies that are one message. */
 import { LakeError } from '../../errors.ts';
 import type { ReadOptions } from '../../formats/format.types.ts';
+import { wholeBody } from '../../formats/read-memory.ts';
 
 const bodyBytesDefault = 64 << 20;
 /** How long such a body may be, before and after it is unpacked. */
@@ -10,19 +11,14 @@ export const longMessage = (format: string, limit: number): LakeError =>
   new LakeError('format-limit', { format, what: 'a request', limit, place: ' (option -ingest.body.max)' });
 
 /** All of a body. @throws format-limit when it is longer than allowed */
-export const wholeBody = async (
+export const wholeMessage = (
   input: AsyncIterable<Uint8Array>,
   format: string,
-  limit: number,
+  options: ReadOptions,
 ): Promise<Uint8Array> => {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  for await (const chunk of input) {
-    length += chunk.length;
-    if (length > limit) throw longMessage(format, limit);
-    chunks.push(chunk);
-  }
-  return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
+  const bytesMax = wholeBytesMax(options);
+  const tooLong = (): LakeError => longMessage(format, bytesMax);
+  return wholeBody(input, { bytesMax, tooLong, ...(options.alone && { alone: options.alone }) });
 };
 
 /** What is wrong with a message. */

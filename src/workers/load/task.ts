@@ -24,8 +24,8 @@ const turnMsMax = 30_000;
 const sortBytesMin = 4 << 20;
 
 /**
- * Memory of the loads of one worker: each has its share, and those of very many shapes, which no share bounds, go on
- * one after the other.
+ * Memory of the loads of one worker: each has its share, and those that no share bounds, of very many shapes or held
+ * whole, go on one after the other.
  *
  * Invariant: what the reader of a load holds is taken off what the load may sort in memory.
  */
@@ -96,7 +96,7 @@ export class LoadBudget {
 }
 /** One load's part of the budget. */
 export interface LoadShare {
-  /** Waits for its turn to hold very many shapes; it keeps it to its end. */
+  /** Waits for its turn to hold very many shapes, or much in one piece; it keeps it to its end. */
   turn(signal: AbortSignal): Promise<void>;
   /** Of the load's reader. */
   readonly memory: ReadMemory;
@@ -128,6 +128,7 @@ export const runLoad = async (
     const reader = await openReader(format, task.body, {
       ...readLimits,
       memory: share.memory,
+      alone: () => share.turn(task.signal),
       turn: (work) => working(task.signal, work),
       helper: (setup) => loadHelper(task, setup),
       scratch: () => spill.scratchBytes(),

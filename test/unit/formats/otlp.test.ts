@@ -491,3 +491,28 @@ test('random requests are the same in both encodings', async () => {
     ).toHaveLength(records.length);
   }
 });
+
+test('a body that is held whole waits for its turn before it is long, a short one does not', async () => {
+  const bytes = otlpBytes(
+    'logs',
+    logsOf(...Array.from({ length: 9 }, () => ({ body: { stringValue: 'x'.repeat(1e6) } }))),
+  );
+  const turns: number[] = [];
+  let given = 0;
+  async function* pieces(to: number): AsyncGenerator<Uint8Array> {
+    for (let at = 0; at < to; at += 1 << 20) {
+      given = Math.min(to, at + (1 << 20));
+      yield bytes.subarray(at, given);
+    }
+  }
+  const alone = async (): Promise<void> => {
+    turns.push(given);
+    await Promise.resolve();
+  };
+  let rows = 0;
+  for await (const batch of await openReader('otlp-logs', pieces(bytes.length), { alone })) rows += batch.length;
+  expect(rows).toBe(9);
+  expect(turns).toEqual([5 << 20]);
+  expect(await faultOf(read('otlp-logs', bytes.subarray(0, 1 << 20), { alone }))).toMatch('format-broken');
+  expect(turns).toEqual([5 << 20]);
+});
