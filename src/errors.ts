@@ -135,6 +135,27 @@ export const errorTable = {
     ours: ['store', 'what', 'fault'],
   },
   'store-corrupt': internal('store {store}: {key}: {fault}', 'store', 'key', 'fault'),
+  'store-fenced': {
+    status: 421,
+    kind: 'conflict with pending operation',
+    text: 'this service is no longer the writer of {store}: {who} is, since segment {segment}',
+    ours: ['store', 'who', 'segment'],
+  },
+  'store-strange': internal(
+    'store {store} has lake {lake}, folder {directory} has lake {own}: each lake needs a bucket or prefix of its own (option -store)',
+    'store',
+    'directory',
+    'lake',
+    'own',
+  ),
+  'store-diverged': internal(
+    'folder {directory} has records up to {record} that store {store} does not have: {who} has written there since, up to record {last}; move the folder away to go on from the store without them',
+    'store',
+    'directory',
+    'who',
+    'record',
+    'last',
+  ),
   'store-unconditional': internal(
     'store {store} does not honor If-None-Match on puts, so two writers could both write: {fault}',
     'store',

@@ -18,7 +18,8 @@ import { openLake } from '../lake/lake.ts';
 import type { LakeOptions, PackOptions } from '../lake/lake.types.ts';
 import { makeFolder } from '../lake/lock.ts';
 import { LakeCatalogue } from '../iceberg/catalogue.ts';
-import { openIcebergFiles, openObjects } from '../lake/objects/objects.ts';
+import { openLakeObjects } from '../lake/objects/fetched.ts';
+import { openIcebergFiles } from '../lake/objects/objects.ts';
 import { tablesFolder } from '../lake/repair/replay.ts';
 import { shareSizes } from '../lake/scan/shares.ts';
 import { dataPath } from '../lake/tables/head.ts';
@@ -35,6 +36,7 @@ import { lakeFolder } from './lake-folder.ts';
 import { withinOpenFiles } from './open-files.ts';
 import { Recorder } from './recorder.ts';
 import { serveConfig } from './serve-config.ts';
+import { openStore } from './store.ts';
 
 /** The longest that the end may take beyond -shutdown.grace. */
 const closeMsMore = 4_500;
@@ -74,7 +76,8 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
     },
   });
   const inspect = recorder || config.inspect.on ? watch.inspect : undefined;
-  const objects = openObjects(directory);
+  const store = config.store && (await openStore(config.store, { log, owner, shutdownMs: config.shutdownMs }));
+  const objects = openLakeObjects(directory, store?.address, 'main');
   const packs: PackOptions = {
     objectsMin: config.packObjectsMin,
     prepare: (small, pool) => workers.packObjects(small, pool),
@@ -107,6 +110,7 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
     retryKeepMs: config.retryKeepMs,
     nameBytesMax: config.nameBytesMax,
     owner,
+    ...(store && { store: store.copy }),
     snapshots: { bytesMax: Math.floor(config.memoryBytesMax / 8) },
     ...noted(log),
     ...(packs.objectsMin > 0 && { packs }),
@@ -120,6 +124,7 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
   const workers = startWorkerPool(
     {
       lakeDirectory: directory,
+      ...(store && { store: store.address, objects }),
       threads: config.workerCount,
       tasksMax: config.tasksMax,
       warmUpMs: config.warmUpMs,

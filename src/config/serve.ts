@@ -22,11 +22,14 @@ import {
   type HelpRequest,
   type ParsedOptions,
 } from './options.ts';
+import { storeConfig, type StoreConfig } from './store.ts';
 import { type LogLevel, type responseFormats, serveOptions } from './tables.ts';
 
 /** What `lake serve` runs with. Times are in milliseconds, sizes in bytes. */
 export interface ServeConfig {
   readonly lakeDirectory: string;
+  /** Absent: the lake is the folder alone. */
+  readonly store?: StoreConfig;
   /** At least one. */
   readonly listen: readonly ListenAddress[];
   /** Files of the certificate and its key; absent: no TLS. */
@@ -164,6 +167,7 @@ export const parseServe = (
   const number = (name: string): number => values[name] as number;
   return Object.freeze({
     lakeDirectory: values['lake'] as string,
+    ...storeConfig(values, environment),
     ...listenConfig(values, environment),
     defaultFormat: values['defaultfmt'] as ServeConfig['defaultFormat'],
     logLevel: values['log.level'] as LogLevel,

@@ -292,9 +292,78 @@ const authOptions = [
   },
 ] as const satisfies readonly OptionRow[];
 
+/** Where a bucket is, in all commands that take one. */
+const storeAddressOptions = [
+  {
+    name: 'store.endpoint',
+    type: 'text',
+    fallback: '',
+    value: 'URL',
+    text: 'address of the store of -store, unless it is AWS; default: AWS_ENDPOINT_URL_S3',
+    ...inEnvironment,
+  },
+  {
+    name: 'store.region',
+    type: 'text',
+    fallback: '',
+    value: 'REGION',
+    text: 'region of the store; default: AWS_REGION, that of the profile, us-east-1',
+    ...inEnvironment,
+  },
+  {
+    name: 'store.style',
+    type: 'text',
+    fallback: 'auto',
+    value: 'STYLE',
+    choices: ['auto', 'path', 'host'],
+    text: 'where requests name the bucket: path, or host (its name before that of the store); auto: path with -store.endpoint, host for AWS',
+    ...inEnvironment,
+  },
+] as const satisfies readonly OptionRow[];
+const storeRow = (text: string): OptionRow => ({
+  name: 'store',
+  type: 'text',
+  fallback: '',
+  value: 's3://BUCKET/PREFIX',
+  text,
+  ...inEnvironment,
+});
+
+/** The lake's bucket. */
+const storeOptions = [
+  storeRow('bucket of an S3-compatible store that the lake is kept in; the folder of -lake is made from it if need be'),
+  ...storeAddressOptions,
+  {
+    name: 'store.ack',
+    type: 'text',
+    fallback: 'local',
+    value: 'WHERE',
+    choices: ['local', 'bucket'],
+    text: 'when a commit is acknowledged: local: when it is on the local disk (in the bucket within about a second), bucket: when it is in the bucket',
+    ...inEnvironment,
+  },
+  {
+    name: 'store.grace',
+    type: 'duration',
+    fallback: '1h',
+    value: 'TIME',
+    text: 'how long what was removed stays in the bucket, for those that still read it',
+    ...inEnvironment,
+  },
+  {
+    name: 'cache.max',
+    type: 'bytes',
+    fallback: '0',
+    value: 'BYTES',
+    text: 'with -store: data objects in the folder of -lake, the longest unused ones beyond are removed there; 0: no limit',
+    ...inEnvironment,
+  },
+] as const satisfies readonly OptionRow[];
+
 /** Options of `lake serve`. */
 export const serveOptions = [
   lakeRow,
+  ...storeOptions,
   {
     name: 'l',
     type: 'list',

@@ -11,6 +11,7 @@ import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
 import { Counter, Gauge, Registry, collectDefaultMetrics } from 'prom-client';
 import type { Lake } from '../lake/lake.types.ts';
 import { diskTotals } from '../lake/objects/objects.ts';
+import type { StoreFigures } from '../lake/store/store.types.ts';
 import type { WorkerPool } from '../workers/pool.types.ts';
 import { onConnection } from './connections/http2.ts';
 import type { EventFeed } from './events.ts';
@@ -174,6 +175,14 @@ export const metricRows: readonly Row[] = [
   { name: 'lake_events_dropped_subscribers_total', help: 'Subscribers disconnected because they were too slow' },
   { name: 'lake_events_sent_total', help: 'Events sent, counted per subscriber' },
   { name: 'lake_last_event_id', help: 'Id of the latest event' },
+  { name: 'lake_store_segment', help: 'Latest log segment in the bucket' },
+  { name: 'lake_store_behind_records', help: 'Log records that are not in the bucket yet' },
+  { name: 'lake_store_behind_seconds', help: 'Age of the oldest log record that is not in the bucket yet' },
+  { name: 'lake_store_fenced', help: '1 when another service has taken over the bucket, else 0' },
+  { name: 'lake_store_requests_total', help: 'Requests sent to the store by the main thread' },
+  { name: 'lake_store_retries_total', help: 'Requests sent to the store again' },
+  { name: 'lake_store_sent_bytes_total', help: 'Bytes put into the bucket' },
+  { name: 'lake_store_cache_bytes', help: 'Bytes of data objects on the local disk at the last look' },
   { name: 'lake_worker_threads', help: 'Worker threads' },
   { name: 'lake_workers_replaced_total', help: 'Worker threads replaced after they died' },
   { name: 'lake_worker_tasks', help: 'Active tasks of a worker', labels: ['worker'] },
@@ -210,6 +219,10 @@ const readings = (
   const one = (read: () => number) => (): Iterable<Sample> => [[read()]];
   const each = (read: (figures: ReturnType<WorkerPool['threads']>[number]) => number) => (): Iterable<Sample> =>
     workers.threads().map((thread) => [read(thread), { worker: thread.thread }] as const);
+  const store = (read: (figures: StoreFigures) => number) => (): Iterable<Sample> => {
+    const figures = lake.figures().store;
+    return figures ? [[read(figures)]] : [];
+  };
   const disk = (
     read: (totals: { readonly syncs: number; readonly syncMs: number; readonly scratchBytes: number }) => number,
   ) => one(() => workers.threads().reduce((sum, thread) => sum + read(thread), read(diskTotals)));
@@ -238,6 +251,14 @@ const readings = (
     lake_events_dropped_subscribers_total: one(() => feed.figures().dropped),
     lake_events_sent_total: one(() => feed.figures().sent),
     lake_last_event_id: one(() => lake.lastEventId()),
+    lake_store_segment: store(({ segment }) => segment),
+    lake_store_behind_records: store(({ behindRecords }) => behindRecords),
+    lake_store_behind_seconds: store(({ behindMs }) => behindMs / 1000),
+    lake_store_fenced: store(({ fenced }) => (fenced === undefined ? 0 : 1)),
+    lake_store_requests_total: store(({ requests }) => requests),
+    lake_store_retries_total: store(({ retries }) => retries),
+    lake_store_sent_bytes_total: store(({ sentBytes }) => sentBytes),
+    lake_store_cache_bytes: store(({ cachedBytes }) => cachedBytes),
     lake_worker_threads: one(() => workers.status().threads),
     lake_workers_replaced_total: one(() => workers.status().replaced),
     lake_worker_tasks: each(({ tasks }) => tasks),

@@ -108,6 +108,8 @@ export const queryTextErrors: Codes = [
   'subquery-rows',
   'window-offset',
 ];
+/** Of a lake in a bucket. */
+const storeErrors: Codes = ['store-fenced', 'store-unreachable', 'store-refused', 'store-corrupt'];
 /** Of data that is read. */
 const readErrors: Codes = [
   'vacuumed',
@@ -149,11 +151,12 @@ export const queryRunErrors: Codes = [
   'lake-closing',
   'lake-failed',
   'storage-full',
+  ...storeErrors,
   'object-unwritten',
   'spill-full',
 ];
 /** Of everything that goes through a pool's queue or the lake's. */
-const jobErrors: Codes = ['jobs-full', 'lake-closing', 'lake-failed', 'storage-full', 'table-corrupt'];
+const jobErrors: Codes = ['jobs-full', 'lake-closing', 'lake-failed', 'storage-full', 'table-corrupt', ...storeErrors];
 /** Of what is done on a condition. */
 export const tipErrors: Codes = ['if-match-invalid', 'tip-moved'];
 /** Of every commit. */

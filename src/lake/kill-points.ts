@@ -46,6 +46,10 @@ const killPointNames = [
   'repair: rebuilt',
   'repair: old log kept',
   'repair: swapped',
+  'store: fenced',
+  'store: object put',
+  'store: segment put',
+  'store: base put',
 ] as const;
 /** A place at which the process can be made to end. */
 type KillPoint = (typeof killPointNames)[number];

@@ -119,7 +119,7 @@ class OpenLake implements Lake {
     this.directory = options.directory;
     this.clockDraws = new LakeDraws(options.clockNoted);
     this.draws = options.draws ?? this.clockDraws;
-    this.files = new ToldFiles(options.objects);
+    this.files = new ToldFiles(options.objects, options.store);
     if (options.packs)
       this.packer = new Packer({
         options: options.packs,
@@ -163,6 +163,8 @@ class OpenLake implements Lake {
         options: { applyBytes, segmentBytes, compactBytesMin, baseBytesMin: bytesMin },
       } = this;
       const report = (fault: unknown): void => this.report(fault);
+      const { store } = this.options;
+      await store?.prepare(directory);
       const { tables, log, isCovered } = await openTables({
         directory,
         isUnclean: this.lock.diedBefore !== undefined,
@@ -178,6 +180,16 @@ class OpenLake implements Lake {
         compactBytesMin,
       });
       tables.lagged = report;
+      if (store) {
+        await store
+          .attach({ directory, tables, log, report, evicted: (id) => this.files.tell(id) })
+          .catch(async (fault) => {
+            await store.close();
+            await tables.close();
+            throw fault;
+          });
+        tables.copy = store;
+      }
       this.checkpoints = new Checkpoints({ directory, tables, log, isCovered, report, bytesMin });
       killPoint('start: tables open');
       this.stores = {
@@ -250,10 +262,15 @@ class OpenLake implements Lake {
   }
 
   private addPool(config: PoolConfig): PoolFace {
+    const { store } = this.options;
     const face = new PoolFace(new PoolStore(this.stores, config), {
       files: this.files,
       report: (fault) => this.report(fault),
       mailbox: (poolId) => this.mailbox(poolId),
+      ...(store && {
+        checkWrites: () => store.check(),
+        objectsMade: (ids: readonly Id[]) => store.putObjects(ids),
+      }),
       nextJobId: () => ++this.jobs,
       storeFailed: (reason) => this.actor.send({ type: 'store failed', reason }),
       closing: () => this.closeAsked,
@@ -426,6 +443,7 @@ class OpenLake implements Lake {
       snapshotBytes: snapshots.bytes,
       clockCorrections,
       idsAheadSeconds,
+      ...(this.options.store && { store: this.options.store.figures() }),
     };
   }
   unreadable(): readonly UnreadablePool[] {
@@ -440,6 +458,7 @@ class OpenLake implements Lake {
 
   async close(): Promise<void> {
     this.closeAsked = true;
+    this.options.store?.stop();
     if (this.actor.getSnapshot().status !== 'active') return;
     this.actor.send({ type: 'close' });
     await waitFor(this.actor, (s) => s.status !== 'active');
@@ -448,6 +467,7 @@ class OpenLake implements Lake {
     await Promise.allSettled([...this.background, this.packer?.settled()]);
     await this.stores.snapshots.close();
     await this.checkpoints?.close();
+    await this.options.store?.close();
     // Tables that lack what the log has are as a crash leaves them.
     const isWhole = await this.stores.tables.close();
     killPoint('close: tables closed');
@@ -460,6 +480,7 @@ class OpenLake implements Lake {
   ): Promise<void> {
     const id = ++this.jobs;
     return new Promise((resolve, reject) => {
+      this.options.store?.check();
       if (this.actor.getSnapshot().status !== 'active') {
         reject(new LakeError('lake-closing'));
         return;

@@ -6,6 +6,7 @@
  * `Snapshot`, `ObjectFiles`.
  */
 
+import type { LakeStore, StoreFigures } from './store/store.types.ts';
 import type { LakeTask, PoolSettings } from '../../machines/lake.events.ts';
 import type { lakeMachine } from '../../machines/lake.machine.ts';
 import type { poolMachine } from '../../machines/pool.machine.ts';
@@ -486,6 +487,8 @@ export interface LakeFigures {
   readonly snapshotBytes: number;
   readonly clockCorrections: number;
   readonly idsAheadSeconds: number;
+  /** Of a lake in a bucket. */
+  readonly store?: StoreFigures;
 }
 /** A pool that cannot be read, as far as is known: by its name (its row's key, where that is lost), with the fault. */
 export interface UnreadablePool {
@@ -678,6 +681,8 @@ export interface LakeOptions {
   readonly report?: (fault: unknown) => void;
   /** Small objects are packed in the background; absent: they are not. */
   readonly packs?: PackOptions;
+  /** The lake's copy in a bucket; absent: it has none. */
+  readonly store?: LakeStore;
   /** Text that a second server tells of this one, e.g. its address. */
   readonly owner?: string;
 }

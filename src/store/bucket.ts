@@ -32,6 +32,8 @@ export interface ObjectHead {
 export interface ListedKey {
   readonly key: string;
   readonly bytes: number;
+  /** When it was put, in milliseconds since 1970. */
+  readonly modifiedMs: number;
 }
 
 /** A bucket below a prefix. @throws store-unreachable, store-refused, store-corrupt */

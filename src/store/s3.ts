@@ -284,7 +284,11 @@ class S3Bucket implements Bucket {
       });
       const text = body.toString('utf8');
       for (const part of partsOf(text, 'Contents'))
-        yield { key: (elementOf(part, 'Key') ?? '').slice(from), bytes: Number(elementOf(part, 'Size') ?? 0) };
+        yield {
+          key: (elementOf(part, 'Key') ?? '').slice(from),
+          bytes: Number(elementOf(part, 'Size') ?? 0),
+          modifiedMs: Date.parse(elementOf(part, 'LastModified') ?? '') || 0,
+        };
       token = elementOf(text, 'NextContinuationToken');
       isMore = elementOf(text, 'IsTruncated') === 'true' && token !== undefined;
     }

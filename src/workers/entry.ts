@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import { ColumnCache } from '../lake/columns/cache.ts';
 import { threadIds } from '../lake/ksuid.ts';
-import { type ObjectStore, diskTotals, openIcebergFiles, openObjects } from '../lake/objects/objects.ts';
+import { openLakeObjects } from '../lake/objects/fetched.ts';
+import { type ObjectStore, diskTotals, openIcebergFiles } from '../lake/objects/objects.ts';
 import { CacheCounters } from './cache-counts.ts';
 import {
   bytesInUse,
@@ -103,7 +104,7 @@ setInterval(() => {
   columns.trim();
 }, trimEveryMs).unref();
 const tools: WorkerTools = {
-  objects: openObjects(settings.lakeDirectory),
+  objects: openLakeObjects(settings.lakeDirectory, settings.store, `thread${settings.thread.index}`),
   readers: new ReaderList(columns, settings.cacheBytesMax / 2),
   budget,
   batchRows: settings.batchRows,

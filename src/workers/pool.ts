@@ -78,7 +78,7 @@ class Workers implements WorkerPool {
     const { lakeDirectory, formatLimits, expandedBytesMax, residentBytesMax, inspect, tablesFile } = options;
     const { running } = this;
     this.lake = lake;
-    this.objects = openObjects(lakeDirectory);
+    this.objects = options.objects ?? openObjects(lakeDirectory);
     this.scheduler = new Scheduler(schedulerOptions(options), lake, (request, outcome) => {
       removeUnheard(request, outcome, this.objects);
     });
@@ -195,6 +195,7 @@ const schedulerOptions = (options: WorkerPoolOptions & typeof defaults): Schedul
     residentBytesMax,
     warmUpMs,
     indexBase,
+    store,
     tasksMax,
     cancelMsMax,
     threads = availableParallelism(),
@@ -226,6 +227,7 @@ const schedulerOptions = (options: WorkerPoolOptions & typeof defaults): Schedul
       residentBytesMax,
       warmUpMs,
       ...(indexBase !== undefined && { indexBase }),
+      ...(store && { store }),
     },
   };
 };

@@ -23,7 +23,9 @@ import type { ExecutionContext } from '../exec/source.ts';
 import type { Ending } from '../query/analyze.ts';
 import type { BodyForm } from '../formats/format.types.ts';
 import type { FormatLimits, FormatName, InputName } from '../formats/formats.ts';
+import type { ObjectStore } from '../lake/objects/objects.ts';
 import type { ShareSizes } from '../lake/scan/shares.ts';
+import type { S3Options } from '../store/s3.ts';
 import type { IngestReply, IngestRequest, Protocol } from './ingest/ingest.types.ts';
 import type { CacheTotals } from './cache-counts.ts';
 import type { FromPolicy } from './from/policy.ts';
@@ -250,6 +252,9 @@ export interface WorkerPoolOptions {
   readonly recursion?: NonNullable<ExecutionContext['recursion']>;
   /** From where indexes count in texts that do not say it; default: from 0 in pipes, from 1 in SELECT. */
   readonly indexBase?: 0 | 1;
+  /** The bucket that the lake is in, and how this thread reads its objects; default: the folder has all of them. */
+  readonly store?: S3Options;
+  readonly objects?: ObjectStore;
   /** Where spill files go; default: `<lake>/spill`. */
   readonly spillDirectory?: string;
   /** Unread bytes of one answer, worker to main; default 1 MiB. Bodies of loads have a window of their own. */

@@ -1,11 +1,14 @@
 import type { ExecutionContext } from '../exec/source.ts';
 import type { FormatLimits } from '../formats/formats.ts';
+import type { S3Options } from '../store/s3.ts';
 import type { ShareSizes } from '../lake/scan/shares.ts';
 import type { FromPolicy } from './from/policy.ts';
 
 /** What a worker thread is told when it starts. */
 export interface WorkerSettings {
   readonly lakeDirectory: string;
+  /** The bucket that the lake is in. */
+  readonly store?: S3Options;
   /** Ids are above this one. */
   readonly idsAbove: string;
   readonly spillDirectory: string;

@@ -59,18 +59,22 @@ export const serviceRoutes: readonly Route[] = [
     method: 'GET',
     path: '/ready',
     summary: 'Whether work is taken: ready, or 503 and why not',
-    description: 'For load balancers: 503 while the service opens its lake, ends, or has a pool that it cannot read.',
+    description:
+      'For load balancers: 503 while the service opens its lake, ends, has a pool that it cannot read, or is no longer the writer of its bucket.',
     need: 'open',
     open: true,
     preflight: true,
     answers: {
-      200: { text: 'ready', content: { 'text/plain': Type.Literal('ready') } },
+      200: {
+        text: 'ready, and of a lake in a bucket how far its copy there is behind',
+        content: { 'text/plain': Type.String({ pattern: '^ready' }) },
+      },
       503: { text: 'Why not.', content: { 'text/plain': Type.String() } },
     },
     errors: [],
     handler: async ({ service, reply }) => {
       const why = whyNotReady(service);
-      return sendText(reply, why === undefined ? 200 : 503, 'text/plain; charset=utf-8', why ?? 'ready');
+      return sendText(reply, why === undefined ? 200 : 503, 'text/plain; charset=utf-8', why ?? readyText(service));
     },
   }),
   route({
@@ -184,10 +188,19 @@ export const serviceRoutes: readonly Route[] = [
 const whyNotReady = ({ lake, closing }: Pick<Service, 'lake' | 'closing'>): string | undefined => {
   const { state } = lake.status();
   if (state !== 'ready' || closing()) return state === 'failed' ? 'failed' : 'closing';
+  const fenced = lake.figures().store?.fenced;
+  if (fenced !== undefined) return fenced;
   const { length } = lake.unreadable();
   return length === 0
     ? undefined
     : `${length} ${length === 1 ? 'pool' : 'pools'} cannot be read: the log says why, lake fsck -repair mends`;
+};
+
+const readyText = ({ lake }: Pick<Service, 'lake'>): string => {
+  const { store } = lake.figures();
+  if (!store) return 'ready';
+  const seconds = (store.behindMs / 1000).toFixed(1);
+  return `ready; the bucket is ${store.behindRecords} records and ${seconds} s behind${store.fault === undefined ? '' : `: ${store.fault}`}`;
 };
 
 /** Where the page came over HTTPS, also by a proxy that is not listed, the cookie is to be sent over HTTPS alone. */

@@ -59,8 +59,12 @@ export const bytesOfBases = (directory: string): number =>
     0,
   );
 
-/** A record's changes, which view the file's bytes, and the digest of the record before. */
+/**
+ * A record's changes, which view the file's bytes, and the digest of the record before. `place`: where the log has it;
+ * those of a base have none.
+ */
 export interface LogRecord {
+  readonly place?: LogPlace;
   readonly number: number;
   readonly before: Buffer;
   readonly changes: readonly Change[];
@@ -254,7 +258,8 @@ class LogReader {
       if (!isNext) this.gap(segment, at, next, number - 1);
       this.place = { lake: identity!.lake, number, digest, segment, at: found.at, end: found.end };
       this.records++;
-      yield { number, before: found.before, changes: readChanges(bytes, found.payloadAt, found.payloadEnd) };
+      const changes = readChanges(bytes, found.payloadAt, found.payloadEnd);
+      yield { place: this.place, number, before: found.before, changes };
       at = found.end;
     }
   }

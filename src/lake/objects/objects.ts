@@ -65,13 +65,14 @@ export const openIcebergFiles = (lakeDirectory: string): ObjectStore =>
 /** Objects that need not outlive the process: the same files without syncing. */
 export const openScratch = (directory: string): ObjectStore => new ObjectFolder(directory, false);
 
+/** Where an object's file is. */
+export const objectPath = (lakeDirectory: string, id: Id): string => join(lakeDirectory, 'objects', id.slice(38), id);
+
 /** Moves an object's file out of the lake, into a folder of the same file system; no error if there is none. */
 export const moveObject = async (lakeDirectory: string, id: Id, folder: string): Promise<void> => {
-  await rename(join(lakeDirectory, 'objects', id.slice(38), id), join(folder, id)).catch(
-    (error: NodeJS.ErrnoException) => {
-      if (error.code !== 'ENOENT') throw error;
-    },
-  );
+  await rename(objectPath(lakeDirectory, id), join(folder, id)).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error;
+  });
 };
 
 class ObjectFolder implements ObjectStore {

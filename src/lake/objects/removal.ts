@@ -9,7 +9,13 @@ interface Removal {
 }
 
 /** After these errors a commit may exist all the same. */
-const unknownEnds: ReadonlySet<string> = new Set(['lake-failed', 'internal']);
+const unknownEnds: ReadonlySet<string> = new Set([
+  'lake-failed',
+  'internal',
+  'store-fenced',
+  'store-unreachable',
+  'store-refused',
+]);
 
 /** Removes the files of objects. Never rejects. */
 export const removeObjectFiles = async (

@@ -1,15 +1,26 @@
 /** The files of data objects, with listeners that hear of each deletion: other threads have the same files open. */
 import type { Id, ObjectFiles } from '../lake.types.ts';
 
+/** Removes files later that are still needed: true for those. */
+interface FileKeeper {
+  objectGone(id: Id): boolean;
+}
+
 export class ToldFiles implements ObjectFiles {
   private readonly files: ObjectFiles;
+  private readonly keeper: FileKeeper | undefined;
   private readonly listeners = new Set<(id: Id) => void>();
-  constructor(files: ObjectFiles) {
+  constructor(files: ObjectFiles, keeper?: FileKeeper) {
     this.files = files;
+    this.keeper = keeper;
   }
 
   async delete(id: Id): Promise<void> {
-    await this.files.delete(id);
+    if (this.keeper?.objectGone(id) !== true) await this.files.delete(id);
+    this.tell(id);
+  }
+  /** A file went. */
+  tell(id: Id): void {
     for (const listener of this.listeners) listener(id);
   }
   list(): AsyncIterable<Id> {

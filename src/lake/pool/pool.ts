@@ -53,6 +53,10 @@ interface PoolHost {
   readonly report: (fault: unknown) => void;
   /** Where jobs for the pool's machine wait; undefined when there is none any more. */
   mailbox(poolId: Id): Mailbox | undefined;
+  /** @throws store-fenced, store-unreachable where nothing can be written */
+  readonly checkWrites?: () => void;
+  /** Puts files of objects where they must be before a commit names them. */
+  readonly objectsMade?: (ids: readonly Id[]) => Promise<void>;
   nextJobId(): number;
   /** The disk failed: the whole lake takes no writes any more. */
   storeFailed(reason: string): void;
@@ -396,6 +400,8 @@ export class PoolFace implements Pool {
   }
 
   private async commit(task: PoolTask, payload: Payload): Promise<CommitResult> {
+    const files = payload.objects.filter((object) => !object.inline);
+    if (files.length > 0) await this.host.objectsMade?.(files.map((object) => object.id));
     const ifTip = payload.note.terms?.ifTip;
     const { commit, marks } = await this.submit(ifTip ? { ...task, ifTip } : task, payload);
     assert(commit);
@@ -406,6 +412,8 @@ export class PoolFace implements Pool {
   submit(task: PoolTask, payload: Payload = nothing): Promise<JobResult & { readonly marks: JobMarks }> {
     const id = this.host.nextJobId();
     return new Promise((resolve, reject) => {
+      // Not only when its turn comes: that may be long.
+      this.host.checkWrites?.();
       this.waiting.set(id, { payload, kind: task.kind, askedAt: performance.now(), beganAt: 0, resolve, reject });
       const mailbox = this.host.mailbox(this.store.poolId);
       if (mailbox?.post({ id, ...task })) return;

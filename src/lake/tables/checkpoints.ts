@@ -82,7 +82,7 @@ export class Checkpoints {
         ended: () => this.ended,
       })
     ) {
-      log.forget(segment);
+      log.forget(tables.copy?.neededFrom(segment) ?? segment);
       this.isCovered = true;
     }
     this.baseBytes = bytesOfBases(directory);

@@ -19,6 +19,7 @@ import { killPoint } from '../kill-points.ts';
 import { changesLength } from '../log/changes.ts';
 import { decodePlace, encodePlace, type LogPlace } from '../log/format.ts';
 import type { Log } from '../log/log.ts';
+import type { RecordCopy } from '../store/store.types.ts';
 import { newestOf, RecentRows } from './recent-rows.ts';
 import { rowsOf, unframe, valueOf } from './row-frames.ts';
 import { checkRow } from './rows.ts';
@@ -133,6 +134,8 @@ export class Tables {
   private pause = pauseMin;
   /** Told when LMDB could not be given what the log has. */
   lagged: ((fault: unknown) => void) | undefined;
+  /** Where records go besides. */
+  copy: RecordCopy | undefined;
   /** Told when LMDB has been given what the log had. */
   applied: (() => void) | undefined;
   /** Told when transactions that were taken do not come; nothing else is on its way then. */
@@ -308,6 +311,7 @@ export class Tables {
     // LMDB falls behind: what it does not have is held in memory.
     while (this.recentBytes > recentBytesMax && this.environment.failure === undefined) await this.apply();
     this.environment.checkFailure();
+    this.copy?.check();
     if (!options.frees) this.environment.checkRoom();
     killPoint('transaction: asked');
     this.check(check);
@@ -321,7 +325,7 @@ export class Tables {
     killPoint('transaction: in it');
     const { log } = this;
     if (!log) return this.environment.write(made.map(valueOf));
-    const isAlone = options.alone === true && !this.pumping && this.pausing === 0;
+    const isAlone = options.alone === true && !this.pumping && this.pausing === 0 && this.copy?.waits !== true;
     if (isAlone) {
       log.add(made);
       if (log.fits()) this.writeNow(log, made);
@@ -354,6 +358,7 @@ export class Tables {
       this.refused?.();
       throw error;
     }
+    this.copy?.add(log.place, [changes]);
     this.keep([changes]);
     if (performance.now() - began <= slowMs) this.pause = Math.max(pauseMin, this.pause / 2);
     else {
@@ -382,6 +387,7 @@ export class Tables {
     try {
       for (const { changes } of group) log.add(changes);
       await log.write();
+      await this.copied(group);
     } catch (fault) {
       // Those behind were checked against what does not come.
       this.settle([...group, ...this.queue.splice(0)], this.failed(fault));
@@ -390,6 +396,16 @@ export class Tables {
     }
     this.keep(group.map(({ changes }) => changes));
     this.settle(group);
+  }
+  /** The record goes to the bucket, too, and is waited for there if nobody is to see it before. */
+  private async copied(group: readonly Taken[]): Promise<void> {
+    const { copy } = this;
+    if (!copy) return;
+    copy.add(
+      this.log!.place,
+      group.map(({ changes }) => changes),
+    );
+    if (copy.waits) await copy.settled();
   }
   private settle(group: readonly Taken[], error?: unknown): void {
     for (const { changes, resolve, reject } of group) {

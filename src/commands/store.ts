@@ -1,0 +1,66 @@
+/** Buckets as commands open them. What they need is loaded where one is named. */
+import { hostname } from 'node:os';
+import type { Logger } from 'pino';
+import type { StoreAddress, StoreConfig } from '../config/store.ts';
+import type { LakeStore } from '../lake/store/store.types.ts';
+import type { Bucket } from '../store/bucket.ts';
+import type { S3Options } from '../store/s3.ts';
+
+/** So long a request is tried again, and so long nothing may come of one try. */
+const retryMsMax = 10_000;
+const idleMsMax = 5000;
+const cacheLookMs = 10_000;
+const regionDefault = 'us-east-1';
+
+/** The bucket's address, and credentials as this process has them. */
+export const addressOf = async (address: StoreAddress): Promise<S3Options> => {
+  const { regionOf } = await import('../store/credentials.ts');
+  const { bucket, prefix, endpoint, region, style } = address;
+  const environment = Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => name === 'HOME' || name.startsWith('AWS_')),
+  );
+  return {
+    bucket,
+    prefix,
+    endpoint,
+    region: region || regionOf(environment) || regionDefault,
+    style,
+    environment,
+    retryMsMax,
+    idleMsMax,
+  };
+};
+/** @throws store-unconditional, store-unreachable, store-refused */
+export const openCheckedBucket = async (address: S3Options): Promise<Bucket> => {
+  const { checkConditional, openBucket } = await import('../store/s3.ts');
+  const bucket = openBucket(address);
+  try {
+    await checkConditional(bucket);
+    return bucket;
+  } catch (fault) {
+    bucket.close();
+    throw fault;
+  }
+};
+
+/** The copy of a lake, for `lake serve`. */
+export const openStore = async (
+  config: StoreConfig,
+  { log, owner, shutdownMs }: { readonly log: Logger; readonly owner: string; readonly shutdownMs: number },
+): Promise<{ readonly address: S3Options; readonly copy: LakeStore }> => {
+  const address = await addressOf(config);
+  const bucket = await openCheckedBucket(address);
+  const { openLakeStore } = await import('../lake/store/copy.ts');
+  const copy = openLakeStore({
+    bucket,
+    ack: config.ack,
+    address: `${hostname()}, ${owner}`,
+    graceMs: config.graceMs,
+    cache: { bytesMax: config.cacheBytesMax, lookMs: cacheLookMs },
+    closeMsMax: shutdownMs,
+    noted: (text) => {
+      log.warn(text);
+    },
+  });
+  return { address, copy };
+};

@@ -1,0 +1,478 @@
+/**
+ * The copy of a lake in a bucket: puts objects and then the segments of the log that name them, one segment after the
+ * other; a base from time to time; and takes away what nobody needs.
+ *
+ * Invariants:
+ * - A segment is put when all data objects that it names are in the bucket, and all segments before it.
+ * - A put that is refused since another segment is there ends all writing: that one's writer is the lake's now.
+ * - What the bucket has is a beginning of the lake's own log, so that the copy is a lake at each of its segments.
+ * - What cannot be put is tried again for as long as the service runs; what waits for it is bounded, or read from the
+ *   log again.
+ */
+import { randomBytes } from 'node:crypto';
+import { existsSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as later } from 'node:timers/promises';
+import { LakeError } from '../../errors.ts';
+import type { Bucket } from '../../store/bucket.ts';
+import type { Id } from '../lake.types.ts';
+import { killPoint } from '../kill-points.ts';
+import { allRows } from '../log/base.ts';
+import { changesLength } from '../log/changes.ts';
+import type { LogPlace } from '../log/format.ts';
+import { logRecords } from '../log/reader.ts';
+import { objectKey } from '../objects/fetched.ts';
+import { objectPath } from '../objects/objects.ts';
+import { idBuffer } from '../ksuid.ts';
+import type { Change } from '../tables/tables.ts';
+import { writeBaseFile } from './base-file.ts';
+import { type CacheLimits, ObjectCache } from './cache.ts';
+import { markFolder, noTip, type Opened, openBucketLake, putFence, removalsOf, type StoreAck } from './open-bucket.ts';
+import { pruneLog } from './prune.ts';
+import { baseKey, encodeSegment, getSegment, type SegmentHead, segmentKey, whoWrote } from './segments.ts';
+import type { AttachedLake, LakeStore, StoreFigures } from './store.types.ts';
+
+export interface StoreOptions {
+  readonly bucket: Bucket;
+  readonly ack: StoreAck;
+  /** Where this service is, for those that find its segments. */
+  readonly address: string;
+  /** How long removed objects stay. */
+  readonly graceMs: number;
+  readonly cache: CacheLimits;
+  /** What segments since the last base may cost at least before another one is made; default 4 MiB. */
+  readonly baseBytesMin?: number;
+  /** How long a stop waits for what is not in the bucket. */
+  readonly closeMsMax: number;
+  readonly noted: (text: string) => void;
+}
+
+/** With `ack local` so long is waited for more to put together. */
+const gatherMs = 250;
+/** Of one segment, unless one record is longer. */
+const segmentBytesMax = 8 << 20;
+const segmentRecordsMax = 10_000;
+/** What is kept in memory; more is read from the log again. */
+const heldBytesMax = 32 << 20;
+const objectsAtOnce = 4;
+const retryMs = 1000;
+/** An opening takes about as long for so many bytes as for one segment. */
+const segmentWorth = 16 << 10;
+const baseBytesMinDefault = 4 << 20;
+
+interface Held {
+  readonly place: LogPlace;
+  readonly changes: readonly Change[];
+  readonly bytes: number;
+  readonly addedAt: number;
+}
+
+export const openLakeStore = (options: StoreOptions): LakeStore => new LakeCopy(options);
+
+class LakeCopy implements LakeStore {
+  readonly waits: boolean;
+  private readonly options: StoreOptions;
+  private readonly bucket: Bucket;
+  private readonly writer: { readonly id: string; readonly address: string };
+  private opened: Opened = { tip: noTip, gone: [], isFenced: false, lacksBase: false };
+  private lake: AttachedLake | undefined;
+  private cache: ObjectCache | undefined;
+  private tip = noTip;
+  /** Of the last record that the bucket has: where the log is read from again. */
+  private place!: LogPlace;
+  private newest!: LogPlace;
+  private held: Held[] = [];
+  private heldBytes = 0;
+  /** Since when the bucket lacks something. */
+  private behindSince: number | undefined;
+  private running: Promise<void> | undefined;
+  private making: Promise<void> | undefined;
+  private readonly closing = new AbortController();
+  private waiting: { resolve: () => void; reject: (fault: unknown) => void; record: number }[] = [];
+  private fence: LakeError | undefined;
+  private fault: unknown;
+  /** Put before a commit named them, or on their way. */
+  private readonly early = new Map<Id, Promise<void>>();
+  /** Files that go from the disk when the bucket has all up to a record. */
+  private leaving: { readonly id: Id; readonly record: number }[] = [];
+  private gone: (readonly [Id, number])[] = [];
+  private goneTimer: NodeJS.Timeout | undefined;
+  private stopTimer: NodeJS.Timeout | undefined;
+  private sinceBase = 0;
+  private baseBytes = 0;
+
+  constructor(options: StoreOptions) {
+    this.options = options;
+    this.bucket = options.bucket;
+    this.waits = options.ack === 'bucket';
+    this.writer = { id: randomBytes(8).toString('hex'), address: options.address };
+  }
+
+  async prepare(directory: string): Promise<void> {
+    const { noted } = this.options;
+    this.opened = await openBucketLake({ bucket: this.bucket, directory, writer: this.writer, noted });
+  }
+
+  async attach(lake: AttachedLake): Promise<void> {
+    const { tip, isFenced, gone } = this.opened;
+    const { log, directory } = lake;
+    this.lake = lake;
+    this.gone = [...gone];
+    this.newest = log.place;
+    const isNew = tip.segment === 0;
+    const begin = isNew ? { ...noTip, last: log.place.number, digest: log.place.digest.toString('hex') } : tip;
+    const begins = isNew && begin.last > 0 ? begin.last : undefined;
+    this.tip = isFenced
+      ? tip
+      : ((await putFence(this.bucket, this.writer, log.identity.lake.toString('hex'), begin, begins)) ??
+        (await this.lost(begin.segment + 1)));
+    killPoint('store: fenced');
+    markFolder(directory, { store: this.bucket.name, ack: this.options.ack });
+    this.cache = new ObjectCache(this.options.cache, {
+      directory,
+      mayGo: (id) => this.tip.last === this.newest.number && lake.tables.has('files', idBuffer(id)),
+      evicted: lake.evicted,
+      report: lake.report,
+    });
+    this.takeRest();
+    if (begins !== undefined || this.opened.lacksBase) await this.copyWhole();
+    await this.settled();
+    this.removeGone();
+  }
+  /** What the log has behind the bucket's last record is to be put. */
+  private takeRest(): void {
+    const { log, directory } = this.lake!;
+    const { last } = this.tip;
+    this.place = log.place;
+    if (log.place.number === last) return;
+    this.held = [];
+    let found: LogPlace | undefined;
+    const records = logRecords(directory);
+    for (let next = records.next(); !next.done; next = records.next()) {
+      const { number, place } = next.value;
+      if (number === last) found = place;
+      if (number < last + 1) continue;
+      // The first record there is needs no place before it: all is read then.
+      this.place = found ?? { ...log.place, number: last, segment: 0, at: 0, end: 0 };
+      break;
+    }
+    this.behindSince = performance.now();
+    this.go();
+  }
+  /** All objects and a base: a lake that had no bucket so far. */
+  private async copyWhole(): Promise<void> {
+    const { tables } = this.lake!;
+    this.options.noted(`the lake is copied into ${this.bucket.name}`);
+    const ids = tables.keys('files').map((key) => key.toString('hex'));
+    await eachOf(ids, objectsAtOnce, async (id) => {
+      if ((await this.bucket.head(objectKey(id))) === undefined) await this.putFile(id);
+    });
+    await this.makeBase();
+  }
+
+  check(): void {
+    if (this.fence) throw this.fence;
+    // Those that wait already go on doing so.
+    if (this.waits && this.fault !== undefined) throw this.unreachable();
+  }
+  private unreachable(): LakeError {
+    const { fault } = this;
+    if (fault instanceof LakeError) return fault;
+    const text = fault instanceof Error ? fault.message : 'the service is closing';
+    return new LakeError('store-unreachable', { store: this.bucket.name, what: 'the log', tries: 1, fault: text });
+  }
+  add(place: LogPlace, transactions: readonly (readonly Change[])[]): void {
+    const changes = transactions.length === 1 ? transactions[0]! : transactions.flat();
+    const bytes = changesLength(changes);
+    this.newest = place;
+    this.behindSince ??= performance.now();
+    // What is not held is read from the log: all behind the last that is.
+    const follows = this.held.length > 0 ? this.held.at(-1)!.place : this.place;
+    if (follows.number === place.number - 1 && this.heldBytes + bytes <= heldBytesMax) {
+      this.held.push({ place, changes, bytes, addedAt: performance.now() });
+      this.heldBytes += bytes;
+    }
+    this.go();
+  }
+  settled(): Promise<void> {
+    const record = this.newest.number;
+    if (this.fence) return Promise.reject(this.fence);
+    if (this.tip.last >= record) return Promise.resolve();
+    return new Promise((resolve, reject) => {
+      this.waiting.push({ resolve, reject, record });
+    });
+  }
+
+  private go(): void {
+    this.running ??= this.run().finally(() => {
+      this.running = undefined;
+    });
+  }
+  private async run(): Promise<void> {
+    while (!this.fence && this.tip.last < this.newest.number) {
+      if (!this.waits && !this.closing.signal.aborted && this.waiting.length === 0)
+        await later(gatherMs, undefined, { signal: this.closing.signal, ref: false }).catch(() => undefined);
+      try {
+        await this.putNext();
+        this.fault = undefined;
+      } catch (fault) {
+        if (this.fence) return;
+        if (this.fault === undefined) this.lake!.report(fault);
+        this.fault = fault;
+        if (this.closing.signal.aborted) return;
+        await later(retryMs, undefined, { signal: this.closing.signal, ref: false }).catch(() => undefined);
+      }
+    }
+  }
+
+  /** The next segment's records: what is held, else from the log. */
+  private next(isAll: boolean): readonly Held[] {
+    if (this.held.length === 0) this.readHeld();
+    let bytes = 0;
+    let count = 0;
+    for (const { bytes: more } of this.held) {
+      if (count > 0 && !isAll && (bytes + more > segmentBytesMax || count >= segmentRecordsMax)) break;
+      bytes += more;
+      count++;
+    }
+    return this.held.slice(0, count);
+  }
+  private readHeld(): void {
+    const { directory } = this.lake!;
+    const records = logRecords(directory, this.place.segment === 0 ? undefined : this.place);
+    for (let next = records.next(); !next.done; next = records.next()) {
+      const { number, place, changes } = next.value;
+      if (!place || number <= this.tip.last || number > this.newest.number) continue;
+      const bytes = changesLength(changes);
+      if (this.held.length > 0 && this.heldBytes + bytes > heldBytesMax) return;
+      this.held.push({ place, changes, bytes, addedAt: performance.now() });
+      this.heldBytes += bytes;
+    }
+  }
+
+  private async putNext(): Promise<void> {
+    let taken = this.next(false);
+    const missing = await this.putNamed(taken);
+    // One that went already: the records that say so go along, or a lake would have a commit without its objects.
+    if (missing) taken = this.next(true);
+    if (taken.length === 0) throw new Error(`the log does not have record ${this.tip.last + 1} any more`);
+    await this.putSegment(taken);
+  }
+  /** Puts the objects that records name; true if a file is not there since it was removed. */
+  private async putNamed(records: readonly Held[]): Promise<boolean> {
+    const { tables } = this.lake!;
+    const ids = records.flatMap(({ changes }) => namedFiles(changes));
+    let isMissing = false;
+    await eachOf(ids, objectsAtOnce, async (id) => {
+      try {
+        await (this.early.get(id) ?? this.putFile(id));
+      } catch (fault) {
+        if (!isAbsent(fault) || tables.has('files', idBuffer(id))) throw fault;
+        isMissing = true;
+      }
+    });
+    return isMissing;
+  }
+  private async putFile(id: Id): Promise<void> {
+    await this.bucket.putFile(objectKey(id), objectPath(this.lake!.directory, id));
+    killPoint('store: object put');
+  }
+  private async putSegment(taken: readonly Held[]): Promise<void> {
+    const { log } = this.lake!;
+    const { place } = taken.at(-1)!;
+    const head: SegmentHead = {
+      lake: log.identity.lake.toString('hex'),
+      segment: this.tip.segment + 1,
+      before: this.tip.sum,
+      writer: this.writer.id,
+      address: this.writer.address,
+      at: Date.now(),
+      first: this.tip.last + 1,
+      last: place.number,
+      digest: place.digest.toString('hex'),
+    };
+    const records = taken.map(({ changes }) => changes);
+    const { bytes, sum } = encodeSegment(head, records);
+    if (!(await this.bucket.putNew(segmentKey(head.segment), bytes))) await this.lost(head.segment);
+    killPoint('store: segment put');
+    this.tip = { segment: head.segment, sum, last: head.last, digest: head.digest };
+    this.place = place;
+    this.sinceBase += bytes.length + segmentWorth;
+    this.drop(taken);
+    this.gone.push(...removalsOf({ head, records }));
+    for (const changes of records) for (const id of namedFiles(changes)) this.early.delete(id);
+    this.tellSettled();
+    if (this.sinceBase > (this.options.baseBytesMin ?? baseBytesMinDefault) + this.baseBytes) this.makeBaseSoon();
+  }
+  private drop(taken: readonly Held[]): void {
+    this.held.splice(0, taken.length);
+    this.heldBytes -= taken.reduce((sum, { bytes }) => sum + bytes, 0);
+    this.behindSince = this.tip.last === this.newest.number ? undefined : (this.held[0]?.addedAt ?? this.behindSince);
+  }
+  private tellSettled(): void {
+    const { last } = this.tip;
+    const done = this.waiting.filter(({ record }) => record <= last);
+    this.waiting = this.waiting.filter(({ record }) => record > last);
+    for (const { resolve } of done) resolve();
+    const leave = this.leaving.filter(({ record }) => record <= last);
+    this.leaving = this.leaving.filter(({ record }) => record > last);
+    for (const { id } of leave) rmSync(objectPath(this.lake!.directory, id), { force: true });
+  }
+
+  /** Another one's segment is where the next one would be. */
+  private async lost(segment: number): Promise<never> {
+    const there = await getSegment(this.bucket, segment).catch(() => undefined);
+    this.fence = new LakeError('store-fenced', {
+      store: this.bucket.name,
+      who: there ? whoWrote(there.head) : 'another one',
+      segment,
+    });
+    for (const { reject } of this.waiting.splice(0)) reject(this.fence);
+    this.lake?.report(this.fence);
+    throw this.fence;
+  }
+
+  async putObjects(ids: readonly Id[]): Promise<void> {
+    this.check();
+    await Promise.all(
+      ids.map((id) => {
+        const putting = this.early.get(id) ?? this.putFile(id);
+        this.early.set(id, putting);
+        // Who comes to need it tries again.
+        putting.catch(() => this.early.delete(id));
+        return this.waits ? putting : undefined;
+      }),
+    );
+  }
+  objectGone(id: Id): boolean {
+    const early = this.early.get(id);
+    // No commit came to name it.
+    if (early && !this.lake?.tables.has('files', idBuffer(id))) {
+      this.early.delete(id);
+      this.gone.push([id, Date.now()]);
+    }
+    if (!this.lake || this.fence || this.tip.last === this.newest.number) return false;
+    this.leaving.push({ id, record: this.newest.number });
+    return true;
+  }
+  neededFrom(segment: number): number {
+    return this.tip.last === this.newest.number ? segment : Math.min(segment, this.place.segment);
+  }
+
+  private makeBaseSoon(): void {
+    if (this.making) return;
+    this.making = this.makeBase()
+      .catch((fault: unknown) => {
+        if (!this.closing.signal.aborted) this.lake!.report(fault);
+      })
+      .finally(() => {
+        this.making = undefined;
+      });
+  }
+  /** Writes the rows of the tables, and puts them when the bucket has all that changed meanwhile. */
+  private async makeBase(): Promise<void> {
+    const { directory, tables, log } = this.lake!;
+    const { segment, sum, last, digest } = this.tip;
+    const path = join(directory, 'store.base');
+    this.sinceBase = 0;
+    // Rows are read as readers see them: they must have all that the segment has.
+    while (tables.seen.number < last && !this.fence && !this.closing.signal.aborted) await later(1);
+    try {
+      const lake = log.identity.lake.toString('hex');
+      await writeBaseFile(path, { lake, segment, sum, last, digest, gone: this.gone }, allRows(tables));
+      await this.settled();
+      await this.bucket.putFile(baseKey(segment), path);
+      killPoint('store: base put');
+      this.baseBytes = statSync(path).size;
+      await pruneLog(this.bucket, this.options.graceMs);
+    } finally {
+      rmSync(path, { force: true });
+    }
+  }
+
+  /** Removes from the bucket what was removed from the lake long enough ago. */
+  private removeGone(): void {
+    const { graceMs } = this.options;
+    this.goneTimer = setTimeout(
+      () => {
+        void this.removeDue(Date.now() - graceMs).finally(() => {
+          if (!this.closing.signal.aborted) this.removeGone();
+        });
+      },
+      Math.min(60_000, Math.max(50, graceMs / 4)),
+    ).unref();
+  }
+  private async removeDue(before: number): Promise<void> {
+    const due = this.gone.filter(([, at]) => at <= before);
+    for (const entry of due) {
+      if (this.fence || this.closing.signal.aborted) return;
+      try {
+        await this.bucket.delete(objectKey(entry[0]));
+        this.gone = this.gone.filter((each) => each !== entry);
+      } catch (fault) {
+        this.lake!.report(fault);
+        return;
+      }
+    }
+  }
+
+  figures(): StoreFigures {
+    const { requests, retries, sentBytes, receivedBytes, lists } = this.bucket.counts;
+    return {
+      store: this.bucket.name,
+      segment: this.tip.segment,
+      behindRecords: (this.newest?.number ?? 0) - this.tip.last,
+      behindMs: this.behindSince === undefined ? 0 : performance.now() - this.behindSince,
+      ...(this.fence && { fenced: this.fence.message }),
+      ...(this.fault !== undefined && { fault: this.fault instanceof Error ? this.fault.message : String(this.fault) }),
+      requests,
+      retries,
+      sentBytes,
+      receivedBytes,
+      lists,
+      cachedBytes: this.cache?.bytes ?? 0,
+    };
+  }
+
+  stop(): void {
+    if (this.stopTimer) return;
+    this.closing.abort();
+    this.stopTimer = setTimeout(() => {
+      this.bucket.close();
+      for (const { reject } of this.waiting.splice(0)) reject(this.unreachable());
+    }, this.options.closeMsMax);
+  }
+  async close(): Promise<void> {
+    this.stop();
+    clearTimeout(this.goneTimer);
+    await this.running;
+    await this.making;
+    clearTimeout(this.stopTimer);
+    for (const { reject } of this.waiting.splice(0)) reject(this.unreachable());
+    await this.cache?.close();
+    this.bucket.close();
+  }
+}
+
+/** Ids of the files that changes name. */
+const namedFiles = (changes: readonly Change[]): readonly Id[] =>
+  changes.flatMap(({ table, key, payload }) =>
+    table === 'files' && payload ? [Buffer.from(key).toString('hex')] : [],
+  );
+const isAbsent = (fault: unknown): boolean => (fault as NodeJS.ErrnoException).code === 'ENOENT';
+
+/** Does it for each, so many at a time; the first fault ends it. */
+export const eachOf = async <T>(
+  items: readonly T[],
+  atOnce: number,
+  each: (item: T) => Promise<void>,
+): Promise<void> => {
+  let next = 0;
+  const some = async (): Promise<void> => {
+    for (let i = next++; i < items.length; i = next++) await each(items[i]!);
+  };
+  await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, some));
+};
+
+/** Whether a folder has a lake in a bucket. */
+export const hasStore = (directory: string): boolean => existsSync(join(directory, 'store.json'));

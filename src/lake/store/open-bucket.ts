@@ -1,0 +1,345 @@
+/**
+ * What a start does with a lake's folder and its bucket before the tables are opened: an empty folder is made from the
+ * bucket, one that the bucket knows is gone on with, one that fell behind is made again.
+ *
+ * Invariants:
+ * - A folder is made beside what is there (`store.made`) and takes its place when it is complete; data objects stay.
+ * - Whoever makes a folder from the bucket has put its fence behind the last segment that it read: nobody else writes
+ *   from there on.
+ * - What a folder has and the bucket does not is never dropped without a word: it is refused, or kept aside where
+ *   nobody was told that it is done (`ack bucket`).
+ */
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { LakeError } from '../../errors.ts';
+import type { Bucket } from '../../store/bucket.ts';
+import { syncFolder, writeDurably } from '../lock.ts';
+import type { Id } from '../lake.types.ts';
+import { encodeHead, headBytes, newIdentity, segmentBytesUnit } from '../log/format.ts';
+import { allRows, writeBase } from '../log/base.ts';
+import { baseFolder, logBegin, logFolder, logRecords, segmentPath } from '../log/reader.ts';
+import { RowWriter, tablesFolder } from '../repair/replay.ts';
+import { Environment } from '../tables/environment.ts';
+import { type Change, openIndex, placeRow, tableNames, versionOf, versionRow } from '../tables/tables.ts';
+import { type BaseFile, baseRows, readBaseHead } from './base-file.ts';
+import {
+  baseKey,
+  encodeSegment,
+  findTip,
+  getSegment,
+  type Segment,
+  type SegmentHead,
+  segmentKey,
+  segmentsFrom,
+  whoWrote,
+} from './segments.ts';
+
+/** `local`: a commit is answered when it is on this disk, `bucket`: when it is in the bucket. */
+export type StoreAck = 'local' | 'bucket';
+/** Who this process is, to others that look at the bucket. */
+export interface Writer {
+  readonly id: string;
+  readonly address: string;
+}
+/** The newest segment that this process knows; `segment` 0: there is none. */
+export interface Tip {
+  readonly segment: number;
+  readonly sum: string;
+  readonly last: number;
+  readonly digest: string;
+}
+export const noTip: Tip = { segment: 0, sum: '', last: 0, digest: '' };
+/** `gone`: objects whose removal was logged. `isFenced`: this process' fence is there already. */
+export interface Opened {
+  readonly tip: Tip;
+  readonly gone: readonly (readonly [Id, number])[];
+  readonly isFenced: boolean;
+  /** The bucket lacks its first base. */
+  readonly lacksBase: boolean;
+}
+interface OpenOptions {
+  readonly bucket: Bucket;
+  readonly directory: string;
+  readonly writer: Writer;
+  /** Told of what is worth a line. */
+  readonly noted: (text: string) => void;
+}
+
+/** What the folder is a copy of, and how commits were answered. */
+const markName = 'store.json';
+interface Mark {
+  readonly store: string;
+  readonly ack: StoreAck;
+}
+export const markFolder = (directory: string, mark: Mark): void => {
+  writeDurably(join(directory, markName), `${JSON.stringify(mark)}\n`);
+};
+export const markOf = (directory: string): Mark | undefined => {
+  const path = join(directory, markName);
+  return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as Mark) : undefined;
+};
+
+export const tipOf = ({ head, sum }: Segment): Tip => ({
+  segment: head.segment,
+  sum,
+  last: head.last,
+  digest: head.digest,
+});
+
+/** @throws store-strange, store-diverged, store-corrupt, store-unreachable, store-refused */
+export const openBucketLake = async (options: OpenOptions): Promise<Opened> => {
+  const { bucket, directory } = options;
+  finishSwap(directory);
+  const state = await findTip(bucket);
+  const begun = logBegin(directory);
+  if (state.tip === 0) return { tip: noTip, gone: [], isFenced: false, lacksBase: false };
+  const base = state.bases.at(-1) ?? 0;
+  const newest = await segmentAt(bucket, state.tip);
+  const lacksBase = base === 0 && (await segmentAt(bucket, 1)).head.begins !== undefined;
+  if (begun) {
+    const lake = begun.identity.lake.toString('hex');
+    if (lake !== newest.head.lake)
+      throw new LakeError('store-strange', { store: bucket.name, directory, lake: newest.head.lake, own: lake });
+    if (digestAt(directory, newest.head.last) === newest.head.digest)
+      return { tip: tipOf(newest), gone: await goneIn(options, base), isFenced: false, lacksBase };
+  }
+  if (lacksBase)
+    throw new LakeError('store-corrupt', {
+      store: bucket.name,
+      key: 'base/',
+      fault: 'the lake was never copied to its end: start a service on the folder that was copied',
+    });
+  return makeFolderFrom(options, base);
+};
+const segmentAt = async (bucket: Bucket, segment: number): Promise<Segment> => {
+  const found = await getSegment(bucket, segment);
+  if (found) return found;
+  throw new LakeError('store-corrupt', { store: bucket.name, key: segmentKey(segment), fault: 'it is missing' });
+};
+
+/** The digest of a record in the folder's log; undefined if it is not there. */
+const digestAt = (directory: string, record: number): string | undefined => {
+  const records = logRecords(directory);
+  for (let next = records.next(); ; next = records.next()) {
+    if (next.done) {
+      const { place } = next.value;
+      return place?.number === record ? place.digest.toString('hex') : undefined;
+    }
+    if (next.value.number === record + 1) return next.value.before.toString('hex');
+    if (next.value.number > record + 1) return undefined;
+  }
+};
+/** The last record of the folder's log. */
+const endOf = (directory: string): { readonly number: number; readonly digest: string } => {
+  const records = logRecords(directory);
+  for (let next = records.next(); ; next = records.next())
+    if (next.done) {
+      const { place } = next.value;
+      return { number: place?.number ?? 0, digest: place?.digest.toString('hex') ?? '' };
+    }
+};
+
+/** Objects that are to go, by base and segments. */
+const goneIn = async ({ bucket, directory }: OpenOptions, base: number): Promise<Opened['gone']> => {
+  const gone: (readonly [Id, number])[] = [];
+  if (base > 0) gone.push(...(await getBase(bucket, directory, base)).head.gone);
+  for await (const segment of segmentsFrom(bucket, base + 1)) gone.push(...removalsOf(segment));
+  return gone;
+};
+export const removalsOf = ({ head, records }: Pick<Segment, 'head' | 'records'>): (readonly [Id, number])[] =>
+  records.flatMap((changes) => removedFiles(changes).map((id) => [id, head.at] as const));
+export const removedFiles = (changes: readonly Change[]): Id[] =>
+  changes.flatMap(({ table, key, payload }) =>
+    table === 'files' && !payload ? [Buffer.from(key).toString('hex')] : [],
+  );
+
+const getBase = async (bucket: Bucket, directory: string, base: number): Promise<BaseFile> => {
+  const path = join(directory, 'store.base');
+  const key = baseKey(base);
+  if (!(await bucket.getFile(key, path)))
+    throw new LakeError('store-corrupt', { store: bucket.name, key, fault: 'it is missing' });
+  return readBaseHead(path, { store: bucket.name, key });
+};
+
+const madeFolder = (directory: string): string => join(directory, 'store.made');
+const completeName = 'complete';
+
+/** Makes log and tables from the bucket, fenced, and puts them into the folder. */
+const makeFolderFrom = async (options: OpenOptions, base: number): Promise<Opened> => {
+  const { bucket, directory, noted } = options;
+  const own = logBegin(directory) ? endOf(directory) : undefined;
+  const made = madeFolder(directory);
+  rmSync(made, { recursive: true, force: true });
+  mkdirSync(join(made, 'log'), { recursive: true });
+  const file = base > 0 ? await getBase(bucket, directory, base) : undefined;
+  const environment = new Environment(tablesFolder(made), tableNames, false);
+  const maker = new FolderMaker(options, environment, own);
+  try {
+    await maker.rows(file);
+    await maker.segments();
+    await maker.end(made);
+  } finally {
+    await environment.close();
+    rmSync(join(directory, 'store.base'), { force: true });
+  }
+  await writeOwnBase(made);
+  if (own && !maker.knowsOwn) {
+    const mark = markOf(directory);
+    if (mark?.ack !== 'bucket') {
+      rmSync(made, { recursive: true, force: true });
+      throw new LakeError('store-diverged', {
+        store: bucket.name,
+        directory,
+        record: own.number,
+        last: maker.tip.last,
+        who: maker.who,
+      });
+    }
+    noted(
+      `the folder's log ended at record ${own.number}, which the bucket does not have: nobody was told that it is done; it is kept in ${divergedFolder(directory)}`,
+    );
+  }
+  writeDurably(join(made, completeName), own && !maker.knowsOwn ? 'kept' : 'replaced');
+  syncFolder(directory);
+  finishSwap(directory);
+  return { tip: maker.tip, gone: maker.gone, isFenced: true, lacksBase: false };
+};
+/** The folder is a lake without its bucket, too: its log goes on from a base. */
+const writeOwnBase = async (made: string): Promise<void> => {
+  const { identity, first, before } = logBegin(made)!;
+  if (first === 1) return;
+  const tables = openIndex(tablesFolder(made));
+  try {
+    await writeBase({ directory: made, identity, record: first - 1, before, rows: allRows(tables) });
+  } finally {
+    await tables.close();
+  }
+};
+const divergedFolder = (directory: string): string => join(directory, 'diverged');
+
+/** Ends what puts log and tables that were made from a bucket into their place; drops what was not complete. */
+const finishSwap = (directory: string): void => {
+  const made = madeFolder(directory);
+  const complete = join(made, completeName);
+  if (existsSync(complete)) {
+    const isKept = readFileSync(complete, 'utf8') === 'kept';
+    const kept = divergedFolder(directory);
+    // What is there of the new ones was moved already.
+    if (existsSync(tablesFolder(made))) {
+      if (isKept && existsSync(logFolder(directory))) {
+        rmSync(kept, { recursive: true, force: true });
+        mkdirSync(kept);
+        renameSync(logFolder(directory), join(kept, 'log'));
+      }
+      for (const old of [logFolder(directory), baseFolder(directory), tablesFolder(directory)])
+        rmSync(old, { recursive: true, force: true });
+      renameSync(tablesFolder(made), tablesFolder(directory));
+    }
+    if (existsSync(baseFolder(made))) renameSync(baseFolder(made), baseFolder(directory));
+    if (existsSync(logFolder(made))) renameSync(logFolder(made), logFolder(directory));
+    syncFolder(directory);
+  }
+  rmSync(made, { recursive: true, force: true });
+};
+
+/** Puts rows of base and segments into new tables, and a fence behind them. */
+class FolderMaker {
+  tip = noTip;
+  who = '';
+  /** The bucket has the last record of the folder's own log. */
+  knowsOwn = false;
+  readonly gone: (readonly [Id, number])[] = [];
+  private readonly options: OpenOptions;
+  private readonly writer: RowWriter;
+  private readonly own: { readonly number: number; readonly digest: string } | undefined;
+  private lake = '';
+  private version = 0;
+
+  constructor(options: OpenOptions, environment: Environment, own: FolderMaker['own']) {
+    this.options = options;
+    this.writer = new RowWriter(environment);
+    this.own = own;
+  }
+
+  async rows(file: BaseFile | undefined): Promise<void> {
+    if (!file) return;
+    const { lake, segment, sum, last, digest, gone } = file.head;
+    this.lake = lake;
+    this.know({ segment, sum, last, digest });
+    this.gone.push(...gone);
+    for await (const changes of baseRows(file)) await this.put(changes);
+  }
+  private async put(changes: readonly Change[]): Promise<void> {
+    this.version = Math.max(this.version, versionOf(changes));
+    await this.writer.put(changes);
+  }
+  private know(tip: Tip): void {
+    this.tip = tip;
+    if (this.own && tip.last === this.own.number && tip.digest === this.own.digest) this.knowsOwn = true;
+  }
+
+  /** All segments, until the fence is behind the last one. */
+  async segments(): Promise<void> {
+    for (;;) {
+      for await (const segment of segmentsFrom(this.options.bucket, this.tip.segment + 1)) await this.take(segment);
+      const fence = await putFence(this.options.bucket, this.options.writer, this.lake, this.tip);
+      if (!fence) continue;
+      this.tip = fence;
+      return;
+    }
+  }
+  private async take(segment: Segment): Promise<void> {
+    const { head, records } = segment;
+    const { name: store } = this.options.bucket;
+    const corrupt = (fault: string): LakeError =>
+      new LakeError('store-corrupt', { store, key: segmentKey(head.segment), fault });
+    if (this.lake !== '' && head.lake !== this.lake) throw corrupt('it is of another lake');
+    if (this.tip.segment > 0 && head.before !== this.tip.sum) throw corrupt('it does not follow the segment before it');
+    if (this.tip.segment > 0 && head.first !== this.tip.last + 1)
+      throw corrupt(`it begins with record ${head.first}, ${this.tip.last + 1} should follow`);
+    this.lake = head.lake;
+    this.who = whoWrote(head);
+    for (const changes of records) await this.put(changes);
+    this.gone.push(...removalsOf(segment));
+    this.know(tipOf(segment));
+  }
+
+  /** Says in the tables up to where they have the log, and begins one there. */
+  async end(made: string): Promise<void> {
+    const { last: number, digest } = this.tip;
+    const identity = { lake: Buffer.from(this.lake, 'hex'), salt: newIdentity().salt };
+    const before = digest === '' ? Buffer.alloc(16) : Buffer.from(digest, 'hex');
+    const place = { lake: identity.lake, number, digest: before, segment: 1, at: 0, end: headBytes };
+    await this.writer.put([versionRow(this.version), placeRow(place)]);
+    await this.writer.end();
+    const bytes = Buffer.alloc(segmentBytesUnit * firstSegmentUnits);
+    encodeHead({ kind: 'segment', number: 1, identity, first: number + 1, before, hasBase: number > 0 }).copy(bytes);
+    writeDurably(segmentPath(made, 1), bytes);
+    syncFolder(made);
+  }
+}
+const firstSegmentUnits = 128;
+
+/** Puts a segment without records behind the tip: whoever wrote before cannot put another one. */
+export const putFence = async (
+  bucket: Bucket,
+  writer: Writer,
+  lake: string,
+  tip: Tip,
+  begins?: number,
+): Promise<Tip | undefined> => {
+  const head: SegmentHead = {
+    lake,
+    segment: tip.segment + 1,
+    before: tip.sum,
+    writer: writer.id,
+    address: writer.address,
+    at: Date.now(),
+    first: tip.last + 1,
+    last: tip.last,
+    digest: tip.digest,
+    ...(begins !== undefined && { begins }),
+  };
+  const { bytes, sum } = encodeSegment(head, []);
+  return (await bucket.putNew(segmentKey(head.segment), bytes)) ? { ...tip, segment: head.segment, sum } : undefined;
+};

@@ -1,0 +1,175 @@
+/**
+ * What a bucket has of a lake's log: segments numbered without a gap, `log/N`, and bases, `base/N`: all rows as of
+ * segment N.
+ *
+ * - Segment: magic (8), length of the head u32, head (JSON), then of each record: length u32, changes (log/changes.ts);
+ *   SHA-256 of all that. Numbers are little-endian.
+ * - Base: magic (8), length of the head u32, head, then gzip of: length u32 and changes of each part, at the end a
+ *   length of 2^32 - 1.
+ *
+ * Invariants:
+ * - A segment is put only where there is none, and its head has the digest of the one before: whoever's segment N is
+ *   there wrote N, knowing all before it.
+ * - Records have their numbers in the lake's own log, without a gap over all segments; their bytes there are salted
+ *   anew by each folder, so that only the changes are kept here.
+ */
+import { createHash } from 'node:crypto';
+import { LakeError } from '../../errors.ts';
+import type { Bucket } from '../../store/bucket.ts';
+import { changesLength, readChanges, writeChanges } from '../log/changes.ts';
+import type { Id } from '../lake.types.ts';
+import type { Change } from '../tables/table-rows.ts';
+
+/** What a segment's head says. Digests, ids of lakes and writers are in hexadecimal digits. */
+export interface SegmentHead {
+  readonly lake: string;
+  readonly segment: number;
+  /** Of the segment before; empty for the first one. */
+  readonly before: string;
+  /** Who put it: an id of the process, and where it listens. */
+  readonly writer: string;
+  readonly address: string;
+  /** When, in milliseconds since 1970. */
+  readonly at: number;
+  /** Numbers of its records; a fence has none: `last` is one less than `first` then. */
+  readonly first: number;
+  readonly last: number;
+  /** Of record `last` in the writer's own log. */
+  readonly digest: string;
+  /** The bucket's log begins behind this record, whose rows are in a base. */
+  readonly begins?: number;
+}
+export interface Segment {
+  readonly head: SegmentHead;
+  /** Of its bytes: what the next one has as `before`. */
+  readonly sum: string;
+  readonly records: readonly (readonly Change[])[];
+}
+/** `gone`: objects that are to be removed from the bucket, with the time at which their removal was logged. */
+export interface BaseHead {
+  readonly lake: string;
+  readonly segment: number;
+  /** Of that segment. */
+  readonly sum: string;
+  readonly last: number;
+  readonly digest: string;
+  readonly gone: readonly (readonly [Id, number])[];
+}
+
+const digits = 16;
+export const segmentKey = (segment: number): string => `log/${String(segment).padStart(digits, '0')}`;
+export const baseKey = (segment: number): string => `base/${String(segment).padStart(digits, '0')}`;
+/** The number in such a key. */
+export const numberOf = (key: string): number => {
+  const text = /\/(\d{16})$/.exec(key)?.[1];
+  return text === undefined ? 0 : Number(text);
+};
+
+const segmentMagic = Buffer.from('LAKESEG1');
+export const baseMagic = Buffer.from('LAKEROW1');
+const magicBytes = 8;
+const sumBytes = 32;
+export const headBytesMax = 64 << 20;
+
+export const encodeSegment = (
+  head: SegmentHead,
+  records: readonly (readonly Change[])[],
+): { readonly bytes: Buffer; readonly sum: string } => {
+  const headBytes = Buffer.from(JSON.stringify(head));
+  const lengths = records.map(changesLength);
+  const bytes = Buffer.allocUnsafe(
+    magicBytes + 4 + headBytes.length + lengths.reduce((sum, length) => sum + 4 + length, 0) + sumBytes,
+  );
+  segmentMagic.copy(bytes);
+  bytes.writeUInt32LE(headBytes.length, magicBytes);
+  headBytes.copy(bytes, magicBytes + 4);
+  let at = magicBytes + 4 + headBytes.length;
+  records.forEach((changes, i) => {
+    bytes.writeUInt32LE(lengths[i]!, at);
+    at = writeChanges(bytes, at + 4, changes);
+  });
+  const sum = createHash('sha256').update(bytes.subarray(0, at)).digest();
+  sum.copy(bytes, at);
+  return { bytes, sum: sum.toString('hex') };
+};
+
+/** @throws store-corrupt */
+export const decodeSegment = (bytes: Buffer, store: string, segment: number): Segment => {
+  const corrupt = (fault: string): LakeError =>
+    new LakeError('store-corrupt', { store, key: segmentKey(segment), fault });
+  const end = bytes.length - sumBytes;
+  if (end < magicBytes + 4 || !bytes.subarray(0, magicBytes).equals(segmentMagic)) throw corrupt('it is no segment');
+  const sum = createHash('sha256').update(bytes.subarray(0, end)).digest();
+  if (!sum.equals(bytes.subarray(end))) throw corrupt('its checksum does not hold');
+  const headEnd = magicBytes + 4 + bytes.readUInt32LE(magicBytes);
+  const head = JSON.parse(bytes.toString('utf8', magicBytes + 4, headEnd)) as SegmentHead;
+  if (head.segment !== segment) throw corrupt(`it is segment ${head.segment}`);
+  const records: (readonly Change[])[] = [];
+  for (let at = headEnd; at < end; ) {
+    const next = at + 4 + bytes.readUInt32LE(at);
+    records.push(readChanges(bytes, at + 4, next));
+    at = next;
+  }
+  return { head, sum: sum.toString('hex'), records };
+};
+
+/** What a bucket has, as far as its names tell. `tip`: of its newest segment, 0 if there is none. */
+export interface BucketState {
+  /** Newest last. */
+  readonly bases: readonly number[];
+  readonly tip: number;
+}
+/**
+ * Looks for the newest segment: bases are listed, segments are asked for by number. Behind a base all segments are
+ * there, so that whichever is asked for tells on which side the end is.
+ */
+export const findTip = async (bucket: Bucket): Promise<BucketState> => {
+  for (;;) {
+    const bases = await listBases(bucket);
+    const tip = await endOfLog(bucket, bases.at(-1) ?? 0);
+    // A listing may be old: what it names last may be gone, and segments behind it with it.
+    const newer = await listBases(bucket);
+    if ((newer.at(-1) ?? 0) <= tip) return { bases: newer, tip };
+  }
+};
+const listBases = async (bucket: Bucket): Promise<readonly number[]> => {
+  const numbers: number[] = [];
+  for await (const { key } of bucket.list('base/')) if (numberOf(key) > 0) numbers.push(numberOf(key));
+  return numbers.sort((a, b) => a - b);
+};
+const endOfLog = async (bucket: Bucket, known: number): Promise<number> => {
+  const isThere = async (segment: number): Promise<boolean> => (await bucket.head(segmentKey(segment))) !== undefined;
+  let low = known;
+  let step = 1;
+  while (await isThere(low + step)) {
+    low += step;
+    step *= 2;
+  }
+  for (let high = low + step; high - low > 1; ) {
+    const middle = (low + high) >> 1;
+    if (await isThere(middle)) low = middle;
+    else high = middle;
+  }
+  return low;
+};
+
+/** A segment; undefined if there is none. @throws store-corrupt */
+export const getSegment = async (bucket: Bucket, segment: number): Promise<Segment | undefined> => {
+  const bytes = await bucket.get(segmentKey(segment));
+  return bytes && decodeSegment(bytes, bucket.name, segment);
+};
+
+const segmentsAtOnce = 16;
+/** Segments from one on, in their order, to where the next is not there; several are asked for side by side. */
+export async function* segmentsFrom(bucket: Bucket, first: number): AsyncGenerator<Segment, void> {
+  for (let from = first; ; from += segmentsAtOnce) {
+    const part = await Promise.all(Array.from({ length: segmentsAtOnce }, (_, i) => getSegment(bucket, from + i)));
+    for (const segment of part) {
+      if (!segment) return;
+      yield segment;
+    }
+  }
+}
+
+/** Whose segment it is, for people. */
+export const whoWrote = ({ address, writer }: SegmentHead): string => `${address || 'a service'} (writer ${writer})`;

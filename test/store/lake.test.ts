@@ -1,0 +1,317 @@
+/** A lake in a bucket: begun again from nothing, one writer at a time, nothing named that is not there. */
+import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test, vi } from 'vitest';
+import type { Lake } from '../../src/lake/lake.types.ts';
+import { openObjects } from '../../src/lake/objects/objects.ts';
+import { fsck } from '../../src/lake/repair/fsck.ts';
+import { fileObject, inlineObject, keysAt, newPool, openTestLake, temporaryDirectory } from '../unit/lake/support.ts';
+import { openStored, startStore } from './support.ts';
+
+const messageOf = (promise: Promise<unknown>): Promise<string> =>
+  promise.then(
+    () => 'no error',
+    (fault: Error) => fault.message,
+  );
+const codeOf = (promise: Promise<unknown>): Promise<unknown> => promise.catch((fault: { code?: string }) => fault.code);
+const load = (lake: Lake, n: number) => lake.pool('p').load('main', [inlineObject(n)]);
+const until = (look: () => unknown): Promise<unknown> => vi.waitFor(look, { timeout: 60_000, interval: 20 });
+const keysOf = (lake: Lake): Promise<readonly string[]> => keysAt(lake, 'p', 'main');
+
+describe('beginning from nothing', () => {
+  test('what was committed is there, objects come when they are asked for', async () => {
+    const { proxy, keys } = await startStore();
+    const one = await temporaryDirectory();
+    const first = await openStored(one, proxy.endpoint);
+    await newPool(first.lake);
+    await load(first.lake, 1);
+    const file = await fileObject(first.lake, 2);
+    const { commit } = await first.lake.pool('p').load('main', [file]);
+    const events = first.lake.eventsSince(0);
+    await first.lake.close();
+    expect(keys().filter((key) => key.startsWith('objects/'))).toEqual([`objects/${file.id.slice(38)}/${file.id}`]);
+    rmSync(one, { recursive: true });
+
+    const two = await temporaryDirectory();
+    const second = await openStored(two, proxy.endpoint);
+    expect(await keysOf(second.lake)).toEqual(['1', '2']);
+    expect(second.lake.pool('p').tip('main')).toBe(commit);
+    expect(second.lake.eventsSince(0)).toEqual(events);
+    expect(existsSync(join(two, 'objects', file.id.slice(38), file.id))).toBe(false);
+    expect(await second.objects.readRange(file.id, 0, 3)).toEqual(Uint8Array.of(1, 2, 3));
+    await load(second.lake, 3);
+    await second.lake.close();
+    expect((await fsck({ directory: two, files: openObjects(two) })).faults).toEqual([]);
+
+    // The folder goes on, with what the bucket has.
+    const again = await openStored(two, proxy.endpoint);
+    expect(await keysOf(again.lake)).toEqual(['1', '2', '3']);
+    expect(again.faults).toEqual([]);
+  });
+
+  test('a lake that was a folder is copied whole, and goes on from its base', async () => {
+    const { proxy, keys } = await startStore();
+    const one = await temporaryDirectory();
+    const before = await openTestLake({ directory: one });
+    await newPool(before);
+    await load(before, 1);
+    const file = await fileObject(before, 2);
+    await before.pool('p').load('main', [file]);
+    await before.close();
+    const first = await openStored(one, proxy.endpoint, { ack: 'local' });
+    await load(first.lake, 3);
+    await first.lake.close();
+    expect(keys()).toEqual([
+      'base/0000000000000001',
+      'log/0000000000000001',
+      'log/0000000000000002',
+      `objects/${file.id.slice(38)}/${file.id}`,
+    ]);
+    const second = await openStored(await temporaryDirectory(), proxy.endpoint);
+    expect(await keysOf(second.lake)).toEqual(['1', '2', '3']);
+    expect(await second.objects.readRange(file.id, 0, 3)).toEqual(Uint8Array.of(1, 2, 3));
+  });
+
+  test('bases are made while commits go on, and old segments go', async () => {
+    const { proxy, keys } = await startStore();
+    const first = await openStored(await temporaryDirectory(), proxy.endpoint, { baseBytesMin: 40_000, graceMs: 0 });
+    await newPool(first.lake);
+    const wanted: string[] = [];
+    for (let n = 1; n <= 60; n++) {
+      await load(first.lake, n);
+      wanted.push(String(n));
+    }
+    await until(() => expect(keys().filter((key) => key.startsWith('base/'))).toHaveLength(2));
+    const listsBefore = first.bucket.counts.lists;
+    expect(listsBefore).toBeGreaterThan(2);
+    await first.lake.close();
+    expect(keys()).not.toContain('log/0000000000000001');
+    const second = await openStored(await temporaryDirectory(), proxy.endpoint, {});
+    expect(await keysOf(second.lake)).toEqual(wanted);
+    expect(first.faults).toEqual([]);
+  });
+
+  test('no request lists the bucket', async () => {
+    const { proxy, server } = await startStore();
+    const { lake, bucket, objects } = await openStored(await temporaryDirectory(), proxy.endpoint);
+    const { lists } = bucket.counts;
+    await newPool(lake);
+    const file = await fileObject(lake, 2);
+    await lake.pool('p').load('main', [file]);
+    rmSync(join(lake.directory, 'objects', file.id.slice(38), file.id));
+    objects.forget(file.id);
+    await objects.readRange(file.id, 0, 3);
+    expect(bucket.counts.lists).toBe(lists);
+    expect(server.requests.filter((each) => /list-type=2&prefix=a%2F(objects|)(&|$)/.test(each))).toEqual([]);
+  });
+});
+
+describe('one writer at a time', () => {
+  test('who was overtaken stops taking writes, and says who writes', async () => {
+    const { proxy } = await startStore();
+    const one = await openStored(await temporaryDirectory(), proxy.endpoint, { address: 'machine one' });
+    await newPool(one.lake);
+    await load(one.lake, 1);
+    const two = await openStored(await temporaryDirectory(), proxy.endpoint, { address: 'machine two' });
+    const refused =
+      /^this service is no longer the writer of s3:\/\/lakes\/a: machine two \(writer [0-9a-f]{16}\) is, since segment 4$/;
+    expect(await messageOf(load(one.lake, 2))).toMatch(refused);
+    expect(await messageOf(load(one.lake, 3))).toMatch(refused);
+    expect(await messageOf(one.lake.createPool({ name: 'q' }))).toMatch(refused);
+    expect(one.lake.figures().store!.fenced).toMatch(refused);
+    // Reads go on; what was refused is not seen.
+    expect(await keysOf(one.lake)).toEqual(['1']);
+    await load(two.lake, 4);
+    expect(await keysOf(two.lake)).toEqual(['1', '4']);
+    await one.lake.close();
+    await two.lake.close();
+
+    // Its folder has a record that nobody was told of: it is kept aside.
+    const again = await openStored(one.lake.directory, proxy.endpoint);
+    expect(await keysOf(again.lake)).toEqual(['1', '4']);
+    expect(again.noted.join()).toMatch(
+      /which the bucket does not have: nobody was told that it is done; it is kept in/,
+    );
+    expect(readdirSync(join(one.lake.directory, 'diverged'))).toEqual(['log']);
+    await load(again.lake, 5);
+    expect(await keysOf(again.lake)).toEqual(['1', '4', '5']);
+  });
+
+  test('a put that was asleep while another took over is refused', async () => {
+    const { proxy, server } = await startStore();
+    const one = await openStored(await temporaryDirectory(), proxy.endpoint);
+    await newPool(one.lake);
+    proxy.faultOf = (method, path) => (method === 'PUT' && path.includes('/log/') ? 'late' : undefined);
+    const asleep = messageOf(load(one.lake, 1));
+    await until(() => expect(proxy.done.some((each) => each.startsWith('late'))).toBe(true));
+    const two = await openStored(await temporaryDirectory(), server.endpoint, { address: 'two' });
+    await load(two.lake, 2);
+    proxy.release();
+    expect(await asleep).toMatch(/two \(writer/);
+    expect(await keysOf(two.lake)).toEqual(['2']);
+    const third = await openStored(await temporaryDirectory(), server.endpoint);
+    expect(await keysOf(third.lake)).toEqual(['2']);
+  });
+
+  test('what was acknowledged and is not in the bucket is not dropped without a word', async () => {
+    const { proxy, server } = await startStore();
+    const one = await openStored(await temporaryDirectory(), proxy.endpoint, { ack: 'local' });
+    await newPool(one.lake);
+    await until(() => expect(one.lake.figures().store!.behindRecords).toBe(0));
+    proxy.faultOf = (method) => (method === 'PUT' ? '503' : undefined);
+    await load(one.lake, 1);
+    expect(one.lake.figures().store!.behindRecords).toBe(1);
+    await until(() => expect(one.lake.figures().store!.fault).toMatch(/putting log\/0000000000000003 failed/));
+    const two = await openStored(await temporaryDirectory(), server.endpoint, { address: 'two' });
+    await load(two.lake, 2);
+    await one.lake.close();
+    proxy.faultOf = () => undefined;
+    const again = () => openStored(one.lake.directory, proxy.endpoint, { ack: 'local' });
+    expect(await codeOf(again())).toBe('store-diverged');
+    expect(await messageOf(again())).toMatch(
+      /^folder \S+ has records up to 2 that store s3:\/\/lakes\/a does not have: two \(writer \w+\) has written there since, up to record 2; move the folder away/,
+    );
+  });
+
+  test('another lake is refused', async () => {
+    const { proxy } = await startStore();
+    const one = await openStored(await temporaryDirectory(), proxy.endpoint);
+    await one.lake.close();
+    const other = await openTestLake();
+    await other.close();
+    expect(await codeOf(openStored(other.directory, proxy.endpoint))).toBe('store-strange');
+    expect(await messageOf(openStored(other.directory, proxy.endpoint))).toMatch(
+      /^store s3:\/\/lakes\/a has lake [0-9a-f]{32}, folder \S+ has lake [0-9a-f]{32}: each lake needs a bucket/,
+    );
+  });
+});
+
+describe('faults', () => {
+  test('each put of the log loses its answer: all is there once', async () => {
+    const { proxy } = await startStore();
+    const one = await openStored(await temporaryDirectory(), proxy.endpoint);
+    const seen = new Set<string>();
+    proxy.faultOf = (method, path) => {
+      if (method !== 'PUT' || !path.includes('/log/') || seen.has(path)) return undefined;
+      seen.add(path);
+      return 'lost';
+    };
+    await newPool(one.lake);
+    for (let n = 1; n <= 5; n++) await load(one.lake, n);
+    await one.lake.close();
+    const two = await openStored(await temporaryDirectory(), proxy.endpoint);
+    expect(await keysOf(two.lake)).toEqual(['1', '2', '3', '4', '5']);
+    expect(one.faults).toEqual([]);
+  });
+
+  test('with the store away writes that came before wait, new ones are refused, and all goes on after', async () => {
+    const { proxy } = await startStore();
+    const { lake } = await openStored(await temporaryDirectory(), proxy.endpoint);
+    await newPool(lake);
+    proxy.faultOf = () => '503';
+    const waiting = load(lake, 1);
+    await until(() => expect(lake.figures().store!.fault).toBeDefined());
+    expect(await messageOf(load(lake, 2))).toMatch(
+      /^store s3:\/\/lakes\/a: putting log\/\d+ failed \(\d+ tries\): 503/,
+    );
+    expect(await keysOf(lake)).toEqual([]);
+    proxy.faultOf = () => undefined;
+    await waiting;
+    await load(lake, 3);
+    expect(await keysOf(lake)).toEqual(['1', '3']);
+  });
+
+  test('no segment names an object that is not there', async () => {
+    const { proxy, keys } = await startStore();
+    const one = await openStored(await temporaryDirectory(), proxy.endpoint, { ack: 'local' });
+    await newPool(one.lake);
+    await until(() => expect(one.lake.figures().store!.behindRecords).toBe(0));
+    const segments = keys().filter((key) => key.startsWith('log/')).length;
+    proxy.faultOf = (method, path) => (method === 'PUT' && path.includes('/objects/') ? '500' : undefined);
+    const file = await fileObject(one.lake, 1);
+    await one.lake.pool('p').load('main', [file]);
+    await load(one.lake, 2);
+    await until(() => expect(one.lake.figures().store!.fault).toMatch(/putting objects/));
+    expect(keys().filter((key) => key.startsWith('log/'))).toHaveLength(segments);
+    proxy.faultOf = () => undefined;
+    await until(() => expect(one.lake.figures().store!.behindRecords).toBe(0));
+    expect(keys()).toContain(`objects/${file.id.slice(38)}/${file.id}`);
+    await one.lake.close();
+  });
+
+  test('what a service could not put it puts after the next start', async () => {
+    const { proxy } = await startStore();
+    const directory = await temporaryDirectory();
+    const one = await openStored(directory, proxy.endpoint, { ack: 'local' });
+    await newPool(one.lake);
+    proxy.faultOf = (method) => (method === 'PUT' ? 'reset' : undefined);
+    const file = await fileObject(one.lake, 1);
+    await one.lake.pool('p').load('main', [file]);
+    await load(one.lake, 2);
+    await one.lake.close();
+    proxy.faultOf = () => undefined;
+    const again = await openStored(directory, proxy.endpoint, { ack: 'local' });
+    expect(again.lake.figures().store!.behindRecords).toBe(0);
+    await again.lake.close();
+    const two = await openStored(await temporaryDirectory(), proxy.endpoint);
+    expect(await keysOf(two.lake)).toEqual(['1', '2']);
+    expect(await two.objects.readRange(file.id, 0, 3)).toEqual(Uint8Array.of(1, 2, 3));
+  });
+
+  test('an object whose bytes are not those that were put is not read', async () => {
+    const { proxy, server } = await startStore();
+    const one = await openStored(await temporaryDirectory(), proxy.endpoint);
+    await newPool(one.lake);
+    const file = await fileObject(one.lake, 1);
+    await one.lake.pool('p').load('main', [file]);
+    await one.lake.close();
+    const key = `/lakes/a/objects/${file.id.slice(38)}/${file.id}`;
+    server.objects.set(key, { ...server.objects.get(key)!, bytes: Buffer.from([9, 9, 9]) });
+    const two = await openStored(await temporaryDirectory(), proxy.endpoint);
+    expect(await messageOf(Promise.resolve(two.objects.readRange(file.id, 0, 3)))).toMatch(/not the checksum/);
+    server.objects.delete(key);
+    expect(await messageOf(Promise.resolve(two.objects.readRange(file.id, 0, 3)))).toBe(
+      `object ${file.id}: file does not exist`,
+    );
+    const segment = '/lakes/a/log/0000000000000002';
+    const stored = server.objects.get(segment)!;
+    const bytes = Buffer.from(stored.bytes);
+    bytes[bytes.length - 40]! ^= 1;
+    server.objects.set(segment, { ...stored, bytes, meta: {} });
+    expect(await messageOf(openStored(await temporaryDirectory(), proxy.endpoint))).toBe(
+      'store s3://lakes/a: log/0000000000000002: its checksum does not hold',
+    );
+  });
+});
+
+describe('what goes', () => {
+  test('objects that were vacuumed leave the bucket after the grace', async () => {
+    const { proxy, keys } = await startStore();
+    const { lake } = await openStored(await temporaryDirectory(), proxy.endpoint, { graceMs: 300 });
+    await newPool(lake);
+    const file = await fileObject(lake, 1);
+    await lake.pool('p').load('main', [file]);
+    await load(lake, 2);
+    await lake.pool('p').deleteObjects('main', [file.id]);
+    expect(await lake.pool('p').vacuum('main', { dryRun: false })).toEqual([file.id]);
+    await until(() => expect(keys().filter((key) => key.startsWith('objects/'))).toEqual([]));
+  });
+
+  test('the longest unused objects leave the disk, and come back', async () => {
+    const { proxy } = await startStore();
+    const { lake, objects } = await openStored(await temporaryDirectory(), proxy.endpoint, {
+      cache: { bytesMax: 6, lookMs: 30 },
+    });
+    await newPool(lake);
+    const files = [];
+    for (let n = 0; n < 5; n++) files.push(await fileObject(lake, n));
+    await lake.pool('p').load('main', files);
+    const there = (): string[] => {
+      const root = join(lake.directory, 'objects');
+      return readdirSync(root).flatMap((folder) => readdirSync(join(root, folder)));
+    };
+    await until(() => expect(there().length).toBeLessThan(3));
+    for (const { id } of files) expect(await objects.readRange(id, 0, 3)).toEqual(Uint8Array.of(1, 2, 3));
+    await until(() => expect(there().length).toBeLessThan(3));
+  });
+});

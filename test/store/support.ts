@@ -1,0 +1,82 @@
+/** Lakes in a bucket of a store on loopback. */
+import { onTestFinished } from 'vitest';
+import { openLake } from '../../src/lake/lake.ts';
+import type { Lake, LakeOptions } from '../../src/lake/lake.types.ts';
+import { openLakeObjects } from '../../src/lake/objects/fetched.ts';
+import type { ObjectStore } from '../../src/lake/objects/objects.ts';
+import { openLakeStore, type StoreOptions } from '../../src/lake/store/copy.ts';
+import { openBucket, type S3Options } from '../../src/store/s3.ts';
+import type { Bucket } from '../../src/store/bucket.ts';
+import { type BucketServer, startBucketServer } from '../support/bucket-server.ts';
+import { type FaultProxy, startFaultProxy } from '../support/fault-proxy.ts';
+
+export const addressAt = (endpoint: string, prefix = 'a/'): S3Options => ({
+  bucket: 'lakes',
+  prefix,
+  endpoint,
+  region: 'us-east-1',
+  style: 'path',
+  environment: { AWS_ACCESS_KEY_ID: 'key', AWS_SECRET_ACCESS_KEY: 'secret' },
+  retryMsMax: 400,
+  idleMsMax: 20_000,
+});
+
+/** A store of our own with a proxy before it. */
+export const startStore = async (): Promise<{ server: BucketServer; proxy: FaultProxy; keys: () => string[] }> => {
+  const server = await startBucketServer();
+  const proxy = await startFaultProxy(server.endpoint);
+  onTestFinished(async () => {
+    await proxy.close();
+    await server.close();
+  });
+  const from = '/lakes/a/'.length;
+  return { server, proxy, keys: () => [...server.objects.keys()].map((key) => key.slice(from)).sort() };
+};
+
+/** `faults`: what the lake reported. */
+export interface StoredLake {
+  readonly lake: Lake;
+  readonly objects: ObjectStore;
+  readonly bucket: Bucket;
+  readonly faults: unknown[];
+  readonly noted: string[];
+}
+export const openStored = async (
+  directory: string,
+  endpoint: string,
+  options: Partial<StoreOptions> & { readonly lake?: Partial<LakeOptions>; readonly prefix?: string } = {},
+): Promise<StoredLake> => {
+  const address = addressAt(endpoint, options.prefix);
+  const bucket = openBucket(address);
+  const objects = openLakeObjects(directory, address, 'main');
+  const faults: unknown[] = [];
+  const noted: string[] = [];
+  const store = openLakeStore({
+    bucket,
+    ack: 'bucket',
+    address: 'here',
+    graceMs: 3_600_000,
+    cache: { bytesMax: 0, lookMs: 3_600_000 },
+    closeMsMax: 200,
+    noted: (text) => noted.push(text),
+    ...options,
+  });
+  const lake = await openLake({
+    directory,
+    objects,
+    store,
+    report: (fault) => {
+      faults.push(fault);
+    },
+    ...options.lake,
+  }).catch((fault: unknown) => {
+    bucket.close();
+    objects.close();
+    throw fault;
+  });
+  onTestFinished(async () => {
+    if (lake.status().state !== 'closed') await lake.close();
+    objects.close();
+  });
+  return { lake, objects, bucket, faults, noted };
+};
