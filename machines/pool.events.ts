@@ -12,13 +12,13 @@ type PoolWork =
   | { readonly kind: 'load'; readonly branch: string; readonly objects: readonly string[] }
   | { readonly kind: 'delete'; readonly branch: string; readonly objects: readonly string[] }
   /**
-   * Objects are replaced: a delete by filter or a compaction that was prepared outside of the queue. `parts`: how many
+   * Objects are replaced, by what was prepared outside of the queue. `parts`: how many
    * of `adds` each of `removes` was made into.
    */
   | {
       readonly kind: 'rewrite';
       readonly branch: string;
-      readonly cause: 'delete where' | 'compact';
+      readonly cause: RewriteCause;
       readonly removes: readonly string[];
       readonly adds: readonly string[];
       readonly parts?: readonly number[];
@@ -39,6 +39,8 @@ type PoolWork =
   | { readonly kind: 'reset'; readonly branch: string; readonly commit: string }
   | { readonly kind: 'create tag'; readonly name: string; readonly commit: string }
   | { readonly kind: 'delete tag'; readonly name: string };
+/** What objects are replaced for. */
+export type RewriteCause = 'delete where' | 'update' | 'compact';
 /** The kinds of jobs; the host has work for each (src/lake/pool/jobs.ts). */
 export type PoolJobKind = PoolTask['kind'];
 

@@ -272,6 +272,10 @@ export const errorTable = {
     text: 'load: more than {limit} columns (option -columns.max), reached between values {first} and {last}',
   },
   'delete-where-invalid': bad('invalid delete where query: must be a single filter operation'),
+  'update-incomplete': bad('update: both where and put must be set; where "true" selects every row'),
+  'update-where-invalid': bad('invalid where of an update: must be a single filter operation'),
+  'update-put-invalid': bad('invalid put of an update: must be assignments such as a:=1, b:=a+1'),
+  'update-error': bad('update: {field} would become {value}; nothing was changed'),
   'transaction-empty': bad('empty transaction: the filter selects no row of the branch'),
   // files of the command line
   'source-glob-empty': bad('no file names match glob pattern'),

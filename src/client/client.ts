@@ -467,6 +467,10 @@ export class Branch {
   deleteObjects(objectIds: readonly string[], options: WriteOptions = {}): Promise<Committed> {
     return this.#write(['delete'], options, jsonBody({ object_ids: objectIds }));
   }
+  /** Changes the rows that a filter keeps: `put` are assignments of the language, such as `price:=price*2, seen:=true`. */
+  update(where: string, put: string, options: WriteOptions = {}): Promise<Committed> {
+    return this.#write(['update'], options, jsonBody({ where, put }));
+  }
   /** Brings what another branch, or a tag, has into this one. */
   merge(child: string, options: WriteOptions = {}): Promise<Committed> {
     return this.#write(['merge', child], options, {});
@@ -474,6 +478,9 @@ export class Branch {
   /** What they would do at this moment. */
   previewDelete(where: string): Promise<Preview> {
     return this.#preview(['delete'], jsonBody({ where }));
+  }
+  previewUpdate(where: string, put: string): Promise<Preview> {
+    return this.#preview(['update'], jsonBody({ where, put }));
   }
   previewMerge(child: string): Promise<Preview> {
     return this.#preview(['merge', child], {});

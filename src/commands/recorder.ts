@@ -146,6 +146,9 @@ export class Recorder {
             this.keepObjects(pool.config.id, made, objects);
             return pool.load(branch, made, note);
           },
+          deleteWhere: (branch, prepare, note) =>
+            pool.deleteWhere(branch, this.keeping(pool.config.id, prepare, objects), note),
+          update: (branch, prepare, note) => pool.update(branch, this.keeping(pool.config.id, prepare, objects), note),
         });
       },
     });
@@ -174,14 +177,21 @@ export class Recorder {
         return reply;
       },
       prepareDelete: (where, lake, warn) =>
-        this.preparing(workers.prepareDelete(where, lake, warn), (snapshot, removes) => ({
+        this.preparing(workers.prepareDelete(where, lake, warn), objects, (snapshot, removes) => ({
           what: 'delete where',
           where,
           commit: snapshot.commit,
           removes,
         })),
+      prepareUpdate: (update, lake, warn) =>
+        this.preparing(workers.prepareUpdate(update, lake, warn), objects, (snapshot, removes) => ({
+          what: 'update',
+          ...update,
+          commit: snapshot.commit,
+          removes,
+        })),
       prepareCompact: (ids) =>
-        this.preparing(workers.prepareCompact(ids), (snapshot, removes) => ({
+        this.preparing(workers.prepareCompact(ids), objects, (snapshot, removes) => ({
           what: 'compact',
           commit: snapshot.commit,
           removes: removes.length > 0 ? removes : ids,
@@ -277,8 +287,18 @@ export class Recorder {
     }
   }
 
+  /** What a query's own statement makes is kept as it is. */
+  private keeping(pool: Id, prepare: PrepareRewrite, objects: ObjectStore): PrepareRewrite {
+    return async (snapshot) => {
+      const rewrite = await prepare(snapshot);
+      this.keepObjects(pool, rewrite.adds, objects);
+      return rewrite;
+    };
+  }
+
   private preparing(
     prepare: PrepareRewrite,
+    files: ObjectStore,
     source: (snapshot: Snapshot, removes: readonly Id[]) => ObjectsSource,
   ): PrepareRewrite {
     return async (snapshot): Promise<Rewrite> => {
@@ -294,7 +314,9 @@ export class Recorder {
       };
       try {
         const rewrite = await prepare(snapshot);
-        tell(rewrite);
+        // What is made again may be other rows then.
+        if (rewrite.varies) this.keepObjects(snapshot.pool.id, rewrite.adds, files);
+        else tell(rewrite);
         return rewrite;
       } catch (error) {
         tell({ removes: [], adds: [] }, error);

@@ -28,7 +28,7 @@ import { gathering } from './operators/rows/gather.ts';
 import { groupSlice } from './operators/rows/group-slice.ts';
 import { head } from './operators/head.ts';
 import { join } from './operators/join/join.ts';
-import { changeView, load } from './operators/load.ts';
+import { changeRows, changeView, load } from './operators/load.ts';
 import { mergeSorted } from './operators/merge.ts';
 import { nameOf, namedStream } from './operators/named.ts';
 import { output } from './operators/output.ts';
@@ -380,6 +380,7 @@ const makers: { readonly [K in PlanOpKind]: Maker<K> } & {
   debug: (op, build) => step(debug(build.expression(op.expr), build.context.host.debug)),
   output: (op) => step(output(op.channel)),
   load: (op, build) => step(load(op, build.context)),
+  changeRows: (op, build) => step(changeRows(op, build.context)),
   changeView: (op, build) => step(changeView(op.change, build.context)),
   unnest: (op, build) =>
     step(unnest(build.expression(op.expr), op.into && build.step(op.into), build.context.batchRows)),

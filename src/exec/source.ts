@@ -5,7 +5,7 @@
 import type { Vector } from '../vectors/vector.ts';
 import type { PrimitiveType, Type } from '../vectors/type.ts';
 import type { Value } from '../vectors/value.ts';
-import type { CompareOperator, FieldPath, Pruner, ResolvedSource, ViewChange } from '../query/plan/plan.ts';
+import type { CompareOperator, FieldPath, PlanOp, Pruner, ResolvedSource, ViewChange } from '../query/plan/plan.ts';
 import type { Counters } from './counters.ts';
 import type { Division, PartPlan } from './parts.ts';
 
@@ -173,6 +173,8 @@ export interface ExecutionHost {
     batches: AsyncIterable<Vector>,
     commit: { readonly author: string; readonly message: string; readonly meta: string },
   ) => Promise<Uint8Array>;
+  /** Changes rows of a pool by a statement; the 20 bytes of the commit's id, none if it selects no row. */
+  readonly changeRows?: (change: Extract<PlanOp, { readonly kind: 'changeRows' }>) => Promise<Uint8Array | undefined>;
   /** Makes or drops a view, and says what became of it. Absent: there is no lake. */
   readonly changeView?: (change: ViewChange) => Promise<ViewChanged>;
   /** Values of the `debug` operator. */

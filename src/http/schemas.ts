@@ -537,6 +537,21 @@ export const Deletion = Type.Object(
     ],
   },
 );
+/** The body of `POST /pool/:pool/branch/:branch/update`. */
+export const Update = Type.Object(
+  {
+    where: Type.String({
+      minLength: 1,
+      format: 'superql-filter',
+      description: 'A filter expression: what it selects is changed; `true` selects every row.',
+    }),
+    put: Type.String({
+      minLength: 1,
+      description: 'Assignments as of the operator `put`; all right sides see the row as it was.',
+    }),
+  },
+  { $id: 'Update', description: 'Which rows are changed, and how.' },
+);
 /** The body of `POST /pool/:pool/branch/:branch/compact`. */
 export const Compaction = Type.Object({ object_ids: Type.Array(objectId, { minItems: 2 }) }, { $id: 'Compaction' });
 /** The body of `POST` and `DELETE` of `/pool/:pool/revision/:revision/vector`: objects whose marker comes or goes. */

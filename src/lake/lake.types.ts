@@ -166,6 +166,8 @@ export interface Rewrite {
   readonly removes: readonly Id[];
   readonly adds: readonly ObjectMeta[];
   readonly parts?: readonly number[];
+  /** The same texts may make something else of the same snapshot another time. */
+  readonly varies?: boolean;
 }
 /**
  * Prepares a rewrite against one snapshot. Called again with a newer snapshot when the branch lost a removed object in
@@ -353,6 +355,8 @@ export interface Pool {
    * transaction-empty when it removes nothing, rewrite-overtaken when it was overtaken too often
    */
   deleteWhere(branch: string, prepare: PrepareRewrite, note?: CommitNote): Promise<CommitResult>;
+  /** The same of rows that are changed. */
+  update(branch: string, prepare: PrepareRewrite, note?: CommitNote): Promise<CommitResult>;
   /**
    * Replaces at least two objects by what `prepare` makes of them. `vectors`: the same commit marks the new ones, as
    * `vectors()` does.
@@ -370,7 +374,7 @@ export interface Pool {
   /** What they would do at this moment; nothing is written or queued. */
   previewMerge(target: string, child: string, terms?: TipTerms): Promise<Preview>;
   previewRevert(branch: string, commit: Id, terms?: TipTerms): Promise<Preview>;
-  previewDelete(branch: string, prepare: PrepareRewrite, terms?: TipTerms): Promise<Preview>;
+  previewRewrite(branch: string, prepare: PrepareRewrite, terms?: TipTerms): Promise<Preview>;
   vectors(branch: string, action: 'add' | 'delete', ids: readonly Id[], note?: CommitNote): Promise<CommitResult>;
   /** Object ids that were removed, or would be with `dryRun`. `revision`: name of a branch or tag, or a commit's id. */
   vacuum(revision: string, options: { readonly dryRun: boolean } & TipTerms): Promise<readonly Id[]>;

@@ -8,8 +8,10 @@
  * - Errors come in the order of discovery. Errors of names and structure go first; types are checked only when there
  *   are none.
  */
+import assert from 'node:assert';
 import { types } from '../vectors/type.ts';
 import type {
+  Assignment,
   CompileEnvironment,
   Pipeline,
   Plan,
@@ -17,10 +19,12 @@ import type {
   PlanFunction,
   PlanOp,
   PoolContent,
+  Pruner,
   ResolvedSource,
   SourceRequest,
 } from './plan/plan.ts';
 import { Analysis, type Resolution } from './analyze/context.ts';
+import { queryOfChange } from './analyze/changes.ts';
 import { lowerMain } from './analyze/main.ts';
 import { ViewTexts } from './analyze/view-texts.ts';
 import { CompileError, type QuerySource, joinSources } from './parse/error.ts';
@@ -28,8 +32,9 @@ import type { QueryNode, SqlExplain } from './ast.ts';
 import { parse } from './parse/parser.ts';
 import { planText } from './plan/text.ts';
 import { literal } from './plan/walk.ts';
-import { stringValue } from '../vectors/value.ts';
-import { applyRules, type RuleName } from './rules/rules.ts';
+import { type Value, stringValue } from '../vectors/value.ts';
+import { prunerOf } from './rules/predicate-pushdown.ts';
+import { applyRules, rules, type RuleName } from './rules/rules.ts';
 import { definiteRecord } from './types/of.ts';
 
 /** How a query is compiled; by default every rule is applied. */
@@ -128,10 +133,11 @@ const commitRecord: PlanExpr = {
   kind: 'record',
   elements: [{ kind: 'field', name: 'commit', value: { kind: 'this' } }],
 };
+const givesCommit = (op: PlanOp | undefined): boolean => op?.kind === 'load' || op?.kind === 'changeRows';
 /** Rows that go out under a name are ended before they do. */
 const ended = ({ ops, ...pipeline }: Pipeline, { limit, fuse = false, recordsOnly = false }: Ending = {}): Pipeline => {
   const ending: readonly PlanOp[] = [
-    ...(recordsOnly && ops.at(-1)?.kind === 'load' ? [{ kind: 'values', exprs: [commitRecord] } as const] : []),
+    ...(recordsOnly && givesCommit(ops.at(-1)) ? [{ kind: 'values', exprs: [commitRecord] } as const] : []),
     ...(limit === undefined ? [] : [{ kind: 'head', count: limit } as const]),
     ...(fuse ? [{ kind: 'fuse' } as const] : []),
   ];
@@ -171,6 +177,8 @@ interface FilterPlan {
   readonly expr: PlanExpr;
   readonly functions: readonly PlanFunction[];
   readonly warnings?: readonly string[];
+  /** Where it fails, the predicate cannot be true. */
+  readonly pruner?: Pruner;
 }
 
 /** Text of the error for a delete-where that is no single filter. */
@@ -200,26 +208,128 @@ export const compileFilter = async (text: string, environment: CompileEnvironmen
 };
 
 const compileOneFilter = async (text: string, environment: CompileEnvironment): Promise<FilterPlan> => {
+  const { functions, warnings, ...plan } = await compileOverRows(text, environment);
+  const [filter, ...rest] = plan.ops ?? [];
+  if (filter?.kind !== 'filter' || rest.length > 0)
+    throw new CompileError([{ message: notOneFilter, start: -1, end: -1 }]);
+  const pruner = prunerOf(filter.expr);
+  return { expr: filter.expr, functions, ...(warnings && { warnings }), ...(pruner && { pruner }) };
+};
+
+/** Operators over the rows of a pool that the text does not name. */
+interface RowsPlan {
+  /** Undefined for what does not begin with those rows. */
+  readonly ops: readonly PlanOp[] | undefined;
+  readonly functions: readonly PlanFunction[];
+  readonly warnings?: readonly string[];
+}
+/** Constants are worked out, and no other rule is applied: the operators are those of the text. */
+const compileOverRows = async (text: string, environment: CompileEnvironment): Promise<RowsPlan> => {
   const placeholder: ResolvedSource = { kind: 'pool', name: '', handle: '' };
   const request: SourceRequest = { kind: 'name', name: '' };
-  const plan = await compile(
+  const { pipeline, functions, warnings, analyze } = await compile(
     text,
     {
       ...environment,
       defaultSource: request,
       resolve: (r) => (r === request ? Promise.resolve([placeholder]) : environment.resolve(r)),
     },
-    { rulesOff: 'all' },
+    { rulesOff: rulesButFolding },
   );
-  const [scan, filter, ...rest] = plan.pipeline.ops;
-  if (
-    plan.analyze ||
-    scan?.kind !== 'scan' ||
-    scan.sources[0] !== placeholder ||
-    filter?.kind !== 'filter' ||
-    rest.length > 0
-  ) {
-    throw new CompileError([{ message: notOneFilter, start: -1, end: -1 }]);
-  }
-  return { expr: filter.expr, functions: plan.functions, ...(plan.warnings && { warnings: plan.warnings }) };
+  const [scan, ...ops] = pipeline.ops;
+  const isOver = !analyze && scan?.kind === 'scan' && scan.sources[0] === placeholder;
+  return { ops: isOver ? ops : undefined, functions, ...(warnings && { warnings }) };
+};
+const rulesButFolding = rules.map(({ name }) => name).filter((name) => name !== 'constant-folding');
+
+/** An UPDATE or a DELETE, over the rows of its pool. */
+interface ChangePlan extends Omit<FilterPlan, 'expr'> {
+  /** Absent: all rows. */
+  readonly expr?: PlanExpr;
+  /** Absent: the rows go. */
+  readonly assignments?: readonly Assignment[];
+}
+/**
+ * Compiles a statement that `compile` has found to be one. `pool` stands for its pool wherever the statement reads that
+ * branch.
+ */
+export const compileChange = async (
+  text: string,
+  environment: CompileEnvironment,
+  pool: ResolvedSource,
+): Promise<ChangePlan> => {
+  const [op] = parse(text).ops;
+  assert(op?.kind === 'change-rows-op' && op.source.origin.kind === 'source-text');
+  const { origin, commit } = op.source;
+  const isPool = (r: SourceRequest): boolean =>
+    r.kind === 'name' &&
+    r.name === origin.text &&
+    (r.commit ?? 'main') === (commit?.text ?? 'main') &&
+    r.asof === undefined &&
+    r.meta === undefined &&
+    r.format === undefined;
+  const { pipeline, functions, warnings } = await compileQuery(
+    queryOfChange(op),
+    text,
+    { ...environment, resolve: (r) => (isPool(r) ? Promise.resolve([pool]) : environment.resolve(r)) },
+    { rulesOff: rulesButFolding },
+  );
+  const filter = pipeline.ops.find((o) => o.kind === 'filter');
+  const values = pipeline.ops.at(-1);
+  const row = values?.kind === 'values' ? valuesOf(values.exprs[0]) : undefined;
+  assert(pipeline.ops[0]?.kind === 'scan' && pipeline.ops.length === (filter ? 3 : 2) && row);
+  const pruner = filter && prunerOf(filter.expr);
+  const assignments = op.targets.map((path, i) => ({ target: path.map((name) => name.text), value: row[i]! }));
+  const fields = (await environment.content?.(pool))?.fields?.map(({ name }) => name) ?? [];
+  return {
+    functions,
+    ...(warnings && { warnings }),
+    ...(filter && { expr: filter.expr }),
+    ...(pruner && { pruner }),
+    ...(op.verb === 'update' && { assignments: assignments.map((one) => spelledAs(one, fields)) }),
+  };
+};
+/** The values of a record's fields: they may be constant all together. */
+const valuesOf = (row: PlanExpr | undefined): readonly PlanExpr[] | undefined => {
+  if (row?.kind === 'record') return row.elements.flatMap((e) => (e.kind === 'field' ? [e.value] : []));
+  if (row?.kind !== 'literal' || row.value.type.kind !== 'record') return undefined;
+  const data = row.value.data as readonly Value['data'][];
+  return row.value.type.fields.map(({ type }, i) => literal({ type, data: data[i]! }));
+};
+/** Names of columns are found in any case in SQL: the field that is there is meant. */
+const spelledAs = ({ target: [name = '', ...inner], value }: Assignment, fields: readonly string[]): Assignment => {
+  const found = fields.filter((field) => field.toLowerCase() === name.toLowerCase());
+  return { target: [found.length === 1 && !fields.includes(name) ? found[0]! : name, ...inner], value };
+};
+
+/** Assignments that stand alone: the text of an update. */
+interface PutPlan {
+  readonly assignments: readonly Assignment[];
+  readonly functions: readonly PlanFunction[];
+  readonly warnings?: readonly string[];
+}
+
+/** Text of the error for an update's `put` that is no list of assignments. */
+export const notAssignments = 'invalid put of an update: must be assignments such as a:=1, b:=a+1';
+const putWord = 'put ';
+
+/** Compiles the assignments of an update. @throws CompileError also for what is more than assignments */
+export const compilePut = async (text: string, environment: CompileEnvironment): Promise<PutPlan> => {
+  const { ops, ...rest } = await compileOverRows(putWord + text, environment).catch((fault: unknown) => {
+    if (!(fault instanceof CompileError)) throw fault;
+    // Places are those of the text as it was written.
+    const before = putWord.length;
+    throw new CompileError(
+      fault.errors.map(({ start, end, ...more }) => ({
+        ...more,
+        start: start < 0 ? start : Math.max(0, start - before),
+        end: end < 0 ? end : Math.max(0, end - before),
+      })),
+      { cause: fault },
+    );
+  });
+  const [put, ...others] = ops ?? [];
+  if (put?.kind !== 'put' || others.length > 0)
+    throw new CompileError([{ message: notAssignments, start: -1, end: -1 }]);
+  return { assignments: put.assignments, ...rest };
 };

@@ -117,6 +117,7 @@ export type Op =
   | LoadOp
   | CreateViewOp
   | DropViewOp
+  | ChangeRowsOp
   | OutputOp
   | DebugOp
   | ScopeOp
@@ -317,6 +318,17 @@ export interface DropViewOp extends Span {
   readonly kind: 'drop-view-op';
   readonly name: NameNode;
   readonly ifExists: boolean;
+}
+/**
+ * `update pool set a = .. where ..` and `delete from pool where ..`, which are a whole text. `query`: the new values of
+ * the rows that are changed, a column each of `targets`.
+ */
+export interface ChangeRowsOp extends Span {
+  readonly kind: 'change-rows-op';
+  readonly verb: 'update' | 'delete';
+  readonly source: SourceNode;
+  readonly targets: readonly (readonly NameNode[])[];
+  readonly query: SqlQuery;
 }
 /** `output name`: the name of a channel. */
 export interface OutputOp extends Span {

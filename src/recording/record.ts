@@ -203,6 +203,14 @@ export type ObjectsSource =
       readonly commit: string;
       readonly removes: readonly string[];
     }
+  /** The same with those rows changed. */
+  | {
+      readonly what: 'update';
+      readonly where: string;
+      readonly put: string;
+      readonly commit: string;
+      readonly removes: readonly string[];
+    }
   | { readonly what: 'compact'; readonly commit: string; readonly removes: readonly string[] }
   /** A query's own operator: the objects themselves are kept, one body each. */
   | { readonly what: 'query'; readonly bodies: readonly RecordedBody[] };

@@ -16,6 +16,7 @@ export const lakeStepWords = [
   'loads',
   'delete',
   'delete where',
+  'update',
   'compact',
   'mark',
   'unmark',

@@ -26,7 +26,8 @@ import { runQueryPart } from './query/part.ts';
 import { ToldError, runCompile, runQuery } from './query/task.ts';
 import { linkTask } from '../vectors/stop.ts';
 import { ThreadMemory, loads } from '../vectors/thread-memory.ts';
-import { runCompact, runDelete } from './load/rewrite-task.ts';
+import { runDelete, runStatement, runUpdate } from './load/change-task.ts';
+import { runCompact } from './load/rewrite-task.ts';
 import { runRender } from './load/render-task.ts';
 import { TaskSpill } from './query/spill.ts';
 import { Task, discard, smallChunkBytes } from './task.ts';
@@ -179,6 +180,10 @@ const run = (task: Task, request: TaskRequest, spill: TaskSpill): Promise<TaskOu
       return runQuery(task, request, tools, spill);
     case 'delete':
       return runDelete(task, request, tools, spill);
+    case 'update':
+      return runUpdate(task, request, tools, spill);
+    case 'statement':
+      return runStatement(task, request, tools, spill);
     case 'compact':
       return runCompact(task, request, tools);
     case 'render':
@@ -205,9 +210,9 @@ const start = async (task: Task, request: TaskRequest): Promise<void> => {
   const account = accounts.open({ isPart: request.kind === 'part', isIdle: () => task.isWaiting });
   linkTask(task.signal, { isStopped: () => Atomics.load(stops, stopPlace(task.id)) === task.id, account });
   const text =
-    request.kind === 'query' || request.kind === 'compile'
+    request.kind === 'query' || request.kind === 'compile' || request.kind === 'statement'
       ? request.text
-      : request.kind === 'delete'
+      : request.kind === 'delete' || request.kind === 'update'
         ? request.where
         : '';
   try {

@@ -8,7 +8,7 @@
  */
 import { RE2JS } from 're2js';
 import { LakeError } from '../errors.ts';
-import type { Diff, PoolConfig, Snapshot, ViewVersion } from '../lake/lake.types.ts';
+import type { Diff, Id, PoolConfig, PrepareRewrite, Snapshot, ViewVersion } from '../lake/lake.types.ts';
 import { inlineBytesMax } from '../lake/objects/format.ts';
 import { SourceFault } from '../query/parse/error.ts';
 import type { FoundSource, ResolvedSource, SourceRequest } from '../query/plan/plan.ts';
@@ -17,7 +17,7 @@ import { expandGlob, findFile, looksLikePath } from './from/files.ts';
 import { type FromPolicy, allowedUrl } from './from/policy.ts';
 import { atHead, namesIn } from './prefetch.ts';
 import type { RenderRequest } from '../iceberg/render.types.ts';
-import type { Call, Prefetched, PoolLayout } from './messages.ts';
+import type { Call, Prefetched, PoolLayout, StatementText } from './messages.ts';
 import { type PackedPage, packPage } from './packed-page.ts';
 import type { LakeServices } from './pool.types.ts';
 
@@ -61,6 +61,8 @@ export class LakeSession {
   private readonly readOnly: boolean;
   /** Finds the pool that a shipper names. */
   target: ((pool: string) => Promise<PoolConfig>) | undefined;
+  /** What a statement makes of a pool's rows. */
+  prepareStatement: ((statement: StatementText) => PrepareRewrite) | undefined;
   /** Of the table that its files are for. */
   private register: RenderRequest['register'] | undefined;
   /** `readOnly`: what would change the lake is refused when it is compiled. */
@@ -113,6 +115,8 @@ export class LakeSession {
       case 'view':
         if (this.readOnly) throw new LakeError('query-writes', { what: `${call.change.action} view` });
         return this.lake.changeView(call.change);
+      case 'change':
+        return this.changeRows(call);
       case 'columns':
         if (!this.register) throw new LakeError('internal', { text: 'no table' });
         return this.register(call.wanted);
@@ -120,6 +124,25 @@ export class LakeSession {
         const { poolId, branch } = this.at(call.handle);
         return (await this.lake.pool(`0x${poolId}`).load(branch, call.objects, call.note)).commit;
       }
+    }
+  }
+
+  /** The commit of a statement; none if it selects no row. */
+  private async changeRows({
+    handle,
+    verb,
+    text,
+    indexBase,
+  }: Extract<Call, { kind: 'change' }>): Promise<Id | undefined> {
+    if (!this.prepareStatement) throw new LakeError('internal', { text: 'nothing is changed here' });
+    const { poolId, branch } = this.at(handle);
+    const pool = this.lake.pool(`0x${poolId}`);
+    const prepare = this.prepareStatement({ text, ...(indexBase !== undefined && { indexBase }) });
+    try {
+      return (await (verb === 'update' ? pool.update(branch, prepare) : pool.deleteWhere(branch, prepare))).commit;
+    } catch (error) {
+      if (error instanceof LakeError && error.code === 'transaction-empty') return undefined;
+      throw error;
     }
   }
 
@@ -197,7 +220,7 @@ export class LakeSession {
 
   private async resolve(source: SourceRequest): Promise<readonly FoundSource[]> {
     if (this.readOnly && source.kind === 'name' && source.forLoad)
-      throw new LakeError('query-writes', { what: 'load' });
+      throw new LakeError('query-writes', { what: source.verb ?? 'load' });
     const found = await this.found(source);
     if (found.some(({ kind }) => kind !== 'pool' && kind !== 'poolDiff' && kind !== 'view')) this.readsMore = true;
     return found;

@@ -49,6 +49,12 @@ export interface Rejects {
   readonly branch: string;
 }
 
+/** An UPDATE or a DELETE of SQL. */
+export interface StatementText {
+  readonly text: string;
+  readonly indexBase?: 0 | 1;
+}
+
 /** What a task is to do. */
 export type TaskRequest =
   | {
@@ -75,6 +81,8 @@ export type TaskRequest =
     }
   /** The snapshot is handle 0 of the task's session. */
   | { readonly kind: 'delete'; readonly where: string; readonly pool: PoolLayout }
+  | { readonly kind: 'update'; readonly where: string; readonly put: string; readonly pool: PoolLayout }
+  | ({ readonly kind: 'statement'; readonly pool: PoolLayout } & StatementText)
   | { readonly kind: 'compact'; readonly objects: readonly ObjectMeta[]; readonly pool: PoolLayout }
   /** `table`: the columns that the table has. */
   | { readonly kind: 'render'; readonly objects: readonly ObjectMeta[]; readonly table: readonly TableColumn[] }
@@ -85,14 +93,15 @@ export type TaskRequest =
 /** Whom a part helps. */
 export type PartOf = 'load' | 'query' | 'output';
 
-/** What a delete or a compaction gives: ids of the objects that go, and the objects that it wrote. */
+/** What a delete, an update or a compaction gives: ids of the objects that go, and the objects that it wrote. */
 export interface RewriteOutcome {
   readonly removes: readonly string[];
   readonly adds: readonly ObjectMeta[];
   readonly parts?: readonly number[];
+  readonly varies?: boolean;
 }
 /**
- * What a task gives at its end; in this order of a load, an ingest, a delete or compact, a part, a compile, a rendition,
+ * What a task gives at its end; in this order of a load, an ingest, a delete, update or compact, a part, a compile, a rendition,
  * a query.
  */
 export type TaskOutcome =
@@ -177,6 +186,8 @@ export type Call =
   | { readonly kind: 'meta'; readonly source: MetaSource; readonly next?: string }
   | { readonly kind: 'layout'; readonly handle: string }
   | { readonly kind: 'view'; readonly change: ViewChange }
+  /** A statement that changes rows of a pool: the commit, none if it selects no row. */
+  | ({ readonly kind: 'change'; readonly handle: string; readonly verb: 'update' | 'delete' } & StatementText)
   /** The pool that a shipper names; it is made if need be. */
   | { readonly kind: 'target'; readonly pool: string }
   | {
@@ -199,6 +210,7 @@ export interface Answers {
   readonly layout: PoolLayout;
   readonly target: PoolLayout;
   readonly commit: string;
+  readonly change: string | undefined;
   readonly columns: GivenColumns;
   /** The way to the part; none if there is no other thread. */
   readonly helper: MessagePort | undefined;

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { LakeError } from '../errors.ts';
 import { recursionMax } from '../exec/source.ts';
 import type { RenderedFile, RenderRequest } from '../iceberg/render.types.ts';
-import type { ObjectMeta, PoolConfig, PrepareRewrite, Rewrite, Snapshot } from '../lake/lake.types.ts';
+import type { ObjectMeta, PoolConfig, PrepareRewrite, Snapshot } from '../lake/lake.types.ts';
 import { type ObjectStore, openObjects } from '../lake/objects/objects.ts';
 import { removeObjectFiles } from '../lake/objects/removal.ts';
 import { outputShares, shareSizes } from '../lake/scan/shares.ts';
@@ -32,10 +32,10 @@ import type {
   WorkerPool,
   WorkerPoolOptions,
   WorkerPoolStatus,
+  UpdateText,
 } from './pool.types.ts';
 import { clearSpill } from './query/spill.ts';
 import { claimMemory } from './query/turn-claim.ts';
-import type { TaskEvents } from './thread.ts';
 
 const defaults = {
   loadMemoryBytesMax: 64 << 20,
@@ -114,15 +114,17 @@ class Workers implements WorkerPool {
 
   prepareDelete(where: string, lake = this.lake, warn?: (texts: readonly string[]) => void): PrepareRewrite {
     return (snapshot) =>
-      this.rewrite({ kind: 'delete', where, pool: layoutOf(snapshot.pool) }, snapshot, lake, (_step, { warnings }) => {
-        if (warnings) warn?.(warnings);
-      });
+      this.scheduler.rewrite({ kind: 'delete', where, pool: layoutOf(snapshot.pool) }, snapshot, { lake, warn });
+  }
+  prepareUpdate(update: UpdateText, lake = this.lake, warn?: (texts: readonly string[]) => void): PrepareRewrite {
+    return (snapshot) =>
+      this.scheduler.rewrite({ kind: 'update', ...update, pool: layoutOf(snapshot.pool) }, snapshot, { lake, warn });
   }
 
   prepareCompact(ids: readonly string[]): PrepareRewrite {
     return async (snapshot) => {
       const objects = await findObjects(snapshot, ids);
-      return this.rewrite({ kind: 'compact', objects, pool: layoutOf(snapshot.pool) }, snapshot);
+      return this.scheduler.rewrite({ kind: 'compact', objects, pool: layoutOf(snapshot.pool) }, snapshot);
     };
   }
 
@@ -164,17 +166,6 @@ class Workers implements WorkerPool {
     this.keepPages?.();
     await this.scheduler.close();
     this.objects.close();
-  }
-
-  private async rewrite(
-    request: TaskRequest,
-    snapshot: Snapshot,
-    lake = this.lake,
-    step?: TaskEvents['step'],
-  ): Promise<Rewrite> {
-    const session = this.scheduler.session(lake);
-    session.lend(snapshot);
-    return this.scheduler.outcome<RewriteOutcome>(request, session, { step });
   }
 }
 

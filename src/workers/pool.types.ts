@@ -197,6 +197,12 @@ export interface ThreadFigures extends ThreadTotals {
   readonly tasks: number;
 }
 
+/** A change of rows: those that `where` selects get what `put`, assignments of the language, says. */
+export interface UpdateText {
+  readonly where: string;
+  readonly put: string;
+}
+
 /**
  * The worker threads. What needs one of them throws `worker-tasks-full` at the limit of tasks, `workers-closed` after
  * `close`, `worker-died` if the thread ends.
@@ -213,6 +219,8 @@ export interface WorkerPool {
    * subqueries see; default: all of it. `warn`: told what the filter names that is nowhere.
    */
   prepareDelete(where: string, lake?: LakeServices, warn?: (texts: readonly string[]) => void): PrepareRewrite;
+  /** The same with these rows changed, for the lake's `update`. */
+  prepareUpdate(update: UpdateText, lake?: LakeServices, warn?: (texts: readonly string[]) => void): PrepareRewrite;
   /** What the lake's `compact` calls to merge these objects. */
   prepareCompact(ids: readonly string[]): PrepareRewrite;
   /** Puts the rows of small objects together, in the pool's order, for no commit. */
@@ -295,6 +303,9 @@ export interface LakeServices {
     /** Where the branch or tag was at a time. @throws asof-malformed, asof-absent, branch-not-found */
     asOf(name: string, time: string): Promise<string>;
     load(branch: string, objects: readonly ObjectMeta[], note?: CommitNote): Promise<{ readonly commit: string }>;
+    /** @throws transaction-empty for no row */
+    deleteWhere(branch: string, prepare: PrepareRewrite, note?: CommitNote): Promise<{ readonly commit: string }>;
+    update(branch: string, prepare: PrepareRewrite, note?: CommitNote): Promise<{ readonly commit: string }>;
   };
   views(): readonly ViewVersion[];
   /** By id or name, at its newest version or another; undefined if there is none. */

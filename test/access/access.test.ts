@@ -243,6 +243,19 @@ describe('with keys', () => {
     expect((await ask('lake admin', 'DELETE', '/pool/own')).status).toBe(204);
   });
 
+  test('an update reads what its writer may read, and needs the writer of its pool', async () => {
+    const from = (pool: string): string => JSON.stringify({ where: 'true', put: `x:=(from ${pool} | count())` });
+    const [hidden, absent] = [
+      await ask('writer of own', 'POST', '/pool/own/branch/main/update', from('other')),
+      await ask('writer of own', 'POST', '/pool/own/branch/main/update', from('absnt')),
+    ];
+    expect({ status: hidden.status, body: hidden.body.replaceAll('other', 'absnt') }).toEqual({
+      status: 400,
+      body: absent.body,
+    });
+    expect((await ask('reader of own', 'POST', '/pool/own/branch/main/update', from('own'))).status).toBe(403);
+  });
+
   test('load in a query needs the writer of its pool', async () => {
     const refused = await query('reader of own', 'from own | load own');
     expect({ status: refused.status, body: JSON.parse(refused.body) as unknown }).toEqual({

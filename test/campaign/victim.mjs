@@ -166,6 +166,10 @@ const steps = {
       .pool(pool)
       .deleteWhere(branch, async () => ({ removes: ids, adds: [await run.objectOf(to, true)] }));
   },
+  update: async (run, { pool, branch, keys, to }) => {
+    const ids = await run.idsOf(pool, branch, keys);
+    return run.lake.pool(pool).update(branch, async () => ({ removes: ids, adds: [await run.objectOf(to, true)] }));
+  },
   'create branch': (run, { pool, branch, name }) =>
     run.lake.pool(pool).createBranch(name, run.lake.pool(pool).branch(branch).commit),
   'delete branch': (run, { pool, name }) => run.lake.pool(pool).deleteBranch(name),

@@ -389,6 +389,16 @@ const works: Readonly<Record<string, { readonly weight: number; readonly work: W
     work: (t) =>
       t.committed('POST', `${t.path}/delete`, { body: JSON.stringify({ where: `ts % 7 == ${t.random.below(7)}` }) }),
   },
+  update: {
+    weight: 4,
+    work: (t) =>
+      t.committed('POST', `${t.path}/update`, {
+        body: JSON.stringify({
+          where: `ts % 7 == ${t.random.below(7)}`,
+          put: t.random.pick(['ts:=ts+1', 'seen:=true']),
+        }),
+      }),
+  },
   delete: {
     weight: 4,
     work: async (t) => {

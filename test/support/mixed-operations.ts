@@ -89,6 +89,16 @@ export const runMixedOperations = async ({
         `/pool/${pool}/branch/${branch}/delete`,
         JSON.stringify({ where: `ts == ${random.below(1000)} or v == "${random.hex(1)}"` }),
       ),
+    update: (random, pool, branch) =>
+      commit(
+        pool,
+        'POST',
+        `/pool/${pool}/branch/${branch}/update`,
+        JSON.stringify({
+          where: `ts % 9 == ${random.below(9)} or v == "${random.hex(1)}"`,
+          put: random.pick(['ts:=ts+1', 'v:=upper(v)', 'seen:=true', 'at:=now()']),
+        }),
+      ),
     delete: async (random, pool, branch) => {
       const ids = await objects(pool, branch);
       if (ids.length > 0)
@@ -223,6 +233,7 @@ export const runMixedOperations = async ({
     load: 30,
     'load of csv': 3,
     'delete where': 6,
+    update: 5,
     delete: 5,
     compact: 4,
     merge: 6,

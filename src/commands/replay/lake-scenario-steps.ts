@@ -85,6 +85,11 @@ export const steps: Readonly<Record<LakeStepWord, Run>> = {
     const { pool, branch } = stage.place(text(step, 'from'));
     return pool.deleteWhere(branch, stage.workers.prepareDelete(text(step, 'delete where')));
   },
+  update: async (stage, step) => {
+    const { pool, branch } = stage.place(text(step, 'on'));
+    const update = { where: text(step, 'update'), put: text(step, 'put') };
+    return pool.update(branch, stage.workers.prepareUpdate(update));
+  },
   compact: async (stage, step) => {
     const { pool, branch } = stage.place(text(step, 'on'));
     const ids = objectsOf(stage, step['compact']);

@@ -21,12 +21,13 @@ import type {
   LakeFact,
   ObjectMeta,
   ViewDefinition,
+  PrepareRewrite,
 } from '../../lake/lake.types.ts';
 import { type ObjectStore, openObjects } from '../../lake/objects/objects.ts';
 import type { PoolFace } from '../../lake/pool/pool.ts';
 import { bodiesFolder, readBody } from '../../recording/bodies.ts';
 import { type Findings, FindingList } from '../../recording/differences.ts';
-import type { ObjectsRecord, RecordedBody, RecordedObject, TipRecord } from '../../recording/record.ts';
+import type { ObjectsRecord, ObjectsSource, RecordedBody, RecordedObject, TipRecord } from '../../recording/record.ts';
 import { startWorkerPool } from '../../workers/pool.ts';
 import type { WorkerPool } from '../../workers/pool.types.ts';
 import { faultOf, rowsOfTip } from '../recorder.ts';
@@ -250,8 +251,7 @@ class LakeReplay {
     let found: readonly ObjectMeta[];
     if (from.what === 'body') found = (await this.load(face, line)).objects;
     else {
-      const prepare =
-        from.what === 'compact' ? workers.prepareCompact(from.removes) : workers.prepareDelete(from.where);
+      const prepare = preparedAgain(workers, from);
       const snapshot = await lake.openSnapshot(`0x${line.pool}`, `0x${from.commit}`);
       try {
         const { removes, adds } = await prepare(snapshot);
@@ -389,3 +389,18 @@ const shape = ({ count, size, min, max, inline }: ObjectMeta | RecordedObject): 
   max: max.text,
   inline: inline !== undefined && inline !== false,
 });
+
+/** What made the objects of a rewrite, to make them again. */
+const preparedAgain = (
+  workers: WorkerPool,
+  from: Exclude<ObjectsSource, { readonly what: 'body' | 'query' }>,
+): PrepareRewrite => {
+  switch (from.what) {
+    case 'compact':
+      return workers.prepareCompact(from.removes);
+    case 'update':
+      return workers.prepareUpdate({ where: from.where, put: from.put });
+    case 'delete where':
+      return workers.prepareDelete(from.where);
+  }
+};

@@ -18,6 +18,14 @@ export const load = (op: Extract<PlanOp, { kind: 'load' }>, { host, signal }: Ex
     yield vectorOf([{ type: types.bytes, data: id }]);
   };
 
+/** update and delete: the commit, null where no row was changed. */
+export const changeRows = (op: Extract<PlanOp, { kind: 'changeRows' }>, { host }: ExecutionContext): Step =>
+  function* run() {
+    assert(host.changeRows, 'rows are changed in lakes');
+    const id = yield* wait(host.changeRows(op));
+    yield vectorOf([id ? { type: types.bytes, data: id } : nullValue]);
+  };
+
 /** create view and drop view: one row says what became of it. */
 export const changeView = (change: ViewChange, { host }: ExecutionContext): Step =>
   function* run() {

@@ -14,6 +14,24 @@ export interface Assign {
   readonly value: AsyncEvaluator;
 }
 
+/** The records with these fields set or appended; what is no record becomes an error. */
+export const putValues = (batch: Vector, targets: readonly FieldPath[], values: readonly Vector[]): Vector =>
+  together(
+    batch.length,
+    shapesOf(batch, false).map(({ whole, bare, record, rows }) => ({
+      ...(rows && { rows }),
+      values: record
+        ? putPresent(
+            record,
+            targets,
+            values.map((v) => rowsOf(v, rows)),
+          )
+        : bare.form === 'error'
+          ? whole
+          : wrapErrors('put: not a record', whole),
+    })),
+  );
+
 /** `room`: where numbers may be worked out, as nobody behind keeps anything of a batch. */
 export const put = (assignments: readonly Assign[], room?: FloatRoom): Step =>
   eachBatch(function* push(given) {
@@ -21,21 +39,10 @@ export const put = (assignments: readonly Assign[], room?: FloatRoom): Step =>
     const values: Vector[] = [];
     for (const a of assignments)
       values.push(yield* evaluate(room ? (rows) => inRoom(room, a.value, rows) : a.value, batch));
-    const targets = assignments.map((a) => a.target);
-    yield together(
-      batch.length,
-      shapesOf(batch, false).map(({ whole, bare, record, rows }) => ({
-        ...(rows && { rows }),
-        values: record
-          ? putPresent(
-              record,
-              targets,
-              values.map((v) => rowsOf(v, rows)),
-            )
-          : bare.form === 'error'
-            ? whole
-            : wrapErrors('put: not a record', whole),
-      })),
+    yield putValues(
+      batch,
+      assignments.map((a) => a.target),
+      values,
     );
     room?.release();
   });

@@ -1,6 +1,6 @@
 /** The lake as one principal sees it: pools that they may not read are not there. */
 import { LakeError } from '../../errors.ts';
-import type { MetaPage, ViewChange, ViewChanged } from '../../lake/lake.types.ts';
+import type { MetaPage, PoolConfig, ViewChange, ViewChanged } from '../../lake/lake.types.ts';
 import type { LakeServices } from '../../workers/pool.types.ts';
 import { type Refusal, poolNamed } from './access.ts';
 import { mayOnLake, mayOnPool, type PoolName, type Principal, type Role } from './roles.ts';
@@ -23,6 +23,19 @@ interface ViewListener {
 export const lakeOf = (lake: LakeServices, principal: Principal | undefined, listener?: ViewListener): LakeServices => {
   if (!principal && !listener) return lake;
   const readable = (pool: PoolName): boolean => !principal || mayOnPool(principal, 'reader', pool);
+  const commit = async <T extends { readonly commit: string }>(
+    config: PoolConfig,
+    branch: string,
+    make: () => Promise<T>,
+  ): Promise<T> => {
+    if (principal && !mayOnPool(principal, 'writer', config)) {
+      listener?.refused({ lacks: 'writer', pool: config.id });
+      throw new LakeError('auth-role', { name: principal.name, role: 'writer', where: `pool ${config.name}` });
+    }
+    const committed = await make();
+    listener?.changed({ pool: config.id, branch, commit: committed.commit });
+    return committed;
+  };
   const poolOf: LakeServices['pool'] = (reference) => {
     const pool = lake.pool(reference);
     const { config } = pool;
@@ -34,15 +47,9 @@ export const lakeOf = (lake: LakeServices, principal: Principal | undefined, lis
       tags: () => pool.tags(),
       tip: (name) => pool.tip(name),
       asOf: (name, time) => pool.asOf(name, time),
-      load: async (branch, objects, note) => {
-        if (principal && !mayOnPool(principal, 'writer', config)) {
-          listener?.refused({ lacks: 'writer', pool: config.id });
-          throw new LakeError('auth-role', { name: principal.name, role: 'writer', where: `pool ${config.name}` });
-        }
-        const committed = await pool.load(branch, objects, note);
-        listener?.changed({ pool: config.id, branch, commit: committed.commit });
-        return committed;
-      },
+      load: (branch, objects, note) => commit(config, branch, () => pool.load(branch, objects, note)),
+      deleteWhere: (branch, prepare, note) => commit(config, branch, () => pool.deleteWhere(branch, prepare, note)),
+      update: (branch, prepare, note) => commit(config, branch, () => pool.update(branch, prepare, note)),
     };
   };
   const shown = (row: MetaPage['rows'][number]): boolean => {

@@ -23,7 +23,7 @@ import { readAnswers, readErrors, readHeaders, readParameters, readTerms } from 
 import { matchesTag } from '../bodies/tags.ts';
 import { type Answer, type Link, type Route, route } from '../route.ts';
 import { changeErrors, commitErrors, queryRunErrors, rewriteErrors, rowErrors, tipErrors } from '../route-errors.ts';
-import { CommitResult, Compaction, Deletion, Preview, Reset } from '../schemas.ts';
+import { CommitResult, Compaction, Deletion, Preview, Reset, Update } from '../schemas.ts';
 
 /** What names a branch in a path. */
 export const branchParams = Type.Object({ pool: poolParameter, branch: branchParameter });
@@ -195,7 +195,7 @@ export const branchRoutes: readonly Route[] = [
       if (dryRun)
         return sendValue(
           reply,
-          previewValue(await target.previewDelete(params.branch, prepared, tipTerms(request.headers))),
+          previewValue(await target.previewRewrite(params.branch, prepared, tipTerms(request.headers))),
           response,
         );
       const commit = await commitOnce(call, note, async (terms) =>
@@ -205,6 +205,55 @@ export const branchRoutes: readonly Route[] = [
             ? await target.deleteObjects(params.branch, ids.map(idOf), withoutMeta(await terms()))
             : await target.deleteWhere(params.branch, prepared, await terms()),
         ),
+      );
+      return sendCommit(reply, commit, response);
+    },
+  }),
+  route({
+    id: 'updateData',
+    tag: 'Data',
+    method: 'POST',
+    path: '/pool/:pool/branch/:branch/update',
+    summary: 'Change rows by a filter',
+    need: 'writer of pool',
+    writes: true,
+    params: branchParams,
+    query: dryRunQuery,
+    description:
+      'A new commit, with the data objects that hold such rows made again and no other touched. Rows for which the filter is null or an error stay as they are; a row that would become an error, or a field that would, refuses the whole update. A field whose value is `quiet` is left out. An update of a sort key moves the row. A header `Warning` names columns that no row has, as for queries.',
+    body: Update,
+    takes: commitHeaders,
+    examples: { 'A price and a mark': { where: 'kind=="book"', put: 'price:=price*2, seen:=true' } },
+    answers: { 200: committedOrTold('The commit.') },
+    errors: [
+      ...rewriteErrors,
+      'parameter-bool',
+      'update-incomplete',
+      'update-where-invalid',
+      'update-put-invalid',
+      'update-error',
+      'transaction-empty',
+      'query-invalid',
+    ],
+    handler: async (call) => {
+      const { service, request, reply, params, query, response } = call;
+      const dryRun = boolParameter('dryrun', query.dryrun);
+      const note = commitNote(request.headers);
+      const { where = '', put = '' } = await call.body();
+      const target = service.lake.pool(params.pool);
+      target.branch(params.branch);
+      if (where === '' || put === '') throw new LakeError('update-incomplete');
+      const prepared = service.workers.prepareUpdate({ where, put }, call.visible, (texts) => {
+        reply.header('warning', warningHeader(texts));
+      });
+      if (dryRun)
+        return sendValue(
+          reply,
+          previewValue(await target.previewRewrite(params.branch, prepared, tipTerms(request.headers))),
+          response,
+        );
+      const commit = await commitOnce(call, note, async (terms) =>
+        made(call, await target.update(params.branch, prepared, await terms())),
       );
       return sendCommit(reply, commit, response);
     },

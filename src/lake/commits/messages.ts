@@ -23,6 +23,9 @@ export const loadMessage = (objects: readonly Named[]): string => section('loade
 /** The message of a delete. `added`: the objects that hold what a delete by filter left of those it removed. */
 export const deleteMessage = (removed: readonly Named[], added: readonly Named[] = []): string =>
   section('deleted', 'data object', removed) + (added.length > 0 ? `\n${section('added', 'data object', added)}` : '');
+/** The message of an update. `added`: the objects that hold the rows of those that it removed. */
+export const updateMessage = (removed: readonly Named[], added: readonly Named[]): string =>
+  `${section('updated', 'data object', removed)}\n${section('added', 'data object', added)}`;
 /** The message of a compaction. */
 export const compactMessage = (removed: readonly Named[], added: readonly Named[]): string =>
   `${section('compacted', 'object', removed)}\n${section('created', 'object', added)}`;

@@ -4,7 +4,7 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LakeError } from '../../errors.ts';
-import type { PoolJob, PoolJobKind } from '../../../machines/pool.events.ts';
+import type { PoolJob, PoolJobKind, RewriteCause } from '../../../machines/pool.events.ts';
 import { base62, zeroId } from '../ksuid.ts';
 import type { CommitNote, Id, LakeEvent, ObjectFiles, ObjectMeta } from '../lake.types.ts';
 import { objectNames, prepareMerge } from '../commits/merge.ts';
@@ -15,6 +15,7 @@ import {
   loadMessage,
   mergeMessage,
   revertMessage,
+  updateMessage,
   vectorsMessage,
 } from '../commits/messages.ts';
 import type { ObjectEntry, ObjectList } from '../objects/list.ts';
@@ -153,6 +154,12 @@ export class Overtaken extends Error {
   }
 }
 
+const rewriteMessage = {
+  'delete where': deleteMessage,
+  update: updateMessage,
+  compact: compactMessage,
+} as const satisfies Record<RewriteCause, unknown>;
+
 const work: { readonly [K in PoolJobKind]: Work<K> } = {
   load: async (context, job) => {
     const end = (await loadGroup(context, [job]))[0]!;
@@ -184,7 +191,7 @@ const work: { readonly [K in PoolJobKind]: Work<K> } = {
       const there = new Set(removes.map((e) => e.id));
       throw new Overtaken(ids.filter((id) => !there.has(id)));
     }
-    const message = job.cause === 'compact' ? compactMessage(removes, objects) : deleteMessage(removes, objects);
+    const message = rewriteMessage[job.cause](removes, objects);
     const changes = { removes, adds: [] };
     const rewrite = job.parts && fits(job.parts, ids, objects) ? job.parts : true;
     const lineage = await store.lineage.changes({ adds: objects.map((o) => o.id), deletes: ids, rewrite });

@@ -8,7 +8,7 @@
 import assert from 'node:assert';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LakeError } from '../../errors.ts';
-import type { JobOutcome, PoolJob, PoolTask, WorkDone } from '../../../machines/pool.events.ts';
+import type { JobOutcome, PoolJob, PoolTask, RewriteCause, WorkDone } from '../../../machines/pool.events.ts';
 import { killPoint } from '../kill-points.ts';
 import { firstParents } from '../commits/history.ts';
 import { base62, plainId, zeroId } from '../ksuid.ts';
@@ -222,6 +222,9 @@ export class PoolFace implements Pool {
   async deleteWhere(branch: string, prepare: PrepareRewrite, note: CommitNote = {}): Promise<CommitResult> {
     return this.rewrite({ branch, cause: 'delete where', vectors: false }, prepare, note);
   }
+  async update(branch: string, prepare: PrepareRewrite, note: CommitNote = {}): Promise<CommitResult> {
+    return this.rewrite({ branch, cause: 'update', vectors: false }, prepare, note);
+  }
   async compact(
     branch: string,
     ids: readonly Id[],
@@ -240,8 +243,8 @@ export class PoolFace implements Pool {
   previewRevert(branch: string, commit: Id, terms: TipTerms = {}): Promise<Preview> {
     return previewRevert(this.store, branch, commit, terms);
   }
-  /** Prepares the rewrite as the delete would, and throws away what it wrote. */
-  previewDelete(branch: string, prepare: PrepareRewrite, terms: TipTerms = {}): Promise<Preview> {
+  /** Prepares the rewrite as a delete or an update would, and throws away what it wrote. */
+  previewRewrite(branch: string, prepare: PrepareRewrite, terms: TipTerms = {}): Promise<Preview> {
     return previewOf(this.store, branch, terms, async () => {
       const { snapshot } = await this.open(this.store.branch(branch).commit);
       try {
@@ -259,7 +262,7 @@ export class PoolFace implements Pool {
   private async rewrite(
     task: {
       readonly branch: string;
-      readonly cause: 'delete where' | 'compact';
+      readonly cause: RewriteCause;
       readonly vectors: boolean;
       readonly wanted?: readonly Id[];
     },

@@ -18,6 +18,7 @@ import { lowerJoin } from './joins.ts';
 import { type Flow, lowerBody, lowerOps, lowerQuery } from './queries.ts';
 import { lowerSearch } from './search.ts';
 import { lowerFrom, lowerLoad } from './sources.ts';
+import { lowerChangeRows } from './changes.ts';
 import { lowerCreateView, lowerDropView } from './views.ts';
 import { lowerSwitch } from './switch.ts';
 import type { AssignmentsOp, CallOp, CountOp, Expr, Op, OrderKey, Span, UnnestOp } from '../ast.ts';
@@ -109,6 +110,8 @@ export const lowerOp = (a: Analysis, op: Op, flow: Flow): readonly PlanOp[] => {
       return lowerLoad(a, op);
     case 'create-view-op':
       return lowerCreateView(a, op);
+    case 'change-rows-op':
+      return lowerChangeRows(a, op);
     case 'drop-view-op':
       return lowerDropView(a, op);
     case 'output-op':

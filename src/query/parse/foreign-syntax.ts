@@ -12,9 +12,9 @@ interface Foreign {
   readonly hint: string;
 }
 
-const loading = 'rows are loaded by POST /pool/POOL/branch/BRANCH, or by a query: values {...} | load POOL';
-const deleting = 'POST /pool/POOL/branch/BRANCH/delete takes {"where": "CONDITION"}';
-const changing = `rows are not changed in place: delete the old ones (${deleting}) and load the new ones`;
+const inserting = 'INSERT INTO POOL (COLUMN, ..) VALUES (..), or INSERT INTO POOL SELECT ..; a statement stands alone';
+const deleting = 'DELETE FROM POOL [WHERE CONDITION]; a statement stands alone';
+const changing = 'UPDATE POOL SET COLUMN = EXPRESSION, .. [WHERE CONDITION]; a statement stands alone';
 const naming =
   'the pool is named where it is read: from POOL, from POOL@BRANCH; head of the request, and .use of the shell, give a default';
 const settings = 'settings are options of the service (lake serve -h); a query has pragma index_base and pragma pg';
@@ -25,11 +25,11 @@ const states = 'states of aggregates stay inside of a query: keep rows and aggre
 
 /** By the first words of the text. */
 export const statements: readonly Foreign[] = [
-  { pattern: /(?:insert|replace|upsert)\s+(?:or\s+\w+\s+)?into\b|insert\s+overwrite\b/iy, hint: loading },
+  { pattern: /(?:insert|replace|upsert)\s+(?:or\s+\w+\s+)?into\b|insert\s+overwrite\b/iy, hint: inserting },
   { pattern: /update\s+(?:only\s+)?[\w."]+\s+(?:as\s+)?(?:\w+\s+)?set\b/iy, name: 'UPDATE', hint: changing },
   { pattern: /merge\s+into\b/iy, hint: changing },
   { pattern: /delete\s+from\b/iy, hint: deleting },
-  { pattern: /truncate\b(?!\s*:=)/iy, hint: `${deleting}, with "true" for all rows` },
+  { pattern: /truncate\b(?!\s*:=)/iy, hint: `${deleting}, without a condition for all rows` },
   {
     pattern: /create\s+(?:or\s+replace\s+)?(?:(?:global|local)\s+)?(?:temp|temporary|unlogged|external)?\s*table\b/iy,
     name: 'CREATE TABLE',

@@ -8,6 +8,7 @@ import type { QueryNode } from '../ast.ts';
 import { foreignClause, foreignStatement } from './foreign-syntax.ts';
 import { CompileError } from './error.ts';
 import { parseQuery } from './program.ts';
+import { parseChangeStatement } from './sql/changes.ts';
 import { parseViewStatement } from './sql/views.ts';
 import { depthError, queryDepthMaxDefault, Scanner } from './scanner.ts';
 
@@ -37,7 +38,7 @@ function parseProgram(s: Scanner, depthMax: number): QueryNode {
   try {
     s.skip();
     const start = s.pos;
-    const statement = parseViewStatement(s);
+    const statement = parseViewStatement(s) ?? parseChangeStatement(s);
     if (statement !== undefined && isAtEnd(s)) return statement;
     s.pos = start;
     const query = parseQuery(s);

@@ -378,6 +378,14 @@ export type PlanOp =
     }
   /** Makes or drops a view; it stands alone, and gives one row that says what became of it. */
   | { readonly kind: 'changeView'; readonly change: ViewChange }
+  /** Changes or deletes rows of a pool; it stands alone, and gives the commit, null for none. `text`: the statement. */
+  | {
+      readonly kind: 'changeRows';
+      readonly verb: 'update' | 'delete';
+      readonly target: ResolvedSource;
+      readonly text: string;
+      readonly indexBase?: 0 | 1;
+    }
   /** `into`: run once for each input value on its elements. */
   | { readonly kind: 'unnest'; readonly expr: PlanExpr; readonly into?: Pipeline }
   /**
@@ -554,6 +562,8 @@ export type SourceRequest =
       readonly base?: string;
       readonly format?: string;
       readonly forLoad?: boolean;
+      /** What else than loading it is for. */
+      readonly verb?: 'update' | 'delete';
       readonly anyCase?: boolean;
       readonly inView?: true;
       readonly atHead?: true;

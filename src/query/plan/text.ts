@@ -117,6 +117,8 @@ const opText = (op: PlanOp): string => {
       return `output ${op.channel}`;
     case 'load':
       return `load ${op.target.name}`;
+    case 'changeRows':
+      return `${op.verb} ${op.target.name}`;
     case 'changeView':
       return `${op.change.action} view ${op.change.name}`;
     case 'switch':

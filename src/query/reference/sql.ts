@@ -395,6 +395,27 @@ export const sqlTable: Readonly<Record<string, readonly SqlForm[]>> = {
       '',
     ],
     [
+      'insert into',
+      'insert into POOL[@BRANCH] [by name] [(COLUMN, ...)] QUERY',
+      'adds rows as one commit, whose id it gives; VALUES need the list of columns',
+      "insert into shop (item, price) values ('tea', 3)",
+      '',
+    ],
+    [
+      'update',
+      'update POOL[@BRANCH] [[as] NAME] set COLUMN = EXPR, ... [where CONDITION]',
+      'changes rows as one commit, whose id it gives; null if it selects none',
+      "update shop set price = price * 2 where item = 'tea'",
+      '',
+    ],
+    [
+      'delete from',
+      'delete from POOL[@BRANCH] [[as] NAME] [where CONDITION]',
+      'deletes rows in the same way',
+      'delete from shop where price > 9',
+      '',
+    ],
+    [
       'drop view',
       'drop view [if exists] NAME',
       'takes a view away, with all its versions',

@@ -34,7 +34,7 @@ const mirrored: Readonly<Record<CompareOperator, CompareOperator>> = {
  * The tests on single columns that follow from a predicate: where they fail, the predicate cannot be true. Undefined if
  * none follows.
  */
-const prunerOf = (e: PlanExpr): Pruner | undefined => {
+export const prunerOf = (e: PlanExpr): Pruner | undefined => {
   switch (e.kind) {
     case 'and': {
       const parts = [prunerOf(e.left), prunerOf(e.right)].filter((p) => p !== undefined);

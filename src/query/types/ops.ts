@@ -94,6 +94,8 @@ const opType = (c: TypeChecker, op: PlanOp, input: Type): Type => {
       return unknownType;
     case 'load':
       return types.bytes;
+    case 'changeRows':
+      return unknownType;
     case 'changeView':
       return unknownType;
     case 'unnest':

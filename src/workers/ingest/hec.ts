@@ -18,7 +18,7 @@ import { checkStopAt } from '../../vectors/stop.ts';
 import { bytesToText } from '../../vectors/text-codec.ts';
 import { types } from '../../vectors/type.ts';
 import type { DecodeContext } from './ingest.types.ts';
-import { wholeBody, wholeBytesMax } from './whole-body.ts';
+import { wholeMessage } from './whole-body.ts';
 
 /** What the answer is told. `isKnown`: each event has a time, so that the same bytes again are the same events. */
 export interface HecTold {
@@ -43,7 +43,7 @@ const poolDefault = 'splunk';
 
 /** Reads a body of objects. @throws hec-event, hec-empty, format-limit, format-memory */
 export const decodeHec = async (input: AsyncIterable<Uint8Array>, context: DecodeContext): Promise<HecTold> => {
-  const body = await wholeBody(input, 'splunk', wholeBytesMax(context.options));
+  const body = await wholeMessage(input, 'splunk', context.options);
   const events = new Events(body, context);
   while (events.next()) {
     const full = events.take();
@@ -208,7 +208,7 @@ export const decodeHecRaw = async (
   input: AsyncIterable<Uint8Array>,
   { options, pool = poolDefault, defaults, emit }: DecodeContext,
 ): Promise<HecTold> => {
-  const body = await wholeBody(input, 'splunk', wholeBytesMax(options));
+  const body = await wholeMessage(input, 'splunk', options);
   const batches = new Batches(readLimits(options).batchRows);
   const now = Date.now();
   const texts = Object.entries(defaults);

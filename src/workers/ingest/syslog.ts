@@ -15,7 +15,7 @@ import { arrayType, types } from '../../vectors/type.ts';
 import type { DecodeContext } from './ingest.types.ts';
 import { unframed } from './syslog-frames.ts';
 import { type StructuredData, facilities, parseSyslog, severities } from './syslog-message.ts';
-import { wholeBody, wholeBytesMax } from './whole-body.ts';
+import { wholeMessage } from './whole-body.ts';
 
 /** What the batch is told. */
 export interface SyslogTold {
@@ -45,7 +45,7 @@ export const decodeSyslog = async (
   input: AsyncIterable<Uint8Array>,
   { options, pool = 'syslog', emit }: DecodeContext,
 ): Promise<SyslogTold> => {
-  const body = await wholeBody(input, 'syslog', wholeBytesMax(options));
+  const body = await wholeMessage(input, 'syslog', options);
   const batches = new Batches(readLimits(options).batchRows);
   const shapes = new Map<string, Shape>();
   for (const { message: bytes, ms, address } of unframed(body)) {

@@ -1,5 +1,6 @@
 /** Query texts become bytes. */
 import { LakeError } from '../../errors.ts';
+import { layoutOf } from '../lake-session.ts';
 import type { TaskRequest } from '../messages.ts';
 import type { QueryReply, QueryRequest, QueryStats, WorkerPoolOptions } from '../pool.types.ts';
 import { QueryStream } from '../query/reply.ts';
@@ -41,6 +42,10 @@ export class Queries {
   }: QueryRequest): Promise<QueryReply> {
     const stream = new QueryStream();
     const session = this.scheduler.session(lake, readOnly);
+    session.prepareStatement = (statement) => (snapshot) =>
+      this.scheduler.rewrite({ kind: 'statement', ...statement, pool: layoutOf(snapshot.pool) }, snapshot, {
+        ...(lake && { lake }),
+      });
     const watch = given ?? new QueryWatch({ id }, this.inspect);
     const ended = (error?: LakeError): void => {
       this.running.queries--;

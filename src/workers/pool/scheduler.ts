@@ -9,9 +9,10 @@
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { LakeError } from '../../errors.ts';
 import { newId } from '../../lake/ksuid.ts';
+import type { Snapshot } from '../../lake/lake.types.ts';
 import { CacheCounters } from '../cache-counts.ts';
 import { LakeSession } from '../lake-session.ts';
-import type { Prefetched, PartOf, TaskOutcome, TaskRequest } from '../messages.ts';
+import type { Prefetched, PartOf, RewriteOutcome, TaskOutcome, TaskRequest } from '../messages.ts';
 import { type PlaceKind, type TaskClient, makeRoom } from '../places.ts';
 import type { LakeServices, ThreadFigures } from '../pool.types.ts';
 import { RunningTask, Thread, type TaskEvents } from '../thread.ts';
@@ -114,6 +115,24 @@ export class Scheduler {
       };
       if (signal?.aborted) cancel();
       else started?.(task);
+    });
+  }
+
+  /** What a rewrite of a snapshot's objects comes to; `warn` hears what its text warns of. */
+  rewrite(
+    request: TaskRequest,
+    snapshot: Snapshot,
+    {
+      lake,
+      warn,
+    }: { readonly lake?: LakeServices; readonly warn?: ((texts: readonly string[]) => void) | undefined } = {},
+  ): Promise<RewriteOutcome> {
+    const session = this.session(lake);
+    session.lend(snapshot);
+    return this.outcome<RewriteOutcome>(request, session, {
+      step: (_step, { warnings }) => {
+        if (warnings) warn?.(warnings);
+      },
     });
   }
 

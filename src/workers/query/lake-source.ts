@@ -165,6 +165,16 @@ export const executionHost = (
       share.end();
     }
   },
+  changeRows: async ({ target, verb, text, indexBase }) => {
+    const commit = await task.call({
+      kind: 'change',
+      handle: target.handle,
+      verb,
+      text,
+      ...(indexBase !== undefined && { indexBase }),
+    });
+    return commit === undefined ? undefined : new Uint8Array(Buffer.from(commit, 'hex'));
+  },
   changeView: async (change) => {
     const { change: made, view } = await task.call({ kind: 'view', change });
     return { change: made, version: view && new Uint8Array(Buffer.from(view.version, 'hex')) };

@@ -60,7 +60,7 @@ export class ToldError extends Error {
 }
 
 /** The same environment; tells of what makes a query answer otherwise from the same commits. */
-const watchedFor = (environment: CompileEnvironment, varies: () => void): CompileEnvironment => ({
+export const watchedFor = (environment: CompileEnvironment, varies: () => void): CompileEnvironment => ({
   ...environment,
   functions: {
     ...environment.functions,
@@ -142,7 +142,9 @@ export const runQuery = async (
     buffers: task.buffers,
     isAwaited: () => !task.isHeldUp,
     // What was done is done: its answer is one in every format.
-    othersAsText: plan.pipeline.ops.some(({ kind }) => kind === 'load' || kind === 'changeView'),
+    othersAsText: plan.pipeline.ops.some(
+      ({ kind }) => kind === 'load' || kind === 'changeRows' || kind === 'changeView',
+    ),
   });
   const encoder = coding && (await createEncoder(coding));
   const output = new Output({

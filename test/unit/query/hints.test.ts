@@ -160,12 +160,12 @@ describe('syntax', () => {
 
 describe('statements and clauses of other databases', () => {
   test.each([
-    ['insert into p values (1)', 'INSERT INTO', /^rows are loaded by POST/],
-    ['-- a\n/* b */ replace into p select 1', 'REPLACE INTO', /load POOL$/],
-    ['update p set a=1 where b=2', 'UPDATE', /not changed in place/],
-    ['merge into p using q on p.a=q.a when matched then delete', 'MERGE INTO', /not changed in place/],
-    ['delete from p where a=1', 'DELETE FROM', /"where": "CONDITION"/],
-    ['truncate p', 'TRUNCATE', /"true"/],
+    ['insert or ignore into p select 1', 'INSERT OR IGNORE INTO', /^INSERT INTO POOL/],
+    ['-- a\n/* b */ replace into p select 1', 'REPLACE INTO', /^INSERT INTO POOL/],
+    ['update p set a=1 from q where b=2', 'UPDATE', /^UPDATE POOL SET/],
+    ['merge into p using q on p.a=q.a when matched then delete', 'MERGE INTO', /^UPDATE POOL SET/],
+    ['delete from p using q where a=1', 'DELETE FROM', /^DELETE FROM POOL/],
+    ['truncate p', 'TRUNCATE', /without a condition for all rows/],
     ['create or replace temp table t (a int)', 'CREATE TABLE', /POST \/pool/],
     ['create table t as select 1', 'CREATE TABLE', /QUERY \| load POOL/],
     ['create temp view v as select 1', 'CREATE TEMPORARY VIEW', /with NAME as/],

@@ -51,7 +51,8 @@ const textOf = ({ text, pool, branch }: Beginning): string =>
 const runsByItself = (text: string): boolean => {
   const words = scan(text).flatMap(({ kind, text: word }) => (kind === 'word' ? [word.toLowerCase()] : []));
   const changesViews = (words[0] === 'create' || words[0] === 'drop') && words.includes('view');
-  return text.trim() !== '' && !text.includes('://') && !words.includes('load') && !changesViews;
+  const changesRows = ['insert', 'update', 'delete', 'merge'].includes(words[0] ?? '');
+  return text.trim() !== '' && !text.includes('://') && !words.includes('load') && !changesViews && !changesRows;
 };
 
 /** The page of queries. */

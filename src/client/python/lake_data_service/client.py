@@ -313,6 +313,10 @@ class Branch:
         """Deletes the rows that a filter keeps."""
         return self._write(["delete"], json.dumps({"where": where}).encode(), json_headers(), {}, commit)
 
+    def update(self, where: str, put: str, **commit: Any) -> Committed:
+        """Changes the rows that a filter keeps: ``put`` are assignments, such as ``price:=price*2, seen:=true``."""
+        return self._write(["update"], json.dumps({"where": where, "put": put}).encode(), json_headers(), {}, commit)
+
     def merge(self, child: str, **commit: Any) -> Committed:
         """Brings what another branch, or a tag, has into this one."""
         return self._write(["merge", child], None, json_headers(), {}, commit)
@@ -329,6 +333,10 @@ class Branch:
     def preview_delete(self, where: str) -> Preview:
         """What ``delete_where`` would do now."""
         return self._preview(["delete"], {"where": where})
+
+    def preview_update(self, where: str, put: str) -> Preview:
+        """What ``update`` would do now."""
+        return self._preview(["update"], {"where": where, "put": put})
 
     def preview_merge(self, child: str) -> Preview:
         """What ``merge`` would do now."""
