@@ -33,7 +33,8 @@ const io: CommandIo = {
  */
 const run = async (argv: readonly string[]): Promise<number> => {
   const [command = 'help', ...rest] = argv;
-  switch (command.replace(/^--?(help|h|version)$/, '$1')) {
+  const name = command.replace(/^--?(help|h|version)$/, '$1');
+  switch (name) {
     case 'serve':
       // A mistake in the options is told before all of the service is loaded.
       await serveConfig(rest, io.cwd);
@@ -42,6 +43,14 @@ const run = async (argv: readonly string[]): Promise<number> => {
       return (await import('./commands/query.ts')).queryCommand(rest, io);
     case 'load':
       return (await import('./commands/load.ts')).loadCommand(rest, io);
+    case 'log':
+    case 'diff':
+    case 'branch':
+    case 'tag':
+    case 'merge':
+    case 'revert':
+    case 'reset':
+      return (await import('./commands/versions.ts')).versionCommand(name, rest, io);
     case 'shell':
       return (await import('./commands/shell/shell.ts')).shellCommand(
         rest,

@@ -1,13 +1,20 @@
 /** The commands of the program, and its help as text. */
 import { type OptionRow, environmentName } from './options.ts';
 import {
+  branchOptions,
+  diffOptions,
   fsckOptions,
   keyOptions,
   loadOptions,
+  logOptions,
+  mergeOptions,
   queryOptions,
   replayOptions,
+  resetOptions,
+  revertOptions,
   serveOptions,
   shellOptions,
+  tagOptions,
 } from './tables.ts';
 
 interface Command {
@@ -16,6 +23,8 @@ interface Command {
   readonly options: readonly OptionRow[];
   /** What stands behind the options. */
   readonly usage: string;
+  /** The README tells of those of one group together. */
+  readonly group?: 'versions';
 }
 /** Commands of the program, with the line that `lake help` prints. */
 export const commands = [
@@ -27,6 +36,49 @@ export const commands = [
     usage: ' [FILE ...]',
   },
   { name: 'load', text: 'loads files into a branch of a running service', options: loadOptions, usage: ' FILE ...' },
+  {
+    name: 'log',
+    group: 'versions',
+    text: 'lists the commits of a branch, the newest first',
+    options: logOptions,
+    usage: ' [REVISION]',
+  },
+  {
+    name: 'diff',
+    group: 'versions',
+    text: 'shows which records two revisions have otherwise',
+    options: diffOptions,
+    usage: ' A B',
+  },
+  {
+    name: 'branch',
+    group: 'versions',
+    text: 'lists, creates and deletes branches',
+    options: branchOptions,
+    usage: ' [NAME [REVISION]]',
+  },
+  {
+    name: 'tag',
+    group: 'versions',
+    text: 'lists, creates and deletes tags',
+    options: tagOptions,
+    usage: ' [NAME [REVISION]]',
+  },
+  {
+    name: 'merge',
+    group: 'versions',
+    text: 'merges a branch into another one',
+    options: mergeOptions,
+    usage: ' BRANCH',
+  },
+  { name: 'revert', group: 'versions', text: 'undoes a commit by a new one', options: revertOptions, usage: ' COMMIT' },
+  {
+    name: 'reset',
+    group: 'versions',
+    text: 'moves a branch to another commit',
+    options: resetOptions,
+    usage: ' REVISION',
+  },
   { name: 'shell', text: 'asks a running service, or a lake that it opens itself', options: shellOptions, usage: '' },
   { name: 'fsck', text: 'checks a lake that no service has open, repairs it', options: fsckOptions, usage: '' },
   {

@@ -953,6 +953,54 @@ export const loadOptions = [
   ),
 ] as const satisfies readonly OptionRow[];
 
+const serviceRow: OptionRow = {
+  name: 'lake',
+  type: 'text',
+  fallback: 'http://127.0.0.1:9867',
+  value: 'URL',
+  text: 'address of the service',
+};
+const useRow: OptionRow = {
+  name: 'use',
+  type: 'text',
+  fallback: '',
+  value: 'POOL[@BRANCH]',
+  text: 'the pool, and its branch; default main',
+  ...inEnvironment,
+};
+const versionRows = [useRow, serviceRow, tokenRow] as const;
+const dryRunRow: OptionRow = { name: 'dryrun', type: 'switch', fallback: 'false', text: 'only say what it would do' };
+const commitRows: readonly OptionRow[] = [
+  { name: 'user', type: 'text', fallback: '', value: 'TEXT', text: 'author of the commit' },
+  { name: 'message', type: 'text', fallback: '', value: 'TEXT', text: 'message of the commit' },
+  dryRunRow,
+];
+const deleteRow = (what: string): OptionRow => ({ name: 'd', type: 'switch', fallback: 'false', text: what });
+
+/** Options of `lake log`. */
+export const logOptions: readonly OptionRow[] = [
+  ...versionRows,
+  { name: 'n', type: 'integer', fallback: '0', value: 'COUNT', least: 0, text: 'so many commits at most; 0: all' },
+];
+/** Options of `lake diff`. */
+export const diffOptions: readonly OptionRow[] = [
+  ...versionRows,
+  { name: 'summary', type: 'switch', fallback: 'false', text: 'count the records only' },
+];
+/** Options of `lake branch`. */
+export const branchOptions: readonly OptionRow[] = [...versionRows, deleteRow('delete the branch')];
+/** Options of `lake tag`. */
+export const tagOptions: readonly OptionRow[] = [...versionRows, deleteRow('delete the tag')];
+/** Options of `lake merge`. */
+export const mergeOptions: readonly OptionRow[] = [...versionRows, ...commitRows];
+/** Options of `lake revert`. */
+export const revertOptions: readonly OptionRow[] = [...versionRows, ...commitRows];
+/** Options of `lake reset`. */
+export const resetOptions: readonly OptionRow[] = [
+  ...versionRows,
+  { name: 'if', type: 'text', fallback: '', value: 'COMMIT', text: 'only while the branch is at this commit' },
+];
+
 /**
  * Options of `lake query`: those of the `super` command. The order of `-c` and `-I` is in `order` of the parsed
  * options.

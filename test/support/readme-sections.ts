@@ -110,7 +110,11 @@ export const sections: Readonly<Record<string, () => string>> = {
     table(
       ['Command', 'What it does'],
       [
-        ...commands.map((c) => [code(`lake ${c.name}${c.usage}`), c.text]),
+        ...commands.flatMap((c) => ('group' in c ? [] : [[code(`lake ${c.name}${c.usage}`), c.text]])),
+        [
+          code(`lake ${commands.flatMap((c) => ('group' in c ? [c.name] : [])).join(', ')}`),
+          'versions of a pool of a running service, as one types them for files',
+        ],
         [
           '`lake help`',
           'lists the commands; `lake help COMMAND` describes one, `lake help functions`, `lake help operators` and `lake help sql` of the language',

@@ -1,0 +1,165 @@
+/**
+ * `lake log`, `diff`, `branch`, `tag`, `merge`, `revert` and `reset`: versions of a pool of a running service, as one
+ * types them for files. They ask the service by the typed client.
+ */
+import { type Branch, type Committed, type Lake, type Pool, connect } from '../client/client.ts';
+import { nameText } from '../client/types.ts';
+import type { Time } from '../client/values.ts';
+import { optionsText } from '../config/help.ts';
+import { ConfigError, type OptionRow, type OptionValue, parseOptions } from '../config/options.ts';
+import {
+  branchOptions,
+  diffOptions,
+  logOptions,
+  mergeOptions,
+  resetOptions,
+  revertOptions,
+  tagOptions,
+} from '../config/tables.ts';
+import type { CommandIo } from './io.ts';
+
+/** What a command works with. `branch`: that of -use. */
+interface Asked {
+  readonly lake: Lake;
+  readonly pool: Pool;
+  readonly branch: Branch;
+  readonly values: Readonly<Record<string, OptionValue>>;
+  readonly rest: readonly string[];
+  readonly print: (line: string) => Promise<void>;
+  readonly io: CommandIo;
+}
+interface Command {
+  readonly options: readonly OptionRow[];
+  /** Arguments behind the options, at least and at most, and what they are. */
+  readonly takes: readonly [least: number, most: number, what: string];
+  readonly run: (asked: Asked) => Promise<void>;
+}
+
+const commits = async ({ lake, pool, branch, values, rest: [revision = branch.name], print }: Asked): Promise<void> => {
+  const count = values['n'] as number;
+  const names = new Map<string, string[]>();
+  for (const { name, commit } of [...(await pool.branches()), ...(await pool.tags())])
+    names.set(commit, [...(names.get(commit) ?? []), name]);
+  const text = `from ${nameText(pool.pool)}@${nameText(revision)}:log | has(parent)${count > 0 ? ` | head ${count}` : ''}`;
+  for await (const row of lake.query<CommitRow>(text)) {
+    const id = `0x${Buffer.from(row.id).toString('hex')}`;
+    const named = names.get(id);
+    await print(`commit ${id}${named ? ` (${named.join(', ')})` : ''}`);
+    if (row.author !== '') await print(`Author: ${row.author}`);
+    await print(`Date:   ${String(row.date)}\n`);
+    for (const line of row.message.trimEnd().split('\n')) await print(line === '' ? '' : `    ${line}`);
+    await print('');
+  }
+};
+interface CommitRow {
+  readonly id: Uint8Array;
+  readonly author: string;
+  readonly date: Time;
+  readonly message: string;
+}
+
+/** A line a record: `-` for what is only in the first one, `+` for what is only in the other, `~` for both. */
+const lines = 'values change=="removed" ? f"- {before}" : change=="added" ? f"+ {after}" : f"~ {before} -> {after}"';
+const diff = async ({ lake, pool, values, rest: [base = '', revision = ''], print, io }: Asked): Promise<void> => {
+  if (values['summary'] === true) {
+    for (const [name, count] of Object.entries(await pool.diffSummary(base, revision))) await print(`${name} ${count}`);
+    return;
+  }
+  const { text } = pool.diff(revision, { base });
+  for await (const chunk of await lake.query(`${text} | ${lines}`).bytes('line')) await io.write(chunk);
+};
+
+const branches = async ({
+  pool,
+  branch,
+  values,
+  rest: [name, revision = branch.name],
+  print,
+}: Asked): Promise<void> => {
+  if (name === undefined) {
+    for (const { name: one, commit } of await pool.branches()) await print(`${commit} ${one}`);
+  } else if (values['d'] === true) await pool.branch(name).delete();
+  else {
+    const commit = await commitOf(pool, revision);
+    await pool.createBranch(name, commit);
+    await print(`${commit} ${name}`);
+  }
+};
+const tags = async ({ pool, branch, values, rest: [name, revision = branch.name], print }: Asked): Promise<void> => {
+  if (name === undefined) {
+    for (const { name: one, commit } of await pool.tags()) await print(`${commit} ${one}`);
+  } else if (values['d'] === true) await pool.deleteTag(name);
+  else await print(`${(await pool.createTag(name, await commitOf(pool, revision))).commit} ${name}`);
+};
+
+const merge = async ({ branch, values, rest: [child = ''], print }: Asked): Promise<void> =>
+  told(print, values['dryrun'] === true ? branch.previewMerge(child) : branch.merge(child, noteOf(values)));
+const revert = async ({ branch, values, rest: [commit = ''], print }: Asked): Promise<void> =>
+  told(print, values['dryrun'] === true ? branch.previewRevert(commit) : branch.revert(commit, noteOf(values)));
+const reset = async ({ pool, branch, values, rest: [revision = ''], print }: Asked): Promise<void> => {
+  const ifMatch = values['if'] as string;
+  const { commit } = await branch.reset(await commitOf(pool, revision), ifMatch === '' ? {} : { ifMatch });
+  await print(`${commit} ${branch.name}`);
+};
+
+/** The commit, or what it would be. @throws what refuses it */
+const told = async (
+  print: Asked['print'],
+  made: Promise<Committed> | ReturnType<Branch['previewMerge']>,
+): Promise<void> => {
+  const answer = await made;
+  if ('commit' in answer) return print(answer.commit);
+  if (answer.error !== undefined) throw new Error(answer.error);
+  return print(`${answer.recordsAdded} records added, ${answer.recordsRemoved} removed`);
+};
+const noteOf = (values: Asked['values']): { readonly author?: string; readonly message?: string } => {
+  const { user: author, message } = values as Readonly<Record<string, string>>;
+  return { ...(author !== '' && { author }), ...(message !== '' && { message }) };
+};
+/** What a branch, a tag or an id stands for. */
+const commitOf = async (pool: Pool, revision: string): Promise<string> => (await pool.sums(revision)).commit;
+
+/** By their names. */
+const commands = {
+  log: { options: logOptions, takes: [0, 1, 'a branch, tag or commit'], run: commits },
+  diff: { options: diffOptions, takes: [2, 2, 'two branches, tags or commits'], run: diff },
+  branch: { options: branchOptions, takes: [0, 2, 'a name and a branch, tag or commit'], run: branches },
+  tag: { options: tagOptions, takes: [0, 2, 'a name and a branch, tag or commit'], run: tags },
+  merge: { options: mergeOptions, takes: [1, 1, 'the branch or tag that is merged into that of -use'], run: merge },
+  revert: { options: revertOptions, takes: [1, 1, 'the commit that is undone'], run: revert },
+  reset: {
+    options: resetOptions,
+    takes: [1, 1, 'the branch, tag or commit where the branch of -use goes'],
+    run: reset,
+  },
+} as const satisfies Readonly<Record<string, Command>>;
+/** Names of these commands. */
+export type VersionCommand = keyof typeof commands;
+
+/** Runs one of them; gives its exit status. @throws ConfigError, and what the service refuses */
+export const versionCommand = async (name: VersionCommand, argv: readonly string[], io: CommandIo): Promise<number> => {
+  const { options, takes, run }: Command = commands[name];
+  const { values, rest, help } = parseOptions(options, argv, process.env);
+  if (help) {
+    await io.write(Buffer.from(optionsText(name, options)));
+    return 0;
+  }
+  const [pool = '', branch = 'main'] = (values['use'] as string).split('@');
+  if (pool === '') throw new ConfigError(`lake ${name}: -use POOL[@BRANCH] says of which pool`);
+  const [least, most, what] = takes;
+  if (rest.length < least || rest.length > most) throw new ConfigError(`lake ${name} takes ${what}`);
+  if (values['d'] === true && rest.length !== 1) throw new ConfigError(`lake ${name} -d takes one name`);
+  const token = values['token'] as string;
+  const lake = connect(values['lake'] as string, token === '' ? {} : { token });
+  const asked = lake.pool(pool);
+  await run({
+    lake,
+    pool: asked,
+    branch: asked.branch(branch),
+    values,
+    rest,
+    io,
+    print: (line) => io.write(Buffer.from(`${line}\n`)),
+  });
+  return 0;
+};
