@@ -16,7 +16,11 @@ const io: CommandIo = {
   stderrIsTerminal: process.stderr.isTTY,
   ...(process.stderr.isTTY &&
     process.env['TERM'] !== 'dumb' && {
-      progress: { columns: () => process.stderr.columns, color: (process.env['NO_COLOR'] ?? '') === '' },
+      progress: {
+        columns: () => process.stderr.columns,
+        rows: () => process.stderr.rows,
+        color: (process.env['NO_COLOR'] ?? '') === '',
+      },
     }),
   write: (chunk) =>
     new Promise((resolve, reject) => {
@@ -42,7 +46,7 @@ const run = async (argv: readonly string[]): Promise<number> => {
     case 'query':
       return (await import('./commands/query.ts')).queryCommand(rest, io);
     case 'load':
-      return (await import('./commands/load.ts')).loadCommand(rest, io);
+      return (await import('./commands/load/load.ts')).loadCommand(rest, io);
     case 'log':
     case 'diff':
     case 'branch':

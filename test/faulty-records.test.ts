@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { CommandIo } from '../src/commands/io.ts';
 import { keyCommand } from '../src/commands/key.ts';
-import { loadCommand } from '../src/commands/load.ts';
+import { loadCommand } from '../src/commands/load/load.ts';
 import { replayOnLake } from './support/replay-campaign.ts';
 import { type TestService, startService } from './support/server.ts';
 

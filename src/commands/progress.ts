@@ -1,14 +1,16 @@
 /**
- * One line on a terminal that tells how far something is. It comes after a moment, never leaves the terminal's width,
- * and is gone at the end.
+ * Lines on a terminal that tell how far something is, one for each thing that goes on. They come after a moment, never
+ * leave the terminal's width, and are gone at the end.
  *
- * Invariant: whoever writes to the terminal in between takes the line away first (`aside`).
+ * Invariant: whoever writes to the terminal in between takes the lines away first (`aside`).
  */
 import type { CommandIo } from './io.ts';
 
 /** What a line needs of the terminal behind standard error. */
 export interface ProgressTerminal {
   readonly columns: () => number;
+  /** Default: as many as there are lines. */
+  readonly rows?: () => number;
   readonly color: boolean;
 }
 
@@ -25,11 +27,11 @@ export interface ProgressState {
 const firstMs = 300;
 const everyMs = 100;
 
-/** The line of one command. Without a terminal nothing is shown. */
-export class ProgressLine {
+/** The lines of one command, the first that began above. Without a terminal nothing is shown. */
+export class ProgressLines {
   readonly #io: CommandIo;
   readonly #terminal: ProgressTerminal | undefined;
-  readonly #beganAt = performance.now();
+  readonly #texts = new Map<ProgressLine, () => string>();
   #drawnAt = 0;
   #isShown = false;
 
@@ -38,31 +40,29 @@ export class ProgressLine {
     this.#terminal = io.progress;
   }
 
-  /** Whether there is a terminal to draw on. */
-  get isOn(): boolean {
-    return this.#terminal !== undefined;
+  /** A line for something that begins now. */
+  begin(): ProgressLine {
+    const terminal = this.#terminal;
+    const line: ProgressLine = new ProgressLine({
+      tell: (text) => {
+        this.#texts.set(line, text);
+        this.#draw();
+      },
+      hide: () => {
+        if (!this.#texts.delete(line)) return;
+        this.hide();
+      },
+      ...(terminal && { terminal }),
+    });
+    return line;
   }
 
-  /** Draws, unless it is too early. */
-  tell(state: () => ProgressState): void {
-    const now = performance.now();
-    if (!this.#terminal || now - this.#beganAt < firstMs || now - this.#drawnAt < everyMs) return;
-    this.#drawnAt = now;
-    const line = progressText(state(), {
-      seconds: (now - this.#beganAt) / 1000,
-      columns: this.#terminal.columns(),
-      color: this.#terminal.color,
-    });
-    if (line === '') return this.hide();
-    this.#isShown = true;
-    this.#io.complain(`\r${line}\x1b[K`);
-  }
   hide(): void {
     if (!this.#isShown) return;
     this.#isShown = false;
-    this.#io.complain('\r\x1b[K');
+    this.#io.complain('\r\x1b[J');
   }
-  /** Surroundings whose output does not mix with the line. */
+  /** Surroundings whose output does not mix with the lines. */
   aside(): CommandIo {
     const io = this.#io;
     const hide = (): void => {
@@ -80,6 +80,56 @@ export class ProgressLine {
         return io.write(chunk);
       },
     };
+  }
+
+  /** Draws all lines that fit, unless it is too early; the cursor stays at the first. */
+  #draw(): void {
+    const now = performance.now();
+    if (now - this.#drawnAt < everyMs) return;
+    this.#drawnAt = now;
+    const room = Math.max(1, (this.#terminal?.rows?.() ?? Infinity) - 1);
+    const texts = [...this.#texts.values()].map((text) => text()).filter((text) => text !== '');
+    if (texts.length === 0) return this.hide();
+    const shown = texts.slice(0, room);
+    this.#isShown = true;
+    const up = shown.length > 1 ? `\x1b[${shown.length - 1}A\r` : '';
+    this.#io.complain(`\r${shown.map((text) => `${text}\x1b[K`).join('\r\n')}${shown.length > 1 ? `\x1b[J${up}` : ''}`);
+  }
+}
+
+/** Where a line is drawn; without a terminal nowhere. */
+interface LinePlace {
+  readonly terminal?: ProgressTerminal;
+  readonly tell: (text: () => string) => void;
+  readonly hide: () => void;
+}
+/** How far one thing is. */
+export class ProgressLine {
+  readonly #place: LinePlace;
+  readonly #beganAt = performance.now();
+  constructor(place: LinePlace) {
+    this.#place = place;
+  }
+
+  /** Whether there is a terminal to draw on. */
+  get isOn(): boolean {
+    return this.#place.terminal !== undefined;
+  }
+  /** Draws, unless it is too early. */
+  tell(state: () => ProgressState): void {
+    const { terminal } = this.#place;
+    if (!terminal || performance.now() - this.#beganAt < firstMs) return;
+    this.#place.tell(() =>
+      progressText(state(), {
+        seconds: (performance.now() - this.#beganAt) / 1000,
+        columns: terminal.columns(),
+        color: terminal.color,
+      }),
+    );
+  }
+  /** It is over. */
+  hide(): void {
+    this.#place.hide();
   }
 }
 

@@ -30,7 +30,7 @@ import { FileMissing, FileSources, commandLineSource } from './files.ts';
 import { httpRules } from './from-options.ts';
 import type { CommandIo } from './io.ts';
 import { outputOf } from './output.ts';
-import { ProgressLine, type ProgressState } from './progress.ts';
+import { ProgressLines, type ProgressState } from './progress.ts';
 
 /** Told where something is piped in and nothing asks for it. */
 const stdinUnread = 'warning: standard input is not read: name it as an input, "-"\n';
@@ -65,8 +65,9 @@ export const queryCommand = async (
 };
 
 const run = async (options: ParsedOptions, given: CommandIo, engine: EngineSettings): Promise<void> => {
-  const line = new ProgressLine(given);
-  const io = line.aside();
+  const lines = new ProgressLines(given);
+  const line = lines.begin();
+  const io = lines.aside();
   const memoryBytesMax = engine.memoryBytesMax ?? memoryOf(options);
   const { signal } = watched(memoryBytesMax);
   const output = outputOf(options, io, (work) => working(signal, work));

@@ -35,7 +35,12 @@ export const commands = [
     options: queryOptions,
     usage: ' [FILE ...]',
   },
-  { name: 'load', text: 'loads files into a branch of a running service', options: loadOptions, usage: ' FILE ...' },
+  {
+    name: 'load',
+    text: 'loads files into a branch of a running service',
+    options: loadOptions,
+    usage: ' FILE, FOLDER, GLOB or URL ...',
+  },
   {
     name: 'log',
     group: 'versions',

@@ -1,30 +1,42 @@
 /**
  * Finds the format of an input by trying the readers on its beginning, in a fixed order; the first that reads is taken.
+ * What is found is told with its reason, and with what speaks for something else.
  */
 import { LakeError, errorTable } from '../errors.ts';
 import { beginningBytesMax, beginningOf } from './csv/dialect.ts';
+import { delimiterText, doubtsOf, unreadHint } from './doubts.ts';
 import type { Format, FormatName } from './formats.ts';
 import type { ReadOptions } from './format.types.ts';
 import type { LookAhead } from './look-ahead.ts';
+
+/** What the beginning of an input shows. */
+export interface Detection {
+  readonly format: FormatName;
+  /** What of the input shows the format. */
+  readonly why: string;
+  /** Why that may be wrong, or may be read otherwise than it is meant. */
+  readonly doubts: readonly string[];
+}
 
 interface Trial {
   readonly name: FormatName;
   /** As many values must be readable, if the input has them. */
   readonly values: number;
+  readonly why: string;
   /** The first line must have this character. */
   readonly delimiter?: string;
 }
 const trials: readonly Trial[] = [
-  { name: 'parquet', values: 0 },
-  { name: 'csup', values: 0 },
-  { name: 'arrows', values: 0 },
-  { name: 'zeek', values: 1 },
-  { name: 'jsup', values: 1 },
-  { name: 'json', values: 10 },
-  { name: 'sup', values: 1 },
-  { name: 'bsup', values: 1 },
-  { name: 'csv', values: 1, delimiter: ',' },
-  { name: 'tsv', values: 1, delimiter: '\t' },
+  { name: 'parquet', values: 0, why: 'begins with the mark of Parquet' },
+  { name: 'csup', values: 0, why: 'begins with the mark of CSUP' },
+  { name: 'arrows', values: 0, why: 'begins as an Arrow stream or file' },
+  { name: 'zeek', values: 1, why: 'begins with header lines of Zeek' },
+  { name: 'jsup', values: 1, why: 'the first value reads as JSUP' },
+  { name: 'json', values: 10, why: 'its beginning reads as JSON' },
+  { name: 'sup', values: 1, why: 'the first value reads as SUP, but not as JSON' },
+  { name: 'bsup', values: 1, why: 'begins with a frame of BSUP' },
+  { name: 'csv', values: 1, delimiter: ',', why: 'the first line has a delimiter' },
+  { name: 'tsv', values: 1, delimiter: '\t', why: 'the first line has tabs' },
 ];
 
 /** @throws LakeError `format-detection` with each reader's complaint */
@@ -32,18 +44,39 @@ export const detectFormat = async (
   ahead: LookAhead,
   table: Readonly<Record<FormatName, Format>>,
   options: ReadOptions,
-): Promise<FormatName> => {
+): Promise<Detection> => {
   const complaints = new Map<string, string>([['line', 'auto-detection not supported']]);
   for (const trial of trials) {
     const complaint = await complaintOf(trial, ahead, table, options);
-    if (complaint === undefined) return trial.name;
+    if (complaint === undefined) return found(trial, ahead, complaints);
     if (complaint !== '') complaints.set(trial.name, complaint);
   }
   const names = [...complaints.keys()].sort((a, b) => Number(a === 'jsup') - Number(b === 'jsup') || (a < b ? -1 : 1));
-  throw new LakeError('format-detection', {
-    complaints: names.map((name) => `\t${name}: ${complaints.get(name)!}`).join('\n'),
-  });
+  const hint = await hintOf(ahead);
+  throw new LakeError(
+    'format-detection',
+    { complaints: names.map((name) => `\t${name}: ${complaints.get(name)!}`).join('\n') },
+    { ...(hint !== undefined && { details: { hint } }) },
+  );
 };
+
+const found = async (
+  { name, why }: Trial,
+  ahead: LookAhead,
+  complaints: ReadonlyMap<string, string>,
+): Promise<Detection> => {
+  const { bytes, isWhole } = await seen(ahead);
+  const delimiter = name === 'csv' ? (beginningOf(bytes, isWhole)?.delimiter ?? ',') : undefined;
+  return {
+    format: name,
+    why: delimiter === undefined ? why : `the first line has the delimiter ${delimiterText(delimiter)}`,
+    doubts: doubtsOf(name, { bytes, isWhole, json: complaints.get('json') }),
+  };
+};
+
+/** What was found, as a sentence for people. */
+export const detectionText = ({ format, why, doubts }: Detection): string =>
+  [`read as ${format} since ${why}`, ...doubts].join('; ');
 
 /** Undefined if the trial succeeds; empty if there is no reader. */
 const complaintOf = async (
@@ -112,21 +145,29 @@ const lineOf = async (ahead: LookAhead, bytesMax = Infinity): Promise<string | u
 };
 /** A row of names that is longer is not looked for quotes. */
 const quotedBytesMax = 64 << 10;
-/** The delimiter that the first lines show; a tab is for TSV. */
-const shownDelimiter = async (ahead: LookAhead): Promise<string | undefined> => {
+/** The first bytes, and whether the input has no more. */
+const seen = async (ahead: LookAhead): Promise<{ readonly bytes: Uint8Array; readonly isWhole: boolean }> => {
   const pieces: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of ahead.peek()) {
     pieces.push(chunk);
     if ((length += chunk.length) >= beginningBytesMax) break;
   }
-  const found = beginningOf(Buffer.concat(pieces), length < beginningBytesMax);
+  return { bytes: Buffer.concat(pieces), isWhole: length < beginningBytesMax };
+};
+/** What the client may do about an input that no reader takes. */
+const hintOf = async (ahead: LookAhead): Promise<string | undefined> => {
+  const { bytes } = await seen(ahead).catch(() => ({ bytes: new Uint8Array(0) }));
+  return unreadHint(bytes);
+};
+/** The delimiter that the first lines show; a tab is for TSV. */
+const shownDelimiter = async (ahead: LookAhead): Promise<string | undefined> => {
+  const { bytes, isWhole } = await seen(ahead);
+  const found = beginningOf(bytes, isWhole);
   return found?.delimiter === '\t' && found.skipped === 0 ? undefined : found?.delimiter;
 };
 const delimiterFault = async (delimiter: string, ahead: LookAhead): Promise<string | undefined> => {
   const line = await lineOf(ahead);
   if (line === undefined) return 'line 1: EOF';
-  return line.includes(delimiter)
-    ? undefined
-    : `line 1: delimiter '${delimiter === '\t' ? '\\t' : delimiter}' not found`;
+  return line.includes(delimiter) ? undefined : `line 1: delimiter ${delimiterText(delimiter)} not found`;
 };

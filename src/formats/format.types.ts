@@ -5,6 +5,7 @@ import type { Value } from '../vectors/value.ts';
 import type { Vector } from '../vectors/vector.ts';
 import type { BlockHelper } from './blocks.ts';
 import type { ContentCoding } from './codings/encoding.ts';
+import type { Detection } from './detect.ts';
 import type { CsvDialect } from './csv/dialect.ts';
 import type { FaultRule, FaultyRecord } from './faults/faults.ts';
 import type { ReadMemory } from './read-memory.ts';
@@ -63,6 +64,8 @@ export interface ReadOptions {
   readonly columnsMax?: number;
   /** Most bytes that detection looks at. Default 10 MB. */
   readonly lookAheadBytesMax?: number;
+  /** Told which format was found, where none was said. */
+  readonly detected?: (detection: Detection) => void;
   /** Told of pieces of the input that were copied and are not looked at any more. */
   readonly copied?: (bytes: Uint8Array) => void;
   /** Told of values that could not be kept as they are in the input. The same text comes once at most. */

@@ -14,7 +14,7 @@ import {
   type WriteOptions,
   type Writer,
 } from './format.types.ts';
-import { detectFormat } from './detect.ts';
+import { type Detection, detectFormat, detectionText } from './detect.ts';
 import { CodedBytes } from './codings/coded-bytes.ts';
 import { ValidText, refusingText, refusingVectors } from './utf8.ts';
 import { asUtf8 } from './codings/charset.ts';
@@ -46,6 +46,7 @@ import { createTableWriter } from './table/writer.ts';
 import { readZeek } from './zeek/reader.ts';
 import { createZeekWriter } from './zeek/writer.ts';
 
+export type { Detection } from './detect.ts';
 export type { ControlMessage, FormatLimits, ReadOptions, Reader, WriteOptions, Writer } from './format.types.ts';
 
 /** Every format that has a name, those that are only written included. */
@@ -331,12 +332,28 @@ export const openReader = async (
 const detected = async (input: AsyncIterable<Uint8Array>, options: ReadOptions): Promise<AsyncIterable<Vector>> => {
   const ahead = new LookAhead(input, options.lookAheadBytesMax ?? 10_000_000);
   try {
-    return readPlain(await detectFormat(ahead, formatTable, options), ahead.rest(), options);
+    const detection = await detectFormat(ahead, formatTable, options);
+    options.detected?.(detection);
+    return explained(readPlain(detection.format, ahead.rest(), options), detection);
   } catch (problem) {
     await ahead.close();
     throw problem;
   }
 };
+
+/** What goes wrong behind the beginning may come of what was made of the beginning: a hint says what that was. */
+async function* explained(batches: AsyncIterable<Vector>, detection: Detection): AsyncGenerator<Vector> {
+  try {
+    yield* batches;
+  } catch (problem) {
+    if (!(problem instanceof LakeError) || problem.code !== 'format-broken' || 'hint' in problem.details) throw problem;
+    const hint = `the format was not said: ${detectionText(detection)}`;
+    throw new LakeError(problem.code, problem.parameters, {
+      cause: problem.cause,
+      details: { ...problem.details, hint },
+    });
+  }
+}
 
 /** The same of an input in a known format, without content codings and, if it is text, in UTF-8. */
 export const readPlain = (

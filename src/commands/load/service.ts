@@ -1,0 +1,112 @@
+/** The service that `lake load` sends to: where, as whom, and one request as all of its parts send it. */
+import { ConfigError, type ParsedOptions } from '../../config/options.ts';
+import { csvParameters } from '../../config/csv.ts';
+import { errorsParameter, rejectedParameter } from '../../config/faults.ts';
+import { utf8Parameter } from '../../config/utf8.ts';
+import { LakeError } from '../../errors.ts';
+import { type FormatName, isFormatName } from '../../formats/formats.ts';
+
+/** Where to load, and what goes with each load. */
+export interface Target {
+  readonly service: URL;
+  readonly pool: string;
+  readonly branch: string;
+  /** Path and parameters of a load. */
+  readonly path: string;
+  /** Those that say who is asking, and for what commit. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Undefined: by the name of each input, else by its bytes. */
+  readonly format: FormatName | undefined;
+}
+
+/** @throws ConfigError, format-unknown */
+export const targetOf = ({ values }: ParsedOptions): Target => {
+  const text = (name: string): string => values[name] as string;
+  const [pool = '', branch = 'main'] = text('use').split('@');
+  const token = text('token');
+  const given = Object.entries({ author: text('user'), body: text('message'), meta: text('meta') }).filter(
+    ([, value]) => value !== '',
+  );
+  const query = new URLSearchParams();
+  for (const name of ['csv.delim', ...loadParameters]) if (text(name) !== '') query.set(name, text(name));
+  const parameters = query.toString();
+  return {
+    service: serviceOf(text('lake')),
+    pool,
+    branch,
+    path: `/pool/${encodeURIComponent(pool)}/branch/${encodeURIComponent(branch)}${parameters && `?${parameters}`}`,
+    headers: {
+      accept: 'application/json',
+      ...(token !== '' && { authorization: `Bearer ${token}` }),
+      ...(given.length > 0 && { 'superdb-commit': asciiJson(Object.fromEntries(given)) }),
+    },
+    format: formatNamed(text('i')),
+  };
+};
+const loadParameters = [utf8Parameter, errorsParameter, rejectedParameter, ...csvParameters].map(({ name }) => name);
+
+/** @throws ConfigError */
+export const serviceOf = (address: string): URL => {
+  const text = /^https?:\/\//i.test(address) ? address : `http://${address}`;
+  if (!URL.canParse(text))
+    throw new ConfigError(`bad value for -lake: ${JSON.stringify(address)} (address of a service)`);
+  return new URL(text);
+};
+
+const formatNamed = (format: string): FormatName | undefined => {
+  if (format === 'auto') return undefined;
+  if (!isFormatName(format)) throw new LakeError('format-unknown', { format });
+  return format;
+};
+
+/** No answer came: the service may have got the request, or not. */
+export class NoAnswer extends Error {}
+/** The service refused. */
+export class Refused extends Error {
+  readonly status: number;
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/** One request; the answer's body as it was read. @throws NoAnswer, Refused */
+export const ask = async (
+  { service }: Pick<Target, 'service'>,
+  path: string,
+  init: RequestInit,
+): Promise<{ readonly headers: Headers; readonly body: unknown }> => {
+  let response: Response;
+  let text: string;
+  try {
+    response = await fetch(new URL(path, service), init);
+    text = await response.text();
+  } catch (cause) {
+    throw new NoAnswer(`${service.origin}: no service answers there (${reason(cause)})`, { cause });
+  }
+  const body = parsed(text);
+  if (!response.ok) {
+    const { error, hint } = body as { readonly error?: string; readonly hint?: string };
+    throw new Refused(
+      response.status,
+      `${error ?? `${response.status} ${text}`}${hint === undefined ? '' : `\nhint: ${hint}`}`,
+    );
+  }
+  return { headers: response.headers, body };
+};
+
+/** Headers hold ASCII alone. */
+const asciiJson = (value: unknown): string =>
+  JSON.stringify(value).replace(/[^\x20-\x7e]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
+
+const parsed = (text: string): unknown => {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return {};
+  }
+};
+const reason = (problem: unknown): string => {
+  const cause = problem instanceof Error ? problem.cause : undefined;
+  return cause instanceof Error ? cause.message : String(problem);
+};

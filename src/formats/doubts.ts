@@ -1,0 +1,79 @@
+/** Why the format that the beginning of an input shows may be another, or its values others than meant. */
+import type { FormatName } from './formats.ts';
+
+/** A delimiter as it is shown. */
+export const delimiterText = (delimiter: string): string => `'${delimiter === '\t' ? '\\t' : delimiter}'`;
+
+/** What was seen of an input; `json`: what speaks against JSON. */
+interface Seen {
+  readonly bytes: Uint8Array;
+  readonly isWhole: boolean;
+  readonly json: string | undefined;
+}
+
+/** What speaks against the format or for another meaning; the likeliest first. */
+export const doubtsOf = (format: FormatName, { bytes, isWhole, json }: Seen): readonly string[] => {
+  switch (format) {
+    case 'json':
+      return isArray(bytes)
+        ? ['it begins with an array, which is one value (unnest=T: a record for each element)']
+        : [];
+    case 'sup':
+      return json === undefined ? [] : [`if JSON was meant: ${json}`];
+    case 'csv':
+    case 'tsv':
+      return cellDoubts(lines(bytes, isWhole), format === 'tsv');
+    default:
+      return [];
+  }
+};
+
+const isArray = (bytes: Uint8Array): boolean => /^\ufeff?\s*\[/.test(text(bytes));
+
+const cellDoubts = (all: readonly string[], isTsv: boolean): readonly string[] => {
+  const [header = '', ...rows] = all;
+  const delimiters = isTsv ? ['\t'] : [',', ';', '|', '\t'];
+  const times = (line: string, delimiter: string): number => line.split(delimiter).length - 1;
+  const taken = delimiters.find((one) => header.includes(one)) ?? ',';
+  const other = delimiters.find((one) => one !== taken && times(header, one) > times(header, taken));
+  const ragged = rows.findIndex((row) => !row.includes('"') && times(row, taken) !== times(header, taken));
+  const names = header.split(taken);
+  return [
+    ...(rows.length === 0 ? ['there is one line alone, which is taken for the names of the columns'] : []),
+    ...(other === undefined ? [] : [`the first line has ${delimiterText(other)} more often (csv.delim)`]),
+    ...(ragged < 0 || header.includes('"') ? [] : [`line ${ragged + 2} has another number of cells than the first`]),
+    ...(names.length > 1 && names.every((name) => /^\s*-?[\d.]+\s*$/.test(name))
+      ? ['the first line has numbers alone, and is taken for the names of the columns (csv.header=0: there are none)']
+      : []),
+  ];
+};
+
+/** Lines that are not empty and not cut; so many at most. */
+const linesMax = 50;
+const lines = (bytes: Uint8Array, isWhole: boolean): readonly string[] => {
+  const all = text(bytes).split(/\r?\n/);
+  if (!isWhole) all.pop();
+  return all.filter((line) => line !== '').slice(0, linesMax);
+};
+
+/** What may be done about an input that no reader takes; undefined: nothing that would be known. */
+export const unreadHint = (bytes: Uint8Array): string | undefined => {
+  if (bytes.length === 0) return undefined;
+  const known = marks.find(({ mark }) => mark.every((byte, i) => bytes[i] === byte));
+  if (known) return `it begins like ${known.name}`;
+  if (bytes.includes(0)) return 'it is no text, and none of the binary formats that are read';
+  const [first = ''] = text(bytes).split('\n', 1);
+  if (/^\s*[{[]/.test(first)) return 'it begins like JSON or SUP; the complaints of both say where it ends to be';
+  return 'text without a structure is loaded line by line as format line (application/x-line)';
+};
+const marks = [
+  { name: 'a ZIP file, as spreadsheets are (.xlsx)', mark: [0x50, 0x4b, 0x03, 0x04] },
+  { name: 'a SQLite database', mark: [...Buffer.from('SQLite format 3')] },
+  { name: 'Avro', mark: [0x4f, 0x62, 0x6a, 0x01] },
+  { name: 'ORC', mark: [0x4f, 0x52, 0x43] },
+  { name: 'bzip2', mark: [0x42, 0x5a, 0x68] },
+  { name: 'xz', mark: [0xfd, 0x37, 0x7a, 0x58, 0x5a] },
+  { name: 'PDF', mark: [0x25, 0x50, 0x44, 0x46] },
+] as const;
+
+const text = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
