@@ -10,6 +10,7 @@ import { billOfMaterials } from '../src/bundle/bill-of-materials.ts';
 import { aggregateRows, functionRows, windowRows } from '../src/commands/help.ts';
 import { keywords, operatorTable } from '../src/query/reference/operators.ts';
 import { contentsOf, manualOf } from './docs/markdown.ts';
+import { recipesOf } from './docs/recipes.ts';
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
@@ -58,8 +59,21 @@ const manual = (): Plugin => {
   return { name: 'manual', resolveId: (source) => (source === id ? `\0${id}` : undefined), load };
 };
 
+/** Configurations to copy, from two pages of the manual: `virtual:recipes`. */
+const recipes = (): Plugin => {
+  const id = 'virtual:recipes';
+  const all = ['shippers.md', 'elasticsearch.md'].flatMap((file) =>
+    recipesOf(readFileSync(here(`docs/manual/${file}`), 'utf8')),
+  );
+  return {
+    name: 'recipes',
+    resolveId: (source) => (source === id ? `\0${id}` : undefined),
+    load: (source) => (source === `\0${id}` ? `export const recipes = ${JSON.stringify(all)};` : undefined),
+  };
+};
+
 export default defineConfig({
-  plugins: [language(), manual(), billOfMaterials()],
+  plugins: [language(), manual(), recipes(), billOfMaterials()],
   root: here('.'),
   // Relative: pages work behind a path prefix.
   base: './',

@@ -446,4 +446,37 @@ describe.skipIf(lacksChromium())('the console', () => {
     await expect.poll(() => page.locator('.details').textContent()).toContain('the first commit');
     await page.close();
   });
+  test('what is looked at stands in the address, and Back goes back; data from elsewhere has its configuration filled in', async () => {
+    await pages.lake.createPool('weather report');
+    const { page, faults } = await pages.open('#/pool/weather%20report');
+    await page.getByRole('tab', { name: 'Data objects' }).click();
+    await expect.poll(() => page.url()).toContain('#/pool/weather%20report?tab=objects');
+    await page.getByRole('tab', { name: /^Branches/ }).click();
+    await page.goBack();
+    await expect
+      .poll(() => page.getByRole('tab', { name: 'Data objects' }).getAttribute('aria-selected'), soon)
+      .toBe('true');
+    await page.reload();
+    await page.getByRole('tab', { name: 'Data objects', selected: true }).waitFor();
+    await button(page, 'Add data').click();
+    await page.getByLabel('What sends it').selectOption({ label: 'Fluent Bit' });
+    const { port } = new URL(pages.service.address);
+    await expect
+      .poll(() => page.getByLabel('Configuration of Fluent Bit').locator('code').textContent())
+      .toBe(`[OUTPUT]
+    Name                es
+    Match               *
+    Host                127.0.0.1
+    Port                ${port}
+    Index               weather report
+    Suppress_Type_Name  On
+    Generate_ID         On`);
+    await page.getByLabel('Pool', { exact: true }).fill('shop');
+    await page.getByLabel('What sends it').selectOption({ label: 'curl' });
+    await expect
+      .poll(() => page.getByLabel('Configuration of curl').locator('code').textContent())
+      .toContain(`curl -sS ${pages.service.address}/pool/shop/branch/main?time=ts -H 'Content-Type`);
+    await button(page, 'Done').click();
+    expect(faults).toEqual([]);
+  });
 });

@@ -142,11 +142,17 @@ export const sections: Readonly<Record<string, () => string>> = {
     ),
   'endpoints-in-brief': () =>
     table(
-      ['Method', 'Path', 'What it does'],
+      ['About', 'Endpoints'],
       // Those of shippers have pages of their own.
-      routes
-        .filter(({ tag }) => tag !== 'Shippers')
-        .map((r) => [r.method, code(r.path.replaceAll(/:(\w+)/g, '{$1}')), cell(r.summary)]),
+      [...new Set(routes.map(({ tag }) => tag))]
+        .filter((tag) => tag !== 'Shippers')
+        .map((tag) => [
+          tag,
+          routes
+            .filter((r) => r.tag === tag)
+            .map((r) => `${code(`${r.method} ${r.path.replaceAll(/:(\w+)/g, '{$1}')}`)} ${cell(r.summary)}`)
+            .join('<br>'),
+        ]),
     ),
   'client-example': () =>
     `\`\`\`js\n${readFileSync(new URL('../demo/client.mjs', import.meta.url), 'utf8').trimEnd()}\n\`\`\``,

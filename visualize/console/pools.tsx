@@ -5,6 +5,7 @@ import type { PoolInfo } from '../../src/client/client.ts';
 import { sums, sumsOf, wantSums } from './figures.ts';
 import { branches, listState, pools, refresh, views } from './lake.ts';
 import { CreatePool, DeletePool, RenamePool } from './pool/dialogs.tsx';
+import { AddData } from './add-data/dialog.tsx';
 import { Load } from './load/dialog.tsx';
 import { Busy, Bytes, clock, Empty, Icon, Name, Records } from './parts.tsx';
 import { link } from './route.ts';
@@ -35,7 +36,7 @@ const sortBy = (by: Column): void => {
 const search = signal('');
 const shownMax = signal(rowsPerStep);
 const dialog = signal<
-  | { readonly kind: 'create' }
+  | { readonly kind: 'create' | 'add' }
   | { readonly kind: 'rename' | 'delete'; readonly pool: PoolInfo }
   | { readonly kind: 'load'; readonly files: readonly File[] }
   | null
@@ -112,6 +113,17 @@ export const PoolsPage = () => {
           />
         )}
         {all > 1 && <Order />}
+        {mayMake && (
+          <button
+            type="button"
+            onClick={() => {
+              dialog.value = { kind: 'add' };
+            }}
+          >
+            <Icon name="upload" />
+            Add data
+          </button>
+        )}
         {mayMake && (
           <button
             type="button"
@@ -204,6 +216,8 @@ const Dialogs = () => {
   switch (value.kind) {
     case 'create':
       return <CreatePool onClose={close} />;
+    case 'add':
+      return <AddData onClose={close} />;
     case 'rename':
       return <RenamePool pool={value.pool} onClose={close} />;
     case 'delete':

@@ -1,7 +1,8 @@
 /** One pool: its branches and commits, the data objects of a revision, and all that can be done to it. */
 import { useEffect, useMemo, useRef } from 'preact/hooks';
-import { signal, useSignal } from '@preact/signals';
+import { useSignal } from '@preact/signals';
 import type { BranchInfo, GraphCommit, PoolInfo, RevisionSums } from '../../../src/client/client.ts';
+import { AddData } from '../add-data/dialog.tsx';
 import { CommitDetails, Commits } from '../commits.tsx';
 import { useDrop } from '../../shared/drop.ts';
 import { sumsOf, wantSums } from '../figures.ts';
@@ -24,7 +25,16 @@ const tabs: readonly (readonly [Tab, string])[] = [
   ['objects', 'Data objects'],
   ['branches', 'Branches'],
 ];
-const tab = signal<Tab>('commits');
+/** The one that the address names; the first by default. */
+const tabOf = (name: string | null): Tab => tabs.find(([id]) => id === name)?.[0] ?? 'commits';
+/** Of the first the address has nothing. */
+const tabName = (tab: Tab): string | undefined => (tab === 'commits' ? undefined : tab);
+
+/** What the address says besides the pool. */
+const here = (query: URLSearchParams): { readonly at: string | undefined; readonly tab: string | undefined } => ({
+  at: query.get('at') ?? undefined,
+  tab: tabName(tabOf(query.get('tab'))),
+});
 
 /** The page of the pool that the address names by id or name, or says that there is none. */
 export const PoolPage = ({ reference }: { readonly reference: string }) => {
@@ -34,7 +44,7 @@ export const PoolPage = ({ reference }: { readonly reference: string }) => {
   const pool = named ?? (known.current === undefined ? undefined : poolByReference(known.current));
   known.current = pool?.id;
   useEffect(() => {
-    if (pool && !named) note(link(['pool', referenceOf(pool)], { at: route.peek().query.get('at') ?? undefined }));
+    if (pool && !named) note(link(['pool', referenceOf(pool)], here(route.peek().query)));
   }, [pool?.name]);
   if (pool) return <PoolView key={pool.id} pool={pool} />;
   if (listState.value === 'loading')
@@ -62,10 +72,12 @@ export const PoolPage = ({ reference }: { readonly reference: string }) => {
 const PoolView = ({ pool }: { readonly pool: PoolInfo }) => {
   const { query } = route.value;
   const place = placeOf(pool, query.get('at'));
+  const tab = tabOf(query.get('tab'));
   const { all, at, isCommit, writeBranch, revision, isEmpty } = place;
   const history = useMemo(() => new History(pool), [pool.id]);
   const chosenId = useSignal<string | undefined>(query.get('commit') ?? undefined);
   const dialog = useSignal<OpenDialog | null>(null);
+  const adding = useSignal(false);
   useEffect(
     () => () => {
       history.leave();
@@ -89,7 +101,7 @@ const PoolView = ({ pool }: { readonly pool: PoolInfo }) => {
   const commits = history.state.value?.commits ?? [];
   const chosen = commits.find((c) => c.id === (chosenId.value ?? at)) ?? commits[0];
   const travel = (to: string | undefined): void => {
-    go(link(['pool', referenceOf(pool)], { at: to }));
+    go(link(['pool', referenceOf(pool)], { at: to, tab: tabName(tab) }));
   };
   const open: Open = (kind, more = {}) => {
     dialog.value = { kind, ...more };
@@ -105,6 +117,9 @@ const PoolView = ({ pool }: { readonly pool: PoolInfo }) => {
         {...(mayWrite && {
           onLoad: () => {
             open('load');
+          },
+          onAdd: () => {
+            adding.value = true;
           },
         })}
       />
@@ -132,9 +147,15 @@ const PoolView = ({ pool }: { readonly pool: PoolInfo }) => {
       </div>
       <div class="pool-body">
         <div class="panel pool-main">
-          <Tabs branchCount={all.length} />
-          <div class="tab-panel" role="tabpanel" id={`panel-${tab.value}`} aria-labelledby={`tab-${tab.value}`}>
-            {tab.value === 'commits' ? (
+          <Tabs
+            chosen={tab}
+            branchCount={all.length}
+            onChoose={(to) => {
+              go(link(['pool', referenceOf(pool)], { ...here(query), tab: tabName(to) }));
+            }}
+          />
+          <div class="tab-panel" role="tabpanel" id={`panel-${tab}`} aria-labelledby={`tab-${tab}`}>
+            {tab === 'commits' ? (
               commits.length === 0 && history.state.value && mayWrite ? (
                 <NoCommits
                   onLoad={() => {
@@ -155,7 +176,7 @@ const PoolView = ({ pool }: { readonly pool: PoolInfo }) => {
                   at={at}
                 />
               )
-            ) : tab.value === 'objects' ? (
+            ) : tab === 'objects' ? (
               <Objects pool={pool} commit={at} />
             ) : (
               <Branches
@@ -174,7 +195,7 @@ const PoolView = ({ pool }: { readonly pool: PoolInfo }) => {
             )}
           </div>
         </div>
-        {tab.value === 'commits' && chosen && (
+        {tab === 'commits' && chosen && (
           <ChosenCommit pool={pool} place={place} commit={chosen} onOpen={open} onTravel={travel} />
         )}
       </div>
@@ -182,6 +203,14 @@ const PoolView = ({ pool }: { readonly pool: PoolInfo }) => {
         <div class="drop" aria-hidden="true">
           <p>Drop files to load them into {visible(pool.name, 40)}</p>
         </div>
+      )}
+      {adding.value && (
+        <AddData
+          pool={pool.name}
+          onClose={() => {
+            adding.value = false;
+          }}
+        />
       )}
       {dialog.value && writeBranch && (
         <PoolDialogs
@@ -204,11 +233,13 @@ const PoolHead = ({
   place: { isCommit, at, branch, tag },
   onRead,
   onLoad,
+  onAdd,
 }: {
   readonly pool: PoolInfo;
   readonly place: Place;
   readonly onRead: () => void;
   readonly onLoad?: () => void;
+  readonly onAdd?: () => void;
 }) => (
   <header class="page-head pool-head">
     <div class="pool-name">
@@ -234,6 +265,12 @@ const PoolHead = ({
         <Icon name="table" />
         Read it from …
       </button>
+      {onAdd && (
+        <button type="button" onClick={onAdd}>
+          <Icon name="plus" />
+          Add data
+        </button>
+      )}
       {onLoad && (
         <button type="button" class="main" onClick={onLoad}>
           <Icon name="upload" />
@@ -446,14 +483,23 @@ const NoCommits = ({ onLoad }: { readonly onLoad: () => void }) => (
 );
 
 /** One tab stop; the arrow keys choose. */
-const Tabs = ({ branchCount }: { readonly branchCount: number }) => {
+const Tabs = ({
+  chosen,
+  branchCount,
+  onChoose,
+}: {
+  readonly chosen: Tab;
+  readonly branchCount: number;
+  readonly onChoose: (tab: Tab) => void;
+}) => {
   const key = (event: KeyboardEvent): void => {
     const step = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0;
-    const index = tabs.findIndex(([id]) => id === tab.value);
+    const index = tabs.findIndex(([id]) => id === chosen);
     if (step === 0) return;
     event.preventDefault();
-    tab.value = tabs[(index + step + tabs.length) % tabs.length]![0];
-    document.getElementById(`tab-${tab.value}`)?.focus();
+    const [to] = tabs[(index + step + tabs.length) % tabs.length]!;
+    onChoose(to);
+    document.getElementById(`tab-${to}`)?.focus();
   };
   return (
     <div class="tabs" role="tablist" aria-label="Parts of the pool" onKeyDown={key}>
@@ -463,11 +509,11 @@ const Tabs = ({ branchCount }: { readonly branchCount: number }) => {
           type="button"
           role="tab"
           id={`tab-${id}`}
-          aria-selected={tab.value === id}
-          {...(tab.value === id && { 'aria-controls': `panel-${id}` })}
-          tabIndex={tab.value === id ? 0 : -1}
+          aria-selected={chosen === id}
+          {...(chosen === id && { 'aria-controls': `panel-${id}` })}
+          tabIndex={chosen === id ? 0 : -1}
           onClick={() => {
-            tab.value = id;
+            onChoose(id);
           }}
         >
           {title}
