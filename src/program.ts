@@ -55,6 +55,8 @@ const run = async (argv: readonly string[]): Promise<number> => {
     case 'revert':
     case 'reset':
       return (await import('./commands/versions.ts')).versionCommand(name, rest, io);
+    case 'import':
+      return (await import('./commands/import/import.ts')).importCommand(rest, io);
     case 'shell':
       return (await import('./commands/shell/shell.ts')).shellCommand(
         rest,

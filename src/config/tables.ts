@@ -1053,6 +1053,11 @@ export const resetOptions: readonly OptionRow[] = [
   ...versionRows,
   { name: 'if', type: 'text', fallback: '', value: 'COMMIT', text: 'only while the branch is at this commit' },
 ];
+/** Options of `lake import`. */
+export const importOptions = [
+  lakeRow,
+  { name: 'pool', type: 'list', fallback: '', value: 'NAME', text: 'only this pool; may be repeated; default all' },
+] as const satisfies readonly OptionRow[];
 
 /**
  * Options of `lake query`: those of the `super` command. The order of `-c` and `-I` is in `order` of the parsed

@@ -376,8 +376,14 @@ export interface Pool {
   previewRevert(branch: string, commit: Id, terms?: TipTerms): Promise<Preview>;
   previewRewrite(branch: string, prepare: PrepareRewrite, terms?: TipTerms): Promise<Preview>;
   vectors(branch: string, action: 'add' | 'delete', ids: readonly Id[], note?: CommitNote): Promise<CommitResult>;
-  /** Object ids that were removed, or would be with `dryRun`. `revision`: name of a branch or tag, or a commit's id. */
-  vacuum(revision: string, options: { readonly dryRun: boolean } & TipTerms): Promise<readonly Id[]>;
+  /**
+   * Object ids that were removed, or would be with `dryRun`. `revision`: name of a branch or tag, or a commit's id.
+   * `only`: no others than these.
+   */
+  vacuum(
+    revision: string,
+    options: { readonly dryRun: boolean; readonly only?: ReadonlySet<Id> } & TipTerms,
+  ): Promise<readonly Id[]>;
   stats(): Promise<PoolStats>;
   /** The commits of all branches and tags, or those before and with `from`, the newest first. */
   graph(options: { readonly from?: readonly Id[]; readonly limit: number }): Promise<GraphPage>;

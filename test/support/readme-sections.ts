@@ -5,6 +5,7 @@ import { commands } from '../../src/config/help.ts';
 import { type OptionRow, environmentName } from '../../src/config/options.ts';
 import {
   fsckOptions,
+  importOptions,
   loadOptions,
   queryOptions,
   keyOptions,
@@ -126,6 +127,7 @@ export const sections: Readonly<Record<string, () => string>> = {
   'query-options': () => optionsTable(queryOptions),
   'load-options': () => optionsTable(loadOptions),
   'shell-options': () => optionsTable(shellOptions),
+  'import-options': () => optionsTable(importOptions),
   'fsck-options': () => optionsTable(fsckOptions),
   'campaign-totals': () => totalsTable(readTotals()),
   'replay-options': () => optionsTable(replayOptions),

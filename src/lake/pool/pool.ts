@@ -316,11 +316,12 @@ export class PoolFace implements Pool {
 
   async vacuum(
     revision: string,
-    { dryRun, ...terms }: { readonly dryRun: boolean } & TipTerms,
+    { dryRun, only, ...terms }: { readonly dryRun: boolean; readonly only?: ReadonlySet<Id> } & TipTerms,
   ): Promise<readonly Id[]> {
     const at = this.resolveAt(revision);
     const commit = await at;
-    const candidates = await vacuumCandidates(this.store, commit);
+    const all = await vacuumCandidates(this.store, commit);
+    const candidates = only ? all.filter(({ id }) => only.has(id)) : all;
     // The job looks its revision up again where it has a condition; a time means one commit.
     const task = {
       kind: 'vacuum',
