@@ -925,7 +925,8 @@ export const fsckOptions = [
   },
 ] as const satisfies readonly OptionRow[];
 
-const inputOptions = [
+/** How files are read that a command is given. */
+export const inputOptions = [
   { name: 'i', type: 'text', fallback: 'auto', value: 'FORMAT', text: 'format of the input' },
   {
     name: 'csv.delim',
@@ -961,6 +962,12 @@ export const loadOptions = [
     least: 1,
     most: 64,
     text: 'files sent at once; 1: their commits are in the order of the files',
+  },
+  {
+    name: 'hive',
+    type: 'switch',
+    fallback: 'false',
+    text: 'folders named FIELD=VALUE give each record that field',
   },
   {
     name: 'follow',

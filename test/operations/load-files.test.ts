@@ -124,6 +124,38 @@ describe('what is loaded', () => {
   });
 });
 
+test('folders with Hive names give fields; what is no number is a text', async () => {
+  await makePool('hive');
+  const put = (name: string, content: string | Uint8Array): void => {
+    mkdirSync(join(folder, name, '..'), { recursive: true });
+    writeFileSync(join(folder, name), content);
+  };
+  put('hive/year=2024/month=05/a.json', '{"ts":1}\n{"ts":2,"year":"of the file"}');
+  put('hive/year=2024/month=11/b.csv', 'ts\n3');
+  put('hive/year=2025/of%20it=x%2Fy/__c=__HIVE_DEFAULT_PARTITION__/c.sup', '{ts:4}');
+  put('hive/d.json', '{"ts":5}');
+  expect((await load('-hive', '-use', 'hive', 'hive')).status).toBe(0);
+  expect(await service.query('from hive | sort ts')).toBe(
+    [
+      '{ts:1,year:2024,month:5}',
+      '{ts:2,year:2024,month:5}',
+      '{ts:3.,year:2024,month:11}',
+      '{ts:4,year:2025,"of it":"x/y",__c:null}',
+      '{ts:5}',
+      '',
+    ].join('\n'),
+  );
+  put('hive/year=2024/month=05/a.json', '{"ts":');
+  expect((await load('-hive', '-use', 'hive', 'hive/year=2024/month=05')).status).toMatch(/a\.json: json: /);
+  expect(await service.query('from hive | count()')).toBe('5\n');
+  expect((await load('-dryrun', '-hive', 'hive/year=2024/month=11')).out).toContain(
+    '  fields  year:2024,month:11 of its folders\n',
+  );
+  expect((await load('-hive', '-follow', '-use', 'hive', 'x')).status).toBe(
+    'lake load: -hive and -follow exclude each other',
+  );
+});
+
 describe('-dryrun', () => {
   const dryRun = async (...argv: readonly string[]): Promise<string> => (await load('-dryrun', ...argv)).out;
   test('tells format and why, type, key and rows of each, and changes nothing', async () => {

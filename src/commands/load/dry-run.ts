@@ -5,6 +5,7 @@ import { type Preview, preview } from '../../formats/preview.ts';
 import { TaskSpill } from '../../workers/query/spill.ts';
 import { inputFormOf } from '../input-options.ts';
 import type { CommandIo } from '../io.ts';
+import { hiveFields } from './hive.ts';
 import { formatOfInput, type LoadInput } from './inputs.ts';
 import { bytesOf } from './send.ts';
 import { ask, type Target } from './service.ts';
@@ -26,7 +27,8 @@ export const dryRun = async (
         ...form,
         scratch: () => spill.scratchBytes(),
       });
-      await io.write(Buffer.from(previewText(input.name, seen, keyText(target, layout, seen))));
+      const fields = values['hive'] === true ? hiveFields(input) : [];
+      await io.write(Buffer.from(previewText(input.name, seen, keyText(target, layout, seen), fields)));
     } catch (problem) {
       if (!(problem instanceof Error) || problem instanceof ConfigError) throw problem;
       status = 1;
@@ -46,12 +48,20 @@ const said = ({ format }: Target, input: LoadInput): Parameters<typeof preview>[
   return named && { format: named, why: 'its name says so' };
 };
 
-const previewText = (name: string, { format, why, doubts, type, records, rows }: Preview, key: string): string =>
+const previewText = (
+  name: string,
+  { format, why, doubts, type, records, rows }: Preview,
+  key: string,
+  fields: ReturnType<typeof hiveFields>,
+): string =>
   [
     name,
     `  format  ${format}, since ${why}`,
     ...doubts.map((doubt) => `  unsure  ${doubt}`),
     `  type    ${type ?? 'none'} (of the first ${records} records)`,
+    ...(fields.length > 0
+      ? [`  fields  ${fields.map((field) => `${field.name}:${field.value}`).join(',')} of its folders`]
+      : []),
     `  key     ${key}`,
     ...rows.map(
       (row, i) => `  ${i === 0 ? 'rows  ' : '      '}  ${row.length > rowMax ? `${row.slice(0, rowMax)}...` : row}`,

@@ -21,6 +21,8 @@ export const loadCommand = async (argv: readonly string[], io: CommandIo): Promi
   if (rest.length === 0) throw new ConfigError('lake load: no files (- is standard input)');
   if (values['dryrun'] === true && values['follow'] === true)
     throw new ConfigError('lake load: -dryrun and -follow exclude each other');
+  if (values['hive'] === true && values['follow'] === true)
+    throw new ConfigError('lake load: -hive and -follow exclude each other');
   if (values['dryrun'] === true)
     return (await import('./dry-run.ts')).dryRun(target, inputsOf(rest, io.cwd), options, io);
   if (target.pool === '') throw new ConfigError('lake load: -use POOL[@BRANCH] says where to load');
@@ -36,7 +38,7 @@ export const loadCommand = async (argv: readonly string[], io: CommandIo): Promi
 const sendAll = async (
   target: Target,
   inputs: readonly LoadInput[],
-  { values }: ParsedOptions,
+  options: ParsedOptions,
   given: CommandIo,
 ): Promise<void> => {
   const lines = new ProgressLines(given);
@@ -47,13 +49,13 @@ const sendAll = async (
     while (faults.length === 0 && next < inputs.length) {
       const input = inputs[next++]!;
       try {
-        await report(await send(target, input, io, lines.begin()), input, io);
+        await report(await send(target, input, options, { io, line: lines.begin() }), input, io);
       } catch (problem) {
         faults.push(named(input, problem));
       }
     }
   };
-  await Promise.all(Array.from({ length: Math.min(inputs.length, values['parallel'] as number) }, work));
+  await Promise.all(Array.from({ length: Math.min(inputs.length, options.values['parallel'] as number) }, work));
   const [first, ...others] = faults;
   if (first === undefined) return;
   for (const fault of others) io.complain(`${fault instanceof Error ? fault.message : String(fault)}\n`);

@@ -2,12 +2,14 @@
 import { randomUUID } from 'node:crypto';
 import { createReadStream, statSync } from 'node:fs';
 import { Readable } from 'node:stream';
+import type { ParsedOptions } from '../../config/options.ts';
 import { decoded } from '../../formats/codings/encoding.ts';
 import { requestMediaType } from '../../formats/formats.ts';
 import { openUrl } from '../../workers/from/http.ts';
 import type { CommandIo } from '../io.ts';
 import type { ProgressLine } from '../progress.ts';
 import { warningsOf } from '../warnings.ts';
+import { hiveFields, withFields } from './hive.ts';
 import { formatOfInput, type LoadInput } from './inputs.ts';
 import { ask, type Target } from './service.ts';
 
@@ -26,11 +28,18 @@ export interface Told {
 }
 
 /** @throws Error with the name of the input before what the service says */
-export const send = async (target: Target, input: LoadInput, io: CommandIo, line: ProgressLine): Promise<Loaded> => {
+export const send = async (
+  target: Target,
+  input: LoadInput,
+  options: ParsedOptions,
+  { io, line }: { readonly io: CommandIo; readonly line: ProgressLine },
+): Promise<Loaded> => {
   const id = randomUUID();
-  const format = target.format ?? formatOfInput(input);
+  const fields = options.values['hive'] === true ? hiveFields(input) : [];
+  const isPut = input.kind === 'file' && fields.length > 0;
+  const format = isPut ? 'bsup' : (target.format ?? formatOfInput(input));
   const type = format && requestMediaType(format);
-  const bytes = await bytesOf(input, io);
+  const bytes = isPut ? withFields(input.path, fields, options, io) : await bytesOf(input, io);
   const shown = watched(target, input, id, line);
   try {
     const answer = await ask(target, target.path, {
