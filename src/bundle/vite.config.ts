@@ -80,6 +80,8 @@ export default defineConfig({
       output: {
         format: 'cjs',
         sourcemapExcludeSources: true,
+        // Of packages; their licences are in THIRD-PARTY.md.
+        comments: false,
         entryFileNames: '[name].cjs',
         chunkFileNames: '[name].cjs',
       },

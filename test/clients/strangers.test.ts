@@ -87,6 +87,26 @@ frames = [pl.read_csv(url + 'csv'), pl.read_parquet(url + 'parquet'), pl.scan_pa
 print(json.dumps([[len(f), int(f['k'].sum()), float(f['x'].sum()), f['s'][0]] for f in frames]))`),
     ).toEqual(Array.from({ length: 4 }, () => whole));
   });
+  test.skipIf(lacksPython('pyarrow'))('is an Arrow file for pyarrow, and what pyarrow writes is loaded', async () => {
+    await service.ask('POST', '/pool', { body: '{name:"arrow",layout:{order:"asc",keys:[["k"]]}}' });
+    const table = await python(`
+import io, pyarrow as pa, pyarrow.ipc, urllib.request as http
+kind = 'application/vnd.apache.arrow.file'
+asked = http.urlopen(http.Request(sys.argv[1] + '/query?query=from+p', headers={'Accept': kind}))
+named = http.urlopen(url + 'arrow')
+file = pa.ipc.open_file(io.BytesIO(asked.read()))
+table = file.read_all()
+assert pa.ipc.open_file(io.BytesIO(named.read())).read_all() == table
+sink = io.BytesIO()
+with pa.ipc.new_file(sink, table.schema) as writer: writer.write_table(table, max_chunksize=3000)
+http.urlopen(http.Request(sys.argv[1] + '/pool/arrow/branch/main', data=sink.getvalue(), headers={'Content-Type': kind}, method='POST')).read()
+print(json.dumps([asked.headers['Content-Type'], named.headers['Content-Type'], table.num_rows, [str(f.type) for f in table.schema]]))`);
+    const kind = 'application/vnd.apache.arrow.file';
+    expect(table).toEqual([kind, kind, 20_000, ['int64', 'string', 'double']]);
+    expect(await service.query('from arrow | aggregate count(),sum(k),min(s)')).toBe(
+      await service.query('from p | aggregate count(),sum(k),min(s)'),
+    );
+  });
   test.skipIf(lacksExtension)('is read by DuckDB, all of it and the parts that a query needs', async () => {
     const answers = await python(
       `

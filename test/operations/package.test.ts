@@ -4,6 +4,8 @@
  */
 import { execFile } from 'node:child_process';
 import {
+  chmodSync,
+  chownSync,
   cpSync,
   existsSync,
   mkdirSync,
@@ -14,6 +16,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
+import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -69,11 +72,27 @@ interface Bill {
 }
 
 describe('the package', () => {
-  test('has at most 3 MB, installed 60; nothing that is made for one version of Node, no maps, no sources', () => {
-    expect(packed.size).toBeLessThan(3 * megabyte);
+  test('has at most 2.7 MB, installed 60; nothing that is made for one version of Node, no maps, no sources', () => {
+    expect(packed.size).toBeLessThan(2.7 * megabyte);
     expect(sizeOf(join(folder, 'node_modules'))).toBeLessThan(60 * megabyte);
     const strange = packed.files.map(({ path }) => path).filter((path) => /\.(map|code|ts)$|engine\.txt/.test(path));
     expect(strange.filter((path) => !/^dist\/src\/client\/\w+\.d\.ts$/.test(path))).toEqual([]);
+  });
+  test('is built with packages that take every version of Node that it takes', () => {
+    const { satisfies } = createRequire(import.meta.url)('semver') as {
+      readonly satisfies: (version: string, range: string) => boolean;
+    };
+    const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
+      readonly packages: Readonly<
+        Record<string, { readonly engines?: { readonly node?: string }; optional?: boolean }>
+      >;
+    };
+    const refusing = Object.entries(packages).flatMap(([name, { engines, optional }]) =>
+      ['20.19.0', '22.13.0', '24.0.0']
+        .filter((version) => !optional && !satisfies(version, engines?.node ?? '*'))
+        .map((version) => `${name} refuses Node ${version}`),
+    );
+    expect(refusing).toEqual([]);
   });
   test('says what it holds of others, with their licences', () => {
     const notices = readFileSync(join(installed, 'dist/bundle/THIRD-PARTY.md'), 'utf8');
@@ -121,6 +140,39 @@ describe('the package', () => {
       (JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8')) as { bin: { lake: string } }).bin.lake,
     );
     expect((await run(process.execPath, [bin, '-version'])).stdout).toMatch(/v\d+\.\d+\.\d+/);
+  });
+  test('serves a user without rights from a folder that nobody writes to, with blanks and umlauts, under umask 077', async () => {
+    const home = join(folder, 'Die Läke, schön');
+    cpSync(join(folder, 'node_modules'), join(home, 'node_modules'), { recursive: true });
+    const lake = join(folder, 'See ö');
+    mkdirSync(lake);
+    const isRoot = process.getuid?.() === 0;
+    const nobody = 65_534;
+    if (isRoot) chownSync(lake, nobody, nobody);
+    chmodSync(folder, 0o755);
+    await run('chmod', ['-R', 'a-w,a+rX', home]);
+    const rights = isRoot ? [`setpriv --reuid=${nobody} --regid=${nobody} --clear-groups`] : [];
+    const service = await startBuiltService({
+      lake,
+      by: ['sh', '-c', `umask 077; exec ${rights.join('')} "$@"`, 'sh', 'env', `HOME=${lake}`],
+      program: join(home, 'node_modules/lake-data-service/dist/src/main.js'),
+    });
+    try {
+      const ask = async (path: string, body: string): Promise<string> =>
+        (await fetch(service.address + path, { method: 'POST', body: Buffer.from(body) })).text();
+      await ask('/pool', '{name:"ö p",layout:{keys:[["a"]]}}');
+      await ask('/pool/%C3%B6%20p/branch/main', '{a:1}{a:2}'.repeat(20_000));
+      expect(await ask('/query', '{query:"from \'ö p\' | sum(a)"}')).toBe('60000\n');
+      const shared = readdirSync(lake, { recursive: true, encoding: 'utf8' }).filter(
+        (name) => ((statSync(join(lake, name), { throwIfNoEntry: false })?.mode ?? 0) & 0o077) !== 0,
+      );
+      expect(shared).toEqual([]);
+      expect(await service.end()).toBe(0);
+    } finally {
+      service.process.kill('SIGKILL');
+      await run('chmod', ['-R', 'u+w', home]);
+      rmSync(home, { recursive: true });
+    }
   });
   test('has a manual page that troff has nothing to say of', async () => {
     const page = readFileSync(join(installed, 'dist/bundle/lake.1'), 'utf8');

@@ -49,6 +49,22 @@ describe('a tag', () => {
   });
 });
 
+test('a page of the graph leads to the next one by Link, and HEAD of it too', async () => {
+  await service.ask('POST', '/pool', { body: '{name:"paged",layout:{keys:[["a"]]}}' });
+  for (let a = 0; a < 5; a++) await service.ask('POST', '/pool/paged/branch/main', { body: `{a:${a}}` });
+  const pages: string[][] = [];
+  for (let path: string | undefined = '/pool/paged/graph?limit=2'; path !== undefined; ) {
+    const { headers, body } = await get(path, { accept: 'application/json' });
+    pages.push(
+      (JSON.parse(body) as { readonly commits: readonly { readonly id: string }[] }).commits.map(({ id }) => id),
+    );
+    expect((await get(path, {}, 'HEAD')).headers.get('link')).toBe(headers.get('link'));
+    path = /^<([^>]*)>; rel="next"$/.exec(headers.get('link') ?? '')?.[1];
+  }
+  expect(pages.map((page) => page.length)).toEqual([2, 2, 1]);
+  expect(new Set(pages.flat()).size).toBe(5);
+});
+
 describe('lengths and ranges', () => {
   const rows = '/query?query=from+p|cut+a|head+1000&format=csv';
   test('are of the bytes that the whole answer has', async () => {
