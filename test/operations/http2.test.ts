@@ -307,6 +307,21 @@ describe('an answer', () => {
   });
 });
 
+test.each([
+  ['the stream alone', (stream: ClientHttp2Stream) => stream.close(constants.NGHTTP2_CANCEL)],
+  ['its session', (stream: ClientHttp2Stream) => stream.session!.destroy()],
+])('a query whose client ends %s before the answer began is cancelled', async (_, end) => {
+  const session = open();
+  const stream = begin(session, 'POST', '/query', { accept: 'application/json', 'x-request-id': 'lasting' });
+  stream.on('error', () => undefined);
+  stream.end('{query:"fn fib(n): (n < 2 ? n : fib(n-1)+fib(n-2)) values fib(34)"}');
+  const running = async (): Promise<string> => (await ask('GET', '/metrics')).body;
+  await until(running, (text) => /^lake_queries_running\S* [1-9]/m.test(text));
+  end(stream);
+  await until(running, (text) => /^lake_queries_total\{outcome="cancelled"\} [1-9]/m.test(text));
+  await until(running, (text) => !/^lake_queries_running\S* [1-9]/m.test(text));
+});
+
 describe('a client that means harm', () => {
   const stillAnswers = async (): Promise<void> => {
     expect((await ask('GET', '/status')).body).toBe('ok');

@@ -151,6 +151,8 @@ const asPlain = (request: Http2ServerRequest, response: Http2ServerResponse, soc
     request.destroy();
   });
   Object.defineProperty(response, 'destroyed', { get: () => stream.destroyed });
+  // Where the client leaves, Node ends the stream itself before it closes it.
+  Object.defineProperty(response, 'writableFinished', { get: () => stream.writableFinished && !stream.aborted });
   // Without an error the client would take what it has for whole.
   response.destroy = () => {
     stream.destroy(new Error('answer cut off'));
