@@ -24,8 +24,16 @@ type PoolWork =
       readonly parts?: readonly number[];
       readonly vectors: boolean;
     }
-  | { readonly kind: 'merge'; readonly target: string; readonly child: string }
-  | { readonly kind: 'revert'; readonly branch: string; readonly commit: string }
+  | { readonly kind: 'merge'; readonly target: string; readonly child: string; readonly records?: RecordChange }
+  | { readonly kind: 'revert'; readonly branch: string; readonly commit: string; readonly records?: RecordChange }
+  /** What commit `to` has otherwise than `from` is done to the branch. */
+  | {
+      readonly kind: 'pick';
+      readonly branch: string;
+      readonly from: string;
+      readonly to: string;
+      readonly records?: RecordChange;
+    }
   | {
       readonly kind: 'vectors';
       readonly branch: string;
@@ -41,6 +49,20 @@ type PoolWork =
   | { readonly kind: 'delete tag'; readonly name: string };
 /** What objects are replaced for. */
 export type RewriteCause = 'delete where' | 'update' | 'compact';
+/**
+ * What a merge by record that was prepared outside of the queue does to the branch, or that its data objects do not
+ * get in each other's way (no `change`): done while our side is at `ours`, the other one at `theirs`. `from`: objects of
+ * the other side of which rows are in `adds`.
+ */
+export interface RecordChange {
+  readonly ours: string;
+  readonly theirs: string;
+  readonly change?: {
+    readonly removes: readonly string[];
+    readonly adds: readonly string[];
+    readonly from: readonly string[];
+  };
+}
 /** The kinds of jobs; the host has work for each (src/lake/pool/jobs.ts). */
 export type PoolJobKind = PoolTask['kind'];
 

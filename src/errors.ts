@@ -68,6 +68,21 @@ export const errorTable = {
   'merge-conflict': conflict(
     'error merging "{child}" into "{target}": both changed the same data objects since their common ancestor: {objects}',
   ),
+  'merge-records': conflict(
+    'error merging "{child}" into "{target}": records in conflict, since both sides changed them: {count}',
+  ),
+  'revert-records': conflict(
+    'commit {id} cannot be reverted: records in conflict, since they were changed again: {count}',
+  ),
+  'pick-empty': conflict('nothing to pick: the branch has it all'),
+  'pick-conflict': conflict(
+    'commit {id} cannot be picked: it and the branch changed the same data objects in different ways: {objects}',
+  ),
+  'pick-records': conflict(
+    'commit {id} cannot be picked: records in conflict, since the branch changed them too: {count}',
+  ),
+  'pick-vacuumed': conflict('commit {id} cannot be picked: data objects that it changed were vacuumed: {objects}'),
+  'pick-range': bad('range {range}: expected the id of a commit of the pool, or two as in A..B'),
   'revert-empty': conflict('revert commit is empty'),
   'revert-conflict': conflict(
     'commit {id} cannot be reverted: the data objects it added were rewritten since or deleted: {objects}',
@@ -472,6 +487,13 @@ export const errorTable = {
   's3-argument': bad('invalid argument {name}: {value}: expected {wanted}'),
   's3-condition': { status: 412, kind: 'precondition failed', text: '{header} does not match' },
   's3-range': bad('range {range} is beyond the object, which has {size} bytes', 416),
+  'settle-side': bad('resolve {value} is not known: ours or theirs'),
+  'page-range': bad('invalid query param "{name}": {value}: expected {wanted}'),
+  'page-untaken': bad('offset and limit page the conflicts of a dry run: they need dryrun=T'),
+  'settle-malformed': bad(
+    'settle: {value}: {what} is missing or wrong: expected {key, take} or {key, value}, take being ours, theirs or base',
+  ),
+  'settle-idle': bad('settle: {key} is not in conflict', 409),
   'identity-invalid': bad('identity {value}: expected a list of names of fields, each list once, such as ["id"]'),
   'identity-long': bad('identity has {length} {what}: at most {limit}'),
   'iceberg-unknown': bad('iceberg {value} is not known: off, lazy or eager'),

@@ -147,6 +147,19 @@ export interface Preview {
   readonly records: number;
   readonly conflicts: readonly string[];
   readonly error: string | undefined;
+  /** Where it goes by records: how many are in conflict, and the first of them. */
+  readonly recordConflicts?: {
+    readonly count: number;
+    readonly offset: number;
+    readonly conflicts: readonly RecordConflict[];
+  };
+}
+/** A record that both sides changed; null where there is none, a list where there are several of one identity. */
+export interface RecordConflict {
+  readonly key: LakeRecord;
+  readonly base: unknown;
+  readonly ours: unknown;
+  readonly theirs: unknown;
 }
 
 /** When a request is refused. */
@@ -168,6 +181,17 @@ export interface WriteOptions extends Condition {
   /** Names a load, so that `loadProgress` and `cancelLoad` find it. */
   readonly requestId?: string;
   readonly signal?: AbortSignal;
+}
+/** How records in conflict are settled. */
+export interface CombineOptions extends WriteOptions {
+  /** Records whose fields the sides changed apart are put together. */
+  readonly fields?: boolean;
+  readonly resolve?: 'ours' | 'theirs';
+  /** Of single records: by a side or a value, null taking it away. */
+  readonly settle?: readonly (
+    | { readonly key: object; readonly take: 'ours' | 'theirs' | 'base' }
+    | { readonly key: object; readonly value: unknown }
+  )[];
 }
 /** How the body of a load is to be read. */
 export interface LoadOptions extends WriteOptions {
@@ -472,8 +496,12 @@ export class Branch {
     return this.#write(['update'], options, jsonBody({ where, put }));
   }
   /** Brings what another branch, or a tag, has into this one. */
-  merge(child: string, options: WriteOptions = {}): Promise<Committed> {
-    return this.#write(['merge', child], options, {});
+  merge(child: string, options: CombineOptions = {}): Promise<Committed> {
+    return this.#combine(['merge', child], options);
+  }
+  /** Does what a commit did, or all from `A` to `B` as `A..B`. */
+  pick(commit: string, options: CombineOptions = {}): Promise<Committed> {
+    return this.#combine(['pick', commit], options);
   }
   /** What they would do at this moment. */
   previewDelete(where: string): Promise<Preview> {
@@ -484,6 +512,9 @@ export class Branch {
   }
   previewMerge(child: string): Promise<Preview> {
     return this.#preview(['merge', child], {});
+  }
+  previewPick(commit: string): Promise<Preview> {
+    return this.#preview(['pick', commit], {});
   }
   previewRevert(commit: string): Promise<Preview> {
     return this.#preview(['revert', commit], {});
@@ -496,8 +527,15 @@ export class Branch {
     });
   }
   /** Undoes a commit by a new one. */
-  revert(commit: string, options: WriteOptions = {}): Promise<Committed> {
-    return this.#write(['revert', commit], options, {});
+  revert(commit: string, options: CombineOptions = {}): Promise<Committed> {
+    return this.#combine(['revert', commit], options);
+  }
+  #combine(path: readonly string[], options: CombineOptions): Promise<Committed> {
+    const { fields, resolve, settle } = options;
+    return this.#write(path, options, {
+      query: { fields: fields ? 'T' : undefined, resolve },
+      ...(settle && { body: supText({ settle }), headers: { 'Content-Type': mediaTypes.sup } }),
+    });
   }
 
   async #preview(path: readonly string[], request: Pick<RequestOptions, 'body' | 'headers'>): Promise<Preview> {

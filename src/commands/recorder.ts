@@ -190,6 +190,15 @@ export class Recorder {
           commit: snapshot.commit,
           removes,
         })),
+      // What it is made of is on three sides: the objects themselves are kept.
+      prepareRecords: (rule) => {
+        const prepare = workers.prepareRecords(rule);
+        return async (sides, asked) => {
+          const prepared = await prepare(sides, asked);
+          if (prepared.adds.length > 0) this.keepObjects(sides.pool.id, prepared.adds, objects);
+          return prepared;
+        };
+      },
       prepareCompact: (ids) =>
         this.preparing(workers.prepareCompact(ids), objects, (snapshot, removes) => ({
           what: 'compact',

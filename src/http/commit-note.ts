@@ -9,6 +9,13 @@ import type { CommitNote } from '../lake/lake.types.ts';
 import { supText } from '../vectors/sup/print.ts';
 import { parseSup } from '../vectors/sup/parse.ts';
 
+/** The reference keeps `meta` on loads, deletes by filter and compactions alone; its clients rely on null elsewhere. */
+export const withoutMeta = ({ author, body, terms }: CommitNote): CommitNote => ({
+  ...(author && { author }),
+  ...(body && { body }),
+  ...(terms && { terms }),
+});
+
 /** What the client says about its commit. @throws commit-header, commit-meta */
 export const commitNote = (headers: IncomingHttpHeaders): CommitNote => {
   const raw = headers['superdb-commit'] ?? headers['zed-commit'];

@@ -189,6 +189,17 @@ export const rewriteErrors: Codes = [
   'query-string',
   'query-cancelled',
 ];
+/** Of merges, reverts and picks. */
+export const combineErrors: Codes = [
+  ...rewriteErrors,
+  'commit-not-found',
+  'parameter-bool',
+  'settle-malformed',
+  'settle-idle',
+  'settle-side',
+  'page-range',
+  'page-untaken',
+];
 /** Of changes that are no commits: pools, branches and tags made, renamed or deleted, and vacuums. */
 export const changeErrors: Codes = jobErrors;
 

@@ -148,6 +148,25 @@ export const Preview = Type.Object(
     records: Type.Integer({ description: 'By how many the branch would change.' }),
     conflicts: array(Id),
     error: nullable(Type.String({ description: 'Why the write would be refused.' })),
+    record_conflicts: Type.Optional(
+      Type.Object(
+        {
+          count: count('Records in conflict.'),
+          offset: count('How many of them are before the first one that is told.'),
+          conflicts: array(
+            Type.Object({
+              key: Type.Object({}, { additionalProperties: true, description: 'The fields of the identity.' }),
+              base: Type.Unknown({
+                description: 'The record in the common base; null if there was none, a list if there were several.',
+              }),
+              ours: Type.Unknown({ description: 'The same on the branch.' }),
+              theirs: Type.Unknown({ description: 'The same on the other side.' }),
+            }),
+          ),
+        },
+        { description: 'Where the merge goes by records.' },
+      ),
+    ),
   },
   { $id: 'Preview', description: 'What a write would do.' },
 );
@@ -463,6 +482,26 @@ export const NewPool = Type.Object(
     identity: Type.Optional(identity),
   },
   { $id: 'NewPool' },
+);
+/** The body of a merge, a revert or a pick. */
+export const Settlement = Type.Object(
+  {
+    settle: Type.Optional(
+      Type.Array(
+        Type.Unsafe<string>(
+          Type.Object(
+            {
+              key: Type.Object({}, { additionalProperties: true, description: 'The fields of the identity.' }),
+              take: Type.Optional(Type.Enum(['ours', 'theirs', 'base'])),
+              value: Type.Optional(Type.Unknown({ description: 'The record as it is to be; null: it goes.' })),
+            },
+            { description: 'A record in conflict, and which side or value is taken.' },
+          ),
+        ),
+      ),
+    ),
+  },
+  { $id: 'Settlement', description: 'How records in conflict are settled.' },
 );
 /** The body of `PUT /pool/:pool`. */
 export const PoolChange = Type.Object(

@@ -175,6 +175,68 @@ export interface Rewrite {
  */
 export type PrepareRewrite = (snapshot: Snapshot) => Promise<Rewrite>;
 
+/** A side of a merge that a record is taken from. */
+export type TakenSide = 'base' | 'ours' | 'theirs';
+/**
+ * How records are merged that both sides changed to different things. `fields`: those of which the sides changed
+ * different fields are put together. `settled`: SUP of values `{key,take}` or `{key,value}`, one for each record.
+ */
+export interface RecordRule {
+  readonly fields?: boolean;
+  readonly resolve?: 'ours' | 'theirs';
+  readonly settled?: string;
+}
+/** Which conflicts are told, and whether anything is written. */
+export interface RecordsAsked {
+  readonly offset: number;
+  readonly limit: number;
+  readonly dryRun: boolean;
+  /** Nothing need be written where the sides changed different records: their objects do not get in each other's way. */
+  readonly objectsFit: boolean;
+}
+/**
+ * The three sides of a merge by record. `ours`, `theirs`: what they have otherwise than the base; `target`: the objects
+ * of our side in which rows may be that are to go. They stay readable until `release`.
+ */
+export interface RecordSides {
+  readonly pool: PoolConfig;
+  readonly ours: Diff;
+  readonly theirs: Diff;
+  readonly target: Snapshot;
+  /** Some of what both added they have from the same objects: equal records of both are then the same ones. */
+  readonly isKin: boolean;
+  release(): void;
+}
+/**
+ * What a merge by record does to our side: objects that go and come, or conflicts; `told`: some of these, lines of SUP
+ * `{key,base,ours,theirs}`. `removed`, `added`: records. `isApart`: the sides changed different records, and where the
+ * objects fit nothing was written.
+ */
+export interface RecordsPrepared {
+  readonly removes: readonly Id[];
+  readonly adds: readonly ObjectMeta[];
+  readonly removed: number;
+  readonly added: number;
+  readonly conflicts: number;
+  readonly told: string;
+  /** Records that would have been in conflict. */
+  readonly settled: number;
+  readonly isApart: boolean;
+}
+/** A merge, a revert or a pick on a branch; a pick does what `to` has otherwise than `from`. */
+export type Combination =
+  | { readonly kind: 'merge'; readonly target: string; readonly child: string }
+  | { readonly kind: 'revert'; readonly branch: string; readonly commit: Id }
+  | { readonly kind: 'pick'; readonly branch: string; readonly from: Id; readonly to: Id };
+/** How a merge, revert or pick is previewed; which conflicts are told. */
+export interface PreviewAsked extends TipTerms {
+  readonly prepare?: PrepareRecords;
+  readonly offset?: number;
+  readonly limit?: number;
+}
+/** Prepares a merge by record, outside of the pool's queue. */
+export type PrepareRecords = (sides: RecordSides, asked: RecordsAsked) => Promise<RecordsPrepared>;
+
 /** A pool that is wanted. */
 export interface CreatePoolRequest {
   readonly name: string;
@@ -368,12 +430,19 @@ export interface Pool {
     note?: CommitNote,
     options?: { readonly vectors?: boolean },
   ): Promise<CommitResult>;
-  /** `child`: name of a branch or a tag. */
+  /**
+   * A merge (`child`: name of a branch or a tag), a revert or a pick. `prepare` compares records where objects do not
+   * decide it; without it these are a conflict. @throws rewrite-overtaken when it was overtaken too often
+   */
+  combine(combination: Combination, note?: CommitNote, prepare?: PrepareRecords): Promise<CommitResult>;
   merge(target: string, child: string, note?: CommitNote): Promise<CommitResult>;
   revert(branch: string, commit: Id, note?: CommitNote): Promise<CommitResult>;
-  /** What they would do at this moment; nothing is written or queued. */
+  /** What it would do at this moment; nothing is written or queued. */
   previewMerge(target: string, child: string, terms?: TipTerms): Promise<Preview>;
   previewRevert(branch: string, commit: Id, terms?: TipTerms): Promise<Preview>;
+  previewCombined(combination: Combination, asked?: PreviewAsked): Promise<Preview>;
+  /** What a pick means: one commit, against its first parent; or `A..B`. @throws pick-range, commit-not-found */
+  picked(text: string): { readonly from: Id; readonly to: Id };
   previewRewrite(branch: string, prepare: PrepareRewrite, terms?: TipTerms): Promise<Preview>;
   vectors(branch: string, action: 'add' | 'delete', ids: readonly Id[], note?: CommitNote): Promise<CommitResult>;
   /**
@@ -452,7 +521,7 @@ export interface GraphPage {
   readonly next: readonly Id[];
 }
 
-/** What a write would do. `refusal`: why it would not be done; `conflicts`: the objects that stand in its way. */
+/** What a write would do; by records it tells no objects. `refusal`: why it would not be done; `conflicts`: the objects that stand in its way. */
 export interface Preview {
   /** The branch's tip that it was worked out for. */
   readonly tip: Id;
@@ -462,6 +531,8 @@ export interface Preview {
   readonly recordsRemoved: number;
   readonly conflicts: readonly Id[];
   readonly refusal?: string;
+  /** Where it goes by records: how many are in conflict, and a page of these, lines of SUP. */
+  readonly records?: { readonly conflicts: number; readonly told: string };
 }
 
 /**

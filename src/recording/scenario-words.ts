@@ -27,6 +27,7 @@ export const lakeStepWords = [
   'delete tag',
   'merge',
   'revert',
+  'pick',
   'vacuum',
   'query',
   'open',

@@ -28,6 +28,7 @@ import { linkTask } from '../vectors/stop.ts';
 import { ThreadMemory, loads } from '../vectors/thread-memory.ts';
 import { runDelete, runStatement, runUpdate } from './load/change-task.ts';
 import { runCompact } from './load/rewrite-task.ts';
+import { runMerge } from './merge/task.ts';
 import { runRender } from './load/render-task.ts';
 import { TaskSpill } from './query/spill.ts';
 import { Task, discard, smallChunkBytes } from './task.ts';
@@ -186,6 +187,8 @@ const run = (task: Task, request: TaskRequest, spill: TaskSpill): Promise<TaskOu
       return runStatement(task, request, tools, spill);
     case 'compact':
       return runCompact(task, request, tools);
+    case 'merge':
+      return runMerge(task, request, tools, spill);
     case 'render':
       return runRender(task, request, tools.objects, icebergFiles());
     case 'compile':

@@ -8,7 +8,7 @@
  */
 import { RE2JS } from 're2js';
 import { LakeError } from '../errors.ts';
-import type { Diff, Id, PoolConfig, PrepareRewrite, Snapshot, ViewVersion } from '../lake/lake.types.ts';
+import type { Diff, Id, PoolConfig, PrepareRewrite, RecordSides, Snapshot, ViewVersion } from '../lake/lake.types.ts';
 import { inlineBytesMax } from '../lake/objects/format.ts';
 import { SourceFault } from '../query/parse/error.ts';
 import type { FoundSource, ResolvedSource, SourceRequest } from '../query/plan/plan.ts';
@@ -89,6 +89,12 @@ export class LakeSession {
       branch: '',
       poolId: snapshot.pool.id,
     });
+  }
+
+  /** Takes over the sides of a merge that others release. */
+  lendSides({ ours, theirs, target }: RecordSides): void {
+    this.lend(target);
+    for (const diff of [ours, theirs]) this.diffs.push({ ...diff, release: () => undefined });
   }
 
   /** It makes files for a table, whose columns these are. */

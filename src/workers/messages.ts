@@ -21,6 +21,8 @@ import type {
   MetaSource,
   ObjectMeta,
   PageRequest,
+  RecordRule,
+  RecordsPrepared,
   SortOrder,
   ViewChanged,
 } from '../lake/lake.types.ts';
@@ -84,6 +86,17 @@ export type TaskRequest =
   | { readonly kind: 'update'; readonly where: string; readonly put: string; readonly pool: PoolLayout }
   | ({ readonly kind: 'statement'; readonly pool: PoolLayout } & StatementText)
   | { readonly kind: 'compact'; readonly objects: readonly ObjectMeta[]; readonly pool: PoolLayout }
+  /** The differences of our side and theirs are diffs 0 and 1 of the session, our objects its handle 0. */
+  | {
+      readonly kind: 'merge';
+      readonly pool: PoolLayout;
+      readonly identity: readonly (readonly string[])[];
+      readonly rule: RecordRule;
+      readonly page: { readonly offset: number; readonly limit: number };
+      readonly dryRun: boolean;
+      readonly objectsFit: boolean;
+      readonly isKin: boolean;
+    }
   /** `table`: the columns that the table has. */
   | { readonly kind: 'render'; readonly objects: readonly ObjectMeta[]; readonly table: readonly TableColumn[] }
   | { readonly kind: 'compile'; readonly text: string; readonly indexBase?: 0 | 1 }
@@ -100,14 +113,17 @@ export interface RewriteOutcome {
   readonly parts?: readonly number[];
   readonly varies?: boolean;
 }
+/** What a merge by record gives. */
+export type MergeOutcome = RecordsPrepared;
 /**
- * What a task gives at its end; in this order of a load, an ingest, a delete, update or compact, a part, a compile, a rendition,
+ * What a task gives at its end; in this order of a load, an ingest, a delete, update or compact, a merge by record, a part, a compile, a rendition,
  * a query.
  */
 export type TaskOutcome =
   | LoadOutcome
   | IngestOutcome
   | RewriteOutcome
+  | MergeOutcome
   | undefined
   | { readonly ast: unknown; readonly plan: unknown }
   | RenderedFile

@@ -7,14 +7,21 @@ import { join } from 'node:path';
 import { LakeError } from '../errors.ts';
 import { recursionMax } from '../exec/source.ts';
 import type { RenderedFile, RenderRequest } from '../iceberg/render.types.ts';
-import type { ObjectMeta, PoolConfig, PrepareRewrite, Snapshot } from '../lake/lake.types.ts';
+import type {
+  ObjectMeta,
+  PoolConfig,
+  PrepareRecords,
+  PrepareRewrite,
+  RecordRule,
+  Snapshot,
+} from '../lake/lake.types.ts';
 import { type ObjectStore, openObjects } from '../lake/objects/objects.ts';
 import { removeObjectFiles } from '../lake/objects/removal.ts';
 import { outputShares, shareSizes } from '../lake/scan/shares.ts';
 import { poolsOnly } from './from/policy.ts';
 import type { IngestOutcome, IngestReply, IngestRequest, Protocol } from './ingest/ingest.types.ts';
 import { layoutOf } from './lake-session.ts';
-import type { RewriteOutcome, TaskOutcome, TaskRequest } from './messages.ts';
+import type { MergeOutcome, RewriteOutcome, TaskOutcome, TaskRequest } from './messages.ts';
 import { returnPages } from './page-returns.ts';
 import { Loads } from './pool/loads.ts';
 import { Queries } from './pool/queries.ts';
@@ -128,6 +135,27 @@ class Workers implements WorkerPool {
     };
   }
 
+  prepareRecords(rule: RecordRule): PrepareRecords {
+    return (sides, { offset, limit, dryRun, objectsFit }) => {
+      const session = this.scheduler.session();
+      session.lendSides(sides);
+      const { pool, isKin } = sides;
+      return this.scheduler.outcome<MergeOutcome>(
+        {
+          kind: 'merge',
+          pool: layoutOf(pool),
+          identity: pool.identity ?? [],
+          rule,
+          page: { offset, limit },
+          dryRun,
+          objectsFit,
+          isKin,
+        },
+        session,
+      );
+    };
+  }
+
   packObjects(objects: readonly ObjectMeta[], pool: PoolConfig): Promise<RewriteOutcome> {
     return this.scheduler.outcome<RewriteOutcome>(
       { kind: 'compact', objects, pool: layoutOf(pool) },
@@ -233,8 +261,11 @@ const removeUnheard = (request: TaskRequest, outcome: TaskOutcome, files: Object
     for (const pool of (outcome as IngestOutcome).pools.values()) {
       if ('objects' in pool) remove(pool.objects);
     }
-  else if (request.kind === 'delete' || request.kind === 'compact') remove((outcome as RewriteOutcome).adds);
+  else if (isRewrite(request)) remove((outcome as RewriteOutcome | MergeOutcome).adds);
 };
+
+const isRewrite = ({ kind }: TaskRequest): boolean =>
+  kind === 'delete' || kind === 'update' || kind === 'statement' || kind === 'compact' || kind === 'merge';
 
 /** Without the entries that are undefined, which would hide defaults. */
 const defined = <T extends object>(options: T): T =>

@@ -9,7 +9,9 @@ import type {
   MetaSource,
   ObjectMeta,
   PoolConfig,
+  PrepareRecords,
   PrepareRewrite,
+  RecordRule,
   Diff,
   DiffRequest,
   Snapshot,
@@ -223,6 +225,8 @@ export interface WorkerPool {
   prepareUpdate(update: UpdateText, lake?: LakeServices, warn?: (texts: readonly string[]) => void): PrepareRewrite;
   /** What the lake's `compact` calls to merge these objects. */
   prepareCompact(ids: readonly string[]): PrepareRewrite;
+  /** What the lake's `merge`, `revert` and `pick` call where they go by records. */
+  prepareRecords(rule: RecordRule): PrepareRecords;
   /** Puts the rows of small objects together, in the pool's order, for no commit. */
   packObjects(objects: readonly ObjectMeta[], pool: PoolConfig): Promise<{ readonly adds: readonly ObjectMeta[] }>;
   /** Makes the files of objects for an Iceberg table: one file, in which each object's rows are a part. */

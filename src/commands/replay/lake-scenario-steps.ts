@@ -1,7 +1,7 @@
 /** What the words of a scenario of a whole lake do (lake-scenario.ts tells of them). */
 import { LakeError } from '../../errors.ts';
 import { base62 } from '../../lake/ksuid.ts';
-import type { IcebergMode, Id, Identity, SortOrder } from '../../lake/lake.types.ts';
+import type { IcebergMode, Id, Identity, PrepareRecords, RecordRule, SortOrder } from '../../lake/lake.types.ts';
 import { innerSteps, type LakeStep } from '../../recording/scenario.ts';
 import type { LakeStepWord } from '../../recording/scenario-words.ts';
 import { snapshotRows, type Stage } from './lake-stage.ts';
@@ -27,6 +27,12 @@ const objectsOf = (stage: Stage, names: unknown): readonly Id[] =>
     const id = stage.commit(name);
     return stage.added.get(id) ?? [id];
   });
+
+/** Step by `records`: rows are compared where objects do not decide it. */
+const byRecords = (stage: Stage, step: LakeStep): PrepareRecords | undefined => {
+  const records = step['records'] as RecordRule | true | undefined;
+  return records === undefined ? undefined : stage.workers.prepareRecords(records === true ? {} : records);
+};
 
 /** Loads that are under way at once. */
 const clientsMax = 64;
@@ -130,11 +136,17 @@ export const steps: Readonly<Record<LakeStepWord, Run>> = {
   },
   merge: async (stage, step) => {
     const { pool, branch } = stage.place(text(step, 'into'));
-    return pool.merge(branch, text(step, 'merge'));
+    return pool.combine({ kind: 'merge', target: branch, child: text(step, 'merge') }, {}, byRecords(stage, step));
   },
   revert: async (stage, step) => {
     const { pool, branch } = stage.place(text(step, 'on'));
-    return pool.revert(branch, stage.commit(text(step, 'revert')));
+    const commit = stage.commit(text(step, 'revert'));
+    return pool.combine({ kind: 'revert', branch, commit }, {}, byRecords(stage, step));
+  },
+  pick: async (stage, step) => {
+    const { pool, branch } = stage.place(text(step, 'on'));
+    const picked = pool.picked(`0x${stage.commit(text(step, 'pick'))}`);
+    return pool.combine({ kind: 'pick', branch, ...picked }, {}, byRecords(stage, step));
   },
   vacuum: async (stage, step) => {
     const at = text(step, 'vacuum');

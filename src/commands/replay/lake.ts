@@ -136,6 +136,10 @@ interface LakeReplayTools {
   readonly facts: { readonly pool: Id; readonly fact: LakeFact }[];
 }
 
+/** The objects that a merge by record brings. */
+const recordsOf = (job: PoolJob): readonly Id[] =>
+  job.kind === 'merge' || job.kind === 'revert' || job.kind === 'pick' ? (job.records?.change?.adds ?? []) : [];
+
 class LakeReplay {
   private readonly tools: LakeReplayTools;
   private readonly findings = new FindingList();
@@ -204,7 +208,7 @@ class LakeReplay {
         ? await this.made(face, job.objects, place)
         : job.kind === 'rewrite'
           ? await this.made(face, job.adds, place)
-          : [];
+          : await this.made(face, recordsOf(job), place);
     // What the queries of that time kept open is not known: those that were found are looked at again, and no others.
     const candidates =
       job.kind === 'vacuum' && outcome.status === 'done'

@@ -20,6 +20,8 @@ export interface BodyRecord {
   texts(name: string): readonly string[] | undefined;
   /** Arrays of strings of an array. @throws body-not-array, body-field-type, body-cell */
   paths(name: string): readonly (readonly string[])[] | undefined;
+  /** Values of an array, each in SUP. @throws body-not-array, body-cell */
+  values(name: string): readonly string[] | undefined;
   /**
    * Ids of an array: texts as they are, 20 bytes as `0x` and hexadecimal digits. @throws body-not-array, id-invalid,
    * body-cell
@@ -107,6 +109,7 @@ const recordOf = (fields: ReadonlyMap<string, Value>, options: RecordOptions): B
       return recordOf(inner, { ...options, at: `${at}${prefix}` });
     },
     texts: (name) => list(name, stringOf, (text) => text),
+    values: (name) => list(name, supText, (text) => text),
     paths: (name) =>
       list(
         name,

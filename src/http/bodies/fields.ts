@@ -42,5 +42,6 @@ const fieldOf = (record: BodyRecord, name: string, shape: Shape): unknown => {
   }
   assert(type === 'array' && items, `a field of a body cannot be ${type}`);
   if (items.type === 'array') return record.paths(name);
+  if (items.type === 'object') return record.values(name);
   return items.format === objectIdFormat ? record.ids(name) : record.texts(name);
 };

@@ -35,6 +35,7 @@ import {
   recordValue,
   stringValue,
 } from '../../vectors/value.ts';
+import { parseSupValues } from '../../vectors/sup/parse.ts';
 import { bytesToText } from '../../vectors/text-codec.ts';
 import { parseTime } from '../../vectors/literal.ts';
 
@@ -130,15 +131,10 @@ export const vacuumValue = (ids: readonly Id[]): Value =>
   named('api.VacuumResponse', record({ object_ids: { type: arrayType(ksuidType), data: ids.map(idData) } }));
 
 /** What a write would do; `records` is by how many it would change the branch, `error` why it would be refused. */
-export const previewValue = ({
-  tip,
-  adds,
-  removes,
-  recordsAdded,
-  recordsRemoved,
-  conflicts,
-  refusal,
-}: Preview): Value =>
+export const previewValue = (
+  { tip, adds, removes, recordsAdded, recordsRemoved, conflicts, refusal, records }: Preview,
+  offset = 0,
+): Value =>
   named(
     'api.Preview',
     record({
@@ -150,6 +146,13 @@ export const previewValue = ({
       records: intValue(recordsAdded - recordsRemoved),
       conflicts: idsValue(conflicts),
       error: refusal === undefined ? nullValue : stringValue(refusal),
+      ...(records && {
+        record_conflicts: record({
+          count: intValue(records.conflicts),
+          offset: intValue(offset),
+          conflicts: arrayValue(parseSupValues(records.told)),
+        }),
+      }),
     }),
   );
 const idsValue = (ids: readonly Id[]): Value => ({ type: arrayType(ksuidType), data: ids.map(idData) });

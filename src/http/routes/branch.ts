@@ -1,33 +1,25 @@
-/** Branches: look, reset, delete; commits that delete data, merge, revert and compact. */
+/** Branches: look, reset, delete; commits that delete data and compact. */
 import { Type } from 'typebox';
 import { LakeError } from '../../errors.ts';
-import type { CommitNote } from '../../lake/lake.types.ts';
 import { answerReading } from '../answer-query.ts';
 import { etagOf, sendCommit, sendTip, warningHeader } from '../commit-answer.ts';
-import { commitNote } from '../commit-note.ts';
+import { commitNote, withoutMeta } from '../commit-note.ts';
 import { commitOnce, tipTerms } from '../idempotency.ts';
 import { made } from '../load.ts';
-import {
-  commitOf,
-  boolParameter,
-  boolSchema,
-  branchParameter,
-  commitParameter,
-  idOf,
-  pathId,
-  poolParameter,
-} from '../bodies/parameters.ts';
+import { commitOf, boolParameter, boolSchema, branchParameter, idOf, poolParameter } from '../bodies/parameters.ts';
 import { previewValue } from '../bodies/records.ts';
 import { sendValue } from '../reply.ts';
 import { readAnswers, readErrors, readHeaders, readParameters, readTerms } from '../bodies/read-parameters.ts';
 import { matchesTag } from '../bodies/tags.ts';
 import { type Answer, type Link, type Route, route } from '../route.ts';
-import { changeErrors, commitErrors, queryRunErrors, rewriteErrors, rowErrors, tipErrors } from '../route-errors.ts';
+import { changeErrors, queryRunErrors, rewriteErrors, rowErrors, tipErrors } from '../route-errors.ts';
 import { CommitResult, Compaction, Deletion, Preview, Reset, Update } from '../schemas.ts';
 
 /** What names a branch in a path. */
 export const branchParams = Type.Object({ pool: poolParameter, branch: branchParameter });
-const dryRunQuery = Type.Object({ dryrun: Type.Optional(boolSchema('T: only tell what it would do')) });
+/** Of what can be looked at before it is done. */
+export const dryRunParameter = Type.Optional(boolSchema('T: only tell what it would do'));
+const dryRunQuery = Type.Object({ dryrun: dryRunParameter });
 
 /** Those of the request, for links. */
 export const here = { pool: '$request.path.pool', branch: '$request.path.branch' };
@@ -42,7 +34,7 @@ export const committed = (text: string): Answer => ({
   links: { revert, tip: { to: 'getBranch', parameters: here } },
 });
 /** With `dryrun`, what a commit would be. */
-const committedOrTold = (text: string): Answer => ({
+export const committedOrTold = (text: string): Answer => ({
   ...committed(`${text} With \`dryrun=T\` what it would do, and no \`ETag\`.`),
   value: Type.Union([CommitResult, Preview]),
   headers: [],
@@ -259,87 +251,6 @@ export const branchRoutes: readonly Route[] = [
     },
   }),
   route({
-    id: 'merge',
-    tag: 'Branches',
-    method: 'POST',
-    path: '/pool/:pool/branch/:branch/merge/:child',
-    summary: 'Merge another branch into this one',
-    need: 'writer of pool',
-    writes: true,
-    description:
-      'A new commit with what the other branch changed since the two parted, up to a tag where one is named. The other branch stays where it is.',
-    params: Type.Object({
-      pool: poolParameter,
-      branch: branchParameter,
-      child: Type.String({ description: 'name of the other branch, or of a tag', examples: ['trial'] }),
-    }),
-    query: dryRunQuery,
-    takes: commitHeaders,
-    answers: { 200: committedOrTold('The commit.') },
-    errors: [...commitErrors, 'parameter-bool', 'merge-empty', 'merge-conflict', 'commit-not-found'],
-    handler: async (call) => {
-      const { service, request, reply, params, query, response } = call;
-      const dryRun = boolParameter('dryrun', query.dryrun);
-      const note = commitNote(request.headers);
-      const target = service.lake.pool(params.pool);
-      if (dryRun)
-        return sendValue(
-          reply,
-          previewValue(await target.previewMerge(params.branch, params.child, tipTerms(request.headers))),
-          response,
-        );
-      const commit = await commitOnce(call, note, async (terms) =>
-        made(call, await target.merge(params.branch, params.child, withoutMeta(await terms()))),
-      );
-      return sendCommit(reply, commit, response);
-    },
-  }),
-  route({
-    id: 'revert',
-    tag: 'Branches',
-    method: 'POST',
-    path: '/pool/:pool/branch/:branch/revert/:commit',
-    summary: 'Undo a commit by a new one',
-    need: 'writer of pool',
-    writes: true,
-    description:
-      'What the commit added goes, and what it deleted comes back: all of it, or it is a 409. A revert can be reverted.',
-    params: Type.Object({ pool: poolParameter, branch: branchParameter, commit: commitParameter }),
-    query: dryRunQuery,
-    takes: commitHeaders,
-    answers: { 200: committedOrTold('The commit.') },
-    errors: [
-      ...commitErrors,
-      'parameter-bool',
-      'path-id',
-      'commit-not-found',
-      'object-not-found',
-      'revert-empty',
-      'revert-conflict',
-      'revert-rewritten',
-      'revert-vacuumed',
-    ],
-    handler: async (call) => {
-      const { service, request, reply, params, query, response } = call;
-      const dryRun = boolParameter('dryrun', query.dryrun);
-      const note = commitNote(request.headers);
-      const target = service.lake.pool(params.pool);
-      if (dryRun)
-        return sendValue(
-          reply,
-          previewValue(
-            await target.previewRevert(params.branch, pathId('commit', params.commit), tipTerms(request.headers)),
-          ),
-          response,
-        );
-      const reverted = pathId('commit', params.commit);
-      const commit = await commitOnce(call, note, async (terms) =>
-        made(call, await target.revert(params.branch, reverted, withoutMeta(await terms()))),
-      );
-      return sendCommit(reply, commit, response);
-    },
-  }),
-  route({
     id: 'compact',
     tag: 'Data',
     method: 'POST',
@@ -377,10 +288,3 @@ export const branchRoutes: readonly Route[] = [
     },
   }),
 ];
-
-/** The reference keeps `meta` on loads, deletes by filter and compactions alone; its clients rely on null elsewhere. */
-const withoutMeta = ({ author, body, terms }: CommitNote): CommitNote => ({
-  ...(author && { author }),
-  ...(body && { body }),
-  ...(terms && { terms }),
-});

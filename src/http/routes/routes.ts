@@ -1,6 +1,7 @@
 /** All routes. */
 import type { Route } from '../route.ts';
 import { branchRoutes } from './branch.ts';
+import { combineRoutes } from './combine.ts';
 import { diffRoutes } from './diff.ts';
 import { documentRoutes } from './document.ts';
 import { elasticRoutes } from './elastic.ts';
@@ -23,6 +24,7 @@ export const routes: readonly Route[] = [
   ...poolRoutes,
   ...loadRoutes,
   ...branchRoutes,
+  ...combineRoutes,
   ...tagRoutes,
   ...revisionRoutes,
   ...graphRoutes,

@@ -30,6 +30,24 @@ export const openDiff = async (store: PoolStore, { revision, base }: DiffRequest
   const { adds, removes } = difference(await store.list(from), await store.list(commit));
   // From here to the pin nothing waits, so that no vacuum comes in between.
   if (store.deleted) throw new LakeError('pool-not-found', { pool: store.config.name });
+  return sidesOfDiff(store, { from, commit, adds, removes });
+};
+
+/** The objects of two commits that are not shared, pinned. @throws vacuumed */
+export const sidesOfDiff = (
+  store: PoolStore,
+  {
+    from,
+    commit,
+    adds,
+    removes,
+  }: {
+    readonly from: Id;
+    readonly commit: Id;
+    readonly adds: readonly ObjectEntry[];
+    readonly removes: readonly ObjectEntry[];
+  },
+): Diff => {
   const before = sideOf(store, from, removes);
   const after = sideOf(store, commit, adds);
   const pins = [before, after].map((side) => store.pin(side.list));

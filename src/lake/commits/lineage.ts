@@ -4,14 +4,15 @@
  * merge) asks here.
  *
  * A *step* is the smallest part of a rewrite that is known: the objects that went and those that came for them. A
- * delete by filter is one step an object, a compaction one in all. Two objects may share rows if both descend from one
+ * delete by filter is one step an object, a compaction one in all, and so is a merge by record, whose objects also have
+ * rows of the other side's. Two objects may share rows if both descend from one
  * object by different steps, or one from the other; the outputs of one step never do.
  *
  * Invariants:
  * - The rows of the table `lineage` follow from the commits: one an object (the step that made it, the steps that it
  *   went into), one a step, and one that says that the pool has them all. Where that one is missing (a lake of an
  *   earlier build, a repaired one) they are derived before anything is asked or added.
- * - Only rewrites add to it, in their own transaction: other commits cost nothing, and a question costs what the
+ * - Only rewrites and merges by record add to it, in their own transaction: other commits cost nothing, and a question costs what the
  *   objects in it have been through.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -142,6 +143,12 @@ export class Lineage {
     }
     return found;
   }
+  /** The objects, and all that they came from. */
+  async origins(ids: readonly Id[]): Promise<ReadonlySet<Id>> {
+    if (ids.length === 0 || this.isEmpty) return new Set(ids);
+    const { ways } = await this.ancestry(ids);
+    return new Set([...ids, ...ways.keys()]);
+  }
   /** What is known of the objects, and what they came from, with the steps that were taken from there. */
   private async ancestry(
     ids: readonly Id[],
@@ -209,7 +216,7 @@ export class Lineage {
       if (steps.length >= stepsPerTransaction) await write();
     };
     for await (const commit of this.commits()) {
-      if (commit.rewrite) await take(commit);
+      if (commit.rewrite || commit.from) await take(commit);
       else if (commit.rewrite === undefined && canRewrite(commit)) doubtful.push(commit);
     }
     for (const commit of await this.rewritesAmong(doubtful)) await take(commit);
@@ -254,10 +261,11 @@ export class Lineage {
   }
 }
 
-type Rewritten = Pick<StoredCommit, 'adds' | 'deletes' | 'rewrite'>;
+type Rewritten = Pick<StoredCommit, 'adds' | 'deletes' | 'rewrite' | 'from'>;
 
 /** The steps of a rewrite that made anything; none of another commit. */
-const stepsOf = ({ adds, deletes, rewrite = true }: Rewritten): readonly Step[] => {
+const stepsOf = ({ adds, deletes, from, rewrite = true }: Rewritten): readonly Step[] => {
+  if (from) return adds.length > 0 ? [{ inputs: [...deletes, ...from], outputs: adds }] : [];
   if (rewrite === false) return [];
   if (rewrite === true) return adds.length > 0 && deletes.length > 0 ? [{ inputs: deletes, outputs: adds }] : [];
   const steps: Step[] = [];

@@ -7,10 +7,10 @@
  * the root of everything, so there always is a base.
  */
 import { LakeError } from '../../errors.ts';
-import { planMerge, type Changes } from './commit.ts';
+import { planMerge, type Changes, type Sides } from './commit.ts';
 import { commonAncestors } from './history.ts';
 import { clashOfSides, differing, type Kin, named } from './kinship.ts';
-import { base62 } from '../ksuid.ts';
+import { base62, zeroId } from '../ksuid.ts';
 import type { Id } from '../lake.types.ts';
 import { ObjectList } from '../objects/list.ts';
 import type { PoolStore } from '../pool/store.ts';
@@ -30,13 +30,38 @@ interface Merge {
 
 /** @throws branch-not-found, merge-empty, merge-conflict */
 export const prepareMerge = async (store: PoolStore, target: string, child: string): Promise<Merge> => {
-  const childTip = store.tip(child);
-  const targetTip = store.branch(target).commit;
+  const { sides, theirs, fault } = await sidesOfMerge(store, target, child);
+  if (fault) throw fault;
+  const { adds, removes } = sides;
+  if (adds.length === 0 && removes.length === 0) throw mergeEmpty(target, child);
+  return { changes: { adds, removes }, childTip: theirs };
+};
+/** The error of a merge that would change nothing. */
+export const mergeEmpty = (target: string, child: string): LakeError => new LakeError('merge-empty', { child, target });
+
+/**
+ * The three sides of a merge, a revert or a pick. `fault`: why it is a conflict by objects. `isExact`: the base is one
+ * of which nothing is in doubt, so that records can be compared with it.
+ */
+export interface ThreeWay {
+  readonly ours: Id;
+  readonly theirs: Id;
+  readonly base: ObjectList;
+  readonly baseCommit: Id;
+  readonly sides: Sides;
+  readonly fault?: LakeError;
+  readonly isExact: boolean;
+}
+
+/** @throws branch-not-found */
+export const sidesOfMerge = async (store: PoolStore, target: string, child: string): Promise<ThreeWay> => {
+  const theirs = store.tip(child);
+  const ours = store.branch(target).commit;
   await store.lineage.ready();
-  const bases = await commonAncestors(store.commit, targetTip, childTip);
+  const bases = await commonAncestors(store.commit, ours, theirs);
   const base = await baseOf(store, bases, 0);
-  const targetList = await store.list(targetTip);
-  const childList = await store.list(childTip);
+  const targetList = await store.list(ours);
+  const childList = await store.list(theirs);
   const sides = planMerge(base.list, targetList, childList);
   const clash = await clashOfSides(store.lineage, sides, bases.length > 1);
   const disputed: Id[] = [];
@@ -46,15 +71,23 @@ export const prepareMerge = async (store: PoolStore, target: string, child: stri
     );
   const clashing = named(clash);
   const objects = clashing.length > 0 ? clashing : [...new Set(disputed)];
-  if (objects.length > 0)
-    throw new LakeError(
-      'merge-conflict',
-      { child, target, objects: objectNames(objects) },
-      { details: { object_ids: objects.map((id) => `0x${id}`) } },
-    );
-  const { adds, removes } = sides;
-  if (adds.length === 0 && removes.length === 0) throw new LakeError('merge-empty', { child, target });
-  return { changes: { adds, removes }, childTip };
+  const fault =
+    objects.length > 0
+      ? new LakeError(
+          'merge-conflict',
+          { child, target, objects: objectNames(objects) },
+          { details: { object_ids: objects.map((id) => `0x${id}`) } },
+        )
+      : undefined;
+  return {
+    ours,
+    theirs,
+    base: base.list,
+    baseCommit: bases[0] ?? zeroId,
+    sides,
+    ...(fault && { fault }),
+    isExact: base.disputed.length === 0,
+  };
 };
 
 /** Ids in base 62 for an error text, the first twenty of them. */

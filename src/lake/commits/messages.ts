@@ -34,6 +34,9 @@ export const mergeMessage = (child: string, target: string): string =>
   `merged ${JSON.stringify(child)} into ${JSON.stringify(target)}`;
 /** The message of a revert. */
 export const revertMessage = (commit: Id): string => `reverted commit ${base62(commit)}`;
+/** The message of a pick: of a commit, or of all that is between two. */
+export const pickMessage = (commit: Id, from?: Id): string =>
+  from === undefined ? `picked commit ${base62(commit)}` : `picked commits ${base62(from)}..${base62(commit)}`;
 /** The message of a commit that marks objects, or takes their markers away. */
 export const vectorsMessage = (action: 'add' | 'delete', ids: readonly Id[]): string =>
   `vector ${action}\n\n${ids.map((id) => `    ${base62(id)}\n`).join('')}`;

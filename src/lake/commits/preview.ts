@@ -1,10 +1,12 @@
 /** What a merge, a revert or a delete by filter would do, without doing it. */
 import { LakeError } from '../../errors.ts';
 import type { Changes } from './commit.ts';
-import type { Id, ObjectMeta, Preview, TipTerms } from '../lake.types.ts';
+import type { Combination, ObjectMeta, Preview, TipTerms } from '../lake.types.ts';
 import { prepareMerge } from './merge.ts';
+import { preparePick } from './pick.ts';
 import type { ObjectEntry } from '../objects/list.ts';
 import type { PoolStore } from '../pool/store.ts';
+import { branchOf } from './records.ts';
 import { prepareRevert } from './revert.ts';
 import { objectMeta } from './snapshot.ts';
 import { checkTip } from './tip-check.ts';
@@ -14,18 +16,28 @@ const shown: ReadonlySet<string> = new Set([
   'merge-empty',
   'merge-conflict',
   'revert-empty',
+  'pick-empty',
+  'pick-conflict',
+  'pick-vacuumed',
   'revert-conflict',
   'revert-rewritten',
   'revert-vacuumed',
   'transaction-empty',
 ]);
 
-/** What a merge of branch `child` into `target` would do. */
-export const previewMerge = (store: PoolStore, target: string, child: string, terms: TipTerms): Promise<Preview> =>
-  previewOf(store, target, terms, async () => changed((await prepareMerge(store, target, child)).changes));
-/** What a revert of `commit` on `branch` would do. */
-export const previewRevert = (store: PoolStore, branch: string, commit: Id, terms: TipTerms): Promise<Preview> =>
-  previewOf(store, branch, terms, async () => changed(await prepareRevert(store, branch, commit)));
+/** What a merge, a revert or a pick would do by objects. */
+export const previewObjects = (store: PoolStore, combination: Combination, terms: TipTerms): Promise<Preview> =>
+  previewOf(store, branchOf(combination), terms, async () => changed(await changesOf(store, combination)));
+const changesOf = async (store: PoolStore, combination: Combination): Promise<Changes> => {
+  switch (combination.kind) {
+    case 'merge':
+      return (await prepareMerge(store, combination.target, combination.child)).changes;
+    case 'revert':
+      return prepareRevert(store, combination.branch, combination.commit);
+    case 'pick':
+      return preparePick(store, combination.branch, combination);
+  }
+};
 
 interface Effect {
   readonly adds: readonly ObjectMeta[];

@@ -4,21 +4,25 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LakeError } from '../../errors.ts';
-import type { PoolJob, PoolJobKind, RewriteCause } from '../../../machines/pool.events.ts';
+import type { PoolJob, PoolJobKind, RecordChange, RewriteCause } from '../../../machines/pool.events.ts';
 import { base62, zeroId } from '../ksuid.ts';
-import type { CommitNote, Id, LakeEvent, ObjectFiles, ObjectMeta } from '../lake.types.ts';
+import type { Combination, CommitNote, Id, LakeEvent, ObjectFiles, ObjectMeta } from '../lake.types.ts';
+import type { Changes } from '../commits/commit.ts';
 import { objectNames, prepareMerge } from '../commits/merge.ts';
+import { preparePick } from '../commits/pick.ts';
+import { branchOf } from '../commits/records.ts';
 import { checkTip } from '../commits/tip-check.ts';
 import {
   compactMessage,
   deleteMessage,
   loadMessage,
   mergeMessage,
+  pickMessage,
   revertMessage,
   updateMessage,
   vectorsMessage,
 } from '../commits/messages.ts';
-import type { ObjectEntry, ObjectList } from '../objects/list.ts';
+import { difference, type ObjectEntry, type ObjectList } from '../objects/list.ts';
 import type { NewCommit, PoolStore } from './store.ts';
 import { prepareRevert } from '../commits/revert.ts';
 import { removeObjects, vacuumable } from '../commits/vacuum.ts';
@@ -206,24 +210,20 @@ const work: { readonly [K in PoolJobKind]: Work<K> } = {
       lineage,
     });
   },
-  merge: async ({ store, payload }, job) => {
-    const { changes, childTip } = await prepareMerge(store, job.target, job.child);
-    return commitOne(store, {
-      branch: job.target,
-      note: payload(job.id).note,
-      message: mergeMessage(job.child, job.target),
-      changes,
-      secondParent: childTip,
-    });
-  },
-  revert: async ({ store, payload }, job) => {
-    const changes = await prepareRevert(store, job.branch, job.commit);
-    return commitOne(store, {
-      branch: job.branch,
-      note: payload(job.id).note,
-      message: revertMessage(job.commit),
-      changes,
-    });
+  merge: (context, job) =>
+    combine(context, job, { kind: 'merge', target: job.target, child: job.child }, async () => {
+      const { changes, childTip } = await prepareMerge(context.store, job.target, job.child);
+      return { changes, secondParent: childTip };
+    }),
+  revert: (context, job) =>
+    combine(context, job, { kind: 'revert', branch: job.branch, commit: job.commit }, async () => ({
+      changes: await prepareRevert(context.store, job.branch, job.commit),
+    })),
+  pick: (context, job) => {
+    const { branch, from, to } = job;
+    return combine(context, job, { kind: 'pick', branch, from, to }, async () => ({
+      changes: await preparePick(context.store, branch, { from, to }),
+    }));
   },
   vectors: async ({ store, payload }, job) => {
     const list = await store.list(store.branch(job.branch).commit);
@@ -278,6 +278,57 @@ const mustBeWhole = async (store: PoolStore, commit: Id): Promise<void> => {
   if (commit === zeroId) return;
   const missing = store.missing(await store.list(commit));
   if (missing.length > 0) throw vacuumedError(commit, missing);
+};
+
+/** A merge, a revert or a pick: by objects, or as it was prepared by records. */
+const combine = async (
+  { store, payload }: JobContext,
+  job: Job<'merge' | 'revert' | 'pick'>,
+  combination: Combination,
+  byObjects: () => Promise<{ readonly changes: Changes; readonly secondParent?: Id }>,
+): Promise<JobResult> => {
+  const { note, objects } = payload(job.id);
+  const { records } = job;
+  if (records) await checkSides(store, combination, records);
+  const made = { branch: branchOf(combination), note, message: combinedMessage(store, combination) };
+  if (!records?.change) return commitOne(store, { ...made, ...(await byObjects()) });
+  const { removes: gone, adds, from } = records.change;
+  const list = await store.list(store.branch(made.branch).commit);
+  return commitOne(store, {
+    ...made,
+    changes: { removes: inList(store, list, gone), adds: [] },
+    created: objects,
+    from,
+    lineage: await store.lineage.changes({ adds, deletes: gone, from }),
+    ...(combination.kind === 'merge' && { secondParent: records.theirs }),
+  });
+};
+/**
+ * The sides are what they were when the merge was prepared. Where records have no identity our side may have got more
+ * objects: they are as much beside what comes as what was there. @throws Overtaken
+ */
+const checkSides = async (
+  store: PoolStore,
+  combination: Combination,
+  { ours, theirs }: RecordChange,
+): Promise<void> => {
+  const tip = store.branch(branchOf(combination)).commit;
+  if (combination.kind === 'merge' && store.tip(combination.child) !== theirs) throw new Overtaken([]);
+  if (tip === ours) return;
+  const { removes } = difference(await store.list(ours), await store.list(tip));
+  if (store.config.identity || removes.length > 0) throw new Overtaken(removes.map(({ id }) => id));
+};
+const combinedMessage = (store: PoolStore, combination: Combination): string => {
+  switch (combination.kind) {
+    case 'merge':
+      return mergeMessage(combination.child, combination.target);
+    case 'revert':
+      return revertMessage(combination.commit);
+    case 'pick': {
+      const { from, to } = combination;
+      return pickMessage(to, store.commit(to)?.parent === from ? undefined : from);
+    }
+  }
 };
 
 const fits = (parts: readonly number[], removes: readonly Id[], adds: readonly ObjectMeta[]): boolean =>

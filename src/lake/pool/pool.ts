@@ -16,6 +16,7 @@ import { graphCommitsMax, graphPage, listSums } from '../commits/graph.ts';
 import { doJobs, type JobEnd, type JobResult, Overtaken, type Payload, vacuumedError } from './jobs.ts';
 import type {
   BranchRecord,
+  Combination,
   CommitNote,
   CommitResult,
   DoneJob,
@@ -28,8 +29,10 @@ import type {
   Pool,
   PoolConfig,
   PoolStats,
+  PrepareRecords,
   PrepareRewrite,
   Preview,
+  PreviewAsked,
   Snapshot,
   TagRecord,
   TipTerms,
@@ -39,7 +42,9 @@ import type { ObjectList } from '../objects/list.ts';
 import type { Mailbox } from './mailbox.ts';
 import { isTimeText } from './moves.ts';
 import type { PoolStore } from './store.ts';
-import { previewMerge, previewOf, previewRevert } from '../commits/preview.ts';
+import { previewOf } from '../commits/preview.ts';
+import { type Picked, pickedOf } from '../commits/pick.ts';
+import { combine, type CombineTools, previewCombined } from './combine.ts';
 import { checkBelow } from '../tables/rows.ts';
 import { objectMeta, snapshotOf } from '../commits/snapshot.ts';
 import { rowMissing, StoreFailure } from '../tables/tables.ts';
@@ -204,11 +209,23 @@ export class PoolFace implements Pool {
   async deleteObjects(branch: string, ids: readonly Id[], note: CommitNote = {}): Promise<CommitResult> {
     return this.commit({ kind: 'delete', branch, objects: ids }, { ...nothing, note });
   }
-  async merge(target: string, child: string, note: CommitNote = {}): Promise<CommitResult> {
-    return this.commit({ kind: 'merge', target, child }, { ...nothing, note });
+  combine(combination: Combination, note: CommitNote = {}, prepare?: PrepareRecords): Promise<CommitResult> {
+    const tools: CombineTools = {
+      store: this.store,
+      submit: (task, objects) => this.commit(task, { ...nothing, note, objects }),
+      removeFiles: (objects) => this.removeFiles(objects),
+      removeUncommitted: (objects, error) => this.removeUncommitted(objects, error),
+    };
+    return combine(tools, combination, prepare);
   }
-  async revert(branch: string, commit: Id, note: CommitNote = {}): Promise<CommitResult> {
-    return this.commit({ kind: 'revert', branch, commit }, { ...nothing, note });
+  merge(target: string, child: string, note: CommitNote = {}): Promise<CommitResult> {
+    return this.combine({ kind: 'merge', target, child }, note);
+  }
+  revert(branch: string, commit: Id, note: CommitNote = {}): Promise<CommitResult> {
+    return this.combine({ kind: 'revert', branch, commit }, note);
+  }
+  picked(text: string): Picked {
+    return pickedOf(this.store, text);
   }
   async vectors(
     branch: string,
@@ -238,10 +255,13 @@ export class PoolFace implements Pool {
   }
 
   previewMerge(target: string, child: string, terms: TipTerms = {}): Promise<Preview> {
-    return previewMerge(this.store, target, child, terms);
+    return this.previewCombined({ kind: 'merge', target, child }, terms);
   }
   previewRevert(branch: string, commit: Id, terms: TipTerms = {}): Promise<Preview> {
-    return previewRevert(this.store, branch, commit, terms);
+    return this.previewCombined({ kind: 'revert', branch, commit }, terms);
+  }
+  previewCombined(combination: Combination, asked: PreviewAsked = {}): Promise<Preview> {
+    return previewCombined(this.store, combination, asked);
   }
   /** Prepares the rewrite as a delete or an update would, and throws away what it wrote. */
   previewRewrite(branch: string, prepare: PrepareRewrite, terms: TipTerms = {}): Promise<Preview> {

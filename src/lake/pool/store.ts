@@ -75,6 +75,8 @@ export interface NewCommit {
    */
   readonly rewrite?: Exclude<StoredCommit['rewrite'], undefined | false>;
   readonly lineage?: readonly Change[];
+  /** As `StoredCommit.from`. */
+  readonly from?: readonly Id[];
   readonly addVectors?: readonly ObjectEntry[];
   readonly deleteVectors?: readonly ObjectEntry[];
   /** No event tells of it. */
@@ -340,6 +342,7 @@ export class PoolStore {
       ...(addVectors.length > 0 && { addVectors: addVectors.map((e) => e.id) }),
       ...(deleteVectors && { deleteVectors: deleteVectors.map((e) => e.id) }),
       ...(adds.length > 0 && changes.removes.length > 0 && !secondParent && { rewrite: commit.rewrite ?? false }),
+      ...(commit.from && { from: commit.from }),
     };
     if (commit.lineage) rows.push(...commit.lineage);
     if (stores.drew) this.drewCommit(branch, row);
@@ -365,7 +368,7 @@ export class PoolStore {
     return { commit: row.id, events };
   }
 
-  private drewCommit(branch: string, { height: _, rewrite: __, dateNs, ...commit }: StoredCommit): void {
+  private drewCommit(branch: string, { height: _, rewrite: __, from: _from, dateNs, ...commit }: StoredCommit): void {
     this.stores.drew?.(this.poolId, { what: 'commit', branch, commit: { ...commit, dateNs: String(dateNs) } });
   }
 

@@ -193,6 +193,8 @@ export const decodeMove = (key: RowKey, payload: Buffer): BranchMove =>
 export interface StoredCommit extends CommitRecord {
   readonly height: number;
   readonly rewrite?: boolean | readonly number[];
+  /** It put rows of these objects, which it does not delete, into its own, too: a merge by record. */
+  readonly from?: readonly Id[];
 }
 interface CommitRow {
   p: Id;
@@ -207,6 +209,7 @@ interface CommitRow {
   addV?: Id[];
   delV?: Id[];
   w?: boolean | number[];
+  f?: Id[];
 }
 /** A row of `commits`. The commit's id is in the key only. */
 export const encodeCommit = (commit: StoredCommit): Buffer =>
@@ -223,13 +226,14 @@ export const encodeCommit = (commit: StoredCommit): Buffer =>
     addV: commit.addVectors,
     delV: commit.deleteVectors,
     w: commit.rewrite,
+    f: commit.from,
   });
 /** The commit of a row of `commits`. @throws table-corrupt */
 export const decodeCommit = (id: Id, payload: Buffer): StoredCommit =>
   decoded('commits', id, () => {
     const row = parse<CommitRow>(payload);
     checkIds([id, row.p, row.q]);
-    for (const ids of [row.add, row.del, row.addV ?? [], row.delV ?? []]) checkIds(ids);
+    for (const ids of [row.add, row.del, row.addV ?? [], row.delV ?? [], row.f ?? []]) checkIds(ids);
     if (!Number.isSafeInteger(row.h) || row.h < 1) throw new Error(`a height of ${row.h}`);
     return {
       id,
@@ -245,6 +249,7 @@ export const decodeCommit = (id: Id, payload: Buffer): StoredCommit =>
       ...(row.addV && { addVectors: row.addV }),
       ...(row.delV && { deleteVectors: row.delV }),
       ...(row.w !== undefined && { rewrite: row.w }),
+      ...(row.f && { from: row.f }),
     };
   });
 /** A commit is above those that it comes from, so that no way back is endless. @throws table-corrupt */

@@ -57,7 +57,7 @@ export const changesOfSide = (
 };
 
 /** The pool's keys of each row, as a record of records where a key lies deeper; null for what a row lacks. */
-const keysOf = (rows: Vector, keys: KeyPaths, path: readonly string[] = []): Vector => {
+export const keysOf = (rows: Vector, keys: KeyPaths, path: readonly string[] = []): Vector => {
   const names = [...new Set(keys.flatMap((key) => (startsWith(key, path) ? [key[path.length]!] : [])))];
   return {
     form: 'record',

@@ -15,12 +15,12 @@ import { Memory } from '../../exec/operators/build.ts';
 import type { ScanSource } from '../../lake/scan/scan.types.ts';
 import { concat } from '../../vectors/concat.ts';
 import { working } from '../../vectors/stop.ts';
-import { type Vector, noRows } from '../../vectors/vector.ts';
-import { type BagTools, cancelMany } from './bag.ts';
+import { type Vector, take } from '../../vectors/vector.ts';
+import { type BagTools, cancelMany, type Left } from './bag.ts';
 import { changesOf, changesOfSide } from './changes.ts';
 import { Differences } from './different.ts';
 import { type Pieces, Side, type SideOptions } from './side.ts';
-import { type Keys, type Window, byAllKeys, compareWindow, sorted, withoutPairs } from './window.ts';
+import { type Keys, type Leftover, type Window, byAllKeys, compareWindow, sorted, withoutPairs } from './window.ts';
 
 /** The two sides, and what they are read with. */
 export interface DiffSources extends SideOptions {
@@ -54,8 +54,38 @@ export async function* diffRows(sources: DiffSources): AsyncGenerator<Vector> {
   if (rows > 0) yield all();
 }
 
+/** The rows that one side has alone, by windows of their keys. @throws as `diffRows` */
+export async function* leftRows(sources: DiffSources): AsyncGenerator<Left> {
+  for await (const found of differencesIn(sources)) {
+    if ('side' in found) yield found;
+    else {
+      const { sides, left } = found;
+      for (const side of ['removed', 'added'] as const) {
+        const rows = rowsOfSide(sides, left, side);
+        if (rows.length > 0) yield { side, rows };
+      }
+    }
+  }
+}
+const rowsOfSide = ({ before, after }: Window, { added, rows }: Leftover, side: Left['side']): Vector => {
+  const wanted = side === 'added' ? 1 : 0;
+  const places = rows.filter((_, n) => added[n] === wanted);
+  return take(side === 'added' ? after : before, places);
+};
+
 async function* changesIn(sources: DiffSources): AsyncGenerator<Vector> {
-  const { keys, signal, spill, batchRows } = sources;
+  const { keys, signal } = sources;
+  for await (const found of differencesIn(sources))
+    yield working(signal, () =>
+      'side' in found ? changesOfSide(found.side, found.rows, keys) : changesOf(found.sides, found.left, keys),
+    );
+}
+
+/** Rows of both sides, and which of them are left; or rows of one side that all are. */
+type Found = Left | { readonly sides: Window; readonly left: Leftover };
+
+async function* differencesIn(sources: DiffSources): AsyncGenerator<Found> {
+  const { signal, spill, batchRows } = sources;
   const tools: BagTools = { memory: new Memory(sources.memoryBytesMax), spill, batchRows, signal };
   const differences = new Differences();
   const before = new Side(sources.before, sources);
@@ -68,9 +98,11 @@ async function* changesIn(sources: DiffSources): AsyncGenerator<Vector> {
       if (before.isEmpty && after.isEmpty) return;
       const window = working(signal, () => nextWindow(before, after));
       if (!window) {
-        for await (const { side, rows } of cancelMany(...groupOf(before, after), tools))
-          yield working(signal, () => changesOfSide(side, rows, keys));
-      } else yield working(signal, () => changesOfWindow(window, sources, differences));
+        yield* cancelMany(...groupOf(before, after), tools);
+      } else {
+        const found = working(signal, () => differencesOf(window, sources, differences));
+        if (found) yield found;
+      }
     }
   } finally {
     await before.end();
@@ -95,14 +127,13 @@ const nextWindow = (before: Side, after: Side): { readonly before: Pieces; reado
 };
 const lengthOf = ({ main, rest }: Pieces): number => main.length + rest.length;
 
-const changesOfWindow = (
+const differencesOf = (
   window: { readonly before: Pieces; readonly after: Pieces },
   own: Keys,
   differences: Differences,
-): Vector => {
-  const { keys } = own;
-  if (lengthOf(window.before) === 0) return changesOfSide('added', both(window.after, own), keys);
-  if (lengthOf(window.after) === 0) return changesOfSide('removed', both(window.before, own), keys);
+): Found | undefined => {
+  if (lengthOf(window.before) === 0) return { side: 'added', rows: both(window.after, own) };
+  if (lengthOf(window.after) === 0) return { side: 'removed', rows: both(window.before, own) };
   let sides: Window = { before: byAllKeys(window.before.main, own), after: byAllKeys(window.after.main, own) };
   if (window.before.rest.length + window.after.rest.length > 0) {
     // Mostly one object has nearly all rows of a side: it is not copied for the sake of the others.
@@ -110,7 +141,7 @@ const changesOfWindow = (
     sides = { before: sorted([before, window.before.rest], own), after: sorted([after, window.after.rest], own) };
   }
   const left = compareWindow(sides, own, differences);
-  return left.rows.length > 0 ? changesOf(sides, left, keys) : noRows;
+  return left.rows.length > 0 ? { sides, left } : undefined;
 };
 
 /** The rows of the key that both sides are at, or one of them. */

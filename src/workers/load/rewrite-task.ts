@@ -5,8 +5,9 @@ import { blockRowsMax } from '../../lake/objects/format.ts';
 import { type ObjectReader, openObject, sourceOfBytes } from '../../lake/objects/reader.ts';
 import type { ObjectStore } from '../../lake/objects/objects.ts';
 import { scanObjects } from '../../lake/scan/scan.ts';
+import { type Vector, take } from '../../vectors/vector.ts';
 import type { WorkerTools } from '../query/lake-source.ts';
-import type { RewriteOutcome, TaskRequest } from '../messages.ts';
+import type { PoolLayout, RewriteOutcome, TaskRequest } from '../messages.ts';
 import type { Task } from '../task.ts';
 
 type CompactTask = Extract<TaskRequest, { kind: 'compact' }>;
@@ -21,6 +22,41 @@ export const opened = async (meta: ObjectMeta, objects: ObjectStore): Promise<Ob
 
 /** Bytes of a row in memory, about: encodings halve them. */
 export const inMemory = (meta: ObjectMeta): number => (meta.size / meta.count) * 2;
+
+/** What objects are rewritten with. */
+interface RewriteTools {
+  readonly task: Task;
+  readonly tools: WorkerTools;
+  readonly pool: PoolLayout;
+}
+/** The object's rows that stay, as new objects; undefined if all do. `staying`: asked once for each row. */
+export const without = async (
+  { task, tools, pool }: RewriteTools,
+  meta: ObjectMeta,
+  staying: (rows: Vector) => Uint32Array | Promise<Uint32Array>,
+): Promise<readonly ObjectMeta[] | undefined> => {
+  const reader = await opened(meta, tools.objects);
+  const cutter = new ObjectCutter(pool, tools.objects, pool.threshold);
+  cutter.expect(meta.count, inMemory(meta));
+  let found = false;
+  try {
+    for (let block = 0; block < reader.blocks.length; block++) {
+      await task.breathe();
+      const rows = await reader.read(block);
+      const stay = await staying(rows);
+      if (!found && stay.length < rows.length) {
+        found = true;
+        // What came before stays: it is read again instead of being kept.
+        for (let earlier = 0; earlier < block; earlier++) cutter.add(await reader.read(earlier));
+      }
+      if (found && stay.length > 0) cutter.add(stay.length === rows.length ? rows : take(rows, stay));
+    }
+    return found ? (await cutter.finish()).objects : undefined;
+  } catch (error) {
+    await cutter.abort();
+    throw error;
+  }
+};
 
 /** Merges objects into new ones. */
 export const runCompact = async (task: Task, request: CompactTask, tools: WorkerTools): Promise<RewriteOutcome> => {

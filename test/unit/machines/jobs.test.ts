@@ -24,6 +24,7 @@ const poolTasks = {
   rewrite: { kind: 'rewrite', branch: 'main', cause: 'compact', removes: ['a'], adds: ['b'], vectors: false },
   merge: { kind: 'merge', target: 'main', child: 'kid' },
   revert: { kind: 'revert', branch: 'main', commit: 'c' },
+  pick: { kind: 'pick', branch: 'main', from: 'b', to: 'c' },
   vectors: { kind: 'vectors', branch: 'main', action: 'add', objects: ['a'] },
   vacuum: { kind: 'vacuum', revision: 'main', dryRun: true },
   'create branch': { kind: 'create branch', name: 'kid', commit: 'c' },

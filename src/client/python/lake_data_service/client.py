@@ -82,7 +82,11 @@ class Committed:
 
 @dataclass(frozen=True)
 class Preview:
-    """What a write would do to a branch. ``error``: why it would be refused."""
+    """What a write would do to a branch. ``error``: why it would be refused.
+
+    ``record_conflicts``, where it goes by records: ``count``, and the first ``conflicts`` with ``key``, ``base``, ``ours``
+    and ``theirs``.
+    """
 
     tip: str
     adds: Sequence[str]
@@ -91,6 +95,7 @@ class Preview:
     records_removed: int
     conflicts: Sequence[str]
     error: Optional[str]
+    record_conflicts: Optional[Mapping[str, Any]] = None
 
 
 class Lake:
@@ -317,13 +322,31 @@ class Branch:
         """Changes the rows that a filter keeps: ``put`` are assignments, such as ``price:=price*2, seen:=true``."""
         return self._write(["update"], json.dumps({"where": where, "put": put}).encode(), json_headers(), {}, commit)
 
-    def merge(self, child: str, **commit: Any) -> Committed:
-        """Brings what another branch, or a tag, has into this one."""
-        return self._write(["merge", child], None, json_headers(), {}, commit)
+    def merge(self, child: str, **options: Any) -> Committed:
+        """Brings what another branch, or a tag, has into this one.
 
-    def revert(self, commit_id: str, **commit: Any) -> Committed:
-        """Undoes a commit by a new one."""
-        return self._write(["revert", commit_id], None, json_headers(), {}, commit)
+        Records that both sides changed are settled by ``fields=True`` (where they changed different fields), by
+        ``resolve``, ``"ours"`` or ``"theirs"``, and by ``settle``, a list of ``{"key": ..., "take": ...}`` or
+        ``{"key": ..., "value": ...}``.
+        """
+        return self._combine(["merge", child], options)
+
+    def revert(self, commit_id: str, **options: Any) -> Committed:
+        """Undoes a commit by a new one; options as of ``merge``."""
+        return self._combine(["revert", commit_id], options)
+
+    def pick(self, commit_id: str, **options: Any) -> Committed:
+        """Does what a commit did, or all from A to B as ``A..B``; options as of ``merge``."""
+        return self._combine(["pick", commit_id], options)
+
+    def _combine(self, path: List[str], options: Mapping[str, Any]) -> Committed:
+        commit = dict(options)
+        query = {"fields": "T" if commit.pop("fields", False) else None, "resolve": commit.pop("resolve", None)}
+        settle = commit.pop("settle", None)
+        if settle is None:
+            return self._write(path, None, json_headers(), query, commit)
+        headers = {**json_headers(), "Content-Type": MEDIA_TYPES["sup"]}
+        return self._write(path, sup_text({"settle": list(settle)}).encode(), headers, query, commit)
 
     def compact(self, object_ids: Iterable[str], **commit: Any) -> Committed:
         """Puts data objects together into new ones."""
@@ -342,6 +365,10 @@ class Branch:
         """What ``merge`` would do now."""
         return self._preview(["merge", child], None)
 
+    def preview_pick(self, commit_id: str) -> Preview:
+        """What ``pick`` would do now."""
+        return self._preview(["pick", commit_id], None)
+
     def preview_revert(self, commit_id: str) -> Preview:
         """What ``revert`` would do now."""
         return self._preview(["revert", commit_id], None)
@@ -351,7 +378,7 @@ class Branch:
 
     def _preview(self, path: List[str], body: Any) -> Preview:
         answer = _json(self._transport, "POST", [*self._path(), *path], body, query={"dryrun": "T"})
-        return Preview(**{field.name: answer[field.name] for field in fields(Preview)})
+        return Preview(**{field.name: answer.get(field.name) for field in fields(Preview)})
 
     def _load(
         self,

@@ -1,0 +1,134 @@
+/** The sides of a merge by record, opened for who compares their rows. */
+import { LakeError } from '../../errors.ts';
+import { base62 } from '../ksuid.ts';
+import type { Combination, Diff, Id, RecordSides } from '../lake.types.ts';
+import { ObjectList, difference } from '../objects/list.ts';
+import type { PoolStore } from '../pool/store.ts';
+import { sidesOfDiff } from './diff.ts';
+import { type ThreeWay, sidesOfMerge } from './merge.ts';
+import { sidesOfPick } from './pick.ts';
+import { prepareRevert } from './revert.ts';
+import { snapshotOf } from './snapshot.ts';
+
+/** The branch that changes. */
+export const branchOf = (combination: Combination): string =>
+  combination.kind === 'merge' ? combination.target : combination.branch;
+
+/** Conflicts by objects, which records may not have. */
+const objectFaults: ReadonlySet<unknown> = new Set([
+  'merge-conflict',
+  'revert-conflict',
+  'revert-rewritten',
+  'pick-conflict',
+]);
+/** Whether it is a conflict of objects alone. */
+export const isObjectFault = (fault: unknown): fault is LakeError =>
+  fault instanceof LakeError && objectFaults.has(fault.code);
+
+/** The sides as they are now. @throws what the combination throws but for a conflict of objects */
+export const threeWay = async (store: PoolStore, combination: Combination): Promise<ThreeWay> => {
+  switch (combination.kind) {
+    case 'merge':
+      return sidesOfMerge(store, combination.target, combination.child);
+    case 'pick':
+      return sidesOfPick(store, combination.branch, combination);
+    case 'revert':
+      return sidesOfRevert(store, combination.branch, combination.commit);
+  }
+};
+/** A revert is the merge of the commit's parent, with the commit as the base. */
+const sidesOfRevert = async (store: PoolStore, branch: string, commitId: Id): Promise<ThreeWay> => {
+  const ours = store.branch(branch).commit;
+  let fault: LakeError | undefined;
+  try {
+    await prepareRevert(store, branch, commitId);
+  } catch (error) {
+    if (!isObjectFault(error)) throw error;
+    fault = error;
+  }
+  const { parent } = store.commit(commitId)!;
+  const found = await sidesOfPick(store, branch, { from: commitId, to: parent });
+  const { fault: _, ...sides } = found;
+  return { ...sides, ours, ...(fault && { fault }) };
+};
+
+/**
+ * Whether records have to be looked at: objects are in each other's way, or both sides changed something and records
+ * have an identity, of which objects know nothing.
+ */
+export const needsRecords = (store: PoolStore, { fault, sides }: ThreeWay): boolean =>
+  fault !== undefined ||
+  (store.config.identity !== undefined && sides.own.length + sides.removed.length + sides.gone.length > 0);
+
+/** Pins what is read. @throws the conflict of objects where something of it was vacuumed, or the base is in doubt */
+export const openSides = async (store: PoolStore, found: ThreeWay): Promise<RecordSides> => {
+  const { base, baseCommit, ours, theirs, fault, isExact } = found;
+  const [ourList, theirList] = [await store.list(ours), await store.list(theirs)];
+  const own = difference(base, ourList);
+  const other = difference(base, theirList);
+  // Rows that they took away are in what they took away, or in what we made of it.
+  const isKin = await haveCommonOrigin(store, base, found);
+  const candidates = [...own.adds, ...other.removes.filter((entry) => ourList.has(entry))];
+  if (!isExact && fault) throw fault;
+  try {
+    // From here to the pins nothing waits, so that no vacuum comes in between.
+    if (store.deleted) throw new LakeError('pool-not-found', { pool: store.config.name });
+    const opened: (() => void)[] = [];
+    const diffOf = (commit: Id, { adds, removes }: typeof own): Diff => {
+      const diff = sidesOfDiff(store, { from: baseCommit, commit, adds, removes });
+      opened.push(diff.release);
+      return diff;
+    };
+    const ourDiff = diffOf(ours, { adds: own.adds, removes: own.removes });
+    const theirDiff = diffOf(theirs, other);
+    const list = ObjectList.of(store.order, candidates);
+    const target = snapshotOf({
+      pool: store.config,
+      commit: ours,
+      list,
+      tables: store.stores.tables,
+      packs: undefined,
+      onRelease: store.pin(list),
+    });
+    opened.push(target.release);
+    return {
+      pool: store.config,
+      ours: ourDiff,
+      theirs: theirDiff,
+      target,
+      isKin,
+      release: () => {
+        for (const release of opened.splice(0)) release();
+      },
+    };
+  } catch (error) {
+    if (fault && error instanceof LakeError && error.code === 'vacuumed') throw fault;
+    throw error;
+  }
+};
+
+/** Whether both sides added objects that come from one which the base has not. */
+const haveCommonOrigin = async (store: PoolStore, base: ObjectList, { sides }: ThreeWay): Promise<boolean> => {
+  const idsOf = (entries: ThreeWay['sides']['adds']): readonly Id[] => entries.map(({ id }) => id);
+  const theirs = await store.lineage.origins(idsOf(sides.adds));
+  for (const id of await store.lineage.origins(idsOf(sides.own))) {
+    const entry = theirs.has(id) ? store.entry(id) : undefined;
+    if (entry && !base.has(entry)) return true;
+  }
+  return false;
+};
+
+/** The error of records in conflict; `told`: the first of them. */
+export const recordsError = (combination: Combination, count: number, told: string): LakeError => {
+  const details = { details: { conflicts: told === '' ? [] : told.split('\n') } };
+  switch (combination.kind) {
+    case 'merge':
+      return new LakeError('merge-records', { child: combination.child, target: combination.target, count }, details);
+    case 'revert':
+      return new LakeError('revert-records', { id: base62(combination.commit), count }, details);
+    case 'pick':
+      return new LakeError('pick-records', { id: base62(combination.to), count }, details);
+  }
+};
+/** The objects of the other side of which rows may be in what is written. */
+export const sourcesOf = ({ sides }: ThreeWay): readonly Id[] => sides.adds.map(({ id }) => id);

@@ -1,0 +1,187 @@
+/**
+ * Merges, reverts and picks as a pool's clients ask for them: by objects where that decides it, else by records, which
+ * are compared outside of the queue; the job then checks and commits, as a rewrite's does.
+ */
+import { LakeError } from '../../errors.ts';
+import type { PoolTask, RecordChange } from '../../../machines/pool.events.ts';
+import {
+  branchOf,
+  isObjectFault,
+  needsRecords,
+  openSides,
+  recordsError,
+  sourcesOf,
+  threeWay,
+} from '../commits/records.ts';
+import { mergeEmpty, type ThreeWay } from '../commits/merge.ts';
+import { base62 } from '../ksuid.ts';
+import { previewObjects } from '../commits/preview.ts';
+import { checkTip } from '../commits/tip-check.ts';
+import type {
+  Combination,
+  CommitResult,
+  Id,
+  ObjectMeta,
+  PrepareRecords,
+  Preview,
+  PreviewAsked,
+  RecordsAsked,
+  RecordsPrepared,
+} from '../lake.types.ts';
+import { Overtaken } from './jobs.ts';
+import type { PoolStore } from './store.ts';
+
+/** How often it is prepared again when others change the branch under it. */
+const attemptsMax = 8;
+/** Conflicts that the error tells. */
+const conflictsTold = 100;
+
+/** What it is done with. `removed`: told of files that were written for nothing. */
+export interface CombineTools {
+  readonly store: PoolStore;
+  readonly submit: (task: PoolTask, objects: readonly ObjectMeta[]) => Promise<CommitResult>;
+  readonly removeFiles: (objects: readonly ObjectMeta[]) => Promise<void>;
+  readonly removeUncommitted: (objects: readonly ObjectMeta[], error: unknown) => Promise<void>;
+}
+
+/** Without `prepare` by objects alone. */
+export const combine = async (
+  tools: CombineTools,
+  combination: Combination,
+  prepare?: PrepareRecords,
+): Promise<CommitResult> => {
+  const { store, submit } = tools;
+  if (!prepare) return submit(combination, []);
+  // Objects tell all of it where records have no identity and none are in each other's way: its job finds that out.
+  if (!store.config.identity) {
+    try {
+      return await submit(combination, []);
+    } catch (error) {
+      if (!isObjectFault(error)) throw error;
+    }
+  }
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await attemptOf(tools, combination, prepare);
+    } catch (error) {
+      if (!(error instanceof Overtaken)) throw error;
+      if (attempt === attemptsMax)
+        throw new LakeError('rewrite-overtaken', {
+          branch: branchOf(combination),
+          attempts: attempt,
+          objects: error.missing.map(base62).join(', '),
+        });
+    }
+  }
+};
+
+const attemptOf = async (
+  tools: CombineTools,
+  combination: Combination,
+  prepare: PrepareRecords,
+): Promise<CommitResult> => {
+  const { store, submit, removeFiles, removeUncommitted } = tools;
+  const found = await threeWay(store, combination);
+  const { ours, theirs } = found;
+  if (!needsRecords(store, found)) return submit({ ...combination, records: { ours, theirs } }, []);
+  const asked: RecordsAsked = { offset: 0, limit: conflictsTold, dryRun: false, objectsFit: !found.fault };
+  const { prepared, release } = await compared(store, found, prepare, asked);
+  try {
+    checkPrepared(combination, prepared, found);
+    return await submit({ ...combination, records: changeOf(found, prepared) }, prepared.adds);
+  } catch (error) {
+    if (error instanceof Overtaken) await removeFiles(prepared.adds);
+    else await removeUncommitted(prepared.adds, error);
+    throw error;
+  } finally {
+    release();
+  }
+};
+
+const changeOf = (found: ThreeWay, { removes, adds, isApart }: RecordsPrepared): RecordChange => {
+  const { ours, theirs, fault } = found;
+  if (isApart && !fault) return { ours, theirs };
+  return { ours, theirs, change: { removes, adds: adds.map(({ id }) => id), from: sourcesOf(found) } };
+};
+
+/** @throws the records in conflict, or that there is nothing to do */
+const checkPrepared = (
+  combination: Combination,
+  { conflicts, told, removed, added, settled, isApart }: RecordsPrepared,
+  { fault }: ThreeWay,
+): void => {
+  if (conflicts > 0) throw recordsError(combination, conflicts, told);
+  // Without a commit of it what was settled would be in conflict again.
+  if (removed + added + settled > 0 || (isApart && !fault)) return;
+  if (combination.kind === 'merge') throw mergeEmpty(combination.target, combination.child);
+  throw new LakeError(combination.kind === 'revert' ? 'revert-empty' : 'pick-empty');
+};
+
+/** Compares the records of the sides, which stay pinned until `release`. */
+const compared = async (
+  store: PoolStore,
+  found: ThreeWay,
+  prepare: PrepareRecords,
+  asked: RecordsAsked,
+): Promise<{ readonly prepared: RecordsPrepared; readonly release: () => void }> => {
+  const sides = await openSides(store, found);
+  const release = (): void => {
+    sides.release();
+  };
+  try {
+    return { prepared: await prepare(sides, asked), release };
+  } catch (error) {
+    release();
+    throw error;
+  }
+};
+
+/** What it would do at the branch's present tip: by records where it goes by these. */
+export const previewCombined = async (
+  store: PoolStore,
+  combination: Combination,
+  { prepare, offset = 0, limit = conflictsTold, ...terms }: PreviewAsked,
+): Promise<Preview> => {
+  const tip = store.branch(branchOf(combination)).commit;
+  checkTip(terms.ifTip, tip);
+  const byObjects = (): Promise<Preview> => previewObjects(store, combination, terms);
+  if (!prepare) return byObjects();
+  let found: ThreeWay;
+  try {
+    found = await threeWay(store, combination);
+  } catch (error) {
+    // What a preview shows instead of being refused itself.
+    if (error instanceof LakeError) return byObjects();
+    throw error;
+  }
+  if (!needsRecords(store, found)) return byObjects();
+  const asked: RecordsAsked = { offset, limit, dryRun: true, objectsFit: !found.fault };
+  try {
+    const { prepared, release } = await compared(store, found, prepare, asked);
+    release();
+    if (prepared.isApart && !found.fault && prepared.conflicts === 0) return await byObjects();
+    return previewOfRecords(tip, combination, prepared, found);
+  } catch (error) {
+    if (isObjectFault(error)) return byObjects();
+    throw error;
+  }
+};
+const previewOfRecords = (tip: Id, combination: Combination, prepared: RecordsPrepared, found: ThreeWay): Preview => {
+  const { conflicts, told, removed, added } = prepared;
+  let refusal: string | undefined;
+  try {
+    checkPrepared(combination, prepared, found);
+  } catch (error) {
+    refusal = (error as Error).message;
+  }
+  return {
+    tip,
+    adds: [],
+    removes: [],
+    recordsAdded: conflicts > 0 ? 0 : added,
+    recordsRemoved: conflicts > 0 ? 0 : removed,
+    conflicts: [],
+    records: { conflicts, told },
+    ...(refusal !== undefined && { refusal }),
+  };
+};

@@ -1,0 +1,164 @@
+/**
+ * The rules of a three-way merge by record, of rows that come together: what is to be taken from our side and given to
+ * it.
+ *
+ * - As whole values (a bag): what either side added is added, what either removed is removed. Where both removed copies
+ *   of one value, the larger number counts, for they may have meant the same ones; so it is with what both added, where
+ *   objects tell that they have it from each other. Nothing is in conflict.
+ * - By identity: records of one identity are one thing. It becomes what the side made of it that changed it; what both
+ *   made of it, if that is the same; else it is in conflict, unless it is settled.
+ */
+import { ColumnCodes } from '../../exec/aggregates/grouping/codes.ts';
+import { concat } from '../../vectors/concat.ts';
+import { Uint32List } from '../../vectors/lists.ts';
+import { noRows, type Vector, take } from '../../vectors/vector.ts';
+import { cancelEqual } from '../diff/bag.ts';
+import type { SideRows } from './row-store.ts';
+
+/** What is done to our side. `isShared`: both sides changed some of the same records. */
+export interface Effect {
+  readonly removed: Vector;
+  readonly added: Vector;
+  readonly isShared: boolean;
+}
+
+/** The rule for whole values. `isKin`: equal records that both sides added are the same ones. */
+export const mergeBag = ({ oursRemoved, oursAdded, theirsRemoved, theirsAdded }: SideRows, isKin: boolean): Effect => {
+  const removed = unmatched(theirsRemoved, oursRemoved);
+  const added = isKin ? unmatched(theirsAdded, oursAdded) : theirsAdded;
+  const isShared = removed.length < theirsRemoved.length || added.length < theirsAdded.length;
+  return { removed, added, isShared };
+};
+/** Rows without as many of equal value as the others are. */
+const unmatched = (rows: Vector, others: Vector): Vector => {
+  if (rows.length === 0 || others.length === 0) return rows;
+  const keeps = all(rows.length);
+  cancelEqual(
+    { rows, index: rangeOf(rows.length), keeps },
+    { rows: others, index: rangeOf(others.length), keeps: all(others.length) },
+  );
+  const left = placesOf(keeps);
+  return left.length === keeps.length ? rows : take(rows, left);
+};
+const all = (length: number): Uint8Array => new Uint8Array(length).fill(1);
+const rangeOf = (length: number): Uint32Array => Uint32Array.from({ length }, (_, i) => i);
+const placesOf = (keeps: Uint8Array): Uint32Array => {
+  const places = new Uint32List();
+  for (let i = 0; i < keeps.length; i++) if (keeps[i] === 1) places.push(i);
+  return places.done();
+};
+
+/**
+ * A record that both sides changed to different things, as places in `rows`. `base`: as far as either side took it
+ * away; what neither touched is on all sides.
+ */
+export interface Disputed {
+  readonly rows: Vector;
+  readonly base: readonly number[];
+  readonly ours: readonly number[];
+  readonly theirs: readonly number[];
+}
+/** What a dispute comes to: rows of it (as places), or another value; undefined: it is a conflict. */
+export type Settlement = { readonly rows: readonly number[] } | { readonly value: Vector };
+/** Decides disputes. */
+export type Settle = (disputed: Disputed) => Settlement | undefined;
+
+/** The rule by identity. `keyOf`: gives the identity of rows. */
+export const mergeByIdentity = (given: SideRows, keyOf: (rows: Vector) => Vector, settle: Settle): Effect => {
+  const { oursRemoved, oursAdded, theirsRemoved, theirsAdded } = given;
+  const table = new ColumnCodes();
+  const theirKeys = [theirsRemoved, theirsAdded].map((rows) => table.codes(keyOf(rows)));
+  const count = table.size;
+  const ourKeys = [oursRemoved, oursAdded].map((rows) => table.codes(keyOf(rows), false));
+  const isShared = new Uint8Array(count);
+  let shared = 0;
+  for (const codes of ourKeys)
+    for (const code of codes)
+      if (code < count && isShared[code] === 0) {
+        isShared[code] = 1;
+        shared++;
+      }
+  if (shared === 0) return { removed: theirsRemoved, added: theirsAdded, isShared: false };
+  const own = (rows: Vector, codes: Uint32Array): Vector =>
+    take(
+      rows,
+      rangeOf(rows.length).filter((i) => isShared[codes[i]!] === 0),
+    );
+  const removed = [own(theirsRemoved, theirKeys[0]!)];
+  const added = [own(theirsAdded, theirKeys[1]!)];
+  const rows = concat([oursRemoved, oursAdded, theirsRemoved, theirsAdded].filter((part) => part.length > 0));
+  const byKey = new Map<number, Touched>();
+  let at = 0;
+  for (const [name, codes] of [
+    ['oursRemoved', ourKeys[0]!],
+    ['oursAdded', ourKeys[1]!],
+    ['theirsRemoved', theirKeys[0]!],
+    ['theirsAdded', theirKeys[1]!],
+  ] as const) {
+    for (const code of codes) {
+      if (code < count && isShared[code] === 1) {
+        let touched = byKey.get(code);
+        if (!touched) byKey.set(code, (touched = new Touched()));
+        touched[name].push(at);
+      }
+      at++;
+    }
+  }
+  const values = new ColumnCodes().codes(rows);
+  const gone = new Uint32List();
+  const come = new Uint32List();
+  for (const code of [...byKey.keys()].sort((a, b) => a - b)) {
+    const disputed = byKey.get(code)!.disputed(rows, values);
+    if (!disputed) continue;
+    const settled = settle(disputed);
+    if (!settled) continue;
+    if ('value' in settled) {
+      for (const place of disputed.ours) gone.push(place);
+      added.push(settled.value);
+      continue;
+    }
+    for (const place of without(disputed.ours, settled.rows, values)) gone.push(place);
+    for (const place of without(settled.rows, disputed.ours, values)) come.push(place);
+  }
+  removed.push(take(rows, gone.done()));
+  added.push(take(rows, come.done()));
+  return { removed: joined(removed), added: joined(added), isShared: true };
+};
+const joined = (parts: readonly Vector[]): Vector => {
+  const some = parts.filter((part) => part.length > 0);
+  return some.length === 0 ? noRows : concat(some);
+};
+
+/** The rows of one identity that both sides changed, as places. */
+class Touched {
+  readonly oursRemoved: number[] = [];
+  readonly oursAdded: number[] = [];
+  readonly theirsRemoved: number[] = [];
+  readonly theirsAdded: number[] = [];
+
+  /** Undefined: both sides made the same of it. */
+  disputed(rows: Vector, values: Uint32Array): Disputed | undefined {
+    const { oursRemoved, oursAdded, theirsRemoved, theirsAdded } = this;
+    if (isSame(oursRemoved, theirsRemoved, values) && isSame(oursAdded, theirsAdded, values)) return undefined;
+    const base = [...oursRemoved, ...without(theirsRemoved, oursRemoved, values)];
+    return {
+      rows,
+      base,
+      ours: [...without(base, oursRemoved, values), ...oursAdded],
+      theirs: [...without(base, theirsRemoved, values), ...theirsAdded],
+    };
+  }
+}
+const isSame = (a: readonly number[], b: readonly number[], values: Uint32Array): boolean =>
+  a.length === b.length && without(a, b, values).length === 0;
+
+/** Rows without as many of equal value as the others are. */
+const without = (places: readonly number[], others: readonly number[], values: Uint32Array): readonly number[] => {
+  const left = new Map<number, number>();
+  for (const place of others) left.set(values[place]!, (left.get(values[place]!) ?? 0) + 1);
+  return places.filter((place) => {
+    const count = left.get(values[place]!) ?? 0;
+    if (count > 0) left.set(values[place]!, count - 1);
+    return count === 0;
+  });
+};

@@ -1,0 +1,162 @@
+/**
+ * How records that both sides changed to different things are settled: as the request says of a record, by fields, all
+ * in one way; else they are in conflict, and some of these are told.
+ */
+import { LakeError } from '../../errors.ts';
+import type { RecordRule, TakenSide } from '../../lake/lake.types.ts';
+import { vectorOf } from '../../vectors/builder.ts';
+import { parseSupValues } from '../../vectors/sup/parse.ts';
+import { supText } from '../../vectors/sup/print.ts';
+import { types } from '../../vectors/type.ts';
+import { type Value, arrayValue, nullValue, recordValue, underValue } from '../../vectors/value.ts';
+import { type Vector, noRows, take, valueAt } from '../../vectors/vector.ts';
+import { keysOf } from '../diff/changes.ts';
+import type { Disputed, Settlement } from './rules.ts';
+
+type Identity = readonly (readonly string[])[];
+
+/** Which conflicts are told. */
+export interface Page {
+  readonly offset: number;
+  readonly limit: number;
+}
+/** Bytes of conflicts that are told, about: the rest of a page is on the next one. */
+const toldBytesMax = 4 << 20;
+
+/** Settles disputes, and keeps account of those that it cannot settle. */
+export class Settler {
+  private readonly rule: RecordRule;
+  private readonly identity: Identity;
+  private readonly page: Page;
+  private readonly given = new Map<string, Given>();
+  private readonly lines: string[] = [];
+  private toldBytes = 0;
+  /** Disputes that stay. */
+  conflicts = 0;
+  /** Disputes that were settled. */
+  settled = 0;
+
+  /** @throws settle-malformed */
+  constructor(rule: RecordRule, identity: Identity, page: Page) {
+    this.rule = rule;
+    this.identity = identity;
+    this.page = page;
+    for (const value of parseSupValues(rule.settled ?? '')) {
+      const given = givenOf(value);
+      this.given.set(this.keyText(vectorOf([given.key])), given);
+    }
+  }
+
+  /** The conflicts of the page, as lines of SUP. */
+  get told(): string {
+    return this.lines.join('\n');
+  }
+
+  /** @throws settle-idle for a key that no dispute was about */
+  checkUsed(): void {
+    for (const { key, isUsed } of this.given.values())
+      if (!isUsed) throw new LakeError('settle-idle', { key: supText(key) });
+  }
+
+  settle(disputed: Disputed): Settlement | undefined {
+    const settled = this.settlement(disputed);
+    if (settled) this.settled++;
+    return settled;
+  }
+  private settlement(disputed: Disputed): Settlement | undefined {
+    const { rows, ours, theirs, base } = disputed;
+    const given = this.given.size > 0 ? this.given.get(this.keyText(rowsAt(rows, someOf(disputed)))) : undefined;
+    if (given) {
+      given.isUsed = true;
+      if (given.take === undefined) return { value: given.value ? vectorOf([given.value]) : noRows };
+      return { rows: disputed[given.take] };
+    }
+    const merged = this.rule.fields ? mergedFields(rows, [base, ours, theirs]) : undefined;
+    if (merged) return { value: vectorOf([merged]) };
+    if (this.rule.resolve) return { rows: disputed[this.rule.resolve] };
+    if (this.conflicts >= this.page.offset && this.lines.length < this.page.limit) this.tell(disputed);
+    this.conflicts++;
+    return undefined;
+  }
+
+  private keyText(rows: Vector): string {
+    return supText(valueAt(keysOf(rows, this.identity), 0));
+  }
+  private tell(disputed: Disputed): void {
+    if (this.toldBytes >= toldBytesMax) return;
+    const { rows } = disputed;
+    const side = (places: readonly number[]): Value => {
+      const values = places.map((place) => valueAt(rows, place));
+      return values.length === 0 ? nullValue : values.length === 1 ? values[0]! : arrayValue(values);
+    };
+    const text = supText(
+      recordValue([
+        { name: 'key', value: valueAt(keysOf(rowsAt(rows, someOf(disputed)), this.identity), 0) },
+        { name: 'base', value: side(disputed.base) },
+        { name: 'ours', value: side(disputed.ours) },
+        { name: 'theirs', value: side(disputed.theirs) },
+      ]),
+    );
+    this.toldBytes += text.length;
+    this.lines.push(text);
+  }
+}
+/** A row of the dispute: all have one identity. */
+const someOf = ({ base, ours, theirs }: Disputed): number => [...base, ...ours, ...theirs][0]!;
+const rowsAt = (rows: Vector, place: number): Vector => take(rows, Uint32Array.of(place));
+
+/** What a request says of one record. */
+interface Given {
+  readonly key: Value;
+  readonly take?: TakenSide;
+  /** Absent with no `take`: the record goes. */
+  readonly value?: Value;
+  isUsed: boolean;
+}
+const takenSides: ReadonlySet<unknown> = new Set<TakenSide>(['base', 'ours', 'theirs']);
+const givenOf = (value: Value): Given => {
+  const fields = fieldsOf(value);
+  const key = fields?.get('key');
+  const chosen = fields?.get('take');
+  const taken = fields?.get('value');
+  const wrong = (what: string): LakeError => new LakeError('settle-malformed', { what, value: supText(value) });
+  if (!fields || !key || !fieldsOf(key)) throw wrong('key');
+  if ((chosen === undefined) === (taken === undefined)) throw wrong('take or value');
+  if (taken) return { key, ...(taken.type !== types.null && { value: taken }), isUsed: false };
+  const side = underValue(chosen!).data;
+  if (!takenSides.has(side)) throw wrong('take');
+  return { key, take: side as TakenSide, isUsed: false };
+};
+
+/** The fields that are there; undefined: it is no record. */
+const fieldsOf = (value: Value): ReadonlyMap<string, Value> | undefined => {
+  const { type, data } = underValue(value);
+  if (type.kind !== 'record') return undefined;
+  const items = data as readonly (Value['data'] | undefined)[];
+  return new Map(
+    type.fields.flatMap(({ name, type: own }, i) =>
+      items[i] === undefined ? [] : [[name, { type: own, data: items[i] }] as const],
+    ),
+  );
+};
+
+/** The record with what either side did to its fields; undefined where both did something to one of them. */
+const mergedFields = (rows: Vector, places: readonly (readonly number[])[]): Value | undefined => {
+  if (places.some((side) => side.length !== 1)) return undefined;
+  const values = places.map(([place]) => valueAt(rows, place!));
+  if (values.some(({ type }) => type.kind !== 'record')) return undefined;
+  const [base, ours, theirs] = values.map((value) => fieldsOf(value)!) as [Fields, Fields, Fields];
+  const merged = new Map(ours);
+  for (const name of new Set([...base.keys(), ...theirs.keys()])) {
+    const [before, own, other] = [base, ours, theirs].map((fields) => textOf(fields.get(name)));
+    if (other === before || other === own) continue;
+    if (own !== before) return undefined;
+    const value = theirs.get(name);
+    if (value) merged.set(name, value);
+    else merged.delete(name);
+  }
+  return recordValue([...merged].map(([name, value]) => ({ name, value })));
+};
+type Fields = ReadonlyMap<string, Value>;
+/** Tells values apart, with their types. */
+const textOf = (value: Value | undefined): string | undefined => value && supText(value);
