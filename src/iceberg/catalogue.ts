@@ -26,15 +26,17 @@ import { describeColumns } from './describe.ts';
 import { fileAt, filesBelow, ManifestCache, type TableFiles } from './files.ts';
 import { metadataJson } from './metadata.ts';
 import { type Pin, pinOf } from './pins.ts';
+import { hold, type Ref, refsOf } from './refs.ts';
 import { metadataRow, namesOf, readMetadata } from './rows.ts';
 import { type Snapshot, chainOf, emptySnapshot, objectsOf, snapshotsOf } from './snapshots.ts';
 import { sweepFiles, sweepTable } from './sweep.ts';
 import { type Render, type RenderTurns, Table } from './table.ts';
+import { rendersInTurn } from './turns.ts';
 
-/** How many files are made at once: the other threads go on with what clients wait for. */
-const rendersAtOnce = 1;
 const sweepsPerGrace = 24;
 const sweepMsMax = 3_600_000;
+/** Of the time that one waits for the heads of refs: how long one waits for what came before them then. */
+const earlierPart = 0.1;
 /** The scheme and bucket of all locations. */
 const bucket = 's3://lake';
 /** Commits come in groups: so long after the first of them files are made for all. */
@@ -52,6 +54,13 @@ interface CatalogueParts {
   readonly waitMs: number;
   /** How long files stay that no metadata name any more. */
   readonly graceMs: number;
+}
+/** Of which refs metadata are made, and where they are kept. */
+interface MakeCall {
+  readonly pin: Pin;
+  readonly refs: readonly Ref[];
+  readonly key: string;
+  readonly signature: string;
 }
 interface Answered {
   readonly signature: string;
@@ -206,6 +215,18 @@ export class LakeCatalogue implements IcebergCatalogue {
     const signature = JSON.stringify([refs, table.pool.vacuums()]);
     const before = this.answered.get(key);
     if (before?.signature === signature) return before.metadata;
+    const release = await hold(table, refs);
+    try {
+      return await this.madeNow(table, { pin, refs, key, signature }, signal);
+    } finally {
+      release();
+    }
+  }
+  private async madeNow(
+    table: Table,
+    { pin, refs, key, signature }: MakeCall,
+    signal: AbortSignal | undefined,
+  ): Promise<IcebergMetadata> {
     const isWhole = await this.prepare(table, refs, signal);
     await table.mustHaveColumn();
     const metadata = await this.make(table, pin, refs);
@@ -220,10 +241,22 @@ export class LakeCatalogue implements IcebergCatalogue {
 
   /** Makes the files that are missing; false if not all could be waited for. */
   private async prepare(table: Table, refs: readonly Ref[], signal?: AbortSignal): Promise<boolean> {
-    const made = this.render(table, refs);
+    const { heads, all } = this.render(table, refs);
+    try {
+      if (!(await this.within(heads, this.waitMs, signal))) return false;
+      // What came before the heads is told of later, if it takes long.
+      return await this.within(all, this.waitMs * earlierPart, signal);
+    } finally {
+      signal?.throwIfAborted();
+      // It goes on for who asks next, who hears of its faults.
+      for (const made of [heads, all]) made.catch(() => undefined);
+    }
+  }
+  /** Whether it is done in time. */
+  private async within(made: Promise<void>, ms: number, signal?: AbortSignal): Promise<boolean> {
     const ended = new AbortController();
     const late = new Promise<boolean>((resolve) => {
-      const timer = setTimeout(resolve, this.waitMs, false);
+      const timer = setTimeout(resolve, ms, false);
       for (const end of [ended.signal, ...(signal ? [signal] : [])])
         end.addEventListener('abort', () => {
           clearTimeout(timer);
@@ -234,19 +267,24 @@ export class LakeCatalogue implements IcebergCatalogue {
       return await Promise.race([made.then(() => true), late]);
     } finally {
       ended.abort();
-      signal?.throwIfAborted();
-      // It goes on for who asks next, who hears of its faults.
-      made.catch(() => undefined);
     }
   }
-  private async render(table: Table, refs: readonly Ref[]): Promise<void> {
-    const earlier: Id[] = [];
-    for (const { commit } of refs) {
-      const held = await objectsOf(table, chainOf(table, commit));
-      earlier.push(...held.earlier);
-      await table.render(held.head);
-    }
-    await table.render(new Set(earlier));
+  /** Makes the files of the refs' heads, and of what came before them. */
+  private render(table: Table, refs: readonly Ref[]): { readonly heads: Promise<void>; readonly all: Promise<void> } {
+    const earlier = new Set<Id>();
+    const heads = (async () => {
+      const release = await hold(table, refs);
+      try {
+        for (const { commit } of refs) {
+          const held = await objectsOf(table, chainOf(table, commit));
+          for (const id of held.earlier) earlier.add(id);
+          await table.render(held.head, true);
+        }
+      } finally {
+        release();
+      }
+    })();
+    return { heads, all: heads.then(() => table.render(earlier)) };
   }
 
   private async make(
@@ -313,7 +351,7 @@ export class LakeCatalogue implements IcebergCatalogue {
       void this.inBackground(async () => {
         await this.swept;
         const table = this.table(base62(poolId));
-        if (table) await this.render(table, refsOf(table, {}));
+        if (table) await this.render(table, refsOf(table, {})).all;
       });
     }, eagerMs);
     this.eager.set(poolId, timer.unref());
@@ -333,53 +371,7 @@ export class LakeCatalogue implements IcebergCatalogue {
 /** Metadata that are kept, of all tables and pins. */
 const answeredMax = 64;
 
-interface Ref {
-  readonly name: string;
-  readonly commit: Id;
-  readonly type: 'branch' | 'tag';
-}
-/** Branches, `main` first, and tags; or what the table is pinned to, which is its `main`. */
-const refsOf = (table: Table, pin: Pin): readonly Ref[] => {
-  const main: Ref = { name: 'main', commit: pin.commit ?? zeroId, type: 'branch' };
-  if (pin.commit !== undefined) return [main];
-  const branches = table.pool.branches().map(({ name, commit }): Ref => ({ name, commit, type: 'branch' }));
-  // Engines make a ref called main a branch; a tag can have that name once the branch is gone.
-  const tags = table.pool.tags().map(({ name, commit }): Ref => ({ name, commit, type: 'tag' }));
-  const others = [...branches, ...tags].filter(({ name }) => name !== 'main');
-  others.sort((a, b) => (a.name < b.name ? -1 : 1));
-  return [branches.find(({ name }) => name === 'main') ?? main, ...others];
-};
-
 const locationOf = (table: Table): string => `${bucket}/${base62(table.pool.config.id)}`;
 
 const notReady = (table: Table, commit: Id): LakeError =>
   new LakeError('iceberg-not-ready', { pool: table.pool.config.name, commit: base62(commit) });
-
-/** Files are made so many at a time, in the order in which they were asked for. */
-const rendersInTurn = (render: Render, signal: AbortSignal): RenderTurns => {
-  const waiting: (() => void)[] = [];
-  let running = 0;
-  const next = (): void => {
-    if (running >= rendersAtOnce) return;
-    waiting.shift()?.();
-  };
-  return {
-    render: (request) => render({ ...request, signal }),
-    take: async (work) => {
-      await new Promise<void>((resolve) => {
-        waiting.push(() => {
-          running++;
-          resolve();
-        });
-        next();
-      });
-      try {
-        signal.throwIfAborted();
-        return await work();
-      } finally {
-        running--;
-        next();
-      }
-    },
-  };
-};

@@ -26,8 +26,8 @@ export type Render = (request: RenderRequest) => Promise<RenderedFile>;
 /** Has so many files made at once, of all tables. */
 export interface RenderTurns {
   readonly render: Render;
-  /** Does it when it is its turn. */
-  take<T>(work: () => Promise<T>): Promise<T>;
+  /** Does it when it is its turn; what is urgent comes first. */
+  take<T>(work: () => Promise<T>, isUrgent: boolean): Promise<T>;
 }
 
 /** Small objects that one file has the rows of: a file each would take longer than its rows. */
@@ -88,15 +88,15 @@ export class Table {
     await this.register({ known: 0, objects: [[{ ...restKey, id: 1, name: '' }]] });
   }
 
-  /** Makes the files of these objects that have none; those that are vacuumed meanwhile get none. */
-  async render(objects: Iterable<Id>): Promise<void> {
+  /** Makes the files of these objects that have none, the urgent ones before others; those that are vacuumed meanwhile get none. */
+  async render(objects: Iterable<Id>, isUrgent = false): Promise<void> {
     await this.ready();
     const waiting: Promise<void>[] = [];
     let pack: ObjectMeta[] = [];
     let packBytes = 0;
     const give = (batch: readonly ObjectMeta[]): void => {
       const made = this.turns
-        .take(() => this.make(batch))
+        .take(() => this.make(batch), isUrgent)
         .finally(() => {
           for (const { id } of batch) this.making.delete(id);
         });

@@ -486,6 +486,8 @@ export interface DerivedPool {
   vacuums(): number;
   /** Those of a commit, in the pool's order, vacuumed ones too. */
   objects(commit: Id): Promise<Iterable<ObjectMeta>>;
+  /** Keeps what a commit holds from vacuums until what this gives is called. */
+  hold(commit: Id): Promise<() => void>;
   row(key: Uint8Array): Buffer | undefined;
   rows(options: {
     readonly prefix: Uint8Array;

@@ -33,6 +33,7 @@ export const derivedPool = (store: PoolStore): DerivedPool => {
         },
       };
     },
+    hold: async (commit) => store.pin(await store.list(commit)),
     row: (key) => tables.get('iceberg', keyOf(key)),
     rows: ({ prefix, start, limit }) =>
       tables
