@@ -3,7 +3,8 @@ to read, and prints for each case the count of rows, the sum, the least and the 
 
     {"uri": "http://HOST/iceberg", "bucket": "http://HOST/lake", "key": "...", "column": "id", "cases": {"NAME": CASE}}
 
-A case of `lines` gives how many rows they read, typed as they are. Others have a `warehouse` and a `table`, and may have a `ref`, a `snapshot` (id) or a time (`ms`, since 1970); one that has
+A case of `sql` gives the rows of a statement (Spark alone), in which `{lake}` is the catalogue; one with `start` and `end`
+counts what came between two snapshots. A case of `lines` gives how many rows they read, typed as they are. Others have a `warehouse` and a `table`, and may have a `ref`, a `snapshot` (id) or a time (`ms`, since 1970); one that has
 `columns` gives the rows themselves, as text.
 """
 import json
@@ -187,14 +188,87 @@ def by_clickhouse(case):
     return rows if "columns" in case else [int(value) for value in rows[0]]
 
 
+@lru_cache
+def spark():
+    import glob
+
+    from pyspark.sql import SparkSession
+
+    jars = ",".join(glob.glob(os.environ["ICEBERG_SPARK"] + "/jars/*.jar"))
+    builder = SparkSession.builder.master("local[1]").config("spark.jars", jars).config("spark.ui.enabled", "false")
+    settings = {
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.shuffle.partitions": "1",
+    }
+    for setting, value in settings.items():
+        builder = builder.config(setting, value)
+    return builder.getOrCreate()
+
+
+@lru_cache
+def spark_catalogue(warehouse):
+    name = f"c{spark_catalogue.cache_info().currsize}"
+    settings = {
+        "": "org.apache.iceberg.spark.SparkCatalog",
+        ".type": "rest",
+        ".uri": uri,
+        ".warehouse": warehouse,
+        ".credential": f"me:{key}",
+        ".oauth2-server-uri": f"{uri}/v1/oauth/tokens",
+        ".io-impl": "org.apache.iceberg.aws.s3.S3FileIO",
+        ".header.X-Iceberg-Access-Delegation": "vended-credentials",
+    }
+    for end, value in settings.items():
+        spark().conf.set(f"spark.sql.catalog.{name}{end}", value)
+    return name
+
+
+def by_spark(case):
+    lake = spark_catalogue(case["warehouse"])
+    if "sql" in case:
+        return [list(row) for row in spark().sql(case["sql"].replace("{lake}", lake)).collect()]
+    source = f"{lake}.lake.{quoted(case['table'], '`')}"
+    if "start" in case:
+        reader = spark().read.format("iceberg").option("start-snapshot-id", str(case["start"]))
+        return reader.option("end-snapshot-id", str(case["end"])).load(source).count()
+    at = ""
+    if "ref" in case:
+        at = f" VERSION AS OF '{case['ref']}'"
+    if "snapshot" in case:
+        at = f" VERSION AS OF {case['snapshot']}"
+    if "ms" in case:
+        at = f" TIMESTAMP AS OF timestamp_millis({case['ms']})"
+    if "columns" in case:
+        names = ", ".join(f"cast({quoted(name, '`')} AS string)" for name in case["columns"])
+        return [list(map(str, row)) for row in spark().sql(f"SELECT {names} FROM {source}{at}").collect()]
+    columns = f"count(*), sum({column}), min({column}), max({column})"
+    return list(spark().sql(f"SELECT {columns} FROM {source}{at}").collect()[0])
+
+
+def read_by_spark(lines):
+    import shlex
+
+    command, statement = lines.split("\n---\n")
+    words = shlex.split(command.replace("\\\n", " "))
+    # A session of its own, so that its catalogue is another one of the same name.
+    session = spark().newSession()
+    for option, setting in zip(words, words[1:]):
+        if option == "--conf":
+            session.conf.set(*setting.split("=", 1))
+    return session.sql(statement.rstrip(";")).count()
+
+
 read = {
+    "spark": by_spark,
     "pyiceberg": by_pyiceberg,
     "polars": by_polars,
     "daft": by_daft,
     "duckdb": by_duckdb,
     "chdb": by_clickhouse,
 }[sys.argv[1]]
-read_lines = {"duckdb": read_by_duckdb, "chdb": read_by_clickhouse}.get(sys.argv[1], read_by_python)
+read_lines = {"duckdb": read_by_duckdb, "chdb": read_by_clickhouse, "spark": read_by_spark}.get(sys.argv[1], read_by_python)
 for name, case in asked["cases"].items():
     try:
         answer = read_lines(case["lines"]) if "lines" in case else read(case)

@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parseId } from '../../src/lake/ksuid.ts';
 import { startService, type TestService } from '../support/server.ts';
-import { engineRows, type ReadPlace } from '../../visualize/console/pool/engines.ts';
+import { engineRows, type EngineStep, type ReadPlace } from '../../visualize/console/pool/engines.ts';
 import { bearer, lakeKey, tablePath } from './support.ts';
 
 const folder = process.env['ICEBERG_PYTHON'] ?? '';
@@ -26,14 +26,29 @@ const engines = {
   polars: { name: 'Polars', refs: true, needs: ['polars', 'pyiceberg'] },
   daft: { name: 'Daft', refs: true, needs: ['daft', 'pyiceberg'] },
   chdb: { name: 'ClickHouse (chDB)', refs: false, needs: ['chdb'] },
+  spark: { name: 'Spark', refs: true, needs: [] },
 } as const;
 type Engine = keyof typeof engines;
+/** Java takes its time: Spark is for `npm run engines`, with a folder of its own. */
+const sparkFolder = process.env['ICEBERG_SPARK'] ?? '';
 const lacks = (engine: Engine): boolean =>
-  process.env['NO_SKIPS'] === undefined && !engines[engine].needs.every((name) => existsSync(join(folder, name)));
+  engine === 'spark'
+    ? sparkFolder === ''
+    : process.env['NO_SKIPS'] === undefined && !engines[engine].needs.every((name) => existsSync(join(folder, name)));
 
 /** What an engine is asked for. */
 interface Lines {
   readonly lines: string;
+}
+interface Statement {
+  readonly warehouse: string;
+  readonly sql: string;
+}
+interface Between {
+  readonly warehouse: string;
+  readonly table: string;
+  readonly start: number;
+  readonly end: number;
 }
 interface Case {
   readonly warehouse: string;
@@ -137,11 +152,16 @@ afterAll(async () => {
 /** What an engine gives for each case. */
 const readBy = (
   engine: Engine,
-  cases: Readonly<Record<string, Case | Lines>>,
+  cases: Readonly<Record<string, Case | Lines | Statement | Between>>,
 ): Promise<Readonly<Record<string, unknown>>> =>
   new Promise((resolve, reject) => {
     const child = spawn('python3', [script, engine], {
-      env: { ...process.env, PYTHONPATH: folder, PYTHONWARNINGS: 'ignore', DO_NOT_TRACK: '1' },
+      env: {
+        ...process.env,
+        PYTHONPATH: engine === 'spark' ? sparkFolder : folder,
+        PYTHONWARNINGS: 'ignore',
+        DO_NOT_TRACK: '1',
+      },
     });
     let out = '';
     let complaints = '';
@@ -198,15 +218,18 @@ const linesOf = (engine: Engine): Readonly<Record<string, Lines>> => {
     'lines of an odd name': place('odd_x002e_Name'),
   };
   return Object.fromEntries(
-    Object.entries(row ? places : {}).map(([name, own]) => [name, { lines: row!.steps(own).at(-1)!.text }]),
+    Object.entries(row ? places : {}).map(([name, own]) => [name, { lines: typed(engine, row!.steps(own)) }]),
   );
 };
+/** What is typed into the engine itself; Spark gets its settings before. */
+const typed = (engine: Engine, steps: readonly EngineStep[]): string =>
+  (engine === 'spark' ? steps : steps.slice(-1)).map(({ text }) => text).join('\n---\n');
 /** Each of its characters means something to one of the languages. */
 const oddBranch = `o'd"d\\n é`;
 
 describe('an engine reads what the service reads', () => {
   for (const engine of Object.keys(engines) as Engine[])
-    test.skipIf(lacks(engine))(engines[engine].name, { timeout: 240_000 }, async () => {
+    test.skipIf(lacks(engine))(engines[engine].name, { timeout: engine === 'spark' ? 900_000 : 240_000 }, async () => {
       const own = columnsOf(engine);
       const cases = Object.fromEntries(own.map((column) => [column, columns[column]()[0]]));
       const odd = { warehouse: 'lake', table: 'odd_x002e_Name' };
@@ -216,6 +239,13 @@ describe('an engine reads what the service reads', () => {
         'odd rows': { ...odd, columns: ['id', 'a', 'a__string'] },
         missing: { warehouse: 'lake', table: 'none' },
         ...linesOf(engine),
+        ...(engine === 'spark' && {
+          join: {
+            warehouse: 'lake',
+            sql: 'SELECT count(*), sum(e.id) FROM {lake}.lake.events e JOIN {lake}.lake.`odd_x002e_Name` o ON e.id - 1000 = o.id',
+          },
+          between: { warehouse: 'lake', table, start: states.first.snapshot, end: states.second.snapshot },
+        }),
       });
       const { missing, ...rest } = found;
       expect(missing).toMatch(/none/);
@@ -237,6 +267,7 @@ describe('an engine reads what the service reads', () => {
           'lines of a commit': states.second.numbers[0],
           'lines of an odd name': 4,
         }),
+        ...(engine === 'spark' && { join: [[4, 4010]], between: 2000 }),
       });
     });
 });
