@@ -10,7 +10,7 @@
  *   Content-Encoding or other bytes. What an earlier build kept has no body to compare.
  * - A key goes with its branch.
  */
-import { createHash, type Hash } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { LakeError } from '../errors.ts';
 import { parseId } from '../lake/ksuid.ts';
@@ -86,59 +86,6 @@ export const commitOnce = async (
     return await commit;
   } finally {
     underWay.delete(keyDigest);
-  }
-};
-
-/** A body that made its commit before. */
-class SentAgain extends LakeError {
-  readonly commit: Id;
-  constructor(commit: Id) {
-    super('load-cancelled', { reason: `this body made commit 0x${commit} before` });
-    this.commit = commit;
-  }
-}
-
-/**
- * The same for a protocol whose clients have no keys and send the same bytes again when an answer was lost: the body
- * itself is the key, for the time of option -ingest.repeats, of the same caller on the same path and branch. It is known
- * when the body was read: what was made of it by then is thrown away.
- */
-export const commitBodyOnce = async (
-  {
-    service: { lake, underWay, config },
-    request: { method, originalUrl, headers },
-    params,
-    who,
-    sent,
-  }: Asking & {
-    readonly sent: Hash;
-  },
-  note: CommitNote,
-  make: (terms: () => Promise<CommitNote>) => Promise<Id>,
-): Promise<Id> => {
-  const ifTip = tipsOf(headers);
-  const request = digest(method, originalUrl, header(headers, 'superdb-commit'));
-  let keyDigest: string | undefined;
-  const terms = async (): Promise<CommitNote> => {
-    const pool = lake.pool(params.pool).config.id;
-    const body = digest(header(headers, 'content-type'), header(headers, 'content-encoding'), sent.digest('hex'));
-    const key = digest('body', pool, params.branch, who?.name ?? '', request, body);
-    for (let running = underWay.get(key); running; running = underWay.get(key))
-      await running.commit.catch(() => undefined);
-    const before = lake.retried(key, config.ingest.repeatsMs);
-    if (before) throw new SentAgain(before.commit);
-    keyDigest = key;
-    underWay.set(key, { request, commit });
-    return withTerms(note, { retry: { key, request, body }, ...(ifTip && { ifTip }) });
-  };
-  const commit = (async () => make(terms))();
-  try {
-    return await commit;
-  } catch (error) {
-    if (error instanceof SentAgain) return error.commit;
-    throw error;
-  } finally {
-    if (keyDigest !== undefined) underWay.delete(keyDigest);
   }
 };
 

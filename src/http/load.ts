@@ -2,7 +2,6 @@
  * The way of a load from its request to its commit: the one that every endpoint takes whose body is records, whatever
  * protocol it speaks.
  */
-import { createHash } from 'node:crypto';
 import type { BodyForm } from '../formats/format.types.ts';
 import type { ContentCoding } from '../formats/codings/encoding.ts';
 import type { InputName } from '../formats/formats.ts';
@@ -10,7 +9,7 @@ import type { CommitNote, CommitResult as Made, Id, Pool } from '../lake/lake.ty
 import type { LoadOutcome } from '../workers/pool.types.ts';
 import { loadBody } from './bodies/body.ts';
 import { paceOf } from './connections/pace.ts';
-import { commitBodyOnce, commitOnce } from './idempotency.ts';
+import { commitOnce } from './idempotency.ts';
 import { commitRejected } from './rejected.ts';
 import type { Call } from './route.ts';
 
@@ -25,11 +24,6 @@ export interface WantedLoad {
   readonly note: CommitNote;
   /** Takes the records that `form` says are skipped, in a commit of their own. */
   readonly rejects?: Pool;
-  /**
-   * Its protocol has no ids, and its clients send the same bytes again when an answer was lost: the same body within
-   * option -ingest.repeats is the same commit. A request with an Idempotency-Key goes by that.
-   */
-  readonly repeats?: boolean;
 }
 /** What became of it; `outcome` is absent where the commit had been made before. */
 export interface LoadDone {
@@ -45,12 +39,10 @@ export interface LoadDone {
  */
 export const loadRequest = async (
   call: Pick<Call, 'service' | 'request' | 'who' | 'sent' | 'id' | 'whenLeft'>,
-  { pool, branch, format, form = {}, contentCodings, note, rejects, repeats = false }: WantedLoad,
+  { pool, branch, format, form = {}, contentCodings, note, rejects }: WantedLoad,
 ): Promise<LoadDone> => {
   const { service, request, who } = call;
-  const bodyKey =
-    repeats && call.sent === undefined && service.config.ingest.repeatsMs > 0 ? createHash('sha256') : undefined;
-  const sent = call.sent ?? bodyKey;
+  const { sent } = call;
   pool.branch(branch);
   const length = request.headers['content-length'];
   const pace = paceOf(request.raw, 'body', service.config);
@@ -107,10 +99,7 @@ export const loadRequest = async (
     params: { pool: `0x${pool.config.id}`, branch },
   };
   try {
-    const commit =
-      bodyKey === undefined
-        ? await commitOnce(about, note, make, discard)
-        : await commitBodyOnce({ ...about, sent: bodyKey }, note, make);
+    const commit = await commitOnce(about, note, make, discard);
     run.committed(commit);
     return { commit, ...done };
   } catch (error) {

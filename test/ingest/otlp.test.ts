@@ -70,15 +70,14 @@ describe('what is taken', () => {
     expect(service.lake.pool('otel_logs').config.layout).toEqual({ order: 'desc', keys: [['ts']] });
   });
   test('gzip and zstd, and every other coding that loads have', async () => {
-    const body = logs('coded');
     const zstd = await createEncoder('zstd');
-    const coded = { gzip: gzipSync(body), zstd: await zstd.end(body) };
+    const coded = { gzip: gzipSync(logs('coded')), zstd: await zstd.end(logs('coded too')) };
     expect(contentCodings).toEqual(expect.arrayContaining(['gzip', 'zstd']));
     for (const [coding, bytes] of Object.entries(coded))
       expect(
         (await post('/v1/logs', { ...protobuf, 'content-encoding': coding, 'x-lake-pool': 'coded' }, bytes)).status,
       ).toBe(200);
-    expect(await bodies('coded')).toBe('["coded","coded"]\n');
+    expect(await service.query('from coded | sort body | collect(body)')).toBe('["coded","coded too"]\n');
   });
   test('long batches and short ones, in chunks without a length too', async () => {
     const texts = Array.from({ length: 300 }, (_, i) => `row ${i} of a batch that goes to a worker`);
@@ -111,7 +110,7 @@ describe('what is taken', () => {
       [json, '{"resourceLogs":[]}'],
     ] as const)
       expect((await post('/v1/logs', { ...headers, 'x-lake-pool': 'empty' }, body)).status).toBe(200);
-    expect(await commits('empty')).toBe(0);
+    expect(service.lake.pools().some(({ name }) => name === 'empty')).toBe(false);
   });
   test('records sort and are asked for as all records are', async () => {
     const records = [3, 1, 2].map((n) => ({
@@ -140,7 +139,8 @@ describe('a batch that is sent again', () => {
     const both = await Promise.all(Array.from({ length: 6 }, () => post('/v1/logs', headers, logs('b', 'c'))));
     expect(both.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 200]);
     expect(await commits('again')).toBe(2);
-    // Elsewhere, or of other bytes, it is another one.
+    // In another coding it is the same; elsewhere, or of other bytes, it is another one.
+    await post('/v1/logs', { ...headers, 'content-encoding': 'gzip' }, gzipSync(logs('a')));
     await post('/v1/logs', { ...headers, 'x-lake-pool': 'elsewhere' }, logs('a'));
     await post('/v1/logs', headers, logs('a', 'more'));
     expect(await commits('again')).toBe(3);
@@ -189,10 +189,12 @@ describe('what is refused', () => {
     ]);
     expect(told(await post('/v1/logs?x=1', json, '{}'))[0]).toBe(400);
     expect(told(await post('/v1/logs', { ...json, 'content-encoding': 'lzma' }, '{}'))[0]).toBe(400);
-    expect(told(await post('/v1/logs', { ...json, 'x-lake-pool': '..' }, '{}'))[2]).toEqual({
-      code: 3,
-      message: 'pool cannot be named ".."',
-    });
+    expect(told(await post('/v1/logs', { ...json, 'x-lake-pool': '..' }, otlpJson(logsOf(logRecord('a')))))[2]).toEqual(
+      {
+        code: 3,
+        message: 'pool cannot be named ".."',
+      },
+    );
   });
   test('a request beyond the limit, also one that expands to more, is a 413', async () => {
     const long = Buffer.alloc(70_000, 'x');
@@ -206,7 +208,7 @@ describe('what is refused', () => {
     const whole = logs(...Array.from({ length: 400 }, (_, i) => `row ${i}`));
     for (const body of [whole.subarray(0, whole.length - 3), logs('a').subarray(0, 20)])
       expect((await post('/v1/logs', { ...protobuf, 'x-lake-pool': 'broken' }, body)).status).toBe(400);
-    expect(await service.query('from broken | count()')).toBe('0\n');
+    expect(service.lake.pools().some(({ name }) => name === 'broken')).toBe(false);
   });
   test('what will pass is a 503, that a shipper comes again', () => {
     const codes: readonly ErrorCode[] = ['storage-full', 'spill-full', 'worker-died', 'body-stalled'];

@@ -42,20 +42,31 @@ export const ingestPoolErrors = [
  * @throws pool-not-found, pool-name-missing, pools-many, auth-role, name-long, name-reserved, view-exists, and what the
  *   lake's queue refuses
  */
-export const ingestPool = async ({ service, who, audit }: Asking, wanted: WantedPool): Promise<Pool> => {
-  const { lake, config } = service;
-  const { name } = wanted;
+export const ingestPool = async (asking: Asking, wanted: WantedPool): Promise<Pool> => {
+  const there = checkIngestPool(asking, wanted.name);
+  if (there) return there;
+  try {
+    await asking.service.lake.createPool(wanted);
+  } catch (error) {
+    if (!(error instanceof LakeError && error.code === 'pool-exists')) throw error;
+  }
+  const made = found(asking, wanted.name);
+  if (!made) throw new LakeError('pool-not-found', { pool: wanted.name });
+  return made;
+};
+
+/**
+ * The same without making it: undefined if it is not there and may be made.
+ * @throws pool-not-found, pool-name-missing, pools-many, auth-role, name-long, name-reserved
+ */
+export const checkIngestPool = (asking: Asking, name: string): Pool | undefined => {
+  const {
+    service: { lake, config },
+    who,
+    audit,
+  } = asking;
   if (name === '') throw new LakeError('pool-name-missing');
-  const found = (): Pool | undefined => {
-    const pool = poolNamed(lake, name);
-    if (!pool) return undefined;
-    if (who)
-      checkNeed('writer of pool', who, { reference: name, found: pool }, (refusal) => {
-        audit?.refused(refusal);
-      });
-    return lake.pool(name);
-  };
-  const there = found();
+  const there = found(asking, name);
   if (there) return there;
   if (config.ingest.pools === 'existing') throw new LakeError('pool-not-found', { pool: name });
   if (who && !mayOnLake(who, 'writer')) {
@@ -66,12 +77,15 @@ export const ingestPool = async ({ service, who, audit }: Asking, wanted: Wanted
   const count = lake.pools().length;
   const limit = config.ingest.poolsMax;
   if (count >= limit) throw new LakeError('pools-many', { pool: name, count, limit });
-  try {
-    await lake.createPool(wanted);
-  } catch (error) {
-    if (!(error instanceof LakeError && error.code === 'pool-exists')) throw error;
-  }
-  const made = found();
-  if (!made) throw new LakeError('pool-not-found', { pool: name });
-  return made;
+  return undefined;
+};
+
+const found = ({ service: { lake }, who, audit }: Asking, name: string): Pool | undefined => {
+  const pool = poolNamed(lake, name);
+  if (!pool) return undefined;
+  if (who)
+    checkNeed('writer of pool', who, { reference: name, found: pool }, (refusal) => {
+      audit?.refused(refusal);
+    });
+  return lake.pool(name);
 };

@@ -28,6 +28,7 @@ export interface BodyForm<P extends Protocol> {
   readonly pool?: string | undefined;
   readonly time: string;
   readonly defaults?: Readonly<Record<string, string>>;
+  readonly utf8?: 'refuse';
   readonly contentEncoding?: string | undefined;
   readonly isKnown?: (told: Told[P]) => boolean;
 }
@@ -42,11 +43,18 @@ export interface Taken<P extends Protocol> {
 /** Takes a body and commits what is in it. @throws what is wrong with all of it */
 export const takeBody = async <P extends Protocol>(
   call: Call,
-  { protocol, pool, time, defaults, contentEncoding, isKnown = () => false }: BodyForm<P>,
+  { protocol, pool, time, defaults, utf8, contentEncoding, isKnown = () => false }: BodyForm<P>,
 ): Promise<Taken<P>> => {
   const loads = new BodyLoads(call);
   const note = commitNote(call.request.headers);
-  const form = { protocol, pool, time, ...(defaults && { defaults }), contentCodings: requestCodings(contentEncoding) };
+  const form = {
+    protocol,
+    pool,
+    time,
+    ...(defaults && { defaults }),
+    ...(utf8 && { utf8 }),
+    contentCodings: requestCodings(contentEncoding),
+  };
   try {
     const { told, pools, digest } = await call.service.workers.ingest<P>({
       ...form,

@@ -1,16 +1,13 @@
 /** OTLP/HTTP: logs, traces and metrics of OpenTelemetry's SDKs and collectors. */
 import { Type } from 'typebox';
-import { LakeError } from '../../errors.ts';
 import type { Signal } from '../../formats/otlp/schema.ts';
-import { noteCommit } from '../access/audit.ts';
-import { requestCodings } from '../bodies/encoding.ts';
 import { utf8Refused, utf8Schema } from '../bodies/parameters.ts';
-import { commitNote } from '../commit-note.ts';
 import { otlpSchema } from '../ingest/otlp-schema.ts';
 import { otlpEncoding, otlpTypes, refuseOtlp, sendTaken } from '../ingest/otlp.ts';
-import { ingestPool, ingestPoolErrors } from '../ingest/pools.ts';
+import { namedPool } from '../ingest/named-pool.ts';
+import { checkIngestPool, ingestPoolErrors } from '../ingest/pools.ts';
 import { shipperError } from '../ingest/refusal.ts';
-import { loadRequest } from '../load.ts';
+import { onlyCommit, takeBody } from '../ingest/take.ts';
 import { type Call, type Route, route } from '../route.ts';
 import { changeErrors, commitErrors, dataErrors } from '../route-errors.ts';
 
@@ -19,9 +16,6 @@ const signals = {
   traces: { title: 'Traces', what: 'a record for each span, with its events and links as lists' },
   metrics: { title: 'Metrics', what: 'a record for each data point' },
 } as const satisfies Record<Signal, unknown>;
-
-/** The newest first: what is asked for mostly. */
-const layout = { keys: [['ts']], order: 'desc' } as const;
 
 const routeOf = (signal: Signal): Route =>
   route({
@@ -68,34 +62,23 @@ const routeOf = (signal: Signal): Route =>
 
 const take = async (call: Call<unknown, { readonly utf8?: string }>, signal: Signal): Promise<unknown> => {
   const { request, reply, query, contentType } = call;
-  const { headers } = request;
   const encoding = otlpEncoding(contentType);
-  const contentCodings = requestCodings(headers['content-encoding']);
   const refusesBytes = utf8Refused(query.utf8);
-  const note = commitNote(headers);
-  const pool = await ingestPool(call, { name: poolName(headers['x-lake-pool']) ?? `otel_${signal}`, ...layout });
-  call.audit?.about({ pool: `0x${pool.config.id}`, branch: 'main' });
-  try {
-    const { commit } = await loadRequest(call, {
-      pool,
-      branch: 'main',
-      format: encoding === 'json' ? `otlp-${signal}-json` : `otlp-${signal}`,
-      contentCodings,
-      ...(refusesBytes && { form: { utf8: 'refuse' } }),
-      note,
-      repeats: true,
-    });
-    noteCommit(reply, commit);
-  } catch (error) {
-    // A request without anything in it is a success, as the specification has it.
-    if (!(error instanceof LakeError && error.code === 'load-empty')) throw error;
-  }
+  const pool = namedPool({ query: {}, request }, `otel_${signal}`);
+  // Before all of a body is read; it is made when something of that was.
+  checkIngestPool(call, pool);
+  const taken = await takeBody(call, {
+    protocol: encoding === 'json' ? `otlp-${signal}-json` : `otlp-${signal}`,
+    pool,
+    time: 'ts',
+    ...(refusesBytes && { utf8: 'refuse' }),
+    contentEncoding: request.headers['content-encoding'],
+    isKnown: () => true,
+  });
+  // A request without anything in it is a success, as the specification has it.
+  onlyCommit(taken);
   return sendTaken(reply, encoding);
 };
-
-/** Headers are bytes; a name is UTF-8. */
-const poolName = (header: string | readonly string[] | undefined): string | undefined =>
-  header === undefined ? undefined : Buffer.from(String(header), 'latin1').toString();
 
 /** The endpoints of OTLP. */
 export const otlpRoutes: readonly Route[] = [routeOf('logs'), routeOf('traces'), routeOf('metrics')];

@@ -8,6 +8,7 @@ import { decodeBulk } from './bulk.ts';
 import { decodeHec, decodeHecRaw } from './hec.ts';
 import type { Decoder, IngestForm, IngestOutcome, PoolOutcome, Protocol, Told } from './ingest.types.ts';
 import { decodeLokiJson, decodeLokiProtobuf } from './loki.ts';
+import { otlpDecoder } from './otlp.ts';
 import { decodeSyslog } from './syslog.ts';
 import { type PoolLoadTools, PoolLoads } from './pool-loads.ts';
 
@@ -18,6 +19,12 @@ const decoders: { readonly [P in Protocol]: Decoder<Told[P]> } = {
   'loki-json': decodeLokiJson,
   'loki-protobuf': decodeLokiProtobuf,
   syslog: decodeSyslog,
+  'otlp-logs': otlpDecoder('otlp-logs'),
+  'otlp-logs-json': otlpDecoder('otlp-logs-json'),
+  'otlp-traces': otlpDecoder('otlp-traces'),
+  'otlp-traces-json': otlpDecoder('otlp-traces-json'),
+  'otlp-metrics': otlpDecoder('otlp-metrics'),
+  'otlp-metrics-json': otlpDecoder('otlp-metrics-json'),
 };
 
 /** `read`: called when all of the body was read. */
@@ -27,7 +34,7 @@ interface IngestTools extends PoolLoadTools {
 /** Reads a body into objects of its pools. When it rejects, no file is left. */
 export const ingest = async (
   body: AsyncIterable<Uint8Array>,
-  { protocol, pool, time, defaults = {}, contentCodings: codings = [] }: IngestForm,
+  { protocol, pool, time, defaults = {}, utf8, contentCodings: codings = [] }: IngestForm,
   options: ReadOptions,
   tools: IngestTools,
 ): Promise<IngestOutcome> => {
@@ -38,7 +45,7 @@ export const ingest = async (
     const told = await decoders[protocol](
       hashed(plain, (chunk) => hash.update(chunk)),
       {
-        options,
+        options: utf8 ? { ...options, utf8 } : options,
         pool,
         time,
         defaults,

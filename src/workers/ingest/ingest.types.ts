@@ -3,7 +3,8 @@
  * pool's records is not the decoder's to know: a pool that refuses them fails alone.
  */
 import type { ContentCoding } from '../../formats/codings/encoding.ts';
-import type { ReadOptions } from '../../formats/format.types.ts';
+import type { BodyForm, ReadOptions } from '../../formats/format.types.ts';
+import type { IngestName } from '../../formats/formats.ts';
 import type { ObjectMeta, PoolConfig } from '../../lake/lake.types.ts';
 import type { Vector } from '../../vectors/vector.ts';
 import type { WireError } from '../messages.ts';
@@ -12,10 +13,11 @@ import type { LoadWatch } from '../watches.ts';
 import type { BulkTold } from './bulk.ts';
 import type { HecTold } from './hec.ts';
 import type { LokiTold } from './loki.ts';
+import type { OtlpTold } from './otlp.ts';
 import type { SyslogTold } from './syslog.ts';
 
 /** What the answer says of a body beside its records, by protocol: plain data. */
-export interface Told {
+export interface Told extends Readonly<Record<IngestName, OtlpTold>> {
   readonly bulk: BulkTold;
   readonly hec: HecTold;
   readonly 'hec-raw': HecTold;
@@ -48,6 +50,8 @@ export interface IngestForm {
   readonly time?: string | undefined;
   /** Fields that records get which do not have them, where the protocol has such. */
   readonly defaults?: Readonly<Record<string, string>>;
+  /** What to do with bytes that are no UTF-8, where the protocol has texts as bytes. */
+  readonly utf8?: BodyForm['utf8'];
   readonly contentCodings?: readonly ContentCoding[];
 }
 

@@ -1,4 +1,5 @@
 /** Ingests: a shipper's body becomes sorted objects of the pools that it names. Nothing is committed here. */
+import { working } from '../../vectors/stop.ts';
 import type { Vector } from '../../vectors/vector.ts';
 import { sortIntoObjects } from '../../lake/load/sort.ts';
 import { removeObjectFiles } from '../../lake/objects/removal.ts';
@@ -19,7 +20,12 @@ export const runIngest = async (
     const outcome = await ingest(
       task.body,
       request,
-      { ...readLimits, memory: share.memory, alone: () => share.turn(task.signal) },
+      {
+        ...readLimits,
+        memory: share.memory,
+        alone: () => share.turn(task.signal),
+        turn: (work) => working(task.signal, work),
+      },
       {
         layoutOf: (pool) => task.call({ kind: 'target', pool }),
         sort: (batches, layout, loads) =>

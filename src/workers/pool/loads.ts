@@ -161,7 +161,7 @@ export class Loads {
     return runSmallIngest(request, body, async (name) => layoutOf(await targets.find(name)), this.smallTools);
   }
   private async ingestChunks(
-    { protocol, pool, time, defaults, contentCodings, body, begun, client, signal }: IngestRequest,
+    { protocol, pool, time, defaults, utf8, contentCodings, body, begun, client, signal }: IngestRequest,
     targets: IngestTargets,
   ): Promise<IngestOutcome> {
     const session = this.scheduler.session();
@@ -174,6 +174,7 @@ export class Loads {
         pool,
         time,
         ...(defaults && { defaults }),
+        ...(utf8 && { utf8 }),
         ...(contentCodings?.length && { contentCodings }),
       },
       session,
