@@ -29,8 +29,8 @@ test('the manual lists them', () => {
   const heads = ['Program', 'By', 'When the service is killed and starts again'];
   const rows = shippers.map(({ name, protocol, sureness }) => [name, protocol, surenessText[sureness]]);
   const table = [heads, heads.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`);
-  const text = `<!-- begin shippers -->\n${table.join('\n')}\n<!-- end shippers -->`;
-  const marked = /<!-- begin shippers -->[\s\S]*<!-- end shippers -->/;
+  const text = `<!-- begin tested shippers -->\n${table.join('\n')}\n<!-- end tested shippers -->`;
+  const marked = /<!-- begin tested shippers -->[\s\S]*<!-- end tested shippers -->/;
   if (process.env['UPDATE_README'] !== undefined)
     writeFileSync(
       page,
