@@ -13,6 +13,8 @@ export interface ParsedBlock {
   readonly rows: number;
   readonly lines: number /** Bytes behind its last line break. */;
   readonly tail: number;
+  /** The first number whose digits were not kept, and how many lines are before it. */
+  readonly lost?: { readonly text: string; readonly line: number };
 }
 /**
  * Reads blocks one by one; undefined for what is not whole values without a fault, up to the end. `bytes[length]` is
@@ -27,6 +29,7 @@ interface BlockFormat {
   readonly parser: BlockParser;
   readonly cut: (bytes: Uint8Array, length: number) => number;
   readonly copied?: ((bytes: Uint8Array) => void) | undefined;
+  readonly lost?: ((number: { readonly text: string; readonly line: number }) => void) | undefined;
 }
 /** Cuts behind the last line break. */
 export const lineCut = (bytes: Uint8Array, length: number): number => bytes.lastIndexOf(0x0a, length - 1) + 1;
@@ -108,6 +111,7 @@ export async function* readBlocks(
         return { values, lines, offset, lineStart, rest: reader.rest(block) };
       }
       reader.recycle(block);
+      if (parsed.lost) format.lost?.({ ...parsed.lost, line: lines + parsed.lost.line });
       values += parsed.rows;
       lines += parsed.lines;
       offset += length;

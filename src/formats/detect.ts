@@ -106,6 +106,8 @@ const complaintOf = async (
       batchRows: trial.values,
       helper: undefined,
       errors: undefined,
+      // The reader of all of it says what it could not keep.
+      warn: undefined,
     })) {
       rows += batch.length;
       if (rows >= trial.values) break;

@@ -18,7 +18,7 @@ import { ByteWindow, markLength } from '../byte-window.ts';
 import { Faults } from '../faults/faults.ts';
 import { FaultyValues, type LineWindow, endless } from '../faults/values.ts';
 import { ReaderTurns, type ReadOptions, readLimits } from '../format.types.ts';
-import { JsonTape } from './tape.ts';
+import { JsonTape, type LostNumber, lostText } from './tape.ts';
 import { asValues } from './unnest.ts';
 import { writeValue } from './write.ts';
 
@@ -26,7 +26,8 @@ import { writeValue } from './write.ts';
  * Batches of the values of a JSON or NDJSON stream. @throws LakeError `format-broken` with the line, after giving out
  * what came before
  */
-export async function* readJson(input: AsyncIterable<Uint8Array>, options: ReadOptions): AsyncGenerator<Vector> {
+export async function* readJson(input: AsyncIterable<Uint8Array>, given: ReadOptions): AsyncGenerator<Vector> {
+  const options = warningOnce(given);
   const stopped = yield* readInSequence(
     asValues(input, options.unnest),
     options,
@@ -38,7 +39,7 @@ export async function* readJson(input: AsyncIterable<Uint8Array>, options: ReadO
   const wrong = yield* readBlocks(
     rest,
     progress,
-    { parser: jsonBlocks(options), cut: lineCut, copied: options.copied },
+    { parser: jsonBlocks(options), cut: lineCut, copied: options.copied, lost: teller(options) },
     helper,
   );
   if (wrong) yield* readInSequence(wrong.rest, options, wrong, undefined);
@@ -63,6 +64,7 @@ export function* readWholeJson(body: Uint8Array, options: ReadOptions): Generato
   const window = { bytes, start: markLength(bytes, body.length), end: body.length, final: true, offset: 0 };
   let failed: { readonly problem: unknown } | undefined;
   tape.place = { lines: 1, lineStart: 0 };
+  tape.watchDigits(teller(options));
   try {
     while (tape.next(window, builder.length) === 'value') writeValue(tape, builder);
   } catch (problem) {
@@ -71,6 +73,23 @@ export function* readWholeJson(body: Uint8Array, options: ReadOptions): Generato
   if (builder.length > 0) yield builder.finish();
   if (failed) throw failed.problem;
 }
+
+/** Blocks are read by several tapes, and what is no block is read again in sequence: the input has one warning. */
+const warningOnce = (options: ReadOptions): ReadOptions => {
+  const { warn } = options;
+  if (!warn) return options;
+  let isTold = false;
+  const once = (text: string): void => {
+    if (!isTold) warn(text);
+    isTold = true;
+  };
+  return { ...options, warn: once };
+};
+const teller = ({ warn }: ReadOptions): ((lost: LostNumber) => void) | undefined =>
+  warn &&
+  ((lost) => {
+    warn(lostText(lost));
+  });
 
 interface Handover {
   readonly progress: Progress;
@@ -90,6 +109,7 @@ async function* readInSequence(
   const tape = new JsonTape(limits.nestingMax, { memory: options.memory });
   const batches = new Batches(limits.batchRows);
   tape.place = place;
+  tape.watchDigits(teller(options));
   const turns = new ReaderTurns(options);
   const faults = Faults.of(options);
   const faulty = faults && new FaultyValues(faults, window);
@@ -184,6 +204,10 @@ export const jsonBlocks = (options: ReadOptions): BlockParser => {
     if (++blocks % blocksPerBuilder === 0 || parts > blockPartsMax) anew();
     const mark = partsMade();
     tape.place = { lines: 0, lineStart: 0 };
+    let lost: LostNumber | undefined;
+    tape.watchDigits((first) => {
+      lost = first;
+    });
     for (;;) {
       let state;
       try {
@@ -200,6 +224,12 @@ export const jsonBlocks = (options: ReadOptions): BlockParser => {
     parts += partsMade() - mark;
     const rows = builder.length;
     const { lines, lineStart } = tape.place;
-    return { batches: builder.lend((v) => packVectors(rows > 0 ? [v] : [])), rows, lines, tail: length - lineStart };
+    return {
+      batches: builder.lend((v) => packVectors(rows > 0 ? [v] : [])),
+      rows,
+      lines,
+      tail: length - lineStart,
+      ...(lost && { lost }),
+    };
   };
 };

@@ -111,6 +111,35 @@ const kindTypes: readonly (Type | undefined)[] = [
   types.null,
 ];
 
+/** A number of a text that a float does not give back, and its line. */
+export interface LostNumber {
+  readonly text: string;
+  readonly line: number;
+}
+/** Digits that every float gives back, and the most that one can be asked for. */
+const digitsAlways = 15;
+const digitsMax = 100;
+/** As many as a float is printed with, and a point; how many of these numbers are looked at. */
+const digitsPrinted = 18;
+const looksMax = 1000;
+/** The digits of a number from its first to its last that is no zero. */
+const digitsOf = (number: string): string =>
+  number
+    .replace(/[eE].*$/, '')
+    .replace(/[-.]/g, '')
+    .replace(/^0+|0+$/g, '');
+/** Whether the nearest float is printed with the digits of a number, in short or rounded to as many as it has. */
+const givesBack = (text: string): boolean => {
+  const digits = digitsOf(text);
+  const x = Number(text);
+  if (x === 0) return digits === '';
+  if (digits.length <= digitsAlways || digitsOf(String(x)) === digits) return true;
+  return digits.length <= digitsMax && digitsOf(x.toPrecision(digits.length)) === digits;
+};
+/** What a load's answer says of it. */
+export const lostText = ({ text, line }: LostNumber): string =>
+  `json: ${text.length > 60 ? `${text.slice(0, 60)}...` : text} (line ${line}) is kept as float64, which does not hold all of its digits`;
+
 /** The tape of the value scanned last; `bytes` are those that its places refer to, until the window moves on. */
 export class JsonTape {
   kinds = new Uint8Array(entriesFirst);
@@ -144,6 +173,8 @@ export class JsonTape {
   /** Byte of the stream at which that line begins. */
   private lineStart = 0;
   private offset = 0;
+  private lost: ((number: LostNumber) => void) | undefined;
+  private looks = 0;
 
   /** `keyBytesMax`: bytes of keys that are kept before all are forgotten. */
   constructor(
@@ -188,6 +219,11 @@ export class JsonTape {
     return fitsInt64(parseInteger(this.digits(i))!);
   }
 
+  /** Tells of the first number from here on whose digits no float has; then nothing is looked at any more. */
+  watchDigits(lost: ((number: LostNumber) => void) | undefined): void {
+    this.lost = lost;
+    this.looks = looksMax;
+  }
   /** The value was taken: what a long one needed goes. */
   taken(): void {
     if (this.kinds.length > entriesKeptMax) this.restart();
@@ -419,6 +455,7 @@ export class JsonTape {
       if (digits <= 15) this.numberEntry(kind.whole, negative && mantissa !== 0 ? -mantissa : mantissa);
       else {
         if (digits > 308 && !Number.isFinite(Number(ascii(bytes, start, i)))) this.outOfRange(start, i);
+        if (this.lost && digits > 18 && !fitsInt64(BigInt(latin1(bytes, start, i)))) this.lookAt(start, i, whole);
         this.span(this.entry(kind.wholeLong), start, i);
       }
       return;
@@ -444,7 +481,23 @@ export class JsonTape {
     if (i >= this.bound && !this.final) throw cut;
     const x = exact ? mantissa / exactPowers[fraction]! : Math.abs(Number(ascii(bytes, start, i)));
     if (x === Infinity) this.outOfRange(start, i);
+    if (this.lost && !exact && (digits + fraction > digitsAlways || x === 0)) this.lookAt(start, i, whole);
     this.numberEntry(kind.float, negative ? -x : x);
+  }
+  /**
+   * Tells of a number that a float does not give back. Numbers of 16 and 17 digits are what floats are printed as, and
+   * only some of them are looked at.
+   */
+  private lookAt(start: number, end: number, whole: number): void {
+    const { bytes } = this;
+    let first = whole;
+    while (bytes[first] === 0x30 || bytes[first] === 0x2e) first++;
+    if (end - first <= digitsPrinted && this.looks-- <= 0) return;
+    const text = latin1(bytes, start, end);
+    if (givesBack(text)) return;
+    const { lost, lines: line } = this;
+    this.lost = undefined;
+    lost?.({ text, line });
   }
   /** No float is as large: to take it for an infinity would lose it. */
   private outOfRange(start: number, end: number): never {

@@ -16,6 +16,7 @@ import type { LoadOutcome } from '../pool.types.ts';
 import { FaultKeeper, keptFaults } from './faults.ts';
 import { FirstForm } from './first-form.ts';
 import { eachWithTimes } from './times.ts';
+import { Warnings } from './warnings.ts';
 
 /** The longest body that the main thread parses. */
 export const smallBodyBytesMax = 4096;
@@ -85,8 +86,12 @@ export const runSmallLoad = (
       options: { ...readLimits, ...form },
     });
   const noted = new FirstForm();
-  const sorted = sortSmall(noted.all(whole(body, readLimits)), { keys, order, threshold, objects, shapeLimits });
-  return sorted instanceof Promise ? sorted.then((all) => outcomeOf(all, noted)) : outcomeOf(sorted, noted);
+  const warnings = new Warnings();
+  const rows = whole(body, { ...readLimits, warn: warnings.add });
+  const sorted = sortSmall(noted.all(rows), { keys, order, threshold, objects, shapeLimits });
+  return sorted instanceof Promise
+    ? sorted.then((all) => outcomeOf(all, noted, warnings))
+    : outcomeOf(sorted, noted, warnings);
 };
 
 /** What a load may hold, of the limits of inputs; undefined where they have none. */
@@ -102,7 +107,8 @@ const readAndSort = async (
   }: { readonly objects: ObjectStore; readonly shapeLimits: ShapeLimits | undefined; readonly options: ReadOptions },
 ): Promise<LoadOutcome> => {
   const keeper = options.errors && new FaultKeeper(rejects, () => ({ objects, spill: noSpill }));
-  const known = keeper ? { ...options, faulty: keeper.take } : options;
+  const warnings = new Warnings();
+  const known = { ...options, warn: warnings.add, ...(keeper && { faulty: keeper.take }) };
   // What `isSmallLoad` lets through has no coding that would have to be undone first.
   const reader = format === 'auto' ? await openReader(format, once(body), known) : readPlain(format, once(body), known);
   const noted = new FirstForm();
@@ -117,19 +123,20 @@ const readAndSort = async (
       memoryBytesMax: Infinity,
     }),
   );
-  return outcomeOf(sorted, noted);
+  return outcomeOf(sorted, noted, warnings);
 };
 
 const outcomeOf = (
   { objects, records, bytes, faults, rejected }: SortedObjects & Pick<LoadOutcome, 'faults' | 'rejected'>,
   first: FirstForm,
+  warnings: Warnings,
 ): LoadOutcome => {
   if (records === 0) throw new LakeError('load-empty');
   return {
     objects,
     records,
     bytes,
-    warnings: [],
+    warnings: warnings.texts(),
     ...(first.isOneArray(records) && { isOneArray: true }),
     ...(faults && { faults, rejected: rejected ?? [] }),
   };

@@ -15,6 +15,7 @@ import { FaultKeeper, keptFaults } from './faults.ts';
 import { loadHelper } from './part.ts';
 import { eachWithTimes } from './times.ts';
 import { mergeHelper } from './merge-part.ts';
+import { Warnings } from './warnings.ts';
 import type { Task } from '../task.ts';
 
 /** Most of the time that a load waits for another of very many shapes: the client of that may be slow. */
@@ -135,9 +136,7 @@ export const runLoad = async (
       copied: (bytes) => {
         task.body.free(bytes);
       },
-      warn: (text) => {
-        warnings.add(text);
-      },
+      warn: warnings.add,
       ...(contentCodings && { contentCodings }),
       ...(keeper && { faulty: keeper.take }),
       ...form,
@@ -189,23 +188,6 @@ export const sortingOf = (
     return share.sortBytesMax() / loads();
   },
 });
-
-/** Most warnings of a load, and characters of each, which go into a header: names of columns are the client's. */
-const warningsMax = 5;
-const warningCharactersMax = 200;
-/** What could not be kept as it came. */
-class Warnings {
-  private readonly first: string[] = [];
-  private more = 0;
-
-  add(text: string): void {
-    if (this.first.length === warningsMax) this.more++;
-    else this.first.push(text.length > warningCharactersMax ? `${text.slice(0, warningCharactersMax)}...` : text);
-  }
-  texts(): readonly string[] {
-    return this.more === 0 ? this.first : [...this.first, `${this.more} more`];
-  }
-}
 
 /** What a load may hold, of the limits of inputs. */
 export const shapeLimitsOf = ({ typesMax = Infinity, columnsMax = Infinity }: ReadOptions): ShapeLimits => ({
