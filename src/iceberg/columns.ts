@@ -159,6 +159,9 @@ export const partsOf = (kind: string): KindParts => {
 
 const keyText = ({ parent, role, field, kind }: ColumnKey): string => `${parent} ${role} ${kind} ${field}`;
 
+/** What stands for a NUL in a column's name, which DuckDB ends there, and then has two of one name. */
+const nulWritten = '_x0000_';
+
 /** The columns of a table in the order in which they came; it only grows. */
 export class ColumnSet {
   private readonly all: TableColumn[] = [];
@@ -259,7 +262,7 @@ export class ColumnSet {
   /** A name that no column beside it has, nor an engine for itself. */
   private nameFor({ parent, role, field, kind }: ColumnKey): string {
     if (role === 'rest') return restName;
-    const own = field === '' ? '_' : field;
+    const own = field === '' ? '_' : field.replaceAll('\0', nulWritten);
     const taken = this.names.get(parent);
     const isFree = (name: string): boolean =>
       !taken?.has(name.toLowerCase()) && !(parent === 0 && reservedNames.has(name.toLowerCase()));

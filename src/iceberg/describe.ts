@@ -63,7 +63,9 @@ const noteOf = (column: TableColumn, set: ColumnSet): string | undefined => {
     isMixed && own === undefined ? 'the field has values of several kinds, each in a column of its own' : mixed;
   const renamed =
     !isMixed && column.role === 'field' && column.name !== column.field && own === undefined
-      ? 'another column, or an engine, has the name'
+      ? column.field.includes('\0')
+        ? 'engines end a name at a NUL'
+        : 'another column, or an engine, has the name'
       : undefined;
   return own ?? sibling ?? renamed;
 };

@@ -1,6 +1,7 @@
 /** Records of any shape as Parquet files of an Iceberg table: which columns hold what, and what others read there. */
 import { describe, expect, test } from 'vitest';
 import { ColumnSet, tableColumnsMax } from '../../../src/iceberg/columns.ts';
+import { describeColumns } from '../../../src/iceberg/describe.ts';
 import { icebergFields } from '../../../src/iceberg/schema.ts';
 import { vectorOf } from '../../../src/vectors/builder.ts';
 import { parseSupValues } from '../../../src/vectors/sup/parse.ts';
@@ -114,6 +115,18 @@ describe('ids', () => {
       '4 b',
       '5 a__string',
     ]);
+  });
+
+  test('a NUL in a name is written, since engines end names there', async () => {
+    const { columns, bytes } = renderedText('{"a\\u0000b":1,a:2,"a\\u0000":3,r:{"\\u0000":4}}');
+    expect(describeColumns(columns).map(({ path, column, note }) => [path, column, note])).toEqual([
+      ['a\0b', 'a_x0000_b', 'engines end a name at a NUL'],
+      ['a', 'a', undefined],
+      ['a\0', 'a_x0000_', 'engines end a name at a NUL'],
+      ['r', 'r', undefined],
+      ['r.\0', 'r._x0000_', 'engines end a name at a NUL'],
+    ]);
+    expect(await rowsOf(bytes)).toEqual([{ a_x0000_b: 1, a: 2, a_x0000_: 3, r: { _x0000_: 4 } }]);
   });
 
   test('a survey that others were quicker than gets the ids that are free then', () => {
