@@ -1,0 +1,198 @@
+/**
+ * Services on a bucket, as users start them: the writer is killed and its folder deleted, or stopped and resumed, while
+ * clients write. `STORE_RUNS=100 npx vitest run test/store/service.test.ts` does more of it; the seed is printed.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as later } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type BucketServer, startBucketServer } from '../support/bucket-server.ts';
+import { type Service, startBuiltService } from '../support/built-service.ts';
+import { randomOf, seedOf } from '../support/random.ts';
+
+const runs = Number(process.env['STORE_RUNS'] ?? 1);
+const seed = seedOf(Date.now() % 1_000_000);
+const clients = 8;
+
+let store: BucketServer;
+const folders: string[] = [];
+const services: Service[] = [];
+beforeAll(async () => {
+  process.env['AWS_ACCESS_KEY_ID'] = 'key';
+  process.env['AWS_SECRET_ACCESS_KEY'] = 'secret';
+  store = await startBucketServer();
+});
+afterAll(async () => {
+  for (const service of services) await service.end('SIGKILL');
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+  await store.close();
+});
+
+const newFolder = (): string => {
+  const folder = mkdtempSync(join(tmpdir(), 'lake-stored-'));
+  folders.push(folder);
+  return folder;
+};
+const start = async (prefix: string, flags: readonly string[] = [], lake = newFolder()): Promise<Service> => {
+  const service = await startBuiltService({
+    lake,
+    flags: ['-workers', '1', '-store', `s3://lakes/${prefix}`, '-store.endpoint', store.endpoint, ...flags],
+  });
+  services.push(service);
+  return service;
+};
+const post = (url: string, body: string, signal?: AbortSignal): Promise<Response> =>
+  fetch(url, {
+    method: 'POST',
+    body,
+    headers: { accept: 'application/json', 'content-type': 'application/x-ndjson' },
+    ...(signal && { signal }),
+  });
+const makePool = async ({ address }: Service): Promise<void> => {
+  const answer = await fetch(`${address}/pool`, {
+    method: 'POST',
+    body: JSON.stringify({ name: 'p', layout: { order: 'asc', keys: [['k']] } }),
+    headers: { 'content-type': 'application/json' },
+  });
+  expect(answer.status, await answer.text()).toBe(200);
+};
+const keysOf = async ({ address }: Service): Promise<number[]> => {
+  const answer = await fetch(`${address}/query`, {
+    method: 'POST',
+    body: JSON.stringify({ query: 'from p | values k' }),
+    headers: { accept: 'application/x-ndjson', 'content-type': 'application/json' },
+  });
+  const text = await answer.text();
+  expect(answer.status, text).toBe(200);
+  return text.split('\n').filter(Boolean).map(Number);
+};
+
+/** Clients that load one key after the other, until they are told to end; some loads have a file of their own. */
+const writing = (
+  service: Service,
+  first: number,
+): { readonly acknowledged: number[]; readonly end: () => Promise<void> } => {
+  const acknowledged: number[] = [];
+  const ending = new AbortController();
+  let next = first;
+  const long = randomOf(1).hex(300);
+  const client = async (): Promise<void> => {
+    while (!ending.signal.aborted) {
+      const key = next++;
+      const rows = key % 10 === 0 ? 1500 : 1;
+      const body = Array.from({ length: rows }, (_, i) => JSON.stringify({ k: key, i, text: `${i} ${long}` })).join(
+        '\n',
+      );
+      try {
+        const answer = await post(`${service.address}/pool/p/branch/main`, body, ending.signal);
+        await answer.text();
+        if (answer.status === 200) acknowledged.push(key);
+        else await later(5);
+      } catch {
+        await later(5);
+      }
+    }
+  };
+  const all = Array.from({ length: clients }, client);
+  return {
+    acknowledged,
+    end: async () => {
+      ending.abort();
+      await Promise.all(all);
+    },
+  };
+};
+const rowsOf = (key: number): number => (key % 10 === 0 ? 1500 : 1);
+/** Each key is there whole or not at all, all that were acknowledged are. */
+const checkKeys = (keys: readonly number[], acknowledged: readonly number[]): void => {
+  const counts = new Map<number, number>();
+  for (const key of keys) counts.set(key, (counts.get(key) ?? 0) + 1);
+  for (const [key, count] of counts) expect(count, `rows of ${key}`).toBe(rowsOf(key));
+  expect(acknowledged.filter((key) => !counts.has(key))).toEqual([]);
+};
+const untilSome = async (acknowledged: readonly number[], count: number): Promise<void> => {
+  while (acknowledged.length < count) await later(5);
+};
+
+describe(`services on a bucket (SEED=${seed})`, () => {
+  const random = randomOf(seed);
+  const below = (n: number): number => random.below(n);
+
+  test('the writer is killed and its folder deleted: nothing acknowledged is lost, nothing is there twice', async () => {
+    let service = await start('kills', ['-store.ack', 'bucket']);
+    await makePool(service);
+    const acknowledged: number[] = [];
+    for (let run = 0; run < runs; run++) {
+      const work = writing(service, run * 1_000_000);
+      await untilSome(work.acknowledged, 5 + below(60));
+      await service.end('SIGKILL');
+      await work.end();
+      rmSync(service.lake, { recursive: true, force: true });
+      acknowledged.push(...work.acknowledged);
+      service = await start('kills', ['-store.ack', 'bucket']);
+      checkKeys(await keysOf(service), acknowledged);
+    }
+    expect(await service.end()).toBe(0);
+  }, 600_000);
+
+  test('one of two writers is stopped while it puts, and resumed: it is no longer the writer, and says so', async () => {
+    for (let run = 0; run < runs; run++) {
+      const one = await start(`stops-${run}`, ['-store.ack', 'bucket']);
+      await makePool(one);
+      const before = writing(one, 0);
+      await untilSome(before.acknowledged, 5 + below(30));
+      one.process.kill('SIGSTOP');
+      const two = await start(`stops-${run}`, ['-store.ack', 'bucket']);
+      const after = writing(two, 1_000_000);
+      await untilSome(after.acknowledged, 3);
+      one.process.kill('SIGCONT');
+      await untilSome(after.acknowledged, 10);
+      const refusal = async (): Promise<string> => (await post(`${one.address}/pool/p/branch/main`, '{"k":-1}')).text();
+      let said = await refusal();
+      for (; !said.includes('no longer the writer'); said = await refusal()) await later(20);
+      const answer = await post(`${one.address}/pool/p/branch/main`, '{"k":-1}');
+      expect(answer.status).toBe(421);
+      expect(await (await fetch(`${one.address}/ready`)).text()).toMatch(/no longer the writer .* since segment \d+$/);
+      await before.end();
+      await after.end();
+      const keys = await keysOf(two);
+      checkKeys(
+        keys.filter((key) => key !== -1),
+        [...before.acknowledged, ...after.acknowledged],
+      );
+      // Before the other one was there, a write of this test may have been done.
+      expect(keys.filter((key) => key === -1).length).toBeLessThan(1);
+      await one.end('SIGKILL');
+      await two.end('SIGKILL');
+      const third = await start(`stops-${run}`);
+      expect((await keysOf(third)).sort((a, b) => a - b)).toEqual(keys.sort((a, b) => a - b));
+      await third.end('SIGKILL');
+    }
+  }, 600_000);
+
+  test('with ack local the bucket is soon where the folder is, and the service says how far', async () => {
+    const service = await start('local');
+    await makePool(service);
+    for (let key = 1; key < 20; key++)
+      expect((await post(`${service.address}/pool/p/branch/main`, `{"k":${key}}`)).status).toBe(200);
+    let ready = '';
+    for (; !ready.startsWith('ready; the bucket is 0 records and 0.0 s behind'); await later(50))
+      ready = await (await fetch(`${service.address}/ready`)).text();
+    const metrics = await (await fetch(`${service.address}/metrics`)).text();
+    expect(metrics).toMatch(/^lake_store_behind_records 0$/m);
+    expect(metrics).toMatch(/^lake_store_fenced 0$/m);
+    await service.end('SIGKILL');
+    rmSync(service.lake, { recursive: true, force: true });
+    const again = await start('local');
+    expect(await keysOf(again)).toHaveLength(19);
+    expect(await again.end()).toBe(0);
+  }, 120_000);
+
+  test('a store that ignores conditions is refused at the start', async () => {
+    store.conditional = false;
+    const refused = await start('none').catch((fault: Error) => fault.message);
+    store.conditional = true;
+    expect(refused).toMatch(/does not honor If-None-Match on puts, so two writers could both write/);
+  }, 60_000);
+});
