@@ -171,6 +171,7 @@ export const errorTable = {
     'record',
     'last',
   ),
+  'store-empty': absent('store {store}: there is no lake'),
   'store-unconditional': internal(
     'store {store} does not honor If-None-Match on puts, so two writers could both write: {fault}',
     'store',

@@ -65,6 +65,8 @@ const run = async (argv: readonly string[]): Promise<number> => {
       );
     case 'key':
       return (await import('./commands/key.ts')).keyCommand(rest, io);
+    case 'clone':
+      return (await import('./commands/clone.ts')).cloneCommand(rest, io);
     case 'fsck':
       return (await import('./commands/fsck.ts')).fsckCommand(rest, io);
     case 'replay':

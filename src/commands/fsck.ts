@@ -4,10 +4,16 @@
  * asked to repair. Exit status 0 for a sound lake, 1 for a damaged one; after `-repair` 0 when the lake is sound again
  * and nothing was lost, 1 when something was.
  */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { parseFsck } from '../config/fsck.ts';
+import type { StoreAddress } from '../config/store.ts';
+import { LakeError } from '../errors.ts';
 import { checkThere, type DamagedFile, fsck, type FsckOptions, type FsckReport } from '../lake/repair/fsck.ts';
 import type { ObjectMeta } from '../lake/lake.types.ts';
 import { openObject, sourceOfBytes } from '../lake/objects/reader.ts';
+import { openLakeObjects } from '../lake/objects/fetched.ts';
 import { moveObject, type ObjectStore, openObjects } from '../lake/objects/objects.ts';
 import { repair } from '../lake/repair/repair.ts';
 import type { CommandIo } from './io.ts';
@@ -21,6 +27,7 @@ export const fsckCommand = async (argv: readonly string[], io: CommandIo): Promi
     await io.write(Buffer.from(config.help));
     return 0;
   }
+  if (config.store) return checkBucket(config.store, io);
   const directory = lakeFolder(io.cwd, config.lakeDirectory);
   // What opens the objects makes their folder.
   checkThere(directory);
@@ -54,6 +61,37 @@ export const fsckCommand = async (argv: readonly string[], io: CommandIo): Promi
     return after.faultCount === 0 && lost.length === 0 ? 0 : 1;
   } finally {
     files.close();
+  }
+};
+
+/** A folder is made from the bucket and looked over like any other, but that its objects are the bucket's. */
+const checkBucket = async (store: StoreAddress, io: CommandIo): Promise<number> => {
+  const { addressOf } = await import('./store.ts');
+  const { openBucket } = await import('../store/s3.ts');
+  const { bucketFiles } = await import('../lake/store/clone.ts');
+  const { copyFromBucket } = await import('../lake/store/open-bucket.ts');
+  const address = await addressOf(store);
+  const bucket = openBucket(address);
+  const directory = mkdtempSync(join(tmpdir(), 'lake-fsck-'));
+  const files = openLakeObjects(directory, address, 'fsck');
+  try {
+    if (!(await copyFromBucket(bucket, directory))) throw new LakeError('store-empty', { store: bucket.name });
+    const report = await fsck({
+      directory,
+      files: bucketFiles(bucket),
+      checkObject: async (object) => {
+        const fault = await faultOf(object, files);
+        // The next one may be as long as the disk has room for.
+        await files.delete(object.id);
+        return fault;
+      },
+    });
+    await io.write(Buffer.from([...reportLines(bucket.name, report), ''].join('\n')));
+    return report.faultCount === 0 ? 0 : 1;
+  } finally {
+    files.close();
+    bucket.close();
+    rmSync(directory, { recursive: true, force: true });
   }
 };
 

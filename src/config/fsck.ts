@@ -1,17 +1,27 @@
 /** What `lake fsck` runs with. */
 import { optionsText } from './help.ts';
-import { type Environment, type HelpRequest, noMore, parseOptions } from './options.ts';
+import { ConfigError, type Environment, type HelpRequest, noMore, parseOptions } from './options.ts';
+import { storeAddress, type StoreAddress } from './store.ts';
 import { fsckOptions } from './tables.ts';
 
 /** Which lake is looked over, and whether it is mended. */
 interface FsckConfig {
   readonly lakeDirectory: string;
   readonly repair: boolean;
+  /** The lake in this bucket is looked over. */
+  readonly store?: StoreAddress;
 }
 /** The configuration of `lake fsck`. @throws ConfigError */
 export const parseFsck = (argv: readonly string[], environment: Environment = {}): FsckConfig | HelpRequest => {
   const { values, rest, help } = parseOptions(fsckOptions, argv, environment);
   if (help) return { help: optionsText('fsck', fsckOptions) };
   noMore('fsck', rest);
-  return Object.freeze({ lakeDirectory: values['lake'] as string, repair: values['repair'] as boolean });
+  const store = values['store'] as string;
+  const repair = values['repair'] as boolean;
+  if (store !== '' && repair) throw new ConfigError('-repair is for folders: a bucket is only checked');
+  return Object.freeze({
+    lakeDirectory: values['lake'] as string,
+    repair,
+    ...(store !== '' && { store: storeAddress(store, values, environment) }),
+  });
 };

@@ -3,6 +3,7 @@ import { type OptionRow, environmentName } from './options.ts';
 import {
   branchOptions,
   diffOptions,
+  cloneOptions,
   fsckOptions,
   importOptions,
   keyOptions,
@@ -92,6 +93,12 @@ export const commands = [
     usage: ' FOLDER',
   },
   { name: 'shell', text: 'asks a running service, or a lake that it opens itself', options: shellOptions, usage: '' },
+  {
+    name: 'clone',
+    text: 'copies a lake as it is at one moment, between folders and buckets',
+    options: cloneOptions,
+    usage: ' FROM TO',
+  },
   { name: 'fsck', text: 'checks a lake that no service has open, repairs it', options: fsckOptions, usage: '' },
   {
     name: 'key',

@@ -923,7 +923,12 @@ export const fsckOptions = [
     fallback: 'false',
     text: 'repairs a damaged lake: tables from the log, or a new log from what is intact, and names what is lost',
   },
+  storeRow('checks the lake in this bucket instead: every object that its log names is there, whole and right'),
+  ...storeAddressOptions,
 ] as const satisfies readonly OptionRow[];
+
+/** Options of `lake clone`. */
+export const cloneOptions = [...storeAddressOptions] as const satisfies readonly OptionRow[];
 
 /** How files are read that a command is given. */
 export const inputOptions = [

@@ -9,6 +9,7 @@ import { setTimeout as later } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type BucketServer, startBucketServer } from '../support/bucket-server.ts';
 import { type Service, startBuiltService } from '../support/built-service.ts';
+import { runProgram } from '../support/lake-command.ts';
 import { randomOf, seedOf } from '../support/random.ts';
 
 const runs = Number(process.env['STORE_RUNS'] ?? 1);
@@ -188,6 +189,41 @@ describe(`services on a bucket (SEED=${seed})`, () => {
     expect(await keysOf(again)).toHaveLength(19);
     expect(await again.end()).toBe(0);
   }, 120_000);
+
+  test('a lake is cloned between folders and buckets while it is in use, and a bucket is checked', async () => {
+    const service = await start('clones', ['-store.ack', 'bucket']);
+    await makePool(service);
+    const work = writing(service, 0);
+    await untilSome(work.acknowledged, 25);
+    const command = (...args: string[]) => runProgram([...args, '-store.endpoint', store.endpoint]);
+    const before = [...work.acknowledged];
+    const folder = join(newFolder(), 'a');
+    const cloned = await command('clone', 's3://lakes/clones', folder);
+    expect(cloned.output, cloned.complaint).toMatch(/^\S+: the lake up to record \d+, with \d+ data objects?\n$/);
+    const second = await command('clone', service.lake, 's3://lakes/second');
+    expect(second.output, second.complaint).toMatch(/^s3:\/\/lakes\/second: the lake up to record/);
+    await work.end();
+    expect((await command('clone', 's3://lakes/second', 's3://lakes/clones')).complaint).toBe(
+      's3://lakes/clones is not empty: a lake is cloned into a folder or prefix of its own\n',
+    );
+    const copies = [await startBuiltService({ lake: folder, flags: ['-workers', '1'] }), await start('second')];
+    services.push(...copies);
+    for (const copy of copies) {
+      checkKeys(await keysOf(copy), before);
+      await copy.end();
+    }
+    await service.end();
+    const sound = await command('fsck', '-store', 's3://lakes/clones');
+    expect(sound.output, sound.complaint).toMatch(/^s3:\/\/lakes\/clones: 1 pool, [\s\S]*\nsound\n$/);
+    const [object] = [...store.objects.keys()].filter((key) => key.startsWith('/lakes/clones/objects/'));
+    store.objects.delete(object!);
+    const damaged = await command('fsck', '-store', 's3://lakes/clones');
+    expect(damaged.status).toBe(1);
+    expect(damaged.output).toMatch(/pool "p", object \w+: .*missing[\s\S]*damaged: 1 fault\n$/);
+    expect((await command('fsck', '-store', 's3://lakes/nothing')).complaint).toBe(
+      'store s3://lakes/nothing: there is no lake\n',
+    );
+  }, 300_000);
 
   test('a store that ignores conditions is refused at the start', async () => {
     store.conditional = false;

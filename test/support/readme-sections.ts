@@ -4,6 +4,7 @@ import { type HelpRow, aggregateRows, functionRows, windowRows } from '../../src
 import { commands } from '../../src/config/help.ts';
 import { type OptionRow, environmentName } from '../../src/config/options.ts';
 import {
+  cloneOptions,
   fsckOptions,
   importOptions,
   loadOptions,
@@ -128,6 +129,7 @@ export const sections: Readonly<Record<string, () => string>> = {
   'load-options': () => optionsTable(loadOptions),
   'shell-options': () => optionsTable(shellOptions),
   'import-options': () => optionsTable(importOptions),
+  'clone-options': () => optionsTable(cloneOptions),
   'fsck-options': () => optionsTable(fsckOptions),
   'campaign-totals': () => totalsTable(readTotals()),
   'replay-options': () => optionsTable(replayOptions),

@@ -60,7 +60,8 @@ export interface Opened {
 interface OpenOptions {
   readonly bucket: Bucket;
   readonly directory: string;
-  readonly writer: Writer;
+  /** Absent: the folder is a copy of what the bucket has at this moment, and the bucket's writer goes on. */
+  readonly writer?: Writer;
   /** Told of what is worth a line. */
   readonly noted: (text: string) => void;
 }
@@ -110,6 +111,11 @@ export const openBucketLake = async (options: OpenOptions): Promise<Opened> => {
       fault: 'the lake was never copied to its end: start a service on the folder that was copied',
     });
   return makeFolderFrom(options, base);
+};
+/** Makes a folder that has no lake from what the bucket has: false if it has none. Nothing is put into the bucket. */
+export const copyFromBucket = async (bucket: Bucket, directory: string): Promise<boolean> => {
+  const { tip } = await openBucketLake({ bucket, directory, noted: () => undefined });
+  return tip.segment > 0;
 };
 const segmentAt = async (bucket: Bucket, segment: number): Promise<Segment> => {
   const found = await getSegment(bucket, segment);
@@ -282,7 +288,9 @@ class FolderMaker {
   async segments(): Promise<void> {
     for (;;) {
       for await (const segment of segmentsFrom(this.options.bucket, this.tip.segment + 1)) await this.take(segment);
-      const fence = await putFence(this.options.bucket, this.options.writer, this.lake, this.tip);
+      const { bucket, writer } = this.options;
+      if (!writer) return;
+      const fence = await putFence(bucket, writer, this.lake, this.tip);
       if (!fence) continue;
       this.tip = fence;
       return;

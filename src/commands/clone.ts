@@ -1,0 +1,84 @@
+/** `lake clone`: copies a lake as it is at one moment, between folders and buckets: its backup, and the way back. */
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type LakePlace, parseClone } from '../config/clone.ts';
+import { ConfigError } from '../config/options.ts';
+import { openLake } from '../lake/lake.ts';
+import { makeFolder } from '../lake/lock.ts';
+import { openObjects } from '../lake/objects/objects.ts';
+import { checkThere } from '../lake/repair/fsck.ts';
+import { type Cloned, cloneBucket, cloneFolder } from '../lake/store/clone.ts';
+import { openLakeStore } from '../lake/store/copy.ts';
+import { findTip } from '../lake/store/segments.ts';
+import { bucketName } from '../store/bucket.ts';
+import { openBucket } from '../store/s3.ts';
+import type { CommandIo } from './io.ts';
+import { lakeFolder } from './lake-folder.ts';
+import { addressOf, openCheckedBucket } from './store.ts';
+
+/** Runs the command; gives its exit status. */
+export const cloneCommand = async (argv: readonly string[], io: CommandIo): Promise<number> => {
+  const config = parseClone(argv, process.env);
+  if ('help' in config) {
+    await io.write(Buffer.from(config.help));
+    return 0;
+  }
+  const { from, to } = config;
+  const cloned =
+    'folder' in to ? await intoFolder(from, lakeFolder(io.cwd, to.folder), io.cwd) : await intoBucket(from, to, io.cwd);
+  const objects = cloned.objects === 1 ? '1 data object' : `${cloned.objects} data objects`;
+  await io.write(Buffer.from(`${nameOf(to)}: the lake up to record ${cloned.record}, with ${objects}\n`));
+  return 0;
+};
+const nameOf = (place: LakePlace): string => ('folder' in place ? place.folder : bucketName(place.store));
+
+const intoFolder = async (from: LakePlace, folder: string, cwd: string): Promise<Cloned> => {
+  if (existsSync(folder) && readdirSync(folder).length > 0)
+    throw new ConfigError(`${folder} is not empty: a lake is cloned into a folder or prefix of its own`);
+  makeFolder(folder);
+  if ('folder' in from) {
+    const source = lakeFolder(cwd, from.folder);
+    checkThere(source);
+    return cloneFolder(source, folder);
+  }
+  const bucket = openBucket(await addressOf(from.store));
+  try {
+    return await cloneBucket(bucket, folder);
+  } finally {
+    bucket.close();
+  }
+};
+
+/** By a folder in between, which is then copied into the bucket as any lake is that gets one. */
+const intoBucket = async (
+  from: LakePlace,
+  to: Extract<LakePlace, { store: unknown }>,
+  cwd: string,
+): Promise<Cloned> => {
+  const address = await addressOf(to.store);
+  const bucket = await openCheckedBucket(address);
+  const folder = mkdtempSync(join(tmpdir(), 'lake-clone-'));
+  try {
+    if ((await findTip(bucket)).tip > 0)
+      throw new ConfigError(`${bucket.name} is not empty: a lake is cloned into a folder or prefix of its own`);
+    const directory = join(folder, 'lake');
+    const cloned = await intoFolder(from, directory, cwd);
+    const store = openLakeStore({
+      bucket,
+      ack: 'bucket',
+      address: 'lake clone',
+      graceMs: graceMs,
+      cache: { bytesMax: 0, lookMs: graceMs },
+      closeMsMax: 0,
+      noted: () => undefined,
+    });
+    const lake = await openLake({ directory, objects: openObjects(directory), store, owner: 'lake clone' });
+    await lake.close();
+    return cloned;
+  } finally {
+    bucket.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+};
+const graceMs = 3_600_000;

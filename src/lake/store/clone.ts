@@ -1,0 +1,101 @@
+/**
+ * Copies of a lake as it is at one moment, from a folder or a bucket, whether a service has it open or not.
+ *
+ * A folder that is in use is read as it is on the disk: its base, its log, then the objects that these name. Where a
+ * service has taken away what was still to be read, all is read again.
+ */
+import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { LakeError } from '../../errors.ts';
+import type { Bucket } from '../../store/bucket.ts';
+import type { Id, ObjectFiles } from '../lake.types.ts';
+import { baseFolder, logFolder } from '../log/reader.ts';
+import { objectKey } from '../objects/fetched.ts';
+import { objectPath } from '../objects/objects.ts';
+import { markClosed, openTables } from '../repair/recovery.ts';
+import { tablesFolder } from '../repair/replay.ts';
+import { openIndex } from '../tables/tables.ts';
+import { eachOf } from './copy.ts';
+import { copyFromBucket } from './open-bucket.ts';
+
+const attemptsMax = 5;
+const objectsAtOnce = 8;
+
+/** What was copied. */
+export interface Cloned {
+  readonly record: number;
+  readonly objects: number;
+}
+
+/** Ids of the objects with files that tables name, and the last record that they have. */
+export const namedObjects = async (
+  directory: string,
+): Promise<{ readonly ids: readonly Id[]; readonly record: number }> => {
+  const tables = openIndex(tablesFolder(directory));
+  try {
+    const ids = tables.keys('files').map((key) => key.toString('hex'));
+    return { ids, record: tables.place()?.number ?? 0 };
+  } finally {
+    await tables.close();
+  }
+};
+
+/** Makes a folder with all of a bucket's lake. @throws store-empty, object-missing */
+export const cloneBucket = async (bucket: Bucket, to: string): Promise<Cloned> => {
+  if (!(await copyFromBucket(bucket, to))) throw new LakeError('store-empty', { store: bucket.name });
+  const { ids, record } = await namedObjects(to);
+  await eachOf(ids, objectsAtOnce, async (id) => {
+    const path = objectPath(to, id);
+    mkdirSync(dirname(path), { recursive: true });
+    if (!(await bucket.getFile(objectKey(id), path))) throw new LakeError('object-missing', { id });
+  });
+  return { record, objects: ids.length };
+};
+
+/** Makes a folder with all of another folder's lake. @throws lake-unreadable, object-missing */
+export const cloneFolder = async (from: string, to: string): Promise<Cloned> => {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await copyFolder(from, to);
+    } catch (fault) {
+      for (const folder of [logFolder(to), baseFolder(to), tablesFolder(to)])
+        rmSync(folder, { recursive: true, force: true });
+      if (attempt === attemptsMax) throw fault;
+    }
+  }
+};
+const copyFolder = async (from: string, to: string): Promise<Cloned> => {
+  for (const [source, target] of [
+    [baseFolder(from), baseFolder(to)],
+    [logFolder(from), logFolder(to)],
+  ] as const)
+    if (existsSync(source)) {
+      mkdirSync(target, { recursive: true });
+      for (const name of readdirSync(source))
+        if (/^\d+$/.test(name)) copyFileSync(join(source, name), join(target, name));
+    }
+  const { tables } = await openTables({ directory: to });
+  const isWhole = await tables.close();
+  if (isWhole) markClosed(tablesFolder(to));
+  const { ids, record } = await namedObjects(to);
+  for (const id of ids) {
+    const path = objectPath(to, id);
+    if (existsSync(path)) continue;
+    mkdirSync(dirname(path), { recursive: true });
+    // One that a service has vacuumed meanwhile, or that is in its bucket alone.
+    if (!existsSync(objectPath(from, id))) throw new LakeError('object-missing', { id });
+    copyFileSync(objectPath(from, id), path);
+  }
+  return { record, objects: ids.length };
+};
+
+/** Objects of a bucket, as a check of a folder that was made from it asks for them. */
+export const bucketFiles = (bucket: Bucket): ObjectFiles => ({
+  delete: () => Promise.reject(new Error('nothing is changed')),
+  list: async function* () {
+    for await (const { key } of bucket.list('objects/')) {
+      const id = key.slice(-40);
+      if (/^[0-9a-f]{40}$/.test(id)) yield id;
+    }
+  },
+});
