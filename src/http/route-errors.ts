@@ -109,7 +109,7 @@ export const queryTextErrors: Codes = [
   'window-offset',
 ];
 /** Of a lake in a bucket. */
-const storeErrors: Codes = ['store-fenced', 'store-unreachable', 'store-refused', 'store-corrupt'];
+const storeFaults: Codes = ['store-unreachable', 'store-refused', 'store-corrupt'];
 /** Of data that is read. */
 const readErrors: Codes = [
   'vacuumed',
@@ -118,6 +118,7 @@ const readErrors: Codes = [
   'object-unread',
   'object-version',
   'table-corrupt',
+  ...storeFaults,
 ];
 /** Of CREATE VIEW and DROP VIEW. */
 const viewErrors: Codes = ['view-exists', 'view-not-found', 'pool-exists', 'name-reserved', 'name-long'];
@@ -151,12 +152,20 @@ export const queryRunErrors: Codes = [
   'lake-closing',
   'lake-failed',
   'storage-full',
-  ...storeErrors,
+  'store-fenced',
   'object-unwritten',
   'spill-full',
 ];
 /** Of everything that goes through a pool's queue or the lake's. */
-const jobErrors: Codes = ['jobs-full', 'lake-closing', 'lake-failed', 'storage-full', 'table-corrupt', ...storeErrors];
+const jobErrors: Codes = [
+  'jobs-full',
+  'lake-closing',
+  'lake-failed',
+  'storage-full',
+  'table-corrupt',
+  'store-fenced',
+  ...storeFaults,
+];
 /** Of what is done on a condition. */
 export const tipErrors: Codes = ['if-match-invalid', 'tip-moved'];
 /** Of every commit. */
