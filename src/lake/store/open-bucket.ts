@@ -182,29 +182,26 @@ const makeFolderFrom = async (options: OpenOptions, base: number): Promise<Opene
   const maker = new FolderMaker(options, environment, own);
   try {
     await maker.rows(file);
-    await maker.segments();
+    await maker.segments(() => {
+      // Before the fence: the writer goes on where this start is refused.
+      if (!own || maker.knowsOwn || markOf(directory)?.ack === 'bucket') return;
+      const { who, tip } = maker;
+      const { name: store } = bucket;
+      throw new LakeError('store-diverged', { store, directory, record: own.number, last: tip.last, who });
+    });
     await maker.end(made);
+  } catch (fault) {
+    rmSync(made, { recursive: true, force: true });
+    throw fault;
   } finally {
     await environment.close();
     rmSync(join(directory, 'store.base'), { force: true });
   }
   await writeOwnBase(made);
-  if (own && !maker.knowsOwn) {
-    const mark = markOf(directory);
-    if (mark?.ack !== 'bucket') {
-      rmSync(made, { recursive: true, force: true });
-      throw new LakeError('store-diverged', {
-        store: bucket.name,
-        directory,
-        record: own.number,
-        last: maker.tip.last,
-        who: maker.who,
-      });
-    }
+  if (own && !maker.knowsOwn)
     noted(
       `the folder's log ended at record ${own.number}, which the bucket does not have: nobody was told that it is done; it is kept in ${divergedFolder(directory)}`,
     );
-  }
   writeDurably(join(made, completeName), own && !maker.knowsOwn ? 'kept' : 'replaced');
   syncFolder(directory);
   finishSwap(directory);
@@ -284,12 +281,13 @@ class FolderMaker {
     if (this.own && tip.last === this.own.number && tip.digest === this.own.digest) this.knowsOwn = true;
   }
 
-  /** All segments, until the fence is behind the last one. */
-  async segments(): Promise<void> {
+  /** All segments, until the fence is behind the last one. `check`: throws where none is to be put. */
+  async segments(check: () => void): Promise<void> {
     for (;;) {
       for await (const segment of segmentsFrom(this.options.bucket, this.tip.segment + 1)) await this.take(segment);
       const { bucket, writer } = this.options;
       if (!writer) return;
+      check();
       const fence = await putFence(bucket, writer, this.lake, this.tip);
       if (!fence) continue;
       this.tip = fence;
