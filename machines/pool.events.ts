@@ -5,8 +5,11 @@
 
 /** Work that a pool does in its turn. Ids are 40 hexadecimal digits. */
 export type PoolJob = { readonly id: number } & PoolTask;
-/** `ifTip`: the job is done only while its branch is at one of these; a vacuum only while its revision is. */
-export type PoolTask = { readonly ifTip?: readonly string[] } & PoolWork;
+/**
+ * `ifTip`: the job is done only while its branch is at one of these; a vacuum only while its revision is. `by`: who asks
+ * is no administrator of the pool; absent where they are, or where nobody is told apart.
+ */
+export type PoolTask = { readonly ifTip?: readonly string[]; readonly by?: 'writer' } & PoolWork;
 type PoolWork =
   /** Objects are added, one commit. Those that wait one after the other are committed as a group. */
   | { readonly kind: 'load'; readonly branch: string; readonly objects: readonly string[] }
@@ -45,6 +48,8 @@ type PoolWork =
   | { readonly kind: 'delete branch'; readonly name: string }
   /** The branch goes to a commit that need not follow from its tip; no commit is made. */
   | { readonly kind: 'reset'; readonly branch: string; readonly commit: string }
+  /** From then on the branch is protected like this; without a word, by nothing. */
+  | { readonly kind: 'protect'; readonly branch: string; readonly protection: Protection }
   | { readonly kind: 'create tag'; readonly name: string; readonly commit: string }
   | { readonly kind: 'delete tag'; readonly name: string };
 /** What objects are replaced for. */
@@ -63,6 +68,10 @@ export interface RecordChange {
     readonly from: readonly string[];
   };
 }
+/** What a branch can be protected from. A revert resets, and so does who deletes the branch. */
+export type ProtectedVerb = 'load' | 'delete' | 'merge' | 'reset';
+/** Who may do it still: administrators of the pool, or nobody. What is not there is for whoever may write. */
+export type Protection = { readonly [V in ProtectedVerb]?: 'admin' | 'nobody' };
 /** The kinds of jobs; the host has work for each (src/lake/pool/jobs.ts). */
 export type PoolJobKind = PoolTask['kind'];
 

@@ -57,6 +57,11 @@ export const errorTable = {
   'asof-absent': absent('"{branch}": there was no such branch or tag at {time}'),
   'tag-not-found': absent('"{tag}": tag not found'),
   'tag-exists': conflict('{pool}/{tag}: tag already exists'),
+  'branch-protected': bad(
+    'branch "{branch}" is protected: it is for {who} to {verb} it (PUT /pool/POOL/branch/BRANCH/protection)',
+    403,
+  ),
+  'protection-invalid': bad('protection: {verb} is for "{who}": expected writer, admin or nobody'),
   'tag-fixed': conflict('"{tag}" is a tag, which never moves: make a branch at its commit and write to that'),
   'commit-not-found': absent('commit not found: {id}'),
   'commit-file-missing': absent('file does not exist'),

@@ -278,5 +278,5 @@ test('a lake has a newer format from its first view or tag on: builds without th
   await lake.pool('p').deleteTag('v1');
   await lake.close();
   expect(await version()).toBe(tagsVersion);
-  expect([tagsVersion, icebergVersion]).toEqual([formatVersion - 1, formatVersion]);
+  expect([tagsVersion, icebergVersion]).toEqual([formatVersion - 2, formatVersion - 1]);
 });

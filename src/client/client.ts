@@ -91,10 +91,20 @@ export interface BranchInfo {
   readonly name: string;
   readonly commit: string;
   readonly ts: string;
+  /** Absent where it has none. */
+  readonly protection?: Protection;
 }
 
 /** A name for a commit, which never moves. `ts`: when it was given, in RFC 3339. */
-export type TagInfo = BranchInfo;
+export type TagInfo = Omit<BranchInfo, 'protection'>;
+/** Who may change a branch. */
+export interface Protection {
+  readonly load?: Who;
+  readonly delete?: Who;
+  readonly merge?: Who;
+  readonly reset?: Who;
+}
+type Who = 'writer' | 'admin' | 'nobody';
 
 /** Data objects in sum; `bytes` are encoded. */
 export interface ObjectSums {
@@ -465,6 +475,14 @@ export class Branch {
       headers: { ...headers, ...conditionHeaders(options) },
     });
     return { commit };
+  }
+  /** Says who may change it from now on; verbs that are not named are for whoever may write. */
+  protect(who: Protection): Promise<Protection> {
+    return this.#requests.json({
+      method: 'PUT',
+      path: [...this.#path(), 'protection'],
+      ...jsonBody(who),
+    }) as Promise<Protection>;
   }
 
   /** Loads a body, all of it or nothing. In browsers a stream is gathered first, since they send none over HTTP/1.1. */

@@ -16,6 +16,7 @@ import { LakeError } from '../errors.ts';
 import { parseId } from '../lake/ksuid.ts';
 import type { CommitNote, CommitTerms, Id, Retry, TipTerms } from '../lake/lake.types.ts';
 import { checkTip } from '../lake/commits/tip-check.ts';
+import { mayOnPool, type PoolName, type Principal } from './access/roles.ts';
 import type { Call } from './route.ts';
 
 const keyCharactersMax = 255;
@@ -49,11 +50,12 @@ export const commitOnce = async (
     sent,
   } = call;
   const ifTip = tipsOf(headers);
+  const by = standing(who, lake.pool(params.pool).config);
   const key = keyOf(headers);
   if (key === undefined) {
     // So that nobody sends a long body for nothing; it is checked again when the commit is made.
     if (ifTip) checkTip(ifTip, lake.pool(params.pool).branch(params.branch).commit);
-    return make(async () => withTerms(note, ifTip && { ifTip }));
+    return make(async () => withTerms(note, { ...(ifTip && { ifTip }), ...by }));
   }
   const pool = lake.pool(params.pool).config.id;
   const keyDigest = digest(pool, who?.name ?? '', key);
@@ -79,7 +81,7 @@ export const commitOnce = async (
     return before.commit;
   }
   const commit = make(async () =>
-    withTerms(note, { retry: { key: keyDigest, request, body: await body() }, ...(ifTip && { ifTip }) }),
+    withTerms(note, { retry: { key: keyDigest, request, body: await body() }, ...(ifTip && { ifTip }), ...by }),
   );
   underWay.set(keyDigest, { request, commit });
   try {
@@ -121,9 +123,10 @@ export const commitKeyedOnce = async (
   { service: { lake, underWay }, who, request: { headers } }: Pick<Call, 'service' | 'who' | 'request'>,
   pool: Id,
   key: BodyKey | undefined,
-  { make, drop }: { readonly make: (terms?: CommitTerms) => Promise<Id>; readonly drop: (commit: Id) => Promise<void> },
+  { make, drop }: { readonly make: (terms: CommitTerms) => Promise<Id>; readonly drop: (commit: Id) => Promise<void> },
 ): Promise<Id> => {
-  if (!key) return make();
+  const by = standing(who, lake.pool(pool).config);
+  if (!key) return make(by);
   const { request, body, keepMs } = key;
   const keyDigest = digest(pool, who?.name ?? '', key.key);
   for (let running = underWay.get(keyDigest); running; running = underWay.get(keyDigest))
@@ -135,7 +138,7 @@ export const commitKeyedOnce = async (
     await drop(before.commit);
     return before.commit;
   }
-  const commit = make({ retry: { key: keyDigest, request, body } });
+  const commit = make({ retry: { key: keyDigest, request, body }, ...by });
   underWay.set(keyDigest, { request, commit });
   try {
     return await commit;
@@ -146,7 +149,8 @@ export const commitKeyedOnce = async (
 /** The key of the commit that a load makes of its faulty records beside its own. */
 export const rejectedRetry = (retry: Retry): Retry => ({ ...retry, key: digest(retry.key, 'rejected') });
 
-const withTerms = (note: CommitNote, terms: CommitTerms | undefined): CommitNote => (terms ? { ...note, terms } : note);
+const withTerms = (note: CommitNote, terms: CommitTerms): CommitNote =>
+  Object.keys(terms).length > 0 ? { ...note, terms } : note;
 const header = (headers: IncomingHttpHeaders, name: string): string => {
   const value = headers[name];
   return (Array.isArray(value) ? value[0] : value) ?? '';
@@ -167,6 +171,9 @@ export const tipTerms = (headers: IncomingHttpHeaders): TipTerms => {
   const ifTip = tipsOf(headers);
   return ifTip ? { ifTip } : {};
 };
+/** As what somebody changes a pool. */
+export const standing = (who: Principal | undefined, pool: PoolName): Pick<TipTerms, 'by'> =>
+  who && !mayOnPool(who, 'admin', pool) ? { by: 'writer' } : {};
 /** The tips that the client allows; undefined for any. Several lines are one list. */
 const tipsOf = (headers: IncomingHttpHeaders): readonly Id[] | undefined => {
   const text = headers['if-match']?.trim();

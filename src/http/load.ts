@@ -9,7 +9,8 @@ import type { CommitNote, CommitResult as Made, Id, Pool } from '../lake/lake.ty
 import type { LoadOutcome } from '../workers/pool.types.ts';
 import { loadBody } from './bodies/body.ts';
 import { paceOf } from './connections/pace.ts';
-import { commitOnce } from './idempotency.ts';
+import { checkProtection } from '../lake/commits/tip-check.ts';
+import { commitOnce, standing } from './idempotency.ts';
 import { commitRejected } from './rejected.ts';
 import type { Call } from './route.ts';
 
@@ -43,7 +44,8 @@ export const loadRequest = async (
 ): Promise<LoadDone> => {
   const { service, request, who } = call;
   const { sent } = call;
-  pool.branch(branch);
+  // Before anybody sends a long body for nothing; the pool's job looks again.
+  checkProtection(pool.branch(branch), 'load', standing(who, pool.config));
   const length = request.headers['content-length'];
   const pace = paceOf(request.raw, 'body', service.config);
   const run = service.runs.beginLoad({

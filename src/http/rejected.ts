@@ -5,7 +5,7 @@ import { checkTip } from '../lake/commits/tip-check.ts';
 import type { CommitNote, Id, Pool } from '../lake/lake.types.ts';
 import type { LoadReply } from '../workers/pool.types.ts';
 import { checkNeed, poolNamed } from './access/access.ts';
-import { rejectedRetry } from './idempotency.ts';
+import { rejectedRetry, standing } from './idempotency.ts';
 import type { Call } from './route.ts';
 
 const rejectedBranch = 'main';
@@ -41,7 +41,7 @@ export const rejectsOf = (
  * request that is sent again under its key finds done. Undefined where there are none.
  */
 export const commitRejected = async (
-  { service: { lake } }: Pick<Call, 'service'>,
+  { service: { lake }, who }: Pick<Call, 'service' | 'who'>,
   { rejected = [], taken }: LoadReply,
   {
     into,
@@ -60,7 +60,7 @@ export const commitRejected = async (
       : into.load(rejectedBranch, rejected, {
           ...(author !== undefined && { author }),
           body: `faulty records of a load into ${pool.config.name}@${branch}`,
-          ...(retry && { terms: { retry } }),
+          terms: { ...(retry && { retry }), ...standing(who, into.config) },
         }),
   );
   return made?.commit ?? before?.commit;

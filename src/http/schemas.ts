@@ -59,6 +59,26 @@ export const Branch = Type.Object(
   { ts: Time, name: Type.String(), commit: Id },
   { $id: 'Branch', description: 'A branch; `commit` is all zeros while it has none.' },
 );
+const whoMay = (what: string) =>
+  Type.Union([Type.Literal('writer'), Type.Literal('admin'), Type.Literal('nobody')], {
+    description: `Who may ${what}. Default \`writer\`.`,
+  });
+const protection = {
+  load: whoMay('load into it'),
+  delete: whoMay('delete its records'),
+  merge: whoMay('merge another branch into it'),
+  reset: whoMay('reset it, revert its commits or delete it'),
+};
+/** The answer of `GET /pool/:pool/branch/:branch/protection`. */
+export const Protection = Type.Object(protection, {
+  $id: 'Protection',
+  description: 'Who may change a branch: whoever may write to the pool, its administrators alone, or nobody.',
+});
+/** The body of `PUT /pool/:pool/branch/:branch/protection`. */
+export const NewProtection = Type.Partial(Type.Object(protection), {
+  $id: 'NewProtection',
+  description: 'What is not named is for whoever may write to the pool.',
+});
 /** A tag of a pool. */
 export const Tag = Type.Object(
   { ts: Time, name: Type.String(), commit: Id },
@@ -676,7 +696,11 @@ export const eventTable = {
     superdb: 'branch-commit',
     when: 'a branch has a new commit: load, delete, merge, revert, compact',
   },
-  'branch-update': { data: BranchEvent, superdb: 'branch-update', when: 'a branch was made' },
+  'branch-update': {
+    data: BranchEvent,
+    superdb: 'branch-update',
+    when: 'a branch was made, or its protection was changed',
+  },
   'branch-delete': { data: BranchEvent, superdb: 'branch-delete', when: 'a branch was deleted' },
   'branch-reset': { data: ResetEvent, superdb: 'branch-reset', when: 'a branch was moved to another commit' },
   'tag-new': { data: TagEvent, superdb: 'tag-new', when: 'a tag was made' },

@@ -10,7 +10,7 @@ import type { LakeStore, StoreFigures } from './store/store.types.ts';
 import type { LakeTask, PoolSettings } from '../../machines/lake.events.ts';
 import type { lakeMachine } from '../../machines/lake.machine.ts';
 import type { poolMachine } from '../../machines/pool.machine.ts';
-import type { ChangeEvent } from '../../machines/pool.events.ts';
+import type { ChangeEvent, Protection } from '../../machines/pool.events.ts';
 
 /** 40 lower-case hexadecimal digits. */
 export type Id = string;
@@ -60,15 +60,19 @@ export interface PoolConfig {
   /** Absent: records are compared as whole values. */
   readonly identity?: Identity;
 }
-/** `tsNs`: when the branch was made, nanoseconds since 1970. `commit`: its tip; the zero commit while it is empty. */
+/**
+ * `tsNs`: when the branch was made, nanoseconds since 1970. `commit`: its tip; the zero commit while it is empty.
+ * `protection`: absent where it has none.
+ */
 export interface BranchRecord {
   readonly tsNs: bigint;
   readonly name: string;
   readonly commit: Id;
+  readonly protection?: Protection;
 }
 
 /** A name for a commit, which never moves. `tsNs`: when it was given, nanoseconds since 1970. */
-export type TagRecord = BranchRecord;
+export type TagRecord = Omit<BranchRecord, 'protection'>;
 
 /** What a commit did to its branch: the objects that it added and deleted, against its parent. */
 export interface CommitRecord {
@@ -126,9 +130,13 @@ export interface CommitNote {
   readonly meta?: string;
   readonly terms?: CommitTerms;
 }
-/** `ifTip`: only on one of these tips. @throws tip-moved from whatever takes it */
+/**
+ * `ifTip`: only on one of these tips; `by`: as of pools' jobs. @throws tip-moved, branch-protected from whatever takes
+ * it
+ */
 export interface TipTerms {
   readonly ifTip?: readonly Id[];
+  readonly by?: 'writer';
 }
 /** `retry`: the commit is known under this key from then on. */
 export interface CommitTerms extends TipTerms {
@@ -394,6 +402,8 @@ export interface Pool {
    * branch's, and stays readable by its ids. Answers with the commit. @throws vacuumed, commit-not-found
    */
   reset(branch: string, commit: Id, terms?: TipTerms): Promise<Id>;
+  /** Protects a branch like this and not otherwise. */
+  protect(branch: string, protection: Protection, terms?: TipTerms): Promise<void>;
   tags(): readonly TagRecord[];
   /** @throws tag-not-found */
   tag(name: string): TagRecord;

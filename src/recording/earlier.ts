@@ -177,6 +177,7 @@ const changeOfJob = (pool: string, job: PoolJob | LakeJob, commit = ''): string 
     case 'delete branch':
       return `branch-delete ${pool} ${job.name}`;
     case 'reset':
+    case 'protect':
     case 'create tag':
     case 'delete tag':
       throw new Error(`recordings of the first format have no ${job.kind}`);

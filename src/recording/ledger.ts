@@ -86,6 +86,7 @@ export class Ledger {
       case 'replace view':
       case 'drop view':
       case 'vacuum':
+      case 'protect':
       case 'create tag':
       case 'delete tag':
         return;

@@ -23,6 +23,7 @@ export const lakeStepWords = [
   'create branch',
   'delete branch',
   'reset',
+  'protect',
   'create tag',
   'delete tag',
   'merge',

@@ -124,6 +124,12 @@ export const steps: Readonly<Record<LakeStepWord, Run>> = {
     await pool.reset(branch, stage.commit(text(step, 'to')));
     return {};
   },
+  protect: async (stage, step) => {
+    const { pool, branch } = stage.place(text(step, 'protect'));
+    const verbs = (step['from'] ?? []) as readonly string[];
+    await pool.protect(branch, Object.fromEntries(verbs.map((verb) => [verb, 'nobody'])));
+    return {};
+  },
   'create tag': async (stage, step) => {
     const { commit } = await stage.lake
       .pool(text(step, 'in'))

@@ -12,7 +12,7 @@
  * - `delete: [a, b]` `from: p@main`: the objects that these commits added; `delete where: <filter>` `from: p@main`
  * - `update: <filter>` `put: <assignments>` `on: p@main`
  * - `compact: [a, b]` `on: p@main`; `mark: [a]` and `unmark: [a]` `on: p@main` (what `:vectors` lists)
- * - `create branch: kid` `in: p` `at: a`, `delete branch: kid` `in: p`, `reset: p@kid` `to: a`, `create tag: v1` `in: p` `at: a`, `delete tag: v1` `in: p`, `merge: kid` `into: p@main`, `revert: a` `on:
+ * - `create branch: kid` `in: p` `at: a`, `delete branch: kid` `in: p`, `reset: p@kid` `to: a`, `protect: p@kid` (`from: [load, reset]`), `create tag: v1` `in: p` `at: a`, `delete tag: v1` `in: p`, `merge: kid` `into: p@main`, `revert: a` `on:
  *   p@main`
  * - `vacuum: p@main` or `vacuum: a` `in: p` (`dry: true`)
  * - `query: <text>`, `open: a` `in: p` `keep: s` (a snapshot that stays open), `read: s`, `release: s`

@@ -1,6 +1,7 @@
 /** The lake as one principal sees it: pools that they may not read are not there. */
 import { LakeError } from '../../errors.ts';
-import type { MetaPage, PoolConfig, ViewChange, ViewChanged } from '../../lake/lake.types.ts';
+import { standing } from '../idempotency.ts';
+import type { CommitNote, MetaPage, PoolConfig, ViewChange, ViewChanged } from '../../lake/lake.types.ts';
 import type { LakeServices } from '../../workers/pool.types.ts';
 import { type Refusal, poolNamed } from './access.ts';
 import { mayOnLake, mayOnPool, type PoolName, type Principal, type Role } from './roles.ts';
@@ -26,13 +27,14 @@ export const lakeOf = (lake: LakeServices, principal: Principal | undefined, lis
   const commit = async <T extends { readonly commit: string }>(
     config: PoolConfig,
     branch: string,
-    make: () => Promise<T>,
+    note: CommitNote | undefined,
+    make: (note: CommitNote) => Promise<T>,
   ): Promise<T> => {
     if (principal && !mayOnPool(principal, 'writer', config)) {
       listener?.refused({ lacks: 'writer', pool: config.id });
       throw new LakeError('auth-role', { name: principal.name, role: 'writer', where: `pool ${config.name}` });
     }
-    const committed = await make();
+    const committed = await make({ ...note, terms: { ...note?.terms, ...standing(principal, config) } });
     listener?.changed({ pool: config.id, branch, commit: committed.commit });
     return committed;
   };
@@ -47,9 +49,10 @@ export const lakeOf = (lake: LakeServices, principal: Principal | undefined, lis
       tags: () => pool.tags(),
       tip: (name) => pool.tip(name),
       asOf: (name, time) => pool.asOf(name, time),
-      load: (branch, objects, note) => commit(config, branch, () => pool.load(branch, objects, note)),
-      deleteWhere: (branch, prepare, note) => commit(config, branch, () => pool.deleteWhere(branch, prepare, note)),
-      update: (branch, prepare, note) => commit(config, branch, () => pool.update(branch, prepare, note)),
+      load: (branch, objects, note) => commit(config, branch, note, (noted) => pool.load(branch, objects, noted)),
+      deleteWhere: (branch, prepare, note) =>
+        commit(config, branch, note, (noted) => pool.deleteWhere(branch, prepare, noted)),
+      update: (branch, prepare, note) => commit(config, branch, note, (noted) => pool.update(branch, prepare, noted)),
     };
   };
   const shown = (row: MetaPage['rows'][number]): boolean => {

@@ -2,7 +2,7 @@
  * Who may do what. A grant is a role on the whole lake or on one pool; a higher role includes the lower ones.
  *
  * - reader: queries, events, figures. writer: also loads, deletes rows, makes, merges, reverts and resets branches, makes and deletes tags. admin: also
- *   renames and deletes pools and vacuums, none of which can be undone.
+ *   renames and deletes pools and vacuums, none of which can be undone, and protects branches.
  * - A grant names its pool by id, which stays with the pool, or by name, which goes with the name.
  */
 

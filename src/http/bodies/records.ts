@@ -2,6 +2,7 @@
  * Answers of the API as values, with the type names that the reference's clients look for. Ids are 20 bytes of the type
  * `ksuid.KSUID` (`KSUID` in events); formats without such types write them as `0x` and 40 hexadecimal digits.
  */
+import type { ProtectedVerb } from '../../../machines/pool.events.ts';
 import type { AuthConfig } from '../../config/serve.ts';
 import { grantText, type Principal } from '../access/roles.ts';
 import type { IcebergDescription } from '../../iceberg/catalogue.types.ts';
@@ -80,6 +81,15 @@ export const branchValue = (branch: BranchRecord): Value =>
     'branches.Config',
     record({ ts: timeValue(branch.tsNs), name: stringValue(branch.name), commit: idValue(branch.commit) }),
   );
+
+/** Who may change a branch, verb by verb. */
+export const protectionValue = ({ protection = {} }: Pick<BranchRecord, 'protection'>): Value => {
+  const who = (verb: ProtectedVerb): Value => stringValue(protection[verb] ?? 'writer');
+  return named(
+    'branches.Protection',
+    record({ load: who('load'), delete: who('delete'), merge: who('merge'), reset: who('reset') }),
+  );
+};
 
 const tagRecord = (tag: TagRecord): Value =>
   record({ ts: timeValue(tag.tsNs), name: stringValue(tag.name), commit: idValue(tag.commit) });

@@ -3,7 +3,7 @@
  * itself. A pool that refuses its records, or whose commit fails, fails alone.
  */
 import { LakeError } from '../../errors.ts';
-import type { CommitNote, Id, Pool } from '../../lake/lake.types.ts';
+import type { CommitNote, CommitTerms, Id, Pool } from '../../lake/lake.types.ts';
 import type { IngestRequest, PoolReply, Protocol, Told } from '../../workers/ingest/ingest.types.ts';
 import { noteCommit } from '../access/audit.ts';
 import { loadBody } from '../bodies/body.ts';
@@ -157,8 +157,8 @@ class BodyLoads {
     const { pool, run } = load;
     const { audit, reply: answer } = this.call;
     try {
-      const make = async (terms: CommitNote['terms']): Promise<Id> => {
-        const noted = terms ? { ...note, terms } : note;
+      const make = async (terms: CommitTerms): Promise<Id> => {
+        const noted = { ...note, terms };
         return made(this.call, await reply.settled(run.commit(() => pool.load(branch, reply.objects, noted))));
       };
       const drop = async (commit: Id): Promise<void> => {

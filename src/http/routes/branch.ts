@@ -4,7 +4,7 @@ import { LakeError } from '../../errors.ts';
 import { answerReading } from '../answer-query.ts';
 import { etagOf, sendCommit, sendTip, warningHeader } from '../commit-answer.ts';
 import { commitNote, withoutMeta } from '../commit-note.ts';
-import { commitOnce, tipTerms } from '../idempotency.ts';
+import { commitOnce, standing, tipTerms } from '../idempotency.ts';
 import { made } from '../load.ts';
 import { commitOf, boolParameter, boolSchema, branchParameter, idOf, poolParameter } from '../bodies/parameters.ts';
 import { previewValue } from '../bodies/records.ts';
@@ -109,16 +109,21 @@ export const branchRoutes: readonly Route[] = [
       'pool-not-found',
       'branch-not-found',
       'tag-fixed',
+      'branch-protected',
       'commit-invalid',
       'commit-not-found',
       'vacuumed',
     ],
     handler: async (call) => {
-      const { service, request, reply, params, response } = call;
+      const { service, request, reply, params, response, who } = call;
       const { commit: text = '' } = await call.body();
       const pool = service.lake.pool(params.pool);
       const commit = commitOf(text);
-      return sendCommit(reply, await pool.reset(params.branch, commit, tipTerms(request.headers)), response);
+      return sendCommit(
+        reply,
+        await pool.reset(params.branch, commit, { ...tipTerms(request.headers), ...standing(who, pool.config) }),
+        response,
+      );
     },
   }),
   route({
@@ -134,9 +139,10 @@ export const branchRoutes: readonly Route[] = [
     takes: ['If-Match'],
     description: 'Its commits stay readable by their ids.',
     answers: { 204: { text: 'It is gone.' } },
-    errors: [...changeErrors, ...tipErrors, 'pool-not-found', 'branch-not-found', 'tag-fixed'],
-    handler: async ({ service, request, reply, params }) => {
-      await service.lake.pool(params.pool).deleteBranch(params.branch, tipTerms(request.headers));
+    errors: [...changeErrors, ...tipErrors, 'pool-not-found', 'branch-not-found', 'tag-fixed', 'branch-protected'],
+    handler: async ({ service, request, reply, params, who }) => {
+      const pool = service.lake.pool(params.pool);
+      await pool.deleteBranch(params.branch, { ...tipTerms(request.headers), ...standing(who, pool.config) });
       return reply.code(204).send();
     },
   }),

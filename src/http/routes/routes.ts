@@ -16,6 +16,7 @@ import { progressRoutes } from './progress.ts';
 import { queryRoutes } from './query.ts';
 import { revisionRoutes } from './revision.ts';
 import { serviceRoutes } from './service.ts';
+import { protectionRoutes } from './protection.ts';
 import { splunkRoutes } from './splunk.ts';
 import { tagRoutes } from './tag.ts';
 
@@ -25,6 +26,7 @@ export const routes: readonly Route[] = [
   ...loadRoutes,
   ...branchRoutes,
   ...combineRoutes,
+  ...protectionRoutes,
   ...tagRoutes,
   ...revisionRoutes,
   ...graphRoutes,

@@ -41,7 +41,9 @@ export const commitBatch = async (
     });
     const reply = pools.get(name);
     if (!reply || 'error' in reply) throw reply?.error ?? new Error('no records of a batch');
-    const { commit } = await reply.settled(run!.commit(() => pool.load(branch, reply.objects, { author })));
+    // Where people have roles, it has that of those who may write, and no more.
+    const note = { author, ...(service.access && { terms: { by: 'writer' as const } }) };
+    const { commit } = await reply.settled(run!.commit(() => pool.load(branch, reply.objects, note)));
     run!.committed(commit);
     service.audit?.({
       time: new Date().toISOString(),

@@ -4,14 +4,14 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LakeError } from '../../errors.ts';
-import type { PoolJob, PoolJobKind, RecordChange, RewriteCause } from '../../../machines/pool.events.ts';
+import type { PoolJob, PoolJobKind, ProtectedVerb, RecordChange, RewriteCause } from '../../../machines/pool.events.ts';
 import { base62, zeroId } from '../ksuid.ts';
 import type { Combination, CommitNote, Id, LakeEvent, ObjectFiles, ObjectMeta } from '../lake.types.ts';
 import type { Changes } from '../commits/commit.ts';
 import { objectNames, prepareMerge } from '../commits/merge.ts';
 import { preparePick } from '../commits/pick.ts';
 import { branchOf } from '../commits/records.ts';
-import { checkTip } from '../commits/tip-check.ts';
+import { checkProtection, checkTip } from '../commits/tip-check.ts';
 import {
   compactMessage,
   deleteMessage,
@@ -80,6 +80,7 @@ export const doJobs = async (context: JobContext, jobs: readonly PoolJob[]): Pro
 const doJob = async <K extends PoolJobKind>(context: JobContext, job: Job<K>): Promise<JobResult> => {
   // Nobody moves it before this job has ended: it is its pool's turn.
   if (job.ifTip && job.kind !== 'load') checkTip(job.ifTip, tipOf(context.store, job));
+  checkJob(context.store, job);
   return (work[job.kind as K] as Work<K>)(context, job);
 };
 /** Where what a job changes is at. */
@@ -102,6 +103,38 @@ const tipOf = (store: PoolStore, job: PoolJob): Id => {
   }
 };
 
+/** What jobs do to a branch that can be protected from it; a compaction changes no record. */
+const verbs = {
+  load: 'load',
+  delete: 'delete',
+  rewrite: 'delete',
+  merge: 'merge',
+  pick: 'merge',
+  revert: 'reset',
+  reset: 'reset',
+  'delete branch': 'reset',
+  vectors: undefined,
+  vacuum: undefined,
+  'create branch': undefined,
+  protect: undefined,
+  'create tag': undefined,
+  'delete tag': undefined,
+} as const satisfies Record<PoolJobKind, ProtectedVerb | undefined>;
+/** @throws branch-protected */
+const checkJob = (store: PoolStore, job: PoolJob): void => {
+  const verb = verbs[job.kind];
+  if (verb === undefined || (job.kind === 'rewrite' && job.cause === 'compact')) return;
+  const branch = store.branches().get(changedBy(job));
+  // That it is not there the job says itself.
+  if (branch) checkProtection(branch, verb, job);
+};
+/** The branch that a job changes. */
+const changedBy = (job: PoolJob): string => {
+  if (job.kind === 'merge') return job.target;
+  if (job.kind === 'delete branch') return job.name;
+  return 'branch' in job ? job.branch : '';
+};
+
 /** All loads in one transaction, one commit each. A load whose branch is not there fails alone. */
 const loadGroup = async (context: JobContext, jobs: readonly Job<'load'>[]): Promise<readonly JobEnd[]> => {
   const ends: JobEnd[] = [];
@@ -114,6 +147,7 @@ const loadGroup = async (context: JobContext, jobs: readonly Job<'load'>[]): Pro
       if (objects.length === 0) throw new LakeError('load-empty');
       if (job.ifTip && moved.has(job.branch)) throw new LakeError('tip-moved', { tip: 'a newer commit' });
       checkTip(job.ifTip, context.store.branch(job.branch).commit);
+      checkJob(context.store, job);
       moved.add(job.branch);
       commits.push({
         branch: job.branch,
@@ -264,6 +298,7 @@ const work: { readonly [K in PoolJobKind]: Work<K> } = {
     await mustBeWhole(store, job.commit);
     return store.resetBranch(job.branch, job.commit);
   },
+  protect: ({ store }, job) => store.protect(job.branch, job.protection),
   'create tag': async ({ store }, job) => {
     store.mustBeNew(job.name);
     await mustBeWhole(store, job.commit);

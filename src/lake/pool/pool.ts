@@ -8,7 +8,14 @@
 import assert from 'node:assert';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LakeError } from '../../errors.ts';
-import type { JobOutcome, PoolJob, PoolTask, RewriteCause, WorkDone } from '../../../machines/pool.events.ts';
+import type {
+  JobOutcome,
+  PoolJob,
+  PoolTask,
+  Protection,
+  RewriteCause,
+  WorkDone,
+} from '../../../machines/pool.events.ts';
 import { killPoint } from '../kill-points.ts';
 import { firstParents } from '../commits/history.ts';
 import { base62, plainId, zeroId } from '../ksuid.ts';
@@ -183,6 +190,10 @@ export class PoolFace implements Pool {
     const to = idOfText(commit);
     await this.submit({ kind: 'reset', branch, commit: to, ...terms });
     return to;
+  }
+  async protect(branch: string, protection: Protection, terms: TipTerms = {}): Promise<void> {
+    this.store.branch(branch);
+    await this.submit({ kind: 'protect', branch, protection, ...terms });
   }
   async createTag(name: string, commit: Id): Promise<TagRecord> {
     if (name === '') throw new LakeError('tag-name-missing');
@@ -426,8 +437,9 @@ export class PoolFace implements Pool {
   private async commit(task: PoolTask, payload: Payload): Promise<CommitResult> {
     const files = payload.objects.filter((object) => !object.inline);
     if (files.length > 0) await this.host.objectsMade?.(files.map((object) => object.id));
-    const ifTip = payload.note.terms?.ifTip;
-    const { commit, marks } = await this.submit(ifTip ? { ...task, ifTip } : task, payload);
+    const { ifTip, by } = payload.note.terms ?? {};
+    const asked = { ...task, ...(ifTip && { ifTip }), ...(by && { by }) };
+    const { commit, marks } = await this.submit(asked, payload);
     assert(commit);
     return { commit, marks };
   }

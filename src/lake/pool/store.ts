@@ -10,6 +10,7 @@
  */
 import assert from 'node:assert';
 import { LakeError } from '../../errors.ts';
+import type { Protection } from '../../../machines/pool.events.ts';
 import { killPoint } from '../kill-points.ts';
 import { idBuffer, parseId, plainId, zeroId } from '../ksuid.ts';
 import type {
@@ -40,7 +41,7 @@ import {
 import { PackIndex } from '../objects/packs.ts';
 import { isVacuumed, type SnapshotCache } from '../commits/snapshot.ts';
 import type { Retries } from '../commits/retries.ts';
-import { type Change, type Tables, rowMissing } from '../tables/tables.ts';
+import { type Change, protectionVersion, type Tables, rowMissing } from '../tables/tables.ts';
 import { Moves } from './moves.ts';
 import { Tags } from './tags.ts';
 
@@ -509,6 +510,29 @@ export class PoolStore {
     this.written.set(name, { branch, height: this.height(commit), row });
     if (!this.isTip(before.commit)) this.stores.snapshots.leave(this.poolId, before.commit);
     return { commit, events };
+  }
+
+  /** Protects a branch like this; where it is so already nothing is written. */
+  async protect(name: string, protection: Protection): Promise<Pick<MadeCommit, 'events'>> {
+    const before = this.branch(name);
+    const { protection: _, ...bare } = before;
+    const branch: BranchRecord = Object.keys(protection).length === 0 ? bare : { ...bare, protection };
+    const row = encodeBranch(branch);
+    if (row.equals(encodeBranch(before))) return { events: [] };
+    const key = this.keyOf(name);
+    await this.stores.tables.raiseVersion(protectionVersion);
+    const events = await this.stores.feed.write(
+      { kind: 'branch-update', poolId: this.poolId, poolName: this.config.name, branch: name },
+      [{ table: 'branches', key, payload: row }],
+      () => {
+        this.checkPool();
+        this.checkTip(before, key);
+      },
+    );
+    killPoint('branch: in the tables');
+    this.loadBranches().set(name, branch);
+    this.written.set(name, { branch, height: this.tipHeight(before), row });
+    return { events };
   }
 
   /** For use inside a transaction. @throws pool-not-found */

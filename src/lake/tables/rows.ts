@@ -8,6 +8,7 @@ import assert from 'node:assert';
 import { createHash } from 'node:crypto';
 import { LakeError } from '../../errors.ts';
 import { idBuffer, idOfBytes, isId } from '../ksuid.ts';
+import type { Protection } from '../../../machines/pool.events.ts';
 import type {
   BranchRecord,
   CommitRecord,
@@ -142,14 +143,14 @@ export const decodeName = (key: RowKey, payload: Buffer): { readonly name: strin
 
 /** A row of `branches`. */
 export const encodeBranch = (branch: BranchRecord): Buffer =>
-  json({ ts: String(branch.tsNs), name: branch.name, commit: branch.commit });
+  json({ ts: String(branch.tsNs), name: branch.name, commit: branch.commit, guard: branch.protection });
 /** The branch of a row of `branches`. @throws table-corrupt */
 export const decodeBranch = (key: RowKey, payload: Buffer): BranchRecord =>
   decoded('branches', key, () => namedCommit('branch', payload));
 const namedCommit = (what: 'branch' | 'tag', payload: Buffer): BranchRecord => {
-  const row = parse<{ ts: string; name: string; commit: Id }>(payload);
+  const row = parse<{ ts: string; name: string; commit: Id; guard?: Protection }>(payload);
   if (!isId(row.commit)) throw new Error(`${what} "${row.name}" is at ${JSON.stringify(row.commit)}, which is no id`);
-  return { tsNs: BigInt(row.ts), name: row.name, commit: row.commit };
+  return { tsNs: BigInt(row.ts), name: row.name, commit: row.commit, ...(row.guard && { protection: row.guard }) };
 };
 
 /** A row of `tags`: as one of `branches`. */

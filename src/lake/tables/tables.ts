@@ -32,8 +32,9 @@ export { type Change, type Put, type Remove, rowFault, rowMissing, type TableNam
 /**
  * Layout of the lake; one of a newer layout is refused. 2: a journal ahead of LMDB. 3: the lineage of rewritten
  * objects, which an older build would not add to. 4: one log, whose index LMDB is. 5: views, 6: tags and moves of
- * branches, 7: columns and files of Iceberg tables, none of which older builds would read, 8: pools with an identity,
- * which they would lose; a lake has that version from its first of these on, so that they open all others.
+ * branches, 7: columns and files of Iceberg tables, none of which older builds would read, 8: pools with an identity
+ * and protected branches, which they would lose; a lake has that version from its first of these on, so that they open
+ * all others.
  */
 export const formatVersion = 8;
 /** That of a lake with such a pool. */
@@ -48,6 +49,8 @@ export const viewsVersion = versionsOfTables.views;
 /** The same for moves. */
 export const tagsVersion = versionsOfTables.tags;
 export const icebergVersion = versionsOfTables.iceberg;
+/** From the first protection on, which is in rows that others have too. */
+export const protectionVersion = 8;
 const firstVersion = (name: TableName): number =>
   name in versionsOfTables ? versionsOfTables[name as keyof typeof versionsOfTables] : plainVersion;
 /** Within a name or a path its quotes would be escaped. */

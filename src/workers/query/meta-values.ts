@@ -71,20 +71,28 @@ const commitFields = (commit: CommitRecord, idName: string): Value =>
     meta: parsed(commit.meta),
   });
 
+const mapped = (texts: Readonly<Record<string, string>>): Record<string, Value> =>
+  Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, stringValue(text)]));
+
 /** One row of a meta query. */
 export const metaValue = (row: MetaRow): Value => {
   switch (row.kind) {
     case 'pool':
       return poolValue(row.pool);
     case 'branch': {
-      const { tsNs, name, commit } = row.branch;
+      const { tsNs, name, commit, protection } = row.branch;
       return named(
         'db.BranchMeta',
         record({
           pool: poolValue(row.pool),
           branch: named(
             'branches.Config',
-            record({ ts: number(types.time, tsNs), name: stringValue(name), commit: id(commit) }),
+            record({
+              ts: number(types.time, tsNs),
+              name: stringValue(name),
+              commit: id(commit),
+              ...(protection && { protection: record(mapped(protection)) }),
+            }),
           ),
         }),
       );

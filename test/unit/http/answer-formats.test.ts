@@ -70,6 +70,8 @@ const requests: Readonly<Record<string, readonly Ask[]>> = {
   ],
   createBranch: [({ pool, commit }) => ({ path: `/pool/${pool}`, body: { name: 'new', commit } })],
   resetBranch: [({ pool, commit }) => ({ path: `/pool/${pool}/branch/main`, body: { commit } })],
+  getProtection: [({ pool }) => ({ path: `/pool/${pool}/branch/main/protection` })],
+  protectBranch: [({ pool }) => ({ path: `/pool/${pool}/branch/main/protection`, body: { reset: 'nobody' } })],
   createTag: [({ pool, commit }) => ({ path: `/pool/${pool}/tag`, body: { name: 'v1', commit } })],
   listTags: [
     ({ pool }) => ({ path: `/pool/${pool}/tag` }),

@@ -31,6 +31,7 @@ else {
     }
     await pool.deleteTag('made');
   }
+  if (what === 'protect') await lake.pool('p').protect('main', { reset: 'nobody' });
   if (what === 'reset') {
     const pool = lake.pool('p');
     const tip = pool.branch('main').commit;

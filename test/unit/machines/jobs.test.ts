@@ -30,6 +30,7 @@ const poolTasks = {
   'create branch': { kind: 'create branch', name: 'kid', commit: 'c' },
   'delete branch': { kind: 'delete branch', name: 'kid' },
   reset: { kind: 'reset', branch: 'main', commit: 'c' },
+  protect: { kind: 'protect', branch: 'main', protection: { load: 'nobody' } },
   'create tag': { kind: 'create tag', name: 'v1', commit: 'c' },
   'delete tag': { kind: 'delete tag', name: 'v1' },
 } as const satisfies { readonly [K in PoolTask['kind']]: Extract<PoolTask, { readonly kind: K }> };

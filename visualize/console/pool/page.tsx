@@ -575,6 +575,12 @@ const Branches = ({
     <TagTable pool={pool} {...(mayWrite && { onDelete: onDeleteTag })} onTravel={onTravel} />
   </div>
 );
+/** As `load: nobody, reset: admin`. */
+const protectionText = (protection: NonNullable<BranchInfo['protection']>): string =>
+  Object.entries(protection)
+    .map(([verb, who]) => `${verb}: ${who}`)
+    .join(', ');
+
 const BranchRow = ({
   pool,
   branch,
@@ -586,7 +592,7 @@ const BranchRow = ({
   readonly onDelete?: (name: string) => void;
   readonly onTravel: (name: string) => void;
 }) => {
-  const { name, commit, ts } = branch;
+  const { name, commit, ts, protection } = branch;
   const empty = isNoCommit(commit);
   const held = empty ? undefined : sumsOf(pool, name);
   useEffect(() => {
@@ -604,6 +610,11 @@ const BranchRow = ({
         >
           <Name text={name} max={80} />
         </button>
+        {protection && (
+          <span class="tag fixed" title={protectionText(protection)}>
+            protected
+          </span>
+        )}
       </th>
       <td class="numeric">
         <Records n={empty ? 0 : held?.records} />
