@@ -276,7 +276,7 @@ class Branch:
     def protect(
         self, *, load: str = "writer", delete: str = "writer", merge: str = "writer", reset: str = "writer"
     ) -> None:
-        """Says who may change it from now on: ``"writer"`` (whoever may write), ``"admin"`` or ``"nobody"``."""
+        """Says who may change it from now on: ``"writer"`` (all who may write), ``"admin"`` or ``"nobody"``."""
         body = json.dumps({"load": load, "delete": delete, "merge": merge, "reset": reset}).encode()
         self._transport.send("PUT", [*self._path(), "protection"], headers=json_headers(), body=body).read()
 
