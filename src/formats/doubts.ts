@@ -63,7 +63,7 @@ export const unreadHint = (bytes: Uint8Array): string | undefined => {
   if (known) return `it begins like ${known.name}`;
   if (bytes.includes(0)) return 'it is no text, and none of the binary formats that are read';
   const [first = ''] = text(bytes).split('\n', 1);
-  if (/^\s*[{[]/.test(first)) return 'it begins like JSON or SUP; the complaints of both say where it ends to be';
+  if (/^\s*[{[]/.test(first)) return 'it begins like JSON or SUP: see what json and sup complain of';
   return 'text without a structure is loaded line by line as format line (application/x-line)';
 };
 const marks = [

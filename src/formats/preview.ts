@@ -10,8 +10,8 @@ import { type Detection, type FormatName, formatTable, openReader } from './form
 
 /** A look into an input. */
 export interface Preview extends Detection {
-  /** Of the rows that were read; undefined: there are none. */
-  readonly type: string | undefined;
+  /** Of the rows that were read. */
+  readonly type: string;
   /** How many were read. */
   readonly records: number;
   /** The first of them, as SUP. */
@@ -59,9 +59,9 @@ export const preview = async (
     for (let i = 0; i < sample.length && rows.length < shownRows; i++) rows.push(rowText(sample, i));
     if ((records += sample.length) >= sampledRows) break;
   }
-  if (!detection) throw new LakeError('load-empty');
+  if (!detection || !type) throw new LakeError('load-empty');
   const fields = fieldsOf(type);
-  return { ...detection, type: type && supType(type), records, rows, fields, key: likelyKey(fields) };
+  return { ...detection, type: supType(type), records, rows, fields, key: likelyKey(fields) };
 };
 
 const rowText = (batch: Vector, i: number): string => supText(valueAt(batch, i));

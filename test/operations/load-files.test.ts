@@ -198,7 +198,11 @@ standard input
     expect(await dryRun('logs/a.json')).toContain('key     ts, for a new pool\n');
   });
   test('what cannot be read is told with a reason, and ends with 1', async () => {
-    const { status, out } = await load('-dryrun', 'lies.json', 'sheet.xlsx', 'prose');
+    writeFileSync(join(folder, 'empty.json'), '');
+    writeFileSync(join(folder, 'escapes'), '\x1b[2J\0');
+    const { status, out } = await load('-dryrun', 'lies.json', 'sheet.xlsx', 'prose', 'empty.json', 'escapes');
+    expect(out).toContain('empty.json\n  would be refused: no records in request\n');
+    expect(out).not.toMatch(/[\0\x1b]/);
     expect(status).toBe(1);
     expect(out).toMatch(/^lies\.json\n {2}would be refused: json: .*\n/);
     expect(out).toContain('hint: it begins like a ZIP file, as spreadsheets are (.xlsx)\n');

@@ -28,19 +28,22 @@ export const dryRun = async (
         scratch: () => spill.scratchBytes(),
       });
       const fields = values['hive'] === true ? hiveFields(input) : [];
-      await io.write(Buffer.from(previewText(input.name, seen, keyText(target, layout, seen), fields)));
+      await io.write(shown(previewText(input.name, seen, keyText(target, layout, seen), fields)));
     } catch (problem) {
       if (!(problem instanceof Error) || problem instanceof ConfigError) throw problem;
       status = 1;
       const hint = 'details' in problem ? (problem.details as { readonly hint?: string }).hint : undefined;
       const told = `${problem.message}${hint === undefined ? '' : `\nhint: ${hint}`}`;
-      await io.write(Buffer.from(`${input.name}\n  would be refused: ${told.replaceAll('\n', '\n  ')}\n`));
+      await io.write(shown(`${input.name}\n  would be refused: ${told.replaceAll('\n', '\n  ')}\n`));
     } finally {
       spill.dispose();
     }
   }
   return status;
 };
+
+/** What files and errors hold cannot do anything to a terminal. */
+const shown = (text: string): Uint8Array => Buffer.from(text.replace(/[\0-\x08\x0b-\x1f\x7f-\x9f]/g, '?'));
 
 const said = ({ format }: Target, input: LoadInput): Parameters<typeof preview>[1] => {
   if (format) return { format, why: 'option -i says so' };
@@ -58,7 +61,7 @@ const previewText = (
     name,
     `  format  ${format}, since ${why}`,
     ...doubts.map((doubt) => `  unsure  ${doubt}`),
-    `  type    ${type ?? 'none'} (of the first ${records} records)`,
+    `  type    ${type} (of the first ${records} records)`,
     ...(fields.length > 0
       ? [`  fields  ${fields.map((field) => `${field.name}:${field.value}`).join(',')} of its folders`]
       : []),
