@@ -167,9 +167,9 @@ export const combineRoutes: readonly Route[] = [
       'revert-records',
     ],
     handler: (call) => {
-      const { pool, branch, commit } = call.params;
-      const reverted = pathId('commit', commit);
-      return combined(call, call.service.lake.pool(pool), { kind: 'revert', branch, commit: reverted });
+      const { pool: name, branch, commit } = call.params;
+      const pool = call.service.lake.pool(name);
+      return combined(call, pool, { kind: 'revert', branch, commit: pathId('commit', commit) });
     },
   }),
   route({
