@@ -25,6 +25,8 @@ type PoolWork =
       readonly removes: readonly string[];
       readonly adds: readonly string[];
       readonly parts?: readonly number[];
+      /** Prepared for what the branch had at that commit: nothing may have been added since. */
+      readonly since?: string;
       readonly vectors: boolean;
     }
   | { readonly kind: 'merge'; readonly target: string; readonly child: string; readonly records?: RecordChange }
@@ -53,7 +55,7 @@ type PoolWork =
   | { readonly kind: 'create tag'; readonly name: string; readonly commit: string }
   | { readonly kind: 'delete tag'; readonly name: string };
 /** What objects are replaced for. */
-export type RewriteCause = 'delete where' | 'update' | 'compact';
+export type RewriteCause = 'delete where' | 'update' | 'upsert' | 'compact';
 /**
  * What a merge by record that was prepared outside of the queue does to the branch, or that its data objects do not
  * get in each other's way (no `change`): done while our side is at `ours`, the other one at `theirs`. `from`: objects of

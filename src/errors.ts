@@ -297,6 +297,15 @@ export const errorTable = {
   'update-where-invalid': bad('invalid where of an update: must be a single filter operation'),
   'update-put-invalid': bad('invalid put of an update: must be assignments such as a:=1, b:=a+1'),
   'update-error': bad('update: {field} would become {value}; nothing was changed'),
+  'upsert-identity': bad(
+    'upsert: pool {pool} has no identity; PUT /pool/{pool} with {"identity": [["id"]]} says which fields identify a record',
+  ),
+  'upsert-delete-alone': bad('query param "delete" goes with upsert=T'),
+  'upsert-large': {
+    status: 413,
+    kind: 'payload too large',
+    text: 'upsert: the body takes more than {limit} bytes in memory (a share of option -memory); send it in parts, or load it without upsert',
+  },
   'transaction-empty': bad('empty transaction: the filter selects no row of the branch'),
   // files of the command line
   'source-glob-empty': bad('no file names match glob pattern'),

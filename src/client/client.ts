@@ -213,6 +213,10 @@ export interface LoadOptions extends WriteOptions {
   readonly encoding?: 'gzip' | 'br' | 'zstd';
   /** Records that cannot be read are left out, or kept as error values. Default: the first one refuses the load. */
   readonly errors?: 'skip' | 'wrap';
+  /** Records replace those of the same identity, which the pool must have. */
+  readonly upsert?: true;
+  /** With `upsert`: the field that is true in records that only take others away. */
+  readonly delete?: string;
   /** With `errors: 'skip'`: the pool whose branch main gets the faulty records. */
   readonly rejected?: string;
 }
@@ -487,10 +491,10 @@ export class Branch {
 
   /** Loads a body, all of it or nothing. In browsers a stream is gathered first, since they send none over HTTP/1.1. */
   load(body: Body, options: LoadOptions = {}): Promise<Loaded> {
-    const { format, delimiter, encoding, errors, rejected } = options;
+    const { format, delimiter, encoding, errors, rejected, upsert } = options;
     return this.#write([], options, {
       body,
-      query: { 'csv.delim': delimiter, errors, rejected },
+      query: { 'csv.delim': delimiter, errors, rejected, upsert: upsert && 'T', delete: options.delete },
       headers: { 'Content-Type': format ? mediaTypes[format] : '', ...(encoding && { 'Content-Encoding': encoding }) },
     });
   }
@@ -539,10 +543,7 @@ export class Branch {
   }
   /** Puts data objects together into new ones. */
   compact(objectIds: readonly string[], options: WriteOptions = {}): Promise<Committed> {
-    return this.#write(['compact'], options, {
-      body: `{object_ids:[${objectIds.join(',')}]}`,
-      headers: { 'Content-Type': mediaTypes.sup },
-    });
+    return this.#write(['compact'], options, jsonBody({ object_ids: objectIds }));
   }
   /** Undoes a commit by a new one. */
   revert(commit: string, options: CombineOptions = {}): Promise<Committed> {

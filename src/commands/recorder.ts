@@ -199,6 +199,9 @@ export class Recorder {
           return prepared;
         };
       },
+      // The rows that stay are kept as they are: what replaces them is made of the body.
+      prepareUpsert: (keys, identity) => async (snapshot) =>
+        this.keeping(snapshot.pool.id, workers.prepareUpsert(keys, identity), objects)(snapshot),
       prepareCompact: (ids) =>
         this.preparing(workers.prepareCompact(ids), objects, (snapshot, removes) => ({
           what: 'compact',

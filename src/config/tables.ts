@@ -1012,6 +1012,14 @@ export const loadOptions = [
     most: 1 << 30,
     text: '-follow: longest line',
   },
+  { name: 'upsert', type: 'switch', fallback: 'false', text: 'records replace those of the same identity of the pool' },
+  {
+    name: 'delete',
+    type: 'text',
+    fallback: '',
+    value: 'FIELD',
+    text: 'with -upsert: the field that is true in records that only take others away',
+  },
   ...inputOptions,
   ...[errorsParameter, rejectedParameter].map(
     ({ name, value, text }) => ({ name, type: 'text', fallback: '', value, text }) as const,

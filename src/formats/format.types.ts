@@ -83,6 +83,13 @@ export interface ReadOptions {
 export interface BodyForm extends Pick<ReadOptions, 'csvDelimiter' | 'csv' | 'charset' | 'unnest' | 'utf8' | 'errors'> {
   /** The field whose values are times, in whatever type they come; what reads a body leaves it to what takes the rows. */
   readonly time?: string;
+  /** Its records replace others. */
+  readonly upsert?: UpsertForm;
+}
+/** Paths of the fields that identify a record, and the field that says that a record only takes away. */
+export interface UpsertForm {
+  readonly identity: readonly (readonly string[])[];
+  readonly delete?: string;
 }
 
 /** What a thread has to know to read blocks as the reader would. */

@@ -2,7 +2,7 @@
  * The way of a load from its request to its commit: the one that every endpoint takes whose body is records, whatever
  * protocol it speaks.
  */
-import type { BodyForm } from '../formats/format.types.ts';
+import type { BodyForm, UpsertForm } from '../formats/format.types.ts';
 import type { ContentCoding } from '../formats/codings/encoding.ts';
 import type { InputName } from '../formats/formats.ts';
 import type { CommitNote, CommitResult as Made, Id, Pool } from '../lake/lake.types.ts';
@@ -25,6 +25,8 @@ export interface WantedLoad {
   readonly note: CommitNote;
   /** Takes the records that `form` says are skipped, in a commit of their own. */
   readonly rejects?: Pool;
+  /** Its records replace those of the same identity. */
+  readonly upsert?: UpsertForm;
 }
 /** What became of it; `outcome` is absent where the commit had been made before. */
 export interface LoadDone {
@@ -40,7 +42,7 @@ export interface LoadDone {
  */
 export const loadRequest = async (
   call: Pick<Call, 'service' | 'request' | 'who' | 'sent' | 'id' | 'whenLeft'>,
-  { pool, branch, format, form = {}, contentCodings, note, rejects }: WantedLoad,
+  { pool, branch, format, form = {}, contentCodings, note, rejects, upsert }: WantedLoad,
 ): Promise<LoadDone> => {
   const { service, request, who } = call;
   const { sent } = call;
@@ -76,7 +78,7 @@ export const loadRequest = async (
       pool: pool.config,
       format,
       contentCodings,
-      form,
+      form: upsert ? { ...form, upsert } : form,
       ...(rejects && { rejects: { pool: rejects.config, ms: Date.now(), branch } }),
       ...body,
       watch: run.watch,
@@ -89,7 +91,9 @@ export const loadRequest = async (
     const commit = async (noted: CommitNote): Promise<Made> => {
       const rejected = rejects && (await commitRejected(call, outcome, { into: rejects, pool, branch, noted }));
       if (rejected !== undefined) done = { outcome, rejected };
-      return pool.load(branch, outcome.objects, noted);
+      if (!upsert) return pool.load(branch, outcome.objects, noted);
+      const keys = [...outcome.objects, ...(outcome.gone ?? [])];
+      return pool.upsert(branch, outcome.objects, service.workers.prepareUpsert(keys, upsert.identity), noted);
     };
     return made(call, await outcome.settled(terms().then((noted) => run.commit(() => commit(noted)))));
   };

@@ -111,7 +111,7 @@ export const queryTextErrors: Codes = [
 /** Of a lake in a bucket. */
 const storeFaults: Codes = ['store-unreachable', 'store-refused', 'store-corrupt'];
 /** Of data that is read. */
-const readErrors: Codes = [
+export const readErrors: Codes = [
   'vacuumed',
   'object-corrupt',
   'object-missing',

@@ -146,7 +146,7 @@ const snapshotOf = (commit: DerivedCommit, added: Sums, deleted: Sums): Omit<Sna
 const operationOf = (commit: DerivedCommit, added: Sums, deleted: Sums): Snapshot['operation'] => {
   if (commit.deletes.length === 0) return commit.adds.length > 0 ? 'append' : 'replace';
   if (commit.adds.length === 0) return 'delete';
-  return commit.rewrite !== undefined && commit.rewrite !== false && added.rows === deleted.rows
+  return commit.rewrite !== undefined && commit.rewrite !== false && !commit.changed && added.rows === deleted.rows
     ? 'replace'
     : 'overwrite';
 };

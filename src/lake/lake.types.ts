@@ -430,6 +430,16 @@ export interface Pool {
   /** The same of rows that are changed. */
   update(branch: string, prepare: PrepareRewrite, note?: CommitNote): Promise<CommitResult>;
   /**
+   * One commit that adds these objects and what `prepare` makes of others: those without the records that these replace.
+   * Those of a branch are prepared one after the other. @throws transaction-empty when there is neither
+   */
+  upsert(
+    branch: string,
+    objects: readonly ObjectMeta[],
+    prepare: PrepareRewrite,
+    note?: CommitNote,
+  ): Promise<CommitResult>;
+  /**
    * Replaces at least two objects by what `prepare` makes of them. `vectors`: the same commit marks the new ones, as
    * `vectors()` does.
    */
@@ -475,6 +485,8 @@ export interface DerivedCommit extends CommitRecord {
   readonly height: number;
   /** It made its objects of those that it deletes. */
   readonly rewrite?: boolean | readonly number[];
+  /** With other rows, though they may be as many. */
+  readonly changed?: boolean;
 }
 /**
  * A pool as the source of what is derived from it, and the rows that this keeps with it: they go with the pool. Keys

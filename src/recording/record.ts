@@ -193,6 +193,7 @@ export type ObjectsSource =
       readonly errors?: 'skip' | 'wrap';
       readonly time?: string;
       readonly charset?: string;
+      readonly upsert?: { readonly identity: readonly (readonly string[])[]; readonly delete?: string };
       readonly contentCodings?: readonly string[];
       readonly body?: RecordedBody;
     }

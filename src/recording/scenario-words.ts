@@ -17,6 +17,7 @@ export const lakeStepWords = [
   'delete',
   'delete where',
   'update',
+  'upsert',
   'compact',
   'mark',
   'unmark',

@@ -29,6 +29,7 @@ import { ThreadMemory, loads } from '../vectors/thread-memory.ts';
 import { runDelete, runStatement, runUpdate } from './load/change-task.ts';
 import { runCompact } from './load/rewrite-task.ts';
 import { runMerge } from './merge/task.ts';
+import { runUpsert } from './load/upsert-task.ts';
 import { runRender } from './load/render-task.ts';
 import { TaskSpill } from './query/spill.ts';
 import { Task, discard, smallChunkBytes } from './task.ts';
@@ -185,6 +186,8 @@ const run = (task: Task, request: TaskRequest, spill: TaskSpill): Promise<TaskOu
       return runUpdate(task, request, tools, spill);
     case 'statement':
       return runStatement(task, request, tools, spill);
+    case 'upsert':
+      return runUpsert(task, request, tools, spill);
     case 'compact':
       return runCompact(task, request, tools);
     case 'merge':

@@ -17,6 +17,7 @@ import type { GivenColumns, RenderedFile, WantedColumns } from '../iceberg/rende
 import type {
   CommitNote,
   DiffSide,
+  Identity,
   MetaPage,
   MetaSource,
   ObjectMeta,
@@ -85,6 +86,13 @@ export type TaskRequest =
   | { readonly kind: 'delete'; readonly where: string; readonly pool: PoolLayout }
   | { readonly kind: 'update'; readonly where: string; readonly put: string; readonly pool: PoolLayout }
   | ({ readonly kind: 'statement'; readonly pool: PoolLayout } & StatementText)
+  /** `keys`: objects that hold the identities whose records go. */
+  | {
+      readonly kind: 'upsert';
+      readonly keys: readonly ObjectMeta[];
+      readonly identity: Identity;
+      readonly pool: PoolLayout;
+    }
   | { readonly kind: 'compact'; readonly objects: readonly ObjectMeta[]; readonly pool: PoolLayout }
   /** The differences of our side and theirs are diffs 0 and 1 of the session, our objects its handle 0. */
   | {

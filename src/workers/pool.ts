@@ -8,6 +8,7 @@ import { LakeError } from '../errors.ts';
 import { recursionMax } from '../exec/source.ts';
 import type { RenderedFile, RenderRequest } from '../iceberg/render.types.ts';
 import type {
+  Identity,
   ObjectMeta,
   PoolConfig,
   PrepareRecords,
@@ -126,6 +127,11 @@ class Workers implements WorkerPool {
   prepareUpdate(update: UpdateText, lake = this.lake, warn?: (texts: readonly string[]) => void): PrepareRewrite {
     return (snapshot) =>
       this.scheduler.rewrite({ kind: 'update', ...update, pool: layoutOf(snapshot.pool) }, snapshot, { lake, warn });
+  }
+
+  prepareUpsert(keys: readonly ObjectMeta[], identity: Identity): PrepareRewrite {
+    return (snapshot) =>
+      this.scheduler.rewrite({ kind: 'upsert', keys, identity, pool: layoutOf(snapshot.pool) }, snapshot);
   }
 
   prepareCompact(ids: readonly string[]): PrepareRewrite {
@@ -265,7 +271,12 @@ const removeUnheard = (request: TaskRequest, outcome: TaskOutcome, files: Object
 };
 
 const isRewrite = ({ kind }: TaskRequest): boolean =>
-  kind === 'delete' || kind === 'update' || kind === 'statement' || kind === 'compact' || kind === 'merge';
+  kind === 'delete' ||
+  kind === 'update' ||
+  kind === 'statement' ||
+  kind === 'upsert' ||
+  kind === 'compact' ||
+  kind === 'merge';
 
 /** Without the entries that are undefined, which would hide defaults. */
 const defined = <T extends object>(options: T): T =>

@@ -5,6 +5,7 @@
 import type { RenderedFile, RenderRequest } from '../iceberg/render.types.ts';
 import type {
   CommitNote,
+  Identity,
   MetaPage,
   MetaSource,
   ObjectMeta,
@@ -82,6 +83,8 @@ export interface LoadOutcome {
   readonly faults?: FaultsTold;
   /** The rows of those that were rejected, for the pool that takes them. */
   readonly rejected?: readonly ObjectMeta[];
+  /** Of an upsert: rows whose identities only go; for no commit. */
+  readonly gone?: readonly ObjectMeta[];
 }
 /**
  * `settled` tells the load's chart how the commit went, and removes the files of a load that was not committed. It
@@ -223,6 +226,8 @@ export interface WorkerPool {
   prepareDelete(where: string, lake?: LakeServices, warn?: (texts: readonly string[]) => void): PrepareRewrite;
   /** The same with these rows changed, for the lake's `update`. */
   prepareUpdate(update: UpdateText, lake?: LakeServices, warn?: (texts: readonly string[]) => void): PrepareRewrite;
+  /** What the lake's `upsert` calls: a snapshot without the records of the identities that these objects hold. */
+  prepareUpsert(keys: readonly ObjectMeta[], identity: Identity): PrepareRewrite;
   /** What the lake's `compact` calls to merge these objects. */
   prepareCompact(ids: readonly string[]): PrepareRewrite;
   /** What the lake's `merge`, `revert` and `pick` call where they go by records. */

@@ -97,6 +97,12 @@ const parts = {
     w.steps.push({ do: 'update', pool: 'p', branch: 'main', keys, to });
     w.keys.push(to);
   },
+  upsert: (w) => {
+    const keys = w.take(1);
+    const to = w.key();
+    w.steps.push({ do: 'upsert', pool: 'p', branch: 'main', keys, to });
+    w.keys.push(to);
+  },
   vacuum: (w) => {
     w.load('main', true);
     w.steps.push(

@@ -170,6 +170,10 @@ const steps = {
     const ids = await run.idsOf(pool, branch, keys);
     return run.lake.pool(pool).update(branch, async () => ({ removes: ids, adds: [await run.objectOf(to, true)] }));
   },
+  upsert: async (run, { pool, branch, keys, to }) => {
+    const ids = await run.idsOf(pool, branch, keys);
+    return run.lake.pool(pool).upsert(branch, [await run.objectOf(to, true)], async () => ({ removes: ids, adds: [] }));
+  },
   'create branch': (run, { pool, branch, name }) =>
     run.lake.pool(pool).createBranch(name, run.lake.pool(pool).branch(branch).commit),
   'delete branch': (run, { pool, name }) => run.lake.pool(pool).deleteBranch(name),

@@ -29,6 +29,8 @@ export const targetOf = ({ values }: ParsedOptions): Target => {
   );
   const query = new URLSearchParams();
   for (const name of ['csv.delim', ...loadParameters]) if (text(name) !== '') query.set(name, text(name));
+  if (values['upsert'] === true) query.set('upsert', 'T');
+  if (text('delete') !== '') query.set('delete', text('delete'));
   const parameters = query.toString();
   return {
     service: serviceOf(text('lake')),

@@ -96,6 +96,15 @@ export const steps: Readonly<Record<LakeStepWord, Run>> = {
     const update = { where: text(step, 'update'), put: text(step, 'put') };
     return pool.update(branch, stage.workers.prepareUpdate(update));
   },
+  upsert: async (stage, step) => {
+    const { pool, branch } = stage.place(text(step, 'into'));
+    const { identity = [] } = pool.config;
+    const upsert = { identity, ...(step['gone'] !== undefined && { delete: text(step, 'gone') }) };
+    const body = bodyOf(text(step, 'upsert'), false);
+    const reply = await stage.workers.load({ pool: pool.config, format: 'sup', form: { upsert }, body });
+    const keys = [...reply.objects, ...(reply.gone ?? [])];
+    return reply.settled(pool.upsert(branch, reply.objects, stage.workers.prepareUpsert(keys, identity)));
+  },
   compact: async (stage, step) => {
     const { pool, branch } = stage.place(text(step, 'on'));
     const ids = objectsOf(stage, step['compact']);

@@ -10,7 +10,8 @@
  *   middle)
  * - `loads: <n>` `into: p@main`: so many loads of one row `{ts:<i>}`, by 64 clients at once
  * - `delete: [a, b]` `from: p@main`: the objects that these commits added; `delete where: <filter>` `from: p@main`
- * - `update: <filter>` `put: <assignments>` `on: p@main`
+ * - `update: <filter>` `put: <assignments>` `on: p@main`, `upsert: <rows>` `into: p@main` (`gone`: the field that is true
+ *   in rows that only take others away)
  * - `compact: [a, b]` `on: p@main`; `mark: [a]` and `unmark: [a]` `on: p@main` (what `:vectors` lists)
  * - `create branch: kid` `in: p` `at: a`, `delete branch: kid` `in: p`, `reset: p@kid` `to: a`, `protect: p@kid` (`from: [load, reset]`), `create tag: v1` `in: p` `at: a`, `delete tag: v1` `in: p`, `merge: kid` `into: p@main`, `revert: a` `on:
  *   p@main`

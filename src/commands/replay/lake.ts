@@ -282,6 +282,7 @@ class LakeReplay {
         ...(from.errors && { errors: from.errors }),
         ...(from.time !== undefined && { time: from.time }),
         ...(from.charset !== undefined && { charset: from.charset }),
+        ...(from.upsert && { upsert: from.upsert }),
       },
       ...(from.contentCodings && { contentCodings: from.contentCodings as readonly ContentCoding[] }),
       body: chunked(bytes),

@@ -1,6 +1,9 @@
 /** Loads: a body becomes a commit, and what cannot be read of it another, where the client says so. */
 import { Type } from 'typebox';
+import { LakeError } from '../../errors.ts';
+import type { UpsertForm } from '../../formats/format.types.ts';
 import { checkGoesOn } from '../../formats/formats.ts';
+import type { Pool } from '../../lake/lake.types.ts';
 import { sendCommit, warningHeader } from '../commit-answer.ts';
 import { commitNote } from '../commit-note.ts';
 import { requestCodings } from '../bodies/encoding.ts';
@@ -21,7 +24,7 @@ import {
 import { loadRequest } from '../load.ts';
 import { rejectsOf } from '../rejected.ts';
 import { type Route, route } from '../route.ts';
-import { commitErrors, dataErrors } from '../route-errors.ts';
+import { commitErrors, dataErrors, readErrors } from '../route-errors.ts';
 import { branchParams, commitHeaders, committed, here, revert } from './branch.ts';
 
 /** Formats that a dialect is told of. */
@@ -39,7 +42,7 @@ export const loadRoutes: readonly Route[] = [
     writes: true,
     params: branchParams,
     description:
-      'A load is one commit, or none: if a body breaks anywhere, nothing of it is there. With `errors=skip` records that cannot be read are left out: the answer counts them and has the first 100, or the pool `rejected` gets all of them; `errors=wrap` keeps them as error values in their place. When the answer comes the data is on disk. A text is UTF-8, or what `charset` in the Content-Type says, or UTF-16 with a byte order mark.',
+      'A load is one commit, or none: if a body breaks anywhere, nothing of it is there. With `errors=skip` records that cannot be read are left out: the answer counts them and has the first 100, or the pool `rejected` gets all of them; `errors=wrap` keeps them as error values in their place. With `upsert=T` each record replaces those of the same identity; records without one are added. When the answer comes the data is on disk. A text is UTF-8, or what `charset` in the Content-Type says, or UTF-16 with a byte order mark.',
     query: Type.Object({
       'csv.delim': Type.Optional(delimiterSchema),
       ...dialectSchemas,
@@ -47,6 +50,17 @@ export const loadRoutes: readonly Route[] = [
       utf8: Type.Optional(utf8Schema),
       errors: Type.Optional(errorsSchema),
       rejected: Type.Optional(rejectedSchema),
+      upsert: Type.Optional(
+        boolSchema(
+          'T: records replace those of the same identity, which the pool must have; the last one of a body counts',
+        ),
+      ),
+      delete: Type.Optional(
+        Type.String({
+          minLength: 1,
+          description: 'with upsert=T: the field that is true in records that only take those of their identity away',
+        }),
+      ),
       time: Type.Optional(
         Type.String({
           minLength: 1,
@@ -86,6 +100,12 @@ export const loadRoutes: readonly Route[] = [
       'rejected-same',
       'load-all-faulty',
       'auth-role',
+      'upsert-identity',
+      'upsert-delete-alone',
+      'upsert-large',
+      'transaction-empty',
+      'rewrite-overtaken',
+      ...readErrors,
     ],
     handler: async (call) => {
       const { service, request, reply, params, query, response, contentType } = call;
@@ -102,6 +122,7 @@ export const loadRoutes: readonly Route[] = [
       const target = service.lake.pool(params.pool);
       target.branch(params.branch);
       const rejects = rejectsOf(call, target, errors);
+      const upsert = upsertOf(target, boolParameter('upsert', query.upsert), query.delete);
       const { commit, outcome, rejected } = await loadRequest(call, {
         pool: target,
         branch: params.branch,
@@ -117,6 +138,7 @@ export const loadRoutes: readonly Route[] = [
           ...(query.time !== undefined && { time: query.time }),
         },
         ...(rejects && { rejects }),
+        ...(upsert && { upsert }),
         note,
       });
       const { warnings = [], isOneArray, records = 0, faults } = outcome ?? {};
@@ -129,3 +151,15 @@ export const loadRoutes: readonly Route[] = [
     },
   }),
 ];
+
+/** @throws upsert-identity, upsert-delete-alone */
+const upsertOf = (
+  { config: { name, identity } }: Pool,
+  isUpsert: boolean,
+  field: string | undefined,
+): UpsertForm | undefined => {
+  if (!isUpsert && field !== undefined) throw new LakeError('upsert-delete-alone');
+  if (!isUpsert) return undefined;
+  if (!identity) throw new LakeError('upsert-identity', { pool: name });
+  return { identity, ...(field !== undefined && { delete: field }) };
+};

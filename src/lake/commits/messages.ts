@@ -26,6 +26,11 @@ export const deleteMessage = (removed: readonly Named[], added: readonly Named[]
 /** The message of an update. `added`: the objects that hold the rows of those that it removed. */
 export const updateMessage = (removed: readonly Named[], added: readonly Named[]): string =>
   `${section('updated', 'data object', removed)}\n${section('added', 'data object', added)}`;
+/** The message of an upsert. `added`: its own objects, and those that hold what is left of those that it removed. */
+export const upsertMessage = (removed: readonly Named[], added: readonly Named[]): string =>
+  removed.length === 0
+    ? loadMessage(added)
+    : `${section('replaced', 'data object', removed)}${added.length > 0 ? `\n${section('added', 'data object', added)}` : ''}`;
 /** The message of a compaction. */
 export const compactMessage = (removed: readonly Named[], added: readonly Named[]): string =>
   `${section('compacted', 'object', removed)}\n${section('created', 'object', added)}`;

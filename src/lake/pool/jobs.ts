@@ -20,6 +20,7 @@ import {
   pickMessage,
   revertMessage,
   updateMessage,
+  upsertMessage,
   vectorsMessage,
 } from '../commits/messages.ts';
 import { difference, type ObjectEntry, type ObjectList } from '../objects/list.ts';
@@ -122,11 +123,18 @@ const verbs = {
 } as const satisfies Record<PoolJobKind, ProtectedVerb | undefined>;
 /** @throws branch-protected */
 const checkJob = (store: PoolStore, job: PoolJob): void => {
-  const verb = verbs[job.kind];
-  if (verb === undefined || (job.kind === 'rewrite' && job.cause === 'compact')) return;
+  const done = verbsOf(job);
+  if (done.length === 0) return;
   const branch = store.branches().get(changedBy(job));
   // That it is not there the job says itself.
-  if (branch) checkProtection(branch, verb, job);
+  if (branch) for (const verb of done) checkProtection(branch, verb, job);
+};
+/** An upsert loads, and takes away what its records replace. */
+const verbsOf = (job: PoolJob): readonly ProtectedVerb[] => {
+  if (job.kind === 'rewrite' && job.cause === 'compact') return [];
+  if (job.kind === 'rewrite' && job.cause === 'upsert') return ['load', 'delete'];
+  const verb = verbs[job.kind];
+  return verb ? [verb] : [];
 };
 /** The branch that a job changes. */
 const changedBy = (job: PoolJob): string => {
@@ -192,9 +200,16 @@ export class Overtaken extends Error {
   }
 }
 
+/** What came meanwhile may hold what is to be replaced. @throws Overtaken */
+const checkNoneAdded = (before: ObjectList, now: ObjectList): void => {
+  const { adds } = difference(before, now);
+  if (adds.length > 0) throw new Overtaken(adds.map((e) => e.id));
+};
+
 const rewriteMessage = {
   'delete where': deleteMessage,
   update: updateMessage,
+  upsert: upsertMessage,
   compact: compactMessage,
 } as const satisfies Record<RewriteCause, unknown>;
 
@@ -229,8 +244,10 @@ const work: { readonly [K in PoolJobKind]: Work<K> } = {
       const there = new Set(removes.map((e) => e.id));
       throw new Overtaken(ids.filter((id) => !there.has(id)));
     }
+    if (job.since !== undefined) checkNoneAdded(await store.list(job.since), list);
     const message = rewriteMessage[job.cause](removes, objects);
     const changes = { removes, adds: [] };
+    if (removes.length === 0) return commitOne(store, { branch: job.branch, note, message, changes, created: objects });
     const rewrite = job.parts && fits(job.parts, ids, objects) ? job.parts : true;
     const lineage = await store.lineage.changes({ adds: objects.map((o) => o.id), deletes: ids, rewrite });
     return commitOne(store, {
@@ -241,6 +258,7 @@ const work: { readonly [K in PoolJobKind]: Work<K> } = {
       created: objects,
       vectorsOfCreated: job.vectors,
       rewrite,
+      ...((job.cause === 'update' || job.cause === 'upsert') && { changed: true }),
       lineage,
     });
   },

@@ -97,6 +97,8 @@ export class PoolFace implements Pool {
   readonly store: PoolStore;
   private readonly host: PoolHost;
   private readonly waiting = new Map<number, Waiting>();
+  /** The last upsert of each branch that has any under way. */
+  private readonly upserts = new Map<string, Promise<void>>();
   private readonly statsOf = new WeakMap<ObjectList, PoolStats>();
   /** Tips that cannot be read, with their faults. */
   private readonly unreadable = new Map<Id, string>();
@@ -253,6 +255,27 @@ export class PoolFace implements Pool {
   async update(branch: string, prepare: PrepareRewrite, note: CommitNote = {}): Promise<CommitResult> {
     return this.rewrite({ branch, cause: 'update', vectors: false }, prepare, note);
   }
+  upsert(
+    branch: string,
+    objects: readonly ObjectMeta[],
+    prepare: PrepareRewrite,
+    note: CommitNote = {},
+  ): Promise<CommitResult> {
+    // Each has to see what the one before it added: side by side all but one would be prepared for nothing.
+    const before = this.upserts.get(branch) ?? Promise.resolve();
+    const own = before.then(() =>
+      this.rewrite({ branch, cause: 'upsert', vectors: false, brings: objects }, prepare, note),
+    );
+    const ended = own.then(
+      () => undefined,
+      () => undefined,
+    );
+    this.upserts.set(branch, ended);
+    void ended.then(() => {
+      if (this.upserts.get(branch) === ended) this.upserts.delete(branch);
+    });
+    return own;
+  }
   async compact(
     branch: string,
     ids: readonly Id[],
@@ -296,11 +319,13 @@ export class PoolFace implements Pool {
       readonly cause: RewriteCause;
       readonly vectors: boolean;
       readonly wanted?: readonly Id[];
+      /** Come with it, whatever is prepared. */
+      readonly brings?: readonly ObjectMeta[];
     },
     prepare: PrepareRewrite,
     note: CommitNote,
   ): Promise<CommitResult> {
-    const { branch, cause, vectors, wanted } = task;
+    const { branch, cause, vectors, wanted, brings = [] } = task;
     for (let attempt = 1; ; attempt++) {
       const { snapshot, list } = await this.open(this.store.branch(branch).commit);
       const written: ObjectMeta[] = [];
@@ -308,27 +333,31 @@ export class PoolFace implements Pool {
         for (const id of wanted ?? []) this.mustHave(list, id);
         const { removes, adds, parts } = await prepare(snapshot);
         written.push(...adds);
-        if (removes.length === 0) throw new LakeError('transaction-empty');
+        if (removes.length === 0 && brings.length === 0) throw new LakeError('transaction-empty');
+        const objects = [...adds, ...brings];
         const job: PoolTask = {
           kind: 'rewrite',
           branch,
           cause,
           removes,
-          adds: adds.map((o) => o.id),
-          ...(parts && { parts }),
+          adds: objects.map((o) => o.id),
+          ...(parts && brings.length === 0 && { parts }),
+          ...(cause === 'upsert' && { since: snapshot.commit }),
           vectors,
         };
-        return await this.commit(job, { ...nothing, note, objects: adds });
+        return await this.commit(job, { ...nothing, note, objects });
       } catch (error) {
         if (error instanceof Overtaken) await this.removeFiles(written);
-        else await this.removeUncommitted(written, error);
+        else await this.removeUncommitted([...written, ...brings], error);
         if (!(error instanceof Overtaken)) throw error;
-        if (attempt === attemptsMax)
+        if (attempt === attemptsMax) {
+          await this.removeFiles(brings);
           throw new LakeError('rewrite-overtaken', {
             branch,
             attempts: attempt,
             objects: error.missing.map(base62).join(', '),
           });
+        }
       } finally {
         snapshot.release();
       }

@@ -75,6 +75,8 @@ export interface NewCommit {
    * lineage.
    */
   readonly rewrite?: Exclude<StoredCommit['rewrite'], undefined | false>;
+  /** Rows are others than those of the objects that it removes (`StoredCommit.changed`). */
+  readonly changed?: true;
   readonly lineage?: readonly Change[];
   /** As `StoredCommit.from`. */
   readonly from?: readonly Id[];
@@ -344,6 +346,7 @@ export class PoolStore {
       ...(deleteVectors && { deleteVectors: deleteVectors.map((e) => e.id) }),
       ...(adds.length > 0 && changes.removes.length > 0 && !secondParent && { rewrite: commit.rewrite ?? false }),
       ...(commit.from && { from: commit.from }),
+      ...(commit.changed && { changed: true }),
     };
     if (commit.lineage) rows.push(...commit.lineage);
     if (stores.drew) this.drewCommit(branch, row);
@@ -369,7 +372,10 @@ export class PoolStore {
     return { commit: row.id, events };
   }
 
-  private drewCommit(branch: string, { height: _, rewrite: __, from: _from, dateNs, ...commit }: StoredCommit): void {
+  private drewCommit(
+    branch: string,
+    { height: _, rewrite: __, changed: ___, from: _from, dateNs, ...commit }: StoredCommit,
+  ): void {
     this.stores.drew?.(this.poolId, { what: 'commit', branch, commit: { ...commit, dateNs: String(dateNs) } });
   }
 

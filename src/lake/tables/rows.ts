@@ -196,6 +196,8 @@ export interface StoredCommit extends CommitRecord {
   readonly rewrite?: boolean | readonly number[];
   /** It put rows of these objects, which it does not delete, into its own, too: a merge by record. */
   readonly from?: readonly Id[];
+  /** Rows of its objects are others than those of the objects that it deletes, though they may be as many. */
+  readonly changed?: boolean;
 }
 interface CommitRow {
   p: Id;
@@ -211,6 +213,7 @@ interface CommitRow {
   delV?: Id[];
   w?: boolean | number[];
   f?: Id[];
+  c?: boolean;
 }
 /** A row of `commits`. The commit's id is in the key only. */
 export const encodeCommit = (commit: StoredCommit): Buffer =>
@@ -228,6 +231,7 @@ export const encodeCommit = (commit: StoredCommit): Buffer =>
     delV: commit.deleteVectors,
     w: commit.rewrite,
     f: commit.from,
+    c: commit.changed,
   });
 /** The commit of a row of `commits`. @throws table-corrupt */
 export const decodeCommit = (id: Id, payload: Buffer): StoredCommit =>
@@ -251,6 +255,7 @@ export const decodeCommit = (id: Id, payload: Buffer): StoredCommit =>
       ...(row.delV && { deleteVectors: row.delV }),
       ...(row.w !== undefined && { rewrite: row.w }),
       ...(row.f && { from: row.f }),
+      ...(row.c && { changed: true }),
     };
   });
 /** A commit is above those that it comes from, so that no way back is endless. @throws table-corrupt */

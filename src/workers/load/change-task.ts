@@ -17,7 +17,8 @@ import type { ExecutionContext, ExecutionHost } from '../../exec/source.ts';
 import type { ObjectMeta } from '../../lake/lake.types.ts';
 import { type LoadSorter, openSort } from '../../lake/load/sort.ts';
 import { ObjectCutter } from '../../lake/objects/cutter.ts';
-import type { ObjectReader } from '../../lake/objects/reader.ts';
+import type { Projection } from '../../lake/columns/decode.ts';
+import { type ObjectReader, projectionOf } from '../../lake/objects/reader.ts';
 import { openReader } from '../../lake/scan/input.ts';
 import { keyRange } from '../../lake/scan/range.ts';
 import type { ScanSource } from '../../lake/scan/scan.types.ts';
@@ -29,7 +30,6 @@ import { concat } from '../../vectors/concat.ts';
 import { supText } from '../../vectors/sup/print.ts';
 import { working } from '../../vectors/stop.ts';
 import { types } from '../../vectors/type.ts';
-import { underValue } from '../../vectors/value.ts';
 import { type Vector, flatten, take, valueAt } from '../../vectors/vector.ts';
 import { type WorkerTools, executionHost, poolSource } from '../query/lake-source.ts';
 import { type PoolLayout, type RewriteOutcome, type TaskRequest, fromWire, toWire } from '../messages.ts';
@@ -38,6 +38,7 @@ import type { TaskSpill } from '../query/spill.ts';
 import type { Task } from '../task.ts';
 import { inMemory } from './rewrite-task.ts';
 import { sortingOf } from './task.ts';
+import { isTrue } from './upsert.ts';
 
 type DeleteTask = Extract<TaskRequest, { kind: 'delete' }>;
 type UpdateTask = Extract<TaskRequest, { kind: 'update' }>;
@@ -48,9 +49,13 @@ const pageObjects = 1024;
 const shownCharacters = 100;
 
 /** Which rows are changed, and into what. */
-interface RowChange {
+export interface RowChange {
   readonly matches: AsyncEvaluator;
   readonly pruner?: Pruner;
+  /** All that `matches` asks of a row; read before the rest of it. */
+  readonly columns?: readonly FieldPath[];
+  /** False only if no row with a key from the one to the other matches. */
+  readonly mayHold?: (first: Uint8Array, last: Uint8Array) => boolean;
   /** Absent: they go. */
   readonly put?: RowPut;
 }
@@ -183,7 +188,8 @@ const readingContext = (task: Task, tools: WorkerTools, spill: TaskSpill): Execu
   };
 };
 
-const changeRows = async (
+/** Makes the objects again that hold rows which are changed. */
+export const changeRows = async (
   task: Task,
   pool: PoolLayout,
   change: RowChange,
@@ -205,6 +211,7 @@ const changeRows = async (
         ...(cursor !== undefined && { cursor }),
       });
       for (const meta of page.objects) {
+        if (change.mayHold?.(meta.min.sort, meta.max.sort) === false) continue;
         const rest = await changer.changed(meta);
         if (!rest) continue;
         removes.push(meta.id);
@@ -265,6 +272,7 @@ class Changer {
   private readonly change: RowChange;
   private readonly moved: MovedRows | undefined;
   private readonly tools: WorkerTools;
+  private readonly columns: Projection | undefined;
 
   constructor(
     task: Task,
@@ -282,6 +290,7 @@ class Changer {
     this.change = work.change;
     this.moved = work.moved;
     this.tools = work.tools;
+    this.columns = this.change.columns && projectionOf(this.change.columns);
   }
 
   /** The object's rows as they are then, as new objects; undefined if none is changed. */
@@ -296,8 +305,10 @@ class Changer {
         await task.breathe();
         const isAsked = await this.mayMatch(reader, block);
         if (!isAsked && !found) continue;
+        const first = isAsked && this.columns ? await this.matched(await reader.read(block, this.columns)) : undefined;
+        if (first?.length === 0 && !found) continue;
         const rows = await reader.read(block);
-        const matched = isAsked ? await this.matched(rows) : none;
+        const matched = first ?? (isAsked ? await this.matched(rows) : none);
         if (!found && matched.length > 0) {
           found = true;
           // What came before has no match: it is read again instead of being kept.
@@ -314,7 +325,10 @@ class Changer {
   }
 
   private async mayMatch(reader: ObjectReader, block: number): Promise<boolean> {
-    const { pruner } = this.change;
+    const { pruner, mayHold } = this.change;
+    const { firstKey, lastKey } = reader.blocks[block]!;
+    const [least, most] = this.pool.order === 'asc' ? [firstKey, lastKey] : [lastKey, firstKey];
+    if (mayHold?.(least, most) === false) return false;
     if (!pruner) return true;
     if (!reader.mayMatch(block, pruner)) return false;
     for (const part of reader.parts(block)) if (await reader.mayHold(block, part, pruner)) return true;
@@ -388,10 +402,4 @@ const refuseErrors = (values: Vector, field: string): void => {
     field,
     value: value.length > shownCharacters ? `${value.slice(0, shownCharacters)}...` : value,
   });
-};
-
-const isTrue = (v: Vector, i: number): boolean => {
-  if (v.form === 'bool') return v.values[i] === 1;
-  const { type, data } = underValue(valueAt(v, i));
-  return type === types.bool && data === true;
 };

@@ -34,12 +34,12 @@ const rowShape = shapeOf(['ts', 'pool', 'branch', 'line', 'column', 'error', 'ra
  * What was sorted, with what there is to tell of faulty records. When it rejects, no file is left.
  * @throws load-empty, load-all-faulty where there is no record to be loaded
  */
-export const keptFaults = async (
+export const keptFaults = async <T extends SortedObjects>(
   keeper: FaultKeeper | undefined,
   { files }: { readonly files: Pick<ObjectStore, 'delete'> },
-  sort: () => Promise<SortedObjects>,
-): Promise<SortedObjects & Pick<LoadOutcome, 'faults' | 'rejected'>> => {
-  let sorted: SortedObjects | undefined;
+  sort: () => Promise<T>,
+): Promise<T & Pick<LoadOutcome, 'faults' | 'rejected'>> => {
+  let sorted: T | undefined;
   try {
     sorted = await sort();
     checkAny(sorted, keeper);

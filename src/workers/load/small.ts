@@ -58,6 +58,7 @@ export const isSmallLoad = ({ pool, format, form, body }: SmallLoad, contentCodi
   body.length <= smallBodyBytesMax &&
   contentCodings.length === 0 &&
   form?.charset === undefined &&
+  form?.upsert === undefined &&
   plainFormats.has(format) &&
   pool.threshold >= thresholdMin &&
   isText(body[0] ?? 0);

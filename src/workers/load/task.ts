@@ -2,7 +2,9 @@
 import { FirstForm } from './first-form.ts';
 import { type ReadOptions, openReader } from '../../formats/formats.ts';
 import { ReadMemory } from '../../formats/read-memory.ts';
+import type { UpsertForm } from '../../formats/format.types.ts';
 import { type LoadSortOptions, type ShapeLimits, sortIntoObjects } from '../../lake/load/sort.ts';
+import type { SortedObjects } from '../../lake/objects/cutter.ts';
 import { type ObjectSink, type ObjectStore } from '../../lake/objects/objects.ts';
 import { working } from '../../vectors/stop.ts';
 import { bufferOf } from '../../vectors/transfer.ts';
@@ -15,6 +17,7 @@ import { FaultKeeper, keptFaults } from './faults.ts';
 import { loadHelper } from './part.ts';
 import { eachWithTimes } from './times.ts';
 import { mergeHelper } from './merge-part.ts';
+import { lastRows } from './upsert.ts';
 import { Warnings } from './warnings.ts';
 import type { Task } from '../task.ts';
 
@@ -148,9 +151,8 @@ export const runLoad = async (
         task.step('sorted');
       },
     });
-    const outcome = await keptFaults(keeper, { files }, () =>
-      sortIntoObjects(turning(eachWithTimes(reader, form?.time), task, first, keeper), sorting),
-    );
+    const rows = turning(eachWithTimes(reader, form?.time), task, first, keeper);
+    const outcome = await keptFaults(keeper, { files }, () => sorted(rows, form?.upsert, sorting));
     return {
       ...outcome,
       warnings: warnings.texts(),
@@ -160,6 +162,34 @@ export const runLoad = async (
     share.end();
   }
 };
+
+const sorted = (
+  rows: AsyncIterable<Vector>,
+  upsert: UpsertForm | undefined,
+  sorting: LoadSortOptions,
+): Promise<SortedObjects & Pick<LoadOutcome, 'gone'>> =>
+  upsert ? sortLast(rows, upsert, sorting) : sortIntoObjects(rows, sorting);
+
+/** The rows of an upsert; those that only take others away are sorted into objects of their own. */
+const sortLast = async (
+  batches: AsyncIterable<Vector>,
+  form: UpsertForm,
+  sorting: LoadSortOptions,
+): Promise<SortedObjects & Pick<LoadOutcome, 'gone'>> => {
+  const { rows, gone } = await lastRows(batches, form, () => sorting.memoryBytesMax);
+  const sorted = rows.length > 0 ? await sortIntoObjects(each(rows), sorting) : { objects: [], records: 0, bytes: 0 };
+  if (gone.length === 0) return sorted;
+  try {
+    const { objects, records } = await sortIntoObjects(each(gone), sorting);
+    return { ...sorted, records: sorted.records + records, gone: objects };
+  } catch (error) {
+    for (const { id, inline } of sorted.objects) if (!inline) await sorting.objects.delete(id);
+    throw error;
+  }
+};
+async function* each(batches: readonly Vector[]): AsyncGenerator<Vector> {
+  yield* batches;
+}
 
 /** What sorting in a thread takes; `loads`: how many pools share the memory. */
 interface SortingTools extends Pick<LoadTools, 'objects' | 'spill' | 'readLimits'> {

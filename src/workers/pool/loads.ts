@@ -61,10 +61,12 @@ export class Loads {
       return {
         ...outcome,
         settled: (commit) =>
-          this.settled(watch, objects, commit).catch(async (error: unknown) => {
-            await removeObjectFiles(rejected.splice(0), { files: this.objects });
-            throw error;
-          }),
+          this.settled(watch, objects, commit)
+            .catch(async (error: unknown) => {
+              await removeObjectFiles(rejected.splice(0), { files: this.objects });
+              throw error;
+            })
+            .finally(() => removeObjectFiles(outcome.gone ?? [], { files: this.objects })),
         taken: async (commit) => {
           const taken = rejected.splice(0);
           try {

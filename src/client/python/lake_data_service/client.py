@@ -288,9 +288,14 @@ class Branch:
         csv_delimiter: Optional[str] = None,
         errors: Optional[str] = None,
         rejected: Optional[str] = None,
+        upsert: bool = False,
+        delete: Optional[str] = None,
         **commit: Any,
     ) -> Committed:
         """Loads all of it or nothing.
+
+        ``upsert``: records replace those of the same identity, which the pool must have; ``delete`` names the field that
+        is true in those that only take others away.
 
         ``errors``: ``"skip"`` leaves out records that cannot be read, and puts them into the pool ``rejected`` if that is
         given; ``"wrap"`` keeps them as error values.
@@ -300,7 +305,7 @@ class Branch:
         bytes: found out unless told.
         """
         headers: Dict[str, Optional[str]] = {}
-        bends = {"errors": errors, "rejected": rejected}
+        bends = {"errors": errors, "rejected": rejected, "upsert": "T" if upsert else None, "delete": delete}
         if isinstance(data, (str, dict)):
             what = "pathlib.Path(...) for a file, .encode() for data" if isinstance(data, str) else "[row] for one row"
             raise TypeError(f"load takes rows, frames, files and bytes: {what}")

@@ -1,0 +1,115 @@
+/**
+ * Takes records out of a snapshot that others of the same identity replace: objects without them are written, those that
+ * hold none are not touched. The commit is the main thread's work.
+ *
+ * Objects and blocks are passed over by their keys where a field of the identity is the pool's first key, else by the
+ * bounds of their columns; of those that are left the fields of the identity are read first.
+ */
+import { ColumnCodes } from '../../exec/aggregates/grouping/codes.ts';
+import { keyColumn } from '../../lake/load/sort-rows.ts';
+import { blockRowsMax } from '../../lake/objects/format.ts';
+import { scanObjects } from '../../lake/scan/scan.ts';
+import type { Pruner } from '../../query/plan/plan.ts';
+import { concat } from '../../vectors/concat.ts';
+import { lowerBound, sortKeyBytes } from '../../vectors/sort-key.ts';
+import { isNumeric, types } from '../../vectors/type.ts';
+import { type Value, compareBytes } from '../../vectors/value.ts';
+import { type Vector, take, valueAt } from '../../vectors/vector.ts';
+import type { WorkerTools } from '../query/lake-source.ts';
+import type { RewriteOutcome, TaskRequest } from '../messages.ts';
+import type { TaskSpill } from '../query/spill.ts';
+import type { Task } from '../task.ts';
+import { type RowChange, changeRows } from './change-task.ts';
+import { type Keys, keysOf } from './upsert.ts';
+
+/** Finds the rows of these identities and writes their objects without them. */
+export const runUpsert = async (
+  task: Task,
+  { keys: objects, identity, pool }: Extract<TaskRequest, { kind: 'upsert' }>,
+  tools: WorkerTools,
+  spill: TaskSpill,
+): Promise<RewriteOutcome> => {
+  const table = new ColumnCodes();
+  const known: Vector[] = [];
+  const source = { ...pool, objects: tools.objects, page: () => ({ objects }) };
+  const scanned = scanObjects(source, {
+    ordered: false,
+    columns: identity,
+    batchRows: blockRowsMax,
+    signal: task.signal,
+  });
+  for await (const rows of scanned) {
+    await task.breathe();
+    const { values, has } = keysOf(rows, identity);
+    const index = rowsWith(has);
+    if (index.length === 0) continue;
+    const keys = take(values, index);
+    table.codes(keys);
+    known.push(keys);
+  }
+  if (known.length === 0) return { removes: [], adds: [], parts: [] };
+  const all = concat(known);
+  const columns = identity.map((_, i) => keyColumn(all, [String(i)]));
+  const size = table.size;
+  const isKnown = ({ values, has }: Keys): Vector => {
+    const codes = table.codes(values, false);
+    const found = new Uint8Array(has.length);
+    for (let row = 0; row < found.length; row++) found[row] = has[row]! & (codes[row]! < size ? 1 : 0);
+    return { form: 'bool', length: found.length, values: found };
+  };
+  const at = identity.findIndex((path) => path.join('\u0000') === pool.keys[0]?.join('\u0000'));
+  const pruner = prunerOf(identity, columns);
+  const change: RowChange = {
+    matches: (rows) => isKnown(keysOf(rows, identity)),
+    columns: identity,
+    ...(at >= 0 && { mayHold: spanTest(columns[at]!) }),
+    ...(pruner && { pruner }),
+  };
+  return changeRows(task, pool, change, tools, spill);
+};
+
+const rowsWith = (has: Uint8Array): Uint32Array => {
+  const index = new Uint32Array(has.length);
+  let count = 0;
+  for (let row = 0; row < has.length; row++) if (has[row] === 1) index[count++] = row;
+  return index.subarray(0, count);
+};
+
+/** Whether one of the keys may be between two. */
+const spanTest = (values: Vector): NonNullable<RowChange['mayHold']> => {
+  const keys = Array.from({ length: values.length }, (_, i) => lowerBound(sortKeyBytes(valueAt(values, i))));
+  keys.sort(compareBytes);
+  return (first, last) => {
+    let low = 0;
+    for (let high = keys.length; low < high; ) {
+      const middle = (low + high) >> 1;
+      if (compareBytes(keys[middle]!, first) < 0) low = middle + 1;
+      else high = middle;
+    }
+    return low < keys.length && compareBytes(keys[low]!, last) <= 0;
+  };
+};
+
+/** Bounds that every row has that has one of the identities; for few of them, their values. */
+const prunerOf = (identity: readonly (readonly string[])[], columns: readonly Vector[]): Pruner | undefined => {
+  const tests = identity.flatMap((path, i): readonly Pruner[] => {
+    const values = Array.from({ length: columns[i]!.length }, (_, row) => valueAt(columns[i]!, row));
+    const [first] = values;
+    const isPlain = (value: Value): boolean =>
+      isNumeric(value.type) ? !Number.isNaN(value.data) : value.type === types.string;
+    const kind = first && isNumeric(first.type);
+    if (!first || !values.every((value) => isPlain(value) && isNumeric(value.type) === kind)) return [];
+    const test = (operator: '==' | '>=' | '<=', value: Value): Pruner => ({
+      kind: 'test',
+      test: { path, operator, value },
+    });
+    if (values.length <= singleKeysMax) return [{ kind: 'any', of: values.map((value) => test('==', value)) }];
+    const keyed = values.map((value) => ({ value, key: sortKeyBytes(value) }));
+    const least = keyed.reduce((a, b) => (compareBytes(b.key, a.key) < 0 ? b : a));
+    const most = keyed.reduce((a, b) => (compareBytes(b.key, a.key) > 0 ? b : a));
+    return [test('>=', least.value), test('<=', most.value)];
+  });
+  return tests.length > 0 ? { kind: 'all', of: tests } : undefined;
+};
+/** So many keys are looked up in the filters of blocks one by one. */
+const singleKeysMax = 64;
