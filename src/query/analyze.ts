@@ -277,7 +277,15 @@ export const compileChange = async (
   const filter = pipeline.ops.find((o) => o.kind === 'filter');
   const values = pipeline.ops.at(-1);
   const row = values?.kind === 'values' ? valuesOf(values.exprs[0]) : undefined;
-  assert(pipeline.ops[0]?.kind === 'scan' && pipeline.ops.length === (filter ? 3 : 2) && row);
+  // What else a SELECT may be made of looks at other rows, or makes several of one.
+  if (pipeline.ops[0]?.kind !== 'scan' || pipeline.ops.length !== (filter ? 3 : 2) || !row)
+    throw new CompileError([
+      {
+        message: 'UPDATE and DELETE take no aggregates, window functions or unnest outside of subqueries',
+        start: op.start,
+        end: op.end,
+      },
+    ]);
   const pruner = filter && prunerOf(filter.expr);
   const assignments = op.targets.map((path, i) => ({ target: path.map((name) => name.text), value: row[i]! }));
   const fields = (await environment.content?.(pool))?.fields?.map(({ name }) => name) ?? [];
