@@ -1,5 +1,7 @@
 /** Requests of OTLP: their reader is a format's (formats/otlp), and all of a request goes to one pool. */
-import { type IngestName, openReader } from '../../formats/formats.ts';
+import { type IngestName, openReader, wholeReaderOf } from '../../formats/formats.ts';
+import type { Vector } from '../../vectors/vector.ts';
+import { smallBodyBytesMax } from '../load/small.ts';
 import type { DecodeContext, Decoder } from './ingest.types.ts';
 
 /** What the answer is told. */
@@ -11,11 +13,40 @@ export interface OtlpTold {
 export const otlpDecoder =
   (format: IngestName): Decoder<OtlpTold> =>
   async (input, { options, pool = '', emit }: DecodeContext): Promise<OtlpTold> => {
+    const { small, all } = await begun(input);
+    const whole = small && wholeReaderOf(format);
+    const batches: AsyncIterable<Vector> | Iterable<Vector> =
+      small && whole ? whole(small, options) : await openReader(format, all, options);
     let records = 0;
-    for await (const batch of await openReader(format, input, options)) {
+    for await (const batch of batches) {
       if (batch.length === 0) continue;
       records += batch.length;
       await emit(pool, batch);
     }
     return { records };
   };
+
+/** A body that is small, which is read at once; else all of it, as it comes. One that is packed unannounced is none. */
+const begun = async (
+  input: AsyncIterable<Uint8Array>,
+): Promise<{ readonly small?: Uint8Array; readonly all: AsyncIterable<Uint8Array> }> => {
+  const chunks = input[Symbol.asyncIterator]();
+  const first = await chunks.next();
+  if (first.done) return { all: joined([], chunks) };
+  const second = await chunks.next();
+  const isSmall = second.done === true && first.value.length <= smallBodyBytesMax && first.value[0] !== gzipMark;
+  const ahead = second.done ? [first.value] : [first.value, second.value];
+  return { ...(isSmall && { small: first.value }), all: joined(ahead, chunks) };
+};
+const gzipMark = 0x1f;
+async function* joined(
+  ahead: readonly Uint8Array[],
+  rest: AsyncIterator<Uint8Array>,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  try {
+    yield* ahead;
+    for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value;
+  } finally {
+    await rest.return?.();
+  }
+}
