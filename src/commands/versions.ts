@@ -17,6 +17,7 @@ import {
   tagOptions,
 } from '../config/tables.ts';
 import type { CommandIo } from './io.ts';
+import { noAnswer, serviceOf } from './load/service.ts';
 
 /** What a command works with. `branch`: that of -use. */
 interface Asked {
@@ -136,7 +137,7 @@ const commands = {
 /** Names of these commands. */
 export type VersionCommand = keyof typeof commands;
 
-/** Runs one of them; gives its exit status. @throws ConfigError, and what the service refuses */
+/** Runs one of them; gives its exit status. @throws ConfigError, NoAnswer, and what the service refuses */
 export const versionCommand = async (name: VersionCommand, argv: readonly string[], io: CommandIo): Promise<number> => {
   const { options, takes, run }: Command = commands[name];
   const { values, rest, help } = parseOptions(options, argv, process.env);
@@ -150,7 +151,14 @@ export const versionCommand = async (name: VersionCommand, argv: readonly string
   if (rest.length < least || rest.length > most) throw new ConfigError(`lake ${name} takes ${what}`);
   if (values['d'] === true && rest.length !== 1) throw new ConfigError(`lake ${name} -d takes one name`);
   const token = values['token'] as string;
-  const lake = connect(values['lake'] as string, token === '' ? {} : { token });
+  const service = serviceOf(values['lake'] as string);
+  const lake = connect(service.href, {
+    fetch: (input, init) =>
+      fetch(input, init).catch((cause: unknown) => {
+        throw noAnswer(service, cause);
+      }),
+    ...(token !== '' && { token }),
+  });
   const asked = lake.pool(pool);
   await run({
     lake,

@@ -14,7 +14,7 @@ import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { LakeError } from '../errors.ts';
 import { parseId } from '../lake/ksuid.ts';
-import type { CommitNote, CommitTerms, Id, Retry, TipTerms } from '../lake/lake.types.ts';
+import type { CommitNote, CommitTerms, Id, PoolConfig, Retry, TipTerms } from '../lake/lake.types.ts';
 import { checkTip } from '../lake/commits/tip-check.ts';
 import { mayOnPool, type PoolName, type Principal } from './access/roles.ts';
 import type { Call } from './route.ts';
@@ -121,14 +121,14 @@ export const bodyKeyOf = (
  */
 export const commitKeyedOnce = async (
   { service: { lake, underWay }, who, request: { headers } }: Pick<Call, 'service' | 'who' | 'request'>,
-  pool: Id,
+  pool: PoolConfig,
   key: BodyKey | undefined,
   { make, drop }: { readonly make: (terms: CommitTerms) => Promise<Id>; readonly drop: (commit: Id) => Promise<void> },
 ): Promise<Id> => {
-  const by = standing(who, lake.pool(pool).config);
+  const by = standing(who, pool);
   if (!key) return make(by);
   const { request, body, keepMs } = key;
-  const keyDigest = digest(pool, who?.name ?? '', key.key);
+  const keyDigest = digest(pool.id, who?.name ?? '', key.key);
   for (let running = underWay.get(keyDigest); running; running = underWay.get(keyDigest))
     await running.commit.catch(() => undefined);
   const before = lake.retried(keyDigest, keepMs);

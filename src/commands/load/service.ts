@@ -84,7 +84,7 @@ export const ask = async (
     response = await fetch(new URL(path, service), init);
     text = await response.text();
   } catch (cause) {
-    throw new NoAnswer(`${service.origin}: no service answers there (${reason(cause)})`, { cause });
+    throw noAnswer(service, cause);
   }
   const body = parsed(text);
   if (!response.ok) {
@@ -108,6 +108,9 @@ const parsed = (text: string): unknown => {
     return {};
   }
 };
+/** What is said of a service that `fetch` had no answer from. */
+export const noAnswer = ({ origin }: URL, cause: unknown): NoAnswer =>
+  new NoAnswer(`${origin}: no service answers there (${reason(cause)})`, { cause });
 const reason = (problem: unknown): string => {
   const cause = problem instanceof Error ? problem.cause : undefined;
   return cause instanceof Error ? cause.message : String(problem);

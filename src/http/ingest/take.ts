@@ -166,7 +166,7 @@ class BodyLoads {
         run.rejected(error);
         await reply.settled(Promise.reject(error)).catch(() => undefined);
       };
-      const commit = await commitKeyedOnce(this.call, pool.config.id, key, { make, drop });
+      const commit = await commitKeyedOnce(this.call, pool.config, key, { make, drop });
       run.committed(commit);
       noteCommit(answer, commit);
       audit?.changed({ pool: pool.config.id, branch, commit });
