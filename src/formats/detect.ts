@@ -4,7 +4,7 @@
  */
 import { LakeError, errorTable } from '../errors.ts';
 import { beginningBytesMax, beginningOf } from './csv/dialect.ts';
-import { delimiterText, doubtsOf, unreadHint } from './doubts.ts';
+import { delimiterText, doubtsOf, foreignFile } from './doubts.ts';
 import type { Format, FormatName } from './formats.ts';
 import type { ReadOptions } from './format.types.ts';
 import type { LookAhead } from './look-ahead.ts';
@@ -157,10 +157,10 @@ const seen = async (ahead: LookAhead): Promise<{ readonly bytes: Uint8Array; rea
   }
   return { bytes: Buffer.concat(pieces), isWhole: length < beginningBytesMax };
 };
-/** What the client may do about an input that no reader takes. */
+/** What the input is, where no reader takes it. */
 const hintOf = async (ahead: LookAhead): Promise<string | undefined> => {
   const { bytes } = await seen(ahead).catch(() => ({ bytes: new Uint8Array(0) }));
-  return unreadHint(bytes);
+  return foreignFile(bytes);
 };
 /** The delimiter that the first lines show; a tab is for TSV. */
 const shownDelimiter = async (ahead: LookAhead): Promise<string | undefined> => {

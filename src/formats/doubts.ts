@@ -56,11 +56,15 @@ const lines = (bytes: Uint8Array, isWhole: boolean): readonly string[] => {
   return all.filter((line) => line !== '').slice(0, linesMax);
 };
 
-/** What may be done about an input that no reader takes; undefined: nothing that would be known. */
-export const unreadHint = (bytes: Uint8Array): string | undefined => {
-  if (bytes.length === 0) return undefined;
+/** The kind of file that no reader takes and that its first bytes show; undefined: none that is known. */
+export const foreignFile = (bytes: Uint8Array): string | undefined => {
   const known = marks.find(({ mark }) => mark.every((byte, i) => bytes[i] === byte));
-  if (known) return `it begins like ${known.name}`;
+  return known && `it begins like ${known.name}`;
+};
+/** What may be done about an input that no reader takes. */
+export const unreadHint = (bytes: Uint8Array): string => {
+  const foreign = foreignFile(bytes);
+  if (foreign !== undefined) return foreign;
   if (bytes.includes(0)) return 'it is no text, and none of the binary formats that are read';
   const [first = ''] = text(bytes).split('\n', 1);
   if (/^\s*[{[]/.test(first)) return 'it begins like JSON or SUP: see what json and sup complain of';

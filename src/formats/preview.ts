@@ -4,7 +4,7 @@ import { fuseRows } from '../vectors/fuse.ts';
 import { supText, supType } from '../vectors/sup/print.ts';
 import type { Type } from '../vectors/type.ts';
 import { type Vector, slice, valueAt } from '../vectors/vector.ts';
-import { doubtsOf } from './doubts.ts';
+import { doubtsOf, unreadHint } from './doubts.ts';
 import type { ReadOptions } from './format.types.ts';
 import { type Detection, type FormatName, formatTable, openReader } from './formats.ts';
 
@@ -49,6 +49,8 @@ export const preview = async (
     detected: (found) => {
       detection = found;
     },
+  }).catch((error: unknown) => {
+    throw hinted(error, head);
   });
   let type: Type | undefined;
   let records = 0;
@@ -63,6 +65,12 @@ export const preview = async (
   const fields = fieldsOf(type);
   return { ...detection, type: supType(type), records, rows, fields, key: likelyKey(fields) };
 };
+
+/** Where no format is found: with what to do about it. */
+const hinted = (error: unknown, head: Uint8Array): unknown =>
+  error instanceof LakeError && error.code === 'format-detection' && head.length > 0
+    ? new LakeError(error.code, error.parameters, { cause: error, details: { hint: unreadHint(head) } })
+    : error;
 
 const rowText = (batch: Vector, i: number): string => supText(valueAt(batch, i));
 
