@@ -64,6 +64,8 @@ export type RewriteCause = 'delete where' | 'update' | 'upsert' | 'compact';
 export interface RecordChange {
   readonly ours: string;
   readonly theirs: string;
+  /** The least and the greatest first key of what the other side changed, by bytes, in hexadecimal digits. */
+  readonly keys?: readonly [string, string];
   readonly change?: {
     readonly removes: readonly string[];
     readonly adds: readonly string[];

@@ -96,6 +96,9 @@ export const errorTable = {
     'commit {id} cannot be reverted: the branch has rows of the data objects it deleted, rewritten since: {objects}',
   ),
   'revert-vacuumed': conflict('commit {id} cannot be reverted: its data objects were vacuumed: {objects}'),
+  'combine-overtaken': conflict(
+    'branch "{branch}": gave up after {attempts} attempts: others wrote to it meanwhile; try again',
+  ),
   'rewrite-overtaken': conflict(
     'branch "{branch}": gave up after {attempts} conflicts with concurrent writes: data objects {objects} were replaced',
   ),

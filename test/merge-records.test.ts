@@ -238,8 +238,10 @@ describe('by identity', () => {
       [{ key: { id: 1 } }, 'take or value'],
       [{ key: { id: 1 }, take: 'ours', value: 1 }, 'take or value'],
       [{ key: { id: 1 }, take: 'mine' }, 'take'],
+      [{ key: { id: 1, more: 1 }, take: 'ours' }, 'a key of its own'],
     ] as const) {
-      const { status, body } = await repo.merge('', { settle: [given] });
+      const first = what === 'a key of its own' ? [{ key: { id: 1 }, take: 'ours' }] : [];
+      const { status, body } = await repo.merge('', { settle: [...first, given] });
       expect([status, body.error]).toEqual([
         400,
         expect.stringContaining(

@@ -261,11 +261,10 @@ export class Lake {
 
   async createPool(name: string, options: PoolOptions = {}): Promise<Pool> {
     const { order, keys, identity } = options;
-    const layout = { ...(order && { order }), ...(keys && { keys }) };
     const created = await this.#requests.json({
       method: 'POST',
       path: ['pool'],
-      ...jsonBody({ name, ...(Object.keys(layout).length > 0 && { layout }), ...(identity && { identity }) }),
+      ...jsonBody({ name, layout: (order ?? keys) && { order, keys }, identity }),
     });
     return new Pool(this.#requests, (created as { readonly pool: PoolInfo }).pool.id);
   }
@@ -504,7 +503,7 @@ export class Branch {
    */
   async insert(values: Iterable<unknown> | AsyncIterable<unknown>, options: WriteOptions = {}): Promise<Committed> {
     const body = Array.isArray(values) ? values.map((value) => `${supText(value)}\n`).join('') : supLines(values);
-    return this.#write([], options, { body, headers: { 'Content-Type': mediaTypes.sup } });
+    return this.#write([], options, supBody(body));
   }
   /** Deletes the rows that a filter keeps. */
   deleteWhere(where: string, options: WriteOptions = {}): Promise<Committed> {
@@ -519,11 +518,11 @@ export class Branch {
   }
   /** Brings what another branch, or a tag, has into this one. */
   merge(child: string, options: CombineOptions = {}): Promise<Committed> {
-    return this.#combine(['merge', child], options);
+    return this.#combine('merge', child, options);
   }
   /** Does what a commit did, or all from `A` to `B` as `A..B`. */
   pick(commit: string, options: CombineOptions = {}): Promise<Committed> {
-    return this.#combine(['pick', commit], options);
+    return this.#combine('pick', commit, options);
   }
   /** What they would do at this moment. */
   previewDelete(where: string): Promise<Preview> {
@@ -533,13 +532,13 @@ export class Branch {
     return this.#preview(['update'], jsonBody({ where, put }));
   }
   previewMerge(child: string): Promise<Preview> {
-    return this.#preview(['merge', child], {});
+    return this.#preview(['merge', child]);
   }
   previewPick(commit: string): Promise<Preview> {
-    return this.#preview(['pick', commit], {});
+    return this.#preview(['pick', commit]);
   }
   previewRevert(commit: string): Promise<Preview> {
-    return this.#preview(['revert', commit], {});
+    return this.#preview(['revert', commit]);
   }
   /** Puts data objects together into new ones. */
   compact(objectIds: readonly string[], options: WriteOptions = {}): Promise<Committed> {
@@ -547,17 +546,17 @@ export class Branch {
   }
   /** Undoes a commit by a new one. */
   revert(commit: string, options: CombineOptions = {}): Promise<Committed> {
-    return this.#combine(['revert', commit], options);
+    return this.#combine('revert', commit, options);
   }
-  #combine(path: readonly string[], options: CombineOptions): Promise<Committed> {
+  #combine(verb: string, what: string, options: CombineOptions): Promise<Committed> {
     const { fields, resolve, settle } = options;
-    return this.#write(path, options, {
+    return this.#write([verb, what], options, {
       query: { fields: fields ? 'T' : undefined, resolve },
-      ...(settle && { body: supText({ settle }), headers: { 'Content-Type': mediaTypes.sup } }),
+      ...(settle && supBody(supText({ settle }))),
     });
   }
 
-  async #preview(path: readonly string[], request: Pick<RequestOptions, 'body' | 'headers'>): Promise<Preview> {
+  async #preview(path: readonly string[], request?: Pick<RequestOptions, 'body' | 'headers'>): Promise<Preview> {
     return renamed<Preview>(
       await this.#requests.json({
         method: 'POST',
@@ -590,9 +589,8 @@ export class Branch {
         'Idempotency-Key': idempotencyKey,
       },
     });
-    const { commit, records, faulty, faults, rejected } = answer as Loaded;
-    if (records === undefined || faulty === undefined || !faults) return { commit };
-    return { commit, records, faulty, faults, ...(rejected !== undefined && { rejected }) };
+    const { warnings: _, hint: _hint, ...made } = answer as Loaded & Readonly<Record<'warnings' | 'hint', unknown>>;
+    return made;
   }
 }
 
@@ -602,6 +600,10 @@ const conditionHeaders = ({ ifMatch }: Condition): RequestOptions['headers'] & o
 /** JSON that an HTTP header may hold. */
 const asciiJson = (value: unknown): string =>
   JSON.stringify(value).replace(/[\u007f-\uffff]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
+const supBody = (body: RequestOptions['body']): Pick<RequestOptions, 'body' | 'headers'> => ({
+  body,
+  headers: { 'Content-Type': mediaTypes.sup },
+});
 const jsonBody = (value: unknown): Pick<RequestOptions, 'body' | 'headers'> => ({
   body: JSON.stringify(value),
   headers: { 'Content-Type': 'application/json' },

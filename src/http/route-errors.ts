@@ -203,6 +203,7 @@ export const rewriteErrors: Codes = [
 /** Of merges, reverts and picks. */
 export const combineErrors: Codes = [
   ...rewriteErrors,
+  'combine-overtaken',
   'commit-not-found',
   'parameter-bool',
   'settle-malformed',

@@ -229,6 +229,8 @@ export interface RecordsPrepared {
   readonly told: string;
   /** Records that would have been in conflict. */
   readonly settled: number;
+  /** The least and the greatest first key of what theirs changed, by bytes. */
+  readonly keys?: readonly [Uint8Array, Uint8Array];
   readonly isApart: boolean;
 }
 /** A merge, a revert or a pick on a branch; a pick does what `to` has otherwise than `from`. */
@@ -452,7 +454,7 @@ export interface Pool {
   ): Promise<CommitResult>;
   /**
    * A merge (`child`: name of a branch or a tag), a revert or a pick. `prepare` compares records where objects do not
-   * decide it; without it these are a conflict. @throws rewrite-overtaken when it was overtaken too often
+   * decide it; without it these are a conflict. @throws combine-overtaken when it was overtaken too often
    */
   combine(combination: Combination, note?: CommitNote, prepare?: PrepareRecords): Promise<CommitResult>;
   merge(target: string, child: string, note?: CommitNote): Promise<CommitResult>;

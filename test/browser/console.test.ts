@@ -322,13 +322,14 @@ describe.skipIf(lacksChromium())('the console', () => {
 
   test('a merge that conflicts is shown before it is tried, and each change is done by its line for curl', async () => {
     const pool = await pages.lake.createPool('by-line', { keys: [['k']] });
+    await pool.setIdentity([['k']]);
     const main = pool.branch('main');
     await main.load('{k:1}{k:2}{k:3}', { format: 'sup' });
     const side = await pool.createBranch('side', await main.tip());
     const other = await pool.createBranch('other', await main.tip());
     await other.load('{k:4}', { format: 'sup' });
     await main.deleteWhere('k == 1');
-    await side.deleteWhere('k == 2');
+    await side.update('k == 1', 'note:="kept"');
     const { page, faults } = await pages.open('#/pool/by-line');
     await button(page, 'Merge').click();
     await page.locator('dialog select').first().selectOption('side');

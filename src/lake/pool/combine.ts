@@ -14,7 +14,6 @@ import {
   threeWay,
 } from '../commits/records.ts';
 import { mergeEmpty, type ThreeWay } from '../commits/merge.ts';
-import { base62 } from '../ksuid.ts';
 import { previewObjects } from '../commits/preview.ts';
 import { checkTip } from '../commits/tip-check.ts';
 import type {
@@ -66,11 +65,7 @@ export const combine = async (
     } catch (error) {
       if (!(error instanceof Overtaken)) throw error;
       if (attempt === attemptsMax)
-        throw new LakeError('rewrite-overtaken', {
-          branch: branchOf(combination),
-          attempts: attempt,
-          objects: error.missing.map(base62).join(', '),
-        });
+        throw new LakeError('combine-overtaken', { branch: branchOf(combination), attempts: attempt });
     }
   }
 };
@@ -98,10 +93,13 @@ const attemptOf = async (
   }
 };
 
-const changeOf = (found: ThreeWay, { removes, adds, isApart }: RecordsPrepared): RecordChange => {
-  const { ours, theirs, fault } = found;
-  if (isApart && !fault) return { ours, theirs };
-  return { ours, theirs, change: { removes, adds: adds.map(({ id }) => id), from: sourcesOf(found) } };
+const changeOf = (found: ThreeWay, { removes, adds, isApart, keys: ends }: RecordsPrepared): RecordChange => {
+  const { fault } = found;
+  const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
+  const keys = ends && ([hex(ends[0]), hex(ends[1])] as const);
+  const sides = { ours: found.ours, theirs: found.theirs, ...(keys && { keys }) };
+  if (isApart && !fault) return sides;
+  return { ...sides, change: { removes, adds: adds.map(({ id }) => id), from: sourcesOf(found) } };
 };
 
 /** @throws the records in conflict, or that there is nothing to do */

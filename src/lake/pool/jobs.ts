@@ -358,19 +358,27 @@ const combine = async (
 };
 /**
  * The sides are what they were when the merge was prepared. Where records have no identity our side may have got more
- * objects: they are as much beside what comes as what was there. @throws Overtaken
+ * objects: they are as much beside what comes as what was there. Where the identity is the order of the pool, too, it
+ * may have got objects that begin behind or end before all that the other side changed. @throws Overtaken
  */
 const checkSides = async (
   store: PoolStore,
   combination: Combination,
-  { ours, theirs }: RecordChange,
+  { ours, theirs, keys }: RecordChange,
 ): Promise<void> => {
   const tip = store.branch(branchOf(combination)).commit;
   if (combination.kind === 'merge' && store.tip(combination.child) !== theirs) throw new Overtaken([]);
   if (tip === ours) return;
-  const { removes } = difference(await store.list(ours), await store.list(tip));
-  if (store.config.identity || removes.length > 0) throw new Overtaken(removes.map(({ id }) => id));
+  const { adds, removes } = difference(await store.list(ours), await store.list(tip));
+  const isBeside = !store.config.identity || (isFirstKey(store) && keys && adds.every((e) => isOutside(e, keys)));
+  if (!isBeside || removes.length > 0) throw new Overtaken(removes.map(({ id }) => id));
 };
+/** Records of one identity have one first key. */
+const isFirstKey = ({ config }: PoolStore): boolean =>
+  config.identity?.some((path) => JSON.stringify(path) === JSON.stringify(config.layout.keys[0])) ?? false;
+/** Ends of objects may be shortened, outwards. */
+const isOutside = ({ min, max }: ObjectEntry, [first, last]: readonly [string, string]): boolean =>
+  Buffer.compare(min.sort, Buffer.from(last, 'hex')) > 0 || Buffer.compare(max.sort, Buffer.from(first, 'hex')) < 0;
 const combinedMessage = (store: PoolStore, combination: Combination): string => {
   switch (combination.kind) {
     case 'merge':

@@ -43,7 +43,10 @@ export class Settler {
     this.page = page;
     for (const value of parseSupValues(rule.settled ?? '')) {
       const given = givenOf(value);
-      this.given.set(this.keyText(vectorOf([given.key])), given);
+      const key = this.keyText(vectorOf([given.key]));
+      if (this.given.has(key))
+        throw new LakeError('settle-malformed', { what: 'a key of its own', value: supText(value) });
+      this.given.set(key, given);
     }
   }
 

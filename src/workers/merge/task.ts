@@ -9,7 +9,11 @@ import type { ObjectMeta } from '../../lake/lake.types.ts';
 import { identityOf, splitByIdentity } from './identity.ts';
 import { type ApplyTools, memoryOf, takeOut, writeRows } from './apply.ts';
 import { leftRows } from '../diff/diff.ts';
+import { keyColumn } from '../../lake/load/sort-rows.ts';
+import { sortKeyBytes } from '../../vectors/sort-key.ts';
 import { working } from '../../vectors/stop.ts';
+import { compareBytes } from '../../vectors/value.ts';
+import { type Vector, valueAt } from '../../vectors/vector.ts';
 import type { MergeOutcome, TaskRequest } from '../messages.ts';
 import { unpackPage } from '../packed-page.ts';
 import { type WorkerTools, poolSource } from '../query/lake-source.ts';
@@ -36,13 +40,22 @@ export const runMerge = async (
   const added = new RowList(kept);
   const settler = new Settler(request.rule, request.identity, request.page);
   try {
-    const isShared = await effects(task, request, { tools, spill, kept, settler }, async (effect) => {
+    const range = new KeyRange(request.pool.keys[0] ?? []);
+    const isShared = await effects(task, request, { tools, spill, kept, settler, range }, async (effect) => {
       await removed.add(effect.removed);
       await added.add(effect.added);
     });
     settler.checkUsed();
     const { conflicts, settled, told } = settler;
-    const found = { conflicts, settled, told, removed: removed.length, added: added.length, isApart: !isShared };
+    const found = {
+      conflicts,
+      settled,
+      told,
+      removed: removed.length,
+      added: added.length,
+      isApart: !isShared,
+      ...range.ends,
+    };
     const isDone = conflicts > 0 || request.dryRun || (request.objectsFit && !isShared);
     return {
       ...found,
@@ -81,12 +94,33 @@ interface Parts {
   readonly spill: TaskSpill;
   readonly kept: RowTools;
   readonly settler: Settler;
+  readonly range: KeyRange;
+}
+/** First keys of rows that come in the pool's order, batch by batch. */
+class KeyRange {
+  private readonly path: readonly string[];
+  private least: Uint8Array | undefined;
+  private greatest: Uint8Array | undefined;
+  constructor(path: readonly string[]) {
+    this.path = path;
+  }
+  take(rows: Vector): void {
+    const keys = keyColumn(rows, this.path);
+    for (const row of [0, rows.length - 1]) {
+      const key = sortKeyBytes(valueAt(keys, row));
+      if (!this.least || compareBytes(key, this.least) < 0) this.least = key;
+      if (!this.greatest || compareBytes(key, this.greatest) > 0) this.greatest = key;
+    }
+  }
+  get ends(): Pick<MergeOutcome, 'keys'> {
+    return this.least && this.greatest ? { keys: [this.least, this.greatest] } : {};
+  }
 }
 /** Tells of all effects; whether both sides changed some of the same records. */
 const effects = async (
   task: Task,
   request: MergeTask,
-  { tools, spill, kept, settler }: Parts,
+  { tools, spill, kept, settler, range }: Parts,
   take: (effect: Effect) => Promise<void>,
 ): Promise<boolean> => {
   const { identity, pool } = request;
@@ -113,6 +147,7 @@ const effects = async (
         read: () => undefined,
       });
       for await (const { side: change, rows } of left) {
+        if (side === 'theirs') range.take(rows);
         const name: Side = `${side}${change === 'added' ? 'Added' : 'Removed'}`;
         if (identity.length === 0) {
           if (name !== 'oursAdded' || request.isKin) await bags.add(name, rows);

@@ -32,3 +32,31 @@ test('objects that were vacuumed do not come back', async () => {
   expect((await failure(pool.combine(combination))).code).toBe('pick-vacuumed');
   expect((await pool.previewCombined(combination)).refusal).toContain('were vacuumed: ');
 });
+
+const nothingDone = { removes: [], adds: [], removed: 0, added: 1, conflicts: 0, told: '', settled: 0 };
+
+test('by an identity what is written meanwhile is looked at, unless it lies elsewhere', async () => {
+  const lake = await openTestLake();
+  const { pool: made } = await lake.createPool({ name: 'p', keys: [['k']], identity: [['k']] });
+  const pool = lake.pool(`0x${made.id}`);
+  await pool.load('main', [inlineObject(1)]);
+  await pool.createBranch('kid', pool.branch('main').commit);
+  await pool.load('kid', [inlineObject(5)]);
+  await pool.load('main', [inlineObject(2)]);
+  const five = inlineObject(5);
+  const keys = [five.min.sort, five.max.sort] as const;
+  let attempts = 0;
+  const merge = (key: number): Promise<unknown> =>
+    pool.combine({ kind: 'merge', target: 'main', child: 'kid' }, {}, async () => {
+      attempts++;
+      await pool.load('main', [inlineObject(key)]);
+      return { ...nothingDone, isApart: true, keys };
+    });
+  expect(await failure(merge(5))).toMatchObject({
+    code: 'combine-overtaken',
+    text: 'branch "main": gave up after 8 attempts: others wrote to it meanwhile; try again',
+  });
+  expect(attempts).toBe(8);
+  await merge(9);
+  expect(attempts).toBe(9);
+});

@@ -1,0 +1,86 @@
+/**
+ * What a merge by identity costs: `npm run bench:merge -- --rows 1000000 --changed 1000`. Two branches each replace
+ * records all over the pool, and one that has replaced a run of them. What counts is the processor time of the process
+ * (Linux), as the machine may have other work. It reports, and asserts nothing of times.
+ */
+import { readFileSync, readdirSync } from 'node:fs';
+import { startBuiltService } from '../support/built-service.ts';
+import { clientOf } from '../support/client.ts';
+
+const option = (name: string, usual: number): number => {
+  const at = process.argv.indexOf(`--${name}`);
+  return at < 0 ? usual : Number(process.argv[at + 1]);
+};
+const rows = option('rows', 1_000_000);
+const changed = option('changed', 1000);
+const recordOf = (id: number, version: number): string =>
+  JSON.stringify({ id, name: `customer ${(id * 7919) % 100_003}`, amount: ((id * 31) % 10_007) + 0.25 + version });
+
+const processorMs = (pid: number): number =>
+  readdirSync(`/proc/${pid}/task`).reduce((sum, thread) => {
+    try {
+      return sum + Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ')[0]) / 1e6;
+    } catch {
+      // The thread has ended meanwhile.
+      return sum;
+    }
+  }, 0);
+
+const service = await startBuiltService({ asShipped: true });
+const client = clientOf(service.address);
+const pid = service.process.pid!;
+const post = async (path: string, body: unknown): Promise<string> => {
+  const { status, body: answer } = await client.ask('POST', path, {
+    headers: { 'content-type': 'application/json', accept: 'application/json' },
+    body: JSON.stringify(body),
+  });
+  if (status !== 200) throw new Error(answer);
+  return answer;
+};
+const load = async (branch: string, ids: readonly number[], version: number): Promise<void> => {
+  for (let at = 0; at < ids.length; at += 100_000)
+    await client.load(
+      'records',
+      ids
+        .slice(at, at + 100_000)
+        .map((id) => recordOf(id, version))
+        .join('\n'),
+      branch,
+    );
+};
+const all = Array.from({ length: rows }, (_, id) => id);
+const step = Math.max(2, Math.floor(rows / changed));
+try {
+  await post('/pool', { name: 'records', layout: { keys: [['id']] }, identity: [['id']], thresh: option('thresh', 0) });
+  await load('main', all, 0);
+  const tip = await client.tip('records');
+  const run = Math.floor(rows / 2);
+  const [scattered, together] = [
+    (id: number): number => id % step,
+    (id: number): number => (id < run || id >= run + 2 * changed ? -1 : Math.floor((id - run) / changed)),
+  ];
+  for (const [title, placeOf, where] of [
+    ['everywhere', scattered, (n: number): string => `id % ${step} == ${n}`],
+    ['together', together, (n: number): string => `id >= ${run + n * changed} and id < ${run + (n + 1) * changed}`],
+  ] as const) {
+    const [ours, theirs] = [`${title}.ours`, `${title}.theirs`];
+    for (const [n, branch] of [ours, theirs].entries()) {
+      await post('/pool/records', { name: branch, commit: tip });
+      await post(`/pool/records/branch/${encodeURIComponent(branch)}/delete`, { where: where(n) });
+      await load(
+        branch,
+        all.filter((id) => placeOf(id) === n),
+        1 + n,
+      );
+    }
+    for (const query of ['?dryrun=T', '?dryrun=T', '']) {
+      const [began, at] = [processorMs(pid), performance.now()];
+      await post(`/pool/records/branch/${encodeURIComponent(ours)}/merge/${encodeURIComponent(theirs)}${query}`, {});
+      const cpu = processorMs(pid) - began;
+      console.log(`${cpu.toFixed(0).padStart(7)} ms CPU, ${(performance.now() - at).toFixed(0)} ms  ${title} ${query}`);
+    }
+  }
+} finally {
+  client.close();
+  await service.stop();
+}
