@@ -305,7 +305,16 @@ describe.skipIf(lacksChromium())('the console for everybody', () => {
       const offered: Readonly<Record<string, readonly string[]>> = {
         reader: ['Read it from …'],
         writer: ['Read it from …', 'Add data', 'Load data', 'Branch', 'Delete records'],
-        admin: ['Read it from …', 'Add data', 'Load data', 'Branch', 'Delete records', 'Vacuum', 'Rename pool', 'Delete pool'],
+        admin: [
+          'Read it from …',
+          'Add data',
+          'Load data',
+          'Branch',
+          'Delete records',
+          'Vacuum',
+          'Rename pool',
+          'Delete pool',
+        ],
       };
       for (const [who, names] of Object.entries(offered)) {
         await signIn(page, who);

@@ -99,34 +99,19 @@ describe.skipIf(lacksChromium())('the inspector', () => {
     await page.close();
   });
 
-  test('the failure of a merge that conflicts is seen', async () => {
-    await createPool('conflict');
-    const tip = await load('conflict', '{k:1} {k:2} {k:3}');
-    expect(
-      (
-        await service.ask('POST', '/pool/conflict', {
-          headers: json,
-          body: JSON.stringify({ name: 'child', commit: tip }),
-        })
-      ).status,
-    ).toBe(200);
+  test('the failure of a merge with nothing to bring is seen', async () => {
+    await createPool('merged');
+    const tip = await load('merged', '{k:1} {k:2} {k:3}');
+    const child = await service.ask('POST', '/pool/merged', {
+      headers: json,
+      body: JSON.stringify({ name: 'child', commit: tip }),
+    });
+    expect(child.status).toBe(200);
     const { page, faults } = await open();
-    for (const [branch, k] of [
-      ['main', 1],
-      ['child', 2],
-    ] as const)
-      expect(
-        (
-          await service.ask('POST', `/pool/conflict/branch/${branch}/delete`, {
-            headers: json,
-            body: JSON.stringify({ where: `k==${k}` }),
-          })
-        ).status,
-      ).toBe(200);
-    expect((await service.ask('POST', '/pool/conflict/branch/main/merge/child', { headers: json })).status).toBe(409);
+    expect((await service.ask('POST', '/pool/merged/branch/main/merge/child', { headers: json })).status).toBe(409);
     await page.getByLabel('Failures').check();
     const failed = messages(page).getByRole('option', {
-      name: /conflict.*work is done · 1 failed: merge-conflict.*working → idle/,
+      name: /merged.*work is done · 1 failed: merge-empty.*working → idle/,
     });
     await failed.click();
     await expect.poll(() => page.getByRole('status').first().textContent()).toBe('Paused');
