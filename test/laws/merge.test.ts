@@ -41,7 +41,8 @@ afterAll(async () => {
   rmSync(directory, { recursive: true });
 });
 
-const oddKeys = ['null', '2.', '"t"', 'error("e")', '0.', '-0.', 'NaN', '1::uint8'];
+/** Not `-0.`: its text is that of `0.`, by which the model tells keys apart. */
+const oddKeys = ['null', '2.', '"t"', 'error("e")', '0.', 'NaN', '1::uint8'];
 const rowOf = (random: Random): string => {
   const id = random.below(12) === 0 ? random.pick(oddKeys) : String(random.below(12));
   const v = random.pick(['0', '1', '2', '1.', '"x"', 'null', '[1]']);
