@@ -86,6 +86,14 @@ const requests: Readonly<Record<string, readonly Ask[]>> = {
       return { path: `/pool/${pool}/tag/v3` };
     },
   ],
+  poolIdentity: [
+    ({ pool }) => ({ path: `/pool/${pool}/identity` }),
+    async ({ pool }) => {
+      const keyed = `${pool}-keyed`;
+      await prepare('POST', '/pool', { name: keyed, identity: [['ts']], layout: { order: 'asc', keys: [['ts']] } });
+      return { path: `/pool/${keyed}/identity?check=T` };
+    },
+  ],
   poolStats: [({ pool }) => ({ path: `/pool/${pool}/stats` })],
   load: [({ pool }) => ({ path: `/pool/${pool}/branch/main`, body: { ts: 9 } })],
   getBranch: [({ pool }) => ({ path: `/pool/${pool}/branch/main` })],
@@ -93,6 +101,14 @@ const requests: Readonly<Record<string, readonly Ask[]>> = {
     ({ pool }) => ({ path: `/pool/${pool}/branch/main/delete`, body: { where: 'ts==1' } }),
     ({ pool, objects }) => ({ path: `/pool/${pool}/branch/main/delete`, body: { object_ids: objects.slice(0, 1) } }),
     ({ pool }) => ({ path: `/pool/${pool}/branch/main/delete?dryrun=T`, body: { where: 'ts==1' } }),
+  ],
+  updateData: [
+    ({ pool }) => ({ path: `/pool/${pool}/branch/main/update`, body: { where: 'ts==1', put: 'level:="warn"' } }),
+    ({ pool }) => ({ path: `/pool/${pool}/branch/main/update?dryrun=T`, body: { where: 'ts==1', put: 'seen:=true' } }),
+  ],
+  pick: [
+    async ({ pool }) => ({ path: `/pool/${pool}/branch/main/pick/${await tipOfKid(pool)}` }),
+    async ({ pool }) => ({ path: `/pool/${pool}/branch/main/pick/${await tipOfKid(pool)}?dryrun=T` }),
   ],
   merge: [
     ({ pool }) => ({ path: `/pool/${pool}/branch/main/merge/kid` }),
@@ -138,6 +154,10 @@ const requests: Readonly<Record<string, readonly Ask[]>> = {
   compile: [() => ({ path: '/compile', body: { query } }), () => ({ path: '/compile', body: { query: 'values 1' } })],
   authMethod: [() => ({ path: '/auth/method' })],
   authIdentity: [() => ({ path: '/auth/identity' })],
+};
+const tipOfKid = async (pool: string): Promise<string> => {
+  const { body } = await service.ask('GET', `/pool/${pool}/branch/kid`, { headers: json });
+  return (JSON.parse(body) as { readonly commit: string }).commit;
 };
 const ran = async (): Promise<string> =>
   (await service.ask('POST', '/query', { headers: json, body: '{"query":"values 1"}' })).headers.get('x-request-id')!;
