@@ -32,9 +32,12 @@ interface Finding {
   readonly rule: string;
   readonly at: string;
 }
-/** What they cannot know: the feed's answer is a WebSocket (101), and the data of events stand under `x-events`. */
+/**
+ * What they cannot know: the feed's answer is a WebSocket (101), Splunk's acknowledgements are always refused, and the
+ * data of events stand under `x-events`.
+ */
 const isOfOurs = (shown: Json, { rule, at }: Finding): boolean =>
-  (/2xx-response|success-response/.test(rule) && at.includes('inspect~1feed')) ||
+  (/2xx-response|success-response/.test(rule) && /inspect~1feed|collector~1ack/.test(at)) ||
   // Elasticsearch's clients put the index first; no pool's path ends like theirs.
   (rule === 'no-ambiguous-paths' && at.includes('{index}~1_bulk')) ||
   (rule === 'no-unused-components' &&

@@ -167,7 +167,8 @@ describe(`services on a bucket (SEED=${seed})`, () => {
       await one.end('SIGKILL');
       await two.end('SIGKILL');
       const third = await start(`stops-${run}`);
-      expect((await keysOf(third)).sort((a, b) => a - b)).toEqual(keys.sort((a, b) => a - b));
+      // A write that was under way when its client ended may have come after the question.
+      expect(await keysOf(third)).toEqual(expect.arrayContaining([...keys]));
       await third.end('SIGKILL');
     }
   }, 600_000);

@@ -85,6 +85,7 @@ const health = (id: string, path: string): Route =>
     method: 'GET',
     path: `${collector}${path}`,
     summary: "Health, as Splunk's clients ask for it",
+    description: 'Code 17 while events are taken, 18 once the service closes.',
     need: 'open',
     open: true,
     refuse: sendHecError,
