@@ -5,6 +5,7 @@ import { errorsParameter, rejectedParameter } from '../../config/faults.ts';
 import { utf8Parameter } from '../../config/utf8.ts';
 import { LakeError } from '../../errors.ts';
 import { type FormatName, isFormatName } from '../../formats/formats.ts';
+import { reasonOf } from '../no-answer.ts';
 
 /** Where to load, and what goes with each load. */
 export interface Target {
@@ -110,8 +111,4 @@ const parsed = (text: string): unknown => {
 };
 /** What is said of a service that `fetch` had no answer from. */
 export const noAnswer = ({ origin }: URL, cause: unknown): NoAnswer =>
-  new NoAnswer(`${origin}: no service answers there (${reason(cause)})`, { cause });
-const reason = (problem: unknown): string => {
-  const cause = problem instanceof Error ? problem.cause : undefined;
-  return cause instanceof Error ? cause.message : String(problem);
-};
+  new NoAnswer(`${origin}: no service answers there (${reasonOf(cause)})`, { cause });

@@ -1,6 +1,7 @@
 /** A running service as a shell's lake: queries over HTTP, answers in BSUP. */
 import { openReader } from '../../formats/formats.ts';
 import { type Asked, ShellFault, type ShellLake, faultsOf } from './lake.ts';
+import { reasonOf } from '../no-answer.ts';
 import { warningsOf } from '../warnings.ts';
 import type { Vector } from '../../vectors/vector.ts';
 
@@ -35,11 +36,6 @@ const ask = (
     if (init.signal?.aborted) throw cause;
     throw new ShellFault(`${base.origin}: no service answers there (${reasonOf(cause)})`, [], { cause });
   });
-const reasonOf = (problem: unknown): string => {
-  const cause = problem instanceof Error ? problem.cause : undefined;
-  return cause instanceof Error ? cause.message || String((cause as NodeJS.ErrnoException).code) : String(problem);
-};
-
 async function* run(service: Remote, query: string, { head, signal, warn }: Asked): AsyncGenerator<Vector> {
   const response = await ask(service, '/query', {
     method: 'POST',

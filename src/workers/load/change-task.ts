@@ -16,7 +16,6 @@ import { putValues } from '../../exec/operators/put.ts';
 import type { ExecutionContext, ExecutionHost } from '../../exec/source.ts';
 import type { ObjectMeta } from '../../lake/lake.types.ts';
 import { type LoadSorter, openSort } from '../../lake/load/sort.ts';
-import { ObjectCutter } from '../../lake/objects/cutter.ts';
 import type { Projection } from '../../lake/columns/decode.ts';
 import { type ObjectReader, projectionOf } from '../../lake/objects/reader.ts';
 import { openReader } from '../../lake/scan/input.ts';
@@ -36,7 +35,7 @@ import { type PoolLayout, type RewriteOutcome, type TaskRequest, fromWire, toWir
 import { lakeEnvironment, watchedFor } from '../query/task.ts';
 import type { TaskSpill } from '../query/spill.ts';
 import type { Task } from '../task.ts';
-import { inMemory } from './rewrite-task.ts';
+import { rewritten } from './rewrite-task.ts';
 import { sortingOf } from './task.ts';
 import { isTrue } from './upsert.ts';
 
@@ -295,33 +294,16 @@ class Changer {
 
   /** The object's rows as they are then, as new objects; undefined if none is changed. */
   async changed(meta: ObjectMeta): Promise<readonly ObjectMeta[] | undefined> {
-    const { pool, task } = this;
+    const { pool, task, tools } = this;
     const reader = await openReader(this.source, meta);
-    const cutter = new ObjectCutter(pool, this.tools.objects, pool.threshold);
-    cutter.expect(meta.count, inMemory(meta));
-    let found = false;
-    try {
-      for (let block = 0; block < reader.blocks.length; block++) {
-        await task.breathe();
-        const isAsked = await this.mayMatch(reader, block);
-        if (!isAsked && !found) continue;
-        const first = isAsked && this.columns ? await this.matched(await reader.read(block, this.columns)) : undefined;
-        if (first?.length === 0 && !found) continue;
-        const rows = await reader.read(block);
-        const matched = first ?? (isAsked ? await this.matched(rows) : none);
-        if (!found && matched.length > 0) {
-          found = true;
-          // What came before has no match: it is read again instead of being kept.
-          for (let earlier = 0; earlier < block; earlier++) cutter.add(await reader.read(earlier));
-        }
-        const after = found && (matched.length === 0 ? rows : await this.after(rows, matched));
-        if (after && after.length > 0) cutter.add(after);
-      }
-      return found ? (await cutter.finish()).objects : undefined;
-    } catch (error) {
-      await cutter.abort();
-      throw error;
-    }
+    return rewritten({ task, tools, pool }, meta, reader, async (block, read) => {
+      if (!(await this.mayMatch(reader, block))) return undefined;
+      const first = this.columns && (await this.matched(await reader.read(block, this.columns)));
+      if (first?.length === 0) return undefined;
+      const rows = await read();
+      const matched = first ?? (await this.matched(rows));
+      return matched.length > 0 ? this.after(rows, matched) : undefined;
+    });
   }
 
   private async mayMatch(reader: ObjectReader, block: number): Promise<boolean> {
@@ -379,7 +361,6 @@ class Changer {
     return changed;
   }
 }
-const none = new Uint32Array(0);
 
 const othersThan = (matched: Uint32Array, rows: number): Uint32Array => {
   const others = new Uint32Array(rows - matched.length);

@@ -5,7 +5,7 @@ import { blockRowsMax } from '../../lake/objects/format.ts';
 import { type ObjectReader, openObject, sourceOfBytes } from '../../lake/objects/reader.ts';
 import type { ObjectStore } from '../../lake/objects/objects.ts';
 import { scanObjects } from '../../lake/scan/scan.ts';
-import { type Vector, take } from '../../vectors/vector.ts';
+import type { Vector } from '../../vectors/vector.ts';
 import type { WorkerTools } from '../query/lake-source.ts';
 import type { PoolLayout, RewriteOutcome, TaskRequest } from '../messages.ts';
 import type { Task } from '../task.ts';
@@ -29,27 +29,33 @@ interface RewriteTools {
   readonly tools: WorkerTools;
   readonly pool: PoolLayout;
 }
-/** The object's rows that stay, as new objects; undefined if all do. `staying`: asked once for each row. */
-export const without = async (
+/**
+ * The object's rows as they are after `change`, as new objects; undefined if it changes none. It is asked once for each
+ * block, and gives the rows that the block has then, or undefined where all stay as they are. Blocks that it does not
+ * `read` are read only if they have to be kept.
+ */
+export const rewritten = async (
   { task, tools, pool }: RewriteTools,
   meta: ObjectMeta,
-  staying: (rows: Vector) => Uint32Array | Promise<Uint32Array>,
+  reader: ObjectReader,
+  change: (block: number, read: () => Promise<Vector>) => Promise<Vector | undefined>,
 ): Promise<readonly ObjectMeta[] | undefined> => {
-  const reader = await opened(meta, tools.objects);
   const cutter = new ObjectCutter(pool, tools.objects, pool.threshold);
   cutter.expect(meta.count, inMemory(meta));
   let found = false;
   try {
     for (let block = 0; block < reader.blocks.length; block++) {
       await task.breathe();
-      const rows = await reader.read(block);
-      const stay = await staying(rows);
-      if (!found && stay.length < rows.length) {
+      let rows: Vector | undefined;
+      const read = async (): Promise<Vector> => (rows ??= await reader.read(block));
+      const after = await change(block, read);
+      if (!found && after) {
         found = true;
         // What came before stays: it is read again instead of being kept.
         for (let earlier = 0; earlier < block; earlier++) cutter.add(await reader.read(earlier));
       }
-      if (found && stay.length > 0) cutter.add(stay.length === rows.length ? rows : take(rows, stay));
+      const left = found ? (after ?? (await read())) : undefined;
+      if (left && left.length > 0) cutter.add(left);
     }
     return found ? (await cutter.finish()).objects : undefined;
   } catch (error) {

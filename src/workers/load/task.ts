@@ -191,6 +191,26 @@ async function* each(batches: readonly Vector[]): AsyncGenerator<Vector> {
   yield* batches;
 }
 
+/** How rows are sorted that a query or a merge made: within a share of what loads may hold. */
+export const sortingWithin = (
+  share: LoadShare,
+  layout: PoolLayout,
+  {
+    task,
+    tools: { objects, readLimits },
+    spill,
+  }: { readonly task: Task; readonly tools: Pick<LoadTools, 'objects' | 'readLimits'>; readonly spill: TaskSpill },
+): LoadSortOptions => ({
+  ...layout,
+  objects,
+  shapeLimits: shapeLimitsOf(readLimits),
+  spill: () => spill.objects(),
+  signal: task.signal,
+  breathe: () => task.breathe(),
+  get memoryBytesMax() {
+    return share.sortBytesMax();
+  },
+});
 /** What sorting in a thread takes; `loads`: how many pools share the memory. */
 interface SortingTools extends Pick<LoadTools, 'objects' | 'spill' | 'readLimits'> {
   readonly share: LoadShare;

@@ -18,8 +18,8 @@ import { working } from '../../vectors/stop.ts';
 import { compareBytes } from '../../vectors/value.ts';
 import { type Vector, take, valueAt } from '../../vectors/vector.ts';
 import { leftRows } from '../diff/diff.ts';
-import { without } from '../load/rewrite-task.ts';
-import { shapeLimitsOf } from '../load/task.ts';
+import { opened, rewritten } from '../load/rewrite-task.ts';
+import { sortingWithin } from '../load/task.ts';
 import type { PoolLayout } from '../messages.ts';
 import type { WorkerTools } from '../query/lake-source.ts';
 import type { TaskSpill } from '../query/spill.ts';
@@ -49,17 +49,7 @@ export const writeRows = async (
   if (rows.length === 0) return [];
   const share = tools.budget.begin();
   try {
-    const { objects } = await sortIntoObjects(rows.read(), {
-      ...pool,
-      objects: tools.objects,
-      shapeLimits: shapeLimitsOf(tools.readLimits),
-      spill: () => spill.objects(),
-      signal: task.signal,
-      breathe: () => task.breathe(),
-      get memoryBytesMax() {
-        return share.sortBytesMax();
-      },
-    });
+    const { objects } = await sortIntoObjects(rows.read(), sortingWithin(share, pool, { task, tools, spill }));
     return objects;
   } finally {
     share.end();
@@ -81,9 +71,12 @@ const takeFew = async (rows: Vector, source: ScanSource, { task, tools, pool }: 
       const page = await source.page({ limit: pageObjects, ...(cursor !== undefined && { cursor }) });
       for (const meta of page.objects) {
         if (taker.left === 0 || !taker.mayBeIn(meta)) continue;
-        const rest = await without({ task, tools, pool }, meta, (batch) =>
-          working(task.signal, () => taker.staying(batch)),
-        );
+        const reader = await opened(meta, tools.objects);
+        const rest = await rewritten({ task, tools, pool }, meta, reader, async (_, read) => {
+          const rows = await read();
+          const stay = working(task.signal, () => taker.staying(rows));
+          return stay.length < rows.length ? take(rows, stay) : undefined;
+        });
         if (!rest) continue;
         removes.push(meta.id);
         adds.push(...rest);

@@ -25,7 +25,7 @@ import { divider, readsInto } from './division.ts';
 import { diffRows } from '../diff/diff.ts';
 import type { DiffSide } from '../../lake/lake.types.ts';
 import { metaValue } from './meta-values.ts';
-import { type LoadBudget, shapeLimitsOf } from '../load/task.ts';
+import { type LoadBudget, sortingWithin } from '../load/task.ts';
 import { unpackPage } from '../packed-page.ts';
 import type { TaskSpill } from './spill.ts';
 import type { Task } from '../task.ts';
@@ -142,17 +142,7 @@ export const executionHost = (
     const layout = await task.call({ kind: 'layout', handle: target.handle });
     const share = tools.budget.begin();
     try {
-      const { objects: adds } = await sortIntoObjects(batches, {
-        ...layout,
-        objects: tools.objects,
-        shapeLimits: shapeLimitsOf(tools.readLimits),
-        spill: () => spill.objects(),
-        signal: task.signal,
-        breathe: () => task.breathe(),
-        get memoryBytesMax() {
-          return share.sortBytesMax();
-        },
-      });
+      const { objects: adds } = await sortIntoObjects(batches, sortingWithin(share, layout, { task, tools, spill }));
       const { author, message, meta } = note;
       const commit = await task.call({
         kind: 'commit',
