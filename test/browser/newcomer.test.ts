@@ -2,7 +2,7 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
 import { lacksChromium, seriousFindings } from '../support/chromium.ts';
-import { commit, curl, drop, pick, useConsole } from './console-page.ts';
+import { commit, curl, drop, pick, toPools, useConsole } from './console-page.ts';
 
 describe.skipIf(lacksChromium())('a newcomer', () => {
   const pages = useConsole();
@@ -465,7 +465,7 @@ describe.skipIf(lacksChromium())('a newcomer', () => {
         await page.getByRole('button', { name: 'Create pool' }).click();
         await page.getByRole('heading', { name }).waitFor();
         expect(await layoutOf(name)).toEqual({ ...usual, ...(order && { order }) });
-        await page.getByRole('link', { name: 'Pools', exact: true }).first().click();
+        await toPools(page);
       }
       for (const [name, order] of [
         ['by a file', undefined],
@@ -482,7 +482,7 @@ describe.skipIf(lacksChromium())('a newcomer', () => {
         await page.getByRole('button', { name: 'Show the pool' }).click();
         await page.getByRole('heading', { name, exact: true }).waitFor();
         expect(await layoutOf(name)).toEqual({ ...usual, ...(order && { order }) });
-        await page.getByRole('link', { name: 'Pools', exact: true }).first().click();
+        await toPools(page);
       }
       expect(faults).toEqual([]);
       await page.close();
