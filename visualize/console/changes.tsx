@@ -4,13 +4,14 @@ import type { BranchInfo, GraphCommit, PoolInfo, Preview } from '../../src/clien
 import { curlName, curlOf, keepAuthor, lastAuthor, useAction, useAnswer } from './action.ts';
 import type { CurlRequest } from './curl.ts';
 import { asciiJson } from './curl.ts';
+import { titleOf } from './commits.tsx';
 import { branches, refresh, tags } from './lake.ts';
 import { readObjects } from './objects.ts';
-import { Busy, CopyLine, Dialog, Fault, Field, Id, Name } from './parts.tsx';
+import { Busy, CopyLine, Dialog, Fault, Field, Id, Name, Told } from './parts.tsx';
 import { isNoCommit } from './pool/place.ts';
 import { go, link, route } from './route.ts';
 import { client } from './session.ts';
-import { bytes, count, counted, dateTime, shortId, visible, visibleName, visibleLines } from './text.ts';
+import { bytes, count, counted, dateTime, shortId, visible, visibleName } from './text.ts';
 
 /** What all dialogs of changes are given: where the change is made, and how the dialog closes. */
 export interface ChangeProps {
@@ -127,12 +128,14 @@ const Effect = ({ preview }: { readonly preview: Preview }) => {
               : 'There is nothing to do.'}
           </strong>
         </p>
-        <p class="pre">{visibleLines(error, 2000)}</p>
+        <p class="pre">
+          <Told text={error} />
+        </p>
         {conflicts.length > 0 && (
           <ul class="ids">
             {conflicts.slice(0, 50).map((id) => (
               <li key={id}>
-                <code>{id}</code>
+                <Id id={id} />
               </li>
             ))}
           </ul>
@@ -478,7 +481,7 @@ export const Revert = ({
     >
       <p>
         A new commit undoes what <Id id={commit.id} /> of {dateTime(commit.date)} did:{' '}
-        <Name text={commit.message.split('\n')[0] ?? ''} max={120} />.
+        <Name text={titleOf(commit)} max={120} />.
       </p>
       <BranchField label="On branch" first all={all} value={target} onChange={setTarget} />
       {preview.busy ? (

@@ -9,8 +9,8 @@ import type { GraphCommit, ObjectSums, PoolInfo } from '../../src/client/client.
 import { type History } from './history.ts';
 import { tags } from './lake.ts';
 import type { LaneRow } from './lanes.ts';
-import { clock, CopyLine, Icon, Name } from './parts.tsx';
-import { ago, bytes, count, counted, dateTime, messageId, shortId, visibleLines } from './text.ts';
+import { clock, CopyLine, Icon, Name, Told } from './parts.tsx';
+import { ago, bytes, count, counted, dateTime, shortId, withShortIds } from './text.ts';
 
 const colours = 6;
 const radius = 4.5;
@@ -78,7 +78,9 @@ const Delta = ({ commit: { added, removed } }: { readonly commit: GraphCommit })
     </span>
   );
 };
-const titleOf = ({ message }: GraphCommit): string => message.split('\n', 1)[0] || '(no message)';
+/** The first line of its message. */
+export const titleOf = ({ message }: Pick<GraphCommit, 'message'>): string =>
+  withShortIds(message.split('\n', 1)[0] || '(no message)');
 
 /** Whose commits are listed, and which of them stand out. */
 interface CommitsProps {
@@ -240,7 +242,7 @@ export const CommitDetails = ({
     </h3>
     {commit.message.includes('\n') && (
       <pre class="message-text" tabIndex={0} aria-label="Message">
-        {visibleLines(commit.message.slice(commit.message.indexOf('\n') + 1).trim(), 4000)}
+        <Told text={commit.message.slice(commit.message.indexOf('\n') + 1).replace(/^\n+|\s+$/g, '')} max={4000} />
       </pre>
     )}
     <dl class="facts">
@@ -264,10 +266,6 @@ export const CommitDetails = ({
         <dt>id</dt>
         <dd>
           <code class="id">{commit.id}</code>
-          <br />
-          <span class="soft">
-            in messages <code class="id">{messageId(commit.id)}</code>
-          </span>
         </dd>
       </div>
       <Sums label="added" sums={commit.added} tone="plus" />

@@ -2,7 +2,17 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { signal } from '@preact/signals';
-import { bytes, count, shortId, visible, visibleEnds, visibleName } from './text.ts';
+import {
+  bytes,
+  count,
+  idPieces,
+  shortId,
+  visible,
+  visibleEnds,
+  visibleLines,
+  visibleName,
+  withShortIds,
+} from './text.ts';
 
 const paths = {
   theme: 'M8 1a7 7 0 100 14A7 7 0 008 1zm0 1.8v10.4a5.2 5.2 0 010-10.4z',
@@ -59,6 +69,18 @@ export const Id = ({ id }: { readonly id: string }) => (
 );
 
 /**
+ * A text of the service with its ids as everywhere on the page. Line breaks stay: what points at a place in the line
+ * above stands below it.
+ */
+export const Told = ({ text, max = 2000 }: { readonly text: string; readonly max?: number }) => (
+  <>
+    {idPieces(visibleLines(text, max)).map((piece, i) =>
+      typeof piece === 'string' ? piece : <Id key={i} id={piece.id} />,
+    )}
+  </>
+);
+
+/**
  * What is told at the moment; `n` counts what was told. Good news go by themselves, bad ones when they are dismissed.
  */
 const notice = signal<{ readonly text: string; readonly bad: boolean; readonly n: number } | null>(null);
@@ -85,7 +107,7 @@ export const Notices = () => {
       {value && (
         <p class={`notice${value.bad ? ' bad' : ''}`} role={value.bad ? 'alert' : undefined}>
           {!value.bad && <Icon name="check" />}
-          <span>{visible(value.text, 600)}</span>
+          <span>{visible(withShortIds(value.text), 600)}</span>
           <button
             type="button"
             class="quiet"
@@ -104,9 +126,13 @@ export const Notices = () => {
 
 /** What went wrong, where there is something. */
 export const Fault = ({ text }: { readonly text: string | undefined }) =>
-  text === undefined ? null : (
+  text === undefined ? null : /\n[ =]*\^/.test(text) ? (
+    <pre class="fault" role="alert" tabIndex={0}>
+      <Told text={text} />
+    </pre>
+  ) : (
     <p class="fault" role="alert">
-      {visible(text, 2000)}
+      <Told text={text} />
     </p>
   );
 /** Says that something is awaited. */

@@ -49,13 +49,30 @@ export const ago = (text: string, now: number): string => {
 export const shortId = (id: string): string => id.replace(/^0x/, '').slice(8, 16);
 
 const base62Digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-/** An id as messages of the service write it: 27 characters of base 62. */
-export const messageId = (id: string): string => {
-  let text = '';
-  for (let rest = BigInt(id.startsWith('0x') ? id : `0x${id}`); rest > 0n; rest /= 62n)
-    text = base62Digits[Number(rest % 62n)]! + text;
-  return text.padStart(27, '0');
+/** The id that 27 characters of base 62 say; undefined if they say more than 20 bytes. */
+const idOf = (text: string): string | undefined => {
+  let value = 0n;
+  for (const char of text) value = value * 62n + BigInt(base62Digits.indexOf(char));
+  const hex = value.toString(16).padStart(40, '0');
+  return hex.length === 40 ? `0x${hex}` : undefined;
 };
+/**
+ * Where the service writes ids in messages of commits and in errors: `reverted commit X`, `picked commits X..Y`, a line
+ * of an object, a list of objects after a colon. Names stand in quotes, and are none.
+ */
+const writtenIds =
+  /(?<=\bcommits? |: |, |\.\.|^ {2,4}|\n {2,4})([0-9A-Za-z]{27})(?=$|[\n:,]|\.\.| cannot | \d+ records? in )/g;
+/** A text of the service in pieces: what stands between ids, and the ids as the console has them, `0x` and 40 digits. */
+export const idPieces = (text: string): readonly (string | { readonly id: string })[] =>
+  text.split(writtenIds).flatMap((piece, i): readonly (string | { readonly id: string })[] => {
+    const id = i % 2 === 1 ? idOf(piece) : undefined;
+    return id === undefined ? (piece === '' ? [] : [piece]) : [{ id }];
+  });
+/** The text with its ids by their telling parts. */
+export const withShortIds = (text: string): string =>
+  idPieces(text)
+    .map((piece) => (typeof piece === 'string' ? piece : shortId(piece.id)))
+    .join('');
 
 /** Characters that are not seen, or that turn the text around them. */
 const unseen =

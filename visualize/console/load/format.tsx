@@ -1,9 +1,9 @@
 /** How files are read when they are loaded: their format, and what of it the service cannot find out. */
 import { Field } from '../parts.tsx';
+import { namedFormat } from './item.ts';
 import type { LoadPlan } from './plan.ts';
 
 const formats = [
-  ['', 'By the name, else found out'],
   ['json', 'JSON, NDJSON'],
   ['csv', 'CSV'],
   ['tsv', 'TSV'],
@@ -16,6 +16,14 @@ const formats = [
   ['zeek', 'Zeek'],
   ['line', 'Lines of text'],
 ] as const;
+/** Where none is chosen: what the line for a shell says then, in words. */
+const unchosen = (plan: LoadPlan): string => {
+  const named = new Set(plan.items.value.map(({ file }) => namedFormat(file.name)));
+  if (named.size > 1) return 'By their names, else found out';
+  const [one] = named;
+  const text = formats.find(([id]) => id === one)?.[1];
+  return text === undefined ? 'Found out by the service' : `${text}, by the name`;
+};
 
 const errorRules = [
   ['', 'Refuse the file'],
@@ -145,7 +153,7 @@ export const Format = ({ plan }: { readonly plan: LoadPlan }) => (
       <Choice
         plan={plan}
         label="Format"
-        choices={formats}
+        choices={[['', unchosen(plan)], ...formats]}
         value={plan.format.value}
         choose={(value) => {
           plan.format.value = value;

@@ -44,8 +44,10 @@ export interface LoadOptions {
 /** Whether a file is read as CSV. */
 export const isCsv = (format: string, name: string): boolean =>
   format === 'csv' || (format === '' && /\.csv(\.gz)?$/i.test(name));
-const mediaTypeFor = (format: string, isSplit: boolean, name: string): string =>
-  format !== '' ? mediaTypes[format as keyof typeof mediaTypes] : isSplit ? mediaTypes.json : mediaTypeOf(name);
+const mediaTypeFor = (format: string, isSplit: boolean, name: string): string => {
+  const named = format === '' ? namedFormat(name) : (format as NamedFormat);
+  return named !== undefined ? mediaTypes[named] : isSplit ? mediaTypes.json : '';
+};
 
 /** Parameters of the load of a file. */
 const parametersOf = (
@@ -170,11 +172,11 @@ export const loadLine = (
     : `${curlOf({ method: 'POST', path: ['pool'], json: { name: name || 'POOL', layout: layoutOf(keysOf(key), order) } })} && ${load}`;
 };
 
-/** By the name's ending where content can be taken for something else. */
-const mediaTypeOf = (name: string): string => {
+type NamedFormat = keyof typeof mediaTypes;
+/** By the name's ending where content can be taken for something else; undefined: the service finds out. */
+export const namedFormat = (name: string): NamedFormat | undefined => {
   const ending = /\.(csv|tsv|json|ndjson|jsonl|parquet|sup|bsup|csup|jsup|zeek)(\.gz)?$/i
     .exec(name)?.[1]
     ?.toLowerCase();
-  if (ending === undefined) return '';
-  return ending === 'ndjson' || ending === 'jsonl' ? mediaTypes.json : mediaTypes[ending as keyof typeof mediaTypes];
+  return ending === 'ndjson' || ending === 'jsonl' ? 'json' : (ending as NamedFormat | undefined);
 };

@@ -3,6 +3,7 @@
  */
 import { signal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
+import { newId } from '../load/upload.ts';
 import { menuKeys } from './menu-keys.ts';
 import type { Format, Lake } from '../../../src/client/client.ts';
 import { bytes, faultText, visibleName } from '../text.ts';
@@ -40,6 +41,7 @@ const revokeMs = 60_000;
 
 const start = async (client: Lake, text: string, { format, name, ending }: FormatText): Promise<void> => {
   const stop = new AbortController();
+  const requestId = newId();
   download.value = { kind: 'busy', name, bytes: 0, stop };
   try {
     let seen = 0;
@@ -56,7 +58,7 @@ const start = async (client: Lake, text: string, { format, name, ending }: Forma
     });
     // A large one is kept by the browser on its disk.
     const blob = await new Response(
-      (await client.query(text, { signal: stop.signal }).bytes(format)).pipeThrough(count),
+      (await client.query(text, { signal: stop.signal, requestId }).bytes(format)).pipeThrough(count),
     ).blob();
     const link = document.createElement('a');
     const url = URL.createObjectURL(blob);
@@ -68,9 +70,17 @@ const start = async (client: Lake, text: string, { format, name, ending }: Forma
     }, revokeMs);
     download.value = { kind: 'done', text: `${name}: ${bytes(blob.size)}` };
   } catch (error) {
-    download.value = stop.signal.aborted ? { kind: 'idle' } : { kind: 'failed', text: faultText(error) };
+    download.value = stop.signal.aborted
+      ? { kind: 'idle' }
+      : { kind: 'failed', text: (await failure(client, requestId)) ?? faultText(error) };
   }
 };
+/** Why a query failed whose answer had begun, and was then cut off: the service knows. */
+const failure = async (client: Lake, requestId: string): Promise<string | undefined> =>
+  client.queryProgress(requestId).then(
+    ({ error }) => error,
+    () => undefined,
+  );
 
 /** `fused`: the rows have several types, which some formats cannot hold. */
 export const DownloadMenu = ({
