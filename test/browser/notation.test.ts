@@ -76,10 +76,10 @@ describe.skipIf(lacksChromium())('the console writes', () => {
       expect(lines[at - 1]![lines[at]!.indexOf('^')]).toBe(')');
       expect(lines.join('')).not.toContain('␊');
       // Nothing wraps: one line of the text is one line on the screen.
-      const [height, line] = (await fault.evaluate((at) => [
-        at.clientHeight,
-        parseFloat(getComputedStyle(at).lineHeight),
-      ])) as [number, number];
+      const [height, line] = (await page.evaluate(`(() => {
+        const fault = document.querySelector('dialog .fault');
+        return [fault.clientHeight, parseFloat(getComputedStyle(fault).lineHeight)];
+      })()`)) as [number, number];
       expect(height).toBeLessThan(line * (lines.length + 2));
       await page.close();
     }

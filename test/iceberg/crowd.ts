@@ -11,7 +11,7 @@ import { setTimeout as thinking } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { connect, type Lake, LakeFailure } from '../../src/client/client.ts';
 import type { Random } from '../support/random.ts';
-import { messageId } from '../../visualize/console/text.ts';
+import { base62 } from '../../src/lake/ksuid.ts';
 
 /** The table that is read, and the branch. */
 const poolName = 'crowd';
@@ -212,7 +212,7 @@ class Crowd {
       const number = Number(message.slice(1));
       if (message.startsWith('+')) there.add(number);
       if (message.startsWith('-')) there.delete(number);
-      held.set(messageId(Buffer.from(id).toString('hex')), this.textOf(there));
+      held.set(base62(Buffer.from(id).toString('hex')), this.textOf(there));
     }
     const [now] = await this.lake
       .query<{ readonly n: bigint; readonly s: bigint }>(`from ${poolName} | aggregate n:=count(), s:=sum(id)`)

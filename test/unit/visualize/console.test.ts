@@ -3,11 +3,12 @@ import { execFileSync } from 'node:child_process';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { Time } from '../../../src/client/client.ts';
+import { base62, newId } from '../../../src/lake/ksuid.ts';
 import { curlLine, shellWord } from '../../../visualize/console/curl.ts';
 import { arrayElements, faultPlace, likelyKey, linesAt, lookInto } from '../../../visualize/console/load/file-text.ts';
 import { barsOf } from '../../../visualize/console/keys.ts';
 import { type LaneRow, Lanes, lineThrough } from '../../../visualize/console/lanes.ts';
-import { ago, bytes, duration, visible, visibleName } from '../../../visualize/console/text.ts';
+import { ago, bytes, duration, idPieces, visible, visibleName, withShortIds } from '../../../visualize/console/text.ts';
 import { hostileTexts } from '../../support/hostile-texts.ts';
 import { randomOf } from '../../support/random.ts';
 
@@ -100,6 +101,38 @@ describe('lanes', () => {
       expect(breaches).toEqual([]);
       expect(open).toEqual([]);
     }
+  });
+});
+
+describe('ids in texts of the service', () => {
+  const ids = Array.from({ length: 50 }, () => newId());
+  test('are found where the service writes them, and are those', () => {
+    const [a, b] = [base62(ids[0]!), base62(ids[1]!)];
+    for (const text of [
+      `reverted commit ${a}`,
+      `picked commits ${a}..${b}`,
+      `commit ${a} cannot be reverted: the data objects it added were rewritten since or deleted: ${b}, ${a}`,
+      `loaded 2 data objects\n\n  ${a} 1 record in 9 data bytes\n  ${b} 2 records in 9 data bytes\n`,
+      `vector add\n\n    ${a}\n`,
+      `commit not found: ${a}`,
+    ]) {
+      const pieces = idPieces(text);
+      expect(pieces.map((piece) => (typeof piece === 'string' ? piece : base62(piece.id.slice(2)))).join('')).toBe(
+        text,
+      );
+      expect(pieces.some((piece) => typeof piece !== 'string' && piece.id === `0x${ids[0]!}`)).toBe(true);
+    }
+    for (const id of ids)
+      expect(withShortIds(`reverted commit ${base62(id)}`)).toBe(`reverted commit ${id.slice(8, 16)}`);
+  });
+  test('are not what is written elsewhere, nor more than an id can say', () => {
+    for (const text of [
+      `a pool called ${base62(ids[0]!)}`,
+      `merged "${base62(ids[0]!)}" into "main"`,
+      `commit ${'z'.repeat(27)}`,
+      `commit ${base62(ids[0]!)}x`,
+    ])
+      expect(withShortIds(text)).toBe(text);
   });
 });
 
