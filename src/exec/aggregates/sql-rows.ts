@@ -1,5 +1,6 @@
 /** Aggregates that SQL alone knows: rows of the table as DuckDB and PostgreSQL have them. */
 import { BitsState } from './bits.ts';
+import { BitStringState, bitStringMax } from './bit-strings.ts';
 import { CellState } from './grouping/cells.ts';
 import { CollectState } from './collect.ts';
 import { HeldState } from './grouping/held.ts';
@@ -37,13 +38,11 @@ const ofPoints = (name: string, text: string, output: string): AggregateRow =>
   });
 const ofBits = (operation: 'and' | 'or' | 'xor', text: string, output: string): AggregateRow =>
   taking(
-    'integers',
-    counting(
-      `bit_${operation}`,
-      text,
-      () => new BitsState(operation),
-      example(`bit_${operation}(v)`, '{v:5}\n{v:3}\n{v:null}', output),
-    ),
+    'bits',
+    counting(`bit_${operation}`, text, () => new BitsState(operation), [
+      ...example(`bit_${operation}(v)`, '{v:5}\n{v:3}\n{v:null}', output),
+      ...example(`bit_${operation}(v)`, '{v:"101"}\n{v:"011"}', `"${Number(output).toString(2).padStart(3, '0')}"`),
+    ]),
   );
 const quantile = (name: string, kind: QuantileKind, text: string, examples: AggregateRow['examples']): AggregateRow =>
   signed(
@@ -145,9 +144,19 @@ export const sqlRows = ({ argMax, argMin, named }: Known): readonly AggregateRow
       ),
       { argumentsMax: 3, gives: 'argument' },
     ),
-    ofBits('and', 'the bits that are set in all integers', '1'),
-    ofBits('or', 'the bits that are set in any of the integers', '7'),
-    ofBits('xor', 'the bits that are set in an odd number of the integers', '6'),
+    ofBits('and', 'the bits that are set in all integers, or bit strings of one length', '1'),
+    ofBits('or', 'the bits that are set in any of the integers, or bit strings of one length', '7'),
+    ofBits('xor', 'the bits that are set in an odd number of the integers, or bit strings of one length', '6'),
+    signed(
+      paired(
+        'bitstring_agg',
+        1,
+        `a bit string that tells which whole numbers come, the least on the left: from the least to the greatest of all groups, or from the second argument to the third; at most ${bitStringMax} bits`,
+        () => new BitStringState(),
+        [...example('bitstring_agg(v)', four, '"1101"'), ...example('bitstring_agg(v, 0, 5)', four, '"011010"')],
+      ),
+      { argumentsMax: 3 },
+    ),
     ofPoints('corr', "Pearson's coefficient of correlation", '0.9819805060619659'),
     alias(named('count_if'), 'countif', example('countif(v > 1)', four, '2')),
     ofPoints('covar_pop', 'the covariance of pairs of numbers', '1.'),

@@ -8,25 +8,29 @@ import { type Type, isFloat, isInteger, isNumeric, types } from '../../vectors/t
 import { isMissing } from '../../vectors/value.ts';
 import { type Vector, valueAt } from '../../vectors/vector.ts';
 import { fieldOf } from '../expressions/access.ts';
+import { bitsOfText } from '../expressions/sql/bits.ts';
 import { eachPart, everyPart } from './grouping/parts.ts';
 import type { AggregateState, Totals } from './grouping/state.ts';
 
-/** What an aggregate of SQL takes; of `pairs` both. `amounts`: bools, times and durations beside numbers. */
-export type Takes = 'integers' | 'numbers' | 'amounts' | 'pairs';
+/** What an aggregate of SQL takes; of `pairs` both. `bits`: whole numbers and bit strings. `amounts`: bools, times and durations beside numbers. */
+export type Takes = 'bits' | 'integers' | 'numbers' | 'amounts' | 'pairs';
 
 const taken: Readonly<Record<Takes, (type: Type) => boolean>> = {
+  bits: isInteger,
   integers: isInteger,
   numbers: (t) => isInteger(t) || isFloat(t),
   amounts: (t) => isNumeric(t) || t === types.bool,
   pairs: (t) => isInteger(t) || isFloat(t),
 };
 const wanted: Readonly<Record<Takes, string>> = {
+  bits: 'whole numbers and bits',
   integers: 'whole numbers',
   numbers: 'numbers',
   amounts: 'numbers, times or durations',
   pairs: 'numbers',
 };
 const castOf: Readonly<Record<Takes, string>> = {
+  bits: 'bigint',
   integers: 'bigint',
   numbers: 'double',
   amounts: 'double',
@@ -86,6 +90,8 @@ export class StrictState implements AggregateState {
       if (part.form === 'null' || isOf(part, takes)) return;
       for (let i = 0; i < part.length; i++) {
         const value = valueAt(part, i);
+        if (this.takes === 'bits' && value.type === types.string && bitsOfText(value.data as string) !== undefined)
+          continue;
         if (!isMissing(value)) this.refuse(supText(value));
       }
     });

@@ -12,7 +12,7 @@ import { counted, integersAt } from './ranks.ts';
 import type { Segment } from './segment.ts';
 
 /** No such row. */
-const nowhere = 0xffffffff;
+export const nowhere = 0xffffffff;
 
 /** Rows that count under IGNORE NULLS: `rows` in order, and how many of them are before row i. */
 interface Filled {
@@ -187,7 +187,7 @@ export const nthValue = (
  * Rows of the argument; where the index is `nowhere` the row of `otherwise`, or null, which it also is where `isNull`
  * is set.
  */
-const picked = (argument: Vector, index: Uint32Array, otherwise?: Vector, isNull?: Uint8Array): Vector => {
+export const picked = (argument: Vector, index: Uint32Array, otherwise?: Vector, isNull?: Uint8Array): Vector => {
   const length = index.length;
   const tags = new Uint32Array(length);
   const slots = new Uint32Array(length);

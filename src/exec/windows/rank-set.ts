@@ -32,6 +32,12 @@ export class RankSet {
     }
     return k;
   }
+  /** How many ranks of the set are below one. */
+  below(rank: number): number {
+    let found = 0;
+    for (let k = rank; k > 0; k -= k & -k) found += this.counts[k]!;
+    return found;
+  }
   private change(rank: number, by: 1 | -1): void {
     const { counts } = this;
     this.size += by;

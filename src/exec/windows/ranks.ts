@@ -66,15 +66,18 @@ export const ntile = ({ length, partitionOf, partitionStarts }: Segment, buckets
       const start = partitionStarts[partitionOf[i]!]!;
       const rows = partitionStarts[partitionOf[i]! + 1]! - start;
       const row = i - start;
-      const least = Math.floor(rows / counts[i]!);
-      const larger = rows - least * counts[i]!;
-      out[i] =
-        row < larger * (least + 1)
-          ? Math.floor(row / (least + 1)) + 1
-          : larger + Math.floor((row - larger * (least + 1)) / least) + 1;
+      out[i] = bucketOf(row, rows, counts[i]!);
     }
     return integers(out);
   });
+/** The number of the bucket, from 1, that row `row` of `rows` is in. */
+export const bucketOf = (row: number, rows: number, buckets: number): number => {
+  const least = Math.floor(rows / buckets);
+  const larger = rows - least * buckets;
+  return row < larger * (least + 1)
+    ? Math.floor(row / (least + 1)) + 1
+    : larger + Math.floor((row - larger * (least + 1)) / least) + 1;
+};
 
 /**
  * What `make` gives for the rows whose count is a whole number from 1 on; null where it is null (or a lower one, if

@@ -51,7 +51,10 @@ export const slidingAggregate = (input: AggregateInput): Vector | undefined => {
     : undefined;
 };
 
-const slid = ({ segment, frames }: AggregateInput, { add, remove, note, result }: Moving): Vector => {
+export const slid = (
+  { segment, frames }: Pick<AggregateInput, 'segment' | 'frames'>,
+  { add, remove, note, result }: Moving,
+): Vector => {
   let held = newPieces();
   let next = newPieces();
   for (let i = 0; i < segment.length; i++) {

@@ -37,6 +37,7 @@ interface Rest {
   readonly count?: readonly [min: number, max: number];
   readonly result?: FunctionSignature['result'];
   readonly treatsNulls?: boolean;
+  readonly takesOrder?: boolean;
 }
 
 const row = (
@@ -44,7 +45,7 @@ const row = (
   text: string,
   compute: WindowRow['compute'],
   examples: WindowRow['examples'],
-  { count = [0, 0], result, treatsNulls }: Rest,
+  { count = [0, 0], result, treatsNulls, takesOrder }: Rest,
 ): WindowRow => ({
   signature: {
     name: syntax.slice(0, syntax.indexOf('(')),
@@ -52,6 +53,7 @@ const row = (
     argumentsMax: count[1],
     ...(result && { result }),
     ...(treatsNulls && { treatsNulls }),
+    ...(takesOrder && { takesOrder }),
   },
   syntax,
   text,
@@ -60,7 +62,10 @@ const row = (
 });
 
 const integer: Rest = { result: () => types.int64 };
-const share: Rest = { result: () => types.float64 };
+/** They may have an order of their own. */
+const takesOrder = true;
+const place: Rest = { ...integer, takesOrder };
+const share: Rest = { result: () => types.float64, takesOrder };
 /** The argument or null. */
 const ofArgument: FunctionSignature['result'] = ([argument]) => argument && orNull(argument);
 /** The argument or the default. */
@@ -87,11 +92,11 @@ export const windowTable: readonly WindowRow[] = [
         output: '{v:10,n:1}\n{v:20,n:2}\n{v:20,n:1}\n{v:null,n:2}',
       },
     ],
-    integer,
+    place,
   ),
   row(
     'rank()',
-    'the number of the first row with the same ORDER BY keys: rows that tie share it, the next ones skip',
+    'the number of the first row with the same ORDER BY keys: rows that tie share it, the next ones skip; with ORDER BY among the arguments, as row_number, percent_rank, cume_dist, ntile, lag, lead and nth_value may have it, among the rows of the frame in that order',
     ({ segment }) => rank(segment),
     [
       {
@@ -99,8 +104,13 @@ export const windowTable: readonly WindowRow[] = [
         input: four,
         output: '{v:10,r:1}\n{v:20,r:2}\n{v:20,r:2}\n{v:null,r:4}',
       },
+      {
+        query: 'select v, rank(order by v desc) over (order by v rows between 1 preceding and current row) as r',
+        input: '{v:1}\n{v:2}',
+        output: '{v:1,r:1}\n{v:2,r:1}',
+      },
     ],
-    integer,
+    place,
   ),
   row(
     'dense_rank()',
@@ -152,7 +162,7 @@ export const windowTable: readonly WindowRow[] = [
         output: '{v:1,h:1}\n{v:2,h:1}\n{v:3,h:2}',
       },
     ],
-    { count: [1, 1], ...integer },
+    { count: [1, 1], ...place },
   ),
   row(
     'lag(v[, n[, default]])',
@@ -165,7 +175,7 @@ export const windowTable: readonly WindowRow[] = [
         output: '{v:1,before:null}\n{v:2,before:1}\n{v:4,before:2}',
       },
     ],
-    value(3, orOther),
+    { ...value(3, orOther), takesOrder },
   ),
   row(
     'lead(v[, n[, default]])',
@@ -178,7 +188,7 @@ export const windowTable: readonly WindowRow[] = [
         output: '{v:1,next:2}\n{v:2,next:4}\n{v:4,next:0}',
       },
     ],
-    value(3, orOther),
+    { ...value(3, orOther), takesOrder },
   ),
   row(
     'first_value(v)',
@@ -243,7 +253,7 @@ export const windowTable: readonly WindowRow[] = [
         output: '{v:1,second:null}\n{v:2,second:2}\n{v:3,second:2}',
       },
     ],
-    value(2),
+    { ...value(2), takesOrder },
   ),
 ];
 

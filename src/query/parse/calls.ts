@@ -92,8 +92,9 @@ function agg(s: Scanner, name: NameNode, arg: Expr | undefined, distinct: boolea
 }
 
 function parsePlainCall(s: Scanner, name: NameNode): CallExpr | AggExpr | undefined {
-  const args = parseArgs(s) ?? [];
-  const inside = parseInside(s);
+  const order = s.sql ? parseOrderBy(s) : undefined;
+  const args = order ? [] : (parseArgs(s) ?? []);
+  const inside = order ? { order } : parseInside(s);
   if (!s.takeNext(')')) return undefined;
   const end = s.byte(s.pos);
   const [arg, ...more] = args.filter((x): x is Expr => x.kind !== 'lambda' && x.kind !== 'function-ref');

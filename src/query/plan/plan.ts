@@ -644,6 +644,8 @@ export interface FunctionSignature {
   readonly gives?: 'argument' | 'array' | 'element';
   /** A window function that takes IGNORE NULLS. */
   readonly treatsNulls?: boolean;
+  /** A window function that may have an order of its own: ORDER BY among its arguments. */
+  readonly takesOrder?: boolean;
   /** An aggregate that takes its argument from WITHIN GROUP (ORDER BY ..), always or where one is written. */
   readonly withinGroup?: 'needed' | 'allowed';
   /**

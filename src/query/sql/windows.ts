@@ -379,12 +379,8 @@ export class SqlWindows {
     if (distinct) a.fault(`DISTINCT goes with aggregates, not with "${name}"`, call);
     if (filter) a.fault(`FILTER goes with aggregates, not with "${name}"`, filter);
     const order = call.kind === 'agg' ? (call.order ?? call.within) : undefined;
-    if (order)
-      a.fault(
-        `ORDER BY among the arguments goes with aggregates, not with "${name}"`,
-        order[0]!,
-        'write it in OVER (...)',
-      );
+    if (order && !f.takesOrder)
+      a.fault(`ORDER BY among the arguments does not go with "${name}"`, order[0]!, 'write it in OVER (...)');
     if (nulls && !f.treatsNulls) this.#noNulls(nulls, name, call);
     const args = argumentsOf(call);
     const { argumentsMin: min, argumentsMax: max } = f;
@@ -393,7 +389,11 @@ export class SqlWindows {
     if (a.faults.length > before) return undefined;
     const lowered = args.map((arg) => this.#argument(arg));
     this.#checkCount(name, args, lowered);
-    return { name, arguments: lowered, distinct: false, ignoreNulls: nulls === 'ignore' };
+    const form = { name, distinct: false, ignoreNulls: nulls === 'ignore' };
+    if (!order) return { ...form, arguments: lowered };
+    const keys = order.map((k) => collated(k, orderOfSpan(this.#source.lower(k.expr), this.#source.typeOf)));
+    const directions = order.map((k) => ({ ...directionOf(k), sql: true as const }));
+    return { ...form, arguments: [...lowered, ...keys], order: directions };
   }
 
   #noNulls(nulls: 'ignore' | 'respect', name: string, place: Span): void {

@@ -293,13 +293,21 @@ const windowType = (c: TypeChecker, op: PlanOp & { readonly kind: 'window' }, in
 };
 
 /** The type of what a call gives over its window. */
-export const windowResult = (c: TypeChecker, x: Omit<WindowCall, 'target' | 'frame'>, input: Type): Type => {
+export const windowResult = (
+  c: TypeChecker,
+  x: Omit<WindowCall, 'target' | 'frame'> & Partial<Pick<WindowCall, 'frame'>>,
+  input: Type,
+): Type => {
   const args = x.arguments.map((e) => c.expr(e, input));
   const known = args.map((t) => (hasUnknown(t) ? undefined : t));
   const [argument] = x.arguments;
-  const plain = x.order
-    ? undefined
-    : (c.environment.windows.find(x.name)?.result?.(known) ?? resultType(x.name, args[0]));
+  const found = c.environment.windows.find(x.name);
+  const order = x.order?.length ?? 0;
+  const offsets = x.frame ? [x.frame.start, x.frame.end].filter((edge) => 'argument' in edge).length : 0;
+  const plain =
+    order > 0 && !found?.takesOrder
+      ? undefined
+      : (found?.result?.(known.slice(0, known.length - order - offsets)) ?? resultType(x.name, args[0]));
   return plain === undefined || plain === unknownType
     ? aggregateResult(c, { ...x, ...(argument && { argument }) }, input)
     : plain;

@@ -116,8 +116,8 @@ describe('frames', () => {
     'select sum(v) over (order by id rows 1.5 preceding) from t': [
       'offset of ROWS must be an integer that is not negative @38+3',
     ],
-    'select lag(v order by id) over (order by id) from t': [
-      'ORDER BY among the arguments goes with aggregates, not with "lag" @23+2 (write it in OVER (...))',
+    'select dense_rank(order by id) over (order by id) from t': [
+      'ORDER BY among the arguments does not go with "dense_rank" @28+2 (write it in OVER (...))',
     ],
     'select sum(v) over (groups 1 preceding) from t': ['GROUPS needs an ORDER BY in its window @21+18'],
     'select sum(v) over (order by id rows between unbounded following and unbounded following) from t': [

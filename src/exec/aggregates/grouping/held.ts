@@ -218,7 +218,7 @@ const firstFrom = (bounds: readonly Value[], value: Value): number => {
   return low;
 };
 /** Under it are the values that are in no bin: the greatest number of the type, the empty text, else null. */
-const boundOfOthers = (type: Type): Value => {
+export const boundOfOthers = (type: Type): Value => {
   if (isFloat(type)) return { type, data: Infinity };
   if (type === types.string) return { type, data: '' };
   return isInteger(type)

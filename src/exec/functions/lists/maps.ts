@@ -5,6 +5,7 @@
 import { fitsInt64 } from '../../../vectors/literal.ts';
 import { isInteger, mapType, types } from '../../../vectors/type.ts';
 import { type Value, intValue, mapValue } from '../../../vectors/value.ts';
+import { boundOfOthers } from '../../aggregates/grouping/held.ts';
 import { entriesList, isGiven, itemsOf, keyOf, listOf, sameValues } from './lists.ts';
 import { rowsOf, type FunctionRow } from '../row.ts';
 import { Refusal, byRow, type Entries, type Items } from '../typed.ts';
@@ -71,7 +72,26 @@ const mapError = (name: string, rest = ''): readonly [string, string] => [
   `${name}(1${rest})`,
   `error({message:"${name}: map argument required",on:1})`,
 ];
+/** Values under which histograms have what is in none of their bins. */
+const isOtherBin = ({ type, data }: Value): boolean => {
+  if (type.kind === 'array') return (data as readonly Value['data'][]).length === 0;
+  if (type.kind === 'record')
+    return (data as readonly (Value['data'] | undefined)[]).every((x) => (x ?? null) === null);
+  const other = boundOfOthers(type);
+  return other.type !== types.null && sameValues({ type, data }, other);
+};
+
 export const maps: readonly FunctionRow[] = [
+  ...rowsOf(
+    'is_histogram_other_bin(bound)',
+    'Whether a bound is the one under which histogram and histogram_exact count what is in no bin: the greatest number of its type, the empty text or list, a record of nulls.',
+    byRow('is_histogram_other_bin', ['value'], 'bool', isOtherBin),
+    [
+      ['is_histogram_other_bin(9223372036854775807)', 'true'],
+      ['is_histogram_other_bin(10)', 'false'],
+      ['is_histogram_other_bin(null)', 'null'],
+    ],
+  ),
   ...rowsOf(
     'map([keys, values])',
     'In SQL: a map of the keys and values of two lists. In pipes map(a, f) gives what a function gives for each element.',

@@ -14,6 +14,7 @@ import { isTrue, tidy } from '../../expressions/rows.ts';
 import { type Carry, aggregateOver } from '../../windows/aggregates.ts';
 import type { Around } from '../../windows/places.ts';
 import { type Carried, type Segment, partitionCount, segmentOf } from '../../windows/segment.ts';
+import { orderedNamed } from '../../windows/ordered.ts';
 import { framesFor, windowNamed } from '../../windows/windows.ts';
 import type { Build } from '../build.ts';
 import { field, record } from '../rows/records.ts';
@@ -101,10 +102,11 @@ const functionOf = ({ name, order }: WindowCall): ReturnType<typeof windowNamed>
 /** How many rows ahead a call looks; undefined: at any row of the partition. */
 const aheadOf = (call: WindowCall): number | undefined => {
   const { name, frame } = call;
-  if (ranks.has(name)) return 0;
+  if (ranks.has(name) && !call.order) return 0;
   const steps = stepsOf(call);
   if (steps !== undefined) return name === 'lead' ? steps : 0;
   return functionOf(call) === undefined &&
+    !(call.order && orderedNamed(name)) &&
     frame.start.kind === 'unbounded' &&
     frame.end.kind === 'current' &&
     frame.exclude === 'none'
@@ -148,6 +150,22 @@ const computer = (call: WindowCall, columns: Columns): WindowCompute['compute'] 
         ignoreNulls: call.ignoreNulls,
         frames: framesIn(segment, all),
         ...(cut && steps !== undefined && { around: aroundOf(segment, values[0]!, steps, cut, args[0]!) }),
+      });
+    };
+  }
+  const ordered = call.order && orderedNamed(call.name);
+  if (ordered && call.order) {
+    const directions = call.order;
+    const count = args.length - directions.length;
+    return (segment, all) => {
+      const values = args.map((c) => c(all, segment.length));
+      return ordered({
+        segment,
+        frames: framesIn(segment, all)(),
+        arguments: values.slice(0, count),
+        keys: values.slice(count),
+        directions,
+        ignoreNulls: call.ignoreNulls,
       });
     };
   }
