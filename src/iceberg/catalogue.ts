@@ -155,6 +155,7 @@ export class LakeCatalogue implements IcebergCatalogue {
     const [id = '', ...names] = path.split('/');
     const table = this.table(id);
     if (!table || names.length !== 2 || base62(table.pool.config.id) !== id) return undefined;
+    await this.swept;
     await table.ready();
     return fileAt(this.filesOf(table), names.join('/'));
   }
@@ -171,6 +172,7 @@ export class LakeCatalogue implements IcebergCatalogue {
       if (!table || found.length >= max) continue;
       const root = `${id}/`;
       if (!(prefix.startsWith(root) || root.startsWith(prefix))) continue;
+      await this.swept;
       await table.ready();
       for (const entry of filesBelow(this.filesOf(table), root, { prefix, ...(after !== undefined && { after }) })) {
         found.push(entry);

@@ -3,34 +3,14 @@
  *
  * A field has one column for each *kind* of value that it holds: the first kind has the field's own name, others are its
  * siblings, `a__string`. So a field that becomes mixed later gains a column, and no file is ever written again. Kinds
- * are texts: `int`, `record`, `list<int>`, `map<string,float>`.
+ * are texts: `int`, `record`, `list<int>`, `map<string,float>` (kinds.ts).
  *
  * Invariants:
  * - A column is known by its parent, its role in it, its field and its kind; its id is its place in the order in which
  *   columns came, from 1 on, and is never used again.
  * - A column comes behind its parent; what is in a list or a map comes together with it.
  */
-import { type Type, type PrimitiveName, underType } from '../vectors/type.ts';
-
-/** Kinds of values that are in nothing else; `ns`: times and durations beyond microseconds, in nanoseconds. */
-export const scalarKinds = [
-  'int',
-  'uint64',
-  'float',
-  'bool',
-  'string',
-  'bytes',
-  'time',
-  'ns',
-  'duration',
-  'ip',
-  'net',
-  'type',
-  'enum',
-  'error',
-  'json',
-] as const;
-export type ScalarKind = (typeof scalarKinds)[number];
+import { partsOf } from './kinds.ts';
 
 /** What a column is in its parent. `rest`: what no other column of the row holds, as one JSON object. */
 export type ColumnRole = 'field' | 'element' | 'key' | 'value' | 'rest';
@@ -50,8 +30,6 @@ export interface TableColumn extends ColumnKey {
 
 /** So many columns a table has at most, parts of columns counted; what comes beyond is in the column of the rest. */
 export const tableColumnsMax = 2000;
-/** Lists, maps and records within one another; what is deeper is JSON. */
-export const nestingMax = 16;
 /** The name of the column of the rest. */
 export const restName = '_json';
 /** That column, which tables get when they need it. */
@@ -71,91 +49,6 @@ const reservedNames: ReadonlySet<string> = new Set([
   '_commit_snapshot_id',
   restName,
 ]);
-
-const primitiveKinds = {
-  uint8: 'int',
-  uint16: 'int',
-  uint32: 'int',
-  uint64: 'uint64',
-  int8: 'int',
-  int16: 'int',
-  int32: 'int',
-  int64: 'int',
-  duration: 'duration',
-  time: 'time',
-  float16: 'float',
-  float32: 'float',
-  float64: 'float',
-  bool: 'bool',
-  bytes: 'bytes',
-  string: 'string',
-  ip: 'ip',
-  net: 'net',
-  type: 'type',
-  null: undefined,
-} as const satisfies Record<PrimitiveName, ScalarKind | undefined>;
-
-/** The kind of values of a type; undefined for null. `depth`: of lists, maps and records that they are in. */
-export const kindOf = (given: Type, depth = 0): string | undefined => {
-  const type = underType(given);
-  switch (type.kind) {
-    case 'primitive':
-      return primitiveKinds[type.name];
-    case 'enum':
-      return 'enum';
-    case 'error':
-      return 'json';
-    case 'union': {
-      const kinds = new Set(type.members.map((m) => kindOf(m, depth)).filter((kind) => kind !== undefined));
-      const [only, ...others] = kinds;
-      return others.length === 0 ? only : 'json';
-    }
-    case 'record':
-      return type.fields.length === 0 || depth >= nestingMax ? 'json' : 'record';
-    case 'array':
-    case 'set':
-      return depth >= nestingMax ? 'json' : listOf(kindOf(type.element, depth + 1));
-    case 'map':
-      return depth >= nestingMax ? 'json' : mapOf(kindOf(type.key, depth + 1), kindOf(type.value, depth + 1));
-  }
-};
-/** The kind of lists of a kind; without one they have nothing but nulls. */
-export const listOf = (element: string | undefined): string => `list<${element ?? 'json'}>`;
-/** The kind of maps; those whose keys are no scalars are JSON. */
-export const mapOf = (key: string | undefined, value: string | undefined): string =>
-  key !== undefined && keyKinds.has(key) ? `map<${key},${value ?? 'json'}>` : 'json';
-const keyKinds: ReadonlySet<string> = new Set<ScalarKind>([
-  'int',
-  'bool',
-  'string',
-  'bytes',
-  'time',
-  'ns',
-  'duration',
-  'ip',
-  'net',
-  'type',
-  'enum',
-]);
-
-/** What a kind is made of. */
-export type KindParts =
-  | { readonly form: 'scalar'; readonly kind: ScalarKind }
-  | { readonly form: 'record' }
-  | { readonly form: 'list'; readonly element: string }
-  | { readonly form: 'map'; readonly key: string; readonly value: string };
-/** What a kind's text says. */
-export const partsOf = (kind: string): KindParts => {
-  if (kind === 'record') return { form: 'record' };
-  if (kind.startsWith('list<')) return { form: 'list', element: kind.slice('list<'.length, -1) };
-  if (kind.startsWith('map<')) {
-    const comma = kind.indexOf(',');
-    return { form: 'map', key: kind.slice('map<'.length, comma), value: kind.slice(comma + 1, -1) };
-  }
-  const scalar = scalarKinds.find((k) => k === kind);
-  if (scalar === undefined) throw new Error(`"${kind}" is no kind of column`);
-  return { form: 'scalar', kind: scalar };
-};
 
 const keyText = ({ parent, role, field, kind }: ColumnKey): string => `${parent} ${role} ${kind} ${field}`;
 

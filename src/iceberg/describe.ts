@@ -1,6 +1,7 @@
 /** Where the values of a pool's fields are in its table, and why. */
-import { type TableColumn, ColumnSet, partsOf, restName } from './columns.ts';
 import type { IcebergColumn } from './catalogue.types.ts';
+import { type TableColumn, ColumnSet, restName } from './columns.ts';
+import { partsOf } from './kinds.ts';
 import { icebergType } from './schema.ts';
 
 /** A line for each column, parts of lists and maps too. */

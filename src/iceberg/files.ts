@@ -8,7 +8,7 @@ import type { Id } from '../lake/lake.types.ts';
 import type { ObjectStore } from '../lake/objects/objects.ts';
 import type { IcebergEntry, IcebergFile } from './catalogue.types.ts';
 import { manifestsOf } from './manifests.ts';
-import { type Rendition, mappingVersion, metadataOf, namesOf, readMetadata, renditionsOf } from './rows.ts';
+import { type Rendition, isCurrent, mappingVersion, metadataOf, namesOf, readMetadata, renditionsOf } from './rows.ts';
 import type { Table } from './table.ts';
 
 /** A table with where its files lie. */
@@ -62,7 +62,7 @@ export function* filesBelow(
   if (after < `${root}data0`)
     for (const { object, rendition } of renditionsOf(table.pool, known)) {
       const path = root + namesOf.data(object);
-      if (isWanted(path)) yield { path, ...dataEntry(rendition) };
+      if (isCurrent(rendition) && isWanted(path)) yield { path, ...dataEntry(rendition) };
     }
   for (const { digest, stored } of metadataOf(table.pool)) {
     const path = root + namesOf.metadata(digest);

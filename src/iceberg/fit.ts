@@ -24,12 +24,15 @@ import {
   dataAt,
   flatten,
   nulls,
+  numbers,
   range,
   take,
   typeAt,
   uniformType,
 } from '../vectors/vector.ts';
-import { type ColumnKey, type TableColumn, ColumnSet, partsOf, restKey } from './columns.ts';
+import { type ColumnKey, type TableColumn, ColumnSet, restKey } from './columns.ts';
+import { type SizedKind, isSized, partsOf, sizesOf } from './kinds.ts';
+import { decimalUnits } from './named.ts';
 import { type EmptyPlace, type Rows, type Sink, rowAt, runsAt, walkRows } from './walk.ts';
 
 /** Rows that are gathered, to be given out as the columns of a file. */
@@ -266,6 +269,8 @@ const leafColumn = (
 };
 /** A row of a kind, which stands where there is none. */
 const oneOf = (kind: string): Vector => {
+  if (isSized(kind) && sizesOf(kind).form === 'decimal')
+    return decimalUnits(kind, numbers(types.float64, new Float64Array(1)));
   const empty = asKind(kind, nulls(0));
   switch (empty.form) {
     case 'bytes':
@@ -304,6 +309,7 @@ const noTexts = (): BytesVector => ({
 const asKind = (kind: string, given: Vector): Vector => {
   if (kind === 'json') return jsonTexts(given);
   const v = plain(given);
+  if (isSized(kind)) return sized(kind, v);
   switch (kind) {
     case 'int':
     case 'duration':
@@ -314,16 +320,22 @@ const asKind = (kind: string, given: Vector): Vector => {
     case 'float':
       return numbersAs(v, types.float64);
     case 'time':
+    case 'date':
       return numbersAs(v, types.time);
     case 'bool':
       return v.form === 'bool' ? v : noBools;
     case 'bytes':
+    case 'uuid':
       return v.form === 'bytes' ? v : { ...noTexts(), type: types.bytes };
     case 'error':
       return v.form === 'error' ? errorTexts(v) : noTexts();
     default:
       return v.length === 0 ? noTexts() : runsFrom(v);
   }
+};
+const sized = (kind: SizedKind, v: Scalars): Vector => {
+  if (sizesOf(kind).form === 'fixed') return v.form === 'bytes' ? v : { ...noTexts(), type: types.bytes };
+  return decimalUnits(kind, v);
 };
 const noBools: BoolVector = { form: 'bool', length: 0, values: new Uint8Array(0) };
 type Scalars = Parameters<typeof runsFrom>[0];

@@ -1,20 +1,17 @@
 /**
- * A data object's rows as a Parquet file: row groups of `groupRows`, with the ids of the table's columns, and what the
+ * A data object's rows as a Parquet file, in row groups (cuts.ts), with the ids of the table's columns, and what the
  * manifests say of it.
  */
 import type { ColumnMetaData, RowGroup } from 'hyparquet';
 import { ParquetFile } from '../formats/parquet/file.ts';
 import { schemaOf } from '../formats/parquet/schema-write.ts';
-import { shownSize } from '../vectors/shown-size.ts';
-import { type Vector, slice } from '../vectors/vector.ts';
-import { type TableColumn, partsOf } from './columns.ts';
+import type { Vector } from '../vectors/vector.ts';
+import type { TableColumn } from './columns.ts';
+import { Cuts } from './cuts.ts';
 import { FileColumns, Fitting } from './fit.ts';
+import { isSized, partsOf } from './kinds.ts';
 import { parquetColumns } from './schema.ts';
 
-/** Rows of a group. */
-const groupRows = 100_000;
-/** Rows that take more in memory, about, are a group however few they are. */
-const groupBytes = 48 << 20;
 /** Columns that the manifests tell the bounds of: the pool's key and the first ones. */
 const boundedColumnsMax = 16;
 /** What bounds have of texts (characters) and bytes at most; readers cut them there as well. */
@@ -41,9 +38,9 @@ export class RenditionWriter {
   private readonly columns: FileColumns;
   private readonly fitting: Fitting;
   private readonly file = new ParquetFile();
+  private readonly cuts = new Cuts();
   private rows = 0;
   private bytes = 0;
-  private waiting = 0;
 
   /** `table`: the table's columns; `used`: those that the rows need, as their survey found. */
   constructor(table: readonly TableColumn[], used: Iterable<number>) {
@@ -53,14 +50,9 @@ export class RenditionWriter {
   }
 
   *add(batch: Vector): Generator<Uint8Array> {
-    const rowBytes = batch.length > 0 ? shownSize(batch) / batch.length : 0;
-    for (let start = 0; start < batch.length; ) {
-      const fit = Math.max(1, Math.floor((groupBytes - this.waiting) / Math.max(1, rowBytes)));
-      const end = Math.min(batch.length, start + groupRows - this.fitting.length, start + fit);
-      this.fitting.add(slice(batch, start, end));
-      this.waiting += (end - start) * rowBytes;
-      if (this.fitting.length >= groupRows || this.waiting + rowBytes > groupBytes) yield* this.group();
-      start = end;
+    for (const { piece, isEnd } of this.cuts.of(batch)) {
+      this.fitting.add(piece);
+      if (isEnd) yield* this.group();
     }
   }
   *end(): Generator<Uint8Array> {
@@ -72,7 +64,6 @@ export class RenditionWriter {
   }
 
   private *group(): Generator<Uint8Array> {
-    this.waiting = 0;
     const rows = this.fitting.take();
     this.rows += rows.length;
     yield* this.counted(this.file.group(rows));
@@ -143,10 +134,20 @@ const isBelow = (a: Bound, b: Bound): boolean =>
 const encoded = (kind: string, bound: Bound, end: 'lower' | 'upper'): Buffer | undefined => {
   if (typeof bound === 'boolean') return Buffer.of(bound ? 1 : 0);
   if (bound instanceof Uint8Array) return kind === 'bytes' ? cutBytes(bound, end) : cutText(bound, end);
-  const out = Buffer.alloc(8);
-  if (typeof bound === 'bigint') out.writeBigInt64LE(bound);
+  if (isSized(kind)) return shortestBytes(BigInt(bound));
+  const out = Buffer.alloc(kind === 'date' ? 4 : 8);
+  if (kind === 'date') out.writeInt32LE(Number(bound));
+  else if (typeof bound === 'bigint') out.writeBigInt64LE(bound);
   else out.writeDoubleLE(bound);
   return out;
+};
+/** An integer as decimals have it: in as few bytes as it needs, the most significant one first. */
+const shortestBytes = (value: bigint): Buffer => {
+  const out = Buffer.alloc(8);
+  out.writeBigInt64BE(value);
+  let size = 1;
+  while (BigInt.asIntN(size * 8, value) !== value) size++;
+  return out.subarray(8 - size);
 };
 const cutBytes = (bytes: Uint8Array, end: 'lower' | 'upper'): Buffer | undefined => {
   const cut = Buffer.from(bytes.subarray(0, boundLengthMax));

@@ -7,8 +7,13 @@ import type { DerivedPool, Id } from '../lake/lake.types.ts';
 import type { ColumnRole, TableColumn } from './columns.ts';
 import type { ColumnFigures } from './rendition.ts';
 
-/** Of the mapping of types (columns.ts): part of the name of each file. */
-export const mappingVersion = 2;
+/**
+ * Of the mapping of types (columns.ts): part of the name of each file. Files of an earlier one are made again: 2 had no
+ * decimals, dates, UUIDs and bytes of one length.
+ */
+export const mappingVersion = 3;
+/** Of rows that do not say theirs. */
+const firstMapping = 2;
 
 const columnsPrefix = Buffer.from('c');
 const filesPrefix = Buffer.from('o');
@@ -18,7 +23,7 @@ export const rowsPerTurn = 1000;
 
 /**
  * An object's rows as a Parquet file. `file`: in which it lies, from byte `at` on; `schema`: how many columns the table
- * had when it was made. `goneMs`: when it was found that the object had been vacuumed, milliseconds since 1970.
+ * had when it was made; `mapping`: the version of it. `goneMs`: when it was found that the object had been vacuumed, milliseconds since 1970.
  */
 export interface Rendition {
   readonly file: Id;
@@ -27,8 +32,12 @@ export interface Rendition {
   readonly rows: number;
   readonly schema: number;
   readonly columns: readonly ColumnFigures[];
+  readonly mapping?: number;
   readonly goneMs?: number;
 }
+/** Whether a file has its values where they belong by now. */
+export const isCurrent = ({ mapping = firstMapping }: Pick<Rendition, 'mapping'>): boolean =>
+  mapping === mappingVersion;
 /** Metadata that was given out, in a file of its own. */
 export interface StoredMetadata {
   readonly bytes: number;

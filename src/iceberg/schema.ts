@@ -1,11 +1,16 @@
 /** Columns of a table as Parquet files and Iceberg's metadata have them. */
 import type { Column, ColumnType } from '../formats/column-types.ts';
-import { type ScalarKind, type TableColumn, partsOf } from './columns.ts';
+import type { TableColumn } from './columns.ts';
+import { type ScalarKind, type SizedKind, isSized, partsOf, sizesOf } from './kinds.ts';
 
 const text: ColumnType = { kind: 'binary', text: true, layout: 'plain' };
 /** Digits of the greatest uint64. */
 const uint64Digits = 20;
 
+interface Written {
+  readonly iceberg: string;
+  readonly type: ColumnType;
+}
 /** How values of a kind are written, and what Iceberg calls that. */
 const scalars = {
   int: { iceberg: 'long', type: { kind: 'int', bits: 64, signed: true } },
@@ -20,16 +25,22 @@ const scalars = {
   time: { iceberg: 'timestamptz', type: { kind: 'timestamp', unit: 'us' } },
   ns: { iceberg: 'long', type: { kind: 'int', bits: 64, signed: true } },
   duration: { iceberg: 'long', type: { kind: 'int', bits: 64, signed: true } },
+  date: { iceberg: 'date', type: { kind: 'date', unit: 'day' } },
+  uuid: { iceberg: 'uuid', type: { kind: 'fixed-binary', size: 16, meaning: 'uuid' } },
   ip: { iceberg: 'string', type: text },
   net: { iceberg: 'string', type: text },
   type: { iceberg: 'string', type: text },
   enum: { iceberg: 'string', type: text },
   error: { iceberg: 'string', type: text },
   json: { iceberg: 'string', type: text },
-} as const satisfies Record<ScalarKind, { readonly iceberg: string; readonly type: ColumnType }>;
-
-/** What Iceberg calls the values of a kind that are in nothing else. */
-export const icebergScalar = (kind: ScalarKind): string => scalars[kind].iceberg;
+} as const satisfies Record<Exclude<ScalarKind, SizedKind>, Written>;
+const scalarOf = (kind: ScalarKind): Written => {
+  if (!isSized(kind)) return scalars[kind];
+  const { form, precision, scale } = sizesOf(kind);
+  return form === 'fixed'
+    ? { iceberg: `fixed[${precision}]`, type: { kind: 'fixed-binary', size: precision } }
+    : { iceberg: `decimal(${precision}, ${scale})`, type: { kind: 'decimal', bits: 128, precision, scale } };
+};
 
 /** The columns that are in one. */
 type Below = (parent: number) => readonly TableColumn[];
@@ -46,7 +57,7 @@ const typeOf = (id: number, kind: string, below: Below): ColumnType => {
   const parts = partsOf(kind);
   switch (parts.form) {
     case 'scalar':
-      return scalars[parts.kind].type;
+      return scalarOf(parts.kind).type;
     case 'record':
       return { kind: 'struct', fields: parquetColumns(below, id) };
     case 'list':
@@ -97,7 +108,7 @@ export const icebergType = ({ id, kind }: TableColumn, below: Below): IcebergTyp
   const parts = partsOf(kind);
   switch (parts.form) {
     case 'scalar':
-      return icebergScalar(parts.kind);
+      return scalarOf(parts.kind).iceberg;
     case 'record':
       return { type: 'struct', fields: icebergFields(below, id) };
     case 'list': {

@@ -1,7 +1,9 @@
 /** Which columns rows need. */
 import { checkStop } from '../vectors/stop.ts';
 import type { Vector } from '../vectors/vector.ts';
-import { type ColumnKey, type TableColumn, ColumnSet, listOf, mapOf, restKey } from './columns.ts';
+import { type ColumnKey, type TableColumn, ColumnSet, restKey } from './columns.ts';
+import { Cuts } from './cuts.ts';
+import { listOf, mapOf } from './kinds.ts';
 import { type EmptyPlace, type Sink, keyAt, runsAt, walkRows } from './walk.ts';
 
 /** Collects the columns that rows need. */
@@ -12,6 +14,7 @@ export class Survey {
   /** Columns of records, with the name of a field of each. */
   private readonly records = new Map<number, string>();
   private readonly sink: Sink;
+  private readonly cuts = new Cuts();
   private needsRest = false;
 
   /** `known`: the columns of the table. */
@@ -48,7 +51,8 @@ export class Survey {
 
   add(batch: Vector): void {
     checkStop();
-    if (!walkRows(batch, 0, this.sink, () => undefined)) this.needsRest = true;
+    for (const { piece } of this.cuts.of(batch))
+      if (!walkRows(piece, 0, this.sink, () => undefined)) this.needsRest = true;
   }
 
   /**

@@ -5,11 +5,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { DerivedPool, Id } from '../lake/lake.types.ts';
 import type { ObjectStore } from '../lake/objects/objects.ts';
-import { metadataOf, metadataRow, renditionRow, renditionsOf, rowsPerTurn } from './rows.ts';
+import { isCurrent, metadataOf, metadataRow, renditionRow, renditionsOf, rowsPerTurn } from './rows.ts';
 
 /**
- * At a start, before any file is made: files that no row names go, and rows whose file is not there, which is made
- * again when it is wanted.
+ * At a start, before any file is made: files that no row names go, and rows whose file is not there or of an earlier
+ * mapping of types, which is made again when it is wanted.
  */
 export const sweepFiles = async (pools: readonly DerivedPool[], store: ObjectStore): Promise<void> => {
   const there = new Set<Id>();
@@ -19,8 +19,8 @@ export const sweepFiles = async (pools: readonly DerivedPool[], store: ObjectSto
     const lost: Parameters<DerivedPool['write']>[0][number][] = [];
     let rows = 0;
     for (const { object, rendition } of renditionsOf(pool)) {
-      named.add(rendition.file);
-      if (!there.has(rendition.file)) lost.push(renditionRow(object));
+      if (isCurrent(rendition)) named.add(rendition.file);
+      if (!isCurrent(rendition) || !there.has(rendition.file)) lost.push(renditionRow(object));
       if (++rows % rowsPerTurn === 0) await nextTurn();
     }
     for (const { digest } of metadataOf(pool)) {

@@ -14,6 +14,8 @@ import type { GivenColumns, RenderedFile, RenderRequest, WantedColumns } from '.
 import {
   type Rendition,
   columnsRow,
+  isCurrent,
+  mappingVersion,
   readColumns,
   readRendition,
   renditionRow,
@@ -61,7 +63,8 @@ export class Table {
   }
   /** All that is known of it. */
   whole(object: Id): Rendition | undefined {
-    return readRendition(this.pool, object);
+    const rendition = readRendition(this.pool, object);
+    return rendition && isCurrent(rendition) ? rendition : undefined;
   }
   /** Resolves when it is known which files there are. */
   ready(): Promise<void> {
@@ -70,7 +73,7 @@ export class Table {
   private async read(): Promise<void> {
     let rows = 0;
     for (const { object, rendition } of renditionsOf(this.pool)) {
-      this.note(object, rendition);
+      if (isCurrent(rendition)) this.note(object, rendition);
       if (++rows % rowsPerTurn === 0) await nextTurn();
     }
   }
@@ -148,7 +151,7 @@ export class Table {
   private async keep({ file, columns, parts }: RenderedFile): Promise<void> {
     const made = parts.map(({ object, at, figures }) => ({
       object,
-      rendition: { file, at, schema: columns, ...figures } satisfies Rendition,
+      rendition: { file, at, schema: columns, mapping: mappingVersion, ...figures } satisfies Rendition,
     }));
     await this.pool.write(made.map(({ object, rendition }) => renditionRow(object, rendition)));
     for (const { object, rendition } of made) this.note(object, rendition);

@@ -1,10 +1,9 @@
 /** A walk over values of any shape, which tells a sink what they are, part by part (columns.ts). */
-import { types } from '../vectors/type.ts';
 import {
   type Field,
   type ListVector,
   type MapVector,
-  type NumberVector,
+  type NamedVector,
   type RecordVector,
   type Vector,
   flatten,
@@ -12,20 +11,10 @@ import {
   take,
   typeAt,
 } from '../vectors/vector.ts';
-import {
-  type ColumnKey,
-  type ColumnRole,
-  type ColumnSet,
-  type TableColumn,
-  kindOf,
-  listOf,
-  mapOf,
-  nestingMax,
-  partsOf,
-} from './columns.ts';
-
-/** Nanoseconds of a microsecond. */
-const nanos = 1000;
+import type { ColumnKey, ColumnRole, ColumnSet, TableColumn } from './columns.ts';
+import { decimalAmongParts, hasNanos, kindOf, kindOfMaps, kindWithin } from './kind-of.ts';
+import { listOf, nestingMax, partsOf } from './kinds.ts';
+import { type NamedKind, namedParts } from './named.ts';
 
 /** Where a value is in its row. `depth`: of lists, maps and records around it. */
 export interface Place {
@@ -33,8 +22,10 @@ export interface Place {
   readonly role: ColumnRole;
   readonly field: string;
   readonly depth: number;
-  /** Times are in nanoseconds. */
-  readonly inNanos?: boolean;
+  /** The kind of all values there, which are the items of lists or maps. */
+  readonly kind?: string;
+  /** The kind of the decimals that long ones are beside. */
+  readonly decimal?: NamedKind | undefined;
 }
 export interface EmptyPlace extends Place {
   readonly form: 'list' | 'map';
@@ -75,15 +66,15 @@ const walk = (v: Vector, rows: Rows, place: Place, sink: Sink): boolean => {
   if (v.length === 0) return true;
   switch (v.form) {
     case 'named':
-      return walk(v.inner, rows, place, sink);
+      return walkNamed(v, rows, place, sink);
     case 'constant':
     case 'dictionary':
     case 'selected':
       return walk(flatten(v), rows, place, sink);
     case 'union':
-      return walkParts(v, v.members, rows, place, sink);
+      return walkParts(v, v.members, rows, { ...place, decimal: decimalAmongParts(v) }, sink);
     case 'dynamic':
-      return walkParts(v, v.parts, rows, place, sink);
+      return walkParts(v, v.parts, rows, { ...place, decimal: decimalAmongParts(v) }, sink);
     case 'null':
       return true;
     case 'record':
@@ -99,6 +90,19 @@ const walk = (v: Vector, rows: Rows, place: Place, sink: Sink): boolean => {
     default:
       return walkScalar(v, rows, place, sink);
   }
+};
+
+/** Values that are what their name says, in columns of that; others as they are without it. */
+const walkNamed = (v: NamedVector, rows: Rows, place: Place, sink: Sink): boolean => {
+  if (place.kind !== undefined) return leaf(place.kind, v, rows, place, sink);
+  let isWhole = true;
+  for (const { kind, rows: picked } of namedParts(v, place.decimal)) {
+    const own = picked ? rowsOf(rows, picked) : rows;
+    const values = kind === undefined ? v.inner : v;
+    const part = picked ? take(values, picked) : values;
+    isWhole = (kind === undefined ? walk(part, own, place, sink) : leaf(kind, part, own, place, sink)) && isWhole;
+  }
+  return isWhole;
 };
 
 const walkParts = (
@@ -194,14 +198,7 @@ const walkMap = (v: MapVector, rows: Rows, place: Place, sink: Sink): boolean =>
     sink.empty({ ...place, form: 'map' }, v.offsets, v.length, rows);
     return true;
   }
-  const { depth } = place;
-  const kind =
-    depth >= nestingMax || keys.length !== countOfValid(keys)
-      ? 'json'
-      : mapOf(
-          kindWithin(keys, depth + 1) ?? kindOf(v.type.key, depth + 1),
-          kindWithin(values, depth + 1) ?? kindOf(v.type.value, depth + 1),
-        );
+  const kind = kindOfMaps(v, place.depth);
   if (kind === 'json') return leaf('json', v, rows, place, sink);
   const column = sink.column(keyAt(place, kind));
   if (!column) return false;
@@ -220,78 +217,11 @@ const walkItems = (
 ): boolean => {
   const kind = parts.form === 'list' ? parts.element : parts.form === 'map' ? parts[place.role as 'key' | 'value'] : '';
   if (kind === 'json') return leaf(kind, items, first, place, sink);
-  return walk(items, first, { ...place, inNanos: kind === 'ns' }, sink);
-};
-
-const countOfValid = (v: Vector): number => {
-  const flat = flatten(v);
-  switch (flat.form) {
-    case 'null':
-      return 0;
-    case 'named':
-      return countOfValid(flat.inner);
-    case 'union': {
-      const none = flat.type.members.indexOf(types.null);
-      return none < 0
-        ? flat.length
-        : flat.tags.subarray(0, flat.length).reduce((n, tag) => n + (tag === none ? 0 : 1), 0);
-    }
-    default:
-      return flat.length;
-  }
-};
-
-/** The kind of items: that of their type, but for times with digits that microseconds do not hold. */
-const kindWithin = (v: Vector, depth: number): string | undefined => {
-  switch (v.form) {
-    case 'named':
-      return kindWithin(v.inner, depth);
-    case 'constant':
-    case 'dictionary':
-    case 'selected':
-      return kindWithin(flatten(v), depth);
-    case 'number':
-      return v.type === types.time && hasNanos(v) ? 'ns' : kindOf(v.type, depth);
-    case 'list': {
-      const items = itemsOf(v, v.items);
-      if (items.length === 0) return undefined;
-      return depth >= nestingMax ? 'json' : listOf(kindWithin(items, depth + 1) ?? kindOf(v.type.element, depth + 1));
-    }
-    case 'map':
-      return v.offsets[0] === v.offsets[v.length] ? undefined : kindOf(v.type, depth);
-    case 'union':
-      return commonKind(v.members, depth);
-    case 'dynamic':
-      return commonKind(v.parts, depth);
-    case 'record':
-      return v.fields.length === 0 || depth >= nestingMax ? 'json' : 'record';
-    case 'error':
-      return 'json';
-    default:
-      return kindOf(typeAt(v, 0), depth);
-  }
-};
-const commonKind = (parts: readonly Vector[], depth: number): string | undefined => {
-  const kinds = new Set<string>();
-  for (const part of parts) {
-    const kind = part.length > 0 ? kindWithin(part, depth) : undefined;
-    if (kind !== undefined) kinds.add(kind);
-  }
-  const [only, ...others] = kinds;
-  return others.length === 0 ? only : 'json';
-};
-const hasNanos = (v: NumberVector): boolean => {
-  const { values, length } = v;
-  if (values instanceof Float64Array) {
-    for (let i = 0; i < length; i++) if (values[i]! % nanos !== 0) return true;
-    return false;
-  }
-  for (let i = 0; i < length; i++) if (values[i]! % 1000n !== 0n) return true;
-  return false;
+  return walk(items, first, kind !== '' && partsOf(kind).form === 'scalar' ? { ...place, kind } : place, sink);
 };
 
 const walkScalar = (v: Exclude<Vector, { form: 'null' }>, rows: Rows, place: Place, sink: Sink): boolean => {
-  const kind = place.inNanos ? 'ns' : (kindOf(typeAt(v, 0), place.depth) ?? 'json');
+  const kind = place.kind ?? kindOf(typeAt(v, 0), place.depth) ?? 'json';
   const isWhole = leaf(kind, v, rows, place, sink);
   if (kind !== 'time' || place.role !== 'field' || v.form !== 'number' || !hasNanos(v)) return isWhole;
   const fine = new Uint32Array(v.length);

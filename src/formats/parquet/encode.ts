@@ -70,8 +70,12 @@ export const physicalOf = (leaf: LeafOut, v: Plain['values']): Physical => {
         const bytes = wideBytes(v.values.subarray(0, count), undefined, leaf.size);
         return { kind: 'fixed', count, size: leaf.size, bytes };
       }
-      if (type.inWords) return { kind: 'fixed', count, size: leaf.size, bytes: bytesOfWords(v as RecordVector) };
-      const { low, high } = unitsOfDecimals(v, undefined, type, writerName);
+      if (v.form === 'record') return { kind: 'fixed', count, size: leaf.size, bytes: bytesOfWords(v) };
+      // Whole numbers of 64 bits are those of the last place.
+      const { low, high } =
+        v.form === 'number' && v.type === types.int64
+          ? { low: v.values.subarray(0, count), high: undefined }
+          : unitsOfDecimals(v, undefined, type, writerName);
       if (leaf.physical === 'INT32') return words(Int32Array.from(low as ArrayLike<number | bigint>, Number));
       return leaf.physical === 'INT64'
         ? pairs(pairsFrom(numbers(types.int64, low)))

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { base62, zeroId } from '../../../src/lake/ksuid.ts';
 import type { Pool } from '../../../src/lake/lake.types.ts';
+import { type Rendition, mappingVersion, renditionRow, renditionsOf } from '../../../src/iceberg/rows.ts';
 import { snapshotId } from '../../../src/iceberg/snapshots.ts';
 import { convert } from '../../support/convert.ts';
 import { type TableLake, bytesAt, entriesOf, liveIn, loaded, openTableLake, rowsIn } from '../../support/iceberg.ts';
@@ -165,10 +166,10 @@ test('paths that are no file’s', async () => {
     `${path}/`,
     `/${path}`,
     `${id}/data/../${rest.join('/')}`,
-    `${id}/data/${'z'.repeat(27)}-2.parquet`,
+    `${id}/data/${'z'.repeat(27)}-3.parquet`,
     `${id}/data`,
     `${id}/metadata/00000-${'0'.repeat(40)}.metadata.json`,
-    `${id}/manifests/${base62('ab'.repeat(20))}-2.avro`,
+    `${id}/manifests/${base62('ab'.repeat(20))}-3.avro`,
     '',
     '..',
   ])
@@ -267,6 +268,30 @@ describe('files in the making', () => {
     expect(await checkAll(again, known)).toBe(2);
     expect(await bytesAt(again.catalogue, `s3://lake/${answer.location}`)).toEqual(Buffer.from(answer.json));
     expect((await again.catalogue.describe('p')).columns.map(({ column }) => column)).toEqual(['ts', 'a']);
+  });
+
+  test('files of an earlier mapping of types are made again after a start', async () => {
+    const directory = await folder();
+    const before = await openTableLake(directory);
+    const pool = await poolOf(before);
+    await before.load(pool, '{ts:1,price:1.25::=deciaml_2_20}');
+    const { answer } = await loaded(before.catalogue, 'p');
+    const derived = before.lake.derived('p');
+    const [{ object, rendition }] = [...renditionsOf(derived)] as [{ object: string; rendition: Rendition }];
+    const { mapping, ...old } = rendition;
+    expect(mapping).toBe(mappingVersion);
+    await derived.write([renditionRow(object, old)]);
+    await before.close();
+    const again = await openTableLake(directory);
+    expect(await checkAll(again, again.lake.pool('p'))).toBe(1);
+    const after = await loaded(again.catalogue, 'p');
+    expect(after.answer.json).toBe(answer.json);
+    expect(after.schemas.at(-1)!.fields.map(({ name, type }) => [name, type])).toEqual([
+      ['ts', 'long'],
+      ['price', 'decimal(20, 2)'],
+    ]);
+    const [made] = [...renditionsOf(again.lake.derived('p'))];
+    expect(made!.rendition.file).not.toBe(rendition.file);
   });
 });
 

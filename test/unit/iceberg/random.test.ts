@@ -4,6 +4,7 @@ import { parquetMetadata, parquetRead, parquetSchema } from 'hyparquet';
 import { expect, test } from 'vitest';
 import { restName } from '../../../src/iceberg/columns.ts';
 import { vectorOf } from '../../../src/vectors/builder.ts';
+import { parseSupValues } from '../../../src/vectors/sup/parse.ts';
 import { supText } from '../../../src/vectors/sup/print.ts';
 import { type Value, underValue } from '../../../src/vectors/value.ts';
 import type { Vector } from '../../../src/vectors/vector.ts';
@@ -49,10 +50,34 @@ const fieldsOf = (row: Value): readonly string[] | undefined => {
   });
 };
 
+/** Values under names that a table has types for, and others under these. */
+const named: readonly (readonly [string, readonly string[]])[] = [
+  ['deciaml_2_9', ['1.5', '-0.', '0.125', '1e12', 'NaN', '+Inf', '1234567.89', '"x"', '7']],
+  ['deciaml_0_38', ['1e37', '1e38', '-5.', '0.5']],
+  ['deciaml_40_76', ['1.5']],
+  ['sql_decimal', ['"1.5"', '"12345678901234567890.25"', '"1e5"', '"-0.0000000001"', '"x"', '3']],
+  ['arrow_date32', ['2024-01-02T00:00:00Z', '2024-01-02T00:00:01Z', '1969-12-31T00:00:00Z', '5']],
+  ['arrow_time64_ns', ['1970-01-01T23:59:59.999999Z', '1970-01-01T00:00:00.000000001Z', '1969-12-31T23:00:00Z']],
+  ['arrow_uuid', ['0x00112233445566778899aabbccddeeff', '0x0011', '"u"']],
+  ['arrow_fixed_size_binary_2', ['0x0102', '0x01']],
+  ['arrow_decimal128', ['{high:1,low:2::uint64}', '{high:9223372036854775807,low:0::uint64}', '{high:1}']],
+];
+const namedText = fc
+  .constantFrom(...named)
+  .chain(([name, texts]) => fc.constantFrom(...texts).map((text) => `${text}::=${name}`));
+const namedRow = fc
+  .oneof(
+    namedText,
+    fc.array(namedText, { maxLength: 3 }).map((items) => `[${items.join(',')}]`),
+    fc.array(fc.tuple(namedText, namedText), { maxLength: 2 }).map((l) => `|{${l.map((e) => e.join(':')).join(',')}}|`),
+    namedText.map((text) => `[|{"k":[${text}]}|]`),
+  )
+  .map((text) => parseSupValues(`{a:${text}}`)[0]!);
+
 test('no value is dropped, whatever its type and the form that it comes in', { timeout: 120_000 }, async () => {
   await fc.assert(
     fc.asyncProperty(
-      fc.array(anyValue(3), { minLength: 1, maxLength: 12 }),
+      fc.array(fc.oneof(anyValue(3), namedRow), { minLength: 1, maxLength: 12 }),
       fc.constantFrom(undefined, ...forcedForms),
       async (values, form) => {
         // The reader has records as objects, in which that name is none.

@@ -62,6 +62,21 @@ const cases: Readonly<Record<string, { readonly sup: string; readonly rows: read
     rows: [{ a: '10.0.0.1', b: '10.0.0.0/8', c: 'int64', d: 'x' }],
   },
   'named values are as they are without their name': { sup: '{a:80::=port} {a:81}', rows: [{ a: 80 }, { a: 81 }] },
+  'dates, UUIDs and decimals that are none are as they are without their name': {
+    sup: '{a:2024-01-02T00:00:00Z::=arrow_date32} {a:2024-01-02T00:00:01Z::=arrow_date32} {a:2024-01-02T00:00:01Z::=arrow_time64_us} {a:1.25::=deciaml_1_9} {a:0x01::=arrow_uuid} {a:"x"::=sql_decimal}',
+    rows: [
+      { a: '2024-01-02T00:00:00Z' },
+      { a__time: '2024-01-02T00:00:01Z' },
+      { a__time: '2024-01-02T00:00:01Z' },
+      { a__float: 1.25 },
+      { a__bytes: '0x01' },
+      { a__string: 'x' },
+    ],
+  },
+  'long decimals without places have nine, or their own': {
+    sup: '{a:"12345678901234567890.5"::=sql_decimal} {a:"0.12345678901234567890"::=sql_decimal} {a:1.5}',
+    rows: [{ a: 12345678901234567890.5 }, { a__decimal_38_20: 0.1234567890123456789 }, { a__float: 1.5 }],
+  },
   'what is no record is in the column of the rest': {
     sup: '{a:1} "x" 7 [1]',
     rows: [{ a: 1 }, { _json: '"x"' }, { _json: '7' }, { _json: '[1]' }],
@@ -75,6 +90,28 @@ const cases: Readonly<Record<string, { readonly sup: string; readonly rows: read
     rows: [{ m: { k: 1 } }, { m__json: '{"{x:1}":2}' }],
   },
 };
+
+/** Prints the types and rows of a table, then its bytes. */
+const typesOfColumns = `
+import base64, datetime, decimal, io, uuid
+import pyarrow as pa, pyarrow.parquet as pq
+d = decimal.Decimal
+units = [None, 0, 1, -1, 5, 12345678, 10**14 + 1, 123456789012345678, -(10**19) + 7, 10**20 - 1]
+def decimals(p, s): return pa.array([None if u is None or abs(u) >= 10**p else d(u).scaleb(-s) for u in units], pa.decimal128(p, s))
+nine = range(9)
+t = pa.table({
+  'd': decimals(20, 2), 'short': decimals(8, 3), 'medium': decimals(17, 17), 'whole': decimals(38, 0),
+  'date': pa.array([None, *(datetime.date(1969, 12, 30) + datetime.timedelta(i) for i in nine)], pa.date32()),
+  'uuid': pa.array([None, *(uuid.UUID(int=7**(i * 5)).bytes for i in nine)], pa.uuid()),
+  'fixed': pa.array([None, *(bytes([i, 0, 255]) for i in nine)], pa.binary(3)),
+  'list': pa.array([None, *([d(i) / 8] * (i % 3) for i in nine)], pa.list_(pa.field('element', pa.decimal128(30, 3)))),
+  'struct': pa.array([{'p': None if i % 2 else d(i) / 4} for i in range(10)], pa.struct({'p': pa.decimal128(12, 2)})),
+})
+file = io.BytesIO()
+pq.write_table(t, file)
+print([str(c.type) for c in t.schema], t.to_pylist())
+print(base64.b64encode(file.getvalue()).decode())
+`;
 
 describe('where values are', () => {
   for (const [name, { sup, rows }] of Object.entries(cases))
@@ -165,7 +202,33 @@ test('rows of many batches and groups are all there, in order', async () => {
   ).toBe(true);
 });
 
+test('lists whose kind some of them decide keep it where a row group ends', () => {
+  const list = (i: number): string =>
+    i < 1000 ? '[2024-01-01T00:00:00Z]' : i % 2 === 0 ? '[2024-01-01T00:00:00.000000001Z]' : '["a"]';
+  const text = Array.from({ length: 2000 }, (_, i) => `{l:${list(i)},m:[|{"k":${list(i)}}|]}`).join('\n');
+  const many = vectorOf(parseSupValues('{a:1}\n'.repeat(1000)));
+  const { figures } = rendered([...Array.from({ length: 99 }, () => many), vectorOf(parseSupValues(text))]);
+  expect(figures.rows).toBe(101_000);
+});
+
 describe.skipIf(lacksPython('pyarrow'))('pyarrow', () => {
+  test('reads decimals, dates, UUIDs and bytes of one length as what they were loaded as', async () => {
+    const { output, close } = python(typesOfColumns, {});
+    const [before = '', base64 = ''] = output.trim().split('\n');
+    close();
+    const { output: sup } = await convert(Buffer.from(base64, 'base64'), { from: 'parquet' });
+    const after = python(
+      `
+import pyarrow.parquet as pq
+t = pq.read_table('rows.parquet')
+print([str(c.type) for c in t.schema], t.to_pylist())
+`,
+      { 'rows.parquet': renderedText(sup).bytes },
+    );
+    after.close();
+    expect(after.output.trim()).toBe(before);
+  });
+
   test('reads values and ids', () => {
     const { bytes } = renderedText(
       '{a:1,l:[1,null],r:{x:1.5},m:|{"k":{z:1}}|,u:18446744073709551615::uint64,t:2024-01-01T00:00:00Z,by:0x01ff} {a:"x"}',
