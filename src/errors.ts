@@ -164,6 +164,24 @@ export const errorTable = {
     text: 'this service is no longer the writer of {store}: {who} is, since segment {segment}',
     ours: ['store', 'who', 'segment'],
   },
+  'replica-write': {
+    status: 421,
+    kind: 'conflict with pending operation',
+    text: 'this service is a replica of {store} and takes no writes: {who} is the writer',
+    ours: ['store', 'who'],
+  },
+  'replica-late': internal(
+    'replica of {store}: it is at segment {segment}, and the log there begins behind it: start it again',
+    'store',
+    'segment',
+  ),
+  'event-late': {
+    status: 504,
+    kind: 'overloaded',
+    text: 'Lake-After {after}: the lake is at event {last} after {seconds} s (option -after.wait)',
+    ours: ['after', 'last', 'seconds'],
+  },
+  'event-invalid': bad('invalid Lake-After {value}: expected the number of an event'),
   'store-strange': internal(
     'store {store} has lake {lake}, folder {directory} has lake {own}: each lake needs a bucket or prefix of its own (option -store)',
     'store',

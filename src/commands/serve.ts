@@ -36,7 +36,8 @@ import { lakeFolder } from './lake-folder.ts';
 import { withinOpenFiles } from './open-files.ts';
 import { Recorder } from './recorder.ts';
 import { serveConfig } from './serve-config.ts';
-import { openStore } from './store.ts';
+import { openFollow, openStore } from './store.ts';
+import { watchEvents } from './writer-events.ts';
 
 /** The longest that the end may take beyond -shutdown.grace. */
 const closeMsMore = 4_500;
@@ -77,7 +78,9 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
   });
   const inspect = recorder || config.inspect.on ? watch.inspect : undefined;
   const store = config.store && (await openStore(config.store, { log, owner, shutdownMs: config.shutdownMs }));
-  const objects = openLakeObjects(directory, store?.address, 'main');
+  const follow = config.follow && (await openFollow(config.follow, log));
+  const bucketAddress = store?.address ?? follow?.address;
+  const objects = openLakeObjects(directory, bucketAddress, 'main');
   const packs: PackOptions = {
     objectsMin: config.packObjectsMin,
     prepare: (small, pool) => workers.packObjects(small, pool),
@@ -111,6 +114,7 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
     nameBytesMax: config.nameBytesMax,
     owner,
     ...(store && { store: store.copy }),
+    ...(follow && { follow: follow.follower }),
     snapshots: { bytesMax: Math.floor(config.memoryBytesMax / 8) },
     ...noted(log),
     ...(packs.objectsMin > 0 && { packs }),
@@ -124,7 +128,7 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
   const workers = startWorkerPool(
     {
       lakeDirectory: directory,
-      ...(store && { store: store.address, objects }),
+      ...(bucketAddress && { store: bucketAddress, objects }),
       threads: config.workerCount,
       tasksMax: config.tasksMax,
       warmUpMs: config.warmUpMs,
@@ -174,6 +178,16 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
     await lake.close();
     throw problem;
   });
+  const writer =
+    follow && config.follow?.url
+      ? watchEvents({
+          ...config.follow,
+          heard: (event) => follow.follower.heard(event),
+          report: (fault) => {
+            log.warn({ err: fault }, 'events of the writer');
+          },
+        })
+      : undefined;
   await io.write(Buffer.from(welcome(server.addresses, directory)));
   const signal = await new Promise<NodeJS.Signals>((resolve) => {
     for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => resolve(name));
@@ -193,6 +207,7 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
   const deadline = setTimeout(() => {
     cut(`not closed after ${closeMs} ms`);
   }, closeMs);
+  await writer?.close();
   await server.close();
   await tracing?.close();
   await recorder?.tips(workers);

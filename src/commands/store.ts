@@ -1,8 +1,8 @@
 /** Buckets as commands open them. What they need is loaded where one is named. */
 import { hostname } from 'node:os';
 import type { Logger } from 'pino';
-import type { StoreAddress, StoreConfig } from '../config/store.ts';
-import type { LakeStore } from '../lake/store/store.types.ts';
+import type { FollowConfig, StoreAddress, StoreConfig } from '../config/store.ts';
+import type { LakeFollower, LakeStore } from '../lake/store/store.types.ts';
 import type { Bucket } from '../store/bucket.ts';
 import type { S3Options } from '../store/s3.ts';
 
@@ -63,4 +63,24 @@ export const openStore = async (
     },
   });
   return { address, copy };
+};
+
+/** What feeds a replica, for `lake serve`. */
+export const openFollow = async (
+  config: FollowConfig,
+  log: Logger,
+): Promise<{ readonly address: S3Options; readonly follower: LakeFollower }> => {
+  const address = await addressOf(config);
+  const { openBucket } = await import('../store/s3.ts');
+  const { openFollower } = await import('../lake/store/follow.ts');
+  const follower = openFollower({
+    bucket: openBucket(address),
+    pollMs: config.pollMs,
+    graceMs: config.graceMs,
+    cache: { bytesMax: config.cacheBytesMax, lookMs: cacheLookMs },
+    noted: (text) => {
+      log.warn(text);
+    },
+  });
+  return { address, follower };
 };

@@ -22,7 +22,7 @@ import {
   type HelpRequest,
   type ParsedOptions,
 } from './options.ts';
-import { storeConfig, type StoreConfig } from './store.ts';
+import { type FollowConfig, storeConfig, type StoreConfig } from './store.ts';
 import { type LogLevel, type responseFormats, serveOptions } from './tables.ts';
 
 /** What `lake serve` runs with. Times are in milliseconds, sizes in bytes. */
@@ -30,6 +30,10 @@ export interface ServeConfig {
   readonly lakeDirectory: string;
   /** Absent: the lake is the folder alone. */
   readonly store?: StoreConfig;
+  /** The service is a replica. */
+  readonly follow?: FollowConfig;
+  /** How long a request waits for the event that it names. */
+  readonly afterWaitMs: number;
   /** At least one. */
   readonly listen: readonly ListenAddress[];
   /** Files of the certificate and its key; absent: no TLS. */
@@ -168,6 +172,7 @@ export const parseServe = (
   return Object.freeze({
     lakeDirectory: values['lake'] as string,
     ...storeConfig(values, environment),
+    afterWaitMs: number('after.wait'),
     ...listenConfig(values, environment),
     defaultFormat: values['defaultfmt'] as ServeConfig['defaultFormat'],
     logLevel: values['log.level'] as LogLevel,

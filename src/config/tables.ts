@@ -347,7 +347,7 @@ const storeOptions = [
     type: 'duration',
     fallback: '1h',
     value: 'TIME',
-    text: 'how long what was removed stays in the bucket, for those that still read it',
+    text: 'how long what was removed stays in the bucket, or on the disk of a replica, for those that still read it: at least as long as the longest query',
     ...inEnvironment,
   },
   {
@@ -355,7 +355,51 @@ const storeOptions = [
     type: 'bytes',
     fallback: '0',
     value: 'BYTES',
-    text: 'with -store: data objects in the folder of -lake, the longest unused ones beyond are removed there; 0: no limit',
+    text: 'with -store or -follow: data objects in the folder of -lake, the longest unused ones beyond are removed there; 0: no limit',
+    ...inEnvironment,
+  },
+] as const satisfies readonly OptionRow[];
+
+/** Of a replica. */
+const followOptions = [
+  {
+    name: 'follow',
+    type: 'text',
+    fallback: '',
+    value: 's3://BUCKET/PREFIX',
+    text: 'serve a replica of the lake in this bucket: it follows the writer, answers all that reads, and refuses writes (421) by the address of the writer; the folder of -lake is its cache',
+    ...inEnvironment,
+  },
+  {
+    name: 'follow.poll',
+    type: 'duration',
+    fallback: '200ms',
+    value: 'TIME',
+    text: 'with -follow: how often the bucket is asked whether there is more',
+    ...inEnvironment,
+  },
+  {
+    name: 'follow.url',
+    type: 'text',
+    fallback: '',
+    value: 'URL',
+    text: "with -follow: the writer's address; its events tell at once that there is more",
+    ...inEnvironment,
+  },
+  {
+    name: 'follow.token',
+    type: 'text',
+    fallback: '',
+    value: 'TOKEN',
+    text: 'with -follow.url: key or JSON Web Token, if the writer has access control',
+    ...inEnvironment,
+  },
+  {
+    name: 'after.wait',
+    type: 'duration',
+    fallback: '5s',
+    value: 'TIME',
+    text: 'how long a request with Lake-After waits for the event that it names, before it is answered 504',
     ...inEnvironment,
   },
 ] as const satisfies readonly OptionRow[];
@@ -364,6 +408,7 @@ const storeOptions = [
 export const serveOptions = [
   lakeRow,
   ...storeOptions,
+  ...followOptions,
   {
     name: 'l',
     type: 'list',

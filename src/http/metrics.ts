@@ -11,7 +11,7 @@ import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
 import { Counter, Gauge, Registry, collectDefaultMetrics } from 'prom-client';
 import type { Lake } from '../lake/lake.types.ts';
 import { diskTotals } from '../lake/objects/objects.ts';
-import type { StoreFigures } from '../lake/store/store.types.ts';
+import type { FollowFigures, StoreFigures } from '../lake/store/store.types.ts';
 import type { WorkerPool } from '../workers/pool.types.ts';
 import { onConnection } from './connections/http2.ts';
 import type { EventFeed } from './events.ts';
@@ -184,6 +184,9 @@ export const metricRows: readonly Row[] = [
   { name: 'lake_store_requests_total', help: 'Requests sent to the store by the main thread' },
   { name: 'lake_store_retries_total', help: 'Requests sent to the store again' },
   { name: 'lake_store_sent_bytes_total', help: 'Bytes put into the bucket' },
+  { name: 'lake_follow_segment', help: 'Latest log segment that a replica has' },
+  { name: 'lake_follow_behind_seconds', help: 'Time since a replica had all that the bucket had' },
+  { name: 'lake_follow_failing', help: '1 while a replica cannot follow the bucket, else 0' },
   { name: 'lake_store_cache_bytes', help: 'Bytes of data objects on the local disk at the last look' },
   { name: 'lake_worker_threads', help: 'Worker threads' },
   { name: 'lake_workers_replaced_total', help: 'Worker threads replaced after they died' },
@@ -225,6 +228,17 @@ const readings = (
     const figures = lake.figures().store;
     return figures ? [[read(figures)]] : [];
   };
+  const follow = (read: (figures: FollowFigures) => number) => (): Iterable<Sample> => {
+    const figures = lake.figures().follow;
+    return figures ? [[read(figures)]] : [];
+  };
+  const bucket =
+    (read: (figures: Pick<FollowFigures, 'requests' | 'retries' | 'cachedBytes'>) => number) =>
+    (): Iterable<Sample> => {
+      const { store: own, follow: followed } = lake.figures();
+      const figures = own ?? followed;
+      return figures ? [[read(figures)]] : [];
+    };
   const disk = (
     read: (totals: { readonly syncs: number; readonly syncMs: number; readonly scratchBytes: number }) => number,
   ) => one(() => workers.threads().reduce((sum, thread) => sum + read(thread), read(diskTotals)));
@@ -257,10 +271,13 @@ const readings = (
     lake_store_behind_records: store(({ behindRecords }) => behindRecords),
     lake_store_behind_seconds: store(({ behindMs }) => behindMs / 1000),
     lake_store_fenced: store(({ fenced }) => (fenced === undefined ? 0 : 1)),
-    lake_store_requests_total: store(({ requests }) => requests),
-    lake_store_retries_total: store(({ retries }) => retries),
+    lake_follow_segment: follow(({ segment }) => segment),
+    lake_follow_behind_seconds: follow(({ behindMs }) => behindMs / 1000),
+    lake_follow_failing: follow(({ fault }) => (fault === undefined ? 0 : 1)),
+    lake_store_requests_total: bucket(({ requests }) => requests),
+    lake_store_retries_total: bucket(({ retries }) => retries),
     lake_store_sent_bytes_total: store(({ sentBytes }) => sentBytes),
-    lake_store_cache_bytes: store(({ cachedBytes }) => cachedBytes),
+    lake_store_cache_bytes: bucket(({ cachedBytes }) => cachedBytes),
     lake_worker_threads: one(() => workers.status().threads),
     lake_workers_replaced_total: one(() => workers.status().replaced),
     lake_worker_tasks: each(({ tasks }) => tasks),

@@ -154,6 +154,7 @@ export const queryRunErrors: Codes = [
   'lake-failed',
   'storage-full',
   'store-fenced',
+  'replica-write',
   'object-unwritten',
   'spill-full',
 ];
@@ -165,6 +166,7 @@ const jobErrors: Codes = [
   'storage-full',
   'table-corrupt',
   'store-fenced',
+  'replica-write',
   ...storeFaults,
 ];
 /** Of what is done on a condition. */
@@ -232,6 +234,8 @@ const kindErrors = (row: Route): Codes => [
     : ([
         'service-closing',
         'internal',
+        'event-invalid',
+        'event-late',
         ...(row.silent || row.refuse ? [] : (['accept-unknown'] as const)),
       ] satisfies Codes)),
   ...(row.open && row.need === 'open' ? [] : (['host-foreign'] satisfies Codes)),

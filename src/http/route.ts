@@ -31,6 +31,8 @@ export interface RouteConfig {
   /** Those that logs and traces may have: not the text of a query. */
   readonly shown: readonly string[];
   readonly refuse?: Refuse;
+  /** It may change the lake. */
+  readonly writes?: boolean;
 }
 
 /** What the handlers work with. */

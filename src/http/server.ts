@@ -36,6 +36,7 @@ import type { MachineWatch } from '../recording/watch.ts';
 import type { Access } from './access/access.ts';
 import { type AuditEntry, AuditTrail } from './access/audit.ts';
 import { callerOf, checkSource } from './admission.ts';
+import { eventHeader, waitForEvent } from './after.ts';
 import { answerUnparsed } from './connections/client-ends.ts';
 import { Connections } from './connections/connections.ts';
 import type { EarlyListener } from './connections/early-listener.ts';
@@ -318,7 +319,7 @@ const notFound = (reply: FastifyReply): FastifyReply =>
 
 const addHooks = (
   app: FastifyInstance,
-  { config, requests, metrics, tracing, log }: Service,
+  { config, lake, requests, metrics, tracing, log }: Service,
   connections: Connections,
 ): void => {
   const behindProxy = config.proxiesTrusted.length > 0;
@@ -350,6 +351,11 @@ const addHooks = (
     if (isLastAnswer(request.raw)) reply.header('connection', 'close');
     // Of HTTP/1.1 alone.
     if (request.raw.httpVersionMajor > 1) reply.removeHeader('connection');
+    done();
+  });
+  app.addHook('onSend', (request, reply, _payload, done) => {
+    // What it wrote is not before this.
+    if ((request.routeOptions.config as Partial<RouteConfig>).writes) reply.header(eventHeader, lake.drawnEventId());
     done();
   });
   app.addHook('onSend', encodeAnswer);
@@ -444,13 +450,18 @@ const addRoutes = (app: FastifyInstance, service: Service, inspected: boolean): 
 };
 
 /** What the framework keeps with a row. */
-export const routeConfig = ({ query, refuse }: Pick<Route, 'query' | 'refuse'>): RouteConfig => {
+export const routeConfig = ({
+  query,
+  refuse,
+  writes,
+  open,
+}: Pick<Route, 'query' | 'refuse' | 'writes' | 'open'>): RouteConfig => {
   const { properties = {} } = (query ?? {}) as {
     readonly properties?: Readonly<Record<string, { readonly format?: string }>>;
   };
   const parameters = Object.keys(properties);
   const shown = parameters.filter((name) => properties[name]!.format !== 'superql');
-  return { parameters, shown, ...(refuse && { refuse }) };
+  return { parameters, shown, ...(refuse && { refuse }), ...(writes && !open && { writes }) };
 };
 
 const answerOptions = (
@@ -486,6 +497,9 @@ const answerRow = async (
   const who = access && (await callerOf(service, row, request, audit));
   checkQuery(row, request);
   if (row.open) return row.handler(new RoutedCall({ service, row, request, reply, response: anyFormat, audit }, who));
+  reply.header(eventHeader, service.lake.lastEventId());
+  await waitForEvent(service.lake, headers, config.afterWaitMs);
+  reply.header(eventHeader, service.lake.lastEventId());
   checkCondition(row, headers);
   // What has no body has no format.
   const response = row.silent || row.refuse ? anyFormat : responseOf(row, request, config.defaultFormat);

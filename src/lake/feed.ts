@@ -144,6 +144,24 @@ export class Feed {
     }
     this.tellDrawn();
   }
+  /** A replica's tables have these rows now: listeners hear of the events among them. */
+  followed(changes: readonly Change[]): void {
+    const events: LakeEvent[] = [];
+    for (const { table, key, payload } of changes) {
+      const row = Buffer.from(key);
+      if (table === 'about' && row.equals(countersKey) && payload)
+        Object.assign(this.counters, decodeCounters(Buffer.from(payload)));
+      if (table !== 'events') continue;
+      if (payload) events.push(decodeEvent(row, Buffer.from(payload)));
+      else this.oldest = Math.max(this.oldest, idOfEventKey(row) + 1);
+    }
+    for (const event of events) {
+      // What is read again after a stop was told before.
+      if (event.id <= this.published) continue;
+      this.published = event.id;
+      for (const listener of this.listeners) this.tell(listener, event);
+    }
+  }
   private tellDrawn(): void {
     let end = 0;
     for (; end < this.drawn.length && this.drawn[end]!.event; end++);
@@ -182,5 +200,8 @@ export class Feed {
   }
   last(): number {
     return this.published;
+  }
+  drawnLast(): number {
+    return this.counters.event;
   }
 }

@@ -16,6 +16,7 @@ import { type LakeWork, type PoolActor, provideLake } from './actors.ts';
 import { Checkpoints } from './tables/checkpoints.ts';
 import { LakeDraws, lastDrawn } from './draws.ts';
 import { Feed } from './feed.ts';
+import { takeFollowed } from './followed.ts';
 import { base62, idBuffer, idOfBytes, parseId, threadIds, zeroId } from './ksuid.ts';
 import type {
   BranchRecord,
@@ -54,12 +55,13 @@ import { derivedPool } from './pool/derived.ts';
 import { PoolFace } from './pool/pool.ts';
 import { PoolStore, type Stores } from './pool/store.ts';
 import { findOrphans, purgePool } from './objects/purge.ts';
-import { markClosed, openTables } from './repair/recovery.ts';
+import { markClosed, openFollowed, openTables } from './repair/recovery.ts';
 import { tablesFolder } from './repair/replay.ts';
 import { branchKey, decodeName, decodePool, encodeBranch, encodeName, encodePool, nameKey } from './tables/rows.ts';
 import { Retries } from './commits/retries.ts';
 import { SnapshotCache } from './commits/snapshot.ts';
-import { type Change, identityVersion, type KeyValue, StoreFailure } from './tables/tables.ts';
+import type { FollowingLake, LakeFollower } from './store/store.types.ts';
+import { type Change, identityVersion, type KeyValue, StoreFailure, type Tables } from './tables/tables.ts';
 import { ToldFiles } from './objects/told-files.ts';
 import { Views } from './views.ts';
 
@@ -120,7 +122,7 @@ class OpenLake implements Lake {
     this.clockDraws = new LakeDraws(options.clockNoted);
     this.draws = options.draws ?? this.clockDraws;
     this.files = new ToldFiles(options.objects, options.store);
-    if (options.packs)
+    if (options.packs && !options.follow)
       this.packer = new Packer({
         options: options.packs,
         report: (fault) => this.report(fault),
@@ -163,7 +165,11 @@ class OpenLake implements Lake {
         options: { applyBytes, segmentBytes, compactBytesMin, baseBytesMin: bytesMin },
       } = this;
       const report = (fault: unknown): void => this.report(fault);
-      const { store } = this.options;
+      const { store, follow } = this.options;
+      if (follow) {
+        await this.openReplica(follow);
+        return;
+      }
       await store?.prepare(directory);
       const { tables, log, isCovered } = await openTables({
         directory,
@@ -192,22 +198,39 @@ class OpenLake implements Lake {
       }
       this.checkpoints = new Checkpoints({ directory, tables, log, isCovered, report, bytesMin });
       killPoint('start: tables open');
-      this.stores = {
-        tables,
-        retries: new Retries(tables, this.options.retryKeepMs ?? retryKeepMsDefault),
-        feed: new Feed(tables, this.options.eventsKeptMax ?? eventsKeptMaxDefault, report, this.options),
-        draws: this.draws,
-        ...(this.options.drew && { drew: this.options.drew }),
-        snapshots: new SnapshotCache(tables, { ...snapshotLimits, ...this.options.snapshots }, report),
-        small: (poolId, branch, objects) => {
-          const face = this.pools_.get(poolId);
-          if (face) this.packer?.note(face, branch, objects);
-        },
-      };
+      this.stores = this.storesOf(tables);
     } catch (error) {
       this.startFault = error;
       throw error;
     }
+  }
+  private async openReplica(follow: LakeFollower): Promise<void> {
+    const { directory } = this;
+    const report = (fault: unknown): void => this.report(fault);
+    try {
+      const place = await follow.prepare(directory);
+      const tables = await openFollowed({ directory, report }, { place, refuse: () => follow.refuse() });
+      tables.lagged = report;
+      this.stores = this.storesOf(tables);
+    } catch (fault) {
+      await follow.close();
+      throw fault;
+    }
+  }
+  private storesOf(tables: Tables): Stores {
+    const report = (fault: unknown): void => this.report(fault);
+    return {
+      tables,
+      retries: new Retries(tables, this.options.retryKeepMs ?? retryKeepMsDefault),
+      feed: new Feed(tables, this.options.eventsKeptMax ?? eventsKeptMaxDefault, report, this.options),
+      draws: this.draws,
+      ...(this.options.drew && { drew: this.options.drew }),
+      snapshots: new SnapshotCache(tables, { ...snapshotLimits, ...this.options.snapshots }, report),
+      small: (poolId, branch, objects) => {
+        const face = this.pools_.get(poolId);
+        if (face) this.packer?.note(face, branch, objects);
+      },
+    };
   }
 
   private async recover(): Promise<void> {
@@ -232,15 +255,56 @@ class OpenLake implements Lake {
           await this.files.delete(id);
           killPoint('start: orphan gone');
         }
-        for (const id of purges) await purgePool(tables, this.files, id, () => this.closeAsked);
+        // A replica's writer does it.
+        if (!this.options.follow)
+          for (const id of purges) await purgePool(tables, this.files, id, () => this.closeAsked);
       });
       this.inBackground(async () => {
         for (const face of this.faces()) if (!this.closeAsked) await face.look();
       });
+      this.options.follow?.begin(this.following());
     } catch (error) {
       this.startFault = error;
       throw error;
     }
+  }
+  /** The lake as what feeds a replica sees it. */
+  private following(): FollowingLake {
+    const { tables, feed, snapshots } = this.stores;
+    const parts = {
+      tables,
+      feed,
+      views: () => this.views_,
+      pool: (id: Id) => this.pools_.get(id),
+      put: (config: PoolConfig) => {
+        const face = this.pools_.get(config.id);
+        if (!face) this.addPool(config);
+        else this.renamed(face, config);
+      },
+      remove: (face: PoolFace) => {
+        this.pools_.delete(face.config.id);
+        if (this.names.get(face.config.name) === face) this.names.delete(face.config.name);
+        face.store.deleted = true;
+        snapshots.forget(face.config.id);
+      },
+      report: (fault: unknown) => this.report(fault),
+    };
+    return {
+      directory: this.directory,
+      take: (changes, place) => takeFollowed(parts, changes, place),
+      room: () => tables.room(),
+      lastEvent: () => feed.last(),
+      hasFile: (id) => tables.has('files', idBuffer(id)),
+      removeFile: (id) => this.files.delete(id),
+      evicted: (id) => this.files.tell(id),
+      report: parts.report,
+    };
+  }
+  private renamed(face: PoolFace, config: PoolConfig): void {
+    const before = face.config.name;
+    face.store.config = config;
+    if (this.names.get(before) === face) this.names.delete(before);
+    this.names.set(config.name, face);
   }
 
   private recoverPool({ key, payload }: KeyValue): void {
@@ -262,7 +326,7 @@ class OpenLake implements Lake {
   }
 
   private addPool(config: PoolConfig): PoolFace {
-    const { store } = this.options;
+    const { store, follow } = this.options;
     const face = new PoolFace(new PoolStore(this.stores, config), {
       files: this.files,
       report: (fault) => this.report(fault),
@@ -271,6 +335,7 @@ class OpenLake implements Lake {
         checkWrites: () => store.check(),
         objectsMade: (ids: readonly Id[]) => store.putObjects(ids),
       }),
+      ...(follow && { checkWrites: () => follow.refuse() }),
       nextJobId: () => ++this.jobs,
       storeFailed: (reason) => this.actor.send({ type: 'store failed', reason }),
       closing: () => this.closeAsked,
@@ -412,6 +477,9 @@ class OpenLake implements Lake {
   lastEventId(): number {
     return this.stores.feed.last();
   }
+  drawnEventId(): number {
+    return this.stores.feed.drawnLast();
+  }
 
   onJob(listener: (job: DoneJob) => void): () => void {
     this.jobListener = listener;
@@ -444,6 +512,7 @@ class OpenLake implements Lake {
       clockCorrections,
       idsAheadSeconds,
       ...(this.options.store && { store: this.options.store.figures() }),
+      ...(this.options.follow && { follow: this.options.follow.figures() }),
     };
   }
   unreadable(): readonly UnreadablePool[] {
@@ -468,19 +537,24 @@ class OpenLake implements Lake {
     await this.stores.snapshots.close();
     await this.checkpoints?.close();
     await this.options.store?.close();
+    await this.options.follow?.close();
     // Tables that lack what the log has are as a crash leaves them.
     const isWhole = await this.stores.tables.close();
     killPoint('close: tables closed');
     await this.lock?.release(isWhole && markClosed(tablesFolder(this.directory)));
   }
 
+  checkWrites(): void {
+    this.options.store?.check();
+    this.options.follow?.refuse();
+  }
   submit(
     task: LakeTask,
     more: { readonly request?: CreatePoolRequest; readonly view?: ViewDefinition } = {},
   ): Promise<void> {
     const id = ++this.jobs;
     return new Promise((resolve, reject) => {
-      this.options.store?.check();
+      this.checkWrites();
       if (this.actor.getSnapshot().status !== 'active') {
         reject(new LakeError('lake-closing'));
         return;

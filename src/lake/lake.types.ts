@@ -6,7 +6,7 @@
  * `Snapshot`, `ObjectFiles`.
  */
 
-import type { LakeStore, StoreFigures } from './store/store.types.ts';
+import type { FollowFigures, LakeFollower, LakeStore, StoreFigures } from './store/store.types.ts';
 import type { LakeTask, PoolSettings } from '../../machines/lake.events.ts';
 import type { lakeMachine } from '../../machines/lake.machine.ts';
 import type { poolMachine } from '../../machines/pool.machine.ts';
@@ -596,6 +596,8 @@ export interface LakeFigures {
   readonly idsAheadSeconds: number;
   /** Of a lake in a bucket. */
   readonly store?: StoreFigures;
+  /** Of a replica. */
+  readonly follow?: FollowFigures;
 }
 /** A pool that cannot be read, as far as is known: by its name (its row's key, where that is lost), with the fault. */
 export interface UnreadablePool {
@@ -647,6 +649,10 @@ export interface Lake {
    */
   eventsSince(id: number, limit?: number): readonly LakeEvent[] | undefined;
   lastEventId(): number;
+  /** The same with those that are on their way to the disk: what a write that was answered has is among them. */
+  drawnEventId(): number;
+  /** @throws replica-write, store-fenced, store-unreachable, store-refused where nothing can be written */
+  checkWrites(): void;
   /** Called when a job of a pool is over; one listener, which must not throw. Returns the call that ends it. */
   onJob(listener: (job: DoneJob) => void): () => void;
   /**
@@ -790,6 +796,8 @@ export interface LakeOptions {
   readonly packs?: PackOptions;
   /** The lake's copy in a bucket; absent: it has none. */
   readonly store?: LakeStore;
+  /** The lake is a replica: this feeds it, and all writes are refused. */
+  readonly follow?: LakeFollower;
   /** Text that a second server tells of this one, e.g. its address. */
   readonly owner?: string;
 }

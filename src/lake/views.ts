@@ -9,7 +9,7 @@
  */
 import { LakeError } from '../errors.ts';
 import type { Feed } from './feed.ts';
-import { base62, idBuffer, parseId } from './ksuid.ts';
+import { base62, idBuffer, idOfBytes, parseId, zeroId } from './ksuid.ts';
 import { killPoint } from './kill-points.ts';
 import type { Draws, EventKind, Id, LakeEvent, LakeOptions, ViewDefinition, ViewVersion } from './lake.types.ts';
 import { decodeView, encodeView, pairKey } from './tables/rows.ts';
@@ -49,6 +49,18 @@ export class Views {
   private set(view: ViewVersion): void {
     this.byId.set(view.id, view);
     this.byName.set(view.name, view);
+  }
+
+  /** A replica's tables have this row now, or lack it. */
+  followed(key: Buffer, payload: Buffer | undefined): void {
+    if (payload) {
+      this.set(decodeView(key, payload));
+      return;
+    }
+    const view = this.byId.get(idOfBytes(key.subarray(0, zeroId.length / 2)));
+    if (!view || this.parts.tables.keys('views', { prefix: idBuffer(view.id), limit: 1 }).length > 0) return;
+    this.byId.delete(view.id);
+    if (this.byName.get(view.name) === view) this.byName.delete(view.name);
   }
 
   all(): readonly ViewVersion[] {

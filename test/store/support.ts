@@ -5,6 +5,8 @@ import type { Lake, LakeOptions } from '../../src/lake/lake.types.ts';
 import { openLakeObjects } from '../../src/lake/objects/fetched.ts';
 import type { ObjectStore } from '../../src/lake/objects/objects.ts';
 import { openLakeStore, type StoreOptions } from '../../src/lake/store/copy.ts';
+import { type FollowOptions, openFollower } from '../../src/lake/store/follow.ts';
+import type { LakeFollower } from '../../src/lake/store/store.types.ts';
 import { openBucket, type S3Options } from '../../src/store/s3.ts';
 import type { Bucket } from '../../src/store/bucket.ts';
 import { type BucketServer, startBucketServer } from '../support/bucket-server.ts';
@@ -79,4 +81,42 @@ export const openStored = async (
     objects.close();
   });
   return { lake, objects, bucket, faults, noted };
+};
+
+/** A replica of the lake of such a bucket. */
+export const openReplica = async (
+  directory: string,
+  endpoint: string,
+  options: Partial<FollowOptions> & { readonly lake?: Partial<LakeOptions>; readonly prefix?: string } = {},
+): Promise<StoredLake & { readonly follower: LakeFollower }> => {
+  const address = addressAt(endpoint, options.prefix);
+  const bucket = openBucket(address);
+  const objects = openLakeObjects(directory, address, 'main');
+  const faults: unknown[] = [];
+  const noted: string[] = [];
+  const follower = openFollower({
+    bucket,
+    pollMs: 20,
+    graceMs: 3_600_000,
+    cache: { bytesMax: 0, lookMs: 3_600_000 },
+    noted: (text) => noted.push(text),
+    ...options,
+  });
+  const lake = await openLake({
+    directory,
+    objects,
+    follow: follower,
+    report: (fault) => {
+      faults.push(fault);
+    },
+    ...options.lake,
+  }).catch((fault: unknown) => {
+    objects.close();
+    throw fault;
+  });
+  onTestFinished(async () => {
+    if (lake.status().state !== 'closed') await lake.close();
+    objects.close();
+  });
+  return { lake, follower, objects, bucket, faults, noted };
 };

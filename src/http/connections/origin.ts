@@ -38,6 +38,7 @@ const requestHeaders: ReadonlyMap<string, string> = new Map(
     'Content-Type',
     'Idempotency-Key',
     'If-Match',
+    'Lake-After',
     'Last-Event-ID',
     'Origin',
     'SuperDB-Commit',
@@ -75,7 +76,7 @@ export const corsHeaders = (rules: OriginRules, origin: string | undefined): Hea
   return {
     'access-control-allow-origin': isNamed ? origin : '*',
     ...(isNamed && { 'access-control-allow-credentials': 'true' }),
-    'access-control-expose-headers': 'ETag, X-Request-Id',
+    'access-control-expose-headers': 'ETag, Lake-Event, X-Request-Id',
   };
 };
 

@@ -196,6 +196,7 @@ const parametersOf = (row: Route, refs: (schema: TSchema) => Json): Json => {
   };
   const names: readonly RequestHeader[] = [
     'X-Request-ID',
+    ...(row.open ? [] : (['Lake-After'] satisfies RequestHeader[])),
     ...(row.body === undefined ? [] : (['Content-Encoding'] satisfies RequestHeader[])),
     ...(row.takes ?? []),
   ];
@@ -311,7 +312,12 @@ const success = (
       );
   return {
     description: text,
-    ...headersOf(['X-Request-ID', ...(schema ? (['Content-Encoding', 'Vary'] as const) : []), ...headers]),
+    ...headersOf([
+      'X-Request-ID',
+      ...(row.open ? [] : (['Lake-Event'] as const)),
+      ...(schema ? (['Content-Encoding', 'Vary'] as const) : []),
+      ...headers,
+    ]),
     ...(bodies && { content: bodies }),
     ...(links &&
       Object.keys(links).length > 0 && {
@@ -361,7 +367,9 @@ const statusTexts: Readonly<Record<number, string>> = {
   499: 'It was cancelled',
   500: 'The service is at fault',
   501: 'The body has a transfer coding that is not known',
+  421: 'This service takes no writes: another one does',
   503: 'Not now: try again',
+  504: 'The event that Lake-After names did not come in time',
   507: 'The disk is full',
 };
 

@@ -11,6 +11,7 @@ export type RequestHeader =
   | 'If-Match'
   | 'If-None-Match'
   | 'If-Range'
+  | 'Lake-After'
   | 'Last-Event-ID'
   | 'Range'
   | 'SuperDB-Commit'
@@ -24,6 +25,7 @@ export type AnswerHeader =
   | 'Content-Encoding'
   | 'Content-Range'
   | 'ETag'
+  | 'Lake-Event'
   | 'Last-Event-ID'
   | 'Link'
   | 'Retry-After'
@@ -86,6 +88,12 @@ export const requestHeaderTable = {
     description: 'The tag of the answer that the range is of: if it is another one now, all of it comes.',
     schema: Type.String(),
   },
+  'Lake-After': {
+    description:
+      'The number of an event (`Lake-Event` of an earlier answer): the answer comes when the lake knows of it, which on a replica may be some time after its writer. If it does not come for as long as option `-after.wait` says: 504.',
+    schema: Type.String({ pattern: '^[0-9]{1,15}$' }),
+    example: '0',
+  },
   'Last-Event-ID': {
     description: 'The `id` of the last event that the client saw: those after it come first.',
     schema: Type.String({ pattern: '^[0-9]{1,15}$' }),
@@ -132,6 +140,12 @@ export const answerHeaderTable = {
     description:
       'Of a commit or a branch: the commit, in quotes, as `If-Match` takes it. Of an answer: what names all that it depends on, as `If-None-Match` takes it.',
     schema: Type.String({ pattern: '^(W/)?"[^"]+"$' }),
+    always: true,
+  },
+  'Lake-Event': {
+    description:
+      'The number of the last event that the answer knows of; of a write, one that is not before its own. What to send as `Lake-After` to read what was written.',
+    schema: Type.String({ pattern: '^[0-9]+$' }),
     always: true,
   },
   'Last-Event-ID': {

@@ -121,6 +121,8 @@ export const loadRoutes: readonly Route[] = [
       const note = commitNote(request.headers);
       const target = service.lake.pool(params.pool);
       target.branch(params.branch);
+      // Not when all of the body was read.
+      service.lake.checkWrites();
       const rejects = rejectsOf(call, target, errors);
       const upsert = upsertOf(target, boolParameter('upsert', query.upsert), query.delete);
       const { commit, outcome, rejected } = await loadRequest(call, {

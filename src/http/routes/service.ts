@@ -188,8 +188,9 @@ export const serviceRoutes: readonly Route[] = [
 const whyNotReady = ({ lake, closing }: Pick<Service, 'lake' | 'closing'>): string | undefined => {
   const { state } = lake.status();
   if (state !== 'ready' || closing()) return state === 'failed' ? 'failed' : 'closing';
-  const fenced = lake.figures().store?.fenced;
-  if (fenced !== undefined) return fenced;
+  const { store, follow } = lake.figures();
+  const ended = store?.fenced ?? follow?.ended;
+  if (ended !== undefined) return ended;
   const { length } = lake.unreadable();
   return length === 0
     ? undefined
@@ -197,7 +198,12 @@ const whyNotReady = ({ lake, closing }: Pick<Service, 'lake' | 'closing'>): stri
 };
 
 const readyText = ({ lake }: Pick<Service, 'lake'>): string => {
-  const { store } = lake.figures();
+  const { store, follow } = lake.figures();
+  if (follow) {
+    const seconds = (follow.behindMs / 1000).toFixed(1);
+    const fault = follow.fault === undefined ? '' : `: ${follow.fault}`;
+    return `ready; a replica of ${follow.store}, at segment ${follow.segment}, which was all ${seconds} s ago${fault}; ${follow.writer} is the writer`;
+  }
   if (!store) return 'ready';
   const seconds = (store.behindMs / 1000).toFixed(1);
   return `ready; the bucket is ${store.behindRecords} records and ${seconds} s behind${store.fault === undefined ? '' : `: ${store.fault}`}`;

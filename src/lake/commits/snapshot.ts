@@ -180,7 +180,7 @@ export class SnapshotCache {
     if (warm) this.keepIfDue(poolId, commit, warm, part);
   }
   private keepIfDue(poolId: Id, commit: Id, warm: Warm, part: number): void {
-    if (this.ended || warm.distance < Math.max(changesMin, warm.list.length / part)) return;
+    if (this.ended || this.tables.isFollowing || warm.distance < Math.max(changesMin, warm.list.length / part)) return;
     warm.distance = 0;
     const written = this.writeCheckpoint(poolId, commit, warm.list)
       .catch((fault: unknown) => {

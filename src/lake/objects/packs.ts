@@ -81,6 +81,14 @@ export class PackIndex {
     this.changed();
   }
 
+  /** A replica's tables have the row of a pack now, or lack it. */
+  followed(id: Id, payload: Buffer | undefined): void {
+    // What is not read yet is read with it.
+    if (!this.packs) return;
+    if (payload) this.add(decodePack(id, payload).pack);
+    else this.forget(this.packs.get(id)?.members.slice(0, 1) ?? []);
+  }
+
   /** The rows of packs that hold one of these objects go; call `forget` when that is durable. */
   removals(ids: readonly Id[]): readonly Change[] {
     const found = new Set<Pack>();

@@ -326,6 +326,7 @@ export class PoolFace implements Pool {
     note: CommitNote,
   ): Promise<CommitResult> {
     const { branch, cause, vectors, wanted, brings = [] } = task;
+    this.host.checkWrites?.();
     for (let attempt = 1; ; attempt++) {
       const { snapshot, list } = await this.open(this.store.branch(branch).commit);
       const written: ObjectMeta[] = [];

@@ -186,6 +186,11 @@ export class PoolStore {
     );
     return this.branchMap;
   }
+  /** A replica's tables have this branch now, or lack one of that name. */
+  followed(name: string, branch: BranchRecord | undefined): void {
+    if (branch) this.branchMap?.set(name, branch);
+    else this.branchMap?.delete(name);
+  }
   /** One that may move. @throws branch-not-found, tag-fixed */
   branch(name: string): BranchRecord {
     const branch = this.loadBranches().get(name);

@@ -43,6 +43,11 @@ export class Tags {
     );
     return this.map;
   }
+  /** A replica's tables have this tag now, or lack one of that name. */
+  followed(name: string, tag: TagRecord | undefined): void {
+    if (tag) this.map?.set(name, tag);
+    else this.map?.delete(name);
+  }
   all(): ReadonlyMap<string, TagRecord> {
     return this.load();
   }

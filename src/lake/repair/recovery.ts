@@ -30,7 +30,7 @@ import { beginLog, type Log, openLog } from '../log/log.ts';
 import { baseFolder, listSegments, logBegin, logFolder, restOfLog } from '../log/reader.ts';
 import { probeTables } from '../tables/probe.ts';
 import { basesOf, copyTables, damagedLog, leftOf, rebuildTables, tablesFolder } from './replay.ts';
-import { openIndex, tableNames, Tables } from '../tables/tables.ts';
+import { type Followed, openIndex, tableNames, Tables } from '../tables/tables.ts';
 import { hasTables } from '../tables/head.ts';
 import { dropOld, upgrade } from './upgrade.ts';
 
@@ -110,6 +110,18 @@ const open = async (options: OpenOptions): Promise<OpenedTables> => {
       log,
       isCovered: (begun.first === 1 && !begun.hasBase) || own.some((base) => base <= end!.number),
     };
+  } catch (error) {
+    await environment.close();
+    throw error;
+  }
+};
+
+/** A replica's tables, which are there. @throws storage-full */
+export const openFollowed = async (options: OpenOptions, followed: Followed): Promise<Tables> => {
+  const environment = await openSmall(options);
+  try {
+    dropMark(tablesFolder(options.directory));
+    return new Tables({ environment, followed, applyBytes: options.applyBytes });
   } catch (error) {
     await environment.close();
     throw error;

@@ -15,11 +15,15 @@ import { LakeError } from '../../errors.ts';
 import type { Bucket } from '../../store/bucket.ts';
 import { syncFolder, writeDurably } from '../lock.ts';
 import type { Id } from '../lake.types.ts';
-import { encodeHead, headBytes, newIdentity, segmentBytesUnit } from '../log/format.ts';
+import { encodeHead, headBytes, type LogPlace, newIdentity, noDigest, segmentBytesUnit } from '../log/format.ts';
 import { allRows, writeBase } from '../log/base.ts';
 import { baseFolder, logBegin, logFolder, logRecords, segmentPath } from '../log/reader.ts';
+import { wereClosed } from '../repair/recovery.ts';
 import { RowWriter, tablesFolder } from '../repair/replay.ts';
 import { Environment } from '../tables/environment.ts';
+import { hasTables } from '../tables/head.ts';
+import { probeTables } from '../tables/probe.ts';
+import { followedKey } from '../tables/table-rows.ts';
 import { type Change, openIndex, placeRow, tableNames, versionOf, versionRow } from '../tables/tables.ts';
 import { type BaseFile, baseRows, readBaseHead } from './base-file.ts';
 import {
@@ -60,6 +64,8 @@ export interface Opened {
 interface OpenOptions {
   readonly bucket: Bucket;
   readonly directory: string;
+  /** The folder becomes a replica's: tables alone, which go on with the bucket's log. */
+  readonly follows?: boolean;
   /** Absent: the folder is a copy of what the bucket has at this moment, and the bucket's writer goes on. */
   readonly writer?: Writer;
   /** Told of what is worth a line. */
@@ -110,7 +116,7 @@ export const openBucketLake = async (options: OpenOptions): Promise<Opened> => {
       key: 'base/',
       fault: 'the lake was never copied to its end: start a service on the folder that was copied',
     });
-  return makeFolderFrom(options, base);
+  return (await makeFolderFrom(options, base)).opened;
 };
 /** Makes a folder that has no lake from what the bucket has: false if it has none. Nothing is put into the bucket. */
 export const copyFromBucket = async (bucket: Bucket, directory: string): Promise<boolean> => {
@@ -170,13 +176,66 @@ const getBase = async (bucket: Bucket, directory: string, base: number): Promise
 const madeFolder = (directory: string): string => join(directory, 'store.made');
 const completeName = 'complete';
 
+/** The newest segment that a replica's tables have, of which lake, and where that one's writer is. */
+export interface FollowedTip extends Tip {
+  readonly lake: string;
+  readonly address: string;
+}
+export const followedRow = (tip: FollowedTip): Change => ({
+  table: 'about',
+  key: followedKey,
+  payload: Buffer.from(JSON.stringify(tip)),
+});
+/** The place in the log of its last record. */
+export const placeOf = ({ lake, last: number, digest }: FollowedTip): LogPlace => ({
+  lake: Buffer.from(lake, 'hex'),
+  number,
+  digest: digest === '' ? noDigest : Buffer.from(digest, 'hex'),
+  segment: 1,
+  at: 0,
+  end: headBytes,
+});
+
+/**
+ * A replica's folder: gone on with where its tables are sound and the bucket still has what follows them, else made
+ * from the bucket. @throws store-empty, store-diverged, store-corrupt, store-unreachable, store-refused
+ */
+export const openFollowedFolder = async (options: OpenOptions): Promise<FollowedTip> => {
+  const { bucket, directory } = options;
+  finishSwap(directory);
+  const known = logBegin(directory) ? undefined : await knownTip(directory);
+  if (known && (await getSegment(bucket, known.segment))?.sum === known.sum) return known;
+  const state = await findTip(bucket);
+  if (state.tip === 0) throw new LakeError('store-empty', { store: bucket.name });
+  const { followed } = await makeFolderFrom({ ...options, follows: true }, state.bases.at(-1) ?? 0);
+  if (followed.address !== '') return followed;
+  // A base alone does not name its writer.
+  return { ...followed, address: (await getSegment(bucket, followed.segment))?.head.address ?? '' };
+};
+const knownTip = async (directory: string): Promise<FollowedTip | undefined> => {
+  const folder = tablesFolder(directory);
+  if (!hasTables(folder) || !(wereClosed(folder) || (await probeTables(folder)).faults.length === 0)) return undefined;
+  const tables = openIndex(folder);
+  try {
+    tables.checkVersion(directory);
+    const row = tables.get('about', followedKey);
+    return row && (JSON.parse(row.toString('utf8')) as FollowedTip);
+  } finally {
+    await tables.close();
+  }
+};
+
+interface MadeFolder {
+  readonly opened: Opened;
+  readonly followed: FollowedTip;
+}
 /** Makes log and tables from the bucket, fenced, and puts them into the folder. */
-const makeFolderFrom = async (options: OpenOptions, base: number): Promise<Opened> => {
+const makeFolderFrom = async (options: OpenOptions, base: number): Promise<MadeFolder> => {
   const { bucket, directory, noted } = options;
   const own = logBegin(directory) ? endOf(directory) : undefined;
   const made = madeFolder(directory);
   rmSync(made, { recursive: true, force: true });
-  mkdirSync(join(made, 'log'), { recursive: true });
+  mkdirSync(options.follows ? made : join(made, 'log'), { recursive: true });
   const file = base > 0 ? await getBase(bucket, directory, base) : undefined;
   const environment = new Environment(tablesFolder(made), tableNames, false);
   const maker = new FolderMaker(options, environment, own);
@@ -189,7 +248,8 @@ const makeFolderFrom = async (options: OpenOptions, base: number): Promise<Opene
       const { name: store } = bucket;
       throw new LakeError('store-diverged', { store, directory, record: own.number, last: tip.last, who });
     });
-    await maker.end(made);
+    if (options.follows) await maker.endFollowed();
+    else await maker.end(made);
   } catch (fault) {
     rmSync(made, { recursive: true, force: true });
     throw fault;
@@ -197,7 +257,7 @@ const makeFolderFrom = async (options: OpenOptions, base: number): Promise<Opene
     await environment.close();
     rmSync(join(directory, 'store.base'), { force: true });
   }
-  await writeOwnBase(made);
+  if (!options.follows) await writeOwnBase(made);
   if (own && !maker.knowsOwn)
     noted(
       `the folder's log ended at record ${own.number}, which the bucket does not have: nobody was told that it is done; it is kept in ${divergedFolder(directory)}`,
@@ -205,7 +265,10 @@ const makeFolderFrom = async (options: OpenOptions, base: number): Promise<Opene
   writeDurably(join(made, completeName), own && !maker.knowsOwn ? 'kept' : 'replaced');
   syncFolder(directory);
   finishSwap(directory);
-  return { tip: maker.tip, gone: maker.gone, isFenced: true, lacksBase: false };
+  return {
+    opened: { tip: maker.tip, gone: maker.gone, isFenced: true, lacksBase: false },
+    followed: maker.followed,
+  };
 };
 /** The folder is a lake without its bucket, too: its log goes on from a base. */
 const writeOwnBase = async (made: string): Promise<void> => {
@@ -249,6 +312,7 @@ const finishSwap = (directory: string): void => {
 class FolderMaker {
   tip = noTip;
   who = '';
+  private address = '';
   /** The bucket has the last record of the folder's own log. */
   knowsOwn = false;
   readonly gone: (readonly [Id, number])[] = [];
@@ -286,8 +350,8 @@ class FolderMaker {
     for (;;) {
       for await (const segment of segmentsFrom(this.options.bucket, this.tip.segment + 1)) await this.take(segment);
       const { bucket, writer } = this.options;
-      if (!writer) return;
       check();
+      if (!writer) return;
       const fence = await putFence(bucket, writer, this.lake, this.tip);
       if (!fence) continue;
       this.tip = fence;
@@ -305,17 +369,25 @@ class FolderMaker {
       throw corrupt(`it begins with record ${head.first}, ${this.tip.last + 1} should follow`);
     this.lake = head.lake;
     this.who = whoWrote(head);
+    this.address = head.address;
     for (const changes of records) await this.put(changes);
     this.gone.push(...removalsOf(segment));
     this.know(tipOf(segment));
   }
 
-  /** Says in the tables up to where they have the log, and begins one there. */
+  get followed(): FollowedTip {
+    return { ...this.tip, lake: this.lake, address: this.address };
+  }
+  /** Says in the tables up to where they have the log. */
+  async endFollowed(): Promise<void> {
+    await this.writer.put([versionRow(this.version), placeRow(placeOf(this.followed)), followedRow(this.followed)]);
+    await this.writer.end();
+  }
+  /** The same, and begins a log there. */
   async end(made: string): Promise<void> {
-    const { last: number, digest } = this.tip;
-    const identity = { lake: Buffer.from(this.lake, 'hex'), salt: newIdentity().salt };
-    const before = digest === '' ? Buffer.alloc(16) : Buffer.from(digest, 'hex');
-    const place = { lake: identity.lake, number, digest: before, segment: 1, at: 0, end: headBytes };
+    const place = placeOf(this.followed);
+    const { number, digest: before } = place;
+    const identity = { lake: place.lake, salt: newIdentity().salt };
     await this.writer.put([versionRow(this.version), placeRow(place)]);
     await this.writer.end();
     const bytes = Buffer.alloc(segmentBytesUnit * firstSegmentUnits);

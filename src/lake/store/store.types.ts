@@ -53,6 +53,54 @@ export interface LakeStore extends RecordCopy {
   /** Puts what is left. */
   close(): Promise<void>;
 }
+/** How a replica is. Times in milliseconds. */
+export interface FollowFigures {
+  readonly store: string;
+  /** The newest segment that it has. */
+  readonly segment: number;
+  /** Who wrote that. */
+  readonly writer: string;
+  /** How long ago it had all that the bucket had. */
+  readonly behindMs: number;
+  /** Why it cannot go on: it is to be started again. */
+  readonly ended?: string;
+  /** The last fault, until the bucket answered again. */
+  readonly fault?: string;
+  readonly requests: number;
+  readonly retries: number;
+  readonly receivedBytes: number;
+  readonly cachedBytes: number;
+}
+/** What feeds a lake that follows a bucket and never writes. */
+export interface LakeFollower {
+  /** Before the tables are opened: makes the folder if need be. Answers up to where it is. */
+  prepare(directory: string): Promise<LogPlace>;
+  /** From here on the lake is fed. */
+  begin(lake: FollowingLake): void;
+  /** @throws replica-write */
+  refuse(): never;
+  /** Something may be new: the writer's event of that number. */
+  heard(event: number): void;
+  figures(): FollowFigures;
+  close(): Promise<void>;
+}
+/** A lake that is fed with what another one's log has. */
+export interface FollowingLake {
+  readonly directory: string;
+  /** All of it is seen at once; `place` is behind it. */
+  take(changes: readonly Change[], place: LogPlace): void;
+  /** Resolves when it can take more. @throws StoreFailure, storage-full */
+  room(): Promise<void>;
+  /** Number of the last event that its readers know of. */
+  lastEvent(): number;
+  /** Whether a row of the tables names a file. */
+  hasFile(id: Id): boolean;
+  /** An object is not in the lake any more, and was not for so long that nobody reads it. */
+  removeFile(id: Id): Promise<void>;
+  /** A file went from the cache. */
+  evicted(id: Id): void;
+  readonly report: (fault: unknown) => void;
+}
 /** `evicted`: told of files that went from the cache. */
 export interface AttachedLake {
   readonly directory: string;

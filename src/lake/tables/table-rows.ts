@@ -68,6 +68,8 @@ export const versionKey = Buffer.from('format version'),
   placeKey = Buffer.from('log');
 /** Whether a row is the log's, and not LMDB's own. */
 export const isLogged = ({ table, key }: { readonly table: TableName; readonly key: Uint8Array }): boolean =>
-  table !== 'about' || !(versionKey.equals(key) || placeKey.equals(key) || journalKey.equals(key));
+  table !== 'about' || ![versionKey, placeKey, journalKey, followedKey].some((own) => own.equals(key));
+/** Of a replica: up to which segment of the bucket its tables are. */
+export const followedKey = Buffer.from('followed');
 /** Of lakes up to format 3. */
 export const journalKey = Buffer.from('journal');

@@ -86,7 +86,20 @@ interface TablesParts {
   readonly records?: readonly (readonly Change[])[];
   /** Bytes of records after which LMDB is given what it does not have, at the latest. */
   readonly applyBytes?: number | undefined;
+  /** They are a replica's. */
+  readonly followed?: Followed | undefined;
 }
+/** Tables whose rows another service's log has: only what is derived from them is written here. */
+export interface Followed {
+  /** Up to where they have that log. */
+  readonly place: LogPlace;
+  /** Throws why nothing else is written. */
+  readonly refuse: () => never;
+}
+/** What a replica writes for itself: made again where it is lost, so that it need not be durable at once. */
+const derivedTables: readonly TableName[] = ['iceberg', 'lineage'];
+/** Tables that are each service's own: a replica does not take them from the log that it follows. */
+export const isOwnOfReplica = (table: TableName): boolean => table === 'iceberg';
 /** How a transaction is written. */
 interface WriteOptions {
   /** Nobody else is waiting to write: on a disk that flushes quickly the log is written in this thread, at once. */
@@ -115,6 +128,7 @@ interface Taken {
 export class Tables {
   private readonly environment: Environment;
   private readonly log: Log | undefined;
+  private readonly followed: Followed | undefined;
   private readonly applyBytes: number;
   /** Durable in the log, not in LMDB. */
   private readonly recent = new RecentRows();
@@ -144,10 +158,11 @@ export class Tables {
   /** Told when transactions that were taken do not come; nothing else is on its way then. */
   refused: (() => void) | undefined;
 
-  constructor({ environment, log, records = [], applyBytes = applyBytesDefault }: TablesParts) {
+  constructor({ environment, log, records = [], applyBytes = applyBytesDefault, followed }: TablesParts) {
     this.environment = environment;
     this.log = log;
-    this.place_ = log?.place;
+    this.followed = followed;
+    this.place_ = log?.place ?? followed?.place;
     this.applyBytes = applyBytes;
     for (const changes of records) this.recent.put(changes);
     if (log && records.length > 0) this.applySoon();
@@ -314,6 +329,7 @@ export class Tables {
     // LMDB falls behind: what it does not have is held in memory.
     while (this.recentBytes > recentBytesMax && this.environment.failure === undefined) await this.apply();
     this.environment.checkFailure();
+    if (this.followed) return this.writeDerived(this.followed, changes, check);
     this.copy?.check();
     if (!options.frees) this.environment.checkRoom();
     killPoint('transaction: asked');
@@ -341,6 +357,34 @@ export class Tables {
       await this.taken(made);
     }
     killPoint('transaction: durable');
+  }
+  private writeDerived(
+    { refuse }: Followed,
+    changes: readonly Change[] | (() => readonly Change[]),
+    check: (() => void) | undefined,
+  ): void {
+    if (typeof changes === 'function' || changes.some(({ table }) => !derivedTables.includes(table))) return refuse();
+    check?.();
+    this.remember(changes);
+  }
+  /** Whether it is a replica's. */
+  get isFollowing(): boolean {
+    return this.followed !== undefined;
+  }
+  /**
+   * A replica's: takes what the log that it follows has, up to a place. Who reads sees all of it from here on; LMDB has
+   * it soon.
+   */
+  follow(changes: readonly Change[], place: LogPlace): void {
+    this.place_ = place;
+    const version = versionOf(changes);
+    this.remember(version > this.version() ? [...changes, versionRow(version)] : changes);
+  }
+  /** Resolves when a replica can take more. @throws StoreFailure when the disk failed */
+  async room(): Promise<void> {
+    while (this.recentBytes > recentBytesMax && this.environment.failure === undefined) await this.apply();
+    this.environment.checkFailure();
+    this.environment.checkRoom();
   }
   private check(check: (() => void) | undefined): void {
     this.checking = true;
@@ -430,11 +474,14 @@ export class Tables {
   }
   /** The log's last record is durable: who reads sees what it changes, and LMDB is given it with its number. */
   private keep(record: readonly (readonly Change[])[]): void {
+    this.place_ = this.log!.place;
+    this.remember(...record);
+  }
+  private remember(...record: readonly (readonly Change[])[]): void {
     for (const changes of record) {
       this.recent.put(changes);
       this.recentBytes += changesLength(changes);
     }
-    this.place_ = this.log!.place;
     if (this.recentBytes >= this.applyBytes) this.applySoon();
     else
       this.applyTimer ??= setTimeout(() => {
@@ -524,7 +571,7 @@ export class Tables {
   async close(): Promise<boolean> {
     await this.pumping;
     const isWhole =
-      this.log !== undefined &&
+      (this.log !== undefined || this.followed !== undefined) &&
       this.environment.failure === undefined &&
       (await this.apply().then(
         () => true,

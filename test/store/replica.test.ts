@@ -1,0 +1,233 @@
+/** Replicas of a lake in a bucket: they follow, answer what was committed, and refuse all writes. */
+import { existsSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test, vi } from 'vitest';
+import type { Lake, LakeEvent } from '../../src/lake/lake.types.ts';
+import { fileObject, inlineObject, keysAt, newPool, openTestLake, temporaryDirectory } from '../unit/lake/support.ts';
+import { openReplica, openStored, startStore } from './support.ts';
+
+const until = (look: () => unknown): Promise<unknown> => vi.waitFor(look, { timeout: 60_000, interval: 20 });
+const load = (lake: Lake, n: number, pool = 'p') => lake.pool(pool).load('main', [inlineObject(n)]);
+/** The replica knows all that the writer does. */
+const level = (writer: Lake, replica: Lake) => until(() => expect(replica.lastEventId()).toBe(writer.lastEventId()));
+const codeOf = (promise: Promise<unknown>): Promise<unknown> => promise.catch((fault: { code?: string }) => fault.code);
+/** All that readers see of names and tips. */
+const stateOf = (lake: Lake) => ({
+  pools: lake
+    .pools()
+    .map((config) => ({
+      config,
+      branches: [...lake.pool(config.name).branches()].sort((a, b) => (a.name < b.name ? -1 : 1)),
+      tags: [...lake.pool(config.name).tags()].sort((a, b) => (a.name < b.name ? -1 : 1)),
+    }))
+    .sort((a, b) => (a.config.id < b.config.id ? -1 : 1)),
+  views: lake.views(),
+  events: lake.eventsSince(0),
+});
+
+describe('a replica', () => {
+  test('follows pools, branches, tags, views, loads and deletes, and tells of each event', async () => {
+    const { proxy, keys } = await startStore();
+    const { lake: writer } = await openStored(await temporaryDirectory(), proxy.endpoint);
+    await newPool(writer);
+    await load(writer, 1);
+    const { lake, faults, objects } = await openReplica(await temporaryDirectory(), proxy.endpoint);
+    const heard: LakeEvent[] = [];
+    lake.onEvent((event) => heard.push(event));
+    expect(await keysAt(lake, 'p', 'main')).toEqual(['1']);
+    const from = lake.lastEventId();
+    const put = keys().length;
+
+    const file = await fileObject(writer, 2);
+    const { commit } = await writer.pool('p').load('main', [file]);
+    await writer.pool('p').createBranch('side', commit);
+    await writer.pool('p').createTag('v1', commit);
+    await load(writer, 3);
+    await writer.createPool({ name: 'q', order: 'asc', keys: [['k']] });
+    await load(writer, 4, 'q');
+    await writer.renamePool('q', 'r');
+    await writer.createPool({ name: 'q', order: 'asc', keys: [['k']] });
+    await writer.changeView({ action: 'create', name: 'v', query: 'from p', existing: 'refuse' });
+    await writer.changeView({ action: 'create', name: 'w', query: 'from p', existing: 'refuse' });
+    await level(writer, lake);
+    expect(stateOf(lake)).toEqual(stateOf(writer));
+    expect(await keysAt(lake, 'p', 'main')).toEqual(['1', '2', '3']);
+    expect(await keysAt(lake, 'p', 'v1')).toEqual(['1', '2']);
+    expect(await keysAt(lake, 'r', 'main')).toEqual(['4']);
+    expect(await objects.readRange(file.id, 0, 3)).toEqual(Uint8Array.of(1, 2, 3));
+
+    await writer.pool('p').deleteBranch('side');
+    await writer.pool('p').deleteTag('v1');
+    await writer.pool('p').deleteObjects('main', [file.id]);
+    await writer.changeView({ action: 'drop', name: 'v', ifExists: false });
+    await writer.changeView({ action: 'create', name: 'w', query: 'from r', existing: 'replace' });
+    await writer.deletePool('q');
+    await writer.pool('p').reset('main', commit);
+    await level(writer, lake);
+    expect(stateOf(lake)).toEqual(stateOf(writer));
+    expect(await keysAt(lake, 'p', 'main')).toEqual(['1', '2']);
+    expect(heard).toEqual(writer.eventsSince(from));
+    expect(faults).toEqual([]);
+    expect(keys().length).toBeGreaterThan(put);
+  });
+
+  test('refuses every write by the name of the writer, and puts nothing into the bucket', async () => {
+    const { proxy, server } = await startStore();
+    const { lake: writer } = await openStored(await temporaryDirectory(), proxy.endpoint, { address: 'here:1' });
+    await newPool(writer);
+    const { commit } = await load(writer, 1);
+    const { lake } = await openReplica(await temporaryDirectory(), proxy.endpoint);
+    const before = server.requests.length;
+    const message = await load(lake, 2).then(String, (fault: Error) => fault.message);
+    expect(message).toBe('this service is a replica of s3://lakes/a and takes no writes: here:1 is the writer');
+    const writes = [
+      () => lake.createPool({ name: 'q' }),
+      () => lake.renamePool('p', 'q'),
+      () => lake.deletePool('p'),
+      () => lake.pool('p').createBranch('b', commit),
+      () => lake.pool('p').createTag('t', commit),
+      () => lake.pool('p').reset('main', commit),
+      () => lake.pool('p').vacuum('main', { dryRun: false }),
+      () => lake.changeView({ action: 'create', name: 'v', query: 'from p', existing: 'refuse' }),
+    ];
+    for (const write of writes) expect(await codeOf(write())).toBe('replica-write');
+    expect(await keysAt(lake, 'p', 'main')).toEqual(['1']);
+    expect(server.requests.slice(before).filter((each) => /^(PUT|DELETE|POST) /.test(each))).toEqual([]);
+  });
+
+  test('goes on from its own folder, also where it was killed, and begins again from the bucket where it fell behind', async () => {
+    const { proxy, server } = await startStore();
+    const options = { baseBytesMin: 30_000, graceMs: 0 };
+    const { lake: writer } = await openStored(await temporaryDirectory(), proxy.endpoint, options);
+    await newPool(writer);
+    await load(writer, 1);
+    const folder = await temporaryDirectory();
+    const first = await openReplica(folder, proxy.endpoint);
+    await level(writer, first.lake);
+    await first.lake.close();
+    expect(existsSync(join(folder, 'log'))).toBe(false);
+    await load(writer, 2);
+
+    let asked = server.requests.length;
+    const second = await openReplica(folder, proxy.endpoint);
+    await level(writer, second.lake);
+    expect(await keysAt(second.lake, 'p', 'main')).toEqual(['1', '2']);
+    const listed = (): string[] => server.requests.slice(asked).filter((each) => each.includes('prefix=a%2Fbase'));
+    expect(listed()).toEqual([]);
+    await second.lake.close();
+    rmSync(join(folder, 'tables', 'closed'));
+    asked = server.requests.length;
+    const killed = await openReplica(folder, proxy.endpoint);
+    expect(await keysAt(killed.lake, 'p', 'main')).toEqual(['1', '2']);
+    expect(listed()).toEqual([]);
+    await killed.lake.close();
+
+    const wanted = ['1', '2'];
+    for (let n = 3; n <= 60; n++) {
+      await load(writer, n);
+      wanted.push(String(n));
+    }
+    await until(() => expect(server.objects.has('/lakes/a/log/0000000000000003')).toBe(false));
+    const third = await openReplica(folder, proxy.endpoint);
+    await level(writer, third.lake);
+    expect((await keysAt(third.lake, 'p', 'main')).toSorted((a, b) => Number(a) - Number(b))).toEqual(wanted);
+    expect(listed().length).toBeGreaterThan(0);
+    expect(stateOf(third.lake)).toEqual(stateOf(writer));
+  });
+
+  test('reads on what was vacuumed or deleted meanwhile', async () => {
+    const { proxy } = await startStore();
+    const { lake: writer } = await openStored(await temporaryDirectory(), proxy.endpoint);
+    await newPool(writer);
+    const inline = inlineObject(1);
+    const file = await fileObject(writer, 2);
+    await writer.pool('p').load('main', [inline, file]);
+    const { lake, objects } = await openReplica(await temporaryDirectory(), proxy.endpoint);
+    const open = await lake.openSnapshot('p', 'main');
+    await writer.pool('p').deleteObjects('main', [inline.id, file.id]);
+    await writer.pool('p').vacuum('main', { dryRun: false });
+    await level(writer, lake);
+    await writer.createPool({ name: 'after' });
+    await writer.deletePool('p');
+    await level(writer, lake);
+    const page = open.page({ limit: 10 });
+    expect(page.objects.map(({ id }) => id).sort()).toEqual([inline.id, file.id].sort());
+    expect(page.objects.find(({ id }) => id === inline.id)?.inline).toEqual(Buffer.from(inline.inline!));
+    expect(await objects.readRange(file.id, 0, 3)).toEqual(Uint8Array.of(1, 2, 3));
+    open.release();
+    expect(lake.pools().map(({ name }) => name)).toEqual(['after']);
+  });
+
+  test('removes from its disk what nobody reads any more', async () => {
+    const { proxy } = await startStore();
+    const { lake: writer } = await openStored(await temporaryDirectory(), proxy.endpoint);
+    await newPool(writer);
+    const file = await fileObject(writer, 2);
+    await writer.pool('p').load('main', [file]);
+    const { lake, objects } = await openReplica(await temporaryDirectory(), proxy.endpoint, { graceMs: 100 });
+    await objects.readRange(file.id, 0, 3);
+    const path = join(lake.directory, 'objects', file.id.slice(38), file.id);
+    expect(existsSync(path)).toBe(true);
+    await writer.pool('p').deleteObjects('main', [file.id]);
+    await writer.pool('p').vacuum('main', { dryRun: false });
+    await until(() => expect(existsSync(path)).toBe(false));
+    expect(existsSync(join(lake.directory, 'objects'))).toBe(true);
+  });
+
+  test('goes over faults of the store, and says how far it is behind', async () => {
+    const { proxy } = await startStore();
+    const { lake: writer } = await openStored(await temporaryDirectory(), proxy.endpoint);
+    await newPool(writer);
+    const { lake, follower, faults } = await openReplica(await temporaryDirectory(), proxy.endpoint);
+    await level(writer, lake);
+    const { faultOf } = proxy;
+    proxy.faultOf = () => '503';
+    await until(() => expect(follower.figures().fault).toMatch(/503/));
+    expect(lake.figures().follow!.behindMs).toBeGreaterThan(300);
+    proxy.faultOf = faultOf;
+    await load(writer, 1);
+    await level(writer, lake);
+    await until(() => expect(follower.figures().fault).toBeUndefined());
+    expect(follower.figures()).toMatchObject({ store: 's3://lakes/a', writer: 'here' });
+    expect(faults).toHaveLength(1);
+  });
+
+  test('says that it was away for too long, and is begun again then', async () => {
+    const { server, proxy } = await startStore();
+    const { lake: writer } = await openStored(await temporaryDirectory(), server.endpoint, {
+      baseBytesMin: 30_000,
+      graceMs: 0,
+    });
+    await newPool(writer);
+    await load(writer, 1);
+    const folder = await temporaryDirectory();
+    const { lake, follower } = await openReplica(folder, proxy.endpoint, { lateLookMs: 100 });
+    await level(writer, lake);
+    const { faultOf } = proxy;
+    proxy.faultOf = () => 'reset';
+    for (let n = 2; n <= 60; n++) await load(writer, n);
+    await until(() => expect(server.objects.has('/lakes/a/log/0000000000000006')).toBe(false));
+    proxy.faultOf = faultOf;
+    await until(() =>
+      expect(follower.figures().ended).toContain(', and the log there begins behind it: start it again'),
+    );
+    expect(await keysAt(lake, 'p', 'main')).toEqual(['1']);
+    await lake.close();
+    const again = await openReplica(folder, proxy.endpoint);
+    expect(await keysAt(again.lake, 'p', 'main')).toHaveLength(60);
+  });
+
+  test('a bucket without a lake is refused; a folder that has a lake of its own is not taken', async () => {
+    const { proxy } = await startStore();
+    expect(await codeOf(openReplica(await temporaryDirectory(), proxy.endpoint))).toBe('store-empty');
+    const { lake: writer } = await openStored(await temporaryDirectory(), proxy.endpoint);
+    await newPool(writer);
+    const own = await temporaryDirectory();
+    const other = await openTestLake({ directory: own });
+    await newPool(other);
+    await other.close();
+    expect(await codeOf(openReplica(own, proxy.endpoint))).toBe('store-diverged');
+    const again = await openTestLake({ directory: own });
+    expect(again.pools().map(({ name }) => name)).toEqual(['p']);
+  });
+});
