@@ -28,7 +28,10 @@ beforeAll(async () => {
   process.env['AWS_SECRET_ACCESS_KEY'] = 'secret';
   store = await startBucketServer();
   writer = await start(['-store', 's3://lakes/a']);
-  await ask(writer, '/pool', { body: '{"name":"p","layout":{"order":"asc","keys":[["k"]]},"iceberg":"on"}' });
+  const made = await ask(writer, '/pool', {
+    body: '{"name":"p","layout":{"order":"asc","keys":[["k"]]},"iceberg":"lazy"}',
+  });
+  expect(made.status, made.text).toBe(200);
   replica = await start(['-follow', 's3://lakes/a', '-follow.url', writer.address, '-after.wait', '30s']);
 }, 120_000);
 afterAll(async () => {
@@ -147,7 +150,7 @@ test('readiness, metrics, events and Iceberg tables', async () => {
   };
   const uuid = (answer: Record<string, unknown>) => (answer['metadata'] as Record<string, unknown>)['table-uuid'];
   expect(uuid(await table(replica))).toBe(uuid(await table(writer)));
-}, 120_000);
+}, 60_000);
 
 test('a replica does not begin what it is no part of', async () => {
   const refused = await runProgram(['serve', '-follow', 's3://lakes/a', '-store', 's3://lakes/a']);
