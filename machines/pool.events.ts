@@ -9,11 +9,16 @@ export type PoolJob = { readonly id: number } & PoolTask;
  * `ifTip`: the job is done only while its branch is at one of these; a vacuum only while its revision is. `by`: who asks
  * is no administrator of the pool; absent where they are, or where nobody is told apart.
  */
-export type PoolTask = { readonly ifTip?: readonly string[]; readonly by?: 'writer' } & PoolWork;
-type PoolWork =
+export type PoolTask = Terms & (PartWork | PoolWork);
+/** What a transaction can do to a branch: each part to another one. */
+export type PartTask = Terms & PartWork;
+interface Terms {
+  readonly ifTip?: readonly string[];
+  readonly by?: 'writer';
+}
+type PartWork =
   /** Objects are added, one commit. Those that wait one after the other are committed as a group. */
   | { readonly kind: 'load'; readonly branch: string; readonly objects: readonly string[] }
-  | { readonly kind: 'delete'; readonly branch: string; readonly objects: readonly string[] }
   /**
    * Objects are replaced, by what was prepared outside of the queue. `parts`: how many
    * of `adds` each of `removes` was made into.
@@ -29,7 +34,9 @@ type PoolWork =
       readonly since?: string;
       readonly vectors: boolean;
     }
-  | { readonly kind: 'merge'; readonly target: string; readonly child: string; readonly records?: RecordChange }
+  | { readonly kind: 'merge'; readonly target: string; readonly child: string; readonly records?: RecordChange };
+type PoolWork =
+  | { readonly kind: 'delete'; readonly branch: string; readonly objects: readonly string[] }
   | { readonly kind: 'revert'; readonly branch: string; readonly commit: string; readonly records?: RecordChange }
   /** What commit `to` has otherwise than `from` is done to the branch. */
   | {
@@ -53,7 +60,17 @@ type PoolWork =
   /** From then on the branch is protected like this; without a word, by nothing. */
   | { readonly kind: 'protect'; readonly branch: string; readonly protection: Protection }
   | { readonly kind: 'create tag'; readonly name: string; readonly commit: string }
-  | { readonly kind: 'delete tag'; readonly name: string };
+  | { readonly kind: 'delete tag'; readonly name: string }
+  /**
+   * The pool waits while the transaction of this number asks the others of `pools`, and makes its own commits, one a
+   * part, with theirs.
+   */
+  | {
+      readonly kind: 'transaction';
+      readonly transaction: number;
+      readonly pools: readonly string[];
+      readonly parts: readonly PartTask[];
+    };
 /** What objects are replaced for. */
 export type RewriteCause = 'delete where' | 'update' | 'upsert' | 'compact';
 /**
@@ -105,6 +122,8 @@ export interface ChangeEvent {
   readonly branch?: string;
   /** The tag that came or went. */
   readonly tag?: string;
+  /** The transaction that the commit is part of: all of its events have it. */
+  readonly transactionId?: string;
   /** Names the branch again for a merge and is empty for other commits, as clients of the reference expect. */
   readonly parent?: string;
 }
@@ -118,6 +137,8 @@ export type JobOutcome =
       readonly id: number;
       readonly status: 'done';
       readonly commit?: string;
+      /** Those of a transaction, one a part. */
+      readonly commits?: readonly string[];
       readonly objects?: readonly string[];
       readonly events?: readonly ChangeEvent[];
     }
@@ -125,7 +146,7 @@ export type JobOutcome =
   | {
       readonly id: number;
       readonly status: 'refused';
-      readonly why: 'queue full' | 'closing' | 'store failed';
+      readonly why: 'queue full' | 'closing' | 'store failed' | 'transaction refused';
       readonly text: string;
     };
 

@@ -102,6 +102,10 @@ export const errorTable = {
   'rewrite-overtaken': conflict(
     'branch "{branch}": gave up after {attempts} conflicts with concurrent writes: data objects {objects} were replaced',
   ),
+  'transaction-overtaken': conflict(
+    'transaction: gave up after {attempts} attempts: others wrote to its branches meanwhile; try again',
+  ),
+  'transaction-twice': bad('{pool}/{branch}: two commits of one transaction on the same branch'),
   vacuumed: { status: 410, kind: 'gone', text: 'commit {id}: its data objects were vacuumed: {objects}' },
   'vector-exists': conflict('vector exists for {id}: vector add operation aborted'),
   'vector-missing': absent('vector {id} does not exist: vector delete operation aborted'),
@@ -570,15 +574,18 @@ export class LakeError extends Error {
   constructor(
     code: ErrorCode,
     given: ErrorParameters = {},
-    options: { readonly cause?: unknown; readonly details?: Readonly<Record<string, unknown>> } = {},
+    options: {
+      readonly cause?: unknown;
+      readonly details?: Readonly<Record<string, unknown>>;
+      /** The part of a request that it is about; begins the text. */
+      readonly within?: string;
+    } = {},
   ) {
     const parameters = code === 'query-invalid' ? given : shortened(given);
-    super(
-      errorTable[code].text.replace(/\{(\w+)\}/g, (whole, name: string) =>
-        name in parameters ? String(parameters[name]) : whole,
-      ),
-      { cause: options.cause },
+    const text = errorTable[code].text.replace(/\{(\w+)\}/g, (whole, name: string) =>
+      name in parameters ? String(parameters[name]) : whole,
     );
+    super(options.within === undefined ? text : `${options.within}: ${text}`, { cause: options.cause });
     this.name = 'LakeError';
     this.code = code;
     this.parameters = parameters;

@@ -313,10 +313,17 @@ const plain = /^[\w ./:@-]*$/;
  * What the JSON writer makes of the event, which costs as much as a tenth of a small commit; undefined where a name
  * would take quoting.
  */
-const jsonText = ({ kind, poolId, commitId, branch = '', parent = '' }: LakeEvent): string | undefined => {
+const jsonText = ({
+  kind,
+  poolId,
+  commitId,
+  branch = '',
+  parent = '',
+  transactionId,
+}: LakeEvent): string | undefined => {
   if (!plain.test(branch) || !plain.test(parent) || unusual.test(kind)) return undefined;
   if (kind === 'pool-commit')
-    return `{"commit_id":"0x${commitId!}","pool_id":"0x${poolId}","branch":"${branch}","parent":"${parent}"}`;
+    return `{"commit_id":"0x${commitId!}","pool_id":"0x${poolId}","branch":"${branch}","parent":"${parent}"${transactionId === undefined ? '' : `,"transaction_id":"0x${transactionId}"`}}`;
   return kind === 'branch-update' || kind === 'branch-delete'
     ? `{"pool_id":"0x${poolId}","branch":"${branch}"}`
     : `{"pool_id":"0x${poolId}"}`;

@@ -13,6 +13,7 @@ import type { LakeJob, LakeTask, LakeWorkDone, PoolSettings } from '../../machin
 import { lakeMachine } from '../../machines/lake.machine.ts';
 import type { JobOutcome } from '../../machines/pool.events.ts';
 import { type LakeWork, type PoolActor, provideLake } from './actors.ts';
+import { type Cut, Cuts } from './cuts.ts';
 import { Checkpoints } from './tables/checkpoints.ts';
 import { LakeDraws, lastDrawn } from './draws.ts';
 import { Feed } from './feed.ts';
@@ -34,9 +35,13 @@ import type {
   LakeOptions,
   MetaPage,
   MetaSource,
+  PartsMade,
   PoolConfig,
   PoolQueue,
+  ReadyCommit,
   Snapshot,
+  TransactionChange,
+  TransactionResult,
   UnreadablePool,
   ViewChange,
   ViewChanged,
@@ -54,6 +59,7 @@ import { Mailbox } from './pool/mailbox.ts';
 import { derivedPool } from './pool/derived.ts';
 import { PoolFace } from './pool/pool.ts';
 import { PoolStore, type Stores } from './pool/store.ts';
+import { transact, transactAgain, type TransactionHost } from './pool/transaction.ts';
 import { findOrphans, purgePool } from './objects/purge.ts';
 import { markClosed, openFollowed, openTables } from './repair/recovery.ts';
 import { tablesFolder } from './repair/replay.ts';
@@ -112,6 +118,8 @@ class OpenLake implements Lake {
   private readonly packer: Packer | undefined;
   private startFault: unknown;
   private jobs = 0;
+  private transactionCount = 0;
+  private readonly cuts = new Cuts();
   private jobListener: ((job: DoneJob) => void) | undefined;
   private readonly files: ToldFiles;
   private closeAsked = false;
@@ -452,11 +460,32 @@ class OpenLake implements Lake {
     return { change: there ? 'replaced' : 'created', ...(made && { view: made }) };
   }
 
-  async openSnapshot(pool: string, commitish: string): Promise<Snapshot> {
+  async openSnapshot(pool: string, commitish: string, cut?: Cut): Promise<Snapshot> {
     const face = this.face(pool);
-    const commit = face.resolveAt(commitish);
+    const commit = (cut && face.before(cut, commitish)) ?? face.resolveAt(commitish);
     // Without a wait where there is none: what is resolved is pinned in one turn.
     return (await face.open(commit instanceof Promise ? await commit : commit)).snapshot;
+  }
+  cut(): Cut {
+    return this.cuts.open();
+  }
+  async transact(changes: readonly TransactionChange[]): Promise<TransactionResult> {
+    this.checkWrites();
+    return transact(this.transactions(), changes);
+  }
+  submitParts(parts: readonly ReadyCommit[]): Promise<PartsMade> {
+    return transactAgain(this.transactions(), parts);
+  }
+  private transactions(): TransactionHost {
+    const { charts, inspect } = this.options;
+    return {
+      stores: this.stores,
+      cuts: this.cuts,
+      ...(charts?.transaction && { chart: charts.transaction }),
+      ...(inspect && { inspect }),
+      face: (reference) => this.face(reference),
+      nextNumber: () => ++this.transactionCount,
+    };
   }
   async openDiff(pool: string, request: DiffRequest): Promise<Diff> {
     return openDiff(this.face(pool).store, request);

@@ -6,11 +6,13 @@
  * `Snapshot`, `ObjectFiles`.
  */
 
+import type { Cut } from './cuts.ts';
 import type { FollowFigures, LakeFollower, LakeStore, StoreFigures } from './store/store.types.ts';
 import type { LakeTask, PoolSettings } from '../../machines/lake.events.ts';
 import type { lakeMachine } from '../../machines/lake.machine.ts';
 import type { poolMachine } from '../../machines/pool.machine.ts';
-import type { ChangeEvent, Protection } from '../../machines/pool.events.ts';
+import type { transactionMachine } from '../../machines/transaction.machine.ts';
+import type { ChangeEvent, PartTask, Protection } from '../../machines/pool.events.ts';
 
 /** 40 lower-case hexadecimal digits. */
 export type Id = string;
@@ -233,6 +235,46 @@ export interface RecordsPrepared {
   readonly keys?: readonly [Uint8Array, Uint8Array];
   readonly isApart: boolean;
 }
+/**
+ * One commit of a transaction. `pool`: by name or id; `label`: begins the text of errors that are about it. `brings`:
+ * objects that come whatever `prepare` makes. Of `objects` and `brings` files are not removed when it fails.
+ */
+export type TransactionChange = {
+  readonly pool: string;
+  readonly branch: string;
+  readonly label?: string;
+  readonly note: CommitNote;
+} & (
+  | { readonly what: 'load'; readonly objects: readonly ObjectMeta[] }
+  | {
+      readonly what: 'rewrite';
+      readonly cause: 'delete where' | 'update' | 'upsert';
+      readonly prepare: PrepareRewrite;
+      readonly brings: readonly ObjectMeta[];
+    }
+  | { readonly what: 'merge'; readonly child: string; readonly prepare: PrepareRecords }
+);
+/**
+ * What a transaction made. `commits`: in the order of the changes; the first one of each pool has the transaction's id.
+ */
+export interface TransactionResult {
+  readonly transaction: Id;
+  readonly commits: readonly { readonly pool: Id; readonly branch: string; readonly commit: Id }[];
+}
+
+/** A commit of a transaction that only has to be made, in the pool's turn. `pool`: its id. */
+export interface ReadyCommit {
+  readonly pool: Id;
+  readonly task: PartTask;
+  readonly note: CommitNote;
+  readonly objects: readonly ObjectMeta[];
+}
+/** What became of them, in their order. */
+export interface PartsMade {
+  readonly transaction: Id;
+  readonly commits: readonly Id[];
+}
+
 /** A merge, a revert or a pick on a branch; a pick does what `to` has otherwise than `from`. */
 export type Combination =
   | { readonly kind: 'merge'; readonly target: string; readonly child: string }
@@ -632,7 +674,11 @@ export interface Lake {
    * `commitish`: name of a branch or tag, or a commit's id. @throws pool-not-found, branch-not-found, commit-file-missing when there is
    * no such commit, vacuumed
    */
-  openSnapshot(pool: string, commitish: string): Promise<Snapshot>;
+  openSnapshot(pool: string, commitish: string, cut?: Cut): Promise<Snapshot>;
+  /** From now on, for who looks up several branches and is to see all of a transaction or nothing. */
+  cut(): Cut;
+  /** Commits in several pools, all or none. @throws transaction-twice, transaction-overtaken */
+  transact(changes: readonly TransactionChange[]): Promise<TransactionResult>;
   /** The same errors, and diff-no-fork. */
   openDiff(pool: string, request: DiffRequest): Promise<Diff>;
   metaPage(source: MetaSource, next?: string): Promise<MetaPage>;
@@ -675,6 +721,8 @@ export interface Lake {
     task: LakeTask,
     more?: { readonly request?: CreatePoolRequest; readonly view?: ViewDefinition },
   ): Promise<void>;
+  /** The same of a transaction: makes its commits of what they were made of. */
+  submitParts(parts: readonly ReadyCommit[]): Promise<PartsMade>;
   /** Refuses new work, lets running jobs settle, marks the clean stop. */
   close(): Promise<void>;
 }
@@ -747,6 +795,8 @@ export interface SnapshotLimits {
 export interface LakeCharts {
   readonly lake: typeof lakeMachine;
   readonly pool: typeof poolMachine;
+  /** Default: that of machines/. */
+  readonly transaction?: typeof transactionMachine;
 }
 /** Where a lake is, what bounds it, and who is told of what it does. */
 export interface LakeOptions {

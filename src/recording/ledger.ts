@@ -62,7 +62,7 @@ export class Ledger {
   private book(
     pool: string,
     job: PoolJob | LakeJob,
-    { commit, events = [] }: Extract<JobOutcome, { readonly status: 'done' }>,
+    { commit, commits = [], events = [] }: Extract<JobOutcome, { readonly status: 'done' }>,
   ): void {
     for (const event of events) bookEvent(this.events, event);
     const tips = this.branches(pool);
@@ -90,12 +90,17 @@ export class Ledger {
       case 'create tag':
       case 'delete tag':
         return;
-      default: {
-        const branch = job.kind === 'merge' ? job.target : job.branch;
-        listOf(this.commits, pool).push({ id: commit!, branch, parent: tips.get(branch) });
-        tips.set(branch, commit!);
-      }
+      case 'transaction':
+        for (const [i, part] of job.parts.entries()) this.commit(pool, branchOf(part), commits[i]!);
+        return;
+      default:
+        this.commit(pool, branchOf(job), commit!);
     }
+  }
+  private commit(pool: string, branch: string, id: string): void {
+    const tips = this.branches(pool);
+    listOf(this.commits, pool).push({ id, branch, parent: tips.get(branch) });
+    tips.set(branch, id);
   }
   private branches(pool: string): Map<string, string> {
     let tips = this.tips.get(pool);
@@ -103,6 +108,9 @@ export class Ledger {
     return tips;
   }
 }
+
+const branchOf = (job: { readonly branch: string } | { readonly kind: 'merge'; readonly target: string }): string =>
+  'target' in job ? job.target : job.branch;
 
 /** Puts an event with those of its pool; those of the lake's own jobs are together. */
 export const bookEvent = (events: Map<string, BookedEvent[]>, event: BookedEvent): void => {

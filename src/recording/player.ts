@@ -9,6 +9,7 @@ import { loadMachine } from '../../machines/load.machine.ts';
 import { poolMachine } from '../../machines/pool.machine.ts';
 import { queryMachine } from '../../machines/query.machine.ts';
 import { subscriberMachine } from '../../machines/subscriber.machine.ts';
+import { transactionMachine } from '../../machines/transaction.machine.ts';
 import type { MachineName, MessageOutcome, RecordedEvent } from './record.ts';
 import { leavesOf } from './watch.ts';
 
@@ -16,6 +17,7 @@ import { leavesOf } from './watch.ts';
 export const machines: { readonly [Name in MachineName]: AnyStateMachine } = {
   lake: lakeMachine,
   pool: poolMachine,
+  transaction: transactionMachine,
   load: loadMachine,
   query: queryMachine,
   subscriber: subscriberMachine,

@@ -80,7 +80,8 @@ class Replay {
           );
         return;
       case 'drawn':
-        if (line.fact.what === 'commit') this.drawn.set(line.fact.commit.id, line.fact);
+        // Commits of a transaction have one id in several pools.
+        if (line.fact.what === 'commit') this.drawn.set(`${line.pool} ${line.fact.commit.id}`, line.fact);
         return;
       case 'event':
         bookEvent(this.told, line.event);
@@ -202,7 +203,7 @@ class Replay {
     for (const [pool, commits] of this.ledger.commits) {
       this.counts.commits += commits.length;
       for (const { id, branch, parent } of commits) {
-        const drawn = this.drawn.get(id);
+        const drawn = this.drawn.get(`${pool} ${id}`);
         this.findings.compare(
           step,
           `commit ${id} of pool ${pool}`,

@@ -30,6 +30,7 @@ export const lakeStepWords = [
   'merge',
   'revert',
   'pick',
+  'transaction',
   'vacuum',
   'query',
   'open',

@@ -55,6 +55,8 @@ export class LakeSession {
   private readonly known = new Map<string, Promise<number>>();
   private readonly knownViews = new Map<string, ViewVersion>();
   private released = false;
+  /** Since the first branch was looked up. */
+  private cut: ReturnType<NonNullable<LakeServices['cut']>> | undefined;
   /** It reads more than pools: files, URLs, what is told of the lake. */
   private readsMore = false;
   private readonly from: FromPolicy;
@@ -208,6 +210,7 @@ export class LakeSession {
 
   release(): void {
     this.released = true;
+    this.cut?.close();
     for (const { snapshot } of this.opened.splice(0)) snapshot.release();
     for (const diff of this.diffs.splice(0)) diff.release();
   }
@@ -401,7 +404,8 @@ export class LakeSession {
   }
 
   private async open(poolId: string, commitish: string): Promise<number> {
-    const snapshot = await this.lake.openSnapshot(`0x${poolId}`, commitish);
+    this.cut ??= this.lake.cut?.();
+    const snapshot = await this.lake.openSnapshot(`0x${poolId}`, commitish, this.cut);
     if (this.released) {
       snapshot.release();
       throw new LakeError('query-cancelled');

@@ -2,6 +2,7 @@
  * What the worker pool does for the main thread: bodies become objects, query texts become bytes, objects are
  * rewritten. Promise faces only; the threads behind them are pool.ts.
  */
+import type { Cut } from '../lake/cuts.ts';
 import type { RenderedFile, RenderRequest } from '../iceberg/render.types.ts';
 import type {
   CommitNote,
@@ -322,7 +323,9 @@ export interface LakeServices {
   changeView(change: ViewChange, author?: string): Promise<ViewChanged>;
   /** Told of a pool that a query names and that is not there, or is not to be seen. */
   missed?(reference: string): void;
-  openSnapshot(pool: string, commitish: string): Promise<Snapshot>;
+  /** From now on, for a query that is to see all of a transaction or nothing; absent: there are none. */
+  cut?(): Cut;
+  openSnapshot(pool: string, commitish: string, cut?: Cut): Promise<Snapshot>;
   openDiff(pool: string, request: DiffRequest): Promise<Diff>;
   metaPage(source: MetaSource, next?: string): Promise<MetaPage>;
   /** Bytes of its own caches, which are of the budget of decoded columns. */

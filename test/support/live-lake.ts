@@ -6,7 +6,7 @@ import { LakeError } from '../../src/errors.ts';
 import { LakeDraws } from '../../src/lake/draws.ts';
 import { newId } from '../../src/lake/ksuid.ts';
 import { openLake } from '../../src/lake/lake.ts';
-import type { KeyBound, Lake, LakeCharts, LakeOptions, ObjectMeta } from '../../src/lake/lake.types.ts';
+import type { CommitTerms, KeyBound, Lake, LakeCharts, LakeOptions, ObjectMeta } from '../../src/lake/lake.types.ts';
 import { openObjects } from '../../src/lake/objects/objects.ts';
 import { StoreFailure } from '../../src/lake/tables/tables.ts';
 import { sortKeyBytes } from '../../src/vectors/sort-key.ts';
@@ -18,9 +18,9 @@ const stepsMax = 20_000;
 const unanswered = 'is not answered';
 
 /** Plays everything, each part on a lake of its own, up to the first thing that is not answered. */
-export const seenOfLake = async (charts: LakeCharts): Promise<readonly string[]> => {
+export const seenOfLake = async (charts: LakeCharts, played: PlayParts = parts): Promise<readonly string[]> => {
   const seen: string[] = [];
-  for (const [name, part] of Object.entries(parts)) {
+  for (const [name, part] of Object.entries(played)) {
     const directory = await mkdtemp(join(tmpdir(), 'lake-live-'));
     const play = new Play(directory, charts, (text) => seen.push(`${name}: ${text}`));
     try {
@@ -100,6 +100,12 @@ class Play {
   load(branch = 'main'): Promise<unknown> {
     return this.lake.pool('p').load(branch, [object()]);
   }
+  /** A transaction over both pools. */
+  both(terms: CommitTerms = {}): Promise<unknown> {
+    return this.lake.transact(
+      ['p', 'q'].map((pool) => ({ pool, branch: 'main', note: { terms }, what: 'load', objects: [object()] })),
+    );
+  }
   create(name: string): Promise<unknown> {
     return this.lake.createPool({ name });
   }
@@ -111,7 +117,49 @@ class Play {
   }
 }
 
-const parts: Readonly<Record<string, (play: Play) => Promise<void>>> = {
+type PlayParts = Readonly<Record<string, (play: Play) => Promise<void>>>;
+/** Transactions over two pools: one that is made, one that is not, and ones that a pool refuses. */
+export const transactionParts: PlayParts = {
+  transactions: async (play) => {
+    await play.open();
+    await play.see('create', () => play.create('p'));
+    await play.see('create', () => play.create('q'));
+    await play.see('both', () => play.both());
+    await play.see('load', () => play.load());
+    await play.see('on an old tip', () => play.both({ ifTip: ['1'.repeat(40)] }));
+    await play.see('both', () => play.both());
+    await play.see('load', () => play.load());
+    play.queues();
+    const late = play.both();
+    const closed = play.lake.close();
+    await play.seeAll('late', [late.catch(() => undefined)]);
+    await play.see('close', () => closed);
+  },
+  'a pool whose queue is full': async (play) => {
+    await play.open({ queueJobsMax: 1 });
+    await play.see('create', () => play.create('p'));
+    await play.see('create', () => play.create('q'));
+    const second = [...play.lake.pools()].sort((a, b) => (a.id < b.id ? -1 : 1))[1]!;
+    const pool = play.lake.pool(`0x${second.id}`);
+    const jobs = [1, 2, 3].map(() => pool.load('main', [object()]).catch(() => undefined));
+    await play.see('both', () => play.both());
+    await play.seeAll('load', jobs);
+    await play.see('load', () => play.load());
+    await play.see('close', () => play.lake.close());
+  },
+  'only one pool, which refuses': async (play) => {
+    await play.open({ queueJobsMax: 1 });
+    await play.see('create', () => play.create('p'));
+    const jobs = [1, 2, 3].map(() => play.load().catch(() => undefined));
+    await play.see('one', () =>
+      play.lake.transact([{ pool: 'p', branch: 'main', note: {}, what: 'load', objects: [object()] }]),
+    );
+    await play.seeAll('load', jobs);
+    await play.see('close', () => play.lake.close());
+  },
+};
+
+const parts: PlayParts = {
   /** Changes of every kind, one after the other and many at once, and what is there after a restart. */
   changes: async (play) => {
     await play.open();

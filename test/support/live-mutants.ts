@@ -10,10 +10,11 @@ import { loadMachine } from '../../machines/load.machine.ts';
 import { poolMachine } from '../../machines/pool.machine.ts';
 import { queryMachine } from '../../machines/query.machine.ts';
 import { subscriberMachine } from '../../machines/subscriber.machine.ts';
+import { transactionMachine } from '../../machines/transaction.machine.ts';
 import type { MachineName } from '../../src/recording/record.ts';
 import { runCharts } from '../../src/workers/watches.ts';
 import { seenOfFeed } from './live-feed.ts';
-import { seenOfLake } from './live-lake.ts';
+import { seenOfLake, transactionParts } from './live-lake.ts';
 import { RunBench } from './live-runs.ts';
 import { partsOf, type TransitionPart, withGuardNegated, withoutTransition } from './machine-parts.ts';
 
@@ -73,6 +74,14 @@ const hosts = (runs: RunBench): { readonly [Name in MachineName]: Host } => ({
   pool: {
     machine: poolMachine,
     see: (pool) => seenOfLake({ lake: lakeMachine, pool: pool as typeof poolMachine }),
+  },
+  transaction: {
+    machine: transactionMachine,
+    see: (transaction) =>
+      seenOfLake(
+        { lake: lakeMachine, pool: poolMachine, transaction: transaction as typeof transactionMachine },
+        transactionParts,
+      ),
   },
   load: { machine: loadMachine, see: (load) => runs.seenOfLoads(load as typeof loadMachine) },
   query: { machine: queryMachine, see: (query) => runs.seenOfQueries(query as typeof queryMachine) },

@@ -121,6 +121,24 @@ const poolPlan: Plan = {
   },
   key: ({ running, closeAsked, failure }) => [(running as unknown[]).length, closeAsked, failure !== null],
 };
+const transactionPlan: Plan = {
+  input: { poolIds: ['a', 'b', 'c'] },
+  // Each is the answer to what was emitted.
+  events: (snapshot) => {
+    if (snapshot.matches('asking'))
+      return [
+        ['granted', { type: 'granted', poolId: 'a' }],
+        ['refused', { type: 'refused', poolId: 'a', text: 'no' }],
+      ];
+    if (snapshot.matches('writing'))
+      return [
+        ['written', { type: 'written' }],
+        ['not written', { type: 'not written', text: 'no' }],
+      ];
+    return [['let go', { type: 'let go', poolId: 'a' }]];
+  },
+  key: ({ held, isWritten }) => [held, isWritten],
+};
 const loadPlan: Plan = {
   input: { poolId: 'p' },
   events: () => [
@@ -167,6 +185,7 @@ const subscriberPlan: Plan = {
 const plans: { readonly [Name in MachineName]: Plan } = {
   lake: lakePlan,
   pool: poolPlan,
+  transaction: transactionPlan,
   load: loadPlan,
   query: queryPlan,
   subscriber: subscriberPlan,

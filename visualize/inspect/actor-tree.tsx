@@ -25,6 +25,7 @@ interface Leaf {
 type Item = Branch | Leaf;
 
 const groups = [
+  ['transaction', 'Transactions'],
   ['load', 'Loads'],
   ['query', 'Queries'],
   ['subscriber', 'Subscribers'],

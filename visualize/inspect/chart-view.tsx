@@ -6,6 +6,7 @@ import { loadMachine } from '../../machines/load.machine.ts';
 import { poolMachine } from '../../machines/pool.machine.ts';
 import { queryMachine } from '../../machines/query.machine.ts';
 import { subscriberMachine } from '../../machines/subscriber.machine.ts';
+import { transactionMachine } from '../../machines/transaction.machine.ts';
 import type { MachineName } from '../../src/recording/record.ts';
 import {
   activeIds,
@@ -27,6 +28,7 @@ import { NotRun } from './scenario-view.tsx';
 const machines = {
   lake: lakeMachine,
   pool: poolMachine,
+  transaction: transactionMachine,
   load: loadMachine,
   query: queryMachine,
   subscriber: subscriberMachine,

@@ -317,7 +317,14 @@ export class Model {
 /** Jobs that a message brought. */
 const jobsTaken = ({ event, fields }: Step): number => (event === 'job' ? 1 : Number(fields['jobs'] ?? 0));
 
-const machines: ReadonlySet<string> = new Set(['lake', 'pool', 'load', 'query', 'subscriber'] satisfies MachineName[]);
+const machines: ReadonlySet<string> = new Set([
+  'lake',
+  'pool',
+  'transaction',
+  'load',
+  'query',
+  'subscriber',
+] satisfies MachineName[]);
 /** The machine of an actor by its name; `lake` for names of no known kind. */
 const machineOf = (actor: string): MachineName => {
   const name = /^[a-z]+/.exec(actor)?.[0] ?? '';

@@ -1,9 +1,18 @@
 /** What the words of a scenario of a whole lake do (lake-scenario.ts tells of them). */
 import { LakeError } from '../../errors.ts';
 import { base62 } from '../../lake/ksuid.ts';
-import type { IcebergMode, Id, Identity, PrepareRecords, RecordRule, SortOrder } from '../../lake/lake.types.ts';
+import type {
+  IcebergMode,
+  Id,
+  Identity,
+  PrepareRecords,
+  RecordRule,
+  SortOrder,
+  TransactionChange,
+} from '../../lake/lake.types.ts';
 import { innerSteps, type LakeStep } from '../../recording/scenario.ts';
 import type { LakeStepWord } from '../../recording/scenario-words.ts';
+import type { LoadReply } from '../../workers/pool.types.ts';
 import { snapshotRows, type Stage } from './lake-stage.ts';
 
 /** What came of a step. `commit`: the one it made. `inner`: of the steps inside it. */
@@ -163,6 +172,14 @@ export const steps: Readonly<Record<LakeStepWord, Run>> = {
     const picked = pool.picked(`0x${stage.commit(text(step, 'pick'))}`);
     return pool.combine({ kind: 'pick', branch, ...picked }, {}, byRecords(stage, step));
   },
+  transaction: async (stage, step) => {
+    const changes: TransactionChange[] = [];
+    const loads: LoadReply[] = [];
+    for (const part of step['transaction'] as readonly LakeStep[]) changes.push(await changeOf(stage, part, loads));
+    const made = stage.lake.transact(changes).then(({ transaction }) => ({ commit: transaction }));
+    await Promise.allSettled(loads.map((reply) => reply.settled(made)));
+    return made;
+  },
   vacuum: async (stage, step) => {
     const at = text(step, 'vacuum');
     const dryRun = step['dry'] === true;
@@ -208,6 +225,31 @@ export const steps: Readonly<Record<LakeStepWord, Run>> = {
     await (await stage.openLake(stage.directory)).close();
     return {};
   },
+};
+
+/** One commit of a transaction, in the words of the step that makes it alone. */
+const changeOf = async (stage: Stage, step: LakeStep, loads: LoadReply[]): Promise<TransactionChange> => {
+  const { pool, branch } = stage.place(String(step['into'] ?? step['from'] ?? step['on']));
+  const change = { pool: `0x${pool.config.id}`, branch, note: {} };
+  if (step['merge'] !== undefined)
+    return {
+      ...change,
+      what: 'merge',
+      child: text(step, 'merge'),
+      prepare: byRecords(stage, step) ?? stage.workers.prepareRecords({}),
+    };
+  if (step['delete where'] !== undefined) {
+    const prepare = stage.workers.prepareDelete(text(step, 'delete where'));
+    return { ...change, what: 'rewrite', cause: 'delete where', brings: [], prepare };
+  }
+  if (step['update'] !== undefined) {
+    const prepare = stage.workers.prepareUpdate({ where: text(step, 'update'), put: text(step, 'put') });
+    return { ...change, what: 'rewrite', cause: 'update', brings: [], prepare };
+  }
+  const body = bodyOf(padded(text(step, 'load'), step['pad'] as number | undefined), false);
+  const reply = await stage.workers.load({ pool: pool.config, format: 'sup', body });
+  loads.push(reply);
+  return { ...change, what: 'load', objects: reply.objects };
 };
 
 const load = async (stage: Stage, place: string, body: string, breaks: boolean): Promise<StepFound> => {

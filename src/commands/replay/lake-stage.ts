@@ -116,7 +116,8 @@ export class Stage {
       {
         pools: () => this.lake.pools(),
         pool: (reference) => this.lake.pool(reference),
-        openSnapshot: (pool, commitish) => this.lake.openSnapshot(pool, commitish),
+        cut: () => this.lake.cut(),
+        openSnapshot: (pool, commitish, cut) => this.lake.openSnapshot(pool, commitish, cut),
         openDiff: (pool, request) => this.lake.openDiff(pool, request),
         metaPage: (source, next) => this.lake.metaPage(source, next),
         views: () => this.lake.views(),

@@ -5,7 +5,7 @@
  * them.
  */
 import type { LakeJob } from '../../../machines/lake.events.ts';
-import type { PoolJob } from '../../../machines/pool.events.ts';
+import type { PoolJob, PoolTask } from '../../../machines/pool.events.ts';
 import type { CsvDialect } from '../../formats/csv/dialect.ts';
 import type { FormatName } from '../../formats/formats.ts';
 import type { ContentCoding } from '../../formats/codings/encoding.ts';
@@ -22,6 +22,7 @@ import type {
   ObjectMeta,
   ViewDefinition,
   PrepareRewrite,
+  ReadyCommit,
 } from '../../lake/lake.types.ts';
 import { type ObjectStore, openObjects } from '../../lake/objects/objects.ts';
 import type { PoolFace } from '../../lake/pool/pool.ts';
@@ -136,9 +137,26 @@ interface LakeReplayTools {
   readonly facts: { readonly pool: Id; readonly fact: LakeFact }[];
 }
 
-/** The objects that a merge by record brings. */
-const recordsOf = (job: PoolJob): readonly Id[] =>
-  job.kind === 'merge' || job.kind === 'revert' || job.kind === 'pick' ? (job.records?.change?.adds ?? []) : [];
+/** The objects that come with a job. */
+const broughtBy = (job: PoolTask): readonly Id[] => {
+  switch (job.kind) {
+    case 'load':
+      return job.objects;
+    case 'rewrite':
+      return job.adds;
+    case 'merge':
+    case 'revert':
+    case 'pick':
+      return job.records?.change?.adds ?? [];
+    default:
+      return [];
+  }
+};
+const isOf =
+  (transaction: number) =>
+  ({ job }: PlannedJob): boolean =>
+    job.kind === 'transaction' && job.transaction === transaction;
+const partsIn = (job: PlannedJob['job']): number => (job.kind === 'transaction' ? job.parts.length : 0);
 
 class LakeReplay {
   private readonly tools: LakeReplayTools;
@@ -158,7 +176,13 @@ class LakeReplay {
 
   async run(events: readonly LakeEvent[]): Promise<void> {
     const { plan } = this.tools;
-    for (const job of plan.jobs) await this.job(job);
+    const done = new Set<PlannedJob>();
+    for (const job of plan.jobs)
+      if (!done.has(job)) {
+        const all = job.job.kind === 'transaction' ? plan.jobs.filter(isOf(job.job.transaction)) : [job];
+        for (const one of all) done.add(one);
+        await (job.job.kind === 'transaction' ? this.transaction(all) : this.job(job));
+      }
     if (this.withRows) for (const failure of plan.failures) await this.failure(failure);
     this.counts.events = events.length;
     plan.events.forEach((expected, i) => {
@@ -193,6 +217,53 @@ class LakeReplay {
     this.findings.compare(place, fact.what, fact, facts.find((one) => one.fact.what === fact.what)?.fact);
   }
 
+  /** The jobs of one transaction, done together. */
+  private async transaction(planned: readonly PlannedJob[]): Promise<void> {
+    const { draws, facts, lake } = this.tools;
+    const jobs = [...planned].sort((a, b) => (a.pool < b.pool ? -1 : 1));
+    const drawn = jobs.flatMap(({ commits = [] }) => commits);
+    draws.give({
+      // The first commits of all pools share one.
+      ids: [...new Set(drawn.map(({ commit }) => commit.id))],
+      times: drawn.map(({ commit }) => commit.dateNs),
+      event: jobs[0]!.event,
+    });
+    facts.length = 0;
+    let made: readonly Id[] | undefined;
+    let failed: object | undefined;
+    try {
+      const parts: ReadyCommit[] = [];
+      for (const one of jobs) parts.push(...(await this.partsOf(one)));
+      made = (await lake.submitParts(parts)).commits;
+    } catch (error) {
+      failed = { status: 'failed', ...faultOf(error) };
+    }
+    let next = 0;
+    for (const { pool, job, step, outcome, commits = [] } of jobs) {
+      const place = `${step} (${job.kind}, job ${job.id})`;
+      this.counts.jobs++;
+      const own = made?.slice(next, (next += partsIn(job)));
+      const { id: _, ...expected } = outcome.status === 'done' ? { ...outcome, events: undefined } : outcome;
+      this.findings.compare(place, 'outcome', expected, failed ?? { status: 'done', commit: own![0], commits: own });
+      for (const fact of commits) {
+        this.counts.commits++;
+        const found = facts.find(
+          (one) => one.pool === pool && one.fact.what === 'commit' && one.fact.commit.id === fact.commit.id,
+        );
+        this.findings.compare(place, 'commit', fact, found?.fact);
+      }
+    }
+  }
+  private async partsOf({ pool, job, step, commits = [] }: PlannedJob): Promise<readonly ReadyCommit[]> {
+    if (job.kind !== 'transaction') return [];
+    const parts: ReadyCommit[] = [];
+    for (const [i, task] of job.parts.entries()) {
+      const objects = await this.made(this.face(pool), broughtBy(task), `${step}, part ${i + 1}`);
+      parts.push({ pool, task, note: noteOf(commits[i]), objects });
+    }
+    return parts;
+  }
+
   private async doJob({ pool, job, fact, outcome }: PlannedJob, place: string): Promise<object> {
     const { lake } = this.tools;
     if (isOfLake(job)) {
@@ -203,12 +274,7 @@ class LakeReplay {
     }
     const face = this.face(pool);
     const { id: _, ...task } = job as PoolJob;
-    const objects =
-      job.kind === 'load'
-        ? await this.made(face, job.objects, place)
-        : job.kind === 'rewrite'
-          ? await this.made(face, job.adds, place)
-          : await this.made(face, recordsOf(job), place);
+    const objects = await this.made(face, broughtBy(task), place);
     // What the queries of that time kept open is not known: those that were found are looked at again, and no others.
     const candidates =
       job.kind === 'vacuum' && outcome.status === 'done'

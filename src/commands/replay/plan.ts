@@ -26,6 +26,8 @@ export interface PlannedJob {
   readonly step: string;
   /** Its commit, branch, tag, view or pool, as it was drawn; absent if it came to none. */
   readonly fact?: RecordedFact;
+  /** All commits of a transaction in this pool, as they were drawn. */
+  readonly commits?: readonly CommitFact[];
   /** The number of its event. */
   readonly event?: number;
 }
@@ -51,6 +53,7 @@ export const planReplay = async (lines: AsyncIterable<PlacedLine>, file: string)
   return plan.done();
 };
 
+type CommitFact = Extract<RecordedFact, { readonly what: 'commit' }>;
 interface Asked {
   readonly pool: string;
   readonly job: PoolJob | LakeJob;
@@ -71,7 +74,7 @@ class Plan {
   private readonly tips: TipRecord[] = [];
   private readonly objects = new Map<string, ObjectsRecord>();
   private readonly failures: ObjectsRecord[] = [];
-  private readonly commits = new Map<string, RecordedFact>();
+  private readonly commits = new Map<string, CommitFact>();
   private readonly pools = new Map<string, RecordedFact>();
   private readonly views = new Map<string, RecordedFact>();
   /** Of branches and tags, by pool, what it is and name. */
@@ -99,7 +102,7 @@ class Plan {
       case 'message':
         return this.message(line, `${path}:${number}`);
       case 'drawn':
-        if (line.fact.what === 'commit') this.commits.set(line.fact.commit.id, line.fact);
+        if (line.fact.what === 'commit') this.commits.set(`${line.pool} ${line.fact.commit.id}`, line.fact);
         else if (line.fact.what === 'pool') this.pools.set(line.pool, line.fact);
         else if (line.fact.what === 'view') this.views.set(line.fact.version, line.fact);
         else if (line.fact.what === 'event') this.numbers.push({ pool: line.pool, id: line.fact.id, seq: line.seq });
@@ -175,18 +178,32 @@ class Plan {
     const created = new Map(
       [...told.values()].filter((event) => event.kind === 'pool-new').map((event) => [event.poolId, event.id]),
     );
-    return this.ended
-      .map((one, index) => {
-        const drawn = one.outcome.status === 'done' ? one.outcome.events?.[0]?.id : takeGap(gaps, one);
-        const at = drawn ?? last.get(one.actor) ?? (one.actor === 'lake' ? 0 : created.get(one.pool)) ?? 0;
-        last.set(one.actor, at);
-        return { one, at, index, event: one.outcome.status === 'done' ? drawn : undefined };
-      })
+    const placed = this.ended.map((one, index) => {
+      const drawn = one.outcome.status === 'done' ? one.outcome.events?.[0]?.id : takeGap(gaps, one);
+      const at = drawn ?? last.get(one.actor) ?? (one.actor === 'lake' ? 0 : created.get(one.pool)) ?? 0;
+      last.set(one.actor, at);
+      return { one, at, index, event: one.outcome.status === 'done' ? drawn : undefined };
+    });
+    return behindAll(placed)
       .sort((a, b) => a.at - b.at || a.index - b.index)
       .map(({ one: { pool, job, outcome, step }, event }) => {
         const fact = this.factOf(pool, job, outcome);
-        return { pool, job, outcome, step, ...(fact && { fact }), ...(event !== undefined && { event }) };
+        const commits = this.commitsOf(pool, outcome);
+        return {
+          pool,
+          job,
+          outcome,
+          step,
+          ...(fact && { fact }),
+          ...(commits && { commits }),
+          ...(event !== undefined && { event }),
+        };
       });
+  }
+  /** Those of a transaction, one a part. */
+  private commitsOf(pool: string, outcome: PlannedJob['outcome']): readonly CommitFact[] | undefined {
+    if (outcome.status !== 'done') return undefined;
+    return outcome.commits?.flatMap((id) => this.commits.get(`${pool} ${id}`) ?? []);
   }
   private factOf(pool: string, job: PoolJob | LakeJob, outcome: PlannedJob['outcome']): RecordedFact | undefined {
     if (job.kind === 'create pool') return this.pools.get(pool);
@@ -196,9 +213,20 @@ class Plan {
     const drawn = drawnFor(job);
     // A reset to where the branch is has no event, and drew nothing.
     if (drawn) return (outcome.events ?? []).length === 0 ? undefined : this.named.get(`${pool} ${drawn}`)?.shift();
-    return outcome.commit === undefined ? undefined : this.commits.get(outcome.commit);
+    return outcome.commit === undefined ? undefined : this.commits.get(`${pool} ${outcome.commit}`);
   }
 }
+
+/** The jobs of one transaction go together: behind whatever any of its pools did before. */
+const behindAll = <T extends { readonly one: Asked; readonly at: number }>(placed: readonly T[]): T[] => {
+  const latest = new Map<number, number>();
+  for (const { one, at } of placed)
+    if (one.job.kind === 'transaction')
+      latest.set(one.job.transaction, Math.max(at, latest.get(one.job.transaction) ?? 0));
+  return placed.map((job) =>
+    job.one.job.kind === 'transaction' ? { ...job, at: latest.get(job.one.job.transaction)! } : job,
+  );
+};
 
 /** What a job draws a time for, besides commits. */
 const drawnFor = (job: PoolJob | LakeJob): string | undefined => {

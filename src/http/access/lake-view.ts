@@ -78,9 +78,10 @@ export const lakeOf = (lake: LakeServices, principal: Principal | undefined, lis
       const hidden = poolNamed(lake, reference);
       if (hidden && !readable(hidden)) listener?.refused({ lacks: 'reader', pool: hidden.id });
     },
-    openSnapshot: (reference, commitish) => {
+    ...(lake.cut && { cut: () => lake.cut!() }),
+    openSnapshot: (reference, commitish, cut) => {
       poolOf(reference);
-      return lake.openSnapshot(reference, commitish);
+      return lake.openSnapshot(reference, commitish, cut);
     },
     openDiff: (reference, request) => {
       poolOf(reference);

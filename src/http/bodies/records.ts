@@ -403,6 +403,7 @@ export const eventValue = (event: LakeEvent): Value => {
         pool_id: id(event.poolId),
         branch: stringValue(event.branch ?? ''),
         parent: stringValue(event.parent ?? ''),
+        ...(event.transactionId !== undefined && { transaction_id: id(event.transactionId) }),
       }),
     );
   }

@@ -27,7 +27,8 @@ import type {
   RecordsAsked,
   RecordsPrepared,
 } from '../lake.types.ts';
-import { Overtaken } from './jobs.ts';
+import { Overtaken } from './drafts.ts';
+import type { Prepared } from './prepared.ts';
 import type { PoolStore } from './store.ts';
 
 /** How often it is prepared again when others change the branch under it. */
@@ -76,21 +77,43 @@ const attemptOf = async (
   prepare: PrepareRecords,
 ): Promise<CommitResult> => {
   const { store, submit, removeFiles, removeUncommitted } = tools;
-  const found = await threeWay(store, combination);
-  const { ours, theirs } = found;
-  if (!needsRecords(store, found)) return submit({ ...combination, records: { ours, theirs } }, []);
-  const asked: RecordsAsked = { offset: 0, limit: conflictsTold, dryRun: false, objectsFit: !found.fault };
-  const { prepared, release } = await compared(store, found, prepare, asked);
+  const { task, objects, check, release } = await prepareCombined(store, combination, prepare);
   try {
-    checkPrepared(combination, prepared, found);
-    return await submit({ ...combination, records: changeOf(found, prepared) }, prepared.adds);
+    check();
+    return await submit(task, objects);
   } catch (error) {
-    if (error instanceof Overtaken) await removeFiles(prepared.adds);
-    else await removeUncommitted(prepared.adds, error);
+    if (error instanceof Overtaken) await removeFiles(objects);
+    else await removeUncommitted(objects, error);
     throw error;
   } finally {
     release();
   }
+};
+
+/** Compares records where objects do not decide it. `check` throws the records in conflict, or that nothing is left to do. */
+export const prepareCombined = async <C extends Combination>(
+  store: PoolStore,
+  combination: C,
+  prepare: PrepareRecords,
+): Promise<Prepared<C & { readonly records: RecordChange }> & { readonly check: () => void }> => {
+  const found = await threeWay(store, combination);
+  const { ours, theirs } = found;
+  if (!needsRecords(store, found)) {
+    const nothing = (): void => undefined;
+    const task = { ...combination, records: { ours, theirs } };
+    return { task, objects: [], written: [], check: nothing, release: nothing };
+  }
+  const asked: RecordsAsked = { offset: 0, limit: conflictsTold, dryRun: false, objectsFit: !found.fault };
+  const { prepared, release } = await compared(store, found, prepare, asked);
+  return {
+    task: { ...combination, records: changeOf(found, prepared) },
+    objects: prepared.adds,
+    written: prepared.adds,
+    check: () => {
+      checkPrepared(combination, prepared, found);
+    },
+    release,
+  };
 };
 
 const changeOf = (found: ThreeWay, { removes, adds, isApart, keys: ends }: RecordsPrepared): RecordChange => {

@@ -8,19 +8,14 @@
 import assert from 'node:assert';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LakeError } from '../../errors.ts';
-import type {
-  JobOutcome,
-  PoolJob,
-  PoolTask,
-  Protection,
-  RewriteCause,
-  WorkDone,
-} from '../../../machines/pool.events.ts';
+import type { JobOutcome, PoolJob, PoolTask, Protection, WorkDone } from '../../../machines/pool.events.ts';
 import { killPoint } from '../kill-points.ts';
 import { firstParents } from '../commits/history.ts';
-import { base62, plainId, zeroId } from '../ksuid.ts';
+import type { Cut } from '../cuts.ts';
+import { base62, parseId, plainId, zeroId } from '../ksuid.ts';
 import { graphCommitsMax, graphPage, listSums } from '../commits/graph.ts';
-import { doJobs, type JobEnd, type JobResult, Overtaken, type Payload, vacuumedError } from './jobs.ts';
+import { Overtaken } from './drafts.ts';
+import { doJobs, type JobEnd, type JobResult, NotTried, type Payload, vacuumedError } from './jobs.ts';
 import type {
   BranchRecord,
   Combination,
@@ -45,6 +40,7 @@ import type {
   TipTerms,
 } from '../lake.types.ts';
 import { checkNotReserved } from '../names.ts';
+import { type Prepared, prepareRewrite, type RewriteTerms } from './prepared.ts';
 import type { ObjectList } from '../objects/list.ts';
 import type { Mailbox } from './mailbox.ts';
 import { isTimeText } from './moves.ts';
@@ -313,41 +309,17 @@ export class PoolFace implements Pool {
   }
 
   /** Prepares on a pinned snapshot, commits if the branch still has what is to be removed, prepares again otherwise. */
-  private async rewrite(
-    task: {
-      readonly branch: string;
-      readonly cause: RewriteCause;
-      readonly vectors: boolean;
-      readonly wanted?: readonly Id[];
-      /** Come with it, whatever is prepared. */
-      readonly brings?: readonly ObjectMeta[];
-    },
-    prepare: PrepareRewrite,
-    note: CommitNote,
-  ): Promise<CommitResult> {
-    const { branch, cause, vectors, wanted, brings = [] } = task;
+  private async rewrite(terms: RewriteTerms, prepare: PrepareRewrite, note: CommitNote): Promise<CommitResult> {
+    const { branch, brings = [] } = terms;
     this.host.checkWrites?.();
     for (let attempt = 1; ; attempt++) {
-      const { snapshot, list } = await this.open(this.store.branch(branch).commit);
-      const written: ObjectMeta[] = [];
+      let prepared: Prepared | undefined;
       try {
-        for (const id of wanted ?? []) this.mustHave(list, id);
-        const { removes, adds, parts } = await prepare(snapshot);
-        written.push(...adds);
-        if (removes.length === 0 && brings.length === 0) throw new LakeError('transaction-empty');
-        const objects = [...adds, ...brings];
-        const job: PoolTask = {
-          kind: 'rewrite',
-          branch,
-          cause,
-          removes,
-          adds: objects.map((o) => o.id),
-          ...(parts && brings.length === 0 && { parts }),
-          ...(cause === 'upsert' && { since: snapshot.commit }),
-          vectors,
-        };
-        return await this.commit(job, { ...nothing, note, objects });
+        prepared = await this.prepareRewrite(terms, prepare);
+        const { task, objects } = prepared;
+        return await this.commit(task, { ...nothing, note, objects });
       } catch (error) {
+        const written = prepared?.written ?? [];
         if (error instanceof Overtaken) await this.removeFiles(written);
         else await this.removeUncommitted([...written, ...brings], error);
         if (!(error instanceof Overtaken)) throw error;
@@ -360,18 +332,17 @@ export class PoolFace implements Pool {
           });
         }
       } finally {
-        snapshot.release();
+        prepared?.release();
       }
     }
   }
-  private mustHave(list: ObjectList, id: Id): void {
-    const entry = this.store.entry(id);
-    if (!entry || !list.has(entry)) throw new LakeError('object-not-found', { id: base62(id) });
+  prepareRewrite(terms: RewriteTerms, prepare: PrepareRewrite): Promise<Prepared> {
+    return prepareRewrite({ store: this.store, open: (commit) => this.open(commit) }, terms, prepare);
   }
-  private removeUncommitted(objects: readonly ObjectMeta[], error: unknown): Promise<void> {
+  removeUncommitted(objects: readonly ObjectMeta[], error: unknown): Promise<void> {
     return removeUncommitted(objects, error, this.host);
   }
-  private removeFiles(objects: readonly ObjectMeta[]): Promise<void> {
+  removeFiles(objects: readonly ObjectMeta[]): Promise<void> {
     return removeObjectFiles(objects, this.host);
   }
 
@@ -425,6 +396,11 @@ export class PoolFace implements Pool {
       return this.asOf('main', commitish);
     }
   }
+  /** Where a branch of this name was before a transaction moved it, which came after the cut; undefined: none did. */
+  before(cut: Cut, commitish: string): Id | undefined {
+    const id = parseId(commitish);
+    return id && this.store.hasCommit(id) ? undefined : cut.before(this.config.id, commitish);
+  }
   async asOf(name: string, time: string): Promise<Id> {
     return this.store.moves.asOf(name, time);
   }
@@ -464,9 +440,13 @@ export class PoolFace implements Pool {
     return own;
   }
 
-  private async commit(task: PoolTask, payload: Payload): Promise<CommitResult> {
-    const files = payload.objects.filter((object) => !object.inline);
+  /** Puts files of objects where they must be before a commit names them. */
+  async objectsMade(objects: readonly ObjectMeta[]): Promise<void> {
+    const files = objects.filter((object) => !object.inline);
     if (files.length > 0) await this.host.objectsMade?.(files.map((object) => object.id));
+  }
+  private async commit(task: PoolTask, payload: Payload): Promise<CommitResult> {
+    await this.objectsMade(payload.objects);
     const { ifTip, by } = payload.note.terms ?? {};
     const asked = { ...task, ...(ifTip && { ifTip }), ...(by && { by }) };
     const { commit, marks } = await this.submit(asked, payload);
@@ -514,6 +494,10 @@ export class PoolFace implements Pool {
     if ('result' in end) return { id: end.id, status: 'done', ...end.result };
     const { error } = end;
     const waiting = this.waiting.get(end.id)!;
+    if (error instanceof NotTried) {
+      waiting.error = error;
+      return { id: end.id, status: 'refused', why: 'transaction refused', text: error.message };
+    }
     waiting.error =
       error instanceof StoreFailure ? new LakeError('lake-failed', { fault: error.message }, { cause: error }) : error;
     if (!(error instanceof LakeError || error instanceof Overtaken)) this.host.report(error);

@@ -92,6 +92,15 @@ interface MadeCommit {
   readonly events: readonly LakeEvent[];
 }
 
+/** Commits that are being written. `branches`: as they were; `made`: filled by `rows`. */
+export interface Writing {
+  readonly branches: readonly BranchRecord[];
+  readonly made: readonly MadeCommit[];
+  readonly check: () => void;
+  readonly rows: () => readonly Change[];
+  readonly done: () => void;
+}
+
 /** A tip that this process wrote: what follows from it is known without a read. `row`: the branch's. */
 interface WrittenTip {
   readonly branch: BranchRecord;
@@ -282,39 +291,62 @@ export class PoolStore {
    * and the events of each, which are published when the pool's machine settles them.
    */
   async write(commits: readonly NewCommit[]): Promise<readonly MadeCommit[]> {
+    const writing = this.writing(commits);
+    await this.stores.tables.write(
+      () => this.stores.feed.drawing(() => [...writing.rows(), this.stores.feed.countersRow()]),
+      writing.check,
+      { alone: commits.length === 1 && this.groupBefore === 1 },
+    );
+    this.groupBefore = commits.length;
+    writing.done();
+    return writing.made;
+  }
+
+  /**
+   * The same, step by step: `check` and then `rows` in one transaction of the tables, `done` once that is durable, with
+   * no wait in between. `transaction`: whose part it is; the first commit has its id.
+   */
+  writing(commits: readonly NewCommit[], transaction?: () => Id): Writing {
     const tips = new Map<string, MovingTip>();
     const made: MadeCommit[] = [];
     const moved: MovedTip[] = [];
     for (const { branch } of commits) if (!tips.has(branch)) tips.set(branch, this.moving(branch));
-    await this.stores.tables.write(
-      () =>
-        this.stores.feed.drawing(() => {
-          const rows: Change[] = [];
-          for (const commit of commits) made.push(this.makeCommit(commit, tips.get(commit.branch)!, rows));
-          for (const tip of tips.values()) {
-            const branch = { ...tip.before, commit: tip.now };
-            const row = encodeBranch(branch);
-            moved.push({ tip, after: { branch, height: tip.height, row } });
-            rows.push({ table: 'branches', key: tip.key, payload: row });
-          }
-          rows.push(this.stores.feed.countersRow());
-          return rows;
-        }),
-      () => {
+    return {
+      branches: [...tips.values()].map(({ before }) => before),
+      made,
+      check: () => {
         this.checkPool();
         for (const tip of tips.values()) this.checkTip(tip.before, tip.key);
       },
-      { alone: commits.length === 1 && this.groupBefore === 1 },
-    );
-    this.groupBefore = commits.length;
-    for (const one of moved) this.move(one);
-    killPoint('commit: branch moved');
+      rows: () => {
+        const rows: Change[] = [];
+        const transactionId = transaction?.();
+        for (const [i, commit] of commits.entries()) {
+          const id = (i === 0 ? transactionId : undefined) ?? this.stores.draws.newId();
+          made.push(this.makeCommit(commit, { id, transactionId }, tips.get(commit.branch)!, rows));
+        }
+        for (const tip of tips.values()) {
+          const branch = { ...tip.before, commit: tip.now };
+          const row = encodeBranch(branch);
+          moved.push({ tip, after: { branch, height: tip.height, row } });
+          rows.push({ table: 'branches', key: tip.key, payload: row });
+        }
+        return rows;
+      },
+      done: () => {
+        for (const one of moved) this.move(one);
+        killPoint('commit: branch moved');
+        this.noteSmall(moved);
+      },
+    };
+  }
+  /** Packs are made of small objects. */
+  private noteSmall(moved: readonly MovedTip[]): void {
     for (const { tip } of moved) {
       let small = 0;
       for (const entry of tip.adds) if (entry.inTable) small++;
       if (small > 0) this.stores.small?.(this.poolId, tip.before.name, small);
     }
-    return made;
   }
 
   private moving(name: string): MovingTip {
@@ -330,14 +362,19 @@ export class PoolStore {
     };
   }
   /** Puts a commit on a tip: its rows and its event. */
-  private makeCommit(commit: NewCommit, tip: MovingTip, rows: Change[]): MadeCommit {
+  private makeCommit(
+    commit: NewCommit,
+    { id, transactionId }: { readonly id: Id; readonly transactionId: Id | undefined },
+    tip: MovingTip,
+    rows: Change[],
+  ): MadeCommit {
     const { stores, poolId } = this;
     const { branch, note, changes, secondParent, deleteVectors } = commit;
     const created = (commit.created ?? []).map((meta) => this.newObject(meta, rows));
     const adds = changes.adds.length > 0 ? [...changes.adds, ...created] : created;
     const addVectors = commit.vectorsOfCreated ? created : (commit.addVectors ?? []);
     const row: StoredCommit = {
-      id: stores.draws.newId(),
+      id,
       parent: tip.now,
       ...(secondParent && { secondParent }),
       height: 1 + Math.max(tip.height, secondParent ? this.height(secondParent) : 0),
@@ -367,6 +404,7 @@ export class PoolStore {
         commitId: row.id,
         branch,
         parent: secondParent ? branch : '',
+        ...(transactionId !== undefined && { transactionId }),
       });
       events.push(made.event);
       rows.push(...made.changes);

@@ -33,6 +33,12 @@ const poolTasks = {
   protect: { kind: 'protect', branch: 'main', protection: { load: 'nobody' } },
   'create tag': { kind: 'create tag', name: 'v1', commit: 'c' },
   'delete tag': { kind: 'delete tag', name: 'v1' },
+  transaction: {
+    kind: 'transaction',
+    transaction: 1,
+    pools: ['aa'],
+    parts: [{ kind: 'load', branch: 'main', objects: ['a'] }],
+  },
 } as const satisfies { readonly [K in PoolTask['kind']]: Extract<PoolTask, { readonly kind: K }> };
 const lakeTasks = {
   'create pool': { kind: 'create pool', name: 'a', poolId: 'aa' },

@@ -5,6 +5,7 @@ import { loadMachine } from '../../../machines/load.machine.ts';
 import { poolMachine } from '../../../machines/pool.machine.ts';
 import { queryMachine } from '../../../machines/query.machine.ts';
 import { subscriberMachine } from '../../../machines/subscriber.machine.ts';
+import { transactionMachine } from '../../../machines/transaction.machine.ts';
 import { createMachine } from 'xstate';
 import {
   activeIds,
@@ -82,6 +83,7 @@ const machines = {
   load: loadMachine,
   query: queryMachine,
   subscriber: subscriberMachine,
+  transaction: transactionMachine,
   nested,
   small,
 } as const;

@@ -1,0 +1,334 @@
+/**
+ * Commits in several pools, all or none. What is replaced and merged is prepared first, outside of the pools' queues;
+ * then the transaction's machine asks the pools for their turns, and what was prepared is checked and written in one
+ * transaction of the tables, which is one record of the log: after a crash all of it is there or nothing.
+ *
+ * Invariants:
+ * - Branches in memory move together, in one turn of the event loop: nobody sees some of them.
+ * - The first commit of each pool has the transaction's id, so that `p@ID` is what the transaction made of any of them.
+ */
+import { type Actor, createActor } from 'xstate';
+import { LakeError } from '../../errors.ts';
+import type { PartTask } from '../../../machines/pool.events.ts';
+import { transactionMachine } from '../../../machines/transaction.machine.ts';
+import type { Cuts } from '../cuts.ts';
+import { killPoint } from '../kill-points.ts';
+import type {
+  CommitNote,
+  Id,
+  LakeEvent,
+  ObjectMeta,
+  PartsMade,
+  ReadyCommit,
+  TransactionChange,
+  TransactionResult,
+} from '../lake.types.ts';
+import { prepareCombined } from './combine.ts';
+import { draftCommit, Overtaken } from './drafts.ts';
+import { checkTerms, type JobResult, NotTried } from './jobs.ts';
+import type { PoolFace } from './pool.ts';
+import type { NewCommit, Stores, Writing } from './store.ts';
+
+/** How often it is prepared again when others change the branches under it. */
+const attemptsMax = 8;
+
+/** What transactions need of their lake. */
+export interface TransactionHost {
+  readonly stores: Stores;
+  readonly cuts: Cuts;
+  readonly chart?: typeof transactionMachine;
+  readonly inspect?: (event: unknown) => void;
+  face(reference: string): PoolFace;
+  nextNumber(): number;
+}
+
+/** One commit of a transaction, ready to be checked and written. */
+interface TransactionPart {
+  readonly face: PoolFace;
+  readonly task: PartTask;
+  readonly note: CommitNote;
+  readonly objects: readonly ObjectMeta[];
+}
+
+/** @throws transaction-twice, transaction-overtaken, and what any of the changes is refused for */
+export const transact = async (
+  host: TransactionHost,
+  changes: readonly TransactionChange[],
+): Promise<TransactionResult> => {
+  checkOnce(host, changes);
+  for (let attempt = 1; ; attempt++) {
+    const ready: ReadyPart[] = [];
+    try {
+      for (const change of changes) ready.push(await readyPart(host, change));
+      const { transaction, commits } = await makeParts(host, ready);
+      return {
+        transaction,
+        commits: ready.map(({ face, change }, i) => ({
+          pool: face.config.id,
+          branch: change.branch,
+          commit: commits[i]!,
+        })),
+      };
+    } catch (error) {
+      const isOvertaken = error instanceof Overtaken;
+      for (const { face, written } of ready)
+        await (isOvertaken ? face.removeFiles(written) : face.removeUncommitted(written, error));
+      if (!isOvertaken) throw error;
+      if (attempt === attemptsMax) throw new LakeError('transaction-overtaken', { attempts: attempt });
+    } finally {
+      for (const { release } of ready) release();
+    }
+  }
+};
+
+/** Each branch has one commit. @throws pool-not-found, transaction-twice */
+const checkOnce = (host: TransactionHost, changes: readonly TransactionChange[]): void => {
+  const seen = new Set<string>();
+  for (const change of changes) {
+    const { config } = within(change, () => host.face(change.pool));
+    const key = `${config.id} ${change.branch}`;
+    if (seen.has(key))
+      throw new LakeError('transaction-twice', { pool: config.name, branch: change.branch }, { within: change.label });
+    seen.add(key);
+  }
+};
+
+interface ReadyPart extends TransactionPart {
+  readonly change: TransactionChange;
+  readonly written: readonly ObjectMeta[];
+  readonly release: () => void;
+}
+const readyPart = async (host: TransactionHost, change: TransactionChange): Promise<ReadyPart> => {
+  try {
+    const face = host.face(change.pool);
+    const { note, branch } = change;
+    const { ifTip, by } = note.terms ?? {};
+    const terms = { ...(ifTip && { ifTip }), ...(by && { by }) };
+    const { task, objects, written, release } = await preparedOf(face, change);
+    try {
+      // Before anybody waits for it; looked at again in the pool's turn.
+      face.branch(branch);
+      await face.objectsMade(objects);
+    } catch (error) {
+      release();
+      await face.removeUncommitted(written, error);
+      throw error;
+    }
+    return { face, task: { ...task, ...terms }, note, objects, change, written, release };
+  } catch (error) {
+    throw labelled(error, change);
+  }
+};
+const preparedOf = async (
+  face: PoolFace,
+  change: TransactionChange,
+): Promise<Pick<ReadyPart, 'task' | 'objects' | 'written' | 'release'>> => {
+  const { branch } = change;
+  switch (change.what) {
+    case 'load': {
+      const { objects } = change;
+      const task: PartTask = { kind: 'load', branch, objects: objects.map(({ id }) => id) };
+      return { task, objects, written: [], release: () => undefined };
+    }
+    case 'rewrite': {
+      const { cause, brings, prepare } = change;
+      return face.prepareRewrite({ branch, cause, vectors: false, brings }, prepare);
+    }
+    case 'merge': {
+      const combination = { kind: 'merge', target: branch, child: change.child } as const;
+      const { check, ...prepared } = await prepareCombined(face.store, combination, change.prepare);
+      try {
+        check();
+      } catch (error) {
+        prepared.release();
+        await face.removeUncommitted(prepared.written, error);
+        throw error;
+      }
+      return prepared;
+    }
+  }
+};
+
+/** Errors tell which of the changes they are about. */
+const labelled = (error: unknown, { label }: Pick<TransactionChange, 'label'>): unknown => {
+  if (!(error instanceof LakeError) || label === undefined) return error;
+  const { code, parameters, details } = error;
+  return new LakeError(code, parameters, { cause: error, details, within: label });
+};
+const within = <T>(change: TransactionChange, look: () => T): T => {
+  try {
+    return look();
+  } catch (error) {
+    throw labelled(error, change);
+  }
+};
+
+/** Makes commits that are ready, all or none. @throws Overtaken, and what a part is refused for */
+const makeParts = (host: TransactionHost, parts: readonly Part[]): Promise<PartsMade> =>
+  new Transaction(host, parts).run();
+/** The same of commits that were ready before: nothing is prepared. */
+export const transactAgain = (host: TransactionHost, parts: readonly ReadyCommit[]): Promise<PartsMade> =>
+  makeParts(
+    host,
+    parts.map(({ pool, ...part }) => ({ face: host.face(`0x${pool}`), ...part })),
+  );
+
+/** A pool's turn: what ends it. */
+interface Turn {
+  readonly resolve: (result: JobResult) => void;
+  readonly reject: (error: unknown) => void;
+}
+type Part = TransactionPart & { readonly change?: TransactionChange };
+
+class Transaction {
+  readonly #host: TransactionHost;
+  readonly #parts: readonly Part[];
+  readonly #byPool = new Map<Id, Part[]>();
+  readonly #number: number;
+  readonly #actor: Actor<typeof transactionMachine>;
+  readonly #turns = new Map<Id, Turn>();
+  readonly #results = new Map<Id, JobResult>();
+  #made: PartsMade | undefined;
+  #error: unknown;
+  /** The part that is looked at, or was when it failed. */
+  #at: Part | undefined;
+  /** Whether it failed before anything was tried. */
+  #isRefused = false;
+
+  constructor(host: TransactionHost, parts: readonly Part[]) {
+    this.#host = host;
+    this.#parts = parts;
+    const poolIds = [...new Set(parts.map(({ face }) => face.config.id))].sort();
+    for (const id of poolIds)
+      this.#byPool.set(
+        id,
+        parts.filter(({ face }) => face.config.id === id),
+      );
+    this.#number = host.nextNumber();
+    const { chart = transactionMachine, inspect } = host;
+    this.#actor = createActor(chart, {
+      id: `transaction ${this.#number}`,
+      input: { poolIds },
+      ...(inspect && { inspect }),
+    });
+    this.#actor.on('ask', ({ poolId }) => {
+      this.#ask(poolId);
+    });
+    this.#actor.on('write', () => {
+      void this.#write();
+    });
+    this.#actor.on('release', ({ poolIds: held, isWritten }) => {
+      for (const id of held) this.#release(id, isWritten);
+    });
+  }
+
+  run(): Promise<PartsMade> {
+    return new Promise((resolve, reject) => {
+      this.#actor.subscribe({
+        complete: () => {
+          if (this.#made) resolve(this.#made);
+          else reject(this.#at?.change ? labelled(this.#error, this.#at.change) : this.#error);
+        },
+      });
+      this.#actor.start();
+    });
+  }
+
+  #ask(poolId: Id): void {
+    const parts = this.#byPool.get(poolId)!;
+    const [{ face }] = parts as [Part];
+    const turn = (): Promise<JobResult> =>
+      new Promise((resolve, reject) => {
+        this.#turns.set(poolId, { resolve, reject });
+        killPoint('turns: one granted');
+        this.#actor.send({ type: 'granted', poolId });
+      });
+    face
+      .submit(
+        {
+          kind: 'transaction',
+          transaction: this.#number,
+          pools: [...this.#byPool.keys()],
+          parts: parts.map(({ task }) => task),
+        },
+        { note: {}, objects: [], candidates: [], turn },
+      )
+      .then(
+        () => {
+          this.#ended(poolId, undefined);
+        },
+        (error: unknown) => {
+          this.#ended(poolId, error);
+        },
+      );
+  }
+  /** A pool's job is settled, after its turn or without one. */
+  #ended(poolId: Id, error: unknown): void {
+    if (this.#turns.delete(poolId)) {
+      killPoint('turns: one let go');
+      this.#actor.send({ type: 'let go', poolId });
+      return;
+    }
+    this.#error = error;
+    this.#isRefused = true;
+    this.#actor.send({ type: 'refused', poolId, text: textOf(error) });
+  }
+  #release(poolId: Id, isWritten: boolean): void {
+    const { resolve, reject } = this.#turns.get(poolId)!;
+    if (isWritten) resolve(this.#results.get(poolId)!);
+    else reject(this.#isRefused ? new NotTried(textOf(this.#error), { cause: this.#error }) : this.#error);
+  }
+
+  async #write(): Promise<void> {
+    killPoint('turns: all granted');
+    try {
+      await this.#commit();
+      this.#actor.send({ type: 'written' });
+    } catch (error) {
+      this.#error = error;
+      this.#actor.send({ type: 'not written', text: textOf(error) });
+    }
+  }
+  async #commit(): Promise<void> {
+    const { stores, cuts } = this.#host;
+    const { tables, feed, draws } = stores;
+    let id: Id | undefined;
+    const transaction = (): Id => (id ??= draws.newId());
+    const pools: { readonly poolId: Id; readonly parts: readonly Part[]; readonly writing: Writing }[] = [];
+    for (const [poolId, parts] of this.#byPool) {
+      const commits: NewCommit[] = [];
+      for (const part of parts) {
+        this.#at = part;
+        commits.push(await draftOf(part));
+      }
+      pools.push({ poolId, parts, writing: parts[0]!.face.store.writing(commits, transaction) });
+    }
+    this.#at = undefined;
+    await tables.write(
+      () => feed.drawing(() => [...pools.flatMap(({ writing }) => writing.rows()), feed.countersRow()]),
+      () => {
+        for (const { writing } of pools) writing.check();
+      },
+    );
+    const commits = new Map<Part, Id>();
+    for (const { poolId, parts, writing } of pools) {
+      writing.done();
+      cuts.moved(poolId, writing.branches);
+      writing.made.forEach(({ commit }, i) => commits.set(parts[i]!, commit));
+      this.#results.set(poolId, resultOf(writing.made));
+    }
+    this.#made = { transaction: transaction(), commits: this.#parts.map((part) => commits.get(part)!) };
+  }
+}
+
+/** In its pool's turn. */
+const draftOf = async ({ face: { store }, task, note, objects }: Part): Promise<NewCommit> => {
+  checkTerms(store, task);
+  return draftCommit(store, task, { note, objects });
+};
+const resultOf = (made: readonly { readonly commit: Id; readonly events: readonly LakeEvent[] }[]): JobResult => ({
+  commit: made[0]!.commit,
+  commits: made.map(({ commit }) => commit),
+  events: made.flatMap(({ events }) => events),
+});
+const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
