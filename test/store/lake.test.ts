@@ -6,7 +6,9 @@ import type { Lake } from '../../src/lake/lake.types.ts';
 import { openObjects } from '../../src/lake/objects/objects.ts';
 import { fsck } from '../../src/lake/repair/fsck.ts';
 import { fileObject, inlineObject, keysAt, newPool, openTestLake, temporaryDirectory } from '../unit/lake/support.ts';
-import { openStored, startStore } from './support.ts';
+import { copyFromBucket } from '../../src/lake/store/open-bucket.ts';
+import { openBucket } from '../../src/store/s3.ts';
+import { addressAt, openStored, startStore } from './support.ts';
 
 const messageOf = (promise: Promise<unknown>): Promise<string> =>
   promise.then(
@@ -284,6 +286,43 @@ describe('faults', () => {
     expect(await messageOf(openStored(await temporaryDirectory(), proxy.endpoint))).toBe(
       'store s3://lakes/a: log/0000000000000002: its checksum does not hold',
     );
+  });
+});
+
+describe('a segment is lost', () => {
+  const segment = (n: number): string => `/lakes/a/log/${String(n).padStart(16, '0')}`;
+  /** A lake of 12 commits without one of its segments, and the folder that has all. */
+  const lose = async (n: number) => {
+    const store = await startStore();
+    const directory = await temporaryDirectory();
+    const { lake, bucket } = await openStored(directory, store.proxy.endpoint);
+    await newPool(lake);
+    for (let k = 1; k <= 12; k++) await load(lake, k);
+    await lake.close();
+    bucket.close();
+    store.server.objects.delete(segment(n));
+    return { ...store, directory };
+  };
+
+  // The end is looked for by halves, so that it depends on the number what the search meets.
+  test.each([2, 3, 7, 8, 9, 12])('number %i: nothing is begun that lacks what was acknowledged', async (n) => {
+    const { proxy, server } = await lose(n);
+    const before = [...server.objects.keys()];
+    const said = `store s3://lakes/a: log/${String(n).padStart(16, '0')}: it is missing, and segments up to 14 are there`;
+    expect(await messageOf(openStored(await temporaryDirectory(), proxy.endpoint))).toContain(said);
+    expect(
+      await messageOf(copyFromBucket(openBucket(addressAt(proxy.endpoint)), await temporaryDirectory())),
+    ).toContain(said);
+    expect([...server.objects.keys()]).toEqual(before);
+  });
+  test('a service on the folder that has all makes it good', async () => {
+    const { proxy, directory } = await lose(5);
+    const again = await openStored(directory, proxy.endpoint);
+    expect(again.noted[0]).toContain('has lost log/0000000000000005');
+    await load(again.lake, 13);
+    await again.lake.close();
+    const fresh = await openStored(await temporaryDirectory(), proxy.endpoint);
+    expect((await keysOf(fresh.lake)).length).toBe(13);
   });
 });
 

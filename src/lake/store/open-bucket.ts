@@ -107,9 +107,14 @@ export const openBucketLake = async (options: OpenOptions): Promise<Opened> => {
     const lake = begun.identity.lake.toString('hex');
     if (lake !== newest.head.lake)
       throw new LakeError('store-strange', { store: bucket.name, directory, lake: newest.head.lake, own: lake });
-    if (digestAt(directory, newest.head.last) === newest.head.digest)
-      return { tip: tipOf(newest), gone: await goneIn(options, base), isFenced: false, lacksBase };
+    if (digestAt(directory, newest.head.last) === newest.head.digest) {
+      if (state.missing !== undefined)
+        options.noted(`${bucket.name} has lost ${segmentKey(state.missing)}, which the folder makes good by a base`);
+      const isWhole = !lacksBase && state.missing === undefined;
+      return { tip: tipOf(newest), gone: await goneIn(options, base), isFenced: false, lacksBase: !isWhole };
+    }
   }
+  if (state.missing !== undefined) throw missingSegment(bucket, state.missing, state.tip);
   if (lacksBase)
     throw new LakeError('store-corrupt', {
       store: bucket.name,
@@ -128,6 +133,13 @@ const segmentAt = async (bucket: Bucket, segment: number): Promise<Segment> => {
   if (found) return found;
   throw new LakeError('store-corrupt', { store: bucket.name, key: segmentKey(segment), fault: 'it is missing' });
 };
+
+const missingSegment = (bucket: Bucket, segment: number, tip: number): LakeError =>
+  new LakeError('store-corrupt', {
+    store: bucket.name,
+    key: segmentKey(segment),
+    fault: `it is missing, and segments up to ${tip} are there: put it back, or start a service on a folder that has all`,
+  });
 
 /** The digest of a record in the folder's log; undefined if it is not there. */
 const digestAt = (directory: string, record: number): string | undefined => {

@@ -118,6 +118,8 @@ export interface BucketState {
   /** Newest last. */
   readonly bases: readonly number[];
   readonly tip: number;
+  /** The first segment behind the newest base that is not there although later ones are. */
+  readonly missing?: number;
 }
 /**
  * Looks for the newest segment: bases are listed, segments are asked for by number. Behind a base all segments are
@@ -129,8 +131,31 @@ export const findTip = async (bucket: Bucket): Promise<BucketState> => {
     const tip = await endOfLog(bucket, bases.at(-1) ?? 0);
     // A listing may be old: what it names last may be gone, and segments behind it with it.
     const newer = await listBases(bucket);
-    if ((newer.at(-1) ?? 0) <= tip) return { bases: newer, tip };
+    const base = newer.at(-1) ?? 0;
+    if (base > tip) continue;
+    const gap = await firstGap(bucket, base, tip);
+    if (gap.tip > tip && gap.missing === undefined) continue;
+    return { bases: newer, ...gap };
   }
+};
+/**
+ * Compares with the names of the log: a segment that was lost is no end, whatever the search by numbers made of it. A
+ * listing alone proves neither, so that the segments are asked for.
+ */
+const firstGap = async (bucket: Bucket, base: number, tip: number): Promise<Omit<BucketState, 'bases'>> => {
+  const isThere = async (segment: number): Promise<boolean> => (await bucket.head(segmentKey(segment))) !== undefined;
+  const listed = new Set<number>();
+  for await (const { key } of bucket.list('log/')) if (numberOf(key) > base) listed.add(numberOf(key));
+  let last = tip;
+  for (const number of [...listed].sort((a, b) => b - a)) {
+    if (number <= tip) break;
+    if (!(await isThere(number))) continue;
+    last = number;
+    break;
+  }
+  for (let number = base + 1; number < last; number++)
+    if (!listed.has(number) && !(await isThere(number))) return { tip: last, missing: number };
+  return { tip: last };
 };
 const listBases = async (bucket: Bucket): Promise<readonly number[]> => {
   const numbers: number[] = [];
