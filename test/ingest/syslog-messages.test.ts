@@ -14,6 +14,13 @@ const of = (text: string, nowMs = now): Partial<SyslogMessage> & { readonly time
 };
 
 describe('RFC 5424', () => {
+  test.each(['9999-12-31T23:59:59Z', '0000-01-01T00:00:00Z', '2262-04-12T00:00:00Z'])(
+    '%s, which 64 bits do not reach, is no time: the message keeps its text',
+    (stamp) => {
+      const text = `1 ${stamp} h a p m - far`;
+      expect(of(`<13>${text}`)).toEqual({ format: 'rfc3164', priority: 13, message: text });
+    },
+  );
   test.each<[string, object]>([
     [
       "<34>1 2003-10-11T22:14:15.003Z mymachine.example.com su - ID47 - \ufeff'su root' failed for lonvick on /dev/pts/8",

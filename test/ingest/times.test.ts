@@ -34,6 +34,10 @@ test.each([
   ['a text that is no time', 'soon', '"soon"'],
   ['a number that is no time', 1e300, '1e+300'],
   ['a digit too many', '99999999999999999999', '"99999999999999999999"'],
+  ['a year that 64 bits do not reach', '9999-12-31T23:59:59Z', '"9999-12-31T23:59:59Z"'],
+  ['the year 0', '0000-01-01T00:00:00Z', '"0000-01-01T00:00:00Z"'],
+  ['the last nanosecond', '2262-04-11T23:47:16.854775807Z', '2262-04-11T23:47:16.854775807Z'],
+  ['the one behind it', '2262-04-11T23:47:16.854775808Z', '"2262-04-11T23:47:16.854775808Z"'],
   ['a bool', true, 'true'],
   ['a list', [1], '[1]'],
 ])('%s', async (_, value, time) => {
@@ -64,4 +68,17 @@ test('CSV, and a body that a worker reads', async () => {
   );
   const many = Array.from({ length: 5000 }, (_, i) => JSON.stringify({ i, t: i })).join('\n');
   expect((await loaded(many)).slice(-42)).toBe('1970-01-01T01:23:18Z,1970-01-01T01:23:19Z]');
+});
+
+test('a column of CSV that is said to be times, and JSUP, refuse a time that 64 bits do not reach', async () => {
+  await service.ask('POST', '/pool', { body: JSON.stringify({ name: 'said', layout: { keys: [['t']] } }) });
+  const load = (query: string, type: string, body: string) =>
+    service.ask('POST', `/pool/said/branch/main?${query}`, { headers: { 'content-type': type }, body });
+  const csv = await load('types=t=time', 'text/csv', 't\n2262-04-11T23:47:16.854775807Z\n9999-12-31T23:59:59Z\n');
+  expect(csv.status).toBe(400);
+  expect(csv.body).toContain('column \\"t\\": \\"9999-12-31T23:59:59Z\\" is not of the type');
+  const type = `{"kind":"record","id":30,"fields":[{"name":"t","type":{"kind":"primitive","name":"time"}}]}`;
+  const jsup = await load('', 'application/x-jsup', `{"type":${type},"value":["9999-12-31T23:59:59Z"]}`);
+  expect(jsup.status, jsup.body).toBe(400);
+  expect(await service.query('from said | count()')).toBe('0\n');
 });

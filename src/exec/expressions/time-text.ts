@@ -6,19 +6,26 @@ import { daysOfDate, daysOfMonth, fitsInt64, int64Max, int64Min, parseTime } fro
 import { integer } from '../../vectors/value.ts';
 import { goFloat } from './number-text.ts';
 
-/** Nanoseconds since 1970 of a text, or undefined. */
+/** Nanoseconds since 1970 of a text, or undefined; times beyond 64 bits wrap around, as in the reference. */
 export const timeOfText = (text: string): number | bigint | undefined => {
   const exact = parseTime(text);
-  if (exact !== undefined) return wrapped(exact);
+  return exact === undefined ? timeOfOther(text) : wrapped(exact);
+};
+/** The same; undefined for times beyond 64 bits. */
+export const keptTimeOfText = (text: string): number | bigint | undefined => {
+  const exact = parseTime(text);
+  if (exact === undefined) return timeOfOther(text);
+  return fitsInt64(exact) ? exact : undefined;
+};
+const wrapped = (nanos: number | bigint): number | bigint =>
+  fitsInt64(nanos) ? nanos : integer(BigInt.asIntN(64, BigInt(nanos)));
+const timeOfOther = (text: string): number | bigint | undefined => {
   const time = /^\d+$/.test(text) ? timeOfDigits(text) : timeOfWords(text.trimEnd());
   if (time !== undefined) return time;
   const count = goFloat(text);
   if (count === undefined || !Number.isFinite(count) || Math.abs(count) >= 2 ** 63) return undefined;
   return integer(BigInt(Math.trunc(count)));
 };
-/** Times beyond 64 bits wrap around, as in the reference. */
-const wrapped = (nanos: number | bigint): number | bigint =>
-  fitsInt64(nanos) ? nanos : integer(BigInt.asIntN(64, BigInt(nanos)));
 
 const timeOfDigits = (digits: string): number | bigint | undefined => {
   switch (digits.length) {

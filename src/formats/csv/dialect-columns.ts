@@ -2,6 +2,7 @@
 import type { LakeError } from '../../errors.ts';
 import { Builder, type Shape, shapeOf } from '../../vectors/builder.ts';
 import {
+  fitsInt64,
   int64Max,
   int64Min,
   parseDuration,
@@ -203,8 +204,9 @@ const nanos =
   (parse: (text: string) => number | bigint | undefined, type: typeof types.time | typeof types.duration): AppendCell =>
   (builder, text) => {
     const x = parse(text.trim());
-    if (x !== undefined) builder.number(type, x);
-    return x !== undefined;
+    if (x === undefined || !fitsInt64(x)) return false;
+    builder.number(type, x);
+    return true;
   };
 /** Readers of columns whose type is said. */
 const appendTyped: Readonly<Record<ColumnType, AppendCell>> = {

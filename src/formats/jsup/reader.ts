@@ -2,6 +2,7 @@
 import { LakeError } from '../../errors.ts';
 import type { Builder } from '../../vectors/builder.ts';
 import {
+  fitsInt64,
   fitsInteger,
   goQuoted,
   parseBytes,
@@ -267,8 +268,10 @@ const parsePrimitive = (type: Type, text: string): Data | undefined => {
       return parseIp(text);
     case types.net:
       return parseNet(text);
-    case types.time:
-      return parseTime(text);
+    case types.time: {
+      const time = parseTime(text);
+      return time !== undefined && fitsInt64(time) ? time : undefined;
+    }
     case types.duration:
       return parseDuration(text);
     case types.float16:

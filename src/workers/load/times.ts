@@ -6,7 +6,7 @@
  *   microseconds, else nanoseconds. A fraction is taken to the microsecond, which is what a float holds of seconds.
  * - What is none of this, or no time that 64 bits hold, stays as it came.
  */
-import { timeOfText } from '../../exec/expressions/time-text.ts';
+import { keptTimeOfText } from '../../exec/expressions/time-text.ts';
 import { timesOfBytes } from '../../exec/expressions/time-bytes.ts';
 import { Builder } from '../../vectors/builder.ts';
 import { checkStopAt } from '../../vectors/stop.ts';
@@ -75,7 +75,7 @@ const timeOf = (type: Type, data: unknown): Instant | undefined => {
   if (typeof data === 'bigint') return timeOfCount(data);
   if (type !== types.string || typeof data !== 'string') return undefined;
   if (numeric.test(data)) return data.includes('.') ? timeOfNumber(Number(data)) : timeOfCount(BigInt(data));
-  const nanos = dated.test(data) ? timeOfText(data) : undefined;
+  const nanos = dated.test(data) ? keptTimeOfText(data) : undefined;
   return nanos === undefined ? undefined : instantOf(BigInt(nanos));
 };
 /** Begins as a date, or as a day or a month by its name. */
