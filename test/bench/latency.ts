@@ -11,6 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { startBuiltService } from '../support/built-service.ts';
 import { type Client, clientOf } from '../support/client.ts';
 import { median, ms, percentile, printFigures, syncTimes } from '../support/figures.ts';
+import { scriptArguments } from '../support/script.ts';
 import { writeEvents } from './events.ts';
 
 interface LatencyFigures {
@@ -27,10 +28,10 @@ interface Traffic {
   readonly tookMs: number;
 }
 
-const trafficFile = fileURLToPath(new URL('./traffic.ts', import.meta.url));
+const trafficScript = scriptArguments(new URL('./traffic.ts', import.meta.url));
 const traffic = (kind: 'load' | 'query', url: string, argument: string): Promise<Traffic> =>
   new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, ['--import', 'tsx', trafficFile, kind, url, argument], {
+    const child = spawn(process.execPath, [...trafficScript, kind, url, argument], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     let out = '';

@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { contentCodings } from '../../src/formats/codings/encoding.ts';
 import { formatTable, ingestNames } from '../../src/formats/formats.ts';
 import { seedOf } from '../support/random.ts';
+import { scriptArguments } from '../support/script.ts';
 import type { Work } from './fuzz-child.ts';
 import { hostileInputs } from './hostile-inputs.ts';
 
@@ -81,9 +82,7 @@ const runChild = (seed: number, jobs: readonly Job[]): Promise<ChildEnd> =>
       process.execPath,
       [
         `--max-old-space-size=${heapMegabytesMax}`,
-        '--import',
-        'tsx',
-        fileURLToPath(new URL('fuzz-child.ts', import.meta.url)),
+        ...scriptArguments(new URL('fuzz-child.ts', import.meta.url)),
         JSON.stringify(work),
       ],
       { stdio: ['ignore', 'ignore', 'pipe', 'pipe'] },

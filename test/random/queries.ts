@@ -7,6 +7,7 @@ import { spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { seedOf } from '../support/random.ts';
+import { scriptArguments } from '../support/script.ts';
 import type { Work } from './queries-child.ts';
 
 interface QueryFault {
@@ -88,10 +89,10 @@ interface ChildEnd {
  */
 const runChild = (work: Work): Promise<ChildEnd> =>
   new Promise((resolve, reject) => {
-    const script = fileURLToPath(new URL('queries-child.ts', import.meta.url));
+    const script = scriptArguments(new URL('queries-child.ts', import.meta.url));
     const child = spawn(
       process.execPath,
-      [`--max-old-space-size=${heapMegabytesMax}`, '--import', 'tsx', script, JSON.stringify(work)],
+      [`--max-old-space-size=${heapMegabytesMax}`, ...script, JSON.stringify(work)],
       { stdio: ['ignore', 'ignore', 'pipe', 'pipe'] },
     );
     const faults: QueryFault[] = [];

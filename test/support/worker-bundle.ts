@@ -1,7 +1,8 @@
 /**
- * Worker threads of services that run from their sources, and the process that reads a lake's tables after a kill: a
- * thread that loads and strips some 250 modules takes more than a second of processor time, one file a fifth of that.
- * The files are made of the sources as they are when a run of the tests begins, and are gone with it.
+ * Worker threads of services that run from their sources, the process that reads a lake's tables after a kill, and the
+ * scripts that tests run in processes of their own: a thread or a process that loads and strips some 250 modules takes
+ * about a second of processor time, one file a fifth of that. The files are made of the sources as they are when a run
+ * of the tests begins, and are gone with it.
  */
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -10,9 +11,21 @@ import { build } from 'vite';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
+/** For `scriptArguments`. */
+const scripts = [
+  'test/bench/traffic.ts',
+  'test/random/fuzz-child.ts',
+  'test/random/queries-child.ts',
+  'test/support/small-commits-writer.ts',
+  'test/unit/lake/crash-writer.ts',
+  'test/unit/lake/fault-writer.ts',
+  'test/unit/lake/lake-opener.ts',
+  'test/unit/lake/pack-writer.ts',
+];
+
 /**
- * For vitest's `globalSetup`; src/workers/entry-from-source.mjs and src/lake/tables/probe-entry-from-source.mjs take
- * the files from the environment.
+ * For vitest's `globalSetup`; src/workers/entry-from-source.mjs, src/lake/tables/probe-entry-from-source.mjs and
+ * script.ts take the files from the environment.
  */
 export const setup = async (): Promise<() => Promise<void>> => {
   // Below node_modules, for the packages that it imports. A run that was killed leaves its folder behind.
@@ -21,27 +34,34 @@ export const setup = async (): Promise<() => Promise<void>> => {
   await mkdir(folder, { recursive: true });
   for (const name of await readdir(cache))
     if (!isRunning(Number(name))) await rm(join(cache, name), { recursive: true, force: true });
-  await bundle('src/workers/entry.ts', folder, 'entry.mjs');
-  await bundle('src/lake/tables/probe-entry.ts', folder, 'probe-entry.mjs');
+  await bundle(['src/workers/entry.ts'], folder, false);
+  await bundle(['src/lake/tables/probe-entry.ts'], folder, false);
+  await bundle(scripts, folder, true);
   process.env['LAKE_WORKER_ENTRY'] = join(folder, 'entry.mjs');
   process.env['LAKE_PROBE_ENTRY'] = join(folder, 'probe-entry.mjs');
+  process.env['LAKE_TEST_SCRIPTS'] = folder;
   return () => rm(folder, { recursive: true, force: true });
 };
 
-const bundle = async (source: string, folder: string, name: string): Promise<void> => {
+/** A file for each source, named like it; what several have in common stands in files of its own. */
+const bundle = async (sources: readonly string[], folder: string, codeSplitting: boolean): Promise<void> => {
   await build({
     configFile: false,
     root,
     logLevel: 'warn',
     publicDir: false,
     build: {
-      ssr: source,
+      ssr: true,
       outDir: folder,
       emptyOutDir: false,
       target: 'node20',
       minify: false,
       sourcemap: false,
-      rolldownOptions: { treeshake: false, output: { entryFileNames: name, codeSplitting: false } },
+      rolldownOptions: {
+        input: [...sources],
+        treeshake: false,
+        output: { entryFileNames: '[name].mjs', chunkFileNames: '[name]-[hash].mjs', codeSplitting },
+      },
     },
   });
 };

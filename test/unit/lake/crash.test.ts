@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { openObjects } from '../../../src/lake/objects/objects.ts';
+import { scriptArguments } from '../../support/script.ts';
 import { keysAt, metaRows, openTestLake, temporaryDirectory } from './support.ts';
 
-const faultWriter = fileURLToPath(new URL('./fault-writer.ts', import.meta.url));
-const writer = fileURLToPath(new URL('./crash-writer.ts', import.meta.url));
+const faultWriter = scriptArguments(new URL('./fault-writer.ts', import.meta.url));
+const writer = scriptArguments(new URL('./crash-writer.ts', import.meta.url));
 
 /**
  * Lets a process commit until it has acknowledged so many, then kills it. Answers with what it acknowledged: key,
@@ -17,7 +17,7 @@ const killAfter = (
   acknowledged: number,
 ): Promise<readonly (readonly string[])[]> =>
   new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, ['--import', 'tsx', writer, directory, String(firstKey)], {
+    const child = spawn(process.execPath, [...writer, directory, String(firstKey)], {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     let out = '';
@@ -90,7 +90,7 @@ describe('a store that fails under a transaction', () => {
       // 512-byte blocks in sh: 4 MiB a file.
       const child = spawn(
         '/bin/sh',
-        ['-c', `ulimit -f 8192; exec "${process.execPath}" --import tsx "${faultWriter}" "${directory}"`],
+        ['-c', 'ulimit -f 8192; exec "$@"', 'sh', process.execPath, ...faultWriter, directory],
         { stdio: ['ignore', 'pipe', 'ignore'] },
       );
       let text = '';

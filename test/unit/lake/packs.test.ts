@@ -1,6 +1,5 @@
 /** Packs of small objects: the same answers as without them, whatever was done to the objects since. */
 import { spawn } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Lake } from '../../../src/lake/lake.types.ts';
 import { openObjects } from '../../../src/lake/objects/objects.ts';
@@ -8,6 +7,7 @@ import type { PoolFace } from '../../../src/lake/pool/pool.ts';
 import { scanObjects } from '../../../src/lake/scan/scan.ts';
 import { supText } from '../../../src/vectors/sup/print.ts';
 import { valueAt } from '../../../src/vectors/vector.ts';
+import { scriptArguments } from '../../support/script.ts';
 import { startService, type TestService } from '../../support/server.ts';
 import { openTestLake, temporaryDirectory } from './support.ts';
 
@@ -94,14 +94,14 @@ const live = async (service: TestService, order: 'asc' | 'desc', packed: boolean
   return steps;
 };
 
-const writer = fileURLToPath(new URL('./pack-writer.ts', import.meta.url));
+const writer = scriptArguments(new URL('./pack-writer.ts', import.meta.url));
 /**
  * Lets a process commit and pack until it kills itself in its n-th transaction, a commit's or a pack's. Answers with
  * the keys that it acknowledged.
  */
 const killedIn = (directory: string, transaction: number, firstKey: number): Promise<readonly number[]> =>
   new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, ['--import', 'tsx', writer, directory, String(firstKey)], {
+    const child = spawn(process.execPath, [...writer, directory, String(firstKey)], {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { ...process.env, LAKE_KILL_AT: `transaction: in it:${transaction}` },
     });

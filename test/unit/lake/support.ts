@@ -3,7 +3,6 @@ import { spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 import { newId } from '../../../src/lake/ksuid.ts';
 import { openLake } from '../../../src/lake/lake.ts';
@@ -14,6 +13,7 @@ import { tablesFolder } from '../../../src/lake/repair/replay.ts';
 import type { Tables } from '../../../src/lake/tables/tables.ts';
 import { sortKeyBytes } from '../../../src/vectors/sort-key.ts';
 import { intValue } from '../../../src/vectors/value.ts';
+import { scriptArguments } from '../../support/script.ts';
 
 export const temporaryDirectory = async (): Promise<string> => {
   const directory = await mkdtemp(join(tmpdir(), 'lake-unit-'));
@@ -48,11 +48,11 @@ export const tablesOf = async (directory: string, options: Partial<OpenOptions> 
   });
   return tables;
 };
-const opener = fileURLToPath(new URL('./lake-opener.ts', import.meta.url));
+const opener = scriptArguments(new URL('./lake-opener.ts', import.meta.url));
 /** Opens and closes the lake in a process of its own, or repairs it; the signal or the status that it ended with. */
 export const openIn = (directory: string, { killAt = '', what = '' } = {}): Promise<string> =>
   new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, ['--import', 'tsx', opener, directory, what], {
+    const child = spawn(process.execPath, [...opener, directory, what], {
       stdio: 'ignore',
       env: { ...process.env, LAKE_KILL_AT: killAt },
     });
