@@ -751,6 +751,8 @@ export interface AggExpr extends Span {
   readonly within?: readonly OrderKey[];
   /** IGNORE NULLS or RESPECT NULLS inside of the parentheses. */
   readonly nulls?: 'ignore' | 'respect';
+  /** EXPORT_STATE behind the call: the state is wanted. */
+  readonly exported?: true;
 }
 /** `f(..) over w`, `f(..) over (..)`: in SQL alone. The callee is always a name. */
 export interface WindowExpr extends Span {

@@ -1,5 +1,6 @@
 /** Aggregates that SQL alone knows: rows of the table as DuckDB and PostgreSQL have them. */
 import { BitsState } from './bits.ts';
+import { CombineState } from './states.ts';
 import { BitStringState, bitStringMax } from './bit-strings.ts';
 import { CellState } from './grouping/cells.ts';
 import { CollectState } from './collect.ts';
@@ -156,6 +157,19 @@ export const sqlRows = ({ argMax, argMin, named }: Known): readonly AggregateRow
         [...example('bitstring_agg(v)', four, '"1101"'), ...example('bitstring_agg(v, 0, 5)', four, '"011010"')],
       ),
       { argumentsMax: 3 },
+    ),
+    row(
+      'combine_aggr',
+      'the state of an aggregate over the rows of all states that its calls with EXPORT_STATE made',
+      () => new CombineState(),
+      [
+        {
+          query:
+            'select finalize(combine_aggr(s)) as r from (select k, sum(v) export_state as s from input group by k)',
+          input: '{k:1,v:1}\n{k:1,v:2}\n{k:2,v:4}',
+          output: '{r:7}',
+        },
+      ],
     ),
     ofPoints('corr', "Pearson's coefficient of correlation", '0.9819805060619659'),
     alias(named('count_if'), 'countif', example('countif(v > 1)', four, '2')),

@@ -18,6 +18,7 @@ import { jsonFunctions } from './texts/json.ts';
 import { lambdas } from './lists/lambdas.ts';
 import { likes } from './texts/likes.ts';
 import { listAggregates } from './lists/list-aggregates.ts';
+import { states } from './lists/states.ts';
 import { lists } from './lists/lists.ts';
 import { maps } from './lists/maps.ts';
 import { math } from './numbers/math.ts';
@@ -70,6 +71,7 @@ export const functionTable: readonly FunctionRow[] = withSqlMeanings([
   ...digests,
   ...lists,
   ...listAggregates,
+  ...states,
   ...lambdas,
   ...maps,
   ...structs,

@@ -265,7 +265,13 @@ export const markedAggregate = (a: Analysis, e: AggExpr): AggregateCall => {
   const name = e.name.text.toLowerCase();
   const { within } = e;
   const signature = a.environment.aggregates.find(name);
-  const filtered = { name, place: e, distinct: e.distinct, ...(e.filter && { filter: e.filter }) };
+  const filtered = {
+    name,
+    place: e,
+    distinct: e.distinct,
+    ...(e.filter && { filter: e.filter }),
+    ...(e.exported && { exported: e.exported }),
+  };
   const given = [...(e.arg ? [e.arg] : []), ...(e.more ?? [])];
   // Quantiles are of values in order: that of the argument itself says from which end.
   if (!within && e.arg && signature?.withinGroup && e.order && given.length > 1) {

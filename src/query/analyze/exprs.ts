@@ -90,6 +90,8 @@ export interface AggregateCall {
   readonly order?: readonly OrderKey[];
   /** The argument is taken in descending order: of quantiles. */
   readonly descending?: true;
+  /** EXPORT_STATE: the state is wanted. */
+  readonly exported?: true;
 }
 
 /** Where an expression stands. */

@@ -46,7 +46,7 @@ function parseCall(s: Scanner, name: NameNode): CallExpr | AggExpr | undefined {
     s.pos++;
     s.skip();
     const call = parseMarkedAgg(s, name) ?? parsePlainCall(s, name);
-    if (call !== undefined) return call;
+    if (call !== undefined) return s.sql && isAhead(s, /\s*export_state\b/iy) ? exported(s, call) : call;
   } else s.fail();
   s.pos = before;
   return undefined;
@@ -71,6 +71,28 @@ function parseMarkedAgg(s: Scanner, name: NameNode): AggExpr | undefined {
   return undefined;
 }
 const optional = (e: Expr | undefined): readonly Expr[] | undefined => e && [e];
+
+/** `AGGREGATE(..) EXPORT_STATE`: the word is ahead. */
+function exported(s: Scanner, call: CallExpr | AggExpr): CallExpr | AggExpr {
+  const args = call.kind === 'call' ? call.args.filter((x): x is Expr => !isFunctionArg(x)) : [];
+  if (call.kind === 'call' && (call.callee.kind !== 'name' || args.length < call.args.length)) return call;
+  s.match(/\s*export_state/iy);
+  const end = s.byte(s.pos);
+  if (call.kind === 'agg') return { ...call, exported: true, end };
+  const [arg, ...more] = args;
+  const { callee, start } = call;
+  return {
+    kind: 'agg',
+    name: callee as NameNode,
+    ...(arg && { arg }),
+    ...(more.length > 0 && { more }),
+    distinct: false,
+    exported: true,
+    start,
+    end,
+  };
+}
+const isFunctionArg = (x: Arg): boolean => x.kind === 'lambda' || x.kind === 'function-ref';
 
 /** What a call has beside its first argument. */
 type Rest = Pick<AggExpr, 'more' | 'order' | 'nulls' | 'within'>;

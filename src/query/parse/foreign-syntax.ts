@@ -3,7 +3,7 @@
  * write instead. They are looked at only once a text is known to be wrong, so that no query of ours is ever taken for
  * one of theirs.
  */
-import { CompileError, type CompileFault } from './error.ts';
+import { type CompileFault } from './error.ts';
 
 interface Foreign {
   readonly pattern: RegExp;
@@ -21,7 +21,6 @@ const settings = 'settings are options of the service (lake serve -h); a query h
 const committing =
   'each load and each delete is a commit of its own; what belongs together goes to a branch that is merged at once: POST /pool/POOL/branch/BRANCH/merge/CHILD';
 const parameters = 'values stand in the text, or before the query by a name: const NAME = VALUE';
-const states = 'states of aggregates stay inside of a query: keep rows and aggregate them again';
 
 /** By the first words of the text. */
 export const statements: readonly Foreign[] = [
@@ -214,10 +213,6 @@ export const foreignClause = (text: string, place: number): CompileFault | undef
   }
   return undefined;
 };
-
-/** `AGGREGATE(...) EXPORT_STATE`: without this its word would name the column. */
-export const exportedState = (text: string, at: number): CompileError =>
-  new CompileError([faultOf({ name: 'EXPORT_STATE', hint: states }, text, at, at + 'export_state'.length)]);
 
 const foundAt = (row: Foreign, text: string, at: number): CompileFault | undefined => {
   row.pattern.lastIndex = at;

@@ -164,13 +164,16 @@ const exactAggregates: ReadonlySet<string> = new Set(['sum', 'avg', 'mean']);
 export const ofUnits = (
   aggregate: Pick<Aggregate, 'name' | 'argument' | 'arity' | 'order'>,
   typeOf: TypeOf,
-): { readonly argument: PlanExpr; readonly settle: (result: PlanExpr) => PlanExpr } | undefined => {
+):
+  | { readonly scale: number; readonly argument: PlanExpr; readonly settle: (result: PlanExpr) => PlanExpr }
+  | undefined => {
   const { argument, name } = aggregate;
   if (!argument || !exactAggregates.has(name) || aggregate.arity !== undefined || aggregate.order) return undefined;
   const scale = scaleOf(argument, typeOf);
   if (scale === undefined || scale > scaleMax) return undefined;
   const by = tenTo(scale);
   return {
+    scale,
     argument: {
       kind: 'sqlCast',
       operand: { kind: 'arithmetic', operator: '*', left: argument, right: by, sql: true, scale: 0 },

@@ -39,6 +39,7 @@ import { collated } from './collation.ts';
 import { orderOfSpan } from './stored.ts';
 import { SqlColumns } from './columns.ts';
 import { ofUnits } from './decimals.ts';
+import { exported } from './states.ts';
 import { type ChangedColumn, changedStar, starValue, structColumns } from './stars.ts';
 import { sampleOps } from './statements/sample.ts';
 import { SqlUnnest, isUnnestCall } from './unnest.ts';
@@ -253,7 +254,9 @@ class Select {
     });
     const given = aggregateOf(this.#a, call, { scope, input: this.#rowType, sql });
     const units = ofUnits(given, this.#typeOf);
-    const aggregate = units ? { ...given, argument: units.argument } : given;
+    const whole = units ? { ...given, argument: units.argument } : given;
+    const state = call.exported && exported(whole, units?.scale);
+    const aggregate = state ? state.aggregate : whole;
     const keyOf = (e: PlanExpr | undefined): string => (e ? exprKey(e) : '');
     const key = `${aggregate.name} ${formKey(aggregate)} ${keyOf(aggregate.argument)} ${keyOf(aggregate.where)}`;
     let index = this.#places.get(key);
@@ -261,6 +264,7 @@ class Select {
     const result = fieldOf(thisExpr, `\u0000aggregate ${index}`);
     this.#results.set(result, index);
     this.#a.stands(result, () => this.#a.typeOfAggregate(aggregate, this.#content));
+    if (state) return state.settle(result);
     return units ? units.settle(result) : result;
   };
 

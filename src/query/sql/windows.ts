@@ -414,6 +414,7 @@ export class SqlWindows {
     const { name, filter } = call;
     const { argumentsMin: min, argumentsMax: max } = a.environment.aggregates.find(name)!;
     const count = (call.argument ? 1 : 0) + (call.others?.length ?? 0);
+    if (call.exported) a.fault('EXPORT_STATE does not go with OVER', place, 'export the state in a query of its own');
     if (nulls) this.#noNulls(nulls, name, place);
     if (count < min || count > max) a.fault(count < min ? 'too few arguments' : 'too many arguments', place);
     if (a.faults.length > before) return undefined;

@@ -203,7 +203,6 @@ describe('statements and clauses of other databases', () => {
     ['call pragma_version()', 'CALL', /FROM/],
     ['show columns from p', 'SHOW COLUMNS', /describe POOL/],
     ['explain (format json) select 1', 'EXPLAIN with options', /explain analyze/],
-    ['select sum(a) export_state from p', 'EXPORT_STATE', /aggregate them again/],
     ["select '1:00'::time with time zone", 'TIME WITH TIME ZONE', /timestamptz/],
     ["select x'ab'", "x'..'", /from_hex/],
     ['select * from p for update', 'FOR UPDATE', /locks nothing/],

@@ -152,6 +152,9 @@ describe('calls', () => {
       '"upper" is no window function and no aggregate @8+8 (upper(...) looks at one row alone: write it without OVER)',
     ],
     'select nosuch(s) over () from t': ['"nosuch" is no window function and no aggregate @8+9'],
+    'select sum(v) export_state over () from t': [
+      'EXPORT_STATE does not go with OVER @8+19 (export the state in a query of its own)',
+    ],
     'select rank() filter (where v > 1) over () from t': ['FILTER goes with aggregates, not with "rank" @29+5'],
     'select sum(v) ignore nulls over () from t': [
       'IGNORE NULLS goes with lag, lead, first_value, last_value and nth_value, not with "sum" @8+6',

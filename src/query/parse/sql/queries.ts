@@ -24,7 +24,6 @@ import { parseExpr, parseOrExpr } from '../expressions.ts';
 import { endsOp } from '../implied.ts';
 import { parseOrderList } from '../operators.ts';
 import { parseLiteral } from '../literals.ts';
-import { exportedState } from '../foreign-syntax.ts';
 import { parsePrimary } from '../primaries.ts';
 import { parseUsingSample } from './sample.ts';
 import { beginsSqlClause, isAhead, parseFetch, parseGroupItem, parseSetTail } from './sets.ts';
@@ -381,10 +380,6 @@ function parseColumn(s: Scanner): SqlColumn | undefined {
   const star = before || isColumnsAhead(s) ? undefined : parseStar(s);
   const expr = star === undefined ? parseExpr(s) : undefined;
   if (star === undefined && expr === undefined) return undefined;
-  if (expr !== undefined && isAhead(s, /(?<=\))\s*export_state\b/iy)) {
-    s.skip();
-    throw exportedState(s.text, s.pos);
-  }
   const whole: SqlStar | undefined = star && {
     kind: 'sql-star',
     ...star,
