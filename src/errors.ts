@@ -106,6 +106,26 @@ export const errorTable = {
     'transaction: gave up after {attempts} attempts: others wrote to its branches meanwhile; try again',
   ),
   'transaction-twice': bad('{pool}/{branch}: two commits of one transaction on the same branch'),
+  'transaction-none': bad('commits is empty: expected at least one commit'),
+  'transaction-large': {
+    status: 413,
+    kind: 'payload too large',
+    text: 'commits: a transaction has at most {limit} commits, got {count}',
+  },
+  'transaction-commit': bad(
+    'expected load, delete or update, load with one of the two, one staged upsert, or merge; got {given}',
+  ),
+  'stages-full': {
+    status: 503,
+    kind: 'overloaded',
+    text: 'too much is staged: {count} {what}, of at most {limit}; commit it by a transaction, or drop it (DELETE /load/ID)',
+  },
+  'stage-unknown': absent(
+    'staged load {id} not found: it was committed or dropped, its hour is over, or the service was started since',
+  ),
+  'stage-elsewhere': bad('staged load {id} is for {pool}/{branch}'),
+  'stage-taken': conflict('staged load {id} is already part of this or another transaction'),
+  'stage-terms': bad('{what} is not supported with stage=T: it goes with the transaction'),
   vacuumed: { status: 410, kind: 'gone', text: 'commit {id}: its data objects were vacuumed: {objects}' },
   'vector-exists': conflict('vector exists for {id}: vector add operation aborted'),
   'vector-missing': absent('vector {id} does not exist: vector delete operation aborted'),

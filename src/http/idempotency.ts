@@ -14,7 +14,15 @@ import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { LakeError } from '../errors.ts';
 import { parseId } from '../lake/ksuid.ts';
-import type { CommitNote, CommitTerms, Id, PoolConfig, Retry, TipTerms } from '../lake/lake.types.ts';
+import type {
+  CommitNote,
+  CommitTerms,
+  Id,
+  PoolConfig,
+  Retry,
+  TipTerms,
+  TransactionResult,
+} from '../lake/lake.types.ts';
 import { checkTip } from '../lake/commits/tip-check.ts';
 import { mayOnPool, type PoolName, type Principal } from './access/roles.ts';
 import type { Call } from './route.ts';
@@ -146,6 +154,45 @@ export const commitKeyedOnce = async (
     underWay.delete(keyDigest);
   }
 };
+/**
+ * The commits of a transaction, one each of `count`, or those that it made before under its key. Each commit has a key
+ * of its own, made of the request's, so that all of them are known again.
+ */
+export const transactOnce = async (
+  { service: { lake, underWay }, request: { method, originalUrl, headers }, who, sent }: Omit<Asking, 'params'>,
+  count: number,
+  make: (retryOf: (index: number) => Retry | undefined) => Promise<TransactionResult>,
+): Promise<TransactionResult | { readonly before: readonly Id[] }> => {
+  const key = keyOf(headers);
+  if (key === undefined) return make(() => undefined);
+  const keyDigest = digest('transaction', who?.name ?? '', key);
+  const request = digest(method, originalUrl, header(headers, 'superdb-commit'));
+  const body = digest(
+    header(headers, 'content-type'),
+    header(headers, 'content-encoding'),
+    header(headers, 'zed-commit'),
+    sent!.digest('hex'),
+  );
+  const keyAt = (index: number): string => digest(keyDigest, String(index));
+  for (let running = underWay.get(keyDigest); running; running = underWay.get(keyDigest))
+    await running.commit.catch(() => undefined);
+  const before = Array.from({ length: count }, (_, index) => lake.retried(keyAt(index)));
+  // Under the first one's key any body is known, whatever the number of its commits.
+  if (before[0] && (before[0].request !== request || before[0].body !== body))
+    throw new LakeError('retry-key-reused', { key });
+  const known = before.flatMap((one) => one?.commit ?? []);
+  if (known.length === count) return { before: known };
+  const result = make((index) => ({ key: keyAt(index), request, body }));
+  const commit = result.then(({ transaction }) => transaction);
+  // Whoever waits for it looks what became of it.
+  commit.catch(() => undefined);
+  underWay.set(keyDigest, { request, commit });
+  try {
+    return await result;
+  } finally {
+    underWay.delete(keyDigest);
+  }
+};
 /** The key of the commit that a load makes of its faulty records beside its own. */
 export const rejectedRetry = (retry: Retry): Retry => ({ ...retry, key: digest(retry.key, 'rejected') });
 
@@ -175,8 +222,9 @@ export const tipTerms = (headers: IncomingHttpHeaders): TipTerms => {
 export const standing = (who: Principal | undefined, pool: PoolName): Pick<TipTerms, 'by'> =>
   who && !mayOnPool(who, 'admin', pool) ? { by: 'writer' } : {};
 /** The tips that the client allows; undefined for any. Several lines are one list. */
-const tipsOf = (headers: IncomingHttpHeaders): readonly Id[] | undefined => {
-  const text = headers['if-match']?.trim();
+const tipsOf = (headers: IncomingHttpHeaders): readonly Id[] | undefined => tipsIn(headers['if-match']?.trim());
+/** Those that a text allows which is written like the header. @throws if-match-invalid */
+export const tipsIn = (text: string | undefined): readonly Id[] | undefined => {
   if (text === undefined || text === '*') return undefined;
   return text.split(',').map((part) => {
     const id = parseId(/^"([^"]*)"$/.exec(part.trim())?.[1] ?? '');

@@ -6,13 +6,14 @@ import type { BodyForm, UpsertForm } from '../formats/format.types.ts';
 import type { ContentCoding } from '../formats/codings/encoding.ts';
 import type { InputName } from '../formats/formats.ts';
 import type { CommitNote, CommitResult as Made, Id, Pool } from '../lake/lake.types.ts';
-import type { LoadOutcome } from '../workers/pool.types.ts';
+import type { LoadOutcome, LoadReply } from '../workers/pool.types.ts';
 import { loadBody } from './bodies/body.ts';
 import { paceOf } from './connections/pace.ts';
 import { checkProtection } from '../lake/commits/tip-check.ts';
 import { commitOnce, standing } from './idempotency.ts';
 import { commitRejected } from './rejected.ts';
 import type { Call } from './route.ts';
+import type { LoadRun } from './runs.ts';
 
 /** Where a load goes, how its body is read, and what its commit says. */
 export interface WantedLoad {
@@ -40,53 +41,13 @@ export interface LoadDone {
  * Reads the request's body into a commit. @throws branch-not-found, whatever is wrong with the body or its headers, and
  * what the commit is refused for
  */
-export const loadRequest = async (
-  call: Pick<Call, 'service' | 'request' | 'who' | 'sent' | 'id' | 'whenLeft'>,
-  { pool, branch, format, form = {}, contentCodings, note, rejects, upsert }: WantedLoad,
-): Promise<LoadDone> => {
-  const { service, request, who } = call;
-  const { sent } = call;
-  // Before anybody sends a long body for nothing; the pool's job looks again.
-  checkProtection(pool.branch(branch), 'load', standing(who, pool.config));
-  const length = request.headers['content-length'];
-  const pace = paceOf(request.raw, 'body', service.config);
-  const run = service.runs.beginLoad({
-    id: call.id,
-    owner: who?.name,
-    poolId: pool.config.id,
-    pool: pool.config.name,
-    branch,
-    bytesTotal: length === undefined ? undefined : Number(length),
-    whenLeft: (left) => {
-      call.whenLeft(left);
-    },
-  });
-  service.tracing?.note(request, { load: run });
-  const { discard, ...body } = loadBody(request.raw, {
-    idleMsMax: service.config.bodyIdleMsMax,
-    pace,
-    held: service.loadBodies,
-    run,
-    sent,
-    told: (bytes) => {
-      run.watch.took(bytes);
-    },
-  });
+export const loadRequest = async (call: LoadCall, wanted: WantedLoad): Promise<LoadDone> => {
+  const { service, request, who, sent } = call;
+  const { pool, branch, note, rejects, upsert } = wanted;
+  const { run, read, discard } = beginLoad(call, wanted);
   let done: Pick<LoadDone, 'outcome' | 'rejected'> = {};
   const make = async (terms: () => Promise<CommitNote>): Promise<Id> => {
-    const outcome = await service.workers.load({
-      pool: pool.config,
-      format,
-      contentCodings,
-      form: upsert ? { ...form, upsert } : form,
-      ...(rejects && { rejects: { pool: rejects.config, ms: Date.now(), branch } }),
-      ...body,
-      watch: run.watch,
-      client: pace,
-      get signal() {
-        return run.signal;
-      },
-    });
+    const outcome = await read();
     done = { outcome };
     const commit = async (noted: CommitNote): Promise<Made> => {
       const rejected = rejects && (await commitRejected(call, outcome, { into: rejects, pool, branch, noted }));
@@ -112,6 +73,104 @@ export const loadRequest = async (
     run.rejected(error);
     throw error;
   }
+};
+
+/** A load that waits for a transaction. */
+export interface LoadStaged {
+  readonly id: string;
+  readonly untilMs: number;
+  readonly outcome: LoadOutcome;
+}
+/** Reads the request's body for a transaction to come. @throws stages-full, and what is wrong with the body */
+export const stageRequest = async (call: LoadCall, wanted: WantedLoad): Promise<LoadStaged> => {
+  const { pool, branch, upsert } = wanted;
+  const { run, read } = beginLoad(call, wanted);
+  try {
+    const outcome = await read();
+    const { objects, gone = [] } = outcome;
+    const settled = (commit: Promise<Made>): Promise<void> =>
+      outcome.settled(commit).then(
+        ({ commit: id }) => {
+          run.committed(id);
+        },
+        (error: unknown) => {
+          run.rejected(error);
+        },
+      );
+    try {
+      const { id, untilMs, commit } = call.service.staged.add({
+        pool: pool.config,
+        branch,
+        objects,
+        gone,
+        ...(upsert && { identity: upsert.identity }),
+        signal: run.signal,
+      });
+      void settled(commit);
+      return { id, untilMs, outcome };
+    } catch (error) {
+      await settled(Promise.reject(error as Error));
+      throw error;
+    }
+  } catch (error) {
+    run.rejected(error);
+    throw error;
+  }
+};
+
+type LoadCall = Pick<Call, 'service' | 'request' | 'who' | 'sent' | 'id' | 'whenLeft'>;
+/** A load up to its objects. `discard` reads what is left of a body that nobody needs. */
+interface LoadBegun {
+  readonly run: LoadRun;
+  readonly read: () => Promise<LoadReply>;
+  readonly discard: () => Promise<void>;
+}
+const beginLoad = (
+  call: LoadCall,
+  { pool, branch, format, form = {}, contentCodings, rejects, upsert }: WantedLoad,
+): LoadBegun => {
+  const { service, request, who, sent, id } = call;
+  // Before anybody sends a long body for nothing; the pool's job looks again.
+  checkProtection(pool.branch(branch), 'load', standing(who, pool.config));
+  const length = request.headers['content-length'];
+  const pace = paceOf(request.raw, 'body', service.config);
+  const run = service.runs.beginLoad({
+    id,
+    owner: who?.name,
+    poolId: pool.config.id,
+    pool: pool.config.name,
+    branch,
+    bytesTotal: length === undefined ? undefined : Number(length),
+    whenLeft: (left) => {
+      call.whenLeft(left);
+    },
+  });
+  service.tracing?.note(request, { load: run });
+  const { discard, ...body } = loadBody(request.raw, {
+    idleMsMax: service.config.bodyIdleMsMax,
+    pace,
+    held: service.loadBodies,
+    run,
+    sent,
+    told: (bytes) => {
+      run.watch.took(bytes);
+    },
+  });
+  const read = (): Promise<LoadReply> =>
+    service.workers.load({
+      pool: pool.config,
+      format,
+      contentCodings,
+      form: upsert ? { ...form, upsert } : form,
+      ...(rejects && { rejects: { pool: rejects.config, ms: Date.now(), branch } }),
+      ...body,
+      watch: run.watch,
+      client: pace,
+      get signal() {
+        return run.signal;
+      },
+    });
+  return { run, read, discard };
 };
 
 /** The commit; a trace is told when it was made. */

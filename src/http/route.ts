@@ -21,6 +21,7 @@ import type { UnderWay } from './idempotency.ts';
 import type { AnswerHeader, RequestHeader } from './openapi/headers.ts';
 import type { OriginRules } from './connections/origin.ts';
 import type { Runs } from './runs.ts';
+import type { StagedLoads } from './staged.ts';
 import type { Tracing } from './tracing/tracing.ts';
 
 /** Sends an error in the words of a protocol. */
@@ -53,6 +54,7 @@ export interface Service {
   /** Answers of reading queries, for who asks for their length or parts. */
   readonly answers: KeptAnswers;
   readonly controlBodies: HeldBodies;
+  readonly staged: StagedLoads;
   /** Beginnings of loads. */
   readonly loadBodies: HeldBodies;
   /** Those of subscribers too. */

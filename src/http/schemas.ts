@@ -115,6 +115,28 @@ export const CommitResult = Type.Object(
   },
   { $id: 'CommitResult', description: 'A commit. `warnings` is an empty array after a load, else null.' },
 );
+/** The answer to a load with `stage=T`. */
+export const Staged = Type.Object(
+  {
+    id: Type.String({ description: 'Names it in `load` of a transaction.' }),
+    records: count('Records of it.'),
+    until: Time,
+  },
+  { $id: 'Staged', description: 'A load that a transaction may commit, once.' },
+);
+/** The answer of `POST /transaction`. */
+export const TransactionResult = Type.Object(
+  {
+    transaction: Type.Unsafe<string>({
+      ...Id,
+      description: 'Also the id of its first commit in each pool: `p@ID` is what it made of any of them.',
+    }),
+    commits: array(Type.Object({ pool: Id, branch: Type.String(), commit: Id }), {
+      description: 'In the order in which they were asked for.',
+    }),
+  },
+  { $id: 'TransactionResult', description: 'What a transaction made.' },
+);
 /** The answer to a bulk request of Elasticsearch's: an item by the name of its operation. */
 export const BulkAnswer = Type.Object(
   {
@@ -610,6 +632,60 @@ export const Update = Type.Object(
     }),
   },
   { $id: 'Update', description: 'Which rows are changed, and how.' },
+);
+/** One commit of a transaction. */
+export const TransactionCommit = Type.Object(
+  {
+    pool: Type.String({ minLength: 1, description: 'Id or name of the pool.' }),
+    branch: Type.Optional(Type.String({ minLength: 1, description: 'Default: `main`.' })),
+    load: Type.Optional(
+      Type.Array(Type.String(), { minItems: 1, description: 'Staged loads of this branch; one, if it is an upsert.' }),
+    ),
+    delete: Type.Optional(
+      Type.Object({
+        where: Type.String({ minLength: 1, format: 'superql-filter', description: 'What it selects is deleted.' }),
+      }),
+    ),
+    update: Type.Optional(
+      Type.Object({
+        where: Type.String({ minLength: 1, format: 'superql-filter', description: 'What it selects is changed.' }),
+        put: Type.String({ minLength: 1, description: 'Assignments as of the operator `put`.' }),
+      }),
+    ),
+    merge: Type.Optional(
+      Type.String({ minLength: 1, description: 'Another branch or a tag, as it was before the transaction.' }),
+    ),
+    fields: Type.Optional(
+      Type.Enum(['T', 'F'], {
+        type: 'string',
+        description: 'T: a merge puts records together whose fields the two sides changed apart.',
+      }),
+    ),
+    resolve: Type.Optional(
+      Type.Enum(['ours', 'theirs'], {
+        type: 'string',
+        description: 'The side that a merge takes of records in conflict.',
+      }),
+    ),
+    if_match: Type.Optional(
+      Type.String({ minLength: 1, description: 'Commits, at one of which the branch must be, as in `If-Match`.' }),
+    ),
+  },
+  {
+    $id: 'TransactionCommit',
+    description: '`load`, `delete` or `update`, `load` with one of the two, or `merge`.',
+  },
+);
+/** The body of `POST /transaction`. */
+export const Transaction = Type.Object(
+  {
+    commits: Type.Array(Type.Unsafe<string>(TransactionCommit), {
+      minItems: 1,
+      maxItems: 256,
+      description: 'Each for another branch, of any pools.',
+    }),
+  },
+  { $id: 'Transaction', description: 'Commits that are made all, or not at all.' },
 );
 /** The body of `POST /pool/:pool/branch/:branch/compact`. */
 export const Compaction = Type.Object({ object_ids: Type.Array(objectId, { minItems: 2 }) }, { $id: 'Compaction' });

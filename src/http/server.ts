@@ -64,6 +64,7 @@ import { RoutedCall } from './routed-call.ts';
 import type { Route, RouteConfig, Service } from './route.ts';
 import { routes } from './routes/routes.ts';
 import { Runs } from './runs.ts';
+import { StagedLoads } from './staged.ts';
 import { startSyslog, type SyslogServer } from './syslog/server.ts';
 import { addPages, isNoAsset, wantsPage } from './static-pages.ts';
 import type { Tracing } from './tracing/tracing.ts';
@@ -155,9 +156,10 @@ const close = async (app: FastifyInstance, service: Service): Promise<void> => {
     end(service);
   }
 };
-const end = ({ feed, metrics, runs }: Service): void => {
+const end = ({ feed, metrics, runs, staged }: Service): void => {
   feed.close();
   metrics.close();
+  staged.close();
   runs.close();
 };
 
@@ -193,6 +195,7 @@ const serviceOf = (
     answers: new KeptAnswers(join(config.lakeDirectory, 'spill'), { bytesMax: config.answersBytesMax, answersMax }),
     controlBodies: new HeldBodies(controlBytesMax),
     loadBodies: new HeldBodies(beginningBytesMax),
+    staged: new StagedLoads(),
     requests: { underWay: 0, endedAt: -Infinity },
     closing: () => closingApps.has(app),
     originRules: originRules(config, access),

@@ -9,6 +9,7 @@ import type { IcebergDescription } from '../../iceberg/catalogue.types.ts';
 import type { Channel } from '../../query/plan/channels.ts';
 import type { DescribedSource, Description } from '../describe.ts';
 import type { LoadFaults } from '../commit-answer.ts';
+import type { LoadStaged } from '../load.ts';
 import type { IdentityCheck } from '../identity-check.ts';
 import type { LoadRun, QueryRun } from '../runs.ts';
 import type {
@@ -22,6 +23,7 @@ import type {
   PoolStats,
   Preview,
   TagRecord,
+  TransactionResult,
 } from '../../lake/lake.types.ts';
 import { arrayType, namedType, recordType, types } from '../../vectors/type.ts';
 import {
@@ -135,6 +137,26 @@ const faultFields = ({ records, count, first, rejected }: LoadFaults): Readonly<
   ),
   ...(rejected !== undefined && { rejected: idValue(rejected) }),
 });
+
+/** A load that waits for a transaction. */
+export const stagedValue = ({ id, untilMs, outcome: { records } }: LoadStaged): Value =>
+  named(
+    'api.StagedResponse',
+    record({ id: stringValue(id), records: intValue(records), until: timeValue(BigInt(untilMs) * 1_000_000n) }),
+  );
+/** What a transaction made. */
+export const transactionValue = ({ transaction, commits }: TransactionResult): Value =>
+  named(
+    'api.TransactionResponse',
+    record({
+      transaction: idValue(transaction),
+      commits: arrayValue(
+        commits.map(({ pool, branch, commit }) =>
+          record({ pool: idValue(pool), branch: stringValue(branch), commit: idValue(commit) }),
+        ),
+      ),
+    }),
+  );
 
 /** Objects that a vacuum removed or would remove. */
 export const vacuumValue = (ids: readonly Id[]): Value =>

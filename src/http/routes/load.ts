@@ -1,4 +1,5 @@
 /** Loads: a body becomes a commit, and what cannot be read of it another, where the client says so. */
+import type { IncomingHttpHeaders } from 'node:http';
 import { Type } from 'typebox';
 import { LakeError } from '../../errors.ts';
 import type { UpsertForm } from '../../formats/format.types.ts';
@@ -21,7 +22,10 @@ import {
   utf8Refused,
   utf8Schema,
 } from '../bodies/parameters.ts';
-import { loadRequest } from '../load.ts';
+import { loadRequest, stageRequest, type WantedLoad } from '../load.ts';
+import { stagedValue } from '../bodies/records.ts';
+import { sendValue } from '../reply.ts';
+import { CommitResult, Staged } from '../schemas.ts';
 import { rejectsOf } from '../rejected.ts';
 import { type Route, route } from '../route.ts';
 import { commitErrors, dataErrors, readErrors } from '../route-errors.ts';
@@ -42,7 +46,7 @@ export const loadRoutes: readonly Route[] = [
     writes: true,
     params: branchParams,
     description:
-      'A load is one commit, or none: if a body breaks anywhere, nothing of it is there. With `errors=skip` records that cannot be read are left out: the answer counts them and has the first 100, or the pool `rejected` gets all of them; `errors=wrap` keeps them as error values in their place. With `upsert=T` each record replaces those of the same identity; records without one are added. When the answer comes the data is on disk. A text is UTF-8, or what `charset` in the Content-Type says, or UTF-16 with a byte order mark.',
+      'A load is one commit, or none: if a body breaks anywhere, nothing of it is there. With `errors=skip` records that cannot be read are left out: the answer counts them and has the first 100, or the pool `rejected` gets all of them; `errors=wrap` keeps them as error values in their place. With `stage=T` it is kept for a transaction (`POST /transaction`), for an hour and not over a restart; `DELETE /load/{id}` drops it. With `upsert=T` each record replaces those of the same identity; records without one are added. When the answer comes the data is on disk. A text is UTF-8, or what `charset` in the Content-Type says, or UTF-16 with a byte order mark.',
     query: Type.Object({
       'csv.delim': Type.Optional(delimiterSchema),
       ...dialectSchemas,
@@ -53,6 +57,11 @@ export const loadRoutes: readonly Route[] = [
       upsert: Type.Optional(
         boolSchema(
           'T: records replace those of the same identity, which the pool must have; the last one of a body counts',
+        ),
+      ),
+      stage: Type.Optional(
+        boolSchema(
+          'T: no commit is made; the answer names the load for `POST /transaction`, which may commit it within an hour',
         ),
       ),
       delete: Type.Optional(
@@ -75,8 +84,10 @@ export const loadRoutes: readonly Route[] = [
     answers: {
       200: {
         ...committed(
-          'The commit; `warnings` is empty. With `errors=skip` or `wrap` also what was faulty, but not when the same `Idempotency-Key` came again. A header `Warning` says which columns of Parquet and Arrow could not be kept digit by digit.',
+          'The commit; `warnings` is empty. With `errors=skip` or `wrap` also what was faulty, but not when the same `Idempotency-Key` came again. A header `Warning` says which columns of Parquet and Arrow could not be kept digit by digit. With `stage=T` the name of the staged load, and no `ETag`.',
         ),
+        value: Type.Union([CommitResult, Staged]),
+        headers: [],
         links: {
           revert,
           tip: { to: 'getBranch', parameters: here },
@@ -100,6 +111,8 @@ export const loadRoutes: readonly Route[] = [
       'rejected-same',
       'load-all-faulty',
       'auth-role',
+      'stage-terms',
+      'stages-full',
       'upsert-identity',
       'upsert-delete-alone',
       'upsert-large',
@@ -125,7 +138,9 @@ export const loadRoutes: readonly Route[] = [
       service.lake.checkWrites();
       const rejects = rejectsOf(call, target, errors);
       const upsert = upsertOf(target, boolParameter('upsert', query.upsert), query.delete);
-      const { commit, outcome, rejected } = await loadRequest(call, {
+      const isStaged = boolParameter('stage', query.stage);
+      if (isStaged) checkStaged(request.headers, query.rejected);
+      const wanted: WantedLoad = {
         pool: target,
         branch: params.branch,
         format,
@@ -142,7 +157,9 @@ export const loadRoutes: readonly Route[] = [
         ...(rejects && { rejects }),
         ...(upsert && { upsert }),
         note,
-      });
+      };
+      if (isStaged) return sendValue(reply, stagedValue(await stageRequest(call, wanted)), response);
+      const { commit, outcome, rejected } = await loadRequest(call, wanted);
       const { warnings = [], isOneArray, records = 0, faults } = outcome ?? {};
       if (warnings.length > 0) reply.header('warning', warningHeader(warnings));
       return sendCommit(reply, commit, response, {
@@ -153,6 +170,13 @@ export const loadRoutes: readonly Route[] = [
     },
   }),
 ];
+
+/** What belongs to a commit comes with the transaction. @throws stage-terms */
+const checkStaged = (headers: IncomingHttpHeaders, rejected: string | undefined): void => {
+  for (const name of ['If-Match', 'Idempotency-Key', 'SuperDB-Commit', 'Zed-Commit'])
+    if (headers[name.toLowerCase()] !== undefined) throw new LakeError('stage-terms', { what: name });
+  if (rejected !== undefined) throw new LakeError('stage-terms', { what: 'query param "rejected"' });
+};
 
 /** @throws upsert-identity, upsert-delete-alone */
 const upsertOf = (

@@ -19,6 +19,7 @@ import { serviceRoutes } from './service.ts';
 import { protectionRoutes } from './protection.ts';
 import { splunkRoutes } from './splunk.ts';
 import { tagRoutes } from './tag.ts';
+import { transactionRoutes } from './transaction.ts';
 
 /** The route table: the server is made from it, and so is the document. */
 export const routes: readonly Route[] = [
@@ -28,6 +29,7 @@ export const routes: readonly Route[] = [
   ...combineRoutes,
   ...protectionRoutes,
   ...tagRoutes,
+  ...transactionRoutes,
   ...revisionRoutes,
   ...graphRoutes,
   ...diffRoutes,
