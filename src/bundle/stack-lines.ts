@@ -1,18 +1,20 @@
 /** Stack traces that name the lines of the sources, for a program that runs from a bundle. */
 import { readFileSync } from 'node:fs';
 import { SourceMap } from 'node:module';
-import { basename, dirname } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 
 /**
  * Lets the engine name lines so, of all files in this folder. A file's map is read when one of its lines is named for
- * the first time.
+ * the first time. Code that the engine kept names files by where they were built, so that of a program that was moved
+ * since the folder's own name and its parent's tell.
  */
 export const nameSourceLines = (folder: string): void => {
   const maps = new Map<string, SourceMap | undefined>();
   const mapOf = (file: string): SourceMap | undefined => {
-    if (dirname(file) !== folder) return undefined;
-    if (!maps.has(file)) maps.set(file, readMap(file));
-    return maps.get(file);
+    if (placeIn(dirname(file)) !== placeIn(folder)) return undefined;
+    const name = basename(file);
+    if (!maps.has(name)) maps.set(name, readMap(join(folder, name)));
+    return maps.get(name);
   };
   const placeOf = (site: NodeJS.CallSite): string => {
     const text = String(site);
@@ -30,6 +32,9 @@ export const nameSourceLines = (folder: string): void => {
   };
   Error.prepareStackTrace = (error, sites) => [headOf(error), ...sites.map(placeOf)].join('\n    at ');
 };
+
+/** `dist/bundle`, wherever that is. */
+const placeIn = (folder: string): string => join(basename(dirname(folder)), basename(folder));
 
 const headOf = (error: unknown): string => {
   try {

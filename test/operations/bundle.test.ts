@@ -1,5 +1,5 @@
 /** The program as the build leaves it: few files, with the code that the engine made of them (src/bundle). */
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
   cpSync,
@@ -64,7 +64,7 @@ const printedBy = async (main: string): Promise<readonly string[]> => {
       '-log.level',
       'error',
     ],
-    { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, NODE_OPTIONS: `--require ${hook}` } },
+    { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, NODE_OPTIONS: `--require ${JSON.stringify(hook)}` } },
   );
   let printed = '';
   let answered = '';
@@ -111,6 +111,8 @@ const copied = (name: string): string => {
   const copy = join(folder, name);
   cpSync(dirname(dirname(program)), join(copy, 'dist'), { recursive: true });
   cpSync(join(root, 'package.json'), join(copy, 'package.json'));
+  // What is installed may be read-only, and so are copies of it then.
+  execFileSync('chmod', ['-R', 'u+w', copy]);
   symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
   return join(copy, 'dist');
 };

@@ -216,7 +216,7 @@ describe('the unit', () => {
     try {
       writeFileSync(program, '#!/bin/sh\n');
       chmodSync(program, 0o755);
-      writeFileSync(unit, text.replace('/usr/local/bin/lake', program));
+      writeFileSync(unit, text.replace('/usr/local/bin/lake', JSON.stringify(program)));
       writeFileSync(join(folder, 'lake.socket'), readFileSync(path('lake.socket')));
       const units = [unit, join(folder, 'lake.socket')];
       const { status, stdout, stderr } = spawnSync('systemd-analyze', ['verify', '--man=no', ...units], {

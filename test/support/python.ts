@@ -18,6 +18,15 @@ export const lacksPython = (...packages: readonly string[]): boolean =>
   process.env['NO_SKIPS'] === undefined &&
   spawnSync('python3', ['-c', packages.map((p) => `import ${p}`).join('\n') + quits]).status !== 0;
 
+/**
+ * What a script makes, by the first test that wants it: suites whose tests are skipped are gathered all the same, and
+ * there is no Python then.
+ */
+export const pythonOnce = (script: string): (() => ReturnType<typeof python>) => {
+  let made: ReturnType<typeof python> | undefined;
+  return () => (made ??= python(script));
+};
+
 /** Runs a script in a directory of its own with these files in it: what it prints, and the files that it leaves. */
 export const python = (
   script: string,

@@ -1,17 +1,16 @@
 /** Changes to a pool: each with what it would do, and its request as a line to copy. */
 import { useEffect, useState } from 'preact/hooks';
-import type { BranchInfo, GraphCommit, PoolInfo, Preview } from '../../src/client/client.ts';
+import type { BranchInfo, PoolInfo, Preview } from '../../src/client/client.ts';
 import { curlName, curlOf, keepAuthor, lastAuthor, useAction, useAnswer } from './action.ts';
 import type { CurlRequest } from './curl.ts';
 import { asciiJson } from './curl.ts';
-import { titleOf } from './commits.tsx';
 import { branches, refresh, tags } from './lake.ts';
 import { readObjects } from './objects.ts';
 import { Busy, CopyLine, Dialog, Fault, Field, Id, Name, Told } from './parts.tsx';
 import { isNoCommit } from './pool/place.ts';
 import { go, link, route } from './route.ts';
 import { client } from './session.ts';
-import { bytes, count, counted, dateTime, shortId, visible, visibleName } from './text.ts';
+import { bytes, count, counted, shortId, visible, visibleName } from './text.ts';
 
 /** What all dialogs of changes are given: where the change is made, and how the dialog closes. */
 export interface ChangeProps {
@@ -82,7 +81,7 @@ export const useNote = (): {
 };
 
 /** A field that offers branches. */
-const BranchField = ({
+export const BranchField = ({
   label,
   all,
   value,
@@ -116,16 +115,19 @@ const BranchField = ({
 );
 
 /** What a change would do to the branch. */
-const Effect = ({ preview }: { readonly preview: Preview }) => {
+export const Effect = ({ preview }: { readonly preview: Preview }) => {
   const { adds, removes, recordsAdded, recordsRemoved, conflicts, error } = preview;
+  const records = preview.recordConflicts?.count ?? 0;
   if (error !== undefined) {
     return (
       <div class="effect refused" role="status">
         <p>
           <strong>
-            {conflicts.length > 0
-              ? `This conflicts on ${counted(conflicts.length, 'data object')}.`
-              : 'There is nothing to do.'}
+            {records > 0
+              ? `${counted(records, 'record')} ${records === 1 ? 'is' : 'are'} in conflict.`
+              : conflicts.length > 0
+                ? `This conflicts on ${counted(conflicts.length, 'data object')}.`
+                : 'There is nothing to do.'}
           </strong>
         </p>
         <p class="pre">
@@ -183,7 +185,7 @@ const Part = ({
   <div class={tone}>
     <dt>{label}</dt>
     <dd>
-      {objects === 0 ? (
+      {objects === 0 && records === 0 ? (
         <span class="soft">nothing</span>
       ) : (
         <>
@@ -191,7 +193,8 @@ const Part = ({
             {sign}
             {count(records)}
           </strong>{' '}
-          {records === 1 ? 'record' : 'records'} <span class="soft">in {counted(objects, 'data object')}</span>
+          {records === 1 ? 'record' : 'records'}
+          {objects > 0 && <span class="soft"> in {counted(objects, 'data object')}</span>}
         </>
       )}
     </dd>
@@ -381,115 +384,6 @@ export const DeleteBranch = ({ pool, branch, onClose }: ChangeProps) => {
           />
         )}
       </Field>
-    </Change>
-  );
-};
-
-/** The dialog that merges one branch into another, with what that would do. */
-export const Merge = ({ pool, branch, onClose }: ChangeProps) => {
-  const all = branches(pool);
-  const others = all.filter((b) => b.name !== branch).sort((a, b) => (a.ts < b.ts ? 1 : -1));
-  // From a branch one merges into main; on main, one merges another branch into it.
-  const [target, setTarget] = useState(branch === 'main' || !all.some((b) => b.name === 'main') ? branch : 'main');
-  const [child, setChild] = useState(branch === 'main' ? (others[0]?.name ?? '') : branch);
-  const note = useNote();
-  const action = useAction(onClose);
-  const tips = `${all.find((b) => b.name === target)?.commit} ${all.find((b) => b.name === child)?.commit}`;
-  const preview = useAnswer(
-    target === child || child === '' ? undefined : JSON.stringify([target, child, tips]),
-    () => client.pool(pool.id).branch(target).previewMerge(child),
-    150,
-  );
-  const submit = (): void => {
-    action.run(async () => {
-      await client.pool(pool.id).branch(target).merge(child, note.options);
-      return `Merged ${visible(child, 60)} into ${visible(target, 60)}.`;
-    });
-  };
-  return (
-    <Change
-      title="Merge branches"
-      wide
-      onClose={onClose}
-      ready={preview.value !== undefined && preview.value.error === undefined}
-      busy={action.busy}
-      submit={submit}
-      verb="Merge"
-      fault={action.fault ?? preview.fault}
-      request={{
-        method: 'POST',
-        path: ['pool', curlName(pool), 'branch', target, 'merge', child],
-        headers: note.headers,
-      }}
-    >
-      <div class="field-row">
-        <BranchField label="Merge" first all={all} value={child} onChange={setChild} />
-        <span class="into soft" aria-hidden="true">
-          →
-        </span>
-        <BranchField label="into" all={all} value={target} onChange={setTarget} />
-      </div>
-      {target === child ? (
-        <p class="soft">Choose two branches.</p>
-      ) : preview.busy ? (
-        <Busy text="Looking at what it would do…" />
-      ) : (
-        preview.value && <Effect preview={preview.value} />
-      )}
-      {note.fields}
-    </Change>
-  );
-};
-
-/** The dialog that undoes a commit on a branch, with what that would do. */
-export const Revert = ({
-  pool,
-  branch,
-  commit,
-  onClose,
-}: ChangeProps & { readonly commit: Pick<GraphCommit, 'id' | 'message' | 'date'> }) => {
-  const all = branches(pool);
-  const [target, setTarget] = useState(branch);
-  const note = useNote();
-  const action = useAction(onClose);
-  const preview = useAnswer(
-    JSON.stringify([target, commit.id, all.find((b) => b.name === target)?.commit]),
-    () => client.pool(pool.id).branch(target).previewRevert(commit.id),
-    50,
-  );
-  const submit = (): void => {
-    action.run(async () => {
-      await client.pool(pool.id).branch(target).revert(commit.id, note.options);
-      return `Reverted ${shortId(commit.id)} on ${visible(target, 60)}.`;
-    });
-  };
-  return (
-    <Change
-      title="Revert commit"
-      wide
-      onClose={onClose}
-      ready={preview.value !== undefined && preview.value.error === undefined}
-      busy={action.busy}
-      submit={submit}
-      verb="Revert"
-      fault={action.fault ?? preview.fault}
-      request={{
-        method: 'POST',
-        path: ['pool', curlName(pool), 'branch', target, 'revert', commit.id],
-        headers: note.headers,
-      }}
-    >
-      <p>
-        A new commit undoes what <Id id={commit.id} /> of {dateTime(commit.date)} did:{' '}
-        <Name text={titleOf(commit)} max={120} />.
-      </p>
-      <BranchField label="On branch" first all={all} value={target} onChange={setTarget} />
-      {preview.busy ? (
-        <Busy text="Looking at what it would do…" />
-      ) : (
-        preview.value && <Effect preview={preview.value} />
-      )}
-      {note.fields}
     </Change>
   );
 };

@@ -37,6 +37,28 @@ const watched: typeof fetch = async (input, init) => {
 /** The client of this page, with its session's cookie. An answer 401 ends the session. */
 export const client: Lake = connect(base, { fetch: watched });
 
+/** Sends a request that the client has no method for. `path` and `query` are not escaped. @throws LakeFailure */
+export const send = async (
+  method: 'GET' | 'POST',
+  path: readonly string[],
+  {
+    query = {},
+    ...init
+  }: {
+    readonly query?: Readonly<Record<string, string>>;
+    readonly headers?: Readonly<Record<string, string>>;
+    readonly body?: string | Blob;
+    readonly signal?: AbortSignal;
+  },
+): Promise<Response> => {
+  const search = new URLSearchParams(query).toString();
+  const response = await watched(`${base}/${path.map(encodeURIComponent).join('/')}${search && `?${search}`}`, {
+    method,
+    ...init,
+  });
+  if (!response.ok) throw await failureOf(response);
+  return response;
+};
 /** Asks the service for what its client has no method for. @throws LakeFailure */
 export const ask = async <T = undefined>(method: 'GET' | 'PUT', path: string, body?: unknown): Promise<T> => {
   const response = await watched(base + path, {

@@ -9,7 +9,7 @@ import { describe, expect, test } from 'vitest';
 import { exactOf, unitsAt } from '../../../src/vectors/decimal.ts';
 import { type Value, floatValue, underValue } from '../../../src/vectors/value.ts';
 import { readValues, written } from '../../support/convert.ts';
-import { lacksPython, python } from '../../support/python.ts';
+import { lacksPython, pythonOnce } from '../../support/python.ts';
 
 type Physical = 'INT32' | 'INT64' | 'BYTE_ARRAY' | 'FIXED_LEN_BYTE_ARRAY';
 interface Column {
@@ -121,7 +121,7 @@ describe('decimals of Parquet', () => {
 });
 
 describe.skipIf(lacksPython('pyarrow'))('of pyarrow', () => {
-  const made = python(String.raw`
+  const made = pythonOnce(String.raw`
 import pyarrow as pa, pyarrow.parquet as pq, decimal
 D = decimal.Decimal
 def write(name, table):
@@ -134,14 +134,14 @@ write('wide.arrows', pa.table({'w': pa.array([D('1234567890123456789012345678901
 pq.write_table(t, 'd.parquet', row_group_size=1)
 `);
   test('those of more than 38 digits are rounded, which is told once', async () => {
-    expect((await readWarned(made.file('wide.arrows'), 'arrows')).warnings).toEqual([
+    expect((await readWarned(made().file('wide.arrows'), 'arrows')).warnings).toEqual([
       'arrows: column w: decimal(76,2) is kept as float64, which does not hold all of its digits (first: 123456789012345678901234567890123456789012.34)',
     ]);
   });
   test('Arrow: they are what those of Parquet are', async () => {
-    const { rows, warnings } = await readWarned(made.file('d.arrows'), 'arrows');
+    const { rows, warnings } = await readWarned(made().file('d.arrows'), 'arrows');
     expect([rows, warnings]).toEqual([
-      (await readWarned(made.file('d.parquet'))).rows.map((row) => [row[0], expect.anything(), row[2]]),
+      (await readWarned(made().file('d.parquet'))).rows.map((row) => [row[0], expect.anything(), row[2]]),
       [],
     ]);
   });

@@ -2,7 +2,7 @@
 import { describe, expect, test, vi } from 'vitest';
 import { parseSupValues } from '../../../src/vectors/sup/parse.ts';
 import { convert, written } from '../../support/convert.ts';
-import { lacksPython, python } from '../../support/python.ts';
+import { lacksPython, python, pythonOnce } from '../../support/python.ts';
 
 const absent = lacksPython('pyarrow', 'duckdb', 'pandas');
 vi.setConfig({ testTimeout: 120_000 });
@@ -212,12 +212,12 @@ for source in ("'after.parquet'", 'stream'):
 });
 
 describe.skipIf(lacksPython('pyarrow'))('statistics in the headers of pages', () => {
-  const made = python(String.raw`
+  const made = pythonOnce(String.raw`
 import pyarrow as pa, pyarrow.parquet as pq
 for n in (1000, 2040, 3000, 4090): pq.write_table(pa.table({'a': ['p' * n, 'q' * n]}), f'{n}.parquet', write_statistics=True, max_rows_per_page=1)
 `);
   test.each([1000, 2040, 3000, 4090])('a least and a greatest text of %d bytes are read over', async (n) => {
-    const { output, error } = await convert(made.file(`${n}.parquet`), { from: 'parquet' });
+    const { output, error } = await convert(made().file(`${n}.parquet`), { from: 'parquet' });
     expect([error, output.split('\n').map((line) => /p+|q+/.exec(line)?.[0].length)]).toEqual(['', [n, n, undefined]]);
   });
 });

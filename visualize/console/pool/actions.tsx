@@ -1,11 +1,13 @@
 /** What can be done to a pool: the buttons that offer it, and their dialogs. */
 import type { BranchInfo, GraphCommit, PoolInfo } from '../../../src/client/client.ts';
-import { Compact, DeleteBranch, DeleteRows, MakeBranch, Merge, ResetBranch, Revert, Vacuum } from '../changes.tsx';
+import { Compact, DeleteBranch, DeleteRows, MakeBranch, ResetBranch, Vacuum } from '../changes.tsx';
+import { Merge, PickCommit, Revert } from '../combine/dialogs.tsx';
 import { DeleteTag, MakeTag } from '../tags.tsx';
 import { Load } from '../load/dialog.tsx';
 import { Icon, type IconName } from '../parts.tsx';
 import { DeletePool, RenamePool } from './dialogs.tsx';
 import type { Place } from './place.ts';
+import { Protect } from './protect.tsx';
 import { ReadFrom } from './read-from.tsx';
 import { may } from '../session.ts';
 
@@ -24,6 +26,8 @@ export interface OpenDialog {
     | 'reset'
     | 'merge'
     | 'revert'
+    | 'pick'
+    | 'protect'
     | 'delete-rows'
     | 'compact'
     | 'vacuum'
@@ -177,6 +181,10 @@ export const PoolDialogs = ({
       return <Merge {...props} />;
     case 'revert':
       return <Revert {...props} commit={dialog.commit!} />;
+    case 'pick':
+      return <PickCommit {...props} commit={dialog.commit!} />;
+    case 'protect':
+      return <Protect {...props} />;
     case 'delete-rows':
       return <DeleteRows {...props} />;
     case 'compact':

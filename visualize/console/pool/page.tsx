@@ -184,6 +184,11 @@ const PoolView = ({ pool }: { readonly pool: PoolInfo }) => {
                 all={all}
                 mayWrite={mayWrite}
                 mayDelete={mayWrite}
+                {...(may('admin', pool) && {
+                  onProtect: (name: string) => {
+                    open('protect', { branch: name });
+                  },
+                })}
                 onDelete={(name) => {
                   open('delete-branch', { branch: name });
                 }}
@@ -425,6 +430,17 @@ const ChosenCommit = ({
               <button
                 type="button"
                 onClick={() => {
+                  onOpen('pick', { commit });
+                }}
+              >
+                <Icon name="pick" />
+                Pick
+              </button>
+            )}
+            {mayWrite && writeBranch && (
+              <button
+                type="button"
+                onClick={() => {
                   onOpen('reset', { at: commit.id });
                 }}
               >
@@ -529,6 +545,7 @@ const Branches = ({
   all,
   mayWrite,
   mayDelete,
+  onProtect,
   onDelete,
   onDeleteTag,
   onTravel,
@@ -537,6 +554,7 @@ const Branches = ({
   readonly all: readonly BranchInfo[];
   readonly mayWrite: boolean;
   readonly mayDelete: boolean;
+  readonly onProtect?: (name: string) => void;
   readonly onDelete: (name: string) => void;
   readonly onDeleteTag: (name: string) => void;
   readonly onTravel: (name: string) => void;
@@ -565,6 +583,7 @@ const Branches = ({
             key={branch.name}
             pool={pool}
             branch={branch}
+            {...(onProtect && { onProtect })}
             {...(mayWrite && mayDelete && branch.name !== 'main' && { onDelete })}
             onTravel={onTravel}
           />
@@ -584,11 +603,13 @@ const protectionText = (protection: NonNullable<BranchInfo['protection']>): stri
 const BranchRow = ({
   pool,
   branch,
+  onProtect,
   onDelete,
   onTravel,
 }: {
   readonly pool: PoolInfo;
   readonly branch: BranchInfo;
+  readonly onProtect?: (name: string) => void;
   readonly onDelete?: (name: string) => void;
   readonly onTravel: (name: string) => void;
 }) => {
@@ -637,6 +658,19 @@ const BranchRow = ({
         </time>
       </td>
       <td class="row-actions">
+        {onProtect && (
+          <button
+            type="button"
+            class="quiet"
+            onClick={() => {
+              onProtect(name);
+            }}
+            aria-label={`Protect branch ${visibleName(name, 60)}`}
+            title="Protect branch"
+          >
+            <Icon name="shield" />
+          </button>
+        )}
         {onDelete && (
           <button
             type="button"
