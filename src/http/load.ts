@@ -2,6 +2,7 @@
  * The way of a load from its request to its commit: the one that every endpoint takes whose body is records, whatever
  * protocol it speaks.
  */
+import { LakeError } from '../errors.ts';
 import type { BodyForm, UpsertForm } from '../formats/format.types.ts';
 import type { ContentCoding } from '../formats/codings/encoding.ts';
 import type { InputName } from '../formats/formats.ts';
@@ -54,7 +55,13 @@ export const loadRequest = async (call: LoadCall, wanted: WantedLoad): Promise<L
       if (rejected !== undefined) done = { outcome, rejected };
       if (!upsert) return pool.load(branch, outcome.objects, noted);
       const keys = [...outcome.objects, ...(outcome.gone ?? [])];
-      return pool.upsert(branch, outcome.objects, service.workers.prepareUpsert(keys, upsert.identity), noted);
+      return await pool
+        .upsert(branch, outcome.objects, service.workers.prepareUpsert(keys, upsert.identity), noted)
+        .catch((error: unknown) => {
+          // What was to go is gone: sent again, it is done as well. A condition needs a commit that looks at it.
+          if (!isEmpty(error) || noted.terms?.ifTip !== undefined) throw error;
+          return { commit: pool.tip(branch) };
+        });
     };
     return made(call, await outcome.settled(terms().then((noted) => run.commit(() => commit(noted)))));
   };
@@ -74,6 +81,8 @@ export const loadRequest = async (call: LoadCall, wanted: WantedLoad): Promise<L
     throw error;
   }
 };
+
+const isEmpty = (error: unknown): boolean => error instanceof LakeError && error.code === 'transaction-empty';
 
 /** A load that waits for a transaction. */
 export interface LoadStaged {

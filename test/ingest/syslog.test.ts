@@ -1,5 +1,6 @@
 /** Syslog over real sockets: messages become records, and nothing that was read is lost at the end. */
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { spawnSync } from 'node:child_process';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -116,6 +117,27 @@ test('what was read when the service is told to end is there at its next start, 
   await second.close();
   const lines = readFileSync(audit, 'utf8').trimEnd().split('\n');
   expect(JSON.parse(lines[0]!)).toMatchObject({ who: 'syslog', method: 'SYSLOG', branch: 'main', status: 200 });
+  await rm(directory, { recursive: true, force: true });
+});
+
+test('what lies in the sockets when it is told to end is there, too: of connections that nobody has accepted yet', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'lake-syslog-'));
+  const flagsOf = ['-syslog', '127.0.0.1:0', '-syslog.delay', '60s', '-shutdown.grace', '20s'];
+  const first = await startService(flagsOf, join(directory, 'lake'));
+  const { port } = first.server.syslog!;
+  // A process of its own, while this one does nothing else: its connections are made by the system alone.
+  const script = [
+    'import socket',
+    'for i in range(50):',
+    `  s = socket.create_connection(('127.0.0.1', ${port}))`,
+    "  s.sendall(b'<13>one %d\\n<13>its last line %d' % (i, i))",
+    '  s.close()',
+  ].join('\n');
+  expect(spawnSync('python3', ['-c', script], { encoding: 'utf8' })).toMatchObject({ status: 0, stderr: '' });
+  await first.close();
+  const second = await startService([], join(directory, 'lake'));
+  expect(await second.query('from syslog | aggregate n:=count(),d:=count(distinct message)')).toBe('{n:100,d:100}\n');
+  await second.close();
   await rm(directory, { recursive: true, force: true });
 });
 

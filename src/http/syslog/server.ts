@@ -7,6 +7,7 @@
  */
 import { type RemoteInfo, type Socket as Datagrams, createSocket } from 'node:dgram';
 import { once } from 'node:events';
+import { setImmediate as nextTurn, setTimeout as later } from 'node:timers/promises';
 import { type AddressInfo, type Server, type Socket, createServer, isIPv6 } from 'node:net';
 import type { SyslogConfig } from '../../config/serve.ts';
 import { loggedFault } from '../log-fault.ts';
@@ -55,7 +56,10 @@ export const startSyslog = async (service: Service, config: SyslogConfig): Promi
     figures.received[kind]++;
     batches.take(message, address);
   };
+  /** When the last connection came. */
+  let openedAt = -Infinity;
   const server = createServer((socket) => {
+    openedAt = performance.now();
     const connection = new Connection(socket, config.messageBytesMax, {
       message: (bytes) => {
         take('tcp', bytes, connection.address);
@@ -94,6 +98,9 @@ export const startSyslog = async (service: Service, config: SyslogConfig): Promi
         setTimeout(resolve, graceMs).unref();
       });
       const closed = once(server, 'close');
+      // Connections that the system has made already are taken, too; they bring what was sent on them.
+      const acceptUntil = performance.now() + graceMs / acceptPart;
+      await untilQuiet(() => (performance.now() < acceptUntil ? openedAt : -Infinity));
       server.close();
       await Promise.race([Promise.all([...connections].map((connection) => connection.quiet())), deadline]);
       for (const connection of connections) connection.end();
@@ -104,6 +111,18 @@ export const startSyslog = async (service: Service, config: SyslogConfig): Promi
   };
 };
 
+/** New connections are taken for such a part of the grace, if they do not end to come before. */
+const acceptPart = 5;
+/** Resolves when nothing was heard for a while, by when something was. */
+const untilQuiet = async (heardAt: () => number): Promise<void> => {
+  const from = performance.now();
+  for (let left = quietMs; left > 0; left = Math.max(heardAt(), from) + quietMs - performance.now()) {
+    await later(Math.min(left, quietMs));
+    // What has come while this thread was busy is heard before this goes on.
+    await nextTurn();
+  }
+};
+
 /** One sender by TCP. */
 class Connection {
   readonly address: string;
@@ -111,6 +130,7 @@ class Connection {
   private readonly splitter: SyslogSplitter;
   /** When something came. */
   private heardAt = performance.now();
+  private isFinished = false;
   constructor(
     socket: Socket,
     messageBytesMax: number,
@@ -125,7 +145,7 @@ class Connection {
       if (hearer.isFull()) socket.pause();
     });
     socket.on('close', () => {
-      this.splitter.end();
+      this.finish();
     });
     // It is said by its end.
     socket.on('error', () => undefined);
@@ -135,17 +155,21 @@ class Connection {
     this.socket.resume();
   }
   /** Resolves when it has ended, or nothing came for a while. */
-  async quiet(): Promise<void> {
-    while (!this.socket.destroyed) {
-      const left = this.heardAt + quietMs - performance.now();
-      if (left <= 0 && !this.socket.isPaused()) return;
-      await new Promise((resolve) => {
-        setTimeout(resolve, Math.max(left, quietMs / 10));
-      });
-    }
+  quiet(): Promise<void> {
+    return untilQuiet(() => {
+      if (this.socket.destroyed) return -Infinity;
+      return this.socket.isPaused() ? performance.now() : this.heardAt;
+    });
   }
+  /** What it has said of a last line counts. */
   end(): void {
+    this.finish();
     this.socket.destroy();
+  }
+  private finish(): void {
+    if (this.isFinished) return;
+    this.isFinished = true;
+    this.splitter.end();
   }
 }
 
