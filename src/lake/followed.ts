@@ -6,7 +6,7 @@
  */
 import type { Feed } from './feed.ts';
 import { idOfBytes, zeroId } from './ksuid.ts';
-import type { Id, PoolConfig } from './lake.types.ts';
+import type { BranchRecord, Id, PoolConfig } from './lake.types.ts';
 import type { LogPlace } from './log/format.ts';
 import type { PoolFace } from './pool/pool.ts';
 import { decodeBranch, decodePool, decodeTag } from './tables/rows.ts';
@@ -21,6 +21,8 @@ interface FollowedParts {
   readonly pool: (id: Id) => PoolFace | undefined;
   readonly put: (config: PoolConfig) => void;
   readonly remove: (face: PoolFace) => void;
+  /** Told of a branch that a record moves, as it was before: who looked up another pool before it sees it so. */
+  readonly moved: (pool: Id, before: BranchRecord) => void;
   /** Told of rows that cannot be read. */
   readonly report: (fault: unknown) => void;
 }
@@ -53,13 +55,14 @@ export const takeFollowed = (parts: FollowedParts, changes: readonly Change[], p
   feed.followed(changes);
 };
 
-const namedIn = ({ tables, pool, report }: FollowedParts, { table, key, payload }: Change): readonly Named[] => {
-  if (payload || (table !== 'branches' && table !== 'tags') || !pool(poolOf(key))) return [];
+const namedIn = ({ tables, pool, moved, report }: FollowedParts, { table, key, payload }: Change): readonly Named[] => {
+  if ((table !== 'branches' && table !== 'tags') || !pool(poolOf(key))) return [];
   try {
     const row = tables.get(table, key);
     if (!row) return [];
-    const { name } = table === 'tags' ? decodeTag(Buffer.from(key), row) : decodeBranch(Buffer.from(key), row);
-    return [{ table, pool: poolOf(key), name }];
+    const named = table === 'tags' ? decodeTag(Buffer.from(key), row) : decodeBranch(Buffer.from(key), row);
+    if (table === 'branches' && payload) moved(poolOf(key), named);
+    return payload ? [] : [{ table, pool: poolOf(key), name: named.name }];
   } catch (fault) {
     report(fault);
     return [];

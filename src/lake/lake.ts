@@ -284,6 +284,9 @@ class OpenLake implements Lake {
       feed,
       views: () => this.views_,
       pool: (id: Id) => this.pools_.get(id),
+      moved: (id: Id, before: BranchRecord) => {
+        this.cuts.moved(id, [before]);
+      },
       put: (config: PoolConfig) => {
         const face = this.pools_.get(config.id);
         if (!face) this.addPool(config);

@@ -71,6 +71,37 @@ describe('a replica', () => {
     expect(keys().length).toBeGreaterThan(put);
   });
 
+  test('shows a transaction whole or not at all to who looks pools up one after another', async () => {
+    const { proxy } = await startStore();
+    const { lake: writer } = await openStored(await temporaryDirectory(), proxy.endpoint);
+    await newPool(writer);
+    await newPool(writer, 'q');
+    const both = (n: number) =>
+      writer.transact(
+        ['p', 'q'].map((pool) => ({
+          pool,
+          branch: 'main',
+          label: pool,
+          note: {},
+          what: 'load',
+          objects: [inlineObject(n)],
+        })),
+      );
+    await both(1);
+    const { lake } = await openReplica(await temporaryDirectory(), proxy.endpoint);
+    await level(writer, lake);
+    const tip = lake.pool('q').tip('main');
+    const cut = lake.cut();
+    const p = await lake.openSnapshot('p', 'main', cut);
+    await both(2);
+    await level(writer, lake);
+    const q = await lake.openSnapshot('q', 'main', cut);
+    expect(q.commit).toBe(tip);
+    cut.close();
+    for (const snapshot of [p, q]) snapshot.release();
+    expect(await keysAt(lake, 'q', 'main')).toEqual(['1', '2']);
+  });
+
   test('refuses every write by the name of the writer, and puts nothing into the bucket', async () => {
     const { proxy, server } = await startStore();
     const { lake: writer } = await openStored(await temporaryDirectory(), proxy.endpoint, { address: 'here:1' });
