@@ -3,25 +3,34 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** Files that take long begin first, so that the last minute is not one file's. */
 const long =
-  /test\/(exchanges|crash|shapes-limit|event-resumption|reference-mistakes|random\/fuzz|browser\/\w+|openapi\/api)\.test\.ts$/;
+  /test\/(exchanges|crash|shapes-limit|event-resumption|campaign\/campaign|store\/\w+|upgrade|random\/fuzz|browser\/\w+|openapi\/api|clients\/python-client)\.test\.ts$/;
 class LongFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
     // Those that share a process come one after another: a process is kept for the next file alone.
     const rank = (file: TestSpecification): number =>
-      file.project.name === 'shared' ? 2 : long.test(file.moduleId) ? 0 : 1;
-    return [0, 1, 2].flatMap((r) => sorted.filter((f) => rank(f) === r));
+      (file.project.name === 'shared' ? 2 : 0) + (long.test(file.moduleId) ? 0 : 1);
+    return [0, 1, 2, 3].flatMap((r) => sorted.filter((f) => rank(f) === r));
   }
 }
 
 /**
- * Files that only call functions: compiler, expressions and operators, vectors, charts. They run in two processes that
- * load the sources once, half a second of processor time a file. What starts services, threads, LMDB or the clock of a
- * machine has a process of its own for each file.
+ * Files that have a process of their own each: what they do to it, or see in it, is the whole process's. The others run
+ * in as many processes as there are workers, which load the sources once, near two seconds of processor time a file.
  */
-const shared = [
-  'test/unit/{query,vectors,machines}/**/*.test.ts',
-  'test/unit/exec/{expressions,operators}/**/*.test.ts',
+const alone = [
+  // They set the environment, the clock, warnings or globals, or make modules anew.
+  'test/store/service.test.ts',
+  'test/operations/http2.test.ts',
+  'test/unit/lake/clocks.test.ts',
+  'test/unit/visualize/query.test.ts',
+  // They look at memory, the collector, descriptors or threads.
+  'test/unit/workers/{collector,page-returns}.test.ts',
+  'test/unit/http/read-queries.test.ts',
+  // They load nothing of the service: other processes do the work, and some of them a lot of it.
+  'test/{browser,campaign,bench,shippers,openapi}/**/*.test.ts',
+  'test/{crash,crowd,shapes-limit,event-resumption,upgrade,shutdown,growing}.test.ts',
+  'test/operations/{deploy,bundle,package,ready,open-files}.test.ts',
 ];
 const all = 'test/**/*.test.ts';
 /**
@@ -29,20 +38,18 @@ const all = 'test/**/*.test.ts';
  * and endpoints, scenarios, codecs, threads and their collector, the program as it is built.
  */
 const core = {
-  own: [
+  alone: ['test/unit/workers/collector.test.ts', 'test/operations/{bundle,ready,deploy}.test.ts'],
+  shared: [
     'test/conformance.test.ts',
     'test/http-cases.test.ts',
     'test/scenarios/scenarios.test.ts',
     'test/random/flips.test.ts',
+    'test/unit/exec/{expressions,operators}/cases.test.ts',
     'test/unit/formats/{coded-bytes,lz4,parquet,parquet-python}.test.ts',
     'test/unit/http/encoding.test.ts',
-    'test/unit/workers/{collector,pool}.test.ts',
-    'test/operations/{bundle,ready,deploy}.test.ts',
-  ],
-  shared: [
-    'test/unit/exec/{expressions,operators}/cases.test.ts',
-    'test/unit/query/answers.test.ts',
     'test/unit/machines/**/*.test.ts',
+    'test/unit/query/answers.test.ts',
+    'test/unit/workers/pool.test.ts',
   ],
 };
 const isCore = process.env['LAKE_TEST'] === 'core';
@@ -62,15 +69,16 @@ export default defineConfig({
     reporters: ['default'],
     sequence: { sequencer: LongFirst },
     projects: [
+      { test: { ...common, name: 'own', include: isCore ? core.alone : alone } },
       {
         test: {
           ...common,
-          name: 'own',
-          include: isCore ? core.own : [all],
-          exclude: ['node_modules/**', ...shared],
+          name: 'shared',
+          include: isCore ? core.shared : [all],
+          exclude: ['node_modules/**', ...alone],
+          isolate: false,
         },
       },
-      { test: { ...common, name: 'shared', include: isCore ? core.shared : shared, isolate: false } },
     ],
   },
 });

@@ -1,6 +1,6 @@
 /** What the tests of the console share: a service, a browser, and what people do with a page. */
 import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, vi } from 'vitest';
+import { afterAll, beforeAll, vi } from 'vitest';
 import { connect, type Lake } from '../../src/client/client.ts';
 import { type Service, startBuiltService } from '../support/built-service.ts';
 import { faultsOf, launchChromium } from '../support/chromium.ts';
@@ -84,21 +84,6 @@ export const curl = (page: Page): Promise<string | null> => page.locator('dialog
 /** Chooses a file in the open dialog. */
 export const pick = async (page: Page, name: string, body: Buffer | string): Promise<void> => {
   await page.setInputFiles('dialog input[type=file]', { name, mimeType: '', buffer: Buffer.from(body) });
-};
-/** Drops a file on the page as a hand does. */
-export const drop = async (page: Page, name: string, body: Buffer): Promise<void> => {
-  const bytes = `Uint8Array.from(atob(${JSON.stringify(body.toString('base64'))}), (c) => c.charCodeAt(0))`;
-  const held = async (): Promise<unknown> =>
-    page.evaluate(`(() => {
-      globalThis.held = new DataTransfer();
-      held.items.add(new File([${bytes}], ${JSON.stringify(name)}));
-      return !dispatchEvent(new DragEvent('dragover', { dataTransfer: held, bubbles: true, cancelable: true }));
-    })()`);
-  // A page that takes files says so of what is held over it; until then nobody would let go.
-  await expect.poll(held, { message: 'the page takes files' }).toBe(true);
-  await page.evaluate(
-    `void dispatchEvent(new DragEvent('drop', { dataTransfer: held, bubbles: true, cancelable: true }))`,
-  );
 };
 /** Goes to the list of pools by its link, and waits for it: the page before has left. */
 export const toPools = async (page: Page): Promise<void> => {

@@ -8,7 +8,8 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { lacksChromium } from '../support/chromium.ts';
 import { dataset, mixedEvents } from './console-lake.ts';
-import { button, commit, curl, drop, figure, pick, soon, useConsole } from './console-page.ts';
+import { button, commit, curl, figure, pick, soon, useConsole } from './console-page.ts';
+import { drop, placeOf } from './hand.ts';
 
 describe.skipIf(lacksChromium())('the console', () => {
   const pages = useConsole();
@@ -112,9 +113,7 @@ describe.skipIf(lacksChromium())('the console', () => {
     await page.getByRole('link', { name: 'Query', exact: true }).last().click();
     await page.getByText('3,000 rows', { exact: true }).waitFor();
     await page.getByRole('tab', { name: 'Plot' }).click();
-    const over = page.locator('.u-over');
-    await over.waitFor();
-    const { x, y, width } = (await over.boundingBox())!;
+    const { x, y, width } = await placeOf(page.locator('.u-over'));
     await page.mouse.move(x + width * 0.25, y + 50);
     await page.mouse.down();
     await page.mouse.move(x + width * 0.75, y + 60, { steps: 4 });
@@ -136,7 +135,7 @@ describe.skipIf(lacksChromium())('the console', () => {
     await commit(page, 'one').click();
     await button(page, 'Go to this point in time').click();
     await page.getByText(/The pool as it was at/).waitFor();
-    expect(new URL(page.url()).hash).toBe(`#/pool/travel?at=${first.commit}`);
+    await expect.poll(() => new URL(page.url()).hash).toBe(`#/pool/travel?at=${first.commit}`);
     await expect.poll(() => figure(page, 'records').textContent(), soon).toBe('1');
     await expect
       .poll(() => page.getByRole('link', { name: 'Query', exact: true }).last().getAttribute('href'))
@@ -172,8 +171,9 @@ describe.skipIf(lacksChromium())('the console', () => {
       await pick(page, name, text);
       await button(page, /^Load/).last().click();
       const file = page.locator('li.file.failed').filter({ hasText: name });
-      await file.locator('.fault-place').waitFor();
-      expect((await file.locator('.fault-line').allTextContents()).map((line) => line.trimEnd())).toEqual(lines);
+      await expect
+        .poll(async () => (await file.locator('.fault-line').allTextContents()).map((line) => line.trimEnd()))
+        .toEqual(lines);
       if (mark !== undefined) await expect.poll(() => file.locator('mark').textContent()).toBe(mark);
       await button(page, 'Close').last().click();
       await button(page, 'Load data').first().click();

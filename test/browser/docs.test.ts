@@ -76,7 +76,13 @@ describe.skipIf(lacksChromium())('the manual', () => {
 
   test('a search finds endpoints by their words and by their errors', async () => {
     const { page, faults } = await open();
-    await page.keyboard.press('/');
+    // The page hears the key a moment after it is drawn.
+    await expect
+      .poll(async () => {
+        await page.keyboard.press('/');
+        return page.evaluate('document.activeElement.type');
+      })
+      .toBe('search');
     const ids = (): Promise<unknown> =>
       page.evaluate('[...document.querySelectorAll("main article")].map((e) => e.id)');
     await page.keyboard.type('cancel load');
@@ -168,7 +174,7 @@ describe.skipIf(lacksChromium())('the manual', () => {
       .getByRole('link', { name: /Run a query/ })
       .click();
     await expect.poll(focused).toBe('query');
-    expect(new URL(page.url()).hash).toBe('#query');
+    await expect.poll(() => new URL(page.url()).hash).toBe('#query');
     expect(faults).toEqual([]);
     await close(page);
   });
@@ -194,6 +200,8 @@ describe.skipIf(lacksChromium())('the manual', () => {
 
   test('a GET is tried by keyboard, and its answer shown, good or bad', async () => {
     const { page, faults } = await open({ hash: '#getBranch' });
+    // What the address names gets the focus when it is there, and must not take it away later.
+    await expect.poll(() => page.evaluate('document.activeElement.id')).toBe('getBranch');
     const card = page.locator('#getBranch');
     await card.locator('summary', { hasText: 'Try it' }).focus();
     await page.keyboard.press('Enter');

@@ -105,7 +105,7 @@ describe.skipIf(lacksChromium())('the console for everybody', () => {
     await page.keyboard.press('ArrowUp');
     await page.keyboard.press('Enter');
     await page.getByText(/The pool as it was at/).waitFor();
-    expect(page.url()).toContain(commits[1]!);
+    await expect.poll(() => page.url()).toContain(commits[1]!);
     await page.getByRole('tab', { name: 'Commits' }).focus();
     await page.keyboard.press('ArrowRight');
     await page.locator('.row.object').first().waitFor();
@@ -389,7 +389,7 @@ describe.skipIf(lacksChromium())('the console for everybody', () => {
       await signIn(page, 'admin');
       await read();
       await button(page, 'Make it a table').waitFor();
-      expect(await line()).toContain('-d \'{"iceberg":"lazy"}\'');
+      await expect.poll(line).toContain('-d \'{"iceberg":"lazy"}\'');
       await button(page, 'Make it a table').click();
       await page.getByText('KEY stands for').waitFor();
       await page.getByLabel('Engine', { exact: true }).selectOption('DuckDB');

@@ -218,16 +218,11 @@ describe.skipIf(lacksChromium())('the inspector', () => {
   });
 
   test('axe-core finds nothing serious, in both themes, wide and narrow, live and from a recording', async () => {
-    for (const look of [
-      { dark: false },
-      { dark: true },
-      { width: 360, height: 740, dark: false },
-      { width: 360, height: 740, dark: true },
-    ]) {
+    // Themes differ in colours, widths in what is beside what: two looks have both of each.
+    for (const look of [{ dark: false }, { width: 360, height: 740, dark: true }]) {
       const { page } = await open(look);
       expect(await seriousFindings(page), JSON.stringify(look)).toEqual([]);
-      // The themes differ in colours alone: the parts of a narrow page are looked at in one.
-      if (look.width !== undefined && look.dark) {
+      if (look.width !== undefined) {
         for (const part of ['Actors', 'Messages', 'Sequence']) {
           await page.getByRole('button', { name: part, exact: true }).click();
           expect(await seriousFindings(page), `${part} ${JSON.stringify(look)}`).toEqual([]);

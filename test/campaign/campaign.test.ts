@@ -9,7 +9,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { errorTable, type LakeError } from '../../src/errors.ts';
 import { program } from '../support/built-service.ts';
 import { lacksCompiler, lacksStrace } from '../support/programs.ts';
-import { randomOf } from '../support/random.ts';
+import { randomOf, seedOf } from '../support/random.ts';
 import { mayMount, mountSmallDisk } from '../support/small-disk.ts';
 import { runPart } from './campaign.ts';
 import { type Cut, readTrace, straceCommand, type Trace, writeImage } from './disk-trace.ts';
@@ -26,8 +26,8 @@ const small: Partial<Record<PartName, readonly number[]>> = {
   power: [0],
   faults: [3],
   objects: [0],
-  tables: [0, 1, 2, 3],
-  logs: [0, 1, 2, 3],
+  tables: [0, 1],
+  logs: [0, 1],
   forged: [0],
   floods: [0],
   clocks: [0, 1, 2, 3, 4, 5],
@@ -60,8 +60,10 @@ describe('bodies that are large in one piece', { timeout: 300_000 }, () => {
     const { status: answered, fault } = await loadLarge(name, { seed: 1, size, restMs: 0 });
     expect({ answered, fault }).toEqual({ answered: status, fault: undefined });
   });
-  test('all of them have chunks of bytes', async () => {
-    for (const [name, body] of Object.entries(largeBodies)) {
+  // A third each day, since many of them are made by a Python of their own: SEED=0, 1 and 2 are all of them.
+  const third = seedOf(Math.floor(Date.now() / 86_400_000)) % 3;
+  test(`all of them have chunks of bytes: each third from ${third} on`, async () => {
+    for (const [name, body] of Object.entries(largeBodies).filter((_, i) => i % 3 === third)) {
       let bytes = 0;
       for await (const chunk of (await body(randomOf(2), 0.001)).chunks()) bytes += chunk.length;
       expect(bytes, name).toBeGreaterThan(0);

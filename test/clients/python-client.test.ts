@@ -139,6 +139,9 @@ print(seen == ["pool-new"] * 12, len(seen))
   });
 });
 
+/** What mypy knows of the library of Python and of the packages that the client imports: a run makes it for the next. */
+const mypyCache = join(tmpdir(), 'lake-mypy-cache');
+
 describe.skipIf(lacksPython() || spawnSync('python3', ['-m', 'mypy', '--version']).status !== 0)(
   'mypy (pip install mypy)',
   () => {
@@ -149,6 +152,8 @@ describe.skipIf(lacksPython() || spawnSync('python3', ['-m', 'mypy', '--version'
         '--strict',
         '--ignore-missing-imports',
         '--no-warn-unused-ignores',
+        '--cache-dir',
+        mypyCache,
         '-p',
         'lake_data_service',
       ).catch((error: unknown) => (error as { readonly stdout: string }).stdout);
@@ -158,6 +163,8 @@ describe.skipIf(lacksPython() || spawnSync('python3', ['-m', 'mypy', '--version'
         'mypy',
         '--strict',
         '--ignore-missing-imports',
+        '--cache-dir',
+        mypyCache,
         join(copy, 'example.py'),
       ).catch((error: unknown) => (error as { readonly stdout: string }).stdout);
       expect(example).toMatch(/^Success/);

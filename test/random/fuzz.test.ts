@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { seedOf } from '../support/random.ts';
 import { fuzz, fuzzTargets } from './fuzz.ts';
 
-const count = Number(process.env['FUZZ_COUNT'] ?? 600);
+const count = Number(process.env['FUZZ_COUNT'] ?? 200);
 
 test(`${count} hostile inputs for each reader end in values or in an error, within time and memory`, {
   timeout: 900_000,

@@ -4,8 +4,8 @@ import { lacksDuckdb } from '../support/duckdb.ts';
 import { seedOf } from '../support/random.ts';
 import { fuzzQueries } from './queries.ts';
 
-const count = Number(process.env['QUERIES_COUNT'] ?? 120);
-const sql = Number(process.env['SQL_QUERIES_COUNT'] ?? 160);
+const count = Number(process.env['QUERIES_COUNT'] ?? 60);
+const sql = Number(process.env['SQL_QUERIES_COUNT'] ?? 80);
 
 test(`${count} random queries end in rows or in an error, the same in every variant, and ${sql} of SQL agree with DuckDB`, {
   timeout: 600_000,

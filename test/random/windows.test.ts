@@ -10,7 +10,7 @@ import type { RunPlanOptions } from '../support/run-plan.ts';
 import { duckTable, randomQuery, randomRows, supRows } from './window-queries.ts';
 
 const seed = seedOf(20_240);
-const count = Number(process.env['WINDOWS'] ?? 150);
+const count = Number(process.env['WINDOWS'] ?? 60);
 
 const variants: readonly RunPlanOptions[] = [
   {},

@@ -100,13 +100,16 @@ describe.each(kinds)('$kind', ({ start, lacks }) => {
     });
 
     const faults: readonly Fault[] = ['500', '503', 'reset', 'stall', 'cut', 'lost'];
-    test.each(faults)('every other request ends in %s: all is as if it had not', async (fault) => {
+    // All at once: they wait for most of their time.
+    test.concurrent.each(faults)('every other request ends in %s: all is as if it had not', async (fault) => {
       let asked = 0;
-      proxy.faultOf = () => (asked++ % 2 === 0 ? fault : undefined);
-      const bucket = openBucket(optionsFor(proxy.endpoint, { idleMsMax: fault === 'stall' ? 700 : 20_000 }));
+      const faulty = await startFaultProxy(store.endpoint);
+      faulty.faultOf = () => (asked++ % 2 === 0 ? fault : undefined);
+      const bucket = openBucket(optionsFor(faulty.endpoint, { idleMsMax: fault === 'stall' ? 700 : 20_000 }));
       const bytes = randomBytes(5_400_000);
-      writeFileSync(join(folder, 'faulty'), bytes);
-      await bucket.putFile(`faulty/${fault}`, join(folder, 'faulty'));
+      const file = join(folder, `faulty-${fault}`);
+      writeFileSync(file, bytes);
+      await bucket.putFile(`faulty/${fault}`, file);
       expect((await bucket.get(`faulty/${fault}`))!.equals(bytes)).toBe(true);
       expect(await bucket.putNew(`faulty/new-${fault}`, Buffer.from('mine'))).toBe(true);
       expect(await bucket.putNew(`faulty/new-${fault}`, Buffer.from('another'))).toBe(false);
@@ -114,8 +117,8 @@ describe.each(kinds)('$kind', ({ start, lacks }) => {
       await bucket.delete(`faulty/${fault}`);
       expect(await bucket.head(`faulty/${fault}`)).toBeUndefined();
       expect(bucket.counts.retries).toBeGreaterThan(3);
-      proxy.faultOf = () => undefined;
       bucket.close();
+      await faulty.close();
     });
 
     test('what does not pass is an error within bounds', async () => {

@@ -36,6 +36,14 @@ export const seriousFindings = async (page: Page, rules?: readonly string[]): Pr
 };
 
 /**
+ * Answers that a page asks for and Chromium logs as failed, now or never, as the moments fall: the check of a text that
+ * is half written, and the cancelling of a query that has ended by itself.
+ */
+const isAnswer = (text: string, url: string): boolean =>
+  (text.includes('status of 400') && /\/compile$/.test(url)) ||
+  (text.includes('status of 404') && /\/query\/[^/?]+$/.test(url));
+
+/**
  * Faults of the page's own: uncaught errors, errors on its console (a breach of the content security policy is one),
  * dialogs.
  */
@@ -45,7 +53,8 @@ export const faultsOf = (page: Page): readonly string[] => {
     faults.push(String(error));
   });
   page.on('console', (message) => {
-    if (message.type() === 'error') faults.push(`${message.text()} ${message.location().url}`.trimEnd());
+    const { url } = message.location();
+    if (message.type() === 'error' && !isAnswer(message.text(), url)) faults.push(`${message.text()} ${url}`.trimEnd());
   });
   page.on('dialog', (dialog) => {
     faults.push(`dialog: ${dialog.message()}`);
