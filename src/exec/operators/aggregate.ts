@@ -20,7 +20,7 @@ import type { AsyncEvaluator } from '../expressions/evaluator.ts';
 import { FloatRoom, inRoom } from '../expressions/float-room.ts';
 import { isTrue } from '../expressions/rows.ts';
 import { type Item, type Step, type Stream, batches, isBatch, wait } from '../operator.ts';
-import type { Build } from './build.ts';
+import { type Build, fewGivenShare } from './build.ts';
 import { plain } from './distinct.ts';
 import { isOneGroup, knownAndOthers, longRuns, loudRows } from './rows/grouped-rows.ts';
 import { mayBeQuiet } from './rows/kinds.ts';
@@ -356,7 +356,8 @@ class Groups {
     const bytes = this.measure();
     const { groupsMax } = this.parts.op;
     if (this.full || level >= levelsMax) return;
-    if (!memory.isOverWith(bytes) && (groupsMax === undefined || this.table.size < groupsMax)) return;
+    const isOver = memory.isOverWith(bytes, this.parts.bound && fewGivenShare);
+    if (!isOver && (groupsMax === undefined || this.table.size < groupsMax)) return;
     if (context.host.spill && this.states.some((s) => s.seen))
       this.unseen ??= new UnseenValues(this.parts.build, this.states);
     if (context.host.spill && this.parts.keys.length > 0) this.full = true;

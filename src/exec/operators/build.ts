@@ -34,8 +34,16 @@ export interface Working {
   rows: readonly Vector[];
 }
 
-/** Operators that can spill do so from this share of the budget on: there is room left for those that cannot. */
+/**
+ * Operators that can spill do so from this share of the budget on: there is room left for those that cannot, and for
+ * the results, which are copies.
+ */
 const spillShare = 0.4;
+/**
+ * The same for those that give few of the rows that they hold. Of 1,000,000 groups by two ids, of which 10 are wanted,
+ * nothing is spilled that way, which takes 0.4 of the processor time; of 850,000 addresses 0.5.
+ */
+export const fewGivenShare = 0.75;
 /**
  * Where the thread has other tasks too, or the process little left, it is this part of that: what puts rows aside makes
  * copies of them first.
@@ -53,15 +61,18 @@ export class Memory {
   }
   /** Little is left. */
   get isOver(): boolean {
-    const spillAt = this.max * spillShare;
-    return this.held > spillAt || (this.held > spillAt * sharedPart && isMemoryShared());
+    return this.isBeyond(this.held, spillShare);
+  }
+  private isBeyond(bytes: number, share: number): boolean {
+    const spillAt = this.max * share;
+    return bytes > spillAt || (bytes > spillAt * sharedPart && isMemoryShared());
   }
   /**
    * Whether an operator that holds so much should spill: for what the query holds, or for what its thread does with all
    * that copies and others take.
    */
-  isOverWith(own: number): boolean {
-    return own > this.max * ownShare && (this.isOver || isMemoryShort());
+  isOverWith(own: number, share = spillShare): boolean {
+    return own > this.max * ownShare && (this.isBeyond(this.held, share) || isMemoryShort());
   }
   /** The thread has other tasks too, or little memory left. */
   get isTight(): boolean {

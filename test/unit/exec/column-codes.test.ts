@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
 import { ColumnCodes } from '../../../src/exec/aggregates/grouping/codes.ts';
+import { none } from '../../../src/exec/aggregates/grouping/pair-table.ts';
 import { vectorOf } from '../../../src/vectors/builder.ts';
 import { parseSupValues } from '../../../src/vectors/sup/parse.ts';
+import { types } from '../../../src/vectors/type.ts';
 import { supText } from '../../../src/vectors/sup/print.ts';
 import { type Vector, valueAt } from '../../../src/vectors/vector.ts';
 
@@ -58,4 +60,32 @@ test('a column of few small numbers takes little memory, however many of them a 
       ),
     ).every((code, i) => (i % 2 === 0 ? code === i % 7 : code >= 7 && code < 10)),
   ).toBe(true);
+});
+
+test('texts of all lengths keep their codes and their bytes, within a piece of memory and over several', () => {
+  // Memory comes in pieces of 1 MiB: some end right with a text, others are of a text alone.
+  const piece = 1 << 20;
+  const lengths = [0, 1, 63, 64, piece - 128, 5, piece, 0, 3, piece + 7, 129, 128, piece - 129 - 128, 0, 2, 4];
+  const rows = lengths.map((length, n) => String.fromCharCode(97 + n).repeat(length));
+  const many = Array.from({ length: 3000 }, (_, i) => `${i}`.padEnd(i % 997, '-'));
+  const all = [...new Set([...rows, ...many])];
+  const codes = new ColumnCodes();
+  const given = (of: readonly string[]): Vector => vectorOf(of.map((data) => ({ type: types.string, data })));
+  const numbers = all.map((_, n) => n);
+  for (let start = 0; start < all.length; start += 100)
+    expect(Array.from(codes.codes(given(all.slice(start, start + 100))))).toEqual(numbers.slice(start, start + 100));
+  expect(Array.from(codes.codes(given([...all, 'unknown']), false))).toEqual([...numbers, none]);
+  const back = numbers.toReversed();
+  const shown = codes.valuesAt(Uint32Array.from(back));
+  expect(back.map((_, i) => valueAt(shown, i).data)).toEqual(all.toReversed());
+  const values = codes.values();
+  expect(numbers.map((n) => valueAt(values, n).data)).toEqual(all);
+});
+
+test('codes stay what they are when values of another kind come, and the first ones are given by their codes', () => {
+  const codes = new ColumnCodes();
+  expect(Array.from(codes.codes(vectorOf(parseSupValues('"a" "b" "a"'))))).toEqual([0, 1, 0]);
+  expect(Array.from(codes.codes(vectorOf(parseSupValues('1 "b" 2 "c" 1'))))).toEqual([2, 1, 3, 4, 2]);
+  expect(texts(codes.valuesAt(Uint32Array.of(4, 0, 2)))).toEqual(['"c"', '"a"', '1']);
+  expect(codes.size).toBe(5);
 });

@@ -24,6 +24,8 @@ export interface Part {
   codes(v: FlatVector, insert: boolean, out?: Uint32Array): Uint32Array;
   /** One row a code. */
   values(): Vector;
+  /** The rows of these codes, where that is less than a copy of all. */
+  valuesAt?(codes: Uint32Array): Vector;
 }
 
 /** Numbers of one type. */
@@ -120,6 +122,7 @@ const common = (of: ReadonlySet<PrimitiveType>): PrimitiveType =>
 export class BytesPart implements Part {
   private readonly table = new BytesTable();
   private readonly type: PrimitiveType;
+  private known: BytesVector | undefined;
   constructor(type: PrimitiveType) {
     this.type = type;
   }
@@ -141,13 +144,11 @@ export class BytesPart implements Part {
     return this.table.code(v.bytes, v.offsets[row]!, v.offsets[row + 1]!, true);
   }
   values(): Vector {
-    return {
-      form: 'bytes',
-      type: this.type,
-      length: this.size,
-      offsets: this.table.offsets.done(),
-      bytes: this.table.bytes.done(),
-    };
+    if (this.known?.length !== this.size) this.known = this.valuesAt(range(0, this.size));
+    return this.known;
+  }
+  valuesAt(codes: Uint32Array): BytesVector {
+    return { form: 'bytes', type: this.type, length: codes.length, ...this.table.runs(codes) };
   }
 }
 

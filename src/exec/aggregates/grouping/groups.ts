@@ -146,8 +146,8 @@ export class GroupTable {
     const index = typeof of !== 'number' ? of : of > 0 ? range(of, this.size) : undefined;
     const codes = combinations?.columnCodes(index);
     // Some groups travel to other threads: what they are looked up in must not come along.
-    if (codes) return this.columns.map((c, k) => (index ? gather : looked)(c.values(), codes[k]!));
-    return this.columns.map((c) => (index ? gather(c.values(), index) : c.values()));
+    if (codes) return this.columns.map((c, k) => (index ? c.valuesAt(codes[k]!) : looked(c.values(), codes[k]!)));
+    return this.columns.map((c) => (index ? c.valuesAt(index) : c.values()));
   }
 }
 

@@ -121,7 +121,7 @@ export class WideKeys {
   keys(of: number | Uint32Array): Vector[] {
     return this.places.map((p) => {
       const column = this.column(p, of);
-      return column instanceof Uint32Array ? gather(p.codes.values(), column) : column;
+      return column instanceof Uint32Array ? p.codes.valuesAt(column) : column;
     });
   }
   /** The numbers of a column, or its codes. */
