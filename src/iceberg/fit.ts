@@ -30,7 +30,7 @@ import {
   typeAt,
   uniformType,
 } from '../vectors/vector.ts';
-import { type ColumnKey, type TableColumn, ColumnSet, restKey } from './columns.ts';
+import { type ColumnKey, type ColumnSet, type TableColumn, restKey } from './columns.ts';
 import { type SizedKind, isSized, partsOf, sizesOf } from './kinds.ts';
 import { decimalUnits } from './named.ts';
 import { type EmptyPlace, type Rows, type Sink, rowAt, runsAt, walkRows } from './walk.ts';
@@ -87,9 +87,9 @@ export class FileColumns {
   private readonly set: ColumnSet;
   private readonly used: ReadonlySet<number>;
 
-  /** `table`: all columns; `used`: ids of the file's. */
-  constructor(table: readonly TableColumn[], used: Iterable<number>) {
-    this.set = new ColumnSet(table);
+  /** `table`: all columns, which stay as they are; `used`: ids of the file's. */
+  constructor(table: ColumnSet, used: Iterable<number>) {
+    this.set = table;
     this.used = new Set(used);
   }
   find(key: ColumnKey): TableColumn | undefined {

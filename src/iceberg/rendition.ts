@@ -8,7 +8,7 @@ import { schemaOf } from '../formats/parquet/schema-write.ts';
 import type { Vector } from '../vectors/vector.ts';
 import type { TableColumn } from './columns.ts';
 import { Cuts } from './cuts.ts';
-import { FileColumns, Fitting } from './fit.ts';
+import { type FileColumns, Fitting } from './fit.ts';
 import { isSized, partsOf } from './kinds.ts';
 import { parquetColumns } from './schema.ts';
 
@@ -42,9 +42,9 @@ export class RenditionWriter {
   private rows = 0;
   private bytes = 0;
 
-  /** `table`: the table's columns; `used`: those that the rows need, as their survey found. */
-  constructor(table: readonly TableColumn[], used: Iterable<number>) {
-    this.columns = new FileColumns(table, used);
+  /** `columns`: those that the rows need, as their survey found. */
+  constructor(columns: FileColumns) {
+    this.columns = columns;
     this.fitting = new Fitting(this.columns);
     this.file.start(schemaOf(parquetColumns((parent) => this.columns.below(parent))));
   }

@@ -1,7 +1,7 @@
 /** Which columns rows need. */
 import { checkStop } from '../vectors/stop.ts';
 import type { Vector } from '../vectors/vector.ts';
-import { type ColumnKey, type TableColumn, ColumnSet, restKey } from './columns.ts';
+import { type ColumnKey, type ColumnSet, type TableColumn, restKey } from './columns.ts';
 import { Cuts } from './cuts.ts';
 import { listOf, mapOf } from './kinds.ts';
 import { type EmptyPlace, type Sink, keyAt, runsAt, walkRows } from './walk.ts';
@@ -9,6 +9,7 @@ import { type EmptyPlace, type Sink, keyAt, runsAt, walkRows } from './walk.ts';
 /** Collects the columns that rows need. */
 export class Survey {
   private readonly set: ColumnSet;
+  private readonly known: number;
   private readonly used = new Set<number>();
   private readonly empties = new Map<string, EmptyPlace>();
   /** Columns of records, with the name of a field of each. */
@@ -17,9 +18,10 @@ export class Survey {
   private readonly cuts = new Cuts();
   private needsRest = false;
 
-  /** `known`: the columns of the table. */
-  constructor(known: readonly TableColumn[]) {
-    this.set = new ColumnSet(known);
+  /** `set`: the columns of the table, `known` of them, and those that earlier surveys found, to which it adds. */
+  constructor(set: ColumnSet, known: number) {
+    this.set = set;
+    this.known = known;
     this.sink = {
       column: (key) => this.use(key),
       leaf: () => undefined,
@@ -49,6 +51,14 @@ export class Survey {
     if (column && kind === 'record') this.fill(column.id, '');
   }
 
+  /** What is in a list or a map comes with it, whether it has rows or not; all that is in the table's may. */
+  private isUsed({ id, role, parent }: TableColumn): boolean {
+    if (this.used.has(id)) return true;
+    if (role === 'field' || role === 'rest') return false;
+    const outer = this.set.at(parent);
+    return id <= this.known || (outer !== undefined && this.isUsed(outer));
+  }
+
   add(batch: Vector): void {
     checkStop();
     for (const { piece } of this.cuts.of(batch))
@@ -69,8 +79,6 @@ export class Survey {
     }
     for (const [parent, field] of this.records) this.fill(parent, field);
     if (this.needsRest) this.use(restKey);
-    return this.set
-      .columns()
-      .filter(({ id, role }) => this.used.has(id) || role === 'element' || role === 'key' || role === 'value');
+    return this.set.columns().filter((column) => this.isUsed(column));
   }
 }

@@ -188,7 +188,6 @@ export interface Coded {
   readonly codes: Uint32Array;
 }
 const dictionaryEntriesMax = 1 << 15;
-const slotsMask = (dictionaryEntriesMax << 1) - 1;
 /** After so many values a dictionary with more than half of them in it is given up. */
 const trialValues = 1 << 12;
 
@@ -204,11 +203,16 @@ interface Firsts {
   readonly rows: Uint32Array;
 }
 
+/** Slots for the entries that so many values may have, a power of two and at least twice as many. */
+const slotsFor = (count: number): Int32Array =>
+  new Int32Array(2 << Math.ceil(Math.log2(Math.min(count, dictionaryEntriesMax))));
+
 /** Open addressing: a slot has the code of a value plus one. */
 const firstWords = (words: Int32Array, width: number, count: number): Firsts | undefined => {
-  const slots = new Int32Array(slotsMask + 1);
+  const slots = slotsFor(count);
+  const slotsMask = slots.length - 1;
   const codes = new Uint32Array(count);
-  const rows = new Uint32Array(dictionaryEntriesMax);
+  const rows = new Uint32Array(Math.min(count, dictionaryEntriesMax));
   const step = width - 1;
   let entries = 0;
   for (let i = 0; i < count; i++) {
@@ -235,9 +239,10 @@ const firstWords = (words: Int32Array, width: number, count: number): Firsts | u
   return entries > count >> 1 ? undefined : { codes, rows: rows.subarray(0, entries) };
 };
 const firstRuns = (offsets: Uint32Array, bytes: Uint8Array, count: number): Firsts | undefined => {
-  const slots = new Int32Array(slotsMask + 1);
+  const slots = slotsFor(count);
+  const slotsMask = slots.length - 1;
   const codes = new Uint32Array(count);
-  const rows = new Uint32Array(dictionaryEntriesMax);
+  const rows = new Uint32Array(Math.min(count, dictionaryEntriesMax));
   let entries = 0;
   for (let i = 0; i < count; i++) {
     const start = offsets[i];

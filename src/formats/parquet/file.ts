@@ -9,6 +9,8 @@ import type { SchemaOut } from './schema-write.ts';
 import { type LeafData, shred } from './shred.ts';
 
 const magic = Uint8Array.of(0x50, 0x41, 0x52, 0x31);
+/** What the table of contents has room for at first: small files are written in great numbers. */
+const contentsBytes = 1 << 12;
 const createdBy = 'lake-data-service (build 0)';
 
 /** A file in the making: `group` for the rows of each group, then `end`. */
@@ -62,7 +64,7 @@ export class ParquetFile {
 
   *end(): Generator<Uint8Array> {
     yield* this.head();
-    const out = new ByteWriter(1 << 16);
+    const out = new ByteWriter(contentsBytes);
     writeMetadata(out, {
       version: 2,
       created_by: createdBy,

@@ -2,7 +2,8 @@
 import type { RenderedFile, RenderedPart } from '../../iceberg/render.types.ts';
 import { RenditionWriter } from '../../iceberg/rendition.ts';
 import { Survey } from '../../iceberg/survey.ts';
-import type { TableColumn } from '../../iceberg/columns.ts';
+import { type TableColumn, ColumnSet } from '../../iceberg/columns.ts';
+import { FileColumns } from '../../iceberg/fit.ts';
 import { newId } from '../../lake/ksuid.ts';
 import type { ObjectSink, ObjectStore } from '../../lake/objects/objects.ts';
 import type { ObjectReader } from '../../lake/objects/reader.ts';
@@ -22,22 +23,29 @@ export const runRender = async (
   files: ObjectStore,
 ): Promise<RenderedFile> => {
   const wanted: (readonly TableColumn[])[] = [];
+  const sources: Source[] = [];
+  const known = new ColumnSet(table);
   for (const meta of objects) {
-    const survey = new Survey(table);
+    const survey = new Survey(known, table.length);
+    // Of many, which are small, each is read once.
+    const kept: Vector[] = [];
     await eachBlock(task, await opened(meta, store), (rows) => {
       survey.add(rows);
+      if (objects.length > 1) kept.push(rows);
     });
     wanted.push(survey.columns());
+    sources.push(objects.length > 1 ? kept : async () => opened(meta, store));
   }
   const given = await task.call({ kind: 'columns', wanted: { known: table.length, objects: wanted } });
+  const all = new ColumnSet(given.table);
   const file = newId();
   const sink = files.create(file);
   const parts: RenderedPart[] = [];
   try {
     let at = 0;
-    for (const [i, meta] of objects.entries()) {
-      const figures = await writeObject(task, await opened(meta, store), sink, given.table, given.objects[i] ?? []);
-      parts.push({ object: meta.id, at, figures });
+    for (const [i, { id }] of objects.entries()) {
+      const figures = await writeObject(task, sources[i] ?? [], sink, new FileColumns(all, given.objects[i] ?? []));
+      parts.push({ object: id, at, figures });
       at += figures.bytes;
     }
     task.signal.throwIfAborted();
@@ -49,23 +57,28 @@ export const runRender = async (
   return { file, columns: given.table.length, parts };
 };
 
+/** The rows of an object: those that are in memory, or where they are read. */
+type Source = readonly Vector[] | (() => Promise<ObjectReader>);
+
 const writeObject = async (
   task: Task,
-  reader: ObjectReader,
+  source: Source,
   sink: ObjectSink,
-  table: readonly TableColumn[],
-  used: readonly number[],
+  columns: FileColumns,
 ): Promise<RenderedPart['figures']> => {
-  const writer = new RenditionWriter(table, used);
+  const writer = new RenditionWriter(columns);
   const give = (pieces: Iterable<Uint8Array>): void => {
     for (const piece of pieces) sink.write(piece);
   };
-  await eachBlock(task, reader, (rows) => {
+  const add = (rows: Vector): void => {
     give(writer.add(rows));
-  });
+  };
+  if (typeof source === 'function') await eachBlock(task, await source(), add);
   working(task.signal, () => {
+    if (typeof source !== 'function') source.forEach(add);
     give(writer.end());
   });
+  await task.breathe();
   return writer.figures();
 };
 
