@@ -220,6 +220,32 @@ export interface LoadOptions extends WriteOptions {
   /** With `errors: 'skip'`: the pool whose branch main gets the faulty records. */
   readonly rejected?: string;
 }
+/** A load that `Lake.transact` may commit. */
+export interface Staged {
+  readonly id: string;
+  readonly records: number;
+  readonly until: string;
+}
+/** A commit of a transaction: `load`, `delete` or `update`, `load` with one of the two, or `merge`. */
+export interface PartOfTransaction {
+  readonly pool: string;
+  /** Default: `main`. */
+  readonly branch?: string;
+  /** Ids of what `Branch.stage` gave. */
+  readonly load?: readonly string[];
+  readonly delete?: { readonly where: string };
+  readonly update?: { readonly where: string; readonly put: string };
+  readonly merge?: string;
+  readonly fields?: boolean;
+  readonly resolve?: 'ours' | 'theirs';
+  /** The commit at which the branch must be. */
+  readonly ifMatch?: string;
+}
+/** `transaction` is also the id of the first commit in each pool. */
+export interface Transacted {
+  readonly transaction: string;
+  readonly commits: readonly { readonly pool: string; readonly branch: string; readonly commit: string }[];
+}
 /** `commit` is the id of the commit that was made. */
 export interface Committed {
   readonly commit: string;
@@ -267,6 +293,20 @@ export class Lake {
       ...jsonBody({ name, layout: (order ?? keys) && { order, keys }, identity }),
     });
     return new Pool(this.#requests, (created as { readonly pool: PoolInfo }).pool.id);
+  }
+
+  /** Commits in several pools, all or none. */
+  transact(commits: readonly PartOfTransaction[], options: WriteOptions = {}): Promise<Transacted> {
+    const { headers, ...request } = jsonBody({
+      commits: commits.map(({ ifMatch, fields, ...rest }) => ({ ...rest, if_match: ifMatch, fields: fields && 'T' })),
+    });
+    return this.#requests.json({
+      method: 'POST',
+      path: ['transaction'],
+      ...request,
+      ...(options.signal && { signal: options.signal }),
+      headers: { ...headers, ...noteHeaders(options) },
+    }) as Promise<Transacted>;
   }
 
   pools(): Promise<PoolInfo[]> {
@@ -490,12 +530,12 @@ export class Branch {
 
   /** Loads a body, all of it or nothing. In browsers a stream is gathered first, since they send none over HTTP/1.1. */
   load(body: Body, options: LoadOptions = {}): Promise<Loaded> {
-    const { format, delimiter, encoding, errors, rejected, upsert } = options;
-    return this.#write([], options, {
-      body,
-      query: { 'csv.delim': delimiter, errors, rejected, upsert: upsert && 'T', delete: options.delete },
-      headers: { 'Content-Type': format ? mediaTypes[format] : '', ...(encoding && { 'Content-Encoding': encoding }) },
-    });
+    return this.#write([], options, loadOf(body, options));
+  }
+  /** The same up to its commit, which `Lake.transact` may make within an hour. */
+  async stage(body: Body, options: Omit<LoadOptions, 'author' | 'message' | 'meta' | 'ifMatch'> = {}): Promise<Staged> {
+    const { query, ...request } = loadOf(body, options);
+    return (await this.#write([], options, { ...request, query: { ...query, stage: 'T' } })) as unknown as Staged;
   }
   /**
    * Loads JavaScript values: whole numbers as `int64`, Dates as `time`, bigints, Maps, Sets, bytes and this package's
@@ -574,8 +614,7 @@ export class Branch {
     options: WriteOptions,
     request: Pick<RequestOptions, 'body' | 'query' | 'headers'>,
   ): Promise<Loaded> {
-    const { author, message, meta, idempotencyKey, requestId, signal } = options;
-    const note = asciiJson({ author, body: message, meta });
+    const { signal } = options;
     const answer = await this.#requests.json({
       method: 'POST',
       path: [...this.#path(), ...path],
@@ -584,9 +623,7 @@ export class Branch {
       headers: {
         ...request.headers,
         ...conditionHeaders(options),
-        'SuperDB-Commit': note === '{}' ? undefined : note,
-        'X-Request-ID': requestId,
-        'Idempotency-Key': idempotencyKey,
+        ...noteHeaders(options),
       },
     });
     const { warnings: _, hint: _hint, ...made } = answer as Loaded & Readonly<Record<'warnings' | 'hint', unknown>>;
@@ -594,9 +631,31 @@ export class Branch {
   }
 }
 
+const loadOf = (body: Body, options: LoadOptions): Pick<RequestOptions, 'body' | 'query' | 'headers'> => {
+  const { format, delimiter, encoding, errors, rejected, upsert } = options;
+  return {
+    body,
+    query: { 'csv.delim': delimiter, errors, rejected, upsert: upsert && 'T', delete: options.delete },
+    headers: { 'Content-Type': format ? mediaTypes[format] : '', ...(encoding && { 'Content-Encoding': encoding }) },
+  };
+};
 const conditionHeaders = ({ ifMatch }: Condition): RequestOptions['headers'] & object => ({
   'If-Match': ifMatch && `"${ifMatch}"`,
 });
+const noteHeaders = ({
+  author,
+  message,
+  meta,
+  idempotencyKey,
+  requestId,
+}: WriteOptions): RequestOptions['headers'] & object => {
+  const note = asciiJson({ author, body: message, meta });
+  return {
+    'SuperDB-Commit': note === '{}' ? undefined : note,
+    'X-Request-ID': requestId,
+    'Idempotency-Key': idempotencyKey,
+  };
+};
 /** JSON that an HTTP header may hold. */
 const asciiJson = (value: unknown): string =>
   JSON.stringify(value).replace(/[\u007f-\uffff]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);

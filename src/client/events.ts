@@ -36,6 +36,8 @@ export interface LakeEvent {
   readonly parent?: string;
   readonly view?: string;
   readonly tag?: string;
+  /** Of a commit that is part of a transaction. */
+  readonly transactionId?: string;
 }
 /** Where the events begin, and who is told of connections. */
 export interface EventsOptions {
@@ -128,5 +130,6 @@ const eventOf = (id: string, kind: string, data: Readonly<Record<string, string>
     ...(parent && { parent }),
     ...(view && { view }),
     ...(tag && { tag }),
+    ...(data['transaction_id'] && { transactionId: data['transaction_id'] }),
   };
 };

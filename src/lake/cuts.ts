@@ -4,15 +4,7 @@
  *
  * Nothing is kept while no cut is open.
  */
-import type { BranchRecord, Id } from './lake.types.ts';
-
-/** A moment of the lake, until it is closed. */
-export interface Cut {
-  /** Where a branch was before the first transaction that moved it since; undefined: none has. */
-  before(poolId: Id, branch: string): Id | undefined;
-  /** May be called more than once. */
-  close(): void;
-}
+import type { BranchRecord, Cut, Id } from './lake.types.ts';
 
 /** The cuts of a lake that are open. */
 export class Cuts {

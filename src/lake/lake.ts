@@ -13,7 +13,7 @@ import type { LakeJob, LakeTask, LakeWorkDone, PoolSettings } from '../../machin
 import { lakeMachine } from '../../machines/lake.machine.ts';
 import type { JobOutcome } from '../../machines/pool.events.ts';
 import { type LakeWork, type PoolActor, provideLake } from './actors.ts';
-import { type Cut, Cuts } from './cuts.ts';
+import { Cuts } from './cuts.ts';
 import { Checkpoints } from './tables/checkpoints.ts';
 import { LakeDraws, lastDrawn } from './draws.ts';
 import { Feed } from './feed.ts';
@@ -22,6 +22,7 @@ import { base62, idBuffer, idOfBytes, parseId, threadIds, zeroId } from './ksuid
 import type {
   BranchRecord,
   CreatePoolRequest,
+  Cut,
   DerivedPool,
   Diff,
   DiffRequest,

@@ -6,7 +6,6 @@
  * `Snapshot`, `ObjectFiles`.
  */
 
-import type { Cut } from './cuts.ts';
 import type { FollowFigures, LakeFollower, LakeStore, StoreFigures } from './store/store.types.ts';
 import type { LakeTask, PoolSettings } from '../../machines/lake.events.ts';
 import type { lakeMachine } from '../../machines/lake.machine.ts';
@@ -368,6 +367,14 @@ export interface Diff {
   release(): void;
 }
 export type DiffSide = 'base' | 'commit';
+
+/** A moment of the lake, until it is closed. */
+export interface Cut {
+  /** Where a branch was before the first transaction that moved it since; undefined: none has. */
+  before(poolId: Id, branch: string): Id | undefined;
+  /** May be called more than once. */
+  close(): void;
+}
 
 /** A change as listeners hear of it. */
 export type LakeEvent = ChangeEvent;

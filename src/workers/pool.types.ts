@@ -2,10 +2,10 @@
  * What the worker pool does for the main thread: bodies become objects, query texts become bytes, objects are
  * rewritten. Promise faces only; the threads behind them are pool.ts.
  */
-import type { Cut } from '../lake/cuts.ts';
 import type { RenderedFile, RenderRequest } from '../iceberg/render.types.ts';
 import type {
   CommitNote,
+  Cut,
   Identity,
   MetaPage,
   MetaSource,

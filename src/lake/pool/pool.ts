@@ -11,7 +11,6 @@ import { LakeError } from '../../errors.ts';
 import type { JobOutcome, PoolJob, PoolTask, Protection, WorkDone } from '../../../machines/pool.events.ts';
 import { killPoint } from '../kill-points.ts';
 import { firstParents } from '../commits/history.ts';
-import type { Cut } from '../cuts.ts';
 import { base62, parseId, plainId, zeroId } from '../ksuid.ts';
 import { graphCommitsMax, graphPage, listSums } from '../commits/graph.ts';
 import { Overtaken } from './drafts.ts';
@@ -21,6 +20,7 @@ import type {
   Combination,
   CommitNote,
   CommitResult,
+  Cut,
   DoneJob,
   GraphPage,
   Id,

@@ -81,6 +81,26 @@ class Committed:
 
 
 @dataclass(frozen=True)
+class Staged:
+    """A load that ``Lake.transact`` may commit, once, up to the time ``until``."""
+
+    id: str
+    records: int
+    until: str
+
+
+@dataclass(frozen=True)
+class Transacted:
+    """A transaction was made: its id, also that of its first commit in each pool, and ``commits``.
+
+    Each of these has ``pool``, ``branch`` and ``commit``, in the order in which they were asked for.
+    """
+
+    transaction: str
+    commits: Sequence[Mapping[str, str]]
+
+
+@dataclass(frozen=True)
 class Preview:
     """What a write would do to a branch. ``error``: why it would be refused.
 
@@ -113,6 +133,27 @@ class Lake:
     def close(self) -> None:
         """Closes idle connections."""
         self._transport.close()
+
+    def transact(
+        self,
+        commits: Iterable[Mapping[str, Any]],
+        *,
+        message: Optional[str] = None,
+        author: Optional[str] = None,
+        key: Optional[str] = None,
+    ) -> Transacted:
+        """Commits in several pools, all or none.
+
+        Each has ``pool``, ``branch`` unless it is ``main``, ``if_match`` where it has a condition, and what is done:
+        ``load``, ids of staged loads, ``delete``, ``{"where": ...}``, or ``update``, ``{"where": ..., "put": ...}``; ``load``
+        with one of the two; or ``merge``, with ``fields=True`` and ``resolve`` as of ``Branch.merge``.
+        """
+        parts = [{**part, "fields": "T"} if part.get("fields") else dict(part) for part in commits]
+        said = _note_headers({"message": message, "author": author, "key": key})
+        body = json.dumps({"commits": parts}).encode()
+        answer = self._transport.send("POST", ["transaction"], headers={**json_headers(), **said}, body=body)
+        made = json.loads(answer.read())
+        return Transacted(made["transaction"], tuple(made["commits"]))
 
     def query(
         self, text: str, *, pool: Optional[str] = None, branch: Optional[str] = None, index_base: Optional[int] = None
@@ -304,8 +345,33 @@ class Branch:
         ``pathlib.Path``, or bytes: ``bytes``, a file opened in binary, an iterable of ``bytes``. ``format`` of files and
         bytes: found out unless told.
         """
-        headers: Dict[str, Optional[str]] = {}
         bends = {"errors": errors, "rejected": rejected, "upsert": "T" if upsert else None, "delete": delete}
+        return _committed(self._loaded(data, format, csv_delimiter, bends, commit))
+
+    def stage(
+        self,
+        data: Any,
+        *,
+        format: Optional[str] = None,
+        csv_delimiter: Optional[str] = None,
+        errors: Optional[str] = None,
+        upsert: bool = False,
+        delete: Optional[str] = None,
+    ) -> Staged:
+        """The same as ``load`` up to the commit, which ``Lake.transact`` may make within an hour."""
+        bends = {"errors": errors, "upsert": "T" if upsert else None, "delete": delete, "stage": "T"}
+        made = self._loaded(data, format, csv_delimiter, bends, None)
+        return Staged(made["id"], made["records"], made["until"])
+
+    def _loaded(
+        self,
+        data: Any,
+        format: Optional[str],
+        csv_delimiter: Optional[str],
+        bends: Mapping[str, Optional[str]],
+        commit: Optional[Mapping[str, Any]],
+    ) -> Any:
+        headers: Dict[str, Optional[str]] = {}
         if isinstance(data, (str, dict)):
             what = "pathlib.Path(...) for a file, .encode() for data" if isinstance(data, str) else "[row] for one row"
             raise TypeError(f"load takes rows, frames, files and bytes: {what}")
@@ -399,8 +465,8 @@ class Branch:
         delimiter: Optional[str],
         headers: Dict[str, Optional[str]],
         bends: Mapping[str, Optional[str]],
-        commit: Mapping[str, Any],
-    ) -> Committed:
+        commit: Optional[Mapping[str, Any]],
+    ) -> Any:
         if format is not None and format not in MEDIA_TYPES:
             raise ValueError(f"no format {format!r}; there are {', '.join(MEDIA_TYPES)}")
         # Without a type the service finds the format out.
@@ -410,7 +476,7 @@ class Branch:
         if isinstance(data, (bytearray, memoryview)):
             data = bytes(data)
         body: Body = iter(lambda: data.read(_PIECE), b"") if hasattr(data, "read") else data
-        return self._write([], body, headers, query, commit)
+        return self._sent([], body, headers, query, commit)
 
     def _write(
         self,
@@ -420,36 +486,49 @@ class Branch:
         query: Mapping[str, Optional[str]],
         commit: Mapping[str, Any],
     ) -> Committed:
-        unknown = set(commit) - {"message", "author", "meta", "if_match", "key"}
-        if unknown:
-            raise TypeError(f"no argument {sorted(unknown)[0]!r}")
-        note = {"author": commit.get("author"), "body": commit.get("message")}
-        if "meta" in commit:
-            note["meta"] = sup_text(commit["meta"])
-        said = {name: value for name, value in note.items() if value is not None}
-        if_match = commit.get("if_match")
-        answer = self._transport.send(
-            "POST",
-            [*self._path(), *path],
-            query=query,
-            headers={
-                **headers,
-                "SuperDB-Commit": json.dumps(said) if said else None,
-                "If-Match": f'"{if_match}"' if if_match else None,
-                "Idempotency-Key": commit.get("key") or uuid.uuid4().hex,
-            },
-            body=body,
-        )
-        made = json.loads(answer.read())
-        faults = made.get("faults")
-        return Committed(
-            made["commit"],
-            tuple(made.get("warnings") or ()),
-            made.get("records"),
-            made.get("faulty"),
-            None if faults is None else tuple(FaultyRecord(**fault) for fault in faults),
-            made.get("rejected"),
-        )
+        return _committed(self._sent(path, body, headers, query, commit))
+
+    def _sent(
+        self,
+        path: List[str],
+        body: Body,
+        headers: Mapping[str, Optional[str]],
+        query: Mapping[str, Optional[str]],
+        commit: Optional[Mapping[str, Any]],
+    ) -> Any:
+        said = {} if commit is None else _note_headers(commit)
+        path = [*self._path(), *path]
+        answer = self._transport.send("POST", path, query=query, headers={**headers, **said}, body=body)
+        return json.loads(answer.read())
+
+
+def _note_headers(commit: Mapping[str, Any]) -> Dict[str, Optional[str]]:
+    """What a commit says of itself, and a key under which its request can be sent again."""
+    unknown = set(commit) - {"message", "author", "meta", "if_match", "key"}
+    if unknown:
+        raise TypeError(f"no argument {sorted(unknown)[0]!r}")
+    note = {"author": commit.get("author"), "body": commit.get("message")}
+    if "meta" in commit:
+        note["meta"] = sup_text(commit["meta"])
+    said = {name: value for name, value in note.items() if value is not None}
+    if_match = commit.get("if_match")
+    return {
+        "SuperDB-Commit": json.dumps(said) if said else None,
+        "If-Match": f'"{if_match}"' if if_match else None,
+        "Idempotency-Key": commit.get("key") or uuid.uuid4().hex,
+    }
+
+
+def _committed(made: Mapping[str, Any]) -> Committed:
+    faults = made.get("faults")
+    return Committed(
+        made["commit"],
+        tuple(made.get("warnings") or ()),
+        made.get("records"),
+        made.get("faulty"),
+        None if faults is None else tuple(FaultyRecord(**fault) for fault in faults),
+        made.get("rejected"),
+    )
 
 
 def _json(

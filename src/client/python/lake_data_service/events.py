@@ -20,7 +20,8 @@ class Event:
     ``kind``: ``pool-new``, ``pool-update``, ``pool-commit``, ``pool-delete``, ``branch-update``, ``branch-delete``,
     ``branch-reset``, ``tag-new``, ``tag-delete``, ``view-new``, ``view-update`` or ``view-delete``. ``branch`` is the one that moved, came
     or went, ``commit`` its new tip. ``view``: the name of a view, whose id is ``pool`` then, and whose version is
-    ``commit``. ``tag``: one that came, at ``commit``, or went.
+    ``commit``. ``tag``: one that came, at ``commit``, or went. ``transaction``: of a commit
+    that is part of one.
     """
 
     id: str
@@ -30,6 +31,7 @@ class Event:
     commit: Optional[str] = None
     view: Optional[str] = None
     tag: Optional[str] = None
+    transaction: Optional[str] = None
 
 
 def events_of(transport: Transport, after: Optional[str], retry_max: float) -> Iterator[Event]:
@@ -86,4 +88,5 @@ def _event(identity: str, kind: str, facts: Any) -> Event:
         commit=facts.get("commit_id") or facts.get("version_id"),
         view=facts.get("view"),
         tag=facts.get("tag"),
+        transaction=facts.get("transaction_id"),
     )
